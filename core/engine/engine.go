@@ -188,6 +188,9 @@ func (e *Engine) Reserved() error {
 // Ring is one of the engine's rings in shared memory, in the order of the description.
 func (e *Engine) Ring(i int) *shm.Ring { return e.rings[i].shm }
 
+// Source is what ring i reads, for who looks at its keys and labels; it ends with the engine.
+func (e *Engine) Source(i int) source.Source { return e.rings[i].source }
+
 // Run decodes until ctx ends or Stop is called, and returns nil then; with a journal it has consumers get nothing more first, and gives
 // them lastBatches for what they hold. A ring that comes to the end of its epochs
 // or fails says so to its consumers; Run goes on for the others and for what is still leased, and returns the failures at

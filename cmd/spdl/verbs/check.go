@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/spdl/spdl/core/engine"
+	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/core/source/store"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/core/telemetry/web"
@@ -119,6 +120,9 @@ func (v *checking) checkRing(ctx context.Context, asked *spec.Spec, l *local, ri
 	}
 	bad := l.engine.Stats().Rings[ring].Bad
 	v.advise(asked, &about, bad, decoded)
+	if err := v.nameClasses(ctx, asked, l.engine.Source(ring)); err != nil {
+		return errors.Join(err, short)
+	}
 	if bad.Total == 0 && short == nil {
 		fmt.Fprintln(v.out, "  ok")
 	}
@@ -283,9 +287,25 @@ func byCount(n map[string]uint64) []string {
 	return slices.SortedFunc(maps.Keys(n), func(a, b string) int { return cmp.Or(cmp.Compare(n[b], n[a]), strings.Compare(a, b)) })
 }
 
+// nameClasses says where the names of classes are that labels are the numbers of.
+func (v *checking) nameClasses(ctx context.Context, r *spec.Spec, numbers source.Source) error {
+	plan, err := byDirectory(ctx, r, numbers)
+	if plan == nil || err != nil {
+		return err
+	}
+	if _, differs := differing(plan.Source(), numbers); !differs {
+		v.note("labels are the numbers in the parts cls; their names are those of the directories: with labels: directory below source it is %s", classesText(plan.Source().Classes()))
+	}
+	return plan.Close()
+}
+
+func (v *checking) note(format string, args ...any) {
+	fmt.Fprintf(v.out, "  note     "+format+"\n", args...)
+}
+
 // advise names what a user may want to change.
 func (v *checking) advise(r *spec.Spec, about *engine.Facts, bad engine.BadStats, decoded int64) {
-	note := func(format string, args ...any) { fmt.Fprintf(v.out, "  note     "+format+"\n", args...) }
+	note := v.note
 	fmt.Fprintln(v.out)
 	if bad.Total > 0 {
 		var causes []string

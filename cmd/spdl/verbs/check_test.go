@@ -140,6 +140,23 @@ func TestCheckShowsLabelsThatHaveNoNames(t *testing.T) {
 	wants(t, good(t, "check", file), "0 0 7 blue/000.jpg", "1 1 none red/001.jpg")
 }
 
+// Of archives whose labels are numbers check says where their names are, and nothing where the directories number them otherwise.
+func TestCheckSaysWhereClassesHaveTheirNames(t *testing.T) {
+	home(t)
+	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
+	out := t.TempDir()
+	good(t, "pack", pictures(t, 10), "--out", filepath.Join(out, "%d.tar"), "--shard-samples", "5", "--no-shuffle")
+	const note = "note labels are the numbers in the parts cls; their names are those of the directories: with labels: directory below source it is 2 classes (blue, red)"
+	wants(t, good(t, "check", filepath.Join(out, "*.tar"), "--size", "8"), "no class names", note, " ok\n")
+	for _, args := range [][]string{{filepath.Join(out, "1.tar"), "--size", "8"},
+		{"--spec-json", `{source: {shards: "` + out + `/*.tar", labels: directory}, image: {transform: [{resize: [8, 8]}]}}`},
+		{"--spec-json", `{source: {shards: "` + out + `/*.tar", labels: none}, image: {transform: [{resize: [8, 8]}]}}`}} {
+		if report := good(t, append([]string{"check"}, args...)...); strings.Contains(report, "their names are") {
+			t.Errorf("%q:\n%s", args, report)
+		}
+	}
+}
+
 func TestCheckLooksAtEveryRing(t *testing.T) {
 	name, dir := home(t), pictures(t, 4)
 	file := describe(t, dir, name, "rings: {train: {}, val: {batch: 2}}\n")

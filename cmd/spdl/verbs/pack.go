@@ -89,7 +89,7 @@ func (v *packing) run(ctx context.Context, args []string) error {
 		return missing(s, err)
 	}
 	defer func() { _ = plan.Close() }() // of what was read alone
-	if plan, err = v.named(ctx, s, plan); err != nil {
+	if plan, err = v.named(ctx, plan); err != nil {
 		return err
 	}
 	order, err := plan.Order(1)
@@ -108,27 +108,47 @@ func (v *packing) run(ctx context.Context, args []string) error {
 
 // named is the plan with the classes' names, where shards without a description have them: their samples lie in directories whose places are the
 // labels in the parts cls, as pack writes them.
-func (v *packing) named(ctx context.Context, s *spec.Spec, plan *engine.Plan) (*engine.Plan, error) {
-	numbers := plan.Source()
-	if src := &v.one.Source; !v.bare || src.IsParquet() || src.ByMember != "" || numbers.Label(0) < 0 {
+func (v *packing) named(ctx context.Context, plan *engine.Plan) (*engine.Plan, error) {
+	if !v.bare {
 		return plan, nil
 	}
-	v.one.Source.ByMember = spec.LabelsDirectory
-	byName, err := engine.OpenPlan(ctx, s)
-	if err != nil {
-		v.one.Source.ByMember = ""
-		return plan, ctx.Err() // they lie in no directories
+	byName, err := byDirectory(ctx, v.one, plan.Source())
+	if byName == nil || err != nil {
+		return plan, err
 	}
-	names := byName.Source()
-	for i := range numbers.Len() {
-		if got, want := names.Label(i), numbers.Label(i); got != want {
-			fmt.Fprintf(v.err, "pack: labels are the numbers in the parts cls, and nothing names the classes: by the directories of these archives sample %q would have the label %d, not %d\n",
-				numbers.Key(i, nil), got, want)
-			v.one.Source.ByMember = ""
-			return plan, byName.Close()
+	if i, differs := differing(byName.Source(), plan.Source()); differs {
+		numbers := plan.Source()
+		fmt.Fprintf(v.err, "pack: labels are the numbers in the parts cls, and nothing names the classes: by the directories of these archives sample %q would have the label %d, not %d\n",
+			numbers.Key(i, nil), byName.Source().Label(i), numbers.Label(i))
+		return plan, byName.Close()
+	}
+	v.one.Source.ByMember = spec.LabelsDirectory
+	return byName, plan.Close()
+}
+
+// byDirectory is the plan of archives with the labels that their directories give, where numbers are those of the parts cls; nil: they lie in none.
+func byDirectory(ctx context.Context, one *spec.Spec, numbers source.Source) (*engine.Plan, error) {
+	src := &one.Source
+	if len(src.Shards) == 0 || src.IsParquet() || src.ByMember != "" || src.Label != "" && src.Label != "cls" || numbers.Label(0) < 0 {
+		return nil, nil
+	}
+	named := *one
+	named.Rings, named.Source.ByMember, named.Source.Label = nil, spec.LabelsDirectory, ""
+	plan, err := engine.OpenPlan(ctx, &named)
+	if err != nil {
+		return nil, ctx.Err()
+	}
+	return plan, nil
+}
+
+// differing is the first sample with another label; false: there is none.
+func differing(a, b source.Source) (int64, bool) {
+	for i := range a.Len() {
+		if a.Label(i) != b.Label(i) {
+			return i, true
 		}
 	}
-	return byName, plan.Close()
+	return 0, false
 }
 
 // config is what the flags say.
