@@ -259,6 +259,9 @@ func build(ctx context.Context, name string, w *window) (*indexBuilder, error) {
 	case strings.HasSuffix(base, ".tar.gz") || strings.HasSuffix(base, ".tgz") || strings.HasSuffix(base, ".tar.zst") || strings.HasSuffix(base, ".tar.bz2"):
 		return nil, errors.New("a compressed archive cannot be read in any order; unpack it to a plain .tar")
 	}
+	if why := Foreign(base); why != "" {
+		return nil, errors.New(why)
+	}
 	return nil, errors.New("want a name that ends in .tar or .zip")
 }
 

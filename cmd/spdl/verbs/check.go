@@ -303,6 +303,11 @@ func (v *checking) note(format string, args ...any) {
 	fmt.Fprintf(v.out, "  note     "+format+"\n", args...)
 }
 
+// noSplit says that a class is not called as a part of a data set is: train, val2017.
+func noSplit(class string) bool {
+	return !slices.Contains([]string{"train", "training", "val", "valid", "validation", "test", "testing", "dev"}, strings.ToLower(strings.TrimRight(class, "0123456789")))
+}
+
 // advise names what a user may want to change.
 func (v *checking) advise(r *spec.Spec, about *engine.Facts, bad engine.BadStats, decoded int64) {
 	note := v.note
@@ -326,6 +331,10 @@ func (v *checking) advise(r *spec.Spec, about *engine.Facts, bad engine.BadStats
 	}
 	if r.Source.Folder != "" && r.Source.Labels == spec.LabelsDirectory && len(about.Classes) == 0 {
 		note("no directories, so no labels: put the files of each class into a directory of its own, or say labels: none")
+	}
+	if r.Source.Folder != "" && len(about.Classes) > 0 && !slices.ContainsFunc(about.Classes, noSplit) {
+		note("the classes are called as parts of a data set are; if that is what they are name one of them, such as %s/%s, so that the classes are the directories in it",
+			strings.TrimSuffix(store.Shown(r.Source.Folder), "/"), about.Classes[0])
 	}
 	if mask, picture, op := r.Unfollowed(); op != "" {
 		note("%s and %s differ in %s, which is drawn, so a mask does not lie on its picture: give both the same, or draw: own to one where that is meant", picture, mask, op)
