@@ -16,7 +16,6 @@ var foreignFormats = []struct {
 	endings    []string
 	is, remedy string
 }{
-	{[]string{".tfrecord", ".tfrecords"}, "TFRecord", byProgram},
 	{[]string{".rec"}, "MXNet's RecordIO", byProgram},
 	{[]string{".mds"}, "MosaicML's MDS", byProgram},
 	{[]string{".beton"}, "FFCV's format", "name the files that it was made of, or " + byProgram},
@@ -33,9 +32,6 @@ var foreignFormats = []struct {
 func Foreign(name string) string {
 	name, _, _ = strings.Cut(name, "?")
 	ending := strings.ToLower(filepath.Ext(name))
-	if strings.HasPrefix(ending, ".tfrecord-") { // x.tfrecord-00000-of-01024
-		ending = ".tfrecord"
-	}
 	for _, f := range foreignFormats {
 		if slices.Contains(f.endings, ending) {
 			return f.is + " is not read here; " + f.remedy

@@ -188,7 +188,7 @@ var listEndings = []string{".txt", ".lst", ".tsv", ".csv", ".jsonl", ".ndjson"}
 // its name.
 func areShards(args []string) bool {
 	for _, a := range args {
-		if st, err := os.Stat(a); !spec.LooksLikeShards(a) || err == nil && st.IsDir() {
+		if st, err := os.Stat(a); !spec.LooksLikeShards(a) && !source.AreRecords(a) || err == nil && st.IsDir() {
 			return false
 		}
 	}

@@ -208,7 +208,7 @@ func (v *packing) describes(c *pack.Config) error {
 	for i, w := range v.one.Parts(src) {
 		part := pack.Part{}
 		switch {
-		case len(w.From) == 1 && !files && !taken[w.From[0]]: // twice where two fields are of it
+		case len(w.From) == 1 && !files && !taken[w.From[0]] && !strings.Contains(w.From[0], "/"): // twice where two fields are of it, and a feature's name is no ending
 			part.Ending = w.From[0]
 		case i > 0:
 			part.Prefix = w.Name + "."
