@@ -16,6 +16,7 @@ import (
 	"github.com/spdl/spdl/core/pack"
 	"github.com/spdl/spdl/core/sampler"
 	"github.com/spdl/spdl/core/source"
+	"github.com/spdl/spdl/core/source/store"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spf13/cobra"
 )
@@ -48,16 +49,20 @@ Filters, weights and mixtures of the description count, its transform does not: 
 longer become JPEGs of that size. The same description and seed give the same archives, byte for byte.
 
 An archive has its name when it is whole. Names that are taken are refused, so a run that was interrupted is begun again with its shards
-removed; what it was writing when it was killed is removed by the next run of the same names.`,
+removed; what it was writing when it was killed is removed by the next run of the same names.
+
+With --out s3://BUCKET/... archives are written to an object store, in parts, with the credentials and the endpoint of the environment
+($AWS_ACCESS_KEY_ID, $AWS_ENDPOINT_URL_S3, ...). What fails or is interrupted leaves no parts there.`,
 		Example: `  spdl pack /data/train --out /data/shards/train-%06d.tar
   spdl pack /data/train --out /nvme/train-%06d.tar --resize 512 --quality 90
+  spdl pack /data/train --out s3://bucket/train-%06d.tar
   spdl pack captions.yaml --out /data/shards/%05d.tar --shard-bytes 1GiB --index-beside
   spdl pack /data/val --out /data/shards/val.tar --no-shuffle`,
 		RunE: func(c *cobra.Command, args []string) error { return v.run(c.Context(), args) },
 	}
 	v.addOrderFlags(c)
 	f := c.Flags()
-	f.StringVarP(&v.out, "out", "o", "", "the archives, with one %d or %06d for their number")
+	f.StringVarP(&v.out, "out", "o", "", "the archives, paths or s3:// URLs, with one %d or %06d for their number")
 	f.StringVar(&v.bytes, "shard-bytes", "256MiB", "about how large an archive becomes at most; 0: no bound")
 	f.Int64Var(&v.samples, "shard-samples", 0, "how many samples an archive has at most; 0: no bound")
 	f.IntVar(&v.resize, "resize", 0, "shorter side of pictures whose shorter side is longer; 0: all stay as they are")
@@ -407,11 +412,15 @@ func (v *packing) shards(r *pack.Report) any {
 	if err != nil {
 		dir = filepath.Dir(v.out)
 	}
+	join := func(name string) string { return filepath.Join(dir, name) }
+	if at := strings.LastIndexByte(v.out, '/'); store.IsURL(v.out) {
+		join = func(name string) string { return v.out[:at+1] + name }
+	}
 	before, after := pack.Around(filepath.Base(v.out))
 	var names []string
-	if strings.ContainsAny(filepath.Join(dir, before+after), "*?[]{}") {
+	if strings.ContainsAny(join(before+after), "*?[]{}") {
 		for _, shard := range r.Shards {
-			names = append(names, filepath.Join(dir, filepath.Base(shard)))
+			names = append(names, join(filepath.Base(shard)))
 		}
 	} else {
 		number := func(shard string) string {
@@ -427,7 +436,7 @@ func (v *packing) shards(r *pack.Report) any {
 			if rest = rest[n:]; first != last {
 				first = "{" + first + ".." + last + "}"
 			}
-			names = append(names, filepath.Join(dir, before+first+after))
+			names = append(names, join(before+first+after))
 		}
 	}
 	if len(names) == 1 {

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/spdl/spdl/core/array"
+	"github.com/spdl/spdl/core/pack"
 	"github.com/spdl/spdl/core/tensor"
 	"github.com/spdl/spdl/tests/leak"
 )
@@ -196,6 +197,14 @@ func TestPackNamesItsShards(t *testing.T) {
 		if report := good(t, "check", packed); !strings.Contains(report, "102 samples") {
 			t.Errorf("%s: got %s", name, report)
 		}
+	}
+}
+
+// Archives in a store are named by their URLs.
+func TestPackNamesObjects(t *testing.T) {
+	v := packing{out: "s3://bucket/a/t-%02d.tar"}
+	if got := v.shards(&pack.Report{Shards: []string{"s3://bucket/a/t-00.tar", "s3://bucket/a/t-01.tar"}}); got != "s3://bucket/a/t-{00..01}.tar" {
+		t.Errorf("got %v", got)
 	}
 }
 
