@@ -12,7 +12,8 @@ import (
 
 // An epoch of which no sample is good ends the ring, whatever the policy: a training loop over empty batches learns nothing, and says
 // nothing. Only an epoch that was judged from its first batch on counts, of this engine's ranks. It ends the ring in place of its last batch, or
-// already when fruitlessFirst samples had none; where others have the rest, one of bad_sample.probation samples at least.
+// already when fruitlessFirst samples had none, where the run has had none at all: what was good before may be so again, of a store that is away
+// for a while. Where others have the rest, it is one of bad_sample.probation samples at least.
 
 const (
 	// fruitlessFirst is how many samples from the beginning of an epoch tell that none will be good. They are drawn from all over the data set,
@@ -36,6 +37,7 @@ type tally struct {
 	epoch      uint64
 	seen       map[uint64]bool // its batches; one that is made again, after a load, is the same one
 	last       uint64          // of them
+	ever       bool            // there was a good one, in this epoch or before
 	rows, good int
 	causes     map[string]int
 	examples   map[string]error // the first of each cause
@@ -44,10 +46,11 @@ type tally struct {
 // count takes in a batch that was judged.
 func (t *tally) count(w *work, planned int) {
 	if t.causes == nil || t.epoch != w.Epoch {
-		*t = tally{epoch: w.Epoch, seen: map[uint64]bool{}, causes: map[string]int{}, examples: map[string]error{}}
+		*t = tally{ever: t.ever, epoch: w.Epoch, seen: map[uint64]bool{}, causes: map[string]int{}, examples: map[string]error{}}
 	}
 	place := w.EpochStep*uint64(w.lanes) + uint64(w.lane)
 	if t.good += planned - len(w.Bad); t.good > 0 || t.seen[place] {
+		t.ever = t.ever || t.good > 0
 		return // what is good decides
 	}
 	t.seen[place] = true
@@ -79,7 +82,7 @@ func (t *tally) often() (cause string, n int, example error) {
 func (r *ring) fruitless(w *work, batches int64) error {
 	t := &r.tally
 	whole := int64(len(t.seen)) == batches
-	if r.forgiving || t.epoch != w.Epoch || t.rows == 0 || t.good > 0 || !whole && (t.rows < r.enough || !t.begins()) {
+	if r.forgiving || t.epoch != w.Epoch || t.rows == 0 || t.good > 0 || !whole && (t.ever || t.rows < r.enough || !t.begins()) {
 		return nil
 	}
 	if r.lanes < r.order.Config().World && t.rows < r.probation { // of a few samples chance may leave a rank only bad ones, and its end would stop the others

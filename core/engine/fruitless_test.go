@@ -91,6 +91,19 @@ func TestWhatMayHaveAGoodSampleGoesOn(t *testing.T) {
 	if n != 200 || !errors.Is(end, shm.EndData) {
 		t.Errorf("%d batches, %v; want all 200", n, end)
 	}
+	dir := folder(t, 12, nil)
+	var lines strings.Builder
+	for i := range 12800 {
+		fmt.Fprintf(&lines, "a/%05d.jpg\n", i%6)
+	}
+	must(os.WriteFile(filepath.Join(dir, "all.txt"), []byte(lines.String()), 0o600))
+	store := startAgain(t, parsed(t, fmt.Sprintf("name: %s\nsource: {list: %s/all.txt}\nbatch: 64\nimage: {transform: [{resize: [8, 8]}]}\norder: {epochs: 2}\nring: {slots: 3}\n", testName(), dir)), nil)
+	one := store.attach(shm.AttachOptions{MaxLeases: 1})
+	takeBatches(t, one, 150)
+	must(os.RemoveAll(dir + "/a")) // as a store that goes away: the epoch had good samples, the next one has none
+	must(one.Close())
+	_, end = untilItEnds(t, store)
+	wantError(t, end, shm.ErrEngineFailed, "epoch 1: none of its 12800 samples is good")
 	text := elsewhere(t, 3200, 0, "order: {epochs: 1}\n")
 	r := startAgain(t, parsed(t, text), nil)
 	reader := r.attach(shm.AttachOptions{})

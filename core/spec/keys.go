@@ -325,10 +325,10 @@ var keys = withFrames([]Key{
 
 	{"bad_sample", "mapping", "(its defaults)", "What becomes of a sample that cannot be read or decoded."},
 	{"bad_sample.policy", "skip, mask, substitute, fail", "skip", "Leave it out: nothing takes its place, so a batch may have fewer rows than `batch`, down to none; leave a zero row; repeat the nearest good row before it; or end. " +
-		"Whatever is said, an epoch of which no sample was good, or not one of its first 1,000 (10,000 where they are not shuffled all over), ends the ring, but for max_rate: 1."},
+		"Whatever is said, an epoch without a good sample ends the ring, and so do the first 1,000 samples of a run without one (10,000 where they are not shuffled all over), but for max_rate: 1."},
 	{"bad_sample.max_count", "whole number from -1", "-1", "End when more than this many were bad; -1: never for their number."},
 	{"bad_sample.max_rate", "number, 0 to 1", "(off)", "End when more than this share of the samples so far was bad; 1: never, also when all of an epoch were."},
-	{"bad_sample.probation", "whole number from 0", "100", "Samples before the rate is judged; and before an epoch without a good one is given up, where it is more than 1,000 (or 10,000)."},
+	{"bad_sample.probation", "whole number from 0", "100", "Samples before the rate is judged; and before a run without a good one ends, where it is more than 1,000 (or 10,000)."},
 
 	{"ring", "mapping", "(its defaults)", "The shared memory and who reads it."},
 	{"ring.slots", "whole number, 3 to 65536", "(at least 8, and 4 for each declared consumer and 4 more)", "Batches that the ring holds."},

@@ -275,7 +275,7 @@ def test_s3_server_that_dies_is_a_bad_sample_not_a_hang(pictures, store, serve, 
     bucket, remote, server = store
     make_shards(bucket / "shards", pictures.samples, 20)
     source = {"shards": "s3://bucket/shards/s-*.tar", "remote": {**remote, "timeout": "1s", "retries": 1}}
-    engine = serve({"source": source, **TRANSFORM, "order": {"shuffle": False, "epochs": 2}, "ring": {"slots": 4}})
+    engine = serve({"source": source, **TRANSFORM, "order": {"shuffle": False, "epochs": 2}, "ring": {"slots": 4}, "bad_sample": {"max_rate": 1}})
     server.kill()
     loader = attach(name, max_leases=1)
     first, second = (sum(batch.rows for batch in loader) for _ in range(2))
