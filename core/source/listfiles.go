@@ -35,14 +35,15 @@ const (
 )
 
 // listMemory is how many bytes of lists a source holds in memory, with 8 for the end of each; a variable for tests.
-var listMemory int64 = 256 << 20
+var listMemory int64 = 64 << 20
 
-// listPart is some neighbouring rows of a column of lists in a file.
+// listPart are the rows of a Parquet file in a column of lists.
 type listPart struct {
-	first int64 // row of the source
-	file  *listFile
-	begin int64   // of the column in the file
-	ends  []int64 // of each row
+	first int64     // row of the source
+	ends  []int64   // of each row
+	held  []byte    // the elements, in memory; or
+	file  *listFile // where they are,
+	begin int64     // and where in it the column begins
 }
 
 // listFile is open for reading.
@@ -54,15 +55,14 @@ type listFile struct {
 
 // list appends the value of the buffer's next column, one of lists, for row i.
 func (t *rows) list(c int, i int64, b *Buffer) error {
-	held := &t.texts[c]
-	if i < int64(len(held.ends)) {
-		b.columns = append(b.columns, value{lies: held.at(i)})
+	if t.parts[c] == nil { // of JSON or CSV
+		b.columns = append(b.columns, value{lies: t.texts[c].at(i)})
 		return nil
 	}
-	p, row := t.listPart(c, i)
-	from, to := int64(0), p.ends[row]
-	if row > 0 {
-		from = p.ends[row-1]
+	p, from, to := t.listPart(c, i)
+	if p.file == nil {
+		b.columns = append(b.columns, value{lies: p.held[from:to:to]})
+		return nil
 	}
 	at := len(b.values)
 	b.values = slices.Grow(b.values, int(to-from))[:at+int(to-from)]
@@ -81,18 +81,26 @@ func (t *rows) list(c int, i int64, b *Buffer) error {
 
 // listIdentity appends what tells the value of row i: itself, or the version of the file that it is of, and where.
 func (t *rows) listIdentity(c int, i int64, dst []byte) []byte {
-	if held := &t.texts[c]; i < int64(len(held.ends)) {
-		return append(strconv.AppendInt(dst, int64(len(held.at(i))), 10), held.at(i)...)
+	text := &t.texts[c]
+	if t.parts[c] == nil {
+		return append(strconv.AppendInt(dst, int64(len(text.at(i))), 10), text.at(i)...)
 	}
-	p, row := t.listPart(c, i)
-	return strconv.AppendInt(append(dst, p.file.key[:]...), row, 10)
+	p, from, to := t.listPart(c, i)
+	if p.file == nil {
+		return append(strconv.AppendInt(dst, to-from, 10), p.held[from:to]...)
+	}
+	return strconv.AppendInt(append(dst, p.file.key[:]...), from, 10)
 }
 
-// listPart is the part that has row i of a column, which is not held in memory, and the row in it.
-func (t *rows) listPart(c int, i int64) (*listPart, int64) {
+// listPart is the part that has row i of a column, and where the row is there.
+func (t *rows) listPart(c int, i int64) (p *listPart, from, to int64) {
 	all := t.parts[c]
-	p := &all[sort.Search(len(all), func(k int) bool { return all[k].first > i })-1]
-	return p, i - p.first
+	p = &all[sort.Search(len(all), func(k int) bool { return all[k].first > i })-1]
+	row := i - p.first
+	if row > 0 {
+		from = p.ends[row-1]
+	}
+	return p, from, p.ends[row]
 }
 
 // Notes says what had to be made.
@@ -114,27 +122,43 @@ func (t *rows) closeLists() (err error) {
 // listsIn reads the lists of a file's rows, which stand behind those that there are.
 func (r *tableReader) listsIn(ctx context.Context, f *parquetFile) error {
 	var columns []int // of the batch's
-	most := int64(0)
+	most, t := int64(0), r.rows
+	if f.rows() == 0 {
+		return nil
+	}
 	for c, at := range r.lists {
+		if t.columns[c].Type == List && t.n > 0 && (at >= 0) != (t.parts[c] != nil) {
+			return fmt.Errorf("column %q: this file has lists of numbers and others have texts, or the other way round", t.columns[c].From)
+		}
 		if at >= 0 {
 			columns = append(columns, c)
-			most += f.listBytes(at, &r.rows.columns[c])
+			most += f.listBytes(at, &t.columns[c])
 		}
 	}
 	most = min(most, f.texts) // whatever a damaged file says
 	if len(columns) == 0 {
 		return nil
 	}
-	if t := r.rows; len(t.listFiles) == 0 && t.held+most <= listMemory {
-		t.held += most
-		for _, c := range columns {
-			if err := r.listsOf(ctx, f, c, &t.texts[c], nil); err != nil {
-				return err
-			}
-		}
-		return nil
+	if t.held+most > listMemory {
+		return r.listsInFile(ctx, f, columns, most)
 	}
-	return r.listsInFile(ctx, f, columns, most)
+	t.held += most
+	for _, c := range columns {
+		lists := texts{bytes: make([]byte, 0, min(f.listBytes(r.lists[c], &t.columns[c]), most)), ends: make([]int64, 0, f.rows())} // once, and no more than that
+		if err := r.listsOf(ctx, f, c, &lists, nil); err != nil {
+			return err
+		}
+		t.parts[c] = append(t.parts[c], listPart{first: t.n, ends: lists.ends, held: lists.bytes})
+	}
+	return nil
+}
+
+// rows are the file's.
+func (f *parquetFile) rows() (n int64) {
+	for _, g := range f.meta.RowGroups {
+		n += g.NumRows
+	}
+	return n
 }
 
 // listsOf reads one column of lists of all of a file's rows.
@@ -165,10 +189,7 @@ func (f *parquetFile) listBytes(column int, c *Column) (n int64) {
 
 // listsInFile has some columns of a file's rows in a file on a disk: in that of an opening before, or in one that is made.
 func (r *tableReader) listsInFile(ctx context.Context, f *parquetFile, columns []int, most int64) error {
-	t, rows := r.rows, int64(0)
-	for _, g := range f.meta.RowGroups {
-		rows += g.NumRows
-	}
+	t, rows := r.rows, f.rows()
 	id := append([]byte(f.identity), 0)
 	for _, c := range columns {
 		id = appendColumn(id, &t.columns[c])

@@ -53,8 +53,8 @@ type rows struct {
 	n       int64
 
 	held      int64        // bytes of lists of Parquet in memory
-	parts     [][]listPart // by column: those of the rows behind, which are in files
-	listFiles []*listFile  // they lie in
+	parts     [][]listPart // by column; nil but for lists of Parquet
+	listFiles []*listFile  // that some of them lie in
 	made      int          // of those
 }
 

@@ -9,8 +9,8 @@ np = pytest.importorskip("numpy")
 pytest.importorskip("PIL")
 recipe_data = pytest.importorskip("recipe_data")
 
-HELD = 256 << 20  # bytes of lists in memory, as docs/sources.md says
-FILES, ROWS, LENGTH = 11, 100, 1 << 15
+HELD = 64 << 20  # bytes of lists in memory, as docs/sources.md says
+FILES, ROWS, LENGTH = 5, 100, 1 << 15
 
 
 def row(file: int, number: int) -> np.ndarray:
@@ -19,7 +19,7 @@ def row(file: int, number: int) -> np.ndarray:
 
 def test_lists_beyond_memory_are_read_from_a_disk_in_any_order(library, runtime, tmp_path, monkeypatch):
     """The first files' rows are held in memory and the others' are not; the second engine finds these on the disk."""
-    assert FILES * ROWS * LENGTH * 8 > HELD > (FILES - 2) * ROWS * LENGTH * 8
+    assert FILES * ROWS * LENGTH * 8 > HELD > 2 * ROWS * LENGTH * 8
     monkeypatch.setenv("SPDL_CACHE_DIR", str(tmp_path / "cache"))
     for file in range(FILES):
         (tmp_path / f"{file:02}.parquet").write_bytes(recipe_data.parquet_of({"ids": [row(file, i) for i in range(ROWS)]}))
