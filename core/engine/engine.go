@@ -38,6 +38,9 @@ type Options struct {
 	Faults *Faults
 	// HostOnly: batches stay in host memory, whatever the description says of a device.
 	HostOnly bool
+	// Trial: the engine shows what one that serves would deliver from the beginning. New refuses what it would refuse of that one: a journal that
+	// cannot be gone on with, slots of a device that have no room. The journal stays as it is.
+	Trial bool
 	// Feed is what the program around the engine brings the samples of source.host through; nil: it brings none.
 	Feed *source.Feed
 	// Context ends the opening of the sources, which takes long where many indexes have to be made; nil: nothing does. New returns its error then.
@@ -147,6 +150,9 @@ func (e *Engine) open(o *Options) error {
 	if err != nil {
 		return err
 	}
+	if o.Trial {
+		defer func() { e.journal = nil }() // and nothing is kept
+	}
 	others := *o
 	if o.State != nil {
 		others.State, others.Fresh = nil, true
@@ -186,6 +192,9 @@ func (e *Engine) Reserved() error {
 
 // Ring is one of the engine's rings in shared memory, in the order of the description.
 func (e *Engine) Ring(i int) *shm.Ring { return e.rings[i].shm }
+
+// Source is what ring i reads, for who looks at its keys and labels; it ends with the engine.
+func (e *Engine) Source(i int) source.Source { return e.rings[i].source }
 
 // Run decodes until ctx ends or Stop is called, and returns nil then; with a journal it has consumers get nothing more first, and gives
 // them lastBatches for what they hold. A ring that comes to the end of its epochs

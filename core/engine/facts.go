@@ -6,6 +6,7 @@ type Facts struct {
 	Samples       int64    `json:"samples"`
 	StepsPerEpoch int64    `json:"steps_per_epoch"` // batches that each lane gets in an epoch
 	GlobalBatch   int64    `json:"global_batch"`    // rows of all ranks in one step
+	SlotBytes     uint64   `json:"-"`               // of a trial those of an engine that serves
 	Classes       []string `json:"classes,omitempty"`
 }
 
@@ -15,7 +16,7 @@ func (e *Engine) Facts() []Facts {
 	for i, r := range e.rings {
 		all[i] = Facts{
 			Name: r.shm.Name(), Samples: r.source.Len(), StepsPerEpoch: r.order.StepsPerEpoch(),
-			GlobalBatch: r.order.GlobalBatch(), Classes: r.source.Classes(),
+			GlobalBatch: r.order.GlobalBatch(), SlotBytes: r.servedSlot, Classes: r.source.Classes(),
 		}
 	}
 	return all

@@ -176,10 +176,12 @@ func (e *Engine) openJournal(o *Options) (states map[string]json.RawMessage, err
 		return nil, fmt.Errorf("engine: journal %q: its directory: %w", path, err)
 	}
 	e.journal = &journal{path: path, name: e.spec.Name}
-	if e.faults, err = openFaults(e.openCtx, path, o.Fresh); err != nil {
-		return nil, err
+	if !o.Trial { // an engine that serves the description may have them
+		if e.faults, err = openFaults(e.openCtx, path, o.Fresh); err != nil {
+			return nil, err
+		}
+		e.removeTorn()
 	}
-	e.removeTorn()
 	if err := e.journal.try(); err != nil {
 		return nil, err
 	}

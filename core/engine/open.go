@@ -39,12 +39,21 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 	}
 	var budget pipeline.Failures
 	r.policy, budget = policyOf(s.BadSample)
-	r.forgiving, r.probation = s.BadSample.MaxRate == 1, int(s.BadSample.Probation)
+	r.forgiving, r.probation, r.enough = s.BadSample.MaxRate == 1, int(s.BadSample.Probation), enoughOf(s)
 	if r.budget, err = pipeline.NewJudge(budget); err != nil {
 		return r, err
 	}
+	if o.Trial && len(journalled) > 0 {
+		if _, err := r.goOnFromJournal(journalled); err != nil {
+			return r, err
+		}
+		journalled = nil
+	}
 	config, err := r.shmConfig(s, o, journalled)
 	if err != nil {
+		return r, err
+	}
+	if err := r.takeRoom(s, o, config); err != nil {
 		return r, err
 	}
 	if err := r.reserve(config); err != nil {
@@ -86,11 +95,8 @@ func (e *Engine) newRing(s *spec.Spec) *ring {
 	return r
 }
 
-// reserve makes the ring in shared memory, where there is room for it.
+// reserve makes the ring in shared memory.
 func (r *ring) reserve(c shm.Config) (err error) {
-	if err := r.engine.takeRoom(r.name, c); err != nil {
-		return err
-	}
 	r.slots = c.Slots
 	r.remakes = r.samples.coded() != nil || slices.ContainsFunc(c.Groups, func(g shm.GroupConfig) bool { return g.Kind == shm.KindStage })
 	began := time.Now()
@@ -121,16 +127,23 @@ func (r *ring) prepare(s *spec.Spec, o *Options) (err error) {
 	return nil
 }
 
-// takeRoom refuses a ring that has no room in this machine's memory, or in what the description leaves the engine of it.
-func (e *Engine) takeRoom(ring string, c shm.Config) error {
-	slot, err := shm.SlotBytes(c)
-	if err != nil {
+// takeRoom refuses a ring that has no room in this machine's memory, or in what the description leaves the engine of it. A trial's slots
+// count as those that would be served.
+func (r *ring) takeRoom(s *spec.Spec, o *Options, c shm.Config) (err error) {
+	if o.Trial && s.Device != nil {
+		of, err := samplesOf(s)
+		if err != nil {
+			return err
+		}
+		c.Tensors = tensorsOf(s, of.fields, r.columns)
+	}
+	if r.servedSlot, err = shm.SlotBytes(c); err != nil {
 		return err
 	}
-	if err := thisMachine.checkMemory(ring, slot, c.Slots); err != nil {
+	if err = thisMachine.checkMemory(r.name, r.servedSlot, c.Slots); err != nil {
 		return err
 	}
-	return e.may.reserve(ring, slot, c.Slots)
+	return r.engine.may.reserve(r.name, r.servedSlot, c.Slots)
 }
 
 // perJob is how many samples of a batch travel together: so many that hand-overs cost little, so few that every worker

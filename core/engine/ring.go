@@ -39,6 +39,7 @@ type ring struct {
 	seed                      uint64
 	lanes, firstRank          int
 	slots, fetchers, decoders int
+	servedSlot                uint64        // bytes of a slot; of a trial those of an engine that serves
 	readyAhead                int           // how many batches may be published before an earlier one; 0: in order
 	fetchAuto                 pipeline.Auto // zero: fetchers all the time; else they are where it begins
 	perJob                    int           // samples that travel together
@@ -57,6 +58,7 @@ type ring struct {
 	broken      chan error // why batches cannot be made again, or uploaded, one deep
 	forgiving   bool       // epochs without a good sample are no failure
 	probation   int        // samples before an engine of some of the ranks judges its part of an epoch
+	enough      int        // samples from the beginning of an epoch that tell of the rest
 	judging     sync.Mutex // guards the next four
 	budget      *pipeline.Judge
 	tally       tally

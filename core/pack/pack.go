@@ -18,7 +18,7 @@ type Config struct {
 	Parts   []Part          // of the source's samples, in its order; none where they are columns alone
 	Columns []string        // what the members of its columns end in, in their order; nil: they are left out
 
-	Out        string // path of an archive, with one %d or %0Nd for its number; without it there is one archive
+	Out        string // path of an archive, or s3:// URL, with one %d or %0Nd for its number; without it there is one archive
 	MaxBytes   int64  // of an archive, but for its end and unless one sample alone is larger; 0: no bound
 	MaxSamples int64  // likewise
 
@@ -88,11 +88,11 @@ type packed struct {
 
 // Write packs all samples. The report it returns beside an error is of the archives that are whole.
 func Write(ctx context.Context, c Config) (*Report, error) {
-	out, err := newShards(&c)
+	out, err := newShards(ctx, &c)
 	if err != nil {
 		return nil, err
 	}
-	defer out.abandon()
+	defer out.close()
 	next, stop := iter.Pull(c.Samples)
 	defer stop()
 	if c.Workers == 0 {

@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -393,6 +395,60 @@ func TestNextRunSweepsAwayWhatAKilledOneLeft(t *testing.T) {
 	}
 	if got, want := leak.Names(t, dir), []string{".u-007.tar.0123456789abcdef.part", "t-000.tar"}; !slices.Equal(got, want) {
 		t.Errorf("left %q, want %q", got, want)
+	}
+}
+
+// Names are one run's at a time, its lock goes with it, and one that a killed run left is taken over.
+func TestNamesAreOneRunsAtATime(t *testing.T) {
+	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, ".t-%d.tar.lock"), nil)
+	first, err := claimNames(dir, "t-%d.tar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := Config{Source: folder(t, tree(t, 3), nil), Samples: upTo(3), Parts: []Part{{}}, Out: filepath.Join(dir, "t-%03d.tar")}
+	if _, err := Write(testContext(t), config); !errors.Is(err, ErrTaken) || !strings.Contains(err.Error(), "another run is writing archives of these names; wait for its end") {
+		t.Errorf("beside a run that has these names: %v", err)
+	}
+	if got := leak.Names(t, dir); !slices.Equal(got, []string{".t-%d.tar.lock"}) {
+		t.Errorf("left %q, want the lock of the other alone", got)
+	}
+	first.end()
+	if _, err := Write(testContext(t), config); err != nil {
+		t.Error(err)
+	}
+	if got := leak.Names(t, dir); !slices.Equal(got, []string{"t-000.tar"}) {
+		t.Errorf("left %q, want the archive alone", got)
+	}
+	if _, err := Write(testContext(t), config); !errors.Is(err, ErrTaken) || !strings.Contains(err.Error(), `by "`+dir+`/t-000.tar"`) {
+		t.Errorf("beside an archive: %v", err)
+	}
+	// Of those who come and go one has them at a time.
+	var owners sync.WaitGroup
+	var holding atomic.Int32
+	for range 8 {
+		owners.Add(1)
+		go func() {
+			defer owners.Done()
+			for got := 0; got < 50; {
+				c, err := claimNames(dir, "u.tar")
+				if errors.Is(err, errClaimed) {
+					continue
+				}
+				if err != nil || holding.Add(1) != 1 {
+					t.Errorf("%v, or two have the names", err)
+					return
+				}
+				got++
+				holding.Add(-1)
+				c.end()
+			}
+		}()
+	}
+	owners.Wait()
+	if got := leak.Names(t, dir); !slices.Equal(got, []string{"t-000.tar"}) {
+		t.Errorf("left %q", got)
 	}
 }
 

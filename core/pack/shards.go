@@ -20,15 +20,18 @@ import (
 
 // shards writes one archive after the other. Only the sink's goroutine uses it.
 type shards struct {
+	ctx      context.Context
 	c        *Config
-	classes  []string // directories of keys, by label; none: keys have none
-	present  []bool   // classes of which a sample is written
-	nameless bool     // a sample is written that is of none
+	store    *store.Client // that archives go to; nil: to a directory
+	classes  []string      // directories of keys, by label; none: keys have none
+	present  []bool        // classes of which a sample is written
+	nameless bool          // a sample is written that is of none
 	numbered bool
 	seen     []map[string]bool // endings, by part
 	report   Report
+	claim    *claim // of the names, until close
 
-	file    *whole.File // nil: none is begun
+	file    archive // nil: none is begun
 	tar     *tar.Writer
 	path    string
 	samples int64 // in it
@@ -54,7 +57,7 @@ func Around(name string) (before, after string) {
 	return name[:at[0]], name[at[1]:]
 }
 
-func newShards(c *Config) (*shards, error) {
+func newShards(ctx context.Context, c *Config) (*shards, error) {
 	found := number.FindAllStringIndex(c.Out, -1)
 	rest := number.ReplaceAllString(c.Out, "")
 	switch {
@@ -65,7 +68,7 @@ func newShards(c *Config) (*shards, error) {
 	case len(found) == 0 && (c.MaxBytes > 0 || c.MaxSamples > 0):
 		return nil, fmt.Errorf("pack: out %q: %w: it has no number, so there is one archive; write %q, or leave out the bound", c.Out, ErrName, strings.TrimSuffix(c.Out, ".tar")+"-%06d.tar")
 	}
-	s := &shards{c: c, numbered: len(found) == 1, classes: c.Source.Classes()}
+	s := &shards{ctx: ctx, c: c, numbered: len(found) == 1, classes: c.Source.Classes()}
 	for _, name := range s.classes {
 		if err := checkClass(name); err != nil {
 			return nil, err
@@ -75,7 +78,11 @@ func newShards(c *Config) (*shards, error) {
 	for range c.Parts {
 		s.seen = append(s.seen, map[string]bool{})
 	}
-	return s, s.vacant()
+	if err := s.vacant(); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
 }
 
 // checkClass refuses a class whose name is no first directory of keys: its samples would lose it, or be passed over by who reads them.
@@ -89,15 +96,11 @@ func checkClass(name string) error {
 	return nil
 }
 
-// vacant refuses names that are taken: shards of an earlier run beside these would pass for some of them.
+// vacant claims the names, and refuses those that are taken: shards of an earlier run beside these would pass for some of them.
 func (s *shards) vacant() error {
 	dir, base := filepath.Split(s.c.Out)
 	if number.MatchString(dir) {
 		return fmt.Errorf("pack: out %q: %w: want the number in the archive's own, not in a directory's", s.c.Out, ErrName)
-	}
-	entries, err := os.ReadDir(filepath.Clean(dir + "."))
-	if err != nil {
-		return fmt.Errorf("pack: out: %w; make the directory first", err)
 	}
 	before, after := Around(base)
 	digits := ""
@@ -105,14 +108,39 @@ func (s *shards) vacant() error {
 		digits = "[0-9]+"
 	}
 	like := regexp.MustCompile("^" + regexp.QuoteMeta(before) + digits + regexp.QuoteMeta(after) + "$")
+	if store.IsURL(s.c.Out) {
+		if err := s.openStore(); err != nil {
+			return err
+		}
+		return s.noneInStore(dir, before, like)
+	}
+	dir = filepath.Clean(dir + ".")
+	if _, err := os.Stat(dir); err != nil {
+		return fmt.Errorf("pack: out: %w; make the directory first", err)
+	}
+	var err error
+	if s.claim, err = claimNames(dir, number.ReplaceAllString(base, "%d")); errors.Is(err, errClaimed) {
+		return fmt.Errorf("pack: out %q: %w: another run is writing archives of these names; wait for its end, or choose another", s.c.Out, ErrTaken)
+	} else if err != nil {
+		return err
+	}
+	return s.noneOf(dir, like)
+}
+
+// noneOf refuses names that files have, or that a run with other names beside writes. What a killed run was writing goes.
+func (s *shards) noneOf(dir string, like *regexp.Regexp) error {
 	if source.NetworkFileSystem(dir) == "" { // there a lock may be of one machine alone
-		live, err := whole.Sweep(filepath.Clean(dir+"."), like.MatchString)
+		live, err := whole.Sweep(dir, like.MatchString)
 		if err != nil {
 			return fmt.Errorf("pack: out: %w", err)
 		}
 		if len(live) > 0 {
 			return fmt.Errorf("pack: out %q: %w: another run is writing %q; wait for its end, or choose another", s.c.Out, ErrTaken, live[0])
 		}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("pack: out: %w", err)
 	}
 	for _, e := range entries {
 		if like.MatchString(e.Name()) {
@@ -204,7 +232,14 @@ func (s *shards) begin() (err error) {
 	if s.numbered {
 		s.path = fmt.Sprintf(s.c.Out, len(s.report.Shards))
 	}
-	if s.file, err = whole.Create(s.path); err != nil {
+	if s.store != nil {
+		s.file, err = s.createRemote(s.path)
+	} else if file, failed := whole.Create(s.path); failed == nil {
+		s.file = file
+	} else {
+		err = failed
+	}
+	if err != nil {
 		return fmt.Errorf("pack: %w", err)
 	}
 	s.tar = tar.NewWriter(s)
@@ -233,13 +268,12 @@ func (s *shards) finish() error {
 		s.abandon()
 		return fmt.Errorf("pack: %q: %w", s.path, err)
 	}
-	size, err := s.file.Stat()
-	err = errors.Join(err, s.file.Finish())
+	err = s.file.Finish()
 	s.file = nil
 	if err != nil {
 		return fmt.Errorf("pack: %w", err)
 	}
-	s.report.Bytes += size.Size()
+	s.report.Bytes += s.bytes
 	s.report.Shards = append(s.report.Shards, s.path)
 	return nil
 }
@@ -283,6 +317,15 @@ func (s *shards) check(ctx context.Context) error {
 		err = fmt.Errorf("pack: %d samples were written, and %d are read", s.report.Samples, got)
 	}
 	return errors.Join(err, opened.Close())
+}
+
+// close abandons what is not whole, and gives the names back.
+func (s *shards) close() {
+	s.abandon()
+	s.claim.end()
+	if s.store != nil {
+		s.store.Close()
+	}
 }
 
 // abandon leaves nothing of an archive that is not whole.

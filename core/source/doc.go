@@ -53,7 +53,7 @@
 // Files are read with pread, not mapped: a mapped file that is truncated kills the process inside a decoder. Shards are opened for each
 // read, so their number is not bound by that of descriptors; one that goes away costs its samples alone. The list itself is held in
 // memory with one offset for eight samples; the tree costs its file names and five bytes for each; a table its texts and 8 bytes a
-// value; shards a mapping of 24 bytes a sample and 16 a member.
+// value, of Parquet's lists 64 MiB, while the others lie on a disk; shards a mapping of 24 bytes a sample and 16 a member.
 //
 // # Reading ahead, and what is kept
 //

@@ -259,7 +259,13 @@ func build(ctx context.Context, name string, w *window) (*indexBuilder, error) {
 	case strings.HasSuffix(base, ".tar.gz") || strings.HasSuffix(base, ".tgz") || strings.HasSuffix(base, ".tar.zst") || strings.HasSuffix(base, ".tar.bz2"):
 		return nil, errors.New("a compressed archive cannot be read in any order; unpack it to a plain .tar")
 	}
-	return nil, errors.New("want a name that ends in .tar or .zip")
+	if why := Foreign(base); why != "" {
+		return nil, errors.New(why)
+	}
+	if strings.Contains(baseName(base), ".tfrecord") || areRecords(w) { // which often have no ending: train-00000-of-01024
+		return buildRecordIndex(ctx, w)
+	}
+	return nil, errors.New("want a name that ends in .tar or .zip, or a TFRecord")
 }
 
 // buildZipIndex reads a zip archive's directory. Members must be stored, not compressed: pictures are already.
@@ -398,5 +404,9 @@ func PartsOf(ctx context.Context, c ShardsConfig) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.Clone(opened[0].index.parts), nil
+	parts := make([]string, 0, len(opened[0].index.parts))
+	for _, p := range opened[0].index.parts {
+		parts = append(parts, partShown(p))
+	}
+	return parts, nil
 }

@@ -81,6 +81,9 @@ func (c *ListConfig) form() string {
 }
 
 func openList(c ListConfig) (Source, error) {
+	if why := Foreign(c.File); why != "" {
+		return nil, errors.New(why)
+	}
 	text, err := readList(&c)
 	if err != nil {
 		return nil, err

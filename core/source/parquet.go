@@ -98,6 +98,7 @@ func (f *parquetFile) close() error {
 	if f.file == nil {
 		return nil
 	}
+	defer func() { f.file = nil }()
 	return f.file.Close()
 }
 
@@ -259,10 +260,10 @@ func (r *tableReader) parquet() error {
 	}
 	done := int64(0)
 	r.version, r.content = uint64(f.version.size)<<1^f.version.tag, uint64(f.version.size)
+	if err := r.listsIn(context.Background(), f); err != nil {
+		return err
+	}
 	for group := range f.meta.RowGroups {
-		if err := r.listsIn(f, group); err != nil {
-			return err
-		}
 		if err := f.group(group, r.wanted(), r.numbers(), places, len(r.c.Others), func(row int64, c *cells) error {
 			c.lists = r.lists
 			if err := r.add(c); err != nil {
@@ -311,19 +312,6 @@ func (r *tableReader) placesIn(f *parquetFile) ([]int, error) {
 		}
 	}
 	return places, err
-}
-
-// listsIn reads the lists of a row group.
-func (r *tableReader) listsIn(f *parquetFile, group int) error {
-	for c, at := range r.lists {
-		if at < 0 {
-			continue
-		}
-		if err := f.listsOf(group, at, &r.rows.columns[c], &r.rows.texts[c]); err != nil {
-			return fmt.Errorf("column %q: %w", r.rows.columns[c].From, err)
-		}
-	}
-	return nil
 }
 
 // group reads some columns of a row group and hands its rows on. The first place is the path's, the second the label's, -1 for none; then

@@ -164,11 +164,21 @@ func describeKind(e *format.SchemaElement) string {
 	return "bytes"
 }
 
-// listsOf reads a column of lists of a row group: the elements of each row go behind those that to has.
-func (f *parquetFile) listsOf(group, column int, c *Column, to *texts) error {
+// listsOf reads a column of lists of a row group: the elements of each row go behind those that to has. page is called behind each page, and may take
+// rows away from to that are whole.
+func (f *parquetFile) listsOf(group, column int, c *Column, to *texts, page func() error) error {
 	r := listRows{file: f, c: c, to: to, first: f.firstRow(group), levels: f.nestings[column].levels, most: byte(f.columns[column].MaxDefinitionLevel()), element: &f.elements[column]}
 	chunk := f.chunk(group, column)
-	err := f.eachPage(group, column, func(page parquet.Page) (bool, error) { return false, r.page(page, chunk.rows) })
+	err := f.eachPage(group, column, func(p parquet.Page) (bool, error) {
+		err := r.page(p, chunk.rows)
+		if err == nil {
+			err = page()
+		}
+		if len(to.ends) == 0 { // they were taken
+			r.begun = 0
+		}
+		return false, err
+	})
 	if err != nil {
 		return err
 	}
@@ -181,7 +191,7 @@ func (f *parquetFile) listsOf(group, column int, c *Column, to *texts) error {
 	if r.n != chunk.rows {
 		return fmt.Errorf("parquet: damaged: got %d lists of %d rows", r.n, chunk.rows)
 	}
-	return nil
+	return page()
 }
 
 // firstRow is that of a row group in the file.

@@ -38,7 +38,9 @@ func elementsOf(t tensor.DType, value []byte) (all []float64) {
 }
 
 // Lists that Arrow writes are read as Arrow reads them (testdata/make.py), beside media and without, as shards and as a table.
-func TestListsOfArrow(t *testing.T) {
+func TestListsOfArrow(t *testing.T) { inMemoryAndOnDisk(t, testListsOfArrow) }
+
+func testListsOfArrow(t *testing.T) {
 	columns := []Column{listOf("ids", tensor.I64, 4), listOf("emb", tensor.F32, 0, 3), listOf("boxes", tensor.F64, 2, 4), listOf("yes", tensor.U8, 3),
 		listOf("objects.area", tensor.I16, 1), listOf("parts.x", tensor.U64, 2), listOf("half", tensor.F32, 0, 1), listOf("cents", tensor.F64, 0, 2), {Name: "path", From: "image.path"}}
 	want := func(i int) string {
@@ -94,7 +96,9 @@ func TestListsOfArrow(t *testing.T) {
 }
 
 // What is no list of numbers, and lists that do not hold what their column says, are refused with where and what to do.
-func TestListsThatAreNotWanted(t *testing.T) {
+func TestListsThatAreNotWanted(t *testing.T) { inMemoryAndOnDisk(t, testListsThatAreNotWanted) }
+
+func testListsThatAreNotWanted(t *testing.T) {
 	const file = "testdata/arrow_lists_v1.parquet"
 	text := func(name string) Column { return Column{Name: "x", From: name} }
 	for want, c := range map[string]Column{
@@ -192,7 +196,9 @@ func schemaOf(elements ...string) (all []format.SchemaElement) {
 }
 
 // Lists of every shape of their groups, old and new, are read, wherever pages end.
-func TestListsAcrossPages(t *testing.T) {
+func TestListsAcrossPages(t *testing.T) { inMemoryAndOnDisk(t, testListsAcrossPages) }
+
+func testListsAcrossPages(t *testing.T) {
 	three := schemaOf("x optional 1 LIST", "list repeated 1", "element optional")
 	inner := schemaOf("x optional 1 LIST", "list repeated 1", "element optional 1 LIST", "list repeated 1", "element required")
 	flat, deep := listOf("x", tensor.U8, 9), listOf("x", tensor.U8, 9, 2)

@@ -79,9 +79,12 @@ func OpenParquet(ctx context.Context, c ShardsConfig) (Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("source: shards: %w", err)
 	}
-	for _, name := range names {
+	for k, name := range names {
 		if err := s.open(ctx, name, &c); err != nil {
 			return nil, errors.Join(fmt.Errorf("source: shards: shard %q: %w", store.Shown(name), unlisted(name, err)), s.Close())
+		}
+		if c.Opened != nil {
+			c.Opened(k+1, len(names), s.made)
 		}
 	}
 	s.shape = shapeOf("parquet", s.media, c.Label, s.columns, s.maxBytes)
@@ -118,15 +121,15 @@ func (s *parquetShards) open(ctx context.Context, name string, c *ShardsConfig) 
 		return fmt.Errorf("column %q: this file has it and others have not, or the other way round", r.label)
 	}
 	places[0] = -1 // media are read one by one
+	if err := r.listsIn(ctx, f); err != nil {
+		return err
+	}
 	inFile := int64(0)
 	for group, g := range f.meta.RowGroups {
 		if g.NumRows == 0 {
 			continue
 		}
 		s.groups = append(s.groups, rowGroup{group: group, file: f, indexes: map[int][]format.PageLocation{}, columns: media, first: s.n, inFile: inFile})
-		if err := r.listsIn(f, group); err != nil {
-			return err
-		}
 		if err := f.group(group, r.wanted(), r.numbers(), places, 0, func(row int64, row1 *cells) error {
 			row1.lists = r.lists
 			if err := s.add(row1, r.hasLabel, c.Label != ""); err != nil {
@@ -138,7 +141,10 @@ func (s *parquetShards) open(ctx context.Context, name string, c *ShardsConfig) 
 		}
 		inFile += g.NumRows
 	}
-	return f.unchanged()
+	if err := f.unchanged(); err != nil || len(s.media) > 0 {
+		return err
+	}
+	return f.close() // of which all is read
 }
 
 func (f *parquetFile) hasRows() bool {
@@ -370,7 +376,7 @@ func parquetError(err error) error {
 }
 
 func (s *parquetShards) Close() error {
-	var errs []error
+	errs := []error{s.closeLists()}
 	for _, f := range s.files {
 		errs = append(errs, f.close())
 	}

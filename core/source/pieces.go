@@ -130,7 +130,7 @@ func (s *shards) want(sh *shard, b *Buffer) (bytes int64, err error) {
 	for _, member := range b.members {
 		if room := sh.room[member.part]; room >= 0 && int(member.size) > room {
 			return 0, &Error{Cause: Value, Detail: fmt.Sprintf("part %q: got %d bytes, want at most %d; raise max_bytes of the column",
-				sh.index.parts[member.part], member.size, room)}
+				partShown(sh.index.parts[member.part]), member.size, room)}
 		} else if room >= 0 || b.isChosen(member.part) {
 			bytes = b.plan(member, bytes)
 		}
@@ -145,6 +145,9 @@ var errLabel = errors.New("the label is no whole number")
 func (s *shards) wrongLabel(ctx context.Context, sh *shard, b *Buffer) error {
 	label := b.members[slices.IndexFunc(b.members, func(m indexMember) bool { return int(m.part) == sh.label })]
 	got := fmt.Sprintf("%d bytes", label.size)
+	if strings.HasSuffix(sh.index.parts[sh.label], wholesMark) {
+		return &Error{Cause: Value, Detail: fmt.Sprintf("label: feature %q has not one whole number but none, or several", partShown(sh.index.parts[sh.label]))}
+	}
 	if label.size > 0 && label.size <= maxNumberText {
 		b.pieces = b.pieces[:0]
 		text := b.room(int(b.plan(label, 0)))
@@ -154,7 +157,7 @@ func (s *shards) wrongLabel(ctx context.Context, sh *shard, b *Buffer) error {
 		got = strconv.Quote(string(text))
 	}
 	return &Error{Cause: Value, Detail: fmt.Sprintf("label: part %q is no whole number: got %s, want one of 64 bits in decimal, such as 17, in at most %d bytes",
-		sh.index.parts[sh.label], got, maxNumberText)}
+		partShown(sh.index.parts[sh.label]), got, maxNumberText)}
 }
 
 // choose takes a member for a medium, if it is a better one than what is chosen.
@@ -197,7 +200,7 @@ func (b *Buffer) isChosen(part uint16) bool {
 func (sh *shard) partsOf(b *Buffer) string {
 	var parts []string
 	for _, m := range b.members {
-		parts = append(parts, sh.index.parts[m.part])
+		parts = append(parts, partShown(sh.index.parts[m.part]))
 	}
 	return describeParts(parts)
 }
@@ -253,7 +256,13 @@ func (s *shards) fill(sh *shard, b *Buffer) error {
 		for m := 0; m < len(b.members) && !found; m++ {
 			if found = int(b.members[m].part) == sh.column[c]; found {
 				at, end := b.locate(b.members[m])
-				if err := b.setPart(&s.columns[c], b.mem[at:end], len(s.media) == 0); err != nil {
+				var err error
+				if mark := sh.marks[c]; mark != "" && mark != bytesMark {
+					err = b.setFeature(&s.columns[c], b.mem[at:end], mark)
+				} else {
+					err = b.setPart(&s.columns[c], b.mem[at:end], len(s.media) == 0)
+				}
+				if err != nil {
 					return err
 				}
 			}

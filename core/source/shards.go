@@ -18,11 +18,14 @@ import (
 
 const defaultPart = "cls"
 
+// recordImages are what records call a picture.
+var recordImages = []string{"image" + bytesMark, "image/encoded" + bytesMark, "image_raw" + bytesMark}
+
 // ShardsConfig says what OpenShards reads.
 type ShardsConfig struct {
-	Shards       []string // paths and URLs of .tar and .zip archives, with braces {000..127} and globs
+	Shards       []string // paths and URLs of .tar and .zip archives and TFRecords, with braces {000..127} and globs
 	Media        []Medium // what each sample has beside columns; nil: a picture, empty: nothing
-	Label        string   // part that holds the label; "" is cls, and a sample without it has the label -1
+	Label        string   // part that holds the label; "" is cls, of TFRecords label or image/class/label, and a sample without it has the label -1
 	Labels       ShardLabels
 	Columns      []Column // more parts
 	IndexDir     string   // where indexes are kept; "" is DefaultIndexDir
@@ -41,7 +44,7 @@ type ShardsConfig struct {
 	pace *pace // nil: what reads of the store take is yet to be learned
 }
 
-// shards are archives of samples: tar and zip, local and remote. What is in them is known from their indexes.
+// shards are archives of samples: tar, zip and TFRecord, local and remote. What is in them is known from their indexes.
 type shards struct {
 	root     root // absolute: shards are opened by the names they were given
 	store    *store.Client
@@ -73,6 +76,7 @@ type shard struct {
 	label   int        // part of the label, or -1
 	rank    [][]uint16 // by medium, by part: 0 is none, else the lowest is taken
 	column  []int      // by column: its part, or -1
+	marks   []string   // by column: of a record's feature, what it holds
 	room    []int      // by part: the most bytes that a column has for it; -1: no column is made of it
 }
 
@@ -142,23 +146,25 @@ func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
 
 // roles says what each part of the shard's samples is for.
 func (s *shards) roles(sh *shard, c *ShardsConfig) {
-	label := c.Label
-	if label == "" {
-		label = defaultPart
+	labels := []string{c.Label, c.Label + wholesMark}
+	if c.Label == "" {
+		labels = []string{defaultPart, "label" + wholesMark, "image/class/label" + wholesMark}
 	}
-	if sh.label = -1; s.labels == LabelsOfPart {
-		sh.label = sh.index.partNamed(label)
+	sh.label = -1
+	for k := 0; k < len(labels) && sh.label < 0 && s.labels == LabelsOfPart; k++ {
+		sh.label = sh.index.partNamed(labels[k])
 	}
 	sh.room = make([]int, len(sh.index.parts))
 	for k := range sh.room {
 		sh.room[k] = -1
 	}
 	for _, c := range s.columns {
-		part := sh.index.partNamed(c.From)
+		part, mark := sh.index.featureNamed(c.From)
 		room := c.MaxBytes
 		if c.Shaped() || c.Member != "" {
 			room = int(s.maxBytes) // a file of it; what is in it is checked when it is read
 		}
+		sh.marks = append(sh.marks, mark)
 		if sh.column = append(sh.column, part); part >= 0 {
 			sh.room[part] = max(sh.room[part], room)
 		}
@@ -172,9 +178,9 @@ func (s *shards) roles(sh *shard, c *ShardsConfig) {
 func (s *shards) ranks(m *Medium, parts []string) []uint16 {
 	ranks := make([]uint16, len(parts))
 	for k, part := range parts {
-		if place := slices.Index(m.From, part); place >= 0 {
+		if place := slices.Index(m.From, strings.TrimSuffix(part, bytesMark)); place >= 0 {
 			ranks[k] = uint16(place) + 1
-		} else if m.From == nil && slices.Contains(ImageExtensions, part) && !claimed(s.media, part) {
+		} else if m.From == nil && (slices.Contains(ImageExtensions, part) || slices.Contains(recordImages, part)) && !claimed(s.media, partShown(part)) {
 			ranks[k] = math.MaxUint16 // all alike: two of them in one sample are one too many
 		}
 	}
@@ -204,7 +210,7 @@ func (s *shards) check(c *ShardsConfig, total int64) error {
 		}
 		labels = labels || sh.label >= 0
 		for _, p := range sh.index.parts {
-			if len(parts) < maxParts && !slices.Contains(parts, p) {
+			if p = partShown(p); len(parts) < maxParts && !slices.Contains(parts, p) {
 				parts = append(parts, p)
 			}
 		}

@@ -51,6 +51,11 @@ type rows struct {
 	texts   []texts   // by column; empty for numbers
 	numbers [][]int64 // by column; empty for texts. A float64 is its bits
 	n       int64
+
+	held      int64        // bytes of lists of Parquet in memory
+	parts     [][]listPart // by column; nil but for lists of Parquet
+	listFiles []*listFile  // that some of them lie in
+	made      int          // of those
 }
 
 // texts are the values of one column, one after the other.
@@ -90,27 +95,27 @@ func openTable(c ListConfig) (Source, error) {
 	if c.Alone {
 		t.name = baseName(c.File)
 	}
-	if err := r.read(); err != nil {
-		return nil, err
+	err := r.read()
+	if err == nil && t.n == 0 {
+		err = fmt.Errorf("%w: the table has no rows", ErrNoSamples)
 	}
-	if t.n == 0 {
-		return nil, fmt.Errorf("%w: the table has no rows", ErrNoSamples)
+	if err == nil {
+		t.place, err = openPlace(&c)
 	}
-	var err error
-	if t.place, err = openPlace(&c); err != nil {
-		return nil, err
+	if err != nil {
+		return nil, errors.Join(err, t.closeLists())
 	}
 	t.version, t.content = r.version, r.content
 	c.Progress.Step()
 	if err := settleArrays(context.Background(), t, t.columns); err != nil {
-		return nil, errors.Join(err, t.close())
+		return nil, errors.Join(err, t.Close())
 	}
 	return t, nil
 }
 
 func newRows(columns []Column) rows {
 	all := completeColumns(columns)
-	return rows{columns: all, texts: make([]texts, len(all)), numbers: make([][]int64, len(all))}
+	return rows{columns: all, texts: make([]texts, len(all)), numbers: make([][]int64, len(all)), parts: make([][]listPart, len(all))}
 }
 
 // tableReader reads a table of any form into rows.
@@ -401,7 +406,7 @@ func (t *rows) values(i int64, b *Buffer, arrays func(c *Column, path []byte) er
 		case Array:
 			err = arrays(column, t.texts[c].at(i))
 		case List:
-			b.columns = append(b.columns, value{lies: t.texts[c].at(i)})
+			err = t.list(c, i, b)
 		default:
 			err = b.setBytes(column, t.texts[c].at(i))
 		}
@@ -427,7 +432,7 @@ func (t *table) Len() int64          { return t.n }
 func (t *table) Classes() []string   { return nil }
 func (t *table) Columns() []Column   { return t.columns }
 func (t *table) Label(i int64) int64 { return t.label(i) }
-func (t *table) Close() error        { return t.close() }
+func (t *table) Close() error        { return errors.Join(t.closeLists(), t.close()) }
 
 // Key is the path, or FILE:ROW where there is none.
 func (t *table) Key(i int64, dst []byte) []byte {

@@ -100,7 +100,9 @@ func (t *table) Identity(i int64, dst []byte) []byte {
 			if dst = t.place.identity(t.texts[c].at(i), dst); dst == nil {
 				return nil
 			}
-		case Text, List:
+		case List:
+			dst = t.listIdentity(c, i, dst)
+		case Text:
 			dst = append(strconv.AppendInt(dst, int64(len(t.texts[c].at(i))), 10), t.texts[c].at(i)...)
 		default:
 			dst = strconv.AppendInt(dst, t.numbers[c][i], 10)

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -289,11 +290,16 @@ func (w *walker) wrap(name string, err error) error {
 	return fmt.Errorf("directory %.200q: %w", path, err)
 }
 
-// archives says, where a tree without samples has archives, what reads these.
+// archives says, where a tree without samples has archives, what reads these, and of other formats what to do.
 func (w *walker) archives() string {
 	for _, ending := range []string{"tar", "zip", "parquet"} {
 		if w.others[ending] > 0 {
 			return fmt.Sprintf("; archives are read by shards in place of folder, such as shards: DIR/*.%s", ending)
+		}
+	}
+	for _, ending := range slices.Sorted(maps.Keys(w.others)) {
+		if why := Foreign("x." + ending); why != "" {
+			return "; " + why
 		}
 	}
 	return ""

@@ -43,7 +43,9 @@ func MediaOf(name string) (Media, bool) {
 var shardEndings = []string{".tar", ".zip", ".parquet"}
 
 // LooksLikeShards tells the name of a shard, or a pattern of several, from that of a folder or a description: by its ending.
-func LooksLikeShards(path string) bool { return slices.Contains(shardEndings, ending(path)) }
+func LooksLikeShards(path string) bool {
+	return slices.Contains(shardEndings, ending(path)) || strings.HasPrefix(ending(path), ".tfrecord") // also train.tfrecord-00000-of-01024
+}
 
 // FromShards is FromFolder for shards.
 func FromShards(patterns []string, z Zero) (*Spec, error) {

@@ -26,11 +26,11 @@ var keys = withFrames([]Key{
 		"By its ending also a table: `.csv` with a heading line, `.jsonl` (or `.ndjson`) or `.parquet`."},
 	{"source.root", "path or URL", "(the list's directory)", "Directory of the list's paths. When it is given, absolute paths in the list are refused, and with a URL as root so are URLs; its query (a signature) goes behind each path."},
 	{"source.shards", "path, URL or list of them", "(none)", "`.tar` or `.zip` archives of samples as WebDataset has them (neighbouring members with one key), " +
-		"or `.parquet` files with pictures in a column; with braces `{0000..1023}`, `{a,b}` and globs (not over http); a local file of that very name is meant itself."},
+		"`.parquet` files with pictures in a column, or TFRecords of tf.train.Example; with braces `{0000..1023}`, `{a,b}` and globs (not over http); a local file of that very name is meant itself."},
 	{"source.path", "text", "(path)", "Column of a table that holds the paths."},
 	{"source.heading", "true, false", "false", "Whether the first line of a list that is separated by tabs (a .tsv, say) names its columns, so that it is a table. Its fields are as they are: quotes mean nothing."},
-	{"source.image", "text or list of text", "(the part that ends in an image extension; of Parquet: image)", "Part or column of shards that is the picture, video or sound; of several the first that a sample has. Where samples have several media, each says it in `from`."},
-	{"source.label", "text", "(cls or label, where there is one)", "Part of shards, column of a table, or one of arrays, that holds the label, a whole number; when it is given, a sample without it is bad. labels: none leaves labels out."},
+	{"source.image", "text or list of text", "(the part that ends in an image extension; of Parquet and TFRecords: image)", "Part, column or feature of shards that is the picture, video or sound; of several the first that a sample has. Where samples have several media, each says it in `from`."},
+	{"source.label", "text", "(cls or label, where there is one)", "Part or feature of shards, column of a table, or one of arrays, that holds the label, a whole number; when it is given, a sample without it is bad. labels: none leaves labels out."},
 	{"source.arrays", "list of mappings", "(none)", "Arrays in local files whose rows, or windows of rows, are the samples: an x.npy and a y.npy, or a tokens.bin. All have equally many samples. They are the fields of the batch, and there is no image, video or audio beside them."},
 	{"source.arrays[].name", "text", "(required)", "Name of the field, spelt like a ring's."},
 	{"source.arrays[].file", "path or list of paths", "(required)", "An .npy file, in C's order, whose first axis counts rows; several, also by braces and globs, are read one behind the other."},
@@ -339,10 +339,10 @@ var keys = withFrames([]Key{
 
 	{"bad_sample", "mapping", "(its defaults)", "What becomes of a sample that cannot be read or decoded."},
 	{"bad_sample.policy", "skip, mask, substitute, fail", "skip", "Leave it out: nothing takes its place, so a batch may have fewer rows than `batch`, down to none; leave a zero row; repeat the nearest good row before it; or end. " +
-		"Whatever is said, an epoch of which no sample was good ends the ring, but for max_rate: 1."},
+		"Whatever is said, an epoch without a good sample ends the ring, and so do the first 1,000 samples of a run without one (10,000 where they are not shuffled all over), but for max_rate: 1."},
 	{"bad_sample.max_count", "whole number from -1", "-1", "End when more than this many were bad; -1: never for their number."},
 	{"bad_sample.max_rate", "number, 0 to 1", "(off)", "End when more than this share of the samples so far was bad; 1: never, also when all of an epoch were."},
-	{"bad_sample.probation", "whole number from 0", "100", "Samples before the rate is judged."},
+	{"bad_sample.probation", "whole number from 0", "100", "Samples before the rate is judged; and before a run without a good one ends, where it is more than 1,000 (or 10,000)."},
 
 	{"ring", "mapping", "(its defaults)", "The shared memory and who reads it."},
 	{"ring.slots", "whole number, 3 to 65536", "(at least 8, and 4 for each declared consumer and 4 more)", "Batches that the ring holds."},

@@ -7,6 +7,7 @@ import json
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import tarfile
 import threading
@@ -40,6 +41,36 @@ def make_shards(directory, samples, per, columns=lambda i: {}):
     return f"{directory}/s-{{000..{(len(samples) - 1) // per:03}}}.tar"
 
 
+def masked(data):
+    """The checksum of a TFRecord's data: CRC-32C, turned and shifted."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    crc ^= 0xFFFFFFFF
+    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
+
+
+def record(features):
+    """A TFRecord of a tf.train.Example with these features: bytes, lists of whole numbers, lists of floats."""
+    def sized(number, *parts):
+        data, head, n = b"".join(parts), bytearray([number << 3 | 2]), sum(map(len, parts))
+        while n > 127:
+            head.append(n & 127 | 128)
+            n >>= 7
+        return bytes([*head, n]) + data
+
+    def value(v):
+        if isinstance(v, bytes):
+            return sized(1, sized(1, v))
+        return sized(3, sized(1, bytes(v))) if isinstance(v[0], int) else sized(2, sized(1, struct.pack(f"<{len(v)}f", *v)))  # numbers below 128
+
+    data = sized(1, *(sized(1, sized(1, name.encode()), sized(2, value(v))) for name, v in features.items()))
+    length = struct.pack("<Q", len(data))
+    return length + masked(length) + data + b"\0\0\0\0"  # the data's checksum is not looked at
+
+
 def check(loader, samples, key=lambda i, sample: f"{i:05}", size=24):
     """One epoch of a loader is these samples, in order, as Pillow makes them of the files."""
     transform, seen = resize_short_and_crop(size, size), 0
@@ -60,6 +91,23 @@ def test_shards_give_what_the_folder_gives(pictures, tmp_path, open_):
     # and again, from the index that the first engine kept
     assert list((tmp_path / "cache/index").iterdir())
     check(open_({"source": {"shards": f"{tmp_path}/shards/*.tar"}, **TRANSFORM}), pictures.samples)
+
+
+def test_records_give_what_the_folder_gives(pictures, tmp_path, open_):
+    """Examples of TFRecords are samples: pictures and labels by their usual names, and lists of numbers."""
+    half = len(pictures.samples) // 2
+    for k, part in enumerate((pictures.samples[:half], pictures.samples[half:])):
+        (tmp_path / f"train-0000{k}-of-00002").write_bytes(b"".join(
+            record({"image/encoded": s.path.read_bytes(), "image/class/label": [s.label], "box": [float(s.label), 0.5], "ids": [1, 2, s.label]}) for s in part))
+    columns = [{"name": "box", "type": "list", "dtype": "f32", "shape": [2]}, {"name": "ids", "type": "list", "dtype": "u8", "max_length": 4, "padded": True}]
+    source = {"shards": str(tmp_path / "train-*-of-00002"), "columns": columns}
+    check(open_({"source": source, **TRANSFORM}), pictures.samples, lambda i, _: str(i if i < half else i - half))
+    seen = 0
+    for batch in open_({"source": source, **TRANSFORM}):
+        for label, box, ids, length in zip(batch["label"], batch["box"], batch["ids"], batch["ids.length"]):
+            assert (box.tolist(), ids.tolist(), length) == ([label, 0.5], [1, 2, label], 3)
+            seen += 1
+    assert seen == len(pictures.samples)
 
 
 @pytest.mark.parametrize("written_out", [False, True])
@@ -275,7 +323,7 @@ def test_s3_server_that_dies_is_a_bad_sample_not_a_hang(pictures, store, serve, 
     bucket, remote, server = store
     make_shards(bucket / "shards", pictures.samples, 20)
     source = {"shards": "s3://bucket/shards/s-*.tar", "remote": {**remote, "timeout": "1s", "retries": 1}}
-    engine = serve({"source": source, **TRANSFORM, "order": {"shuffle": False, "epochs": 2}, "ring": {"slots": 4}})
+    engine = serve({"source": source, **TRANSFORM, "order": {"shuffle": False, "epochs": 2}, "ring": {"slots": 4}, "bad_sample": {"max_rate": 1}})
     server.kill()
     loader = attach(name, max_leases=1)
     first, second = (sum(batch.rows for batch in loader) for _ in range(2))

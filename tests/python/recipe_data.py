@@ -17,7 +17,7 @@ rng = np.random.default_rng(0)
 
 
 def made(directory: Path) -> None:
-    for kind in (imagenet, tars, voc, coco, kinetics, speech, parquet, database):
+    for kind in (imagenet, tars, voc, coco, kinetics, speech, parquet, tokens, database):
         kind(directory)
 
 
@@ -120,22 +120,50 @@ def parquet(to: Path) -> None:
         (to / f"laion-art/{shard:04}.parquet").write_bytes(parquet_of(columns))
 
 
-# ---- Parquet, as little of it as a file needs: one row group of plain, uncompressed columns without nulls
+def tokens(to: Path) -> None:
+    (to / "tokens").mkdir()
+    for shard in range(2):
+        documents = [list(range(10 * shard + i, 10 * shard + 4 * i, 1)) for i in range(1, 8)]
+        (to / f"tokens/train-{shard:05}.parquet").write_bytes(parquet_of({"input_ids": documents}))
+
+
+# ---- Parquet, as little of it as a file needs: one row group of plain, uncompressed columns without nulls: bytes, numbers, or lists of whole ones
 
 
 def parquet_of(columns: dict) -> bytes:
     out, chunks, schema, rows = bytearray(b"PAR1"), [], [{4: b"schema", 5: len(columns)}], 0
     for name, values in columns.items():
-        rows, text = len(values), isinstance(values[0], bytes)
-        plain = b"".join(struct.pack("<I", len(v)) + v if text else struct.pack("<d", v) for v in values)
-        kind = 6 if text else 5  # BYTE_ARRAY, DOUBLE
-        schema.append({1: kind, 3: 0, 4: name.encode()})
+        rows, n, path = len(values), len(values), [name.encode()]
+        if isinstance(values[0], bytes):
+            kind, plain = 6, b"".join(struct.pack("<I", len(v)) + v for v in values)  # BYTE_ARRAY
+        elif isinstance(values[0], float):
+            kind, plain = 5, b"".join(struct.pack("<d", v) for v in values)  # DOUBLE
+        else:
+            kind, (n, plain) = 1, lists(values)  # INT32
+        if kind == 1:
+            path += [b"list", b"element"]
+            schema += [{3: 0, 4: path[0], 5: 1, 6: 3}, {3: 2, 4: path[1], 5: 1}, {1: kind, 3: 0, 4: path[2]}]
+        else:
+            schema.append({1: kind, 3: 0, 4: path[0]})
         at = len(out)
-        out += thrift({1: 0, 2: len(plain), 3: len(plain), 5: {1: rows, 2: 0, 3: 3, 4: 3}}) + plain
-        about = {1: kind, 2: [0], 3: [name.encode()], 4: 0, 5: Long(rows), 6: Long(len(out) - at), 7: Long(len(out) - at), 9: Long(at)}
+        out += thrift({1: 0, 2: len(plain), 3: len(plain), 5: {1: n, 2: 0, 3: 3, 4: 3}}) + plain
+        about = {1: kind, 2: [0], 3: path, 4: 0, 5: Long(n), 6: Long(len(out) - at), 7: Long(len(out) - at), 9: Long(at)}
         chunks.append({2: Long(at), 3: about})
     footer = thrift({1: 1, 2: schema, 3: Long(rows), 4: [{1: chunks, 2: Long(len(out)), 3: Long(rows)}]})
     return bytes(out + footer + struct.pack("<I", len(footer)) + b"PAR1")
+
+
+def lists(values: list) -> tuple[int, bytes]:
+    """How many values a page of lists has, an empty list being one, and the page: repetition levels, definition levels, and the numbers."""
+    repeats, defined, numbers = bytearray(), bytearray(), bytearray()
+    n = 0
+    for value in values:
+        count = max(len(value), 1)
+        n += count
+        repeats += b"\2\0" + (varint(count - 1 << 1) + b"\1" if count > 1 else b"")  # runs of one that begins a list, and of those that go on
+        defined += varint(count << 1) + (b"\1" if len(value) else b"\0")
+        numbers += np.asarray(value, "<i4").tobytes()
+    return n, b"".join(struct.pack("<I", len(levels)) + levels for levels in (repeats, defined)) + bytes(numbers)
 
 
 class Long(int):

@@ -116,7 +116,7 @@ def run(program):
 
 def test_every_block_is_tried_here():
     """A block that is added to the page fails here until there is a test for it."""
-    tried = ["Classification", "CLIP", "Segmentation", "Detection", "SimCLR", "Video", "Speech", "An inference", "Diffusion", "A format", "MixUp", "A loader"]
+    tried = ["Classification", "CLIP", "Segmentation", "Detection", "SimCLR", "Video", "Speech", "An inference", "Diffusion", "Language", "A format", "MixUp", "A loader"]
     more = {"A format": 2, "A loader": 3}
     assert all(sum(name.startswith(title) for name in RECIPES) == more.get(title, 1) for title in tried) and len(RECIPES) == len(tried) + 3
 
@@ -183,6 +183,13 @@ def test_diffusion_has_what_the_filter_leaves(run):
     got = run("Diffusion")
     assert [image for _, image, _ in got] == [["float16", 4, 3, 64, 64]] * 2
     assert {caption for _, _, captions in got for caption in captions} <= {f"painting {i}" for i in range(2, 7)}
+
+
+def test_language_models_have_masks_and_labels(run):
+    got = run("Language")
+    assert len(got) == 3 and all(what[0] == "step" for what in got)
+    for _, ids, mask, labels in got:
+        assert ids == ["int64", 4, ids[2]] and ids[2] <= 21 and mask == ["bool", *ids[1:]] and labels == ids
 
 
 def test_a_format_of_ones_own_is_read(run):

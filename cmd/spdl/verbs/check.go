@@ -13,8 +13,10 @@ import (
 	"text/tabwriter"
 
 	"github.com/spdl/spdl/core/engine"
+	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/core/source/store"
 	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/core/telemetry/web"
 	"github.com/spdl/spdl/shm"
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -28,6 +30,7 @@ type checking struct {
 	*app
 	description
 	batches int64
+	shared  uint64 // bytes of /dev/shm that the rings take so far
 }
 
 func (a *app) check() *cobra.Command {
@@ -38,6 +41,9 @@ func (a *app) check() *cobra.Command {
 		Long: `Check reads a description or a folder as serve does, makes the ring in private memory, decodes the first batch and prints
 what a consumer will see: fields, types, shapes, sizes, classes, steps per epoch, the first rows, and the samples that could not be
 decoded. Nothing is served.
+
+What serve would refuse it refuses with the same words: a journal that does not fit, rings that have no room together. Names and ports that are in
+use are no matter, as this description's own engine may have them.
 
 The exit code is 0 when serve would work, also with bad samples that the policy allows; only of a device's upload it says that it was not tried.`,
 		Example: `  spdl check imagenet.yaml
@@ -59,42 +65,64 @@ func (v *checking) run(ctx context.Context, args []string) error {
 	if v.batches < 0 {
 		return usage("check: --batches %d, want 1 or more, or 0 for a whole epoch", v.batches)
 	}
-	for i, r := range s.All() {
+	if err := v.mayListen(s.HTTP); err != nil {
+		return err
+	}
+	asked := v.asked(s)
+	l, err := v.openWith(ctx, s, engine.Options{Trial: true}, 1)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	for i := range asked {
 		if i > 0 {
 			fmt.Fprintln(v.out)
+			if err := l.turnTo(ctx, i, 1); err != nil {
+				return err
+			}
 		}
-		one := *s
-		if s.Rings != nil {
-			one.Rings = []*spec.Spec{r}
-		}
-		if err := v.checkRing(ctx, &one); err != nil {
+		if err := v.checkRing(ctx, &asked[i], l, i); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// checkRing looks at the one ring of s.
-func (v *checking) checkRing(ctx context.Context, s *spec.Spec) error {
-	r := s.All()[0]
-	asked := *r
-	r.Order.Epochs = 1 // so that what is read ahead is not counted twice
-	l, err := v.open(ctx, s, 1)
-	if err != nil {
-		return err
+// asked are the rings as they were described, before they are made ones to look at.
+func (v *checking) asked(s *spec.Spec) (all []spec.Spec) {
+	for _, r := range s.All() {
+		all = append(all, *r)
+		r.Order.Epochs = 1 // so that what is read ahead is not counted twice
 	}
-	defer l.Close()
-	about := l.engine.Facts()[0]
-	v.describe(&asked, &about)
-	schema := l.reader.Schema()
-	v.schema(schema)
-	short := v.room(l, asked.Ring.Backing)
-	decoded, err := v.decode(ctx, l)
+	return all
+}
+
+// mayListen refuses an address for the page that this machine does not have. One that is in use is so by an engine of this description, perhaps.
+func (v *checking) mayListen(address string) error {
+	if address == "" {
+		return nil
+	}
+	if err := web.Try(address); err != nil && !errors.Is(err, unix.EADDRINUSE) {
+		return &because{fmt.Errorf("check: %w", err), listenKind(err)}
+	}
+	return nil
+}
+
+// checkRing looks at one ring of the engine.
+func (v *checking) checkRing(ctx context.Context, asked *spec.Spec, l *local, ring int) error {
+	about := l.engine.Facts()[ring]
+	v.describe(asked, &about)
+	v.schema(l.reader.Schema())
+	short := v.room(l, ring, asked.Ring.Backing)
+	decoded, err := v.decode(ctx, l, ring)
 	if err != nil {
 		return errors.Join(err, short)
 	}
-	bad := l.engine.Stats().Rings[0].Bad
-	v.advise(&asked, &about, bad, decoded)
+	bad := l.engine.Stats().Rings[ring].Bad
+	v.advise(asked, &about, bad, decoded)
+	if err := v.nameClasses(ctx, asked, l.engine.Source(ring)); err != nil {
+		return errors.Join(err, short)
+	}
 	if bad.Total == 0 && short == nil {
 		fmt.Fprintln(v.out, "  ok")
 	}
@@ -102,7 +130,7 @@ func (v *checking) checkRing(ctx context.Context, s *spec.Spec) error {
 }
 
 // decode takes as many batches as were asked for, up to an epoch, shows the first one and returns how many there were.
-func (v *checking) decode(ctx context.Context, l *local) (decoded int64, err error) {
+func (v *checking) decode(ctx context.Context, l *local, ring int) (decoded int64, err error) {
 	for v.batches == 0 || decoded < v.batches {
 		batch, err := l.reader.Acquire(ctx)
 		if errors.Is(err, shm.EndEpoch) || errors.Is(err, shm.EndData) {
@@ -112,7 +140,7 @@ func (v *checking) decode(ctx context.Context, l *local) (decoded int64, err err
 			return decoded, err
 		}
 		if decoded == 0 {
-			v.rows(batch, columnsOf(l.reader.Schema()), factsOf(l.reader.Text()), l.engine.Stats().Rings[0].First)
+			v.rows(batch, columnsOf(l.reader.Schema()), factsOf(l.reader.Text()), l.engine.Stats().Rings[ring].First)
 		}
 		decoded++
 		if err := batch.Release(); err != nil {
@@ -192,10 +220,12 @@ func dtypeText(t *shm.TensorRecord) string {
 	return fmt.Sprintf("%s%d", kinds[t.DtypeCode], t.DtypeBits)
 }
 
-// room compares the ring with what /dev/shm holds, which is where serve puts it unless told otherwise; an error where it does not fit.
-func (v *checking) room(l *local, backing string) error {
-	ring := l.engine.Ring(0).Info()
-	fmt.Fprintf(v.out, "\n  ring     %d slots x %s = %s", ring.Slots, bytesText(ring.SlotBytes), bytesText(ring.DataBytes))
+// room compares the rings so far with what /dev/shm holds, which is where serve puts them unless told otherwise; an error where they do not fit.
+func (v *checking) room(l *local, ring int, backing string) error {
+	about := l.engine.Facts()[ring]
+	info, slot := l.engine.Ring(ring).Info(), about.SlotBytes
+	need := slot * uint64(info.Slots)
+	fmt.Fprintf(v.out, "\n  ring     %d slots x %s = %s", info.Slots, bytesText(slot), bytesText(need))
 	var st unix.Statfs_t
 	if err := unix.Statfs("/dev/shm", &st); err != nil || st.Blocks == 0 {
 		fmt.Fprintln(v.out, "; /dev/shm: not to be asked")
@@ -203,15 +233,22 @@ func (v *checking) room(l *local, backing string) error {
 	}
 	free := st.Bavail * uint64(st.Bsize)
 	fmt.Fprintf(v.out, "; /dev/shm has %s free\n", bytesText(free))
-	if free > ring.DataBytes || backing == spec.Memfd {
+	if backing == spec.Memfd {
 		return nil
 	}
-	advice := "use a smaller batch"
-	if fits := min(free/ring.SlotBytes, math.MaxInt32); fits >= spec.MinSlots {
+	before := v.shared
+	if v.shared += need; free > v.shared {
+		return nil
+	}
+	advice, beside := "use a smaller batch", ""
+	if before > 0 {
+		beside = fmt.Sprintf(" beside %s of the rings before", bytesText(before))
+	}
+	if fits := min((free-min(free, before))/slot, math.MaxInt32); fits >= spec.MinSlots {
 		advice = fmt.Sprintf("use at most %d slots", fits)
 	}
-	return &because{fmt.Errorf("check: ring %q: %s needed, %s free in /dev/shm: spdl serve would not start; %s, --backing memfd, or a larger /dev/shm (docker: --shm-size=%dm)",
-		ring.Name, bytesText(ring.DataBytes), bytesText(free), advice, ring.DataBytes>>20+64), shm.ErrNoSpace}
+	return &because{fmt.Errorf("check: ring %q: %s needed%s, %s free in /dev/shm: spdl serve would not start; %s, --backing memfd, or a larger /dev/shm (docker: --shm-size=%dm)",
+		info.Name, bytesText(need), beside, bytesText(free), advice, v.shared>>20+64), shm.ErrNoSpace}
 }
 
 // rows shows the beginning of the first batch.
@@ -250,9 +287,30 @@ func byCount(n map[string]uint64) []string {
 	return slices.SortedFunc(maps.Keys(n), func(a, b string) int { return cmp.Or(cmp.Compare(n[b], n[a]), strings.Compare(a, b)) })
 }
 
+// nameClasses says where the names of classes are that labels are the numbers of.
+func (v *checking) nameClasses(ctx context.Context, r *spec.Spec, numbers source.Source) error {
+	plan, err := byDirectory(ctx, r, numbers)
+	if plan == nil || err != nil {
+		return err
+	}
+	if _, differs := differing(plan.Source(), numbers); !differs {
+		v.note("labels are the numbers in the parts cls; their names are those of the directories: with labels: directory below source it is %s", classesText(plan.Source().Classes()))
+	}
+	return plan.Close()
+}
+
+func (v *checking) note(format string, args ...any) {
+	fmt.Fprintf(v.out, "  note     "+format+"\n", args...)
+}
+
+// noSplit says that a class is not called as a part of a data set is: train, val2017.
+func noSplit(class string) bool {
+	return !slices.Contains([]string{"train", "training", "val", "valid", "validation", "test", "testing", "dev"}, strings.ToLower(strings.TrimRight(class, "0123456789")))
+}
+
 // advise names what a user may want to change.
 func (v *checking) advise(r *spec.Spec, about *engine.Facts, bad engine.BadStats, decoded int64) {
-	note := func(format string, args ...any) { fmt.Fprintf(v.out, "  note     "+format+"\n", args...) }
+	note := v.note
 	fmt.Fprintln(v.out)
 	if bad.Total > 0 {
 		var causes []string
@@ -274,6 +332,10 @@ func (v *checking) advise(r *spec.Spec, about *engine.Facts, bad engine.BadStats
 	if r.Source.Folder != "" && r.Source.Labels == spec.LabelsDirectory && len(about.Classes) == 0 {
 		note("no directories, so no labels: put the files of each class into a directory of its own, or say labels: none")
 	}
+	if r.Source.Folder != "" && len(about.Classes) > 0 && !slices.ContainsFunc(about.Classes, noSplit) {
+		note("the classes are called as parts of a data set are; if that is what they are name one of them, such as %s/%s, so that the classes are the directories in it",
+			strings.TrimSuffix(store.Shown(r.Source.Folder), "/"), about.Classes[0])
+	}
 	if mask, picture, op := r.Unfollowed(); op != "" {
 		note("%s and %s differ in %s, which is drawn, so a mask does not lie on its picture: give both the same, or draw: own to one where that is meant", picture, mask, op)
 	}
@@ -282,7 +344,7 @@ func (v *checking) advise(r *spec.Spec, about *engine.Facts, bad engine.BadStats
 			counted(about.GlobalBatch, "row"), areIs(about.Samples), counted(about.Samples, "sample"))
 	}
 	if r.Device.DecodesPictures() {
-		note("serve has device %d decode JPEG files, so its slots have room for %s of a file in a row's place; pixels, slots and memory shown here are the processor's",
+		note("serve has device %d decode JPEG files, so its slots have room for %s of a file in a row's place; pixels and fields shown here are the processor's",
 			r.Device.CUDA, bytesText(uint64(r.Device.JPEGBytes)))
 	} else if r.Device != nil {
 		note("the upload to device %d is not tried here: spdl serve begins it", r.Device.CUDA)

@@ -114,6 +114,22 @@ func TestCheckAdvises(t *testing.T) {
 		"serve has device 0 decode JPEG files, so its slots have room for 1.0 MiB of a file in a row's place", " ok\n")
 }
 
+// Directories that are parts of a data set, and not its classes, are noted.
+func TestCheckNotesPartsThatPassForClasses(t *testing.T) {
+	home(t)
+	dir := t.TempDir()
+	for _, part := range []string{"train2017", "val"} {
+		if err := os.Rename(pictures(t, 2), filepath.Join(dir, part)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const note = "the classes are called as parts of a data set are; if that is what they are name one of them, such as "
+	wants(t, good(t, "check", dir, "--size", "8"), note+dir+"/train2017, so that the classes are the directories in it")
+	if out := good(t, "check", filepath.Join(dir, "val"), "--size", "8"); strings.Contains(out, note) {
+		t.Error(out)
+	}
+}
+
 // A mask that is not flipped with its picture is noted.
 func TestCheckNotesMasksThatDoNotFollow(t *testing.T) {
 	name, dir := home(t), t.TempDir()
@@ -138,6 +154,23 @@ func TestCheckShowsLabelsThatHaveNoNames(t *testing.T) {
 	list := writeFile(t, filepath.Join(dir, "train.txt"), "blue/000.jpg\t7\nred/001.jpg\n")
 	file := writeFile(t, filepath.Join(t.TempDir(), name+".yaml"), "source: {list: "+list+"}\nbatch: 2\norder: {shuffle: false}\nimage: {transform: [{resize: [8, 8]}]}\n")
 	wants(t, good(t, "check", file), "0 0 7 blue/000.jpg", "1 1 none red/001.jpg")
+}
+
+// Of archives whose labels are numbers check says where their names are, and nothing where the directories number them otherwise.
+func TestCheckSaysWhereClassesHaveTheirNames(t *testing.T) {
+	home(t)
+	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
+	out := t.TempDir()
+	good(t, "pack", pictures(t, 10), "--out", filepath.Join(out, "%d.tar"), "--shard-samples", "5", "--no-shuffle")
+	const note = "note labels are the numbers in the parts cls; their names are those of the directories: with labels: directory below source it is 2 classes (blue, red)"
+	wants(t, good(t, "check", filepath.Join(out, "*.tar"), "--size", "8"), "no class names", note, " ok\n")
+	for _, args := range [][]string{{filepath.Join(out, "1.tar"), "--size", "8"},
+		{"--spec-json", `{source: {shards: "` + out + `/*.tar", labels: directory}, image: {transform: [{resize: [8, 8]}]}}`},
+		{"--spec-json", `{source: {shards: "` + out + `/*.tar", labels: none}, image: {transform: [{resize: [8, 8]}]}}`}} {
+		if report := good(t, append([]string{"check"}, args...)...); strings.Contains(report, "their names are") {
+			t.Errorf("%q:\n%s", args, report)
+		}
+	}
 }
 
 func TestCheckLooksAtEveryRing(t *testing.T) {
@@ -174,6 +207,13 @@ func TestCheckRefusesWhatCannotBeServed(t *testing.T) {
 	writeFile(t, filepath.Join(kinds, "a.tar"), "")
 	refused(t, exitUsage, "holds shards of several kinds; name those of one, such as "+strconv.Quote(kinds+"/*.tar"), "check", kinds)
 	refused(t, exitUsage, " is no description, but a list by its name", "check", list, "--size", "8")
+	foreign := writeFile(t, filepath.Join(t.TempDir(), "a.beton"), "\x00")
+	refused(t, exitUsage, "check: "+strconv.Quote(foreign)+": FFCV's format is not read here; name the files that it was made of", "check", foreign, foreign)
+	elements := writeFile(t, filepath.Join(t.TempDir(), "tokens.bin"), "\x00")
+	refused(t, exitUsage, fmt.Sprintf("an array without a head by its name; put it into one, with the type of its elements: {source: {arrays: [{name: x, file: %q, dtype: u16, window: 1024}]}}", elements), "check", elements)
+	annotations := writeFile(t, filepath.Join(t.TempDir(), "instances.json"), `{"info": {}, "images": [], "annotations": []}`)
+	refused(t, exitUsage, "has COCO's annotations by its keys; make a table of it, a row a picture, and name that in source.list (docs/recipes.md, Detection)", "check", annotations)
+	refused(t, exitUsage, "images: unknown key", "check", writeFile(t, filepath.Join(t.TempDir(), "x.yaml"), "images: {}\n"))
 	picture := filepath.Join(dir, "blue", "000.jpg")
 	media := ", batch: 2, image: {transform: [{resize: [8, 8]}]}}"
 	refused(t, exitUsage, `pattern "/nope/{0..}.tar": got {0..}, want two whole numbers`, "check", "/nope/{0..}.tar")

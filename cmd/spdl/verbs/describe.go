@@ -1,9 +1,11 @@
 package verbs
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -84,6 +86,11 @@ func (d *description) read(ctx context.Context, verb string, args []string) (*sp
 }
 
 func (d *description) base(ctx context.Context, verb string, args []string) (*spec.Spec, error) {
+	if len(args) > 0 {
+		if st, err := os.Stat(args[0]); err == nil && !st.IsDir() && source.Foreign(args[0]) != "" {
+			return nil, usage("%s: %q: %s", verb, args[0], source.Foreign(args[0]))
+		}
+	}
 	switch {
 	case d.given("spec-json") && len(args) > 0:
 		return nil, usage("%s: got --spec-json and %q, want one description", verb, args[0])
@@ -130,7 +137,15 @@ func (d *description) base(ctx context.Context, verb string, args []string) (*sp
 	if strings.ToLower(filepath.Ext(path)) == ".npy" {
 		return nil, usage("%s: %q is no description, but an array by its name; put it into one: {source: {arrays: [{name: x, file: %q}]}}, as a file or, in JSON, as --spec-json", verb, path, path)
 	}
+	if strings.ToLower(filepath.Ext(path)) == ".bin" {
+		return nil, usage("%s: %q is no description, but an array without a head by its name; put it into one, with the type of its elements: {source: {arrays: [{name: x, file: %q, dtype: u16, window: 1024}]}}, "+
+			"as a file or, in JSON, as --spec-json", verb, path, path)
+	}
 	s, err := d.parsed(verb, func() (*spec.Spec, error) { return spec.Load(path) })
+	if err != nil && annotates(path) {
+		return nil, usage("%s: %q is no description, but has COCO's annotations by its keys; make a table of it, a row a picture, and name that in source.list (docs/recipes.md, Detection), "+
+			"or name the pictures' folder", verb, path)
+	}
 	if err != nil && slices.Contains(listEndings, strings.ToLower(filepath.Ext(path))) {
 		rows := ""
 		if !slices.Contains([]string{".txt", ".lst", ".tsv"}, strings.ToLower(filepath.Ext(path))) {
@@ -140,6 +155,21 @@ func (d *description) base(ctx context.Context, verb string, args []string) (*sp
 			"[{resize: [224, 224]}]}}, as a file or, in JSON, as --spec-json%s", verb, path, path, rows)
 	}
 	return s, err
+}
+
+// annotates says that a JSON file begins as one of COCO's annotations does.
+func annotates(path string) bool {
+	const most = 1 << 16
+	if strings.ToLower(filepath.Ext(path)) != ".json" {
+		return false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, most))
+	return err == nil && (bytes.Contains(head, []byte(`"images"`)) || bytes.Contains(head, []byte(`"annotations"`)))
 }
 
 // withoutMedia refuses a data set of which nobody can tell what its samples are, with a description to begin with.
@@ -158,7 +188,7 @@ var listEndings = []string{".txt", ".lst", ".tsv", ".csv", ".jsonl", ".ndjson"}
 // its name.
 func areShards(args []string) bool {
 	for _, a := range args {
-		if st, err := os.Stat(a); !spec.LooksLikeShards(a) || err == nil && st.IsDir() {
+		if st, err := os.Stat(a); !spec.LooksLikeShards(a) && !source.AreRecords(a) || err == nil && st.IsDir() {
 			return false
 		}
 	}

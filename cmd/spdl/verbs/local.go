@@ -20,7 +20,7 @@ type local struct {
 	ran    chan error
 }
 
-// open starts an engine for the first ring of s. Declared groups are left out: with nobody reading for them they would
+// open starts an engine for s, and attaches to its first ring. Declared groups are left out: with nobody reading for them they would
 // hold the ring back. So is a device: what there is to see is in host memory.
 func (a *app) open(ctx context.Context, s *spec.Spec, leases int) (*local, error) {
 	return a.openAt(ctx, s, 0, nil, leases)
@@ -29,26 +29,51 @@ func (a *app) open(ctx context.Context, s *spec.Spec, leases int) (*local, error
 // openAt is open, from a global step on; the samples that faults name are bad.
 func (a *app) openAt(ctx context.Context, s *spec.Spec, step int64, faults *engine.Faults, leases int) (*local, error) {
 	for _, r := range append([]*spec.Spec{s}, s.Rings...) {
-		r.Ring.Groups, r.Ring.Backing, r.Ring.Access = nil, spec.Memfd, spec.Private
 		r.Journal = "" // that of the engine which serves the description
+	}
+	return a.openWith(ctx, s, engine.Options{Step: step, Faults: faults}, leases)
+}
+
+func (a *app) openWith(ctx context.Context, s *spec.Spec, o engine.Options, leases int) (*local, error) {
+	for _, r := range append([]*spec.Spec{s}, s.Rings...) {
+		r.Ring.Groups, r.Ring.Backing, r.Ring.Access = nil, spec.Memfd, spec.Private
 	}
 	log, err := a.logTo(engine.Off)
 	if err != nil {
 		return nil, err
 	}
 	progress := a.newOpening(log)
-	e, err := engine.New(s, &engine.Options{Child: true, HostOnly: true, Log: log, Started: a.started, Step: step, Faults: faults, Context: ctx, Opened: progress.tell})
+	o.Child, o.HostOnly, o.Log, o.Started, o.Context, o.Opened = true, true, log, a.started, ctx, progress.tell
+	e, err := engine.New(s, &o)
 	progress.end()
 	if err != nil {
 		return nil, missing(s, err)
 	}
-	l := &local{engine: e, server: shm.Serve(shm.ServerConfig{}, e.Services()...), ran: make(chan error, 1)}
+	l := &local{engine: e, ran: make(chan error, 1)}
 	go func() { l.ran <- e.Run(ctx) }()
-	if l.reader, err = l.attach(ctx, leases); err != nil {
+	if err := l.turnTo(ctx, 0, leases); err != nil {
 		l.Close()
 		return nil, err
 	}
 	return l, nil
+}
+
+// turnTo leaves the ring in hand, if any, for another.
+func (l *local) turnTo(ctx context.Context, ring, leases int) (err error) {
+	l.leave()
+	l.server = shm.Serve(shm.ServerConfig{}, l.engine.Services()[ring])
+	l.reader, err = l.attach(ctx, leases)
+	return err
+}
+
+func (l *local) leave() {
+	if l.reader != nil {
+		_ = l.reader.Close()
+	}
+	if l.server != nil {
+		_ = l.server.Close()
+	}
+	l.reader, l.server = nil, nil
 }
 
 // attach joins the engine over a socket pair, as the parent of a child engine does.
@@ -72,11 +97,8 @@ func (l *local) attach(ctx context.Context, leases int) (*shm.Reader, error) {
 
 // Close ends the consumer, then the engine. What ended the engine's run before was told to the consumer.
 func (l *local) Close() {
-	if l.reader != nil {
-		_ = l.reader.Close()
-	}
+	l.leave()
 	l.engine.Stop()
 	<-l.ran
-	_ = l.server.Close()
 	_ = l.engine.Close()
 }

@@ -126,7 +126,11 @@ func shardsIn(dir string) (patterns []string) {
 	endings := map[string]bool{}
 	for _, e := range firstNames(dir) {
 		if !e.IsDir() && spec.LooksLikeShards(e.Name()) && !strings.HasPrefix(e.Name(), ".") {
-			endings[filepath.Ext(e.Name())] = true
+			ending := filepath.Ext(e.Name())
+			if strings.HasPrefix(ending, ".tfrecord") {
+				ending = ".tfrecord*"
+			}
+			endings[ending] = true
 		}
 	}
 	if strings.ContainsAny(dir, "{*?[") { // which would be read as a pattern

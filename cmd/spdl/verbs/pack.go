@@ -16,6 +16,7 @@ import (
 	"github.com/spdl/spdl/core/pack"
 	"github.com/spdl/spdl/core/sampler"
 	"github.com/spdl/spdl/core/source"
+	"github.com/spdl/spdl/core/source/store"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spf13/cobra"
 )
@@ -48,16 +49,20 @@ Filters, weights and mixtures of the description count, its transform does not: 
 longer become JPEGs of that size. The same description and seed give the same archives, byte for byte.
 
 An archive has its name when it is whole. Names that are taken are refused, so a run that was interrupted is begun again with its shards
-removed; what it was writing when it was killed is removed by the next run of the same names.`,
+removed; what it was writing when it was killed is removed by the next run of the same names.
+
+With --out s3://BUCKET/... archives are written to an object store, in parts, with the credentials and the endpoint of the environment
+($AWS_ACCESS_KEY_ID, $AWS_ENDPOINT_URL_S3, ...). What fails or is interrupted leaves no parts there.`,
 		Example: `  spdl pack /data/train --out /data/shards/train-%06d.tar
   spdl pack /data/train --out /nvme/train-%06d.tar --resize 512 --quality 90
+  spdl pack /data/train --out s3://bucket/train-%06d.tar
   spdl pack captions.yaml --out /data/shards/%05d.tar --shard-bytes 1GiB --index-beside
   spdl pack /data/val --out /data/shards/val.tar --no-shuffle`,
 		RunE: func(c *cobra.Command, args []string) error { return v.run(c.Context(), args) },
 	}
 	v.addOrderFlags(c)
 	f := c.Flags()
-	f.StringVarP(&v.out, "out", "o", "", "the archives, with one %d or %06d for their number")
+	f.StringVarP(&v.out, "out", "o", "", "the archives, paths or s3:// URLs, with one %d or %06d for their number")
 	f.StringVar(&v.bytes, "shard-bytes", "256MiB", "about how large an archive becomes at most; 0: no bound")
 	f.Int64Var(&v.samples, "shard-samples", 0, "how many samples an archive has at most; 0: no bound")
 	f.IntVar(&v.resize, "resize", 0, "shorter side of pictures whose shorter side is longer; 0: all stay as they are")
@@ -89,7 +94,7 @@ func (v *packing) run(ctx context.Context, args []string) error {
 		return missing(s, err)
 	}
 	defer func() { _ = plan.Close() }() // of what was read alone
-	if plan, err = v.named(ctx, s, plan); err != nil {
+	if plan, err = v.named(ctx, plan); err != nil {
 		return err
 	}
 	order, err := plan.Order(1)
@@ -108,27 +113,47 @@ func (v *packing) run(ctx context.Context, args []string) error {
 
 // named is the plan with the classes' names, where shards without a description have them: their samples lie in directories whose places are the
 // labels in the parts cls, as pack writes them.
-func (v *packing) named(ctx context.Context, s *spec.Spec, plan *engine.Plan) (*engine.Plan, error) {
-	numbers := plan.Source()
-	if src := &v.one.Source; !v.bare || src.IsParquet() || src.ByMember != "" || numbers.Label(0) < 0 {
+func (v *packing) named(ctx context.Context, plan *engine.Plan) (*engine.Plan, error) {
+	if !v.bare {
 		return plan, nil
 	}
-	v.one.Source.ByMember = spec.LabelsDirectory
-	byName, err := engine.OpenPlan(ctx, s)
-	if err != nil {
-		v.one.Source.ByMember = ""
-		return plan, ctx.Err() // they lie in no directories
+	byName, err := byDirectory(ctx, v.one, plan.Source())
+	if byName == nil || err != nil {
+		return plan, err
 	}
-	names := byName.Source()
-	for i := range numbers.Len() {
-		if got, want := names.Label(i), numbers.Label(i); got != want {
-			fmt.Fprintf(v.err, "pack: labels are the numbers in the parts cls, and nothing names the classes: by the directories of these archives sample %q would have the label %d, not %d\n",
-				numbers.Key(i, nil), got, want)
-			v.one.Source.ByMember = ""
-			return plan, byName.Close()
+	if i, differs := differing(byName.Source(), plan.Source()); differs {
+		numbers := plan.Source()
+		fmt.Fprintf(v.err, "pack: labels are the numbers in the parts cls, and nothing names the classes: by the directories of these archives sample %q would have the label %d, not %d\n",
+			numbers.Key(i, nil), byName.Source().Label(i), numbers.Label(i))
+		return plan, byName.Close()
+	}
+	v.one.Source.ByMember = spec.LabelsDirectory
+	return byName, plan.Close()
+}
+
+// byDirectory is the plan of archives with the labels that their directories give, where numbers are those of the parts cls; nil: they lie in none.
+func byDirectory(ctx context.Context, one *spec.Spec, numbers source.Source) (*engine.Plan, error) {
+	src := &one.Source
+	if len(src.Shards) == 0 || src.IsParquet() || src.ByMember != "" || src.Label != "" && src.Label != "cls" || numbers.Label(0) < 0 {
+		return nil, nil
+	}
+	named := *one
+	named.Rings, named.Source.ByMember, named.Source.Label = nil, spec.LabelsDirectory, ""
+	plan, err := engine.OpenPlan(ctx, &named)
+	if err != nil {
+		return nil, ctx.Err()
+	}
+	return plan, nil
+}
+
+// differing is the first sample with another label; false: there is none.
+func differing(a, b source.Source) (int64, bool) {
+	for i := range a.Len() {
+		if a.Label(i) != b.Label(i) {
+			return i, true
 		}
 	}
-	return byName, plan.Close()
+	return 0, false
 }
 
 // config is what the flags say.
@@ -188,7 +213,7 @@ func (v *packing) describes(c *pack.Config) error {
 	for i, w := range v.one.Parts(src) {
 		part := pack.Part{}
 		switch {
-		case len(w.From) == 1 && !files && !taken[w.From[0]]: // twice where two fields are of it
+		case len(w.From) == 1 && !files && !taken[w.From[0]] && !strings.Contains(w.From[0], "/"): // twice where two fields are of it, and a feature's name is no ending
 			part.Ending = w.From[0]
 		case i > 0:
 			part.Prefix = w.Name + "."
@@ -387,11 +412,15 @@ func (v *packing) shards(r *pack.Report) any {
 	if err != nil {
 		dir = filepath.Dir(v.out)
 	}
+	join := func(name string) string { return filepath.Join(dir, name) }
+	if at := strings.LastIndexByte(v.out, '/'); store.IsURL(v.out) {
+		join = func(name string) string { return v.out[:at+1] + name }
+	}
 	before, after := pack.Around(filepath.Base(v.out))
 	var names []string
-	if strings.ContainsAny(filepath.Join(dir, before+after), "*?[]{}") {
+	if strings.ContainsAny(join(before+after), "*?[]{}") {
 		for _, shard := range r.Shards {
-			names = append(names, filepath.Join(dir, filepath.Base(shard)))
+			names = append(names, join(filepath.Base(shard)))
 		}
 	} else {
 		number := func(shard string) string {
@@ -407,7 +436,7 @@ func (v *packing) shards(r *pack.Report) any {
 			if rest = rest[n:]; first != last {
 				first = "{" + first + ".." + last + "}"
 			}
-			names = append(names, filepath.Join(dir, before+first+after))
+			names = append(names, join(before+first+after))
 		}
 	}
 	if len(names) == 1 {

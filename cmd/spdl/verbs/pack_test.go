@@ -1,15 +1,23 @@
 package verbs
 
 import (
+	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spdl/spdl/core/array"
+	"github.com/spdl/spdl/core/pack"
 	"github.com/spdl/spdl/core/tensor"
+	"github.com/spdl/spdl/tests/leak"
 )
 
 // A folder is packed into shards in the order of its first epoch, and what pack prints reads them: the same batches, but for the names of samples.
@@ -192,6 +200,14 @@ func TestPackNamesItsShards(t *testing.T) {
 	}
 }
 
+// Archives in a store are named by their URLs.
+func TestPackNamesObjects(t *testing.T) {
+	v := packing{out: "s3://bucket/a/t-%02d.tar"}
+	if got := v.shards(&pack.Report{Shards: []string{"s3://bucket/a/t-00.tar", "s3://bucket/a/t-01.tar"}}); got != "s3://bucket/a/t-{00..01}.tar" {
+		t.Errorf("got %v", got)
+	}
+}
+
 // Samples of columns alone are packed, too; lists of numbers become arrays.
 func TestPackedColumnsAreTheTables(t *testing.T) {
 	home(t)
@@ -266,6 +282,103 @@ func TestPackTellsProgramsWhatItWrote(t *testing.T) {
 	if st, err := os.Stat(told.Shards[0]); err != nil || st.Size() != told.Bytes {
 		t.Errorf("%v, %d bytes told", err, told.Bytes)
 	}
+}
+
+// Of two runs of the same names that begin in the same moment one gets them, and the other writes nothing. The samples come from a server that lets
+// none go before both have asked for one, or one has given up.
+func TestTwoPacksDoNotMeet(t *testing.T) {
+	home(t)
+	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
+	picture, err := os.ReadFile(filepath.Join(pictures(t, 2), "red", "001.jpg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, goOn := make(chan string, 100), make(chan bool)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.URL.Path
+		<-goOn
+		_, _ = w.Write(picture)
+	}))
+	defer server.Close()
+	out, dir, ended := t.TempDir(), t.TempDir(), make(chan result, 2)
+	for _, who := range []string{"a", "b"} {
+		list := writeFile(t, filepath.Join(dir, who+".txt"), server.URL+"/"+who+".jpg\n")
+		file := writeFile(t, filepath.Join(dir, who+".yaml"), "source: {list: "+list+"}\nimage: {transform: [{resize: [8, 8]}]}\n")
+		go func() { ended <- spdl(t, "pack", file, "--out", filepath.Join(out, "t-%d.tar")) }()
+	}
+	both, first := map[string]bool{}, make(chan result, 1)
+	for len(both) < 2 && len(first) == 0 {
+		select {
+		case path := <-asked:
+			both[path] = true
+		case r := <-ended:
+			first <- r
+		}
+	}
+	close(goOn)
+	if len(both) == 2 {
+		first <- <-ended
+	}
+	loser, winner := <-first, <-ended
+	if loser.code == exitOK {
+		loser, winner = winner, loser
+	}
+	if winner.code != exitOK || loser.code != exitBusy || !strings.Contains(loser.err, "another run is writing archives of these names") {
+		t.Errorf("exit codes %d and %d, want one that is refused\n%s%s", winner.code, loser.code, winner.err, loser.err)
+	}
+	if got := leak.Names(t, out); !slices.Equal(got, []string{"t-0.tar"}) {
+		t.Errorf("left %q, want one archive alone", got)
+	}
+}
+
+// Records are shards by what they begin with, and are packed into archives with endings of their own.
+func TestRecordsAreCheckedAndPacked(t *testing.T) {
+	home(t)
+	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
+	picture, err := os.ReadFile(filepath.Join(pictures(t, 2), "red", "001.jpg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	var records []byte
+	for label := range byte(3) {
+		records = append(records, record(picture, label)...)
+	}
+	for _, name := range []string{"train-00000-of-00002", "train-00001-of-00002"} {
+		writeFile(t, filepath.Join(dir, name), string(records))
+	}
+	wants(t, good(t, "check", filepath.Join(dir, "train-00000-of-00002"), filepath.Join(dir, "train-00001-of-00002"), "--size", "8", "--no-shuffle"),
+		": 6 samples, no class names", " 0 0 0 0\n", " 5 5 2 2\n", " ok\n")
+	tf := filepath.Join(t.TempDir(), "a.tfrecord-00000-of-00001")
+	writeFile(t, tf, string(records))
+	writeFile(t, filepath.Join(filepath.Dir(tf), "b.tfrecord"), string(records))
+	wants(t, good(t, "check", filepath.Dir(tf), "--size", "8"), "*.tfrecord*: 6 samples")
+	file := writeFile(t, filepath.Join(dir, "x.yaml"), "source: {shards: train-00000-of-00002, image: image/encoded, columns: [{name: n, from: image/class/label, type: i64}]}\n"+
+		"image: {transform: [{resize: [8, 8]}]}\norder: {shuffle: false}\nbatch: 3\n")
+	printed := good(t, "pack", file, "--out", filepath.Join(dir, "p.tar"))
+	packed := writeFile(t, filepath.Join(dir, "p.yaml"), printed+"image: {transform: [{resize: [8, 8]}]}\norder: {shuffle: false}\nring: {hash: xxh3}\nbatch: 3\n")
+	hashed := writeFile(t, filepath.Join(dir, "h.yaml"), "source: {shards: train-00000-of-00002, columns: [{name: n, from: image/class/label, type: i64}]}\n"+
+		"image: {transform: [{resize: [8, 8]}]}\norder: {shuffle: false}\nring: {hash: xxh3}\nbatch: 3\n")
+	if want, got := again(t, hashed, "0"), again(t, packed, "0"); got.Hash != want.Hash || want.Hash == "" {
+		t.Errorf("hash %s, want %s\n%s", got.Hash, want.Hash, printed)
+	}
+}
+
+// record is a TFRecord's of a tf.train.Example with a picture and its label.
+func record(picture []byte, label byte) []byte {
+	sized := func(number byte, parts ...[]byte) []byte {
+		all := bytes.Join(parts, nil)
+		return append(binary.AppendUvarint([]byte{number<<3 | 2}, uint64(len(all))), all...)
+	}
+	feature := func(name string, value []byte) []byte { return sized(1, sized(1, []byte(name)), sized(2, value)) }
+	data := sized(1, feature("image/encoded", sized(1, sized(1, picture))), feature("image/class/label", sized(3, sized(1, []byte{label}))))
+	masked := func(b []byte) uint32 {
+		sum := crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli))
+		return (sum>>15 | sum<<17) + 0xa282ead8
+	}
+	head := binary.LittleEndian.AppendUint64(nil, uint64(len(data)))
+	head = binary.LittleEndian.AppendUint32(head, masked(head))
+	return binary.LittleEndian.AppendUint32(append(head, data...), masked(data))
 }
 
 func TestPackIsRefused(t *testing.T) {

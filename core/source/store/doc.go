@@ -1,4 +1,4 @@
-// Package store reads byte ranges of objects over HTTP(S) and from S3 and what speaks its language.
+// Package store reads byte ranges of objects over HTTP(S) and from S3 and what speaks its language, and writes objects there.
 //
 //	c, err := store.New(store.Options{Endpoint: "http://127.0.0.1:9000"})
 //	o, err := c.Stat(ctx, "s3://bucket/train-0000.tar")
@@ -19,5 +19,5 @@
 //
 // Only http, https and s3 are spoken. Redirects lead at most 5 times on, never from https to http, and never for a signed request.
 //
-// Not covered: writing. A Client is used by any number of goroutines; Close comes after the last call.
+// An [Upload] writes an object in parts: it is there whole when Finish has returned, and not before. A Client is used by any number of goroutines; Close comes after the last call.
 package store

@@ -44,6 +44,11 @@ func (c *Client) exchange(r *http.Request, client *http.Client) (*http.Response,
 	if _, err := c.keys.sign(r, c.o.Region); err != nil {
 		return nil, err
 	}
+	if r.GetBody != nil {
+		if r.Body, err = r.GetBody(); err != nil {
+			return nil, err
+		}
+	}
 	c.counters.retries.Add(1)
 	return c.do(r, client)
 }
@@ -54,7 +59,7 @@ func (c *Client) do(r *http.Request, client *http.Client) (*http.Response, error
 	if err != nil {
 		return nil, unreachable(err)
 	}
-	if a.StatusCode == http.StatusOK || a.StatusCode == http.StatusPartialContent {
+	if a.StatusCode == http.StatusOK || a.StatusCode == http.StatusPartialContent || a.StatusCode == http.StatusNoContent && r.Method == http.MethodDelete {
 		return a, nil
 	}
 	defer discard(a.Body)

@@ -146,7 +146,9 @@ func (k *keys) sign(r *http.Request, region string) (credentials.Value, error) {
 	}
 	r.Header.Del("Authorization")
 	r.Header.Del("X-Amz-Security-Token")
-	r.Header.Set("X-Amz-Content-Sha256", emptySum)
+	if r.Header.Get(contentSum) == "" {
+		r.Header.Set(contentSum, emptySum)
+	}
 	*r = *signer.SignV4(*r, v.AccessKeyID, v.SecretAccessKey, v.SessionToken, region)
 	return v, nil
 }

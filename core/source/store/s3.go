@@ -16,7 +16,9 @@ import (
 	"github.com/minio/minio-go/v7/pkg/s3utils"
 )
 
-// emptySum is the SHA-256 of no bytes, the body of every request here.
+// contentSum is the header with the SHA-256 of a request's body; emptySum is that of none, as every request to read has it.
+const contentSum = "X-Amz-Content-Sha256"
+
 const emptySum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 // s3Options completes the options from the environment, as Amazon's tools do.

@@ -67,6 +67,32 @@ func Address(text string) (string, error) {
 
 // Listen begins to serve at an address in the form that Address takes. name is the engine's, for the page's title.
 func Listen(address, name string, source Source) (*Server, error) {
+	listener, err := listenAt(address)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{listener: listener, handler: newHandler(name, source), served: make(chan struct{})}
+	s.http = &http.Server{
+		Handler: s.guard(s.handler), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+		ErrorLog: log.New(io.Discard, "", 0), // about peers that speak no HTTP
+	}
+	go func() {
+		defer close(s.served)
+		_ = s.http.Serve(listener) // ErrServerClosed, or the listener's end, which is ours
+	}()
+	return s, nil
+}
+
+// Try says why Listen would not get its address; nil: it would.
+func Try(address string) error {
+	listener, err := listenAt(address)
+	if err != nil {
+		return err
+	}
+	return listener.Close()
+}
+
+func listenAt(address string) (net.Listener, error) {
 	where, err := Address(address)
 	if err != nil {
 		return nil, err
@@ -79,16 +105,7 @@ func Listen(address, name string, source Source) (*Server, error) {
 		}
 		return nil, fmt.Errorf("web: listen %s: %w; choose another address or port", where, err)
 	}
-	s := &Server{listener: listener, handler: newHandler(name, source), served: make(chan struct{})}
-	s.http = &http.Server{
-		Handler: s.guard(s.handler), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
-		ErrorLog: log.New(io.Discard, "", 0), // about peers that speak no HTTP
-	}
-	go func() {
-		defer close(s.served)
-		_ = s.http.Serve(listener) // ErrServerClosed, or the listener's end, which is ours
-	}()
-	return s, nil
+	return listener, nil
 }
 
 // network keeps an address of IPv4 to IPv4: 0.0.0.0 alone would open the port on IPv6, too.

@@ -1,0 +1,36 @@
+package source
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Data sets in formats that are not read here are refused with what they are and what to do, wherever they are named.
+func TestForeignFormatsSayWhatToDo(t *testing.T) {
+	for name, want := range map[string]string{
+		"a.mds": "MosaicML's MDS is not read here; have a program of yours bring its samples", "s3://b/x.RECORDIO": "", "x.rec?sig=1": "MXNet's RecordIO is not read here",
+		"A.LMDB": "LMDB is not read here; have a program of yours bring its samples (source= in Python; docs/sources.md), or write them into tar shards once",
+		"x.h5":   "HDF5 is not read here; write its arrays with numpy.save, and name them in source.arrays", "x.arrow": "write it as Parquet: load_from_disk(...).to_parquet(...)",
+		"x.tfrecord-00000-of-01024": "", "x.tar": "", "x": "", "h5": "", "x.jpg": "",
+	} {
+		if got := Foreign(name); want == "" != (got == "") || !strings.HasPrefix(got, want) && !strings.Contains(got, "; "+want) {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"a.beton", "b/c.mdb"} {
+		write(t, filepath.Join(dir, name), "\x00\x01")
+	}
+	_, shards := OpenShards(background, ShardsConfig{Shards: []string{filepath.Join(dir, "a.beton")}})
+	_, list := OpenList(ListConfig{File: filepath.Join(dir, "a.beton")})
+	_, folder := OpenFolder(FolderConfig{Dir: filepath.Join(dir, "b")})
+	for err, want := range map[error]string{shards: `a.beton": FFCV's format is not read here; name the files`, list: `a.beton": FFCV's format is not read here`, folder: "found 1 other file (1 .mdb); want files ending in "} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	if folder != nil && !strings.HasSuffix(folder.Error(), "; LMDB is not read here; "+byProgram) {
+		t.Errorf("got %v", folder)
+	}
+}

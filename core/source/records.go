@@ -1,0 +1,460 @@
+package source
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// A TFRecord file is records, one behind the other: the length of the data, its masked CRC-32C, the data, and theirs. The data are a
+// tf.train.Example, a message of Protocol Buffers: features by name, each a list of bytes, of floats or of whole numbers. A record is a sample, and its
+// features are the parts: of one value of bytes these bytes, where they lie; of numbers the list as it is written, for setFeature to read. In the index
+// the part's name has a mark behind it that tells which, and that no member of an archive has.
+const (
+	recordHead  = 8 + 4 // before the data,
+	recordEnd   = 4     // and behind
+	bytesMark   = "\x00b"
+	wholesMark  = "\x00i"
+	floatsMark  = "\x00f"
+	severalMark = "\x00s" // values of bytes, which no column takes
+	crcMaskPlus = 0xa282ead8
+	maxVarint   = 10
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// recordLength is the length that a record's head says; false: it is none.
+func recordLength(head []byte) (n uint64, ok bool) {
+	sum := crc32.Checksum(head[:8], castagnoli)
+	return binary.LittleEndian.Uint64(head), binary.LittleEndian.Uint32(head[8:]) == (sum>>15|sum<<17)+crcMaskPlus
+}
+
+// areRecords says that a file begins as one of records does.
+func areRecords(w *window) bool {
+	head, err := w.bytes(0, recordHead)
+	if err != nil {
+		return false
+	}
+	_, ok := recordLength(head)
+	return ok
+}
+
+// AreRecords says that a local file begins as a TFRecord does, whatever it is called.
+func AreRecords(path string) bool {
+	f, err := os.OpenFile(path, openFlags, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	return err == nil && st.Mode().IsRegular() && areRecords(&window{r: f, size: st.Size(), chunk: recordHead})
+}
+
+// buildRecordIndex walks a file of records until ctx ends. The features of a record are found without reading their values.
+func buildRecordIndex(ctx context.Context, w *window) (*indexBuilder, error) {
+	if w.size > maxArchive {
+		return nil, fmt.Errorf("got %d bytes, want at most %d; split the file", w.size, int64(maxArchive))
+	}
+	b := newIndexBuilder()
+	for at, n := int64(0), 0; at < w.size; n++ {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		end, err := addRecord(b, w, at, n)
+		if errors.Is(err, errEnd) {
+			return nil, fmt.Errorf("truncated: record %d at %d reaches beyond the %d bytes; write or copy it again", n, at, w.size)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("record %d at %d: %w", n, at, err)
+		}
+		at = end
+	}
+	return b, nil
+}
+
+// addRecord takes record n, and returns where the next one is.
+func addRecord(b *indexBuilder, w *window, at int64, n int) (end int64, err error) {
+	head, err := w.bytes(at, recordHead)
+	if err != nil {
+		return 0, err
+	}
+	length, ok := recordLength(head)
+	switch {
+	case !ok && n == 0 && isCompressed(head):
+		return 0, errors.New("it is compressed, so it cannot be read in any order; write it without compression")
+	case !ok:
+		return 0, errors.New("its length has another checksum; the file is damaged, or no TFRecord")
+	case length > uint64(w.size-at-recordHead-recordEnd):
+		return 0, errEnd
+	}
+	from := at + recordHead
+	if end = from + int64(length); len(b.keys) > math.MaxUint32-20 {
+		return 0, errors.New("got more records than an index holds; split the file")
+	}
+	b.samples = append(b.samples, uint32(len(b.members)), uint32(len(b.keys)))
+	b.keys = strconv.AppendInt(b.keys, int64(n), 10)
+	r := message{w, from, end}
+	first := len(b.members)
+	for r.more() {
+		f, err := r.field()
+		switch {
+		case err != nil:
+			return 0, err
+		case f.number == 2 && f.wire == wireBytes:
+			return 0, errors.New("it is a tf.train.SequenceExample, want a tf.train.Example")
+		case f.number == 1 && f.wire == wireBytes:
+			if err := b.features(message{w, f.at, f.at + f.size}, first); err != nil {
+				return 0, err
+			}
+		}
+	}
+	if len(b.members) == first {
+		return 0, errors.New("it has no features; want a tf.train.Example")
+	}
+	return end + recordEnd, nil
+}
+
+// features takes those of a record, whose members begin at first.
+func (b *indexBuilder) features(r message, first int) error {
+	for r.more() {
+		entry, err := r.field()
+		if err != nil {
+			return err
+		}
+		if entry.number != 1 || entry.wire != wireBytes {
+			continue
+		}
+		var name string
+		var value message
+		for in := (message{r.w, entry.at, entry.at + entry.size}); in.more(); {
+			f, err := in.field()
+			switch {
+			case err != nil:
+				return err
+			case f.number == 1 && f.wire == wireBytes && f.size <= maxPartName-int64(len(bytesMark)):
+				text, err := r.w.bytes(f.at, int(f.size))
+				if err != nil {
+					return err
+				}
+				name = string(text)
+			case f.number == 2 && f.wire == wireBytes:
+				value = message{r.w, f.at, f.at + f.size}
+			}
+		}
+		if name == "" || strings.Contains(name, "\x00") {
+			return fmt.Errorf("a feature has the name %.60q, want one of 1 to %d bytes", name, maxPartName-len(bytesMark))
+		}
+		if err := b.feature(name, value, first); err != nil {
+			return fmt.Errorf("feature %q: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// feature takes one, but for one without any value of bytes.
+func (b *indexBuilder) feature(name string, r message, first int) error {
+	for r.more() {
+		list, err := r.field()
+		if err != nil {
+			return err
+		}
+		if list.wire != wireBytes || list.number < 1 || list.number > 3 {
+			continue
+		}
+		m := indexMember{off: list.at, size: uint32(list.size)}
+		values := message{r.w, list.at, list.at + list.size}
+		switch list.number {
+		case 1:
+			n := 0
+			for values.more() {
+				f, err := values.field()
+				if err != nil {
+					return err
+				}
+				if f.number == 1 && f.wire == wireBytes {
+					m.off, m.size = f.at, uint32(f.size)
+					n++
+				}
+			}
+			switch {
+			case n == 0:
+				continue
+			case n == 1:
+				name += bytesMark
+			default:
+				m.off, m.size = list.at, uint32(list.size)
+				name += severalMark
+			}
+		case 2:
+			name += floatsMark
+		case 3:
+			name += wholesMark
+			if list.size <= maxVarint+2 {
+				text, err := r.w.bytes(list.at, int(list.size))
+				if err != nil {
+					return err
+				}
+				m.value, m.number = oneWhole(text)
+			}
+		}
+		if m.wide() {
+			b.wide++
+		}
+		if m.part, err = b.part([]byte(name)); err != nil {
+			return err
+		}
+		for _, other := range b.members[first:] {
+			if other.part == m.part {
+				return errors.New("it is there twice")
+			}
+		}
+		if b.members = append(b.members, m); len(b.members) > math.MaxUint32/2 {
+			return errors.New("got more than 2^31 features; split the file")
+		}
+	}
+	return nil
+}
+
+// oneWhole is the whole number of a list that has one.
+func oneWhole(list []byte) (v int64, one bool) {
+	n := 0
+	err := eachWhole(list, func(x int64) error {
+		v = x
+		n++
+		return nil
+	})
+	if err != nil || n != 1 {
+		return 0, false
+	}
+	return v, true
+}
+
+// The ways in which a field of a message is written.
+const (
+	wireVarint = 0
+	wire64     = 1
+	wireBytes  = 2
+	wire32     = 5
+)
+
+// message is a range of a file that holds a message of Protocol Buffers.
+type message struct {
+	w       *window
+	at, end int64
+}
+
+// protoField is one of its fields; of wireBytes with where they are.
+type protoField struct {
+	number, wire uint64
+	at, size     int64
+}
+
+var errMessage = errors.New("it is no tf.train.Example, or damaged")
+
+func (m *message) more() bool { return m.at < m.end }
+
+// field steps over the next one.
+func (m *message) field() (f protoField, err error) {
+	tag, err := m.varint()
+	if err != nil {
+		return f, err
+	}
+	f.number, f.wire = tag>>3, tag&7
+	switch f.wire {
+	case wireVarint:
+		_, err = m.varint()
+		return f, err
+	case wire64:
+		f.size = 8
+	case wire32:
+		f.size = 4
+	case wireBytes:
+		n, err := m.varint()
+		if err != nil {
+			return f, err
+		}
+		if n > uint64(m.end-m.at) || n > maxMemberSize {
+			return f, errMessage
+		}
+		f.size = int64(n)
+	default:
+		return f, errMessage
+	}
+	if f.at, m.at = m.at, m.at+f.size; m.at > m.end {
+		return f, errMessage
+	}
+	return f, nil
+}
+
+func (m *message) varint() (uint64, error) {
+	text, err := m.w.bytes(m.at, int(min(maxVarint, m.end-m.at)))
+	if err != nil {
+		return 0, err
+	}
+	v, n := binary.Uvarint(text)
+	if n <= 0 {
+		return 0, errMessage
+	}
+	m.at += int64(n)
+	return v, nil
+}
+
+var errFeature = errors.New("its numbers are damaged")
+
+// eachNumber calls packed for every stretch of a list's numbers: one behind the other, or alone, as writers of old have them.
+func eachNumber(list []byte, alone uint64, packed func(numbers []byte) error) error {
+	for len(list) > 0 {
+		tag, n := binary.Uvarint(list)
+		if n <= 0 || tag>>3 != 1 {
+			return errFeature
+		}
+		list = list[n:]
+		size := uint64(4)
+		switch wire := tag & 7; {
+		case wire == wireBytes:
+			var k int
+			if size, k = binary.Uvarint(list); k <= 0 {
+				return errFeature
+			} else {
+				list = list[k:]
+			}
+		case wire != alone:
+			return errFeature
+		case wire == wireVarint:
+			_, k := binary.Uvarint(list)
+			if k <= 0 {
+				return errFeature
+			}
+			size = uint64(k)
+		}
+		if size > uint64(len(list)) {
+			return errFeature
+		}
+		if err := packed(list[:size]); err != nil {
+			return err
+		}
+		list = list[size:]
+	}
+	return nil
+}
+
+func eachWhole(list []byte, take func(v int64) error) error {
+	return eachNumber(list, wireVarint, func(numbers []byte) error {
+		for len(numbers) > 0 {
+			v, n := binary.Uvarint(numbers)
+			if n <= 0 {
+				return errFeature
+			}
+			if err := take(int64(v)); err != nil {
+				return err
+			}
+			numbers = numbers[n:]
+		}
+		return nil
+	})
+}
+
+func eachFloat(list []byte, take func(v float64) error) error {
+	return eachNumber(list, wire32, func(numbers []byte) error {
+		if len(numbers)%4 != 0 {
+			return errFeature
+		}
+		for ; len(numbers) > 0; numbers = numbers[4:] {
+			if err := take(float64(math.Float32frombits(binary.LittleEndian.Uint32(numbers)))); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// featureNamed is the place of a part, or of a feature, among the parts, or -1, with the mark of what its list holds.
+func (x *index) featureNamed(name string) (part int, mark string) {
+	for _, mark := range []string{"", bytesMark, wholesMark, floatsMark, severalMark} {
+		if k := x.partNamed(name + mark); k >= 0 {
+			return k, mark
+		}
+	}
+	return -1, ""
+}
+
+// partShown is a part's name without a mark.
+func partShown(part string) string {
+	name, _, _ := strings.Cut(part, "\x00")
+	return name
+}
+
+// setFeature appends the value of the buffer's next column from a list of numbers.
+func (b *Buffer) setFeature(c *Column, list []byte, mark string) error {
+	from := len(b.values)
+	elements := texts{bytes: b.values}
+	r := listRows{c: c, to: &elements}
+	n := int64(0)
+	count := func(err error) error {
+		n++
+		return err
+	}
+	var err error
+	switch {
+	case mark == severalMark:
+		err = errors.New("a feature of several values of bytes, want one, or numbers")
+	case c.Type == Int64 && mark == wholesMark:
+		err = eachWhole(list, func(v int64) error {
+			elements.bytes = binary.NativeEndian.AppendUint64(elements.bytes, uint64(v))
+			return count(nil)
+		})
+	case c.Type == Float64 && mark == wholesMark:
+		err = eachWhole(list, func(v int64) error {
+			elements.bytes = binary.NativeEndian.AppendUint64(elements.bytes, math.Float64bits(float64(v)))
+			return count(nil)
+		})
+	case c.Type == Float64:
+		err = eachFloat(list, func(v float64) error {
+			elements.bytes = binary.NativeEndian.AppendUint64(elements.bytes, math.Float64bits(v))
+			return count(nil)
+		})
+	case c.Type == List && mark == wholesMark:
+		err = eachWhole(list, func(v int64) error { return count(r.whole(v)) })
+	case c.Type == List:
+		err = eachFloat(list, func(v float64) error { return count(r.float(v)) })
+	default:
+		err = fmt.Errorf("a feature of %s, want a column of type %s", map[string]string{wholesMark: "whole numbers", floatsMark: "floats"}[mark],
+			map[string]string{wholesMark: "i64, f64 or list", floatsMark: "f64 or list"}[mark])
+	}
+	if err == nil {
+		err = c.holds(n)
+	}
+	if err != nil {
+		return &Error{Cause: Value, Detail: fmt.Sprintf("column %q: %v", c.Name, err)}
+	}
+	b.values = elements.bytes
+	b.took(from)
+	return nil
+}
+
+// holds refuses another number of numbers than the column has in a sample: lists are as they are stored, row by row.
+func (c *Column) holds(n int64) error {
+	if c.Type != List {
+		if n != 1 {
+			return fmt.Errorf("got %d numbers, want one", n)
+		}
+		return nil
+	}
+	each := int64(1)
+	for _, d := range c.Shape {
+		each *= d
+	}
+	switch {
+	case c.MaxLength == 0 && n != each, c.MaxLength > 0 && n%each != 0:
+		return fmt.Errorf("got %d numbers, want shape %s", n, c.shown())
+	case c.MaxLength > 0:
+		return c.longer(0, n/each)
+	}
+	return nil
+}
