@@ -149,8 +149,8 @@ typedef struct media_retouch {
 
 enum {
     MEDIA_TONES = 6, /* that happen by chance: solarize ... equalize */
-    MEDIA_MAX_RETOUCHES =
-        4 /* flips, rotation, affine map */ + MEDIA_MAX_OPS + MEDIA_JITTERS + 2 /* grey, blur */ + MEDIA_TONES,
+    MEDIA_MAX_RETOUCHES = 4 /* flips, rotation, affine map */ + MEDIA_MAX_OPS + MEDIA_JITTERS +
+                          2 /* grey, blur */ + MEDIA_TONES,
 };
 
 /* What is done to a row's pixels once they are in their place, in this order. */
@@ -414,7 +414,7 @@ struct media_ctx {
     media_retouches retouches;
     int keeps; /* 1: all lines of the row are needed before any is finished */
     media_erased erased;
-    int from_below; /* 1: the row's last line comes first */
+    int from_below;                   /* 1: the row's last line comes first */
     int32_t first_column, end_column; /* of the row: those that the picture reaches; fill around them */
     media_info info;
     const uint8_t *picture_next; /* of media_fetch_picture */

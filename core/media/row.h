@@ -109,7 +109,7 @@ typedef struct media_op {
      * MEDIA_PAD_CONSTANT ... MEDIA_PAD_SYMMETRIC. */
     uint32_t pad_left, pad_top, pad_right, pad_bottom;
     uint32_t padding_mode;
-    uint8_t fill[4]; /* of PAD_CONSTANT; here and below a pixel as u8 rows have it */
+    uint8_t fill[4];            /* of PAD_CONSTANT; here and below a pixel as u8 rows have it */
     uint8_t order[MEDIA_STEPS]; /* of what follows: each MEDIA_DO_ once; zeros: as they are numbered */
     double flip_p, vflip_p;
     media_factor rotation; /* degrees, to the left */
