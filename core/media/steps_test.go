@@ -10,54 +10,38 @@ import (
 	"testing"
 )
 
-// each is every step alone, so that it happens.
-var each = map[Step]Config{
-	StepFlip:         {Flip: 1},
-	StepVFlip:        {VFlip: 1},
-	StepRotation:     {Rotation: &Rotation{Degrees: [2]float64{10, 40}, Interpolation: Bilinear, Fill: Fill{9, 99, 199}}},
-	StepAffine:       {Affine: &Affine{Degrees: [2]float64{-30, -10}, Scale: [2]float64{0.8, 0.9}, Translate: [2]float64{0.2, 0.2}}},
-	StepAugment:      {Augment: &Augment{Kind: RandAugment, Ops: 2, Magnitude: 20, Bins: 31, Interpolation: Nearest}},
-	StepJitter:       {Jitter: &Jitter{P: 1, Brightness: &[2]float64{0.4, 0.6}, Hue: &[2]float64{0.1, 0.2}}},
-	StepGrayscale:    {Grayscale: 1},
-	StepBlur:         {Blur: &Blur{P: 1, Size: 5, Sigma: [2]float64{1, 2}}},
-	StepSolarize:     {Solarize: &Solarize{P: 1, Threshold: 100}},
-	StepPosterize:    {Posterize: &Posterize{P: 1, Bits: 3}},
-	StepInvert:       {Invert: 1},
-	StepSharpness:    {Sharpness: &Sharpness{P: 1, Factor: 3}},
-	StepAutocontrast: {Autocontrast: 1},
-	StepEqualize:     {Equalize: 1},
+// happens says of every step that it happens.
+var happens = map[Step]func(c *Config){
+	StepFlip:  func(c *Config) { c.Flip = 1 },
+	StepVFlip: func(c *Config) { c.VFlip = 1 },
+	StepRotation: func(c *Config) {
+		c.Rotation = &Rotation{Degrees: [2]float64{10, 40}, Interpolation: Bilinear, Fill: Fill{9, 99, 199}}
+	},
+	StepAffine: func(c *Config) {
+		c.Affine = &Affine{Degrees: [2]float64{-30, -10}, Scale: [2]float64{0.8, 0.9}, Translate: [2]float64{0.2, 0.2}}
+	},
+	StepAugment: func(c *Config) {
+		c.Augment = &Augment{Kind: RandAugment, Ops: 2, Magnitude: 20, Bins: 31, Interpolation: Nearest}
+	},
+	StepJitter: func(c *Config) {
+		c.Jitter = &Jitter{P: 1, Brightness: &[2]float64{0.4, 0.6}, Hue: &[2]float64{0.1, 0.2}}
+	},
+	StepGrayscale:    func(c *Config) { c.Grayscale = 1 },
+	StepBlur:         func(c *Config) { c.Blur = &Blur{P: 1, Size: 5, Sigma: [2]float64{1, 2}} },
+	StepSolarize:     func(c *Config) { c.Solarize = &Solarize{P: 1, Threshold: 100} },
+	StepPosterize:    func(c *Config) { c.Posterize = &Posterize{P: 1, Bits: 3} },
+	StepInvert:       func(c *Config) { c.Invert = 1 },
+	StepSharpness:    func(c *Config) { c.Sharpness = &Sharpness{P: 1, Factor: 3} },
+	StepAutocontrast: func(c *Config) { c.Autocontrast = 1 },
+	StepEqualize:     func(c *Config) { c.Equalize = 1 },
 }
 
-// both is two steps in one configuration, in no order yet.
-func both(a, b Step) Config {
-	cfg, other := each[a], each[b]
-	cfg.Flip, cfg.VFlip, cfg.Grayscale = max(cfg.Flip, other.Flip), max(cfg.VFlip, other.VFlip), max(cfg.Grayscale, other.Grayscale)
-	cfg.Invert, cfg.Autocontrast, cfg.Equalize = max(cfg.Invert, other.Invert), max(cfg.Autocontrast, other.Autocontrast), max(cfg.Equalize, other.Equalize)
-	if other.Rotation != nil {
-		cfg.Rotation = other.Rotation
+// of is a configuration in which these steps happen, in the order of the fields.
+func of(all ...Step) (c Config) {
+	for _, s := range all {
+		happens[s](&c)
 	}
-	if other.Affine != nil {
-		cfg.Affine = other.Affine
-	}
-	if other.Augment != nil {
-		cfg.Augment = other.Augment
-	}
-	if other.Jitter != nil {
-		cfg.Jitter = other.Jitter
-	}
-	if other.Blur != nil {
-		cfg.Blur = other.Blur
-	}
-	if other.Solarize != nil {
-		cfg.Solarize = other.Solarize
-	}
-	if other.Posterize != nil {
-		cfg.Posterize = other.Posterize
-	}
-	if other.Sharpness != nil {
-		cfg.Sharpness = other.Sharpness
-	}
-	return cfg
+	return c
 }
 
 // asPNG is a row of RGB as a file.
@@ -80,14 +64,14 @@ func TestStepsAreDoneInTheOrderThatIsGiven(t *testing.T) {
 	w, data := worker(t, nil), testJPEG(t, 60, 50)
 	draw, differ := Draw{Seed: 3, Index: 4}, 0
 	for a := range steps {
-		between := asPNG(t, made(t, w, data, each[a], draw), 60, 50)
+		between := asPNG(t, made(t, w, data, of(a), draw), 60, 50)
 		for b := range steps {
 			if a == b {
 				continue
 			}
-			cfg := both(a, b)
+			cfg := of(a, b)
 			cfg.Order = []Step{a, b}
-			got, want := made(t, w, data, cfg, draw), made(t, w, between, each[b], draw)
+			got, want := made(t, w, data, cfg, draw), made(t, w, between, of(b), draw)
 			if !bytes.Equal(got, want) {
 				t.Errorf("step %d, then %d: not what the second makes of the first one's row", a, b)
 			}
@@ -107,7 +91,7 @@ func TestTheOrderOfTheFieldsNeedNotBeGiven(t *testing.T) {
 	w, data := worker(t, nil), testJPEG(t, 60, 50)
 	for a := range steps {
 		for b := a + 1; b < steps; b++ {
-			cfg := both(a, b)
+			cfg := of(a, b)
 			want := made(t, w, data, cfg, Draw{Seed: 3})
 			for _, order := range [][]Step{{a, b}, {a}} {
 				if cfg.Order = order; !bytes.Equal(made(t, w, data, cfg, Draw{Seed: 3}), want) {
@@ -121,7 +105,7 @@ func TestTheOrderOfTheFieldsNeedNotBeGiven(t *testing.T) {
 // A point is followed through flips that come late, and what is told of the row says that it is flipped.
 func TestALateFlipIsToldAndFollowed(t *testing.T) {
 	w, data := worker(t, nil), testJPEG(t, 60, 50)
-	cfg := both(StepRotation, StepFlip)
+	cfg := of(StepRotation, StepFlip)
 	cfg.Out = Size{50, 60}
 	row := make([]byte, 3*60*50)
 	info := func(order ...Step) Info {
