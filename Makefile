@@ -56,7 +56,7 @@ examples: libspdl
 	@$(MAKE) --no-print-directory $(BUILD)/examples/train_go
 	@! rustc --version >/dev/null 2>&1 || $(MAKE) --no-print-directory $(BUILD)/examples/train_rust
 	@! { [ -e $(JNA) ] && javac -version; } >/dev/null 2>&1 || $(MAKE) --no-print-directory $(BUILD)/examples/java/Train.class
-	@! [ -e $(BUILD)/examples/node/node_modules ] || $(MAKE) --no-print-directory $(BUILD)/examples/node/train.mjs
+	@! [ -e $(BUILD)/examples/node/node_modules/koffi ] || $(MAKE) --no-print-directory $(BUILD)/examples/node/train.mjs
 
 $(BUILD)/examples/train_go: examples/go/train.go examples/go/go.mod include/spdl.h
 	cd examples/go && CGO_CFLAGS='-O2 -I$(abspath include)' CGO_LDFLAGS='-L$(abspath $(BUILD)) -Wl,-rpath,$$ORIGIN/..' $(GO) build -trimpath -o $(abspath $@) .
