@@ -346,6 +346,24 @@ def test_an_event_loop_that_dies_is_told_to_all_who_wait():
         threading.excepthook = excepthook
 
 
+def test_the_end_of_a_loop_is_that_of_its_thread():
+    """Also where the loop is closed and its thread not yet over."""
+    loop, closed, ends = Loop("spdl-test-loop"), threading.Event(), threading.Event()
+    close = loop.loop.close
+
+    def close_and_wait():
+        close()
+        closed.set()
+        ends.wait(60)
+
+    loop.loop.close = close_and_wait
+    loop.post(lambda: asyncio.ensure_future(loop._finish()))
+    assert closed.wait(60)
+    assert not loop.close(0)
+    threading.Timer(0.1, ends.set).start()
+    assert loop.close(60)
+
+
 def test_an_op_with_wrong_arity_fails_by_name(caplog):
     """Each item fails with Python's own message, and the stage's name."""
     pipeline = build(range(2), lambda a, b: a, pipe={"max_failures": 0, "name": "pair"})

@@ -116,7 +116,7 @@ class Loop:
 
     def close(self, timeout: float) -> bool:
         """Cancel what still runs and end the thread; whether it ended in time. Call from another thread."""
-        if threading.current_thread() is not self._thread and not self.loop.is_closed():
+        if threading.current_thread() is not self._thread:
             self.post(lambda: asyncio.ensure_future(self._finish()))
             self._thread.join(timeout)
         return not self._thread.is_alive()
