@@ -252,7 +252,7 @@ SPDL_API void spdl_shutdown(void);
  * was being started is killed, no lease and no membership is kept. spdl_detach does not wait for the engine's end then. What was asked of an
  * engine it may still do. A wait for a GPU (section 7) goes on; the calls of sections 8 and 12 have timeouts of their own.
  *
- * flag  a sig_atomic_t that a signal handler sets, say, or another thread; must live until another takes its place. NULL, as at first: none. */
+ * flag  a sig_atomic_t that a signal handler sets, say, or another thread (atomically); must live until another takes its place. NULL, as at first: none. */
 SPDL_API void spdl_interrupt_on(const volatile int *flag);
 
 /* ---- 3  batches ---------------------------------------------------------------------------------- */

@@ -12,7 +12,7 @@ static _Thread_local const volatile int *flag;
 void spdl_interrupt_on(const volatile int *f) { flag = f; }
 
 spdl_status sp_interrupted(void) {
-    if (!flag || !*flag) return SPDL_OK;
+    if (!flag || !__atomic_load_n(flag, __ATOMIC_RELAXED)) return SPDL_OK; /* another thread may set it */
     return sp_fail(SPDL_E_INTERRUPTED,
                    "spdl: the wait was interrupted: the flag of spdl_interrupt_on is set");
 }

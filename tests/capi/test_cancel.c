@@ -190,7 +190,7 @@ static _Atomic int waits;
 
 static void *set_soon(void *arg) {
     WAIT_UNTIL(atomic_load(&waits) == 1);
-    *(volatile int *)arg = 1;
+    __atomic_store_n((volatile int *)arg, 1, __ATOMIC_RELAXED);
     return NULL;
 }
 
