@@ -148,7 +148,7 @@ static int32_t inside(int32_t i, int32_t n) { return i < 0 ? 0 : i < n ? i : n -
 static double between(double a, double b, double share) { return a + (b - a) * share; }
 
 /* One pixel from the four around (x, y), which lies in the picture. */
-static inline void mix(uint8_t *to, const media_pixels *from, size_t step, double x, double y) {
+static inline void mix_linear(uint8_t *to, const media_pixels *from, size_t step, double x, double y) {
     int32_t left = below(x - 0.5), top = below(y - 0.5), w = from->w, h = from->h;
     double right_share = x - 0.5 - left, lower_share = y - 0.5 - top;
     const uint8_t *a = media_line(from, inside(top, h)), *b = top + 1 < h ? media_line(from, top + 1) : a;
@@ -157,19 +157,6 @@ static inline void mix(uint8_t *to, const media_pixels *from, size_t step, doubl
         double upper = between(a[l + ch], a[r + ch], right_share),
                lower = between(b[l + ch], b[r + ch], right_share);
         to[ch] = (uint8_t)between(upper, lower, lower_share);
-    }
-}
-
-static inline void bilinear(const media_pixels *px, const media_pixels *from, size_t step, const double m[6],
-                            const uint8_t fill[4]) {
-    for (int32_t y = 0; y < px->h; y++) {
-        uint8_t *to = media_line(px, y);
-        media_fill(to, px->w, px->step, fill);
-        for (int32_t x = 0; x < px->w; x++, to += step) {
-            double sx = m[0] * (x + 0.5) + m[1] * (y + 0.5) + m[2],
-                   sy = m[3] * (x + 0.5) + m[4] * (y + 0.5) + m[5];
-            if (sx >= 0 && sx < px->w && sy >= 0 && sy < px->h) mix(to, from, step, sx, sy);
-        }
     }
 }
 
@@ -206,33 +193,39 @@ static inline void mix_cubic(uint8_t *to, const media_pixels *from, size_t step,
     }
 }
 
-static inline void bicubic(const media_pixels *px, const media_pixels *from, size_t step, const double m[6],
-                           const uint8_t fill[4]) {
+typedef void mixer(uint8_t *to, const media_pixels *from, size_t step, double x, double y);
+
+/* Inlined where it is called, so that a step and a mixer are constants. */
+static inline __attribute__((always_inline)) void mixed(const media_pixels *px, const media_pixels *from,
+                                                        size_t step, mixer *mix, const double m[6],
+                                                        const uint8_t fill[4]) {
     for (int32_t y = 0; y < px->h; y++) {
         uint8_t *to = media_line(px, y);
         media_fill(to, px->w, px->step, fill);
         for (int32_t x = 0; x < px->w; x++, to += step) {
             double sx = m[0] * (x + 0.5) + m[1] * (y + 0.5) + m[2],
                    sy = m[3] * (x + 0.5) + m[4] * (y + 0.5) + m[5];
-            if (sx >= 0 && sx < px->w && sy >= 0 && sy < px->h) mix_cubic(to, from, step, sx, sy);
+            if (sx >= 0 && sx < px->w && sy >= 0 && sy < px->h) mix(to, from, step, sx, sy);
         }
+    }
+}
+
+static inline __attribute__((always_inline)) void mixed_by(mixer *mix, const media_pixels *px,
+                                                           const media_pixels *from, const double m[6],
+                                                           const uint8_t fill[4]) {
+    switch (px->step) {
+    case 1: mixed(px, from, 1, mix, m, fill); break;
+    case 3: mixed(px, from, 3, mix, m, fill); break;
+    default: mixed(px, from, 4, mix, m, fill); break;
     }
 }
 
 void media_warp(const media_pixels *px, const media_pixels *from, const double m[6], int filter,
                 const uint8_t fill[4]) {
     if (filter == MEDIA_BILINEAR) {
-        switch (px->step) {
-        case 1: bilinear(px, from, 1, m, fill); break;
-        case 3: bilinear(px, from, 3, m, fill); break;
-        default: bilinear(px, from, 4, m, fill); break;
-        }
+        mixed_by(mix_linear, px, from, m, fill);
     } else if (filter == MEDIA_BICUBIC) {
-        switch (px->step) {
-        case 1: bicubic(px, from, 1, m, fill); break;
-        case 3: bicubic(px, from, 3, m, fill); break;
-        default: bicubic(px, from, 4, m, fill); break;
-        }
+        mixed_by(mix_cubic, px, from, m, fill);
     } else if (m[1] == 0 && m[3] == 0) {
         nearest_scaled(px, from, m, fill);
     } else if (all_near(px, m)) {
