@@ -218,28 +218,15 @@ func indexedRecords(t *testing.T, data []byte) error {
 	if err != nil {
 		return err
 	}
-	v := version{size: int64(len(data)), tag: 7}
-	x, err := parseIndex(b.encode(v), v)
-	if err != nil {
-		t.Fatalf("an index of ours does not parse: %v", err)
-	}
-	var buffer Buffer
-	for i := range x.n {
-		members, err := x.appendMembers(i, nil)
-		if err != nil || len(members) == 0 {
-			t.Fatalf("sample %d of an index of ours: %v %v", i, members, err)
-		}
-		for _, m := range members {
-			part := data[m.off:][:m.size]
-			for _, mark := range []string{wholesMark, floatsMark} {
-				if strings.HasSuffix(x.parts[m.part], mark) {
-					c := listOf("x", tensor.F64, math.MaxInt32)
-					_ = buffer.setFeature(&c, part, mark)
-				}
+	indexHolds(t, b, int64(len(data)), func(part string, m indexMember) {
+		var buffer Buffer
+		for _, mark := range []string{wholesMark, floatsMark} {
+			if strings.HasSuffix(part, mark) {
+				c := listOf("x", tensor.F64, math.MaxInt32)
+				_ = buffer.setFeature(&c, data[m.off:][:m.size], mark)
 			}
 		}
-		buffer.drop()
-	}
+	})
 	return nil
 }
 
