@@ -2,7 +2,6 @@ package verbs
 
 import (
 	"path/filepath"
-
 	"strings"
 	"testing"
 
