@@ -218,7 +218,7 @@ func TestAWindowIsPlannedWithoutAWalkOverItsSamples(t *testing.T) {
 	must(err)
 	for _, step := range []int64{0, 1, order.StepsPerEpoch() / 2, order.StepsPerEpoch() - 1} {
 		rows, _ := order.Rows(7, step, 0, nil)
-		if at := order.Position(step, 0); !slices.Equal(rows, want.Append(nil, 7, at, at+int64(len(rows)))) {
+		if at := order.Position(7, step, 0); !slices.Equal(rows, want.Append(nil, 7, at, at+int64(len(rows)))) {
 			t.Fatalf("step %d: %v", step, rows)
 		}
 	}

@@ -136,7 +136,7 @@ func TestRanksShareAnySequenceAtAnyWorldSize(t *testing.T) {
 			var all []int64
 			for step := range o.StepsPerEpoch() {
 				for rank := range world {
-					at := o.Position(step, rank)
+					at := o.Position(1, step, rank)
 					rows, padded := o.Rows(1, step, rank, nil)
 					if own := rows[:len(rows)-padded]; len(own) > 0 && !slices.Equal(own, c.s.Append(nil, 1, at, at+int64(len(own)))) {
 						t.Fatalf("%s: step %d rank %d does not begin at position %d", name, step, rank, at)
