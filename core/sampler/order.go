@@ -44,6 +44,8 @@ type Config struct {
 	SourceHash, OrderHash string
 	// Data says which samples there are; it goes into State, too. "": not known.
 	Data Data
+	// Budget is what Cut was made with, where it is one by lengths: a state that does not fit says what of it differs.
+	Budget Budget
 }
 
 // Order is the plan of a training run. It is immutable.
