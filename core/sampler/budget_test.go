@@ -170,6 +170,9 @@ func TestStepsOfABoundedOrderDivideTheEpoch(t *testing.T) {
 				}
 				end = s.To
 			}
+			if full := slices.DeleteFunc(spans, func(s Span) bool { return !s.Full() }); int64(len(full)) != c.of.whole {
+				t.Fatalf("%d full steps, of which %d are shuffled", len(full), c.of.whole)
+			}
 			if end != c.of.Len() {
 				t.Fatalf("the steps end at position %d of %d", end, c.of.Len())
 			}
@@ -182,9 +185,9 @@ func TestStepsOfABoundedOrderDivideTheEpoch(t *testing.T) {
 
 // Short samples share larger batches than long ones, up to the most rows, and equal numbers are not rounded against the user.
 func TestABudgetGivesShortSamplesMoreRows(t *testing.T) {
-	lengths := []float64{0, 1, 1, 2, 2, 2, 5, 5, 30, 30}
-	s := must(NewBounded(lengths, must(ByLength(lengths, 5)), 1, Budget{Rows: 16, Total: 60, Multiple: 2}, 1))
-	want := []Bucket{{3, 0, 1, 16}, {3, 2, 2, 16}, {0, 0, 0, 16}, {2, 5, 5, 12}, {2, 30, 30, 2}}
+	lengths := []float64{0, 1, 1, 2, 2, 2, 5, 5, 15, 15}
+	s := must(NewBounded(lengths, must(ByLength(lengths, 5)), 1, Budget{Rows: 16, Total: 30, Multiple: 2}, 1))
+	want := []Bucket{{3, 0, 1, 16}, {3, 2, 2, 14}, {0, 0, 0, 14}, {2, 5, 5, 6}, {2, 15, 15, 2}}
 	if got := s.Buckets(); !slices.Equal(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -196,6 +199,9 @@ func TestABudgetGivesShortSamplesMoreRows(t *testing.T) {
 		if float64(got)*c.length > c.total || got < 1<<20 && got > 0 && float64(got+1)*c.length <= c.total || got != c.want {
 			t.Errorf("%g of %g: got %d rows, want %d", c.length, c.total, got, c.want)
 		}
+	}
+	if got := (Budget{Rows: 400, Total: 309.71999999999997, Multiple: 4}).Fit(2.67); got != 29*4 { // 28.999... by division
+		t.Errorf("got %d rows, want the 116 that fit", got)
 	}
 }
 
