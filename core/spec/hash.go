@@ -86,6 +86,9 @@ type canonicalOrder struct {
 	Stratify    string `json:"stratify,omitempty"`
 	BucketsBy   string `json:"buckets_by,omitempty"`
 	BucketCount int    `json:"bucket_count,omitempty"`
+
+	MaxTotal   float64 `json:"max_total,omitempty"`
+	MultipleOf int     `json:"multiple_of,omitempty"` // 0: 1
 }
 
 func (o *Order) canonical() canonicalOrder {
@@ -97,7 +100,10 @@ func (o *Order) canonical() canonicalOrder {
 		c.Repeat = o.Repeat
 	}
 	if c.BucketsBy != "" {
-		c.BucketCount = o.Buckets.Count
+		c.BucketCount, c.MaxTotal = o.Buckets.Count, o.Buckets.MaxTotal
+	}
+	if o.Buckets.MultipleOf > 1 {
+		c.MultipleOf = o.Buckets.MultipleOf
 	}
 	return c
 }
@@ -342,6 +348,7 @@ func (s *Spec) RowHash() [sha256.Size]byte {
 func (s *Spec) OrderHash() [sha256.Size]byte {
 	c := s.Order.canonical()
 	c.Epochs = 0
+	c.MaxTotal, c.MultipleOf = 0, 0 // which follow the world size, as batch does; the engine adds the rows that they make of a step
 	return sha256.Sum256(marshal(c))
 }
 

@@ -103,12 +103,15 @@ var keys = withFrames([]Key{
 	{"order.buckets", "mapping", "(none)", "Batches of samples of similar length. Costs 6 bytes a sample."},
 	{"order.buckets.by", "column", "(required)", "The length."},
 	{"order.buckets.count", "whole number, 1 to 65536", "8", "Buckets of about equally many samples."},
+	{"order.buckets.max_total", "number, 0.001 to 1e15", "(no bound)", "Most of rows x longest length of the bucket in a rank's batch, in the column's unit: a batch of long samples has fewer rows, down to 1, one of short samples up to `batch`. " +
+		"A sample that is longer is refused at start."},
+	{"order.buckets.multiple_of", "whole number, 1 to 65536", "1", "With max_total: the rows of a rank's batch are a multiple of this, which divides `batch`. A run may go on at any world size that divides multiple_of x world size."},
 
 	{"world", "mapping or auto", "(its defaults)", "The training run that this engine serves a part of. auto: from the variables of torchrun, Slurm or MPI."},
 	{"world.size", "whole number from 1", "1", "Ranks in all; at least rank + lanes."},
 	{"world.rank", "whole number from 0", "0", "Rank of this engine's first lane."},
 
-	{"batch", "whole number, 1 to 65536", "32", "Rows per rank and step."},
+	{"batch", "whole number, 1 to 65536", "32", "Rows per rank and step; with order.buckets.max_total the most."},
 
 	{"image", "mapping", "(required, or video, audio, fields or source.columns)", "What a picture becomes; the transform must fix its height and width. A ring may have image, video and audio at a time, " +
 		"each of a part of its samples; what is random is drawn alike for all of them. A ring of several has those that it names itself."},

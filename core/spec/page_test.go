@@ -79,6 +79,7 @@ var values = map[string]string{
 	"source.mix[].path": "file", "source.mix[].image": "[jpg]", "source.mix[].label": "cls", "source.mix[].extensions": "[a]", "source.mix[].labels": "none",
 	"source.mix[].weight": "{0: 3, 10: 1}", "order.filter": "index < 3", "order.repeat": "3", "order.rows": "100", "order.window": "4", "order.weights": "w", "order.replacement": "false",
 	"order.balance": "label", "order.stratify": "label", "order.buckets": "{by: n}", "order.buckets.by": "n", "order.buckets.count": "3",
+	"order.buckets.max_total": "120.5", "order.buckets.multiple_of": "8",
 	"order.last": "drop", "world": "{}", "world.size": "1", "world.rank": "0", "batch": "1", "image": "{transform: [center_crop: 2]}", "image.mode": "gray",
 	"image.orientation": "apply", "image.transform": "[center_crop: 2]", "image.transform[].resize": "[1, 2]",
 	"image.transform[].resize.size": "[1, 2]", "image.transform[].resize.interpolation": "bicubic",
@@ -242,8 +243,10 @@ func document(path, value string) string {
 		rest = "order: {weights: w, " + key + ": " + value + "}\n"
 	case path == "order.buckets.by":
 		rest = "order: {buckets: {by: " + value + "}}\n"
-	case path == "order.buckets.count":
-		rest = "order: {buckets: {by: n, count: " + value + "}}\n"
+	case path == "order.buckets.count" || path == "order.buckets.max_total":
+		rest = "order: {buckets: {by: n, " + lastKey(path) + ": " + value + "}}\n"
+	case path == "order.buckets.multiple_of":
+		rest = "order: {buckets: {by: n, max_total: 9, multiple_of: " + value + "}}\n"
 	case path == "cache.video_index_dir":
 		image, rest = "video: {frames: 1, transform: [center_crop: 8]}\n", "cache: {"+key+": "+value+"}\n"
 	case path == "device.jpeg_bytes":

@@ -79,7 +79,7 @@ func TestEveryKeyArrives(t *testing.T) {
 	want := &Spec{
 		Name:   "imagenet",
 		Source: defaultSource(),
-		Order:  Order{Seed: 1<<64 - 1, Epochs: 90, Last: LastPad, Filter: "label < 3", Repeat: 2, Replacement: true, Buckets: Buckets{Count: 8}},
+		Order:  Order{Seed: 1<<64 - 1, Epochs: 90, Last: LastPad, Filter: "label < 3", Repeat: 2, Replacement: true, Buckets: Buckets{Count: 8, MultipleOf: 1}},
 		World:  World{Size: 16, Rank: 8},
 		Batch:  64,
 		Image: &Image{
@@ -300,6 +300,7 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 		"order: {last: pad}":          {true, true},
 		"order: {epochs: 3}":          {true, false},
 		"batch: 33":                   {true, false},
+		"order: {buckets: {by: n}}":   {true, true},
 		"world: {size: 2}":            {true, false},
 		"bad_sample: {policy: mask}":  {true, false},
 		"bad_sample: {max_rate: 0.5}": {true, false},
@@ -308,6 +309,14 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 		if got := [2]bool{s.Hash() != base.Hash(), s.OrderHash() != base.OrderHash()}; got != changes {
 			t.Errorf("%s: changes %v, want %v", text, got, changes)
 		}
+	}
+	bounds := map[[32]byte]bool{} // what a bound makes of the steps is compared, not the bound: it follows the world size
+	for _, bound := range []string{"", ", max_total: 9", ", max_total: 10", ", max_total: 10, multiple_of: 2"} {
+		s, other := parse(t, least+"order: {buckets: {by: n"+bound+"}}"), parse(t, least+"order: {buckets: {by: n}}")
+		if bounds[s.Hash()] || s.OrderHash() != other.OrderHash() {
+			t.Errorf("buckets by n%s: want another hash, and the same order hash", bound)
+		}
+		bounds[s.Hash()] = true
 	}
 	for old, new := range map[string]string{"pics": "other", "pics}": "pics, labels: none}", "pics} ": "pics, extensions: [jpg]}"} {
 		s := parse(t, strings.Replace(least, strings.TrimSpace(old), new, 1))
