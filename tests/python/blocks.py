@@ -52,5 +52,6 @@ def execute(script: Path, directory: Path, cache: Path, ranks: int = 1, quiet: b
         processes.append(subprocess.Popen([sys.executable, *(["-W", "error"] if quiet else []), script], cwd=directory, env=env, text=True,
                                           stdout=subprocess.PIPE, stderr=subprocess.PIPE))
     ends = [process.communicate(timeout=120) for process in processes]
-    assert [(p.returncode, err if quiet or p.returncode else "") for p, (_, err) in zip(processes, ends)] == [(0, "")] * ranks
+    for rank, (process, (_, err)) in enumerate(zip(processes, ends)):
+        assert process.returncode == 0 and not (quiet and err), f"rank {rank} ended with {process.returncode}: {err[-2000:]}"
     return [out for out, _ in ends]
