@@ -29,7 +29,7 @@ var keys = withFrames([]Key{
 		"`.parquet` files with pictures in a column, or TFRecords of tf.train.Example; with braces `{0000..1023}`, `{a,b}` and globs (not over http); a local file of that very name is meant itself."},
 	{"source.path", "text", "(path)", "Column of a table that holds the paths."},
 	{"source.heading", "true, false", "false", "Whether the first line of a list that is separated by tabs (a .tsv, say) names its columns, so that it is a table. Its fields are as they are: quotes mean nothing."},
-	{"source.image", "text or list of text", "(the part that ends in an image extension; of Parquet and TFRecords: image)", "Part, column or feature of shards that is the picture, video or sound; of several the first that a sample has. Where samples have several media, each says it in `from`."},
+	{"source.image", "text or list of text", "(the part that ends in an image extension; of Parquet audio or video where the samples are such, else and of TFRecords image)", "Part, column or feature of shards that is the picture, video or sound; of several the first that a sample has. Where samples have several media, each says it in `from`."},
 	{"source.label", "text", "(cls or label, where there is one)", "Part or feature of shards, column of a table, or one of arrays, that holds the label, a whole number; when it is given, a sample without it is bad. labels: none leaves labels out."},
 	{"source.arrays", "list of mappings", "(none)", "Arrays in local files whose rows, or windows of rows, are the samples: an x.npy and a y.npy, or a tokens.bin. All have equally many samples. They are the fields of the batch, and there is no image, video or audio beside them."},
 	{"source.arrays[].name", "text", "(required)", "Name of the field, spelt like a ring's."},

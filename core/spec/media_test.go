@@ -15,18 +15,22 @@ const (
 // A ring may have several media, and then each says which part of a sample it is made of, by a rule of the source or in its own words.
 func TestSeveralMediaAreMadeOfPartsOfTheirOwn(t *testing.T) {
 	for text, want := range map[string]string{
-		"source: {shards: a.tar}\n" + aPicture + aSound:                                                                                                                                 "image [] audio [aac",
-		"source: {shards: a.tar}\n" + aPicture + "audio: {rate: 8, length: 8, from: [a.wav, wav]}\n":                                                                                    "image [] audio [a.wav wav]",
-		"source: {shards: a.tar}\n" + "audio: {rate: 8, length: 8, from: mp4}\n" + aVideo:                                                                                               "video [3gp asf avi flv m2ts m4v mkv mov mpeg",
-		"source: {shards: a.parquet}\n" + aPicture + aSound:                                                                                                                             "image [image] audio [audio]",
-		"source: {list: a.csv}\n" + aPicture + aSound:                                                                                                                                   "image [path] audio [audio]",
-		"source: {list: a.csv, path: file}\n" + aPicture + "audio: {rate: 8, length: 8, from: sound}\n":                                                                                 "image [file] audio [sound]",
-		"source: {list: a.csv}\nimage: {transform: [center_crop: 8], from: photo}\n":                                                                                                    "image [photo]",
-		"source: {folder: p}\n" + aVideo + "audio: {rate: 8, length: 8, from: mp4}\n":                                                                                                   "video [] audio [mp4]",
-		"source: {shards: a.tar}\nfields: {l: {image: {transform: [center_crop: 8], from: l.png}}, s: {audio: {rate: 8, length: 8}}}\n":                                                 "l [l.png] s [aac",
+		"source: {shards: a.tar}\n" + aPicture + aSound:                                                                                 "image [] audio [aac",
+		"source: {shards: a.tar}\n" + aPicture + "audio: {rate: 8, length: 8, from: [a.wav, wav]}\n":                                    "image [] audio [a.wav wav]",
+		"source: {shards: a.tar}\n" + "audio: {rate: 8, length: 8, from: mp4}\n" + aVideo:                                               "video [3gp asf avi flv m2ts m4v mkv mov mpeg",
+		"source: {shards: a.parquet}\n" + aSound:                                                                                        "audio [audio bytes]",
+		"source: {shards: a.parquet}\n" + aVideo:                                                                                        "video [video bytes]",
+		"source: {shards: a.parquet, image: wave}\n" + aSound:                                                                           "audio [wave]",
+		"source: {shards: a.parquet}\n" + aPicture:                                                                                      "image []",
+		"source: {shards: a.parquet}\n" + aPicture + aSound:                                                                             "image [image] audio [audio]",
+		"source: {list: a.csv}\n" + aPicture + aSound:                                                                                   "image [path] audio [audio]",
+		"source: {list: a.csv, path: file}\n" + aPicture + "audio: {rate: 8, length: 8, from: sound}\n":                                 "image [file] audio [sound]",
+		"source: {list: a.csv}\nimage: {transform: [center_crop: 8], from: photo}\n":                                                    "image [photo]",
+		"source: {folder: p}\n" + aVideo + "audio: {rate: 8, length: 8, from: mp4}\n":                                                   "video [] audio [mp4]",
+		"source: {shards: a.tar}\nfields: {l: {image: {transform: [center_crop: 8], from: l.png}}, s: {audio: {rate: 8, length: 8}}}\n": "l [l.png] s [aac",
 		"source: {folder: p}\nfields: {a: {image: {transform: [center_crop: 8]}}, b: {image: {transform: [center_crop: 4]}, draw: own}, s: {audio: {rate: 8, length: 8, from: wav}}}\n": "a [] s [wav]",
 		"source: {list: a.tsv}\nfields: {a: {image: {transform: [center_crop: 8]}}, b: {image: {transform: [center_crop: 4]}, draw: own}}\n":                                            "a []",
-		"source: {shards: a.tar, image: [png]}\n" + aPicture:                                                                                                                            "image [png]",
+		"source: {shards: a.tar, image: [png]}\n" + aPicture: "image [png]",
 	} {
 		s := parse(t, text)
 		var got []string

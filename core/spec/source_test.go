@@ -14,15 +14,17 @@ const small = "image: {transform: [center_crop: 8]}\n"
 func TestPlacesAreNamedByPathOrURL(t *testing.T) {
 	for text, want := range map[string]string{
 		"a/b": "a/b", "S3://B/K*": "s3://B/K*", "HTTPS://h/x?Q": "https://h/x?Q", "file:///d/x%20y-{0..1}.tar": "/d/x y-{0..1}.tar", "FILE://localhost/d": "/d", "a/b://c": "a/b:/c",
-		"gs://b/x":          `got a URL of scheme "gs", want a path, or a URL of http, https, s3 or file; a store that speaks S3`,
-		"ftp://u:p@h/x":     `got a URL of scheme "ftp", want a path`,
-		"file://host/x":     `got "file://host/x", want file:///PATH`,
-		"file:///a%zz":      `want file:///PATH`,
-		"s3://":             `got "s3://" without a host or bucket, want s3://NAME/PATH`,
-		"http:///x":         `without a host or bucket, want http://NAME/PATH`,
-		"file:///a%00b.tar": `want file:///PATH`,
+		"gs://b/x":                      `got a URL of scheme "gs", want a path, or a URL of http, https, s3 or file; a store that speaks S3`,
+		"ftp://u:p@h/x":                 `got a URL of scheme "ftp", want a path`,
+		"file://host/x":                 `got "file://host/x", want file:///PATH`,
+		"file:///a%zz":                  `want file:///PATH`,
+		"s3://":                         `got "s3://" without a host or bucket, want s3://NAME/PATH`,
+		"http:///x":                     `without a host or bucket, want http://NAME/PATH`,
+		"file:///a%00b.tar":             `want file:///PATH`,
+		"pipe:aws s3 cp s3://b/a.tar -": `got a command (pipe:), of which no sample`,
+		"a.tar::b-{0..9}.tar":           `got several names with :: between them, want a list of them`,
 	} {
-		refused := strings.Contains(want, "want ")
+		refused := strings.Contains(want, "want ") || strings.HasPrefix(want, "got ")
 		for _, source := range []string{"{shards: %q}", "{shards: [%q]}", "{list: %q}", "{list: l, root: %q}", "{mix: [{shards: %q}]}"} {
 			s, err := Parse([]byte(small+"source: "+fmt.Sprintf(source, text)), "x.yaml")
 			if refused != (err != nil) || err != nil && (!strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x.yaml:2:") || strings.Contains(err.Error(), "u:p")) {
