@@ -28,7 +28,8 @@ import (
 const (
 	localChunk  = 4 << 10 // bytes of a local archive read at a time for its index: headers, not data
 	remoteChunk = 4 << 20 // likewise of a remote one whose headers lie near each other
-	remoteOpens = 16
+
+	defaultFetch = 16
 )
 
 // DefaultIndexDir is where indexes are kept: $SPDL_CACHE_DIR/index, or spdl/index in the user's cache directory.
@@ -88,17 +89,10 @@ func openIndexes(ctx context.Context, names []string, c *ShardsConfig, s *shards
 		}
 		c.IndexDir, o.dir = dir, dir
 	}
-	workers := runtime.GOMAXPROCS(0)
-	for _, n := range names {
-		if store.IsURL(n) {
-			workers = remoteOpens
-			break
-		}
-	}
 	within, stop := context.WithCancel(ctx) // the first shard that is refused stops the others
 	defer stop()
 	var all sync.WaitGroup
-	for range min(workers, len(names)) {
+	for range min(c.openers(names), len(names)) {
 		all.Add(1)
 		go func() {
 			defer all.Done()
@@ -121,6 +115,14 @@ func openIndexes(ctx context.Context, names []string, c *ShardsConfig, s *shards
 		s.notes = append(s.notes, fmt.Sprintf("an index could not be kept and will be made again next time: %v", *err))
 	}
 	return o.shards, nil
+}
+
+// openers is how many of some shards are opened at a time: of a store, which is mostly waited for, more than there are processors.
+func (c *ShardsConfig) openers(names []string) int {
+	if slices.ContainsFunc(names, store.IsURL) {
+		return cmp.Or(c.Fetch, defaultFetch)
+	}
+	return runtime.GOMAXPROCS(0)
 }
 
 // work opens shards until there are no more, or one failed.

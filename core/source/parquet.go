@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
@@ -26,7 +27,7 @@ type parquetFile struct {
 	places   map[string]int         // among them, of those that hold one value a row
 	at       io.ReaderAt
 	size     int64
-	texts    int64 // bytes that its texts may still take
+	texts    *atomic.Int64 // bytes that its texts may still take
 	name     string
 	file     *os.File // nil: remote
 	version  version
@@ -37,10 +38,10 @@ type parquetFile struct {
 func openParquet(ctx context.Context, name string, c *store.Client, p *Progress) (f *parquetFile, err error) {
 	defer func() { // the library panics on some damaged files; a file of the user's must not end the process
 		if r := recover(); r != nil {
-			f, err = nil, fmt.Errorf("parquet: damaged: %v", r)
+			f, err = nil, errors.Join(fmt.Errorf("parquet: damaged: %v", r), f.close())
 		}
 	}()
-	f = &parquetFile{name: name}
+	f = &parquetFile{name: name, texts: new(atomic.Int64)}
 	var r io.ReaderAt
 	var size int64
 	if store.IsURL(name) {
@@ -63,7 +64,8 @@ func openParquet(ctx context.Context, name string, c *store.Client, p *Progress)
 		}
 		r, size, f.version, f.identity = f.file, st.Size, versionOf(&st), absoluteDir(name)
 	}
-	f.at, f.size, f.texts = stepping{r, p}, size, room(size)
+	f.at, f.size = stepping{r, p}, size
+	f.texts.Store(room(size))
 	if f.meta, err = readFooter(f.at, size); err == nil {
 		f.File, err = schemaFile(f.meta)
 	}
@@ -260,9 +262,12 @@ func (r *tableReader) parquet() error {
 	}
 	done := int64(0)
 	r.version, r.content = uint64(f.version.size)<<1^f.version.tag, uint64(f.version.size)
-	if err := r.listsIn(context.Background(), f); err != nil {
+	plan := r.planLists(f)
+	lists, err := r.readLists(context.Background(), f, plan)
+	if err != nil {
 		return err
 	}
+	r.rows.takeLists(plan, lists)
 	for group := range f.meta.RowGroups {
 		if err := f.group(group, r.wanted(), r.numbers(), places, len(r.c.Others), func(row int64, c *cells) error {
 			c.lists = r.lists
@@ -331,8 +336,8 @@ func (f *parquetFile) group(group int, names []string, numbers []bool, places []
 			}
 			return text, err
 		}, func(text []byte) error {
-			if f.texts -= int64(len(text)) + rowBytes; f.texts < 0 {
-				return &unpacks{"the texts of the rows", room(f.size) - f.texts, room(f.size)}
+			if left := f.texts.Add(-int64(len(text)) - rowBytes); left < 0 {
+				return &unpacks{"the texts of the rows", room(f.size) - left, room(f.size)}
 			}
 			all[k].add(text)
 			return nil
