@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/spdl/spdl/core/source/store"
 	"github.com/zeebo/xxh3"
@@ -160,6 +161,47 @@ func BenchmarkOpenTenMillion(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// Opening 200 Parquet files with labels and captions, in a store that takes 50 ms to answer: for the first time, and again.
+func BenchmarkOpenParquetOfStore(b *testing.B) {
+	const nFiles = 200
+	dir, data := b.TempDir(), map[string]string{}
+	for k := range nFiles {
+		file := filepath.Join(dir, "x.parquet")
+		writeParquet(b, file, pictureRows(100, 300), 100)
+		text, err := os.ReadFile(file)
+		must(b, err)
+		data[fmt.Sprintf("/%03d.parquet", k)] = string(text)
+	}
+	o := serveObjects(b, data)
+	o.fault = func(http.ResponseWriter, *http.Request) bool {
+		time.Sleep(50 * time.Millisecond)
+		return false
+	}
+	c := ShardsConfig{Shards: []string{o.URL + "/{000..199}.parquet"}, Columns: []Column{{Name: "caption"}}, Store: storeClient(b, store.Options{})}
+	open := func(b *testing.B) {
+		s, err := OpenParquet(background, c)
+		must(b, err)
+		if s.Len() != nFiles*200 {
+			b.Fatal(s.Len())
+		}
+		must(b, s.Close())
+	}
+	b.Run("first", func(b *testing.B) {
+		for range b.N {
+			c.IndexDir = b.TempDir()
+			open(b)
+		}
+	})
+	b.Run("again", func(b *testing.B) {
+		c.IndexDir = b.TempDir()
+		open(b)
+		b.ResetTimer()
+		for range b.N {
+			open(b)
+		}
+	})
 }
 
 // BenchmarkReadArrays reads arrays of 64 KiB as columns alone, out of a folder and out of a tar archive.

@@ -44,6 +44,18 @@ func DefaultIndexDir() (string, error) {
 	return filepath.Join(dir, "spdl", "index"), nil
 }
 
+// indexDir is where indexes are kept; "": nowhere, and a note says why.
+func (c *ShardsConfig) indexDir(notes *[]string) string {
+	if c.IndexDir == "" {
+		dir, err := DefaultIndexDir()
+		if err != nil {
+			*notes = append(*notes, fmt.Sprintf("indexes are not kept: %v; set SPDL_CACHE_DIR", err))
+		}
+		c.IndexDir = dir
+	}
+	return c.IndexDir
+}
+
 // opening is the work of opening many shards at once.
 type opening struct {
 	c      *ShardsConfig
@@ -81,14 +93,7 @@ func openIndexes(ctx context.Context, names []string, c *ShardsConfig, s *shards
 	if err := checkMaps(len(names), string(limit)); err != nil {
 		return nil, err
 	}
-	o := &opening{c: c, s: s, dir: c.IndexDir, pace: cmp.Or(c.pace, newPace()), names: names, shards: make([]shard, len(names)), errs: make([]error, len(names))}
-	if o.dir == "" {
-		dir, err := DefaultIndexDir()
-		if err != nil {
-			s.notes = append(s.notes, fmt.Sprintf("indexes are not kept: %v; set SPDL_CACHE_DIR", err))
-		}
-		c.IndexDir, o.dir = dir, dir
-	}
+	o := &opening{c: c, s: s, dir: c.indexDir(&s.notes), pace: cmp.Or(c.pace, newPace()), names: names, shards: make([]shard, len(names)), errs: make([]error, len(names))}
 	within, stop := context.WithCancel(ctx) // the first shard that is refused stops the others
 	defer stop()
 	var all sync.WaitGroup
@@ -189,7 +194,7 @@ func (o *opening) open(ctx context.Context, sh *shard) error {
 	}
 	keep := beside
 	if !o.c.IndexBeside {
-		keep = o.keptAt(path)
+		keep = keptAt(o.dir, path, indexEnding)
 	}
 	return o.keptOrBuilt(sh, keep, func() (*indexBuilder, error) {
 		return build(ctx, path, &window{r: stepping{f, o.c.Progress}, size: st.Size, chunk: localChunk})
@@ -205,7 +210,7 @@ func (o *opening) openRemote(ctx context.Context, sh *shard) error {
 	}
 	sh.object = object
 	sh.version = versionOfObject(object)
-	return o.keptOrBuilt(sh, o.keptAt(sh.name), func() (*indexBuilder, error) {
+	return o.keptOrBuilt(sh, keptAt(o.dir, sh.name, indexEnding), func() (*indexBuilder, error) {
 		return build(ctx, sh.name, &window{r: stepping{objectReader{ctx, o.s.store, object}, o.c.Progress}, size: object.Size, chunk: remoteChunk, pace: o.pace})
 	})
 }
@@ -215,13 +220,13 @@ func versionOfObject(o *store.Object) version {
 	return version{size: o.Size, tag: xxh3.HashString(o.ETag + "\x00" + o.Modified)}
 }
 
-// keptAt is where the index of an archive is kept; "": nowhere.
-func (o *opening) keptAt(name string) string {
-	if o.dir == "" {
+// keptAt is where what is known of a shard is kept; "": nowhere.
+func keptAt(dir, name, ending string) string {
+	if dir == "" {
 		return ""
 	}
 	sum := xxh3.HashString128(name).Bytes()
-	return filepath.Join(o.dir, hex.EncodeToString(sum[:])+indexEnding)
+	return filepath.Join(dir, hex.EncodeToString(sum[:])+ending)
 }
 
 // keptOrBuilt opens the index that is kept, or builds and keeps it. One that cannot be kept lives in memory.
@@ -394,7 +399,7 @@ func PartsOf(ctx context.Context, c ShardsConfig) ([]string, error) {
 		return nil, err
 	}
 	if tableEnding(names[0]) == "parquet" {
-		f, err := openParquet(ctx, names[0], c.Store, c.Progress)
+		f, err := openParquet(ctx, names[0], c.Store, c.Progress, "")
 		if err != nil {
 			return nil, err
 		}

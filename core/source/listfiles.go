@@ -154,7 +154,7 @@ func (r *tableReader) planLists(f *parquetFile) (plan listPlan) {
 // readLists reads the lists of a file's rows.
 func (r *tableReader) readLists(ctx context.Context, f *parquetFile, plan listPlan) (all unpackedLists, err error) {
 	if plan.inFile {
-		return r.listsInFile(ctx, f, plan)
+		return r.listsInFile(ctx, f.passing(), plan)
 	}
 	for _, c := range plan.columns {
 		lists := texts{bytes: make([]byte, 0, min(f.listBytes(r.lists[c], &r.rows.columns[c]), plan.most)), ends: make([]int64, 0, f.rows())} // once, and no more than that

@@ -25,17 +25,18 @@ type parquetFile struct {
 	elements []format.SchemaElement // what the schema says of each
 	nestings []nesting              // and where each lies
 	places   map[string]int         // among them, of those that hold one value a row
-	at       io.ReaderAt
+	at       stepping
 	size     int64
 	texts    *atomic.Int64 // bytes that its texts may still take
 	name     string
-	file     *os.File // nil: remote
+	file     *os.File    // nil: remote
+	kept     *keptReader // nil: local
 	version  version
 	identity string // its path or URL, wherever the process stands
 }
 
-// openParquet reads a file's footer; pages are read when they are asked for.
-func openParquet(ctx context.Context, name string, c *store.Client, p *Progress) (f *parquetFile, err error) {
+// openParquet reads a file's footer; pages are read when they are asked for. keep is the directory where what opening reads of a store is kept; "": nowhere.
+func openParquet(ctx context.Context, name string, c *store.Client, p *Progress, keep string) (f *parquetFile, err error) {
 	defer func() { // the library panics on some damaged files; a file of the user's must not end the process
 		if r := recover(); r != nil {
 			f, err = nil, errors.Join(fmt.Errorf("parquet: damaged: %v", r), f.close())
@@ -49,7 +50,8 @@ func openParquet(ctx context.Context, name string, c *store.Client, p *Progress)
 		if err != nil {
 			return nil, unnamed(err)
 		}
-		r, size = objectReader{ctx, c, o}, o.Size
+		f.kept = newKeptReader(objectReader{ctx, c, o}, keptAt(keep, name, keptEnding))
+		r, size = f.kept, o.Size
 		f.version, f.identity = versionOfObject(o), name
 	} else {
 		if f.file, err = os.OpenFile(name, openFlags, 0); err != nil {
@@ -78,6 +80,16 @@ func openParquet(ctx context.Context, name string, c *store.Client, p *Progress)
 	}
 	f.places = placesOf(f.columns)
 	return f, nil
+}
+
+// passing is the file as it is read past what is kept of it, which is for what is unpacked to a disk anyway.
+func (f *parquetFile) passing() *parquetFile {
+	if f.kept == nil {
+		return f
+	}
+	past := *f
+	past.at.ReaderAt = f.kept.object
+	return &past
 }
 
 func leavesOf(c *parquet.Column) (leaves []*parquet.Column) {
@@ -251,7 +263,7 @@ func eachOf(page parquet.Page, cell cellOf, take func(text []byte) error) error 
 
 // parquet reads the list's columns, and no others, row group by row group.
 func (r *tableReader) parquet() error {
-	f, err := openParquet(context.Background(), r.c.File, r.c.Store, r.c.Progress)
+	f, err := openParquet(context.Background(), r.c.File, r.c.Store, r.c.Progress, "")
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/parquet-go/parquet-go/format"
 	"github.com/spdl/spdl/core/source/store"
@@ -19,7 +20,9 @@ type parquetOpening struct {
 	s        *parquetShards
 	c        *ShardsConfig
 	workers  int
-	files    int // of the source
+	keep     string // where what is read of a store is kept; "": nowhere
+	files    int    // of the source
+	unkept   error
 	opened   int // those of which all is read
 	rows     int64
 	labelled bool   // those rows have labels,
@@ -44,6 +47,9 @@ type parquetPart struct {
 // run opens all files. Those that are open when it fails are the source's. Files of a store are read under ctx, also when all are open.
 func (o *parquetOpening) run(ctx context.Context, names []string) error {
 	o.workers = o.c.openers(names)
+	if slices.ContainsFunc(names, store.IsURL) {
+		o.keep = o.c.indexDir(&o.s.notes)
+	}
 	for o.files = len(names); len(names) > 0; {
 		some := names[:min(len(names), openWindow)]
 		parts, err := o.open(ctx, some)
@@ -55,6 +61,9 @@ func (o *parquetOpening) run(ctx context.Context, names []string) error {
 		}
 		names = names[len(some):]
 	}
+	if o.unkept != nil {
+		o.s.notes = append(o.s.notes, fmt.Sprintf("what was read of a file could not be kept and will be read again next time: %v", o.unkept))
+	}
 	return nil
 }
 
@@ -62,7 +71,7 @@ func (o *parquetOpening) run(ctx context.Context, names []string) error {
 func (o *parquetOpening) open(ctx context.Context, names []string) (parts []parquetPart, err error) {
 	files := make([]*parquetFile, len(names))
 	err = inOrder(ctx, o.s.stop, o.workers, len(names), func(k int) (err error) {
-		files[k], err = openParquet(ctx, names[k], o.c.Store, o.c.Progress)
+		files[k], err = openParquet(ctx, names[k], o.c.Store, o.c.Progress, o.keep)
 		return inShard(names[k], err)
 	}, func(k int) error {
 		more, err := o.admit(files[k])
@@ -186,6 +195,11 @@ func (o *parquetOpening) join(p *parquetPart) error {
 	}
 	if o.opened++; o.c.Opened != nil {
 		o.c.Opened(o.opened, o.files, s.made)
+	}
+	if k := p.file.kept; k != nil {
+		if err := k.save(); err != nil && o.unkept == nil {
+			o.unkept = err
+		}
 	}
 	if err := p.file.unchanged(); err != nil || len(s.media) > 0 {
 		return err

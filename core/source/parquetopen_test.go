@@ -221,3 +221,90 @@ func serveFiles(t testing.TB, files []string) *objects {
 	}
 	return serveObjects(t, data)
 }
+
+// What opening reads of a store is kept by the version: the second opening asks for each file's version and for nothing else, whatever the order of its
+// columns; a file that was written again is read again, alone, and so is one whose kept copy is damaged.
+func TestParquetFilesThatHaveNotChangedAreNotReadAgain(t *testing.T) {
+	o, c := parquetObjects(t, 5, 7, 3)
+	opening := func(what string, requests int) {
+		t.Helper()
+		before := o.requests
+		s := openP(t, c)
+		if got := o.requests - before; got != requests {
+			t.Errorf("%s: %d requests, want %d", what, got, requests)
+		}
+		checkPictures(t, s, 15)
+	}
+	opening("the first", 6) // the versions, and the ends, in which all of such a small file lies
+	opening("the second", 3)
+	o.change(func() { o.etag["/1.parquet"] = "+" })
+	opening("another version", 4)
+	opening("which is kept then", 3)
+	kept := leak.Names(t, c.IndexDir)
+	if len(kept) != 3 {
+		t.Fatalf("kept %q", kept)
+	}
+	for _, name := range kept {
+		name = filepath.Join(c.IndexDir, name)
+		data, err := os.ReadFile(name)
+		must(t, err)
+		for _, bad := range []string{"", string(data[:len(data)-1]), string(data[:keptHead+3]), strings.Replace(string(data), "SPDLPQT\x01", "SPDLPQT\x00", 1), string(data[:len(data)-9]) + "x" + string(data[len(data)-8:])} {
+			write(t, name, bad)
+			opening("a damaged copy", 4)
+		}
+	}
+	o.change(func() { delete(o.data, "/2.parquet") })
+	if _, err := OpenParquet(background, c); err == nil || !strings.Contains(err.Error(), `2.parquet": missing: got status 404`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Columns that an opening before has not read are read and kept beside those that it has; pages of media are not kept.
+func TestKeptPartsOfParquetFilesGrow(t *testing.T) {
+	rows := pictureRows(0, 200)
+	for k := range rows {
+		rows[k].Caption = strings.Repeat(fmt.Sprint(k, " "), 500)
+	}
+	file := filepath.Join(t.TempDir(), "0.parquet")
+	writeParquet(t, file, rows, 50)
+	o := serveFiles(t, []string{file})
+	c := ShardsConfig{Shards: []string{o.URL + "/0.parquet"}, IndexDir: t.TempDir(), Store: storeClient(t, store.Options{Retries: 1})}
+	opening := func() (requests int) {
+		t.Helper()
+		before := o.requests
+		s := openP(t, c)
+		requests = o.requests - before
+		for i := range s.Len() {
+			b, text := read(t, s, i)
+			if text != string(rows[i].Image.Bytes) || len(c.Columns) > 0 && string(b.Value(0)) != rows[i].Caption {
+				t.Fatal(i)
+			}
+		}
+		return requests
+	}
+	size := func() int64 {
+		st, err := os.Stat(filepath.Join(c.IndexDir, leak.Names(t, c.IndexDir)[0]))
+		must(t, err)
+		return st.Size()
+	}
+	if n := opening(); n < 3 || opening() != 1 {
+		t.Errorf("%d requests, then more than one", n)
+	}
+	labels := size()
+	c.Columns = []Column{{Name: "caption", MaxBytes: 1 << 20}}
+	if n := opening(); n < 5 || opening() != 1 {
+		t.Errorf("%d requests with captions, then more than one", n)
+	}
+	if all := size(); all < labels+4*2000 || all > int64(len(o.data["/0.parquet"])) {
+		t.Errorf("%d bytes kept, with captions %d", labels, all)
+	}
+	c.Columns = nil
+	if opening() != 1 {
+		t.Error("without captions it is read again")
+	}
+	c.IndexDir = file // no directory
+	s := openP(t, c)
+	if notes := s.Notes(); len(notes) != 1 || !strings.HasPrefix(notes[0], "what was read of a file could not be kept and will be read again next time: ") {
+		t.Errorf("notes %q", notes)
+	}
+}
