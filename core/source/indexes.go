@@ -204,9 +204,9 @@ func (o *opening) open(ctx context.Context, sh *shard) error {
 // openRemote looks for an index in the directory of indexes; beside an object nothing is written.
 func (o *opening) openRemote(ctx context.Context, sh *shard) error {
 	o.c.Progress.Step()
-	object, err := o.s.store.Stat(ctx, sh.name)
+	object, err := o.c.stat(ctx, sh.name)
 	if err != nil {
-		return unnamed(err)
+		return err
 	}
 	sh.object = object
 	sh.version = versionOfObject(object)
@@ -215,8 +215,11 @@ func (o *opening) openRemote(ctx context.Context, sh *shard) error {
 	})
 }
 
-// versionOfObject is an object's, as its store told it.
+// versionOfObject is an object's, as its store told it. What tells by itself stands alone, as a listing has nothing else.
 func versionOfObject(o *store.Object) version {
+	if o.Strong() {
+		return version{size: o.Size, tag: xxh3.HashString(o.ETag)}
+	}
 	return version{size: o.Size, tag: xxh3.HashString(o.ETag + "\x00" + o.Modified)}
 }
 
@@ -394,12 +397,12 @@ func unwrapPath(err error) error {
 
 // PartsOf are the parts that the samples of the first of some archives have, or the columns of the first of some Parquet files that hold bytes.
 func PartsOf(ctx context.Context, c ShardsConfig) ([]string, error) {
-	names, err := shardNames(ctx, c.Shards, c.Store)
+	names, err := c.shardNames(ctx)
 	if err != nil || len(names) == 0 {
 		return nil, err
 	}
 	if tableEnding(names[0]) == "parquet" {
-		f, err := openParquet(ctx, names[0], c.Store, c.Progress, "")
+		f, err := openParquet(ctx, names[0], &c)
 		if err != nil {
 			return nil, err
 		}

@@ -35,8 +35,8 @@ type parquetFile struct {
 	identity string // its path or URL, wherever the process stands
 }
 
-// openParquet reads a file's footer; pages are read when they are asked for. keep is the directory where what opening reads of a store is kept; "": nowhere.
-func openParquet(ctx context.Context, name string, c *store.Client, p *Progress, keep string) (f *parquetFile, err error) {
+// openParquet reads a file's footer; pages are read when they are asked for. What it reads of a store is kept in the config's IndexDir; "": nowhere.
+func openParquet(ctx context.Context, name string, c *ShardsConfig) (f *parquetFile, err error) {
 	defer func() { // the library panics on some damaged files; a file of the user's must not end the process
 		if r := recover(); r != nil {
 			f, err = nil, errors.Join(fmt.Errorf("parquet: damaged: %v", r), f.close())
@@ -46,11 +46,11 @@ func openParquet(ctx context.Context, name string, c *store.Client, p *Progress,
 	var r io.ReaderAt
 	var size int64
 	if store.IsURL(name) {
-		o, err := c.Stat(ctx, name)
+		o, err := c.stat(ctx, name)
 		if err != nil {
-			return nil, unnamed(err)
+			return nil, err
 		}
-		f.kept = newKeptReader(objectReader{ctx, c, o}, keptAt(keep, name, keptEnding))
+		f.kept = newKeptReader(objectReader{ctx, c.Store, o}, keptAt(c.IndexDir, name, keptEnding))
 		r, size = f.kept, o.Size
 		f.version, f.identity = versionOfObject(o), name
 	} else {
@@ -66,7 +66,7 @@ func openParquet(ctx context.Context, name string, c *store.Client, p *Progress,
 		}
 		r, size, f.version, f.identity = f.file, st.Size, versionOf(&st), absoluteDir(name)
 	}
-	f.at, f.size = stepping{r, p}, size
+	f.at, f.size = stepping{r, c.Progress}, size
 	f.texts.Store(room(size))
 	if f.meta, err = readFooter(f.at, size); err == nil {
 		f.File, err = schemaFile(f.meta)
@@ -263,7 +263,7 @@ func eachOf(page parquet.Page, cell cellOf, take func(text []byte) error) error 
 
 // parquet reads the list's columns, and no others, row group by row group.
 func (r *tableReader) parquet() error {
-	f, err := openParquet(context.Background(), r.c.File, r.c.Store, r.c.Progress, "")
+	f, err := openParquet(context.Background(), r.c.File, &ShardsConfig{Store: r.c.Store, Progress: r.c.Progress})
 	if err != nil {
 		return err
 	}

@@ -20,8 +20,7 @@ type parquetOpening struct {
 	s        *parquetShards
 	c        *ShardsConfig
 	workers  int
-	keep     string // where what is read of a store is kept; "": nowhere
-	files    int    // of the source
+	files    int // of the source
 	unkept   error
 	opened   int // those of which all is read
 	rows     int64
@@ -48,7 +47,7 @@ type parquetPart struct {
 func (o *parquetOpening) run(ctx context.Context, names []string) error {
 	o.workers = o.c.openers(names)
 	if slices.ContainsFunc(names, store.IsURL) {
-		o.keep = o.c.indexDir(&o.s.notes)
+		o.c.indexDir(&o.s.notes)
 	}
 	for o.files = len(names); len(names) > 0; {
 		some := names[:min(len(names), openWindow)]
@@ -71,7 +70,7 @@ func (o *parquetOpening) run(ctx context.Context, names []string) error {
 func (o *parquetOpening) open(ctx context.Context, names []string) (parts []parquetPart, err error) {
 	files := make([]*parquetFile, len(names))
 	err = inOrder(ctx, o.s.stop, o.workers, len(names), func(k int) (err error) {
-		files[k], err = openParquet(ctx, names[k], o.c.Store, o.c.Progress, o.keep)
+		files[k], err = openParquet(ctx, names[k], o.c)
 		return inShard(names[k], err)
 	}, func(k int) error {
 		more, err := o.admit(files[k])

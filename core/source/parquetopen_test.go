@@ -1,6 +1,7 @@
 package source
 
 import (
+	"archive/tar"
 	"context"
 	"errors"
 	"fmt"
@@ -201,9 +202,9 @@ func TestListsOfManyParquetFiles(t *testing.T) {
 	if identities != "" {
 		t.Error("other identities than of one file after the other")
 	}
-	must(t, leak.After(3, 1<<20, func(int) {
+	must(t, leak.After(3, 1<<20, func(int) { // of local files: connections come and go
 		bad := c
-		bad.Fetch, bad.Columns = 8, append([]Column{listOf("ids", tensor.I32, 5)}, tokenColumns[1:]...)
+		bad.Shards, bad.Columns = files, append([]Column{listOf("ids", tensor.I32, 5)}, tokenColumns[1:]...)
 		if _, err := OpenParquet(background, bad); err == nil || !strings.Contains(err.Error(), `0.parquet": column "ids": row `) {
 			t.Errorf("got %v", err)
 		}
@@ -306,5 +307,48 @@ func TestKeptPartsOfParquetFilesGrow(t *testing.T) {
 	s := openP(t, c)
 	if notes := s.Notes(); len(notes) != 1 || !strings.HasPrefix(notes[0], "what was read of a file could not be kept and will be read again next time: ") {
 		t.Errorf("notes %q", notes)
+	}
+}
+
+// Shards that a pattern finds in a bucket are known from the listing: their second opening is that one request. By name they are of the same versions, and
+// one that is written again after the listing is not taken for what it was.
+func TestListedShardsAreNotAskedForAgain(t *testing.T) {
+	dir := t.TempDir()
+	objects := map[string]string{}
+	for k := range 3 {
+		writeParquet(t, dir+"/x.parquet", pictureRows(5*k, 5*k+5), 3)
+		text, err := os.ReadFile(dir + "/x.parquet")
+		must(t, err)
+		objects[fmt.Sprintf("p-%d.parquet", k)] = string(text)
+		objects[fmt.Sprintf("s-%d.tar", k)] = string(tarOf(t, tar.FormatGNU, pairs(5*k, 5*k+5)...))
+	}
+	b := serveBucket(t, objects)
+	for pattern, open := range map[string]func(context.Context, ShardsConfig) (Source, error){"p-%s.parquet": OpenParquet, "s-%s.tar": OpenShards} {
+		c := ShardsConfig{Store: b.client(t), IndexDir: t.TempDir()}
+		opening := func(which string) (requests int) {
+			t.Helper()
+			before := b.requests
+			c.Shards = []string{"s3://bucket/" + fmt.Sprintf(pattern, which)}
+			s, err := open(background, c)
+			must(t, err)
+			defer func() { must(t, s.Close()) }()
+			if s.Len() != 15 {
+				t.Fatal(s.Len())
+			}
+			return b.requests - before
+		}
+		first, second, named := opening("*"), opening("*"), opening("{0..2}")
+		if first <= 3 || second != 1 || named != 3 {
+			t.Errorf("%s: %d requests, then %d, by name %d; want more than 3, 1, 3", pattern, first, second, named)
+		}
+		c.Shards = []string{"s3://bucket/" + fmt.Sprintf(pattern, "*")}
+		s, err := open(background, c)
+		must(t, err)
+		b.put(fmt.Sprintf(pattern, "1"), objects[fmt.Sprintf(pattern, "1")])
+		remoteCause(t, s, 6, Changed)
+		must(t, s.Close())
+		if n := opening("*"); n <= 1 || opening("*") != 1 {
+			t.Errorf("%s: another version: %d requests, then more than one", pattern, n)
+		}
 	}
 }

@@ -73,7 +73,7 @@ func OpenParquet(ctx context.Context, c ShardsConfig) (Source, error) {
 	if s.maxBytes == 0 {
 		s.maxBytes = DefaultMaxFileBytes
 	}
-	names, err := shardNames(ctx, c.Shards, c.Store)
+	names, err := c.shardNames(ctx)
 	if k := slices.IndexFunc(s.columns, func(c Column) bool { return c.Type == Array }); err == nil && k >= 0 {
 		err = fmt.Errorf("source.columns[%d] (%q): arrays go with archives, lists and folders; put .npy files into shards", k, s.columns[k].Name)
 	}

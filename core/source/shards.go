@@ -42,7 +42,8 @@ type ShardsConfig struct {
 	// ReadAhead is how many bytes of local archives the kernel is told of ahead of the reads; 0: none.
 	ReadAhead int64
 
-	pace *pace // nil: what reads of the store take is yet to be learned
+	pace   *pace                    // nil: what reads of the store take is yet to be learned
+	listed map[string]*store.Object // by name: shards whose versions a listing has told
 }
 
 // shards are archives of samples: tar, zip and TFRecord, local and remote. What is in them is known from their indexes.
@@ -91,7 +92,7 @@ func OpenShards(ctx context.Context, c ShardsConfig) (Source, error) {
 }
 
 func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
-	names, err := shardNames(ctx, c.Shards, c.Store)
+	names, err := c.shardNames(ctx)
 	if err != nil {
 		return nil, err
 	}
