@@ -204,6 +204,33 @@ func BenchmarkOpenParquetOfStore(b *testing.B) {
 	})
 }
 
+// Records of a picture of 110 KB from the page cache: the reading with the check of their data, and that check alone.
+func BenchmarkReadRecords(b *testing.B) {
+	var all []byte
+	for i := range int64(benchSamples) {
+		all = append(all, recordOf(example(feature("image", strings.Repeat("x", 110<<10)), feature("label", []int64{i})))...)
+	}
+	file := b.TempDir() + "/x.tfrecord"
+	write(b, file, string(all))
+	b.Run("read", func(b *testing.B) {
+		benchRead(b, openS(b, ShardsConfig{Shards: []string{file}, IndexDir: b.TempDir()}))
+	})
+	record := all[recordHead : recordHead+110<<10]
+	b.Run("check", func(b *testing.B) {
+		b.SetBytes(int64(len(record)))
+		for range b.N {
+			_ = recordSum(record)
+		}
+	})
+	large := make([]byte, 64<<20)
+	b.Run("check of what no cache holds", func(b *testing.B) {
+		b.SetBytes(int64(len(large)))
+		for range b.N {
+			_ = recordSum(large)
+		}
+	})
+}
+
 // BenchmarkReadArrays reads arrays of 64 KiB as columns alone, out of a folder and out of a tar archive.
 func BenchmarkReadArrays(b *testing.B) {
 	dir := b.TempDir()

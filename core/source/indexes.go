@@ -414,9 +414,5 @@ func PartsOf(ctx context.Context, c ShardsConfig) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts := make([]string, 0, len(opened[0].index.parts))
-	for _, p := range opened[0].index.parts {
-		parts = append(parts, partShown(p))
-	}
-	return parts, nil
+	return partsShown(opened[0].index.parts), nil
 }

@@ -76,6 +76,7 @@ type shard struct {
 	object  *store.Object // nil: a file
 	index   *index
 	label   int        // part of the label, or -1
+	record  int        // part that is a whole record, or -1: they are members of an archive
 	rank    [][]uint16 // by medium, by part: 0 is none, else the lowest is taken
 	column  []int      // by column: its part, or -1
 	marks   []string   // by column: of a record's feature, what it holds
@@ -152,7 +153,7 @@ func (s *shards) roles(sh *shard, c *ShardsConfig) {
 	if c.Label == "" {
 		labels = []string{defaultPart, "label" + wholesMark, "image/class/label" + wholesMark}
 	}
-	sh.label = -1
+	sh.label, sh.record = -1, sh.index.partNamed(recordPart)
 	for k := 0; k < len(labels) && sh.label < 0 && s.labels == LabelsOfPart; k++ {
 		sh.label = sh.index.partNamed(labels[k])
 	}
@@ -211,8 +212,8 @@ func (s *shards) check(c *ShardsConfig, total int64) error {
 			found[m] = found[m] || slices.ContainsFunc(ranks, func(r uint16) bool { return r > 0 })
 		}
 		labels = labels || sh.label >= 0
-		for _, p := range sh.index.parts {
-			if p = partShown(p); len(parts) < maxParts && !slices.Contains(parts, p) {
+		for _, p := range partsShown(sh.index.parts) {
+			if len(parts) < maxParts && !slices.Contains(parts, p) {
 				parts = append(parts, p)
 			}
 		}
