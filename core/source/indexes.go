@@ -275,6 +275,9 @@ func build(ctx context.Context, name string, w *window) (*indexBuilder, error) {
 	if strings.Contains(baseName(base), ".tfrecord") || areRecords(w) { // which often have no ending: train-00000-of-01024
 		return buildRecordIndex(ctx, w)
 	}
+	if head, err := w.bytes(0, recordHead); err == nil && packedAs(head) != "" {
+		return nil, fmt.Errorf("want a name that ends in .tar or .zip, or a TFRecord; if it is one, %w", packedRecords(head))
+	}
 	return nil, errors.New("want a name that ends in .tar or .zip, or a TFRecord")
 }
 

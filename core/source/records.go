@@ -96,8 +96,8 @@ func addRecord(b *indexBuilder, w *window, at int64, n int) (end int64, err erro
 	length := binary.LittleEndian.Uint64(head)
 	got, want, ok := sumBehind(head)
 	switch {
-	case !ok && n == 0 && isCompressed(head):
-		return 0, errors.New("it is compressed, so it cannot be read in any order; write it without compression")
+	case !ok && n == 0 && packedAs(head) != "":
+		return 0, packedRecords(head)
 	case !ok:
 		return 0, fmt.Errorf("its length has the checksum %08x, want %08x; the file is damaged, or no TFRecord; write or copy it again", got, want)
 	case length > uint64(w.size-at-recordHead-recordEnd):
@@ -124,22 +124,52 @@ func addRecord(b *indexBuilder, w *window, at int64, n int) (end int64, err erro
 		switch {
 		case err != nil:
 			return 0, err
-		case f.number == 2 && f.wire == wireBytes:
-			return 0, errors.New("it is a tf.train.SequenceExample, want a tf.train.Example")
 		case f.number == 1 && f.wire == wireBytes:
-			if err := b.features(message{w, f.at, f.at + f.size}, first); err != nil {
-				return 0, err
-			}
+			err = features(message{w, f.at, f.at + f.size}, first, b.feature)
+		case f.number == 2 && f.wire == wireBytes:
+			err = features(message{w, f.at, f.at + f.size}, first, b.featureList)
+		}
+		if err != nil {
+			return 0, err
 		}
 	}
 	if len(b.members) == first {
-		return 0, errors.New("it has no features; want a tf.train.Example")
+		return 0, errors.New("it has no features; want a tf.train.Example or SequenceExample")
 	}
 	return end + recordEnd, nil
 }
 
-// features takes those of a record, whose members begin at first.
-func (b *indexBuilder) features(r message, first int) error {
+// unpacking are commands that unpack what records are compressed with, from FILE to PLAIN.
+var unpacking = map[string]string{
+	"GZIP": "gzip -dc < FILE > PLAIN",
+	"ZLIB": `python3 -c "import sys, zlib; sys.stdout.buffer.write(zlib.decompress(sys.stdin.buffer.read()))" < FILE > PLAIN`,
+}
+
+// packedAs is GZIP or ZLIB, as TFRecordOptions has them, by what a file begins with, another compression, or "".
+func packedAs(head []byte) string {
+	switch {
+	case head[0] == 0x1f && head[1] == 0x8b:
+		return "GZIP"
+	case head[0] == 0x78 && binary.BigEndian.Uint16(head)%31 == 0:
+		return "ZLIB"
+	case isCompressed(head):
+		return "another way"
+	}
+	return ""
+}
+
+// packedRecords says what to do with compressed records.
+func packedRecords(head []byte) error {
+	as := packedAs(head)
+	remedy := "unpack the file once"
+	if command := unpacking[as]; command != "" {
+		remedy += " (" + command + ")"
+	}
+	return fmt.Errorf("it is compressed (%s), so no record is found without unpacking all before it; %s, or write it without compression", as, remedy)
+}
+
+// features calls take with those of a record, or with its lists of them, whose members begin at first.
+func features(r message, first int, take func(name string, value message, first int) error) error {
 	for r.more() {
 		entry, err := r.field()
 		if err != nil {
@@ -168,7 +198,7 @@ func (b *indexBuilder) features(r message, first int) error {
 		if name == "" || strings.Contains(name, "\x00") {
 			return fmt.Errorf("a feature has the name %.60q, want one of 1 to %d bytes", name, maxPartName-len(bytesMark))
 		}
-		if err := b.feature(name, value, first); err != nil {
+		if err := take(name, value, first); err != nil {
 			return fmt.Errorf("feature %q: %w", name, err)
 		}
 	}
@@ -221,20 +251,28 @@ func (b *indexBuilder) feature(name string, r message, first int) error {
 				m.value, m.number = oneWhole(text)
 			}
 		}
-		if m.wide() {
-			b.wide++
-		}
-		if m.part, err = b.part([]byte(name)); err != nil {
+		if err := b.addFeature(name, m, first); err != nil {
 			return err
 		}
-		for _, other := range b.members[first:] {
-			if other.part == m.part {
-				return errors.New("it is there twice")
-			}
+	}
+	return nil
+}
+
+// addFeature adds a part, marked, to a record whose members begin at first.
+func (b *indexBuilder) addFeature(name string, m indexMember, first int) (err error) {
+	if m.wide() {
+		b.wide++
+	}
+	if m.part, err = b.part([]byte(name)); err != nil {
+		return err
+	}
+	for _, other := range b.members[first:] {
+		if other.part == m.part {
+			return errors.New("it is there twice")
 		}
-		if b.members = append(b.members, m); len(b.members) > math.MaxUint32/2 {
-			return errors.New("got more than 2^31 features; split the file")
-		}
+	}
+	if b.members = append(b.members, m); len(b.members) > math.MaxUint32/2 {
+		return errors.New("got more than 2^31 features; split the file")
 	}
 	return nil
 }
@@ -394,7 +432,7 @@ func eachFloat(list []byte, take func(v float64) error) error {
 
 // featureNamed is the place of a part, or of a feature, among the parts, or -1, with the mark of what its list holds.
 func (x *index) featureNamed(name string) (part int, mark string) {
-	for _, mark := range []string{"", bytesMark, wholesMark, floatsMark, severalMark} {
+	for _, mark := range []string{"", bytesMark, wholesMark, floatsMark, severalMark, wholeStepsMark, floatStepsMark, byteStepsMark} {
 		if k := x.partNamed(name + mark); k >= 0 {
 			return k, mark
 		}
@@ -458,6 +496,12 @@ func (b *Buffer) setFeature(c *Column, list []byte, mark string) error {
 	switch {
 	case mark == severalMark:
 		err = errors.New("a feature of several values of bytes, want one, or numbers")
+	case mark == byteStepsMark:
+		err = errors.New("a list of features of bytes, want one of numbers")
+	case (mark == wholeStepsMark || mark == floatStepsMark) && c.Type != List:
+		err = errors.New("a list of features, want a column of type list")
+	case mark == wholeStepsMark || mark == floatStepsMark:
+		n, err = r.setSteps(list, mark)
 	case c.Type == Int64 && mark == wholesMark:
 		err = eachWhole(list, func(v int64) error {
 			elements.bytes = binary.NativeEndian.AppendUint64(elements.bytes, uint64(v))

@@ -2,10 +2,15 @@ package source
 
 import (
 	"bytes"
+	"compress/gzip"
+	"compress/zlib"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -155,8 +160,6 @@ func TestRecordsThatAreNotSound(t *testing.T) {
 		fmt.Sprintf("record 1 at %d: its length has the checksum ", first):                                                                spoilt,
 		fmt.Sprintf("truncated: record 1 at %d reaches beyond the %d bytes", first, len(good)-1):                                          good[:len(good)-1],
 		fmt.Sprintf("truncated: record 2 at %d reaches beyond the %d bytes", len(good), len(good)+5):                                      append(bytes.Clone(good), 1, 2, 3, 4, 5),
-		"record 0 at 0: it is compressed, so it cannot be read in any order; write it without compression":                                append([]byte("\x1f\x8b"), make([]byte, 40)...),
-		"record 0 at 0: it is a tf.train.SequenceExample, want a tf.train.Example":                                                        recordOf(append(example(feature("a", "x")), sized(2, []byte("lists"))...)),
 		"record 0 at 0: it is no tf.train.Example, or damaged":                                                                            recordOf([]byte(`{"text": "JSON"}`)),
 		"record 0 at 0: it has no features; want a tf.train.Example":                                                                      recordOf(nil),
 		`record 0 at 0: feature "a": it is there twice`:                                                                                   recordOf(example(feature("a", "x"), feature("a", "y"))),
@@ -257,6 +260,37 @@ func TestIndexesOfUncheckedRecords(t *testing.T) {
 	}
 }
 
+// Compressed records are refused with how, and with a command that unpacks them, whatever they are called.
+func TestCompressedRecordsAreRefusedWithWhatUnpacksThem(t *testing.T) {
+	plain := recordsOf(pictureRecord(0), pictureRecord(1))
+	zipped, zlibbed := &bytes.Buffer{}, &bytes.Buffer{}
+	for _, w := range []io.WriteCloser{gzip.NewWriter(zipped), zlib.NewWriter(zlibbed)} {
+		_, err := w.Write(plain)
+		must(t, errors.Join(err, w.Close()))
+	}
+	for as, packed := range map[string][]byte{"GZIP": zipped.Bytes(), "ZLIB": zlibbed.Bytes()} {
+		command := unpacking[as]
+		for name, want := range map[string]string{"x.tfrecord": "record 0 at 0: ", "x.tfrecord.gz": "record 0 at 0: ", "train-00000-of-00001": "want a name that ends in .tar or .zip, or a TFRecord; if it is one, "} {
+			file := filepath.Join(t.TempDir(), name)
+			write(t, file, string(packed))
+			want += "it is compressed (" + as + "), so no record is found without unpacking all before it; unpack the file once (" + command + "), or write it without compression"
+			if _, err := OpenShards(background, ShardsConfig{Shards: []string{file}, IndexDir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: got %v, want %q", name, err, want)
+			}
+		}
+		run := exec.Command("sh", "-c", command)
+		if run.Dir = t.TempDir(); exec.Command("sh", "-c", "command -v "+strings.Fields(command)[0]).Run() != nil {
+			continue // the machine has no such program
+		}
+		write(t, run.Dir+"/FILE", string(packed))
+		out, err := run.CombinedOutput()
+		unpacked, _ := os.ReadFile(run.Dir + "/PLAIN")
+		if err != nil || !bytes.Equal(unpacked, plain) {
+			t.Errorf("%s: %v: %s", command, err, out)
+		}
+	}
+}
+
 // Numbers that are not what a column wants make a bad sample, which says so.
 func TestFeaturesThatAreNotWanted(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "x.tfrecord")
@@ -297,7 +331,7 @@ func indexedRecords(t *testing.T, data []byte) error {
 	}
 	indexHolds(t, b, int64(len(data)), func(part string, m indexMember) {
 		var buffer Buffer
-		for _, mark := range []string{wholesMark, floatsMark} {
+		for _, mark := range []string{wholesMark, floatsMark, wholeStepsMark, floatStepsMark} {
 			if strings.HasSuffix(part, mark) {
 				c := listOf("x", tensor.F64, math.MaxInt32)
 				_ = buffer.setFeature(&c, data[m.off:][:m.size], mark)
@@ -322,11 +356,11 @@ func mendLengths(data []byte) []byte {
 
 // Damaged records are an error or other samples, and never end the process.
 func TestDamagedRecords(t *testing.T) {
-	damage.Flips(recordsOf(pictureRecord(1), pictureRecord(2)), damage.Count(20000), func(_ string, bad []byte) { _ = indexedRecords(t, mendLengths(bad)) })
+	damage.Flips(recordsOf(pictureRecord(1), sequenceRecord(2)), damage.Count(20000), func(_ string, bad []byte) { _ = indexedRecords(t, mendLengths(bad)) })
 }
 
 func FuzzRecords(f *testing.F) {
 	f.Add(recordsOf(pictureRecord(1), pictureRecord(2)))
-	f.Add(recordsOf(example(feature("a", "x"))))
+	f.Add(recordsOf(example(feature("a", "x")), sequenceRecord(3)))
 	f.Fuzz(func(t *testing.T, data []byte) { _ = indexedRecords(t, mendLengths(data)) })
 }

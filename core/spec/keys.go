@@ -26,7 +26,7 @@ var keys = withFrames([]Key{
 		"By its ending also a table: `.csv` with a heading line, `.jsonl` (or `.ndjson`) or `.parquet`."},
 	{"source.root", "path or URL", "(the list's directory)", "Directory of the list's paths. When it is given, absolute paths in the list are refused, and with a URL as root so are URLs; its query (a signature) goes behind each path."},
 	{"source.shards", "path, URL or list of them", "(none)", "`.tar` or `.zip` archives of samples as WebDataset has them (neighbouring members with one key), " +
-		"`.parquet` files with pictures in a column, or TFRecords of tf.train.Example; with braces `{0000..1023}`, `{a,b}` and globs (not over http); a local file of that very name is meant itself."},
+		"`.parquet` files with pictures in a column, or TFRecords of tf.train.Example or SequenceExample; with braces `{0000..1023}`, `{a,b}` and globs (not over http); a local file of that very name is meant itself."},
 	{"source.path", "text", "(path)", "Column of a table that holds the paths."},
 	{"source.heading", "true, false", "false", "Whether the first line of a list that is separated by tabs (a .tsv, say) names its columns, so that it is a table. Its fields are as they are: quotes mean nothing."},
 	{"source.image", "text or list of text", "(the part that ends in an image extension; of Parquet and TFRecords: image)", "Part, column or feature of shards that is the picture, video or sound; of several the first that a sample has. Where samples have several media, each says it in `from`."},
