@@ -26,7 +26,7 @@ var keys = withFrames([]Key{
 		"By its ending also a table: `.csv` with a heading line, `.jsonl` (or `.ndjson`) or `.parquet`."},
 	{"source.root", "path or URL", "(the list's directory)", "Directory of the list's paths. When it is given, absolute paths in the list are refused, and with a URL as root so are URLs; its query (a signature) goes behind each path."},
 	{"source.shards", "path, URL or list of them", "(none)", "`.tar` or `.zip` archives of samples as WebDataset has them (neighbouring members with one key), " +
-		"`.parquet` files with pictures in a column, or TFRecords of tf.train.Example; with braces `{0000..1023}`, `{a,b}` and globs (not over http); a local file of that very name is meant itself."},
+		"`.parquet` files with pictures in a column, or TFRecords of tf.train.Example or SequenceExample; with braces `{0000..1023}`, `{a,b}` and globs (not over http); a local file of that very name is meant itself."},
 	{"source.path", "text", "(path)", "Column of a table that holds the paths."},
 	{"source.heading", "true, false", "false", "Whether the first line of a list that is separated by tabs (a .tsv, say) names its columns, so that it is a table. Its fields are as they are: quotes mean nothing."},
 	{"source.image", "text or list of text", "(the part that ends in an image extension; of Parquet audio or video where the samples are such, else and of TFRecords image)", "Part, column or feature of shards that is the picture, video or sound; of several the first that a sample has. Where samples have several media, each says it in `from`."},
@@ -409,7 +409,7 @@ var keys = withFrames([]Key{
 	{"limits", "mapping", "(its defaults)", "What the engine may take."},
 	{"limits.cpus", "number, 0.01 to 4096, or 1% to 100%", "(the cgroup's quota, else the affinity)", "Processors: a number, or a share of those that cgroup and affinity leave the engine. Decoders are as many, of a share rounded down; fetch: auto keeps the whole process within it."},
 	{"limits.memory", "size", "(no bound)", "Resident memory of the engine, rings included: rings that do not fit are refused, fetch: auto keeps within it."},
-	{"limits.fetch", "whole number, 1 to 1024, or auto", "16", "Files read at a time. auto: from 1 to 64, as many as make it faster; begins with 16."},
+	{"limits.fetch", "whole number, 1 to 1024, or auto", "16", "Files read at a time, and shards of a store opened. auto: from 1 to 64, as many as make it faster; begins with 16."},
 	{"limits.read_ahead_bytes", "size", "64MiB", "Encoded bytes in flight; a whole number of bytes, or with KiB, MiB, GiB."},
 
 	{"http", "text", "(off)", "Where the engine shows a page, metrics and traces over HTTP: `HOST:PORT`, or a port of 127.0.0.1. There is no login."},
