@@ -31,7 +31,7 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 	if err = r.prepare(s, o); err != nil {
 		return r, err
 	}
-	if r.order, err = orderOf(s, r.source, r.parts); err != nil {
+	if r.order, err = orderOf(s, s.World.Size, r.source, r.parts); err != nil {
 		return r, err
 	}
 	if r.rows, err = newRowCache(s, r.source, r.columns, r.order.StepsPerEpoch(), r.samples.rowBytes()); err != nil {

@@ -48,8 +48,10 @@ func cases() map[string]struct {
 	}
 	lens := []int64{5, 0, 17, 40, 1, 33, 4, 60, 25, 8}
 	bucket := make([]uint16, 301)
+	lengths := make([]float64, len(bucket))
 	for i := range bucket {
 		bucket[i] = uint16(i * i % 7)
+		lengths[i] = float64(bucket[i])
 	}
 	strata := func(weights ...float64) []Stratum {
 		return []Stratum{{First: 0, Count: 100, Weight: weights[0]}, {First: 100, Count: 7, Weight: weights[1]}, {IDs: ids(108, 107, 109), Weight: weights[2]}}
@@ -68,6 +70,8 @@ func cases() map[string]struct {
 		"in proportion":    {must(Mix(strata(0, 0, 0), 0, 16, testSeed)), 110, true},
 		"phased":           {must(Phased([]int64{0, 1, 2}, []Sequence{shuffled{50, 1}, shuffled{50, 2}, shuffled{50, 3}})), 50, true},
 		"bucketed":         {must(Bucketed(bucket, 16, testSeed)), 301, true},
+		"bounded":          {must(NewBounded(lengths, bucket, 1, Budget{Rows: 16, Total: 40, Multiple: 1}, testSeed)), 301, true},
+		"bounded, twice":   {must(NewBounded(lengths, bucket, 2, Budget{Rows: 16, Total: 40, Multiple: 2}, testSeed)), 301, true},
 		"repeated":         {must(Repeat(shuffled{41, testSeed}, 3)), 41, true},
 		"subset":           {must(Subset(ids(9, 4, 2, 7), over)), 10, false},
 	}
@@ -136,7 +140,7 @@ func TestRanksShareAnySequenceAtAnyWorldSize(t *testing.T) {
 			var all []int64
 			for step := range o.StepsPerEpoch() {
 				for rank := range world {
-					at := o.Position(step, rank)
+					at := o.Position(1, step, rank)
 					rows, padded := o.Rows(1, step, rank, nil)
 					if own := rows[:len(rows)-padded]; len(own) > 0 && !slices.Equal(own, c.s.Append(nil, 1, at, at+int64(len(own)))) {
 						t.Fatalf("%s: step %d rank %d does not begin at position %d", name, step, rank, at)

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"net/url"
@@ -138,6 +139,12 @@ var schemed = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://(.*)$`)
 
 // located is the name of what is read as core/source takes it: a path, or a URL with its scheme in lower case. file:///PATH is the path.
 func located(text string) (string, error) {
+	switch {
+	case strings.HasPrefix(text, "pipe:"):
+		return "", errors.New("got a command (pipe:), of which no sample can be read by itself; name what it reads, by path or by a URL of http, https or s3")
+	case strings.Contains(text, ".tar::"):
+		return "", errors.New("got several names with :: between them, want a list of them: [a-{000..099}.tar, b-{000..099}.tar]")
+	}
 	m := schemed.FindStringSubmatch(text)
 	if m == nil {
 		return text, nil
@@ -599,6 +606,8 @@ func (d *decoder) checkCache(s *Spec) {
 		d.failAt("cache.video_index_dir", "goes with video and seek: exact; nothing else has an index")
 	case c.HeadSpace > 0 && c.RowsBytes == 0:
 		d.failAt("cache.head_space", "needs memory for its rows; say how much in cache.rows_bytes")
+	case c.HeadSpace > 0 && s.Order.Buckets.MaxTotal > 0: // a step would have the rows of another, of which it may have more than its places in the order
+		d.failAt("cache.head_space", "given with order.buckets.max_total, whose steps differ in rows, so that none stands in for another; leave one of them out")
 	case c.RowsDir != "" && c.RowsBytes == 0:
 		d.failAt("cache.rows_dir", "needs a limit; say in cache.rows_bytes how much of the disk its rows may take")
 	case c.RowsDir != "" && c.HeadSpace > 0:

@@ -35,7 +35,7 @@ class Info(NamedTuple):
     lanes: int
     world_size: int
     samples: int
-    global_batch: int  # rows of a global step over all ranks
+    global_batch: int  # rows of a global step over all ranks, at most
     steps_per_epoch: int  # batches per lane and epoch
     epochs: int  # 0: endless
     seed: int
