@@ -336,6 +336,9 @@ func openIndex(path string, want version) (*index, error) {
 		return nil, errors.Join(err, unix.Munmap(data))
 	}
 	x.file, x.maps = path, [][]byte{data}
+	if x.ofOldRecords() {
+		return nil, errors.Join(errIndex, x.close())
+	}
 	return x, nil
 }
 

@@ -487,6 +487,25 @@ func TestRowGroupsThatDoNotSayWhichTheyAre(t *testing.T) {
 	}
 }
 
+// A row whose bytes are null is told where they may be instead: Hugging Face's data sets of files have a path there.
+func TestARowOfParquetWithoutBytesIsToldOfThePathBesideIt(t *testing.T) {
+	type picture struct {
+		Bytes []byte `parquet:"bytes,optional"`
+		Path  string `parquet:"path"`
+	}
+	file := t.TempDir() + "/a.parquet"
+	writeParquet(t, file, []struct {
+		Image picture `parquet:"image"`
+	}{{picture{Path: "/a.jpg"}}}, 1)
+	s, err := OpenParquet(background, ShardsConfig{Shards: []string{file}})
+	must(t, err)
+	defer s.Close()
+	var b Buffer
+	if err := s.Read(background, 0, &b); err == nil || !strings.Contains(err.Error(), "got no bytes; where a column beside it names a file instead, as in Hugging Face's {bytes, path}, list: FILE with path: image.path reads that") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // Parquet files without the columns that were asked for are refused with those that they have; damaged ones by name.
 func TestParquetShardsThatCannotBe(t *testing.T) {
 	dir := t.TempDir()

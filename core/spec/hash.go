@@ -160,6 +160,11 @@ type canonicalRetouches struct {
 	Sharpness    *canonicalSharpness `json:"adjust_sharpness,omitempty"`
 	Autocontrast float64             `json:"autocontrast,omitempty"`
 	Equalize     float64             `json:"equalize,omitempty"`
+	Quarters     float64             `json:"random_rotate90,omitempty"`
+	Distort      *canonicalJitter    `json:"random_photometric_distort,omitempty"`
+	Permutation  float64             `json:"random_channel_permutation,omitempty"`
+	Noise        *canonicalNoise     `json:"gaussian_noise,omitempty"`
+	JPEG         *canonicalJPEG      `json:"jpeg,omitempty"`
 }
 
 type canonicalRotation struct {
@@ -209,10 +214,22 @@ type canonicalSharpness struct {
 	P      float64 `json:"p"`
 }
 
+type canonicalNoise struct {
+	Mean  float64    `json:"mean"`
+	Sigma [2]float64 `json:"sigma"`
+	P     float64    `json:"p"`
+}
+
+type canonicalJPEG struct {
+	Quality [2]int  `json:"quality"`
+	P       float64 `json:"p"`
+}
+
 func (r *Retouches) canonical() canonicalRetouches {
 	return canonicalRetouches{
 		(*canonicalRotation)(r.RandomRotation), (*canonicalAffine)(r.RandomAffine), (*canonicalAugment)(r.Augment), (*canonicalBlur)(r.GaussianBlur), (*canonicalSolarize)(r.Solarize), (*canonicalPosterize)(r.Posterize),
 		r.Invert, (*canonicalSharpness)(r.AdjustSharpness), r.Autocontrast, r.Equalize,
+		r.RandomRotate90, (*canonicalJitter)(r.RandomPhotometricDistort), r.RandomChannelPermutation, (*canonicalNoise)(r.GaussianNoise), (*canonicalJPEG)(r.JPEG),
 	}
 }
 

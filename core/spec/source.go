@@ -2,6 +2,7 @@ package spec
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"net/url"
@@ -138,6 +139,12 @@ var schemed = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://(.*)$`)
 
 // located is the name of what is read as core/source takes it: a path, or a URL with its scheme in lower case. file:///PATH is the path.
 func located(text string) (string, error) {
+	switch {
+	case strings.HasPrefix(text, "pipe:"):
+		return "", errors.New("got a command (pipe:), of which no sample can be read by itself; name what it reads, by path or by a URL of http, https or s3")
+	case strings.Contains(text, ".tar::"):
+		return "", errors.New("got several names with :: between them, want a list of them: [a-{000..099}.tar, b-{000..099}.tar]")
+	}
 	m := schemed.FindStringSubmatch(text)
 	if m == nil {
 		return text, nil

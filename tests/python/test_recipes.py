@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
 import sys
 
+import blocks
 import pytest
-from conftest import ROOT, built
+from conftest import ROOT
 
 pytest.importorskip("numpy")
 pytest.importorskip("PIL")
 
-BLOCKS = re.findall(r"^## (.*?)$|^```python\n(.*?)^```$", (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8"), re.M | re.S)
+RECIPES = blocks.of("recipes.md")
 
 # What stands for the model: it writes down what it is given, a line a call.
-PRELUDE = """
-import json, os, sys, time
+PRELUDE = blocks.MEET + """
+import json
 import numpy as np
-
-# Wait for the other ranks, as who sums up gradients does: local rank 0, whose engine it is, would else have ended before one that starts late.
-def meet():
-    ranks, run, until = int(os.environ.get("WORLD_SIZE", 1)), os.environ.get("TORCHELASTIC_RUN_ID", ""), time.monotonic() + 60
-    if ranks > 1:
-        open(f"../met-{run}-{os.environ['RANK']}", "w").close()
-        while not all(os.path.exists(f"../met-{run}-{rank}") for rank in range(ranks)):
-            assert time.monotonic() < until, "a rank has not come"
-            time.sleep(0.01)
 
 def said(x):
     if type(x).__module__ == "torch":
@@ -50,34 +41,13 @@ def score(*given): note("score", *given)
 """
 
 
-def recipes() -> dict[str, str]:
-    """The blocks by their section's title, in order; further ones of a section have their number behind it."""
-    found: dict[str, str] = {}
-    title = ""
-    for heading, block in BLOCKS:
-        title = heading or title
-        if block:
-            n = sum(name.partition(" | ")[0] == title for name in found) + 1
-            found[title if n == 1 else f"{title} | {n}"] = block
-    return found
-
-
-RECIPES = recipes()
-
-
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     """The made-up data, in a process that has libspdl; read them, do not change them."""
     directory = tmp_path_factory.mktemp("recipes")
     script = "import pathlib, sys; import recipe_data; recipe_data.made(pathlib.Path(sys.argv[1]))"
-    subprocess.run([sys.executable, "-c", script, directory], env=environment(directory), check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", script, directory], env=blocks.environment(directory / "cache"), check=True, timeout=120)
     return directory
-
-
-def environment(directory) -> dict[str, str]:
-    here = ROOT / "tests" / "python"
-    return {**os.environ, "PYTHONPATH": f"{ROOT / 'clients/python'}:{here}", "SPDL_LIBRARY": str(built("libspdl.so")),
-            "SPDL_ENGINE": str(built("spdl")), "SPDL_CACHE_DIR": str(directory / "cache")}
 
 
 @pytest.fixture
@@ -88,16 +58,8 @@ def program(data, runtime, tmp_path):
 
     def program(block: str, ranks: int = 1, quiet: bool = True) -> list[list]:
         (tmp_path / "recipe.py").write_text(PRELUDE + block)
-        processes, call = [], next(calls)
-        for rank in range(ranks):
-            env = environment(data)
-            if ranks > 1:
-                env.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_WORLD_SIZE=str(ranks), TORCHELASTIC_RUN_ID=f"recipe-{call}")
-            processes.append(subprocess.Popen([sys.executable, *(["-W", "error"] if quiet else []), tmp_path / "recipe.py"], cwd=tmp_path / "data", env=env, text=True,
-                                              stdout=subprocess.PIPE, stderr=subprocess.PIPE))
-        ends = [process.communicate(timeout=120) for process in processes]
-        assert [(p.returncode, err if quiet or p.returncode else "") for p, (_, err) in zip(processes, ends)] == [(0, "")] * ranks
-        noted = [[json.loads(line[7:]) for line in out.splitlines() if line.startswith("RECIPE ")] for out, _ in ends]
+        printed = blocks.execute(tmp_path / "recipe.py", tmp_path / "data", data / "cache", ranks, quiet, run=f"recipe-{next(calls)}")
+        noted = [[json.loads(line[7:]) for line in out.splitlines() if line.startswith("RECIPE ")] for out in printed]
         return noted if ranks > 1 else noted[0]
 
     return program
