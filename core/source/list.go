@@ -31,11 +31,12 @@ type ListConfig struct {
 	NoLabels bool // every label is -1, and what lies in their place is not looked at
 
 	// Of a table: which columns it reads.
-	Alone   bool     // the columns are all there is: no file of a path
-	Path    string   // "" is path
-	Others  []Medium // media beside the one that Path names, each of the path in its column
-	Label   string   // "": label, where there is one
-	Columns []Column
+	Alone      bool     // the columns are all there is: no file of a path
+	Path       string   // "" is path
+	Others     []Medium // media beside the one that Path names, each of the path in its column
+	Label      string   // "": label, where there is one
+	LabelNames bool     // labels are the names of classes, which are these names, sorted; there has to be a column of them
+	Columns    []Column
 }
 
 // place is where the paths of a list lead: below a directory or a URL, and, unless a URL confines them, to any URL.

@@ -38,6 +38,7 @@ type table struct {
 	rows
 	media []Medium // beside the first
 
+	classes []string
 	name    string // of the table where its rows are all there is, for keys; else ""
 	content uint64 // what tells its text, or a Parquet file's size
 }
@@ -45,8 +46,10 @@ type table struct {
 // rows are the columns of a table that somebody asked for.
 type rows struct {
 	paths   texts
-	others  []texts // paths of the other media
-	labels  []int64 // nil: there are none
+	others  []texts     // paths of the other media
+	labels  []int64     // nil: there are none
+	names   *labelNames // what they are the names of, while they are read; nil: they are numbers
+	named   bool        // they may be names
 	columns []Column
 	texts   []texts   // by column; empty for numbers
 	numbers [][]int64 // by column; empty for texts. A float64 is its bits
@@ -88,6 +91,9 @@ type cells struct {
 func openTable(c ListConfig) (Source, error) {
 	t := &table{rows: newRows(c.Columns), media: c.Others}
 	t.others = make([]texts, len(c.Others))
+	if t.named = true; c.LabelNames {
+		t.names = newLabelNames()
+	}
 	r := tableReader{c: &c, rows: &t.rows, rules: rulesOf(&c), path: cmp.Or(c.Path, "path"), label: cmp.Or(c.Label, "label")}
 	if c.Alone && len(c.Columns) == 0 {
 		return nil, errNothing
@@ -106,6 +112,9 @@ func openTable(c ListConfig) (Source, error) {
 		return nil, errors.Join(err, t.closeLists())
 	}
 	t.version, t.content = r.version, r.content
+	if t.names != nil {
+		t.classes, t.names = t.names.sort(t.labels), nil
+	}
 	c.Progress.Step()
 	if err := settleArrays(context.Background(), t, t.columns); err != nil {
 		return nil, errors.Join(err, t.Close())
@@ -181,7 +190,7 @@ func (r *tableReader) wanted() []string {
 // numbers tells which of the wanted are numbers.
 func (r *tableReader) numbers() []bool {
 	numbers := make([]bool, 2+len(r.c.Others))
-	numbers[1] = true // the label
+	numbers[1] = !r.c.LabelNames
 	for _, c := range r.rows.columns {
 		numbers = append(numbers, c.Type == Int64 || c.Type == Float64)
 	}
@@ -239,7 +248,9 @@ func (r *tableReader) remedy(k int, has []string) string {
 }
 
 // needs tells whether a wanted column must be there: a label that nobody asked for need not.
-func (r *tableReader) needs(k int) bool { return r.wants(k) && (k != 1 || r.c.Label != "") }
+func (r *tableReader) needs(k int) bool {
+	return r.wants(k) && (k != 1 || r.c.Label != "" || r.c.LabelNames)
+}
 
 // cells is a row to be filled.
 func (r *tableReader) cells() cells {
@@ -297,13 +308,9 @@ func (r *tableReader) checkFile(c *Column, path []byte) error {
 // add takes everything of a row but its path.
 func (t *rows) add(row *cells, hasLabel, strict bool) error {
 	if hasLabel {
-		v, err := wholeNumber(trim(row.label))
-		if err != nil && strict {
-			return fmt.Errorf("label: %w", err)
-		} else if err != nil && len(trim(row.label)) > 0 {
-			return fmt.Errorf("label: %w; source.label names another column, and source.labels: none leaves labels out", err)
-		} else if err != nil {
-			v = -1
+		v, err := t.readLabel(row.label, strict)
+		if err != nil {
+			return err
 		}
 		t.labels = append(t.labels, v)
 	}
@@ -429,7 +436,7 @@ func (t *rows) label(i int64) int64 {
 }
 
 func (t *table) Len() int64          { return t.n }
-func (t *table) Classes() []string   { return nil }
+func (t *table) Classes() []string   { return t.classes }
 func (t *table) Columns() []Column   { return t.columns }
 func (t *table) Label(i int64) int64 { return t.label(i) }
 func (t *table) Close() error        { return errors.Join(t.closeLists(), t.close()) }
