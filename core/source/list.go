@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/spdl/spdl/core/source/store"
@@ -62,6 +63,9 @@ type list struct {
 // OpenList reads a list file whole and checks every line. A wrong line is an error that names it. A file that ends in .csv,
 // .jsonl or .parquet is a table.
 func OpenList(c ListConfig) (Source, error) {
+	if packed.MatchString(c.File) {
+		return nil, fmt.Errorf("source: list %q: a compressed list is not read; unpack it", store.Shown(c.File))
+	}
 	open := openList
 	if c.form() != "" {
 		open = openTable
@@ -72,6 +76,9 @@ func OpenList(c ListConfig) (Source, error) {
 	}
 	return l, nil
 }
+
+// packed is the name of a list that a program for compression has made.
+var packed = regexp.MustCompile(`(?i)\.(gz|zst|bz2|xz)(\?.*)?$`)
 
 // form is how a table is written: csv, tsv, jsonl or parquet. A list of paths has none.
 func (c *ListConfig) form() string {

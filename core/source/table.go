@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -235,8 +236,11 @@ func (r *tableReader) wants(k int) bool { return (k != 0 || !r.c.Alone) && (k !=
 func (r *tableReader) remedy(k int, has []string) string {
 	form := r.c.form()
 	switch {
-	case form == "csv" && len(has) == 1 && strings.ContainsAny(has[0], ";\t|"):
+	case form == "csv" && len(has) == 1 && strings.ContainsAny(has[0], ";\t| "):
 		return "; fields are separated by commas"
+	case (form == "csv" || form == "tsv") && k == 0 && slices.ContainsFunc(has, isFileName):
+		return "; the first line is the heading, and this one looks like a row: put the columns' names before it, such as " +
+			map[string]string{"csv": "path,label", "tsv": "path<TAB>label"}[form]
 	case form == "tsv" && len(has) == 1:
 		return "; fields are separated by tabs"
 	case (form == "csv" || form == "tsv") && k == 0:
@@ -246,6 +250,11 @@ func (r *tableReader) remedy(k int, has []string) string {
 	}
 	return ""
 }
+
+// fileName is a name that ends as media do.
+var fileName = regexp.MustCompile(`[^.]\.[A-Za-z][A-Za-z0-9]{1,4}$`)
+
+func isFileName(text string) bool { return fileName.MatchString(text) }
 
 // needs tells whether a wanted column must be there: a label that nobody asked for need not.
 func (r *tableReader) needs(k int) bool {
@@ -271,7 +280,9 @@ func (r *tableReader) checkPath(column string, path []byte) error {
 // add checks one row and takes it.
 func (r *tableReader) add(row *cells) error {
 	if !r.c.Alone {
-		if err := r.checkPath(r.path, row.path); err != nil {
+		if err := r.checkPath(r.path, row.path); err != nil && len(row.path) == 0 && r.c.Path == "" {
+			return fmt.Errorf("%w; source.path says which column holds the paths", err)
+		} else if err != nil {
 			return err
 		}
 		r.rows.paths.add(row.path)
