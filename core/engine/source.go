@@ -111,7 +111,7 @@ func (r *ring) openBefore(ctx context.Context, ring *spec.Spec, s *spec.Source, 
 			opened = func(opened, of, built int) { tell(r.name, opened, of, built) }
 		}
 		return open(ctx, source.ShardsConfig{
-			Opened: opened, ReadAhead: r.advised, Progress: p,
+			Opened: opened, ReadAhead: r.advised, Progress: p, Fetch: r.fetchers,
 			Shards: s.Shards, Media: media, Label: s.Label, Labels: source.ShardLabels(s.ByMember), Columns: columnsOf(s.Columns), IndexBeside: s.Index == spec.IndexBeside, Store: r.store,
 		})
 	}

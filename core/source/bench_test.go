@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/spdl/spdl/core/source/store"
 	"github.com/zeebo/xxh3"
@@ -160,6 +161,74 @@ func BenchmarkOpenTenMillion(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// Opening 200 Parquet files with labels and captions, in a store that takes 50 ms to answer: for the first time, and again.
+func BenchmarkOpenParquetOfStore(b *testing.B) {
+	const nFiles = 200
+	dir, data := b.TempDir(), map[string]string{}
+	for k := range nFiles {
+		file := filepath.Join(dir, "x.parquet")
+		writeParquet(b, file, pictureRows(100, 300), 100)
+		text, err := os.ReadFile(file)
+		must(b, err)
+		data[fmt.Sprintf("/%03d.parquet", k)] = string(text)
+	}
+	o := serveObjects(b, data)
+	o.fault = func(http.ResponseWriter, *http.Request) bool {
+		time.Sleep(50 * time.Millisecond)
+		return false
+	}
+	c := ShardsConfig{Shards: []string{o.URL + "/{000..199}.parquet"}, Columns: []Column{{Name: "caption"}}, Store: storeClient(b, store.Options{})}
+	open := func(b *testing.B) {
+		s, err := OpenParquet(background, c)
+		must(b, err)
+		if s.Len() != nFiles*200 {
+			b.Fatal(s.Len())
+		}
+		must(b, s.Close())
+	}
+	b.Run("first", func(b *testing.B) {
+		for range b.N {
+			c.IndexDir = b.TempDir()
+			open(b)
+		}
+	})
+	b.Run("again", func(b *testing.B) {
+		c.IndexDir = b.TempDir()
+		open(b)
+		b.ResetTimer()
+		for range b.N {
+			open(b)
+		}
+	})
+}
+
+// Records of a picture of 110 KB from the page cache: the reading with the check of their data, and that check alone.
+func BenchmarkReadRecords(b *testing.B) {
+	var all []byte
+	for i := range int64(benchSamples) {
+		all = append(all, recordOf(example(feature("image", strings.Repeat("x", 110<<10)), feature("label", []int64{i})))...)
+	}
+	file := b.TempDir() + "/x.tfrecord"
+	write(b, file, string(all))
+	b.Run("read", func(b *testing.B) {
+		benchRead(b, openS(b, ShardsConfig{Shards: []string{file}, IndexDir: b.TempDir()}))
+	})
+	record := all[recordHead : recordHead+110<<10]
+	b.Run("check", func(b *testing.B) {
+		b.SetBytes(int64(len(record)))
+		for range b.N {
+			_ = recordSum(record)
+		}
+	})
+	large := make([]byte, 64<<20)
+	b.Run("check of what no cache holds", func(b *testing.B) {
+		b.SetBytes(int64(len(large)))
+		for range b.N {
+			_ = recordSum(large)
+		}
+	})
 }
 
 // BenchmarkReadArrays reads arrays of 64 KiB as columns alone, out of a folder and out of a tar archive.

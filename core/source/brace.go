@@ -79,14 +79,28 @@ func choicesOf(inside string) ([]string, error) {
 	return choices, nil
 }
 
-// shardNames are the shards of patterns: see filesNamed.
-func shardNames(ctx context.Context, patterns []string, c *store.Client) ([]string, error) {
-	return filesNamed(ctx, "shard", patterns, c)
+// shardNames are the shards of the config's patterns: see filesNamed. Objects that a listing has told of are noted, and not asked for again.
+func (c *ShardsConfig) shardNames(ctx context.Context) ([]string, error) {
+	c.listed = map[string]*store.Object{}
+	return filesNamed(ctx, "shard", c.Shards, c.Store, func(o store.Object) {
+		if o.Strong() {
+			c.listed[o.URL] = &o
+		}
+	})
+}
+
+// stat is a shard's object: as it was listed, or as the store has it now.
+func (c *ShardsConfig) stat(ctx context.Context, name string) (*store.Object, error) {
+	if o := c.listed[name]; o != nil {
+		return o, nil
+	}
+	o, err := c.Store.Stat(ctx, name)
+	return o, unnamed(err)
 }
 
 // filesNamed writes patterns out, of files that messages call by what they are: braces, then globs against what is there, each pattern's names sorted. A local file of a pattern's very
-// name is meant itself. The same name twice is an error: its samples would come twice.
-func filesNamed(ctx context.Context, what string, patterns []string, c *store.Client) ([]string, error) {
+// name is meant itself. The same name twice is an error: its samples would come twice. listed is told of every object that a pattern found.
+func filesNamed(ctx context.Context, what string, patterns []string, c *store.Client, listed func(store.Object)) ([]string, error) {
 	var names []string
 	for _, p := range patterns {
 		if isThere(p) {
@@ -98,7 +112,7 @@ func filesNamed(ctx context.Context, what string, patterns []string, c *store.Cl
 			return nil, err
 		}
 		for _, name := range expanded {
-			if names, err = appendGlob(ctx, names, store.Plain(name), c); err != nil {
+			if names, err = appendGlob(ctx, names, store.Plain(name), c, listed); err != nil {
 				return nil, err
 			}
 		}
@@ -125,12 +139,12 @@ func isThere(name string) bool {
 	return err == nil
 }
 
-func appendGlob(ctx context.Context, names []string, pattern string, c *store.Client) ([]string, error) {
+func appendGlob(ctx context.Context, names []string, pattern string, c *store.Client, listed func(store.Object)) ([]string, error) {
 	switch {
 	case !strings.ContainsAny(pattern, "*?["), isThere(pattern), store.IsURL(pattern) && strings.HasPrefix(pattern, "http"): // nobody lists these
 		return append(names, pattern), nil
 	case store.IsURL(pattern):
-		return globObjects(ctx, names, pattern, c)
+		return globObjects(ctx, names, pattern, c, listed)
 	}
 	found, err := filepath.Glob(pattern)
 	if err != nil {
@@ -157,12 +171,13 @@ func unlisted(name string, err error) error {
 }
 
 // globObjects lists what begins with the pattern's plain part.
-func globObjects(ctx context.Context, names []string, pattern string, c *store.Client) ([]string, error) {
+func globObjects(ctx context.Context, names []string, pattern string, c *store.Client, listed func(store.Object)) ([]string, error) {
 	before := len(names)
 	err := c.List(ctx, pattern[:strings.IndexAny(pattern, "*?[")], func(o store.Object) error {
 		ok, err := path.Match(pattern, o.URL)
 		if ok {
 			names = append(names, o.URL)
+			listed(o)
 		}
 		return err
 	})

@@ -110,7 +110,7 @@ func TestOpeningTellsOfItsSteps(t *testing.T) {
 		"shards": {3, func(p *Progress) (Source, error) {
 			return OpenShards(background, ShardsConfig{Shards: []string{dir + "/a.tar"}, IndexDir: t.TempDir(), Progress: p})
 		}},
-		"parquet": {3, func(p *Progress) (Source, error) {
+		"parquet": {2, func(p *Progress) (Source, error) {
 			return OpenParquet(background, ShardsConfig{Shards: []string{dir + "/a.parquet"}, Progress: p})
 		}},
 	} {

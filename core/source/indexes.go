@@ -28,7 +28,8 @@ import (
 const (
 	localChunk  = 4 << 10 // bytes of a local archive read at a time for its index: headers, not data
 	remoteChunk = 4 << 20 // likewise of a remote one whose headers lie near each other
-	remoteOpens = 16
+
+	defaultFetch = 16
 )
 
 // DefaultIndexDir is where indexes are kept: $SPDL_CACHE_DIR/index, or spdl/index in the user's cache directory.
@@ -41,6 +42,18 @@ func DefaultIndexDir() (string, error) {
 		return "", err
 	}
 	return filepath.Join(dir, "spdl", "index"), nil
+}
+
+// indexDir is where indexes are kept; "": nowhere, and a note says why.
+func (c *ShardsConfig) indexDir(notes *[]string) string {
+	if c.IndexDir == "" {
+		dir, err := DefaultIndexDir()
+		if err != nil {
+			*notes = append(*notes, fmt.Sprintf("indexes are not kept: %v; set SPDL_CACHE_DIR", err))
+		}
+		c.IndexDir = dir
+	}
+	return c.IndexDir
 }
 
 // opening is the work of opening many shards at once.
@@ -80,25 +93,11 @@ func openIndexes(ctx context.Context, names []string, c *ShardsConfig, s *shards
 	if err := checkMaps(len(names), string(limit)); err != nil {
 		return nil, err
 	}
-	o := &opening{c: c, s: s, dir: c.IndexDir, pace: cmp.Or(c.pace, newPace()), names: names, shards: make([]shard, len(names)), errs: make([]error, len(names))}
-	if o.dir == "" {
-		dir, err := DefaultIndexDir()
-		if err != nil {
-			s.notes = append(s.notes, fmt.Sprintf("indexes are not kept: %v; set SPDL_CACHE_DIR", err))
-		}
-		c.IndexDir, o.dir = dir, dir
-	}
-	workers := runtime.GOMAXPROCS(0)
-	for _, n := range names {
-		if store.IsURL(n) {
-			workers = remoteOpens
-			break
-		}
-	}
+	o := &opening{c: c, s: s, dir: c.indexDir(&s.notes), pace: cmp.Or(c.pace, newPace()), names: names, shards: make([]shard, len(names)), errs: make([]error, len(names))}
 	within, stop := context.WithCancel(ctx) // the first shard that is refused stops the others
 	defer stop()
 	var all sync.WaitGroup
-	for range min(workers, len(names)) {
+	for range min(c.openers(names), len(names)) {
 		all.Add(1)
 		go func() {
 			defer all.Done()
@@ -116,11 +115,20 @@ func openIndexes(ctx context.Context, names []string, c *ShardsConfig, s *shards
 	}
 	if n := o.built.Load(); n > 0 {
 		s.notes = append(s.notes, fmt.Sprintf("made the index of %d of %d shards", n, len(names)))
+		s.notes = append(s.notes, tidy(o.dir)...)
 	}
 	if err := o.unkept.Load(); err != nil {
 		s.notes = append(s.notes, fmt.Sprintf("an index could not be kept and will be made again next time: %v", *err))
 	}
 	return o.shards, nil
+}
+
+// openers is how many of some shards are opened at a time: of a store, which is mostly waited for, more than there are processors.
+func (c *ShardsConfig) openers(names []string) int {
+	if slices.ContainsFunc(names, store.IsURL) {
+		return cmp.Or(c.Fetch, defaultFetch)
+	}
+	return runtime.GOMAXPROCS(0)
 }
 
 // work opens shards until there are no more, or one failed.
@@ -181,15 +189,15 @@ func (o *opening) open(ctx context.Context, sh *shard) error {
 	}
 	sh.version = versionOf(&st)
 	beside := path + indexEnding
-	if x, err := openIndex(beside, sh.version); err == nil {
+	if x, err := openIndex(beside, sh.version, false); err == nil {
 		sh.index = x
 		return nil
 	}
 	keep := beside
-	if !o.c.IndexBeside {
-		keep = o.keptAt(path)
+	if !o.beside(sh) {
+		keep = keptAt(o.dir, path, indexEnding)
 	}
-	return o.keptOrBuilt(sh, keep, func() (*indexBuilder, error) {
+	return o.keptOrBuilt(ctx, sh, keep, func() (*indexBuilder, error) {
 		return build(ctx, path, &window{r: stepping{f, o.c.Progress}, size: st.Size, chunk: localChunk})
 	})
 }
@@ -197,36 +205,48 @@ func (o *opening) open(ctx context.Context, sh *shard) error {
 // openRemote looks for an index in the directory of indexes; beside an object nothing is written.
 func (o *opening) openRemote(ctx context.Context, sh *shard) error {
 	o.c.Progress.Step()
-	object, err := o.s.store.Stat(ctx, sh.name)
+	object, err := o.c.stat(ctx, sh.name)
 	if err != nil {
-		return unnamed(err)
+		return err
 	}
 	sh.object = object
 	sh.version = versionOfObject(object)
-	return o.keptOrBuilt(sh, o.keptAt(sh.name), func() (*indexBuilder, error) {
+	return o.keptOrBuilt(ctx, sh, keptAt(o.dir, sh.name, indexEnding), func() (*indexBuilder, error) {
 		return build(ctx, sh.name, &window{r: stepping{objectReader{ctx, o.s.store, object}, o.c.Progress}, size: object.Size, chunk: remoteChunk, pace: o.pace})
 	})
 }
 
-// versionOfObject is an object's, as its store told it.
+// versionOfObject is an object's, as its store told it. What tells by itself stands alone, as a listing has nothing else.
 func versionOfObject(o *store.Object) version {
+	if o.Strong() {
+		return version{size: o.Size, tag: xxh3.HashString(o.ETag)}
+	}
 	return version{size: o.Size, tag: xxh3.HashString(o.ETag + "\x00" + o.Modified)}
 }
 
-// keptAt is where the index of an archive is kept; "": nowhere.
-func (o *opening) keptAt(name string) string {
-	if o.dir == "" {
+// keptAt is where what is known of a shard is kept; "": nowhere.
+func keptAt(dir, name, ending string) string {
+	if dir == "" {
 		return ""
 	}
 	sum := xxh3.HashString128(name).Bytes()
-	return filepath.Join(o.dir, hex.EncodeToString(sum[:])+indexEnding)
+	return filepath.Join(dir, hex.EncodeToString(sum[:])+ending)
 }
 
-// keptOrBuilt opens the index that is kept, or builds and keeps it. One that cannot be kept lives in memory.
-func (o *opening) keptOrBuilt(sh *shard, keep string, build func() (*indexBuilder, error)) error {
-	if keep != "" {
-		if x, err := openIndex(keep, sh.version); err == nil {
-			sh.index = x
+// keptOrBuilt opens the index that is kept, or builds and keeps it. One that cannot be kept lives in memory. Who wants one that another is building waits
+// for it, but not beside an archive, where there is no lock.
+func (o *opening) keptOrBuilt(ctx context.Context, sh *shard, keep string, build func() (*indexBuilder, error)) error {
+	kept := keep != "" && !o.beside(sh)
+	if o.openKept(sh, keep, kept) {
+		return nil
+	}
+	if kept {
+		end, err := alone(ctx, keep, o.c.Progress)
+		if err != nil {
+			return err
+		}
+		defer end()
+		if o.openKept(sh, keep, kept) {
 			return nil
 		}
 	}
@@ -239,13 +259,28 @@ func (o *opening) keptOrBuilt(sh *shard, keep string, build func() (*indexBuilde
 	if keep != "" {
 		if err := writeFile(keep, data); err != nil {
 			o.unkept.Store(&err)
-		} else if x, err := openIndex(keep, sh.version); err == nil {
-			sh.index = x
+		} else if o.openKept(sh, keep, kept) {
 			return nil
 		}
 	}
 	sh.index, err = parseIndex(data, sh.version)
 	return err
+}
+
+// beside says that the index of a shard lies beside it.
+func (o *opening) beside(sh *shard) bool { return o.c.IndexBeside && sh.object == nil }
+
+// openKept opens the index in a file, if it is there and of the archive's version.
+func (o *opening) openKept(sh *shard, keep string, kept bool) bool {
+	if keep == "" {
+		return false
+	}
+	x, err := openIndex(keep, sh.version, kept)
+	if err != nil {
+		return false
+	}
+	sh.index = x
+	return true
 }
 
 // build makes an index of an archive, whose kind its name tells.
@@ -264,6 +299,9 @@ func build(ctx context.Context, name string, w *window) (*indexBuilder, error) {
 	}
 	if strings.Contains(baseName(base), ".tfrecord") || areRecords(w) { // which often have no ending: train-00000-of-01024
 		return buildRecordIndex(ctx, w)
+	}
+	if head, err := w.bytes(0, recordHead); err == nil && packedAs(head) != "" {
+		return nil, fmt.Errorf("want a name that ends in .tar or .zip, or a TFRecord; if it is one, %w", packedRecords(head))
 	}
 	return nil, errors.New("want a name that ends in .tar or .zip, or a TFRecord")
 }
@@ -387,12 +425,12 @@ func unwrapPath(err error) error {
 
 // PartsOf are the parts that the samples of the first of some archives have, or the columns of the first of some Parquet files that hold bytes.
 func PartsOf(ctx context.Context, c ShardsConfig) ([]string, error) {
-	names, err := shardNames(ctx, c.Shards, c.Store)
+	names, err := c.shardNames(ctx)
 	if err != nil || len(names) == 0 {
 		return nil, err
 	}
 	if tableEnding(names[0]) == "parquet" {
-		f, err := openParquet(ctx, names[0], c.Store, c.Progress)
+		f, err := openParquet(ctx, names[0], &c)
 		if err != nil {
 			return nil, err
 		}
@@ -404,9 +442,5 @@ func PartsOf(ctx context.Context, c ShardsConfig) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts := make([]string, 0, len(opened[0].index.parts))
-	for _, p := range opened[0].index.parts {
-		parts = append(parts, partShown(p))
-	}
-	return parts, nil
+	return partsShown(opened[0].index.parts), nil
 }

@@ -32,6 +32,8 @@ const (
 	listKey   = sha256.Size
 	listHead  = len(listMagic) + listKey + 5*8
 	listCheck = 8 // bytes of a row's xxh3
+
+	listEnding = ".lists"
 )
 
 // listMemory is how many bytes of lists a source holds in memory, with 8 for the end of each; a variable for tests.
@@ -103,12 +105,12 @@ func (t *rows) listPart(c int, i int64) (p *listPart, from, to int64) {
 	return p, from, p.ends[row]
 }
 
-// Notes says what had to be made.
+// Notes says what had to be made, and what could not be kept.
 func (t *rows) Notes() (notes []string) {
 	if t.made > 0 {
 		notes = append(notes, fmt.Sprintf("unpacked the lists of %d of %d files to a disk", t.made, len(t.listFiles)))
 	}
-	return notes
+	return append(notes, t.notes...)
 }
 
 // closeLists closes the files.
@@ -119,38 +121,66 @@ func (t *rows) closeLists() (err error) {
 	return err
 }
 
-// listsIn reads the lists of a file's rows, which stand behind those that there are.
-func (r *tableReader) listsIn(ctx context.Context, f *parquetFile) error {
-	var columns []int // of the batch's
-	most, t := int64(0), r.rows
+// listPlan says what becomes of the lists of a file's rows.
+type listPlan struct {
+	columns []int // of the batch's, that have them; none: there are no lists
+	most    int64 // bytes that they take unpacked
+	inFile  bool  // they lie on a disk, else they are held in memory
+}
+
+// unpackedLists are the lists of a file's rows, by the plan's columns.
+type unpackedLists struct {
+	parts []listPart
+	file  *listFile // that they lie in; nil: none
+	made  bool      // it was not there before
+}
+
+// planLists decides which files' lists are held in memory: the first that have room, whatever the order in which files are read.
+func (r *tableReader) planLists(f *parquetFile) (plan listPlan) {
 	if f.rows() == 0 {
-		return nil
+		return plan
 	}
 	for c, at := range r.lists {
-		if t.columns[c].Type == List && t.n > 0 && (at >= 0) != (t.parts[c] != nil) {
-			return fmt.Errorf("column %q: this file has lists of numbers and others have texts, or the other way round", t.columns[c].From)
-		}
 		if at >= 0 {
-			columns = append(columns, c)
-			most += f.listBytes(at, &t.columns[c])
+			plan.columns = append(plan.columns, c)
+			plan.most += f.listBytes(at, &r.rows.columns[c])
 		}
 	}
-	most = min(most, f.texts) // whatever a damaged file says
-	if len(columns) == 0 {
-		return nil
+	plan.most = min(plan.most, f.texts.Load()) // whatever a damaged file says
+	if plan.inFile = len(plan.columns) > 0 && r.rows.held+plan.most > listMemory; !plan.inFile {
+		r.rows.held += plan.most
 	}
-	if t.held+most > listMemory {
-		return r.listsInFile(ctx, f, columns, most)
+	return plan
+}
+
+// readLists reads the lists of a file's rows.
+func (r *tableReader) readLists(ctx context.Context, f *parquetFile, plan listPlan) (all unpackedLists, err error) {
+	if plan.inFile {
+		return r.listsInFile(ctx, f.passing(), plan)
 	}
-	t.held += most
-	for _, c := range columns {
-		lists := texts{bytes: make([]byte, 0, min(f.listBytes(r.lists[c], &t.columns[c]), most)), ends: make([]int64, 0, f.rows())} // once, and no more than that
+	for _, c := range plan.columns {
+		lists := texts{bytes: make([]byte, 0, min(f.listBytes(r.lists[c], &r.rows.columns[c]), plan.most)), ends: make([]int64, 0, f.rows())} // once, and no more than that
 		if err := r.listsOf(ctx, f, c, &lists, nil); err != nil {
-			return err
+			return all, err
 		}
-		t.parts[c] = append(t.parts[c], listPart{first: t.n, ends: lists.ends, held: lists.bytes})
+		all.parts = append(all.parts, listPart{ends: lists.ends, held: lists.bytes})
 	}
-	return nil
+	return all, nil
+}
+
+// takeLists takes the lists of rows that stand behind those that there are.
+func (t *rows) takeLists(plan listPlan, all unpackedLists) {
+	for k, c := range plan.columns {
+		part := all.parts[k]
+		part.first = t.n
+		t.parts[c] = append(t.parts[c], part)
+	}
+	if all.file != nil {
+		t.listFiles = append(t.listFiles, all.file)
+	}
+	if all.made {
+		t.made++
+	}
 }
 
 // rows are the file's.
@@ -187,12 +217,12 @@ func (f *parquetFile) listBytes(column int, c *Column) (n int64) {
 	return n
 }
 
-// listsInFile has some columns of a file's rows in a file on a disk: in that of an opening before, or in one that is made.
-func (r *tableReader) listsInFile(ctx context.Context, f *parquetFile, columns []int, most int64) error {
-	t, rows := r.rows, f.rows()
+// listsInFile has the lists of a file's rows in a file on a disk: in that of an opening before, or in one that is made.
+func (r *tableReader) listsInFile(ctx context.Context, f *parquetFile, plan listPlan) (all unpackedLists, err error) {
+	rows := f.rows()
 	id := append([]byte(f.identity), 0)
-	for _, c := range columns {
-		id = appendColumn(id, &t.columns[c])
+	for _, c := range plan.columns {
+		id = appendColumn(id, &r.rows.columns[c])
 	}
 	name := sha256.Sum256(id)
 	w := listWriter{f: f, rows: rows}
@@ -200,34 +230,45 @@ func (r *tableReader) listsInFile(ctx context.Context, f *parquetFile, columns [
 	dir, err := DefaultIndexDir()
 	if err == nil {
 		dir = filepath.Join(filepath.Dir(dir), "lists")
-		w.path = filepath.Join(dir, hex.EncodeToString(name[:16])+".lists")
+		w.path = filepath.Join(dir, hex.EncodeToString(name[:16])+listEnding)
 		err = os.MkdirAll(dir, 0o700)
 	}
-	var lists *listFile
 	if err == nil {
-		lists = openListFile(w.path, w.key, rows, len(columns))
-	}
-	if lists == nil && err == nil {
-		t.made++
-		if err = w.begin(dir, most); err == nil {
-			lists, err = r.write(ctx, &w, columns)
-		}
+		all.file, all.made, err = r.keptOrUnpacked(ctx, &w, dir, plan)
 	}
 	var own *listRefusal
 	switch {
 	case errors.As(err, &own):
-		return own.error
+		return all, own.error
 	case err != nil:
-		return fmt.Errorf("its lists take %d bytes unpacked, more than the %d of lists that are held in memory, and there is no file for them: %w; have SPDL_CACHE_DIR name "+
-			"a directory with room for them", most, listMemory, err)
+		return all, fmt.Errorf("its lists take %d bytes unpacked, more than the %d of lists that are held in memory, and there is no file for them: %w; have SPDL_CACHE_DIR name "+
+			"a directory with room for them", plan.most, listMemory, err)
 	}
-	t.listFiles = append(t.listFiles, lists)
-	for k, c := range columns {
-		part := lists.columns[k]
-		part.first, part.file = t.n, lists
-		t.parts[c] = append(t.parts[c], part)
+	for k := range plan.columns {
+		part := all.file.columns[k]
+		part.file = all.file
+		all.parts = append(all.parts, part)
 	}
-	return nil
+	return all, nil
+}
+
+// keptOrUnpacked opens the file of lists that is kept, or makes it. Who wants one that another is making waits for it.
+func (r *tableReader) keptOrUnpacked(ctx context.Context, w *listWriter, dir string, plan listPlan) (lists *listFile, made bool, err error) {
+	if lists = openListFile(w.path, w.key, w.rows, len(plan.columns)); lists != nil {
+		return lists, false, nil
+	}
+	end, err := alone(ctx, w.path, r.c.Progress)
+	if err != nil {
+		return nil, false, &listRefusal{err}
+	}
+	defer end()
+	if lists = openListFile(w.path, w.key, w.rows, len(plan.columns)); lists != nil {
+		return lists, false, nil
+	}
+	if err = w.begin(dir, plan.most); err == nil {
+		lists, err = r.write(ctx, w, plan.columns)
+	}
+	return lists, true, err
 }
 
 // listRefusal is an error that is the Parquet file's, and not that of the file which is made of it.
@@ -271,7 +312,7 @@ func (w *listWriter) begin(dir string, most int64) (err error) {
 	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
 	if err == nil {
 		w.file = os.NewFile(uintptr(fd), w.path)
-	} else if w.file, err = os.CreateTemp(dir, "*.part"); err == nil { // a file system without nameless files: one that is made again each time
+	} else if w.file, err = os.CreateTemp(dir, ".spdl-*"); err == nil { // a file system without nameless files: one that is made again each time
 		err = os.Remove(w.file.Name())
 	}
 	if err == nil {
@@ -335,6 +376,7 @@ func (w *listWriter) finish() (*listFile, error) {
 	if w.failed != nil {
 		return nil, w.failed
 	}
+	inUse(int(w.file.Fd()))
 	_ = os.Remove(w.path) // of another version of the Parquet file
 	_ = unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", w.file.Fd()), unix.AT_FDCWD, w.path, unix.AT_SYMLINK_FOLLOW)
 	return &listFile{File: w.file, key: w.key, columns: w.columns}, nil
@@ -360,6 +402,7 @@ func openListFile(path string, key [listKey]byte, rows int64, columns int) *list
 		_ = file.Close()
 		return nil
 	}
+	inUse(int(file.Fd()))
 	return l
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
@@ -24,31 +25,33 @@ type parquetFile struct {
 	elements []format.SchemaElement // what the schema says of each
 	nestings []nesting              // and where each lies
 	places   map[string]int         // among them, of those that hold one value a row
-	at       io.ReaderAt
+	at       stepping
 	size     int64
-	texts    int64 // bytes that its texts may still take
+	texts    *atomic.Int64 // bytes that its texts may still take
 	name     string
-	file     *os.File // nil: remote
+	file     *os.File    // nil: remote
+	kept     *keptReader // nil: local
 	version  version
 	identity string // its path or URL, wherever the process stands
 }
 
-// openParquet reads a file's footer; pages are read when they are asked for.
-func openParquet(ctx context.Context, name string, c *store.Client, p *Progress) (f *parquetFile, err error) {
+// openParquet reads a file's footer; pages are read when they are asked for. What it reads of a store is kept in the config's IndexDir; "": nowhere.
+func openParquet(ctx context.Context, name string, c *ShardsConfig) (f *parquetFile, err error) {
 	defer func() { // the library panics on some damaged files; a file of the user's must not end the process
 		if r := recover(); r != nil {
-			f, err = nil, fmt.Errorf("parquet: damaged: %v", r)
+			f, err = nil, errors.Join(fmt.Errorf("parquet: damaged: %v", r), f.close())
 		}
 	}()
-	f = &parquetFile{name: name}
+	f = &parquetFile{name: name, texts: new(atomic.Int64)}
 	var r io.ReaderAt
 	var size int64
 	if store.IsURL(name) {
-		o, err := c.Stat(ctx, name)
+		o, err := c.stat(ctx, name)
 		if err != nil {
-			return nil, unnamed(err)
+			return nil, err
 		}
-		r, size = objectReader{ctx, c, o}, o.Size
+		f.kept = newKeptReader(objectReader{ctx, c.Store, o}, keptAt(c.IndexDir, name, keptEnding))
+		r, size = f.kept, o.Size
 		f.version, f.identity = versionOfObject(o), name
 	} else {
 		if f.file, err = os.OpenFile(name, openFlags, 0); err != nil {
@@ -63,7 +66,8 @@ func openParquet(ctx context.Context, name string, c *store.Client, p *Progress)
 		}
 		r, size, f.version, f.identity = f.file, st.Size, versionOf(&st), absoluteDir(name)
 	}
-	f.at, f.size, f.texts = stepping{r, p}, size, room(size)
+	f.at, f.size = stepping{r, c.Progress}, size
+	f.texts.Store(room(size))
 	if f.meta, err = readFooter(f.at, size); err == nil {
 		f.File, err = schemaFile(f.meta)
 	}
@@ -76,6 +80,16 @@ func openParquet(ctx context.Context, name string, c *store.Client, p *Progress)
 	}
 	f.places = placesOf(f.columns)
 	return f, nil
+}
+
+// passing is the file as it is read past what is kept of it, which is for what is unpacked to a disk anyway.
+func (f *parquetFile) passing() *parquetFile {
+	if f.kept == nil {
+		return f
+	}
+	past := *f
+	past.at.ReaderAt = f.kept.object
+	return &past
 }
 
 func leavesOf(c *parquet.Column) (leaves []*parquet.Column) {
@@ -249,7 +263,7 @@ func eachOf(page parquet.Page, cell cellOf, take func(text []byte) error) error 
 
 // parquet reads the list's columns, and no others, row group by row group.
 func (r *tableReader) parquet() error {
-	f, err := openParquet(context.Background(), r.c.File, r.c.Store, r.c.Progress)
+	f, err := openParquet(context.Background(), r.c.File, &ShardsConfig{Store: r.c.Store, Progress: r.c.Progress})
 	if err != nil {
 		return err
 	}
@@ -260,8 +274,14 @@ func (r *tableReader) parquet() error {
 	}
 	done := int64(0)
 	r.version, r.content = uint64(f.version.size)<<1^f.version.tag, uint64(f.version.size)
-	if err := r.listsIn(context.Background(), f); err != nil {
+	plan := r.planLists(f)
+	lists, err := r.readLists(context.Background(), f, plan)
+	if err != nil {
 		return err
+	}
+	if r.rows.takeLists(plan, lists); lists.made {
+		dir, _ := DefaultIndexDir() // there is one: the lists lie beside it
+		r.rows.notes = tidy(dir)
 	}
 	for group := range f.meta.RowGroups {
 		if err := f.group(group, r.wanted(), r.numbers(), places, len(r.c.Others), func(row int64, c *cells) error {
@@ -331,8 +351,8 @@ func (f *parquetFile) group(group int, names []string, numbers []bool, places []
 			}
 			return text, err
 		}, func(text []byte) error {
-			if f.texts -= int64(len(text)) + rowBytes; f.texts < 0 {
-				return &unpacks{"the texts of the rows", room(f.size) - f.texts, room(f.size)}
+			if left := f.texts.Add(-int64(len(text)) - rowBytes); left < 0 {
+				return &unpacks{"the texts of the rows", room(f.size) - left, room(f.size)}
 			}
 			all[k].add(text)
 			return nil

@@ -16,32 +16,35 @@ import (
 
 const (
 	parquetMagic    = "PAR1"
-	footerEndBytes  = 8       // the footer's length and the magic bytes, behind it
-	maxSchemaDeep   = 32      // columns in groups in groups
-	maxSchemaGroups = 1 << 16 // with the columns, of which the library reads half as many
-	rowBytes        = 32      // in memory, for a row without its texts
+	footerEndBytes  = 8        // the footer's length and the magic bytes, behind it
+	footerAhead     = 64 << 10 // read at first, which is often all of the footer
+	maxSchemaDeep   = 32       // columns in groups in groups
+	maxSchemaGroups = 1 << 16  // with the columns, of which the library reads half as many
+	rowBytes        = 32       // in memory, for a row without its texts
 )
 
 // readFooter reads what the end of a file says of it, without taking more memory than its bytes have room for.
 func readFooter(r io.ReaderAt, size int64) (*format.FileMetaData, error) {
-	var end [footerEndBytes]byte
 	if size < footerEndBytes+int64(len(parquetMagic)) {
 		return nil, fmt.Errorf("got a file of %d bytes, want a footer", size)
 	}
-	if n, err := r.ReadAt(end[:], size-footerEndBytes); n < len(end) {
+	data, err := endOf(r, size, min(size, footerAhead))
+	if err != nil {
 		return nil, err
 	}
-	n := int64(binary.LittleEndian.Uint32(end[:]))
+	end := data[len(data)-footerEndBytes:]
+	n := int64(binary.LittleEndian.Uint32(end))
 	switch most := size - footerEndBytes - int64(len(parquetMagic)); {
 	case string(end[4:]) != parquetMagic:
 		return nil, fmt.Errorf("the file ends in %q, want %q", end[4:], parquetMagic)
 	case n > most:
 		return nil, fmt.Errorf("damaged: got a footer of %d bytes, want at most %d", n, most)
+	case n > int64(len(data)-footerEndBytes):
+		if data, err = endOf(r, size, n+footerEndBytes); err != nil {
+			return nil, err
+		}
 	}
-	data := make([]byte, n)
-	if got, err := r.ReadAt(data, size-footerEndBytes-n); int64(got) < n {
-		return nil, err
-	}
+	data = data[int64(len(data))-footerEndBytes-n:][:n]
 	m := new(format.FileMetaData)
 	if _, err := unmarshal("footer", data, m); err != nil {
 		return nil, err
@@ -50,6 +53,15 @@ func readFooter(r io.ReaderAt, size int64) (*format.FileMetaData, error) {
 		return nil, err
 	}
 	return m, checkRows(m, size)
+}
+
+// endOf reads the last n bytes.
+func endOf(r io.ReaderAt, size, n int64) ([]byte, error) {
+	data := make([]byte, n)
+	if got, err := r.ReadAt(data, size-n); int64(got) < n {
+		return nil, err
+	}
+	return data, nil
 }
 
 // checkSchema refuses trees that are not whole, or too deep for those who walk them.

@@ -273,9 +273,10 @@ func (r *listRows) page(page parquet.Page, rows int64) error {
 
 // room refuses so many bytes more than the file's rows may take.
 func (r *listRows) room(n int64) error {
-	if f := r.file; n > f.texts {
+	f := r.file
+	if left := f.texts.Load(); n > left {
 		return fmt.Errorf("the lists of the rows: got %d bytes unpacked, want at most %d; say a smaller dtype, or write the file without compression and dictionaries",
-			room(f.size)-f.texts+n, room(f.size))
+			room(f.size)-left+n, room(f.size))
 	}
 	return nil
 }
@@ -347,7 +348,7 @@ func (r *listRows) end() error {
 	if err := r.room(all - r.begun + rowBytes); err != nil {
 		return err
 	}
-	r.file.texts -= all - r.begun + rowBytes
+	r.file.texts.Add(r.begun - all - rowBytes)
 	r.to.ends, r.begun = append(r.to.ends, all), all
 	return nil
 }

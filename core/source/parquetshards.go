@@ -1,7 +1,6 @@
 package source
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +31,7 @@ type parquetShards struct {
 	groups   []rowGroup // of all files
 	media    []Medium
 	shape    string // what is read of each row, for Identity
+	stop     func() // ends what is read of a store
 	maxBytes int64
 
 	mu    sync.Mutex // guards pages and bytes
@@ -72,83 +72,22 @@ func OpenParquet(ctx context.Context, c ShardsConfig) (Source, error) {
 	if s.maxBytes == 0 {
 		s.maxBytes = DefaultMaxFileBytes
 	}
-	names, err := shardNames(ctx, c.Shards, c.Store)
+	names, err := c.shardNames(ctx)
 	if k := slices.IndexFunc(s.columns, func(c Column) bool { return c.Type == Array }); err == nil && k >= 0 {
 		err = fmt.Errorf("source.columns[%d] (%q): arrays go with archives, lists and folders; put .npy files into shards", k, s.columns[k].Name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("source: shards: %w", err)
 	}
-	for k, name := range names {
-		if err := s.open(ctx, name, &c); err != nil {
-			return nil, errors.Join(fmt.Errorf("source: shards: shard %q: %w", store.Shown(name), unlisted(name, err)), s.Close())
-		}
-		if c.Opened != nil {
-			c.Opened(k+1, len(names), s.made)
-		}
+	ctx, s.stop = context.WithCancel(ctx)
+	if err := (&parquetOpening{s: s, c: &c}).run(ctx, names); err != nil {
+		return nil, errors.Join(fmt.Errorf("source: shards: %w", err), s.Close())
 	}
 	s.shape = shapeOf("parquet", s.media, c.Label, s.columns, s.maxBytes)
 	if s.n == 0 {
 		return nil, errors.Join(fmt.Errorf("source: shards: %w: the files have no rows", ErrNoSamples), s.Close())
 	}
 	return s, nil
-}
-
-func (s *parquetShards) open(ctx context.Context, name string, c *ShardsConfig) error {
-	f, err := openParquet(ctx, name, c.Store, c.Progress)
-	if err != nil {
-		return err
-	}
-	s.files = append(s.files, f)
-	var media []int
-	var first string
-	for k := range s.media {
-		name, err := f.medium(s.media[k].From)
-		if err != nil {
-			return err
-		}
-		first, media = cmp.Or(first, name), append(media, f.column(name))
-	}
-	r := tableReader{c: &ListConfig{Alone: len(s.media) == 0, Label: c.Label, NoLabels: c.Labels == LabelsOff}, rows: &s.rows, path: first, label: "label"}
-	if c.Label != "" {
-		r.label = c.Label
-	}
-	places, err := r.placesIn(f)
-	if err != nil {
-		return err
-	}
-	if s.n > 0 && f.hasRows() && r.hasLabel != (s.labels != nil) {
-		return fmt.Errorf("column %q: this file has it and others have not, or the other way round", r.label)
-	}
-	places[0] = -1 // media are read one by one
-	if err := r.listsIn(ctx, f); err != nil {
-		return err
-	}
-	inFile := int64(0)
-	for group, g := range f.meta.RowGroups {
-		if g.NumRows == 0 {
-			continue
-		}
-		s.groups = append(s.groups, rowGroup{group: group, file: f, indexes: map[int][]format.PageLocation{}, columns: media, first: s.n, inFile: inFile})
-		if err := f.group(group, r.wanted(), r.numbers(), places, 0, func(row int64, row1 *cells) error {
-			row1.lists = r.lists
-			if err := s.add(row1, r.hasLabel, c.Label != ""); err != nil {
-				return fmt.Errorf("row %d: %w", inFile+row, err)
-			}
-			return nil
-		}); err != nil {
-			return err
-		}
-		inFile += g.NumRows
-	}
-	if err := f.unchanged(); err != nil || len(s.media) > 0 {
-		return err
-	}
-	return f.close() // of which all is read
-}
-
-func (f *parquetFile) hasRows() bool {
-	return slices.ContainsFunc(f.meta.RowGroups, func(g format.RowGroup) bool { return g.NumRows > 0 })
 }
 
 // find is the row group of sample i.
@@ -377,6 +316,7 @@ func parquetError(err error) error {
 }
 
 func (s *parquetShards) Close() error {
+	s.stop()
 	errs := []error{s.closeLists()}
 	for _, f := range s.files {
 		errs = append(errs, f.close())

@@ -48,6 +48,9 @@ func (s *shards) read(ctx context.Context, sh *shard, k int64, b *Buffer) error 
 	if err := s.fetch(ctx, sh, b, data); err != nil {
 		return err
 	}
+	if err := s.checkRecord(sh, k, b); err != nil {
+		return err
+	}
 	if err := s.fill(sh, b); err != nil {
 		return err
 	}
@@ -131,7 +134,7 @@ func (s *shards) want(sh *shard, b *Buffer) (bytes int64, err error) {
 		if room := sh.room[member.part]; room >= 0 && int(member.size) > room {
 			return 0, &Error{Cause: Value, Detail: fmt.Sprintf("part %q: got %d bytes, want at most %d; raise max_bytes of the column",
 				partShown(sh.index.parts[member.part]), member.size, room)}
-		} else if room >= 0 || b.isChosen(member.part) {
+		} else if room >= 0 || s.checks(sh, member) || b.isChosen(member.part) {
 			bytes = b.plan(member, bytes)
 		}
 	}
@@ -200,16 +203,20 @@ func (b *Buffer) isChosen(part uint16) bool {
 func (sh *shard) partsOf(b *Buffer) string {
 	var parts []string
 	for _, m := range b.members {
-		parts = append(parts, partShown(sh.index.parts[m.part]))
+		parts = append(parts, sh.index.parts[m.part])
 	}
-	return describeParts(parts)
+	return describeParts(partsShown(parts))
 }
 
-// plan adds a member to what is read, to the piece before it if it is near. total is the bytes planned so far.
+// plan adds a member to what is read, to the piece before it if it is near, or in it. total is the bytes planned so far.
 func (b *Buffer) plan(m indexMember, total int64) int64 {
 	if n := len(b.pieces); n > 0 {
 		last := &b.pieces[n-1]
-		if end := last.off + last.size; m.off >= end && m.off-end <= mergeGap {
+		end := last.off + last.size
+		if m.off >= last.off && m.off+int64(m.size) <= end {
+			return total
+		}
+		if m.off >= end && m.off-end <= mergeGap {
 			grow := m.off + int64(m.size) - end
 			last.size += grow
 			return total + grow

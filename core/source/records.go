@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,7 +16,7 @@ import (
 // A TFRecord file is records, one behind the other: the length of the data, its masked CRC-32C, the data, and theirs. The data are a
 // tf.train.Example, a message of Protocol Buffers: features by name, each a list of bytes, of floats or of whole numbers. A record is a sample, and its
 // features are the parts: of one value of bytes these bytes, where they lie; of numbers the list as it is written, for setFeature to read. In the index
-// the part's name has a mark behind it that tells which, and that no member of an archive has.
+// the part's name has a mark behind it that tells which, and that no member of an archive has. A mark alone is the record: its data and their checksum.
 const (
 	recordHead  = 8 + 4 // before the data,
 	recordEnd   = 4     // and behind
@@ -23,16 +24,24 @@ const (
 	wholesMark  = "\x00i"
 	floatsMark  = "\x00f"
 	severalMark = "\x00s" // values of bytes, which no column takes
+	recordPart  = "\x00r"
 	crcMaskPlus = 0xa282ead8
 	maxVarint   = 10
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// recordLength is the length that a record's head says; false: it is none.
-func recordLength(head []byte) (n uint64, ok bool) {
-	sum := crc32.Checksum(head[:8], castagnoli)
-	return binary.LittleEndian.Uint64(head), binary.LittleEndian.Uint32(head[8:]) == (sum>>15|sum<<17)+crcMaskPlus
+// recordSum is a checksum as records have it: CRC-32C, turned and shifted.
+func recordSum(data []byte) uint32 {
+	sum := crc32.Checksum(data, castagnoli)
+	return (sum>>15 | sum<<17) + crcMaskPlus
+}
+
+// sumBehind compares the checksum of some bytes, got, with that which stands behind them, want.
+func sumBehind(all []byte) (got, want uint32, ok bool) {
+	data := all[:len(all)-4]
+	got, want = recordSum(data), binary.LittleEndian.Uint32(all[len(data):])
+	return got, want, got == want
 }
 
 // areRecords says that a file begins as one of records does.
@@ -41,7 +50,7 @@ func areRecords(w *window) bool {
 	if err != nil {
 		return false
 	}
-	_, ok := recordLength(head)
+	_, _, ok := sumBehind(head)
 	return ok
 }
 
@@ -84,14 +93,18 @@ func addRecord(b *indexBuilder, w *window, at int64, n int) (end int64, err erro
 	if err != nil {
 		return 0, err
 	}
-	length, ok := recordLength(head)
+	length := binary.LittleEndian.Uint64(head)
+	got, want, ok := sumBehind(head)
 	switch {
-	case !ok && n == 0 && isCompressed(head):
-		return 0, errors.New("it is compressed, so it cannot be read in any order; write it without compression")
+	case !ok && n == 0 && packedAs(head) != "":
+		return 0, packedRecords(head)
 	case !ok:
-		return 0, errors.New("its length has another checksum; the file is damaged, or no TFRecord")
+		return 0, fmt.Errorf("its length has the checksum %08x, want %08x; the file is damaged, or no TFRecord; write or copy it again", got, want)
 	case length > uint64(w.size-at-recordHead-recordEnd):
 		return 0, errEnd
+	}
+	if length > maxMemberSize-recordEnd {
+		return 0, fmt.Errorf("got %d bytes, want at most %d", length, int64(maxMemberSize-recordEnd))
 	}
 	from := at + recordHead
 	if end = from + int64(length); len(b.keys) > math.MaxUint32-20 {
@@ -100,28 +113,63 @@ func addRecord(b *indexBuilder, w *window, at int64, n int) (end int64, err erro
 	b.samples = append(b.samples, uint32(len(b.members)), uint32(len(b.keys)))
 	b.keys = strconv.AppendInt(b.keys, int64(n), 10)
 	r := message{w, from, end}
+	whole, err := b.part([]byte(recordPart))
+	if err != nil {
+		return 0, err
+	}
+	b.members = append(b.members, indexMember{off: from, size: uint32(length + recordEnd), part: whole})
 	first := len(b.members)
 	for r.more() {
 		f, err := r.field()
 		switch {
 		case err != nil:
 			return 0, err
-		case f.number == 2 && f.wire == wireBytes:
-			return 0, errors.New("it is a tf.train.SequenceExample, want a tf.train.Example")
 		case f.number == 1 && f.wire == wireBytes:
-			if err := b.features(message{w, f.at, f.at + f.size}, first); err != nil {
-				return 0, err
-			}
+			err = features(message{w, f.at, f.at + f.size}, first, b.feature)
+		case f.number == 2 && f.wire == wireBytes:
+			err = features(message{w, f.at, f.at + f.size}, first, b.featureList)
+		}
+		if err != nil {
+			return 0, err
 		}
 	}
 	if len(b.members) == first {
-		return 0, errors.New("it has no features; want a tf.train.Example")
+		return 0, errors.New("it has no features; want a tf.train.Example or SequenceExample")
 	}
 	return end + recordEnd, nil
 }
 
-// features takes those of a record, whose members begin at first.
-func (b *indexBuilder) features(r message, first int) error {
+// unpacking are commands that unpack what records are compressed with, from FILE to PLAIN.
+var unpacking = map[string]string{
+	"GZIP": "gzip -dc < FILE > PLAIN",
+	"ZLIB": `python3 -c "import sys, zlib; sys.stdout.buffer.write(zlib.decompress(sys.stdin.buffer.read()))" < FILE > PLAIN`,
+}
+
+// packedAs is GZIP or ZLIB, as TFRecordOptions has them, by what a file begins with, another compression, or "".
+func packedAs(head []byte) string {
+	switch {
+	case head[0] == 0x1f && head[1] == 0x8b:
+		return "GZIP"
+	case head[0] == 0x78 && binary.BigEndian.Uint16(head)%31 == 0:
+		return "ZLIB"
+	case isCompressed(head):
+		return "another way"
+	}
+	return ""
+}
+
+// packedRecords says what to do with compressed records.
+func packedRecords(head []byte) error {
+	as := packedAs(head)
+	remedy := "unpack the file once"
+	if command := unpacking[as]; command != "" {
+		remedy += " (" + command + ")"
+	}
+	return fmt.Errorf("it is compressed (%s), so no record is found without unpacking all before it; %s, or write it without compression", as, remedy)
+}
+
+// features calls take with those of a record, or with its lists of them, whose members begin at first.
+func features(r message, first int, take func(name string, value message, first int) error) error {
 	for r.more() {
 		entry, err := r.field()
 		if err != nil {
@@ -150,7 +198,7 @@ func (b *indexBuilder) features(r message, first int) error {
 		if name == "" || strings.Contains(name, "\x00") {
 			return fmt.Errorf("a feature has the name %.60q, want one of 1 to %d bytes", name, maxPartName-len(bytesMark))
 		}
-		if err := b.feature(name, value, first); err != nil {
+		if err := take(name, value, first); err != nil {
 			return fmt.Errorf("feature %q: %w", name, err)
 		}
 	}
@@ -203,20 +251,28 @@ func (b *indexBuilder) feature(name string, r message, first int) error {
 				m.value, m.number = oneWhole(text)
 			}
 		}
-		if m.wide() {
-			b.wide++
-		}
-		if m.part, err = b.part([]byte(name)); err != nil {
+		if err := b.addFeature(name, m, first); err != nil {
 			return err
 		}
-		for _, other := range b.members[first:] {
-			if other.part == m.part {
-				return errors.New("it is there twice")
-			}
+	}
+	return nil
+}
+
+// addFeature adds a part, marked, to a record whose members begin at first.
+func (b *indexBuilder) addFeature(name string, m indexMember, first int) (err error) {
+	if m.wide() {
+		b.wide++
+	}
+	if m.part, err = b.part([]byte(name)); err != nil {
+		return err
+	}
+	for _, other := range b.members[first:] {
+		if other.part == m.part {
+			return errors.New("it is there twice")
 		}
-		if b.members = append(b.members, m); len(b.members) > math.MaxUint32/2 {
-			return errors.New("got more than 2^31 features; split the file")
-		}
+	}
+	if b.members = append(b.members, m); len(b.members) > math.MaxUint32/2 {
+		return errors.New("got more than 2^31 features; split the file")
 	}
 	return nil
 }
@@ -376,12 +432,48 @@ func eachFloat(list []byte, take func(v float64) error) error {
 
 // featureNamed is the place of a part, or of a feature, among the parts, or -1, with the mark of what its list holds.
 func (x *index) featureNamed(name string) (part int, mark string) {
-	for _, mark := range []string{"", bytesMark, wholesMark, floatsMark, severalMark} {
+	for _, mark := range []string{"", bytesMark, wholesMark, floatsMark, severalMark, wholeStepsMark, floatStepsMark, byteStepsMark} {
 		if k := x.partNamed(name + mark); k >= 0 {
 			return k, mark
 		}
 	}
 	return -1, ""
+}
+
+// checks says that a member is a record whose checksum is looked at, for which all of it is read. One larger than any medium may be has small features
+// that alone are wanted.
+func (s *shards) checks(sh *shard, m indexMember) bool {
+	return int(m.part) == sh.record && int64(m.size) <= s.maxBytes
+}
+
+// checkRecord compares the checksum of the record that was read, number k, with that behind it.
+func (s *shards) checkRecord(sh *shard, k int64, b *Buffer) error {
+	for _, m := range b.members {
+		if !s.checks(sh, m) {
+			continue
+		}
+		at, end := b.locate(m)
+		if got, want, ok := sumBehind(b.mem[at:end]); !ok {
+			return &Error{Cause: Checksum, Detail: fmt.Sprintf("record %d at %d: its %d bytes of data have the checksum %08x, want %08x; the file is damaged: write or copy it again",
+				k, m.off-recordHead, end-at-recordEnd, got, want)}
+		}
+	}
+	return nil
+}
+
+// ofOldRecords says that an index was made before records were parts.
+func (x *index) ofOldRecords() bool {
+	return x.partNamed(recordPart) < 0 && slices.ContainsFunc(x.parts, func(p string) bool { return strings.Contains(p, "\x00") })
+}
+
+// partsShown are the names of parts without marks, and without that of records.
+func partsShown(parts []string) (shown []string) {
+	for _, p := range parts {
+		if p != recordPart {
+			shown = append(shown, partShown(p))
+		}
+	}
+	return shown
 }
 
 // partShown is a part's name without a mark.
@@ -404,6 +496,12 @@ func (b *Buffer) setFeature(c *Column, list []byte, mark string) error {
 	switch {
 	case mark == severalMark:
 		err = errors.New("a feature of several values of bytes, want one, or numbers")
+	case mark == byteStepsMark:
+		err = errors.New("a list of features of bytes, want one of numbers")
+	case (mark == wholeStepsMark || mark == floatStepsMark) && c.Type != List:
+		err = errors.New("a list of features, want a column of type list")
+	case mark == wholeStepsMark || mark == floatStepsMark:
+		n, err = r.setSteps(list, mark)
 	case c.Type == Int64 && mark == wholesMark:
 		err = eachWhole(list, func(v int64) error {
 			elements.bytes = binary.NativeEndian.AppendUint64(elements.bytes, uint64(v))

@@ -2,11 +2,15 @@ package source
 
 import (
 	"bytes"
+	"compress/gzip"
+	"compress/zlib"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
+	"io"
 	"math"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -54,13 +58,9 @@ func example(features ...[]byte) []byte { return sized(1, features...) }
 
 // recordOf frames data as TFRecord does.
 func recordOf(data []byte) []byte {
-	masked := func(b []byte) uint32 {
-		sum := crc32.Checksum(b, castagnoli)
-		return (sum>>15 | sum<<17) + crcMaskPlus
-	}
 	head := binary.LittleEndian.AppendUint64(nil, uint64(len(data)))
-	head = binary.LittleEndian.AppendUint32(head, masked(head))
-	return binary.LittleEndian.AppendUint32(append(head, data...), masked(data))
+	head = binary.LittleEndian.AppendUint32(head, recordSum(head))
+	return binary.LittleEndian.AppendUint32(append(head, data...), recordSum(data))
 }
 
 func recordsOf(examples ...[]byte) (all []byte) {
@@ -156,18 +156,16 @@ func TestRecordsThatAreNotSound(t *testing.T) {
 	spoilt := bytes.Clone(good)
 	spoilt[first+2] ^= 4
 	for want, data := range map[string][]byte{
-		"record 0 at 0: its length has another checksum; the file is damaged, or no TFRecord":              []byte("this is a text and no record at all"),
-		fmt.Sprintf("record 1 at %d: its length has another checksum", first):                              spoilt,
-		fmt.Sprintf("truncated: record 1 at %d reaches beyond the %d bytes", first, len(good)-1):           good[:len(good)-1],
-		fmt.Sprintf("truncated: record 2 at %d reaches beyond the %d bytes", len(good), len(good)+5):       append(bytes.Clone(good), 1, 2, 3, 4, 5),
-		"record 0 at 0: it is compressed, so it cannot be read in any order; write it without compression": append([]byte("\x1f\x8b"), make([]byte, 40)...),
-		"record 0 at 0: it is a tf.train.SequenceExample, want a tf.train.Example":                         recordOf(append(example(feature("a", "x")), sized(2, []byte("lists"))...)),
-		"record 0 at 0: it is no tf.train.Example, or damaged":                                             recordOf([]byte(`{"text": "JSON"}`)),
-		"record 0 at 0: it has no features; want a tf.train.Example":                                       recordOf(nil),
-		`record 0 at 0: feature "a": it is there twice`:                                                    recordOf(example(feature("a", "x"), feature("a", "y"))),
-		`record 0 at 0: a feature has the name "", want one of 1 to 126 bytes`:                             recordOf(example(feature(strings.Repeat("a", 127), "x"))),
-		`record 0 at 0: a feature has the name "a\x00b", want one of 1 to 126 bytes`:                       recordOf(example(feature("a\x00b", "x"))),
-		"got 1 archives without a member that could be one":                                                {},
+		"record 0 at 0: its length has the checksum 82612a4f, want 65742061; the file is damaged, or no TFRecord; write or copy it again": []byte("this is a text and no record at all"),
+		fmt.Sprintf("record 1 at %d: its length has the checksum ", first):                                                                spoilt,
+		fmt.Sprintf("truncated: record 1 at %d reaches beyond the %d bytes", first, len(good)-1):                                          good[:len(good)-1],
+		fmt.Sprintf("truncated: record 2 at %d reaches beyond the %d bytes", len(good), len(good)+5):                                      append(bytes.Clone(good), 1, 2, 3, 4, 5),
+		"record 0 at 0: it is no tf.train.Example, or damaged":                                                                            recordOf([]byte(`{"text": "JSON"}`)),
+		"record 0 at 0: it has no features; want a tf.train.Example":                                                                      recordOf(nil),
+		`record 0 at 0: feature "a": it is there twice`:                                                                                   recordOf(example(feature("a", "x"), feature("a", "y"))),
+		`record 0 at 0: a feature has the name "", want one of 1 to 126 bytes`:                                                            recordOf(example(feature(strings.Repeat("a", 127), "x"))),
+		`record 0 at 0: a feature has the name "a\x00b", want one of 1 to 126 bytes`:                                                      recordOf(example(feature("a\x00b", "x"))),
+		"got 1 archives without a member that could be one":                                                                               {},
 	} {
 		file := filepath.Join(t.TempDir(), "x.tfrecord")
 		write(t, file, string(data))
@@ -176,6 +174,119 @@ func TestRecordsThatAreNotSound(t *testing.T) {
 		}
 		if _, err := OpenShards(background, ShardsConfig{Shards: []string{file}, IndexDir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+// A record whose data are not those of its checksum is a bad sample that says which record it is, where, and both checksums, whichever of its features is
+// wanted, over the network as well, alone or together with its neighbours. The other records are not disturbed.
+func TestRecordsAreCheckedAsTheyAreRead(t *testing.T) {
+	const spoilt = 3
+	records := [][]byte{}
+	for i := range int64(6) {
+		records = append(records, recordOf(pictureRecord(i)))
+	}
+	at := len(bytes.Join(records[:spoilt], nil))
+	size := len(records[spoilt]) - recordHead - recordEnd
+	sum := binary.LittleEndian.Uint32(records[spoilt][recordHead+size:])
+	text := bytes.Index(records[spoilt], []byte("text 3")) // a value: the index finds nothing amiss
+	for _, byteAt := range []int{text, len(records[spoilt]) - 1} {
+		bad := bytes.Clone(records[spoilt])
+		bad[byteAt] ^= 1
+		got, want, _ := sumBehind(bad[recordHead:])
+		if (want == sum) != (byteAt == text) {
+			t.Fatal("the wrong byte")
+		}
+		data := bytes.Join(append(append(slices.Clone(records[:spoilt]), bad), records[spoilt+1:]...), nil)
+		file := filepath.Join(t.TempDir(), "x.tfrecord")
+		write(t, file, string(data))
+		origin := serveObjects(t, map[string]string{"/x.tfrecord": string(data)})
+		for _, name := range []string{file, origin.URL + "/x.tfrecord"} {
+			for _, c := range []ShardsConfig{{}, {Columns: recordColumns}, {Media: none, Columns: recordColumns[2:3]}} {
+				c.Shards, c.IndexDir, c.Store = []string{name}, t.TempDir(), storeClient(t, store.Options{})
+				s := openS(t, c)
+				for _, ahead := range []bool{false, true} {
+					if ahead {
+						s.(Planned).Ahead([]int64{2, 3, 4})
+					}
+					for _, i := range []int64{2, 3, 4} {
+						var b Buffer
+						err := s.Read(background, i, &b)
+						if i != spoilt {
+							must(t, err)
+							continue
+						}
+						message := fmt.Sprintf(`source: sample 3 "3" of %q: checksum: record 3 at %d: its %d bytes of data have the checksum %08x, want %08x; the file is damaged: write or copy it again`,
+							store.Shown(name), at, size, got, want)
+						if err == nil || err.Error() != message || len(b.Bytes()) != 0 {
+							t.Errorf("got %v, want %s", err, message)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// Of a record larger than a medium may be what is wanted is read, and no more.
+func TestSmallFeaturesOfLargeRecords(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.tfrecord")
+	write(t, file, string(recordsOf(example(feature("image", "p"), feature("much", strings.Repeat("x", 5000)), feature("n", []int64{7})))))
+	for most, pieces := range map[int64]int{1000: 1, 0: 1} {
+		s := openS(t, ShardsConfig{Shards: []string{file}, MaxFileBytes: most})
+		b, picture := read(t, s, 0)
+		if picture != "p" || len(b.pieces) != pieces || (b.pieces[0].size > 1000) != (most == 0) {
+			t.Errorf("at most %d bytes: %q of pieces %+v", most, picture, b.pieces)
+		}
+	}
+}
+
+// An index of the time when records were not checked is made again.
+func TestIndexesOfUncheckedRecords(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "x.tfrecord")
+	write(t, file, string(recordsOf(pictureRecord(1))))
+	c := ShardsConfig{Shards: []string{file}, IndexDir: t.TempDir()}
+	s := openS(t, c).(*shards)
+	b := newIndexBuilder()
+	b.samples, b.keys = []uint32{0, 0}, []byte("0")
+	part, err := b.part([]byte("image/encoded" + bytesMark))
+	must(t, err)
+	b.members = []indexMember{{off: 20, size: 5, part: part}}
+	must(t, writeFile(s.all[0].index.file, b.encode(s.all[0].version)))
+	again := openS(t, c)
+	if _, picture := read(t, again, 0); picture != "picture 1" || !slices.Contains(again.(*shards).notes, "made the index of 1 of 1 shards") {
+		t.Errorf("got %q, %q", picture, again.(*shards).notes)
+	}
+}
+
+// Compressed records are refused with how, and with a command that unpacks them, whatever they are called.
+func TestCompressedRecordsAreRefusedWithWhatUnpacksThem(t *testing.T) {
+	plain := recordsOf(pictureRecord(0), pictureRecord(1))
+	zipped, zlibbed := &bytes.Buffer{}, &bytes.Buffer{}
+	for _, w := range []io.WriteCloser{gzip.NewWriter(zipped), zlib.NewWriter(zlibbed)} {
+		_, err := w.Write(plain)
+		must(t, errors.Join(err, w.Close()))
+	}
+	for as, packed := range map[string][]byte{"GZIP": zipped.Bytes(), "ZLIB": zlibbed.Bytes()} {
+		command := unpacking[as]
+		for name, want := range map[string]string{"x.tfrecord": "record 0 at 0: ", "x.tfrecord.gz": "record 0 at 0: ", "train-00000-of-00001": "want a name that ends in .tar or .zip, or a TFRecord; if it is one, "} {
+			file := filepath.Join(t.TempDir(), name)
+			write(t, file, string(packed))
+			want += "it is compressed (" + as + "), so no record is found without unpacking all before it; unpack the file once (" + command + "), or write it without compression"
+			if _, err := OpenShards(background, ShardsConfig{Shards: []string{file}, IndexDir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: got %v, want %q", name, err, want)
+			}
+		}
+		run := exec.Command("sh", "-c", command)
+		if run.Dir = t.TempDir(); exec.Command("sh", "-c", "command -v "+strings.Fields(command)[0]).Run() != nil {
+			continue // the machine has no such program
+		}
+		write(t, run.Dir+"/FILE", string(packed))
+		out, err := run.CombinedOutput()
+		unpacked, _ := os.ReadFile(run.Dir + "/PLAIN")
+		if err != nil || !bytes.Equal(unpacked, plain) {
+			t.Errorf("%s: %v: %s", command, err, out)
 		}
 	}
 }
@@ -220,7 +331,7 @@ func indexedRecords(t *testing.T, data []byte) error {
 	}
 	indexHolds(t, b, int64(len(data)), func(part string, m indexMember) {
 		var buffer Buffer
-		for _, mark := range []string{wholesMark, floatsMark} {
+		for _, mark := range []string{wholesMark, floatsMark, wholeStepsMark, floatStepsMark} {
 			if strings.HasSuffix(part, mark) {
 				c := listOf("x", tensor.F64, math.MaxInt32)
 				_ = buffer.setFeature(&c, data[m.off:][:m.size], mark)
@@ -233,8 +344,7 @@ func indexedRecords(t *testing.T, data []byte) error {
 func mendLengths(data []byte) []byte {
 	data = bytes.Clone(data)
 	for at := 0; at+recordHead <= len(data); {
-		sum := crc32.Checksum(data[at:at+8], castagnoli)
-		binary.LittleEndian.PutUint32(data[at+8:], (sum>>15|sum<<17)+crcMaskPlus)
+		binary.LittleEndian.PutUint32(data[at+8:], recordSum(data[at:at+8]))
 		n := binary.LittleEndian.Uint64(data[at:])
 		if n > uint64(len(data)) {
 			break
@@ -246,11 +356,11 @@ func mendLengths(data []byte) []byte {
 
 // Damaged records are an error or other samples, and never end the process.
 func TestDamagedRecords(t *testing.T) {
-	damage.Flips(recordsOf(pictureRecord(1), pictureRecord(2)), damage.Count(20000), func(_ string, bad []byte) { _ = indexedRecords(t, mendLengths(bad)) })
+	damage.Flips(recordsOf(pictureRecord(1), sequenceRecord(2)), damage.Count(20000), func(_ string, bad []byte) { _ = indexedRecords(t, mendLengths(bad)) })
 }
 
 func FuzzRecords(f *testing.F) {
 	f.Add(recordsOf(pictureRecord(1), pictureRecord(2)))
-	f.Add(recordsOf(example(feature("a", "x"))))
+	f.Add(recordsOf(example(feature("a", "x")), sequenceRecord(3)))
 	f.Fuzz(func(t *testing.T, data []byte) { _ = indexedRecords(t, mendLengths(data)) })
 }

@@ -464,7 +464,7 @@ func TestAListingInAnyOrder(t *testing.T) {
 	if !slices.Equal(got, want) || !slices.Equal(f.Classes(), []string{"a", "a-b", "b"}) {
 		t.Errorf("got %q, classes %q", got, f.Classes())
 	}
-	names, err := appendGlob(background, nil, "s3://bucket/s-*.tar", client)
+	names, err := appendGlob(background, nil, "s3://bucket/s-*.tar", client, func(store.Object) {})
 	if err != nil || !slices.Equal(names, []string{"s3://bucket/s-1.tar", "s3://bucket/s-2.tar"}) {
 		t.Errorf("%q %v", names, err)
 	}

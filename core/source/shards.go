@@ -31,6 +31,7 @@ type ShardsConfig struct {
 	IndexDir     string   // where indexes are kept; "" is DefaultIndexDir
 	IndexBeside  bool     // keep those of local archives beside them
 	MaxFileBytes int64    // largest picture that is read; 0 is DefaultMaxFileBytes
+	Fetch        int      // how many shards of a store are opened at a time; 0: 16
 	Store        *store.Client
 
 	// Opened is told, by one goroutine at a time, how many of the shards are open and of how many the index had to be made; nil: nobody.
@@ -41,7 +42,8 @@ type ShardsConfig struct {
 	// ReadAhead is how many bytes of local archives the kernel is told of ahead of the reads; 0: none.
 	ReadAhead int64
 
-	pace *pace // nil: what reads of the store take is yet to be learned
+	pace   *pace                    // nil: what reads of the store take is yet to be learned
+	listed map[string]*store.Object // by name: shards whose versions a listing has told
 }
 
 // shards are archives of samples: tar, zip and TFRecord, local and remote. What is in them is known from their indexes.
@@ -74,6 +76,7 @@ type shard struct {
 	object  *store.Object // nil: a file
 	index   *index
 	label   int        // part of the label, or -1
+	record  int        // part that is a whole record, or -1: they are members of an archive
 	rank    [][]uint16 // by medium, by part: 0 is none, else the lowest is taken
 	column  []int      // by column: its part, or -1
 	marks   []string   // by column: of a record's feature, what it holds
@@ -90,7 +93,7 @@ func OpenShards(ctx context.Context, c ShardsConfig) (Source, error) {
 }
 
 func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
-	names, err := shardNames(ctx, c.Shards, c.Store)
+	names, err := c.shardNames(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +153,7 @@ func (s *shards) roles(sh *shard, c *ShardsConfig) {
 	if c.Label == "" {
 		labels = []string{defaultPart, "label" + wholesMark, "image/class/label" + wholesMark}
 	}
-	sh.label = -1
+	sh.label, sh.record = -1, sh.index.partNamed(recordPart)
 	for k := 0; k < len(labels) && sh.label < 0 && s.labels == LabelsOfPart; k++ {
 		sh.label = sh.index.partNamed(labels[k])
 	}
@@ -209,8 +212,8 @@ func (s *shards) check(c *ShardsConfig, total int64) error {
 			found[m] = found[m] || slices.ContainsFunc(ranks, func(r uint16) bool { return r > 0 })
 		}
 		labels = labels || sh.label >= 0
-		for _, p := range sh.index.parts {
-			if p = partShown(p); len(parts) < maxParts && !slices.Contains(parts, p) {
+		for _, p := range partsShown(sh.index.parts) {
+			if len(parts) < maxParts && !slices.Contains(parts, p) {
 				parts = append(parts, p)
 			}
 		}

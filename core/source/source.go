@@ -57,7 +57,7 @@ const (
 	Part       Cause = "part"        // a part of the sample is not there, or there are two for one place
 	Value      Cause = "value"       // a label or a column's value is not of its type, or longer than its room
 	Deadline   Cause = "deadline"    // the storage gave no good answer in time
-	Checksum   Cause = "checksum"    // the bytes are not those that the storage's checksum says
+	Checksum   Cause = "checksum"    // the bytes are not those that the storage's checksum says, or the record's own
 	Program    Cause = "source"      // the program that brings the samples failed to, by its own word or by the end of its thread
 )
 

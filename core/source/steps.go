@@ -115,7 +115,7 @@ func arrayNames(patterns []string) ([]string, error) {
 	if at := slices.IndexFunc(patterns, store.IsURL); at >= 0 {
 		return nil, fmt.Errorf("%q: want a local file: whole arrays are read in place; copy it, or put its samples into shards", store.Shown(patterns[at]))
 	}
-	return filesNamed(context.Background(), "file", patterns, nil)
+	return filesNamed(context.Background(), "file", patterns, nil, nil)
 }
 
 // add opens one file more, whose first sample is the array's number first, and returns how many it has.

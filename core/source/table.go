@@ -60,6 +60,7 @@ type rows struct {
 	parts     [][]listPart // by column; nil but for lists of Parquet
 	listFiles []*listFile  // that some of them lie in
 	made      int          // of those
+	notes     []string     // on what is kept
 }
 
 // texts are the values of one column, one after the other.

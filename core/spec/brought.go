@@ -10,6 +10,8 @@ var (
 	anywhere    = regexp.MustCompile(``)
 	inSource    = regexp.MustCompile(`(^|\.)source(\.mix\[\d+\])?$`)
 	maskBearing = regexp.MustCompile(`^$|(^|\.)source$`)
+	inOrder     = regexp.MustCompile(`(^|\.)order(\.buckets)?$`)
+	inLengths   = regexp.MustCompile(`^$|(^|\.)order(\.buckets)?$`)
 	inVideo     = regexp.MustCompile(`(^|\.)video$`)
 	inSelect    = regexp.MustCompile(`(^|\.)video\.select$`)
 	inPixels    = regexp.MustCompile(`(^|\.)(image|video)$`)
@@ -30,6 +32,10 @@ var brought = []struct {
 }{
 	{inAudio, called(`max_length`, `max_len`, `padded`, `padding`),
 		"say length: 20s, the room of a row, and shape: padded for rows as long as a batch's longest"},
+	{inLengths, called(`max_tokens`, `max_duration`, `max_frames`, `batch_bins`, `batch_tokens`, `batch_duration`, `numel`, `bucket_batch_sizes?`),
+		"say order: {buckets: {by: COLUMN, max_total: N}}, the most of rows x longest length in a batch"},
+	{inLengths, called(`required_batch_size_multiple`, `batch_size_multiple`), "say order: {buckets: {by: COLUMN, max_total: N, multiple_of: M}}"},
+	{inOrder, called(`num_buckets`, `n_buckets`), "say order: {buckets: {by: COLUMN, count: N}}"},
 	{inSource, called(`parquet`, `csv`, `tsv`, `jsonl?`), "say list: FILE, or shards: FILES for Parquet and tar files of samples"},
 	{inSource, called(`urls?`, `tars?`, `webdataset`, `wds`, `tfrecords?`), "say shards: FILES, such as train-{0000..0127}.tar"},
 	{inSource, called(`data_files`, `data_dir`, `dataset`, `dataset_path`, `imagefolder`, `root_dir`, `file_root`, `input_dir`, `local`),

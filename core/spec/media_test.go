@@ -178,8 +178,15 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 	parse(t, fmt.Sprintf(fields, "8", "random_rotation: {degrees: 9, fill: [1, 2, 3]}", "", "image: {from: png, mode: index, transform: [{center_crop: {size: 8, fill: 255}}, {random_rotation: {degrees: 9, fill: 255}}]}", ""))
 	interpolated := fmt.Sprintf(fields, "8", "rand_augment: 9", "", alike("8", "rand_augment: {interpolation: bilinear}", ""), "")
 	parse(t, interpolated)
-	for _, op := range []string{"color_jitter: {hue: 0.1}", "gaussian_blur: 3", "equalize: 0.5", "solarize: {threshold: 128}"} {
+	for _, op := range []string{"color_jitter: {hue: 0.1}", "gaussian_blur: 3", "equalize: 0.5", "solarize: {threshold: 128}", "random_photometric_distort: {}", "gaussian_noise: {}", "jpeg: 50"} {
 		parse(t, fmt.Sprintf(fields, "8", op, "", mask, ""))
+	}
+	parse(t, fmt.Sprintf(fields, "8", "random_rotate90: 1", "", "image: {from: png, mode: index, transform: [{center_crop: 8}, {random_rotate90: 1}]}", ""))
+	for _, unlike := range []string{"{center_crop: 8}", "{center_crop: 8}, {random_rotate90: 0.5}"} {
+		text := fmt.Sprintf(fields, "8", "random_rotate90: 1", "", "image: {from: png, mode: index, transform: ["+unlike+"]}", "")
+		if _, err := Parse([]byte(text), "x.yaml"); err == nil || !strings.Contains(err.Error(), "got random_rotate90, which puts pixels elsewhere") {
+			t.Errorf("a mask of %s: got %v", unlike, err)
+		}
 	}
 	_, err := Parse([]byte("source: {shards: a.tar}\nimage: {transform: [{center_crop: 8}, {rand_augment: 9}]}\n"+aVideo), "x.yaml")
 	if err == nil || !strings.Contains(err.Error(), "x.yaml:2:54: image.transform[1].rand_augment: got rand_augment, which puts pixels elsewhere, beside video,") {

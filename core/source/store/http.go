@@ -182,7 +182,7 @@ func (c *Client) readOnce(ctx context.Context, o *Object, p []byte, off int64) e
 	} else {
 		header.Set("X-Amz-Checksum-Mode", "ENABLED")
 	}
-	if o.ETag != "" && !strings.HasPrefix(o.ETag, "W/") {
+	if o.Strong() {
 		header.Set("If-Match", o.ETag)
 	}
 	a, err := c.send(ctx, http.MethodGet, o.URL, header)

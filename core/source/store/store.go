@@ -42,6 +42,9 @@ type Object struct {
 	Modified string // Last-Modified, as the store gives it
 }
 
+// Strong says that the ETag alone tells one version from any other.
+func (o *Object) Strong() bool { return o.ETag != "" && !strings.HasPrefix(o.ETag, "W/") }
+
 // Cause says in one word what went wrong. The values are those of core/source.
 type Cause string
 
