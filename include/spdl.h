@@ -409,7 +409,7 @@ typedef struct spdl_ring_info {
     uint32_t n_lanes;
     uint32_t world_size;
     uint64_t n_samples;
-    uint64_t global_batch;     /* rows of a global step over all ranks */
+    uint64_t global_batch;     /* rows of a global step over all ranks, at most */
     uint64_t steps_per_epoch;  /* batches per lane and epoch */
     uint64_t n_epochs;         /* 0: endless */
     uint64_t seed;

@@ -51,7 +51,7 @@ if [ "$which" = all ]; then suite "faults, short" .venv/bin/python -m pytest -q 
 if [ "$which" = torch ]; then
     suite "exact against torchvision" .venv-torch/bin/python -m pytest -q tests/exact/test_torchvision.py
     suite "python client with torch and jax" .venv-torch/bin/python -m pytest -q tests/python/test_arrays.py tests/python/test_dataloader.py \
-        tests/python/test_recipes.py
+        tests/python/test_recipes.py tests/python/test_migrate.py
 fi
 suite "nothing left behind" scripts/leftovers.sh "$before"
 

@@ -84,6 +84,7 @@ type MemberReport struct {
 	Completed uint64 `json:"completed"`
 	Holds     int    `json:"holds"`
 	Waiting   bool   `json:"waiting"`
+	Silent    bool   `json:"silent"` // it hung up and lives; see MarkSilent
 }
 
 // SlotReport is a slot with a batch in it.
@@ -224,6 +225,22 @@ func (s *Snapshot) clients(h *Header) map[uint32]string {
 		named[rec.Owner.Load()] = text(rec.Client[:])
 	}
 	return named
+}
+
+// MarkSilent notes the members that have hung up, which no segment says, by what the engine says of the ring's groups.
+func (r *RingReport) MarkSilent(groups []GroupInfo) {
+	silent := map[uint32]bool{} // an owner is never another's again
+	for i := range groups {
+		for _, m := range groups[i].Members {
+			silent[m.Owner] = m.Silent
+		}
+	}
+	for i := range r.Groups {
+		for k := range r.Groups[i].Members {
+			m := &r.Groups[i].Members[k]
+			m.Silent = silent[m.Owner]
+		}
+	}
 }
 
 func (g *GroupReport) count(word uint64, holds map[uint32]int) {

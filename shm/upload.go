@@ -276,15 +276,21 @@ func (r *Ring) deviceReady(m *member, d Device, events []byte) error {
 	}
 	u.last++
 	for k := range u.events {
-		p := &u.events[k]
-		copy(p.Handle[:], events[k*len(p.Handle):])
-		p.UUID = d.UUID
-		p.Generation.Store(u.last)
+		u.events[k].export(events[k*len(u.pool.Handle):], d.UUID, u.last)
 	}
 	u.pool.Bytes, u.pool.DeviceID, u.pool.Handle, u.pool.UUID = d.Bytes, int32(d.DeviceID), d.Handle, d.UUID
 	r.setGeneration(u.last)
 	r.report(Event{What: "device", Group: m.group.cfg.Name, Owner: m.owner, PID: m.pid, Text: fmt.Sprintf("%d slots of %d bytes", d.NSlots, d.SlotBytes)})
 	return nil
+}
+
+// export writes an event's record. Meanwhile it is of no generation: whoever copies it under the one before sees that it has changed.
+// The highest generation is in the other records still, should the engine be killed here.
+func (p *Pool) export(handle []byte, uuid [16]byte, generation uint64) {
+	p.Generation.Swap(0) // an exchange, which no store behind it passes; pairs with the two loads around the copy in read_pool (capi/client/pool.c)
+	copy(p.Handle[:], handle)
+	p.UUID = uuid
+	p.Generation.Store(generation) // store-release: who sees it sees the handle
 }
 
 // setGeneration makes what the pool records say visible, or void.

@@ -10,6 +10,7 @@
  */
 #include "gpu.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -218,20 +219,32 @@ void sp_fences_free(gpu *g) {
 
 /* ---- the event descriptor ------------------------------------------------------------------------------------------ */
 
+/* Under gpu_lock. -1 with errno set otherwise. */
+static int make_timer(int epoll) {
+    struct epoll_event e = {.events = EPOLLIN};
+    int timer = sp_above_2(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+    if (timer < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, timer, &e) == 0) return timer;
+    int error = errno;
+    close(timer);
+    errno = error;
+    return -1;
+}
+
 /* Nobody else tells a poller that a copy has ended: a timer has it look again. */
-void sp_fences_arm(spdl_reader *r) {
+spdl_status sp_fences_arm(spdl_reader *r) {
     int epoll = atomic_load_explicit(&r->epoll, memory_order_acquire);
-    if (epoll < 0) return;
+    if (epoll < 0) return SPDL_OK;
     bool wait = sp_fences_wait(r);
+    spdl_status s = SPDL_OK;
     pthread_mutex_lock(&r->gpu_lock);
     int timer = atomic_load(&r->fence_timer);
     if (timer < 0 && wait) {
-        struct epoll_event e = {.events = EPOLLIN};
-        timer = sp_above_2(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-        if (timer >= 0) epoll_ctl(epoll, EPOLL_CTL_ADD, timer, &e);
+        timer = make_timer(epoll);
+        if (timer < 0) s = sp_fail_errno("acquire: a timer that tells the event descriptor of the GPU");
         atomic_store(&r->fence_timer, timer);
     }
     struct itimerspec once = {{0, 0}, {0, wait ? LOOK_AGAIN_NS : 0}};
     if (timer >= 0) timerfd_settime(timer, 0, &once, NULL);
     pthread_mutex_unlock(&r->gpu_lock);
+    return s;
 }

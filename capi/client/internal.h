@@ -345,7 +345,7 @@ void sp_gpu_forget(spdl_reader *r, uint32_t slot, uint64_t token);
  * become readable when it is worth looking again. */
 void sp_fences_settle(spdl_reader *r);
 void sp_fences_drain(spdl_reader *r);
-void sp_fences_arm(spdl_reader *r);
+spdl_status sp_fences_arm(spdl_reader *r);
 static inline bool sp_fences_wait(const spdl_reader *r) {
     return atomic_load_explicit(&r->pending, memory_order_relaxed) != 0;
 }

@@ -207,15 +207,18 @@ static uint32_t add_words(const char **v, uint32_t n, const char *const *words) 
 const char **sp_serve_words(const char *const *before, const char *spec, const char *const *after,
                             const spdl_open_opts *o, uint32_t *n_out) {
     bool is_text = spec[strspn(spec, " \t\r\n")] == '{';
-    const char *json[] = {is_text ? "--spec-json" : spec, is_text ? spec : NULL, NULL};
+    bool is_like_a_flag = spec[0] == '-'; /* a path all the same; behind "--" all words are */
+    const char *first[] = {is_text ? "--spec-json" : spec, is_text ? spec : NULL, NULL};
     const char *state[] = {o->state ? "--state" : NULL, o->state, NULL};
+    const char *last[] = {"--", spec, NULL};
     const char **v = calloc(count_words(before) + count_words(after) + count_words(o->args) + 5, sizeof *v);
     if (!v) return NULL;
     uint32_t n = add_words(v, 0, before);
-    n = add_words(v, n, json);
+    if (!is_like_a_flag) n = add_words(v, n, first);
     n = add_words(v, n, after);
     n = add_words(v, n, o->args);
-    *n_out = add_words(v, n, state);
+    n = add_words(v, n, state);
+    *n_out = is_like_a_flag ? add_words(v, n, last) : n;
     return v;
 }
 

@@ -305,7 +305,10 @@ static spdl_status poll_again(spdl_reader *r, wish w) {
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
     }
     spdl_status s = look(r, sp_engine_alive(r), true, w);
-    if (s == SPDL_TIMEOUT && (sp_fences_wait(r) || atomic_load(&r->fence_timer) >= 0)) sp_fences_arm(r);
+    if (s == SPDL_TIMEOUT && (sp_fences_wait(r) || atomic_load(&r->fence_timer) >= 0)) {
+        spdl_status armed = sp_fences_arm(r);
+        if (armed != SPDL_OK) return armed;
+    }
     if (s == SPDL_TIMEOUT && listens) poll_begins(r);
     return s;
 }

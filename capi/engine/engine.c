@@ -105,9 +105,26 @@ static void end_writing(writing *w) {
 
 /* ---- the table ------------------------------------------------------------------------------------------ */
 
+static void *end_all(void *unused) {
+    goEndAll(SP_END_NS);
+    return unused;
+}
+
+/* On a thread of its own: of the one that exits, the host may have taken away the signal stack that Go found there, as Python's faulthandler
+ * and Rust's runtime do, and a signal that finds none while Go runs ends the process. The host's handlers do not run on that thread. */
 static void end_at_exit(void) {
     spdl_engine_error e;
-    if (usable(&e) == SPDL_OK) goEndAll(SP_END_NS);
+    if (usable(&e) != SPDL_OK) return;
+    sigset_t all, before;
+    pthread_t ender;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&ender, NULL, end_all, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed)
+        end_all(NULL);
+    else
+        pthread_join(ender, NULL);
 }
 
 static spdl_status do_open(const char *const *args, uint32_t n_args, int control, int parent, int64_t *source,

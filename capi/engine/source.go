@@ -6,6 +6,7 @@ import "C"
 import (
 	"context"
 	"sync"
+	"time"
 	"unsafe"
 
 	"github.com/spdl/spdl/capi/engine/hosted"
@@ -17,6 +18,29 @@ type serving struct {
 	feed  *source.Feed
 	stop  context.CancelFunc
 	ended chan struct{} // closed when it has let go of everything
+
+	asked     sync.Once
+	endBegins time.Time // when its end was first waited for; written by asked
+}
+
+// endIn waits until it has ended, at most that long; whether it has.
+func (s *serving) endIn(d time.Duration) bool {
+	s.asked.Do(func() { s.endBegins = time.Now() })
+	limit := time.NewTimer(d)
+	defer limit.Stop()
+	select {
+	case <-s.ended:
+		return true
+	case <-limit.C:
+		return false
+	}
+}
+
+// endOnce is endIn for what comes at the end of a program: the wait of a reader's end before it counts, so that an engine whose storage hangs
+// holds up the program once.
+func (s *serving) endOnce(d time.Duration) bool {
+	s.asked.Do(func() { s.endBegins = time.Now() })
+	return s.endIn(time.Until(s.endBegins.Add(d)))
 }
 
 // servings are the engines in this process that have not ended, by number. A number is never used again, so that a thread of the host
@@ -89,30 +113,20 @@ func (t *servingTable) threadEnded(thread uint64) {
 	}
 }
 
-// await waits until the engines have ended, together at most that long; whether they have.
-func await(timeoutNs C.int64_t, all ...*serving) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), timeout(timeoutNs))
-	defer cancel()
-	for _, s := range all {
-		select {
-		case <-s.ended:
-		case <-ctx.Done():
-			return false
-		}
-	}
-	return true
-}
-
 //export goAwaitEnd
 func goAwaitEnd(number, timeoutNs C.int64_t) C.spdl_status {
-	if s := servings.get(number); s != nil && !await(timeoutNs, s) {
+	if s := servings.get(number); s != nil && !s.endIn(timeout(timeoutNs)) {
 		return C.SPDL_TIMEOUT
 	}
 	return C.SPDL_OK
 }
 
 //export goEndAll
-func goEndAll(timeoutNs C.int64_t) { _ = await(timeoutNs, servings.stopAll()...) }
+func goEndAll(timeoutNs C.int64_t) {
+	for _, s := range servings.stopAll() {
+		s.endOnce(timeout(timeoutNs))
+	}
+}
 
 //export goSourceCheck
 func goSourceCheck(number C.int64_t, e *C.spdl_engine_error) (status C.spdl_status) {

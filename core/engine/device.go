@@ -38,8 +38,8 @@ type UploadStats struct {
 }
 
 // deviceOf is what a ring's tensors are on the device, and how they come there: those of a fixed place in every row, which are the
-// fields and labels that are not ragged; and pictures that the device decodes.
-func deviceOf(s *spec.Spec, of *samples, tensors []shm.Tensor) (*shm.DeviceConfig, device.Plan, error) {
+// fields that are not ragged, and the label, which every ring has; and pictures that the device decodes.
+func deviceOf(s *spec.Spec, of *samples, tensors []shm.Tensor) (*shm.DeviceConfig, device.Plan) {
 	c := &shm.DeviceConfig{Device: s.Device.CUDA, Slots: s.Device.Slots}
 	plan := device.Plan{Device: s.Device.CUDA, InFlight: s.Device.InFlight}
 	coded := of.coded()
@@ -64,10 +64,7 @@ func deviceOf(s *spec.Spec, of *samples, tensors []shm.Tensor) (*shm.DeviceConfi
 		plan.Copies = append(plan.Copies, one)
 		c.Tensors = append(c.Tensors, shm.DeviceTensor{Tensor: to, From: i})
 	}
-	if len(plan.Copies) == 0 {
-		return nil, plan, fmt.Errorf("engine: ring %q: device: every field is ragged, want at least one that is not; use shape: padded", s.FullName())
-	}
-	return c, plan, nil
+	return c, plan
 }
 
 // finishOf is (x / 255 - mean) / std as x * scale + bias.

@@ -5,7 +5,7 @@ type Facts struct {
 	Name          string   `json:"name"` // NAME or NAME/RING
 	Samples       int64    `json:"samples"`
 	StepsPerEpoch int64    `json:"steps_per_epoch"` // batches that each lane gets in an epoch
-	GlobalBatch   int64    `json:"global_batch"`    // rows of all ranks in one step
+	GlobalBatch   int64    `json:"global_batch"`    // rows of all ranks in one step, at most
 	SlotBytes     uint64   `json:"-"`               // of a trial those of an engine that serves
 	Classes       []string `json:"classes,omitempty"`
 }

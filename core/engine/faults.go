@@ -218,7 +218,7 @@ func (r *ring) noteFaults(w *work, planned int) {
 	if r.engine.faults == nil {
 		return
 	}
-	l := faultLine{Ring: r.ringName, Epoch: int64(w.Epoch), From: r.order.Position(int64(w.EpochStep), r.firstRank+w.lane), Rows: int64(planned), Bad: []Fault{}}
+	l := faultLine{Ring: r.ringName, Epoch: int64(w.Epoch), From: w.from, Rows: int64(planned), Bad: []Fault{}}
 	for i := range w.Bad {
 		if b := &w.Bad[i]; b.Timed {
 			l.Bad = append(l.Bad, Fault{At: l.From + int64(b.Row), Sample: b.Sample, Cause: b.Cause})
@@ -235,7 +235,7 @@ func (r *ring) retold(w *work, row int) (bad batch.Bad, ok bool) {
 	if r.engine.retold == nil && !(w.again && r.engine.faults != nil) {
 		return bad, false
 	}
-	at := r.order.Position(int64(w.EpochStep), r.firstRank+w.lane) + int64(row)
+	at := w.from + int64(row)
 	sample := w.Samples[row]
 	found := r.engine.retold.Of(int64(w.Epoch), at, 1)
 	if w.again && found == nil {

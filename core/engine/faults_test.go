@@ -27,13 +27,19 @@ func spoilLater(t *testing.T, pattern string) (undo func()) {
 // A batch that lacked samples because the storage failed them is made again without them, from the journal's word, when the storage
 // is well again; without the journal it would have them.
 func TestBatchesAreMadeAgainWithTheFaultsOfTheirTime(t *testing.T) {
-	for _, policy := range []spec.Policy{spec.Skip, spec.Mask, spec.Substitute} {
-		t.Run(string(policy), func(t *testing.T) {
+	for name, c := range map[string]struct {
+		policy spec.Policy
+		order  string
+	}{
+		"skip": {spec.Skip, ""}, "mask": {spec.Mask, ""}, "substitute": {spec.Substitute, ""},
+		"bounded": {spec.Mask, ", buckets: {by: index, count: 4, max_total: 100}"}, // whose places in the order are others in each epoch
+	} {
+		t.Run(name, func(t *testing.T) {
 			leavesNothing(t)
 			pattern, journal := shardsOf(t, 40, 10, nil), filepath.Join(t.TempDir(), "position")
 			describe := func(more string) *spec.Spec {
 				return describeShards(t, pattern, "[{name: number, from: cls, type: i64}]",
-					fmt.Sprintf("batch: 8\norder: {seed: 5, epochs: 2}\nbad_sample: {policy: %s}\nring: {hash: xxh3}\n", policy)+more)
+					fmt.Sprintf("batch: 8\norder: {seed: 5, epochs: 2%s}\nbad_sample: {policy: %s}\nring: {hash: xxh3}\n", c.order, c.policy)+more)
 			}
 			r := startAgain(t, describe(""), &Options{Journal: journal})
 			must(os.Chtimes(strings.Replace(pattern, "{000..003}", "003", 1), time.Now(), time.Now())) // before anything is read of it, perhaps
@@ -50,8 +56,12 @@ func TestBatchesAreMadeAgainWithTheFaultsOfTheirTime(t *testing.T) {
 			if len(f.all) == 0 {
 				t.Fatal("no fault was written down")
 			}
-			differs := false
+			differs, order := false, r.rings[0].order
 			for step, want := range delivered {
+				planned, _ := order.Rows(int64(want.Epoch), int64(want.Step), 0, nil)
+				if told := f.Of(int64(want.Epoch), order.Position(int64(want.Epoch), int64(want.Step), 0), int64(len(planned))); len(told) != want.NBad {
+					t.Fatalf("step %d: %d bad, and the plan's places have %v", step, want.NBad, told)
+				}
 				again := func(faults *Faults) seen {
 					s := describe("")
 					s.Ring.Backing = spec.Memfd

@@ -84,6 +84,22 @@ func TestFirstSamplesTellOfAllOthers(t *testing.T) {
 	wantError(t, end, shm.ErrEngineFailed, "epoch 0: none of its first ")
 }
 
+// Samples are judged as their batches are published: for groups that are declared nobody has to read. Where the slots hold fewer samples than
+// tell, or there is no group, the ring waits, as with good ones, and ends when somebody takes batches.
+func TestSamplesThatNobodyTakesTellAsManyAsAreForSomebody(t *testing.T) {
+	leavesNothing(t)
+	enough := startAgain(t, parsed(t, elsewhere(t, 12800, 0, "ring: {slots: 16, groups: [{name: g}]}\n")), nil)
+	eventually(t, "the ring to fail", func() bool { return enough.Ring(0).Info().State == shm.StateFailed })
+	_ = enough.end() // says it once more
+	for ring, batches := range map[string]uint64{"{slots: 15, groups: [{name: g}]}": 15, "{slots: 16}": 0} {
+		few := startAgain(t, parsed(t, elsewhere(t, 12800, 0, "ring: "+ring+"\n")), nil)
+		eventually(t, "the ring to be full", func() bool { i := few.Ring(0).Info(); return i.Parked && i.Published == batches })
+		if n, end := untilItEnds(t, few); n != 15 || !errors.Is(end, shm.ErrEngineFailed) {
+			t.Errorf("%s: %d batches, %v; want 15 and the failure", ring, n, end)
+		}
+	}
+}
+
 // One good sample among the first is enough to go on, and a run that begins in the middle of an epoch does not know whether there was one.
 func TestWhatMayHaveAGoodSampleGoesOn(t *testing.T) {
 	leavesNothing(t)

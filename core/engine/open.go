@@ -31,7 +31,7 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 	if err = r.prepare(s, o); err != nil {
 		return r, err
 	}
-	if r.order, err = orderOf(s, r.source, r.parts); err != nil {
+	if r.order, err = orderOf(s, s.World.Size, r.source, r.parts); err != nil {
 		return r, err
 	}
 	if r.rows, err = newRowCache(s, r.source, r.columns, r.order.StepsPerEpoch(), r.samples.rowBytes()); err != nil {
@@ -218,9 +218,7 @@ func (r *ring) shmConfig(s *spec.Spec, o *Options, journalled json.RawMessage) (
 	}
 	if s.Device != nil && !o.HostOnly {
 		r.upload = &uploading{host: s.Device.Otherwise == spec.OnHost, restarts: s.Device.Restarts}
-		if c.Device, r.upload.plan, err = deviceOf(s, r.samples, c.Tensors); err != nil {
-			return c, err
-		}
+		c.Device, r.upload.plan = deviceOf(s, r.samples, c.Tensors)
 		c.MaxConsumers++ // the uploader is a member, too
 		c.Device.GivesBack = r.samples.coded() != nil
 		for i := range c.Device.Tensors {

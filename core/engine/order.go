@@ -23,14 +23,14 @@ import (
 // hashBytes of a SHA-256 are enough to tell two descriptions apart, and keep a state short.
 const hashBytes = 8
 
-// orderOf plans which sample comes next. The states of two orders fit when their hashes are equal: those of the data set, of the
-// description's order, and where it names columns, of what they say.
-func orderOf(s *spec.Spec, src source.Source, parts []int64) (*sampler.Order, error) {
+// orderOf plans which sample comes next, for world ranks to share: the description's own, or others that share the same steps. The states of two
+// orders fit when their hashes are equal: those of the data set, of the description's order, and where it names columns, of what they say.
+func orderOf(s *spec.Spec, world int, src source.Source, parts []int64) (*sampler.Order, error) {
 	from, order := s.SourceHash(), s.OrderHash()
-	p := orderPlan{spec: &s.Order, source: src, parts: parts, global: int64(s.Batch) * int64(s.World.Size), facts: sha256.New()}
+	p := orderPlan{spec: &s.Order, source: src, parts: parts, global: int64(s.Batch) * int64(s.World.Size), world: int64(s.World.Size), facts: sha256.New()}
 	p.facts.Write(order[:])
 	c := sampler.Config{
-		N: src.Len(), Batch: s.Batch, World: s.World.Size, FirstRank: s.World.Rank, Lanes: s.Lanes(),
+		N: src.Len(), Batch: int(p.global) / world, World: world, FirstRank: s.World.Rank, Lanes: s.Lanes(),
 		Shuffle: s.Order.Shuffle, Seed: s.Order.Seed, Epochs: s.Order.Epochs, Last: sampler.Last(s.Order.Last),
 		SourceHash: fmt.Sprintf("%x", from[:hashBytes]), OrderHash: fmt.Sprintf("%x", order[:hashBytes]), Data: dataOf(s, src),
 	}
@@ -43,6 +43,9 @@ func orderOf(s *spec.Spec, src source.Source, parts []int64) (*sampler.Order, er
 			return nil, describedWrongly{fmt.Errorf("engine: ring %q: order: %w", s.FullName(), err)}
 		}
 		c.OrderHash = fmt.Sprintf("%x", p.facts.Sum(nil)[:hashBytes])
+		if p.bounded != nil {
+			c.Cut, c.Budget = p.bounded, p.budget()
+		}
 	}
 	return sampler.New(c)
 }
@@ -54,8 +57,11 @@ type orderPlan struct {
 	mix    []spec.Part  // of a weighted mixture; else nil
 	parts  []int64      // samples of each of the mixture's data sets
 	global int64        // rows of a step over all ranks
+	world  int64        // those of the description
 	ids    *sampler.IDs // the samples that the filter leaves; nil: all
 	facts  hash.Hash    // of every value that decides the order
+
+	bounded *sampler.Bounded // which has cut its steps and repeated its samples itself; nil: the order is of another kind
 }
 
 func (p *orderPlan) sequence() (sampler.Sequence, error) {
@@ -69,8 +75,8 @@ func (p *orderPlan) sequence() (sampler.Sequence, error) {
 	} else {
 		s, err = p.shuffle(p.source.Len())
 	}
-	if err != nil {
-		return nil, err
+	if err != nil || p.bounded != nil {
+		return s, err
 	}
 	return sampler.Repeat(s, p.spec.Repeat)
 }
@@ -113,17 +119,10 @@ func (p *orderPlan) shuffle(n int64) (sampler.Sequence, error) {
 			return nil, err
 		}
 		return sampler.Mix(strata, 0, p.global, o.Seed)
+	case o.Buckets.MaxTotal > 0:
+		return p.bound(n)
 	case o.Buckets.By != "":
-		lengths := make([]int64, n)
-		err := p.numbers("buckets.by", o.Buckets.By, lengthRange, n, func(place int64, v float64) { lengths[place] = int64(v) })
-		if err != nil {
-			return nil, err
-		}
-		buckets, err := sampler.ByLength(lengths, o.Buckets.Count)
-		if err != nil {
-			return nil, err
-		}
-		return sampler.Bucketed(buckets, p.global, o.Seed)
+		return p.byLength(n)
 	case o.Shuffle:
 		return sampler.Shuffled(n, o.Seed), nil
 	}
@@ -193,6 +192,7 @@ type limits struct {
 var (
 	weightRange = limits{0, math.MaxFloat32, "a number from 0 to 3.4e38"}
 	lengthRange = limits{-1 << 63, 0x1p63 - 1024, "a number of 64 bits"}
+	boundRange  = limits{0, math.MaxFloat64, "a finite number, 0 or more"} // of lengths with a bound
 )
 
 // refused is the error of a sample whose value in a column cannot be ordered by.
@@ -210,13 +210,8 @@ func (p *orderPlan) numbers(key, name string, in limits, n int64, set func(place
 	}
 	var word [8]byte
 	for place := range n {
-		var v float64
-		switch x := column(p.sample(place)).(type) {
-		case int64:
-			v = float64(x)
-		case float64:
-			v = x
-		case string:
+		v, is := numberOf(column(p.sample(place)))
+		if !is {
 			return fmt.Errorf("%s: column %q holds text, want numbers; give it type: f64 or i64 in source.columns", key, name)
 		}
 		if !(v >= in.low && v <= in.high) {
@@ -227,6 +222,17 @@ func (p *orderPlan) numbers(key, name string, in limits, n int64, set func(place
 		set(place, v)
 	}
 	return nil
+}
+
+// numberOf is a column's value as a number; false: it is a text.
+func numberOf(value any) (float64, bool) {
+	switch x := value.(type) {
+	case int64:
+		return float64(x), true
+	case float64:
+		return x, true
+	}
+	return 0, false
 }
 
 // scaled are weights as the sampler has them. All are multiplied by the power of two that makes the largest as large as it may be, which changes

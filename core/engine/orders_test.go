@@ -179,6 +179,14 @@ func TestWeightsBucketsAndWindowsOrderTheBatches(t *testing.T) {
 			}
 		}
 	}
+	short := table(t, 32, func(i int) float64 { return 0.1 + float64(i*7%32)/40 }) // all of them below 1
+	for _, b := range run(t, describeTable(t, short, "batch: 8\norder: {epochs: 1, buckets: {by: weight, count: 4}}\n")) {
+		for _, i := range b.Index {
+			if i*7%32/8 != b.Index[0]*7%32/8 {
+				t.Fatalf("step %d mixes lengths with fractions: %v", b.Step, b.Index)
+			}
+		}
+	}
 	pattern := shardsOf(t, 32, 8, nil)
 	order := indexes(run(t, describeShards(t, pattern, "[]", "batch: 8\norder: {epochs: 1, window: 2}\n")))
 	for half := range 2 {
@@ -210,7 +218,7 @@ func TestAWindowIsPlannedWithoutAWalkOverItsSamples(t *testing.T) {
 		g.starts = append(g.starts, i*each)
 	}
 	s := describeShards(t, "unused.tar", "[]", "batch: 64\norder: {window: 4, seed: 3}\n")
-	order, err := orderOf(s, g, nil)
+	order, err := orderOf(s, 1, g, nil)
 	must(err)
 	lens := slices.Repeat([]int64{each}, shards)
 	lens[shards-1] += 5
@@ -218,7 +226,7 @@ func TestAWindowIsPlannedWithoutAWalkOverItsSamples(t *testing.T) {
 	must(err)
 	for _, step := range []int64{0, 1, order.StepsPerEpoch() / 2, order.StepsPerEpoch() - 1} {
 		rows, _ := order.Rows(7, step, 0, nil)
-		if at := order.Position(step, 0); !slices.Equal(rows, want.Append(nil, 7, at, at+int64(len(rows)))) {
+		if at := order.Position(7, step, 0); !slices.Equal(rows, want.Append(nil, 7, at, at+int64(len(rows)))) {
 			t.Fatalf("step %d: %v", step, rows)
 		}
 	}
@@ -262,8 +270,10 @@ func TestEveryOrderResumesAtAnotherWorldSize(t *testing.T) {
 	list := table(t, 30, quarter)
 	for _, order := range []string{
 		"filter: label != 1", "repeat: 2", "weights: weight", "weights: weight, replacement: false, rows: 20", "balance: label",
-		"stratify: label", "buckets: {by: width, count: 3}", "window: 1",
+		"stratify: label", "buckets: {by: width, count: 3}", "window: 1", "buckets: {by: width, count: 3, max_total: 700, multiple_of: 2}",
 	} {
+		shared := strings.Replace(order, "700, multiple_of: 2", "350", 1)
+		shared = "order: {epochs: 2, seed: 5, " + shared + "}\n"
 		order = "order: {epochs: 2, seed: 5, " + order + "}\n"
 		whole := startAgain(t, describeTable(t, list, "batch: 4\n"+order), nil)
 		reader := whole.attach(shm.AttachOptions{})
@@ -282,7 +292,7 @@ func TestEveryOrderResumesAtAnotherWorldSize(t *testing.T) {
 		must(first.end())
 
 		const lanes = "ring: {groups: [{name: ranks, mode: lanes, lanes: 2}]}\n"
-		second := startAgain(t, describeTable(t, list, "batch: 2\nworld: {size: 2}\n"+order+lanes), &Options{State: state})
+		second := startAgain(t, describeTable(t, list, "batch: 2\nworld: {size: 2}\n"+shared+lanes), &Options{State: state})
 		var got [2][]int64
 		var readers [2]*shm.Reader
 		for lane := range readers {

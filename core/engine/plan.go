@@ -121,6 +121,7 @@ func (r *ring) begin(w *work, slot *shm.Slot, epoch, step int64, lane int) {
 	w.Ticket = r.ticket(global) + uint64(lane)
 	w.Epoch, w.Step, w.EpochStep = uint64(epoch), uint64(global), uint64(step)
 	w.lane, w.lanes, w.ended = lane, r.lanes, false
+	w.from = r.order.Position(epoch, step, r.firstRank+lane)
 }
 
 // newWork makes the memory of a batch on its way.

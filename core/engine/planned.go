@@ -66,8 +66,8 @@ func (p *Plan) Order(world int) (*sampler.Order, error) {
 		return nil, fmt.Errorf("engine: world size %d: does not divide the global batch of %d", world, global)
 	}
 	s := *p.spec
-	s.World, s.Batch, s.Ring.Groups = spec.World{Size: world}, global/world, nil
-	o, err := orderOf(&s, p.bare.source, p.bare.parts)
+	s.World.Rank, s.Ring.Groups = 0, nil
+	o, err := orderOf(&s, world, p.bare.source, p.bare.parts)
 	if err == nil {
 		p.orders[world] = o
 	}

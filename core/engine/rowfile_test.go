@@ -187,13 +187,15 @@ func TestRowsOfAnotherDescriptionAreNotTaken(t *testing.T) {
 	}
 }
 
-// A directory in which nothing can be made is refused by its name.
-func TestRowsDirThatCannotBeIsRefused(t *testing.T) {
+// A directory in which nothing can be made is refused by its name, of rows as of samples.
+func TestCacheThatCannotBeIsRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	must(os.WriteFile(file, nil, 0o600))
-	_, err := New(describe(t, folder(t, 4, nil), fmt.Sprintf("cache: {rows_bytes: 1MiB, rows_dir: %q}\n", file+"/rows")), nil)
-	if err == nil || !strings.Contains(err.Error(), "cache.rows_dir: ") || !strings.Contains(err.Error(), file) {
-		t.Errorf("got %v", err)
+	for cache, want := range map[string]string{"{rows_bytes: 1MiB, rows_dir: %q}": "cache.rows_dir: ", "{dir: %q}": "source: cache "} {
+		_, err := New(describe(t, folder(t, 4, nil), fmt.Sprintf("cache: "+cache+"\n", file+"/below")), nil)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), file) {
+			t.Errorf("%s: got %v", cache, err)
+		}
 	}
 }
 

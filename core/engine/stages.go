@@ -217,8 +217,7 @@ func (r *ring) drawIndex(w *work, row int) uint64 {
 	if r.order.Once() {
 		return uint64(w.Samples[row])
 	}
-	at := r.order.Position(int64(w.EpochStep), r.firstRank+w.lane) + int64(row)
-	return uint64(at) | 1<<63
+	return uint64(w.from+int64(row)) | 1<<63
 }
 
 func (r *ring) undecodable(w *work, row int, err error) batch.Bad {

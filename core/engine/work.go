@@ -26,6 +26,7 @@ type work struct {
 	batch.Batch
 	slot        *shm.Slot
 	lane, lanes int
+	from        int64  // place in the epoch's order of the first row; the others follow it
 	seq         uint64 // number of the batch within its run, without gaps
 	epochSeq    uint64 // that of the first batch of its epoch
 

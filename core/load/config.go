@@ -48,7 +48,7 @@ func PictureConfig(i *spec.Image) media.Config {
 	}
 	c.Interpolation = filters[t.Filter()]
 	if j := t.ColorJitter; j != nil {
-		c.Jitter = &media.Jitter{P: j.P, Brightness: j.Brightness, Contrast: j.Contrast, Saturation: j.Saturation, Hue: j.Hue}
+		c.Jitter = jitter(j)
 	}
 	retouch(&c, &t.Retouches)
 	if r := t.RandomErasing; r != nil {
@@ -69,11 +69,11 @@ func PictureConfig(i *spec.Image) media.Config {
 }
 
 var steps = map[string]media.Step{
-	"horizontal_flip": media.StepFlip, "vertical_flip": media.StepVFlip, "random_rotation": media.StepRotation, "random_affine": media.StepAffine,
+	"horizontal_flip": media.StepFlip, "vertical_flip": media.StepVFlip, "random_rotate90": media.StepQuarters, "random_rotation": media.StepRotation, "random_affine": media.StepAffine,
 	spec.RandAugment: media.StepAugment, spec.TrivialAugmentWide: media.StepAugment, spec.AutoAugment: media.StepAugment,
-	"color_jitter": media.StepJitter, "grayscale": media.StepGrayscale, "gaussian_blur": media.StepBlur, "solarize": media.StepSolarize,
+	"color_jitter": media.StepJitter, "random_photometric_distort": media.StepDistort, "random_channel_permutation": media.StepPermute, "grayscale": media.StepGrayscale, "gaussian_blur": media.StepBlur, "solarize": media.StepSolarize,
 	"posterize": media.StepPosterize, "invert": media.StepInvert, "adjust_sharpness": media.StepSharpness,
-	"autocontrast": media.StepAutocontrast, "equalize": media.StepEqualize,
+	"autocontrast": media.StepAutocontrast, "equalize": media.StepEqualize, "gaussian_noise": media.StepNoise, "jpeg": media.StepJPEG,
 }
 
 var filters = map[spec.Interpolation]media.Interpolation{spec.Bilinear: media.Bilinear, spec.Bicubic: media.Bicubic, spec.Nearest: media.Nearest, spec.Lanczos: media.Lanczos, spec.BoxFilter: media.BoxFilter, spec.HammingFilter: media.HammingFilter}
@@ -85,6 +85,10 @@ func fill(f *spec.Fill) media.Fill {
 		return media.Fill{}
 	}
 	return f.Values
+}
+
+func jitter(j *spec.ColorJitter) *media.Jitter {
+	return &media.Jitter{P: j.P, Brightness: j.Brightness, Contrast: j.Contrast, Saturation: j.Saturation, Hue: j.Hue}
 }
 
 // retouch adds what changes pixels once they are in their place.
@@ -116,6 +120,16 @@ func retouch(c *media.Config, r *spec.Retouches) {
 	if a := r.AdjustSharpness; a != nil {
 		c.Sharpness = &media.Sharpness{P: a.P, Factor: a.Factor}
 	}
+	if j := r.RandomPhotometricDistort; j != nil {
+		c.Distort = jitter(j)
+	}
+	if g := r.GaussianNoise; g != nil {
+		c.Noise = &media.Noise{P: g.P, Mean: g.Mean, Sigma: g.Sigma}
+	}
+	if j := r.JPEG; j != nil {
+		c.JPEG = &media.JPEG{P: j.P, Quality: j.Quality}
+	}
+	c.Quarters, c.Permute = r.RandomRotate90, r.RandomChannelPermutation
 	c.Invert, c.Autocontrast, c.Equalize = r.Invert, r.Autocontrast, r.Equalize
 }
 

@@ -49,6 +49,9 @@ func TestEveryKeyReachesItsDecoder(t *testing.T) {
 			`"transform": [{"solarize": {"threshold": 128}}]`, `"transform": [{"solarize": {"threshold": 99}}]`, `"transform": [{"solarize": {"threshold": 128, "p": 0.2}}]`,
 			`"transform": [{"posterize": {"bits": 3}}]`, `"transform": [{"posterize": {"bits": 4}}]`, `"transform": [{"posterize": {"bits": 3, "p": 0.2}}]`,
 			`"transform": [{"adjust_sharpness": {"factor": 2}}]`, `"transform": [{"adjust_sharpness": {"factor": 3}}]`, `"transform": [{"adjust_sharpness": {"factor": 2, "p": 0.2}}]`,
+			`"transform": [{"center_crop": 9}, {"random_rotate90": 0.5}]`, `"transform": [{"random_photometric_distort": 0.5}]`, `"transform": [{"random_photometric_distort": {"hue": 0}}]`, `"transform": [{"random_channel_permutation": 0.5}]`,
+			`"transform": [{"gaussian_noise": 0.1}]`, `"transform": [{"gaussian_noise": [0, 0.1]}]`, `"transform": [{"gaussian_noise": {"mean": 0.1}}]`, `"transform": [{"gaussian_noise": {"p": 0.5}}]`,
+			`"transform": [{"jpeg": 50}]`, `"transform": [{"jpeg": [50, 60]}]`, `"transform": [{"jpeg": {"quality": 50, "p": 0.5}}]`,
 			`"transform": [{"invert": 0.5}]`, `"transform": [{"autocontrast": 0.5}]`, `"transform": [{"equalize": 0.5}]`,
 			`"transform": [{"resize": [8, 9]}, {"normalize": {"mean": [0.5, 0.5, 0.5], "std": [0.2, 0.2, 0.2]}}]`, `"colour": "accurate"`,
 			`"scaler": "area", "transform": [{"resize": [8, 9]}]`, `"scaler": "bilinear", "transform": [{"resize": [8, 9]}]`,
@@ -103,8 +106,8 @@ func TestEveryKeyReachesItsDecoder(t *testing.T) {
 
 // The steps of a transform are done in its order, be it the usual one, which needs no words, or another.
 func TestStepsReachTheDecoderInTheirOrder(t *testing.T) {
-	steps := strings.Split(`"horizontal_flip": 1|"vertical_flip": 1|"random_rotation": 9|"random_affine": {"degrees": 9}|"rand_augment": 9|"color_jitter": {"hue": 0.1}|"grayscale": 1|`+
-		`"gaussian_blur": 3|"solarize": {"threshold": 9}|"posterize": {"bits": 2}|"invert": 1|"adjust_sharpness": {"factor": 2}|"autocontrast": 1|"equalize": 1`, "|")
+	steps := strings.Split(`"horizontal_flip": 1|"vertical_flip": 1|"random_rotate90": 1|"random_rotation": 9|"random_affine": {"degrees": 9}|"rand_augment": 9|"color_jitter": {"hue": 0.1}|"random_photometric_distort": {}|"random_channel_permutation": 1|"grayscale": 1|`+
+		`"gaussian_blur": 3|"solarize": {"threshold": 9}|"posterize": {"bits": 2}|"invert": 1|"adjust_sharpness": {"factor": 2}|"autocontrast": 1|"equalize": 1|"gaussian_noise": {}|"jpeg": 50`, "|")
 	order := func(steps []string) []media.Step {
 		s, err := spec.ParseSample([]byte(`{"image": {"transform": [{"center_crop": 8}, {` + strings.Join(steps, "}, {") + `}, {"normalize": "imagenet"}]}}`))
 		if err != nil {
@@ -117,7 +120,7 @@ func TestStepsReachTheDecoderInTheirOrder(t *testing.T) {
 	}
 	slices.Reverse(steps)
 	want := []media.Step{}
-	for s := media.StepEqualize; len(want) < len(steps); s-- {
+	for s := media.StepJPEG; len(want) < len(steps); s-- {
 		want = append(want, s)
 	}
 	if got := order(steps); !slices.Equal(got, want) {
@@ -174,6 +177,10 @@ func TestDescriptionsHaveTheDecodersLimits(t *testing.T) {
 		with("rand_augment", "magnitude", "30"):                              with("rand_augment", "magnitude", "31"),
 		with("gaussian_blur", "kernel_size", "3, \"sigma\": [0.001, 1000]"):  with("gaussian_blur", "kernel_size", "3, \"sigma\": [0.0009, 1000]"),
 		with("gaussian_blur", "kernel_size", "3, \"sigma\": 1000"):           with("gaussian_blur", "kernel_size", "3, \"sigma\": 1001"),
+		with("gaussian_noise", "sigma", "[0, 1]"):                            with("gaussian_noise", "sigma", "[0, 1.01]"),
+		with("gaussian_noise", "mean", "-1"):                                 with("gaussian_noise", "mean", "-1.01"),
+		with("jpeg", "quality", "[1, 100]"):                                  with("jpeg", "quality", "[1, 101]"),
+		with("random_photometric_distort", "contrast", "[0, 1000]"):          with("random_photometric_distort", "contrast", "[0, 1001]"),
 		with("solarize", "threshold", "256"):                                 with("solarize", "threshold", "257"),
 		with("random_rotation", "degrees", "360"):                            with("random_rotation", "degrees", "361"),
 		with("random_affine", "degrees", "[-360, 0]"):                        with("random_affine", "degrees", "[-361, 0]"),

@@ -3,7 +3,7 @@
  *
  * Draws, in the words of philox.c: operation 11 is the rotation, its angle the first uniform of block 0. Operation 12 is the
  * affine map: block 0 has the angle and how far to the right, block 1 how far down and the scale, block 2 the shears along x
- * and y. */
+ * and y. Of quarters the first uniform says whether, the second how many. */
 #include <math.h>
 
 #include "internal.h"
@@ -20,6 +20,19 @@ void media_draw_rotation(const media_op *op, const media_draw *d, media_retouche
     *r = (media_retouch){.kind = MEDIA_WARP, .size = (int32_t)op->rotation_filter};
     memcpy(r->fill, op->rotation_fill, sizeof r->fill);
     media_rotation_matrix(within(&op->rotation, u[0]), (int32_t)op->out_w, (int32_t)op->out_h, r->matrix);
+}
+
+void media_draw_quarters(const media_op *op, const media_draw *d, media_retouches *to) {
+    double u[2], n = op->out_w; /* the rows are square */
+    const double turns[4][6] = {
+        {1, 0, 0, 0, 1, 0}, {0, -1, n, 1, 0, 0}, {-1, 0, n, 0, -1, n}, {0, 1, 0, -1, 0, n}};
+    if (!media_chance(d, OP_LATER, LATER_QUARTERS, op->quarters_p)) return;
+    media_uniforms(d, OP_LATER, LATER_QUARTERS, u);
+    int quarters = (int)(u[1] * 4);
+    if (quarters == 0) return;
+    media_retouch *r = &to->all[to->n++];
+    *r = (media_retouch){.kind = MEDIA_WARP, .size = MEDIA_NEAREST};
+    memcpy(r->matrix, turns[quarters], sizeof r->matrix);
 }
 
 /* Whole pixels, up to a share of n to either side. */

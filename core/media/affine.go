@@ -45,6 +45,7 @@ func (cfg *Config) warp(op *C.media_op) {
 	between := func(f [2]float64) C.media_factor {
 		return C.media_factor{on: 1, low: C.double(f[0]), high: C.double(f[1])}
 	}
+	op.quarters_p = C.double(cfg.Quarters)
 	if r := cfg.Rotation; r != nil {
 		op.rotation, op.rotation_filter, op.rotation_fill = between(r.Degrees), C.uint32_t(r.Interpolation), r.Fill.c()
 	}
@@ -57,6 +58,9 @@ func (cfg *Config) warp(op *C.media_op) {
 }
 
 func (cfg *Config) checkWarps() error {
+	if out := cfg.out(); cfg.Quarters > 0 && out.H != out.W {
+		return fmt.Errorf("quarters: got rows of %d x %d, want square ones", out.H, out.W)
+	}
 	if r := cfg.Rotation; r != nil {
 		if err := checkWarp("rotation", r.Interpolation, cfg.Mode); err != nil {
 			return err

@@ -65,6 +65,18 @@ type Posterize struct {
 // Sharpness blends with Pillow's SMOOTH, with probability P: 0 is that alone, 1 the picture as it is.
 type Sharpness struct{ P, Factor float64 }
 
+// Noise is torchvision's GaussianNoise, with probability P, of this mean and of a standard deviation between two: of values from 0 to 1.
+type Noise struct {
+	P, Mean float64
+	Sigma   [2]float64
+}
+
+// JPEG is torchvision's JPEG on a PIL image: with probability P the row is written at a quality between two, and read again.
+type JPEG struct {
+	P       float64
+	Quality [2]int
+}
+
 // retouch fills in what the kernel knows of the configs above.
 func (cfg *Config) retouch(op *C.media_op) {
 	if a := cfg.Augment; a != nil {
@@ -85,6 +97,13 @@ func (cfg *Config) retouch(op *C.media_op) {
 	if s := cfg.Sharpness; s != nil {
 		op.sharpness_p, op.sharpness_factor = C.double(s.P), C.double(s.Factor)
 	}
+	if n := cfg.Noise; n != nil {
+		op.noise_p, op.noise_mean = C.double(n.P), C.double(n.Mean*255)
+		op.noise_min, op.noise_max = C.double(n.Sigma[0]*255), C.double(n.Sigma[1]*255)
+	}
+	if j := cfg.JPEG; j != nil {
+		op.jpeg_p, op.jpeg_min, op.jpeg_max = C.double(j.P), C.uint32_t(j.Quality[0]), C.uint32_t(j.Quality[1])
+	}
 	op.invert_p, op.autocontrast_p, op.equalize_p = C.double(cfg.Invert), C.double(cfg.Autocontrast), C.double(cfg.Equalize)
 }
 
@@ -96,9 +115,12 @@ type chance struct {
 
 // chances are those of what is done to a row's bytes.
 func (cfg *Config) chances() []chance {
-	all := []chance{{"grayscale", cfg.Grayscale}, {"invert", cfg.Invert}, {"autocontrast", cfg.Autocontrast}, {"equalize", cfg.Equalize}}
+	all := []chance{{"permute", cfg.Permute}, {"grayscale", cfg.Grayscale}, {"invert", cfg.Invert}, {"autocontrast", cfg.Autocontrast}, {"equalize", cfg.Equalize}}
 	if cfg.Jitter != nil {
 		all = append(all, chance{"jitter", cfg.Jitter.P})
+	}
+	if cfg.Distort != nil {
+		all = append(all, chance{"distort", cfg.Distort.P})
 	}
 	if cfg.Blur != nil {
 		all = append(all, chance{"blur", cfg.Blur.P})
@@ -111,6 +133,12 @@ func (cfg *Config) chances() []chance {
 	}
 	if cfg.Sharpness != nil {
 		all = append(all, chance{"sharpness", cfg.Sharpness.P})
+	}
+	if cfg.Noise != nil {
+		all = append(all, chance{"noise", cfg.Noise.P})
+	}
+	if cfg.JPEG != nil {
+		all = append(all, chance{"jpeg", cfg.JPEG.P})
 	}
 	return all
 }
@@ -138,6 +166,12 @@ func (cfg *Config) checkRetouches() error {
 	}
 	if s := cfg.Sharpness; s != nil && !(s.Factor >= 0 && s.Factor <= MaxFactor) {
 		return fmt.Errorf("sharpness: got factor %v, want 0 to %d", s.Factor, MaxFactor)
+	}
+	if n := cfg.Noise; n != nil && !(n.Mean >= -1 && n.Mean <= 1 && n.Sigma[0] >= 0 && n.Sigma[0] <= n.Sigma[1] && n.Sigma[1] <= 1) {
+		return fmt.Errorf("noise: got mean %v and sigma %v, want -1 <= mean <= 1 and 0 <= smallest <= largest <= 1", n.Mean, n.Sigma)
+	}
+	if j := cfg.JPEG; j != nil && !(j.Quality[0] >= 1 && j.Quality[0] <= j.Quality[1] && j.Quality[1] <= 100) {
+		return fmt.Errorf("jpeg: got quality %v, want 1 <= lowest <= highest <= 100", j.Quality)
 	}
 	return nil
 }

@@ -61,6 +61,11 @@ func BenchmarkAugment(b *testing.B) {
 		{"adjust_sharpness", Config{Sharpness: &Sharpness{P: 1, Factor: 2}}},
 		{"autocontrast", Config{Autocontrast: 1}},
 		{"equalize", Config{Equalize: 1}},
+		{"random_rotate90", Config{Quarters: 1}},
+		{"random_photometric_distort", Config{Distort: &Jitter{P: 0.5, Brightness: &[2]float64{0.875, 1.125}, Contrast: &[2]float64{0.5, 1.5}, Saturation: &[2]float64{0.5, 1.5}, Hue: &[2]float64{-0.05, 0.05}}}},
+		{"random_channel_permutation", Config{Permute: 1}},
+		{"gaussian_noise", Config{Noise: &Noise{P: 1, Sigma: [2]float64{0.1, 0.1}}}},
+		{"jpeg", Config{JPEG: &JPEG{P: 1, Quality: [2]int{30, 95}}}},
 	} {
 		c.cfg.Out = Square(side)
 		op, err := Compile(c.cfg)

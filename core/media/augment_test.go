@@ -16,7 +16,9 @@ const (
 // made is the row of a 60 x 50 picture.
 func made(t *testing.T, w *Worker, data []byte, cfg Config, draw Draw) []byte {
 	t.Helper()
-	cfg.Out = Size{50, 60}
+	if cfg.Out == (Size{}) {
+		cfg.Out = Size{50, 60}
+	}
 	op := compiled(t, cfg)
 	row := make([]byte, op.RowBytes())
 	if _, err := w.Row(row, data, op, draw); err != nil {

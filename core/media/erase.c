@@ -3,7 +3,7 @@
  * Draws, in the words of philox.c: operation 7. The first uniform of block 0 says whether, erased if below p. Try t (0-9)
  * takes area from the first and aspect ratio from the second uniform of block 2t + 1; an accepted try takes y, then x
  * from block 2t + 2. After ten tries nothing is erased. Noise is keyed by the first two words of block 21: value i of a
- * channel of the part, line by line, is that of normal.c. */
+ * channel of the part, line by line, is that of normal_isa.h. */
 #include <math.h>
 #include <string.h>
 
@@ -45,21 +45,17 @@ static inline void put(const media_op *op, uint8_t *to, float v) {
 }
 
 /* A channel's elements of the part: the first at `first`, step from pixel to pixel, line from line to line. */
-static void erase_channel(const media_op *op, const media_erased *e, int ch, uint8_t *first, size_t step,
-                          size_t line) {
-    float noise[MEDIA_NORMALS] = {0};
-    uint32_t i = 0;
+static void erase_channel(const media_op *op, const media_kernels *by, const media_erased *e, int ch,
+                          uint8_t *first, size_t step, size_t line) {
+    media_noise noise = {.by = by, .key = e->key, .channel = (uint32_t)ch};
     for (int32_t y = 0; y < e->part.h; y++, first += line) {
         uint8_t *to = first;
-        for (int32_t x = 0; x < e->part.w; x++, to += step, i++) {
-            if (op->erase_noise && i % MEDIA_NORMALS == 0)
-                media_normals(e->key, (uint32_t)ch, i / MEDIA_NORMALS, noise);
-            put(op, to, op->erase_noise ? noise[i % MEDIA_NORMALS] : op->erase_value[ch]);
-        }
+        for (int32_t x = 0; x < e->part.w; x++, to += step)
+            put(op, to, op->erase_noise ? media_next_normal(&noise) : op->erase_value[ch]);
     }
 }
 
-void media_erase(const media_op *op, const media_erased *e, void *dst) {
+void media_erase(const media_op *op, const media_kernels *by, const media_erased *e, void *dst) {
     if (e->part.h == 0) return;
     size_t channels = op->channels, item = media_op_row_bytes(op) / op->out_h / op->out_w / channels;
     size_t planes = media_planar(op) ? channels : 1, step = item * channels / planes;
@@ -67,6 +63,6 @@ void media_erase(const media_op *op, const media_erased *e, void *dst) {
     for (size_t ch = 0; ch < channels; ch++) {
         uint8_t *first = (uint8_t *)dst + (planes > 1 ? ch * plane : ch * item);
         first += (size_t)e->part.y * line + (size_t)e->part.x * step;
-        erase_channel(op, e, (int)ch, first, step, line);
+        erase_channel(op, by, e, (int)ch, first, step, line);
     }
 }

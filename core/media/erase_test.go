@@ -88,7 +88,7 @@ func philox(seed, index, epoch uint64, op, block uint32) [4]uint32 {
 	return c
 }
 
-// noiseValue is value i of a channel's noise by normal.c's definition, in doubles.
+// noiseValue is value i of a channel's noise by normal_isa.h's definition, in doubles.
 func noiseValue(draw Draw, channel, i int) float64 {
 	key := philox(draw.Seed, draw.Index, draw.Epoch, 7, 21)
 	c := philox(uint64(key[1])<<32|uint64(key[0]), uint64(i/4), uint64(channel), 0, 0)

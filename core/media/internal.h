@@ -33,12 +33,11 @@ void media_uniforms(const media_draw *d, uint32_t op, uint32_t block, double u[2
 /* Whether what has probability p happens: by the block's first uniform. */
 int media_chance(const media_draw *d, uint32_t op, uint32_t block, double p);
 
-/* --- normal.c --- */
+/* --- normal.c, normal_avx2.c --- */
 
-enum { MEDIA_NORMALS = 4 };
-
-/* A channel's standard normal numbers from MEDIA_NORMALS * block on, by the first two words of a key. */
-void media_normals(const uint32_t key[4], uint32_t channel, uint32_t block, float to[MEDIA_NORMALS]);
+/* A channel's standard normal numbers under a key (normal_isa.h): n of them from number 4 * block on. */
+void media_normals_portable(const uint32_t key[2], uint32_t channel, uint32_t block, size_t n, float *dst);
+void media_normals_avx2(const uint32_t key[2], uint32_t channel, uint32_t block, size_t n, float *dst);
 
 /* --- geometry.c --- */
 
@@ -90,10 +89,25 @@ typedef struct media_kernels {
                      int32_t len);
     /* One finished line into the row at dst, as picture row y. */
     void (*finish)(const media_op *op, const uint8_t *line, int32_t y, void *dst);
+    void (*normals)(const uint32_t key[2], uint32_t channel, uint32_t block, size_t n, float *dst);
 } media_kernels;
 
 extern const media_kernels media_portable;
 const media_kernels *media_best_kernels(void); /* for this processor */
+
+/* A channel's normal numbers one by one, from the first on; {.by, .key, .channel} is ready for it. */
+typedef struct media_noise {
+    const media_kernels *by;
+    const uint32_t *key;
+    uint32_t channel, given;
+    float some[256];
+} media_noise;
+
+static inline float media_next_normal(media_noise *n) {
+    const uint32_t many = sizeof n->some / sizeof n->some[0];
+    if (n->given % many == 0) n->by->normals(n->key, n->channel, n->given / 4, many, n->some);
+    return n->some[n->given++ % many];
+}
 
 void media_horizontal1(const media_axis *a, const uint8_t *src, uint8_t *dst);
 
@@ -137,20 +151,27 @@ enum {
     MEDIA_AUTOCONTRAST,
     MEDIA_EQUALIZE,
     MEDIA_WARP,
+    MEDIA_PERMUTE,
+    MEDIA_NOISE,
+    MEDIA_RECODE,
 };
 
 typedef struct media_retouch {
     int32_t kind;
-    int32_t size;     /* of BLUR: the kernel's; of WARP: its filter */
-    double value;     /* a factor, sigma, a threshold or a number of bits */
+    int32_t size; /* of BLUR: the kernel's; of WARP: its filter; of PERMUTE: which; of RECODE: the quality */
+    double value; /* a factor, sigma, a threshold or a number of bits */
+    double mean;  /* of NOISE */
     double matrix[6]; /* of WARP */
     uint8_t fill[4];  /* of WARP: where there is no pixel */
+    uint32_t key[4];  /* of NOISE */
+    uint32_t first;   /* of NOISE: the channel's number where the frame's begin */
 } media_retouch;
 
 enum {
     MEDIA_TONES = 6, /* that happen by chance: solarize ... equalize */
-    MEDIA_MAX_RETOUCHES = 4 /* flips, rotation, affine map */ + MEDIA_MAX_OPS + MEDIA_JITTERS +
-                          2 /* grey, blur */ + MEDIA_TONES,
+    MEDIA_MAX_RETOUCHES = 5 /* flips, quarters, rotation, affine map */ + MEDIA_MAX_OPS + MEDIA_JITTERS +
+                          (MEDIA_JITTERS + 2) /* distortion, permutation */ + 2 /* grey, blur */ +
+                          MEDIA_TONES + 2 /* noise, JPEG */,
 };
 
 /* What is done to a row's pixels once they are in their place, in this order. */
@@ -165,7 +186,8 @@ void media_draw_retouches(const media_op *op, const media_draw *d, media_retouch
 void media_retouch_points(const media_retouches *retouches, double affine[6]);
 
 /* The pixels are changed where they lie. */
-int media_retouch_row(const media_retouches *retouches, const media_pixels *px, media_buf *room);
+int media_retouch_row(const media_retouches *retouches, const media_kernels *by, const media_pixels *px,
+                      media_buf *room);
 
 /* A copy of the pixels and room for more bytes behind it, aligned; NULL when there is no memory. */
 uint8_t *media_copy_pixels(const media_pixels *px, media_buf *room, size_t more, media_pixels *to);
@@ -189,6 +211,7 @@ void media_border_row(const media_border *b, const media_pixels *px, const media
 /* --- affine.c --- */
 void media_draw_rotation(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_affine(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_quarters(const media_op *op, const media_draw *d, media_retouches *to);
 
 /* Left and right change places (MEDIA_DO_FLIP) or top and bottom, if the geometry has not seen to it. */
 void media_draw_mirror(const media_op *op, const media_draw *d, int step, media_retouches *to);
@@ -210,6 +233,33 @@ static inline uint8_t media_blend(int from, int to, float factor) {
     float v = (float)from + factor * (float)(to - from);
     return v <= 0 ? 0 : v >= 255 ? 255 : (uint8_t)v;
 }
+
+/* --- distort.c --- */
+
+/* Draws of what came after operation 14: operation 15, by block. */
+enum {
+    OP_LATER = 15,
+    LATER_DISTORT = 0, /* and as many as there are jitters */
+    LATER_WHEN = 4,
+    LATER_DISTORT_CHANNELS = 5,
+    LATER_PERMUTE = 6,
+    LATER_NOISE = 7,
+    LATER_NOISE_KEY = 8,
+    LATER_QUARTERS = 9,
+    LATER_JPEG = 10,
+};
+
+void media_draw_distort(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_permute(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_noise(const media_op *op, const media_draw *d, media_retouches *to);
+void media_permute(const media_pixels *px, int which);
+void media_add_noise(const media_pixels *px, const media_kernels *by, const media_retouch *r);
+
+/* --- recode.c --- */
+void media_draw_jpeg(const media_op *op, const media_draw *d, media_retouches *to);
+
+/* The pixels as libjpeg-turbo reads them from what it wrote, which room holds. */
+int media_recode(const media_pixels *px, media_buf *room, int quality);
 
 /* --- tones.c --- */
 void media_by_table(const media_pixels *px, const uint8_t table[256]);
@@ -260,7 +310,7 @@ typedef struct media_erased {
 void media_draw_erased(const media_op *op, const media_draw *d, media_erased *to);
 
 /* The part of a finished row is erased. */
-void media_erase(const media_op *op, const media_erased *e, void *dst);
+void media_erase(const media_op *op, const media_kernels *by, const media_erased *e, void *dst);
 
 /* --- exif.c --- */
 

@@ -118,11 +118,14 @@ func TestChangedRowsAreNeitherPlannedNorCopied(t *testing.T) {
 		"vertical flip": {VFlip: 0.5}, "jitter": {Jitter: &Jitter{P: 0.5, Hue: &[2]float64{0, 0.5}}}, "grayscale": {Grayscale: 0.5}, "erase": {Erase: &Erase{P: 0.5}},
 		"rotation": {Rotation: &Rotation{}}, "affine": {Affine: &Affine{}}, "augment": {Augment: &Augment{Kind: AutoAugment}}, "blur": {Blur: &Blur{P: 0.5, Size: 3, Sigma: [2]float64{1, 1}}}, "solarize": {Solarize: &Solarize{P: 0.5}},
 		"posterize": {Posterize: &Posterize{P: 0.5}}, "invert": {Invert: 0.5}, "sharpness": {Sharpness: &Sharpness{P: 0.5}}, "autocontrast": {Autocontrast: 0.5},
-		"equalize": {Equalize: 0.5},
+		"equalize": {Equalize: 0.5}, "quarters": {Quarters: 0.5, Out: Square(50)}, "distort": {Distort: &Jitter{P: 0.5}}, "permute": {Permute: 0.5},
+		"noise": {Noise: &Noise{P: 0.5}}, "jpeg": {JPEG: &JPEG{P: 0.5, Quality: [2]int{50, 60}}},
 	} {
-		cfg.Out = Size{50, 60}
+		if cfg.Out == (Size{}) {
+			cfg.Out = Size{50, 60}
+		}
 		op := compiled(t, cfg)
-		if _, ok, err := w.Plan(data, op, Draw{}); ok || err != nil || op.Copies(60, 50) {
+		if _, ok, err := w.Plan(data, op, Draw{}); ok || err != nil || op.Copies(int(op.c.out_w), 50) {
 			t.Errorf("%s: planned %v, copied %v, error %v; want none", name, ok, op.Copies(60, 50), err)
 		}
 	}

@@ -161,21 +161,26 @@ type Config struct {
 	Out           Size    // the row's picture; zero: Resize
 	Fill          Fill    // around the picture
 	Interpolation Interpolation
-	Order         []Step    // of what follows, up to Equalize; nil: as it stands here
+	Order         []Step    // of what follows, up to JPEG; nil: as it stands here
 	Flip          float64   // probability of a horizontal flip
 	VFlip         float64   // and of a vertical one
+	Quarters      float64   // that the row, a square, is turned to the left by a quarter of a circle, two, three or none
 	Rotation      *Rotation // nil: rows are not turned
 	Affine        *Affine   // nil: nor turned, moved, scaled and sheared
 	Augment       *Augment  // nil: no operations are drawn
 	Jitter        *Jitter   // nil: colours stay as they are
+	Distort       *Jitter   // torchvision's RandomPhotometricDistort
+	Permute       float64   // probability that the channels change places
 	Grayscale     float64   // probability that all channels become Pillow's L, after Jitter
 	Blur          *Blur
 	Solarize      *Solarize
 	Posterize     *Posterize
 	Invert        float64 // probability
 	Sharpness     *Sharpness
-	Autocontrast  float64    // probability
-	Equalize      float64    // probability
+	Autocontrast  float64 // probability
+	Equalize      float64 // probability
+	Noise         *Noise
+	JPEG          *JPEG
 	Normalize     *Normalize // nil: floats are x/255
 	Erase         *Erase     // nil: no part of the finished row is erased
 	Mode          Mode
@@ -276,17 +281,22 @@ func flag(is bool) C.uint32_t {
 }
 
 func (cfg *Config) colours(op *C.media_op) {
-	op.gray_p = C.double(cfg.Grayscale)
-	j := cfg.Jitter
-	if j == nil {
-		return
+	op.gray_p, op.permute_p = C.double(cfg.Grayscale), C.double(cfg.Permute)
+	if j := cfg.Jitter; j != nil {
+		op.jitter_p, op.jitter = C.double(j.P), j.factors()
 	}
-	op.jitter_p = C.double(j.P)
+	if j := cfg.Distort; j != nil {
+		op.distort_p, op.distort = C.double(j.P), j.factors()
+	}
+}
+
+func (j *Jitter) factors() (all [C.MEDIA_JITTERS]C.media_factor) {
 	for i, f := range []*[2]float64{j.Brightness, j.Contrast, j.Saturation, j.Hue} {
 		if f != nil {
-			op.jitter[i] = C.media_factor{on: 1, low: C.double(f[0]), high: C.double(f[1])}
+			all[i] = C.media_factor{on: 1, low: C.double(f[0]), high: C.double(f[1])}
 		}
 	}
+	return all
 }
 
 func (r *RandomCrop) ranges() (scale, ratio [2]float64) {
@@ -336,7 +346,7 @@ func (cfg *Config) check() error {
 }
 
 func (cfg *Config) checkChances() error {
-	all := append(cfg.chances(), chance{"horizontal flip", cfg.Flip}, chance{"vertical flip", cfg.VFlip})
+	all := append(cfg.chances(), chance{"horizontal flip", cfg.Flip}, chance{"vertical flip", cfg.VFlip}, chance{"quarters", cfg.Quarters})
 	if cfg.Erase != nil {
 		all = append(all, chance{"erase", cfg.Erase.P})
 	}
@@ -353,6 +363,12 @@ func (cfg *Config) checkColours() error {
 	if cfg.Grayscale > 0 && cfg.Mode != RGB {
 		return fmt.Errorf("grayscale: want mode RGB")
 	}
+	if (cfg.Permute > 0 || cfg.Distort != nil) && cfg.Mode != RGB {
+		return fmt.Errorf("distort, permute: want mode RGB, as grey has one channel")
+	}
+	if err := cfg.Distort.check("distort"); err != nil {
+		return err
+	}
 	j := cfg.Jitter
 	if j == nil {
 		return nil
@@ -363,6 +379,14 @@ func (cfg *Config) checkColours() error {
 	if (j.Saturation != nil || j.Hue != nil) && cfg.Mode != RGB {
 		return fmt.Errorf("jitter: saturation and hue want mode RGB, as grey has neither")
 	}
+	return j.check("jitter")
+}
+
+// check wants factors in range.
+func (j *Jitter) check(name string) error {
+	if j == nil {
+		return nil
+	}
 	names := []string{"brightness", "contrast", "saturation", "hue"}
 	for i, f := range []*[2]float64{j.Brightness, j.Contrast, j.Saturation, j.Hue} {
 		least, most := 0.0, float64(MaxFactor)
@@ -370,7 +394,7 @@ func (cfg *Config) checkColours() error {
 			least, most = -0.5, 0.5
 		}
 		if f != nil && !(f[0] >= least && f[0] <= f[1] && f[1] <= most) {
-			return fmt.Errorf("jitter: got %s %v, want %v <= smallest <= largest <= %v", names[i], *f, least, most)
+			return fmt.Errorf("%s: got %s %v, want %v <= smallest <= largest <= %v", name, names[i], *f, least, most)
 		}
 	}
 	return nil

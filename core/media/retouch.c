@@ -42,12 +42,17 @@ void media_draw_retouches(const media_op *op, const media_draw *d, media_retouch
         switch (op->order[i]) {
         case MEDIA_DO_FLIP:
         case MEDIA_DO_VFLIP: media_draw_mirror(op, d, op->order[i], to); break;
+        case MEDIA_DO_QUARTERS: media_draw_quarters(op, d, to); break;
         case MEDIA_DO_ROTATION: media_draw_rotation(op, d, to); break;
         case MEDIA_DO_AFFINE: media_draw_affine(op, d, to); break;
         case MEDIA_DO_AUGMENT: media_draw_augment(op, d, to); break;
         case MEDIA_DO_JITTER: media_draw_jitter(op, d, to); break;
+        case MEDIA_DO_DISTORT: media_draw_distort(op, d, to); break;
+        case MEDIA_DO_PERMUTE: media_draw_permute(op, d, to); break;
         case MEDIA_DO_GRAY: media_draw_gray(op, d, to); break;
         case MEDIA_DO_BLUR: draw_blur(op, d, to); break;
+        case MEDIA_DO_NOISE: media_draw_noise(op, d, to); break;
+        case MEDIA_DO_JPEG: media_draw_jpeg(op, d, to); break;
         default: draw_tone(op, d, op->order[i], to); break;
         }
     }
@@ -67,7 +72,7 @@ uint8_t *media_copy_pixels(const media_pixels *px, media_buf *room, size_t more,
     return to->p + size;
 }
 
-static int apply(const media_retouch *r, const media_pixels *px, media_buf *room) {
+static int apply(const media_retouch *r, const media_kernels *by, const media_pixels *px, media_buf *room) {
     media_pixels from;
     switch (r->kind) {
     case MEDIA_BRIGHTNESS: media_brightness(px, (float)r->value); break;
@@ -80,6 +85,9 @@ static int apply(const media_retouch *r, const media_pixels *px, media_buf *room
     case MEDIA_INVERT: media_invert(px); break;
     case MEDIA_AUTOCONTRAST: media_autocontrast(px); break;
     case MEDIA_EQUALIZE: media_equalize(px); break;
+    case MEDIA_PERMUTE: media_permute(px, r->size); break;
+    case MEDIA_NOISE: media_add_noise(px, by, r); break;
+    case MEDIA_RECODE: return media_recode(px, room, r->size);
     case MEDIA_BLUR:
         if (!media_buf_get(room, media_blur_bytes(px, r->size))) return MEDIA_NO_MEMORY;
         media_gaussian_blur(px, (float *)(void *)room->p, r->size, r->value);
@@ -97,9 +105,10 @@ static int apply(const media_retouch *r, const media_pixels *px, media_buf *room
     return MEDIA_OK;
 }
 
-int media_retouch_row(const media_retouches *retouches, const media_pixels *px, media_buf *room) {
+int media_retouch_row(const media_retouches *retouches, const media_kernels *by, const media_pixels *px,
+                      media_buf *room) {
     for (int i = 0; i < retouches->n; i++) {
-        int rc = apply(&retouches->all[i], px, room);
+        int rc = apply(&retouches->all[i], by, px, room);
         if (rc != MEDIA_OK) return rc;
     }
     return MEDIA_OK;

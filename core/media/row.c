@@ -192,7 +192,7 @@ static int retouch(media_ctx *c, const media_op *op, const window *w, void *dst)
         if (!columns) return MEDIA_NO_MEMORY;
         media_border_row(&c->border, &px, &from, (int32_t *)(void *)columns);
     }
-    if (media_retouch_row(&c->retouches, &px, &c->room) != MEDIA_OK) return MEDIA_NO_MEMORY;
+    if (media_retouch_row(&c->retouches, c->kernels, &px, &c->room) != MEDIA_OK) return MEDIA_NO_MEMORY;
     for (int32_t y = 0; y < px.h; y++) c->kernels->finish(op, media_line(&px, y), y, dst);
     return MEDIA_OK;
 }
@@ -213,7 +213,7 @@ static int stream(media_ctx *c, const media_op *op, int32_t rows, media_fetch fe
         while (y < h && c->ay.start[y] + c->ay.count[y] <= done) emit(c, op, &w, y++, dst);
     }
     if (c->keeps && retouch(c, op, &w, dst) != MEDIA_OK) return media_fail(c, MEDIA_NO_MEMORY, "");
-    media_erase(op, &c->erased, dst);
+    media_erase(op, c->kernels, &c->erased, dst);
     return MEDIA_OK;
 }
 

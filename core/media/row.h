@@ -56,19 +56,24 @@ enum { MEDIA_IMAGENET = 0, MEDIA_CIFAR10 = 1, MEDIA_SVHN = 2 };
 enum {
     MEDIA_DO_FLIP = 0,
     MEDIA_DO_VFLIP = 1,
-    MEDIA_DO_ROTATION = 2,
-    MEDIA_DO_AFFINE = 3,
-    MEDIA_DO_AUGMENT = 4,
-    MEDIA_DO_JITTER = 5,
-    MEDIA_DO_GRAY = 6,
-    MEDIA_DO_BLUR = 7,
-    MEDIA_DO_SOLARIZE = 8,
-    MEDIA_DO_POSTERIZE = 9,
-    MEDIA_DO_INVERT = 10,
-    MEDIA_DO_SHARPNESS = 11,
-    MEDIA_DO_AUTOCONTRAST = 12,
-    MEDIA_DO_EQUALIZE = 13,
-    MEDIA_STEPS = 14,
+    MEDIA_DO_QUARTERS = 2,
+    MEDIA_DO_ROTATION = 3,
+    MEDIA_DO_AFFINE = 4,
+    MEDIA_DO_AUGMENT = 5,
+    MEDIA_DO_JITTER = 6,
+    MEDIA_DO_DISTORT = 7,
+    MEDIA_DO_PERMUTE = 8,
+    MEDIA_DO_GRAY = 9,
+    MEDIA_DO_BLUR = 10,
+    MEDIA_DO_SOLARIZE = 11,
+    MEDIA_DO_POSTERIZE = 12,
+    MEDIA_DO_INVERT = 13,
+    MEDIA_DO_SHARPNESS = 14,
+    MEDIA_DO_AUTOCONTRAST = 15,
+    MEDIA_DO_EQUALIZE = 16,
+    MEDIA_DO_NOISE = 17,
+    MEDIA_DO_JPEG = 18,
+    MEDIA_STEPS = 19,
 };
 enum { MEDIA_BRIGHTNESS = 0, MEDIA_CONTRAST = 1, MEDIA_SATURATION = 2, MEDIA_HUE = 3, MEDIA_JITTERS = 4 };
 
@@ -112,6 +117,7 @@ typedef struct media_op {
     uint8_t fill[4];            /* of PAD_CONSTANT; here and below a pixel as u8 rows have it */
     uint8_t order[MEDIA_STEPS]; /* of what follows: each MEDIA_DO_ once; zeros: as they are numbered */
     double flip_p, vflip_p;
+    double quarters_p;     /* that a square row is turned by as many quarters as are drawn, 0 to 3 */
     media_factor rotation; /* degrees, to the left */
     uint32_t rotation_filter;
     uint8_t rotation_fill[4];
@@ -131,7 +137,10 @@ typedef struct media_op {
     uint8_t augment_fill[4];
     double jitter_p; /* that brightness, contrast, saturation and hue change, those that are on */
     media_factor jitter[MEDIA_JITTERS];
-    double gray_p; /* that all channels become grey */
+    double distort_p; /* of each of those below, and that the channels change places */
+    media_factor distort[MEDIA_JITTERS];
+    double permute_p; /* that the channels change places */
+    double gray_p;    /* that all channels become grey */
     double blur_p, sigma_min, sigma_max;
     uint32_t blur_size; /* of the kernel: odd */
     double solarize_p, solarize_threshold;
@@ -140,6 +149,9 @@ typedef struct media_op {
     double invert_p;
     double sharpness_p, sharpness_factor;
     double autocontrast_p, equalize_p;
+    double noise_p, noise_mean, noise_min, noise_max; /* mean and standard deviations, of values to 255 */
+    double jpeg_p;                                    /* that the row is written as a JPEG and read again */
+    uint32_t jpeg_min, jpeg_max;                      /* quality */
     double erase_p;                          /* that a part of the finished row becomes something else */
     double erase_scale_min, erase_scale_max; /* its share of the row's area */
     double erase_ratio_min, erase_ratio_max; /* its height / width */
@@ -159,6 +171,7 @@ typedef struct media_op {
 /* What is random about one sample. */
 typedef struct media_draw {
     uint64_t seed, epoch, index;
+    uint32_t frame; /* of a video's: for noise alone */
     int32_t replay; /* 1: take the box and the flips below instead of drawing */
     int32_t flip, vflip;
     int32_t box_y, box_x, box_h, box_w;

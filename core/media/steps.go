@@ -11,10 +11,13 @@ type Step uint8
 const (
 	StepFlip Step = iota
 	StepVFlip
+	StepQuarters
 	StepRotation
 	StepAffine
 	StepAugment
 	StepJitter
+	StepDistort
+	StepPermute
 	StepGrayscale
 	StepBlur
 	StepSolarize
@@ -23,6 +26,8 @@ const (
 	StepSharpness
 	StepAutocontrast
 	StepEqualize
+	StepNoise
+	StepJPEG
 	steps
 )
 

@@ -12,8 +12,9 @@ import (
 
 // happens says of every step that it happens.
 var happens = map[Step]func(c *Config){
-	StepFlip:  func(c *Config) { c.Flip = 1 },
-	StepVFlip: func(c *Config) { c.VFlip = 1 },
+	StepFlip:     func(c *Config) { c.Flip = 1 },
+	StepVFlip:    func(c *Config) { c.VFlip = 1 },
+	StepQuarters: func(c *Config) { c.Quarters = 1 },
 	StepRotation: func(c *Config) {
 		c.Rotation = &Rotation{Degrees: [2]float64{10, 40}, Interpolation: Bilinear, Fill: Fill{9, 99, 199}}
 	},
@@ -26,6 +27,10 @@ var happens = map[Step]func(c *Config){
 	StepJitter: func(c *Config) {
 		c.Jitter = &Jitter{P: 1, Brightness: &[2]float64{0.4, 0.6}, Hue: &[2]float64{0.1, 0.2}}
 	},
+	StepDistort: func(c *Config) {
+		c.Distort = &Jitter{P: 1, Contrast: &[2]float64{0.4, 0.6}, Saturation: &[2]float64{2, 3}}
+	},
+	StepPermute:      func(c *Config) { c.Permute = 1 },
 	StepGrayscale:    func(c *Config) { c.Grayscale = 1 },
 	StepBlur:         func(c *Config) { c.Blur = &Blur{P: 1, Size: 5, Sigma: [2]float64{1, 2}} },
 	StepSolarize:     func(c *Config) { c.Solarize = &Solarize{P: 1, Threshold: 100} },
@@ -34,10 +39,13 @@ var happens = map[Step]func(c *Config){
 	StepSharpness:    func(c *Config) { c.Sharpness = &Sharpness{P: 1, Factor: 3} },
 	StepAutocontrast: func(c *Config) { c.Autocontrast = 1 },
 	StepEqualize:     func(c *Config) { c.Equalize = 1 },
+	StepNoise:        func(c *Config) { c.Noise = &Noise{P: 1, Sigma: [2]float64{0.1, 0.2}} },
+	StepJPEG:         func(c *Config) { c.JPEG = &JPEG{P: 1, Quality: [2]int{5, 40}} },
 }
 
-// of is a configuration in which these steps happen, in the order of the fields.
+// of is a configuration in which these steps happen, in the order of the fields, of rows of 60 x 60.
 func of(all ...Step) (c Config) {
+	c.Out = Square(60)
 	for _, s := range all {
 		happens[s](&c)
 	}
@@ -61,10 +69,10 @@ func asPNG(t *testing.T, row []byte, w, h int) []byte {
 
 // Draws do not depend on the order, so two steps at once make what the second makes of the first one's row.
 func TestStepsAreDoneInTheOrderThatIsGiven(t *testing.T) {
-	w, data := worker(t, nil), testJPEG(t, 60, 50)
+	w, data := worker(t, nil), testJPEG(t, 60, 60)
 	draw, differ := Draw{Seed: 3, Index: 4}, 0
 	for a := range steps {
-		between := asPNG(t, made(t, w, data, of(a), draw), 60, 50)
+		between := asPNG(t, made(t, w, data, of(a), draw), 60, 60)
 		for b := range steps {
 			if a == b {
 				continue
@@ -81,14 +89,14 @@ func TestStepsAreDoneInTheOrderThatIsGiven(t *testing.T) {
 			}
 		}
 	}
-	if differ < 100 {
-		t.Errorf("of 182 pairs %d differ from their opposites: the order decides nothing", differ)
+	if differ < 200 {
+		t.Errorf("of 342 pairs %d differ from their opposites: the order decides nothing", differ)
 	}
 }
 
 // Without an order, and with one that says no more, rows are what they were before there was one.
 func TestTheOrderOfTheFieldsNeedNotBeGiven(t *testing.T) {
-	w, data := worker(t, nil), testJPEG(t, 60, 50)
+	w, data := worker(t, nil), testJPEG(t, 60, 60)
 	for a := range steps {
 		for b := a + 1; b < steps; b++ {
 			cfg := of(a, b)
@@ -135,7 +143,7 @@ func TestALateFlipIsToldAndFollowed(t *testing.T) {
 
 func TestAnOrderThatIsNoneIsRefused(t *testing.T) {
 	for want, order := range map[string][]Step{
-		"media: order: got step 5 twice, want each once":             {StepJitter, StepFlip, StepJitter},
+		"media: order: got step 6 twice, want each once":             {StepJitter, StepFlip, StepJitter},
 		fmt.Sprintf("media: order: got step %d, want one of", steps): {steps},
 	} {
 		if _, err := Compile(Config{Resize: Square(4), Order: order}); err == nil || !strings.HasPrefix(err.Error(), want) {

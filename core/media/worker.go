@@ -38,6 +38,7 @@ type Plan struct {
 // it, so equal draws give equal rows on any thread.
 type Draw struct {
 	Seed, Epoch, Index uint64
+	Frame              uint32 // of a video's; noise is another in each
 
 	// Replay takes Box (for a random crop), Flip and VFlip as given instead of drawing. All else is drawn.
 	Replay bool
@@ -177,7 +178,7 @@ func (w *Worker) Plan(data []byte, op *Op, draw Draw) (plan Plan, ok bool, err e
 }
 
 func (d *Draw) c() C.media_draw {
-	c := C.media_draw{seed: C.uint64_t(d.Seed), epoch: C.uint64_t(d.Epoch), index: C.uint64_t(d.Index)}
+	c := C.media_draw{seed: C.uint64_t(d.Seed), epoch: C.uint64_t(d.Epoch), index: C.uint64_t(d.Index), frame: C.uint32_t(d.Frame)}
 	if d.Replay {
 		c.replay = 1
 		c.box_y, c.box_x = clamp32(d.Box.Y), clamp32(d.Box.X)

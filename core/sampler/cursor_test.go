@@ -311,6 +311,10 @@ func TestParseStateIsStrict(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{edit(`"last":`, `"data":"1:00FF:12","last":`), `data: got "1:00FF:12"`},
 		{edit(`"last":`, `"data":null,"last":`), `key "data": got null`},
+		{edit(`"last":`, `"total":-1,"last":`), "got total -1, multiple 0, global_batch 8; want a total of 0 or more"},
+		{edit(`"last":`, `"total":9,"multiple":9,"last":`), "got total 9, multiple 9, global_batch 8"},
+		{edit(`"last":`, `"total":1e999,"last":`), `key "total": got 1e999`},
+		{edit(`"last":`, `"multiple":1.5,"last":`), `key "multiple": got 1.5`},
 		{"", "want a JSON object"},
 		{"[]", "want a JSON object"},
 		{"null", "want a JSON object"},
@@ -355,6 +359,7 @@ func FuzzParseState(f *testing.F) {
 	f.Add([]byte(goodState))
 	f.Add([]byte(`{"version":1}`))
 	f.Add([]byte(strings.Replace(goodState, `"last":`, `"data":"1:00ff:12","last":`, 1)))
+	f.Add([]byte(strings.Replace(goodState, `"last":`, `"total":1.5,"multiple":2,"last":`, 1)))
 	o := mustNew(f, Config{N: 100, Batch: 4, World: 2, Shuffle: true, Seed: 1<<64 - 1, SourceHash: "ab", OrderHash: "cd"})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := ParseState(data)

@@ -7,13 +7,15 @@
 //	rows, padded := order.Rows(epoch, step, rank, rows[:0])
 //
 // What comes where in an epoch is a [Sequence]: every sample once, in order or shuffled, unless a config has another one:
-// [Window] for shards, [Weighted], [Mix] for classes, strata and several data sets, [Bucketed] for lengths, [Repeat], and
-// [Subset] under any of them. Each says what it keeps per sample.
+// [Window] for shards, [Weighted], [Mix] for classes, strata and several data sets, [Bucketed] and [Bounded] for lengths,
+// [Repeat], and [Subset] under any of them. Each says what it keeps per sample. Which positions of it a step holds is said by
+// a [Cut]: as many in each step, one step behind the other, unless a config has another one, as Bounded is.
 //
 // Order is a pure function of (config, epoch, step, rank): alone it keeps nothing per sample, so ten billion samples cost
 // what ten do, and any number of goroutines may ask. The unit of order is the global batch G = batch x world: step s of an epoch
 // holds the global rows [sG, (s+1)G), and rank r of W takes [rG/W, (r+1)G/W) of them. The same G therefore gives the same
-// global sequence at any world size.
+// global sequence at any world size. Where a [Budget] bounds the steps, G is that of the step's bucket, and the same Budget gives the
+// same sequence at any world size that divides its Multiple.
 //
 // # The permutation
 //

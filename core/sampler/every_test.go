@@ -267,5 +267,5 @@ var was = map[string]string{
 	"sequential": "02570798a8a1", "shuffled": "66c377364bc4", "window of one": "85cf715c7972", "window of three": "90e9c40a56ed",
 	"window of all": "11052790ffe4", "with replacement": "50180278f558", "without": "8f60142fb1d1", "a part without": "92e81c20b1da",
 	"mixed": "f06a146f4490", "in proportion": "3377d7d8a72f", "phased": "49146648be70", "bucketed": "f296b0b901cc", "repeated": "15d09a9113a6",
-	"subset": "280ca88dfd0f",
+	"subset": "280ca88dfd0f", "bounded": "c4604e1fa7ca", "bounded, twice": "92f647b340fe",
 }

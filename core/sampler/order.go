@@ -34,6 +34,7 @@ type Config struct {
 	FirstRank int      // rank of this engine's lane 0
 	Lanes     int      // ranks this engine serves
 	Sequence  Sequence // what comes where in an epoch; nil: all samples once, by Shuffle
+	Cut       Cut      // which of it each step holds; nil: Batch x World rows, one step behind the other
 	Shuffle   bool     // without a Sequence: a new permutation each epoch; false: 0, 1, 2, ...
 	Seed      uint64   // of the shuffle
 	Epochs    int64    // 0: endless
@@ -43,12 +44,13 @@ type Config struct {
 	SourceHash, OrderHash string
 	// Data says which samples there are; it goes into State, too. "": not known.
 	Data Data
+	// Budget is what Cut was made with, where it is one by lengths: a state that does not fit says what of it differs.
+	Budget Budget
 }
 
 // Order is the plan of a training run. It is immutable.
 type Order struct {
 	c      Config
-	rows   int64 // of an epoch
 	global int64 // G
 	steps  int64 // per epoch
 }
@@ -69,14 +71,21 @@ func New(c Config) (*Order, error) {
 	} else if c.Sequence == nil {
 		c.Sequence = sequential{n: c.N}
 	}
-	o := &Order{c: c, rows: c.Sequence.Len(), global: int64(c.Batch) * int64(c.World)}
-	o.steps = o.rows / o.global
-	if c.Last != Drop && o.rows%o.global != 0 {
-		o.steps++
+	global := int64(c.Batch) * int64(c.World)
+	if c.Cut == nil {
+		c.Cut = even{rows: c.Sequence.Len(), global: global}
+	}
+	if m := c.Cut.Multiple(); m%int64(c.World) != 0 {
+		return nil, fmt.Errorf("sampler: world size: got %d, want one that divides %d, of which the rows of each step are a multiple", c.World, m)
+	}
+	o := &Order{c: c, global: global, steps: c.Cut.Steps()}
+	last := c.Cut.Step(0, o.steps-1)
+	if c.Last == Drop && !last.Full() {
+		o.steps--
 	}
 	if o.steps == 0 {
 		return nil, fmt.Errorf("sampler: %w: last: drop leaves nothing: an epoch has %d rows, a global batch takes %d "+
-			"(batch %d x world %d); use a smaller batch, or last: cover or pad", ErrNoBatch, o.rows, o.global, c.Batch, c.World)
+			"(batch %d x world %d); use a smaller batch, or last: cover or pad", ErrNoBatch, c.Sequence.Len(), last.Rows, last.Rows/int64(c.World), c.World)
 	}
 	return o, nil
 }
@@ -119,14 +128,14 @@ func (o *Order) Rows(epoch, step int64, rank int, dst []int64) (rows []int64, pa
 	if epoch < 0 || step < 0 || step >= o.steps || rank < 0 || rank >= o.c.World {
 		panic(fmt.Sprintf("sampler: rows of epoch %d step %d rank %d: out of range", epoch, step, rank))
 	}
-	from, to := o.slice(step, int64(rank))
-	if to <= o.rows {
-		return o.c.Sequence.Append(dst, epoch, from, to), 0
-	}
-	padded = int(to - max(from, o.rows))
-	for from < to { // Pad: the epoch's order again from its start, as often as it takes
-		start := from % o.rows
-		end := min(start+to-from, o.rows)
+	from, to, all := o.slice(epoch, step, int64(rank))
+	padded = int(max(to-max(from, all.To), 0))
+	for from < to {
+		start := from
+		if from >= all.To { // Pad
+			start = all.Again + (from-all.To)%(all.To-all.Again)
+		}
+		end := min(start+to-from, all.To)
 		dst = o.c.Sequence.Append(dst, epoch, start, end)
 		from += end - start
 	}
@@ -135,19 +144,21 @@ func (o *Order) Rows(epoch, step int64, rank int, dst []int64) (rows []int64, pa
 
 // Position is the place in the epoch's order of the first row of a rank's batch; the others follow it. It names a row
 // where a sample may come more than once.
-func (o *Order) Position(step int64, rank int) int64 {
-	from, _ := o.slice(step, int64(rank))
+func (o *Order) Position(epoch, step int64, rank int) int64 {
+	from, _, _ := o.slice(epoch, step, int64(rank))
 	return from
 }
 
 // Once reports whether no sample comes twice in an epoch, padding apart.
 func (o *Order) Once() bool { return o.c.Sequence.Once() }
 
-// slice is the range of the epoch's positions that one rank takes in one step.
-func (o *Order) slice(step, rank int64) (from, to int64) {
-	start, rows, world := step*o.global, o.global, int64(o.c.World)
-	if left := o.rows - start; o.c.Last == Cover && left < rows {
-		rows = left
+// slice is the range of the epoch's positions that one rank takes in one step, all the step. What lies behind the step's
+// positions is padding.
+func (o *Order) slice(epoch, step, rank int64) (from, to int64, all Span) {
+	all = o.c.Cut.Step(epoch, step)
+	rows, world := all.Rows, int64(o.c.World)
+	if o.c.Last == Cover {
+		rows = all.To - all.From
 	}
-	return start + rank*rows/world, start + (rank+1)*rows/world
+	return all.From + rank*rows/world, all.From + (rank+1)*rows/world, all
 }

@@ -48,8 +48,10 @@ func cases() map[string]struct {
 	}
 	lens := []int64{5, 0, 17, 40, 1, 33, 4, 60, 25, 8}
 	bucket := make([]uint16, 301)
+	lengths := make([]float64, len(bucket))
 	for i := range bucket {
 		bucket[i] = uint16(i * i % 7)
+		lengths[i] = float64(bucket[i])
 	}
 	strata := func(weights ...float64) []Stratum {
 		return []Stratum{{First: 0, Count: 100, Weight: weights[0]}, {First: 100, Count: 7, Weight: weights[1]}, {IDs: ids(108, 107, 109), Weight: weights[2]}}
@@ -68,6 +70,8 @@ func cases() map[string]struct {
 		"in proportion":    {must(Mix(strata(0, 0, 0), 0, 16, testSeed)), 110, true},
 		"phased":           {must(Phased([]int64{0, 1, 2}, []Sequence{shuffled{50, 1}, shuffled{50, 2}, shuffled{50, 3}})), 50, true},
 		"bucketed":         {must(Bucketed(bucket, 16, testSeed)), 301, true},
+		"bounded":          {must(NewBounded(lengths, bucket, 1, Budget{Rows: 16, Total: 40, Multiple: 1}, testSeed)), 301, true},
+		"bounded, twice":   {must(NewBounded(lengths, bucket, 2, Budget{Rows: 16, Total: 40, Multiple: 2}, testSeed)), 301, true},
 		"repeated":         {must(Repeat(shuffled{41, testSeed}, 3)), 41, true},
 		"subset":           {must(Subset(ids(9, 4, 2, 7), over)), 10, false},
 	}
@@ -136,7 +140,7 @@ func TestRanksShareAnySequenceAtAnyWorldSize(t *testing.T) {
 			var all []int64
 			for step := range o.StepsPerEpoch() {
 				for rank := range world {
-					at := o.Position(step, rank)
+					at := o.Position(1, step, rank)
 					rows, padded := o.Rows(1, step, rank, nil)
 					if own := rows[:len(rows)-padded]; len(own) > 0 && !slices.Equal(own, c.s.Append(nil, 1, at, at+int64(len(own)))) {
 						t.Fatalf("%s: step %d rank %d does not begin at position %d", name, step, rank, at)
@@ -288,10 +292,10 @@ func TestAStratumIsUsedUpBeforeASampleComesAgain(t *testing.T) {
 }
 
 func TestFullBatchesOfABucketedOrderAreOfOneBucket(t *testing.T) {
-	lengths := make([]int64, 1000)
+	lengths := make([]float64, 1000)
 	r := rand.New(rand.NewPCG(9, 10))
 	for i := range lengths {
-		lengths[i] = r.Int64N(1 << r.IntN(12))
+		lengths[i] = float64(r.Int64N(1 << r.IntN(12)))
 	}
 	bucket := must(ByLength(lengths, 6))
 	const global = 32
@@ -316,11 +320,11 @@ func TestFullBatchesOfABucketedOrderAreOfOneBucket(t *testing.T) {
 }
 
 func TestBucketsHoldAboutEquallyManySamplesAndAscend(t *testing.T) {
-	lengths := []int64{5, 1, 9, 3, 7, 2, 8, 4, 6, 0, 11, 10}
+	lengths := []float64{5, 1, 9, 3, 7, 2, 8, 4, 6, 0, 11, 10}
 	bucket := must(ByLength(lengths, 4))
 	for i, l := range lengths {
 		if want := uint16(l / 3); bucket[i] != want {
-			t.Errorf("length %d: bucket %d, want %d", l, bucket[i], want)
+			t.Errorf("length %g: bucket %d, want %d", l, bucket[i], want)
 		}
 	}
 }
@@ -349,7 +353,7 @@ func TestSequencesRefuseWhatTheyCannotOrder(t *testing.T) {
 		"stratum 1: weight 0 is less":                  second(Mix([]Stratum{{Count: 5, Weight: 1}, {Count: 5}}, 0, 1, 0)),
 		"mix: got 1 strata of 1 samples, -1 rows":      second(Mix([]Stratum{{Count: 1}}, -1, 1, 0)),
 		"buckets: got 0 samples":                       second(Bucketed(nil, 1, 0)),
-		"buckets: got 0, want 1 to 65536":              second(ByLength([]int64{1}, 0)),
+		"buckets: got 0, want 1 to 65536":              second(ByLength([]float64{1}, 0)),
 		"got 0 beginnings of 1 sequences":              second(Phased(nil, []Sequence{sequential{3}})),
 		"phase 1: got epoch 0":                         second(Phased([]int64{0, 0}, []Sequence{sequential{3}, sequential{3}})),
 		"phase 1: got epoch 1 and 4 rows":              second(Phased([]int64{0, 1}, []Sequence{sequential{3}, sequential{4}})),

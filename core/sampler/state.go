@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -37,6 +38,10 @@ type State struct {
 	Data        Data   `json:"data,omitempty"` // where both sides know it, it is compared in place of SourceHash
 	Shuffle     bool   `json:"shuffle"`
 	Last        Last   `json:"last"`
+
+	// Of an order with a Budget: its Total and Multiple.
+	Total    float64 `json:"total,omitempty"`
+	Multiple int64   `json:"multiple,omitempty"`
 }
 
 // JSON is the state as one line, usually under 300 bytes.
@@ -67,7 +72,7 @@ func parseState(data []byte) (s State, err error) {
 	fields := map[string]any{
 		"version": &s.Version, "epoch": &s.Epoch, "step": &s.Step, "done": &s.Done, "seed": &s.Seed, "n": &s.N,
 		"global_batch": &s.GlobalBatch, "source": &s.SourceHash, "order": &s.OrderHash, "shuffle": &s.Shuffle, "last": &s.Last,
-		"data": &s.Data,
+		"data": &s.Data, "total": &s.Total, "multiple": &s.Multiple,
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	if tok, err := dec.Token(); err != nil || tok != json.Delim('{') {
@@ -135,6 +140,8 @@ func (s *State) check() error {
 	case s.Epoch < 0 || s.Step < 0 || s.N < 1 || s.GlobalBatch < 1:
 		return fmt.Errorf("got epoch %d, step %d, n %d, global_batch %d; want epoch and step at least 0, the others at least 1",
 			s.Epoch, s.Step, s.N, s.GlobalBatch)
+	case !(s.Total >= 0) || s.Multiple < 0 || s.Multiple > s.GlobalBatch:
+		return fmt.Errorf("got total %g, multiple %d, global_batch %d; want a total of 0 or more and a multiple of at most global_batch", s.Total, s.Multiple, s.GlobalBatch)
 	case !validData.MatchString(string(s.Data)):
 		return fmt.Errorf("data: got %.80q, want a version and hexadecimal hashes with colons between", s.Data)
 	case len(s.Done) > maxDone:
@@ -167,7 +174,7 @@ func (o *Order) State(low int64, done []int64) State {
 	return State{
 		Version: StateVersion, Epoch: epoch, Step: step, Done: above, Seed: o.c.Seed, N: o.c.N,
 		GlobalBatch: o.global, SourceHash: o.c.SourceHash, OrderHash: o.c.OrderHash, Shuffle: o.c.Shuffle, Last: o.c.Last,
-		Data: o.c.Data,
+		Data: o.c.Data, Total: o.c.Budget.Total, Multiple: o.c.Budget.Multiple,
 	}
 }
 
@@ -185,6 +192,10 @@ func (o *Order) Check(s State) error {
 	add("shuffle", s.Shuffle, o.c.Shuffle)
 	add("last", s.Last, o.c.Last)
 	add("global batch", s.GlobalBatch, o.global)
+	if b := o.c.Budget; s.OrderHash != o.c.OrderHash && s.Multiple > 0 && b.Multiple > 0 {
+		add("max_total x world size", plain(s.Total), plain(b.Total))
+		add("multiple_of x world size", s.Multiple, b.Multiple)
+	}
 	other := ""
 	if !s.Data.comparable(o.c.Data) {
 		add("source", s.SourceHash, o.c.SourceHash)
@@ -198,10 +209,7 @@ func (o *Order) Check(s State) error {
 		add("order (filter, weights, mix and so on, or what their columns say)", s.OrderHash, o.c.OrderHash)
 	}
 	if len(diff) > 0 {
-		remedy := ""
-		if s.GlobalBatch != o.global {
-			remedy = o.batchRemedy(s.GlobalBatch)
-		}
+		remedy := o.batchRemedy(s)
 		if other != "" {
 			remedy += "; go on with the data set that it was saved with, or begin anew without it"
 		}
@@ -216,9 +224,29 @@ func (o *Order) Check(s State) error {
 	return nil
 }
 
-func (o *Order) batchRemedy(global int64) string {
-	if world := int64(o.c.World); global%world == 0 {
-		return fmt.Sprintf("; set batch: %d", global/world)
+// batchRemedy says what to write for steps of as many rows as the state's, where they have others.
+func (o *Order) batchRemedy(s State) string {
+	world, rows, write := int64(o.c.World), s.GlobalBatch, []string{}
+	if s.GlobalBatch != o.global {
+		write = append(write, fmt.Sprintf("batch: %d", s.GlobalBatch/world))
 	}
-	return fmt.Sprintf("; choose a world size that divides %d", global)
+	if b := o.c.Budget; s.Multiple > 0 && b.Multiple > 0 && s.OrderHash != o.c.OrderHash {
+		rows = s.Multiple // which divides the global batch
+		if s.Total != b.Total {
+			write = append(write, "max_total: "+plain(s.Total/float64(world)))
+		}
+		if s.Multiple != b.Multiple {
+			write = append(write, fmt.Sprintf("multiple_of: %d", s.Multiple/world))
+		}
+	}
+	switch {
+	case len(write) == 0:
+		return ""
+	case rows%world != 0:
+		return fmt.Sprintf("; choose a world size that divides %d", rows)
+	}
+	return "; set " + strings.Join(write, ", ")
 }
+
+// plain is a number without an exponent.
+func plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

@@ -2,12 +2,14 @@ package source
 
 import (
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
 
 const (
 	byProgram = "have a program of yours bring its samples (source= in Python; docs/sources.md), or write them into tar shards once"
+	byLoop    = byProgram + ", by the loop in docs/migrate.md"
 	asArrays  = "write its arrays with numpy.save, and name them in source.arrays"
 )
 
@@ -17,9 +19,10 @@ var foreignFormats = []struct {
 	is, remedy string
 }{
 	{[]string{".rec"}, "MXNet's RecordIO", byProgram},
-	{[]string{".mds"}, "MosaicML's MDS", byProgram},
-	{[]string{".beton"}, "FFCV's format", "name the files that it was made of, or " + byProgram},
-	{[]string{".mdb", ".lmdb"}, "LMDB", byProgram},
+	{[]string{".mds"}, "MosaicML's MDS", byLoop},
+	{[]string{".beton"}, "FFCV's format", "name the files that it was made of, or " + byLoop},
+	{[]string{".mdb", ".lmdb"}, "LMDB", byLoop},
+	{[]string{".array_record", ".arrayrecord"}, "ArrayRecord", byLoop},
 	{[]string{".sqlite", ".sqlite3"}, "SQLite", byProgram},
 	{[]string{".arrow"}, "Arrow's format", "write it as Parquet: load_from_disk(...).to_parquet(...) of Hugging Face's datasets, or pyarrow.parquet"},
 	{[]string{".h5", ".hdf5"}, "HDF5", asArrays + "; media in it become files or tar shards"},
@@ -28,10 +31,20 @@ var foreignFormats = []struct {
 	{[]string{".pt", ".pth", ".safetensors"}, "what torch.save or safetensors writes", asArrays + ", or " + byProgram},
 }
 
+// litDataFile is what litData calls its files: chunk-RANK-NUMBER, whatever compressed them.
+var litDataFile = regexp.MustCompile(`^chunk-\d+-\d+(\.\w+)?\.bin$`)
+
 // Foreign says of a file's name that is of a data set which is not read here what it is, and what to do; "" of others.
 func Foreign(name string) string {
 	name, _, _ = strings.Cut(name, "?")
-	ending := strings.ToLower(filepath.Ext(name))
+	name = strings.ToLower(filepath.Base(name))
+	if litDataFile.MatchString(name) {
+		return "litData's format is not read here; " + byLoop
+	}
+	ending, _, _ := strings.Cut(filepath.Ext(name), "-")                          // x.array_record-00000-of-00016
+	if inner := filepath.Ext(strings.TrimSuffix(name, ending)); inner == ".mds" { // shard.00000.mds.zstd
+		ending = inner
+	}
 	for _, f := range foreignFormats {
 		if slices.Contains(f.endings, ending) {
 			return f.is + " is not read here; " + f.remedy

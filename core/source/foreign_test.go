@@ -12,6 +12,9 @@ func TestForeignFormatsSayWhatToDo(t *testing.T) {
 		"a.mds": "MosaicML's MDS is not read here; have a program of yours bring its samples", "s3://b/x.RECORDIO": "", "x.rec?sig=1": "MXNet's RecordIO is not read here",
 		"A.LMDB": "LMDB is not read here; have a program of yours bring its samples (source= in Python; docs/sources.md), or write them into tar shards once",
 		"x.h5":   "HDF5 is not read here; write its arrays with numpy.save, and name them in source.arrays", "x.arrow": "write it as Parquet: load_from_disk(...).to_parquet(...)",
+		"shard.00000.mds.zstd": "MosaicML's MDS is not read here", "s3://b/shard.00000.mds.zstd?sig=a/b.tar": "MosaicML's MDS is not read here", "mds.zstd": "", "x.zstd": "",
+		"x.array_record-00000-of-00016": "ArrayRecord is not read here", "x.arrayrecord": "ArrayRecord is not read here", "a/chunk-0-12.bin": "litData's format is not read here",
+		"chunk-0-12.zstd.bin": "litData's format is not read here", "chunk.bin": "", "train.bin": "",
 		"x.tfrecord-00000-of-01024": "", "x.tar": "", "x": "", "h5": "", "x.jpg": "",
 	} {
 		if got := Foreign(name); want == "" != (got == "") || !strings.HasPrefix(got, want) && !strings.Contains(got, "; "+want) {
@@ -19,7 +22,7 @@ func TestForeignFormatsSayWhatToDo(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	for _, name := range []string{"a.beton", "b/c.mdb"} {
+	for _, name := range []string{"a.beton", "b/c.mdb", "mds/index.json", "mds/shard.00000.mds.zstd", "lit/index.json", "lit/chunk-0-0.bin"} {
 		write(t, filepath.Join(dir, name), "\x00\x01")
 	}
 	_, shards := OpenShards(background, ShardsConfig{Shards: []string{filepath.Join(dir, "a.beton")}})
@@ -30,7 +33,21 @@ func TestForeignFormatsSayWhatToDo(t *testing.T) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
-	if folder != nil && !strings.HasSuffix(folder.Error(), "; LMDB is not read here; "+byProgram) {
+	if folder != nil && !strings.HasSuffix(folder.Error(), "; LMDB is not read here; "+byLoop) {
 		t.Errorf("got %v", folder)
+	}
+	for name, want := range map[string]string{"mds": "MosaicML's MDS", "lit": "litData's format"} { // of which no ending tells
+		if _, err := OpenFolder(FolderConfig{Dir: filepath.Join(dir, name)}); err == nil || !strings.HasSuffix(err.Error(), "; "+want+" is not read here; "+byLoop) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+// A compressed list or table is refused as that: its first line would be a path of no bytes that are text.
+func TestCompressedListsAreRefused(t *testing.T) {
+	for _, name := range []string{"a.jsonl.gz", "a.txt.ZST", "https://h/a.csv.gz?sig=1"} {
+		if _, err := OpenList(ListConfig{File: name}); err == nil || !strings.Contains(err.Error(), "a compressed list is not read; unpack it") {
+			t.Errorf("%s: got %v", name, err)
+		}
 	}
 }

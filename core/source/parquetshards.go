@@ -153,7 +153,8 @@ func (s *parquetShards) readMedium(g *rowGroup, k int, i int64, b *Buffer) error
 	data := p.values.at(i - g.first - p.first)
 	switch {
 	case len(data) == 0:
-		return &Error{Cause: Empty, Detail: about(s.media, k) + "got no bytes"}
+		return &Error{Cause: Empty, Detail: about(s.media, k) + "got no bytes; where a column beside it names a file instead, as in Hugging Face's {bytes, path}, " +
+			"list: FILE with path: image.path reads that"}
 	case int64(len(data)) > s.maxBytes:
 		return &Error{Cause: TooLarge, Detail: fmt.Sprintf("%sgot %d bytes, want at most %d", about(s.media, k), len(data), s.maxBytes)}
 	}

@@ -224,7 +224,11 @@ func (s *shards) check(c *ShardsConfig, total int64) error {
 	}
 	switch {
 	case s.strict && !labels:
-		return fmt.Errorf("source.label: no sample has a part %q; the parts are %s", c.Label, describeParts(parts))
+		remedy := ""
+		if _, member := memberOf(c.Label); member != "" {
+			remedy = fmt.Sprintf("; a number within a part is a column: {name: y, from: %q, type: i64}", c.Label)
+		}
+		return fmt.Errorf("source.label: no sample has a part %q; the parts are %s%s", c.Label, describeParts(parts), remedy)
 	}
 	for _, col := range s.columns {
 		if !has(col.From) {
@@ -245,7 +249,9 @@ func (s *shards) lacks(m int, parts []string) error {
 		return fmt.Errorf("%w: no part is a picture by its ending; the parts are %s; say which is in %s", ErrNoSamples, describeParts(parts), s.keyOf(m))
 	}
 	remedy := ""
-	if len(s.media) > 1 {
+	if slices.ContainsFunc(from, func(name string) bool { return strings.Contains(name, ";") }) {
+		remedy = "; several are a list: [jpg, png]"
+	} else if len(s.media) > 1 {
 		remedy = "; say which is in " + s.keyOf(m) + "; it may be another section's, too"
 	}
 	return fmt.Errorf("%w: no sample has a part %s; the parts are %s%s", ErrNoSamples, strings.Join(from, " or "), describeParts(parts), remedy)

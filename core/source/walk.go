@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -34,6 +33,7 @@ type walker struct {
 	progress *Progress
 
 	others map[string]int64 // files that are not wanted, by ending
+	format string           // what a file among them is of, and what to do, where that is a format that is not read here
 	hidden int64            // names that begin with a dot
 }
 
@@ -242,7 +242,11 @@ func (w *walker) wants(name []byte) bool {
 	}
 	var lower [maxExtension]byte
 	ending := shortEnding(name, &lower)
-	if _, known := w.others[string(ending)]; known || len(w.others) < maxOthers {
+	_, known := w.others[string(ending)]
+	if !known && w.format == "" { // one of each ending tells
+		w.format = Foreign(string(name))
+	}
+	if known || len(w.others) < maxOthers {
 		w.others[string(ending)]++
 	} else {
 		w.others[""]++
@@ -297,10 +301,8 @@ func (w *walker) archives() string {
 			return fmt.Sprintf("; archives are read by shards in place of folder, such as shards: DIR/*.%s", ending)
 		}
 	}
-	for _, ending := range slices.Sorted(maps.Keys(w.others)) {
-		if why := Foreign("x." + ending); why != "" {
-			return "; " + why
-		}
+	if w.format != "" {
+		return "; " + w.format
 	}
 	return ""
 }

@@ -1,6 +1,10 @@
 package spec
 
-import "go.yaml.in/yaml/v3"
+import (
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+)
 
 // The decoders' limits (core/media).
 const (
@@ -54,22 +58,43 @@ type Posterize struct {
 // AdjustSharpness is 0 for a smoothed picture, 1 for the picture, 2 for one twice as sharp.
 type AdjustSharpness struct{ Factor, P float64 }
 
+// GaussianNoise is of values from 0 to 1, its standard deviation between low and high.
+type GaussianNoise struct {
+	Mean  float64
+	Sigma [2]float64
+	P     float64
+}
+
+// JPEG writes a row at a quality between low and high, and reads it again.
+type JPEG struct {
+	Quality [2]int
+	P       float64
+}
+
 // Retouches change a row's pixels once it is cropped and flipped, besides ColorJitter and Grayscale. Nil and zero leave out.
 type Retouches struct {
-	RandomRotation  *RandomRotation
-	RandomAffine    *RandomAffine
-	Augment         *Augment
-	GaussianBlur    *GaussianBlur
-	Solarize        *Solarize
-	Posterize       *Posterize
-	Invert          float64 // probability
-	AdjustSharpness *AdjustSharpness
-	Autocontrast    float64 // probability
-	Equalize        float64 // probability
+	RandomRotate90           float64 // probability
+	RandomRotation           *RandomRotation
+	RandomAffine             *RandomAffine
+	Augment                  *Augment
+	RandomPhotometricDistort *ColorJitter // P is of each change
+	RandomChannelPermutation float64      // probability
+	GaussianBlur             *GaussianBlur
+	Solarize                 *Solarize
+	Posterize                *Posterize
+	Invert                   float64 // probability
+	AdjustSharpness          *AdjustSharpness
+	Autocontrast             float64 // probability
+	Equalize                 float64 // probability
+	GaussianNoise            *GaussianNoise
+	JPEG                     *JPEG
 }
 
 // moving are the operations that are there and put pixels elsewhere, in their order.
 func (r *Retouches) moving() (all []string) {
+	if r.RandomRotate90 > 0 {
+		all = append(all, "random_rotate90")
+	}
 	if r.RandomRotation != nil {
 		all = append(all, "random_rotation")
 	}
@@ -88,8 +113,10 @@ func (r *Retouches) changing() (all []string) {
 		name  string
 		given bool
 	}{
+		{"random_photometric_distort", r.RandomPhotometricDistort != nil}, {"random_channel_permutation", r.RandomChannelPermutation > 0},
 		{"gaussian_blur", r.GaussianBlur != nil}, {"solarize", r.Solarize != nil}, {"posterize", r.Posterize != nil}, {"invert", r.Invert > 0},
 		{"adjust_sharpness", r.AdjustSharpness != nil}, {"autocontrast", r.Autocontrast > 0}, {"equalize", r.Equalize > 0},
+		{"gaussian_noise", r.GaussianNoise != nil}, {"jpeg", r.JPEG != nil},
 	} {
 		if op.given {
 			all = append(all, op.name)
@@ -103,7 +130,12 @@ func (r *Retouches) random() bool {
 	open := func(p float64) bool { return p > 0 && p < 1 }
 	b, s, p, a := r.GaussianBlur, r.Solarize, r.Posterize, r.AdjustSharpness
 	return r.Augment != nil || r.RandomRotation.random() || r.RandomAffine.random() || b != nil && (open(b.P) || b.P > 0 && b.Sigma[0] < b.Sigma[1]) || s != nil && open(s.P) || p != nil && open(p.P) ||
+		r.RandomRotate90 > 0 || r.RandomPhotometricDistort != nil || r.RandomChannelPermutation > 0 || r.GaussianNoise != nil || r.JPEG.random() ||
 		a != nil && open(a.P) || open(r.Invert) || open(r.Autocontrast) || open(r.Equalize)
+}
+
+func (j *JPEG) random() bool {
+	return j != nil && (j.P > 0 && j.P < 1 || j.P > 0 && j.Quality[0] < j.Quality[1])
 }
 
 // retouch reads the operation where it is one of them.
@@ -115,8 +147,14 @@ func (d *decoder) retouch(op *section, r *Retouches) {
 		r.RandomAffine = d.randomAffine(op)
 	case op.switchedOn(RandAugment) || op.switchedOn(TrivialAugmentWide) || op.switchedOn(AutoAugment):
 		r.Augment = d.augment(op)
+	case op.switchedOn("random_photometric_distort"):
+		r.RandomPhotometricDistort = d.photometricDistort(op)
 	case op.has("gaussian_blur"):
 		r.GaussianBlur = d.gaussianBlur(op)
+	case op.has("gaussian_noise"):
+		r.GaussianNoise = d.gaussianNoise(op)
+	case op.has("jpeg"):
+		r.JPEG = d.jpeg(op)
 	case op.has("solarize"):
 		s := &Solarize{P: 0.5}
 		sec := d.needs(op, "solarize", "threshold", "128")
@@ -136,6 +174,8 @@ func (d *decoder) retouch(op *section, r *Retouches) {
 		sec.number("p", &a.P, 0, 1)
 		r.AdjustSharpness = a
 	}
+	op.number("random_rotate90", &r.RandomRotate90, 0, 1)
+	op.number("random_channel_permutation", &r.RandomChannelPermutation, 0, 1)
 	op.number("invert", &r.Invert, 0, 1)
 	op.number("autocontrast", &r.Autocontrast, 0, 1)
 	op.number("equalize", &r.Equalize, 0, 1)
@@ -213,9 +253,12 @@ func (d *decoder) gaussianBlur(op *section) *GaussianBlur {
 func (i *Image) checkRetouches(section string, fail func(path, format string, args ...any)) {
 	const mixes = "got interpolation %s with mode index, want nearest, as others mix numbers of classes"
 	r, out := &i.Transform.Retouches, i.Transform.Output()
+	if r.RandomRotate90 > 0 && out.Height != out.Width {
+		fail(section+".transform.random_rotate90", "got random_rotate90 with rows of %d x %d, want square ones, as a quarter of a turn changes their sides; write center_crop: %d", out.Height, out.Width, min(out.Height, out.Width))
+	}
 	if i.Mode == Index {
 		for _, name := range append(r.moving(), r.changing()...) {
-			if name == "random_rotation" || name == "random_affine" {
+			if slices.Contains(turns, name) {
 				continue
 			}
 			fail(section+".transform."+name, "got %s with mode index, whose numbers of classes are no colours; leave it out: only the picture's section needs it", name)

@@ -1,16 +1,80 @@
 package spec
 
-import "regexp"
+import (
+	"regexp"
+	"strings"
+)
+
+// Sections, as they are shown, that foreign keys are written in.
+var (
+	anywhere    = regexp.MustCompile(``)
+	inSource    = regexp.MustCompile(`(^|\.)source(\.mix\[\d+\])?$`)
+	maskBearing = regexp.MustCompile(`^$|(^|\.)source$`)
+	inOrder     = regexp.MustCompile(`(^|\.)order(\.buckets)?$`)
+	inLengths   = regexp.MustCompile(`^$|(^|\.)order(\.buckets)?$`)
+	inVideo     = regexp.MustCompile(`(^|\.)video$`)
+	inSelect    = regexp.MustCompile(`(^|\.)video\.select$`)
+	inPixels    = regexp.MustCompile(`(^|\.)(image|video)$`)
+	inAudio     = regexp.MustCompile(`(^|\.)audio$`)
+	inTimes     = regexp.MustCompile(`(^|\.)(audio|video)$`)
+	inFeatures  = regexp.MustCompile(`(^|\.)features$`)
+)
+
+// called is a key of one of these names.
+func called(names ...string) *regexp.Regexp {
+	return regexp.MustCompile("^(" + strings.Join(names, "|") + ")$")
+}
 
 // brought are keys that people know from elsewhere, by the section that they write them in, and what does it here.
 var brought = []struct {
 	section, key *regexp.Regexp
 	remedy       string
 }{
-	{regexp.MustCompile(`(^|\.)audio$`), regexp.MustCompile(`^(max_length|max_len|padded|padding)$`),
+	{inAudio, called(`max_length`, `max_len`, `padded`, `padding`),
 		"say length: 20s, the room of a row, and shape: padded for rows as long as a batch's longest"},
-	{regexp.MustCompile(`(^|\.)source$`), regexp.MustCompile(`^(parquet|csv|tsv|jsonl?)$`), "say list: FILE, or shards: FILES for Parquet and tar files of samples"},
-	{regexp.MustCompile(`^$|(^|\.)source$`), regexp.MustCompile(`^(masks?|target|targets|segmentation)$`),
+	{inLengths, called(`max_tokens`, `max_duration`, `max_frames`, `batch_bins`, `batch_tokens`, `batch_duration`, `numel`, `bucket_batch_sizes?`),
+		"say order: {buckets: {by: COLUMN, max_total: N}}, the most of rows x longest length in a batch"},
+	{inLengths, called(`required_batch_size_multiple`, `batch_size_multiple`), "say order: {buckets: {by: COLUMN, max_total: N, multiple_of: M}}"},
+	{inOrder, called(`num_buckets`, `n_buckets`), "say order: {buckets: {by: COLUMN, count: N}}"},
+	{inSource, called(`parquet`, `csv`, `tsv`, `jsonl?`), "say list: FILE, or shards: FILES for Parquet and tar files of samples"},
+	{inSource, called(`urls?`, `tars?`, `webdataset`, `wds`, `tfrecords?`), "say shards: FILES, such as train-{0000..0127}.tar"},
+	{inSource, called(`data_files`, `data_dir`, `dataset`, `dataset_path`, `imagefolder`, `root_dir`, `file_root`, `input_dir`, `local`),
+		"say folder: DIR, shards: FILES of tar, zip, Parquet or TFRecord, or list: FILE of a table of paths"},
+	{inSource, called(`split`), "name the split's own files: folder: DIR/train, or shards: train-*.parquet"},
+	{anywhere, called(`shuffle_(buffer|buffer_size|size)`, `buffer_size`, `shardshuffle`, `shuffle_files`, `initial_fill`, `random_shuffle`, `reshuffle_each_iteration`, `shuffle_algo`, `shuffle_block_size`, `streaming`),
+		"leave it out: all samples are shuffled, in a new order every epoch, without a buffer; order: {window: 8} keeps reads of shards together, order: {shuffle: false} keeps the source's order"},
+	{anywhere, called(`nodesplitter`, `workersplitter`, `split_by_(node|worker)`, `num_shards`, `shard_id`, `num_replicas`, `world_size`),
+		"leave it out under torchrun, where each rank has its part; else say world: {size: 8, rank: 0}, or world: auto"},
+	{anywhere, called(`resampled`, `with_epoch`, `epoch_size`, `samples_per_epoch`, `steps_per_epoch`),
+		"take as many batches as an epoch is to have: the next loop goes on where one stopped (itertools.islice; docs/migrate.md has it)"},
+	{anywhere, called(`drop_last`, `drop_remainder`, `partial`, `last_batch`, `last_batch_policy`), "say order: {last: drop}; pad and cover, short rows, are the others"},
+	{anywhere, called(`handler`, `ignore_errors`, `on_error`, `skip_errors`), "say bad_sample: {policy: skip}, which is so by itself, mask, substitute or fail"},
+	{anywhere, called(`num_workers`, `num_parallel_calls`, `num_threads`, `persistent_workers`, `pin_memory`), "leave it out: threads are the engine's; limits: {cpus: 8} bounds them"},
+	{anywhere, called(`prefetch(_factor|_queue_depth)?`, `predownload`), "say ring: {slots: 8}: batches that are ready before they are asked for"},
+	{anywhere, called(`collate_fn`, `collate`), "leave it out: batches come collated; functions of your own take whole batches (transform= of spdl.DataLoader, or a stage)"},
+	{inVideo, called(`clip_len(gth)?`, `num_frames`, `n_frames`, `frames_per_clip`, `sequence_length`),
+		"say frames: 16, with select: {kind: uniform} or segments; or select: {kind: clips_at_random_indices, num_frames_per_clip: 16}"},
+	{inVideo, called(`step`, `stride`, `frame_(step|stride|interval)`, `sampling_rate`, `step_between_clips`),
+		"say it in select: {kind: clips_at_random_indices, num_frames_per_clip: 16, num_indices_between_frames: 4}, or {kind: every, step: 4}"},
+	{inVideo, called(`fps`, `frame_rate`, `target_fps`), "say select: {kind: fps, rate: 8}"},
+	{inSelect, called(`num_frames`, `clip_len(gth)?`, `frames`, `frames_per_clip`), "say num_frames_per_clip, of clips; of uniform and segments it is frames beside select"},
+	{inSelect, called(`stride`, `frame_(step|stride|interval)`, `sampling_rate`), "say num_indices_between_frames, of clips; step, of every"},
+	{inPixels, called(`width`, `height`, `crop`, `resize`, `image_size`, `img_size`, `input_size`), "the transform says it, such as transform: [{resize: [224, 224]}]"},
+	{inPixels, called(`dimension_order`, `channels_(first|last)`, `data_format`), "say layout: NCHW or NHWC, of videos NTCHW, NCTHW or NTHWC"},
+	{inAudio, called(`sr`, `sample_rate`, `sampling_rate`, `target_sr`, `resample_rate`), "say rate: 16000"},
+	{inAudio, called(`fbank`, `mel`, `mfcc`, `spectrogram`, `mel_?spectrogram`, `num_mel_bins`, `n_mels`), "say features: {kind: mel, n_mels: 80}; its kinds are spectrogram, mel, mfcc, fbank and whisper"},
+	{inAudio, called(`spec_?augment`), "say features: {frequency_mask: {freq_mask_param: 27}, time_mask: {time_mask_param: 100}}"},
+	{inAudio, called(`perturb_speed`, `speed_perturb(ation)?`), "say speed: {factors: [0.9, 1.0, 1.1]}"},
+	{inTimes, called(`offset`, `start`, `end`, `start_time`, `end_time`, `time_start`, `time_end`, `duration`),
+		"say window: {start: 3s, duration: 10s}, which is the same part of every file; parts that differ from sample to sample are cut into files of their own once"},
+	{inFeatures, called(`num_mel_bins`, `num_filters`, `nb_mels`, `mel_bins`), `did you mean "n_mels"?`},
+	{inFeatures, called(`low_freq`, `fmin`), `did you mean "f_min"?`},
+	{inFeatures, called(`high_freq`, `fmax`), `did you mean "f_max"? In Hz, where -400 of Kaldi's high_freq is half the rate less 400`},
+	{inFeatures, called(`frame_shift(_ms)?`), `did you mean "hop_length"? In samples: 160 are 10 ms at 16000 Hz`},
+	{inFeatures, called(`frame_length(_ms)?`), `did you mean "win_length"? In samples: 400 are 25 ms at 16000 Hz`},
+	{inFeatures, called(`snip_edges`), "leave it out: frames of fbank lie wholly inside the sound, as with true"},
+	{inFeatures, called(`dither`), "leave it out: there is none"},
+	{maskBearing, called(`masks?`, `target`, `targets`, `segmentation`),
 		"a mask is a field, and its file a column of the table: source: {list: pairs.csv}, fields: {image: {image: {...}}, mask: {image: {mode: index, ...}}}"},
 }
 

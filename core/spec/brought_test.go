@@ -5,6 +5,19 @@ import (
 	"testing"
 )
 
+// What does it here is a key of its section or names its own: a key of ours is never taken for a foreign one.
+func TestNoKeyOfOursIsAnotherLibrarys(t *testing.T) {
+	for _, k := range keys {
+		section, key := "", k.Path
+		if at := strings.LastIndexByte(k.Path, '.'); at >= 0 {
+			section, key = k.Path[:at], k.Path[at+1:]
+		}
+		if remedy := instead(section, key); remedy != "" {
+			t.Errorf("%s: %s", k.Path, remedy)
+		}
+	}
+}
+
 // A key that people know from elsewhere is answered with what does it here, not with a key that looks like it.
 func TestKeysFromElsewhereAreAnsweredWithWhatDoesItHere(t *testing.T) {
 	const image = "image: {transform: [{resize: [8, 8]}]}"
@@ -16,6 +29,43 @@ func TestKeysFromElsewhereAreAnsweredWithWhatDoesItHere(t *testing.T) {
 		"source: {parquet: x.parquet}\n" + image:                                       "source.parquet: unknown key; say list: FILE, or shards: FILES",
 		"source: {folder: x, masks: y}\n" + image:                                      "source.masks: unknown key; a mask is a field",
 		"source: {folder: x}\n" + image + "\nmask: {transform: [{resize: [8, 8]}]}":    "mask: unknown key; a mask is a field",
+		// webdataset, Hugging Face's datasets, torch, tf.data, DALI
+		"source: {urls: x.tar}\n" + image:                                                      "source.urls: unknown key; say shards: FILES",
+		"source: {mix: [{url: x.tar}]}\n" + image:                                              "source.mix[0].url: unknown key; say shards: FILES",
+		"source: {data_files: x.parquet}\n" + image:                                            "source.data_files: unknown key; say folder: DIR, shards: FILES",
+		"source: {imagefolder: x}\n" + image:                                                   "source.imagefolder: unknown key; say folder: DIR",
+		"source: {folder: x, split: train}\n" + image:                                          "source.split: unknown key; name the split's own files",
+		"source: {shards: x.tar, shardshuffle: true}\n" + image:                                "source.shardshuffle: unknown key; leave it out: all samples are shuffled",
+		"source: {shards: x.tar}\norder: {shuffle_buffer: 9}\n" + image:                        "order.shuffle_buffer: unknown key; leave it out: all samples",
+		"source: {shards: x.tar}\norder: {resampled: true}\n" + image:                          "order.resampled: unknown key; take as many batches",
+		"source: {shards: x.tar, nodesplitter: x}\n" + image:                                   "source.nodesplitter: unknown key; leave it out under torchrun",
+		"source: {folder: x}\ndrop_last: true\n" + image:                                       "drop_last: unknown key; say order: {last: drop}",
+		"source: {folder: x}\norder: {drop_last: true}\n" + image:                              "order.drop_last: unknown key; say order: {last: drop}",
+		"source: {folder: x, handler: x}\n" + image:                                            "source.handler: unknown key; say bad_sample: {policy: skip}",
+		"source: {folder: x}\nnum_workers: 8\n" + image:                                        "num_workers: unknown key; leave it out: threads are the engine's; limits: {cpus: 8}",
+		"source: {folder: x}\nprefetch_factor: 2\n" + image:                                    "prefetch_factor: unknown key; say ring: {slots: 8}",
+		"source: {folder: x}\ncollate_fn: x\n" + image:                                         "collate_fn: unknown key; leave it out: batches come collated",
+		"source: {folder: x}\nimage: {width: 8, transform: [{resize: [8, 8]}]}":                "image.width: unknown key; the transform says it",
+		"source: {folder: x}\nvideo: {height: 8, transform: [{resize: [8, 8]}]}":               "video.height: unknown key; the transform says it",
+		"source: {folder: x}\nvideo: {dimension_order: NCHW, transform: [{resize: [8, 8]}]}":   "video.dimension_order: unknown key; say layout: NCHW",
+		"source: {folder: x}\nvideo: {clip_len: 8, transform: [{resize: [8, 8]}]}":             "video.clip_len: unknown key; say frames: 16",
+		"source: {folder: x}\nvideo: {frames: 8, step: 2, transform: [{resize: [8, 8]}]}":      "video.step: unknown key; say it in select",
+		"source: {folder: x}\nvideo: {fps: 8, transform: [{resize: [8, 8]}]}":                  "video.fps: unknown key; say select: {kind: fps, rate: 8}",
+		"source: {folder: x}\nvideo: {select: {kind: uniform, num_frames: 8}}":                 "video.select.num_frames: unknown key; say num_frames_per_clip",
+		"source: {folder: x}\nvideo: {select: {kind: uniform, sampling_rate: 8}}":              "video.select.sampling_rate: unknown key; say num_indices_between_frames",
+		"source: {folder: x}\nvideo: {time_start: 3}":                                          "video.time_start: unknown key; say window: {start: 3s, duration: 10s}",
+		"source: {folder: x}\naudio: {rate: 16000, offset: 3}":                                 "audio.offset: unknown key; say window",
+		"source: {folder: x}\naudio: {sampling_rate: 16000}":                                   "audio.sampling_rate: unknown key; say rate: 16000",
+		"source: {folder: x}\naudio: {rate: 16000, fbank: {}}":                                 "audio.fbank: unknown key; say features",
+		"source: {folder: x}\naudio: {rate: 16000, spec_augment: {}}":                          "audio.spec_augment: unknown key; say features: {frequency_mask",
+		"source: {folder: x}\naudio: {rate: 16000, perturb_speed: {}}":                         "audio.perturb_speed: unknown key; say speed: {factors",
+		"source: {folder: x}\naudio: {rate: 16000, features: {kind: fbank, num_mel_bins: 80}}": `audio.features.num_mel_bins: unknown key; did you mean "n_mels"?`,
+		"source: {folder: x}\naudio: {rate: 16000, features: {kind: fbank, high_freq: -400}}":  `did you mean "f_max"?`,
+		"source: {folder: x}\naudio: {rate: 16000, features: {kind: fbank, low_freq: 20}}":     `did you mean "f_min"?`,
+		"source: {folder: x}\naudio: {rate: 16000, features: {kind: fbank, frame_shift: 10}}":  `did you mean "hop_length"?`,
+		"source: {folder: x}\naudio: {rate: 16000, features: {kind: fbank, frame_length: 25}}": `did you mean "win_length"?`,
+		"source: {folder: x}\naudio: {rate: 16000, features: {kind: fbank, snip_edges: true}}": "audio.features.snip_edges: unknown key; leave it out",
+		"source: {folder: x}\naudio: {rate: 16000, features: {kind: fbank, dither: 0}}":        "audio.features.dither: unknown key; leave it out",
 		"folder: x\n" + image:          "folder: unknown key here; it belongs at source.folder",
 		"list: x.csv\n" + image:        "list: unknown key here; it belongs at source.list",
 		"sorce: {folder: x}\n" + image: `sorce: unknown key; did you mean "source"?`,

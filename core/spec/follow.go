@@ -24,6 +24,7 @@ var moves = []move{
 	}},
 	{"horizontal_flip", func(a, b *Transform) bool { return a.HorizontalFlip == b.HorizontalFlip }},
 	{"vertical_flip", func(a, b *Transform) bool { return a.VerticalFlip == b.VerticalFlip }},
+	{"random_rotate90", func(a, b *Transform) bool { return a.RandomRotate90 == b.RandomRotate90 }},
 	{"random_rotation", func(a, b *Transform) bool {
 		return sameBut(a.RandomRotation, b.RandomRotation, func(r *RandomRotation) { r.Interpolation, r.Fill = "", nil })
 	}},

@@ -33,8 +33,14 @@ var foreigns = []foreign{
 	{names: []string{"flip", "randomflip"}, write: "horizontal_flip: 0.5", note: "or vertical_flip: 0.5"},
 	{names: []string{"rotate", "rotation", "randomrotate", "saferotate"}, write: "random_rotation: 30"},
 	{names: []string{"affine", "shiftscalerotate", "shear", "randomshear", "translate", "shift"}, write: "random_affine: {degrees: 30, translate: [0.1, 0.1], scale: [0.9, 1.1], shear: 10}"},
-	{names: []string{"jitter", "colour", "color", "brightness", "contrast", "saturation", "hue", "randombrightness", "randomcontrast", "randombrightnesscontrast", "huesaturationvalue", "randomphotometricdistort"},
+	{names: []string{"jitter", "colour", "color", "brightness", "contrast", "saturation", "hue", "randombrightness", "randomcontrast", "randombrightnesscontrast", "huesaturationvalue"},
 		write: "color_jitter: {brightness: 0.4, contrast: 0.4, saturation: 0.4, hue: 0.1}"},
+	{names: []string{"photometricdistort", "photometricdistortion", "ssdphotometric"}, write: "random_photometric_distort: {}"},
+	{names: []string{"channelshuffle", "shufflechannels"}, write: "random_channel_permutation: 0.5"},
+	{names: []string{"rot90", "rotate90", "randomrot90"}, write: "random_rotate90: 1", note: "rows must be square"},
+	{names: []string{"d4"}, write: "random_rotate90: 1", note: "and horizontal_flip: 0.5"},
+	{names: []string{"gaussnoise", "randomnoise", "addgaussiannoise"}, write: "gaussian_noise: {sigma: [0, 0.1], p: 0.5}"},
+	{names: []string{"imagecompression", "jpegcompression", "randomjpeg", "jpegquality"}, write: "jpeg: {quality: [30, 95], p: 0.5}"},
 	{names: []string{"gray", "grey", "togray", "togrey", "randomgray"}, write: "grayscale: 0.2"},
 	{names: []string{"blur", "gaussian"}, write: "gaussian_blur: {kernel_size: 23, sigma: [0.1, 2], p: 0.5}"},
 	{names: []string{"sharpen", "sharpness", "randomsharpness"}, write: "adjust_sharpness: {factor: 2, p: 0.5}"},
@@ -49,8 +55,7 @@ var foreigns = []foreign{
 	{names: []string{"randomapply", "oneof", "someof", "randomchoice", "randomorder"}, note: "write the operation itself; color_jitter, gaussian_blur and others have a p"},
 	{names: []string{"lambda"}, note: wholeBatches},
 	{names: []string{"mixup", "randommixup", "cutmix", "randomcutmix", "mixupcutmix", "mosaic", "copypaste"}, note: inTheLoop},
-	{names: []string{"randomrotate90", "rot90", "d4", "transpose", "randomperspective", "perspective", "elastictransform", "elastic", "griddistortion", "opticaldistortion", "clahe", "randomgamma", "gaussnoise", "gaussiannoise",
-		"channelshuffle", "randomchannelpermutation", "fivecrop", "tencrop"}, note: "there is none; " + wholeBatches},
+	{names: []string{"transpose", "randomperspective", "perspective", "elastictransform", "elastic", "griddistortion", "opticaldistortion", "clahe", "randomgamma", "fivecrop", "tencrop"}, note: "there is none; " + wholeBatches},
 }
 
 // transformHint is what is to be written in place of another library's operation, or key of one, in a transform; "": nothing is known.

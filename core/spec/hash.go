@@ -86,6 +86,9 @@ type canonicalOrder struct {
 	Stratify    string `json:"stratify,omitempty"`
 	BucketsBy   string `json:"buckets_by,omitempty"`
 	BucketCount int    `json:"bucket_count,omitempty"`
+
+	MaxTotal   float64 `json:"max_total,omitempty"`
+	MultipleOf int     `json:"multiple_of,omitempty"` // 0: 1
 }
 
 func (o *Order) canonical() canonicalOrder {
@@ -97,7 +100,10 @@ func (o *Order) canonical() canonicalOrder {
 		c.Repeat = o.Repeat
 	}
 	if c.BucketsBy != "" {
-		c.BucketCount = o.Buckets.Count
+		c.BucketCount, c.MaxTotal = o.Buckets.Count, o.Buckets.MaxTotal
+	}
+	if o.Buckets.MultipleOf > 1 {
+		c.MultipleOf = o.Buckets.MultipleOf
 	}
 	return c
 }
@@ -154,6 +160,11 @@ type canonicalRetouches struct {
 	Sharpness    *canonicalSharpness `json:"adjust_sharpness,omitempty"`
 	Autocontrast float64             `json:"autocontrast,omitempty"`
 	Equalize     float64             `json:"equalize,omitempty"`
+	Quarters     float64             `json:"random_rotate90,omitempty"`
+	Distort      *canonicalJitter    `json:"random_photometric_distort,omitempty"`
+	Permutation  float64             `json:"random_channel_permutation,omitempty"`
+	Noise        *canonicalNoise     `json:"gaussian_noise,omitempty"`
+	JPEG         *canonicalJPEG      `json:"jpeg,omitempty"`
 }
 
 type canonicalRotation struct {
@@ -203,10 +214,22 @@ type canonicalSharpness struct {
 	P      float64 `json:"p"`
 }
 
+type canonicalNoise struct {
+	Mean  float64    `json:"mean"`
+	Sigma [2]float64 `json:"sigma"`
+	P     float64    `json:"p"`
+}
+
+type canonicalJPEG struct {
+	Quality [2]int  `json:"quality"`
+	P       float64 `json:"p"`
+}
+
 func (r *Retouches) canonical() canonicalRetouches {
 	return canonicalRetouches{
 		(*canonicalRotation)(r.RandomRotation), (*canonicalAffine)(r.RandomAffine), (*canonicalAugment)(r.Augment), (*canonicalBlur)(r.GaussianBlur), (*canonicalSolarize)(r.Solarize), (*canonicalPosterize)(r.Posterize),
 		r.Invert, (*canonicalSharpness)(r.AdjustSharpness), r.Autocontrast, r.Equalize,
+		r.RandomRotate90, (*canonicalJitter)(r.RandomPhotometricDistort), r.RandomChannelPermutation, (*canonicalNoise)(r.GaussianNoise), (*canonicalJPEG)(r.JPEG),
 	}
 }
 
@@ -325,6 +348,7 @@ func (s *Spec) RowHash() [sha256.Size]byte {
 func (s *Spec) OrderHash() [sha256.Size]byte {
 	c := s.Order.canonical()
 	c.Epochs = 0
+	c.MaxTotal, c.MultipleOf = 0, 0 // which follow the world size, as batch does; the engine adds the rows that they make of a step
 	return sha256.Sum256(marshal(c))
 }
 

@@ -316,6 +316,10 @@ func (i *Image) checkColours(section string, fail func(path, format string, args
 		fail(section+".transform.color_jitter.saturation", "got mode %s, whose pictures have no colours; leave it out, or use mode rgb", i.Mode)
 	case j != nil && j.Hue != nil:
 		fail(section+".transform.color_jitter.hue", "got mode %s, whose pictures have no colours; leave it out, or use mode rgb", i.Mode)
+	case i.Transform.RandomPhotometricDistort != nil:
+		fail(section+".transform.random_photometric_distort", "got mode %s, whose pictures have no colours; write color_jitter: {brightness: 0.125, contrast: 0.5}, or use mode rgb", i.Mode)
+	case i.Transform.RandomChannelPermutation > 0:
+		fail(section+".transform.random_channel_permutation", "got mode %s, whose pictures have one channel; leave it out, or use mode rgb", i.Mode)
 	case i.Transform.Grayscale > 0:
 		fail(section+".transform.grayscale", "got mode %s, whose pictures have no colours; leave it out, or use mode rgb", i.Mode)
 	}

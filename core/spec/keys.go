@@ -29,8 +29,8 @@ var keys = withFrames([]Key{
 		"`.parquet` files with pictures in a column, or TFRecords of tf.train.Example or SequenceExample; with braces `{0000..1023}`, `{a,b}` and globs (not over http); a local file of that very name is meant itself."},
 	{"source.path", "text", "(path)", "Column of a table that holds the paths."},
 	{"source.heading", "true, false", "false", "Whether the first line of a list that is separated by tabs (a .tsv, say) names its columns, so that it is a table. Its fields are as they are: quotes mean nothing."},
-	{"source.image", "text or list of text", "(the part that ends in an image extension; of Parquet and TFRecords: image)", "Part, column or feature of shards that is the picture, video or sound; of several the first that a sample has. Where samples have several media, each says it in `from`."},
-	{"source.label", "text", "(cls or label, where there is one)", "Part or feature of shards, column of a table, or one of arrays, that holds the label, a whole number; when it is given, a sample without it is bad. labels: none leaves labels out."},
+	{"source.image", "text or list of text", "(the part that ends in an image extension; of Parquet audio or video where the samples are such, else and of TFRecords image)", "Part, column or feature of shards that is the picture, video or sound; of several the first that a sample has. Where samples have several media, each says it in `from`."},
+	{"source.label", "text", "(cls or label, where there is one)", "Part or feature of shards, column of a table, or one of arrays, that holds the label, a whole number (of a table with labels: names, a name); when it is given, a sample without it is bad. labels: none leaves labels out."},
 	{"source.arrays", "list of mappings", "(none)", "Arrays in local files whose rows, or windows of rows, are the samples: an x.npy and a y.npy, or a tokens.bin. All have equally many samples. They are the fields of the batch, and there is no image, video or audio beside them."},
 	{"source.arrays[].name", "text", "(required)", "Name of the field, spelt like a ring's."},
 	{"source.arrays[].file", "path or list of paths", "(required)", "An .npy file, in C's order, whose first axis counts rows; several, also by braces and globs, are read one behind the other."},
@@ -48,7 +48,7 @@ var keys = withFrames([]Key{
 	{"source.mix[].image", "text or list of text", "(as above)", "As above."},
 	{"source.mix[].label", "text", "(as above)", "As above."},
 	{"source.mix[].extensions", "list of text", "(as above)", "As above."},
-	{"source.mix[].labels", "directory, none", "(as below)", "As below."},
+	{"source.mix[].labels", "directory, names, none", "(as below)", "As below."},
 	{"source.mix[].weight", "number, or mapping of epochs to numbers", "(none)", "Share of the rows, relative to the other data sets'; {0: 3, 10: 1} (in JSON with \"0\" and \"10\") is 3, and 1 from epoch 10 on. " +
 		"A data set that is used up in an epoch begins anew; an epoch has as many rows as samples, or `order.rows`."},
 	{"source.host", "mapping", "(none)", "Samples that the program around the engine brings, through spdl_source_take and spdl_source_give or as `source=` in Python. " +
@@ -82,8 +82,8 @@ var keys = withFrames([]Key{
 	{"source.local_timeout", "duration, auto or never", "auto", "Deadline of one sample's read from a file system, and of each step of listing it, for one that hangs; auto: 1m where it is of the network (NFS, SMB, Ceph, Lustre, FUSE ...), never on a disk. " +
 		"Twice limits.fetch reads that hang end the run."},
 	{"source.extensions", "list of text", "(every image extension spdl knows)", "Endings of a folder's files that are samples, in any case. Where samples are columns alone, by itself the ending of the first column that has no default."},
-	{"source.labels", "directory, none", "(directory; of shards, lists and tables: by label)", "Labels of a folder, or of the members of archives: the place of the first-level directory among those with samples, or none (-1). Of Parquet, a list and a table only none: " +
-		"what lies in the label's place is not looked at, and may be a column of text."},
+	{"source.labels", "directory, names, none", "(directory; of shards, lists and tables: by label)", "Labels of a folder, or of the members of archives: the place of the first-level directory among those with samples, or none (-1). Of Parquet and a list only none: " +
+		"what lies in the label's place is not looked at, and may be a column of text; of a table names, too: the label's column holds the names of classes, and a label is its name's place among them, sorted."},
 
 	{"order", "mapping", "(its defaults)", "Which sample comes next."},
 	{"order.shuffle", "true, false", "true", "A new permutation each epoch; false: the source's order."},
@@ -103,12 +103,15 @@ var keys = withFrames([]Key{
 	{"order.buckets", "mapping", "(none)", "Batches of samples of similar length. Costs 6 bytes a sample."},
 	{"order.buckets.by", "column", "(required)", "The length."},
 	{"order.buckets.count", "whole number, 1 to 65536", "8", "Buckets of about equally many samples."},
+	{"order.buckets.max_total", "number, 0.001 to 1e15", "(no bound)", "Most of rows x longest length of the bucket in a rank's batch, in the column's unit: a batch of long samples has fewer rows, down to 1, one of short samples up to `batch`. " +
+		"A sample that is longer is refused at start."},
+	{"order.buckets.multiple_of", "whole number, 1 to 65536", "1", "With max_total: the rows of a rank's batch are a multiple of this, which divides `batch`. A run may go on at any world size that divides multiple_of x world size."},
 
 	{"world", "mapping or auto", "(its defaults)", "The training run that this engine serves a part of. auto: from the variables of torchrun, Slurm or MPI."},
 	{"world.size", "whole number from 1", "1", "Ranks in all; at least rank + lanes."},
 	{"world.rank", "whole number from 0", "0", "Rank of this engine's first lane."},
 
-	{"batch", "whole number, 1 to 65536", "32", "Rows per rank and step."},
+	{"batch", "whole number, 1 to 65536", "32", "Rows per rank and step; with order.buckets.max_total the most."},
 
 	{"image", "mapping", "(required, or video, audio, fields or source.columns)", "What a picture becomes; the transform must fix its height and width. A ring may have image, video and audio at a time, " +
 		"each of a part of its samples; what is random is drawn alike for all of them. A ring of several has those that it names itself."},
@@ -117,8 +120,8 @@ var keys = withFrames([]Key{
 	{"image.mode", "rgb, gray, luma, index", "rgb", "gray is Pillow's `convert('L')` of the RGB picture; luma the JPEG's own Y plane (other formats: as gray); " +
 		"index, for masks, the numbers that a PNG with a palette stores, or one of greys of up to 8 bits: u8, with interpolation nearest."},
 	{"image.orientation", "ignore, apply", "ignore", "Whether the EXIF orientation turns the picture."},
-	{"image.transform", "list of operations", "(required)", "First resize, center_crop or random_crop, resize, random_resize or scale_jitter and one of them, or random_resized_crop; pad behind resize: [H, W] or in front of random_crop; then any of horizontal_flip, vertical_flip, random_rotation, random_affine, one of rand_augment, trivial_augment_wide and auto_augment, " +
-		"color_jitter, grayscale, gaussian_blur, solarize, posterize, invert, adjust_sharpness, autocontrast and equalize, done in the order in which they stand; then normalize and random_erasing."},
+	{"image.transform", "list of operations", "(required)", "First resize, center_crop or random_crop, resize, random_resize or scale_jitter and one of them, or random_resized_crop; pad behind resize: [H, W] or in front of random_crop; then any of horizontal_flip, vertical_flip, random_rotate90, random_rotation, random_affine, one of rand_augment, trivial_augment_wide and auto_augment, " +
+		"color_jitter, random_photometric_distort, random_channel_permutation, grayscale, gaussian_blur, solarize, posterize, invert, adjust_sharpness, autocontrast, equalize, gaussian_noise and jpeg, done in the order in which they stand; then normalize and random_erasing."},
 	{"image.transform[].resize", "N, [H, W] or mapping", "(none)", "N: the shorter side, the other in proportion (torchvision's rule); [H, W]: exactly. Sides are 1 to 16384, here and below."},
 	{"image.transform[].resize.size", "N or [H, W]", "(required)", "As above."},
 	{"image.transform[].resize.interpolation", "bilinear, bicubic, lanczos, box, hamming, nearest", "bilinear", "The filter, equal to Pillow's: antialiased, or the nearest pixel, for masks."},
@@ -180,6 +183,7 @@ var keys = withFrames([]Key{
 	{"image.transform[].auto_augment.policy", "imagenet, cifar10, svhn", "imagenet", "As above."},
 	{"image.transform[].auto_augment.interpolation", "nearest, bilinear, bicubic", "nearest", "As above."},
 	{"image.transform[].auto_augment.fill", "whole number, 0 to 255, or list of one a channel", "0", "What lies where there is no pixel, as center_crop's."},
+	{"image.transform[].random_rotate90", "number, 0 to 1", "0", "Probability that a row, which must be square, is turned to the left by a quarter of a circle, two, three or none, drawn evenly (albumentations' RandomRotate90); no pixel is mixed."},
 	{"image.transform[].color_jitter", "mapping", "(none)", "torchvision's ColorJitter: what is given is applied, in an order that is drawn, each by a factor drawn from its range. A number x is the range [1 - x, 1 + x], from 0 on; " +
 		"of hue [-x, x]. Of mode gray and luma brightness and contrast only; mode index has no colours."},
 	{"image.transform[].color_jitter.p", "number, 0 to 1", "1", "Probability that it happens at all (torchvision's RandomApply)."},
@@ -187,6 +191,13 @@ var keys = withFrames([]Key{
 	{"image.transform[].color_jitter.contrast", "number or [low, high]", "(none)", "0 is the picture's mean grey, 1 as it is; to 1000. Of a video each frame has its own mean."},
 	{"image.transform[].color_jitter.saturation", "number or [low, high]", "(none)", "0 is grey, 1 as it is; to 1000."},
 	{"image.transform[].color_jitter.hue", "number, 0 to 0.5, or [low, high]", "(none)", "0 is as it is, -0.5 and 0.5 the opposite colour."},
+	{"image.transform[].random_photometric_distort", "number or mapping", "(none)", "torchvision's RandomPhotometricDistort, of SSD: brightness, contrast (before saturation or at the end), saturation, hue, and the channels' places, each by p; a number is p. Ranges as of color_jitter; of mode rgb only."},
+	{"image.transform[].random_photometric_distort.p", "number, 0 to 1", "0.5", "Probability of each."},
+	{"image.transform[].random_photometric_distort.brightness", "number or [low, high]", "[0.875, 1.125]", "0 leaves it out, here and below."},
+	{"image.transform[].random_photometric_distort.contrast", "number or [low, high]", "[0.5, 1.5]", "As of color_jitter."},
+	{"image.transform[].random_photometric_distort.saturation", "number or [low, high]", "[0.5, 1.5]", "As of color_jitter."},
+	{"image.transform[].random_photometric_distort.hue", "number, 0 to 0.5, or [low, high]", "[-0.05, 0.05]", "As of color_jitter."},
+	{"image.transform[].random_channel_permutation", "number, 0 to 1", "0", "Probability that the three channels change places, by one of the six permutations (torchvision's RandomChannelPermutation is 1); of mode rgb only."},
 	{"image.transform[].grayscale", "number, 0 to 1", "0", "Probability of three channels of grey (Pillow's L), after color_jitter; of mode rgb only."},
 	{"image.transform[].gaussian_blur", "whole number or mapping", "(none)", "torchvision's GaussianBlur, within 1. N is kernel_size."},
 	{"image.transform[].gaussian_blur.kernel_size", "odd number, 1 to 255", "(required)", "Pixels in height and width; less than twice the row's shorter side."},
@@ -204,6 +215,13 @@ var keys = withFrames([]Key{
 	{"image.transform[].adjust_sharpness.p", "number, 0 to 1", "0.5", "Probability."},
 	{"image.transform[].autocontrast", "number, 0 to 1", "0", "Probability that the values of each channel are stretched from 0 to 255 (torchvision's RandomAutocontrast). Of a video each frame by its own."},
 	{"image.transform[].equalize", "number, 0 to 1", "0", "Probability that about equally many pixels get each value of a channel (torchvision's RandomEqualize). Of a video each frame by its own."},
+	{"image.transform[].gaussian_noise", "number, [low, high] or mapping", "(none)", "torchvision's GaussianNoise, of u8 values: each gets a normal number of its own, in every sample, channel and frame another, and is held to its range. A number is sigma."},
+	{"image.transform[].gaussian_noise.sigma", "number, 0 to 1, or [low, high]", "0.1", "Standard deviation, of values from 0 to 1; or from where one is drawn for each row."},
+	{"image.transform[].gaussian_noise.mean", "number, -1 to 1", "0", "Its mean."},
+	{"image.transform[].gaussian_noise.p", "number, 0 to 1", "1", "Probability."},
+	{"image.transform[].jpeg", "whole number, [low, high] or mapping", "(none)", "torchvision's JPEG on PIL images: the row is written as a JPEG and read again, with chroma halved. A number, or a pair, is quality."},
+	{"image.transform[].jpeg.quality", "whole number, 1 to 100, or [low, high]", "(required)", "Of the file; or from where one is drawn for each row, both ends included."},
+	{"image.transform[].jpeg.p", "number, 0 to 1", "1", "Probability."},
 	{"image.transform[].normalize", "imagenet or mapping", "(none)", "(x/255 - mean) / std; needs a float dtype."},
 	{"image.transform[].normalize.mean", "list of numbers", "(required)", "One a channel, in units of 0 to 1; from -10000 to 10000."},
 	{"image.transform[].normalize.std", "list of numbers", "(required)", "One a channel, 0.000001 to 1000000."},

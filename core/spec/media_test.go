@@ -15,18 +15,22 @@ const (
 // A ring may have several media, and then each says which part of a sample it is made of, by a rule of the source or in its own words.
 func TestSeveralMediaAreMadeOfPartsOfTheirOwn(t *testing.T) {
 	for text, want := range map[string]string{
-		"source: {shards: a.tar}\n" + aPicture + aSound:                                                                                                                                 "image [] audio [aac",
-		"source: {shards: a.tar}\n" + aPicture + "audio: {rate: 8, length: 8, from: [a.wav, wav]}\n":                                                                                    "image [] audio [a.wav wav]",
-		"source: {shards: a.tar}\n" + "audio: {rate: 8, length: 8, from: mp4}\n" + aVideo:                                                                                               "video [3gp asf avi flv m2ts m4v mkv mov mpeg",
-		"source: {shards: a.parquet}\n" + aPicture + aSound:                                                                                                                             "image [image] audio [audio]",
-		"source: {list: a.csv}\n" + aPicture + aSound:                                                                                                                                   "image [path] audio [audio]",
-		"source: {list: a.csv, path: file}\n" + aPicture + "audio: {rate: 8, length: 8, from: sound}\n":                                                                                 "image [file] audio [sound]",
-		"source: {list: a.csv}\nimage: {transform: [center_crop: 8], from: photo}\n":                                                                                                    "image [photo]",
-		"source: {folder: p}\n" + aVideo + "audio: {rate: 8, length: 8, from: mp4}\n":                                                                                                   "video [] audio [mp4]",
-		"source: {shards: a.tar}\nfields: {l: {image: {transform: [center_crop: 8], from: l.png}}, s: {audio: {rate: 8, length: 8}}}\n":                                                 "l [l.png] s [aac",
+		"source: {shards: a.tar}\n" + aPicture + aSound:                                                                                 "image [] audio [aac",
+		"source: {shards: a.tar}\n" + aPicture + "audio: {rate: 8, length: 8, from: [a.wav, wav]}\n":                                    "image [] audio [a.wav wav]",
+		"source: {shards: a.tar}\n" + "audio: {rate: 8, length: 8, from: mp4}\n" + aVideo:                                               "video [3gp asf avi flv m2ts m4v mkv mov mpeg",
+		"source: {shards: a.parquet}\n" + aSound:                                                                                        "audio [audio bytes]",
+		"source: {shards: a.parquet}\n" + aVideo:                                                                                        "video [video bytes]",
+		"source: {shards: a.parquet, image: wave}\n" + aSound:                                                                           "audio [wave]",
+		"source: {shards: a.parquet}\n" + aPicture:                                                                                      "image []",
+		"source: {shards: a.parquet}\n" + aPicture + aSound:                                                                             "image [image] audio [audio]",
+		"source: {list: a.csv}\n" + aPicture + aSound:                                                                                   "image [path] audio [audio]",
+		"source: {list: a.csv, path: file}\n" + aPicture + "audio: {rate: 8, length: 8, from: sound}\n":                                 "image [file] audio [sound]",
+		"source: {list: a.csv}\nimage: {transform: [center_crop: 8], from: photo}\n":                                                    "image [photo]",
+		"source: {folder: p}\n" + aVideo + "audio: {rate: 8, length: 8, from: mp4}\n":                                                   "video [] audio [mp4]",
+		"source: {shards: a.tar}\nfields: {l: {image: {transform: [center_crop: 8], from: l.png}}, s: {audio: {rate: 8, length: 8}}}\n": "l [l.png] s [aac",
 		"source: {folder: p}\nfields: {a: {image: {transform: [center_crop: 8]}}, b: {image: {transform: [center_crop: 4]}, draw: own}, s: {audio: {rate: 8, length: 8, from: wav}}}\n": "a [] s [wav]",
 		"source: {list: a.tsv}\nfields: {a: {image: {transform: [center_crop: 8]}}, b: {image: {transform: [center_crop: 4]}, draw: own}}\n":                                            "a []",
-		"source: {shards: a.tar, image: [png]}\n" + aPicture:                                                                                                                            "image [png]",
+		"source: {shards: a.tar, image: [png]}\n" + aPicture: "image [png]",
 	} {
 		s := parse(t, text)
 		var got []string
@@ -174,8 +178,15 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 	parse(t, fmt.Sprintf(fields, "8", "random_rotation: {degrees: 9, fill: [1, 2, 3]}", "", "image: {from: png, mode: index, transform: [{center_crop: {size: 8, fill: 255}}, {random_rotation: {degrees: 9, fill: 255}}]}", ""))
 	interpolated := fmt.Sprintf(fields, "8", "rand_augment: 9", "", alike("8", "rand_augment: {interpolation: bilinear}", ""), "")
 	parse(t, interpolated)
-	for _, op := range []string{"color_jitter: {hue: 0.1}", "gaussian_blur: 3", "equalize: 0.5", "solarize: {threshold: 128}"} {
+	for _, op := range []string{"color_jitter: {hue: 0.1}", "gaussian_blur: 3", "equalize: 0.5", "solarize: {threshold: 128}", "random_photometric_distort: {}", "gaussian_noise: {}", "jpeg: 50"} {
 		parse(t, fmt.Sprintf(fields, "8", op, "", mask, ""))
+	}
+	parse(t, fmt.Sprintf(fields, "8", "random_rotate90: 1", "", "image: {from: png, mode: index, transform: [{center_crop: 8}, {random_rotate90: 1}]}", ""))
+	for _, unlike := range []string{"{center_crop: 8}", "{center_crop: 8}, {random_rotate90: 0.5}"} {
+		text := fmt.Sprintf(fields, "8", "random_rotate90: 1", "", "image: {from: png, mode: index, transform: ["+unlike+"]}", "")
+		if _, err := Parse([]byte(text), "x.yaml"); err == nil || !strings.Contains(err.Error(), "got random_rotate90, which puts pixels elsewhere") {
+			t.Errorf("a mask of %s: got %v", unlike, err)
+		}
 	}
 	_, err := Parse([]byte("source: {shards: a.tar}\nimage: {transform: [{center_crop: 8}, {rand_augment: 9}]}\n"+aVideo), "x.yaml")
 	if err == nil || !strings.Contains(err.Error(), "x.yaml:2:54: image.transform[1].rand_augment: got rand_augment, which puts pixels elsewhere, beside video,") {

@@ -12,6 +12,8 @@ const (
 	maxBuckets = 1 << 16
 	maxRows    = 1 << 40
 	maxWindow  = 1 << 30
+
+	leastTotal, mostTotal = 1e-3, 1e15
 )
 
 // order reads the keys that say how the shuffle is done.
@@ -28,6 +30,8 @@ func (s *section) order(o *Order) {
 		b := s.d.section(s.values["buckets"], "order.buckets", join(s.shown, "buckets"), join(s.place, "buckets"))
 		b.text("by", &o.Buckets.By)
 		whole(&b, "count", &o.Buckets.Count, 1, maxBuckets)
+		b.number("max_total", &o.Buckets.MaxTotal, leastTotal, mostTotal)
+		whole(&b, "multiple_of", &o.Buckets.MultipleOf, 1, maxBatch)
 		if o.Buckets.By == "" {
 			s.fail("buckets", "by is missing, want the column with the length")
 		}
@@ -65,6 +69,16 @@ func (d *decoder) checkOrder(o *Order, src *Source) {
 		d.failAt("order.rows", "got %d without weights, balance or a weighted mix; an epoch of another order has as many rows as samples", o.Rows)
 	case !o.Replacement && o.Weights == "":
 		d.failAt("order.replacement", "got false without weights")
+	}
+}
+
+// checkBuckets holds the rows of a bounded batch against the most that a slot has.
+func (d *decoder) checkBuckets(b *Buckets, batch int) {
+	switch {
+	case b.MultipleOf > 1 && b.MaxTotal == 0:
+		d.failAt("order.buckets.multiple_of", "got %d without max_total: every batch has the rows that batch says", b.MultipleOf)
+	case b.MultipleOf > 1 && batch%b.MultipleOf != 0:
+		d.failAt("order.buckets.multiple_of", "got %d, want a number that divides batch, %d, the most rows", b.MultipleOf, batch)
 	}
 }
 

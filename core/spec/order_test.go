@@ -28,7 +28,7 @@ func TestEveryWordOnTheOrderChangesItsHash(t *testing.T) {
 		}
 		hashes[h] = mix
 	}
-	for _, same := range []string{"{epochs: 7}", "{buckets: {by: n, count: 8}}", "{weights: a, replacement: true}", "{repeat: 1}"} {
+	for _, same := range []string{"{epochs: 7}", "{buckets: {by: n, count: 8}}", "{buckets: {by: n, max_total: 9, multiple_of: 4}}", "{weights: a, replacement: true}", "{repeat: 1}"} {
 		if _, known := hashes[parse(t, small+"source: {folder: p}\norder: "+same).OrderHash()]; !known {
 			t.Errorf("%s changes the order's hash", same)
 		}
@@ -37,17 +37,28 @@ func TestEveryWordOnTheOrderChangesItsHash(t *testing.T) {
 
 func TestOrdersThatCannotBe(t *testing.T) {
 	for order, want := range map[string]string{
-		"{window: 4, weights: w}":          "order.weights: got window and weights, want one of them",
-		"{shuffle: false, balance: label}": "order.balance: got it with shuffle: false",
-		"{rows: 5}":                        "order.rows: got 5 without weights, balance or a weighted mix",
-		"{window: 2, rows: 5}":             "order.rows: got 5 without weights, balance or a weighted mix",
-		"{replacement: false}":             "order.replacement: got false without weights",
-		"{repeat: 0}":                      "order.repeat: got 0, want a whole number from 1 to 1024",
-		"{buckets: {count: 3}}":            "order.buckets: by is missing",
-		"{buckets: {by: n, count: 0}}":     "order.buckets.count: got 0",
-		"{buckets: {by: n, cuont: 1}}":     `order.buckets.cuont: unknown key; did you mean "count"?`,
-		"{filter: true}":                   "order.filter: got true, want text",
-		"{weight: w}":                      `order.weight: unknown key; did you mean "weights"?`,
+		"{window: 4, weights: w}":                             "order.weights: got window and weights, want one of them",
+		"{shuffle: false, balance: label}":                    "order.balance: got it with shuffle: false",
+		"{rows: 5}":                                           "order.rows: got 5 without weights, balance or a weighted mix",
+		"{window: 2, rows: 5}":                                "order.rows: got 5 without weights, balance or a weighted mix",
+		"{replacement: false}":                                "order.replacement: got false without weights",
+		"{repeat: 0}":                                         "order.repeat: got 0, want a whole number from 1 to 1024",
+		"{buckets: {count: 3}}":                               "order.buckets: by is missing",
+		"{buckets: {by: n, count: 0}}":                        "order.buckets.count: got 0",
+		"{buckets: {by: n, cuont: 1}}":                        `order.buckets.cuont: unknown key; did you mean "count"?`,
+		"{buckets: {by: n, max_total: 0}}":                    "order.buckets.max_total: got 0, want a number from 0.001 to 1e+15",
+		"{buckets: {by: n, max_total: .inf}}":                 "order.buckets.max_total: got .inf, want a number from",
+		"{buckets: {by: n, max_total: 1h}}":                   `order.buckets.max_total: got text "1h", want a number from`,
+		"{buckets: {max_total: 9}}":                           "order.buckets: by is missing",
+		"{buckets: {by: n, multiple_of: 2}}":                  "order.buckets.multiple_of: got 2 without max_total",
+		"{buckets: {by: n, max_total: 9, multiple_of: 0}}":    "order.buckets.multiple_of: got 0, want a whole number from 1 to 65536",
+		"{buckets: {by: n, max_total: 9, multiple_of: 5}}":    "order.buckets.multiple_of: got 5, want a number that divides batch, 32, the most rows",
+		"{buckets: {by: n, max_tokens: 9}}":                   "order.buckets.max_tokens: unknown key; say order: {buckets: {by: COLUMN, max_total: N}}, the most of rows x longest length in a batch",
+		"{max_duration: 9}":                                   "order.max_duration: unknown key; say order: {buckets: {by: COLUMN, max_total: N}}",
+		"{buckets: {by: n, num_buckets: 9}}":                  "order.buckets.num_buckets: unknown key; say order: {buckets: {by: COLUMN, count: N}}",
+		"{buckets: {by: n, required_batch_size_multiple: 8}}": "unknown key; say order: {buckets: {by: COLUMN, max_total: N, multiple_of: M}}",
+		"{filter: true}":                                      "order.filter: got true, want text",
+		"{weight: w}":                                         `order.weight: unknown key; did you mean "weights"?`,
 	} {
 		_, err := Parse([]byte(small+"source: {folder: p}\norder: "+order), "x.yaml")
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x.yaml:") {

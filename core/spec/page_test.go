@@ -79,6 +79,7 @@ var values = map[string]string{
 	"source.mix[].path": "file", "source.mix[].image": "[jpg]", "source.mix[].label": "cls", "source.mix[].extensions": "[a]", "source.mix[].labels": "none",
 	"source.mix[].weight": "{0: 3, 10: 1}", "order.filter": "index < 3", "order.repeat": "3", "order.rows": "100", "order.window": "4", "order.weights": "w", "order.replacement": "false",
 	"order.balance": "label", "order.stratify": "label", "order.buckets": "{by: n}", "order.buckets.by": "n", "order.buckets.count": "3",
+	"order.buckets.max_total": "120.5", "order.buckets.multiple_of": "8",
 	"order.last": "drop", "world": "{}", "world.size": "1", "world.rank": "0", "batch": "1", "image": "{transform: [center_crop: 2]}", "image.mode": "gray",
 	"image.orientation": "apply", "image.transform": "[center_crop: 2]", "image.transform[].resize": "[1, 2]",
 	"image.transform[].resize.size": "[1, 2]", "image.transform[].resize.interpolation": "bicubic",
@@ -104,6 +105,10 @@ var values = map[string]string{
 	"image.transform[].solarize": "{threshold: 128}", "image.transform[].solarize.threshold": "99.5", "image.transform[].solarize.p": "0.2", "image.transform[].posterize": "{bits: 3}",
 	"image.transform[].posterize.bits": "4", "image.transform[].posterize.p": "0.1", "image.transform[].invert": "0.5", "image.transform[].adjust_sharpness": "{factor: 2}",
 	"image.transform[].adjust_sharpness.factor": "1.5", "image.transform[].adjust_sharpness.p": "1", "image.transform[].autocontrast": "1", "image.transform[].equalize": "0.1",
+	"image.transform[].random_rotate90": "0.5", "image.transform[].random_photometric_distort": "0.3", "image.transform[].random_photometric_distort.p": "0.9", "image.transform[].random_photometric_distort.brightness": "0.1",
+	"image.transform[].random_photometric_distort.contrast": "[1, 2]", "image.transform[].random_photometric_distort.saturation": "0", "image.transform[].random_photometric_distort.hue": "0.1", "image.transform[].random_channel_permutation": "1",
+	"image.transform[].gaussian_noise": "[0, 0.2]", "image.transform[].gaussian_noise.sigma": "0.3", "image.transform[].gaussian_noise.mean": "-0.1", "image.transform[].gaussian_noise.p": "0.4",
+	"image.transform[].jpeg": "[30, 95]", "image.transform[].jpeg.quality": "75", "image.transform[].jpeg.p": "0.5",
 	"image.transform[].color_jitter": "{brightness: 0.4}", "image.transform[].color_jitter.p": "0.8", "image.transform[].color_jitter.brightness": "0.4",
 	"image.transform[].color_jitter.contrast": "[0.5, 2]", "image.transform[].color_jitter.saturation": "3", "image.transform[].color_jitter.hue": "0.1", "image.transform[].normalize": "imagenet",
 	"image.transform[].normalize.mean": "[0, 0, 0]", "image.transform[].normalize.std": "[1, 1, 1]", "image.dtype": "f16",
@@ -163,7 +168,7 @@ var beside = map[string]string{
 	"resize.interpolation": ", size: [1, 2]", "random_resized_crop.interpolation": ", size: 1", "random_resized_crop.scale": ", size: 1", "random_resized_crop.ratio": ", size: 1",
 	"scale_jitter.target_size": "}}, {center_crop: {size: 3", "scale_jitter.scale_range": ", target_size: 8}}, {center_crop: {size: 3", "scale_jitter.interpolation": ", target_size: 8}}, {center_crop: {size: 3",
 	"random_crop.padding": ", size: 1", "random_crop.padding_mode": ", size: 1", "center_crop.padding_mode": ", size: 1", "pad.padding": "}}, {random_crop: {size: 3", "pad.padding_mode": ", padding: 1}}, {random_crop: {size: 3",
-	"pad.fill": ", padding: 1}}, {random_crop: {size: 3", "random_resize.min_size": ", max_size: 4}}, {center_crop: {size: 3", "random_resize.max_size": ", min_size: 1}}, {center_crop: {size: 3", "random_resize.interpolation": ", min_size: 1, max_size: 2}}, {center_crop: {size: 3", "resize.max_size": ", size: 1}}, {center_crop: {size: 3", "resize.fit": ", size: [1, 2]", "resize.place": ", size: [1, 2], fit: contain", "resize.upscale": ", size: [1, 2], fit: contain", "resize.fill": ", size: [1, 2], fit: contain", "random_crop.fill": ", size: 1", "center_crop.fill": ", size: 1", "random_rotation.fill": ", degrees: 9", "random_affine.fill": ", degrees: 9", "normalize.mean": ", std: [1, 1, 1]", "normalize.std": ", mean: [0, 0, 0]", "color_jitter.p": ", hue: 0.1", "solarize.p": ", threshold: 1",
+	"pad.fill": ", padding: 1}}, {random_crop: {size: 3", "random_resize.min_size": ", max_size: 4}}, {center_crop: {size: 3", "random_resize.max_size": ", min_size: 1}}, {center_crop: {size: 3", "random_resize.interpolation": ", min_size: 1, max_size: 2}}, {center_crop: {size: 3", "resize.max_size": ", size: 1}}, {center_crop: {size: 3", "resize.fit": ", size: [1, 2]", "resize.place": ", size: [1, 2], fit: contain", "resize.upscale": ", size: [1, 2], fit: contain", "resize.fill": ", size: [1, 2], fit: contain", "random_crop.fill": ", size: 1", "center_crop.fill": ", size: 1", "random_rotation.fill": ", degrees: 9", "random_affine.fill": ", degrees: 9", "normalize.mean": ", std: [1, 1, 1]", "normalize.std": ", mean: [0, 0, 0]", "color_jitter.p": ", hue: 0.1", "jpeg.p": ", quality: 50", "solarize.p": ", threshold: 1",
 	"random_rotation.interpolation": ", degrees: 9", "random_affine.translate": ", degrees: 9", "random_affine.scale": ", degrees: 9", "random_affine.shear": ", degrees: 9",
 	"random_affine.interpolation": ", degrees: 9", "posterize.p": ", bits: 1", "adjust_sharpness.p": ", factor: 2", "gaussian_blur.p": ", kernel_size: 3", "gaussian_blur.sigma": ", kernel_size: 3",
 }
@@ -238,8 +243,10 @@ func document(path, value string) string {
 		rest = "order: {weights: w, " + key + ": " + value + "}\n"
 	case path == "order.buckets.by":
 		rest = "order: {buckets: {by: " + value + "}}\n"
-	case path == "order.buckets.count":
-		rest = "order: {buckets: {by: n, count: " + value + "}}\n"
+	case path == "order.buckets.count" || path == "order.buckets.max_total":
+		rest = "order: {buckets: {by: n, " + lastKey(path) + ": " + value + "}}\n"
+	case path == "order.buckets.multiple_of":
+		rest = "order: {buckets: {by: n, max_total: 9, multiple_of: " + value + "}}\n"
 	case path == "cache.video_index_dir":
 		image, rest = "video: {frames: 1, transform: [center_crop: 8]}\n", "cache: {"+key+": "+value+"}\n"
 	case path == "device.jpeg_bytes":

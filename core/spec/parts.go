@@ -23,6 +23,8 @@ func (s *Spec) Parts(src *Source) (all []Wanted) {
 		case w.From != nil:
 		case src.IsTable() && i == 0:
 			w.From = []string{cmp.Or(src.Path, "path")}
+		case len(media) == 1 && src.Image == nil && src.IsParquet() && m.kind() != "image":
+			w.From = []string{m.kind(), "bytes"}
 		case len(media) == 1:
 			w.From = src.Image
 		case src.IsTable() || src.IsParquet():

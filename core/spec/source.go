@@ -2,6 +2,7 @@ package spec
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"net/url"
@@ -109,7 +110,7 @@ func (d *decoder) place(s *section, src *Source, dir string) {
 		if src.Shards != nil || src.List != "" {
 			labels = &src.ByMember
 		}
-		choice(s, "labels", labels, LabelsDirectory, LabelsNone)
+		choice(s, "labels", labels, LabelsDirectory, LabelsNames, LabelsNone)
 	}
 	s.flag("heading", &src.Heading)
 	s.text("path", &src.Path)
@@ -138,6 +139,12 @@ var schemed = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://(.*)$`)
 
 // located is the name of what is read as core/source takes it: a path, or a URL with its scheme in lower case. file:///PATH is the path.
 func located(text string) (string, error) {
+	switch {
+	case strings.HasPrefix(text, "pipe:"):
+		return "", errors.New("got a command (pipe:), of which no sample can be read by itself; name what it reads, by path or by a URL of http, https or s3")
+	case strings.Contains(text, ".tar::"):
+		return "", errors.New("got several names with :: between them, want a list of them: [a-{000..099}.tar, b-{000..099}.tar]")
+	}
 	m := schemed.FindStringSubmatch(text)
 	if m == nil {
 		return text, nil
@@ -470,7 +477,9 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column, alone boo
 	case src.IsParquet() && src.ByMember == LabelsDirectory:
 		d.failAt(at+".labels", "got directory, which goes with folder and with archives as shards; Parquet has its labels in the column that label names; "+
 			"want none, or leave it out")
-	case src.ByMember != "" && src.Label != "":
+	case src.ByMember == LabelsNames && !table || src.Labels == LabelsNames:
+		d.failAt(at+".labels", "got names, which goes with a list that is a table (.csv, .jsonl or .parquet); of a folder directory is what names classes, and elsewhere labels are numbers")
+	case src.ByMember != "" && src.ByMember != LabelsNames && src.Label != "":
 		d.failAt(at+".label", "given beside labels: %s; leave one of them out", src.ByMember)
 	case !table && src.Path != "":
 		d.failAt(at+".path", "goes with a list that is a table: .csv, .jsonl or .parquet")
@@ -599,6 +608,8 @@ func (d *decoder) checkCache(s *Spec) {
 		d.failAt("cache.video_index_dir", "goes with video and seek: exact; nothing else has an index")
 	case c.HeadSpace > 0 && c.RowsBytes == 0:
 		d.failAt("cache.head_space", "needs memory for its rows; say how much in cache.rows_bytes")
+	case c.HeadSpace > 0 && s.Order.Buckets.MaxTotal > 0: // a step would have the rows of another, of which it may have more than its places in the order
+		d.failAt("cache.head_space", "given with order.buckets.max_total, whose steps differ in rows, so that none stands in for another; leave one of them out")
 	case c.RowsDir != "" && c.RowsBytes == 0:
 		d.failAt("cache.rows_dir", "needs a limit; say in cache.rows_bytes how much of the disk its rows may take")
 	case c.RowsDir != "" && c.HeadSpace > 0:

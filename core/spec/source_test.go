@@ -14,15 +14,17 @@ const small = "image: {transform: [center_crop: 8]}\n"
 func TestPlacesAreNamedByPathOrURL(t *testing.T) {
 	for text, want := range map[string]string{
 		"a/b": "a/b", "S3://B/K*": "s3://B/K*", "HTTPS://h/x?Q": "https://h/x?Q", "file:///d/x%20y-{0..1}.tar": "/d/x y-{0..1}.tar", "FILE://localhost/d": "/d", "a/b://c": "a/b:/c",
-		"gs://b/x":          `got a URL of scheme "gs", want a path, or a URL of http, https, s3 or file; a store that speaks S3`,
-		"ftp://u:p@h/x":     `got a URL of scheme "ftp", want a path`,
-		"file://host/x":     `got "file://host/x", want file:///PATH`,
-		"file:///a%zz":      `want file:///PATH`,
-		"s3://":             `got "s3://" without a host or bucket, want s3://NAME/PATH`,
-		"http:///x":         `without a host or bucket, want http://NAME/PATH`,
-		"file:///a%00b.tar": `want file:///PATH`,
+		"gs://b/x":                      `got a URL of scheme "gs", want a path, or a URL of http, https, s3 or file; a store that speaks S3`,
+		"ftp://u:p@h/x":                 `got a URL of scheme "ftp", want a path`,
+		"file://host/x":                 `got "file://host/x", want file:///PATH`,
+		"file:///a%zz":                  `want file:///PATH`,
+		"s3://":                         `got "s3://" without a host or bucket, want s3://NAME/PATH`,
+		"http:///x":                     `without a host or bucket, want http://NAME/PATH`,
+		"file:///a%00b.tar":             `want file:///PATH`,
+		"pipe:aws s3 cp s3://b/a.tar -": `got a command (pipe:), of which no sample`,
+		"a.tar::b-{0..9}.tar":           `got several names with :: between them, want a list of them`,
 	} {
-		refused := strings.Contains(want, "want ")
+		refused := strings.Contains(want, "want ") || strings.HasPrefix(want, "got ")
 		for _, source := range []string{"{shards: %q}", "{shards: [%q]}", "{list: %q}", "{list: l, root: %q}", "{mix: [{shards: %q}]}"} {
 			s, err := Parse([]byte(small+"source: "+fmt.Sprintf(source, text)), "x.yaml")
 			if refused != (err != nil) || err != nil && (!strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x.yaml:2:") || strings.Contains(err.Error(), "u:p")) {
@@ -136,6 +138,10 @@ func TestSourcesThatCannotBe(t *testing.T) {
 		"{shards: ['']}":                                                    `source.shards[0]: got text "", want text that is not empty`,
 		"{shards: a.tar, root: r}":                                          "source.root: goes with list",
 		"{shards: a.tar, extensions: [jpg]}":                                "source.extensions: goes with folder",
+		"{shards: a.parquet, labels: names}":                                "source.labels: got names, which goes with a list that is a table",
+		"{shards: a.tar, labels: names}":                                    "source.labels: got names, which goes with a list that is a table",
+		"{list: a.txt, labels: names}":                                      "source.labels: got names, which goes with a list that is a table",
+		"{folder: a, labels: names}":                                        "source.labels: got names, which goes with a list that is a table",
 		"{shards: a.parquet, labels: directory}":                            "source.labels: got directory, which goes with folder and with archives",
 		"{shards: a.tar, labels: directory, label: cls}":                    "source.label: given beside labels: directory",
 		"{shards: a.tar, path: p}":                                          "source.path: goes with a list that is a table",
@@ -196,6 +202,7 @@ func TestSourcesThatCannotBe(t *testing.T) {
 		"{shards: a.tar, remote: {endpoint: \"http://h:9000?sig=x\"}}":                                         "source.remote.endpoint: want a URL such as https://storage.example.com, without user",
 		"{shards: a.tar, remote: {retries: 101}}":                                                              "source.remote.retries: got 101, want a whole number from 0 to 100",
 		"{shards: a.tar, remote: {region: 1}}":                                                                 "source.remote.region: got 1, want text; put it in quotes",
+		"{shards: a.tar}\norder: {buckets: {by: n, max_total: 9}}\ncache: {rows_bytes: 1MiB, head_space: 2}":   "cache.head_space: given with order.buckets.max_total, whose steps differ in rows",
 		"{shards: a.tar}\ncache: {head_space: 2}":                                                              "cache.head_space: needs memory for its rows",
 		"{shards: a.tar}\ncache: {rows_dir: d}":                                                                "cache.rows_dir: needs a limit",
 		"{shards: a.tar}\ncache: {rows_dir: d, rows_bytes: 1MiB, head_space: 1}":                               "cache.rows_dir: given beside head_space",
@@ -208,7 +215,7 @@ func TestSourcesThatCannotBe(t *testing.T) {
 	}
 	for _, chance := range []string{"horizontal_flip: 0.5", "vertical_flip: 0.5", "color_jitter: {contrast: 0.4}", "grayscale: 0.2", "random_crop: 8", "random_erasing: 0.1", "random_rotation: 9", "random_affine: {degrees: 9}", "rand_augment: 9",
 		"random_rotation: [89, 90]", "random_affine: {degrees: [9, 9], translate: [0, 0.1]}", "random_affine: {degrees: [9, 9], scale: [1, 2]}", "random_affine: {degrees: [9, 9], shear: [1, 1, 2, 3]}",
-		"trivial_augment_wide: {}", "auto_augment: svhn", "gaussian_blur: 3", "gaussian_blur: {kernel_size: 3, sigma: 1, p: 0.5}", "solarize: {threshold: 128}", "posterize: {bits: 4}", "invert: 0.5",
+		"random_rotate90: 1", "random_photometric_distort: {}", "random_channel_permutation: 1", "gaussian_noise: {}", "jpeg: [50, 60]", "jpeg: {quality: 50, p: 0.5}", "trivial_augment_wide: {}", "auto_augment: svhn", "gaussian_blur: 3", "gaussian_blur: {kernel_size: 3, sigma: 1, p: 0.5}", "solarize: {threshold: 128}", "posterize: {bits: 4}", "invert: 0.5",
 		"adjust_sharpness: {factor: 2}", "autocontrast: 0.5", "equalize: 0.5"} {
 		text := "image: {transform: [resize: [8, 8], " + chance + "]}\nsource: {shards: a.tar}\ncache: {rows_bytes: 1MiB}"
 		if _, err := Parse([]byte(text), "x.yaml"); err == nil || !strings.Contains(err.Error(), "cache.rows_bytes: rows are drawn by chance") {
@@ -216,7 +223,7 @@ func TestSourcesThatCannotBe(t *testing.T) {
 		}
 	}
 	for _, always := range []string{"gaussian_blur: {kernel_size: 3, sigma: 1}", "solarize: {threshold: 128, p: 1}", "posterize: {bits: 4, p: 1}", "invert: 1", "adjust_sharpness: {factor: 2, p: 1}",
-		"autocontrast: 1", "equalize: 1", "gaussian_blur: {kernel_size: 3, p: 0}", "random_rotation: [90, 90]", "random_affine: {degrees: 0, scale: [2, 2], shear: [3, 3, 4, 4]}"} {
+		"autocontrast: 1", "equalize: 1", "jpeg: 50", "jpeg: {quality: [50, 60], p: 0}", "gaussian_blur: {kernel_size: 3, p: 0}", "random_rotation: [90, 90]", "random_affine: {degrees: 0, scale: [2, 2], shear: [3, 3, 4, 4]}"} {
 		parse(t, "image: {transform: [resize: [8, 8], "+always+"]}\nsource: {shards: a.tar}\ncache: {rows_bytes: 1MiB}")
 	}
 }

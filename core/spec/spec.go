@@ -133,6 +133,7 @@ type Labels string
 const (
 	LabelsDirectory Labels = "directory"
 	LabelsNone      Labels = "none"
+	LabelsNames     Labels = "names" // of a table: the names of classes, in a column
 )
 
 // Order says which sample comes next.
@@ -157,8 +158,10 @@ type Order struct {
 
 // Buckets makes batches of samples of similar length.
 type Buckets struct {
-	By    string // column
-	Count int
+	By         string // column
+	Count      int
+	MaxTotal   float64 // rows x longest of a bucket, in a rank's batch; 0: no bound
+	MultipleOf int     // that the rows of such a batch are
 }
 
 // The values of Order.Last.
@@ -345,7 +348,7 @@ type Limits struct {
 func Default() *Spec {
 	return &Spec{
 		Source:    defaultSource(),
-		Order:     Order{Shuffle: true, Last: LastCover, Repeat: 1, Replacement: true, Buckets: Buckets{Count: 8}},
+		Order:     Order{Shuffle: true, Last: LastCover, Repeat: 1, Replacement: true, Buckets: Buckets{Count: 8, MultipleOf: 1}},
 		World:     World{Size: 1},
 		Batch:     32,
 		Image:     defaultImage(),

@@ -43,6 +43,8 @@ image:
     - random_affine: {degrees: 5, translate: [0.25, 0.125], scale: [0.5, 2], shear: [-1, 2, -3, 4], interpolation: bilinear}
     - rand_augment: {num_ops: 3, magnitude: 5, num_magnitude_bins: 11, interpolation: bilinear}
     - color_jitter: {brightness: 0.5, hue: [0, 0.125], p: 0.75}
+    - random_photometric_distort: {p: 0.25, contrast: 0.25, hue: 0}
+    - random_channel_permutation: 0.75
     - grayscale: 0.125
     - gaussian_blur: {kernel_size: 23, sigma: 0.5, p: 0.125}
     - solarize: {threshold: 128, p: 0.25}
@@ -51,6 +53,8 @@ image:
     - adjust_sharpness: {factor: 1.5, p: 0.375}
     - autocontrast: 0.1875
     - equalize: 0.625
+    - gaussian_noise: {mean: 0.125, sigma: [0, 0.25], p: 0.5}
+    - jpeg: {quality: [30, 95], p: 0.25}
     - normalize: imagenet
     - random_erasing: 0.0625
   dtype: bf16
@@ -75,7 +79,7 @@ func TestEveryKeyArrives(t *testing.T) {
 	want := &Spec{
 		Name:   "imagenet",
 		Source: defaultSource(),
-		Order:  Order{Seed: 1<<64 - 1, Epochs: 90, Last: LastPad, Filter: "label < 3", Repeat: 2, Replacement: true, Buckets: Buckets{Count: 8}},
+		Order:  Order{Seed: 1<<64 - 1, Epochs: 90, Last: LastPad, Filter: "label < 3", Repeat: 2, Replacement: true, Buckets: Buckets{Count: 8, MultipleOf: 1}},
 		World:  World{Size: 16, Rank: 8},
 		Batch:  64,
 		Image: &Image{
@@ -94,6 +98,8 @@ func TestEveryKeyArrives(t *testing.T) {
 					Augment:      &Augment{Kind: RandAugment, NumOps: 3, Magnitude: 5, Bins: 11, Interpolation: Bilinear},
 					GaussianBlur: &GaussianBlur{KernelSize: 23, Sigma: [2]float64{0.5, 0.5}, P: 0.125}, Solarize: &Solarize{Threshold: 128, P: 0.25},
 					Posterize: &Posterize{Bits: 3, P: 0.75}, Invert: 0.0625, AdjustSharpness: &AdjustSharpness{Factor: 1.5, P: 0.375}, Autocontrast: 0.1875, Equalize: 0.625,
+					RandomPhotometricDistort: &ColorJitter{P: 0.25, Brightness: &[2]float64{0.875, 1.125}, Contrast: &[2]float64{0.75, 1.25}, Saturation: &[2]float64{0.5, 1.5}},
+					RandomChannelPermutation: 0.75, GaussianNoise: &GaussianNoise{Mean: 0.125, Sigma: [2]float64{0, 0.25}, P: 0.5}, JPEG: &JPEG{Quality: [2]int{30, 95}, P: 0.25},
 				},
 				Normalize: &Normalize{Mean: []float64{0.485, 0.456, 0.406}, Std: []float64{0.229, 0.224, 0.225}},
 			},
@@ -294,6 +300,7 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 		"order: {last: pad}":          {true, true},
 		"order: {epochs: 3}":          {true, false},
 		"batch: 33":                   {true, false},
+		"order: {buckets: {by: n}}":   {true, true},
 		"world: {size: 2}":            {true, false},
 		"bad_sample: {policy: mask}":  {true, false},
 		"bad_sample: {max_rate: 0.5}": {true, false},
@@ -302,6 +309,14 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 		if got := [2]bool{s.Hash() != base.Hash(), s.OrderHash() != base.OrderHash()}; got != changes {
 			t.Errorf("%s: changes %v, want %v", text, got, changes)
 		}
+	}
+	bounds := map[[32]byte]bool{} // what a bound makes of the steps is compared, not the bound: it follows the world size
+	for _, bound := range []string{"", ", max_total: 9", ", max_total: 10", ", max_total: 10, multiple_of: 2"} {
+		s, other := parse(t, least+"order: {buckets: {by: n"+bound+"}}"), parse(t, least+"order: {buckets: {by: n}}")
+		if bounds[s.Hash()] || s.OrderHash() != other.OrderHash() {
+			t.Errorf("buckets by n%s: want another hash, and the same order hash", bound)
+		}
+		bounds[s.Hash()] = true
 	}
 	for old, new := range map[string]string{"pics": "other", "pics}": "pics, labels: none}", "pics} ": "pics, extensions: [jpg]}"} {
 		s := parse(t, strings.Replace(least, strings.TrimSpace(old), new, 1))
@@ -350,6 +365,9 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 		"auto_augment: {interpolation: bilinear}", "gaussian_blur: 3", "gaussian_blur: 5", "gaussian_blur: {kernel_size: 3, sigma: 1}", "gaussian_blur: {kernel_size: 3, p: 0.5}",
 		"solarize: {threshold: 1}", "solarize: {threshold: 2}", "solarize: {threshold: 1, p: 1}", "posterize: {bits: 1}", "posterize: {bits: 2}", "posterize: {bits: 1, p: 1}",
 		"invert: 0.5", "adjust_sharpness: {factor: 2}", "adjust_sharpness: {factor: 3}", "adjust_sharpness: {factor: 2, p: 1}", "autocontrast: 0.5", "equalize: 0.5",
+		"random_rotate90: 0.5", "random_rotate90: 1", "random_photometric_distort: {}", "random_photometric_distort: 0.6", "random_photometric_distort: {hue: 0}", "random_photometric_distort: {brightness: 0}",
+		"random_photometric_distort: {contrast: 0.1}", "random_photometric_distort: {saturation: [1, 2]}", "random_channel_permutation: 0.5", "gaussian_noise: {}", "gaussian_noise: [0, 0.1]", "gaussian_noise: {p: 0.5}",
+		"gaussian_noise: {mean: 0.1}", "jpeg: 50", "jpeg: [50, 60]", "jpeg: {quality: 50, p: 0.5}",
 	} {
 		h := parse(t, strings.Replace(least, "center_crop: 224", "center_crop: 224}, {"+more, 1)).Hash()
 		if other, twice := seen[h]; twice {
@@ -359,7 +377,8 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 	}
 	for short, long := range map[string]string{
 		"rand_augment: 9": "rand_augment: {num_ops: 2, magnitude: 9, num_magnitude_bins: 31, interpolation: nearest}", "rand_augment: {}": "rand_augment: 9",
-		"trivial_augment_wide: 31": "trivial_augment_wide: {}", "auto_augment: {}": "auto_augment: imagenet", "gaussian_blur: 3": "gaussian_blur: {kernel_size: 3, sigma: [0.1, 2], p: 1}",
+		"trivial_augment_wide: 31": "trivial_augment_wide: {}", "auto_augment: {}": "auto_augment: imagenet", "gaussian_noise: {}": "gaussian_noise: {sigma: [0.1, 0.1], mean: 0, p: 1}", "gaussian_noise: 0.1": "gaussian_noise: {}", "jpeg: 50": "jpeg: {quality: [50, 50], p: 1}",
+		"random_photometric_distort: 0.5": "random_photometric_distort: {brightness: [0.875, 1.125], contrast: 0.5, saturation: 0.5, hue: 0.05}", "gaussian_blur: 3": "gaussian_blur: {kernel_size: 3, sigma: [0.1, 2], p: 1}",
 		"random_rotation: {degrees: 9, fill: 7}": "random_rotation: {degrees: 9, fill: [7, 7, 7]}", "random_rotation: 8": "random_rotation: {degrees: 8, fill: 0}", "auto_augment: svhn": "auto_augment: {policy: svhn, fill: [0, 0, 0]}",
 		"solarize: {threshold: 1}": "solarize: {threshold: 1, p: 0.5}", "random_rotation: 9": "random_rotation: {degrees: [-9, 9], interpolation: nearest}",
 		"random_affine: {degrees: 0, shear: 5}": "random_affine: {degrees: [0, 0], translate: [0, 0], scale: [1, 1], shear: [-5, 5, 0, 0]}",

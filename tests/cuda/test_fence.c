@@ -4,6 +4,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 static spdl_reader *pinned_reader(standin *s, uint32_t max_leases) {
@@ -160,6 +162,29 @@ TEST(event_descriptor_becomes_readable_when_the_gpu_is_through) {
     CHECK_STATUS(spdl_release(g.r, &b), SPDL_OK);
     WAIT_UNTIL(spdl_acquire(g.r, 0, &b) == SPDL_TIMEOUT &&
                poll(&p, 1, 0) == 0); /* nobody is woken for ever */
+    rig_end(&g);
+}
+
+/* Nobody would wake who polls: the poll says so, and the next one tries again. */
+TEST(poll_without_a_descriptor_left_for_its_timer_is_refused) {
+    rig g = rig_of(1);
+    struct pollfd p = {spdl_event_fd(g.r), POLLIN, 0};
+    gpu_shut();
+    spdl_batch b = send_new(&g);
+    struct rlimit limit, before;
+    CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
+    limit = before;
+    limit.rlim_cur = 3;
+    CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    CHECK_STATUS(spdl_acquire(g.r, 0, &b), SPDL_E_SYSTEM);
+    CHECK(
+        strstr(spdl_last_error(), "a timer that tells the event descriptor of the GPU: Too many open files"));
+    CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
+    standin_publish(g.s, 0, false);
+    pthread_t thread = opener();
+    while (spdl_acquire(g.r, 0, &b) == SPDL_TIMEOUT) CHECK(poll(&p, 1, 30000) == 1);
+    CHECK(b.ticket == 1 && pthread_join(thread, NULL) == 0);
+    CHECK_STATUS(spdl_release(g.r, &b), SPDL_OK);
     rig_end(&g);
 }
 

@@ -260,6 +260,28 @@ def test_arguments_that_ask_for_help_are_refused_as_that(pictures):
     assert out.splitlines() == ["serve: got --help or -h among the arguments, which prints the usage and starts no engine; leave it out"] * 4
 
 
+def test_a_path_that_begins_with_a_dash_is_a_path(pictures, tmp_path):
+    """It is no flag of the engine's command, in either form, and with arguments and a state beside it."""
+    (tmp_path / "--child").symlink_to(pictures.path)
+    (tmp_path / "-x").write_text(json.dumps(describe(pictures.path)))
+    out, _ = program("""
+        import json, os, sys, spdl
+        os.chdir(json.loads(sys.argv[1]))
+        for in_process in (False, True):
+            for path in ("-x", "--child"):
+                with spdl.open(path, args=["--seed", "3"], in_process=in_process) as loader:
+                    state = loader.state_dict()
+                    print(loader.info.samples)
+                with spdl.open(path, args=["--seed", "3"], state=state, in_process=in_process):
+                    pass
+            try:
+                spdl.open("--help", in_process=in_process)
+            except spdl.EngineStartError as error:
+                print(error)
+    """, str(tmp_path))
+    assert out.splitlines() == ["53", "53", 'serve: "--help": no such file or folder; want a description (YAML or JSON), a folder of media or shards'] * 2
+
+
 def test_a_missing_engine_library_is_named(pictures):
     """$SPDL_ENGINE_LIBRARY that is not there: Unsupported, with its path."""
     out, _ = program("""

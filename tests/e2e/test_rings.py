@@ -93,6 +93,24 @@ def test_a_program_that_just_ends_leaves_no_engine(surroundings, pictures, tmp_p
     assert done.returncode == 0 and done.stdout == "53\n", done.stderr
 
 
+URGENT = """
+import ctypes
+event = (ctypes.c_int * 16)(0, 0, 23)        # struct sigevent: SIGURG, which Go interrupts its own threads with
+timer, every = ctypes.c_void_p(), (ctypes.c_long * 4)(0, 50_000, 0, 50_000)
+libc = ctypes.CDLL(None)
+assert libc.timer_create(1, event, ctypes.byref(timer)) == 0 and libc.timer_settime(timer, 0, every, None) == 0
+"""
+
+
+def test_signals_at_the_end_of_a_program_find_a_stack(surroundings, pictures, tmp_path):
+    """Python's faulthandler takes the main thread's signal stack away before exit() comes to what ends the engine, and so does Rust. A signal
+    to a thread that is in Go and has none ended the program."""
+    path = tmp_path / "two.json"
+    path.write_text(json.dumps(two_rings(pictures.path)))
+    done = python(SCRIPT + URGENT, str(path), "True")
+    assert done.returncode == 0 and done.stdout == "53\n", done.stderr
+
+
 def test_a_ring_over_an_attached_loader_is_named_and_finds_its_next_engine(serve, attach, loaders, pictures):
     """It can be pickled, as what it was attached from; and it goes on when the engine is killed and started again."""
     description = two_rings(pictures.path, ring={"backing": "posix", "access": "shared", "reconnect": f"{PATIENCE}s", "groups": [{"name": "g"}]})

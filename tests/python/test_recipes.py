@@ -3,37 +3,30 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
 import sys
 
+import blocks
 import pytest
-from conftest import ROOT, built
+from conftest import ROOT
 
 pytest.importorskip("numpy")
 pytest.importorskip("PIL")
 
-BLOCKS = re.findall(r"^## (.*?)$|^```python\n(.*?)^```$", (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8"), re.M | re.S)
+RECIPES = blocks.of("recipes.md")
 
 # What stands for the model: it writes down what it is given, a line a call.
-PRELUDE = """
-import json, os, sys, time
+PRELUDE = blocks.MEET + """
+import json
 import numpy as np
-
-# Wait for the other ranks, as who sums up gradients does: local rank 0, whose engine it is, would else have ended before one that starts late.
-def meet():
-    ranks, run, until = int(os.environ.get("WORLD_SIZE", 1)), os.environ.get("TORCHELASTIC_RUN_ID", ""), time.monotonic() + 60
-    if ranks > 1:
-        open(f"../met-{run}-{os.environ['RANK']}", "w").close()
-        while not all(os.path.exists(f"../met-{run}-{rank}") for rank in range(ranks)):
-            assert time.monotonic() < until, "a rank has not come"
-            time.sleep(0.01)
 
 def said(x):
     if type(x).__module__ == "torch":
         x = x.numpy()
+    if type(x).__module__.startswith("jax"):
+        x = np.asarray(x)
     if isinstance(x, np.ndarray):
         assert x.dtype.kind != "f" or np.isfinite(x).all() or x.ndim == 1
         return [str(x.dtype), *x.shape]
@@ -50,34 +43,13 @@ def score(*given): note("score", *given)
 """
 
 
-def recipes() -> dict[str, str]:
-    """The blocks by their section's title, in order; further ones of a section have their number behind it."""
-    found: dict[str, str] = {}
-    title = ""
-    for heading, block in BLOCKS:
-        title = heading or title
-        if block:
-            n = sum(name.partition(" | ")[0] == title for name in found) + 1
-            found[title if n == 1 else f"{title} | {n}"] = block
-    return found
-
-
-RECIPES = recipes()
-
-
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     """The made-up data, in a process that has libspdl; read them, do not change them."""
     directory = tmp_path_factory.mktemp("recipes")
     script = "import pathlib, sys; import recipe_data; recipe_data.made(pathlib.Path(sys.argv[1]))"
-    subprocess.run([sys.executable, "-c", script, directory], env=environment(directory), check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", script, directory], env=blocks.environment(directory / "cache"), check=True, timeout=120)
     return directory
-
-
-def environment(directory) -> dict[str, str]:
-    here = ROOT / "tests" / "python"
-    return {**os.environ, "PYTHONPATH": f"{ROOT / 'clients/python'}:{here}", "SPDL_LIBRARY": str(built("libspdl.so")),
-            "SPDL_ENGINE": str(built("spdl")), "SPDL_CACHE_DIR": str(directory / "cache")}
 
 
 @pytest.fixture
@@ -88,16 +60,8 @@ def program(data, runtime, tmp_path):
 
     def program(block: str, ranks: int = 1, quiet: bool = True) -> list[list]:
         (tmp_path / "recipe.py").write_text(PRELUDE + block)
-        processes, call = [], next(calls)
-        for rank in range(ranks):
-            env = environment(data)
-            if ranks > 1:
-                env.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_WORLD_SIZE=str(ranks), TORCHELASTIC_RUN_ID=f"recipe-{call}")
-            processes.append(subprocess.Popen([sys.executable, *(["-W", "error"] if quiet else []), tmp_path / "recipe.py"], cwd=tmp_path / "data", env=env, text=True,
-                                              stdout=subprocess.PIPE, stderr=subprocess.PIPE))
-        ends = [process.communicate(timeout=120) for process in processes]
-        assert [(p.returncode, err if quiet or p.returncode else "") for p, (_, err) in zip(processes, ends)] == [(0, "")] * ranks
-        noted = [[json.loads(line[7:]) for line in out.splitlines() if line.startswith("RECIPE ")] for out, _ in ends]
+        printed = blocks.execute(tmp_path / "recipe.py", tmp_path / "data", data / "cache", ranks, quiet, run=f"recipe-{next(calls)}")
+        noted = [[json.loads(line[7:]) for line in out.splitlines() if line.startswith("RECIPE ")] for out in printed]
         return noted if ranks > 1 else noted[0]
 
     return program
@@ -116,7 +80,7 @@ def run(program):
 
 def test_every_block_is_tried_here():
     """A block that is added to the page fails here until there is a test for it."""
-    tried = ["Classification", "CLIP", "Segmentation", "Detection", "SimCLR", "Video", "Speech", "An inference", "Diffusion", "Language", "A format", "MixUp", "A loader"]
+    tried = ["Classification", "CLIP", "Segmentation", "Detection", "SimCLR", "Video", "Speech", "An inference", "Diffusion", "Language", "A format", "MixUp", "JAX", "A loader"]
     more = {"A format": 2, "A loader": 3}
     assert all(sum(name.startswith(title) for name in RECIPES) == more.get(title, 1) for title in tried) and len(RECIPES) == len(tried) + 3
 
@@ -172,7 +136,9 @@ def test_video_has_one_clip_and_three(run):
 def test_speech_is_padded_to_the_longest_of_similar_length(run):
     got = run("Speech")
     assert sorted(text for *_, texts in got for text in texts) == [f"well, {i}" for i in range(9)]
-    assert [audio[:3] for _, audio, _, _ in got] == [["float32", n, 80] for n in (4, 4, 1)]
+    shapes = [audio for _, audio, _, _ in got]
+    assert sorted(n for _, n, _, _ in shapes[:-1]) == [2, 2, 4] and shapes[-1][:3] == ["float32", 1, 80]
+    assert all((steps - 1) * 160 * n <= 4 * 16000 for _, n, _, steps in shapes), "rows x longest is bounded"
 
 
 def test_single_files_are_decoded_and_bad_ones_told(run):
@@ -216,6 +182,13 @@ def test_a_batch_is_mixed_with_itself(run):
     pytest.importorskip("torchvision.transforms.v2")
     got = run("MixUp")
     assert got == [["step", ["float32", 16, 3, 64, 64], ["float32", 16, 4]]] * 4
+
+
+def test_jax_has_arrays_over_its_devices(run, monkeypatch):
+    """Two devices, made of this processor."""
+    pytest.importorskip("jax")
+    monkeypatch.setenv("XLA_FLAGS", "--xla_force_host_platform_device_count=2")
+    assert run("JAX") == [["step", ["float32", 16, 64, 64, 3], ["int32", 16]]] * 4
 
 
 def test_lightning_trains(run):

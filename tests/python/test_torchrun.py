@@ -17,7 +17,7 @@ import zlib
 import pytest
 import spdl
 from conftest import ROOT, built
-from spdl import _c, _torchrun
+from spdl import _c, _siblings, _torchrun
 
 
 @pytest.fixture
@@ -30,7 +30,9 @@ def torchrun(monkeypatch):
                             ("TORCHELASTIC_RUN_ID", run)]:
             monkeypatch.setenv(name, str(value))
 
-    return be
+    yield be
+    while _torchrun._closed:
+        _torchrun._hush("closed", _torchrun._closed.popleft())
 
 
 def test_local_rank_0_starts_a_named_engine_and_the_others_attach_to_their_lane(mock, torchrun):
@@ -38,12 +40,11 @@ def test_local_rank_0_starts_a_named_engine_and_the_others_attach_to_their_lane(
     with spdl.open({"batch": 8}):
         arguments = mock.request.args.decode().split()
         assert (mock.request.group, mock.request.lane) == (b"train", 0)
-    name = arguments[arguments.index("--name") + 1]
+        torchrun(6, 8, 2, 4)
+        with spdl.open({"batch": 8}):
+            assert (mock.request.name.decode(), mock.request.group, mock.request.lane) == (arguments[arguments.index("--name") + 1], b"train", 2)
     assert "--listen" in arguments and arguments[arguments.index("--group") + 1] == "train:lanes=4"
     assert arguments[arguments.index("--rank") + 1] == "4" and arguments[arguments.index("--world-size") + 1] == "8"
-    torchrun(6, 8, 2, 4)
-    with spdl.open({"batch": 8}):
-        assert (mock.request.name.decode(), mock.request.group, mock.request.lane) == (name, b"train", 2)
 
 
 def test_names_tell_runs_and_descriptions_and_nodes_apart(torchrun, tmp_path):
@@ -441,6 +442,101 @@ print("left", flush=True)
     assert said(first) == "0145"
     go_on(late)
     assert (said(late), said(late), said(first)) == ("2367", "left", "left")
+
+
+@pytest.mark.parametrize("rank_0_ends", [False, True])
+def test_a_rank_that_comes_when_local_rank_0_has_left_is_told_so(two_ranks, rank_0_ends):
+    """However long it would wait for rank 0 to begin: rank 0 says it while it lives, and its end was seen by who loaded the package before."""
+    late, first = two_ranks(SPEC + f"rank_0_ends = {rank_0_ends}" + """
+import os
+from spdl import _torchrun
+_torchrun.BEGIN_S, _torchrun.LEAVE_S = 100, 0
+print("here", flush=True)
+sys.stdin.readline()
+try:
+    with spdl.open(spec, engine=sys.argv[2]) as loader:
+        print("read", flush=True)
+except spdl.NotFound as error:
+    print(error, flush=True)
+if not rank_0_ends:
+    sys.stdin.readline()
+""")
+    assert said(late) == said(first) == "here"
+    go_on(first)
+    assert said(first) == "read"
+    if rank_0_ends:
+        assert first.wait(60) == 0
+    go_on(late)
+    why = f"ended (process {first.pid})" if rank_0_ends else "closed its loader"
+    assert said(late).startswith(f"spdl: open: local rank 0 has {why}, and its engine of this description with it")
+    if not rank_0_ends:
+        go_on(late)
+        go_on(first)
+
+
+def test_rank_0_waits_for_no_rank_that_has_ended(two_ranks):
+    """Nobody is to come who could still open what rank 0 closes, however long it would wait."""
+    other, first = two_ranks(SPEC + """
+import os, time
+from spdl import _torchrun
+_torchrun.LEAVE_S = 100
+if os.environ["RANK"] == "1":
+    sys.stdin.readline()
+    sys.exit()
+with spdl.open(spec, engine=sys.argv[2]) as loader:
+    print("here", flush=True)
+    sys.stdin.readline()
+    begun = time.monotonic()
+print("left" if time.monotonic() - begun < 50 else "waited", flush=True)
+""")
+    assert said(first) == "here"
+    go_on(other)
+    assert other.wait(60) == 0
+    go_on(first)
+    assert said(first) == "left"
+
+
+@pytest.fixture
+def launched(monkeypatch, torchrun):
+    """A child of this process with the environment of a rank of its run, and more of it; ended with the test."""
+    torchrun(0, 4, 0, 4)
+    monkeypatch.setattr(_siblings.os, "getppid", os.getpid)  # this process is the launcher
+    started = []
+
+    def start(**environ):
+        child = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **environ})
+        started.append(child)
+        child.stdin.write(b"exec is over\n")
+        child.stdin.flush()
+        child.stdout.readline()
+        return child
+
+    yield start
+    for child in started:
+        child.communicate()
+
+
+def test_siblings_are_the_ranks_of_this_run(launched):
+    """Neither another run's, nor what says no rank, nor a rank that two say to be."""
+    two = launched(LOCAL_RANK="2")
+    launched(LOCAL_RANK="1", TORCHELASTIC_RUN_ID="another")
+    launched(LOCAL_RANK="all")
+    launched(LOCAL_RANK="3")
+    launched(LOCAL_RANK="3")
+    seen = _siblings.siblings(lambda local_rank: local_rank > 0)
+    assert [(one.local_rank, one.pid, _siblings.has_ended(one.fd)) for one in seen] == [(2, two.pid, False)]
+    two.communicate()
+    assert _siblings.has_ended(seen[0].fd)
+    os.close(seen[0].fd)
+    assert _siblings.siblings(lambda local_rank: local_rank == 2) == []
+
+
+def test_only_the_last_closed_engines_cost_a_descriptor(mock, torchrun, monkeypatch):
+    monkeypatch.setattr(_torchrun, "CLOSED", 2)
+    torchrun(0, 2, 0, 2)
+    for _ in range(5):
+        spdl.open({"batch": 8}).close()
+    assert len(_torchrun._listening) == 2
 
 
 @pytest.fixture

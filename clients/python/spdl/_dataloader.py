@@ -17,7 +17,7 @@ from .loader import Epoch, Loader
 # What torch's DataLoader is told and an engine is not, and what does it here.
 _TORCH = {
     "batch_size": "say batch: N in the description",
-    "batch_sampler": "say batch: N and order: {...} in the description",
+    "batch_sampler": "say batch: N and order: {...} in the description; by length order: {buckets: {by: COLUMN, max_total: N}}",
     "dataset": "it comes as source=, behind a description: spdl.DataLoader(spec, source=dataset)",
     "collate_fn": "batches come collated; transform= maps a whole one",
     "drop_last": "say order: {last: drop} in the description",

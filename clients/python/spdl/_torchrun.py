@@ -17,6 +17,7 @@ import os
 import re
 import selectors
 import socket
+import struct
 import sys
 import threading
 import time
@@ -24,7 +25,8 @@ import warnings
 import weakref
 from typing import TYPE_CHECKING, Iterator, NamedTuple, Optional
 
-from ._errors import ArgumentError, EngineStartError, SpdlError, SystemCallError, error_for
+from . import _siblings
+from ._errors import ArgumentError, EngineStartError, NotFound, SpdlError, SystemCallError, error_for
 
 if TYPE_CHECKING:
     from .loader import Loader
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 GROUP = "train"
 BEGIN_S = 10.0  # how long the other ranks wait for local rank 0 to begin to open
 LEAVE_S = 5.0  # how long local rank 0 waits at its end for the other ranks
+CLOSED = 16  # of how many engines that not all ranks came to it is said that they have ended; each costs a descriptor
 
 
 class Ranks(NamedTuple):
@@ -110,9 +113,11 @@ def take_back(name: str) -> None:
 
 
 # Sockets without a file, which the kernel takes away with this process: local rank 0 listens at "opening" until it has the engine, or says there
-# what went wrong, and at "opened" for as long as it has the loader. There the other ranks hang on while they have theirs.
+# what went wrong, and at "opened" for as long as it has the loader. There the other ranks hang on while they have theirs. At "closed" it listens
+# behind that where not all of them had come.
 _listening: dict[tuple[str, str], socket.socket] = {}
 _telling: dict[str, threading.Thread] = {}  # what went wrong, at "opening" of a name
+_closed: collections.deque[str] = collections.deque()  # the names of "closed", the last CLOSED of them
 
 
 def _address(what: str, name: str) -> str:
@@ -160,6 +165,7 @@ def _in_forked_child() -> None:
         one.close()
     _listening.clear()
     _telling.clear()
+    _closed.clear()
 
 
 os.register_at_fork(after_in_child=_in_forked_child)
@@ -197,9 +203,12 @@ def _tell(announced: socket.socket, told: bytes) -> None:
 
 def meet(name: str, timeout: Optional[float]) -> Optional[socket.socket]:
     """Wait for local rank 0's engine of this name, and hang on. Without a timeout the wait is as long as local rank 0 opens it, and BEGIN_S
-    for that to begin. None: the time is over. Raises what local rank 0's open raised, and PermissionError where ranks cannot meet."""
+    for that to begin. None: the time is over. Raises what local rank 0's open raised, NotFound where it is known that nothing will come, and
+    PermissionError where ranks cannot meet."""
     end = time.monotonic() + (BEGIN_S if timeout is None else timeout)
+    look_for_rank_0()
     while True:
+        over = _is_over(name)  # looked at first: what opened before it was over is found below
         here = _connected("opened", name)
         if here is not None:
             return here
@@ -207,10 +216,37 @@ def meet(name: str, timeout: Optional[float]) -> Optional[socket.socket]:
         asked = _connected("opening", name) if left > 0 or timeout is None else None
         if asked is not None:
             _hear(asked, None if timeout is None else left)
+        elif over:
+            raise NotFound(f"spdl: open: local rank 0 {over}, and its engine of this description with it, before this rank came; every rank opens "
+                           "the same descriptions, as often and in the same order, or share=False for an engine of its own")
         elif left <= 0:
             return None
         else:
             time.sleep(0.01)
+
+
+_rank_0: Optional[_siblings.Sibling] = None
+
+
+def look_for_rank_0() -> None:
+    """The others have to see local rank 0's process while it runs, to know later that it has ended: when they load this package."""
+    global _rank_0
+    if _rank_0 is None and os.environ.get("LOCAL_RANK", "0") != "0":
+        _rank_0 = next(iter(_siblings.siblings(lambda local_rank: local_rank == 0)), None)
+
+
+look_for_rank_0()
+
+
+def _is_over(name: str) -> Optional[str]:
+    """Why local rank 0 will not open the engine of this name any more; None where it may."""
+    closed = _connected("closed", name)
+    if closed is not None:
+        closed.close()
+        return "has closed its loader"
+    if _rank_0 is not None and _siblings.has_ended(_rank_0.fd):
+        return f"has ended (process {_rank_0.pid})"
+    return None
 
 
 def _connected(what: str, name: str) -> Optional[socket.socket]:
@@ -264,13 +300,21 @@ def own_arguments(ranks: Ranks, world: bool = True) -> list[str]:
 _hosts: weakref.WeakSet[Loader] = weakref.WeakSet()  # loaders of engines that other ranks attach to
 
 
+class Host(NamedTuple):
+    """What local rank 0 knows of those who attach to its engine."""
+
+    name: str
+    others: int
+    seen: list[_siblings.Sibling]  # as many of them as could be seen when it opened the engine
+
+
 def host(loader: Loader, name: str, others: int) -> None:
     """The engine of this loader is the other ranks', too: they may be yet to come, or a batch or two behind, when it is closed, or when this process ends."""
     if not _hosts:
         atexit.unregister(_at_exit)
         atexit.register(_at_exit)  # before what closes all readers, which was registered when that was imported
     _hosts.add(loader)
-    loader._host = (name, others)
+    loader._host = Host(name, others, _siblings.siblings(lambda local_rank: 0 < local_rank <= others))
 
 
 def visit(loader: Loader, here: socket.socket) -> None:
@@ -279,39 +323,66 @@ def visit(loader: Loader, here: socket.socket) -> None:
 
 
 def see_off(loader: Loader) -> None:
-    """Before a host leaves: wait, up to LEAVE_S, until the other ranks have come and gone."""
+    """Before a host leaves: wait, up to LEAVE_S, until the other ranks have come and gone, or ended."""
     if loader._host is None:
         return
-    name, others = loader._host
+    all_came = False
     with contextlib.suppress(SpdlError):
         if loader.state in ("starting", "running", "ended"):  # else there is nothing left to come for
-            _await_visits(_listening.get(("opened", name)), others)
-    leave(loader)
+            all_came = _await_visits(_listening.get(("opened", loader._host.name)), loader._host)
+    leave(loader, all_came)
 
 
-def leave(loader: Loader) -> None:
-    """Whoever comes now finds no host."""
+def leave(loader: Loader, all_came: bool = False) -> None:
+    """Whoever comes now finds no host, and is told so."""
     if loader._host is not None:
-        (name, _), loader._host = loader._host, None
-        _hush("opened", name)
+        host, loader._host = loader._host, None
+        if not all_came and ("opened", host.name) in _listening:
+            _listen_closed(host.name)
+        _hush("opened", host.name)
+        for one in host.seen:
+            os.close(one.fd)
 
 
-def _await_visits(opened: Optional[socket.socket], others: int) -> None:
+def _listen_closed(name: str) -> None:
+    with contextlib.suppress(OSError, SystemCallError):
+        if _listen("closed", name):
+            _closed.append(name)
+    while len(_closed) > CLOSED:
+        _hush("closed", _closed.popleft())
+
+
+def _await_visits(opened: Optional[socket.socket], host: Host) -> bool:
+    """Whether all others came. Those who live and have not come may come yet, for LEAVE_S."""
     if opened is None:
-        return  # of the process that this one was forked from
-    end, came = time.monotonic() + LEAVE_S, 0
+        return False  # of the process that this one was forked from
+    end, came, visits = time.monotonic() + LEAVE_S, 0, set()
+    all_seen, to_come = len(host.seen) == host.others, {one.pid: one.fd for one in host.seen}
     with selectors.DefaultSelector() as selector:
-        selector.register(opened, selectors.EVENT_READ)
-        while (came < others or len(selector.get_map()) > 1) and (left := end - time.monotonic()) > 0:
+        for one in (opened, *to_come.values()):
+            selector.register(one, selectors.EVENT_READ)
+        while (visits or came < host.others and (to_come or not all_seen)) and (left := end - time.monotonic()) > 0:
             for key, _ in selector.select(left):
                 if key.fileobj is opened:
-                    selector.register(opened.accept()[0], selectors.EVENT_READ)
+                    visit, _ = opened.accept()
                     came += 1
-                else:  # nobody says anything there but that it leaves
-                    selector.unregister(key.fileobj).fileobj.close()
-        for key in list(selector.get_map().values()):
-            if key.fileobj is not opened:
-                key.fileobj.close()
+                    visits.add(visit)
+                    selector.register(visit, selectors.EVENT_READ)
+                    to_come.pop(_peer(visit), None)
+                else:  # nobody says anything there but that it leaves; a process has ended
+                    selector.unregister(key.fileobj)
+                    if key.fileobj in visits:
+                        visits.remove(key.fileobj)
+                        key.fileobj.close()
+                    to_come = {pid: fd for pid, fd in to_come.items() if fd != key.fileobj}
+    for visit in visits:
+        visit.close()
+    return came >= host.others
+
+
+def _peer(visit: socket.socket) -> int:
+    """The process at the other end."""
+    return struct.unpack("3i", visit.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")))[0]
 
 
 def _at_exit() -> None:

@@ -35,7 +35,7 @@ class Info(NamedTuple):
     lanes: int
     world_size: int
     samples: int
-    global_batch: int  # rows of a global step over all ranks
+    global_batch: int  # rows of a global step over all ranks, at most
     steps_per_epoch: int  # batches per lane and epoch
     epochs: int  # 0: endless
     seed: int
@@ -77,7 +77,7 @@ class Loader:
         self._feed: Optional[Feed] = None  # threads that bring its samples
         self._hand = _Hand()
         self._tasks: weakref.WeakKeyDictionary[Any, list[Batch]] = weakref.WeakKeyDictionary()  # what each has in hand
-        self._host: Optional[tuple[str, int]] = None  # name, and number, of other ranks that attach to its engine, and are to be waited for at its end
+        self._host: Optional[_torchrun.Host] = None  # of the other ranks that attach to its engine, and are to be waited for at its end
         self._visit: Optional[weakref.finalize] = None  # what tells local rank 0, whose engine it is, that this rank has left
         self._held_up = False  # whether a task waits for what others have in hand
         ring = self._ring()
@@ -297,7 +297,8 @@ class Loader:
         """Leave the ring, and stop the engine if open() started it. The batch in hand counts as done; others that
         were not done go to the group again. Views of leased batches stay readable: with the last of them, tensors too, the
         membership ends. Waits up to 5 s for an engine that it stops, whose name is free then, and as long for calls of the data set that
-        open() was given as source; under torchrun local rank 0, whose engine it is, before that as long for the other ranks to come and to leave."""
+        open() was given as source; under torchrun local rank 0, whose engine it is, before that as long for the other ranks
+        whose processes have not ended to come and to leave."""
         self._let_go()
         try:
             if not self.closed:

@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/spdl/spdl/core/engine"
+	"github.com/spdl/spdl/core/sampler"
 	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/core/source/store"
 	"github.com/spdl/spdl/core/spec"
@@ -40,7 +41,7 @@ func (a *app) check() *cobra.Command {
 		Short: "Validate a description, decode a batch and show what it is",
 		Long: `Check reads a description or a folder as serve does, makes the ring in private memory, decodes the first batch and prints
 what a consumer will see: fields, types, shapes, sizes, classes, steps per epoch, the first rows, and the samples that could not be
-decoded. Nothing is served.
+decoded. Of an order in buckets of similar length also the rows of each bucket's batches, and how much of batches is padding, with buckets and without. Nothing is served.
 
 What serve would refuse it refuses with the same words: a journal that does not fit, rings that have no room together. Names and ports that are in
 use are no matter, as this description's own engine may have them.
@@ -112,6 +113,9 @@ func (v *checking) mayListen(address string) error {
 func (v *checking) checkRing(ctx context.Context, asked *spec.Spec, l *local, ring int) error {
 	about := l.engine.Facts()[ring]
 	v.describe(asked, &about)
+	if err := v.lengths(l.engine, ring, asked); err != nil {
+		return err
+	}
 	v.schema(l.reader.Schema())
 	short := v.room(l, ring, asked.Ring.Backing)
 	decoded, err := v.decode(ctx, l, ring)
@@ -178,10 +182,58 @@ func (v *checking) describe(r *spec.Spec, about *engine.Facts) {
 		epochs = counted(r.Order.Epochs, "epoch")
 	}
 	fmt.Fprintf(v.out, "  order    %s, %s; %s an epoch, last: %s\n", order, epochs, counted(about.StepsPerEpoch, "step"), r.Order.Last)
-	fmt.Fprintf(v.out, "  batch    %s a rank, %s a step (world size %d)\n", counted(r.Batch, "row"), counted(about.GlobalBatch, "row"), r.World.Size)
+	most := ""
+	if r.Order.Buckets.MaxTotal > 0 {
+		most = "at most "
+	}
+	fmt.Fprintf(v.out, "  batch    %s%s a rank, %s a step (world size %d)\n", most, counted(r.Batch, "row"), counted(about.GlobalBatch, "row"), r.World.Size)
 	for _, g := range r.Ring.Groups {
 		fmt.Fprintf(v.out, "  group    %s: %s, %d expected, slow: %s\n", g.Name, g.Mode, g.Lanes, g.Slow)
 	}
+}
+
+// shownBuckets is how many buckets are listed.
+const shownBuckets = 32
+
+// lengths says how many rows the batches of each bucket have, and how much of batches is padding, with buckets and without.
+func (v *checking) lengths(e *engine.Engine, ring int, r *spec.Spec) error {
+	report, err := e.Lengths(ring)
+	if report == nil || err != nil {
+		return err
+	}
+	if report.Buckets != nil {
+		v.buckets(report.Buckets, r)
+	}
+	of := ""
+	if !report.Whole {
+		of = fmt.Sprintf(" (of %s of the first epoch)", counted(report.Rows, "row"))
+	}
+	fmt.Fprintf(v.out, "  padding  %.1f %% of rows x longest, up to %s in a batch; shuffled without buckets, %s a batch: %.1f %%, up to %s%s\n",
+		100*report.Ordered.Share, lengthText(report.Ordered.Largest), counted(r.Batch, "row"), 100*report.Shuffled.Share, lengthText(report.Shuffled.Largest), of)
+	return nil
+}
+
+// buckets lists those that have samples.
+func (v *checking) buckets(all []sampler.Bucket, r *spec.Spec) {
+	all = slices.DeleteFunc(slices.Clone(all), func(b sampler.Bucket) bool { return b.Samples == 0 })
+	fmt.Fprintf(v.out, "  buckets  %d by %s, at most %s of rows x longest in a batch\n", len(all), printable(r.Order.Buckets.By), lengthText(r.Order.Buckets.MaxTotal))
+	w := tabwriter.NewWriter(v.out, 0, 0, 3, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(w, "           samples\tfrom\tto\trows a batch\t\n")
+	for _, b := range all[:min(len(all), shownBuckets)] {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t\n", thousands(b.Samples), lengthText(b.Shortest), lengthText(b.Longest), b.Rows/int64(r.World.Size))
+	}
+	_ = w.Flush()
+	if more := len(all) - shownBuckets; more > 0 {
+		fmt.Fprintf(v.out, "           ... and %d more\n", more)
+	}
+}
+
+// lengthText is a length, which may be a count or a time.
+func lengthText(length float64) string {
+	if length == math.Trunc(length) && length < 1<<53 {
+		return thousands(int64(length))
+	}
+	return strconv.FormatFloat(length, 'f', 2, 64)
 }
 
 func classesText(classes []string) string {

@@ -192,6 +192,28 @@ func TestCheckShowsEveryLabel(t *testing.T) {
 	wants(t, good(t, "check", file), " 0 0 -2 x.csv:0\n", " 1 1 none x.csv:1\n", " 2 2 3 x.csv:2\n")
 }
 
+// Of buckets check says what batches they make, and how much padding these have, with a bound and without.
+func TestCheckShowsTheBatchesOfBuckets(t *testing.T) {
+	home(t)
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "x.csv"), "seconds\n2\n2\n2\n2\n8\n8\n8\n8\n")
+	file := func(buckets string) string {
+		return writeFile(t, filepath.Join(dir, "x.yaml"), "source: {list: x.csv, columns: [{name: seconds, type: f64}]}\nbatch: 4\norder: {buckets: {by: seconds, count: 2"+buckets+"}}\n")
+	}
+	const shuffled = "shuffled without buckets, 4 rows a batch: 37.5 %, up to 32\n"
+	wants(t, good(t, "check", file(", max_total: 16.5")), "batch at most 4 rows a rank", "buckets 2 by seconds, at most 16.50 of rows x longest in a batch\n",
+		" samples from to rows a batch\n", " 4 2 2 4\n", " 4 8 8 2\n", "padding 0.0 % of rows x longest, up to 16 in a batch; "+shuffled, "3 steps an epoch")
+	out := good(t, "check", file(""))
+	wants(t, out, "batch 4 rows a rank", "padding 0.0 % of rows x longest, up to 32 in a batch; "+shuffled, "2 steps an epoch")
+	if strings.Contains(out, "buckets 2") {
+		t.Errorf("buckets without a bound are listed:\n%s", out)
+	}
+	wants(t, good(t, "check", file(", max_total: 16"), "--world-size", "2", "--batch", "6"), " 4 8 8 2\n", "padding 0.0 % of rows x longest, up to 16 in a batch")
+	refused(t, exitUsage, `order: buckets.max_total: column "seconds": sample 4 "x.csv:4": got a length of 8, the longest of 4 that are too long, want at most max_total, 7; raise max_total to 8`,
+		"check", file(", max_total: 7"))
+	refused(t, exitUsage, "order.buckets.multiple_of: got 3, want a number that divides batch, 4, the most rows", "check", file(", max_total: 7, multiple_of: 3"))
+}
+
 func TestCheckRefusesWhatCannotBeServed(t *testing.T) {
 	name, dir := home(t), pictures(t, 4)
 	refused(t, exitNotFound, `check: "/no/such": no such file or folder`, "check", "/no/such")

@@ -42,6 +42,8 @@ func (a *app) inspect() *cobra.Command {
 		Long: `Inspect looks at a running ring (NAME/RING, or NAME: the engine's first one) without becoming a consumer, or at what a killed engine
 left in /dev/shm. Without a name it lists both.
 
+A consumer works, or waits for a batch; one that hung up has closed its socket and lives: what it holds stays its own until it ends.
+
 With --check it proves the ring consistent: geometry, records, queues, words, owners and descriptors. A running ring is never still,
 so only what is wrong in several looks counts. Problems are named, and the exit code is 1.`,
 		Example: `  spdl inspect
@@ -112,6 +114,7 @@ func (v *inspecting) look(ctx context.Context, name string) (*inspection, error)
 		if got.Stats, err = stats(ctx, name); err != nil {
 			return nil, err
 		}
+		got.markSilent()
 	}
 	if !v.check {
 		return got, nil
@@ -124,6 +127,19 @@ func (v *inspecting) look(ctx context.Context, name string) (*inspection, error)
 	}
 	got.Problems = append(got.Problems, problems...)
 	return got, nil
+}
+
+// markSilent notes in the ring's report what the engine says of its consumers.
+func (got *inspection) markSilent() {
+	var stats engine.Stats
+	if got.Ring == nil || json.Unmarshal(got.Stats, &stats) != nil {
+		return
+	}
+	for i := range stats.Rings {
+		if stats.Rings[i].Ring.Name == got.Ring.Name {
+			got.Ring.MarkSilent(stats.Rings[i].Groups)
+		}
+	}
 }
 
 // stats asks the engine for its counters; one without is fine.
@@ -204,7 +220,7 @@ func (v *inspecting) print(got *inspection) {
 	if r := got.Ring; r != nil {
 		v.ring(r, got.Alive)
 		v.others(r, got.Stats)
-		v.groups(r)
+		v.groups(r, got.Alive)
 		if v.slots {
 			v.filled(r)
 		}
@@ -255,7 +271,7 @@ func (v *inspecting) others(r *shm.RingReport, counters json.RawMessage) {
 	}
 }
 
-func (v *inspecting) groups(r *shm.RingReport) {
+func (v *inspecting) groups(r *shm.RingReport, alive bool) {
 	if len(r.Groups) == 0 {
 		fmt.Fprintln(v.out, "  no groups: nobody reads")
 		return
@@ -275,11 +291,7 @@ func (v *inspecting) groups(r *shm.RingReport) {
 	n := 0
 	for _, g := range r.Groups {
 		for _, m := range g.Members {
-			now := "works"
-			if m.Waiting {
-				now = "waits"
-			}
-			fmt.Fprintf(w, "  %d\t%s\t%d\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\n", m.Owner, printable(m.Client), m.PID, g.Name, m.Lane, m.Epoch, m.Acquired, m.Completed, m.Holds, m.MaxLeases, now)
+			fmt.Fprintf(w, "  %d\t%s\t%d\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\n", m.Owner, printable(m.Client), m.PID, g.Name, m.Lane, m.Epoch, m.Acquired, m.Completed, m.Holds, m.MaxLeases, doing(&m, alive))
 			n++
 		}
 	}
@@ -288,6 +300,21 @@ func (v *inspecting) groups(r *shm.RingReport) {
 		return
 	}
 	_ = w.Flush()
+}
+
+// doing is what a consumer does now. Of a dead engine's nobody knows: it may be dead, too.
+func doing(m *shm.MemberReport, alive bool) string {
+	now := "works"
+	if m.Waiting {
+		now = "waits"
+	}
+	switch {
+	case !alive:
+		return "unknown"
+	case m.Silent:
+		return "hung up, " + now
+	}
+	return now
 }
 
 func (v *inspecting) filled(r *shm.RingReport) {

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spdl/spdl/shm"
+	"golang.org/x/sys/unix"
 )
 
 func inspected(t *testing.T, args ...string) (got inspection) {
@@ -47,6 +50,55 @@ func TestInspectShowsALivingRing(t *testing.T) {
 	s.stop()
 }
 
+// A consumer whose socket is closed, and that lives, is not shown as one that works with its engine.
+func TestInspectShowsWhoHungUp(t *testing.T) {
+	name, dir := home(t), pictures(t, 8)
+	s := serve(t, name, dir, "--size", "16", "--batch", "2", "--group", "g", "--group", "h")
+	before := sockets(t)
+	r := s.attach(shm.AttachOptions{Group: "g"})
+	if _, err := r.Acquire(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	mine := sockets(t)
+	s.attach(shm.AttachOptions{Group: "h"})
+	if out := good(t, "inspect", name); strings.Count(out, " works\n") != 2 {
+		t.Errorf("before:\n%s", out)
+	}
+	for fd := range mine {
+		if !before[fd] {
+			if err := unix.Shutdown(fd, unix.SHUT_RDWR); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for end := time.Now().Add(time.Minute); !inspected(t, name).Ring.Groups[0].Members[0].Silent; {
+		if time.Now().After(end) {
+			t.Fatal("the engine has not seen the hang-up in a minute")
+		}
+	}
+	out := good(t, "inspect", name)
+	if strings.Count(out, " hung up, works\n") != 1 || strings.Count(out, " works\n") != 2 {
+		t.Errorf("after:\n%s", out)
+	}
+	s.stop()
+}
+
+// sockets are this process's descriptors of Unix sockets for packets.
+func sockets(t *testing.T) map[int]bool {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[int]bool{}
+	for _, e := range entries {
+		fd, _ := strconv.Atoi(e.Name())
+		if kind, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TYPE); err == nil && kind == unix.SOCK_SEQPACKET {
+			found[fd] = true
+		}
+	}
+	return found
+}
+
 // A group of workers that change batches is told from one of consumers.
 func TestInspectNamesTheKindOfAGroup(t *testing.T) {
 	name, dir := home(t), pictures(t, 8)
@@ -71,7 +123,7 @@ func TestInspectProvesTheRingOfADeadEngine(t *testing.T) {
 	s.kill()
 	t.Cleanup(func() { good(t, "clean", name) })
 	out := good(t, "inspect", name, "--check")
-	wants(t, out, name+": left by a dead engine, last running", "consistent\n")
+	wants(t, out, name+": left by a dead engine, last running", " unknown\n", "consistent\n")
 	if got := inspected(t, name); got.Alive || got.Stats != nil || got.Ring.Groups[0].Held != 1 {
 		t.Errorf("got %+v", got)
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -247,6 +248,43 @@ func TestVerifyFollowsAChangeOfTheWorldSize(t *testing.T) {
 	writeFile(t, one, strings.Replace(string(text), "batch: 4", "batch: 8", 1))
 	first, second := logOf(t, two, 2, 2), logOf(t, one, 4, 1)[2:]
 	wants(t, good(t, "verify", two, writeLog(t, append(first, second...))), "6 batches, 32 rows, steps 0 to 3")
+}
+
+// Batches of different sizes are made again and proven as all are, also where the world size changes on the way.
+func TestVerifyProvesBatchesOfABoundedLength(t *testing.T) {
+	home(t)
+	dir := t.TempDir()
+	text := "n\n"
+	for i := range 23 {
+		text += fmt.Sprintln(i)
+	}
+	writeFile(t, filepath.Join(dir, "x.csv"), text)
+	of := func(world, multiple int) string {
+		return writeFile(t, filepath.Join(dir, fmt.Sprintf("%d.yaml", world)), fmt.Sprintf("source: {list: x.csv, columns: [{name: n, type: i64}]}\nbatch: %d\nworld: {size: %d}\n"+
+			"order: {seed: 5, epochs: 2, buckets: {by: n, count: 4, max_total: %d, multiple_of: %d}}\n", 8/world, world, 60/world, multiple))
+	}
+	one, two := of(1, 2), of(2, 1)
+	out := good(t, "check", two)
+	steps, err := strconv.Atoi(regexp.MustCompile(`([0-9]+) steps an epoch`).FindStringSubmatch(out)[1])
+	if err != nil || steps < 5 {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	first, second := logOf(t, two, steps+1, 2), logOf(t, one, 2*steps, 1)[steps+1:]
+	lines := append(first, second...)
+	for _, file := range []string{one, two} {
+		wants(t, good(t, "verify", file, writeLog(t, lines)), fmt.Sprintf("%d batches, 46 rows, steps 0 to %d", len(lines), 2*steps-1), "every sample came as often as planned")
+	}
+	for want, spoilt := range map[string][]string{
+		"step 1: rows 0 to ":                     slices.Delete(slices.Clone(lines), 2, 3),
+		"came before, in ":                       append(slices.Clone(lines), lines[len(lines)-2]),
+		"holds other samples than planned: got ": append([]string{strings.Replace(lines[0], `"index": [`, `"index": [3,`, 1)}, lines[1:]...),
+	} {
+		if r := spdl(t, "verify", one, writeLog(t, spoilt)); r.code != exitFailed || !strings.Contains(r.out, want) {
+			t.Errorf("want %q, got exit code %d\n%s%s", want, r.code, r.out, r.err)
+		}
+	}
+	refused(t, exitUsage, "log.jsonl:1: sampler: world size: got 4, want one that divides 2, of which the rows of each step are a multiple", "verify", one,
+		writeLog(t, []string{`{"step": 0, "rank": 0, "world": 4, "index": []}`}))
 }
 
 func TestVerifyRefusesWhatIsNoLog(t *testing.T) {

@@ -173,7 +173,7 @@ func (v *verifying) compare(d *delivery, where string) error {
 	v.rows += int64(len(d.Index))
 	epoch, step := d.Step/order.StepsPerEpoch(), d.Step%order.StepsPerEpoch()
 	planned, _ := order.Rows(epoch, step, d.Rank, nil)
-	at := order.Position(step, d.Rank)
+	at := order.Position(epoch, step, d.Rank)
 	bad := v.bad.Of(epoch, at, int64(len(planned)))
 	v.taken[d.Step] = append(v.taken[d.Step], stretch{at, at + int64(len(planned)), where})
 	switch {
@@ -249,10 +249,10 @@ func (v *verifying) cover(order *sampler.Order) (first, last int64) {
 func (v *verifying) coverStep(order *sampler.Order, global int64) {
 	taken := v.taken[global]
 	slices.SortStableFunc(taken, func(a, b stretch) int { return cmp.Compare(a.from, b.from) })
-	step := global % order.StepsPerEpoch()
+	epoch, step := global/order.StepsPerEpoch(), global%order.StepsPerEpoch()
 	world := order.Config().World
-	at, end := order.Position(step, 0), order.Position(step, world-1)
-	rows, _ := order.Rows(0, step, world-1, nil)
+	at, end := order.Position(epoch, step, 0), order.Position(epoch, step, world-1)
+	rows, _ := order.Rows(epoch, step, world-1, nil)
 	end += int64(len(rows))
 	start, before := at, ""
 	for _, t := range taken {

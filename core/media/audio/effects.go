@@ -5,7 +5,7 @@ package audio
 #include "effects.h"
 
 static void normals_of(const audio_kernels *k, const uint32_t *key, uint32_t channel, size_t n, float *dst) {
-    k->normals(key, channel, n, dst);
+    k->normals(key, channel, 0, n, dst);
 }
 */
 import "C"

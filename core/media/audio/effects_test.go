@@ -12,7 +12,7 @@ import (
 	"github.com/spdl/spdl/core/tensor"
 )
 
-// normalReference is value i of a channel's noise by noise_isa.h's definition, in doubles.
+// normalReference is value i of a channel's noise by normal_isa.h's definition, in doubles.
 func normalReference(key [4]uint32, channel uint32, i int) float64 {
 	words := philox([4]uint32{uint32(i / 4), 0, channel, 0}, [2]uint32{key[0], key[1]})
 	v, w := words[i%4/2*2], words[i%4/2*2+1]

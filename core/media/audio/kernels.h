@@ -99,8 +99,8 @@ typedef struct audio_kernels {
     void (*matrix)(const float *matrix, int32_t rows, int32_t cols, const float *x, size_t x_row, size_t n,
                    float *y, size_t y_row);
 
-    /* The first n standard normal numbers of a channel under a key (noise_isa.h). */
-    void (*normals)(const uint32_t key[2], uint32_t channel, size_t n, float *dst);
+    /* n standard normal numbers of a channel under a key, from number 4 * block on (../normal_isa.h). */
+    void (*normals)(const uint32_t key[2], uint32_t channel, uint32_t block, size_t n, float *dst);
 
     /* What a FLAC frame of at most size bytes holds, of which the header is known, and how many bytes it has: a status of
      * flac.h. There is room for its samples. */

@@ -3,27 +3,23 @@
 #include <math.h>
 #include <string.h>
 
+#include "../normal_isa.h"
 #include "kernels.h"
 
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
 #endif
 
-/* Vectors of floats lie where Go slices do, those of integers anywhere in a file. */
-typedef float v8 __attribute__((vector_size(32), aligned(4), may_alias));
 typedef float v4 __attribute__((vector_size(16), aligned(4), may_alias));
-typedef int32_t v8i __attribute__((vector_size(32), aligned(1), may_alias));
 typedef int16_t v8s __attribute__((vector_size(16), aligned(1), may_alias));
 typedef uint16_t v8u __attribute__((vector_size(16), aligned(1), may_alias));
 
 #define L AUDIO_LANES
-#define ALL(x) ((v8){(x), (x), (x), (x), (x), (x), (x), (x)})
 #define V(p) (*(v8 *)(p))
 #define CV(p) (*(const v8 *)(p))
 #define V4(p) (*(v4 *)(p))
 #define CV4(p) (*(const v4 *)(p))
 /* a where it is larger (smaller) than b, b elsewhere: also where a is no number. */
-#define PICK(mask, a, b) ((v8)(((v8i)(a) & (mask)) | ((v8i)(b) & ~(mask))))
 #define MOST(a, b) PICK((a) > (b), a, b)
 #define LEAST(a, b) PICK((a) < (b), a, b)
 
@@ -227,20 +223,6 @@ ISA static float peak(const float *x, size_t n) {
     float m = largest_lane(&most);
     for (; i < n; i++) m = fabsf(x[i]) > m ? fabsf(x[i]) : m;
     return m;
-}
-
-/* ln of eight positive, normal floats: x = m * 2^e with m in [sqrt(1/2), sqrt(2)), and with s = (m - 1) / (m + 1)
- * ln m = 2 (s + s^3/3 + s^5/5 + ...). |s| < 0.172, so the first term left out is below 1e-8 of the sum. */
-ISA static void ln8(v8 *x) {
-    v8i bits = (v8i)*x;
-    v8i e = (bits - 0x3f3504f3) >> 23; /* 0x3f3504f3 is sqrt(1/2) */
-    v8 m = (v8)(bits - (v8i)(e << 23));
-    v8 s = (m - ALL(1.0f)) / (m + ALL(1.0f)), q = s * s;
-    v8 tail = q * (ALL(1.0f / 3) +
-                   q * (ALL(1.0f / 5) + q * (ALL(1.0f / 7) + q * (ALL(1.0f / 9) + q * ALL(1.0f / 11)))));
-    v8 k = __builtin_convertvector(e, v8);
-    /* ln 2 in two parts, the first with room for the product with e */
-    *x = k * ALL(0x1.62e4p-1f) + (ALL(2.0f) * s + (ALL(2.0f) * s * tail + k * ALL(0x1.7f7d1cp-20f)));
 }
 
 ISA static float log_all(float *x, size_t n, float floor, float offset, float by) {
@@ -546,8 +528,6 @@ ISA static void spectra(const audio_spectrum *f, const float *x, int64_t frames,
         }
     }
 }
-
-#include "noise_isa.h"
 
 #include "flac_isa.h"
 #include "mp3_isa.h"

@@ -15,6 +15,7 @@ import (
 
 // put converts a frame into place t of the row.
 func (w *Worker) put(dst Row, t int, frame *C.AVFrame, draw media.Draw) error {
+	draw.Frame = uint32(t)
 	if w.op.cfg.Axes != CTHW {
 		return w.frame(w.place(dst, t), frame, draw)
 	}
