@@ -15,6 +15,25 @@ func (p *orderPlan) budget() sampler.Budget {
 	return sampler.Budget{Rows: p.global, Total: b.MaxTotal * float64(p.world), Multiple: int64(b.MultipleOf) * p.world}
 }
 
+// byLength orders the places [0, n) in batches of similar length.
+func (p *orderPlan) byLength(n int64) (sampler.Sequence, error) {
+	lengths, fractions := make([]float64, n), false
+	err := p.numbers("buckets.by", p.spec.Buckets.By, lengthRange, n, func(place int64, v float64) {
+		lengths[place], fractions = v, fractions || v != math.Trunc(v)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if fractions { // which earlier builds cut off: a state of theirs is of another order
+		fmt.Fprint(p.facts, "fractions\x00")
+	}
+	buckets, err := sampler.ByLength(lengths, p.spec.Buckets.Count)
+	if err != nil {
+		return nil, err
+	}
+	return sampler.Bucketed(buckets, p.global, p.spec.Seed)
+}
+
 // bound orders the places [0, n) by length, in batches whose rows x longest are bounded. The hash of the order has the rows of each bucket's steps
 // in place of the bound, so that a state fits as long as these are the same.
 func (p *orderPlan) bound(n int64) (sampler.Sequence, error) {

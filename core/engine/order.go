@@ -122,16 +122,7 @@ func (p *orderPlan) shuffle(n int64) (sampler.Sequence, error) {
 	case o.Buckets.MaxTotal > 0:
 		return p.bound(n)
 	case o.Buckets.By != "":
-		lengths := make([]int64, n)
-		err := p.numbers("buckets.by", o.Buckets.By, lengthRange, n, func(place int64, v float64) { lengths[place] = int64(v) })
-		if err != nil {
-			return nil, err
-		}
-		buckets, err := sampler.ByLength(lengths, o.Buckets.Count)
-		if err != nil {
-			return nil, err
-		}
-		return sampler.Bucketed(buckets, p.global, o.Seed)
+		return p.byLength(n)
 	case o.Shuffle:
 		return sampler.Shuffled(n, o.Seed), nil
 	}

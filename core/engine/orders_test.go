@@ -179,6 +179,14 @@ func TestWeightsBucketsAndWindowsOrderTheBatches(t *testing.T) {
 			}
 		}
 	}
+	short := table(t, 32, func(i int) float64 { return 0.1 + float64(i*7%32)/40 }) // all of them below 1
+	for _, b := range run(t, describeTable(t, short, "batch: 8\norder: {epochs: 1, buckets: {by: weight, count: 4}}\n")) {
+		for _, i := range b.Index {
+			if i*7%32/8 != b.Index[0]*7%32/8 {
+				t.Fatalf("step %d mixes lengths with fractions: %v", b.Step, b.Index)
+			}
+		}
+	}
 	pattern := shardsOf(t, 32, 8, nil)
 	order := indexes(run(t, describeShards(t, pattern, "[]", "batch: 8\norder: {epochs: 1, window: 2}\n")))
 	for half := range 2 {

@@ -116,7 +116,7 @@ func (r *ring) openBefore(ctx context.Context, ring *spec.Spec, s *spec.Source, 
 		})
 	}
 	list := source.ListConfig{
-		File: s.List, Heading: s.Heading, Root: s.Root, Store: r.store, Progress: p, Alone: len(media) == 0, Label: s.Label, NoLabels: s.ByMember == spec.LabelsNone, Columns: columnsOf(s.Columns),
+		File: s.List, Heading: s.Heading, Root: s.Root, Store: r.store, Progress: p, Alone: len(media) == 0, Label: s.Label, NoLabels: s.ByMember == spec.LabelsNone, LabelNames: s.ByMember == spec.LabelsNames, Columns: columnsOf(s.Columns),
 	}
 	if len(media) > 0 {
 		list.Path, list.Others = first(media[0].From), media[1:]

@@ -78,7 +78,7 @@ func place(starts []int64, v int64) int {
 }
 
 // ByLength puts samples into n buckets of about equal numbers of samples by length, the shortest in bucket 0.
-func ByLength[L int64 | float64](lengths []L, n int) ([]uint16, error) {
+func ByLength(lengths []float64, n int) ([]uint16, error) {
 	if n < 1 || n > 1<<16 {
 		return nil, fmt.Errorf("sampler: buckets: got %d, want 1 to 65536", n)
 	}

@@ -292,10 +292,10 @@ func TestAStratumIsUsedUpBeforeASampleComesAgain(t *testing.T) {
 }
 
 func TestFullBatchesOfABucketedOrderAreOfOneBucket(t *testing.T) {
-	lengths := make([]int64, 1000)
+	lengths := make([]float64, 1000)
 	r := rand.New(rand.NewPCG(9, 10))
 	for i := range lengths {
-		lengths[i] = r.Int64N(1 << r.IntN(12))
+		lengths[i] = float64(r.Int64N(1 << r.IntN(12)))
 	}
 	bucket := must(ByLength(lengths, 6))
 	const global = 32
@@ -320,11 +320,11 @@ func TestFullBatchesOfABucketedOrderAreOfOneBucket(t *testing.T) {
 }
 
 func TestBucketsHoldAboutEquallyManySamplesAndAscend(t *testing.T) {
-	lengths := []int64{5, 1, 9, 3, 7, 2, 8, 4, 6, 0, 11, 10}
+	lengths := []float64{5, 1, 9, 3, 7, 2, 8, 4, 6, 0, 11, 10}
 	bucket := must(ByLength(lengths, 4))
 	for i, l := range lengths {
 		if want := uint16(l / 3); bucket[i] != want {
-			t.Errorf("length %d: bucket %d, want %d", l, bucket[i], want)
+			t.Errorf("length %g: bucket %d, want %d", l, bucket[i], want)
 		}
 	}
 }
@@ -353,7 +353,7 @@ func TestSequencesRefuseWhatTheyCannotOrder(t *testing.T) {
 		"stratum 1: weight 0 is less":                  second(Mix([]Stratum{{Count: 5, Weight: 1}, {Count: 5}}, 0, 1, 0)),
 		"mix: got 1 strata of 1 samples, -1 rows":      second(Mix([]Stratum{{Count: 1}}, -1, 1, 0)),
 		"buckets: got 0 samples":                       second(Bucketed(nil, 1, 0)),
-		"buckets: got 0, want 1 to 65536":              second(ByLength([]int64{1}, 0)),
+		"buckets: got 0, want 1 to 65536":              second(ByLength([]float64{1}, 0)),
 		"got 0 beginnings of 1 sequences":              second(Phased(nil, []Sequence{sequential{3}})),
 		"phase 1: got epoch 0":                         second(Phased([]int64{0, 0}, []Sequence{sequential{3}, sequential{3}})),
 		"phase 1: got epoch 1 and 4 rows":              second(Phased([]int64{0, 1}, []Sequence{sequential{3}, sequential{4}})),

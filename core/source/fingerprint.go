@@ -135,7 +135,7 @@ func (l *list) Fingerprint() (Fingerprint, bool) {
 // Fingerprint is of the paths and labels of the rows; of rows that have no paths, of the table's base name, their number and its text, or of
 // Parquet its size.
 func (t *table) Fingerprint() (Fingerprint, bool) {
-	names, labels := &printer{}, classNames(nil)
+	names, labels := &printer{}, classNames(t.classes)
 	if t.name != "" {
 		names.text(t.name)
 		names.number(t.n)

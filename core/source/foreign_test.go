@@ -42,3 +42,12 @@ func TestForeignFormatsSayWhatToDo(t *testing.T) {
 		}
 	}
 }
+
+// A compressed list or table is refused as that: its first line would be a path of no bytes that are text.
+func TestCompressedListsAreRefused(t *testing.T) {
+	for _, name := range []string{"a.jsonl.gz", "a.txt.ZST", "https://h/a.csv.gz?sig=1"} {
+		if _, err := OpenList(ListConfig{File: name}); err == nil || !strings.Contains(err.Error(), "a compressed list is not read; unpack it") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}

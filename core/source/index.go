@@ -312,8 +312,9 @@ func (x *index) wide(at int64) (int64, error) {
 	return int64(binary.LittleEndian.Uint64(v)), nil
 }
 
-// openIndex maps the index in a file. Any error means: there is none that can be used.
-func openIndex(path string, want version) (*index, error) {
+// openIndex maps the index in a file. Any error means: there is none that can be used. kept says that the file lies among those that are removed in time, and
+// not beside an archive.
+func openIndex(path string, want version, kept bool) (*index, error) {
 	fd, err := unix.Open(path, openFlags, 0)
 	if err != nil {
 		return nil, err
@@ -338,6 +339,9 @@ func openIndex(path string, want version) (*index, error) {
 	x.file, x.maps = path, [][]byte{data}
 	if x.ofOldRecords() {
 		return nil, errors.Join(errIndex, x.close())
+	}
+	if kept {
+		inUse(fd)
 	}
 	return x, nil
 }

@@ -115,6 +115,7 @@ func openIndexes(ctx context.Context, names []string, c *ShardsConfig, s *shards
 	}
 	if n := o.built.Load(); n > 0 {
 		s.notes = append(s.notes, fmt.Sprintf("made the index of %d of %d shards", n, len(names)))
+		s.notes = append(s.notes, tidy(o.dir)...)
 	}
 	if err := o.unkept.Load(); err != nil {
 		s.notes = append(s.notes, fmt.Sprintf("an index could not be kept and will be made again next time: %v", *err))
@@ -188,15 +189,15 @@ func (o *opening) open(ctx context.Context, sh *shard) error {
 	}
 	sh.version = versionOf(&st)
 	beside := path + indexEnding
-	if x, err := openIndex(beside, sh.version); err == nil {
+	if x, err := openIndex(beside, sh.version, false); err == nil {
 		sh.index = x
 		return nil
 	}
 	keep := beside
-	if !o.c.IndexBeside {
+	if !o.beside(sh) {
 		keep = keptAt(o.dir, path, indexEnding)
 	}
-	return o.keptOrBuilt(sh, keep, func() (*indexBuilder, error) {
+	return o.keptOrBuilt(ctx, sh, keep, func() (*indexBuilder, error) {
 		return build(ctx, path, &window{r: stepping{f, o.c.Progress}, size: st.Size, chunk: localChunk})
 	})
 }
@@ -210,7 +211,7 @@ func (o *opening) openRemote(ctx context.Context, sh *shard) error {
 	}
 	sh.object = object
 	sh.version = versionOfObject(object)
-	return o.keptOrBuilt(sh, keptAt(o.dir, sh.name, indexEnding), func() (*indexBuilder, error) {
+	return o.keptOrBuilt(ctx, sh, keptAt(o.dir, sh.name, indexEnding), func() (*indexBuilder, error) {
 		return build(ctx, sh.name, &window{r: stepping{objectReader{ctx, o.s.store, object}, o.c.Progress}, size: object.Size, chunk: remoteChunk, pace: o.pace})
 	})
 }
@@ -232,11 +233,20 @@ func keptAt(dir, name, ending string) string {
 	return filepath.Join(dir, hex.EncodeToString(sum[:])+ending)
 }
 
-// keptOrBuilt opens the index that is kept, or builds and keeps it. One that cannot be kept lives in memory.
-func (o *opening) keptOrBuilt(sh *shard, keep string, build func() (*indexBuilder, error)) error {
-	if keep != "" {
-		if x, err := openIndex(keep, sh.version); err == nil {
-			sh.index = x
+// keptOrBuilt opens the index that is kept, or builds and keeps it. One that cannot be kept lives in memory. Who wants one that another is building waits
+// for it, but not beside an archive, where there is no lock.
+func (o *opening) keptOrBuilt(ctx context.Context, sh *shard, keep string, build func() (*indexBuilder, error)) error {
+	kept := keep != "" && !o.beside(sh)
+	if o.openKept(sh, keep, kept) {
+		return nil
+	}
+	if kept {
+		end, err := alone(ctx, keep, o.c.Progress)
+		if err != nil {
+			return err
+		}
+		defer end()
+		if o.openKept(sh, keep, kept) {
 			return nil
 		}
 	}
@@ -249,13 +259,28 @@ func (o *opening) keptOrBuilt(sh *shard, keep string, build func() (*indexBuilde
 	if keep != "" {
 		if err := writeFile(keep, data); err != nil {
 			o.unkept.Store(&err)
-		} else if x, err := openIndex(keep, sh.version); err == nil {
-			sh.index = x
+		} else if o.openKept(sh, keep, kept) {
 			return nil
 		}
 	}
 	sh.index, err = parseIndex(data, sh.version)
 	return err
+}
+
+// beside says that the index of a shard lies beside it.
+func (o *opening) beside(sh *shard) bool { return o.c.IndexBeside && sh.object == nil }
+
+// openKept opens the index in a file, if it is there and of the archive's version.
+func (o *opening) openKept(sh *shard, keep string, kept bool) bool {
+	if keep == "" {
+		return false
+	}
+	x, err := openIndex(keep, sh.version, kept)
+	if err != nil {
+		return false
+	}
+	sh.index = x
+	return true
 }
 
 // build makes an index of an archive, whose kind its name tells.

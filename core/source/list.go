@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/spdl/spdl/core/source/store"
@@ -31,11 +32,12 @@ type ListConfig struct {
 	NoLabels bool // every label is -1, and what lies in their place is not looked at
 
 	// Of a table: which columns it reads.
-	Alone   bool     // the columns are all there is: no file of a path
-	Path    string   // "" is path
-	Others  []Medium // media beside the one that Path names, each of the path in its column
-	Label   string   // "": label, where there is one
-	Columns []Column
+	Alone      bool     // the columns are all there is: no file of a path
+	Path       string   // "" is path
+	Others     []Medium // media beside the one that Path names, each of the path in its column
+	Label      string   // "": label, where there is one
+	LabelNames bool     // labels are the names of classes, which are these names, sorted; there has to be a column of them
+	Columns    []Column
 }
 
 // place is where the paths of a list lead: below a directory or a URL, and, unless a URL confines them, to any URL.
@@ -61,6 +63,9 @@ type list struct {
 // OpenList reads a list file whole and checks every line. A wrong line is an error that names it. A file that ends in .csv,
 // .jsonl or .parquet is a table.
 func OpenList(c ListConfig) (Source, error) {
+	if packed.MatchString(c.File) {
+		return nil, fmt.Errorf("source: list %q: a compressed list is not read; unpack it", store.Shown(c.File))
+	}
 	open := openList
 	if c.form() != "" {
 		open = openTable
@@ -71,6 +76,9 @@ func OpenList(c ListConfig) (Source, error) {
 	}
 	return l, nil
 }
+
+// packed is the name of a list that a program for compression has made.
+var packed = regexp.MustCompile(`(?i)\.(gz|zst|bz2|xz)(\?.*)?$`)
 
 // form is how a table is written: csv, tsv, jsonl or parquet. A list of paths has none.
 func (c *ListConfig) form() string {

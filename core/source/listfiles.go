@@ -32,6 +32,8 @@ const (
 	listKey   = sha256.Size
 	listHead  = len(listMagic) + listKey + 5*8
 	listCheck = 8 // bytes of a row's xxh3
+
+	listEnding = ".lists"
 )
 
 // listMemory is how many bytes of lists a source holds in memory, with 8 for the end of each; a variable for tests.
@@ -103,12 +105,12 @@ func (t *rows) listPart(c int, i int64) (p *listPart, from, to int64) {
 	return p, from, p.ends[row]
 }
 
-// Notes says what had to be made.
+// Notes says what had to be made, and what could not be kept.
 func (t *rows) Notes() (notes []string) {
 	if t.made > 0 {
 		notes = append(notes, fmt.Sprintf("unpacked the lists of %d of %d files to a disk", t.made, len(t.listFiles)))
 	}
-	return notes
+	return append(notes, t.notes...)
 }
 
 // closeLists closes the files.
@@ -228,17 +230,11 @@ func (r *tableReader) listsInFile(ctx context.Context, f *parquetFile, plan list
 	dir, err := DefaultIndexDir()
 	if err == nil {
 		dir = filepath.Join(filepath.Dir(dir), "lists")
-		w.path = filepath.Join(dir, hex.EncodeToString(name[:16])+".lists")
+		w.path = filepath.Join(dir, hex.EncodeToString(name[:16])+listEnding)
 		err = os.MkdirAll(dir, 0o700)
 	}
 	if err == nil {
-		all.file = openListFile(w.path, w.key, rows, len(plan.columns))
-	}
-	if all.file == nil && err == nil {
-		all.made = true
-		if err = w.begin(dir, plan.most); err == nil {
-			all.file, err = r.write(ctx, &w, plan.columns)
-		}
+		all.file, all.made, err = r.keptOrUnpacked(ctx, &w, dir, plan)
 	}
 	var own *listRefusal
 	switch {
@@ -254,6 +250,25 @@ func (r *tableReader) listsInFile(ctx context.Context, f *parquetFile, plan list
 		all.parts = append(all.parts, part)
 	}
 	return all, nil
+}
+
+// keptOrUnpacked opens the file of lists that is kept, or makes it. Who wants one that another is making waits for it.
+func (r *tableReader) keptOrUnpacked(ctx context.Context, w *listWriter, dir string, plan listPlan) (lists *listFile, made bool, err error) {
+	if lists = openListFile(w.path, w.key, w.rows, len(plan.columns)); lists != nil {
+		return lists, false, nil
+	}
+	end, err := alone(ctx, w.path, r.c.Progress)
+	if err != nil {
+		return nil, false, &listRefusal{err}
+	}
+	defer end()
+	if lists = openListFile(w.path, w.key, w.rows, len(plan.columns)); lists != nil {
+		return lists, false, nil
+	}
+	if err = w.begin(dir, plan.most); err == nil {
+		lists, err = r.write(ctx, w, plan.columns)
+	}
+	return lists, true, err
 }
 
 // listRefusal is an error that is the Parquet file's, and not that of the file which is made of it.
@@ -297,7 +312,7 @@ func (w *listWriter) begin(dir string, most int64) (err error) {
 	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
 	if err == nil {
 		w.file = os.NewFile(uintptr(fd), w.path)
-	} else if w.file, err = os.CreateTemp(dir, "*.part"); err == nil { // a file system without nameless files: one that is made again each time
+	} else if w.file, err = os.CreateTemp(dir, ".spdl-*"); err == nil { // a file system without nameless files: one that is made again each time
 		err = os.Remove(w.file.Name())
 	}
 	if err == nil {
@@ -361,6 +376,7 @@ func (w *listWriter) finish() (*listFile, error) {
 	if w.failed != nil {
 		return nil, w.failed
 	}
+	inUse(int(w.file.Fd()))
 	_ = os.Remove(w.path) // of another version of the Parquet file
 	_ = unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", w.file.Fd()), unix.AT_FDCWD, w.path, unix.AT_SYMLINK_FOLLOW)
 	return &listFile{File: w.file, key: w.key, columns: w.columns}, nil
@@ -386,6 +402,7 @@ func openListFile(path string, key [listKey]byte, rows int64, columns int) *list
 		_ = file.Close()
 		return nil
 	}
+	inUse(int(file.Fd()))
 	return l
 }
 

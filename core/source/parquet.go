@@ -279,7 +279,10 @@ func (r *tableReader) parquet() error {
 	if err != nil {
 		return err
 	}
-	r.rows.takeLists(plan, lists)
+	if r.rows.takeLists(plan, lists); lists.made {
+		dir, _ := DefaultIndexDir() // there is one: the lists lie beside it
+		r.rows.notes = tidy(dir)
+	}
 	for group := range f.meta.RowGroups {
 		if err := f.group(group, r.wanted(), r.numbers(), places, len(r.c.Others), func(row int64, c *cells) error {
 			c.lists = r.lists

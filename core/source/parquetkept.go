@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/zeebo/xxh3"
+	"golang.org/x/sys/unix"
 )
 
 // What opening reads of a Parquet file in a store, its end and the pages of columns that are held in memory, is kept on a disk as it is. The next opening
@@ -55,6 +56,9 @@ func newKeptReader(o objectReader, path string) *keptReader {
 	data, err := os.ReadFile(path)
 	if err == nil && !k.parse(data) {
 		k.known, k.bytes = nil, 0
+	} else if err == nil {
+		now := unix.Timespec{Nsec: unix.UTIME_NOW}
+		_ = unix.UtimesNanoAt(unix.AT_FDCWD, path, []unix.Timespec{now, now}, 0)
 	}
 	return k
 }
@@ -119,13 +123,13 @@ func (k *keptReader) keep(p []byte, off int64) {
 	k.bytes, k.fresh = k.bytes+len(p), true
 }
 
-// save ends the opening: it writes down what was read, and lets go of it.
-func (k *keptReader) save() error {
+// save ends the opening: it writes down what was read, if there is anything that is not there yet, and lets go of it.
+func (k *keptReader) save() (fresh bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	known, fresh := k.known, k.fresh
 	if k.known, k.over = nil, true; !fresh {
-		return nil
+		return false, nil
 	}
 	le := binary.LittleEndian
 	data := make([]byte, len(keptMagic)+8, keptHead+k.bytes+16*len(known))
@@ -135,5 +139,5 @@ func (k *keptReader) save() error {
 		data = append(le.AppendUint64(le.AppendUint64(data, uint64(s.from)), uint64(len(s.data))), s.data...)
 	}
 	le.PutUint64(data[len(keptMagic):], xxh3.Hash(data[len(keptMagic)+8:]))
-	return writeFile(k.path, data)
+	return true, writeFile(k.path, data)
 }

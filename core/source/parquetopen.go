@@ -20,9 +20,10 @@ type parquetOpening struct {
 	s        *parquetShards
 	c        *ShardsConfig
 	workers  int
-	files    int // of the source
-	unkept   error
-	opened   int // those of which all is read
+	files    int   // of the source
+	fresh    bool  // something was kept that was not there
+	unkept   error // why something was not
+	opened   int   // those of which all is read
 	rows     int64
 	labelled bool   // those rows have labels,
 	lists    []bool // and by column lists of numbers
@@ -59,6 +60,9 @@ func (o *parquetOpening) run(ctx context.Context, names []string) error {
 			return err
 		}
 		names = names[len(some):]
+	}
+	if o.fresh || o.s.made > 0 {
+		o.s.notes = append(o.s.notes, tidy(o.c.indexDir(&o.s.notes))...)
 	}
 	if o.unkept != nil {
 		o.s.notes = append(o.s.notes, fmt.Sprintf("what was read of a file could not be kept and will be read again next time: %v", o.unkept))
@@ -106,7 +110,7 @@ func (o *parquetOpening) admit(f *parquetFile) (parts []parquetPart, err error) 
 		first, media = cmp.Or(first, name), append(media, f.column(name))
 	}
 	c := o.c
-	r := &tableReader{c: &ListConfig{Alone: len(s.media) == 0, Label: c.Label, NoLabels: c.Labels == LabelsOff}, rows: &s.rows, path: first, label: cmp.Or(c.Label, "label")}
+	r := &tableReader{c: &ListConfig{Alone: len(s.media) == 0, Label: c.Label, NoLabels: c.Labels == LabelsOff, Progress: c.Progress}, rows: &s.rows, path: first, label: cmp.Or(c.Label, "label")}
 	places, err := r.placesIn(f)
 	if err != nil {
 		return nil, err
@@ -196,7 +200,8 @@ func (o *parquetOpening) join(p *parquetPart) error {
 		o.c.Opened(o.opened, o.files, s.made)
 	}
 	if k := p.file.kept; k != nil {
-		if err := k.save(); err != nil && o.unkept == nil {
+		fresh, err := k.save()
+		if o.fresh = o.fresh || fresh; err != nil && o.unkept == nil {
 			o.unkept = err
 		}
 	}

@@ -33,7 +33,6 @@ type parquetShards struct {
 	shape    string // what is read of each row, for Identity
 	stop     func() // ends what is read of a store
 	maxBytes int64
-	notes    []string
 
 	mu    sync.Mutex // guards pages and bytes
 	pages []*page    // the one used last is the last
@@ -98,9 +97,6 @@ func (s *parquetShards) find(i int64) *rowGroup {
 	}
 	return &s.groups[sort.Search(len(s.groups), func(k int) bool { return s.groups[k].first > i })-1]
 }
-
-// Notes says what had to be made, and what could not be kept.
-func (s *parquetShards) Notes() []string { return append(s.rows.Notes(), s.notes...) }
 
 func (s *parquetShards) Len() int64          { return s.n }
 func (s *parquetShards) Classes() []string   { return nil }

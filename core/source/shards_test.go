@@ -273,11 +273,11 @@ func TestShardsThatCannotBe(t *testing.T) {
 		}
 	}
 	for c, want := range map[string]ShardsConfig{
-		"no sample has a part webp; the parts are jpg, cls":                                                                                      {Media: []Medium{{From: []string{"webp"}}}},
-		`source.label: no sample has a part "tag"; the parts are jpg, cls`:                                                                       {Label: "tag"},
+		"no sample has a part webp; the parts are jpg, cls":                                                                                 {Media: []Medium{{From: []string{"webp"}}}},
+		`source.label: no sample has a part "tag"; the parts are jpg, cls`:                                                                  {Label: "tag"},
 		`no sample has a part "json[y]"; the parts are jpg, cls; a number within a part is a column: {name: y, from: "json[y]", type: i64}`: {Label: "json[y]"},
-		"no sample has a part jpg;png; the parts are jpg, cls; several are a list: [jpg, png]":                                                   {Media: []Medium{{From: []string{"jpg;png"}}}},
-		`source.columns: no sample has a part "json"`:                                                                                            {Columns: []Column{{Name: "json"}}},
+		"no sample has a part jpg;png; the parts are jpg, cls; several are a list: [jpg, png]":                                              {Media: []Medium{{From: []string{"jpg;png"}}}},
+		`source.columns: no sample has a part "json"`:                                                                                       {Columns: []Column{{Name: "json"}}},
 	} {
 		want.Shards, want.IndexDir = []string{dir + "/a.tar"}, t.TempDir()
 		if _, err := OpenShards(background, want); err == nil || !strings.Contains(err.Error(), c) {

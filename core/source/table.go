@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,6 +39,7 @@ type table struct {
 	rows
 	media []Medium // beside the first
 
+	classes []string
 	name    string // of the table where its rows are all there is, for keys; else ""
 	content uint64 // what tells its text, or a Parquet file's size
 }
@@ -45,8 +47,10 @@ type table struct {
 // rows are the columns of a table that somebody asked for.
 type rows struct {
 	paths   texts
-	others  []texts // paths of the other media
-	labels  []int64 // nil: there are none
+	others  []texts     // paths of the other media
+	labels  []int64     // nil: there are none
+	names   *labelNames // what they are the names of, while they are read; nil: they are numbers
+	named   bool        // they may be names
 	columns []Column
 	texts   []texts   // by column; empty for numbers
 	numbers [][]int64 // by column; empty for texts. A float64 is its bits
@@ -56,6 +60,7 @@ type rows struct {
 	parts     [][]listPart // by column; nil but for lists of Parquet
 	listFiles []*listFile  // that some of them lie in
 	made      int          // of those
+	notes     []string     // on what is kept
 }
 
 // texts are the values of one column, one after the other.
@@ -88,6 +93,9 @@ type cells struct {
 func openTable(c ListConfig) (Source, error) {
 	t := &table{rows: newRows(c.Columns), media: c.Others}
 	t.others = make([]texts, len(c.Others))
+	if t.named = true; c.LabelNames {
+		t.names = newLabelNames()
+	}
 	r := tableReader{c: &c, rows: &t.rows, rules: rulesOf(&c), path: cmp.Or(c.Path, "path"), label: cmp.Or(c.Label, "label")}
 	if c.Alone && len(c.Columns) == 0 {
 		return nil, errNothing
@@ -106,6 +114,9 @@ func openTable(c ListConfig) (Source, error) {
 		return nil, errors.Join(err, t.closeLists())
 	}
 	t.version, t.content = r.version, r.content
+	if t.names != nil {
+		t.classes, t.names = t.names.sort(t.labels), nil
+	}
 	c.Progress.Step()
 	if err := settleArrays(context.Background(), t, t.columns); err != nil {
 		return nil, errors.Join(err, t.Close())
@@ -181,7 +192,7 @@ func (r *tableReader) wanted() []string {
 // numbers tells which of the wanted are numbers.
 func (r *tableReader) numbers() []bool {
 	numbers := make([]bool, 2+len(r.c.Others))
-	numbers[1] = true // the label
+	numbers[1] = !r.c.LabelNames
 	for _, c := range r.rows.columns {
 		numbers = append(numbers, c.Type == Int64 || c.Type == Float64)
 	}
@@ -226,8 +237,11 @@ func (r *tableReader) wants(k int) bool { return (k != 0 || !r.c.Alone) && (k !=
 func (r *tableReader) remedy(k int, has []string) string {
 	form := r.c.form()
 	switch {
-	case form == "csv" && len(has) == 1 && strings.ContainsAny(has[0], ";\t|"):
+	case form == "csv" && len(has) == 1 && strings.ContainsAny(has[0], ";\t| "):
 		return "; fields are separated by commas"
+	case (form == "csv" || form == "tsv") && k == 0 && slices.ContainsFunc(has, isFileName):
+		return "; the first line is the heading, and this one looks like a row: put the columns' names before it, such as " +
+			map[string]string{"csv": "path,label", "tsv": "path<TAB>label"}[form]
 	case form == "tsv" && len(has) == 1:
 		return "; fields are separated by tabs"
 	case (form == "csv" || form == "tsv") && k == 0:
@@ -238,8 +252,15 @@ func (r *tableReader) remedy(k int, has []string) string {
 	return ""
 }
 
+// fileName is a name that ends as media do.
+var fileName = regexp.MustCompile(`[^.]\.[A-Za-z][A-Za-z0-9]{1,4}$`)
+
+func isFileName(text string) bool { return fileName.MatchString(text) }
+
 // needs tells whether a wanted column must be there: a label that nobody asked for need not.
-func (r *tableReader) needs(k int) bool { return r.wants(k) && (k != 1 || r.c.Label != "") }
+func (r *tableReader) needs(k int) bool {
+	return r.wants(k) && (k != 1 || r.c.Label != "" || r.c.LabelNames)
+}
 
 // cells is a row to be filled.
 func (r *tableReader) cells() cells {
@@ -260,7 +281,9 @@ func (r *tableReader) checkPath(column string, path []byte) error {
 // add checks one row and takes it.
 func (r *tableReader) add(row *cells) error {
 	if !r.c.Alone {
-		if err := r.checkPath(r.path, row.path); err != nil {
+		if err := r.checkPath(r.path, row.path); err != nil && len(row.path) == 0 && r.c.Path == "" {
+			return fmt.Errorf("%w; source.path says which column holds the paths", err)
+		} else if err != nil {
 			return err
 		}
 		r.rows.paths.add(row.path)
@@ -297,13 +320,9 @@ func (r *tableReader) checkFile(c *Column, path []byte) error {
 // add takes everything of a row but its path.
 func (t *rows) add(row *cells, hasLabel, strict bool) error {
 	if hasLabel {
-		v, err := wholeNumber(trim(row.label))
-		if err != nil && strict {
-			return fmt.Errorf("label: %w", err)
-		} else if err != nil && len(trim(row.label)) > 0 {
-			return fmt.Errorf("label: %w; source.label names another column, and source.labels: none leaves labels out", err)
-		} else if err != nil {
-			v = -1
+		v, err := t.readLabel(row.label, strict)
+		if err != nil {
+			return err
 		}
 		t.labels = append(t.labels, v)
 	}
@@ -429,7 +448,7 @@ func (t *rows) label(i int64) int64 {
 }
 
 func (t *table) Len() int64          { return t.n }
-func (t *table) Classes() []string   { return nil }
+func (t *table) Classes() []string   { return t.classes }
 func (t *table) Columns() []Column   { return t.columns }
 func (t *table) Label(i int64) int64 { return t.label(i) }
 func (t *table) Close() error        { return errors.Join(t.closeLists(), t.close()) }

@@ -179,7 +179,7 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{"source: {list: a, extensions: [jpg]}\nimage: {}", "x.yaml:1:31: source.extensions: goes with folder"},
 		{"source: {folder: 7}", "source.folder: got 7, want text; put it in quotes"},
 		{"source: {folder: \"a\\0b\"}", "source.folder: got text \"a\\x00b\", want text that is not empty and has no zero byte"},
-		{"source: {folder: a, labels: dir}", `source.labels: got text "dir", want one of directory, none`},
+		{"source: {folder: a, labels: dir}", `source.labels: got text "dir", want one of directory, names, none`},
 		{"source: {folder: a, extensions: jpg}", `source.extensions: got text "jpg", want a list of file endings`},
 		{"source: {folder: a, extensions: []}", "source.extensions: got a list, want a list of file endings"},
 		{"source: {folder: a, extensions: [jpg, 7]}", "x.yaml:1:39: source.extensions[1]: got 7, want a file ending such as jpg; put it in quotes"},

@@ -110,7 +110,7 @@ func (d *decoder) place(s *section, src *Source, dir string) {
 		if src.Shards != nil || src.List != "" {
 			labels = &src.ByMember
 		}
-		choice(s, "labels", labels, LabelsDirectory, LabelsNone)
+		choice(s, "labels", labels, LabelsDirectory, LabelsNames, LabelsNone)
 	}
 	s.flag("heading", &src.Heading)
 	s.text("path", &src.Path)
@@ -477,7 +477,9 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column, alone boo
 	case src.IsParquet() && src.ByMember == LabelsDirectory:
 		d.failAt(at+".labels", "got directory, which goes with folder and with archives as shards; Parquet has its labels in the column that label names; "+
 			"want none, or leave it out")
-	case src.ByMember != "" && src.Label != "":
+	case src.ByMember == LabelsNames && !table || src.Labels == LabelsNames:
+		d.failAt(at+".labels", "got names, which goes with a list that is a table (.csv, .jsonl or .parquet); of a folder directory is what names classes, and elsewhere labels are numbers")
+	case src.ByMember != "" && src.ByMember != LabelsNames && src.Label != "":
 		d.failAt(at+".label", "given beside labels: %s; leave one of them out", src.ByMember)
 	case !table && src.Path != "":
 		d.failAt(at+".path", "goes with a list that is a table: .csv, .jsonl or .parquet")

@@ -133,6 +133,7 @@ type Labels string
 const (
 	LabelsDirectory Labels = "directory"
 	LabelsNone      Labels = "none"
+	LabelsNames     Labels = "names" // of a table: the names of classes, in a column
 )
 
 // Order says which sample comes next.

@@ -117,6 +117,8 @@ def test_an_exception_is_a_bad_sample_with_its_text_and_place(pictures):
     ("(paths[i], 'three')", "got label 'three' of type str, want a whole number"),
     ("(1, 2, 3, 4)", "got a tuple of 4, want (bytes or path, label)"),
     ("[paths[i]]", "got a list of 1, want (bytes or path, label)"),
+    ("{'image': {'bytes': b'x', 'path': None}, 'label': 1}", "got a dict of image, label; want encoded bytes or a path, alone or as (it, label) or (it, label, key), such as "
+                                                             "(row['image']['bytes'], row['label']), undecoded: cast_column('image', Image(decode=False))"),
     ("numpy.zeros((8, 8, 3), 'u1'), 1", "got ndarray of shape [8, 8, 3], want encoded bytes or a path"),
 ])
 def test_what_is_no_answer_at_all_ends_the_loop(pictures, source, answer, text):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import gc
 import json
 import pickle
+import sys
 import threading
 import time
 from collections import UserList
 from pathlib import Path
-from types import MappingProxyType, SimpleNamespace
+from types import MappingProxyType, ModuleType, SimpleNamespace
 
 import pytest
 import spdl
@@ -131,6 +132,27 @@ def test_holding_every_batch_is_refused_with_the_remedy(loader):
         loader.acquire()
     held.pop().release()
     assert loader.acquire().ticket == 4
+
+
+def test_what_jax_still_computes_with_is_waited_for(loader, monkeypatch):
+    """It lets go of arrays on threads of its own, after the calls that took them; nothing else does, so nobody else waits."""
+    monkeypatch.setitem(sys.modules, "jax", ModuleType("jax"))
+    held = [loader.acquire() for _ in range(4)]
+    computing = threading.Timer(0.2, held.clear)
+    computing.start()
+    assert loader.acquire().ticket == 4
+    computing.join()
+
+
+def test_what_jax_never_lets_go_of_is_refused_in_the_end(loader, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jax", ModuleType("jax"))
+    held = [loader.acquire() for _ in range(4)]
+    with pytest.raises(spdl.LeasesExhausted):
+        loader.acquire(timeout=0.05)
+    monkeypatch.setattr(_reader, "JAX_PATIENCE_NS", 0)
+    with pytest.raises(spdl.LeasesExhausted):
+        loader.acquire()
+    assert [batch.ticket for batch in held] == [0, 1, 2, 3]
 
 
 def test_views_in_reference_cycles_do_not_exhaust_the_leases(mock, loader):

@@ -25,6 +25,8 @@ import numpy as np
 def said(x):
     if type(x).__module__ == "torch":
         x = x.numpy()
+    if type(x).__module__.startswith("jax"):
+        x = np.asarray(x)
     if isinstance(x, np.ndarray):
         assert x.dtype.kind != "f" or np.isfinite(x).all() or x.ndim == 1
         return [str(x.dtype), *x.shape]
@@ -78,7 +80,7 @@ def run(program):
 
 def test_every_block_is_tried_here():
     """A block that is added to the page fails here until there is a test for it."""
-    tried = ["Classification", "CLIP", "Segmentation", "Detection", "SimCLR", "Video", "Speech", "An inference", "Diffusion", "Language", "A format", "MixUp", "A loader"]
+    tried = ["Classification", "CLIP", "Segmentation", "Detection", "SimCLR", "Video", "Speech", "An inference", "Diffusion", "Language", "A format", "MixUp", "JAX", "A loader"]
     more = {"A format": 2, "A loader": 3}
     assert all(sum(name.startswith(title) for name in RECIPES) == more.get(title, 1) for title in tried) and len(RECIPES) == len(tried) + 3
 
@@ -180,6 +182,23 @@ def test_a_batch_is_mixed_with_itself(run):
     pytest.importorskip("torchvision.transforms.v2")
     got = run("MixUp")
     assert got == [["step", ["float32", 16, 3, 64, 64], ["float32", 16, 4]]] * 4
+
+
+def test_libtorch_trains_in_cpp(data):
+    """The program of docs/recipes.md, where make torch has built it."""
+    program = ROOT / "build/examples/train_torch_cpp"
+    if not program.exists():
+        pytest.skip("libtorch's example is not built: make torch does it")
+    done = subprocess.run([program, data / "imagenet/train", "2"], env=blocks.environment(data / "cache"), capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and re.fullmatch(r"epoch 0: \d+ of 64 right\nepoch 1: \d+ of 64 right\n", done.stdout), done
+    assert subprocess.run([program, data / "nothing"], capture_output=True, text=True, timeout=60).returncode == 1
+
+
+def test_jax_has_arrays_over_its_devices(run, monkeypatch):
+    """Two devices, made of this processor."""
+    pytest.importorskip("jax")
+    monkeypatch.setenv("XLA_FLAGS", "--xla_force_host_platform_device_count=2")
+    assert run("JAX") == [["step", ["float32", 16, 64, 64, 3], ["int32", 16]]] * 4
 
 
 def test_lightning_trains(run):

@@ -191,6 +191,9 @@ def _file_of(got: Any) -> Any:
 def _bytes_of(got: Any) -> bytes:
     """Encoded bytes out of a buffer, an array or a tensor of one dimension. What has more is a picture that was decoded already."""
     want = "want encoded bytes or a path, alone or as (it, label) or (it, label, key)"
+    if isinstance(got, Mapping):  # a row of Hugging Face's datasets
+        raise Unfit(f"got a {type(got).__name__} of {', '.join(map(str, got)):.200}; {want}, such as (row['image']['bytes'], row['label']), "
+                    "undecoded: cast_column('image', Image(decode=False))")
     try:
         view = memoryview(got if not hasattr(got, "numpy") else got.numpy())
     except (TypeError, RuntimeError):  # no buffer; a tensor of a device

@@ -35,6 +35,7 @@ _SET = ctypes.c_int(1)
 FREE_THREADED = "t" in sys.abiflags
 SLICE_NS = 5_000_000 if FREE_THREADED else 40_000_000  # longest wait in C: a Ctrl-C is seen after it, at the latest
 PATIENCE_NS = 100_000_000  # after so long a wait the collector is asked for leases that others have dropped
+JAX_PATIENCE_NS, JAX_NAP_S = 30_000_000_000, 0.01  # how long, and how often, it is looked whether JAX has let go of a batch
 NAP_LEAST_NS, NAP_EARLY_NS, NAP_NOISE_NS = 500_000, 2_000_000, 30_000  # as in capi/client/forecast.h
 NAP_WAKE_NS = 250_000  # for a timer and a core to wake up, and for the way back into the library
 
@@ -206,7 +207,7 @@ class Reader:
         """What comes of an acquire that got no batch at once: OK, or the news."""
         while True:
             if status < 0:
-                status = self._refused(status, raw, epoch)
+                status = self._refused(status, raw, epoch, timeout_ns)
             if status != _c.TIMEOUT or not timeout_ns:
                 return status
             status = self._wait(raw, timeout_ns, epoch)
@@ -300,17 +301,33 @@ class Reader:
             early = NAP_WAKE_NS + 2 * off
         return usual - early if usual > NAP_LEAST_NS else SLICE_NS
 
-    def _refused(self, status: int, raw: _c.Batch, epoch: int) -> int:
-        """Try once more if views that nobody can reach any more hold the leases; raise otherwise."""
+    def _refused(self, status: int, raw: _c.Batch, epoch: int, timeout_ns: int = 0) -> int:
+        """Try again if views that nobody can reach any more hold the leases; raise otherwise.
+
+        JAX computes after its calls have returned, on the processor out of the batch's own memory, and lets go of what
+        it has used up when garbage is collected. Where it is loaded, that is waited for.
+        """
         error = self.error(status)
         if status != _c.E_LEASES:
             raise error
-        gc.collect()  # a view may be part of a reference cycle
-        _dlpack.sweep()
-        with self.lock:
-            status = self._next(self.handle, epoch, 0, None, raw)
-        if status >= 0:
-            return status
+        patience = JAX_PATIENCE_NS if "jax" in sys.modules else 0
+        if timeout_ns >= 0:
+            patience = min(patience, timeout_ns)
+        end = time.monotonic_ns() + patience
+        while True:
+            gc.collect()  # a view may be part of a reference cycle
+            _dlpack.sweep()
+            with self.lock:
+                if self._closed:
+                    raise self._closed_error()
+                status = self._next(self.handle, epoch, 0, None, raw)
+            if status >= 0:
+                return status
+            if status != _c.E_LEASES:
+                raise self.error(status)
+            if time.monotonic_ns() >= end:
+                break
+            time.sleep(JAX_NAP_S)
         raise type(error)(
             f"{error}; arrays and tensors of a batch hold it: drop them, or keep copies (batch.copy(), array.copy(), tensor.clone(), DataLoader(..., copy=True))"
         )

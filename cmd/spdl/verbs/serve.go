@@ -58,7 +58,8 @@ engine, and consumers have 5 s for what they hold. --state says where to go on i
 With --http, or the description's key http, it shows a page of what it does and what is slow, metrics for Prometheus, traces and
 profiles (docs/performance.md). There is no login: on another address than 127.0.0.1 whoever reaches the port sees the pictures.
 
-Environment: SPDL_LOG (off, error, warn, info, debug), SPDL_LOG_FORMAT (text, json), SPDL_RUNTIME_DIR (where sockets are).`,
+Environment: SPDL_LOG (off, error, warn, info, debug), SPDL_LOG_FORMAT (text, json), SPDL_RUNTIME_DIR (where sockets are), SPDL_CACHE_DIR and
+SPDL_CACHE_BYTES (where indexes and unpacked lists are kept, and how many bytes of them).`,
 		Example: `  spdl serve /data/train --size 224 --batch 64
   spdl serve 's3://bucket/train-{0000..0146}.tar' --batch 64
   spdl serve imagenet.yaml --cpus 8
