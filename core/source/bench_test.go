@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/spdl/spdl/core/source/store"
+	"github.com/spdl/spdl/core/tensor"
 	"github.com/zeebo/xxh3"
 	"golang.org/x/sys/unix"
 )
@@ -229,6 +230,38 @@ func BenchmarkReadRecords(b *testing.B) {
 			_ = recordSum(large)
 		}
 	})
+}
+
+// Lists of 1,024 ids, in a random order, held in memory and out of a file that the page cache holds.
+func BenchmarkReadListsOfParquet(b *testing.B) {
+	const nRows = 8192
+	rows := make([]tokens, nRows)
+	for i := range rows {
+		rows[i].Ids = make([]int64, 1024)
+		for k := range rows[i].Ids {
+			rows[i].Ids[k] = int64(i*k) % 50000
+		}
+	}
+	file := filepath.Join(b.TempDir(), "t.parquet")
+	writeParquet(b, file, rows, nRows)
+	for name, held := range map[string]int64{"memory": 1 << 40, "disk": 0} {
+		b.Run(name, func(b *testing.B) {
+			before := listMemory
+			defer func() { listMemory = before }()
+			listMemory = held
+			b.Setenv("SPDL_CACHE_DIR", b.TempDir())
+			s, err := OpenParquet(background, ShardsConfig{Shards: []string{file}, Media: none, Columns: []Column{listOf("ids", tensor.I32, 1024)}})
+			must(b, err)
+			defer s.Close()
+			var buf Buffer
+			order := rand.New(rand.NewPCG(1, 2)).Perm(nRows)
+			b.SetBytes(4 * 1024)
+			b.ResetTimer()
+			for n := range b.N {
+				must(b, s.Read(background, int64(order[n%nRows]), &buf))
+			}
+		})
+	}
 }
 
 // BenchmarkReadArrays reads arrays of 64 KiB as columns alone, out of a folder and out of a tar archive.

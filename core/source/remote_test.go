@@ -497,8 +497,12 @@ func TestRealS3(t *testing.T) {
 			t.Fatalf("%d: %q %q", i, key, text)
 		}
 	}
-	for _, pattern := range []string{"s3://bucket/shards/s-{0..1}.tar", "s3://bucket/shards/s-?.tar"} {
-		s := openS(t, ShardsConfig{Shards: []string{pattern}, Store: client})
+	indexes := t.TempDir()
+	for k, pattern := range []string{"s3://bucket/shards/s-{0..1}.tar", "s3://bucket/shards/s-?.tar"} {
+		s := openS(t, ShardsConfig{Shards: []string{pattern}, Store: client, IndexDir: indexes})
+		if notes := s.(*shards).notes; k > 0 && len(notes) > 0 {
+			t.Errorf("by the listing they are of other versions than by name: %q", notes)
+		}
 		for _, i := range []int64{29, 0, 19, 20} {
 			if _, text := read(t, s, i); text != fmt.Sprintf("picture %d", i) {
 				t.Fatalf("%s %d: %q", pattern, i, text)

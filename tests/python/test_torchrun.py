@@ -468,7 +468,7 @@ if not rank_0_ends:
         assert first.wait(60) == 0
     go_on(late)
     why = f"ended (process {first.pid})" if rank_0_ends else "closed its loader"
-    assert said(late).startswith(f"spdl: open: local rank 0 has {why}, and its engine of this description with it")
+    assert said(late).startswith(f"spdl: open: local rank 0 has {why} before this rank came, and no engine of this description comes any more; every rank")
     if not rank_0_ends:
         go_on(late)
         go_on(first)
