@@ -30,7 +30,7 @@ var keys = withFrames([]Key{
 	{"source.path", "text", "(path)", "Column of a table that holds the paths."},
 	{"source.heading", "true, false", "false", "Whether the first line of a list that is separated by tabs (a .tsv, say) names its columns, so that it is a table. Its fields are as they are: quotes mean nothing."},
 	{"source.image", "text or list of text", "(the part that ends in an image extension; of Parquet audio or video where the samples are such, else and of TFRecords image)", "Part, column or feature of shards that is the picture, video or sound; of several the first that a sample has. Where samples have several media, each says it in `from`."},
-	{"source.label", "text", "(cls or label, where there is one)", "Part or feature of shards, column of a table, or one of arrays, that holds the label, a whole number (of a table with labels: names, a name); when it is given, a sample without it is bad. labels: none leaves labels out."},
+	{"source.label", "text", "(cls or label, where there is one)", "Part or feature of shards, column of a table, or one of arrays, that holds the label, a whole number (with labels: names a name); when it is given, a sample without it is bad. labels: none leaves labels out."},
 	{"source.arrays", "list of mappings", "(none)", "Arrays in local files whose rows, or windows of rows, are the samples: an x.npy and a y.npy, or a tokens.bin. All have equally many samples. They are the fields of the batch, and there is no image, video or audio beside them."},
 	{"source.arrays[].name", "text", "(required)", "Name of the field, spelt like a ring's."},
 	{"source.arrays[].file", "path or list of paths", "(required)", "An .npy file, in C's order, whose first axis counts rows; several, also by braces and globs, are read one behind the other."},
@@ -83,7 +83,7 @@ var keys = withFrames([]Key{
 		"Twice limits.fetch reads that hang end the run."},
 	{"source.extensions", "list of text", "(every image extension spdl knows)", "Endings of a folder's files that are samples, in any case. Where samples are columns alone, by itself the ending of the first column that has no default."},
 	{"source.labels", "directory, names, none", "(directory; of shards, lists and tables: by label)", "Labels of a folder, or of the members of archives: the place of the first-level directory among those with samples, or none (-1). Of Parquet and a list only none: " +
-		"what lies in the label's place is not looked at, and may be a column of text; of a table names, too: the label's column holds the names of classes, and a label is its name's place among them, sorted."},
+		"what lies in the label's place is not looked at, and may be a column of text; of a table and of Parquet names, too: the label's column holds the names of classes, and a label is its name's place among them, sorted."},
 
 	{"order", "mapping", "(its defaults)", "Which sample comes next."},
 	{"order.shuffle", "true, false", "true", "A new permutation each epoch; false: the source's order."},
