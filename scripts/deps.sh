@@ -122,7 +122,7 @@ check)
     staticcheck
     ;;
 torch) # Debian's torch is for the processor alone: 120 MB instead of PyPI's gigabytes
-    apt_install python3-venv python3-torch python3-torchvision
+    apt_install python3-venv python3-torch python3-torchvision libtorch-dev
     venv .venv-torch requirements-torch.txt /usr/bin/python3 --system-site-packages
     ;;
 exact) independent ;;

@@ -8,7 +8,7 @@ CPP_HEADERS := include/spdl.h $(wildcard clients/cpp/include/spdl/*.hpp)
 CPP_OUT := $(BUILD)/tests/cpp
 CPP_ASAN := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 
-.PHONY: cpp-test cpp-mock-test cpp-ring-test cpp-matrix cpp-examples-test cpp-package-test cpp-pipeline-test
+.PHONY: cpp-torch-test cpp-test cpp-mock-test cpp-ring-test cpp-matrix cpp-examples-test cpp-package-test cpp-pipeline-test
 
 cpp-test: cpp-mock-test cpp-ring-test cpp-pipeline-test cpp-matrix cpp-examples-test cpp-package-test ## the C++ client: against a mock, on a ring, with the engine, in every mode, as a package
 
@@ -25,6 +25,21 @@ $(CPP_OUT)/test_noexcept: tests/cpp/test_noexcept.cpp tests/cpp/check.hpp $(CPP_
 cpp-mock-test: $(CPP_OUT)/test_client $(CPP_OUT)/test_noexcept
 	$(CPP_OUT)/test_client
 	$(CPP_OUT)/test_noexcept
+
+# Of Debian's libtorch, which logs by glog, or of another: TORCH=DIR with include and lib.
+TORCH_FLAGS = $(if $(TORCH),-isystem $(TORCH)/include -L$(TORCH)/lib -Wl$(comma)-rpath$(comma)$(TORCH)/lib,-lglog)
+TORCH_CXX ?= c++17
+comma := ,
+
+$(CPP_OUT)/test_torch: tests/cpp/test_torch.cpp tests/cpp/check.hpp $(CPP_OUT)/mock.o $(CPP_HEADERS)
+	$(CXX) -std=$(TORCH_CXX) -O1 -Wall -Wextra -Werror -fsanitize=address,undefined $(CPP_INCLUDE) $< $(CPP_OUT)/mock.o $(TORCH_FLAGS) -ltorch -ltorch_cpu -lc10 -pthread -o $@
+
+$(BUILD)/examples/train_torch_cpp: examples/cpp/train_torch.cpp $(BUILD)/libspdl.so $(CPP_HEADERS)
+	@mkdir -p $(@D)
+	$(CXX) -std=$(TORCH_CXX) -O1 -Wall -Wextra -Werror $(CPP_INCLUDE) $< -L$(BUILD) -lspdl -Wl,-rpath,'$$ORIGIN/..' $(if $(TORCH),-isystem $(TORCH)/include/torch/csrc/api/include,-isystem /usr/include/torch/csrc/api/include) $(TORCH_FLAGS) -ltorch -ltorch_cpu -lc10 -pthread -o $@
+
+cpp-torch-test: $(CPP_OUT)/test_torch $(BUILD)/examples/train_torch_cpp ## spdl/torch.hpp against the mock, with libtorch
+	ASAN_OPTIONS=detect_leaks=0 $<
 
 # The real libspdl on a ring of the stand-in engine that tests/capi keeps; its sources, so that the sanitizers see them.
 CPP_CAPI := $(wildcard capi/client/*.c) capi/cuda/driver.c

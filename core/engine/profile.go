@@ -219,7 +219,8 @@ func (p *profile) warmUp(ctx context.Context, n int, open func() (task func(i in
 // inMemory is a sample with its columns' values.
 type inMemory struct{ parts, values [][]byte }
 
-func (s *inMemory) Part(k int) []byte { return s.parts[k] }
+func (s *inMemory) Part(k int) []byte  { return s.parts[k] }
+func (s *inMemory) Value(c int) []byte { return s.values[c] }
 
 func (s *inMemory) size() (n int) {
 	for _, data := range s.parts {

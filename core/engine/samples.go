@@ -20,10 +20,11 @@ type samples struct {
 // part is one part of the samples.
 type part struct {
 	modality
-	name        string // for errors; "" where it is the only one
-	from        int    // which part of a sample it is decoded from
-	own         uint64 // of the seed it draws with; 0: as the others do
-	first, last int    // of samples.fields: its own are [first, last)
+	name        string  // for errors; "" where it is the only one
+	from        int     // which part of a sample it is decoded from
+	own         uint64  // of the seed it draws with; 0: as the others do
+	window      *window // of its file; nil: as the modality has it
+	first, last int     // of samples.fields: its own are [first, last)
 }
 
 // samplesOf prepares the decoding of a description's media.
@@ -39,7 +40,7 @@ func samplesOf(s *spec.Spec) (*samples, error) {
 			name = ""
 		}
 		all.add(name, m)
-		all.parts[i].from = from[i]
+		all.parts[i].from, all.parts[i].window = from[i], windowOf(&media[i], s.Source.Columns)
 		if media[i].Own {
 			all.parts[i].own = ownDraws(media[i].Name)
 		}
@@ -120,6 +121,8 @@ func (s *samples) videoCounters() *video.Counters {
 type encoded interface {
 	// Part is the bytes of its part k.
 	Part(k int) []byte
+	// Value is the value of its column c.
+	Value(c int) []byte
 }
 
 // worker decodes on one goroutine at a time.
@@ -146,7 +149,7 @@ func openWorker(s *samples) (*worker, error) {
 func (w *worker) decode(row [][]byte, sample encoded, draw media.Draw) error {
 	for k := range w.decoders {
 		p := &w.samples.parts[k]
-		if err := w.decoders[k].decode(row[p.first:p.last], sample.Part(p.from), p.drawn(draw)); err != nil {
+		if err := p.decode(w.decoders[k], row[p.first:p.last], sample, p.drawn(draw)); err != nil {
 			if p.name == "" || strings.HasPrefix(err.Error(), p.name+": ") { // as its package says it already
 				return err
 			}
@@ -154,6 +157,18 @@ func (w *worker) decode(row [][]byte, sample encoded, draw media.Draw) error {
 		}
 	}
 	return nil
+}
+
+// decode writes the part into its row, of its window where the sample says one.
+func (p *part) decode(by decoder, row [][]byte, sample encoded, draw media.Draw) error {
+	if p.window == nil {
+		return by.decode(row, sample.Part(p.from), draw)
+	}
+	of, err := p.window.of(sample)
+	if err != nil {
+		return err
+	}
+	return by.(windowedDecoder).decodeWithin(row, sample.Part(p.from), of, draw)
 }
 
 // decodeOnHost is decode with nothing left to a device.

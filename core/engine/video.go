@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"os"
 
 	"github.com/spdl/spdl/core/batch"
@@ -56,14 +57,29 @@ func (m *videos) open() (decoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &videoDecoder{w}, nil
+	return &videoDecoder{Worker: w}, nil
 }
 
-type videoDecoder struct{ *video.Worker }
+type videoDecoder struct {
+	*video.Worker
+	window [2]float64 // of the sample in hand
+}
 
 func (d *videoDecoder) decode(row [][]byte, data []byte, draw media.Draw) error {
+	return d.decodeFrom(row, video.Source{Bytes: data}, draw)
+}
+
+func (d *videoDecoder) decodeWithin(row [][]byte, data []byte, of within, draw media.Draw) error {
+	d.window = [2]float64{of.start, math.Inf(1)}
+	if of.lasts > 0 {
+		d.window[1] = of.start + of.lasts
+	}
+	return d.decodeFrom(row, video.Source{Bytes: data, Window: &d.window}, draw)
+}
+
+func (d *videoDecoder) decodeFrom(row [][]byte, src video.Source, draw media.Draw) error {
 	to := video.Row{Data: row[videoFrames], PTS: batch.Float64s(row[videoTimes]), Duration: batch.Float64s(row[videoDurations])}
-	info, err := d.Decode(to, video.Source{Bytes: data}, video.Draw{Seed: draw.Seed, Epoch: draw.Epoch, Index: draw.Index})
+	info, err := d.Decode(to, src, video.Draw{Seed: draw.Seed, Epoch: draw.Epoch, Index: draw.Index})
 	batch.Int64s(row[videoLength])[0] = int64(info.Frames)
 	return err
 }

@@ -214,7 +214,7 @@ func (l *loading) probe(kind string) (*Media, error) {
 	case err != nil:
 		return nil, err
 	case kind == "video":
-		s, err := video.Probe(video.Source(src))
+		s, err := video.Probe(video.Source{Bytes: src.Bytes, Path: src.Path, Packets: src.Packets})
 		return &Media{Info: s}, err
 	case kind == "audio":
 		s, err := audio.Probe(audio.Source{Bytes: src.Bytes, Path: src.Path})

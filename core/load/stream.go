@@ -57,7 +57,7 @@ func openVideo(s *spec.Spec, from Source) (*video.Reader, error) {
 	if from, err = from.fetched(); err != nil {
 		return nil, err
 	}
-	src := video.Source(from)
+	src := video.Source{Bytes: from.Bytes, Path: from.Path, Packets: from.Packets}
 	config := VideoConfig(s.Video)
 	config.IndexCache = indexes
 	if p := src.Packets; p != nil {

@@ -257,7 +257,8 @@ static void vertical(const media_axis *a, int32_t i, const uint8_t *src, size_t 
     }
 }
 
-const media_kernels media_portable = {"portable", horizontal4, vertical, media_finish_portable, media_normals_portable};
+const media_kernels media_portable = {"portable", horizontal4, vertical, media_finish_portable,
+                                      media_normals_portable};
 
 #if !defined(__x86_64__)
 const media_kernels *media_best_kernels(void) { return &media_portable; }

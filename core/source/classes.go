@@ -13,6 +13,7 @@ type ShardLabels string
 const (
 	LabelsOfPart      ShardLabels = ""          // the part that ShardsConfig.Label names
 	LabelsOfDirectory ShardLabels = "directory" // a member's first-level directory, as a folder's
+	LabelsOfNames     ShardLabels = "names"     // a column of Parquet, which holds the names of classes
 	LabelsOff         ShardLabels = "none"      // every label is -1
 )
 

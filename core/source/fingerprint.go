@@ -151,7 +151,7 @@ func (t *table) Fingerprint() (Fingerprint, bool) {
 
 // Fingerprint is of the files and their row groups, and of the labels.
 func (s *parquetShards) Fingerprint() (Fingerprint, bool) {
-	names, labels := &printer{}, classNames(nil)
+	names, labels := &printer{}, classNames(s.classes)
 	for k := range s.groups {
 		g := &s.groups[k]
 		names.text(baseName(g.file.name))

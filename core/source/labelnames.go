@@ -48,6 +48,40 @@ func (n *labelNames) sort(labels []int64) []string {
 	return sorted
 }
 
+// join numbers another's names behind these, and makes these numbers of its labels.
+func (n *labelNames) join(more *labelNames, labels []int64) error {
+	numbers := make([]int64, len(more.all))
+	for i, name := range more.all {
+		v, err := n.number([]byte(name))
+		if err != nil {
+			return err
+		}
+		numbers[i] = v
+	}
+	for i, label := range labels {
+		if label >= 0 {
+			labels[i] = numbers[label]
+		}
+	}
+	return nil
+}
+
+// rowsOf are no rows yet, whose labels are names where the config says so.
+func rowsOf(c *ListConfig, columns []Column) rows {
+	t := newRows(columns)
+	if c.LabelNames {
+		t.names = newLabelNames()
+	}
+	return t
+}
+
+// settleNames makes labels of names their places among all of them.
+func (t *rows) settleNames() {
+	if t.names != nil {
+		t.classes, t.names = t.names.sort(t.labels), nil
+	}
+}
+
 // readLabel makes a label of its text. strict: there has to be one; else a row without it has -1.
 func (t *rows) readLabel(text []byte, strict bool) (v int64, err error) {
 	text = trim(text)
@@ -59,7 +93,7 @@ func (t *rows) readLabel(text []byte, strict bool) (v int64, err error) {
 	} else if v, err = wholeNumber(text); err != nil && !strict {
 		err = fmt.Errorf("%w; source.label names another column, and source.labels: none leaves labels out", err)
 	}
-	if err != nil && t.named && t.names == nil && isName(text) {
+	if err != nil && t.names == nil && isName(text) {
 		err = fmt.Errorf("%w; source.labels: names takes them as names of classes", err)
 	}
 	if err != nil {

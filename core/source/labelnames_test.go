@@ -50,6 +50,32 @@ func TestLabelsOfTablesMayBeNames(t *testing.T) {
 	}
 }
 
+// Names of Parquet with pictures in a column are those of all files together, whichever is read first.
+func TestLabelsOfParquetMayBeNames(t *testing.T) {
+	type row struct {
+		Image []byte `parquet:"image"`
+		Label string `parquet:"label"`
+	}
+	dir := t.TempDir()
+	writeParquet(t, dir+"/a.parquet", []row{{[]byte("a"), "zumba"}, {[]byte("b"), "juggling"}, {[]byte("c"), ""}}, 2)
+	writeParquet(t, dir+"/b.parquet", []row{{[]byte("d"), "abseiling"}, {[]byte("e"), "zumba"}}, 2)
+	c := ShardsConfig{Shards: []string{dir + "/*.parquet"}, Labels: LabelsOfNames}
+	s, err := OpenParquet(background, c)
+	must(t, err)
+	defer s.Close()
+	var got []int64
+	for i := range s.Len() {
+		got = append(got, s.Label(i))
+	}
+	if want := []string{"abseiling", "juggling", "zumba"}; !slices.Equal(got, []int64{2, 1, -1, 0, 2}) || !slices.Equal(s.Classes(), want) {
+		t.Errorf("got %v of %q, want %q", got, s.Classes(), want)
+	}
+	_, err = OpenParquet(background, ShardsConfig{Shards: c.Shards})
+	if want := `row 0: label: got "zumba", want a whole number; source.label names another column, and source.labels: none leaves labels out; source.labels: names`; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}
+
 // A table that has no column of names is refused, and one whose labels are names without a word is told of them.
 func TestLabelsThatAreNoNamesAreRefused(t *testing.T) {
 	dir := tree(t, "a.jpg")

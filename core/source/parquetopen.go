@@ -110,7 +110,7 @@ func (o *parquetOpening) admit(f *parquetFile) (parts []parquetPart, err error) 
 		first, media = cmp.Or(first, name), append(media, f.column(name))
 	}
 	c := o.c
-	r := &tableReader{c: &ListConfig{Alone: len(s.media) == 0, Label: c.Label, NoLabels: c.Labels == LabelsOff, Progress: c.Progress}, rows: &s.rows, path: first, label: cmp.Or(c.Label, "label")}
+	r := &tableReader{c: &ListConfig{Alone: len(s.media) == 0, Label: c.Label, NoLabels: c.Labels == LabelsOff, LabelNames: c.Labels == LabelsOfNames, Progress: c.Progress}, rows: &s.rows, path: first, label: cmp.Or(c.Label, "label")}
 	places, err := r.placesIn(f)
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (o *parquetOpening) admit(f *parquetFile) (parts []parquetPart, err error) 
 			continue
 		}
 		s.groups = append(s.groups, rowGroup{group: group, file: f, indexes: map[int][]format.PageLocation{}, columns: media, first: o.rows, inFile: inFile})
-		parts = append(parts, parquetPart{file: f, reader: r, places: places, group: group, first: inFile, rows: newRows(c.Columns)})
+		parts = append(parts, parquetPart{file: f, reader: r, places: places, group: group, first: inFile, rows: rowsOf(r.c, c.Columns)})
 		inFile, o.rows = inFile+g.NumRows, o.rows+g.NumRows
 	}
 	parts[len(parts)-1].last = true
@@ -189,10 +189,10 @@ func (o *parquetOpening) join(p *parquetPart) error {
 	s := o.s
 	if p.group < 0 {
 		s.takeLists(p.plan, p.lists)
-	} else {
-		s.join(&p.rows)
-		p.rows = rows{} // it is there twice no longer than this
+	} else if err := s.join(&p.rows); err != nil {
+		return err
 	}
+	p.rows = rows{} // it is there twice no longer than this
 	if !p.last {
 		return nil
 	}
@@ -212,13 +212,19 @@ func (o *parquetOpening) join(p *parquetPart) error {
 }
 
 // join appends other rows of the same columns, but for their lists of Parquet.
-func (t *rows) join(more *rows) {
+func (t *rows) join(more *rows) error {
+	if more.names != nil {
+		if err := t.names.join(more.names, more.labels); err != nil {
+			return fmt.Errorf("label: %w", err)
+		}
+	}
 	t.labels = append(t.labels, more.labels...)
 	for c := range t.columns {
 		t.texts[c].join(&more.texts[c])
 		t.numbers[c] = append(t.numbers[c], more.numbers[c]...)
 	}
 	t.n += more.n
+	return nil
 }
 
 // join appends other texts.

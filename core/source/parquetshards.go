@@ -62,7 +62,7 @@ type page struct {
 // OpenParquet opens Parquet files with media in columns: the first of From that is there, or image, image.bytes, jpg or bytes. Without media
 // their rows' columns are all there is.
 func OpenParquet(ctx context.Context, c ShardsConfig) (Source, error) {
-	s := &parquetShards{rows: newRows(c.Columns), media: c.Media, maxBytes: c.MaxFileBytes}
+	s := &parquetShards{rows: rowsOf(&ListConfig{LabelNames: c.Labels == LabelsOfNames}, c.Columns), media: c.Media, maxBytes: c.MaxFileBytes}
 	if s.media == nil {
 		s.media = onePicture
 	}
@@ -83,6 +83,7 @@ func OpenParquet(ctx context.Context, c ShardsConfig) (Source, error) {
 	if err := (&parquetOpening{s: s, c: &c}).run(ctx, names); err != nil {
 		return nil, errors.Join(fmt.Errorf("source: shards: %w", err), s.Close())
 	}
+	s.settleNames()
 	s.shape = shapeOf("parquet", s.media, c.Label, s.columns, s.maxBytes)
 	if s.n == 0 {
 		return nil, errors.Join(fmt.Errorf("source: shards: %w: the files have no rows", ErrNoSamples), s.Close())
@@ -99,7 +100,7 @@ func (s *parquetShards) find(i int64) *rowGroup {
 }
 
 func (s *parquetShards) Len() int64          { return s.n }
-func (s *parquetShards) Classes() []string   { return nil }
+func (s *parquetShards) Classes() []string   { return s.classes }
 func (s *parquetShards) Columns() []Column   { return s.columns }
 func (s *parquetShards) Label(i int64) int64 { return s.label(i) }
 

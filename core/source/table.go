@@ -39,7 +39,6 @@ type table struct {
 	rows
 	media []Medium // beside the first
 
-	classes []string
 	name    string // of the table where its rows are all there is, for keys; else ""
 	content uint64 // what tells its text, or a Parquet file's size
 }
@@ -50,7 +49,7 @@ type rows struct {
 	others  []texts     // paths of the other media
 	labels  []int64     // nil: there are none
 	names   *labelNames // what they are the names of, while they are read; nil: they are numbers
-	named   bool        // they may be names
+	classes []string    // the names, sorted
 	columns []Column
 	texts   []texts   // by column; empty for numbers
 	numbers [][]int64 // by column; empty for texts. A float64 is its bits
@@ -91,11 +90,8 @@ type cells struct {
 }
 
 func openTable(c ListConfig) (Source, error) {
-	t := &table{rows: newRows(c.Columns), media: c.Others}
+	t := &table{rows: rowsOf(&c, c.Columns), media: c.Others}
 	t.others = make([]texts, len(c.Others))
-	if t.named = true; c.LabelNames {
-		t.names = newLabelNames()
-	}
 	r := tableReader{c: &c, rows: &t.rows, rules: rulesOf(&c), path: cmp.Or(c.Path, "path"), label: cmp.Or(c.Label, "label")}
 	if c.Alone && len(c.Columns) == 0 {
 		return nil, errNothing
@@ -114,9 +110,7 @@ func openTable(c ListConfig) (Source, error) {
 		return nil, errors.Join(err, t.closeLists())
 	}
 	t.version, t.content = r.version, r.content
-	if t.names != nil {
-		t.classes, t.names = t.names.sort(t.labels), nil
-	}
+	t.settleNames()
 	c.Progress.Step()
 	if err := settleArrays(context.Background(), t, t.columns); err != nil {
 		return nil, errors.Join(err, t.Close())

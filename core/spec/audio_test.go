@@ -38,7 +38,7 @@ func TestEveryKeyOfAudioArrives(t *testing.T) {
   timeout: 5s
 `)
 	want := &Audio{
-		Rate: 16000, Channels: 1, Select: []int{1, 0}, Length: 40000, Shape: Ragged, Crop: Random, Window: Window{500 * time.Millisecond, 20 * time.Second}, Speed: []float64{0.9, 1.1},
+		Rate: 16000, Channels: 1, Select: []int{1, 0}, Length: 40000, Shape: Ragged, Crop: Random, Window: Window{Start: 500 * time.Millisecond, Duration: 20 * time.Second}, Speed: []float64{0.9, 1.1},
 		Noise: &Noise{[2]float64{5, 20.5}, 0.25, Brown}, Gain: &Gain{[2]float64{-6, 3}, 0.5}, Inversion: 0.75, PreEmphasis: 0.97,
 		Resample: Resample{SincKaiser, 64, 0.9475, 8}, Normalize: Normalized{Loudness, -20},
 		Features: &Features{"mfcc", 512, 400, 160, 1, false, true, 64, 20, 7600, Slaney, Slaney, Decibel, 60, 13, "", []float64{1, 2}, []float64{3},

@@ -66,7 +66,7 @@ var brought = []struct {
 	{inAudio, called(`spec_?augment`), "say features: {frequency_mask: {freq_mask_param: 27}, time_mask: {time_mask_param: 100}}"},
 	{inAudio, called(`perturb_speed`, `speed_perturb(ation)?`), "say speed: {factors: [0.9, 1.0, 1.1]}"},
 	{inTimes, called(`offset`, `start`, `end`, `start_time`, `end_time`, `time_start`, `time_end`, `duration`),
-		"say window: {start: 3s, duration: 10s}, which is the same part of every file; parts that differ from sample to sample are cut into files of their own once"},
+		"say window: {start: 3s, duration: 10s}, the same part of every file, or window: {start_column: offset, duration_column: seconds}, of columns that say it for each sample"},
 	{inFeatures, called(`num_mel_bins`, `num_filters`, `nb_mels`, `mel_bins`), `did you mean "n_mels"?`},
 	{inFeatures, called(`low_freq`, `fmin`), `did you mean "f_min"?`},
 	{inFeatures, called(`high_freq`, `fmax`), `did you mean "f_max"? In Hz, where -400 of Kaldi's high_freq is half the rate less 400`},

@@ -30,7 +30,7 @@ var keys = withFrames([]Key{
 	{"source.path", "text", "(path)", "Column of a table that holds the paths."},
 	{"source.heading", "true, false", "false", "Whether the first line of a list that is separated by tabs (a .tsv, say) names its columns, so that it is a table. Its fields are as they are: quotes mean nothing."},
 	{"source.image", "text or list of text", "(the part that ends in an image extension; of Parquet audio or video where the samples are such, else and of TFRecords image)", "Part, column or feature of shards that is the picture, video or sound; of several the first that a sample has. Where samples have several media, each says it in `from`."},
-	{"source.label", "text", "(cls or label, where there is one)", "Part or feature of shards, column of a table, or one of arrays, that holds the label, a whole number (of a table with labels: names, a name); when it is given, a sample without it is bad. labels: none leaves labels out."},
+	{"source.label", "text", "(cls or label, where there is one)", "Part or feature of shards, column of a table, or one of arrays, that holds the label, a whole number (with labels: names a name); when it is given, a sample without it is bad. labels: none leaves labels out."},
 	{"source.arrays", "list of mappings", "(none)", "Arrays in local files whose rows, or windows of rows, are the samples: an x.npy and a y.npy, or a tokens.bin. All have equally many samples. They are the fields of the batch, and there is no image, video or audio beside them."},
 	{"source.arrays[].name", "text", "(required)", "Name of the field, spelt like a ring's."},
 	{"source.arrays[].file", "path or list of paths", "(required)", "An .npy file, in C's order, whose first axis counts rows; several, also by braces and globs, are read one behind the other."},
@@ -83,7 +83,7 @@ var keys = withFrames([]Key{
 		"Twice limits.fetch reads that hang end the run."},
 	{"source.extensions", "list of text", "(every image extension spdl knows)", "Endings of a folder's files that are samples, in any case. Where samples are columns alone, by itself the ending of the first column that has no default."},
 	{"source.labels", "directory, names, none", "(directory; of shards, lists and tables: by label)", "Labels of a folder, or of the members of archives: the place of the first-level directory among those with samples, or none (-1). Of Parquet and a list only none: " +
-		"what lies in the label's place is not looked at, and may be a column of text; of a table names, too: the label's column holds the names of classes, and a label is its name's place among them, sorted."},
+		"what lies in the label's place is not looked at, and may be a column of text; of a table and of Parquet names, too: the label's column holds the names of classes, and a label is its name's place among them, sorted."},
 
 	{"order", "mapping", "(its defaults)", "Which sample comes next."},
 	{"order.shuffle", "true, false", "true", "A new permutation each epoch; false: the source's order."},
@@ -259,6 +259,8 @@ var keys = withFrames([]Key{
 	{"video.window", "mapping", "(the whole video)", "Only frames on show in this part are chosen from."},
 	{"video.window.start", "time", "0s", "Where it begins."},
 	{"video.window.duration", "time", "(to the end)", "How long it is."},
+	{"video.window.start_column", "text", "(none)", "Where it begins in each sample's file, in seconds: a column of source.columns of type f64 or i64."},
+	{"video.window.duration_column", "text", "(none)", "How long it is in each sample's file; the same."},
 	{"video.shape", "fixed, padded, ragged", "fixed", "How rows of fewer frames lie: with zeros behind; in a batch as long as its longest row; or one behind the other, with offsets."},
 	{"video.over", "refuse, cut", "refuse", "What more frames than there is room for make: a bad sample, cause too_large; or the first ones are taken."},
 	{"video.mode", "rgb, gray", "rgb", "As image.mode."},
@@ -287,6 +289,8 @@ var keys = withFrames([]Key{
 	{"audio.window", "mapping", "(the whole file)", "Part of each file that is read."},
 	{"audio.window.start", "time", "0s", "Where it begins."},
 	{"audio.window.duration", "time", "(to the end)", "How long it is."},
+	{"audio.window.start_column", "text", "(none)", "Where it begins in each sample's file, in seconds: a column of source.columns of type f64 or i64."},
+	{"audio.window.duration_column", "text", "(none)", "How long it is in each sample's file; the same."},
 	{"audio.filter", "text", "(none)", "FFmpeg's filters, in its own words, with one input and one output, such as `highpass=f=80,afftdn`: the window goes through it, and what comes out is the sample, with its rate and channels. As video.filter."},
 	{"audio.speed", "mapping", "(none)", "Speed and pitch change together (torchaudio's SpeedPerturbation): at factor f the sound is read as if it had int(f * rate) samples a second, rate being its own, and resampled from that to the row's rate, " +
 		"by the method below. Before the crop, so that a row keeps its length."},

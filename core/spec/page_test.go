@@ -128,11 +128,11 @@ var values = map[string]string{
 	"video.select.rate": "2.5", "video.select.indices": "[0, -1]", "video.select.times": "[0.5, 1]", "video.select.nearest": "true", "video.select.random": "true",
 	"video.select.num_clips": "3", "video.select.num_frames_per_clip": "4", "video.select.num_indices_between_frames": "5", "video.select.seconds_between_frames": "0.1",
 	"video.select.seconds_between_clip_starts": "2", "video.select.sampling_range_start": "1", "video.select.sampling_range_end": "9", "video.select.policy": "wrap",
-	"video.window": "{start: 1s}", "video.window.start": "1s", "video.window.duration": "1s", "video.shape": "ragged", "video.over": "cut", "video.mode": "gray", "video.rotation": "ignore", "video.filter": "hflip", "video.hardware": "auto",
+	"video.window": "{start: 1s}", "video.window.start": "1s", "video.window.duration": "1s", "video.window.start_column": "at", "video.window.duration_column": "at", "video.shape": "ragged", "video.over": "cut", "video.mode": "gray", "video.rotation": "ignore", "video.filter": "hflip", "video.hardware": "auto",
 	"video.transform": "[center_crop: 2]", "video.dtype": "f16", "video.layout": "NCTHW", "video.colour": "accurate", "video.scaler": "area", "video.stream": "1", "video.threads": "2",
 	"video.seek": "approximate", "video.max_pixels": "1", "video.timeout": "5s",
 	"audio": "{rate: 8, length: 8}", "audio.rate": "8000", "audio.channels": "2", "audio.select": "[1, 0]", "audio.length": "1s", "audio.shape": "padded", "audio.crop": "random",
-	"audio.window": "{start: 1s}", "audio.window.start": "1s", "audio.window.duration": "1s", "audio.filter": "anull", "audio.speed": "{factors: [1]}", "audio.speed.factors": "[0.9, 1, 1.1]",
+	"audio.window": "{start: 1s}", "audio.window.start": "1s", "audio.window.duration": "1s", "audio.window.start_column": "at", "audio.window.duration_column": "at", "audio.filter": "anull", "audio.speed": "{factors: [1]}", "audio.speed.factors": "[0.9, 1, 1.1]",
 	"audio.noise": "{snr_db: [0, 9]}", "audio.noise.snr_db": "[5, 20]", "audio.noise.p": "0.5", "audio.noise.color": "pink", "audio.gain": "{db: [0, 0]}", "audio.gain.db": "[-6, 6]", "audio.gain.p": "0.5",
 	"audio.polarity_inversion": "0.5", "audio.pre_emphasis": "0.97",
 	"audio.resample": "{}", "audio.resample.method": "swresample",
@@ -178,6 +178,9 @@ func document(path, value string) string {
 	source, image, rest := "source: {folder: p}\n", "image: {transform: [center_crop: 224]}\n", ""
 	section, key, below := strings.Cut(path, ".")
 	op, field, _ := strings.Cut(strings.TrimPrefix(path, "image.transform[]."), ".")
+	if strings.HasSuffix(path, "_column") {
+		source = "source: {list: a.csv, columns: [{name: at, type: f64}]}\n"
+	}
 	switch {
 	case path == "fields":
 		image = "fields: " + value + "\n"

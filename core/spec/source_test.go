@@ -138,7 +138,6 @@ func TestSourcesThatCannotBe(t *testing.T) {
 		"{shards: ['']}":                                                    `source.shards[0]: got text "", want text that is not empty`,
 		"{shards: a.tar, root: r}":                                          "source.root: goes with list",
 		"{shards: a.tar, extensions: [jpg]}":                                "source.extensions: goes with folder",
-		"{shards: a.parquet, labels: names}":                                "source.labels: got names, which goes with a list that is a table",
 		"{shards: a.tar, labels: names}":                                    "source.labels: got names, which goes with a list that is a table",
 		"{list: a.txt, labels: names}":                                      "source.labels: got names, which goes with a list that is a table",
 		"{folder: a, labels: names}":                                        "source.labels: got names, which goes with a list that is a table",

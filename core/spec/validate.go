@@ -71,6 +71,7 @@ func (d *decoder) complete(s *Spec) {
 	}
 	d.checkSource(s)
 	d.checkParts(s)
+	d.checkWindows(s)
 	d.checkStream(s)
 	d.checkOrder(&s.Order, &s.Source)
 	d.checkGroups(&s.Ring)

@@ -42,7 +42,7 @@ func TestEveryKeyOfVideoArrives(t *testing.T) {
 			Transform: Transform{Resize: &Resize{Extent: Extent{8, 9}, Interpolation: Bilinear}, Normalize: &Normalize{Mean: []float64{0.5}, Std: []float64{0.25}}},
 		},
 		Frames: 40, Select: Selection{Kind: ClipsAtRandomTimes, Clips: 2, ClipFrames: 16, Between: 1, BetweenSecs: 0.25, From: &from, To: &to, Policy: WrapClip},
-		Window: Window{500 * time.Millisecond, 20 * time.Second}, Shape: Padded, Over: CutOff, Layout: NCTHW, Colour: Accurate, Scaler: Area,
+		Window: Window{Start: 500 * time.Millisecond, Duration: 20 * time.Second}, Shape: Padded, Over: CutOff, Layout: NCTHW, Colour: Accurate, Scaler: Area,
 		Stream: 3, Threads: 3, Approximate: true, Filter: "fps=10,hue=s=0", Hardware: Auto, Timeout: 5 * time.Second,
 	}
 	if !reflect.DeepEqual(got.Video, want) {

@@ -184,6 +184,16 @@ def test_a_batch_is_mixed_with_itself(run):
     assert got == [["step", ["float32", 16, 3, 64, 64], ["float32", 16, 4]]] * 4
 
 
+def test_libtorch_trains_in_cpp(data):
+    """The program of docs/recipes.md, where make torch has built it."""
+    program = ROOT / "build/examples/train_torch_cpp"
+    if not program.exists():
+        pytest.skip("libtorch's example is not built: make torch does it")
+    done = subprocess.run([program, data / "imagenet/train", "2"], env=blocks.environment(data / "cache"), capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and re.fullmatch(r"epoch 0: \d+ of 64 right\nepoch 1: \d+ of 64 right\n", done.stdout), done
+    assert subprocess.run([program, data / "nothing"], capture_output=True, text=True, timeout=60).returncode == 1
+
+
 def test_jax_has_arrays_over_its_devices(run, monkeypatch):
     """Two devices, made of this processor."""
     pytest.importorskip("jax")

@@ -468,7 +468,7 @@ if not rank_0_ends:
         assert first.wait(60) == 0
     go_on(late)
     why = f"ended (process {first.pid})" if rank_0_ends else "closed its loader"
-    assert said(late).startswith(f"spdl: open: local rank 0 has {why}, and its engine of this description with it")
+    assert said(late).startswith(f"spdl: open: local rank 0 has {why} before this rank came, and no engine of this description comes any more; every rank")
     if not rank_0_ends:
         go_on(late)
         go_on(first)
@@ -529,6 +529,21 @@ def test_siblings_are_the_ranks_of_this_run(launched):
     assert _siblings.has_ended(seen[0].fd)
     os.close(seen[0].fd)
     assert _siblings.siblings(lambda local_rank: local_rank == 2) == []
+
+
+@pytest.mark.parametrize("without", ["pidfd_open", "pidfds", "children", "environments"])
+def test_no_siblings_are_seen_where_the_system_tells_nothing(launched, monkeypatch, without):
+    def refuse(*_):
+        raise PermissionError(errno.EPERM, "refused")
+
+    launched(LOCAL_RANK="2")
+    if without == "pidfd_open":
+        monkeypatch.delattr(os, "pidfd_open")
+    elif without == "pidfds":
+        monkeypatch.setattr(os, "pidfd_open", refuse)
+    else:
+        monkeypatch.setattr(_siblings.Path, "read_text" if without == "children" else "read_bytes", refuse)
+    assert _siblings.siblings(lambda local_rank: True) == []
 
 
 def test_only_the_last_closed_engines_cost_a_descriptor(mock, torchrun, monkeypatch):

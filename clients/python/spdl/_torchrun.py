@@ -217,8 +217,8 @@ def meet(name: str, timeout: Optional[float]) -> Optional[socket.socket]:
         if asked is not None:
             _hear(asked, None if timeout is None else left)
         elif over:
-            raise NotFound(f"spdl: open: local rank 0 {over}, and its engine of this description with it, before this rank came; every rank opens "
-                           "the same descriptions, as often and in the same order, or share=False for an engine of its own")
+            raise NotFound(f"spdl: open: local rank 0 {over} before this rank came, and no engine of this description comes any more; every rank "
+                           "opens the same descriptions, as often and in the same order, or share=False for an engine of its own")
         elif left <= 0:
             return None
         else:

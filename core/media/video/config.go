@@ -226,6 +226,7 @@ type Source struct {
 	Bytes   []byte
 	Path    string
 	Packets *av.Packets // not nil: these
+	Window  *[2]float64 // not nil: in place of that of the Config's Select; 0 <= from < to
 }
 
 // Draw says what is random about a sample: equal draws give equal rows.

@@ -51,7 +51,8 @@ type Worker struct {
 	pixels    []byte // a frame between decoder and image, PictureSlack included
 	planes    []byte // a frame before its planes are spread, for CTHW
 	index     Index
-	picked    []int32 // frames of the index, in the row's order
+	picked    []int32   // frames of the index, in the row's order
+	selection Selection // the Config's, of a source that has a window of its own
 	slots     []slot
 	runs      []run
 	pins      runtime.Pinner
@@ -162,8 +163,13 @@ func (w *Worker) begin(src Source, draw Draw) error {
 	if err := prepare(src); err != nil {
 		return err
 	}
+	chosen := &w.op.cfg.Select
+	if src.Window != nil {
+		w.selection = *chosen
+		w.selection.Window, chosen = src.Window, &w.selection
+	}
 	var err error
-	w.picked, err = w.op.cfg.Select.Pick(w.picked[:0], &w.index, draw.media())
+	w.picked, err = chosen.Pick(w.picked[:0], &w.index, draw.media())
 	return err
 }
 

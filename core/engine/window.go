@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/spdl/spdl/core/media"
+	"github.com/spdl/spdl/core/source"
+	"github.com/spdl/spdl/core/spec"
+)
+
+// within is the part of a file that a row is made of, in seconds. It lasts to the file's end where lasts is 0.
+type within struct{ start, lasts float64 }
+
+// A windowedDecoder is a decoder of files of which a row may be a part that differs from sample to sample.
+type windowedDecoder interface {
+	decoder
+	// decodeWithin is decode of a part of the file.
+	decodeWithin(row [][]byte, data []byte, of within, draw media.Draw) error
+}
+
+// window finds each sample's part by its columns.
+type window struct {
+	fixed        within   // what the columns do not say
+	start, lasts *seconds // nil: no column says it
+}
+
+// seconds is a column of times.
+type seconds struct {
+	name    string
+	column  int
+	integer bool
+}
+
+// windowOf is the window that a section finds in the columns; nil: it is the same part of every file.
+func windowOf(m *spec.Medium, columns []spec.Column) *window {
+	var w spec.Window
+	switch {
+	case m.Video != nil:
+		w = m.Video.Window
+	case m.Audio != nil:
+		w = m.Audio.Window
+	}
+	if !w.InColumns() {
+		return nil
+	}
+	return &window{within{w.Start.Seconds(), w.Duration.Seconds()}, secondsOf(w.StartColumn, columns), secondsOf(w.DurationColumn, columns)}
+}
+
+// secondsOf finds a column, which package spec has checked to be there and a number.
+func secondsOf(name string, columns []spec.Column) *seconds {
+	if name == "" {
+		return nil
+	}
+	c := slices.IndexFunc(columns, func(c spec.Column) bool { return c.Name == name })
+	return &seconds{name, c, columns[c].Type == spec.TypeI64}
+}
+
+// of is a sample's part. What is no time makes the sample a bad one.
+func (w *window) of(sample encoded) (of within, err error) {
+	of = w.fixed
+	if w.start != nil {
+		if of.start = w.start.of(sample); !(of.start >= 0 && of.start <= maxSeconds) {
+			return of, w.start.refuse(of.start, "seconds from 0")
+		}
+	}
+	if w.lasts != nil {
+		if of.lasts = w.lasts.of(sample); !(of.lasts > 0 && of.lasts <= maxSeconds) {
+			return of, w.lasts.refuse(of.lasts, "seconds above 0")
+		}
+	}
+	return of, nil
+}
+
+const maxSeconds = 1e9
+
+func (s *seconds) of(sample encoded) float64 {
+	v := binary.NativeEndian.Uint64(sample.Value(s.column))
+	if s.integer {
+		return float64(int64(v))
+	}
+	return math.Float64frombits(v)
+}
+
+func (s *seconds) refuse(got float64, want string) error {
+	return &windowError{fmt.Sprintf("window: column %q: got %g, want %s, up to %g", s.name, got, want, float64(maxSeconds))}
+}
+
+// windowError is a time that is none.
+type windowError struct{ text string }
+
+func (e *windowError) Error() string { return e.text }
+
+// Cause is that of a value that is wrong.
+func (e *windowError) Cause() string { return string(source.Value) }

@@ -1,0 +1,32 @@
+package spec
+
+import "slices"
+
+// InColumns says that the part of a file differs from sample to sample.
+func (w *Window) InColumns() bool { return w.StartColumn != "" || w.DurationColumn != "" }
+
+// checkWindows holds windows that columns say against the columns that there are.
+func (d *decoder) checkWindows(s *Spec) {
+	for _, m := range s.Media() {
+		var w Window
+		switch {
+		case m.Video != nil:
+			w = m.Video.Window
+		case m.Audio != nil:
+			w = m.Audio.Window
+		}
+		at := m.Path() + ".window"
+		d.checkTimes(s, at+".start_column", w.StartColumn)
+		d.checkTimes(s, at+".duration_column", w.DurationColumn)
+		if w.InColumns() && s.Cache.RowsDir != "" {
+			d.failAt("cache.rows_dir", "given beside %s of columns, by which no row in a file is checked; keep rows in memory (cache.rows_bytes alone)", at)
+		}
+	}
+}
+
+func (d *decoder) checkTimes(s *Spec, at, name string) {
+	number := func(c Column) bool { return c.Name == name && (c.Type == TypeF64 || c.Type == TypeI64) }
+	if name != "" && !slices.ContainsFunc(s.Source.Columns, number) {
+		d.failAt(at, "got %q, want the name of one of source.columns of type f64 or i64, such as {name: %s, type: f64}", name, name)
+	}
+}

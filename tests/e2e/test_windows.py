@@ -1,0 +1,91 @@
+"""Parts of files that columns name for each sample: cuts of recordings, segments of videos."""
+
+import io
+import json
+import tarfile
+
+import numpy as np
+import pytest
+import spdl
+from media_files import sounds, videos
+
+ORDER = {"shuffle": False, "epochs": 1}
+COLUMNS = [{"name": "at", "from": "offset", "type": "f64"}, {"name": "seconds", "from": "duration", "type": "f64"}]
+WINDOW = {"start_column": "at", "duration_column": "seconds"}
+CUTS = [(0, 0, 0.05), (0, 0.025, 0.05), (1, 0.01, 0.02), (0, 0.0999, 1.0), (1, 0.0, 0.0375)]  # of a file, from, for; in the last but one the file ends
+
+
+
+def frames(start, lasts, rate=8000):
+    return slice(round(start * rate), round((start + lasts) * rate))
+
+
+def test_a_cut_of_a_sound_is_a_sample(tmp_path, open_):
+    """What NeMo's manifests and Lhotse's cuts say; several are of one file."""
+    files = [f[0] for f in sounds(tmp_path / "sounds", [800, 300])]
+    names = sorted(p.name for p in (tmp_path / "sounds").iterdir())
+    lines = [{"path": names[file], "offset": start, "duration": lasts} for file, start, lasts in CUTS]
+    (tmp_path / "sounds/cuts.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    spec = {"source": {"list": str(tmp_path / "sounds/cuts.jsonl"), "labels": "none", "columns": COLUMNS}, "batch": 3, "order": ORDER,
+            "audio": {"rate": 8000, "length": 900, "window": WINDOW}}
+    got = [(audio[0, :n].copy(), at) for batch in open_(spec) for audio, n, at in zip(batch["audio"], batch["length"], batch["at"])]
+    assert [at for _, at in got] == [start for _, start, _ in CUTS]
+    for (audio, _), (file, start, lasts) in zip(got, CUTS):
+        np.testing.assert_array_equal(audio, files[file][frames(start, lasts)])
+
+
+def test_rows_in_memory_are_of_their_cuts(tmp_path, open_):
+    """Two samples of one file and different parts are two rows of the cache."""
+    sounds(tmp_path / "sounds", [800])
+    name = next(p.name for p in (tmp_path / "sounds").iterdir())
+    (tmp_path / "sounds/cuts.csv").write_text(f"path,offset,duration\n{name},0,0.01\n{name},0.05,0.01\n")
+    spec = {"source": {"list": str(tmp_path / "sounds/cuts.csv"), "labels": "none", "columns": COLUMNS}, "batch": 2, "order": {"shuffle": False, "epochs": 2},
+            "audio": {"rate": 8000, "length": 80, "window": WINDOW}, "cache": {"rows_bytes": "1MiB"}}
+    first, second = ([batch["audio"].copy() for batch in epoch] for epoch in open_(spec).epochs())
+    np.testing.assert_array_equal(first, second)
+    assert not np.array_equal(first[0][0], first[0][1])
+
+
+def test_a_segment_of_a_video_is_a_sample(tmp_path, open_):
+    """Kinetics' time_start, a whole number of seconds, with one length for all, out of the JSON of tar archives."""
+    levels = videos(tmp_path / "videos", [23])[0]
+    data = next((tmp_path / "videos").iterdir()).read_bytes()
+    with tarfile.open(tmp_path / "a.tar", "w") as tar:
+        for i, start in enumerate((0, 1, 2)):
+            for part, content in (("y4m", data), ("json", json.dumps({"time_start": start}).encode())):
+                member = tarfile.TarInfo(f"{i}.{part}")
+                member.size = len(content)
+                tar.addfile(member, io.BytesIO(content))
+    spec = {"source": {"shards": str(tmp_path / "a.tar"), "columns": [{"name": "from", "from": "json[time_start]", "type": "i64"}]}, "batch": 3, "order": ORDER,
+            "video": {"frames": 5, "select": {"kind": "all"}, "transform": [{"resize": [8, 8]}], "window": {"start_column": "from", "duration": "500ms"}}}
+    batch = next(iter(open_(spec)))
+    assert batch["frames"].tolist() == [5, 5, 3]
+    for row, (start, n) in enumerate(((0, 5), (10, 5), (20, 3))):
+        assert np.abs(batch["video"][row][:n, 0, 0, 0].astype(int) - levels[start:start + 5]).max() <= 1
+        np.testing.assert_allclose(batch["pts"][row][:n], np.arange(start, start + n) / 10, atol=1e-9)
+
+
+def test_a_time_that_is_none_makes_a_bad_sample(tmp_path, open_):
+    sounds(tmp_path / "sounds", [800])
+    name = next(p.name for p in (tmp_path / "sounds").iterdir())
+    (tmp_path / "sounds/cuts.csv").write_text("path,offset,duration\n" + "".join(f"{name},{text}\n" for text in ("0,0.01", "-1,0.01", "nan,1", "0,0", "0,inf", "0.5,1")))
+    spec = {"source": {"list": str(tmp_path / "sounds/cuts.csv"), "labels": "none", "columns": COLUMNS}, "batch": 6, "order": ORDER,
+            "audio": {"rate": 8000, "length": 80, "window": WINDOW}}
+    loader = open_(spec)
+    assert [batch["index"].tolist() for batch in loader] == [[0]]
+    bad = loader.stats()["rings"][0]["bad_samples"]
+    assert bad["causes"]["value"] == 4 and bad["total"] == 5
+    assert any('window: column "at": got -1, want seconds from 0, up to 1e+09' in line for line in bad["last"])
+
+
+@pytest.mark.parametrize("change, want", [
+    ({"audio": {"rate": 8000, "length": 80, "window": {"start_column": "offset"}}}, 'audio.window.start_column: got "offset", want the name of one of source.columns of type f64 or i64'),
+    ({"audio": {"rate": 8000, "length": 80, "window": {"start_column": "at", "start": "1s"}}}, "audio.window.start_column: given beside start"),
+    ({"audio": {"rate": 8000, "length": 80, "window": {"start": "at"}}}, "audio.window.start: got at, want a time such as 1.5s, from 0; a column that says it is start_column"),
+    ({"cache": {"rows_bytes": "1MiB", "rows_dir": "rows"}}, "cache.rows_dir: given beside audio.window of columns"),
+])
+def test_windows_that_cannot_be_are_refused(open_, change, want):
+    spec = {"source": {"list": "cuts.jsonl", "columns": COLUMNS}, "batch": 2, "audio": {"rate": 8000, "length": 80, "window": WINDOW}, **change}
+    with pytest.raises(spdl.SpecError) as refused:
+        open_(spec)
+    assert want in str(refused.value)
