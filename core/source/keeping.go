@@ -23,11 +23,16 @@ const (
 	keptShare = 4         // of the disk that it lies on: one part of so many, and
 	keptMost  = 256 << 30 // no more than that
 	lockPause = 20 * time.Millisecond
+	aloneMost = 5 * time.Minute // longest wait for another, which may be stopped: then both make it
 )
 
 // alone waits until nobody else, in whatever process, makes the file of a path, or ctx ends; the function that it returns lets others. The lock is a byte
-// of one file for all, so of a process that was killed nothing is left. Where there are no locks nobody waits.
+// of one file for all, so of a process that was killed nothing is left. Where there are no locks nobody waits, and nobody longer than aloneMost.
 func alone(ctx context.Context, path string, p *Progress) (end func(), err error) {
+	return aloneWithin(ctx, path, p, aloneMost)
+}
+
+func aloneWithin(ctx context.Context, path string, p *Progress, most time.Duration) (end func(), err error) {
 	dir := filepath.Dir(path)
 	_ = os.MkdirAll(dir, 0o700) // who writes there will say what is wrong
 	fd, err := unix.Open(filepath.Join(filepath.Dir(dir), "lock"), unix.O_RDWR|unix.O_CREAT|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600)
@@ -36,6 +41,8 @@ func alone(ctx context.Context, path string, p *Progress) (end func(), err error
 	}
 	end = func() { _ = unix.Close(fd) }
 	lock := unix.Flock_t{Type: unix.F_WRLCK, Start: int64(xxh3.HashString(path) >> 2), Len: 1}
+	late := time.NewTimer(most)
+	defer late.Stop()
 	for {
 		p.Step() // to wait for another is not to hang
 		err := unix.FcntlFlock(uintptr(fd), unix.F_OFD_SETLK, &lock)
@@ -46,6 +53,8 @@ func alone(ctx context.Context, path string, p *Progress) (end func(), err error
 		case <-ctx.Done():
 			end()
 			return nil, ctx.Err()
+		case <-late.C:
+			return end, nil
 		case <-time.After(lockPause):
 		}
 	}

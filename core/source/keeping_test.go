@@ -148,8 +148,11 @@ func TestKilledMakersBlockNobody(t *testing.T) {
 	if _, err := alone(late, path, nil); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("while another process holds it: got %v", err)
 	}
+	end, err := aloneWithin(background, path, nil, 5*lockPause)
+	must(t, err) // of one that does not end it is not waited for for ever
+	end()
 	must(t, holder.Process.Kill())
-	end, err := alone(background, path, nil)
+	end, err = alone(background, path, nil)
 	must(t, err)
 	end()
 }
