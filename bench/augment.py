@@ -8,6 +8,7 @@ without augmentation is taken off core/media's figures.
 """
 
 import argparse
+import io
 import pathlib
 import re
 import subprocess
@@ -54,20 +55,33 @@ def pillow(im, rows):
             return x
         made[name] = timed(apply, rows)
     for name, op in {"solarize": lambda x: ImageOps.solarize(x, 128), "adjust_sharpness": lambda x: ImageEnhance.Sharpness(x).enhance(2),
-                     "autocontrast": ImageOps.autocontrast, "equalize": ImageOps.equalize}.items():
+                     "autocontrast": ImageOps.autocontrast, "equalize": ImageOps.equalize, "random_rotate90": lambda x: x.transpose(Image.ROTATE_90),
+                     "jpeg": recoded}.items():
         made[name] = timed(lambda i, op=op: op(im), rows)
     return made
+
+
+def recoded(im):
+    file = io.BytesIO()
+    im.save(file, "JPEG", quality=62)
+    return Image.open(file).convert("RGB")
 
 
 def torchvision(im, rows):
     try:
         import torch
         from torchvision import transforms as T
+        from torchvision.transforms import v2
     except ImportError:
         return {}
     torch.set_num_threads(1)
-    return {name: timed(lambda i, t=t: t(im), rows) for name, t in {
+    made = {name: timed(lambda i, t=t: t(im), rows) for name, t in {
         "rand_augment": T.RandAugment(), "trivial_augment_wide": T.TrivialAugmentWide(), "auto_augment": T.AutoAugment(), "gaussian_blur": T.GaussianBlur(23),
+        "random_photometric_distort": v2.RandomPhotometricDistort(),
+    }.items()}
+    tensor = v2.functional.pil_to_tensor(im)
+    return made | {name: timed(lambda i, t=t: t(tensor), rows) for name, t in {
+        "random_channel_permutation": v2.RandomChannelPermutation(), "gaussian_noise": v2.GaussianNoise(), "jpeg": v2.JPEG((30, 95)),
     }.items()}
 
 

@@ -54,7 +54,10 @@ func alone(ctx context.Context, path string, p *Progress) (end func(), err error
 // inUse locks a kept file that is open, for as long as it is, or is mapped, and marks it as used.
 func inUse(fd int) {
 	_ = unix.Flock(fd, unix.LOCK_SH|unix.LOCK_NB) // without locks it may be removed, and be made again at the next start
-	touch(fd)
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) == nil && time.Since(time.Unix(st.Mtim.Unix())) > touchAfter {
+		touch(fd)
+	}
 }
 
 // keptFile is one as trimKept sees it.

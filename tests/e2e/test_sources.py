@@ -41,13 +41,21 @@ def make_shards(directory, samples, per, columns=lambda i: {}):
     return f"{directory}/s-{{000..{(len(samples) - 1) // per:03}}}.tar"
 
 
+def remainder(byte):
+    """One byte of CRC-32C."""
+    for _ in range(8):
+        byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
+    return byte
+
+
+REMAINDERS = [remainder(byte) for byte in range(256)]
+
+
 def masked(data):
-    """The checksum of a TFRecord's data: CRC-32C, turned and shifted."""
+    """The checksum of a TFRecord's length, or of its data: CRC-32C, turned and shifted."""
     crc = 0xFFFFFFFF
     for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+        crc = crc >> 8 ^ REMAINDERS[(crc ^ byte) & 255]
     crc ^= 0xFFFFFFFF
     return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
 
@@ -68,7 +76,7 @@ def record(features):
 
     data = sized(1, *(sized(1, sized(1, name.encode()), sized(2, value(v))) for name, v in features.items()))
     length = struct.pack("<Q", len(data))
-    return length + masked(length) + data + b"\0\0\0\0"  # the data's checksum is not looked at
+    return length + masked(length) + data + masked(data)
 
 
 def check(loader, samples, key=lambda i, sample: f"{i:05}", size=24):

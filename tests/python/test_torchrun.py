@@ -531,6 +531,21 @@ def test_siblings_are_the_ranks_of_this_run(launched):
     assert _siblings.siblings(lambda local_rank: local_rank == 2) == []
 
 
+@pytest.mark.parametrize("without", ["pidfd_open", "pidfds", "children", "environments"])
+def test_no_siblings_are_seen_where_the_system_tells_nothing(launched, monkeypatch, without):
+    def refuse(*_):
+        raise PermissionError(errno.EPERM, "refused")
+
+    launched(LOCAL_RANK="2")
+    if without == "pidfd_open":
+        monkeypatch.delattr(os, "pidfd_open")
+    elif without == "pidfds":
+        monkeypatch.setattr(os, "pidfd_open", refuse)
+    else:
+        monkeypatch.setattr(_siblings.Path, "read_text" if without == "children" else "read_bytes", refuse)
+    assert _siblings.siblings(lambda local_rank: True) == []
+
+
 def test_only_the_last_closed_engines_cost_a_descriptor(mock, torchrun, monkeypatch):
     monkeypatch.setattr(_torchrun, "CLOSED", 2)
     torchrun(0, 2, 0, 2)

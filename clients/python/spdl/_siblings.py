@@ -20,21 +20,33 @@ class Sibling(NamedTuple):
 
 def siblings(wanted: Callable[[int], bool]) -> list[Sibling]:
     """The other ranks' processes whose local rank is wanted. One is not seen that has ended, that another process started than this one's
-    parent, or that was told its rank after it began; nor is a local rank that two processes have."""
-    seen = []
-    for pid in _children(os.getppid()):
-        with contextlib.suppress(OSError):
-            fd = os.pidfd_open(pid)
-            rank = _local_rank(pid)
-            if rank is None or not wanted(rank) or pid == os.getpid() or has_ended(fd):  # else the pid was still this process's when it was read
-                os.close(fd)
-            else:
-                seen.append(Sibling(rank, pid, fd))
+    parent, or that was told its rank after it began; nor is a local rank that two processes have. Where the system tells nothing of
+    them none is seen."""
+    pids = _children(os.getppid()) if hasattr(os, "pidfd_open") else ()  # some builds of Python are without it
+    seen = [one for one in map(_look, pids) if one is not None]
     times = collections.Counter(one.local_rank for one in seen)
+    fit = [one for one in seen if times[one.local_rank] == 1 and wanted(one.local_rank)]
     for one in seen:
-        if times[one.local_rank] > 1:
+        if one not in fit:
             os.close(one.fd)
-    return [one for one in seen if times[one.local_rank] == 1]
+    return fit
+
+
+def _look(pid: int) -> Optional[Sibling]:
+    """Another process of this one's run; None of any other, and of one that may not be looked at."""
+    if pid == os.getpid():
+        return None
+    with contextlib.suppress(OSError):
+        fd = os.pidfd_open(pid)
+        try:
+            rank = _local_rank(pid)
+            if rank is not None and not has_ended(fd):  # so the pid was still this process's when its environment was read
+                kept, fd = fd, -1
+                return Sibling(rank, pid, kept)
+        finally:
+            if fd >= 0:
+                os.close(fd)
+    return None
 
 
 def has_ended(fd: int) -> bool:

@@ -495,6 +495,7 @@ func TestColoursAreDrawnOncePerRow(t *testing.T) {
 	drawn.Image.Augment = &media.Augment{Kind: media.RandAugment, Ops: 2, Magnitude: 9, Bins: 31, Interpolation: media.Nearest}
 	drawn.Image.Blur = &media.Blur{P: 0.5, Size: 5, Sigma: [2]float64{0.1, 2}}
 	drawn.Image.Autocontrast, drawn.Image.Equalize = 0.3, 0.3
+	drawn.Image.Noise = &media.Noise{P: 0.7, Sigma: [2]float64{0.05, 0.1}} // in each frame another
 	op, err := media.Compile(drawn.Image)
 	if err != nil {
 		t.Fatal(err)
@@ -513,7 +514,7 @@ func TestColoursAreDrawnOncePerRow(t *testing.T) {
 			for at := range width * height {
 				copy(pixels[4*at:], before.Data[frame*n+3*at:][:3])
 			}
-			info, err := w.Picture(want, &media.Picture{Pixels: unsafe.Pointer(&pixels[0]), StrideBytes: 4 * width, Width: width, Height: height, Orientation: 1}, op, media.Draw{Seed: 2, Index: i})
+			info, err := w.Picture(want, &media.Picture{Pixels: unsafe.Pointer(&pixels[0]), StrideBytes: 4 * width, Width: width, Height: height, Orientation: 1}, op, media.Draw{Seed: 2, Index: i, Frame: uint32(frame)})
 			if err != nil || !bytes.Equal(want, got.Data[frame*n:][:n]) {
 				t.Fatalf("%s, row %d, frame %d: error %v, or other bytes than of a picture", name, i, frame, err)
 			}
