@@ -31,17 +31,21 @@ static spdl_status start_driver(const char *call) {
         return sp_fail(SPDL_E_UNSUPPORTED,
                        "spdl: %s: the CUDA driver is too old: %s; want one of CUDA 11.1 or newer", call, why);
     int version = 0;
+    const char *asked = "cuDriverGetVersion";
     cu_result r = driver.DriverGetVersion(&version);
     if (r == CU_OK && version < CUDA_OLDEST)
         return sp_fail(SPDL_E_UNSUPPORTED,
                        "spdl: %s: the CUDA driver is too old: got CUDA %d.%d, want 11.1 or newer", call,
                        version / 1000, version % 1000 / 10);
-    if (r == CU_OK) r = driver.Init(0);
+    if (r == CU_OK) {
+        asked = "cuInit";
+        r = driver.Init(0);
+    }
     if (r == CU_E_NO_DEVICE)
         return sp_fail(SPDL_E_NOT_FOUND,
                        "spdl: %s: the CUDA driver sees no device (CUDA_VISIBLE_DEVICES is \"%s\")", call,
                        getenv("CUDA_VISIBLE_DEVICES") ? getenv("CUDA_VISIBLE_DEVICES") : "not set");
-    return r == CU_OK ? SPDL_OK : sp_fail_cuda(&driver, call, "cuInit", r);
+    return r == CU_OK ? SPDL_OK : sp_fail_cuda(&driver, call, asked, r);
 }
 
 spdl_status sp_cuda(const char *call, const cuda_driver **out) {

@@ -32,7 +32,8 @@
 // labels are known without reading. It belongs to one version of the archive (size and modification time, or the ETag), is mapped, and
 // opening it costs the same whatever it holds: a stale one is made again at once, a damaged part when it is first looked at. The kernel's limit of mappings
 // bounds the number of shards. An archive that is cut off, joined to another by cat, holds a
-// link or a name that climbs, or a key in two places, is refused by its name and the member's.
+// link or a name that climbs, or a key in two places, is refused by its name and the member's. Of Parquet files in a store what opening reads is kept,
+// as it is. All that is kept has a bound, and is made once by engines that start together: see keeping.go.
 //
 // # What a path may reach
 //

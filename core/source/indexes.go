@@ -30,6 +30,7 @@ const (
 	remoteChunk = 4 << 20 // likewise of a remote one whose headers lie near each other
 
 	defaultFetch = 16
+	mostOpeners  = 64 // each may have a chunk in memory
 )
 
 // DefaultIndexDir is where indexes are kept: $SPDL_CACHE_DIR/index, or spdl/index in the user's cache directory.
@@ -126,7 +127,7 @@ func openIndexes(ctx context.Context, names []string, c *ShardsConfig, s *shards
 // openers is how many of some shards are opened at a time: of a store, which is mostly waited for, more than there are processors.
 func (c *ShardsConfig) openers(names []string) int {
 	if slices.ContainsFunc(names, store.IsURL) {
-		return cmp.Or(c.Fetch, defaultFetch)
+		return min(cmp.Or(c.Fetch, defaultFetch), mostOpeners)
 	}
 	return runtime.GOMAXPROCS(0)
 }

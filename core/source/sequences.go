@@ -1,7 +1,6 @@
 package source
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 )
@@ -37,52 +36,6 @@ func (b *indexBuilder) featureList(name string, r message, first int) error {
 				return b.addFeature(name+stepMarks[list.number], m, first)
 			}
 		}
-	}
-	return nil
-}
-
-// nextField is the first field of a message, and what lies behind it. Of one that is bytes its content is the body.
-func nextField(data []byte) (tag uint64, body, rest []byte, err error) {
-	tag, n := binary.Uvarint(data)
-	if n <= 0 {
-		return 0, nil, nil, errFeature
-	}
-	data = data[n:]
-	size := uint64(0)
-	switch tag & 7 {
-	case wireVarint:
-		_, n = binary.Uvarint(data)
-	case wireBytes:
-		size, n = binary.Uvarint(data)
-	case wire64:
-		size = 8
-	case wire32:
-		size = 4
-	default:
-		return 0, nil, nil, errFeature
-	}
-	if wire := tag & 7; wire == wire64 || wire == wire32 {
-		n = 0
-	} else if n <= 0 {
-		return 0, nil, nil, errFeature
-	}
-	if size > uint64(len(data)-n) {
-		return 0, nil, nil, errFeature
-	}
-	return tag, data[n:][:size], data[n+int(size):], nil
-}
-
-// eachSized calls take with every field of a message that has a number and is bytes.
-func eachSized(data []byte, number uint64, take func(field []byte) error) error {
-	for len(data) > 0 {
-		tag, body, rest, err := nextField(data)
-		if err == nil && tag == number<<3|wireBytes {
-			err = take(body)
-		}
-		if err != nil {
-			return err
-		}
-		data = rest
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ type ShardsConfig struct {
 	IndexDir     string   // where indexes are kept; "" is DefaultIndexDir
 	IndexBeside  bool     // keep those of local archives beside them
 	MaxFileBytes int64    // largest picture that is read; 0 is DefaultMaxFileBytes
-	Fetch        int      // how many shards of a store are opened at a time; 0: 16
+	Fetch        int      // how many shards of a store are opened at a time, up to 64; 0: 16
 	Store        *store.Client
 
 	// Opened is told, by one goroutine at a time, how many of the shards are open and of how many the index had to be made; nil: nobody.

@@ -413,7 +413,7 @@ var keys = withFrames([]Key{
 	{"limits", "mapping", "(its defaults)", "What the engine may take."},
 	{"limits.cpus", "number, 0.01 to 4096, or 1% to 100%", "(the cgroup's quota, else the affinity)", "Processors: a number, or a share of those that cgroup and affinity leave the engine. Decoders are as many, of a share rounded down; fetch: auto keeps the whole process within it."},
 	{"limits.memory", "size", "(no bound)", "Resident memory of the engine, rings included: rings that do not fit are refused, fetch: auto keeps within it."},
-	{"limits.fetch", "whole number, 1 to 1024, or auto", "16", "Files read at a time, and shards of a store opened. auto: from 1 to 64, as many as make it faster; begins with 16."},
+	{"limits.fetch", "whole number, 1 to 1024, or auto", "16", "Files read at a time, and, up to 64, shards of a store opened. auto: from 1 to 64, as many as make it faster; begins with 16."},
 	{"limits.read_ahead_bytes", "size", "64MiB", "Encoded bytes in flight; a whole number of bytes, or with KiB, MiB, GiB."},
 
 	{"http", "text", "(off)", "Where the engine shows a page, metrics and traces over HTTP: `HOST:PORT`, or a port of 127.0.0.1. There is no login."},

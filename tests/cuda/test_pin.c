@@ -208,6 +208,11 @@ TEST(driver_without_a_device_says_what_it_may_see) {
         check_no_pin(SPDL_E_NOT_FOUND, "sees no device (CUDA_VISIBLE_DEVICES is \"7\")");
 }
 
+TEST(driver_that_does_not_tell_its_version_is_named_so) {
+    if (gpu_alone("driver_that_does_not_tell_its_version", "FAKE_CUDA_FAULT=DriverGetVersion:1:999"))
+        check_no_pin(SPDL_E_DEVICE, "cuDriverGetVersion: CUDA error (999");
+}
+
 TEST(driver_that_does_not_start_is_tried_again) {
     if (!gpu_alone("driver_that_does_not_start", "FAKE_CUDA_FAULT=Init:1:999")) return;
     standin *s = make_ring(SPDL_L_ACCESS_SHARED);
