@@ -170,9 +170,10 @@ def test_close_waits_for_the_end_of_an_engine_that_is_stopped(program):
 
 
 def test_local_rank_0_waits_for_a_rank_that_does_not_come(program, tmp_path):
+    """One descriptor stays for as long as the process runs: there a rank that comes late is told so."""
     (tmp_path / "0.pgm").write_bytes(b"P5 1 1 255\n0")
     spec = "{'source': {'folder': sys.argv[1]}, 'batch': 1, 'image': {'transform': [{'resize': [4, 4]}]}}"
-    one = program("loader.close()", str(tmp_path), before=f"before = held(); loader = spdl.open({spec}, engine={str(built('spdl'))!r})",
+    one = program("loader.close()", str(tmp_path), before=f"fds, threads = held(); before = fds + 1, threads; loader = spdl.open({spec}, engine={str(built('spdl'))!r})",
                   RANK="0", WORLD_SIZE="2", LOCAL_RANK="0", LOCAL_WORLD_SIZE="2")
     one.begin()
     one.interrupt(within=4)
