@@ -307,18 +307,24 @@ func TestFeaturesThatAreNotWanted(t *testing.T) {
 		`column "f": got 0.5, want a whole number that i64 holds`:                                  listOf("f", tensor.I64, 3),
 		`column "damaged": its numbers are damaged`:                                                listOf("damaged", tensor.I64, 3),
 	} {
-		c.Name = c.From
-		s := openS(t, ShardsConfig{Shards: []string{file}, Columns: []Column{c}})
-		var b Buffer
-		var e *Error
-		if err := s.Read(background, 0, &b); !errors.As(err, &e) || e.Cause != Value || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: got %v, want %q", c, err, want)
-		}
+		refusesValue(t, file, c, want)
 	}
 	s := openS(t, ShardsConfig{Shards: []string{file}, Label: "i"})
 	var b Buffer
 	if err := s.Read(background, 0, &b); err == nil || !strings.Contains(err.Error(), `label: feature "i" has not one whole number but none, or several`) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// refusesValue reads a column of the first record, whose value cannot be had.
+func refusesValue(t *testing.T, file string, c Column, want string) {
+	t.Helper()
+	c.Name = c.From
+	s := openS(t, ShardsConfig{Shards: []string{file}, Columns: []Column{c}})
+	var b Buffer
+	var e *Error
+	if err := s.Read(background, 0, &b); !errors.As(err, &e) || e.Cause != Value || !strings.Contains(err.Error(), want) {
+		t.Errorf("%+v: got %v, want %q", c, err, want)
 	}
 }
 

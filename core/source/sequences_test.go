@@ -1,7 +1,6 @@
 package source
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -86,13 +85,7 @@ func TestSequencesThatAreNotWanted(t *testing.T) {
 		`column "gap": step 1: got 0 numbers, want 1, a row of shape -1`:                      listOf("gap", tensor.I64, 9),
 		`column "damaged": its numbers are damaged`:                                           listOf("damaged", tensor.I64, 9),
 	} {
-		c.Name = c.From
-		s := openS(t, ShardsConfig{Shards: []string{file}, Columns: []Column{c}})
-		var b Buffer
-		var e *Error
-		if err := s.Read(background, 0, &b); !errors.As(err, &e) || e.Cause != Value || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: got %v, want %q", c, err, want)
-		}
+		refusesValue(t, file, c, want)
 	}
 	write(t, file, string(recordsOf(sequence(example(feature("image", "p")), steps("ids", []int64{1}), steps("ids", []int64{1})))))
 	if _, err := OpenShards(background, ShardsConfig{Shards: []string{file}, IndexDir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), `record 0 at 0: feature "ids": it is there twice`) {
