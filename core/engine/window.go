@@ -36,13 +36,7 @@ type seconds struct {
 
 // windowOf is the window that a section finds in the columns; nil: it is the same part of every file.
 func windowOf(m *spec.Medium, columns []spec.Column) *window {
-	var w spec.Window
-	switch {
-	case m.Video != nil:
-		w = m.Video.Window
-	case m.Audio != nil:
-		w = m.Audio.Window
-	}
+	w := m.Window()
 	if !w.InColumns() {
 		return nil
 	}

@@ -2,20 +2,24 @@ package spec
 
 import "slices"
 
+// Window is the part of each file that a sound or a video is made of; zero where that is the whole file, as of pictures.
+func (m *Medium) Window() Window {
+	switch {
+	case m.Video != nil:
+		return m.Video.Window
+	case m.Audio != nil:
+		return m.Audio.Window
+	}
+	return Window{}
+}
+
 // InColumns says that the part of a file differs from sample to sample.
 func (w *Window) InColumns() bool { return w.StartColumn != "" || w.DurationColumn != "" }
 
 // checkWindows holds windows that columns say against the columns that there are.
 func (d *decoder) checkWindows(s *Spec) {
 	for _, m := range s.Media() {
-		var w Window
-		switch {
-		case m.Video != nil:
-			w = m.Video.Window
-		case m.Audio != nil:
-			w = m.Audio.Window
-		}
-		at := m.Path() + ".window"
+		w, at := m.Window(), m.Path()+".window"
 		d.checkTimes(s, at+".start_column", w.StartColumn)
 		d.checkTimes(s, at+".duration_column", w.DurationColumn)
 		if w.InColumns() && s.Cache.RowsDir != "" {
