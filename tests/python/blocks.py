@@ -42,6 +42,13 @@ def environment(cache: Path) -> dict[str, str]:
             "SPDL_ENGINE": str(built("spdl")), "SPDL_CACHE_DIR": str(cache)}
 
 
+def made(directory: Path, module: str) -> Path:
+    """The directory, with the data that a module makes up, in a process that has libspdl."""
+    script = f"import pathlib, sys; import {module}; {module}.made(pathlib.Path(sys.argv[1]))"
+    subprocess.run([sys.executable, "-c", script, directory], env=environment(directory / "cache"), check=True, timeout=120)
+    return directory
+
+
 def execute(script: Path, directory: Path, cache: Path, ranks: int = 1, quiet: bool = True, run: str = "run") -> list[str]:
     """Run a script as so many ranks, which must end well and, where quiet, say nothing on stderr; what each printed."""
     processes = []

@@ -6,8 +6,6 @@ import io
 import itertools
 import pickle
 import shutil
-import subprocess
-import sys
 
 import blocks
 import migrate_data
@@ -50,10 +48,7 @@ def test_every_block_is_tried_here():
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("migrate")
-    script = "import pathlib, sys; import migrate_data; migrate_data.made(pathlib.Path(sys.argv[1]))"
-    subprocess.run([sys.executable, "-c", script, directory], env=blocks.environment(directory / "cache"), check=True, timeout=120)
-    return directory
+    return blocks.made(tmp_path_factory.mktemp("migrate"), "migrate_data")
 
 
 @pytest.fixture
