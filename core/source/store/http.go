@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -18,6 +19,12 @@ import (
 
 // send makes a request and returns an answer whose status says that it went well.
 func (c *Client) send(ctx context.Context, method, name string, header http.Header) (*http.Response, error) {
+	switch f, ok, err := cutHub(Plain(name)); {
+	case err != nil:
+		return nil, err
+	case ok:
+		return c.onHub(ctx, method, &f, header)
+	}
 	r, client, err := c.request(ctx, method, name, nil)
 	if err != nil {
 		return nil, err
@@ -30,7 +37,7 @@ func (c *Client) send(ctx context.Context, method, name string, header http.Head
 
 // exchange sends a request. A signed one that is refused is sent once more where there are other credentials by now.
 func (c *Client) exchange(r *http.Request, client *http.Client) (*http.Response, error) {
-	if client != c.signed {
+	if client != c.straight {
 		return c.do(r, client)
 	}
 	used, err := c.keys.sign(r, c.o.Region)
@@ -130,10 +137,16 @@ func refusal(a *http.Response) *Error {
 	return e
 }
 
-// retryAfter is how long an answer asks to wait: Retry-After in seconds, or as a date, by the answer's own clock where it tells one; 0
-// where it asks for nothing. now is the time here.
+// rateLimit is what an answer says of a limit of requests: in t the seconds until there are some again.
+var rateLimit = regexp.MustCompile(`;\s*t=(\d+)`)
+
+// retryAfter is how long an answer asks to wait: Retry-After in seconds, or as a date, by the answer's own clock where it tells one, or else what
+// RateLimit says, as the Hugging Face Hub does; 0 where it asks for nothing. now is the time here.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	text := strings.TrimSpace(h.Get("Retry-After"))
+	if m := rateLimit.FindStringSubmatch(h.Get("RateLimit")); m != nil && text == "" {
+		text = m[1]
+	}
 	if n, err := strconv.ParseUint(text, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
 		return time.Duration(min(n, math.MaxInt32)) * time.Second
 	}
@@ -180,7 +193,7 @@ func (c *Client) readOnce(ctx context.Context, o *Object, p []byte, off int64) e
 	if !whole {
 		header.Set("Range", fmt.Sprintf("bytes=%d-%d", off, off+int64(len(p))-1))
 	} else {
-		header.Set("X-Amz-Checksum-Mode", "ENABLED")
+		header = wholeHeader(o.URL)
 	}
 	if o.Strong() {
 		header.Set("If-Match", o.ETag)
@@ -200,6 +213,15 @@ func (c *Client) readOnce(ctx context.Context, o *Object, p []byte, off int64) e
 		return checksum(a.Header, p)
 	}
 	return nil
+}
+
+// wholeHeader asks for the checksums that S3 holds of whole objects. An address with a query may be signed, and is then refused with any such header that was not
+// signed with it; so may be what the Hub leads to.
+func wholeHeader(name string) http.Header {
+	if name = Plain(name); strings.HasPrefix(name, "hf") || strings.HasPrefix(name, "http") && strings.Contains(name, "?") {
+		return http.Header{}
+	}
+	return http.Header{"X-Amz-Checksum-Mode": {"ENABLED"}}
 }
 
 // sameVersion compares an answer with what was asked for.
@@ -265,7 +287,7 @@ func (c *Client) body(r io.Reader, p []byte) error {
 
 // readWhole reads an object that nobody has asked the length of.
 func (c *Client) readWhole(ctx context.Context, name string, limit int64, room func(n int) []byte) (int, error) {
-	a, err := c.send(ctx, http.MethodGet, name, http.Header{"X-Amz-Checksum-Mode": {"ENABLED"}})
+	a, err := c.send(ctx, http.MethodGet, name, wholeHeader(name))
 	if err != nil {
 		return 0, err
 	}

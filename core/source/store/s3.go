@@ -40,14 +40,14 @@ func (c *Client) s3Options() error {
 // request makes the request for a name, and says which client sends it.
 func (c *Client) request(ctx context.Context, method, name string, query url.Values) (*http.Request, *http.Client, error) {
 	if !IsURL(name) {
-		return nil, nil, &Error{Cause: IO, Detail: "want a URL of http, https or s3"}
+		return nil, nil, &Error{Cause: IO, Detail: "want a URL of http, https, s3 or hf"}
 	}
 	name = Plain(name)
 	client, target := c.http, name
 	if bucket, key, ok := cutS3(name); ok {
 		u := c.s3URL(bucket, key)
 		u.RawQuery = query.Encode()
-		client, target = c.signed, u.String()
+		client, target = c.straight, u.String()
 	}
 	r, err := http.NewRequestWithContext(ctx, method, target, nil)
 	if err != nil {
@@ -122,13 +122,19 @@ func (s *shallow) Token() (xml.Token, error) {
 	return t, err
 }
 
-// List calls each for every object whose name begins with an s3:// URL, in the order of the
+// List calls each for every object whose name begins with a URL of s3:// or hf://, in the order of the
 // store's answer: that of their keys, but not everywhere (Amazon's directory buckets).
 func (c *Client) List(ctx context.Context, prefix string, each func(o Object) error) error {
 	prefix = Plain(prefix)
+	switch f, ok, err := cutHub(prefix); {
+	case err != nil:
+		return err
+	case ok:
+		return c.listHub(ctx, prefix, &f, each)
+	}
 	bucket, start, ok := cutS3(prefix)
 	if !ok {
-		return &Error{URL: prefix, Cause: IO, Detail: "only s3://BUCKET/PREFIX can be listed; over http name the objects in a list"}
+		return &Error{URL: prefix, Cause: IO, Detail: "only s3://BUCKET/PREFIX and hf://datasets/USER/NAME/PATH can be listed; over http name the objects in a list"}
 	}
 	query := url.Values{"list-type": {"2"}, "prefix": {strings.TrimPrefix(start, "/")}, "encoding-type": {"url"}}
 	for {

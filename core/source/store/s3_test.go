@@ -114,7 +114,7 @@ func TestListGoesThroughThePages(t *testing.T) {
 		fmt.Fprint(w, "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>")
 	}
 	wantCause(t, c.List(background, "s3://bucket/p/", nil), IO, "cut off without a token")
-	wantCause(t, c.List(background, "http://h/p", nil), IO, "only s3://BUCKET/PREFIX can be listed")
+	wantCause(t, c.List(background, "http://h/p", nil), IO, "only s3://BUCKET/PREFIX and hf://datasets/USER/NAME/PATH can be listed")
 	s.always = func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "<!DOCTYPE html><html><head><title>Welcome</title></head></html>")
 	}

@@ -95,9 +95,10 @@ func (e *Error) Unwrap() error { return e.Err }
 type Client struct {
 	o        Options
 	http     *http.Client // for plain URLs
-	signed   *http.Client // for s3: follows no redirect
+	straight *http.Client // for s3 and the Hub: follows no redirect
 	keys     *keys
-	endpoint *url.URL // nil: Amazon's
+	endpoint *url.URL // of s3; nil: Amazon's
+	hub      *hub
 	pace     pace
 	counters counters
 	hedges   sync.WaitGroup // requests that lost and are being cancelled
@@ -109,7 +110,7 @@ func IsURL(name string) bool {
 	return ok && rest != "" && rest[0] != '/' && slices.Contains(schemes, strings.ToLower(scheme))
 }
 
-var schemes = []string{"http", "https", "s3"}
+var schemes = []string{"http", "https", "s3", "hf"}
 
 // Plain is a name with the scheme of a URL in lower case.
 func Plain(name string) string {
@@ -124,7 +125,7 @@ func Plain(name string) string {
 func Shown(name string) string {
 	name = Plain(name)
 	scheme, rest, ok := strings.Cut(name, "://")
-	if !ok || !IsURL(name) || scheme == "s3" {
+	if !ok || !IsURL(name) || !strings.HasPrefix(scheme, "http") {
 		return name
 	}
 	rest, _, signed := strings.Cut(rest, "?")
@@ -141,7 +142,7 @@ func Shown(name string) string {
 
 // New makes a client. It reaches nothing yet.
 func New(o Options) (*Client, error) {
-	c := &Client{o: o}
+	c := &Client{o: o, hub: newHub(o.Anonymous)}
 	if c.o.Timeout == 0 {
 		c.o.Timeout = DefaultTimeout
 	}
@@ -165,7 +166,7 @@ func New(o Options) (*Client, error) {
 		TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{},
 	}
 	c.http = &http.Client{Transport: t, CheckRedirect: follow}
-	c.signed = &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	c.straight = &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return c, nil
 }
 

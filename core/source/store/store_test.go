@@ -293,6 +293,14 @@ func TestRetryAfterIsObeyed(t *testing.T) {
 			t.Errorf("%q at %q: got %v, want %v", c.after, c.date, got, c.want)
 		}
 	}
+	for limit, want := range map[string]time.Duration{`"resolvers";r=0;t=153`: 153 * time.Second, `"api"; r=12; t=9`: 9 * time.Second, `"api";r=0`: 0, "t": 0} {
+		if got := retryAfter(http.Header{"Ratelimit": {limit}}, now); got != want {
+			t.Errorf("%q: got %v, want %v", limit, got, want)
+		}
+		if got := retryAfter(http.Header{"Ratelimit": {limit}, "Retry-After": {"1"}}, now); got != time.Second {
+			t.Errorf("%q beside Retry-After: got %v, want 1s", limit, got)
+		}
+	}
 	for _, after := range []string{"1", date(time.Now().Add(2 * time.Second).UTC())} {
 		s := serve(t, map[int]http.HandlerFunc{0: status(503, "Retry-After", after)})
 		c := client(t, Options{HedgeAfter: -1})
@@ -549,7 +557,7 @@ func TestOtherSchemesAreRefused(t *testing.T) {
 	c := client(t, Options{Retries: -1})
 	for _, name := range []string{"file:///etc/passwd", "ftp://h/x", "/etc/passwd", "http://", "s3:///x", "https:///x"} {
 		_, err := c.Stat(background, name)
-		wantCause(t, err, IO, "want a URL of http, https or s3")
+		wantCause(t, err, IO, "want a URL of http, https, s3 or hf")
 		if IsURL(name) {
 			t.Errorf("%s is a URL", name)
 		}
@@ -602,5 +610,28 @@ func TestBackOffGrowsWithJitter(t *testing.T) {
 	}
 	if w := backOff(0, time.Minute); w != time.Minute {
 		t.Errorf("asked for a minute, got %v", w)
+	}
+}
+
+// An address that is signed is asked for without what was not signed with it: S3 would refuse it.
+func TestSignedAddressesGetNoOtherHeaders(t *testing.T) {
+	s := serve(t, nil)
+	for query, want := range map[string]string{"": "ENABLED", "?X-Amz-Signature=0": ""} {
+		c := client(t, Options{})
+		o := s.object()
+		o.URL += query
+		n, err := c.ReadAll(background, o.URL, 1<<30, func(n int) []byte { return make([]byte, n) })
+		if err == nil {
+			err = c.ReadAt(background, o, make([]byte, n), 0)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range s.seen {
+			if got := r.Header.Get("X-Amz-Checksum-Mode"); got != want {
+				t.Errorf("%q: got %q, want %q", query, got, want)
+			}
+		}
+		s.seen = nil
 	}
 }
