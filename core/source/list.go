@@ -137,9 +137,9 @@ func openPlace(c *ListConfig) (p place, err error) {
 	return p, nil
 }
 
-// parted is a root's URL with a slash at its end, and its query. A key of s3 may hold a question mark.
+// parted is a root's URL with a slash at its end, and its query, which none but http has: other names may hold a question mark.
 func parted(root string) (base, query string) {
-	if at := strings.IndexByte(root, '?'); at >= 0 && !strings.HasPrefix(root, "s3") {
+	if at := strings.IndexByte(root, '?'); at >= 0 && strings.HasPrefix(root, "http") {
 		root, query = root[:at], root[at:]
 	}
 	return strings.TrimRight(root, "/") + "/", query
@@ -352,7 +352,7 @@ func (r *rules) check(text []byte) error {
 			return fmt.Errorf("path %.200q: got a URL, want a path relative to root, which is one; leave root out, or name a directory, to allow URLs", store.Shown(string(path)))
 		}
 	case otherScheme(path) != "":
-		return fmt.Errorf("path: got a URL of scheme %.20q, want a path, or a URL of http, https, s3 or file; a store that speaks S3 is read as s3:// with "+
+		return fmt.Errorf("path: got a URL of scheme %.20q, want a path, or a URL of http, https, s3, hf or file; a store that speaks S3 is read as s3:// with "+
 			"source.remote.endpoint", otherScheme(path))
 	case path[0] == '/' && !r.absolute:
 		return fmt.Errorf("path %.200q: got an absolute path, want one relative to root; leave root out to allow absolute paths", path)

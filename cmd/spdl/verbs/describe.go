@@ -105,9 +105,10 @@ func (d *description) base(ctx context.Context, verb string, args []string) (*sp
 	}
 	path := args[0]
 	folder := func(z spec.Zero) (*spec.Spec, error) { return spec.FromFolder(path, z) }
-	if bucket, ok := strings.CutPrefix(path, "s3://"); ok && strings.Trim(bucket, "/") == "" {
+	switch scheme, name, _ := strings.Cut(path, "://"); {
+	case scheme == "s3" && strings.Trim(name, "/") == "":
 		return nil, usage("%s: %q names no bucket, want s3://BUCKET or s3://BUCKET/PREFIX", verb, path)
-	} else if ok {
+	case scheme == "s3" || scheme == "hf":
 		return d.zero(verb, folder)
 	}
 	st, err := os.Stat(path)
