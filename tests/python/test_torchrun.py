@@ -454,8 +454,9 @@ _torchrun.BEGIN_S, _torchrun.LEAVE_S = 100, 0
 print("here", flush=True)
 sys.stdin.readline()
 try:
-    with spdl.open(spec, engine=sys.argv[2]) as loader:
-        print("read", flush=True)
+    with spdl.open(spec, engine=sys.argv[2]):
+        pass
+    print("left", flush=True)
 except spdl.NotFound as error:
     print(error, flush=True)
 if not rank_0_ends:
@@ -463,7 +464,7 @@ if not rank_0_ends:
 """)
     assert said(late) == said(first) == "here"
     go_on(first)
-    assert said(first) == "read"
+    assert said(first) == "left"
     if rank_0_ends:
         assert first.wait(60) == 0
     go_on(late)
