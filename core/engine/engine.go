@@ -75,6 +75,7 @@ type Engine struct {
 
 	stop     chan struct{}
 	stopOnce sync.Once
+	ending   chan struct{} // closed when Run's end has begun
 	runCtx   context.Context
 	endRun   context.CancelFunc
 	child    bool       // it ends with its parent
@@ -121,7 +122,7 @@ func New(s *spec.Spec, o *Options) (*Engine, error) {
 		return nil, describedWrongly{err}
 	}
 	e := &Engine{
-		spec: s, child: o.Child, parent: o.Parent, log: o.Log, started: o.Started, began: time.Now(), stop: make(chan struct{}), caches: map[string]*source.Cache{},
+		spec: s, child: o.Child, parent: o.Parent, log: o.Log, started: o.Started, began: time.Now(), stop: make(chan struct{}), ending: make(chan struct{}), caches: map[string]*source.Cache{},
 		feed: o.Feed, retold: o.Faults, openCtx: o.Context, opened: o.Opened,
 	}
 	e.atStart = telemetry.ReadCounters()
@@ -205,13 +206,10 @@ func (e *Engine) Run(ctx context.Context) (err error) {
 	defer e.endRun()
 	e.served = true
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		select {
-		case <-e.stop:
-		case <-ctx.Done():
-		}
+	go e.beginEnd(ctx, cancel)
+	defer func() {
 		cancel()
+		<-e.ending
 	}()
 	failures := make([]error, len(e.rings))
 	var rings sync.WaitGroup
@@ -244,6 +242,22 @@ func (e *Engine) Run(ctx context.Context) (err error) {
 	<-ctx.Done()
 	return errors.Join(failures...)
 }
+
+// beginEnd waits for what ends Run. The rings let nobody in from here on, however long their pipelines have to wait for a storage that hangs.
+func (e *Engine) beginEnd(ctx context.Context, cancel context.CancelFunc) {
+	defer close(e.ending)
+	select {
+	case <-e.stop:
+	case <-ctx.Done():
+	}
+	cancel() // first: an uploader that hears of the end is one that nobody starts again
+	for _, r := range e.rings {
+		r.shm.Shut()
+	}
+}
+
+// Ending is closed when the end of Run has begun, by Stop or its context, or when its rings have all failed.
+func (e *Engine) Ending() <-chan struct{} { return e.ending }
 
 // farewell is how long an engine that gave up stays for consumers to hear of it. Those that are attached read the reason from
 // memory that outlives the engine; those that come later have to ask.
