@@ -27,6 +27,7 @@ const (
 	keepShare   = 9                // of ten: what stays after an eviction
 	strayAge    = time.Hour        // a file in tmp that is older was left by a process that died
 	usageBytes  = 4096
+	entryDirs   = 256 // by the first byte of an entry's name
 )
 
 // noBytes is the padding of a part.
@@ -57,15 +58,17 @@ type CacheStats struct {
 type Cache struct {
 	c     CacheConfig
 	root  root
-	usage []byte // mapped, shared by all processes: bytes of all entries
+	usage []byte // mapped, shared by all processes: bytes of all entries, and the file's inode
 	tmp   atomic.Uint64
 
 	hits, misses, stored, corrupt, bypassed, failed, evicted atomic.Uint64
 
 	pausedUntil atomic.Int64 // nanoseconds since begun
 	begun       time.Time
-	evicting    atomic.Bool
-	work        sync.WaitGroup // evictions
+	busy        atomic.Bool              // an eviction or a count is under way
+	work        sync.WaitGroup           // those
+	recountAt   atomic.Int64             // nanoseconds since begun: not before
+	changed     [entryDirs]unix.Timespec // when the directories had changed last at a count; of whoever is busy
 }
 
 // OpenCache opens a directory, making it if it is not there.
@@ -81,8 +84,8 @@ func (k *Cache) open() error {
 	if err := os.MkdirAll(filepath.Join(k.c.Dir, "tmp"), 0o700); err != nil {
 		return err
 	}
-	for n := range 256 {
-		if err := os.Mkdir(filepath.Join(k.c.Dir, fmt.Sprintf("%02x", n)), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	for n := range entryDirs {
+		if err := os.Mkdir(filepath.Join(k.c.Dir, entryDir(n)), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 	}
@@ -115,7 +118,7 @@ func (k *Cache) Stats() CacheStats {
 	return CacheStats{k.hits.Load(), k.misses.Load(), k.stored.Load(), k.corrupt.Load(), k.bypassed.Load(), k.failed.Load(), k.evicted.Load(), k.used().Load()}
 }
 
-// Close waits for an eviction under way. The sources that use the cache are closed before.
+// Close waits for an eviction or a count under way. The sources that use the cache are closed before.
 func (k *Cache) Close() error {
 	k.work.Wait()
 	return errors.Join(unix.Munmap(k.usage), k.root.close())
@@ -170,6 +173,9 @@ func (c *cached) sum(i int64, b *Buffer) (sum [16]byte, known bool) {
 	return xxh3.Hash128(b.identity).Bytes(), len(b.identity) > 0
 }
 
+// entryDir is the name of the nth directory of entries.
+func entryDir(n int) string { return fmt.Sprintf("%02x", n) }
+
 // entryPath writes "ab/abcdef..." and returns its length.
 func entryPath(dst []byte, sum [16]byte) int {
 	dst = append(hex.AppendEncode(dst, sum[:1]), '/')
@@ -197,7 +203,7 @@ func (k *Cache) load(ctx context.Context, b *Buffer, n, columns int) bool {
 	b.drop()
 	if ctx.Err() == nil {
 		k.corrupt.Add(1)
-		k.remove(string(b.path[:n]), int64(size))
+		k.remove(string(b.path[:n]))
 	}
 	return false
 }
@@ -250,10 +256,12 @@ func (k *Cache) store(b *Buffer, sum [16]byte) {
 		return
 	}
 	err := k.write(b, sum)
-	switch {
-	case err == nil:
+	if err == nil {
 		k.stored.Add(1)
-		k.used().Add(size)
+		return
+	}
+	k.used().Add(-size)
+	switch {
 	case errors.Is(err, unix.EEXIST): // somebody else has kept it meanwhile, and counted it
 	case errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT):
 		k.pausedUntil.Store(int64(time.Since(k.begun) + fullPause))
