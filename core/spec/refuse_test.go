@@ -122,6 +122,7 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{least + "order: {seed: .inf}", "order.seed: got .inf, want"},
 		{least + "order: {shuffle: yes}", `order.shuffle: got text "yes", want true or false`},
 		{least + "order: {shuffle: 1}", "order.shuffle: got 1, want true or false"},
+		{least + "order: {shuffle: 1000}", "order.shuffle: got 1000, want true or false; all samples are shuffled, without a buffer, and order: {window: 8} shuffles"},
 		{least + "order: {epochs: -1}", "order.epochs: got -1, want"},
 		{least + "order: {last: covr}", `order.last: got text "covr", want one of cover, drop, pad; did you mean cover?`},
 		{least + "order: {last: [pad]}", "order.last: got a list, want one of cover"},
