@@ -339,6 +339,7 @@ func TestCacheIsSharedByProcessesThatDie(t *testing.T) {
 	k := openK(t, CacheConfig{Dir: dir, MaxBytes: hammerLimit})
 	s, _ := behind(t, k, 60)
 	readAll(t, s)
+	k.work.Wait() // or entries go while they are looked at
 	if n := k.Stats(); n.Corrupt != 0 {
 		t.Fatalf("%+v", n)
 	}
