@@ -2,6 +2,9 @@ package engine
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"strings"
 	"time"
 )
 
@@ -20,6 +23,44 @@ func (e *Engine) beginEnd(ctx context.Context, cancel context.CancelFunc) {
 
 // Ending is closed when the end of Run has begun, by Stop or its context, or when its rings have all failed.
 func (e *Engine) Ending() <-chan struct{} { return e.ending }
+
+// hangsAfter is how long an end takes before it is said what it waits for.
+var hangsAfter = 3 * time.Second
+
+// tellHanging says which rings have not ended hangsAfter their end began, unless all are over by then: nothing ends a read that a storage does not
+// answer, and who has closed such an engine has left it behind.
+func (e *Engine) tellHanging(over <-chan struct{}) {
+	late := time.NewTimer(hangsAfter)
+	defer late.Stop()
+	select {
+	case <-over:
+		return
+	case <-late.C:
+	}
+	for _, r := range e.rings {
+		select {
+		case <-r.over:
+		default:
+			e.log.Warnf(r.name, "the engine's end waits for %s, for %v so far; if it is a storage that never answers, only the end of process %d helps", r.inHand(), hangsAfter, os.Getpid())
+		}
+	}
+}
+
+// inHand says what the ring's pipeline is at.
+func (r *ring) inHand() string {
+	var all []string
+	if run := r.running.Load(); run != nil {
+		for _, stage := range run.Stats().Stages {
+			if stage.Running > 0 {
+				all = append(all, fmt.Sprintf("%d in stage %s", stage.Running, stage.Name))
+			}
+		}
+	}
+	if all == nil {
+		return "what its pipeline has in hand"
+	}
+	return strings.Join(all, " and ")
+}
 
 // farewell is how long an engine that gave up stays for consumers to hear of it. Those that are attached read the reason from
 // memory that outlives the engine; those that come later have to ask.

@@ -206,10 +206,15 @@ func (e *Engine) Run(ctx context.Context) (err error) {
 	defer e.endRun()
 	e.served = true
 	ctx, cancel := context.WithCancel(ctx)
-	go e.beginEnd(ctx, cancel)
+	over, told := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(told)
+		e.beginEnd(ctx, cancel)
+		e.tellHanging(over)
+	}()
 	defer func() {
 		cancel()
-		<-e.ending
+		<-told
 	}()
 	failures := make([]error, len(e.rings))
 	var rings sync.WaitGroup
@@ -235,6 +240,7 @@ func (e *Engine) Run(ctx context.Context) (err error) {
 		}()
 	}
 	rings.Wait()
+	close(over)
 	if !e.child && !slices.Contains(failures, nil) {
 		e.seeOff(ctx)
 		return errors.Join(failures...)
