@@ -11,6 +11,13 @@ func (r *Ring) Fail(status Status, text string) { r.finish(StateFailed, status, 
 // Stop says that the engine stops in good order; Close says it too.
 func (r *Ring) Stop() { r.finish(StateStopped, ErrEngineStopped, "") }
 
+// Shut lets nobody join any more. Members are not told: until Stop this is a ring that the next engine can adopt, should this one be killed.
+func (r *Ring) Shut() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.shut = true
+}
+
 // Withdraw stops the ring, as Stop does, and leaves to the next engine what nobody has claimed: no consumer gets a batch from here on,
 // also none that a dead one held, and nobody joins. What consumers hold they may complete, and Progress counts that; all else counts as
 // not completed. The caller publishes nothing any more.

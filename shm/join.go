@@ -24,7 +24,7 @@ type joinRequest struct {
 func (r *Ring) join(req joinRequest) (*member, Welcome, []int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed || r.withdrawn {
+	if r.closed || r.shut || r.withdrawn {
 		return nil, Welcome{}, nil, refuse(ErrEngineStopped, "shm: attach %q: the engine is stopping; attach to the next one", r.cfg.label())
 	}
 	h := &req.hello

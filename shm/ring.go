@@ -72,6 +72,7 @@ type Ring struct {
 	violations uint64
 	changed    chan struct{} // closed and replaced when a group comes or goes
 	closed     bool
+	shut       bool        // by Shut
 	withdrawn  bool        // by Withdraw
 	watch      func(Event) // may be nil
 }

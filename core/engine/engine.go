@@ -75,6 +75,7 @@ type Engine struct {
 
 	stop     chan struct{}
 	stopOnce sync.Once
+	ending   chan struct{} // closed when Run's end has begun
 	runCtx   context.Context
 	endRun   context.CancelFunc
 	child    bool       // it ends with its parent
@@ -121,7 +122,7 @@ func New(s *spec.Spec, o *Options) (*Engine, error) {
 		return nil, describedWrongly{err}
 	}
 	e := &Engine{
-		spec: s, child: o.Child, parent: o.Parent, log: o.Log, started: o.Started, began: time.Now(), stop: make(chan struct{}), caches: map[string]*source.Cache{},
+		spec: s, child: o.Child, parent: o.Parent, log: o.Log, started: o.Started, began: time.Now(), stop: make(chan struct{}), ending: make(chan struct{}), caches: map[string]*source.Cache{},
 		feed: o.Feed, retold: o.Faults, openCtx: o.Context, opened: o.Opened,
 	}
 	e.atStart = telemetry.ReadCounters()
@@ -205,13 +206,15 @@ func (e *Engine) Run(ctx context.Context) (err error) {
 	defer e.endRun()
 	e.served = true
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	over, told := make(chan struct{}), make(chan struct{})
 	go func() {
-		select {
-		case <-e.stop:
-		case <-ctx.Done():
-		}
+		defer close(told)
+		e.beginEnd(ctx, cancel)
+		e.tellHanging(over)
+	}()
+	defer func() {
 		cancel()
+		<-told
 	}()
 	failures := make([]error, len(e.rings))
 	var rings sync.WaitGroup
@@ -237,6 +240,7 @@ func (e *Engine) Run(ctx context.Context) (err error) {
 		}()
 	}
 	rings.Wait()
+	close(over)
 	if !e.child && !slices.Contains(failures, nil) {
 		e.seeOff(ctx)
 		return errors.Join(failures...)
@@ -244,73 +248,6 @@ func (e *Engine) Run(ctx context.Context) (err error) {
 	<-ctx.Done()
 	return errors.Join(failures...)
 }
-
-// farewell is how long an engine that gave up stays for consumers to hear of it. Those that are attached read the reason from
-// memory that outlives the engine; those that come later have to ask.
-const farewell = 5 * time.Second
-
-// seeOff waits until the consumers have left, at most for farewell.
-func (e *Engine) seeOff(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, farewell)
-	defer cancel()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for met := false; ; {
-		attached := 0
-		for _, r := range e.rings {
-			for _, g := range r.shm.Groups() {
-				attached += len(g.Members)
-			}
-		}
-		if met = met || attached > 0; met && attached == 0 {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// lastBatches is how long an orderly end waits for what consumers hold, so that the journal has it.
-var lastBatches = 5 * time.Second
-
-// leaveToNext has the rings hand out nothing more, and waits until the consumers have completed what they hold, or have left: what they
-// completed after the journal's last word would come again. A child's end is its parent's, who completes nothing any more.
-func (e *Engine) leaveToNext() {
-	for _, r := range e.rings {
-		r.shm.Withdraw()
-	}
-	end := time.NewTimer(lastBatches)
-	defer end.Stop()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for over, told := e.child, false; ; told = true {
-		held := 0
-		for _, r := range e.rings {
-			n := r.shm.Held()
-			held += n
-			switch {
-			case n > 0 && over:
-				e.log.Warnf(r.name, "consumers still hold %d batches, which the journal does not have: they come again", n)
-			case n > 0 && !told:
-				e.log.Infof(r.name, "waits up to %v for %d batches that consumers hold", lastBatches, n)
-			}
-		}
-		if over || held == 0 {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-end.C:
-			over = true
-		}
-	}
-}
-
-// Stop begins the orderly end of Run; it returns at once.
-func (e *Engine) Stop() { e.stopOnce.Do(func() { close(e.stop) }) }
 
 // Close ends the rings: waiting consumers learn that the engine stopped, names are removed. Run must have returned, and
 // what serves Services be closed. A second Close does nothing.

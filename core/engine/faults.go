@@ -1,18 +1,19 @@
 package engine
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"slices"
 	"sync"
 
 	"github.com/spdl/spdl/core/batch"
+	"github.com/spdl/spdl/shm"
 )
 
 // Samples that were bad for a cause that depends on time (the storage or a device failed, memory or time was short) are written beside the journal, so that a
@@ -23,6 +24,8 @@ import (
 const (
 	faultsEnding = ".faults"
 	maxFaults    = 64 << 20 // bytes of the file
+	maxFaultRows = 1 << 20  // of a batch
+	faultsRemedy = "restore the file, or remove it to go without"
 )
 
 // FaultsPath is the file of faults that belongs to a journal.
@@ -75,6 +78,42 @@ func (f *Faults) take(l *faultLine) {
 	}
 }
 
+// parseFaults calls take with the lines of a file of faults, up to the end of the last whole one, which it returns: an engine that was killed while
+// it wrote another had not published that batch.
+func parseFaults(data []byte, take func(l *faultLine)) (whole int, err error) {
+	if len(data) > maxFaults {
+		return 0, fmt.Errorf("got %d bytes, want at most %d; %s", len(data), maxFaults, faultsRemedy)
+	}
+	whole = bytes.LastIndexByte(data, '\n') + 1
+	for n, left := 1, data[:whole]; len(left) > 0; n++ {
+		var text []byte
+		text, left, _ = bytes.Cut(left, []byte("\n"))
+		var l faultLine
+		err := json.Unmarshal(text, &l)
+		if err == nil {
+			err = l.check()
+		}
+		if err != nil {
+			return 0, fmt.Errorf("line %d: %w; %s", n, err, faultsRemedy)
+		}
+		take(&l)
+	}
+	return whole, nil
+}
+
+// check refuses what no engine writes.
+func (l *faultLine) check() error {
+	if l.From < 0 || l.Rows < 0 || l.Rows > maxFaultRows || l.From > math.MaxInt64-l.Rows || len(l.Bad) > int(l.Rows) {
+		return fmt.Errorf("got %d faults in %d rows from %d on", len(l.Bad), l.Rows, l.From)
+	}
+	for _, one := range l.Bad {
+		if one.At < l.From || one.At >= l.From+l.Rows {
+			return fmt.Errorf("got a fault at %d, want one of %d rows from %d on", one.At, l.Rows, l.From)
+		}
+	}
+	return nil
+}
+
 // ReadFaults reads what a journal's engine has written about a ring; "" is the only one. Without a file there are none.
 func ReadFaults(journal, ring string) (*Faults, error) {
 	f := &Faults{all: map[rowPlace]Fault{}}
@@ -86,25 +125,15 @@ func ReadFaults(journal, ring string) (*Faults, error) {
 	if err != nil {
 		return nil, fmt.Errorf("engine: faults: %w", err)
 	}
-	in := bufio.NewScanner(bytes.NewReader(data))
-	in.Buffer(nil, maxFaults)
-	for n := 1; in.Scan(); n++ {
-		var l faultLine
-		err := json.Unmarshal(in.Bytes(), &l)
-		if err == nil && (l.Rows < 0 || l.Rows > 1<<20 || len(l.Bad) > int(l.Rows)) {
-			err = fmt.Errorf("got %d faults in %d rows", len(l.Bad), l.Rows)
-		}
-		if err != nil && !bytes.HasSuffix(data, []byte("\n")) && bytes.HasSuffix(data, in.Bytes()) {
-			break // the engine was killed while it wrote, so the batch was not published
-		}
-		if err != nil {
-			return nil, fmt.Errorf("engine: faults %q: line %d: %w; restore the file, or remove it to go without", path, n, err)
-		}
+	_, err = parseFaults(data, func(l *faultLine) {
 		if l.Ring == ring {
-			f.take(&l)
+			f.take(l)
 		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("engine: faults %q: %w", path, err)
 	}
-	return f, in.Err()
+	return f, nil
 }
 
 // faultFile is the file while an engine writes it.
@@ -143,15 +172,11 @@ func (f *faultFile) readBack() error {
 	if err != nil {
 		return err
 	}
-	whole := bytes.LastIndexByte(data, '\n') + 1
-	f.bytes = int64(whole)
-	for _, text := range bytes.Split(data[:whole], []byte("\n")) {
-		var l faultLine
-		if len(text) > 0 && json.Unmarshal(text, &l) == nil {
-			f.know(&l)
-		}
+	whole, err := parseFaults(data, f.know)
+	if err != nil {
+		return refuse(shm.ErrState, nil, "%v", err)
 	}
-	if whole < len(data) {
+	if f.bytes = int64(whole); whole < len(data) {
 		return f.file.Truncate(int64(whole))
 	}
 	return nil

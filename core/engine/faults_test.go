@@ -1,7 +1,10 @@
 package engine
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -122,9 +125,20 @@ func TestFaultsOfALaterLineCount(t *testing.T) {
 	if cut, _ := os.ReadFile(FaultsPath(journal)); string(cut) != string(data) {
 		t.Errorf("the torn line is still there: %s", cut)
 	}
-	must(os.WriteFile(FaultsPath(journal), append([]byte("{\n"), data...), 0o600))
-	if _, err := ReadFaults(journal, ""); err == nil || !strings.Contains(err.Error(), "line 1: ") || !strings.Contains(err.Error(), FaultsPath(journal)) {
-		t.Errorf("got %v", err)
+	for bad, want := range map[string]string{
+		"{": "unexpected end of JSON input", "": "unexpected end of JSON input",
+		`{"rows": 1000000000000000000}`:               "got 0 faults in 1000000000000000000 rows from 0 on", // which would be looked through one by one
+		`{"from": 9223372036854775807, "rows": 2}`:    "got 0 faults in 2 rows from 9223372036854775807 on",
+		`{"rows": 1, "bad": [{"at": 0}, {"at": 0}]}`:  "got 2 faults in 1 rows from 0 on",
+		`{"from": 8, "rows": 4, "bad": [{"at": 12}]}`: "got a fault at 12, want one of 4 rows from 8 on",
+	} {
+		must(os.WriteFile(FaultsPath(journal), append([]byte(bad+"\n"), data...), 0o600))
+		want := fmt.Sprintf("engine: faults %q: line 1: %s; restore the file, or remove it to go without", FaultsPath(journal), want)
+		if _, err := ReadFaults(journal, ""); err == nil || err.Error() != want {
+			t.Errorf("%s: got %v, want %s", bad, err, want)
+		}
+		_, err := openFaults(testContext(t), journal, false)
+		wantError(t, err, shm.ErrState, want)
 	}
 	f, err = openFaults(testContext(t), journal, true)
 	must(err)
@@ -181,4 +195,49 @@ func TestBatchOfADeadWorkerIsMadeAgainWithItsFaults(t *testing.T) {
 			must(r.end())
 		})
 	}
+}
+
+// FuzzFaults: no file of faults ends the engine or keeps it busy, and an engine that goes on with one has it as who reads it has.
+func FuzzFaults(f *testing.F) {
+	f.Add([]byte(`{"ring":"","epoch":1,"from":8,"rows":8,"bad":[{"at":9,"sample":70,"cause":"io"}]}` + "\n" + `{"epoch":1,"from":8,"rows":4,"bad":[]}` + "\n{"))
+	journal := filepath.Join(f.TempDir(), "j")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		must(os.WriteFile(FaultsPath(journal), data, 0o600))
+		read, refused := ReadFaults(journal, "")
+		file, err := openFaults(testContext(t), journal, false)
+		if (err == nil) != (refused == nil) {
+			t.Fatalf("read: %v, opened: %v", refused, err)
+		}
+		if err != nil {
+			return
+		}
+		defer file.close()
+		if told := file.told[""]; told != nil && !maps.Equal(read.all, told.all) || told == nil && len(read.all) > 0 {
+			t.Fatalf("read %v, opened %v", read.all, told)
+		}
+	})
+}
+
+// FuzzJournal: whatever a journal is, it is refused, or has the rings that its check sum is of.
+func FuzzJournal(f *testing.F) {
+	f.Add([]byte(`{"spdl_journal":1,"name":"j","checksum":"00000000","rings":{"":{"epoch":1}}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		j := &journal{path: "j", name: "j"}
+		var file journalFile
+		if json.Unmarshal(data, &file) == nil { // so that the fuzzer gets beyond it
+			file.Version, file.Name, file.Checksum = journalVersion, j.name, checksum(file.Rings)
+			if mended, err := json.Marshal(file); err == nil {
+				data = mended
+			}
+		}
+		rings, err := j.parse(data)
+		if err != nil && !errors.Is(err, shm.ErrState) {
+			t.Fatalf("refused as %v", err)
+		}
+		for name, state := range rings {
+			if !json.Valid(state) {
+				t.Fatalf("ring %q: %s", name, state)
+			}
+		}
+	})
 }

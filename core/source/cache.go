@@ -9,12 +9,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"github.com/zeebo/xxh3"
 	"golang.org/x/sys/unix"
@@ -30,6 +27,7 @@ const (
 	keepShare   = 9                // of ten: what stays after an eviction
 	strayAge    = time.Hour        // a file in tmp that is older was left by a process that died
 	usageBytes  = 4096
+	entryDirs   = 256 // by the first byte of an entry's name
 )
 
 // noBytes is the padding of a part.
@@ -60,15 +58,17 @@ type CacheStats struct {
 type Cache struct {
 	c     CacheConfig
 	root  root
-	usage []byte // mapped, shared by all processes: bytes of all entries
+	usage []byte // mapped, shared by all processes: bytes of all entries, and the file's inode
 	tmp   atomic.Uint64
 
 	hits, misses, stored, corrupt, bypassed, failed, evicted atomic.Uint64
 
 	pausedUntil atomic.Int64 // nanoseconds since begun
 	begun       time.Time
-	evicting    atomic.Bool
-	work        sync.WaitGroup // evictions
+	busy        atomic.Bool              // an eviction or a count is under way
+	work        sync.WaitGroup           // those
+	recountAt   atomic.Int64             // nanoseconds since begun: not before
+	changed     [entryDirs]unix.Timespec // when the directories had changed last at a count; of whoever is busy
 }
 
 // OpenCache opens a directory, making it if it is not there.
@@ -84,8 +84,8 @@ func (k *Cache) open() error {
 	if err := os.MkdirAll(filepath.Join(k.c.Dir, "tmp"), 0o700); err != nil {
 		return err
 	}
-	for n := range 256 {
-		if err := os.Mkdir(filepath.Join(k.c.Dir, fmt.Sprintf("%02x", n)), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	for n := range entryDirs {
+		if err := os.Mkdir(filepath.Join(k.c.Dir, entryDir(n)), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 	}
@@ -99,43 +99,6 @@ func (k *Cache) open() error {
 	k.removeStrays()
 	return nil
 }
-
-// mapUsage maps the counter of bytes. Whoever makes the file counts what is there.
-func (k *Cache) mapUsage() error {
-	fd, err := unix.Openat(k.root.fd, "usage", unix.O_RDWR|unix.O_CREAT|unix.O_CLOEXEC, 0o600)
-	if err != nil {
-		return fmt.Errorf("usage: %w", err)
-	}
-	defer unix.Close(fd)
-	if err := unix.Flock(fd, unix.LOCK_EX); err != nil {
-		return fmt.Errorf("usage: %w", err)
-	}
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return fmt.Errorf("usage: %w", err)
-	}
-	if st.Size != usageBytes {
-		// Written, not truncated to its size: a hole that the disk has no room for would end the process.
-		if err := errors.Join(unix.Ftruncate(fd, 0), writeAll(fd, make([]byte, usageBytes))); err != nil {
-			return fmt.Errorf("usage: %w", err)
-		}
-	}
-	// The mapping keeps the file open, and with it the lock, unless it is given back.
-	defer func() { _ = unix.Flock(fd, unix.LOCK_UN) }()
-	if k.usage, err = unix.Mmap(fd, 0, usageBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
-		return fmt.Errorf("usage: %w", err)
-	}
-	// A page that a dying disk cannot give back would end the process. Where so little may not be locked, it is as likely as ever.
-	_ = unix.Mlock(k.usage)
-	if st.Size != usageBytes {
-		_, total := k.entries()
-		k.used().Store(total)
-	}
-	return nil
-}
-
-// used is the counter in shared memory. Every process adds; an eviction stores what it counted.
-func (k *Cache) used() *atomic.Int64 { return (*atomic.Int64)(unsafe.Pointer(&k.usage[0])) }
 
 func (k *Cache) removeStrays() {
 	dir := filepath.Join(k.c.Dir, "tmp")
@@ -155,7 +118,7 @@ func (k *Cache) Stats() CacheStats {
 	return CacheStats{k.hits.Load(), k.misses.Load(), k.stored.Load(), k.corrupt.Load(), k.bypassed.Load(), k.failed.Load(), k.evicted.Load(), k.used().Load()}
 }
 
-// Close waits for an eviction under way. The sources that use the cache are closed before.
+// Close waits for an eviction or a count under way. The sources that use the cache are closed before.
 func (k *Cache) Close() error {
 	k.work.Wait()
 	return errors.Join(unix.Munmap(k.usage), k.root.close())
@@ -210,6 +173,9 @@ func (c *cached) sum(i int64, b *Buffer) (sum [16]byte, known bool) {
 	return xxh3.Hash128(b.identity).Bytes(), len(b.identity) > 0
 }
 
+// entryDir is the name of the nth directory of entries.
+func entryDir(n int) string { return fmt.Sprintf("%02x", n) }
+
 // entryPath writes "ab/abcdef..." and returns its length.
 func entryPath(dst []byte, sum [16]byte) int {
 	dst = append(hex.AppendEncode(dst, sum[:1]), '/')
@@ -237,7 +203,7 @@ func (k *Cache) load(ctx context.Context, b *Buffer, n, columns int) bool {
 	b.drop()
 	if ctx.Err() == nil {
 		k.corrupt.Add(1)
-		k.remove(string(b.path[:n]), int64(size))
+		k.remove(string(b.path[:n]))
 	}
 	return false
 }
@@ -290,10 +256,12 @@ func (k *Cache) store(b *Buffer, sum [16]byte) {
 		return
 	}
 	err := k.write(b, sum)
-	switch {
-	case err == nil:
+	if err == nil {
 		k.stored.Add(1)
-		k.used().Add(size)
+		return
+	}
+	k.used().Add(-size)
+	switch {
 	case errors.Is(err, unix.EEXIST): // somebody else has kept it meanwhile, and counted it
 	case errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT):
 		k.pausedUntil.Store(int64(time.Since(k.begun) + fullPause))
@@ -313,25 +281,6 @@ func (b *Buffer) entrySize() int64 {
 		n += len(b.Value(c))
 	}
 	return int64(n)
-}
-
-// admit says whether so many bytes more may be kept, and has room made where there is none.
-func (k *Cache) admit(size int64) bool {
-	if size > k.c.MaxBytes || int64(time.Since(k.begun)) < k.pausedUntil.Load() {
-		return false
-	}
-	if k.used().Load()+size <= k.c.MaxBytes {
-		return true
-	}
-	if !k.c.Never && k.evicting.CompareAndSwap(false, true) {
-		k.work.Add(1)
-		go func() {
-			defer k.work.Done()
-			defer k.evicting.Store(false)
-			k.evict()
-		}()
-	}
-	return false
 }
 
 // write puts the entry in place; unix.EEXIST: it is there.
@@ -411,65 +360,4 @@ func writeAll(fd int, parts ...[]byte) error {
 		}
 	}
 	return nil
-}
-
-func (k *Cache) remove(path string, size int64) {
-	if unix.Unlinkat(k.root.fd, path, 0) == nil {
-		k.used().Add(-size)
-	}
-}
-
-// kept is an entry as an eviction sees it.
-type kept struct {
-	path string
-	size int64
-	used time.Time
-}
-
-// entries goes through the directory.
-func (k *Cache) entries() (all []kept, total int64) {
-	for n := range 256 {
-		dir := fmt.Sprintf("%02x", n)
-		files, err := os.ReadDir(filepath.Join(k.c.Dir, dir))
-		if err != nil {
-			continue // somebody removed it; what is not there takes no room
-		}
-		for _, f := range files {
-			if info, err := f.Info(); err == nil {
-				all = append(all, kept{dir + "/" + f.Name(), info.Size(), info.ModTime()})
-				total += info.Size()
-			}
-		}
-	}
-	return all, total
-}
-
-// evict removes the entries used longest ago, until a tenth is free. One process does it at a time; entries may go while
-// somebody reads them, who keeps what he has opened.
-func (k *Cache) evict() {
-	fd, err := unix.Openat(k.root.fd, "usage", unix.O_RDWR|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return // without the lock nothing is evicted, and so nothing more kept
-	}
-	defer unix.Close(fd)
-	if unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) != nil {
-		return // another process is at it
-	}
-	all, total := k.entries()
-	slices.SortFunc(all, func(a, b kept) int {
-		if c := a.used.Compare(b.used); c != 0 {
-			return c
-		}
-		return strings.Compare(a.path, b.path)
-	})
-	for _, e := range all {
-		if total <= k.c.MaxBytes/10*keepShare {
-			break
-		}
-		if unix.Unlinkat(k.root.fd, e.path, 0) == nil {
-			total -= e.size
-			k.evicted.Add(1)
-		}
-	}
-	k.used().Store(total)
 }

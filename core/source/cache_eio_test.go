@@ -68,6 +68,9 @@ func TestDiskThatAnswersEIOIsBypassed(t *testing.T) {
 	if got := k.Stats(); got.Hits != n || o.requests != 3*n {
 		t.Fatalf("once it is well again: %d requests, %+v", o.requests, got)
 	}
+	if got, want := k.Stats().Bytes, bytesIn(t, dir); got != want {
+		t.Fatalf("counted %d bytes, %d are there", got, want)
+	}
 }
 
 // The mapped counter of bytes stays in memory: a page that had to be read again from such a disk would end the process.

@@ -416,7 +416,7 @@ func (l *listFile) open(rows int64, columns int) bool {
 	number := func(k int) int64 { return int64(binary.LittleEndian.Uint64(numbers[8*k:])) }
 	end, size := number(2), rows*int64(columns)*8
 	if string(head[:len(listMagic)]) != listMagic || [listKey]byte(head[len(listMagic):]) != l.key || uint64(number(4)) != xxh3.Hash(head[:listHead-8]) ||
-		number(0) != rows || number(1) != int64(columns) || st.Size()-end != size {
+		number(0) != rows || number(1) != int64(columns) || end < int64(listHead) || st.Size()-end != size {
 		return false
 	}
 	all := make([]byte, size)
@@ -425,14 +425,16 @@ func (l *listFile) open(rows int64, columns int) bool {
 	}
 	begin := int64(listHead)
 	for range columns {
-		p := listPart{begin: begin, ends: make([]int64, rows)}
+		p, last := listPart{begin: begin, ends: make([]int64, rows)}, int64(0)
 		for k := range p.ends {
 			p.ends[k] = int64(binary.LittleEndian.Uint64(all[8*k:]))
+			if p.ends[k] < last+listCheck || p.ends[k] > end-begin {
+				return false
+			}
+			last = p.ends[k]
 		}
-		if all = all[8*rows:]; rows > 0 {
-			begin += p.ends[rows-1]
-		}
+		all, begin = all[8*rows:], begin+last
 		l.columns = append(l.columns, p)
 	}
-	return true
+	return begin == end
 }

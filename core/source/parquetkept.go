@@ -74,8 +74,11 @@ func (k *keptReader) parse(data []byte) bool {
 		if len(data) < 16 || le.Uint64(data[8:]) > uint64(len(data)-16) {
 			return false
 		}
-		n := int(le.Uint64(data[8:]))
-		k.known = append(k.known, keptRange{int64(le.Uint64(data)), data[16:][:n:n]})
+		n, from := int(le.Uint64(data[8:])), int64(le.Uint64(data))
+		if from < 0 || from > k.version.size-int64(n) {
+			return false
+		}
+		k.known = append(k.known, keptRange{from, data[16:][:n:n]})
 		k.bytes, data = k.bytes+n, data[16+n:]
 	}
 	return slices.IsSortedFunc(k.known, func(a, b keptRange) int { return int(a.from - b.from) })

@@ -238,14 +238,7 @@ func (d *decoder) gaussianBlur(op *section) *GaussianBlur {
 		d.fail(size, shown, "got %d, want an odd number, as a kernel has a middle", b.KernelSize)
 	}
 	sec.number("p", &b.P, 0, 1)
-	switch {
-	case !sec.has("sigma"):
-	case target(sec.values["sigma"]).Kind == yaml.SequenceNode:
-		d.interval(sec, "sigma", &b.Sigma, minSigma, maxSigma)
-	default:
-		sec.number("sigma", &b.Sigma[0], minSigma, maxSigma)
-		b.Sigma[1] = b.Sigma[0]
-	}
+	d.numberOrRange(sec.values["sigma"], join(sec.shown, "sigma"), &b.Sigma, minSigma, maxSigma)
 	return b
 }
 

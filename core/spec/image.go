@@ -198,28 +198,6 @@ func (d *decoder) extent(n *yaml.Node, shown string) (short int, e Extent) {
 	return 0, Extent{int(h), int(w)}
 }
 
-// interval reads [first, last], between least and most.
-func (d *decoder) interval(s *section, key string, dst *[2]float64, least, most float64) {
-	if !s.has(key) {
-		return
-	}
-	shown := join(s.shown, key)
-	items := s.items(key, "[low, high]", 2)
-	if d.err != nil {
-		return
-	}
-	if len(items) != 2 {
-		s.fail(key, "got a list of %d, want [low, high]", len(items))
-		return
-	}
-	for i, n := range items {
-		dst[i], _ = d.number(n, fmt.Sprintf("%s[%d]", shown, i), least, most)
-	}
-	if dst[0] > dst[1] {
-		s.fail(key, "got [%g, %g], want low before high", dst[0], dst[1])
-	}
-}
-
 func (d *decoder) colorJitter(op *section) *ColorJitter {
 	const key = "color_jitter"
 	sec := d.section(op.values[key], join(op.table, key), join(op.shown, key), join(op.place, key))
@@ -233,28 +211,6 @@ func (d *decoder) colorJitter(op *section) *ColorJitter {
 	j.Saturation = d.factor(&sec, "saturation", 1, 0, maxFactor)
 	j.Hue = d.factor(&sec, "hue", 0, -maxTurn, maxTurn)
 	return j
-}
-
-// factor reads [low, high], or x for as much to either side of what leaves a picture as it is, where least allows; nil is that alone.
-func (d *decoder) factor(s *section, key string, asItIs, least, most float64) *[2]float64 {
-	if !s.has(key) {
-		return nil
-	}
-	var f [2]float64
-	switch n := target(s.values[key]); {
-	case n.Kind == yaml.SequenceNode:
-		d.interval(s, key, &f, least, most)
-	case n.Kind != yaml.ScalarNode || isNull(n):
-		s.fail(key, "got %s, want a number from 0 to %g, or [low, high]", describe(n), most-asItIs)
-	default:
-		x := 0.0
-		s.number(key, &x, 0, most-asItIs)
-		f = [2]float64{max(least, asItIs-x), asItIs + x}
-	}
-	if f == [2]float64{asItIs, asItIs} {
-		return nil
-	}
-	return &f
 }
 
 func (d *decoder) normalize(op *section) *Normalize {

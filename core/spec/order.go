@@ -16,6 +16,17 @@ const (
 	leastTotal, mostTotal = 1e-3, 1e15
 )
 
+// shuffle reads whether there is one. A number is the size of a buffer elsewhere.
+func (s *section) shuffle(dst *bool) {
+	const buffer = "; all samples are shuffled, without a buffer, and order: {window: 8} shuffles those of 8 shards at a time, so that reads stay together"
+	if s.has("shuffle") {
+		if n := s.values["shuffle"]; target(n).ShortTag() == "!!int" && target(n).Value != "0" && target(n).Value != "1" {
+			s.fail("shuffle", "got %s, want true or false%s", describe(n), buffer)
+		}
+	}
+	s.flag("shuffle", dst)
+}
+
 // order reads the keys that say how the shuffle is done.
 func (s *section) order(o *Order) {
 	s.text("filter", &o.Filter)

@@ -148,7 +148,7 @@ func (d *decoder) ring(sec *section, r *Spec, dir string) {
 	}
 	if sec.has("order") {
 		o := below("order")
-		o.flag("shuffle", &r.Order.Shuffle)
+		o.shuffle(&r.Order.Shuffle)
 		o.seed("seed", &r.Order.Seed)
 		whole(&o, "epochs", &r.Order.Epochs, 0, maxEpochs)
 		choice(&o, "last", &r.Order.Last, LastCover, LastDrop, LastPad)

@@ -329,74 +329,6 @@ func (s *section) shape(c *Column) {
 	}
 }
 
-func (s *section) remote(r *Remote) {
-	if s.text("endpoint", &r.Endpoint); s.has("endpoint") {
-		u, err := url.Parse(r.Endpoint)
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
-			s.fail("endpoint", "want a URL such as https://storage.example.com, without user, path and query")
-		}
-	}
-	s.text("region", &r.Region)
-	s.text("profile", &r.Profile)
-	s.flag("anonymous", &r.Anonymous)
-	choice(s, "addressing", &r.Addressing, Auto, ByPath, ByHost)
-	s.duration("timeout", "a duration such as 500ms, 30s or 5m, above 0", &r.Timeout, 1, math.MaxInt64)
-	whole(s, "retries", &r.Retries, 0, 100)
-	if s.has("hedge_after") {
-		s.either("hedge_after", "a duration such as 200ms, auto or never", &r.HedgeAfter)
-	}
-}
-
-// either reads a duration, auto (0) or never (negative).
-func (s *section) either(key, want string, dst *time.Duration) {
-	switch v, _ := s.scalar(key, want, "!!str", "!!int"); v {
-	case Auto:
-		*dst = 0
-	case "never":
-		*dst = -1
-	default:
-		s.duration(key, want, dst, 1, math.MaxInt64)
-	}
-}
-
-func (s *section) cache(c *Cache, dir string) {
-	if s.has("dir") {
-		s.text("dir", &c.Dir)
-		_, c.Dir = resolve(c.Dir, dir)
-	}
-	s.size("max_bytes", &c.MaxBytes)
-	choice(s, "evict", &c.Evict, EvictLRU, EvictNever)
-	s.size("rows_bytes", &c.RowsBytes)
-	if s.has("rows_dir") {
-		s.text("rows_dir", &c.RowsDir)
-		_, c.RowsDir = resolve(c.RowsDir, dir)
-	}
-	if s.has("video_index_dir") {
-		s.text("video_index_dir", &c.VideoIndexDir)
-		_, c.VideoIndexDir = resolve(c.VideoIndexDir, dir)
-	}
-	whole(s, "head_space", &c.HeadSpace, 0, 65536)
-}
-
-// IsTable reports whether the list has columns: CSV, JSON lines or Parquet, by its ending, or the heading of one that is separated by tabs.
-func (s *Source) IsTable() bool {
-	return s.Heading || slices.Contains(tables, ending(s.List))
-}
-
-// tables are the endings of lists that have columns by themselves.
-var tables = []string{".csv", ".jsonl", ".ndjson", ".parquet"}
-
-// IsParquet reports whether the shards are Parquet files and not archives.
-func (s *Source) IsParquet() bool { return len(s.Shards) > 0 && ending(s.Shards[0]) == ".parquet" }
-
-// ending is a name's last extension in lower case; a URL's query is no part of it.
-func ending(name string) string {
-	if isURL(name) {
-		name, _, _ = strings.Cut(name, "?")
-	}
-	return strings.ToLower(filepath.Ext(name))
-}
-
 func (d *decoder) checkSource(s *Spec) {
 	src, alone := &s.Source, s.alone()
 	if src.Mix != nil && src.Host.Samples > 0 {
@@ -532,30 +464,6 @@ func (d *decoder) checkHosted(columns []Column) {
 	}
 }
 
-// Endings of files, and names of parts of samples, that are sound or video.
-var (
-	soundEndings = []string{"aac", "aif", "aifc", "aiff", "au", "bw64", "caf", "flac", "m4a", "mka", "mp2", "mp3", "oga", "ogg", "opus", "rf64", "snd", "w64", "wav", "wma"}
-	videoEndings = []string{"3gp", "asf", "avi", "flv", "m2ts", "m4v", "mkv", "mov", "mp4", "mpeg", "mpg", "mts", "mxf", "ogv", "ts", "webm", "wmv", "y4m"}
-)
-
-// completeSource looks for files, and parts of samples, of the ring's first medium. Pictures are core/source's own default; a column of Parquet
-// has a name.
-func (s *Spec) completeSource() {
-	media := s.parted()
-	if len(media) == 0 {
-		return // the columns say it
-	}
-	endings := media[0].endings()
-	for _, src := range s.Source.places() {
-		if src.Folder != "" && src.Extensions == nil {
-			src.Extensions = endings
-		}
-		if src.Shards != nil && src.Image == nil && !src.IsParquet() && len(media) == 1 && media[0].From() == nil {
-			src.Image = endings
-		}
-	}
-}
-
 // places are the source itself and the data sets of its mixture.
 func (s *Source) places() []*Source {
 	all := []*Source{s}
@@ -596,25 +504,5 @@ func (d *decoder) checkColumns(columns []Column, reserved []string, arrays bool)
 			d.failAt(at, "got max_bytes %d, want 1 to 1GiB", c.MaxBytes)
 		}
 		seen[c.Name] = true
-	}
-}
-
-func (d *decoder) checkCache(s *Spec) {
-	chance := slices.ContainsFunc(s.Media(), func(m Medium) bool { return m.random() })
-	switch c := &s.Cache; {
-	case c.RowsBytes > 0 && s.Source.Host.Samples > 0:
-		d.failAt("cache.rows_bytes", "keeps rows by their samples, and what those of source.host are only your program knows; leave one of them out")
-	case c.VideoIndexDir != "" && !slices.ContainsFunc(s.Media(), func(m Medium) bool { return m.Video != nil && !m.Video.Approximate }):
-		d.failAt("cache.video_index_dir", "goes with video and seek: exact; nothing else has an index")
-	case c.HeadSpace > 0 && c.RowsBytes == 0:
-		d.failAt("cache.head_space", "needs memory for its rows; say how much in cache.rows_bytes")
-	case c.HeadSpace > 0 && s.Order.Buckets.MaxTotal > 0: // a step would have the rows of another, of which it may have more than its places in the order
-		d.failAt("cache.head_space", "given with order.buckets.max_total, whose steps differ in rows, so that none stands in for another; leave one of them out")
-	case c.RowsDir != "" && c.RowsBytes == 0:
-		d.failAt("cache.rows_dir", "needs a limit; say in cache.rows_bytes how much of the disk its rows may take")
-	case c.RowsDir != "" && c.HeadSpace > 0:
-		d.failAt("cache.rows_dir", "given beside head_space, whose rows are kept in memory; leave one of them out")
-	case c.RowsBytes > 0 && chance && c.HeadSpace == 0:
-		d.failAt("cache.rows_bytes", "rows are drawn by chance, so a row is another in each epoch; use cache.dir, or leave what is random out")
 	}
 }

@@ -64,14 +64,6 @@ func (d *decoder) randomAffine(op *section) *RandomAffine {
 	return r
 }
 
-// around reads x for [-x, x], or [low, high].
-func (d *decoder) around(s *section, key string, most float64) [2]float64 {
-	if f := d.factor(s, key, 0, -most, most); f != nil {
-		return *f
-	}
-	return [2]float64{}
-}
-
 // each reads a list of n numbers.
 func (d *decoder) each(s *section, key, want string, n int, low, high float64) (all []float64) {
 	items := s.items(key, want, maxChannels)

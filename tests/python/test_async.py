@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
+from types import ModuleType
 
 import pytest
 import spdl
 from conftest import check
+from spdl import _reader
 
 SLOTS = 8  # of a pattern engine
 
@@ -245,3 +248,43 @@ def test_a_task_that_holds_all_itself_is_told(engine):
 
     with spdl.attach(one.name, max_leases=3) as loader, pytest.raises(spdl.LeasesExhausted):
         asyncio.run(asyncio.wait_for(run(loader), 20))
+
+
+def test_what_jax_still_computes_with_is_waited_for_beside_other_tasks(engine, monkeypatch):
+    """The event loop runs meanwhile: another task of it lets go of what holds the leases."""
+    monkeypatch.setitem(sys.modules, "jax", ModuleType("jax"))
+    one = engine("--batches", "9")
+
+    async def run(loader):
+        computing, seen = [], []
+
+        async def compute():
+            while len(computing) < 3:
+                await asyncio.sleep(0)
+            await asyncio.sleep(0.05)
+            computing.clear()
+
+        ahead = asyncio.ensure_future(compute())
+        async for batch in loader:
+            seen.append(check(batch))
+            if not ahead.done():
+                computing.append(batch["x"])
+        return seen
+
+    with spdl.attach(one.name, max_leases=3) as loader:
+        assert asyncio.run(asyncio.wait_for(run(loader), 20)) == list(range(9))
+
+
+def test_what_jax_never_lets_go_of_is_refused_in_the_end_of_a_task_too(engine, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jax", ModuleType("jax"))
+    monkeypatch.setattr(_reader, "JAX_PATIENCE_NS", 50_000_000)
+    one, computing = engine("--batches", "9"), []
+
+    async def run(loader):
+        async for batch in loader:
+            computing.append(batch["x"])
+
+    with spdl.attach(one.name, max_leases=3) as loader:
+        with pytest.raises(spdl.LeasesExhausted, match="arrays and tensors of a batch hold it"):
+            asyncio.run(asyncio.wait_for(run(loader), 20))
+        computing.clear()

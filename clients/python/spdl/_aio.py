@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 import weakref
 from functools import partial
 from typing import TYPE_CHECKING, Any, Coroutine, Iterable, Optional
 
 from . import _c
 from ._errors import LeasesExhausted, SpdlError, Undone
+from ._reader import JAX_NAP_S, jax_patience_ns
 from .batch import Batch
 
 if TYPE_CHECKING:
@@ -95,17 +97,25 @@ def _task_over(loader_ref: weakref.ref[Loader], task: asyncio.Task) -> None:
 
 
 async def _acquire(loader: Loader, epoch: int, task: asyncio.Task) -> Lease | int:
-    """The next lease of the epoch for a task, or the news that the epoch or the data is over. What other tasks have in hand they give back: it is waited for."""
+    """The next lease of the epoch for a task, or the news that the epoch or the data is over. What other tasks have in hand they give back: it is waited for.
+    So is what JAX may still compute with, as without async."""
     reader = loader._reader
+    refused_ns = 0  # since when leases are refused that no task has in hand; 0: they are not
     while True:
+        begun_ns = time.monotonic_ns()
         try:
             lease = reader.acquire(0, epoch)
             if lease != _c.TIMEOUT:
                 return lease
-        except (LeasesExhausted, Undone):  # this thread holds what it waits for, but it has many tasks
+        except (LeasesExhausted, Undone) as error:  # this thread holds what it waits for, but it has many tasks
             if not _others_hold(loader, task):
-                raise
+                refused_ns = refused_ns or begun_ns
+                if isinstance(error, Undone) or begun_ns - refused_ns >= jax_patience_ns():
+                    raise
+                await asyncio.sleep(max(JAX_NAP_S, 4e-9 * (time.monotonic_ns() - begun_ns)))  # a look collects garbage: most of the time is the loop's
+                continue
             loader._held_up = True
+        refused_ns = 0
         await _readable(reader)
 
 

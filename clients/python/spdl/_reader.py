@@ -68,6 +68,15 @@ def nanoseconds(where: str, seconds: float) -> int:
     return max(0, int(min(seconds, 9e9) * 1e9))
 
 
+def jax_patience_ns() -> int:
+    """How long it is waited for leases that all are taken.
+
+    JAX computes after its calls have returned, on the processor out of the batch's own memory, and lets go of what
+    it has used up when garbage is collected. Where it is loaded, that is waited for.
+    """
+    return JAX_PATIENCE_NS if "jax" in sys.modules else 0
+
+
 # Of all readers where there is no interpreter lock: a finaliser may come while another reader's is held, and two threads would wait
 # for each other's.
 _shared = Lock()
@@ -302,15 +311,11 @@ class Reader:
         return usual - early if usual > NAP_LEAST_NS else SLICE_NS
 
     def _refused(self, status: int, raw: _c.Batch, epoch: int, timeout_ns: int = 0) -> int:
-        """Try again if views that nobody can reach any more hold the leases; raise otherwise.
-
-        JAX computes after its calls have returned, on the processor out of the batch's own memory, and lets go of what
-        it has used up when garbage is collected. Where it is loaded, that is waited for.
-        """
+        """Try again if views that nobody can reach any more, or JAX, hold the leases; raise otherwise."""
         error = self.error(status)
         if status != _c.E_LEASES:
             raise error
-        patience = JAX_PATIENCE_NS if "jax" in sys.modules else 0
+        patience = jax_patience_ns()
         if timeout_ns >= 0:
             patience = min(patience, timeout_ns)
         end = time.monotonic_ns() + patience

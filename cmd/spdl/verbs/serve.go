@@ -151,12 +151,12 @@ func (v *serving) runEngine(ctx context.Context, e *engine.Engine, s *spec.Spec,
 	v.announce(e, s, server, log)
 	v.tellManager(serviceReady, log)
 	select {
-	case err = <-ran:
+	case <-e.Ending():
 	case <-gone:
 		e.Stop()
-		err = <-ran
 	}
 	v.tellManager(serviceStopping, log)
+	err = <-ran
 	if closing := server.Close(); err == nil {
 		err = closing
 	}

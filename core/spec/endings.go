@@ -1,0 +1,50 @@
+package spec
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// IsTable reports whether the list has columns: CSV, JSON lines or Parquet, by its ending, or the heading of one that is separated by tabs.
+func (s *Source) IsTable() bool {
+	return s.Heading || slices.Contains(tables, ending(s.List))
+}
+
+// tables are the endings of lists that have columns by themselves.
+var tables = []string{".csv", ".jsonl", ".ndjson", ".parquet"}
+
+// IsParquet reports whether the shards are Parquet files and not archives.
+func (s *Source) IsParquet() bool { return len(s.Shards) > 0 && ending(s.Shards[0]) == ".parquet" }
+
+// ending is a name's last extension in lower case; a URL's query is no part of it.
+func ending(name string) string {
+	if isURL(name) {
+		name, _, _ = strings.Cut(name, "?")
+	}
+	return strings.ToLower(filepath.Ext(name))
+}
+
+// Endings of files, and names of parts of samples, that are sound or video.
+var (
+	soundEndings = []string{"aac", "aif", "aifc", "aiff", "au", "bw64", "caf", "flac", "m4a", "mka", "mp2", "mp3", "oga", "ogg", "opus", "rf64", "snd", "w64", "wav", "wma"}
+	videoEndings = []string{"3gp", "asf", "avi", "flv", "m2ts", "m4v", "mkv", "mov", "mp4", "mpeg", "mpg", "mts", "mxf", "ogv", "ts", "webm", "wmv", "y4m"}
+)
+
+// completeSource looks for files, and parts of samples, of the ring's first medium. Pictures are core/source's own default; a column of Parquet
+// has a name.
+func (s *Spec) completeSource() {
+	media := s.parted()
+	if len(media) == 0 {
+		return // the columns say it
+	}
+	endings := media[0].endings()
+	for _, src := range s.Source.places() {
+		if src.Folder != "" && src.Extensions == nil {
+			src.Extensions = endings
+		}
+		if src.Shards != nil && src.Image == nil && !src.IsParquet() && len(media) == 1 && media[0].From() == nil {
+			src.Image = endings
+		}
+	}
+}
