@@ -47,9 +47,10 @@ type Report struct {
 	Examples []string `json:"examples,omitempty"` // why, of the first of them
 	Shrunk   int64    `json:"shrunk"`             // pictures that were made smaller
 
-	ByClass bool       `json:"by_class"`         // keys begin with the directory of their class, and these give the labels
-	Absent  []string   `json:"absent,omitempty"` // classes of which there is no sample, so that directories do not
-	Endings [][]string `json:"endings"`          // of the members of each part, sorted
+	ByClass bool       `json:"by_class"`          // keys begin with the directory of their class, and these give the labels
+	Absent  []string   `json:"absent,omitempty"`  // classes of which there is no sample, so that directories do not
+	Unnamed bool       `json:"unnamed,omitempty"` // the classes are not sorted, or no directories' names: keys are without
+	Endings [][]string `json:"endings"`           // of the members of each part, sorted
 }
 
 var (

@@ -452,7 +452,7 @@ func TestNamesAreOneRunsAtATime(t *testing.T) {
 	}
 }
 
-// A class whose samples WebDataset's readers would pass over is refused by its name, and so is one that is no directory's; others keep theirs.
+// A class whose samples WebDataset's readers would pass over is refused by its name; others keep theirs.
 func TestClassesThatAreNoDirectoriesAreRefused(t *testing.T) {
 	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
 	for class, good := range map[string]bool{"__x__": false, "__x": true, "x__": true, "____": false, "__a__b__": false, "__a__b": true, "_x_": true} {
@@ -464,9 +464,38 @@ func TestClassesThatAreNoDirectoriesAreRefused(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", class, err, want)
 		}
 	}
-	for class, want := range map[string]string{"a/b": "a name without /", "..": "a name without /", "": "a name without /"} {
-		if err := checkClass(class); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: got %v", class, err)
+}
+
+// classes are a source's with other names of classes.
+type classes struct {
+	source.Source
+	names []string
+}
+
+func (c classes) Classes() []string { return c.names }
+
+// Where directories would give other labels, or cannot be called so, keys are without them, and labels are those of the parts cls.
+func TestClassesThatAreNoDirectories(t *testing.T) {
+	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
+	dir := tree(t, 3)
+	from := folder(t, dir, nil)
+	for _, names := range [][]string{{"b", "a", "c"}, {"a", "b/c", "d"}, {"", "a", "b"}, {"..", "a", "b"}} {
+		out := t.TempDir()
+		report, err := Write(testContext(t), Config{Source: classes{from, names}, Samples: upTo(3), Parts: []Part{{}}, Out: filepath.Join(out, "t.tar")})
+		if err != nil || !report.Unnamed || report.ByClass {
+			t.Fatalf("%q: %+v, %v", names, report, err)
 		}
+		client, _ := store.New(store.Options{})
+		to, err := source.OpenShards(testContext(t), source.ShardsConfig{Shards: report.Shards, Store: client})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range to.Len() {
+			if got, want := to.Label(i), from.Label(i); got != want || strings.Contains(string(to.Key(i, nil)), "/") {
+				t.Errorf("%q: sample %q: label %d, want %d", names, to.Key(i, nil), got, want)
+			}
+		}
+		to.Close()
+		client.Close()
 	}
 }

@@ -68,7 +68,10 @@ func newShards(ctx context.Context, c *Config) (*shards, error) {
 	case len(found) == 0 && (c.MaxBytes > 0 || c.MaxSamples > 0):
 		return nil, fmt.Errorf("pack: out %q: %w: it has no number, so there is one archive; write %q, or leave out the bound", c.Out, ErrName, strings.TrimSuffix(c.Out, ".tar")+"-%06d.tar")
 	}
-	s := &shards{ctx: ctx, c: c, numbered: len(found) == 1, classes: c.Source.Classes()}
+	s := &shards{ctx: ctx, c: c, numbered: len(found) == 1}
+	if s.classes = c.Source.Classes(); !areDirectories(s.classes) {
+		s.classes, s.report.Unnamed = nil, true
+	}
 	for _, name := range s.classes {
 		if err := checkClass(name); err != nil {
 			return nil, err
@@ -85,12 +88,16 @@ func newShards(ctx context.Context, c *Config) (*shards, error) {
 	return s, nil
 }
 
-// checkClass refuses a class whose name is no first directory of keys: its samples would lose it, or be passed over by who reads them.
+// areDirectories says that the first directories of keys can be called like the classes, and give the labels again: these are numbers in the names' order.
+func areDirectories(classes []string) bool {
+	return slices.IsSorted(classes) && !slices.ContainsFunc(classes, func(name string) bool {
+		return name == "" || name == "." || name == ".." || strings.ContainsRune(name, '/')
+	})
+}
+
+// checkClass refuses a class whose samples would be passed over by who reads them.
 func checkClass(name string) error {
-	switch {
-	case name == "" || name == "." || name == ".." || strings.ContainsRune(name, '/'):
-		return fmt.Errorf("pack: class %q: want a name without / and more than dots, as its samples lie in a directory called so", name)
-	case len(name) >= 4 && strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__"):
+	if len(name) >= 4 && strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__") {
 		return fmt.Errorf("pack: class %q: WebDataset's readers pass over what lies in a directory whose name begins and ends with __; call it otherwise, or say labels: none", name)
 	}
 	return nil

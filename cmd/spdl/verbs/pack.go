@@ -309,6 +309,9 @@ func (v *packing) print(r *pack.Report) error {
 	if len(r.Absent) > 0 {
 		fmt.Fprintf(v.app.out, "# no sample is of %s: labels are the numbers in the parts cls, and nothing names the classes\n", absentText(r.Absent))
 	}
+	if r.Unnamed {
+		fmt.Fprintf(v.app.out, "# the classes are not in their names' order, or have names that no directory has: labels are the numbers in the parts cls, and nothing names the classes\n")
+	}
 	for _, section := range v.sections(r) {
 		fmt.Fprintf(v.app.out, "%s: %s\n", section.name, section.text)
 	}
