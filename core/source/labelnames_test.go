@@ -1,9 +1,12 @@
 package source
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/parquet-go/parquet-go"
 )
 
 // Labels of a table that are names are the names' places among them, sorted; a row without one has -1 where nobody asked for the column.
@@ -95,5 +98,68 @@ func TestLabelsThatAreNoNamesAreRefused(t *testing.T) {
 	names.all = make([]string, maxClasses)
 	if _, err := names.number([]byte("one more")); err == nil || !strings.Contains(err.Error(), "got more than 1048576 names, want one for each class") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Names that Hugging Face's datasets writes into Parquet for the numbers of a column are the classes, in their own order; a state of the same files without
+// them fits. Where files say different things, or labels are others, numbers have no names, and it is said why.
+func TestParquetMayNameItsClasses(t *testing.T) {
+	type row struct {
+		Image []byte `parquet:"image"`
+		Label int64  `parquet:"label"`
+		Fine  int64  `parquet:"fine"`
+	}
+	about := func(features string) string { return `{"info": {"features": {"image": {"_type": "Image"}, ` + features + `}}}` }
+	pets := about(`"label": {"names": ["dog", "cat"], "_type": "ClassLabel"}, "fine": {"dtype": "int64", "_type": "Value"}`)
+	classes := []string{"dog", "cat"}
+	none := "labels are numbers without names: the files have "
+	for what, c := range map[string]struct {
+		says   []string // of each file
+		labels []int64
+		config ShardsConfig
+		want   []string
+		note   string
+	}{
+		"both":              {[]string{pets, pets}, []int64{0, 1, 1, 0}, ShardsConfig{}, classes, ""},
+		"without a label":   {[]string{pets, pets}, []int64{0, -1, 1, 0}, ShardsConfig{}, classes, ""},
+		"one only":          {[]string{pets, ""}, []int64{0, 1, 1, 0}, ShardsConfig{}, nil, none + "different names for them (ClassLabel)"},
+		"another order":     {[]string{pets, about(`"label": {"names": ["cat", "dog"], "_type": "ClassLabel"}`)}, []int64{0, 1, 1, 0}, ShardsConfig{}, nil, none + "different names"},
+		"label beyond":      {[]string{pets, pets}, []int64{0, 1, 2, 0}, ShardsConfig{}, nil, none + "names for 0 to 1 (ClassLabel), and labels from 0 to 2"},
+		"label below":       {[]string{pets, pets}, []int64{0, 1, -2, 0}, ShardsConfig{}, nil, none + "names for 0 to 1 (ClassLabel), and labels from -2 to 1"},
+		"another column":    {[]string{pets, pets}, []int64{0, 1, 1, 0}, ShardsConfig{Label: "fine"}, nil, ""},
+		"no labels":         {[]string{pets, pets}, []int64{0, 1, 1, 0}, ShardsConfig{Labels: LabelsOff}, nil, ""},
+		"twice the same":    {[]string{about(`"label": {"names": ["a", "a"], "_type": "ClassLabel"}`)}, []int64{0, 1}, ShardsConfig{}, nil, ""},
+		"no list":           {[]string{about(`"label": {"names": {"0": "a"}, "_type": "ClassLabel"}`)}, []int64{0, 1}, ShardsConfig{}, nil, ""},
+		"no features":       {[]string{`{"info": [1]}`}, []int64{0, 1}, ShardsConfig{}, nil, ""},
+		"no JSON":           {[]string{`{`}, []int64{0, 1}, ShardsConfig{}, nil, ""},
+		"nothing":           {[]string{""}, []int64{0, 1}, ShardsConfig{}, nil, ""},
+		"names of the text": {[]string{about(`"label": {"names": ["a"], "_type": "ClassLabel"}`)}, []int64{7, 8}, ShardsConfig{Labels: LabelsOfNames}, []string{"7", "8"}, ""},
+	} {
+		dir := t.TempDir()
+		for k, says := range c.says {
+			rows := []row{{[]byte("a"), c.labels[2*k], 5}, {[]byte("b"), c.labels[2*k+1], 5}}
+			var options []parquet.WriterOption
+			if says != "" {
+				options = append(options, parquet.KeyValueMetadata("huggingface", says))
+			}
+			writeParquet(t, fmt.Sprintf("%s/%d.parquet", dir, k), rows, 2, options...)
+		}
+		c.config.Shards = []string{dir + "/*.parquet"}
+		opened, err := OpenParquet(background, c.config)
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+			continue
+		}
+		s := opened.(*parquetShards)
+		note := strings.Join(s.Notes(), "; ")
+		if !slices.Equal(s.Classes(), c.want) || !strings.HasPrefix(note, c.note) || c.note == "" && note != "" {
+			t.Errorf("%s: got %q and %q, want %q and %q", what, s.Classes(), note, c.want, c.note)
+		}
+		named, _ := s.Fingerprint()
+		s.said = nil
+		if unnamed, _ := s.Fingerprint(); named != unnamed {
+			t.Errorf("%s: with names of its classes it is another data set", what)
+		}
+		must(t, s.Close())
 	}
 }

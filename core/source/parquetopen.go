@@ -25,8 +25,10 @@ type parquetOpening struct {
 	unkept   error // why something was not
 	opened   int   // those of which all is read
 	rows     int64
-	labelled bool   // those rows have labels,
-	lists    []bool // and by column lists of numbers
+	labelled bool     // those rows have labels,
+	lists    []bool   // and by column lists of numbers
+	said     []string // names of their classes, as all files have them;
+	differ   bool     // they have not
 }
 
 // parquetPart is what is read of a file at a time: its lists, or the rows of a group.
@@ -148,6 +150,14 @@ func (o *parquetOpening) alike(f *parquetFile, r *tableReader) error {
 	if o.lists != nil && r.hasLabel != o.labelled {
 		return fmt.Errorf("column %q: this file has it and others have not, or the other way round", r.label)
 	}
+	var said []string
+	if r.hasLabel && !r.c.LabelNames {
+		said = f.classNames(r.label)
+	}
+	if o.lists == nil {
+		o.said = said
+	}
+	o.differ = o.differ || !slices.Equal(said, o.said)
 	o.lists, o.labelled = lists, r.hasLabel
 	return nil
 }

@@ -29,6 +29,7 @@ type parquetShards struct {
 	rows
 	files    []*parquetFile
 	groups   []rowGroup // of all files
+	said     []string   // names of the labels, in the files' order; they are not what tells this data set from others
 	media    []Medium
 	shape    string // what is read of each row, for Identity
 	stop     func() // ends what is read of a store
@@ -80,10 +81,12 @@ func OpenParquet(ctx context.Context, c ShardsConfig) (Source, error) {
 		return nil, fmt.Errorf("source: shards: %w", err)
 	}
 	ctx, s.stop = context.WithCancel(ctx)
-	if err := (&parquetOpening{s: s, c: &c}).run(ctx, names); err != nil {
+	opening := parquetOpening{s: s, c: &c}
+	if err := opening.run(ctx, names); err != nil {
 		return nil, errors.Join(fmt.Errorf("source: shards: %w", err), s.Close())
 	}
 	s.settleNames()
+	s.settleClasses(opening.said, opening.differ)
 	s.shape = shapeOf("parquet", s.media, c.Label, s.columns, s.maxBytes)
 	if s.n == 0 {
 		return nil, errors.Join(fmt.Errorf("source: shards: %w: the files have no rows", ErrNoSamples), s.Close())
@@ -100,9 +103,15 @@ func (s *parquetShards) find(i int64) *rowGroup {
 }
 
 func (s *parquetShards) Len() int64          { return s.n }
-func (s *parquetShards) Classes() []string   { return s.classes }
 func (s *parquetShards) Columns() []Column   { return s.columns }
 func (s *parquetShards) Label(i int64) int64 { return s.label(i) }
+
+func (s *parquetShards) Classes() []string {
+	if s.said != nil {
+		return s.said
+	}
+	return s.classes
+}
 
 // Shards are the row groups: what is read best together.
 func (s *parquetShards) Shards() (firsts []int64) {
