@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"unsafe"
 
 	"github.com/spdl/spdl/core/load"
@@ -96,7 +97,11 @@ func sourceOf(bytes unsafe.Pointer, n C.size_t, path *C.char) load.Source {
 	if bytes != nil {
 		return load.Source{Bytes: unsafe.Slice((*byte)(bytes), n)}
 	}
-	return load.Source{Path: C.GoString(path)}
+	src := load.Source{Path: C.GoString(path)}
+	if strings.Contains(src.Path, "://") { // whose credentials may be there
+		followEnvironment()
+	}
+	return src
 }
 
 // streams are the videos that are read in chunks.

@@ -85,6 +85,7 @@ func goOpen(args **C.char, n C.uint32_t, control, parent C.int, number *C.int64_
 	for i, arg := range unsafe.Slice(args, n) {
 		words[i] = C.GoString(arg)
 	}
+	followEnvironment()
 	ctx, stop := context.WithCancel(context.Background())
 	s := &serving{feed: source.NewFeed(), stop: stop, ended: make(chan struct{})}
 	*number = servings.add(s)

@@ -80,11 +80,15 @@ def test_private_data_sets_take_a_token(server, pictures, open_, monkeypatch):
 
 
 def test_plain_functions_read_the_hub(server, pictures):
-    """In a process of its own: the engine in a process reads the environment once, and keeps what Go polls its connections by."""
+    """In a process of its own, as the engine in a process keeps what Go polls its connections by. What it sets in its environment counts."""
     sample = pictures.samples[0]
     paths = f"hf://datasets/u/n/train/{sample.key}", str(sample.path)
-    code = "import spdl.io, sys; of_hub, of_disk = (bytes(spdl.io.load_image(path).numpy()) for path in sys.argv[1:]); sys.exit(of_hub != of_disk)"
-    subprocess.run([sys.executable, "-c", code, *paths], env=environment(), check=True, timeout=PATIENCE)
+    code = """if 1:
+        import os, spdl.io, sys
+        of_disk = bytes(spdl.io.load_image(sys.argv[2]).numpy())
+        os.environ["HF_ENDPOINT"] = sys.argv[3]
+        sys.exit(bytes(spdl.io.load_image(sys.argv[1]).numpy()) != of_disk)"""
+    subprocess.run([sys.executable, "-c", code, *paths, server.url], env=environment(HF_ENDPOINT="http://127.0.0.1:1"), check=True, timeout=PATIENCE)
 
 
 def test_the_hub_of_these_tests_speaks_as_the_hubs_own_client_expects(server, pictures):

@@ -5,6 +5,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tarfile
 
 import pytest
 from engines import WATCHDOG, Consumer, describe, environment
@@ -52,6 +53,25 @@ def test_the_same_batches_come_as_from_a_child(pictures):
             print([(b.ticket, b["index"].tolist(), int(b["image"].sum())) for b in loader] == here, len(here) > 3)
     """, describe(pictures.path))
     assert (out.splitlines(), err) == (["no child", "True True"], "")
+
+
+def test_the_environment_is_the_programs_present_one(pictures, tmp_path):
+    """What os.environ was given after the program began, each time an engine is opened, and what was taken from it: here where indexes are kept, and the world."""
+    with tarfile.open(tmp_path / "pictures.tar", "w") as tar:
+        for i, sample in enumerate(pictures.samples[:4]):
+            tar.add(sample.path, f"{i}{sample.path.suffix.lower()}")
+    description = {**describe(pictures.path, batch=1), "source": {"shards": str(tmp_path / "pictures.tar")}, "world": "auto"}
+    out, err = program(PRELUDE + f"""
+        for cache, size, rank in (("a", "2", "1"), ("b", "4", "3"), ("c", None, None)):
+            os.environ["SPDL_CACHE_DIR"] = {str(tmp_path)!r} + "/" + cache
+            for name, value in (("WORLD_SIZE", size), ("RANK", rank)):
+                os.environ.pop(name, None)
+                if value:
+                    os.environ[name] = value
+            print(len(read()), len(os.listdir(os.environ["SPDL_CACHE_DIR"] + "/index")) > 0)
+    """, description, SPDL_CACHE_DIR=str(tmp_path / "none"), ANOTHER="1")
+    assert (out.splitlines(), err) == (["2 True", "1 True", "4 True"], "")
+    assert not (tmp_path / "none").exists()
 
 
 @pytest.mark.parametrize("closed", [[0], [1], [2], [0, 2], [0, 1, 2]], ids=str)
