@@ -406,3 +406,23 @@ func TestHubCommitIsAskedForOnce(t *testing.T) {
 	_, err := c.Stat(background, "hf://datasets/u/n/README.md")
 	wantCause(t, err, Deadline)
 }
+
+// A name is taken apart without loss: what is before the path, and the path.
+func FuzzHubNames(f *testing.F) {
+	for _, seed := range []string{"hf://datasets/u/n@refs/pr/1/a", "hf://u/n@v%2F1//a", "hf://spaces/u/n", "hf://@/@", "hf://datasets//n/x"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		file, ok, err := cutHub(name)
+		if !ok || err != nil {
+			return
+		}
+		if rest := strings.TrimPrefix(name, file.repo); !strings.HasPrefix(name, file.repo) || strings.TrimLeft(rest, "/") != file.path {
+			t.Fatalf("%q: %+v", name, file)
+		}
+		again, _, err := cutHub(file.repo + "/" + file.path)
+		if err != nil || again != file {
+			t.Fatalf("%q: %+v, and of its parts %+v, %v", name, file, again, err)
+		}
+	})
+}
