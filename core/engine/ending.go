@@ -57,7 +57,7 @@ func (r *ring) inHand() string {
 		}
 	}
 	if all == nil {
-		return "what its pipeline has in hand"
+		return "what it has in hand"
 	}
 	return strings.Join(all, " and ")
 }

@@ -236,7 +236,8 @@ func TestListingIsBoundedInMemory(t *testing.T) {
 		}
 		must(t, p.pair(w))
 	})
-	if each := int(peak) / samples; each > 600 || p.Len() != samples || len(p.beside) != samples || p.beside[77].size != 9 {
+	const most = 800 // 480, and what a collector leaves that gets no processor
+	if each := int(peak) / samples; each > most || p.Len() != samples || len(p.beside) != samples || p.beside[77].size != 9 {
 		t.Errorf("%d bytes for each of %d samples with one object beside it, in %v", each, p.Len(), time.Since(began))
 	}
 }
