@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -104,7 +104,7 @@ func TestFaultsOfALaterLineCount(t *testing.T) {
 		return got.Of(1, 0, 100)
 	}
 	want := []Fault{{At: 12, Sample: 71, Cause: "deadline"}}
-	if got := read(); !slices.Equal(got, want) {
+	if got := read(); !reflect.DeepEqual(got, want) {
 		t.Fatalf("got %+v", got)
 	}
 	data, err := os.ReadFile(FaultsPath(journal))
@@ -113,7 +113,7 @@ func TestFaultsOfALaterLineCount(t *testing.T) {
 		t.Errorf("%d lines, want 4:\n%s", n, data)
 	}
 	must(os.WriteFile(FaultsPath(journal), append(data, `{"epoch": 1, "fro`...), 0o600))
-	if got := read(); !slices.Equal(got, want) {
+	if got := read(); !reflect.DeepEqual(got, want) {
 		t.Errorf("with a torn line: %+v", got)
 	}
 	f, err = openFaults(testContext(t), journal, false)
