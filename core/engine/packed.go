@@ -156,12 +156,8 @@ func (r *ring) lacking(row int, sample int64, lost []*source.Error) batch.Bad {
 			why, bad.Timed = e, true
 		}
 	}
-	more := ""
-	if n := len(lost) - 1; n > 0 {
-		more = fmt.Sprintf(", and %d more", n)
-	}
 	bad.Cause = string(why.Cause)
-	bad.Err = fmt.Errorf("sample %d %q is without a document of it%s: %w", sample, store.Shown(string(r.source.Key(sample, nil))), more, why)
+	bad.Err = fmt.Errorf("sample %d %q: without %d of its documents, such as: %w", sample, store.Shown(string(r.source.Key(sample, nil))), len(lost), why)
 	return bad
 }
 

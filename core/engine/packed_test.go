@@ -302,7 +302,7 @@ func TestPoliciesForBadDocuments(t *testing.T) {
 			r := start(t, describeArraysIn(t, file, "{length: 6, by: n}", "batch: 3\norder: {epochs: 1, shuffle: false}\nring: {hash: xxh3}\nbad_sample: {policy: "+policy+"}\n"), nil)
 			l, err := r.attach(shm.AttachOptions{}).Acquire(testContext(t))
 			if policy == "fail" {
-				wantError(t, err, shm.ErrEngineFailed, "sample 0 \"001+1\" is without a document of it: source: sample 4 \"005\"", `column "labels": got a length of 3, want 4, that of column "n"`)
+				wantError(t, err, shm.ErrEngineFailed, "sample 0 \"001+1\": without 1 of its documents, such as: source: sample 4 \"005\"", `column "labels": got a length of 3, want 4, that of column "n"`)
 				return
 			}
 			must(err)

@@ -192,9 +192,8 @@ func (v *verifying) compare(d *delivery, where string) error {
 
 // without is what the policy makes of a batch in which some samples are bad; at is the place of its first row.
 func without(planned []int64, at int64, bad []engine.Fault, policy spec.Policy) []int64 {
-	bad = slices.DeleteFunc(bad, func(f engine.Fault) bool { return f.Documents != nil }) // whose rows stand
-	isBad := func(row int) bool {
-		return slices.ContainsFunc(bad, func(f engine.Fault) bool { return f.At == at+int64(row) })
+	isBad := func(row int) bool { // a row that stands without some of its documents is not
+		return slices.ContainsFunc(bad, func(f engine.Fault) bool { return f.At == at+int64(row) && f.Documents == nil })
 	}
 	var left []int64
 	for row, sample := range planned {
