@@ -61,7 +61,7 @@ world size may have changed on the way.
 
 A log has one JSON object a line for every batch that was completed:
   {"step": 17, "rank": 0, "world": 2, "n_bad": 0, "index": [5, 81, ...]}
-step is the batch's global step, index its samples, n_bad how many samples were skipped, masked or substituted. Other keys are passed over.
+step is the batch's global step, index its samples, n_bad how many samples were skipped, masked or substituted, or made without some of their documents. Other keys are passed over.
 In Python "for batch in spdl.delivery_log(loader, path)" writes it.
 
 Where the engine kept a journal (--journal, or the description's), the samples that could not be read in time are known, and a batch that lacks
