@@ -174,6 +174,15 @@ def test_documents_of_unequal_lists_are_left_out_and_counted(open_, tmp_path):
         next(iter(open_(describe(path, {"length": 5}, order={"shuffle": False, "epochs": 1}, bad_sample={"policy": "fail"}))))
 
 
+def test_lists_of_vectors_are_packed_along_their_length(open_, tmp_path):
+    path = tmp_path / "codes.jsonl"
+    path.write_text('{"codes": [[1, 2], [3, 4]]}\n{"codes": []}\n{"codes": [[5, 6]]}\n')
+    columns = [{"name": "codes", "type": "list", "dtype": "i16", "shape": [-1, 2], "pad": 7}]
+    batch = open_({"source": {"list": str(path), "columns": columns, "packing": {"length": 4}}, "batch": 1, "order": {"shuffle": False}}).acquire(timeout=30)
+    assert batch["codes"].tolist() == [[[1, 2], [3, 4], [5, 6], [7, 7]]] and batch["segment_ids"].tolist() == [[1, 1, 2, 0]]
+    batch.release()
+
+
 def test_all_languages_see_the_same_rows(serve, attach, table):
     engine = serve(describe(table, order={**ORDER, "epochs": 1}, ring=groups("here", *LANGUAGES)))
     consumers = {language: example(language, engine.name, language, "--hash") for language in LANGUAGES}
