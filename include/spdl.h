@@ -259,7 +259,7 @@ SPDL_API void spdl_interrupt_on(const volatile int *flag);
 
 #define SPDL_BATCH_LAST 1u    /* the last of its epoch in its lane */
 #define SPDL_BATCH_SHORT 2u   /* fewer rows than the capacity */
-#define SPDL_BATCH_BAD 4u     /* a sample was skipped, masked or substituted: see the status column */
+#define SPDL_BATCH_BAD 4u     /* a sample was skipped, masked or substituted (see the status column), or lacks documents */
 #define SPDL_BATCH_PADDED 8u  /* rows at the end repeat samples to fill the batch */
 #define SPDL_BATCH_KEY_CUT 16u /* a key was cut at 128 bytes */
 
@@ -272,7 +272,7 @@ typedef struct spdl_batch {
     uint32_t lane;
     uint32_t attempts;     /* 1: first delivery; more: its earlier holders died */
     uint32_t flags;        /* SPDL_BATCH_* */
-    uint32_t n_bad;        /* samples skipped, masked or substituted */
+    uint32_t n_bad;        /* samples skipped, masked or substituted, or without some of their documents */
     uint64_t hash;         /* 0: not computed */
     uint64_t fetched_ns;   /* CLOCK_MONOTONIC: last byte read */
     uint64_t decoded_ns;   /* last row written */

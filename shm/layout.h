@@ -92,7 +92,7 @@ enum { SPDL_L_AXES_NONE = 0, SPDL_L_AXES_NHWC = 1, SPDL_L_AXES_NCHW = 2 };
 /* Batch flags, spdl_l_desc.flags. */
 #define SPDL_L_FLAG_LAST 1u         /* last batch of its epoch in its lane */
 #define SPDL_L_FLAG_SHORT 2u        /* rows < capacity: the end of the data set, or skipped samples */
-#define SPDL_L_FLAG_BAD 4u          /* at least one sample was skipped, masked or substituted */
+#define SPDL_L_FLAG_BAD 4u          /* at least one sample was skipped, masked or substituted, or lacks documents */
 #define SPDL_L_FLAG_PADDED 8u       /* rows at the end repeat samples to fill the batch */
 #define SPDL_L_FLAG_KEY_CUT 16u     /* at least one key was longer than 128 bytes */
 
@@ -291,7 +291,7 @@ typedef struct spdl_l_desc { /* 256 bytes, then n_tensors spdl_l_desc_tensor; wr
     uint32_t rows;         /*  24 */
     uint32_t lane;         /*  28  lane of the ring */
     uint32_t flags;        /*  32 */
-    uint32_t n_bad;        /*  36  samples skipped, masked or substituted in this batch */
+    uint32_t n_bad;        /*  36  samples skipped, masked or substituted in this batch, or without some of their documents */
     uint64_t publish_mask; /*  40 */
     uint64_t hash;         /*  48  0: not computed */
     uint64_t fetched_ns;   /*  56  CLOCK_MONOTONIC: last byte read */

@@ -29,7 +29,7 @@ type Batch struct {
 	EpochStep   uint64 // step within the epoch
 	Rows        int    // 0 to BatchRows
 	Flags       uint32 // Flag*; FlagLast and FlagShort are set by Publish
-	NBad        int    // samples skipped, masked or substituted
+	NBad        int    // samples skipped, masked or substituted, or without some of their documents
 	Hash        uint64 // 0: not computed
 	FetchedNS   uint64
 	DecodedNS   uint64

@@ -105,9 +105,10 @@ type Names interface {
 type Bad struct {
 	Row    int
 	Sample int64
-	Cause  string // one word, for counters
-	Err    error  // for people
-	Timed  bool   // the same sample might do well another time: the storage's fault, or the machine's
+	Cause  string  // one word, for counters
+	Err    error   // for people
+	Timed  bool    // the same sample might do well another time: the storage's fault, or the machine's
+	Lacks  []int64 // documents that the row is made without: it stands. nil: there is no row
 }
 
 // Batch is one batch on its way from plan to publish. It is used again for another once it is through.
@@ -126,6 +127,7 @@ type Batch struct {
 
 	Named bool // each row says itself what it is called: see Call
 
+	fell   []Bad       // of Bad: those without a row
 	hasher xxh3.Hasher // of hash
 	names  []rowName   // of each row, where they are named
 	name   []byte

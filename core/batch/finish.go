@@ -25,7 +25,7 @@ func (b *Batch) Finish(policy Policy, names Names) Result {
 	}
 	if len(b.Bad) > 0 {
 		slices.SortFunc(b.Bad, func(x, y Bad) int { return x.Row - y.Row })
-		b.apply(policy)
+		b.apply(policy, b.fallen())
 	}
 	r := b.call(names)
 	r.Hash = b.hash()
@@ -82,14 +82,25 @@ func (b *Batch) hash() uint64 {
 	return max(h.Sum64(), 1)
 }
 
-func (b *Batch) apply(policy Policy) {
+// fallen are the bad samples without a row; the rows of others stand.
+func (b *Batch) fallen() []Bad {
+	b.fell = b.fell[:0]
+	for _, bad := range b.Bad {
+		if bad.Lacks == nil {
+			b.fell = append(b.fell, bad)
+		}
+	}
+	return b.fell
+}
+
+func (b *Batch) apply(policy Policy, fallen []Bad) {
 	switch {
 	case policy == Skip:
-		b.closeHoles()
-	case policy == Substitute && len(b.Bad) < len(b.Samples):
-		b.substitute()
+		b.closeHoles(fallen)
+	case policy == Substitute && len(fallen) < len(b.Samples):
+		b.substitute(fallen)
 	default:
-		for _, bad := range b.Bad {
+		for _, bad := range fallen {
 			for f := range b.Fields {
 				clear(b.Fields[f].Row(bad.Row))
 			}
@@ -112,10 +123,10 @@ func (b *Batch) copyRow(to, from int) {
 }
 
 // closeHoles moves good rows up over bad ones and shortens the batch.
-func (b *Batch) closeHoles() {
-	to, next := 0, 0 // row to fill; next of b.Bad
+func (b *Batch) closeHoles(fallen []Bad) {
+	to, next := 0, 0 // row to fill; next of fallen
 	for from := range b.Samples {
-		if next < len(b.Bad) && b.Bad[next].Row == from {
+		if next < len(fallen) && fallen[next].Row == from {
 			next++
 			continue
 		}
@@ -135,13 +146,13 @@ func (b *Batch) closeHoles() {
 }
 
 // substitute fills each bad row from the nearest good one before it; the last row comes before the first.
-func (b *Batch) substitute() {
+func (b *Batch) substitute(fallen []Bad) {
 	n := len(b.Samples)
 	isBad := func(row int) bool {
-		_, found := slices.BinarySearchFunc(b.Bad, row, func(x Bad, row int) int { return x.Row - row })
+		_, found := slices.BinarySearchFunc(fallen, row, func(x Bad, row int) int { return x.Row - row })
 		return found
 	}
-	for _, bad := range b.Bad {
+	for _, bad := range fallen {
 		from := bad.Row
 		for isBad(from) {
 			from = (from + n - 1) % n

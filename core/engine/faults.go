@@ -36,6 +36,8 @@ type Fault struct {
 	At     int64  `json:"at"` // place in the epoch's order
 	Sample int64  `json:"sample"`
 	Cause  string `json:"cause"`
+
+	Documents []int64 `json:"documents,omitempty"` // that the row was made without; none: there was no row
 }
 
 // faultLine is a line of the file.
@@ -246,7 +248,7 @@ func (r *ring) noteFaults(w *work, planned int) {
 	l := faultLine{Ring: r.ringName, Epoch: int64(w.Epoch), From: w.from, Rows: int64(planned), Bad: []Fault{}}
 	for i := range w.Bad {
 		if b := &w.Bad[i]; b.Timed {
-			l.Bad = append(l.Bad, Fault{At: l.From + int64(b.Row), Sample: b.Sample, Cause: b.Cause})
+			l.Bad = append(l.Bad, Fault{At: l.From + int64(b.Row), Sample: b.Sample, Cause: b.Cause, Documents: b.Lacks})
 		}
 	}
 	if err := r.engine.faults.write(&l); err != nil {
@@ -256,19 +258,24 @@ func (r *ring) noteFaults(w *work, planned int) {
 
 // retold is the fault that a row had when its batch was made before, by the engine that is replayed or by this one; ok is false where it
 // had none, or nobody has told.
-func (r *ring) retold(w *work, row int) (bad batch.Bad, ok bool) {
+func (r *ring) retold(w *work, row int) (told Fault, ok bool) {
 	if r.engine.retold == nil && !(w.again && r.engine.faults != nil) {
-		return bad, false
+		return told, false
 	}
 	at := w.from + int64(row)
-	sample := w.Samples[row]
 	found := r.engine.retold.Of(int64(w.Epoch), at, 1)
 	if w.again && found == nil {
 		found = r.engine.faults.of(r.ringName, int64(w.Epoch), at)
 	}
-	if !slices.ContainsFunc(found, func(f Fault) bool { return f.Sample == sample }) {
-		return bad, false
+	k := slices.IndexFunc(found, func(f Fault) bool { return f.Sample == w.Samples[row] })
+	if k < 0 {
+		return told, false
 	}
-	err := fmt.Errorf("sample %d: bad, cause %s, when its batch was delivered, as the journal says", sample, found[0].Cause)
-	return batch.Bad{Row: row, Sample: sample, Cause: found[0].Cause, Err: err, Timed: true}, true
+	return found[k], true
+}
+
+// bad is the fault again, of a row that there was not.
+func (f *Fault) bad(row int) batch.Bad {
+	err := fmt.Errorf("sample %d: bad, cause %s, when its batch was delivered, as the journal says", f.Sample, f.Cause)
+	return batch.Bad{Row: row, Sample: f.Sample, Cause: f.Cause, Err: err, Timed: true}
 }

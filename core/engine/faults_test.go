@@ -7,7 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -107,7 +107,7 @@ func TestFaultsOfALaterLineCount(t *testing.T) {
 		return got.Of(1, 0, 100)
 	}
 	want := []Fault{{At: 12, Sample: 71, Cause: "deadline"}}
-	if got := read(); !slices.Equal(got, want) {
+	if got := read(); !reflect.DeepEqual(got, want) {
 		t.Fatalf("got %+v", got)
 	}
 	data, err := os.ReadFile(FaultsPath(journal))
@@ -116,7 +116,7 @@ func TestFaultsOfALaterLineCount(t *testing.T) {
 		t.Errorf("%d lines, want 4:\n%s", n, data)
 	}
 	must(os.WriteFile(FaultsPath(journal), append(data, `{"epoch": 1, "fro`...), 0o600))
-	if got := read(); !slices.Equal(got, want) {
+	if got := read(); !reflect.DeepEqual(got, want) {
 		t.Errorf("with a torn line: %+v", got)
 	}
 	f, err = openFaults(testContext(t), journal, false)

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 
+	"github.com/spdl/spdl/core/batch"
 	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/media/audio"
 	"github.com/spdl/spdl/core/media/av"
@@ -49,7 +50,7 @@ func (t *tally) count(w *work, planned int) {
 		*t = tally{ever: t.ever, epoch: w.Epoch, seen: map[uint64]bool{}, causes: map[string]int{}, examples: map[string]error{}}
 	}
 	place := w.EpochStep*uint64(w.lanes) + uint64(w.lane)
-	if t.good += planned - len(w.Bad); t.good > 0 || t.seen[place] {
+	if t.good += planned - fallen(w.Bad); t.good > 0 || t.seen[place] {
 		t.ever = t.ever || t.good > 0
 		return // what is good decides
 	}
@@ -62,6 +63,16 @@ func (t *tally) count(w *work, planned int) {
 			t.examples[b.Cause] = b.Err
 		}
 	}
+}
+
+// fallen counts the bad samples whose rows do not stand.
+func fallen(all []batch.Bad) (n int) {
+	for i := range all {
+		if all[i].Lacks == nil {
+			n++
+		}
+	}
+	return n
 }
 
 // begins says that the batches so far are the first of their epoch, none left out.

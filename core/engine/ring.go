@@ -25,6 +25,7 @@ type ring struct {
 	shm      *shm.Ring
 	source   source.Source
 	parts    []int64         // samples of each data set of a mixture
+	packings []packing       // of the source, or of each data set of a mixture, where their samples are rows of documents
 	advised  int64           // bytes that the kernel is told to read ahead; 0: none
 	store    *store.Client   // what the source reads over the network with; nil: nothing
 	columns  []source.Column // of the source

@@ -45,9 +45,17 @@ func (r *ring) openSource(ctx context.Context, s *spec.Spec) error {
 // networkTimeout is the deadline of a read from a network's file system when nobody says another.
 const networkTimeout = time.Minute
 
-// open opens a source of a ring, or a data set of its mixture. Where local files get a deadline, their reads have it, and each step of the
-// opening.
+// open opens a source of a ring, or a data set of its mixture, and packs its samples where they are documents.
 func (r *ring) open(ctx context.Context, ring *spec.Spec, s *spec.Source) (source.Source, error) {
+	opened, err := r.openGuarded(ctx, ring, s)
+	if err != nil || s.Mix != nil {
+		return opened, err
+	}
+	return r.pack(ring, s, opened)
+}
+
+// openGuarded opens a source. Where local files get a deadline, their reads have it, and each step of the opening.
+func (r *ring) openGuarded(ctx context.Context, ring *spec.Spec, s *spec.Source) (source.Source, error) {
 	if s.Mix != nil || s.Host.Samples > 0 || s.LocalTimeout < 0 { // the parts of a mixture have their own
 		return r.openBefore(ctx, ring, s, nil)
 	}
@@ -166,14 +174,17 @@ func (r *ring) openMix(ctx context.Context, ring *spec.Spec, s *spec.Source) (so
 	}
 	for i := range s.Mix {
 		part := s.Mix[i].Source
-		part.Columns, part.Index, part.LocalTimeout, part.Remote = s.Columns, s.Index, s.LocalTimeout, s.Remote
-		opened, err := r.open(ctx, ring, &part)
+		part.Columns, part.Packing, part.Index, part.LocalTimeout, part.Remote = s.Columns, s.Packing, s.Index, s.LocalTimeout, s.Remote
+		opened, err := r.openGuarded(ctx, ring, &part)
+		if err == nil {
+			s = settled(s, opened)
+			opened, err = r.pack(ring, s, opened)
+		}
 		if err != nil {
 			return nil, refused(fmt.Errorf("engine: ring %q: source.mix[%d]: %w", r.name, i, err))
 		}
 		parts = append(parts, opened)
 		r.parts = append(r.parts, opened.Len())
-		s = settled(s, opened)
 	}
 	joined, err := source.Join(parts)
 	if err != nil {

@@ -96,8 +96,9 @@ func (r *ring) fetchJob(ctx context.Context, j *job) error {
 // the end of the run.
 func (r *ring) fetchRow(ctx context.Context, w *work, row int) (int64, error) {
 	sample := w.Samples[row]
-	if bad, was := r.retold(w, row); was {
-		w.faults[row], w.cached[row] = bad, false
+	told, was := r.retold(w, row)
+	if was && told.Documents == nil {
+		w.faults[row], w.cached[row] = told.bad(row), false
 		return 0, nil
 	}
 	if w.cached[row] = r.rows.has(w, row); w.cached[row] {
@@ -107,10 +108,16 @@ func (r *ring) fetchRow(ctx context.Context, w *work, row int) (int64, error) {
 	if r.host != nil {
 		ctx = source.WithEpoch(ctx, w.Epoch)
 	}
+	if was {
+		ctx = source.WithLost(ctx, source.Cause(told.Cause), told.Documents)
+	}
 	err := r.source.Read(ctx, sample, buf)
 	_ = shm.Fault("fetch")
 	if err == nil {
 		w.bufs[row] = buf
+		if lost := buf.Lost(); len(lost) > 0 {
+			w.faults[row] = r.lacking(row, sample, lost)
+		}
 		return int64(buf.Size()), nil
 	}
 	r.buffers.Put(buf)
@@ -169,7 +176,7 @@ func (r *ring) decodeJob(ctx context.Context, on *worker, j *job) error {
 		} else if j.w.cached[row] {
 			r.rows.load(j.w, row)
 		}
-		if j.w.faults[row].Err == nil {
+		if f := &j.w.faults[row]; f.Err == nil || f.Lacks != nil {
 			j.w.HashRow(row)
 		}
 	}

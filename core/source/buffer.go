@@ -38,6 +38,7 @@ type Buffer struct {
 	array             array.Array
 	object            jsonObject // of the part that was read as JSON last
 	sides             []*Buffer  // for the file of each column
+	lost              []*Error   // why some documents of a row are not in it
 	names             []byte     // of files beside each other
 
 	path [maxPath]byte
@@ -138,6 +139,8 @@ func (b *Buffer) drop() {
 	clear(b.columns) // for what lies elsewhere
 	b.object = jsonObject{}
 	b.columns, b.values = b.columns[:0], b.values[:0]
+	clear(b.lost)
+	b.lost = b.lost[:0]
 }
 
 // hold declares n bytes to be the sample's next part and zeroes the padding after it.
@@ -172,19 +175,19 @@ func (p *Pool) Get() *Buffer {
 // Put takes a buffer back, into the pool that it came from; the caller must not use it, nor its bytes, any more.
 func (p *Pool) Put(b *Buffer) {
 	b.empty(p)
-	for _, side := range b.sides {
-		side.empty(p)
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.free = append(p.free, b)
 }
 
-// empty gives the buffer's memory to a pool.
+// empty gives the memory of the buffer, and of those beside it, to a pool.
 func (b *Buffer) empty(p *Pool) {
 	b.drop()
 	p.takeBack(b.mem)
 	b.mem = nil
+	for _, side := range b.sides {
+		side.empty(p)
+	}
 }
 
 // takeBack keeps memory for others. Of the very large what was kept first goes for it.

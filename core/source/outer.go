@@ -27,6 +27,14 @@ func (o outer) Known(column string) func(i int64) any {
 	return nil
 }
 
+// Lengths are those of the source within.
+func (o outer) Lengths(column string) func(i int64) int64 {
+	if s, ok := o.Source.(Measured); ok {
+		return s.Lengths(column)
+	}
+	return nil
+}
+
 // Ahead is that of the source within.
 func (o outer) Ahead(samples []int64) {
 	if s, ok := o.Source.(Planned); ok {

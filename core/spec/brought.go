@@ -12,6 +12,8 @@ var (
 	maskBearing = regexp.MustCompile(`^$|(^|\.)source$`)
 	inOrder     = regexp.MustCompile(`(^|\.)order(\.buckets)?$`)
 	inLengths   = regexp.MustCompile(`^$|(^|\.)order(\.buckets)?$`)
+	inTokens    = regexp.MustCompile(`^$|(^|\.)source$`)
+	inPacking   = regexp.MustCompile(`(^|\.)source\.packing$`)
 	inVideo     = regexp.MustCompile(`(^|\.)video$`)
 	inSelect    = regexp.MustCompile(`(^|\.)video\.select$`)
 	inPixels    = regexp.MustCompile(`(^|\.)(image|video)$`)
@@ -52,6 +54,13 @@ var brought = []struct {
 	{anywhere, called(`num_workers`, `num_parallel_calls`, `num_threads`, `persistent_workers`, `pin_memory`), "leave it out: threads are the engine's; limits: {cpus: 8} bounds them"},
 	{anywhere, called(`prefetch(_factor|_queue_depth)?`, `predownload`), "say ring: {slots: 8}: batches that are ready before they are asked for"},
 	{anywhere, called(`collate_fn`, `collate`), "leave it out: batches come collated; functions of your own take whole batches (transform= of spdl.DataLoader, or a stage)"},
+	{inTokens, called(`pack(ed)?(_sequences?)?`, `sequence_packing`, `seq_len(gth)?`, `sequence_length`, `max_seq(uence)?_len(gth)?`, `block_size`, `context_(length|window)`, `packing_strategy`, `concat_(tokens|token_ids)`),
+		"say source: {packing: {length: 2048}}, rows of several documents; of rows that have that length already it is the column's shape: [2048], of one long array the window in source.arrays"},
+	{inPacking, called(`max_length`, `(max_)?seq(uence)?_len(gth)?`, `block_size`, `context_length`, `max_tokens`), `did you mean "length"?`},
+	{inPacking, called(`packing_strategy`, `algorithm`), "say strategy: best_fit, or wrapped"},
+	{inPacking, called(`truncat(e|ion)`, `split(_across_pack)?`, `overflow`), "say long: split, truncate or refuse"},
+	{inPacking, called(`pad(ding)?(_id|_idx|_value)?`, `pad_token(_id)?`, `ignore_index`, `label_pad_token_id`), "say pad of the column: {name: labels, type: list, dtype: i64, pad: -100}"},
+	{inPacking, called(`columns?`, `field`, `text_column`), "leave it out: all lists among source.columns are packed alike"},
 	{inVideo, called(`clip_len(gth)?`, `num_frames`, `n_frames`, `frames_per_clip`, `sequence_length`),
 		"say frames: 16, with select: {kind: uniform} or segments; or select: {kind: clips_at_random_indices, num_frames_per_clip: 16}"},
 	{inVideo, called(`step`, `stride`, `frame_(step|stride|interval)`, `sampling_rate`, `step_between_clips`),

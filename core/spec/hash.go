@@ -51,6 +51,7 @@ type canonicalSource struct {
 	Members Labels            `json:"member_labels,omitempty"`
 	Arrays  []canonicalArray  `json:"arrays,omitempty"`
 	Heading bool              `json:"heading,omitempty"`
+	Packing *canonicalPacking `json:"packing,omitempty"`
 }
 
 type canonicalPart struct {
@@ -68,6 +69,7 @@ type canonicalColumn struct {
 	Shape    *tensor.Shape `json:"shape,omitempty"` // nil: not given
 	Length   int           `json:"max_length,omitempty"`
 	Padded   bool          `json:"padded,omitempty"`
+	Pad      string        `json:"pad,omitempty"`
 }
 
 type canonicalOrder struct {
@@ -369,10 +371,10 @@ func (s *Source) canonical() canonicalSource {
 	c := canonicalSource{
 		Folder: cmp.Or(w.folder, s.Folder), List: cmp.Or(w.list, s.List), Root: cmp.Or(w.root, s.Root),
 		Extensions: s.Extensions, Labels: s.Labels, Shards: shards, Path: s.Path, Image: s.Image, Label: s.Label,
-		Host: s.Host.Samples, Stream: s.Host.Stream, Members: s.ByMember, Heading: s.Heading,
+		Host: s.Host.Samples, Stream: s.Host.Stream, Members: s.ByMember, Heading: s.Heading, Packing: (*canonicalPacking)(s.Packing),
 	}
 	for _, column := range s.Columns {
-		one := canonicalColumn{Name: column.Name, From: cmp.Or(column.From, column.Name), Type: column.Type, MaxBytes: column.MaxBytes, Length: column.MaxLength, Padded: column.Padded}
+		one := canonicalColumn{Name: column.Name, From: cmp.Or(column.From, column.Name), Type: column.Type, MaxBytes: column.MaxBytes, Length: column.MaxLength, Padded: column.Padded, Pad: string(column.Pad)}
 		if column.DType != 0 {
 			one.DType = column.DType.String()
 		}

@@ -69,6 +69,14 @@ var keys = withFrames([]Key{
 		"the field is ragged then, and an empty array is a row of no length. Of type list [-1] by itself."},
 	{"source.columns[].max_length", "whole number from 1", "(none)", "Room for -1 in shape, which it goes with; a longer array is a bad sample."},
 	{"source.columns[].padded", "true, false", "(false: it is ragged)", "An array with -1 in its shape is not ragged, but as long as the longest of its batch, [batch, longest, ...], with zeros behind; NAME.length, i64, says how long each is."},
+	{"source.columns[].pad", "number", "(0)", "With source.packing: what is where no document is, such as -100 in labels; of f16 always 0."},
+	{"source.packing", "mapping", "(none)", "Rows of one length that are made of several samples, which are documents then: the lists among source.columns, all packed alike, each [batch, length]. " +
+		"Beside them a batch has `segment_ids` (1 for the first document of a row, 2 for the next, 0 where there is none) and `position_ids` (from 0 in each document), both i32 [batch, length]. " +
+		"Which documents are in which row is planned once, in an order by order.seed (with shuffle: false in the source's), from lengths that Parquet and tables know without reading; a document of length 0 is in none."},
+	{"source.packing.length", "whole number, 1 to 16777216", "(required)", "Elements of a row."},
+	{"source.packing.strategy", "best_fit, wrapped", "best_fit", "best_fit: the longest document first, into the fullest row that has room for it, of 65,536 documents at a time. wrapped: one behind the other, cut wherever a row is full."},
+	{"source.packing.long", "refuse, split, truncate", "refuse", "Of best_fit, what becomes of a document that is longer than a row: an error at start; pieces, packed as documents of their own; or its beginning."},
+	{"source.packing.by", "column", "(the first list)", "A column of type i64 that says how long each document is, of archives, folders and tables of .npy files; it is not in the batch. A document that has another length is a bad one."},
 	{"source.index", "cache, beside", "cache", "Where the indexes of shards are kept: in $SPDL_CACHE_DIR/index (~/.cache/spdl/index), or, of local ones, beside the shards, where they are also looked for."},
 	{"source.remote", "mapping", "(its defaults)", "How http, https, s3 and hf are read."},
 	{"source.remote.endpoint", "URL", "($AWS_ENDPOINT_URL_S3, $AWS_ENDPOINT_URL, else Amazon's)", "Where s3:// leads."},

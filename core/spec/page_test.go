@@ -123,8 +123,9 @@ var values = map[string]string{
 	"source.arrays[].window": "4", "source.arrays[].step": "2",
 	"source.shards": "[a.tar]", "source.path": "file", "source.image": "[jpg]", "source.label": "cls", "source.columns": "[c]",
 	"source.columns[].name": "c", "source.columns[].from": "x", "source.columns[].type": "i64", "source.columns[].max_bytes": "64KiB",
-	"source.columns[].default": "none",
-	"video":                    "{frames: 2, transform: [center_crop: 2]}", "video.frames": "2", "video.select": "{kind: all}", "video.select.kind": "keyframes", "video.select.step": "2",
+	"source.columns[].default": "none", "source.columns[].pad": "-100",
+	"source.packing": "{length: 8}", "source.packing.length": "2048", "source.packing.strategy": "best_fit", "source.packing.long": "split", "source.packing.by": "n",
+	"video": "{frames: 2, transform: [center_crop: 2]}", "video.frames": "2", "video.select": "{kind: all}", "video.select.kind": "keyframes", "video.select.step": "2",
 	"video.select.rate": "2.5", "video.select.indices": "[0, -1]", "video.select.times": "[0.5, 1]", "video.select.nearest": "true", "video.select.random": "true",
 	"video.select.num_clips": "3", "video.select.num_frames_per_clip": "4", "video.select.num_indices_between_frames": "5", "video.select.seconds_between_frames": "0.1",
 	"video.select.seconds_between_clip_starts": "2", "video.select.sampling_range_start": "1", "video.select.sampling_range_end": "9", "video.select.policy": "wrap",
@@ -210,6 +211,19 @@ func document(path, value string) string {
 		source = "source: {list: l.csv, path: " + value + "}\n"
 	case path == "source.columns[].name":
 		source = "source: {shards: a.tar, columns: [{name: " + value + "}]}\n"
+	case path == "source.columns[].pad":
+		source, image = "source: {shards: a.tar, packing: {length: 8}, columns: [{name: c, type: list, dtype: i32, pad: "+value+"}]}\n", ""
+	case path == "source.packing":
+		source, image = "source: {shards: a.tar, packing: "+value+", columns: [{name: c, type: list, dtype: i32}]}\n", ""
+	case strings.HasPrefix(path, "source.packing."):
+		with, more := "length: 8, ", ""
+		switch lastKey(path) {
+		case "length":
+			with = ""
+		case "by":
+			more = ", {name: n, type: i64}"
+		}
+		source, image = "source: {shards: a.tar, packing: {"+with+lastKey(path)+": "+value+"}, columns: [{name: c, type: list, dtype: i32}"+more+"]}\n", ""
 	case path == "source.columns[].padded":
 		source = "source: {shards: a.tar, columns: [{name: c, type: npy, shape: [-1], max_length: 9, padded: " + value + "}]}\n"
 	case path == "source.columns[].max_length":

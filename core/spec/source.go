@@ -56,11 +56,14 @@ func (d *decoder) source(s *section, src *Source, dir string) {
 			src.Host.Timeout = time.Minute
 		}
 	}
+	if s.has("packing") {
+		d.packing(s, src)
+	}
 	switch {
 	case s.has("arrays"):
 		d.arrays(s, src, dir)
 	case s.has("columns"):
-		src.Columns = d.columns(s)
+		src.Columns = d.columns(s, src.Packing != nil)
 	}
 	choice(s, "index", &src.Index, IndexCache, IndexBeside)
 	if s.has("local_timeout") {
@@ -203,8 +206,8 @@ func (s *section) texts(key, want string, limit int) (all []string) {
 	return all
 }
 
-// columns reads the list of columns, each a name or a mapping.
-func (d *decoder) columns(s *section) (all []Column) {
+// columns reads the list of columns, each a name or a mapping. packed: they are documents, which are packed.
+func (d *decoder) columns(s *section, packed bool) (all []Column) {
 	for i, n := range s.items("columns", "a list of columns, each a name or a mapping with a name", maxColumns) {
 		entry := fmt.Sprintf("columns[%d]", i)
 		c := Column{Type: TypeText, MaxBytes: 1 << 10}
@@ -218,7 +221,8 @@ func (d *decoder) columns(s *section) (all []Column) {
 				sec.fail("from", "got %q of type %s, but what lies in an .npz file is an array: say type: npy", c.From, c.Type)
 			}
 			sec.size("max_bytes", &c.MaxBytes)
-			sec.array(&c)
+			sec.array(&c, packed)
+			sec.pad(&c, packed)
 			sec.standIn(&c)
 		} else if v, ok := d.scalar(n, join(s.shown, entry), "a name or a mapping with a name", "!!str"); ok {
 			c.Name = v
@@ -260,8 +264,8 @@ func (s *section) standIn(c *Column) {
 	}
 }
 
-// array reads what only a column of arrays has.
-func (s *section) array(c *Column) {
+// array reads what only a column of arrays has. packed: they are documents.
+func (s *section) array(c *Column, packed bool) {
 	arrays := c.Type == TypeNPY || c.Type == TypeList
 	for _, key := range []string{"dtype", "shape", "max_length", "padded"} {
 		if s.has(key) && !arrays {
@@ -274,9 +278,14 @@ func (s *section) array(c *Column) {
 	s.elements(c)
 	whole(s, "max_length", &c.MaxLength, 1, math.MaxInt32)
 	s.flag("padded", &c.Padded)
+	if packed {
+		s.openEnded(c)
+	}
 	switch given := s.has("shape"); {
 	case given:
-		s.shape(c)
+		s.shape(c, packed)
+	case packed && arrays:
+		c.Shape = tensor.Shape{}
 	case c.Type == TypeList && c.MaxLength == 0:
 		s.d.failAt(s.place, "max_length is missing, want the most numbers that a sample's list has, or shape: [N] where each has N")
 	case c.Type == TypeList:
@@ -305,7 +314,7 @@ func (s *section) elements(c *Column) {
 }
 
 // shape reads that of an array, of which the first dimension may be open.
-func (s *section) shape(c *Column) {
+func (s *section) shape(c *Column, packed bool) {
 	c.Shape = tensor.Shape{}
 	ragged := false
 	for i, n := range s.items("shape", "a list of whole numbers, of which the first may be -1", maxDims) {
@@ -316,6 +325,8 @@ func (s *section) shape(c *Column) {
 		c.Shape = append(c.Shape, v)
 	}
 	switch n, err := c.Shape.Bytes(tensor.U64); {
+	case packed && !ragged:
+		s.fail("shape", "got a length that all documents have, beside source.packing; want one that begins with -1, or leave it out")
 	case c.Type == TypeList && !ragged && len(c.Shape) == 0:
 		s.fail("shape", "got [] for type list, want at least one dimension; a number alone is type i64 or f64")
 	case err != nil || n > maxRingBytes/int64(max(c.MaxLength, 1)):
@@ -345,7 +356,7 @@ func (d *decoder) checkSource(s *Spec) {
 	for i := range src.Mix {
 		d.checkPlace(&src.Mix[i].Source, mixed(i), src.Columns, alone)
 	}
-	d.checkColumns(src.Columns, s.fields(), src.Arrays != nil)
+	d.checkColumns(src.Columns, src.Packing.fields(s.fields()), src.Arrays != nil)
 }
 
 // wordOfOne is a key of a source that says something of a single data set; "": none does.

@@ -49,6 +49,7 @@ type Source struct {
 	Columns    []Column     // more fields of a batch
 	Index      string       // where the indexes of shards are kept
 	Remote     Remote
+	Packing    *Packing // rows of several samples, which are documents then; nil: a sample is a row
 
 	// LocalTimeout is the deadline of one sample's read from a file system, no part of the hash; 0: by the kind of file system, negative: none.
 	LocalTimeout time.Duration
@@ -81,7 +82,8 @@ type Column struct {
 
 	// MaxLength, above 0, makes an array ragged: its first dimension differs from sample to sample up to this, and Shape is that of the others.
 	MaxLength int
-	Padded    bool // a ragged one: each row is as long as the batch's longest, and LengthOf its name says how long it was
+	Pad       []byte // of Source.Packing: what is where no document is, as text; nil: 0
+	Padded    bool   // a ragged one: each row is as long as the batch's longest, and LengthOf its name says how long it was
 }
 
 // LengthOf is the name of the field of a padded column's lengths.

@@ -73,6 +73,7 @@ func (d *decoder) complete(s *Spec) {
 	d.checkParts(s)
 	d.checkWindows(s)
 	d.checkStream(s)
+	d.checkPacking(s)
 	d.checkOrder(&s.Order, &s.Source)
 	d.checkGroups(&s.Ring)
 	if lanes := s.Lanes(); !s.World.Auto && s.World.Size < s.World.Rank+lanes {

@@ -77,8 +77,8 @@ def run(program):
 def test_every_block_is_tried_here():
     """A block that is added to the page fails here until there is a test for it."""
     tried = ["Classification", "CLIP", "Segmentation", "Detection", "SimCLR", "Video", "Speech", "An inference", "Diffusion", "Language", "A format", "MixUp", "JAX", "A loader"]
-    more = {"A format": 2, "A loader": 3}
-    assert all(sum(name.startswith(title) for name in RECIPES) == more.get(title, 1) for title in tried) and len(RECIPES) == len(tried) + 3
+    more = {"A format": 2, "Language": 2, "A loader": 3}
+    assert all(sum(name.startswith(title) for name in RECIPES) == more.get(title, 1) for title in tried) and len(RECIPES) == len(tried) + 4
 
 
 IMAGE, LABEL = ["float32", 16, 3, 176, 176], ["int64", 16]
@@ -147,8 +147,27 @@ def test_diffusion_has_what_the_filter_leaves(run):
     assert {caption for _, _, captions in got for caption in captions} <= {f"painting {i}" for i in range(2, 7)}
 
 
+DOCUMENTS = """
+def documents(segments, positions, begins):
+    \"""Each is within one row, and of one segment, from its first position on.\"""
+    assert begins[0] == 0 and begins[-1] == segments.size and (np.diff(begins) > 0).all()
+    for a, b in zip(begins[:-1], begins[1:]):
+        assert len(set(segments.ravel()[a:b])) == 1 and a // segments.shape[1] == (b - 1) // segments.shape[1]
+        assert segments.ravel()[a] == 0 or positions.ravel()[a:b].tolist() == list(range(b - a))
+    assert len(begins) - 1 == segments.max(1).sum() + (segments.min(1) == 0).sum()
+"""
+
+
+def test_language_models_have_rows_of_documents(program):
+    (block,) = [text for name, text in RECIPES.items() if name.startswith("Language") and " | " not in name]
+    assert '"length": 2048' in block and block.count("step(") == 1
+    block = block.replace('"length": 2048', '"length": 32').replace("step(", "documents(segments, positions, cu_seqlens(segments)), step(")
+    ((what, ids, positions, begins, labels),) = program(DOCUMENTS + block)                                  # six rows, of which four are a batch
+    assert (what, ids, positions, labels) == ("step", ["int64", 4, 32], ["int32", 4, 32], ["int64", 4, 32]) and begins[0] == "int32" and begins[1] > 5
+
+
 def test_language_models_have_masks_and_labels(run):
-    got = run("Language")
+    got = run("Language | 2")
     assert len(got) == 3 and all(what[0] == "step" for what in got)
     for _, ids, mask, labels in got:
         assert ids == ["int64", 4, ids[2]] and ids[2] <= 21 and mask == ["bool", *ids[1:]] and labels == ids

@@ -158,7 +158,7 @@ class Batch(Mapping):
 
     @property
     def n_bad(self) -> int:
-        """Samples that were skipped, masked or substituted."""
+        """Samples that were skipped, masked or substituted, or are without some of their documents (source.packing)."""
         return self._raw.n_bad
 
     @property

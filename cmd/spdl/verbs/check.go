@@ -41,7 +41,8 @@ func (a *app) check() *cobra.Command {
 		Short: "Validate a description, decode a batch and show what it is",
 		Long: `Check reads a description or a folder as serve does, makes the ring in private memory, decodes the first batch and prints
 what a consumer will see: fields, types, shapes, sizes, classes, steps per epoch, the first rows, and the samples that could not be
-decoded. Of an order in buckets of similar length also the rows of each bucket's batches, and how much of batches is padding, with buckets and without. Nothing is served.
+decoded. Of an order in buckets of similar length also the rows of each bucket's batches, and how much of batches is padding, with buckets and without;
+of packed documents how many rows they make, and how full these are. Nothing is served.
 
 What serve would refuse it refuses with the same words: a journal that does not fit, rings that have no room together. Names and ports that are in
 use are no matter, as this description's own engine may have them.
@@ -116,6 +117,7 @@ func (v *checking) checkRing(ctx context.Context, asked *spec.Spec, l *local, ri
 	if err := v.lengths(l.engine, ring, asked); err != nil {
 		return err
 	}
+	v.packing(l.engine.Packing(ring), asked)
 	v.schema(l.reader.Schema())
 	short := v.room(l, ring, asked.Ring.Backing)
 	decoded, err := v.decode(ctx, l, ring)
@@ -211,6 +213,22 @@ func (v *checking) lengths(e *engine.Engine, ring int, r *spec.Spec) error {
 	fmt.Fprintf(v.out, "  padding  %.1f %% of rows x longest, up to %s in a batch; shuffled without buckets, %s a batch: %.1f %%, up to %s%s\n",
 		100*report.Ordered.Share, lengthText(report.Ordered.Largest), counted(r.Batch, "row"), 100*report.Shuffled.Share, lengthText(report.Shuffled.Largest), of)
 	return nil
+}
+
+// packing says how many rows documents make, how full they are, and how full rows of a document each would be.
+func (v *checking) packing(p *engine.PackingReport, r *spec.Spec) {
+	if p == nil {
+		return
+	}
+	besides := ""
+	if p.Long > 0 && r.Source.Packing.Long != "" {
+		besides += fmt.Sprintf("; %s longer than a row: %s", thousands(p.Long), r.Source.Packing.Long)
+	}
+	if p.Empty > 0 {
+		besides += fmt.Sprintf("; %s of length 0, which are in no row", thousands(p.Empty))
+	}
+	fmt.Fprintf(v.out, "  packing  %s in %s of %s%s\n", counted(p.Documents, "document"), counted(p.Rows, "row"), thousands(p.Length), besides)
+	fmt.Fprintf(v.out, "  padding  %.1f %% of the rows; a document a row: %.1f %%, as long as the longest of %d: %.1f %%\n", 100*p.Padding, 100*p.Unpacked, r.Batch, 100*p.Longest)
 }
 
 // buckets lists those that have samples.

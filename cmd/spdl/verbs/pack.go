@@ -187,6 +187,9 @@ const (
 
 // describes fills in what the description says.
 func (v *packing) describes(c *pack.Config) error {
+	if v.one.Source.Packing != nil {
+		return usage("pack: source.packing makes rows of documents when they are read, so there is nothing to write; leave it out, and say max_length of source.columns, to write the documents")
+	}
 	media := v.one.Media()
 	if slices.ContainsFunc(media, func(m spec.Medium) bool { return m.Video != nil }) {
 		c.Workers = videosAtATime

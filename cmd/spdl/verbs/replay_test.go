@@ -303,6 +303,24 @@ func TestVerifyRefusesWhatIsNoLog(t *testing.T) {
 		writeLog(t, []string{`{"step": 0, "rank": 0, "world": 3, "index": []}`}))
 }
 
+// A row that the journal says was made without some of its documents is there, in its place.
+func TestVerifyKnowsRowsThatStandWithoutDocuments(t *testing.T) {
+	name, dir := home(t), t.TempDir()
+	writeFile(t, filepath.Join(dir, "d.jsonl"), strings.Repeat("{\"ids\": [1, 2, 3]}\n", 8))
+	file := writeFile(t, filepath.Join(dir, "packed.yaml"), "name: "+name+"\nsource: {list: d.jsonl, packing: {length: 3}, columns: [{name: ids, type: list, dtype: i32}]}\nbatch: 4\norder: {seed: 5, epochs: 1}\n")
+	planned := again(t, file, "0").Index
+	journal := writeFile(t, filepath.Join(t.TempDir(), "journal"), "")
+	log := writeLog(t, []string{fmt.Sprintf(`{"step": 0, "rank": 0, "n_bad": 2, "index": %s}`, strings.ReplaceAll(fmt.Sprint(slices.Delete(slices.Clone(planned), 2, 3)), " ", ","))})
+	faults := `{"ring":"","epoch":0,"from":0,"rows":4,"bad":[{"at":1,"sample":%d,"cause":"io"%s},{"at":2,"sample":%d,"cause":"io"}]}` + "\n"
+	writeFile(t, journal+".faults", fmt.Sprintf(faults, planned[1], `,"documents":[7]`, planned[2]))
+	good(t, "verify", file, log, "--journal", journal)
+	writeFile(t, journal+".faults", fmt.Sprintf(faults, planned[1], "", planned[2]))
+	if r := spdl(t, "verify", file, log, "--journal", journal); r.code != exitFailed || !strings.Contains(r.out, "than the plan without those that the journal names") {
+		t.Errorf("exit code %d\n%s%s", r.code, r.out, r.err)
+	}
+	refused(t, exitUsage, "pack: source.packing makes rows of documents when they are read", "pack", file, "--out", filepath.Join(dir, "%d.tar"))
+}
+
 // What the engine's journal says could not be read in time is held against the log exactly: those samples are missing, and no others.
 func TestVerifyHoldsTheJournalAgainstTheLog(t *testing.T) {
 	name, dir := home(t), pictures(t, 10)

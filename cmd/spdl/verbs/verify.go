@@ -61,7 +61,7 @@ world size may have changed on the way.
 
 A log has one JSON object a line for every batch that was completed:
   {"step": 17, "rank": 0, "world": 2, "n_bad": 0, "index": [5, 81, ...]}
-step is the batch's global step, index its samples, n_bad how many samples were skipped, masked or substituted. Other keys are passed over.
+step is the batch's global step, index its samples, n_bad how many samples were skipped, masked or substituted, or made without some of their documents. Other keys are passed over.
 In Python "for batch in spdl.delivery_log(loader, path)" writes it.
 
 Where the engine kept a journal (--journal, or the description's), the samples that could not be read in time are known, and a batch that lacks
@@ -192,8 +192,8 @@ func (v *verifying) compare(d *delivery, where string) error {
 
 // without is what the policy makes of a batch in which some samples are bad; at is the place of its first row.
 func without(planned []int64, at int64, bad []engine.Fault, policy spec.Policy) []int64 {
-	isBad := func(row int) bool {
-		return slices.ContainsFunc(bad, func(f engine.Fault) bool { return f.At == at+int64(row) })
+	isBad := func(row int) bool { // a row that stands without some of its documents is not
+		return slices.ContainsFunc(bad, func(f engine.Fault) bool { return f.At == at+int64(row) && f.Documents == nil })
 	}
 	var left []int64
 	for row, sample := range planned {
