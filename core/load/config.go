@@ -69,7 +69,7 @@ func PictureConfig(i *spec.Image) media.Config {
 }
 
 var steps = map[string]media.Step{
-	"horizontal_flip": media.StepFlip, "vertical_flip": media.StepVFlip, "random_rotate90": media.StepQuarters, "random_rotation": media.StepRotation, "random_affine": media.StepAffine,
+	"horizontal_flip": media.StepFlip, "vertical_flip": media.StepVFlip, "random_rotate90": media.StepQuarters, "random_rotation": media.StepRotation, "random_affine": media.StepAffine, "random_perspective": media.StepPerspective,
 	spec.RandAugment: media.StepAugment, spec.TrivialAugmentWide: media.StepAugment, spec.AutoAugment: media.StepAugment,
 	"color_jitter": media.StepJitter, "random_photometric_distort": media.StepDistort, "random_channel_permutation": media.StepPermute, "grayscale": media.StepGrayscale, "gaussian_blur": media.StepBlur, "solarize": media.StepSolarize,
 	"posterize": media.StepPosterize, "invert": media.StepInvert, "adjust_sharpness": media.StepSharpness,
@@ -98,6 +98,9 @@ func retouch(c *media.Config, r *spec.Retouches) {
 	}
 	if a := r.RandomAffine; a != nil {
 		c.Affine = &media.Affine{Degrees: a.Degrees, Translate: a.Translate, Scale: a.Scale, ShearX: a.ShearX, ShearY: a.ShearY, Interpolation: filters[a.Interpolation], Fill: fill(a.Fill)}
+	}
+	if p := r.RandomPerspective; p != nil {
+		c.Perspective = &media.Perspective{P: p.P, Scale: p.DistortionScale, Interpolation: filters[p.Interpolation], Fill: fill(p.Fill)}
 	}
 	if a := r.Augment; a != nil {
 		c.Augment = &media.Augment{

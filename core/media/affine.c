@@ -32,7 +32,7 @@ void media_draw_quarters(const media_op *op, const media_draw *d, media_retouche
     if (quarters == 0) return;
     media_retouch *r = &to->all[to->n++];
     *r = (media_retouch){.kind = MEDIA_WARP, .size = MEDIA_NEAREST};
-    memcpy(r->matrix, turns[quarters], sizeof r->matrix);
+    memcpy(r->matrix, turns[quarters], sizeof turns[quarters]);
 }
 
 /* Whole pixels, up to a share of n to either side. */
@@ -68,5 +68,5 @@ void media_draw_mirror(const media_op *op, const media_draw *d, int step, media_
     const double left_right[6] = {-1, 0, op->out_w, 0, 1, 0}, top_bottom[6] = {1, 0, 0, 0, -1, op->out_h};
     media_retouch *r = &to->all[to->n++];
     *r = (media_retouch){.kind = MEDIA_WARP, .size = MEDIA_NEAREST};
-    memcpy(r->matrix, step == MEDIA_DO_FLIP ? left_right : top_bottom, sizeof r->matrix);
+    memcpy(r->matrix, step == MEDIA_DO_FLIP ? left_right : top_bottom, sizeof left_right);
 }

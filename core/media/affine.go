@@ -40,7 +40,15 @@ func (a *Affine) scale() [2]float64 {
 	return a.Scale
 }
 
-// warp fills in what the kernel knows of both.
+// Perspective is torchvision's RandomPerspective on a PIL image: with probability P each corner of the row moves inwards, by up to
+// Scale of half the row's sides.
+type Perspective struct {
+	P, Scale      float64
+	Interpolation Interpolation // Nearest, Bilinear or Bicubic
+	Fill          Fill
+}
+
+// warp fills in what the kernel knows of them.
 func (cfg *Config) warp(op *C.media_op) {
 	between := func(f [2]float64) C.media_factor {
 		return C.media_factor{on: 1, low: C.double(f[0]), high: C.double(f[1])}
@@ -54,6 +62,10 @@ func (cfg *Config) warp(op *C.media_op) {
 		op.affine_angle, op.affine_scale = between(a.Degrees), between(a.scale())
 		op.affine_x, op.affine_y = C.double(a.Translate[0]), C.double(a.Translate[1])
 		op.affine_shear_x, op.affine_shear_y = between(a.ShearX), between(a.ShearY)
+	}
+	if p := cfg.Perspective; p != nil {
+		op.perspective_p, op.perspective_scale = C.double(p.P), C.double(p.Scale)
+		op.perspective_filter, op.perspective_fill = C.uint32_t(p.Interpolation), p.Fill.c()
 	}
 }
 
@@ -69,11 +81,22 @@ func (cfg *Config) checkWarps() error {
 			return err
 		}
 	}
-	a := cfg.Affine
+	if p := cfg.Perspective; p != nil {
+		if err := checkWarp("perspective", p.Interpolation, cfg.Mode); err != nil {
+			return err
+		}
+		if !(p.Scale >= 0 && p.Scale <= 1) {
+			return fmt.Errorf("perspective: got scale %v, want 0 to 1", p.Scale)
+		}
+	}
+	return cfg.Affine.check(cfg.Mode)
+}
+
+func (a *Affine) check(mode Mode) error {
 	if a == nil {
 		return nil
 	}
-	if err := checkWarp("affine", a.Interpolation, cfg.Mode); err != nil {
+	if err := checkWarp("affine", a.Interpolation, mode); err != nil {
 		return err
 	}
 	for _, share := range a.Translate {

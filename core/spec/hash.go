@@ -150,21 +150,22 @@ type canonicalImage struct {
 }
 
 type canonicalRetouches struct {
-	Rotation     *canonicalRotation  `json:"random_rotation,omitempty"`
-	Affine       *canonicalAffine    `json:"random_affine,omitempty"`
-	Augment      *canonicalAugment   `json:"augment,omitempty"`
-	Blur         *canonicalBlur      `json:"gaussian_blur,omitempty"`
-	Solarize     *canonicalSolarize  `json:"solarize,omitempty"`
-	Posterize    *canonicalPosterize `json:"posterize,omitempty"`
-	Invert       float64             `json:"invert,omitempty"`
-	Sharpness    *canonicalSharpness `json:"adjust_sharpness,omitempty"`
-	Autocontrast float64             `json:"autocontrast,omitempty"`
-	Equalize     float64             `json:"equalize,omitempty"`
-	Quarters     float64             `json:"random_rotate90,omitempty"`
-	Distort      *canonicalJitter    `json:"random_photometric_distort,omitempty"`
-	Permutation  float64             `json:"random_channel_permutation,omitempty"`
-	Noise        *canonicalNoise     `json:"gaussian_noise,omitempty"`
-	JPEG         *canonicalJPEG      `json:"jpeg,omitempty"`
+	Rotation     *canonicalRotation    `json:"random_rotation,omitempty"`
+	Affine       *canonicalAffine      `json:"random_affine,omitempty"`
+	Augment      *canonicalAugment     `json:"augment,omitempty"`
+	Blur         *canonicalBlur        `json:"gaussian_blur,omitempty"`
+	Solarize     *canonicalSolarize    `json:"solarize,omitempty"`
+	Posterize    *canonicalPosterize   `json:"posterize,omitempty"`
+	Invert       float64               `json:"invert,omitempty"`
+	Sharpness    *canonicalSharpness   `json:"adjust_sharpness,omitempty"`
+	Autocontrast float64               `json:"autocontrast,omitempty"`
+	Equalize     float64               `json:"equalize,omitempty"`
+	Quarters     float64               `json:"random_rotate90,omitempty"`
+	Distort      *canonicalJitter      `json:"random_photometric_distort,omitempty"`
+	Permutation  float64               `json:"random_channel_permutation,omitempty"`
+	Noise        *canonicalNoise       `json:"gaussian_noise,omitempty"`
+	JPEG         *canonicalJPEG        `json:"jpeg,omitempty"`
+	Perspective  *canonicalPerspective `json:"random_perspective,omitempty"`
 }
 
 type canonicalRotation struct {
@@ -181,6 +182,13 @@ type canonicalAffine struct {
 	ShearY        [2]float64    `json:"shear_y"`
 	Interpolation Interpolation `json:"interpolation"`
 	Fill          *Fill         `json:"fill,omitempty"`
+}
+
+type canonicalPerspective struct {
+	DistortionScale float64       `json:"distortion_scale"`
+	P               float64       `json:"p"`
+	Interpolation   Interpolation `json:"interpolation"`
+	Fill            *Fill         `json:"fill,omitempty"`
 }
 
 type canonicalAugment struct {
@@ -229,7 +237,7 @@ func (r *Retouches) canonical() canonicalRetouches {
 	return canonicalRetouches{
 		(*canonicalRotation)(r.RandomRotation), (*canonicalAffine)(r.RandomAffine), (*canonicalAugment)(r.Augment), (*canonicalBlur)(r.GaussianBlur), (*canonicalSolarize)(r.Solarize), (*canonicalPosterize)(r.Posterize),
 		r.Invert, (*canonicalSharpness)(r.AdjustSharpness), r.Autocontrast, r.Equalize,
-		r.RandomRotate90, (*canonicalJitter)(r.RandomPhotometricDistort), r.RandomChannelPermutation, (*canonicalNoise)(r.GaussianNoise), (*canonicalJPEG)(r.JPEG),
+		r.RandomRotate90, (*canonicalJitter)(r.RandomPhotometricDistort), r.RandomChannelPermutation, (*canonicalNoise)(r.GaussianNoise), (*canonicalJPEG)(r.JPEG), (*canonicalPerspective)(r.RandomPerspective),
 	}
 }
 

@@ -409,6 +409,14 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{ops("{center_crop: 4}, {random_affine: {degrees: 0, shear: [1]}}"), "image.transform[1].random_affine.shear: got a list of 1, want [low, high] along x"},
 		{ops("{center_crop: 4}, {random_affine: {degrees: 0, shear: [1, 2, 3, 2]}}"), "image.transform[1].random_affine.shear: got [1 2 3 2], want [x low, x high, y low, y high]"},
 		{ops("{center_crop: 4}, {random_affine: {degrees: 0, shear: [1, 2, 3, 99]}}"), "image.transform[1].random_affine.shear[3]: got 99, want a number from -80 to 80"},
+		{ops("{center_crop: 4}, {random_perspective: 1.5}"), "image.transform[1].random_perspective: got 1.5, want a number from 0 to 1"},
+		{ops("{center_crop: 4}, {random_perspective: {p: 2}}"), "image.transform[1].random_perspective.p: got 2, want a number from 0 to 1"},
+		{ops("{center_crop: 4}, {random_perspective: {interpolation: lanczos}}"), `image.transform[1].random_perspective.interpolation: got text "lanczos", want one of nearest, bilinear`},
+		{ops("{center_crop: 4}, {random_perspective: {fill: [1, 2]}}"), "image.transform[1].random_perspective.fill: got a list of 2"},
+		{ops("{center_crop: 8}, {random_perspective: {}}") + "device: {decode: nvjpeg}", "image.transform[1].random_perspective: got random_perspective beside device.decode: nvjpeg"},
+		{image("mode: index, transform: [{center_crop: 4}, {random_perspective: {}}]"), "image.transform[1].random_perspective: got interpolation bilinear with mode index, want nearest, as others mix numbers of classes; write {interpolation: nearest}"},
+		{image("affine: true, transform: [{center_crop: 8}, {random_perspective: {}}]"), "image.affine: got affine beside random_perspective, which is no affine map; leave one of them out, or take random_affine"},
+		{image("mode: gray, transform: [{center_crop: 8}, {random_perspective: {fill: [1, 2, 3]}}]"), "random_perspective.fill: got 3 numbers, want one for mode gray"},
 		{ops("{center_crop: 8}, {random_rotation: 9}") + "device: {decode: nvjpeg}", "image.transform[1].random_rotation: got random_rotation beside device.decode: nvjpeg"},
 		{image("mode: index, transform: [{center_crop: 4}, {random_rotation: {degrees: 9, interpolation: bilinear}}]"), "image.transform[1].random_rotation: got interpolation bilinear with mode index, want nearest"},
 		{image("mode: index, transform: [{center_crop: 4}, {random_affine: {degrees: 9, interpolation: bilinear}}]"), "image.transform[1].random_affine: got interpolation bilinear with mode index, want nearest"},
@@ -425,7 +433,7 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{ops("{center_crop: 4}, {auto_augment: imagenet21k}"), `image.transform[1].auto_augment: got text "imagenet21k", want one of imagenet, cifar10, svhn`},
 		{ops("{center_crop: 4}, {auto_augment: {policy: 1}}"), "image.transform[1].auto_augment.policy: got 1, want one of imagenet, cifar10, svhn"},
 		{ops("{center_crop: 4}, {rand_augment: 9}, {auto_augment: svhn}"), "image.transform[2].auto_augment: comes after rand_augment; want resize, center_crop or random_crop, resize, random_resize or scale_jitter and one of them, or random_resized_crop alone; pad behind resize: [H, W] or in front of random_crop; " +
-			"then, in any order, horizontal_flip, vertical_flip, random_rotate90, random_rotation, random_affine, one of rand_augment, trivial_augment_wide, auto_augment; color_jitter, random_photometric_distort, random_channel_permutation, grayscale, gaussian_blur, solarize, posterize, invert, adjust_sharpness, " +
+			"then, in any order, horizontal_flip, vertical_flip, random_rotate90, random_rotation, random_affine, random_perspective, one of rand_augment, trivial_augment_wide, auto_augment; color_jitter, random_photometric_distort, random_channel_permutation, grayscale, gaussian_blur, solarize, posterize, invert, adjust_sharpness, " +
 			"autocontrast, equalize, gaussian_noise, jpeg; then normalize, random_erasing; each at most once"},
 		{ops("{center_crop: 4}, {auto_augment: svhn}, {trivial_augment_wide: {}}"), "image.transform[2].trivial_augment_wide: comes after auto_augment; want"},
 		{ops("{center_crop: 4}, {rand_augment: 9}, {rand_augment: 9}"), "image.transform[2].rand_augment: is there twice; want"},

@@ -24,6 +24,14 @@ type RandomAffine struct {
 	Fill           *Fill
 }
 
+// RandomPerspective moves each corner of a picture inwards, by up to DistortionScale of half its sides.
+type RandomPerspective struct {
+	DistortionScale float64
+	P               float64
+	Interpolation   Interpolation
+	Fill            *Fill
+}
+
 // warpers are the filters of what shears, moves and turns: Pillow's.
 var warpers = []Interpolation{Nearest, Bilinear, Bicubic}
 
@@ -32,6 +40,8 @@ func (r *RandomRotation) random() bool { return r != nil && r.Degrees[0] < r.Deg
 func (r *RandomAffine) random() bool {
 	return r != nil && (r.Translate != [2]float64{} || slices.ContainsFunc([][2]float64{r.Degrees, r.Scale, r.ShearX, r.ShearY}, func(f [2]float64) bool { return f[0] < f[1] }))
 }
+
+func (r *RandomPerspective) random() bool { return r != nil && r.P > 0 && r.DistortionScale > 0 }
 
 func (d *decoder) randomRotation(op *section) *RandomRotation {
 	const key = "random_rotation"
@@ -61,6 +71,19 @@ func (d *decoder) randomAffine(op *section) *RandomAffine {
 	d.shear(&sec, r)
 	choice(&sec, "interpolation", &r.Interpolation, warpers...)
 	d.fill(&sec, &r.Fill)
+	return r
+}
+
+func (d *decoder) randomPerspective(op *section) *RandomPerspective {
+	const key = "random_perspective"
+	r := &RandomPerspective{DistortionScale: 0.5, P: 0.5, Interpolation: Bilinear}
+	scale, shown, sec := d.short(op, key, "distortion_scale")
+	if scale != nil && d.err == nil {
+		r.DistortionScale, _ = d.number(scale, shown, 0, 1)
+	}
+	sec.number("p", &r.P, 0, 1)
+	choice(sec, "interpolation", &r.Interpolation, warpers...)
+	d.fill(sec, &r.Fill)
 	return r
 }
 
