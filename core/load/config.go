@@ -177,9 +177,9 @@ func selectionOf(v *spec.Video) video.Selection {
 	return c
 }
 
-// AudioConfig says the audio section in core/media/audio's words.
-func AudioConfig(a *spec.Audio) audio.Config {
-	c := audio.Config{
+// AudioConfig says the audio section in core/media/audio's words. Of a second data set it finds the files; errors name the key below section.
+func AudioConfig(a *spec.Audio, section string) (c audio.Config, err error) {
+	c = audio.Config{
 		Rate: a.Rate, Channels: a.Channels, Select: a.Select, Length: a.Length, DType: a.DType, MaxFrames: a.MaxFrames, Budget: a.Timeout, Filter: a.Filter, Speed: a.Speed,
 		Window:    audio.Window{Start: a.Window.Start.Seconds(), Duration: a.Window.Duration.Seconds()},
 		Resample:  audio.Resample{Width: a.Resample.Width, Rolloff: a.Resample.Rolloff},
@@ -196,6 +196,15 @@ func AudioConfig(a *spec.Audio) audio.Config {
 	c.Normalize.To = map[string]audio.Loudness{spec.Peak: audio.ToPeak, spec.Loudness: audio.ToIntegrated, spec.Standard: audio.ToStandard}[a.Normalize.To]
 	if n := a.Noise; n != nil {
 		c.Noise = &audio.Noise{Low: n.SNR[0], High: n.SNR[1], P: n.P, Colour: map[string]audio.Colour{spec.Pink: audio.Pink, spec.Brown: audio.Brown}[n.Color]}
+		if c.Noise.Files, err = filesOf(&n.SoundFiles, section+".noise.from"); err != nil {
+			return c, err
+		}
+	}
+	if r := a.Reverb; r != nil {
+		c.Reverb = &audio.Reverb{P: r.P}
+		if c.Reverb.Files, err = filesOf(&r.SoundFiles, section+".reverb.from"); err != nil {
+			return c, err
+		}
 	}
 	if g := a.Gain; g != nil {
 		c.Gain = &audio.Gain{Low: g.DB[0], High: g.DB[1], P: g.P}
@@ -209,7 +218,7 @@ func AudioConfig(a *spec.Audio) audio.Config {
 	if r := a.Raw; r != nil {
 		c.Raw = &audio.Raw{Encoding: encodings[r.Encoding], Rate: r.Rate, Channels: r.Channels}
 	}
-	return c
+	return c, nil
 }
 
 var encodings = map[string]audio.Encoding{"u8": audio.U8, "s16": audio.S16, "s24": audio.S24, "s32": audio.S32, "f32": audio.F32, "f64": audio.F64}

@@ -22,7 +22,11 @@ func TestEveryKeyReachesItsDecoder(t *testing.T) {
 		if section == "video" {
 			return VideoConfig(s.Video)
 		}
-		return AudioConfig(s.Audio)
+		c, err := AudioConfig(s.Audio, "audio")
+		if err != nil {
+			t.Fatalf("%s: %v", keys, err)
+		}
+		return c
 	}
 	for section, keys := range map[string][]string{
 		"video": {

@@ -134,7 +134,7 @@ var values = map[string]string{
 	"video.seek": "approximate", "video.max_pixels": "1", "video.timeout": "5s",
 	"audio": "{rate: 8, length: 8}", "audio.rate": "8000", "audio.channels": "2", "audio.select": "[1, 0]", "audio.length": "1s", "audio.shape": "padded", "audio.crop": "random",
 	"audio.window": "{start: 1s}", "audio.window.start": "1s", "audio.window.duration": "1s", "audio.window.start_column": "at", "audio.window.duration_column": "at", "audio.filter": "anull", "audio.speed": "{factors: [1]}", "audio.speed.factors": "[0.9, 1, 1.1]",
-	"audio.noise": "{snr_db: [0, 9]}", "audio.noise.snr_db": "[5, 20]", "audio.noise.p": "0.5", "audio.noise.color": "pink", "audio.gain": "{db: [0, 0]}", "audio.gain.db": "[-6, 6]", "audio.gain.p": "0.5",
+	"audio.noise": "{snr_db: [0, 9]}", "audio.noise.snr_db": "[5, 20]", "audio.noise.p": "0.5", "audio.noise.color": "pink", "audio.noise.from": "d", "audio.noise.memory_bytes": "1MiB", "audio.reverb": "{from: d}", "audio.reverb.from": "e", "audio.reverb.p": "0.5", "audio.reverb.memory_bytes": "1GiB", "audio.gain": "{db: [0, 0]}", "audio.gain.db": "[-6, 6]", "audio.gain.p": "0.5",
 	"audio.polarity_inversion": "0.5", "audio.pre_emphasis": "0.97",
 	"audio.resample": "{}", "audio.resample.method": "swresample",
 	"audio.resample.width": "64", "audio.resample.rolloff": "0.9", "audio.resample.beta": "8.5", "audio.normalize": "{to: peak}", "audio.normalize.to": "loudness",
@@ -306,11 +306,14 @@ func document(path, value string) string {
 	case strings.HasPrefix(path, "audio.normalize."):
 		with := map[string]string{"level": ", to: loudness"}[lastKey(path)]
 		image = "audio: {rate: 8000, length: 8, normalize: {" + lastKey(path) + ": " + value + with + "}}\n"
-	case strings.HasPrefix(path, "audio.noise.") || strings.HasPrefix(path, "audio.gain."):
+	case strings.HasPrefix(path, "audio.noise.") || strings.HasPrefix(path, "audio.gain.") || strings.HasPrefix(path, "audio.reverb."):
 		part, key, _ := strings.Cut(strings.TrimPrefix(path, "audio."), ".")
-		with := map[string]string{"noise": ", snr_db: [0, 0]", "gain": ", db: [0, 0]"}[part]
-		if strings.HasSuffix(key, "db") {
+		with := map[string]string{"noise": ", snr_db: [0, 0]", "gain": ", db: [0, 0]", "reverb": ", from: d"}[part]
+		switch {
+		case strings.HasSuffix(key, "db") || path == "audio.reverb.from":
 			with = ""
+		case path == "audio.noise.memory_bytes":
+			with += ", from: d"
 		}
 		image = "audio: {rate: 8000, length: 8, " + part + ": {" + key + ": " + value + with + "}}\n"
 	case path == "audio.features.mask_value":
