@@ -230,6 +230,7 @@ func featuresOf(f *spec.Features) *audio.Features {
 	}
 	c.Kind = map[string]audio.Kind{spec.Mel: audio.Mel, spec.MFCC: audio.MFCC, spec.Whisper: audio.Whisper, spec.Fbank: audio.Fbank}[f.Kind]
 	c.Window, c.Int16 = map[string]audio.WindowType{spec.Hanning: audio.Hanning, spec.Hamming: audio.Hamming}[f.Window], f.Int16
+	c.Mirrored = f.Mirrored
 	c.Log = map[string]audio.Log{spec.Decibel: audio.Decibel, spec.NaturalLog: audio.NaturalLog, spec.Log10: audio.Log10}[f.Log]
 	c.CMVN = map[string]audio.CMVN{spec.CMVNMean: audio.Mean, spec.CMVNMeanVariance: audio.MeanVariance}[f.CMVN]
 	if f.Scale == spec.Slaney {

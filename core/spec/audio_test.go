@@ -43,7 +43,7 @@ func TestEveryKeyOfAudioArrives(t *testing.T) {
 		Noise: &Noise{[2]float64{5, 20.5}, 0.25, Brown, SoundFiles{}}, Gain: &Gain{[2]float64{-6, 3}, 0.5}, Inversion: 0.75, PreEmphasis: 0.97,
 		Resample: Resample{SincKaiser, 64, 0.9475, 8}, Normalize: Normalized{Loudness, -20},
 		Features: &Features{"mfcc", 512, 400, 160, 1, false, true, 64, 20, 7600, Slaney, Slaney, Decibel, 60, 13, "", []float64{1, 2}, []float64{3},
-			&AxisMask{27, 2, 1, false}, &AxisMask{100, 10, 0.2, true}, -1.5, false, "", false, 0, false},
+			&AxisMask{27, 2, 1, false}, &AxisMask{100, 10, 0.2, true}, -1.5, false, "", false, 0, false, false},
 		Raw: &Raw{"s24", 44100, 2}, DType: tensor.F32, Layout: NLC, MaxFrames: 1000000, Timeout: 5 * time.Second,
 	}
 	if !reflect.DeepEqual(got.Audio, want) {
@@ -84,7 +84,8 @@ func TestAudioThatCannotBeIsRefused(t *testing.T) {
 		"{rate: 8, length: 9, features: {}}":                                                                           "audio.features: kind is missing, want spectrogram, mel, mfcc, whisper or fbank",
 		"{rate: 16000, length: 1s, features: {kind: fbank, n_fft: 512}}":                                               "audio.features.n_fft: given with kind: fbank, which says all but n_mels, win_length",
 		"{rate: 16000, length: 1s, features: {kind: fbank, log: db}}":                                                  "audio.features.log: given with kind: fbank",
-		"{rate: 16000, length: 1s, features: {kind: mel, int16: true}}":                                                "audio.features: window_type and int16 go with kind: fbank, got kind: mel",
+		"{rate: 16000, length: 1s, features: {kind: mel, int16: true}}":                                                "audio.features: window_type, int16 and snip_edges go with kind: fbank, got kind: mel",
+		"{rate: 16000, length: 1s, features: {kind: whisper, snip_edges: false}}":                                      "audio.features: window_type, int16 and snip_edges go with kind: fbank, got kind: whisper",
 		"{rate: 16000, length: 1s, features: {kind: fbank, window_type: hann}}":                                        "audio.features.window_type: got text \"hann\", want one of povey, hanning, hamming",
 		"{rate: 8, length: 9, features: {kind: mel, n_mfcc: 3}}":                                                       "audio.features.n_mfcc: goes with kind: mfcc",
 		"{rate: 8, length: 9, features: {kind: spectrogram, n_mels: 3}}":                                               "audio.features: n_mels, f_min, f_max, mel_scale and norm go with kind: mel or mfcc",
@@ -202,12 +203,22 @@ func TestHashOfSounds(t *testing.T) {
 	if strings.Contains(base, "image\":") || hash("{rate: 8000, length: 8000, timeout: 3s}") != base {
 		t.Fatal(base)
 	}
-	for _, body := range []string{"{rate: 8001, length: 8000}", "{rate: 8000, length: 1s, crop: start}", "{rate: 8000, length: 1s, features: {kind: mel}}", "{rate: 8000, length: 1s, features: {kind: mel, cmvn: mean}}", "{rate: 8000, length: 1s, features: {kind: mel, padding: 1}}", "{rate: 8000, length: 1s, features: {kind: mel, padding: silence}}", "{rate: 8000, length: 1s, features: {kind: mel, time_mask: {time_mask_param: 3}}}", "{rate: 8000, length: 1s, features: {kind: mel, time_mask: {time_mask_param: 3}, mask_value: mean}}", "{rate: 8000, length: 1s, features: {kind: mel, normalize: {mean: 0, std: 1}}}", "{rate: 8000, length: 1s, select: [0]}",
+	for _, body := range []string{"{rate: 8001, length: 8000}", "{rate: 8000, length: 1s, crop: start}", "{rate: 8000, length: 1s, features: {kind: mel}}", "{rate: 8000, length: 1s, features: {kind: mel, cmvn: mean}}", "{rate: 8000, length: 1s, features: {kind: fbank, snip_edges: false}}", "{rate: 8000, length: 1s, features: {kind: mel, padding: 1}}", "{rate: 8000, length: 1s, features: {kind: mel, padding: silence}}", "{rate: 8000, length: 1s, features: {kind: mel, time_mask: {time_mask_param: 3}}}", "{rate: 8000, length: 1s, features: {kind: mel, time_mask: {time_mask_param: 3}, mask_value: mean}}", "{rate: 8000, length: 1s, features: {kind: mel, normalize: {mean: 0, std: 1}}}", "{rate: 8000, length: 1s, select: [0]}",
 		"{rate: 8000, length: 1s, speed: {factors: [1]}}", "{rate: 8000, length: 1s, noise: {snr_db: [1, 2]}}", "{rate: 8000, length: 1s, noise: {snr_db: [1, 2], color: pink}}", "{rate: 8000, length: 1s, noise: {snr_db: [1, 2], from: d}}", "{rate: 8000, length: 1s, reverb: {from: d}}",
 		"{rate: 8000, length: 1s, gain: {db: [1, 1]}}", "{rate: 8000, length: 1s, polarity_inversion: 1}", "{rate: 8000, length: 1s, pre_emphasis: 0.5}"} {
 		if hash(body) == base {
 			t.Errorf("%s has the hash of another", body)
 		}
+	}
+}
+
+// Features that say what is so anyway have the hash of those that do not.
+func TestSnippedEdgesAreTheUsual(t *testing.T) {
+	hash := func(more string) [32]byte {
+		return parse(t, sounds+"{rate: 8000, length: 1s, features: {kind: fbank"+more+"}}").Hash()
+	}
+	if hash(", snip_edges: true") != hash("") || hash(", snip_edges: false") == hash("") {
+		t.Error("the hash does not follow snip_edges")
 	}
 }
 

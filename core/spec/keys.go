@@ -340,6 +340,7 @@ var keys = withFrames([]Key{
 	{"audio.features.top_db", "number above 0", "(no limit; 80 of mfcc)", "Decibels below the row's largest that are kept."},
 	{"audio.features.n_mfcc", "whole number, 1 to 4096", "40", "Coefficients."},
 	{"audio.features.window_type", "povey, hanning, hamming", "(povey of fbank)", "Window of a filter bank's frames, as Kaldi calls them."},
+	{"audio.features.snip_edges", "true, false", "true", "Of fbank: frames that lie wholly inside the sound. With false there is one for every hop_length, round(length / hop_length) of them, the first (win_length - hop_length) / 2 before the sound, which is mirrored at both ends, as Kaldi, torchaudio and Lhotse have it."},
 	{"audio.features.int16", "true, false", "false", "Of fbank: samples count from -32768 to 32767, as Kaldi, WeNet and ESPnet take them; without it from -1 to 1, as torchaudio does."},
 	{"audio.features.padding", "number or silence", "0", "Value of the steps behind a sound that is shorter than its row, from -10000 to 10000; or silence: zeros fill up the waveform first, as where a program pads it itself, and cmvn counts them. length then counts the steps that begin in the sound. Of shape: fixed."},
 	{"audio.features.cmvn", "mean, mean_variance", "(none)", "Normalise each bin of a row, in each channel, by its own steps: x - mean, or that over sqrt(max(variance, 1e-10))."},

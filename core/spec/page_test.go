@@ -141,7 +141,7 @@ var values = map[string]string{
 	"audio.normalize.level": "-20", "audio.features": "{kind: mel}", "audio.features.kind": "mfcc", "audio.features.n_fft": "512", "audio.features.win_length": "256",
 	"audio.features.hop_length": "128", "audio.features.power": "1", "audio.features.center": "false", "audio.features.normalized": "true", "audio.features.n_mels": "64",
 	"audio.features.f_min": "20", "audio.features.f_max": "3000", "audio.features.mel_scale": "slaney", "audio.features.norm": "slaney", "audio.features.log": "db",
-	"audio.features.window_type": "hamming", "audio.features.int16": "true", "audio.features.padding": "silence", "audio.features.top_db": "80", "audio.features.n_mfcc": "13", "audio.features.cmvn": "mean",
+	"audio.features.window_type": "hamming", "audio.features.int16": "true", "audio.features.snip_edges": "false", "audio.features.padding": "silence", "audio.features.top_db": "80", "audio.features.n_mfcc": "13", "audio.features.cmvn": "mean",
 	"audio.features.normalize": "{mean: 1, std: 2}", "audio.features.normalize.mean": "[1, 2]", "audio.features.normalize.std": "3",
 	"audio.features.frequency_mask": "{freq_mask_param: 3}", "audio.features.frequency_mask.freq_mask_param": "27", "audio.features.frequency_mask.count": "2", "audio.features.frequency_mask.iid_masks": "true",
 	"audio.features.time_mask": "{time_mask_param: 3}", "audio.features.time_mask.time_mask_param": "27", "audio.features.time_mask.count": "2", "audio.features.time_mask.iid_masks": "true", "audio.features.time_mask.p": "0.2", "audio.features.mask_value": "mean", "audio.raw": "{encoding: s16, rate: 1, channels: 1}", "audio.raw.encoding": "u8", "audio.raw.rate": "8000",
@@ -333,7 +333,7 @@ func document(path, value string) string {
 		switch lastKey(path) {
 		case "kind":
 			with = ""
-		case "window_type", "int16":
+		case "window_type", "int16", "snip_edges":
 			with = ", kind: fbank"
 		}
 		image = "audio: {rate: 8000, length: 8, features: {" + lastKey(path) + ": " + value + with + "}}\n"

@@ -142,6 +142,8 @@ FBANKS = {
     "int16, hamming": (dict(Int16=True, Window=2), dict(window_type="hamming")),
     "40 of 512 by 128, 60 to 7000 Hz": (dict(Mels=40, Win=512, Hop=128, Low=60, High=7000),
                                         dict(num_mel_bins=40, frame_length=32, frame_shift=8, low_freq=60, high_freq=7000)),
+    "mirrored edges": (dict(Mirrored=True), dict(snip_edges=False)),
+    "mirrored edges, 25 ms by 30": (dict(Mirrored=True, Win=400, Hop=480), dict(snip_edges=False, frame_shift=30)),
 }
 
 

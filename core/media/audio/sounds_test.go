@@ -116,7 +116,9 @@ func TestWhatIsKeptOfSoundsDecidesNoRow(t *testing.T) {
 		out := make([]byte, 60*op.RowBytes())
 		var group sync.WaitGroup
 		for k := range workers {
-			group.Go(func() {
+			group.Add(1)
+			go func() {
+				defer group.Done()
 				w, _ := op.NewWorker()
 				defer w.Close()
 				for i := k; i < 60; i += workers {
@@ -125,7 +127,7 @@ func TestWhatIsKeptOfSoundsDecidesNoRow(t *testing.T) {
 						t.Error(err)
 					}
 				}
-			})
+			}()
 		}
 		group.Wait()
 		for _, s := range []*sounds{op.noises, op.rooms} {
