@@ -50,7 +50,9 @@ func soundsIn(path, key string) ([]string, error) {
 	return all, nil
 }
 
+// soundsBelow follows no link to a directory but the folder itself, as a source does not: it says so.
 func soundsBelow(folder string) (all []string, err error) {
+	folder += string(filepath.Separator)
 	err = filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -61,6 +63,10 @@ func soundsBelow(folder string) (all []string, err error) {
 			return filepath.SkipDir
 		case hidden || e.IsDir():
 			return nil
+		case e.Type()&fs.ModeSymlink != 0:
+			if st, err := os.Stat(path); err == nil && st.IsDir() {
+				return fmt.Errorf("%q is a link to a directory, which is not followed; put the directory itself there, or name the files in a list", path)
+			}
 		}
 		if kind, is := spec.MediaOf(e.Name()); is && kind == spec.Sounds {
 			all = append(all, path)

@@ -45,6 +45,32 @@ func TestASecondDataSetIsAFolderOrAList(t *testing.T) {
 	}
 }
 
+// A folder may be a link, and a sound; a folder in it that is one would be left out without a word, and is refused.
+func TestLinksOfASecondDataSet(t *testing.T) {
+	dir, other := folderOf(t, "", "a.wav"), t.TempDir()
+	link := func(to, name string) string {
+		name = filepath.Join(other, name)
+		if err := os.Symlink(to, name); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	whole := link(dir, "whole")
+	if got, err := soundsIn(whole, "k"); err != nil || !reflect.DeepEqual(got, []string{whole + "/a.wav"}) {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if _, err := soundsIn(other, "k"); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("k: %q is a link to a directory, which is not followed; put the directory itself there", whole)) {
+		t.Errorf("got %v", err)
+	}
+	if err := os.Remove(whole); err != nil {
+		t.Fatal(err)
+	}
+	file := link(dir+"/a.wav", "b.wav")
+	if got, err := soundsIn(other, "k"); err != nil || !reflect.DeepEqual(got, []string{file}) {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
+
 // Where there are no sounds, that is said with the key that asked for them, before anything is decoded.
 func TestASecondDataSetThatIsNoneIsRefused(t *testing.T) {
 	empty, other := folderOf(t, "", "README"), folderOf(t, "RIFF\x00\x00", "a.wav", "blank.txt")
