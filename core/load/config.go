@@ -87,6 +87,13 @@ func fill(f *spec.Fill) media.Fill {
 	return f.Values
 }
 
+func center(c spec.Pivot) *media.Center {
+	if !c.Given {
+		return nil
+	}
+	return &media.Center{X: c.X, Y: c.Y}
+}
+
 func jitter(j *spec.ColorJitter) *media.Jitter {
 	return &media.Jitter{P: j.P, Brightness: j.Brightness, Contrast: j.Contrast, Saturation: j.Saturation, Hue: j.Hue}
 }
@@ -94,10 +101,10 @@ func jitter(j *spec.ColorJitter) *media.Jitter {
 // retouch adds what changes pixels once they are in their place.
 func retouch(c *media.Config, r *spec.Retouches) {
 	if a := r.RandomRotation; a != nil {
-		c.Rotation = &media.Rotation{Degrees: a.Degrees, Interpolation: filters[a.Interpolation], Fill: fill(a.Fill)}
+		c.Rotation = &media.Rotation{Degrees: a.Degrees, Center: center(a.Center), Interpolation: filters[a.Interpolation], Fill: fill(a.Fill)}
 	}
 	if a := r.RandomAffine; a != nil {
-		c.Affine = &media.Affine{Degrees: a.Degrees, Translate: a.Translate, Scale: a.Scale, ShearX: a.ShearX, ShearY: a.ShearY, Interpolation: filters[a.Interpolation], Fill: fill(a.Fill)}
+		c.Affine = &media.Affine{Degrees: a.Degrees, Center: center(a.Center), Translate: a.Translate, Scale: a.Scale, ShearX: a.ShearX, ShearY: a.ShearY, Interpolation: filters[a.Interpolation], Fill: fill(a.Fill)}
 	}
 	if p := r.RandomPerspective; p != nil {
 		c.Perspective = &media.Perspective{P: p.P, Scale: p.DistortionScale, Interpolation: filters[p.Interpolation], Fill: fill(p.Fill)}

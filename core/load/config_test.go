@@ -41,7 +41,7 @@ func TestEveryKeyReachesItsDecoder(t *testing.T) {
 			`"transform": [{"random_erasing": {"value": 7}}]`, `"transform": [{"random_erasing": {"value": [7, 8, 9]}}]`, `"dtype": "f32", "transform": [{"random_erasing": {"value": "random"}}]`, `"transform": [{"color_jitter": {"brightness": 0.5}}]`,
 			`"transform": [{"color_jitter": {"contrast": 0.5}}]`, `"transform": [{"color_jitter": {"saturation": 0.5}}]`, `"transform": [{"color_jitter": {"hue": 0.5}}]`,
 			`"transform": [{"color_jitter": {"hue": 0.5, "p": 0.5}}]`,
-			`"transform": [{"random_rotation": 9}]`, `"transform": [{"random_rotation": {"degrees": 9, "interpolation": "bilinear"}}]`, `"transform": [{"random_affine": {"degrees": 9}}]`,
+			`"transform": [{"random_rotation": 9}]`, `"transform": [{"random_rotation": {"degrees": 9, "center": [0, 0]}}]`, `"transform": [{"random_affine": {"degrees": 9, "center": [0, 0]}}]`, `"transform": [{"random_rotation": {"degrees": 9, "interpolation": "bilinear"}}]`, `"transform": [{"random_affine": {"degrees": 9}}]`,
 			`"transform": [{"random_affine": {"degrees": 9, "translate": [0.1, 0]}}]`, `"transform": [{"random_affine": {"degrees": 9, "translate": [0, 0.1]}}]`,
 			`"transform": [{"random_affine": {"degrees": 9, "scale": [1, 2]}}]`, `"transform": [{"random_affine": {"degrees": 9, "shear": 5}}]`,
 			`"transform": [{"random_affine": {"degrees": 9, "shear": [0, 0, 0, 5]}}]`, `"transform": [{"random_affine": {"degrees": 9, "interpolation": "bilinear"}}]`,

@@ -294,7 +294,7 @@ typedef struct media_affine {
 
 /* m takes a pixel's place in the new picture to that in the old one: x' = m0 x + m1 y + m2, y' = m3 x + m4 y + m5. */
 void media_affine_matrix(const media_affine *a, double m[6]);
-void media_rotation_matrix(double degrees, int32_t w, int32_t h, double m[6]); /* around the middle */
+void media_rotation_matrix(double degrees, double x, double y, double m[6]); /* around a place */
 
 /* From a copy of the pixels. */
 void media_warp(const media_pixels *px, const media_pixels *from, const double m[6], int filter,

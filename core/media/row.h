@@ -122,9 +122,13 @@ typedef struct media_op {
     media_factor rotation; /* degrees, to the left */
     uint32_t rotation_filter;
     uint8_t rotation_fill[4];
+    uint32_t rotation_centered; /* 1: around this place, in pixels, not around the middle; here and below */
+    double rotation_x, rotation_y;
     uint32_t affine;        /* 1: the row is turned, moved, scaled and sheared by what follows */
     uint32_t affine_filter; /* NEAREST, BILINEAR or BICUBIC */
     uint8_t affine_fill[4];
+    uint32_t affine_centered;
+    double affine_center_x, affine_center_y;
     media_factor affine_angle; /* degrees, to the right */
     double affine_x, affine_y; /* the most to either side, as shares of width and height */
     media_factor affine_scale;

@@ -37,8 +37,8 @@ static double round15(double x) {
     return strtod(text, NULL);
 }
 
-void media_rotation_matrix(double degrees, int32_t w, int32_t h, double m[6]) {
-    double turn = fmod(degrees, 360.0), x = w / 2.0, y = h / 2.0;
+void media_rotation_matrix(double degrees, double x, double y, double m[6]) {
+    double turn = fmod(degrees, 360.0);
     if (turn < 0) turn += 360.0;
     turn = -radians(turn);
     m[0] = m[4] = round15(cos(turn));

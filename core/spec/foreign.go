@@ -119,7 +119,6 @@ var foreignKeys = map[string][]string{
 var leftOut = map[string]string{
 	"antialias":   "every interpolation but nearest is antialiased",
 	"expand":      "all rows have one size",
-	"center":      "pictures turn around their middle",
 	"padifneeded": "a smaller picture has a border",
 	"inplace":     "a batch is new memory",
 }

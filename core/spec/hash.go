@@ -170,12 +170,14 @@ type canonicalRetouches struct {
 
 type canonicalRotation struct {
 	Degrees       [2]float64    `json:"degrees"`
+	Center        *[2]float64   `json:"center,omitempty"`
 	Interpolation Interpolation `json:"interpolation"`
 	Fill          *Fill         `json:"fill,omitempty"`
 }
 
 type canonicalAffine struct {
 	Degrees       [2]float64    `json:"degrees"`
+	Center        *[2]float64   `json:"center,omitempty"`
 	Translate     [2]float64    `json:"translate"`
 	Scale         [2]float64    `json:"scale"`
 	ShearX        [2]float64    `json:"shear_x"`
@@ -235,10 +237,31 @@ type canonicalJPEG struct {
 
 func (r *Retouches) canonical() canonicalRetouches {
 	return canonicalRetouches{
-		(*canonicalRotation)(r.RandomRotation), (*canonicalAffine)(r.RandomAffine), (*canonicalAugment)(r.Augment), (*canonicalBlur)(r.GaussianBlur), (*canonicalSolarize)(r.Solarize), (*canonicalPosterize)(r.Posterize),
+		r.RandomRotation.canonical(), r.RandomAffine.canonical(), (*canonicalAugment)(r.Augment), (*canonicalBlur)(r.GaussianBlur), (*canonicalSolarize)(r.Solarize), (*canonicalPosterize)(r.Posterize),
 		r.Invert, (*canonicalSharpness)(r.AdjustSharpness), r.Autocontrast, r.Equalize,
 		r.RandomRotate90, (*canonicalJitter)(r.RandomPhotometricDistort), r.RandomChannelPermutation, (*canonicalNoise)(r.GaussianNoise), (*canonicalJPEG)(r.JPEG), (*canonicalPerspective)(r.RandomPerspective),
 	}
+}
+
+func (r *RandomRotation) canonical() *canonicalRotation {
+	if r == nil {
+		return nil
+	}
+	return &canonicalRotation{r.Degrees, r.Center.canonical(), r.Interpolation, r.Fill}
+}
+
+func (r *RandomAffine) canonical() *canonicalAffine {
+	if r == nil {
+		return nil
+	}
+	return &canonicalAffine{r.Degrees, r.Center.canonical(), r.Translate, r.Scale, r.ShearX, r.ShearY, r.Interpolation, r.Fill}
+}
+
+func (c Pivot) canonical() *[2]float64 {
+	if !c.Given {
+		return nil
+	}
+	return &[2]float64{c.X, c.Y}
 }
 
 type canonicalSizes struct {

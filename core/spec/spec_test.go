@@ -360,6 +360,7 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 		"color_jitter: {brightness: 0.1}", "color_jitter: {contrast: 0.1}", "color_jitter: {saturation: 0.1}", "color_jitter: {saturation: [0.1, 0.1]}",
 		"random_rotation: 9", "random_rotation: [0, 9]", "random_rotation: {degrees: 9, interpolation: bilinear}", "random_affine: {degrees: 9}", "random_affine: {degrees: 8}",
 		"random_affine: {degrees: 9, translate: [0.1, 0]}", "random_affine: {degrees: 9, translate: [0, 0.1]}", "random_affine: {degrees: 9, scale: [1, 2]}",
+		"random_rotation: {degrees: 9, center: [0, 0]}", "random_rotation: {degrees: 9, center: [0, 1]}", "random_affine: {degrees: 9, center: [0, 0]}",
 		"random_perspective: {}", "random_perspective: 0.4", "random_perspective: {p: 1}", "random_perspective: {interpolation: nearest}", "random_perspective: {fill: 3}",
 		"random_affine: {degrees: 9, shear: 9}", "random_affine: {degrees: 9, shear: [0, 0, -9, 9]}", "random_affine: {degrees: 9, interpolation: bilinear}",
 		"random_rotation: {degrees: 9, fill: 9}", "random_affine: {degrees: 9, fill: 9}", "rand_augment: {fill: 9}", "auto_augment: {fill: 9}", "trivial_augment_wide: {fill: 9}",

@@ -7,9 +7,16 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
+// Pivot is a place in a row, in pixels; not Given: the middle.
+type Pivot struct {
+	Given bool
+	X, Y  float64
+}
+
 // RandomRotation turns pictures to the left by degrees between low and high.
 type RandomRotation struct {
 	Degrees       [2]float64
+	Center        Pivot
 	Interpolation Interpolation
 	Fill          *Fill
 }
@@ -17,6 +24,7 @@ type RandomRotation struct {
 // RandomAffine turns pictures to the right, moves them by up to Translate of width and height to either side, scales and shears them.
 type RandomAffine struct {
 	Degrees        [2]float64
+	Center         Pivot
 	Translate      [2]float64
 	Scale          [2]float64
 	ShearX, ShearY [2]float64 // degrees
@@ -52,6 +60,7 @@ func (d *decoder) randomRotation(op *section) *RandomRotation {
 	}
 	sec := d.needs(op, key, "degrees", "30")
 	r.Degrees = d.around(&sec, "degrees", maxDegrees)
+	d.center(&sec, &r.Center)
 	choice(&sec, "interpolation", &r.Interpolation, warpers...)
 	d.fill(&sec, &r.Fill)
 	return r
@@ -69,6 +78,7 @@ func (d *decoder) randomAffine(op *section) *RandomAffine {
 	}
 	d.interval(&sec, "scale", &r.Scale, minScale, maxScale)
 	d.shear(&sec, r)
+	d.center(&sec, &r.Center)
 	choice(&sec, "interpolation", &r.Interpolation, warpers...)
 	d.fill(&sec, &r.Fill)
 	return r
@@ -93,6 +103,16 @@ func (d *decoder) around(s *section, key string, most float64) [2]float64 {
 		return *f
 	}
 	return [2]float64{}
+}
+
+// center reads [x, y].
+func (d *decoder) center(s *section, to *Pivot) {
+	if !s.has("center") {
+		return
+	}
+	if at := d.each(s, "center", "[x, y] in pixels of the row, from its top left corner", 2, -maxSide, maxSide); d.err == nil {
+		*to = Pivot{true, at[0], at[1]}
+	}
 }
 
 // each reads a list of n numbers.
