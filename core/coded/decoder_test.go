@@ -177,6 +177,7 @@ func TestADecoderRefusesWhatIsOfAWhole(t *testing.T) {
 		`{"audio": {"normalize": {"to": "peak"}}}`:            "audio.normalize: is of a whole",
 		`{"audio": {"speed": {"factors": [0.9]}}}`:            "audio.speed: is of a whole",
 		`{"audio": {"noise": {"snr_db": [1, 2]}}}`:            "audio.noise: is of a whole",
+		`{"audio": {"reverb": {"from": "d"}}}`:                "audio.reverb: is of a whole",
 		`{"audio": {"gain": {"db": [1, 2]}}}`:                 "audio.gain: is of a whole",
 		`{"audio": {"polarity_inversion": 0.5}}`:              "audio.polarity_inversion: is of a whole",
 		`{"audio": {"pre_emphasis": 0.97}}`:                   "audio.pre_emphasis: is of a whole",

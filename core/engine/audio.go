@@ -24,7 +24,11 @@ const (
 )
 
 func newSounds(m *spec.Medium) (modality, error) {
-	op, err := audio.Compile(load.AudioConfig(m.Audio))
+	described, err := load.AudioConfig(m.Audio, m.Path())
+	if err != nil {
+		return nil, err
+	}
+	op, err := audio.Compile(described)
 	var config *audio.ConfigError
 	if errors.As(err, &config) {
 		return nil, &spec.Error{Path: m.Path() + "." + config.Key, Text: config.Text}

@@ -99,6 +99,45 @@ func TestRingOfSoundsDeliversWaveforms(t *testing.T) {
 	}
 }
 
+// A second data set is found by a ring, whose rows it changes: a room of one echo leaves a sound as it is, and a sound as its own noise at 0 dB doubles it.
+func TestRingHasItsSecondDataSet(t *testing.T) {
+	room, same := t.TempDir(), t.TempDir()
+	must(os.WriteFile(filepath.Join(room, "one.wav"), wav(1), 0o644))
+	must(os.WriteFile(filepath.Join(same, "two.wav"), wav(2), 0o644))
+	section := fmt.Sprintf("{rate: 8000, length: 4, select: [0], reverb: {from: %s}, noise: {from: %s, snr_db: [0, 0]}}", room, same)
+	l, err := startSounds(t, section, "", 2, 2).attach(shm.AttachOptions{}).Acquire(testContext(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, half := range []float32{0.5, 1, 0, 0, 0.5, 1, 0, 0} { // the noise has the mean of its channels, and begins at either sample
+		got := math.Float32frombits(binary.LittleEndian.Uint32(l.Tensor(sampleTensor)[4*i:])) * 1024
+		if doubled, turned := 4*half, 4*half+[]float32{1, -1, 0, 0}[i%4]; math.Abs(float64(got-doubled)) > 1e-4 && math.Abs(float64(got-turned)) > 1e-4 {
+			t.Errorf("value %d: got %v, want %v or %v", i, got, doubled, turned)
+		}
+	}
+	must(l.Release())
+}
+
+// A second data set that is not there is the description's fault, told with its place before anything is served.
+func TestASecondDataSetThatIsNotThereIsTheDescriptionsFault(t *testing.T) {
+	empty := t.TempDir()
+	for section, want := range map[string]string{
+		"audio: {rate: 8000, length: 9, noise: {snr_db: [0, 9], from: /nowhere/x}}":       "audio.noise.from: stat /nowhere/x: no such file or directory",
+		"fields: {talk: {audio: {rate: 8000, length: 9, reverb: {from: " + empty + "}}}}": "fields.talk.audio.reverb.from: got \"" + empty + "\", in which there is no sound",
+	} {
+		s, err := spec.Parse([]byte("source: {folder: p}\nbatch: 2\n"+section), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		medium := s.Media()[0]
+		_, err = newSounds(&medium)
+		var described *spec.Error
+		if !errors.As(err, &described) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", section, err, want)
+		}
+	}
+}
+
 // A padded batch is as long as its longest sound: the rows are the capacity's strides apart.
 func TestPaddedBatchOfSounds(t *testing.T) {
 	l, err := startSounds(t, "{rate: 8000, length: 100, select: [0], shape: padded}", "", 3, 5).attach(shm.AttachOptions{}).Acquire(testContext(t))

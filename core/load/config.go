@@ -69,7 +69,7 @@ func PictureConfig(i *spec.Image) media.Config {
 }
 
 var steps = map[string]media.Step{
-	"horizontal_flip": media.StepFlip, "vertical_flip": media.StepVFlip, "random_rotate90": media.StepQuarters, "random_rotation": media.StepRotation, "random_affine": media.StepAffine,
+	"horizontal_flip": media.StepFlip, "vertical_flip": media.StepVFlip, "random_rotate90": media.StepQuarters, "random_rotation": media.StepRotation, "random_affine": media.StepAffine, "random_perspective": media.StepPerspective,
 	spec.RandAugment: media.StepAugment, spec.TrivialAugmentWide: media.StepAugment, spec.AutoAugment: media.StepAugment,
 	"color_jitter": media.StepJitter, "random_photometric_distort": media.StepDistort, "random_channel_permutation": media.StepPermute, "grayscale": media.StepGrayscale, "gaussian_blur": media.StepBlur, "solarize": media.StepSolarize,
 	"posterize": media.StepPosterize, "invert": media.StepInvert, "adjust_sharpness": media.StepSharpness,
@@ -87,6 +87,13 @@ func fill(f *spec.Fill) media.Fill {
 	return f.Values
 }
 
+func center(c spec.Pivot) *media.Center {
+	if !c.Given {
+		return nil
+	}
+	return &media.Center{X: c.X, Y: c.Y}
+}
+
 func jitter(j *spec.ColorJitter) *media.Jitter {
 	return &media.Jitter{P: j.P, Brightness: j.Brightness, Contrast: j.Contrast, Saturation: j.Saturation, Hue: j.Hue}
 }
@@ -94,10 +101,13 @@ func jitter(j *spec.ColorJitter) *media.Jitter {
 // retouch adds what changes pixels once they are in their place.
 func retouch(c *media.Config, r *spec.Retouches) {
 	if a := r.RandomRotation; a != nil {
-		c.Rotation = &media.Rotation{Degrees: a.Degrees, Interpolation: filters[a.Interpolation], Fill: fill(a.Fill)}
+		c.Rotation = &media.Rotation{Degrees: a.Degrees, Center: center(a.Center), Interpolation: filters[a.Interpolation], Fill: fill(a.Fill)}
 	}
 	if a := r.RandomAffine; a != nil {
-		c.Affine = &media.Affine{Degrees: a.Degrees, Translate: a.Translate, Scale: a.Scale, ShearX: a.ShearX, ShearY: a.ShearY, Interpolation: filters[a.Interpolation], Fill: fill(a.Fill)}
+		c.Affine = &media.Affine{Degrees: a.Degrees, Center: center(a.Center), Translate: a.Translate, Scale: a.Scale, ShearX: a.ShearX, ShearY: a.ShearY, Interpolation: filters[a.Interpolation], Fill: fill(a.Fill)}
+	}
+	if p := r.RandomPerspective; p != nil {
+		c.Perspective = &media.Perspective{P: p.P, Scale: p.DistortionScale, Interpolation: filters[p.Interpolation], Fill: fill(p.Fill)}
 	}
 	if a := r.Augment; a != nil {
 		c.Augment = &media.Augment{
@@ -174,9 +184,9 @@ func selectionOf(v *spec.Video) video.Selection {
 	return c
 }
 
-// AudioConfig says the audio section in core/media/audio's words.
-func AudioConfig(a *spec.Audio) audio.Config {
-	c := audio.Config{
+// AudioConfig says the audio section in core/media/audio's words. Of a second data set it finds the files; errors name the key below section.
+func AudioConfig(a *spec.Audio, section string) (c audio.Config, err error) {
+	c = audio.Config{
 		Rate: a.Rate, Channels: a.Channels, Select: a.Select, Length: a.Length, DType: a.DType, MaxFrames: a.MaxFrames, Budget: a.Timeout, Filter: a.Filter, Speed: a.Speed,
 		Window:    audio.Window{Start: a.Window.Start.Seconds(), Duration: a.Window.Duration.Seconds()},
 		Resample:  audio.Resample{Width: a.Resample.Width, Rolloff: a.Resample.Rolloff},
@@ -193,6 +203,15 @@ func AudioConfig(a *spec.Audio) audio.Config {
 	c.Normalize.To = map[string]audio.Loudness{spec.Peak: audio.ToPeak, spec.Loudness: audio.ToIntegrated, spec.Standard: audio.ToStandard}[a.Normalize.To]
 	if n := a.Noise; n != nil {
 		c.Noise = &audio.Noise{Low: n.SNR[0], High: n.SNR[1], P: n.P, Colour: map[string]audio.Colour{spec.Pink: audio.Pink, spec.Brown: audio.Brown}[n.Color]}
+		if c.Noise.Files, err = filesOf(&n.SoundFiles, section+".noise.from"); err != nil {
+			return c, err
+		}
+	}
+	if r := a.Reverb; r != nil {
+		c.Reverb = &audio.Reverb{P: r.P}
+		if c.Reverb.Files, err = filesOf(&r.SoundFiles, section+".reverb.from"); err != nil {
+			return c, err
+		}
 	}
 	if g := a.Gain; g != nil {
 		c.Gain = &audio.Gain{Low: g.DB[0], High: g.DB[1], P: g.P}
@@ -206,7 +225,7 @@ func AudioConfig(a *spec.Audio) audio.Config {
 	if r := a.Raw; r != nil {
 		c.Raw = &audio.Raw{Encoding: encodings[r.Encoding], Rate: r.Rate, Channels: r.Channels}
 	}
-	return c
+	return c, nil
 }
 
 var encodings = map[string]audio.Encoding{"u8": audio.U8, "s16": audio.S16, "s24": audio.S24, "s32": audio.S32, "f32": audio.F32, "f64": audio.F64}
@@ -218,6 +237,7 @@ func featuresOf(f *spec.Features) *audio.Features {
 	}
 	c.Kind = map[string]audio.Kind{spec.Mel: audio.Mel, spec.MFCC: audio.MFCC, spec.Whisper: audio.Whisper, spec.Fbank: audio.Fbank}[f.Kind]
 	c.Window, c.Int16 = map[string]audio.WindowType{spec.Hanning: audio.Hanning, spec.Hamming: audio.Hamming}[f.Window], f.Int16
+	c.Mirrored = f.Mirrored
 	c.Log = map[string]audio.Log{spec.Decibel: audio.Decibel, spec.NaturalLog: audio.NaturalLog, spec.Log10: audio.Log10}[f.Log]
 	c.CMVN = map[string]audio.CMVN{spec.CMVNMean: audio.Mean, spec.CMVNMeanVariance: audio.MeanVariance}[f.CMVN]
 	if f.Scale == spec.Slaney {

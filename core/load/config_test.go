@@ -22,7 +22,11 @@ func TestEveryKeyReachesItsDecoder(t *testing.T) {
 		if section == "video" {
 			return VideoConfig(s.Video)
 		}
-		return AudioConfig(s.Audio)
+		c, err := AudioConfig(s.Audio, "audio")
+		if err != nil {
+			t.Fatalf("%s: %v", keys, err)
+		}
+		return c
 	}
 	for section, keys := range map[string][]string{
 		"video": {
@@ -37,10 +41,11 @@ func TestEveryKeyReachesItsDecoder(t *testing.T) {
 			`"transform": [{"random_erasing": {"value": 7}}]`, `"transform": [{"random_erasing": {"value": [7, 8, 9]}}]`, `"dtype": "f32", "transform": [{"random_erasing": {"value": "random"}}]`, `"transform": [{"color_jitter": {"brightness": 0.5}}]`,
 			`"transform": [{"color_jitter": {"contrast": 0.5}}]`, `"transform": [{"color_jitter": {"saturation": 0.5}}]`, `"transform": [{"color_jitter": {"hue": 0.5}}]`,
 			`"transform": [{"color_jitter": {"hue": 0.5, "p": 0.5}}]`,
-			`"transform": [{"random_rotation": 9}]`, `"transform": [{"random_rotation": {"degrees": 9, "interpolation": "bilinear"}}]`, `"transform": [{"random_affine": {"degrees": 9}}]`,
+			`"transform": [{"random_rotation": 9}]`, `"transform": [{"random_rotation": {"degrees": 9, "center": [0, 0]}}]`, `"transform": [{"random_affine": {"degrees": 9, "center": [0, 0]}}]`, `"transform": [{"random_rotation": {"degrees": 9, "interpolation": "bilinear"}}]`, `"transform": [{"random_affine": {"degrees": 9}}]`,
 			`"transform": [{"random_affine": {"degrees": 9, "translate": [0.1, 0]}}]`, `"transform": [{"random_affine": {"degrees": 9, "translate": [0, 0.1]}}]`,
 			`"transform": [{"random_affine": {"degrees": 9, "scale": [1, 2]}}]`, `"transform": [{"random_affine": {"degrees": 9, "shear": 5}}]`,
 			`"transform": [{"random_affine": {"degrees": 9, "shear": [0, 0, 0, 5]}}]`, `"transform": [{"random_affine": {"degrees": 9, "interpolation": "bilinear"}}]`,
+			`"transform": [{"random_perspective": {}}]`, `"transform": [{"random_perspective": 0.6}]`, `"transform": [{"random_perspective": {"p": 0.6}}]`, `"transform": [{"random_perspective": {"interpolation": "nearest"}}]`, `"transform": [{"random_perspective": {"fill": 9}}]`,
 			`"transform": [{"rand_augment": 9}]`, `"transform": [{"rand_augment": 8}]`, `"transform": [{"rand_augment": {"num_ops": 3}}]`, `"transform": [{"rand_augment": {"num_magnitude_bins": 30}}]`,
 			`"transform": [{"rand_augment": {"interpolation": "bilinear"}}]`, `"transform": [{"trivial_augment_wide": {}}]`, `"transform": [{"trivial_augment_wide": 30}]`,
 			`"transform": [{"trivial_augment_wide": {"interpolation": "bilinear"}}]`, `"transform": [{"auto_augment": "imagenet"}]`, `"transform": [{"auto_augment": "cifar10"}]`,
@@ -83,7 +88,7 @@ func TestEveryKeyReachesItsDecoder(t *testing.T) {
 			`"features": {"kind": "mel", "norm": "slaney"}`, `"features": {"kind": "mel", "log": "db"}`, `"features": {"kind": "mel", "log": "ln"}`,
 			`"features": {"kind": "mel", "log": "db", "top_db": 60}`, `"features": {"kind": "mfcc", "n_mfcc": 12}`, `"features": {"kind": "mfcc", "log": "ln"}`,
 			`"features": {"kind": "mel", "log": "log10"}`, `"features": {"kind": "mel", "cmvn": "mean"}`, `"features": {"kind": "mel", "cmvn": "mean_variance"}`,
-			`"features": {"kind": "mel", "normalize": {"mean": 1, "std": 2}}`, `"features": {"kind": "mel", "normalize": {"mean": 1, "std": 3}}`, `"features": {"kind": "whisper"}`, `"features": {"kind": "mel", "padding": 1}`, `"features": {"kind": "mel", "padding": "silence"}`, `"features": {"kind": "fbank"}`, `"features": {"kind": "fbank", "window_type": "hamming"}`, `"features": {"kind": "fbank", "int16": true}`, `"features": {"kind": "mel", "frequency_mask": {"freq_mask_param": 3}}`, `"features": {"kind": "mel", "frequency_mask": {"freq_mask_param": 3, "count": 2}}`,
+			`"features": {"kind": "mel", "normalize": {"mean": 1, "std": 2}}`, `"features": {"kind": "mel", "normalize": {"mean": 1, "std": 3}}`, `"features": {"kind": "whisper"}`, `"features": {"kind": "fbank", "snip_edges": false}`, `"features": {"kind": "mel", "padding": 1}`, `"features": {"kind": "mel", "padding": "silence"}`, `"features": {"kind": "fbank"}`, `"features": {"kind": "fbank", "window_type": "hamming"}`, `"features": {"kind": "fbank", "int16": true}`, `"features": {"kind": "mel", "frequency_mask": {"freq_mask_param": 3}}`, `"features": {"kind": "mel", "frequency_mask": {"freq_mask_param": 3, "count": 2}}`,
 			`"features": {"kind": "mel", "frequency_mask": {"freq_mask_param": 3, "iid_masks": true}}`, `"features": {"kind": "mel", "time_mask": {"time_mask_param": 3}}`, `"features": {"kind": "mel", "time_mask": {"time_mask_param": 3, "p": 0.5}}`,
 			`"features": {"kind": "mel", "time_mask": {"time_mask_param": 3}, "mask_value": 2}`, `"features": {"kind": "mel", "time_mask": {"time_mask_param": 3}, "mask_value": "mean"}`, `"features": {"kind": "whisper", "n_mels": 128}`,
 		},
@@ -106,7 +111,7 @@ func TestEveryKeyReachesItsDecoder(t *testing.T) {
 
 // The steps of a transform are done in its order, be it the usual one, which needs no words, or another.
 func TestStepsReachTheDecoderInTheirOrder(t *testing.T) {
-	steps := strings.Split(`"horizontal_flip": 1|"vertical_flip": 1|"random_rotate90": 1|"random_rotation": 9|"random_affine": {"degrees": 9}|"rand_augment": 9|"color_jitter": {"hue": 0.1}|"random_photometric_distort": {}|"random_channel_permutation": 1|"grayscale": 1|`+
+	steps := strings.Split(`"horizontal_flip": 1|"vertical_flip": 1|"random_rotate90": 1|"random_rotation": 9|"random_affine": {"degrees": 9}|"random_perspective": {}|"rand_augment": 9|"color_jitter": {"hue": 0.1}|"random_photometric_distort": {}|"random_channel_permutation": 1|"grayscale": 1|`+
 		`"gaussian_blur": 3|"solarize": {"threshold": 9}|"posterize": {"bits": 2}|"invert": 1|"adjust_sharpness": {"factor": 2}|"autocontrast": 1|"equalize": 1|"gaussian_noise": {}|"jpeg": 50`, "|")
 	order := func(steps []string) []media.Step {
 		s, err := spec.ParseSample([]byte(`{"image": {"transform": [{"center_crop": 8}, {` + strings.Join(steps, "}, {") + `}, {"normalize": "imagenet"}]}}`))

@@ -42,8 +42,10 @@ func OpenDecoder(description []byte, stream *av.Packets) (*Decoder, error) {
 			})
 		}
 	case s.Audio != nil:
-		d.sound = AudioConfig(s.Audio)
 		if err = checkFedAudio(s.Audio); err == nil {
+			d.sound, err = AudioConfig(s.Audio, "audio")
+		}
+		if err == nil {
 			_, err = audio.Compile(withoutFilter(d.sound)) // what is wrong is said before the first packet
 		}
 		if err == nil {
@@ -84,7 +86,7 @@ func checkFedVideo(v *spec.Video) error {
 
 func checkFedAudio(a *spec.Audio) error {
 	for _, t := range []told{
-		{"length", a.Length != 0}, {"window", a.Window != spec.Window{}}, {"features", a.Features != nil}, {"speed", a.Speed != nil}, {"noise", a.Noise != nil},
+		{"length", a.Length != 0}, {"window", a.Window != spec.Window{}}, {"features", a.Features != nil}, {"speed", a.Speed != nil}, {"noise", a.Noise != nil}, {"reverb", a.Reverb != nil},
 		{"gain", a.Gain != nil}, {"polarity_inversion", a.Inversion > 0}, {"pre_emphasis", a.PreEmphasis > 0}, {"raw", a.Raw != nil},
 		{"normalize", a.Normalize.To != ""}, {"timeout", a.Timeout != defaultTimeout},
 	} {

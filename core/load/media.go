@@ -143,7 +143,11 @@ func (l *loading) audio(a *spec.Audio) (*Media, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, src := AudioConfig(a), audio.Source{Bytes: from.Bytes, Path: from.Path, Packets: from.Packets}
+	config, err := AudioConfig(a, "audio")
+	if err != nil {
+		return nil, err
+	}
+	src := audio.Source{Bytes: from.Bytes, Path: from.Path, Packets: from.Packets}
 	if p := src.Packets; p != nil {
 		if src.Window, err = soundWindow(p, config.Window); err != nil {
 			return nil, err

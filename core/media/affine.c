@@ -19,7 +19,9 @@ void media_draw_rotation(const media_op *op, const media_draw *d, media_retouche
     media_retouch *r = &to->all[to->n++];
     *r = (media_retouch){.kind = MEDIA_WARP, .size = (int32_t)op->rotation_filter};
     memcpy(r->fill, op->rotation_fill, sizeof r->fill);
-    media_rotation_matrix(within(&op->rotation, u[0]), (int32_t)op->out_w, (int32_t)op->out_h, r->matrix);
+    double x = op->rotation_centered ? op->rotation_x : op->out_w / 2.0,
+           y = op->rotation_centered ? op->rotation_y : op->out_h / 2.0;
+    media_rotation_matrix(within(&op->rotation, u[0]), x, y, r->matrix);
 }
 
 void media_draw_quarters(const media_op *op, const media_draw *d, media_retouches *to) {
@@ -32,7 +34,7 @@ void media_draw_quarters(const media_op *op, const media_draw *d, media_retouche
     if (quarters == 0) return;
     media_retouch *r = &to->all[to->n++];
     *r = (media_retouch){.kind = MEDIA_WARP, .size = MEDIA_NEAREST};
-    memcpy(r->matrix, turns[quarters], sizeof r->matrix);
+    memcpy(r->matrix, turns[quarters], sizeof turns[quarters]);
 }
 
 /* Whole pixels, up to a share of n to either side. */
@@ -54,8 +56,8 @@ void media_draw_affine(const media_op *op, const media_draw *d, media_retouches 
         .scale = within(&op->affine_scale, size[1]),
         .shear_x = within(&op->affine_shear_x, shear[0]),
         .shear_y = within(&op->affine_shear_y, shear[1]),
-        .center_x = op->out_w * 0.5,
-        .center_y = op->out_h * 0.5,
+        .center_x = op->affine_centered ? op->affine_center_x : op->out_w * 0.5,
+        .center_y = op->affine_centered ? op->affine_center_y : op->out_h * 0.5,
     };
     media_retouch *r = &to->all[to->n++];
     *r = (media_retouch){.kind = MEDIA_WARP, .size = (int32_t)op->affine_filter};
@@ -68,5 +70,5 @@ void media_draw_mirror(const media_op *op, const media_draw *d, int step, media_
     const double left_right[6] = {-1, 0, op->out_w, 0, 1, 0}, top_bottom[6] = {1, 0, 0, 0, -1, op->out_h};
     media_retouch *r = &to->all[to->n++];
     *r = (media_retouch){.kind = MEDIA_WARP, .size = MEDIA_NEAREST};
-    memcpy(r->matrix, step == MEDIA_DO_FLIP ? left_right : top_bottom, sizeof r->matrix);
+    memcpy(r->matrix, step == MEDIA_DO_FLIP ? left_right : top_bottom, sizeof left_right);
 }

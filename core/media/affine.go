@@ -5,7 +5,10 @@ package media
 */
 import "C"
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Limits of Rotation and Affine.
 const (
@@ -14,18 +17,38 @@ const (
 	MinScale, MaxScale = 0.01, 100
 )
 
-// Rotation is torchvision's RandomRotation on a PIL image: to the left by degrees between two, around the middle. Where there are no
+// Center is a place in a row, in pixels from its top left corner; nil: the middle.
+type Center struct{ X, Y float64 }
+
+// c is what the kernel knows of it.
+func (c *Center) c() (is C.uint32_t, x, y C.double) {
+	if c == nil {
+		return 0, 0, 0
+	}
+	return 1, C.double(c.X), C.double(c.Y)
+}
+
+func (c *Center) check(name string) error {
+	if c != nil && !(math.Abs(c.X) <= MaxSide && math.Abs(c.Y) <= MaxSide) {
+		return fmt.Errorf("%s: got a center at %v, %v, want -%d to %d", name, c.X, c.Y, MaxSide, MaxSide)
+	}
+	return nil
+}
+
+// Rotation is torchvision's RandomRotation on a PIL image: to the left by degrees between two, around Center. Where there are no
 // pixels the row is Fill.
 type Rotation struct {
 	Degrees       [2]float64
+	Center        *Center
 	Interpolation Interpolation // Nearest, Bilinear or Bicubic
 	Fill          Fill
 }
 
 // Affine is torchvision's RandomAffine on a PIL image: to the right by Degrees, moved by up to Translate of width and height to either
-// side, scaled, and sheared by degrees along x and y.
+// side, scaled, and sheared by degrees along x and y, around Center.
 type Affine struct {
 	Degrees        [2]float64
+	Center         *Center
 	Translate      [2]float64
 	Scale          [2]float64 // zero: as it is
 	ShearX, ShearY [2]float64
@@ -40,7 +63,15 @@ func (a *Affine) scale() [2]float64 {
 	return a.Scale
 }
 
-// warp fills in what the kernel knows of both.
+// Perspective is torchvision's RandomPerspective on a PIL image: with probability P each corner of the row moves inwards, by up to
+// Scale of half the row's sides.
+type Perspective struct {
+	P, Scale      float64
+	Interpolation Interpolation // Nearest, Bilinear or Bicubic
+	Fill          Fill
+}
+
+// warp fills in what the kernel knows of them.
 func (cfg *Config) warp(op *C.media_op) {
 	between := func(f [2]float64) C.media_factor {
 		return C.media_factor{on: 1, low: C.double(f[0]), high: C.double(f[1])}
@@ -48,12 +79,18 @@ func (cfg *Config) warp(op *C.media_op) {
 	op.quarters_p = C.double(cfg.Quarters)
 	if r := cfg.Rotation; r != nil {
 		op.rotation, op.rotation_filter, op.rotation_fill = between(r.Degrees), C.uint32_t(r.Interpolation), r.Fill.c()
+		op.rotation_centered, op.rotation_x, op.rotation_y = r.Center.c()
 	}
 	if a := cfg.Affine; a != nil {
 		op.affine, op.affine_filter, op.affine_fill = 1, C.uint32_t(a.Interpolation), a.Fill.c()
+		op.affine_centered, op.affine_center_x, op.affine_center_y = a.Center.c()
 		op.affine_angle, op.affine_scale = between(a.Degrees), between(a.scale())
 		op.affine_x, op.affine_y = C.double(a.Translate[0]), C.double(a.Translate[1])
 		op.affine_shear_x, op.affine_shear_y = between(a.ShearX), between(a.ShearY)
+	}
+	if p := cfg.Perspective; p != nil {
+		op.perspective_p, op.perspective_scale = C.double(p.P), C.double(p.Scale)
+		op.perspective_filter, op.perspective_fill = C.uint32_t(p.Interpolation), p.Fill.c()
 	}
 }
 
@@ -65,15 +102,32 @@ func (cfg *Config) checkWarps() error {
 		if err := checkWarp("rotation", r.Interpolation, cfg.Mode); err != nil {
 			return err
 		}
+		if err := r.Center.check("rotation"); err != nil {
+			return err
+		}
 		if err := ordered("rotation: degrees", r.Degrees, -MaxDegrees, MaxDegrees); err != nil {
 			return err
 		}
 	}
-	a := cfg.Affine
+	if p := cfg.Perspective; p != nil {
+		if err := checkWarp("perspective", p.Interpolation, cfg.Mode); err != nil {
+			return err
+		}
+		if !(p.Scale >= 0 && p.Scale <= 1) {
+			return fmt.Errorf("perspective: got scale %v, want 0 to 1", p.Scale)
+		}
+	}
+	return cfg.Affine.check(cfg.Mode)
+}
+
+func (a *Affine) check(mode Mode) error {
 	if a == nil {
 		return nil
 	}
-	if err := checkWarp("affine", a.Interpolation, cfg.Mode); err != nil {
+	if err := checkWarp("affine", a.Interpolation, mode); err != nil {
+		return err
+	}
+	if err := a.Center.check("affine"); err != nil {
 		return err
 	}
 	for _, share := range a.Translate {

@@ -86,7 +86,7 @@ static void warp(const media_op *op, int operation, double m, media_retouch *r) 
     memcpy(r->fill, op->augment_fill, sizeof r->fill);
     media_affine a = {.scale = 1};
     switch (operation) {
-    case ROTATE: media_rotation_matrix(m, (int32_t)op->out_w, (int32_t)op->out_h, r->matrix); return;
+    case ROTATE: media_rotation_matrix(m, op->out_w / 2.0, op->out_h / 2.0, r->matrix); return;
     case SHEAR_X: a.shear_x = shear_degrees(m); break; /* around the first pixel's corner */
     case SHEAR_Y: a.shear_y = shear_degrees(m); break;
     case TRANSLATE_X:

@@ -154,24 +154,26 @@ enum {
     MEDIA_PERMUTE,
     MEDIA_NOISE,
     MEDIA_RECODE,
+    MEDIA_PERSPECTIVE,
 };
 
 typedef struct media_retouch {
     int32_t kind;
-    int32_t size; /* of BLUR: the kernel's; of WARP: its filter; of PERMUTE: which; of RECODE: the quality */
-    double value; /* a factor, sigma, a threshold or a number of bits */
-    double mean;  /* of NOISE */
-    double matrix[6]; /* of WARP */
-    uint8_t fill[4];  /* of WARP: where there is no pixel */
+    int32_t
+        size; /* of BLUR: the kernel's; of WARP and PERSPECTIVE: the filter; of PERMUTE: which; of RECODE: the quality */
+    double value;     /* a factor, sigma, a threshold or a number of bits */
+    double mean;      /* of NOISE */
+    double matrix[8]; /* of WARP, six, and of PERSPECTIVE */
+    uint8_t fill[4];  /* of both: where there is no pixel */
     uint32_t key[4];  /* of NOISE */
     uint32_t first;   /* of NOISE: the channel's number where the frame's begin */
 } media_retouch;
 
 enum {
     MEDIA_TONES = 6, /* that happen by chance: solarize ... equalize */
-    MEDIA_MAX_RETOUCHES = 5 /* flips, quarters, rotation, affine map */ + MEDIA_MAX_OPS + MEDIA_JITTERS +
-                          (MEDIA_JITTERS + 2) /* distortion, permutation */ + 2 /* grey, blur */ +
-                          MEDIA_TONES + 2 /* noise, JPEG */,
+    MEDIA_MAX_RETOUCHES = 6 /* flips, quarters, rotation, affine map, perspective */ + MEDIA_MAX_OPS +
+                          MEDIA_JITTERS + (MEDIA_JITTERS + 2) /* distortion, permutation */ +
+                          2 /* grey, blur */ + MEDIA_TONES + 2 /* noise, JPEG */,
 };
 
 /* What is done to a row's pixels once they are in their place, in this order. */
@@ -182,7 +184,8 @@ typedef struct media_retouches {
 
 void media_draw_retouches(const media_op *op, const media_draw *d, media_retouches *to);
 
-/* A map of points to the row (media_info.affine), which goes on to where the retouches move its pixels. */
+/* A map of points to the row (media_info.affine), which goes on to where the retouches move its pixels; zeros behind a perspective,
+ * which is no such map. */
 void media_retouch_points(const media_retouches *retouches, double affine[6]);
 
 /* The pixels are changed where they lie. */
@@ -216,6 +219,9 @@ void media_draw_quarters(const media_op *op, const media_draw *d, media_retouche
 /* Left and right change places (MEDIA_DO_FLIP) or top and bottom, if the geometry has not seen to it. */
 void media_draw_mirror(const media_op *op, const media_draw *d, int step, media_retouches *to);
 
+/* --- perspective.c --- */
+void media_draw_perspective(const media_op *op, const media_draw *d, media_retouches *to);
+
 /* --- augment.c --- */
 void media_draw_augment(const media_op *op, const media_draw *d, media_retouches *to);
 
@@ -247,6 +253,7 @@ enum {
     LATER_NOISE_KEY = 8,
     LATER_QUARTERS = 9,
     LATER_JPEG = 10,
+    LATER_PERSPECTIVE = 11, /* and one for each corner */
 };
 
 void media_draw_distort(const media_op *op, const media_draw *d, media_retouches *to);
@@ -287,11 +294,15 @@ typedef struct media_affine {
 
 /* m takes a pixel's place in the new picture to that in the old one: x' = m0 x + m1 y + m2, y' = m3 x + m4 y + m5. */
 void media_affine_matrix(const media_affine *a, double m[6]);
-void media_rotation_matrix(double degrees, int32_t w, int32_t h, double m[6]); /* around the middle */
+void media_rotation_matrix(double degrees, double x, double y, double m[6]); /* around a place */
 
 /* From a copy of the pixels. */
 void media_warp(const media_pixels *px, const media_pixels *from, const double m[6], int filter,
                 const uint8_t fill[4]);
+
+/* The same by a perspective: x' = (m0 x + m1 y + m2) / (m6 x + m7 y + 1), y' = (m3 x + m4 y + m5) / the same. */
+void media_warp_perspective(const media_pixels *px, const media_pixels *from, const double m[8], int filter,
+                            const uint8_t fill[4]);
 
 /* A map of points to the row goes on to where the warp by m moves them. */
 void media_warp_points(const double m[6], double affine[6]);

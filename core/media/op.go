@@ -167,11 +167,12 @@ type Config struct {
 	Quarters      float64   // that the row, a square, is turned to the left by a quarter of a circle, two, three or none
 	Rotation      *Rotation // nil: rows are not turned
 	Affine        *Affine   // nil: nor turned, moved, scaled and sheared
-	Augment       *Augment  // nil: no operations are drawn
-	Jitter        *Jitter   // nil: colours stay as they are
-	Distort       *Jitter   // torchvision's RandomPhotometricDistort
-	Permute       float64   // probability that the channels change places
-	Grayscale     float64   // probability that all channels become Pillow's L, after Jitter
+	Perspective   *Perspective
+	Augment       *Augment // nil: no operations are drawn
+	Jitter        *Jitter  // nil: colours stay as they are
+	Distort       *Jitter  // torchvision's RandomPhotometricDistort
+	Permute       float64  // probability that the channels change places
+	Grayscale     float64  // probability that all channels become Pillow's L, after Jitter
 	Blur          *Blur
 	Solarize      *Solarize
 	Posterize     *Posterize
@@ -347,6 +348,9 @@ func (cfg *Config) check() error {
 
 func (cfg *Config) checkChances() error {
 	all := append(cfg.chances(), chance{"horizontal flip", cfg.Flip}, chance{"vertical flip", cfg.VFlip}, chance{"quarters", cfg.Quarters})
+	if cfg.Perspective != nil {
+		all = append(all, chance{"perspective", cfg.Perspective.P})
+	}
 	if cfg.Erase != nil {
 		all = append(all, chance{"erase", cfg.Erase.P})
 	}

@@ -45,6 +45,7 @@ void media_draw_retouches(const media_op *op, const media_draw *d, media_retouch
         case MEDIA_DO_QUARTERS: media_draw_quarters(op, d, to); break;
         case MEDIA_DO_ROTATION: media_draw_rotation(op, d, to); break;
         case MEDIA_DO_AFFINE: media_draw_affine(op, d, to); break;
+        case MEDIA_DO_PERSPECTIVE: media_draw_perspective(op, d, to); break;
         case MEDIA_DO_AUGMENT: media_draw_augment(op, d, to); break;
         case MEDIA_DO_JITTER: media_draw_jitter(op, d, to); break;
         case MEDIA_DO_DISTORT: media_draw_distort(op, d, to); break;
@@ -59,8 +60,13 @@ void media_draw_retouches(const media_op *op, const media_draw *d, media_retouch
 }
 
 void media_retouch_points(const media_retouches *retouches, double affine[6]) {
-    for (int i = 0; i < retouches->n; i++)
+    for (int i = 0; i < retouches->n; i++) {
+        if (retouches->all[i].kind == MEDIA_PERSPECTIVE) {
+            memset(affine, 0, 6 * sizeof *affine);
+            return;
+        }
         if (retouches->all[i].kind == MEDIA_WARP) media_warp_points(retouches->all[i].matrix, affine);
+    }
 }
 
 uint8_t *media_copy_pixels(const media_pixels *px, media_buf *room, size_t more, media_pixels *to) {
@@ -99,6 +105,10 @@ static int apply(const media_retouch *r, const media_kernels *by, const media_pi
     case MEDIA_WARP:
         if (!media_copy_pixels(px, room, 0, &from)) return MEDIA_NO_MEMORY;
         media_warp(px, &from, r->matrix, r->size, r->fill);
+        break;
+    case MEDIA_PERSPECTIVE:
+        if (!media_copy_pixels(px, room, 0, &from)) return MEDIA_NO_MEMORY;
+        media_warp_perspective(px, &from, r->matrix, r->size, r->fill);
         break;
     default: break;
     }

@@ -59,21 +59,22 @@ enum {
     MEDIA_DO_QUARTERS = 2,
     MEDIA_DO_ROTATION = 3,
     MEDIA_DO_AFFINE = 4,
-    MEDIA_DO_AUGMENT = 5,
-    MEDIA_DO_JITTER = 6,
-    MEDIA_DO_DISTORT = 7,
-    MEDIA_DO_PERMUTE = 8,
-    MEDIA_DO_GRAY = 9,
-    MEDIA_DO_BLUR = 10,
-    MEDIA_DO_SOLARIZE = 11,
-    MEDIA_DO_POSTERIZE = 12,
-    MEDIA_DO_INVERT = 13,
-    MEDIA_DO_SHARPNESS = 14,
-    MEDIA_DO_AUTOCONTRAST = 15,
-    MEDIA_DO_EQUALIZE = 16,
-    MEDIA_DO_NOISE = 17,
-    MEDIA_DO_JPEG = 18,
-    MEDIA_STEPS = 19,
+    MEDIA_DO_PERSPECTIVE = 5,
+    MEDIA_DO_AUGMENT = 6,
+    MEDIA_DO_JITTER = 7,
+    MEDIA_DO_DISTORT = 8,
+    MEDIA_DO_PERMUTE = 9,
+    MEDIA_DO_GRAY = 10,
+    MEDIA_DO_BLUR = 11,
+    MEDIA_DO_SOLARIZE = 12,
+    MEDIA_DO_POSTERIZE = 13,
+    MEDIA_DO_INVERT = 14,
+    MEDIA_DO_SHARPNESS = 15,
+    MEDIA_DO_AUTOCONTRAST = 16,
+    MEDIA_DO_EQUALIZE = 17,
+    MEDIA_DO_NOISE = 18,
+    MEDIA_DO_JPEG = 19,
+    MEDIA_STEPS = 20,
 };
 enum { MEDIA_BRIGHTNESS = 0, MEDIA_CONTRAST = 1, MEDIA_SATURATION = 2, MEDIA_HUE = 3, MEDIA_JITTERS = 4 };
 
@@ -121,17 +122,25 @@ typedef struct media_op {
     media_factor rotation; /* degrees, to the left */
     uint32_t rotation_filter;
     uint8_t rotation_fill[4];
+    uint32_t rotation_centered; /* 1: around this place, in pixels, not around the middle; here and below */
+    double rotation_x, rotation_y;
     uint32_t affine;        /* 1: the row is turned, moved, scaled and sheared by what follows */
     uint32_t affine_filter; /* NEAREST, BILINEAR or BICUBIC */
     uint8_t affine_fill[4];
+    uint32_t affine_centered;
+    double affine_center_x, affine_center_y;
     media_factor affine_angle; /* degrees, to the right */
     double affine_x, affine_y; /* the most to either side, as shares of width and height */
     media_factor affine_scale;
     media_factor affine_shear_x, affine_shear_y; /* degrees */
-    uint32_t augment;                            /* MEDIA_NO_AUGMENT ... MEDIA_AUTO_AUGMENT */
-    uint32_t augment_policy;                     /* of AUTO_AUGMENT */
-    uint32_t augment_ops;                        /* of RAND_AUGMENT: how many */
-    uint32_t augment_magnitude;                  /* and which of the bins */
+    double perspective_p;                        /* that the row's corners move */
+    double perspective_scale;                    /* by up to this share of half its sides */
+    uint32_t perspective_filter;                 /* NEAREST, BILINEAR or BICUBIC */
+    uint8_t perspective_fill[4];
+    uint32_t augment;           /* MEDIA_NO_AUGMENT ... MEDIA_AUTO_AUGMENT */
+    uint32_t augment_policy;    /* of AUTO_AUGMENT */
+    uint32_t augment_ops;       /* of RAND_AUGMENT: how many */
+    uint32_t augment_magnitude; /* and which of the bins */
     uint32_t augment_bins;   /* of RAND_AUGMENT and TRIVIAL_AUGMENT_WIDE: magnitudes there are, 2 or more */
     uint32_t augment_filter; /* NEAREST, BILINEAR or BICUBIC */
     uint8_t augment_fill[4];
@@ -185,7 +194,7 @@ typedef struct media_info {
     int32_t flip, vflip;
     double affine
         [6]; /* a point (x, y) of the oriented picture lies in the row at (a0 x + a1 y + a2, a3 x + a4 y + a5), pixel i
-                       * from i to i + 1 */
+                       * from i to i + 1; zeros where a perspective was drawn, which is no such map */
     int32_t erased_y, erased_x, erased_h,
         erased_w;     /* the part of the row that was erased; of no size: none */
     char detail[200]; /* what was wrong, for a message */

@@ -14,6 +14,7 @@ const (
 	StepQuarters
 	StepRotation
 	StepAffine
+	StepPerspective
 	StepAugment
 	StepJitter
 	StepDistort

@@ -1,4 +1,4 @@
-/* warp.c - a row sheared, moved, turned: an affine map of its pixels, fill where there are none.
+/* warp.c - a row sheared, moved, turned, or seen from another side: an affine map or a perspective of its pixels, fill where there are none.
  *
  * The matrices are torchvision's (functional.affine) and, of a rotation, Pillow's (Image.rotate); the pixels are those of
  * Pillow's Image.transform: nearest in 16.16 fixed point, or by sums of doubles where nothing is sheared or turned and where a
@@ -37,8 +37,8 @@ static double round15(double x) {
     return strtod(text, NULL);
 }
 
-void media_rotation_matrix(double degrees, int32_t w, int32_t h, double m[6]) {
-    double turn = fmod(degrees, 360.0), x = w / 2.0, y = h / 2.0;
+void media_rotation_matrix(double degrees, double x, double y, double m[6]) {
+    double turn = fmod(degrees, 360.0);
     if (turn < 0) turn += 360.0;
     turn = -radians(turn);
     m[0] = m[4] = round15(cos(turn));
@@ -195,37 +195,47 @@ static inline void mix_cubic(uint8_t *to, const media_pixels *from, size_t step,
 
 typedef void mixer(uint8_t *to, const media_pixels *from, size_t step, double x, double y);
 
-/* Inlined where it is called, so that a step and a mixer are constants. */
+/* The pixel in which (x, y) lies. */
+static inline void pick(uint8_t *to, const media_pixels *from, size_t step, double x, double y) {
+    memcpy(to, media_line(from, (int32_t)y) + (size_t)(int32_t)x * step, step);
+}
+
+/* Inlined where it is called, so that a step, a mixer and whether m is a perspective's are constants. */
 static inline __attribute__((always_inline)) void mixed(const media_pixels *px, const media_pixels *from,
-                                                        size_t step, mixer *mix, const double m[6],
-                                                        const uint8_t fill[4]) {
+                                                        size_t step, mixer *mix, const double *m,
+                                                        int perspective, const uint8_t fill[4]) {
     for (int32_t y = 0; y < px->h; y++) {
         uint8_t *to = media_line(px, y);
         media_fill(to, px->w, px->step, fill);
         for (int32_t x = 0; x < px->w; x++, to += step) {
             double sx = m[0] * (x + 0.5) + m[1] * (y + 0.5) + m[2],
                    sy = m[3] * (x + 0.5) + m[4] * (y + 0.5) + m[5];
+            if (perspective) {
+                double far = m[6] * (x + 0.5) + m[7] * (y + 0.5) + 1;
+                sx /= far;
+                sy /= far;
+            }
             if (sx >= 0 && sx < px->w && sy >= 0 && sy < px->h) mix(to, from, step, sx, sy);
         }
     }
 }
 
 static inline __attribute__((always_inline)) void mixed_by(mixer *mix, const media_pixels *px,
-                                                           const media_pixels *from, const double m[6],
-                                                           const uint8_t fill[4]) {
+                                                           const media_pixels *from, const double *m,
+                                                           int perspective, const uint8_t fill[4]) {
     switch (px->step) {
-    case 1: mixed(px, from, 1, mix, m, fill); break;
-    case 3: mixed(px, from, 3, mix, m, fill); break;
-    default: mixed(px, from, 4, mix, m, fill); break;
+    case 1: mixed(px, from, 1, mix, m, perspective, fill); break;
+    case 3: mixed(px, from, 3, mix, m, perspective, fill); break;
+    default: mixed(px, from, 4, mix, m, perspective, fill); break;
     }
 }
 
 void media_warp(const media_pixels *px, const media_pixels *from, const double m[6], int filter,
                 const uint8_t fill[4]) {
     if (filter == MEDIA_BILINEAR) {
-        mixed_by(mix_linear, px, from, m, fill);
+        mixed_by(mix_linear, px, from, m, 0, fill);
     } else if (filter == MEDIA_BICUBIC) {
-        mixed_by(mix_cubic, px, from, m, fill);
+        mixed_by(mix_cubic, px, from, m, 0, fill);
     } else if (m[1] == 0 && m[3] == 0) {
         nearest_scaled(px, from, m, fill);
     } else if (all_near(px, m)) {
@@ -233,6 +243,12 @@ void media_warp(const media_pixels *px, const media_pixels *from, const double m
     } else {
         nearest_summed(px, from, m, fill);
     }
+}
+
+void media_warp_perspective(const media_pixels *px, const media_pixels *from, const double m[8], int filter,
+                            const uint8_t fill[4]) {
+    mixer *mix = filter == MEDIA_BILINEAR ? mix_linear : filter == MEDIA_BICUBIC ? mix_cubic : pick;
+    mixed_by(mix, px, from, m, 1, fill);
 }
 
 void media_warp_points(const double m[6], double affine[6]) {

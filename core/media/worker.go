@@ -67,7 +67,8 @@ type Info struct {
 	VFlip       bool   `json:"vflip"`
 
 	// Affine says where a point of the picture lies in the row, in pixels of which number i reaches from i to i + 1:
-	// (x, y) of the picture as it is seen at (A[0][0] x + A[0][1] y + A[0][2], A[1][0] x + A[1][1] y + A[1][2]).
+	// (x, y) of the picture as it is seen at (A[0][0] x + A[0][1] y + A[0][2], A[1][0] x + A[1][1] y + A[1][2]). Zeros where a
+	// perspective was drawn, which is no such map.
 	Affine [2][3]float64 `json:"affine"`
 
 	Erased Box `json:"erased"` // the part of the row that was erased; of no size: none

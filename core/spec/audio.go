@@ -58,7 +58,8 @@ type Audio struct {
 	Filter      string    // FFmpeg's description of filters; "": none
 	Speed       []float64 // factors of which each sample draws one; nil: as it is
 	Resample    Resample
-	Noise       *Noise // nil: none
+	Reverb      *Reverb // nil: none
+	Noise       *Noise  // nil: none
 	Normalize   Normalized
 	Gain        *Gain        // nil: none
 	Inversion   float64      // probability that the signal's sign is turned
@@ -255,6 +256,7 @@ type canonicalAudio struct {
 	Speed       []float64   `json:"speed,omitempty"`
 	Resample    Resample    `json:"resample"`
 	Noise       *Noise      `json:"noise,omitempty"`
+	Reverb      *Reverb     `json:"reverb,omitempty"`
 	Normalize   *Normalized `json:"normalize,omitempty"`
 	Gain        *Gain       `json:"gain,omitempty"`
 	Inversion   float64     `json:"polarity_inversion,omitempty"`
@@ -273,7 +275,7 @@ func (a *Audio) canonical() *canonicalAudio {
 	c := &canonicalAudio{
 		From: a.From, Rate: a.Rate, Channels: a.Channels, Select: a.Select, Length: a.Length, Shape: a.Shape, Crop: a.Crop,
 		StartNs: int64(a.Window.Start), LastsNs: int64(a.Window.Duration), StartColumn: a.Window.StartColumn, LastsColumn: a.Window.DurationColumn, Filter: a.Filter, Speed: a.Speed, Resample: a.Resample,
-		Noise: a.Noise, Gain: a.Gain, Inversion: a.Inversion, PreEmphasis: a.PreEmphasis, Features: a.Features, Raw: a.Raw,
+		Noise: a.Noise, Reverb: a.Reverb, Gain: a.Gain, Inversion: a.Inversion, PreEmphasis: a.PreEmphasis, Features: a.Features, Raw: a.Raw,
 		DType: a.DType.String(), Layout: a.Layout, MaxFrames: a.MaxFrames,
 	}
 	if a.Normalize.To != "" {

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -39,10 +40,10 @@ func TestEveryKeyOfAudioArrives(t *testing.T) {
 `)
 	want := &Audio{
 		Rate: 16000, Channels: 1, Select: []int{1, 0}, Length: 40000, Shape: Ragged, Crop: Random, Window: Window{Start: 500 * time.Millisecond, Duration: 20 * time.Second}, Speed: []float64{0.9, 1.1},
-		Noise: &Noise{[2]float64{5, 20.5}, 0.25, Brown}, Gain: &Gain{[2]float64{-6, 3}, 0.5}, Inversion: 0.75, PreEmphasis: 0.97,
+		Noise: &Noise{[2]float64{5, 20.5}, 0.25, Brown, SoundFiles{}}, Gain: &Gain{[2]float64{-6, 3}, 0.5}, Inversion: 0.75, PreEmphasis: 0.97,
 		Resample: Resample{SincKaiser, 64, 0.9475, 8}, Normalize: Normalized{Loudness, -20},
 		Features: &Features{"mfcc", 512, 400, 160, 1, false, true, 64, 20, 7600, Slaney, Slaney, Decibel, 60, 13, "", []float64{1, 2}, []float64{3},
-			&AxisMask{27, 2, 1, false}, &AxisMask{100, 10, 0.2, true}, -1.5, false, "", false, 0, false},
+			&AxisMask{27, 2, 1, false}, &AxisMask{100, 10, 0.2, true}, -1.5, false, "", false, 0, false, false},
 		Raw: &Raw{"s24", 44100, 2}, DType: tensor.F32, Layout: NLC, MaxFrames: 1000000, Timeout: 5 * time.Second,
 	}
 	if !reflect.DeepEqual(got.Audio, want) {
@@ -83,7 +84,8 @@ func TestAudioThatCannotBeIsRefused(t *testing.T) {
 		"{rate: 8, length: 9, features: {}}":                                                                           "audio.features: kind is missing, want spectrogram, mel, mfcc, whisper or fbank",
 		"{rate: 16000, length: 1s, features: {kind: fbank, n_fft: 512}}":                                               "audio.features.n_fft: given with kind: fbank, which says all but n_mels, win_length",
 		"{rate: 16000, length: 1s, features: {kind: fbank, log: db}}":                                                  "audio.features.log: given with kind: fbank",
-		"{rate: 16000, length: 1s, features: {kind: mel, int16: true}}":                                                "audio.features: window_type and int16 go with kind: fbank, got kind: mel",
+		"{rate: 16000, length: 1s, features: {kind: mel, int16: true}}":                                                "audio.features: window_type, int16 and snip_edges go with kind: fbank, got kind: mel",
+		"{rate: 16000, length: 1s, features: {kind: whisper, snip_edges: false}}":                                      "audio.features: window_type, int16 and snip_edges go with kind: fbank, got kind: whisper",
 		"{rate: 16000, length: 1s, features: {kind: fbank, window_type: hann}}":                                        "audio.features.window_type: got text \"hann\", want one of povey, hanning, hamming",
 		"{rate: 8, length: 9, features: {kind: mel, n_mfcc: 3}}":                                                       "audio.features.n_mfcc: goes with kind: mfcc",
 		"{rate: 8, length: 9, features: {kind: spectrogram, n_mels: 3}}":                                               "audio.features: n_mels, f_min, f_max, mel_scale and norm go with kind: mel or mfcc",
@@ -103,6 +105,17 @@ func TestAudioThatCannotBeIsRefused(t *testing.T) {
 		"{rate: 8, length: 9, noise: {snr_db: 9}}":                                                                     "audio.noise.snr_db: got 9, want [low, high]",
 		"{rate: 8, length: 9, noise: {snr_db: [0, 9], p: 2}}":                                                          "audio.noise.p: got 2, want a number from 0 to 1",
 		"{rate: 8, length: 9, noise: {snr_db: [0, 9], color: blue}}":                                                   "audio.noise.color: got text \"blue\", want one of white, pink, brown",
+		"{rate: 8, length: 9, noise: {snr_db: [0, 9], from: d, color: pink}}":                                          "audio.noise.color: given beside from, whose sounds are as they are; leave one of them out",
+		"{rate: 8, length: 9, noise: {from: d}}":                                                                       "audio.noise: snr_db is missing, want what is drawn from",
+		"{rate: 8, length: 9, noise: {snr_db: [0, 9], from: ''}}":                                                      "audio.noise.from: got text \"\", want text that is not empty",
+		"{rate: 8, length: 9, noise: {snr_db: [0, 9], from: [a]}}":                                                     "audio.noise.from: got a list, want text",
+		"{rate: 8, length: 9, noise: {snr_db: [0, 9], from: 's3://b/noise'}}":                                          "audio.noise.from: got \"s3://b/noise\", want a folder or a list of sounds on this machine; copy them there",
+		"{rate: 8, length: 9, noise: {snr_db: [0, 9], from: d, memory_bytes: 0}}":                                      "audio.noise.memory_bytes: got 0, want a size such as 64MiB",
+		"{rate: 8, length: 9, noise: {snr_db: [0, 9], memory_bytes: 1MiB}}":                                            "audio.noise.memory_bytes: given without from, whose sounds it keeps; leave it out",
+		"{rate: 8, length: 9, reverb: {}}":                                                                             "audio.reverb: from is missing, want a folder of impulse responses, or a list of them",
+		"{rate: 8, length: 9, reverb: {from: d, p: 2}}":                                                                "audio.reverb.p: got 2, want a number from 0 to 1",
+		"{rate: 8, length: 9, reverb: {from: 'gs://b'}}":                                                               "audio.reverb.from: got \"gs://b\", want a folder",
+		"{rate: 8, length: 9, reverb: {from: d}}\ncache: {rows_bytes: 1MiB}":                                           "cache.rows_bytes: rows are drawn by chance",
 		"{rate: 8, length: 9, gain: {p: 1}}":                                                                           "audio.gain: db is missing, want what is drawn from, in decibels, such as db: [-6, 6]",
 		"{rate: 8, length: 9, gain: {db: [-101, 6]}}":                                                                  "audio.gain.db[0]: got -101, want a number from -100 to 100",
 		"{rate: 8, length: 9, polarity_inversion: 1.5}":                                                                "audio.polarity_inversion: got 1.5, want a number from 0 to 1",
@@ -150,7 +163,7 @@ func TestAudioThatCannotBeIsRefused(t *testing.T) {
 
 // What happens to every sample alike is not drawn by chance, and its rows may be kept.
 func TestEffectsWithoutChanceLeaveRowsTheSame(t *testing.T) {
-	for _, keys := range []string{"speed: {factors: [0.9]}", "noise: {snr_db: [0, 9], p: 0}", "gain: {db: [3, 3]}", "gain: {db: [0, 9], p: 0}", "polarity_inversion: 1", "pre_emphasis: 0.97"} {
+	for _, keys := range []string{"speed: {factors: [0.9]}", "noise: {snr_db: [0, 9], p: 0}", "noise: {snr_db: [0, 9], p: 0, from: d}", "reverb: {from: d, p: 0}", "gain: {db: [3, 3]}", "gain: {db: [0, 9], p: 0}", "polarity_inversion: 1", "pre_emphasis: 0.97"} {
 		parse(t, sounds+"{rate: 8000, length: 1s, "+keys+"}\ncache: {rows_bytes: 1MiB}\n")
 	}
 }
@@ -190,11 +203,44 @@ func TestHashOfSounds(t *testing.T) {
 	if strings.Contains(base, "image\":") || hash("{rate: 8000, length: 8000, timeout: 3s}") != base {
 		t.Fatal(base)
 	}
-	for _, body := range []string{"{rate: 8001, length: 8000}", "{rate: 8000, length: 1s, crop: start}", "{rate: 8000, length: 1s, features: {kind: mel}}", "{rate: 8000, length: 1s, features: {kind: mel, cmvn: mean}}", "{rate: 8000, length: 1s, features: {kind: mel, padding: 1}}", "{rate: 8000, length: 1s, features: {kind: mel, padding: silence}}", "{rate: 8000, length: 1s, features: {kind: mel, time_mask: {time_mask_param: 3}}}", "{rate: 8000, length: 1s, features: {kind: mel, time_mask: {time_mask_param: 3}, mask_value: mean}}", "{rate: 8000, length: 1s, features: {kind: mel, normalize: {mean: 0, std: 1}}}", "{rate: 8000, length: 1s, select: [0]}",
-		"{rate: 8000, length: 1s, speed: {factors: [1]}}", "{rate: 8000, length: 1s, noise: {snr_db: [1, 2]}}", "{rate: 8000, length: 1s, noise: {snr_db: [1, 2], color: pink}}",
+	for _, body := range []string{"{rate: 8001, length: 8000}", "{rate: 8000, length: 1s, crop: start}", "{rate: 8000, length: 1s, features: {kind: mel}}", "{rate: 8000, length: 1s, features: {kind: mel, cmvn: mean}}", "{rate: 8000, length: 1s, features: {kind: fbank, snip_edges: false}}", "{rate: 8000, length: 1s, features: {kind: mel, padding: 1}}", "{rate: 8000, length: 1s, features: {kind: mel, padding: silence}}", "{rate: 8000, length: 1s, features: {kind: mel, time_mask: {time_mask_param: 3}}}", "{rate: 8000, length: 1s, features: {kind: mel, time_mask: {time_mask_param: 3}, mask_value: mean}}", "{rate: 8000, length: 1s, features: {kind: mel, normalize: {mean: 0, std: 1}}}", "{rate: 8000, length: 1s, select: [0]}",
+		"{rate: 8000, length: 1s, speed: {factors: [1]}}", "{rate: 8000, length: 1s, noise: {snr_db: [1, 2]}}", "{rate: 8000, length: 1s, noise: {snr_db: [1, 2], color: pink}}", "{rate: 8000, length: 1s, noise: {snr_db: [1, 2], from: d}}", "{rate: 8000, length: 1s, reverb: {from: d}}",
 		"{rate: 8000, length: 1s, gain: {db: [1, 1]}}", "{rate: 8000, length: 1s, polarity_inversion: 1}", "{rate: 8000, length: 1s, pre_emphasis: 0.5}"} {
 		if hash(body) == base {
 			t.Errorf("%s has the hash of another", body)
 		}
+	}
+}
+
+// Features that say what is so anyway have the hash of those that do not.
+func TestSnippedEdgesAreTheUsual(t *testing.T) {
+	hash := func(more string) [32]byte {
+		return parse(t, sounds+"{rate: 8000, length: 1s, features: {kind: fbank"+more+"}}").Hash()
+	}
+	if hash(", snip_edges: true") != hash("") || hash(", snip_edges: false") == hash("") {
+		t.Error("the hash does not follow snip_edges")
+	}
+}
+
+// A second data set is found from the description, and is in the hash by the words that name it; how much memory it may take is not.
+func TestSecondDataSetsAreInTheHashAsWritten(t *testing.T) {
+	const body = "{rate: 8000, length: 1s, noise: {snr_db: [1, 2], from: %s}, reverb: {from: %s}}"
+	seen := map[string]bool{}
+	for _, from := range [][2]any{{"a", "b"}, {"a/../a", "b"}, {"c", "b"}, {"a", "c"}} {
+		s, err := Parse([]byte(sounds+fmt.Sprintf(body, from[:]...)), "/x/y.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if from[0] == "c" && (s.Audio.Noise.Path != "/x/c" || s.Audio.Reverb.Path != "/x/b" || s.Audio.Noise.KeptBytes != 256<<20) {
+			t.Errorf("got %+v, %+v", s.Audio.Noise, s.Audio.Reverb)
+		}
+		seen[string(s.Canonical())] = true
+	}
+	if len(seen) != 3 {
+		t.Errorf("got %d hashes, want 3", len(seen))
+	}
+	small := parse(t, sounds+"{rate: 8000, length: 1s, reverb: {from: a, memory_bytes: 1MiB}}")
+	if small.Audio.Reverb.KeptBytes != 1<<20 || small.Hash() != parse(t, sounds+"{rate: 8000, length: 1s, reverb: {from: a}}").Hash() {
+		t.Error("memory is in the hash, or does not arrive")
 	}
 }

@@ -76,6 +76,7 @@ type Retouches struct {
 	RandomRotate90           float64 // probability
 	RandomRotation           *RandomRotation
 	RandomAffine             *RandomAffine
+	RandomPerspective        *RandomPerspective
 	Augment                  *Augment
 	RandomPhotometricDistort *ColorJitter // P is of each change
 	RandomChannelPermutation float64      // probability
@@ -100,6 +101,9 @@ func (r *Retouches) moving() (all []string) {
 	}
 	if r.RandomAffine != nil {
 		all = append(all, "random_affine")
+	}
+	if r.RandomPerspective != nil {
+		all = append(all, "random_perspective")
 	}
 	if r.Augment != nil {
 		all = append(all, r.Augment.Kind)
@@ -129,7 +133,7 @@ func (r *Retouches) changing() (all []string) {
 func (r *Retouches) random() bool {
 	open := func(p float64) bool { return p > 0 && p < 1 }
 	b, s, p, a := r.GaussianBlur, r.Solarize, r.Posterize, r.AdjustSharpness
-	return r.Augment != nil || r.RandomRotation.random() || r.RandomAffine.random() || b != nil && (open(b.P) || b.P > 0 && b.Sigma[0] < b.Sigma[1]) || s != nil && open(s.P) || p != nil && open(p.P) ||
+	return r.Augment != nil || r.RandomRotation.random() || r.RandomAffine.random() || r.RandomPerspective.random() || b != nil && (open(b.P) || b.P > 0 && b.Sigma[0] < b.Sigma[1]) || s != nil && open(s.P) || p != nil && open(p.P) ||
 		r.RandomRotate90 > 0 || r.RandomPhotometricDistort != nil || r.RandomChannelPermutation > 0 || r.GaussianNoise != nil || r.JPEG.random() ||
 		a != nil && open(a.P) || open(r.Invert) || open(r.Autocontrast) || open(r.Equalize)
 }
@@ -145,6 +149,8 @@ func (d *decoder) retouch(op *section, r *Retouches) {
 		r.RandomRotation = d.randomRotation(op)
 	case op.has("random_affine"):
 		r.RandomAffine = d.randomAffine(op)
+	case op.switchedOn("random_perspective"):
+		r.RandomPerspective = d.randomPerspective(op)
 	case op.switchedOn(RandAugment) || op.switchedOn(TrivialAugmentWide) || op.switchedOn(AutoAugment):
 		r.Augment = d.augment(op)
 	case op.switchedOn("random_photometric_distort"):
@@ -262,6 +268,12 @@ func (i *Image) checkRetouches(section string, fail func(path, format string, ar
 	}
 	if a := r.RandomAffine; a != nil && i.Mode == Index && a.Interpolation != Nearest {
 		fail(section+".transform.random_affine", mixes, a.Interpolation)
+	}
+	if p := r.RandomPerspective; p != nil && i.Mode == Index && p.Interpolation != Nearest {
+		fail(section+".transform.random_perspective", mixes+"; write {interpolation: nearest}", p.Interpolation)
+	}
+	if r.RandomPerspective != nil && i.Affine {
+		fail(section+".affine", "got affine beside random_perspective, which is no affine map; leave one of them out, or take random_affine")
 	}
 	if b := r.GaussianBlur; b != nil && b.KernelSize/2 >= min(out.Height, out.Width) {
 		fail(section+".transform.gaussian_blur", "got kernel_size %d for rows of %d x %d, want less than twice the shorter side, as pixels are mirrored at the borders",

@@ -81,7 +81,6 @@ var brought = []struct {
 	{inFeatures, called(`high_freq`, `fmax`), `did you mean "f_max"? In Hz, where -400 of Kaldi's high_freq is half the rate less 400`},
 	{inFeatures, called(`frame_shift(_ms)?`), `did you mean "hop_length"? In samples: 160 are 10 ms at 16000 Hz`},
 	{inFeatures, called(`frame_length(_ms)?`), `did you mean "win_length"? In samples: 400 are 25 ms at 16000 Hz`},
-	{inFeatures, called(`snip_edges`), "leave it out: frames of fbank lie wholly inside the sound, as with true"},
 	{inFeatures, called(`dither`), "leave it out: there is none"},
 	{maskBearing, called(`masks?`, `target`, `targets`, `segmentation`),
 		"a mask is a field, and its file a column of the table: source: {list: pairs.csv}, fields: {image: {image: {...}}, mask: {image: {mode: index, ...}}}"},

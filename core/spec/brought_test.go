@@ -64,7 +64,6 @@ func TestKeysFromElsewhereAreAnsweredWithWhatDoesItHere(t *testing.T) {
 		"source: {folder: x}\naudio: {rate: 16000, features: {kind: fbank, low_freq: 20}}":     `did you mean "f_min"?`,
 		"source: {folder: x}\naudio: {rate: 16000, features: {kind: fbank, frame_shift: 10}}":  `did you mean "hop_length"?`,
 		"source: {folder: x}\naudio: {rate: 16000, features: {kind: fbank, frame_length: 25}}": `did you mean "win_length"?`,
-		"source: {folder: x}\naudio: {rate: 16000, features: {kind: fbank, snip_edges: true}}": "audio.features.snip_edges: unknown key; leave it out",
 		"source: {folder: x}\naudio: {rate: 16000, features: {kind: fbank, dither: 0}}":        "audio.features.dither: unknown key; leave it out",
 		// TRL, torchtune, Megatron
 		"packing: true\nsource: {shards: x.parquet}":                               "packing: unknown key here; it belongs at source.packing",

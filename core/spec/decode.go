@@ -41,6 +41,7 @@ func (e *Error) Error() string {
 // decoder walks a document. The first error stays; after it nothing matters any more.
 type decoder struct {
 	file  string
+	dir   string // from which relative paths are meant
 	empty string // what an empty document is told
 	err   *Error
 	pos   map[string]place // where each key of the ring in hand was given, by its path without "rings.NAME."

@@ -70,6 +70,8 @@ type Features struct {
 
 	Padding float64 `json:"padding,omitempty"` // value of the steps behind a sound
 	Silence bool    `json:"silence,omitempty"` // they are silence's, in place of Padding
+
+	Mirrored bool `json:"mirrored,omitempty"` // of fbank: snip_edges: false
 }
 
 // AxisMask is SpecAugment's, along one axis.
@@ -100,6 +102,9 @@ func (d *decoder) features(s *section) *Features {
 	whole(&sec, "n_mfcc", &f.Count, 1, maxMels)
 	choice(&sec, "window_type", &f.Window, Povey, Hanning, Hamming)
 	sec.flag("int16", &f.Int16)
+	snip := true
+	sec.flag("snip_edges", &snip)
+	f.Mirrored = !snip
 	choice(&sec, "cmvn", &f.CMVN, CMVNMean, CMVNMeanVariance)
 	if sec.has("normalize") {
 		f.Mean, f.Std = d.global(&sec)
@@ -110,8 +115,8 @@ func (d *decoder) features(s *section) *Features {
 	case d.err != nil:
 	case f.Kind == "":
 		s.fail("features", "kind is missing, want spectrogram, mel, mfcc, whisper or fbank")
-	case f.Kind != Fbank && (sec.has("window_type") || sec.has("int16")):
-		s.fail("features", "window_type and int16 go with kind: fbank, got kind: %s", f.Kind)
+	case f.Kind != Fbank && (sec.has("window_type") || sec.has("int16") || sec.has("snip_edges")):
+		s.fail("features", "window_type, int16 and snip_edges go with kind: fbank, got kind: %s", f.Kind)
 	case f.Kind == Whisper:
 		d.whisper(&sec, f)
 	case f.Kind == Fbank:
@@ -141,7 +146,7 @@ func (d *decoder) whisper(sec *section, f *Features) {
 func (d *decoder) fbank(sec *section, f *Features) {
 	for _, key := range []string{"n_fft", "power", "center", "normalized", "mel_scale", "norm", "log", "top_db", "n_mfcc"} {
 		if sec.has(key) {
-			sec.fail(key, "given with kind: fbank, which says all but n_mels, win_length, hop_length, f_min, f_max, window_type and int16; leave it out, or use kind: mel")
+			sec.fail(key, "given with kind: fbank, which says all but n_mels, win_length, hop_length, f_min, f_max, window_type, int16 and snip_edges; leave it out, or use kind: mel")
 		}
 	}
 	if !sec.has("n_mels") {

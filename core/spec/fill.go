@@ -71,6 +71,9 @@ func (t *Transform) fills() (all []filled) {
 	if r := t.RandomAffine; r != nil {
 		add("random_affine", r.Fill)
 	}
+	if r := t.RandomPerspective; r != nil {
+		add("random_perspective", r.Fill)
+	}
 	if a := t.Augment; a != nil {
 		add(a.Kind, a.Fill)
 	}

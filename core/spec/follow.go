@@ -31,6 +31,9 @@ var moves = []move{
 	{"random_affine", func(a, b *Transform) bool {
 		return sameBut(a.RandomAffine, b.RandomAffine, func(r *RandomAffine) { r.Interpolation, r.Fill = "", nil })
 	}},
+	{"random_perspective", func(a, b *Transform) bool {
+		return sameBut(a.RandomPerspective, b.RandomPerspective, func(r *RandomPerspective) { r.Interpolation, r.Fill = "", nil })
+	}},
 	{"the order of flips and turns", func(a, b *Transform) bool { return slices.Equal(a.turning(), b.turning()) }},
 	{RandAugment, func(a, b *Transform) bool {
 		return sameBut(a.Augment, b.Augment, func(r *Augment) { r.Interpolation, r.Fill = "", nil })
@@ -87,7 +90,7 @@ func (d *decoder) checkFollowed(media []Medium) {
 			}
 			name := t.moving()[0]
 			d.failAt(m.Path()+".transform."+name, "got %s, which puts pixels elsewhere, beside %s, whose rows are drawn alike and would not follow; if they need not fit, make them "+
-				"fields, one with draw: own; if they must (a mask), give both the same size, the same random crop and flips and the same random_rotation or random_affine, in the same order, or leave it out: color_jitter, gaussian_blur and the like leave pixels in their place",
+				"fields, one with draw: own; if they must (a mask), give both the same size, the same random crop and flips and the same random_rotation, random_affine or random_perspective, in the same order, or leave it out: color_jitter, gaussian_blur and the like leave pixels in their place",
 				name, other.Path())
 			return
 		}

@@ -32,6 +32,7 @@ var foreigns = []foreign{
 	{names: []string{"vflip", "randomvflip", "flipud"}, write: "vertical_flip: 0.5"},
 	{names: []string{"flip", "randomflip"}, write: "horizontal_flip: 0.5", note: "or vertical_flip: 0.5"},
 	{names: []string{"rotate", "rotation", "randomrotate", "saferotate"}, write: "random_rotation: 30"},
+	{names: []string{"perspective"}, write: "random_perspective: 0.5"},
 	{names: []string{"affine", "shiftscalerotate", "shear", "randomshear", "translate", "shift"}, write: "random_affine: {degrees: 30, translate: [0.1, 0.1], scale: [0.9, 1.1], shear: 10}"},
 	{names: []string{"jitter", "colour", "color", "brightness", "contrast", "saturation", "hue", "randombrightness", "randomcontrast", "randombrightnesscontrast", "huesaturationvalue"},
 		write: "color_jitter: {brightness: 0.4, contrast: 0.4, saturation: 0.4, hue: 0.1}"},
@@ -55,7 +56,7 @@ var foreigns = []foreign{
 	{names: []string{"randomapply", "oneof", "someof", "randomchoice", "randomorder"}, note: "write the operation itself; color_jitter, gaussian_blur and others have a p"},
 	{names: []string{"lambda"}, note: wholeBatches},
 	{names: []string{"mixup", "randommixup", "cutmix", "randomcutmix", "mixupcutmix", "mosaic", "copypaste"}, note: inTheLoop},
-	{names: []string{"transpose", "randomperspective", "perspective", "elastictransform", "elastic", "griddistortion", "opticaldistortion", "clahe", "randomgamma", "fivecrop", "tencrop"}, note: "there is none; " + wholeBatches},
+	{names: []string{"transpose", "elastictransform", "elastic", "griddistortion", "opticaldistortion", "clahe", "randomgamma", "fivecrop", "tencrop"}, note: "there is none; " + wholeBatches},
 }
 
 // transformHint is what is to be written in place of another library's operation, or key of one, in a transform; "": nothing is known.
@@ -103,21 +104,21 @@ func bare(name string) string { return separators.Replace(strings.ToLower(name))
 
 // foreignKeys are what other libraries call a key of an operation.
 var foreignKeys = map[string][]string{
-	"size":          {"height", "width", "h", "w", "minheight", "minwidth", "imgsize"},
-	"interpolation": {"resample", "filter", "method", "mode"},
-	"fill":          {"value", "fillvalue", "fillcolor", "color", "bordervalue", "cval", "padval"},
-	"degrees":       {"limit", "rotatelimit", "angle", "rotate"},
-	"kernel_size":   {"kernel", "ksize", "blurlimit"},
-	"sigma":         {"sigmalimit", "radius"},
-	"translate":     {"translatepercent", "shiftlimit"},
-	"p":             {"prob", "probability"},
+	"size":             {"height", "width", "h", "w", "minheight", "minwidth", "imgsize"},
+	"interpolation":    {"resample", "filter", "method", "mode"},
+	"fill":             {"value", "fillvalue", "fillcolor", "color", "bordervalue", "cval", "padval"},
+	"degrees":          {"limit", "rotatelimit", "angle", "rotate"},
+	"kernel_size":      {"kernel", "ksize", "blurlimit"},
+	"sigma":            {"sigmalimit", "radius"},
+	"translate":        {"translatepercent", "shiftlimit"},
+	"distortion_scale": {"scale", "distortion"},
+	"p":                {"prob", "probability"},
 }
 
 // leftOut are other libraries' keys of an operation that say what is so here, or cannot be.
 var leftOut = map[string]string{
 	"antialias":   "every interpolation but nearest is antialiased",
 	"expand":      "all rows have one size",
-	"center":      "pictures turn around their middle",
 	"padifneeded": "a smaller picture has a border",
 	"inplace":     "a batch is new memory",
 }

@@ -24,6 +24,7 @@ func TestOperationsOfOtherLibrariesAreAnswered(t *testing.T) {
 		{"SmallestMaxSize: 256", "unknown key; write resize: 256; a crop behind gives all rows one size"},
 		{"crop: 224", "unknown key; write center_crop: 224; or random_crop: 224"},
 		{"rotate: 90", "unknown key; write random_rotation: 30"},
+		{"Perspective: {}", "unknown key; write random_perspective: 0.5"},
 		{"ShiftScaleRotate: {}", "unknown key; write random_affine: {degrees: 30"},
 		{"CoarseDropout: {}", "unknown key; write random_erasing: 0.25"},
 		{"mixup: 0.2", "unknown key; it mixes samples and their labels, so it belongs into the training loop, on the batch: torchvision.transforms.v2.MixUp and CutMix, as docs/recipes.md has them"},

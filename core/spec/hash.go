@@ -152,37 +152,47 @@ type canonicalImage struct {
 }
 
 type canonicalRetouches struct {
-	Rotation     *canonicalRotation  `json:"random_rotation,omitempty"`
-	Affine       *canonicalAffine    `json:"random_affine,omitempty"`
-	Augment      *canonicalAugment   `json:"augment,omitempty"`
-	Blur         *canonicalBlur      `json:"gaussian_blur,omitempty"`
-	Solarize     *canonicalSolarize  `json:"solarize,omitempty"`
-	Posterize    *canonicalPosterize `json:"posterize,omitempty"`
-	Invert       float64             `json:"invert,omitempty"`
-	Sharpness    *canonicalSharpness `json:"adjust_sharpness,omitempty"`
-	Autocontrast float64             `json:"autocontrast,omitempty"`
-	Equalize     float64             `json:"equalize,omitempty"`
-	Quarters     float64             `json:"random_rotate90,omitempty"`
-	Distort      *canonicalJitter    `json:"random_photometric_distort,omitempty"`
-	Permutation  float64             `json:"random_channel_permutation,omitempty"`
-	Noise        *canonicalNoise     `json:"gaussian_noise,omitempty"`
-	JPEG         *canonicalJPEG      `json:"jpeg,omitempty"`
+	Rotation     *canonicalRotation    `json:"random_rotation,omitempty"`
+	Affine       *canonicalAffine      `json:"random_affine,omitempty"`
+	Augment      *canonicalAugment     `json:"augment,omitempty"`
+	Blur         *canonicalBlur        `json:"gaussian_blur,omitempty"`
+	Solarize     *canonicalSolarize    `json:"solarize,omitempty"`
+	Posterize    *canonicalPosterize   `json:"posterize,omitempty"`
+	Invert       float64               `json:"invert,omitempty"`
+	Sharpness    *canonicalSharpness   `json:"adjust_sharpness,omitempty"`
+	Autocontrast float64               `json:"autocontrast,omitempty"`
+	Equalize     float64               `json:"equalize,omitempty"`
+	Quarters     float64               `json:"random_rotate90,omitempty"`
+	Distort      *canonicalJitter      `json:"random_photometric_distort,omitempty"`
+	Permutation  float64               `json:"random_channel_permutation,omitempty"`
+	Noise        *canonicalNoise       `json:"gaussian_noise,omitempty"`
+	JPEG         *canonicalJPEG        `json:"jpeg,omitempty"`
+	Perspective  *canonicalPerspective `json:"random_perspective,omitempty"`
 }
 
 type canonicalRotation struct {
 	Degrees       [2]float64    `json:"degrees"`
+	Center        *[2]float64   `json:"center,omitempty"`
 	Interpolation Interpolation `json:"interpolation"`
 	Fill          *Fill         `json:"fill,omitempty"`
 }
 
 type canonicalAffine struct {
 	Degrees       [2]float64    `json:"degrees"`
+	Center        *[2]float64   `json:"center,omitempty"`
 	Translate     [2]float64    `json:"translate"`
 	Scale         [2]float64    `json:"scale"`
 	ShearX        [2]float64    `json:"shear_x"`
 	ShearY        [2]float64    `json:"shear_y"`
 	Interpolation Interpolation `json:"interpolation"`
 	Fill          *Fill         `json:"fill,omitempty"`
+}
+
+type canonicalPerspective struct {
+	DistortionScale float64       `json:"distortion_scale"`
+	P               float64       `json:"p"`
+	Interpolation   Interpolation `json:"interpolation"`
+	Fill            *Fill         `json:"fill,omitempty"`
 }
 
 type canonicalAugment struct {
@@ -229,10 +239,31 @@ type canonicalJPEG struct {
 
 func (r *Retouches) canonical() canonicalRetouches {
 	return canonicalRetouches{
-		(*canonicalRotation)(r.RandomRotation), (*canonicalAffine)(r.RandomAffine), (*canonicalAugment)(r.Augment), (*canonicalBlur)(r.GaussianBlur), (*canonicalSolarize)(r.Solarize), (*canonicalPosterize)(r.Posterize),
+		r.RandomRotation.canonical(), r.RandomAffine.canonical(), (*canonicalAugment)(r.Augment), (*canonicalBlur)(r.GaussianBlur), (*canonicalSolarize)(r.Solarize), (*canonicalPosterize)(r.Posterize),
 		r.Invert, (*canonicalSharpness)(r.AdjustSharpness), r.Autocontrast, r.Equalize,
-		r.RandomRotate90, (*canonicalJitter)(r.RandomPhotometricDistort), r.RandomChannelPermutation, (*canonicalNoise)(r.GaussianNoise), (*canonicalJPEG)(r.JPEG),
+		r.RandomRotate90, (*canonicalJitter)(r.RandomPhotometricDistort), r.RandomChannelPermutation, (*canonicalNoise)(r.GaussianNoise), (*canonicalJPEG)(r.JPEG), (*canonicalPerspective)(r.RandomPerspective),
 	}
+}
+
+func (r *RandomRotation) canonical() *canonicalRotation {
+	if r == nil {
+		return nil
+	}
+	return &canonicalRotation{r.Degrees, r.Center.canonical(), r.Interpolation, r.Fill}
+}
+
+func (r *RandomAffine) canonical() *canonicalAffine {
+	if r == nil {
+		return nil
+	}
+	return &canonicalAffine{r.Degrees, r.Center.canonical(), r.Translate, r.Scale, r.ShearX, r.ShearY, r.Interpolation, r.Fill}
+}
+
+func (c Pivot) canonical() *[2]float64 {
+	if !c.Given {
+		return nil
+	}
+	return &[2]float64{c.X, c.Y}
 }
 
 type canonicalSizes struct {

@@ -94,9 +94,10 @@ var values = map[string]string{
 	"image.transform[].random_resized_crop.ratio": "[1, 1]", "image.transform[].random_resized_crop.interpolation": "bicubic",
 	"image.transform[].horizontal_flip": "1", "image.transform[].vertical_flip": "0.5", "image.transform[].grayscale": "0.2", "image.transform[].random_erasing": "0.1",
 	"image.transform[].random_erasing.p": "0.25", "image.transform[].random_erasing.scale": "[0.1, 0.2]", "image.transform[].random_erasing.ratio": "[1, 2]", "image.transform[].random_erasing.value": "[9, 9, 0]",
-	"image.transform[].random_rotation": "[-10, 30]", "image.transform[].random_rotation.degrees": "30", "image.transform[].random_rotation.interpolation": "bilinear",
+	"image.transform[].random_rotation": "[-10, 30]", "image.transform[].random_rotation.degrees": "30", "image.transform[].random_rotation.center": "[0, 1.5]", "image.transform[].random_affine.center": "[-3, 4]", "image.transform[].random_rotation.interpolation": "bilinear",
 	"image.transform[].random_affine": "{degrees: 0, shear: 5}", "image.transform[].random_affine.degrees": "[0, 9]", "image.transform[].random_affine.translate": "[0.2, 0.1]",
 	"image.transform[].random_affine.scale": "[0.5, 2]", "image.transform[].random_affine.shear": "[-5, 5, 0, 9]", "image.transform[].random_affine.interpolation": "bilinear",
+	"image.transform[].random_perspective": "0.6", "image.transform[].random_perspective.distortion_scale": "0.4", "image.transform[].random_perspective.p": "1", "image.transform[].random_perspective.interpolation": "bicubic", "image.transform[].random_perspective.fill": "[1, 2, 3]",
 	"image.transform[].rand_augment": "12", "image.transform[].rand_augment.num_ops": "3", "image.transform[].rand_augment.magnitude": "5",
 	"image.transform[].rand_augment.num_magnitude_bins": "11", "image.transform[].rand_augment.interpolation": "bilinear", "image.transform[].trivial_augment_wide": "{}",
 	"image.transform[].trivial_augment_wide.num_magnitude_bins": "11", "image.transform[].trivial_augment_wide.interpolation": "bilinear", "image.transform[].auto_augment": "svhn",
@@ -134,14 +135,14 @@ var values = map[string]string{
 	"video.seek": "approximate", "video.max_pixels": "1", "video.timeout": "5s",
 	"audio": "{rate: 8, length: 8}", "audio.rate": "8000", "audio.channels": "2", "audio.select": "[1, 0]", "audio.length": "1s", "audio.shape": "padded", "audio.crop": "random",
 	"audio.window": "{start: 1s}", "audio.window.start": "1s", "audio.window.duration": "1s", "audio.window.start_column": "at", "audio.window.duration_column": "at", "audio.filter": "anull", "audio.speed": "{factors: [1]}", "audio.speed.factors": "[0.9, 1, 1.1]",
-	"audio.noise": "{snr_db: [0, 9]}", "audio.noise.snr_db": "[5, 20]", "audio.noise.p": "0.5", "audio.noise.color": "pink", "audio.gain": "{db: [0, 0]}", "audio.gain.db": "[-6, 6]", "audio.gain.p": "0.5",
+	"audio.noise": "{snr_db: [0, 9]}", "audio.noise.snr_db": "[5, 20]", "audio.noise.p": "0.5", "audio.noise.color": "pink", "audio.noise.from": "d", "audio.noise.memory_bytes": "1MiB", "audio.reverb": "{from: d}", "audio.reverb.from": "e", "audio.reverb.p": "0.5", "audio.reverb.memory_bytes": "1GiB", "audio.gain": "{db: [0, 0]}", "audio.gain.db": "[-6, 6]", "audio.gain.p": "0.5",
 	"audio.polarity_inversion": "0.5", "audio.pre_emphasis": "0.97",
 	"audio.resample": "{}", "audio.resample.method": "swresample",
 	"audio.resample.width": "64", "audio.resample.rolloff": "0.9", "audio.resample.beta": "8.5", "audio.normalize": "{to: peak}", "audio.normalize.to": "loudness",
 	"audio.normalize.level": "-20", "audio.features": "{kind: mel}", "audio.features.kind": "mfcc", "audio.features.n_fft": "512", "audio.features.win_length": "256",
 	"audio.features.hop_length": "128", "audio.features.power": "1", "audio.features.center": "false", "audio.features.normalized": "true", "audio.features.n_mels": "64",
 	"audio.features.f_min": "20", "audio.features.f_max": "3000", "audio.features.mel_scale": "slaney", "audio.features.norm": "slaney", "audio.features.log": "db",
-	"audio.features.window_type": "hamming", "audio.features.int16": "true", "audio.features.padding": "silence", "audio.features.top_db": "80", "audio.features.n_mfcc": "13", "audio.features.cmvn": "mean",
+	"audio.features.window_type": "hamming", "audio.features.int16": "true", "audio.features.snip_edges": "false", "audio.features.padding": "silence", "audio.features.top_db": "80", "audio.features.n_mfcc": "13", "audio.features.cmvn": "mean",
 	"audio.features.normalize": "{mean: 1, std: 2}", "audio.features.normalize.mean": "[1, 2]", "audio.features.normalize.std": "3",
 	"audio.features.frequency_mask": "{freq_mask_param: 3}", "audio.features.frequency_mask.freq_mask_param": "27", "audio.features.frequency_mask.count": "2", "audio.features.frequency_mask.iid_masks": "true",
 	"audio.features.time_mask": "{time_mask_param: 3}", "audio.features.time_mask.time_mask_param": "27", "audio.features.time_mask.count": "2", "audio.features.time_mask.iid_masks": "true", "audio.features.time_mask.p": "0.2", "audio.features.mask_value": "mean", "audio.raw": "{encoding: s16, rate: 1, channels: 1}", "audio.raw.encoding": "u8", "audio.raw.rate": "8000",
@@ -170,7 +171,7 @@ var beside = map[string]string{
 	"scale_jitter.target_size": "}}, {center_crop: {size: 3", "scale_jitter.scale_range": ", target_size: 8}}, {center_crop: {size: 3", "scale_jitter.interpolation": ", target_size: 8}}, {center_crop: {size: 3",
 	"random_crop.padding": ", size: 1", "random_crop.padding_mode": ", size: 1", "center_crop.padding_mode": ", size: 1", "pad.padding": "}}, {random_crop: {size: 3", "pad.padding_mode": ", padding: 1}}, {random_crop: {size: 3",
 	"pad.fill": ", padding: 1}}, {random_crop: {size: 3", "random_resize.min_size": ", max_size: 4}}, {center_crop: {size: 3", "random_resize.max_size": ", min_size: 1}}, {center_crop: {size: 3", "random_resize.interpolation": ", min_size: 1, max_size: 2}}, {center_crop: {size: 3", "resize.max_size": ", size: 1}}, {center_crop: {size: 3", "resize.fit": ", size: [1, 2]", "resize.place": ", size: [1, 2], fit: contain", "resize.upscale": ", size: [1, 2], fit: contain", "resize.fill": ", size: [1, 2], fit: contain", "random_crop.fill": ", size: 1", "center_crop.fill": ", size: 1", "random_rotation.fill": ", degrees: 9", "random_affine.fill": ", degrees: 9", "normalize.mean": ", std: [1, 1, 1]", "normalize.std": ", mean: [0, 0, 0]", "color_jitter.p": ", hue: 0.1", "jpeg.p": ", quality: 50", "solarize.p": ", threshold: 1",
-	"random_rotation.interpolation": ", degrees: 9", "random_affine.translate": ", degrees: 9", "random_affine.scale": ", degrees: 9", "random_affine.shear": ", degrees: 9",
+	"random_rotation.interpolation": ", degrees: 9", "random_rotation.center": ", degrees: 9", "random_affine.center": ", degrees: 9", "random_affine.translate": ", degrees: 9", "random_affine.scale": ", degrees: 9", "random_affine.shear": ", degrees: 9",
 	"random_affine.interpolation": ", degrees: 9", "posterize.p": ", bits: 1", "adjust_sharpness.p": ", factor: 2", "gaussian_blur.p": ", kernel_size: 3", "gaussian_blur.sigma": ", kernel_size: 3",
 }
 
@@ -319,11 +320,14 @@ func document(path, value string) string {
 	case strings.HasPrefix(path, "audio.normalize."):
 		with := map[string]string{"level": ", to: loudness"}[lastKey(path)]
 		image = "audio: {rate: 8000, length: 8, normalize: {" + lastKey(path) + ": " + value + with + "}}\n"
-	case strings.HasPrefix(path, "audio.noise.") || strings.HasPrefix(path, "audio.gain."):
+	case strings.HasPrefix(path, "audio.noise.") || strings.HasPrefix(path, "audio.gain.") || strings.HasPrefix(path, "audio.reverb."):
 		part, key, _ := strings.Cut(strings.TrimPrefix(path, "audio."), ".")
-		with := map[string]string{"noise": ", snr_db: [0, 0]", "gain": ", db: [0, 0]"}[part]
-		if strings.HasSuffix(key, "db") {
+		with := map[string]string{"noise": ", snr_db: [0, 0]", "gain": ", db: [0, 0]", "reverb": ", from: d"}[part]
+		switch {
+		case strings.HasSuffix(key, "db") || path == "audio.reverb.from":
 			with = ""
+		case path == "audio.noise.memory_bytes":
+			with += ", from: d"
 		}
 		image = "audio: {rate: 8000, length: 8, " + part + ": {" + key + ": " + value + with + "}}\n"
 	case path == "audio.features.mask_value":
@@ -343,7 +347,7 @@ func document(path, value string) string {
 		switch lastKey(path) {
 		case "kind":
 			with = ""
-		case "window_type", "int16":
+		case "window_type", "int16", "snip_edges":
 			with = ", kind: fbank"
 		}
 		image = "audio: {rate: 8000, length: 8, features: {" + lastKey(path) + ": " + value + with + "}}\n"

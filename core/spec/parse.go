@@ -57,7 +57,7 @@ func Parse(data []byte, path string) (*Spec, error) {
 	if len(data) > maxDocument {
 		return nil, tooLarge(file, int64(len(data)))
 	}
-	d := &decoder{file: file, empty: emptySpec, pos: map[string]place{}}
+	d := &decoder{file: file, dir: dir, empty: emptySpec, pos: map[string]place{}}
 	root := d.document(data)
 	if d.err != nil {
 		return nil, d.err

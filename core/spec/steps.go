@@ -8,7 +8,7 @@ import (
 // The operations of a transform: first the geometry, in this order; then the steps, in any, of the augmentations one; then what ends it.
 var (
 	geometries    = []string{"resize", "random_resize", "scale_jitter", "pad", "center_crop", "random_crop", "random_resized_crop"}
-	turns         = []string{"horizontal_flip", "vertical_flip", "random_rotate90", "random_rotation", "random_affine"}
+	turns         = []string{"horizontal_flip", "vertical_flip", "random_rotate90", "random_rotation", "random_affine", "random_perspective"}
 	alone         = []string{"random_resize", "scale_jitter", "random_resized_crop"} // that come first
 	augmentations = []string{RandAugment, TrivialAugmentWide, AutoAugment}
 	changes       = []string{"color_jitter", "random_photometric_distort", "random_channel_permutation", "grayscale", "gaussian_blur", "solarize", "posterize", "invert", "adjust_sharpness", "autocontrast", "equalize", "gaussian_noise", "jpeg"}

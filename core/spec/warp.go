@@ -7,9 +7,16 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
+// Pivot is a place in a row, in pixels; not Given: the middle.
+type Pivot struct {
+	Given bool
+	X, Y  float64
+}
+
 // RandomRotation turns pictures to the left by degrees between low and high.
 type RandomRotation struct {
 	Degrees       [2]float64
+	Center        Pivot
 	Interpolation Interpolation
 	Fill          *Fill
 }
@@ -17,11 +24,20 @@ type RandomRotation struct {
 // RandomAffine turns pictures to the right, moves them by up to Translate of width and height to either side, scales and shears them.
 type RandomAffine struct {
 	Degrees        [2]float64
+	Center         Pivot
 	Translate      [2]float64
 	Scale          [2]float64
 	ShearX, ShearY [2]float64 // degrees
 	Interpolation  Interpolation
 	Fill           *Fill
+}
+
+// RandomPerspective moves each corner of a picture inwards, by up to DistortionScale of half its sides.
+type RandomPerspective struct {
+	DistortionScale float64
+	P               float64
+	Interpolation   Interpolation
+	Fill            *Fill
 }
 
 // warpers are the filters of what shears, moves and turns: Pillow's.
@@ -33,6 +49,8 @@ func (r *RandomAffine) random() bool {
 	return r != nil && (r.Translate != [2]float64{} || slices.ContainsFunc([][2]float64{r.Degrees, r.Scale, r.ShearX, r.ShearY}, func(f [2]float64) bool { return f[0] < f[1] }))
 }
 
+func (r *RandomPerspective) random() bool { return r != nil && r.P > 0 && r.DistortionScale > 0 }
+
 func (d *decoder) randomRotation(op *section) *RandomRotation {
 	const key = "random_rotation"
 	r := &RandomRotation{Interpolation: Nearest}
@@ -42,6 +60,7 @@ func (d *decoder) randomRotation(op *section) *RandomRotation {
 	}
 	sec := d.needs(op, key, "degrees", "30")
 	r.Degrees = d.around(&sec, "degrees", maxDegrees)
+	d.center(&sec, &r.Center)
 	choice(&sec, "interpolation", &r.Interpolation, warpers...)
 	d.fill(&sec, &r.Fill)
 	return r
@@ -59,9 +78,33 @@ func (d *decoder) randomAffine(op *section) *RandomAffine {
 	}
 	d.interval(&sec, "scale", &r.Scale, minScale, maxScale)
 	d.shear(&sec, r)
+	d.center(&sec, &r.Center)
 	choice(&sec, "interpolation", &r.Interpolation, warpers...)
 	d.fill(&sec, &r.Fill)
 	return r
+}
+
+func (d *decoder) randomPerspective(op *section) *RandomPerspective {
+	const key = "random_perspective"
+	r := &RandomPerspective{DistortionScale: 0.5, P: 0.5, Interpolation: Bilinear}
+	scale, shown, sec := d.short(op, key, "distortion_scale")
+	if scale != nil && d.err == nil {
+		r.DistortionScale, _ = d.number(scale, shown, 0, 1)
+	}
+	sec.number("p", &r.P, 0, 1)
+	choice(sec, "interpolation", &r.Interpolation, warpers...)
+	d.fill(sec, &r.Fill)
+	return r
+}
+
+// center reads [x, y].
+func (d *decoder) center(s *section, to *Pivot) {
+	if !s.has("center") {
+		return
+	}
+	if at := d.each(s, "center", "[x, y] in pixels of the row, from its top left corner", 2, -maxSide, maxSide); d.err == nil {
+		*to = Pivot{true, at[0], at[1]}
+	}
 }
 
 // each reads a list of n numbers.

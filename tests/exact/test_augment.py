@@ -359,6 +359,27 @@ def test_random_affine_is_torchvisions_recipe_on_our_draws(rows, tmp_path, mode)
         assert np.array_equal(got, as_array(want)), (i, size, degrees, translate, scale, shear)
 
 
+@pytest.mark.parametrize("mode", [RGB, GRAY, INDEX])
+def test_turns_around_a_center_are_pillows_and_torchvisions(rows, tmp_path, mode):
+    """Also quarters of a turn, whose shortcuts Pillow does not take there, and centers beyond the picture."""
+    rng = np.random.default_rng(15)
+    for i in range(120):
+        size, resample = SIZES[i % len(SIZES)], NEAREST if mode == INDEX else (NEAREST, BILINEAR, BICUBIC)[i % 3]
+        low, high = [(-30, 30), (90, 90), (180, 180), (0, 0)][i // 7 % 4]
+        center = [(0, 0), (size[1], 0), (3.5, -7.25), (size[1] / 2, size[0] / 2)][i // 3 % 4]
+        im = some(rng, size, 3 if mode == RGB else 1)
+        im.save(tmp_path / "a.png")
+        common = dict(Degrees=[low, high], Center=dict(X=center[0], Y=center[1]), Interpolation=resample)
+        got = rows.row(tmp_path / "a.png", Out=size, Mode=mode, Rotation=common, draw=dict(Seed=5, Index=i))
+        angle = between(low, high, uniforms(5, 0, i, ROTATION, 0)[0])
+        assert np.array_equal(got, as_array(im.rotate(angle, FILTERS[resample], center=center))), (i, size, angle, center)
+        got = rows.row(tmp_path / "a.png", Out=size, Mode=mode, Affine=common, draw=dict(Seed=5, Index=i))
+        want = affine(im, FILTERS[resample], angle=between(low, high, uniforms(5, 0, i, AFFINE, 0)[0]), center=center)
+        assert np.array_equal(got, as_array(want)), (i, size, center)
+    with pytest.raises(RowError, match="rotation: got a center at 20000, 0, want -16384 to 16384"):
+        rows.row(tmp_path / "a.png", Out=(3, 3), Rotation=dict(Degrees=[0, 1], Center=dict(X=20000), Interpolation=NEAREST))
+
+
 def test_a_large_row_has_places_beyond_fixed_point(rows, tmp_path):
     im = Image.fromarray(picture(np.random.default_rng(12), 700, 500))
     im.save(tmp_path / "a.png")
@@ -394,7 +415,7 @@ def test_what_has_an_order_of_its_own_is_pillows_in_that_order(rows, tmp_path, m
             0: lambda im: im.transpose(Image.FLIP_LEFT_RIGHT), 1: lambda im: im.transpose(Image.FLIP_TOP_BOTTOM),
             3: lambda im: im.rotate(between(-30, 30, uniforms(5, 0, i, ROTATION, 0)[0])),
         }
-        for step, (name, make, pillow, values) in enumerate(TONE_OPS, start=11):
+        for step, (name, make, pillow, values) in enumerate(TONE_OPS, start=12):
             value = values[i % len(values)]
             config.update(asked(name, make, value, 1))
             calls[step] = lambda im, pillow=pillow, value=value: pillow(im, value)

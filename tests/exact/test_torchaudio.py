@@ -142,6 +142,8 @@ FBANKS = {
     "int16, hamming": (dict(Int16=True, Window=2), dict(window_type="hamming")),
     "40 of 512 by 128, 60 to 7000 Hz": (dict(Mels=40, Win=512, Hop=128, Low=60, High=7000),
                                         dict(num_mel_bins=40, frame_length=32, frame_shift=8, low_freq=60, high_freq=7000)),
+    "mirrored edges": (dict(Mirrored=True), dict(snip_edges=False)),
+    "mirrored edges, 25 ms by 30": (dict(Mirrored=True, Win=400, Hop=480), dict(snip_edges=False, frame_shift=30)),
 }
 
 
@@ -207,6 +209,38 @@ def test_noise_is_added_as_torchaudio_adds_it(torchaudio, audio, tmp_path, colou
         noise = torch.from_numpy(np.float64(got) - x)  # of whatever size: add_noise scales it
         want = torchaudio.functional.add_noise(torch.from_numpy(x).double(), 3 * noise, torch.full((3,), snr).double())
         np.testing.assert_allclose(got, want.numpy(), rtol=0, atol=1e-5)
+
+
+def test_a_sound_is_added_as_torchaudio_adds_noise(torchaudio, audio, tmp_path):
+    """A longer one, a shorter one that is repeated, and one at another rate, with torchaudio's resampling and add_noise."""
+    x = signal(2, 20000, 16000)
+    path = write_wav(tmp_path / "a.wav", x, 16000)
+    for seed, (frames, rate) in enumerate([(50000, 16000), (3000, 16000), (90001, 44100), (4000, 8000)]):
+        y = signal(2, frames, rate, seed=seed + 5)
+        other = [str(write_wav(tmp_path / f"{seed}.wav", y, rate))]
+        y = torchaudio.functional.resample(torch.from_numpy(y), rate, 16000).double()
+        for index in range(4):
+            draw = dict(Seed=3, Index=index)
+            snr, place = 5 + 20 * uniforms(NOISE, 0, seed=3, index=index)[1], uniforms(NOISE, 2, seed=3, index=index)[1]
+            n = y.shape[1]
+            first = int(place * (n - 20000 + 1 if n >= 20000 else n))
+            noise = y.repeat(1, 20000 // n + 2)[:, first:first + 20000]
+            want = torchaudio.functional.add_noise(torch.from_numpy(x).double(), noise, torch.full((2,), snr).double())
+            got = audio.row(path, draw=draw, Rate=16000, Channels=2, Length=20000, Noise=dict(Low=5, High=25, P=1, From=other))
+            np.testing.assert_allclose(got, want.numpy(), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("taps", [1, 700, 8000, 30000])
+def test_reverb_is_torchaudios_fftconvolve(torchaudio, audio, tmp_path, taps):
+    """As torchaudio's tutorial has it: a response of norm 1; from its loudest sample on, as Kaldi's wav-reverberate has it."""
+    x = signal(2, 20000, 16000)
+    h = np.random.default_rng(taps).normal(size=(1, taps)).astype(np.float32) * np.exp(-np.arange(taps) / (taps / 6 + 1), dtype=np.float32)
+    path, rooms = write_wav(tmp_path / "a.wav", x, 16000), [str(write_wav(tmp_path / "h.wav", h, 16000))]
+    got = audio.row(path, Rate=16000, Channels=2, Length=20000, Reverb=dict(P=1, From=rooms))
+    h = torch.from_numpy(h)
+    whole = torchaudio.functional.fftconvolve(torch.from_numpy(x), (h / torch.linalg.vector_norm(h, ord=2)).expand(2, -1))
+    peak = h.abs().argmax().item()
+    np.testing.assert_allclose(got, whole[:, peak:peak + 20000].numpy(), rtol=0, atol=1e-4)
 
 
 def test_gain_and_preemphasis_are_torchaudios(torchaudio, audio, tmp_path):

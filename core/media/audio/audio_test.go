@@ -312,6 +312,7 @@ func TestCompileNamesTheFieldItRefuses(t *testing.T) {
 
 // Once its buffers have grown, a worker makes a row of WAV without a Go allocation.
 func TestRowsOfWAVAllocateNothing(t *testing.T) {
+	other := filesOf(t, floatWAV(8000, noise(99, 1)))
 	for name, cfg := range map[string]Config{
 		"plain":     {Channels: 1, Length: 4000},
 		"resampled": {Channels: 1, Length: 2000, Rate: 4000},
@@ -323,6 +324,7 @@ func TestRowsOfWAVAllocateNothing(t *testing.T) {
 		"masked":    {Channels: 1, Length: 4000, Rate: 8000, Features: &Features{Kind: Mel, TimeMask: &Mask{9, 3, 1, true}, FrequencyMask: &Mask{9, 3, 1, true}, MaskMean: true}},
 		"cmvn":      {Channels: 1, Length: 4000, Rate: 8000, Features: &Features{Kind: Mel, CMVN: MeanVariance}},
 		"loudness":  {Channels: 1, Length: 4000, Normalize: Normalize{To: ToIntegrated}},
+		"sounds":    {Channels: 1, Length: 4000, Rate: 8000, Noise: &Noise{P: 1, Files: other}, Reverb: &Reverb{P: 1, Files: other}},
 	} {
 		op, err := Compile(cfg)
 		if err != nil {

@@ -23,12 +23,16 @@ type Gain struct {
 	P         float64 // probability that it happens; 0: never
 }
 
-// Noise is normal noise over the row's own frames, of which each channel has its own. The ratio of the energies, in decibels, is drawn:
-// torchaudio.functional.add_noise. A channel of silence stays silent.
+// Noise is normal noise over the row's own frames, of which each channel has its own, or that of other sounds. The ratio of the energies, in
+// decibels, is drawn: torchaudio.functional.add_noise. A channel of silence stays silent.
 type Noise struct {
 	Low, High float64 // dB of the signal over the noise
 	P         float64 // probability that it happens; 0: never
 	Colour    Colour
+
+	// Of files each row draws one, and where in it the noise begins; a shorter one is repeated. Their channels are the row's, or their mean is
+	// in each. None: normal noise.
+	Files
 }
 
 // Colour is how the power of noise falls with its frequency.
@@ -59,6 +63,15 @@ func (cfg *Config) checkEffects() error {
 		if n.Colour > Brown {
 			return wrong("noise.color", "%d is not one of the named values", n.Colour)
 		}
+		if n.From != nil && n.Colour != White {
+			return wrong("noise.color", "given beside from, whose sounds are as they are; leave one of them out")
+		}
+		if err := cfg.checkFiles("noise", &n.Files); err != nil {
+			return err
+		}
+	}
+	if err := cfg.checkReverb(); err != nil {
+		return err
 	}
 	if p := cfg.Invert; !(p >= 0 && p <= 1) {
 		return wrong("polarity_inversion", "got %v, want a probability from 0 to 1", p)
@@ -88,12 +101,19 @@ func (d Draw) drawn(op uint32, low, high, p float64) (value float64, is bool) {
 	return low + u*(high-low), chance < p
 }
 
-// change makes of a waveform at the row's rate what the description asks for: noise, the level, the gain, pre-emphasis.
+// change makes of a waveform at the row's rate what the description asks for: a room, noise, the level, the gain, pre-emphasis.
 func (w *Worker) change(j *job, wave planes, draw Draw) error {
 	cfg := &w.op.cfg
+	if cfg.Reverb != nil {
+		if err := w.reverberate(j, wave, draw); err != nil {
+			return err
+		}
+	}
 	if n := cfg.Noise; n != nil {
 		if snr, is := draw.drawn(drawNoise, n.Low, n.High, n.P); is {
-			w.addNoise(j, wave, draw, snr)
+			if err := w.addNoise(j, wave, draw, snr); err != nil {
+				return err
+			}
 		}
 	}
 	if err := w.normalize(j, wave); err != nil {
@@ -109,20 +129,38 @@ func (w *Worker) change(j *job, wave planes, draw Draw) error {
 }
 
 // addNoise adds noise of which each channel has snr decibels less than of its signal.
-func (w *Worker) addNoise(j *job, wave planes, draw Draw, snr float64) {
+func (w *Worker) addNoise(j *job, wave planes, draw Draw, snr float64) error {
 	w.noise.key = draw.words(drawNoise, 1)
+	var of excerpt
+	if s := w.op.noises; s != nil {
+		var err error
+		which, from := draw.uniforms(drawNoise, 2)
+		if of, err = s.draw(which, from, wave.n); err != nil {
+			return err
+		}
+	}
 	noise := w.mixed.get(wave.n)
 	n := C.size_t(wave.n)
 	for c := range j.channels {
 		x := floats(wave.channel(c))
-		C.normals_of(w.kernels, (*C.uint32_t)(unsafe.Pointer(&w.noise.key)), C.uint32_t(c), n, floats(noise))
-		w.colour(noise, j.rate)
+		w.hear(&of, c, j.rate, noise)
 		signal, power := float64(C.audio_deviation(x, n, 0)), float64(C.audio_deviation(floats(noise), n, 0))
 		by := math.Sqrt(signal/power) * math.Pow(10, -snr/20)
 		if by > 0 && !math.IsInf(by, 1) {
 			C.audio_add(x, floats(noise), n, C.float(by))
 		}
 	}
+	return nil
+}
+
+// hear makes the noise of channel c: that of the excerpt, or normal noise of its colour.
+func (w *Worker) hear(of *excerpt, c, rate int, to []float32) {
+	if w.op.noises != nil {
+		of.channel(c, to)
+		return
+	}
+	C.normals_of(w.kernels, (*C.uint32_t)(unsafe.Pointer(&w.noise.key)), C.uint32_t(c), C.size_t(len(to)), floats(to))
+	w.colour(to, rate)
 }
 
 const brownCorner = 20.0 // Hz, below which brown noise is white: a walk that nothing holds would leave

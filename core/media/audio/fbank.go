@@ -3,7 +3,7 @@ package audio
 import "math"
 
 // Kaldi's filter bank, as torchaudio.compliance.kaldi.fbank makes it of a sound without dither: frames of 25 ms every 10 ms, those that lie
-// wholly inside (snip_edges); of each frame the mean is taken off, it is pre-emphasised by 0.97 and windowed, and zeros fill it up to a power
+// wholly inside (snip_edges), unless they are Mirrored; of each frame the mean is taken off, it is pre-emphasised by 0.97 and windowed, and zeros fill it up to a power
 // of two; triangles of the HTK scale, in which they are also straight, from Low to High; ln(max(x, 2^-23)).
 const (
 	fbankMels        = 80
@@ -91,8 +91,8 @@ func (f *Features) fbankBands(rate int) (b filterbank) {
 // frames prepares n frames of x from that number on, each at the beginning of FFT points of to: without their mean, and pre-emphasised.
 func (f *Features) frames(to, x []float32, first int64, n int) {
 	for i := range n {
-		from := x[(first+int64(i))*int64(f.Hop):][:f.Win]
 		frame := to[i*f.FFT:][:f.FFT]
+		from := f.frame(x, (first+int64(i))*int64(f.Hop), frame)
 		sum := 0.0
 		for _, v := range from {
 			sum += float64(v)
@@ -106,4 +106,28 @@ func (f *Features) frames(to, x []float32, first int64, n int) {
 		}
 		clear(frame[f.Win:])
 	}
+}
+
+// frame is Win samples of x from `at` on, or from where that is of mirrored frames: where x has them, or in room.
+func (f *Features) frame(x []float32, at int64, room []float32) []float32 {
+	n, win := int64(len(x)), int64(f.Win)
+	if f.Mirrored {
+		at -= win/2 - int64(f.Hop)/2
+	}
+	if at >= 0 && at+win <= n {
+		return x[at:][:win]
+	}
+	for k := range win {
+		room[k] = x[mirrored(at+k, n)]
+	}
+	return room[:win]
+}
+
+// mirrored is the sample of n that stands at a place beyond them: they go on in turns backwards and forwards, the outermost ones twice.
+func mirrored(at, n int64) int64 {
+	at %= 2 * n
+	if at < 0 {
+		at += 2 * n
+	}
+	return min(at, 2*n-1-at)
 }

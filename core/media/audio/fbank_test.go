@@ -3,6 +3,7 @@ package audio
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -133,11 +134,44 @@ func TestFbankOfShortAndSilentSounds(t *testing.T) {
 	}
 }
 
+// Mirrored frames are those that a sound has which goes on backwards at its ends, in turns, as often as the frame is long; there is one for each hop.
+func TestMirroredFramesGoOnBackwards(t *testing.T) {
+	const rate, win, hop = 16000, 400, 160
+	for _, n := range []int{80, 81, 239, 240, 399, 400, 1000, 4321} {
+		x := noise(n, uint64(n))
+		around := append(slices.Clone(x), x...) // twice the sound is one turn
+		slices.Reverse(around[n:])
+		steps, wide := (n+hop/2)/hop, make([]float32, 0, n+2*win)
+		for at := hop/2 - win/2; at < (steps-1)*hop+win; at++ {
+			wide = append(wide, around[((at%(2*n))+2*n)%(2*n)])
+		}
+		features := Features{Kind: Fbank, Mirrored: true}
+		got, info := decoded(t, Config{Rate: rate, Channels: 1, Length: 5000, Features: &features}, Source{Bytes: floatWAV(rate, x)}, Draw{})
+		inside, of := decoded(t, Config{Rate: rate, Channels: 1, Length: 6000, Features: &Features{Kind: Fbank}}, Source{Bytes: floatWAV(rate, wide)}, Draw{})
+		if info.Samples != steps || of.Samples < steps || len(got) != 80*31 {
+			t.Fatalf("%d samples: %d steps of %d values, want %d", n, info.Samples, len(got), steps)
+		}
+		for band := range 80 {
+			compare(t, got[band*31:][:steps], inside[band*36:][:steps], 0)
+		}
+	}
+	refused(t, Config{Rate: rate, Channels: 1, Length: 5000, Features: &Features{Kind: Fbank, Mirrored: true}}, Source{Bytes: floatWAV(rate, noise(79, 1))}, CauseTooShort)
+}
+
+// Silence behind a mirrored sound fills up the row, and what is told is the sound's own steps.
+func TestMirroredFramesOfSilence(t *testing.T) {
+	features := Features{Kind: Fbank, Mirrored: true, Silence: true}
+	row, info := decoded(t, Config{Rate: 16000, Channels: 1, Length: 4000, Features: &features}, Source{Bytes: floatWAV(16000, noise(1000, 1))}, Draw{})
+	if info.Samples != 6 || len(row) != 80*25 || math.Abs(float64(row[24])-math.Log(fbankFloor)) > 1e-5 {
+		t.Errorf("%d steps of %d values, the last %v", info.Samples, len(row), row[24])
+	}
+}
+
 func TestFbankThatCannotBeIsRefused(t *testing.T) {
 	for want, f := range map[string]Features{
-		"features: window type and int16 are a filter bank's; want kind fbank": {Kind: Mel, Int16: true},
-		"features.f_min: got 9000 Hz, want 0 to less than f_max, 8000 Hz":      {Kind: Fbank, Low: 9000},
-		"features.win_length: got 1, want at least 2":                          {Kind: Fbank, Win: 1},
+		"features: window type, int16 and mirrored frames are a filter bank's; want kind fbank": {Kind: Mel, Mirrored: true},
+		"features.f_min: got 9000 Hz, want 0 to less than f_max, 8000 Hz":                       {Kind: Fbank, Low: 9000},
+		"features.win_length: got 1, want at least 2":                                           {Kind: Fbank, Win: 1},
 	} {
 		_, err := Compile(Config{Rate: 16000, Channels: 1, Length: 16000, Features: &f})
 		if err == nil || err.Error() != "audio: "+want && err.Error() != want {

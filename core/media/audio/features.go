@@ -61,7 +61,9 @@ type Features struct {
 	Coefficients int // of MFCC; 0: 40
 
 	Window WindowType // of Fbank
-	Int16  bool       // of Fbank: samples count from -32768 to 32767, as Kaldi's own tools take them
+	// Of Fbank: a frame for every Hop (snip_edges=False), the first Win / 2 - Hop / 2 before the sound, which is mirrored at both ends. The default has those that lie wholly inside.
+	Mirrored bool
+	Int16    bool // of Fbank: samples count from -32768 to 32767, as Kaldi's own tools take them
 
 	// What lies behind a sound that is shorter than its row: this value, or with Silence the spectra of silence, which fills up the waveform first.
 	Padding float64
@@ -172,8 +174,8 @@ func (f *Features) check() error {
 	if f.Kind > Fbank || f.Log > Log10 || f.Scale > Slaney || f.CMVN > MeanVariance || f.Window > Hamming {
 		return wrong("features", "kind %d, log %d, scale %d, cmvn %d or window %d is not one of the named values", f.Kind, f.Log, f.Scale, f.CMVN, f.Window)
 	}
-	if f.Kind != Fbank && (f.Window != Povey || f.Int16) {
-		return wrong("features", "window type and int16 are a filter bank's; want kind fbank")
+	if f.Kind != Fbank && (f.Window != Povey || f.Int16 || f.Mirrored) {
+		return wrong("features", "window type, int16 and mirrored frames are a filter bank's; want kind fbank")
 	}
 	if f.Kind == Fbank && f.Win < 2 {
 		return wrong("features.win_length", "got %d, want at least 2", f.Win)
@@ -309,6 +311,8 @@ func (f *Features) steps(n int64) int64 {
 	switch {
 	case f.Kind == Whisper && n > fft/2:
 		return n / hop
+	case f.Mirrored:
+		return (n + hop/2) / hop
 	case f.Kind == Fbank && n >= int64(f.Win):
 		return (n-int64(f.Win))/hop + 1
 	case f.Kind == Fbank:

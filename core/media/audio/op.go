@@ -64,8 +64,8 @@ type Raw struct {
 	Channels int
 }
 
-// Config describes a row. Steps happen in this order: window, filter, channels, speed, resample, crop, noise,
-// normalise, gain and polarity, pre-emphasis, pad or features.
+// Config describes a row. Steps happen in this order: window, filter, channels, speed, resample, crop, reverb,
+// noise, normalise, gain and polarity, pre-emphasis, pad or features.
 type Config struct {
 	Rate        int   // of the row; 0: as stored
 	Channels    int   // of the row; 0: as stored. 1 of many is their mean, many of 1 are copies, all else is refused
@@ -76,7 +76,8 @@ type Config struct {
 	Length      int       // frames of the row at its rate; shorter samples are padded with zeros at their end
 	Crop        Crop
 	Resample    Resample
-	Noise       *Noise // nil: none
+	Reverb      *Reverb // nil: none
+	Noise       *Noise  // nil: none
 	Normalize   Normalize
 	Gain        *Gain        // nil: none
 	Invert      float64      // probability that the signal's sign is turned
@@ -104,6 +105,8 @@ type Op struct {
 	rowBytes int
 	features *features
 	banks    banks
+	noises   *sounds // nil: none
+	rooms    *sounds // impulse responses; nil: none
 }
 
 // Compile checks cfg and prepares its tables. Errors name the field. Without Length or Channels the Op has no row: it is
@@ -127,6 +130,9 @@ func Compile(cfg Config) (*Op, error) {
 	if err := op.cfg.check(); err != nil {
 		return nil, unlessTold(err)
 	}
+	if err := op.openSounds(); err != nil {
+		return nil, err
+	}
 	if cfg.Features != nil {
 		var err error
 		if op.features, err = newFeatures(*cfg.Features, cfg.Rate, op.channels); err != nil {
@@ -149,6 +155,18 @@ func Compile(cfg Config) (*Op, error) {
 		op.rowBytes *= int(d)
 	}
 	return op, nil
+}
+
+func (op *Op) openSounds() (err error) {
+	if n := op.cfg.Noise; n != nil {
+		if op.noises, err = op.newSounds(&n.Files, Wave.mean, anySound); err != nil {
+			return err
+		}
+	}
+	if r := op.cfg.Reverb; r != nil {
+		op.rooms, err = op.newSounds(&r.Files, Wave.first, checkResponse)
+	}
+	return err
 }
 
 // ConfigError is what is wrong with a Config, whatever the sound.

@@ -12,6 +12,7 @@ const (
 	drawInvert        = 20
 	drawFrequencyMask = 21
 	drawTimeMask      = 22
+	drawReverb        = 23
 )
 
 // uniform is the first of uniforms' of block 0.

@@ -36,7 +36,10 @@ func (w *Worker) store(j *job, wave planes, row []byte, draw Draw) error {
 		return w.bad(j, CauseTooShort, "got %d at %d Hz, one spectrum needs %d or more", wave.n, j.rate, f.cfg.least())
 	}
 	j.info.Samples = int(steps)
-	if hop := int64(f.cfg.Hop); f.cfg.Silence { // those that begin in the sound
+	switch hop := int64(f.cfg.Hop); {
+	case f.cfg.Silence && f.cfg.Mirrored: // those whose middle hop is the sound's, as without silence
+		j.info.Samples = int(f.cfg.steps(sounding))
+	case f.cfg.Silence: // those that begin in the sound
 		j.info.Samples = int(min(steps, (sounding+hop-1)/hop))
 	}
 	data := w.features(f, wave, j.channels, steps)
@@ -59,6 +62,8 @@ func withSilence(wave planes, channels int) planes {
 // least is how many frames one spectrum needs.
 func (f *Features) least() int {
 	switch {
+	case f.Mirrored:
+		return f.Hop - f.Hop/2
 	case f.Kind == Fbank:
 		return f.Win
 	case f.Inside:

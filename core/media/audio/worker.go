@@ -54,6 +54,8 @@ type Worker struct {
 	biquads [10]C.double
 	noise   noiseRoom
 
+	convolver convolver
+
 	fetched, mixed, wave, spectra, scratch, turned buffer
 }
 
