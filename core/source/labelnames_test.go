@@ -109,7 +109,9 @@ func TestParquetMayNameItsClasses(t *testing.T) {
 		Label int64  `parquet:"label"`
 		Fine  int64  `parquet:"fine"`
 	}
-	about := func(features string) string { return `{"info": {"features": {"image": {"_type": "Image"}, ` + features + `}}}` }
+	about := func(features string) string {
+		return `{"info": {"features": {"image": {"_type": "Image"}, ` + features + `}}}`
+	}
 	pets := about(`"label": {"names": ["dog", "cat"], "_type": "ClassLabel"}, "fine": {"dtype": "int64", "_type": "Value"}`)
 	classes := []string{"dog", "cat"}
 	none := "labels are numbers without names: the files have "
