@@ -55,18 +55,37 @@ class Soak:
 
     def kill_one(self, rng):
         """Any but the first. Who comes in its place stands still, one time in two, with a batch in its hands, until it is killed."""
-        i = rng.randrange(1, CONSUMERS)
-        old = self.consumers[i]
+        old = self.consumers[rng.randrange(1, CONSUMERS)]
         if old in self.doomed:
-            os.waitid(os.P_PID, old.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+            old = self.standing()  # perhaps another, behind which nobody gets a batch
             self.struck += 1
+        stands = rng.randrange(2)
+        self.replace(old, SPDL_FAULT=f"payload.read:{rng.randint(1, 5)}:stop" if stands else "")
+        if stands:
+            self.doomed.add(self.consumers[-1])
+
+    def replace(self, old, **env):
         old.kill()
         old.wait()
         self.kills += 1
-        stands = rng.randrange(2)
-        self.consumers[i] = self.consumer(SPDL_FAULT=f"payload.read:{rng.randint(1, 5)}:stop" if stands else "")
-        if stands:
-            self.doomed.add(self.consumers[i])
+        self.doomed.discard(old)
+        self.consumers.remove(old)
+        self.consumers.append(self.consumer(**env))
+
+    def standing(self):
+        """One that stands still, as soon as one does."""
+        end = time.monotonic() + WATCHDOG
+        while time.monotonic() < end:
+            for p in self.doomed:
+                if os.waitid(os.P_PID, p.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT | os.WNOHANG):
+                    return p
+            time.sleep(0.01)
+        raise AssertionError("nobody stands still who was told to")
+
+    def relieve(self):
+        """Nobody stands still any more."""
+        for old in list(self.doomed):
+            self.replace(old)
 
     def told(self):
         """(members, batches completed) as the engine tells them."""
@@ -114,6 +133,7 @@ def test_hours_lose_nothing_and_nothing_grows(start, what, tmp_path):
             soak.kill_one(rng)
     for p in burners:
         p.kill()
+    soak.relieve()
     fds_now, memory_now = soak.settled()
     ledger = soak.end()
     print(f"{what}: {SECONDS:.0f} s, {soak.kills} kills, {soak.struck} of them with a batch in hand, {ledger['completed']} batches, {ledger['redelivered']} redelivered, "
