@@ -54,16 +54,22 @@ func TestFeaturesThatCannotBeAreTheDescriptionsFault(t *testing.T) {
 		"audio: {rate: 8000, length: 900, features: {kind: mel, time_mask: {time_mask_param: 27}}}":                  "audio.features.time_mask.time_mask_param: got 27, want 1 to the number of a row's steps, 5",
 		"audio: {rate: 8000, length: 900, features: {kind: mel, normalize: {mean: [1, 2], std: 1}}}":                 "audio.features.normalize.mean: got 2 values, want 1, or one for each of the 128 bins",
 	} {
-		s, err := spec.Parse([]byte("source: {folder: "+t.TempDir()+"}\nbatch: 2\n"+section), "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		medium := s.Media()[0]
-		_, err = newSounds(&medium)
-		var described *spec.Error
-		if !errors.As(err, &described) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %q", section, err, want)
-		}
+		wantDescribedWrongly(t, section, want)
+	}
+}
+
+// wantDescribedWrongly says of a section of sounds that it is its description's fault, in these words.
+func wantDescribedWrongly(t *testing.T, section, want string) {
+	t.Helper()
+	s, err := spec.Parse([]byte("source: {folder: p}\nbatch: 2\n"+section), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	medium := s.Media()[0]
+	_, err = newSounds(&medium)
+	var described *spec.Error
+	if !errors.As(err, &described) || !strings.Contains(err.Error(), want) {
+		t.Errorf("%s: got %v, want %q", section, err, want)
 	}
 }
 
@@ -125,16 +131,7 @@ func TestASecondDataSetThatIsNotThereIsTheDescriptionsFault(t *testing.T) {
 		"audio: {rate: 8000, length: 9, noise: {snr_db: [0, 9], from: /nowhere/x}}":       "audio.noise.from: stat /nowhere/x: no such file or directory",
 		"fields: {talk: {audio: {rate: 8000, length: 9, reverb: {from: " + empty + "}}}}": "fields.talk.audio.reverb.from: got \"" + empty + "\", in which there is no sound",
 	} {
-		s, err := spec.Parse([]byte("source: {folder: p}\nbatch: 2\n"+section), "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		medium := s.Media()[0]
-		_, err = newSounds(&medium)
-		var described *spec.Error
-		if !errors.As(err, &described) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %q", section, err, want)
-		}
+		wantDescribedWrongly(t, section, want)
 	}
 }
 

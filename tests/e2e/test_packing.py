@@ -1,13 +1,12 @@
 """Rows of documents (source.packing) through the real command: held against documents that are read and packed here, naively."""
 
 import json
-import os
-import subprocess
 
 import numpy as np
 import pytest
 import spdl
 from engines import LANGUAGES, example, groups
+from proof import command, prove
 from test_engine_go_consumer_c_cpp_python import tickets_and_hashes
 from test_groups import lanes
 
@@ -144,21 +143,9 @@ def test_a_state_of_other_rows_is_refused(open_, table, tmp_path):
 
 def test_a_run_is_proven_and_its_batches_are_made_again(open_, table, tmp_path):
     spec = describe(table, ring={"hash": "xxh3"})
-    loader, hashes = open_(spec), []
-    log = spdl.delivery_log(loader, tmp_path / "log")
-    while loader.epoch < 2:
-        hashes += [batch.hash for batch in log]
-    (tmp_path / "spec.json").write_text(json.dumps(spec))
-
-    def command(verb, *args):
-        done = subprocess.run([os.environ["SPDL_ENGINE"], verb, tmp_path / "spec.json", *map(str, args)], capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    assert f"{2 * len(loader)} batches" in command("verify", tmp_path / "log")
-    for step in (0, len(loader) + 3, 2 * len(loader) - 1):
-        assert int(json.loads(command("replay", step, "--json"))["hash"], 16) == hashes[step]
-    checked = command("check")
+    loader = open_(spec)
+    assert f"{2 * len(loader)} batches" in prove(loader, spec, tmp_path)
+    checked = command("check", tmp_path / "spec.json")
     assert f"packing  {sum(1 for ids in DOCUMENTS if ids)} documents in " in checked and " rows of 64; " in checked and "a document a row: " in checked
 
 
