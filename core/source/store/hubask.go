@@ -21,6 +21,17 @@ func (c *Client) onHub(ctx context.Context, method string, f *hubFile, header ht
 	if method == http.MethodHead {
 		return c.statOnHub(ctx, at, f, header)
 	}
+	a, err := c.readOnHub(ctx, method, at, f, header)
+	if err != nil {
+		return nil, err
+	}
+	a.Header.Del("ETag")
+	a.Header.Del("Last-Modified")
+	return a, nil
+}
+
+// readOnHub reads where the file lies, which the Hub says where it is not known.
+func (c *Client) readOnHub(ctx context.Context, method string, at *url.URL, f *hubFile, header http.Header) (*http.Response, error) {
 	if address := c.hub.place(at.String()); address != "" {
 		a, err := c.elsewhere(ctx, method, address, header)
 		var e *Error
@@ -30,21 +41,12 @@ func (c *Client) onHub(ctx context.Context, method string, f *hubFile, header ht
 	}
 	a, err := c.askHub(ctx, method, at, f, header)
 	if err != nil || a.StatusCode < 300 {
-		return unversioned(a), err
+		return a, err
 	}
 	discard(a.Body)
 	address := a.Header.Get("Location")
 	c.hub.keep(at.String(), address)
 	return c.elsewhere(ctx, method, address, header)
-}
-
-// unversioned is an answer without a version.
-func unversioned(a *http.Response) *http.Response {
-	if a != nil {
-		a.Header.Del("ETag")
-		a.Header.Del("Last-Modified")
-	}
-	return a
 }
 
 // elsewhere asks where a file lies in large storage, whose business it is not who asks.
@@ -53,8 +55,7 @@ func (c *Client) elsewhere(ctx context.Context, method, address string, header h
 	if err != nil {
 		return nil, err
 	}
-	a, err := c.do(r, c.http)
-	return unversioned(a), err
+	return c.do(r, c.http)
 }
 
 // statOnHub asks for a file's length and version: its object id in git, or its SHA-256 in large storage. The Hub tells of both before it leads there.
@@ -66,11 +67,7 @@ func (c *Client) statOnHub(ctx context.Context, at *url.URL, f *hubFile, header 
 	tag, size := a.Header.Get("X-Linked-Etag"), a.Header.Get("X-Linked-Size")
 	if a.StatusCode >= 300 && size == "" { // a mirror, perhaps
 		discard(a.Body)
-		r, err := hubRequest(ctx, http.MethodHead, a.Header.Get("Location"), header)
-		if err != nil {
-			return nil, err
-		}
-		return c.do(r, c.http)
+		return c.elsewhere(ctx, http.MethodHead, a.Header.Get("Location"), header)
 	}
 	a.StatusCode = http.StatusOK
 	if tag != "" {
@@ -87,11 +84,13 @@ func (c *Client) statOnHub(ctx context.Context, at *url.URL, f *hubFile, header 
 // askHub sends a request to the Hub, and goes where it leads within the Hub, as of a repository that has another name by now. An answer that leads elsewhere is
 // returned: who asks is the Hub's to know alone.
 func (c *Client) askHub(ctx context.Context, method string, at *url.URL, f *hubFile, header http.Header) (*http.Response, error) {
-	for range maxRedirects + 1 {
+	var via []*http.Request
+	for {
 		r, err := hubRequest(ctx, method, at.String(), header)
 		if err != nil {
 			return nil, err
 		}
+		via = append(via, r)
 		token := c.hub.token()
 		if token != "" {
 			r.Header.Set("Authorization", "Bearer "+token)
@@ -109,9 +108,9 @@ func (c *Client) askHub(ctx context.Context, method string, at *url.URL, f *hubF
 			defer discard(a.Body)
 			return nil, hubRefusal(a, f, token)
 		}
-		if to.Scheme == "http" && at.Scheme == "https" {
+		if err := follow(&http.Request{URL: to}, via); err != nil {
 			discard(a.Body)
-			return nil, unreachable(fmt.Errorf("%w: leads from https to http", errRedirect))
+			return nil, unreachable(err)
 		}
 		if to.Host != at.Host {
 			a.Header.Set("Location", to.String())
@@ -120,7 +119,6 @@ func (c *Client) askHub(ctx context.Context, method string, at *url.URL, f *hubF
 		discard(a.Body)
 		at = to
 	}
-	return nil, unreachable(fmt.Errorf("%w: got more than %d", errRedirect, maxRedirects))
 }
 
 func hubRequest(ctx context.Context, method, address string, header http.Header) (*http.Request, error) {
@@ -135,21 +133,25 @@ func hubRequest(ctx context.Context, method, address string, header http.Header)
 	return r, nil
 }
 
+// noEntry is what the Hub calls a path without a file.
+const noEntry = "EntryNotFound"
+
 // hubRefusal is the error behind an answer of the Hub's.
 func hubRefusal(a *http.Response, f *hubFile, token string) *Error {
 	e := refusal(a)
-	code := a.Header.Get("X-Error-Code")
-	if code != "" {
-		e.Detail += fmt.Sprintf(" (%.60s)", code)
+	e.code = a.Header.Get("X-Error-Code")
+	if e.code != "" {
+		e.Detail += fmt.Sprintf(" (%.60s)", e.code)
 	}
+	closed := e.Cause == Permission || e.code == "RepoNotFound" || e.code == "GatedRepo"
 	switch {
-	case code == "EntryNotFound":
+	case e.code == noEntry:
 		e.Detail += fmt.Sprintf("; there is no such file in revision %q", f.revision)
-	case code == "RevisionNotFound":
+	case e.code == "RevisionNotFound":
 		e.Detail += fmt.Sprintf("; %s has no revision %q", f.id, f.revision)
-	case (e.Cause == Permission || code == "RepoNotFound" || code == "GatedRepo") && token == "":
+	case closed && token == "":
 		e.Detail += fmt.Sprintf("; is there %s of %s? If it is private or gated, set $HF_TOKEN to a token that may read it", f.id, f.kind)
-	case e.Cause == Permission || code == "RepoNotFound" || code == "GatedRepo":
+	case closed:
 		e.Detail += fmt.Sprintf("; is there %s of %s, and may your token read it? If it is gated, its page on the Hub says how to ask for it", f.id, f.kind)
 	}
 	return e

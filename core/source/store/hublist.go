@@ -79,7 +79,7 @@ func (c *Client) listHub(ctx context.Context, prefix string, f *hubFile, each fu
 			next, err = c.hubJSON(ctx, at, f, &page)
 			return err
 		})
-		if e := (*Error)(nil); errors.As(err, &e) && e.Status == http.StatusNotFound && strings.Contains(e.Detail, "(EntryNotFound)") {
+		if e := (*Error)(nil); errors.As(err, &e) && e.code == noEntry {
 			return nil // no such directory: nothing begins so
 		}
 		if err != nil {

@@ -69,6 +69,7 @@ type Error struct {
 	Err      error  // what the network said, or nil
 
 	again      bool          // another attempt may do better
+	code       string        // the Hub's word for it, or none
 	retryAfter time.Duration // as the server asked
 }
 
