@@ -148,15 +148,11 @@ func (p *documentPlan) named(document int64) string {
 
 // lacking is the fault of a row that stands without some of its documents.
 func (r *ring) lacking(row int, sample int64, lost []*source.Error) batch.Bad {
-	bad := batch.Bad{Row: row, Sample: sample}
-	why := lost[0]
+	why := source.TimedFirst(lost)
+	bad := batch.Bad{Row: row, Sample: sample, Cause: string(why.Cause), Timed: why.TimeDependent()}
 	for _, e := range lost {
 		bad.Lacks = append(bad.Lacks, e.Index)
-		if e.TimeDependent() && !bad.Timed {
-			why, bad.Timed = e, true
-		}
 	}
-	bad.Cause = string(why.Cause)
 	bad.Err = fmt.Errorf("sample %d %q: without %d of its documents, such as: %w", sample, store.Shown(string(r.source.Key(sample, nil))), len(lost), why)
 	return bad
 }

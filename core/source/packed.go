@@ -240,7 +240,7 @@ func (p *documentRows) Read(ctx context.Context, i int64, b *Buffer) error {
 		}
 	}
 	if len(b.lost) == int(end-first) {
-		why := timedFirst(b.lost)
+		why := TimedFirst(b.lost)
 		b.drop()
 		return name(&Error{Cause: why.Cause, Detail: fmt.Sprintf("none of its %d documents can be read, the first", end-first), Err: why}, p, i)
 	}
@@ -248,8 +248,8 @@ func (p *documentRows) Read(ctx context.Context, i int64, b *Buffer) error {
 	return nil
 }
 
-// timedFirst is the first error whose cause depends on time, or the first.
-func timedFirst(all []*Error) *Error {
+// TimedFirst is the first error whose cause depends on time, or the first.
+func TimedFirst(all []*Error) *Error {
 	if k := slices.IndexFunc(all, (*Error).TimeDependent); k >= 0 {
 		return all[k]
 	}
