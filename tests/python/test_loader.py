@@ -60,7 +60,7 @@ def test_after_the_last_batch_the_next_loop_is_the_next_epoch(loader):
         assert [batch.ticket for _, batch in zip(range(len(loader)), loader)] == list(range(5 * epoch, 5 * epoch + 5))
     kept = iter(loader)
     assert [next(kept)["label"][0] for _ in range(5)][-1] == 3 * 19, "with a view of it in hand"
-    view = loader._hand.batch["label"]
+    view = loader._shelf.hands.mine.batch["label"]
     assert next(iter(loader)).ticket == 20 and view[0] == 3 * 19 and tickets(kept) == []
 
 

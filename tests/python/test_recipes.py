@@ -76,7 +76,7 @@ def run(program):
 
 def test_every_block_is_tried_here():
     """A block that is added to the page fails here until there is a test for it."""
-    tried = ["Classification", "CLIP", "Segmentation", "Detection", "SimCLR", "Video", "Speech", "An inference", "Diffusion", "Language", "A format", "MixUp", "JAX", "A loader"]
+    tried = ["Classification", "CLIP", "Segmentation", "Detection", "SimCLR", "Video", "Speech", "An inference", "Diffusion", "Language", "A format", "MixUp", "JAX", "TensorFlow", "A loader"]
     more = {"A format": 2, "Language": 2, "A loader": 3}
     assert all(sum(name.startswith(title) for name in RECIPES) == more.get(title, 1) for title in tried) and len(RECIPES) == len(tried) + 4
 
@@ -214,6 +214,11 @@ def test_jax_has_arrays_over_its_devices(run, monkeypatch):
     pytest.importorskip("jax")
     monkeypatch.setenv("XLA_FLAGS", "--xla_force_host_platform_device_count=2")
     assert run("JAX") == [["step", ["float32", 16, 64, 64, 3], ["int32", 16]]] * 4
+
+
+def test_keras_trains(run):
+    pytest.importorskip("tensorflow")
+    run("TensorFlow", quiet=False)
 
 
 def test_lightning_trains(run):

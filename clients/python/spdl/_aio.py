@@ -47,9 +47,7 @@ class AsyncEpoch:
         loader, number = self._loader, self._number
         if number is None:
             number = loader._settle_on(self)
-            left, loader._hand.batch = loader._hand.batch, None  # of a loop without async before this one
-            if left is not None:
-                left._retire()
+            loader._shelf.drop(loader._shelf.hands.mine)  # of a loop without async before this one
         if self._over:
             raise StopAsyncIteration
         lease = await _acquire(loader, number, task)

@@ -18,6 +18,7 @@ import os
 import sys
 import threading
 import time
+import warnings
 import weakref
 from typing import Any, Callable, Optional
 
@@ -34,7 +35,8 @@ _SET = ctypes.c_int(1)
 # waits until it runs Python again, or until the collector does.
 FREE_THREADED = "t" in sys.abiflags
 SLICE_NS = 5_000_000 if FREE_THREADED else 40_000_000  # longest wait in C: a Ctrl-C is seen after it, at the latest
-PATIENCE_NS = 100_000_000  # after so long a wait the collector is asked for leases that others have dropped
+PATIENCE_NS, LOOK_NS = 100_000_000, 5_000_000_000  # after so long a wait it is looked what other threads have; again when it is twice as long, and so much longer at most
+WARN_NS = 25_000_000_000
 JAX_PATIENCE_NS, JAX_NAP_S = 30_000_000_000, 0.01  # how long, and how often, it is looked whether JAX has let go of a batch
 NAP_LEAST_NS, NAP_EARLY_NS, NAP_NOISE_NS = 500_000, 2_000_000, 30_000  # as in capi/client/forecast.h
 NAP_WAKE_NS = 250_000  # for a timer and a core to wake up, and for the way back into the library
@@ -174,6 +176,7 @@ class Reader:
         # Length of waits of late, and how far they were from that; threads that wait at the same time may lose one another's.
         self._usual_ns = self._off_ns = 0
         self.stage = False  # whether it belongs to a stage; said by the Loader
+        self.shelf: Callable[[], Any] = lambda: None  # what its threads have in hand, the Loader's
         self._closed = False
         self._detached = False
         _readers.add(self)
@@ -253,7 +256,7 @@ class Reader:
         """Acquire in slices, so that signals are handled between them and dead tensors are noticed."""
         begun = time.monotonic_ns()
         end = begun + timeout_ns
-        left, patience = SLICE_NS if timeout_ns < 0 else timeout_ns, PATIENCE_NS
+        left, looked, patience = SLICE_NS if timeout_ns < 0 else timeout_ns, 0, PATIENCE_NS
         nap = min(left, SLICE_NS, self._nap(raw, begun))
         acquire, handle, this, let_go = self._next_waiting, self.handle, object(), self._calls.discard
         try:
@@ -272,9 +275,10 @@ class Reader:
                         break
                 if exports:
                     _dlpack.sweep()
-                if FREE_THREADED and time.monotonic_ns() - begun > patience:
-                    patience *= 2
-                    self._collect_dropped()
+                waited = time.monotonic_ns() - begun
+                if waited > patience:
+                    self._look_around(waited, looked)
+                    looked, patience = waited, waited + min(waited, LOOK_NS)
                 status = acquire(handle, epoch, min(left, SLICE_NS), None, raw)
             return status
         finally:
@@ -282,12 +286,23 @@ class Reader:
             if FREE_THREADED or self._closed:
                 self._left()
 
-    def _collect_dropped(self) -> None:
-        """If every lease is taken, some may be so only because the thread that took them does not run: see FREE_THREADED."""
+    def _look_around(self, waited_ns: int, before_ns: int) -> None:
+        """A wait has become long, as it is again later: it may be for what this program has itself. Who still waits after WARN_NS says so, once."""
+        shelf = self.shelf()
+        if shelf is not None:
+            shelf.tidy()
         place = _c.ReaderInfo(ctypes.sizeof(_c.ReaderInfo))
         self.ask(self.api.held.get_reader_info, place)
-        if place.leases >= place.max_leases:
-            gc.collect()
+        full = place.leases >= place.max_leases
+        if full:
+            gc.collect()  # a view may be part of a reference cycle, or its thread not run: see FREE_THREADED
+        if before_ns < WARN_NS <= waited_ns:
+            held = shelf.held() if shelf is not None else []
+            if full:
+                held.append(f"all {place.max_leases} that may be held at a time (max_leases) are, by views or by other threads; copy() what is kept, or raise max_leases")
+            if held:
+                warnings.warn(f"spdl: this thread has waited for {waited_ns / 1e9:.0f} s for a batch; {'; '.join(held)}. A batch is done when its thread asks for the next "
+                              "one, or by release()", RuntimeWarning, stacklevel=6)
 
     def _nap(self, raw: _c.Batch, begun: int) -> int:
         """How long to sleep at first: until shortly before waits of late have ended.
@@ -319,6 +334,9 @@ class Reader:
         if timeout_ns >= 0:
             patience = min(patience, timeout_ns)
         end = time.monotonic_ns() + patience
+        shelf = self.shelf()
+        if shelf is not None:
+            shelf.tidy()
         while True:
             gc.collect()  # a view may be part of a reference cycle
             _dlpack.sweep()

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ctypes
 import json
-import threading
 import warnings
 import weakref
 from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Iterator, NamedTuple, NoReturn, Optional
 
 from . import _c, _dlpack, _torchrun
+from ._epoch import Epoch
+from ._errors import ArgumentError, NotFound, StateError, Timeout, Unsupported
 from ._feed import Feed
-from ._errors import ArgumentError, NotFound, StateError, Timeout, Undone, Unsupported
-from ._reader import EMPTY, Lease, Reader, nanoseconds
-from .batch import ALONE, Batch
+from ._hands import Shelf
+from ._reader import Reader, nanoseconds
+from .batch import Batch
 from .schema import Field, Schema
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class Loader:
     stage, or to the consumers. A worker that ends with a batch in hand has it decoded again for another.
 
     Threads may share a loader: each call yields another batch, and each thread's loop has a batch in hand of its
-    own; all loops over an epoch end with it. Waiting threads let others run. In a forked child every call raises Forked, while views stay readable;
+    own, but that a generator's loop is one in whatever threads it goes on; all loops over an epoch end with it. Waiting threads let others run. In a forked child every call raises Forked, while views stay readable;
     attach again there. An attached loader can be pickled: it attaches anew, under the same name, group and lane.
     """
 
@@ -75,7 +76,6 @@ class Loader:
         self._reader = reader
         self._recipe = recipe  # arguments of spdl.attach; None: this engine is our child
         self._feed: Optional[Feed] = None  # threads that bring its samples
-        self._hand = _Hand()
         self._tasks: weakref.WeakKeyDictionary[Any, list[Batch]] = weakref.WeakKeyDictionary()  # what each has in hand
         self._host: Optional[_torchrun.Host] = None  # of the other ranks that attach to its engine, and are to be waited for at its end
         self._visit: Optional[weakref.finalize] = None  # what tells local rank 0, whose engine it is, that this rank has left
@@ -86,6 +86,8 @@ class Loader:
         self._text = json.loads(ring.text.decode() or "{}") if ring.text else {}
         flags = self._place().flags
         reader.stage = bool(flags & _c.READER_STAGE)
+        self._shelf = Shelf(reader.stage)
+        reader.shelf = weakref.ref(self._shelf)
         self.schema = Schema(reader, not flags & _c.READER_WRITES, self._text.get("ragged", {}))
 
     # ---- batches
@@ -313,7 +315,7 @@ class Loader:
         if kind is None:
             self.close()
         else:
-            batch = self._hand.batch
+            batch = self._shelf.hands.mine.batch
             if self._reader.stage and batch is not None:
                 batch._leave(error)
             self._leave()  # the batch in hand was not used: it goes to the group again
@@ -385,84 +387,8 @@ class Loader:
 
     def _let_go(self) -> None:
         """Mark the batch in hand done, as asking for the next one would: this thread's, and every asyncio task's."""
-        batch = self._hand.batch
-        if batch is not None:
-            self._hand.batch = None
-            batch._retire()
+        self._shelf.drop(self._shelf.hands.mine)
         tasks = [task() for task in self._tasks.keyrefs()]  # their own list: a loop of another thread may go on meanwhile
         for batches in [self._tasks.pop(task, ()) for task in tasks if task is not None]:
             for batch in batches:
                 batch._retire()
-
-
-class _Hand(threading.local):
-    """The batch that this thread's loop has in hand."""
-
-    batch: Optional[Batch] = None
-    refused: Optional[int] = None  # the epoch whose end a loop did not come to, for a batch that this thread holds elsewhere
-
-
-class Epoch:
-    """The rest of the epoch that the loader is in when the first batch is asked for, as an iterator. Threads may share it. Once at its
-    end it stays there."""
-
-    __slots__ = ("_loader", "_reader", "_hand", "_schema", "_number", "_over")
-
-    def __init__(self, loader: Loader) -> None:
-        self._loader = loader  # keeps it open: for batch in spdl.open(...)
-        self._reader = loader._reader
-        self._hand = loader._hand
-        self._schema = loader.schema
-        self._number: Optional[int] = None
-        self._over = False
-
-    def __iter__(self) -> Epoch:
-        return self
-
-    def __next__(self) -> Batch:
-        hand, number, nothing_left = self._hand, self._number, False
-        if number is None:
-            number = self._loader._settle_on(self)
-            nothing_left = hand.batch is not None and hand.batch.last and hand.batch.epoch == number != hand.refused
-            if self._loader._tasks:
-                from . import _aio
-
-                _aio.leave(self._loader)
-        batch = hand.batch
-        if batch is not None:
-            if not self._over and batch._holders() == ALONE and batch._lease.spare is None:
-                try:
-                    news = batch._swap(number)
-                except Undone:
-                    hand.refused = number
-                    raise
-                if type(news) is Batch:
-                    hand.batch = news
-                    return news
-                hand.batch = None
-                if news != _c.TIMEOUT:
-                    return self._go_on() if nothing_left else self._end()
-            else:
-                hand.batch = None
-                batch._retire()
-        if self._over:
-            raise StopIteration
-        own = hand.__dict__
-        lease = Lease(self._reader, EMPTY)
-        batch = Batch(lease, self._schema)
-        if self._reader.fill(lease, -1, number):
-            return self._go_on() if nothing_left else self._end()
-        batch._raw = lease.raw
-        own["batch"] = batch
-        return batch
-
-    def _go_on(self) -> Batch:
-        """The loop before took the epoch's last batch and did not ask for more, as zip(range(len(loader)), loader) does: this one is over the next."""
-        self._loader._raise_of_source()
-        self._number = None
-        return self.__next__()
-
-    def _end(self) -> NoReturn:
-        self._over = True
-        self._loader._raise_of_source()
-        raise StopIteration

@@ -1,0 +1,99 @@
+"""What the threads that loop over a loader have in hand.
+
+A thread's loop marks its batch done when it asks for the next one. But some loops wander: a generator that a framework (tf.data,
+Keras) takes from with threads of its own, which Python may take for a new one at each call, goes on in another thread than it was in
+before. What that one has in hand nobody would ever mark done, and the epoch would have no end. So a thread may also let go of what is
+in others' hands: of what its own loop had there, and of what nobody can use any more.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import weakref
+from typing import Optional
+
+from ._lock import Lock
+from ._reader import FREE_THREADED
+from .batch import ALONE, Batch
+
+
+class Hand:
+    """What one thread's loop has in hand."""
+
+    __slots__ = ("batch", "refused", "thread", "__weakref__")
+
+    def __init__(self) -> None:
+        self.batch: Optional[Batch] = None
+        self.refused: Optional[int] = None  # the epoch whose end a loop did not come to, for a batch that this thread holds elsewhere
+        self.thread = threading.get_ident()
+
+    def names(self) -> int:
+        """How many names the batch has; interpreters count differently."""
+        return sys.getrefcount(self.batch)
+
+    def retire(self) -> None:
+        """Mark the batch done and let go of it."""
+        batch, self.batch = self.batch, None
+        if batch is not None:
+            batch._retire()
+
+
+def _measure_unnamed() -> int:
+    hand = Hand()
+    hand.batch = Batch.__new__(Batch)
+    hand.batch._lease = None
+    return hand.names()
+
+
+UNNAMED = _measure_unnamed()  # what Hand.names says of a batch that the hand alone has
+
+
+class Hands(threading.local):
+    """The hands of a loader's threads. `mine` is this thread's, and ends with it, unless a loop holds it that was in it last."""
+
+    def __init__(self, all_: weakref.WeakSet[Hand]) -> None:  # in each thread, when it comes here first
+        self.mine = Hand()
+        all_.add(self.mine)
+
+
+class Shelf:
+    """Where one thread finds what others have in hand.
+
+    wander  whether a thread has looked at others' hands. Until then each uses its own without the lock. It asks for this after it has
+            given its batch a name, and who sets it counts names after that: so one of the two sees the other. Without an interpreter
+            lock there is no such order, and all take the lock.
+    """
+
+    def __init__(self, stage: bool) -> None:
+        self._all: weakref.WeakSet[Hand] = weakref.WeakSet()
+        self._lock = Lock()
+        self._stage = stage
+        self.hands = Hands(self._all)
+        self.wander = FREE_THREADED
+
+    def drop(self, mine: Hand) -> None:
+        """Mark done what this thread has in hand."""
+        if self.wander:
+            with self._lock:
+                mine.retire()
+        else:
+            mine.retire()
+
+    def tidy(self, left: Optional[Hand] = None) -> None:
+        """Mark done what `left` has in hand, and what other threads have there and nobody can use. In a stage a view can."""
+        mine = self.hands.mine
+        others = [hand for hand in list(self._all) if hand is not mine and hand.batch is not None]
+        if not others:
+            return
+        self.wander = True
+        with self._lock:
+            for hand in others:
+                if hand is left or hand.names() == UNNAMED and not (self._stage and hand.batch._holders() != ALONE):
+                    hand.retire()
+
+    def held(self) -> list[str]:
+        """What other threads have in hand, in words."""
+        names = {thread.ident: f'thread "{thread.name}"' for thread in threading.enumerate()}
+        batches = [(names.get(hand.thread, f"thread {hand.thread}"), hand.batch) for hand in list(self._all) if hand is not self.hands.mine]
+        return [f"{thread} has ticket {batch.ticket} in hand" for thread, batch in batches if batch is not None]
