@@ -326,6 +326,14 @@ def test_ragged_bytes_are_text():
             wrong.text()
 
 
+def test_several_ragged_rows_are_a_list():
+    values, _ = make([1, 2, 3, 4, 5, 6], "uint8")
+    ragged = Ragged(values, make([0, 1, 3, 3, 6], "int64")[0])
+    rows = [[1], [2, 3], [], [4, 5, 6]]
+    for several in (slice(None), slice(1, 3), slice(-2, None), slice(None, None, -2), slice(2, 9), slice(3, 1)):
+        assert [row.tolist() for row in ragged[several]] == rows[several]
+
+
 def test_ragged_rows_outside_are_refused():
     values, _ = make([1, 2], "uint8")
     good, _ = make([0, 2], "int64")
@@ -333,9 +341,11 @@ def test_ragged_rows_outside_are_refused():
         for take in (Ragged(values, good).__getitem__, Ragged(values, good).bytes_of):
             with pytest.raises(IndexError, match=f"row {row} of a ragged field of 1 rows"):
                 take(row)
-    for row in (slice(0, 1), 0.0, "0", None, [0]):
-        with pytest.raises(TypeError, match="want a whole number; of several rows"):
+    for row in (0.0, "0", None, [0], slice(0.0, 1)):
+        with pytest.raises(TypeError, match="want a whole number; of several rows|slice indices must be integers"):
             Ragged(values, good)[row]
+    with pytest.raises(TypeError, match="want a whole number; of several rows"):
+        Ragged(values, good).bytes_of(slice(0, 1))
     for wrong in ([0, 3], [2, 0], [-1, 1]):
         offsets, _ = make(wrong, "int64")
         with pytest.raises(IndexError, match="the batch is damaged"):

@@ -13,7 +13,7 @@ import operator
 import pickle
 import struct
 import warnings
-from typing import TYPE_CHECKING, Any, Iterator, Optional, Union
+from typing import TYPE_CHECKING, Any, Iterator, Optional, Union, overload
 
 from . import _dlpack
 from ._errors import ArgumentError, Unsupported
@@ -263,7 +263,7 @@ class Ragged:
     """Rows of different lengths: row i is `values[offsets[i]:offsets[i + 1]]`, in the shape [length, *step].
 
     `values` and `offsets` ([rows + 1] int64) are Arrays; `ragged[i]` is a view of row i, a numpy one where numpy
-    is installed. `step` is the shape of one step of a row, such as (height, width, channels) of a video's frames; () where
+    is installed, and `ragged[i:j]` a list of such views. `step` is the shape of one step of a row, such as (height, width, channels) of a video's frames; () where
     a step is a number. A copy, also by the module copy or by pickle, has memory of its own.
     """
 
@@ -277,7 +277,14 @@ class Ragged:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def __getitem__(self, row: int) -> Union[numpy.ndarray, Array]:
+    @overload
+    def __getitem__(self, row: int) -> Union[numpy.ndarray, Array]: ...
+    @overload
+    def __getitem__(self, row: slice) -> list[Union[numpy.ndarray, Array]]: ...
+
+    def __getitem__(self, row: Union[int, slice]) -> Any:
+        if isinstance(row, slice):
+            return [self[number] for number in range(*row.indices(len(self)))]
         return view(self._row(self._number(row)))
 
     def __iter__(self) -> Iterator[Union[numpy.ndarray, Array]]:
