@@ -102,6 +102,18 @@ def test_what_another_thread_can_still_use_stays_in_its_hand(engine, threads):
     assert (group["completed"], group["redelivered"]) == (BATCHES, 0)
 
 
+def test_a_view_of_another_loop_keeps_its_batch_in_hand(mock, threads):
+    """What that thread computes with it is not completed yet."""
+    with spdl.open("x") as loader:
+        kept = {}
+        threads[0](lambda: kept.update(view=next(iter(loader)).array("image")))
+        loader._shelf.tidy()
+        assert mock.counts.done == 0
+        kept.clear()
+        loader._shelf.tidy()
+        assert (mock.counts.done + mock.counts.released, mock.counts.leases) == (1, 0)
+
+
 def test_a_view_that_a_stage_may_write_stays_in_its_threads_hand(mock, threads):
     mock.lib.mock_set_stage(1)
     with spdl.open("x") as worker:

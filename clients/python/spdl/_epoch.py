@@ -80,7 +80,7 @@ class Epoch:
         if self._last is None:
             self._generator = generator
         else:
-            self._shelf.tidy(self._last if generator and generator == self._generator else None)
+            self._shelf.tidy(self._last, generator != 0 and generator == self._generator)
         self._last = hand
 
     def _go_on(self) -> Batch:

@@ -80,8 +80,9 @@ class Shelf:
         else:
             mine.retire()
 
-    def tidy(self, left: Optional[Hand] = None) -> None:
-        """Mark done what `left` has in hand, and what other threads have there and nobody can use. In a stage a view can."""
+    def tidy(self, last: Optional[Hand] = None, goes_on: bool = False) -> None:
+        """Mark done what other threads have in hand and nobody can use: no name has the batch, and no view of it lives. Of `last`, whose
+        loop this thread shares, views may live, but in a stage, where they may be written; and all of it is done where the loop goes on here."""
         mine = self.hands.mine
         others = [hand for hand in list(self._all) if hand is not mine and hand.batch is not None]
         if not others:
@@ -89,7 +90,7 @@ class Shelf:
         self.wander = True
         with self._lock:
             for hand in others:
-                if hand is left or hand.names() == UNNAMED and not (self._stage and hand.batch._holders() != ALONE):
+                if hand is last and goes_on or hand.names() == UNNAMED and (hand is last and not self._stage or hand.batch._holders() == ALONE):
                     hand.retire()
 
     def held(self) -> list[str]:
