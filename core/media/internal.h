@@ -178,6 +178,7 @@ enum {
 
 /* What is done to a row's pixels once they are in their place, in this order. */
 typedef struct media_retouches {
+    int32_t w, h; /* of what they are done to */
     int32_t n;
     media_retouch all[MEDIA_MAX_RETOUCHES];
 } media_retouches;
@@ -296,7 +297,7 @@ typedef struct media_affine {
 void media_affine_matrix(const media_affine *a, double m[6]);
 void media_rotation_matrix(double degrees, double x, double y, double m[6]); /* around a place */
 
-/* From a copy of the pixels. */
+/* From a copy of the pixels, or from a picture of another size. */
 void media_warp(const media_pixels *px, const media_pixels *from, const double m[6], int filter,
                 const uint8_t fill[4]);
 

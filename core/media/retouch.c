@@ -37,6 +37,8 @@ static void draw_tone(const media_op *op, const media_draw *d, int step, media_r
 }
 
 void media_draw_retouches(const media_op *op, const media_draw *d, media_retouches *to) {
+    to->w = (int32_t)op->out_w;
+    to->h = (int32_t)op->out_h;
     to->n = 0;
     for (int i = 0; i < MEDIA_STEPS; i++) {
         switch (op->order[i]) {

@@ -131,19 +131,22 @@ typedef struct window {
     uint8_t *p;
     size_t stride;
     int32_t first, cap; /* source row at p; rows that fit, one more is readable */
-    int step;           /* bytes per pixel */
+    media_pixels made;  /* what the lines are of; without memory, where they are finished at once */
+    int from_below;     /* 1: its last line comes first */
+    int32_t first_column, end_column; /* those that the picture reaches; fill around them */
 } window;
 
-static int window_init(media_ctx *c, const media_op *op, window *w) {
-    int32_t n = (int32_t)op->out_w;
-    w->step = op->channels == 1 ? 1 : media_planar(op) ? 4 : 3;
-    w->stride = (((size_t)n * (size_t)w->step + 63) & ~(size_t)63) + MEDIA_SLACK_BYTES;
+/* A window for what `made` says, but for its memory, which is of `keep`, if that is not NULL. */
+static int window_init(media_ctx *c, window *w, media_buf *keep) {
+    media_pixels *made = &w->made;
+    made->stride = w->stride =
+        (((size_t)made->w * (size_t)made->step + 63) & ~(size_t)63) + MEDIA_SLACK_BYTES;
     w->first = 0;
     w->cap = 2 * (c->ay.groups * 4 + 4) + 48;
     w->p = media_buf_get(&c->mid, w->stride * (size_t)(w->cap + 4));
-    if (!w->p || !media_buf_get(&c->line, w->stride)) return MEDIA_NO_MEMORY;
-    if (c->keeps && !media_buf_get(&c->shades, w->stride * op->out_h)) return MEDIA_NO_MEMORY;
-    return MEDIA_OK;
+    if (!w->p || !media_buf_get(&c->line, w->stride)) return media_fail(c, MEDIA_NO_MEMORY, "");
+    made->p = keep ? media_buf_get(keep, w->stride * (size_t)made->h) : NULL;
+    return keep && !made->p ? media_fail(c, MEDIA_NO_MEMORY, "") : MEDIA_OK;
 }
 
 /* Make room for four rows from `row` on, keeping those from `keep` on. */
@@ -156,63 +159,74 @@ static void window_slide(window *w, int32_t keep, int32_t row) {
 static void resample_rows(media_ctx *c, const window *w, const uint8_t *src[4], int n, int32_t row) {
     uint8_t *at = w->p + (size_t)(row - w->first) * w->stride;
     uint8_t *dst[4] = {at, at + w->stride, at + 2 * w->stride, at + 3 * w->stride};
-    if (w->step == 1) {
+    if (w->made.step == 1) {
         for (int i = 0; i < n; i++) media_horizontal1(&c->ax, src[i], dst[i]);
         return;
     }
     for (int i = n; i < 4; i++) src[i] = src[n - 1];
-    c->kernels->horizontal4(&c->ax, src, dst, w->step);
+    c->kernels->horizontal4(&c->ax, src, dst, w->made.step);
 }
 
 /* Fill in what the picture does not reach of line y, which is the window's own or a copy. */
-static void frame(const media_ctx *c, const media_op *op, int32_t y, uint8_t *line, int step) {
-    int32_t n = (int32_t)op->out_w, first = c->ay.count[y] == 0 ? n : c->first_column;
+static void frame(const media_ctx *c, const media_op *op, const window *w, int32_t y, uint8_t *line) {
+    int step = w->made.step;
+    int32_t n = w->made.w, first = c->ay.count[y] == 0 ? n : w->first_column;
     media_fill(line, first, step, op->fill);
-    if (first < n) media_fill(line + (size_t)c->end_column * step, n - c->end_column, step, op->fill);
+    if (first < n) media_fill(line + (size_t)w->end_column * step, n - w->end_column, step, op->fill);
 }
 
 /* Line y of what the geometry gives: finished, or kept where all lines are needed before they change. */
 static void emit(media_ctx *c, const media_op *op, const window *w, int32_t y, void *dst) {
-    int32_t len = (int32_t)op->out_w * w->step, at = c->from_below ? (int32_t)op->out_h - 1 - y : y;
+    int32_t len = w->made.w * w->made.step, at = w->from_below ? w->made.h - 1 - y : y;
     uint8_t *src = w->p + (size_t)(c->ay.start[y] - w->first) * w->stride;
-    uint8_t *to = c->keeps ? c->shades.p + (size_t)at * w->stride : c->line.p;
+    uint8_t *to = w->made.p ? media_line(&w->made, at) : c->line.p;
     uint8_t *line = c->ay.count[y] > 0 && c->ay.identity ? src : to;
     if (c->ay.count[y] > 0 && !c->ay.identity) c->kernels->vertical(&c->ay, y, src, w->stride, to, len);
-    frame(c, op, y, line, w->step);
-    if (!c->keeps)
+    frame(c, op, w, y, line);
+    if (!w->made.p)
         c->kernels->finish(op, line, at, dst);
     else if (line != to)
         memcpy(to, line, (size_t)len);
 }
 
-static int retouch(media_ctx *c, const media_op *op, const window *w, void *dst) {
-    media_pixels px = {c->shades.p, w->stride, (int32_t)op->out_w, (int32_t)op->out_h, w->step}, from;
+static int retouch(media_ctx *c, const media_op *op, const media_pixels *px, void *dst) {
+    media_pixels from;
     if (c->border.mode != MEDIA_PAD_CONSTANT) {
-        uint8_t *columns = media_copy_pixels(&px, &c->room, (size_t)px.w * sizeof(int32_t), &from);
+        uint8_t *columns = media_copy_pixels(px, &c->room, (size_t)px->w * sizeof(int32_t), &from);
         if (!columns) return MEDIA_NO_MEMORY;
-        media_border_row(&c->border, &px, &from, (int32_t *)(void *)columns);
+        media_border_row(&c->border, px, &from, (int32_t *)(void *)columns);
     }
-    if (media_retouch_row(&c->retouches, c->kernels, &px, &c->room) != MEDIA_OK) return MEDIA_NO_MEMORY;
-    for (int32_t y = 0; y < px.h; y++) c->kernels->finish(op, media_line(&px, y), y, dst);
+    if (media_retouch_row(&c->retouches, c->kernels, px, &c->room) != MEDIA_OK) return MEDIA_NO_MEMORY;
+    for (int32_t y = 0; y < px->h; y++) c->kernels->finish(op, media_line(px, y), y, dst);
     return MEDIA_OK;
 }
 
-/* Stream the region's rows through both passes into dst. */
-static int stream(media_ctx *c, const media_op *op, int32_t rows, media_fetch fetch, void *dst) {
-    window w;
-    if (window_init(c, op, &w) != MEDIA_OK) return media_fail(c, MEDIA_NO_MEMORY, "");
-    int32_t y = 0, h = (int32_t)op->out_h;
+/* Stream the region's rows through both passes, into dst where they are finished at once. */
+static void stream(media_ctx *c, const media_op *op, window *w, int32_t rows, media_fetch fetch, void *dst) {
+    int32_t y = 0, h = w->made.h;
     for (int32_t done = 0; done < rows;) {
         const uint8_t *src[4];
         int n = rows - done < 4 ? rows - done : 4;
         fetch(c, n, src);
         int32_t keep = y < h && c->ay.count[y] > 0 ? c->ay.start[y] : done;
-        window_slide(&w, keep < done ? keep : done, done); /* nearest leaves rows out */
-        resample_rows(c, &w, src, n, done);
+        window_slide(w, keep < done ? keep : done, done); /* nearest leaves rows out */
+        resample_rows(c, w, src, n, done);
         done += n;
-        while (y < h && c->ay.start[y] + c->ay.count[y] <= done) emit(c, op, &w, y++, dst);
+        while (y < h && c->ay.start[y] + c->ay.count[y] <= done) emit(c, op, w, y++, dst);
     }
-    if (c->keeps && retouch(c, op, &w, dst) != MEDIA_OK) return media_fail(c, MEDIA_NO_MEMORY, "");
+}
+
+/* The row, from the region's rows. */
+static int finish(media_ctx *c, const media_op *op, int32_t rows, media_fetch fetch, void *dst) {
+    window w = {.made = {.w = (int32_t)op->out_w, .h = (int32_t)op->out_h},
+                .from_below = c->from_below,
+                .first_column = c->first_column,
+                .end_column = c->end_column};
+    w.made.step = op->channels == 1 ? 1 : media_planar(op) ? 4 : 3;
+    int rc = window_init(c, &w, c->keeps ? &c->shades : NULL);
+    if (rc != MEDIA_OK) return rc;
+    stream(c, op, &w, rows, fetch, dst);
+    if (c->keeps && retouch(c, op, &w.made, dst) != MEDIA_OK) return media_fail(c, MEDIA_NO_MEMORY, "");
     media_erase(op, c->kernels, &c->erased, dst);
     return MEDIA_OK;
 }
@@ -237,8 +251,8 @@ static void turn(int orientation, const uint8_t *src, size_t src_stride, const m
     }
 }
 
-static int render_turned(media_ctx *c, const media_op *op, const media_region *r, media_fetch fetch,
-                         void *dst) {
+/* The region, which fetch gives as it is stored, as rows of media_fetch_picture that are upright. */
+static int turn_upright(media_ctx *c, const media_op *op, const media_region *r, media_fetch fetch) {
     int bytes = op->channels == 1 ? 1 : 4;
     media_region raw;
     media_unturn(c->info.orientation, c->info.width, c->info.height, r, &raw);
@@ -255,12 +269,16 @@ static int render_turned(media_ctx *c, const media_op *op, const media_region *r
     turn(c->info.orientation, c->region.p, raw_stride, &raw, c->turned.p, stride, r, bytes);
     c->picture_next = c->turned.p;
     c->picture_stride = stride;
-    return stream(c, op, r->h, media_fetch_picture, dst);
+    return MEDIA_OK;
 }
 
 int media_render(media_ctx *c, const media_op *op, const media_region *r, media_fetch fetch, void *dst) {
-    if (c->info.orientation != 1) return render_turned(c, op, r, fetch, dst);
-    return stream(c, op, r->h, fetch, dst);
+    if (c->info.orientation != 1) {
+        int rc = turn_upright(c, op, r, fetch);
+        if (rc != MEDIA_OK) return rc;
+        fetch = media_fetch_picture;
+    }
+    return finish(c, op, r->h, fetch, dst);
 }
 
 static void reset_info(media_ctx *c) {

@@ -78,8 +78,8 @@ static void nearest_fixed(const media_pixels *px, const media_pixels *from, cons
     int64_t x0 = fixed(m[2] + m[0] * 0.5 + m[1] * 0.5), y0 = fixed(m[5] + m[3] * 0.5 + m[4] * 0.5);
     for (int32_t y = 0; y < px->h; y++, x0 += down_x, y0 += down_y) {
         int32_t first = 0, end = px->w;
-        bound(x0, dx, (int64_t)px->w << 16, &first, &end);
-        bound(y0, dy, (int64_t)px->h << 16, &first, &end);
+        bound(x0, dx, (int64_t)from->w << 16, &first, &end);
+        bound(y0, dy, (int64_t)from->h << 16, &first, &end);
         uint8_t *to = media_line(px, y);
         media_fill(to, px->w, px->step, fill);
         if (first >= end) continue;
@@ -93,10 +93,10 @@ static void nearest_fixed(const media_pixels *px, const media_pixels *from, cons
     }
 }
 
-static inline void scaled_line(uint8_t *to, int32_t n, const uint8_t *line, size_t step, double x,
-                               double by) {
+static inline void scaled_line(uint8_t *to, int32_t n, const uint8_t *line, int32_t many, size_t step,
+                               double x, double by) {
     for (int32_t i = 0; i < n; i++, to += step, x += by)
-        if (x >= 0 && x < n) memcpy(to, line + (size_t)(int32_t)x * step, step);
+        if (x >= 0 && x < many) memcpy(to, line + (size_t)(int32_t)x * step, step);
 }
 
 /* The nearest pixels where lines stay lines and columns stay columns: places are sums of doubles. */
@@ -106,12 +106,12 @@ static void nearest_scaled(const media_pixels *px, const media_pixels *from, con
     for (int32_t i = 0; i < px->h; i++, y += m[4]) {
         uint8_t *to = media_line(px, i);
         media_fill(to, px->w, px->step, fill);
-        if (!(y >= 0 && y < px->h)) continue;
+        if (!(y >= 0 && y < from->h)) continue;
         const uint8_t *line = media_line(from, (int32_t)y);
         switch (px->step) {
-        case 1: scaled_line(to, px->w, line, 1, x, m[0]); break;
-        case 3: scaled_line(to, px->w, line, 3, x, m[0]); break;
-        default: scaled_line(to, px->w, line, 4, x, m[0]); break;
+        case 1: scaled_line(to, px->w, line, from->w, 1, x, m[0]); break;
+        case 3: scaled_line(to, px->w, line, from->w, 3, x, m[0]); break;
+        default: scaled_line(to, px->w, line, from->w, 4, x, m[0]); break;
         }
     }
 }
@@ -135,7 +135,7 @@ static void nearest_summed(const media_pixels *px, const media_pixels *from, con
         double x = x0, y = y0;
         media_fill(to, px->w, px->step, fill);
         for (int32_t i = 0; i < px->w; i++, to += step, x += m[0], y += m[3])
-            if (x >= 0 && x < px->w && y >= 0 && y < px->h)
+            if (x >= 0 && x < from->w && y >= 0 && y < from->h)
                 memcpy(to, media_line(from, (int32_t)y) + (size_t)(int32_t)x * step, step);
     }
 }
@@ -215,7 +215,7 @@ static inline __attribute__((always_inline)) void mixed(const media_pixels *px, 
                 sx /= far;
                 sy /= far;
             }
-            if (sx >= 0 && sx < px->w && sy >= 0 && sy < px->h) mix(to, from, step, sx, sy);
+            if (sx >= 0 && sx < from->w && sy >= 0 && sy < from->h) mix(to, from, step, sx, sy);
         }
     }
 }
