@@ -1,4 +1,4 @@
-/* affine.c - a row turned, or turned, moved, scaled and sheared, or mirrored: torchvision's RandomRotation, RandomAffine and flips on PIL
+/* affine.c - a row, or a picture ahead of its crop, turned, or turned, moved, scaled and sheared, or mirrored: torchvision's RandomRotation, RandomAffine and flips on PIL
  * images.
  *
  * Draws, in the words of philox.c: operation 11 is the rotation, its angle the first uniform of block 0. Operation 12 is the
@@ -21,7 +21,9 @@ void media_draw_rotation(const media_op *op, const media_draw *d, media_retouche
     memcpy(r->fill, op->rotation_fill, sizeof r->fill);
     double x = op->rotation_centered ? op->rotation_x : to->w / 2.0,
            y = op->rotation_centered ? op->rotation_y : to->h / 2.0;
-    media_rotation_matrix(within(&op->rotation, u[0]), x, y, r->matrix);
+    double degrees = within(&op->rotation, u[0]);
+    media_rotation_matrix(degrees, x, y, r->matrix);
+    if (op->rotation_expand) media_expand(degrees, (int)op->rotation_centered, r->matrix, &to->w, &to->h);
 }
 
 void media_draw_quarters(const media_op *op, const media_draw *d, media_retouches *to) {

@@ -19,8 +19,8 @@ media_ctx *media_ctx_new(int without) {
 }
 
 static media_buf *buffers(media_ctx *c, int i) {
-    media_buf *all[] = {&c->rows,    &c->mid,    &c->line, &c->region,   &c->turned,
-                        &c->picture, &c->shades, &c->room, &c->png.data, &c->png.unpacked};
+    media_buf *all[] = {&c->rows,   &c->mid,  &c->line,     &c->region,       &c->turned,    &c->picture,
+                        &c->shades, &c->room, &c->png.data, &c->png.unpacked, &c->sheets[0], &c->sheets[1]};
     return i < (int)(sizeof all / sizeof all[0]) ? all[i] : NULL;
 }
 
@@ -71,7 +71,7 @@ void media_unturn(int orientation, int32_t w, int32_t h, const media_region *r, 
     if (mirror_y) raw->y = h - raw->y - raw->h;
 }
 
-/* The plan as a map of points. */
+/* A map of points goes on by the plan. */
 static void map_points(const media_op *op, const media_plan *p, double affine[6]) {
     double x = (double)p->res_w / p->box_w, y = (double)p->res_h / p->box_h;
     double left = -p->box_x * x - p->win_x, top = -p->box_y * y - p->win_y;
@@ -81,7 +81,7 @@ static void map_points(const media_op *op, const media_plan *p, double affine[6]
                            0,
                            p->vflip ? -y : y,
                            p->vflip ? op->out_h - top : top};
-    memcpy(affine, map, sizeof map);
+    media_follow_points(map, affine);
 }
 
 /* The row's columns that the picture reaches, first to end, where they begin at win. */
@@ -93,11 +93,24 @@ static void reach(media_ctx *c, const media_plan *p, int32_t win, int32_t n) {
     c->end_column = p->flip ? n - first : end;
 }
 
+/* The axes of a pass, and the region of its picture that they read. */
+static int begin(media_ctx *c, const media_pass *p, media_region *r) {
+    if (media_axis_init(&c->ax, &p->x) != MEDIA_OK || media_axis_init(&c->ay, &p->y) != MEDIA_OK)
+        return media_fail(c, MEDIA_NO_MEMORY, "");
+    *r = (media_region){p->left + c->ax.first, p->top + c->ay.first, c->ax.end - c->ax.first,
+                        c->ay.end - c->ay.first};
+    return MEDIA_OK;
+}
+
 int media_prepare(media_ctx *c, const media_op *op, const media_draw *draw, media_region *r) {
+    static const double as_it_is[6] = {1, 0, 0, 0, 1, 0};
     media_plan p;
     int swap = c->info.orientation >= 5;
     int32_t w = swap ? c->info.height : c->info.width, h = swap ? c->info.width : c->info.height;
-    int rc = media_geometry(op, draw, w, h, &p);
+    memcpy(c->info.affine, as_it_is, sizeof as_it_is);
+    int rc = media_plan_ahead(c, op, draw, &w, &h);
+    if (rc != MEDIA_OK) return rc;
+    rc = media_geometry(op, draw, w, h, &p);
     if (rc != MEDIA_OK) return media_fail(c, rc, "");
     c->info.box_y = p.box_y;
     c->info.box_x = p.box_x;
@@ -117,13 +130,13 @@ int media_prepare(media_ctx *c, const media_op *op, const media_draw *draw, medi
     c->info.erased_x = c->erased.part.x;
     c->info.erased_h = c->erased.part.h;
     c->info.erased_w = c->erased.part.w;
-    media_axis_key x = {p.box_w, p.res_w, c->border.first_x, (int32_t)op->out_w, (int32_t)op->filter, p.flip};
-    media_axis_key y = {p.box_h, p.res_h, c->border.first_y, (int32_t)op->out_h, (int32_t)op->filter, 0};
-    if (media_axis_init(&c->ax, &x) != MEDIA_OK || media_axis_init(&c->ay, &y) != MEDIA_OK)
-        return media_fail(c, MEDIA_NO_MEMORY, "");
-    *r = (media_region){p.box_x + c->ax.first, p.box_y + c->ay.first, c->ax.end - c->ax.first,
-                        c->ay.end - c->ay.first};
-    return MEDIA_OK;
+    c->pass = (media_pass){
+        .x = {p.box_w, p.res_w, c->border.first_x, (int32_t)op->out_w, (int32_t)op->filter, p.flip},
+        .y = {p.box_h, p.res_h, c->border.first_y, (int32_t)op->out_h, (int32_t)op->filter, 0},
+        .left = p.box_x,
+        .top = p.box_y,
+    };
+    return begin(c, c->n_stages > 0 ? &c->stages[0].pass : &c->pass, r);
 }
 
 /* Horizontally resampled rows, a window that slides over the source. */
@@ -139,8 +152,7 @@ typedef struct window {
 /* A window for what `made` says, but for its memory, which is of `keep`, if that is not NULL. */
 static int window_init(media_ctx *c, window *w, media_buf *keep) {
     media_pixels *made = &w->made;
-    made->stride = w->stride =
-        (((size_t)made->w * (size_t)made->step + 63) & ~(size_t)63) + MEDIA_SLACK_BYTES;
+    made->stride = w->stride = media_line_stride(made->w, made->step);
     w->first = 0;
     w->cap = 2 * (c->ay.groups * 4 + 4) + 48;
     w->p = media_buf_get(&c->mid, w->stride * (size_t)(w->cap + 4));
@@ -231,6 +243,18 @@ static int finish(media_ctx *c, const media_op *op, int32_t rows, media_fetch fe
     return MEDIA_OK;
 }
 
+/* A stage's picture, from the region's rows. */
+static int make_picture(media_ctx *c, const media_op *op, const media_stage *s, int32_t rows,
+                        media_fetch fetch, media_pixels *made) {
+    window w = {.made = {.w = s->pass.x.n, .h = s->pass.y.n, .step = op->channels == 1 ? 1 : 4},
+                .end_column = s->pass.x.n};
+    int rc = window_init(c, &w, media_next_sheet(c));
+    if (rc != MEDIA_OK) return rc;
+    stream(c, op, &w, rows, fetch, NULL);
+    *made = w.made;
+    return media_warp_sheets(c, &s->warps, made);
+}
+
 void media_fetch_picture(media_ctx *c, int n, const uint8_t *rows[4]) {
     for (int i = 0; i < n; i++, c->picture_next += c->picture_stride) rows[i] = c->picture_next;
 }
@@ -278,7 +302,16 @@ int media_render(media_ctx *c, const media_op *op, const media_region *r, media_
         if (rc != MEDIA_OK) return rc;
         fetch = media_fetch_picture;
     }
-    return finish(c, op, r->h, fetch, dst);
+    media_region part = *r;
+    for (int i = 0; i < c->n_stages; i++) {
+        media_pixels made;
+        int rc = make_picture(c, op, &c->stages[i], part.h, fetch, &made);
+        if (rc == MEDIA_OK) rc = begin(c, i + 1 < c->n_stages ? &c->stages[i + 1].pass : &c->pass, &part);
+        if (rc != MEDIA_OK) return rc;
+        media_picture_rows(c, made.p, made.stride, part.x, part.y, op);
+        fetch = media_fetch_picture;
+    }
+    return finish(c, op, part.h, fetch, dst);
 }
 
 static void reset_info(media_ctx *c) {
