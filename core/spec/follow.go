@@ -34,13 +34,16 @@ var moves = []move{
 	{"random_perspective", func(a, b *Transform) bool {
 		return sameBut(a.RandomPerspective, b.RandomPerspective, func(r *RandomPerspective) { r.Interpolation, r.Fill = "", nil })
 	}},
+	{"the place of flips and turns", func(a, b *Transform) bool {
+		return slices.Equal(a.Ahead, b.Ahead) && slices.Equal(a.Resized, b.Resized)
+	}},
 	{"the order of flips and turns", func(a, b *Transform) bool { return slices.Equal(a.turning(), b.turning()) }},
 	{RandAugment, func(a, b *Transform) bool {
 		return sameBut(a.Augment, b.Augment, func(r *Augment) { r.Interpolation, r.Fill = "", nil })
 	}},
 }
 
-// turning are the steps that put pixels elsewhere, in their order, where that is another than the usual. Flips alone come to the same in any.
+// turning are the steps that put the row's pixels elsewhere, in their order, where that is another than the usual. Flips alone come to the same in any.
 func (t *Transform) turning() []string {
 	turns := t.moving()
 	if len(turns) == 0 {
