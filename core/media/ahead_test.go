@@ -2,6 +2,7 @@ package media
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -87,6 +88,29 @@ func TestStepsAheadThatAreNoneAreRefused(t *testing.T) {
 		cfg.Out = Square(8)
 		if _, err := Compile(cfg); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%+v: got %v, want %q", cfg, err, want)
+		}
+	}
+}
+
+// Damage in the middle of a picture, which libjpeg leaves by a jump out of a stage, ends its sample alone; odd sizes are as good as others.
+func TestDamagedPicturesAheadOfTheirCropEndTheirSamplesAlone(t *testing.T) {
+	w := worker(t, nil)
+	cfg := of(StepRotation, StepAffine, StepPerspective)
+	cfg.Order, cfg.Ahead, cfg.Resized, cfg.ResizeShort = []Step{StepRotation, StepPerspective, StepAffine}, 2, 1, 40
+	cfg.Rotation.Expand = true
+	for _, cfg.Mode = range []Mode{RGB, Gray} {
+		op := compiled(t, cfg)
+		row := make([]byte, op.RowBytes())
+		for i, size := range [][2]int{{1, 1}, {1, 70}, {70, 1}, {2, 2}, {17, 33}, {300, 200}} {
+			data, draw := testJPEG(t, size[0], size[1]), Draw{Seed: 3, Index: uint64(i)}
+			want := made(t, w, data, cfg, draw)
+			cut := append(slices.Clone(data[:len(data)*3/4]), 0xff, 0xd9)
+			if _, err := w.Row(row, cut, op, draw); err == nil && size[0] > 100 {
+				t.Errorf("%v: a picture that is cut was taken", size)
+			}
+			if !bytes.Equal(made(t, w, data, cfg, draw), want) {
+				t.Errorf("%v: another row behind a damaged picture", size)
+			}
 		}
 	}
 }

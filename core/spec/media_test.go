@@ -140,7 +140,7 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 		} {
 			_, err := Parse([]byte(fmt.Sprintf(fields, "8", op, "", other, "")), "x.yaml")
 			want := fmt.Sprintf("fields.photo.image.transform[1].%s: got %s, which puts pixels elsewhere, beside fields.other.%s, whose rows are drawn alike and would not follow; "+
-				"if they need not fit, make them fields, one with draw: own; if they must (a mask), give both the same size, the same random crop and flips and the same random_rotation, random_affine or random_perspective, in the same order, or leave it out", name, name, other[:5])
+				"if they need not fit, make them fields, one with draw: own; if they must (a mask), give both the same size, the same random crop and flips and the same random_rotation, random_affine or random_perspective, in the same order and place, or leave it out", name, name, other[:5])
 			if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x.yaml:3:") {
 				t.Errorf("%s beside %s\ngot  %v\nwant %s", op, other, err, want)
 			}
@@ -153,7 +153,7 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 	}
 	const after, before = "{center_crop: 8}, {random_rotation: 9}, {horizontal_flip: 0.5}", "{center_crop: 8}, {horizontal_flip: 0.5}, {random_rotation: 9}"
 	if _, err := Parse([]byte(fmt.Sprintf("source: {shards: a.tar}\nfields:\n  photo: {image: {from: jpg, transform: [%s]}}\n  mask: {image: {from: png, mode: index, transform: [%s]}}\n", after, before)), "x.yaml"); err == nil ||
-		!strings.Contains(err.Error(), "random_rotation: got random_rotation, which puts pixels elsewhere, beside fields.mask.image") || !strings.Contains(err.Error(), "in the same order") {
+		!strings.Contains(err.Error(), "random_rotation: got random_rotation, which puts pixels elsewhere, beside fields.mask.image") || !strings.Contains(err.Error(), "in the same order and place") {
 		t.Errorf("a mask that is flipped before it is turned, beside a picture that is flipped after that: got %v", err)
 	}
 	const early = "source: {shards: a.tar}\nfields:\n  photo: {image: {from: jpg, transform: [%s]}}\n  mask: {image: {from: png, mode: index, transform: [%s]}}\n"

@@ -327,10 +327,10 @@ def clip(path, w, h, frames=4):
             file.write(b"FRAME\n" + rng.integers(0, 256, w * h, np.uint8).tobytes() + bytes([128]) * (w * h // 2))
 
 
-def clips(open_, folder, transform, epochs=1):
+def clips(open_, folder, transform, epochs=1, **more):
     """Rows of the folder's videos, as they come."""
     loader = open_({"source": {"folder": str(folder)}, "batch": 1, "order": {"shuffle": False, "epochs": epochs},
-                    "video": {"frames": 4, "select": {"kind": "all"}, "transform": transform}})
+                    "video": {"frames": 4, "select": {"kind": "all"}, "transform": transform, **more}})
     return [np.array(row) for epoch in loader.epochs() for batch in epoch for row in batch["video"]]
 
 
@@ -354,6 +354,28 @@ CLIPS = [  # as ROWS, of transforms that draw nothing
 def test_every_frame_of_a_clip_is_pillows(tmp_path, open_, frames, transform, want):
     row, = clips(open_, tmp_path, transform)
     np.testing.assert_array_equal(row, [want(frame) for frame in frames])
+
+
+def test_a_clip_is_turned_behind_a_resize_of_swscales(tmp_path, open_, frames):
+    """Which is done as frames are decoded, so ahead of it there is nothing."""
+    resize = {"resize": [50, 40]}
+    made, = clips(open_, tmp_path, [resize], scaler="area")
+    row, = clips(open_, tmp_path, [resize, turned(30, expand=True), {"center_crop": 44}], scaler="area")
+    np.testing.assert_array_equal(row, [center_crop(Image.fromarray(frame).rotate(30, expand=True), (44, 44)) for frame in made])
+    with pytest.raises(spdl.SpecError, match="video.scaler: got area, which resizes frames as they are decoded, and random_rotation ahead of resize"):
+        clips(open_, tmp_path, [turned(30), resize], scaler="area")
+
+
+def test_a_clips_frames_are_turned_by_one_angle(tmp_path, open_, frames):
+    """Drawn anew for each row: of two clips of the same frames, and in each epoch."""
+    (tmp_path / "b.y4m").write_bytes((tmp_path / "a.y4m").read_bytes())
+    rows = clips(open_, tmp_path, [{"random_rotation": {"degrees": [0, 90], "expand": True}}, {"center_crop": 20}], epochs=2)
+    assert len(rows) == 4 and all((a != b).any() for i, a in enumerate(rows) for b in rows[:i])
+    for row in rows:
+        angles = np.linspace(0, 90, 9001)
+        near = min(angles, key=lambda angle: np.abs(center_crop(frames[0].rotate(angle, expand=True), (20, 20)).astype(int) - row[0]).mean())
+        for frame, got in zip(frames, row):
+            assert (center_crop(frame.rotate(near, expand=True), (20, 20)) == got).mean() > 0.9
 
 
 def test_a_clips_frames_have_one_random_size(tmp_path, open_, frames):
