@@ -141,6 +141,30 @@ func TestStepsReachTheDecoderInTheirOrder(t *testing.T) {
 	}
 }
 
+// What stands ahead of the geometry, and behind a resize, the decoders take as that.
+func TestStepsAheadReachTheDecoderWhereTheyStand(t *testing.T) {
+	const movers = `{"vertical_flip": 1}, {"random_perspective": {}}, {"random_affine": {"degrees": 9}}, {"random_rotation": {"degrees": 9, "expand": true}}, {"horizontal_flip": 1}`
+	order := []media.Step{media.StepVFlip, media.StepPerspective, media.StepAffine, media.StepRotation, media.StepFlip}
+	for transform, want := range map[string][2]int{
+		movers + `, {"center_crop": 8}`: {5, 0}, movers + `, {"random_resized_crop": 8}, {"invert": 1}`: {5, 0}, movers + `, {"resize": [8, 8]}`: {5, 0}, movers + `, {"pad": 3}, {"random_crop": 8}`: {5, 0},
+		`{"resize": 9}, ` + movers + `, {"center_crop": 8}`: {0, 5}, `{"random_resize": {"min_size": 8, "max_size": 9}}, ` + movers + `, {"random_crop": 8}`: {0, 5},
+		`{"scale_jitter": 9}, ` + movers + `, {"pad": 3}, {"random_crop": 8}, {"invert": 1}`:                       {0, 5},
+		strings.Replace(movers, `{"random_affine"`, `{"resize": 9}, {"random_affine"`, 1) + `, {"center_crop": 8}`: {2, 3},
+	} {
+		s, err := spec.ParseSample([]byte(`{"image": {"transform": [` + transform + `]}}`))
+		if err != nil {
+			t.Fatalf("%s: %v", transform, err)
+		}
+		c := PictureConfig(s.Image)
+		if got := [2]int{c.Ahead, c.Resized}; got != want || !slices.Equal(c.Order, order) {
+			t.Errorf("%s: got %v of %v, want %v of %v", transform, got, c.Order, want, order)
+		}
+		if _, err := media.Compile(c); err != nil {
+			t.Errorf("%s: %v", transform, err)
+		}
+	}
+}
+
 // What a description may say, and no more, the decoders take: a limit is one, wherever it is met.
 func TestDescriptionsHaveTheDecodersLimits(t *testing.T) {
 	at := func(inside string) (bool, error) {

@@ -5,7 +5,6 @@ import "slices"
 // place says where the steps of a transform stand, which has all its names: those ahead of any geometry are done to the picture as it is
 // decoded, those between a resize and a crop to what the resize made, the others to the row.
 func (t *Transform) place(names []string) {
-	isGeometry := func(name string) bool { return slices.Contains(geometries, name) }
 	of := func(part []string) (all []string) {
 		return append(all, slices.DeleteFunc(slices.Clone(part), isGeometry)...)
 	}

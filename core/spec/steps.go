@@ -28,8 +28,7 @@ func misplaced(name string, before []string) string {
 	if len(before) == 0 {
 		return ""
 	}
-	isGeometry := func(of string) bool { return slices.Contains(geometries, of) }
-	last, geometry := before[len(before)-1], slices.DeleteFunc(slices.Clone(before), func(of string) bool { return !isGeometry(of) })
+	last := before[len(before)-1]
 	clash := func(names []string, with ...string) bool {
 		return slices.Contains(names, name) && slices.ContainsFunc(before, func(b string) bool { return slices.Contains(with, b) })
 	}
@@ -37,18 +36,29 @@ func misplaced(name string, before []string) string {
 	case slices.Contains(before, name):
 		return "is there twice"
 	case slices.Contains(steps, name) && slices.Contains(endings, last), slices.Contains(endings, name) && slices.Index(operations, name) < slices.Index(operations, last),
-		clash(augmentations, augmentations...):
+		clash(augmentations, augmentations...), clash([]string{"random_crop"}, "center_crop"):
 		return "comes after " + last
-	case !isGeometry(name):
-		return ""
+	case isGeometry(name):
+		return misplacedGeometry(name, before)
 	}
-	for i, of := range before {
-		if !isGeometry(of) && (!slices.Contains(movers, of) || slices.Contains(before[:i], "pad")) {
+	return ""
+}
+
+func isGeometry(name string) bool { return slices.Contains(geometries, name) }
+
+// misplacedGeometry is misplaced of what crops, pads and resizes: in its order, and behind nothing but movers, which pad has behind it none of.
+func misplacedGeometry(name string, before []string) string {
+	last := ""
+	for _, of := range before {
+		switch {
+		case isGeometry(of):
+			last = of
+		case last == "pad" || !slices.Contains(movers, of):
 			return "comes after " + of
 		}
 	}
-	if n := len(geometry); n > 0 && (slices.Index(geometries, name) < slices.Index(geometries, geometry[n-1]) || slices.Contains(alone, name) || clash([]string{"random_crop"}, "center_crop")) {
-		return "comes after " + geometry[n-1]
+	if last != "" && (slices.Index(geometries, name) < slices.Index(geometries, last) || slices.Contains(alone, name)) {
+		return "comes after " + last
 	}
 	return ""
 }
