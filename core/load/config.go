@@ -2,6 +2,7 @@ package load
 
 import (
 	"math"
+	"slices"
 
 	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/media/audio"
@@ -62,7 +63,8 @@ func PictureConfig(i *spec.Image) media.Config {
 	if i.Layout == spec.NCHW {
 		c.Layout = media.NCHW
 	}
-	for _, name := range t.Order {
+	c.Ahead, c.Resized = len(t.Ahead), len(t.Resized)
+	for _, name := range slices.Concat(t.Ahead, t.Resized, t.Order) {
 		c.Order = append(c.Order, steps[name])
 	}
 	return c
@@ -101,7 +103,7 @@ func jitter(j *spec.ColorJitter) *media.Jitter {
 // retouch adds what changes pixels once they are in their place.
 func retouch(c *media.Config, r *spec.Retouches) {
 	if a := r.RandomRotation; a != nil {
-		c.Rotation = &media.Rotation{Degrees: a.Degrees, Center: center(a.Center), Interpolation: filters[a.Interpolation], Fill: fill(a.Fill)}
+		c.Rotation = &media.Rotation{Degrees: a.Degrees, Center: center(a.Center), Expand: a.Expand, Interpolation: filters[a.Interpolation], Fill: fill(a.Fill)}
 	}
 	if a := r.RandomAffine; a != nil {
 		c.Affine = &media.Affine{Degrees: a.Degrees, Center: center(a.Center), Translate: a.Translate, Scale: a.Scale, ShearX: a.ShearX, ShearY: a.ShearY, Interpolation: filters[a.Interpolation], Fill: fill(a.Fill)}

@@ -45,6 +45,9 @@ func TestEveryKeyReachesItsDecoder(t *testing.T) {
 			`"transform": [{"random_affine": {"degrees": 9, "translate": [0.1, 0]}}]`, `"transform": [{"random_affine": {"degrees": 9, "translate": [0, 0.1]}}]`,
 			`"transform": [{"random_affine": {"degrees": 9, "scale": [1, 2]}}]`, `"transform": [{"random_affine": {"degrees": 9, "shear": 5}}]`,
 			`"transform": [{"random_affine": {"degrees": 9, "shear": [0, 0, 0, 5]}}]`, `"transform": [{"random_affine": {"degrees": 9, "interpolation": "bilinear"}}]`,
+			`"transform": [{"random_rotation": 9}, {"center_crop": 9}]`, `"transform": [{"resize": 10}, {"random_rotation": 9}, {"center_crop": 9}]`, `"transform": [{"random_rotation": 9}, {"resize": 10}, {"center_crop": 9}]`,
+			`"transform": [{"random_rotation": {"degrees": 9, "expand": true}}, {"center_crop": 9}]`, `"transform": [{"random_rotation": 9}, {"center_crop": 9}, {"horizontal_flip": 0.5}]`, `"transform": [{"random_rotation": 9}, {"horizontal_flip": 0.5}, {"center_crop": 9}]`,
+			`"transform": [{"horizontal_flip": 0.5}, {"random_rotation": 9}, {"center_crop": 9}]`,
 			`"transform": [{"random_perspective": {}}]`, `"transform": [{"random_perspective": 0.6}]`, `"transform": [{"random_perspective": {"p": 0.6}}]`, `"transform": [{"random_perspective": {"interpolation": "nearest"}}]`, `"transform": [{"random_perspective": {"fill": 9}}]`,
 			`"transform": [{"rand_augment": 9}]`, `"transform": [{"rand_augment": 8}]`, `"transform": [{"rand_augment": {"num_ops": 3}}]`, `"transform": [{"rand_augment": {"num_magnitude_bins": 30}}]`,
 			`"transform": [{"rand_augment": {"interpolation": "bilinear"}}]`, `"transform": [{"trivial_augment_wide": {}}]`, `"transform": [{"trivial_augment_wide": 30}]`,
@@ -134,6 +137,30 @@ func TestStepsReachTheDecoderInTheirOrder(t *testing.T) {
 	for _, augmentation := range []string{`"trivial_augment_wide": {}`, `"auto_augment": "svhn"`} {
 		if got := order([]string{`"invert": 1`, augmentation}); !slices.Equal(got, []media.Step{media.StepInvert, media.StepAugment}) {
 			t.Errorf("invert before %s: got %v", augmentation, got)
+		}
+	}
+}
+
+// What stands ahead of the geometry, and behind a resize, the decoders take as that.
+func TestStepsAheadReachTheDecoderWhereTheyStand(t *testing.T) {
+	const movers = `{"vertical_flip": 1}, {"random_perspective": {}}, {"random_affine": {"degrees": 9}}, {"random_rotation": {"degrees": 9, "expand": true}}, {"horizontal_flip": 1}`
+	order := []media.Step{media.StepVFlip, media.StepPerspective, media.StepAffine, media.StepRotation, media.StepFlip}
+	for transform, want := range map[string][2]int{
+		movers + `, {"center_crop": 8}`: {5, 0}, movers + `, {"random_resized_crop": 8}, {"invert": 1}`: {5, 0}, movers + `, {"resize": [8, 8]}`: {5, 0}, movers + `, {"pad": 3}, {"random_crop": 8}`: {5, 0},
+		`{"resize": 9}, ` + movers + `, {"center_crop": 8}`: {0, 5}, `{"random_resize": {"min_size": 8, "max_size": 9}}, ` + movers + `, {"random_crop": 8}`: {0, 5},
+		`{"scale_jitter": 9}, ` + movers + `, {"pad": 3}, {"random_crop": 8}, {"invert": 1}`:                       {0, 5},
+		strings.Replace(movers, `{"random_affine"`, `{"resize": 9}, {"random_affine"`, 1) + `, {"center_crop": 8}`: {2, 3},
+	} {
+		s, err := spec.ParseSample([]byte(`{"image": {"transform": [` + transform + `]}}`))
+		if err != nil {
+			t.Fatalf("%s: %v", transform, err)
+		}
+		c := PictureConfig(s.Image)
+		if got := [2]int{c.Ahead, c.Resized}; got != want || !slices.Equal(c.Order, order) {
+			t.Errorf("%s: got %v of %v, want %v of %v", transform, got, c.Order, want, order)
+		}
+		if _, err := media.Compile(c); err != nil {
+			t.Errorf("%s: %v", transform, err)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-/* affine.c - a row turned, or turned, moved, scaled and sheared, or mirrored: torchvision's RandomRotation, RandomAffine and flips on PIL
+/* affine.c - a row, or a picture ahead of its crop, turned, or turned, moved, scaled and sheared, or mirrored: torchvision's RandomRotation, RandomAffine and flips on PIL
  * images.
  *
  * Draws, in the words of philox.c: operation 11 is the rotation, its angle the first uniform of block 0. Operation 12 is the
@@ -19,13 +19,15 @@ void media_draw_rotation(const media_op *op, const media_draw *d, media_retouche
     media_retouch *r = &to->all[to->n++];
     *r = (media_retouch){.kind = MEDIA_WARP, .size = (int32_t)op->rotation_filter};
     memcpy(r->fill, op->rotation_fill, sizeof r->fill);
-    double x = op->rotation_centered ? op->rotation_x : op->out_w / 2.0,
-           y = op->rotation_centered ? op->rotation_y : op->out_h / 2.0;
-    media_rotation_matrix(within(&op->rotation, u[0]), x, y, r->matrix);
+    double x = op->rotation_centered ? op->rotation_x : to->w / 2.0,
+           y = op->rotation_centered ? op->rotation_y : to->h / 2.0;
+    double degrees = within(&op->rotation, u[0]);
+    media_rotation_matrix(degrees, x, y, r->matrix);
+    if (op->rotation_expand) media_expand(degrees, (int)op->rotation_centered, r->matrix, &to->w, &to->h);
 }
 
 void media_draw_quarters(const media_op *op, const media_draw *d, media_retouches *to) {
-    double u[2], n = op->out_w; /* the rows are square */
+    double u[2], n = to->w; /* the rows are square */
     const double turns[4][6] = {
         {1, 0, 0, 0, 1, 0}, {0, -1, n, 1, 0, 0}, {-1, 0, n, 0, -1, n}, {0, 1, 0, -1, 0, n}};
     if (!media_chance(d, OP_LATER, LATER_QUARTERS, op->quarters_p)) return;
@@ -38,7 +40,7 @@ void media_draw_quarters(const media_op *op, const media_draw *d, media_retouche
 }
 
 /* Whole pixels, up to a share of n to either side. */
-static double moved(double share, uint32_t n, double u) {
+static double moved(double share, int32_t n, double u) {
     double most = share * n;
     return rint(-most + u * (most + most));
 }
@@ -51,13 +53,13 @@ void media_draw_affine(const media_op *op, const media_draw *d, media_retouches 
     media_uniforms(d, OP_AFFINE, 2, shear);
     media_affine a = {
         .angle = within(&op->affine_angle, turn[0]),
-        .translate_x = moved(op->affine_x, op->out_w, turn[1]),
-        .translate_y = moved(op->affine_y, op->out_h, size[0]),
+        .translate_x = moved(op->affine_x, to->w, turn[1]),
+        .translate_y = moved(op->affine_y, to->h, size[0]),
         .scale = within(&op->affine_scale, size[1]),
         .shear_x = within(&op->affine_shear_x, shear[0]),
         .shear_y = within(&op->affine_shear_y, shear[1]),
-        .center_x = op->affine_centered ? op->affine_center_x : op->out_w * 0.5,
-        .center_y = op->affine_centered ? op->affine_center_y : op->out_h * 0.5,
+        .center_x = op->affine_centered ? op->affine_center_x : to->w * 0.5,
+        .center_y = op->affine_centered ? op->affine_center_y : to->h * 0.5,
     };
     media_retouch *r = &to->all[to->n++];
     *r = (media_retouch){.kind = MEDIA_WARP, .size = (int32_t)op->affine_filter};
@@ -67,7 +69,7 @@ void media_draw_affine(const media_op *op, const media_draw *d, media_retouches 
 
 void media_draw_mirror(const media_op *op, const media_draw *d, int step, media_retouches *to) {
     if (!op->late[step] || !media_flipped(op, d, step)) return;
-    const double left_right[6] = {-1, 0, op->out_w, 0, 1, 0}, top_bottom[6] = {1, 0, 0, 0, -1, op->out_h};
+    const double left_right[6] = {-1, 0, to->w, 0, 1, 0}, top_bottom[6] = {1, 0, 0, 0, -1, to->h};
     media_retouch *r = &to->all[to->n++];
     *r = (media_retouch){.kind = MEDIA_WARP, .size = MEDIA_NEAREST};
     memcpy(r->matrix, step == MEDIA_DO_FLIP ? left_right : top_bottom, sizeof left_right);

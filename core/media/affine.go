@@ -17,7 +17,7 @@ const (
 	MinScale, MaxScale = 0.01, 100
 )
 
-// Center is a place in a row, in pixels from its top left corner; nil: the middle.
+// Center is a place in a row, or in the picture that is there ahead of it, in pixels from its top left corner; nil: the middle.
 type Center struct{ X, Y float64 }
 
 // c is what the kernel knows of it.
@@ -40,6 +40,7 @@ func (c *Center) check(name string) error {
 type Rotation struct {
 	Degrees       [2]float64
 	Center        *Center
+	Expand        bool          // ahead of the geometry alone: the picture becomes as large as all of it needs
 	Interpolation Interpolation // Nearest, Bilinear or Bicubic
 	Fill          Fill
 }
@@ -80,6 +81,7 @@ func (cfg *Config) warp(op *C.media_op) {
 	if r := cfg.Rotation; r != nil {
 		op.rotation, op.rotation_filter, op.rotation_fill = between(r.Degrees), C.uint32_t(r.Interpolation), r.Fill.c()
 		op.rotation_centered, op.rotation_x, op.rotation_y = r.Center.c()
+		op.rotation_expand = flag(r.Expand)
 	}
 	if a := cfg.Affine; a != nil {
 		op.affine, op.affine_filter, op.affine_fill = 1, C.uint32_t(a.Interpolation), a.Fill.c()

@@ -46,6 +46,7 @@ func (e *UnsupportedError) Error() string {
 type LimitError struct {
 	Format        string
 	Width, Height int    // of the picture, where known
+	Detail        string // for CauseTooManyPixels: what became of the picture ahead of its crop; empty: nothing
 	MaxPixels     uint64 // the limit, for CauseTooManyPixels
 	cause         string
 }
@@ -56,7 +57,7 @@ func (e *LimitError) Cause() string { return e.cause }
 func (e *LimitError) Error() string {
 	detail := ""
 	if e.cause == CauseTooManyPixels {
-		detail = fmt.Sprintf("want at most %d pixels; raise image.max_pixels to take it", e.MaxPixels)
+		detail = e.Detail + fmt.Sprintf("want at most %d pixels; raise image.max_pixels to take it", e.MaxPixels)
 	}
 	return describe(e.Format, e.Width, e.Height, e.cause, detail)
 }

@@ -20,10 +20,11 @@
 
 enum { OP_CROP = 1, OP_FLIP = 2, OP_VFLIP = 3, OP_WINDOW = 6, OP_SHORT = 13, OP_SCALE = 14, CROP_TRIES = 10 };
 
+/* All of a picture, as large as it is. */
 static void whole(media_plan *p, int32_t w, int32_t h) {
     p->box_x = p->box_y = 0;
-    p->box_w = w;
-    p->box_h = h;
+    p->box_w = p->res_w = w;
+    p->box_h = p->res_h = h;
 }
 
 static int draw_crop(const media_op *op, const media_draw *d, int32_t w, int32_t h, media_plan *p) {
@@ -147,10 +148,8 @@ int media_flipped(const media_op *op, const media_draw *draw, int step) {
                                  : media_chance(draw, OP_VFLIP, 0, op->vflip_p);
 }
 
-int media_geometry(const media_op *op, const media_draw *draw, int32_t w, int32_t h, media_plan *p) {
+int media_fit(const media_op *op, const media_draw *draw, int32_t w, int32_t h, media_plan *p) {
     whole(p, w, h);
-    p->res_w = w;
-    p->res_h = h;
     switch (op->geometry) {
     case MEDIA_RESIZE_SHORT: short_side((int32_t)op->resize_h, (int32_t)op->longest, w, h, p); break;
     case MEDIA_RANDOM_RESIZE: short_side(draw_short(op, draw), 0, w, h, p); break;
@@ -172,6 +171,13 @@ int media_geometry(const media_op *op, const media_draw *draw, int32_t w, int32_
         break;
     default: break;
     }
+    return MEDIA_OK;
+}
+
+int media_geometry(const media_op *op, const media_draw *draw, int32_t w, int32_t h, media_plan *p) {
+    whole(p, w, h);
+    int rc = op->ahead[1] > 0 ? MEDIA_OK /* it is resized already */ : media_fit(op, draw, w, h, p);
+    if (rc != MEDIA_OK) return rc;
     p->win_x = centre_padded(p->res_w, (int32_t)op->out_w, op->pad_left, op->pad_right);
     p->win_y = centre_padded(p->res_h, (int32_t)op->out_h, op->pad_top, op->pad_bottom);
     if (op->geometry == MEDIA_CONTAIN) {

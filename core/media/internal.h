@@ -41,7 +41,11 @@ void media_normals_avx2(const uint32_t key[2], uint32_t channel, uint32_t block,
 
 /* --- geometry.c --- */
 
+/* The plan of the row, from the picture, or from what was made of it ahead. */
 int media_geometry(const media_op *op, const media_draw *draw, int32_t w, int32_t h, media_plan *plan);
+
+/* Of a plan the part of the picture and what it is resized to. */
+int media_fit(const media_op *op, const media_draw *draw, int32_t w, int32_t h, media_plan *plan);
 
 /* Whether left and right (MEDIA_DO_FLIP) or top and bottom (MEDIA_DO_VFLIP) change places, then or later. */
 int media_flipped(const media_op *op, const media_draw *draw, int step);
@@ -127,6 +131,11 @@ typedef struct media_pixels {
     int step;
 } media_pixels;
 
+/* Bytes from one line of w pixels to the next where nothing else decides: whole multiples of 64, with slack. */
+static inline size_t media_line_stride(int32_t w, int step) {
+    return (((size_t)w * (size_t)step + 63) & ~(size_t)63) + MEDIA_SLACK_BYTES;
+}
+
 static inline uint8_t *media_line(const media_pixels *px, int32_t y) {
     return px->p + (size_t)y * px->stride;
 }
@@ -165,6 +174,7 @@ typedef struct media_retouch {
     double mean;      /* of NOISE */
     double matrix[8]; /* of WARP, six, and of PERSPECTIVE */
     uint8_t fill[4];  /* of both: where there is no pixel */
+    int32_t w, h;     /* of both: the size of what is made; of a row its own */
     uint32_t key[4];  /* of NOISE */
     uint32_t first;   /* of NOISE: the channel's number where the frame's begin */
 } media_retouch;
@@ -178,11 +188,16 @@ enum {
 
 /* What is done to a row's pixels once they are in their place, in this order. */
 typedef struct media_retouches {
+    int32_t w, h; /* of what they are done to, and in the end of what they make of it */
     int32_t n;
     media_retouch all[MEDIA_MAX_RETOUCHES];
 } media_retouches;
 
 void media_draw_retouches(const media_op *op, const media_draw *d, media_retouches *to);
+
+/* More of them: the steps from first to end of the op's order. */
+void media_draw_steps(const media_op *op, const media_draw *d, uint32_t first, uint32_t end,
+                      media_retouches *to);
 
 /* A map of points to the row (media_info.affine), which goes on to where the retouches move its pixels; zeros behind a perspective,
  * which is no such map. */
@@ -296,7 +311,7 @@ typedef struct media_affine {
 void media_affine_matrix(const media_affine *a, double m[6]);
 void media_rotation_matrix(double degrees, double x, double y, double m[6]); /* around a place */
 
-/* From a copy of the pixels. */
+/* From a copy of the pixels, or from a picture of another size. */
 void media_warp(const media_pixels *px, const media_pixels *from, const double m[6], int filter,
                 const uint8_t fill[4]);
 
@@ -304,8 +319,14 @@ void media_warp(const media_pixels *px, const media_pixels *from, const double m
 void media_warp_perspective(const media_pixels *px, const media_pixels *from, const double m[8], int filter,
                             const uint8_t fill[4]);
 
-/* A map of points to the row goes on to where the warp by m moves them. */
+/* Image.rotate's expand: the picture of w x h becomes as large as all of it needs, and m leads to its pixels from there. */
+void media_expand(double degrees, int centered, double m[6], int32_t *w, int32_t *h);
+
+/* A map of points to the row goes on to where the warp by m moves them; one of zeros stays that, here and below. */
 void media_warp_points(const double m[6], double affine[6]);
+
+/* A map of points goes on by another. */
+void media_follow_points(const double by[6], double affine[6]);
 
 typedef struct media_region {
     int32_t x, y, w, h;
@@ -454,6 +475,29 @@ int media_zlib_fills(const uint8_t *data, size_t n, size_t need);
  * whatever size they have. Returns the size of the copy. */
 size_t media_png_copy(uint8_t *dst, const uint8_t *src, size_t size);
 
+/* --- ahead.c --- */
+
+/* How one picture is made of a part of another, which begins at left, top: along x and along y. */
+typedef struct media_pass {
+    media_axis_key x, y;
+    int32_t left, top;
+} media_pass;
+
+/* What is done to a whole picture ahead of the geometry that is left. */
+typedef struct media_stage {
+    media_pass pass;
+    media_retouches warps; /* WARP and PERSPECTIVE alone */
+} media_stage;
+
+/* Draw the stages of a picture of *w x *h, which become the size of what they make; MEDIA_TOO_MANY_PIXELS where that is too large. */
+int media_plan_ahead(media_ctx *c, const media_op *op, const media_draw *draw, int32_t *w, int32_t *h);
+
+/* The sheet that the last picture is not in. */
+media_buf *media_next_sheet(media_ctx *c);
+
+/* Warp the picture px, in the last sheet: what comes out, which may be of another size, is in the last sheet again. */
+int media_warp_sheets(media_ctx *c, const media_retouches *warps, media_pixels *px);
+
 /* --- context --- */
 
 struct media_ctx {
@@ -468,9 +512,14 @@ struct media_ctx {
     media_buf line;   /* one vertically resampled row */
     media_buf region; /* a decoded region that must be turned */
     media_buf turned;
-    media_buf picture; /* what another decoder made */
-    media_buf shades;  /* the row as bytes, while it is retouched */
-    media_buf room;    /* and what that needs besides */
+    media_buf picture;   /* what another decoder made */
+    media_buf shades;    /* the row as bytes, while it is retouched */
+    media_buf room;      /* and what that needs besides */
+    media_buf sheets[2]; /* whole pictures, ahead of the geometry */
+    int sheet;           /* which of them has the last */
+    media_stage stages[2];
+    int n_stages;
+    media_pass pass; /* how the row is made, behind the stages */
     media_border border;
     media_retouches retouches;
     int keeps; /* 1: all lines of the row are needed before any is finished */
@@ -562,9 +611,7 @@ void media_unturn(int orientation, int32_t w, int32_t h, const media_region *r, 
 int media_render(media_ctx *c, const media_op *op, const media_region *r, media_fetch fetch, void *dst);
 
 /* Bytes from one of four RGBX rows of that width to the next in c->rows, which holds them and slack. */
-static inline size_t media_row_stride(int32_t width) {
-    return (((size_t)width * 4 + 63) & ~(size_t)63) + MEDIA_SLACK_BYTES;
-}
+static inline size_t media_row_stride(int32_t width) { return media_line_stride(width, 4); }
 
 /* Note the detail and return the status. */
 int media_fail(media_ctx *c, int status, const char *detail);

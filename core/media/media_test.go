@@ -396,6 +396,12 @@ func allConfigs() []Config {
 			cfg.Blur = &Blur{P: 0.5, Size: 5, Sigma: [2]float64{0.1, 2}}
 			cfg.Rotation = &Rotation{Degrees: [2]float64{-40, 40}, Interpolation: Interpolation(i / 10 % 2 * 2)}
 		}
+		switch i % 15 {
+		case 9:
+			cfg.Order, cfg.Ahead, cfg.Rotation.Expand = []Step{StepRotation}, 1, true
+		case 14:
+			cfg.Order, cfg.Resized, cfg.Rotation.Expand = []Step{StepFlip, StepRotation}, 2, true
+		}
 		all = append(all, cfg)
 	}
 	return all

@@ -79,7 +79,7 @@ func (d DType) ItemBytes() int {
 }
 
 // MaxSide bounds the height and the width of a row and of a resize.
-const MaxSide = 16384
+const MaxSide = C.MEDIA_MAX_SIDE
 
 // DefaultMaxPixels is the picture size above which Pillow refuses to open one.
 const DefaultMaxPixels = 178956970
@@ -162,6 +162,8 @@ type Config struct {
 	Fill          Fill    // around the picture
 	Interpolation Interpolation
 	Order         []Step    // of what follows, up to JPEG; nil: as it stands here
+	Ahead         int       // how many of Order, from the first on, are done to the picture as it is decoded, ahead of the geometry
+	Resized       int       // and how many then to what it was resized to, ahead of the crop
 	Flip          float64   // probability of a horizontal flip
 	VFlip         float64   // and of a vertical one
 	Quarters      float64   // that the row, a square, is turned to the left by a quarter of a circle, two, three or none
@@ -215,6 +217,7 @@ func Compile(cfg Config) (*Op, error) {
 	for i, s := range complete(cfg.Order) {
 		op.c.order[i] = C.uint8_t(s)
 	}
+	op.c.ahead = [2]C.uint32_t{C.uint32_t(cfg.Ahead), C.uint32_t(cfg.Resized)}
 	op.c.max_pixels = C.uint64_t(cfg.MaxPixels)
 	if cfg.MaxPixels == 0 {
 		op.c.max_pixels = DefaultMaxPixels
@@ -338,6 +341,9 @@ func (cfg *Config) check() error {
 		return err
 	}
 	if err := checkOrder(cfg.Order); err != nil {
+		return err
+	}
+	if err := cfg.checkAhead(); err != nil {
 		return err
 	}
 	if err := cfg.checkErase(); err != nil {

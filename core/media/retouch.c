@@ -36,27 +36,43 @@ static void draw_tone(const media_op *op, const media_draw *d, int step, media_r
         to->all[to->n++] = (media_retouch){.kind = tones[i].kind, .value = tones[i].value};
 }
 
-void media_draw_retouches(const media_op *op, const media_draw *d, media_retouches *to) {
-    to->n = 0;
-    for (int i = 0; i < MEDIA_STEPS; i++) {
-        switch (op->order[i]) {
-        case MEDIA_DO_FLIP:
-        case MEDIA_DO_VFLIP: media_draw_mirror(op, d, op->order[i], to); break;
-        case MEDIA_DO_QUARTERS: media_draw_quarters(op, d, to); break;
-        case MEDIA_DO_ROTATION: media_draw_rotation(op, d, to); break;
-        case MEDIA_DO_AFFINE: media_draw_affine(op, d, to); break;
-        case MEDIA_DO_PERSPECTIVE: media_draw_perspective(op, d, to); break;
-        case MEDIA_DO_AUGMENT: media_draw_augment(op, d, to); break;
-        case MEDIA_DO_JITTER: media_draw_jitter(op, d, to); break;
-        case MEDIA_DO_DISTORT: media_draw_distort(op, d, to); break;
-        case MEDIA_DO_PERMUTE: media_draw_permute(op, d, to); break;
-        case MEDIA_DO_GRAY: media_draw_gray(op, d, to); break;
-        case MEDIA_DO_BLUR: draw_blur(op, d, to); break;
-        case MEDIA_DO_NOISE: media_draw_noise(op, d, to); break;
-        case MEDIA_DO_JPEG: media_draw_jpeg(op, d, to); break;
-        default: draw_tone(op, d, op->order[i], to); break;
+static void draw_step(const media_op *op, const media_draw *d, int step, media_retouches *to) {
+    switch (step) {
+    case MEDIA_DO_FLIP:
+    case MEDIA_DO_VFLIP: media_draw_mirror(op, d, step, to); break;
+    case MEDIA_DO_QUARTERS: media_draw_quarters(op, d, to); break;
+    case MEDIA_DO_ROTATION: media_draw_rotation(op, d, to); break;
+    case MEDIA_DO_AFFINE: media_draw_affine(op, d, to); break;
+    case MEDIA_DO_PERSPECTIVE: media_draw_perspective(op, d, to); break;
+    case MEDIA_DO_AUGMENT: media_draw_augment(op, d, to); break;
+    case MEDIA_DO_JITTER: media_draw_jitter(op, d, to); break;
+    case MEDIA_DO_DISTORT: media_draw_distort(op, d, to); break;
+    case MEDIA_DO_PERMUTE: media_draw_permute(op, d, to); break;
+    case MEDIA_DO_GRAY: media_draw_gray(op, d, to); break;
+    case MEDIA_DO_BLUR: draw_blur(op, d, to); break;
+    case MEDIA_DO_NOISE: media_draw_noise(op, d, to); break;
+    case MEDIA_DO_JPEG: media_draw_jpeg(op, d, to); break;
+    default: draw_tone(op, d, step, to); break;
+    }
+}
+
+void media_draw_steps(const media_op *op, const media_draw *d, uint32_t first, uint32_t end,
+                      media_retouches *to) {
+    for (uint32_t i = first; i < end; i++) {
+        int32_t at = to->n;
+        draw_step(op, d, op->order[i], to);
+        for (; at < to->n; at++) {
+            to->all[at].w = to->w;
+            to->all[at].h = to->h;
         }
     }
+}
+
+void media_draw_retouches(const media_op *op, const media_draw *d, media_retouches *to) {
+    to->w = (int32_t)op->out_w;
+    to->h = (int32_t)op->out_h;
+    to->n = 0;
+    media_draw_steps(op, d, op->ahead[0] + op->ahead[1], MEDIA_STEPS, to);
 }
 
 void media_retouch_points(const media_retouches *retouches, double affine[6]) {

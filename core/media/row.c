@@ -19,8 +19,8 @@ media_ctx *media_ctx_new(int without) {
 }
 
 static media_buf *buffers(media_ctx *c, int i) {
-    media_buf *all[] = {&c->rows,    &c->mid,    &c->line, &c->region,   &c->turned,
-                        &c->picture, &c->shades, &c->room, &c->png.data, &c->png.unpacked};
+    media_buf *all[] = {&c->rows,   &c->mid,  &c->line,     &c->region,       &c->turned,    &c->picture,
+                        &c->shades, &c->room, &c->png.data, &c->png.unpacked, &c->sheets[0], &c->sheets[1]};
     return i < (int)(sizeof all / sizeof all[0]) ? all[i] : NULL;
 }
 
@@ -71,7 +71,7 @@ void media_unturn(int orientation, int32_t w, int32_t h, const media_region *r, 
     if (mirror_y) raw->y = h - raw->y - raw->h;
 }
 
-/* The plan as a map of points. */
+/* A map of points goes on by the plan. */
 static void map_points(const media_op *op, const media_plan *p, double affine[6]) {
     double x = (double)p->res_w / p->box_w, y = (double)p->res_h / p->box_h;
     double left = -p->box_x * x - p->win_x, top = -p->box_y * y - p->win_y;
@@ -81,7 +81,7 @@ static void map_points(const media_op *op, const media_plan *p, double affine[6]
                            0,
                            p->vflip ? -y : y,
                            p->vflip ? op->out_h - top : top};
-    memcpy(affine, map, sizeof map);
+    media_follow_points(map, affine);
 }
 
 /* The row's columns that the picture reaches, first to end, where they begin at win. */
@@ -93,11 +93,24 @@ static void reach(media_ctx *c, const media_plan *p, int32_t win, int32_t n) {
     c->end_column = p->flip ? n - first : end;
 }
 
+/* The axes of a pass, and the region of its picture that they read. */
+static int begin(media_ctx *c, const media_pass *p, media_region *r) {
+    if (media_axis_init(&c->ax, &p->x) != MEDIA_OK || media_axis_init(&c->ay, &p->y) != MEDIA_OK)
+        return media_fail(c, MEDIA_NO_MEMORY, "");
+    *r = (media_region){p->left + c->ax.first, p->top + c->ay.first, c->ax.end - c->ax.first,
+                        c->ay.end - c->ay.first};
+    return MEDIA_OK;
+}
+
 int media_prepare(media_ctx *c, const media_op *op, const media_draw *draw, media_region *r) {
+    static const double as_it_is[6] = {1, 0, 0, 0, 1, 0};
     media_plan p;
     int swap = c->info.orientation >= 5;
     int32_t w = swap ? c->info.height : c->info.width, h = swap ? c->info.width : c->info.height;
-    int rc = media_geometry(op, draw, w, h, &p);
+    memcpy(c->info.affine, as_it_is, sizeof as_it_is);
+    int rc = media_plan_ahead(c, op, draw, &w, &h);
+    if (rc != MEDIA_OK) return rc;
+    rc = media_geometry(op, draw, w, h, &p);
     if (rc != MEDIA_OK) return media_fail(c, rc, "");
     c->info.box_y = p.box_y;
     c->info.box_x = p.box_x;
@@ -117,13 +130,13 @@ int media_prepare(media_ctx *c, const media_op *op, const media_draw *draw, medi
     c->info.erased_x = c->erased.part.x;
     c->info.erased_h = c->erased.part.h;
     c->info.erased_w = c->erased.part.w;
-    media_axis_key x = {p.box_w, p.res_w, c->border.first_x, (int32_t)op->out_w, (int32_t)op->filter, p.flip};
-    media_axis_key y = {p.box_h, p.res_h, c->border.first_y, (int32_t)op->out_h, (int32_t)op->filter, 0};
-    if (media_axis_init(&c->ax, &x) != MEDIA_OK || media_axis_init(&c->ay, &y) != MEDIA_OK)
-        return media_fail(c, MEDIA_NO_MEMORY, "");
-    *r = (media_region){p.box_x + c->ax.first, p.box_y + c->ay.first, c->ax.end - c->ax.first,
-                        c->ay.end - c->ay.first};
-    return MEDIA_OK;
+    c->pass = (media_pass){
+        .x = {p.box_w, p.res_w, c->border.first_x, (int32_t)op->out_w, (int32_t)op->filter, p.flip},
+        .y = {p.box_h, p.res_h, c->border.first_y, (int32_t)op->out_h, (int32_t)op->filter, 0},
+        .left = p.box_x,
+        .top = p.box_y,
+    };
+    return begin(c, c->n_stages > 0 ? &c->stages[0].pass : &c->pass, r);
 }
 
 /* Horizontally resampled rows, a window that slides over the source. */
@@ -131,19 +144,21 @@ typedef struct window {
     uint8_t *p;
     size_t stride;
     int32_t first, cap; /* source row at p; rows that fit, one more is readable */
-    int step;           /* bytes per pixel */
+    media_pixels made;  /* what the lines are of; without memory, where they are finished at once */
+    int from_below;     /* 1: its last line comes first */
+    int32_t first_column, end_column; /* those that the picture reaches; fill around them */
 } window;
 
-static int window_init(media_ctx *c, const media_op *op, window *w) {
-    int32_t n = (int32_t)op->out_w;
-    w->step = op->channels == 1 ? 1 : media_planar(op) ? 4 : 3;
-    w->stride = (((size_t)n * (size_t)w->step + 63) & ~(size_t)63) + MEDIA_SLACK_BYTES;
+/* A window for what `made` says, but for its memory, which is of `keep`, if that is not NULL. */
+static int window_init(media_ctx *c, window *w, media_buf *keep) {
+    media_pixels *made = &w->made;
+    made->stride = w->stride = media_line_stride(made->w, made->step);
     w->first = 0;
     w->cap = 2 * (c->ay.groups * 4 + 4) + 48;
     w->p = media_buf_get(&c->mid, w->stride * (size_t)(w->cap + 4));
-    if (!w->p || !media_buf_get(&c->line, w->stride)) return MEDIA_NO_MEMORY;
-    if (c->keeps && !media_buf_get(&c->shades, w->stride * op->out_h)) return MEDIA_NO_MEMORY;
-    return MEDIA_OK;
+    if (!w->p || !media_buf_get(&c->line, w->stride)) return media_fail(c, MEDIA_NO_MEMORY, "");
+    made->p = keep ? media_buf_get(keep, w->stride * (size_t)made->h) : NULL;
+    return keep && !made->p ? media_fail(c, MEDIA_NO_MEMORY, "") : MEDIA_OK;
 }
 
 /* Make room for four rows from `row` on, keeping those from `keep` on. */
@@ -156,65 +171,88 @@ static void window_slide(window *w, int32_t keep, int32_t row) {
 static void resample_rows(media_ctx *c, const window *w, const uint8_t *src[4], int n, int32_t row) {
     uint8_t *at = w->p + (size_t)(row - w->first) * w->stride;
     uint8_t *dst[4] = {at, at + w->stride, at + 2 * w->stride, at + 3 * w->stride};
-    if (w->step == 1) {
+    if (w->made.step == 1) {
         for (int i = 0; i < n; i++) media_horizontal1(&c->ax, src[i], dst[i]);
         return;
     }
     for (int i = n; i < 4; i++) src[i] = src[n - 1];
-    c->kernels->horizontal4(&c->ax, src, dst, w->step);
+    c->kernels->horizontal4(&c->ax, src, dst, w->made.step);
 }
 
 /* Fill in what the picture does not reach of line y, which is the window's own or a copy. */
-static void frame(const media_ctx *c, const media_op *op, int32_t y, uint8_t *line, int step) {
-    int32_t n = (int32_t)op->out_w, first = c->ay.count[y] == 0 ? n : c->first_column;
+static void frame(const media_ctx *c, const media_op *op, const window *w, int32_t y, uint8_t *line) {
+    int step = w->made.step;
+    int32_t n = w->made.w, first = c->ay.count[y] == 0 ? n : w->first_column;
     media_fill(line, first, step, op->fill);
-    if (first < n) media_fill(line + (size_t)c->end_column * step, n - c->end_column, step, op->fill);
+    if (first < n) media_fill(line + (size_t)w->end_column * step, n - w->end_column, step, op->fill);
 }
 
 /* Line y of what the geometry gives: finished, or kept where all lines are needed before they change. */
 static void emit(media_ctx *c, const media_op *op, const window *w, int32_t y, void *dst) {
-    int32_t len = (int32_t)op->out_w * w->step, at = c->from_below ? (int32_t)op->out_h - 1 - y : y;
+    int32_t len = w->made.w * w->made.step, at = w->from_below ? w->made.h - 1 - y : y;
     uint8_t *src = w->p + (size_t)(c->ay.start[y] - w->first) * w->stride;
-    uint8_t *to = c->keeps ? c->shades.p + (size_t)at * w->stride : c->line.p;
+    uint8_t *to = w->made.p ? media_line(&w->made, at) : c->line.p;
     uint8_t *line = c->ay.count[y] > 0 && c->ay.identity ? src : to;
     if (c->ay.count[y] > 0 && !c->ay.identity) c->kernels->vertical(&c->ay, y, src, w->stride, to, len);
-    frame(c, op, y, line, w->step);
-    if (!c->keeps)
+    frame(c, op, w, y, line);
+    if (!w->made.p)
         c->kernels->finish(op, line, at, dst);
     else if (line != to)
         memcpy(to, line, (size_t)len);
 }
 
-static int retouch(media_ctx *c, const media_op *op, const window *w, void *dst) {
-    media_pixels px = {c->shades.p, w->stride, (int32_t)op->out_w, (int32_t)op->out_h, w->step}, from;
+static int retouch(media_ctx *c, const media_op *op, const media_pixels *px, void *dst) {
+    media_pixels from;
     if (c->border.mode != MEDIA_PAD_CONSTANT) {
-        uint8_t *columns = media_copy_pixels(&px, &c->room, (size_t)px.w * sizeof(int32_t), &from);
+        uint8_t *columns = media_copy_pixels(px, &c->room, (size_t)px->w * sizeof(int32_t), &from);
         if (!columns) return MEDIA_NO_MEMORY;
-        media_border_row(&c->border, &px, &from, (int32_t *)(void *)columns);
+        media_border_row(&c->border, px, &from, (int32_t *)(void *)columns);
     }
-    if (media_retouch_row(&c->retouches, c->kernels, &px, &c->room) != MEDIA_OK) return MEDIA_NO_MEMORY;
-    for (int32_t y = 0; y < px.h; y++) c->kernels->finish(op, media_line(&px, y), y, dst);
+    if (media_retouch_row(&c->retouches, c->kernels, px, &c->room) != MEDIA_OK) return MEDIA_NO_MEMORY;
+    for (int32_t y = 0; y < px->h; y++) c->kernels->finish(op, media_line(px, y), y, dst);
     return MEDIA_OK;
 }
 
-/* Stream the region's rows through both passes into dst. */
-static int stream(media_ctx *c, const media_op *op, int32_t rows, media_fetch fetch, void *dst) {
-    window w;
-    if (window_init(c, op, &w) != MEDIA_OK) return media_fail(c, MEDIA_NO_MEMORY, "");
-    int32_t y = 0, h = (int32_t)op->out_h;
+/* Stream the region's rows through both passes, into dst where they are finished at once. */
+static void stream(media_ctx *c, const media_op *op, window *w, int32_t rows, media_fetch fetch, void *dst) {
+    int32_t y = 0, h = w->made.h;
     for (int32_t done = 0; done < rows;) {
         const uint8_t *src[4];
         int n = rows - done < 4 ? rows - done : 4;
         fetch(c, n, src);
         int32_t keep = y < h && c->ay.count[y] > 0 ? c->ay.start[y] : done;
-        window_slide(&w, keep < done ? keep : done, done); /* nearest leaves rows out */
-        resample_rows(c, &w, src, n, done);
+        window_slide(w, keep < done ? keep : done, done); /* nearest leaves rows out */
+        resample_rows(c, w, src, n, done);
         done += n;
-        while (y < h && c->ay.start[y] + c->ay.count[y] <= done) emit(c, op, &w, y++, dst);
+        while (y < h && c->ay.start[y] + c->ay.count[y] <= done) emit(c, op, w, y++, dst);
     }
-    if (c->keeps && retouch(c, op, &w, dst) != MEDIA_OK) return media_fail(c, MEDIA_NO_MEMORY, "");
+}
+
+/* The row, from the region's rows. */
+static int finish(media_ctx *c, const media_op *op, int32_t rows, media_fetch fetch, void *dst) {
+    window w = {.made = {.w = (int32_t)op->out_w, .h = (int32_t)op->out_h},
+                .from_below = c->from_below,
+                .first_column = c->first_column,
+                .end_column = c->end_column};
+    w.made.step = op->channels == 1 ? 1 : media_planar(op) ? 4 : 3;
+    int rc = window_init(c, &w, c->keeps ? &c->shades : NULL);
+    if (rc != MEDIA_OK) return rc;
+    stream(c, op, &w, rows, fetch, dst);
+    if (c->keeps && retouch(c, op, &w.made, dst) != MEDIA_OK) return media_fail(c, MEDIA_NO_MEMORY, "");
     media_erase(op, c->kernels, &c->erased, dst);
     return MEDIA_OK;
+}
+
+/* A stage's picture, from the region's rows. */
+static int make_picture(media_ctx *c, const media_op *op, const media_stage *s, int32_t rows,
+                        media_fetch fetch, media_pixels *made) {
+    window w = {.made = {.w = s->pass.x.n, .h = s->pass.y.n, .step = op->channels == 1 ? 1 : 4},
+                .end_column = s->pass.x.n};
+    int rc = window_init(c, &w, media_next_sheet(c));
+    if (rc != MEDIA_OK) return rc;
+    stream(c, op, &w, rows, fetch, NULL);
+    *made = w.made;
+    return media_warp_sheets(c, &s->warps, made);
 }
 
 void media_fetch_picture(media_ctx *c, int n, const uint8_t *rows[4]) {
@@ -237,8 +275,8 @@ static void turn(int orientation, const uint8_t *src, size_t src_stride, const m
     }
 }
 
-static int render_turned(media_ctx *c, const media_op *op, const media_region *r, media_fetch fetch,
-                         void *dst) {
+/* The region, which fetch gives as it is stored, as rows of media_fetch_picture that are upright. */
+static int turn_upright(media_ctx *c, const media_op *op, const media_region *r, media_fetch fetch) {
     int bytes = op->channels == 1 ? 1 : 4;
     media_region raw;
     media_unturn(c->info.orientation, c->info.width, c->info.height, r, &raw);
@@ -255,12 +293,25 @@ static int render_turned(media_ctx *c, const media_op *op, const media_region *r
     turn(c->info.orientation, c->region.p, raw_stride, &raw, c->turned.p, stride, r, bytes);
     c->picture_next = c->turned.p;
     c->picture_stride = stride;
-    return stream(c, op, r->h, media_fetch_picture, dst);
+    return MEDIA_OK;
 }
 
 int media_render(media_ctx *c, const media_op *op, const media_region *r, media_fetch fetch, void *dst) {
-    if (c->info.orientation != 1) return render_turned(c, op, r, fetch, dst);
-    return stream(c, op, r->h, fetch, dst);
+    if (c->info.orientation != 1) {
+        int rc = turn_upright(c, op, r, fetch);
+        if (rc != MEDIA_OK) return rc;
+        fetch = media_fetch_picture;
+    }
+    media_region part = *r;
+    for (int i = 0; i < c->n_stages; i++) {
+        media_pixels made;
+        int rc = make_picture(c, op, &c->stages[i], part.h, fetch, &made);
+        if (rc == MEDIA_OK) rc = begin(c, i + 1 < c->n_stages ? &c->stages[i + 1].pass : &c->pass, &part);
+        if (rc != MEDIA_OK) return rc;
+        media_picture_rows(c, made.p, made.stride, part.x, part.y, op);
+        fetch = media_fetch_picture;
+    }
+    return finish(c, op, part.h, fetch, dst);
 }
 
 static void reset_info(media_ctx *c) {

@@ -52,7 +52,7 @@ enum { MEDIA_NHWC = 0, MEDIA_NCHW = 1 };
 enum { MEDIA_NO_AUGMENT = 0, MEDIA_RAND_AUGMENT = 1, MEDIA_TRIVIAL_AUGMENT_WIDE = 2, MEDIA_AUTO_AUGMENT = 3 };
 enum { MEDIA_PAD_CONSTANT = 0, MEDIA_PAD_EDGE = 1, MEDIA_PAD_REFLECT = 2, MEDIA_PAD_SYMMETRIC = 3 };
 enum { MEDIA_IMAGENET = 0, MEDIA_CIFAR10 = 1, MEDIA_SVHN = 2 };
-/* What may be done to a row once it is cropped and resized. */
+/* What may be done to a row once it is cropped and resized; flips, ROTATION, AFFINE and PERSPECTIVE also to a picture ahead of that. */
 enum {
     MEDIA_DO_FLIP = 0,
     MEDIA_DO_VFLIP = 1,
@@ -84,6 +84,7 @@ enum {
     MEDIA_MAX_SCANS = 500,               /* of a progressive JPEG */
     MEDIA_MAX_OPS = 16,                  /* of RAND_AUGMENT, one after the other */
     MEDIA_MAX_KERNEL = 255,              /* of a blur */
+    MEDIA_MAX_SIDE = 16384,              /* of a row, a resize, and a picture turned ahead of its crop */
 };
 
 /* From where to where a factor is drawn. */
@@ -117,9 +118,13 @@ typedef struct media_op {
     uint32_t padding_mode;
     uint8_t fill[4];            /* of PAD_CONSTANT; here and below a pixel as u8 rows have it */
     uint8_t order[MEDIA_STEPS]; /* of what follows: each MEDIA_DO_ once; zeros: as they are numbered */
+    /* How many of these, from the first on, are done to the picture as it is decoded, ahead of the geometry; and how many then to what
+     * RESIZE_SHORT, RESIZE_EXACT, RANDOM_RESIZE or SCALE_JITTER made of it, ahead of the crop. */
+    uint32_t ahead[2];
     double flip_p, vflip_p;
-    double quarters_p;     /* that a square row is turned by as many quarters as are drawn, 0 to 3 */
-    media_factor rotation; /* degrees, to the left */
+    double quarters_p;        /* that a square row is turned by as many quarters as are drawn, 0 to 3 */
+    media_factor rotation;    /* degrees, to the left */
+    uint32_t rotation_expand; /* 1, ahead of the geometry alone: it grows until all of it is there */
     uint32_t rotation_filter;
     uint8_t rotation_fill[4];
     uint32_t rotation_centered; /* 1: around this place, in pixels, not around the middle; here and below */
@@ -169,8 +174,9 @@ typedef struct media_op {
     float mean[3], std[3];                   /* of x / 255 */
 
     /* Written by media_op_init(). */
-    uint32_t channels;  /* 3, or 1 for gray, luma and index */
-    uint32_t late[2];   /* 1: left and right, top and bottom change places after something else was done */
+    uint32_t channels; /* 3, or 1 for gray, luma and index */
+    /* 1: left and right, top and bottom change places apart from the geometry: ahead of it, or after something else was done. */
+    uint32_t late[2];
     uint32_t fma_exact; /* 1: the vector path equals lut for every value */
     float inv_std[3];
     float lut[3][256];      /* (x / 255 - mean) / std, each step rounded to float */
@@ -188,9 +194,10 @@ typedef struct media_draw {
 
 /* What was done; valid after any return value as far as it was known. */
 typedef struct media_info {
-    int32_t width, height;              /* as stored in the file */
-    int32_t orientation;                /* 1-8; 1 unless the op honours it */
-    int32_t box_y, box_x, box_h, box_w; /* part of the oriented picture that was resized */
+    int32_t width, height; /* as stored in the file */
+    int32_t orientation;   /* 1-8; 1 unless the op honours it */
+    /* The part that was resized of the oriented picture, or of what was made of it ahead of the geometry. */
+    int32_t box_y, box_x, box_h, box_w;
     int32_t flip, vflip;
     double affine
         [6]; /* a point (x, y) of the oriented picture lies in the row at (a0 x + a1 y + a2, a3 x + a4 y + a5), pixel i

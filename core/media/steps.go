@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Step is what may be done to a row once it is cropped and resized, and is a field of Config.
+// Step is what may be done to a row once it is cropped and resized, and is a field of Config. Flips, Rotation, Affine and Perspective may
+// also be done to a picture ahead of that.
 type Step uint8
 
 const (
@@ -51,6 +52,26 @@ func checkOrder(order []Step) error {
 		if slices.Contains(order[:i], s) {
 			return fmt.Errorf("order: got step %d twice, want each once", s)
 		}
+	}
+	return nil
+}
+
+// checkAhead wants of what is done ahead of the geometry that it moves pixels, and something to be ahead of.
+func (cfg *Config) checkAhead() error {
+	n := cfg.Ahead + cfg.Resized
+	if cfg.Ahead < 0 || cfg.Resized < 0 || n > len(cfg.Order) {
+		return fmt.Errorf("ahead, resized: got %d and %d, want numbers of the %d steps of order", cfg.Ahead, cfg.Resized, len(cfg.Order))
+	}
+	for _, s := range cfg.Order[:n] {
+		if s > StepPerspective || s == StepQuarters {
+			return fmt.Errorf("ahead, resized: got step %d, want a flip, rotation, affine or perspective", s)
+		}
+	}
+	if cfg.Resized > 0 && (cfg.resizes() == 0 || cfg.Random != nil || cfg.Contain != nil) {
+		return fmt.Errorf("resized: got %d steps, want a resize that they come behind, and no random crop or contain", cfg.Resized)
+	}
+	if r := cfg.Rotation; r != nil && r.Expand && !slices.Contains(cfg.Order[:n], StepRotation) {
+		return fmt.Errorf("rotation: got expand of a row, whose size is fixed, want it ahead or resized")
 	}
 	return nil
 }

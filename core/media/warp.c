@@ -37,15 +37,44 @@ static double round15(double x) {
     return strtod(text, NULL);
 }
 
-void media_rotation_matrix(double degrees, double x, double y, double m[6]) {
+/* Within a circle, as Python's % gives it. */
+static double once_around(double degrees) {
     double turn = fmod(degrees, 360.0);
-    if (turn < 0) turn += 360.0;
-    turn = -radians(turn);
+    return turn < 0 ? turn + 360.0 : turn;
+}
+
+void media_rotation_matrix(double degrees, double x, double y, double m[6]) {
+    double turn = -radians(once_around(degrees));
     m[0] = m[4] = round15(cos(turn));
     m[1] = round15(sin(turn));
     m[3] = round15(-sin(turn));
     m[2] = m[0] * -x + m[1] * -y + x;
     m[5] = m[3] * -x + m[4] * -y + y;
+}
+
+/* How far the four corners of w x h reach by one line of a matrix, in whole pixels. */
+static int32_t extent(const double m[3], double w, double h) {
+    const double at[4] = {m[2], m[0] * w + m[2], m[0] * w + m[1] * h + m[2], m[1] * h + m[2]};
+    double low = at[0], high = at[0];
+    for (int i = 1; i < 4; i++) {
+        low = fmin(low, at[i]);
+        high = fmax(high, at[i]);
+    }
+    return (int32_t)(ceil(high) - floor(low));
+}
+
+void media_expand(double degrees, int centered, double m[6], int32_t *w, int32_t *h) {
+    double turn = once_around(degrees);
+    int32_t wide = extent(m, *w, *h), high = extent(m + 3, *w, *h);
+    if (!centered && (turn == 90 || turn == 270)) { /* no rounding of halves: the sides change places */
+        wide = *h;
+        high = *w;
+    }
+    double x = -(wide - *w) / 2.0, y = -(high - *h) / 2.0;
+    m[2] = m[0] * x + m[1] * y + m[2];
+    m[5] = m[3] * x + m[4] * y + m[5];
+    *w = wide;
+    *h = high;
 }
 
 /* Leave of the columns [*first, *end) those where 0 <= at + by * x < limit. */
@@ -78,8 +107,8 @@ static void nearest_fixed(const media_pixels *px, const media_pixels *from, cons
     int64_t x0 = fixed(m[2] + m[0] * 0.5 + m[1] * 0.5), y0 = fixed(m[5] + m[3] * 0.5 + m[4] * 0.5);
     for (int32_t y = 0; y < px->h; y++, x0 += down_x, y0 += down_y) {
         int32_t first = 0, end = px->w;
-        bound(x0, dx, (int64_t)px->w << 16, &first, &end);
-        bound(y0, dy, (int64_t)px->h << 16, &first, &end);
+        bound(x0, dx, (int64_t)from->w << 16, &first, &end);
+        bound(y0, dy, (int64_t)from->h << 16, &first, &end);
         uint8_t *to = media_line(px, y);
         media_fill(to, px->w, px->step, fill);
         if (first >= end) continue;
@@ -93,10 +122,10 @@ static void nearest_fixed(const media_pixels *px, const media_pixels *from, cons
     }
 }
 
-static inline void scaled_line(uint8_t *to, int32_t n, const uint8_t *line, size_t step, double x,
-                               double by) {
+static inline void scaled_line(uint8_t *to, int32_t n, const uint8_t *line, int32_t many, size_t step,
+                               double x, double by) {
     for (int32_t i = 0; i < n; i++, to += step, x += by)
-        if (x >= 0 && x < n) memcpy(to, line + (size_t)(int32_t)x * step, step);
+        if (x >= 0 && x < many) memcpy(to, line + (size_t)(int32_t)x * step, step);
 }
 
 /* The nearest pixels where lines stay lines and columns stay columns: places are sums of doubles. */
@@ -106,12 +135,12 @@ static void nearest_scaled(const media_pixels *px, const media_pixels *from, con
     for (int32_t i = 0; i < px->h; i++, y += m[4]) {
         uint8_t *to = media_line(px, i);
         media_fill(to, px->w, px->step, fill);
-        if (!(y >= 0 && y < px->h)) continue;
+        if (!(y >= 0 && y < from->h)) continue;
         const uint8_t *line = media_line(from, (int32_t)y);
         switch (px->step) {
-        case 1: scaled_line(to, px->w, line, 1, x, m[0]); break;
-        case 3: scaled_line(to, px->w, line, 3, x, m[0]); break;
-        default: scaled_line(to, px->w, line, 4, x, m[0]); break;
+        case 1: scaled_line(to, px->w, line, from->w, 1, x, m[0]); break;
+        case 3: scaled_line(to, px->w, line, from->w, 3, x, m[0]); break;
+        default: scaled_line(to, px->w, line, from->w, 4, x, m[0]); break;
         }
     }
 }
@@ -135,7 +164,7 @@ static void nearest_summed(const media_pixels *px, const media_pixels *from, con
         double x = x0, y = y0;
         media_fill(to, px->w, px->step, fill);
         for (int32_t i = 0; i < px->w; i++, to += step, x += m[0], y += m[3])
-            if (x >= 0 && x < px->w && y >= 0 && y < px->h)
+            if (x >= 0 && x < from->w && y >= 0 && y < from->h)
                 memcpy(to, media_line(from, (int32_t)y) + (size_t)(int32_t)x * step, step);
     }
 }
@@ -215,7 +244,7 @@ static inline __attribute__((always_inline)) void mixed(const media_pixels *px, 
                 sx /= far;
                 sy /= far;
             }
-            if (sx >= 0 && sx < px->w && sy >= 0 && sy < px->h) mix(to, from, step, sx, sy);
+            if (sx >= 0 && sx < from->w && sy >= 0 && sy < from->h) mix(to, from, step, sx, sy);
         }
     }
 }
@@ -251,12 +280,27 @@ void media_warp_perspective(const media_pixels *px, const media_pixels *from, co
     mixed_by(mix, px, from, m, 1, fill);
 }
 
+/* Zeros are none. */
+static int is_map(const double affine[6]) {
+    return affine[0] != 0 || affine[1] != 0 || affine[3] != 0 || affine[4] != 0;
+}
+
 void media_warp_points(const double m[6], double affine[6]) {
+    if (!is_map(affine)) return;
     double det = m[0] * m[4] - m[1] * m[3]; /* m leads back: its inverse comes behind the map */
     const double a = m[4] / det, b = -m[1] / det, d = -m[3] / det, e = m[0] / det;
     for (int i = 0; i < 3; i++) {
         double x = affine[i] - (i == 2 ? m[2] : 0), y = affine[3 + i] - (i == 2 ? m[5] : 0);
         affine[i] = a * x + b * y;
         affine[3 + i] = d * x + e * y;
+    }
+}
+
+void media_follow_points(const double by[6], double affine[6]) {
+    if (!is_map(affine)) return;
+    for (int i = 0; i < 3; i++) {
+        double x = affine[i], y = affine[3 + i];
+        affine[i] = by[0] * x + by[1] * y + (i == 2 ? by[2] : 0);
+        affine[3 + i] = by[3] * x + by[4] * y + (i == 2 ? by[5] : 0);
     }
 }

@@ -48,7 +48,7 @@ type Draw struct {
 }
 
 // Box is a part of a picture, in pixels of the picture as it is seen: after
-// orientation, where that is honoured.
+// orientation, where that is honoured, and after what is done ahead of the geometry.
 type Box struct {
 	Y int `json:"y"`
 	X int `json:"x"`
@@ -62,7 +62,7 @@ type Info struct {
 	Width       int    `json:"width"` // as stored
 	Height      int    `json:"height"`
 	Orientation int    `json:"orientation"` // 1 to 8; 1 unless honoured
-	Box         Box    `json:"box"`         // the part that was resized
+	Box         Box    `json:"box"`         // the part that was resized, of the picture or of what was made of it ahead
 	Flip        bool   `json:"flip"`
 	VFlip       bool   `json:"vflip"`
 
@@ -228,7 +228,7 @@ func statusError(status int, format string, width, height int, detail string, op
 	case C.MEDIA_UNSUPPORTED:
 		return &UnsupportedError{Format: format, Detail: detail}
 	case C.MEDIA_TOO_MANY_PIXELS:
-		return &LimitError{Format: format, Width: width, Height: height, MaxPixels: uint64(op.c.max_pixels), cause: CauseTooManyPixels}
+		return &LimitError{Format: format, Width: width, Height: height, Detail: detail, MaxPixels: uint64(op.c.max_pixels), cause: CauseTooManyPixels}
 	case C.MEDIA_TOO_MANY_SCANS:
 		return &LimitError{Format: format, Width: width, Height: height, cause: CauseTooManyScans}
 	case C.MEDIA_NO_MEMORY:

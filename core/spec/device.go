@@ -159,6 +159,8 @@ func (d *decoder) checkDecode(s *Spec) bool {
 		return fail("device.decode", "got nvjpeg for pictures resized by interpolation %s, want cpu, or bilinear or bicubic", s.Image.Transform.Filter())
 	case s.Image.Transform.undone() != "":
 		return fail("image.transform."+s.Image.Transform.undone(), undone, s.Image.Transform.undone())
+	case len(s.Image.Transform.early()) > 0: // a flip to left and right
+		return fail("image.transform.horizontal_flip", "got horizontal_flip ahead of the crop beside device.decode: nvjpeg, which flips last; write it behind, or take decode: cpu")
 	case s.Image.Affine:
 		return fail("image.affine", "given beside device.decode: nvjpeg, whose batches do not say it; leave it out, or take decode: cpu")
 	case s.Device.Otherwise == OnHost:

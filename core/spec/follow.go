@@ -34,13 +34,16 @@ var moves = []move{
 	{"random_perspective", func(a, b *Transform) bool {
 		return sameBut(a.RandomPerspective, b.RandomPerspective, func(r *RandomPerspective) { r.Interpolation, r.Fill = "", nil })
 	}},
+	{"the place of flips and turns", func(a, b *Transform) bool {
+		return slices.Equal(a.Ahead, b.Ahead) && slices.Equal(a.Resized, b.Resized)
+	}},
 	{"the order of flips and turns", func(a, b *Transform) bool { return slices.Equal(a.turning(), b.turning()) }},
 	{RandAugment, func(a, b *Transform) bool {
 		return sameBut(a.Augment, b.Augment, func(r *Augment) { r.Interpolation, r.Fill = "", nil })
 	}},
 }
 
-// turning are the steps that put pixels elsewhere, in their order, where that is another than the usual. Flips alone come to the same in any.
+// turning are the steps that put the row's pixels elsewhere, in their order, where that is another than the usual. Flips alone come to the same in any.
 func (t *Transform) turning() []string {
 	turns := t.moving()
 	if len(turns) == 0 {
@@ -90,7 +93,7 @@ func (d *decoder) checkFollowed(media []Medium) {
 			}
 			name := t.moving()[0]
 			d.failAt(m.Path()+".transform."+name, "got %s, which puts pixels elsewhere, beside %s, whose rows are drawn alike and would not follow; if they need not fit, make them "+
-				"fields, one with draw: own; if they must (a mask), give both the same size, the same random crop and flips and the same random_rotation, random_affine or random_perspective, in the same order, or leave it out: color_jitter, gaussian_blur and the like leave pixels in their place",
+				"fields, one with draw: own; if they must (a mask), give both the same size, the same random crop and flips and the same random_rotation, random_affine or random_perspective, in the same order and place, or leave it out: color_jitter, gaussian_blur and the like leave pixels in their place",
 				name, other.Path())
 			return
 		}

@@ -118,7 +118,6 @@ var foreignKeys = map[string][]string{
 // leftOut are other libraries' keys of an operation that say what is so here, or cannot be.
 var leftOut = map[string]string{
 	"antialias":   "every interpolation but nearest is antialiased",
-	"expand":      "all rows have one size",
 	"padifneeded": "a smaller picture has a border",
 	"inplace":     "a batch is new memory",
 }

@@ -35,7 +35,6 @@ func TestOperationsOfOtherLibrariesAreAnswered(t *testing.T) {
 		{"ToTensor", `got text "ToTensor", want a mapping of resize`},
 		{"center_crop: {height: 224, width: 224}", ".center_crop.height: unknown key; write size: [H, W]"},
 		{"resize: {size: [9, 9], antialias: true}", ".resize.antialias: unknown key; leave it out: every interpolation but nearest is antialiased"},
-		{"random_rotation: {degrees: 9, expand: true}", ".random_rotation.expand: unknown key; leave it out: all rows have one size"},
 		{"random_crop: {size: 9, pad_if_needed: true}", ".random_crop.pad_if_needed: unknown key; leave it out: a smaller picture has a border"},
 		{"resize: {size: [9, 9], resample: bicubic}", `.resize.resample: unknown key; did you mean "interpolation"?`},
 		{"random_rotation: {limit: 30}", `.random_rotation.limit: unknown key; did you mean "degrees"?`},

@@ -146,6 +146,8 @@ type canonicalImage struct {
 	Erased       *canonicalErasing  `json:"erasing,omitempty"`        // the rest, where it is not torchvision's defaults
 	Affine       bool               `json:"affine,omitempty"`
 	RandomResize *canonicalSizes    `json:"random_resize,omitempty"`
+	Ahead        []string           `json:"ahead,omitempty"`
+	Resized      []string           `json:"resized,omitempty"`
 	Order        []string           `json:"steps,omitempty"` // nil: the usual
 	ScaleJitter  *canonicalScale    `json:"scale_jitter,omitempty"`
 	canonicalRetouches
@@ -173,6 +175,7 @@ type canonicalRetouches struct {
 type canonicalRotation struct {
 	Degrees       [2]float64    `json:"degrees"`
 	Center        *[2]float64   `json:"center,omitempty"`
+	Expand        bool          `json:"expand,omitempty"`
 	Interpolation Interpolation `json:"interpolation"`
 	Fill          *Fill         `json:"fill,omitempty"`
 }
@@ -249,7 +252,7 @@ func (r *RandomRotation) canonical() *canonicalRotation {
 	if r == nil {
 		return nil
 	}
-	return &canonicalRotation{r.Degrees, r.Center.canonical(), r.Interpolation, r.Fill}
+	return &canonicalRotation{r.Degrees, r.Center.canonical(), r.Expand, r.Interpolation, r.Fill}
 }
 
 func (r *RandomAffine) canonical() *canonicalAffine {
@@ -477,7 +480,7 @@ func (i *Image) canonical() *canonicalImage {
 		c.Pad = &canonicalPad{p.Sides, p.Fill, p.Mode}
 	}
 	c.RandomResize = (*canonicalSizes)(i.Transform.RandomResize)
-	c.Order = i.Transform.Order
+	c.Ahead, c.Resized, c.Order = i.Transform.Ahead, i.Transform.Resized, i.Transform.Order
 	if j := i.Transform.ScaleJitter; j != nil {
 		c.ScaleJitter = &canonicalScale{j.Height, j.Width, j.Scale, j.Interpolation}
 	}

@@ -81,7 +81,7 @@ func (d *decoder) transform(s *section) (t Transform) {
 		}
 		d.operation(&op, &t)
 	}
-	t.Order = stepsOf(before)
+	t.place(before)
 	return t
 }
 
@@ -285,6 +285,7 @@ func (i *Image) checkColours(section string, fail func(path, format string, args
 func (i *Image) check(section string, fail func(path, format string, args ...any)) {
 	t := &i.Transform
 	i.checkPad(section, fail)
+	t.checkEarly(section, fail)
 	out := t.Output()
 	if out == (Extent{}) {
 		got := "leaves the size of the picture open"

@@ -140,7 +140,7 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 		} {
 			_, err := Parse([]byte(fmt.Sprintf(fields, "8", op, "", other, "")), "x.yaml")
 			want := fmt.Sprintf("fields.photo.image.transform[1].%s: got %s, which puts pixels elsewhere, beside fields.other.%s, whose rows are drawn alike and would not follow; "+
-				"if they need not fit, make them fields, one with draw: own; if they must (a mask), give both the same size, the same random crop and flips and the same random_rotation, random_affine or random_perspective, in the same order, or leave it out", name, name, other[:5])
+				"if they need not fit, make them fields, one with draw: own; if they must (a mask), give both the same size, the same random crop and flips and the same random_rotation, random_affine or random_perspective, in the same order and place, or leave it out", name, name, other[:5])
 			if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x.yaml:3:") {
 				t.Errorf("%s beside %s\ngot  %v\nwant %s", op, other, err, want)
 			}
@@ -153,8 +153,27 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 	}
 	const after, before = "{center_crop: 8}, {random_rotation: 9}, {horizontal_flip: 0.5}", "{center_crop: 8}, {horizontal_flip: 0.5}, {random_rotation: 9}"
 	if _, err := Parse([]byte(fmt.Sprintf("source: {shards: a.tar}\nfields:\n  photo: {image: {from: jpg, transform: [%s]}}\n  mask: {image: {from: png, mode: index, transform: [%s]}}\n", after, before)), "x.yaml"); err == nil ||
-		!strings.Contains(err.Error(), "random_rotation: got random_rotation, which puts pixels elsewhere, beside fields.mask.image") || !strings.Contains(err.Error(), "in the same order") {
+		!strings.Contains(err.Error(), "random_rotation: got random_rotation, which puts pixels elsewhere, beside fields.mask.image") || !strings.Contains(err.Error(), "in the same order and place") {
 		t.Errorf("a mask that is flipped before it is turned, beside a picture that is flipped after that: got %v", err)
+	}
+	const early = "source: {shards: a.tar}\nfields:\n  photo: {image: {from: jpg, transform: [%s]}}\n  mask: {image: {from: png, mode: index, transform: [%s]}}\n"
+	const nearest = "{resize: {size: 9, interpolation: nearest}}"
+	for _, other := range [][2]string{
+		{"{random_rotation: 9}, {resize: 9}, {center_crop: 8}", "{random_rotation: 9}, " + nearest + ", {center_crop: 8}"},
+		{"{resize: 9}, {random_rotation: {degrees: 9, expand: true, interpolation: bilinear}}, {center_crop: 8}", nearest + ", {random_rotation: {degrees: 9, expand: true, fill: 255}}, {center_crop: 8}"},
+		{"{horizontal_flip: 0.5}, {random_rotation: 9}, {random_crop: 8}", "{horizontal_flip: 0.5}, {random_rotation: 9}, {random_crop: 8}"},
+	} {
+		parse(t, fmt.Sprintf(early, other[0], other[1]))
+	}
+	for _, other := range [][2]string{
+		{"{random_rotation: 9}, {resize: 9}, {center_crop: 8}", nearest + ", {random_rotation: 9}, {center_crop: 8}"}, {"{resize: 9}, {random_rotation: 9}, {center_crop: 8}", nearest + ", {center_crop: 8}, {random_rotation: 9}"},
+		{"{random_rotation: 9}, {center_crop: 8}", "{random_rotation: {degrees: 9, expand: true}}, {center_crop: 8}"}, {"{random_rotation: 9}, {center_crop: 8}", "{center_crop: 8}"},
+		{"{horizontal_flip: 0.5}, {random_rotation: 9}, {random_crop: 8}", "{random_rotation: 9}, {horizontal_flip: 0.5}, {random_crop: 8}"},
+		{"{horizontal_flip: 0.5}, {random_crop: 8}, {random_rotation: 9}", "{random_crop: 8}, {horizontal_flip: 0.5}, {random_rotation: 9}"},
+	} {
+		if _, err := Parse([]byte(fmt.Sprintf(early, other[0], other[1])), "x.yaml"); err == nil || !strings.Contains(err.Error(), "would not follow") {
+			t.Errorf("a mask of %s beside a picture of %s: got %v", other[1], other[0], err)
+		}
 	}
 	const turned = "image: {from: png, mode: index, transform: [{center_crop: 8}, {random_rotation: %s}]}"
 	parse(t, fmt.Sprintf(fields, "8", "random_rotation: {degrees: 30, interpolation: bilinear}", "", fmt.Sprintf(turned, "30"), ""))
@@ -209,6 +228,7 @@ func TestMasksThatDoNotFollowAreNamed(t *testing.T) {
 		{"{center_crop: 8}, {horizontal_flip: 0.5}", ", draw: own", "{center_crop: 8}", ""}, {"{center_crop: 8}, {horizontal_flip: 0.5}, {grayscale: 0.1}", "", "{center_crop: 8}, {horizontal_flip: 0.5}", ""},
 		{"{center_crop: 8}, {random_rotation: 9}, {invert: 0.5}, {horizontal_flip: 0.5}", "", "{center_crop: 8}, {random_rotation: 9}, {horizontal_flip: 0.5}", ""},
 		{"{center_crop: 8}, {invert: 0.5}, {vertical_flip: 0.5}, {horizontal_flip: 0.5}", "", "{center_crop: 8}, {horizontal_flip: 0.5}, {vertical_flip: 0.5}", ""},
+		{"{horizontal_flip: 0.5}, {random_crop: 8}", "", "{random_crop: 8}, {horizontal_flip: 0.5}", "the place of flips and turns"}, {"{horizontal_flip: 0.5}, {random_crop: 8}", "", "{horizontal_flip: 0.5}, {random_crop: 8}", ""},
 		{"{random_resized_crop: 8}", "", "{random_resized_crop: {size: 4" + nearest + "}", ""}, {"{random_crop: 8}", "", "{random_crop: {size: 8, fill: 255}}", ""},
 		{"{pad: 4}, {random_crop: 8}", "", "{random_crop: 8}", "random_crop"}, {"{random_crop: {size: 8, padding: [1, 2]}}", "", "{random_crop: {size: 8, padding: [1, 2, 1, 3]}}", "random_crop"},
 		{"{pad: {padding: 4, padding_mode: reflect}}, {random_crop: 8}", "", "{random_crop: {size: 8, padding: 4, fill: 255}}", ""},

@@ -94,7 +94,7 @@ var values = map[string]string{
 	"image.transform[].random_resized_crop.ratio": "[1, 1]", "image.transform[].random_resized_crop.interpolation": "bicubic",
 	"image.transform[].horizontal_flip": "1", "image.transform[].vertical_flip": "0.5", "image.transform[].grayscale": "0.2", "image.transform[].random_erasing": "0.1",
 	"image.transform[].random_erasing.p": "0.25", "image.transform[].random_erasing.scale": "[0.1, 0.2]", "image.transform[].random_erasing.ratio": "[1, 2]", "image.transform[].random_erasing.value": "[9, 9, 0]",
-	"image.transform[].random_rotation": "[-10, 30]", "image.transform[].random_rotation.degrees": "30", "image.transform[].random_rotation.center": "[0, 1.5]", "image.transform[].random_affine.center": "[-3, 4]", "image.transform[].random_rotation.interpolation": "bilinear",
+	"image.transform[].random_rotation": "[-10, 30]", "image.transform[].random_rotation.degrees": "30", "image.transform[].random_rotation.center": "[0, 1.5]", "image.transform[].random_rotation.expand": "true", "image.transform[].random_affine.center": "[-3, 4]", "image.transform[].random_rotation.interpolation": "bilinear",
 	"image.transform[].random_affine": "{degrees: 0, shear: 5}", "image.transform[].random_affine.degrees": "[0, 9]", "image.transform[].random_affine.translate": "[0.2, 0.1]",
 	"image.transform[].random_affine.scale": "[0.5, 2]", "image.transform[].random_affine.shear": "[-5, 5, 0, 9]", "image.transform[].random_affine.interpolation": "bilinear",
 	"image.transform[].random_perspective": "0.6", "image.transform[].random_perspective.distortion_scale": "0.4", "image.transform[].random_perspective.p": "1", "image.transform[].random_perspective.interpolation": "bicubic", "image.transform[].random_perspective.fill": "[1, 2, 3]",
@@ -171,7 +171,7 @@ var beside = map[string]string{
 	"scale_jitter.target_size": "}}, {center_crop: {size: 3", "scale_jitter.scale_range": ", target_size: 8}}, {center_crop: {size: 3", "scale_jitter.interpolation": ", target_size: 8}}, {center_crop: {size: 3",
 	"random_crop.padding": ", size: 1", "random_crop.padding_mode": ", size: 1", "center_crop.padding_mode": ", size: 1", "pad.padding": "}}, {random_crop: {size: 3", "pad.padding_mode": ", padding: 1}}, {random_crop: {size: 3",
 	"pad.fill": ", padding: 1}}, {random_crop: {size: 3", "random_resize.min_size": ", max_size: 4}}, {center_crop: {size: 3", "random_resize.max_size": ", min_size: 1}}, {center_crop: {size: 3", "random_resize.interpolation": ", min_size: 1, max_size: 2}}, {center_crop: {size: 3", "resize.max_size": ", size: 1}}, {center_crop: {size: 3", "resize.fit": ", size: [1, 2]", "resize.place": ", size: [1, 2], fit: contain", "resize.upscale": ", size: [1, 2], fit: contain", "resize.fill": ", size: [1, 2], fit: contain", "random_crop.fill": ", size: 1", "center_crop.fill": ", size: 1", "random_rotation.fill": ", degrees: 9", "random_affine.fill": ", degrees: 9", "normalize.mean": ", std: [1, 1, 1]", "normalize.std": ", mean: [0, 0, 0]", "color_jitter.p": ", hue: 0.1", "jpeg.p": ", quality: 50", "solarize.p": ", threshold: 1",
-	"random_rotation.interpolation": ", degrees: 9", "random_rotation.center": ", degrees: 9", "random_affine.center": ", degrees: 9", "random_affine.translate": ", degrees: 9", "random_affine.scale": ", degrees: 9", "random_affine.shear": ", degrees: 9",
+	"random_rotation.interpolation": ", degrees: 9", "random_rotation.center": ", degrees: 9", "random_rotation.expand": ", degrees: 9}}, {center_crop: {size: 224", "random_affine.center": ", degrees: 9", "random_affine.translate": ", degrees: 9", "random_affine.scale": ", degrees: 9", "random_affine.shear": ", degrees: 9",
 	"random_affine.interpolation": ", degrees: 9", "posterize.p": ", bits: 1", "adjust_sharpness.p": ", factor: 2", "gaussian_blur.p": ", kernel_size: 3", "gaussian_blur.sigma": ", kernel_size: 3",
 }
 
@@ -287,7 +287,7 @@ func document(path, value string) string {
 		if field != "" {
 			entry = "{" + op + ": {" + field + ": " + value + beside[op+"."+field] + "}}"
 		}
-		if !slices.Contains(geometries, op) {
+		if !slices.Contains(geometries, op) && field != "expand" { // which is of what stands ahead of it
 			entry = "{center_crop: 224}, " + entry
 		}
 		image = "image: {transform: [" + entry + "]}\n"

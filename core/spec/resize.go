@@ -93,6 +93,8 @@ func (t *Transform) checkChance(section string, fail func(path, format string, a
 		name, crop = "random_resize", strconv.Itoa(t.RandomResize.MaxSize/2)
 	case t.ScaleJitter != nil:
 		name, crop = "scale_jitter", fmt.Sprintf("[%d, %d]", t.ScaleJitter.Height, t.ScaleJitter.Width)
+	case t.grows():
+		name, crop = "random_rotation with expand", "224"
 	default:
 		return false
 	}

@@ -230,7 +230,9 @@ type Transform struct {
 	CenterCrop        *CenterCrop
 	RandomCrop        *RandomCrop
 	RandomResizedCrop *RandomResizedCrop
-	Order             []string // the steps' names; nil: the order of steps
+	Ahead             []string // steps' names: those done to the picture as it is decoded
+	Resized           []string // and those done to what Resize, RandomResize or ScaleJitter made of it
+	Order             []string // and those done to the row; nil: the order of steps
 	HorizontalFlip    float64  // probability
 	VerticalFlip      float64
 	ColorJitter       *ColorJitter

@@ -336,6 +336,9 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 		"random_crop: {size: 224, fill: 1}", "center_crop: {size: 224, fill: 1}", "center_crop: {size: 224, fill: [1, 1, 2]}",
 		"center_crop: {size: 224, padding_mode: edge}", "random_crop: {size: 224, padding: [4, 3]}", "random_crop: {size: 224, padding: [4, 3, 4, 2]}", "random_crop: {size: 224, padding: 4, padding_mode: edge}",
 		"random_crop: {size: 224, padding_mode: reflect}", "random_crop: {size: 224, padding_mode: symmetric}", "resize: [222, 222]}, {pad: 1", "resize: [222, 222]}, {pad: [2, 1, 0, 1]",
+		"random_rotation: 9}, {resize: 256}, {center_crop: 224", "resize: 256}, {random_rotation: 9}, {center_crop: 224", "resize: 256}, {center_crop: 224}, {random_rotation: 9", "random_rotation: {degrees: 9, expand: true}}, {resize: 256}, {center_crop: 224",
+		"random_rotation: 9}, {horizontal_flip: 0.5}, {resize: 256}, {center_crop: 224", "horizontal_flip: 0.5}, {random_rotation: 9}, {resize: 256}, {center_crop: 224", "random_rotation: 9}, {resize: 256}, {horizontal_flip: 0.5}, {center_crop: 224",
+		"random_rotation: 9}, {resize: 256}, {center_crop: 224}, {horizontal_flip: 0.5", "horizontal_flip: 0.5}, {center_crop: 224",
 		"resize: [222, 222]}, {pad: {padding: 1, fill: 9}", "resize: [222, 222]}, {pad: {padding: 1, padding_mode: edge}"} {
 		h := parse(t, strings.Replace(least, "center_crop: 224", transform, 1)).Hash()
 		if other, twice := crops[h]; twice || h == base.Hash() {
@@ -346,6 +349,7 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 	for _, same := range [][2]string{
 		{"random_crop: {size: 224, padding: 4}", "random_crop: {size: 224, padding: [4, 4]}"}, {"random_crop: {size: 224, padding: 4}", "random_crop: {size: 224, padding: [4, 4, 4, 4], padding_mode: constant}"},
 		{"random_crop: {size: 224, padding: [1, 2], padding_mode: edge}", "pad: {padding: [1, 2], padding_mode: edge}}, {random_crop: 224"}, {"random_crop: {size: 224, padding: 3, fill: 9}", "pad: {padding: 3, fill: 9}}, {random_crop: 224"},
+		{"random_rotation: 9}, {center_crop: 224", "random_rotation: {degrees: 9, expand: false}}, {center_crop: 224"},
 		{"center_crop: 224}, {random_erasing: 0.5", "center_crop: 224}, {random_erasing: {}"}, {"center_crop: 224}, {random_erasing: {p: 0.2}", "center_crop: 224}, {random_erasing: {p: 0.2, value: [0, 0, 0], scale: [0.02, 0.33]}"},
 	} {
 		a, b := parse(t, strings.Replace(least, "center_crop: 224", same[0], 1)), parse(t, strings.Replace(least, "center_crop: 224", same[1], 1))

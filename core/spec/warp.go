@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Pivot is a place in a row, in pixels; not Given: the middle.
+// Pivot is a place in what is turned, in pixels; not Given: the middle.
 type Pivot struct {
 	Given bool
 	X, Y  float64
@@ -17,6 +17,7 @@ type Pivot struct {
 type RandomRotation struct {
 	Degrees       [2]float64
 	Center        Pivot
+	Expand        bool // the picture grows until all of it is there
 	Interpolation Interpolation
 	Fill          *Fill
 }
@@ -61,6 +62,7 @@ func (d *decoder) randomRotation(op *section) *RandomRotation {
 	sec := d.needs(op, key, "degrees", "30")
 	r.Degrees = d.around(&sec, "degrees", maxDegrees)
 	d.center(&sec, &r.Center)
+	sec.flag("expand", &r.Expand)
 	choice(&sec, "interpolation", &r.Interpolation, warpers...)
 	d.fill(&sec, &r.Fill)
 	return r
@@ -102,7 +104,7 @@ func (d *decoder) center(s *section, to *Pivot) {
 	if !s.has("center") {
 		return
 	}
-	if at := d.each(s, "center", "[x, y] in pixels of the row, from its top left corner", 2, -maxSide, maxSide); d.err == nil {
+	if at := d.each(s, "center", "[x, y] in pixels from the top left corner of what is turned", 2, -maxSide, maxSide); d.err == nil {
 		*to = Pivot{true, at[0], at[1]}
 	}
 }

@@ -39,10 +39,11 @@ def test_every_batch_is_on_the_device_as_in_host_memory(form, serve, pictures):
     assert tickets == list(range(2 * 14))
 
 
-def test_pictures_are_finished_on_the_device(pictures):
+@pytest.mark.parametrize("ahead", [[], [{"random_rotation": {"degrees": 40, "expand": True}}]], ids=["plain", "turned"])
+def test_pictures_are_finished_on_the_device(pictures, ahead):
     finish = {"dtype": "f32", "normalize": "imagenet"}
     mean, std = np.array([0.485, 0.456, 0.406]), np.array([0.229, 0.224, 0.225])
-    with spdl.open(describe(pictures.path, device={"finish": finish})) as loader:
+    with spdl.open(describe(pictures.path, image={"transform": [*ahead, {"resize": [8, 8]}]}, device={"finish": finish})) as loader:
         for batch in loader:
             got = on_device(batch.cuda["image"]).view(np.float32).reshape(batch.rows, 3, 8, 8)
             want = ((batch["image"] / 255 - mean) / std).transpose(0, 3, 1, 2)

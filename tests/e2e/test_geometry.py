@@ -89,7 +89,25 @@ def letterbox(image, size, fill=0, interpolation="bilinear", place="center", ups
     return window(made, size, *at, fill)
 
 
+def turned(degrees, **more):
+    return {"random_rotation": {"degrees": [degrees, degrees], **more}}
+
+
+AHEAD = [  # as ROWS, of what is turned and mirrored ahead of the crop
+    ([turned(30, expand=True), {"resize": 40}, {"center_crop": 36}], lambda im: center_crop(short_side(im.rotate(30, expand=True), 40), (36, 36))),
+    ([turned(90, expand=True, interpolation="bilinear"), {"resize": [33, 44]}], lambda im: np.asarray(im.rotate(90, expand=True).resize((44, 33), Image.BILINEAR))),
+    ([{"resize": 40}, turned(-15, interpolation="bicubic", fill=list(PURPLE)), {"center_crop": 36}],
+     lambda im: center_crop(short_side(im, 40).rotate(-15, Image.BICUBIC, fillcolor=PURPLE), (36, 36))),
+    ([{"resize": 30}, turned(45, expand=True, fill=9), {"center_crop": {"size": 70, "fill": 77}}],
+     lambda im: center_crop(short_side(im, 30).rotate(45, expand=True, fillcolor=(9, 9, 9)), (70, 70), (77, 77, 77))),
+    ([turned(20, center=[0, 0]), {"horizontal_flip": 1}, {"center_crop": 20}], lambda im: center_crop(ImageOps.mirror(im.rotate(20, center=(0, 0))), (20, 20))),
+    ([{"horizontal_flip": 1}, turned(20), {"resize": [20, 30]}, {"pad": 3}],
+     lambda im: np.asarray(ImageOps.expand(ImageOps.mirror(im).rotate(20).resize((30, 20), Image.BILINEAR), 3))),
+    ([{"resize": 30}, {"vertical_flip": 1}, turned(7), {"center_crop": 26}, {"horizontal_flip": 1}], lambda im: center_crop(ImageOps.flip(short_side(im, 30)).rotate(7), (26, 26))[:, ::-1]),
+]
+
 ROWS = [  # a transform, and what becomes of a picture
+    *AHEAD,
     ([{"resize": {"size": [48, 64], "fit": "contain", "fill": 114}}], lambda im: letterbox(im, (48, 64), (114,) * 3)),
     ([{"resize": {"size": [50, 50], "fit": "contain", "fill": list(PURPLE), "interpolation": "bicubic", "place": "top_left"}}],
      lambda im: letterbox(im, (50, 50), PURPLE, "bicubic", "top_left")),
@@ -249,6 +267,54 @@ def test_a_turned_mask_has_its_own_fill(pairs, open_):
         np.testing.assert_array_equal(b[..., 0], np.asarray(classes.rotate(20, fillcolor=255)))
 
 
+def test_a_mask_is_turned_ahead_of_its_crop_with_its_picture(pairs, open_):
+    """By angles that are drawn: where the picture of which the class is a part of its colour has it, the mask has it. Both grow alike."""
+    path, made = pairs
+    rotate, found = {"degrees": 40, "expand": True}, set()
+    image = [{"random_rotation": {**rotate, "fill": list(PURPLE)}}, {"resize": {"size": [64, 64], "interpolation": "nearest"}}, {"random_crop": 60}, {"horizontal_flip": 0.5}]
+    mask = [{"random_rotation": {**rotate, "fill": 255}}, {"resize": {"size": [64, 64], "interpolation": "nearest"}}, {"random_crop": 60}, {"horizontal_flip": 0.5}]
+    for i, a, b in both(path, open_, image, mask):
+        assert ((a == PURPLE).all(axis=-1) == (b[..., 0] == 255)).mean() > 0.999, i  # a pixel of the picture may be purple
+        found.add((b == 255).sum())
+    assert len(found) > 3, "each was turned by an angle of its own"
+
+
+def test_two_views_are_turned_ahead_each_by_its_own_draws(photos, open_):
+    folder, images = photos
+    view = {"transform": [{"random_rotation": {"degrees": [0, 90], "expand": True}}, {"resize": [40, 40]}]}
+    description = describe(folder, batch=len(SIZES), fields={"a": {"image": view}, "b": {"image": view, "draw": "own"}})
+    del description["image"]
+    batch = next(iter(open_(description)))
+    assert all((a != b).any() for a, b in zip(batch["a"], batch["b"]))
+    one = open_(describe(folder, batch=len(SIZES), image=view))
+    np.testing.assert_array_equal(batch["a"], next(iter(one))["image"])
+
+
+def test_rows_that_are_turned_by_one_angle_are_kept(photos, open_):
+    """cache.rows has what was made in the first epoch; what is drawn anew for each epoch is refused, wherever it stands."""
+    folder, images = photos
+    transform, want = AHEAD[0]
+    loader = open_(describe(folder, batch=len(SIZES), image={"transform": transform}, order={"shuffle": False, "epochs": 2}) | {"cache": {"rows_bytes": "1MiB"}})
+    for epoch in loader.epochs():
+        for batch in epoch:
+            for row, image in zip(batch["image"], images):
+                np.testing.assert_array_equal(row, want(image))
+    with pytest.raises(spdl.SpecError, match="cache.rows_bytes"):
+        spdl.open(describe(folder, image={"transform": [{"random_rotation": {"degrees": 9, "expand": True}}, {"center_crop": 8}]}) | {"cache": {"rows_bytes": "1MiB"}})
+
+
+def test_a_picture_that_grows_too_large_is_a_bad_sample(photos, open_):
+    """60 x 40 pixels turned by 45 degrees are 71 x 71; the sample is told of, the others come."""
+    folder, images = photos
+    most = max(w * h for w, h in SIZES)
+    loader = open_(describe(folder, batch=len(SIZES), image={"transform": [turned(45, expand=True), {"center_crop": 20}], "max_pixels": most}, bad_sample={"policy": "mask"}))
+    batch = next(iter(loader))
+    for row, image in zip(batch["image"], images):
+        made = image.rotate(45, expand=True)
+        fits = made.size[0] * made.size[1] <= most
+        np.testing.assert_array_equal(row, center_crop(made, (20, 20)) if fits else np.zeros((20, 20, 3), np.uint8), err_msg=str(image.size))
+
+
 # ---- videos
 
 
@@ -261,10 +327,10 @@ def clip(path, w, h, frames=4):
             file.write(b"FRAME\n" + rng.integers(0, 256, w * h, np.uint8).tobytes() + bytes([128]) * (w * h // 2))
 
 
-def clips(open_, folder, transform, epochs=1):
+def clips(open_, folder, transform, epochs=1, **more):
     """Rows of the folder's videos, as they come."""
     loader = open_({"source": {"folder": str(folder)}, "batch": 1, "order": {"shuffle": False, "epochs": epochs},
-                    "video": {"frames": 4, "select": {"kind": "all"}, "transform": transform}})
+                    "video": {"frames": 4, "select": {"kind": "all"}, "transform": transform, **more}})
     return [np.array(row) for epoch in loader.epochs() for batch in epoch for row in batch["video"]]
 
 
@@ -278,7 +344,7 @@ def frames(tmp_path, open_):
 
 
 CLIPS = [  # as ROWS, of transforms that draw nothing
-    *ROWS[:5], *ROWS[6:9],
+    *AHEAD, *ROWS[len(AHEAD) :][:5], *ROWS[len(AHEAD) :][6:9],
     ([{"resize": {"size": [25, 37], "interpolation": "lanczos"}}], lambda im: np.asarray(im.resize((37, 25), Image.LANCZOS))),
     ([{"center_crop": {"size": [70, 50], "fill": list(PURPLE)}}], lambda im: center_crop(im, (70, 50), PURPLE)),
 ]
@@ -288,6 +354,28 @@ CLIPS = [  # as ROWS, of transforms that draw nothing
 def test_every_frame_of_a_clip_is_pillows(tmp_path, open_, frames, transform, want):
     row, = clips(open_, tmp_path, transform)
     np.testing.assert_array_equal(row, [want(frame) for frame in frames])
+
+
+def test_a_clip_is_turned_behind_a_resize_of_swscales(tmp_path, open_, frames):
+    """Which is done as frames are decoded, so ahead of it there is nothing."""
+    resize = {"resize": [50, 40]}
+    made, = clips(open_, tmp_path, [resize], scaler="area")
+    row, = clips(open_, tmp_path, [resize, turned(30, expand=True), {"center_crop": 44}], scaler="area")
+    np.testing.assert_array_equal(row, [center_crop(Image.fromarray(frame).rotate(30, expand=True), (44, 44)) for frame in made])
+    with pytest.raises(spdl.SpecError, match="video.scaler: got area, which resizes frames as they are decoded, and random_rotation ahead of resize"):
+        clips(open_, tmp_path, [turned(30), resize], scaler="area")
+
+
+def test_a_clips_frames_are_turned_by_one_angle(tmp_path, open_, frames):
+    """Drawn anew for each row: of two clips of the same frames, and in each epoch."""
+    (tmp_path / "b.y4m").write_bytes((tmp_path / "a.y4m").read_bytes())
+    rows = clips(open_, tmp_path, [{"random_rotation": {"degrees": [0, 90], "expand": True}}, {"center_crop": 20}], epochs=2)
+    assert len(rows) == 4 and all((a != b).any() for i, a in enumerate(rows) for b in rows[:i])
+    for row in rows:
+        angles = np.linspace(0, 90, 9001)
+        near = min(angles, key=lambda angle: np.abs(center_crop(frames[0].rotate(angle, expand=True), (20, 20)).astype(int) - row[0]).mean())
+        for frame, got in zip(frames, row):
+            assert (center_crop(frame.rotate(near, expand=True), (20, 20)) == got).mean() > 0.9
 
 
 def test_a_clips_frames_have_one_random_size(tmp_path, open_, frames):
@@ -310,6 +398,9 @@ REFUSED = [
     ([{"resize": {"size": 8, "max_size": 8}}, {"center_crop": 8}], "transform[0].resize.max_size: got 8, want more than the shorter side's 8"),
     ([{"resize": {"size": 8, "max_size": 20}}], "resize: 8 fixes the shorter side only, and every row of a batch must have one size"),
     ([{"random_crop": {"size": 8, "padding_mode": "reflect", "fill": 3}}], "transform[0].random_crop.fill: given beside padding_mode: reflect"),
+    ([turned(9, expand=True), {"resize": 8}], "random_rotation with expand leaves the size of the picture to chance, and every row of a batch must have one size; add random_crop: 224"),
+    ([{"center_crop": 8}, turned(9, expand=True)], "transform[1].random_rotation.expand: got true for rows, which have one size; write random_rotation ahead of center_crop"),
+    ([{"random_rotate90": 1}, {"center_crop": 8}], "transform[1].center_crop: comes after random_rotate90; want resize"),
     ([{"pad": 4}], "transform[0].pad: got pad without a size to add to; write it behind resize: [H, W], or in front of random_crop"),
     ([{"random_resize": {"min_size": 8, "max_size": 20}}], "random_resize leaves the size of the picture to chance, and every row of a batch must have one size; add random_crop: 10"),
     ([{"resize": {"size": [8, 8], "interpolation": "lanczo"}}], 'transform[0].resize.interpolation: got text "lanczo", want one of bilinear, bicubic, lanczos, box, hamming, nearest; did you mean lanczos?'),

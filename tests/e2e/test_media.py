@@ -138,16 +138,23 @@ def paint_boxes(folder):
         np.save(folder / f"{i:02}.npy", np.float32([[x0, y0, x1, y1], [0, 0, width, height]]))
 
 
+TURN, SHEAR = {"random_rotation": 180}, {"random_affine": {"degrees": 0, "scale": [0.5, 0.8], "shear": 10}}
+GROW = {"random_rotation": {"degrees": 180, "expand": True}}
+
+
 @pytest.mark.parametrize("way", ["move", "moved"])
-def test_boxes_are_around_what_was_turned(tmp_path, open_, way):
-    """The documented ways to move boxes give the smallest box around what became of one that was turned and sheared."""
+@pytest.mark.parametrize("transform", [
+    [{"center_crop": 220}, TURN, SHEAR], [GROW, SHEAR, {"center_crop": 220}], [GROW, {"resize": [110, 110]}], [{"resize": 140}, GROW, SHEAR, {"horizontal_flip": 0.5}, {"center_crop": 220}],
+], ids=["row", "picture", "shrunk", "resized"])
+def test_boxes_are_around_what_was_turned(tmp_path, open_, way, transform):
+    """The documented ways to move boxes give the smallest box around what became of one that was turned and sheared, before or after the crop."""
     paint_boxes(tmp_path)
     move, rows = documented(way), 0
     size = [220, 220] if way == "move" else []  # the recipe's row is larger, and the picture in it is not cut
     loader = open_({
         "source": {"folder": str(tmp_path), "columns": [{"name": "boxes", "from": "npy", "type": "npy", "shape": [-1, 4], "max_length": 9}]},
         "batch": 4, "order": {"epochs": 3},
-        "image": {"affine": True, "transform": [{"center_crop": 220}, {"random_rotation": 180}, {"random_affine": {"degrees": 0, "scale": [0.5, 0.8], "shear": 10}}]},
+        "image": {"affine": True, "transform": transform},
     })
     for _ in range(3):
         for batch in loader:

@@ -283,6 +283,43 @@ def test_random_rotation_and_random_affine_are_torchvisions_on_our_draws(rows, t
         assert bits(got) == bits(want.numpy()), (i, drawn)
 
 
+@pytest.mark.parametrize("expand", [False, True])
+def test_what_is_turned_ahead_of_the_crop_is_torchvisions_on_our_draws(rows, tmp_path, monkeypatch, expand):
+    """The lists that are often written: rotations and affine maps ahead of a resize, behind it, and ahead of a random crop; by v2's classes, where there are any."""
+    try:
+        from torchvision.transforms import v2 as V
+    except ImportError:
+        V = T
+    draws = "make_params" if hasattr(V.RandomRotation, "make_params") else None
+    rng, path = np.random.default_rng(33), tmp_path / "a.jpg"
+    degrees, fill = (-40, 60), (9, 99, 199)
+    for i in range(60):
+        im = random_jpeg(rng, path, *[(140, 100), (90, 121), (64, 64)][i % 3]).convert("RGB")
+        interpolation = NEAREST if i % 2 else BILINEAR
+        mode = {NEAREST: T.InterpolationMode.NEAREST, BILINEAR: T.InterpolationMode.BILINEAR}[interpolation]
+        angle = between(*degrees, uniforms(5, 0, i, ROTATION, 0)[0])
+        (turn, _), (_, scale), _ = (uniforms(5, 0, i, AFFINE, block) for block in range(3))
+        turned, moved = V.RandomRotation(degrees, mode, expand=expand, fill=fill), V.RandomAffine(degrees, scale=(0.5, 1.5), interpolation=mode, fill=fill)
+        of_affine = between(*degrees, turn), (0, 0), between(0.5, 1.5, scale), (0.0, 0.0)
+        if draws:
+            monkeypatch.setattr(turned, draws, lambda _, angle=angle: dict(angle=angle))
+            monkeypatch.setattr(moved, draws, lambda _, of=of_affine: dict(zip(("angle", "translate", "scale", "shear"), of)))
+        else:
+            monkeypatch.setattr(turned, "get_params", lambda *_, angle=angle: angle)
+            monkeypatch.setattr(moved, "get_params", lambda *_, of=of_affine: of)
+        common = dict(Interpolation=interpolation, Fill=fill)
+        ours = dict(Rotation=dict(Degrees=degrees, Expand=expand, **common), Affine=dict(Degrees=degrees, Scale=[0.5, 1.5], **common), Order=[3, 4])
+        resize, crop = V.Resize(72), V.CenterCrop(64)
+        for steps, config in (
+            ([turned, resize, crop], dict(Ahead=1, Order=[3])), ([resize, turned, crop], dict(Resized=1, Order=[3])), ([turned, moved, resize, crop], dict(Ahead=2)),
+            ([resize, turned, moved, crop], dict(Resized=2)), ([turned, resize, moved, crop], dict(Ahead=1, Resized=1)),
+        ):
+            left = {key: value for key, value in ours.items() if key != "Affine" or moved in steps}
+            want = F.pil_to_tensor(T.Compose(steps)(im)).numpy()
+            got = rows.row(path, ResizeShort=72, Out=(64, 64), Layout=NCHW, draw=dict(Seed=5, Index=i), **left | config)
+            assert bits(got) == bits(want), (i, im.size, config)
+
+
 def test_scale_jitter_has_the_sizes_of_torchvisions_own_draws(rows, tmp_path, monkeypatch):
     """v2.ScaleJitter with our uniform in the place of torch.rand's; it takes [W, H]. The row is the middle of what it makes."""
     v2 = pytest.importorskip("torchvision.transforms.v2")

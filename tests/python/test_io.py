@@ -219,6 +219,13 @@ def test_transforms_change_a_picture_as_pillow_does(tmp_path):
     for op, want in (({"equalize": 1}, ImageOps.equalize(im)), ({"autocontrast": 1}, ImageOps.autocontrast(im)), ({"solarize": {"threshold": 100, "p": 1}}, ImageOps.solarize(im, 100)),
                      ({"posterize": {"bits": 2, "p": 1}}, ImageOps.posterize(im, 2)), ({"random_rotation": [90, 90]}, im.rotate(90))):
         np.testing.assert_array_equal(made(op), np.asarray(want), str(op))
+    turned = im.rotate(30, expand=True)
+    ahead = [{"random_rotation": {"degrees": [30, 30], "expand": True}}, {"resize": [12, 20]}]
+    np.testing.assert_array_equal(spdl.io.load_image(tmp_path / "a.png", transform=ahead).numpy(), np.asarray(turned.resize((20, 12), Image.BILINEAR)))
+    ahead = [{"random_rotation": [30, 30]}, {"resize": 9}]
+    np.testing.assert_array_equal(spdl.io.load_image(tmp_path / "a.png", transform=ahead).numpy(), np.asarray(im.rotate(30).resize((15, 9), Image.BILINEAR)))
+    with pytest.raises(spdl.SpecError, match="image.transform: random_rotation with expand leaves the size of the picture to chance"):
+        spdl.io.load_image(tmp_path / "a.png", transform=[{"random_rotation": {"degrees": 9, "expand": True}}, {"resize": 9}])
     for op in ({"rand_augment": {"num_ops": 16, "magnitude": 30}}, {"gaussian_blur": 5}):
         np.testing.assert_array_equal(made(op), made(op))
         assert not np.array_equal(made(op), np.asarray(im))

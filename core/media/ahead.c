@@ -1,0 +1,74 @@
+/* ahead.c - what is done to a whole picture ahead of the geometry that is left: turned, moved, sheared and mirrored as it is decoded
+ * (the first stage), or once it is resized and before it is cropped (the second). A stage is drawn and measured before anything is
+ * decoded; its picture is then made in one sheet of memory and warped from there to the other, and back. What comes out is the
+ * picture that the next stage, or the row, is made of. */
+#include "internal.h"
+
+/* Whether a picture of this size may lie in a sheet. */
+static int fits(media_ctx *c, const media_op *op, int32_t w, int32_t h) {
+    if (w <= MEDIA_MAX_SIDE && h <= MEDIA_MAX_SIDE && (uint64_t)w * (uint64_t)h <= op->max_pixels)
+        return MEDIA_OK;
+    snprintf(c->info.detail, sizeof c->info.detail, "ahead of its crop it is %d x %d: sides of at most %d, ",
+             w, h, MEDIA_MAX_SIDE);
+    return MEDIA_TOO_MANY_PIXELS;
+}
+
+/* A stage: the picture as p resizes it, and the steps from first to end. */
+static int plan_stage(media_ctx *c, const media_op *op, const media_draw *draw, const media_plan *p,
+                      uint32_t first, uint32_t end) {
+    media_stage *s = &c->stages[c->n_stages++];
+    const double resized[6] = {(double)p->res_w / p->box_w, 0, 0, 0, (double)p->res_h / p->box_h, 0};
+    s->pass = (media_pass){.x = {p->box_w, p->res_w, 0, p->res_w, (int32_t)op->filter, 0},
+                           .y = {p->box_h, p->res_h, 0, p->res_h, (int32_t)op->filter, 0}};
+    s->warps.w = p->res_w;
+    s->warps.h = p->res_h;
+    s->warps.n = 0;
+    int rc = fits(c, op, s->warps.w, s->warps.h);
+    for (uint32_t i = first; rc == MEDIA_OK && i < end; i++) {
+        media_draw_steps(op, draw, i, i + 1, &s->warps);
+        rc = fits(c, op, s->warps.w, s->warps.h);
+    }
+    media_follow_points(resized, c->info.affine);
+    media_retouch_points(&s->warps, c->info.affine);
+    return rc;
+}
+
+int media_plan_ahead(media_ctx *c, const media_op *op, const media_draw *draw, int32_t *w, int32_t *h) {
+    media_plan p = {.box_w = *w, .box_h = *h, .res_w = *w, .res_h = *h};
+    uint32_t first = op->ahead[0], end = first + op->ahead[1];
+    int rc = MEDIA_OK;
+    c->n_stages = 0;
+    if (first > 0) {
+        rc = plan_stage(c, op, draw, &p, 0, first);
+        *w = c->stages[0].warps.w;
+        *h = c->stages[0].warps.h;
+    }
+    if (rc == MEDIA_OK && end > first) {
+        rc = media_fit(op, draw, *w, *h, &p);
+        if (rc == MEDIA_OK) rc = plan_stage(c, op, draw, &p, first, end);
+        *w = c->stages[c->n_stages - 1].warps.w;
+        *h = c->stages[c->n_stages - 1].warps.h;
+    }
+    return rc;
+}
+
+media_buf *media_next_sheet(media_ctx *c) {
+    c->sheet = !c->sheet;
+    return &c->sheets[c->sheet];
+}
+
+int media_warp_sheets(media_ctx *c, const media_retouches *warps, media_pixels *px) {
+    for (int i = 0; i < warps->n; i++) {
+        const media_retouch *r = &warps->all[i];
+        media_pixels to = {
+            .w = r->w, .h = r->h, .step = px->step, .stride = media_line_stride(r->w, px->step)};
+        to.p = media_buf_get(media_next_sheet(c), to.stride * (size_t)to.h);
+        if (!to.p) return media_fail(c, MEDIA_NO_MEMORY, "");
+        if (r->kind == MEDIA_PERSPECTIVE)
+            media_warp_perspective(&to, px, r->matrix, r->size, r->fill);
+        else
+            media_warp(&to, px, r->matrix, r->size, r->fill);
+        *px = to;
+    }
+    return MEDIA_OK;
+}
