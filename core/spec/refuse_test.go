@@ -455,6 +455,7 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{ops("{center_crop: 4}, {rand_augment: {interpolation: box}}"), `image.transform[1].rand_augment.interpolation: got text "box", want one of nearest, bilinear, bicubic`},
 		{ops("{center_crop: 4}, {rand_augment: [2, 9]}"), "image.transform[1].rand_augment: got a list, want a whole number from 0 to 30"},
 		{ops("{center_crop: 4}, {trivial_augment_wide: 1}"), "image.transform[1].trivial_augment_wide: got 1, want a whole number from 2 to 1000"},
+		{ops("{scale_jitter: {size: 4}}, {center_crop: 4}"), `image.transform[0].scale_jitter.size: unknown key; did you mean "target_size"?`},
 		{ops("{center_crop: 4}, {trivial_augment_wide: {magnitude: 1}}"), "image.transform[1].trivial_augment_wide.magnitude: unknown key here; it belongs at image.transform[].rand_augment.magnitude"},
 		{ops("{center_crop: 4}, {auto_augment: imagenet21k}"), `image.transform[1].auto_augment: got text "imagenet21k", want one of imagenet, cifar10, svhn`},
 		{ops("{center_crop: 4}, {auto_augment: {policy: 1}}"), "image.transform[1].auto_augment.policy: got 1, want one of imagenet, cifar10, svhn"},

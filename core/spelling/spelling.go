@@ -4,7 +4,8 @@ package spelling
 import "strings"
 
 // Nearest is the name with the fewest edits from what was written, in any case, if that is near enough to be meant: at most
-// two edits, or a third of the word, and less than half of the longer one. What was written may also be a name and something more. "" where no name is near.
+// two edits, or a third of the word, and less than half of the longer one. What was written may also be a name and something more, or where no other is near
+// the last word of one name. "" where no name is near.
 func Nearest(written string, names []string) string {
 	best, fewest := "", max(2, len(written)/3)+1
 	for _, n := range names {
@@ -15,7 +16,23 @@ func Nearest(written string, names []string) string {
 			best, fewest = n, d
 		}
 	}
+	if best == "" {
+		best = endingIn("_"+strings.ToLower(written), names)
+	}
 	return best
+}
+
+// endingIn is the one name with that ending; "" where there is none, or several.
+func endingIn(ending string, names []string) (one string) {
+	for _, n := range names {
+		if strings.HasSuffix(n, ending) {
+			if one != "" {
+				return ""
+			}
+			one = n
+		}
+	}
+	return one
 }
 
 // longest bounds what is compared: a longer word is nobody's slip.

@@ -7,10 +7,11 @@ import (
 
 // Near misses find the name that was meant; words far from every name find none.
 func TestNearest(t *testing.T) {
-	names := []string{"source", "order", "world", "batch", "image", "from", "bad_sample", "ring", "limits", "rings"}
+	names := []string{"source", "order", "world", "batch", "image", "from", "bad_sample", "ring", "limits", "rings", "target_size", "min_rate", "max_rate"}
 	for written, want := range map[string]string{
 		"bacth": "batch", "sorce": "source", "IMAGE": "image", "limit": "limits", "badsample": "bad_sample", "batch_size": "batch", "img": "image", "rng": "ring", "foo": "",
-		"qqqqqq": "", "": "", strings.Repeat("x", 1000): "",
+		"qqqqqq": "", "": "",
+		"size": "target_size", "Size": "target_size", "rate": "", strings.Repeat("x", 1000): "",
 	} {
 		if got := Nearest(written, names); got != want {
 			t.Errorf("%.20q: got %q, want %q", written, got, want)
