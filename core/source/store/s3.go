@@ -128,7 +128,7 @@ func (c *Client) List(ctx context.Context, prefix string, each func(o Object) er
 	prefix = Plain(prefix)
 	switch f, ok, err := cutHub(prefix); {
 	case err != nil:
-		return err
+		return named(prefix, err)
 	case ok:
 		return c.listHub(ctx, prefix, &f, each)
 	}
@@ -169,6 +169,14 @@ func (c *Client) List(ctx context.Context, prefix string, each func(o Object) er
 		}
 		query.Set("continuation-token", page.NextContinuationToken)
 	}
+}
+
+// named says which name an error is about.
+func named(name string, err error) error {
+	if e := (*Error)(nil); errors.As(err, &e) {
+		e.URL = name
+	}
+	return err
 }
 
 func (c *Client) listOnce(ctx context.Context, bucket string, query url.Values) (page listing, err error) {
