@@ -37,24 +37,24 @@ func (c *Client) s3Options() error {
 	return nil
 }
 
-// request makes the request for a name, and says which client sends it.
-func (c *Client) request(ctx context.Context, method, name string, query url.Values) (*http.Request, *http.Client, error) {
+// request makes the request for a name, and says who signs it; nil: nobody, and redirects are followed.
+func (c *Client) request(ctx context.Context, method, name string, query url.Values) (*http.Request, signatory, error) {
 	if !IsURL(name) {
 		return nil, nil, &Error{Cause: IO, Detail: "want a URL of http, https, s3 or hf"}
 	}
 	name = Plain(name)
-	client, target := c.http, name
+	by, target := signatory(nil), name
 	if bucket, key, ok := cutS3(name); ok {
 		u := c.s3URL(bucket, key)
 		u.RawQuery = query.Encode()
-		client, target = c.straight, u.String()
+		by, target = c.keys, u.String()
 	}
 	r, err := http.NewRequestWithContext(ctx, method, target, nil)
 	if err != nil {
 		return nil, nil, &Error{Cause: IO, Detail: "not a URL that can be parsed; escape what must be escaped"}
 	}
 	r.Header.Set("Accept-Encoding", "identity") // without it a server may choose
-	return r, client, nil
+	return r, by, nil
 }
 
 // cutS3 parts s3://BUCKET/KEY. The key begins with a slash, or is empty.
@@ -180,11 +180,11 @@ func named(name string, err error) error {
 }
 
 func (c *Client) listOnce(ctx context.Context, bucket string, query url.Values) (page listing, err error) {
-	r, client, err := c.request(ctx, http.MethodGet, bucket, query)
+	r, by, err := c.request(ctx, http.MethodGet, bucket, query)
 	if err != nil {
 		return page, err
 	}
-	a, err := c.exchange(r, client)
+	a, err := c.exchange(r, by)
 	if err != nil {
 		return page, err
 	}

@@ -96,7 +96,7 @@ func (e *Error) Unwrap() error { return e.Err }
 type Client struct {
 	o        Options
 	http     *http.Client // for plain URLs
-	straight *http.Client // for s3 and the Hub: follows no redirect
+	straight *http.Client // for signed requests and the Hub: follows no redirect
 	keys     *keys
 	endpoint *url.URL // of s3; nil: Amazon's
 	hub      *hub

@@ -116,7 +116,7 @@ const maxAnswer = 64 << 10
 func (u *Upload) ask(ctx context.Context, method string, query url.Values, body []byte, header http.Header, answer any) error {
 	sum := sha256.Sum256(body)
 	return u.c.call(ctx, u.name, func(ctx context.Context, _ context.CancelFunc) error {
-		r, client, err := u.c.request(ctx, method, u.name, query)
+		r, by, err := u.c.request(ctx, method, u.name, query)
 		if err != nil {
 			return err
 		}
@@ -129,7 +129,7 @@ func (u *Upload) ask(ctx context.Context, method string, query url.Values, body 
 			r.Body, _ = r.GetBody()
 		}
 		r.Header.Set(contentSum, hex.EncodeToString(sum[:]))
-		a, err := u.c.exchange(r, client)
+		a, err := u.c.exchange(r, by)
 		if err != nil {
 			return err
 		}
