@@ -34,7 +34,7 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
     last of its loaders, and with this process.
 
     spec        path of a description (YAML or JSON), of a folder of pictures or of shards, the URL of such (s3://BUCKET/PREFIX,
-                hf://datasets/USER/NAME), or the description as a dict
+                gs://BUCKET/PREFIX, hf://datasets/USER/NAME), or the description as a dict
     state       what Loader.state_dict() returned, to resume there, of several rings the first, while the others begin (their own
                 load_state_dict() takes them on); None starts at the beginning
     engine      path of the spdl command; None: $SPDL_ENGINE, beside libspdl, then PATH

@@ -105,7 +105,7 @@ func (d *description) base(ctx context.Context, verb string, args []string) (*sp
 		return nil, usage("%s: nothing to read; want a description (YAML or JSON), a folder of media or shards", verb)
 	}
 	path := store.Plain(args[0])
-	if store.IsURL(path) || strings.HasPrefix(path, "s3://") || strings.HasPrefix(path, "hf://") {
+	if store.IsURL(path) || slices.ContainsFunc([]string{"s3://", "gs://", "hf://"}, func(scheme string) bool { return strings.HasPrefix(path, scheme) }) {
 		return d.remote(ctx, verb, path)
 	}
 	st, err := os.Stat(path)

@@ -82,8 +82,8 @@ const lookedShardDirectories = 1024
 // remote is the form without a description for a URL that is not that of shards: a folder in a store, of media or shards.
 func (d *description) remote(ctx context.Context, verb, path string) (*spec.Spec, error) {
 	scheme, name, _ := strings.Cut(path, "://")
-	if scheme == "s3" && (name == "" || name[0] == '/') {
-		return nil, usage("%s: %q names no bucket, want s3://BUCKET or s3://BUCKET/PREFIX", verb, path)
+	if scheme != "hf" && (name == "" || name[0] == '/') {
+		return nil, usage("%s: %q names no bucket, want %s://BUCKET or %s://BUCKET/PREFIX", verb, path, scheme, scheme)
 	}
 	shown := strings.TrimSuffix(store.Shown(path), "?...")
 	if err := otherThanDescription(verb, shown); err != nil {

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// bucket serves a directory as s3://b to the commands of the test, and counts the listings.
+// bucket serves a directory as s3://b and gs://b to the commands of the test, and counts the listings.
 func bucket(t *testing.T, dir string) (listings *atomic.Int64) {
 	t.Helper()
 	listings = new(atomic.Int64)
@@ -43,6 +43,7 @@ func bucket(t *testing.T, dir string) (listings *atomic.Int64) {
 		server.Close()
 	})
 	t.Setenv("AWS_ENDPOINT_URL", server.URL)
+	t.Setenv("STORAGE_EMULATOR_HOST", server.URL)
 	t.Setenv("AWS_ACCESS_KEY_ID", "key")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
@@ -81,7 +82,7 @@ func TestRootsOfAStoreAreTakenAsDirectoriesAre(t *testing.T) {
 	writeFile(t, filepath.Join(dir, "none/README.md"), "nothing")
 	writeFile(t, filepath.Join(dir, "arrays/1.npy"), "\x93NUMPY")
 	listings := bucket(t, dir)
-	for _, root := range []string{dir, "s3://b", "S3://b"} {
+	for _, root := range []string{dir, "s3://b", "S3://b", "gs://b"} {
 		of := strings.Replace(root, "S3:", "s3:", 1)
 		wants(t, good(t, "check", root+"/one"), "source shards "+of+"/one/data/*.tar: 8 samples")
 		wants(t, good(t, "check", root+"/media/"), "source folder "+of+"/media", "4 samples, 2 classes (blue, red)")
@@ -95,6 +96,11 @@ func TestRootsOfAStoreAreTakenAsDirectoriesAre(t *testing.T) {
 	refused(t, exitUsage, `check: "s3://b/both" holds media and shards, want one of them; name the shards: spdl check 's3://b/both/x.tar' (1 file); or the media: {source: {folder: "s3://b/both"}`,
 		"check", "s3://b/both")
 	refused(t, exitFailed, `check: "s3://other/x/": missing`, "check", "s3://other/x")
+
+	lines := writeFile(t, filepath.Join(t.TempDir(), "list.txt"), "gs://b/media/blue/000.jpg\t1\n")
+	below := writeFile(t, filepath.Join(t.TempDir(), "list.txt"), "blue/000.jpg\t1\nred/002.jpg\t0\n")
+	wants(t, good(t, "check", "--spec-json", fmt.Sprintf(`{"source": {"list": %q}, "image": {"transform": [{"resize": [8, 8]}]}}`, lines)), ": 1 sample,")
+	wants(t, good(t, "check", "--spec-json", fmt.Sprintf(`{"source": {"list": %q, "root": "gs://b/media"}, "image": {"transform": [{"resize": [8, 8]}]}}`, below)), ": 2 samples,")
 
 	listings.Store(0)
 	good(t, "check", "s3://b/media")
@@ -118,6 +124,7 @@ func TestURLsThatAreNoRootsAreRefusedByName(t *testing.T) {
 		"http://h/train":                     "nothing can be listed over http; name the shards, by their endings (.tar, .zip, .parquet, .tfrecord)",
 		"https://u:secret@h/p?sig=x":         `"https://h/p": nothing can be listed over http`,
 		"s3:///x":                            "names no bucket, want s3://BUCKET",
+		"gs://":                              "names no bucket, want gs://BUCKET or gs://BUCKET/PREFIX",
 		"hf://":                              "want hf://NAME/PATH",
 	} {
 		refused(t, exitUsage, want, "check", url)

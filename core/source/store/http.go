@@ -32,7 +32,18 @@ func (c *Client) send(ctx context.Context, method, name string, header http.Head
 	for k, v := range header {
 		r.Header[k] = v
 	}
-	return c.exchange(r, by)
+	if by != signatory(c.gcs) {
+		return c.exchange(r, by)
+	}
+	ofGeneration(r.Header)
+	a, err := c.exchange(r, by)
+	if err == nil {
+		if err = fromGCS(a, r.Header); err != nil {
+			_ = a.Body.Close() // the error says enough
+			a = nil
+		}
+	}
+	return a, err
 }
 
 // signatory is what signs the requests to a store.
@@ -224,7 +235,7 @@ func (c *Client) readOnce(ctx context.Context, o *Object, p []byte, off int64) e
 // wholeHeader asks for the checksums that S3 holds of whole objects. An address with a query may be signed, and is then refused with any such header that was not
 // signed with it; so may be what the Hub leads to.
 func wholeHeader(name string) http.Header {
-	if name = Plain(name); strings.HasPrefix(name, "hf") || strings.HasPrefix(name, "http") && strings.Contains(name, "?") {
+	if name = Plain(name); strings.HasPrefix(name, "hf") || strings.HasPrefix(name, "gs") || strings.HasPrefix(name, "http") && strings.Contains(name, "?") {
 		return http.Header{}
 	}
 	return http.Header{"X-Amz-Checksum-Mode": {"ENABLED"}}

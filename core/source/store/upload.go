@@ -38,7 +38,7 @@ type uploadPart struct {
 
 // Create begins an object at an s3:// URL.
 func (c *Client) Create(ctx context.Context, name string) (*Upload, error) {
-	if _, key, ok := cutS3(Plain(name)); !ok || len(key) < 2 {
+	if scheme, _, key, ok := cutBucket(Plain(name)); !ok || len(key) < 2 || scheme != "s3" {
 		return nil, &Error{URL: name, Cause: IO, Detail: "want s3://BUCKET/KEY to write an object"}
 	}
 	u := &Upload{c: c, name: Plain(name)}
