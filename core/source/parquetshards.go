@@ -253,7 +253,9 @@ func (g *rowGroup) read(column int, row int64) (wanted *page, more []*page, err 
 		return nil, nil, err
 	}
 	// Pages that came with it are decoded as long as they take little. What is wrong with one is told to who wants it.
-	t.last = k
+	if !t.late(k) {
+		t.last = k
+	}
 	left := int64(stretchDecoded)
 	for _, at := range in.others(t, k) {
 		p, err := g.decode(column, in, t, at, t.pages[at].FirstRowIndex)
@@ -261,7 +263,7 @@ func (g *rowGroup) read(column int, row int64) (wanted *page, more []*page, err 
 			break
 		}
 		left -= p.size()
-		if more = append(more, p); at > k {
+		if more = append(more, p); at > t.last {
 			t.last = at
 		}
 	}

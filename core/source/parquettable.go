@@ -10,10 +10,12 @@ import (
 
 // Where the data pages of a chunk begin, its file's own index says, if it has one; most writers write none. Else the pages' headers say it, each of
 // which tells where the next one is. A header that lies in a store costs a request, so a small chunk is read whole when its first page is wanted, and of a
-// large one the headers are read, up to the wanted page's. Whoever reads on from page to page gets several of them in one read.
+// large one the headers are read, up to the wanted page's. Whoever reads on from page to page gets several of them in one read, twice as many each time.
 const (
 	stretchBytes   = 8 << 20  // of one read of a store; a chunk of so many is small
 	stretchDecoded = 32 << 20 // of the pages that come with the wanted one
+	nearPages      = 2        // several threads that read one after the other may come a little out of order
+	maxRun         = 1 << 10
 )
 
 // pageTable is where some of a chunk's data pages are: from the first on, as far as anybody has wanted them.
@@ -22,6 +24,7 @@ type pageTable struct {
 	rows  int64                 // of these pages
 	next  int64                 // where the next page begins, whatever it is
 	last  int                   // that was read last; -1: none
+	run   int                   // how many are read at once: twice as many each time that somebody has read on
 }
 
 // table is what is known of the chunk's pages: by the file's own index, or by what was read of it before this start, or nothing yet.
@@ -79,10 +82,33 @@ func pageOf(pages []format.PageLocation, row int64) int {
 // end is where page k ends.
 func (t *pageTable) end(k int) int64 { return t.pages[k].Offset + int64(t.pages[k].CompressedPageSize) }
 
-// readOn says that the last page that is known was the last that was read, and that some like it make a stretch.
-func (t *pageTable) readOn() bool {
-	k := len(t.pages) - 1
-	return k >= 0 && t.last == k && t.end(k)-t.pages[k].Offset <= stretchBytes/2
+// near says that the page with a row is one of the next behind that which was read last. Where the page is not known its row says so, by those of the
+// page before.
+func (t *pageTable) near(row int64) bool {
+	switch n := len(t.pages); {
+	case t.last < 0:
+		return false
+	case row < t.rows:
+		k := pageOf(t.pages, row)
+		return k > t.last && k <= t.last+nearPages
+	default:
+		return n <= t.last+nearPages && row-t.rows < nearPages*(t.rows-t.pages[n-1].FirstRowIndex)
+	}
+}
+
+// late says that page k lies shortly before that which was read last: who reads on from there still does.
+func (t *pageTable) late(k int) bool { return k >= 0 && k < t.last && k >= t.last-nearPages }
+
+// along is how many bytes to read where the next pages are not known, by what they took so far; 0: they are too large to be read together.
+func (t *pageTable) along() int64 {
+	most := int64(0)
+	for k := max(len(t.pages)-nearPages, 0); k < len(t.pages); k++ {
+		most = max(most, int64(t.pages[k].CompressedPageSize))
+	}
+	if 2*most > stretchBytes {
+		return 0
+	}
+	return min(most*int64(t.run), stretchBytes)
 }
 
 // step reads the header of the next page, and takes the page if it has values.
@@ -115,9 +141,25 @@ func (c *chunk) fetch(t *pageTable, row int64) (*chunkPart, error) {
 	if err != nil {
 		return nil, err
 	}
-	remote := c.file.file == nil
-	if remote && row >= t.rows && (t.pages == nil && to-from <= stretchBytes || t.readOn()) {
-		if err := s.read(t.next, min(t.next+stretchBytes, to)); err != nil {
+	remote, known := c.file.file == nil, -1
+	if row < t.rows {
+		known = pageOf(t.pages, row)
+	}
+	near := t.near(row)
+	switch {
+	case near:
+		t.run = min(2*t.run, maxRun)
+	case !t.late(known):
+		t.run = 1
+	}
+	if known < 0 && remote {
+		n := int64(0)
+		if near {
+			n = t.along()
+		} else if t.pages == nil && to-from <= stretchBytes {
+			n = to - from
+		}
+		if err := s.read(t.next, min(t.next+n, to)); err != nil {
 			return nil, err
 		}
 		s.learn(t)
@@ -133,16 +175,23 @@ func (c *chunk) fetch(t *pageTable, row int64) (*chunkPart, error) {
 		}
 	}
 	k := pageOf(t.pages, row)
-	if from, to = t.pages[k].Offset, t.end(k); !remote || s.has(from, to) {
+	if !remote || s.has(t.pages[k].Offset, t.end(k)) {
 		return s, nil
 	}
-	for after := k + 1; k == t.last+1 && k > 0 && after < len(t.pages) && t.end(after)-from <= stretchBytes; after++ {
-		to = t.end(after)
+	first, last := k, k
+	if near && t.end(k)-t.pages[t.last+1].Offset <= stretchBytes {
+		first = t.last + 1 // also those that somebody else will ask for next
 	}
-	return s, s.read(from, to)
+	for !t.late(k) && last+1 < len(t.pages) && last+1-first < t.run && t.end(last+1)-t.pages[first].Offset <= stretchBytes {
+		last++
+	}
+	return s, s.read(t.pages[first].Offset, t.end(last))
 }
 
 func (s *chunkPart) read(from, to int64) error {
+	if from == to {
+		return nil
+	}
 	data := make([]byte, to-from)
 	if n, err := s.file.at.ReadAt(data, from); n < len(data) {
 		return err
