@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -57,10 +58,10 @@ func contentsOf(dir string) *contents {
 	if len(c.media) > 0 {
 		return c
 	}
-	directories := 0
-	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error { // of what cannot be read the engine will say why
+	directories, names := 0, 0
+	_ = fs.WalkDir(os.DirFS(dir), ".", func(path string, e fs.DirEntry, err error) error { // of what cannot be read the engine will say why
 		switch {
-		case err != nil || path == dir:
+		case err != nil || path == ".":
 			return nil
 		case e.IsDir():
 			if directories++; strings.HasPrefix(e.Name(), ".") || directories > lookedShardDirectories {
@@ -68,16 +69,20 @@ func contentsOf(dir string) *contents {
 			}
 			return nil
 		}
-		if below, err := filepath.Rel(dir, path); err == nil {
-			c.seeShard(below)
+		if names++; names > lookedShardNames {
+			return fs.SkipAll
 		}
+		c.seeShard(path)
 		return nil
 	})
 	return c
 }
 
-// lookedShardDirectories is in how many directories of a disk shards are looked for.
-const lookedShardDirectories = 1024
+// How far shards are looked for on a disk.
+const (
+	lookedShardDirectories = 1024
+	lookedShardNames       = 1 << 20
+)
 
 // remote is the form without a description for a URL that is not that of shards: a folder in a store, of media or shards.
 func (d *description) remote(ctx context.Context, verb, path string) (*spec.Spec, error) {

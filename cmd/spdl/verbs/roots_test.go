@@ -92,6 +92,11 @@ func TestRootsOfAStoreAreTakenAsDirectoriesAre(t *testing.T) {
 			"check", root+"/arrays")
 		refused(t, exitNotFound, "no samples", "check", root+"/none")
 	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir+"/one", link); err != nil {
+		t.Fatal(err)
+	}
+	wants(t, good(t, "check", link), "source shards "+link+"/data/*.tar: 8 samples")
 	wants(t, good(t, "check", dir+"/both"), "source folder "+dir+"/both") // media that lie on a disk are a folder, as an archive of them may lie beside
 	refused(t, exitUsage, `check: "s3://b/both" holds media and shards, want one of them; name the shards: spdl check 's3://b/both/x.tar' (1 file); or the media: {source: {folder: "s3://b/both"}`,
 		"check", "s3://b/both")

@@ -57,7 +57,7 @@ func (t *tokens) look() error {
 	found, err := google.FindDefaultCredentials(ctx, gcsScope)
 	if err != nil {
 		return &Error{Cause: Permission, Detail: fmt.Sprintf("found no Application Default Credentials (%s); say `gcloud auth application-default login`, set GOOGLE_APPLICATION_CREDENTIALS "+
-			"to the file of a service account, or say anonymous: true; with HMAC keys read s3://BUCKET/KEY, with remote.endpoint %s", oneLine(err), gcsEndpoint)}
+			"to the file of a service account, or say anonymous: true; with HMAC keys read s3://BUCKET/KEY, with remote: {endpoint: %s, region: auto}", oneLine(err), gcsEndpoint)}
 	}
 	token, err := found.TokenSource.Token()
 	if err != nil {
