@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/parquet-go/parquet-go/format"
 	"github.com/spdl/spdl/core/source/store"
@@ -136,6 +140,38 @@ func TestReadingOnIsNotByEachPage(t *testing.T) {
 		if n, size := takes(apart...); n != len(apart) || size > int64(len(apart))*(page+100) {
 			t.Errorf("%d requests and %d bytes for %d samples that lie apart", n, size, len(apart))
 		}
+	}
+}
+
+// As many threads as an engine has read an epoch in order with few requests, and each page about once.
+func TestThreadsThatReadInOrder(t *testing.T) {
+	x := chunkOf(t, 80, 512<<10)
+	x.o.fault = func(http.ResponseWriter, *http.Request) bool {
+		time.Sleep(5 * time.Millisecond) // as a store takes a while, all threads wait at once
+		return false
+	}
+	for _, most := range []int{40, 30} { // without anything known, and with all
+		s, _ := x.open(t)
+		before, size := x.o.requests, x.c.Store.Stats().Bytes
+		var next atomic.Int64
+		var all sync.WaitGroup
+		for range 16 {
+			all.Add(1)
+			go func() {
+				defer all.Done()
+				var b Buffer
+				for i := next.Add(1) - 1; i < x.rows; i = next.Add(1) - 1 {
+					if err := s.Read(background, i, &b); err != nil || !bytes.Equal(b.Bytes(), x.value(i)) {
+						t.Errorf("sample %d: %v", i, err)
+					}
+				}
+			}()
+		}
+		all.Wait()
+		if n, size := x.o.requests-before, x.c.Store.Stats().Bytes-size; n > most || size > 50<<20 {
+			t.Errorf("%d requests and %d bytes for 80 pages, want at most %d", n, size, most)
+		}
+		must(t, s.Close())
 	}
 }
 
