@@ -230,11 +230,7 @@ func (s *parquetShards) keep(p *page) {
 
 // read reads the page that holds a row: or the part of it with that row. Of a store more may have come with it.
 func (g *rowGroup) read(column int, row int64) (wanted *page, more []*page, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			wanted, err = nil, fmt.Errorf("damaged: %v", r)
-		}
-	}()
+	defer damaged(&err)
 	c := g.file.chunk(g.group, column)
 	t := g.tables[column]
 	if t == nil {
@@ -270,8 +266,16 @@ func (g *rowGroup) read(column int, row int64) (wanted *page, more []*page, err 
 	return wanted, more, nil
 }
 
+// damaged makes an error of a panic, of which the library has some for damaged files.
+func damaged(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("damaged: %v", r)
+	}
+}
+
 // decode makes values of page k, or of the part of it with a row, whose bytes a part of the chunk has, or else the file.
 func (g *rowGroup) decode(column int, from *chunkPart, t *pageTable, k int, row int64) (p *page, err error) {
+	defer damaged(&err)
 	at := t.pages[k]
 	in, err := from.pages(t, k)
 	if err != nil {

@@ -222,6 +222,21 @@ func TestADamagedPageOfASmallChunkIsItsOwn(t *testing.T) {
 	takes(9, 1, 2, 7)
 }
 
+// So it is where the library panics on it: a page of a column that may be null, without a word on what is null.
+func TestAPageThatPanicsIsItsOwn(t *testing.T) {
+	x := &chunked{rows: 2, each: 100}
+	page := func(i int64, levels []byte) []byte {
+		body := append(levels, plain(x.value(i))...)
+		h := format.PageHeader{Type: format.DataPageV2, CompressedPageSize: int32(len(body)), UncompressedPageSize: int32(len(body)), DataPageHeaderV2: &format.DataPageHeaderV2{
+			NumValues: 1, NumRows: 1, Encoding: format.Plain, DefinitionLevelsByteLength: int32(len(levels)), IsCompressed: new(bool)}}
+		return append(thriftOf(t, &h), body...)
+	}
+	x.served(t, &forged{rows: 2, optional: true, pages: [][]byte{page(0, []byte{2, 1}), page(1, nil)}})
+	s, takes := x.open(t)
+	takes(0)
+	remoteCause(t, s, 1, IO)
+}
+
 // Positions that are kept of another version, or damaged, or could not be true, are learned again.
 func TestKeptPositionsThatAreWrongAreLearnedAgain(t *testing.T) {
 	x := chunkOf(t, 20, 512<<10)
