@@ -49,7 +49,7 @@ func (d *Demuxing) of(p *av.Packets, err error) (*av.Packets, error) {
 	return p, nil
 }
 
-// OpenDemuxing opens a container, of bytes, a file, or an address (http, https, s3), which is read as a whole. The description is
+// OpenDemuxing opens a container, of bytes, a file, or an address (http, https, s3, gs, hf), which is read as a whole. The description is
 // {"video": {...}} or {"audio": {...}}: stream (its number), window
 // (start and duration), packets or length of a piece, filters.
 func OpenDemuxing(description []byte, src mux.Source) (*Demuxing, error) {

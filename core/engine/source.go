@@ -3,8 +3,10 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spdl/spdl/core/source"
@@ -291,6 +293,29 @@ func first(texts []string) string {
 		return ""
 	}
 	return texts[0]
+}
+
+// List calls each for what the store's folder of a description's first ring holds, by its path below the folder, until each says that it has seen
+// enough.
+func List(ctx context.Context, s *spec.Spec, each func(below string) (more bool)) error {
+	one := &s.All()[0].Source
+	client, err := store.New(storeOptions(&one.Remote))
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	folder := strings.TrimRight(one.Folder, "/") + "/"
+	enough := errors.New("enough")
+	err = client.List(ctx, folder, func(o store.Object) error {
+		if below := strings.TrimPrefix(o.URL, folder); below != "" && !each(below) {
+			return enough
+		}
+		return nil
+	})
+	if err == enough {
+		return nil
+	}
+	return err
 }
 
 // PartsOf looks into the first shard of a description's first ring for what its samples consist of: the endings of an archive's members, or

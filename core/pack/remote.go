@@ -84,6 +84,8 @@ func (r *remote) Abandon() {
 // openStore reaches the store that archives go to.
 func (s *shards) openStore() (err error) {
 	switch {
+	case strings.HasPrefix(store.Plain(s.c.Out), "gs://"):
+		return fmt.Errorf("pack: out %q: %w: nothing is written to gs://, as an upload in parts replaces there what has its name by then; write to a directory, and copy that", s.c.Out, ErrName)
 	case !strings.HasPrefix(store.Plain(s.c.Out), "s3://"):
 		return fmt.Errorf("pack: out %q: %w: archives are written to a directory or to s3://BUCKET/", store.Shown(s.c.Out), ErrName)
 	case s.c.Beside:

@@ -230,6 +230,7 @@ func TestNamesOfObjectsAreNotTakenTwice(t *testing.T) {
 	}
 	try("s3://bucket/x/t-%02d.tar", ErrTaken, `the name is taken by "s3://bucket/x/t-7.tar"; remove what an earlier run wrote`)
 	try("https://bucket/x/t-%02d.tar", ErrName, "archives are written to a directory or to s3://BUCKET/")
+	try("gs://bucket/x/t-%02d.tar", ErrName, "nothing is written to gs://")
 	b.fault = func(w http.ResponseWriter, r *http.Request) bool {
 		b.mu.Lock()
 		defer b.mu.Unlock()

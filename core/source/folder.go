@@ -22,7 +22,7 @@ const chunkBytes = 1 << 20
 
 // FolderConfig says what OpenFolder reads.
 type FolderConfig struct {
-	Dir          string   // a directory, s3://BUCKET/PREFIX or hf://datasets/USER/NAME/PATH
+	Dir          string   // a directory, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or hf://datasets/USER/NAME/PATH
 	Extensions   []string // endings without the dot, in any case; nil is ImageExtensions, or without media the ending of the first column
 	Labels       bool     // label by first-level directory; false: every label is -1
 	Media        []Medium // the first is the files themselves, the others are of files beside them. nil: the files alone, empty: see Columns

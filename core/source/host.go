@@ -102,7 +102,7 @@ func (h *Host) readFile(ctx context.Context, path string, b *Buffer) error {
 	case isFileURL(name) && localPath(name) == nil:
 		return &Error{Cause: Program, Detail: fmt.Sprintf("path %.200q: got a file's URL without its path, want file:///PATH, or the path itself", path)}
 	case otherScheme(name) != "" && !isFileURL(name):
-		return &Error{Cause: Program, Detail: fmt.Sprintf("path: got a URL of scheme %.20q, want a path, or a URL of http, https, s3, hf or file; a store that speaks S3 is read as s3:// "+
+		return &Error{Cause: Program, Detail: fmt.Sprintf("path: got a URL of scheme %.20q, want a path, or a URL of http, https, s3, gs, hf or file; a store that speaks S3 is read as s3:// "+
 			"with source.remote.endpoint", otherScheme(name))}
 	}
 	path, err := absolute(string(localPath(name)))

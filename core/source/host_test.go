@@ -132,7 +132,7 @@ func TestAHostsPathsMayBeAddresses(t *testing.T) {
 		{"file://" + dir + "/a%20b.jpg", "a b.jpg", "", ""},
 		{dir + "/a b.jpg", "a b.jpg", "", ""},
 		{files.URL + "/none.jpg", "", Missing, "404"},
-		{"gs://bucket/a.jpg", "", Program, `got a URL of scheme "gs", want a path, or a URL of http, https, s3, hf or file`},
+		{"az://bucket/a.jpg", "", Program, `got a URL of scheme "az", want a path, or a URL of http, https, s3, gs, hf or file`},
 		{"file://other/a.jpg", "", Program, "got a file's URL without its path, want file:///PATH"},
 	} {
 		var b Buffer

@@ -352,7 +352,7 @@ func (r *rules) check(text []byte) error {
 			return fmt.Errorf("path %.200q: got a URL, want a path relative to root, which is one; leave root out, or name a directory, to allow URLs", store.Shown(string(path)))
 		}
 	case otherScheme(path) != "":
-		return fmt.Errorf("path: got a URL of scheme %.20q, want a path, or a URL of http, https, s3, hf or file; a store that speaks S3 is read as s3:// with "+
+		return fmt.Errorf("path: got a URL of scheme %.20q, want a path, or a URL of http, https, s3, gs, hf or file; a store that speaks S3 is read as s3:// with "+
 			"source.remote.endpoint", otherScheme(path))
 	case path[0] == '/' && !r.absolute:
 		return fmt.Errorf("path %.200q: got an absolute path, want one relative to root; leave root out to allow absolute paths", path)

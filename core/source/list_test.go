@@ -149,7 +149,7 @@ func TestListRefusals(t *testing.T) {
 		{"..\n", "", `got ".."`},
 		{"../x\n", dir, `got ".."`},
 		{"/etc/passwd\n", dir, `path "/etc/passwd": got an absolute path, want one relative to root`},
-		{"a\ngs://b/x.jpg\n", "", `line 2: path: got a URL of scheme "gs", want a path, or a URL of http, https, s3, hf or file; a store that speaks S3`},
+		{"a\naz://b/x.jpg\n", "", `line 2: path: got a URL of scheme "az", want a path, or a URL of http, https, s3, gs, hf or file; a store that speaks S3`},
 		{"file:///x.jpg\n", dir, `line 1: path "file:///x.jpg": got a file's URL, want a path relative to root`},
 		{"a\nfile://host/x.jpg\n", "", `line 2: path "file://host/x.jpg": got a file's URL without its path, want file:///PATH`},
 		{"file:x\nfile://\n", "", `line 2: path "file://": got a file's URL without its path`},

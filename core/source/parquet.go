@@ -31,6 +31,7 @@ type parquetFile struct {
 	name     string
 	file     *os.File    // nil: remote
 	kept     *keptReader // nil: local
+	tables   *pageTables
 	version  version
 	identity string // its path or URL, wherever the process stands
 }
@@ -42,7 +43,7 @@ func openParquet(ctx context.Context, name string, c *ShardsConfig) (f *parquetF
 			f, err = nil, errors.Join(fmt.Errorf("parquet: damaged: %v", r), f.close())
 		}
 	}()
-	f = &parquetFile{name: name, texts: new(atomic.Int64)}
+	f = &parquetFile{name: name, texts: new(atomic.Int64), tables: new(pageTables)}
 	var r io.ReaderAt
 	var size int64
 	if store.IsURL(name) {
@@ -53,6 +54,7 @@ func openParquet(ctx context.Context, name string, c *ShardsConfig) (f *parquetF
 		f.kept = newKeptReader(objectReader{ctx, c.Store, o}, keptAt(c.IndexDir, name, keptEnding))
 		r, size = f.kept, o.Size
 		f.version, f.identity = versionOfObject(o), name
+		f.tables.path = keptAt(c.IndexDir, name, tablesEnding)
 	} else {
 		if f.file, err = os.OpenFile(name, openFlags, 0); err != nil {
 			return nil, unwrapPath(err)
@@ -105,7 +107,7 @@ func leavesOf(c *parquet.Column) (leaves []*parquet.Column) {
 // chunk is a column of a row group.
 func (f *parquetFile) chunk(group, column int) *chunk {
 	g := &f.meta.RowGroups[group]
-	return &chunk{file: f, column: f.columns[column], meta: &g.Columns[column], rows: g.NumRows}
+	return &chunk{file: f, place: chunkPlace{group, column}, column: f.columns[column], meta: &g.Columns[column], rows: g.NumRows}
 }
 
 func (f *parquetFile) close() error {
@@ -215,6 +217,9 @@ func (f *parquetFile) eachPage(group, column int, take func(parquet.Page) (all b
 	in, err := chunk.pages(from)
 	if err != nil {
 		return fmt.Errorf("parquet: %w", err)
+	}
+	if f.file == nil { // all of them will be read
+		in.stretch = maxSpan
 	}
 	pages := in.open()
 	defer func() { err = errors.Join(err, pages.Close()) }()

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"os"
 	"testing"
 
@@ -8,6 +9,27 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 	"github.com/spdl/spdl/core/tensor"
 )
+
+// readAsOfAStore reads samples, and once more as files of a store are read, several pages at a time: they are the same.
+func readAsOfAStore(t *testing.T, s *parquetShards, file string) {
+	other, err := OpenParquet(background, ShardsConfig{Shards: []string{file}})
+	must(t, err)
+	defer func() { must(t, other.Close()) }()
+	f := other.(*parquetShards).files[0]
+	local := f.file
+	f.file = nil
+	defer func() { f.file = local }()
+	var a, b Buffer
+	for _, i := range []int64{1, 0, 2, 3} {
+		if i >= s.Len() {
+			continue
+		}
+		err1, err2 := s.Read(background, i, &a), other.Read(background, i, &b)
+		if (err1 == nil) != (err2 == nil) || !bytes.Equal(a.Bytes(), b.Bytes()) {
+			t.Fatalf("sample %d: %v, of a store %v", i, err1, err2)
+		}
+	}
+}
 
 // FuzzParquet: no Parquet file ends the process or takes more memory than its pages have room for, whichever way it is read.
 func FuzzParquet(f *testing.F) {
@@ -35,10 +57,7 @@ func FuzzParquet(f *testing.F) {
 		file := t.TempDir() + "/a.parquet"
 		write(t, file, string(data))
 		if s, err := OpenParquet(background, ShardsConfig{Shards: []string{file}}); err == nil {
-			var b Buffer
-			for i := range min(s.Len(), 4) {
-				_ = s.Read(background, i, &b)
-			}
+			readAsOfAStore(t, s.(*parquetShards), file)
 			must(t, s.Close())
 		}
 		columns := []Column{listOf("ids", tensor.I64, 4), listOf("boxes", tensor.F64, 2, 4), listOf("yes", tensor.U8, 3), listOf("half", tensor.F32, 1)}

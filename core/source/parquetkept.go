@@ -57,10 +57,15 @@ func newKeptReader(o objectReader, path string) *keptReader {
 	if err == nil && !k.parse(data) {
 		k.known, k.bytes = nil, 0
 	} else if err == nil {
-		now := unix.Timespec{Nsec: unix.UTIME_NOW}
-		_ = unix.UtimesNanoAt(unix.AT_FDCWD, path, []unix.Timespec{now, now}, 0)
+		markUsed(path)
 	}
 	return k
+}
+
+// markUsed says of a kept file that it was used now.
+func markUsed(path string) {
+	now := unix.Timespec{Nsec: unix.UTIME_NOW}
+	_ = unix.UtimesNanoAt(unix.AT_FDCWD, path, []unix.Timespec{now, now}, 0)
 }
 
 // parse takes the stretches of a file, or says that it is not of this version, or damaged.

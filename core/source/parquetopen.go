@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/parquet-go/parquet-go/format"
 	"github.com/spdl/spdl/core/source/store"
 )
 
@@ -127,7 +126,7 @@ func (o *parquetOpening) admit(f *parquetFile) (parts []parquetPart, err error) 
 		if g.NumRows == 0 {
 			continue
 		}
-		s.groups = append(s.groups, rowGroup{group: group, file: f, indexes: map[int][]format.PageLocation{}, columns: media, first: o.rows, inFile: inFile})
+		s.groups = append(s.groups, rowGroup{group: group, file: f, tables: map[int]*pageTable{}, columns: media, first: o.rows, inFile: inFile})
 		parts = append(parts, parquetPart{file: f, reader: r, places: places, group: group, first: inFile, rows: rowsOf(r.c, c.Columns)})
 		inFile, o.rows = inFile+g.NumRows, o.rows+g.NumRows
 	}

@@ -7,7 +7,6 @@ import (
 	"hash/crc32"
 	"io"
 	"math"
-	"sort"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding"
@@ -23,6 +22,7 @@ const (
 // chunk is a column of a row group: some pages, one after the other.
 type chunk struct {
 	file   *parquetFile
+	place  chunkPlace
 	column *parquet.Column
 	meta   *format.ColumnChunk
 	rows   int64
@@ -49,70 +49,16 @@ func (c *chunk) pages(at int64) (*pages, error) {
 	return &pages{chunk: c, at: at, end: to}, err
 }
 
-// index is where the data pages begin: as the file's own index has it, or, where that is missing or wrong, as their headers have it.
-func (c *chunk) index() ([]format.PageLocation, error) {
-	if index := c.ownIndex(); index != nil {
-		return index, nil
-	}
-	from, _, err := c.span()
-	if err != nil {
-		return nil, err
-	}
-	in, err := c.pages(from)
-	if err != nil {
-		return nil, err
-	}
-	var index []format.PageLocation
-	row := int64(0)
-	for row < c.rows {
-		at := in.at
-		h, err := in.header()
-		if err != nil {
-			return nil, err
-		}
-		in.at += int64(h.CompressedPageSize)
-		if n, data := valuesOf(h); data {
-			index = append(index, format.PageLocation{Offset: at, CompressedPageSize: int32(min(in.at-at, math.MaxInt32)), FirstRowIndex: row})
-			row += n
-		}
-	}
-	return index, nil
-}
-
-func (c *chunk) ownIndex() []format.PageLocation {
-	at, n := c.meta.OffsetIndexOffset, int64(c.meta.OffsetIndexLength)
-	if at <= 0 || n <= 0 || n > c.file.size-at {
-		return nil
-	}
-	data := make([]byte, n)
-	if _, err := c.file.at.ReadAt(data, at); err != nil && err != io.EOF {
-		return nil
-	}
-	var index format.OffsetIndex
-	if _, err := unmarshal("index of pages", data, &index); err != nil || len(index.PageLocations) == 0 {
-		return nil
-	}
-	for k, p := range index.PageLocations {
-		if (k == 0) != (p.FirstRowIndex == 0) || k > 0 && p.FirstRowIndex <= index.PageLocations[k-1].FirstRowIndex {
-			return nil
-		}
-	}
-	return index.PageLocations
-}
-
-// pageOf is the page with a row.
-func pageOf(index []format.PageLocation, row int64) format.PageLocation {
-	return index[sort.Search(len(index), func(k int) bool { return index[k].FirstRowIndex > row })-1]
-}
-
 // pages reads the pages of a chunk one after the other. What is read is looked at before it is unpacked, and unpacked before the library
 // decodes it: a page never takes more memory than it has room for.
 type pages struct {
 	*chunk
 	at, end    int64 // of the next page, of the last
 	known      int64 // bytes of the next, if that is known
+	stretch    int64 // how many bytes are read at a time, if they are more than a page's header needs
 	ahead      []byte
 	aheadAt    int64
+	words      int64    // bytes of the dictionary with its header, if that is known
 	dictionary bool     // the library has it
 	ready      [][]byte // what it is to have next
 	err        error
@@ -124,7 +70,7 @@ func (p *pages) bytes(at, n int64) ([]byte, error) {
 	if at >= p.aheadAt && at+n <= p.aheadAt+int64(len(p.ahead)) {
 		return p.ahead[at-p.aheadAt:][:n], nil
 	}
-	to := make([]byte, max(n, min(aheadBytes, p.end-at)))
+	to := make([]byte, max(n, min(max(aheadBytes, p.stretch), p.end-at)))
 	got, err := p.file.at.ReadAt(to, at)
 	if int64(got) < n {
 		return nil, errors.Join(io.ErrUnexpectedEOF, err)
@@ -251,7 +197,7 @@ func (p *pages) next() error {
 	case data:
 		return p.dataV2(h, packed)
 	case h.Type == format.DictionaryPage && h.DictionaryPageHeader != nil:
-		return p.words(h, packed)
+		return p.wordsOf(h, packed)
 	}
 	return nil
 }
@@ -279,8 +225,8 @@ func (p *pages) send(h *format.PageHeader, parts ...[]byte) error {
 	return nil
 }
 
-// words makes a dictionary ready.
-func (p *pages) words(h *format.PageHeader, packed []byte) error {
+// wordsOf makes a dictionary ready.
+func (p *pages) wordsOf(h *format.PageHeader, packed []byte) error {
 	if e := h.DictionaryPageHeader.Encoding; e != format.Plain && e != plainDictionary {
 		return fmt.Errorf("damaged: a dictionary has the encoding %v", e)
 	}
@@ -301,7 +247,7 @@ func (p *pages) needed(e format.Encoding) error {
 	if err != nil {
 		return err
 	}
-	first := &pages{chunk: p.chunk, at: from, end: p.end}
+	first := &pages{chunk: p.chunk, at: from, end: p.end, known: p.words, ahead: p.ahead, aheadAt: p.aheadAt}
 	switch h, err := first.header(); {
 	case err != nil:
 		return err

@@ -13,7 +13,6 @@ import (
 	"sync"
 
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/format"
 	"github.com/spdl/spdl/core/source/store"
 )
 
@@ -48,8 +47,8 @@ type rowGroup struct {
 	first   int64 // sample
 	inFile  int64 // row
 
-	mu      sync.Mutex                    // held by who reads a page of it
-	indexes map[int][]format.PageLocation // by column, of those that were read
+	mu     sync.Mutex         // held by who reads a page of it
+	tables map[int]*pageTable // by column, of those that were read
 }
 
 // page is some neighbouring values of a column of a row group.
@@ -187,11 +186,17 @@ func (s *parquetShards) page(g *rowGroup, column int, row int64) (wanted *page, 
 	if err := g.file.unchanged(); err != nil {
 		return nil, err
 	}
-	if wanted, err = g.read(column, row); err != nil {
+	wanted, more, err := g.read(column, row)
+	if err != nil {
 		return nil, parquetError(err)
 	}
 	if err := g.file.unchanged(); err != nil {
 		return nil, err
+	}
+	for _, p := range more {
+		if s.kept(g, column, p.first) == nil {
+			s.keep(p)
+		}
 	}
 	s.keep(wanted)
 	return wanted, nil
@@ -223,27 +228,59 @@ func (s *parquetShards) keep(p *page) {
 	}
 }
 
-// read reads the page that holds a row: or the part of it with that row.
-func (g *rowGroup) read(column int, row int64) (p *page, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			p, err = nil, fmt.Errorf("damaged: %v", r)
+// read reads the page that holds a row: or the part of it with that row. Of a store more may have come with it.
+func (g *rowGroup) read(column int, row int64) (wanted *page, more []*page, err error) {
+	defer damaged(&err)
+	c := g.file.chunk(g.group, column)
+	t := g.tables[column]
+	if t == nil {
+		if t, err = c.table(); err != nil {
+			return nil, nil, err
 		}
-	}()
-	chunk := g.file.chunk(g.group, column)
-	index := g.indexes[column]
-	if index == nil {
-		if index, err = chunk.index(); err != nil {
-			return nil, err
-		}
-		g.indexes[column] = index
+		g.tables[column] = t
 	}
-	at := pageOf(index, row)
-	in, err := chunk.pages(at.Offset)
+	in, err := c.fetch(t, row)
+	if err != nil {
+		return nil, nil, err
+	}
+	g.file.tables.learned(c, t)
+	k := pageOf(t.pages, row)
+	if wanted, err = g.decode(column, in, t, k, row); err != nil {
+		return nil, nil, err
+	}
+	// Pages that came with it are decoded as long as they take little. What is wrong with one is told to who wants it.
+	if !t.late(k) {
+		t.last = k
+	}
+	left := int64(stretchDecoded)
+	for _, at := range in.others(t, k) {
+		p, err := g.decode(column, in, t, at, t.pages[at].FirstRowIndex)
+		if err != nil || p.size() > left {
+			break
+		}
+		left -= p.size()
+		if more = append(more, p); at > t.last {
+			t.last = at
+		}
+	}
+	return wanted, more, nil
+}
+
+// damaged makes an error of a panic, of which the library has some for damaged files.
+func damaged(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("damaged: %v", r)
+	}
+}
+
+// decode makes values of page k, or of the part of it with a row, whose bytes a part of the chunk has, or else the file.
+func (g *rowGroup) decode(column int, from *chunkPart, t *pageTable, k int, row int64) (p *page, err error) {
+	defer damaged(&err)
+	at := t.pages[k]
+	in, err := from.pages(t, k)
 	if err != nil {
 		return nil, err
 	}
-	in.known = int64(at.CompressedPageSize)
 	pages := in.open()
 	defer func() { err = errors.Join(err, pages.Close()) }()
 	data, err := pages.ReadPage()
@@ -252,7 +289,7 @@ func (g *rowGroup) read(column int, row int64) (p *page, err error) {
 	}
 	defer parquet.Release(data)
 	n := data.NumValues() - (row - at.FirstRowIndex)
-	if n <= 0 || row+n > chunk.rows {
+	if n <= 0 || row+n > in.rows {
 		return nil, errors.New("the row group has not the rows that it says")
 	}
 	p = &page{group: g, column: column, first: at.FirstRowIndex}
@@ -329,6 +366,7 @@ func (s *parquetShards) Close() error {
 	s.stop()
 	errs := []error{s.closeLists()}
 	for _, f := range s.files {
+		f.tables.save(f) // it costs the next start some requests where that fails
 		errs = append(errs, f.close())
 	}
 	return errors.Join(errs...)

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// prefix is a folder in an object store: what lies below s3://BUCKET/PREFIX/ or a directory of the Hub when it is opened. An object that is written
+// prefix is a folder in an object store: what lies below s3://BUCKET/PREFIX/ or gs://BUCKET/PREFIX/, or in a directory of the Hub, when it is opened. An object that is written
 // again afterwards is a bad sample, and so is one that is gone; what is written later beside a sample is not seen.
 type prefix struct {
 	folder

@@ -21,7 +21,7 @@ var keys = withFrames([]Key{
 	{"name", "text", "(the spec file's or the folder's base name)", "Name of the ring: 1 to 63 of A-Z a-z 0-9 . _ - and no dot first."},
 
 	{"source", "mapping", "(required)", "Where the samples are: exactly one of `folder`, `list`, `shards`, `arrays`, `mix` and `host`."},
-	{"source.folder", "path, s3://BUCKET/PREFIX or hf://datasets/USER/NAME/PATH", "(none)", "A directory tree, relative to the spec file; its files are sorted by path."},
+	{"source.folder", "path, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or hf://datasets/USER/NAME/PATH", "(none)", "A directory tree, relative to the spec file; its files are sorted by path."},
 	{"source.list", "path or URL", "(none)", "A text file, one `PATH` or `PATH<TAB>LABEL` a line; blank lines and lines that begin with `#` are passed over. " +
 		"By its ending also a table: `.csv` with a heading line, `.jsonl` (or `.ndjson`) or `.parquet`."},
 	{"source.root", "path or URL", "(the list's directory)", "Directory of the list's paths. When it is given, absolute paths in the list are refused, and with a URL as root so are URLs; its query (a signature) goes behind each path."},
@@ -39,7 +39,7 @@ var keys = withFrames([]Key{
 	{"source.arrays[].window", "whole number from 1", "(none: a sample is one row)", "Rows of a sample, which then has them as its first axis; none lies across two files."},
 	{"source.arrays[].step", "whole number from 1", "(window)", "Rows from the beginning of a sample to that of the next."},
 	{"source.mix", "list of mappings", "(none)", "Several data sets, each with folder, list or shards and the keys that go with it. Without weights they stand one behind the other. Their class directories are united by name."},
-	{"source.mix[].folder", "path, s3://BUCKET/PREFIX or hf://datasets/USER/NAME/PATH", "(none)", "As above."},
+	{"source.mix[].folder", "path, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or hf://datasets/USER/NAME/PATH", "(none)", "As above."},
 	{"source.mix[].list", "path or URL", "(none)", "As above."},
 	{"source.mix[].root", "path or URL", "(the list's directory)", "As above."},
 	{"source.mix[].shards", "path, URL or list of them", "(none)", "As above."},
@@ -78,8 +78,8 @@ var keys = withFrames([]Key{
 	{"source.packing.long", "refuse, split, truncate", "refuse", "Of best_fit, what becomes of a document that is longer than a row: an error at start; pieces, packed as documents of their own; or its beginning."},
 	{"source.packing.by", "column", "(the first list)", "A column of type i64 that says how long each document is, of archives, folders and tables of .npy files; it is not in the batch. A document that has another length is a bad one."},
 	{"source.index", "cache, beside", "cache", "Where the indexes of shards are kept: in $SPDL_CACHE_DIR/index (~/.cache/spdl/index), or, of local ones, beside the shards, where they are also looked for."},
-	{"source.remote", "mapping", "(its defaults)", "How http, https, s3 and hf are read."},
-	{"source.remote.endpoint", "URL", "($AWS_ENDPOINT_URL_S3, $AWS_ENDPOINT_URL, else Amazon's)", "Where s3:// leads."},
+	{"source.remote", "mapping", "(its defaults)", "How http, https, s3, gs and hf are read."},
+	{"source.remote.endpoint", "URL", "($AWS_ENDPOINT_URL_S3, $AWS_ENDPOINT_URL, else Amazon's)", "Where s3:// leads; no other URLs."},
 	{"source.remote.region", "text", "($AWS_REGION, $AWS_DEFAULT_REGION, else us-east-1)", "Region of the bucket."},
 	{"source.remote.profile", "text", "($AWS_PROFILE, else default)", "Profile of the shared credentials file; without it $AWS_ACCESS_KEY_ID comes first."},
 	{"source.remote.anonymous", "true, false", "false", "Do not sign requests, and send no token."},

@@ -135,7 +135,7 @@ func (d *decoder) forget(path string) {
 // isURL tells a name that core/source reads over the network.
 func isURL(name string) bool {
 	scheme, _, ok := strings.Cut(name, "://")
-	return ok && (scheme == "http" || scheme == "https" || scheme == "s3" || scheme == "hf")
+	return ok && (scheme == "http" || scheme == "https" || scheme == "s3" || scheme == "gs" || scheme == "hf")
 }
 
 var schemed = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://(.*)$`)
@@ -144,7 +144,7 @@ var schemed = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://(.*)$`)
 func located(text string) (string, error) {
 	switch {
 	case strings.HasPrefix(text, "pipe:"):
-		return "", errors.New("got a command (pipe:), of which no sample can be read by itself; name what it reads, by path or by a URL of http, https, s3 or hf")
+		return "", errors.New("got a command (pipe:), of which no sample can be read by itself; name what it reads, by path or by a URL of http, https, s3, gs or hf")
 	case strings.Contains(text, ".tar::"):
 		return "", errors.New("got several names with :: between them, want a list of them: [a-{000..099}.tar, b-{000..099}.tar]")
 	}
@@ -153,7 +153,7 @@ func located(text string) (string, error) {
 		return text, nil
 	}
 	switch scheme, rest := strings.ToLower(m[1]), m[2]; scheme {
-	case "http", "https", "s3", "hf":
+	case "http", "https", "s3", "gs", "hf":
 		if rest == "" || rest[0] == '/' {
 			return "", fmt.Errorf("got %.200q without a host or bucket, want %s://NAME/PATH", text, scheme)
 		}
@@ -165,7 +165,7 @@ func located(text string) (string, error) {
 		}
 		return path, nil
 	}
-	return "", fmt.Errorf("got a URL of scheme %.20q, want a path, or a URL of http, https, s3, hf or file; a store that speaks S3 is read as s3:// with "+
+	return "", fmt.Errorf("got a URL of scheme %.20q, want a path, or a URL of http, https, s3, gs, hf or file; a store that speaks S3 is read as s3:// with "+
 		"source.remote.endpoint", m[1])
 }
 
@@ -453,7 +453,7 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column, alone boo
 	case (table || src.IsParquet()) && slices.ContainsFunc(columns, func(c Column) bool { return c.Default != nil }):
 		d.failAt("source.columns", "got a default with a table; it goes with archives and with files beside a folder's; write the value into the table")
 	case isURL(src.Folder) && strings.HasPrefix(src.Folder, "http"):
-		d.failAt(at+".folder", "a folder cannot be listed over http; name its files in a list, or use s3:// or hf://")
+		d.failAt(at+".folder", "a folder cannot be listed over http; name its files in a list, or use s3://, gs:// or hf://")
 	}
 }
 

@@ -14,7 +14,7 @@ const small = "image: {transform: [center_crop: 8]}\n"
 func TestPlacesAreNamedByPathOrURL(t *testing.T) {
 	for text, want := range map[string]string{
 		"a/b": "a/b", "S3://B/K*": "s3://B/K*", "HTTPS://h/x?Q": "https://h/x?Q", "file:///d/x%20y-{0..1}.tar": "/d/x y-{0..1}.tar", "FILE://localhost/d": "/d", "a/b://c": "a/b:/c",
-		"gs://b/x":                      `got a URL of scheme "gs", want a path, or a URL of http, https, s3, hf or file; a store that speaks S3`,
+		"az://b/x":                      `got a URL of scheme "az", want a path, or a URL of http, https, s3, gs, hf or file; a store that speaks S3`,
 		"ftp://u:p@h/x":                 `got a URL of scheme "ftp", want a path`,
 		"file://host/x":                 `got "file://host/x", want file:///PATH`,
 		"file:///a%zz":                  `want file:///PATH`,

@@ -32,7 +32,7 @@ type Spec struct {
 
 // Source is where the samples are: exactly one of Folder, List, Shards, Arrays, Mix and Host.
 type Source struct {
-	Folder     string       // directory, resolved against the spec file's, or a prefix of s3:// or hf://
+	Folder     string       // directory, resolved against the spec file's, or a prefix of s3://, gs:// or hf://
 	List       string       // list file, resolved against the spec file's directory, or a URL
 	Root       string       // directory or URL of the list's paths, resolved; "" is the list's own
 	Arrays     []ArrayFiles // whole arrays; each is one of Columns, too
@@ -105,7 +105,7 @@ const (
 	EvictNever  = "never"
 )
 
-// Remote says how http, https, s3 and hf are read. It does not decide what is read, so it is not part of the hash.
+// Remote says how http, https, s3, gs and hf are read. It does not decide what is read, so it is not part of the hash.
 type Remote struct {
 	Endpoint   string
 	Region     string

@@ -41,6 +41,23 @@ def test_shards_and_folders_of_the_hub(server, pictures, open_):
     check(open_({"source": {"folder": "hf://datasets/u/n/train"}, **TRANSFORM}), pictures.samples, lambda _, sample: sample.key)
 
 
+def test_a_whole_data_set_by_its_name(server, pictures, open_):
+    """One split is taken as it is; of several none is chosen, and the refusal says how each is named."""
+    shutil.rmtree(server.root / "train")
+    (server.root / "README.md").write_text("of the data set")
+    shards = sorted((server.root / "shards").iterdir())
+    arguments = {"args": ["--size", "24", "--no-shuffle", "--epochs", "1", "--batch", "8"]}
+    for name in ("hf://datasets/u/n", "hf://datasets/u/n@main/", f"hf://datasets/u/n@{COMMIT}/shards"):
+        check(open_(name, **arguments), pictures.samples)
+    for k, shard in enumerate(shards):
+        shard.rename(shard.with_name(f"{'train' if k < 2 else 'test'}-{k:05}-of-00002.tar"))
+    with pytest.raises(spdl.SpdlError) as refused:
+        open_("hf://datasets/u/n", **arguments)
+    commands = [f"spdl serve 'hf://datasets/u/n/shards/{name}'" for name in ("test-00002-of-00002.tar", "train-*.tar")]
+    assert "holds shards of 2 data sets" in str(refused.value) and all(command in str(refused.value) for command in commands)
+    check(open_("hf://datasets/u/n/shards/train-*.tar", **arguments), pictures.samples[:40])
+
+
 def test_lists_lead_to_the_hub(server, pictures, tmp_path, open_):
     lines = tmp_path / "list.txt"
     lines.write_text("".join(f"{sample.key}\t{sample.label}\n" for sample in pictures.samples))

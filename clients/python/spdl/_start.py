@@ -33,7 +33,8 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
     """Start an engine for this program and attach to it, of several rings to the first (Loader.ring has the others). It ends with the
     last of its loaders, and with this process.
 
-    spec        path of a description (YAML or JSON) or of a folder of pictures, or the description as a dict
+    spec        path of a description (YAML or JSON), of a folder of pictures or of shards, the URL of such (s3://BUCKET/PREFIX,
+                gs://BUCKET/PREFIX, hf://datasets/USER/NAME), or the description as a dict
     state       what Loader.state_dict() returned, to resume there, of several rings the first, while the others begin (their own
                 load_state_dict() takes them on); None starts at the beginning
     engine      path of the spdl command; None: $SPDL_ENGINE, beside libspdl, then PATH

@@ -227,7 +227,7 @@ func TestCheckRefusesWhatCannotBeServed(t *testing.T) {
 		"check", packed, "--size", "8")
 	kinds := filepath.Dir(writeFile(t, filepath.Join(t.TempDir(), "b.zip"), ""))
 	writeFile(t, filepath.Join(kinds, "a.tar"), "")
-	refused(t, exitUsage, "holds shards of several kinds; name those of one, such as "+strconv.Quote(kinds+"/*.tar"), "check", kinds)
+	refused(t, exitUsage, fmt.Sprintf("check: %q holds shards of 2 data sets, and nothing says which are meant; name one: spdl check '%s/a.tar' (1 file), spdl check '%s/b.zip' (1 file)", kinds, kinds, kinds), "check", kinds)
 	refused(t, exitUsage, " is no description, but a list by its name", "check", list, "--size", "8")
 	foreign := writeFile(t, filepath.Join(t.TempDir(), "a.beton"), "\x00")
 	refused(t, exitUsage, "check: "+strconv.Quote(foreign)+": FFCV's format is not read here; name the files that it was made of", "check", foreign, foreign)

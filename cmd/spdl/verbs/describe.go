@@ -15,6 +15,7 @@ import (
 
 	"github.com/spdl/spdl/core/engine"
 	"github.com/spdl/spdl/core/source"
+	"github.com/spdl/spdl/core/source/store"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/core/tensor"
 	"github.com/spf13/cobra"
@@ -103,13 +104,9 @@ func (d *description) base(ctx context.Context, verb string, args []string) (*sp
 	case len(args) == 0:
 		return nil, usage("%s: nothing to read; want a description (YAML or JSON), a folder of media or shards", verb)
 	}
-	path := args[0]
-	folder := func(z spec.Zero) (*spec.Spec, error) { return spec.FromFolder(path, z) }
-	switch scheme, name, _ := strings.Cut(path, "://"); {
-	case scheme == "s3" && strings.Trim(name, "/") == "":
-		return nil, usage("%s: %q names no bucket, want s3://BUCKET or s3://BUCKET/PREFIX", verb, path)
-	case scheme == "s3" || scheme == "hf":
-		return d.zero(verb, folder)
+	path := store.Plain(args[0])
+	if store.IsURL(path) || slices.ContainsFunc([]string{"s3://", "gs://", "hf://"}, func(scheme string) bool { return strings.HasPrefix(path, scheme) }) {
+		return d.remote(ctx, verb, path)
 	}
 	st, err := os.Stat(path)
 	switch {
@@ -118,44 +115,48 @@ func (d *description) base(ctx context.Context, verb string, args []string) (*sp
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", verb, err)
 	case st.IsDir():
-		media, found := mediaIn(path)
-		shards := shardsIn(path)
-		if !found && len(shards) == 1 {
-			return d.shards(ctx, verb, shards)
-		}
-		if !found && len(shards) > 1 {
-			return nil, usage("%s: %q holds shards of several kinds; name those of one, such as %q", verb, path, shards[0])
-		}
-		if columns := columnsFor(endingsIn(path)); !found && columns != "" {
-			return nil, withoutMedia(verb, path, "{source: {folder: %q, %s}}", path, columns)
-		}
-		d.media = media
-		return d.zero(verb, folder)
+		return d.root(ctx, verb, path, contentsOf(path))
 	}
-	if slices.Contains(packedEndings, strings.ToLower(filepath.Ext(path))) {
-		return nil, usage("%s: %q is compressed by its name, and samples of such an archive cannot be found; unpack it to a .tar", verb, path)
-	}
-	if strings.ToLower(filepath.Ext(path)) == ".npy" {
-		return nil, usage("%s: %q is no description, but an array by its name; put it into one: {source: {arrays: [{name: x, file: %q}]}}, as a file or, in JSON, as --spec-json", verb, path, path)
-	}
-	if strings.ToLower(filepath.Ext(path)) == ".bin" {
-		return nil, usage("%s: %q is no description, but an array without a head by its name; put it into one, with the type of its elements: {source: {arrays: [{name: x, file: %q, dtype: u16, window: 1024}]}}, "+
-			"as a file or, in JSON, as --spec-json", verb, path, path)
+	if err := otherThanDescription(verb, path); err != nil {
+		return nil, err
 	}
 	s, err := d.parsed(verb, func() (*spec.Spec, error) { return spec.Load(path) })
 	if err != nil && annotates(path) {
 		return nil, usage("%s: %q is no description, but has COCO's annotations by its keys; make a table of it, a row a picture, and name that in source.list (docs/recipes.md, Detection), "+
 			"or name the pictures' folder", verb, path)
 	}
-	if err != nil && slices.Contains(listEndings, strings.ToLower(filepath.Ext(path))) {
-		rows := ""
-		if !slices.Contains([]string{".txt", ".lst", ".tsv"}, strings.ToLower(filepath.Ext(path))) {
-			rows = fmt.Sprintf("; or where its rows are all there is {source: {list: %q, columns: [NAME, {name: NUMBER, type: f64}]}}", path)
-		}
-		return nil, usage("%s: %q is no description, but a list by its name; put it into one: {source: {list: %q}, image: {transform: "+
-			"[{resize: [224, 224]}]}}, as a file or, in JSON, as --spec-json%s", verb, path, path, rows)
+	if err != nil && isList(path) {
+		return nil, listForDescription(verb, path)
 	}
 	return s, err
+}
+
+// otherThanDescription refuses a file that is something else by its name, with what to do.
+func otherThanDescription(verb, path string) error {
+	switch ending := strings.ToLower(filepath.Ext(path)); {
+	case slices.Contains(packedEndings, ending):
+		return usage("%s: %q is compressed by its name, and samples of such an archive cannot be found; unpack it to a .tar", verb, path)
+	case ending == ".npy":
+		return usage("%s: %q is no description, but an array by its name; put it into one: {source: {arrays: [{name: x, file: %q}]}}, as a file or, in JSON, as --spec-json", verb, path, path)
+	case ending == ".bin":
+		return usage("%s: %q is no description, but an array without a head by its name; put it into one, with the type of its elements: {source: {arrays: [{name: x, file: %q, dtype: u16, window: 1024}]}}, "+
+			"as a file or, in JSON, as --spec-json", verb, path, path)
+	}
+	return nil
+}
+
+func isList(path string) bool {
+	return slices.Contains(listEndings, strings.ToLower(filepath.Ext(path)))
+}
+
+// listForDescription refuses a list or table, which has to be put into a description.
+func listForDescription(verb, path string) error {
+	rows := ""
+	if !slices.Contains([]string{".txt", ".lst", ".tsv"}, strings.ToLower(filepath.Ext(path))) {
+		rows = fmt.Sprintf("; or where its rows are all there is {source: {list: %q, columns: [NAME, {name: NUMBER, type: f64}]}}", path)
+	}
+	return usage("%s: %q is no description, but a list by its name; put it into one: {source: {list: %q}, image: {transform: "+
+		"[{resize: [224, 224]}]}}, as a file or, in JSON, as --spec-json%s", verb, path, path, rows)
 }
 
 // annotates says that a JSON file begins as one of COCO's annotations does.

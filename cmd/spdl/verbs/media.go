@@ -2,7 +2,6 @@ package verbs
 
 import (
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,31 +16,6 @@ const (
 	lookedDirectories = 64
 	lookedNames       = 256 // of each
 )
-
-// mediaIn says what a folder holds, by the first names in its first directories: pictures if there are any, or else videos,
-// or else sounds. A folder of neither is one of pictures, which are not found.
-func mediaIn(dir string) (m spec.Media, ok bool) {
-	found := map[spec.Media]bool{}
-	firstFiles(dir, func(name string) (more bool) {
-		if slices.Contains(source.ImageExtensions, endingOf(name)) {
-			found[spec.Pictures] = true
-		} else if m, ok := spec.MediaOf(name); ok {
-			found[m] = true
-		}
-		return !found[spec.Pictures]
-	})
-	return best(found), len(found) > 0
-}
-
-// endingsIn are the endings of the same files, sorted.
-func endingsIn(dir string) []string {
-	found := map[string]bool{}
-	firstFiles(dir, func(name string) bool {
-		found[endingOf(name)] = true
-		return true
-	})
-	return slices.Sorted(maps.Keys(found))
-}
 
 func endingOf(name string) string {
 	return strings.TrimPrefix(strings.ToLower(filepath.Ext(name)), ".")
@@ -119,27 +93,6 @@ func mediaOfParts(parts []string) (m spec.Media, ok bool) {
 		}
 	}
 	return best(found), len(found) > 0
-}
-
-// shardsIn are the patterns of a directory's shards, one of each kind.
-func shardsIn(dir string) (patterns []string) {
-	endings := map[string]bool{}
-	for _, e := range firstNames(dir) {
-		if !e.IsDir() && spec.LooksLikeShards(e.Name()) && !strings.HasPrefix(e.Name(), ".") {
-			ending := filepath.Ext(e.Name())
-			if strings.HasPrefix(ending, ".tfrecord") {
-				ending = ".tfrecord*"
-			}
-			endings[ending] = true
-		}
-	}
-	if strings.ContainsAny(dir, "{*?[") { // which would be read as a pattern
-		return nil
-	}
-	for _, ending := range slices.Sorted(maps.Keys(endings)) {
-		patterns = append(patterns, filepath.Join(dir, "*"+ending))
-	}
-	return patterns
 }
 
 // firstNames are some entries of a directory; none of one that cannot be read, of which the engine will say why.

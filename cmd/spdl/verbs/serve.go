@@ -62,7 +62,9 @@ Environment: SPDL_LOG (off, error, warn, info, debug), SPDL_LOG_FORMAT (text, js
 SPDL_CACHE_BYTES (where indexes and unpacked lists are kept, and how many bytes of them).`,
 		Example: `  spdl serve /data/train --size 224 --batch 64
   spdl serve 's3://bucket/train-{0000..0146}.tar' --batch 64
+  spdl serve 'gs://bucket/train-{0000..0146}.tar' --batch 64
   spdl serve 'hf://datasets/USER/NAME/train-*.tar' --batch 64
+  spdl serve hf://datasets/USER/NAME
   spdl serve imagenet.yaml --cpus 8
   spdl serve /data/train --group train:lanes=4 --group eval,slow=drop
   spdl serve imagenet.yaml --state checkpoint.json

@@ -1,4 +1,4 @@
-// Package store reads byte ranges of objects over HTTP(S), of the Hugging Face Hub, and from S3 and what speaks its language, and writes objects there.
+// Package store reads byte ranges of objects over HTTP(S), of the Hugging Face Hub, of Google Cloud Storage, and from S3 and what speaks its language, and writes objects to the last.
 //
 //	c, err := store.New(store.Options{Endpoint: "http://127.0.0.1:9000"})
 //	o, err := c.Stat(ctx, "s3://bucket/train-0000.tar")
@@ -17,8 +17,8 @@
 //
 // Credentials are found once. Where they are refused they are looked for again: a profile's file may have others by then.
 //
-// Only http, https, s3 and hf (the Hugging Face Hub) are spoken. Redirects lead at most 5 times on, never from https to http, and never for a signed request; a
-// token goes to the Hub alone.
+// Only http, https, s3, gs (Google Cloud Storage) and hf (the Hugging Face Hub) are spoken. Redirects lead at most 5 times on, never from https to http, and never for a signed request; a
+// token goes to the Hub, or to Google's store, alone.
 //
 // An [Upload] writes an object in parts: it is there whole when Finish has returned, and not before. A Client is used by any number of goroutines; Close comes after the last call.
 package store

@@ -25,30 +25,47 @@ func (c *Client) send(ctx context.Context, method, name string, header http.Head
 	case ok:
 		return c.onHub(ctx, method, &f, header)
 	}
-	r, client, err := c.request(ctx, method, name, nil)
+	r, by, err := c.request(ctx, method, name, nil)
 	if err != nil {
 		return nil, err
 	}
 	for k, v := range header {
 		r.Header[k] = v
 	}
-	return c.exchange(r, client)
+	if by != signatory(c.gcs) {
+		return c.exchange(r, by)
+	}
+	ofGeneration(r.Header)
+	a, err := c.exchange(r, by)
+	if err == nil {
+		if err = fromGCS(a, r.Header); err != nil {
+			_ = a.Body.Close() // the error says enough
+			a = nil
+		}
+	}
+	return a, err
 }
 
-// exchange sends a request. A signed one that is refused is sent once more where there are other credentials by now.
-func (c *Client) exchange(r *http.Request, client *http.Client) (*http.Response, error) {
-	if client != c.straight {
-		return c.do(r, client)
+// signatory is what signs the requests to a store.
+type signatory interface {
+	// sign signs a request anew. again says, of a request that was refused, whether it is worth another signature: there is something else to sign with.
+	sign(r *http.Request) (again func(refused error) bool, err error)
+}
+
+// exchange sends a request. One that is signed by somebody is led nowhere else, and where it is refused it is sent once more if there are other credentials by now.
+func (c *Client) exchange(r *http.Request, by signatory) (*http.Response, error) {
+	if by == nil {
+		return c.do(r, c.http)
 	}
-	used, err := c.keys.sign(r, c.o.Region)
+	again, err := by.sign(r)
 	if err != nil {
 		return nil, err
 	}
-	a, err := c.do(r, client)
-	if !unwelcome(err) || !c.keys.others(used) {
+	a, err := c.do(r, c.straight)
+	if err == nil || !again(err) {
 		return a, err
 	}
-	if _, err := c.keys.sign(r, c.o.Region); err != nil {
+	if _, err := by.sign(r); err != nil {
 		return nil, err
 	}
 	if r.GetBody != nil {
@@ -57,7 +74,7 @@ func (c *Client) exchange(r *http.Request, client *http.Client) (*http.Response,
 		}
 	}
 	c.counters.retries.Add(1)
-	return c.do(r, client)
+	return c.do(r, c.straight)
 }
 
 func (c *Client) do(r *http.Request, client *http.Client) (*http.Response, error) {
@@ -218,7 +235,7 @@ func (c *Client) readOnce(ctx context.Context, o *Object, p []byte, off int64) e
 // wholeHeader asks for the checksums that S3 holds of whole objects. An address with a query may be signed, and is then refused with any such header that was not
 // signed with it; so may be what the Hub leads to.
 func wholeHeader(name string) http.Header {
-	if name = Plain(name); strings.HasPrefix(name, "hf") || strings.HasPrefix(name, "http") && strings.Contains(name, "?") {
+	if name = Plain(name); strings.HasPrefix(name, "hf") || strings.HasPrefix(name, "gs") || strings.HasPrefix(name, "http") && strings.Contains(name, "?") {
 		return http.Header{}
 	}
 	return http.Header{"X-Amz-Checksum-Mode": {"ENABLED"}}

@@ -24,6 +24,7 @@ const lookAgain = 10 * time.Second
 // keys are the credentials that requests are signed with. They may end while we run, and be others by then where they came from.
 type keys struct {
 	places []place // in the order in which they are asked; none: nothing is signed
+	region string
 	ask    *credentials.CredContext
 
 	mu     sync.Mutex
@@ -90,7 +91,7 @@ func (p *profile) IsExpired() bool { return p.ends && p.FileAWSCredentials.IsExp
 // findKeys says where credentials come from. It looks for none yet.
 func findKeys(o *Options) *keys {
 	if o.Anonymous {
-		return &keys{}
+		return &keys{region: o.Region}
 	}
 	client := &http.Client{Timeout: o.Timeout}
 	places := []place{{&credentials.EnvAWS{}, "the environment"}, {newProfile(o.Profile), "the credentials file"}}
@@ -101,7 +102,7 @@ func findKeys(o *Options) *keys {
 		os.Getenv("AWS_CONTAINER_CREDENTIALS_FULL_URI")) != "" {
 		places = append(places, place{&credentials.IAM{Client: client}, "the container's service"})
 	}
-	return &keys{places: places, ask: &credentials.CredContext{Client: client}}
+	return &keys{places: places, region: o.Region, ask: &credentials.CredContext{Client: client}}
 }
 
 // look asks where credentials come from. A file that is gone or torn for a moment leaves what was found before. Half of a pair is somebody's
@@ -129,10 +130,10 @@ func (k *keys) look() {
 	k.why = strings.Join(why, "; ")
 }
 
-// sign signs a request anew, and says with what.
-func (k *keys) sign(r *http.Request, region string) (credentials.Value, error) {
+// sign signs a request as S3 wants it.
+func (k *keys) sign(r *http.Request) (again func(error) bool, err error) {
 	if k.places == nil {
-		return credentials.Value{}, nil
+		return never, nil
 	}
 	k.mu.Lock()
 	if k.held.AccessKeyID == "" || k.from.IsExpired() {
@@ -141,7 +142,7 @@ func (k *keys) sign(r *http.Request, region string) (credentials.Value, error) {
 	v, why := k.held, k.why
 	k.mu.Unlock()
 	if v.AccessKeyID == "" {
-		return v, &Error{Cause: Permission, Detail: "found no credentials (" + why + "); set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, " +
+		return nil, &Error{Cause: Permission, Detail: "found no credentials (" + why + "); set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, " +
 			"name a profile that has both, or say anonymous: true"}
 	}
 	r.Header.Del("Authorization")
@@ -149,15 +150,15 @@ func (k *keys) sign(r *http.Request, region string) (credentials.Value, error) {
 	if r.Header.Get(contentSum) == "" {
 		r.Header.Set(contentSum, emptySum)
 	}
-	*r = *signer.SignV4(*r, v.AccessKeyID, v.SecretAccessKey, v.SessionToken, region)
-	return v, nil
+	*r = *signer.SignV4(*r, v.AccessKeyID, v.SecretAccessKey, v.SessionToken, k.region)
+	return func(refused error) bool { return unwelcome(refused) && k.others(v) }, nil
 }
+
+// never is what to say of a request that nobody has signed.
+func never(error) bool { return false }
 
 // others reports whether there are other credentials now than those that were refused, and looks for them where they come from.
 func (k *keys) others(refused credentials.Value) bool {
-	if k.places == nil {
-		return false
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !same(k.held, refused) {

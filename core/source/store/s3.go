@@ -37,33 +37,31 @@ func (c *Client) s3Options() error {
 	return nil
 }
 
-// request makes the request for a name, and says which client sends it.
-func (c *Client) request(ctx context.Context, method, name string, query url.Values) (*http.Request, *http.Client, error) {
+// request makes the request for a name, and says who signs it; nil: nobody, and redirects are followed.
+func (c *Client) request(ctx context.Context, method, name string, query url.Values) (*http.Request, signatory, error) {
 	if !IsURL(name) {
-		return nil, nil, &Error{Cause: IO, Detail: "want a URL of http, https, s3 or hf"}
+		return nil, nil, &Error{Cause: IO, Detail: "want a URL of http, https, s3, gs or hf"}
 	}
 	name = Plain(name)
-	client, target := c.http, name
-	if bucket, key, ok := cutS3(name); ok {
-		u := c.s3URL(bucket, key)
+	by, target := signatory(nil), name
+	if scheme, bucket, key, ok := cutBucket(name); ok {
+		u, err := c.s3URL(bucket, key), error(nil)
+		if by = c.keys; scheme == "gs" {
+			by = c.gcs
+			u, err = c.gcs.address(bucket, key)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
 		u.RawQuery = query.Encode()
-		client, target = c.straight, u.String()
+		target = u.String()
 	}
 	r, err := http.NewRequestWithContext(ctx, method, target, nil)
 	if err != nil {
 		return nil, nil, &Error{Cause: IO, Detail: "not a URL that can be parsed; escape what must be escaped"}
 	}
 	r.Header.Set("Accept-Encoding", "identity") // without it a server may choose
-	return r, client, nil
-}
-
-// cutS3 parts s3://BUCKET/KEY. The key begins with a slash, or is empty.
-func cutS3(name string) (bucket, key string, ok bool) {
-	bucket, ok = strings.CutPrefix(name, "s3://")
-	if n := strings.IndexByte(bucket, '/'); n >= 0 {
-		bucket, key = bucket[:n], bucket[n:]
-	}
-	return bucket, key, ok && bucket != ""
+	return r, by, nil
 }
 
 // s3URL is where a bucket's key lies. A key is taken as it stands: it has no
@@ -89,9 +87,10 @@ type listing struct {
 	EncodingType          string
 	NextContinuationToken string
 	Contents              []struct {
-		Key  string
-		Size int64
-		ETag string
+		Key        string
+		Size       int64
+		ETag       string
+		Generation string // of Google Cloud Storage
 	}
 }
 
@@ -122,25 +121,25 @@ func (s *shallow) Token() (xml.Token, error) {
 	return t, err
 }
 
-// List calls each for every object whose name begins with a URL of s3:// or hf://, in the order of the
+// List calls each for every object whose name begins with a URL of s3://, gs:// or hf://, in the order of the
 // store's answer: that of their keys, but not everywhere (Amazon's directory buckets).
 func (c *Client) List(ctx context.Context, prefix string, each func(o Object) error) error {
 	prefix = Plain(prefix)
 	switch f, ok, err := cutHub(prefix); {
 	case err != nil:
-		return err
+		return named(prefix, err)
 	case ok:
 		return c.listHub(ctx, prefix, &f, each)
 	}
-	bucket, start, ok := cutS3(prefix)
+	scheme, bucket, start, ok := cutBucket(prefix)
 	if !ok {
-		return &Error{URL: prefix, Cause: IO, Detail: "only s3://BUCKET/PREFIX and hf://datasets/USER/NAME/PATH can be listed; over http name the objects in a list"}
+		return &Error{URL: prefix, Cause: IO, Detail: "only s3://BUCKET/PREFIX, gs://BUCKET/PREFIX and hf://datasets/USER/NAME/PATH can be listed; over http name the objects in a list"}
 	}
 	query := url.Values{"list-type": {"2"}, "prefix": {strings.TrimPrefix(start, "/")}, "encoding-type": {"url"}}
 	for {
 		var page listing
 		err := c.call(ctx, prefix, func(ctx context.Context, _ context.CancelFunc) (err error) {
-			page, err = c.listOnce(ctx, "s3://"+bucket, query)
+			page, err = c.listOnce(ctx, scheme+"://"+bucket, query)
 			return err
 		})
 		if err != nil {
@@ -154,7 +153,10 @@ func (c *Client) List(ctx context.Context, prefix string, each func(o Object) er
 			if err != nil {
 				return &Error{URL: prefix, Cause: IO, Err: err}
 			}
-			if err := each(Object{URL: "s3://" + bucket + "/" + key, Size: o.Size, ETag: o.ETag}); err != nil {
+			if o.Generation != "" && scheme == "gs" {
+				o.ETag = gcsTag(o.Generation)
+			}
+			if err := each(Object{URL: scheme + "://" + bucket + "/" + key, Size: o.Size, ETag: o.ETag}); err != nil {
 				return err
 			}
 		}
@@ -171,12 +173,20 @@ func (c *Client) List(ctx context.Context, prefix string, each func(o Object) er
 	}
 }
 
+// named says which name an error is about.
+func named(name string, err error) error {
+	if e := (*Error)(nil); errors.As(err, &e) {
+		e.URL = name
+	}
+	return err
+}
+
 func (c *Client) listOnce(ctx context.Context, bucket string, query url.Values) (page listing, err error) {
-	r, client, err := c.request(ctx, http.MethodGet, bucket, query)
+	r, by, err := c.request(ctx, http.MethodGet, bucket, query)
 	if err != nil {
 		return page, err
 	}
-	a, err := c.exchange(r, client)
+	a, err := c.exchange(r, by)
 	if err != nil {
 		return page, err
 	}

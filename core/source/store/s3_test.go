@@ -114,7 +114,7 @@ func TestListGoesThroughThePages(t *testing.T) {
 		fmt.Fprint(w, "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>")
 	}
 	wantCause(t, c.List(background, "s3://bucket/p/", nil), IO, "cut off without a token")
-	wantCause(t, c.List(background, "http://h/p", nil), IO, "only s3://BUCKET/PREFIX and hf://datasets/USER/NAME/PATH can be listed")
+	wantCause(t, c.List(background, "http://h/p", nil), IO, "only s3://BUCKET/PREFIX, gs://BUCKET/PREFIX and hf://datasets/USER/NAME/PATH can be listed")
 	s.always = func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "<!DOCTYPE html><html><head><title>Welcome</title></head></html>")
 	}
@@ -123,7 +123,7 @@ func TestListGoesThroughThePages(t *testing.T) {
 
 // A scheme is one in any case.
 func TestSchemesInAnyCase(t *testing.T) {
-	for name, want := range map[string]string{"S3://B/K": "s3://B/K", "HTTPS://u:p@H/x?q": "https://H/x?...", "Http://h/": "http://h/", "s3:///x": "s3:///x", "GS://b": "GS://b", "a": "a"} {
+	for name, want := range map[string]string{"S3://B/K": "s3://B/K", "HTTPS://u:p@H/x?q": "https://H/x?...", "Http://h/": "http://h/", "s3:///x": "s3:///x", "GS://b": "gs://b", "AZ://b": "AZ://b", "a": "a"} {
 		if got := Shown(name); got != want {
 			t.Errorf("%s: got %s, want %s", name, got, want)
 		}

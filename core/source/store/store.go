@@ -19,7 +19,7 @@ type Options struct {
 	Endpoint  string // of s3:// URLs: scheme and host; "" is $AWS_ENDPOINT_URL_S3, $AWS_ENDPOINT_URL, else Amazon's
 	Region    string // "" is $AWS_REGION, $AWS_DEFAULT_REGION, else us-east-1
 	Profile   string // of the shared credentials file; "" is $AWS_PROFILE, else default
-	Anonymous bool   // do not sign
+	Anonymous bool   // send no credentials
 	VirtualHost,
 	PathStyle bool // one of them: BUCKET.host or host/BUCKET; neither: path style where there is an endpoint
 
@@ -96,10 +96,11 @@ func (e *Error) Unwrap() error { return e.Err }
 type Client struct {
 	o        Options
 	http     *http.Client // for plain URLs
-	straight *http.Client // for s3 and the Hub: follows no redirect
+	straight *http.Client // for signed requests and the Hub: follows no redirect
 	keys     *keys
 	endpoint *url.URL // of s3; nil: Amazon's
 	hub      *hub
+	gcs      *gcs
 	pace     pace
 	counters counters
 	hedges   sync.WaitGroup // requests that lost and are being cancelled
@@ -111,7 +112,7 @@ func IsURL(name string) bool {
 	return ok && rest != "" && rest[0] != '/' && slices.Contains(schemes, strings.ToLower(scheme))
 }
 
-var schemes = []string{"http", "https", "s3", "hf"}
+var schemes = []string{"http", "https", "s3", "gs", "hf"}
 
 // Plain is a name with the scheme of a URL in lower case.
 func Plain(name string) string {
@@ -159,6 +160,7 @@ func New(o Options) (*Client, error) {
 	if err := c.s3Options(); err != nil {
 		return nil, err
 	}
+	c.gcs = newGCS(&c.o)
 	t := &http.Transport{
 		Proxy: proxy, MaxIdleConnsPerHost: 256, IdleConnTimeout: 90 * time.Second, DisableCompression: true,
 		DialContext:         (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,

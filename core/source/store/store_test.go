@@ -552,12 +552,12 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// Only http, https and s3 are spoken.
+// Only http, https, s3, gs and hf are spoken.
 func TestOtherSchemesAreRefused(t *testing.T) {
 	c := client(t, Options{Retries: -1})
-	for _, name := range []string{"file:///etc/passwd", "ftp://h/x", "/etc/passwd", "http://", "s3:///x", "https:///x"} {
+	for _, name := range []string{"file:///etc/passwd", "ftp://h/x", "/etc/passwd", "http://", "s3:///x", "gs:///x", "https:///x"} {
 		_, err := c.Stat(background, name)
-		wantCause(t, err, IO, "want a URL of http, https, s3 or hf")
+		wantCause(t, err, IO, "want a URL of http, https, s3, gs or hf")
 		if IsURL(name) {
 			t.Errorf("%s is a URL", name)
 		}

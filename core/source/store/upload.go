@@ -38,7 +38,7 @@ type uploadPart struct {
 
 // Create begins an object at an s3:// URL.
 func (c *Client) Create(ctx context.Context, name string) (*Upload, error) {
-	if _, key, ok := cutS3(Plain(name)); !ok || len(key) < 2 {
+	if scheme, _, key, ok := cutBucket(Plain(name)); !ok || len(key) < 2 || scheme != "s3" {
 		return nil, &Error{URL: name, Cause: IO, Detail: "want s3://BUCKET/KEY to write an object"}
 	}
 	u := &Upload{c: c, name: Plain(name)}
@@ -116,7 +116,7 @@ const maxAnswer = 64 << 10
 func (u *Upload) ask(ctx context.Context, method string, query url.Values, body []byte, header http.Header, answer any) error {
 	sum := sha256.Sum256(body)
 	return u.c.call(ctx, u.name, func(ctx context.Context, _ context.CancelFunc) error {
-		r, client, err := u.c.request(ctx, method, u.name, query)
+		r, by, err := u.c.request(ctx, method, u.name, query)
 		if err != nil {
 			return err
 		}
@@ -129,7 +129,7 @@ func (u *Upload) ask(ctx context.Context, method string, query url.Values, body 
 			r.Body, _ = r.GetBody()
 		}
 		r.Header.Set(contentSum, hex.EncodeToString(sum[:]))
-		a, err := u.c.exchange(r, client)
+		a, err := u.c.exchange(r, by)
 		if err != nil {
 			return err
 		}
