@@ -44,6 +44,7 @@ type ShardsConfig struct {
 
 	pace   *pace                    // nil: what reads of the store take is yet to be learned
 	listed map[string]*store.Object // by name: shards whose versions a listing has told
+	said   map[string]listedShard   // by name: what a catalogue says of them
 }
 
 // shards are archives of samples: tar, zip and TFRecord, local and remote. What is in them is known from their indexes.
@@ -70,17 +71,19 @@ type shards struct {
 
 // shard is one archive that holds samples.
 type shard struct {
-	name    string
-	path    string // absolute, of a file
-	version version
-	object  *store.Object // nil: a file
-	index   *index
-	label   int        // part of the label, or -1
-	record  int        // part that is a whole record, or -1: they are members of an archive
-	rank    [][]uint16 // by medium, by part: 0 is none, else the lowest is taken
-	column  []int      // by column: its part, or -1
-	marks   []string   // by column: of a record's feature, what it holds
-	room    []int      // by part: the most bytes that a column has for it; -1: no column is made of it
+	name     string
+	path     string // absolute, of a file
+	version  version
+	object   *store.Object // nil: a file
+	index    *index
+	label    int        // part of the label, or -1
+	record   int        // part that is a whole record, or -1: they are members of an archive
+	rank     [][]uint16 // by medium, by part: 0 is none, else the lowest is taken
+	column   []int      // by column: its part, or -1
+	marks    []string   // by column: of a record's feature, what it holds
+	encoded  []*coding  // by part: of one that is a column of MDS
+	unpacked *os.File   // that lies at path, where the shard itself is compressed; open, so that it is not removed
+	room     []int      // by part: the most bytes that a column has for it; -1: no column is made of it
 }
 
 // OpenShards opens archives and their indexes, and makes those that are not there or not of the archive's present version.
@@ -97,7 +100,7 @@ func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &shards{store: c.Store, media: c.Media, columns: partColumns(c.Columns), labels: c.Labels, strict: c.Label != "", maxBytes: c.MaxFileBytes, config: &c}
+	s := &shards{notes: c.listedNotes(), store: c.Store, media: c.Media, columns: partColumns(c.Columns), labels: c.Labels, strict: c.Label != "", maxBytes: c.MaxFileBytes, config: &c}
 	if s.maxBytes == 0 {
 		s.maxBytes = DefaultMaxFileBytes
 	}
@@ -124,12 +127,17 @@ func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
 			continue
 		}
 		s.roles(sh, &c)
+		if err == nil {
+			err = s.checkEncodings(sh, &c)
+		}
 		s.remote = s.remote || sh.object != nil
 		s.all, s.firsts = append(s.all, *sh), append(s.firsts, total)
 		total += sh.index.n
 	}
 	s.firsts = append(s.firsts, total)
-	err = s.check(&c, total)
+	if err == nil {
+		err = s.check(&c, total)
+	}
 	if err == nil && s.labels == LabelsOfDirectory {
 		err = s.findClasses()
 	}
@@ -157,6 +165,14 @@ func (s *shards) roles(sh *shard, c *ShardsConfig) {
 	for k := 0; k < len(labels) && sh.label < 0 && s.labels == LabelsOfPart; k++ {
 		sh.label = sh.index.partNamed(labels[k])
 	}
+	for _, part := range sh.index.parts {
+		sh.encoded = append(sh.encoded, encodingMarked(part))
+	}
+	for k := 0; k < len(labels) && sh.label < 0 && s.labels == LabelsOfPart; k++ {
+		if part := sh.index.encodedNamed(partShown(labels[k])); part >= 0 && sh.encoded[part].whole() {
+			sh.label = part
+		}
+	}
 	sh.room = make([]int, len(sh.index.parts))
 	for k := range sh.room {
 		sh.room[k] = -1
@@ -181,9 +197,14 @@ func (s *shards) roles(sh *shard, c *ShardsConfig) {
 func (s *shards) ranks(m *Medium, parts []string) []uint16 {
 	ranks := make([]uint16, len(parts))
 	for k, part := range parts {
-		if place := slices.Index(m.From, strings.TrimSuffix(part, bytesMark)); place >= 0 {
+		name := strings.TrimSuffix(part, bytesMark)
+		e := encodingMarked(part)
+		if e != nil && e.file() {
+			name = partShown(part)
+		}
+		if place := slices.Index(m.From, name); place >= 0 {
 			ranks[k] = uint16(place) + 1
-		} else if m.From == nil && (slices.Contains(ImageExtensions, part) || slices.Contains(recordImages, part)) && !claimed(s.media, partShown(part)) {
+		} else if m.From == nil && (slices.Contains(ImageExtensions, part) || slices.Contains(recordImages, part) || e != nil && e.picture(name)) && !claimed(s.media, name) {
 			ranks[k] = math.MaxUint16 // all alike: two of them in one sample are one too many
 		}
 	}
@@ -353,13 +374,14 @@ func (s *shards) mend(ctx context.Context, sh *shard) error {
 		}
 		o := opening{c: s.config, s: s, dir: s.config.IndexDir, pace: cmp.Or(s.config.pace, newPace())}
 		fresh := shard{name: sh.name}
-		if err := o.open(ctx, &fresh); err != nil {
-			return nil, err
+		err := o.open(ctx, &fresh)
+		if err == nil && fresh.version != sh.version {
+			err = errors.New("the archive is another one now")
 		}
-		if fresh.version != sh.version {
-			return nil, errors.Join(errors.New("the archive is another one now"), fresh.close())
+		if err != nil {
+			return nil, errors.Join(err, fresh.close())
 		}
-		return fresh.index, nil
+		return fresh.index, fresh.closeUnpacked()
 	})
 }
 
@@ -379,10 +401,18 @@ func (s *shards) Read(ctx context.Context, i int64, b *Buffer) error {
 func versionOf(st *unix.Stat_t) version { return version{size: st.Size, tag: uint64(st.Mtim.Nano())} }
 
 func (sh *shard) close() error {
+	err := sh.closeUnpacked()
 	if sh.index == nil {
+		return err
+	}
+	return errors.Join(err, sh.index.close())
+}
+
+func (sh *shard) closeUnpacked() error {
+	if sh.unpacked == nil {
 		return nil
 	}
-	return sh.index.close()
+	return sh.unpacked.Close()
 }
 
 func closeAll(all []shard) error {
