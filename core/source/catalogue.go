@@ -66,20 +66,27 @@ func catalogueOf(name string) string {
 	return inside
 }
 
-// HasCatalogue says that a local directory has a catalogue that lists shards, or that a name is that of one.
-func HasCatalogue(path string) bool {
+// CatalogueFormat is the format of the shards that the index.json of a local directory lists, or the one of that name: MDS. Of a URL that names one it is
+// not asked for, and is "index.json"; "" of anything else.
+func CatalogueFormat(path string) string {
 	name := catalogueOf(path)
-	if name == "" || store.IsURL(name) {
-		return name != "" && baseName(path) == catalogueName
+	if store.IsURL(path) && baseName(path) == catalogueName {
+		return catalogueName
+	}
+	if name == "" || store.IsURL(path) {
+		return ""
 	}
 	f, err := os.OpenFile(name, openFlags, 0)
 	if err != nil {
-		return false
+		return ""
 	}
 	defer f.Close()
 	const most = 64 << 10
 	head, err := io.ReadAll(io.LimitReader(f, most))
-	return err == nil && bytes.Contains(head, []byte(`"shards"`)) && bytes.Contains(head, []byte(`"raw_data"`))
+	if err == nil && bytes.Contains(head, []byte(`"shards"`)) && bytes.Contains(head, []byte(`"raw_data"`)) {
+		return "MDS"
+	}
+	return ""
 }
 
 // written writes catalogues among names of shards out.
@@ -223,14 +230,6 @@ func (f *catalogueFile) within(dir, query string) (string, error) {
 		return dir + string(clean) + query, nil
 	}
 	return filepath.Join(dir, filepath.FromSlash(string(clean))), nil
-}
-
-// listedNotes says how many shards catalogues list.
-func (c *ShardsConfig) listedNotes() []string {
-	if len(c.said) == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("read as MDS: %d shards, as %s lists them", len(c.said), catalogueName)}
 }
 
 // asListed refuses a shard that is not as its catalogue says.

@@ -44,10 +44,13 @@ func TestACatalogueIsItsShards(t *testing.T) {
 			t.Errorf("%s: got %d samples", pattern, s.Len())
 		}
 	}
-	for path, want := range map[string]bool{"a": true, "a/index.json": true, "a/0.mds": false, ".": false, "none": false} {
-		if HasCatalogue(filepath.Join(dir, path)) != want {
-			t.Errorf("%s: has a catalogue: want %v", path, want)
+	for path, want := range map[string]string{"a": "MDS", "a/index.json": "MDS", "a/0.mds": "", ".": "", "none": ""} {
+		if got := CatalogueFormat(filepath.Join(dir, path)); got != want {
+			t.Errorf("%s: got %q, want %q", path, got, want)
 		}
+	}
+	if CatalogueFormat("s3://b/index.json?x=1") != catalogueName || CatalogueFormat("s3://b/index") != "" || CatalogueFormat("s3://b/") != "" {
+		t.Error("of URLs only one that names an index.json is taken for one")
 	}
 }
 

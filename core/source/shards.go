@@ -100,7 +100,7 @@ func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &shards{notes: c.listedNotes(), store: c.Store, media: c.Media, columns: partColumns(c.Columns), labels: c.Labels, strict: c.Label != "", maxBytes: c.MaxFileBytes, config: &c}
+	s := &shards{store: c.Store, media: c.Media, columns: partColumns(c.Columns), labels: c.Labels, strict: c.Label != "", maxBytes: c.MaxFileBytes, config: &c}
 	if s.maxBytes == 0 {
 		s.maxBytes = DefaultMaxFileBytes
 	}

@@ -193,7 +193,7 @@ func areShards(args []string) bool {
 	for _, a := range args {
 		st, err := os.Stat(a)
 		is := spec.LooksLikeShards(a) || source.AreRecords(a)
-		if (!is || err == nil && st.IsDir()) && !source.HasCatalogue(a) {
+		if (!is || err == nil && st.IsDir()) && source.CatalogueFormat(a) == "" {
 			return false
 		}
 	}
