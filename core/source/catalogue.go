@@ -9,13 +9,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spdl/spdl/core/source/store"
 	"golang.org/x/sys/unix"
 )
 
-// A catalogue is the index.json of a data set of MDS: it lists the shards beside it, or in directories below.
+// A catalogue is the index.json of a data set of MDS or of litData: it lists the shards beside it, or in directories below.
 const (
 	catalogueName     = "index.json"
 	maxCatalogueBytes = 256 << 20
@@ -25,6 +26,7 @@ const (
 type listedShard struct {
 	bytes, samples int64
 	packed         packedShard
+	columns        *sampleColumns // of litData
 }
 
 // catalogueEntry is a shard as the catalogue has it.
@@ -56,8 +58,8 @@ func catalogueOf(name string) string {
 	if filepath.Base(name) == catalogueName {
 		return name
 	}
-	if filepath.Ext(name) == mdsEnding { // spares a look at each of many
-		return ""
+	if ending := filepath.Ext(name); slices.Contains([]string{".tar", ".zip", ".parquet", mdsEnding}, ending) || strings.HasPrefix(ending, ".tfrecord") {
+		return "" // spares a look at each of many
 	}
 	inside := filepath.Join(name, catalogueName)
 	if st, err := os.Stat(inside); err != nil || !st.Mode().IsRegular() {
@@ -66,7 +68,7 @@ func catalogueOf(name string) string {
 	return inside
 }
 
-// CatalogueFormat is the format of the shards that the index.json of a local directory lists, or the one of that name: MDS. Of a URL that names one it is
+// CatalogueFormat is the format of the shards that the index.json of a local directory lists, or the one of that name: MDS or litData. Of a URL that names one it is
 // not asked for, and is "index.json"; "" of anything else.
 func CatalogueFormat(path string) string {
 	name := catalogueOf(path)
@@ -83,8 +85,12 @@ func CatalogueFormat(path string) string {
 	defer f.Close()
 	const most = 64 << 10
 	head, err := io.ReadAll(io.LimitReader(f, most))
-	if err == nil && bytes.Contains(head, []byte(`"shards"`)) && bytes.Contains(head, []byte(`"raw_data"`)) {
+	has := func(key string) bool { return err == nil && bytes.Contains(head, []byte(`"`+key+`"`)) }
+	switch {
+	case has("shards") && has("raw_data"):
 		return "MDS"
+	case has("chunks") && has("chunk_bytes"):
+		return "litData"
 	}
 	return ""
 }
@@ -116,66 +122,109 @@ func (c *ShardsConfig) appendCatalogue(ctx context.Context, names []string, cata
 		dir, query = parted(catalogue)
 		dir = strings.TrimSuffix(strings.TrimSuffix(dir, "/"), catalogueName)
 	}
-	return names, eachListed(text, func(e *catalogueEntry) error {
-		name, packed, err := e.files(dir, query)
-		if err != nil {
-			return err
-		}
-		if len(names) == maxShards {
-			return fmt.Errorf("got more than %d shards", maxShards)
-		}
-		names = append(names, name)
-		c.said[name] = listedShard{e.Raw.Bytes, e.Samples, packed}
-		return nil
-	})
+	return c.appendListed(names, text, dir, query)
 }
 
-// eachListed calls take with every shard of a catalogue.
-func eachListed(text []byte, take func(e *catalogueEntry) error) error {
+// appendListed appends the shards of a catalogue's text, which lie below a directory.
+func (c *ShardsConfig) appendListed(names []string, text []byte, dir, query string) ([]string, error) {
+	all, err := parseCatalogue(text)
+	if err != nil {
+		return nil, err
+	}
+	add := func(key string, k int, one *listedShard, name string, err error) error {
+		if err == nil && len(names) == maxShards {
+			err = fmt.Errorf("got more than %d shards", maxShards)
+		}
+		if err != nil {
+			return fmt.Errorf("%s[%d]: %w", key, k, err)
+		}
+		names = append(names, name)
+		c.said[name] = *one
+		return nil
+	}
+	for k := range all.shards {
+		one, name, err := all.shards[k].listed(dir, query)
+		if err := add("shards", k, &one, name, err); err != nil {
+			return nil, err
+		}
+	}
+	if all.chunks == nil {
+		return names, nil
+	}
+	columns, err := all.config.columns()
+	if err != nil {
+		return nil, err
+	}
+	for k := range all.chunks {
+		one, name, err := all.chunks[k].listed(&all.config, dir, query)
+		one.columns = columns
+		if err := add("chunks", k, &one, name, err); err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
+}
+
+// catalogue is what one holds: shards of MDS, or chunks of litData and what these are.
+type catalogue struct {
+	shards []catalogueEntry
+	chunks []litDataChunk
+	config litDataConfig
+}
+
+// parseCatalogue reads one.
+func parseCatalogue(text []byte) (all catalogue, err error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if err := wantToken(d, json.Delim('{')); err != nil {
-		return err
+		return all, err
 	}
-	found := false
+	found := ""
 	for d.More() {
 		key, err := d.Token()
-		if err != nil {
-			return noCatalogue(err)
-		}
-		if key != "shards" {
+		switch {
+		case err != nil:
+		case key == "shards":
+			found = "shards"
+			all.shards, err = entries[catalogueEntry](d, found)
+		case key == "chunks":
+			found = "chunks"
+			all.chunks, err = entries[litDataChunk](d, found)
+		case key == "config":
+			err = noCatalogue(d.Decode(&all.config))
+		default:
 			var other json.RawMessage
-			if err := d.Decode(&other); err != nil {
-				return noCatalogue(err)
-			}
-			continue
+			err = noCatalogue(d.Decode(&other))
 		}
-		if err := wantToken(d, json.Delim('[')); err != nil {
-			return err
-		}
-		found = true
-		for k := 0; d.More(); k++ {
-			var e catalogueEntry
-			err := d.Decode(&e)
-			if err == nil {
-				err = take(&e)
-			} else {
-				err = noCatalogue(err)
-			}
-			if err != nil {
-				return fmt.Errorf("shards[%d]: %w", k, err)
-			}
-		}
-		if err := wantToken(d, json.Delim(']')); err != nil {
-			return err
+		if err != nil {
+			return all, noCatalogue(err)
 		}
 	}
 	if err := wantToken(d, json.Delim('}')); err != nil {
-		return err
+		return all, err
 	}
-	if !found {
-		return errors.New("it lists no shards, as an index.json of MDS does")
+	if found == "" {
+		return all, errors.New("it lists neither shards, as an index.json of MDS does, nor chunks, as litData's")
 	}
-	return nil
+	return all, nil
+}
+
+// entries reads a list of shards.
+func entries[T any](d *json.Decoder, key string) ([]T, error) {
+	if err := wantToken(d, json.Delim('[')); err != nil {
+		return nil, err
+	}
+	all := []T{}
+	for d.More() {
+		var e T
+		if err := d.Decode(&e); err != nil {
+			return nil, fmt.Errorf("%s[%d]: %w", key, len(all), noCatalogue(err))
+		}
+		if len(all) == maxShards {
+			return nil, fmt.Errorf("got more than %d %s", maxShards, key)
+		}
+		all = append(all, e)
+	}
+	return all, wantToken(d, json.Delim(']'))
 }
 
 func wantToken(d *json.Decoder, want json.Delim) error {
@@ -186,43 +235,81 @@ func wantToken(d *json.Decoder, want json.Delim) error {
 	return noCatalogue(err)
 }
 
+// catalogueError says of an error what was being read.
+type catalogueError struct{ error }
+
+func (e *catalogueError) Error() string {
+	return "no index.json of MDS or litData, or damaged: " + e.error.Error()
+}
+func (e *catalogueError) Unwrap() error { return e.error }
+
 // noCatalogue says of an error what was being read.
 func noCatalogue(err error) error {
 	if err == nil {
 		return nil
 	}
+	var known *catalogueError
+	if errors.As(err, &known) {
+		return err
+	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = errors.New("it is cut off")
 	}
-	return fmt.Errorf("no index.json of MDS, or damaged: %w", err)
+	return &catalogueError{err}
 }
 
-// files are where the shard lies whose catalogue is in a directory, and where its compressed form, if that is all there is.
-func (e *catalogueEntry) files(dir, query string) (name string, packed packedShard, err error) {
+// listed is what is known of a shard whose catalogue is in a directory, and where it lies.
+func (e *catalogueEntry) listed(dir, query string) (one listedShard, name string, err error) {
 	switch {
 	case e.Format != "mds":
-		return "", packed, fmt.Errorf("got the format %.20q, want mds; have a program of yours bring its samples, or write them into tar shards once", e.Format)
+		return one, "", fmt.Errorf("got the format %.20q, want mds; have a program of yours bring its samples, or write them into tar shards once", e.Format)
 	case e.Samples < 0 || e.Raw.Bytes < 0 || e.Zip.Bytes < 0:
-		return "", packed, fmt.Errorf("got %d samples in %d bytes, and %d compressed", e.Samples, e.Raw.Bytes, e.Zip.Bytes)
+		return one, "", fmt.Errorf("got %d samples in %d bytes, and %d compressed", e.Samples, e.Raw.Bytes, e.Zip.Bytes)
 	}
-	if name, err = e.Raw.within(dir, query); err != nil || e.Zip.Name == "" {
-		return name, packed, err
+	one = listedShard{bytes: e.Raw.Bytes, samples: e.Samples}
+	if name, err = below(e.Raw.Name, dir, query); err == nil && e.Zip.Name != "" {
+		one.packed, err = packedBeside(name, e.Zip.Name, e.Compression, dir, query)
+		one.packed.bytes = e.Zip.Bytes
 	}
-	if !store.IsURL(dir) && unix.Access(name, unix.F_OK) == nil { // it was unpacked beside, as Streaming does it
-		return name, packed, nil
-	}
-	packed.bytes = e.Zip.Bytes
-	packed.by, _, _ = strings.Cut(e.Compression, ":")
-	if unpackers[packed.by] == nil {
-		return "", packed, fmt.Errorf("got the compression %.20q, want zstd, gz, bz2, br or snappy; unpack its files beside themselves", packed.by)
-	}
-	packed.name, err = e.Zip.within(dir, query)
-	return name, packed, err
+	return one, name, err
 }
 
-// within is where a file of a catalogue in a directory lies.
-func (f *catalogueFile) within(dir, query string) (string, error) {
-	clean, err := checkMember([]byte(f.Name))
+// listed is what is known of a chunk whose catalogue is in a directory, and where it lies. A compressed one has that in its name.
+func (e *litDataChunk) listed(c *litDataConfig, dir, query string) (one listedShard, name string, err error) {
+	switch {
+	case e.Samples < 0 || e.Bytes < 0:
+		return one, "", fmt.Errorf("got %d samples in %d bytes", e.Samples, e.Bytes)
+	case !isNull(e.Dim):
+		return one, "", fmt.Errorf("its samples are cut out of tokens (dim %.20s), want whole ones; %s", e.Dim, byProgram)
+	}
+	one = listedShard{bytes: e.Bytes, samples: e.Samples}
+	by, _, _ := strings.Cut(c.Compression, ":")
+	raw := strings.Replace(e.Name, "."+by+".", ".", 1)
+	if by == "" {
+		raw = e.Name
+	}
+	if name, err = below(raw, dir, query); err == nil && raw != e.Name {
+		one.packed, err = packedBeside(name, e.Name, by, dir, query)
+		one.packed.bytes = anyBytes
+	}
+	return one, name, err
+}
+
+// packedBeside is the compressed form of a shard; none where the shard is there unpacked, as the libraries leave it in their local directories.
+func packedBeside(raw, name, compression, dir, query string) (packed packedShard, err error) {
+	packed.by, _, _ = strings.Cut(compression, ":")
+	if unpackers[packed.by] == nil {
+		return packed, fmt.Errorf("got the compression %.20q, want zstd, gz, bz2, br or snappy; unpack its files beside themselves", packed.by)
+	}
+	if packed.name, err = below(name, dir, query); err != nil || !store.IsURL(raw) && unix.Access(raw, unix.F_OK) == nil {
+		return packedShard{}, err
+	}
+	return packed, nil
+}
+
+// below is where a file of a catalogue in a directory lies.
+func below(name, dir, query string) (string, error) {
+	clean, err := checkMember([]byte(name))
 	if err != nil {
 		return "", err
 	}

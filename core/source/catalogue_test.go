@@ -27,7 +27,7 @@ func entryOf(name string, size int) string {
 	return fmt.Sprintf(`{"format": "mds", "version": 2, "samples": 3, "compression": null, "zip_data": null, "raw_data": {"basename": %q, "bytes": %d, "hashes": {}}}`, name, size)
 }
 
-func catalogue(entries ...string) string {
+func catalogueText(entries ...string) string {
 	return `{"version": 2, "shards": [` + strings.Join(entries, ",") + `]}`
 }
 
@@ -37,8 +37,8 @@ func TestACatalogueIsItsShards(t *testing.T) {
 	for _, name := range []string{"a/0.mds", "a/sub/1.mds", "b/0.mds"} {
 		write(t, filepath.Join(dir, name), shard)
 	}
-	write(t, filepath.Join(dir, "a", catalogueName), catalogue(entryOf("0.mds", len(shard)), entryOf("sub/1.mds", len(shard))))
-	write(t, filepath.Join(dir, "b", catalogueName), catalogue(entryOf("0.mds", len(shard))))
+	write(t, filepath.Join(dir, "a", catalogueName), catalogueText(entryOf("0.mds", len(shard)), entryOf("sub/1.mds", len(shard))))
+	write(t, filepath.Join(dir, "b", catalogueName), catalogueText(entryOf("0.mds", len(shard))))
 	for pattern, n := range map[string]int64{"a": 6, "*": 9, "{a,b}/index.json": 9, "b/index.json": 3} {
 		if s := openS(t, ShardsConfig{Shards: []string{filepath.Join(dir, pattern)}}); s.Len() != n || s.Label(n-1) != 2 {
 			t.Errorf("%s: got %d samples", pattern, s.Len())
@@ -59,28 +59,28 @@ func TestCataloguesThatAreNotSoAreRefused(t *testing.T) {
 	shard := fewMDS(t)
 	good := entryOf("0.mds", len(shard))
 	for text, want := range map[string]string{
-		catalogue(entryOf("0.mds", len(shard)+1)):                                           fmt.Sprintf(`0.mds": got %d bytes, want %d, as index.json says; write or copy it again`, len(shard), len(shard)+1),
-		catalogue(strings.Replace(good, `"samples": 3`, `"samples": 4`, 1)):                 `0.mds": got 3 samples, want 4, as index.json says; write or copy it again`,
-		catalogue(strings.Replace(good, `"samples": 3`, `"samples": -1`, 1)):                `index.json": shards[0]: got -1 samples in`,
-		catalogue(good, entryOf("../0.mds", 3)):                                             `index.json": shards[1]: member "../0.mds": the name leaves the archive`,
-		catalogue(entryOf("/etc/passwd", 3)):                                                `shards[0]: member "/etc/passwd": the name leaves the archive`,
-		catalogue(entryOf("", 3)):                                                           `shards[0]: member "": got an empty name`,
-		catalogue(good, good):                                                               `0.mds": named twice`,
-		catalogue(entryOf("1.mds", 3)):                                                      `1.mds": no such file`,
-		catalogue(strings.Replace(good, `"mds"`, `"jsonl"`, 1)):                             `shards[0]: got the format "jsonl", want mds; have a program of yours`,
-		catalogue(strings.Replace(good, `"samples": 3`, `"samples": "3"`, 1)):               `shards[0]: no index.json of MDS, or damaged: json: cannot unmarshal string`,
-		catalogue(strings.Replace(good, `"bytes": `, `"bytes": 9999999999999999999999`, 1)): `shards[0]: no index.json of MDS, or damaged: json: cannot unmarshal number`,
-		catalogue():                 "no samples",
-		catalogue(good)[:90]:        `shards[0]: no index.json of MDS, or damaged: it is cut off`,
-		catalogue(good)[:len(good)]: `no index.json of MDS, or damaged: it is cut off`,
-		`{"version": 2}`:            `index.json": it lists no shards, as an index.json of MDS does`,
-		`[1]`:                       `no index.json of MDS, or damaged: got [, want {`,
-		`{"shards": {}}`:            `no index.json of MDS, or damaged: got {, want [`,
-		`{"shards": [{}]}`:          `shards[0]: got the format "", want mds`,
-		"\x00":                      `no index.json of MDS, or damaged: invalid character`,
-		"":                          `index.json": got 0 bytes`,
-		catalogue(packedEntry("0.mds.zip", "zip", 3, 3)): `shards[0]: got the compression "zip", want zstd, gz, bz2, br or snappy; unpack its files`,
-		catalogue(packedEntry("../0.gz", "gz", 3, 3)):    `shards[0]: member "../0.gz": the name leaves the archive`,
+		catalogueText(entryOf("0.mds", len(shard)+1)):                                           fmt.Sprintf(`0.mds": got %d bytes, want %d, as index.json says; write or copy it again`, len(shard), len(shard)+1),
+		catalogueText(strings.Replace(good, `"samples": 3`, `"samples": 4`, 1)):                 `0.mds": got 3 samples, want 4, as index.json says; write or copy it again`,
+		catalogueText(strings.Replace(good, `"samples": 3`, `"samples": -1`, 1)):                `index.json": shards[0]: got -1 samples in`,
+		catalogueText(good, entryOf("../0.mds", 3)):                                             `index.json": shards[1]: member "../0.mds": the name leaves the archive`,
+		catalogueText(entryOf("/etc/passwd", 3)):                                                `shards[0]: member "/etc/passwd": the name leaves the archive`,
+		catalogueText(entryOf("", 3)):                                                           `shards[0]: member "": got an empty name`,
+		catalogueText(good, good):                                                               `0.mds": named twice`,
+		catalogueText(entryOf("1.mds", 3)):                                                      `1.mds": no such file`,
+		catalogueText(strings.Replace(good, `"mds"`, `"jsonl"`, 1)):                             `shards[0]: got the format "jsonl", want mds; have a program of yours`,
+		catalogueText(strings.Replace(good, `"samples": 3`, `"samples": "3"`, 1)):               `shards[0]: no index.json of MDS or litData, or damaged: json: cannot unmarshal string`,
+		catalogueText(strings.Replace(good, `"bytes": `, `"bytes": 9999999999999999999999`, 1)): `shards[0]: no index.json of MDS or litData, or damaged: json: cannot unmarshal number`,
+		catalogueText():                 "no samples",
+		catalogueText(good)[:90]:        `shards[0]: no index.json of MDS or litData, or damaged: it is cut off`,
+		catalogueText(good)[:len(good)]: `no index.json of MDS or litData, or damaged: it is cut off`,
+		`{"version": 2}`:                `index.json": it lists neither shards, as an index.json of MDS does, nor chunks, as litData's`,
+		`[1]`:                           `no index.json of MDS or litData, or damaged: got [, want {`,
+		`{"shards": {}}`:                `no index.json of MDS or litData, or damaged: got {, want [`,
+		`{"shards": [{}]}`:              `shards[0]: got the format "", want mds`,
+		"\x00":                          `no index.json of MDS or litData, or damaged: invalid character`,
+		"":                              `index.json": got 0 bytes`,
+		catalogueText(packedEntry("0.mds.zip", "zip", 3, 3)): `shards[0]: got the compression "zip", want zstd, gz, bz2, br or snappy; unpack its files`,
+		catalogueText(packedEntry("../0.gz", "gz", 3, 3)):    `shards[0]: member "../0.gz": the name leaves the archive`,
 	} {
 		dir := t.TempDir()
 		write(t, filepath.Join(dir, "0.mds"), shard)
@@ -234,7 +234,7 @@ func TestShardsThatCannotBeUnpackedAreRefused(t *testing.T) {
 		t.Setenv("SPDL_CACHE_BYTES", c.bound)
 		dir := t.TempDir()
 		write(t, filepath.Join(dir, "0.gz"), c.file)
-		write(t, filepath.Join(dir, catalogueName), catalogue(c.entry))
+		write(t, filepath.Join(dir, catalogueName), catalogueText(c.entry))
 		if _, err := OpenShards(background, ShardsConfig{Shards: []string{dir}}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", c.entry, err, c.want)
 		}
@@ -303,16 +303,16 @@ func FuzzCatalogue(f *testing.F) {
 		must(f, err)
 		f.Add(text)
 	}
-	f.Add([]byte(catalogue(entryOf("../a.mds", 3), entryOf("a/./b.mds", 3))))
+	f.Add([]byte(catalogueText(entryOf("../a.mds", 3), entryOf("a/./b.mds", 3))))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		_ = eachListed(text, func(e *catalogueEntry) error {
-			name, packed, err := e.files("/data/mds", "")
-			for _, path := range []string{name, packed.name} {
+		c := ShardsConfig{said: map[string]listedShard{}}
+		names, err := c.appendListed(nil, text, "/data/mds", "")
+		for _, name := range names {
+			for _, path := range []string{name, c.said[name].packed.name} {
 				if err == nil && path != "" && !strings.HasPrefix(path, "/data/mds/") {
 					t.Fatalf("%q leads to %q", text, path)
 				}
 			}
-			return err
-		})
+		}
 	})
 }

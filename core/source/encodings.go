@@ -15,7 +15,7 @@ import (
 	"github.com/spdl/spdl/core/tensor"
 )
 
-// encodedMark is behind the name of a part that is a column of MDS, and before its encoding.
+// encodedMark is behind the name of a part that is a column of MDS or litData, and before its encoding.
 const encodedMark = "\x00:"
 
 // encodedAs is what an encoding makes of a value.
@@ -23,8 +23,9 @@ type encodedAs int
 
 const (
 	encodedUnknown encodedAs = iota // none that is read, among them programs (pkl) and lists of pictures
-	encodedText                     // bytes, and all that is text
-	encodedPicture                  // a file
+	encodedText
+	encodedBytes   // a file, or whatever
+	encodedPicture // a file
 	encodedNumber
 	encodedArray
 	encodedPixels // of PIL: a width, a height and a mode, and the rows
@@ -36,6 +37,7 @@ type coding struct {
 	kind  encodedAs
 	dtype tensor.DType // of numbers and arrays; 0: each array has its own
 	shape tensor.Shape // of arrays; nil: each has its own
+	head  *litDataHead // of arrays of litData
 }
 
 // encodedTypes are those of numbers and of elements, by their names and as an array's first byte has them.
@@ -59,10 +61,15 @@ func encodedType(name string) (t tensor.DType) {
 
 // encodingOf reads an encoding's name. What is not known is no error before it is wanted.
 func encodingOf(name string) (e coding, err error) {
+	if of, ok := strings.CutPrefix(name, litDataMark); ok {
+		return litDataCoding(of), nil
+	}
 	e.name = name
 	kind, rest, _ := strings.Cut(name, ":")
 	switch kind {
-	case "bytes", "str", "json", "str_int", "str_float", "str_decimal":
+	case "bytes":
+		e.kind = encodedBytes
+	case "str", "json", "str_int", "str_float", "str_decimal":
 		e.kind = encodedText
 	case "jpeg", "png":
 		e.kind = encodedPicture
@@ -127,6 +134,9 @@ func (e *coding) number(value []byte) (v int64, ok bool) {
 	if e.kind == encodedText {
 		return parseLabel(bytes.TrimSpace(value))
 	}
+	if len(value) != e.dtype.Bytes() {
+		return 0, false
+	}
 	if v, ok = wholeOf(value, e.dtype); !ok {
 		v = 0
 	}
@@ -134,11 +144,11 @@ func (e *coding) number(value []byte) (v int64, ok bool) {
 }
 
 // file says that values are files, as media are.
-func (e *coding) file() bool { return e.kind == encodedPicture || e.name == "bytes" }
+func (e *coding) file() bool { return e.kind == encodedPicture || e.kind == encodedBytes }
 
 // picture says that a column of that name is a picture without a word.
 func (e *coding) picture(name string) bool {
-	return e.kind == encodedPicture || e.name == "bytes" && (name == "img" || slices.Contains(ImageExtensions, name) || slices.Contains(recordImages, name+bytesMark))
+	return e.kind == encodedPicture || e.kind == encodedBytes && (name == "img" || slices.Contains(ImageExtensions, name) || slices.Contains(recordImages, name+bytesMark))
 }
 
 // encodedNamed is the place of a column of MDS among the parts, or -1.
@@ -161,7 +171,7 @@ func encodingMarked(part string) *coding {
 
 // takes are the types of columns that an encoding has values for, by what it makes of them.
 var takes = map[encodedAs][]ColumnType{
-	encodedText: {Text, Int64, Float64, List}, encodedPicture: {Text}, encodedNumber: {Int64, Float64, Array, List}, encodedArray: {Array, List}, encodedPixels: {Array},
+	encodedText: {Text, Int64, Float64, List}, encodedBytes: {Text, Int64, Float64, Array, List}, encodedPicture: {Text}, encodedNumber: {Int64, Float64, Array, List}, encodedArray: {Array, List}, encodedPixels: {Array},
 }
 
 var columnTypeNames = [...]string{Text: "text", Int64: "i64", Float64: "f64", Array: "npy", List: "list"}
@@ -172,9 +182,6 @@ func (e *coding) refuses(c *Column) error {
 		return e.unread()
 	}
 	types := takes[e.kind]
-	if e.name == "bytes" {
-		types = append(slices.Clone(types), Array) // an .npy file
-	}
 	if !slices.Contains(types, c.Type) {
 		var names []string
 		for _, t := range types {
@@ -182,7 +189,7 @@ func (e *coding) refuses(c *Column) error {
 		}
 		return fmt.Errorf("it is %s, want type %s", e.name, strings.Join(names, ", "))
 	}
-	if c.Member != "" && e.kind != encodedText {
+	if c.Member != "" && e.kind != encodedText && e.kind != encodedBytes {
 		return fmt.Errorf("it is %s, in which nothing is called %q", e.name, c.Member)
 	}
 	return nil
@@ -192,12 +199,19 @@ func (e *coding) refuses(c *Column) error {
 func (e *coding) unread() error {
 	why := "which is not known here"
 	switch {
-	case e.name == "pkl":
+	case e.name == "pkl", e.name == "pickle", strings.HasPrefix(e.name, "graph"):
 		why = "a pickle, which may run any program"
 	case e.name == "jpeg_array", e.name == "jpegarray", strings.HasPrefix(e.name, "list["):
 		why = "several pictures in one value"
 	}
 	return fmt.Errorf("it is %s, %s; leave it out, or %s", e.name, why, byProgram)
+}
+
+var errPixels = errors.New("it is pil, pixels without a file around them; a column of type npy has them")
+
+// has says that some part of the shard may be a medium.
+func (sh *shard) has(m int) bool {
+	return slices.ContainsFunc(sh.rank[m], func(r uint16) bool { return r > 0 })
 }
 
 // checkEncodings refuses columns, media and a label that are of an encoding which cannot be that.
@@ -216,17 +230,20 @@ func (s *shards) checkEncodings(sh *shard, c *ShardsConfig) error {
 		return refused("source.label", c.Label, fmt.Errorf("it is %s, want whole numbers", sh.encoded[part].name))
 	}
 	for m := range s.media {
+		if pixels := slices.IndexFunc(sh.encoded, func(e *coding) bool { return e != nil && e.kind == encodedPixels }); pixels >= 0 && s.media[m].From == nil && !sh.has(m) {
+			return refused(s.keyOf(m), partShown(sh.index.parts[pixels]), errPixels)
+		}
 		for _, name := range s.media[m].From {
 			part := sh.index.encodedNamed(name)
 			if part < 0 || sh.encoded[part].file() {
 				continue
 			}
-			err := fmt.Errorf("it is %s, want the bytes of a file: bytes, jpeg or png", sh.encoded[part].name)
+			err := fmt.Errorf("it is %s, want the bytes of a file", sh.encoded[part].name)
 			switch sh.encoded[part].kind {
 			case encodedUnknown:
 				err = sh.encoded[part].unread()
 			case encodedPixels:
-				err = errors.New("it is pil, pixels without a file around them; a column of type npy has them")
+				err = errPixels
 			}
 			return refused(s.keyOf(m), name, err)
 		}
@@ -240,6 +257,12 @@ func (e *coding) read(value []byte, a *array.Array) error {
 	a.Bool, a.Fortran, a.Swapped = false, false, false
 	if e.kind == encodedPixels {
 		return readPixels(value, a)
+	}
+	if e.head != nil {
+		if err := e.head.read(a); err != nil {
+			return err
+		}
+		return fits(a)
 	}
 	if e.dtype == 0 {
 		if len(value) == 0 {
@@ -328,7 +351,7 @@ func readPixels(value []byte, a *array.Array) error {
 
 // setEncoded appends the value of the buffer's next column from a value of an encoding. stays is as setPart has it.
 func (b *Buffer) setEncoded(c *Column, value []byte, e *coding, stays bool) error {
-	if e.kind == encodedText || e.kind == encodedPicture {
+	if e.kind == encodedText || e.file() {
 		return b.setPart(c, value, stays)
 	}
 	err := e.read(value, &b.array)

@@ -38,7 +38,7 @@ func Foreign(name string) string {
 	name, _, _ = strings.Cut(name, "?")
 	name = strings.ToLower(filepath.Base(name))
 	if litDataFile.MatchString(name) {
-		return "litData's format is not read here; " + byLoop
+		return "litData's chunks are read by their index.json; name the directory that has it, or it, in source.shards"
 	}
 	ending, _, _ := strings.Cut(filepath.Ext(name), "-")                                    // x.array_record-00000-of-00016
 	if ending == mdsEnding || filepath.Ext(strings.TrimSuffix(name, ending)) == mdsEnding { // shard.00000.mds.zstd

@@ -220,7 +220,7 @@ func (o *opening) openFile(ctx context.Context, sh *shard, f *os.File) error {
 		keep = keptAt(o.dir, sh.path, indexEnding)
 	}
 	return o.keptOrBuilt(ctx, sh, keep, func() (*indexBuilder, error) {
-		return build(ctx, sh.path, &window{r: stepping{f, o.c.Progress}, size: st.Size, chunk: localChunk})
+		return o.build(ctx, sh, sh.path, &window{r: stepping{f, o.c.Progress}, size: st.Size, chunk: localChunk})
 	})
 }
 
@@ -234,7 +234,7 @@ func (o *opening) openRemote(ctx context.Context, sh *shard) error {
 	sh.object = object
 	sh.version = versionOfObject(object)
 	return o.keptOrBuilt(ctx, sh, keptAt(o.dir, sh.name, indexEnding), func() (*indexBuilder, error) {
-		return build(ctx, sh.name, &window{r: stepping{objectReader{ctx, o.s.store, object}, o.c.Progress}, size: object.Size, chunk: remoteChunk, pace: o.pace})
+		return o.build(ctx, sh, sh.name, &window{r: stepping{objectReader{ctx, o.s.store, object}, o.c.Progress}, size: object.Size, chunk: remoteChunk, pace: o.pace})
 	})
 }
 
@@ -305,6 +305,14 @@ func (o *opening) openKept(sh *shard, keep string, kept bool) bool {
 	}
 	sh.index = x
 	return true
+}
+
+// build makes the index of a shard.
+func (o *opening) build(ctx context.Context, sh *shard, name string, w *window) (*indexBuilder, error) {
+	if columns := o.c.said[sh.name].columns; columns != nil {
+		return buildChunkIndex(ctx, w, columns)
+	}
+	return build(ctx, name, w)
 }
 
 // build makes an index of an archive, whose kind its name tells.

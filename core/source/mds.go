@@ -52,7 +52,7 @@ type sampleTable struct {
 // buildMDSIndex finds the columns of every sample of an MDS shard, until ctx ends.
 func buildMDSIndex(ctx context.Context, w *window) (*indexBuilder, error) {
 	if w.size > math.MaxUint32 {
-		return nil, fmt.Errorf("got %d bytes, want at most %d, as its offsets have 32 bits; it is no MDS shard", w.size, uint32(math.MaxUint32))
+		return nil, errWideChunk(w.size)
 	}
 	c := sampleTable{w: w, b: newIndexBuilder()}
 	first, err := c.head()
@@ -73,6 +73,10 @@ func buildMDSIndex(ctx context.Context, w *window) (*indexBuilder, error) {
 		return nil, err
 	}
 	return c.b, nil
+}
+
+func errWideChunk(size int64) error {
+	return fmt.Errorf("got %d bytes, want at most %d, as its offsets have 32 bits; write or copy it again", size, uint32(math.MaxUint32))
 }
 
 // table is the size of the number of samples and their offsets.
@@ -142,7 +146,7 @@ func (c *sampleTable) column(name, encoded string, size int64) error {
 	if err != nil {
 		return err
 	}
-	if own := e.size(); own != size && e.kind != encodedUnknown {
+	if own := e.size(); own != size && e.kind != encodedUnknown && !strings.HasPrefix(encoded, litDataMark) {
 		return fmt.Errorf("damaged: got %d bytes a sample, want %d for %s (0: each sample has its own)", size, own, encoded)
 	}
 	part, err := c.b.part([]byte(name + encodedMark + encoded))

@@ -281,7 +281,7 @@ func TestMDSRefusesWhatAnEncodingIsNot(t *testing.T) {
 		`it is float32, want whole numbers`:                                             {Media: photo, Label: "float32"},
 		`source.image: column "grey" of "`:                                              {Media: []Medium{{Name: "image", From: []string{"grey"}}}},
 		`it is pil, pixels without a file around them; a column of type npy has them`:   {Media: []Medium{{From: []string{"grey"}}}},
-		`it is str, want the bytes of a file: bytes, jpeg or png`:                       {Media: []Medium{{From: []string{"text"}}}},
+		`it is str, want the bytes of a file`:                                           {Media: []Medium{{From: []string{"text"}}}},
 		`source.label: no sample has a part "nobody"; the parts are array, array_long,`: {Media: photo, Label: "nobody"},
 		`source.columns: no sample has a part "nobody"`:                                 {Media: photo, Columns: []Column{{Name: "nobody"}}},
 	} {

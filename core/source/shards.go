@@ -23,9 +23,9 @@ var recordImages = []string{"image" + bytesMark, "image/encoded" + bytesMark, "i
 
 // ShardsConfig says what OpenShards reads.
 type ShardsConfig struct {
-	Shards       []string // paths and URLs of .tar and .zip archives and TFRecords, with braces {000..127} and globs
+	Shards       []string // paths and URLs of .tar and .zip archives, TFRecords, and the catalogues of MDS and litData or their directories, with braces {000..127} and globs
 	Media        []Medium // what each sample has beside columns; nil: a picture, empty: nothing
-	Label        string   // part that holds the label; "" is cls, of TFRecords label or image/class/label, and a sample without it has the label -1
+	Label        string   // part that holds the label; "" is cls, of TFRecords, MDS and litData also label or image/class/label, and a sample without it has the label -1
 	Labels       ShardLabels
 	Columns      []Column // more parts
 	IndexDir     string   // where indexes are kept; "" is DefaultIndexDir
@@ -47,7 +47,7 @@ type ShardsConfig struct {
 	said   map[string]listedShard   // by name: what a catalogue says of them
 }
 
-// shards are archives of samples: tar, zip and TFRecord, local and remote. What is in them is known from their indexes.
+// shards are archives of samples: tar, zip, TFRecord, MDS and litData, local and remote. What is in them is known from their indexes.
 type shards struct {
 	root     root // absolute: shards are opened by the names they were given
 	store    *store.Client
@@ -229,8 +229,8 @@ func (s *shards) check(c *ShardsConfig, total int64) error {
 	found, labels := make([]bool, len(s.media)), false
 	for i := range s.all {
 		sh := &s.all[i]
-		for m, ranks := range sh.rank {
-			found[m] = found[m] || slices.ContainsFunc(ranks, func(r uint16) bool { return r > 0 })
+		for m := range sh.rank {
+			found[m] = found[m] || sh.has(m)
 		}
 		labels = labels || sh.label >= 0
 		for _, p := range partsShown(sh.index.parts) {

@@ -37,9 +37,11 @@ const (
 // packedShard is the compressed form of a shard, as its catalogue has it.
 type packedShard struct {
 	name  string // path or URL; "": there is none, or none is needed
-	bytes int64
+	bytes int64  // anyBytes: that is not known
 	by    string // zstd, gz, ...
 }
+
+const anyBytes = -1
 
 // unpackers have the bytes within a stream, by what MDS calls the compression. size is how many there should be.
 var unpackers = map[string]func(packed io.Reader, size int64) (io.Reader, error){
@@ -122,7 +124,7 @@ func (o *opening) packed(ctx context.Context, p *packedShard) (from fileOrObject
 		}
 		from, v = fileOrObject{f, f}, versionOf(&st)
 	}
-	if v.size != p.bytes {
+	if v.size != p.bytes && p.bytes != anyBytes {
 		return from, v, errors.Join(fmt.Errorf("got %d bytes, want %d, as %s says; write or copy it again", v.size, p.bytes, catalogueName), from.Close())
 	}
 	return from, v, nil

@@ -154,7 +154,7 @@ def test_a_store_is_read_in_any_order(pictures, server, open_, packed):
     check(open_({"source": {"shards": f"{url}/mds/"}, **TRANSFORM}), pictures.samples, key(20))
     check_columns(open_({"source": {"shards": f"{url}/mds/index.json", "columns": COLUMNS}, **TRANSFORM, "order": {"seed": 3, "epochs": 2}}), values)
     asked.clear()
-    with pytest.raises(spdl.SpdlError, match="of a data set of MDS name its index.json, or end with a slash"):
+    with pytest.raises(spdl.SpdlError, match="of a data set of MDS or litData name its index.json, or end with a slash"):
         open_({"source": {"shards": f"{url}/mds"}, **TRANSFORM})
     open_({"source": {"shards": f"{url}/mds/"}, **TRANSFORM})
     shards = [path for path in asked if "shard." in path]
