@@ -72,11 +72,11 @@ func catalogueOf(name string) string {
 // not asked for, and is "index.json"; "" of anything else.
 func CatalogueFormat(path string) string {
 	name := catalogueOf(path)
-	if store.IsURL(path) && baseName(path) == catalogueName {
-		return catalogueName
-	}
-	if name == "" || store.IsURL(path) {
+	switch {
+	case name == "", store.IsURL(path) && baseName(path) != catalogueName: // a prefix may be a folder's
 		return ""
+	case store.IsURL(path):
+		return catalogueName
 	}
 	f, err := os.OpenFile(name, openFlags, 0)
 	if err != nil {

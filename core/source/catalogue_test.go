@@ -49,8 +49,10 @@ func TestACatalogueIsItsShards(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", path, got, want)
 		}
 	}
-	if CatalogueFormat("s3://b/index.json?x=1") != catalogueName || CatalogueFormat("s3://b/index") != "" || CatalogueFormat("s3://b/") != "" {
-		t.Error("of URLs only one that names an index.json is taken for one")
+	for path, want := range map[string]string{"https://h/index.json?x=1": catalogueName, "s3://b/a/index.json": catalogueName, "s3://b/index.json?x=1": "", "s3://b/index": "", "s3://b/": ""} {
+		if got := CatalogueFormat(path); got != want {
+			t.Errorf("%s: got %q, want %q", path, got, want)
+		}
 	}
 }
 

@@ -149,16 +149,19 @@ func TestMDSHasWhatWasWritten(t *testing.T) {
 		objects["/b/mds/"+name] = string(text)
 	}
 	origin := serveObjects(t, objects)
-	client := storeClient(t, store.Options{})
+	client := storeClient(t, store.Options{Endpoint: origin.URL, Region: "r", PathStyle: true, Anonymous: true})
 	index := t.TempDir()
 	picture := []Medium{{Name: "image", From: []string{"photo"}}}
 	for _, name := range []string{
 		"testdata/mds/all", "testdata/mds/all/index.json", "testdata/mds/al*", "testdata/mds/all/*.mds", origin.URL + "/b/mds/", origin.URL + "/b/mds/index.json?token=1",
-		origin.URL + "/b/mds/shard.{00000,00001}.mds",
+		origin.URL + "/b/mds/shard.{00000,00001}.mds", "s3://b/mds/", "s3://b/mds/index.json",
 	} {
-		for range 2 { // the second time with the index that was kept
+		for k := range 2 {
 			s := openS(t, ShardsConfig{Shards: []string{name}, Media: picture, Columns: mdsTestColumns, IndexDir: index, Store: client})
 			checkMDS(t, s, want)
+			if notes := s.(interface{ Notes() []string }).Notes(); k == 1 && len(notes) > 0 {
+				t.Errorf("%s: the index was not kept: %q", name, notes)
+			}
 			known := s.(Knowing).Known("digits")
 			if known == nil || known(3) != int64(-3e12) || string(s.Key(3, nil)) != "0" {
 				t.Errorf("%s: numbers are not known without reading, or the key %q is not the sample's number", name, s.Key(3, nil))

@@ -8,6 +8,7 @@ import pytest
 import spdl
 from engines import PATIENCE, environment
 from hub import COMMIT, hub
+from test_mds import key, make_mds
 from test_sources import TRANSFORM, check, make_shards
 
 pytestmark = pytest.mark.usefixtures("own_cache")
@@ -39,6 +40,13 @@ def test_shards_and_folders_of_the_hub(server, pictures, open_):
     reads = sum("GET /datasets/u/n/resolve" in asked for asked in server.asked)
     assert reads <= 3 * 3, f"the Hub was asked {reads} times where 3 archives lie, by 3 engines"
     check(open_({"source": {"folder": "hf://datasets/u/n/train"}, **TRANSFORM}), pictures.samples, lambda _, sample: sample.key)
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["raw", "compressed"])
+def test_mds_of_the_hub(server, pictures, tmp_path, open_, packed):
+    make_mds(tmp_path / "n/mds", pictures.samples, 20, packed)
+    for shards in ("hf://datasets/u/n/mds/", f"hf://datasets/u/n@{COMMIT}/mds/index.json"):
+        check(open_({"source": {"shards": shards}, **TRANSFORM}), pictures.samples, key(20))
 
 
 def test_lists_lead_to_the_hub(server, pictures, tmp_path, open_):
