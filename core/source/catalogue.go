@@ -283,6 +283,11 @@ func (e *litDataChunk) listed(c *litDataConfig, dir, query string) (one listedSh
 		return one, "", fmt.Errorf("its samples are cut out of tokens (dim %.20s), want whole ones; %s", e.Dim, byProgram)
 	}
 	one = listedShard{bytes: e.Bytes, samples: e.Samples}
+	if c.Level == litDataBatches {
+		name, err = below(e.Name, dir, query)
+		one.bytes, one.packed = anyBytes, packedShard{name, e.Bytes, packedFrames}
+		return one, name, err
+	}
 	by, _, _ := strings.Cut(c.Compression, ":")
 	raw := strings.Replace(e.Name, "."+by+".", ".", 1)
 	if by == "" {
@@ -325,7 +330,7 @@ func (c *ShardsConfig) asListed(sh *shard) error {
 	switch {
 	case !ok:
 		return nil
-	case sh.version.size != said.bytes:
+	case sh.version.size != said.bytes && said.bytes != anyBytes:
 		return fmt.Errorf("got %d bytes, want %d, as %s says; write or copy it again", sh.version.size, said.bytes, catalogueName)
 	case sh.index != nil && sh.index.n != said.samples:
 		return fmt.Errorf("got %d samples, want %d, as %s says; write or copy it again", sh.index.n, said.samples, catalogueName)

@@ -18,10 +18,11 @@ import (
 // A chunk of litData is a table of samples as a shard of MDS is one, but that what the columns are stands in the catalogue, and that every column has its
 // size in every sample. A sample is a tree, of which the columns are the leaves: image, or of a dict in a dict size.width, or of a list its place.
 const (
-	litDataMark   = "litdata/" // before the name of an encoding of litData's
-	litDataFooter = "LDARW01\x00"
-	litDataFrames = "LDFZ01\x00\x00"
-	maxTreeDeep   = 64
+	litDataMark    = "litdata/" // before the name of an encoding of litData's
+	litDataFooter  = "LDARW01\x00"
+	litDataFrames  = "LDFZ01\x00\x00"
+	litDataBatches = "batch" // the level of compression that makes frames
+	maxTreeDeep    = 64
 )
 
 // litDataConfig is what a catalogue of litData says of all chunks.
@@ -63,8 +64,8 @@ func (c *litDataConfig) columns() (*sampleColumns, error) {
 		return nil, errors.New("it is encrypted, and no key is known here; " + byProgram)
 	case c.Loader != "" && c.Loader != "PyTreeLoader":
 		return nil, fmt.Errorf("its samples are %.40q's, want PyTreeLoader's; %s", c.Loader, byProgram)
-	case c.Level != "" && c.Level != "chunk":
-		return nil, fmt.Errorf("it is compressed by compression_level=%.20q within its chunks; write it again with compression_level=\"chunk\" or without compression, or %s", c.Level, byProgram)
+	case c.Level != "" && c.Level != "chunk" && c.Level != litDataBatches:
+		return nil, fmt.Errorf("it is compressed by compression_level=%.20q, each sample by itself; write it again with another or without compression, or %s", c.Level, byProgram)
 	}
 	var tree [2]json.RawMessage
 	var root litDataNode
@@ -132,9 +133,6 @@ func buildChunkIndex(ctx context.Context, w *window, columns *sampleColumns) (*i
 	}
 	if end, err := w.bytes(w.size-int64(len(litDataFooter)), len(litDataFooter)); err == nil && string(end) == litDataFooter {
 		return nil, errors.New("its rows are in Arrow's format, which is not read here; write them as Parquet, or " + byProgram)
-	}
-	if head, err := w.bytes(0, len(litDataFrames)); err == nil && string(head) == litDataFrames {
-		return nil, errors.New(`it is compressed in frames; write it again with compression_level="chunk" or without compression, or ` + byProgram)
 	}
 	c := sampleTable{w: w, b: newIndexBuilder()}
 	first, err := c.head()

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -78,6 +79,10 @@ func TestLitDataOfTuplesAndCompressed(t *testing.T) {
 		}
 	}
 	columns := []Column{{Name: "text"}}
+	for range 2 { // the second time what was unpacked
+		checkMDS(t, openS(t, ShardsConfig{Shards: []string{"testdata/litdata/batch"}, Columns: columns}), want)
+	}
+	must(t, os.RemoveAll(os.Getenv("SPDL_CACHE_DIR")))
 	checkMDS(t, openS(t, ShardsConfig{Shards: []string{"testdata/litdata/zstd"}, Columns: columns}), want)
 	dir := t.TempDir()
 	must(t, os.CopyFS(dir, os.DirFS("testdata/litdata/zstd")))
@@ -119,7 +124,8 @@ func TestLitDataThatIsNotReadIsRefused(t *testing.T) {
 		{string(good), strings.Replace(litDataText(1, size, formats, leafPair), "PyTreeLoader", "TokensLoader", 1), `its samples are "TokensLoader"'s, want PyTreeLoader's`},
 		{string(good), strings.Replace(litDataText(1, size, formats, leafPair), `"dim": null`, `"dim": 7`, 1), `chunks[0]: its samples are cut out of tokens (dim 7), want whole ones`},
 		{string(good), strings.Replace(litDataText(1, size, formats, leafPair), `chunk-0-0.bin`, `../chunk-0-0.bin`, 1), `chunks[0]: member "../chunk-0-0.bin": the name leaves the archive`},
-		{string(good), litDataText(1, size, formats, leafPair, `"compression": "zstd", "compression_level": "batch"`), `it is compressed by compression_level="batch" within its chunks; write it again with compression_level="chunk" or without`},
+		{string(good), litDataText(1, size, formats, leafPair, `"compression": "zstd", "compression_level": "sample"`), `it is compressed by compression_level="sample", each sample by itself; write it again with another or without`},
+		{litDataFrames + string(good), litDataText(1, size+8, formats, leafPair), `truncated: got 38 bytes, want`},
 		{string(good), strings.Replace(litDataText(1, size, formats, leafPair, `"compression": "lz9"`), "0.bin", "0.lz9.bin", 1), `chunks[0]: got the compression "lz9", want zstd`},
 		{string(good), litDataText(1, size, formats, `"x"`), `index.json": damaged: its data_spec is not litData's`},
 		{string(good), litDataText(1, size, formats, `"[1, {\"type\": null}]"`), `damaged: its data_spec has 1 leaves and its data_format 2, want equally many`},
@@ -131,7 +137,6 @@ func TestLitDataThatIsNotReadIsRefused(t *testing.T) {
 		{string(good), litDataText(-1, size, formats, leafPair), `chunks[0]: got -1 samples in`},
 		{string(good[:size-1]), litDataText(1, size, formats, leafPair), `chunk-0-0.bin": sample 0 at 12: truncated: it reaches to 30, the file has 29 bytes`},
 		{string(good) + litDataFooter, litDataText(1, size+8, formats, leafPair), `its rows are in Arrow's format, which is not read here; write them as Parquet`},
-		{litDataFrames + string(good), litDataText(1, size+8, formats, leafPair), `it is compressed in frames; write it again with compression_level="chunk"`},
 		{changed(0, 1<<30), litDataText(1, size, formats, leafPair), `truncated: got 30 bytes, want 4294967304 for the offsets of its 1073741824 samples alone`},
 		{changed(4, 13), litDataText(1, size, formats, leafPair), `damaged: its samples begin at 13, want 12, behind its offsets`},
 		{changed(12, 1<<31), litDataText(1, size, formats, leafPair), `damaged: column "image" takes 2147483648 bytes, and 10 are left`},
@@ -149,10 +154,8 @@ func TestLitDataThatIsNotReadIsRefused(t *testing.T) {
 			t.Errorf("%s: took %d bytes", c.want, peak)
 		}
 	}
-	for dir, want := range map[string]string{"batch": `compression_level="batch"`, "sample": `compression_level="sample"`} {
-		if _, err := OpenShards(background, ShardsConfig{Shards: []string{"testdata/litdata/" + dir}}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v", dir, err)
-		}
+	if _, err := OpenShards(background, ShardsConfig{Shards: []string{"testdata/litdata/sample"}}); err == nil || !strings.Contains(err.Error(), `compression_level="sample"`) {
+		t.Errorf("got %v", err)
 	}
 	all := ShardsConfig{Shards: []string{"testdata/litdata/all"}, IndexDir: t.TempDir(), Media: []Medium{}}
 	for name, want := range map[string]string{
@@ -163,6 +166,64 @@ func TestLitDataThatIsNotReadIsRefused(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", name, err, want)
 		}
 	}
+}
+
+// Frames that are damaged are refused, and reserve nothing that is not there.
+func TestDamagedFramesAreRefused(t *testing.T) {
+	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
+	whole, err := os.ReadFile("testdata/litdata/batch/chunk-0-0.bin")
+	must(t, err)
+	change := func(at int, v uint32) string {
+		b := bytes.Clone(whole)
+		binary.LittleEndian.PutUint32(b[at:], v)
+		return string(b)
+	}
+	const offsets = framesHead + 4*(3+1)
+	for _, c := range []struct{ chunk, want string }{
+		{string(whole[:20]), "chunk-0-0.bin\": it cannot be unpacked (frames): unexpected EOF"},
+		{string(whole[:30]), "it cannot be unpacked (frames): unexpected EOF"},
+		{string(whole[:len(whole)-1]), "it cannot be unpacked (frames): "},
+		{change(0, 7), "want frames of version 1"},
+		{change(8, 2), "want frames of version 1"},
+		{change(12, 1<<31), "it cannot be unpacked (frames): unexpected EOF"},
+		{change(20, 1<<31), "it cannot be unpacked (frames): unexpected EOF"},
+		{change(offsets+8, 3), fmt.Sprintf("a frame begins at 3, want %d, behind the one before it", offsets+2*framesPlace)},
+		{change(offsets-4, 0xffffffff), "a sample lies at 4294967315 unpacked, want less than 4 GiB"},
+		{change(offsets-4, 2000), "sample 2 at"},
+		{change(offsets-4, 3000), "truncated: it reaches to"},
+	} {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "chunk-0-0.bin"), c.chunk)
+		write(t, filepath.Join(dir, catalogueName), litDataText(3, len(c.chunk), `["int", "str", "jpeg"]`, `"[1, {\"type\": \"builtins.tuple\", \"children_spec\": [{}, {}, {}]}]"`, `"compression": "zstd", "compression_level": "batch"`))
+		var err error
+		peak := damage.PeakBytes(t, func() { _, err = OpenShards(background, ShardsConfig{Shards: []string{dir}, IndexDir: t.TempDir()}) })
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want %q", err, c.want)
+		}
+		if peak > 16<<20 {
+			t.Errorf("%s: took %d bytes", c.want, peak)
+		}
+	}
+}
+
+// FuzzFrames: whatever the bytes, frames are refused or unpack to what their offsets allow, and a byte more.
+func FuzzFrames(f *testing.F) {
+	for _, name := range []string{"chunk-0-0.bin", "chunk-0-1.bin"} {
+		data, err := os.ReadFile("testdata/litdata/batch/" + name)
+		must(f, err)
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := unpackFrames(bytes.NewReader(data), anyBytes)
+		if err != nil {
+			return
+		}
+		n, err := io.Copy(io.Discard, io.LimitReader(r, 1<<20))
+		head := int64(binary.LittleEndian.Uint32(data[12:]))
+		if most := offsetBytes*(head+2) + int64(binary.LittleEndian.Uint32(data[framesHead+offsetBytes*head:])) + 1; err == nil && n > most {
+			t.Fatalf("%d bytes, want at most %d", n, most)
+		}
+	})
 }
 
 // Arrays of litData that are damaged make bad samples; so does a number of another size, which no label and no column takes.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,7 +42,10 @@ type packedShard struct {
 	by    string // zstd, gz, ...
 }
 
-const anyBytes = -1
+const (
+	anyBytes     = -1
+	packedFrames = "frames" // litData's
+)
 
 // unpackers have the bytes within a stream, by what MDS calls the compression. size is how many there should be.
 var unpackers = map[string]func(packed io.Reader, size int64) (io.Reader, error){
@@ -136,7 +140,7 @@ func openUnpacked(path string, size int64) *os.File {
 	if err != nil {
 		return nil
 	}
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() || st.Size() != size {
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() || st.Size() != size && size != anyBytes {
 		_ = f.Close()
 		return nil
 	}
@@ -149,7 +153,7 @@ func (p *packedShard) unpack(ctx context.Context, from io.ReaderAt, packed int64
 	dir := filepath.Dir(path)
 	err := os.MkdirAll(dir, 0o700)
 	if err == nil {
-		err = hasRoom(dir, size)
+		err = hasRoom(dir, max(size, packed))
 	}
 	if err != nil {
 		return nil, noRoomFor(size, err)
@@ -177,9 +181,16 @@ func (p *packedShard) unpack(ctx context.Context, from io.ReaderAt, packed int64
 
 // unpackTo unpacks a stream that has so many bytes unpacked.
 func (p *packedShard) unpackTo(out *unpackedWriter, packed io.Reader, size int64) error {
-	in, err := unpackers[p.by](packed, size)
+	unpack, most := unpackers[p.by], size
+	if p.by == packedFrames {
+		unpack = unpackFrames
+	}
+	if size == anyBytes {
+		most = math.MaxUint32 // of offsets
+	}
+	in, err := unpack(packed, size)
 	if err == nil {
-		_, err = io.Copy(out, io.LimitReader(in, size+1))
+		_, err = io.Copy(out, io.LimitReader(in, most+1))
 	}
 	if z, ok := in.(*zstd.Decoder); ok && z != nil {
 		z.Close()
@@ -191,8 +202,8 @@ func (p *packedShard) unpackTo(out *unpackedWriter, packed io.Reader, size int64
 		return out.ctx.Err()
 	case err != nil:
 		return fmt.Errorf("it cannot be unpacked (%s): %w; write or copy it again", p.by, unnamed(err))
-	case out.n > size:
-		return fmt.Errorf("damaged: it unpacks to more than the %d bytes that %s says; write or copy it again", size, catalogueName)
+	case out.n > most:
+		return fmt.Errorf("damaged: it unpacks to more than the %d bytes that %s says; write or copy it again", most, catalogueName)
 	case out.n < size:
 		return fmt.Errorf("damaged: it unpacks to %d bytes, want %d, as %s says; write or copy it again", out.n, size, catalogueName)
 	}
@@ -200,7 +211,11 @@ func (p *packedShard) unpackTo(out *unpackedWriter, packed io.Reader, size int64
 }
 
 func noRoomFor(size int64, err error) error {
-	return fmt.Errorf("it takes %d bytes unpacked, and there is no file for them: %w; have SPDL_CACHE_DIR name a directory with room, or unpack it beside", size, err)
+	takes := fmt.Sprintf("%d bytes", size)
+	if size == anyBytes {
+		takes = "more than it has"
+	}
+	return fmt.Errorf("it takes %s unpacked, and there is no file for them: %w; have SPDL_CACHE_DIR name a directory with room, or unpack it beside", takes, err)
 }
 
 // unpackedWriter tells the errors of a file from those of what is written to it.
@@ -225,7 +240,7 @@ func (c *ShardsConfig) mayUnpack() error {
 	total := int64(0)
 	for _, said := range c.said {
 		if said.packed.name != "" {
-			total += said.bytes
+			total += max(said.bytes, said.packed.bytes)
 		}
 	}
 	dir, err := DefaultIndexDir()

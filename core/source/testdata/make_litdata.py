@@ -59,7 +59,7 @@ shutil.rmtree(HERE, ignore_errors=True)
 few = [{key: value for key, value in sample(i)[0].items() if key in ("label", "photo", "text")} for i in range(N)]
 write("all", [sample(i)[0] for i in range(N)], chunk_size=3)
 write("zstd", few, chunk_size=3, compression="zstd", compression_level="chunk")
-write("batch", few, chunk_size=3, compression="zstd")
+write("batch", few, chunk_size=3, compression="zstd", compression_batch_size=2)
 write("sample", few, chunk_size=3, compression="zstd", compression_level="sample")
 write("tuple", [(sample(i)[0]["photo"], i) for i in range(N)], chunk_size=9)
 (HERE / "want.json").write_text(json.dumps([sample(i)[1] for i in range(N)], indent=None, separators=(",", ":")) + "\n")
