@@ -20,6 +20,7 @@ import (
 const (
 	catalogueName     = "index.json"
 	maxCatalogueBytes = 256 << 20
+	maxConfigBytes    = 1 << 20 // of what it says of all shards, which takes many times that in memory
 )
 
 // listedShard is what a catalogue says of a shard.
@@ -190,7 +191,12 @@ func parseCatalogue(text []byte) (all catalogue, err error) {
 			found = "chunks"
 			all.chunks, err = entries[litDataChunk](d, found)
 		case key == "config":
-			err = noCatalogue(d.Decode(&all.config))
+			var config json.RawMessage
+			if err = d.Decode(&config); err == nil && len(config) > maxConfigBytes {
+				err = fmt.Errorf("its config has %d bytes, want at most %d", len(config), maxConfigBytes)
+			} else if err == nil {
+				err = json.Unmarshal(config, &all.config)
+			}
 		default:
 			var other json.RawMessage
 			err = noCatalogue(d.Decode(&other))

@@ -230,6 +230,7 @@ func TestShardsThatCannotBeUnpackedAreRefused(t *testing.T) {
 		{string(snappy), packedEntry("0.gz", "snappy", 9999, len(snappy)), "", `0.gz": it cannot be unpacked (snappy): damaged: it says that it unpacks to 2244 bytes`},
 		{string(snappy), packedEntry("0.gz", "snappy", 1<<30, len(snappy)), "", `got a shard of 1073741824 bytes by snappy, which is unpacked in memory, want at most 536870912`},
 		{string(packed), packedEntry("0.gz", "gz", 1<<60, len(packed)), "2000000TiB", `it takes 1152921504606846976 bytes unpacked, and there is no file for them: "`},
+		{string(packed), packedEntry("0.gz", "gz", 1<<62, len(packed)) + "," + strings.Replace(packedEntry("0.gz", "gz", 1<<62, len(packed)), "away", "far", 1), "2KiB", `its compressed shards take 2199023255552 bytes unpacked, more than`},
 		{string(packed), packedEntry("0.gz", "gz", 2240, len(packed)), "2KiB", `its compressed shards take 2240 bytes unpacked, more than the 2048 that are kept in "`},
 		{string(packed), packedEntry("1.gz", "gz", 2240, len(packed)), "", `1.gz": no such file or directory`},
 	} {

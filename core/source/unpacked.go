@@ -82,7 +82,14 @@ func (o *opening) openPacked(ctx context.Context, sh *shard, said *listedShard) 
 	if err != nil {
 		return err
 	}
-	sum := xxh3.HashString128(string(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64([]byte(said.packed.name+"\x00"), uint64(v.size)), v.tag))).Bytes()
+	name := said.packed.name
+	if !store.IsURL(name) {
+		if name, err = filepath.Abs(name); err != nil {
+			return err
+		}
+	}
+	id := binary.LittleEndian.AppendUint64([]byte(name+"\x00"), uint64(v.size))
+	sum := xxh3.Hash128(binary.LittleEndian.AppendUint64(id, v.tag)).Bytes()
 	sh.path = filepath.Join(filepath.Dir(dir), unpackedDir, hex.EncodeToString(sum[:])+unpackedEnding)
 	if sh.unpacked = openUnpacked(sh.path, said.bytes); sh.unpacked == nil {
 		end, err := alone(ctx, sh.path, o.c.Progress)
@@ -240,7 +247,7 @@ func (c *ShardsConfig) mayUnpack() error {
 	total := int64(0)
 	for _, said := range c.said {
 		if said.packed.name != "" {
-			total += max(said.bytes, said.packed.bytes)
+			total += min(max(said.bytes, said.packed.bytes), maxArchive)
 		}
 	}
 	dir, err := DefaultIndexDir()
