@@ -251,6 +251,22 @@ func (s *shards) checkEncodings(sh *shard, c *ShardsConfig) error {
 	return nil
 }
 
+// encodingMarked is the encoding in a part's name, one for all shards.
+func (s *shards) encodingMarked(part string) *coding {
+	if !strings.Contains(part, encodedMark) {
+		return nil
+	}
+	e, known := s.codings[part]
+	if !known {
+		if s.codings == nil {
+			s.codings = map[string]*coding{}
+		}
+		e = encodingMarked(part)
+		s.codings[part] = e
+	}
+	return e
+}
+
 // read is a value as an array, a number as one without dimensions; a views its memory.
 func (e *coding) read(value []byte, a *array.Array) error {
 	a.DType, a.Shape, a.Data = e.dtype, append(a.Shape[:0], e.shape...), value

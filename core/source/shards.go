@@ -62,8 +62,9 @@ type shards struct {
 	notes    []string
 	remote   bool // some of them
 	spans    spans
-	shape    string        // what is read of each sample, for Identity
-	config   *ShardsConfig // to open one again
+	codings  map[string]*coding // of parts that are columns of MDS and litData, which all shards have alike; written while they are opened
+	shape    string             // what is read of each sample, for Identity
+	config   *ShardsConfig      // to open one again
 
 	advisor     *advisor // nil: there are no local archives, or nobody wants advice
 	adviseBytes int64    // of one batch
@@ -166,7 +167,7 @@ func (s *shards) roles(sh *shard, c *ShardsConfig) {
 		sh.label = sh.index.partNamed(labels[k])
 	}
 	for _, part := range sh.index.parts {
-		sh.encoded = append(sh.encoded, encodingMarked(part))
+		sh.encoded = append(sh.encoded, s.encodingMarked(part))
 	}
 	for k := 0; k < len(labels) && sh.label < 0 && s.labels == LabelsOfPart; k++ {
 		if part := sh.index.encodedNamed(partShown(labels[k])); part >= 0 && sh.encoded[part].whole() {
@@ -198,7 +199,7 @@ func (s *shards) ranks(m *Medium, parts []string) []uint16 {
 	ranks := make([]uint16, len(parts))
 	for k, part := range parts {
 		name := strings.TrimSuffix(part, bytesMark)
-		e := encodingMarked(part)
+		e := s.encodingMarked(part)
 		if e != nil && e.file() {
 			name = partShown(part)
 		}
