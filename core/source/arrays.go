@@ -39,6 +39,12 @@ func (b *Buffer) setArray(c *Column, file []byte, stays bool) error {
 	if err != nil {
 		return &Error{Cause: Value, Detail: fmt.Sprintf("column %q", c.Name), Err: err}
 	}
+	return b.takeArray(c, stays)
+}
+
+// takeArray is setArray of an array that is in the buffer.
+func (b *Buffer) takeArray(c *Column, stays bool) error {
+	a := &b.array
 	shape := a.Shape
 	switch {
 	case c.MaxLength > 0 && len(shape) == 0:

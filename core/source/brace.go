@@ -81,12 +81,22 @@ func choicesOf(inside string) ([]string, error) {
 
 // shardNames are the shards of the config's patterns: see filesNamed. Objects that a listing has told of are noted, and not asked for again.
 func (c *ShardsConfig) shardNames(ctx context.Context) ([]string, error) {
-	c.listed = map[string]*store.Object{}
-	return filesNamed(ctx, "shard", c.Shards, c.Store, func(o store.Object) {
+	c.listed, c.said = map[string]*store.Object{}, map[string]listedShard{}
+	names, err := filesNamed(ctx, "shard", c.Shards, c.Store, func(o store.Object) {
 		if o.Strong() {
 			c.listed[o.URL] = &o
 		}
 	})
+	if err == nil {
+		names, err = c.written(ctx, names)
+	}
+	if err == nil {
+		err = onceEach("shard", names)
+	}
+	if err == nil {
+		err = c.mayUnpack()
+	}
+	return names, err
 }
 
 // stat is a shard's object: as it was listed, or as the store has it now.
@@ -117,17 +127,22 @@ func filesNamed(ctx context.Context, what string, patterns []string, c *store.Cl
 			}
 		}
 	}
+	return names, onceEach(what, names)
+}
+
+// onceEach refuses names of which one is there twice, or that are too many.
+func onceEach(what string, names []string) error {
 	seen := make(map[string]struct{}, len(names))
 	for _, n := range names {
 		if _, twice := seen[n]; twice {
-			return nil, fmt.Errorf("%s %q: named twice", what, store.Shown(n))
+			return fmt.Errorf("%s %q: named twice", what, store.Shown(n))
 		}
 		seen[n] = struct{}{}
 	}
 	if len(names) > maxShards {
-		return nil, fmt.Errorf("got %d %ss, want at most %d", len(names), what, maxShards)
+		return fmt.Errorf("got %d %ss, want at most %d", len(names), what, maxShards)
 	}
-	return names, nil
+	return nil
 }
 
 // isThere says that a name which could be a pattern is that of a local file.
@@ -164,6 +179,9 @@ func unlisted(name string, err error) error {
 	}
 	var e *store.Error
 	path, _, _ := strings.Cut(name, "?")
+	if store.IsURL(name) && filepath.Ext(path) == "" && errors.As(err, &e) && e.Cause == store.Missing {
+		return fmt.Errorf("%w; of a data set of MDS or litData name its %s, or end with a slash", err, catalogueName)
+	}
 	if !strings.HasPrefix(name, "http") || !strings.Contains(path, "*") || !errors.As(err, &e) || e.Cause != store.Missing {
 		return err
 	}

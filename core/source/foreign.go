@@ -19,7 +19,6 @@ var foreignFormats = []struct {
 	is, remedy string
 }{
 	{[]string{".rec"}, "MXNet's RecordIO", byProgram},
-	{[]string{".mds"}, "MosaicML's MDS", byLoop},
 	{[]string{".beton"}, "FFCV's format", "name the files that it was made of, or " + byLoop},
 	{[]string{".mdb", ".lmdb"}, "LMDB", byLoop},
 	{[]string{".array_record", ".arrayrecord"}, "ArrayRecord", byLoop},
@@ -39,11 +38,11 @@ func Foreign(name string) string {
 	name, _, _ = strings.Cut(name, "?")
 	name = strings.ToLower(filepath.Base(name))
 	if litDataFile.MatchString(name) {
-		return "litData's format is not read here; " + byLoop
+		return "litData's chunks are read by their index.json; name the directory that has it, or it, in source.shards"
 	}
-	ending, _, _ := strings.Cut(filepath.Ext(name), "-")                          // x.array_record-00000-of-00016
-	if inner := filepath.Ext(strings.TrimSuffix(name, ending)); inner == ".mds" { // shard.00000.mds.zstd
-		ending = inner
+	ending, _, _ := strings.Cut(filepath.Ext(name), "-")                                    // x.array_record-00000-of-00016
+	if ending == mdsEnding || filepath.Ext(strings.TrimSuffix(name, ending)) == mdsEnding { // shard.00000.mds.zstd
+		return "MosaicML's MDS is read by its index.json; name the directory that has it, or it, in source.shards"
 	}
 	for _, f := range foreignFormats {
 		if slices.Contains(f.endings, ending) {

@@ -9,12 +9,12 @@ import (
 // Data sets in formats that are not read here are refused with what they are and what to do, wherever they are named.
 func TestForeignFormatsSayWhatToDo(t *testing.T) {
 	for name, want := range map[string]string{
-		"a.mds": "MosaicML's MDS is not read here; have a program of yours bring its samples", "s3://b/x.RECORDIO": "", "x.rec?sig=1": "MXNet's RecordIO is not read here",
+		"a.mds": "MosaicML's MDS is read by its index.json; name the directory that has it", "s3://b/x.RECORDIO": "", "x.rec?sig=1": "MXNet's RecordIO is not read here",
 		"A.LMDB": "LMDB is not read here; have a program of yours bring its samples (source= in Python; docs/sources.md), or write them into tar shards once",
 		"x.h5":   "HDF5 is not read here; write its arrays with numpy.save, and name them in source.arrays", "x.arrow": "write it as Parquet: load_from_disk(...).to_parquet(...)",
-		"shard.00000.mds.zstd": "MosaicML's MDS is not read here", "s3://b/shard.00000.mds.zstd?sig=a/b.tar": "MosaicML's MDS is not read here", "mds.zstd": "", "x.zstd": "",
-		"x.array_record-00000-of-00016": "ArrayRecord is not read here", "x.arrayrecord": "ArrayRecord is not read here", "a/chunk-0-12.bin": "litData's format is not read here",
-		"chunk-0-12.zstd.bin": "litData's format is not read here", "chunk.bin": "", "train.bin": "",
+		"shard.00000.mds.zstd": "MosaicML's MDS is read by its index.json", "s3://b/shard.00000.mds.zstd?sig=a/b.tar": "MosaicML's MDS is read by its index.json", "mds.zstd": "", "x.zstd": "",
+		"x.array_record-00000-of-00016": "ArrayRecord is not read here", "x.arrayrecord": "ArrayRecord is not read here", "a/chunk-0-12.bin": "litData's chunks are read by their index.json",
+		"chunk-0-12.zstd.bin": "litData's chunks are read by their index.json", "chunk.bin": "", "train.bin": "",
 		"x.tfrecord-00000-of-01024": "", "x.tar": "", "x": "", "h5": "", "x.jpg": "",
 	} {
 		if got := Foreign(name); want == "" != (got == "") || !strings.HasPrefix(got, want) && !strings.Contains(got, "; "+want) {
@@ -36,8 +36,8 @@ func TestForeignFormatsSayWhatToDo(t *testing.T) {
 	if folder != nil && !strings.HasSuffix(folder.Error(), "; LMDB is not read here; "+byLoop) {
 		t.Errorf("got %v", folder)
 	}
-	for name, want := range map[string]string{"mds": "MosaicML's MDS", "lit": "litData's format"} { // of which no ending tells
-		if _, err := OpenFolder(FolderConfig{Dir: filepath.Join(dir, name)}); err == nil || !strings.HasSuffix(err.Error(), "; "+want+" is not read here; "+byLoop) {
+	for name, want := range map[string]string{"mds": "MosaicML's MDS is read by its index.json; name the directory that has it, or it, in source.shards", "lit": "litData's chunks are read by their index.json; name the directory that has it, or it, in source.shards"} { // of which no ending tells
+		if _, err := OpenFolder(FolderConfig{Dir: filepath.Join(dir, name)}); err == nil || !strings.HasSuffix(err.Error(), "; "+want) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

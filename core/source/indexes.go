@@ -59,16 +59,17 @@ func (c *ShardsConfig) indexDir(notes *[]string) string {
 
 // opening is the work of opening many shards at once.
 type opening struct {
-	c      *ShardsConfig
-	s      *shards
-	dir    string // "": indexes are not kept
-	names  []string
-	shards []shard
-	errs   []error
-	pace   *pace
-	next   atomic.Int64
-	built  atomic.Int64
-	unkept atomic.Pointer[error] // why one was not kept
+	c        *ShardsConfig
+	s        *shards
+	dir      string // "": indexes are not kept
+	names    []string
+	shards   []shard
+	errs     []error
+	pace     *pace
+	next     atomic.Int64
+	built    atomic.Int64
+	unpacked atomic.Int64
+	unkept   atomic.Pointer[error] // why one was not kept
 
 	telling sync.Mutex // guards opened, and calls of c.Opened
 	opened  int
@@ -113,6 +114,9 @@ func openIndexes(ctx context.Context, names []string, c *ShardsConfig, s *shards
 		if err != nil && !errors.Is(err, context.Canceled) {
 			return o.shards, fmt.Errorf("shard %q: %w", store.Shown(names[i]), unlisted(names[i], err))
 		}
+	}
+	if n := o.unpacked.Load(); n > 0 {
+		s.notes = append(s.notes, fmt.Sprintf("unpacked %d of %d shards to a disk", n, len(names)))
 	}
 	if n := o.built.Load(); n > 0 {
 		s.notes = append(s.notes, fmt.Sprintf("made the index of %d of %d shards", n, len(names)))
@@ -160,9 +164,21 @@ func (o *opening) tell() {
 	o.c.Opened(o.opened, len(o.names), int(o.built.Load()))
 }
 
+// open opens a shard, which has to be as its catalogue says, if it is in one.
 func (o *opening) open(ctx context.Context, sh *shard) error {
+	err := o.openAny(ctx, sh)
+	if err == nil {
+		err = o.c.asListed(sh)
+	}
+	return err
+}
+
+func (o *opening) openAny(ctx context.Context, sh *shard) error {
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if said := o.c.said[sh.name]; said.packed.name != "" {
+		return o.openPacked(ctx, sh, &said)
 	}
 	if store.IsURL(sh.name) {
 		return o.openRemote(ctx, sh)
@@ -181,6 +197,11 @@ func (o *opening) open(ctx context.Context, sh *shard) error {
 		return unwrapPath(err)
 	}
 	defer f.Close()
+	return o.openFile(ctx, sh, f)
+}
+
+// openFile opens the shard that lies at sh.path.
+func (o *opening) openFile(ctx context.Context, sh *shard, f *os.File) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
 		return err
@@ -189,17 +210,17 @@ func (o *opening) open(ctx context.Context, sh *shard) error {
 		return errors.New(notRegular(&st).(*Error).Detail)
 	}
 	sh.version = versionOf(&st)
-	beside := path + indexEnding
+	beside := sh.path + indexEnding
 	if x, err := openIndex(beside, sh.version, false); err == nil {
 		sh.index = x
 		return nil
 	}
 	keep := beside
 	if !o.beside(sh) {
-		keep = keptAt(o.dir, path, indexEnding)
+		keep = keptAt(o.dir, sh.path, indexEnding)
 	}
 	return o.keptOrBuilt(ctx, sh, keep, func() (*indexBuilder, error) {
-		return build(ctx, path, &window{r: stepping{f, o.c.Progress}, size: st.Size, chunk: localChunk})
+		return o.build(ctx, sh, sh.path, &window{r: stepping{f, o.c.Progress}, size: st.Size, chunk: localChunk})
 	})
 }
 
@@ -213,7 +234,7 @@ func (o *opening) openRemote(ctx context.Context, sh *shard) error {
 	sh.object = object
 	sh.version = versionOfObject(object)
 	return o.keptOrBuilt(ctx, sh, keptAt(o.dir, sh.name, indexEnding), func() (*indexBuilder, error) {
-		return build(ctx, sh.name, &window{r: stepping{objectReader{ctx, o.s.store, object}, o.c.Progress}, size: object.Size, chunk: remoteChunk, pace: o.pace})
+		return o.build(ctx, sh, sh.name, &window{r: stepping{objectReader{ctx, o.s.store, object}, o.c.Progress}, size: object.Size, chunk: remoteChunk, pace: o.pace})
 	})
 }
 
@@ -269,7 +290,9 @@ func (o *opening) keptOrBuilt(ctx context.Context, sh *shard, keep string, build
 }
 
 // beside says that the index of a shard lies beside it.
-func (o *opening) beside(sh *shard) bool { return o.c.IndexBeside && sh.object == nil }
+func (o *opening) beside(sh *shard) bool {
+	return o.c.IndexBeside && sh.object == nil && sh.unpacked == nil
+}
 
 // openKept opens the index in a file, if it is there and of the archive's version.
 func (o *opening) openKept(sh *shard, keep string, kept bool) bool {
@@ -284,6 +307,14 @@ func (o *opening) openKept(sh *shard, keep string, kept bool) bool {
 	return true
 }
 
+// build makes the index of a shard.
+func (o *opening) build(ctx context.Context, sh *shard, name string, w *window) (*indexBuilder, error) {
+	if columns := o.c.said[sh.name].columns; columns != nil {
+		return buildChunkIndex(ctx, w, columns)
+	}
+	return build(ctx, name, w)
+}
+
 // build makes an index of an archive, whose kind its name tells.
 func build(ctx context.Context, name string, w *window) (*indexBuilder, error) {
 	base, _, _ := strings.Cut(strings.ToLower(name), "?")
@@ -292,6 +323,8 @@ func build(ctx context.Context, name string, w *window) (*indexBuilder, error) {
 		return buildTarIndex(ctx, w)
 	case strings.HasSuffix(base, ".zip"):
 		return buildZipIndex(ctx, w)
+	case strings.HasSuffix(base, mdsEnding):
+		return buildMDSIndex(ctx, w)
 	case strings.HasSuffix(base, ".tar.gz") || strings.HasSuffix(base, ".tgz") || strings.HasSuffix(base, ".tar.zst") || strings.HasSuffix(base, ".tar.bz2"):
 		return nil, errors.New("a compressed archive cannot be read in any order; unpack it to a plain .tar")
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // What is found out about shards is kept for the next start in $SPDL_CACHE_DIR: indexes and what opening reads of Parquet files in index, lists of Parquet in
-// lists. Of several engines that want the same one makes it, and the others wait. Who has made something removes what was used longest ago, until all of it
+// lists, compressed shards unpacked in unpacked. Of several engines that want the same one makes it, and the others wait. Who has made something removes what was used longest ago, until all of it
 // is within a bound. A file's time is when it was last opened, and who reads from it has it locked (flock, shared).
 const (
 	keptShare = 4         // of the disk that it lies on: one part of so many, and
@@ -62,12 +62,24 @@ func aloneWithin(ctx context.Context, path string, p *Progress, most time.Durati
 
 // inUse locks a kept file that is open, for as long as it is, or is mapped, and marks it as used.
 func inUse(fd int) {
-	_ = unix.Flock(fd, unix.LOCK_SH|unix.LOCK_NB) // without locks it may be removed, and be made again at the next start
+	lockKept(fd)
 	var st unix.Stat_t
 	if unix.Fstat(fd, &st) == nil && time.Since(time.Unix(st.Mtim.Unix())) > touchAfter {
 		touch(fd)
 	}
 }
+
+// hasRoom refuses to write so many bytes into a directory whose disk has fewer.
+func hasRoom(dir string, most int64) error {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err == nil && uint64(most) > st.Bavail*uint64(st.Bsize) {
+		return fmt.Errorf("%q has %d bytes free", dir, st.Bavail*uint64(st.Bsize))
+	}
+	return nil
+}
+
+// lockKept locks a kept file that is open, for as long as it is. Without locks it may be removed, and be made again at the next start.
+func lockKept(fd int) { _ = unix.Flock(fd, unix.LOCK_SH|unix.LOCK_NB) }
 
 // keptFile is one as trimKept sees it.
 type keptFile struct {
@@ -85,7 +97,7 @@ func tidy(index string) (notes []string) {
 	if err != nil {
 		return []string{fmt.Sprintf("nothing of what is kept is removed: SPDL_CACHE_BYTES: %v", err)}
 	}
-	trimKept([]string{index, filepath.Join(filepath.Dir(index), "lists")}, most)
+	trimKept([]string{index, filepath.Join(filepath.Dir(index), "lists"), filepath.Join(filepath.Dir(index), unpackedDir)}, most)
 	return nil
 }
 
@@ -132,7 +144,7 @@ func trimKept(dirs []string, most int64) {
 			}
 			f := keptFile{filepath.Join(dir, e.Name()), info.Size(), info.ModTime()}
 			switch {
-			case slices.Contains([]string{indexEnding, keptEnding, tablesEnding, listEnding}, filepath.Ext(f.path)):
+			case slices.Contains([]string{indexEnding, keptEnding, tablesEnding, listEnding}, filepath.Ext(f.path)), strings.HasSuffix(f.path, unpackedEnding):
 				all, total = append(all, f), total+f.size
 			case strings.HasPrefix(e.Name(), ".spdl-") && time.Since(f.used) > strayAge:
 				_ = os.Remove(f.path) // strays cost room, no more

@@ -224,30 +224,43 @@ func (p *place) readURL(ctx context.Context, name string, b *Buffer) error {
 
 // readList reads the list into memory that belongs to this process: a mapping would die with a truncated file.
 func readList(c *ListConfig) ([]byte, error) {
-	if store.IsURL(c.File) {
-		var b Buffer
-		n, err := c.Store.ReadLarge(context.Background(), c.File, maxListBytes, b.room)
+	text, err := readFile(context.Background(), c.File, maxListBytes, c.Store, c.Progress)
+	var e *Error
+	if errors.As(err, &e) && e.Cause == Empty {
+		return nil, fmt.Errorf("%w: the file is empty; want one PATH or PATH<TAB>LABEL a line", ErrNoSamples)
+	}
+	if err != nil {
+		return nil, fileError(c.File, err)
+	}
+	return text, nil
+}
+
+// readFile reads a file or an object whole, which is no sample.
+func readFile(ctx context.Context, name string, limit int64, s *store.Client, p *Progress) ([]byte, error) {
+	var b Buffer
+	if store.IsURL(name) {
+		n, err := s.ReadLarge(ctx, name, limit, b.room)
 		if err != nil {
-			return nil, listError(c.File, storeError(err))
+			return nil, storeError(err)
 		}
 		return b.mem[:n:n], nil
 	}
-	fd, err := unix.Open(c.File, openFlags, 0)
+	fd, err := unix.Open(name, openFlags, 0)
 	if err != nil {
-		return nil, listError(c.File, err)
+		return nil, err
 	}
 	defer unix.Close(fd)
-	var b Buffer
-	r := root{maxBytes: maxListBytes, progress: c.Progress}
-	n, err := r.fill(context.Background(), fd, &b)
-	c.Progress.Work()
+	r := root{maxBytes: limit, progress: p}
+	n, err := r.fill(ctx, fd, &b)
+	p.Work()
 	if err != nil {
-		return nil, listError(c.File, err)
+		return nil, err
 	}
 	return b.mem[:n:n], nil
 }
 
-func listError(file string, err error) error {
+// fileError is readFile's as a message has it that names the file.
+func fileError(file string, err error) error {
 	var e *Error
 	if !errors.As(err, &e) {
 		errors.As(readError(err), &e)
@@ -255,8 +268,6 @@ func listError(file string, err error) error {
 	switch {
 	case e.Cause == Missing:
 		return errors.New("no such file" + asWritten(file))
-	case e.Cause == Empty:
-		return fmt.Errorf("%w: the file is empty; want one PATH or PATH<TAB>LABEL a line", ErrNoSamples)
 	case e.Cause == TooLarge:
 		return fmt.Errorf("%s; split it", e.Detail)
 	case e.Err != nil:

@@ -305,9 +305,8 @@ type listWriter struct {
 }
 
 func (w *listWriter) begin(dir string, most int64) (err error) {
-	var st unix.Statfs_t
-	if err := unix.Statfs(dir, &st); err == nil && uint64(most) > st.Bavail*uint64(st.Bsize) {
-		return fmt.Errorf("%q has %d bytes free", dir, st.Bavail*uint64(st.Bsize))
+	if err := hasRoom(dir, most); err != nil {
+		return err
 	}
 	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
 	if err == nil {

@@ -148,6 +148,9 @@ var errLabel = errors.New("the label is no whole number")
 func (s *shards) wrongLabel(ctx context.Context, sh *shard, b *Buffer) error {
 	label := b.members[slices.IndexFunc(b.members, func(m indexMember) bool { return int(m.part) == sh.label })]
 	got := fmt.Sprintf("%d bytes", label.size)
+	if sh.encoded[sh.label] != nil {
+		return &Error{Cause: Value, Detail: fmt.Sprintf("label: column %q is no whole number that i64 holds", partShown(sh.index.parts[sh.label]))}
+	}
 	if strings.HasSuffix(sh.index.parts[sh.label], wholesMark) {
 		return &Error{Cause: Value, Detail: fmt.Sprintf("label: feature %q has not one whole number but none, or several", partShown(sh.index.parts[sh.label]))}
 	}
@@ -168,7 +171,7 @@ func (s *shards) choose(sh *shard, b *Buffer, m int, member indexMember) error {
 	rank, best := sh.rank[m][member.part], &b.chosen[m]
 	if rank > 0 && rank == best.rank {
 		return &Error{Cause: Part, Detail: fmt.Sprintf("got two pictures, %q and %q; say which in %s",
-			sh.index.parts[best.member.part], sh.index.parts[member.part], s.keyOf(m))}
+			partShown(sh.index.parts[best.member.part]), partShown(sh.index.parts[member.part]), s.keyOf(m))}
 	}
 	if rank > 0 && (best.rank == 0 || rank < best.rank) {
 		*best = chosen{member, rank}
@@ -264,10 +267,13 @@ func (s *shards) fill(sh *shard, b *Buffer) error {
 			if found = int(b.members[m].part) == sh.column[c]; found {
 				at, end := b.locate(b.members[m])
 				var err error
-				if mark := sh.marks[c]; mark != "" && mark != bytesMark {
-					err = b.setFeature(&s.columns[c], b.mem[at:end], mark)
+				column, part, stays := &s.columns[c], b.mem[at:end], len(s.media) == 0
+				if mark, e := sh.marks[c], sh.encoded[sh.column[c]]; e != nil {
+					err = b.setEncoded(column, part, e, stays)
+				} else if mark != "" && mark != bytesMark {
+					err = b.setFeature(column, part, mark)
 				} else {
-					err = b.setPart(&s.columns[c], b.mem[at:end], len(s.media) == 0)
+					err = b.setPart(column, part, stays)
 				}
 				if err != nil {
 					return err

@@ -298,7 +298,7 @@ func (x *index) featureNamed(name string) (part int, mark string) {
 			return k, mark
 		}
 	}
-	return -1, ""
+	return x.encodedNamed(name), ""
 }
 
 // checks says that a member is a record whose checksum is looked at, for which all of it is read. One larger than any medium may be has small features
@@ -324,7 +324,7 @@ func (s *shards) checkRecord(sh *shard, k int64, b *Buffer) error {
 
 // ofOldRecords says that an index was made before records were parts.
 func (x *index) ofOldRecords() bool {
-	return x.partNamed(recordPart) < 0 && slices.ContainsFunc(x.parts, func(p string) bool { return strings.Contains(p, "\x00") })
+	return x.partNamed(recordPart) < 0 && slices.ContainsFunc(x.parts, func(p string) bool { return strings.Contains(p, "\x00") && encodingMarked(p) == nil })
 }
 
 // partsShown are the names of parts without marks, and without that of records.

@@ -23,9 +23,9 @@ var recordImages = []string{"image" + bytesMark, "image/encoded" + bytesMark, "i
 
 // ShardsConfig says what OpenShards reads.
 type ShardsConfig struct {
-	Shards       []string // paths and URLs of .tar and .zip archives and TFRecords, with braces {000..127} and globs
+	Shards       []string // paths and URLs of .tar and .zip archives, TFRecords, and the catalogues of MDS and litData or their directories, with braces {000..127} and globs
 	Media        []Medium // what each sample has beside columns; nil: a picture, empty: nothing
-	Label        string   // part that holds the label; "" is cls, of TFRecords label or image/class/label, and a sample without it has the label -1
+	Label        string   // part that holds the label; "" is cls, of TFRecords, MDS and litData also label or image/class/label, and a sample without it has the label -1
 	Labels       ShardLabels
 	Columns      []Column // more parts
 	IndexDir     string   // where indexes are kept; "" is DefaultIndexDir
@@ -44,9 +44,10 @@ type ShardsConfig struct {
 
 	pace   *pace                    // nil: what reads of the store take is yet to be learned
 	listed map[string]*store.Object // by name: shards whose versions a listing has told
+	said   map[string]listedShard   // by name: what a catalogue says of them
 }
 
-// shards are archives of samples: tar, zip and TFRecord, local and remote. What is in them is known from their indexes.
+// shards are archives of samples: tar, zip, TFRecord, MDS and litData, local and remote. What is in them is known from their indexes.
 type shards struct {
 	root     root // absolute: shards are opened by the names they were given
 	store    *store.Client
@@ -61,8 +62,9 @@ type shards struct {
 	notes    []string
 	remote   bool // some of them
 	spans    spans
-	shape    string        // what is read of each sample, for Identity
-	config   *ShardsConfig // to open one again
+	codings  map[string]*coding // of parts that are columns of MDS and litData, which all shards have alike; written while they are opened
+	shape    string             // what is read of each sample, for Identity
+	config   *ShardsConfig      // to open one again
 
 	advisor     *advisor // nil: there are no local archives, or nobody wants advice
 	adviseBytes int64    // of one batch
@@ -70,17 +72,19 @@ type shards struct {
 
 // shard is one archive that holds samples.
 type shard struct {
-	name    string
-	path    string // absolute, of a file
-	version version
-	object  *store.Object // nil: a file
-	index   *index
-	label   int        // part of the label, or -1
-	record  int        // part that is a whole record, or -1: they are members of an archive
-	rank    [][]uint16 // by medium, by part: 0 is none, else the lowest is taken
-	column  []int      // by column: its part, or -1
-	marks   []string   // by column: of a record's feature, what it holds
-	room    []int      // by part: the most bytes that a column has for it; -1: no column is made of it
+	name     string
+	path     string // absolute, of a file
+	version  version
+	object   *store.Object // nil: a file
+	index    *index
+	label    int        // part of the label, or -1
+	record   int        // part that is a whole record, or -1: they are members of an archive
+	rank     [][]uint16 // by medium, by part: 0 is none, else the lowest is taken
+	column   []int      // by column: its part, or -1
+	marks    []string   // by column: of a record's feature, what it holds
+	encoded  []*coding  // by part: of one that is a column of MDS
+	unpacked *os.File   // that lies at path, where the shard itself is compressed; open, so that it is not removed
+	room     []int      // by part: the most bytes that a column has for it; -1: no column is made of it
 }
 
 // OpenShards opens archives and their indexes, and makes those that are not there or not of the archive's present version.
@@ -124,12 +128,17 @@ func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
 			continue
 		}
 		s.roles(sh, &c)
+		if err == nil {
+			err = s.checkEncodings(sh, &c)
+		}
 		s.remote = s.remote || sh.object != nil
 		s.all, s.firsts = append(s.all, *sh), append(s.firsts, total)
 		total += sh.index.n
 	}
 	s.firsts = append(s.firsts, total)
-	err = s.check(&c, total)
+	if err == nil {
+		err = s.check(&c, total)
+	}
 	if err == nil && s.labels == LabelsOfDirectory {
 		err = s.findClasses()
 	}
@@ -157,6 +166,14 @@ func (s *shards) roles(sh *shard, c *ShardsConfig) {
 	for k := 0; k < len(labels) && sh.label < 0 && s.labels == LabelsOfPart; k++ {
 		sh.label = sh.index.partNamed(labels[k])
 	}
+	for _, part := range sh.index.parts {
+		sh.encoded = append(sh.encoded, s.encodingMarked(part))
+	}
+	for k := 0; k < len(labels) && sh.label < 0 && s.labels == LabelsOfPart; k++ {
+		if part := sh.index.encodedNamed(partShown(labels[k])); part >= 0 && sh.encoded[part].whole() {
+			sh.label = part
+		}
+	}
 	sh.room = make([]int, len(sh.index.parts))
 	for k := range sh.room {
 		sh.room[k] = -1
@@ -181,9 +198,14 @@ func (s *shards) roles(sh *shard, c *ShardsConfig) {
 func (s *shards) ranks(m *Medium, parts []string) []uint16 {
 	ranks := make([]uint16, len(parts))
 	for k, part := range parts {
-		if place := slices.Index(m.From, strings.TrimSuffix(part, bytesMark)); place >= 0 {
+		name := strings.TrimSuffix(part, bytesMark)
+		e := s.encodingMarked(part)
+		if e != nil && e.file() {
+			name = partShown(part)
+		}
+		if place := slices.Index(m.From, name); place >= 0 {
 			ranks[k] = uint16(place) + 1
-		} else if m.From == nil && (slices.Contains(ImageExtensions, part) || slices.Contains(recordImages, part)) && !claimed(s.media, partShown(part)) {
+		} else if m.From == nil && (slices.Contains(ImageExtensions, part) || slices.Contains(recordImages, part) || e != nil && e.picture(name)) && !claimed(s.media, name) {
 			ranks[k] = math.MaxUint16 // all alike: two of them in one sample are one too many
 		}
 	}
@@ -208,8 +230,8 @@ func (s *shards) check(c *ShardsConfig, total int64) error {
 	found, labels := make([]bool, len(s.media)), false
 	for i := range s.all {
 		sh := &s.all[i]
-		for m, ranks := range sh.rank {
-			found[m] = found[m] || slices.ContainsFunc(ranks, func(r uint16) bool { return r > 0 })
+		for m := range sh.rank {
+			found[m] = found[m] || sh.has(m)
 		}
 		labels = labels || sh.label >= 0
 		for _, p := range partsShown(sh.index.parts) {
@@ -353,13 +375,14 @@ func (s *shards) mend(ctx context.Context, sh *shard) error {
 		}
 		o := opening{c: s.config, s: s, dir: s.config.IndexDir, pace: cmp.Or(s.config.pace, newPace())}
 		fresh := shard{name: sh.name}
-		if err := o.open(ctx, &fresh); err != nil {
-			return nil, err
+		err := o.open(ctx, &fresh)
+		if err == nil && fresh.version != sh.version {
+			err = errors.New("the archive is another one now")
 		}
-		if fresh.version != sh.version {
-			return nil, errors.Join(errors.New("the archive is another one now"), fresh.close())
+		if err != nil {
+			return nil, errors.Join(err, fresh.close())
 		}
-		return fresh.index, nil
+		return fresh.index, fresh.closeUnpacked()
 	})
 }
 
@@ -379,10 +402,18 @@ func (s *shards) Read(ctx context.Context, i int64, b *Buffer) error {
 func versionOf(st *unix.Stat_t) version { return version{size: st.Size, tag: uint64(st.Mtim.Nano())} }
 
 func (sh *shard) close() error {
+	err := sh.closeUnpacked()
 	if sh.index == nil {
+		return err
+	}
+	return errors.Join(err, sh.index.close())
+}
+
+func (sh *shard) closeUnpacked() error {
+	if sh.unpacked == nil {
 		return nil
 	}
-	return sh.index.close()
+	return sh.unpacked.Close()
 }
 
 func closeAll(all []shard) error {

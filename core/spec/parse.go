@@ -317,12 +317,12 @@ func deriveName(s *Spec, path string) string {
 		src = &src.Mix[0].Source
 	}
 	if files := src.Files(); len(files) > 0 {
-		shard, _, _ = strings.Cut(files[0], "{")
-		if strings.HasPrefix(filepath.Base(shard), "*") { // all of a directory
+		shard, _, _ = strings.Cut(address(files[0]), "{")
+		if base := filepath.Base(shard); strings.HasPrefix(base, "*") || base == "index.json" { // all of a directory
 			shard = filepath.Dir(shard)
 		}
 	}
-	for _, p := range []string{path, src.Folder, address(src.List), strings.TrimRight(address(shard), "-_.*?[")} {
+	for _, p := range []string{path, src.Folder, address(src.List), strings.TrimRight(shard, "-_.*?[")} {
 		isFolder := p == src.Folder
 		if p == "" {
 			continue

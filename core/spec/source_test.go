@@ -47,6 +47,16 @@ func TestPlacesAreNamedByPathOrURL(t *testing.T) {
 	}
 }
 
+// A data set that an index.json lists is called as its directory is, however it is named; a URL keeps the slash that makes it a directory.
+func TestACatalogueIsCalledAsItsDirectory(t *testing.T) {
+	for text, want := range map[string]string{"/data/mds": "mds", "/data/mds/index.json": "mds", "s3://bucket/mds/": "mds", "https://h/mds/index.json?x=1": "mds", "/data/mds/*.mds": "mds"} {
+		s, err := FromShards([]string{text}, Zero{})
+		if err != nil || s.Name != want || s.Source.Shards[0] != text {
+			t.Errorf("%s: got %v, %v", text, s, err)
+		}
+	}
+}
+
 // A folder whose relative path begins with "http" is no URL.
 func TestAFolderMayBeNamedLikeAURL(t *testing.T) {
 	s, err := Parse([]byte(small+"source: {folder: httpx/train}"), "x.yaml")

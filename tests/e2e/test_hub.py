@@ -8,6 +8,7 @@ import pytest
 import spdl
 from engines import PATIENCE, environment
 from hub import COMMIT, hub
+from test_mds import key, make_mds
 from test_sources import TRANSFORM, check, make_shards
 
 pytestmark = pytest.mark.usefixtures("own_cache")
@@ -56,6 +57,13 @@ def test_a_whole_data_set_by_its_name(server, pictures, open_):
     commands = [f"spdl serve 'hf://datasets/u/n/shards/{name}'" for name in ("test-00002-of-00002.tar", "train-*.tar")]
     assert "holds shards of 2 data sets" in str(refused.value) and all(command in str(refused.value) for command in commands)
     check(open_("hf://datasets/u/n/shards/train-*.tar", **arguments), pictures.samples[:40])
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["raw", "compressed"])
+def test_mds_of_the_hub(server, pictures, tmp_path, open_, packed):
+    make_mds(tmp_path / "n/mds", pictures.samples, 20, packed)
+    for shards in ("hf://datasets/u/n/mds/", f"hf://datasets/u/n@{COMMIT}/mds/index.json"):
+        check(open_({"source": {"shards": shards}, **TRANSFORM}), pictures.samples, key(20))
 
 
 def test_lists_lead_to_the_hub(server, pictures, tmp_path, open_):

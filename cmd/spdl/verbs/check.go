@@ -164,7 +164,7 @@ func (v *checking) describe(r *spec.Spec, about *engine.Facts) {
 	} else if files := r.Source.Files(); len(files) > 0 {
 		var shown []string
 		for _, file := range files {
-			shown = append(shown, store.Shown(file))
+			shown = append(shown, store.Shown(file)+formatText(file))
 		}
 		from = "shards " + strings.Join(shown, ", ")
 		if r.Source.Arrays != nil {
@@ -192,6 +192,14 @@ func (v *checking) describe(r *spec.Spec, about *engine.Facts) {
 	for _, g := range r.Ring.Groups {
 		fmt.Fprintf(v.out, "  group    %s: %s, %d expected, slow: %s\n", g.Name, g.Mode, g.Lanes, g.Slow)
 	}
+}
+
+// formatText names the format of a directory of shards, whose names do not.
+func formatText(path string) string {
+	if format := source.CatalogueFormat(path); format != "" && !store.IsURL(path) {
+		return " (" + format + ")"
+	}
+	return ""
 }
 
 // shownBuckets is how many buckets are listed.

@@ -87,16 +87,13 @@ func (d *description) read(ctx context.Context, verb string, args []string) (*sp
 }
 
 func (d *description) base(ctx context.Context, verb string, args []string) (*spec.Spec, error) {
-	if len(args) > 0 {
-		if st, err := os.Stat(args[0]); err == nil && !st.IsDir() && source.Foreign(args[0]) != "" {
-			return nil, usage("%s: %q: %s", verb, args[0], source.Foreign(args[0]))
-		}
-	}
 	switch {
 	case d.given("spec-json") && len(args) > 0:
 		return nil, usage("%s: got --spec-json and %q, want one description", verb, args[0])
 	case areShards(args):
 		return d.shards(ctx, verb, args)
+	case len(args) > 0 && isFile(args[0]) && source.Foreign(args[0]) != "":
+		return nil, usage("%s: %q: %s", verb, args[0], source.Foreign(args[0]))
 	case len(args) > 1:
 		return nil, usage("%s: got %d arguments, want one: a description (YAML or JSON), a folder of media or shards", verb, len(args))
 	case d.given("spec-json"):
@@ -186,11 +183,18 @@ var packedEndings = []string{".gz", ".tgz", ".bz2", ".tbz2", ".xz", ".txz", ".zs
 // listEndings are those of lists and tables, which say nothing of what samples become.
 var listEndings = []string{".txt", ".lst", ".tsv", ".csv", ".jsonl", ".ndjson"}
 
+func isFile(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && !st.IsDir()
+}
+
 // areShards says that every argument names shards: a shell may have written the braces out. A directory is none, whatever
-// its name.
+// its name, unless it has a catalogue of them.
 func areShards(args []string) bool {
 	for _, a := range args {
-		if st, err := os.Stat(a); !spec.LooksLikeShards(a) && !source.AreRecords(a) || err == nil && st.IsDir() {
+		st, err := os.Stat(a)
+		is := spec.LooksLikeShards(a) || source.AreRecords(a)
+		if (!is || err == nil && st.IsDir()) && source.CatalogueFormat(a) == "" {
 			return false
 		}
 	}
