@@ -180,7 +180,7 @@ func unlisted(name string, err error) error {
 	var e *store.Error
 	path, _, _ := strings.Cut(name, "?")
 	if store.IsURL(name) && filepath.Ext(path) == "" && errors.As(err, &e) && e.Cause == store.Missing {
-		return fmt.Errorf("%w; of a data set of MDS or litData name its %s, or end with a slash", err, catalogueName)
+		return fmt.Errorf("%w; of a data set of MDS or litData name its %s, or end with a slash", err, CatalogueName)
 	}
 	if !strings.HasPrefix(name, "http") || !strings.Contains(path, "*") || !errors.As(err, &e) || e.Cause != store.Missing {
 		return err

@@ -18,10 +18,15 @@ import (
 
 // A catalogue is the index.json of a data set of MDS or of litData: it lists the shards beside it, or in directories below.
 const (
-	catalogueName     = "index.json"
+	CatalogueName     = "index.json"
 	maxCatalogueBytes = 256 << 20
 	maxConfigBytes    = 1 << 20 // of what it says of all shards, which takes many times that in memory
 )
+
+// IsListed tells the names of shards that a catalogue lists, whatever they are compressed by.
+func IsListed(name string) bool {
+	return strings.Contains(name, mdsEnding) || strings.HasPrefix(name, "chunk-") && strings.HasSuffix(name, ".bin")
+}
 
 // listedShard is what a catalogue says of a shard.
 type listedShard struct {
@@ -49,20 +54,20 @@ func catalogueOf(name string) string {
 	if store.IsURL(name) {
 		path, query := parted(name)
 		switch path = strings.TrimSuffix(path, "/"); {
-		case strings.HasSuffix(path, "/"+catalogueName):
+		case strings.HasSuffix(path, "/"+CatalogueName):
 			return path + query
 		case strings.HasSuffix(strings.TrimSuffix(name, query), "/"):
-			return path + "/" + catalogueName + query
+			return path + "/" + CatalogueName + query
 		}
 		return ""
 	}
-	if filepath.Base(name) == catalogueName {
+	if filepath.Base(name) == CatalogueName {
 		return name
 	}
 	if ending := filepath.Ext(name); slices.Contains([]string{".tar", ".zip", ".parquet", mdsEnding}, ending) || strings.HasPrefix(ending, ".tfrecord") {
 		return "" // spares a look at each of many
 	}
-	inside := filepath.Join(name, catalogueName)
+	inside := filepath.Join(name, CatalogueName)
 	if st, err := os.Stat(inside); err != nil || !st.Mode().IsRegular() {
 		return ""
 	}
@@ -74,10 +79,10 @@ func catalogueOf(name string) string {
 func CatalogueFormat(path string) string {
 	name := catalogueOf(path)
 	switch {
-	case name == "", store.IsURL(path) && baseName(path) != catalogueName: // a prefix may be a folder's
+	case name == "", store.IsURL(path) && baseName(path) != CatalogueName: // a prefix may be a folder's
 		return ""
 	case store.IsURL(path):
-		return catalogueName
+		return CatalogueName
 	}
 	f, err := os.OpenFile(name, openFlags, 0)
 	if err != nil {
@@ -121,7 +126,7 @@ func (c *ShardsConfig) appendCatalogue(ctx context.Context, names []string, cata
 	dir, query := filepath.Dir(catalogue), ""
 	if store.IsURL(catalogue) {
 		dir, query = parted(catalogue)
-		dir = strings.TrimSuffix(strings.TrimSuffix(dir, "/"), catalogueName)
+		dir = strings.TrimSuffix(strings.TrimSuffix(dir, "/"), CatalogueName)
 	}
 	return c.appendListed(names, text, dir, query)
 }
@@ -337,9 +342,9 @@ func (c *ShardsConfig) asListed(sh *shard) error {
 	case !ok:
 		return nil
 	case sh.version.size != said.bytes && said.bytes != anyBytes:
-		return fmt.Errorf("got %d bytes, want %d, as %s says; write or copy it again", sh.version.size, said.bytes, catalogueName)
+		return fmt.Errorf("got %d bytes, want %d, as %s says; write or copy it again", sh.version.size, said.bytes, CatalogueName)
 	case sh.index != nil && sh.index.n != said.samples:
-		return fmt.Errorf("got %d samples, want %d, as %s says; write or copy it again", sh.index.n, said.samples, catalogueName)
+		return fmt.Errorf("got %d samples, want %d, as %s says; write or copy it again", sh.index.n, said.samples, CatalogueName)
 	}
 	return nil
 }

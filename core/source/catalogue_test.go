@@ -37,8 +37,8 @@ func TestACatalogueIsItsShards(t *testing.T) {
 	for _, name := range []string{"a/0.mds", "a/sub/1.mds", "b/0.mds"} {
 		write(t, filepath.Join(dir, name), shard)
 	}
-	write(t, filepath.Join(dir, "a", catalogueName), catalogueText(entryOf("0.mds", len(shard)), entryOf("sub/1.mds", len(shard))))
-	write(t, filepath.Join(dir, "b", catalogueName), catalogueText(entryOf("0.mds", len(shard))))
+	write(t, filepath.Join(dir, "a", CatalogueName), catalogueText(entryOf("0.mds", len(shard)), entryOf("sub/1.mds", len(shard))))
+	write(t, filepath.Join(dir, "b", CatalogueName), catalogueText(entryOf("0.mds", len(shard))))
 	for pattern, n := range map[string]int64{"a": 6, "*": 9, "{a,b}/index.json": 9, "b/index.json": 3} {
 		if s := openS(t, ShardsConfig{Shards: []string{filepath.Join(dir, pattern)}}); s.Len() != n || s.Label(n-1) != 2 {
 			t.Errorf("%s: got %d samples", pattern, s.Len())
@@ -49,7 +49,7 @@ func TestACatalogueIsItsShards(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", path, got, want)
 		}
 	}
-	for path, want := range map[string]string{"https://h/index.json?x=1": catalogueName, "s3://b/a/index.json": catalogueName, "s3://b/index.json?x=1": "", "s3://b/index": "", "s3://b/": ""} {
+	for path, want := range map[string]string{"https://h/index.json?x=1": CatalogueName, "s3://b/a/index.json": CatalogueName, "s3://b/index.json?x=1": "", "s3://b/index": "", "s3://b/": ""} {
 		if got := CatalogueFormat(path); got != want {
 			t.Errorf("%s: got %q, want %q", path, got, want)
 		}
@@ -86,7 +86,7 @@ func TestCataloguesThatAreNotSoAreRefused(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		write(t, filepath.Join(dir, "0.mds"), shard)
-		write(t, filepath.Join(dir, catalogueName), text)
+		write(t, filepath.Join(dir, CatalogueName), text)
 		_, err := OpenShards(background, ShardsConfig{Shards: []string{dir}, IndexDir: t.TempDir()})
 		if want == "no samples" && errors.Is(err, ErrNoSamples) {
 			continue
@@ -95,7 +95,7 @@ func TestCataloguesThatAreNotSoAreRefused(t *testing.T) {
 			t.Errorf("%.120s: got %v, want %q", text, err, want)
 		}
 	}
-	_, err := OpenShards(background, ShardsConfig{Shards: []string{filepath.Join(t.TempDir(), catalogueName)}})
+	_, err := OpenShards(background, ShardsConfig{Shards: []string{filepath.Join(t.TempDir(), CatalogueName)}})
 	if err == nil || !strings.HasSuffix(err.Error(), "index.json\": no such file") {
 		t.Errorf("got %v", err)
 	}
@@ -237,7 +237,7 @@ func TestShardsThatCannotBeUnpackedAreRefused(t *testing.T) {
 		t.Setenv("SPDL_CACHE_BYTES", c.bound)
 		dir := t.TempDir()
 		write(t, filepath.Join(dir, "0.gz"), c.file)
-		write(t, filepath.Join(dir, catalogueName), catalogueText(c.entry))
+		write(t, filepath.Join(dir, CatalogueName), catalogueText(c.entry))
 		if _, err := OpenShards(background, ShardsConfig{Shards: []string{dir}}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", c.entry, err, c.want)
 		}

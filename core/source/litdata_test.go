@@ -145,7 +145,7 @@ func TestLitDataThatIsNotReadIsRefused(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		write(t, filepath.Join(dir, "chunk-0-0.bin"), c.chunk)
-		write(t, filepath.Join(dir, catalogueName), c.text)
+		write(t, filepath.Join(dir, CatalogueName), c.text)
 		var err error
 		peak := damage.PeakBytes(t, func() { _, err = OpenShards(background, ShardsConfig{Shards: []string{dir}, IndexDir: t.TempDir()}) })
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -195,7 +195,7 @@ func TestDamagedFramesAreRefused(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		write(t, filepath.Join(dir, "chunk-0-0.bin"), c.chunk)
-		write(t, filepath.Join(dir, catalogueName), litDataText(3, len(c.chunk), `["int", "str", "jpeg"]`, `"[1, {\"type\": \"builtins.tuple\", \"children_spec\": [{}, {}, {}]}]"`, `"compression": "zstd", "compression_level": "batch"`))
+		write(t, filepath.Join(dir, CatalogueName), litDataText(3, len(c.chunk), `["int", "str", "jpeg"]`, `"[1, {\"type\": \"builtins.tuple\", \"children_spec\": [{}, {}, {}]}]"`, `"compression": "zstd", "compression_level": "batch"`))
 		var err error
 		peak := damage.PeakBytes(t, func() { _, err = OpenShards(background, ShardsConfig{Shards: []string{dir}, IndexDir: t.TempDir()}) })
 		if err == nil || !strings.Contains(err.Error(), c.want) {

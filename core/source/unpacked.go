@@ -136,7 +136,7 @@ func (o *opening) packed(ctx context.Context, p *packedShard) (from fileOrObject
 		from, v = fileOrObject{f, f}, versionOf(&st)
 	}
 	if v.size != p.bytes && p.bytes != anyBytes {
-		return from, v, errors.Join(fmt.Errorf("got %d bytes, want %d, as %s says; write or copy it again", v.size, p.bytes, catalogueName), from.Close())
+		return from, v, errors.Join(fmt.Errorf("got %d bytes, want %d, as %s says; write or copy it again", v.size, p.bytes, CatalogueName), from.Close())
 	}
 	return from, v, nil
 }
@@ -210,9 +210,9 @@ func (p *packedShard) unpackTo(out *unpackedWriter, packed io.Reader, size int64
 	case err != nil:
 		return fmt.Errorf("it cannot be unpacked (%s): %w; write or copy it again", p.by, unnamed(err))
 	case out.n > most:
-		return fmt.Errorf("damaged: it unpacks to more than the %d bytes that %s says; write or copy it again", most, catalogueName)
+		return fmt.Errorf("damaged: it unpacks to more than the %d bytes that %s says; write or copy it again", most, CatalogueName)
 	case out.n < size:
-		return fmt.Errorf("damaged: it unpacks to %d bytes, want %d, as %s says; write or copy it again", out.n, size, catalogueName)
+		return fmt.Errorf("damaged: it unpacks to %d bytes, want %d, as %s says; write or copy it again", out.n, size, CatalogueName)
 	}
 	return nil
 }

@@ -85,8 +85,8 @@ func patternOf(dir, split, kind string, files, shards []string) string {
 	for k, file := range files {
 		names[k] = path.Base(file)
 	}
-	if !strings.Contains(dir, "*") && len(names) == 1 && !strings.ContainsAny(names[0], "*?[{}") {
-		return names[0]
+	if one := slices.Compact(slices.Clone(names)); len(one) == 1 && len(names) > strings.Count(dir, "*") && !strings.ContainsAny(one[0], "*?[{}") {
+		return one[0]
 	}
 	common, _, _ := strings.Cut(commonOf(names), strings.TrimSuffix(kind, "*"))
 	candidates := []string{"*" + kind}

@@ -3,6 +3,7 @@ package verbs
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -22,6 +23,8 @@ func TestShardsAreParted(t *testing.T) {
 		{"train2017.zip val2017.zip", []string{"train2017.zip 1", "val2017.zip 1"}},
 		{"en/train/0000.parquet en/train/0001.parquet en/test/0000.parquet de/train/0000.parquet",
 			[]string{"de/train/0000.parquet 1", "en/test/0000.parquet 1", "en/train/*.parquet 2"}},
+		{"0/a.tar 1/a.tar", []string{"*/a.tar 2"}},
+		{"train/index.json val/index.json", []string{"train/index.json 1", "val/index.json 1"}},
 		{"2020/a.tar 2021/a.tar 2021/b.tar", []string{"*/*.tar 3"}},
 		{"2020/train-0.tar 2021/train-1.tar 2021/test-0.tar", []string{"*/test-*.tar 1", "*/train-*.tar 2"}},
 		{"a.tar b.zip c.zip", []string{"*.zip 2", "a.tar 1"}},
@@ -55,5 +58,28 @@ func TestCommandsAreAsAShellTakesThem(t *testing.T) {
 	}
 	if got := commandsFor("view", dataSetsOf("/d", many)); strings.Count(got, "spdl view") != shownDataSets || !strings.HasSuffix(got, ", and 3 more") {
 		t.Errorf("got %s", got)
+	}
+}
+
+// What a catalogue lists is read by it: by the topmost one over shards of MDS or chunks of litData, and an index.json over none is something else's.
+func TestCataloguesAreFound(t *testing.T) {
+	for _, c := range []struct{ files, want string }{
+		{"index.json shard.00000.mds", "index.json"},
+		{"train/index.json train/shard.00000.mds.zstd train/shard.00001.mds.zstd val/index.json val/shard.00000.mds", "train/index.json val/index.json"},
+		{"index.json 0/index.json 0/shard.00000.mds 1/index.json 1/shard.00000.mds", "index.json"},
+		{"index.json chunk-0-0.bin chunk-0-1.zstd.bin", "index.json"},
+		{"shard.00000.mds shard.00001.mds", "shard.00000.mds shard.00001.mds"},
+		{"index.json data/a.tar", "data/a.tar"},
+		{"index.json a.tar shard.00000.mds", "a.tar index.json"},
+		{"index.json model.bin", ""},
+		{"_old/index.json _old/shard.00000.mds a.tar", "a.tar"},
+	} {
+		found := newContents()
+		for _, file := range strings.Fields(c.files) {
+			found.seeShard(file)
+		}
+		if got := strings.Join(slices.Sorted(slices.Values(found.shards())), " "); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.files, got, c.want)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,9 +22,11 @@ const lookedObjects = lookedDirectories * lookedNames
 
 // contents are what a folder holds, here or in a store, as far as it was looked at.
 type contents struct {
-	media   map[spec.Media]bool
-	endings map[string]bool
-	shards  []string // paths below the folder
+	media      map[spec.Media]bool
+	endings    map[string]bool
+	files      []string        // shards, by their paths below the folder
+	catalogues map[string]bool // directories below it with an index.json
+	tables     map[string]bool // and with shards that such a file lists, of MDS or litData
 }
 
 func (c *contents) see(name string) {
@@ -37,15 +40,52 @@ func (c *contents) see(name string) {
 }
 
 // seeShard takes a path below the folder if it is a shard's. What begins with . or _ is none, as _temporary of Spark's.
-func (c *contents) seeShard(path string) {
+func (c *contents) seeShard(file string) {
 	hidden := func(part string) bool { return strings.HasPrefix(part, ".") || strings.HasPrefix(part, "_") }
-	if spec.LooksLikeShards(path) && !slices.ContainsFunc(strings.Split(path, "/"), hidden) {
-		c.shards = append(c.shards, path)
+	if slices.ContainsFunc(strings.Split(file, "/"), hidden) {
+		return
+	}
+	dir, name := path.Dir(file), path.Base(file)
+	if name == source.CatalogueName {
+		c.catalogues[dir] = true
+	} else if source.IsListed(name) {
+		c.tables[dir] = true
+	}
+	if spec.LooksLikeShards(file) {
+		c.files = append(c.files, file)
+	}
+}
+
+// shards are what is to be read, by paths below the folder: of what a catalogue lists that, which may lie in directories above.
+func (c *contents) shards() (all []string) {
+	listed := map[string]bool{}
+	for dir := range c.tables {
+		if by, ok := c.listing(dir); ok {
+			listed[path.Join(by, source.CatalogueName)] = true
+		}
+	}
+	for _, file := range c.files {
+		if _, ok := c.listing(path.Dir(file)); !ok || !source.IsListed(path.Base(file)) {
+			all = append(all, file)
+		}
+	}
+	return slices.AppendSeq(all, maps.Keys(listed))
+}
+
+// listing is the topmost directory over one that has a catalogue, or that one.
+func (c *contents) listing(dir string) (by string, ok bool) {
+	for ; ; dir = path.Dir(dir) {
+		if c.catalogues[dir] {
+			by, ok = dir, true
+		}
+		if dir == "." {
+			return by, ok
+		}
 	}
 }
 
 func newContents() *contents {
-	return &contents{media: map[spec.Media]bool{}, endings: map[string]bool{}}
+	return &contents{media: map[spec.Media]bool{}, endings: map[string]bool{}, catalogues: map[string]bool{}, tables: map[string]bool{}}
 }
 
 // contentsOf looks into a directory: at the first names in its first directories, and where these are no media at all names for shards.
@@ -85,12 +125,12 @@ const (
 )
 
 // remote is the form without a description for a URL that is not that of shards: a folder in a store, of media or shards.
-func (d *description) remote(ctx context.Context, verb, path string) (*spec.Spec, error) {
-	scheme, name, _ := strings.Cut(path, "://")
+func (d *description) remote(ctx context.Context, verb, root string) (*spec.Spec, error) {
+	scheme, name, _ := strings.Cut(root, "://")
 	if scheme != "hf" && (name == "" || name[0] == '/') {
-		return nil, usage("%s: %q names no bucket, want %s://BUCKET or %s://BUCKET/PREFIX", verb, path, scheme, scheme)
+		return nil, usage("%s: %q names no bucket, want %s://BUCKET or %s://BUCKET/PREFIX", verb, root, scheme, scheme)
 	}
-	shown := strings.TrimSuffix(store.Shown(path), "?...")
+	shown := strings.TrimSuffix(store.Shown(root), "?...")
 	if err := otherThanDescription(verb, shown); err != nil {
 		return nil, err
 	}
@@ -102,7 +142,7 @@ func (d *description) remote(ctx context.Context, verb, path string) (*spec.Spec
 	case strings.HasPrefix(scheme, "http"):
 		return nil, usage("%s: %q: nothing can be listed over http; name the shards, by their endings (.tar, .zip, .parquet, .tfrecord), or a list of files in a description", verb, shown)
 	}
-	s, err := spec.FromFolder(path, spec.Zero{})
+	s, err := spec.FromFolder(root, spec.Zero{})
 	if err != nil {
 		return nil, usage("%s: %v", verb, err)
 	}
@@ -113,32 +153,32 @@ func (d *description) remote(ctx context.Context, verb, path string) (*spec.Spec
 			c.see(below)
 		}
 		seen++
-		return len(c.media) == 0 || len(c.shards) > 0 || seen < lookedObjects
+		return len(c.media) == 0 || len(c.files)+len(c.tables) > 0 || seen < lookedObjects
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", verb, err)
 	}
-	if len(c.media) > 0 && len(c.shards) > 0 {
-		sets := dataSetsOf(path, c.shards)
+	if shards := c.shards(); len(c.media) > 0 && len(shards) > 0 {
+		sets := dataSetsOf(root, shards)
 		return nil, usage("%s: %q holds media and shards, want one of them; name the shards: %s; or the media: {source: {folder: %q}, image: {transform: [{resize: [224, 224]}]}}, "+
-			"as a file or, in JSON, as --spec-json", verb, path, commandsFor(verb, sets), path)
+			"as a file or, in JSON, as --spec-json", verb, root, commandsFor(verb, sets), root)
 	}
-	return d.root(ctx, verb, path, c)
+	return d.root(ctx, verb, root, c)
 }
 
 // root describes a folder, here or in a store, by what it holds: media, or the shards of one data set.
-func (d *description) root(ctx context.Context, verb, path string, c *contents) (*spec.Spec, error) {
+func (d *description) root(ctx context.Context, verb, dir string, c *contents) (*spec.Spec, error) {
 	found := len(c.media) > 0
-	if !found && len(c.shards) > 0 && !strings.ContainsAny(path, "{*?[") { // which would be read as a pattern
-		sets := dataSetsOf(path, c.shards)
+	if shards := c.shards(); !found && len(shards) > 0 && !strings.ContainsAny(dir, "{*?[") { // which would be read as a pattern
+		sets := dataSetsOf(dir, shards)
 		if len(sets) > 1 {
-			return nil, usage("%s: %q holds shards of %d data sets, and nothing says which are meant; name one: %s", verb, path, len(sets), commandsFor(verb, sets))
+			return nil, usage("%s: %q holds shards of %d data sets, and nothing says which are meant; name one: %s", verb, dir, len(sets), commandsFor(verb, sets))
 		}
 		return d.shards(ctx, verb, sets[0].patterns)
 	}
 	if columns := columnsFor(slices.Sorted(maps.Keys(c.endings))); !found && columns != "" {
-		return nil, withoutMedia(verb, path, "{source: {folder: %q, %s}}", path, columns)
+		return nil, withoutMedia(verb, dir, "{source: {folder: %q, %s}}", dir, columns)
 	}
 	d.media = best(c.media)
-	return d.zero(verb, func(z spec.Zero) (*spec.Spec, error) { return spec.FromFolder(path, z) })
+	return d.zero(verb, func(z spec.Zero) (*spec.Spec, error) { return spec.FromFolder(dir, z) })
 }

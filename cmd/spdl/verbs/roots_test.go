@@ -79,6 +79,11 @@ func TestRootsOfAStoreAreTakenAsDirectoriesAre(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for _, split := range []string{"listed/train", "listed/val"} {
+		if err := os.CopyFS(filepath.Join(dir, split), os.DirFS("../../../core/source/testdata/mds/zstd")); err != nil {
+			t.Fatal(err)
+		}
+	}
 	writeFile(t, filepath.Join(dir, "none/README.md"), "nothing")
 	writeFile(t, filepath.Join(dir, "arrays/1.npy"), "\x93NUMPY")
 	listings := bucket(t, dir)
@@ -91,6 +96,8 @@ func TestRootsOfAStoreAreTakenAsDirectoriesAre(t *testing.T) {
 		refused(t, exitUsage, `holds arrays and no media, so a description has to name the fields; begin with {source: {folder: "`+of+`/arrays", columns: [{name: npy, type: npy}]}}`,
 			"check", root+"/arrays")
 		refused(t, exitNotFound, "no samples", "check", root+"/none")
+		refused(t, exitUsage, fmt.Sprintf("spdl check '%s/listed/train/index.json' (1 file), spdl check '%s/listed/val/index.json' (1 file)", of, of), "check", root+"/listed")
+		wants(t, good(t, "check", root+"/listed/train"), "source shards "+of+"/listed/train", ": 5 samples") // of MDS, compressed
 	}
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(dir+"/one", link); err != nil {
