@@ -23,6 +23,7 @@ const (
 	litDataFrames  = "LDFZ01\x00\x00"
 	litDataBatches = "batch" // the level of compression that makes frames
 	maxTreeDeep    = 64
+	maxDims        = 64 // of an array, in NumPy and torch, too
 )
 
 // litDataConfig is what a catalogue of litData says of all chunks.
@@ -250,8 +251,8 @@ func (h *litDataHead) read(a *array.Array) error {
 		return fmt.Errorf("got an array of litData's type %d, want whole numbers, booleans, or floats of 16 to 64 bits", code)
 	}
 	a.Data = a.Data[2*word:]
-	if int64(dims) > int64(len(a.Data)/word) {
-		return fmt.Errorf("damaged: got %d bytes, want %d dimensions", len(a.Data), dims)
+	if int64(dims) > min(maxDims, int64(len(a.Data)/word)) {
+		return fmt.Errorf("damaged: got %d bytes, want %d dimensions, of at most %d", len(a.Data), dims, maxDims)
 	}
 	for ; dims > 0; dims-- {
 		a.Shape = append(a.Shape, int64(h.order.Uint32(a.Data)))

@@ -243,6 +243,7 @@ func TestLitDataValuesThatDoNotFit(t *testing.T) {
 		{"tensor", be(0), "damaged: got 4 bytes, want an array's type and dimensions"},
 		{"tensor", be(4, 0), "got an array of litData's type 4, want whole numbers"},
 		{"tensor", be(0, 1<<31), "damaged: got 0 bytes, want 2147483648 dimensions"},
+		{"tensor", append(be(0, 65), make([]byte, 65*4)...), "damaged: got 260 bytes, want 65 dimensions, of at most 64"},
 		{"tensor", be(0, 3, 1<<31, 1<<31, 1<<31), "overflow"},
 		{"tensor", be(0, 1, 3, 0), "damaged: got 4 bytes, want 12 for 3 of f32"},
 		{"numpy", []byte("\x00\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00a"), "damaged: got 1 bytes, want 2 for 2 of i8"},

@@ -2,6 +2,7 @@ package source
 
 import (
 	"bufio"
+	"bytes"
 	"compress/bzip2"
 	"context"
 	"encoding/binary"
@@ -12,7 +13,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/gzip"
@@ -67,7 +67,7 @@ var unpackers = map[string]func(packed io.Reader, size int64) (io.Reader, error)
 			return nil, errors.Join(err, fmt.Errorf("damaged: it says that it unpacks to %d bytes", n))
 		}
 		all, err = snappy.Decode(nil, all)
-		return strings.NewReader(string(all)), err
+		return bytes.NewReader(all), err
 	},
 }
 
