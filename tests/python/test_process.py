@@ -198,3 +198,30 @@ print(loader.info.engine_pid, flush=True)
         while os.path.exists(f"/proc/{pid}"):
             assert time.monotonic() < deadline, f"the engine is still there after {end!r}"
             time.sleep(0.02)
+
+
+def test_a_fork_while_another_thread_looks_at_what_others_hold_does_not_hang_the_child(engine, library, python):
+    one = engine("--slots", "12")
+    run(python, library, """
+import threading, warnings
+warnings.simplefilter("ignore", DeprecationWarning)
+loader = spdl.attach(sys.argv[1], max_leases=4)
+epoch, held, forked = iter(loader), threading.Event(), threading.Event()
+first = next(epoch)
+other = threading.Thread(target=lambda: [next(epoch), None])  # both have asked: hands are looked at under the lock
+other.start()
+other.join()
+
+def hold():
+    with loader._shelf._lock:
+        held.set()
+        forked.wait()
+
+thread = threading.Thread(target=hold)
+thread.start()
+held.wait()
+in_child(loader.close)
+forked.set()
+thread.join()
+loader.close()
+""", one.name)

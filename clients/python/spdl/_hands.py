@@ -52,9 +52,9 @@ UNNAMED = _measure_unnamed()  # what Hand.names says of a batch that the hand al
 class Hands(threading.local):
     """The hands of a loader's threads. `mine` is this thread's, and ends with it, unless a loop holds it that was in it last."""
 
-    def __init__(self, all_: weakref.WeakSet[Hand]) -> None:  # in each thread, when it comes here first
+    def __init__(self, all_: set[weakref.ref[Hand]]) -> None:  # in each thread, when it comes here first
         self.mine = Hand()
-        all_.add(self.mine)
+        all_.add(weakref.ref(self.mine, all_.discard))
 
 
 class Shelf:
@@ -66,11 +66,20 @@ class Shelf:
     """
 
     def __init__(self, stage: bool) -> None:
-        self._all: weakref.WeakSet[Hand] = weakref.WeakSet()
+        self._all: set[weakref.ref[Hand]] = set()  # copied at once by list(): other threads come and go
         self._lock = Lock()
         self._stage = stage
         self.hands = Hands(self._all)
         self.wander = FREE_THREADED
+
+    def reset_in_child(self) -> None:
+        """After a fork another thread may hold the lock, which has none here."""
+        self._lock = Lock()
+
+    def _others(self) -> list[tuple[Hand, Batch]]:
+        """What other threads have in hand."""
+        hands = [(hand, hand.batch) for ref in list(self._all) if (hand := ref()) is not None and hand is not self.hands.mine]
+        return [(hand, batch) for hand, batch in hands if batch is not None]
 
     def drop(self, mine: Hand) -> None:
         """Mark done what this thread has in hand."""
@@ -83,8 +92,7 @@ class Shelf:
     def tidy(self, last: Optional[Hand] = None, goes_on: bool = False) -> None:
         """Mark done what other threads have in hand and nobody can use: no name has the batch, and no view of it lives. Of `last`, whose
         loop this thread shares, views may live, but in a stage, where they may be written; and all of it is done where the loop goes on here."""
-        mine = self.hands.mine
-        others = [hand for hand in list(self._all) if hand is not mine and hand.batch is not None]
+        others = [hand for hand, _ in self._others()]
         if not others:
             return
         self.wander = True
@@ -96,5 +104,4 @@ class Shelf:
     def held(self) -> list[str]:
         """What other threads have in hand, in words."""
         names = {thread.ident: f'thread "{thread.name}"' for thread in threading.enumerate()}
-        batches = [(names.get(hand.thread, f"thread {hand.thread}"), hand.batch) for hand in list(self._all) if hand is not self.hands.mine]
-        return [f"{thread} has ticket {batch.ticket} in hand" for thread, batch in batches if batch is not None]
+        return [f"{names.get(hand.thread, f'thread {hand.thread}')} has ticket {batch.ticket} in hand" for hand, batch in self._others()]

@@ -486,6 +486,9 @@ class Reader:
     def _reset_in_child(self) -> None:
         self.lock = Lock()
         self._calls = set()
+        shelf = self.shelf()
+        if shelf is not None:
+            shelf.reset_in_child()
 
 
 _readers: weakref.WeakSet[Reader] = weakref.WeakSet()
