@@ -261,6 +261,18 @@ func (r *tableReader) cells() cells {
 	return cells{others: make([][]byte, len(r.c.Others)), columns: make([][]byte, len(r.rows.columns))}
 }
 
+// wanted are the cells of tableReader.wanted, one for one.
+func (c *cells) wanted() []*[]byte {
+	all := []*[]byte{&c.path, &c.label}
+	for k := range c.others {
+		all = append(all, &c.others[k])
+	}
+	for k := range c.columns {
+		all = append(all, &c.columns[k])
+	}
+	return all
+}
+
 // checkPath refuses what is no path, or leads out of the root.
 func (r *tableReader) checkPath(column string, path []byte) error {
 	if len(path) == 0 {

@@ -18,13 +18,7 @@ const maxLineBytes = 16 << 20
 
 func (r *tableReader) jsonLines(text []byte) error {
 	row, names := r.cells(), r.wanted()
-	cells := []*[]byte{&row.path, &row.label}
-	for k := range row.others {
-		cells = append(cells, &row.others[k])
-	}
-	for c := range row.columns {
-		cells = append(cells, &row.columns[c])
-	}
+	cells := row.wanted()
 	for k := range cells {
 		if !r.wants(k) {
 			cells[k] = nil
