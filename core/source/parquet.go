@@ -302,16 +302,17 @@ func (r *tableReader) parquet() error {
 func (r *tableReader) placesIn(f *parquetFile) ([]int, error) {
 	has := f.leaves()
 	_, lists := f.lists()
-	first := 2 + len(r.c.Others) // of the batch's columns
+	first := r.firstColumn()
 	r.lists = make([]int, len(r.rows.columns))
 	for k, name := range r.wanted() {
-		if k >= first {
+		column := k >= first && k < first+len(r.lists)
+		if column {
 			r.lists[k-first] = -1
 		}
 		if !r.wants(k) || f.column(name) >= 0 {
 			continue
 		}
-		if at := f.list(name); at >= 0 && k >= first && r.rows.columns[k-first].Type == List {
+		if at := f.list(name); at >= 0 && column && r.rows.columns[k-first].Type == List {
 			if err := f.checkList(at, &r.rows.columns[k-first]); err != nil {
 				return nil, err
 			}

@@ -37,6 +37,9 @@ func (r *tableReader) jsonLines(text []byte) error {
 		if has == nil {
 			has = slices.Sorted(maps.Keys(fields))
 		}
+		if err == nil && r.rows.n == 0 {
+			err = r.partsThere(seen[len(seen)-len(r.parts):], has)
+		}
 		if err == nil {
 			err = r.add(&row)
 		}
