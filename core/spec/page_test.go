@@ -122,7 +122,7 @@ var values = map[string]string{
 	"source.heading": "true", "source.mix[].heading": "true",
 	"source.arrays": "[{name: x, file: x.npy}]", "source.arrays[].name": "y", "source.arrays[].file": "[x.npy, y.npy]", "source.arrays[].dtype": "u16", "source.arrays[].shape": "[3]",
 	"source.arrays[].window": "4", "source.arrays[].step": "2",
-	"source.shards": "[a.tar]", "source.path": "file", "source.image": "[jpg]", "source.label": "cls", "source.columns": "[c]",
+	"source.shards": "[a.tar]", "source.path": "'train/{image_id}.jpg'", "source.image": "[jpg]", "source.label": "cls", "source.columns": "[c]",
 	"source.columns[].name": "c", "source.columns[].from": "x", "source.columns[].type": "i64", "source.columns[].max_bytes": "64KiB",
 	"source.columns[].default": "none", "source.columns[].pad": "-100",
 	"source.packing": "{length: 8}", "source.packing.length": "2048", "source.packing.strategy": "best_fit", "source.packing.long": "split", "source.packing.by": "n",
