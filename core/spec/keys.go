@@ -277,6 +277,7 @@ var keys = withFrames([]Key{
 	{"video.window.duration", "time", "(to the end)", "How long it is."},
 	{"video.window.start_column", "text", "(none)", "Where it begins in each sample's file, in seconds: a column of source.columns of type f64 or i64."},
 	{"video.window.duration_column", "text", "(none)", "How long it is in each sample's file; the same."},
+	{"video.window.end_column", "text", "(none)", "Where it ends in each sample's file, in place of how long it is; the same."},
 	{"video.shape", "fixed, padded, ragged", "fixed", "How rows of fewer frames lie: with zeros behind; in a batch as long as its longest row; or one behind the other, with offsets."},
 	{"video.over", "refuse, cut", "refuse", "What more frames than there is room for make: a bad sample, cause too_large; or the first ones are taken."},
 	{"video.mode", "rgb, gray", "rgb", "As image.mode."},
@@ -307,6 +308,7 @@ var keys = withFrames([]Key{
 	{"audio.window.duration", "time", "(to the end)", "How long it is."},
 	{"audio.window.start_column", "text", "(none)", "Where it begins in each sample's file, in seconds: a column of source.columns of type f64 or i64."},
 	{"audio.window.duration_column", "text", "(none)", "How long it is in each sample's file; the same."},
+	{"audio.window.end_column", "text", "(none)", "Where it ends in each sample's file, in place of how long it is; the same."},
 	{"audio.filter", "text", "(none)", "FFmpeg's filters, in its own words, with one input and one output, such as `highpass=f=80,afftdn`: the window goes through it, and what comes out is the sample, with its rate and channels. As video.filter."},
 	{"audio.speed", "mapping", "(none)", "Speed and pitch change together (torchaudio's SpeedPerturbation): at factor f the sound is read as if it had int(f * rate) samples a second, rate being its own, and resampled from that to the row's rate, " +
 		"by the method below. Before the crop, so that a row keeps its length."},
