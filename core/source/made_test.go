@@ -86,6 +86,15 @@ func TestAllPathsOfARowMayBeMade(t *testing.T) {
 			t.Errorf("%s: got %v, key %s", file, b.Value(0), alone.Key(0, nil))
 		}
 	}
+	type value struct {
+		Day   int32   `parquet:"day,date"`
+		Share float32 `parquet:"share"`
+	}
+	writeParquet(t, dir+"/values.parquet", []value{{18292, 0.1}}, 1) // as texts, not as numbers: 0.10000000149011612
+	texts := openL(t, ListConfig{File: dir + "/values.parquet", Path: "{day}/{share}.jpg", Columns: []Column{{Name: "share", Type: Float64}}})
+	if got := string(texts.Key(0, nil)); got != "2020-01-31/0.1.jpg" {
+		t.Errorf("got %q", got)
+	}
 	s := openL(t, ListConfig{File: dir + "/t.jsonl", Path: o.URL + "/{more.id}.jpg", Store: storeClient(t, store.Options{})})
 	if _, text := read(t, s, 0); text != "over http" {
 		t.Errorf("got %q", text)
