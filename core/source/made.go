@@ -45,8 +45,8 @@ func (r *tableReader) planMade() error {
 	return nil
 }
 
-// make puts the paths that are made of columns into a row that has these. They are the row's until the next one.
-func (r *tableReader) make(row *cells) error {
+// makePaths puts the paths that are made of columns into a row that has these. They are the row's until the next one.
+func (r *tableReader) makePaths(row *cells) error {
 	for i := range r.made {
 		m := &r.made[i]
 		if err := m.fill(row.parts); err != nil {

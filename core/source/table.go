@@ -308,7 +308,7 @@ func (r *tableReader) checkPath(column string, path []byte) error {
 
 // add checks one row and takes it.
 func (r *tableReader) add(row *cells) error {
-	if err := r.make(row); err != nil {
+	if err := r.makePaths(row); err != nil {
 		return err
 	}
 	if !r.c.Alone {

@@ -17,6 +17,8 @@ type Piece struct {
 	Number string // what package fmt writes the whole number with: "%06d"; "": the column's text as it stands
 }
 
+const maxColumns = 64 // with one that is there twice counted twice
+
 // Is tells a template from a name that stands for itself.
 func Is(text string) bool { return strings.ContainsAny(text, "{}") }
 
@@ -50,23 +52,26 @@ func Parse(text string) (pieces []Piece, err error) {
 			left = left[2:]
 			continue
 		}
-		close := strings.IndexByte(left, '}')
+		closing := strings.IndexByte(left, '}')
 		switch {
-		case close == 0:
+		case closing == 0:
 			return wrong("got a } without its {; a brace that is meant is written twice, }}")
-		case close < 0 || strings.Contains(left[1:close], "{"):
+		case closing < 0 || strings.Contains(left[1:closing], "{"):
 			return wrong("got a { without its }, want {COLUMN}; a brace that is meant is written twice, {{")
 		}
-		p, err := column(left[1:close])
+		p, err := column(left[1:closing])
 		if err != nil {
 			return wrong("%v", err)
 		}
 		end()
-		pieces, left, columns = append(pieces, p), left[close+1:], columns+1
+		pieces, left, columns = append(pieces, p), left[closing+1:], columns+1
 	}
 	end()
-	if columns == 0 {
+	switch {
+	case columns == 0:
 		return wrong("got no column, want one at least, such as {image_id}")
+	case columns > maxColumns:
+		return wrong("got %d columns, want at most %d", columns, maxColumns)
 	}
 	return pieces, nil
 }
