@@ -5,6 +5,7 @@
 package template
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -27,53 +28,45 @@ var format = regexp.MustCompile(`^0?([1-9][0-9]?)?d$`)
 
 // Parse cuts a template into its pieces, of which at least one is a column. What is wrong is said with the template.
 func Parse(text string) (pieces []Piece, err error) {
-	wrong := func(why string, args ...any) ([]Piece, error) {
-		return nil, fmt.Errorf("%.200q: %s", text, fmt.Sprintf(why, args...))
-	}
-	var constant strings.Builder
-	end := func() {
-		if constant.Len() > 0 {
-			pieces = append(pieces, Piece{Text: constant.String()})
-			constant.Reset()
-		}
-	}
 	columns := 0
-	for left := text; left != ""; {
-		at := strings.IndexAny(left, "{}")
-		if at < 0 {
-			at = len(left)
+	for left := text; left != "" && err == nil; {
+		var p Piece
+		if p, left, err = next(left); p.Column != "" {
+			columns++
 		}
-		constant.WriteString(left[:at])
-		if left = left[at:]; left == "" {
-			break
-		}
-		if strings.HasPrefix(left, "{{") || strings.HasPrefix(left, "}}") {
-			constant.WriteByte(left[0])
-			left = left[2:]
-			continue
-		}
-		closing := strings.IndexByte(left, '}')
-		switch {
-		case closing == 0:
-			return wrong("got a } without its {; a brace that is meant is written twice, }}")
-		case closing < 0 || strings.Contains(left[1:closing], "{"):
-			return wrong("got a { without its }, want {COLUMN}; a brace that is meant is written twice, {{")
-		}
-		p, err := column(left[1:closing])
-		if err != nil {
-			return wrong("%v", err)
-		}
-		end()
-		pieces, left, columns = append(pieces, p), left[closing+1:], columns+1
+		pieces = append(pieces, p)
 	}
-	end()
 	switch {
+	case err != nil:
 	case columns == 0:
-		return wrong("got no column, want one at least, such as {image_id}")
+		err = errors.New("got no column, want one at least, such as {image_id}")
 	case columns > maxColumns:
-		return wrong("got %d columns, want at most %d", columns, maxColumns)
+		err = fmt.Errorf("got %d columns, want at most %d", columns, maxColumns)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%.200q: %w", text, err)
 	}
 	return pieces, nil
+}
+
+// next is the first piece of a text, and what is behind it.
+func next(text string) (p Piece, rest string, err error) {
+	switch at := strings.IndexAny(text, "{}"); {
+	case at < 0:
+		return Piece{Text: text}, "", nil
+	case at > 0:
+		return Piece{Text: text[:at]}, text[at:], nil
+	case strings.HasPrefix(text, "{{"), strings.HasPrefix(text, "}}"):
+		return Piece{Text: text[:1]}, text[2:], nil
+	case text[0] == '}':
+		return p, "", errors.New("got a } without its {; a brace that is meant is written twice, }}")
+	}
+	within, rest, closed := strings.Cut(text[1:], "}")
+	if !closed || strings.Contains(within, "{") {
+		return p, "", errors.New("got a { without its }, want {COLUMN}; a brace that is meant is written twice, {{")
+	}
+	p, err = column(within)
+	return p, rest, err
 }
 
 // column reads what is between two braces.

@@ -14,7 +14,7 @@ func TestPieces(t *testing.T) {
 		"train/{image_id}.jpg": {text("train/"), column("image_id"), text(".jpg")},
 		"{a}{b c.d}":           {column("a"), column("b c.d")},
 		"{{{a}}}":              {text("{"), column("a"), text("}")},
-		"x{{y}}{a}":            {text("x{y}"), column("a")},
+		"x{{y}}{a}":            {text("x"), text("{"), text("y"), text("}"), column("a")},
 		"{a:d}{a:6d}{a:06d}{a:0d}": {{Column: "a", Number: "%d"}, {Column: "a", Number: "%6d"}, {Column: "a", Number: "%06d"},
 			{Column: "a", Number: "%0d"}},
 		"https://h/{ü}?x": {text("https://h/"), column("ü"), text("?x")},
