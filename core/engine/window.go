@@ -23,8 +23,8 @@ type windowedDecoder interface {
 
 // window finds each sample's part by its columns.
 type window struct {
-	fixed        within   // what the columns do not say
-	start, lasts *seconds // nil: no column says it
+	fixed             within   // what the columns do not say
+	start, lasts, end *seconds // nil: no column says it. Not both of the last two
 }
 
 // seconds is a column of times.
@@ -40,7 +40,7 @@ func windowOf(m *spec.Medium, columns []spec.Column) *window {
 	if !w.InColumns() {
 		return nil
 	}
-	return &window{within{w.Start.Seconds(), w.Duration.Seconds()}, secondsOf(w.StartColumn, columns), secondsOf(w.DurationColumn, columns)}
+	return &window{within{w.Start.Seconds(), w.Duration.Seconds()}, secondsOf(w.StartColumn, columns), secondsOf(w.DurationColumn, columns), secondsOf(w.EndColumn, columns)}
 }
 
 // secondsOf finds a column, which package spec has checked to be there and a number.
@@ -64,6 +64,13 @@ func (w *window) of(sample encoded) (of within, err error) {
 		if of.lasts = w.lasts.of(sample); !(of.lasts > 0 && of.lasts <= maxSeconds) {
 			return of, w.lasts.refuse(of.lasts, "seconds above 0")
 		}
+	}
+	if w.end != nil {
+		end := w.end.of(sample)
+		if !(end > of.start && end <= maxSeconds) {
+			return of, w.end.refuse(end, fmt.Sprintf("seconds above the start, %g", of.start))
+		}
+		of.lasts = end - of.start
 	}
 	return of, nil
 }

@@ -241,6 +241,7 @@ func TestWrongDescriptionsAndSamplesAreToldApart(t *testing.T) {
 		`{}`:             "says nothing; want one of image, video, audio",
 		`{"source": {}}`: "source: is not of one sample; want one of image, video, audio",
 		`{"audio": {"window": {"start_column": "at"}}}`:                             "audio.window.start_column: is of a ring's samples, which have columns; say start: 1.5s",
+		`{"video": {"window": {"end_column": "at"}}}`:                               "video.window.end_column: is of a ring's samples, which have columns; say duration: 1.5s",
 		`{"image": {}, "audio": {}}`:                                                "got 2 sections, want one of image, video, audio",
 		`{"audio": {"rates": 3}}`:                                                   `audio.rates: unknown key; did you mean "rate"?`,
 		`{"video": {"name": "x"}}`:                                                  "video.name: unknown key; valid here: from",

@@ -14,8 +14,8 @@
 // Folder: every file whose name ends in a wanted extension, sorted by the bytes of its path below the folder; names that
 // begin with a dot are passed over. The label is the place of the file's first-level directory among those that hold a
 // sample, and -1 for a file directly in the folder. List: every line that is neither blank nor begins with '#', as
-// PATH or PATH<TAB>LABEL with a whole number for label, -1 without; a final CR and a leading byte order mark are dropped. Table: every row;
-// its other columns may become columns of the sample. Shards: as WebDataset has them, the neighbouring members whose names are
+// PATH or PATH<TAB>LABEL with a whole number for label, -1 without; a final CR and a leading byte order mark are dropped. Table: every row,
+// with its path in a column or made of columns (package template); its other columns may become columns of the sample. Shards: as WebDataset has them, the neighbouring members whose names are
 // equal up to the first dot of the base name, which is the key; what follows the dot, in lower case, names the part. Members that begin with a
 // dot, and facts about the archive (__NAME__), are passed over. One part is the picture, one may be the label, others columns. TFRecords: every record, whose features are the parts. MDS
 // and litData: every sample of the shards that a catalogue lists, whose columns or leaves are the parts. Parquet: every row.

@@ -289,7 +289,7 @@ func (r *tableReader) parquet() error {
 		r.rows.notes = tidy(dir)
 	}
 	for group := range f.meta.RowGroups {
-		if err := f.group(group, r.wanted(), r.numbers(), places, len(r.c.Others), func(row int64, c *cells) error {
+		if err := f.group(group, r, places, func(row int64, c *cells) error {
 			c.lists = r.lists
 			if err := r.add(c); err != nil {
 				return fmt.Errorf("row %d: %w", done+row, err)
@@ -307,16 +307,17 @@ func (r *tableReader) parquet() error {
 func (r *tableReader) placesIn(f *parquetFile) ([]int, error) {
 	has := f.leaves()
 	_, lists := f.lists()
-	first := 2 + len(r.c.Others) // of the batch's columns
+	first := r.firstColumn()
 	r.lists = make([]int, len(r.rows.columns))
 	for k, name := range r.wanted() {
-		if k >= first {
+		column := k >= first && k < first+len(r.lists)
+		if column {
 			r.lists[k-first] = -1
 		}
 		if !r.wants(k) || f.column(name) >= 0 {
 			continue
 		}
-		if at := f.list(name); at >= 0 && k >= first && r.rows.columns[k-first].Type == List {
+		if at := f.list(name); at >= 0 && column && r.rows.columns[k-first].Type == List {
 			if err := f.checkList(at, &r.rows.columns[k-first]); err != nil {
 				return nil, err
 			}
@@ -339,10 +340,9 @@ func (r *tableReader) placesIn(f *parquetFile) ([]int, error) {
 	return places, err
 }
 
-// group reads some columns of a row group and hands its rows on. The first place is the path's, the second the label's, -1 for none; then
-// come other paths, and the batch's columns.
-func (f *parquetFile) group(group int, names []string, numbers []bool, places []int, others int, take func(row int64, c *cells) error) error {
-	all := make([]texts, len(places))
+// group reads the wanted columns of a row group, from their places, -1 for none, and hands its rows on.
+func (f *parquetFile) group(group int, r *tableReader, places []int, take func(row int64, c *cells) error) error {
+	all, names, numbers := make([]texts, len(places)), r.wanted(), r.numbers()
 	for k, at := range places {
 		if at < 0 {
 			continue
@@ -366,20 +366,13 @@ func (f *parquetFile) group(group int, names []string, numbers []bool, places []
 			return fmt.Errorf("column %q: %w", names[k], err)
 		}
 	}
-	row := cells{others: make([][]byte, others), columns: make([][]byte, len(places)-2-others)}
-	cell := func(k int, i int64) []byte {
-		if places[k] < 0 {
-			return nil
-		}
-		return all[k].at(i)
-	}
+	row := r.cells()
+	cells := row.wanted()
 	for i := range f.meta.RowGroups[group].NumRows {
-		row.path, row.label = cell(0, i), cell(1, i)
-		for k := range row.others {
-			row.others[k] = cell(2+k, i)
-		}
-		for c := range row.columns {
-			row.columns[c] = cell(2+others+c, i)
+		for k, at := range places {
+			if at >= 0 {
+				*cells[k] = all[k].at(i)
+			}
 		}
 		if err := take(i, &row); err != nil {
 			return err

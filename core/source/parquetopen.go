@@ -184,7 +184,7 @@ func (p *parquetPart) read(ctx context.Context, strict bool) (err error) {
 		p.lists, err = p.reader.readLists(ctx, p.file, p.plan)
 		return err
 	}
-	return p.file.group(p.group, p.reader.wanted(), p.reader.numbers(), p.places, 0, func(row int64, c *cells) error {
+	return p.file.group(p.group, p.reader, p.places, func(row int64, c *cells) error {
 		c.lists = p.reader.lists
 		if err := p.rows.add(c, p.reader.hasLabel, strict); err != nil {
 			return fmt.Errorf("row %d: %w", p.first+row, err)

@@ -86,7 +86,8 @@ type cells struct {
 	path, label []byte
 	others      [][]byte
 	columns     [][]byte
-	lists       []int // as tableReader has them; nil: none. The rows have those already
+	parts       [][]byte // that paths are made of
+	lists       []int    // as tableReader has them; nil: none. The rows have those already
 }
 
 func openTable(c ListConfig) (Source, error) {
@@ -99,7 +100,10 @@ func openTable(c ListConfig) (Source, error) {
 	if c.Alone {
 		t.name = baseName(c.File)
 	}
-	err := r.read()
+	err := r.planMade()
+	if err == nil {
+		err = r.read()
+	}
 	if err == nil && t.n == 0 {
 		err = fmt.Errorf("%w: the table has no rows", ErrNoSamples)
 	}
@@ -130,9 +134,11 @@ type tableReader struct {
 	rules       rules
 	path, label string
 	hasLabel    bool
-	lists       []int  // of Parquet, by column of the batch: which of the file's columns is a list of its values, or -1
-	version     uint64 // of the table, once it is read
-	content     uint64 // of the table wherever it lies
+	made        []made   // paths that no column holds
+	parts       []string // the columns that those are made of
+	lists       []int    // of Parquet, by column of the batch: which of the file's columns is a list of its values, or -1
+	version     uint64   // of the table, once it is read
+	content     uint64   // of the table wherever it lies
 }
 
 func (r *tableReader) read() error {
@@ -164,6 +170,9 @@ func (r *tableReader) empty() error {
 	if r.c.Alone {
 		first, what = r.rows.columns[0].From, "a value"
 	}
+	if len(r.parts) > 0 {
+		first, what = r.parts[0], "a value"
+	}
 	want := fmt.Sprintf("a heading line with the column %q", first)
 	if r.c.form() == "jsonl" {
 		want = fmt.Sprintf("a JSON object a line, with %s in %q", what, first)
@@ -171,7 +180,7 @@ func (r *tableReader) empty() error {
 	return fmt.Errorf("%w: the file is empty; want %s", ErrNoSamples, want)
 }
 
-// wanted are the names of the columns that are read: path, label, the other paths, and those of the batch.
+// wanted are the names of the columns that are read: path, label, the other paths, those of the batch, and those that paths are made of.
 func (r *tableReader) wanted() []string {
 	names := []string{r.path, r.label}
 	for _, m := range r.c.Others {
@@ -180,17 +189,20 @@ func (r *tableReader) wanted() []string {
 	for _, c := range r.rows.columns {
 		names = append(names, c.From)
 	}
-	return names
+	return append(names, r.parts...)
 }
+
+// firstColumn is where the batch's columns begin among the wanted.
+func (r *tableReader) firstColumn() int { return 2 + len(r.c.Others) }
 
 // numbers tells which of the wanted are numbers.
 func (r *tableReader) numbers() []bool {
-	numbers := make([]bool, 2+len(r.c.Others))
+	numbers := make([]bool, r.firstColumn())
 	numbers[1] = !r.c.LabelNames
 	for _, c := range r.rows.columns {
 		numbers = append(numbers, c.Type == Int64 || c.Type == Float64)
 	}
-	return numbers
+	return append(numbers, make([]bool, len(r.parts))...)
 }
 
 // places finds the wanted columns among those that the table has; -1: no label is there that anybody asked for.
@@ -225,11 +237,16 @@ func (r *tableReader) places(has []string) ([]int, error) {
 }
 
 // wants tells whether a column of wanted is looked for: neither a path nor a label may be.
-func (r *tableReader) wants(k int) bool { return (k != 0 || !r.c.Alone) && (k != 1 || !r.c.NoLabels) }
+func (r *tableReader) wants(k int) bool {
+	return (k != 0 || !r.c.Alone) && (k != 1 || !r.c.NoLabels) && !slices.ContainsFunc(r.made, func(m made) bool { return m.place == k })
+}
+
+// pathRemedy says where paths may come from.
+const pathRemedy = `source.path says which column holds the paths, or what they are made of, such as "train/{image_id}.jpg"`
 
 // remedy says what to do about a column that a table does not have.
 func (r *tableReader) remedy(k int, has []string) string {
-	form := r.c.form()
+	form, part := r.c.form(), k-r.firstColumn()-len(r.rows.columns)
 	switch {
 	case form == "csv" && len(has) == 1 && strings.ContainsAny(has[0], ";\t| "):
 		return "; fields are separated by commas"
@@ -239,9 +256,11 @@ func (r *tableReader) remedy(k int, has []string) string {
 	case form == "tsv" && len(has) == 1:
 		return "; fields are separated by tabs"
 	case (form == "csv" || form == "tsv") && k == 0:
-		return "; the first line is the heading, and source.path says which column holds the paths"
+		return "; the first line is the heading, and " + pathRemedy
 	case k == 0:
-		return "; source.path says which holds the paths"
+		return "; " + pathRemedy
+	case part >= 0:
+		return r.wantedBy(part, has)
 	}
 	return ""
 }
@@ -258,7 +277,22 @@ func (r *tableReader) needs(k int) bool {
 
 // cells is a row to be filled.
 func (r *tableReader) cells() cells {
-	return cells{others: make([][]byte, len(r.c.Others)), columns: make([][]byte, len(r.rows.columns))}
+	return cells{others: make([][]byte, len(r.c.Others)), columns: make([][]byte, len(r.rows.columns)), parts: make([][]byte, len(r.parts))}
+}
+
+// wanted are the cells of tableReader.wanted, one for one.
+func (c *cells) wanted() []*[]byte {
+	all := []*[]byte{&c.path, &c.label}
+	for k := range c.others {
+		all = append(all, &c.others[k])
+	}
+	for k := range c.columns {
+		all = append(all, &c.columns[k])
+	}
+	for k := range c.parts {
+		all = append(all, &c.parts[k])
+	}
+	return all
 }
 
 // checkPath refuses what is no path, or leads out of the root.
@@ -274,9 +308,12 @@ func (r *tableReader) checkPath(column string, path []byte) error {
 
 // add checks one row and takes it.
 func (r *tableReader) add(row *cells) error {
+	if err := r.makePaths(row); err != nil {
+		return err
+	}
 	if !r.c.Alone {
 		if err := r.checkPath(r.path, row.path); err != nil && len(row.path) == 0 && r.c.Path == "" {
-			return fmt.Errorf("%w; source.path says which column holds the paths", err)
+			return fmt.Errorf("%w; %s", err, pathRemedy)
 		} else if err != nil {
 			return err
 		}

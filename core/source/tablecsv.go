@@ -70,6 +70,7 @@ func (r *tableReader) records(remedy string, next func() (record []string, line 
 		return fmt.Errorf("line %d: %w", line, err)
 	}
 	row := r.cells()
+	cells := row.wanted()
 	for {
 		record, line, err := next()
 		if err == io.EOF {
@@ -81,27 +82,14 @@ func (r *tableReader) records(remedy string, next func() (record []string, line 
 		if len(record) != width {
 			return fmt.Errorf("line %d: got %d fields, want %d as in the heading line; %s", line, len(record), width, remedy)
 		}
-		row.fill(record, places)
+		for k, at := range places {
+			if at >= 0 {
+				*cells[k] = []byte(record[at])
+			}
+		}
 		if err := r.add(&row); err != nil {
 			return fmt.Errorf("line %d: %w", line, err)
 		}
-	}
-}
-
-// fill takes a row's fields to the places that tableReader.places found for them.
-func (c *cells) fill(record []string, places []int) {
-	cell := func(at int) []byte {
-		if at < 0 {
-			return nil
-		}
-		return []byte(record[at])
-	}
-	c.path, c.label = cell(places[0]), cell(places[1])
-	for k := range c.others {
-		c.others[k] = cell(places[2+k])
-	}
-	for k := range c.columns {
-		c.columns[k] = cell(places[2+len(c.others)+k])
 	}
 }
 

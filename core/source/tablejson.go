@@ -18,13 +18,7 @@ const maxLineBytes = 16 << 20
 
 func (r *tableReader) jsonLines(text []byte) error {
 	row, names := r.cells(), r.wanted()
-	cells := []*[]byte{&row.path, &row.label}
-	for k := range row.others {
-		cells = append(cells, &row.others[k])
-	}
-	for c := range row.columns {
-		cells = append(cells, &row.columns[c])
-	}
+	cells := row.wanted()
 	for k := range cells {
 		if !r.wants(k) {
 			cells[k] = nil
@@ -42,6 +36,9 @@ func (r *tableReader) jsonLines(text []byte) error {
 		fields, err := jsonLine(line, names, cells, seen)
 		if has == nil {
 			has = slices.Sorted(maps.Keys(fields))
+		}
+		if err == nil && r.rows.n == 0 {
+			err = r.partsThere(seen[len(seen)-len(r.parts):], has)
 		}
 		if err == nil {
 			err = r.add(&row)

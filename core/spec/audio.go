@@ -74,8 +74,8 @@ type Audio struct {
 
 // Window is a part of a file in time; Duration 0 is to the end. Columns that are named say it for each sample, in seconds.
 type Window struct {
-	Start, Duration             time.Duration
-	StartColumn, DurationColumn string
+	Start, Duration                        time.Duration
+	StartColumn, DurationColumn, EndColumn string // not both of the last two
 }
 
 // Resample is torchaudio's, or FFmpeg's.
@@ -252,6 +252,7 @@ type canonicalAudio struct {
 	LastsNs     int64       `json:"lasts_ns,omitempty"`
 	StartColumn string      `json:"start_column,omitempty"`
 	LastsColumn string      `json:"lasts_column,omitempty"`
+	EndColumn   string      `json:"end_column,omitempty"`
 	Filter      string      `json:"filter,omitempty"`
 	Speed       []float64   `json:"speed,omitempty"`
 	Resample    Resample    `json:"resample"`
@@ -274,7 +275,7 @@ func (a *Audio) canonical() *canonicalAudio {
 	}
 	c := &canonicalAudio{
 		From: a.From, Rate: a.Rate, Channels: a.Channels, Select: a.Select, Length: a.Length, Shape: a.Shape, Crop: a.Crop,
-		StartNs: int64(a.Window.Start), LastsNs: int64(a.Window.Duration), StartColumn: a.Window.StartColumn, LastsColumn: a.Window.DurationColumn, Filter: a.Filter, Speed: a.Speed, Resample: a.Resample,
+		StartNs: int64(a.Window.Start), LastsNs: int64(a.Window.Duration), StartColumn: a.Window.StartColumn, LastsColumn: a.Window.DurationColumn, EndColumn: a.Window.EndColumn, Filter: a.Filter, Speed: a.Speed, Resample: a.Resample,
 		Noise: a.Noise, Reverb: a.Reverb, Gain: a.Gain, Inversion: a.Inversion, PreEmphasis: a.PreEmphasis, Features: a.Features, Raw: a.Raw,
 		DType: a.DType.String(), Layout: a.Layout, MaxFrames: a.MaxFrames,
 	}

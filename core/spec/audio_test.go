@@ -244,3 +244,18 @@ func TestSecondDataSetsAreInTheHashAsWritten(t *testing.T) {
 		t.Error("memory is in the hash, or does not arrive")
 	}
 }
+
+// Whatever a window says makes other rows.
+func TestHashFollowsWindows(t *testing.T) {
+	const columns = "source: {shards: a.tar, columns: [{name: a, type: f64}, {name: b, type: f64}]}\n"
+	for _, section := range []string{"audio: {rate: 8000, length: 1s", "video: {frames: 8, select: {kind: uniform}, transform: [center_crop: 8]"} {
+		seen := map[[32]byte]string{parse(t, columns+section+"}").RowHash(): "no window"}
+		for _, window := range []string{"{start: 1s}", "{duration: 1s}", "{start_column: a}", "{start_column: b}", "{duration_column: b}", "{end_column: b}", "{end_column: a}", "{start_column: a, end_column: b}"} {
+			h := parse(t, columns+section+", window: "+window+"}").RowHash()
+			if other, twice := seen[h]; twice {
+				t.Errorf("%s}: the same hash of %s and %s", section, other, window)
+			}
+			seen[h] = window
+		}
+	}
+}

@@ -19,6 +19,7 @@ var (
 	inPixels    = regexp.MustCompile(`(^|\.)(image|video)$`)
 	inAudio     = regexp.MustCompile(`(^|\.)audio$`)
 	inTimes     = regexp.MustCompile(`(^|\.)(audio|video)$`)
+	inWindow    = regexp.MustCompile(`(^|\.)(audio|video)\.window$`)
 	inFeatures  = regexp.MustCompile(`(^|\.)features$`)
 )
 
@@ -75,7 +76,8 @@ var brought = []struct {
 	{inAudio, called(`spec_?augment`), "say features: {frequency_mask: {freq_mask_param: 27}, time_mask: {time_mask_param: 100}}"},
 	{inAudio, called(`perturb_speed`, `speed_perturb(ation)?`), "say speed: {factors: [0.9, 1.0, 1.1]}"},
 	{inTimes, called(`offset`, `start`, `end`, `start_time`, `end_time`, `time_start`, `time_end`, `duration`),
-		"say window: {start: 3s, duration: 10s}, the same part of every file, or window: {start_column: offset, duration_column: seconds}, of columns that say it for each sample"},
+		"say window: {start: 3s, duration: 10s}, the same part of every file, or window: {start_column: offset, duration_column: seconds}, of columns that say it for each sample; end_column where they say its end"},
+	{inWindow, called(`end`, `end_time`, `time_end`, `stop`), "say duration: 10s, of every file, or end_column: NAME, of a column in source.columns that says it for each sample"},
 	{inFeatures, called(`num_mel_bins`, `num_filters`, `nb_mels`, `mel_bins`), `did you mean "n_mels"?`},
 	{inFeatures, called(`low_freq`, `fmin`), `did you mean "f_min"?`},
 	{inFeatures, called(`high_freq`, `fmax`), `did you mean "f_max"? In Hz, where -400 of Kaldi's high_freq is half the rate less 400`},

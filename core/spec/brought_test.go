@@ -54,6 +54,7 @@ func TestKeysFromElsewhereAreAnsweredWithWhatDoesItHere(t *testing.T) {
 		"source: {folder: x}\nvideo: {select: {kind: uniform, num_frames: 8}}":                 "video.select.num_frames: unknown key; say num_frames_per_clip",
 		"source: {folder: x}\nvideo: {select: {kind: uniform, sampling_rate: 8}}":              "video.select.sampling_rate: unknown key; say num_indices_between_frames",
 		"source: {folder: x}\nvideo: {time_start: 3}":                                          "video.time_start: unknown key; say window: {start: 3s, duration: 10s}",
+		"source: {folder: x}\nvideo: {window: {end: 3s}}":                                      "video.window.end: unknown key; say duration: 10s, of every file, or end_column: NAME",
 		"source: {folder: x}\naudio: {rate: 16000, offset: 3}":                                 "audio.offset: unknown key; say window",
 		"source: {folder: x}\naudio: {sampling_rate: 16000}":                                   "audio.sampling_rate: unknown key; say rate: 16000",
 		"source: {folder: x}\naudio: {rate: 16000, fbank: {}}":                                 "audio.fbank: unknown key; say features",

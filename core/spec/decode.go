@@ -273,6 +273,8 @@ func (d *decoder) scalar(n *yaml.Node, shown, want string, tags ...string) (stri
 		hint = "; leave the key out for its default"
 	} else if v.Kind == yaml.ScalarNode && tags[0] == "!!str" {
 		hint = "; put it in quotes"
+	} else if v.Kind == yaml.MappingNode && tags[0] == "!!str" && len(v.Content) == 2 && isNull(v.Content[1]) { // path: {image_id}
+		hint = "; put text that begins with a brace in quotes"
 	} else if v.Kind == yaml.MappingNode && len(v.Content) == 2 && v.Content[0].Value == "p" { // horizontal_flip: {p: 0.5}
 		hint = fmt.Sprintf("; write %.60s alone", v.Content[1].Value)
 	}

@@ -27,7 +27,7 @@ var keys = withFrames([]Key{
 	{"source.root", "path or URL", "(the list's directory)", "Directory of the list's paths. When it is given, absolute paths in the list are refused, and with a URL as root so are URLs; its query (a signature) goes behind each path."},
 	{"source.shards", "path, URL or list of them", "(none)", "`.tar` or `.zip` archives of samples as WebDataset has them (neighbouring members with one key), " +
 		"`.parquet` files with pictures in a column, TFRecords of tf.train.Example or SequenceExample, or a data set of MDS or litData, by its directory, the URL of that with / at its end, or its `index.json`; with braces `{0000..1023}`, `{a,b}` and globs (not over http); a local file of that very name is meant itself."},
-	{"source.path", "text", "(path)", "Column of a table that holds the paths."},
+	{"source.path", "text", "(path)", "Column of a table that holds the paths, or what they are made of: in `train/{image_id}.jpg` a name in braces is that column's text, `{frame:06d}` a whole number with zeros ahead."},
 	{"source.heading", "true, false", "false", "Whether the first line of a list that is separated by tabs (a .tsv, say) names its columns, so that it is a table. Its fields are as they are: quotes mean nothing."},
 	{"source.image", "text or list of text", "(the part that ends in an image extension; of Parquet audio or video where the samples are such, else of TFRecords image, and of MDS and litData what is encoded as a picture)", "Part, column or feature of shards that is the picture, video or sound; of several the first that a sample has. Where samples have several media, each says it in `from`."},
 	{"source.label", "text", "(cls or label, where there is one)", "Part or feature of shards, column of a table, or one of arrays, that holds the label, a whole number (with labels: names a name); when it is given, a sample without it is bad. labels: none leaves labels out."},
@@ -59,7 +59,7 @@ var keys = withFrames([]Key{
 	{"source.host.timeout", "duration", "1m", "How long a sample may wait for a thread that takes it, and then for its answer; later it is a bad one, cause deadline. A stream has none."},
 	{"source.columns", "list of text or mappings", "[]", "Parts of shards, columns of a table, or files beside those of a folder, that become fields of the batch. Without image, video, audio and fields they are all that a sample has, and the first is the batch's first field."},
 	{"source.columns[].name", "text", "(required)", "Name of the field, spelt like a ring's."},
-	{"source.columns[].from", "text", "(name)", "The part or column (of JSON lines and Parquet `a.b` is also `b` in `a`); of a folder the ending of the file that has the sample's name up to its last dot. Of arrays also `npz[NAME]`, one of an .npz file; of others, " +
+	{"source.columns[].from", "text", "(name)", "The part or column (of JSON lines and Parquet `a.b` is also `b` in `a`); of a folder the ending of the file that has the sample's name up to its last dot. Of arrays also `npz[NAME]`, one of an .npz file, and in a table what their path is made of, as in source.path; of others, " +
 		"of archives and folders, also `json[a.b]`, a value in a part that is a JSON object."},
 	{"source.columns[].type", "text, i64, f64, npy, list", "text", "text: bytes as they are, ragged (of Parquet's dates, decimals and the like see sources.md); npy: an array of one shape in every sample, [batch, shape...], or a ragged one where shape begins with -1; of a table the column holds its path; list: the same out of a list of numbers in JSON, `json[input_ids]` or a value of a table, or out of Parquet's lists; else one number a sample."},
 	{"source.columns[].max_bytes", "size", "1KiB", "Room of one value of text; a longer one is a bad sample."},
@@ -123,7 +123,7 @@ var keys = withFrames([]Key{
 
 	{"image", "mapping", "(required, or video, audio, fields or source.columns)", "What a picture becomes; the transform must fix its height and width. A ring may have image, video and audio at a time, " +
 		"each of a part of its samples; what is random is drawn alike for all of them. A ring of several has those that it names itself."},
-	{"image.from", "text or list of text", "(by the kind of source)", "The part of shards, best first, or column of Parquet or of a table's paths, that is the picture; beside a folder's files the ending. " +
+	{"image.from", "text or list of text", "(by the kind of source)", "The part of shards, best first, or column of Parquet or of a table's paths, that is the picture, or what these are made of, as in source.path; beside a folder's files the ending. " +
 		"Without it: of shards the part with such an ending; of Parquet and of tables with several media the column of the field's name."},
 	{"image.mode", "rgb, gray, luma, index", "rgb", "gray is Pillow's `convert('L')` of the RGB picture; luma the JPEG's own Y plane (other formats: as gray); " +
 		"index, for masks, the numbers that a PNG with a palette stores, or one of greys of up to 8 bits: u8, with interpolation nearest."},
@@ -277,6 +277,7 @@ var keys = withFrames([]Key{
 	{"video.window.duration", "time", "(to the end)", "How long it is."},
 	{"video.window.start_column", "text", "(none)", "Where it begins in each sample's file, in seconds: a column of source.columns of type f64 or i64."},
 	{"video.window.duration_column", "text", "(none)", "How long it is in each sample's file; the same."},
+	{"video.window.end_column", "text", "(none)", "Where it ends in each sample's file, in place of how long it is; the same."},
 	{"video.shape", "fixed, padded, ragged", "fixed", "How rows of fewer frames lie: with zeros behind; in a batch as long as its longest row; or one behind the other, with offsets."},
 	{"video.over", "refuse, cut", "refuse", "What more frames than there is room for make: a bad sample, cause too_large; or the first ones are taken."},
 	{"video.mode", "rgb, gray", "rgb", "As image.mode."},
@@ -307,6 +308,7 @@ var keys = withFrames([]Key{
 	{"audio.window.duration", "time", "(to the end)", "How long it is."},
 	{"audio.window.start_column", "text", "(none)", "Where it begins in each sample's file, in seconds: a column of source.columns of type f64 or i64."},
 	{"audio.window.duration_column", "text", "(none)", "How long it is in each sample's file; the same."},
+	{"audio.window.end_column", "text", "(none)", "Where it ends in each sample's file, in place of how long it is; the same."},
 	{"audio.filter", "text", "(none)", "FFmpeg's filters, in its own words, with one input and one output, such as `highpass=f=80,afftdn`: the window goes through it, and what comes out is the sample, with its rate and channels. As video.filter."},
 	{"audio.speed", "mapping", "(none)", "Speed and pitch change together (torchaudio's SpeedPerturbation): at factor f the sound is read as if it had int(f * rate) samples a second, rate being its own, and resampled from that to the row's rate, " +
 		"by the method below. Before the crop, so that a row keeps its length."},

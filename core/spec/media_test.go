@@ -68,6 +68,7 @@ func TestMediaThatCannotBeAreRefused(t *testing.T) {
 		"source: {list: a.tsv}\n" + aPicture + aSound:                                                                             "audio: given beside image, but a line of the list names one file; use a table",
 		"source: {list: a.tsv}\n" + from(aPicture, "x"):                                                                           "image.from: goes with shards, with a list that is a table",
 		"source: {host: {samples: 3}}\n" + aPicture + aSound:                                                                      "audio: given beside image, but your program brings one file a sample; want one medium",
+		"source: {list: a.csv}\n" + aPicture + from(aSound, "'{a.wav'"):                                                           `x.yaml:3:15: audio.from: "{a.wav": got a { without its }`,
 		"source: {list: a.csv, path: p}\n" + from(aPicture, "x"):                                                                  "image.from: given beside source.path, which says the same",
 		"source: {shards: a.tar, image: jpg}\n" + from(aPicture, "x"):                                                             "image.from: given beside source.image, which says the same",
 		"source: {shards: a.tar, image: jpg}\n" + aPicture + aSound:                                                               "source.image: given for several media; say from in each of them",

@@ -2,8 +2,12 @@ package spec
 
 import (
 	"cmp"
+	"fmt"
 	"reflect"
 	"slices"
+	"strings"
+
+	"github.com/spdl/spdl/core/template"
 )
 
 // Wanted is the part of its samples that a medium is made of.
@@ -56,9 +60,37 @@ func (d *decoder) checkParts(s *Spec) {
 	}
 	if s.Source.Mix == nil {
 		d.checkPartsOf(&s.Source, "source", media)
+		d.checkTemplates(s, &s.Source, "source")
 	}
 	for i := range s.Source.Mix {
 		d.checkPartsOf(&s.Source.Mix[i].Source, mixed(i), media)
+		d.checkTemplates(s, &s.Source.Mix[i].Source, mixed(i))
+	}
+}
+
+// checkTemplates refuses paths of a table that are to be made of columns and cannot be. Which columns there are the table says.
+func (d *decoder) checkTemplates(s *Spec, src *Source, at string) {
+	if !src.IsTable() {
+		return
+	}
+	check := func(at, path string) {
+		if template.Is(path) {
+			if _, err := template.Parse(path); err != nil {
+				d.failAt(at, "%v", err)
+			}
+		}
+	}
+	check(at+".path", src.Path)
+	for _, m := range s.parted() {
+		for _, from := range m.From() {
+			check(m.Path()+".from", from)
+		}
+	}
+	for i, c := range s.Source.Columns {
+		if c.Type == TypeNPY {
+			file, _, _ := strings.Cut(c.From, "[")
+			check(fmt.Sprintf("source.columns[%d].from", i), file)
+		}
 	}
 }
 

@@ -251,3 +251,28 @@ func TestLabelsOfShardsAreInTheHash(t *testing.T) {
 		t.Errorf("got %+v", s.Source)
 	}
 }
+
+// A path that is to be made of columns and cannot be is refused where it stands; what is no table's path is a name, whatever is in it.
+func TestPathsThatCannotBeMade(t *testing.T) {
+	for source, want := range map[string]string{
+		"{list: a.csv, path: 'train/{image_id.jpg'}":                     `x.yaml:2:29: source.path: "train/{image_id.jpg": got a { without its }, want {COLUMN}`,
+		"{list: a.csv, path: 'image_id}.jpg'}":                           `source.path: "image_id}.jpg": got a } without its {`,
+		"{list: a.jsonl, path: '{id:06x}.jpg'}":                          `source.path: "{id:06x}.jpg": got format "06x" in {id:06x}, want a whole number's: d, 6d or 06d`,
+		"{list: a.parquet, path: '{}.jpg'}":                              "got {} without a name, want that of a column",
+		"{list: a.csv, path: '{{image_id}}.jpg'}":                        "got no column, want one at least",
+		"{list: a.tsv, path: '{id}.jpg'}":                                "source.path: goes with a list that is a table",
+		"{list: a.csv, path: {image_id}}":                                "source.path: got a mapping, want text; put text that begins with a brace in quotes",
+		"{mix: [{list: a.csv, path: '{'}]}":                              `source.mix[0].path: "{": got a { without its }`,
+		"{list: a.csv, columns: [{name: a, from: '{a.npy', type: npy}]}": `source.columns[0].from: "{a.npy": got a { without its }`,
+	} {
+		if _, err := Parse([]byte(small+"source: "+source), "x.yaml"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", source, err, want)
+		}
+	}
+	for _, source := range []string{
+		"{list: a.csv, path: 'train/{image_id:06d}.jpg'}", "{list: a.csv, columns: [{name: a, from: '{b'}]}", "{shards: a.tar, columns: [{name: a, from: '{b', type: npy}]}",
+		"{list: a.csv, columns: [{name: a, from: '{id}.npz[{x]', type: npy}]}",
+	} {
+		parse(t, small+"source: "+source)
+	}
+}

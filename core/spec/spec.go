@@ -41,7 +41,7 @@ type Source struct {
 	Labels     Labels       // of a folder
 	ByMember   Labels       // of shards and lists: by the members' directories (of archives), or none; "": by the part or column Label
 	Heading    bool         // the list's first line has its columns' names, and tabs are between its fields
-	Path       string       // of a table: the column that holds the paths; "" is path
+	Path       string       // of a table: the column that holds the paths, or what they are made of (package template); "" is path
 	Image      []string     // of shards: the parts or columns that are the picture, best first; nil: by their endings
 	Mix        []Part       // data sets in place of the one above
 	Host       Host         // samples that the program around the engine brings

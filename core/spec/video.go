@@ -153,15 +153,25 @@ func (d *decoder) filter(s *section, dst *string) {
 func (d *decoder) window(s *section) (w Window) {
 	sec := d.below(s, "window")
 	sec.duration("start", "a time such as 1.5s, from 0; a column that says it is start_column", &w.Start, 0, maxWindow9)
-	sec.duration("duration", "a time such as 10s, above 0; a column that says it is duration_column", &w.Duration, 1, maxWindow9)
+	sec.duration("duration", "a time such as 10s, above 0; a column that says it is duration_column, or end_column where the part ends", &w.Duration, 1, maxWindow9)
 	sec.text("start_column", &w.StartColumn)
 	sec.text("duration_column", &w.DurationColumn)
+	sec.text("end_column", &w.EndColumn)
 	for _, key := range []string{"start", "duration"} {
 		if column := key + "_column"; sec.has(column) && d.empty == emptySample {
 			sec.fail(column, "is of a ring's samples, which have columns; say %s: 1.5s", key)
 		} else if sec.has(column) && sec.has(key) {
 			sec.fail(column, "given beside %s; leave one of them out", key)
 		}
+	}
+	switch {
+	case !sec.has("end_column"):
+	case d.empty == emptySample:
+		sec.fail("end_column", "is of a ring's samples, which have columns; say duration: 1.5s")
+	case sec.has("duration_column"):
+		sec.fail("end_column", "given beside duration_column, which says the same; leave one of them out")
+	case sec.has("duration"):
+		sec.fail("end_column", "given beside duration, which says the same; leave one of them out")
 	}
 	return w
 }
@@ -310,6 +320,7 @@ type canonicalVideo struct {
 	LastsNs     int64           `json:"lasts_ns,omitempty"`
 	StartColumn string          `json:"start_column,omitempty"`
 	LastsColumn string          `json:"lasts_column,omitempty"`
+	EndColumn   string          `json:"end_column,omitempty"`
 	Shape       Cut             `json:"shape"`
 	Over        string          `json:"over"`
 	Layout      string          `json:"layout"`
@@ -327,7 +338,7 @@ func (v *Video) canonical() *canonicalVideo {
 	}
 	c := &canonicalVideo{
 		From: v.From, Frame: v.Frame.canonical(), Frames: v.Frames, Select: v.Select, StartNs: int64(v.Window.Start), LastsNs: int64(v.Window.Duration),
-		StartColumn: v.Window.StartColumn, LastsColumn: v.Window.DurationColumn,
+		StartColumn: v.Window.StartColumn, LastsColumn: v.Window.DurationColumn, EndColumn: v.Window.EndColumn,
 		Shape: v.Shape, Over: v.Over, Layout: v.Layout, Colour: v.Colour, Scaler: v.Scaler, Stream: v.Stream, Approximate: v.Approximate,
 		Filter: v.Filter,
 	}

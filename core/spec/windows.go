@@ -14,7 +14,9 @@ func (m *Medium) Window() Window {
 }
 
 // InColumns says that the part of a file differs from sample to sample.
-func (w *Window) InColumns() bool { return w.StartColumn != "" || w.DurationColumn != "" }
+func (w *Window) InColumns() bool {
+	return w.StartColumn != "" || w.DurationColumn != "" || w.EndColumn != ""
+}
 
 // checkWindows holds windows that columns say against the columns that there are.
 func (d *decoder) checkWindows(s *Spec) {
@@ -22,6 +24,7 @@ func (d *decoder) checkWindows(s *Spec) {
 		w, at := m.Window(), m.Path()+".window"
 		d.checkTimes(s, at+".start_column", w.StartColumn)
 		d.checkTimes(s, at+".duration_column", w.DurationColumn)
+		d.checkTimes(s, at+".end_column", w.EndColumn)
 		if w.InColumns() && s.Cache.RowsDir != "" {
 			d.failAt("cache.rows_dir", "given beside %s of columns, by which no row in a file is checked; keep rows in memory (cache.rows_bytes alone)", at)
 		}

@@ -34,6 +34,35 @@ def test_a_cut_of_a_sound_is_a_sample(tmp_path, open_):
         np.testing.assert_array_equal(audio, files[file][frames(start, lasts)])
 
 
+def test_a_part_may_be_said_by_its_end(tmp_path, open_):
+    """What Kinetics' and AVA's tables have: the rows are those of the same start and duration."""
+    files = [f[0] for f in sounds(tmp_path / "sounds", [800, 300])]
+    names = sorted(p.name for p in (tmp_path / "sounds").iterdir())
+    (tmp_path / "sounds/cuts.csv").write_text("path,time_start,time_end\n" + "".join(f"{names[file]},{start},{start + lasts}\n" for file, start, lasts in CUTS))
+    columns = [{"name": name, "type": "f64"} for name in ("time_start", "time_end")]
+    spec = {"source": {"list": str(tmp_path / "sounds/cuts.csv"), "columns": columns}, "batch": 3, "order": ORDER,
+            "audio": {"rate": 8000, "length": 900, "window": {"start_column": "time_start", "end_column": "time_end"}}}
+    got = [audio[0, :n].copy() for batch in open_(spec) for audio, n in zip(batch["audio"], batch["length"])]
+    assert len(got) == len(CUTS)
+    for audio, (file, start, lasts) in zip(got, CUTS):
+        np.testing.assert_array_equal(audio, files[file][frames(start, lasts)])
+
+
+def test_a_segment_of_a_video_ends_where_its_row_says(tmp_path, open_):
+    """Whole seconds, as Kinetics has them, out of a table of ids; a start that is one for all; no start."""
+    levels = videos(tmp_path / "videos", [23])[0]
+    next((tmp_path / "videos").iterdir()).rename(tmp_path / "videos/v_000001.y4m")
+    (tmp_path / "videos/t.csv").write_text("label,youtube_id,time_start,time_end\nzumba,v,1,2\nabseiling,v,1,9\n")
+    source = {"list": str(tmp_path / "videos/t.csv"), "path": "{youtube_id}_{time_start:06d}.y4m", "labels": "names", "columns": [{"name": name, "type": "i64"} for name in ("time_start", "time_end")]}
+    for start, first in (({"start_column": "time_start"}, 10), ({"start": "500ms"}, 5), ({}, 0)):
+        video = {"frames": 23, "select": {"kind": "all"}, "transform": [{"resize": [8, 8]}], "window": {**start, "end_column": "time_end"}}
+        batch = next(iter(open_({"source": source, "batch": 2, "order": ORDER, "video": video})))
+        assert batch["frames"].tolist() == [20 - first, 23 - first]
+        assert batch["label"].tolist() == [1, 0]
+        for row, n in enumerate(batch["frames"]):
+            assert np.abs(batch["video"][row][:n, 0, 0, 0].astype(int) - levels[first:first + n]).max() <= 1
+
+
 def test_rows_in_memory_are_of_their_cuts(tmp_path, open_):
     """Two samples of one file and different parts are two rows of the cache."""
     sounds(tmp_path / "sounds", [800])
@@ -78,7 +107,24 @@ def test_a_time_that_is_none_makes_a_bad_sample(tmp_path, open_):
     assert any('window: column "at": got -1, want seconds from 0, up to 1e+09' in line for line in bad["last"])
 
 
+def test_an_end_that_is_not_behind_the_start_makes_a_bad_sample(tmp_path, open_):
+    sounds(tmp_path / "sounds", [800])
+    name = next(p.name for p in (tmp_path / "sounds").iterdir())
+    (tmp_path / "sounds/cuts.csv").write_text("path,offset,duration\n" + "".join(f"{name},{text}\n" for text in ("0.02,0.03", "0.02,0.02", "0.02,0.01", "0,-1", "0,nan", "0,inf", "-1,1")))
+    spec = {"source": {"list": str(tmp_path / "sounds/cuts.csv"), "labels": "none", "columns": COLUMNS}, "batch": 7, "order": ORDER,
+            "audio": {"rate": 8000, "length": 80, "window": {"start_column": "at", "end_column": "seconds"}}}
+    loader = open_(spec)
+    assert [batch["index"].tolist() for batch in loader] == [[0]]
+    bad = loader.stats()["rings"][0]["bad_samples"]
+    assert bad["causes"]["value"] == 6 and bad["total"] == 6
+    assert any('window: column "seconds": got 0.01, want seconds above the start, 0.02, up to 1e+09' in line for line in bad["last"])
+
+
 @pytest.mark.parametrize("change, want", [
+    ({"audio": {"rate": 8000, "length": 80, "window": {"end_column": "offset"}}}, 'audio.window.end_column: got "offset", want the name of one of source.columns of type f64 or i64'),
+    ({"audio": {"rate": 8000, "length": 80, "window": {**WINDOW, "end_column": "seconds"}}}, "audio.window.end_column: given beside duration_column, which says the same"),
+    ({"audio": {"rate": 8000, "length": 80, "window": {"end_column": "seconds", "duration": "1s"}}}, "audio.window.end_column: given beside duration, which says the same"),
+    ({"audio": {"rate": 8000, "length": 80, "window": {"end_column": "seconds"}}, "cache": {"rows_bytes": "1MiB", "rows_dir": "rows"}}, "cache.rows_dir: given beside audio.window of columns"),
     ({"audio": {"rate": 8000, "length": 80, "window": {"start_column": "offset"}}}, 'audio.window.start_column: got "offset", want the name of one of source.columns of type f64 or i64'),
     ({"audio": {"rate": 8000, "length": 80, "window": {"start_column": "at", "start": "1s"}}}, "audio.window.start_column: given beside start"),
     ({"audio": {"rate": 8000, "length": 80, "window": {"start": "at"}}}, "audio.window.start: got at, want a time such as 1.5s, from 0; a column that says it is start_column"),
