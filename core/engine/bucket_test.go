@@ -3,8 +3,6 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -12,31 +10,12 @@ import (
 	"testing"
 
 	"github.com/spdl/spdl/shm"
+	"github.com/spdl/spdl/tests/bucket"
 )
 
 // bucketOf serves the files of a directory as s3://bucket/; what it returns is source.remote.
 func bucketOf(t *testing.T, dir string) (remote string) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if key, is := strings.CutPrefix(r.URL.Path, "/bucket/"); is && key != "" {
-			w.Header().Set("ETag", `"1"`)
-			http.ServeFile(w, r, filepath.Join(dir, key))
-			return
-		}
-		fmt.Fprint(w, "<ListBucketResult>")
-		_ = filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
-			key := strings.TrimPrefix(path, dir+"/")
-			if err == nil && !info.IsDir() && strings.HasPrefix(key, r.URL.Query().Get("prefix")) {
-				fmt.Fprintf(w, "<Contents><Key>%s</Key><Size>%d</Size><ETag>&quot;1&quot;</ETag></Contents>", key, info.Size())
-			}
-			return err
-		})
-		fmt.Fprint(w, "</ListBucketResult>")
-	}))
-	t.Cleanup(func() {
-		server.CloseClientConnections()
-		server.Close()
-	})
-	return fmt.Sprintf("{endpoint: %q, anonymous: true, addressing: path, hedge_after: never}", server.URL)
+	return fmt.Sprintf("{endpoint: %q, anonymous: true, addressing: path, hedge_after: never}", bucket.Serve(t, "bucket", dir).URL)
 }
 
 // Batches of a folder in an object store are those of the same tree on a disk, to the bit: pictures, masks, columns, defaults and bad samples,

@@ -164,7 +164,7 @@ func TestDamagedMDSIsRefused(t *testing.T) {
 func TestCompressedMDSIsUnpackedOnce(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("SPDL_CACHE_DIR", cache)
-	want := wantMDS(t)
+	want := wanted(t, "mds")
 	objects := map[string]string{}
 	origin := serveObjects(t, objects)
 	client := storeClient(t, store.Options{})

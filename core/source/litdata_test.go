@@ -3,7 +3,6 @@ package source
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -25,19 +24,9 @@ var litDataColumns = []Column{
 	{Name: "ids", From: "nested.ids", Type: List, DType: tensor.I16, Shape: tensor.Shape{}, MaxLength: 9}, {Name: "yeses", From: "nested.yes", Type: Array},
 }
 
-func wantLitData(t testing.TB) (samples []map[string]any) {
-	t.Helper()
-	text, err := os.ReadFile("testdata/litdata/want.json")
-	must(t, err)
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	must(t, d.Decode(&samples))
-	return samples
-}
-
 // Every serializer of litData's that is a value of a column gives what was written, from a disk and over http.
 func TestLitDataHasWhatWasWritten(t *testing.T) {
-	want := wantLitData(t)
+	want := wanted(t, "litdata")
 	objects := map[string]string{}
 	for _, name := range []string{"index.json", "chunk-0-0.bin", "chunk-0-1.bin"} {
 		text, err := os.ReadFile("testdata/litdata/all/" + name)
@@ -71,7 +60,7 @@ func TestLitDataHasWhatWasWritten(t *testing.T) {
 // The leaves of a tuple are called by their places; a chunk that is compressed as a whole is unpacked, or read where it was unpacked beside.
 func TestLitDataOfTuplesAndCompressed(t *testing.T) {
 	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
-	want := wantLitData(t)
+	want := wanted(t, "litdata")
 	s := openS(t, ShardsConfig{Shards: []string{"testdata/litdata/tuple"}, Label: "1"})
 	for i := range s.Len() {
 		if _, picture := read(t, s, i); picture != unbased(t, want[i]["photo"]) || s.Label(i) != i {

@@ -16,10 +16,10 @@ import (
 	"github.com/spdl/spdl/core/tensor"
 )
 
-// wantMDS is what the data sets of testdata/mds hold, as their maker knew it: numbers, texts, lists of numbers, and bytes.
-func wantMDS(t testing.TB) (samples []map[string]any) {
+// wanted are the samples of the data sets in testdata/mds or testdata/litdata, as the program that made these wrote them down: numbers, texts, lists of numbers, and bytes.
+func wanted(t testing.TB, of string) (samples []map[string]any) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/mds/want.json")
+	text, err := os.ReadFile("testdata/" + of + "/want.json")
 	must(t, err)
 	d := json.NewDecoder(strings.NewReader(string(text)))
 	d.UseNumber()
@@ -141,7 +141,7 @@ var mdsTestColumns = []Column{
 
 // Every encoding that MDSWriter has and that is no program gives what was written, from a disk and over http, by a directory, a catalogue and the shards' names.
 func TestMDSHasWhatWasWritten(t *testing.T) {
-	want := wantMDS(t)
+	want := wanted(t, "mds")
 	objects := map[string]string{}
 	for _, name := range []string{"index.json", "shard.00000.mds", "shard.00001.mds"} {
 		text, err := os.ReadFile("testdata/mds/all/" + name)

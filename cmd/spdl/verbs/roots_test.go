@@ -4,50 +4,24 @@ import (
 	"archive/tar"
 	"bytes"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
+
+	"github.com/spdl/spdl/tests/bucket"
 )
 
-// bucket serves a directory as s3://b and gs://b to the commands of the test, and counts the listings.
-func bucket(t *testing.T, dir string) (listings *atomic.Int64) {
+// aBucket serves a directory as s3://b and gs://b to the commands of the test.
+func aBucket(t *testing.T, dir string) *bucket.Bucket {
 	t.Helper()
-	listings = new(atomic.Int64)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if key, is := strings.CutPrefix(r.URL.Path, "/b/"); is && key != "" {
-			w.Header().Set("ETag", `"1"`)
-			http.ServeFile(w, r, filepath.Join(dir, key))
-			return
-		}
-		listings.Add(1)
-		if r.URL.Path != "/b" && r.URL.Path != "/b/" {
-			w.WriteHeader(http.StatusNotFound)
-			return
-		}
-		fmt.Fprint(w, "<ListBucketResult>")
-		_ = filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
-			key := strings.TrimPrefix(path, dir+"/")
-			if err == nil && !info.IsDir() && strings.HasPrefix(key, r.URL.Query().Get("prefix")) {
-				fmt.Fprintf(w, "<Contents><Key>%s</Key><Size>%d</Size><ETag>&quot;1&quot;</ETag></Contents>", key, info.Size())
-			}
-			return err
-		})
-		fmt.Fprint(w, "</ListBucketResult>")
-	}))
-	t.Cleanup(func() {
-		server.CloseClientConnections()
-		server.Close()
-	})
-	t.Setenv("AWS_ENDPOINT_URL", server.URL)
-	t.Setenv("STORAGE_EMULATOR_HOST", server.URL)
+	b := bucket.Serve(t, "b", dir)
+	t.Setenv("AWS_ENDPOINT_URL", b.URL)
+	t.Setenv("STORAGE_EMULATOR_HOST", b.URL)
 	t.Setenv("AWS_ACCESS_KEY_ID", "key")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
-	return listings
+	return b
 }
 
 // tarOf makes an archive of a folder's pictures.
@@ -86,7 +60,7 @@ func TestRootsOfAStoreAreTakenAsDirectoriesAre(t *testing.T) {
 	}
 	writeFile(t, filepath.Join(dir, "none/README.md"), "nothing")
 	writeFile(t, filepath.Join(dir, "arrays/1.npy"), "\x93NUMPY")
-	listings := bucket(t, dir)
+	b := aBucket(t, dir)
 	for _, root := range []string{dir, "s3://b", "S3://b", "gs://b"} {
 		of := strings.Replace(root, "S3:", "s3:", 1)
 		wants(t, good(t, "check", root+"/one"), "source shards "+of+"/one/data/*.tar: 8 samples")
@@ -114,9 +88,9 @@ func TestRootsOfAStoreAreTakenAsDirectoriesAre(t *testing.T) {
 	wants(t, good(t, "check", "--spec-json", fmt.Sprintf(`{"source": {"list": %q}, "image": {"transform": [{"resize": [8, 8]}]}}`, lines)), ": 1 sample,")
 	wants(t, good(t, "check", "--spec-json", fmt.Sprintf(`{"source": {"list": %q, "root": "gs://b/media"}, "image": {"transform": [{"resize": [8, 8]}]}}`, below)), ": 2 samples,")
 
-	listings.Store(0)
+	b.Listings.Store(0)
 	good(t, "check", "s3://b/media")
-	if n := listings.Load(); n != 2 {
+	if n := b.Listings.Load(); n != 2 {
 		t.Errorf("a folder was listed %d times, want once to tell what it is and once for its samples", n)
 	}
 }
@@ -124,7 +98,7 @@ func TestRootsOfAStoreAreTakenAsDirectoriesAre(t *testing.T) {
 // What a URL is by its name is refused as the file would be, and nothing is asked of its store.
 func TestURLsThatAreNoRootsAreRefusedByName(t *testing.T) {
 	home(t)
-	listings := bucket(t, t.TempDir())
+	b := aBucket(t, t.TempDir())
 	for url, want := range map[string]string{
 		"s3://b/train.csv":                   `"s3://b/train.csv" is no description, but a list by its name; put it into one: {source: {list: "s3://b/train.csv"}`,
 		"https://u:secret@h/train.txt?sig=x": `check: "https://h/train.txt" is no description, but a list by its name`,
@@ -141,7 +115,7 @@ func TestURLsThatAreNoRootsAreRefusedByName(t *testing.T) {
 	} {
 		refused(t, exitUsage, want, "check", url)
 	}
-	if n := listings.Load(); n != 0 {
+	if n := b.Listings.Load(); n != 0 {
 		t.Errorf("the store was asked %d times, want never", n)
 	}
 }
