@@ -111,8 +111,15 @@ func (d *decoder) syntax(document []byte, err error) {
 		e.Line, _ = strconv.Atoi(m[1])
 		e.Col = 1
 	}
+	if at := bareTemplate.FindSubmatchIndex(document); at != nil {
+		e.Line, e.Col = 1+bytes.Count(document[:at[2]], []byte("\n")), at[2]-bytes.LastIndexByte(document[:at[2]], '\n')
+		e.Text += fmt.Sprintf("; a path that begins with a brace is written in quotes: %s: %q", document[at[2]:at[3]], document[at[4]:at[5]])
+	}
 	d.err = e
 }
+
+// bareTemplate is a path that is made of columns, and begins as a mapping of YAML does.
+var bareTemplate = regexp.MustCompile(`\b(path|from):[ \t]*((?:\{[^{}"',\n]*\})(?:[^\s,{}"']|\{[^{}"',\n]*\})+)`)
 
 // target follows an alias to what it names.
 func target(n *yaml.Node) *yaml.Node {

@@ -25,6 +25,8 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{least + "---\nbatch: 1\n", "x.yaml:3:1: got a second document, want one"},
 		{least + "--- [", "x.yaml:3:1: not YAML: "},
 		{"*a", "not YAML: unknown anchor"},
+		{"source:\n  list: t.csv\n  path: {id}_{n:04d}.jpg\n", `x.yaml:3:3: not YAML: did not find expected key; a path that begins with a brace is written in quotes: path: "{id}_{n:04d}.jpg"`},
+		{"source: {list: t.csv, path: {a}/{b}.jpg}", `x.yaml:1:23: not YAML: did not find expected ',' or '}'; a path that begins with a brace is written in quotes: path: "{a}/{b}.jpg"`},
 
 		// keys
 		{least + "batchsize: 3", `x.yaml:3:1: batchsize: unknown key; did you mean "batch"?`},
