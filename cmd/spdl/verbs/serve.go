@@ -40,7 +40,8 @@ func (a *app) serve() *cobra.Command {
 		Use:   "serve SPEC|FOLDER|SHARDS",
 		Short: "Decode a data set into a ring that programs attach to",
 		Long: `Serve reads a description (docs/spec.md) or, without one, a folder of pictures (or videos, or sounds) whose directories are the classes,
-or shards of them, or a directory of shards ('data/{0000..1023}.tar', quoted), and publishes batches until it is stopped. Programs attach by the ring's name: spdl.attach("train") in Python,
+or shards of them ('data/{0000..1023}.tar', quoted), or a directory of shards or a prefix in a store (s3://BUCKET/PREFIX, gs://BUCKET/PREFIX,
+hf://datasets/USER/NAME), and publishes batches until it is stopped. Programs attach by the ring's name: spdl.attach("train") in Python,
 spdl_attach("train", ...) in C.
 
 Without consumers the engine fills the ring and rests. Each attached group sees every batch; groups declared with --group
