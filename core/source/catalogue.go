@@ -25,7 +25,7 @@ const (
 
 // IsListed tells the names of shards that a catalogue lists, whatever they are compressed by.
 func IsListed(name string) bool {
-	return strings.Contains(name, mdsEnding) || strings.HasPrefix(name, "chunk-") && strings.HasSuffix(name, ".bin")
+	return strings.Contains(name, mdsEnding) || litDataFile.MatchString(name)
 }
 
 // listedShard is what a catalogue says of a shard.

@@ -27,13 +27,7 @@ var litDataColumns = []Column{
 // Every serializer of litData's that is a value of a column gives what was written, from a disk and over http.
 func TestLitDataHasWhatWasWritten(t *testing.T) {
 	want := wanted(t, "litdata")
-	objects := map[string]string{}
-	for _, name := range []string{"index.json", "chunk-0-0.bin", "chunk-0-1.bin"} {
-		text, err := os.ReadFile("testdata/litdata/all/" + name)
-		must(t, err)
-		objects["/b/"+name] = string(text)
-	}
-	origin := serveObjects(t, objects)
+	origin := serveObjects(t, objectsIn(t, "testdata/litdata/all", "/b/"))
 	client := storeClient(t, store.Options{})
 	index := t.TempDir()
 	for _, name := range []string{"testdata/litdata/all", "testdata/litdata/all/index.json", origin.URL + "/b/"} {

@@ -27,6 +27,20 @@ func wanted(t testing.TB, of string) (samples []map[string]any) {
 	return samples
 }
 
+// objectsIn are the files of a directory, by their names behind a prefix.
+func objectsIn(t testing.TB, dir, prefix string) map[string]string {
+	t.Helper()
+	files, err := os.ReadDir(dir)
+	must(t, err)
+	objects := map[string]string{}
+	for _, f := range files {
+		text, err := os.ReadFile(filepath.Join(dir, f.Name()))
+		must(t, err)
+		objects[prefix+f.Name()] = string(text)
+	}
+	return objects
+}
+
 func unbased(t testing.TB, text any) string {
 	t.Helper()
 	data, err := base64.StdEncoding.DecodeString(text.(string))
@@ -142,13 +156,7 @@ var mdsTestColumns = []Column{
 // Every encoding that MDSWriter has and that is no program gives what was written, from a disk and over http, by a directory, a catalogue and the shards' names.
 func TestMDSHasWhatWasWritten(t *testing.T) {
 	want := wanted(t, "mds")
-	objects := map[string]string{}
-	for _, name := range []string{"index.json", "shard.00000.mds", "shard.00001.mds"} {
-		text, err := os.ReadFile("testdata/mds/all/" + name)
-		must(t, err)
-		objects["/b/mds/"+name] = string(text)
-	}
-	origin := serveObjects(t, objects)
+	origin := serveObjects(t, objectsIn(t, "testdata/mds/all", "/b/mds/"))
 	client := storeClient(t, store.Options{Endpoint: origin.URL, Region: "r", PathStyle: true, Anonymous: true})
 	index := t.TempDir()
 	picture := []Medium{{Name: "image", From: []string{"photo"}}}
