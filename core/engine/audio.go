@@ -55,12 +55,11 @@ func (m *sounds) open() (decoder, error) {
 
 type soundDecoder struct{ *audio.Worker }
 
-func (d *soundDecoder) decode(row [][]byte, data []byte, draw media.Draw) error {
-	return d.decodeWithin(row, data, within{}, draw)
-}
-
-func (d *soundDecoder) decodeWithin(row [][]byte, data []byte, of within, draw media.Draw) error {
-	src := audio.Source{Bytes: data, Window: audio.Window{Start: of.start, Duration: of.lasts}}
+func (d *soundDecoder) decode(row [][]byte, in input, draw media.Draw) error {
+	src := audio.Source{Bytes: in.bytes}
+	if in.windowed {
+		src.Window = audio.Window{Start: in.start, Duration: in.lasts}
+	}
 	info, err := d.Decode(audio.Row{Data: row[soundValues]}, src, audio.Draw{Seed: draw.Seed, Epoch: draw.Epoch, Index: draw.Index})
 	batch.Int64s(row[soundLength])[0] = int64(info.Samples)
 	return err

@@ -63,7 +63,8 @@ type codedDecoder struct {
 }
 
 // decode leaves the file to the device where that can be.
-func (d *codedDecoder) decode(row [][]byte, data []byte, draw media.Draw) error {
+func (d *codedDecoder) decode(row [][]byte, in input, draw media.Draw) error {
+	data := in.bytes
 	plan, ok, err := d.Plan(data, d.op, draw)
 	if err != nil {
 		return err

@@ -54,8 +54,8 @@ type imageDecoder struct {
 	op *media.Op
 }
 
-func (d *imageDecoder) decode(row [][]byte, data []byte, draw media.Draw) error {
-	info, err := d.Row(row[imagePixels], data, d.op, draw)
+func (d *imageDecoder) decode(row [][]byte, in input, draw media.Draw) error {
+	info, err := d.Row(row[imagePixels], in.bytes, d.op, draw)
 	if err != nil || len(row) == 1 {
 		return err
 	}

@@ -37,7 +37,8 @@ type tooLong struct{ error }
 
 func (tooLong) Cause() string { return "too_large" }
 
-func (s series) decode(row [][]byte, data []byte, _ media.Draw) error {
+func (s series) decode(row [][]byte, in input, _ media.Draw) error {
+	data := in.bytes
 	if len(data) > seriesRoom {
 		return tooLong{fmt.Errorf("got %d steps, want at most %d", len(data), seriesRoom)}
 	}

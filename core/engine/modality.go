@@ -21,9 +21,19 @@ type decoder interface {
 	// decode writes a part into its row, the memory of one row of each field; both are the caller's, and neither is kept.
 	// Equal draws give equal rows. What a failed decode leaves in the row is undefined. An error's Cause, where it has that
 	// method, is the word it is counted under.
-	decode(row [][]byte, data []byte, draw media.Draw) error
+	decode(row [][]byte, in input, draw media.Draw) error
 	Close()
 }
+
+// input is what a row is made of: a part of a sample as it was read.
+type input struct {
+	bytes    []byte
+	windowed bool // within is the part of it that the row is made of, in place of what the section says
+	within
+}
+
+// within is a part of a file, in seconds. It lasts to the file's end where lasts is 0.
+type within struct{ start, lasts float64 }
 
 // A hostDecoder is a decoder of parts that a device decodes; it can do without.
 type hostDecoder interface {

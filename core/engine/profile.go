@@ -160,7 +160,13 @@ func (p *profile) fetch(ctx context.Context, counts []int) error {
 }
 
 func (p *profile) decode(ctx context.Context, counts []int) error {
-	encoded, err := p.load(ctx)
+	var pool source.Pool
+	encoded, err := p.load(ctx, &pool)
+	defer func() {
+		for _, sample := range encoded {
+			pool.Put(sample)
+		}
+	}()
 	if err != nil {
 		return err
 	}
@@ -178,7 +184,7 @@ func (p *profile) decode(ctx context.Context, counts []int) error {
 }
 
 // openDecoder makes a worker that decodes samples 0, 1, 2 ... round and round.
-func (p *profile) openDecoder(encoded []inMemory) (task func(i int64) (int, error), end func(), err error) {
+func (p *profile) openDecoder(encoded []*source.Buffer) (task func(i int64) (int, error), end func(), err error) {
 	on, err := openWorker(p.samples)
 	if err != nil {
 		return nil, nil, err
@@ -191,11 +197,11 @@ func (p *profile) openDecoder(encoded []inMemory) (task func(i int64) (int, erro
 		values[c] = make([]byte, p.columns[c].Most())
 	}
 	return func(i int64) (int, error) {
-		sample := &encoded[i%int64(len(encoded))]
+		sample := encoded[i%int64(len(encoded))]
 		for c := range values {
-			copy(values[c], sample.values[c])
+			copy(values[c], sample.Value(c))
 		}
-		return sample.size(), on.decode(on.row, sample, media.Draw{Seed: p.spec.Order.Seed, Index: uint64(i)})
+		return sample.Size(), on.decode(on.row, sample, media.Draw{Seed: p.spec.Order.Seed, Index: uint64(i)})
 	}, on.Close, nil
 }
 
@@ -216,44 +222,20 @@ func (p *profile) warmUp(ctx context.Context, n int, open func() (task func(i in
 	return ctx.Err()
 }
 
-// inMemory is a sample with its columns' values.
-type inMemory struct{ parts, values [][]byte }
-
-func (s *inMemory) Part(k int) []byte  { return s.parts[k] }
-func (s *inMemory) Value(c int) []byte { return s.values[c] }
-
-func (s *inMemory) size() (n int) {
-	for _, data := range s.parts {
-		n += len(data)
-	}
-	for _, data := range s.values {
-		n += len(data)
-	}
-	return n
-}
-
-// load reads the samples that the decoders use.
-func (p *profile) load(ctx context.Context) (encoded []inMemory, err error) {
-	var pool source.Pool
-	buf, order, total := pool.Get(), p.order(), 0
-	defer pool.Put(buf)
+// load reads the samples that the decoders use, which are the caller's to put back, also after an error.
+func (p *profile) load(ctx context.Context, pool *source.Pool) (encoded []*source.Buffer, err error) {
+	order, total := p.order(), 0
 	for i := int64(0); i < min(p.source.Len(), profileSamples) && total < profileBytes; i++ {
-		if err = p.source.Read(ctx, order(i), buf); ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if err == nil {
-			var sample inMemory
-			for k := range p.samples.parts {
-				if n := len(sample.parts); n == p.samples.parts[k].from { // else it is a view of one before
-					sample.parts = append(sample.parts, slices.Clone(buf.Part(n)))
-				}
+		buf := pool.Get()
+		if err = p.source.Read(ctx, order(i), buf); err != nil {
+			pool.Put(buf)
+			if ctx.Err() != nil {
+				return encoded, ctx.Err()
 			}
-			for c := range p.columns {
-				sample.values = append(sample.values, slices.Clone(buf.Value(c)))
-			}
-			encoded = append(encoded, sample)
-			total += buf.Size()
+			continue
 		}
+		encoded = append(encoded, buf)
+		total += buf.Size()
 	}
 	if len(encoded) == 0 {
 		return nil, fmt.Errorf("engine: profile: decode: no sample could be read, the last: %w", err)

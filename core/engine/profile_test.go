@@ -65,7 +65,7 @@ func (firstUse) fields() []field {
 
 func (f firstUse) open() (decoder, error) { return f, nil }
 
-func (f firstUse) decode([][]byte, []byte, media.Draw) error {
+func (f firstUse) decode([][]byte, input, media.Draw) error {
 	f.decoded.Add(1)
 	return nil
 }

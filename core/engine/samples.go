@@ -161,14 +161,14 @@ func (w *worker) decode(row [][]byte, sample encoded, draw media.Draw) error {
 
 // decode writes the part into its row, of its window where the sample says one.
 func (p *part) decode(by decoder, row [][]byte, sample encoded, draw media.Draw) error {
-	if p.window == nil {
-		return by.decode(row, sample.Part(p.from), draw)
+	in := input{bytes: sample.Part(p.from), windowed: p.window != nil}
+	if in.windowed {
+		var err error
+		if in.within, err = p.window.of(sample); err != nil {
+			return err
+		}
 	}
-	of, err := p.window.of(sample)
-	if err != nil {
-		return err
-	}
-	return by.(windowedDecoder).decodeWithin(row, sample.Part(p.from), of, draw)
+	return by.decode(row, in, draw)
 }
 
 // decodeOnHost is decode with nothing left to a device.

@@ -65,19 +65,15 @@ type videoDecoder struct {
 	window [2]float64 // of the sample in hand
 }
 
-func (d *videoDecoder) decode(row [][]byte, data []byte, draw media.Draw) error {
-	return d.decodeFrom(row, video.Source{Bytes: data}, draw)
-}
-
-func (d *videoDecoder) decodeWithin(row [][]byte, data []byte, of within, draw media.Draw) error {
-	d.window = [2]float64{of.start, math.Inf(1)}
-	if of.lasts > 0 {
-		d.window[1] = of.start + of.lasts
+func (d *videoDecoder) decode(row [][]byte, in input, draw media.Draw) error {
+	src := video.Source{Bytes: in.bytes}
+	if in.windowed {
+		d.window = [2]float64{in.start, math.Inf(1)}
+		if in.lasts > 0 {
+			d.window[1] = in.start + in.lasts
+		}
+		src.Window = &d.window
 	}
-	return d.decodeFrom(row, video.Source{Bytes: data, Window: &d.window}, draw)
-}
-
-func (d *videoDecoder) decodeFrom(row [][]byte, src video.Source, draw media.Draw) error {
 	to := video.Row{Data: row[videoFrames], PTS: batch.Float64s(row[videoTimes]), Duration: batch.Float64s(row[videoDurations])}
 	info, err := d.Decode(to, src, video.Draw{Seed: draw.Seed, Epoch: draw.Epoch, Index: draw.Index})
 	batch.Int64s(row[videoLength])[0] = int64(info.Frames)

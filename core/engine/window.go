@@ -6,20 +6,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/core/spec"
 )
-
-// within is the part of a file that a row is made of, in seconds. It lasts to the file's end where lasts is 0.
-type within struct{ start, lasts float64 }
-
-// A windowedDecoder is a decoder of files of which a row may be a part that differs from sample to sample.
-type windowedDecoder interface {
-	decoder
-	// decodeWithin is decode of a part of the file.
-	decodeWithin(row [][]byte, data []byte, of within, draw media.Draw) error
-}
 
 // window finds each sample's part by its columns.
 type window struct {
