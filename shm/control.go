@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -110,13 +111,21 @@ func send(conn *net.UnixConn, m Msg, payload []byte, fds []int) error {
 	return err
 }
 
+// answer is send to a peer of the server's, which has a second from now to take it, however long it took to find out what to say.
+func answer(conn *net.UnixConn, m Msg, payload []byte, fds []int) error {
+	if err := conn.SetWriteDeadline(time.Now().Add(handshakeTime)); err != nil {
+		return err
+	}
+	return send(conn, m, payload, fds)
+}
+
 // sendError answers request id with err's status and text.
 func sendError(conn *net.UnixConn, id uint32, err error) error {
 	text := err.Error()
 	if len(text) > 4096 {
 		text = text[:4096]
 	}
-	return send(conn, Msg{Type: msgError, ID: id, Status: int32(statusOf(err))}, []byte(text), nil)
+	return answer(conn, Msg{Type: msgError, ID: id, Status: int32(statusOf(err))}, []byte(text), nil)
 }
 
 // answerError is the failure that a MSG_ERROR tells.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,6 +16,7 @@ type testControl struct {
 	ring    *testRing
 	stopped chan struct{}
 	once    sync.Once
+	slow    time.Duration // that counting takes
 }
 
 func (c *testControl) State(group int, owner uint32, countHeld bool, extra []uint64) ([]byte, error) {
@@ -45,7 +47,10 @@ func (c *testControl) Restart(group int, owner uint32) (uint64, error) {
 	return epoch + 1, c.ring.Skip(group, epoch+1)
 }
 
-func (c *testControl) Stats() ([]byte, error) { return json.Marshal(c.ring.Info()) }
+func (c *testControl) Stats() ([]byte, error) {
+	time.Sleep(c.slow)
+	return json.Marshal(c.ring.Info())
+}
 
 func (c *testControl) Stop() { c.once.Do(func() { close(c.stopped) }) }
 
@@ -56,6 +61,19 @@ func controlledRing(t *testing.T) (*testRing, *testControl) {
 		return control
 	})
 	return r, control
+}
+
+// A peer whose answer took the engine longer than it may take to hear it has it all the same, and stays.
+func TestSlowAnswersReachWhoAsked(t *testing.T) {
+	r, control := controlledRing(t)
+	control.slow = handshakeTime + 100*time.Millisecond
+	c := r.attach(AttachOptions{})
+	if text, err := c.Stats(testContext(t)); err != nil || !strings.Contains(string(text), `"slots":8`) {
+		t.Fatalf("got %q, %v", text, err)
+	}
+	if _, err := c.Stats(testContext(t)); err != nil {
+		t.Errorf("the next request: %v", err)
+	}
 }
 
 func TestStateNamesCompletedBatches(t *testing.T) {

@@ -401,7 +401,7 @@ func observe(conn *net.UnixConn, id uint32, r *Ring) error {
 	if err != nil {
 		return sendError(conn, id, err)
 	}
-	return send(conn, Msg{Type: msgOK, ID: id}, text, fds)
+	return answer(conn, Msg{Type: msgOK, ID: id}, text, fds)
 }
 
 // maxObserved is how many descriptors one message can carry (SCM_MAX_FD is 253).

@@ -81,7 +81,6 @@ func (s *Server) converse(conn *net.UnixConn, from origin) bool {
 			break
 		}
 		s.knows(conn)
-		_ = conn.SetWriteDeadline(time.Now().Add(handshakeTime))
 		err = c.handle(m)
 		m.closeFDs()
 		if c.member != nil && isHangUp(err) {
@@ -105,7 +104,6 @@ func (c *session) farewell(m *message, err error) {
 	if m != nil {
 		id = m.ID
 	}
-	_ = c.conn.SetWriteDeadline(time.Now().Add(handshakeTime))
 	_ = sendError(c.conn, id, err)
 }
 
@@ -153,7 +151,7 @@ func (c *session) handle(m *message) error {
 	case len(payload) > msgMax-msgHead:
 		return sendError(c.conn, m.ID, refuse(ErrSystem, "shm: control: answer of %d bytes, at most %d fit", len(payload), msgMax-msgHead))
 	}
-	return send(c.conn, Msg{Type: msgOK, ID: m.ID}, payload, nil)
+	return answer(c.conn, Msg{Type: msgOK, ID: m.ID}, payload, nil)
 }
 
 var (
@@ -394,7 +392,7 @@ func (c *session) sendWelcome(m *message, h *Hello, welcome Welcome, fds []int) 
 	defer closeAll(fds)
 	_ = Fault("handshake.registered")
 	welcome.ReconnectNS = c.reconnects(h)
-	return send(c.conn, Msg{Type: msgWelcome, ID: m.ID}, bytesOf(&welcome), fds)
+	return answer(c.conn, Msg{Type: msgWelcome, ID: m.ID}, bytesOf(&welcome), fds)
 }
 
 // reconnects is how long the member may look for an engine that goes on with the ring: one with names, and, where it has a device, a member that

@@ -62,8 +62,7 @@ func (c *session) trace(m *message, control Control) error {
 	if err != nil {
 		return fmt.Errorf("shm: control: trace: %w", err)
 	}
-	_ = c.conn.SetWriteDeadline(time.Now().Add(handshakeTime))
-	if err := send(c.conn, Msg{Type: msgOK, ID: m.ID}, text, []int{fd}); err != nil {
+	if err := answer(c.conn, Msg{Type: msgOK, ID: m.ID}, text, []int{fd}); err != nil {
 		return err
 	}
 	return errAnswered
