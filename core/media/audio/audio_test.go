@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"os"
+	"slices"
 	"sync"
 	"testing"
 
+	"github.com/spdl/spdl/core/media/av"
 	"github.com/spdl/spdl/core/tensor"
 )
 
@@ -222,9 +225,10 @@ func TestFilesAndUnalignedRowsGiveTheSameBytes(t *testing.T) {
 			t.Fatal(err)
 		}
 		want, _ := decodedBy(t, op, nil, Source{Bytes: data}, Draw{})
-		got, _ := decodedBy(t, op, nil, Source{Path: path}, Draw{})
-		if !bytes.Equal(got, want) {
-			t.Errorf("%+v: the file gives another row", cfg)
+		for _, src := range []Source{{Path: path}, {File: placed(t, data)}} {
+			if got, _ := decodedBy(t, op, nil, src, Draw{}); !bytes.Equal(got, want) {
+				t.Errorf("%+v: %+v gives another row", cfg, src)
+			}
 		}
 		w, _ := op.NewWorker()
 		odd := make([]byte, op.RowBytes()+1)[1:]
@@ -368,4 +372,19 @@ func TestWorkersShareAnOp(t *testing.T) {
 		}()
 	}
 	all.Wait()
+}
+
+// placed is a sample that lies between other bytes of an open file.
+func placed(t testing.TB, data []byte) *av.File {
+	t.Helper()
+	f, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	around := []byte("bytes that are none of the sample's")
+	if _, err := f.Write(slices.Concat(around, data, around)); err != nil {
+		t.Fatal(err)
+	}
+	return &av.File{FD: int(f.Fd()), Offset: int64(len(around)), Size: int64(len(data))}
 }

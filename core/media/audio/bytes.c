@@ -51,7 +51,8 @@ static int read_piece(audio_bytes *b, int64_t at, size_t kept, size_t room) {
     b->piece_at = at;
     b->piece_n = kept;
     while (b->piece_n < room) {
-        ssize_t got = pread(b->from.fd, b->piece + b->piece_n, room - b->piece_n, at + (int64_t)b->piece_n);
+        ssize_t got = pread(b->from.fd, b->piece + b->piece_n, room - b->piece_n,
+                            b->from.offset + at + (int64_t)b->piece_n);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return audio_bytes_fail(b, AUDIO_READ, "%s", strerror(errno));
         if (got == 0)

@@ -23,6 +23,7 @@ enum { AUDIO_LEFT = 1, AUDIO_RIGHT = 2, AUDIO_MEAN = 4 };
 typedef struct audio_source {
     const uint8_t *data; /* NULL: the file */
     int fd;
+    int64_t offset; /* in the file */
     int64_t size;
 } audio_source;
 

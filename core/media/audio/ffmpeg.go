@@ -61,7 +61,7 @@ func (d *decoder) read(in *input) {
 	case in.packets != nil:
 		d.from.packets = (*C.media_packets)(in.packets.Pointer())
 	case in.file != nil:
-		d.from.fd = C.int(in.file.Fd())
+		d.from.fd, d.from.offset = C.int(in.file.FD), C.int64_t(in.file.Offset)
 	case len(in.data) > 0:
 		d.pinned.Pin(unsafe.SliceData(in.data))
 		d.from.data = (*C.uint8_t)(unsafe.SliceData(in.data))

@@ -37,7 +37,8 @@ const (
 type input struct {
 	data    []byte // nil: the file
 	memory  bytes.Reader
-	file    *os.File
+	file    *av.File    // nil: the bytes
+	named   *os.File    // of a path: file lies in it
 	packets *av.Packets // in place of bytes
 	placed  int         // 1: of packets, whose frames count from the stream's start
 	size    int64
@@ -69,7 +70,7 @@ func (in *input) reader() io.ReaderAt {
 func (in *input) source(pinned *runtime.Pinner) C.audio_source {
 	from := C.audio_source{fd: -1, size: C.int64_t(in.size)}
 	if in.file != nil {
-		from.fd = C.int(in.file.Fd())
+		from.fd, from.offset = C.int(in.file.FD), C.int64_t(in.file.Offset)
 		return from
 	}
 	pinned.Pin(unsafe.SliceData(in.data))
@@ -101,6 +102,8 @@ func (in *input) open(w *Worker, src Source, info *Info) error {
 		if err := in.openFile(src.Path); err != nil {
 			return err
 		}
+	} else if src.File != nil {
+		in.file, in.size = src.File, src.File.Size
 	}
 	if in.size == 0 {
 		return &Error{cause: CauseEmpty}
@@ -235,7 +238,7 @@ func (in *input) openFile(path string) error {
 	if err != nil {
 		return readError(err)
 	}
-	in.file = f
+	in.named = f
 	stat, err := f.Stat()
 	if err != nil {
 		return readError(err)
@@ -244,6 +247,7 @@ func (in *input) openFile(path string) error {
 		return readError(fmt.Errorf("%s: not a regular file", path))
 	}
 	in.size = stat.Size()
+	in.file = &av.File{FD: int(f.Fd()), Size: in.size}
 	return nil
 }
 
@@ -266,10 +270,10 @@ func (in *input) release() {
 	in.aac.release()
 	in.opus.release()
 	in.other.release()
-	if in.file != nil {
-		in.file.Close()
-		in.file = nil
+	if in.named != nil {
+		in.named.Close()
 	}
+	in.named, in.file = nil, nil
 	in.data, in.packets = nil, nil
 	in.memory.Reset(nil)
 	in.header.r = nil

@@ -19,9 +19,10 @@ import (
 	"github.com/spdl/spdl/core/tensor"
 )
 
-// Source is one encoded sample: Bytes, which are read during the call only, the file at Path, or Packets.
+// Source is one encoded sample: Bytes, which are read during the call only, as File is; the file at Path; or Packets.
 type Source struct {
 	Bytes   []byte
+	File    *av.File
 	Path    string
 	Packets *av.Packets // not nil: these
 	Window  Window      // not zero: this part, in place of the Config's; of Packets a part of the stream that they are of

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/zeebo/xxh3"
 )
@@ -85,7 +86,16 @@ func (ix *Index) load(path string, want identity) bool {
 		return false
 	}
 	ix.arrange(packets, num, den)
+	used(path)
 	return true
+}
+
+// used makes a file's time that of its last use, by which those used longest ago are found; it may be wrong by an hour.
+func used(path string) {
+	now := time.Now()
+	if info, err := os.Stat(path); err == nil && now.Sub(info.ModTime()) > time.Hour {
+		_ = os.Chtimes(path, now, now) // without it the index goes sooner
+	}
 }
 
 func decodeIndex(b []byte, want identity) ([]packet, int64, int64, error) {

@@ -76,10 +76,12 @@ type Config struct {
 	// Key frames cannot be chosen then.
 	Approximate bool
 	// IndexCache is a directory for indices, or Beside; "": none are kept. Those of
-	// videos read from a path are named by it, and hold for its size and time; those
-	// of videos in memory are named by what these hold, and not kept Beside. Packets
-	// need none.
+	// videos read from files are named by their paths, and hold for their size and
+	// time; those of videos in memory are named by what these hold. Only those of a
+	// Source's Path are kept Beside. Packets need none.
 	IndexCache string
+	// FileIndexCache is IndexCache for a Source's File.
+	FileIndexCache string
 
 	// Hardware is FFmpeg's name of a kind of device that decodes ("cuda"), or Auto;
 	// "" or "none": the processor does.
@@ -224,9 +226,10 @@ func (op *Op) DType() tensor.DType {
 // RowBytes is the size of one row.
 func (op *Op) RowBytes() int { return op.t * op.image.RowBytes() }
 
-// Source is one encoded video: bytes, valid during the call, or else a file.
+// Source is one encoded video: bytes or an open file, valid during the call, or else the file at Path.
 type Source struct {
 	Bytes   []byte
+	File    *av.File
 	Path    string
 	Packets *av.Packets // not nil: these
 	Window  *[2]float64 // not nil: in place of that of the Config's Select; 0 <= from < to

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 	"unsafe"
 
@@ -22,26 +23,18 @@ import (
 func (w *Worker) open(src Source) error {
 	source := &w.c.source
 	*source = C.media_av_source{fd: -1}
-	if src.Packets != nil {
+	switch {
+	case src.Packets != nil:
 		source.packets = (*C.media_packets)(src.Packets.Pointer())
-	} else if src.Bytes == nil && src.Path != "" {
-		f := w.kept
-		var err error
-		if w.kept = nil; f == nil {
-			f, err = os.Open(src.Path)
-		}
+	case src.File != nil:
+		source.fd, source.offset, source.size = C.int(src.File.FD), C.int64_t(src.File.Offset), C.int64_t(src.File.Size)
+	case src.Bytes == nil && src.Path != "":
+		size, err := w.openFile(src.Path)
 		if err != nil {
-			return av.NewError("video", av.StatusRead, err.Error())
+			return err
 		}
-		info, err := f.Stat()
-		if err == nil && !info.Mode().IsRegular() {
-			err = fmt.Errorf("%s is not a regular file", src.Path)
-		}
-		if err != nil {
-			return errors.Join(av.NewError("video", av.StatusRead, err.Error()), f.Close())
-		}
-		w.file, source.fd, source.size = f, C.int(f.Fd()), C.int64_t(info.Size())
-	} else if len(src.Bytes) > 0 {
+		source.fd, source.size = C.int(w.file.Fd()), C.int64_t(size)
+	case len(src.Bytes) > 0:
 		w.pins.Pin(&src.Bytes[0])
 		source.data, source.size = (*C.uint8_t)(&src.Bytes[0]), C.int64_t(len(src.Bytes))
 	}
@@ -56,6 +49,27 @@ func (w *Worker) open(src Source) error {
 		return w.fail(status)
 	}
 	return nil
+}
+
+// openFile opens the file at a path, or takes the one that was kept, and says how large it is.
+func (w *Worker) openFile(path string) (int64, error) {
+	f := w.kept
+	var err error
+	if w.kept = nil; f == nil {
+		f, err = os.Open(path)
+	}
+	if err != nil {
+		return 0, av.NewError("video", av.StatusRead, err.Error())
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", path)
+	}
+	if err != nil {
+		return 0, errors.Join(av.NewError("video", av.StatusRead, err.Error()), f.Close())
+	}
+	w.file = f
+	return info.Size(), nil
 }
 
 func (op *Op) options() C.media_av_options {
@@ -97,8 +111,12 @@ func (w *Worker) makeIndex(src Source) error {
 	if err != nil {
 		return av.NewError("video", av.StatusRead, err.Error())
 	}
+	keep := w.keep
+	if src.File != nil {
+		keep = 0 // the point is not to hold the file
+	}
 	if path == "" {
-		return w.scan(w.keep)
+		return w.scan(keep)
 	}
 	if w.index.load(path, id) && len(w.index.packets) > 0 {
 		w.countIndex(&w.op.counts.read)
@@ -108,10 +126,13 @@ func (w *Worker) makeIndex(src Source) error {
 		}
 		return nil
 	}
-	if err := w.scan(w.keep); err != nil {
+	if err := w.scan(keep); err != nil {
 		return err
 	}
 	w.countIndex(&w.op.counts.made)
+	if src.File != nil {
+		_ = os.MkdirAll(filepath.Dir(path), 0o700) // storing says what is wrong
+	}
 	if err := w.index.store(path, id); err != nil {
 		w.countIndex(&w.op.counts.unkept)
 		if w.file != nil {
@@ -131,6 +152,13 @@ func (w *Worker) countIndex(n *atomic.Uint64) {
 // keptAt is where the index of src is kept, and what it must have been made of; "": nowhere.
 func (w *Worker) keptAt(src Source) (string, identity, error) {
 	dir, stream, demuxer := w.op.cfg.IndexCache, int32(w.op.cfg.Stream)-1, uint32(C.avformat_version())
+	if f := src.File; f != nil {
+		if dir = w.op.cfg.FileIndexCache; dir == "" {
+			return "", identity{}, nil
+		}
+		path, err := cachePath(dir, fmt.Sprintf("%s@%d", f.Name, f.Offset), stream)
+		return path, identity{demuxer, f.Size, f.ModTime, stream}, err
+	}
 	if dir == "" || src.Packets != nil || w.file == nil && dir == Beside {
 		return "", identity{}, nil // packets are scanned without reading
 	}

@@ -16,6 +16,7 @@ import (
 	"unsafe"
 
 	"github.com/spdl/spdl/core/media"
+	"github.com/spdl/spdl/core/media/av"
 )
 
 // found is what PyAV finds in a file of testdata (testdata/make.py).
@@ -202,10 +203,11 @@ func TestChosenFramesComeInTheOrderAskedFor(t *testing.T) {
 		cfg := asStored(f, 0, Selection{Kind: AtIndices, Indices: indices})
 		path := Source{Path: filepath.Join("testdata", name)}
 		memory := file(t, name)
-		for round, src := range []Source{memory, path, path, path, memory, memory} {
-			cfg.IndexCache = ""
-			if round >= 2 { // made, then read
-				cfg.IndexCache = dir
+		placed := placed(t, memory.Bytes)
+		for round, src := range []Source{memory, path, placed, path, path, memory, memory, placed, placed} {
+			cfg.IndexCache, cfg.FileIndexCache = "", ""
+			if round >= 3 { // made, then read
+				cfg.IndexCache, cfg.FileIndexCache = dir, filepath.Join(dir, "of", "files")
 			}
 			r := mustDecode(t, cfg, src, Draw{})
 			if got := r.numbers(); !slices.Equal(got, want) {
@@ -213,6 +215,21 @@ func TestChosenFramesComeInTheOrderAskedFor(t *testing.T) {
 			}
 		}
 	}
+}
+
+// placed is a video that lies between other bytes of an open file.
+func placed(t *testing.T, data []byte) Source {
+	t.Helper()
+	f, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	around := []byte("bytes that are none of the video's")
+	if _, err := f.Write(slices.Concat(around, data, around)); err != nil {
+		t.Fatal(err)
+	}
+	return Source{File: &av.File{FD: int(f.Fd()), Offset: int64(len(around)), Size: int64(len(data)), Name: f.Name()}}
 }
 
 // Only the groups that hold chosen frames are decoded.
