@@ -7,6 +7,7 @@ import (
 	"github.com/spdl/spdl/core/load"
 	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/media/audio"
+	"github.com/spdl/spdl/core/media/av"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/core/tensor"
 )
@@ -50,13 +51,16 @@ func (m *sounds) open() (decoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &soundDecoder{w}, nil
+	return &soundDecoder{Worker: w}, nil
 }
 
-type soundDecoder struct{ *audio.Worker }
+type soundDecoder struct {
+	*audio.Worker
+	file av.File // of the sample in hand
+}
 
 func (d *soundDecoder) decode(row [][]byte, in input, draw media.Draw) error {
-	src := audio.Source{Bytes: in.bytes}
+	src := audio.Source{Bytes: in.bytes, File: in.lies(&d.file)}
 	if in.windowed {
 		src.Window = audio.Window{Start: in.start, Duration: in.lasts}
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/spdl/spdl/core/media"
+	"github.com/spdl/spdl/core/media/av"
 	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/core/tensor"
@@ -28,7 +29,8 @@ type decoder interface {
 // input is what a row is made of: a part of a sample as it was read.
 type input struct {
 	bytes    []byte
-	windowed bool // within is the part of it that the row is made of, in place of what the section says
+	file     *source.File // not nil: in place of bytes
+	windowed bool         // within is the part of it that the row is made of, in place of what the section says
 	within
 }
 
@@ -95,6 +97,15 @@ func modalityOf(m *spec.Medium, cache *spec.Cache) (modality, error) {
 		return newCodedImages(m)
 	}
 	return newImages(m)
+}
+
+// lies says in core/media's words, and in the decoder's memory, in which file a part lies; nil: its bytes are there.
+func (in *input) lies(of *av.File) *av.File {
+	if in.file == nil {
+		return nil
+	}
+	*of = av.File{FD: in.file.FD, Offset: in.file.Offset, Size: in.file.Size, Name: in.file.Name, ModTime: in.file.ModTime}
+	return of
 }
 
 // cutOf is the description's word for it.

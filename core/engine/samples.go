@@ -7,6 +7,7 @@ import (
 
 	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/media/video"
+	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/core/spec"
 )
 
@@ -119,8 +120,10 @@ func (s *samples) videoCounters() *video.Counters {
 
 // encoded is a sample as it was read.
 type encoded interface {
-	// Part is the bytes of its part k.
+	// Part is the bytes of its part k, but where it lies in place.
 	Part(k int) []byte
+	// InPlace is the file that its part k lies in; nil: there are bytes.
+	InPlace(k int) *source.File
 	// Value is the value of its column c.
 	Value(c int) []byte
 }
@@ -161,7 +164,7 @@ func (w *worker) decode(row [][]byte, sample encoded, draw media.Draw) error {
 
 // decode writes the part into its row, of its window where the sample says one.
 func (p *part) decode(by decoder, row [][]byte, sample encoded, draw media.Draw) error {
-	in := input{bytes: sample.Part(p.from), windowed: p.window != nil}
+	in := input{bytes: sample.Part(p.from), file: sample.InPlace(p.from), windowed: p.window != nil}
 	if in.windowed {
 		var err error
 		if in.within, err = p.window.of(sample); err != nil {

@@ -101,16 +101,16 @@ func localTimeout(s *spec.Source) time.Duration {
 }
 
 func (r *ring) openBefore(ctx context.Context, ring *spec.Spec, s *spec.Source, p *source.Progress) (source.Source, error) {
-	media := mediaOf(ring, s)
+	media, inPlace := mediaOf(ring, s), inPlaceFrom(ring, p)
 	switch {
 	case s.Mix != nil:
 		return r.openMix(ctx, ring, s)
 	case s.Host.Samples > 0:
-		return r.openHost(s)
+		return r.openHost(s, inPlace)
 	case s.Arrays != nil:
 		return source.OpenArrays(source.ArraysConfig{Arrays: arraysOf(s.Arrays), Label: s.Label, Progress: p})
 	case s.Folder != "":
-		return source.OpenFolder(source.FolderConfig{Dir: s.Folder, Extensions: s.Extensions, Labels: s.Labels == spec.LabelsDirectory, Media: media, Columns: columnsOf(s.Columns), Store: r.store, Progress: p})
+		return source.OpenFolder(source.FolderConfig{Dir: s.Folder, Extensions: s.Extensions, Labels: s.Labels == spec.LabelsDirectory, Media: media, Columns: columnsOf(s.Columns), InPlace: inPlace, Store: r.store, Progress: p})
 	case len(s.Shards) > 0:
 		open := source.OpenShards
 		if s.IsParquet() {
@@ -121,17 +121,29 @@ func (r *ring) openBefore(ctx context.Context, ring *spec.Spec, s *spec.Source, 
 			opened = func(opened, of, built int) { tell(r.name, opened, of, built) }
 		}
 		return open(ctx, source.ShardsConfig{
-			Opened: opened, ReadAhead: r.advised, Progress: p, Fetch: r.fetchers,
+			Opened: opened, ReadAhead: r.advised, InPlace: inPlace, Progress: p, Fetch: r.fetchers,
 			Shards: s.Shards, Media: media, Label: s.Label, Labels: source.ShardLabels(s.ByMember), Columns: columnsOf(s.Columns), IndexBeside: s.Index == spec.IndexBeside, Store: r.store,
 		})
 	}
 	list := source.ListConfig{
-		File: s.List, Heading: s.Heading, Root: s.Root, Store: r.store, Progress: p, Alone: len(media) == 0, Label: s.Label, NoLabels: s.ByMember == spec.LabelsNone, LabelNames: s.ByMember == spec.LabelsNames, Columns: columnsOf(s.Columns),
+		File: s.List, Heading: s.Heading, Root: s.Root, InPlace: inPlace, Store: r.store, Progress: p, Alone: len(media) == 0, Label: s.Label, NoLabels: s.ByMember == spec.LabelsNone, LabelNames: s.ByMember == spec.LabelsNames, Columns: columnsOf(s.Columns),
 	}
 	if len(media) > 0 {
 		list.Path, list.Others = first(media[0].From), media[1:]
 	}
 	return source.OpenList(list)
+}
+
+// inPlaceBytes is how large a video or a sound is that is not read whole, but as it is decoded; a variable for tests.
+var inPlaceBytes int64 = 32 << 20
+
+// inPlaceFrom is the size from which a ring's media stay in local files; 0: all are read. Pictures always are, and so is what a cache keeps, or what
+// lies where reads may hang: these have a deadline (p), and decoding has none that ends a read.
+func inPlaceFrom(ring *spec.Spec, p *source.Progress) int64 {
+	if p != nil || ring.Cache.Dir != "" || slices.ContainsFunc(ring.Media(), func(m spec.Medium) bool { return m.Video == nil && m.Audio == nil }) {
+		return 0
+	}
+	return inPlaceBytes
 }
 
 // networkFileSystem says what file system a path lies on; tests have another.
@@ -156,14 +168,14 @@ func worthKeeping(s *spec.Spec) error {
 }
 
 // openHost opens the source that the program around the engine feeds. There is one feed, so one ring can have it.
-func (r *ring) openHost(s *spec.Source) (source.Source, error) {
+func (r *ring) openHost(s *spec.Source, inPlace int64) (source.Source, error) {
 	feed := r.engine.feed
 	if feed == nil {
 		return nil, fmt.Errorf("engine: ring %q: source.host: no program around this engine brings samples, or another ring has them already; open one ring "+
 			"in process: spdl_open with SPDL_FORM_IN_PROCESS, or spdl.open(spec, source=...) in Python", r.name)
 	}
 	r.engine.feed = nil
-	return source.OpenHost(source.HostConfig{Samples: s.Host.Samples, Stream: s.Host.Stream, Timeout: s.Host.Timeout, Columns: columnsOf(s.Columns), Feed: feed, Store: r.store})
+	return source.OpenHost(source.HostConfig{Samples: s.Host.Samples, Stream: s.Host.Stream, Timeout: s.Host.Timeout, Columns: columnsOf(s.Columns), InPlace: inPlace, Feed: feed, Store: r.store})
 }
 
 func (r *ring) openMix(ctx context.Context, ring *spec.Spec, s *spec.Source) (source.Source, error) {

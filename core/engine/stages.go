@@ -198,6 +198,9 @@ func (r *ring) decodeRow(on *worker, w *work, row int) {
 		err = on.decode(on.row, w.bufs[row], draw)
 	}
 	_ = shm.Fault("decode")
+	if changed := w.bufs[row].Unchanged(); changed != nil {
+		err = changed // whatever has become of it
+	}
 	if err == nil {
 		r.rows.store(w, row, w.bufs[row])
 	}
@@ -231,13 +234,19 @@ func (r *ring) undecodable(w *work, row int, err error) batch.Bad {
 	sample := w.Samples[row]
 	cause := "decode"
 	var named interface{ Cause() string }
-	if errors.As(err, &named) {
-		cause = named.Cause()
+	var unread *source.Error
+	switch {
+	case errors.As(err, &unread):
+		cause = string(unread.Cause)
+	case errors.As(err, &named):
+		if cause = named.Cause(); cause == av.CauseRead { // of a file that is read as it is decoded
+			cause = string(source.IO)
+		}
 	}
 	key := w.Name(row, r.source)
 	return batch.Bad{
 		Row: row, Sample: sample, Cause: cause, Err: fmt.Errorf("sample %d %q: %w", sample, key, err),
-		Timed: cause == av.CauseTooSlow || cause == av.CauseDevice || cause == media.CauseNoMemory,
+		Timed: source.Cause(cause).TimeDependent() || cause == av.CauseTooSlow || cause == av.CauseDevice || cause == media.CauseNoMemory,
 	}
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"os"
@@ -8,7 +9,9 @@ import (
 	"github.com/spdl/spdl/core/batch"
 	"github.com/spdl/spdl/core/load"
 	"github.com/spdl/spdl/core/media"
+	"github.com/spdl/spdl/core/media/av"
 	"github.com/spdl/spdl/core/media/video"
+	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/core/tensor"
 )
@@ -29,6 +32,7 @@ const (
 
 func newVideos(m *spec.Medium, indexDir string) (modality, error) {
 	config := load.VideoConfig(m.Video)
+	config.FileIndexCache = cmp.Or(indexDir, source.VideoIndexDir())
 	if config.IndexCache = indexDir; indexDir != "" {
 		if err := os.MkdirAll(indexDir, 0o700); err != nil {
 			return nil, fmt.Errorf("engine: cache.video_index_dir: %w", err)
@@ -63,10 +67,11 @@ func (m *videos) open() (decoder, error) {
 type videoDecoder struct {
 	*video.Worker
 	window [2]float64 // of the sample in hand
+	file   av.File    // likewise
 }
 
 func (d *videoDecoder) decode(row [][]byte, in input, draw media.Draw) error {
-	src := video.Source{Bytes: in.bytes}
+	src := video.Source{Bytes: in.bytes, File: in.lies(&d.file)}
 	if in.windowed {
 		d.window = [2]float64{in.start, math.Inf(1)}
 		if in.lasts > 0 {

@@ -134,7 +134,7 @@ func settleArrays(ctx context.Context, s Source, columns []Column) error {
 // side is the buffer beside b for the file of column c.
 func (b *Buffer) side(c int) *Buffer {
 	for len(b.sides) <= c {
-		b.sides = append(b.sides, &Buffer{pool: b.pool})
+		b.sides = append(b.sides, &Buffer{pool: b.pool, beside: true})
 	}
 	return b.sides[c]
 }

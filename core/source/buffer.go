@@ -25,6 +25,7 @@ type Buffer struct {
 	pool   *Pool     // that mem comes from; nil: from nobody
 	mem    []byte    // len == cap; the sample's parts, each with Padding zero bytes behind it, and room
 	parts  []stretch // where they lie in mem; none: the buffer is empty
+	placed []placed  // parts that lie in files instead
 	pieces []piece   // what is read for them
 
 	members []indexMember // of the sample in an archive,
@@ -38,6 +39,7 @@ type Buffer struct {
 	array             array.Array
 	object            jsonObject // of the part that was read as JSON last
 	sides             []*Buffer  // for the file of each column
+	beside            bool       // it is one of those
 	lost              []*Error   // why some documents of a row are not in it
 	names             []byte     // of files beside each other
 
@@ -63,7 +65,7 @@ func (b *Buffer) Bytes() []byte {
 	return b.Part(0)
 }
 
-// Part is a part of the sample, in the order of the source's config; as Bytes. After a Read there are all of them.
+// Part is a part of the sample, in the order of the source's config; as Bytes. After a Read there are all of them. It is empty where InPlace is not nil.
 func (b *Buffer) Part(k int) []byte {
 	p := b.parts[k]
 	return b.mem[p.at : p.at+p.n : p.at+p.n]
@@ -121,8 +123,10 @@ func (b *Buffer) behind(n int) []byte {
 
 // end is where the next part may begin, at an address as good as the first one's.
 func (b *Buffer) end() (at int) {
-	for _, p := range b.parts {
-		at = max(at, (p.at+p.n+2*Padding-1)/Padding*Padding)
+	for k, p := range b.parts {
+		if b.InPlace(k) == nil {
+			at = max(at, (p.at+p.n+2*Padding-1)/Padding*Padding)
+		}
 	}
 	return at
 }
@@ -136,6 +140,7 @@ func classOf(n int) int { return bits.Len(uint(max(n-1, 0) / slabBytes)) }
 // drop empties the buffer; its memory stays.
 func (b *Buffer) drop() {
 	b.parts = b.parts[:0]
+	b.displace()
 	clear(b.columns) // for what lies elsewhere
 	b.object = jsonObject{}
 	b.columns, b.values = b.columns[:0], b.values[:0]

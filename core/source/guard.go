@@ -231,6 +231,7 @@ func (g *guarded) Close() error {
 func (b *Buffer) exchange(o *Buffer) {
 	b.mem, o.mem = o.mem, b.mem
 	b.parts, o.parts = o.parts, b.parts
+	b.placed, o.placed = o.placed, b.placed
 	b.columns, o.columns = o.columns, b.columns
 	b.values, o.values = o.values, b.values
 	b.sides, o.sides = o.sides, b.sides

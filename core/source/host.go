@@ -16,6 +16,7 @@ type HostConfig struct {
 	Stream  bool          // they come one after the other: none is late
 	Timeout time.Duration // until a thread takes what is asked for, and then until it is given; 0: a minute
 	Columns []Column      // which the samples are made of, each of all its bytes or a member of them; none: they are media
+	InPlace int64         // media of at least so many bytes at paths are not read but stay in their files (Buffer.InPlace); 0: none do
 	Feed    *Feed
 	Store   *store.Client // reads addresses among the paths; nil: they are refused
 }
@@ -50,7 +51,7 @@ func OpenHost(c HostConfig) (*Host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("source: host: %w", err)
 	}
-	files.absolute = true
+	files.absolute, files.inPlace = true, c.InPlace
 	c.Feed.used.Store(true)
 	return &Host{HostConfig: c, place: place{root: files, store: c.Store}, columns: columns}, nil
 }

@@ -16,13 +16,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What is found out about shards is kept for the next start in $SPDL_CACHE_DIR: indexes and what opening reads of Parquet files in index, lists of Parquet in
-// lists, compressed shards unpacked in unpacked. Of several engines that want the same one makes it, and the others wait. Who has made something removes what was used longest ago, until all of it
+// What is found out about shards and large videos is kept for the next start in $SPDL_CACHE_DIR: indexes and what opening reads of Parquet files in index, lists of
+// Parquet in lists, compressed shards unpacked in unpacked, indices of videos that are read as they are decoded in video. Of several engines that want the same one makes it, and the others wait. Who has made something removes what was used longest ago, until all of it
 // is within a bound. A file's time is when it was last opened, and who reads from it has it locked (flock, shared).
 const (
-	keptShare = 4         // of the disk that it lies on: one part of so many, and
-	keptMost  = 256 << 30 // no more than that
-	lockPause = 20 * time.Millisecond
+	keptShare             = 4         // of the disk that it lies on: one part of so many, and
+	keptMost              = 256 << 30 // no more than that
+	lockPause             = 20 * time.Millisecond
+	videoDir, videoEnding = "video", ".spdlvidx"
+
 	aloneMost = 5 * time.Minute // longest wait for another, which may be stopped: then both make it
 )
 
@@ -97,8 +99,22 @@ func tidy(index string) (notes []string) {
 	if err != nil {
 		return []string{fmt.Sprintf("nothing of what is kept is removed: SPDL_CACHE_BYTES: %v", err)}
 	}
-	trimKept([]string{index, filepath.Join(filepath.Dir(index), "lists"), filepath.Join(filepath.Dir(index), unpackedDir)}, most)
+	beside := filepath.Dir(index)
+	trimKept([]string{index, filepath.Join(beside, "lists"), filepath.Join(beside, unpackedDir), filepath.Join(beside, videoDir)}, most)
 	return nil
+}
+
+// VideoIndexDir is where the indices of large videos are kept if a description does not say, within the bound of all that is kept; "": nowhere.
+func VideoIndexDir() string {
+	index, err := DefaultIndexDir()
+	if err != nil {
+		return ""
+	}
+	dir := filepath.Join(filepath.Dir(index), videoDir)
+	if _, err := os.Stat(dir); err == nil { // of a run before, whose indices nothing has bounded yet
+		tidy(index)
+	}
+	return dir
 }
 
 // keptBound is how many bytes may be kept on the disk of a directory: as said, or a part of it.
@@ -144,9 +160,9 @@ func trimKept(dirs []string, most int64) {
 			}
 			f := keptFile{filepath.Join(dir, e.Name()), info.Size(), info.ModTime()}
 			switch {
-			case slices.Contains([]string{indexEnding, keptEnding, tablesEnding, listEnding}, filepath.Ext(f.path)), strings.HasSuffix(f.path, unpackedEnding):
+			case slices.Contains([]string{indexEnding, keptEnding, tablesEnding, listEnding, videoEnding}, filepath.Ext(f.path)), strings.HasSuffix(f.path, unpackedEnding):
 				all, total = append(all, f), total+f.size
-			case strings.HasPrefix(e.Name(), ".spdl-") && time.Since(f.used) > strayAge:
+			case strings.HasPrefix(e.Name(), ".spdl") && time.Since(f.used) > strayAge:
 				_ = os.Remove(f.path) // strays cost room, no more
 			}
 		}

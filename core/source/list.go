@@ -26,6 +26,7 @@ type ListConfig struct {
 	Heading      bool   // it is a table with tabs between its fields, whose first line has the columns' names
 	Root         string // directory or URL of relative paths; "" is the list's own, and lets absolute paths pass
 	MaxFileBytes int64  // largest sample that is read; 0 is DefaultMaxFileBytes
+	InPlace      int64  // local media of at least so many bytes are not read but stay in their files (Buffer.InPlace); 0: none do
 	Store        *store.Client
 	Progress     *Progress // of reading the list; nil: nobody waits for it
 
@@ -133,7 +134,7 @@ func openPlace(c *ListConfig) (p place, err error) {
 	if p.root, err = openRoot(dir, c.MaxFileBytes); err != nil {
 		return p, fmt.Errorf("root %q: %w", dir, err)
 	}
-	p.root.absolute = c.Root == ""
+	p.root.absolute, p.root.inPlace = c.Root == "", c.InPlace
 	return p, nil
 }
 

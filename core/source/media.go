@@ -38,7 +38,12 @@ func about(media []Medium, m int) string {
 }
 
 // again makes a part that is held already the sample's next one, too: a video's sound is in the same file.
-func (b *Buffer) again(k int) { b.parts = append(b.parts, b.parts[k]) }
+func (b *Buffer) again(k int) {
+	if f := b.InPlace(k); f != nil {
+		b.placed = append(b.placed, placed{len(b.parts), f})
+	}
+	b.parts = append(b.parts, b.parts[k])
+}
 
 // wrong names the medium in an error about the file that it is made of.
 func (m *Medium) wrong(file []byte, err error) error {

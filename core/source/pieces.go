@@ -54,21 +54,30 @@ func (s *shards) read(ctx context.Context, sh *shard, k int64, b *Buffer) error 
 	if err := s.fill(sh, b); err != nil {
 		return err
 	}
-	b.holdChosen()
-	return nil
+	return s.holdChosen(sh, b)
 }
 
-// holdChosen declares the chosen members to be the sample's parts. Decoders need Padding zero bytes behind each, so what follows nearer, as
+// holdChosen declares the chosen members to be the sample's parts, the large ones where they lie. Decoders need Padding zero bytes behind each, so what follows nearer, as
 // in zip archives, moves up, the last first.
-func (b *Buffer) holdChosen() {
+func (s *shards) holdChosen(sh *shard, b *Buffer) error {
 	for k := range b.chosen {
-		at, _ := b.locate(b.chosen[k].member)
-		b.parts = append(b.parts, stretch{int(at), int(b.chosen[k].member.size)})
+		member := b.chosen[k].member
+		if s.staysInPlace(sh, member) {
+			if err := s.placePiece(sh, b, member); err != nil {
+				return err
+			}
+			continue
+		}
+		at, _ := b.locate(member)
+		b.parts = append(b.parts, stretch{int(at), int(member.size)})
 	}
 	b.spread()
-	for _, p := range b.parts {
-		clear(b.mem[p.at+p.n:][:Padding])
+	for k, p := range b.parts {
+		if b.InPlace(k) == nil {
+			clear(b.mem[p.at+p.n:][:Padding])
+		}
 	}
+	return nil
 }
 
 // move is where a part of a sample goes.
@@ -81,7 +90,9 @@ func (b *Buffer) spread() {
 	}
 	moves := b.moves[:0]
 	for k, p := range b.parts {
-		moves = append(moves, move{k, p.at})
+		if b.InPlace(k) == nil {
+			moves = append(moves, move{k, p.at})
+		}
 	}
 	slices.SortFunc(moves, func(x, y move) int { return x.to - y.to })
 	same := func(i int) bool { return i > 0 && b.parts[moves[i].part].at == b.parts[moves[i-1].part].at }
@@ -134,7 +145,7 @@ func (s *shards) want(sh *shard, b *Buffer) (bytes int64, err error) {
 		if room := sh.room[member.part]; room >= 0 && int(member.size) > room {
 			return 0, &Error{Cause: Value, Detail: fmt.Sprintf("part %q: got %d bytes, want at most %d; raise max_bytes of the column",
 				partShown(sh.index.parts[member.part]), member.size, room)}
-		} else if room >= 0 || s.checks(sh, member) || b.isChosen(member.part) {
+		} else if room >= 0 || s.checks(sh, member) || b.isChosen(member.part) && !s.staysInPlace(sh, member) {
 			bytes = b.plan(member, bytes)
 		}
 	}
@@ -191,7 +202,7 @@ func (s *shards) checkChosen(sh *shard, b *Buffer, m int) error {
 		return &Error{Cause: Part, Detail: about(s.media, m) + "no part is it; the parts are " + sh.partsOf(b)}
 	case member.size == 0:
 		return &Error{Cause: Empty, Detail: about(s.media, m) + "got 0 bytes"}
-	case int64(member.size) > s.maxBytes:
+	case int64(member.size) > s.maxBytes && !s.staysInPlace(sh, *member):
 		return &Error{Cause: TooLarge, Detail: fmt.Sprintf("%sgot %d bytes, want at most %d", about(s.media, m), member.size, s.maxBytes)}
 	}
 	return nil

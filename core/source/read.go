@@ -24,6 +24,7 @@ type root struct {
 	fd       int
 	dir      string // absolute, for identities
 	maxBytes int64
+	inPlace  int64     // media of at least so many bytes stay in their files; 0: none do
 	absolute bool      // absolute paths are opened as they are
 	progress *Progress // of who waits for a file to be read whole; nil: nobody
 }
@@ -87,7 +88,14 @@ func (r *root) readNext(ctx context.Context, b *Buffer, n int) error {
 	if err != nil {
 		return err
 	}
-	size, err := r.fill(ctx, fd, b)
+	placed, err := r.placeNext(b, fd, n)
+	if placed {
+		return nil
+	}
+	size := 0
+	if err == nil {
+		size, err = r.fill(ctx, fd, b)
+	}
 	unix.Close(fd)
 	if err == nil {
 		b.holdNext(size)

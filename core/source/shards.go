@@ -31,6 +31,7 @@ type ShardsConfig struct {
 	IndexDir     string   // where indexes are kept; "" is DefaultIndexDir
 	IndexBeside  bool     // keep those of local archives beside them
 	MaxFileBytes int64    // largest picture that is read; 0 is DefaultMaxFileBytes
+	InPlace      int64    // media of at least so many bytes in local archives are not read but stay there (Buffer.InPlace); 0: none do
 	Fetch        int      // how many shards of a store are opened at a time, up to 64; 0: 16
 	Store        *store.Client
 
@@ -111,7 +112,7 @@ func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
 	if len(s.media)+len(s.columns) == 0 {
 		return nil, errNothing
 	}
-	s.root = root{fd: unix.AT_FDCWD, absolute: true, maxBytes: s.maxBytes}
+	s.root = root{fd: unix.AT_FDCWD, absolute: true, maxBytes: s.maxBytes, inPlace: c.InPlace}
 	opened, err := openIndexes(ctx, names, &c, s)
 	if err != nil {
 		return nil, errors.Join(err, closeAll(opened))

@@ -1,0 +1,129 @@
+//go:build !noffmpeg
+
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spdl/spdl/core/batch"
+	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/shm"
+)
+
+// inPlaceFromNow has media of so many bytes and more stay in their files, for the test.
+func inPlaceFromNow(t *testing.T, bytes int64) {
+	was := inPlaceBytes
+	inPlaceBytes = bytes
+	t.Cleanup(func() { inPlaceBytes = was })
+}
+
+// films are n samples of a video of i + 5 frames and a sound of i + 5 samples.
+func films(n int) (all []file) {
+	for i := range n {
+		name := fmt.Sprintf("%03d", i)
+		all = append(all, file{name + ".y4m", y4m(i + 5)}, file{name + ".txt", []byte("text")}, file{name + ".wav", wav(i + 5)})
+	}
+	return all
+}
+
+// hashesOf serves two epochs of films in a place and gives every batch's hash.
+func hashesOf(t *testing.T, place, more string) (all []uint64, s RingStats) {
+	t.Helper()
+	t.Run(place, func(t *testing.T) {
+		source, _, _ := strings.Cut(places[place](t, t.TempDir(), films(5)), "|")
+		media := "video: {frames: 3, transform: [resize: [8, 8]], select: {kind: clips_at_random_indices, num_frames_per_clip: 3}}\naudio: {rate: 8000, length: 3, select: [0], crop: random%s}\n"
+		media = fmt.Sprintf(media, map[string]string{"folder": ", from: wav"}[place])
+		if place == "folder" {
+			source = strings.Replace(source, "columns: [txt]", "extensions: [y4m]", 1)
+		}
+		text := fmt.Sprintf("name: %s\nsource: %s\nbatch: 2\norder: {epochs: 2, seed: 4}\nring: {hash: xxh3}\n%s%s", testName(), source, media, more)
+		described, err := spec.Parse([]byte(text), "")
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		r := start(t, described, nil)
+		reader := r.attach(shm.AttachOptions{})
+		for len(all) < 6 {
+			l, err := reader.Acquire(testContext(t))
+			if errors.Is(err, shm.EndEpoch) {
+				continue
+			}
+			if err != nil {
+				t.Fatal(err, r.Stats().Rings[0].Bad)
+			}
+			all = append(all, l.Hash)
+			must(l.Release())
+		}
+		s = r.Stats().Rings[0]
+	})
+	return all, s
+}
+
+// Videos and sounds that stay in their files give the same batches as those that are read whole; indices of videos are made once for all epochs, in the
+// user's cache unless the description says where. What a cache of samples keeps is read whole.
+func TestMediaInPlaceGiveTheSameBatches(t *testing.T) {
+	kept := t.TempDir()
+	t.Setenv("SPDL_CACHE_DIR", kept)
+	for _, place := range []string{"folder", "tar", "zip"} {
+		want, s := hashesOf(t, place, "")
+		if s.Video != nil || len(want) == 0 {
+			t.Fatalf("%s: %+v", place, s.Video)
+		}
+		inPlaceFromNow(t, 1)
+		got, s := hashesOf(t, place, "")
+		if c := s.Video; !slices.Equal(got, want) || c == nil || c.IndexMade+c.IndexRead != 10 || c.IndexRead < 1 || c.IndexUnkept > 0 {
+			t.Errorf("%s: got %x, want %x, and indices made once: %+v", place, got, want, c)
+		}
+		cached, s := hashesOf(t, place, "cache: {dir: "+t.TempDir()+"}\n")
+		if !slices.Equal(cached, want) || s.Video != nil || s.Source.Cache.Stored == 0 {
+			t.Errorf("%s: behind a cache: got %x, want %x, and no index: %+v", place, cached, want, s.Video)
+		}
+		own := t.TempDir()
+		if got, _ := hashesOf(t, place, "cache: {video_index_dir: "+own+"}\n"); !slices.Equal(got, want) {
+			t.Errorf("%s: with a directory of indices: got %x, want %x", place, got, want)
+		}
+		if files, _ := os.ReadDir(own); len(files) != 5 {
+			t.Errorf("%s: %d indices in the description's directory, want 5", place, len(files))
+		}
+		inPlaceBytes = 1 << 40
+	}
+	if files, _ := filepath.Glob(filepath.Join(kept, "video", "*")); len(files) != 15 {
+		t.Errorf("%d indices in the user's cache, want one for each of the 15 videos", len(files))
+	}
+}
+
+// A file that is written while its sample waits to be decoded makes a bad sample, cause changed, which a journal is told of, whatever its decoder says.
+func TestMediaThatChangeInPlaceAreBadSamples(t *testing.T) {
+	inPlaceFromNow(t, 1)
+	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
+	r := startVideos(t, "{frames: 3, transform: [resize: [8, 8]]}", 5, 6)
+	ring := r.rings[0]
+	on, err := openWorker(ring.samples)
+	must(err)
+	defer on.Close()
+	for sample, change := range []func(path string) error{
+		func(path string) error { return os.Truncate(path, 700) },
+		func(path string) error { return os.WriteFile(path, y4m(7), 0o644) },
+	} {
+		w := newWork(1, ring.samples.fields, nil)
+		for f := range w.fields {
+			w.fields[f].Data = make([]byte, w.fields[f].RowBytes)
+		}
+		w.Begin(batch.Memory{Fields: w.fields}, []int64{int64(sample)}, 0)
+		w.seq = 1 // no slot
+		_, err := ring.fetchRow(testContext(t), w, 0)
+		must(err)
+		must(change(w.bufs[0].InPlace(0).Name))
+		ring.decodeRow(on, w, 0)
+		bad := w.faults[0]
+		if key := fmt.Sprintf("%03d.y4m", sample); bad.Cause != "changed" || !bad.Timed || w.bufs[0] != nil || !strings.Contains(bad.Err.Error(), key) {
+			t.Errorf("%s: got %+v, want cause changed", key, bad)
+		}
+	}
+}
