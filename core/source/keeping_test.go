@@ -261,6 +261,26 @@ func TestIndexesInUseStay(t *testing.T) {
 	}
 }
 
+// Indices of large videos are within the same bound, and brought within it whenever a ring of videos is opened.
+func TestIndicesOfVideosHaveTheBoundOfAll(t *testing.T) {
+	base := t.TempDir()
+	t.Setenv("SPDL_CACHE_DIR", base)
+	dir := VideoIndexDir()
+	if want := filepath.Join(base, "video"); dir != want {
+		t.Fatalf("got %q, want %q", dir, want)
+	}
+	long := time.Now().Add(-48 * time.Hour)
+	for k, name := range []string{"a" + videoEnding, "b" + videoEnding, videoEnding + "-torn", "mine.txt"} {
+		write(t, filepath.Join(dir, name), "of eight")
+		must(t, os.Chtimes(filepath.Join(dir, name), long, long.Add(time.Duration(k)*time.Hour)))
+	}
+	t.Setenv("SPDL_CACHE_BYTES", "15")
+	VideoIndexDir()
+	if left := leak.Names(t, dir); !slices.Equal(left, []string{"b" + videoEnding, "mine.txt"}) {
+		t.Errorf("left are %q, want the index used last and what is not ours", left)
+	}
+}
+
 // The bound is what is said, or a part of the disk, and no more than is sensible.
 func TestBoundOfWhatIsKept(t *testing.T) {
 	for text, want := range map[string]int64{"0": 0, "1000": 1000, "3KiB": 3 << 10, "200GiB": 200 << 30, "1TiB": 1 << 40, "": -1, "x": -1, "-1": -1, "1GB": -1, "9999999999TiB": -1, "1.5GiB": -1} {
