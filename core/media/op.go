@@ -18,7 +18,8 @@ type Size struct{ H, W int }
 // Square is the size of n by n pixels.
 func Square(n int) Size { return Size{n, n} }
 
-// Interpolation is a resampling filter: antialiased, or the nearest source pixel, which keeps the numbers of a mask.
+// Interpolation is a resampling filter: Pillow's, antialiased, or the nearest source pixel, which keeps the numbers of a mask; or those
+// of cv2.resize, of which CV2Area alone is antialiased.
 type Interpolation uint8
 
 const (
@@ -28,7 +29,15 @@ const (
 	Lanczos
 	BoxFilter
 	HammingFilter
+	CV2Linear
+	CV2Nearest
+	CV2Area
+	CV2Cubic
+	CV2Lanczos4
 )
+
+// picks says whether pixels stay what they are: none are mixed.
+func (by Interpolation) picks() bool { return by == Nearest || by == CV2Nearest }
 
 // Mode is what the channels of a row are.
 type Mode uint8
@@ -321,15 +330,15 @@ func (cfg *Config) check() error {
 	if err := cfg.checkChances(); err != nil {
 		return err
 	}
-	if cfg.Interpolation > HammingFilter || cfg.Mode > Index || cfg.DType > F32 || cfg.Layout > NCHW {
+	if cfg.Interpolation > CV2Lanczos4 || cfg.Mode > Index || cfg.DType > F32 || cfg.Layout > NCHW {
 		return fmt.Errorf("config: interpolation %d, mode %d, dtype %d or layout %d is not one of the named values",
 			cfg.Interpolation, cfg.Mode, cfg.DType, cfg.Layout)
 	}
 	if cfg.Mode == Index && cfg.DType != U8 {
 		return fmt.Errorf("mode index: want dtype u8, as floats are x/255 and numbers of classes are whole")
 	}
-	if cfg.Mode == Index && cfg.resizes() > 0 && cfg.Interpolation != Nearest {
-		return fmt.Errorf("mode index: want interpolation nearest, as the others mix numbers of classes")
+	if cfg.Mode == Index && cfg.resizes() > 0 && !cfg.Interpolation.picks() {
+		return fmt.Errorf("mode index: want interpolation nearest or cv2_nearest, as the others mix numbers of classes")
 	}
 	if err := cfg.checkColours(); err != nil {
 		return err

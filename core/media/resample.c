@@ -72,8 +72,7 @@ static int32_t bounds(double centre, double support, int32_t in, int32_t *lo) {
     return max - min;
 }
 
-/* Room for the axis's outputs, of which none reads anything yet. */
-static int places(media_axis *a) {
+int media_axis_places(media_axis *a) {
     size_t bytes = (size_t)a->n * 2 * sizeof *a->start;
     a->start = (int32_t *)(void *)media_buf_get(&a->places, bytes);
     if (!a->start) return MEDIA_NO_MEMORY;
@@ -82,8 +81,7 @@ static int places(media_axis *a) {
     return MEDIA_OK;
 }
 
-/* The part of the source that they read, once all are placed. */
-static void join(media_axis *a) {
+void media_axis_reach(media_axis *a) {
     int32_t first = a->key.in, end = 0;
     for (int32_t i = 0; i < a->n; i++) {
         if (a->count[i] == 0) continue;
@@ -115,13 +113,14 @@ static int32_t place(media_axis *a, double support) {
     return widest;
 }
 
-/* One source element for each output. The places are sums, as Pillow's are: a product may round to the other side of an edge. */
+/* One source element for each output. Pillow's places are sums: a product may round to the other side of an edge. OpenCV's are products. */
 static void place_nearest(media_axis *a) {
     const media_axis_key *key = &a->key;
-    const double scale = (double)key->in / key->out;
+    const int cv2 = key->filter == MEDIA_CV2_NEAREST;
+    const double scale = cv2 ? 1.0 / ((double)key->out / key->in) : (double)key->in / key->out;
     double at = scale * 0.5;
     for (int32_t p = 0; p < key->out && p < key->win + a->n; p++, at += scale) {
-        int32_t i = p - key->win, from = (int32_t)at;
+        int32_t i = p - key->win, from = cv2 ? (int32_t)(p * scale) : (int32_t)at;
         if (i < 0) continue;
         if (from >= key->in) from = key->in - 1;
         if (key->mirror) i = a->n - 1 - i;
@@ -185,14 +184,8 @@ static int unchanged(media_axis *a, const media_axis_key *key) {
     return 0;
 }
 
-int32_t media_settle(int32_t filter, const media_axis_key *x, const media_axis_key *y) {
-    return x->in == x->out && y->in == y->out ? MEDIA_NEAREST : filter; /* a copy, whatever the filter */
-}
-
-int media_way(int32_t filter) { return filter == MEDIA_NEAREST ? MEDIA_BY_NEAREST : MEDIA_BY_PILLOW; }
-
-/* Which elements an output is made of, and their coefficients. */
-static int fill(media_axis *a) {
+/* The axis of a filter of Pillow's, of one that picks the nearest, or where an element becomes an element. */
+static int pillow_axis(media_axis *a) {
     const media_axis_key *key = &a->key;
     const int nearest = media_way(key->filter) == MEDIA_BY_NEAREST;
     double scale = (double)key->in / key->out;
@@ -219,9 +212,10 @@ static int fill(media_axis *a) {
 int media_axis_init(media_axis *a, const media_axis_key *key) {
     if (unchanged(a, key)) return MEDIA_OK;
     a->n = key->n;
-    if (places(a) != MEDIA_OK) return MEDIA_NO_MEMORY;
-    if (fill(a) != MEDIA_OK) return MEDIA_NO_MEMORY;
-    join(a);
+    if (media_axis_places(a) != MEDIA_OK) return MEDIA_NO_MEMORY;
+    int rc = media_way(key->filter) <= MEDIA_BY_NEAREST ? pillow_axis(a) : media_cv2_axis(a);
+    if (rc != MEDIA_OK) return rc;
+    media_axis_reach(a);
     a->ready = 1;
     return MEDIA_OK;
 }
@@ -295,13 +289,17 @@ static void pick1(const media_axis *a, const uint8_t *src, uint8_t *dst) {
 }
 
 static const media_resampler pillow = {
-    .across4 = horizontal4, .across1 = media_horizontal1, .down = vertical};
+    .bytes = 1, .across4 = horizontal4, .across1 = media_horizontal1, .down = vertical};
 
 /* Lines are finished as they are. */
-const media_resampler media_nearest = {.across4 = pick4, .across1 = pick1, .down = vertical};
+const media_resampler media_nearest = {.bytes = 1, .across4 = pick4, .across1 = pick1, .down = vertical};
 
-const media_kernels media_portable = {
-    "portable", {&pillow, &media_nearest}, media_finish_portable, media_normals_portable};
+const media_kernels media_portable = {"portable",
+                                      {&pillow, &media_nearest, &media_cv2_linear, &media_cv2_halves,
+                                       &media_cv2_cubic, &media_cv2_lanczos4, &media_cv2_area,
+                                       &media_cv2_mean},
+                                      media_finish_portable,
+                                      media_normals_portable};
 
 #if !defined(__x86_64__)
 const media_kernels *media_best_kernels(void) { return &media_portable; }

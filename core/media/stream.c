@@ -1,4 +1,4 @@
-/* stream.c - from source rows to resampled lines: along x into a window of rows, and these along y. */
+/* stream.c - from source rows to resampled lines: along x into a window of rows or a sum of them, and these along y. */
 #include <string.h>
 
 #include "internal.h"
@@ -6,11 +6,13 @@
 /* A window for what `made` says, but for its memory, which is of `keep`, if that is not NULL. */
 int media_window_init(media_ctx *c, media_window *w, media_buf *keep) {
     media_pixels *made = &w->made;
-    made->stride = w->stride = media_line_stride(made->w, made->step);
+    made->stride = media_line_stride(made->w, made->step);
+    w->stride = media_line_stride(made->w, made->step * c->by->bytes);
     w->first = 0;
-    w->cap = 2 * (c->ay.groups * 4 + 4) + 48;
+    w->cap = c->by->down ? 2 * (c->ay.groups * 4 + 4) + 48 : 0;
     w->p = media_buf_get(&c->mid, w->stride * (size_t)(w->cap + 4));
     if (!w->p || !media_buf_get(&c->line, made->stride)) return media_fail(c, MEDIA_NO_MEMORY, "");
+    if (!c->by->down && !media_buf_get(&c->sum, w->stride)) return media_fail(c, MEDIA_NO_MEMORY, "");
     made->p = keep ? media_buf_get(keep, made->stride * (size_t)made->h) : NULL;
     return keep && !made->p ? media_fail(c, MEDIA_NO_MEMORY, "") : MEDIA_OK;
 }
@@ -68,6 +70,7 @@ static void emit(media_ctx *c, const media_op *op, const media_window *w, int32_
         line = src;
     else if (c->ay.count[y] > 0)
         c->by->down(&c->ay, y, src, w->stride, line, len);
+    if (c->ay.count[y] > 0 && c->by->mend) c->by->mend(&c->ax, &c->ay, y, src, w->stride, line, len);
     put(c, op, w, y, line, dst);
 }
 
@@ -77,8 +80,9 @@ static int is_read(const media_axis *a, int32_t *y, int32_t row) {
     return *y < a->n && a->start[*y] <= row;
 }
 
-void media_resample(media_ctx *c, const media_op *op, media_window *w, int32_t rows, media_fetch fetch,
-                    void *dst) {
+/* Stream the region's rows through both passes, into dst where they are finished at once. */
+static void stream(media_ctx *c, const media_op *op, media_window *w, int32_t rows, media_fetch fetch,
+                   void *dst) {
     int32_t y = 0, h = w->made.h;
     for (int32_t done = 0, reader = 0; done < rows;) {
         const uint8_t *src[4];
@@ -86,7 +90,7 @@ void media_resample(media_ctx *c, const media_op *op, media_window *w, int32_t r
         int n = rows - done < 4 ? rows - done : 4, read = 0;
         fetch(c, n, src);
         int32_t keep = y < h && c->ay.count[y] > 0 ? c->ay.start[y] : done;
-        window_slide(w, keep < done ? keep : done, done); /* nearest leaves rows out */
+        window_slide(w, keep < done ? keep : done, done); /* some filters leave rows out */
         for (int i = 0; i < n; i++, done++) {
             if (!is_read(&c->ay, &reader, done)) continue;
             src[read] = src[i];
@@ -95,4 +99,39 @@ void media_resample(media_ctx *c, const media_op *op, media_window *w, int32_t r
         resample_rows(c, w, src, to, read);
         while (y < h && c->ay.start[y] + c->ay.count[y] <= done) emit(c, op, w, y++, dst);
     }
+}
+
+/* Row of the region, resampled at line, becomes a part of output *y, which is finished with its last, and perhaps of the next. */
+static void gather(media_ctx *c, const media_op *op, const media_window *w, int32_t *y, int32_t row,
+                   const uint8_t *line, void *dst) {
+    const int32_t len = w->made.w * w->made.step;
+    for (; *y < w->made.h && c->ay.start[*y] <= row; ++*y) {
+        if (c->ay.count[*y] > 0) c->by->add(&c->ay, *y, row - c->ay.start[*y], line, c->sum.p, len);
+        if (row + 1 < c->ay.start[*y] + c->ay.count[*y]) return;
+        uint8_t *made = place_of(c, w, *y);
+        if (c->ay.count[*y] > 0) c->by->round(&c->ax, &c->ay, c->sum.p, made, len);
+        put(c, op, w, *y, made, dst);
+    }
+}
+
+/* The same for filters that read so many rows of each output that a window of them would be large. */
+static void accumulate(media_ctx *c, const media_op *op, media_window *w, int32_t rows, media_fetch fetch,
+                       void *dst) {
+    for (int32_t done = 0, y = 0; done < rows;) {
+        const uint8_t *src[4];
+        uint8_t *to[4];
+        int n = rows - done < 4 ? rows - done : 4;
+        fetch(c, n, src);
+        for (int i = 0; i < n; i++) to[i] = w->p + (size_t)i * w->stride;
+        resample_rows(c, w, src, to, n);
+        for (int i = 0; i < n; i++) gather(c, op, w, &y, done++, w->p + (size_t)i * w->stride, dst);
+    }
+}
+
+void media_resample(media_ctx *c, const media_op *op, media_window *w, int32_t rows, media_fetch fetch,
+                    void *dst) {
+    if (c->by->down)
+        stream(c, op, w, rows, fetch, dst);
+    else
+        accumulate(c, op, w, rows, fetch, dst);
 }
