@@ -149,3 +149,42 @@ func TestAPartOfAResizedPictureIsThatOfTheWhole(t *testing.T) {
 		}
 	}
 }
+
+// A letterbox has YOLO's sides and place: both sides by one scale, half to even, and of the fill the smaller half before the picture.
+func TestALetterboxIsYOLOs(t *testing.T) {
+	w, out, unlike := worker(t, nil), Size{48, 64}, 0
+	row := make([]byte, out.W*out.H*3)
+	for n := range 4000 {
+		in := Size{1 + n*7%331, 1 + n*13%317}
+		rgbx := make([]byte, in.W*in.H*4+PictureSlack)
+		affine := func(c Contain) [2][3]float64 {
+			p := Picture{Pixels: unsafe.Pointer(&rgbx[0]), StrideBytes: in.W * 4, Width: in.W, Height: in.H}
+			info, err := w.Picture(row, &p, compiled(t, Config{Contain: &c, Out: out, Interpolation: CV2Nearest}), Draw{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return info.Affine
+		}
+		shrink := n%2 == 1
+		r := min(float64(out.H)/float64(in.H), float64(out.W)/float64(in.W))
+		if shrink {
+			r = min(r, 1)
+		}
+		width, height := max(1, int(math.RoundToEven(float64(in.W)*r))), max(1, int(math.RoundToEven(float64(in.H)*r)))
+		left, top := math.RoundToEven(float64(out.W-width)/2-0.1), math.RoundToEven(float64(out.H-height)/2-0.1)
+		want := [2][3]float64{{float64(width) / float64(in.W), 0, left}, {0, float64(height) / float64(in.H), top}}
+		if got := affine(Contain{Letterbox: true, Shrink: shrink}); got != want {
+			t.Fatalf("%v: got %v, want %v", in, got, want)
+		}
+		want[0][2], want[1][2] = 0, 0
+		if got := affine(Contain{Letterbox: true, Shrink: shrink, Corner: true}); got != want {
+			t.Fatalf("%v: got %v at the corner, want %v", in, got, want)
+		}
+		if affine(Contain{Shrink: shrink}) != affine(Contain{Letterbox: true, Shrink: shrink}) {
+			unlike++
+		}
+	}
+	if unlike == 0 {
+		t.Error("no picture tells it from ImageOps.pad")
+	}
+}

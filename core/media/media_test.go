@@ -412,7 +412,7 @@ func allConfigs() []Config {
 		case 1:
 			cfg.Random = &RandomCrop{}
 		case 2:
-			cfg.Contain = &Contain{}
+			cfg.Contain = &Contain{Letterbox: true}
 		case 3:
 			cfg.Resize = Size{75, 100} // some are halved
 		case 4:

@@ -128,8 +128,9 @@ const (
 
 // Contain is Pillow's ImageOps.pad: the picture keeps its shape and is as large as Out has room for.
 type Contain struct {
-	Corner bool // it lies at the top left, not in the middle
-	Shrink bool // a smaller one keeps its size
+	Corner    bool // it lies at the top left, not in the middle
+	Shrink    bool // a smaller one keeps its size
+	Letterbox bool // its sides and place are rounded as in YOLO's letterbox
 }
 
 // Jitter is torchvision's ColorJitter on a PIL image: what is not nil is applied, in an order that is drawn, each by a
@@ -276,7 +277,7 @@ func (cfg *Config) geometry(op *C.media_op) {
 		op.scale_min, op.scale_max = C.double(j.Scale[0]), C.double(j.Scale[1])
 	case cfg.Contain != nil:
 		op.geometry = C.MEDIA_CONTAIN
-		op.corner, op.shrink = flag(cfg.Contain.Corner), flag(cfg.Contain.Shrink)
+		op.corner, op.shrink, op.letterbox = flag(cfg.Contain.Corner), flag(cfg.Contain.Shrink), flag(cfg.Contain.Letterbox)
 	default:
 		op.geometry = C.MEDIA_AS_IS
 	}

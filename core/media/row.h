@@ -107,6 +107,7 @@ typedef struct media_op {
     uint32_t longest;      /* RESIZE_SHORT: the longer side's most; 0: no bound */
     uint32_t corner;       /* CONTAIN, in out_h x out_w: at the top left, not in the middle */
     uint32_t shrink;       /* CONTAIN: a smaller picture keeps its size */
+    uint32_t letterbox;    /* CONTAIN: rounded as in YOLO's letterbox, not as in ImageOps.pad */
     uint32_t out_h, out_w; /* the row's picture; a centre crop of what the geometry gives */
     uint32_t filter;
     uint32_t mode;

@@ -8,7 +8,7 @@ from PIL import Image
 
 from conftest import RowError, picture
 from test_augment import INDEX, NCHW, RGB
-from test_jpeg import GRAY
+from test_jpeg import F32, GRAY
 
 cv2 = pytest.importorskip("cv2", reason="needs OpenCV: pip install opencv-python-headless==4.11.0.86")
 
@@ -80,6 +80,41 @@ def test_bytes_of_bgr_differ_in_a_cubics_last_elements_alone(tmp_path):
             assert d.max() <= (f == CUBIC) and not d[:, : max(0, ow - 3)].any(), (i, f)
             differ += d.sum()
     assert differ < 100
+
+
+def letterbox(pixels, size, fill, center=True, scaleup=True, f=LINEAR):
+    """Ultralytics' LetterBox and YOLOv5's letterbox, without auto."""
+    h, w = pixels.shape[:2]
+    r = min(size[0] / h, size[1] / w)
+    r = r if scaleup else min(r, 1.0)
+    new = int(round(w * r)), int(round(h * r))
+    dw, dh = size[1] - new[0], size[0] - new[1]
+    if center:
+        dw, dh = dw / 2, dh / 2
+    if (w, h) != new:
+        pixels = resize(pixels, new[::-1], f)
+    top, bottom = int(round(dh - 0.1)) if center else 0, int(round(dh + 0.1))
+    left, right = int(round(dw - 0.1)) if center else 0, int(round(dw + 0.1))
+    return cv2.copyMakeBorder(pixels, top, bottom, left, right, cv2.BORDER_CONSTANT, value=(fill,) * 3)
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("scaleup", [True, False])
+def test_letterboxes_are_yolos(rows, tmp_path, center, scaleup):
+    rng = np.random.default_rng(5)
+    for i in range(250):
+        w, h = (int(v) for v in rng.integers(8, 400, 2))
+        size = [(64, 64), (160, 160), (96, 128), (77, 51)][i % 4]
+        pixels = save(tmp_path / "a.png", picture(rng, w, h))
+        f = (LINEAR, AREA)[i // 4 % 2]
+        got = rows.row(tmp_path / "a.png", Contain=dict(Letterbox=True, Corner=not center, Shrink=not scaleup), Out=size, Interpolation=f, Fill=(114, 114, 114))
+        assert np.array_equal(got, letterbox(pixels, size, 114, center, scaleup, f)), (i, (w, h), size)
+
+
+def test_a_letterbox_of_floats_in_planes(rows, tmp_path):
+    pixels = save(tmp_path / "a.png", picture(np.random.default_rng(6), 301, 200))
+    got = rows.row(tmp_path / "a.png", Contain=dict(Letterbox=True), Out=(128, 128), Interpolation=LINEAR, Fill=(114, 114, 114), DType=F32, Layout=NCHW)
+    assert np.array_equal(got, letterbox(pixels, (128, 128), 114).transpose(2, 0, 1).astype(np.float32) / 255)
 
 
 def test_masks_keep_their_numbers(rows, tmp_path):
