@@ -21,7 +21,7 @@ func PictureConfig(i *spec.Image) media.Config {
 		c.ResizeShort, c.Longest, c.Fill = r.Short, r.MaxSize, fill(r.Fill)
 		switch {
 		case r.Fit.Contain:
-			c.Contain = &media.Contain{Corner: r.Fit.Corner, Shrink: r.Fit.Shrink}
+			c.Contain = &media.Contain{Corner: r.Fit.Corner, Shrink: r.Fit.Shrink, Letterbox: r.Fit.Letterbox}
 		case r.Short == 0:
 			c.Resize = size(r.Extent)
 		}
@@ -78,7 +78,8 @@ var steps = map[string]media.Step{
 	"autocontrast": media.StepAutocontrast, "equalize": media.StepEqualize, "gaussian_noise": media.StepNoise, "jpeg": media.StepJPEG,
 }
 
-var filters = map[spec.Interpolation]media.Interpolation{spec.Bilinear: media.Bilinear, spec.Bicubic: media.Bicubic, spec.Nearest: media.Nearest, spec.Lanczos: media.Lanczos, spec.BoxFilter: media.BoxFilter, spec.HammingFilter: media.HammingFilter}
+var filters = map[spec.Interpolation]media.Interpolation{spec.Bilinear: media.Bilinear, spec.Bicubic: media.Bicubic, spec.Nearest: media.Nearest, spec.Lanczos: media.Lanczos, spec.BoxFilter: media.BoxFilter, spec.HammingFilter: media.HammingFilter,
+	spec.CV2Linear: media.CV2Linear, spec.CV2Nearest: media.CV2Nearest, spec.CV2Area: media.CV2Area, spec.CV2Cubic: media.CV2Cubic, spec.CV2Lanczos4: media.CV2Lanczos4}
 
 var paddings = map[string]media.Padding{spec.Edge: media.Edge, spec.Reflect: media.Reflect, spec.Symmetric: media.Symmetric}
 

@@ -1,7 +1,7 @@
 /* geometry.c - which part of the picture becomes the row, and at what size.
  *
  * The rules are torchvision's (Resize, RandomResize, ScaleJitter, CenterCrop, RandomCrop, RandomResizedCrop,
- * RandomHorizontalFlip, RandomVerticalFlip on PIL images) and Pillow's (ImageOps.pad); rounding is half to even, as Python's.
+ * RandomHorizontalFlip, RandomVerticalFlip on PIL images), Pillow's (ImageOps.pad) and YOLO's (letterbox); rounding is half to even, as Python's.
  *
  * Draws, in the words of philox.c: operation 1 is the random crop. Its try t
  * (0-9) takes area from the first and aspect ratio from the second uniform of
@@ -122,24 +122,41 @@ static void scale_jitter(const media_op *op, const media_draw *d, int32_t w, int
     if (p->res_w < 1) p->res_w = 1;
 }
 
-/* As large as it fits into the row: ImageOps.contain, and a pixel at least. */
-static void contain(const media_op *op, int32_t w, int32_t h, media_plan *p) {
+/* ImageOps.contain: one side is the row's, the other of the picture's shape. */
+static void contain_by_side(const media_op *op, int32_t w, int32_t h, media_plan *p) {
     int32_t out_w = (int32_t)op->out_w, out_h = (int32_t)op->out_h;
     double ratio = (double)w / h, out_ratio = (double)out_w / out_h;
-    if (op->shrink && w <= out_w && h <= out_h) return;
     p->res_w = out_w;
     p->res_h = out_h;
     if (ratio > out_ratio)
         p->res_h = (int32_t)rint((double)h / w * out_w);
     else if (ratio < out_ratio)
         p->res_w = (int32_t)rint(ratio * out_h);
+}
+
+/* YOLO's letterbox: both sides times one scale. */
+static void contain_by_scale(const media_op *op, int32_t w, int32_t h, media_plan *p) {
+    double fit_h = (double)op->out_h / h, fit_w = (double)op->out_w / w, by = fit_h < fit_w ? fit_h : fit_w;
+    p->res_w = (int32_t)rint(w * by);
+    p->res_h = (int32_t)rint(h * by);
+}
+
+/* As large as it fits into the row, and a pixel at least. */
+static void contain(const media_op *op, int32_t w, int32_t h, media_plan *p) {
+    if (op->shrink && w <= (int32_t)op->out_w && h <= (int32_t)op->out_h) return;
+    if (op->letterbox)
+        contain_by_scale(op, w, h, p);
+    else
+        contain_by_side(op, w, h, p);
     if (p->res_h < 1) p->res_h = 1;
     if (p->res_w < 1) p->res_w = 1;
 }
 
-/* Where the row begins in a picture that it contains: the fill is halved, half to even as in ImageOps.pad. */
+/* Where the row begins in a picture that it contains: the fill is halved, half to even as in ImageOps.pad, or down as in a letterbox. */
 static int32_t around(const media_op *op, int32_t size, uint32_t n) {
-    return op->corner ? 0 : -(int32_t)rint(((int32_t)n - size) / 2.0);
+    double half = ((int32_t)n - size) / 2.0;
+    if (op->corner) return 0;
+    return -(int32_t)(op->letterbox ? floor(half) : rint(half));
 }
 
 int media_flipped(const media_op *op, const media_draw *draw, int step) {

@@ -58,44 +58,91 @@ typedef struct media_axis_key {
     int32_t in, out, win, n, filter, mirror;
 } media_axis_key;
 
+/* Of an axis, what OpenCV's filters have. */
+typedef struct media_taps {
+    int32_t n;       /* of an output: 2, 4 or 8 of fixed point, 0 of MEAN, of AREA the most */
+    int16_t *across; /* n per output, 11-bit; those beyond the edge are added to the outermost element's */
+    int16_t *down;   /* the same as they are */
+    uint8_t *at;     /* and the elements that these are of, from start on */
+    float *share;    /* of AREA: n per output */
+} media_taps;
+
 /* One axis of the resampling: output i is the sum over t < count[i] of
  * coefficient t times source element start[i] + t, relative to `first`. */
 typedef struct media_axis {
     int32_t n;          /* outputs */
     int32_t groups;     /* of 4 taps, the same for every output; unused taps are zero */
     int32_t first, end; /* source elements that are read: [first, end) of the box */
-    int32_t identity;   /* 1: no resampling along this axis */
+    int32_t identity;   /* 1: an element becomes an element: nothing is mixed along this axis */
     int32_t *start;     /* relative to first */
     int32_t *count;     /* 0: outside the picture */
     int16_t *split;     /* groups * 8 per output: 4 high halves, then 4 low halves */
     int32_t *k;         /* groups * 4 per output: the 22-bit coefficients */
     double *weights;    /* of the output being computed */
+    media_taps taps;    /* in place of these: of OpenCV's filters */
     media_axis_key key; /* what the fields above were made for, if ready */
     int32_t ready;
     media_buf places, coefficients;
 } media_axis;
 
+/* Which output of the whole axis is number i of those that are wanted; -1: none, it is outside. */
+static inline int32_t media_axis_output(const media_axis_key *key, int32_t i) {
+    int32_t p = key->win + (key->mirror ? key->n - 1 - i : i);
+    return p < key->out ? p < 0 ? -1 : p : -1;
+}
+
 int media_axis_init(media_axis *a, const media_axis_key *key);
 void media_axis_free(media_axis *a);
 void media_axis_trim(media_axis *a);
 
+/* Room for the axis's outputs, of which none reads anything yet; and the part of the source that they read, once all are placed. */
+int media_axis_places(media_axis *a);
+void media_axis_reach(media_axis *a);
+
 enum { MEDIA_PRECISION_BITS = 22, MEDIA_SPLIT_BITS = 11 };
+
+/* A way to resample: along x into lines of elements that are kept, and these along y into bytes. */
+typedef struct media_resampler {
+    int bytes; /* of an element */
+    /* Four source rows (RGBX) through the axis into four destination rows of
+     * step (3 or 4) elements per pixel; each destination has slack of one pixel. */
+    void (*across4)(const media_axis *a, const uint8_t *const src[4], uint8_t *const dst[4], int step);
+    void (*across1)(const media_axis *a, const uint8_t *src, uint8_t *dst); /* a row of one channel */
+    /* Lines of len elements, stride bytes apart, combined by output i of the axis. src is
+     * the first of them; reads and writes may run past len by 31 elements, and
+     * count[i] rounded up to even many lines are read. NULL: by the two below. */
+    void (*down)(const media_axis *a, int32_t i, const uint8_t *src, size_t stride, uint8_t *dst,
+                 int32_t len);
+    /* Line t of output i is added to the sum, which line 0 begins; the sum becomes bytes. Of both, as above. */
+    void (*add)(const media_axis *a, int32_t i, int32_t t, const uint8_t *line, void *sum, int32_t len);
+    void (*round)(const media_axis *x, const media_axis *y, const void *sum, uint8_t *dst, int32_t len);
+    /* Behind down: elements that it has made and that are made otherwise. NULL: none. */
+    void (*mend)(const media_axis *x, const media_axis *y, int32_t i, const uint8_t *src, size_t stride,
+                 uint8_t *dst, int32_t len);
+} media_resampler;
+
+/* The ways, by what a pass does. */
+enum {
+    MEDIA_BY_PILLOW = 0,
+    MEDIA_BY_NEAREST, /* and where nothing is resampled at all */
+    MEDIA_BY_LINEAR,
+    MEDIA_BY_HALVES,
+    MEDIA_BY_CUBIC,
+    MEDIA_BY_LANCZOS4,
+    MEDIA_BY_AREA,
+    MEDIA_BY_MEAN,
+    MEDIA_WAYS,
+};
 
 typedef struct media_kernels {
     const char *isa;
-    /* Four source rows (RGBX) through the axis into four destination rows of
-     * step (3 or 4) bytes per pixel; each destination has slack of one pixel. */
-    void (*horizontal4)(const media_axis *a, const uint8_t *const src[4], uint8_t *const dst[4], int step);
-    /* Rows of len bytes, stride apart, combined by output i of the axis. src is
-     * the first of them; reads and writes may run past len by 31 bytes, and
-     * count[i] rounded up to even many rows are read. */
-    void (*vertical)(const media_axis *a, int32_t i, const uint8_t *src, size_t stride, uint8_t *dst,
-                     int32_t len);
+    const media_resampler *by[MEDIA_WAYS];
     /* One finished line into the row at dst, as picture row y. */
     void (*finish)(const media_op *op, const uint8_t *line, int32_t y, void *dst);
     void (*normals)(const uint32_t key[2], uint32_t channel, uint32_t block, size_t n, float *dst);
 } media_kernels;
 
+extern const media_resampler media_nearest; /* on every instruction set */
 extern const media_kernels media_portable;
 const media_kernels *media_best_kernels(void); /* for this processor */
 
@@ -114,6 +161,34 @@ static inline float media_next_normal(media_noise *n) {
 }
 
 void media_horizontal1(const media_axis *a, const uint8_t *src, uint8_t *dst);
+
+/* --- cv2.c --- */
+
+/* What two of OpenCV's filters become at some sizes. */
+enum {
+    MEDIA_CV2_ENLARGE = 11, /* AREA where a side grows */
+    MEDIA_CV2_HALVES = 12,  /* AREA and LINEAR where both sides are halved */
+    MEDIA_CV2_MEAN = 13,    /* AREA where both sides are divided by whole numbers */
+};
+
+/* The filter of both axes of a pass, from that of the op. */
+int32_t media_settle(int32_t filter, const media_axis_key *x, const media_axis_key *y);
+
+/* How a pass with that filter is done, MEDIA_BY_..., and its axis. */
+int media_way(int32_t filter);
+int media_cv2_axis(media_axis *a);
+
+/* --- cv2_rows.c --- */
+extern const media_resampler media_cv2_linear, media_cv2_halves, media_cv2_cubic, media_cv2_lanczos4,
+    media_cv2_area, media_cv2_mean;
+
+/* CUBIC's last elements of line i, counted as OpenCV does, which its loop over whole vectors leaves to another in whole numbers. */
+void media_cv2_cubic_mend(const media_axis *x, const media_axis *y, int32_t i, const uint8_t *src,
+                          size_t stride, uint8_t *dst, int32_t len);
+
+/* --- cv2_avx2.c --- */
+extern const media_resampler media_cv2_linear_avx2, media_cv2_halves_avx2, media_cv2_cubic_avx2,
+    media_cv2_lanczos4_avx2, media_cv2_area_avx2, media_cv2_mean_avx2;
 
 /* --- finish.c --- */
 uint16_t media_f16(float x);
@@ -507,10 +582,12 @@ struct media_ctx {
     int own;       /* 1: one of them had the last file */
     const media_kernels *kernels;
     media_axis ax, ay;
-    media_buf rows;   /* four decoded rows */
-    media_buf mid;    /* horizontally resampled rows */
-    media_buf line;   /* one vertically resampled row */
-    media_buf region; /* a decoded region that must be turned */
+    const media_resampler *by; /* along these */
+    media_buf rows;            /* four decoded rows */
+    media_buf mid;             /* horizontally resampled rows */
+    media_buf sum;             /* of some of them */
+    media_buf line;            /* one vertically resampled row */
+    media_buf region;          /* a decoded region that must be turned */
     media_buf turned;
     media_buf picture;   /* what another decoder made */
     media_buf shades;    /* the row as bytes, while it is retouched */
@@ -615,5 +692,24 @@ static inline size_t media_row_stride(int32_t width) { return media_line_stride(
 
 /* Note the detail and return the status. */
 int media_fail(media_ctx *c, int status, const char *detail);
+
+/* --- stream.c --- */
+
+/* Horizontally resampled rows, a window that slides over the source. */
+typedef struct media_window {
+    uint8_t *p;
+    size_t stride;
+    int32_t first, cap; /* source row at p; rows that fit, one more is readable */
+    media_pixels made;  /* what the lines are of; without memory, where they are finished at once */
+    int from_below;     /* 1: its last line comes first */
+    int32_t first_column, end_column; /* those that the picture reaches; fill around them */
+} media_window;
+
+/* A window for what `made` says, but for its memory, which is of `keep`, if that is not NULL. */
+int media_window_init(media_ctx *c, media_window *w, media_buf *keep);
+
+/* Stream the region's rows through both passes, into dst where lines are finished at once. */
+void media_resample(media_ctx *c, const media_op *op, media_window *w, int32_t rows, media_fetch fetch,
+                    void *dst);
 
 #endif

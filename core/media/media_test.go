@@ -404,6 +404,25 @@ func allConfigs() []Config {
 		}
 		all = append(all, cfg)
 	}
+	for i := range 120 { // OpenCV's filters
+		cfg := Config{Out: Size{31, 45}, Layout: Layout(i / 5 % 2), Mode: Mode(i / 10 % 2), Interpolation: CV2Linear + Interpolation(i%5), Flip: 0.5, VFlip: 0.5}
+		switch i / 20 {
+		case 0:
+			cfg.Resize = Size{50, 60}
+		case 1:
+			cfg.Random = &RandomCrop{}
+		case 2:
+			cfg.Contain = &Contain{Letterbox: true}
+		case 3:
+			cfg.Resize = Size{75, 100} // some are halved
+		case 4:
+			cfg.RandomResize, cfg.Rotation = &RandomResize{8, 60}, &Rotation{Degrees: [2]float64{-40, 40}, Interpolation: Bilinear, Expand: true}
+			cfg.Order, cfg.Resized = []Step{StepRotation}, 1
+		case 5:
+			cfg.ScaleJitter, cfg.Anywhere, cfg.DType = &ScaleJitter{Size{40, 60}, [2]float64{0.3, 2}}, true, F32
+		}
+		all = append(all, cfg)
+	}
 	return all
 }
 

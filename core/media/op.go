@@ -18,7 +18,8 @@ type Size struct{ H, W int }
 // Square is the size of n by n pixels.
 func Square(n int) Size { return Size{n, n} }
 
-// Interpolation is a resampling filter: antialiased, or the nearest source pixel, which keeps the numbers of a mask.
+// Interpolation is a resampling filter: Pillow's, antialiased, or the nearest source pixel, which keeps the numbers of a mask; or those
+// of cv2.resize, of which CV2Area alone is antialiased.
 type Interpolation uint8
 
 const (
@@ -28,7 +29,15 @@ const (
 	Lanczos
 	BoxFilter
 	HammingFilter
+	CV2Linear
+	CV2Nearest
+	CV2Area
+	CV2Cubic
+	CV2Lanczos4
 )
+
+// picks says whether pixels stay what they are: none are mixed.
+func (by Interpolation) picks() bool { return by == Nearest || by == CV2Nearest }
 
 // Mode is what the channels of a row are.
 type Mode uint8
@@ -119,8 +128,9 @@ const (
 
 // Contain is Pillow's ImageOps.pad: the picture keeps its shape and is as large as Out has room for.
 type Contain struct {
-	Corner bool // it lies at the top left, not in the middle
-	Shrink bool // a smaller one keeps its size
+	Corner    bool // it lies at the top left, not in the middle
+	Shrink    bool // a smaller one keeps its size
+	Letterbox bool // its sides and place are rounded as in YOLO's letterbox
 }
 
 // Jitter is torchvision's ColorJitter on a PIL image: what is not nil is applied, in an order that is drawn, each by a
@@ -267,7 +277,7 @@ func (cfg *Config) geometry(op *C.media_op) {
 		op.scale_min, op.scale_max = C.double(j.Scale[0]), C.double(j.Scale[1])
 	case cfg.Contain != nil:
 		op.geometry = C.MEDIA_CONTAIN
-		op.corner, op.shrink = flag(cfg.Contain.Corner), flag(cfg.Contain.Shrink)
+		op.corner, op.shrink, op.letterbox = flag(cfg.Contain.Corner), flag(cfg.Contain.Shrink), flag(cfg.Contain.Letterbox)
 	default:
 		op.geometry = C.MEDIA_AS_IS
 	}
@@ -321,15 +331,15 @@ func (cfg *Config) check() error {
 	if err := cfg.checkChances(); err != nil {
 		return err
 	}
-	if cfg.Interpolation > HammingFilter || cfg.Mode > Index || cfg.DType > F32 || cfg.Layout > NCHW {
+	if cfg.Interpolation > CV2Lanczos4 || cfg.Mode > Index || cfg.DType > F32 || cfg.Layout > NCHW {
 		return fmt.Errorf("config: interpolation %d, mode %d, dtype %d or layout %d is not one of the named values",
 			cfg.Interpolation, cfg.Mode, cfg.DType, cfg.Layout)
 	}
 	if cfg.Mode == Index && cfg.DType != U8 {
 		return fmt.Errorf("mode index: want dtype u8, as floats are x/255 and numbers of classes are whole")
 	}
-	if cfg.Mode == Index && cfg.resizes() > 0 && cfg.Interpolation != Nearest {
-		return fmt.Errorf("mode index: want interpolation nearest, as the others mix numbers of classes")
+	if cfg.Mode == Index && cfg.resizes() > 0 && !cfg.Interpolation.picks() {
+		return fmt.Errorf("mode index: want interpolation nearest or cv2_nearest, as the others mix numbers of classes")
 	}
 	if err := cfg.checkColours(); err != nil {
 		return err

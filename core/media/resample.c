@@ -72,49 +72,60 @@ static int32_t bounds(double centre, double support, int32_t in, int32_t *lo) {
     return max - min;
 }
 
-/* Bounds of every output, their union and the widest. */
-static int32_t place(media_axis *a, int32_t in, int32_t out, int32_t win, double support, int mirror) {
-    double scale = (double)in / out;
-    int32_t widest = 1, first = in, end = 0;
+int media_axis_places(media_axis *a) {
+    size_t bytes = (size_t)a->n * 2 * sizeof *a->start;
+    a->start = (int32_t *)(void *)media_buf_get(&a->places, bytes);
+    if (!a->start) return MEDIA_NO_MEMORY;
+    memset(a->start, 0, bytes);
+    a->count = a->start + a->n;
+    return MEDIA_OK;
+}
+
+void media_axis_reach(media_axis *a) {
+    int32_t first = a->key.in, end = 0;
     for (int32_t i = 0; i < a->n; i++) {
-        int32_t p = win + (mirror ? a->n - 1 - i : i);
-        a->start[i] = a->count[i] = 0;
-        if (p < 0 || p >= out) continue;
-        if (a->identity) {
-            a->start[i] = p;
-            a->count[i] = 1;
-        } else {
-            a->count[i] = bounds((p + 0.5) * scale, support, in, &a->start[i]);
-        }
-        if (a->count[i] > widest) widest = a->count[i];
+        if (a->count[i] == 0) continue;
         if (a->start[i] < first) first = a->start[i];
         if (a->start[i] + a->count[i] > end) end = a->start[i] + a->count[i];
     }
     a->first = first < end ? first : 0;
     a->end = first < end ? end : 1;
+    for (int32_t i = 0; i < a->n; i++)
+        if (a->count[i] > 0) a->start[i] -= a->first;
+}
+
+/* Bounds of every output, and the widest. */
+static int32_t place(media_axis *a, double support) {
+    const media_axis_key *key = &a->key;
+    double scale = (double)key->in / key->out;
+    int32_t widest = 1;
+    for (int32_t i = 0; i < a->n; i++) {
+        int32_t p = media_axis_output(key, i);
+        if (p < 0) continue;
+        if (a->identity) {
+            a->start[i] = p;
+            a->count[i] = 1;
+        } else {
+            a->count[i] = bounds((p + 0.5) * scale, support, key->in, &a->start[i]);
+        }
+        if (a->count[i] > widest) widest = a->count[i];
+    }
     return widest;
 }
 
-/* One source element for each output. The places are sums, as Pillow's are: a product may round to the other side of an edge. */
-static void place_nearest(media_axis *a, const media_axis_key *key) {
-    const double scale = (double)key->in / key->out;
+/* One source element for each output. Pillow's places are sums: a product may round to the other side of an edge. OpenCV's are products. */
+static void place_nearest(media_axis *a) {
+    const media_axis_key *key = &a->key;
+    const int cv2 = key->filter == MEDIA_CV2_NEAREST;
+    const double scale = cv2 ? 1.0 / ((double)key->out / key->in) : (double)key->in / key->out;
     double at = scale * 0.5;
-    a->first = key->in;
-    a->end = 0;
-    memset(a->start, 0, (size_t)a->n * 2 * sizeof *a->start);
     for (int32_t p = 0; p < key->out && p < key->win + a->n; p++, at += scale) {
-        int32_t i = p - key->win, from = (int32_t)at;
+        int32_t i = p - key->win, from = cv2 ? (int32_t)(p * scale) : (int32_t)at;
         if (i < 0) continue;
         if (from >= key->in) from = key->in - 1;
         if (key->mirror) i = a->n - 1 - i;
         a->start[i] = from;
         a->count[i] = 1;
-        if (from < a->first) a->first = from;
-        if (from >= a->end) a->end = from + 1;
-    }
-    if (a->first >= a->end) {
-        a->first = 0;
-        a->end = 1;
     }
 }
 
@@ -173,33 +184,38 @@ static int unchanged(media_axis *a, const media_axis_key *key) {
     return 0;
 }
 
-int media_axis_init(media_axis *a, const media_axis_key *key) {
-    if (unchanged(a, key)) return MEDIA_OK;
-    int32_t in = key->in, out = key->out;
-    a->n = key->n;
-    a->identity = in == out;
-    a->start = (int32_t *)media_buf_get(&a->places, (size_t)a->n * 2 * sizeof(int32_t));
-    if (!a->start) return MEDIA_NO_MEMORY;
-    a->count = a->start + a->n;
-    double scale = (double)in / out;
+/* The axis of a filter of Pillow's, of one that picks the nearest, or where an element becomes an element. */
+static int pillow_axis(media_axis *a) {
+    const media_axis_key *key = &a->key;
+    const int nearest = media_way(key->filter) == MEDIA_BY_NEAREST;
+    double scale = (double)key->in / key->out;
     double filterscale = scale < 1.0 ? 1.0 : scale;
-    double support = reach(key->filter) * filterscale;
     int32_t widest = 1;
-    if (key->filter == MEDIA_NEAREST && !a->identity)
-        place_nearest(a, key);
+    a->identity = key->in == key->out;
+    if (nearest && !a->identity)
+        place_nearest(a);
     else
-        widest = place(a, in, out, key->win, support, key->mirror);
+        widest = place(a, reach(key->filter) * filterscale);
     a->groups = (widest + 3) / 4;
     if (reserve(a, widest) != MEDIA_OK) return MEDIA_NO_MEMORY;
     for (int32_t i = 0; i < a->n; i++) {
-        int32_t p = key->win + (key->mirror ? a->n - 1 - i : i);
-        if (a->identity || key->filter == MEDIA_NEAREST)
+        if (a->identity || nearest)
             a->k[(size_t)i * a->groups * 4] = a->count[i] << MEDIA_PRECISION_BITS;
         else if (a->count[i] > 0)
-            weigh(a, i, (p + 0.5) * scale, filterscale, key->filter, a->weights);
-        if (a->count[i] > 0) a->start[i] -= a->first;
+            weigh(a, i, (media_axis_output(key, i) + 0.5) * scale, filterscale, key->filter, a->weights);
     }
     split(a);
+    if (nearest) a->identity = 1;
+    return MEDIA_OK;
+}
+
+int media_axis_init(media_axis *a, const media_axis_key *key) {
+    if (unchanged(a, key)) return MEDIA_OK;
+    a->n = key->n;
+    if (media_axis_places(a) != MEDIA_OK) return MEDIA_NO_MEMORY;
+    int rc = media_way(key->filter) <= MEDIA_BY_NEAREST ? pillow_axis(a) : media_cv2_axis(a);
+    if (rc != MEDIA_OK) return rc;
+    media_axis_reach(a);
     a->ready = 1;
     return MEDIA_OK;
 }
@@ -257,7 +273,32 @@ static void vertical(const media_axis *a, int32_t i, const uint8_t *src, size_t 
     }
 }
 
-const media_kernels media_portable = {"portable", horizontal4, vertical, media_finish_portable,
+/* The fourth byte, where a pixel has three, is the next pixel's to overwrite. */
+static void pick4(const media_axis *a, const uint8_t *const src[4], uint8_t *const dst[4], int step) {
+    const int32_t n = a->n, *start = a->start;
+    for (int r = 0; r < 4; r++) {
+        const uint8_t *s = src[r];
+        uint8_t *d = dst[r];
+        for (int32_t i = 0; i < n; i++, d += step) memcpy(d, s + 4 * (size_t)start[i], 4);
+    }
+}
+
+static void pick1(const media_axis *a, const uint8_t *src, uint8_t *dst) {
+    const int32_t n = a->n, *start = a->start;
+    for (int32_t i = 0; i < n; i++) dst[i] = src[start[i]];
+}
+
+static const media_resampler pillow = {
+    .bytes = 1, .across4 = horizontal4, .across1 = media_horizontal1, .down = vertical};
+
+/* Lines are finished as they are. */
+const media_resampler media_nearest = {.bytes = 1, .across4 = pick4, .across1 = pick1, .down = vertical};
+
+const media_kernels media_portable = {"portable",
+                                      {&pillow, &media_nearest, &media_cv2_linear, &media_cv2_halves,
+                                       &media_cv2_cubic, &media_cv2_lanczos4, &media_cv2_area,
+                                       &media_cv2_mean},
+                                      media_finish_portable,
                                       media_normals_portable};
 
 #if !defined(__x86_64__)

@@ -156,7 +156,15 @@ AVX2 static void vertical(const media_axis *a, int32_t i, const uint8_t *src, si
     }
 }
 
-static const media_kernels avx2 = {"avx2", horizontal4, vertical, media_finish_avx2, media_normals_avx2};
+static const media_resampler pillow = {
+    .bytes = 1, .across4 = horizontal4, .across1 = media_horizontal1, .down = vertical};
+
+static const media_kernels avx2 = {"avx2",
+                                   {&pillow, &media_nearest, &media_cv2_linear_avx2, &media_cv2_halves_avx2,
+                                    &media_cv2_cubic_avx2, &media_cv2_lanczos4_avx2, &media_cv2_area_avx2,
+                                    &media_cv2_mean_avx2},
+                                   media_finish_avx2,
+                                   media_normals_avx2};
 
 const media_kernels *media_best_kernels(void) {
     unsigned a, b, c, d;

@@ -19,8 +19,9 @@ media_ctx *media_ctx_new(int without) {
 }
 
 static media_buf *buffers(media_ctx *c, int i) {
-    media_buf *all[] = {&c->rows,   &c->mid,  &c->line,     &c->region,       &c->turned,    &c->picture,
-                        &c->shades, &c->room, &c->png.data, &c->png.unpacked, &c->sheets[0], &c->sheets[1]};
+    media_buf *all[] = {&c->rows,         &c->mid,       &c->line,     &c->region, &c->turned,
+                        &c->picture,      &c->sum,       &c->shades,   &c->room,   &c->png.data,
+                        &c->png.unpacked, &c->sheets[0], &c->sheets[1]};
     return i < (int)(sizeof all / sizeof all[0]) ? all[i] : NULL;
 }
 
@@ -95,7 +96,10 @@ static void reach(media_ctx *c, const media_plan *p, int32_t win, int32_t n) {
 
 /* The axes of a pass, and the region of its picture that they read. */
 static int begin(media_ctx *c, const media_pass *p, media_region *r) {
-    if (media_axis_init(&c->ax, &p->x) != MEDIA_OK || media_axis_init(&c->ay, &p->y) != MEDIA_OK)
+    media_axis_key x = p->x, y = p->y;
+    x.filter = y.filter = media_settle(p->x.filter, &p->x, &p->y);
+    c->by = c->kernels->by[media_way(x.filter)];
+    if (media_axis_init(&c->ax, &x) != MEDIA_OK || media_axis_init(&c->ay, &y) != MEDIA_OK)
         return media_fail(c, MEDIA_NO_MEMORY, "");
     *r = (media_region){p->left + c->ax.first, p->top + c->ay.first, c->ax.end - c->ax.first,
                         c->ay.end - c->ay.first};
@@ -139,68 +143,6 @@ int media_prepare(media_ctx *c, const media_op *op, const media_draw *draw, medi
     return begin(c, c->n_stages > 0 ? &c->stages[0].pass : &c->pass, r);
 }
 
-/* Horizontally resampled rows, a window that slides over the source. */
-typedef struct window {
-    uint8_t *p;
-    size_t stride;
-    int32_t first, cap; /* source row at p; rows that fit, one more is readable */
-    media_pixels made;  /* what the lines are of; without memory, where they are finished at once */
-    int from_below;     /* 1: its last line comes first */
-    int32_t first_column, end_column; /* those that the picture reaches; fill around them */
-} window;
-
-/* A window for what `made` says, but for its memory, which is of `keep`, if that is not NULL. */
-static int window_init(media_ctx *c, window *w, media_buf *keep) {
-    media_pixels *made = &w->made;
-    made->stride = w->stride = media_line_stride(made->w, made->step);
-    w->first = 0;
-    w->cap = 2 * (c->ay.groups * 4 + 4) + 48;
-    w->p = media_buf_get(&c->mid, w->stride * (size_t)(w->cap + 4));
-    if (!w->p || !media_buf_get(&c->line, w->stride)) return media_fail(c, MEDIA_NO_MEMORY, "");
-    made->p = keep ? media_buf_get(keep, w->stride * (size_t)made->h) : NULL;
-    return keep && !made->p ? media_fail(c, MEDIA_NO_MEMORY, "") : MEDIA_OK;
-}
-
-/* Make room for four rows from `row` on, keeping those from `keep` on. */
-static void window_slide(window *w, int32_t keep, int32_t row) {
-    if (row + 4 - w->first <= w->cap || keep <= w->first) return;
-    memmove(w->p, w->p + (size_t)(keep - w->first) * w->stride, (size_t)(row - keep) * w->stride);
-    w->first = keep;
-}
-
-static void resample_rows(media_ctx *c, const window *w, const uint8_t *src[4], int n, int32_t row) {
-    uint8_t *at = w->p + (size_t)(row - w->first) * w->stride;
-    uint8_t *dst[4] = {at, at + w->stride, at + 2 * w->stride, at + 3 * w->stride};
-    if (w->made.step == 1) {
-        for (int i = 0; i < n; i++) media_horizontal1(&c->ax, src[i], dst[i]);
-        return;
-    }
-    for (int i = n; i < 4; i++) src[i] = src[n - 1];
-    c->kernels->horizontal4(&c->ax, src, dst, w->made.step);
-}
-
-/* Fill in what the picture does not reach of line y, which is the window's own or a copy. */
-static void frame(const media_ctx *c, const media_op *op, const window *w, int32_t y, uint8_t *line) {
-    int step = w->made.step;
-    int32_t n = w->made.w, first = c->ay.count[y] == 0 ? n : w->first_column;
-    media_fill(line, first, step, op->fill);
-    if (first < n) media_fill(line + (size_t)w->end_column * step, n - w->end_column, step, op->fill);
-}
-
-/* Line y of what the geometry gives: finished, or kept where all lines are needed before they change. */
-static void emit(media_ctx *c, const media_op *op, const window *w, int32_t y, void *dst) {
-    int32_t len = w->made.w * w->made.step, at = w->from_below ? w->made.h - 1 - y : y;
-    uint8_t *src = w->p + (size_t)(c->ay.start[y] - w->first) * w->stride;
-    uint8_t *to = w->made.p ? media_line(&w->made, at) : c->line.p;
-    uint8_t *line = c->ay.count[y] > 0 && c->ay.identity ? src : to;
-    if (c->ay.count[y] > 0 && !c->ay.identity) c->kernels->vertical(&c->ay, y, src, w->stride, to, len);
-    frame(c, op, w, y, line);
-    if (!w->made.p)
-        c->kernels->finish(op, line, at, dst);
-    else if (line != to)
-        memcpy(to, line, (size_t)len);
-}
-
 static int retouch(media_ctx *c, const media_op *op, const media_pixels *px, void *dst) {
     media_pixels from;
     if (c->border.mode != MEDIA_PAD_CONSTANT) {
@@ -213,31 +155,16 @@ static int retouch(media_ctx *c, const media_op *op, const media_pixels *px, voi
     return MEDIA_OK;
 }
 
-/* Stream the region's rows through both passes, into dst where they are finished at once. */
-static void stream(media_ctx *c, const media_op *op, window *w, int32_t rows, media_fetch fetch, void *dst) {
-    int32_t y = 0, h = w->made.h;
-    for (int32_t done = 0; done < rows;) {
-        const uint8_t *src[4];
-        int n = rows - done < 4 ? rows - done : 4;
-        fetch(c, n, src);
-        int32_t keep = y < h && c->ay.count[y] > 0 ? c->ay.start[y] : done;
-        window_slide(w, keep < done ? keep : done, done); /* nearest leaves rows out */
-        resample_rows(c, w, src, n, done);
-        done += n;
-        while (y < h && c->ay.start[y] + c->ay.count[y] <= done) emit(c, op, w, y++, dst);
-    }
-}
-
 /* The row, from the region's rows. */
 static int finish(media_ctx *c, const media_op *op, int32_t rows, media_fetch fetch, void *dst) {
-    window w = {.made = {.w = (int32_t)op->out_w, .h = (int32_t)op->out_h},
-                .from_below = c->from_below,
-                .first_column = c->first_column,
-                .end_column = c->end_column};
+    media_window w = {.made = {.w = (int32_t)op->out_w, .h = (int32_t)op->out_h},
+                      .from_below = c->from_below,
+                      .first_column = c->first_column,
+                      .end_column = c->end_column};
     w.made.step = op->channels == 1 ? 1 : media_planar(op) ? 4 : 3;
-    int rc = window_init(c, &w, c->keeps ? &c->shades : NULL);
+    int rc = media_window_init(c, &w, c->keeps ? &c->shades : NULL);
     if (rc != MEDIA_OK) return rc;
-    stream(c, op, &w, rows, fetch, dst);
+    media_resample(c, op, &w, rows, fetch, dst);
     if (c->keeps && retouch(c, op, &w.made, dst) != MEDIA_OK) return media_fail(c, MEDIA_NO_MEMORY, "");
     media_erase(op, c->kernels, &c->erased, dst);
     return MEDIA_OK;
@@ -246,11 +173,11 @@ static int finish(media_ctx *c, const media_op *op, int32_t rows, media_fetch fe
 /* A stage's picture, from the region's rows. */
 static int make_picture(media_ctx *c, const media_op *op, const media_stage *s, int32_t rows,
                         media_fetch fetch, media_pixels *made) {
-    window w = {.made = {.w = s->pass.x.n, .h = s->pass.y.n, .step = op->channels == 1 ? 1 : 4},
-                .end_column = s->pass.x.n};
-    int rc = window_init(c, &w, media_next_sheet(c));
+    media_window w = {.made = {.w = s->pass.x.n, .h = s->pass.y.n, .step = op->channels == 1 ? 1 : 4},
+                      .end_column = s->pass.x.n};
+    int rc = media_window_init(c, &w, media_next_sheet(c));
     if (rc != MEDIA_OK) return rc;
-    stream(c, op, &w, rows, fetch, NULL);
+    media_resample(c, op, &w, rows, fetch, NULL);
     *made = w.made;
     return media_warp_sheets(c, &s->warps, made);
 }

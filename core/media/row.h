@@ -45,6 +45,11 @@ enum {
     MEDIA_LANCZOS = 3,
     MEDIA_BOX = 4,
     MEDIA_HAMMING = 5,
+    MEDIA_CV2_LINEAR = 6,
+    MEDIA_CV2_NEAREST = 7,
+    MEDIA_CV2_AREA = 8,
+    MEDIA_CV2_CUBIC = 9,
+    MEDIA_CV2_LANCZOS4 = 10,
 };
 enum { MEDIA_RGB = 0, MEDIA_GRAY = 1, MEDIA_LUMA = 2, MEDIA_INDEX = 3 };
 enum { MEDIA_U8 = 0, MEDIA_F16 = 1, MEDIA_BF16 = 2, MEDIA_F32 = 3 };
@@ -102,6 +107,7 @@ typedef struct media_op {
     uint32_t longest;      /* RESIZE_SHORT: the longer side's most; 0: no bound */
     uint32_t corner;       /* CONTAIN, in out_h x out_w: at the top left, not in the middle */
     uint32_t shrink;       /* CONTAIN: a smaller picture keeps its size */
+    uint32_t letterbox;    /* CONTAIN: rounded as in YOLO's letterbox, not as in ImageOps.pad */
     uint32_t out_h, out_w; /* the row's picture; a centre crop of what the geometry gives */
     uint32_t filter;
     uint32_t mode;

@@ -19,9 +19,10 @@ const (
 )
 
 var foreigns = []foreign{
-	{names: []string{"letterbox", "resizewithpad", "resizeandpad", "resizepad", "resizekeepratio", "expand2square"}, write: "resize: {size: [640, 640], fit: contain, fill: 114}"},
-	{names: []string{"longestmaxsize", "longestside", "resizelongestside"}, write: "resize: {size: [1024, 1024], fit: contain, place: top_left}", note: "fill goes around, as all rows have one size"},
-	{names: []string{"smallestmaxsize", "smallestside", "resizeshortestside"}, write: "resize: 256", note: "a crop behind gives all rows one size"},
+	{names: []string{"letterbox"}, write: "resize: {size: [640, 640], fit: letterbox, interpolation: cv2_linear, fill: 114}"},
+	{names: []string{"resizewithpad", "resizeandpad", "resizepad", "resizekeepratio", "expand2square"}, write: "resize: {size: [640, 640], fit: contain, fill: 114}"},
+	{names: []string{"longestmaxsize", "longestside", "resizelongestside"}, write: "resize: {size: [1024, 1024], fit: contain, place: top_left}", note: "fill goes around, as all rows have one size; fit: letterbox and interpolation: cv2_linear have OpenCV's rounding and pixels"},
+	{names: []string{"smallestmaxsize", "smallestside", "resizeshortestside"}, write: "resize: 256", note: "a crop behind gives all rows one size; {size: 256, interpolation: cv2_linear} has OpenCV's pixels"},
 	{names: []string{"resizeshortestedge"}, write: "resize: {size: 800, max_size: 1333}", note: "a crop behind gives all rows one size"},
 	{names: []string{"randomshortestsize", "randomscale", "resizerandom"}, write: "random_resize: {min_size: 256, max_size: 513}", note: "a crop behind gives all rows one size"},
 	{names: []string{"lsj", "largescalejitter", "resizescale", "randomscaling"}, write: "scale_jitter: {target_size: 1024, scale_range: [0.1, 2]}", note: "a crop behind gives all rows one size"},
@@ -117,7 +118,7 @@ var foreignKeys = map[string][]string{
 
 // leftOut are other libraries' keys of an operation that say what is so here, or cannot be.
 var leftOut = map[string]string{
-	"antialias":   "every interpolation but nearest is antialiased",
+	"antialias":   "every interpolation but nearest and OpenCV's is antialiased; of these cv2_area is",
 	"padifneeded": "a smaller picture has a border",
 	"inplace":     "a batch is new memory",
 }

@@ -10,7 +10,7 @@ import (
 // What another library calls an operation is answered by what to write here, under every section of a transform, as a mapping and as a word.
 func TestOperationsOfOtherLibrariesAreAnswered(t *testing.T) {
 	for _, c := range []struct{ op, want string }{
-		{"letterbox: 640", "unknown key; write resize: {size: [640, 640], fit: contain, fill: 114}"},
+		{"letterbox: 640", "unknown key; write resize: {size: [640, 640], fit: letterbox, interpolation: cv2_linear, fill: 114}"},
 		{"RandomResizedCrop: 224", `unknown key; did you mean "random_resized_crop"?`},
 		{"RandomHorizontalFlip: {p: 0.5}", `unknown key; did you mean "horizontal_flip"?`},
 		{"random_grayscale: 0.2", `unknown key; did you mean "grayscale"?`},
@@ -34,7 +34,7 @@ func TestOperationsOfOtherLibrariesAreAnswered(t *testing.T) {
 		{"ElasticTransform: {}", "unknown key; there is none; functions of your own take whole batches"},
 		{"ToTensor", `got text "ToTensor", want a mapping of resize`},
 		{"center_crop: {height: 224, width: 224}", ".center_crop.height: unknown key; write size: [H, W]"},
-		{"resize: {size: [9, 9], antialias: true}", ".resize.antialias: unknown key; leave it out: every interpolation but nearest is antialiased"},
+		{"resize: {size: [9, 9], antialias: true}", ".resize.antialias: unknown key; leave it out: every interpolation but nearest and OpenCV's is antialiased; of these cv2_area is"},
 		{"random_crop: {size: 9, pad_if_needed: true}", ".random_crop.pad_if_needed: unknown key; leave it out: a smaller picture has a border"},
 		{"resize: {size: [9, 9], resample: bicubic}", `.resize.resample: unknown key; did you mean "interpolation"?`},
 		{"random_rotation: {limit: 30}", `.random_rotation.limit: unknown key; did you mean "degrees"?`},

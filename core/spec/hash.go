@@ -343,6 +343,8 @@ type canonicalFit struct {
 	Contain bool `json:"contain"`
 	Corner  bool `json:"corner"`
 	Shrink  bool `json:"shrink"`
+
+	Letterbox bool `json:"letterbox,omitempty"` // a fit without it has the hash that it had before there was one
 }
 
 // Canonical is the description as JSON with its defaults filled in: source, order, world, batch, image, video, audio and fields, and bad_sample of every ring.

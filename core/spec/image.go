@@ -74,7 +74,7 @@ func (d *decoder) transform(s *section) (t Transform) {
 				op.fail(name, "%s; want %s", wrong, operationOrder)
 			}
 			if t.fit().Contain && (name == "pad" || name == "center_crop" || name == "random_crop") {
-				op.fail(name, "comes after resize with fit: contain, after which every row has its size; leave it out, or resize to the shorter side or a max_size")
+				op.fail(name, "comes after resize with fit: %s, after which every row has its size; leave it out, or resize to the shorter side or a max_size", t.fit().word())
 			}
 			before = append(before, name)
 			d.pos[join(s.place, "transform."+name)] = placeOf(op.values[name], join(op.shown, name))
@@ -128,7 +128,7 @@ func (d *decoder) operation(op *section, t *Transform) {
 			r.square(short)
 			d.interval(sec, "scale", &r.Scale, 1e-6, 1)
 			d.interval(sec, "ratio", &r.Ratio, minRatio, maxRatio)
-			choice(sec, "interpolation", &r.Interpolation, resamplers...)
+			d.resampler(sec, &r.Interpolation)
 		}
 		t.RandomResizedCrop = r
 	case op.has("horizontal_flip"):
@@ -248,8 +248,8 @@ func (d *decoder) numbers(s *section, key string, low, high float64) []float64 {
 // checkIndex refuses what would mix numbers of classes, or scale them.
 func (i *Image) checkIndex(section string, fail func(path, format string, args ...any)) {
 	t := &i.Transform
-	if (t.Resize != nil || t.RandomResize != nil || t.ScaleJitter != nil || t.RandomResizedCrop != nil) && t.Filter() != Nearest {
-		fail(section+".transform", "got interpolation %s with mode index, want nearest, as the others mix numbers of classes; "+
+	if (t.Resize != nil || t.RandomResize != nil || t.ScaleJitter != nil || t.RandomResizedCrop != nil) && !t.Filter().picks() {
+		fail(section+".transform", "got interpolation %s with mode index, want nearest or cv2_nearest, as the others mix numbers of classes; "+
 			"write {size: ..., interpolation: nearest}", t.Filter())
 	}
 	if t.Normalize != nil {

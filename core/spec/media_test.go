@@ -187,6 +187,7 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 		{"{center_crop: 8}, {vertical_flip: 0.5}", "{center_crop: 8}, {vertical_flip: 0.4}"}, {"{resize: {size: [8, 8], fit: contain}}", "{resize: {size: [8, 8], interpolation: nearest}}"},
 		{"{random_resize: {min_size: 8, max_size: 16}}, {random_crop: 8}", "{random_resize: {min_size: 8, max_size: 17, interpolation: nearest}}, {random_crop: 8}"},
 		{"{resize: {size: [8, 8], fit: contain}}", "{resize: {size: [8, 8], interpolation: nearest, fit: contain, place: top_left}}"},
+		{"{resize: {size: [8, 8], fit: letterbox}}", "{resize: {size: [8, 8], interpolation: nearest, fit: contain}}"},
 		{"{resize: [6, 6]}, {pad: 1}", "{resize: {size: [6, 6], interpolation: nearest}}, {pad: [0, 0, 2, 2]}"}, {"{pad: 1}, {random_crop: 8}", "{random_crop: 8}"},
 	} {
 		const pair = "source: {shards: a.tar}\nfields:\n  photo: {image: {from: jpg, transform: [%s, {random_rotation: 9}]}}\n  mask: {image: {from: png, mode: index, transform: [%s, {random_rotation: 9}]}}\n"
@@ -195,6 +196,7 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 		}
 	}
 	parse(t, fmt.Sprintf(fields, "8", "random_rotation: 9", "", "image: {from: png, mode: index, transform: [{resize: {size: [8, 8], interpolation: nearest}}, {random_rotation: 9}]}", ""))
+	parse(t, fmt.Sprintf(fields, "8", "random_rotation: 9", "", "image: {from: png, mode: index, transform: [{resize: {size: [8, 8], interpolation: cv2_nearest}}, {random_rotation: 9}]}", ""))
 	parse(t, fmt.Sprintf(fields, "8", "random_rotation: {degrees: 9, fill: [1, 2, 3]}", "", "image: {from: png, mode: index, transform: [{center_crop: {size: 8, fill: 255}}, {random_rotation: {degrees: 9, fill: 255}}]}", ""))
 	parse(t, fmt.Sprintf(fields, "8", "random_perspective: {fill: 9}", "", "image: {from: png, mode: index, transform: [{center_crop: 8}, {random_perspective: {interpolation: nearest, fill: 255}}]}", ""))
 	interpolated := fmt.Sprintf(fields, "8", "rand_augment: 9", "", alike("8", "rand_augment: {interpolation: bilinear}", ""), "")

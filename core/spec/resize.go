@@ -17,21 +17,31 @@ type Resize struct {
 
 // Fit is how a picture of another shape comes to be of Extent: stretched, if it is zero.
 type Fit struct {
-	Contain bool // it keeps its shape, and Fill goes around
-	Corner  bool // it lies at the top left, not in the middle
-	Shrink  bool // a smaller picture keeps its size
+	Contain   bool // it keeps its shape, and Fill goes around
+	Corner    bool // it lies at the top left, not in the middle
+	Shrink    bool // a smaller picture keeps its size
+	Letterbox bool // of Contain: rounded as YOLO's is, not as ImageOps.pad
 }
-
-// resamplers are the filters of what resizes: Pillow's.
-var resamplers = []Interpolation{Bilinear, Bicubic, Lanczos, BoxFilter, HammingFilter, Nearest}
 
 // The words of resize.fit and resize.place.
 const (
-	stretch = "stretch"
-	contain = "contain"
-	center  = "center"
-	topLeft = "top_left"
+	stretch   = "stretch"
+	contain   = "contain"
+	letterbox = "letterbox"
+	center    = "center"
+	topLeft   = "top_left"
 )
+
+// word is what resize.fit says.
+func (f Fit) word() string {
+	switch {
+	case f.Letterbox:
+		return letterbox
+	case f.Contain:
+		return contain
+	}
+	return stretch
+}
 
 func (d *decoder) resize(op *section) *Resize {
 	r := &Resize{Interpolation: Bilinear}
@@ -40,7 +50,7 @@ func (d *decoder) resize(op *section) *Resize {
 		return r
 	}
 	r.Short, r.Extent = d.extent(size, shown)
-	choice(sec, "interpolation", &r.Interpolation, resamplers...)
+	d.resampler(sec, &r.Interpolation)
 	whole(sec, "max_size", &r.MaxSize, 1, maxSide)
 	switch {
 	case r.MaxSize > 0 && r.Short == 0:
@@ -54,22 +64,22 @@ func (d *decoder) resize(op *section) *Resize {
 
 func (d *decoder) fit(s *section, r *Resize) {
 	how, place, up := stretch, center, true
-	choice(s, "fit", &how, stretch, contain)
+	choice(s, "fit", &how, stretch, contain, letterbox)
 	choice(s, "place", &place, center, topLeft)
 	s.flag("upscale", &up)
 	d.fill(s, &r.Fill)
 	if how == stretch {
 		for _, key := range []string{"place", "upscale", "fill"} {
 			if s.has(key) {
-				s.fail(key, "given without fit: contain, want it where a picture keeps its shape; leave it out, or write fit: contain")
+				s.fail(key, "given without fit: contain or letterbox, want it where a picture keeps its shape; leave it out, or write fit: contain")
 			}
 		}
 		return
 	}
 	if r.Short > 0 {
-		s.fail("fit", "got contain beside size: %d, the shorter side; want what the picture is to fit into, such as size: [%[1]d, %[1]d]", r.Short)
+		s.fail("fit", "got %s beside size: %d, the shorter side; want what the picture is to fit into, such as size: [%[2]d, %[2]d]", how, r.Short)
 	}
-	r.Fit = Fit{Contain: true, Corner: place == topLeft, Shrink: !up}
+	r.Fit = Fit{Contain: true, Corner: place == topLeft, Shrink: !up, Letterbox: how == letterbox}
 }
 
 // RandomResize brings the shorter side to one of MinSize to MaxSize - 1 pixels.
@@ -111,7 +121,7 @@ func (d *decoder) randomResize(op *section) *RandomResize {
 	}
 	whole(&sec, "min_size", &r.MinSize, 1, maxSide)
 	whole(&sec, "max_size", &r.MaxSize, 2, maxSide+1)
-	choice(&sec, "interpolation", &r.Interpolation, resamplers...)
+	d.resampler(&sec, &r.Interpolation)
 	if d.err == nil && r.MinSize >= r.MaxSize {
 		sec.fail("max_size", "got %d, want more than min_size, %d, as the shorter side becomes less than max_size", r.MaxSize, r.MinSize)
 	}
@@ -132,7 +142,7 @@ func (d *decoder) scaleJitter(op *section) *ScaleJitter {
 	short, j.Extent = d.extent(size, shown)
 	j.square(short)
 	d.interval(sec, "scale_range", &j.Scale, minScale, maxScale)
-	choice(sec, "interpolation", &j.Interpolation, resamplers...)
+	d.resampler(sec, &j.Interpolation)
 	return j
 }
 

@@ -190,7 +190,7 @@ const (
 	Index Mode = "index" // the numbers that a PNG with a palette, or of greys, stores
 )
 
-// Interpolation is a resize filter: antialiased, or the nearest pixel.
+// Interpolation is a resize filter: Pillow's, antialiased, or the nearest pixel; or one of cv2.resize's.
 type Interpolation string
 
 const (
@@ -200,6 +200,11 @@ const (
 	Lanczos       Interpolation = "lanczos"
 	BoxFilter     Interpolation = "box"
 	HammingFilter Interpolation = "hamming"
+	CV2Linear     Interpolation = "cv2_linear"
+	CV2Nearest    Interpolation = "cv2_nearest"
+	CV2Area       Interpolation = "cv2_area"
+	CV2Cubic      Interpolation = "cv2_cubic"
+	CV2Lanczos4   Interpolation = "cv2_lanczos4"
 )
 
 // The values of Image.Layout.

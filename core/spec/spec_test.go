@@ -329,7 +329,7 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 	crops := map[[32]byte]string{}
 	for _, transform := range []string{"center_crop: 223", "resize: [224, 224]", "random_resized_crop: 224", "random_crop: 224", "random_crop: {size: 224, padding: 4}",
 		"resize: {size: [224, 224], fit: contain}", "resize: {size: [224, 224], fit: contain, fill: 1}", "resize: {size: [224, 224], fit: contain, place: top_left}",
-		"resize: {size: [224, 224], fit: contain, upscale: false}", "resize: 256}, {center_crop: 224", "resize: {size: 256, max_size: 300}}, {center_crop: 224",
+		"resize: {size: [224, 224], fit: contain, upscale: false}", "resize: {size: [224, 224], fit: letterbox}", "resize: {size: [224, 224], interpolation: cv2_linear}", "resize: {size: [224, 224], interpolation: cv2_area}", "resize: 256}, {center_crop: 224", "resize: {size: 256, max_size: 300}}, {center_crop: 224",
 		"random_resize: {min_size: 224, max_size: 300}}, {center_crop: 224", "random_resize: {min_size: 225, max_size: 300}}, {center_crop: 224",
 		"random_resize: {min_size: 224, max_size: 301}}, {center_crop: 224", "random_resize: {min_size: 224, max_size: 300, interpolation: bicubic}}, {center_crop: 224",
 		"scale_jitter: 224}, {center_crop: 224", "scale_jitter: [224, 225]}, {center_crop: 224", "scale_jitter: {target_size: 224, scale_range: [0.1, 1]}}, {center_crop: 224", "scale_jitter: {target_size: 224, interpolation: box}}, {center_crop: 224",

@@ -208,6 +208,25 @@ def test_load_image_gives_the_picture(tmp_path):
     np.testing.assert_array_equal(spdl.io.load_image(tmp_path / "a.png", filter_desc=None, device_config=None).numpy(), pixels)
 
 
+def test_a_picture_is_resized_as_by_opencv(tmp_path):
+    """By halves, thirds and nearest pixels, whose rules are short; and in YOLO's letterbox, where 5 columns of fill are 2 and 3."""
+    pixels = np.random.default_rng(2).integers(0, 256, (12, 20, 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "a.png")
+
+    def made(size, interpolation, **more):
+        return spdl.io.load_image(tmp_path / "a.png", transform=[{"resize": {"size": size, "interpolation": f"cv2_{interpolation}", **more}}]).numpy()
+
+    blocks = pixels.astype(int).reshape(6, 2, 10, 2, 3).sum((1, 3))
+    for f in "linear", "area":
+        np.testing.assert_array_equal(made([6, 10], f), (blocks + 2) >> 2)
+    means = np.rint(pixels.reshape(4, 3, 10, 2, 3).sum((1, 3)).astype(np.float32) * np.float32(1 / 6))
+    np.testing.assert_array_equal(made([4, 10], "area"), means)
+    np.testing.assert_array_equal(made([5, 7], "nearest"), pixels[np.arange(5) * 12 // 5][:, np.arange(7) * 20 // 7])
+    boxed = np.full((12, 25, 3), 114, np.uint8)
+    boxed[:, 2:22] = pixels
+    np.testing.assert_array_equal(made([12, 25], "linear", fit="letterbox", fill=114), boxed)
+
+
 def test_transforms_change_a_picture_as_pillow_does(tmp_path):
     """An operation of a chance of 1 is Pillow's; what is drawn is the same for every call."""
     im = Image.fromarray(np.random.default_rng(3).integers(40, 200, (12, 20, 3), dtype=np.uint8))
