@@ -50,17 +50,29 @@ func (m *sounds) open() (decoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &soundDecoder{w}, nil
+	return &soundDecoder{Worker: w}, nil
 }
 
-type soundDecoder struct{ *audio.Worker }
+type soundDecoder struct {
+	*audio.Worker
+	shown [2]float64 // what is wanted of the sample in hand, where a clip says it
+}
 
 func (d *soundDecoder) decode(row [][]byte, data []byte, draw media.Draw) error {
 	return d.decodeWithin(row, data, within{}, draw)
 }
 
 func (d *soundDecoder) decodeWithin(row [][]byte, data []byte, of within, draw media.Draw) error {
-	src := audio.Source{Bytes: data, Window: audio.Window{Start: of.start, Duration: of.lasts}}
+	return d.decodeFrom(row, audio.Source{Bytes: data, Window: audio.Window{Start: of.start, Duration: of.lasts}}, draw)
+}
+
+// decodeHeard is decode of what is heard from one second of the file's clock up to another.
+func (d *soundDecoder) decodeHeard(row [][]byte, data []byte, shown [2]float64, draw media.Draw) error {
+	d.shown = shown
+	return d.decodeFrom(row, audio.Source{Bytes: data, Shown: &d.shown}, draw)
+}
+
+func (d *soundDecoder) decodeFrom(row [][]byte, src audio.Source, draw media.Draw) error {
 	info, err := d.Decode(audio.Row{Data: row[soundValues]}, src, audio.Draw{Seed: draw.Seed, Epoch: draw.Epoch, Index: draw.Index})
 	batch.Int64s(row[soundLength])[0] = int64(info.Samples)
 	return err

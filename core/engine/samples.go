@@ -24,12 +24,13 @@ type part struct {
 	from        int     // which part of a sample it is decoded from
 	own         uint64  // of the seed it draws with; 0: as the others do
 	window      *window // of its file; nil: as the modality has it
+	clip        *clip   // it goes with another part; nil: by itself
 	first, last int     // of samples.fields: its own are [first, last)
 }
 
 // samplesOf prepares the decoding of a description's media.
 func samplesOf(s *spec.Spec) (*samples, error) {
-	all, media, from := &samples{}, s.Media(), s.PartOf()
+	all, media, from, clips := &samples{}, s.Media(), s.PartOf(), s.ClipOf()
 	for i := range media {
 		m, err := modalityOf(&media[i], &s.Cache)
 		if err != nil {
@@ -40,7 +41,7 @@ func samplesOf(s *spec.Spec) (*samples, error) {
 			name = ""
 		}
 		all.add(name, m)
-		all.parts[i].from, all.parts[i].window = from[i], windowOf(&media[i], s.Source.Columns)
+		all.parts[i].from, all.parts[i].window, all.parts[i].clip = from[i], windowOf(&media[i], s.Source.Columns), clipOf(&media[i], clips[i])
 		if media[i].Own {
 			all.parts[i].own = ownDraws(media[i].Name)
 		}
@@ -129,11 +130,12 @@ type encoded interface {
 type worker struct {
 	samples  *samples
 	decoders []decoder // of each part
+	turns    []int     // of the parts
 	row      [][]byte  // of the sample in hand
 }
 
 func openWorker(s *samples) (*worker, error) {
-	w := &worker{samples: s, row: make([][]byte, 0, len(s.fields))}
+	w := &worker{samples: s, turns: s.turns(), row: make([][]byte, 0, len(s.fields))}
 	for i := range s.parts {
 		d, err := s.parts[i].open()
 		if err != nil {
@@ -147,9 +149,9 @@ func openWorker(s *samples) (*worker, error) {
 
 // decode writes every part of a sample into its row. A part that cannot be decoded makes the sample a bad one.
 func (w *worker) decode(row [][]byte, sample encoded, draw media.Draw) error {
-	for k := range w.decoders {
-		p := &w.samples.parts[k]
-		if err := p.decode(w.decoders[k], row[p.first:p.last], sample, p.drawn(draw)); err != nil {
+	for _, k := range w.turns {
+		if err := w.decodePart(k, row, sample, draw); err != nil {
+			p := &w.samples.parts[k]
 			if p.name == "" || strings.HasPrefix(err.Error(), p.name+": ") { // as its package says it already
 				return err
 			}

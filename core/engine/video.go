@@ -63,6 +63,7 @@ func (m *videos) open() (decoder, error) {
 type videoDecoder struct {
 	*video.Worker
 	window [2]float64 // of the sample in hand
+	shown  [2]float64 // when its frames are on show
 }
 
 func (d *videoDecoder) decode(row [][]byte, data []byte, draw media.Draw) error {
@@ -81,5 +82,6 @@ func (d *videoDecoder) decodeFrom(row [][]byte, src video.Source, draw media.Dra
 	to := video.Row{Data: row[videoFrames], PTS: batch.Float64s(row[videoTimes]), Duration: batch.Float64s(row[videoDurations])}
 	info, err := d.Decode(to, src, video.Draw{Seed: draw.Seed, Epoch: draw.Epoch, Index: draw.Index})
 	batch.Int64s(row[videoLength])[0] = int64(info.Frames)
+	d.shown = info.Shown
 	return err
 }

@@ -190,10 +190,12 @@ func selectionOf(v *spec.Video) video.Selection {
 func AudioConfig(a *spec.Audio, section string) (c audio.Config, err error) {
 	c = audio.Config{
 		Rate: a.Rate, Channels: a.Channels, Select: a.Select, Length: a.Length, DType: a.DType, MaxFrames: a.MaxFrames, Budget: a.Timeout, Filter: a.Filter, Speed: a.Speed,
-		Window:    audio.Window{Start: a.Window.Start.Seconds(), Duration: a.Window.Duration.Seconds()},
 		Resample:  audio.Resample{Width: a.Resample.Width, Rolloff: a.Resample.Rolloff},
 		Normalize: audio.Normalize{Level: a.Normalize.Level},
 		Invert:    a.Inversion, PreEmphasis: a.PreEmphasis,
+	}
+	if w := a.Window; w.Of == "" { // else a clip says it, of each sample
+		c.Window = audio.Window{Start: w.Start.Seconds(), Duration: w.Duration.Seconds()}
 	}
 	c.Crop = map[string]audio.Crop{spec.Start: audio.CropStart, spec.Center: audio.CropCentre, spec.Random: audio.CropRandom}[a.Crop]
 	switch a.Resample.Method {

@@ -70,6 +70,7 @@ func (d *decoder) complete(s *Spec) {
 		s.Image = nil
 	}
 	d.checkSource(s)
+	d.checkClips(s)
 	d.checkParts(s)
 	d.checkWindows(s)
 	d.checkStream(s)
