@@ -25,6 +25,7 @@ type part struct {
 	own         uint64  // of the seed it draws with; 0: as the others do
 	window      *window // of its file; nil: as the modality has it
 	clip        *clip   // it goes with another part; nil: by itself
+	chosen      *chosen // frames that the sample names; nil: as the modality has it
 	first, last int     // of samples.fields: its own are [first, last)
 }
 
@@ -42,6 +43,7 @@ func samplesOf(s *spec.Spec) (*samples, error) {
 		}
 		all.add(name, m)
 		all.parts[i].from, all.parts[i].window, all.parts[i].clip = from[i], windowOf(&media[i], s.Source.Columns), clipOf(&media[i], clips[i])
+		all.parts[i].chosen = chosenOf(&media[i], s.Source.Columns)
 		if media[i].Own {
 			all.parts[i].own = ownDraws(media[i].Name)
 		}
@@ -163,6 +165,9 @@ func (w *worker) decode(row [][]byte, sample encoded, draw media.Draw) error {
 
 // decode writes the part into its row, of its window where the sample says one.
 func (p *part) decode(by decoder, row [][]byte, sample encoded, draw media.Draw) error {
+	if p.chosen != nil {
+		return by.(*videoDecoder).decodeChosen(p, row, sample, draw)
+	}
 	if p.window == nil {
 		return by.decode(row, sample.Part(p.from), draw)
 	}

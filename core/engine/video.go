@@ -64,6 +64,9 @@ type videoDecoder struct {
 	*video.Worker
 	window [2]float64 // of the sample in hand
 	shown  [2]float64 // when its frames are on show
+
+	times   []float64 // that it names, and indices; kept for the next
+	indices []int
 }
 
 func (d *videoDecoder) decode(row [][]byte, data []byte, draw media.Draw) error {
@@ -71,11 +74,16 @@ func (d *videoDecoder) decode(row [][]byte, data []byte, draw media.Draw) error 
 }
 
 func (d *videoDecoder) decodeWithin(row [][]byte, data []byte, of within, draw media.Draw) error {
+	return d.decodeFrom(row, video.Source{Bytes: data, Window: d.windowOf(of)}, draw)
+}
+
+// windowOf is a part of a file in core/media/video's words, until the next sample.
+func (d *videoDecoder) windowOf(of within) *[2]float64 {
 	d.window = [2]float64{of.start, math.Inf(1)}
 	if of.lasts > 0 {
 		d.window[1] = of.start + of.lasts
 	}
-	return d.decodeFrom(row, video.Source{Bytes: data, Window: &d.window}, draw)
+	return &d.window
 }
 
 func (d *videoDecoder) decodeFrom(row [][]byte, src video.Source, draw media.Draw) error {

@@ -173,7 +173,7 @@ func selectionOf(v *spec.Video) video.Selection {
 	c := video.Selection{
 		Kind: videoKinds[s.Kind], Count: v.Frames, Step: s.Step, Rate: s.Rate, Indices: s.Indices, Times: s.Times, Nearest: s.Nearest, Random: s.Random,
 		Clips: s.Clips, ClipFrames: s.ClipFrames, Between: s.Between, BetweenSecs: s.BetweenSecs, BetweenClips: s.BetweenClips,
-		RangeStart: s.From, RangeEnd: s.To,
+		RangeStart: s.From, RangeEnd: s.To, Given: s.Column != "", Clamp: s.Clamp,
 	}
 	c.Policy = map[string]video.Policy{spec.WrapClip: video.Wrap, spec.ClipError: video.Refuse}[s.Policy]
 	if w := v.Window; w != (spec.Window{}) {

@@ -127,7 +127,7 @@ var values = map[string]string{
 	"source.columns[].default": "none", "source.columns[].pad": "-100",
 	"source.packing": "{length: 8}", "source.packing.length": "2048", "source.packing.strategy": "best_fit", "source.packing.long": "split", "source.packing.by": "n",
 	"video": "{frames: 2, transform: [center_crop: 2]}", "video.frames": "2", "video.select": "{kind: all}", "video.select.kind": "keyframes", "video.select.step": "2",
-	"video.select.rate": "2.5", "video.select.indices": "[0, -1]", "video.select.times": "[0.5, 1]", "video.select.nearest": "true", "video.select.random": "true",
+	"video.select.rate": "2.5", "video.select.indices": "[0, -1]", "video.select.times": "[0.5, 1]", "video.select.nearest": "true", "video.select.column": "n", "video.select.random": "true",
 	"video.select.num_clips": "3", "video.select.num_frames_per_clip": "4", "video.select.num_indices_between_frames": "5", "video.select.seconds_between_frames": "0.1",
 	"video.select.seconds_between_clip_starts": "2", "video.select.sampling_range_start": "1", "video.select.sampling_range_end": "9", "video.select.policy": "wrap",
 	"video.window": "{start: 1s}", "video.window.start": "1s", "video.window.duration": "1s", "video.window.start_column": "at", "video.window.duration_column": "at", "video.window.end_column": "at", "video.shape": "ragged", "video.over": "cut", "video.mode": "gray", "video.rotation": "ignore", "video.filter": "hflip", "video.hardware": "auto",
@@ -301,6 +301,9 @@ func document(path, value string) string {
 		image = strings.Replace(document("image"+strings.TrimPrefix(path, "video"), value)[len(source):], "image: {", "video: {frames: 2, ", 1)
 	case path == "video.select.kind":
 		image = "video: {frames: 99, transform: [center_crop: 2], select: {kind: " + value + "}}\n"
+	case path == "video.select.column":
+		source = "source: {shards: a.tar, columns: [{name: n, type: f64}]}\n"
+		image = "video: {transform: [center_crop: 2], select: {kind: times, column: " + value + "}}\n"
 	case strings.HasPrefix(path, "video.select."):
 		kind := map[string]string{"step": "every", "rate": "fps", "indices": "indices", "times": "times", "nearest": "fps, rate: 1", "random": "segments",
 			"seconds_between_frames": "clips_at_random_timestamps", "seconds_between_clip_starts": "clips_at_regular_timestamps"}[lastKey(path)]

@@ -73,6 +73,7 @@ func (d *decoder) complete(s *Spec) {
 	d.checkClips(s)
 	d.checkParts(s)
 	d.checkWindows(s)
+	d.checkChosen(s)
 	d.checkStream(s)
 	d.checkPacking(s)
 	d.checkOrder(&s.Order, &s.Source)

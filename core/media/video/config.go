@@ -230,6 +230,8 @@ type Source struct {
 	Path    string
 	Packets *av.Packets // not nil: these
 	Window  *[2]float64 // not nil: in place of that of the Config's Select; 0 <= from < to
+	Times   []float64   // of a Select that is Given
+	Indices []int       // the same
 }
 
 // Draw says what is random about a sample: equal draws give equal rows.

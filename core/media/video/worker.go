@@ -164,9 +164,15 @@ func (w *Worker) begin(src Source, draw Draw) error {
 		return err
 	}
 	chosen := &w.op.cfg.Select
-	if src.Window != nil {
+	if src.Window != nil || chosen.Given {
 		w.selection = *chosen
-		w.selection.Window, chosen = src.Window, &w.selection
+		chosen = &w.selection
+	}
+	if src.Window != nil {
+		chosen.Window = src.Window
+	}
+	if chosen.Given {
+		chosen.Times, chosen.Indices = src.Times, src.Indices
 	}
 	var err error
 	w.picked, err = chosen.Pick(w.picked[:0], &w.index, draw.media())
