@@ -56,12 +56,17 @@ func (m *sounds) open() (decoder, error) {
 
 type soundDecoder struct {
 	*audio.Worker
-	file av.File // of the sample in hand
+	file  av.File    // of the sample in hand
+	shown [2]float64 // likewise: what is wanted of it, where a clip says that
 }
 
 func (d *soundDecoder) decode(row [][]byte, in input, draw media.Draw) error {
 	src := audio.Source{Bytes: in.bytes, File: in.lies(&d.file)}
-	if in.windowed {
+	switch {
+	case in.clipped:
+		d.shown = in.heard
+		src.Shown = &d.shown
+	case in.windowed:
 		src.Window = audio.Window{Start: in.start, Duration: in.lasts}
 	}
 	info, err := d.Decode(audio.Row{Data: row[soundValues]}, src, audio.Draw{Seed: draw.Seed, Epoch: draw.Epoch, Index: draw.Index})

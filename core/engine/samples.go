@@ -25,12 +25,14 @@ type part struct {
 	from        int     // which part of a sample it is decoded from
 	own         uint64  // of the seed it draws with; 0: as the others do
 	window      *window // of its file; nil: as the modality has it
+	clip        *clip   // it goes with another part; nil: by itself
+	chosen      *chosen // frames that the sample names; nil: as the modality has it
 	first, last int     // of samples.fields: its own are [first, last)
 }
 
 // samplesOf prepares the decoding of a description's media.
 func samplesOf(s *spec.Spec) (*samples, error) {
-	all, media, from := &samples{}, s.Media(), s.PartOf()
+	all, media, from, clips := &samples{}, s.Media(), s.PartOf(), s.ClipOf()
 	for i := range media {
 		m, err := modalityOf(&media[i], &s.Cache)
 		if err != nil {
@@ -41,7 +43,8 @@ func samplesOf(s *spec.Spec) (*samples, error) {
 			name = ""
 		}
 		all.add(name, m)
-		all.parts[i].from, all.parts[i].window = from[i], windowOf(&media[i], s.Source.Columns)
+		all.parts[i].from, all.parts[i].window, all.parts[i].clip = from[i], windowOf(&media[i], s.Source.Columns), clipOf(&media[i], clips[i])
+		all.parts[i].chosen = chosenOf(&media[i], s.Source.Columns)
 		if media[i].Own {
 			all.parts[i].own = ownDraws(media[i].Name)
 		}
@@ -132,11 +135,15 @@ type encoded interface {
 type worker struct {
 	samples  *samples
 	decoders []decoder // of each part
+	turns    []int     // of the parts
 	row      [][]byte  // of the sample in hand
+
+	times   []float64 // that it names, and indices of frames; kept for the next
+	indices []int
 }
 
 func openWorker(s *samples) (*worker, error) {
-	w := &worker{samples: s, row: make([][]byte, 0, len(s.fields))}
+	w := &worker{samples: s, turns: s.turns(), row: make([][]byte, 0, len(s.fields))}
 	for i := range s.parts {
 		d, err := s.parts[i].open()
 		if err != nil {
@@ -150,9 +157,13 @@ func openWorker(s *samples) (*worker, error) {
 
 // decode writes every part of a sample into its row. A part that cannot be decoded makes the sample a bad one.
 func (w *worker) decode(row [][]byte, sample encoded, draw media.Draw) error {
-	for k := range w.decoders {
+	for _, k := range w.turns {
 		p := &w.samples.parts[k]
-		if err := p.decode(w.decoders[k], row[p.first:p.last], sample, p.drawn(draw)); err != nil {
+		in, err := w.inputOf(p, sample)
+		if err == nil {
+			err = w.decoders[k].decode(row[p.first:p.last], in, p.drawn(draw))
+		}
+		if err != nil {
 			if p.name == "" || strings.HasPrefix(err.Error(), p.name+": ") { // as its package says it already
 				return err
 			}
@@ -162,16 +173,20 @@ func (w *worker) decode(row [][]byte, sample encoded, draw media.Draw) error {
 	return nil
 }
 
-// decode writes the part into its row, of its window where the sample says one.
-func (p *part) decode(by decoder, row [][]byte, sample encoded, draw media.Draw) error {
-	in := input{bytes: sample.Part(p.from), file: sample.InPlace(p.from), windowed: p.window != nil}
+// inputOf is what a part of a sample's row is made of, as the sample says it.
+func (w *worker) inputOf(p *part, sample encoded) (in input, err error) {
+	in = input{bytes: sample.Part(p.from), file: sample.InPlace(p.from), windowed: p.window != nil, clipped: p.clip != nil}
 	if in.windowed {
-		var err error
-		if in.within, err = p.window.of(sample); err != nil {
-			return err
-		}
+		in.within, err = p.window.of(sample)
 	}
-	return by.decode(row, in, draw)
+	if err == nil && p.chosen != nil {
+		err = p.chosen.of(sample, &w.times, &w.indices)
+		in.times, in.indices = w.times, w.indices
+	}
+	if in.clipped {
+		in.heard = p.clip.heard(w.decoders[p.clip.of].(*videoDecoder).shown)
+	}
+	return in, err
 }
 
 // decodeOnHost is decode with nothing left to a device.

@@ -68,10 +68,11 @@ type videoDecoder struct {
 	*video.Worker
 	window [2]float64 // of the sample in hand
 	file   av.File    // likewise
+	shown  [2]float64 // when its frames are on show
 }
 
 func (d *videoDecoder) decode(row [][]byte, in input, draw media.Draw) error {
-	src := video.Source{Bytes: in.bytes, File: in.lies(&d.file)}
+	src := video.Source{Bytes: in.bytes, File: in.lies(&d.file), Times: in.times, Indices: in.indices}
 	if in.windowed {
 		d.window = [2]float64{in.start, math.Inf(1)}
 		if in.lasts > 0 {
@@ -82,5 +83,6 @@ func (d *videoDecoder) decode(row [][]byte, in input, draw media.Draw) error {
 	to := video.Row{Data: row[videoFrames], PTS: batch.Float64s(row[videoTimes]), Duration: batch.Float64s(row[videoDurations])}
 	info, err := d.Decode(to, src, video.Draw{Seed: draw.Seed, Epoch: draw.Epoch, Index: draw.Index})
 	batch.Int64s(row[videoLength])[0] = int64(info.Frames)
+	d.shown = info.Shown
 	return err
 }

@@ -174,7 +174,7 @@ func selectionOf(v *spec.Video) video.Selection {
 	c := video.Selection{
 		Kind: videoKinds[s.Kind], Count: v.Frames, Step: s.Step, Rate: s.Rate, Indices: s.Indices, Times: s.Times, Nearest: s.Nearest, Random: s.Random,
 		Clips: s.Clips, ClipFrames: s.ClipFrames, Between: s.Between, BetweenSecs: s.BetweenSecs, BetweenClips: s.BetweenClips,
-		RangeStart: s.From, RangeEnd: s.To,
+		RangeStart: s.From, RangeEnd: s.To, Given: s.Column != "", Clamp: s.Clamp,
 	}
 	c.Policy = map[string]video.Policy{spec.WrapClip: video.Wrap, spec.ClipError: video.Refuse}[s.Policy]
 	if w := v.Window; w != (spec.Window{}) {
@@ -191,10 +191,12 @@ func selectionOf(v *spec.Video) video.Selection {
 func AudioConfig(a *spec.Audio, section string) (c audio.Config, err error) {
 	c = audio.Config{
 		Rate: a.Rate, Channels: a.Channels, Select: a.Select, Length: a.Length, DType: a.DType, MaxFrames: a.MaxFrames, Budget: a.Timeout, Filter: a.Filter, Speed: a.Speed,
-		Window:    audio.Window{Start: a.Window.Start.Seconds(), Duration: a.Window.Duration.Seconds()},
 		Resample:  audio.Resample{Width: a.Resample.Width, Rolloff: a.Resample.Rolloff},
 		Normalize: audio.Normalize{Level: a.Normalize.Level},
 		Invert:    a.Inversion, PreEmphasis: a.PreEmphasis,
+	}
+	if w := a.Window; w.Of == "" { // else a clip says it, of each sample
+		c.Window = audio.Window{Start: w.Start.Seconds(), Duration: w.Duration.Seconds()}
 	}
 	c.Crop = map[string]audio.Crop{spec.Start: audio.CropStart, spec.Center: audio.CropCentre, spec.Random: audio.CropRandom}[a.Crop]
 	switch a.Resample.Method {

@@ -76,6 +76,7 @@ type Audio struct {
 type Window struct {
 	Start, Duration                        time.Duration
 	StartColumn, DurationColumn, EndColumn string // not both of the last two
+	Of                                     string // of a sound: the video whose clip it goes with, from Start behind the clip's begin on; 0 is to the clip's end
 }
 
 // Resample is torchaudio's, or FFmpeg's.
@@ -129,7 +130,7 @@ func (d *decoder) audio(s *section, above *Audio) *Audio {
 	choice(s, "shape", &a.Shape, Fixed, Padded, Ragged)
 	choice(s, "crop", &a.Crop, Refuse, Start, Center, Random)
 	if s.has("window") {
-		a.Window = d.window(s)
+		a.Window = d.soundWindow(s)
 	}
 	d.filter(s, &a.Filter)
 	d.effects(s, a)
@@ -253,6 +254,7 @@ type canonicalAudio struct {
 	StartColumn string      `json:"start_column,omitempty"`
 	LastsColumn string      `json:"lasts_column,omitempty"`
 	EndColumn   string      `json:"end_column,omitempty"`
+	Of          string      `json:"of,omitempty"`
 	Filter      string      `json:"filter,omitempty"`
 	Speed       []float64   `json:"speed,omitempty"`
 	Resample    Resample    `json:"resample"`
@@ -275,7 +277,7 @@ func (a *Audio) canonical() *canonicalAudio {
 	}
 	c := &canonicalAudio{
 		From: a.From, Rate: a.Rate, Channels: a.Channels, Select: a.Select, Length: a.Length, Shape: a.Shape, Crop: a.Crop,
-		StartNs: int64(a.Window.Start), LastsNs: int64(a.Window.Duration), StartColumn: a.Window.StartColumn, LastsColumn: a.Window.DurationColumn, EndColumn: a.Window.EndColumn, Filter: a.Filter, Speed: a.Speed, Resample: a.Resample,
+		StartNs: int64(a.Window.Start), LastsNs: int64(a.Window.Duration), StartColumn: a.Window.StartColumn, LastsColumn: a.Window.DurationColumn, EndColumn: a.Window.EndColumn, Of: a.Window.Of, Filter: a.Filter, Speed: a.Speed, Resample: a.Resample,
 		Noise: a.Noise, Reverb: a.Reverb, Gain: a.Gain, Inversion: a.Inversion, PreEmphasis: a.PreEmphasis, Features: a.Features, Raw: a.Raw,
 		DType: a.DType.String(), Layout: a.Layout, MaxFrames: a.MaxFrames,
 	}

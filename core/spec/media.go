@@ -48,26 +48,42 @@ func (s *Spec) Media() []Medium {
 	return all
 }
 
-// PartOf is which of Parts each of Media is made of. One with draws of its own that does not say from is another view of the first, where
-// that is of its kind.
-func (s *Spec) PartOf() (all []int) {
+// PartOf is which of Parts each of Media is made of.
+func (s *Spec) PartOf() []int {
 	media, n := s.Media(), 0
+	all := make([]int, len(media))
 	for i := range media {
-		if i > 0 && media[i].Own && media[i].From() == nil && media[i].kind() == media[0].kind() {
-			all = append(all, 0)
-			continue
+		if sharedWith(media, i) == i {
+			all[i] = n
+			n++
 		}
-		all = append(all, n)
-		n++
+	}
+	for i := range media {
+		all[i] = all[sharedWith(media, i)]
 	}
 	return all
 }
 
-// parted are Media without further views of the first.
+// sharedWith is of which medium's part another is made that does not say from: with draws of its own it is another view of the first, where
+// that is of its kind; a sound that goes with a clip is the clip's own. Each other is made of a part of its own.
+func sharedWith(media []Medium, i int) int {
+	m := &media[i]
+	video := m.videoOf(media)
+	switch {
+	case m.From() != nil:
+	case video >= 0:
+		return sharedWith(media, video)
+	case i > 0 && m.Own && m.kind() == media[0].kind():
+		return 0
+	}
+	return i
+}
+
+// parted are Media without those that are made of the part of another.
 func (s *Spec) parted() (all []Medium) {
 	media := s.Media()
-	for i, part := range s.PartOf() {
-		if part == len(all) {
+	for i := range media {
+		if sharedWith(media, i) == i {
 			all = append(all, media[i])
 		}
 	}

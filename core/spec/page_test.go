@@ -127,14 +127,14 @@ var values = map[string]string{
 	"source.columns[].default": "none", "source.columns[].pad": "-100",
 	"source.packing": "{length: 8}", "source.packing.length": "2048", "source.packing.strategy": "best_fit", "source.packing.long": "split", "source.packing.by": "n",
 	"video": "{frames: 2, transform: [center_crop: 2]}", "video.frames": "2", "video.select": "{kind: all}", "video.select.kind": "keyframes", "video.select.step": "2",
-	"video.select.rate": "2.5", "video.select.indices": "[0, -1]", "video.select.times": "[0.5, 1]", "video.select.nearest": "true", "video.select.random": "true",
+	"video.select.rate": "2.5", "video.select.indices": "[0, -1]", "video.select.times": "[0.5, 1]", "video.select.nearest": "true", "video.select.column": "n", "video.select.random": "true",
 	"video.select.num_clips": "3", "video.select.num_frames_per_clip": "4", "video.select.num_indices_between_frames": "5", "video.select.seconds_between_frames": "0.1",
 	"video.select.seconds_between_clip_starts": "2", "video.select.sampling_range_start": "1", "video.select.sampling_range_end": "9", "video.select.policy": "wrap",
 	"video.window": "{start: 1s}", "video.window.start": "1s", "video.window.duration": "1s", "video.window.start_column": "at", "video.window.duration_column": "at", "video.window.end_column": "at", "video.shape": "ragged", "video.over": "cut", "video.mode": "gray", "video.rotation": "ignore", "video.filter": "hflip", "video.hardware": "auto",
 	"video.transform": "[center_crop: 2]", "video.dtype": "f16", "video.layout": "NCTHW", "video.colour": "accurate", "video.scaler": "area", "video.stream": "1", "video.threads": "2",
 	"video.seek": "approximate", "video.max_pixels": "1", "video.timeout": "5s",
 	"audio": "{rate: 8, length: 8}", "audio.rate": "8000", "audio.channels": "2", "audio.select": "[1, 0]", "audio.length": "1s", "audio.shape": "padded", "audio.crop": "random",
-	"audio.window": "{start: 1s}", "audio.window.start": "1s", "audio.window.duration": "1s", "audio.window.start_column": "at", "audio.window.duration_column": "at", "audio.window.end_column": "at", "audio.filter": "anull", "audio.speed": "{factors: [1]}", "audio.speed.factors": "[0.9, 1, 1.1]",
+	"audio.window": "{start: 1s}", "audio.window.of": "video", "audio.window.start": "1s", "audio.window.duration": "1s", "audio.window.start_column": "at", "audio.window.duration_column": "at", "audio.window.end_column": "at", "audio.filter": "anull", "audio.speed": "{factors: [1]}", "audio.speed.factors": "[0.9, 1, 1.1]",
 	"audio.noise": "{snr_db: [0, 9]}", "audio.noise.snr_db": "[5, 20]", "audio.noise.p": "0.5", "audio.noise.color": "pink", "audio.noise.from": "d", "audio.noise.memory_bytes": "1MiB", "audio.reverb": "{from: d}", "audio.reverb.from": "e", "audio.reverb.p": "0.5", "audio.reverb.memory_bytes": "1GiB", "audio.gain": "{db: [0, 0]}", "audio.gain.db": "[-6, 6]", "audio.gain.p": "0.5",
 	"audio.polarity_inversion": "0.5", "audio.pre_emphasis": "0.97",
 	"audio.resample": "{}", "audio.resample.method": "swresample",
@@ -301,6 +301,9 @@ func document(path, value string) string {
 		image = strings.Replace(document("image"+strings.TrimPrefix(path, "video"), value)[len(source):], "image: {", "video: {frames: 2, ", 1)
 	case path == "video.select.kind":
 		image = "video: {frames: 99, transform: [center_crop: 2], select: {kind: " + value + "}}\n"
+	case path == "video.select.column":
+		source = "source: {shards: a.tar, columns: [{name: n, type: f64}]}\n"
+		image = "video: {transform: [center_crop: 2], select: {kind: times, column: " + value + "}}\n"
 	case strings.HasPrefix(path, "video.select."):
 		kind := map[string]string{"step": "every", "rate": "fps", "indices": "indices", "times": "times", "nearest": "fps, rate: 1", "random": "segments",
 			"seconds_between_frames": "clips_at_random_timestamps", "seconds_between_clip_starts": "clips_at_regular_timestamps"}[lastKey(path)]
@@ -354,6 +357,8 @@ func document(path, value string) string {
 	case strings.HasPrefix(path, "audio.raw."):
 		with := map[string]string{"encoding": ", rate: 1, channels: 1", "rate": ", encoding: u8, channels: 1", "channels": ", rate: 1, encoding: u8"}
 		image = "audio: {rate: 8000, length: 8, raw: {" + lastKey(path) + ": " + value + with[lastKey(path)] + "}}\n"
+	case path == "audio.window.of":
+		image = "video: {frames: 2, transform: [center_crop: 2]}\naudio: {rate: 8000, length: 8, window: {of: " + value + "}}\n"
 	case strings.HasPrefix(path, "audio.window.") || strings.HasPrefix(path, "audio.resample.") || strings.HasPrefix(path, "audio.speed."):
 		part, key, _ := strings.Cut(strings.TrimPrefix(path, "audio."), ".")
 		image = "audio: {rate: 8000, length: 8, " + part + ": {" + key + ": " + value + "}}\n"

@@ -70,8 +70,10 @@ func (d *decoder) complete(s *Spec) {
 		s.Image = nil
 	}
 	d.checkSource(s)
+	d.checkClips(s)
 	d.checkParts(s)
 	d.checkWindows(s)
+	d.checkChosen(s)
 	d.checkStream(s)
 	d.checkPacking(s)
 	d.checkOrder(&s.Order, &s.Source)

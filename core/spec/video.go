@@ -79,6 +79,8 @@ type Selection struct {
 	Indices      []int     `json:"indices,omitempty"`
 	Times        []float64 `json:"times,omitempty"`
 	Nearest      bool      `json:"nearest,omitempty"`
+	Column       string    `json:"column,omitempty"` // of times or indices: it names them, of each sample; Times and Indices are then added to its number
+	Clamp        bool      `json:"clamp,omitempty"`  // of times and indices: what is beyond the first or the last frame is that one
 	Random       bool      `json:"random,omitempty"`
 	Clips        int       `json:"num_clips"`
 	ClipFrames   int       `json:"num_frames_per_clip"`
@@ -181,8 +183,8 @@ var selectKeys = map[string]struct{ needs, takes []string }{
 	SelectAll: {}, SelectUniform: {}, SelectKeyFrames: {},
 	SelectSegments:        {takes: []string{"random"}},
 	SelectEvery:           {needs: []string{"step"}},
-	SelectIndices:         {needs: []string{"indices"}},
-	SelectTimes:           {needs: []string{"times"}, takes: []string{"nearest"}},
+	SelectIndices:         {needs: []string{"indices"}, takes: []string{"column", "policy"}},
+	SelectTimes:           {needs: []string{"times"}, takes: []string{"column", "nearest", "policy"}},
 	SelectFPS:             {needs: []string{"rate"}, takes: []string{"nearest"}},
 	ClipsAtRandomIndices:  {takes: []string{"num_clips", "num_frames_per_clip", "num_indices_between_frames", "sampling_range_start", "sampling_range_end", "policy"}},
 	ClipsAtRegularIndices: {takes: []string{"num_clips", "num_frames_per_clip", "num_indices_between_frames", "sampling_range_start", "sampling_range_end", "policy"}},
@@ -206,6 +208,10 @@ func (d *decoder) selection(s *section) Selection {
 		v, _ := d.number(n, fmt.Sprintf("%s[%d]", join(sec.shown, "times"), i), -1e9, 1e9)
 		c.Times = append(c.Times, v)
 	}
+	sec.text("column", &c.Column)
+	if c.Column != "" && d.empty == emptySample {
+		sec.fail("column", "is of a ring's samples, which have columns; say times: [0.5], or indices: [3]")
+	}
 	sec.flag("nearest", &c.Nearest)
 	sec.flag("random", &c.Random)
 	whole(&sec, "num_clips", &c.Clips, 1, maxChosen)
@@ -217,6 +223,9 @@ func (d *decoder) selection(s *section) Selection {
 	sec.optional("sampling_range_end", &c.To)
 	choice(&sec, "policy", &c.Policy, RepeatLast, WrapClip, ClipError)
 	d.checkSelection(s, &sec, &c)
+	if c.Kind == SelectTimes || c.Kind == SelectIndices {
+		c.clamp(&sec)
+	}
 	return c
 }
 
@@ -242,12 +251,12 @@ func (d *decoder) checkSelection(s, sec *section, c *Selection) {
 	}
 	for _, key := range selectKeys[c.Kind].needs {
 		goes[key] = true
-		if !sec.has(key) {
+		if !sec.has(key) && c.Column == "" {
 			s.fail("select", "%s is missing with kind: %s", key, c.Kind)
 		}
 	}
 	for _, list := range []string{"indices", "times"} {
-		if goes[list] && len(c.Indices)+len(c.Times) == 0 {
+		if goes[list] && len(c.Indices)+len(c.Times) == 0 && (c.Column == "" || sec.has(list)) {
 			sec.fail(list, "got an empty list, want one entry or more")
 		}
 	}
@@ -260,6 +269,9 @@ func (d *decoder) checkSelection(s, sec *section, c *Selection) {
 
 // most is how many frames the selection gives at most; 0: as many as a video has.
 func (c *Selection) most() int {
+	if c.Column != "" {
+		return 0 // checkChosen knows the column
+	}
 	switch c.Kind {
 	case SelectIndices:
 		return len(c.Indices)

@@ -77,7 +77,7 @@ def test_load_audio_gives_the_samples(noise, tmp_path):
     assert spdl.io.load_audio(path, dtype="i16", layout="NLC").numpy().tolist() == noise.tolist()
     assert spdl.io.load_audio(path, sample_rate=RATE, num_channels=1, features={"kind": "mel", "n_fft": 64, "n_mels": 8}).shape == (8, 32)
     info = spdl.io.probe_audio(path)
-    assert (info["rate"], info["channels"], info["frames"]) == (RATE, 2, 1000)
+    assert (info["rate"], info["channels"], info["frames"], info["start"]) == (RATE, 2, 1000, 0)
 
 
 def test_an_address_stands_for_what_lies_there(tmp_path):
@@ -378,7 +378,7 @@ def test_parse_wav_gives_the_header(width, codec, encoding, bits):
     with wave.open(out, "wb") as file:
         file.setparams((2, width, RATE, 0, "NONE", ""))
         file.writeframes(bytes(2 * width * 400))
-    want = {"format": "wav", "codec": codec, "encoding": encoding, "tag": 1, "bits": bits, "rate": RATE, "channels": 2, "frames": 400, "seconds": 0.05}
+    want = {"format": "wav", "codec": codec, "encoding": encoding, "tag": 1, "bits": bits, "rate": RATE, "channels": 2, "frames": 400, "seconds": 0.05, "start": 0}
     assert spdl.io.parse_wav(out.getvalue()) == want
     if width == 3:
         with pytest.raises(spdl.SampleError, match="samples of s24 have no type of their own"):
@@ -392,7 +392,7 @@ def test_parse_wav_gives_the_header_of_compressed_samples():
     chunks = b"fmt " + struct.pack("<I", len(form)) + form + b"fact" + struct.pack("<II", 4, 4000) + b"data" + struct.pack("<I", 2048) + bytes(2048)
     data = b"RIFF" + struct.pack("<I", len(chunks) + 4) + b"WAVE" + chunks
     assert spdl.io.parse_wav(data) == {"format": "wav", "codec": "adpcm_ima_wav", "encoding": "", "tag": 0x11, "bits": 4,
-                                       "rate": RATE, "channels": 1, "frames": 4000, "seconds": 0.5}
+                                       "rate": RATE, "channels": 1, "frames": 4000, "seconds": 0.5, "start": 0}
     with pytest.raises(spdl.SampleError, match="format tag 17"):
         spdl.io.load_wav(data)
 

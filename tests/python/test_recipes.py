@@ -76,9 +76,9 @@ def run(program):
 
 def test_every_block_is_tried_here():
     """A block that is added to the page fails here until there is a test for it."""
-    tried = ["Classification", "CLIP", "Segmentation", "Detection", "SimCLR", "Video", "Speech", "An inference", "Diffusion", "Language", "A format", "MixUp", "JAX", "TensorFlow", "A loader"]
-    more = {"A format": 2, "Language": 2, "A loader": 3}
-    assert all(sum(name.startswith(title) for name in RECIPES) == more.get(title, 1) for title in tried) and len(RECIPES) == len(tried) + 4
+    tried = ["Classification", "CLIP", "Segmentation", "Detection", "SimCLR", "Video", "Speech", "An inference", "Diffusion", "Language", "Robot", "A format", "MixUp", "JAX", "TensorFlow", "A loader"]
+    more = {"A format": 2, "Language": 2, "Robot": 2, "A loader": 3}
+    assert all(sum(name.startswith(title) for name in RECIPES) == more.get(title, 1) for title in tried) and len(RECIPES) == len(tried) + 5
 
 
 IMAGE, LABEL = ["float32", 16, 3, 176, 176], ["int64", 16]
@@ -171,6 +171,40 @@ def test_language_models_have_masks_and_labels(run):
     assert len(got) == 3 and all(what[0] == "step" for what in got)
     for _, ids, mask, labels in got:
         assert ids == ["int64", 4, ids[2]] and ids[2] <= 21 and mask == ["bool", *ids[1:]] and labels == ids
+
+
+# What LeRobot's data set gives for each moment: see lerobot_data.py for what they are made of.
+MOMENTS = """
+import lerobot_data as made
+
+BEGINS = np.cumsum([0, *made.LENGTHS])
+
+def moments(top, wrist, state, actions, padded, tasks):
+    \"""Each row is the frames, the state, the actions and the task of its moment, frame by frame.\"""
+    std, mean = np.array([0.229, 0.224, 0.225]), np.array([0.485, 0.456, 0.406])
+    for row, (i, episode) in enumerate(state.astype(int)):
+        first, last = BEGINS[episode], BEGINS[episode + 1] - 1
+        for frames, level in ((top, lambda k: 20 + 5 * k), (wrist, lambda k: 215 - 5 * k)):
+            seen = (frames[row].mean((2, 3)) * std + mean) * 255
+            assert np.abs(seen - np.array([[level(max(i - 1, first))], [level(i)]])).max() < 2, (i, episode, seen)
+        steps = np.minimum(i + np.arange(16), last)
+        assert (actions[row] == np.stack([steps, -steps], 1)).all() and (padded[row] == (i + np.arange(16) > last)).all()
+        assert tasks[row] == made.TASKS[episode % 2]
+    note("moments", sorted(int(i) for i in state[:, 0]))
+"""
+
+
+@pytest.mark.parametrize("root", ["lerobot", "lerobot_v21"])
+def test_robots_have_the_frames_of_their_moment(program, tmp_path_factory, root):
+    """Of both layouts: every sample once, and no frame of another episode."""
+    pytest.importorskip("pyarrow")
+    data = blocks.made(tmp_path_factory.mktemp("robots"), "lerobot_data")
+    table, loop = (text.replace("lerobot", str(data / root)) for name, text in RECIPES.items() if name.startswith("Robot"))
+    assert program(table) == []
+    got = program(MOMENTS + loop.replace("    step(", "    moments("))
+    assert sorted(i for _, moments in got for i in moments) == list(range(38)) and len(got) == 10
+    shapes = program(loop)
+    assert shapes[0][:-1] == ["step", ["float32", 4, 2, 3, 96, 96], ["float32", 4, 2, 3, 96, 96], ["float32", 4, 2], ["float32", 4, 16, 2], ["bool", 4, 16]]
 
 
 def test_a_format_of_ones_own_is_read(run):

@@ -35,8 +35,17 @@ type aacStream struct {
 	bytes    []int32
 	rate     int // a number of aacRates
 	channels int
-	skip     int64 // samples before the sound
-	total    int64 // samples of the sound
+	skip     int64   // samples before the sound
+	total    int64   // samples of the sound
+	start    float64 // the second at which the packets' first sample would be heard
+}
+
+// origin is the second at which the sound's first sample is heard.
+func (s *aacStream) origin() float64 {
+	if s.rate >= len(aacRates) {
+		return 0
+	}
+	return s.start + float64(s.skip)/float64(aacRates[s.rate])
 }
 
 // oddAAC is of what is not as encoders write it.

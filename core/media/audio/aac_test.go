@@ -568,7 +568,7 @@ func TestAACOfEncoders(t *testing.T) {
 			t.Errorf("%s: the root of the mean square is %v", name, level)
 		}
 		s, err := Probe(Source{Bytes: data})
-		if err != nil || s != (Stream{want.format, "aac", 44100, want.channels, int64(want.frames), float64(want.frames) / 44100}) {
+		if err != nil || s != (Stream{want.format, "aac", 44100, want.channels, int64(want.frames), float64(want.frames) / 44100, s.Start}) {
 			t.Errorf("%s: %+v, %v", name, s, err)
 		}
 	}

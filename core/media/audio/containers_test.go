@@ -438,7 +438,7 @@ func TestContainersThatAreRefused(t *testing.T) {
 func TestProbeOfContainersIsExact(t *testing.T) {
 	for _, k := range everyKind() {
 		got, err := Probe(Source{Bytes: k.file(2, 8000, samplesOf(k.encoding, 2*400))})
-		if want := (Stream{k.format, encodings[k.encoding].codec, 8000, 2, 400, 0.05}); err != nil || got != want {
+		if want := (Stream{k.format, encodings[k.encoding].codec, 8000, 2, 400, 0.05, 0}); err != nil || got != want {
 			t.Errorf("%s: got %+v, want %+v: %v", k.name(2, 400), got, want, err)
 		}
 	}

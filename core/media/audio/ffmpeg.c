@@ -75,6 +75,12 @@ static int know(audio_ff *f, const AVFrame *frame) {
     return media_av_fail(f->av, MEDIA_AV_UNSUPPORTED, "more than 64 channels, or no rate");
 }
 
+/* The second at which frame 0 is heard. MP3's clock counts what its encoder put before the sound, of which no other file knows. */
+static double origin_of(const audio_ff *f) {
+    if (f->pending->pts == AV_NOPTS_VALUE || strcmp(f->format, "mp3") == 0) return 0;
+    return (double)f->pending->pts * av_q2d(f->av->stream->time_base) - (double)f->frames / f->rate;
+}
+
 int audio_ff_open(audio_ff *f, const media_av_source *source, int placed, int64_t least, int64_t budget_ns) {
     media_av_options options = {.type = AVMEDIA_TYPE_AUDIO, .budget_ns = budget_ns, .lean = 1};
     int rc = media_av_open(f->av, source, &options);
@@ -92,6 +98,8 @@ int audio_ff_open(audio_ff *f, const media_av_source *source, int placed, int64_
     rc = know(f, f->pending);
     if (rc != MEDIA_AV_OK) return rc;
     f->frames = f->placed ? place_of(f, f->pending) : -media_av_delay_left(f->av, f->pending->pts, f->rate);
+    f->origin = f->clock = origin_of(f);
+    f->timed = 0;
     return MEDIA_AV_OK;
 }
 
@@ -145,7 +153,15 @@ static int grow(audio_ff *f, size_t n) {
     return MEDIA_AV_OK;
 }
 
-/* Frames [skip, skip + n) of the decoded frame behind the kept ones. */
+/* Kept frames [from, to), where that is any, become zero. */
+static int be_silent(audio_ff *f, int64_t from, int64_t to) {
+    if (from >= to) return MEDIA_AV_OK;
+    if (grow(f, (size_t)to) != MEDIA_AV_OK) return MEDIA_AV_NO_MEMORY;
+    for (int i = 0; i < f->n_planes; i++) memset(f->plane[i] + from, 0, (size_t)(to - from) * sizeof(float));
+    return MEDIA_AV_OK;
+}
+
+/* Frames [skip, skip + n) of the decoded frame, at that place of the kept ones. */
 static int keep(audio_ff *f, const audio_kernels *k, const int32_t *take, const AVFrame *frame, int64_t at,
                 int64_t skip, int64_t n) {
     int encoding = encoding_of(frame->format);
@@ -166,6 +182,20 @@ static int same_kind(audio_ff *f, const AVFrame *frame, int rate, int channels) 
     return media_av_fail(f->av, MEDIA_AV_UNSUPPORTED, "its rate or its channels change midway");
 }
 
+enum { OFF_CLOCK_MS = 30, ANEW_MS = 1000, MOST_OFF_S = 1000000000 };
+
+/* The number of the frame's first sample by the clock, where sound is missing before it, or there twice. What clocks round, and how they tremble,
+ * is neither; and one that goes back by a second or more begins anew. */
+static int64_t on_clock(audio_ff *f, const AVFrame *frame) {
+    if (frame->pts == AV_NOPTS_VALUE || strcmp(f->format, "mp3") == 0) return f->frames;
+    double tick = av_q2d(f->av->stream->time_base), slack = OFF_CLOCK_MS / 1e3 + 2 * tick;
+    double off = (double)frame->pts * tick - f->clock - (double)f->frames / f->rate;
+    if (off <= -ANEW_MS / 1e3) f->clock += off;
+    if (off > MOST_OFF_S) return f->frames; /* no clock of a file */
+    if (off <= -ANEW_MS / 1e3 || (off >= -slack && off <= slack)) return f->frames;
+    return f->frames + (int64_t)(off * f->rate + (off < 0 ? -0.5 : 0.5));
+}
+
 /* Frames [skip, stop) of a decoded frame whose first is number `from` of the sound; none where stop is not above skip. */
 typedef struct part {
     AVFrame *frame;
@@ -184,11 +214,11 @@ static int next_part(audio_ff *f, int64_t begin, int64_t end, part *p) {
         return rc == MEDIA_AV_OK ? MEDIA_AV_END : rc;
     }
     if (f->placed && f->frames < begin) f->frames = place_of(f, p->frame);
-    int64_t n = p->frame->nb_samples;
-    p->from = f->frames;
-    p->skip = begin > p->from ? begin - p->from : 0;
+    int64_t n = p->frame->nb_samples, heard = f->frames > begin ? f->frames : begin;
+    p->from = f->timed ? on_clock(f, p->frame) : f->frames;
+    p->skip = heard > p->from ? heard - p->from : 0; /* what is there twice is heard once */
     p->stop = end >= 0 && end < p->from + n ? end - p->from : n;
-    f->frames += n;
+    if (p->from + n > f->frames) f->frames = p->from + n;
     return MEDIA_AV_OK;
 }
 
@@ -198,12 +228,20 @@ int audio_ff_decode(audio_ff *f, const audio_kernels *k, const int32_t *take, in
     f->begin = begin;
     f->n_planes = n_take;
     int rc;
+    int64_t kept = 0;
     while ((rc = next_part(f, begin, end, &p)) == MEDIA_AV_OK) {
-        if (p.from + p.stop - begin > max_frames) return AUDIO_FF_TOO_LARGE;
-        if (p.skip < p.stop) rc = keep(f, k, take, p.frame, p.from + p.skip - begin, p.skip, p.stop - p.skip);
+        int64_t at = p.from + p.skip - begin, behind = p.from + p.stop - begin;
+        if (behind > max_frames) return AUDIO_FF_TOO_LARGE;
+        if (at >= behind) continue;
+        rc = be_silent(f, kept, at);
+        if (rc == MEDIA_AV_OK) rc = keep(f, k, take, p.frame, at, p.skip, p.stop - p.skip);
         if (rc != MEDIA_AV_OK) return rc;
+        if (behind > kept) kept = behind;
     }
-    return rc == MEDIA_AV_END ? MEDIA_AV_OK : rc;
+    if (rc != MEDIA_AV_END) return rc;
+    int64_t last =
+        (end >= 0 && end < f->frames ? end : f->frames) - begin; /* behind a gap, where that is at the end */
+    return last > max_frames ? AUDIO_FF_TOO_LARGE : be_silent(f, kept, last);
 }
 
 /* --- filters --- */

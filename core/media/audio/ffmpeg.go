@@ -48,6 +48,10 @@ func (d *decoder) open(w *Worker, in *input, info *Info) error {
 	}
 	info.Format, _, _ = strings.Cut(C.GoString(d.ff.format), ",")
 	info.Rate, info.Channels, info.Frames = int(d.ff.rate), int(d.ff.channels), -1
+	in.origin = float64(d.ff.origin)
+	if d.ff.timed = 0; in.timed {
+		d.ff.timed = 1
+	}
 	if info.Rate > MaxRate {
 		return &Error{Format: info.Format, cause: CauseUnsupported, Detail: fmt.Sprintf("%d Hz, want at most %d", info.Rate, MaxRate)}
 	}

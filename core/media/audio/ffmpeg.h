@@ -25,6 +25,9 @@ typedef struct audio_ff {
     double seconds;             /* that the container claims; negative: it does not say */
     int64_t frames;             /* decoded so far; negative within an encoder's delay */
     int ended;                  /* 1: frames is the stream's length */
+    double origin;              /* the second of the container's clock at which frame 0 is heard */
+
+    int timed; /* set between open and decode: frames lie where the clock says, with silence in gaps */
 
     /* Private. */
     media_av *av;
@@ -33,6 +36,7 @@ typedef struct audio_ff {
     AVFrame *part;           /* of a frame that the window begins in */
     int placed;              /* a piece, see audio_ff_open */
     int64_t least;           /* the same */
+    double clock;            /* origin, of the clock as it goes on where it begins anew */
     float *plane[AUDIO_FF_CHANNELS];
     size_t cap[AUDIO_FF_CHANNELS];
     int64_t begin; /* the frame that planes begin with */

@@ -222,9 +222,9 @@ func TestCutFilesAreTruncated(t *testing.T) {
 // Probe says what a sample is without decoding it.
 func TestProbeSaysWhatAStreamIs(t *testing.T) {
 	for name, want := range map[string]Stream{
-		"signal.wav": {"wav", "pcm_s16le", 8000, 2, 3999, 3999.0 / 8000}, "adpcm.wav": {"wav", "adpcm_ms", 16000, 1, -1, 8077.0 / 16000},
-		"lame.mp3": {"mp3", "mp3", 44100, 1, 22127, 22127.0 / 44100}, "mono.m4a": {"mov", "aac", 44100, 1, 22528, 22528.0 / 44100}, "opus.ogg": {"ogg", "opus", 48000, 2, -1, 0.5},
-		"mono.flac": {"flac", "flac", 16000, 1, 8077, 8077.0 / 16000},
+		"signal.wav": {"wav", "pcm_s16le", 8000, 2, 3999, 3999.0 / 8000, 0}, "adpcm.wav": {"wav", "adpcm_ms", 16000, 1, -1, 8077.0 / 16000, 0},
+		"lame.mp3": {"mp3", "mp3", 44100, 1, 22127, 22127.0 / 44100, 0}, "mono.m4a": {"mov", "aac", 44100, 1, 22528, 22528.0 / 44100, 0}, "opus.ogg": {"ogg", "opus", 48000, 2, -1, 0.5, 0},
+		"mono.flac": {"flac", "flac", 16000, 1, 8077, 8077.0 / 16000, 0},
 	} {
 		got, err := Probe(Source{Path: "testdata/" + name})
 		seconds := got.Seconds - want.Seconds
@@ -354,6 +354,10 @@ func FuzzDecode(f *testing.F) {
 		for _, w := range workers {
 			_, err := w.Decode(row, Source{Bytes: b}, Draw{})
 			wantNamed(t, "fuzzed", err)
+			if w.op.cfg.Filter == "" {
+				_, err = w.Decode(row, Source{Bytes: b, Shown: &[2]float64{-0.1, 0.6}}, Draw{})
+				wantNamed(t, "fuzzed, by its clock", err)
+			}
 		}
 	})
 }

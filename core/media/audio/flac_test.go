@@ -606,7 +606,7 @@ func TestFLACEndsWithItsBudget(t *testing.T) {
 
 // Probe tells a FLAC's facts, and no length where its header has none.
 func TestProbeOfFLAC(t *testing.T) {
-	for counted, want := range map[bool]Stream{true: {"flac", "flac", 1000, 2, 3000, 3}, false: {"flac", "flac", 1000, 2, -1, -1}} {
+	for counted, want := range map[bool]Stream{true: {"flac", "flac", 1000, 2, 3000, 3, 0}, false: {"flac", "flac", 1000, 2, -1, -1, 0}} {
 		s, _ := longFLAC(3, true, counted)
 		if got, err := Probe(Source{Bytes: s.file}); err != nil || got != want {
 			t.Errorf("got %+v, want %+v: %v", got, want, err)

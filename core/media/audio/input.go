@@ -41,6 +41,7 @@ type input struct {
 	named   *os.File    // of a path: file lies in it
 	packets *av.Packets // in place of bytes
 	placed  int         // 1: of packets, whose frames count from the stream's start
+	timed   bool        // sound is where the file's clock says, also behind a gap
 	size    int64
 	pcm     PCM
 	reading reading
@@ -51,8 +52,9 @@ type input struct {
 	notOwn  bool  // what was begun as ours is FFmpeg's
 	least   int64 // frames that an MP3's header promises; -1: it is not known
 	other   decoder
-	raw     []byte // of the file: a piece of the frames
-	take    []int  // kept for planChannels
+	raw     []byte  // of the file: a piece of the frames
+	take    []int   // kept for planChannels
+	origin  float64 // the second of the file's clock at which frame 0 is heard
 	header  header
 }
 
@@ -93,7 +95,8 @@ func ownError(status C.int, info *Info, detail *C.char) error {
 
 // open reads the header.
 func (in *input) open(w *Worker, src Source, info *Info) error {
-	in.data, in.size, in.reading, in.least = src.Bytes, int64(len(src.Bytes)), byFFmpeg, -1
+	in.data, in.size, in.reading, in.least, in.origin = src.Bytes, int64(len(src.Bytes)), byFFmpeg, -1, 0
+	in.timed = src.Shown != nil
 	in.memory.Reset(src.Bytes)
 	if src.Packets != nil {
 		return in.openPackets(w, src, info)
@@ -195,6 +198,7 @@ func (in *input) openOwn(w *Worker, info *Info) (found bool, err error) {
 			info.Format = "aac"
 		}
 		err := in.aac.open(w, in, at, info)
+		in.origin = in.aac.stream.origin()
 		return in.openOdd(asAAC, err, in.aac.odd)
 	}
 	if at == 0 && isOpus(head) {
@@ -303,7 +307,7 @@ func (in *input) upTo(w *Worker, j *job, end int64) (int64, error) {
 	case asOpus:
 		return in.opus.stream.total, nil
 	}
-	return in.other.decode(w, j, j.begin, end)
+	return in.other.decode(w, j, max(j.begin, 0), end)
 }
 
 // fetch writes to.n frames from frame first on of the channels taken. A file is read in pieces: its frames may have more channels

@@ -21,10 +21,14 @@ func byBoth(t *testing.T, what string, data []byte) (ours, theirs []float32, rea
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
+	origin := w.in.origin
 	w.in.notOwn = true
 	b, _, err := w.Wave(Source{Bytes: data}, Draw{})
 	if err != nil {
 		t.Fatalf("%s: FFmpeg: %v", what, err)
+	}
+	if math.Abs(origin-w.in.origin)*float64(b.Rate) > 0.01 {
+		t.Errorf("%s: the first sample is heard at %vs, FFmpeg has %vs", what, origin, w.in.origin)
 	}
 	return ours, slices.Clone(b.Data), read
 }

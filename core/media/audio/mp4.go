@@ -485,7 +485,9 @@ func (s *aacStream) edit(t *mp4Track, scale uint32) error {
 	if len(edits) == 0 {
 		return nil
 	}
+	silence := int64(0) // in the movie's ticks
 	for len(edits) > 0 && edits[0].time == -1 && edits[0].duration >= 0 && edits[0].duration <= 1<<31 {
+		silence += edits[0].duration
 		edits = edits[1:]
 	}
 	if len(edits) != 1 || scale == 0 {
@@ -499,6 +501,7 @@ func (s *aacStream) edit(t *mp4Track, scale uint32) error {
 	if n := (end + aacFrame - 1) / aacFrame; n < int64(len(s.at)) {
 		s.at, s.bytes = s.at[:n], s.bytes[:n]
 	}
+	s.start = float64(silence)/float64(scale) - float64(e.time)/float64(t.scale)
 	s.skip = e.time
 	s.total = int64(len(s.at))*aacFrame - s.skip
 	return nil

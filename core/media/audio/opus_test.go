@@ -337,7 +337,7 @@ func TestOpusOfAnEncoder(t *testing.T) {
 	if level := rms(got); math.Abs(level-0.2458256) > 1e-6 {
 		t.Errorf("the root of the mean square is %v", level)
 	}
-	if s, err := Probe(Source{Bytes: data}); err != nil || s != (Stream{"ogg", "opus", 48000, 2, 24077, 24077.0 / 48000}) {
+	if s, err := Probe(Source{Bytes: data}); err != nil || s != (Stream{"ogg", "opus", 48000, 2, 24077, 24077.0 / 48000, 0}) {
 		t.Errorf("%+v, %v", s, err)
 	}
 }

@@ -5,7 +5,10 @@ package audio
 */
 import "C"
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // job is what one sample asks for, once its header is known.
 type job struct {
@@ -19,8 +22,9 @@ type job struct {
 	swr      bool  // swresample
 	begin    int64 // of the window, as stored
 	end      int64
-	first, n int64 // frames of the row, at its rate, after the window's begin
-	lo, hi   int64 // as stored, after the window's begin: what these are made of; what the window does not have is zero
+	heard    [2]int64 // frames of the window that the sound has; what is beside them is silence
+	first, n int64    // frames of the row, at its rate, after the window's begin
+	lo, hi   int64    // as stored, after the window's begin: what these are made of; what the window does not have is zero
 }
 
 // plan opens the source and decides what of it becomes the row.
@@ -36,6 +40,9 @@ func (w *Worker) plan(src Source, draw Draw) (job, error) {
 		}
 		window = src.Window
 	}
+	if src.Shown != nil && w.op.cfg.Filter != "" {
+		return j, errors.New("audio: shown: what comes out of filters is on no clock; leave the filter out")
+	}
 	if w.op.cfg.Filter != "" {
 		if err := w.filter(&j, window); err != nil {
 			return j, err
@@ -48,7 +55,7 @@ func (w *Worker) plan(src Source, draw Draw) (job, error) {
 	if err := w.planRate(&j, draw); err != nil {
 		return j, err
 	}
-	if err := w.planWindow(&j, window); err != nil {
+	if err := w.planPart(&j, window, src.Shown); err != nil {
 		return j, err
 	}
 	if err := w.planCrop(&j, draw); err != nil {
@@ -135,6 +142,13 @@ func (w *Worker) planRate(j *job, draw Draw) error {
 	return nil
 }
 
+func (w *Worker) planPart(j *job, window Window, shown *[2]float64) error {
+	if shown != nil {
+		return w.planShown(j, *shown)
+	}
+	return w.planWindow(j, window)
+}
+
 // planWindow cuts the window to the signal, which FFmpeg's formats decode for that.
 func (w *Worker) planWindow(j *job, window Window) error {
 	var end int64
@@ -153,6 +167,7 @@ func (w *Worker) planWindow(j *job, window Window) error {
 	if end >= 0 && end < total {
 		j.end = end
 	}
+	j.heard[1] = j.end - j.begin
 	return nil
 }
 
@@ -170,7 +185,7 @@ func (w *Worker) lastNeeded(j *job, end int64) int64 {
 		need = (need/int64(b.phases)+1)*int64(b.step) + int64(b.taps)
 	}
 	if end < 0 || j.begin+need < end {
-		return j.begin + need
+		return max(j.begin+need, 0)
 	}
 	return end
 }

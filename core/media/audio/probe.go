@@ -8,6 +8,7 @@ type Stream struct {
 	Channels int     `json:"channels"`
 	Frames   int64   `json:"frames"`  // as its header counts them; -1: only decoding tells
 	Seconds  float64 `json:"seconds"` // what the container claims; negative: nothing
+	Start    float64 `json:"start"`   // of the file's clock, when the first frame is heard
 }
 
 // Probe reads a sample's header and, where that does not tell all, decodes its first frame.
@@ -34,7 +35,7 @@ func (w *Worker) probe(src Source) (Stream, error) {
 	if err != nil {
 		return Stream{}, err
 	}
-	s := Stream{Format: info.Format, Rate: info.Rate, Channels: info.Channels, Frames: info.Frames}
+	s := Stream{Format: info.Format, Rate: info.Rate, Channels: info.Channels, Frames: info.Frames, Start: w.in.origin}
 	switch w.in.reading {
 	case byFFmpeg:
 		w.in.other.facts(&s)

@@ -69,10 +69,9 @@ func (w *Worker) polyphase(j *job, x, y []float32) {
 		C.int32_t(b.step), C.int64_t(j.first%int64(b.phases)), C.int64_t(len(y)), floats(y))
 }
 
-// fetch is frames [lo, hi) of the window, zeros where it has none.
+// fetch is frames [lo, hi) of the window, zeros where it, or the sound, has none.
 func (w *Worker) fetch(j *job, lo, hi int64, to planes) error {
-	n := j.end - j.begin
-	from, until := max(lo, 0), min(hi, n)
+	from, until := max(lo, j.heard[0]), min(hi, j.heard[1])
 	for c := range j.take {
 		x := to.channel(c)
 		clear(x[:min(from-lo, to.n)])

@@ -41,7 +41,7 @@ func TestWAVHeadersAreTakenAtTheirWord(t *testing.T) {
 		"empty":        {wavBytes(1, 2, 8000, 16, nil), "pcm_s16le", "s16", 1, 16, 0, 0},
 	} {
 		got := header(c.file)
-		want := WAVHeader{Stream{"wav", c.codec, 8000, got.Channels, c.frames, c.seconds}, c.encoding, c.tag, c.bits, got.block, got.speed}
+		want := WAVHeader{Stream{"wav", c.codec, 8000, got.Channels, c.frames, c.seconds, 0}, c.encoding, c.tag, c.bits, got.block, got.speed}
 		if got != want {
 			t.Errorf("%s: got %+v, want %+v", name, got, want)
 		}

@@ -45,7 +45,12 @@ type Selection struct {
 	Indices []int       // AtIndices
 	Times   []float64   // AtTimes
 	Nearest bool        // AtTimes, FPS
-	Random  bool        // Segments
+	Clamp   bool        // AtIndices, AtTimes: what lies before the first frame or behind the last is that one, and no error
+
+	// Given says that each Source names the Times or the Indices, which then count from the first frame alone. With Nearest times have to be
+	// within half a frame of those on show.
+	Given  bool // AtIndices, AtTimes
+	Random bool // Segments
 
 	// Clips. A clip may start in [RangeStart, RangeEnd), in frames or seconds; nil
 	// means from the first on, and as far as a clip fits.
@@ -92,9 +97,9 @@ func (s *Selection) check() error {
 		return bad("every step", s.Step, "at least 1")
 	case s.Kind == FPS && !(s.Rate > 0 && s.Rate <= 1e6):
 		return bad("a rate of", s.Rate, "more than 0, at most 1000000")
-	case s.Kind == AtIndices && len(s.Indices) == 0:
+	case s.Kind == AtIndices && len(s.Indices) == 0 && !s.Given:
 		return bad("indices", s.Indices, "at least one")
-	case s.Kind == AtTimes && len(s.Times) == 0:
+	case s.Kind == AtTimes && len(s.Times) == 0 && !s.Given:
 		return bad("times", s.Times, "at least one")
 	case s.Clips < 0 || s.ClipFrames < 0 || s.Between < 0 || s.BetweenSecs < 0:
 		return bad("clips", []any{s.Clips, s.ClipFrames, s.Between, s.BetweenSecs}, "no negative numbers")
@@ -116,6 +121,9 @@ func (s *Selection) checkNumbers() error {
 // Most is the largest number of frames that the selection gives of any video; 0
 // where that hangs on the video.
 func (s *Selection) Most() int {
+	if s.Given {
+		return 0
+	}
 	switch s.Kind {
 	case Uniform, Segments:
 		return s.Count
@@ -217,12 +225,18 @@ func linspace(a, b, n, i int) int {
 
 func (s *Selection) indices(to []int32, v span) ([]int32, error) {
 	for _, i := range s.Indices {
-		at := i
-		if at < 0 {
+		at, least := i, -v.len()
+		switch {
+		case s.Given:
+			least = 0
+		case at < 0:
 			at += v.len()
 		}
+		if s.Clamp {
+			at = min(max(at, 0), v.len()-1)
+		}
 		if at < 0 || at >= v.len() {
-			return to, cannot("got index %d, want -%d to %d", i, v.len(), v.len()-1)
+			return to, cannot("got index %d, want %d to %d", i, least, v.len()-1)
 		}
 		to = append(to, int32(v.from+at))
 	}
@@ -233,12 +247,23 @@ func (s *Selection) indices(to []int32, v span) ([]int32, error) {
 func (s *Selection) times(to []int32, v span, times []float64) ([]int32, error) {
 	for _, t := range times {
 		i := s.shown(v.ix, v.ix.ticks(t))
-		if !s.Nearest && !(t >= v.start() && t < v.end()) {
+		if !s.reaches(v, t) {
 			return to, cannot("got time %gs, want %gs or later and before %gs", t, v.start(), v.end())
 		}
 		to = append(to, int32(min(max(i, v.from), v.to-1)))
 	}
 	return to, nil
+}
+
+// reaches says that something is on show at a time, or near enough.
+func (s *Selection) reaches(v span, t float64) bool {
+	switch {
+	case s.Clamp || s.Nearest && !s.Given:
+		return true
+	case s.Nearest:
+		return t >= v.start()-v.ix.Duration(v.from)/2 && t < v.end()+v.ix.Duration(v.to-1)/2
+	}
+	return t >= v.start() && t < v.end()
 }
 
 // shown is the frame of a tick: the one on show, or the nearest.

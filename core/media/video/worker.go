@@ -164,9 +164,15 @@ func (w *Worker) begin(src Source, draw Draw) error {
 		return err
 	}
 	chosen := &w.op.cfg.Select
-	if src.Window != nil {
+	if src.Window != nil || chosen.Given {
 		w.selection = *chosen
-		w.selection.Window, chosen = src.Window, &w.selection
+		chosen = &w.selection
+	}
+	if src.Window != nil {
+		chosen.Window = src.Window
+	}
+	if chosen.Given {
+		chosen.Times, chosen.Indices = src.Times, src.Indices
 	}
 	var err error
 	w.picked, err = chosen.Pick(w.picked[:0], &w.index, draw.media())
@@ -262,8 +268,17 @@ func (w *Worker) info() Info {
 	}
 	return Info{
 		Frames: frames, Of: w.index.Len(), Width: int(w.stream.width), Height: int(w.stream.height),
-		Decoded: int(C.video_decoded(w.v)),
+		Decoded: int(C.video_decoded(w.v)), Shown: w.shown(),
 	}
+}
+
+// shown is when the chosen frames are, from the begin of the earliest to the end of the latest.
+func (w *Worker) shown() (span [2]float64) {
+	if len(w.picked) == 0 || w.op.cfg.Approximate || w.index.Len() == 0 {
+		return span
+	}
+	first, last := int(slices.Min(w.picked)), int(slices.Max(w.picked))
+	return [2]float64{w.index.PTS(first), w.index.seconds(w.index.Ticks(last) + w.ticks(last))}
 }
 
 // plan groups the chosen frames from that one on into runs for C, each from one key frame: what an open group shows before its key frame needs the

@@ -279,7 +279,8 @@ def load_audio(src: Source, timestamp: Optional[Seconds] = None, *, sample_rate:
                decode_config: Optional[DecodeConfig] = None, device_config: None = None, **section: Any) -> Array:
     """A sound: float32 [channels, samples], -1 to 1, of the length that FFmpeg's gapless playback has.
 
-    timestamp     (start, end) in seconds; end None: to the end
+    timestamp     (start, end) in seconds from the sound's first sample on; end None: to the end. What is heard while a video's frames are on show
+                  begins at pts - probe_audio(src)["start"]
     sample_rate   resampled as torchaudio does; None: as stored (probe_audio tells)
     num_channels  1: their mean; None: as stored
     filter_desc   FFmpeg's filters, such as "highpass=f=80": what timestamp leaves goes through them, before everything else
@@ -437,12 +438,13 @@ def load_wav(src: Source, time_offset_seconds: Optional[float] = None, duration_
 
 def parse_wav(src: Source) -> dict[str, Any]:
     """What a WAV's header says, whatever its codec: format, codec (FFmpeg's name; "" of one without a name here), encoding ("s24"; "" where samples are
-    compressed), tag (the codec's number in WAV), bits (of a sample), rate, channels, frames and seconds (-1: it does not say)."""
+    compressed), tag (the codec's number in WAV), bits (of a sample), rate, channels, frames and seconds (-1: it does not say), and start, 0."""
     return load(src, {"probe": "wav"}).info
 
 
 def probe_audio(src: Source) -> dict[str, Any]:
-    """What the container says of its sound: format, codec, rate, channels, frames and seconds (-1: unknown)."""
+    """What the container says of its sound: format, codec, rate, channels, frames and seconds (-1: unknown), and start: the second
+    of the file's clock, which pts of its video are of, at which the first sample is heard; it may be negative."""
     return load(src, {"probe": "audio"}).info
 
 
