@@ -126,7 +126,7 @@ func (s *shards) want(sh *shard, b *Buffer) (bytes int64, err error) {
 			return 0, err
 		}
 	}
-	if s.strict && !labelled {
+	if s.strict && !labelled && s.named == nil {
 		return 0, &Error{Cause: Part, Detail: "no label; the parts are " + sh.partsOf(b)}
 	}
 	b.pieces = b.pieces[:0]
@@ -190,7 +190,11 @@ func (s *shards) checkChosen(sh *shard, b *Buffer, m int) error {
 	case b.chosen[m].rank == 0:
 		return &Error{Cause: Part, Detail: about(s.media, m) + "no part is it; the parts are " + sh.partsOf(b)}
 	case member.size == 0:
-		return &Error{Cause: Empty, Detail: about(s.media, m) + "got 0 bytes"}
+		detail := about(s.media, m) + "got 0 bytes"
+		if e := sh.encoded[member.part]; e != nil && e.columnar {
+			detail += ", or null; where a column beside it names a file instead, as in Hugging Face's {bytes, path}, write the data set with save_to_disk, which puts the files into it"
+		}
+		return &Error{Cause: Empty, Detail: detail}
 	case int64(member.size) > s.maxBytes:
 		return &Error{Cause: TooLarge, Detail: fmt.Sprintf("%sgot %d bytes, want at most %d", about(s.media, m), member.size, s.maxBytes)}
 	}
@@ -259,6 +263,9 @@ func (s *shards) fetch(ctx context.Context, sh *shard, b *Buffer, data []byte) e
 	return nil
 }
 
+// bitValues are those of a bit, which the index tells.
+var bitValues = [2][]byte{{0}, {1}}
+
 // fill copies the columns' values out of the buffer's memory.
 func (s *shards) fill(sh *shard, b *Buffer) error {
 	for c := range s.columns {
@@ -269,6 +276,9 @@ func (s *shards) fill(sh *shard, b *Buffer) error {
 				var err error
 				column, part, stays := &s.columns[c], b.mem[at:end], len(s.media) == 0
 				if mark, e := sh.marks[c], sh.encoded[sh.column[c]]; e != nil {
+					if e.bit {
+						part = bitValues[b.members[m].value&1]
+					}
 					err = b.setEncoded(column, part, e, stays)
 				} else if mark != "" && mark != bytesMark {
 					err = b.setFeature(column, part, mark)

@@ -1,0 +1,195 @@
+package source
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
+)
+
+// A file of Arrow whose buffers are compressed is unpacked into one whose are not, in the streaming format, when it is opened: as compressed shards of MDS are. A message is in
+// memory at a time.
+const (
+	packedArrow   = "arrow"
+	maxArrowBatch = 1 << 30 // bytes of a body, compressed and not
+)
+
+// arrowUnpacker has the bytes of the unpacked file.
+type arrowUnpacker struct {
+	in    io.Reader
+	out   []byte // of a message, unpacked, what is left of it
+	ended bool
+	zstd  *zstd.Decoder
+}
+
+func unpackArrow(packed io.Reader, _ int64) (io.Reader, error) {
+	u := &arrowUnpacker{in: packed}
+	head := make([]byte, 8)
+	if _, err := io.ReadFull(packed, head); err != nil {
+		return nil, err
+	}
+	if !isArrow(head) {
+		u.in = io.MultiReader(bytes.NewReader(head), packed)
+	}
+	return u, nil
+}
+
+func (u *arrowUnpacker) Read(p []byte) (n int, err error) {
+	for len(u.out) == 0 && !u.ended {
+		if err := u.message(); err != nil {
+			return 0, err
+		}
+	}
+	if n = copy(p, u.out); n == 0 {
+		return 0, io.EOF
+	}
+	u.out = u.out[n:]
+	return n, nil
+}
+
+func (u *arrowUnpacker) close() {
+	if u.zstd != nil {
+		u.zstd.Close()
+	}
+}
+
+// message unpacks the next one.
+func (u *arrowUnpacker) message() error {
+	le := binary.LittleEndian
+	head := make([]byte, 4)
+	if _, err := io.ReadFull(u.in, head); err != nil {
+		return err
+	}
+	if le.Uint32(head) == arrowGoesOn {
+		if _, err := io.ReadFull(u.in, head); err != nil {
+			return err
+		}
+	}
+	size := le.Uint32(head)
+	if size == 0 {
+		u.ended, u.out = true, []byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0}
+		return nil
+	}
+	if size > maxArrowMeta {
+		return fmt.Errorf("damaged: got metadata of %d bytes", size)
+	}
+	meta, err := readSome(u.in, int64(size))
+	if err != nil {
+		return err
+	}
+	t := newFlat(meta).root()
+	length := t.long(3)
+	if t.err != nil || length < 0 {
+		return errFlat
+	}
+	if length > maxArrowBatch {
+		return fmt.Errorf("got a batch of %d bytes, which is unpacked in memory, want at most %d; write smaller batches, or without compression", length, maxArrowBatch)
+	}
+	body, err := readSome(u.in, length)
+	if err != nil {
+		return err
+	}
+	record := t.table(2)
+	if t.byte(1) == messageWords {
+		record = record.table(1)
+	}
+	if t.byte(1) == messageWords || t.byte(1) == messageBatch {
+		if body, err = u.unpack(t, record, body); err != nil {
+			return err
+		}
+	}
+	u.out = slices.Concat(le.AppendUint32([]byte{0xff, 0xff, 0xff, 0xff}, size), meta, body)
+	return nil
+}
+
+// readSome reads n bytes, and takes memory as they come.
+func readSome(r io.Reader, n int64) ([]byte, error) {
+	all, err := io.ReadAll(io.LimitReader(r, n))
+	if err == nil && int64(len(all)) < n {
+		err = io.ErrUnexpectedEOF
+	}
+	return all, err
+}
+
+// unpack unpacks the buffers of a record, and has its metadata say so.
+func (u *arrowUnpacker) unpack(message, record flatTable, body []byte) ([]byte, error) {
+	c := record.table(3)
+	if !c.there() {
+		return body, record.err
+	}
+	codec, le := c.byte(0), binary.LittleEndian
+	at, n := record.vector(2, 16)
+	var out []byte
+	for ; n > 0 && record.err == nil; n-- {
+		from, size := record.longAt(at), record.longAt(at+8)
+		if from < 0 || size < 0 || from > int64(len(body)) || size > int64(len(body))-from {
+			return nil, fmt.Errorf("damaged: got a buffer of %d bytes at %d of a body of %d", size, from, len(body))
+		}
+		begin := len(out)
+		var err error
+		if out, err = u.buffer(codec, body[from:from+size], out); err != nil {
+			return nil, err
+		}
+		le.PutUint64(record.at(at, 8), uint64(begin))
+		le.PutUint64(record.at(at+8, 8), uint64(len(out)-begin))
+		for len(out)%8 != 0 {
+			out = append(out, 0)
+		}
+		at += 16
+	}
+	length := message.field(3)
+	offsets := record.place - int(int32(record.u32(record.place)))
+	if record.err != nil || length == 0 {
+		return nil, errFlat
+	}
+	le.PutUint64(message.at(length, 8), uint64(len(out)))
+	le.PutUint16(record.at(offsets+4+2*3, 2), 0) // it has no compression any more
+	return out, record.err
+}
+
+// buffer appends the bytes of a compressed buffer: it begins with how many they are, -1 where it is not compressed after all.
+func (u *arrowUnpacker) buffer(codec uint8, packed, out []byte) ([]byte, error) {
+	if len(packed) == 0 {
+		return out, nil
+	}
+	if len(packed) < 8 {
+		return nil, fmt.Errorf("damaged: got a compressed buffer of %d bytes", len(packed))
+	}
+	size := int64(binary.LittleEndian.Uint64(packed))
+	if packed = packed[8:]; size == -1 {
+		size, codec = int64(len(packed)), 255
+	}
+	if size < 0 || size > maxArrowBatch-int64(len(out)) {
+		return nil, fmt.Errorf("got a batch that has a buffer of %d bytes unpacked, which is in memory then, want at most %d in all; write smaller batches, or without compression", size, maxArrowBatch)
+	}
+	var in io.Reader = bytes.NewReader(packed)
+	switch codec {
+	case 0:
+		in = lz4.NewReader(in)
+	case 1:
+		if u.zstd == nil {
+			var err error
+			if u.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxZstdWindow), zstd.WithDecoderLowmem(true)); err != nil {
+				return nil, err
+			}
+		}
+		if err := u.zstd.Reset(in); err != nil {
+			return nil, err
+		}
+		in = u.zstd
+	case 255:
+	default:
+		return nil, fmt.Errorf("got compression %d, want lz4 or zstd; write it without", codec)
+	}
+	to := bytes.NewBuffer(out)
+	n, err := io.Copy(to, io.LimitReader(in, size+1))
+	if err == nil && n != size {
+		err = errors.New("damaged: a buffer unpacks to another size than it says")
+	}
+	return to.Bytes(), err
+}
