@@ -305,3 +305,49 @@ func TestArrowSavedDataSetsAreRefusedByName(t *testing.T) {
 		}
 	}
 }
+
+// wideArrow is a file of 20 rows, whose columns a and b lie a MiB apart.
+func wideArrow() string {
+	const n, between = 20, 1 << 20
+	var offsets []int32
+	body := ""
+	for i := range int32(n + 1) {
+		offsets = append(offsets, 4*i)
+	}
+	at := int64(4 * (n + 1))
+	texts := offsetsText(offsets...)
+	for _, letter := range []string{"a", "b"} {
+		for i := range n {
+			body += fmt.Sprintf("%s%03d", letter, i)
+		}
+	}
+	half := int64(len(body) / 2)
+	gap := strings.Repeat(" ", between)
+	none := [2]int64{0, 0}
+	return arrowSchemaOf(arrowFieldOf("a", arrowUTF8, flatFields{}), arrowFieldOf("b", arrowUTF8, flatFields{})) +
+		arrowBatchOf(n, [][2]int64{{n, 0}, {n, 0}}, [][2]int64{none, {0, at}, {at, half}, none, {0, at}, {at + half + between, half}}, texts+body[:half]+gap+body[half:]) + arrowEnd
+}
+
+// Neighbours are read together column by column, and the kernel is told of what is read, not of what lies between.
+func TestArrowIsReadAheadByColumns(t *testing.T) {
+	o := serveObjects(t, map[string]string{"/s.arrow": wideArrow()})
+	columns := []Column{{Name: "a"}, {Name: "b"}}
+	remote := openS(t, ShardsConfig{Shards: []string{o.URL + "/s.arrow"}, Media: []Medium{}, Columns: columns, Store: storeClient(t, store.Options{Retries: -1})}).(*shards)
+	o.change(func() { o.requests = 0 })
+	remote.Ahead(sequenceOf(0, 20))
+	for i := range int64(20) {
+		if b, _ := read(t, remote, i); string(b.Value(0)) != fmt.Sprintf("a%03d", i) || string(b.Value(1)) != fmt.Sprintf("b%03d", i) {
+			t.Errorf("sample %d: got %q, %q", i, b.Value(0), b.Value(1))
+		}
+	}
+	if o.requests != 2 || len(remote.spans.all) != 0 {
+		t.Errorf("%d requests for two columns, and %d spans are left", o.requests, len(remote.spans.all))
+	}
+	name := filepath.Join(t.TempDir(), "a.arrow")
+	write(t, name, wideArrow())
+	local := openS(t, ShardsConfig{Shards: []string{name}, Media: []Medium{}, Columns: columns, ReadAhead: 1 << 30, IndexDir: t.TempDir()}).(*shards)
+	local.Ahead(sequenceOf(0, 20))
+	if got := local.spans.local; len(got) != 40 || got[0].size != 4 || got[39].size != 4 {
+		t.Errorf("the kernel is told of %d ranges, such as %d bytes", len(got), got[0].size)
+	}
+}

@@ -252,10 +252,17 @@ func (s *shards) fetch(ctx context.Context, sh *shard, b *Buffer, data []byte) e
 	if sh.object == nil {
 		return s.root.readPieces(ctx, b, copy(b.path[:maxPath-1], sh.path), sh.version, data)
 	}
-	if done, err := s.fetchPlanned(ctx, sh, b, data); done || err != nil {
+	if done, err := s.fetchPlanned(ctx, b.extent(sh), b.pieces, data); done || err != nil {
 		return err
 	}
-	for _, p := range b.pieces {
+	for k, p := range b.pieces {
+		if len(b.pieces) > 1 {
+			if done, err := s.fetchPlanned(ctx, extent{sh, p.off, p.size}, b.pieces[k:k+1], data); err != nil {
+				return err
+			} else if done {
+				continue
+			}
+		}
 		if err := s.store.ReadAt(ctx, sh.object, data[p.at:p.at+p.size], p.off); err != nil {
 			return storeError(err)
 		}
