@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -162,9 +163,10 @@ type arrowBuilder struct {
 	parts  []*arrowPart
 	blank  uint16
 	rows   int64
-	values int64 // so many are left
-	nulls  []bool
-	cells  [][]arrowCell // by part
+	values int64         // so many are left
+	cells  [][]arrowCell // by part, of the rows that are looked at;
+	nulls  []bool        // which of them are null,
+	ranges [][2]int64    // and where the lists of a part lie
 }
 
 // buildArrowIndex finds the columns of every row of an Arrow file, until ctx ends.
@@ -278,6 +280,8 @@ func (a *arrowBuilder) block(from int64, n int) error {
 	if a.values -= int64(n) * int64(len(a.parts)+1); a.values < 0 {
 		return fmt.Errorf("got more than %d values; split the file", maxArrowValues)
 	}
+	left := float64(a.w.size) / float64(max(a.at, 1)) // of the file, as what it has so far
+	b.samples, b.members, b.keys = reserve(b.samples, 2*n, left), reserve(b.members, n*max(len(a.parts), 1), left), reserve(b.keys, 10*n, left)
 	for i := range n {
 		if len(b.keys) > math.MaxUint32-20-wideBytes*b.wide {
 			return errors.New("got more rows than an index holds; split the file")
@@ -301,6 +305,17 @@ func (a *arrowBuilder) block(from int64, n int) error {
 		}
 	}
 	return nil
+}
+
+// reserve makes room for n elements more, and for those of the whole file, which is so many times as long as what was read of it; but not for much more than there are, as a file
+// may be longer than it has rows.
+func reserve[T any](s []T, n int, times float64) []T {
+	const most, spare = 4, 1.02
+	need := len(s) + n
+	if need <= cap(s) {
+		return s
+	}
+	return slices.Grow(s, min(int(float64(need)*max(times*spare, 1)), most*need)-len(s))
 }
 
 // takeWords takes the values of a dictionary, which come behind those that it has, or in their place.

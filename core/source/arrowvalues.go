@@ -228,7 +228,7 @@ func (a *arrowBuilder) readWords(f *arrowField, from int64, nulls []bool, cells 
 // readLists reads lists of numbers, whose elements lie one behind the other, also of lists in lists.
 func (a *arrowBuilder) readLists(p *arrowPart, from int64, nulls []bool, cells []arrowCell) ([]arrowCell, error) {
 	outer, first := p.path[0], len(cells)
-	var ranges [][2]int64
+	ranges := a.ranges[:0]
 	take := func(_ int, begin, end int64) error {
 		ranges = append(ranges, [2]int64{begin, end})
 		return nil
@@ -240,6 +240,7 @@ func (a *arrowBuilder) readLists(p *arrowPart, from int64, nulls []bool, cells [
 	} else if err := a.offsetsOf(outer, from, len(nulls), outer.children[0].n, take); err != nil {
 		return cells, err
 	}
+	a.ranges = ranges
 	leaf := p.leaf
 	for i, r := range ranges {
 		cells = append(cells, arrowCell{})
