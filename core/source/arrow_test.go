@@ -122,7 +122,7 @@ func typeColumns() (all []Column) {
 		"duration", "words"} {
 		all = append(all, Column{Name: name})
 	}
-	return append(all, Column{Name: "large_list", Type: List, DType: tensor.I64, Shape: tensor.Shape{2}}, Column{Name: "objects.area", Type: List, DType: tensor.F32, Shape: tensor.Shape{}, MaxLength: 9},
+	return append(all, Column{Name: "large_list", Type: List, DType: tensor.I64, Shape: tensor.Shape{2}}, Column{Name: "flags", Type: List, DType: tensor.F32, Shape: tensor.Shape{}, MaxLength: 20}, Column{Name: "objects.area", Type: List, DType: tensor.F32, Shape: tensor.Shape{}, MaxLength: 9},
 		Column{Name: "objects.box", Type: List, DType: tensor.F32, Shape: tensor.Shape{2}, MaxLength: 9}, Column{Name: "cube", Type: List, DType: tensor.F32, Shape: tensor.Shape{2, 2}, MaxLength: 9})
 }
 
@@ -135,6 +135,9 @@ func TestArrowTypesAreWhatTheyMean(t *testing.T) {
 	for _, name := range []string{"types.arrow", "types_file.arrow"} {
 		s := openS(t, ShardsConfig{Shards: []string{"testdata/arrow/" + name}, Media: []Medium{}, Columns: typeColumns(), IndexDir: t.TempDir()})
 		checkArrow(t, s, want)
+		if lengths := s.(Measured).Lengths("flags"); lengths(3) != 15 || lengths(0) != 0 {
+			t.Errorf("%s: lengths of bits %d, %d", name, lengths(3), lengths(0))
+		}
 		stored := openS(t, ShardsConfig{Shards: []string{"testdata/arrow/" + name}, Media: []Medium{}, IndexDir: t.TempDir(), Columns: []Column{
 			{Name: "date32", Type: Int64}, {Name: "date64", Type: Int64}, {Name: "time32", Type: Int64}, {Name: "timestamp_us", Type: Int64}, {Name: "decimal", Type: Float64}, {Name: "b", From: "nested.a.b", Type: Int64, Default: []byte("-7")},
 			{Name: "number", Type: Int64, Default: []byte("-9")}, {Name: "list", Type: List, DType: tensor.I16, Shape: tensor.Shape{}, MaxLength: 8, Default: []byte{}}, {Name: "c", From: "nested.c"}}})
@@ -188,7 +191,6 @@ func TestArrowRefusesWhatATypeIsNot(t *testing.T) {
 		`it is union, which is not read here; leave it out, or cast it`:                                                                                          {Columns: []Column{{Name: "union"}}},
 		`it is list<struct>, which is not read here; leave it out, or write it as one text a row`:                                                                {Columns: []Column{{Name: "objects.name"}}},
 		`it is null, which is not read here; leave it out, or cast it`:                                                                                           {Columns: []Column{{Name: "null"}}},
-		`it is list<bool>, which is not read here; cast its values to int8`:                                                                                      {Columns: []Column{list("flags", 1)}},
 		`it is int8, want type text, i64, f64, npy, list`:                                                                                                        {Columns: []Column{{Name: "a", From: "int8[a]", Type: 9}}},
 		`it is int8, in which nothing is called "a"`:                                                                                                             {Columns: []Column{{Name: "a", From: "int8[a]"}}},
 		`it is list<int64>, of 1 dimension, want numbers of shape 2x2; say a shape of 1, such as [-1]`:                                                           {Columns: []Column{list("large_list", 2, 2)}},

@@ -55,8 +55,6 @@ func (e *coding) unreadOfArrow() error {
 	switch {
 	case strings.Contains(e.name, "several lengths"):
 		remedy = "pad the inner lists, or make one list of them and a column of their lengths"
-	case strings.HasSuffix(strings.TrimRight(e.name, ">"), "<bool"):
-		remedy = "cast its values to int8"
 	case strings.HasPrefix(e.name, "list"):
 		remedy = "leave it out, or write it as one text a row: a sample has one value in a column, or a list of numbers"
 	}
@@ -76,10 +74,36 @@ func arrowListCoding(of string) (e coding) {
 		e.name = "list<" + e.name + ">"
 		e.lists = append(e.lists, n)
 	}
-	if e.dtype = encodedType(dims[0]); e.dtype != 0 {
+	if e.dtype, e.bit = encodedType(dims[0]), dims[0] == "bool"; e.bit {
+		e.dtype = tensor.U8
+	}
+	if e.dtype != 0 {
 		e.kind = encodedArray
 	}
 	return e
+}
+
+// bitRange is what an index has as the number of a list of bits: how many they are, and at which bit of their first byte they begin.
+func bitRange(from, n int64) int64 { return n<<3 | from }
+
+// bitValues are those of a bit, which the index tells.
+var bitValues = [2][]byte{{0}, {1}}
+
+// bitsOf are a value's bits, a byte each.
+func (e *coding) bitsOf(m indexMember, value []byte) ([]byte, error) {
+	if e.lists == nil {
+		return bitValues[m.value&1], nil
+	}
+	from, n := m.value&7, m.value>>3
+	if n < 0 || (from+n+7)/8 > int64(len(value)) {
+		return nil, fmt.Errorf("damaged: got %d bytes, want %d bits", len(value), n)
+	}
+	all := make([]byte, n)
+	for i := range all {
+		at := from + int64(i)
+		all[i] = value[at/8] >> (at % 8) & 1
+	}
+	return all, nil
 }
 
 // arrowTexts makes texts of numbers: what dates, times and timestamps mean, else digits.
@@ -201,9 +225,14 @@ func (s *shards) Lengths(column string) func(i int64) int64 {
 	return func(i int64) int64 {
 		sh, k := s.find(i)
 		m, there := s.member(sh, k, sh.column[c])
-		if unit := sh.encoded[sh.column[c]].unit(); there && unit > 0 {
+		e := sh.encoded[sh.column[c]]
+		switch unit := e.unit(); {
+		case !there || unit == 0:
+			return 0
+		case e.bit:
+			return m.value >> 3 / unit
+		default:
 			return int64(m.size) / unit
 		}
-		return 0
 	}
 }

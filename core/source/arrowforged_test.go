@@ -308,9 +308,15 @@ func FuzzArrow(f *testing.F) {
 				for _, m := range members {
 					var b Buffer
 					for _, c := range []Column{{Name: "a", MaxBytes: 100}, {Name: "a", Type: Int64}, {Name: "a", Type: List, DType: tensor.F64, Shape: tensor.Shape{}, MaxLength: 9}} {
-						if e := encodingMarked(x.parts[m.part]); e.refuses(&c) == nil {
-							_ = b.setEncoded(&c, data[m.off:m.off+int64(m.size)], e, false) // it may be a bad sample
+						e, value := encodingMarked(x.parts[m.part]), data[m.off:m.off+int64(m.size)]
+						if e.refuses(&c) != nil {
+							continue
 						}
+						if e.bit {
+							value, err = e.bitsOf(m, value)
+							must(t, err)
+						}
+						_ = b.setEncoded(&c, value, e, false) // it may be a bad sample
 					}
 				}
 			}

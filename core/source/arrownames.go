@@ -138,7 +138,7 @@ func (s *shards) readCell(sh *shard, w *window, i int64, part int, c *Column, to
 			return err
 		}
 		if e.bit {
-			value = bitValues[m.value&1]
+			value = bitValues[m.value&1] // there are no lists here
 		}
 	}
 	b := &to.scratch

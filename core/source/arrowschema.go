@@ -316,7 +316,7 @@ func (f *arrowField) parts(all []*arrowPart, p arrowPart) []*arrowPart {
 	}
 	p.leaf, p.whole = f, f.wholes() && len(p.path) == 0
 	switch {
-	case len(p.path) > 0 && (encodedType(f.is) == 0 || f.words != nil):
+	case len(p.path) > 0 && (encodedType(f.is) == 0 && f.kind != arrowBool || f.words != nil):
 		p.why = p.path[0].shown
 	case f.is == "":
 		p.why = f.shown

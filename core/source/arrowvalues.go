@@ -251,11 +251,16 @@ func (a *arrowBuilder) readLists(p *arrowPart, from int64, nulls []bool, cells [
 		if err != nil {
 			return cells, fmt.Errorf("row %d: %w", a.rows+int64(i), err)
 		}
-		size := (end - begin) * leaf.width
+		size, at, m := (end-begin)*leaf.width, begin*leaf.width, indexMember{}
+		if leaf.kind == arrowBool {
+			size, at = (end+7)/8-begin/8, begin/8
+			m.number, m.value = true, bitRange(begin%8, end-begin)
+		}
 		if size > math.MaxUint32 {
 			return cells, errWideValue(size)
 		}
-		cells[first+i] = arrowCell{indexMember{off: leaf.buffers[1].at + begin*leaf.width, size: uint32(size)}, there}
+		m.off, m.size = leaf.buffers[1].at+at, uint32(size)
+		cells[first+i] = arrowCell{m, there}
 	}
 	return cells, nil
 }

@@ -270,9 +270,6 @@ func (s *shards) fetch(ctx context.Context, sh *shard, b *Buffer, data []byte) e
 	return nil
 }
 
-// bitValues are those of a bit, which the index tells.
-var bitValues = [2][]byte{{0}, {1}}
-
 // fill copies the columns' values out of the buffer's memory.
 func (s *shards) fill(sh *shard, b *Buffer) error {
 	for c := range s.columns {
@@ -284,9 +281,11 @@ func (s *shards) fill(sh *shard, b *Buffer) error {
 				column, part, stays := &s.columns[c], b.mem[at:end], len(s.media) == 0
 				if mark, e := sh.marks[c], sh.encoded[sh.column[c]]; e != nil {
 					if e.bit {
-						part = bitValues[b.members[m].value&1]
+						part, err = e.bitsOf(b.members[m], part)
 					}
-					err = b.setEncoded(column, part, e, stays)
+					if err == nil {
+						err = b.setEncoded(column, part, e, stays)
+					}
 				} else if mark != "" && mark != bytesMark {
 					err = b.setFeature(column, part, mark)
 				} else {

@@ -70,7 +70,7 @@ def types():
         "holes": pa.array([[1, None] if i == 1 else [i] for i in range(N)], pa.list_(pa.int32())), "uneven": pa.array([[[1] * (1 + i)] * 2 + [[]] for i in range(N)]),
         "cube": pa.array([[[[i, 1], [2, 3]]] * i for i in range(N)], pa.list_(pa.list_(pa.list_(pa.float32(), 2)))),
         "nested": pa.array([{"a": {"b": i}, "c": "x"} if i != 1 else None for i in range(N)]), "objects": pa.array([[{"area": i + k / 2, "box": [k, i], "name": "x"} for k in range(i)] for i in range(N)]), "null": pa.nulls(N), "map": pa.array([[("k", i)] for i in range(N)], pa.map_(pa.string(), pa.int32())),
-        "union": pa.UnionArray.from_sparse(pa.array([0] * N, pa.int8()), [pa.array(range(N))]), "flags": pa.array([[True]] * N), "ends": pa.array(range(N))}
+        "union": pa.UnionArray.from_sparse(pa.array([0] * N, pa.int8()), [pa.array(range(N))]), "flags": pa.array([[k % 3 == 0 for k in range(5 * i)] for i in range(N)], pa.list_(pa.bool_())), "ends": pa.array(range(N))}
     want = []
     for i in range(N):
         row = {key: c[i].as_py() for key, c in columns.items() if key in (*WHOLE, "label", "halffloat", "float", "double", "large_string", "binary", "large_binary", "fixed_binary", "places", "ends")}
@@ -78,7 +78,7 @@ def types():
                 "time64": "13:45:00.25", "timestamp_s": "2020-01-31T13:45:00", "timestamp_ms": "2020-01-31T13:45:00.25", "timestamp_us": "2020-01-31T13:45:00.25Z",
                 "timestamp_ns": "2020-01-31T13:45:00.25", "duration": str(1000 * i), "decimal": ["-1.00", "-0.75", "-0.50", "-0.25", "0.00"][i], "decimal256": f"{i}.0",
                 "words": ["red", "green", "", "red", "blue"][i], "large_list": [i, 2**40], "cube": [i, 1, 2, 3] * i,
-                "objects.area": [i + k / 2 for k in range(i)], "objects.box": [v for k in range(i) for v in (k, i)]}
+                "flags": [int(k % 3 == 0) for k in range(5 * i)], "objects.area": [i + k / 2 for k in range(i)], "objects.box": [v for k in range(i) for v in (k, i)]}
         want.append(row)
     table = pa.table(columns)
     with pa.OSFile(str(HERE / "types.arrow"), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as out:
