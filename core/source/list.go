@@ -94,7 +94,7 @@ func openList(c ListConfig) (Source, error) {
 		return nil, errors.New(why)
 	}
 	if slices.Contains(arrowEndings, filepath.Ext(c.File)) {
-		return nil, errors.New("Arrow's files are read by shards in place of list")
+		return nil, errors.New("files of Arrow are read by shards in place of list")
 	}
 	text, err := readList(&c)
 	if err != nil {
