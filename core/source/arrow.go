@@ -14,7 +14,7 @@ import (
 // A file of Arrow's IPC format is messages, one behind the other: four bytes that say so, the size of its metadata, these, and a body. The first is the schema; then
 // come dictionaries and batches of rows, whose bodies are buffers, a few for each column: which values are null, where the values of different lengths begin, the values. So a
 // value is a range of the file. Columns are the parts; in the index a part's name has a mark behind it that tells what they are, as of MDS. The file format (Feather V2) has a
-// magic before the messages, and behind them a footer, which is not needed here.
+// magic before the messages, and behind them a footer, which has the schema and where the dictionaries and batches lie, in whatever order they do.
 const (
 	arrowMagic   = "ARROW1"
 	arrowMark    = "arrow/" // before the name of a type of Arrow's
@@ -49,10 +49,25 @@ const (
 type arrowScan struct {
 	w       *window
 	at, end int64 // of the messages
-	file    bool  // it has a footer
 	schema  *arrowSchema
 	v4      bool
+
+	foot   []byte       // of the file format; nil: it is the streaming format
+	blocks []arrowBlock // of that: the messages to come
+	read   int64        // bytes of those that came
 }
+
+// arrowBlock is where a message lies, and where the footer says so.
+type arrowBlock struct {
+	at    int64
+	place int
+}
+
+const (
+	arrowBlockBytes = 24 // the message's place, the size of its metadata and padding, that of its body
+	arrowHeadBytes  = 8  // of a file: the magic and padding
+	arrowTailBytes  = 4 + len(arrowMagic)
+)
 
 // begin finds out what kind of file it is, and reads its schema.
 func (s *arrowScan) begin() error {
@@ -65,9 +80,7 @@ func (s *arrowScan) begin() error {
 	case string(head[:4]) == "FEA1":
 		return errors.New("it is Feather V1, which is not read here; write it again: pyarrow.feather.write_feather(pyarrow.feather.read_table(OLD), NEW)")
 	case string(head[:6]) == arrowMagic:
-		if err := s.footer(); err != nil {
-			return err
-		}
+		return s.footer()
 	}
 	m, err := s.next()
 	if err == nil && m.kind != messageSchema {
@@ -79,26 +92,46 @@ func (s *arrowScan) begin() error {
 	return err
 }
 
-// footer takes the file format's frame off.
+// footer reads the file format's footer: the schema, and where dictionaries and batches lie.
 func (s *arrowScan) footer() error {
-	const behind = 4 + len(arrowMagic)
-	tail, err := s.w.bytes(s.w.size-int64(behind), behind)
+	tail, err := s.w.bytes(s.w.size-int64(arrowTailBytes), arrowTailBytes)
 	if err != nil || string(tail[4:]) != arrowMagic {
 		return fmt.Errorf("truncated: it begins with %s and does not end so; write or copy it again", arrowMagic)
 	}
-	s.at, s.file = 8, true
-	s.end = s.w.size - int64(behind) - int64(binary.LittleEndian.Uint32(tail))
-	if s.end < s.at {
-		return fmt.Errorf("damaged: its footer has %d bytes, want less than it has; write or copy it again", binary.LittleEndian.Uint32(tail))
+	size := int64(binary.LittleEndian.Uint32(tail))
+	if s.end = s.w.size - int64(arrowTailBytes) - size; s.end < arrowHeadBytes || size > maxArrowMeta {
+		return fmt.Errorf("damaged: its footer has %d bytes, want less than the file, and at most %d; write or copy it again", size, maxArrowMeta)
 	}
-	return nil
+	foot, err := s.w.bytes(s.end, int(size))
+	if err != nil {
+		return err
+	}
+	s.foot = bytes.Clone(foot)
+	t := newFlat(s.foot).root()
+	for _, of := range []int{2, 3} { // dictionaries, batches
+		for at, n := t.vector(of, arrowBlockBytes); n > 0; n-- {
+			s.blocks = append(s.blocks, arrowBlock{t.longAt(at), at})
+			at += arrowBlockBytes
+		}
+	}
+	if t.err != nil {
+		return t.err
+	}
+	s.schema, err = parseArrowSchema(t.table(1))
+	return err
 }
 
 // next reads the next message; what it returns of the window is valid until more is read.
 func (s *arrowScan) next() (m arrowMessage, err error) {
-	if s.at == s.end && s.file {
-		return m, nil
+	if s.foot != nil {
+		if len(s.blocks) == 0 {
+			return m, nil
+		}
+		if s.at, s.blocks = s.blocks[0].at, s.blocks[1:]; s.at < arrowHeadBytes || s.at > s.end {
+			return m, fmt.Errorf("damaged: its footer says that a message lies at %d, want from %d to %d", s.at, arrowHeadBytes, s.end)
+		}
 	}
+	begins := s.at
 	size, err := s.size()
 	if err != nil || size == 0 {
 		return m, err
@@ -125,6 +158,9 @@ func (s *arrowScan) next() (m arrowMessage, err error) {
 		return m, s.short(nil)
 	}
 	s.at, s.v4 = m.body.at+m.body.size, m.version == arrowV4
+	if s.read += s.at - begins; s.read > s.w.size {
+		return m, errors.New("damaged: its footer names messages that lie in each other")
+	}
 	return m, nil
 }
 
@@ -141,6 +177,9 @@ func (s *arrowScan) size() (int64, error) {
 		}
 		s.at += 4
 		size = binary.LittleEndian.Uint32(head)
+	}
+	if size == 0 && s.foot != nil {
+		return 0, errors.New("damaged: its footer names a message that is none")
 	}
 	if size == 0 && s.at != s.end {
 		return 0, fmt.Errorf("got %d bytes behind its end at %d; if files were joined by cat, name them one by one", s.end-s.at, s.at)
@@ -349,6 +388,3 @@ func (a *arrowBuilder) takeWords(m *arrowMessage) error {
 	}
 	return nil
 }
-
-// isArrow says that a file begins as one of Arrow's does, whatever it is called.
-func isArrow(head []byte) bool { return bytes.HasPrefix(head, []byte(arrowMagic+"\x00\x00")) }

@@ -353,3 +353,20 @@ func TestArrowIsReadAheadByColumns(t *testing.T) {
 		t.Errorf("the kernel is told of %d ranges, such as %d bytes", len(got), got[0].size)
 	}
 }
+
+// A file whose footer alone tells where its messages lie, dictionaries behind the batches, is read as any; compressed, too.
+func TestArrowIsReadByItsFooter(t *testing.T) {
+	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
+	for _, name := range []string{"testdata/arrow/polars.arrow", "testdata/arrow/polars_zstd.arrow"} {
+		s, err := OpenShards(background, ShardsConfig{Shards: []string{name}, Media: []Medium{}, Columns: []Column{
+			{Name: "text"}, {Name: "words"}, {Name: "ids", Type: List, DType: tensor.U8, Shape: tensor.Shape{}, MaxLength: 9}}})
+		must(t, err)
+		for i, word := range []string{"red", "green", "red", "blue", "green"} {
+			b, _ := read(t, s, int64(i))
+			if string(b.Value(0)) != strings.Repeat("text ", 4*i) || string(b.Value(1)) != word || len(b.Value(2)) != i || s.Label(int64(i)) != int64(i) || s.Len() != 5 {
+				t.Errorf("%s: sample %d: got %q, %q, %d ids, label %d", name, i, b.Value(0), b.Value(1), len(b.Value(2)), s.Label(int64(i)))
+			}
+		}
+		must(t, s.Close())
+	}
+}

@@ -76,6 +76,9 @@ func appendFlat(out *[]byte, t flatFields) (place int) {
 			for _, pair := range v {
 				*out = le.AppendUint64(le.AppendUint64(*out, uint64(pair[0])), uint64(pair[1]))
 			}
+		case flatBlocks:
+			vector(len(v) / arrowBlockBytes)
+			*out = append(*out, v...)
 		case []int64:
 			vector(len(v))
 			for _, n := range v {
@@ -109,6 +112,19 @@ func arrowBatchOf(rows int64, nodes, buffers [][2]int64, body string) string {
 	return arrowMessageOf(messageBatch, flatFields{0: rows, 1: nodes, 2: buffers}, body)
 }
 
+// footedOf is a file with a footer that says where its batches lie.
+func footedOf(messages string, at ...int64) string {
+	blocks := ""
+	for _, a := range at {
+		blocks += string(binary.LittleEndian.AppendUint64(nil, uint64(a))) + strings.Repeat("\x00", arrowBlockBytes-8)
+	}
+	foot := string(flatOf(flatFields{0: int16(arrowV5), 1: flatFields{1: []flatFields{wholeField}}, 3: flatBlocks(blocks)}))
+	return "ARROW1\x00\x00" + messages + foot + string(binary.LittleEndian.AppendUint32(nil, uint32(len(foot)))) + "ARROW1"
+}
+
+// flatBlocks is a vector of blocks.
+type flatBlocks string
+
 var (
 	wholeField = arrowFieldOf("a", arrowInt, flatFields{0: int32(32), 1: int8(1)})
 	textField  = arrowFieldOf("a", arrowUTF8, flatFields{})
@@ -139,44 +155,47 @@ func TestArrowRefusesWhatCannotBe(t *testing.T) {
 	words := flatFields{0: "a", 2: int8(arrowUTF8), 3: flatFields{}, 4: flatFields{0: int64(7), 1: flatFields{0: int32(8), 1: int8(1)}}}
 	good := arrowBatchOf(2, [][2]int64{{2, 0}}, [][2]int64{{0, 0}, {0, 8}}, "\x01\x00\x00\x00\x02\x00\x00\x00")
 	for want, file := range map[string]string{
-		"truncated: it ends after 3 bytes":                             "abc",
-		"damaged: got metadata of 1952805488 bytes, want at most":      "pretty text",
-		"it is Feather V1, which is not read here; write it again:":    "FEA1aaaaaaaaaaaaaaaaaaaaaaaaaaa",
-		"truncated: it begins with ARROW1 and does not end so":         "ARROW1\x00\x00" + arrowSchemaOf(wholeField),
-		"damaged: its footer has 4294967295 bytes":                     "ARROW1\x00\x00" + arrowSchemaOf(wholeField) + "\xff\xff\xff\xffARROW1",
-		"it does not begin with a schema":                              good + arrowEnd,
-		"its numbers are big-endian, want little-endian ones":          arrowMessageOf(messageSchema, flatFields{0: int16(1), 1: []flatFields{wholeField}}, "") + arrowEnd,
-		"got version 1 of Arrow's metadata, want V4 or V5":             strings.Replace(arrowSchemaOf(wholeField), string(flatOf(flatFields{0: int16(arrowV5)}))[14:16], "\x00\x00", 1) + arrowEnd,
-		"got a message of kind 4, want a schema":                       arrowMessageOf(4, flatFields{}, "") + arrowEnd,
-		"after 0 rows: got a second schema":                            arrowSchemaOf(wholeField) + arrowSchemaOf(wholeField) + arrowEnd,
-		"bytes behind its end at":                                      arrowSchemaOf(wholeField) + good + arrowEnd + arrowSchemaOf(wholeField),
-		"without the mark that all messages are there":                 arrowSchemaOf(wholeField) + good,
-		"damaged: got more than 16384 columns, or columns deeper":      arrowSchemaOf(deep) + arrowEnd,
-		"got more than 1024 different parts":                           arrowSchemaOf(wide...) + arrowEnd,
-		`column "a": it is there twice`:                                arrowSchemaOf(wholeField, wholeField) + arrowEnd,
-		`column "a": damaged: its metadata lead outside`:               arrowSchemaOf(arrowFieldOf("a", arrowInt, flatFields{0: int32(7)})) + arrowEnd,
-		`column "a": got type 99, which Arrow's format did not have`:   arrowSchemaOf(arrowFieldOf("a", 99, flatFields{})) + arrowEnd,
-		`column "a": damaged: got a list of no type, or of several`:    arrowSchemaOf(arrowFieldOf("a", arrowList, flatFields{})) + arrowEnd,
-		"damaged: got 9223372036854775807 values, of which 0 are null": arrowSchemaOf(wholeField) + arrowBatchOf(1, [][2]int64{{1<<63 - 1, 0}}, [][2]int64{{0, 0}, {0, 8}}, "12345678") + arrowEnd,
-		"damaged: got 1 values, of which 2 are null":                   arrowSchemaOf(wholeField) + arrowBatchOf(1, [][2]int64{{1, 2}}, [][2]int64{{0, 0}, {0, 8}}, "12345678") + arrowEnd,
-		`damaged: column "a" has 1 values, want 2`:                     arrowSchemaOf(wholeField) + arrowBatchOf(2, [][2]int64{{1, 0}}, [][2]int64{{0, 0}, {0, 8}}, "12345678") + arrowEnd,
-		"damaged: the batch has fewer fields or buffers":               arrowSchemaOf(wholeField) + arrowBatchOf(1, [][2]int64{{1, 0}}, [][2]int64{{0, 0}}, "12345678") + arrowEnd,
-		"damaged: it has 1 fields and 0 buffers more":                  arrowSchemaOf(wholeField) + arrowBatchOf(1, [][2]int64{{1, 0}, {1, 0}}, [][2]int64{{0, 0}, {0, 8}}, "12345678") + arrowEnd,
-		"damaged: got a buffer of 9 bytes at 0 of a body of 8":         arrowSchemaOf(wholeField) + arrowBatchOf(1, [][2]int64{{1, 0}}, [][2]int64{{0, 0}, {0, 9}}, "12345678") + arrowEnd,
-		"damaged: got a buffer of -1 bytes at 0":                       arrowSchemaOf(wholeField) + arrowBatchOf(1, [][2]int64{{1, 0}}, [][2]int64{{0, 0}, {0, -1}}, "12345678") + arrowEnd,
-		"damaged: got 8 bytes, want 3 of 4 each":                       arrowSchemaOf(wholeField) + arrowBatchOf(3, [][2]int64{{3, 0}}, [][2]int64{{0, 0}, {0, 8}}, "12345678") + arrowEnd,
-		"damaged: got 0 bytes that say which of 2 values are null":     arrowSchemaOf(wholeField) + arrowBatchOf(2, [][2]int64{{2, 1}}, [][2]int64{{0, 0}, {0, 8}}, "12345678") + arrowEnd,
-		"damaged: got 4611686018427387904 rows in 8 bytes":             arrowSchemaOf() + arrowBatchOf(1<<62, nil, nil, "12345678") + arrowEnd,
-		"damaged: value 1 lies from 4 to 3, want a range within 4":     arrowSchemaOf(textField) + arrowBatchOf(2, [][2]int64{{2, 0}}, [][2]int64{{0, 0}, {0, 12}, {12, 4}}, offsetsText(0, 4, 3)+"abcd") + arrowEnd,
-		"damaged: value 0 lies from 0 to 5, want a range within 4":     arrowSchemaOf(textField) + arrowBatchOf(1, [][2]int64{{1, 0}}, [][2]int64{{0, 0}, {0, 8}, {8, 4}}, offsetsText(0, 5)+"abcd") + arrowEnd,
-		"damaged: value 0 lies from -1 to 2":                           arrowSchemaOf(textField) + arrowBatchOf(1, [][2]int64{{1, 0}}, [][2]int64{{0, 0}, {0, 8}, {8, 4}}, offsetsText(-1, 2)+"abcd") + arrowEnd,
-		"damaged: got 4 bytes, want 2 of 4 each":                       arrowSchemaOf(textField) + arrowBatchOf(1, [][2]int64{{1, 0}}, [][2]int64{{0, 0}, {0, 4}, {8, 4}}, offsetsText(0, 2)+"abcd") + arrowEnd,
-		"damaged: value 0 lies from 0 to 3, want a range within 2":     arrowSchemaOf(listField) + arrowBatchOf(1, [][2]int64{{1, 0}, {2, 0}}, [][2]int64{{0, 0}, {0, 8}, {0, 0}, {8, 8}}, offsetsText(0, 3)+"abcdefgh") + arrowEnd,
-		"damaged: got a dictionary 3, which no column has":             arrowSchemaOf(words) + arrowMessageOf(messageWords, flatFields{0: int64(3), 1: flatFields{}}, "") + arrowEnd,
-		"damaged: value 0 is number 0 of a dictionary of 0":            arrowSchemaOf(words) + arrowBatchOf(1, [][2]int64{{1, 0}}, [][2]int64{{0, 0}, {0, 1}}, "\x00") + arrowEnd,
-		"damaged: got 1 values in 2 lists of 2":                        arrowSchemaOf(arrowFieldOf("a", arrowFixedList, flatFields{0: int32(2)}, wholeField)) + arrowBatchOf(2, [][2]int64{{2, 0}, {1, 0}}, [][2]int64{{0, 0}, {0, 0}, {0, 4}}, "1234") + arrowEnd,
-		"damaged: the view of value 0 leads outside of its buffers":    arrowSchemaOf(arrowFieldOf("a", arrowUTF8View, flatFields{})) + arrowMessageOf(messageBatch, flatFields{0: int64(1), 1: [][2]int64{{1, 0}}, 2: [][2]int64{{0, 0}, {0, 16}}, 4: []int64{0}}, "\x20\x00\x00\x00aaaa\x00\x00\x00\x00\x00\x00\x00\x00") + arrowEnd,
-		"damaged: got 2 values in 3 structs":                           arrowSchemaOf(arrowFieldOf("s", arrowStruct, flatFields{}, wholeField)) + arrowBatchOf(3, [][2]int64{{3, 0}, {2, 0}}, [][2]int64{{0, 0}, {0, 0}, {0, 8}}, "12345678") + arrowEnd,
+		"truncated: it ends after 3 bytes":                               "abc",
+		"damaged: got metadata of 1952805488 bytes, want at most":        "pretty text",
+		"it is Feather V1, which is not read here; write it again:":      "FEA1aaaaaaaaaaaaaaaaaaaaaaaaaaa",
+		"truncated: it begins with ARROW1 and does not end so":           "ARROW1\x00\x00" + arrowSchemaOf(wholeField),
+		"damaged: its footer has 4294967295 bytes":                       "ARROW1\x00\x00" + arrowSchemaOf(wholeField) + "\xff\xff\xff\xffARROW1",
+		"damaged: its footer says that a message lies at 3, want from 8": footedOf(good, 3),
+		"damaged: its footer names messages that lie in each other":      footedOf(good, 8, 8, 8),
+		"damaged: its footer names a message that is none":               footedOf(arrowEnd, 8),
+		"it does not begin with a schema":                                good + arrowEnd,
+		"its numbers are big-endian, want little-endian ones":            arrowMessageOf(messageSchema, flatFields{0: int16(1), 1: []flatFields{wholeField}}, "") + arrowEnd,
+		"got version 1 of Arrow's metadata, want V4 or V5":               strings.Replace(arrowSchemaOf(wholeField), string(flatOf(flatFields{0: int16(arrowV5)}))[14:16], "\x00\x00", 1) + arrowEnd,
+		"got a message of kind 4, want a schema":                         arrowMessageOf(4, flatFields{}, "") + arrowEnd,
+		"after 0 rows: got a second schema":                              arrowSchemaOf(wholeField) + arrowSchemaOf(wholeField) + arrowEnd,
+		"bytes behind its end at":                                        arrowSchemaOf(wholeField) + good + arrowEnd + arrowSchemaOf(wholeField),
+		"without the mark that all messages are there":                   arrowSchemaOf(wholeField) + good,
+		"damaged: got more than 16384 columns, or columns deeper":        arrowSchemaOf(deep) + arrowEnd,
+		"got more than 1024 different parts":                             arrowSchemaOf(wide...) + arrowEnd,
+		`column "a": it is there twice`:                                  arrowSchemaOf(wholeField, wholeField) + arrowEnd,
+		`column "a": damaged: its metadata lead outside`:                 arrowSchemaOf(arrowFieldOf("a", arrowInt, flatFields{0: int32(7)})) + arrowEnd,
+		`column "a": got type 99, which Arrow's format did not have`:     arrowSchemaOf(arrowFieldOf("a", 99, flatFields{})) + arrowEnd,
+		`column "a": damaged: got a list of no type, or of several`:      arrowSchemaOf(arrowFieldOf("a", arrowList, flatFields{})) + arrowEnd,
+		"damaged: got 9223372036854775807 values, of which 0 are null":   arrowSchemaOf(wholeField) + arrowBatchOf(1, [][2]int64{{1<<63 - 1, 0}}, [][2]int64{{0, 0}, {0, 8}}, "12345678") + arrowEnd,
+		"damaged: got 1 values, of which 2 are null":                     arrowSchemaOf(wholeField) + arrowBatchOf(1, [][2]int64{{1, 2}}, [][2]int64{{0, 0}, {0, 8}}, "12345678") + arrowEnd,
+		`damaged: column "a" has 1 values, want 2`:                       arrowSchemaOf(wholeField) + arrowBatchOf(2, [][2]int64{{1, 0}}, [][2]int64{{0, 0}, {0, 8}}, "12345678") + arrowEnd,
+		"damaged: the batch has fewer fields or buffers":                 arrowSchemaOf(wholeField) + arrowBatchOf(1, [][2]int64{{1, 0}}, [][2]int64{{0, 0}}, "12345678") + arrowEnd,
+		"damaged: it has 1 fields and 0 buffers more":                    arrowSchemaOf(wholeField) + arrowBatchOf(1, [][2]int64{{1, 0}, {1, 0}}, [][2]int64{{0, 0}, {0, 8}}, "12345678") + arrowEnd,
+		"damaged: got a buffer of 9 bytes at 0 of a body of 8":           arrowSchemaOf(wholeField) + arrowBatchOf(1, [][2]int64{{1, 0}}, [][2]int64{{0, 0}, {0, 9}}, "12345678") + arrowEnd,
+		"damaged: got a buffer of -1 bytes at 0":                         arrowSchemaOf(wholeField) + arrowBatchOf(1, [][2]int64{{1, 0}}, [][2]int64{{0, 0}, {0, -1}}, "12345678") + arrowEnd,
+		"damaged: got 8 bytes, want 3 of 4 each":                         arrowSchemaOf(wholeField) + arrowBatchOf(3, [][2]int64{{3, 0}}, [][2]int64{{0, 0}, {0, 8}}, "12345678") + arrowEnd,
+		"damaged: got 0 bytes that say which of 2 values are null":       arrowSchemaOf(wholeField) + arrowBatchOf(2, [][2]int64{{2, 1}}, [][2]int64{{0, 0}, {0, 8}}, "12345678") + arrowEnd,
+		"damaged: got 4611686018427387904 rows in 8 bytes":               arrowSchemaOf() + arrowBatchOf(1<<62, nil, nil, "12345678") + arrowEnd,
+		"damaged: value 1 lies from 4 to 3, want a range within 4":       arrowSchemaOf(textField) + arrowBatchOf(2, [][2]int64{{2, 0}}, [][2]int64{{0, 0}, {0, 12}, {12, 4}}, offsetsText(0, 4, 3)+"abcd") + arrowEnd,
+		"damaged: value 0 lies from 0 to 5, want a range within 4":       arrowSchemaOf(textField) + arrowBatchOf(1, [][2]int64{{1, 0}}, [][2]int64{{0, 0}, {0, 8}, {8, 4}}, offsetsText(0, 5)+"abcd") + arrowEnd,
+		"damaged: value 0 lies from -1 to 2":                             arrowSchemaOf(textField) + arrowBatchOf(1, [][2]int64{{1, 0}}, [][2]int64{{0, 0}, {0, 8}, {8, 4}}, offsetsText(-1, 2)+"abcd") + arrowEnd,
+		"damaged: got 4 bytes, want 2 of 4 each":                         arrowSchemaOf(textField) + arrowBatchOf(1, [][2]int64{{1, 0}}, [][2]int64{{0, 0}, {0, 4}, {8, 4}}, offsetsText(0, 2)+"abcd") + arrowEnd,
+		"damaged: value 0 lies from 0 to 3, want a range within 2":       arrowSchemaOf(listField) + arrowBatchOf(1, [][2]int64{{1, 0}, {2, 0}}, [][2]int64{{0, 0}, {0, 8}, {0, 0}, {8, 8}}, offsetsText(0, 3)+"abcdefgh") + arrowEnd,
+		"damaged: got a dictionary 3, which no column has":               arrowSchemaOf(words) + arrowMessageOf(messageWords, flatFields{0: int64(3), 1: flatFields{}}, "") + arrowEnd,
+		"damaged: value 0 is number 0 of a dictionary of 0":              arrowSchemaOf(words) + arrowBatchOf(1, [][2]int64{{1, 0}}, [][2]int64{{0, 0}, {0, 1}}, "\x00") + arrowEnd,
+		"damaged: got 1 values in 2 lists of 2":                          arrowSchemaOf(arrowFieldOf("a", arrowFixedList, flatFields{0: int32(2)}, wholeField)) + arrowBatchOf(2, [][2]int64{{2, 0}, {1, 0}}, [][2]int64{{0, 0}, {0, 0}, {0, 4}}, "1234") + arrowEnd,
+		"damaged: the view of value 0 leads outside of its buffers":      arrowSchemaOf(arrowFieldOf("a", arrowUTF8View, flatFields{})) + arrowMessageOf(messageBatch, flatFields{0: int64(1), 1: [][2]int64{{1, 0}}, 2: [][2]int64{{0, 0}, {0, 16}}, 4: []int64{0}}, "\x20\x00\x00\x00aaaa\x00\x00\x00\x00\x00\x00\x00\x00") + arrowEnd,
+		"damaged: got 2 values in 3 structs":                             arrowSchemaOf(arrowFieldOf("s", arrowStruct, flatFields{}, wholeField)) + arrowBatchOf(3, [][2]int64{{3, 0}, {2, 0}}, [][2]int64{{0, 0}, {0, 0}, {0, 8}}, "12345678") + arrowEnd,
 	} {
 		name := filepath.Join(t.TempDir(), "a.arrow")
 		write(t, name, file)
@@ -289,7 +308,7 @@ func TestArrowOfManyRows(t *testing.T) {
 
 // FuzzArrow: no file ends the process, whatever it says, nor leads outside of itself.
 func FuzzArrow(f *testing.F) {
-	for _, name := range []string{"types.arrow", "types_file.arrow", "saved/data-00000-of-00002.arrow", "deltas.arrow", "lz4.feather", "zstd_stream.arrows"} {
+	for _, name := range []string{"types.arrow", "types_file.arrow", "saved/data-00000-of-00002.arrow", "deltas.arrow", "lz4.feather", "zstd_stream.arrows", "polars.arrow", "polars_zstd.arrow"} {
 		data, err := os.ReadFile("testdata/arrow/" + name)
 		must(f, err)
 		f.Add(data)

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"errors"
@@ -12,7 +13,7 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// A file of Arrow whose buffers are compressed is unpacked into one whose are not, in the streaming format, when it is opened: as compressed shards of MDS are. A message is in
+// A file of Arrow whose buffers are compressed is unpacked into one whose are not, in the same format, when it is opened: as compressed shards of MDS are. A message is in
 // memory at a time.
 const (
 	packedArrow   = "arrow"
@@ -25,23 +26,37 @@ type arrowUnpacker struct {
 	out   []byte // of a message, unpacked, what is left of it
 	ended bool
 	zstd  *zstd.Decoder
+
+	from    io.ReaderAt // of the file format:
+	scan    arrowScan   // its footer,
+	written int64       // and where the next message will lie
 }
 
 func unpackArrow(packed io.Reader, _ int64) (io.Reader, error) {
-	u := &arrowUnpacker{in: packed}
-	head := make([]byte, 8)
-	if _, err := io.ReadFull(packed, head); err != nil {
+	from := packed.(interface { // a section of a file or an object
+		io.ReaderAt
+		Size() int64
+	})
+	u := &arrowUnpacker{in: bufio.NewReaderSize(packed, packedChunk), from: from}
+	u.scan = arrowScan{w: &window{r: from, size: from.Size(), chunk: localChunk}}
+	if err := u.scan.begin(); err != nil {
 		return nil, err
 	}
-	if !isArrow(head) {
-		u.in = io.MultiReader(bytes.NewReader(head), packed)
+	if u.scan.foot != nil {
+		u.out = []byte(arrowMagic + "\x00\x00")
+		u.written = int64(len(u.out))
 	}
 	return u, nil
 }
 
 func (u *arrowUnpacker) Read(p []byte) (n int, err error) {
 	for len(u.out) == 0 && !u.ended {
-		if err := u.message(); err != nil {
+		if u.scan.foot != nil {
+			err = u.block()
+		} else {
+			_, err = u.message()
+		}
+		if err != nil {
 			return 0, err
 		}
 	}
@@ -52,47 +67,73 @@ func (u *arrowUnpacker) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
+// block unpacks the next message that the footer names, and has that say where it lies; after the last one comes the footer.
+func (u *arrowUnpacker) block() error {
+	s, le := &u.scan, binary.LittleEndian
+	if len(s.blocks) == 0 {
+		u.ended, u.out = true, append(le.AppendUint32(s.foot, uint32(len(s.foot))), arrowMagic...)
+		return nil
+	}
+	b := s.blocks[0]
+	if s.blocks = s.blocks[1:]; b.at < arrowHeadBytes || b.at > s.end {
+		return fmt.Errorf("damaged: its footer says that a message lies at %d", b.at)
+	}
+	u.in = io.NewSectionReader(u.from, b.at, s.end-b.at)
+	body, err := u.message()
+	if err == nil && u.ended {
+		err = errors.New("damaged: its footer names a message that is none")
+	}
+	if err != nil {
+		return err
+	}
+	le.PutUint64(s.foot[b.place:], uint64(u.written))
+	le.PutUint32(s.foot[b.place+8:], uint32(int64(len(u.out))-body))
+	le.PutUint64(s.foot[b.place+16:], uint64(body))
+	u.written += int64(len(u.out))
+	return nil
+}
+
 func (u *arrowUnpacker) close() {
 	if u.zstd != nil {
 		u.zstd.Close()
 	}
 }
 
-// message unpacks the next one.
-func (u *arrowUnpacker) message() error {
+// message unpacks the next one, and returns the bytes of its body.
+func (u *arrowUnpacker) message() (length int64, err error) {
 	le := binary.LittleEndian
 	head := make([]byte, 4)
 	if _, err := io.ReadFull(u.in, head); err != nil {
-		return err
+		return 0, err
 	}
 	if le.Uint32(head) == arrowGoesOn {
 		if _, err := io.ReadFull(u.in, head); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	size := le.Uint32(head)
 	if size == 0 {
 		u.ended, u.out = true, []byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0}
-		return nil
+		return 0, nil
 	}
 	if size > maxArrowMeta {
-		return fmt.Errorf("damaged: got metadata of %d bytes", size)
+		return 0, fmt.Errorf("damaged: got metadata of %d bytes", size)
 	}
 	meta, err := readSome(u.in, int64(size))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	t := newFlat(meta).root()
-	length := t.long(3)
+	length = t.long(3)
 	if t.err != nil || length < 0 {
-		return errFlat
+		return 0, errFlat
 	}
 	if length > maxArrowBatch {
-		return fmt.Errorf("got a batch of %d bytes, which is unpacked in memory, want at most %d; write smaller batches, or without compression", length, maxArrowBatch)
+		return 0, fmt.Errorf("got a batch of %d bytes, which is unpacked in memory, want at most %d; write smaller batches, or without compression", length, maxArrowBatch)
 	}
 	body, err := readSome(u.in, length)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	record := t.table(2)
 	if t.byte(1) == messageWords {
@@ -100,11 +141,11 @@ func (u *arrowUnpacker) message() error {
 	}
 	if t.byte(1) == messageWords || t.byte(1) == messageBatch {
 		if body, err = u.unpack(t, record, body); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	u.out = slices.Concat(le.AppendUint32([]byte{0xff, 0xff, 0xff, 0xff}, size), meta, body)
-	return nil
+	return int64(len(body)), nil
 }
 
 // readSome reads n bytes, and takes memory as they come.

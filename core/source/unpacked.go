@@ -182,7 +182,11 @@ func (p *packedShard) unpack(ctx context.Context, from io.ReaderAt, packed int64
 	if store.IsURL(p.name) {
 		chunk = remoteChunk
 	}
-	err = p.unpackTo(&unpackedWriter{ctx: ctx, to: f}, bufio.NewReaderSize(io.NewSectionReader(from, 0, packed), chunk), size)
+	var in io.Reader = io.NewSectionReader(from, 0, packed)
+	if p.by != packedArrow { // which is read in the order of its footer
+		in = bufio.NewReaderSize(in, chunk)
+	}
+	err = p.unpackTo(&unpackedWriter{ctx: ctx, to: f}, in, size)
 	if err == nil {
 		if err = errors.Join(f.Sync(), os.Rename(f.Name(), path)); err != nil { // so that what has its name is whole, whatever becomes of the machine
 			err = noRoomFor(size, err)

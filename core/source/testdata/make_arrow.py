@@ -1,4 +1,4 @@
-"""Writes the files of arrow/ with pyarrow (26.0.1), Hugging Face's datasets (5.2.0) and Pillow, and what is in them, as the script itself knows it, into arrow/want.json:
+"""Writes the files of arrow/ with pyarrow (26.0.1), Hugging Face's datasets (5.2.0), Polars (2.1.0) and Pillow, and what is in them, as the script itself knows it, into arrow/want.json:
 python3 make_arrow.py. saved is what save_to_disk writes, splits that of several splits; types.arrow has a column of every type, once as a stream and once as a file."""
 import base64
 import datetime
@@ -10,6 +10,7 @@ import shutil
 
 import datasets
 import numpy as np
+import polars
 import pyarrow as pa
 import pyarrow.feather
 from PIL import Image
@@ -107,8 +108,17 @@ def deltas():
             out.write_batch(pa.record_batch([array], schema=schema))
 
 
+def of_polars(compression, name):
+    """A file without a message before its batches, and with its dictionaries behind them: only the footer tells."""
+    polars.DataFrame({
+        "label": range(N), "text": ["text " * (4 * i) for i in range(N)], "ids": [list(range(i)) for i in range(N)], "words": polars.Series(["red", "green", "red", "blue", "green"], dtype=polars.Categorical)
+    }).write_ipc(HERE / name, compression=compression)
+
+
 shutil.rmtree(HERE, ignore_errors=True)
 HERE.mkdir()
+of_polars("uncompressed", "polars.arrow")
+of_polars("zstd", "polars_zstd.arrow")
 want = {"saved": saved(), "types": types()}
 few(50, "lz4", "lz4.feather")
 few(50, "zstd", "zstd_stream.arrows")
