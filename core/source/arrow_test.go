@@ -357,7 +357,7 @@ func TestArrowIsReadAheadByColumns(t *testing.T) {
 // A file whose footer alone tells where its messages lie, dictionaries behind the batches, is read as any; compressed, too.
 func TestArrowIsReadByItsFooter(t *testing.T) {
 	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
-	for _, name := range []string{"testdata/arrow/polars.arrow", "testdata/arrow/polars_zstd.arrow"} {
+	for _, name := range []string{"testdata/arrow/polars.arrow", "testdata/arrow/polars_zstd.arrow", "testdata/arrow/polars_lz4.arrow"} {
 		s, err := OpenShards(background, ShardsConfig{Shards: []string{name}, Media: []Medium{}, Columns: []Column{
 			{Name: "text"}, {Name: "words"}, {Name: "ids", Type: List, DType: tensor.U8, Shape: tensor.Shape{}, MaxLength: 9}}})
 		must(t, err)

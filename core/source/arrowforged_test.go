@@ -248,12 +248,13 @@ func TestArrowRefusesDamagedCompression(t *testing.T) {
 	}
 	size := func(n int64) string { return string(binary.LittleEndian.AppendUint64(nil, uint64(n))) }
 	for want, file := range map[string]string{
-		"damaged: got a compressed buffer of 3 bytes":                   batch(0, "abc"),
-		"got a batch that has a buffer of 1099511627776 bytes unpacked": batch(1, size(1<<40)+"abc"),
-		"got a batch that has a buffer of -2 bytes unpacked":            batch(1, size(-2)+"abc"),
-		"got compression 9, want lz4 or zstd":                           batch(9, size(4)+"abcd"),
-		"it cannot be unpacked (arrow): ":                               batch(0, size(4)+"abcd"),
-		"damaged: a buffer unpacks to another size than it says":        batch(1, size(4)),
+		"a buffer is no frame of lz4 of the size that it says; write":         batch(0, size(0)+"\x04\x22\x4d\x18\x60\x40\x00\x05\x00\x00\x00\x40abcd\x00\x00\x00\x00"),
+		"damaged: got a compressed buffer of 3 bytes":                         batch(0, "abc"),
+		"got a batch that has a buffer of 1099511627776 bytes unpacked":       batch(1, size(1<<40)+"abc"),
+		"got a batch that has a buffer of -2 bytes unpacked":                  batch(1, size(-2)+"abc"),
+		"got compression 9, want lz4 or zstd":                                 batch(9, size(4)+"abcd"),
+		"it cannot be unpacked (arrow): damaged: a buffer is no frame of lz4": batch(0, size(4)+"abcd"),
+		"damaged: a buffer unpacks to another size than it says":              batch(1, size(4)),
 	} {
 		name := filepath.Join(t.TempDir(), "a.arrow")
 		write(t, name, file)
@@ -308,7 +309,7 @@ func TestArrowOfManyRows(t *testing.T) {
 
 // FuzzArrow: no file ends the process, whatever it says, nor leads outside of itself.
 func FuzzArrow(f *testing.F) {
-	for _, name := range []string{"types.arrow", "types_file.arrow", "saved/data-00000-of-00002.arrow", "deltas.arrow", "lz4.feather", "zstd_stream.arrows", "polars.arrow", "polars_zstd.arrow"} {
+	for _, name := range []string{"types.arrow", "types_file.arrow", "saved/data-00000-of-00002.arrow", "deltas.arrow", "lz4.feather", "zstd_stream.arrows", "polars.arrow", "polars_zstd.arrow", "polars_lz4.arrow"} {
 		data, err := os.ReadFile("testdata/arrow/" + name)
 		must(f, err)
 		f.Add(data)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/klauspost/compress/zstd"
@@ -211,7 +212,7 @@ func (u *arrowUnpacker) buffer(codec uint8, packed, out []byte) ([]byte, error) 
 	var in io.Reader = bytes.NewReader(packed)
 	switch codec {
 	case 0:
-		in = lz4.NewReader(in)
+		return appendLZ4(out, packed, int(size))
 	case 1:
 		if u.zstd == nil {
 			var err error
@@ -233,4 +234,60 @@ func (u *arrowUnpacker) buffer(codec uint8, packed, out []byte) ([]byte, error) 
 		err = errors.New("damaged: a buffer unpacks to another size than it says")
 	}
 	return to.Bytes(), err
+}
+
+// appendLZ4 appends what a frame of LZ4 has, which is so many bytes. The library's own reader of frames takes check sums of blocks for those of what is in them.
+func appendLZ4(out, packed []byte, size int) ([]byte, error) {
+	const (
+		magic, head                                    = "\x04\x22\x4d\x18", 7
+		alone, blockSums, contentSize, dictionary byte = 32, 16, 8, 1
+		mostTimes, window                              = 256, 64 << 10
+	)
+	bad := errors.New("damaged: a buffer is no frame of lz4 of the size that it says")
+	if len(packed) < head || string(packed[:4]) != magic || packed[4]>>6 != 1 || packed[4]&dictionary != 0 || size > mostTimes*len(packed) {
+		return nil, bad
+	}
+	flags, at, begin := packed[4], head, len(out)
+	if flags&contentSize != 0 {
+		at += 8
+	}
+	out = slices.Grow(out, size)[:begin+size]
+	for to := begin; ; {
+		if at+4 > len(packed) {
+			return nil, bad
+		}
+		n := binary.LittleEndian.Uint32(packed[at:])
+		if at += 4; n == 0 {
+			if to != len(out) {
+				return nil, bad
+			}
+			return out, nil
+		}
+		stored := n>>31 == 1
+		n &= math.MaxInt32
+		if int(n) > len(packed)-at {
+			return nil, bad
+		}
+		block, done := packed[at:at+int(n)], 0
+		if at += int(n); flags&blockSums != 0 {
+			at += 4
+		}
+		var before []byte
+		if flags&alone == 0 {
+			before = out[max(begin, to-window):to]
+		}
+		if stored {
+			done = copy(out[to:], block)
+		} else if to == len(out) { // for which the library would write, into no memory
+			return nil, bad
+		} else {
+			var err error
+			if done, err = lz4.UncompressBlockWithDict(block, out[to:], before); err != nil {
+				return nil, fmt.Errorf("damaged: %w", err)
+			}
+		}
+		if to += done; stored && done < len(block) {
+			return nil, bad
+		}
+	}
 }

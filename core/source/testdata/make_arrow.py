@@ -119,6 +119,7 @@ shutil.rmtree(HERE, ignore_errors=True)
 HERE.mkdir()
 of_polars("uncompressed", "polars.arrow")
 of_polars("zstd", "polars_zstd.arrow")
+of_polars("lz4", "polars_lz4.arrow")
 want = {"saved": saved(), "types": types()}
 few(50, "lz4", "lz4.feather")
 few(50, "zstd", "zstd_stream.arrows")
