@@ -180,7 +180,7 @@ func (p *orderPlan) column(key, name string) (func(sample int64) any, error) {
 		}
 	}
 	return nil, fmt.Errorf("%s: column %q is not known without reading the samples; want label, index, key, or a column of "+
-		"source.columns of a table (.csv, .jsonl, .parquet)", key, name)
+		"source.columns of a table (.csv, .jsonl, .parquet) or of Arrow", key, name)
 }
 
 // limits are the smallest and the largest number that a column may hold; NaN lies between no two numbers.

@@ -85,7 +85,7 @@ func (p *documentPlan) findLengths() error {
 			p.lengths = measured.Lengths(p.of)
 		}
 		if p.lengths == nil {
-			return fmt.Errorf("how long %q is in each document is not known without reading it; name a column of type i64 that says it in source.packing.by, or write the documents as lists in Parquet", p.of)
+			return fmt.Errorf("how long %q is in each document is not known without reading it; name a column of type i64 that says it in source.packing.by, or write the documents as lists in Parquet or Arrow", p.of)
 		}
 		return nil
 	}

@@ -33,7 +33,7 @@ type spans struct {
 	bytes int64
 }
 
-// extent is where a sample's wanted parts lie.
+// extent is where a sample's wanted parts lie, or one of them.
 type extent struct {
 	shard     *shard
 	off, size int64
@@ -42,7 +42,7 @@ type extent struct {
 // span is a range of an archive that several samples lie in.
 type span struct {
 	extent
-	left    int  // samples that have not come for it; guarded by spans.mu
+	left    int  // extents that nobody has come for; guarded by spans.mu
 	started bool // guarded by spans.mu
 	ready   chan struct{}
 
@@ -71,11 +71,17 @@ func (s *shards) Ahead(samples []int64) {
 		if err != nil || len(p.scratch.pieces) == 0 {
 			continue // Read will say so, or has nothing to read
 		}
-		switch e := p.scratch.extent(sh); {
-		case sh.object == nil:
-			p.local = append(p.local, e)
-		case e.size <= maxSpan/2:
+		if e := p.scratch.extent(sh); sh.object != nil && e.size <= maxSpan/2 {
 			p.ranges = append(p.ranges, e)
+			continue
+		}
+		for _, one := range p.scratch.pieces { // which in a file of columns lie far apart
+			e := extent{sh, one.off, one.size}
+			if sh.object == nil {
+				p.local = append(p.local, e)
+			} else if e.size <= maxSpan/2 {
+				p.ranges = append(p.ranges, e)
+			}
 		}
 	}
 	if len(p.local) > 0 {
@@ -159,16 +165,16 @@ func (s *spans) take(e extent) (sp *span, first bool) {
 	return nil, false
 }
 
-// fetchPlanned copies the buffer's pieces out of a span; false where there is none, or it could not be read: then the sample is
-// read by itself, with its own retries, so that one bad range is no fault of its neighbours.
-func (s *shards) fetchPlanned(ctx context.Context, sh *shard, b *Buffer, data []byte) (bool, error) {
-	sp, first := s.spans.take(b.extent(sh))
+// fetchPlanned copies pieces, which lie in an extent, out of a span; false where there is none, or it could not be read: then they are
+// read by themselves, with their own retries, so that one bad range is no fault of its neighbours.
+func (s *shards) fetchPlanned(ctx context.Context, e extent, pieces []piece, data []byte) (bool, error) {
+	sp, first := s.spans.take(e)
 	if sp == nil {
 		return false, nil
 	}
 	if first {
 		mem := make([]byte, sp.size)
-		sp.err = s.store.ReadAt(ctx, sh.object, mem, sp.off)
+		sp.err = s.store.ReadAt(ctx, e.shard.object, mem, sp.off)
 		sp.data = mem
 		close(sp.ready)
 	}
@@ -179,13 +185,13 @@ func (s *shards) fetchPlanned(ctx context.Context, sh *shard, b *Buffer, data []
 	}
 	if sp.err != nil {
 		err := storeError(sp.err)
-		var e *Error
-		if errors.As(err, &e) && e.Cause == Deadline {
+		var own *Error
+		if errors.As(err, &own) && own.Cause == Deadline {
 			return false, err // the deadline is the sample's, too
 		}
 		return false, ctx.Err()
 	}
-	for _, p := range b.pieces {
+	for _, p := range pieces {
 		copy(data[p.at:p.at+p.size], sp.data[p.off-sp.off:])
 	}
 	return true, nil

@@ -175,12 +175,16 @@ func appendGlob(ctx context.Context, names []string, pattern string, c *store.Cl
 // unlisted is why a shard cannot be opened: one that is not there may have been meant as a pattern, a directory for what is in it.
 func unlisted(name string, err error) error {
 	if info, e := os.Stat(name); e == nil && info.IsDir() {
-		return fmt.Errorf("%w; name the files in it, such as %s", err, filepath.Join(name, "*.tar"))
+		kind := "*.tar"
+		if arrow, _ := filepath.Glob(filepath.Join(name, "*.arrow")); len(arrow) > 0 {
+			kind = "*.arrow"
+		}
+		return fmt.Errorf("%w; name the files in it, such as %s", err, filepath.Join(name, kind))
 	}
 	var e *store.Error
 	path, _, _ := strings.Cut(name, "?")
 	if store.IsURL(name) && filepath.Ext(path) == "" && errors.As(err, &e) && e.Cause == store.Missing {
-		return fmt.Errorf("%w; of a data set of MDS or litData name its %s, or end with a slash", err, CatalogueName)
+		return fmt.Errorf("%w; of a data set of MDS or litData name its %s, or end with a slash; of one of Hugging Face's save_to_disk its %s", err, CatalogueName, SavedName)
 	}
 	if !strings.HasPrefix(name, "http") || !strings.Contains(path, "*") || !errors.As(err, &e) || e.Cause != store.Missing {
 		return err

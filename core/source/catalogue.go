@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A catalogue is the index.json of a data set of MDS or of litData: it lists the shards beside it, or in directories below.
+// A catalogue is the index.json of a data set of MDS or of litData, or the state.json of one that Hugging Face's datasets has saved: it lists the shards beside it, or in directories below.
 const (
 	CatalogueName     = "index.json"
 	maxCatalogueBytes = 256 << 20
@@ -54,35 +54,38 @@ func catalogueOf(name string) string {
 	if store.IsURL(name) {
 		path, query := parted(name)
 		switch path = strings.TrimSuffix(path, "/"); {
-		case strings.HasSuffix(path, "/"+CatalogueName):
+		case strings.HasSuffix(path, "/"+CatalogueName), strings.HasSuffix(path, "/"+SavedName):
 			return path + query
 		case strings.HasSuffix(strings.TrimSuffix(name, query), "/"):
 			return path + "/" + CatalogueName + query
 		}
 		return ""
 	}
-	if filepath.Base(name) == CatalogueName {
+	catalogues := []string{CatalogueName, SavedName, savedSplits}
+	if slices.Contains(catalogues, filepath.Base(name)) {
 		return name
 	}
-	if ending := filepath.Ext(name); slices.Contains([]string{".tar", ".zip", ".parquet", mdsEnding}, ending) || strings.HasPrefix(ending, ".tfrecord") {
+	if ending := filepath.Ext(name); slices.Contains([]string{".tar", ".zip", ".parquet", mdsEnding}, ending) || slices.Contains(arrowEndings, ending) || strings.HasPrefix(ending, ".tfrecord") {
 		return "" // spares a look at each of many
 	}
-	inside := filepath.Join(name, CatalogueName)
-	if st, err := os.Stat(inside); err != nil || !st.Mode().IsRegular() {
-		return ""
+	for _, catalogue := range catalogues {
+		inside := filepath.Join(name, catalogue)
+		if st, err := os.Stat(inside); err == nil && st.Mode().IsRegular() {
+			return inside
+		}
 	}
-	return inside
+	return ""
 }
 
-// CatalogueFormat is the format of the shards that the index.json of a local directory lists, or the one of that name: MDS or litData. Of a URL that names one it is
-// not asked for, and is "index.json"; "" of anything else.
+// CatalogueFormat is the format of the shards that the catalogue of a local directory lists, or the one of that name: MDS, litData or Arrow. Of a URL that names one it is
+// not asked for, and is its name; "" of anything else.
 func CatalogueFormat(path string) string {
 	name := catalogueOf(path)
 	switch {
-	case name == "", store.IsURL(path) && baseName(path) != CatalogueName: // a prefix may be a folder's
+	case name == "", store.IsURL(path) && baseName(path) != CatalogueName && baseName(path) != SavedName: // a prefix may be a folder's
 		return ""
 	case store.IsURL(path):
-		return CatalogueName
+		return baseName(path)
 	}
 	f, err := os.OpenFile(name, openFlags, 0)
 	if err != nil {
@@ -97,6 +100,8 @@ func CatalogueFormat(path string) string {
 		return "MDS"
 	case has("chunks") && has("chunk_bytes"):
 		return "litData"
+	case has(savedFiles):
+		return "Arrow"
 	}
 	return ""
 }
@@ -126,7 +131,14 @@ func (c *ShardsConfig) appendCatalogue(ctx context.Context, names []string, cata
 	dir, query := filepath.Dir(catalogue), ""
 	if store.IsURL(catalogue) {
 		dir, query = parted(catalogue)
-		dir = strings.TrimSuffix(strings.TrimSuffix(dir, "/"), CatalogueName)
+		dir = strings.TrimSuffix(dir, "/")
+		dir = dir[:strings.LastIndexByte(dir, '/')+1]
+	}
+	switch baseName(catalogue) {
+	case SavedName:
+		return appendSaved(names, text, dir, query)
+	case savedSplits:
+		return nil, severalSplits(text, dir)
 	}
 	return c.appendListed(names, text, dir, query)
 }

@@ -13,7 +13,7 @@ type ShardLabels string
 const (
 	LabelsOfPart      ShardLabels = ""          // the part that ShardsConfig.Label names
 	LabelsOfDirectory ShardLabels = "directory" // a member's first-level directory, as a folder's
-	LabelsOfNames     ShardLabels = "names"     // a column of Parquet, which holds the names of classes
+	LabelsOfNames     ShardLabels = "names"     // a column of Parquet or Arrow, which holds the names of classes
 	LabelsOff         ShardLabels = "none"      // every label is -1
 )
 
@@ -37,7 +37,7 @@ func (s *shards) findClasses() error {
 			each = func(yield func([]byte) bool) { s.directories(sh, yield) }
 		}
 		for name := range each {
-			if _, known := seen[string(name)]; known {
+			if _, known := seen[string(name)]; known || bytes.Contains(name, []byte(classMark)) {
 				continue
 			}
 			if len(seen) == maxClasses {

@@ -15,7 +15,7 @@ import (
 	"github.com/spdl/spdl/core/tensor"
 )
 
-// encodedMark is behind the name of a part that is a column of MDS or litData, and before its encoding.
+// encodedMark is behind the name of a part that is a column of MDS, litData or Arrow, and before its encoding.
 const encodedMark = "\x00:"
 
 // encodedAs is what an encoding makes of a value.
@@ -29,6 +29,7 @@ const (
 	encodedNumber
 	encodedArray
 	encodedPixels // of PIL: a width, a height and a mode, and the rows
+	encodedDecimal
 )
 
 // coding says how the values of a column lie in their bytes, all numbers little-endian.
@@ -38,6 +39,12 @@ type coding struct {
 	dtype tensor.DType // of numbers and arrays; 0: each array has its own
 	shape tensor.Shape // of arrays; nil: each has its own
 	head  *litDataHead // of arrays of litData
+
+	// Of Arrow: what numbers and decimals are as texts, also where a number is wanted; of a list how long the lists in it are, nil of no list; that a value is a bit.
+	text     func(value []byte, number bool) ([]byte, error)
+	lists    []int64
+	bit      bool
+	columnar bool // a column's values lie together
 }
 
 // encodedTypes are those of numbers and of elements, by their names and as an array's first byte has them.
@@ -63,6 +70,11 @@ func encodedType(name string) (t tensor.DType) {
 func encodingOf(name string) (e coding, err error) {
 	if of, ok := strings.CutPrefix(name, litDataMark); ok {
 		return litDataCoding(of), nil
+	}
+	if of, ok := strings.CutPrefix(name, arrowMark); ok {
+		e = arrowCoding(of)
+		e.columnar = true
+		return e, nil
 	}
 	e.name = name
 	kind, rest, _ := strings.Cut(name, ":")
@@ -148,7 +160,7 @@ func (e *coding) file() bool { return e.kind == encodedPicture || e.kind == enco
 
 // picture says that a column of that name is a picture without a word.
 func (e *coding) picture(name string) bool {
-	return e.kind == encodedPicture || e.kind == encodedBytes && (name == "img" || slices.Contains(ImageExtensions, name) || slices.Contains(recordImages, name+bytesMark))
+	return e.kind == encodedPicture || e.kind == encodedBytes && (name == "img" || name == "bytes" && e.columnar || slices.Contains(ImageExtensions, name) || slices.Contains(recordImages, name+bytesMark))
 }
 
 // encodedNamed is the place of a column of MDS among the parts, or -1.
@@ -172,6 +184,7 @@ func encodingMarked(part string) *coding {
 // takes are the types of columns that an encoding has values for, by what it makes of them.
 var takes = map[encodedAs][]ColumnType{
 	encodedText: {Text, Int64, Float64, List}, encodedBytes: {Text, Int64, Float64, Array, List}, encodedPicture: {Text}, encodedNumber: {Int64, Float64, Array, List}, encodedArray: {Array, List}, encodedPixels: {Array},
+	encodedDecimal: {Text, Int64, Float64},
 }
 
 var columnTypeNames = [...]string{Text: "text", Int64: "i64", Float64: "f64", Array: "npy", List: "list"}
@@ -182,6 +195,9 @@ func (e *coding) refuses(c *Column) error {
 		return e.unread()
 	}
 	types := takes[e.kind]
+	if e.text != nil && e.kind == encodedNumber {
+		types = append([]ColumnType{Text}, types...)
+	}
 	if !slices.Contains(types, c.Type) {
 		var names []string
 		for _, t := range types {
@@ -192,11 +208,14 @@ func (e *coding) refuses(c *Column) error {
 	if c.Member != "" && e.kind != encodedText && e.kind != encodedBytes {
 		return fmt.Errorf("it is %s, in which nothing is called %q", e.name, c.Member)
 	}
-	return nil
+	return e.refusesShape(c)
 }
 
 // unread says why values of the encoding are not read at all.
 func (e *coding) unread() error {
+	if e.columnar {
+		return e.unreadOfArrow()
+	}
 	why := "which is not known here"
 	switch {
 	case e.name == "pkl", e.name == "pickle", strings.HasPrefix(e.name, "graph"):
@@ -226,8 +245,12 @@ func (s *shards) checkEncodings(sh *shard, c *ShardsConfig) error {
 			}
 		}
 	}
-	if part := sh.index.encodedNamed(c.Label); c.Label != "" && sh.label < 0 && part >= 0 {
-		return refused("source.label", c.Label, fmt.Errorf("it is %s, want whole numbers", sh.encoded[part].name))
+	if part := sh.index.encodedNamed(c.Label); c.Label != "" && sh.label < 0 && part >= 0 && s.labels == LabelsOfPart {
+		remedy := ""
+		if sh.encoded[part].columnar && sh.encoded[part].kind == encodedText {
+			remedy = "; labels: names takes them as names of classes"
+		}
+		return refused("source.label", c.Label, fmt.Errorf("it is %s, want whole numbers%s", sh.encoded[part].name, remedy))
 	}
 	for m := range s.media {
 		if pixels := slices.IndexFunc(sh.encoded, func(e *coding) bool { return e != nil && e.kind == encodedPixels }); pixels >= 0 && s.media[m].From == nil && !sh.has(m) {
@@ -273,6 +296,9 @@ func (e *coding) read(value []byte, a *array.Array) error {
 	a.Bool, a.Fortran, a.Swapped = false, false, false
 	if e.kind == encodedPixels {
 		return readPixels(value, a)
+	}
+	if e.lists != nil {
+		return e.readList(a)
 	}
 	if e.head != nil {
 		if err := e.head.read(a); err != nil {
@@ -369,6 +395,13 @@ func readPixels(value []byte, a *array.Array) error {
 func (b *Buffer) setEncoded(c *Column, value []byte, e *coding, stays bool) error {
 	if e.kind == encodedText || e.file() {
 		return b.setPart(c, value, stays)
+	}
+	if e.kind == encodedDecimal || e.text != nil && c.Type == Text {
+		text, err := e.text(value, c.Type != Text)
+		if err != nil {
+			return &Error{Cause: Value, Detail: fmt.Sprintf("column %q: %v", c.Name, err)}
+		}
+		return b.setText(c, text)
 	}
 	err := e.read(value, &b.array)
 	if err == nil && c.Type == Array {

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"context"
 	"math"
 	"slices"
 )
@@ -31,10 +32,29 @@ func (t *rows) Known(column string) func(i int64) any {
 	return nil
 }
 
-// Known tells a column of whole numbers from the indexes, where every sample has a number in that part.
+// Known tells a column of whole numbers from the indexes, where every sample has a number in that part. Other columns of Arrow are read whole.
 func (s *shards) Known(column string) func(i int64) any {
-	c := slices.IndexFunc(s.columns, func(c Column) bool { return c.Name == column && c.Type == Int64 })
+	c := slices.IndexFunc(s.columns, func(c Column) bool { return c.Name == column && !c.Shaped() })
 	if c < 0 {
+		return nil
+	}
+	if known := s.knownWholes(c); known != nil {
+		return known
+	}
+	all, err := s.readColumn(context.Background(), &s.columns[c])
+	switch {
+	case err != nil: // who reads a sample is told why
+		return nil
+	case s.columns[c].Type == Int64:
+		return func(i int64) any { return all.numbers[i] }
+	case s.columns[c].Type == Float64:
+		return func(i int64) any { return math.Float64frombits(uint64(all.numbers[i])) }
+	}
+	return func(i int64) any { return string(all.texts.at(i)) }
+}
+
+func (s *shards) knownWholes(c int) func(i int64) any {
+	if s.columns[c].Type != Int64 {
 		return nil
 	}
 	for k := range s.all {

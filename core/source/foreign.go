@@ -23,7 +23,6 @@ var foreignFormats = []struct {
 	{[]string{".mdb", ".lmdb"}, "LMDB", byLoop},
 	{[]string{".array_record", ".arrayrecord"}, "ArrayRecord", byLoop},
 	{[]string{".sqlite", ".sqlite3"}, "SQLite", byProgram},
-	{[]string{".arrow"}, "Arrow's format", "write it as Parquet: load_from_disk(...).to_parquet(...) of Hugging Face's datasets, or pyarrow.parquet"},
 	{[]string{".h5", ".hdf5"}, "HDF5", asArrays + "; media in it become files or tar shards"},
 	{[]string{".mat"}, "MATLAB's format", asArrays},
 	{[]string{".pkl", ".pickle"}, "pickle", asArrays + ", or " + byProgram},

@@ -180,6 +180,18 @@ func (o *opening) openAny(ctx context.Context, sh *shard) error {
 	if said := o.c.said[sh.name]; said.packed.name != "" {
 		return o.openPacked(ctx, sh, &said)
 	}
+	if err := o.openPlain(ctx, sh); err != nil || sh.index.partNamed(arrowPackage) < 0 {
+		return err
+	}
+	err := sh.index.close()
+	if *sh = (shard{name: sh.name}); err != nil {
+		return err
+	}
+	return o.openPacked(ctx, sh, &listedShard{bytes: anyBytes, packed: packedShard{sh.name, anyBytes, packedArrow}})
+}
+
+// openPlain opens a shard as it lies, here or in a store.
+func (o *opening) openPlain(ctx context.Context, sh *shard) error {
 	if store.IsURL(sh.name) {
 		return o.openRemote(ctx, sh)
 	}
@@ -325,6 +337,8 @@ func build(ctx context.Context, name string, w *window) (*indexBuilder, error) {
 		return buildZipIndex(ctx, w)
 	case strings.HasSuffix(base, mdsEnding):
 		return buildMDSIndex(ctx, w)
+	case slices.Contains(arrowEndings, filepath.Ext(base)):
+		return buildArrowIndex(ctx, w)
 	case strings.HasSuffix(base, ".tar.gz") || strings.HasSuffix(base, ".tgz") || strings.HasSuffix(base, ".tar.zst") || strings.HasSuffix(base, ".tar.bz2"):
 		return nil, errors.New("a compressed archive cannot be read in any order; unpack it to a plain .tar")
 	}
@@ -457,7 +471,7 @@ func unwrapPath(err error) error {
 	return err
 }
 
-// PartsOf are the parts that the samples of the first of some archives have, or the columns of the first of some Parquet files that hold bytes.
+// PartsOf are the parts that the samples of the first of some archives have, or the columns of the first of some Parquet or Arrow files that hold bytes.
 func PartsOf(ctx context.Context, c ShardsConfig) ([]string, error) {
 	names, err := c.shardNames(ctx)
 	if err != nil || len(names) == 0 {
@@ -476,5 +490,8 @@ func PartsOf(ctx context.Context, c ShardsConfig) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return partsShown(opened[0].index.parts), nil
+	return partsShown(slices.DeleteFunc(slices.Clone(opened[0].index.parts), func(part string) bool {
+		e := encodingMarked(part)
+		return e != nil && e.columnar && !e.file()
+	})), nil
 }

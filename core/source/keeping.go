@@ -160,7 +160,7 @@ func trimKept(dirs []string, most int64) {
 			}
 			f := keptFile{filepath.Join(dir, e.Name()), info.Size(), info.ModTime()}
 			switch {
-			case slices.Contains([]string{indexEnding, keptEnding, tablesEnding, listEnding, videoEnding}, filepath.Ext(f.path)), strings.HasSuffix(f.path, unpackedEnding):
+			case slices.Contains([]string{indexEnding, keptEnding, tablesEnding, listEnding, videoEnding}, filepath.Ext(f.path)), strings.Contains(e.Name(), unpackedEnding+"."):
 				all, total = append(all, f), total+f.size
 			case strings.HasPrefix(e.Name(), ".spdl") && time.Since(f.used) > strayAge:
 				_ = os.Remove(f.path) // strays cost room, no more

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spdl/spdl/core/source/store"
@@ -92,6 +93,9 @@ func (c *ListConfig) form() string {
 func openList(c ListConfig) (Source, error) {
 	if why := Foreign(c.File); why != "" {
 		return nil, errors.New(why)
+	}
+	if slices.Contains(arrowEndings, filepath.Ext(c.File)) {
+		return nil, errors.New("files of Arrow are read by shards in place of list")
 	}
 	text, err := readList(&c)
 	if err != nil {

@@ -6,29 +6,33 @@ import (
 	"slices"
 )
 
-// classNames are those that Hugging Face's datasets has written into a file for a column of labels (its ClassLabel): n is the class classNames[n]. nil:
-// none, or none that tell classes apart.
+// classNames are those that the file has for a column of labels; nil: none.
 func (f *parquetFile) classNames(column string) []string {
 	for _, pair := range f.meta.KeyValueMetadata {
-		if pair.Key != "huggingface" {
-			continue
+		if pair.Key == "huggingface" {
+			return namesOfClasses([]byte(pair.Value), column)
 		}
-		var said struct {
-			Info struct{ Features map[string]json.RawMessage }
-		}
-		var feature struct {
-			Type  string `json:"_type"`
-			Names []string
-		}
-		if json.Unmarshal([]byte(pair.Value), &said) != nil || json.Unmarshal(said.Info.Features[column], &feature) != nil || feature.Type != "ClassLabel" {
-			return nil
-		}
-		if sorted := slices.Sorted(slices.Values(feature.Names)); len(sorted) > maxClasses || len(slices.Compact(sorted)) != len(feature.Names) {
-			return nil
-		}
-		return feature.Names
 	}
 	return nil
+}
+
+// namesOfClasses are those that Hugging Face's datasets has written into a file for a column of labels (its ClassLabel): n is the class names[n]. nil:
+// none, or none that tell classes apart.
+func namesOfClasses(features []byte, column string) []string {
+	var said struct {
+		Info struct{ Features map[string]json.RawMessage }
+	}
+	var feature struct {
+		Type  string `json:"_type"`
+		Names []string
+	}
+	if json.Unmarshal(features, &said) != nil || json.Unmarshal(said.Info.Features[column], &feature) != nil || feature.Type != "ClassLabel" {
+		return nil
+	}
+	if sorted := slices.Sorted(slices.Values(feature.Names)); len(sorted) > maxClasses || len(slices.Compact(sorted)) != len(feature.Names) {
+		return nil
+	}
+	return feature.Names
 }
 
 // settleClasses names the classes as the files do, if all say the same and every label is one of them.

@@ -137,7 +137,7 @@ func (s *shards) want(sh *shard, b *Buffer) (bytes int64, err error) {
 			return 0, err
 		}
 	}
-	if s.strict && !labelled {
+	if s.strict && !labelled && s.named == nil {
 		return 0, &Error{Cause: Part, Detail: "no label; the parts are " + sh.partsOf(b)}
 	}
 	b.pieces = b.pieces[:0]
@@ -201,7 +201,11 @@ func (s *shards) checkChosen(sh *shard, b *Buffer, m int) error {
 	case b.chosen[m].rank == 0:
 		return &Error{Cause: Part, Detail: about(s.media, m) + "no part is it; the parts are " + sh.partsOf(b)}
 	case member.size == 0:
-		return &Error{Cause: Empty, Detail: about(s.media, m) + "got 0 bytes"}
+		detail := about(s.media, m) + "got 0 bytes"
+		if e := sh.encoded[member.part]; e != nil && e.columnar {
+			detail += ", or null; where a column beside it names a file instead, as in Hugging Face's {bytes, path}, write the data set with save_to_disk, which puts the files into it"
+		}
+		return &Error{Cause: Empty, Detail: detail}
 	case int64(member.size) > s.maxBytes && !s.staysInPlace(sh, *member):
 		return &Error{Cause: TooLarge, Detail: fmt.Sprintf("%sgot %d bytes, want at most %d", about(s.media, m), member.size, s.maxBytes)}
 	}
@@ -259,10 +263,17 @@ func (s *shards) fetch(ctx context.Context, sh *shard, b *Buffer, data []byte) e
 	if sh.object == nil {
 		return s.root.readPieces(ctx, b, copy(b.path[:maxPath-1], sh.path), sh.version, data)
 	}
-	if done, err := s.fetchPlanned(ctx, sh, b, data); done || err != nil {
+	if done, err := s.fetchPlanned(ctx, b.extent(sh), b.pieces, data); done || err != nil {
 		return err
 	}
-	for _, p := range b.pieces {
+	for k, p := range b.pieces {
+		if len(b.pieces) > 1 {
+			if done, err := s.fetchPlanned(ctx, extent{sh, p.off, p.size}, b.pieces[k:k+1], data); err != nil {
+				return err
+			} else if done {
+				continue
+			}
+		}
 		if err := s.store.ReadAt(ctx, sh.object, data[p.at:p.at+p.size], p.off); err != nil {
 			return storeError(err)
 		}
@@ -280,7 +291,12 @@ func (s *shards) fill(sh *shard, b *Buffer) error {
 				var err error
 				column, part, stays := &s.columns[c], b.mem[at:end], len(s.media) == 0
 				if mark, e := sh.marks[c], sh.encoded[sh.column[c]]; e != nil {
-					err = b.setEncoded(column, part, e, stays)
+					if e.bit {
+						part, err = e.bitsOf(b.members[m], part)
+					}
+					if err == nil {
+						err = b.setEncoded(column, part, e, stays)
+					}
 				} else if mark != "" && mark != bytesMark {
 					err = b.setFeature(column, part, mark)
 				} else {

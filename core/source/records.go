@@ -327,11 +327,11 @@ func (x *index) ofOldRecords() bool {
 	return x.partNamed(recordPart) < 0 && slices.ContainsFunc(x.parts, func(p string) bool { return strings.Contains(p, "\x00") && encodingMarked(p) == nil })
 }
 
-// partsShown are the names of parts without marks, and without that of records.
+// partsShown are the names of parts without marks, and without those that have nothing else: records, and rows of nulls.
 func partsShown(parts []string) (shown []string) {
 	for _, p := range parts {
-		if p != recordPart {
-			shown = append(shown, partShown(p))
+		if name := partShown(p); name != "" {
+			shown = append(shown, name)
 		}
 	}
 	return shown

@@ -23,9 +23,9 @@ var recordImages = []string{"image" + bytesMark, "image/encoded" + bytesMark, "i
 
 // ShardsConfig says what OpenShards reads.
 type ShardsConfig struct {
-	Shards       []string // paths and URLs of .tar and .zip archives, TFRecords, and the catalogues of MDS and litData or their directories, with braces {000..127} and globs
+	Shards       []string // paths and URLs of .tar and .zip archives, TFRecords and Arrow files, and the catalogues of MDS, litData and save_to_disk or their directories, with braces {000..127} and globs
 	Media        []Medium // what each sample has beside columns; nil: a picture, empty: nothing
-	Label        string   // part that holds the label; "" is cls, of TFRecords, MDS and litData also label or image/class/label, and a sample without it has the label -1
+	Label        string   // part that holds the label; "" is cls, of TFRecords, MDS, litData and Arrow also label or image/class/label, and a sample without it has the label -1
 	Labels       ShardLabels
 	Columns      []Column // more parts
 	IndexDir     string   // where indexes are kept; "" is DefaultIndexDir
@@ -48,7 +48,7 @@ type ShardsConfig struct {
 	said   map[string]listedShard   // by name: what a catalogue says of them
 }
 
-// shards are archives of samples: tar, zip, TFRecord, MDS and litData, local and remote. What is in them is known from their indexes.
+// shards are archives of samples: tar, zip, TFRecord, MDS, litData and Arrow, local and remote. What is in them is known from their indexes.
 type shards struct {
 	root     root // absolute: shards are opened by the names they were given
 	store    *store.Client
@@ -57,13 +57,15 @@ type shards struct {
 	firsts   []int64 // of each shard, ascending; all[i] holds samples firsts[i] to firsts[i+1]
 	columns  []Column
 	labels   ShardLabels
-	classes  []string // of LabelsOfDirectory
+	classes  []string // of LabelsOfDirectory and LabelsOfNames
+	said     []string // names of the labels of Arrow, in the files' order; they are not what tells this data set from others
+	named    []int64  // the labels, of LabelsOfNames
 	strict   bool     // the label's part was named, so each sample must have it
 	maxBytes int64
 	notes    []string
 	remote   bool // some of them
 	spans    spans
-	codings  map[string]*coding // of parts that are columns of MDS and litData, which all shards have alike; written while they are opened
+	codings  map[string]*coding // of parts that are columns of MDS, litData and Arrow, which all shards have alike; written while they are opened
 	shape    string             // what is read of each sample, for Identity
 	config   *ShardsConfig      // to open one again
 
@@ -83,7 +85,7 @@ type shard struct {
 	rank     [][]uint16 // by medium, by part: 0 is none, else the lowest is taken
 	column   []int      // by column: its part, or -1
 	marks    []string   // by column: of a record's feature, what it holds
-	encoded  []*coding  // by part: of one that is a column of MDS
+	encoded  []*coding  // by part: of one that is a column of MDS, litData or Arrow
 	unpacked *os.File   // that lies at path, where the shard itself is compressed; open, so that it is not removed
 	room     []int      // by part: the most bytes that a column has for it; -1: no column is made of it
 }
@@ -143,7 +145,11 @@ func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
 	if err == nil && s.labels == LabelsOfDirectory {
 		err = s.findClasses()
 	}
+	if err == nil && s.labels == LabelsOfNames {
+		err = s.nameLabels(ctx, cmp.Or(c.Label, "label"))
+	}
 	if err == nil {
+		s.nameClasses()
 		c.Progress.Step()
 		err = settleArrays(ctx, s, s.columns)
 	}
@@ -201,10 +207,15 @@ func (s *shards) ranks(m *Medium, parts []string) []uint16 {
 	for k, part := range parts {
 		name := strings.TrimSuffix(part, bytesMark)
 		e := s.encodingMarked(part)
+		place := slices.Index(m.From, name)
 		if e != nil && e.file() {
 			name = partShown(part)
+			if place = slices.Index(m.From, name); place < 0 { // Hugging Face's {bytes, path}
+				name = strings.TrimSuffix(name, ".bytes")
+				place = slices.Index(m.From, name)
+			}
 		}
-		if place := slices.Index(m.From, name); place >= 0 {
+		if place >= 0 {
 			ranks[k] = uint16(place) + 1
 		} else if m.From == nil && (slices.Contains(ImageExtensions, part) || slices.Contains(recordImages, part) || e != nil && e.picture(name)) && !claimed(s.media, name) {
 			ranks[k] = math.MaxUint16 // all alike: two of them in one sample are one too many
@@ -246,7 +257,7 @@ func (s *shards) check(c *ShardsConfig, total int64) error {
 		return s.lacks(m, parts)
 	}
 	switch {
-	case s.strict && !labels:
+	case s.strict && !labels && s.labels == LabelsOfPart:
 		remedy := ""
 		if _, member := memberOf(c.Label); member != "" {
 			remedy = fmt.Sprintf("; a number within a part is a column: {name: y, from: %q, type: i64}", c.Label)
@@ -269,7 +280,11 @@ func (s *shards) check(c *ShardsConfig, total int64) error {
 func (s *shards) lacks(m int, parts []string) error {
 	from := s.media[m].From
 	if from == nil {
-		return fmt.Errorf("%w: no part is a picture by its ending; the parts are %s; say which is in %s", ErrNoSamples, describeParts(parts), s.keyOf(m))
+		remedy := ""
+		if slices.ContainsFunc(s.all[0].encoded, func(e *coding) bool { return e != nil && e.columnar }) {
+			remedy = "; where rows are all there is, leave image out and name their columns in source.columns"
+		}
+		return fmt.Errorf("%w: no part is a picture by its ending; the parts are %s; say which is in %s%s", ErrNoSamples, describeParts(parts), s.keyOf(m), remedy)
 	}
 	remedy := ""
 	if slices.ContainsFunc(from, func(name string) bool { return strings.Contains(name, ";") }) {
@@ -298,10 +313,16 @@ func (s *shards) find(i int64) (*shard, int64) {
 }
 
 func (s *shards) Len() int64        { return s.firsts[len(s.firsts)-1] }
-func (s *shards) Classes() []string { return s.classes }
 func (s *shards) Columns() []Column { return s.columns }
 func (s *shards) Shards() []int64   { return s.firsts[:len(s.firsts)-1] }
 func (s *shards) Notes() []string   { return s.notes }
+
+func (s *shards) Classes() []string {
+	if s.said != nil {
+		return s.said
+	}
+	return s.classes
+}
 
 // Key is the sample's name within its shard; shards may use the same names.
 func (s *shards) Key(i int64, dst []byte) []byte {
@@ -323,6 +344,9 @@ func (s *shards) key(sh *shard, k int64, dst []byte) []byte {
 
 func (s *shards) Label(i int64) int64 {
 	sh, k := s.find(i)
+	if s.named != nil {
+		return s.named[i]
+	}
 	if s.labels == LabelsOfDirectory {
 		var few [256]byte
 		return s.classOf(s.key(sh, k, few[:0]))
@@ -335,22 +359,30 @@ func (s *shards) Label(i int64) int64 {
 
 // Unlabelled says that no directory and no part is a label.
 func (s *shards) Unlabelled() bool {
-	return s.labels != LabelsOfDirectory && !slices.ContainsFunc(s.all, func(sh shard) bool { return sh.label >= 0 })
+	return s.labels != LabelsOfDirectory && s.named == nil && !slices.ContainsFunc(s.all, func(sh shard) bool { return sh.label >= 0 })
 }
 
 // number is what a part of the sample says; ok is false where there is no such part, or no number in it.
 func (s *shards) number(sh *shard, k int64, part int) (v int64, ok bool) {
+	if m, there := s.member(sh, k, part); there {
+		return m.value, m.number
+	}
+	return -1, false
+}
+
+// member is where a part of the shard's sample k lies; there is false where it has none.
+func (s *shards) member(sh *shard, k int64, part int) (m indexMember, there bool) {
 	if part < 0 {
-		return -1, false
+		return m, false
 	}
 	var few [8]indexMember
 	members, err := s.members(context.Background(), sh, k, few[:0])
-	for m := range members {
-		if int(members[m].part) == part && err == nil {
-			return members[m].value, members[m].number
+	for _, m := range members {
+		if int(m.part) == part && err == nil {
+			return m, true
 		}
 	}
-	return -1, false
+	return m, false
 }
 
 // members appends what sample k of the shard consists of.

@@ -27,7 +27,7 @@ import (
 // then on. The file is named by what it is of and by that one's version, has its name when it is whole, and is locked as long as a source may read it. Its time is
 // that when it was made, as a shard that changes is another one.
 const (
-	unpackedEnding = ".unpacked" + mdsEnding
+	unpackedEnding = ".unpacked" // and behind it that of its format
 	unpackedDir    = "unpacked"
 
 	maxZstdWindow = 128 << 20 // zstd's largest, of its level 22
@@ -40,6 +40,14 @@ type packedShard struct {
 	name  string // path or URL; "": there is none, or none is needed
 	bytes int64  // anyBytes: that is not known
 	by    string // zstd, gz, ...
+}
+
+// ending is that of the unpacked file.
+func (p *packedShard) ending() string {
+	if p.by == packedArrow {
+		return arrowEndings[0]
+	}
+	return mdsEnding
 }
 
 const (
@@ -90,7 +98,7 @@ func (o *opening) openPacked(ctx context.Context, sh *shard, said *listedShard) 
 	}
 	id := binary.LittleEndian.AppendUint64([]byte(name+"\x00"), uint64(v.size))
 	sum := xxh3.Hash128(binary.LittleEndian.AppendUint64(id, v.tag)).Bytes()
-	sh.path = filepath.Join(filepath.Dir(dir), unpackedDir, hex.EncodeToString(sum[:])+unpackedEnding)
+	sh.path = filepath.Join(filepath.Dir(dir), unpackedDir, hex.EncodeToString(sum[:])+unpackedEnding+said.packed.ending())
 	if sh.unpacked = openUnpacked(sh.path, said.bytes); sh.unpacked == nil {
 		end, err := alone(ctx, sh.path, o.c.Progress)
 		if err != nil {
@@ -174,7 +182,11 @@ func (p *packedShard) unpack(ctx context.Context, from io.ReaderAt, packed int64
 	if store.IsURL(p.name) {
 		chunk = remoteChunk
 	}
-	err = p.unpackTo(&unpackedWriter{ctx: ctx, to: f}, bufio.NewReaderSize(io.NewSectionReader(from, 0, packed), chunk), size)
+	var in io.Reader = io.NewSectionReader(from, 0, packed)
+	if p.by != packedArrow { // which is read in the order of its footer
+		in = bufio.NewReaderSize(in, chunk)
+	}
+	err = p.unpackTo(&unpackedWriter{ctx: ctx, to: f}, in, size)
 	if err == nil {
 		if err = errors.Join(f.Sync(), os.Rename(f.Name(), path)); err != nil { // so that what has its name is whole, whatever becomes of the machine
 			err = noRoomFor(size, err)
@@ -189,18 +201,25 @@ func (p *packedShard) unpack(ctx context.Context, from io.ReaderAt, packed int64
 // unpackTo unpacks a stream that has so many bytes unpacked.
 func (p *packedShard) unpackTo(out *unpackedWriter, packed io.Reader, size int64) error {
 	unpack, most := unpackers[p.by], size
-	if p.by == packedFrames {
-		unpack = unpackFrames
-	}
-	if size == anyBytes {
-		most = math.MaxUint32 // of offsets
+	switch {
+	case p.by == packedFrames:
+		unpack, most = unpackFrames, math.MaxUint32 // of offsets
+	case p.by == packedArrow:
+		unpack, most = unpackArrow, maxArchive
+	case size == anyBytes:
+		most = math.MaxUint32
 	}
 	in, err := unpack(packed, size)
 	if err == nil {
 		_, err = io.Copy(out, io.LimitReader(in, most+1))
 	}
-	if z, ok := in.(*zstd.Decoder); ok && z != nil {
-		z.Close()
+	switch z := in.(type) {
+	case *zstd.Decoder:
+		if z != nil {
+			z.Close()
+		}
+	case *arrowUnpacker:
+		z.close()
 	}
 	switch {
 	case out.failed != nil:

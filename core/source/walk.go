@@ -296,7 +296,7 @@ func (w *walker) wrap(name string, err error) error {
 
 // archives says, where a tree without samples has archives, what reads these, and of other formats what to do.
 func (w *walker) archives() string {
-	for _, ending := range []string{"tar", "zip", "parquet"} {
+	for _, ending := range []string{"tar", "zip", "parquet", "arrow"} {
 		if w.others[ending] > 0 {
 			return fmt.Sprintf("; archives are read by shards in place of folder, such as shards: DIR/*.%s", ending)
 		}

@@ -17,6 +17,12 @@ var tables = []string{".csv", ".jsonl", ".ndjson", ".parquet"}
 // IsParquet reports whether the shards are Parquet files and not archives.
 func (s *Source) IsParquet() bool { return len(s.Shards) > 0 && ending(s.Shards[0]) == ".parquet" }
 
+// areArchives reports whether the first shard's ending is one of those whose labels have no names, as those of Parquet and Arrow may.
+func (s *Source) areArchives() bool {
+	end := ending(s.Shards[0])
+	return end == ".tar" || end == ".zip" || end == ".mds" || strings.HasPrefix(end, ".tfrecord")
+}
+
 // ending is a name's last extension in lower case; a URL's query is no part of it.
 func ending(name string) string {
 	if isURL(name) {
@@ -44,7 +50,7 @@ func (s *Spec) completeSource() {
 			src.Extensions = endings
 		}
 		if src.Shards != nil && src.Image == nil && !src.IsParquet() && len(media) == 1 && media[0].From() == nil {
-			src.Image = endings
+			src.Image = media[0].parts()
 		}
 	}
 }

@@ -154,6 +154,14 @@ func (m *Medium) endings() []string {
 	return nil
 }
 
+// parts are those of shards that the medium is without a word: endings, and a column called as its kind; nil: core/source's rule.
+func (m *Medium) parts() []string {
+	if all := m.endings(); all != nil {
+		return append(slices.Clone(all), m.kind())
+	}
+	return nil
+}
+
 // random reports whether its rows are drawn by chance.
 func (m *Medium) random() bool {
 	switch {

@@ -318,7 +318,7 @@ func deriveName(s *Spec, path string) string {
 	}
 	if files := src.Files(); len(files) > 0 {
 		shard, _, _ = strings.Cut(address(files[0]), "{")
-		if base := filepath.Base(shard); strings.HasPrefix(base, "*") || base == "index.json" { // all of a directory
+		if base := filepath.Base(shard); strings.HasPrefix(base, "*") || base == "index.json" || base == "state.json" { // all of a directory
 			shard = filepath.Dir(shard)
 		}
 	}

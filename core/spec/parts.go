@@ -34,7 +34,7 @@ func (s *Spec) Parts(src *Source) (all []Wanted) {
 		case src.IsTable() || src.IsParquet():
 			w.From = []string{m.Name}
 		case src.Shards != nil:
-			w.From = without(m.endings(), media)
+			w.From = without(m.parts(), media)
 		}
 		all = append(all, w)
 	}

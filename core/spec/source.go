@@ -420,8 +420,8 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column, alone boo
 	case src.IsParquet() && src.ByMember == LabelsDirectory:
 		d.failAt(at+".labels", "got directory, which goes with folder and with archives as shards; Parquet has its labels in the column that label names; "+
 			"want none, or leave it out")
-	case src.ByMember == LabelsNames && !table && !src.IsParquet() || src.Labels == LabelsNames:
-		d.failAt(at+".labels", "got names, which goes with a list that is a table (.csv, .jsonl or .parquet) and with Parquet as shards; of a folder directory is what names classes, and elsewhere labels are numbers")
+	case src.ByMember == LabelsNames && !table && (src.Shards == nil || src.areArchives()) || src.Labels == LabelsNames:
+		d.failAt(at+".labels", "got names, which goes with a list that is a table (.csv, .jsonl or .parquet) and with Parquet and Arrow as shards; of a folder directory is what names classes, and elsewhere labels are numbers")
 	case src.ByMember != "" && src.ByMember != LabelsNames && src.Label != "":
 		d.failAt(at+".label", "given beside labels: %s; leave one of them out", src.ByMember)
 	case !table && src.Path != "":

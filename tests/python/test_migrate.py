@@ -42,7 +42,7 @@ def block(title: str, number: int = 1) -> str:
 
 def test_every_block_is_tried_here():
     """A block that is added to the page fails here until there is a test for it."""
-    tried = {"webdataset": 3, "Clips": 2, "Hugging": 5, "FFCV": 5, "Lhotse": 2}
+    tried = {"webdataset": 3, "Clips": 2, "Hugging": 6, "FFCV": 5, "Lhotse": 2}
     assert {title: sum(name.startswith(title) for name in PAGE) for title in tried} == tried and len(PAGE) == sum(tried.values())
 
 
@@ -150,15 +150,21 @@ def test_hugging_face_gives_the_same(run):
     same(run(block("Hugging", 2)), run(block("Hugging"), quiet=False), by=by_content)
 
 
-def test_parquet_with_its_pictures_in_it_gives_the_same_as_their_folder(run):
+def test_a_saved_data_set_gives_the_same_as_its_folder(run):
     pytest.importorskip("datasets")
     run(block("Hugging", 3), quiet=False)
     same(run(block("Hugging", 4)), run(block("Hugging", 2)), by=by_content)
 
 
+def test_parquet_with_its_pictures_in_it_gives_the_same_as_their_folder(run):
+    pytest.importorskip("datasets")
+    run(block("Hugging", 5), quiet=False)
+    same(run(block("Hugging", 4).replace('"saved"', '"train.parquet"')), run(block("Hugging", 2)), by=by_content)
+
+
 def test_rows_of_a_data_set_are_brought_as_they_are(run):
     pytest.importorskip("datasets")
-    same(run(block("Hugging", 5), quiet=False), run(block("Hugging", 2)), by=by_content)
+    same(run(block("Hugging", 6), quiet=False), run(block("Hugging", 2)), by=by_content)
 
 
 # ---- formats that are written once as shards

@@ -61,7 +61,7 @@ func TestCommandsAreAsAShellTakesThem(t *testing.T) {
 	}
 }
 
-// What a catalogue lists is read by it: by the topmost one over shards of MDS or chunks of litData, and an index.json over none is something else's.
+// What a catalogue lists is read by it: by the topmost one over shards of MDS or chunks of litData, or beside shards of Arrow's; over none it is something else's.
 func TestCataloguesAreFound(t *testing.T) {
 	for _, c := range []struct{ files, want string }{
 		{"index.json shard.00000.mds", "index.json"},
@@ -72,6 +72,10 @@ func TestCataloguesAreFound(t *testing.T) {
 		{"index.json data/a.tar", "data/a.tar"},
 		{"index.json a.tar shard.00000.mds", "a.tar index.json"},
 		{"index.json model.bin", ""},
+		{"state.json data-00000-of-00002.arrow data-00001-of-00002.arrow cache-8d1f.arrow", "state.json"},
+		{"dataset_dict.json train/state.json train/data-00000-of-00001.arrow test/state.json test/data-00000-of-00001.arrow", "test/state.json train/state.json"},
+		{"0.0.0/hash/name-train-00000-of-00002.arrow 0.0.0/hash/dataset_info.json", "0.0.0/hash/name-train-00000-of-00002.arrow"},
+		{"state.json a.tar", "a.tar"},
 		{"_old/index.json _old/shard.00000.mds a.tar", "a.tar"},
 	} {
 		found := newContents()

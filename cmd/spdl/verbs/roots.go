@@ -27,6 +27,7 @@ type contents struct {
 	files      []string        // shards, by their paths below the folder
 	catalogues map[string]bool // directories below it with an index.json
 	tables     map[string]bool // and with shards that such a file lists, of MDS or litData
+	saved      map[string]bool // directories with a state.json, as save_to_disk writes it
 }
 
 func (c *contents) see(name string) {
@@ -48,6 +49,8 @@ func (c *contents) seeShard(file string) {
 	dir, name := path.Dir(file), path.Base(file)
 	if name == source.CatalogueName {
 		c.catalogues[dir] = true
+	} else if name == source.SavedName {
+		c.saved[dir] = true
 	} else if source.IsListed(name) {
 		c.tables[dir] = true
 	}
@@ -65,6 +68,10 @@ func (c *contents) shards() (all []string) {
 		}
 	}
 	for _, file := range c.files {
+		if dir := path.Dir(file); c.saved[dir] && path.Ext(file) == ".arrow" { // beside others may lie, of map
+			listed[path.Join(dir, source.SavedName)] = true
+			continue
+		}
 		if _, ok := c.listing(path.Dir(file)); !ok || !source.IsListed(path.Base(file)) {
 			all = append(all, file)
 		}
@@ -85,7 +92,7 @@ func (c *contents) listing(dir string) (by string, ok bool) {
 }
 
 func newContents() *contents {
-	return &contents{media: map[spec.Media]bool{}, endings: map[string]bool{}, catalogues: map[string]bool{}, tables: map[string]bool{}}
+	return &contents{media: map[spec.Media]bool{}, endings: map[string]bool{}, catalogues: map[string]bool{}, tables: map[string]bool{}, saved: map[string]bool{}}
 }
 
 // contentsOf looks into a directory: at the first names in its first directories, and where these are no media at all names for shards.
@@ -140,7 +147,7 @@ func (d *description) remote(ctx context.Context, verb, root string) (*spec.Spec
 	case slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(shown))):
 		return nil, usage("%s: %q: descriptions are read from files; copy it here", verb, shown)
 	case strings.HasPrefix(scheme, "http"):
-		return nil, usage("%s: %q: nothing can be listed over http; name the shards, by their endings (.tar, .zip, .parquet, .tfrecord), or a list of files in a description", verb, shown)
+		return nil, usage("%s: %q: nothing can be listed over http; name the shards, by their endings (.tar, .zip, .parquet, .arrow, .tfrecord), or a list of files in a description", verb, shown)
 	}
 	s, err := spec.FromFolder(root, spec.Zero{})
 	if err != nil {

@@ -58,6 +58,10 @@ func TestRootsOfAStoreAreTakenAsDirectoriesAre(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := os.CopyFS(filepath.Join(dir, "saved"), os.DirFS("../../../core/source/testdata/arrow/splits")); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(dir, "saved/train/cache-1f.arrow"), "of map, and none of the data set's")
 	writeFile(t, filepath.Join(dir, "none/README.md"), "nothing")
 	writeFile(t, filepath.Join(dir, "arrays/1.npy"), "\x93NUMPY")
 	b := aBucket(t, dir)
@@ -72,6 +76,8 @@ func TestRootsOfAStoreAreTakenAsDirectoriesAre(t *testing.T) {
 		refused(t, exitNotFound, "no samples", "check", root+"/none")
 		refused(t, exitUsage, fmt.Sprintf("spdl check '%s/listed/train/index.json' (1 file), spdl check '%s/listed/val/index.json' (1 file)", of, of), "check", root+"/listed")
 		wants(t, good(t, "check", root+"/listed/train"), "source shards "+of+"/listed/train", ": 5 samples") // of MDS, compressed
+		refused(t, exitUsage, fmt.Sprintf("spdl check '%s/saved/test/state.json' (1 file), spdl check '%s/saved/train/state.json' (1 file)", of, of), "check", root+"/saved")
+		wants(t, good(t, "check", root+"/saved/train"), "source shards "+of+"/saved/train", ": 5 samples, 3 classes (cat, dog, owl)")
 	}
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(dir+"/one", link); err != nil {
@@ -107,7 +113,7 @@ func TestURLsThatAreNoRootsAreRefusedByName(t *testing.T) {
 		"s3://b/tokens.bin":                  "an array without a head by its name",
 		"s3://b/x.tar.gz":                    "is compressed by its name",
 		"s3://b/x.yaml":                      "descriptions are read from files; copy it here",
-		"http://h/train":                     "nothing can be listed over http; name the shards, by their endings (.tar, .zip, .parquet, .tfrecord)",
+		"http://h/train":                     "nothing can be listed over http; name the shards, by their endings (.tar, .zip, .parquet, .arrow, .tfrecord)",
 		"https://u:secret@h/p?sig=x":         `"https://h/p": nothing can be listed over http`,
 		"s3:///x":                            "names no bucket, want s3://BUCKET",
 		"gs://":                              "names no bucket, want gs://BUCKET or gs://BUCKET/PREFIX",
