@@ -134,17 +134,21 @@ def test_a_row_is_pillows(photos, open_, transform, want):
         np.testing.assert_array_equal(row, want(image), err_msg=str(image.size))
 
 
-@pytest.mark.parametrize("f", FILTERS)
-def test_a_random_resized_crop_is_pillows_of_the_part_that_was_drawn(photos, open_, f):
-    """The part is what affine says; of it the rows are resized by the filter."""
+def drawn_parts(photos, open_, f):
+    """The rows of 21 x 34 of a random resized crop by a filter, each with the part of its picture that affine says it is of."""
     folder, images = photos
     image = {"affine": True, "transform": [{"random_resized_crop": {"size": [21, 34], "interpolation": f}}]}
     batch = next(iter(open_(describe(folder, batch=len(SIZES), image=image))))
     for row, im, affine in zip(batch["image"], images, batch["affine"].astype(float)):
         left, top = -affine[:, 2] / affine.diagonal()
         right, bottom = (34 - affine[0, 2]) / affine[0, 0], (21 - affine[1, 2]) / affine[1, 1]
-        part = im.crop([round(v) for v in (left, top, right, bottom)])
-        np.testing.assert_array_equal(row, np.asarray(part.resize((34, 21), FILTERS[f])), err_msg=str(im.size))
+        yield row, im.crop([round(v) for v in (left, top, right, bottom)])
+
+
+@pytest.mark.parametrize("f", FILTERS)
+def test_a_random_resized_crop_is_pillows_of_the_part_that_was_drawn(photos, open_, f):
+    for row, part in drawn_parts(photos, open_, f):
+        np.testing.assert_array_equal(row, np.asarray(part.resize((34, 21), FILTERS[f])), err_msg=str(part.size))
 
 
 # ---- pictures with masks

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import spdl
 from engines import describe
-from test_geometry import PURPLE, SIZES, both, clips, frames, pairs, photos, short_side  # noqa: F401  fixtures
+from test_geometry import PURPLE, SIZES, both, clips, drawn_parts, frames, pairs, photos, short_side  # noqa: F401  fixtures
 
 LINEAR = {"interpolation": "cv2_linear"}
 
@@ -92,14 +92,8 @@ def test_every_frame_of_a_clip_is_opencvs(tmp_path, open_, frames, transform, wa
 
 @pytest.mark.parametrize("f, resize", [("cv2_linear", linear), ("cv2_nearest", nearest)])
 def test_a_random_resized_crop_is_opencvs_of_the_part_that_was_drawn(photos, open_, f, resize):
-    folder, images = photos
-    image = {"affine": True, "transform": [{"random_resized_crop": {"size": [21, 34], "interpolation": f}}]}
-    batch = next(iter(open_(describe(folder, batch=len(SIZES), image=image))))
-    for row, im, affine in zip(batch["image"], images, batch["affine"].astype(float)):
-        left, top = -affine[:, 2] / affine.diagonal()
-        right, bottom = (34 - affine[0, 2]) / affine[0, 0], (21 - affine[1, 2]) / affine[1, 1]
-        part = im.crop([round(v) for v in (left, top, right, bottom)])
-        np.testing.assert_array_equal(row, resize(part, 21, 34), err_msg=str(im.size))
+    for row, part in drawn_parts(photos, open_, f):
+        np.testing.assert_array_equal(row, resize(part, 21, 34), err_msg=str(part.size))
 
 
 def test_a_mask_has_the_random_size_of_its_picture(pairs, open_):
