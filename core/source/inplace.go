@@ -86,9 +86,10 @@ func (r *root) placeNext(b *Buffer, fd, n int) (done bool, err error) {
 	return true, nil
 }
 
-// staysInPlace says that a chosen member is not read but stays in its archive: it is large, of a local archive, and nothing else is made of it.
+// staysInPlace says that a chosen member is not read but stays in its archive: it is large, of a local archive, and nothing else is made of it. Of records
+// all is read anyway, for their checksums.
 func (s *shards) staysInPlace(sh *shard, m indexMember) bool {
-	return s.root.inPlace > 0 && int64(m.size) >= s.root.inPlace && sh.object == nil && sh.room[m.part] < 0 && !s.checks(sh, m)
+	return s.root.inPlace > 0 && int64(m.size) >= s.root.inPlace && sh.object == nil && sh.record < 0 && sh.room[m.part] < 0
 }
 
 // placePiece is a member of a local archive that stays where it is.

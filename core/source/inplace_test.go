@@ -98,6 +98,36 @@ func TestLargeMediaStayInTheirFiles(t *testing.T) {
 	}
 }
 
+// In files of records and of columns media are ranges, too, which stay where they are.
+func TestMediaOfDataSetsStayInTheirFiles(t *testing.T) {
+	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
+	for dir, column := range map[string]string{"testdata/mds/all": "photo", "testdata/litdata/all": "photo", "testdata/arrow/saved": "image.bytes"} {
+		open := func(inPlace int64) Source {
+			s, err := OpenShards(context.Background(), ShardsConfig{Shards: []string{dir}, Media: []Medium{{Name: "image", From: []string{column}}}, InPlace: inPlace})
+			must(t, err)
+			t.Cleanup(func() { must(t, s.Close()) })
+			return s
+		}
+		whole, placed := open(0), open(1)
+		var a, b Buffer
+		good := 0
+		for i := range whole.Len() {
+			if whole.Read(context.Background(), i, &a) != nil { // null
+				continue
+			}
+			must(t, placed.Read(context.Background(), i, &b))
+			if got := medium(t, &b, 0); b.InPlace(0) == nil || got != string(a.Part(0)) {
+				t.Errorf("%s: sample %d: got %d bytes in place (%v), want %d", dir, i, len(got), b.InPlace(0) != nil, len(a.Part(0)))
+			}
+			good++
+		}
+		b.drop()
+		if good == 0 {
+			t.Errorf("%s: nothing was read", dir)
+		}
+	}
+}
+
 func readDir(t *testing.T, dir string) []os.DirEntry {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
