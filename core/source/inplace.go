@@ -1,7 +1,6 @@
 package source
 
 import (
-	"fmt"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -15,7 +14,7 @@ type File struct {
 	Name         string // absolute path
 	ModTime      int64  // nanoseconds
 
-	whole int64 // size of the file
+	was version // of the file
 }
 
 // InPlace is part k of the sample where it lies in a file; nil: the buffer holds its bytes.
@@ -35,8 +34,8 @@ func (b *Buffer) Unchanged() error {
 		if err := unix.Fstat(p.file.FD, st); err != nil {
 			return readError(err)
 		}
-		if st.Size != p.file.whole || st.Mtim.Nano() != p.file.ModTime {
-			return changed(p.file.whole, st.Size)
+		if was := p.file.was; versionOf(st) != was {
+			return changed(was.size, st.Size)
 		}
 	}
 	return nil
@@ -50,7 +49,7 @@ type placed struct {
 
 // place declares size bytes of an open file, which is the buffer's from now on, to be the sample's next part. st is the file's.
 func (b *Buffer) place(fd int, st *unix.Stat_t, name string, offset, size int64) {
-	f := &File{FD: fd, Offset: offset, Size: size, Name: name, ModTime: st.Mtim.Nano(), whole: st.Size}
+	f := &File{FD: fd, Offset: offset, Size: size, Name: name, ModTime: st.Mtim.Nano(), was: versionOf(st)}
 	b.placed = append(b.placed, placed{len(b.parts), f})
 	b.parts = append(b.parts, stretch{})
 }
@@ -94,20 +93,10 @@ func (s *shards) staysInPlace(sh *shard, m indexMember) bool {
 
 // placePiece is a member of a local archive that stays where it is.
 func (s *shards) placePiece(sh *shard, b *Buffer, m indexMember) error {
-	fd, err := s.root.open(b, copy(b.path[:maxPath-1], sh.path))
+	fd, err := s.root.openArchive(b, copy(b.path[:maxPath-1], sh.path), sh.version)
 	if err != nil {
 		return err
 	}
-	st := &b.stat[0]
-	if err = unix.Fstat(fd, st); err != nil {
-		err = readError(err)
-	} else if versionOf(st) != sh.version {
-		err = &Error{Cause: Changed, Detail: fmt.Sprintf("the archive had %d bytes when it was opened and has %d, written later", sh.version.size, st.Size)}
-	}
-	if err != nil {
-		unix.Close(fd)
-		return err
-	}
-	b.place(fd, st, sh.path, m.off, int64(m.size))
+	b.place(fd, &b.stat[0], sh.path, m.off, int64(m.size))
 	return nil
 }

@@ -339,22 +339,34 @@ func storeError(err error) error {
 
 // readPieces reads b.pieces of the file b.path[:n], which must be of one version before and after.
 func (r *root) readPieces(ctx context.Context, b *Buffer, n int, v version, data []byte) error {
-	fd, err := r.open(b, n)
+	fd, err := r.openArchive(b, n, v)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(fd)
-	before, after := &b.stat[0], &b.stat[1]
-	if err := unix.Fstat(fd, before); err != nil {
-		return readError(err)
-	}
-	if versionOf(before) != v {
-		return &Error{Cause: Changed, Detail: fmt.Sprintf("the archive had %d bytes when it was opened and has %d, written later", v.size, before.Size)}
-	}
 	for _, p := range b.pieces {
 		if err := pread(ctx, fd, data[p.at:p.at+p.size], p.off, v.size, nil); err != nil {
 			return err
 		}
 	}
-	return unchanged(fd, before, after)
+	return unchanged(fd, &b.stat[0], &b.stat[1])
+}
+
+// openArchive opens the file b.path[:n], which must be of one version, and has b.stat[0] say what it is.
+func (r *root) openArchive(b *Buffer, n int, v version) (int, error) {
+	fd, err := r.open(b, n)
+	if err != nil {
+		return -1, err
+	}
+	now := &b.stat[0]
+	if err = unix.Fstat(fd, now); err != nil {
+		err = readError(err)
+	} else if versionOf(now) != v {
+		err = &Error{Cause: Changed, Detail: fmt.Sprintf("the archive had %d bytes when it was opened and has %d, written later", v.size, now.Size)}
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
 }
