@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"math"
-	"os"
-	"slices"
 	"sync"
 	"testing"
 
 	"github.com/spdl/spdl/core/media/av"
 	"github.com/spdl/spdl/core/tensor"
+	"github.com/spdl/spdl/tests/among"
 )
 
 // Every encoding becomes floats at its stated scale, and extremes are exact.
@@ -377,14 +376,6 @@ func TestWorkersShareAnOp(t *testing.T) {
 // placed is a sample that lies between other bytes of an open file.
 func placed(t testing.TB, data []byte) *av.File {
 	t.Helper()
-	f, err := os.CreateTemp(t.TempDir(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
-	around := []byte("bytes that are none of the sample's")
-	if _, err := f.Write(slices.Concat(around, data, around)); err != nil {
-		t.Fatal(err)
-	}
-	return &av.File{FD: int(f.Fd()), Offset: int64(len(around)), Size: int64(len(data))}
+	f, offset := among.Others(t, data)
+	return &av.File{FD: int(f.Fd()), Offset: offset, Size: int64(len(data))}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/media/av"
+	"github.com/spdl/spdl/tests/among"
 )
 
 // found is what PyAV finds in a file of testdata (testdata/make.py).
@@ -220,16 +221,8 @@ func TestChosenFramesComeInTheOrderAskedFor(t *testing.T) {
 // placed is a video that lies between other bytes of an open file.
 func placed(t *testing.T, data []byte) Source {
 	t.Helper()
-	f, err := os.CreateTemp(t.TempDir(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
-	around := []byte("bytes that are none of the video's")
-	if _, err := f.Write(slices.Concat(around, data, around)); err != nil {
-		t.Fatal(err)
-	}
-	return Source{File: &av.File{FD: int(f.Fd()), Offset: int64(len(around)), Size: int64(len(data)), Name: f.Name()}}
+	f, offset := among.Others(t, data)
+	return Source{File: &av.File{FD: int(f.Fd()), Offset: offset, Size: int64(len(data)), Name: f.Name()}}
 }
 
 // Only the groups that hold chosen frames are decoded.
