@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/spdl/spdl/core/batch"
+	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/shm"
 )
@@ -95,6 +97,27 @@ func TestMediaInPlaceGiveTheSameBatches(t *testing.T) {
 	}
 	if files, _ := filepath.Glob(filepath.Join(kept, "video", "*")); len(files) != 15 {
 		t.Errorf("%d indices in the user's cache, want one for each of the 15 videos", len(files))
+	}
+}
+
+// A plan's source reads large media whole, as who packs them wants their bytes.
+func TestPlansReadLargeMediaWhole(t *testing.T) {
+	inPlaceFromNow(t, 1)
+	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
+	for _, place := range []string{"folder", "tar", "zip"} {
+		text, _, _ := strings.Cut(places[place](t, t.TempDir(), films(1)), "|")
+		s, err := spec.Parse([]byte(fmt.Sprintf("name: %s\nsource: %s\naudio: {rate: 8000, length: 8}\n", testName(), text)), "")
+		must(err)
+		p, err := OpenPlan(testContext(t), s)
+		must(err)
+		var pool source.Pool
+		b := pool.Get()
+		must(p.Source().Read(testContext(t), 0, b))
+		if !bytes.Equal(b.Part(0), wav(5)) || b.InPlace(0) != nil {
+			t.Errorf("%s: got %d bytes, in place %v; want all %d", place, len(b.Part(0)), b.InPlace(0) != nil, len(wav(5)))
+		}
+		pool.Put(b)
+		must(p.Close())
 	}
 }
 

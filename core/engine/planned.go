@@ -13,11 +13,12 @@ import (
 )
 
 // openBare opens a description's source alone: a ring without memory, order, decoder or cache, that says nothing. Samples that a
-// program would bring are not there. The caller ends it with closeSource, also after an error.
-func openBare(ctx context.Context, s *spec.Spec) (*ring, error) {
+// program would bring are not there. With whole, samples' bytes are for who does not decode them: nothing stays in place. The caller ends
+// it with closeSource, also after an error.
+func openBare(ctx context.Context, s *spec.Spec, whole bool) (*ring, error) {
 	one := *s
 	one.Cache = spec.Cache{} // the source itself, not what is kept of it
-	r := &ring{engine: &Engine{feed: source.NewFeed()}, name: s.FullName()}
+	r := &ring{engine: &Engine{feed: source.NewFeed()}, name: s.FullName(), whole: whole}
 	return r, r.openSource(ctx, &one)
 }
 
@@ -45,7 +46,7 @@ func OpenPlan(ctx context.Context, s *spec.Spec) (*Plan, error) {
 		return nil, err
 	}
 	one := s.All()[0]
-	bare, err := openBare(ctx, one)
+	bare, err := openBare(ctx, one, true)
 	p := &Plan{spec: one, bare: bare, orders: map[int]*sampler.Order{}}
 	if err == nil {
 		_, err = p.Order(one.World.Size)
@@ -74,7 +75,7 @@ func (p *Plan) Order(world int) (*sampler.Order, error) {
 	return o, err
 }
 
-// Source is what the order is of; it ends with the plan.
+// Source is what the order is of, which reads every sample whole, also a large one; it ends with the plan.
 func (p *Plan) Source() source.Source { return p.bare.source }
 
 // Check tells whether a saved state belongs to the plan. The error wraps shm.ErrState.

@@ -28,7 +28,7 @@ const (
 // called after each; it may be nil. Samples that cannot be read or decoded are counted; Profile fails when none can. What is
 // made when something is decoded for the first time, such as the loading of FFmpeg, is over before decode is measured.
 func Profile(ctx context.Context, s *spec.Spec, each time.Duration, told func(telemetry.StageSpeed)) ([]telemetry.StageSpeed, error) {
-	r, err := openBare(ctx, s)
+	r, err := openBare(ctx, s, false)
 	defer func() { _ = r.closeSource() }() // nothing was written
 	if err != nil {
 		return nil, err

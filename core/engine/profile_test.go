@@ -75,7 +75,7 @@ func (firstUse) Close() {}
 // Samples are decoded before the first measurement begins: what happens only once, on first use, is nobody's speed.
 func TestWhatHappensOnFirstUseIsNotMeasured(t *testing.T) {
 	s := describe(t, folder(t, 4, nil), "")
-	r, err := openBare(testContext(t), s)
+	r, err := openBare(testContext(t), s, false)
 	if err != nil {
 		t.Fatal(err)
 	}

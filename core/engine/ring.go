@@ -27,6 +27,7 @@ type ring struct {
 	parts    []int64         // samples of each data set of a mixture
 	packings []packing       // of the source, or of each data set of a mixture, where their samples are rows of documents
 	advised  int64           // bytes that the kernel is told to read ahead; 0: none
+	whole    bool            // large media do not stay in their files: who has opened the source wants their bytes
 	store    *store.Client   // what the source reads over the network with; nil: nothing
 	columns  []source.Column // of the source
 	planned  source.Planned  // the source, where it wants to know what comes; else nil

@@ -101,7 +101,7 @@ func localTimeout(s *spec.Source) time.Duration {
 }
 
 func (r *ring) openBefore(ctx context.Context, ring *spec.Spec, s *spec.Source, p *source.Progress) (source.Source, error) {
-	media, inPlace := mediaOf(ring, s), inPlaceFrom(ring, p)
+	media, inPlace := mediaOf(ring, s), r.inPlaceFrom(ring, p)
 	switch {
 	case s.Mix != nil:
 		return r.openMix(ctx, ring, s)
@@ -139,8 +139,8 @@ var inPlaceBytes int64 = 32 << 20
 
 // inPlaceFrom is the size from which a ring's media stay in local files; 0: all are read. Pictures always are, and so is what a cache keeps, or what
 // lies where reads may hang: these have a deadline (p), and decoding has none that ends a read.
-func inPlaceFrom(ring *spec.Spec, p *source.Progress) int64 {
-	if p != nil || ring.Cache.Dir != "" || slices.ContainsFunc(ring.Media(), func(m spec.Medium) bool { return m.Video == nil && m.Audio == nil }) {
+func (r *ring) inPlaceFrom(ring *spec.Spec, p *source.Progress) int64 {
+	if r.whole || p != nil || ring.Cache.Dir != "" || slices.ContainsFunc(ring.Media(), func(m spec.Medium) bool { return m.Video == nil && m.Audio == nil }) {
 		return 0
 	}
 	return inPlaceBytes

@@ -265,6 +265,26 @@ func TestShardsThatArePackedAgainKeepTheirClasses(t *testing.T) {
 	}
 }
 
+// A film, or an hour of sound, which a ring would leave in its file, is packed with all its bytes.
+func TestLargeFilesArePackedWhole(t *testing.T) {
+	home(t)
+	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
+	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "a.tar")
+	const n = 33 << 20
+	data := append([]byte("RIFF"), binary.LittleEndian.AppendUint32(nil, n-8)...)
+	data = append(data, "WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1f\x00\x00\x80\x3e\x00\x00\x02\x00\x10\x00data"...)
+	data = binary.LittleEndian.AppendUint32(data, n-44)
+	data = append(data, make([]byte, n-len(data))...)
+	data[n-2] = 1
+	writeFile(t, filepath.Join(dir, "a.wav"), string(data))
+	if printed := good(t, "pack", dir, "--out", out); !strings.HasPrefix(printed, "# 1 sample in 1 shard, 33.0 MiB") {
+		t.Errorf("got %s", printed)
+	}
+	if packed, err := os.ReadFile(out); err != nil || !bytes.Contains(packed, data) {
+		t.Errorf("the archive of %d bytes, %v, has not the file's %d", len(packed), err, n)
+	}
+}
+
 // Progress and facts are for programs, too.
 func TestPackTellsProgramsWhatItWrote(t *testing.T) {
 	home(t)
