@@ -135,7 +135,7 @@ func (a *stepped) add(c *ArrayFiles, name string, first int64) (samples int64, e
 	whole := array.Array{DType: c.DType}
 	if c.DType == 0 {
 		whole, last.at, err = headOf(f.file)
-	} else {
+	} else if err = headless(f.file); err == nil {
 		whole.Shape, err = stepsIn(last.stat.Size, c)
 	}
 	if err != nil {
@@ -165,6 +165,16 @@ func headOf(f *os.File) (whole array.Array, at int64, err error) {
 		return whole, 0, fmt.Errorf("got %v in Fortran's order, whose samples lie all over the file; want C's, as numpy.save(path, numpy.ascontiguousarray(array)) writes it", whole.Shape)
 	}
 	return whole, at, nil
+}
+
+// headless refuses an .npy file in place of elements alone, whose header would be taken for some.
+func headless(f *os.File) error {
+	head := make([]byte, 4<<10)
+	n, _ := f.ReadAt(head, 0) // what cannot be read is told of when a sample is
+	if whole, _, err := array.ParseHeader(head[:n]); err == nil {
+		return fmt.Errorf("got an .npy file, of %v of %v, beside a dtype, which says that files are elements without a header; leave dtype out, and shape", whole.Shape, whole.DType)
+	}
+	return nil
 }
 
 // lineLike says that both orders of the indexes are the same.

@@ -212,6 +212,7 @@ func TestArraysThatAreNoSamplesAreRefused(t *testing.T) {
 		`no .npy file; of elements without a header say dtype`:                                            one(ArrayFiles{Name: "x", Files: []string{flat}}),
 		`got a scalar, want an array whose first axis counts samples`:                                     one(ArrayFiles{Name: "x", Files: []string{scalar}}),
 		`got 10 bytes, want a multiple of the 4 of a step, scalar of f32`:                                 one(ArrayFiles{Name: "x", Files: []string{flat}, DType: tensor.F32}),
+		`got an .npy file, of 5x2 of f32, beside a dtype, which`:                                          one(ArrayFiles{Name: "x", Files: []string{x}, DType: tensor.F32, Shape: tensor.Shape{2}}),
 		`truncated: got 36 bytes of elements, want 40 for 5x2 of f32`:                                     one(ArrayFiles{Name: "x", Files: []string{cut}}),
 		`in Fortran's order, whose samples lie all over the file; want C's`:                               one(ArrayFiles{Name: "x", Files: []string{fortran}}),
 		`got samples of 3 of f32, want 2 of f32, as "` + x + `" has`:                                      one(ArrayFiles{Name: "x", Files: []string{x, z}}),
