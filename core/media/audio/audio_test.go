@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"strings"
 	"sync"
 	"testing"
 
@@ -249,6 +250,21 @@ func TestRawPCMNeedsNoHeader(t *testing.T) {
 	}
 	refused(t, Config{Raw: raw, Length: 2}, Source{Bytes: data[:7]}, CauseTruncated)
 	refused(t, Config{Raw: raw, Length: 2}, Source{}, CauseEmpty)
+}
+
+// A file with a header is no raw samples: it would begin with a click.
+func TestRawPCMIsNoOtherFile(t *testing.T) {
+	for kind, data := range map[string][]byte{
+		"wav": wavBytes(1, 2, 8000, 16, bytesAs([]int16{1, 2, 3, 4})), "flac": append([]byte("fLaC"), make([]byte, 40)...), "ogg": append([]byte("OggS"), make([]byte, 40)...), "mov": append([]byte("\x00\x00\x00\x14ftypisom"), make([]byte, 40)...),
+	} {
+		if kind == "ogg" {
+			copy(data[28:], "OpusHead")
+		}
+		err := refused(t, Config{Raw: &Raw{Encoding: S16, Rate: 8000, Channels: 2}, Length: 100}, Source{Bytes: data}, CauseUnsupported)
+		if !strings.Contains(err.Error(), "got what begins as a file of "+kind+", want samples without a header; leave raw out") {
+			t.Errorf("%s: got %v", kind, err)
+		}
+	}
 }
 
 // The peak becomes the level asked for, over all channels together; silence stays silence.

@@ -42,6 +42,24 @@ func containerOf(head []byte) *container {
 	return nil
 }
 
+// kind is what a file is by four bytes of its beginning or more, which samples alone do not have by chance; "" of others. In place of samples its
+// header would be heard.
+func (h *header) kind() string {
+	n, _ := h.r.ReadAt(h.buf[:], 0)
+	head := h.buf[:n]
+	switch c := containerOf(head); {
+	case c != nil:
+		return c.name
+	case isFLAC(head):
+		return "flac"
+	case isOpus(head):
+		return "ogg"
+	case isMP4(head):
+		return "mov"
+	}
+	return ""
+}
+
 // header reads what says where the samples lie. What it refuses as CauseUnsupported may still be sound to FFmpeg.
 type header struct {
 	r        io.ReaderAt

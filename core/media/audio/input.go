@@ -113,6 +113,10 @@ func (in *input) open(w *Worker, src Source, info *Info) error {
 	}
 	if raw := w.op.cfg.Raw; raw != nil {
 		info.Format = "pcm"
+		in.header = header{r: in.reader(), size: in.size}
+		if kind := in.header.kind(); kind != "" {
+			return &Error{Format: "pcm", cause: CauseUnsupported, Detail: fmt.Sprintf("got what begins as a file of %s, want samples without a header; leave raw out", kind)}
+		}
 		in.pcm = PCM{Encoding: raw.Encoding, Channels: raw.Channels, Rate: raw.Rate}
 		frame := int64(in.pcm.FrameBytes())
 		if in.size%frame != 0 {
