@@ -56,7 +56,7 @@ func TestDefaultsStandInForWhatIsNotThere(t *testing.T) {
 		{`{"a": 2.5}`, "json[a]", Int64, `json: got "2.5", want a whole number`, `want a whole number`},
 		{`{"a": "x"}`, "json[a]", Float64, `got "x", want a number`, `want a number`},
 		{`null`, "json[a]", Text, `column "c": json: got null, want a JSON object`, "got null"},
-		{`[1]`, "json[a]", Text, `column "c": json: want a JSON object`, "want a JSON object"},
+		{`[1]`, "json[a]", Text, `column "c": json: got a list, want a JSON object`, "got a list"},
 		{`{"a": 1`, "json[a]", Text, `column "c": json: want a JSON object: unexpected end`, "want a JSON object"},
 		{``, "json[a]", Text, `column "c": json: want a JSON object: unexpected end`, "want a JSON object"},
 		{`{"a": "12345"}`, "json[a]", Text, `got 5 bytes, want at most 4; raise max_bytes`, "raise max_bytes"},

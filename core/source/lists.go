@@ -101,7 +101,11 @@ func (r *listReader) number() error {
 	}
 	text := r.text[:n]
 	if n == 0 {
-		return fmt.Errorf("got %.20q, want a number", r.text)
+		other := r.text
+		if end := bytes.IndexAny(other, ",]"); end > 0 && other[0] != '[' {
+			other = other[:end]
+		}
+		return fmt.Errorf("got %.20q, want a number", bytes.TrimSpace(other))
 	}
 	r.text = r.text[n:]
 	var err error

@@ -53,6 +53,8 @@ func TestListsBecomeElements(t *testing.T) {
 		{ragged(tensor.U8), "[1,]", `got "]", want a number`},
 		{ragged(tensor.U8), "[1 2]", `got "2]" in a list, want a comma or its end`},
 		{ragged(tensor.U8), "[1", `got "" in a list, want a comma or its end`},
+		{ragged(tensor.U8), "[1, null, 2]", `got "null", want a number`},
+		{ragged(tensor.U8), "[true]", `got "true", want a number`},
 		{ragged(tensor.U8), "[1] 2", `got "2" behind the list`},
 		{ragged(tensor.U8), "[[1]]", `got "[1]]", want a number`},
 		{ragged(tensor.U8, 2), "[[1, 2], [3]]", "got a list of 1, want shape -1x2"},

@@ -399,6 +399,9 @@ func (t *rows) addColumn(c int, text []byte) error {
 
 // number is a decimal one, nan or inf. Go's own reader takes those of a program, too, with underscores or to the base 16.
 func number(text []byte) (float64, error) {
+	if len(text) == 0 {
+		return 0, errors.New("got nothing, want a number, such as nan where there is none")
+	}
 	v, err := strconv.ParseFloat(string(text), 64)
 	if err != nil || bytes.ContainsAny(text, "_xX") {
 		return 0, fmt.Errorf("got %.40q, want a number", text)

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"archive/tar"
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
@@ -142,7 +143,10 @@ func TestTablesThatCannotBe(t *testing.T) {
 		"jsonl:{\"path\": \"\\ud83d.jpg\"}\n":                                    `line 1: column "path": got \ud83d, half of a character; write bytes that are no UTF-8 as they are, without an escape`,
 		"jsonl:{\"path\": \"\\ude00\\ud83d\"}\n":                                 `line 1: column "path": got \ude00, half of a character`,
 		"jsonl:{\"path\": \"\\ud83d\\n\"}\n":                                     `line 1: column "path": got \ud83d, half of a character`,
-		"jsonl:{\"path\": \"a\"}\n[1]\n":                                         "line 2: want a JSON object",
+		"jsonl:{\"path\": \"a\"}\n[1]\n":                                         "line 2: got a list, want a JSON object",
+		"jsonl:{\"path\": \"a\"}\n1\n":                                           "line 2: got a number, want a JSON object",
+		"jsonl:{\"path\": \"a\"}\n{\"path\": Nan}\n":                             "line 2: want a JSON object: invalid character 'N' looking for beginning of value",
+		"jsonl:{\"path\": \"a\", \"label\": NaN}\n":                              `label: got "NaN", want a whole number`,
 		"jsonl:{\"label\": 1}\n":                                                 `line 1: column "path" is empty, want a path; source.path says which column holds the paths`,
 		"jsonl:{\"path\": \"a\", \"label\":1.5}":                                 `label: got "1.5", want a whole number`,
 		"jsonl:{\"path\": ":                                                      "line 1: want a JSON object",
@@ -200,12 +204,43 @@ func TestFractionalNumbersOfTables(t *testing.T) {
 		}
 		must(t, s.Close())
 	}
+	write(t, file, "path,x\na.jpg,\n")
+	want := `line 2: column "x": got nothing, want a number, such as nan where there is none`
+	if _, err := OpenList(ListConfig{File: file, Columns: []Column{{Name: "x", Type: Float64}}}); err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("an empty cell: got %v, want %q", err, want)
+	}
 	for _, text := range []string{"1_000", "1_0.5", "0x1p3", "0X1P3", "1d5", "1e400", "x"} {
 		write(t, file, "path,x\na.jpg,"+text+"\n")
 		want := fmt.Sprintf("line 2: column \"x\": got %q, want a number", text)
 		if _, err := OpenList(ListConfig{File: file, Columns: []Column{{Name: "x", Type: Float64}}}); err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", text, err, want)
 		}
+	}
+}
+
+// What Python's json writes of floats that are not finite are numbers, though no JSON; in strings they are text.
+func TestNumbersOfPythonsJSON(t *testing.T) {
+	dir := tree(t, "a.jpg")
+	object := `{"path": "a.jpg", "a": NaN, "b": {"c": -Infinity}, "d": "NaN \" Infinity", "e":[Infinity],"f":Infinity}`
+	write(t, dir+"/t.jsonl", object+"\n")
+	write(t, dir+"/s.tar", string(tarOf(t, tar.FormatPAX, part{"1.jpg", "p"}, part{"1.json", object})))
+	for _, within := range []string{"%s", "json[%s]"} {
+		var columns []Column
+		for _, name := range []string{"a", "b.c", "f", "d"} {
+			columns = append(columns, Column{Name: name[:1], From: fmt.Sprintf(within, name), Type: Float64})
+		}
+		columns[3].Type, columns[3].MaxBytes = Text, 100
+		s, err := OpenList(ListConfig{File: dir + "/t.jsonl", Columns: columns})
+		if within != "%s" {
+			s, err = OpenShards(background, ShardsConfig{Shards: []string{dir + "/s.tar"}, IndexDir: t.TempDir(), Columns: columns})
+		}
+		must(t, err)
+		b, _ := read(t, s, 0)
+		got := func(c int) float64 { return math.Float64frombits(binary.NativeEndian.Uint64(b.Value(c))) }
+		if !math.IsNaN(got(0)) || got(1) != math.Inf(-1) || got(2) != math.Inf(1) || string(b.Value(3)) != `NaN " Infinity` {
+			t.Errorf("%s: got %v, %v, %v and %q", within, got(0), got(1), got(2), b.Value(3))
+		}
+		must(t, s.Close())
 	}
 }
 

@@ -63,9 +63,9 @@ func jsonLine(line []byte, names []string, cells []*[]byte, seen []bool) (map[st
 	if len(line) > maxLineBytes {
 		return nil, fmt.Errorf("got %d bytes, want at most %d; leave out what nobody reads, and put large values into files", len(line), maxLineBytes)
 	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(line, &fields); err != nil {
-		return nil, fmt.Errorf("want a JSON object: %w", err)
+	fields, err := jsonFields(line)
+	if err != nil {
+		return nil, err
 	}
 	for k, name := range names {
 		if cells[k] == nil { // a path or label that nobody wants
@@ -97,14 +97,60 @@ func (o *jsonObject) read(part []byte) error {
 	if len(part) > maxLineBytes {
 		return fmt.Errorf("got %d bytes of JSON, want at most %d", len(part), maxLineBytes)
 	}
-	switch err := json.Unmarshal(bytes.TrimPrefix(part, []byte("\ufeff")), &o.fields); {
-	case err != nil:
-		o.fields = nil
-		return fmt.Errorf("want a JSON object: %w", err)
-	case o.fields == nil:
-		return errors.New("got null, want a JSON object")
+	var err error
+	if o.fields, err = jsonFields(bytes.TrimPrefix(part, []byte("\ufeff"))); err == nil && o.fields == nil {
+		err = errors.New("got null, want a JSON object")
 	}
-	return nil
+	return err
+}
+
+// jsonFields are an object's values; none of null. NaN, Infinity and -Infinity, which are no JSON and which Python's json writes, are read as
+// the texts of these names, so that they are numbers of type f64.
+func jsonFields(text []byte) (fields map[string]json.RawMessage, err error) {
+	if err = json.Unmarshal(text, &fields); err == nil {
+		return fields, nil
+	}
+	if quoted := quoteNotFinite(text); quoted != nil {
+		fields = nil
+		err = json.Unmarshal(quoted, &fields)
+	}
+	var other *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &other) && other.Value == "array":
+		return nil, errors.New("got a list, want a JSON object")
+	case errors.As(err, &other):
+		return nil, fmt.Errorf("got a %s, want a JSON object", other.Value)
+	case err != nil:
+		return nil, fmt.Errorf("want a JSON object: %w", err)
+	}
+	return fields, nil
+}
+
+var notFinite = [][]byte{[]byte("NaN"), []byte("Infinity"), []byte("-Infinity")}
+
+// quoteNotFinite is a JSON text with these names in quotes where they are no part of a string; nil: it has none.
+func quoteNotFinite(text []byte) (quoted []byte) {
+	from, within := 0, false
+	for i := 0; i < len(text); i++ {
+		switch {
+		case within && text[i] == '\\':
+			i++
+		case text[i] == '"':
+			within = !within
+		case !within:
+			for _, name := range notFinite {
+				if bytes.HasPrefix(text[i:], name) {
+					quoted = slices.Concat(quoted, text[from:i], []byte{'"'}, name, []byte{'"'})
+					from, i = i+len(name), i+len(name)-1
+					break
+				}
+			}
+		}
+	}
+	if quoted == nil {
+		return nil
+	}
+	return append(quoted, text[from:]...)
 }
 
 // jsonMember is one value of a JSON object as text, by the rules of a table's line. There may be none; null is none.
