@@ -4,22 +4,32 @@ package spelling
 import "strings"
 
 // Nearest is the name with the fewest edits from what was written, in any case, if that is near enough to be meant: at most
-// two edits, or a third of the word, and less than half of the longer one. What was written may also be a name and something more, or where no other is near
+// two edits, or a third of the word, and less than half of the longer one. Where none is, what was written may be a name and something more, or
 // the last word of one name. "" where no name is near.
 func Nearest(written string, names []string) string {
 	best, fewest := "", max(2, len(written)/3)+1
 	for _, n := range names {
-		if len(n) > 2 && strings.HasPrefix(written, n) { // batch_size for batch
-			return n
-		}
 		if d := Edits(strings.ToLower(written), strings.ToLower(n)); d < fewest && 2*d < max(len(written), len(n)) {
 			best, fewest = n, d
 		}
 	}
 	if best == "" {
+		best = beginningOf(written, names)
+	}
+	if best == "" {
 		best = endingIn("_"+strings.ToLower(written), names)
 	}
 	return best
+}
+
+// beginningOf is the longest name that a word begins with, as batch is of batch_size; "" where there is none.
+func beginningOf(written string, names []string) (longest string) {
+	for _, n := range names {
+		if len(n) > max(2, len(longest)) && strings.HasPrefix(written, n) {
+			longest = n
+		}
+	}
+	return longest
 }
 
 // endingIn is the one name with that ending; "" where there is none, or several.

@@ -7,9 +7,10 @@ import (
 
 // Near misses find the name that was meant; words far from every name find none.
 func TestNearest(t *testing.T) {
-	names := []string{"source", "order", "world", "batch", "image", "from", "bad_sample", "ring", "limits", "rings", "target_size", "min_rate", "max_rate"}
+	names := []string{"source", "order", "world", "batch", "image", "from", "bad_sample", "ring", "limits", "rings", "target_size", "min_rate", "max_rate", "start", "start_column", "start_columns_of"}
 	for written, want := range map[string]string{
 		"bacth": "batch", "sorce": "source", "IMAGE": "image", "limit": "limits", "badsample": "bad_sample", "batch_size": "batch", "img": "image", "rng": "ring", "foo": "",
+		"start_colum": "start_column", "start_column_of_the_window": "start_column", "ringside_seats": "rings",
 		"qqqqqq": "", "": "",
 		"size": "target_size", "Size": "target_size", "rate": "", strings.Repeat("x", 1000): "",
 	} {
