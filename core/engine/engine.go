@@ -113,7 +113,7 @@ func refuse(status shm.Status, cause error, format string, args ...any) error {
 // left behind when it fails. It fits GOMAXPROCS to the description: the process is the engine's. In s, world: auto is
 // replaced by what the environment says.
 //
-// Errors wrap source.ErrNoSamples, sampler.ErrNoBatch, shm.ErrNameInUse, shm.ErrNoSpace, shm.ErrState, ErrDescription or name the field.
+// Errors wrap source.ErrNoSamples, source.ErrLacking, sampler.ErrNoBatch, shm.ErrNameInUse, shm.ErrNoSpace, shm.ErrState, ErrDescription or name the field.
 func New(s *spec.Spec, o *Options) (*Engine, error) {
 	if o == nil {
 		o = &Options{}

@@ -87,7 +87,7 @@ func (s *shards) readColumn(ctx context.Context, c *Column) (*columnCells, error
 		sh := &s.all[k]
 		part := sh.index.encodedNamed(c.From)
 		if arrow := slices.ContainsFunc(sh.encoded, func(e *coding) bool { return e != nil && e.columnar }); part < 0 && arrow {
-			return nil, fmt.Errorf("no column %q; the columns are %s", c.From, describeParts(partsShown(sh.index.parts)))
+			return nil, lacking("no column %q; the columns are %s", c.From, describeParts(partsShown(sh.index.parts)))
 		}
 		if part < 0 || sh.encoded[part] == nil || !sh.encoded[part].columnar {
 			return nil, errNotColumnar

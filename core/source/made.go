@@ -93,7 +93,7 @@ func (m *made) fill(parts [][]byte) error {
 // partsThere refuses a first line of JSON without a column that paths are made of, of which it has to have a value.
 func (r *tableReader) partsThere(seen []bool, has []string) error {
 	if k := slices.Index(seen, false); k >= 0 {
-		return fmt.Errorf("no column %q; the columns are %s%s", r.parts[k], describeParts(has), r.wantedBy(k, has))
+		return lacking("no column %q; the columns are %s%s", r.parts[k], describeParts(has), r.wantedBy(k, has))
 	}
 	return nil
 }

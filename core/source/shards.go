@@ -262,7 +262,7 @@ func (s *shards) check(c *ShardsConfig, total int64) error {
 		if _, member := memberOf(c.Label); member != "" {
 			remedy = fmt.Sprintf("; a number within a part is a column: {name: y, from: %q, type: i64}", c.Label)
 		}
-		return fmt.Errorf("source.label: no sample has a part %q; the parts are %s%s", c.Label, describeParts(parts), remedy)
+		return lacking("source.label: no sample has a part %q; the parts are %s%s", c.Label, describeParts(parts), remedy)
 	}
 	for _, col := range s.columns {
 		if !has(col.From) {
@@ -270,7 +270,7 @@ func (s *shards) check(c *ShardsConfig, total int64) error {
 			if has("json") && col.Type != Array && !strings.Contains(col.From, "[") {
 				remedy = fmt.Sprintf("; a value in the part json is from: json[%s]", col.From)
 			}
-			return fmt.Errorf("source.columns: no sample has a part %q; the parts are %s%s", col.From, describeParts(parts), remedy)
+			return lacking("source.columns: no sample has a part %q; the parts are %s%s", col.From, describeParts(parts), remedy)
 		}
 	}
 	return nil

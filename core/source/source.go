@@ -14,6 +14,17 @@ const DefaultMaxFileBytes = 256 << 20
 // ErrNoSamples is returned by the Open functions when there is nothing to read; the text says what was found instead.
 var ErrNoSamples = errors.New("no samples")
 
+// ErrLacking is what errors of the Open functions are where the data set is there and has no such column, part or ending as the config names.
+var ErrLacking = errors.New("the data set lacks what is asked of it")
+
+// lackingError is an error that is ErrLacking; its text says enough.
+type lackingError struct{ text string }
+
+func (e *lackingError) Error() string      { return e.text }
+func (*lackingError) Is(target error) bool { return target == ErrLacking }
+
+func lacking(format string, args ...any) error { return &lackingError{fmt.Sprintf(format, args...)} }
+
 // Source is a numbered set of samples. An index i is in [0, Len()); others panic.
 type Source interface {
 	// Len is the number of samples, at least 1. It never changes.

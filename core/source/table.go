@@ -228,7 +228,7 @@ func (r *tableReader) places(has []string) ([]int, error) {
 			return nil, fmt.Errorf("column %q has blanks around its name, which count; leave them out%s", name, map[string]string{
 				"csv": ", behind the commas of the heading and of every line", "tsv": ", around the tabs of the heading and of every line"}[r.c.form()])
 		case r.needs(k):
-			return nil, fmt.Errorf("no column %q; the columns are %s%s", name, describeParts(has), r.remedy(k, has))
+			return nil, lacking("no column %q; the columns are %s%s", name, describeParts(has), r.remedy(k, has))
 		}
 		places = append(places, at)
 	}

@@ -49,7 +49,7 @@ func (r *tableReader) jsonLines(text []byte) error {
 	}
 	for k, name := range names {
 		if r.rows.n > 0 && !seen[k] && r.needs(k) {
-			return fmt.Errorf("no column %q in any line; the columns of the first are %s", name, describeParts(has))
+			return lacking("no column %q in any line; the columns of the first are %s", name, describeParts(has))
 		}
 	}
 	if !seen[1] {

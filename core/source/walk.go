@@ -80,7 +80,7 @@ func (w *walker) misspelt() error {
 	if column >= 0 && w.others["json"] > 0 && w.f.columns[column].Type != Array {
 		remedy = fmt.Sprintf("; a value in the files that end in .json is from: json[%s]", w.f.columns[column].From)
 	}
-	return fmt.Errorf("%s: no file ends in %s, small and large letters told apart; beside files that are samples there are %s%s", where, ending, w.found(), remedy)
+	return lacking("%s: no file ends in %s, small and large letters told apart; beside files that are samples there are %s%s", where, ending, w.found(), remedy)
 }
 
 // directory adds everything below the open directory fd, whose path is w.path.

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import zipfile
 
 import pytest
 import spdl
@@ -74,6 +75,27 @@ def test_a_missing_list_and_a_wrong_line_of_it_are_named(tmp_path):
     assert f'source: list "{tmp_path}/list.tsv": line 2: label' in served.stderr and "cat" in served.stderr
     (tmp_path / "list.tsv").write_text("# nothing\n\n")
     refused(description, NOT_FOUND, spdl.SpdlError, f'source: list "{tmp_path}/list.tsv"')
+
+
+@pytest.mark.parametrize("source, text", [
+    ({"list": "t.csv", "columns": ["captoin"]}, 'line 1: no column "captoin"; the columns are path, caption'),
+    ({"list": "t.jsonl", "columns": ["captoin"]}, 'no column "captoin" in any line; the columns of the first are caption, path'),
+    ({"list": "t.csv", "path": "{id}.jpg"}, 'no column "id"; the columns are path, caption; path "{id}.jpg" is made of it'),
+    ({"folder": "tree", "columns": ["text"]}, "source.columns: no file ends in .text"),
+    ({"shards": "s.zip", "columns": ["text"]}, 'source.columns: no sample has a part "text"; the parts are jpg, txt'),
+    ({"shards": "s.zip", "label": "cls"}, 'source.label: no sample has a part "cls"; the parts are jpg, txt'),
+])
+def test_what_a_data_set_lacks_is_the_descriptions_mistake(tmp_path, source, text):
+    """A misspelt column, part or ending: SpecError and exit code 2, as of any other name that is wrong."""
+    (tmp_path / "tree").mkdir()
+    make_folder(tmp_path / "tree", 1)
+    (tmp_path / "t.csv").write_text("path,caption\na.jpg,one\n")
+    (tmp_path / "t.jsonl").write_text('{"path": "a.jpg", "caption": "one"}\n')
+    with zipfile.ZipFile(tmp_path / "s.zip", "w") as archive:
+        archive.writestr("1.jpg", b"jpg")
+        archive.writestr("1.txt", b"one")
+    kind = next(key for key in source if key in ("list", "folder", "shards"))
+    refused({**describe(""), "source": {**source, kind: str(tmp_path / source[kind])}}, USAGE, spdl.SpecError, text)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user, who may not read a folder")

@@ -42,7 +42,7 @@ var statuses = []struct {
 	code int
 }{
 	{shm.ErrNameInUse, exitBusy}, {shm.ErrNoSpace, exitNoRoom},
-	{source.ErrNoSamples, exitNotFound}, {sampler.ErrNoBatch, exitUsage}, {engine.ErrDescription, exitUsage},
+	{source.ErrNoSamples, exitNotFound}, {source.ErrLacking, exitUsage}, {sampler.ErrNoBatch, exitUsage}, {engine.ErrDescription, exitUsage},
 	{shm.ErrSpec, exitUsage}, {shm.ErrState, exitUsage}, {shm.ErrArgument, exitUsage},
 	{shm.ErrNotFound, exitNotFound}, {shm.ErrDenied, exitDenied}, {shm.ErrBusy, exitBusy}, {shm.ErrNoMemory, exitNoRoom},
 	{shm.ErrVersion, exitMismatch}, {shm.ErrFormat, exitMismatch},
@@ -93,7 +93,7 @@ func told(err error) error {
 	var wrong *usageError
 	var described *spec.Error
 	switch {
-	case errors.As(err, &described), errors.Is(err, sampler.ErrNoBatch), errors.Is(err, engine.ErrDescription):
+	case errors.As(err, &described), errors.Is(err, sampler.ErrNoBatch), errors.Is(err, engine.ErrDescription), errors.Is(err, source.ErrLacking):
 		status = shm.ErrSpec
 	case errors.As(err, &wrong):
 		status = shm.ErrArgument
