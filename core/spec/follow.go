@@ -111,7 +111,7 @@ func (m *Medium) transform() *Transform {
 	return nil
 }
 
-// Unfollowed says which mask of a sample does not follow its picture where that is put elsewhere by chance, and by what; "" where each does.
+// Unfollowed says which mask of a sample does not follow its picture where that is put elsewhere, by chance or in a letterbox, and by what; "" where each does.
 // It may be meant so: it is told, not refused.
 func (s *Spec) Unfollowed() (mask, picture, operation string) {
 	media := s.Media()
@@ -124,6 +124,8 @@ func (s *Spec) Unfollowed() (mask, picture, operation string) {
 				continue
 			} else if op := t.drawnUnlike(&m.Image.Transform); op != "" {
 				return m.Path(), p.Path(), op
+			} else if t.fit() != m.Image.Transform.fit() {
+				return m.Path(), p.Path(), "how resize fits a picture (fit, place, upscale)"
 			}
 		}
 	}

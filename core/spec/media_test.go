@@ -221,7 +221,7 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 // A mask that is cropped or flipped otherwise than its picture is named, and one that follows it, or need not, is not.
 func TestMasksThatDoNotFollowAreNamed(t *testing.T) {
 	const pair = "source: {shards: a.tar}\nfields:\n  photo: {image: {from: jpg, transform: [%s]}%s}\n  mask: {image: {from: png, mode: index, transform: [%s]}}\n"
-	const nearest = ", interpolation: nearest}"
+	const nearest, fits = ", interpolation: nearest}", "how resize fits a picture (fit, place, upscale)"
 	for _, c := range [][4]string{ // of the picture, how it draws, of the mask, what is named
 		{"{center_crop: 8}, {horizontal_flip: 0.5}", "", "{center_crop: 8}", "horizontal_flip"}, {"{center_crop: 8}, {horizontal_flip: 0.5}", "", "{center_crop: 8}, {horizontal_flip: 0.4}", "horizontal_flip"},
 		{"{center_crop: 8}", "", "{center_crop: 8}, {vertical_flip: 0.5}", "vertical_flip"}, {"{random_crop: 8}", "", "{center_crop: 8}", "random_crop"},
@@ -234,6 +234,9 @@ func TestMasksThatDoNotFollowAreNamed(t *testing.T) {
 		{"{horizontal_flip: 0.5}, {random_crop: 8}", "", "{random_crop: 8}, {horizontal_flip: 0.5}", "the place of flips and turns"}, {"{horizontal_flip: 0.5}, {random_crop: 8}", "", "{horizontal_flip: 0.5}, {random_crop: 8}", ""},
 		{"{random_resized_crop: 8}", "", "{random_resized_crop: {size: 4" + nearest + "}", ""}, {"{random_crop: 8}", "", "{random_crop: {size: 8, fill: 255}}", ""},
 		{"{pad: 4}, {random_crop: 8}", "", "{random_crop: 8}", "random_crop"}, {"{random_crop: {size: 8, padding: [1, 2]}}", "", "{random_crop: {size: 8, padding: [1, 2, 1, 3]}}", "random_crop"},
+		{"{resize: {size: [8, 8], fit: letterbox}}", "", "{resize: {size: [8, 8], fit: contain" + nearest + "}", fits}, {"{resize: [8, 8]}", "", "{resize: {size: [8, 8], fit: contain" + nearest + "}", fits},
+		{"{resize: {size: [8, 8], fit: contain, place: top_left}}", "", "{resize: {size: [8, 8], fit: contain" + nearest + "}", fits},
+		{"{resize: {size: [8, 8], fit: letterbox, fill: 114}}", "", "{resize: {size: [8, 8], fit: letterbox, fill: 255" + nearest + "}", ""},
 		{"{pad: {padding: 4, padding_mode: reflect}}, {random_crop: 8}", "", "{random_crop: {size: 8, padding: 4, fill: 255}}", ""},
 	} {
 		mask, picture, op := parse(t, fmt.Sprintf(pair, c[0], c[1], c[2])).Unfollowed()

@@ -415,7 +415,7 @@ func (v *checking) advise(r *spec.Spec, about *engine.Facts, bad engine.BadStats
 			strings.TrimSuffix(store.Shown(r.Source.Folder), "/"), about.Classes[0])
 	}
 	if mask, picture, op := r.Unfollowed(); op != "" {
-		note("%s and %s differ in %s, which is drawn, so a mask does not lie on its picture: give both the same, or draw: own to one where that is meant", picture, mask, op)
+		note("%s and %s differ in %s, so a mask does not lie on its picture: give both the same, or draw: own to one where that is meant", picture, mask, op)
 	}
 	if about.GlobalBatch > about.Samples {
 		note("a step takes %s and there %s %s: every batch is short or padded; use a smaller batch",

@@ -141,7 +141,7 @@ func TestCheckNotesMasksThatDoNotFollow(t *testing.T) {
 	list := writeFile(t, filepath.Join(dir, "t.csv"), "path,mask\na.png,a.png\n")
 	const fields = "source: {list: %s}\nbatch: 1\nfields:\n  photo: {image: {transform: [{center_crop: 8}, {horizontal_flip: 0.5}]}}\n  mask: {image: {from: mask, mode: index, transform: [{center_crop: 8}%s]}}\n"
 	file := filepath.Join(t.TempDir(), name+".yaml")
-	const note = "fields.photo.image and fields.mask.image differ in horizontal_flip, which is drawn, so a mask does not lie on its picture"
+	const note = "fields.photo.image and fields.mask.image differ in horizontal_flip, so a mask does not lie on its picture"
 	wants(t, good(t, "check", writeFile(t, file, fmt.Sprintf(fields, list, ""))), note, " ok\n")
 	if out := good(t, "check", writeFile(t, file, fmt.Sprintf(fields, list, ", {horizontal_flip: 0.5}"))); strings.Contains(out, "differ") {
 		t.Error(out)
