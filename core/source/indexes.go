@@ -349,9 +349,9 @@ func build(ctx context.Context, name string, w *window) (*indexBuilder, error) {
 		return buildRecordIndex(ctx, w)
 	}
 	if head, err := w.bytes(0, recordHead); err == nil && packedAs(head) != "" {
-		return nil, fmt.Errorf("want a name that ends in .tar or .zip, or a TFRecord; if it is one, %w", packedRecords(head))
+		return nil, fmt.Errorf("want a name that ends in .tar, .zip, .parquet, .arrow or .mds, or a TFRecord; if it is one, %w", packedRecords(head))
 	}
-	return nil, errors.New("want a name that ends in .tar or .zip, or a TFRecord")
+	return nil, errors.New("want a name that ends in .tar, .zip, .parquet, .arrow or .mds, or a TFRecord")
 }
 
 // buildZipIndex reads a zip archive's directory. Members must be stored, not compressed: pictures are already.
