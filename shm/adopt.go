@@ -64,7 +64,7 @@ func (r *Ring) openLeftover() (bool, error) {
 		return false, err
 	}
 	if err := lockHeader(r.header); err != nil {
-		return false, because(ErrNameInUse, ErrBusy, "shm: create %q: a running engine%s owns the name; stop it or choose another name", path, enginePIDText(file))
+		return false, because(ErrNameInUse, ErrBusy, "shm: create %q: a running engine%s owns the name; stop it (one whose loader is closed ends with the last array of its batches), or choose another name", path, enginePIDText(file))
 	}
 	st, err := file.Stat()
 	if err != nil || st.Size() < headerSize+stateSize {

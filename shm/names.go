@@ -65,7 +65,7 @@ func removeStale(base string) error {
 	}
 	defer file.Close()
 	if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
-		return because(ErrNameInUse, ErrBusy, "shm: create %q: a running engine%s owns the name; stop it or choose another name",
+		return because(ErrNameInUse, ErrBusy, "shm: create %q: a running engine%s owns the name; stop it (one whose loader is closed ends with the last array of its batches), or choose another name",
 			header, enginePIDText(file))
 	}
 	if !names(header, file) {

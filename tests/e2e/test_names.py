@@ -33,6 +33,21 @@ def test_a_second_engine_is_refused_the_name_of_a_living_one(serve, attach, pict
     assert rows + sum(batch.rows for batch in loader) == 53
 
 
+def test_a_closed_loaders_name_is_free_with_its_last_array(pictures, serve):
+    """As in a notebook, which keeps what a cell has looked at: the refusal says what holds the name."""
+    name = serve(describe(pictures.path)).name + ".cell"
+    description = describe(pictures.path, name=name, ring={"backing": "posix"})
+    loader = spdl.open(description)
+    images = next(iter(loader))["image"]
+    loader.close()
+    with pytest.raises(spdl.Busy, match="owns the name; stop it .one whose loader is closed ends with the last array of its batches., or choose another name"):
+        spdl.open(description)
+    assert images.shape == (4, 8, 8, 3)
+    del images
+    spdl.open(description).close()
+    assert not names_of(name)
+
+
 @pytest.mark.parametrize("backing", ["posix", "memfd"])
 def test_an_engine_starts_under_the_name_of_a_killed_one(serve, pictures, backing):
     """kill -9, five times: names and socket that are left are proved stale and replaced; the last engine leaves nothing."""
