@@ -140,7 +140,8 @@ func quoteNotFinite(text []byte) (quoted []byte) {
 		case !within:
 			for _, name := range notFinite {
 				if bytes.HasPrefix(text[i:], name) {
-					quoted = slices.Concat(quoted, text[from:i], []byte{'"'}, name, []byte{'"'})
+					quoted = append(append(quoted, text[from:i]...), '"')
+					quoted = append(append(quoted, name...), '"')
 					from, i = i+len(name), i+len(name)-1
 					break
 				}
