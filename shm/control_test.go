@@ -16,7 +16,7 @@ type testControl struct {
 	ring    *testRing
 	stopped chan struct{}
 	once    sync.Once
-	slow    time.Duration // that counting takes
+	slow    time.Duration // that counting takes; set before the ring is made
 }
 
 func (c *testControl) State(group int, owner uint32, countHeld bool, extra []uint64) ([]byte, error) {
@@ -65,8 +65,11 @@ func controlledRing(t *testing.T) (*testRing, *testControl) {
 
 // A peer whose answer took the engine longer than it may take to hear it has it all the same, and stays.
 func TestSlowAnswersReachWhoAsked(t *testing.T) {
-	r, control := controlledRing(t)
-	control.slow = handshakeTime + 100*time.Millisecond
+	control := &testControl{slow: handshakeTime + 100*time.Millisecond}
+	r := newControlledRing(t, testConfig(t, 8), func(r *testRing) Control {
+		control.ring = r
+		return control
+	})
 	c := r.attach(AttachOptions{})
 	if text, err := c.Stats(testContext(t)); err != nil || !strings.Contains(string(text), `"slots":8`) {
 		t.Fatalf("got %q, %v", text, err)
@@ -149,6 +152,69 @@ func TestRestartLeavesTheRestOfTheEpochInItsGroupOnly(t *testing.T) {
 			t.Fatalf("the other group got ticket %d, want %d", l.Ticket, want)
 		}
 		release(t, l)
+	}
+}
+
+// heldThroughRestart has c hold a batch of the epoch that it leaves by a restart, and one of the next that lies in an earlier slot.
+func heldThroughRestart(t *testing.T, r *testRing, c *Reader) (old, next *Lease) {
+	t.Helper()
+	r.publish(3, 0, false)
+	release(t, acquire(t, c))
+	release(t, acquire(t, c))
+	old = acquire(t, c)
+	if err := c.Restart(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	r.EndEpoch(0, 0)
+	for next == nil || next.Slot > old.Slot {
+		if next != nil {
+			release(t, next)
+		}
+		r.publishOne(1, false)
+		next = acquire(t, c)
+	}
+	return old, next
+}
+
+// What a consumer held of an epoch that its group has left does not come again when it is gone, and keeps nobody from what follows.
+func TestBatchOfAnEpochLeftByARestartDoesNotComeAgain(t *testing.T) {
+	r, _ := controlledRing(t)
+	c := r.attach(AttachOptions{Group: "g", MaxLeases: 2})
+	_, held := heldThroughRestart(t, r, c)
+	other := r.attach(AttachOptions{Group: "g", MaxLeases: 1}) // begins in the epoch that the first one has not completed
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := other.Acquire(testContext(t))
+	wantErr(t, err, EndEpoch)
+	if l := acquire(t, other); l.Ticket != held.Ticket || l.Attempts != 2 {
+		t.Fatalf("got ticket %d, attempts %d, want %d, 2", l.Ticket, l.Attempts, held.Ticket)
+	}
+	if g := r.group("g"); g.Redelivered != 1 || g.Dropped != 0 {
+		t.Fatalf("%d redelivered, %d dropped, want 1, 0", g.Redelivered, g.Dropped)
+	}
+}
+
+// Nor does it where the group comes back after a member has damaged it.
+func TestBatchOfAnEpochLeftByARestartDoesNotComeBackWithItsGroup(t *testing.T) {
+	control := &testControl{}
+	cfg := testConfig(t, 8)
+	cfg.Groups = []GroupConfig{{Name: "g"}}
+	r := newControlledRing(t, cfg, func(r *testRing) Control {
+		control.ring = r
+		return control
+	})
+	c := r.attach(AttachOptions{MaxLeases: 2})
+	old, held := heldThroughRestart(t, r, c)
+	eventually(t, "the engine to see both held", func() bool { return r.group("g").Members[0].Holds == 2 })
+	c.word(uint64(old.Slot)).Word.Store(^uint64(0))
+	eventually(t, "the group to break", func() bool { return r.group("g").State == GroupBroken })
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the group to come back", func() bool { return r.group("g").State == GroupActive })
+	if l := acquire(t, r.attach(AttachOptions{MaxLeases: 1})); l.Ticket != held.Ticket {
+		t.Fatalf("got ticket %d, want %d", l.Ticket, held.Ticket)
 	}
 }
 

@@ -315,6 +315,10 @@ func (g *group) rebuild() {
 			g.enqueue(i, 0, g.r.slots[i].desc.Ticket, shadows[i].attempts+1)
 			continue
 		}
+		if g.left(i) {
+			g.count(&g.discarded, &g.rec.Discarded, 1)
+			continue
+		}
 		attempts := shadows[i].attempts + 1
 		if attempts > 1 {
 			g.count(&g.redelivered, &g.rec.Redelivered, 1)

@@ -157,6 +157,9 @@ func (g *group) reclaim(m *member) {
 			if g.phase != phaseBroken {
 				g.r.spoil(i, "")
 			}
+		case stateOf(w) == wordHeld && g.left(i):
+			g.count(&g.discarded, &g.rec.Discarded, 1)
+			g.takeBack(i)
 		case stateOf(w) == wordHeld && g.phase == phaseActive && !g.cfg.NoRedeliver:
 			switch {
 			case g.r.withdrawn:
@@ -174,6 +177,12 @@ func (g *group) reclaim(m *member) {
 			return
 		}
 	}
+}
+
+// left says that the group has left the epoch of slot i's batch by a restart. Handed out again, such a batch would come behind those of later
+// epochs, where nobody who is still in its own finds it.
+func (g *group) left(i int) bool {
+	return g.cfg.Kind == KindConsumer && g.r.slots[i].desc.Epoch.Load() < g.minEpoch
 }
 
 // takeBack frees a slot whose holder is dead.
