@@ -3,6 +3,7 @@ package shm
 import (
 	"net"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -39,8 +40,8 @@ type member struct {
 	conn   *net.UnixConn // nil after it hung up
 	silent bool          // hung up without detaching: leases stay until it is dead
 	gone   chan struct{} // closed when it has left or was reaped
-	heard  chan struct{} // closed when its connection has been read to the end; a new one when it joins again
-	left   bool          // it said DETACH; written before heard is closed
+	heard  chan struct{} // closed when its connection has been read to the end; another when it joins again
+	left   atomic.Bool   // it said DETACH; written by its sessions, before heard is closed
 }
 
 // hangUp tells the member that the engine will not speak to it again; it may still say that it detaches.
@@ -79,7 +80,7 @@ func (m *member) lastWords() string {
 	m.group.r.mu.Unlock()
 	select {
 	case <-heard:
-		if m.left {
+		if m.left.Load() {
 			return "detach"
 		}
 	case <-time.After(lastWordsTime):
