@@ -132,7 +132,7 @@ func (c control) Restart(group int, owner uint32) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	groups := slices.DeleteFunc(c.r.shm.Groups(), func(g shm.GroupInfo) bool { return g.Kind != shm.KindConsumer })
+	groups := slices.DeleteFunc(c.r.shm.Groups(), func(g shm.GroupInfo) bool { return g.Kind != shm.KindConsumer || g.State == shm.GroupClosed })
 	i := slices.IndexFunc(groups, func(g shm.GroupInfo) bool { return g.Index == group })
 	if i < 0 {
 		return 0, shm.ErrGroupClosed

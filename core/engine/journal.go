@@ -271,7 +271,7 @@ func (r *ring) journalState() (state json.RawMessage, ok bool) {
 	ended := r.newlyEnded() // before the others are looked at: a group that ends meanwhile is found the next time
 	var all []progress
 	for _, g := range r.shm.Groups() {
-		if g.Kind != shm.KindConsumer {
+		if g.Kind != shm.KindConsumer || g.State == shm.GroupClosed { // whose consumers may stay for as long as they like
 			continue
 		}
 		below, above, err := r.shm.Progress(g.Index, 0, nil)

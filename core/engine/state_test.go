@@ -374,6 +374,21 @@ func TestRestartLeavesOtherGroupsAlone(t *testing.T) {
 	}
 }
 
+// Nor is what is left of the epoch made for a group that was closed for being slow.
+func TestRestartDoesNotHeedAGroupThatWasClosed(t *testing.T) {
+	r := start(t, describe(t, folder(t, 18, nil), withSlowGroup), nil)
+	a, _, last := closeSlowGroup(t, r)
+	if err := a.Restart(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	if got := take(t, a); got.Epoch != 1 || got.Step != 0 {
+		t.Fatalf("got %+v, want the first batch of epoch 1", got)
+	}
+	if n := r.Ring(0).Info().Published; n > last+20 {
+		t.Fatalf("%d batches were made, want no more of the %d of epoch 0 than lay in the ring", n, r.rings[0].order.StepsPerEpoch())
+	}
+}
+
 // A restart needs a group of one consumer.
 func TestRestartIsRefusedInACrowd(t *testing.T) {
 	r := start(t, describe(t, folder(t, 18, nil), "ring: {groups: [{name: a}]}\n"), nil)
