@@ -29,6 +29,7 @@ func (r *running) die() {
 		r.t.Fatal(err)
 	}
 	r.closed = true
+	r.quiet.end() // the collector is the process's, which lives on
 	if err := r.faults.close(); err != nil {
 		r.t.Fatal(err)
 	}
