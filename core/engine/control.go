@@ -38,11 +38,21 @@ func (c control) State(group int, owner uint32, countHeld bool, extra []uint64) 
 	from, to := c.lanesOf(group, owner)
 	step, done := completedSteps(low, above, c.r.lanes, from, to)
 	step = c.r.afterEnd(step)
-	if len(done) > maxApart {
+	state, left := c.r.stateOf(step, done)
+	if left > 0 {
 		return nil, refuse(shm.ErrBusy, nil, "engine: state: a batch of step %d is not done, but %d later steps are, more than the %d a state can name; release it",
-			step, len(done), maxApart)
+			step, maxApart+left, maxApart)
 	}
-	return c.r.order.State(step, append(done, c.r.aheadOf(step)...)).JSON(), nil
+	return state.JSON(), nil
+}
+
+// stateOf is the state in which every step below low is completed, and those of done, and those that the state gone on from named. left counts
+// those that it does not name because they are too many.
+func (r *ring) stateOf(low int64, done []int64) (s sampler.State, left int) {
+	s = r.order.State(low, append(done, r.aheadOf(low)...))
+	left = max(len(s.Done)-maxApart, 0)
+	s.Done = s.Done[:len(s.Done)-left]
+	return s, left
 }
 
 // lanesOf is the range of lanes that a member stands for: its own in a lanes group, else all.

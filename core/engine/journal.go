@@ -290,8 +290,8 @@ func (r *ring) journalState() (state json.RawMessage, ok bool) {
 	for _, p := range all[1:] {
 		low, done = both(low, done, p.low, p.done)
 	}
-	done = append(done[:min(len(done), maxApart)], r.aheadOf(low)...)
-	return r.order.State(low, done).JSON(), true
+	named, _ := r.stateOf(low, done) // what it does not name comes again
+	return named.JSON(), true
 }
 
 // newlyEnded is how far the groups of consumers had come that have ended since it was last asked for.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/spdl/spdl/core/sampler"
 	"github.com/spdl/spdl/shm"
 )
 
@@ -413,6 +414,23 @@ func TestRequestsDuringTheEndAreAnswered(t *testing.T) {
 	_ = r.end()
 	if err := <-answered; !errors.Is(err, shm.ErrEngineStopped) && !errors.Is(err, shm.ErrEngineLost) {
 		t.Fatalf("restart during the end: %v", err)
+	}
+}
+
+// A state names no more steps than one that is read may, whatever the state gone on from named beside those completed since.
+func TestStateThatIsWrittenCanBeRead(t *testing.T) {
+	r := start(t, describe(t, folder(t, 20, nil), "batch: 1\n"), nil)
+	ring := r.rings[0]
+	ring.goOnFrom(&sampler.State{Done: sampler.Steps{maxApart + 3, maxApart + 5}})
+	for more, want := range []int{0, 1, 2} {
+		done := make([]int64, maxApart-2+more)
+		for i := range done {
+			done[i] = int64(2 + i)
+		}
+		state, left := ring.stateOf(0, done)
+		if _, err := ring.parseState(state.JSON()); err != nil || left != want {
+			t.Fatalf("%d steps: %v, %d left out, want %d", len(done), err, left, want)
+		}
 	}
 }
 
