@@ -71,7 +71,7 @@ func (r *Ring) addGroup(cfg GroupConfig, declared bool) (*group, error) {
 	g.rec = at[GroupRecord](r.header.mem, r.geo.groupOff+256*uint64(g.index))
 	g.queue = manyAt[Queue](r.header.mem, r.geo.queueOff+128*uint64(g.queueAt), g.lanes)
 	if err := g.makeSegment(); err != nil {
-		_ = g.space.Close()
+		g.space.end()
 		return nil, err
 	}
 	g.writeRecord()
@@ -87,7 +87,6 @@ func (r *Ring) addGroup(cfg GroupConfig, declared bool) (*group, error) {
 	if cfg.Kind == KindUploader {
 		r.openUploads(g)
 	}
-	r.work.Add(2)
 	go g.listen()
 	go g.ringer(g.bell)
 	r.groupsChanged()
@@ -333,7 +332,7 @@ func (g *group) rebuild() {
 
 // hush stops the group's goroutines: their reads and writes fail from here on.
 func (g *group) hush() {
-	_ = g.space.Close()
+	g.space.end()
 	for _, m := range g.members {
 		if m != nil {
 			m.release()

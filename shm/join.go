@@ -39,7 +39,7 @@ func (r *Ring) join(req joinRequest) (*member, Welcome, []int, error) {
 	}
 	g, lane, err := r.place(h)
 	if err != nil {
-		_ = event.Close()
+		event.quit()
 		return nil, Welcome{}, nil, err
 	}
 	m := &member{
@@ -57,7 +57,7 @@ func (r *Ring) join(req joinRequest) (*member, Welcome, []int, error) {
 	fds, err := r.descriptors(g, m)
 	if err != nil {
 		g.strike(m)
-		_ = event.Close()
+		event.quit()
 		r.settle()
 		return nil, Welcome{}, nil, err
 	}

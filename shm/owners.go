@@ -147,7 +147,7 @@ func (r *Ring) rejoin(req joinRequest) (*member, Welcome, []int, error) {
 		m.event = event
 		var fds []int
 		if fds, err = r.descriptors(m.group, m); err == nil {
-			_ = old.Close()
+			old.quit()
 			m.conn, m.silent, m.heard = req.conn, false, req.heard
 			r.report(Event{What: "rejoin", Group: m.group.cfg.Name, Owner: m.owner, PID: m.pid, Text: m.client})
 			m.group.wakeMembers()
@@ -155,7 +155,7 @@ func (r *Ring) rejoin(req joinRequest) (*member, Welcome, []int, error) {
 		}
 		m.event = old
 	}
-	_ = event.Close()
+	event.quit()
 	return nil, Welcome{}, nil, err
 }
 

@@ -9,18 +9,35 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// eventFD is an eventfd on the netpoller, with its number for passing on.
+// eventFD is an eventfd, with its number for passing on.
 type eventFD struct {
 	*os.File
 	fd int
 }
 
+// newEvent makes an eventfd off the netpoller: there a close would wait for whoever writes it, and a member may have made that block.
 func newEvent() (eventFD, error) {
-	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC) // blocks until it is wrapped: that keeps it off the netpoller
 	if err != nil {
 		return eventFD{}, because(err, ErrSystem, "shm: eventfd: %v", err)
 	}
-	return eventFD{os.NewFile(uintptr(fd), "eventfd"), fd}, nil
+	e := eventFD{os.NewFile(uintptr(fd), "eventfd"), fd}
+	_ = unix.SetNonblock(fd, true)
+	return e, nil
+}
+
+// quit closes the eventfd, and lets a read or a write of ours end that a member has made block. Nobody waits for that: as long as a member
+// has it, it may make these block, too.
+func (e eventFD) quit() {
+	if e.File == nil {
+		return // of a member that this engine has not heard
+	}
+	go func() {
+		_ = unix.SetNonblock(e.fd, true)
+		_, _ = e.Write(one[:])
+		_, _ = e.Read(make([]byte, len(one)))
+		_ = e.Close()
+	}()
 }
 
 // member is one consumer: its incarnation number, its pidfd and what was reserved for it. Guarded by Ring.mu.
@@ -54,7 +71,7 @@ func (m *member) hangUp() {
 // release closes the member's descriptors; its watcher ends.
 func (m *member) release() {
 	_ = m.pidfd.Close()
-	_ = m.event.Close()
+	m.event.quit()
 }
 
 // watchMember waits for the kernel's word that the member is dead, and reaps it. The member is registered
