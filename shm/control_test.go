@@ -132,6 +132,35 @@ func TestLoadGoesOnFromASavedPosition(t *testing.T) {
 	}
 }
 
+// A group that was closed for being slow, whose consumer stays with what it holds, keeps nobody from a load.
+func TestLoadDoesNotHeedAGroupThatWasClosed(t *testing.T) {
+	control := &testControl{}
+	cfg := testConfig(t, 6)
+	cfg.Groups = []GroupConfig{{Name: "a"}, {Name: "b", Slow: SlowDetach}}
+	r := newControlledRing(t, cfg, func(r *testRing) Control {
+		control.ring = r
+		return control
+	})
+	a, b := r.attach(AttachOptions{Group: "a", MaxLeases: 1}), r.attach(AttachOptions{Group: "b", MaxLeases: 1})
+	r.publishOne(0, false)
+	held := acquire(t, b)
+	for release(t, acquire(t, a)); r.group("b").State == GroupActive; release(t, acquire(t, a)) {
+		r.publishOne(0, false)
+	}
+	if err := a.LoadState(testContext(t), []byte(`{"Ticket":0,"Epoch":0}`)); err != nil {
+		t.Fatal(err)
+	}
+	for want := range uint64(12) {
+		r.publishOne(0, false)
+		l := acquire(t, a)
+		if l.Ticket != want || l.Slot == held.Slot {
+			t.Fatalf("got ticket %d in slot %d, want %d, and in no slot that is held", l.Ticket, l.Slot, want)
+		}
+		release(t, l)
+	}
+	checkPattern(t, held)
+}
+
 func TestRestartLeavesTheRestOfTheEpochInItsGroupOnly(t *testing.T) {
 	r, _ := controlledRing(t)
 	c := r.attach(AttachOptions{Group: "a", MaxLeases: 2})

@@ -243,7 +243,7 @@ func (r *Ring) Rewind(ticket, epoch uint64) error {
 	if r.closed {
 		return ErrClosed
 	}
-	groups := r.consumers()
+	groups := slices.DeleteFunc(r.consumers(), func(g *group) bool { return g.phase == phaseClosing }) // to which nothing comes any more
 	if len(groups) != 1 || groups[0].nMembers() > 1 || groups[0].phase != phaseActive {
 		n := 0
 		for _, g := range groups {
