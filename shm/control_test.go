@@ -23,11 +23,11 @@ func (c *testControl) State(group int, owner uint32, countHeld bool, extra []uin
 	if !countHeld {
 		owner = 0
 	}
-	low, above, err := c.ring.Progress(group, owner, extra)
+	p, err := c.ring.Progress(group, owner, extra)
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(map[string]any{"low": low, "above": above})
+	return json.Marshal(map[string]any{"low": p.Low(), "above": p.Above()})
 }
 
 func (c *testControl) Load(_ int, _ uint32, state []byte) (uint64, error) {

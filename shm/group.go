@@ -40,8 +40,7 @@ type group struct {
 	published, completed, redelivered, dropped, discarded, violations uint64
 	told                                                              uint64 // completed when armed members were last told by the housekeeping
 
-	doneBelow uint64 // how far it had come when it ended: see Progress
-	doneAbove []uint64
+	done Progress // how far it had come when it ended
 
 	space ear           // members write it when they free a slot or complete a batch
 	bell  chan struct{} // one deep: somebody armed its event descriptor and there is news
@@ -222,7 +221,7 @@ func (g *group) close(why string) {
 		return
 	}
 	if g.cfg.Kind == KindConsumer {
-		g.doneBelow, g.doneAbove = g.progress(0, nil) // before what nobody claimed is discarded, which counts as completed
+		g.done = g.progress(0, nil) // before what nobody claimed is discarded, which counts as completed
 	}
 	g.phase, g.why = phaseClosing, why
 	g.rec.State.Store(GroupClosed)
