@@ -248,7 +248,7 @@ func (r *Ring) Skip(group int, epoch uint64) error {
 }
 
 // Rewind has the ring go on at another ticket and epoch, earlier or later: what is unclaimed is discarded. For
-// spdl_state_load. It returns ErrBusy unless the ring has one group of consumers, with one at most, that holds no batch
+// spdl_state_load. It returns ErrBusy unless the ring has one group of consumers that has not ended, with one at most, that holds no batch
 // undone; what is on its way through stages reaches nobody any more. The caller has abandoned its own claimed slots, and claims the rest of the epoch's ends with EndEpoch.
 func (r *Ring) Rewind(ticket, epoch uint64) error {
 	r.mu.Lock()
