@@ -107,7 +107,7 @@ func (s *segment) mapAll(size int64) error {
 func (r *Ring) forgetLeftover() {
 	r.keepNames()
 	for _, g := range r.groups {
-		_ = g.space.Close()
+		g.space.end()
 		for _, m := range g.members {
 			if m != nil {
 				m.release()

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -306,12 +307,16 @@ func rejoin(t *testing.T, r *testRing, m *Reader, edit func(*Hello)) (*message, 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	h := Hello{LayoutMajor: LayoutMajor, LayoutMinor: LayoutMinor, Flags: helloPIDFD | helloRejoin, RingUID: m.header.RingUID, Owner: m.welcome.Owner, GroupID: m.welcome.GroupID}
+	h := helloAgain(m)
 	if edit != nil {
-		edit(&h)
+		edit(h)
 	}
 	c := &caller{conn: conn}
-	return c.hello(testContext(t), &h)
+	return c.hello(testContext(t), h)
+}
+
+func helloAgain(m *Reader) *Hello {
+	return &Hello{LayoutMajor: LayoutMajor, LayoutMinor: LayoutMinor, Flags: helloPIDFD | helloRejoin, RingUID: m.header.RingUID, Owner: m.welcome.Owner, GroupID: m.welcome.GroupID}
 }
 
 func TestMemberIsWelcomedBackAsWhoItWas(t *testing.T) {
@@ -365,6 +370,36 @@ func TestOnlyTheMemberItselfIsWelcomedBack(t *testing.T) {
 			continue
 		}
 		wantErr(t, err, c.want)
+	}
+}
+
+// A member that asks to be welcomed back over several connections at once, and hangs up on all of them, hurts nobody.
+func TestMemberThatRejoinsSeveralTimesAtOnceHurtsNobody(t *testing.T) {
+	r := newTestRing(t, testConfig(t, 8))
+	a, b := r.attach(AttachOptions{Group: "a", MaxLeases: 1}), r.attach(AttachOptions{Group: "b", MaxLeases: 1})
+	for range 100 {
+		var all sync.WaitGroup
+		for range 4 {
+			conn, _, err := dialEngine(testContext(t), r.server.Path())
+			if err != nil {
+				t.Fatal(err)
+			}
+			all.Add(1)
+			go func() {
+				defer all.Done()
+				if m, err := (&caller{conn: conn}).hello(testContext(t), helloAgain(a)); err != nil {
+					t.Error(err)
+				} else {
+					m.closeFDs()
+				}
+				_ = conn.Close()
+			}()
+		}
+		all.Wait()
+	}
+	r.publishOne(0, false)
+	for _, c := range []*Reader{a, b} {
+		release(t, acquire(t, c))
 	}
 }
 

@@ -16,18 +16,18 @@ type testControl struct {
 	ring    *testRing
 	stopped chan struct{}
 	once    sync.Once
-	slow    time.Duration // that counting takes
+	slow    time.Duration // that counting takes; set before the ring is made
 }
 
 func (c *testControl) State(group int, owner uint32, countHeld bool, extra []uint64) ([]byte, error) {
 	if !countHeld {
 		owner = 0
 	}
-	low, above, err := c.ring.Progress(group, owner, extra)
+	p, err := c.ring.Progress(group, owner, extra)
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(map[string]any{"low": low, "above": above})
+	return json.Marshal(map[string]any{"low": p.Low(), "above": p.Above()})
 }
 
 func (c *testControl) Load(_ int, _ uint32, state []byte) (uint64, error) {
@@ -65,8 +65,11 @@ func controlledRing(t *testing.T) (*testRing, *testControl) {
 
 // A peer whose answer took the engine longer than it may take to hear it has it all the same, and stays.
 func TestSlowAnswersReachWhoAsked(t *testing.T) {
-	r, control := controlledRing(t)
-	control.slow = handshakeTime + 100*time.Millisecond
+	control := &testControl{slow: handshakeTime + 100*time.Millisecond}
+	r := newControlledRing(t, testConfig(t, 8), func(r *testRing) Control {
+		control.ring = r
+		return control
+	})
 	c := r.attach(AttachOptions{})
 	if text, err := c.Stats(testContext(t)); err != nil || !strings.Contains(string(text), `"slots":8`) {
 		t.Fatalf("got %q, %v", text, err)
@@ -129,6 +132,35 @@ func TestLoadGoesOnFromASavedPosition(t *testing.T) {
 	}
 }
 
+// A group that was closed for being slow, whose consumer stays with what it holds, keeps nobody from a load.
+func TestLoadDoesNotHeedAGroupThatWasClosed(t *testing.T) {
+	control := &testControl{}
+	cfg := testConfig(t, 6)
+	cfg.Groups = []GroupConfig{{Name: "a"}, {Name: "b", Slow: SlowDetach}}
+	r := newControlledRing(t, cfg, func(r *testRing) Control {
+		control.ring = r
+		return control
+	})
+	a, b := r.attach(AttachOptions{Group: "a", MaxLeases: 1}), r.attach(AttachOptions{Group: "b", MaxLeases: 1})
+	r.publishOne(0, false)
+	held := acquire(t, b)
+	for release(t, acquire(t, a)); r.group("b").State == GroupActive; release(t, acquire(t, a)) {
+		r.publishOne(0, false)
+	}
+	if err := a.LoadState(testContext(t), []byte(`{"Ticket":0,"Epoch":0}`)); err != nil {
+		t.Fatal(err)
+	}
+	for want := range uint64(12) {
+		r.publishOne(0, false)
+		l := acquire(t, a)
+		if l.Ticket != want || l.Slot == held.Slot {
+			t.Fatalf("got ticket %d in slot %d, want %d, and in no slot that is held", l.Ticket, l.Slot, want)
+		}
+		release(t, l)
+	}
+	checkPattern(t, held)
+}
+
 func TestRestartLeavesTheRestOfTheEpochInItsGroupOnly(t *testing.T) {
 	r, _ := controlledRing(t)
 	c := r.attach(AttachOptions{Group: "a", MaxLeases: 2})
@@ -149,6 +181,69 @@ func TestRestartLeavesTheRestOfTheEpochInItsGroupOnly(t *testing.T) {
 			t.Fatalf("the other group got ticket %d, want %d", l.Ticket, want)
 		}
 		release(t, l)
+	}
+}
+
+// heldThroughRestart has c hold a batch of the epoch that it leaves by a restart, and one of the next that lies in an earlier slot.
+func heldThroughRestart(t *testing.T, r *testRing, c *Reader) (old, next *Lease) {
+	t.Helper()
+	r.publish(3, 0, false)
+	release(t, acquire(t, c))
+	release(t, acquire(t, c))
+	old = acquire(t, c)
+	if err := c.Restart(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	r.EndEpoch(0, 0)
+	for next == nil || next.Slot > old.Slot {
+		if next != nil {
+			release(t, next)
+		}
+		r.publishOne(1, false)
+		next = acquire(t, c)
+	}
+	return old, next
+}
+
+// What a consumer held of an epoch that its group has left does not come again when it is gone, and keeps nobody from what follows.
+func TestBatchOfAnEpochLeftByARestartDoesNotComeAgain(t *testing.T) {
+	r, _ := controlledRing(t)
+	c := r.attach(AttachOptions{Group: "g", MaxLeases: 2})
+	_, held := heldThroughRestart(t, r, c)
+	other := r.attach(AttachOptions{Group: "g", MaxLeases: 1}) // begins in the epoch that the first one has not completed
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := other.Acquire(testContext(t))
+	wantErr(t, err, EndEpoch)
+	if l := acquire(t, other); l.Ticket != held.Ticket || l.Attempts != 2 {
+		t.Fatalf("got ticket %d, attempts %d, want %d, 2", l.Ticket, l.Attempts, held.Ticket)
+	}
+	if g := r.group("g"); g.Redelivered != 1 || g.Dropped != 0 {
+		t.Fatalf("%d redelivered, %d dropped, want 1, 0", g.Redelivered, g.Dropped)
+	}
+}
+
+// Nor does it where the group comes back after a member has damaged it.
+func TestBatchOfAnEpochLeftByARestartDoesNotComeBackWithItsGroup(t *testing.T) {
+	control := &testControl{}
+	cfg := testConfig(t, 8)
+	cfg.Groups = []GroupConfig{{Name: "g"}}
+	r := newControlledRing(t, cfg, func(r *testRing) Control {
+		control.ring = r
+		return control
+	})
+	c := r.attach(AttachOptions{MaxLeases: 2})
+	old, held := heldThroughRestart(t, r, c)
+	eventually(t, "the engine to see both held", func() bool { return r.group("g").Members[0].Holds == 2 })
+	c.word(uint64(old.Slot)).Word.Store(^uint64(0))
+	eventually(t, "the group to break", func() bool { return r.group("g").State == GroupBroken })
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the group to come back", func() bool { return r.group("g").State == GroupActive })
+	if l := acquire(t, r.attach(AttachOptions{MaxLeases: 1})); l.Ticket != held.Ticket {
+		t.Fatalf("got ticket %d, want %d", l.Ticket, held.Ticket)
 	}
 }
 

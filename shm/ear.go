@@ -15,19 +15,19 @@ type ear struct {
 }
 
 func newEar() (ear, error) {
-	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC) // blocks until it is wrapped: that keeps it off the netpoller
+	event, err := newEvent()
 	if err != nil {
-		return ear{}, because(err, ErrSystem, "shm: eventfd: %v", err)
+		return ear{}, err
 	}
-	e := ear{eventFD: eventFD{os.NewFile(uintptr(fd), "eventfd"), fd}}
+	e := ear{eventFD: event}
 	set, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err == nil {
-		err = unix.EpollCtl(set, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{})
-		_, _ = unix.SetNonblock(set, true), unix.SetNonblock(fd, true)
+		err = unix.EpollCtl(set, unix.EPOLL_CTL_ADD, e.fd, &unix.EpollEvent{})
+		_ = unix.SetNonblock(set, true)
 		e.set = os.NewFile(uintptr(set), "epoll")
 	}
 	if err != nil {
-		_ = e.Close()
+		e.end()
 		return ear{}, because(err, ErrSystem, "shm: epoll: %v", err)
 	}
 	return e, nil
@@ -59,11 +59,10 @@ func hasRung(set uintptr) bool {
 	return err == nil && n == 1
 }
 
-// Close ends hear, now and later.
-func (e *ear) Close() error {
-	_, _ = e.Write(one[:]) // a member may have made the eventfd blocking, and read it meanwhile: let that end
+// end ends hear, now and later.
+func (e *ear) end() {
 	if e.set != nil {
 		_ = e.set.Close()
 	}
-	return e.eventFD.Close()
+	e.quit()
 }

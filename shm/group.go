@@ -40,8 +40,7 @@ type group struct {
 	published, completed, redelivered, dropped, discarded, violations uint64
 	told                                                              uint64 // completed when armed members were last told by the housekeeping
 
-	doneBelow uint64 // how far it had come when it ended: see Progress
-	doneAbove []uint64
+	done Progress // how far it had come when it ended
 
 	space ear           // members write it when they free a slot or complete a batch
 	bell  chan struct{} // one deep: somebody armed its event descriptor and there is news
@@ -71,7 +70,7 @@ func (r *Ring) addGroup(cfg GroupConfig, declared bool) (*group, error) {
 	g.rec = at[GroupRecord](r.header.mem, r.geo.groupOff+256*uint64(g.index))
 	g.queue = manyAt[Queue](r.header.mem, r.geo.queueOff+128*uint64(g.queueAt), g.lanes)
 	if err := g.makeSegment(); err != nil {
-		_ = g.space.Close()
+		g.space.end()
 		return nil, err
 	}
 	g.writeRecord()
@@ -87,7 +86,6 @@ func (r *Ring) addGroup(cfg GroupConfig, declared bool) (*group, error) {
 	if cfg.Kind == KindUploader {
 		r.openUploads(g)
 	}
-	r.work.Add(2)
 	go g.listen()
 	go g.ringer(g.bell)
 	r.groupsChanged()
@@ -223,7 +221,7 @@ func (g *group) close(why string) {
 		return
 	}
 	if g.cfg.Kind == KindConsumer {
-		g.doneBelow, g.doneAbove = g.progress(0, nil) // before what nobody claimed is discarded, which counts as completed
+		g.done = g.progress(0, nil) // before what nobody claimed is discarded, which counts as completed
 	}
 	g.phase, g.why = phaseClosing, why
 	g.rec.State.Store(GroupClosed)
@@ -315,6 +313,10 @@ func (g *group) rebuild() {
 			g.enqueue(i, 0, g.r.slots[i].desc.Ticket, shadows[i].attempts+1)
 			continue
 		}
+		if g.left(i) {
+			g.count(&g.discarded, &g.rec.Discarded, 1)
+			continue
+		}
 		attempts := shadows[i].attempts + 1
 		if attempts > 1 {
 			g.count(&g.redelivered, &g.rec.Redelivered, 1)
@@ -329,7 +331,7 @@ func (g *group) rebuild() {
 
 // hush stops the group's goroutines: their reads and writes fail from here on.
 func (g *group) hush() {
-	_ = g.space.Close()
+	g.space.end()
 	for _, m := range g.members {
 		if m != nil {
 			m.release()

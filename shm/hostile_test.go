@@ -5,6 +5,8 @@ import (
 	"math/rand"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // hostileRing has a group that a hostile member spoils and one that must not notice.
@@ -134,6 +136,40 @@ func TestSlotsOfABrokenGroupStayOutOfUseUntilItsMembersAreGone(t *testing.T) {
 	if !seen {
 		t.Fatalf("slot %d never came back", held.Slot)
 	}
+}
+
+// A member that fills its event descriptor and has writes to it block holds nobody up, not even when it is gone.
+func TestMemberWhoseEventDescriptorBlocksHoldsNobodyUp(t *testing.T) {
+	r, evil, good := hostileRing(t)
+	var event int
+	if raw, err := evil.files[5].SyscallConn(); err != nil {
+		t.Fatal(err)
+	} else if err := raw.Control(func(fd uintptr) { event, _ = unix.Dup(int(fd)) }); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Close(event) })
+	if _, err := unix.Write(event, fullEvent[:]); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.SetNonblock(event, false); err != nil {
+		t.Fatal(err)
+	}
+	evil.member.Armed.Store(1)
+	evil.lane.Armed.Store(1)
+	r.publishOne(0, false)
+	eventually(t, "the engine to ring", func() bool { return evil.member.Armed.Load() == 0 })
+	if err := evil.Close(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = unix.Read(event, make([]byte, 8)) }) // where this failed
+	eventually(t, "it to be gone", func() bool {
+		if !r.mu.TryLock() {
+			return false
+		}
+		defer r.mu.Unlock()
+		return r.groups[0].nMembers() == 0
+	})
+	release(t, acquire(t, good))
 }
 
 func TestRandomScribblingNeverReachesTheOtherGroup(t *testing.T) {

@@ -17,6 +17,7 @@ type joinRequest struct {
 	pid   int32
 	pidfd *os.File // the member's from here on when join succeeds
 	conn  *net.UnixConn
+	heard chan struct{} // closed when conn has been read to the end
 }
 
 // join makes the peer a member: its record is written, its reservation counted, its death watched. It returns what
@@ -38,12 +39,12 @@ func (r *Ring) join(req joinRequest) (*member, Welcome, []int, error) {
 	}
 	g, lane, err := r.place(h)
 	if err != nil {
-		_ = event.Close()
+		event.quit()
 		return nil, Welcome{}, nil, err
 	}
 	m := &member{
 		group: g, index: g.freeMember(), lane: lane, leases: leases, pid: req.pid, client: text(h.Client[:]),
-		pidfd: req.pidfd, event: event, conn: req.conn, gone: make(chan struct{}), heard: make(chan struct{}), joined: monotonicNS(),
+		pidfd: req.pidfd, event: event, conn: req.conn, gone: make(chan struct{}), heard: req.heard, joined: monotonicNS(),
 	}
 	r.lastOwner++
 	r.state.LastOwner.Store(r.lastOwner)
@@ -56,7 +57,7 @@ func (r *Ring) join(req joinRequest) (*member, Welcome, []int, error) {
 	fds, err := r.descriptors(g, m)
 	if err != nil {
 		g.strike(m)
-		_ = event.Close()
+		event.quit()
 		r.settle()
 		return nil, Welcome{}, nil, err
 	}

@@ -22,9 +22,8 @@ type GroupInfo struct {
 	Violations  uint64 `json:"violations"`
 	Unclaimed   int    `json:"unclaimed"`
 
-	// Of a consumers' group that has ended: how far it had come then, as Progress says it.
-	DoneBelow uint64   `json:"-"`
-	DoneAbove []uint64 `json:"-"`
+	// Done is how far a consumers' group that has ended had come then.
+	Done Progress `json:"-"`
 
 	Members []MemberInfo `json:"members"`
 }
@@ -86,7 +85,7 @@ func (g *group) info() GroupInfo {
 	info := GroupInfo{
 		Index: g.index, ID: g.rec.ID, Name: g.cfg.Name, Kind: g.cfg.Kind, Mode: g.cfg.Mode, Declared: g.declared, State: g.rec.State.Load(), Why: g.why,
 		Published: g.published, Completed: g.completed, Redelivered: g.redelivered, Dropped: g.dropped, Violations: g.violations,
-		Unclaimed: g.unclaimed(), DoneBelow: g.doneBelow, DoneAbove: slices.Clone(g.doneAbove),
+		Unclaimed: g.unclaimed(), Done: g.done,
 	}
 	for i, m := range g.members {
 		if m != nil {
@@ -156,51 +155,65 @@ func (r *Ring) activeGroup(index int) (*group, error) {
 	return nil, refuse(ErrGroupClosed, "shm: ring %q: group %d has ended", r.cfg.label(), index)
 }
 
-// Progress says which tickets the group has completed: every one below low, and those listed in above, rising, all
-// below the next ticket. Dropped and discarded tickets count as completed, and so do the undone ones held by member
+// Progress is how far a group has come: every ticket below Next is completed, but for those in Open, ascending. A batch that is held for long,
+// with millions completed after it, is one open ticket.
+type Progress struct {
+	Next uint64
+	Open []uint64
+}
+
+// Low is the first ticket that is not completed.
+func (p Progress) Low() uint64 {
+	if len(p.Open) > 0 {
+		return p.Open[0]
+	}
+	return p.Next
+}
+
+// Above are the completed tickets above it, ascending.
+func (p Progress) Above() (above []uint64) {
+	for ticket := p.Low(); ticket < p.Next; ticket++ {
+		if _, open := slices.BinarySearch(p.Open, ticket); !open {
+			above = append(above, ticket)
+		}
+	}
+	return above
+}
+
+// Progress says how far the group has come. Dropped and discarded tickets count as completed, and so do the undone ones held by member
 // heldBy (0: nobody's) and those in extra.
-func (r *Ring) Progress(group int, heldBy uint32, extra []uint64) (low uint64, above []uint64, err error) {
+func (r *Ring) Progress(group int, heldBy uint32, extra []uint64) (Progress, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	g, err := r.activeGroup(group)
 	if err != nil {
-		return 0, nil, err
+		return Progress{}, err
 	}
 	g.sweep()
-	low, above = g.progress(heldBy, extra)
-	return low, above, nil
+	return g.progress(heldBy, extra), nil
 }
 
 // progress is Progress by what the shadow knows.
-func (g *group) progress(heldBy uint32, extra []uint64) (low uint64, above []uint64) {
+func (g *group) progress(heldBy uint32, extra []uint64) Progress {
 	r := g.r
-	open := map[uint64]bool{}
-	next := r.nextForConsumers()
-	low = max(next, g.minEpoch*r.cfg.StepsPerEpoch*uint64(r.cfg.Lanes)) // what it skips counts as completed
+	skipped := g.minEpoch * r.cfg.StepsPerEpoch * uint64(r.cfg.Lanes) // below, what is not published counts as completed
+	done := slices.Sorted(slices.Values(extra))
+	var open []uint64
 	for _, i := range undone(r, g.shadow) {
 		w, ticket := g.shadow[i].word, r.slots[i].desc.Ticket
-		if stateOf(w) == wordHeld && heldBy != 0 && ownerOf(w) == heldBy {
+		_, is := slices.BinarySearch(done, ticket)
+		if is || stateOf(w) == wordHeld && heldBy != 0 && ownerOf(w) == heldBy {
 			continue
 		}
-		open[ticket] = true
-	}
-	for _, ticket := range extra {
-		delete(open, ticket)
+		open = append(open, ticket)
 	}
 	for _, ticket := range r.late {
-		if ticket >= g.minEpoch*r.cfg.StepsPerEpoch*uint64(r.cfg.Lanes) {
-			open[ticket] = true
+		if ticket >= skipped {
+			open = append(open, ticket)
 		}
 	}
-	for ticket := range open {
-		low = min(low, ticket)
-	}
-	for ticket := low; ticket < next; ticket++ {
-		if !open[ticket] {
-			above = append(above, ticket)
-		}
-	}
-	return low, above
+	slices.Sort(open)
+	return Progress{max(r.nextForConsumers(), skipped), open}
 }
 
 // MemberEpoch is the epoch a member says it is in, at most that of the next batch.
@@ -235,7 +248,7 @@ func (r *Ring) Skip(group int, epoch uint64) error {
 }
 
 // Rewind has the ring go on at another ticket and epoch, earlier or later: what is unclaimed is discarded. For
-// spdl_state_load. It returns ErrBusy unless the ring has one group of consumers, with one at most, that holds no batch
+// spdl_state_load. It returns ErrBusy unless the ring has one group of consumers that has not ended, with one at most, that holds no batch
 // undone; what is on its way through stages reaches nobody any more. The caller has abandoned its own claimed slots, and claims the rest of the epoch's ends with EndEpoch.
 func (r *Ring) Rewind(ticket, epoch uint64) error {
 	r.mu.Lock()
@@ -243,7 +256,7 @@ func (r *Ring) Rewind(ticket, epoch uint64) error {
 	if r.closed {
 		return ErrClosed
 	}
-	groups := r.consumers()
+	groups := slices.DeleteFunc(r.consumers(), func(g *group) bool { return g.phase == phaseClosing }) // to which nothing comes any more
 	if len(groups) != 1 || groups[0].nMembers() > 1 || groups[0].phase != phaseActive {
 		n := 0
 		for _, g := range groups {

@@ -9,9 +9,9 @@ const (
 	stormRest               = 64 * time.Millisecond
 )
 
-// listen hears members that freed a slot or completed a batch.
+// listen hears members that freed a slot or completed a batch. Like ringer it ends with hush, and the end of the ring does not wait for it: a member
+// may hold it up.
 func (g *group) listen() {
-	defer g.r.work.Done()
 	var before uint64
 	for n := 1; g.space.hear(); n++ {
 		g.r.wakeClaim()
@@ -66,9 +66,8 @@ func (g *group) ringBell() {
 }
 
 // ringer writes the event descriptors of armed members. It is a goroutine of its own because a hostile member can
-// make its descriptor block: that must never hold the ring's lock.
+// make its descriptor block, until it has left: that must never hold the ring's lock.
 func (g *group) ringer(bell <-chan struct{}) {
-	defer g.r.work.Done()
 	var armed []eventFD
 	for range bell {
 		armed = g.takeArmed(armed[:0])

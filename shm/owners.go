@@ -3,6 +3,7 @@ package shm
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"strconv"
 	"strings"
@@ -146,15 +147,15 @@ func (r *Ring) rejoin(req joinRequest) (*member, Welcome, []int, error) {
 		m.event = event
 		var fds []int
 		if fds, err = r.descriptors(m.group, m); err == nil {
-			_ = old.Close()
-			m.conn, m.silent, m.heard = req.conn, false, make(chan struct{})
+			old.quit()
+			m.conn, m.silent, m.heard = req.conn, false, req.heard
 			r.report(Event{What: "rejoin", Group: m.group.cfg.Name, Owner: m.owner, PID: m.pid, Text: m.client})
 			m.group.wakeMembers()
 			return m, m.welcome(m.group.records[m.index].Epoch.Load()), fds, nil
 		}
 		m.event = old
 	}
-	_ = event.Close()
+	event.quit()
 	return nil, Welcome{}, nil, err
 }
 
@@ -180,11 +181,16 @@ func (r *Ring) returning(req *joinRequest) (*member, error) {
 	return nil, refuse(ErrEngineLost, "shm: attach %q: consumer %d is not known any more; attach again", r.cfg.label(), h.Owner)
 }
 
-// silence says that a member's connection is gone.
-func (r *Ring) silence(m *member) {
+// silence says that a connection of a member's is gone. It may have joined again over another meanwhile.
+func (r *Ring) silence(m *member, conn *net.UnixConn) {
 	r.mu.Lock()
-	m.conn, m.silent = nil, true
-	r.mu.Unlock()
+	defer r.mu.Unlock()
+	if m.conn == conn {
+		m.conn, m.silent = nil, true
+	}
+	if !r.closed && m.group.members[m.index] == m {
+		r.report(Event{What: "hang-up", Group: m.group.cfg.Name, Owner: m.owner, PID: m.pid})
+	}
 }
 
 // leaving says that some member is dead, or has said something that nobody has heard yet: a DETACH that was sent before this

@@ -63,14 +63,14 @@ func TestTicketsToComeAreOpenUntilTheyArePublished(t *testing.T) {
 			release(t, l)
 		}
 	}
-	low, above, err := r.Progress(group, 0, nil)
-	if err != nil || low != 0 || !slices.Equal(above, []uint64{1, 2, 4, 5}) {
-		t.Fatalf("completed below %d and %v, %v; want 0 and 1, 2, 4, 5", low, above, err)
+	p, err := r.Progress(group, 0, nil)
+	if err != nil || p.Low() != 0 || !slices.Equal(p.Above(), []uint64{1, 2, 4, 5}) {
+		t.Fatalf("%+v, %v; want 0 open, and 1, 2, 4, 5 completed", p, err)
 	}
 	r.mustPut(0, 3)
 	release(t, acquire(t, reader))
-	if low, above, err = r.Progress(group, 0, nil); err != nil || low != 3 || !slices.Equal(above, []uint64{4, 5}) {
-		t.Fatalf("completed below %d and %v, %v; want 3 and 4, 5", low, above, err)
+	if p, err = r.Progress(group, 0, nil); err != nil || p.Low() != 3 || !slices.Equal(p.Above(), []uint64{4, 5}) {
+		t.Fatalf("%+v, %v; want 3 open, and 4, 5 completed", p, err)
 	}
 	if next := r.groups[0].queue[0].NextEpoch.Load(); next != 0 {
 		t.Fatalf("the epoch ended without ticket 3: next is epoch %d", next)
@@ -99,9 +99,8 @@ func TestAdvanceAndRewindForgetWhatWasToCome(t *testing.T) {
 	if err := r.Skip(r.group("a").Index, 1); err != nil {
 		t.Fatal(err)
 	}
-	low, above, err := r.Progress(r.group("a").Index, 0, nil)
-	if err != nil || low != 6 || len(above) != 0 {
-		t.Fatalf("completed below %d and %v, %v; want 6: the group skips epoch 0", low, above, err)
+	if p, err := r.Progress(r.group("a").Index, 0, nil); err != nil || p.Next != 6 || len(p.Open) != 0 {
+		t.Fatalf("%+v, %v; want all below 6: the group skips epoch 0", p, err)
 	}
 	if err := r.Advance(6, 1); err != nil {
 		t.Fatal(err)
@@ -109,7 +108,7 @@ func TestAdvanceAndRewindForgetWhatWasToCome(t *testing.T) {
 	r.wantLate(6)
 	wantErr(t, r.put(0), ErrArgument)
 	r.mustPut(8, 6)
-	_, err = reader.Acquire(testContext(t))
+	_, err := reader.Acquire(testContext(t))
 	wantErr(t, err, EndEpoch)
 	release(t, acquire(t, reader))
 	r.wantLate(9, 6)

@@ -3,23 +3,41 @@ package shm
 import (
 	"net"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// eventFD is an eventfd on the netpoller, with its number for passing on.
+// eventFD is an eventfd, with its number for passing on.
 type eventFD struct {
 	*os.File
 	fd int
 }
 
+// newEvent makes an eventfd off the netpoller: there a close would wait for whoever writes it, and a member may have made that block.
 func newEvent() (eventFD, error) {
-	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC) // blocks until it is wrapped: that keeps it off the netpoller
 	if err != nil {
 		return eventFD{}, because(err, ErrSystem, "shm: eventfd: %v", err)
 	}
-	return eventFD{os.NewFile(uintptr(fd), "eventfd"), fd}, nil
+	e := eventFD{os.NewFile(uintptr(fd), "eventfd"), fd}
+	_ = unix.SetNonblock(fd, true)
+	return e, nil
+}
+
+// quit closes the eventfd, and lets a read or a write of ours end that a member has made block. Nobody waits for that: as long as a member
+// has it, it may make these block, too.
+func (e eventFD) quit() {
+	if e.File == nil {
+		return // of a member that this engine has not heard
+	}
+	go func() {
+		_ = unix.SetNonblock(e.fd, true)
+		_, _ = e.Write(one[:])
+		_, _ = e.Read(make([]byte, len(one)))
+		_ = e.Close()
+	}()
 }
 
 // member is one consumer: its incarnation number, its pidfd and what was reserved for it. Guarded by Ring.mu.
@@ -39,8 +57,8 @@ type member struct {
 	conn   *net.UnixConn // nil after it hung up
 	silent bool          // hung up without detaching: leases stay until it is dead
 	gone   chan struct{} // closed when it has left or was reaped
-	heard  chan struct{} // closed when its connection has been read to the end; a new one when it joins again
-	left   bool          // it said DETACH; written before heard is closed
+	heard  chan struct{} // closed when its connection has been read to the end; another when it joins again
+	left   atomic.Bool   // it said DETACH; written by its sessions, before heard is closed
 }
 
 // hangUp tells the member that the engine will not speak to it again; it may still say that it detaches.
@@ -53,7 +71,7 @@ func (m *member) hangUp() {
 // release closes the member's descriptors; its watcher ends.
 func (m *member) release() {
 	_ = m.pidfd.Close()
-	_ = m.event.Close()
+	m.event.quit()
 }
 
 // watchMember waits for the kernel's word that the member is dead, and reaps it. The member is registered
@@ -79,7 +97,7 @@ func (m *member) lastWords() string {
 	m.group.r.mu.Unlock()
 	select {
 	case <-heard:
-		if m.left {
+		if m.left.Load() {
 			return "detach"
 		}
 	case <-time.After(lastWordsTime):
@@ -157,6 +175,9 @@ func (g *group) reclaim(m *member) {
 			if g.phase != phaseBroken {
 				g.r.spoil(i, "")
 			}
+		case stateOf(w) == wordHeld && g.left(i):
+			g.count(&g.discarded, &g.rec.Discarded, 1)
+			g.takeBack(i)
 		case stateOf(w) == wordHeld && g.phase == phaseActive && !g.cfg.NoRedeliver:
 			switch {
 			case g.r.withdrawn:
@@ -174,6 +195,12 @@ func (g *group) reclaim(m *member) {
 			return
 		}
 	}
+}
+
+// left says that the group has left the epoch of slot i's batch by a restart. Handed out again, such a batch would come behind those of later
+// epochs, where nobody who is still in its own finds it.
+func (g *group) left(i int) bool {
+	return g.cfg.Kind == KindConsumer && g.r.slots[i].desc.Epoch.Load() < g.minEpoch
 }
 
 // takeBack frees a slot whose holder is dead.

@@ -74,7 +74,6 @@ func (r *Ring) takeOver() {
 	if r.device != nil {
 		r.loseDevice(false) // its uploader ended with the engine, or with adoptMember
 	}
-	r.work.Add(2 * len(r.groups))
 	for _, g := range r.groups {
 		go g.listen()
 		go g.ringer(g.bell)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sort"
 	"sync"
 	"syscall"
@@ -430,9 +431,28 @@ func TestPastGroupSaysWhatItHadCompleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the group to end", func() bool { return len(r.PastGroups()) == 1 })
-	if g := r.PastGroups()[0]; g.DoneBelow != 1 || len(g.DoneAbove) > 0 {
-		t.Fatalf("got %d and %v, want 1 and nothing above", g.DoneBelow, g.DoneAbove)
+	if done := r.PastGroups()[0].Done; done.Low() != 1 || len(done.Above()) > 0 {
+		t.Fatalf("got %+v, want 1 open and nothing completed above", done)
 	}
+}
+
+// However many batches are completed after one that is held, it is all there is to say of them.
+func TestProgressPastAHeldBatchIsOneOpenTicket(t *testing.T) {
+	r := newTestRing(t, testConfig(t, 8))
+	c := r.attach(AttachOptions{Group: "a", MaxLeases: 2})
+	r.publishOne(0, false)
+	held := acquire(t, c)
+	for range 100 {
+		r.publishOne(0, false)
+		release(t, acquire(t, c))
+	}
+	for _, heldBy := range []uint32{0, c.Owner()} {
+		p, err := r.Progress(r.group("a").Index, heldBy, nil)
+		if err != nil || p.Next != 101 || (heldBy == 0) != slices.Equal(p.Open, []uint64{held.Ticket}) {
+			t.Fatalf("with what %d holds: %+v, %v", heldBy, p, err)
+		}
+	}
+	release(t, held)
 }
 
 func TestReaderDescribesItsRing(t *testing.T) {

@@ -20,7 +20,7 @@ type session struct {
 	groups  []uint32 // the peer's supplementary ones
 	service *Service // of the member's ring, or the first
 	member  *member
-	heard   chan struct{} // the member's, to be closed at the end of this connection
+	heard   chan struct{} // closed at the end of this connection
 	origin
 }
 
@@ -65,7 +65,7 @@ func (s *Server) serve(conn *net.UnixConn, from origin) {
 // converse says whether the peer was a member that detached, or never became one.
 func (s *Server) converse(conn *net.UnixConn, from origin) bool {
 	defer s.knows(conn)
-	c := &session{server: s, conn: conn, service: &s.services[0], origin: from}
+	c := &session{server: s, conn: conn, service: &s.services[0], heard: make(chan struct{}), origin: from}
 	var err error
 	if c.cred, err = credentials(conn); err != nil {
 		return true
@@ -109,24 +109,17 @@ func (c *session) farewell(m *message, err error) {
 
 // end is the hang-up. A member that detached is let go; one that did not keeps its leases until it is dead.
 func (c *session) end() bool {
-	if c.member == nil {
-		return true
-	}
 	close(c.heard)
-	r := c.service.Ring
-	if c.member.left {
+	switch r := c.service.Ring; {
+	case c.member == nil:
+		return true
+	case c.member.left.Load():
 		r.reap(c.member, "detach")
 		return true
+	default:
+		r.silence(c.member, c.conn)
+		return false
 	}
-	r.mu.Lock()
-	if c.member.conn == c.conn { // and did not join again meanwhile
-		c.member.conn, c.member.silent = nil, true
-	}
-	if !r.closed && c.member.group.members[c.member.index] == c.member {
-		r.report(Event{What: "hang-up", Group: c.member.group.cfg.Name, Owner: c.member.owner, PID: c.member.pid})
-	}
-	r.mu.Unlock()
-	return false
 }
 
 // handle answers one message. An error ends the connection.
@@ -135,7 +128,7 @@ func (c *session) handle(m *message) error {
 		return c.hello(m)
 	}
 	if m.Type == msgDetach && c.member != nil {
-		c.member.left = true
+		c.member.left.Store(true)
 		return errDetached
 	}
 	if err := c.allowed(m); err != nil {
@@ -308,7 +301,7 @@ func (c *session) hello(m *message) error {
 		_ = sendError(c.conn, m.ID, err)
 		return err
 	}
-	c.member, c.heard = member, member.heard
+	c.member = member
 	return nil
 }
 
@@ -337,7 +330,7 @@ func (c *session) admit(m *message) (*member, error) {
 	if err != nil {
 		return nil, err
 	}
-	request := joinRequest{hello: h, pid: c.cred.Pid, pidfd: pidfd, conn: c.conn}
+	request := joinRequest{hello: h, pid: c.cred.Pid, pidfd: pidfd, conn: c.conn, heard: c.heard}
 	if h.Flags&helloRejoin != 0 {
 		return c.welcomeBack(m, request)
 	}
@@ -381,7 +374,7 @@ func (c *session) welcomeBack(m *message, req joinRequest) (*member, error) {
 		return nil, err
 	}
 	if err := c.sendWelcome(m, &req.hello, welcome, fds); err != nil {
-		c.service.Ring.silence(member) // it may ask again
+		c.service.Ring.silence(member, c.conn) // it may ask again
 		return nil, err
 	}
 	return member, nil

@@ -90,6 +90,18 @@ func (r *testRing) offerOne() {
 	}
 }
 
+// allFree fails the test unless every slot is free.
+func (r *testRing) allFree() {
+	r.t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range r.slots {
+		if !r.slotFree(i) {
+			r.t.Fatalf("slot %d is not free when all is taken", i)
+		}
+	}
+}
+
 // claimable fails the test unless every READY word of the group has its entry, and all that was published is accounted for.
 func (g *group) claimable(t *testing.T) {
 	t.Helper()
@@ -154,11 +166,7 @@ func TestDropGroupKeepsNothingThatNobodyCanClaim(t *testing.T) {
 						}
 						v.got = v.got[:0]
 					}
-					for i := range r.slots {
-						if !r.slotFree(i) {
-							t.Fatalf("slot %d is not free when all is taken", i)
-						}
-					}
+					r.allFree()
 				}
 				at := 0
 				for ; at < length; at++ {

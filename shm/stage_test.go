@@ -361,9 +361,8 @@ func TestProgressCountsWhatConsumersCompleted(t *testing.T) {
 			index = g.Index
 		}
 	}
-	low, above, err := r.Progress(index, 0, nil)
-	if err != nil || low != 1 || len(above) != 0 {
-		t.Fatalf("low %d, above %v, error %v, want 1 and none", low, above, err)
+	if p, err := r.Progress(index, 0, nil); err != nil || p.Low() != 1 || len(p.Above()) != 0 {
+		t.Fatalf("%+v, %v, want 1 open, and nothing completed above", p, err)
 	}
 	wantErr(t, onlyErr(worker.SaveState(testContext(t), false)), ErrArgument)
 	wantErr(t, worker.LoadState(testContext(t), nil), ErrArgument)

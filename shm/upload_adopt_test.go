@@ -330,6 +330,7 @@ func TestBatchMadeAgainThatWaitsForADeviceSlotIsNotPassed(t *testing.T) {
 	transform(half.Tensor(0)[:128])
 	_ = worker.Close()
 	worker = r.attach(AttachOptions{Group: "s0", MaxLeases: 1})
+	eventually(t, "it to be made again", func() bool { return r.group("s0").Redelivered == 1 })
 	if again := pass(worker); again.Ticket != 2 || again.Attempts < 2 {
 		t.Fatalf("ticket %d, attempt %d, want 2 made again", again.Ticket, again.Attempts)
 	}

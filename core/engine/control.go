@@ -31,18 +31,27 @@ func (c control) State(group int, owner uint32, countHeld bool, extra []uint64) 
 	if countHeld {
 		heldBy = owner
 	}
-	low, above, err := c.r.shm.Progress(group, heldBy, extra)
+	progress, err := c.r.shm.Progress(group, heldBy, extra)
 	if err != nil {
 		return nil, err
 	}
 	from, to := c.lanesOf(group, owner)
-	step, done := completedSteps(low, above, c.r.lanes, from, to)
+	step, done := completedSteps(progress, c.r.lanes, from, to)
 	step = c.r.afterEnd(step)
-	if len(done) > maxApart {
-		return nil, refuse(shm.ErrBusy, nil, "engine: state: a batch of step %d is not done, but %d later steps are, more than the %d a state can name; release it",
-			step, len(done), maxApart)
+	state, all := c.r.stateOf(step, done)
+	if !all {
+		return nil, refuse(shm.ErrBusy, nil, "engine: state: a batch of step %d is not done, but more later steps are than the %d a state can name; release it", step, maxApart)
 	}
-	return c.r.order.State(step, append(done, c.r.aheadOf(step)...)).JSON(), nil
+	return state.JSON(), nil
+}
+
+// stateOf is the state in which every step below low is completed, and those of done, and those that the state gone on from named. all is false
+// where they are too many to be named.
+func (r *ring) stateOf(low int64, done []int64) (s sampler.State, all bool) {
+	s = r.order.State(low, append(done, r.aheadOf(low)...))
+	all = len(s.Done) <= maxApart
+	s.Done = s.Done[:min(len(s.Done), maxApart)]
+	return s, all
 }
 
 // lanesOf is the range of lanes that a member stands for: its own in a lanes group, else all.
@@ -60,25 +69,22 @@ func (c control) lanesOf(group int, owner uint32) (from, to int) {
 	return 0, c.r.lanes
 }
 
-// completedSteps turns completed tickets, all below low and those of above (ascending), into completed steps: a step
-// is completed when the lanes in [from, to) are. Every step before low is completed; done is those above, ascending.
-func completedSteps(low uint64, above []uint64, lanes, from, to int) (step int64, done []int64) {
+// completedSteps turns completed tickets into completed steps: a step is completed when the lanes in [from, to) are. Every step before
+// step is completed; done is those above, ascending, and one more than a state names at most.
+func completedSteps(p shm.Progress, lanes, from, to int) (step int64, done []int64) {
 	completed := func(step int64) bool {
 		for lane := from; lane < to; lane++ {
 			ticket := uint64(step)*uint64(lanes) + uint64(lane)
-			if _, is := slices.BinarySearch(above, ticket); ticket >= low && !is {
+			if _, open := slices.BinarySearch(p.Open, ticket); open || ticket >= p.Next {
 				return false
 			}
 		}
 		return true
 	}
-	for step = int64(low / uint64(lanes)); completed(step); {
+	for step = int64(p.Low() / uint64(lanes)); completed(step); {
 		step++
 	}
-	if len(above) == 0 {
-		return step, nil
-	}
-	for s := step + 1; s <= int64(above[len(above)-1]/uint64(lanes)); s++ {
+	for s := step + 1; s <= int64(p.Next/uint64(lanes)) && len(done) <= maxApart; s++ {
 		if completed(s) {
 			done = append(done, s)
 		}
@@ -132,7 +138,7 @@ func (c control) Restart(group int, owner uint32) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	groups := slices.DeleteFunc(c.r.shm.Groups(), func(g shm.GroupInfo) bool { return g.Kind != shm.KindConsumer })
+	groups := slices.DeleteFunc(c.r.shm.Groups(), func(g shm.GroupInfo) bool { return g.Kind != shm.KindConsumer || g.State == shm.GroupClosed })
 	i := slices.IndexFunc(groups, func(g shm.GroupInfo) bool { return g.Index == group })
 	if i < 0 {
 		return 0, shm.ErrGroupClosed

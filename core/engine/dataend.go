@@ -83,7 +83,7 @@ func (r *ring) allCompleted() bool {
 		if g.Kind != shm.KindConsumer || g.State != shm.GroupActive {
 			continue
 		}
-		if low, _, err := r.shm.Progress(g.Index, 0, nil); err == nil && low < next {
+		if p, err := r.shm.Progress(g.Index, 0, nil); err == nil && p.Low() < next {
 			return false
 		}
 	}

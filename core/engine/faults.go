@@ -216,8 +216,8 @@ func (f *faultFile) write(l *faultLine) error {
 	if f.bytes+int64(len(text))+1 > maxFaults {
 		return fmt.Errorf("engine: faults %q: got %d bytes, want at most %d; move the file away", f.file.Name(), f.bytes, maxFaults)
 	}
-	if _, err := f.file.Write(append(text, '\n')); err != nil {
-		return fmt.Errorf("engine: faults: %w", err)
+	if _, err := f.file.Write(append(text, '\n')); err != nil { // of a full disk perhaps after a part, behind which the next line would be lost
+		return fmt.Errorf("engine: faults: %w", errors.Join(err, f.file.Truncate(f.bytes)))
 	}
 	f.bytes += int64(len(text)) + 1
 	f.know(l)

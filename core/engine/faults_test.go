@@ -13,6 +13,7 @@ import (
 
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/shm"
+	"golang.org/x/sys/unix"
 )
 
 // spoilLater makes the second shard of a ring that is open one that has changed since, and returns what undoes it.
@@ -144,6 +145,31 @@ func TestFaultsOfALaterLineCount(t *testing.T) {
 	must(f.close())
 	if got := read(); got != nil {
 		t.Errorf("begun anew: %+v", got)
+	}
+}
+
+// A line of which a full disk took only a part is gone, and those written after it, when there is room again, are read.
+func TestFaultsAfterAFullDiskAreRead(t *testing.T) {
+	journal := filepath.Join(t.TempDir(), "j")
+	f, err := openFaults(testContext(t), journal, false)
+	must(err)
+	line := func(epoch int64) *faultLine {
+		return &faultLine{Epoch: epoch, Rows: 8, Bad: []Fault{{At: 3, Sample: epoch, Cause: "io"}}}
+	}
+	must(f.write(line(1)))
+	var was unix.Rlimit
+	must(unix.Getrlimit(unix.RLIMIT_FSIZE, &was))
+	t.Cleanup(func() { _ = unix.Setrlimit(unix.RLIMIT_FSIZE, &was) })
+	must(unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: uint64(f.bytes) + 10, Max: was.Max}))
+	full := f.write(line(2))
+	must(unix.Setrlimit(unix.RLIMIT_FSIZE, &was))
+	wantError(t, full, unix.EFBIG, "engine: faults: ", "j.faults")
+	must(f.write(line(3)))
+	must(f.close())
+	got, err := ReadFaults(journal, "")
+	must(err)
+	if len(got.Of(1, 0, 8)) != 1 || got.Of(2, 0, 8) != nil || len(got.Of(3, 0, 8)) != 1 {
+		t.Fatalf("got %+v, want the faults of epochs 1 and 3", got.all)
 	}
 }
 

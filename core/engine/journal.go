@@ -258,9 +258,9 @@ type progress struct {
 	done []int64
 }
 
-// progressOf is that of a group which has completed every ticket below below, and those in above.
-func (r *ring) progressOf(below uint64, above []uint64) progress {
-	step, later := completedSteps(below, above, r.lanes, 0, r.lanes)
+// progressOf is a group's.
+func (r *ring) progressOf(p shm.Progress) progress {
+	step, later := completedSteps(p, r.lanes, 0, r.lanes)
 	return progress{r.afterEnd(step), later}
 }
 
@@ -271,14 +271,14 @@ func (r *ring) journalState() (state json.RawMessage, ok bool) {
 	ended := r.newlyEnded() // before the others are looked at: a group that ends meanwhile is found the next time
 	var all []progress
 	for _, g := range r.shm.Groups() {
-		if g.Kind != shm.KindConsumer {
+		if g.Kind != shm.KindConsumer || g.State == shm.GroupClosed { // whose consumers may stay for as long as they like
 			continue
 		}
-		below, above, err := r.shm.Progress(g.Index, 0, nil)
+		p, err := r.shm.Progress(g.Index, 0, nil)
 		if err != nil {
 			return nil, false
 		}
-		all = append(all, r.progressOf(below, above))
+		all = append(all, r.progressOf(p))
 	}
 	if len(all) == 0 {
 		all = ended
@@ -290,8 +290,8 @@ func (r *ring) journalState() (state json.RawMessage, ok bool) {
 	for _, p := range all[1:] {
 		low, done = both(low, done, p.low, p.done)
 	}
-	done = append(done[:min(len(done), maxApart)], r.aheadOf(low)...)
-	return r.order.State(low, done).JSON(), true
+	named, _ := r.stateOf(low, done) // what it does not name comes again
+	return named.JSON(), true
 }
 
 // newlyEnded is how far the groups of consumers had come that have ended since it was last asked for.
@@ -300,7 +300,7 @@ func (r *ring) newlyEnded() (all []progress) {
 	for _, g := range r.shm.PastGroups() {
 		known[g.ID] = true
 		if g.Kind == shm.KindConsumer && g.State == shm.GroupClosed && !r.pastGroups[g.ID] {
-			all = append(all, r.progressOf(g.DoneBelow, g.DoneAbove))
+			all = append(all, r.progressOf(g.Done))
 		}
 	}
 	r.pastGroups = known
@@ -386,8 +386,8 @@ func (r *ring) passedOver(next uint64) uint64 {
 	}
 	n, ended := next, false
 	for _, g := range r.shm.PastGroups() {
-		if g.Kind == shm.KindConsumer && g.DoneBelow <= next {
-			n, ended = min(n, next-g.DoneBelow-uint64(len(g.DoneAbove))), true
+		if g.Kind == shm.KindConsumer && g.Done.Next <= next {
+			n, ended = min(n, next-g.Done.Next+uint64(len(g.Done.Open))), true
 		}
 	}
 	if !ended {

@@ -29,6 +29,7 @@ func (r *running) die() {
 		r.t.Fatal(err)
 	}
 	r.closed = true
+	r.quiet.end() // the collector is the process's, which lives on
 	if err := r.faults.close(); err != nil {
 		r.t.Fatal(err)
 	}
@@ -304,6 +305,33 @@ func TestJournalIsWhereEveryGroupHasBeen(t *testing.T) {
 	if err := r.end(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// withSlowGroup has a group that is closed where another waits for it.
+const withSlowGroup = "batch: 4\norder: {epochs: 2, shuffle: false, repeat: 100}\nring: {backing: memfd, slots: 8, groups: [{name: a}, {name: b, slow: detach}]}\n"
+
+// closeSlowGroup has the consumer a take batches until group b is closed, whose consumer stays. last is the ticket that a took last.
+func closeSlowGroup(t *testing.T, r *running) (a, b *shm.Reader, last uint64) {
+	t.Helper()
+	a, b = r.attach(shm.AttachOptions{Group: "a", MaxLeases: 2}), r.attach(shm.AttachOptions{Group: "b", MaxLeases: 2})
+	last = takeBatches(t, a, 20)[19].Ticket
+	return a, b, last
+}
+
+// A group that was closed for being slow does not hold the journal up while its consumer stays.
+func TestJournalGoesOnWithoutAGroupThatWasClosed(t *testing.T) {
+	leavesNothing(t)
+	s, o := describe(t, folder(t, 18, nil), withSlowGroup), &Options{Journal: filepath.Join(t.TempDir(), "position")}
+	r := startAgain(t, s, o)
+	a, b, last := closeSlowGroup(t, r)
+	eventually(t, "the journal to be written", func() bool {
+		data, err := os.ReadFile(o.Journal)
+		return err == nil && bytes.Contains(data, fmt.Appendf(nil, `"step":%d,`, last+1))
+	})
+	_, err := b.Acquire(testContext(t))
+	wantError(t, err, shm.ErrGroupClosed)
+	r.leave(a)
+	_ = b.Close()
 }
 
 // While nobody is attached the journal keeps what the last consumer had completed.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/spdl/spdl/core/sampler"
 	"github.com/spdl/spdl/shm"
 )
 
@@ -202,11 +203,23 @@ func TestCompletedStepsFollowTheirLanes(t *testing.T) {
 		{0, []uint64{1, 2, 3, 4, 5}, 3, 1, 2, 2, nil},            //
 		{0, []uint64{1, 2, 3, 4, 5, 10}, 3, 1, 2, 2, []int64{3}}, // ticket 7 is missing
 	} {
-		step, done := completedSteps(c.low, c.above, c.lanes, c.from, c.to)
+		step, done := completedSteps(progressTo(c.low, c.above), c.lanes, c.from, c.to)
 		if step != c.step || !slices.Equal(done, c.done) {
 			t.Errorf("%+v: got step %d, done %v", c, step, done)
 		}
 	}
+}
+
+// progressTo is that of a group which has completed every ticket below low, and those in above.
+func progressTo(low uint64, above []uint64) shm.Progress {
+	p := shm.Progress{Next: low}
+	for _, ticket := range above {
+		for ; p.Next < ticket; p.Next++ {
+			p.Open = append(p.Open, p.Next)
+		}
+		p.Next = ticket + 1
+	}
+	return p
 }
 
 // Load goes back and forth on a running ring, and comes back from the end of the last epoch.
@@ -374,6 +387,21 @@ func TestRestartLeavesOtherGroupsAlone(t *testing.T) {
 	}
 }
 
+// Nor is what is left of the epoch made for a group that was closed for being slow.
+func TestRestartDoesNotHeedAGroupThatWasClosed(t *testing.T) {
+	r := start(t, describe(t, folder(t, 18, nil), withSlowGroup), nil)
+	a, _, last := closeSlowGroup(t, r)
+	if err := a.Restart(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	if got := take(t, a); got.Epoch != 1 || got.Step != 0 {
+		t.Fatalf("got %+v, want the first batch of epoch 1", got)
+	}
+	if n := r.Ring(0).Info().Published; n > last+20 {
+		t.Fatalf("%d batches were made, want no more of the %d of epoch 0 than lay in the ring", n, r.rings[0].order.StepsPerEpoch())
+	}
+}
+
 // A restart needs a group of one consumer.
 func TestRestartIsRefusedInACrowd(t *testing.T) {
 	r := start(t, describe(t, folder(t, 18, nil), "ring: {groups: [{name: a}]}\n"), nil)
@@ -398,6 +426,23 @@ func TestRequestsDuringTheEndAreAnswered(t *testing.T) {
 	_ = r.end()
 	if err := <-answered; !errors.Is(err, shm.ErrEngineStopped) && !errors.Is(err, shm.ErrEngineLost) {
 		t.Fatalf("restart during the end: %v", err)
+	}
+}
+
+// A state names no more steps than one that is read may, whatever the state gone on from named beside those completed since.
+func TestStateThatIsWrittenCanBeRead(t *testing.T) {
+	r := start(t, describe(t, folder(t, 20, nil), "batch: 1\n"), nil)
+	ring := r.rings[0]
+	ring.goOnFrom(&sampler.State{Done: sampler.Steps{maxApart + 3, maxApart + 5}})
+	for more, want := range []bool{true, false, false} {
+		done := make([]int64, maxApart-2+more)
+		for i := range done {
+			done[i] = int64(2 + i)
+		}
+		state, all := ring.stateOf(0, done)
+		if _, err := ring.parseState(state.JSON()); err != nil || all != want {
+			t.Fatalf("%d steps: %v, all named: %v, want %v", len(done), err, all, want)
+		}
 	}
 }
 

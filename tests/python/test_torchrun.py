@@ -429,6 +429,25 @@ for trial in range(2):
     assert said(behind) == "2367"
 
 
+def test_every_rank_is_told_of_an_argument_that_rank_0_refuses(two_ranks):
+    """And what they open next is one engine again."""
+    behind, first = two_ranks(SPEC + """
+for state in ("none", None):
+    try:
+        with spdl.open(spec, engine=sys.argv[2], state=state) as loader:
+            print(keys(loader), flush=True)
+            sys.stdin.readline()
+    except spdl.StateError as error:
+        print("state is 'none'" in str(error), flush=True)
+        sys.stdin.readline()
+""")
+    assert said(behind) == said(first) == "True"
+    go_on(first)
+    assert said(first) == "0145"
+    go_on(behind)
+    assert said(behind) == "2367"
+
+
 def test_rank_0_waits_for_a_rank_that_is_yet_to_come(two_ranks):
     """A data set of two batches is over before the other rank has so much as opened it."""
     late, first = two_ranks(SPEC + """

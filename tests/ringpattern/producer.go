@@ -212,11 +212,11 @@ func (p *producer) State(group int, owner uint32, countHeld bool, extra []uint64
 	if countHeld {
 		held = owner
 	}
-	low, above, err := p.ring.Progress(group, held, extra)
+	progress, err := p.ring.Progress(group, held, extra)
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(position{NextTicket: low, Above: above})
+	return json.Marshal(position{NextTicket: progress.Low(), Above: progress.Above()})
 }
 
 func (p *producer) Load(_ int, _ uint32, state []byte) (uint64, error) {

@@ -95,15 +95,9 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
         warnings.warn(f"spdl: open: this process is one of several ranks, world: {world}, and torchrun did not start it: each rank reads all samples; "
                       f"say world: {world} in the description", RuntimeWarning, stacklevel=2)
     api = _c.library()
-    form = _c.FORM_IN_PROCESS if in_process else _c.FORM_CHILD
-    opts = _c.OpenOpts(ctypes.sizeof(_c.OpenOpts), form, _attach_opts(**attach_opts))
-    opts.engine = c_text("open: engine", engine) if engine is not None else None
-    opts.args = (ctypes.c_char_p * (len(args) + 1))(*(c_text("open: args", argument) for argument in args), None)
-    if state is not None and not isinstance(state, Mapping):
-        raise StateError(f"spdl: open: state is {state!r:.60}, want the dict that state_dict() returned, or None for the start")
-    opts.state = json.dumps(state).encode() if state is not None else None
     try:
-        with contextlib.nullcontext() if name is None else _torchrun.opening(name):
+        with contextlib.nullcontext() if name is None else _torchrun.opening(name):  # what is refused from here on, the other ranks are told
+            opts = _open_opts(in_process, engine, args, state, attach_opts)
             loader = _load(api, api.free.open, c_text("open: spec", text), opts, recipe=None)
     except BaseException:
         if name is not None:
@@ -119,6 +113,17 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
             loader.close()
             raise
     return loader
+
+
+def _open_opts(in_process: bool, engine: Union[str, os.PathLike[str], None], args: Sequence[str], state: Optional[dict[str, Any]],
+               attach_opts: dict[str, Any]) -> _c.OpenOpts:
+    if state is not None and not isinstance(state, Mapping):
+        raise StateError(f"spdl: open: state is {state!r:.60}, want the dict that state_dict() returned, or None for the start")
+    opts = _c.OpenOpts(ctypes.sizeof(_c.OpenOpts), _c.FORM_IN_PROCESS if in_process else _c.FORM_CHILD, _attach_opts(**attach_opts))
+    opts.engine = c_text("open: engine", engine) if engine is not None else None
+    opts.args = (ctypes.c_char_p * (len(args) + 1))(*(c_text("open: args", argument) for argument in args), None)
+    opts.state = json.dumps(state).encode() if state is not None else None
+    return opts
 
 
 def attach(name: str, group: Optional[str] = None, lane: Optional[int] = None, max_leases: Optional[int] = None,
