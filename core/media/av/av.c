@@ -94,11 +94,14 @@ static int read_bytes(void *opaque, uint8_t *to, int n) {
         a->position += n;
         return n;
     }
-    ssize_t got;
-    do got = pread(a->source.fd, to, (size_t)n, a->source.offset + a->position);
-    while (got < 0 && errno == EINTR);
+    const media_far *far = &a->source.far;
+    const int64_t at = a->source.offset + a->position;
+    int64_t got;
+    do got = far->read ? far->read(far->of, to, n, at) : pread(a->source.fd, to, (size_t)n, at);
+    while (got < 0 && !far->read && errno == EINTR);
     if (got < 0) {
-        a->refused = media_av_fail(a, MEDIA_AV_READ, strerror(errno));
+        a->refused =
+            media_av_fail(a, MEDIA_AV_READ, far->read ? "the bytes are out of reach" : strerror(errno));
         return AVERROR(EIO);
     }
     if (got == 0) return AVERROR_EOF; /* the file became shorter */

@@ -20,6 +20,8 @@
 #include <libavcodec/bsf.h>
 #include <libavformat/avformat.h>
 
+#include "../far/far.h"
+
 /* What the calls return. The numbers that core/media/row.h has, too, mean the same there. */
 enum {
     MEDIA_AV_OK = 0,
@@ -40,13 +42,14 @@ enum {
     MEDIA_AV_DEVICE = -27,   /* the device that decodes failed; the sample may be sound */
 };
 
-/* Where the bytes are: memory, or size bytes of a file from offset on (a member of an archive), or packets without a
- * container (packets.h). Kept until close; the descriptor is read with pread, so its position does not matter and other
+/* Where the bytes are: memory, or size bytes from offset on (a member of an archive) of a file or of what only Go can read, or packets
+ * without a container (packets.h). Kept until close; the descriptor is read with pread, so its position does not matter and other
  * threads may share it. */
 typedef struct media_av_source {
-    const uint8_t *data; /* NULL: the descriptor */
+    const uint8_t *data; /* NULL: the file */
+    media_far far;       /* none: the descriptor */
     int fd;
-    int64_t offset; /* of the descriptor's range */
+    int64_t offset; /* in the file */
     int64_t size;
     const struct media_packets *packets; /* NULL: bytes */
 } media_av_source;

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/media/av"
+	"github.com/spdl/spdl/core/media/far"
 )
 
 // open gives the container to C, which reads src until end.
@@ -27,6 +28,8 @@ func (w *Worker) open(src Source) error {
 	case src.Packets != nil:
 		source.packets = (*C.media_packets)(src.Packets.Pointer())
 	case src.File != nil:
+		w.far = far.Open(src.File.From)
+		source.far = C.media_far{read: C.media_far_read(w.far.Function()), of: C.uintptr_t(w.far.Of())}
 		source.fd, source.offset, source.size = C.int(src.File.FD), C.int64_t(src.File.Offset), C.int64_t(src.File.Size)
 	case src.Bytes == nil && src.Path != "":
 		size, err := w.openFile(src.Path)
@@ -153,11 +156,11 @@ func (w *Worker) countIndex(n *atomic.Uint64) {
 func (w *Worker) keptAt(src Source) (string, identity, error) {
 	dir, stream, demuxer := w.op.cfg.IndexCache, int32(w.op.cfg.Stream)-1, uint32(C.avformat_version())
 	if f := src.File; f != nil {
-		if dir = w.op.cfg.FileIndexCache; dir == "" {
+		if dir = w.op.cfg.FileIndexCache; dir == "" || f.Version == 0 {
 			return "", identity{}, nil
 		}
 		path, err := cachePath(dir, fmt.Sprintf("%s@%d", f.Name, f.Offset), stream)
-		return path, identity{demuxer, f.Size, f.ModTime, stream}, err
+		return path, identity{demuxer, f.Size, f.Version, stream}, err
 	}
 	if dir == "" || src.Packets != nil || w.file == nil && dir == Beside {
 		return "", identity{}, nil // packets are scanned without reading
