@@ -5,6 +5,8 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,11 +34,16 @@ func films(n int) (all []file) {
 	return all
 }
 
-// hashesOf serves two epochs of films in a place and gives every batch's hash.
+// hashesOf serves two epochs of films in a place, which may be one on a server, and gives every batch's hash.
 func hashesOf(t *testing.T, place, more string) (all []uint64, s RingStats) {
 	t.Helper()
 	t.Run(place, func(t *testing.T) {
-		source, _, _ := strings.Cut(places[place](t, t.TempDir(), films(5)), "|")
+		dir := t.TempDir()
+		kind, served := strings.CutPrefix(place, "served ")
+		source, _, _ := strings.Cut(places[kind](t, dir, films(5)), "|")
+		if served {
+			source = strings.Replace(source, dir, serveDirectory(t, dir), 1)
+		}
 		media := "video: {frames: 3, transform: [resize: [8, 8]], select: {kind: clips_at_random_indices, num_frames_per_clip: 3}}\naudio: {rate: 8000, length: 3, select: [0], crop: random%s}\n"
 		media = fmt.Sprintf(media, map[string]string{"folder": ", from: wav"}[place])
 		if place == "folder" {
@@ -65,12 +72,19 @@ func hashesOf(t *testing.T, place, more string) (all []uint64, s RingStats) {
 	return all, s
 }
 
+// serveDirectory is the address of a server of a directory's files, in ranges.
+func serveDirectory(t testing.TB, dir string) string {
+	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
 // Videos and sounds that stay in their files give the same batches as those that are read whole; indices of videos are made once for all epochs, in the
 // user's cache unless the description says where. What a cache of samples keeps is read whole.
 func TestMediaInPlaceGiveTheSameBatches(t *testing.T) {
 	kept := t.TempDir()
 	t.Setenv("SPDL_CACHE_DIR", kept)
-	for _, place := range []string{"folder", "tar", "zip"} {
+	for _, place := range []string{"folder", "tar", "zip", "served tar", "served zip"} {
 		want, s := hashesOf(t, place, "")
 		if s.Video != nil || len(want) == 0 {
 			t.Fatalf("%s: %+v", place, s.Video)
@@ -93,8 +107,8 @@ func TestMediaInPlaceGiveTheSameBatches(t *testing.T) {
 		}
 		inPlaceBytes = 1 << 40
 	}
-	if files, _ := filepath.Glob(filepath.Join(kept, "video", "*")); len(files) != 15 {
-		t.Errorf("%d indices in the user's cache, want one for each of the 15 videos", len(files))
+	if files, _ := filepath.Glob(filepath.Join(kept, "video", "*")); len(files) != 25 {
+		t.Errorf("%d indices in the user's cache, want one for each of the 25 videos", len(files))
 	}
 }
 
