@@ -73,6 +73,13 @@ typedef struct media_av_options {
     int device_alone; /* 1: what the device does not decode is MEDIA_AV_UNSUPPORTED; 0: the processor does */
 } media_av_options;
 
+/* Bytes [from, to) of the source. */
+typedef struct media_span {
+    int64_t from, to;
+} media_span;
+
+enum { MEDIA_AV_SPANS = 8 };
+
 typedef struct media_av {
     /* Read-only for callers. */
     AVFormatContext *format;
@@ -88,6 +95,8 @@ typedef struct media_av {
     /* Private. */
     media_av_source source;
     int64_t position;
+    media_span skims[MEDIA_AV_SPANS]; /* what media_av_skim is about */
+    int n_skims, skim;
     int64_t next;         /* of the source's packets */
     int64_t origin;       /* of a sound, packets.h's; kept by packets.c */
     int64_t deadline_ns;  /* 0: none */
@@ -137,6 +146,11 @@ void media_av_close(media_av *a);
 /* The stream's next packet, lent until the next call. MEDIA_AV_END after the last one. With unpack a packet's second picture
  * is given in place of the empty packet that follows, at whose time it stands. */
 int media_av_read(media_av *a, AVPacket **packet);
+
+/* Read on without the samples themselves: packets have their times, places, sizes and flags, and zeros for data, of which nothing is read. It
+ * may be where the container's tables say all that, and is over with media_av_skim(a, 0), behind which a seek is due. */
+int media_av_may_skim(media_av *a);
+void media_av_skim(media_av *a, int skim);
 
 /* Go to the last key frame whose timestamp (of the kind that the container seeks by) is at most ts, in the stream's
  * time base, or to the first one; media_av_rewind() goes to the first packet. Empties the decoder. */
