@@ -171,7 +171,7 @@ func (p *profile) decode(ctx context.Context, counts []int) error {
 		return err
 	}
 	for _, sample := range encoded {
-		sample.Until(ctx)
+		sample.Until(ctx, nil)
 	}
 	open := func() (func(int64) (int, error), func(), error) { return p.openDecoder(encoded) }
 	if err := p.warmUp(ctx, len(encoded), open); err != nil {

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/spdl/spdl/core/source/store"
-	"github.com/zeebo/xxh3"
 	"golang.org/x/sys/unix"
 )
 
@@ -41,11 +40,11 @@ func (b *Buffer) InPlace(k int) *File {
 }
 
 // Until says how long who decodes the sample waits for a network to bring parts of it that lie in place. Without it there is no end but the store's
-// deadline.
-func (b *Buffer) Until(ctx context.Context) {
+// deadline. wait runs what waits, and may do something before and behind it; nil: nothing.
+func (b *Buffer) Until(ctx context.Context, wait func(func())) {
 	for _, p := range b.placed {
 		if p.file.object != nil {
-			p.file.object.Until(ctx)
+			p.file.object.Until(ctx, wait)
 		}
 	}
 }
@@ -87,11 +86,7 @@ func (b *Buffer) place(fd int, st *unix.Stat_t, name string, offset, size int64)
 
 // placeObject declares size bytes of an object to be the sample's next part.
 func (b *Buffer) placeObject(s *store.Client, o *store.Object, offset, size int64) {
-	f := &File{FD: -1, Offset: offset, Size: size, Name: store.Shown(o.URL), object: s.Reader(o)}
-	if tag := o.ETag + o.Modified; tag != "" {
-		f.Version = int64(xxh3.HashString(tag) | 1)
-	}
-	b.placeFile(f)
+	b.placeFile(&File{FD: -1, Offset: offset, Size: size, Name: store.Shown(o.URL), Version: o.Version(), object: s.Reader(o)})
 }
 
 func (b *Buffer) placeFile(f *File) {

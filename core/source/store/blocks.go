@@ -50,6 +50,7 @@ type Reader struct {
 
 	mu   sync.Mutex      // guards the rest
 	ctx  context.Context // of who reads, as ReadAt has none
+	wait func(func())    // runs what waits for the network
 	last int64           // the block that was wanted last
 	run  int64           // how many blocks the next request is for
 	err  error
@@ -57,14 +58,16 @@ type Reader struct {
 
 // Reader makes a reader of an object.
 func (c *Client) Reader(o *Object) *Reader {
-	return &Reader{client: c, ctx: context.Background(), object: *o, name: fmt.Sprintf("%s\x00%s\x00%s\x00%d", o.URL, o.ETag, o.Modified, o.Size), last: -2}
+	return &Reader{client: c, ctx: context.Background(), wait: func(f func()) { f() }, object: *o, name: fmt.Sprintf("%s\x00%s\x00%s\x00%d", o.URL, o.ETag, o.Modified, o.Size), last: -2}
 }
 
-// Until has reads end with ctx, from now on.
-func (r *Reader) Until(ctx context.Context) {
+// Until has reads end with ctx, from now on. What waits for the network then is run by wait, which may do something before and behind it; nil: nothing.
+func (r *Reader) Until(ctx context.Context, wait func(func())) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.ctx = ctx
+	if r.ctx = ctx; wait != nil {
+		r.wait = wait
+	}
 }
 
 // Err is why a read failed, the latest; nil: none did.
@@ -98,7 +101,7 @@ func (r *Reader) failed(err error) error {
 }
 
 // wants notes that block n is the next one. Who reads one behind the other gets more with each request: run blocks, from now on.
-func (r *Reader) wants(n int64) (ctx context.Context, run int64) {
+func (r *Reader) wants(n int64) (ctx context.Context, wait func(func()), run int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch n {
@@ -109,12 +112,12 @@ func (r *Reader) wants(n int64) (ctx context.Context, run int64) {
 		r.run = 1
 	}
 	r.last = n
-	return r.ctx, r.run
+	return r.ctx, r.wait, r.run
 }
 
 // block is block n. Of long runs the next one is on its way while this one is used.
-func (r *Reader) block(n int64) ([]byte, error) {
-	ctx, run := r.wants(n)
+func (r *Reader) block(n int64) (data []byte, err error) {
+	ctx, wait, run := r.wants(n)
 	bs := &r.client.blocks
 	for {
 		b, mine, ahead := bs.claim(r, n, run)
@@ -125,16 +128,24 @@ func (r *Reader) block(n int64) ([]byte, error) {
 				r.read(ctx, ahead)
 			}()
 		}
-		if mine != nil {
-			r.read(ctx, mine)
-		}
 		select {
 		case <-b.there:
-		case <-ctx.Done():
+		default:
+			wait(func() {
+				if mine != nil {
+					r.read(ctx, mine)
+				}
+				select {
+				case <-b.there:
+				case <-ctx.Done():
+				}
+			})
+		}
+		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		// That somebody else was not to read on is no reason for this one.
-		if !errors.Is(b.err, context.Canceled) || ctx.Err() != nil {
+		if !errors.Is(b.err, context.Canceled) {
 			return b.data, b.err
 		}
 	}

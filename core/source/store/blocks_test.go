@@ -207,7 +207,7 @@ func TestReadersEnd(t *testing.T) {
 	}}
 	first, second := c.Reader(s.film()), c.Reader(s.film())
 	ctx, cancel := context.WithCancel(background)
-	first.Until(ctx)
+	first.Until(ctx, nil)
 	ended := make(chan error)
 	go func() {
 		_, err := first.ReadAt(make([]byte, 1), 0)

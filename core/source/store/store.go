@@ -259,8 +259,12 @@ func (c *Client) readHedged(ctx context.Context, cancel context.CancelFunc, name
 
 // ReadLarge is ReadAll for what is no sample, and may be large: it is asked for once, and its time is no measure for other reads.
 func (c *Client) ReadLarge(ctx context.Context, name string, limit int64, room func(n int) []byte) (n int, err error) {
+	return c.readLarge(ctx, name, limit, 0, room)
+}
+
+func (c *Client) readLarge(ctx context.Context, name string, limit, large int64, room func(n int) []byte) (n int, err error) {
 	err = c.call(ctx, name, func(ctx context.Context, _ context.CancelFunc) (err error) {
-		n, err = c.readWhole(ctx, name, limit, 0, room)
+		n, err = c.readWhole(ctx, name, limit, large, room)
 		return err
 	})
 	return n, err
