@@ -38,7 +38,7 @@ def server(root, monkeypatch, tmp_path):
 
 def rows(open_, spec):
     loader = open_(spec)
-    all_ = [(np.array(b["video"][i]), np.array(b["audio"][i]), b["pts"][i].tolist()) for b in loader for i in range(len(b))]
+    all_ = [(np.array(b["video"][i]), np.array(b["audio"][i]), b["pts"][i].tolist()) for b in loader for i in range(len(b["video"]))]
     return all_, loader.stats()["rings"][0]
 
 
