@@ -676,7 +676,7 @@ typedef struct spdl_loaded spdl_loaded;
  *              spdl_loaded_info alone. Of a video all frames come, unless frames or select says which.
  * bytes        the encoded sample, n_bytes long. Arrays may be views of it: it must live until
  *              spdl_loaded_free. NULL: path.
- * path         a file, relative to the working directory, or an address (http, https, s3); only looked at where bytes is NULL;
+ * path         a file, relative to the working directory, or an address (http, https, s3, gs, hf); only looked at where bytes is NULL;
  *              NULL for {"ffmpeg": ...}, too.
  * out          to be given to spdl_loaded_free; written on SPDL_OK only.
  *

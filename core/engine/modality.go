@@ -108,7 +108,7 @@ func (in *input) lies(of *av.File) *av.File {
 	if in.file == nil {
 		return nil
 	}
-	*of = av.File{FD: in.file.FD, Offset: in.file.Offset, Size: in.file.Size, Name: in.file.Name, ModTime: in.file.ModTime}
+	*of = av.File{From: in.file.Object(), FD: in.file.FD, Offset: in.file.Offset, Size: in.file.Size, Name: in.file.Name, Version: in.file.Version}
 	return of
 }
 

@@ -25,6 +25,9 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 		return r, err
 	}
 	e.scanned += time.Since(began)
+	if r.inPlaceFrom(s, nil) > 0 && r.isDistant(&s.Source) {
+		r.decoders = min(waitingDecoders*r.decoders, max(maxFetch, r.decoders))
+	}
 	if columnBytes(r.columns) >= aloneBytes {
 		r.perJob = 1
 	}

@@ -170,6 +170,9 @@ func (p *profile) decode(ctx context.Context, counts []int) error {
 	if err != nil {
 		return err
 	}
+	for _, sample := range encoded {
+		sample.Until(ctx, nil)
+	}
 	open := func() (func(int64) (int, error), func(), error) { return p.openDecoder(encoded) }
 	if err := p.warmUp(ctx, len(encoded), open); err != nil {
 		return err

@@ -146,6 +146,25 @@ func (r *ring) inPlaceFrom(ring *spec.Spec, p *source.Progress) int64 {
 	return inPlaceBytes
 }
 
+// waitingDecoders is how many decoders there are for each that may work at a time, where they may have to wait for a store: who waits has no turn.
+const waitingDecoders = 4
+
+// isDistant says that media of a source lie in a store: it is there itself, or its samples have addresses.
+func (r *ring) isDistant(s *spec.Source) bool {
+	if slices.ContainsFunc(s.Mix, func(m spec.Part) bool { return r.isDistant(&m.Source) }) {
+		return true
+	}
+	named := slices.ContainsFunc(append([]string{s.Folder, s.Root, s.List}, s.Files()...), store.IsURL)
+	return named || s.List != "" && r.source.Len() > 0 && store.IsURL(string(r.source.Key(0, nil)))
+}
+
+// outOfTurn runs what a decoder waits for, while another one takes its turn.
+func (e *Engine) outOfTurn(wait func()) {
+	e.cpus.Release()
+	wait()
+	_ = e.cpus.Acquire(context.Background()) // who has a turn gives it back, also at the end
+}
+
 // networkFileSystem says what file system a path lies on; tests have another.
 var networkFileSystem = source.NetworkFileSystem
 

@@ -172,7 +172,11 @@ func (r *ring) decodeJob(ctx context.Context, on *worker, j *job) error {
 		}
 		rest.Now()
 		if j.w.bufs[row] != nil {
+			j.w.bufs[row].Until(ctx, r.engine.outOfTurn)
 			r.decodeRow(on, j.w, row)
+			if ctx.Err() != nil {
+				return ctx.Err() // what was not read any more makes no bad sample
+			}
 		} else if j.w.cached[row] {
 			r.rows.load(j.w, row)
 		}
@@ -198,8 +202,8 @@ func (r *ring) decodeRow(on *worker, w *work, row int) {
 		err = on.decode(on.row, w.bufs[row], draw)
 	}
 	_ = shm.Fault("decode")
-	if changed := w.bufs[row].Unchanged(); changed != nil {
-		err = changed // whatever has become of it
+	if unread := w.bufs[row].Unread(); unread != nil {
+		err = unread // whatever has become of it
 	}
 	if err == nil {
 		r.rows.store(w, row, w.bufs[row])

@@ -209,16 +209,18 @@ func (l *loading) probe(kind string) (*Media, error) {
 	if kind == "wav" {
 		return l.wavHeader()
 	}
-	src, err := l.source.fetched()
-	switch {
-	case err != nil:
+	src, err := l.source.reached()
+	if err != nil {
 		return nil, err
-	case kind == "video":
-		s, err := video.Probe(video.Source{Bytes: src.Bytes, Path: src.Path, Packets: src.Packets})
-		return &Media{Info: s}, err
-	case kind == "audio":
-		s, err := audio.Probe(audio.Source{Bytes: src.Bytes, Path: src.Path})
-		return &Media{Info: s}, err
+	}
+	defer src.close()
+	switch kind {
+	case "video":
+		s, err := video.Probe(src.video())
+		return &Media{Info: s}, src.cause(err)
+	case "audio":
+		s, err := audio.Probe(src.audio())
+		return &Media{Info: s}, src.cause(err)
 	}
 	return nil, &spec.Error{File: "sample", Path: "probe", Text: fmt.Sprintf("got %q, want video, audio or wav", kind)}
 }

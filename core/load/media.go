@@ -66,12 +66,17 @@ func sizeOf(w *media.Worker, data []byte, i *spec.Image) (h, width int, err erro
 }
 
 func (l *loading) video(s *spec.Spec) (*Media, error) {
-	v := s.Video
 	r, err := openVideo(s, l.source)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
+	m, err := l.clip(s.Video, r.Reader)
+	return m, r.from.cause(err)
+}
+
+// clip is a whole video.
+func (l *loading) clip(v *spec.Video, r *video.Reader) (*Media, error) {
 	bounded := v.Frames > 0 && v.Over == spec.Refuse
 	if bounded && r.Len() > v.Frames {
 		return nil, &video.TooLargeError{Got: r.Len(), Room: v.Frames}
@@ -136,18 +141,23 @@ func (l *loading) tensors(all ...Tensor) ([]Tensor, error) {
 	return all, nil
 }
 
-// audio decodes a sound. One whose length (a ragged one's is what it may be at most), channels or, for features, rate the description leaves open is decoded
-// once to know them; the second time, for another type, layout or features, into the row that fits.
 func (l *loading) audio(a *spec.Audio) (*Media, error) {
-	from, err := l.source.fetched()
+	from, err := l.source.reached()
 	if err != nil {
 		return nil, err
 	}
+	defer from.close()
+	m, err := l.wave(a, from.audio())
+	return m, from.cause(err)
+}
+
+// wave decodes a sound. One whose length (a ragged one's is what it may be at most), channels or, for features, rate the description leaves open is decoded
+// once to know them; the second time, for another type, layout or features, into the row that fits.
+func (l *loading) wave(a *spec.Audio, src audio.Source) (*Media, error) {
 	config, err := AudioConfig(a, "audio")
 	if err != nil {
 		return nil, err
 	}
-	src := audio.Source{Bytes: from.Bytes, Path: from.Path, Packets: from.Packets}
 	if p := src.Packets; p != nil {
 		if src.Window, err = soundWindow(p, config.Window); err != nil {
 			return nil, err

@@ -15,7 +15,7 @@ import (
 // Stream is a video that comes in chunks, so that a long one takes no more memory than a chunk and its index. It is used by one
 // goroutine at a time.
 type Stream struct {
-	reader  *video.Reader
+	reader  *opened
 	packets *av.Packets // held; nil: of bytes
 	name    string
 }
@@ -48,18 +48,39 @@ func Open(description []byte, src Source) (*Stream, error) {
 	return &Stream{r, src.Packets, name}, nil
 }
 
-// openVideo gives the frames the size that they have, where the description leaves it open. It reads what lies at an address.
-func openVideo(s *spec.Spec, from Source) (*video.Reader, error) {
-	indexes, err := indexCache(s.Cache.VideoIndexDir, from)
+// opened is a video that is read, and where it is read from.
+type opened struct {
+	*video.Reader
+	from *reached
+}
+
+func (o *opened) Close() {
+	o.Reader.Close()
+	o.from.close()
+}
+
+// openVideo gives the frames the size that they have, where the description leaves it open.
+func openVideo(s *spec.Spec, source Source) (*opened, error) {
+	indexes, err := indexCache(s.Cache.VideoIndexDir, source)
 	if err != nil {
 		return nil, err
 	}
-	if from, err = from.fetched(); err != nil {
+	from, err := source.reached()
+	if err != nil {
 		return nil, err
 	}
-	src := video.Source{Bytes: from.Bytes, Path: from.Path, Packets: from.Packets}
+	r, err := readVideo(s, from.video(), indexes)
+	if err != nil {
+		defer from.close()
+		return nil, from.cause(err)
+	}
+	return &opened{r, from}, nil
+}
+
+func readVideo(s *spec.Spec, src video.Source, indexes string) (*video.Reader, error) {
+	var err error
 	config := VideoConfig(s.Video)
-	config.IndexCache = indexes
+	config.IndexCache, config.FileIndexCache = indexes, indexes
 	if p := src.Packets; p != nil {
 		if config.Select.Window, err = windowOf(p, "video", config.Select.Window); err != nil {
 			return nil, err
@@ -95,12 +116,12 @@ func indexCache(dir string, src Source) (string, error) {
 // Next is the next chunk, with what Load gives of a video; io.EOF after the last.
 func (s *Stream) Next(alloc Alloc) (*Media, error) {
 	l := &loading{alloc: orGo(alloc)}
-	m, err := l.next(s.reader)
+	m, err := l.next(s.reader.Reader)
 	if errors.Is(err, io.EOF) {
 		return nil, io.EOF
 	}
 	if err != nil {
-		return nil, named(&Error{Err: err}, s.name)
+		return nil, named(&Error{Err: s.reader.from.cause(err)}, s.name)
 	}
 	m.Info = videoInfo{m.Info.(video.Info), s.reader.Stream()}
 	return m, nil

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spdl/spdl/core/source/store"
 	"golang.org/x/sys/unix"
 )
 
@@ -45,14 +46,30 @@ func inPlaceSources(t *testing.T, video, sound string) map[string]Source {
 	}
 	all["folder"] = opened(OpenFolder(FolderConfig{Dir: dir, Extensions: []string{"mp4"}, Media: media("wav"), Columns: columns, InPlace: largeAt}))
 	all["table"] = opened(OpenList(ListConfig{File: filepath.Join(dir, "a.csv"), Others: media("sound")[1:], NoLabels: true, Columns: columns, InPlace: largeAt}))
+	members := []Medium{{Name: "video", From: []string{"mp4"}}, {Name: "audio", From: []string{"wav"}}}
 	for _, kind := range []string{"tar", "zip"} {
-		all[kind] = opened(OpenShards(context.Background(), ShardsConfig{
-			Shards: []string{filepath.Join(archive, "a."+kind)}, InPlace: largeAt, Columns: columns,
-			Media: []Medium{{Name: "video", From: []string{"mp4"}}, {Name: "audio", From: []string{"wav"}}},
-		}))
+		all[kind] = opened(OpenShards(context.Background(), ShardsConfig{Shards: []string{filepath.Join(archive, "a."+kind)}, InPlace: largeAt, Columns: columns, Media: members}))
 	}
+
+	// The same in a store.
+	bucket := serveBucket(t, map[string]string{
+		"tree/a.mp4": video, "tree/a.npy": array, "tree/a.txt": "text", "tree/a.wav": sound, "tree/a.csv": "path,sound,npy,txt\na.mp4,a.wav,a.npy,text\n",
+		"a.tar": string(tarOf(t, tar.FormatPAX, parts...)), "a.zip": zipOf(t, parts),
+	})
+	client := bucket.client(t)
+	all[inStore+"folder"] = opened(OpenFolder(FolderConfig{Dir: "s3://bucket/tree", Extensions: []string{"mp4"}, Media: media("wav"), Columns: columns, InPlace: largeAt, Store: client}))
+	all[inStore+"table"] = opened(OpenList(ListConfig{File: "s3://bucket/tree/a.csv", Others: media("sound")[1:], NoLabels: true, Columns: columns, InPlace: largeAt, Store: client}))
+	for _, kind := range []string{"tar", "zip"} {
+		all[inStore+kind] = opened(OpenShards(context.Background(), ShardsConfig{Shards: []string{"s3://bucket/a." + kind}, InPlace: largeAt, Columns: columns, Media: members, Store: client}))
+	}
+	inPlaceBucket = bucket
 	return all
 }
+
+// inStore begins the names of places that lie in a store: inPlaceBucket, that of the latest inPlaceSources.
+const inStore = "store's "
+
+var inPlaceBucket *bucket
 
 // medium is part k of a sample, wherever it lies.
 func medium(t *testing.T, b *Buffer, k int) string {
@@ -65,6 +82,11 @@ func medium(t *testing.T, b *Buffer, k int) string {
 		t.Errorf("part %d lies in a file and has bytes, too", k)
 	}
 	content := make([]byte, f.Size)
+	if from := f.Object(); from != nil {
+		n, err := from.ReadAt(content, f.Offset)
+		must(t, err)
+		return string(content[:n])
+	}
 	n, err := unix.Pread(f.FD, content, f.Offset)
 	must(t, err)
 	return string(content[:n])
@@ -87,10 +109,10 @@ func TestLargeMediaStayInTheirFiles(t *testing.T) {
 					if got := shorts(b.Value(0)); len(got) != 100 || got[99] != 100 || string(b.Value(1)) != "text" {
 						t.Errorf("columns: got %v and %q", got, b.Value(1))
 					}
-					must(t, b.Unchanged())
+					must(t, b.Unread())
 				}
 				b.drop()
-				if now := len(readDir(t, "/proc/self/fd")); now != before {
+				if now := len(readDir(t, "/proc/self/fd")); now != before && !strings.HasPrefix(place, inStore) {
 					t.Errorf("%d descriptors, were %d", now, before)
 				}
 			})
@@ -159,12 +181,15 @@ func TestMediaOfOneFileShareItInPlace(t *testing.T) {
 // A file that is written between its opening and its decoding makes a bad sample.
 func TestFileThatChangesInPlaceIsChanged(t *testing.T) {
 	for place, s := range inPlaceSources(t, largeWords, smallWords) {
+		if strings.HasPrefix(place, inStore) {
+			continue
+		}
 		var b Buffer
 		must(t, s.Read(context.Background(), 0, &b))
 		later := time.Now().Add(time.Hour)
 		must(t, os.Chtimes(b.InPlace(0).Name, later, later))
 		var bad *Error
-		if err := b.Unchanged(); !errors.As(err, &bad) || bad.Cause != Changed {
+		if err := b.Unread(); !errors.As(err, &bad) || bad.Cause != Changed {
 			t.Errorf("%s: got %v, want changed", place, err)
 		}
 		b.drop()
@@ -174,6 +199,62 @@ func TestFileThatChangesInPlaceIsChanged(t *testing.T) {
 			must(t, err)
 		}
 		b.drop()
+	}
+}
+
+// An object that is written between its opening and its decoding makes a bad sample, and so does one that is gone; what was read before of its version
+// is what it was.
+func TestObjectThatChangesInPlaceIsChanged(t *testing.T) {
+	for cause, change := range map[Cause]func(path string){
+		Changed: func(path string) { inPlaceBucket.etag[path] = "2" },
+		Missing: func(path string) { delete(inPlaceBucket.data, path) },
+	} {
+		for place, s := range inPlaceSources(t, largeWords, smallWords) {
+			path := map[string]string{inStore + "folder": "/bucket/tree/a.mp4", inStore + "table": "/bucket/tree/a.mp4", inStore + "tar": "/bucket/a.tar", inStore + "zip": "/bucket/a.zip"}[place]
+			if path == "" {
+				continue
+			}
+			var read, unread Buffer
+			must(t, s.Read(context.Background(), 0, &read))
+			if got := medium(t, &read, 0); got != largeWords {
+				t.Errorf("%s: got %q", place, got)
+			}
+			must(t, s.Read(context.Background(), 0, &unread))
+			client := inPlaceBucket.client(t) // one that has no blocks
+			unread.placed[0].file.object = client.Reader(&store.Object{URL: "s3:/" + path, Size: int64(len(inPlaceBucket.data[path])), ETag: `"v1"`})
+			inPlaceBucket.change(func() { change(path) })
+			must(t, read.Unread())
+			if got := medium(t, &read, 0); got != largeWords {
+				t.Errorf("%s: got %q after the change", place, got)
+			}
+			if _, err := unread.InPlace(0).Object().ReadAt(make([]byte, 10), 0); err == nil {
+				t.Errorf("%s: it was read", place)
+			}
+			var bad *Error
+			if err := unread.Unread(); !errors.As(err, &bad) || bad.Cause != cause || !strings.Contains(bad.Detail, path[1:]) {
+				t.Errorf("%s: got %v, want %s", place, err, cause)
+			}
+			inPlaceBucket.change(func() { inPlaceBucket.etag[path], inPlaceBucket.data[path] = "", largeWords })
+		}
+	}
+}
+
+// A version of an object has a number that another one has not; without a name for it there is none.
+func TestObjectsInPlaceHaveVersions(t *testing.T) {
+	client := storeClient(t, store.Options{})
+	versions := map[int64]int{}
+	for _, o := range []store.Object{{ETag: `"a"`}, {ETag: `"b"`}, {Modified: "today"}, {ETag: `"a"`}, {}} {
+		o.URL, o.Size = "https://user:secret@host/a.mp4?signature=secret", 10
+		var b Buffer
+		b.placeObject(client, &o, 0, 10)
+		f := b.InPlace(0)
+		versions[f.Version]++
+		if f.Name != "https://host/a.mp4?..." {
+			t.Errorf("got the name %q", f.Name)
+		}
+	}
+	if len(versions) != 4 || versions[0] != 1 {
+		t.Errorf("got %v", versions)
 	}
 }
 

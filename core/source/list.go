@@ -126,7 +126,7 @@ func openPlace(c *ListConfig) (p place, err error) {
 	}
 	if store.IsURL(dir) {
 		p.url, p.query = parted(store.Plain(dir))
-		p.root = root{fd: -1, maxBytes: c.MaxFileBytes}
+		p.root = root{fd: -1, maxBytes: c.MaxFileBytes, inPlace: c.InPlace}
 		if p.root.maxBytes == 0 {
 			p.root.maxBytes = DefaultMaxFileBytes
 		}
@@ -219,11 +219,28 @@ func (p *place) join(path string) string {
 }
 
 func (p *place) readURL(ctx context.Context, name string, b *Buffer) error {
-	n, err := p.store.ReadAll(ctx, name, p.root.maxBytes, b.behind)
+	large := p.root.inPlace
+	if b.beside {
+		large = 0
+	}
+	n, err := p.store.ReadAll(ctx, name, p.root.maxBytes, large, b.behind)
+	switch {
+	case err != nil:
+		return storeError(err)
+	case n == store.Large:
+		return p.placeURL(ctx, name, b)
+	}
+	b.holdNext(n)
+	return nil
+}
+
+// placeURL makes a large object the sample's next part as it lies there, in its present version.
+func (p *place) placeURL(ctx context.Context, name string, b *Buffer) error {
+	o, err := p.store.Stat(ctx, name)
 	if err != nil {
 		return storeError(err)
 	}
-	b.holdNext(n)
+	b.placeObject(p.store, o, 0, o.Size)
 	return nil
 }
 

@@ -40,6 +40,7 @@ func openPrefix(c FolderConfig, f folder, extensions []string) (*prefix, error) 
 	if p.root.maxBytes = c.MaxFileBytes; p.root.maxBytes == 0 {
 		p.root.maxBytes = DefaultMaxFileBytes
 	}
+	p.root.inPlace = c.InPlace
 	for k := range p.media {
 		p.endings = append(p.endings, p.media[k].From[0])
 	}
@@ -206,6 +207,8 @@ type fetched struct {
 	path   []byte
 	inside bool   // it becomes a part of the sample's buffer; false: columns are made of it, and it goes into a buffer beside that
 	at     int    // where in the sample's buffer
+	column bool   // columns are made of it
+	stays  bool   // it is not read but stays where it is, as it is large
 	data   []byte // nil: it is not read
 	err    error  // why
 }
@@ -240,6 +243,9 @@ func (p *prefix) files(i int64) []*fetched {
 			medium := slices.ContainsFunc(p.media, func(m Medium) bool { return m.From[0] == ending })
 			files[1+k] = &fetched{facts: p.beside[int(i)*n+k], path: path, inside: medium}
 		}
+		if slices.ContainsFunc(p.columns, func(c Column) bool { return c.From == ending }) {
+			files[1+k].column = true
+		}
 	}
 	return files
 }
@@ -254,6 +260,8 @@ func (p *prefix) makeRoom(files []*fetched, b *Buffer) {
 			f.err = readError(unix.ENOENT)
 		case f.size == 0:
 			f.err = &Error{Cause: Empty, Detail: "got 0 bytes"}
+		case f.inside && !f.column && p.root.isLarge(f.size):
+			f.stays = true
 		case f.size > p.root.maxBytes:
 			f.err = &Error{Cause: TooLarge, Detail: fmt.Sprintf("got %d bytes, want at most %d", f.size, p.root.maxBytes)}
 		case f.inside:
@@ -269,7 +277,7 @@ func (p *prefix) makeRoom(files []*fetched, b *Buffer) {
 	}
 	mem := b.room(end)
 	for _, f := range files {
-		if f != nil && f.inside && f.err == nil {
+		if f != nil && f.inside && f.err == nil && !f.stays {
 			f.data = mem[f.at : f.at+int(f.size)]
 		}
 	}
@@ -302,8 +310,7 @@ func (p *prefix) fetch(ctx context.Context, files []*fetched) {
 // read reads one object in the version that was listed. Of one that lies beside a sample nothing stands for it when it is gone: neither that
 // there was none nor a default.
 func (p *prefix) read(ctx context.Context, f *fetched, beside bool) {
-	o := store.Object{URL: p.base + string(f.path), Size: f.size, ETag: f.etag}
-	err := p.store.ReadAt(ctx, &o, f.data, 0)
+	err := p.store.ReadAt(ctx, p.object(f), f.data, 0)
 	if err == nil {
 		return
 	}
@@ -314,13 +321,26 @@ func (p *prefix) read(ctx context.Context, f *fetched, beside bool) {
 	}
 }
 
+func (p *prefix) object(f *fetched) *store.Object {
+	return &store.Object{URL: p.base + string(f.path), Size: f.size, ETag: f.etag}
+}
+
+// hold makes an object that was read, or stays where it is, the sample's next part.
+func (p *prefix) hold(f *fetched, b *Buffer) {
+	if f.stays {
+		b.placeObject(p.store, p.object(f), 0, f.size)
+		return
+	}
+	b.hold(f.at, int(f.size))
+}
+
 // compose makes the sample of what was read, or says what the first is that is wrong with it, as a folder on a disk does.
 func (p *prefix) compose(files []*fetched, b *Buffer) error {
 	if own := files[0]; own != nil {
 		if own.err != nil {
 			return own.err
 		}
-		b.hold(own.at, int(own.size))
+		p.hold(own, b)
 	}
 	of := func(ending string) *fetched { return files[1+slices.Index(p.endings, ending)] }
 	for c := range p.columns {
@@ -336,7 +356,7 @@ func (p *prefix) compose(files []*fetched, b *Buffer) error {
 		case f.err != nil:
 			return p.media[k].wrong(f.path, f.err)
 		default:
-			b.hold(f.at, int(f.size))
+			p.hold(f, b)
 		}
 	}
 	return nil

@@ -225,7 +225,7 @@ func TestFilesAndUnalignedRowsGiveTheSameBytes(t *testing.T) {
 			t.Fatal(err)
 		}
 		want, _ := decodedBy(t, op, nil, Source{Bytes: data}, Draw{})
-		for _, src := range []Source{{Path: path}, {File: placed(t, data)}} {
+		for _, src := range []Source{{Path: path}, {File: placed(t, data)}, {File: distant(t, data)}} {
 			if got, _ := decodedBy(t, op, nil, src, Draw{}); !bytes.Equal(got, want) {
 				t.Errorf("%+v: %+v gives another row", cfg, src)
 			}
@@ -394,4 +394,11 @@ func placed(t testing.TB, data []byte) *av.File {
 	t.Helper()
 	f, offset := among.Others(t, data)
 	return &av.File{FD: int(f.Fd()), Offset: offset, Size: int64(len(data))}
+}
+
+// distant is one that lies between other bytes of what only Go can read.
+func distant(t testing.TB, data []byte) *av.File {
+	t.Helper()
+	f, offset := among.Others(t, data)
+	return &av.File{From: f, FD: -1, Offset: offset, Size: int64(len(data))}
 }

@@ -48,13 +48,17 @@ void audio_bytes_end(audio_bytes *b, size_t keep) {
 }
 
 static int read_piece(audio_bytes *b, int64_t at, size_t kept, size_t room) {
+    const media_far *far = &b->from.far;
     b->piece_at = at;
     b->piece_n = kept;
     while (b->piece_n < room) {
-        ssize_t got = pread(b->from.fd, b->piece + b->piece_n, room - b->piece_n,
-                            b->from.offset + at + (int64_t)b->piece_n);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return audio_bytes_fail(b, AUDIO_READ, "%s", strerror(errno));
+        uint8_t *to = b->piece + b->piece_n;
+        const int64_t n = (int64_t)(room - b->piece_n), from = b->from.offset + at + (int64_t)b->piece_n;
+        int64_t got = far->read ? far->read(far->of, to, n, from) : pread(b->from.fd, to, (size_t)n, from);
+        if (got < 0 && !far->read && errno == EINTR) continue;
+        if (got < 0)
+            return audio_bytes_fail(b, AUDIO_READ, "%s",
+                                    far->read ? "the bytes are out of reach" : strerror(errno));
         if (got == 0)
             return audio_bytes_fail(b, AUDIO_TRUNCATED, "the file ended at %lld while it was read",
                                     (long long)(at + (int64_t)b->piece_n));

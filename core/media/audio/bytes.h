@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../far/far.h"
+
 /* Statuses, those of core/media/av among them. */
 enum {
     AUDIO_OK = 0,
@@ -22,6 +24,7 @@ enum { AUDIO_LEFT = 1, AUDIO_RIGHT = 2, AUDIO_MEAN = 4 };
 
 typedef struct audio_source {
     const uint8_t *data; /* NULL: the file */
+    media_far far;       /* none: the descriptor */
     int fd;
     int64_t offset; /* in the file */
     int64_t size;

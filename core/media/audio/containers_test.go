@@ -451,7 +451,7 @@ func TestWindowsOfContainersAreParts(t *testing.T) {
 		path := t.TempDir() + "/a"
 		writeFile(t, path, file)
 		whole, _ := decoded(t, Config{Channels: 2, Length: 500}, Source{Bytes: file}, Draw{})
-		for _, src := range []Source{{Bytes: file}, {Path: path}, {File: placed(t, file)}} {
+		for _, src := range []Source{{Bytes: file}, {Path: path}, {File: placed(t, file)}, {File: distant(t, file)}} {
 			got, _ := decoded(t, Config{Select: []int{1}, Length: 50, Crop: CropCentre, Window: Window{Start: 0.1, Duration: 0.2}}, src, Draw{})
 			compare(t, got, whole[500+175:500+225], 0)
 		}

@@ -44,7 +44,7 @@ func TestLengthsAreExact(t *testing.T) {
 	defer w.Close()
 	for name, want := range codedFiles(t) {
 		data := testdata(t, name)
-		for _, src := range []Source{{Bytes: data}, {Path: "testdata/" + name}, {File: placed(t, data)}} {
+		for _, src := range []Source{{Bytes: data}, {Path: "testdata/" + name}, {File: placed(t, data)}, {File: distant(t, data)}} {
 			wave, info, err := w.Wave(src, Draw{})
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)

@@ -30,7 +30,7 @@ func TestNullFilterIsNoFilter(t *testing.T) {
 	}
 	for _, name := range names {
 		data := testdata(t, name)
-		for _, src := range []Source{{Bytes: data}, {Path: "testdata/" + name}, {File: placed(t, data)}} {
+		for _, src := range []Source{{Bytes: data}, {Path: "testdata/" + name}, {File: placed(t, data)}, {File: distant(t, data)}} {
 			for _, window := range []Window{{}, {Start: 0.1}, {Start: 0.0503, Duration: 0.2}} {
 				want, _ := waveOf(t, Config{Window: window}, src)
 				got, _ := waveOf(t, Config{Window: window, Filter: "anull"}, src)

@@ -430,7 +430,7 @@ func TestWindowsOfFLACAreParts(t *testing.T) {
 					from = seconds*1000 - 1
 				}
 				n = min(n, seconds*1000-from)
-				for _, src := range []Source{{Bytes: s.file}, {Path: path}, {File: placed(t, s.file)}} {
+				for _, src := range []Source{{Bytes: s.file}, {Path: path}, {File: placed(t, s.file)}, {File: distant(t, s.file)}} {
 					src.Window = Window{Start: float64(from) / 1000, Duration: float64(n) / 1000}
 					wave, _, err := w.Wave(src, Draw{})
 					if err != nil {
@@ -452,7 +452,7 @@ func TestWindowsOfFLACPassOverWhatLiesBefore(t *testing.T) {
 	}
 	path := t.TempDir() + "/a.flac"
 	writeFile(t, path, s.file)
-	for _, src := range []Source{{Bytes: s.file}, {Path: path}, {File: placed(t, s.file)}} {
+	for _, src := range []Source{{Bytes: s.file}, {Path: path}, {File: placed(t, s.file)}, {File: distant(t, s.file)}} {
 		got, _ := decoded(t, Config{Channels: 2, Length: 1500, Window: Window{Start: 58, Duration: 1.5}}, src, Draw{})
 		compare(t, got, s.part(58000, 59500), 0)
 		refused(t, Config{Channels: 2, Length: 1500, Window: Window{Start: 2.5, Duration: 1}}, src, CauseCorrupt)

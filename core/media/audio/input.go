@@ -19,6 +19,7 @@ import (
 	"unsafe"
 
 	"github.com/spdl/spdl/core/media/av"
+	"github.com/spdl/spdl/core/media/far"
 )
 
 // reading is who makes frames of a sample's bytes.
@@ -38,6 +39,7 @@ type input struct {
 	data    []byte // nil: the file
 	memory  bytes.Reader
 	file    *av.File    // nil: the bytes
+	far     far.Reading // of file, where only Go can read it
 	named   *os.File    // of a path: file lies in it
 	packets *av.Packets // in place of bytes
 	placed  int         // 1: of packets, whose frames count from the stream's start
@@ -72,6 +74,7 @@ func (in *input) reader() io.ReaderAt {
 func (in *input) source(pinned *runtime.Pinner) C.audio_source {
 	from := C.audio_source{fd: -1, size: C.int64_t(in.size)}
 	if in.file != nil {
+		from.far = C.media_far{read: C.media_far_read(in.far.Function()), of: C.uintptr_t(in.far.Of())}
 		from.fd, from.offset = C.int(in.file.FD), C.int64_t(in.file.Offset)
 		return from
 	}
@@ -106,7 +109,7 @@ func (in *input) open(w *Worker, src Source, info *Info) error {
 			return err
 		}
 	} else if src.File != nil {
-		in.file, in.size = src.File, src.File.Size
+		in.file, in.size, in.far = src.File, src.File.Size, far.Open(src.File.From)
 	}
 	if in.size == 0 {
 		return &Error{cause: CauseEmpty}
@@ -281,6 +284,7 @@ func (in *input) release() {
 	if in.named != nil {
 		in.named.Close()
 	}
+	in.far.Close()
 	in.named, in.file = nil, nil
 	in.data, in.packets = nil, nil
 	in.memory.Reset(nil)

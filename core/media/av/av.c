@@ -94,11 +94,14 @@ static int read_bytes(void *opaque, uint8_t *to, int n) {
         a->position += n;
         return n;
     }
-    ssize_t got;
-    do got = pread(a->source.fd, to, (size_t)n, a->source.offset + a->position);
-    while (got < 0 && errno == EINTR);
+    const media_far *far = &a->source.far;
+    const int64_t at = a->source.offset + a->position;
+    int64_t got;
+    do got = far->read ? far->read(far->of, to, n, at) : pread(a->source.fd, to, (size_t)n, at);
+    while (got < 0 && !far->read && errno == EINTR);
     if (got < 0) {
-        a->refused = media_av_fail(a, MEDIA_AV_READ, strerror(errno));
+        a->refused =
+            media_av_fail(a, MEDIA_AV_READ, far->read ? "the bytes are out of reach" : strerror(errno));
         return AVERROR(EIO);
     }
     if (got == 0) return AVERROR_EOF; /* the file became shorter */
@@ -113,6 +116,28 @@ int media_av_bytes(media_av *a, int64_t at, uint8_t *to, int n) {
     while (got < n && (rc = read_bytes(a, to + got, n - got)) > 0) got += rc;
     a->position = was;
     return got;
+}
+
+/* Zeros of what is skimmed, up to n of those from the position on; 0: it is not. */
+static int skimmed(media_av *a, uint8_t *to, int *n) {
+    for (int i = 0; i < a->n_skims; i++) {
+        const media_span *s = &a->skims[i];
+        if (a->position < s->from && a->position + *n > s->from) *n = (int)(s->from - a->position);
+        if (a->position < s->from || a->position >= s->to) continue;
+        if (a->position + *n > s->to) *n = (int)(s->to - a->position);
+        memset(to, 0, (size_t)*n);
+        a->position += *n;
+        return 1;
+    }
+    return 0;
+}
+
+/* What the demuxer reads. */
+static int read_ahead(void *opaque, uint8_t *to, int n) {
+    media_av *a = opaque;
+    const int64_t left = a->source.size - a->position;
+    if (n > left) n = (int)(left < 0 ? 0 : left);
+    return n > 0 && a->skim && skimmed(a, to, &n) ? n : read_bytes(a, to, n);
 }
 
 static int64_t seek_bytes(void *opaque, int64_t to, int whence) {
@@ -185,7 +210,7 @@ static void defaults(media_av_options *o) {
 
 static int prepare(media_av *a) {
     uint8_t *buffer = av_malloc(IO_BUFFER_BYTES);
-    a->io = buffer ? avio_alloc_context(buffer, IO_BUFFER_BYTES, 0, a, read_bytes, NULL, seek_bytes) : NULL;
+    a->io = buffer ? avio_alloc_context(buffer, IO_BUFFER_BYTES, 0, a, read_ahead, NULL, seek_bytes) : NULL;
     if (!a->io) {
         av_free(buffer);
         return media_av_fail(a, MEDIA_AV_NO_MEMORY, "the input's buffer");
@@ -353,6 +378,7 @@ int media_av_open(media_av *a, const media_av_source *source, const media_av_opt
     a->options = *options;
     defaults(&a->options);
     a->position = 0;
+    a->skim = a->n_skims = 0;
     a->origin = AV_NOPTS_VALUE;
     a->packets = 0;
     a->from = a->behind = -1;
@@ -373,6 +399,16 @@ int media_av_open(media_av *a, const media_av_source *source, const media_av_opt
 }
 
 /* --- packets --- */
+
+int media_av_may_skim(media_av *a) {
+    if (a->io && !a->source.data) a->n_skims = media_av_samples(a, a->skims, MEDIA_AV_SPANS);
+    return a->n_skims > 0;
+}
+
+void media_av_skim(media_av *a, int skim) {
+    if (a->skim && !skim) a->io->buf_ptr = a->io->buf_end = a->io->buffer; /* which has zeros */
+    a->skim = skim;
+}
 
 /* The packet with its first picture alone, or with the second of the one before. */
 static int unpack(media_av *a) {

@@ -20,6 +20,8 @@
 #include <libavcodec/bsf.h>
 #include <libavformat/avformat.h>
 
+#include "../far/far.h"
+
 /* What the calls return. The numbers that core/media/row.h has, too, mean the same there. */
 enum {
     MEDIA_AV_OK = 0,
@@ -40,13 +42,14 @@ enum {
     MEDIA_AV_DEVICE = -27,   /* the device that decodes failed; the sample may be sound */
 };
 
-/* Where the bytes are: memory, or size bytes of a file from offset on (a member of an archive), or packets without a
- * container (packets.h). Kept until close; the descriptor is read with pread, so its position does not matter and other
+/* Where the bytes are: memory, or size bytes from offset on (a member of an archive) of a file or of what only Go can read, or packets
+ * without a container (packets.h). Kept until close; the descriptor is read with pread, so its position does not matter and other
  * threads may share it. */
 typedef struct media_av_source {
-    const uint8_t *data; /* NULL: the descriptor */
+    const uint8_t *data; /* NULL: the file */
+    media_far far;       /* none: the descriptor */
     int fd;
-    int64_t offset; /* of the descriptor's range */
+    int64_t offset; /* in the file */
     int64_t size;
     const struct media_packets *packets; /* NULL: bytes */
 } media_av_source;
@@ -70,6 +73,13 @@ typedef struct media_av_options {
     int device_alone; /* 1: what the device does not decode is MEDIA_AV_UNSUPPORTED; 0: the processor does */
 } media_av_options;
 
+/* Bytes [from, to) of the source. */
+typedef struct media_span {
+    int64_t from, to;
+} media_span;
+
+enum { MEDIA_AV_SPANS = 8 };
+
 typedef struct media_av {
     /* Read-only for callers. */
     AVFormatContext *format;
@@ -85,6 +95,8 @@ typedef struct media_av {
     /* Private. */
     media_av_source source;
     int64_t position;
+    media_span skims[MEDIA_AV_SPANS]; /* what media_av_skim is about */
+    int n_skims, skim;
     int64_t next;         /* of the source's packets */
     int64_t origin;       /* of a sound, packets.h's; kept by packets.c */
     int64_t deadline_ns;  /* 0: none */
@@ -134,6 +146,11 @@ void media_av_close(media_av *a);
 /* The stream's next packet, lent until the next call. MEDIA_AV_END after the last one. With unpack a packet's second picture
  * is given in place of the empty packet that follows, at whose time it stands. */
 int media_av_read(media_av *a, AVPacket **packet);
+
+/* Read on without the samples themselves: packets have their times, places, sizes and flags, and zeros for data, of which nothing is read. It
+ * may be where the container's tables say all that, and is over with media_av_skim(a, 0), behind which a seek is due. */
+int media_av_may_skim(media_av *a);
+void media_av_skim(media_av *a, int skim);
 
 /* Go to the last key frame whose timestamp (of the kind that the container seeks by) is at most ts, in the stream's
  * time base, or to the first one; media_av_rewind() goes to the first packet. Empties the decoder. */

@@ -25,6 +25,33 @@ static int there(media_av *a, int64_t at, uint8_t *to, int n) { return media_av_
 
 /* --- MP4 --- */
 
+/* A box of a file's top level: its kind, its head and what it says of its size, with it. */
+typedef struct box {
+    uint8_t head[16];
+    int64_t at, behind, size;
+    int to_end; /* it says that it goes to the file's end */
+} box;
+
+/* The box at x->at; 0: there is none, or nobody knows what begins there. */
+static int read_box(media_av *a, box *x) {
+    const int64_t left = a->source.size - x->at;
+    if (left < 8 || !there(a, x->at, x->head, 8)) return 0;
+    uint64_t n = big(x->head);
+    x->behind = x->at + 8;
+    x->to_end = n == 0;
+    if (x->to_end) n = (uint64_t)left;
+    if (n == 1) {
+        if (!there(a, x->at, x->head, 16)) return 0;
+        n = (uint64_t)big(x->head + 8) << 32 | big(x->head + 12);
+        x->behind += 8;
+    }
+    if (n < (uint64_t)(x->behind - x->at)) return 0;
+    x->size = n < INT64_MAX / 2 ? (int64_t)n : INT64_MAX / 2;
+    return 1;
+}
+
+static int is_box(const box *x, const char *kind) { return memcmp(x->head + 4, kind, 4) == 0; }
+
 /* Whether the boxes in [at, end) have one of fragments. */
 static int is_fragmented(media_av *a, int64_t at, int64_t end) {
     uint8_t b[8];
@@ -36,31 +63,41 @@ static int is_fragmented(media_av *a, int64_t at, int64_t end) {
 }
 
 /* Of others that go on behind the end nothing is missed, and what somebody has put behind the file looks like one. */
-static int is_media_box(const uint8_t *b) {
-    return memcmp(b + 4, "moov", 4) == 0 || memcmp(b + 4, "moof", 4) == 0 || memcmp(b + 4, "mdat", 4) == 0;
+static int is_media_box(const box *x) { return is_box(x, "moov") || is_box(x, "moof") || is_box(x, "mdat"); }
+
+/* Whether a box is of a file in fragments, or says that it is one. */
+static int says_fragments(media_av *a, const box *x) {
+    const int64_t left = a->source.size - x->at;
+    return is_box(x, "moof") ||
+           (is_box(x, "moov") && is_fragmented(a, x->behind, x->at + (x->size < left ? x->size : left)));
 }
 
 /* Of fragments: where all samples are in one table, FFmpeg misses those that are not there. */
 static int cut_in_box(media_av *a) {
-    uint8_t b[16];
+    box x = {.at = 0};
     int fragments = 0;
-    int64_t at = 0, size = a->source.size;
-    for (int i = 0; i < STEPS_MOST && at < size; i++) {
-        int64_t left = size - at;
-        if (left < 8 || !there(a, at, b, 8)) return 0; /* filled up, or what it begins nobody knows */
-        uint64_t n = big(b);
-        int64_t head = 8;
-        if (n == 0) return 0; /* to the end */
-        if (n == 1) {
-            if (!there(a, at, b, head = 16)) return 0;
-            n = (uint64_t)big(b + 8) << 32 | big(b + 12);
+    for (int i = 0; i < STEPS_MOST && x.at < a->source.size; i++) {
+        if (!read_box(a, &x) || x.to_end) return 0; /* filled up, or to the end */
+        fragments |= says_fragments(a, &x);
+        if (x.size > a->source.size - x.at) return fragments && is_media_box(&x) && cut(a, "box", x.at);
+        x.at += x.size;
+    }
+    return 0;
+}
+
+int media_av_samples(media_av *a, media_span *spans, int most) {
+    box x = {.at = 0};
+    int n = 0, table = 0;
+    if (!a->format || !strstr(a->format->iformat->name, "mp4")) return 0;
+    for (int i = 0; i < STEPS_MOST && x.at < a->source.size; i++) {
+        if (!read_box(a, &x) || says_fragments(a, &x)) break;
+        table |= is_box(&x, "moov");
+        if (is_box(&x, "mdat")) {
+            if (n == most) return 0;
+            spans[n++] = (media_span){x.behind, x.at + x.size};
         }
-        if (n < (uint64_t)head) return 0;
-        fragments |= memcmp(b + 4, "moof", 4) == 0;
-        if (memcmp(b + 4, "moov", 4) == 0)
-            fragments |= is_fragmented(a, at + head, n < (uint64_t)left ? at + (int64_t)n : size);
-        if (n > (uint64_t)left) return fragments && is_media_box(b) && cut(a, "box", at);
-        at += (int64_t)n;
+        x.at += x.size;
+        if (x.at >= a->source.size) return table ? n : 0;
     }
     return 0;
 }

@@ -1,4 +1,4 @@
-/* cut.h - whether a file ends before its container does.
+/* cut.h - what a file's outermost pieces say: whether it ends before its container does, and where there is nothing but samples.
  *
  * FFmpeg says that of some containers (says_truncated in av.c); of these it gives what is there, in silence, and a shorter sound or
  * video looks whole. Only what the bytes say counts: a file that ends where a recording of unknown length may end is whole. */
@@ -10,5 +10,9 @@
 /* 1: the source ends early, and detail says where; 0: nothing shows it, or the container is none of these. At the end of what FFmpeg
  * reads, or where it could open nothing. */
 int media_av_cut(media_av *a);
+
+/* Where the samples of an open MP4 lie that has all its tables in one place, at most so many spans; how many. 0: it is another container, or
+ * in fragments, or cut up otherwise. */
+int media_av_samples(media_av *a, media_span *spans, int most);
 
 #endif

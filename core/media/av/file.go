@@ -7,32 +7,42 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// File is an encoded sample that lies in an open file: Size bytes from Offset on. Who decodes it reads what it needs with pread, so any number of them
-// may share the descriptor, which stays its owner's.
+// File is an encoded sample that is not in memory: Size bytes from Offset on of an open file, or of what From reads. Who decodes it reads what it
+// needs, and any number may read at a time; the file stays its owner's.
 type File struct {
+	From         io.ReaderAt // nil: the descriptor, with pread
 	FD           int
 	Offset, Size int64
-	Name         string // the file's absolute path
-	ModTime      int64  // nanoseconds
+	Name         string // the file's absolute path, or its address
+	Version      int64  // another one after each write; 0: it is not known
 }
 
 // ReadAt is an io.ReaderAt of the sample.
 func (f *File) ReadAt(to []byte, at int64) (n int, err error) {
 	for n < len(to) && at+int64(n) < f.Size {
 		most := min(int64(len(to)), f.Size-at)
-		got, err := unix.Pread(f.FD, to[n:most], f.Offset+at+int64(n))
-		switch {
-		case err == unix.EINTR:
-			continue
-		case err != nil:
-			return n, os.NewSyscallError("pread", err)
-		case got == 0: // the file became shorter
+		got, err := f.read(to[n:most], f.Offset+at+int64(n))
+		if n += got; err != nil {
+			return n, err
+		}
+		if got == 0 { // the file became shorter
 			return n, io.EOF
 		}
-		n += got
 	}
 	if n < len(to) {
 		return n, io.EOF
 	}
 	return n, nil
+}
+
+func (f *File) read(to []byte, at int64) (int, error) {
+	if f.From != nil {
+		return f.From.ReadAt(to, at)
+	}
+	for {
+		n, err := unix.Pread(f.FD, to, at)
+		if err != unix.EINTR {
+			return max(n, 0), os.NewSyscallError("pread", err)
+		}
+	}
 }

@@ -17,7 +17,7 @@ func TestFileIsReadWithinItsBounds(t *testing.T) {
 	if _, err := f.WriteString("before, the sample, and behind"); err != nil {
 		t.Fatal(err)
 	}
-	one := File{FD: int(f.Fd()), Offset: 8, Size: 10}
+	one, same := File{FD: int(f.Fd()), Offset: 8, Size: 10}, File{From: f, FD: -1, Offset: 8, Size: 10}
 	for _, test := range []struct {
 		at   int64
 		n    int
@@ -26,9 +26,11 @@ func TestFileIsReadWithinItsBounds(t *testing.T) {
 	}{
 		{0, 10, "the sample", nil}, {4, 3, "sam", nil}, {4, 20, "sample", io.EOF}, {10, 1, "", io.EOF}, {11, 1, "", io.EOF}, {0, 0, "", nil},
 	} {
-		to := make([]byte, test.n)
-		if n, err := one.ReadAt(to, test.at); err != test.err || string(to[:n]) != test.want {
-			t.Errorf("%d bytes at %d: got %q, %v, want %q, %v", test.n, test.at, to[:n], err, test.want, test.err)
+		for _, file := range []*File{&one, &same} {
+			to := make([]byte, test.n)
+			if n, err := file.ReadAt(to, test.at); err != test.err || string(to[:n]) != test.want {
+				t.Errorf("%d bytes at %d: got %q, %v, want %q, %v", test.n, test.at, to[:n], err, test.want, test.err)
+			}
 		}
 	}
 	if err := f.Truncate(12); err != nil {

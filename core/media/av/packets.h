@@ -62,6 +62,9 @@ int media_packets_lacks_colours(const media_av *a, const AVPacket *packet);
  * first byte lies, and *at is moved behind it (of a start code's: to its first byte); -1: there is none. */
 int64_t media_packets_unit(const AVPacket *p, const AVCodecParameters *codec, int64_t *at);
 
+/* Whether H.264's header, where it lies in the container's, says that all pictures are frames, and none fields. */
+int media_packets_frames_alone(const AVCodecParameters *codec);
+
 /* Samples of the encoder's delay that Matroska leaves in before time 0, at its first frame's pts; FFmpeg 5 does not drop them where
  * newer ones do. */
 int64_t media_av_delay_left(const media_av *a, int64_t pts, int rate);

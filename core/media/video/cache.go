@@ -63,16 +63,20 @@ func suffix(stream int32) string {
 	return fmt.Sprintf(".%d.spdlvidx", stream)
 }
 
-// cachePath is where the index of a video is kept: beside it if dir is ".".
-func cachePath(dir, video string, stream int32) (string, error) {
+// cachePath is where the index of a video is kept: beside it if dir is ".". One that tables were asked for has a name of its own.
+func cachePath(dir, video string, stream int32, tables bool) (string, error) {
+	suffix := suffix(stream)
+	if tables {
+		suffix = ".tables" + suffix
+	}
 	if dir == Beside {
-		return video + suffix(stream), nil
+		return video + suffix, nil
 	}
 	path, err := filepath.Abs(video)
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(dir, fmt.Sprintf("%x%s", sha256.Sum256([]byte(path)), suffix(stream))), nil
+	return filepath.Join(dir, fmt.Sprintf("%x%s", sha256.Sum256([]byte(path)), suffix)), nil
 }
 
 // load reads an index; whatever is wrong with it, it is made anew.

@@ -41,7 +41,7 @@ func TestIndexCacheFollowsTheVideo(t *testing.T) {
 			}
 		}
 		read(f)
-		kept, err := cachePath(cache, path, -1)
+		kept, err := cachePath(cache, path, -1, true)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/media/av"
+	"github.com/spdl/spdl/core/media/far"
 )
 
 // open gives the container to C, which reads src until end.
@@ -27,6 +28,8 @@ func (w *Worker) open(src Source) error {
 	case src.Packets != nil:
 		source.packets = (*C.media_packets)(src.Packets.Pointer())
 	case src.File != nil:
+		w.far = far.Open(src.File.From)
+		source.far = C.media_far{read: C.media_far_read(w.far.Function()), of: C.uintptr_t(w.far.Of())}
 		source.fd, source.offset, source.size = C.int(src.File.FD), C.int64_t(src.File.Offset), C.int64_t(src.File.Size)
 	case src.Bytes == nil && src.Path != "":
 		size, err := w.openFile(src.Path)
@@ -115,8 +118,9 @@ func (w *Worker) makeIndex(src Source) error {
 	if src.File != nil {
 		keep = 0 // the point is not to hold the file
 	}
+	tables := w.byTables(src)
 	if path == "" {
-		return w.scan(keep)
+		return w.scan(keep, tables)
 	}
 	if w.index.load(path, id) && len(w.index.packets) > 0 {
 		w.countIndex(&w.op.counts.read)
@@ -126,7 +130,7 @@ func (w *Worker) makeIndex(src Source) error {
 		}
 		return nil
 	}
-	if err := w.scan(keep); err != nil {
+	if err := w.scan(keep, tables); err != nil {
 		return err
 	}
 	w.countIndex(&w.op.counts.made)
@@ -153,11 +157,11 @@ func (w *Worker) countIndex(n *atomic.Uint64) {
 func (w *Worker) keptAt(src Source) (string, identity, error) {
 	dir, stream, demuxer := w.op.cfg.IndexCache, int32(w.op.cfg.Stream)-1, uint32(C.avformat_version())
 	if f := src.File; f != nil {
-		if dir = w.op.cfg.FileIndexCache; dir == "" {
+		if dir = w.op.cfg.FileIndexCache; dir == "" || f.Version == 0 {
 			return "", identity{}, nil
 		}
-		path, err := cachePath(dir, fmt.Sprintf("%s@%d", f.Name, f.Offset), stream)
-		return path, identity{demuxer, f.Size, f.ModTime, stream}, err
+		path, err := cachePath(dir, fmt.Sprintf("%s@%d", f.Name, f.Offset), stream, w.byTables(src))
+		return path, identity{demuxer, f.Size, f.Version, stream}, err
 	}
 	if dir == "" || src.Packets != nil || w.file == nil && dir == Beside {
 		return "", identity{}, nil // packets are scanned without reading
@@ -170,12 +174,22 @@ func (w *Worker) keptAt(src Source) (string, identity, error) {
 	if err != nil {
 		return "", identity{}, err
 	}
-	path, err := cachePath(dir, src.Path, stream)
+	path, err := cachePath(dir, src.Path, stream, w.byTables(src))
 	return path, identify(stat, demuxer, stream), err
 }
 
-func (w *Worker) scan(keep int64) error {
-	if status := C.video_scan(w.v, C.int64_t(keep)); status != C.MEDIA_AV_OK {
+// byTables says that an index may be made of a container's tables, so that of a file no more is read than the chosen frames need. What is in memory is
+// there to be looked at, and who chooses key frames wants all of them.
+func (w *Worker) byTables(src Source) bool {
+	return (src.File != nil || w.file != nil) && w.op.cfg.Select.Kind != KeyFrames
+}
+
+func (w *Worker) scan(keep int64, tables bool) error {
+	use := C.int(0)
+	if tables {
+		use = 1
+	}
+	if status := C.video_scan(w.v, C.int64_t(keep), use); status != C.MEDIA_AV_OK {
 		return w.fail(status)
 	}
 	return w.arrange()

@@ -41,7 +41,7 @@ func look(src Source, scan bool) (*Index, Stream, error) {
 	if !scan {
 		return nil, s, nil
 	}
-	if err := w.scan(0); err != nil {
+	if err := w.scan(0, false); err != nil {
 		return nil, s, err
 	}
 	w.index.own()

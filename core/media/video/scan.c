@@ -188,8 +188,6 @@ static int all_keys(const video_ctx *v) {
     return 1;
 }
 
-/* --- scan --- */
-
 /* Where the container missed something. That is no damage where recordings were joined, each of which begins at a key frame: the
  * mark is then at that, or, as parsers hold back a packet, at one of the two before. */
 static int check_joins(video_ctx *v) {
@@ -205,13 +203,71 @@ static int check_joins(video_ctx *v) {
 /* Broadcast containers begin their clock anew where recordings were joined: the times of the second go on from the first's. */
 static void join_times(const video_ctx *v, int64_t *shift, video_packet *packet) {
     if (!v->a->format || !(v->a->format->iformat->flags & AVFMT_TS_DISCONT)) return;
-    if (v->n > 0 && packet->flags & VIDEO_KEY && packet->dts != AV_NOPTS_VALUE) {
+    if (v->n > 1 && packet->flags & VIDEO_KEY && packet->dts != AV_NOPTS_VALUE) {
         const video_packet *before = packet - 1;
         if (before->dts != AV_NOPTS_VALUE && packet->dts < before->dts)
             *shift += before->dts + (before->duration > 0 ? before->duration : 1) - packet->dts;
     }
     if (packet->pts != AV_NOPTS_VALUE) packet->pts += *shift;
 }
+
+/* Note a packet as the next one. */
+static int add(video_ctx *v, const AVPacket *p) {
+    video_packet *packets =
+        v->n < INT32_MAX / 2 ? video_grown(v->packets, &v->cap, v->n + 1, sizeof *packets) : NULL;
+    if (!packets) return media_av_fail(v->a, MEDIA_AV_NO_MEMORY, "the index");
+    v->packets = packets;
+    packets[v->n++] = packet_of(v, p);
+    return MEDIA_AV_OK;
+}
+
+/* --- tables --- */
+
+/* Whether a packet's own bytes say nothing of it that an index needs but whether it is a key frame. */
+static int is_in_tables(const AVCodecParameters *codec) {
+    switch (codec->codec_id) {
+    case AV_CODEC_ID_H264: return media_packets_frames_alone(codec);
+    case AV_CODEC_ID_HEVC:
+    case AV_CODEC_ID_VP8:
+    case AV_CODEC_ID_VP9:
+    case AV_CODEC_ID_AV1: return 1;
+    default: return 0;
+    }
+}
+
+/* The next packet as the container's tables have it. Parsers see zeros and say anything of key frames. MEDIA_AV_AGAIN: it is another. */
+static int add_from_table(video_ctx *v, const AVPacket *p, int *keys) {
+    const AVIndexEntry *e = avformat_index_get_entry(v->a->stream, v->n);
+    if (!e || e->pos != p->pos || e->size != p->size) return MEDIA_AV_AGAIN;
+    const int key = (e->flags & AVINDEX_KEYFRAME) != 0, first = v->n == 0;
+    if (first && (!key || !(p->flags & AV_PKT_FLAG_KEY) || media_packets_recovers(p, v->a->stream->codecpar)))
+        return MEDIA_AV_AGAIN;
+    int rc = add(v, p);
+    if (rc != MEDIA_AV_OK) return rc;
+    uint32_t *flags = &v->packets[v->n - 1].flags;
+    *flags = key ? *flags | VIDEO_KEY : *flags & ~(uint32_t)VIDEO_KEY;
+    *keys += key;
+    if (first) media_av_skim(v->a, 1);
+    return MEDIA_AV_OK;
+}
+
+/* The packets by the tables of an MP4: only the first is read. MEDIA_AV_AGAIN: they do not say it all. */
+static int scan_tables(video_ctx *v) {
+    int rc, keys = 0;
+    AVPacket *p;
+    if (!is_in_tables(v->a->stream->codecpar) || !media_av_may_skim(v->a)) return MEDIA_AV_AGAIN;
+    do rc = media_av_read(v->a, &p);
+    while (rc == MEDIA_AV_OK && (rc = add_from_table(v, p, &keys)) == MEDIA_AV_OK);
+    media_av_skim(v->a, 0);
+    if (rc == MEDIA_AV_END && keys == v->n && v->n > 1)
+        rc = MEDIA_AV_AGAIN; /* so says who has no table of them */
+    if (rc != MEDIA_AV_AGAIN || v->n == 0) return rc;
+    v->n = 0;
+    rc = media_av_rewind(v->a);
+    return rc == MEDIA_AV_OK ? MEDIA_AV_AGAIN : rc;
+}
+
+/* --- scan --- */
 
 static int scan(video_ctx *v, int64_t keep_bytes, video_fields *fields) {
     int64_t bytes = 0, shift = 0;
@@ -221,18 +277,14 @@ static int scan(video_ctx *v, int64_t keep_bytes, video_fields *fields) {
     AVPacket *p;
     int rc;
     while ((rc = media_av_read(v->a, &p)) == MEDIA_AV_OK) {
-        video_packet *packets =
-            v->n < INT32_MAX / 2 ? video_grown(v->packets, &v->cap, v->n + 1, sizeof *packets) : NULL;
-        if (!packets) return media_av_fail(v->a, MEDIA_AV_NO_MEMORY, "the index");
-        v->packets = packets;
-        packets[v->n] = packet_of(v, p);
-        join_times(v, &shift, &packets[v->n]);
-        if (packets[v->n].flags & VIDEO_KEY && !keys++) v->recovers = media_packets_recovers(p, codec);
+        if ((rc = add(v, p)) != MEDIA_AV_OK) return rc;
+        video_packet *packet = &v->packets[v->n - 1];
+        join_times(v, &shift, packet);
+        if (packet->flags & VIDEO_KEY && !keys++) v->recovers = media_packets_recovers(p, codec);
         if (video_fields_second(fields, p)) {
-            packets[v->n].flags |= VIDEO_SECOND;
-            packets[v->n - 1].duration += p->duration;
+            packet->flags |= VIDEO_SECOND;
+            packet[-1].duration += p->duration;
         }
-        v->n++;
         bytes += p->size;
         if (keeping && bytes > keep_bytes) {
             video_drop_kept(v);
@@ -244,15 +296,21 @@ static int scan(video_ctx *v, int64_t keep_bytes, video_fields *fields) {
     return rc;
 }
 
-int video_scan(video_ctx *v, int64_t keep_bytes) {
+static int scan_all(video_ctx *v, int64_t keep_bytes) {
     video_fields fields = {0};
+    int rc = video_fields_open(&fields, v->a->stream);
+    rc = rc == MEDIA_AV_OK ? scan(v, keep_bytes, &fields) : media_av_fail(v->a, rc, "the parser");
+    video_fields_close(&fields);
+    return rc;
+}
+
+int video_scan(video_ctx *v, int64_t keep_bytes, int tables) {
     video_drop_kept(v);
     v->n = 0;
     v->head = AV_NOPTS_VALUE;
     v->recovers = 0;
-    int rc = video_fields_open(&fields, v->a->stream);
-    rc = rc == MEDIA_AV_OK ? scan(v, keep_bytes, &fields) : media_av_fail(v->a, rc, "the parser");
-    video_fields_close(&fields);
+    int rc = tables ? scan_tables(v) : MEDIA_AV_AGAIN;
+    if (rc == MEDIA_AV_AGAIN) rc = scan_all(v, keep_bytes);
     v->read = -1;
     if (rc == MEDIA_AV_END) rc = check_joins(v);
     if (rc != MEDIA_AV_OK) return rc;

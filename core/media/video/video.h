@@ -66,8 +66,11 @@ void video_allow(video_ctx *v, int64_t budget_ns);
 
 /* Read every packet of the stream. The packets themselves are kept for decoding as long as they are at most keep_bytes
  * together. The array belongs to v until close. Where packets have no presentation time it is worked out, at worst by
- * decoding everything once; what gives no frame then stays without. */
-int video_scan(video_ctx *v, int64_t keep_bytes);
+ * decoding everything once; what gives no frame then stays without.
+ *
+ * tables 1: where an MP4's tables say all of the packets, these are not read, and none is kept. Key frames are then those at which the
+ * container says that decoding can start; without, also pictures of H.264 that refer to no other. */
+int video_scan(video_ctx *v, int64_t keep_bytes, int tables);
 const video_packet *video_packets(const video_ctx *v, int32_t *n);
 
 /* Take packets scanned before in place of a scan; copied. */

@@ -204,10 +204,10 @@ func TestChosenFramesComeInTheOrderAskedFor(t *testing.T) {
 		cfg := asStored(f, 0, Selection{Kind: AtIndices, Indices: indices})
 		path := Source{Path: filepath.Join("testdata", name)}
 		memory := file(t, name)
-		placed := placed(t, memory.Bytes)
-		for round, src := range []Source{memory, path, placed, path, path, memory, memory, placed, placed} {
+		placed, distant := placed(t, memory.Bytes), distant(t, memory.Bytes)
+		for round, src := range []Source{memory, path, placed, distant, path, path, memory, memory, placed, placed, distant, distant} {
 			cfg.IndexCache, cfg.FileIndexCache = "", ""
-			if round >= 3 { // made, then read
+			if round >= 4 { // made, then read
 				cfg.IndexCache, cfg.FileIndexCache = dir, filepath.Join(dir, "of", "files")
 			}
 			r := mustDecode(t, cfg, src, Draw{})
@@ -222,7 +222,14 @@ func TestChosenFramesComeInTheOrderAskedFor(t *testing.T) {
 func placed(t *testing.T, data []byte) Source {
 	t.Helper()
 	f, offset := among.Others(t, data)
-	return Source{File: &av.File{FD: int(f.Fd()), Offset: offset, Size: int64(len(data)), Name: f.Name()}}
+	return Source{File: &av.File{FD: int(f.Fd()), Offset: offset, Size: int64(len(data)), Name: f.Name(), Version: 1}}
+}
+
+// distant is one that lies between other bytes of what only Go can read.
+func distant(t *testing.T, data []byte) Source {
+	t.Helper()
+	f, offset := among.Others(t, data)
+	return Source{File: &av.File{From: f, FD: -1, Offset: offset, Size: int64(len(data)), Name: f.Name(), Version: 1}}
 }
 
 // Only the groups that hold chosen frames are decoded.

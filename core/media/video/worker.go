@@ -20,6 +20,7 @@ import (
 
 	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/media/av"
+	"github.com/spdl/spdl/core/media/far"
 )
 
 // keepBytes of packets are kept from the scan of a sample, so that it is read once.
@@ -56,6 +57,7 @@ type Worker struct {
 	slots     []slot
 	runs      []run
 	pins      runtime.Pinner
+	far       far.Reading // of the sample's bytes, where only Go can read them
 	stream    C.video_stream
 	filter    filtering
 	file      *os.File      // of the sample, if it is one
@@ -255,6 +257,7 @@ func (w *Worker) end() {
 	w.filter.forget()
 	C.video_close(w.v)
 	w.pins.Unpin()
+	w.far.Close()
 	if w.file != nil {
 		_ = w.file.Close() // it was only read
 		w.file = nil

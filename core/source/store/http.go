@@ -302,8 +302,8 @@ func (c *Client) body(r io.Reader, p []byte) error {
 	return nil
 }
 
-// readWhole reads an object that nobody has asked the length of.
-func (c *Client) readWhole(ctx context.Context, name string, limit int64, room func(n int) []byte) (int, error) {
+// readWhole reads an object that nobody has asked the length of, unless it is a large one.
+func (c *Client) readWhole(ctx context.Context, name string, limit, large int64, room func(n int) []byte) (int, error) {
 	a, err := c.send(ctx, http.MethodGet, name, wholeHeader(name))
 	if err != nil {
 		return 0, err
@@ -315,6 +315,8 @@ func (c *Client) readWhole(ctx context.Context, name string, limit int64, room f
 		return c.readUnknown(a, limit, room)
 	case n == 0:
 		return 0, &Error{Cause: Empty, Detail: "got 0 bytes"}
+	case large > 0 && n >= large && a.Header.Get("Accept-Ranges") == "bytes":
+		return Large, nil
 	case n > limit:
 		return 0, tooLarge(n, limit)
 	}

@@ -104,6 +104,7 @@ type Client struct {
 	pace     pace
 	counters counters
 	hedges   sync.WaitGroup // requests that lost and are being cancelled
+	blocks   blocks         // of Readers
 }
 
 // IsURL reports whether a name is one that a Client reads. Its scheme may be in any case.
@@ -144,7 +145,7 @@ func Shown(name string) string {
 
 // New makes a client. It reaches nothing yet.
 func New(o Options) (*Client, error) {
-	c := &Client{o: o, hub: newHub(o.Anonymous)}
+	c := &Client{o: o, hub: newHub(o.Anonymous), blocks: blocks{all: map[blockName]*block{}, most: blocksKept}}
 	if c.o.Timeout == 0 {
 		c.o.Timeout = DefaultTimeout
 	}
@@ -194,8 +195,9 @@ func follow(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// Close ends the connections.
+// Close ends the connections. Readers are not to be used any more, and their contexts have ended: what they read ahead is waited for.
 func (c *Client) Close() {
+	c.blocks.ahead.Wait()
 	c.hedges.Wait()
 	c.http.CloseIdleConnections()
 }
@@ -217,40 +219,52 @@ func (c *Client) ReadAt(ctx context.Context, o *Object, p []byte, off int64) err
 	})
 }
 
-// ReadAll reads an object of at most limit bytes whole, into what room gives for its length. room may be called again for each attempt.
-func (c *Client) ReadAll(ctx context.Context, name string, limit int64, room func(n int) []byte) (n int, err error) {
+// Large is ReadAll's answer of an object that it has not read.
+const Large = -1
+
+// ReadAll reads an object of at most limit bytes whole, into what room gives for its length. room may be called again for each attempt. Of large
+// bytes or more (0: never) nothing is read where the store gives parts of objects, and n is Large.
+func (c *Client) ReadAll(ctx context.Context, name string, limit, large int64, room func(n int) []byte) (n int, err error) {
 	err = c.call(ctx, name, func(ctx context.Context, cancel context.CancelFunc) (err error) {
-		n, err = c.readHedged(ctx, cancel, name, limit, room)
+		n, err = c.readHedged(ctx, cancel, name, limit, large, room)
 		return err
 	})
 	return n, err
 }
 
-func (c *Client) readHedged(ctx context.Context, cancel context.CancelFunc, name string, limit int64, room func(n int) []byte) (n int, err error) {
+func (c *Client) readHedged(ctx context.Context, cancel context.CancelFunc, name string, limit, large int64, room func(n int) []byte) (n int, err error) {
 	var spare []byte
+	var second int
 	own := func(n int) []byte {
 		spare = make([]byte, n)
 		return spare
 	}
 	won, err := c.hedged(ctx, cancel,
 		func(ctx context.Context) (err error) {
-			n, err = c.readWhole(ctx, name, limit, room)
+			n, err = c.readWhole(ctx, name, limit, large, room)
 			return err
 		},
-		func(ctx context.Context) error {
-			_, err := c.readWhole(ctx, name, limit, own)
+		func(ctx context.Context) (err error) {
+			second, err = c.readWhole(ctx, name, limit, large, own)
 			return err
 		})
+	if won && second != Large {
+		copy(room(len(spare)), spare)
+	}
 	if won {
-		n = copy(room(len(spare)), spare)
+		n = second
 	}
 	return n, err
 }
 
 // ReadLarge is ReadAll for what is no sample, and may be large: it is asked for once, and its time is no measure for other reads.
 func (c *Client) ReadLarge(ctx context.Context, name string, limit int64, room func(n int) []byte) (n int, err error) {
+	return c.readLarge(ctx, name, limit, 0, room)
+}
+
+func (c *Client) readLarge(ctx context.Context, name string, limit, large int64, room func(n int) []byte) (n int, err error) {
 	err = c.call(ctx, name, func(ctx context.Context, _ context.CancelFunc) (err error) {
-		n, err = c.readWhole(ctx, name, limit, room)
+		n, err = c.readWhole(ctx, name, limit, large, room)
 		return err
 	})
 	return n, err

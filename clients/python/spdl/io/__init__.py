@@ -6,7 +6,7 @@
     image = spdl.io.load_image(open("cat.jpg", "rb").read())        # uint8 [H, W, C]
 
 Each gives a spdl.Array: numpy, torch and jax take it without a copy (numpy(), torch(), DLPack). A source is a path (or
-file:///PATH), an address (http, https, s3), or anything with bytes: bytes, bytearray, memoryview, a uint8 array. The words of a description's image,
+file:///PATH), an address (http, https, s3, gs, hf), or anything with bytes: bytes, bytearray, memoryview, a uint8 array. The words of a description's image,
 video and audio sections (docs/spec.md) are keyword arguments: transform, layout, dtype, select ... Decoding lets other threads run;
 call from as many as you like.
 

@@ -1,0 +1,191 @@
+//go:build !noffmpeg
+
+package video
+
+import (
+	"bytes"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/spdl/spdl/core/media/av"
+	"github.com/spdl/spdl/core/media/mux"
+)
+
+// counted counts the bytes that are read.
+type counted struct {
+	io.ReaderAt
+	bytes int64
+}
+
+func (c *counted) ReadAt(p []byte, at int64) (int, error) {
+	n, err := c.ReaderAt.ReadAt(p, at)
+	c.bytes += int64(n)
+	return n, err
+}
+
+func counting(data []byte) (Source, *counted) {
+	c := &counted{ReaderAt: bytes.NewReader(data)}
+	return Source{File: &av.File{From: c, FD: -1, Size: int64(len(data))}}, c
+}
+
+// noisy is a film of 48 frames that no encoder makes small, with a sound between its pictures.
+func noisy(t *testing.T, codec string, container map[string]string, options map[string]string) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "a.mp4")
+	m, err := mux.Create(path, mux.Config{Options: container})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Abort()
+	const w, h, frames = 256, 192, 48
+	pictures, err := m.AddVideo(mux.Video{Codec: codec, Width: w, Height: h, Rate: mux.Rational{Num: 24, Den: 1}, Quality: 1, PixelFormat: "yuv420p", Options: options})
+	if err != nil {
+		t.Skip(err) // of an FFmpeg without the encoder
+	}
+	sound, err := m.AddAudio(mux.Audio{Codec: "aac", Rate: 16000, Channels: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(5, 6))
+	for range frames {
+		frame := make([]byte, w*h*3)
+		for i := range frame {
+			frame[i] = byte(r.Uint32())
+		}
+		samples := make([]float32, 16000/24)
+		for i := range samples {
+			samples[i] = r.Float32() - 0.5
+		}
+		if err := pictures.Write(frame); err != nil {
+			t.Fatal(err)
+		}
+		if err := sound.Write(samples); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// made is the index that a worker makes of a source, but for what it says of key frames, and their numbers.
+func made(t *testing.T, src Source) (packets []packet, order []int32, keys []int, err error) {
+	t.Helper()
+	w := workerOf(t, small())
+	defer w.Close()
+	defer w.end()
+	if err = w.open(src); err == nil {
+		err = w.makeIndex(src)
+	}
+	packets = slices.Clone(w.index.packets)
+	for i := range packets {
+		if packets[i].flags&flagKey != 0 {
+			keys = append(keys, i)
+		}
+		packets[i].flags &^= flagKey
+	}
+	return packets, slices.Clone(w.index.order), keys, err
+}
+
+// The index of a file is the one of its bytes, whether it comes of tables or of a scan, also where the file is cut.
+func TestIndexOfTablesIsTheScannedOne(t *testing.T) {
+	names, err := filepath.Glob("testdata/*.*")
+	if err != nil || len(names) < 50 {
+		t.Fatal(names, err)
+	}
+	good := 0
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range []int{len(data), len(data) * 3 / 4} {
+			want, wantOrder, wantKeys, wantErr := made(t, Source{Bytes: data[:n]})
+			src, _ := counting(data[:n])
+			got, gotOrder, gotKeys, gotErr := made(t, src)
+			if causeOf(gotErr) != causeOf(wantErr) {
+				t.Errorf("%s, %d bytes: got %v, want %v", name, n, gotErr, wantErr)
+			}
+			if gotErr != nil || wantErr != nil {
+				continue
+			}
+			if good++; !slices.Equal(got, want) || !slices.Equal(gotOrder, wantOrder) {
+				t.Errorf("%s, %d bytes: got another index", name, n)
+			}
+			for _, k := range gotKeys {
+				if !slices.Contains(wantKeys, k) {
+					t.Errorf("%s, %d bytes: got the key frame %d, want of %v", name, n, k, wantKeys)
+				}
+			}
+		}
+	}
+	if good < 80 {
+		t.Errorf("%d indices were compared", good)
+	}
+}
+
+// Of an MP4 whose tables say it all, the frames are not read for its index, and few for few frames of it; of one in fragments, and where packets have to be
+// seen, they are.
+func TestFilmsAreNotReadForTheirIndex(t *testing.T) {
+	fragments := map[string]string{"movflags": "frag_keyframe+empty_moov"}
+	short := map[string]string{"g": "8", "bf": "2", "sc_threshold": "0"}
+	for _, test := range []struct {
+		name, codec        string
+		container, options map[string]string
+		tables             bool
+	}{
+		{"h264", "libx264", nil, short, true},
+		{"h264, tables first", "libx264", map[string]string{"movflags": "faststart"}, short, true},
+		{"h264, lossless", "libx264", nil, map[string]string{"g": "8", "qp": "0", "sc_threshold": "0"}, true},
+		{"h264, scaling lists", "libx264", nil, map[string]string{"g": "8", "x264-params": "cqm=jvt"}, true},
+		{"h264, open groups", "libx264", nil, map[string]string{"g": "8", "bf": "3", "x264-params": "open-gop=1"}, true},
+		{"h264, other cuts", "libx264", nil, map[string]string{"g": "48", "sc_threshold": "40"}, true},
+		{"h264, fields", "libx264", nil, map[string]string{"g": "8", "flags": "+ildct+ilme"}, false},
+		{"h264, fragments", "libx264", fragments, short, false},
+		{"hevc", "libx265", nil, map[string]string{"preset": "ultrafast", "x265-params": "keyint=8:log-level=none"}, true},
+		{"vp9", "libvpx-vp9", nil, map[string]string{"g": "8", "deadline": "realtime", "cpu-used": "8"}, true},
+		{"mpeg4", "mpeg4", nil, short, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			data := noisy(t, test.codec, test.container, test.options)
+			want, _, _, err := made(t, Source{Bytes: data})
+			if err != nil {
+				t.Fatal(err)
+			}
+			src, read := counting(data)
+			got, _, _, err := made(t, src)
+			if err != nil || !slices.Equal(got, want) {
+				t.Fatalf("got another index (%v)", err)
+			}
+			if little := read.bytes < int64(len(data))/3; little != test.tables {
+				t.Errorf("%d bytes of %d were read", read.bytes, len(data))
+			}
+			for _, at := range []int{0, 1, 13, 47} {
+				cfg := Config{Frames: 1, Image: small().Image, Select: Selection{Kind: AtIndices, Indices: []int{at}}, Hardware: small().Hardware}
+				src, read := counting(data)
+				if a, b := mustDecode(t, cfg, src, Draw{}), mustDecode(t, cfg, Source{Bytes: data}, Draw{}); !bytes.Equal(a.Data, b.Data) {
+					t.Errorf("frame %d is another", at)
+				}
+				if test.tables && test.options["g"] != "48" && read.bytes > int64(len(data))*3/5 {
+					t.Errorf("frame %d: %d bytes of %d were read", at, read.bytes, len(data))
+				}
+			}
+			cfg := small()
+			cfg.Select = Selection{Kind: KeyFrames}
+			cfg.Frames = 48
+			src, _ = counting(data)
+			if a, b := mustDecode(t, cfg, src, Draw{}), mustDecode(t, cfg, Source{Bytes: data}, Draw{}); a.info.Frames != b.info.Frames || !bytes.Equal(a.Data, b.Data) {
+				t.Errorf("got %d key frames, want %d", a.info.Frames, b.info.Frames)
+			}
+		})
+	}
+}

@@ -1,0 +1,208 @@
+package store
+
+import (
+	"bytes"
+	"container/list"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// Large objects are read as somebody asks for parts of them, in blocks that all readers of a client share: ten clips of one film read its header once.
+const (
+	blockBytes  = 1 << 20
+	blocksKept  = 128 << 20 // bytes
+	mostAtOnce  = 8         // blocks of one request, of who reads on and on
+	aheadBlocks = 4         // the next request is sent so many blocks before they are wanted
+)
+
+// blocks are the parts of objects that a client has read last, or is reading.
+type blocks struct {
+	mu     sync.Mutex // guards the rest
+	all    map[blockName]*block
+	latest list.List // of *block that are there, the one used last in front
+	bytes  int64
+	most   int64          // that stay, beside what is being read
+	ahead  sync.WaitGroup // requests that nobody waits for
+}
+
+type blockName struct {
+	version string
+	n       int64
+}
+
+// block is a part of one version of an object. When there is closed, either data are there or err is why they are not.
+type block struct {
+	name  blockName
+	there chan struct{}
+	data  []byte
+	err   error
+	place *list.Element // of latest; nil: it is being read
+}
+
+// Reader reads parts of one version of an object, in any order, as an io.ReaderAt, which several goroutines may use.
+type Reader struct {
+	client *Client
+	object Object
+	name   string // of its version
+
+	mu   sync.Mutex      // guards the rest
+	ctx  context.Context // of who reads, as ReadAt has none
+	wait func(func())    // runs what waits for the network
+	last int64           // the block that was wanted last
+	run  int64           // how many blocks the next request is for
+	err  error
+}
+
+// Reader makes a reader of an object.
+func (c *Client) Reader(o *Object) *Reader {
+	return &Reader{client: c, ctx: context.Background(), wait: func(f func()) { f() }, object: *o, name: fmt.Sprintf("%s\x00%s\x00%s\x00%d", o.URL, o.ETag, o.Modified, o.Size), last: -2}
+}
+
+// Until has reads end with ctx, from now on. What waits for the network then is run by wait, which may do something before and behind it; nil: nothing.
+func (r *Reader) Until(ctx context.Context, wait func(func())) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ctx = ctx; wait != nil {
+		r.wait = wait
+	}
+}
+
+// Err is why a read failed, the latest; nil: none did.
+func (r *Reader) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+// ReadAt blocks until the bytes are there, each block of them for at most the client's Timeout. An error is a *Error, io.EOF or the context's.
+func (r *Reader) ReadAt(p []byte, off int64) (n int, err error) {
+	for n < len(p) && off < r.object.Size {
+		data, err := r.block(off / blockBytes)
+		if err != nil {
+			return n, r.failed(err)
+		}
+		got := copy(p[n:], data[off%blockBytes:])
+		n, off = n+got, off+int64(got)
+	}
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+func (r *Reader) failed(err error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.err = err
+	return err
+}
+
+// wants notes that block n is the next one. Who reads one behind the other gets more with each request: run blocks, from now on.
+func (r *Reader) wants(n int64) (ctx context.Context, wait func(func()), run int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch n {
+	case r.last:
+	case r.last + 1:
+		r.run = min(2*r.run, mostAtOnce)
+	default:
+		r.run = 1
+	}
+	r.last = n
+	return r.ctx, r.wait, r.run
+}
+
+// block is block n. Of long runs the next one is on its way while this one is used.
+func (r *Reader) block(n int64) (data []byte, err error) {
+	ctx, wait, run := r.wants(n)
+	bs := &r.client.blocks
+	for {
+		b, mine, ahead := bs.claim(r, n, run)
+		if ahead != nil {
+			bs.ahead.Add(1)
+			go func() {
+				defer bs.ahead.Done()
+				r.read(ctx, ahead)
+			}()
+		}
+		select {
+		case <-b.there:
+		default:
+			wait(func() {
+				if mine != nil {
+					r.read(ctx, mine)
+				}
+				select {
+				case <-b.there:
+				case <-ctx.Done():
+				}
+			})
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		// That somebody else was not to read on is no reason for this one.
+		if !errors.Is(b.err, context.Canceled) {
+			return b.data, b.err
+		}
+	}
+}
+
+// claim is block n. Those that nobody has or reads are the caller's to read: mine, where block n is the first of them, and ahead, while it uses that.
+func (bs *blocks) claim(r *Reader, n, run int64) (b *block, mine, ahead []*block) {
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	if b = bs.all[blockName{r.name, n}]; b == nil {
+		mine = bs.enter(r, n, run)
+		b = mine[0]
+	} else if b.place != nil {
+		bs.latest.MoveToFront(b.place)
+	}
+	for k := n + 1; run == mostAtOnce && k <= n+aheadBlocks && ahead == nil; k++ {
+		if bs.all[blockName{r.name, k}] == nil {
+			ahead = bs.enter(r, k, run)
+		}
+	}
+	return b, mine, ahead
+}
+
+// enter says that the caller reads a run of blocks from n on, up to the object's end or one that is there already.
+func (bs *blocks) enter(r *Reader, n, run int64) (mine []*block) {
+	for k := n; k < n+run && k*blockBytes < r.object.Size && bs.all[blockName{r.name, k}] == nil; k++ {
+		b := &block{name: blockName{r.name, k}, there: make(chan struct{})}
+		bs.all[b.name] = b
+		mine = append(mine, b)
+	}
+	return mine
+}
+
+// read reads blocks that lie one behind the other, with one request.
+func (r *Reader) read(ctx context.Context, mine []*block) {
+	at := mine[0].name.n * blockBytes
+	data := make([]byte, min(int64(len(mine))*blockBytes, r.object.Size-at))
+	err := r.client.ReadAt(ctx, &r.object, data, at)
+	bs := &r.client.blocks
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	for _, b := range mine {
+		n := min(len(data), blockBytes)
+		b.err = err
+		if err != nil { // whoever wants it asks again
+			delete(bs.all, b.name)
+		} else {
+			b.data = bytes.Clone(data[:n]) // not to keep the others with it
+			b.place = bs.latest.PushFront(b)
+			bs.bytes += int64(n)
+		}
+		data = data[n:]
+		close(b.there)
+	}
+	for bs.bytes > bs.most {
+		last := bs.latest.Remove(bs.latest.Back()).(*block)
+		delete(bs.all, last.name)
+		bs.bytes -= int64(len(last.data))
+	}
+}

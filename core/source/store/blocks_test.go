@@ -1,0 +1,273 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// film is an object of several blocks, the last of which is short.
+var film = func() []byte {
+	data := make([]byte, 40*blockBytes+1234)
+	for i, r := 0, rand.New(rand.NewPCG(1, 2)); i+8 <= len(data); i += 8 {
+		for k, n := 0, r.Uint64(); k < 8; k, n = k+1, n>>8 {
+			data[i+k] = byte(n)
+		}
+	}
+	return data
+}()
+
+// screen serves the film in ranges, and remembers them.
+func screen(t *testing.T) (s *server, ranges func() []string) {
+	s = serve(t, nil)
+	var mu sync.Mutex
+	var all []string
+	s.always = func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		all = append(all, strings.TrimPrefix(r.Header.Get("Range"), "bytes="))
+		mu.Unlock()
+		w.Header().Set("ETag", `"v1"`)
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(film))
+	}
+	return s, func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(all)
+	}
+}
+
+func (s *server) film() *Object {
+	return &Object{URL: s.URL + "/x", Size: int64(len(film)), ETag: `"v1"`}
+}
+
+// blocksOf is the range of n blocks.
+func blocksOf(from, n int) string {
+	return fmt.Sprintf("%d-%d", from*blockBytes, min((from+n)*blockBytes, len(film))-1)
+}
+
+// A reader gives the bytes of any place, as if the object were in memory.
+func TestReaderGivesAnyPart(t *testing.T) {
+	s, _ := screen(t)
+	r := client(t, Options{HedgeAfter: -1}).Reader(s.film())
+	whole := bytes.NewReader(film)
+	for i, rng := 0, rand.New(rand.NewPCG(3, 4)); i < 300; i++ {
+		at, n := rng.Int64N(int64(len(film))+100), rng.IntN(3*blockBytes)
+		if i%3 == 0 {
+			at, n = (rng.Int64N(41)+1)*blockBytes-int64(rng.IntN(3)), rng.IntN(4) // where blocks meet
+		}
+		got, want := make([]byte, n), make([]byte, n)
+		gotN, gotErr := r.ReadAt(got, at)
+		wantN, wantErr := whole.ReadAt(want, at)
+		if n == 0 {
+			wantErr = nil
+		}
+		if gotN != wantN || gotErr != wantErr || !bytes.Equal(got, want) {
+			t.Fatalf("%d bytes at %d: got %d, %v, want %d, %v", n, at, gotN, gotErr, wantN, wantErr)
+		}
+	}
+}
+
+// Who reads on gets more with each request and the next ones ahead of time, each block once; who jumps gets single blocks. What one reader has
+// read others of the same version need not ask for.
+func TestReadersAskForBlocksOnce(t *testing.T) {
+	s, ranges := screen(t)
+	c := client(t, Options{HedgeAfter: -1})
+	r := c.Reader(s.film())
+	jump := make([]byte, 10)
+	for _, at := range []int64{20*blockBytes + 5, 30 * blockBytes, 20*blockBytes + 500} {
+		if _, err := r.ReadAt(jump, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := ranges(), []string{blocksOf(20, 1), blocksOf(30, 1)}; !slices.Equal(got, want) {
+		t.Fatalf("jumps: got %v, want %v", got, want)
+	}
+	for range 2 {
+		got, err := io.ReadAll(io.NewSectionReader(c.Reader(s.film()), 0, int64(len(film))))
+		if err != nil || !bytes.Equal(got, film) {
+			t.Fatalf("%d bytes, %v", len(got), err)
+		}
+	}
+	got, want := ranges()[2:], []string{blocksOf(0, 1), blocksOf(1, 2), blocksOf(3, 8), blocksOf(11, 8), blocksOf(19, 1), blocksOf(21, 8), blocksOf(29, 1), blocksOf(31, 8), blocksOf(39, 2)}
+	slices.Sort(got) // those ahead are on their way at the same time
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("reading on: got %v, want %v", got, want)
+	}
+	before := len(ranges())
+	o := s.film()
+	o.ETag = "" // not known to be the same
+	if _, err := c.Reader(o).ReadAt(jump, 0); err != nil || len(ranges()) != before+1 {
+		t.Errorf("another version: %v, %d requests", err, len(ranges())-before)
+	}
+}
+
+// Any number of readers at a time ask for a block once.
+func TestReadersWaitForEachOther(t *testing.T) {
+	s, ranges := screen(t)
+	c := client(t, Options{HedgeAfter: -1})
+	var all sync.WaitGroup
+	for i := range 16 {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			got := make([]byte, 2*blockBytes)
+			if _, err := c.Reader(s.film()).ReadAt(got, int64(i%2)*blockBytes); err != nil || !bytes.Equal(got, film[i%2*blockBytes:][:len(got)]) {
+				t.Errorf("reader %d: %v", i, err)
+			}
+		}()
+	}
+	all.Wait()
+	seen := map[string]int{}
+	for _, r := range ranges() {
+		var from, to int
+		if _, err := fmt.Sscanf(r, "%d-%d", &from, &to); err != nil {
+			t.Fatal(err)
+		}
+		for b := from / blockBytes; b <= to/blockBytes; b++ {
+			seen[fmt.Sprint(b)]++
+		}
+	}
+	for _, b := range []string{"0", "1", "2"} {
+		if seen[b] != 1 {
+			t.Errorf("block %s was asked for %d times", b, seen[b])
+		}
+	}
+}
+
+// No more blocks stay than there is room for, the latest ones.
+func TestBlocksAreBounded(t *testing.T) {
+	s, ranges := screen(t)
+	c := client(t, Options{HedgeAfter: -1})
+	c.blocks.most = 50 * blockBytes
+	for version := range 3 {
+		o := s.film()
+		o.URL += fmt.Sprint("/", version)
+		if _, err := io.Copy(io.Discard, io.NewSectionReader(c.Reader(o), 0, o.Size)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.blocks.ahead.Wait()
+	sum, n := int64(0), 0
+	for e := c.blocks.latest.Front(); e != nil; e = e.Next() {
+		b := e.Value.(*block)
+		if sum, n = sum+int64(len(b.data)), n+1; cap(b.data) > blockBytes+blockBytes/4 {
+			t.Errorf("a block holds %d bytes", cap(b.data))
+		}
+	}
+	if sum != c.blocks.bytes || sum > c.blocks.most || sum < c.blocks.most-blockBytes || n != len(c.blocks.all) {
+		t.Errorf("%d blocks of %d bytes in a table of %d, said to be %d", n, sum, len(c.blocks.all), c.blocks.bytes)
+	}
+	before := len(ranges())
+	last := s.film()
+	last.URL += fmt.Sprint("/", 2)
+	if _, err := c.Reader(last).ReadAt(make([]byte, 1), last.Size-1); err != nil || len(ranges()) != before {
+		t.Errorf("the last block was asked for again (%v)", err)
+	}
+}
+
+// A failure is the reader's, with its cause, and the next one asks again.
+func TestReadersFailures(t *testing.T) {
+	s, _ := screen(t)
+	c := client(t, Options{HedgeAfter: -1})
+	well := s.always
+	s.always = func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("ETag", `"v2"`)
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(film))
+	}
+	r := c.Reader(s.film())
+	_, err := r.ReadAt(make([]byte, 10), 5)
+	wantCause(t, err, Changed)
+	if r.Err() != err {
+		t.Errorf("got %v, want %v", r.Err(), err)
+	}
+	s.always = well
+	if n, err := c.Reader(s.film()).ReadAt(make([]byte, 10), 5); n != 10 || err != nil {
+		t.Errorf("later: %d bytes, %v", n, err)
+	}
+}
+
+// A reader ends with its context, and one that waited for the same block reads it itself.
+func TestReadersEnd(t *testing.T) {
+	s, _ := screen(t)
+	c := client(t, Options{HedgeAfter: -1})
+	began := make(chan struct{})
+	s.script = map[int]http.HandlerFunc{0: func(_ http.ResponseWriter, r *http.Request) {
+		close(began)
+		<-r.Context().Done()
+	}}
+	first, second := c.Reader(s.film()), c.Reader(s.film())
+	ctx, cancel := context.WithCancel(background)
+	first.Until(ctx, nil)
+	ended := make(chan error)
+	go func() {
+		_, err := first.ReadAt(make([]byte, 1), 0)
+		ended <- err
+	}()
+	<-began
+	go func() {
+		_, err := second.ReadAt(make([]byte, 1), 0)
+		ended <- err
+	}()
+	cancel()
+	one, other := <-ended, <-ended
+	if one == nil {
+		one, other = other, one
+	}
+	if !errors.Is(one, context.Canceled) || other != nil {
+		t.Errorf("got %v and %v", one, other)
+	}
+}
+
+// What is large is not read whole where its parts can be had.
+func TestLargeObjectsAreNotReadWhole(t *testing.T) {
+	s, _ := screen(t)
+	c := client(t, Options{HedgeAfter: -1})
+	room := func(n int) []byte { return make([]byte, n) }
+	large := int64(len(film))
+	for _, test := range []struct {
+		large int64
+		want  int
+	}{{large, Large}, {large - 1, Large}, {large + 1, len(film)}, {0, len(film)}} {
+		if n, err := c.ReadAll(background, s.URL+"/x", large, test.large, room); n != test.want || err != nil {
+			t.Errorf("large from %d on: got %d, %v, want %d", test.large, n, err, test.want)
+		}
+	}
+	// Beyond the limit, too: that is for what is read.
+	if n, err := c.ReadAll(background, s.URL+"/x", 1000, 2000, room); n != Large || err != nil {
+		t.Errorf("beyond the limit: got %d, %v", n, err)
+	}
+	s.always = func(w http.ResponseWriter, r *http.Request) { // ranges are not its business
+		w.Header().Set("Content-Length", fmt.Sprint(len(film)))
+		_, _ = w.Write(film)
+	}
+	if n, err := c.ReadAll(background, s.URL+"/x", large, 1, room); n != len(film) || err != nil {
+		t.Errorf("without ranges: got %d, %v", n, err)
+	}
+}
+
+// A second request that overtakes the first says as well that an object is large.
+func TestLargeObjectsAreHedged(t *testing.T) {
+	var n Stats
+	for after := 10 * time.Millisecond; after < 5*time.Second && n.HedgeWon == 0; after *= 4 { // as in hedgedInTurn
+		s, _ := screen(t)
+		s.script = map[int]http.HandlerFunc{0: hang}
+		c := client(t, Options{HedgeAfter: after})
+		if got, err := c.ReadAll(background, s.URL+"/x", 1<<30, 1, func(n int) []byte { return make([]byte, n) }); got != Large || err != nil {
+			t.Fatalf("got %d, %v", got, err)
+		}
+		n = c.Stats()
+	}
+	if n.HedgeWon != 1 {
+		t.Errorf("%+v", n)
+	}
+}
