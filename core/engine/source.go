@@ -160,8 +160,8 @@ func worthKeeping(s *spec.Spec) error {
 	if s.Cache.Dir == "" {
 		key = "cache.rows_dir"
 	}
-	unpacks := func(a spec.ArrayFiles) bool { return a.Dataset != nil } // or may have to
-	if s.Source.Arrays == nil || s.Cache.Dir == "" && s.Cache.RowsDir == "" || onNetwork(s.Source.Files()) || slices.ContainsFunc(s.Source.Arrays, unpacks) {
+	unpacks := func(a source.ArrayFiles) bool { return source.InChunks(&a) }
+	if s.Source.Arrays == nil || s.Cache.Dir == "" && s.Cache.RowsDir == "" || onNetwork(s.Source.Files()) || slices.ContainsFunc(arraysOf(s.Source.Arrays), unpacks) {
 		return nil
 	}
 	return describedWrongly{fmt.Errorf("engine: ring %q: %s: keeps on a disk what source.arrays reads from one already, where a sample is a single read of bytes as they are, and the "+

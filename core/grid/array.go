@@ -146,6 +146,8 @@ func (a *Array) slab(dst []byte, at []int64, lo, hi int64, c *Cache) error {
 	case !found:
 		a.fillWith(dst)
 		return nil
+	case a.stored(p) && int64(p.size) != a.chunkBytes:
+		return fmt.Errorf("%w: chunk %d: got %d bytes, want %d", ErrDamaged, p.index, p.size, a.chunkBytes)
 	case a.stored(p):
 		return a.chunks.read(p, lo*row, dst)
 	}

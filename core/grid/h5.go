@@ -101,8 +101,8 @@ func (f *HDF5) superblock2(c *cursor) {
 	f.root = f.address(c)
 }
 
-// begin allows what a file may need to be read for one thing: its structures lie side by side, so that most are read once, and few twice.
-func (f *HDF5) begin() { f.left = 4*f.size + 1<<20 }
+// begin allows what a file may need to be read for one thing, and more: its structures lie side by side, and each is read a few times at most.
+func (f *HDF5) begin() { f.left = 16*f.size + 1<<20 }
 
 // bytes are n bytes of the file from an address on.
 func (f *HDF5) bytes(addr, n int64) ([]byte, error) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spdl/spdl/core/array"
@@ -18,6 +19,7 @@ type arrayFile struct {
 	file *os.File
 	stat unix.Stat_t // when it was opened
 	hdf5 *grid.HDF5  // nil: it is none, or the source is open
+	zarr string      // file that says what the directory\'s array is; "": it is no directory
 }
 
 // file opens one, or finds that it is open.
@@ -34,6 +36,9 @@ func (s *arrays) file(name string) (*arrayFile, error) {
 	if err := unix.Fstat(int(file.Fd()), &f.stat); err != nil {
 		return nil, err
 	}
+	if f.stat.Mode&unix.S_IFMT == unix.S_IFDIR {
+		return f, f.openZarr()
+	}
 	if !isRegular(&f.stat) {
 		return nil, errors.New(notRegular(&f.stat).(*Error).Detail) // of no sample
 	}
@@ -41,6 +46,40 @@ func (s *arrays) file(name string) (*arrayFile, error) {
 		f.hdf5, err = grid.OpenHDF5(file, f.stat.Size)
 	}
 	return f, err
+}
+
+// openZarr finds what a directory says of its array, whose version is that of the file that says it.
+func (f *arrayFile) openZarr() (err error) {
+	if f.zarr, err = grid.ZarrFile(f.name); err != nil {
+		return fmt.Errorf("got a directory, want a regular file, or an array of Zarr: %w", err)
+	}
+	return unix.Stat(f.zarr, &f.stat)
+}
+
+// addZarr takes the array of a directory.
+func (s *arrays) addZarr(a *stepped, c *ArrayFiles, f *arrayFile, first int64) (samples int64, err error) {
+	if c.DType != 0 {
+		return 0, errors.New("got an array of Zarr, which says its type itself; leave dtype out")
+	}
+	data, err := grid.OpenZarr(f.zarr)
+	if err != nil {
+		return 0, err
+	}
+	return s.addChunks(a, c, f, data, "", first)
+}
+
+// unchanged says that a file is as it was when it was opened. Of Zarr it is the description that tells.
+func (f *arrayFile) unchanged(now *unix.Stat_t) error {
+	if f.zarr == "" {
+		return unchanged(int(f.file.Fd()), &f.stat, now)
+	}
+	if err := unix.Stat(f.zarr, now); err != nil {
+		return readError(err)
+	}
+	if now.Size != f.stat.Size || now.Mtim != f.stat.Mtim || now.Ino != f.stat.Ino {
+		return &Error{Cause: Changed, Detail: fmt.Sprintf("%q was written again since it was opened", f.zarr)}
+	}
+	return nil
 }
 
 // opened drops what only opening needs.
@@ -58,9 +97,12 @@ func (s *arrays) addAll(a *stepped, c *ArrayFiles, f *arrayFile, n int64, p *Pro
 	}
 	for _, name := range datasets {
 		samples := int64(0)
-		if name == "" {
+		switch {
+		case f.zarr != "":
+			samples, err = s.addZarr(a, c, f, n)
+		case name == "":
 			samples, err = a.add(c, f, n)
-		} else {
+		default:
 			samples, err = s.addDataset(a, c, f, name, n)
 		}
 		if err != nil {
@@ -75,6 +117,8 @@ func (s *arrays) addAll(a *stepped, c *ArrayFiles, f *arrayFile, n int64, p *Pro
 // datasets are the paths of an array's datasets in a file; one empty path: the file is the array.
 func (f *arrayFile) datasets(c *ArrayFiles) ([]string, error) {
 	switch {
+	case f.zarr != "" && c.Dataset != nil:
+		return nil, errors.New("got an array of Zarr, whose directory file names; leave dataset out")
 	case f.hdf5 == nil && c.Dataset == nil:
 		return []string{""}, nil
 	case f.hdf5 == nil:
@@ -112,6 +156,14 @@ func (s *arrays) addDataset(a *stepped, c *ArrayFiles, f *arrayFile, name string
 	if err != nil {
 		return 0, fmt.Errorf("dataset %q: %w", name, err)
 	}
+	if samples, err = s.addChunks(a, c, f, data, name, first); err != nil {
+		err = fmt.Errorf("dataset %q: %w", name, err)
+	}
+	return samples, err
+}
+
+// addChunks takes an array that may lie in chunks.
+func (s *arrays) addChunks(a *stepped, c *ArrayFiles, f *arrayFile, data *grid.Array, name string, first int64) (samples int64, err error) {
 	a.files = append(a.files, stepFile{arrayFile: f, dataset: name, at: data.At, first: first})
 	last := &a.files[len(a.files)-1]
 	if data.At < 0 {
@@ -119,7 +171,7 @@ func (s *arrays) addDataset(a *stepped, c *ArrayFiles, f *arrayFile, name string
 	}
 	whole := array.Array{DType: data.DType, Shape: data.Shape, Swapped: data.Swapped}
 	if samples, err = a.take(c, &whole, last); err != nil {
-		return 0, fmt.Errorf("dataset %q: %w", name, err)
+		return 0, err
 	}
 	if last.chunks != nil && (a.step < a.window || a.step%data.ChunkRows() != 0) {
 		last.cache = s.cache
@@ -201,4 +253,16 @@ func DatasetsOf(name string, most int) []string {
 	}
 	_ = s.Close() // it was only read
 	return names
+}
+
+// ZarrIn is a directory itself where it is an array of Zarr's, and an array in it where it is a group; "" where it is neither.
+func ZarrIn(dir string) string { return grid.ZarrIn(dir) }
+
+// InChunks says that some of an array's files have chunks, or may have them, which have to be unpacked: those of HDF5 and of Zarr.
+func InChunks(c *ArrayFiles) bool {
+	names, err := arrayNames(c.Files)
+	return c.Dataset != nil || err == nil && slices.ContainsFunc(names, func(name string) bool {
+		st, err := os.Stat(name)
+		return err == nil && st.IsDir()
+	})
 }

@@ -28,9 +28,9 @@ type ArraysConfig struct {
 // each an array of their own and lie one behind the other.
 type ArrayFiles struct {
 	Name  string   // of the column
-	Files []string // paths, with braces and globs
+	Files []string // paths, with braces and globs; of Zarr those of directories
 
-	// Of files that are elements alone, little-endian; zero: .npy and HDF5 files, which say it themselves.
+	// Of files that are elements alone, little-endian; zero: .npy, HDF5 and Zarr, which say it themselves.
 	DType tensor.DType
 	Shape tensor.Shape // of a step; empty: a number
 
@@ -160,6 +160,8 @@ func headOf(f *os.File) (whole array.Array, at int64, err error) {
 		}
 	}
 	switch {
+	case err != nil && strings.HasSuffix(f.Name(), ".zip"):
+		return whole, 0, fmt.Errorf("%w; if it is a store of Zarr in a zip, unpack it and name the array's directory", err)
 	case err != nil && !strings.HasSuffix(f.Name(), ".npy"):
 		return whole, 0, fmt.Errorf("%w; of elements without a header say dtype", err)
 	case err != nil:
@@ -300,7 +302,7 @@ func (s *arrays) Fingerprint() (Fingerprint, bool) {
 			f := &a.files[k]
 			names.text(filepath.Base(f.name))
 			names.number(f.stat.Size)
-			if f.dataset != "" {
+			if f.dataset != "" || f.chunks != nil {
 				names.text(f.dataset)
 				names.number(f.rows)
 			}
@@ -317,7 +319,7 @@ func (s *arrays) Identity(i int64, dst []byte) []byte {
 	for k := range s.all {
 		a := &s.all[k]
 		f := a.fileOf(i)
-		if err := unix.Fstat(int(f.file.Fd()), &now); err != nil || versionOf(&now) != versionOf(&f.stat) {
+		if f.unchanged(&now) != nil {
 			return nil
 		}
 		dst = append(appendColumn(dst, &s.columns[k]), 0)
@@ -352,7 +354,7 @@ func (a *stepped) read(i int64, b *Buffer) error {
 	b.values = slices.Grow(b.values, int(a.bytes))[:from+int(a.bytes)]
 	data := b.values[from:]
 	err := f.fill(data, (i-f.first)*a.step, a.rowBytes)
-	if err := unchanged(int(f.file.Fd()), &f.stat, &b.stat[1]); err != nil {
+	if err := f.unchanged(&b.stat[1]); err != nil {
 		return err
 	}
 	if err != nil {

@@ -24,7 +24,7 @@ def read(open_, path, names, **more):
     return [np.concatenate([batch[f"a{k}"] for batch in batches]) for k in range(len(names))]
 
 
-@pytest.mark.parametrize("libver", ["earliest", "v110", "latest"])
+@pytest.mark.parametrize("libver", ["earliest", "v108", "v110", "latest"])
 def test_every_kind_of_dataset_is_what_h5py_reads(tmp_path, open_, libver):
     """480 datasets a version of the format: types, chunks, filters; rows, and windows of 6."""
     h5py = pytest.importorskip("h5py")

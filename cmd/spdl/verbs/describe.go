@@ -113,6 +113,8 @@ func (d *description) base(ctx context.Context, verb string, args []string) (*sp
 		return nil, &because{fmt.Errorf("%s: %q: no such file or folder; want a description (YAML or JSON), a folder of media or shards", verb, path), err}
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", verb, err)
+	case st.IsDir() && source.ZarrIn(path) != "":
+		return nil, usage("%s: %q is no description, but a directory of Zarr; put its arrays into one: {source: {arrays: [{name: x, file: %q}]}}, as a file or, in JSON, as --spec-json", verb, path, source.ZarrIn(path))
 	case st.IsDir():
 		return d.root(ctx, verb, path, contentsOf(path))
 	}
