@@ -27,8 +27,9 @@ shm
 core/tensor
 core/pipeline
 core/array      core/tensor
+core/grid       core/tensor
 core/source/store
-core/source     core/source/store core/array core/spelling core/template core/tensor
+core/source     core/source/store core/array core/grid core/spelling core/template core/tensor
 core/sampler
 core/spelling
 core/template
@@ -44,13 +45,13 @@ core/media/mux core/media/av core/media/whole
 core/coded      core/source/store core/media/mux core/media/audio core/media/av core/media/far core/media/whole core/array core/tensor core/spec core/spelling core/template
 core/batch
 core/load       core/source/store core/media core/media/av core/media/audio core/media/far core/media/heif core/media/video core/media/whole core/array core/batch core/spec core/spelling core/template core/tensor
-core/pack       core/array core/batch core/load core/media core/media/av core/media/audio core/media/far core/media/heif core/media/video core/media/whole core/pipeline core/source core/source/store core/spec core/spelling core/template core/tensor
+core/pack       core/array core/grid core/batch core/load core/media core/media/av core/media/audio core/media/far core/media/heif core/media/video core/media/whole core/pipeline core/source core/source/store core/spec core/spelling core/template core/tensor
 core/device
 core/device/cuda
 core/device/upload  core/device core/device/cuda shm
 core/telemetry  core/pipeline
 core/telemetry/web  core/telemetry core/pipeline
-core/engine     core/array core/batch core/device core/load core/media core/media/audio core/media/av core/media/far core/media/heif core/media/video core/media/whole core/pipeline core/sampler core/source core/source/store core/spec core/spelling core/telemetry core/template core/tensor shm
+core/engine     core/array core/grid core/batch core/device core/load core/media core/media/audio core/media/av core/media/far core/media/heif core/media/video core/media/whole core/pipeline core/sampler core/source core/source/store core/spec core/spelling core/telemetry core/template core/tensor shm
 capi/engine/hosted  core/pipeline core/spelling core/telemetry
 R
 }

@@ -179,7 +179,8 @@ func worthKeeping(s *spec.Spec) error {
 	if s.Cache.Dir == "" {
 		key = "cache.rows_dir"
 	}
-	if s.Source.Arrays == nil || s.Cache.Dir == "" && s.Cache.RowsDir == "" || onNetwork(s.Source.Files()) {
+	unpacks := func(a source.ArrayFiles) bool { return source.InChunks(&a) }
+	if s.Source.Arrays == nil || s.Cache.Dir == "" && s.Cache.RowsDir == "" || onNetwork(s.Source.Files()) || slices.ContainsFunc(arraysOf(s.Source.Arrays), unpacks) {
 		return nil
 	}
 	return describedWrongly{fmt.Errorf("engine: ring %q: %s: keeps on a disk what source.arrays reads from one already, where a sample is a single read of bytes as they are, and the "+
@@ -304,7 +305,7 @@ func columnsOf(columns []spec.Column) (all []source.Column) {
 // arraysOf says whole arrays in core/source's words.
 func arraysOf(arrays []spec.ArrayFiles) (all []source.ArrayFiles) {
 	for _, a := range arrays {
-		all = append(all, source.ArrayFiles{Name: a.Name, Files: a.Files, DType: a.DType, Shape: a.Shape, Window: a.Window, Step: a.Step})
+		all = append(all, source.ArrayFiles{Name: a.Name, Files: a.Files, Dataset: a.Dataset, DType: a.DType, Shape: a.Shape, Window: a.Window, Step: a.Step, Within: a.Within})
 	}
 	return all
 }

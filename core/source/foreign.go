@@ -23,11 +23,13 @@ var foreignFormats = []struct {
 	{[]string{".mdb", ".lmdb"}, "LMDB", byLoop},
 	{[]string{".array_record", ".arrayrecord"}, "ArrayRecord", byLoop},
 	{[]string{".sqlite", ".sqlite3"}, "SQLite", byProgram},
-	{[]string{".h5", ".hdf5"}, "HDF5", asArrays + "; media in it become files or tar shards"},
-	{[]string{".mat"}, "MATLAB's format", asArrays},
+	{[]string{".mat"}, "MATLAB's format", asArrays + "; of version 7.3 it is an HDF5 file, as which source.arrays reads it where dataset names an array"},
 	{[]string{".pkl", ".pickle"}, "pickle", asArrays + ", or " + byProgram},
 	{[]string{".pt", ".pth", ".safetensors"}, "what torch.save or safetensors writes", asArrays + ", or " + byProgram},
 }
+
+// HDF5Endings are those that HDF5's files mostly have.
+var HDF5Endings = []string{".h5", ".hdf5"}
 
 // litDataFile is what litData calls its files: chunk-RANK-NUMBER, whatever compressed them.
 var litDataFile = regexp.MustCompile(`^chunk-\d+-\d+(\.\w+)?\.bin$`)
@@ -42,6 +44,9 @@ func Foreign(name string) string {
 	ending, _, _ := strings.Cut(filepath.Ext(name), "-")                                    // x.array_record-00000-of-00016
 	if ending == mdsEnding || filepath.Ext(strings.TrimSuffix(name, ending)) == mdsEnding { // shard.00000.mds.zstd
 		return "MosaicML's MDS is read by its index.json; name the directory that has it, or it, in source.shards"
+	}
+	if slices.Contains(HDF5Endings, ending) {
+		return "HDF5's arrays are read by source.arrays, with file and dataset; media in it become files or tar shards"
 	}
 	for _, f := range foreignFormats {
 		if slices.Contains(f.endings, ending) {

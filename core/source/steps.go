@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spdl/spdl/core/array"
+	"github.com/spdl/spdl/core/grid"
 	"github.com/spdl/spdl/core/source/store"
 	"github.com/spdl/spdl/core/tensor"
 	"golang.org/x/sys/unix"
@@ -27,14 +28,17 @@ type ArraysConfig struct {
 // each an array of their own and lie one behind the other.
 type ArrayFiles struct {
 	Name  string   // of the column
-	Files []string // paths, with braces and globs
+	Files []string // paths, with braces and globs; of Zarr those of directories
 
-	// Of files that are elements alone, little-endian, and no .npy; zero: .npy files, which say it themselves.
+	// Of files that are elements alone, little-endian; zero: .npy, HDF5 and Zarr, which say it themselves.
 	DType tensor.DType
 	Shape tensor.Shape // of a step; empty: a number
 
+	Dataset []string // of HDF5 files: paths in each of them, with braces and globs, which are arrays one behind the other; nil: other files
+
 	Window int64 // steps of a sample; 0: one, and the sample has no axis of steps
 	Step   int64 // from the first step of a sample to that of the next; 0: Window, or 1
+	Within int64 // steps that must be there from a sample's first on; 0: Window
 }
 
 // arrays is a source whose samples are stretches of whole arrays. Files are open as long as it is.
@@ -42,31 +46,40 @@ type arrays struct {
 	columns []Column
 	all     []stepped
 	n       int64
-	labels  []int64 // nil: there are none
+	labels  []int64               // nil: there are none
+	files   map[string]*arrayFile // that are open, by their names
+	cache   *grid.Cache
 }
+
+// chunkCacheBytes is how much of unpacked chunks a source holds. A variable for tests.
+var chunkCacheBytes int64 = 256 << 20
 
 // stepped is one of the arrays.
 type stepped struct {
 	files    []stepFile
-	step     int64 // bytes from one sample to the next
+	step     int64 // rows from one sample to the next
+	window   int64 // rows of a sample
+	span     int64 // rows that must be there for it
+	rowBytes int64
 	bytes    int64 // of a sample
 	elements array.Array
 }
 
-// stepFile is one file of an array.
+// stepFile is one file of an array, or one dataset of a file.
 type stepFile struct {
-	name  string
-	path  string // absolute, for identities
-	file  *os.File
-	stat  unix.Stat_t // when it was opened
-	at    int64       // where its elements begin
-	first int64       // its first sample
+	*arrayFile
+	dataset string      // "": the file is the array
+	chunks  *grid.Array // nil: the elements lie one behind the other
+	cache   *grid.Cache // nil: no chunk is of two samples
+	at      int64       // where the elements begin, if they lie one behind the other
+	rows    int64
+	first   int64 // its first sample
 }
 
 // OpenArrays opens arrays of numbers that lie whole in local files, such as a tokens.bin, or an x.npy and a y.npy. Nothing of them
 // is held in memory but labels, 8 bytes a sample; a sample is one read of each array.
 func OpenArrays(c ArraysConfig) (Source, error) {
-	s := &arrays{}
+	s := &arrays{files: map[string]*arrayFile{}, cache: grid.NewCache(chunkCacheBytes)}
 	for i := range c.Arrays {
 		if err := s.open(&c.Arrays[i], c.Progress); err != nil {
 			return nil, errors.Join(fmt.Errorf("source: array %q: %w", c.Arrays[i].Name, err), s.Close())
@@ -80,6 +93,7 @@ func OpenArrays(c ArraysConfig) (Source, error) {
 			return nil, errors.Join(err, s.Close())
 		}
 	}
+	s.opened()
 	return s, nil
 }
 
@@ -92,15 +106,16 @@ func (s *arrays) open(c *ArrayFiles, p *Progress) error {
 	a := &s.all[len(s.all)-1]
 	var n int64
 	for _, name := range names {
-		samples, err := a.add(c, name, n)
+		f, err := s.file(name)
+		if err == nil {
+			n, err = s.addAll(a, c, f, n, p)
+		}
 		if err != nil {
 			return fmt.Errorf("%q: %w", name, err)
 		}
-		n += samples
-		p.Step()
 	}
 	if n == 0 {
-		return fmt.Errorf("%w: want %d rows or more in one file; of %d files, such as %q, none has them", ErrNoSamples, max(c.Window, 1), len(names), names[0])
+		return fmt.Errorf("%w: want %d rows or more in one file; of %d files, such as %q, none has them", ErrNoSamples, max(c.Window, c.Within, 1), len(names), names[0])
 	}
 	if len(s.all) > 1 && n != s.n {
 		return fmt.Errorf("got %d samples, want %d, as array %q has", n, s.n, s.columns[0].Name)
@@ -118,25 +133,15 @@ func arrayNames(patterns []string) ([]string, error) {
 	return filesNamed(context.Background(), "file", patterns, nil, nil)
 }
 
-// add opens one file more, whose first sample is the array's number first, and returns how many it has.
-func (a *stepped) add(c *ArrayFiles, name string, first int64) (samples int64, err error) {
-	f := stepFile{name: name, path: absoluteDir(name), first: first}
-	if f.file, err = os.OpenFile(name, openFlags, 0); err != nil {
-		return 0, unwrapPath(err)
-	}
-	a.files = append(a.files, f)
+// add takes the array of a file, whose first sample is number first, and returns how many it has.
+func (a *stepped) add(c *ArrayFiles, f *arrayFile, first int64) (samples int64, err error) {
+	a.files = append(a.files, stepFile{arrayFile: f, first: first})
 	last := &a.files[len(a.files)-1]
-	if err := unix.Fstat(int(f.file.Fd()), &last.stat); err != nil {
-		return 0, err
-	}
-	if !isRegular(&last.stat) {
-		return 0, errors.New(notRegular(&last.stat).(*Error).Detail) // of no sample
-	}
 	whole := array.Array{DType: c.DType}
 	if c.DType == 0 {
 		whole, last.at, err = headOf(f.file)
 	} else if err = headless(f.file); err == nil {
-		whole.Shape, err = stepsIn(last.stat.Size, c)
+		whole.Shape, err = stepsIn(f.stat.Size, c)
 	}
 	if err != nil {
 		return 0, err
@@ -155,6 +160,8 @@ func headOf(f *os.File) (whole array.Array, at int64, err error) {
 		}
 	}
 	switch {
+	case err != nil && strings.HasSuffix(f.Name(), ".zip"):
+		return whole, 0, fmt.Errorf("%w; if it is a store of Zarr in a zip, unpack it and name the array's directory", err)
 	case err != nil && !strings.HasSuffix(f.Name(), ".npy"):
 		return whole, 0, fmt.Errorf("%w; of elements without a header say dtype", err)
 	case err != nil:
@@ -203,6 +210,7 @@ func stepsIn(size int64, c *ArrayFiles) (tensor.Shape, error) {
 // take makes samples of a file's array.
 func (a *stepped) take(c *ArrayFiles, whole *array.Array, f *stepFile) (samples int64, err error) {
 	window, step := max(c.Window, 1), c.Step
+	span := max(window, c.Within)
 	if step == 0 {
 		step = window
 	}
@@ -225,18 +233,19 @@ func (a *stepped) take(c *ArrayFiles, whole *array.Array, f *stepFile) (samples 
 		return 0, fmt.Errorf("got samples of %v, want at most %d dimensions", shape, maxArrayDims)
 	case size == 0 && whole.Shape[0] > 0:
 		return 0, fmt.Errorf("got samples of %v, want at least one element", shape)
-	case f.stat.Size-f.at < all:
+	case f.chunks == nil && f.stat.Size-f.at < all:
 		return 0, fmt.Errorf("truncated: got %d bytes of elements, want %d for %v of %v", f.stat.Size-f.at, all, whole.Shape, whole.DType)
 	}
 	if len(a.files) > 1 && (whole.DType != a.elements.DType || !slices.Equal(shape, a.elements.Shape) || whole.Swapped != a.elements.Swapped) {
-		return 0, fmt.Errorf("got samples of %v of %v, want %v of %v, as %q has, in the same order of bytes", shape, whole.DType, a.elements.Shape, a.elements.DType, a.files[0].name)
+		return 0, fmt.Errorf("got samples of %v of %v, want %v of %v, as %q has, in the same order of bytes", shape, whole.DType, a.elements.Shape, a.elements.DType, a.files[0].shown())
 	}
 	a.elements = array.Array{DType: whole.DType, Shape: shape, Swapped: whole.Swapped}
-	a.step, a.bytes = step*one, size
-	if whole.Shape[0] < window {
+	a.step, a.window, a.span, a.rowBytes, a.bytes = step, window, span, one, size
+	f.rows = whole.Shape[0]
+	if whole.Shape[0] < span {
 		return 0, nil
 	}
-	return (whole.Shape[0]-window)/step + 1, nil
+	return (whole.Shape[0]-span)/step + 1, nil
 }
 
 // fileOf is the file that has sample i.
@@ -263,10 +272,10 @@ func (s *arrays) Len() int64 { return s.n }
 
 func (s *arrays) Columns() []Column { return s.columns }
 
-// Key is FILE:NUMBER, the first array's file and the sample's number in it.
+// Key is FILE:NUMBER, the first array's file, with its dataset where there are several in it, and the sample's number in that.
 func (s *arrays) Key(i int64, dst []byte) []byte {
 	f := s.all[0].fileOf(i)
-	return fmt.Appendf(dst, "%s:%d", filepath.Base(f.name), i-f.first)
+	return fmt.Appendf(dst, "%s%s:%d", filepath.Base(f.name), f.dataset, i-f.first)
 }
 
 func (s *arrays) Label(i int64) int64 {
@@ -282,12 +291,8 @@ func (s *arrays) Unlabelled() bool { return s.labels == nil }
 func (s *arrays) Classes() []string { return nil }
 
 func (s *arrays) Close() (err error) {
-	for i := range s.all {
-		for k := range s.all[i].files {
-			if f := s.all[i].files[k].file; f != nil {
-				err = errors.Join(err, f.Close())
-			}
-		}
+	for _, f := range s.files {
+		err = errors.Join(err, f.file.Close())
 	}
 	return err
 }
@@ -297,12 +302,20 @@ func (s *arrays) Fingerprint() (Fingerprint, bool) {
 	names, labels := &printer{}, classNames(nil)
 	for i := range s.all {
 		a := &s.all[i]
-		for _, n := range []int64{int64(len(a.files)), a.step, a.bytes, int64(a.elements.DType)} {
+		for _, n := range []int64{int64(len(a.files)), a.step * a.rowBytes, a.bytes, int64(a.elements.DType)} {
 			names.number(n)
 		}
+		if a.span > a.window {
+			names.number(a.span)
+		}
 		for k := range a.files {
-			names.text(filepath.Base(a.files[k].name))
-			names.number(a.files[k].stat.Size)
+			f := &a.files[k]
+			names.text(filepath.Base(f.name))
+			names.number(f.stat.Size)
+			if f.dataset != "" || f.chunks != nil {
+				names.text(f.dataset)
+				names.number(f.rows)
+			}
 		}
 	}
 	labels.numbers(s.labels)
@@ -316,12 +329,15 @@ func (s *arrays) Identity(i int64, dst []byte) []byte {
 	for k := range s.all {
 		a := &s.all[k]
 		f := a.fileOf(i)
-		if err := unix.Fstat(int(f.file.Fd()), &now); err != nil || versionOf(&now) != versionOf(&f.stat) {
+		if f.unchanged(&now) != nil {
 			return nil
 		}
 		dst = append(appendColumn(dst, &s.columns[k]), 0)
 		dst = append(append(dst, f.path...), 0)
-		for _, v := range []int64{f.stat.Size, f.stat.Mtim.Nano(), int64(f.stat.Ino), f.at + (i-f.first)*a.step} {
+		if f.dataset != "" {
+			dst = append(append(dst, f.dataset...), 0)
+		}
+		for _, v := range []int64{f.stat.Size, f.stat.Mtim.Nano(), int64(f.stat.Ino), f.at + (i-f.first)*a.step*a.rowBytes} {
 			dst = binary.LittleEndian.AppendUint64(dst, uint64(v))
 		}
 	}
@@ -347,13 +363,11 @@ func (a *stepped) read(i int64, b *Buffer) error {
 	f, from := a.fileOf(i), len(b.values)
 	b.values = slices.Grow(b.values, int(a.bytes))[:from+int(a.bytes)]
 	data := b.values[from:]
-	if n, err := f.file.ReadAt(data, f.at+(i-f.first)*a.step); n < len(data) {
-		if err := unchanged(int(f.file.Fd()), &f.stat, &b.stat[1]); err != nil {
-			return err
-		}
-		return readError(unwrapPath(err))
+	err := f.fill(data, (i-f.first)*a.step, a.rowBytes)
+	if err := f.unchanged(&b.stat[1]); err != nil {
+		return err
 	}
-	if err := unchanged(int(f.file.Fd()), &f.stat, &b.stat[1]); err != nil {
+	if err != nil {
 		return err
 	}
 	if a.elements.Swapped {
@@ -366,7 +380,7 @@ func (a *stepped) read(i int64, b *Buffer) error {
 }
 
 func (s *arrays) failed(i int64, k int, err error) error {
-	e := &Error{Index: i, Key: string(s.Key(i, nil)), In: s.all[k].fileOf(i).name, Cause: IO, Err: err}
+	e := &Error{Index: i, Key: string(s.Key(i, nil)), In: s.all[k].fileOf(i).shown(), Cause: IO, Err: err}
 	var known *Error
 	if errors.As(err, &known) {
 		e.Cause, e.Detail, e.Err = known.Cause, known.Detail, known.Err
@@ -404,12 +418,13 @@ func (s *arrays) someLabels(k int, i int64) error {
 	if next := slices.IndexFunc(a.files, func(f stepFile) bool { return f.first > i }); next >= 0 {
 		end = a.files[next].first
 	}
-	n := min(end-i, labelBytes/a.step+1)
-	data := make([]byte, (n-1)*a.step+a.bytes)
-	if got, err := f.file.ReadAt(data, f.at+(i-f.first)*a.step); got < len(data) {
-		return fmt.Errorf("%q: %w", f.name, unwrapPath(err))
+	step := a.step * a.rowBytes
+	n := min(end-i, labelBytes/step+1)
+	data := make([]byte, (n-1)*step+a.bytes)
+	if err := f.fill(data, (i-f.first)*a.step, a.rowBytes); err != nil {
+		return fmt.Errorf("%q: %w", f.shown(), err)
 	}
-	for at := int64(0); at < int64(len(data)); at += a.step {
+	for at := int64(0); at < int64(len(data)); at += step {
 		one := data[at : at+a.bytes]
 		if a.elements.Swapped {
 			slices.Reverse(one)

@@ -113,6 +113,10 @@ func TestWindowsOfArraysAreSamples(t *testing.T) {
 			t.Errorf("windows of %d every %d: got %s of %v, want %s", c.window, c.step, text, s.(Columnar).Columns()[0].Shape, c.want)
 		}
 	}
+	within := arraysOf(t, ArraysConfig{Arrays: []ArrayFiles{{Name: "t", Files: []string{first, third}, DType: tensor.U16, Window: 4, Step: 1}, {Name: "o", Files: []string{first, third}, DType: tensor.U16, Within: 4}}})
+	if got := fmt.Sprint(within.Len(), elements(t, within, 8, 0), elements(t, within, 8, 1)); got != "12 [0 1 2 3] [0]" {
+		t.Errorf("of as many samples as the longest window: %s", got)
+	}
 	s := arraysOf(t, ArraysConfig{Arrays: []ArrayFiles{{Name: "t", Files: []string{first, second, third}, DType: tensor.U16, Window: 4}}})
 	if got := string(s.Key(2, nil)); got != "t2.bin:0" {
 		t.Errorf("key %s", got)

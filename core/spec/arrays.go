@@ -9,12 +9,14 @@ import (
 
 // ArrayFiles is an array in local files, whose samples are its rows, or windows of them. Each is also a column of the source.
 type ArrayFiles struct {
-	Name   string
-	Files  []string     // resolved; with braces and globs
-	DType  tensor.DType // of files without a header; 0: .npy files
-	Shape  tensor.Shape // of a row there; empty: a number
-	Window int64        // rows of a sample; 0: one, without an axis of its own
-	Step   int64        // rows from one sample to the next; 0: Window
+	Name    string
+	Files   []string     // resolved; with braces and globs
+	Dataset []string     // of HDF5 files: paths in them, with braces and globs; nil: other files
+	DType   tensor.DType // of files without a header; 0: .npy and HDF5 files
+	Shape   tensor.Shape // of a row there; empty: a number
+	Window  int64        // rows of a sample; 0: one, without an axis of its own
+	Step    int64        // rows from one sample to the next; 0: Window
+	Within  int64        // rows that must be there from a sample's first on; 0: Window
 
 	written []string // names as the document has them, for the hash
 }
@@ -59,9 +61,16 @@ func (d *decoder) arrayFiles(s *section, dir string) (a ArrayFiles) {
 	if at := slices.IndexFunc(a.Files, isURL); at >= 0 {
 		s.fail("file", "got a URL, want a local file: whole arrays are read in place; copy it, or put its samples into shards (spdl pack)")
 	}
+	if s.has("dataset") {
+		a.Dataset = s.texts("dataset", "the path of a dataset in an HDF5 file, or a list of them", maxPatterns)
+	}
 	a.elements(s)
 	whole(s, "window", &a.Window, 1, maxRows)
 	whole(s, "step", &a.Step, 1, maxRows)
+	whole(s, "within", &a.Within, 1, maxRows)
+	if s.has("within") && a.Within < a.Window {
+		s.fail("within", "got %d, want at least window, %d: it is how many rows there must be, of which a sample has the first", a.Within, a.Window)
+	}
 	if _, err := append(tensor.Shape{max(a.Window, 1)}, a.Shape...).Bytes(max(a.DType, tensor.U8)); err != nil {
 		s.fail("shape", "got samples of %d rows of %v, want less than 2^63 bytes", max(a.Window, 1), a.Shape)
 	}
@@ -75,11 +84,14 @@ func (a *ArrayFiles) elements(s *section) {
 	if name != "" {
 		a.DType, _ = tensor.ParseDType(name)
 	}
+	if a.DType != 0 && a.Dataset != nil {
+		s.fail("dtype", "given beside dataset: HDF5 says it itself; leave it out")
+	}
 	if !s.has("shape") {
 		return
 	}
 	if a.DType == 0 {
-		s.fail("shape", "given without dtype: .npy files say it themselves; leave it out, or say dtype for files that are elements alone")
+		s.fail("shape", "given without dtype: .npy and HDF5 files say it themselves; leave it out, or say dtype for files that are elements alone")
 	}
 	for _, n := range s.items("shape", "a list of whole numbers, that of a row", maxDims) {
 		v, _ := s.d.whole(n, join(s.shown, "shape"), 1, maxRows)
@@ -98,16 +110,18 @@ func (s *Source) Files() []string {
 
 // canonicalArray is one of a source's arrays in the canonical form.
 type canonicalArray struct {
-	Name   string       `json:"name"`
-	Files  []string     `json:"files"`
-	DType  string       `json:"dtype,omitempty"`
-	Shape  tensor.Shape `json:"shape,omitempty"`
-	Window int64        `json:"window,omitempty"`
-	Step   int64        `json:"step,omitempty"`
+	Name    string       `json:"name"`
+	Files   []string     `json:"files"`
+	Dataset []string     `json:"dataset,omitempty"`
+	DType   string       `json:"dtype,omitempty"`
+	Shape   tensor.Shape `json:"shape,omitempty"`
+	Window  int64        `json:"window,omitempty"`
+	Step    int64        `json:"step,omitempty"`
+	Within  int64        `json:"within,omitempty"`
 }
 
 func (a *ArrayFiles) canonical() canonicalArray {
-	c := canonicalArray{Name: a.Name, Files: a.written, Shape: a.Shape, Window: a.Window, Step: a.Step}
+	c := canonicalArray{Name: a.Name, Files: a.written, Dataset: a.Dataset, Shape: a.Shape, Window: a.Window, Step: a.Step, Within: a.Within}
 	if c.Files == nil {
 		c.Files = a.Files
 	}

@@ -23,6 +23,18 @@ func TestArraysAreColumns(t *testing.T) {
 	}
 }
 
+// An array of HDF5 files is one of their datasets, or several, whose paths are not of the file system.
+func TestDatasetsOfHDF5AreNamed(t *testing.T) {
+	s, err := Parse([]byte("source: {arrays: [{name: x, file: 'demo*.h5', dataset: '/data/demo_{0..9}/actions'}, {name: y, file: [a.h5, b.h5], dataset: [y, ../z]}]}\n"), "/data/spec.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := s.Source.Arrays
+	if got := fmt.Sprint(a[0].Files, a[0].Dataset, a[1].Files, a[1].Dataset); got != "[/data/demo*.h5] [/data/demo_{0..9}/actions] [/data/a.h5 /data/b.h5] [y ../z]" {
+		t.Errorf("got %s", got)
+	}
+}
+
 // The hash names what samples are made of, as the document has it, and not where that lies.
 func TestTheHashNamesArrays(t *testing.T) {
 	hash := func(dir, arrays string) string {
@@ -37,7 +49,8 @@ func TestTheHashNamesArrays(t *testing.T) {
 		t.Error("it depends on where the file lies")
 	}
 	for _, other := range []string{"{name: y, file: x.bin, dtype: u8, window: 4}", "{name: x, file: y.bin, dtype: u8, window: 4}", "{name: x, file: x.bin, dtype: i8, window: 4}",
-		"{name: x, file: x.bin, dtype: u8, window: 5}", "{name: x, file: x.bin, dtype: u8, window: 4, step: 2}", "{name: x, file: x.bin, dtype: u8, shape: [1], window: 4}"} {
+		"{name: x, file: x.bin, dtype: u8, window: 5}", "{name: x, file: x.bin, dtype: u8, window: 4, step: 2}", "{name: x, file: x.bin, dtype: u8, shape: [1], window: 4}",
+		"{name: x, file: x.bin, dtype: u8, window: 4, within: 9}", "{name: x, file: x.bin, dataset: /a, window: 4}", "{name: x, file: x.bin, dataset: /b, window: 4}"} {
 		if hash("/a", other) == base {
 			t.Errorf("%s has the hash of another", other)
 		}
@@ -56,10 +69,14 @@ func TestArraysThatCannotBeAreRefused(t *testing.T) {
 		"{arrays: [" + x + ", " + x + "]}":                                                        `source.arrays[1]: got name "x" twice`,
 		"{arrays: [{name: x, file: 's3://b/x.npy'}]}":                                             "source.arrays[0].file: got a URL, want a local file",
 		"{arrays: [{name: x, file: x.bin, dtype: c64}]}":                                          `source.arrays[0].dtype: got text "c64", want one of u8, i8`,
-		"{arrays: [{name: x, file: x.npy, shape: [2]}]}":                                          "source.arrays[0].shape: given without dtype: .npy files say it themselves",
+		"{arrays: [{name: x, file: x.npy, shape: [2]}]}":                                          "source.arrays[0].shape: given without dtype: .npy and HDF5 files say it themselves",
 		"{arrays: [{name: x, file: x.npy, window: 0}]}":                                           "source.arrays[0].window: got 0, want a whole number from 1",
 		"{arrays: [{name: x, file: x.bin, dtype: u8, shape: [1099511627776, 1099511627776]}]}":    "source.arrays[0].shape: got samples of 1 rows of 1099511627776x1099511627776, want less than 2^63 bytes",
 		"{arrays: [{name: x, file: x.bin, dtype: f64, shape: [1099511627776], window: 1048576}]}": "source.arrays[0].shape: got samples of 1048576 rows of 1099511627776, want less than 2^63 bytes",
+		"{arrays: [{name: x, file: x.h5, dataset: []}]}":                                          "source.arrays[0].dataset: got a list, want the path of a dataset in an HDF5 file",
+		"{arrays: [{name: x, file: x.h5, dataset: [a, '']}]}":                                     "source.arrays[0].dataset[1]: got text \"\", want text that is not empty",
+		"{arrays: [{name: x, file: x.h5, dataset: /a, dtype: u8}]}":                               "source.arrays[0].dtype: given beside dataset: HDF5 says it itself; leave it out",
+		"{arrays: [{name: x, file: x.npy, window: 4, within: 3}]}":                                "source.arrays[0].within: got 3, want at least window, 4: it is how many rows there must be",
 		"{arrays: [{name: x, file: x.npy, wndow: 3}]}":                                            `source.arrays[0].wndow: unknown key; did you mean "window"?`,
 		"{arrays: [" + x + "], columns: [a]}":                                                     "source.columns: given beside arrays, which are the columns; leave one of them out",
 		"{arrays: [" + x + "], folder: p}":                                                        "source.arrays: given beside another; want exactly one of folder",

@@ -120,8 +120,8 @@ var values = map[string]string{
 	"ring.groups[].name": "g", "ring.groups[].kind": "stage", "ring.groups[].mode": "lanes", "ring.groups[].lanes": "1", "ring.groups[].slow": "drop", "ring.groups[].redeliver": "false",
 	"source.host": "{samples: 7}", "source.host.samples": "3", "source.host.timeout": "5s", "source.host.stream": "true",
 	"source.heading": "true", "source.mix[].heading": "true",
-	"source.arrays": "[{name: x, file: x.npy}]", "source.arrays[].name": "y", "source.arrays[].file": "[x.npy, y.npy]", "source.arrays[].dtype": "u16", "source.arrays[].shape": "[3]",
-	"source.arrays[].window": "4", "source.arrays[].step": "2",
+	"source.arrays": "[{name: x, file: x.npy}]", "source.arrays[].name": "y", "source.arrays[].file": "[x.npy, y.npy]", "source.arrays[].dataset": "[/a, '/b{0..3}/*']", "source.arrays[].dtype": "u16", "source.arrays[].shape": "[3]",
+	"source.arrays[].window": "4", "source.arrays[].step": "2", "source.arrays[].within": "3",
 	"source.shards": "[a.tar]", "source.path": "'train/{image_id}.jpg'", "source.image": "[jpg]", "source.label": "cls", "source.columns": "[c]",
 	"source.columns[].name": "c", "source.columns[].from": "x", "source.columns[].type": "i64", "source.columns[].max_bytes": "64KiB",
 	"source.columns[].default": "none", "source.columns[].pad": "-100",
@@ -237,7 +237,9 @@ func document(path, value string) string {
 		source, image = "source: {arrays: "+value+"}\n", ""
 	case strings.HasPrefix(path, "source.arrays[]."):
 		given := []string{"name: x", "file: x.bin", "dtype: u8"}
-		given = slices.DeleteFunc(given, func(s string) bool { return strings.HasPrefix(s, lastKey(path)+":") })
+		given = slices.DeleteFunc(given, func(s string) bool {
+			return strings.HasPrefix(s, lastKey(path)+":") || path == "source.arrays[].dataset" && strings.HasPrefix(s, "dtype:")
+		})
 		source, image = "source: {arrays: [{"+strings.Join(given, ", ")+", "+lastKey(path)+": "+value+"}]}\n", ""
 	case path == "source.mix":
 		source = "source: {mix: " + value + "}\n"

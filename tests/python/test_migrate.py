@@ -306,7 +306,7 @@ def test_array_records_are_written_as_shards(run, data, pictures):
     same(converted(run, 4, "arrayrecord"), want(pictures))
 
 
-def test_arrays_of_hdf5_become_numpys(run, data):
+def test_arrays_of_hdf5_are_read_where_they_lie(run, data):
     h5py = pytest.importorskip("h5py")
     x, y = np.random.default_rng(0).integers(0, 256, (2100, 4, 4, 3), dtype=np.uint8), np.arange(2100)
     with h5py.File(data / "train.h5", "w") as file:

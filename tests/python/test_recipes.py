@@ -77,8 +77,8 @@ def run(program):
 def test_every_block_is_tried_here():
     """A block that is added to the page fails here until there is a test for it."""
     tried = ["Classification", "CLIP", "Segmentation", "Detection", "SimCLR", "Video", "Speech", "An inference", "Diffusion", "Language", "Robot", "A format", "MixUp", "JAX", "TensorFlow", "A loader"]
-    more = {"A format": 2, "Language": 2, "Robot": 2, "A loader": 3}
-    assert all(sum(name.startswith(title) for name in RECIPES) == more.get(title, 1) for title in tried) and len(RECIPES) == len(tried) + 5
+    more = {"A format": 2, "Language": 2, "Robot": 3, "A loader": 3}
+    assert all(sum(name.startswith(title) for name in RECIPES) == more.get(title, 1) for title in tried) and len(RECIPES) == len(tried) + 6
 
 
 IMAGE, LABEL = ["float32", 16, 3, 176, 176], ["int64", 16]
@@ -199,12 +199,30 @@ def test_robots_have_the_frames_of_their_moment(program, tmp_path_factory, root)
     """Of both layouts: every sample once, and no frame of another episode."""
     pytest.importorskip("pyarrow")
     data = blocks.made(tmp_path_factory.mktemp("robots"), "lerobot_data")
-    table, loop = (text.replace("lerobot", str(data / root)) for name, text in RECIPES.items() if name.startswith("Robot"))
+    table, loop = (text.replace("lerobot", str(data / root)) for name, text in RECIPES.items() if name.startswith("Robot learning: LeRobot"))
     assert program(table) == []
     got = program(MOMENTS + loop.replace("    step(", "    moments("))
     assert sorted(i for _, moments in got for i in moments) == list(range(38)) and len(got) == 10
     shapes = program(loop)
     assert shapes[0][:-1] == ["step", ["float32", 4, 2, 3, 96, 96], ["float32", 4, 2, 3, 96, 96], ["float32", 4, 2], ["float32", 4, 16, 2], ["bool", 4, 16]]
+
+
+# What core/grid/testdata/make.py wrote of each step.
+DEMONSTRATIONS = """
+def steps(image, position, actions):
+    \"""Each sample is 16 steps of one demonstration, of which the first two are seen.\"""
+    first = actions[:, :1, :1]
+    assert (actions == first + np.arange(16)[:, None]).all() and (position == actions[:, :2, :3]).all() and (image == actions[:, :2, :1, None, None]).all()
+    step(image, position, actions)
+    said([int(k) for k in first.ravel()])
+"""
+
+
+def test_demonstrations_in_hdf5_are_read_where_they_lie(program, tmp_path):
+    """20 and 17 steps are 5 and 2 samples, and 13 none."""
+    text = RECIPES["Robot learning: demonstrations in HDF5"].replace('"demo.h5"', f'"{ROOT}/core/grid/testdata/robomimic.h5"')
+    got = program(DEMONSTRATIONS + text.replace("    step(", "    steps("))
+    assert got[0] == ["step", ["uint8", 7, 2, 84, 84, 3], ["float64", 7, 2, 3], ["float64", 7, 16, 7]], got
 
 
 def test_a_format_of_ones_own_is_read(run):

@@ -233,6 +233,17 @@ func TestCheckRefusesWhatCannotBeServed(t *testing.T) {
 	refused(t, exitUsage, "check: "+strconv.Quote(foreign)+": FFCV's format is not read here; name the files that it was made of", "check", foreign, foreign)
 	elements := writeFile(t, filepath.Join(t.TempDir(), "tokens.bin"), "\x00")
 	refused(t, exitUsage, fmt.Sprintf("an array without a head by its name; put it into one, with the type of its elements: {source: {arrays: [{name: x, file: %q, dtype: u16, window: 1024}]}}", elements), "check", elements)
+	hdf5, err := os.ReadFile("../../../core/grid/testdata/latest.h5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h5 := writeFile(t, filepath.Join(t.TempDir(), "a.h5"), string(hdf5))
+	refused(t, exitUsage, fmt.Sprintf("check: %q is no description, but an HDF5 file by its name; put its arrays into one: {source: {arrays: [{name: x, file: %q, dataset: \"/data/demo_0/actions\"}]}}, as a file or, in JSON, as --spec-json; "+
+		"there are /data/demo_0/actions, /data/demo_1/actions, ", h5, h5), "check", h5)
+	refused(t, exitUsage, "an HDF5 file by its name, and no array was found in it", "check", writeFile(t, filepath.Join(t.TempDir(), "x.HDF5"), "\x89HDF"))
+	zarr := filepath.Dir(writeFile(t, filepath.Join(t.TempDir(), ".zgroup"), `{"zarr_format": 2}`))
+	writeFile(t, filepath.Join(zarr, "data", ".zarray"), "{}")
+	refused(t, exitUsage, fmt.Sprintf("check: %q is no description, but a directory of Zarr; put its arrays into one: {source: {arrays: [{name: x, file: %q}]}}", zarr, filepath.Join(zarr, "data")), "check", zarr)
 	annotations := writeFile(t, filepath.Join(t.TempDir(), "instances.json"), `{"info": {}, "images": [], "annotations": []}`)
 	refused(t, exitUsage, "has COCO's annotations by its keys; make a table of it, a row a picture, and name that in source.list (docs/recipes.md, Detection)", "check", annotations)
 	refused(t, exitUsage, "images: unknown key", "check", writeFile(t, filepath.Join(t.TempDir(), "x.yaml"), "images: {}\n"))

@@ -92,6 +92,8 @@ func (d *description) base(ctx context.Context, verb string, args []string) (*sp
 		return nil, usage("%s: got --spec-json and %q, want one description", verb, args[0])
 	case areShards(args):
 		return d.shards(ctx, verb, args)
+	case len(args) > 0 && isFile(args[0]) && slices.Contains(source.HDF5Endings, strings.ToLower(filepath.Ext(args[0]))):
+		return nil, hdf5ForDescription(verb, args[0])
 	case len(args) > 0 && isFile(args[0]) && source.Foreign(args[0]) != "":
 		return nil, usage("%s: %q: %s", verb, args[0], source.Foreign(args[0]))
 	case len(args) > 1:
@@ -111,6 +113,8 @@ func (d *description) base(ctx context.Context, verb string, args []string) (*sp
 		return nil, &because{fmt.Errorf("%s: %q: no such file or folder; want a description (YAML or JSON), a folder of media or shards", verb, path), err}
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", verb, err)
+	case st.IsDir() && source.ZarrIn(path) != "":
+		return nil, usage("%s: %q is no description, but a directory of Zarr; put its arrays into one: {source: {arrays: [{name: x, file: %q}]}}, as a file or, in JSON, as --spec-json", verb, path, source.ZarrIn(path))
 	case st.IsDir():
 		return d.root(ctx, verb, path, contentsOf(path))
 	}
@@ -140,6 +144,21 @@ func otherThanDescription(verb, path string) error {
 			"as a file or, in JSON, as --spec-json", verb, path, path)
 	}
 	return nil
+}
+
+// hdf5ForDescription refuses an HDF5 file, whose arrays have to be named in a description.
+func hdf5ForDescription(verb, path string) error {
+	const few = 8
+	names := source.DatasetsOf(path, few+1)
+	if len(names) == 0 {
+		return usage("%s: %q is no description, but an HDF5 file by its name, and no array was found in it", verb, path)
+	}
+	there := strings.Join(names[:min(few, len(names))], ", ")
+	if len(names) > few {
+		there += " and more"
+	}
+	return usage("%s: %q is no description, but an HDF5 file by its name; put its arrays into one: {source: {arrays: [{name: x, file: %q, dataset: %q}]}}, as a file or, in JSON, as --spec-json; there are %s",
+		verb, path, path, names[0], there)
 }
 
 func isList(path string) bool {

@@ -1,0 +1,268 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spdl/spdl/core/array"
+	"github.com/spdl/spdl/core/grid"
+	"golang.org/x/sys/unix"
+)
+
+// arrayFile is a local file that arrays are in, opened once however many of them are read.
+type arrayFile struct {
+	name string
+	path string // absolute, for identities
+	file *os.File
+	stat unix.Stat_t // when it was opened
+	hdf5 *grid.HDF5  // nil: it is none, or the source is open
+	zarr string      // file that says what the directory's array is; "": it is no directory
+}
+
+// file opens one, or finds that it is open.
+func (s *arrays) file(name string) (*arrayFile, error) {
+	if f := s.files[name]; f != nil {
+		return f, nil
+	}
+	file, err := os.OpenFile(name, openFlags, 0)
+	if err != nil {
+		return nil, unwrapPath(err)
+	}
+	f := &arrayFile{name: name, path: absoluteDir(name), file: file}
+	s.files[name] = f
+	if err := unix.Fstat(int(file.Fd()), &f.stat); err != nil {
+		return nil, err
+	}
+	if f.stat.Mode&unix.S_IFMT == unix.S_IFDIR {
+		return f, f.openZarr()
+	}
+	if !isRegular(&f.stat) {
+		return nil, errors.New(notRegular(&f.stat).(*Error).Detail) // of no sample
+	}
+	if grid.IsHDF5(file, f.stat.Size) {
+		f.hdf5, err = grid.OpenHDF5(file, f.stat.Size)
+	}
+	return f, err
+}
+
+// openZarr finds what a directory says of its array, whose version is that of the file that says it.
+func (f *arrayFile) openZarr() (err error) {
+	if f.zarr, err = grid.ZarrFile(f.name); err != nil {
+		return fmt.Errorf("got a directory, want a regular file, or an array of Zarr: %w", err)
+	}
+	return unix.Stat(f.zarr, &f.stat)
+}
+
+// addZarr takes the array of a directory.
+func (s *arrays) addZarr(a *stepped, c *ArrayFiles, f *arrayFile, first int64) (samples int64, err error) {
+	if c.DType != 0 {
+		return 0, errors.New("got an array of Zarr, which says its type itself; leave dtype out")
+	}
+	data, err := grid.OpenZarr(f.zarr)
+	if err != nil {
+		return 0, err
+	}
+	return s.addChunks(a, c, f, data, "", first)
+}
+
+// unchanged says that a file is as it was when it was opened. Of Zarr it is the description that tells.
+func (f *arrayFile) unchanged(now *unix.Stat_t) error {
+	if f.zarr == "" {
+		return unchanged(int(f.file.Fd()), &f.stat, now)
+	}
+	if err := unix.Stat(f.zarr, now); err != nil {
+		return readError(err)
+	}
+	if now.Size != f.stat.Size || now.Mtim != f.stat.Mtim || now.Ino != f.stat.Ino {
+		return &Error{Cause: Changed, Detail: fmt.Sprintf("%q was written again since it was opened", f.zarr)}
+	}
+	return nil
+}
+
+// opened drops what only opening needs.
+func (s *arrays) opened() {
+	for _, f := range s.files {
+		f.hdf5 = nil
+	}
+}
+
+// addAll takes what an array has in a file, and returns how many samples there are by then.
+func (s *arrays) addAll(a *stepped, c *ArrayFiles, f *arrayFile, n int64, p *Progress) (int64, error) {
+	datasets, err := f.datasets(c)
+	if err != nil {
+		return n, err
+	}
+	for _, name := range datasets {
+		samples := int64(0)
+		switch {
+		case f.zarr != "":
+			samples, err = s.addZarr(a, c, f, n)
+		case name == "":
+			samples, err = a.add(c, f, n)
+		default:
+			samples, err = s.addDataset(a, c, f, name, n)
+		}
+		if err != nil {
+			return n, err
+		}
+		n += samples
+		p.Step()
+	}
+	return n, nil
+}
+
+// datasets are the paths of an array's datasets in a file; one empty path: the file is the array.
+func (f *arrayFile) datasets(c *ArrayFiles) ([]string, error) {
+	switch {
+	case f.zarr != "" && c.Dataset != nil:
+		return nil, errors.New("got an array of Zarr, whose directory file names; leave dataset out")
+	case f.hdf5 == nil && c.Dataset == nil:
+		return []string{""}, nil
+	case f.hdf5 == nil:
+		return nil, errors.New("got no HDF5 file by its first bytes, which dataset goes with; leave dataset out")
+	case c.Dataset == nil:
+		names := append(f.hdf5.Names(1), "/data")
+		return nil, fmt.Errorf("got an HDF5 file; say which of its arrays with dataset, such as dataset: %q, a pattern of several, or a list", names[0])
+	}
+	var names []string
+	for _, p := range c.Dataset {
+		expanded := []string{p}
+		if strings.ContainsAny(p, "{}") && !f.hdf5.Has(p) {
+			var err error
+			if expanded, err = Braces(p); err != nil {
+				return nil, err
+			}
+		}
+		for _, name := range expanded {
+			found, err := f.hdf5.Match(name)
+			if err == nil && len(found) == 0 {
+				err = fmt.Errorf("%w: dataset %q: none is named so", ErrNoSamples, name)
+			}
+			if err != nil {
+				return nil, err
+			}
+			names = append(names, found...)
+		}
+	}
+	return names, onceEach("dataset", names)
+}
+
+// addDataset takes a dataset of an HDF5 file.
+func (s *arrays) addDataset(a *stepped, c *ArrayFiles, f *arrayFile, name string, first int64) (samples int64, err error) {
+	data, err := f.hdf5.Dataset(name)
+	if err != nil {
+		return 0, fmt.Errorf("dataset %q: %w", name, err)
+	}
+	if samples, err = s.addChunks(a, c, f, data, name, first); err != nil {
+		err = fmt.Errorf("dataset %q: %w", name, err)
+	}
+	return samples, err
+}
+
+// addChunks takes an array that may lie in chunks.
+func (s *arrays) addChunks(a *stepped, c *ArrayFiles, f *arrayFile, data *grid.Array, name string, first int64) (samples int64, err error) {
+	a.files = append(a.files, stepFile{arrayFile: f, dataset: name, at: data.At, first: first})
+	last := &a.files[len(a.files)-1]
+	if data.At < 0 {
+		last.at, last.chunks = 0, data
+	}
+	whole := array.Array{DType: data.DType, Shape: data.Shape, Swapped: data.Swapped}
+	if samples, err = a.take(c, &whole, last); err != nil {
+		return 0, err
+	}
+	if last.chunks != nil && (a.step < a.window || a.step%data.ChunkRows() != 0) {
+		last.cache = s.cache
+	}
+	return samples, nil
+}
+
+// Shards are the chunks of those of the arrays whose chunks are the largest, or its datasets where they have none of several samples; nil
+// where no chunk is unpacked for several.
+func (s *arrays) Shards() (starts []int64) {
+	largest, most := (*stepped)(nil), int64(0)
+	for i := range s.all {
+		for k := range s.all[i].files {
+			if f := &s.all[i].files[k]; f.cache != nil && f.chunks.ChunkBytes() > most {
+				largest, most = &s.all[i], f.chunks.ChunkBytes()
+			}
+		}
+	}
+	for i := 0; largest != nil && i < len(largest.files); i++ {
+		end := s.n
+		if i+1 < len(largest.files) {
+			end = largest.files[i+1].first
+		}
+		starts = largest.files[i].appendShards(starts, largest.step, end)
+	}
+	return starts
+}
+
+// appendShards appends the first samples of a file's chunks, whose samples end at one.
+func (f *stepFile) appendShards(starts []int64, step, end int64) []int64 {
+	rows := f.rows
+	if f.cache != nil {
+		rows = max(f.chunks.ChunkRows(), step)
+	}
+	for k := int64(0); k*rows < f.rows; k++ {
+		first := f.first + (k*rows+step-1)/step
+		if first >= end {
+			break
+		}
+		starts = append(starts, first)
+	}
+	return starts
+}
+
+// shown is the file's name, with that of the dataset.
+func (f *stepFile) shown() string { return f.name + f.dataset }
+
+// fill reads as many rows as data has room for, from one on.
+func (f *stepFile) fill(data []byte, row, rowBytes int64) error {
+	if f.chunks != nil {
+		return chunkError(f.chunks.ReadRows(data, row, f.cache))
+	}
+	if n, err := f.file.ReadAt(data, f.at+row*rowBytes); n < len(data) {
+		return readError(unwrapPath(err))
+	}
+	return nil
+}
+
+// chunkError is why a chunk could not be read or unpacked.
+func chunkError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, grid.ErrChecksum):
+		return &Error{Cause: Checksum, Err: err}
+	case errors.Is(err, grid.ErrDamaged):
+		return &Error{Cause: Value, Err: err}
+	}
+	return readError(unwrapPath(err))
+}
+
+// DatasetsOf are the paths of arrays in an HDF5 file, up to so many; none where it is no such file.
+func DatasetsOf(name string, most int) []string {
+	s := &arrays{files: map[string]*arrayFile{}}
+	f, err := s.file(name)
+	var names []string
+	if err == nil && f.hdf5 != nil {
+		names = f.hdf5.Names(most)
+	}
+	_ = s.Close() // it was only read
+	return names
+}
+
+// ZarrIn is a directory itself where it is an array of Zarr's, and an array in it where it is a group; "" where it is neither.
+func ZarrIn(dir string) string { return grid.ZarrIn(dir) }
+
+// InChunks says that some of an array's files have chunks, or may have them, which have to be unpacked: those of HDF5 and of Zarr.
+func InChunks(c *ArrayFiles) bool {
+	names, err := arrayNames(c.Files)
+	return c.Dataset != nil || err == nil && slices.ContainsFunc(names, func(name string) bool {
+		st, err := os.Stat(name)
+		return err == nil && st.IsDir()
+	})
+}
