@@ -66,6 +66,7 @@ type Engine struct {
 	scanned   time.Duration // spent finding the samples
 	rings     []*ring
 	cpus      *pipeline.Limiter
+	aside     func(func()) // outOfTurn, made once
 	may       allowance
 	readAhead *pipeline.Bytes
 	caches    map[string]*source.Cache // by directory
@@ -135,6 +136,7 @@ func New(s *spec.Spec, o *Options) (*Engine, error) {
 	e.runCtx, e.endRun = context.WithCancel(context.Background())
 	e.may = allow(&s.Limits, availableCPUs())
 	e.cpus = pipeline.NewLimiter(e.may.decoders)
+	e.aside = e.outOfTurn
 	runtime.GOMAXPROCS(e.may.decoders + spareProcs)
 	e.quiet.begin()
 	e.readAhead = pipeline.NewBytes(s.Limits.ReadAheadBytes)

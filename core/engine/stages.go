@@ -172,7 +172,7 @@ func (r *ring) decodeJob(ctx context.Context, on *worker, j *job) error {
 		}
 		rest.Now()
 		if j.w.bufs[row] != nil {
-			j.w.bufs[row].Until(ctx, r.engine.outOfTurn)
+			j.w.bufs[row].Until(ctx, r.engine.aside)
 			r.decodeRow(on, j.w, row)
 			if ctx.Err() != nil {
 				return ctx.Err() // what was not read any more makes no bad sample

@@ -200,7 +200,7 @@ func TestServeRefusesWhatItCannotServe(t *testing.T) {
 func TestANameInUseIsRefused(t *testing.T) {
 	name, dir := home(t), pictures(t, 4)
 	s := serve(t, name, dir, "--size", "16")
-	pid := fmt.Sprintf("a running engine (pid %d) owns the name; stop it or choose another name", s.cmd.Process.Pid)
+	pid := fmt.Sprintf("a running engine (pid %d) owns the name; stop it", s.cmd.Process.Pid)
 	t.Setenv("SPDL_LOG", "off")
 	refused(t, exitBusy, pid, "serve", dir, "--name", name)
 	refused(t, exitBusy, "a running engine answers there", "serve", dir, "--name", name, "--backing", "memfd")

@@ -252,7 +252,7 @@ func TestRawPCMNeedsNoHeader(t *testing.T) {
 	refused(t, Config{Raw: raw, Length: 2}, Source{}, CauseEmpty)
 }
 
-// A file with a header is no raw samples: it would begin with a click.
+// A file with a header is no raw samples: it would begin with a click, unless a window passes over it.
 func TestRawPCMIsNoOtherFile(t *testing.T) {
 	for kind, data := range map[string][]byte{
 		"wav": wavBytes(1, 2, 8000, 16, bytesAs([]int16{1, 2, 3, 4})), "flac": append([]byte("fLaC"), make([]byte, 40)...), "ogg": append([]byte("OggS"), make([]byte, 40)...), "mov": append([]byte("\x00\x00\x00\x14ftypisom"), make([]byte, 40)...),
@@ -261,9 +261,13 @@ func TestRawPCMIsNoOtherFile(t *testing.T) {
 			copy(data[28:], "OpusHead")
 		}
 		err := refused(t, Config{Raw: &Raw{Encoding: S16, Rate: 8000, Channels: 2}, Length: 100}, Source{Bytes: data}, CauseUnsupported)
-		if !strings.Contains(err.Error(), "got what begins as a file of "+kind+", want samples without a header; leave raw out") {
+		if !strings.Contains(err.Error(), "got what begins as a file of "+kind+", want samples without a header; leave raw out, or have the window begin behind the header") {
 			t.Errorf("%s: got %v", kind, err)
 		}
+	}
+	behind := Config{Raw: &Raw{Encoding: S16, Rate: 8000, Channels: 2}, Length: 2, Window: Window{Start: 11. / 8000}}
+	if got, _ := decoded(t, behind, Source{Bytes: wavBytes(1, 2, 8000, 16, bytesAs([]int16{1, 2, 3, 4}))}, Draw{}); len(got) != 4 || got[0] != 1./32768 {
+		t.Errorf("behind the header: got %v, want what lies there", got)
 	}
 }
 

@@ -117,8 +117,8 @@ func (in *input) open(w *Worker, src Source, info *Info) error {
 	if raw := w.op.cfg.Raw; raw != nil {
 		info.Format = "pcm"
 		in.header = header{r: in.reader(), size: in.size}
-		if kind := in.header.kind(); kind != "" {
-			return &Error{Format: "pcm", cause: CauseUnsupported, Detail: fmt.Sprintf("got what begins as a file of %s, want samples without a header; leave raw out", kind)}
+		if kind := in.header.kind(); kind != "" && w.op.cfg.Window.Start == 0 && src.Window.Start == 0 {
+			return &Error{Format: "pcm", cause: CauseUnsupported, Detail: fmt.Sprintf("got what begins as a file of %s, want samples without a header; leave raw out, or have the window begin behind the header", kind)}
 		}
 		in.pcm = PCM{Encoding: raw.Encoding, Channels: raw.Channels, Rate: raw.Rate}
 		frame := int64(in.pcm.FrameBytes())
