@@ -63,11 +63,11 @@ func suffix(stream int32) string {
 	return fmt.Sprintf(".%d.spdlvidx", stream)
 }
 
-// cachePath is where the index of a video is kept: beside it if dir is ".". One that tables were asked for has a name of its own.
+// cachePath is where the index of a video is kept: beside it if dir is ".". One that has all key frames, as tables may not, has a name of its own.
 func cachePath(dir, video string, stream int32, tables bool) (string, error) {
 	suffix := suffix(stream)
-	if tables {
-		suffix = ".tables" + suffix
+	if !tables {
+		suffix = ".keys" + suffix
 	}
 	if dir == Beside {
 		return video + suffix, nil
