@@ -134,14 +134,14 @@ def ring(place, clips, folder, cache):
     table.write_text("path,first\n" + "".join(f"{place}/{film},\"{first / RATE}\"\n" for film, first in clips))
     columns = [{"name": "first", "type": "f64"}]
     spec = {"name": f"films{os.getpid()}", "source": {"list": str(table), "labels": "none", "columns": columns}, "batch": 4, "order": {"shuffle": False, "epochs": 1},
-            "video": {"frames": COUNT, "select": {"kind": "every", "step": STEP}, "window": {"start_column": "first", "duration": f"{(COUNT * STEP - 0.5) / RATE}s"}},
+            "video": {"frames": COUNT, "select": {"kind": "every", "step": STEP}, "transform": [{"resize": [360, 640]}], "window": {"start_column": "first", "duration": f"{(COUNT * STEP - 0.5) / RATE}s"}},
             "cache": {"video_index_dir": str(cache)}}
     rows = 0
     with spdl.open(spec, engine=str(ROOT / "build/spdl")) as loader:
         began = time.perf_counter()
         for batch in loader:
-            assert batch.n_bad == 0 and (batch["length"] == COUNT).all()
-            rows += len(batch["length"])
+            assert batch.n_bad == 0 and (batch["frames"] == COUNT).all()
+            rows += len(batch["frames"])
         seconds = time.perf_counter() - began
     assert rows == len(clips)
     return seconds

@@ -52,7 +52,8 @@ type Reader struct {
 	ctx  context.Context // of who reads, as ReadAt has none
 	wait func(func())    // runs what waits for the network
 	last int64           // the block that was wanted last
-	run  int64           // how many blocks the next request is for
+	run  int64           // how many blocks a request is for
+	end  int64           // behind those of the latest one
 	err  error
 }
 
@@ -100,16 +101,16 @@ func (r *Reader) failed(err error) error {
 	return err
 }
 
-// wants notes that block n is the next one. Who reads one behind the other gets more with each request: run blocks, from now on.
+// wants notes that block n is the next one. Who reads one behind the other gets twice as many with each request: run blocks.
 func (r *Reader) wants(n int64) (ctx context.Context, wait func(func()), run int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	switch n {
-	case r.last:
-	case r.last + 1:
+	switch {
+	case n != r.last && n != r.last+1:
+		r.run, r.end = 1, n+1
+	case n >= r.end:
 		r.run = min(2*r.run, mostAtOnce)
-	default:
-		r.run = 1
+		r.end = n + r.run
 	}
 	r.last = n
 	return r.ctx, r.wait, r.run
