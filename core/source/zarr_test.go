@@ -48,7 +48,7 @@ func TestChangedZarrsMakeBadSamples(t *testing.T) {
 		f, _ := arraysOf(t, ArraysConfig{Arrays: []ArrayFiles{{Name: "x", Files: []string{dir}}}}).(Fingerprinted).Fingerprint()
 		return f
 	}
-	if print(8) != print(8) || print(8) == print(7) {
+	if one, other := print(8), print(8); one != other || one == print(7) {
 		t.Error("fingerprints do not tell arrays")
 	}
 	dir := zarrDir(t, filepath.Join(t.TempDir(), "x"), 8, 2, -1)
