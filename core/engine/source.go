@@ -137,7 +137,7 @@ func (r *ring) openBefore(ctx context.Context, ring *spec.Spec, s *spec.Source, 
 // inPlaceBytes is how large a video or a sound is that is not read whole, but as it is decoded; a variable for tests.
 var inPlaceBytes int64 = 32 << 20
 
-// inPlaceFrom is the size from which a ring's media stay in local files; 0: all are read. Pictures always are, and so is what a cache keeps, or what
+// inPlaceFrom is the size from which a ring's media stay where they are, in files and in a store; 0: all are read. Pictures always are, and so is what a cache keeps, or what
 // lies where reads may hang: these have a deadline (p), and decoding has none that ends a read.
 func (r *ring) inPlaceFrom(ring *spec.Spec, p *source.Progress) int64 {
 	if r.whole || p != nil || ring.Cache.Dir != "" || slices.ContainsFunc(ring.Media(), func(m spec.Medium) bool { return m.Video == nil && m.Audio == nil }) {

@@ -24,7 +24,7 @@ const MaxFileBytes = 4 << 30
 // Source is an encoded sample: its bytes, or else a file or an address, or packets of a video or a sound.
 type Source struct {
 	Bytes   []byte
-	Path    string // of a file, or an address (http, https, s3, gs, hf), which is read as a whole
+	Path    string // of a file, or an address (http, https, s3, gs, hf): of a large video or sound there no more is read than is decoded
 	Packets *av.Packets
 }
 

@@ -28,7 +28,7 @@ type FolderConfig struct {
 	Media        []Medium // the first is the files themselves, the others are of files beside them. nil: the files alone, empty: see Columns
 	Columns      []Column // of files beside each sample's, with its name and the ending From. Without media the sample's file may be one
 	MaxFileBytes int64    // largest sample that is read; 0 is DefaultMaxFileBytes
-	InPlace      int64    // media of at least so many bytes are not read but stay in their files (Buffer.InPlace); 0: none do
+	InPlace      int64    // media of at least so many bytes are not read but stay where they are (Buffer.InPlace); 0: none do
 	Store        *store.Client
 	Progress     *Progress // of the listing; nil: nobody waits for it
 }

@@ -16,7 +16,7 @@ type HostConfig struct {
 	Stream  bool          // they come one after the other: none is late
 	Timeout time.Duration // until a thread takes what is asked for, and then until it is given; 0: a minute
 	Columns []Column      // which the samples are made of, each of all its bytes or a member of them; none: they are media
-	InPlace int64         // media of at least so many bytes at paths are not read but stay in their files (Buffer.InPlace); 0: none do
+	InPlace int64         // media of at least so many bytes at paths and addresses are not read but stay there (Buffer.InPlace); 0: none do
 	Feed    *Feed
 	Store   *store.Client // reads addresses among the paths; nil: they are refused
 }

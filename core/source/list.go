@@ -27,7 +27,7 @@ type ListConfig struct {
 	Heading      bool   // it is a table with tabs between its fields, whose first line has the columns' names
 	Root         string // directory or URL of relative paths; "" is the list's own, and lets absolute paths pass
 	MaxFileBytes int64  // largest sample that is read; 0 is DefaultMaxFileBytes
-	InPlace      int64  // local media of at least so many bytes are not read but stay in their files (Buffer.InPlace); 0: none do
+	InPlace      int64  // media of at least so many bytes are not read but stay where they are (Buffer.InPlace); 0: none do
 	Store        *store.Client
 	Progress     *Progress // of reading the list; nil: nobody waits for it
 

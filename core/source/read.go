@@ -24,7 +24,7 @@ type root struct {
 	fd       int
 	dir      string // absolute, for identities
 	maxBytes int64
-	inPlace  int64     // media of at least so many bytes stay in their files; 0: none do
+	inPlace  int64     // media of at least so many bytes stay where they are; 0: none do
 	absolute bool      // absolute paths are opened as they are
 	progress *Progress // of who waits for a file to be read whole; nil: nobody
 }

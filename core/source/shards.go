@@ -31,7 +31,7 @@ type ShardsConfig struct {
 	IndexDir     string   // where indexes are kept; "" is DefaultIndexDir
 	IndexBeside  bool     // keep those of local archives beside them
 	MaxFileBytes int64    // largest picture that is read; 0 is DefaultMaxFileBytes
-	InPlace      int64    // media of at least so many bytes in local archives are not read but stay there (Buffer.InPlace); 0: none do
+	InPlace      int64    // media of at least so many bytes are not read but stay in their archives (Buffer.InPlace); 0: none do
 	Fetch        int      // how many shards of a store are opened at a time, up to 64; 0: 16
 	Store        *store.Client
 

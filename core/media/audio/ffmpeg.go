@@ -65,7 +65,7 @@ func (d *decoder) read(in *input) {
 	case in.packets != nil:
 		d.from.packets = (*C.media_packets)(in.packets.Pointer())
 	case in.file != nil:
-		d.from.far = C.media_far{read: C.media_far_read(in.far.Function()), of: C.uintptr_t(in.far.Of())}
+		d.from.far = in.farAway()
 		d.from.fd, d.from.offset = C.int(in.file.FD), C.int64_t(in.file.Offset)
 	case len(in.data) > 0:
 		d.pinned.Pin(unsafe.SliceData(in.data))

@@ -70,11 +70,16 @@ func (in *input) reader() io.ReaderAt {
 	return &in.memory
 }
 
+// farAway is how C reads the file where only Go can, and nothing where it can itself.
+func (in *input) farAway() C.media_far {
+	return C.media_far{read: C.media_far_read(in.far.Function()), of: C.uintptr_t(in.far.Of())}
+}
+
 // source is where C finds the sample's bytes, which stay where they are until pinned lets go of them.
 func (in *input) source(pinned *runtime.Pinner) C.audio_source {
 	from := C.audio_source{fd: -1, size: C.int64_t(in.size)}
 	if in.file != nil {
-		from.far = C.media_far{read: C.media_far_read(in.far.Function()), of: C.uintptr_t(in.far.Of())}
+		from.far = in.farAway()
 		from.fd, from.offset = C.int(in.file.FD), C.int64_t(in.file.Offset)
 		return from
 	}
