@@ -49,6 +49,7 @@ func TestEveryKeyReachesItsDecoder(t *testing.T) {
 			`"transform": [{"random_rotation": {"degrees": 9, "expand": true}}, {"center_crop": 9}]`, `"transform": [{"random_rotation": 9}, {"center_crop": 9}, {"horizontal_flip": 0.5}]`, `"transform": [{"random_rotation": 9}, {"horizontal_flip": 0.5}, {"center_crop": 9}]`,
 			`"transform": [{"horizontal_flip": 0.5}, {"random_rotation": 9}, {"center_crop": 9}]`,
 			`"transform": [{"random_perspective": {}}]`, `"transform": [{"random_perspective": 0.6}]`, `"transform": [{"random_perspective": {"p": 0.6}}]`, `"transform": [{"random_perspective": {"interpolation": "nearest"}}]`, `"transform": [{"random_perspective": {"fill": 9}}]`,
+			`"transform": [{"elastic_transform": {"sigma": 0.5}}]`, `"transform": [{"elastic_transform": {"sigma": 0.4}}]`, `"transform": [{"elastic_transform": {"sigma": 0.5, "alpha": [5, 50]}}]`, `"transform": [{"elastic_transform": {"sigma": 0.5, "p": 0.5}}]`, `"transform": [{"elastic_transform": {"sigma": 0.5, "interpolation": "nearest"}}]`, `"transform": [{"elastic_transform": {"sigma": 0.5, "fill": 9}}]`,
 			`"transform": [{"rand_augment": 9}]`, `"transform": [{"rand_augment": 8}]`, `"transform": [{"rand_augment": {"num_ops": 3}}]`, `"transform": [{"rand_augment": {"num_magnitude_bins": 30}}]`,
 			`"transform": [{"rand_augment": {"interpolation": "bilinear"}}]`, `"transform": [{"trivial_augment_wide": {}}]`, `"transform": [{"trivial_augment_wide": 30}]`,
 			`"transform": [{"trivial_augment_wide": {"interpolation": "bilinear"}}]`, `"transform": [{"auto_augment": "imagenet"}]`, `"transform": [{"auto_augment": "cifar10"}]`,
@@ -114,7 +115,7 @@ func TestEveryKeyReachesItsDecoder(t *testing.T) {
 
 // The steps of a transform are done in its order, be it the usual one, which needs no words, or another.
 func TestStepsReachTheDecoderInTheirOrder(t *testing.T) {
-	steps := strings.Split(`"horizontal_flip": 1|"vertical_flip": 1|"random_rotate90": 1|"random_rotation": 9|"random_affine": {"degrees": 9}|"random_perspective": {}|"rand_augment": 9|"color_jitter": {"hue": 0.1}|"random_photometric_distort": {}|"random_channel_permutation": 1|"grayscale": 1|`+
+	steps := strings.Split(`"horizontal_flip": 1|"vertical_flip": 1|"random_rotate90": 1|"random_rotation": 9|"random_affine": {"degrees": 9}|"random_perspective": {}|"elastic_transform": {"sigma": 0.5}|"rand_augment": 9|"color_jitter": {"hue": 0.1}|"random_photometric_distort": {}|"random_channel_permutation": 1|"grayscale": 1|`+
 		`"gaussian_blur": 3|"solarize": {"threshold": 9}|"posterize": {"bits": 2}|"invert": 1|"adjust_sharpness": {"factor": 2}|"autocontrast": 1|"equalize": 1|"gaussian_noise": {}|"jpeg": 50`, "|")
 	order := func(steps []string) []media.Step {
 		s, err := spec.ParseSample([]byte(`{"image": {"transform": [{"center_crop": 8}, {` + strings.Join(steps, "}, {") + `}, {"normalize": "imagenet"}]}}`))

@@ -72,6 +72,22 @@ type Perspective struct {
 	Fill          Fill
 }
 
+// Elastic is torchvision's ElasticTransform on a PIL image, with probability P: each pixel is taken from a place beside its own, by Alpha along
+// x and y, alike among neighbours within some Sigma pixels.
+type Elastic struct {
+	P             float64
+	Alpha         [2]float64
+	Sigma         float64
+	Interpolation Interpolation // Nearest or Bilinear
+	Fill          Fill
+}
+
+// Limits of Elastic. Of MaxElasticSigma the blur is as large as Blur's may be.
+const (
+	MaxAlpha        = 1e4
+	MaxElasticSigma = (MaxKernel - 1) / 8.0
+)
+
 // warp fills in what the kernel knows of them.
 func (cfg *Config) warp(op *C.media_op) {
 	between := func(f [2]float64) C.media_factor {
@@ -93,6 +109,10 @@ func (cfg *Config) warp(op *C.media_op) {
 	if p := cfg.Perspective; p != nil {
 		op.perspective_p, op.perspective_scale = C.double(p.P), C.double(p.Scale)
 		op.perspective_filter, op.perspective_fill = C.uint32_t(p.Interpolation), p.Fill.c()
+	}
+	if e := cfg.Elastic; e != nil {
+		op.elastic_p, op.elastic_x, op.elastic_y, op.elastic_sigma = C.double(e.P), C.double(e.Alpha[0]), C.double(e.Alpha[1]), C.double(e.Sigma)
+		op.elastic_filter, op.elastic_fill = C.uint32_t(e.Interpolation), e.Fill.c()
 	}
 }
 
@@ -119,7 +139,38 @@ func (cfg *Config) checkWarps() error {
 			return fmt.Errorf("perspective: got scale %v, want 0 to 1", p.Scale)
 		}
 	}
+	if err := cfg.Elastic.check(cfg.Mode, cfg.out()); err != nil {
+		return err
+	}
 	return cfg.Affine.check(cfg.Mode)
+}
+
+// reach is how far the blur of an elastic map goes to either side, in pixels.
+func reach(sigma float64) int {
+	if sigma == 0 {
+		return 0
+	}
+	return (int(8*sigma+1) | 1) / 2
+}
+
+func (e *Elastic) check(mode Mode, out Size) error {
+	if e == nil {
+		return nil
+	}
+	if err := checkWarp("elastic", e.Interpolation, mode); err != nil {
+		return err
+	}
+	switch {
+	case e.Interpolation == Bicubic:
+		return fmt.Errorf("elastic: want interpolation nearest or bilinear")
+	case !(min(e.Alpha[0], e.Alpha[1]) >= 0 && max(e.Alpha[0], e.Alpha[1]) <= MaxAlpha):
+		return fmt.Errorf("elastic: got alpha %v, want 0 to %v", e.Alpha, MaxAlpha)
+	case !(e.Sigma >= 0 && e.Sigma <= MaxElasticSigma):
+		return fmt.Errorf("elastic: got sigma %v, want 0 to %v", e.Sigma, MaxElasticSigma)
+	case reach(e.Sigma) >= min(out.H, out.W):
+		return fmt.Errorf("elastic: got sigma %v for a row of %d x %d, want 4 sigma within the shorter side", e.Sigma, out.H, out.W)
+	}
+	return nil
 }
 
 func (a *Affine) check(mode Mode) error {

@@ -52,7 +52,8 @@ static space space_of(const media_op *op) {
     return (space){bins, 0.3, 30, 0.9, 4, 150.0 / 331.0 * op->out_w, 150.0 / 331.0 * op->out_h};
 }
 
-static double linspace(double first, double last, int n, int i) {
+double media_linspace(double first, double last, int n, int i) {
+    if (n < 2) return first;
     float from = (float)first, to = (float)last, step = (to - from) / (float)(n - 1);
     float way = step * (float)(i < n / 2 ? i : n - 1 - i);
     return i < n / 2 ? from + way : to - way;
@@ -67,13 +68,13 @@ static double bits_left(const space *s, int bin) {
 static double magnitude(int operation, const space *s, int bin) {
     switch (operation) {
     case SHEAR_X:
-    case SHEAR_Y: return linspace(0, s->shear, s->bins, bin);
-    case TRANSLATE_X: return linspace(0, s->translate_x, s->bins, bin);
-    case TRANSLATE_Y: return linspace(0, s->translate_y, s->bins, bin);
-    case ROTATE: return linspace(0, s->degrees, s->bins, bin);
+    case SHEAR_Y: return media_linspace(0, s->shear, s->bins, bin);
+    case TRANSLATE_X: return media_linspace(0, s->translate_x, s->bins, bin);
+    case TRANSLATE_Y: return media_linspace(0, s->translate_y, s->bins, bin);
+    case ROTATE: return media_linspace(0, s->degrees, s->bins, bin);
     case POSTERIZE: return bits_left(s, bin);
-    case SOLARIZE: return linspace(255, 0, s->bins, bin);
-    default: return linspace(0, s->factor, s->bins, bin);
+    case SOLARIZE: return media_linspace(255, 0, s->bins, bin);
+    default: return media_linspace(0, s->factor, s->bins, bin);
     }
 }
 

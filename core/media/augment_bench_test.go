@@ -51,6 +51,7 @@ func BenchmarkAugment(b *testing.B) {
 		{"auto_augment", augment(AutoAugment, Nearest)},
 		{"rand_augment_bilinear", augment(RandAugment, Bilinear)},
 		{"random_rotation_bicubic", Config{Rotation: &Rotation{Degrees: [2]float64{-30, 30}, Interpolation: Bicubic}}},
+		{"elastic_transform", Config{Elastic: &Elastic{P: 1, Alpha: [2]float64{50, 50}, Sigma: 5}}},
 		{"border_of_fill", Config{Anywhere: true, Pad: Around(16)}},
 		{"border_mirrored", Config{Anywhere: true, Pad: Around(16), Padding: Reflect}},
 		{"floats", Config{DType: F32}},

@@ -7,7 +7,8 @@
  * The blur is torchvision's of PIL images, within 1: weights exp(-x^2 / 2 sigma^2) whose sum is 1, pixels mirrored at the
  * borders without the outermost one, rounded half to even at the end. torch sums k x k products in an order of its own; here
  * rows are blurred and then columns, in floats. Weights below 2^-60, nine sigmas from the middle, change no byte and are left
- * out, so that no product, of two of the others neither, is a denormal number, which processors are slow with. */
+ * out, so that no product, of two of the others neither, is a denormal number, which processors are slow with. Floats are blurred
+ * likewise, without the rounding. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #endif
@@ -68,8 +69,24 @@ static void sums(const float *k, int32_t taps, const float *const *at, int32_t n
     }
 }
 
+/* Pixels of bytes, or floats in a plane that px has the sides of. */
+typedef struct blurred {
+    const media_pixels *px;
+    float *plane;
+} blurred;
+
+static float *plane_line(const blurred *b, int32_t y) { return b->plane + (size_t)y * (size_t)b->px->w; }
+
 /* A line as floats with r more pixels on each side. */
-static void widen(const uint8_t *line, int32_t w, int step, int32_t r, float *to) {
+static void widen(const blurred *b, int32_t y, int32_t r, float *to) {
+    int32_t w = b->px->w;
+    int step = b->px->step;
+    if (b->plane) {
+        const float *line = plane_line(b, y);
+        for (int32_t x = -r; x < w + r; x++) *to++ = line[mirrored(x, w)];
+        return;
+    }
+    const uint8_t *line = media_line(b->px, y);
     for (int32_t x = -r; x < w + r; x++)
         for (int ch = 0; ch < step; ch++) *to++ = (float)line[mirrored(x, w) * step + ch];
 }
@@ -98,7 +115,8 @@ size_t media_blur_bytes(const media_pixels *px, int32_t taps) {
            sizeof(float);
 }
 
-void media_gaussian_blur(const media_pixels *px, float *room, int32_t taps, double sigma) {
+static void blur(const blurred *b, float *room, int32_t taps, double sigma) {
+    const media_pixels *px = b->px;
     float k[MEDIA_MAX_KERNEL];
     const float *beside[MEDIA_MAX_KERNEL], *below[MEDIA_MAX_KERNEL];
     size_t stride = line_floats(px->w, px->step);
@@ -108,7 +126,7 @@ void media_gaussian_blur(const media_pixels *px, float *room, int32_t taps, doub
     for (int32_t t = 0; t < taps; t++) beside[t] = wide + t * px->step;
     for (int32_t y = 0, next = 0; y < px->h; y++) {
         for (; next < px->h && next <= y + r; next++) {
-            widen(media_line(px, next), px->w, px->step, r, wide);
+            widen(b, next, r, wide);
             sums(k, taps, beside, len, room + stride * (size_t)(next % held));
         }
         int32_t first = (next - 1) / held * held; /* of those there are, the one whose place is the first */
@@ -117,6 +135,18 @@ void media_gaussian_blur(const media_pixels *px, float *room, int32_t taps, doub
             below[t] = room + stride * (size_t)(i < 0 ? i + held : i);
         }
         sums(k, taps, below, len, sum);
-        round_line(sum, len, media_line(px, y));
+        if (b->plane)
+            memcpy(plane_line(b, y), sum, (size_t)len * sizeof *sum);
+        else
+            round_line(sum, len, media_line(px, y));
     }
+}
+
+void media_gaussian_blur(const media_pixels *px, float *room, int32_t taps, double sigma) {
+    blur(&(blurred){.px = px}, room, taps, sigma);
+}
+
+void media_blur_plane(float *plane, int32_t w, int32_t h, float *room, int32_t taps, double sigma) {
+    const media_pixels sides = {.w = w, .h = h, .step = 1};
+    blur(&(blurred){&sides, plane}, room, taps, sigma);
 }

@@ -24,6 +24,9 @@ void media_buf_free(media_buf *b);
 
 /* --- philox.c --- */
 
+/* Philox4x32-10 of a counter, which its four words come in the place of. */
+void media_philox(const uint32_t key[2], uint32_t c[4]);
+
 /* Four words from Philox4x32-10, keyed by seed, at counter (index, epoch, op, block). */
 void media_words(const media_draw *d, uint32_t op, uint32_t block, uint32_t c[4]);
 
@@ -239,25 +242,26 @@ enum {
     MEDIA_NOISE,
     MEDIA_RECODE,
     MEDIA_PERSPECTIVE,
+    MEDIA_ELASTIC,
 };
 
 typedef struct media_retouch {
     int32_t kind;
     int32_t
-        size; /* of BLUR: the kernel's; of WARP and PERSPECTIVE: the filter; of PERMUTE: which; of RECODE: the quality */
+        size; /* of BLUR: the kernel's; of WARP, PERSPECTIVE and ELASTIC: the filter; of PERMUTE: which; of RECODE: the quality */
     double value;     /* a factor, sigma, a threshold or a number of bits */
     double mean;      /* of NOISE */
-    double matrix[8]; /* of WARP, six, and of PERSPECTIVE */
-    uint8_t fill[4];  /* of both: where there is no pixel */
-    int32_t w, h;     /* of both: the size of what is made; of a row its own */
-    uint32_t key[4];  /* of NOISE */
+    double matrix[8]; /* of WARP, six, and of PERSPECTIVE; of ELASTIC alpha, along x and y */
+    uint8_t fill[4];  /* of these: where there is no pixel */
+    int32_t w, h;     /* of these: the size of what is made; of a row its own */
+    uint32_t key[4];  /* of NOISE and ELASTIC */
     uint32_t first;   /* of NOISE: the channel's number where the frame's begin */
 } media_retouch;
 
 enum {
     MEDIA_TONES = 6, /* that happen by chance: solarize ... equalize */
-    MEDIA_MAX_RETOUCHES = 6 /* flips, quarters, rotation, affine map, perspective */ + MEDIA_MAX_OPS +
-                          MEDIA_JITTERS + (MEDIA_JITTERS + 2) /* distortion, permutation */ +
+    MEDIA_MAX_RETOUCHES = 7 /* flips, quarters, rotation, affine map, perspective, elastic map */ +
+                          MEDIA_MAX_OPS + MEDIA_JITTERS + (MEDIA_JITTERS + 2) /* distortion, permutation */ +
                           2 /* grey, blur */ + MEDIA_TONES + 2 /* noise, JPEG */,
 };
 
@@ -274,8 +278,8 @@ void media_draw_retouches(const media_op *op, const media_draw *d, media_retouch
 void media_draw_steps(const media_op *op, const media_draw *d, uint32_t first, uint32_t end,
                       media_retouches *to);
 
-/* A map of points to the row (media_info.affine), which goes on to where the retouches move its pixels; zeros behind a perspective,
- * which is no such map. */
+/* A map of points to the row (media_info.affine), which goes on to where the retouches move its pixels; zeros behind a perspective
+ * and an elastic map, which are no such map. */
 void media_retouch_points(const media_retouches *retouches, double affine[6]);
 
 /* The pixels are changed where they lie. */
@@ -312,7 +316,18 @@ void media_draw_mirror(const media_op *op, const media_draw *d, int step, media_
 /* --- perspective.c --- */
 void media_draw_perspective(const media_op *op, const media_draw *d, media_retouches *to);
 
+/* --- elastic.c --- */
+void media_draw_elastic(const media_op *op, const media_draw *d, media_retouches *to);
+
+/* From a copy of the pixels; room: media_elastic_bytes(), aligned as floats are. */
+void media_warp_elastic(const media_pixels *px, const media_pixels *from, const media_retouch *r,
+                        float *room);
+size_t media_elastic_bytes(const media_pixels *px, const media_retouch *r);
+
 /* --- augment.c --- */
+
+/* Number i of n from first to last, in floats, as torch.linspace gives it. */
+double media_linspace(double first, double last, int n, int i);
 void media_draw_augment(const media_op *op, const media_draw *d, media_retouches *to);
 
 /* --- jitter.c --- */
@@ -344,6 +359,8 @@ enum {
     LATER_QUARTERS = 9,
     LATER_JPEG = 10,
     LATER_PERSPECTIVE = 11, /* and one for each corner */
+    LATER_ELASTIC = 16,
+    LATER_ELASTIC_KEY = 17,
 };
 
 void media_draw_distort(const media_op *op, const media_draw *d, media_retouches *to);
@@ -373,6 +390,8 @@ void media_sharpness(const media_pixels *px, const media_pixels *from, float fac
 
 /* room: media_blur_bytes(), of no more than taps lines. taps: odd, to MEDIA_MAX_KERNEL, and less than twice either side. */
 void media_gaussian_blur(const media_pixels *px, float *room, int32_t taps, double sigma);
+void media_blur_plane(float *plane, int32_t w, int32_t h, float *room, int32_t taps,
+                      double sigma); /* of w x h floats */
 size_t media_blur_bytes(const media_pixels *px, int32_t taps);
 
 /* --- warp.c --- */

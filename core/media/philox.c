@@ -26,17 +26,22 @@ static double uniform53(uint32_t a, uint32_t b) {
     return ((double)(a >> 5) * 67108864.0 + (double)(b >> 6)) * (1.0 / 9007199254740992.0);
 }
 
-void media_words(const media_draw *d, uint32_t op, uint32_t block, uint32_t c[4]) {
-    uint32_t k[2] = {(uint32_t)d->seed, (uint32_t)(d->seed >> 32)};
-    c[0] = (uint32_t)d->index;
-    c[1] = (uint32_t)(d->index >> 32);
-    c[2] = (uint32_t)d->epoch;
-    c[3] = op << 24 | block;
+void media_philox(const uint32_t key[2], uint32_t c[4]) {
+    uint32_t k[2] = {key[0], key[1]};
     for (int i = 0; i < 10; i++) {
         philox_round(c, k);
         k[0] += 0x9E3779B9u;
         k[1] += 0xBB67AE85u;
     }
+}
+
+void media_words(const media_draw *d, uint32_t op, uint32_t block, uint32_t c[4]) {
+    const uint32_t key[2] = {(uint32_t)d->seed, (uint32_t)(d->seed >> 32)};
+    c[0] = (uint32_t)d->index;
+    c[1] = (uint32_t)(d->index >> 32);
+    c[2] = (uint32_t)d->epoch;
+    c[3] = op << 24 | block;
+    media_philox(key, c);
 }
 
 void media_uniforms(const media_draw *d, uint32_t op, uint32_t block, double u[2]) {

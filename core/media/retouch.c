@@ -44,6 +44,7 @@ static void draw_step(const media_op *op, const media_draw *d, int step, media_r
     case MEDIA_DO_ROTATION: media_draw_rotation(op, d, to); break;
     case MEDIA_DO_AFFINE: media_draw_affine(op, d, to); break;
     case MEDIA_DO_PERSPECTIVE: media_draw_perspective(op, d, to); break;
+    case MEDIA_DO_ELASTIC: media_draw_elastic(op, d, to); break;
     case MEDIA_DO_AUGMENT: media_draw_augment(op, d, to); break;
     case MEDIA_DO_JITTER: media_draw_jitter(op, d, to); break;
     case MEDIA_DO_DISTORT: media_draw_distort(op, d, to); break;
@@ -77,7 +78,7 @@ void media_draw_retouches(const media_op *op, const media_draw *d, media_retouch
 
 void media_retouch_points(const media_retouches *retouches, double affine[6]) {
     for (int i = 0; i < retouches->n; i++) {
-        if (retouches->all[i].kind == MEDIA_PERSPECTIVE) {
+        if (retouches->all[i].kind == MEDIA_PERSPECTIVE || retouches->all[i].kind == MEDIA_ELASTIC) {
             memset(affine, 0, 6 * sizeof *affine);
             return;
         }
@@ -96,6 +97,7 @@ uint8_t *media_copy_pixels(const media_pixels *px, media_buf *room, size_t more,
 
 static int apply(const media_retouch *r, const media_kernels *by, const media_pixels *px, media_buf *room) {
     media_pixels from;
+    uint8_t *more;
     switch (r->kind) {
     case MEDIA_BRIGHTNESS: media_brightness(px, (float)r->value); break;
     case MEDIA_CONTRAST: media_contrast(px, (float)r->value); break;
@@ -125,6 +127,10 @@ static int apply(const media_retouch *r, const media_kernels *by, const media_pi
     case MEDIA_PERSPECTIVE:
         if (!media_copy_pixels(px, room, 0, &from)) return MEDIA_NO_MEMORY;
         media_warp_perspective(px, &from, r->matrix, r->size, r->fill);
+        break;
+    case MEDIA_ELASTIC:
+        if (!(more = media_copy_pixels(px, room, media_elastic_bytes(px, r), &from))) return MEDIA_NO_MEMORY;
+        media_warp_elastic(px, &from, r, (float *)(void *)more);
         break;
     default: break;
     }

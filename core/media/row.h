@@ -65,21 +65,22 @@ enum {
     MEDIA_DO_ROTATION = 3,
     MEDIA_DO_AFFINE = 4,
     MEDIA_DO_PERSPECTIVE = 5,
-    MEDIA_DO_AUGMENT = 6,
-    MEDIA_DO_JITTER = 7,
-    MEDIA_DO_DISTORT = 8,
-    MEDIA_DO_PERMUTE = 9,
-    MEDIA_DO_GRAY = 10,
-    MEDIA_DO_BLUR = 11,
-    MEDIA_DO_SOLARIZE = 12,
-    MEDIA_DO_POSTERIZE = 13,
-    MEDIA_DO_INVERT = 14,
-    MEDIA_DO_SHARPNESS = 15,
-    MEDIA_DO_AUTOCONTRAST = 16,
-    MEDIA_DO_EQUALIZE = 17,
-    MEDIA_DO_NOISE = 18,
-    MEDIA_DO_JPEG = 19,
-    MEDIA_STEPS = 20,
+    MEDIA_DO_ELASTIC = 6,
+    MEDIA_DO_AUGMENT = 7,
+    MEDIA_DO_JITTER = 8,
+    MEDIA_DO_DISTORT = 9,
+    MEDIA_DO_PERMUTE = 10,
+    MEDIA_DO_GRAY = 11,
+    MEDIA_DO_BLUR = 12,
+    MEDIA_DO_SOLARIZE = 13,
+    MEDIA_DO_POSTERIZE = 14,
+    MEDIA_DO_INVERT = 15,
+    MEDIA_DO_SHARPNESS = 16,
+    MEDIA_DO_AUTOCONTRAST = 17,
+    MEDIA_DO_EQUALIZE = 18,
+    MEDIA_DO_NOISE = 19,
+    MEDIA_DO_JPEG = 20,
+    MEDIA_STEPS = 21,
 };
 enum { MEDIA_BRIGHTNESS = 0, MEDIA_CONTRAST = 1, MEDIA_SATURATION = 2, MEDIA_HUE = 3, MEDIA_JITTERS = 4 };
 
@@ -148,6 +149,11 @@ typedef struct media_op {
     double perspective_scale;                    /* by up to this share of half its sides */
     uint32_t perspective_filter;                 /* NEAREST, BILINEAR or BICUBIC */
     uint8_t perspective_fill[4];
+    double elastic_p;            /* that the row is as if of rubber */
+    double elastic_x, elastic_y; /* torchvision's alpha, along x and y */
+    double elastic_sigma;        /* of the blur of how far they move; 0: none */
+    uint32_t elastic_filter;     /* NEAREST or BILINEAR */
+    uint8_t elastic_fill[4];
     uint32_t augment;           /* MEDIA_NO_AUGMENT ... MEDIA_AUTO_AUGMENT */
     uint32_t augment_policy;    /* of AUTO_AUGMENT */
     uint32_t augment_ops;       /* of RAND_AUGMENT: how many */
@@ -207,7 +213,7 @@ typedef struct media_info {
     int32_t flip, vflip;
     double affine
         [6]; /* a point (x, y) of the oriented picture lies in the row at (a0 x + a1 y + a2, a3 x + a4 y + a5), pixel i
-                       * from i to i + 1; zeros where a perspective was drawn, which is no such map */
+                       * from i to i + 1; zeros where a perspective or an elastic map was drawn, which is no such map */
     int32_t erased_y, erased_x, erased_h,
         erased_w;     /* the part of the row that was erased; of no size: none */
     char detail[200]; /* what was wrong, for a message */

@@ -16,6 +16,7 @@ const (
 	StepRotation
 	StepAffine
 	StepPerspective
+	StepElastic
 	StepAugment
 	StepJitter
 	StepDistort

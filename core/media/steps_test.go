@@ -24,6 +24,9 @@ var happens = map[Step]func(c *Config){
 	StepPerspective: func(c *Config) {
 		c.Perspective = &Perspective{P: 1, Scale: 0.5, Interpolation: Bilinear, Fill: Fill{9, 99, 199}}
 	},
+	StepElastic: func(c *Config) {
+		c.Elastic = &Elastic{P: 1, Alpha: [2]float64{90, 120}, Sigma: 3, Fill: Fill{9, 99, 199}}
+	},
 	StepAugment: func(c *Config) {
 		c.Augment = &Augment{Kind: RandAugment, Ops: 2, Magnitude: 20, Bins: 31, Interpolation: Nearest}
 	},
@@ -146,7 +149,7 @@ func TestALateFlipIsToldAndFollowed(t *testing.T) {
 
 func TestAnOrderThatIsNoneIsRefused(t *testing.T) {
 	for want, order := range map[string][]Step{
-		"media: order: got step 7 twice, want each once":             {StepJitter, StepFlip, StepJitter},
+		"media: order: got step 8 twice, want each once":             {StepJitter, StepFlip, StepJitter},
 		fmt.Sprintf("media: order: got step %d, want one of", steps): {steps},
 	} {
 		if _, err := Compile(Config{Resize: Square(4), Order: order}); err == nil || !strings.HasPrefix(err.Error(), want) {

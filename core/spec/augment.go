@@ -15,6 +15,8 @@ const (
 	maxDegrees         = 360
 	maxShear           = 80
 	minScale, maxScale = 0.01, 100
+	maxAlpha           = 1e4
+	maxElasticSigma    = (maxKernel - 1) / 8.0
 )
 
 // The values of Augment.Kind, which are the keys of the three, and of Augment.Policy.
@@ -77,6 +79,7 @@ type Retouches struct {
 	RandomRotation           *RandomRotation
 	RandomAffine             *RandomAffine
 	RandomPerspective        *RandomPerspective
+	ElasticTransform         *ElasticTransform
 	Augment                  *Augment
 	RandomPhotometricDistort *ColorJitter // P is of each change
 	RandomChannelPermutation float64      // probability
@@ -104,6 +107,9 @@ func (r *Retouches) moving() (all []string) {
 	}
 	if r.RandomPerspective != nil {
 		all = append(all, "random_perspective")
+	}
+	if r.ElasticTransform != nil {
+		all = append(all, "elastic_transform")
 	}
 	if r.Augment != nil {
 		all = append(all, r.Augment.Kind)
@@ -133,7 +139,7 @@ func (r *Retouches) changing() (all []string) {
 func (r *Retouches) random() bool {
 	open := func(p float64) bool { return p > 0 && p < 1 }
 	b, s, p, a := r.GaussianBlur, r.Solarize, r.Posterize, r.AdjustSharpness
-	return r.Augment != nil || r.RandomRotation.random() || r.RandomAffine.random() || r.RandomPerspective.random() || b != nil && (open(b.P) || b.P > 0 && b.Sigma[0] < b.Sigma[1]) || s != nil && open(s.P) || p != nil && open(p.P) ||
+	return r.Augment != nil || r.RandomRotation.random() || r.RandomAffine.random() || r.RandomPerspective.random() || r.ElasticTransform.random() || b != nil && (open(b.P) || b.P > 0 && b.Sigma[0] < b.Sigma[1]) || s != nil && open(s.P) || p != nil && open(p.P) ||
 		r.RandomRotate90 > 0 || r.RandomPhotometricDistort != nil || r.RandomChannelPermutation > 0 || r.GaussianNoise != nil || r.JPEG.random() ||
 		a != nil && open(a.P) || open(r.Invert) || open(r.Autocontrast) || open(r.Equalize)
 }
@@ -151,6 +157,8 @@ func (d *decoder) retouch(op *section, r *Retouches) {
 		r.RandomAffine = d.randomAffine(op)
 	case op.switchedOn("random_perspective"):
 		r.RandomPerspective = d.randomPerspective(op)
+	case op.switchedOn("elastic_transform"):
+		r.ElasticTransform = d.elasticTransform(op)
 	case op.switchedOn(RandAugment) || op.switchedOn(TrivialAugmentWide) || op.switchedOn(AutoAugment):
 		r.Augment = d.augment(op)
 	case op.switchedOn("random_photometric_distort"):
@@ -272,8 +280,19 @@ func (i *Image) checkRetouches(section string, fail func(path, format string, ar
 	if p := r.RandomPerspective; p != nil && i.Mode == Index && p.Interpolation != Nearest {
 		fail(section+".transform.random_perspective", mixes+"; write {interpolation: nearest}", p.Interpolation)
 	}
-	if r.RandomPerspective != nil && i.Affine {
-		fail(section+".affine", "got affine beside random_perspective, which is no affine map; leave one of them out, or take random_affine")
+	if e := r.ElasticTransform; e != nil && i.Mode == Index && e.Interpolation != Nearest {
+		fail(section+".transform.elastic_transform", mixes+"; write {interpolation: nearest}", e.Interpolation)
+	}
+	if e := r.ElasticTransform; e != nil && e.reach() >= min(out.Height, out.Width) {
+		fail(section+".transform.elastic_transform", "got sigma %g for rows of %d x %d, want 4 sigma within the shorter side, as what is blurred is mirrored at the borders", e.Sigma, out.Height, out.Width)
+	}
+	for _, op := range []struct {
+		name  string
+		given bool
+	}{{"random_perspective", r.RandomPerspective != nil}, {"elastic_transform", r.ElasticTransform != nil}} {
+		if op.given && i.Affine {
+			fail(section+".affine", "got affine beside %s, which is no affine map; leave one of them out, or take random_affine", op.name)
+		}
 	}
 	if b := r.GaussianBlur; b != nil && b.KernelSize/2 >= min(out.Height, out.Width) {
 		fail(section+".transform.gaussian_blur", "got kernel_size %d for rows of %d x %d, want less than twice the shorter side, as pixels are mirrored at the borders",

@@ -34,6 +34,9 @@ var moves = []move{
 	{"random_perspective", func(a, b *Transform) bool {
 		return sameBut(a.RandomPerspective, b.RandomPerspective, func(r *RandomPerspective) { r.Interpolation, r.Fill = "", nil })
 	}},
+	{"elastic_transform", func(a, b *Transform) bool {
+		return sameBut(a.ElasticTransform, b.ElasticTransform, func(e *ElasticTransform) { e.Interpolation, e.Fill = "", nil })
+	}},
 	{"the place of flips and turns", func(a, b *Transform) bool {
 		return slices.Equal(a.Ahead, b.Ahead) && slices.Equal(a.Resized, b.Resized)
 	}},
@@ -93,7 +96,7 @@ func (d *decoder) checkFollowed(media []Medium) {
 			}
 			name := t.moving()[0]
 			d.failAt(m.Path()+".transform."+name, "got %s, which puts pixels elsewhere, beside %s, whose rows are drawn alike and would not follow; if they need not fit, make them "+
-				"fields, one with draw: own; if they must (a mask), give both the same size, the same random crop and flips and the same random_rotation, random_affine or random_perspective, in the same order and place, or leave it out: color_jitter, gaussian_blur and the like leave pixels in their place",
+				"fields, one with draw: own; if they must (a mask), give both the same size, the same random crop and flips and the same random_rotation, random_affine, random_perspective or elastic_transform, in the same order and place, or leave it out: color_jitter, gaussian_blur and the like leave pixels in their place",
 				name, other.Path())
 			return
 		}

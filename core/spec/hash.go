@@ -170,6 +170,7 @@ type canonicalRetouches struct {
 	Noise        *canonicalNoise       `json:"gaussian_noise,omitempty"`
 	JPEG         *canonicalJPEG        `json:"jpeg,omitempty"`
 	Perspective  *canonicalPerspective `json:"random_perspective,omitempty"`
+	Elastic      *canonicalElastic     `json:"elastic_transform,omitempty"`
 }
 
 type canonicalRotation struct {
@@ -196,6 +197,14 @@ type canonicalPerspective struct {
 	P               float64       `json:"p"`
 	Interpolation   Interpolation `json:"interpolation"`
 	Fill            *Fill         `json:"fill,omitempty"`
+}
+
+type canonicalElastic struct {
+	Alpha         [2]float64    `json:"alpha"`
+	Sigma         float64       `json:"sigma"`
+	P             float64       `json:"p"`
+	Interpolation Interpolation `json:"interpolation"`
+	Fill          *Fill         `json:"fill,omitempty"`
 }
 
 type canonicalAugment struct {
@@ -245,6 +254,7 @@ func (r *Retouches) canonical() canonicalRetouches {
 		r.RandomRotation.canonical(), r.RandomAffine.canonical(), (*canonicalAugment)(r.Augment), (*canonicalBlur)(r.GaussianBlur), (*canonicalSolarize)(r.Solarize), (*canonicalPosterize)(r.Posterize),
 		r.Invert, (*canonicalSharpness)(r.AdjustSharpness), r.Autocontrast, r.Equalize,
 		r.RandomRotate90, (*canonicalJitter)(r.RandomPhotometricDistort), r.RandomChannelPermutation, (*canonicalNoise)(r.GaussianNoise), (*canonicalJPEG)(r.JPEG), (*canonicalPerspective)(r.RandomPerspective),
+		(*canonicalElastic)(r.ElasticTransform),
 	}
 }
 

@@ -130,7 +130,7 @@ var keys = withFrames([]Key{
 	{"image.mode", "rgb, gray, luma, index", "rgb", "gray is Pillow's `convert('L')` of the RGB picture; luma the JPEG's own Y plane (other formats: as gray); " +
 		"index, for masks, the numbers that a PNG with a palette stores, or one of greys of up to 8 bits: u8, with interpolation nearest or cv2_nearest."},
 	{"image.orientation", "ignore, apply", "ignore", "Whether the EXIF orientation turns the picture."},
-	{"image.transform", "list of operations", "(required)", "First resize, center_crop or random_crop, resize, random_resize or scale_jitter and one of them, or random_resized_crop; pad behind resize: [H, W] or in front of random_crop; ahead of these, or behind resize, random_resize or scale_jitter, what moves the pixels of the whole picture: horizontal_flip, vertical_flip, random_rotation, random_affine, random_perspective; then any of horizontal_flip, vertical_flip, random_rotate90, random_rotation, random_affine, random_perspective, one of rand_augment, trivial_augment_wide and auto_augment, " +
+	{"image.transform", "list of operations", "(required)", "First resize, center_crop or random_crop, resize, random_resize or scale_jitter and one of them, or random_resized_crop; pad behind resize: [H, W] or in front of random_crop; ahead of these, or behind resize, random_resize or scale_jitter, what moves the pixels of the whole picture: horizontal_flip, vertical_flip, random_rotation, random_affine, random_perspective; then any of horizontal_flip, vertical_flip, random_rotate90, random_rotation, random_affine, random_perspective, elastic_transform, one of rand_augment, trivial_augment_wide and auto_augment, " +
 		"color_jitter, random_photometric_distort, random_channel_permutation, grayscale, gaussian_blur, solarize, posterize, invert, adjust_sharpness, autocontrast, equalize, gaussian_noise and jpeg, done in the order in which they stand; then normalize and random_erasing."},
 	{"image.transform[].resize", "N, [H, W] or mapping", "(none)", "N: the shorter side, the other in proportion (torchvision's rule); [H, W]: exactly. Sides are 1 to 16384, here and below."},
 	{"image.transform[].resize.size", "N or [H, W]", "(required)", "As above."},
@@ -187,6 +187,12 @@ var keys = withFrames([]Key{
 	{"image.transform[].random_perspective.p", "number, 0 to 1", "0.5", "Probability that it happens."},
 	{"image.transform[].random_perspective.interpolation", "nearest, bilinear, bicubic", "bilinear", "nearest for masks."},
 	{"image.transform[].random_perspective.fill", "whole number, 0 to 255, or list of one a channel", "0", "What lies where there is no pixel, as center_crop's. It is the section's own: a mask may have 255 where its picture is black."},
+	{"image.transform[].elastic_transform", "number, [x, y] or mapping", "(none)", "torchvision's ElasticTransform: the row is as if of rubber. A number is alpha, `{}` the usual. Masks move with their pictures where both say so; image.affine cannot tell of it."},
+	{"image.transform[].elastic_transform.alpha", "number, 0 to 10000, or [x, y]", "50", "How far pixels move: numbers drawn from -1 to 1 and blurred, times half of this, are pixels of a square row; of others those along x are divided by the height, as torchvision does."},
+	{"image.transform[].elastic_transform.sigma", "number, 0 to 31.75", "5", "Of the blur, whose 4 sigma lie within the row. 0 does not blur: each pixel goes its own way."},
+	{"image.transform[].elastic_transform.p", "number, 0 to 1", "1", "Probability that it happens; torchvision's always does."},
+	{"image.transform[].elastic_transform.interpolation", "bilinear, nearest", "bilinear", "nearest for masks."},
+	{"image.transform[].elastic_transform.fill", "whole number, 0 to 255, or list of one a channel", "0", "What lies where there is no pixel, as center_crop's."},
 	{"image.transform[].rand_augment", "whole number or mapping", "(none)", "torchvision's RandAugment: operations drawn out of its 14, each by one magnitude. N is the magnitude. Of gray and luma Color does nothing; mode index has none of this and of what follows."},
 	{"image.transform[].rand_augment.num_ops", "whole number, 1 to 16", "2", "How many, one after the other."},
 	{"image.transform[].rand_augment.magnitude", "whole number, 0 to 999", "9", "Which of the bins: 0 to num_magnitude_bins - 1."},

@@ -134,14 +134,14 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 	alike := func(size, op, more string) string {
 		return fmt.Sprintf("image: {from: png, transform: [{center_crop: %s}, {%s}%s]}", size, op, more)
 	}
-	for _, op := range []string{"rand_augment: 9", "trivial_augment_wide: {}", "auto_augment: svhn", "random_rotation: 30", "random_affine: {degrees: 0, scale: [1, 2]}", "random_perspective: {}"} {
+	for _, op := range []string{"rand_augment: 9", "trivial_augment_wide: {}", "auto_augment: svhn", "random_rotation: 30", "random_affine: {degrees: 0, scale: [1, 2]}", "random_perspective: {}", "elastic_transform: {sigma: 0.5}"} {
 		name, _, _ := strings.Cut(op, ":")
 		for _, other := range []string{
 			mask, "image: {from: png, transform: [{random_resized_crop: 8}]}", "video: {from: mp4, frames: 2, transform: [{center_crop: 8}]}", alike("9", op, ""), alike("8", "rand_augment: 3", ""),
 		} {
 			_, err := Parse([]byte(fmt.Sprintf(fields, "8", op, "", other, "")), "x.yaml")
 			want := fmt.Sprintf("fields.photo.image.transform[1].%s: got %s, which puts pixels elsewhere, beside fields.other.%s, whose rows are drawn alike and would not follow; "+
-				"if they need not fit, make them fields, one with draw: own; if they must (a mask), give both the same size, the same random crop and flips and the same random_rotation, random_affine or random_perspective, in the same order and place, or leave it out", name, name, other[:5])
+				"if they need not fit, make them fields, one with draw: own; if they must (a mask), give both the same size, the same random crop and flips and the same random_rotation, random_affine, random_perspective or elastic_transform, in the same order and place, or leave it out", name, name, other[:5])
 			if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x.yaml:3:") {
 				t.Errorf("%s beside %s\ngot  %v\nwant %s", op, other, err, want)
 			}
@@ -199,6 +199,7 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 	parse(t, fmt.Sprintf(fields, "8", "random_rotation: 9", "", "image: {from: png, mode: index, transform: [{resize: {size: [8, 8], interpolation: cv2_nearest}}, {random_rotation: 9}]}", ""))
 	parse(t, fmt.Sprintf(fields, "8", "random_rotation: {degrees: 9, fill: [1, 2, 3]}", "", "image: {from: png, mode: index, transform: [{center_crop: {size: 8, fill: 255}}, {random_rotation: {degrees: 9, fill: 255}}]}", ""))
 	parse(t, fmt.Sprintf(fields, "8", "random_perspective: {fill: 9}", "", "image: {from: png, mode: index, transform: [{center_crop: 8}, {random_perspective: {interpolation: nearest, fill: 255}}]}", ""))
+	parse(t, fmt.Sprintf(fields, "8", "elastic_transform: {sigma: 0.5, fill: 9}", "", "image: {from: png, mode: index, transform: [{center_crop: 8}, {elastic_transform: {sigma: 0.5, interpolation: nearest, fill: 255}}]}", ""))
 	interpolated := fmt.Sprintf(fields, "8", "rand_augment: 9", "", alike("8", "rand_augment: {interpolation: bilinear}", ""), "")
 	parse(t, interpolated)
 	for _, op := range []string{"color_jitter: {hue: 0.1}", "gaussian_blur: 3", "equalize: 0.5", "solarize: {threshold: 128}", "random_photometric_distort: {}", "gaussian_noise: {}", "jpeg: 50"} {

@@ -51,6 +51,26 @@ func (d *decoder) numberOrRange(n *yaml.Node, shown string, dst *[2]float64, lea
 	oneOrRange(d, n, shown, fmt.Sprintf("a number from %g to %g", least, most), dst, d.from(least, most))
 }
 
+// numberOrPair reads x for both, or [x, y], each between least and most.
+func (d *decoder) numberOrPair(n *yaml.Node, shown string, dst *[2]float64, least, most float64) {
+	if n == nil || d.err != nil {
+		return
+	}
+	read, both := d.from(least, most), []*yaml.Node{n, n}
+	if v := target(n); v.Kind != yaml.ScalarNode || isNull(v) {
+		want := fmt.Sprintf("a number from %g to %g, or [x, y]", least, most)
+		both = d.items(n, shown, want, maxChannels)
+		if d.err == nil && len(both) != 2 {
+			d.fail(n, shown, "got a list of %d, want %s", len(both), want)
+		}
+	}
+	for i := range dst {
+		if d.err == nil {
+			dst[i] = read(both[i], shown)
+		}
+	}
+}
+
 // interval reads [low, high], between least and most.
 func (d *decoder) interval(s *section, key string, dst *[2]float64, least, most float64) {
 	if s.has(key) {

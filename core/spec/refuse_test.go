@@ -465,6 +465,18 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{ops("{center_crop: 4}, {random_perspective: {interpolation: lanczos}}"), `image.transform[1].random_perspective.interpolation: got text "lanczos", want one of nearest, bilinear`},
 		{ops("{center_crop: 4}, {random_perspective: {fill: [1, 2]}}"), "image.transform[1].random_perspective.fill: got a list of 2"},
 		{ops("{center_crop: 8}, {random_perspective: {}}") + "device: {decode: nvjpeg}", "image.transform[1].random_perspective: got random_perspective beside device.decode: nvjpeg"},
+		{ops("{center_crop: 64}, {elastic_transform: -1}"), "image.transform[1].elastic_transform: got -1, want a number from 0 to 10000"},
+		{ops("{center_crop: 64}, {elastic_transform: [1, 2, 3]}"), "image.transform[1].elastic_transform: got a list of 3, want a number from 0 to 10000, or [x, y]"},
+		{ops("{center_crop: 64}, {elastic_transform: {alpha: [1, 20000]}}"), "image.transform[1].elastic_transform.alpha: got 20000, want a number from 0 to 10000"},
+		{ops("{center_crop: 64}, {elastic_transform: {alpha: {}}}"), "image.transform[1].elastic_transform.alpha: got a mapping, want a number from 0 to 10000, or [x, y]"},
+		{ops("{center_crop: 64}, {elastic_transform: {sigma: 32}}"), "image.transform[1].elastic_transform.sigma: got 32, want a number from 0 to 31.75"},
+		{ops("{center_crop: 64}, {elastic_transform: {interpolation: bicubic}}"), `image.transform[1].elastic_transform.interpolation: got text "bicubic", want one of bilinear, nearest`},
+		{ops("{center_crop: 16}, {elastic_transform: {}}"), "image.transform[1].elastic_transform: got sigma 5 for rows of 16 x 16, want 4 sigma within the shorter side"},
+		{ops("{elastic_transform: {}}, {center_crop: 64}"), "image.transform[1].center_crop: comes after elastic_transform"},
+		{ops("{center_crop: 64}, {elastic_transform: {}}") + "device: {decode: nvjpeg}", "image.transform[1].elastic_transform: got elastic_transform beside device.decode: nvjpeg"},
+		{image("mode: index, transform: [{center_crop: 64}, {elastic_transform: {}}]"), "image.transform[1].elastic_transform: got interpolation bilinear with mode index, want nearest, as others mix numbers of classes; write {interpolation: nearest}"},
+		{image("affine: true, transform: [{center_crop: 64}, {elastic_transform: {}}]"), "image.affine: got affine beside elastic_transform, which is no affine map"},
+		{image("mode: gray, transform: [{center_crop: 64}, {elastic_transform: {fill: [1, 2, 3]}}]"), "elastic_transform.fill: got 3 numbers, want one for mode gray"},
 		{image("mode: index, transform: [{center_crop: 4}, {random_perspective: {}}]"), "image.transform[1].random_perspective: got interpolation bilinear with mode index, want nearest, as others mix numbers of classes; write {interpolation: nearest}"},
 		{image("affine: true, transform: [{center_crop: 8}, {random_perspective: {}}]"), "image.affine: got affine beside random_perspective, which is no affine map; leave one of them out, or take random_affine"},
 		{image("mode: gray, transform: [{center_crop: 8}, {random_perspective: {fill: [1, 2, 3]}}]"), "random_perspective.fill: got 3 numbers, want one for mode gray"},
@@ -485,7 +497,7 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{ops("{center_crop: 4}, {auto_augment: imagenet21k}"), `image.transform[1].auto_augment: got text "imagenet21k", want one of imagenet, cifar10, svhn`},
 		{ops("{center_crop: 4}, {auto_augment: {policy: 1}}"), "image.transform[1].auto_augment.policy: got 1, want one of imagenet, cifar10, svhn"},
 		{ops("{center_crop: 4}, {rand_augment: 9}, {auto_augment: svhn}"), "image.transform[2].auto_augment: comes after rand_augment; want resize, center_crop or random_crop, resize, random_resize or scale_jitter and one of them, or random_resized_crop alone; pad behind resize: [H, W] or in front of random_crop; " +
-			"ahead of these, or behind resize, random_resize or scale_jitter, any of horizontal_flip, vertical_flip, random_rotation, random_affine, random_perspective; then, in any order, horizontal_flip, vertical_flip, random_rotate90, random_rotation, random_affine, random_perspective, one of rand_augment, trivial_augment_wide, auto_augment; color_jitter, random_photometric_distort, random_channel_permutation, grayscale, gaussian_blur, solarize, posterize, invert, adjust_sharpness, " +
+			"ahead of these, or behind resize, random_resize or scale_jitter, any of horizontal_flip, vertical_flip, random_rotation, random_affine, random_perspective; then, in any order, horizontal_flip, vertical_flip, random_rotate90, random_rotation, random_affine, random_perspective, elastic_transform, one of rand_augment, trivial_augment_wide, auto_augment; color_jitter, random_photometric_distort, random_channel_permutation, grayscale, gaussian_blur, solarize, posterize, invert, adjust_sharpness, " +
 			"autocontrast, equalize, gaussian_noise, jpeg; then normalize, random_erasing; each at most once"},
 		{ops("{center_crop: 4}, {auto_augment: svhn}, {trivial_augment_wide: {}}"), "image.transform[2].trivial_augment_wide: comes after auto_augment; want"},
 		{ops("{center_crop: 4}, {rand_augment: 9}, {rand_augment: 9}"), "image.transform[2].rand_augment: is there twice; want"},

@@ -223,7 +223,7 @@ func TestSourcesThatCannotBe(t *testing.T) {
 		}
 	}
 	for _, chance := range []string{"horizontal_flip: 0.5", "vertical_flip: 0.5", "color_jitter: {contrast: 0.4}", "grayscale: 0.2", "random_crop: 8", "random_erasing: 0.1", "random_rotation: 9", "random_affine: {degrees: 9}", "rand_augment: 9",
-		"random_perspective: {}", "random_rotation: [89, 90]", "random_affine: {degrees: [9, 9], translate: [0, 0.1]}", "random_affine: {degrees: [9, 9], scale: [1, 2]}", "random_affine: {degrees: [9, 9], shear: [1, 1, 2, 3]}",
+		"random_perspective: {}", "elastic_transform: {sigma: 0.5}", "random_rotation: [89, 90]", "random_affine: {degrees: [9, 9], translate: [0, 0.1]}", "random_affine: {degrees: [9, 9], scale: [1, 2]}", "random_affine: {degrees: [9, 9], shear: [1, 1, 2, 3]}",
 		"random_rotate90: 1", "random_photometric_distort: {}", "random_channel_permutation: 1", "gaussian_noise: {}", "jpeg: [50, 60]", "jpeg: {quality: 50, p: 0.5}", "trivial_augment_wide: {}", "auto_augment: svhn", "gaussian_blur: 3", "gaussian_blur: {kernel_size: 3, sigma: 1, p: 0.5}", "solarize: {threshold: 128}", "posterize: {bits: 4}", "invert: 0.5",
 		"adjust_sharpness: {factor: 2}", "autocontrast: 0.5", "equalize: 0.5"} {
 		text := "image: {transform: [resize: [8, 8], " + chance + "]}\nsource: {shards: a.tar}\ncache: {rows_bytes: 1MiB}"
@@ -232,7 +232,7 @@ func TestSourcesThatCannotBe(t *testing.T) {
 		}
 	}
 	for _, always := range []string{"gaussian_blur: {kernel_size: 3, sigma: 1}", "solarize: {threshold: 128, p: 1}", "posterize: {bits: 4, p: 1}", "invert: 1", "adjust_sharpness: {factor: 2, p: 1}",
-		"autocontrast: 1", "equalize: 1", "jpeg: 50", "jpeg: {quality: [50, 60], p: 0}", "gaussian_blur: {kernel_size: 3, p: 0}", "random_perspective: 0", "random_perspective: {p: 0}", "random_rotation: [90, 90]", "random_affine: {degrees: 0, scale: [2, 2], shear: [3, 3, 4, 4]}"} {
+		"autocontrast: 1", "equalize: 1", "jpeg: 50", "jpeg: {quality: [50, 60], p: 0}", "gaussian_blur: {kernel_size: 3, p: 0}", "random_perspective: 0", "random_perspective: {p: 0}", "elastic_transform: {sigma: 0.5, p: 0}", "elastic_transform: {alpha: 0, sigma: 0.5}", "random_rotation: [90, 90]", "random_affine: {degrees: 0, scale: [2, 2], shear: [3, 3, 4, 4]}"} {
 		parse(t, "image: {transform: [resize: [8, 8], "+always+"]}\nsource: {shards: a.tar}\ncache: {rows_bytes: 1MiB}")
 	}
 }

@@ -42,6 +42,7 @@ image:
     - random_rotation: {degrees: [-10, 30], interpolation: bilinear}
     - random_affine: {degrees: 5, translate: [0.25, 0.125], scale: [0.5, 2], shear: [-1, 2, -3, 4], interpolation: bilinear}
     - random_perspective: {distortion_scale: 0.25, p: 0.75, interpolation: nearest, fill: 7}
+    - elastic_transform: {alpha: [30, 40], sigma: 2.5, p: 0.25, interpolation: nearest, fill: 9}
     - rand_augment: {num_ops: 3, magnitude: 5, num_magnitude_bins: 11, interpolation: bilinear}
     - color_jitter: {brightness: 0.5, hue: [0, 0.125], p: 0.75}
     - random_photometric_distort: {p: 0.25, contrast: 0.25, hue: 0}
@@ -97,6 +98,7 @@ func TestEveryKeyArrives(t *testing.T) {
 						Degrees: [2]float64{-5, 5}, Translate: [2]float64{0.25, 0.125}, Scale: [2]float64{0.5, 2}, ShearX: [2]float64{-1, 2}, ShearY: [2]float64{-3, 4}, Interpolation: Bilinear,
 					},
 					RandomPerspective: &RandomPerspective{DistortionScale: 0.25, P: 0.75, Interpolation: Nearest, Fill: &Fill{1, [3]uint8{7, 7, 7}}},
+					ElasticTransform:  &ElasticTransform{Alpha: [2]float64{30, 40}, Sigma: 2.5, P: 0.25, Interpolation: Nearest, Fill: &Fill{1, [3]uint8{9, 9, 9}}},
 					Augment:           &Augment{Kind: RandAugment, NumOps: 3, Magnitude: 5, Bins: 11, Interpolation: Bilinear},
 					GaussianBlur:      &GaussianBlur{KernelSize: 23, Sigma: [2]float64{0.5, 0.5}, P: 0.125}, Solarize: &Solarize{Threshold: 128, P: 0.25},
 					Posterize: &Posterize{Bits: 3, P: 0.75}, Invert: 0.0625, AdjustSharpness: &AdjustSharpness{Factor: 1.5, P: 0.375}, Autocontrast: 0.1875, Equalize: 0.625,
@@ -366,6 +368,7 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 		"random_affine: {degrees: 9, translate: [0.1, 0]}", "random_affine: {degrees: 9, translate: [0, 0.1]}", "random_affine: {degrees: 9, scale: [1, 2]}",
 		"random_rotation: {degrees: 9, center: [0, 0]}", "random_rotation: {degrees: 9, center: [0, 1]}", "random_affine: {degrees: 9, center: [0, 0]}",
 		"random_perspective: {}", "random_perspective: 0.4", "random_perspective: {p: 1}", "random_perspective: {interpolation: nearest}", "random_perspective: {fill: 3}",
+		"elastic_transform: {}", "elastic_transform: 40", "elastic_transform: [50, 40]", "elastic_transform: [40, 50]", "elastic_transform: {sigma: 4}", "elastic_transform: {p: 0.5}", "elastic_transform: {interpolation: nearest}", "elastic_transform: {fill: 3}",
 		"random_affine: {degrees: 9, shear: 9}", "random_affine: {degrees: 9, shear: [0, 0, -9, 9]}", "random_affine: {degrees: 9, interpolation: bilinear}",
 		"random_rotation: {degrees: 9, fill: 9}", "random_affine: {degrees: 9, fill: 9}", "rand_augment: {fill: 9}", "auto_augment: {fill: 9}", "trivial_augment_wide: {fill: 9}",
 		"rand_augment: 9", "rand_augment: 8", "rand_augment: {num_ops: 1}", "rand_augment: {num_magnitude_bins: 30}", "rand_augment: {interpolation: bilinear}",
@@ -389,6 +392,7 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 		"random_photometric_distort: 0.5": "random_photometric_distort: {brightness: [0.875, 1.125], contrast: 0.5, saturation: 0.5, hue: 0.05}", "gaussian_blur: 3": "gaussian_blur: {kernel_size: 3, sigma: [0.1, 2], p: 1}",
 		"random_rotation: {degrees: 9, fill: 7}": "random_rotation: {degrees: 9, fill: [7, 7, 7]}", "random_rotation: 8": "random_rotation: {degrees: 8, fill: 0}", "auto_augment: svhn": "auto_augment: {policy: svhn, fill: [0, 0, 0]}",
 		"random_perspective: {}": "random_perspective: {distortion_scale: 0.5, p: 0.5, interpolation: bilinear, fill: 0}", "random_perspective: 0.4": "random_perspective: {distortion_scale: 0.4}",
+		"elastic_transform: {}": "elastic_transform: {alpha: [50, 50], sigma: 5, p: 1, interpolation: bilinear, fill: 0}", "elastic_transform: [3, 4]": "elastic_transform: {alpha: [3, 4]}",
 		"solarize: {threshold: 1}": "solarize: {threshold: 1, p: 0.5}", "random_rotation: 9": "random_rotation: {degrees: [-9, 9], interpolation: nearest}",
 		"random_affine: {degrees: 0, shear: 5}": "random_affine: {degrees: [0, 0], translate: [0, 0], scale: [1, 1], shear: [-5, 5, 0, 0]}",
 	} {

@@ -9,7 +9,7 @@ import (
 // may also stand ahead of the geometry, or behind one of its resizes.
 var (
 	geometries    = []string{"resize", "random_resize", "scale_jitter", "pad", "center_crop", "random_crop", "random_resized_crop"}
-	turns         = []string{"horizontal_flip", "vertical_flip", "random_rotate90", "random_rotation", "random_affine", "random_perspective"}
+	turns         = []string{"horizontal_flip", "vertical_flip", "random_rotate90", "random_rotation", "random_affine", "random_perspective", "elastic_transform"}
 	movers        = []string{"horizontal_flip", "vertical_flip", "random_rotation", "random_affine", "random_perspective"}
 	alone         = []string{"random_resize", "scale_jitter", "random_resized_crop"} // that come first
 	augmentations = []string{RandAugment, TrivialAugmentWide, AutoAugment}

@@ -41,6 +41,15 @@ type RandomPerspective struct {
 	Fill            *Fill
 }
 
+// ElasticTransform takes each pixel from a place beside its own, as far off along x and y as Alpha says, alike among neighbours within some Sigma pixels.
+type ElasticTransform struct {
+	Alpha         [2]float64
+	Sigma         float64
+	P             float64
+	Interpolation Interpolation
+	Fill          *Fill
+}
+
 // warpers are the filters of what shears, moves and turns: Pillow's.
 var warpers = []Interpolation{Nearest, Bilinear, Bicubic}
 
@@ -51,6 +60,10 @@ func (r *RandomAffine) random() bool {
 }
 
 func (r *RandomPerspective) random() bool { return r != nil && r.P > 0 && r.DistortionScale > 0 }
+
+func (e *ElasticTransform) random() bool {
+	return e != nil && e.P > 0 && e.Alpha != [2]float64{}
+}
 
 func (d *decoder) randomRotation(op *section) *RandomRotation {
 	const key = "random_rotation"
@@ -97,6 +110,26 @@ func (d *decoder) randomPerspective(op *section) *RandomPerspective {
 	choice(sec, "interpolation", &r.Interpolation, warpers...)
 	d.fill(sec, &r.Fill)
 	return r
+}
+
+func (d *decoder) elasticTransform(op *section) *ElasticTransform {
+	const key = "elastic_transform"
+	e := &ElasticTransform{Alpha: [2]float64{50, 50}, Sigma: 5, P: 1, Interpolation: Bilinear}
+	alpha, shown, sec := d.short(op, key, "alpha")
+	d.numberOrPair(alpha, shown, &e.Alpha, 0, maxAlpha)
+	sec.number("sigma", &e.Sigma, 0, maxElasticSigma)
+	sec.number("p", &e.P, 0, 1)
+	choice(sec, "interpolation", &e.Interpolation, Bilinear, Nearest)
+	d.fill(sec, &e.Fill)
+	return e
+}
+
+// reach is how far the blur goes to either side.
+func (e *ElasticTransform) reach() int {
+	if e.Sigma == 0 {
+		return 0
+	}
+	return (int(8*e.Sigma+1) | 1) / 2
 }
 
 // center reads [x, y].

@@ -10,6 +10,7 @@ from PIL import Image, ImageFile
 
 from conftest import picture
 from test_augment import AFFINE, AUGMENT, AUTO, BLUR, OPERATIONS, RAND, ROTATION, SIGNED, WIDE, between, linspace, magnitudes
+from test_elastic import displacement, numbers
 from test_jpeg import BICUBIC, BILINEAR, F16, F32, MEAN, NEAREST, STD, random_jpeg, uniforms
 from test_perspective import corners
 
@@ -394,3 +395,31 @@ def test_our_corners_are_where_random_perspective_has_them():
         theirs = np.array([T.RandomPerspective.get_params(w, h, 0.3)[1] for _ in range(3000)])
         ours = np.array([corners((h, w), 0.3, i) for i in range(3000)])
         assert np.array_equal(theirs.min(0), ours.min(0)) and np.array_equal(theirs.max(0), ours.max(0))
+
+
+def test_an_elastic_map_is_elastic_transforms(rows, tmp_path):
+    """On our map. torch may add products without rounding them first, which moves a place or a sum that is half way between two."""
+    path, rng, unlike, pixels = tmp_path / "a.jpg", np.random.default_rng(51), 0, 0
+    for i in range(40):
+        size, alpha, sigma = [(224, 224), (71, 53), (60, 200)][i % 3], [(50.0, 50.0), (300.0, 120.0)][i // 3 % 2], [4.0, 0.0, 6.3][i % 3]
+        nearest = i % 5 == 0
+        im = T.CenterCrop(size)(random_jpeg(rng, path, 260, 250).convert("RGB"))
+        ways = torch.from_numpy(displacement(i, size, alpha, sigma))[None]
+        want = F.pil_to_tensor(F.elastic_transform(im, ways, T.InterpolationMode.NEAREST if nearest else T.InterpolationMode.BILINEAR, 99)).numpy()
+        got = rows.row(path, Out=size, Layout=NCHW, draw=dict(Seed=5, Index=i),
+                       Elastic=dict(P=1, Alpha=alpha, Sigma=sigma, Interpolation=NEAREST if nearest else BILINEAR, Fill=[99, 99, 99]))
+        off = got != want
+        unlike, pixels = unlike + off.sum(), pixels + off.size
+        assert nearest or (np.abs(got.astype(int) - want) <= 1).all(), (i, size)
+    print(unlike, pixels)
+    assert unlike <= 1e-4 * pixels, (unlike, pixels)
+
+
+def test_our_elastic_map_is_that_of_get_params(monkeypatch):
+    """On our numbers, within 1e-4 of a pixel."""
+    for i, (size, alpha, sigma) in enumerate([([64, 64], [50.0, 50.0], 5.0), ([71, 53], [300.0, 120.0], 2.5), ([40, 90], [10.0, 99.0], 0.0)]):
+        drawn = iter(numbers(i, axis, tuple(size))[None, None] for axis in (0, 1))
+        monkeypatch.setattr(torch, "rand", lambda shape: torch.from_numpy(next(drawn)).reshape(shape))
+        theirs = T.ElasticTransform.get_params(alpha, [sigma, sigma], size)[0].numpy()
+        monkeypatch.undo()
+        assert np.abs((theirs - displacement(i, tuple(size), alpha, sigma)) * [size[1] / 2, size[0] / 2]).max() < 1e-4
