@@ -71,7 +71,7 @@ func PictureConfig(i *spec.Image) media.Config {
 }
 
 var steps = map[string]media.Step{
-	"horizontal_flip": media.StepFlip, "vertical_flip": media.StepVFlip, "random_rotate90": media.StepQuarters, "random_rotation": media.StepRotation, "random_affine": media.StepAffine, "random_perspective": media.StepPerspective, "elastic_transform": media.StepElastic,
+	"horizontal_flip": media.StepFlip, "vertical_flip": media.StepVFlip, "random_rotate90": media.StepQuarters, "random_rotation": media.StepRotation, "random_affine": media.StepAffine, "random_perspective": media.StepPerspective, "random_zoom_out": media.StepZoomOut, "elastic_transform": media.StepElastic,
 	spec.RandAugment: media.StepAugment, spec.TrivialAugmentWide: media.StepAugment, spec.AutoAugment: media.StepAugment,
 	"color_jitter": media.StepJitter, "random_photometric_distort": media.StepDistort, "random_channel_permutation": media.StepPermute, "grayscale": media.StepGrayscale, "gaussian_blur": media.StepBlur, "solarize": media.StepSolarize,
 	"posterize": media.StepPosterize, "invert": media.StepInvert, "adjust_sharpness": media.StepSharpness,
@@ -111,6 +111,9 @@ func retouch(c *media.Config, r *spec.Retouches) {
 	}
 	if p := r.RandomPerspective; p != nil {
 		c.Perspective = &media.Perspective{P: p.P, Scale: p.DistortionScale, Interpolation: filters[p.Interpolation], Fill: fill(p.Fill)}
+	}
+	if z := r.RandomZoomOut; z != nil {
+		c.ZoomOut = &media.ZoomOut{P: z.P, Sides: z.SideRange, Fill: fill(z.Fill)}
 	}
 	if e := r.ElasticTransform; e != nil {
 		c.Elastic = &media.Elastic{P: e.P, Alpha: e.Alpha, Sigma: e.Sigma, Interpolation: filters[e.Interpolation], Fill: fill(e.Fill)}

@@ -49,6 +49,7 @@ func TestEveryKeyReachesItsDecoder(t *testing.T) {
 			`"transform": [{"random_rotation": {"degrees": 9, "expand": true}}, {"center_crop": 9}]`, `"transform": [{"random_rotation": 9}, {"center_crop": 9}, {"horizontal_flip": 0.5}]`, `"transform": [{"random_rotation": 9}, {"horizontal_flip": 0.5}, {"center_crop": 9}]`,
 			`"transform": [{"horizontal_flip": 0.5}, {"random_rotation": 9}, {"center_crop": 9}]`,
 			`"transform": [{"random_perspective": {}}]`, `"transform": [{"random_perspective": 0.6}]`, `"transform": [{"random_perspective": {"p": 0.6}}]`, `"transform": [{"random_perspective": {"interpolation": "nearest"}}]`, `"transform": [{"random_perspective": {"fill": 9}}]`,
+			`"transform": [{"random_zoom_out": {}}, {"center_crop": 9}]`, `"transform": [{"random_zoom_out": [1, 3]}, {"center_crop": 9}]`, `"transform": [{"random_zoom_out": [2, 4]}, {"center_crop": 9}]`, `"transform": [{"random_zoom_out": {"p": 0.6}}, {"center_crop": 9}]`, `"transform": [{"random_zoom_out": {"fill": 9}}, {"center_crop": 9}]`,
 			`"transform": [{"elastic_transform": {"sigma": 0.5}}]`, `"transform": [{"elastic_transform": {"sigma": 0.4}}]`, `"transform": [{"elastic_transform": {"sigma": 0.5, "alpha": [5, 50]}}]`, `"transform": [{"elastic_transform": {"sigma": 0.5, "p": 0.5}}]`, `"transform": [{"elastic_transform": {"sigma": 0.5, "interpolation": "nearest"}}]`, `"transform": [{"elastic_transform": {"sigma": 0.5, "fill": 9}}]`,
 			`"transform": [{"rand_augment": 9}]`, `"transform": [{"rand_augment": 8}]`, `"transform": [{"rand_augment": {"num_ops": 3}}]`, `"transform": [{"rand_augment": {"num_magnitude_bins": 30}}]`,
 			`"transform": [{"rand_augment": {"interpolation": "bilinear"}}]`, `"transform": [{"trivial_augment_wide": {}}]`, `"transform": [{"trivial_augment_wide": 30}]`,
@@ -144,13 +145,13 @@ func TestStepsReachTheDecoderInTheirOrder(t *testing.T) {
 
 // What stands ahead of the geometry, and behind a resize, the decoders take as that.
 func TestStepsAheadReachTheDecoderWhereTheyStand(t *testing.T) {
-	const movers = `{"vertical_flip": 1}, {"random_perspective": {}}, {"random_affine": {"degrees": 9}}, {"random_rotation": {"degrees": 9, "expand": true}}, {"horizontal_flip": 1}`
-	order := []media.Step{media.StepVFlip, media.StepPerspective, media.StepAffine, media.StepRotation, media.StepFlip}
+	const movers = `{"vertical_flip": 1}, {"random_perspective": {}}, {"random_affine": {"degrees": 9}}, {"random_rotation": {"degrees": 9, "expand": true}}, {"random_zoom_out": {}}, {"horizontal_flip": 1}`
+	order := []media.Step{media.StepVFlip, media.StepPerspective, media.StepAffine, media.StepRotation, media.StepZoomOut, media.StepFlip}
 	for transform, want := range map[string][2]int{
-		movers + `, {"center_crop": 8}`: {5, 0}, movers + `, {"random_resized_crop": 8}, {"invert": 1}`: {5, 0}, movers + `, {"resize": [8, 8]}`: {5, 0}, movers + `, {"pad": 3}, {"random_crop": 8}`: {5, 0},
-		`{"resize": 9}, ` + movers + `, {"center_crop": 8}`: {0, 5}, `{"random_resize": {"min_size": 8, "max_size": 9}}, ` + movers + `, {"random_crop": 8}`: {0, 5},
-		`{"scale_jitter": 9}, ` + movers + `, {"pad": 3}, {"random_crop": 8}, {"invert": 1}`:                       {0, 5},
-		strings.Replace(movers, `{"random_affine"`, `{"resize": 9}, {"random_affine"`, 1) + `, {"center_crop": 8}`: {2, 3},
+		movers + `, {"center_crop": 8}`: {6, 0}, movers + `, {"random_resized_crop": 8}, {"invert": 1}`: {6, 0}, movers + `, {"resize": [8, 8]}`: {6, 0}, movers + `, {"pad": 3}, {"random_crop": 8}`: {6, 0},
+		`{"resize": 9}, ` + movers + `, {"center_crop": 8}`: {0, 6}, `{"random_resize": {"min_size": 8, "max_size": 9}}, ` + movers + `, {"random_crop": 8}`: {0, 6},
+		`{"scale_jitter": 9}, ` + movers + `, {"pad": 3}, {"random_crop": 8}, {"invert": 1}`:                       {0, 6},
+		strings.Replace(movers, `{"random_affine"`, `{"resize": 9}, {"random_affine"`, 1) + `, {"center_crop": 8}`: {2, 4},
 	} {
 		s, err := spec.ParseSample([]byte(`{"image": {"transform": [` + transform + `]}}`))
 		if err != nil {

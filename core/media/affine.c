@@ -1,9 +1,10 @@
 /* affine.c - a row, or a picture ahead of its crop, turned, or turned, moved, scaled and sheared, or mirrored: torchvision's RandomRotation, RandomAffine and flips on PIL
- * images.
+ * images; and a picture in a larger one, RandomZoomOut.
  *
  * Draws, in the words of philox.c: operation 11 is the rotation, its angle the first uniform of block 0. Operation 12 is the
  * affine map: block 0 has the angle and how far to the right, block 1 how far down and the scale, block 2 the shears along x
- * and y. Of quarters the first uniform says whether, the second how many. */
+ * and y. Of quarters the first uniform says whether, the second how many. Of a zoom the uniforms of its block
+ * say whether, and how large; those of its place how far to the right and down: floats, as torch's numbers are. */
 #include <math.h>
 
 #include "internal.h"
@@ -37,6 +38,29 @@ void media_draw_quarters(const media_op *op, const media_draw *d, media_retouche
     media_retouch *r = &to->all[to->n++];
     *r = (media_retouch){.kind = MEDIA_WARP, .size = MEDIA_NEAREST};
     memcpy(r->matrix, turns[quarters], sizeof turns[quarters]);
+}
+
+/* A side that becomes n times as long, and where the old one lies in it. */
+static int32_t longer(int32_t side, float n) { return (int32_t)((float)side * n); }
+
+static int32_t place_in(int32_t side, int32_t old, double u) {
+    return (int32_t)((float)(side - old) * (float)u);
+}
+
+void media_draw_zoom_out(const media_op *op, const media_draw *d, media_retouches *to) {
+    double u[2], at[2];
+    if (!media_chance(d, OP_LATER, LATER_ZOOM_OUT, op->zoom_out_p)) return;
+    media_uniforms(d, OP_LATER, LATER_ZOOM_OUT, u);
+    media_uniforms(d, OP_LATER, LATER_ZOOM_OUT_PLACE, at);
+    float n = (float)op->zoom_out_min + (float)u[1] * (float)(op->zoom_out_max - op->zoom_out_min);
+    int32_t w = longer(to->w, n), h = longer(to->h, n);
+    media_retouch *r = &to->all[to->n++];
+    *r = (media_retouch){.kind = MEDIA_WARP, .size = MEDIA_NEAREST, .matrix = {[0] = 1, [4] = 1}};
+    r->matrix[2] = -place_in(w, to->w, at[0]);
+    r->matrix[5] = -place_in(h, to->h, at[1]);
+    memcpy(r->fill, op->zoom_out_fill, sizeof r->fill);
+    to->w = w;
+    to->h = h;
 }
 
 /* Whole pixels, up to a share of n to either side. */

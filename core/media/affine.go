@@ -72,6 +72,17 @@ type Perspective struct {
 	Fill          Fill
 }
 
+// ZoomOut is torchvision's RandomZoomOut on a PIL image, ahead of the geometry or between a resize and a crop: with probability P the picture lies
+// somewhere in one whose sides are longer by a number of Sides, 1 to MaxZoomOut, and that is Fill elsewhere.
+type ZoomOut struct {
+	P     float64
+	Sides [2]float64
+	Fill  Fill
+}
+
+// MaxZoomOut bounds ZoomOut's Sides.
+const MaxZoomOut = 16
+
 // Elastic is torchvision's ElasticTransform on a PIL image, with probability P: each pixel is taken from a place beside its own, by Alpha along
 // x and y, alike among neighbours within some Sigma pixels.
 type Elastic struct {
@@ -110,6 +121,9 @@ func (cfg *Config) warp(op *C.media_op) {
 		op.perspective_p, op.perspective_scale = C.double(p.P), C.double(p.Scale)
 		op.perspective_filter, op.perspective_fill = C.uint32_t(p.Interpolation), p.Fill.c()
 	}
+	if z := cfg.ZoomOut; z != nil {
+		op.zoom_out_p, op.zoom_out_min, op.zoom_out_max, op.zoom_out_fill = C.double(z.P), C.double(z.Sides[0]), C.double(z.Sides[1]), z.Fill.c()
+	}
 	if e := cfg.Elastic; e != nil {
 		op.elastic_p, op.elastic_x, op.elastic_y, op.elastic_sigma = C.double(e.P), C.double(e.Alpha[0]), C.double(e.Alpha[1]), C.double(e.Sigma)
 		op.elastic_filter, op.elastic_fill = C.uint32_t(e.Interpolation), e.Fill.c()
@@ -137,6 +151,11 @@ func (cfg *Config) checkWarps() error {
 		}
 		if !(p.Scale >= 0 && p.Scale <= 1) {
 			return fmt.Errorf("perspective: got scale %v, want 0 to 1", p.Scale)
+		}
+	}
+	if z := cfg.ZoomOut; z != nil {
+		if err := ordered("zoom out: sides", z.Sides, 1, MaxZoomOut); err != nil {
+			return err
 		}
 	}
 	if err := cfg.Elastic.check(cfg.Mode, cfg.out()); err != nil {

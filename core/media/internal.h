@@ -260,7 +260,7 @@ typedef struct media_retouch {
 
 enum {
     MEDIA_TONES = 6, /* that happen by chance: solarize ... equalize */
-    MEDIA_MAX_RETOUCHES = 7 /* flips, quarters, rotation, affine map, perspective, elastic map */ +
+    MEDIA_MAX_RETOUCHES = 8 /* flips, quarters, rotation, affine map, perspective, zoom, elastic map */ +
                           MEDIA_MAX_OPS + MEDIA_JITTERS + (MEDIA_JITTERS + 2) /* distortion, permutation */ +
                           2 /* grey, blur */ + MEDIA_TONES + 2 /* noise, JPEG */,
 };
@@ -309,6 +309,7 @@ void media_border_row(const media_border *b, const media_pixels *px, const media
 void media_draw_rotation(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_affine(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_quarters(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_zoom_out(const media_op *op, const media_draw *d, media_retouches *to);
 
 /* Left and right change places (MEDIA_DO_FLIP) or top and bottom, if the geometry has not seen to it. */
 void media_draw_mirror(const media_op *op, const media_draw *d, int step, media_retouches *to);
@@ -361,6 +362,8 @@ enum {
     LATER_PERSPECTIVE = 11, /* and one for each corner */
     LATER_ELASTIC = 16,
     LATER_ELASTIC_KEY = 17,
+    LATER_ZOOM_OUT = 18,
+    LATER_ZOOM_OUT_PLACE = 19,
 };
 
 void media_draw_distort(const media_op *op, const media_draw *d, media_retouches *to);

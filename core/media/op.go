@@ -180,6 +180,7 @@ type Config struct {
 	Rotation      *Rotation // nil: rows are not turned
 	Affine        *Affine   // nil: nor turned, moved, scaled and sheared
 	Perspective   *Perspective
+	ZoomOut       *ZoomOut
 	Elastic       *Elastic
 	Augment       *Augment // nil: no operations are drawn
 	Jitter        *Jitter  // nil: colours stay as they are
@@ -367,6 +368,9 @@ func (cfg *Config) checkChances() error {
 	all := append(cfg.chances(), chance{"horizontal flip", cfg.Flip}, chance{"vertical flip", cfg.VFlip}, chance{"quarters", cfg.Quarters})
 	if cfg.Perspective != nil {
 		all = append(all, chance{"perspective", cfg.Perspective.P})
+	}
+	if cfg.ZoomOut != nil {
+		all = append(all, chance{"zoom out", cfg.ZoomOut.P})
 	}
 	if cfg.Elastic != nil {
 		all = append(all, chance{"elastic", cfg.Elastic.P})

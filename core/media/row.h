@@ -57,7 +57,8 @@ enum { MEDIA_NHWC = 0, MEDIA_NCHW = 1 };
 enum { MEDIA_NO_AUGMENT = 0, MEDIA_RAND_AUGMENT = 1, MEDIA_TRIVIAL_AUGMENT_WIDE = 2, MEDIA_AUTO_AUGMENT = 3 };
 enum { MEDIA_PAD_CONSTANT = 0, MEDIA_PAD_EDGE = 1, MEDIA_PAD_REFLECT = 2, MEDIA_PAD_SYMMETRIC = 3 };
 enum { MEDIA_IMAGENET = 0, MEDIA_CIFAR10 = 1, MEDIA_SVHN = 2 };
-/* What may be done to a row once it is cropped and resized; flips, ROTATION, AFFINE and PERSPECTIVE also to a picture ahead of that. */
+/* What may be done to a row once it is cropped and resized; flips, ROTATION, AFFINE and PERSPECTIVE also to a picture ahead of that,
+ * ZOOM_OUT to such a one alone. */
 enum {
     MEDIA_DO_FLIP = 0,
     MEDIA_DO_VFLIP = 1,
@@ -80,7 +81,8 @@ enum {
     MEDIA_DO_EQUALIZE = 18,
     MEDIA_DO_NOISE = 19,
     MEDIA_DO_JPEG = 20,
-    MEDIA_STEPS = 21,
+    MEDIA_DO_ZOOM_OUT = 21,
+    MEDIA_STEPS = 22,
 };
 enum { MEDIA_BRIGHTNESS = 0, MEDIA_CONTRAST = 1, MEDIA_SATURATION = 2, MEDIA_HUE = 3, MEDIA_JITTERS = 4 };
 
@@ -149,6 +151,9 @@ typedef struct media_op {
     double perspective_scale;                    /* by up to this share of half its sides */
     uint32_t perspective_filter;                 /* NEAREST, BILINEAR or BICUBIC */
     uint8_t perspective_fill[4];
+    double zoom_out_p;                 /* that the picture comes to lie in a larger one */
+    double zoom_out_min, zoom_out_max; /* whose sides are its own times one of these */
+    uint8_t zoom_out_fill[4];
     double elastic_p;            /* that the row is as if of rubber */
     double elastic_x, elastic_y; /* torchvision's alpha, along x and y */
     double elastic_sigma;        /* of the blur of how far they move; 0: none */

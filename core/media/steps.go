@@ -6,7 +6,7 @@ import (
 )
 
 // Step is what may be done to a row once it is cropped and resized, and is a field of Config. Flips, Rotation, Affine and Perspective may
-// also be done to a picture ahead of that.
+// also be done to a picture ahead of that, ZoomOut to such a one alone.
 type Step uint8
 
 const (
@@ -31,6 +31,7 @@ const (
 	StepEqualize
 	StepNoise
 	StepJPEG
+	StepZoomOut
 	steps
 )
 
@@ -64,8 +65,8 @@ func (cfg *Config) checkAhead() error {
 		return fmt.Errorf("ahead, resized: got %d and %d, want numbers of the %d steps of order", cfg.Ahead, cfg.Resized, len(cfg.Order))
 	}
 	for _, s := range cfg.Order[:n] {
-		if s > StepPerspective || s == StepQuarters {
-			return fmt.Errorf("ahead, resized: got step %d, want a flip, rotation, affine or perspective", s)
+		if s > StepPerspective && s != StepZoomOut || s == StepQuarters {
+			return fmt.Errorf("ahead, resized: got step %d, want a flip, rotation, affine, perspective or zoom out", s)
 		}
 	}
 	if cfg.Resized > 0 && (cfg.resizes() == 0 || cfg.Random != nil || cfg.Contain != nil) {
@@ -73,6 +74,9 @@ func (cfg *Config) checkAhead() error {
 	}
 	if r := cfg.Rotation; r != nil && r.Expand && !slices.Contains(cfg.Order[:n], StepRotation) {
 		return fmt.Errorf("rotation: got expand of a row, whose size is fixed, want it ahead or resized")
+	}
+	if cfg.ZoomOut != nil && !slices.Contains(cfg.Order[:n], StepZoomOut) {
+		return fmt.Errorf("zoom out: got one of a row, whose size is fixed, want it ahead or resized")
 	}
 	return nil
 }

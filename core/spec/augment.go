@@ -15,6 +15,7 @@ const (
 	maxDegrees         = 360
 	maxShear           = 80
 	minScale, maxScale = 0.01, 100
+	maxZoomOut         = 16
 	maxAlpha           = 1e4
 	maxElasticSigma    = (maxKernel - 1) / 8.0
 )
@@ -79,6 +80,7 @@ type Retouches struct {
 	RandomRotation           *RandomRotation
 	RandomAffine             *RandomAffine
 	RandomPerspective        *RandomPerspective
+	RandomZoomOut            *RandomZoomOut
 	ElasticTransform         *ElasticTransform
 	Augment                  *Augment
 	RandomPhotometricDistort *ColorJitter // P is of each change
@@ -107,6 +109,9 @@ func (r *Retouches) moving() (all []string) {
 	}
 	if r.RandomPerspective != nil {
 		all = append(all, "random_perspective")
+	}
+	if r.RandomZoomOut != nil {
+		all = append(all, "random_zoom_out")
 	}
 	if r.ElasticTransform != nil {
 		all = append(all, "elastic_transform")
@@ -139,7 +144,7 @@ func (r *Retouches) changing() (all []string) {
 func (r *Retouches) random() bool {
 	open := func(p float64) bool { return p > 0 && p < 1 }
 	b, s, p, a := r.GaussianBlur, r.Solarize, r.Posterize, r.AdjustSharpness
-	return r.Augment != nil || r.RandomRotation.random() || r.RandomAffine.random() || r.RandomPerspective.random() || r.ElasticTransform.random() || b != nil && (open(b.P) || b.P > 0 && b.Sigma[0] < b.Sigma[1]) || s != nil && open(s.P) || p != nil && open(p.P) ||
+	return r.Augment != nil || r.RandomRotation.random() || r.RandomAffine.random() || r.RandomPerspective.random() || r.RandomZoomOut.random() || r.ElasticTransform.random() || b != nil && (open(b.P) || b.P > 0 && b.Sigma[0] < b.Sigma[1]) || s != nil && open(s.P) || p != nil && open(p.P) ||
 		r.RandomRotate90 > 0 || r.RandomPhotometricDistort != nil || r.RandomChannelPermutation > 0 || r.GaussianNoise != nil || r.JPEG.random() ||
 		a != nil && open(a.P) || open(r.Invert) || open(r.Autocontrast) || open(r.Equalize)
 }
@@ -157,6 +162,8 @@ func (d *decoder) retouch(op *section, r *Retouches) {
 		r.RandomAffine = d.randomAffine(op)
 	case op.switchedOn("random_perspective"):
 		r.RandomPerspective = d.randomPerspective(op)
+	case op.switchedOn("random_zoom_out"):
+		r.RandomZoomOut = d.randomZoomOut(op)
 	case op.switchedOn("elastic_transform"):
 		r.ElasticTransform = d.elasticTransform(op)
 	case op.switchedOn(RandAugment) || op.switchedOn(TrivialAugmentWide) || op.switchedOn(AutoAugment):
@@ -265,7 +272,7 @@ func (i *Image) checkRetouches(section string, fail func(path, format string, ar
 	}
 	if i.Mode == Index {
 		for _, name := range append(r.moving(), r.changing()...) {
-			if slices.Contains(turns, name) {
+			if slices.Contains(turns, name) || slices.Contains(movers, name) {
 				continue
 			}
 			fail(section+".transform."+name, "got %s with mode index, whose numbers of classes are no colours; leave it out: only the picture's section needs it", name)

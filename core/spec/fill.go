@@ -74,6 +74,9 @@ func (t *Transform) fills() (all []filled) {
 	if r := t.RandomPerspective; r != nil {
 		add("random_perspective", r.Fill)
 	}
+	if z := t.RandomZoomOut; z != nil {
+		add("random_zoom_out", z.Fill)
+	}
 	if e := t.ElasticTransform; e != nil {
 		add("elastic_transform", e.Fill)
 	}

@@ -34,6 +34,9 @@ var moves = []move{
 	{"random_perspective", func(a, b *Transform) bool {
 		return sameBut(a.RandomPerspective, b.RandomPerspective, func(r *RandomPerspective) { r.Interpolation, r.Fill = "", nil })
 	}},
+	{"random_zoom_out", func(a, b *Transform) bool {
+		return sameBut(a.RandomZoomOut, b.RandomZoomOut, func(z *RandomZoomOut) { z.Fill = nil })
+	}},
 	{"elastic_transform", func(a, b *Transform) bool {
 		return sameBut(a.ElasticTransform, b.ElasticTransform, func(e *ElasticTransform) { e.Interpolation, e.Fill = "", nil })
 	}},

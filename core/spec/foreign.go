@@ -34,6 +34,7 @@ var foreigns = []foreign{
 	{names: []string{"flip", "randomflip"}, write: "horizontal_flip: 0.5", note: "or vertical_flip: 0.5"},
 	{names: []string{"rotate", "rotation", "randomrotate", "saferotate"}, write: "random_rotation: 30"},
 	{names: []string{"perspective"}, write: "random_perspective: 0.5"},
+	{names: []string{"zoomout", "expand", "ssdexpand"}, write: "random_zoom_out: {side_range: [1, 4], p: 0.5, fill: [124, 116, 104]}", note: "ahead of resize"},
 	{names: []string{"elastic", "randomelastic", "elasticdeformation"}, write: "elastic_transform: {alpha: 50, sigma: 5, p: 0.5}"},
 	{names: []string{"affine", "shiftscalerotate", "shear", "randomshear", "translate", "shift"}, write: "random_affine: {degrees: 30, translate: [0.1, 0.1], scale: [0.9, 1.1], shear: 10}"},
 	{names: []string{"jitter", "colour", "color", "brightness", "contrast", "saturation", "hue", "randombrightness", "randomcontrast", "randombrightnesscontrast", "huesaturationvalue"},

@@ -73,6 +73,8 @@ func TestAnswersAreDescriptions(t *testing.T) {
 		switch {
 		case strings.Contains(f.note, "a crop behind"):
 			ops += ", {random_crop: 9}"
+		case name == "random_zoom_out":
+			ops += ", {resize: [9, 9]}"
 		case !slices.Contains(geometries, name):
 			ops = "{center_crop: 99}, " + ops
 		}

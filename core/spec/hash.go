@@ -170,6 +170,7 @@ type canonicalRetouches struct {
 	Noise        *canonicalNoise       `json:"gaussian_noise,omitempty"`
 	JPEG         *canonicalJPEG        `json:"jpeg,omitempty"`
 	Perspective  *canonicalPerspective `json:"random_perspective,omitempty"`
+	ZoomOut      *canonicalZoomOut     `json:"random_zoom_out,omitempty"`
 	Elastic      *canonicalElastic     `json:"elastic_transform,omitempty"`
 }
 
@@ -197,6 +198,12 @@ type canonicalPerspective struct {
 	P               float64       `json:"p"`
 	Interpolation   Interpolation `json:"interpolation"`
 	Fill            *Fill         `json:"fill,omitempty"`
+}
+
+type canonicalZoomOut struct {
+	SideRange [2]float64 `json:"side_range"`
+	P         float64    `json:"p"`
+	Fill      *Fill      `json:"fill,omitempty"`
 }
 
 type canonicalElastic struct {
@@ -254,7 +261,7 @@ func (r *Retouches) canonical() canonicalRetouches {
 		r.RandomRotation.canonical(), r.RandomAffine.canonical(), (*canonicalAugment)(r.Augment), (*canonicalBlur)(r.GaussianBlur), (*canonicalSolarize)(r.Solarize), (*canonicalPosterize)(r.Posterize),
 		r.Invert, (*canonicalSharpness)(r.AdjustSharpness), r.Autocontrast, r.Equalize,
 		r.RandomRotate90, (*canonicalJitter)(r.RandomPhotometricDistort), r.RandomChannelPermutation, (*canonicalNoise)(r.GaussianNoise), (*canonicalJPEG)(r.JPEG), (*canonicalPerspective)(r.RandomPerspective),
-		(*canonicalElastic)(r.ElasticTransform),
+		(*canonicalZoomOut)(r.RandomZoomOut), (*canonicalElastic)(r.ElasticTransform),
 	}
 }
 

@@ -163,11 +163,13 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 		{"{random_rotation: 9}, {resize: 9}, {center_crop: 8}", "{random_rotation: 9}, " + nearest + ", {center_crop: 8}"},
 		{"{resize: 9}, {random_rotation: {degrees: 9, expand: true, interpolation: bilinear}}, {center_crop: 8}", nearest + ", {random_rotation: {degrees: 9, expand: true, fill: 255}}, {center_crop: 8}"},
 		{"{horizontal_flip: 0.5}, {random_rotation: 9}, {random_crop: 8}", "{horizontal_flip: 0.5}, {random_rotation: 9}, {random_crop: 8}"},
+		{"{random_zoom_out: {fill: 9}}, {center_crop: 8}", "{random_zoom_out: {fill: 255}}, {center_crop: 8}"},
 	} {
 		parse(t, fmt.Sprintf(early, other[0], other[1]))
 	}
 	for _, other := range [][2]string{
 		{"{random_rotation: 9}, {resize: 9}, {center_crop: 8}", nearest + ", {random_rotation: 9}, {center_crop: 8}"}, {"{resize: 9}, {random_rotation: 9}, {center_crop: 8}", nearest + ", {center_crop: 8}, {random_rotation: 9}"},
+		{"{random_zoom_out: {}}, {center_crop: 8}", "{random_zoom_out: [1, 3]}, {center_crop: 8}"},
 		{"{random_rotation: 9}, {center_crop: 8}", "{random_rotation: {degrees: 9, expand: true}}, {center_crop: 8}"}, {"{random_rotation: 9}, {center_crop: 8}", "{center_crop: 8}"},
 		{"{horizontal_flip: 0.5}, {random_rotation: 9}, {random_crop: 8}", "{random_rotation: 9}, {horizontal_flip: 0.5}, {random_crop: 8}"},
 		{"{horizontal_flip: 0.5}, {random_crop: 8}, {random_rotation: 9}", "{random_crop: 8}, {horizontal_flip: 0.5}, {random_rotation: 9}"},

@@ -98,6 +98,7 @@ var values = map[string]string{
 	"image.transform[].random_affine": "{degrees: 0, shear: 5}", "image.transform[].random_affine.degrees": "[0, 9]", "image.transform[].random_affine.translate": "[0.2, 0.1]",
 	"image.transform[].random_affine.scale": "[0.5, 2]", "image.transform[].random_affine.shear": "[-5, 5, 0, 9]", "image.transform[].random_affine.interpolation": "bilinear",
 	"image.transform[].random_perspective": "0.6", "image.transform[].random_perspective.distortion_scale": "0.4", "image.transform[].random_perspective.p": "1", "image.transform[].random_perspective.interpolation": "bicubic", "image.transform[].random_perspective.fill": "[1, 2, 3]",
+	"image.transform[].random_zoom_out": "[1, 2]", "image.transform[].random_zoom_out.side_range": "[2, 3]", "image.transform[].random_zoom_out.p": "1", "image.transform[].random_zoom_out.fill": "[1, 2, 3]",
 	"image.transform[].elastic_transform": "60", "image.transform[].elastic_transform.alpha": "[40, 60]", "image.transform[].elastic_transform.sigma": "4", "image.transform[].elastic_transform.p": "0.5", "image.transform[].elastic_transform.interpolation": "nearest", "image.transform[].elastic_transform.fill": "[1, 2, 3]",
 	"image.transform[].rand_augment": "12", "image.transform[].rand_augment.num_ops": "3", "image.transform[].rand_augment.magnitude": "5",
 	"image.transform[].rand_augment.num_magnitude_bins": "11", "image.transform[].rand_augment.interpolation": "bilinear", "image.transform[].trivial_augment_wide": "{}",
@@ -290,7 +291,10 @@ func document(path, value string) string {
 		if field != "" {
 			entry = "{" + op + ": {" + field + ": " + value + beside[op+"."+field] + "}}"
 		}
-		if !slices.Contains(geometries, op) && field != "expand" { // which is of what stands ahead of it
+		switch {
+		case op == "random_zoom_out":
+			entry += ", {center_crop: 224}"
+		case !slices.Contains(geometries, op) && field != "expand": // which is of what stands ahead of it
 			entry = "{center_crop: 224}, " + entry
 		}
 		image = "image: {transform: [" + entry + "]}\n"

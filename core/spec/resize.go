@@ -103,8 +103,8 @@ func (t *Transform) checkChance(section string, fail func(path, format string, a
 		name, crop = "random_resize", strconv.Itoa(t.RandomResize.MaxSize/2)
 	case t.ScaleJitter != nil:
 		name, crop = "scale_jitter", fmt.Sprintf("[%d, %d]", t.ScaleJitter.Height, t.ScaleJitter.Width)
-	case t.grows():
-		name, crop = "random_rotation with expand", "224"
+	case len(t.growers()) > 0:
+		name, crop = t.growers()[0].called, "224"
 	default:
 		return false
 	}

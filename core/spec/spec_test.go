@@ -339,6 +339,7 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 		"center_crop: {size: 224, padding_mode: edge}", "random_crop: {size: 224, padding: [4, 3]}", "random_crop: {size: 224, padding: [4, 3, 4, 2]}", "random_crop: {size: 224, padding: 4, padding_mode: edge}",
 		"random_crop: {size: 224, padding_mode: reflect}", "random_crop: {size: 224, padding_mode: symmetric}", "resize: [222, 222]}, {pad: 1", "resize: [222, 222]}, {pad: [2, 1, 0, 1]",
 		"random_rotation: 9}, {resize: 256}, {center_crop: 224", "resize: 256}, {random_rotation: 9}, {center_crop: 224", "resize: 256}, {center_crop: 224}, {random_rotation: 9", "random_rotation: {degrees: 9, expand: true}}, {resize: 256}, {center_crop: 224",
+		"random_zoom_out: {}}, {center_crop: 224", "random_zoom_out: [1, 3]}, {center_crop: 224", "random_zoom_out: [2, 4]}, {center_crop: 224", "random_zoom_out: {p: 1}}, {center_crop: 224", "random_zoom_out: {fill: 3}}, {center_crop: 224", "resize: 256}, {random_zoom_out: {}}, {center_crop: 224",
 		"random_rotation: 9}, {horizontal_flip: 0.5}, {resize: 256}, {center_crop: 224", "horizontal_flip: 0.5}, {random_rotation: 9}, {resize: 256}, {center_crop: 224", "random_rotation: 9}, {resize: 256}, {horizontal_flip: 0.5}, {center_crop: 224",
 		"random_rotation: 9}, {resize: 256}, {center_crop: 224}, {horizontal_flip: 0.5", "horizontal_flip: 0.5}, {center_crop: 224",
 		"resize: [222, 222]}, {pad: {padding: 1, fill: 9}", "resize: [222, 222]}, {pad: {padding: 1, padding_mode: edge}"} {

@@ -10,11 +10,11 @@ import (
 var (
 	geometries    = []string{"resize", "random_resize", "scale_jitter", "pad", "center_crop", "random_crop", "random_resized_crop"}
 	turns         = []string{"horizontal_flip", "vertical_flip", "random_rotate90", "random_rotation", "random_affine", "random_perspective", "elastic_transform"}
-	movers        = []string{"horizontal_flip", "vertical_flip", "random_rotation", "random_affine", "random_perspective"}
+	movers        = []string{"horizontal_flip", "vertical_flip", "random_rotation", "random_affine", "random_perspective", "random_zoom_out"}
 	alone         = []string{"random_resize", "scale_jitter", "random_resized_crop"} // that come first
 	augmentations = []string{RandAugment, TrivialAugmentWide, AutoAugment}
 	changes       = []string{"color_jitter", "random_photometric_distort", "random_channel_permutation", "grayscale", "gaussian_blur", "solarize", "posterize", "invert", "adjust_sharpness", "autocontrast", "equalize", "gaussian_noise", "jpeg"}
-	steps         = slices.Concat(turns, augmentations, changes)
+	steps         = slices.Concat(turns, []string{"random_zoom_out"}, augmentations, changes)
 	endings       = []string{"normalize", "random_erasing"}
 	operations    = slices.Concat(geometries, steps, endings)
 )

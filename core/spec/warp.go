@@ -41,6 +41,13 @@ type RandomPerspective struct {
 	Fill            *Fill
 }
 
+// RandomZoomOut puts a picture somewhere into one whose sides are longer by a number of SideRange.
+type RandomZoomOut struct {
+	SideRange [2]float64
+	P         float64
+	Fill      *Fill
+}
+
 // ElasticTransform takes each pixel from a place beside its own, as far off along x and y as Alpha says, alike among neighbours within some Sigma pixels.
 type ElasticTransform struct {
 	Alpha         [2]float64
@@ -60,6 +67,8 @@ func (r *RandomAffine) random() bool {
 }
 
 func (r *RandomPerspective) random() bool { return r != nil && r.P > 0 && r.DistortionScale > 0 }
+
+func (z *RandomZoomOut) random() bool { return z != nil && z.P > 0 && z.SideRange[1] > 1 }
 
 func (e *ElasticTransform) random() bool {
 	return e != nil && e.P > 0 && e.Alpha != [2]float64{}
@@ -110,6 +119,17 @@ func (d *decoder) randomPerspective(op *section) *RandomPerspective {
 	choice(sec, "interpolation", &r.Interpolation, warpers...)
 	d.fill(sec, &r.Fill)
 	return r
+}
+
+func (d *decoder) randomZoomOut(op *section) *RandomZoomOut {
+	z := &RandomZoomOut{SideRange: [2]float64{1, 4}, P: 0.5}
+	sides, shown, sec := d.short(op, "random_zoom_out", "side_range")
+	if sides != nil && d.err == nil {
+		lowHigh(d, sides, shown, &z.SideRange, d.from(1, maxZoomOut))
+	}
+	sec.number("p", &z.P, 0, 1)
+	d.fill(sec, &z.Fill)
+	return z
 }
 
 func (d *decoder) elasticTransform(op *section) *ElasticTransform {

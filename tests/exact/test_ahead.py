@@ -13,6 +13,8 @@ from test_jpeg import BICUBIC, BILINEAR, GRAY, NEAREST, centre_crop, random_jpeg
 from test_perspective import moved
 
 FLIP, VFLIP, QUARTERS, TURN, MAP, TILT = range(6)  # media.Step
+ZOOM = 21
+LATER, ZOOMED, ZOOMED_TO = 15, 18, 19  # of the draws
 SIZES = [(1, 1), (1, 40), (40, 1), (2, 3), (5, 4), (33, 20), (20, 33), (64, 64), (71, 53)]  # (h, w)
 ANGLES = [(-30, 30), (0, 360), (90, 90), (180, 180), (-90, -90), (0, 0), (270, 270), (45, 45)]
 COLOUR = {RGB: (9, 99, 199), GRAY: (77, 0, 0), INDEX: (255, 0, 0)}
@@ -27,6 +29,7 @@ class Drawn:
 
     def __init__(self, index, mode, resample, angles=(-30, 30), expand=False, center=None):
         self.index, self.mode, self.resample, self.angles, self.expand, self.center = index, mode, resample, angles, expand, center
+        self.sides = (1.0, 3.7)
         self.translate, self.scale, self.shear = (0.1, 0.3), (0.6, 1.3), (-20, 20, -9, 9)
 
     def config(self, *steps):
@@ -36,13 +39,13 @@ class Drawn:
             TURN: dict(Rotation=dict(Degrees=self.angles, Expand=self.expand, **common, **(dict(Center=at) if at else {}))),
             MAP: dict(Affine=dict(Degrees=self.angles, Translate=self.translate, Scale=self.scale, ShearX=self.shear[:2], ShearY=self.shear[2:], **common)),
             TILT: dict(Perspective=dict(P=1, Scale=0.5, **common)),
-            FLIP: dict(Flip=1), VFLIP: dict(VFlip=1),
+            FLIP: dict(Flip=1), VFLIP: dict(VFlip=1), ZOOM: dict(ZoomOut=dict(P=0.8, Sides=self.sides, Fill=COLOUR[self.mode])),
         }
         return {k: v for step in steps for k, v in has[step].items()} | dict(Order=steps)
 
     def done(self, im, *steps):
         for step in steps:
-            im = getattr(self, {TURN: "turn", MAP: "map", TILT: "tilt", FLIP: "flip", VFLIP: "vflip"}[step])(im)
+            im = getattr(self, {TURN: "turn", MAP: "map", TILT: "tilt", FLIP: "flip", VFLIP: "vflip", ZOOM: "zoom"}[step])(im)
         return im
 
     def turn(self, im):
@@ -59,6 +62,18 @@ class Drawn:
 
     def tilt(self, im):
         return moved(im, 0.5, self.index, self.resample, COLOUR[self.mode] if self.mode == RGB else COLOUR[self.mode][:1])
+
+    def zoom(self, im):
+        """RandomZoomOut.make_params in torch's floats, and Pad."""
+        whether, times = uniforms(5, 0, self.index, LATER, ZOOMED)
+        if whether >= 0.8:
+            return im
+        f, low, high = np.float32, *self.sides
+        times = f(low) + f(times) * f(high - low)
+        sides = [int(f(n) * times) for n in im.size]
+        out = Image.new(im.mode, sides, fill_of(self.mode))
+        out.paste(im, tuple(int(f(new - old) * f(u)) for new, old, u in zip(sides, im.size, uniforms(5, 0, self.index, LATER, ZOOMED_TO))))
+        return out
 
     def flip(self, im):
         return ImageOps.mirror(im)
@@ -84,6 +99,26 @@ def test_a_turn_of_the_picture_is_pillows_rotate_and_then_its_crop(rows, tmp_pat
         assert np.array_equal(got, want.transpose(2, 0, 1) if mode == RGB and i & 1 else want), (i, size, resample, drawn.angles, drawn.center)
 
 
+@pytest.mark.parametrize("mode", [RGB, GRAY, INDEX])
+def test_a_picture_in_a_larger_one_is_pasted_there(rows, tmp_path, mode):
+    """The map of points leads to where it lies, in the middle of which the row is."""
+    rng, grown = np.random.default_rng(7), 0
+    for i in range(90):
+        size, drawn = SIZES[i % len(SIZES)], Drawn(i, mode, NEAREST)
+        drawn.sides = [(1, 4), (1.5, 1.5), (3.3, 16)][i // 9 % 3]
+        im = some(rng, size, 3 if mode == RGB else 1)
+        im.save(tmp_path / "a.png")
+        want = drawn.zoom(im)
+        grown += want.size != im.size
+        got = rows.row(tmp_path / "a.png", Out=want.size[::-1], Mode=mode, Layout=i & 1 if mode == RGB else 0, Ahead=1, draw=dict(Seed=5, Index=i), **drawn.config(ZOOM))
+        want = as_array(want)
+        assert np.array_equal(got, want.transpose(2, 0, 1) if mode == RGB and i & 1 else want), (i, size)
+        (a, b, x), (c, d, y) = rows.info["affine"]
+        assert (a, b, c, d) == (1, 0, 0, 1)
+        assert np.array_equal(want[int(y) : int(y) + size[0], int(x) : int(x) + size[1]], as_array(im))
+    assert grown > 45
+
+
 @pytest.mark.parametrize("expand", [False, True])
 def test_turned_then_resized_and_cropped(rows, tmp_path, expand):
     """[RandomRotation, Resize, CenterCrop] and [RandomRotation, Resize to a size] of JPEGs, which are then decoded whole."""
@@ -106,6 +141,9 @@ def test_resized_then_turned_and_cropped(rows, tmp_path, expand):
         im = random_jpeg(rng, tmp_path / "a.jpg", progressive=False)
         drawn = Drawn(i, RGB, (NEAREST, BILINEAR, BICUBIC)[i % 3], ANGLES[i // 3 % 8], expand)
         turned = drawn.turn(resize_short(im, 40, Image.BILINEAR))
+        zoomed = drawn.zoom(resize_short(im, 40, Image.BILINEAR))
+        got = rows.row(tmp_path / "a.jpg", ResizeShort=40, Out=(32, 36), Resized=1, draw=dict(Seed=5, Index=i), **drawn.config(ZOOM))
+        assert np.array_equal(got, as_array(centre_crop(zoomed, 32, 36))), (i, im.size)
         config = dict(ResizeShort=40, Resized=1, draw=dict(Seed=5, Index=i), **drawn.config(TURN))
         got = rows.row(tmp_path / "a.jpg", Out=(32, 36), **config)
         assert np.array_equal(got, as_array(centre_crop(turned, 32, 36))), (i, im.size)
@@ -120,7 +158,7 @@ def test_resized_then_turned_and_cropped(rows, tmp_path, expand):
 def test_steps_ahead_in_any_order_then_a_random_resized_crop(rows, tmp_path, mode):
     """Each pair of them, on the picture as the one before left it: a mask's nearest pixels, too."""
     rng = np.random.default_rng(4)
-    for i, steps in enumerate(itertools.permutations([FLIP, VFLIP, TURN, MAP, TILT], 2)):
+    for i, steps in enumerate(itertools.permutations([FLIP, VFLIP, TURN, MAP, TILT, ZOOM], 2)):
         resample = NEAREST if mode == INDEX else (NEAREST, BILINEAR, BICUBIC)[i % 3]
         drawn = Drawn(i, mode, resample, expand=i % 2 == 1 and TURN in steps)
         im = some(rng, (71, 53), 3 if mode == RGB else 1)
@@ -201,6 +239,9 @@ def test_what_becomes_too_large_is_refused_before_it_is_made(rows, tmp_path):
     with pytest.raises(RowError, match="png 100x100: too many pixels: ahead of its crop it is 142 x 142: sides of at most 16384, want at most 20163 pixels; raise image.max_pixels") as e:
         rows.row(tmp_path / "a.png", Out=(8, 8), Ahead=1, MaxPixels=142 * 142 - 1, **turn)
     assert e.value.cause == "too_many_pixels"
+    zoom = dict(Ahead=1, Order=[ZOOM], ZoomOut=dict(P=1, Sides=[5, 5]))
+    with pytest.raises(RowError, match="ahead of its crop it is 500 x 500"):
+        rows.row(tmp_path / "a.png", Out=(8, 8), MaxPixels=100_000, **zoom)
     Image.fromarray(np.zeros((1, 16385), np.uint8)).save(tmp_path / "a.png")
     with pytest.raises(RowError, match="ahead of its crop it is 16385 x 1:"):
         rows.row(tmp_path / "a.png", Out=(8, 8), Ahead=1, **turn)

@@ -397,6 +397,23 @@ def test_our_corners_are_where_random_perspective_has_them():
         assert np.array_equal(theirs.min(0), ours.min(0)) and np.array_equal(theirs.max(0), ours.max(0))
 
 
+def test_a_zoom_out_is_random_zoom_outs_on_our_draws(rows, tmp_path, monkeypatch):
+    v2 = pytest.importorskip("torchvision.transforms.v2")
+    rng, path = np.random.default_rng(52), tmp_path / "a.png"
+    for i in range(60):
+        w, h = (int(v) for v in rng.integers(1, 120, 2))
+        im = Image.fromarray(picture(rng, w, h))
+        im.save(path)
+        low, high = [(1.0, 4.0), (1.3, 1.3), (2.0, 7.5)][i % 3]
+        (whether, times), place = uniforms(5, 0, i, 15, 18), uniforms(5, 0, i, 15, 19)
+        drawn = iter([[whether], [times], place])
+        monkeypatch.setattr(torch, "rand", lambda *_, **__: torch.tensor(next(drawn), dtype=torch.float32))
+        made = v2.RandomZoomOut((9, 99, 199), (low, high), 0.6)(im)
+        monkeypatch.undo()
+        got = rows.row(path, Out=made.size[::-1], Layout=NCHW, draw=dict(Seed=5, Index=i), Ahead=1, Order=[21], ZoomOut=dict(P=0.6, Sides=[low, high], Fill=[9, 99, 199]))
+        assert bits(got) == bits(F.pil_to_tensor(made).numpy()), (i, im.size, made.size)
+
+
 def test_an_elastic_map_is_elastic_transforms(rows, tmp_path):
     """On our map. torch may add products without rounding them first, which moves a place or a sum that is half way between two."""
     path, rng, unlike, pixels = tmp_path / "a.jpg", np.random.default_rng(51), 0, 0
