@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spdl/spdl/core/pipeline"
+	"github.com/spdl/spdl/core/source/store"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/shm"
 	"golang.org/x/sys/unix"
@@ -132,6 +133,14 @@ func (a *allowance) reserve(ring string, slotBytes uint64, slots int) error {
 	}
 	a.reserved += need
 	return nil
+}
+
+// keep is how much of the large objects of a store a ring may hold on to: a sixteenth of the bound, but eight blocks at least.
+func (a *allowance) keep() int64 {
+	if a.memory == 0 {
+		return store.DefaultKeepBytes
+	}
+	return min(store.DefaultKeepBytes, max(8<<20, a.memory/16))
 }
 
 func mib(n uint64) float64 { return float64(n) / (1 << 20) }

@@ -214,6 +214,15 @@ func TestRingsBeyondTheMemoryBudgetAreRefused(t *testing.T) {
 	wantError(t, err, shm.ErrNoSpace, "limits.memory leaves 0.0 MiB")
 }
 
+// A bound on memory is one on what a ring keeps of large objects, too.
+func TestWhatIsKeptOfLargeObjectsFollowsTheMemoryBudget(t *testing.T) {
+	for memory, want := range map[int64]int64{0: 128 << 20, 64 << 30: 128 << 20, 1 << 30: 64 << 20, 10 << 20: 8 << 20} {
+		if may := allow(&spec.Limits{Memory: memory}, 1); may.keep() != want {
+			t.Errorf("of %d bytes: got %d, want %d", memory, may.keep(), want)
+		}
+	}
+}
+
 // Workers are as many as CPUs, rounded, and never none.
 func TestDecodersFollowTheCPUs(t *testing.T) {
 	for cpus, want := range map[float64]int{0.1: 1, 1: 1, 1.4: 1, 1.5: 2, 2: 2, 63.7: 64} {

@@ -17,7 +17,9 @@ import (
 // openSource finds the ring's samples.
 func (r *ring) openSource(ctx context.Context, s *spec.Spec) error {
 	var err error
-	if r.store, err = store.New(storeOptions(&s.Source.Remote)); err != nil {
+	o := storeOptions(&s.Source.Remote)
+	o.KeepBytes = r.engine.may.keep()
+	if r.store, err = store.New(o); err != nil {
 		return err
 	}
 	if err := worthKeeping(s); err != nil {

@@ -13,9 +13,8 @@ import (
 // Large objects are read as somebody asks for parts of them, in blocks that all readers of a client share: ten clips of one film read its header once.
 const (
 	blockBytes  = 1 << 20
-	blocksKept  = 128 << 20 // bytes
-	mostAtOnce  = 8         // blocks of one request, of who reads on and on
-	aheadBlocks = 4         // the next request is sent so many blocks before they are wanted
+	mostAtOnce  = 8 // blocks of one request, of who reads on and on
+	aheadBlocks = 4 // the next request is sent so many blocks before they are wanted
 )
 
 // blocks are the parts of objects that a client has read last, or is reading.

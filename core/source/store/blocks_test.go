@@ -147,8 +147,7 @@ func TestReadersWaitForEachOther(t *testing.T) {
 // No more blocks stay than there is room for, the latest ones.
 func TestBlocksAreBounded(t *testing.T) {
 	s, ranges := screen(t)
-	c := client(t, Options{HedgeAfter: -1})
-	c.blocks.most = 50 * blockBytes
+	c := client(t, Options{HedgeAfter: -1, KeepBytes: 50 * blockBytes})
 	for version := range 3 {
 		o := s.film()
 		o.URL += fmt.Sprint("/", version)

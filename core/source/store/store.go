@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -26,12 +27,14 @@ type Options struct {
 	Timeout    time.Duration // of one call with all its retries; 0 is DefaultTimeout
 	Retries    int           // attempts after the first; 0 is DefaultRetries, negative none
 	HedgeAfter time.Duration // ask twice after this; 0 chooses by what reads take, negative never
+	KeepBytes  int64         // of what Readers have read last stays in memory; 0 is DefaultKeepBytes
 }
 
 // Defaults of Options.
 const (
-	DefaultTimeout = 60 * time.Second
-	DefaultRetries = 5
+	DefaultTimeout   = 60 * time.Second
+	DefaultRetries   = 5
+	DefaultKeepBytes = 128 << 20
 )
 
 // Object is one version of an object.
@@ -145,7 +148,7 @@ func Shown(name string) string {
 
 // New makes a client. It reaches nothing yet.
 func New(o Options) (*Client, error) {
-	c := &Client{o: o, hub: newHub(o.Anonymous), blocks: blocks{all: map[blockName]*block{}, most: blocksKept}}
+	c := &Client{o: o, hub: newHub(o.Anonymous), blocks: blocks{all: map[blockName]*block{}, most: cmp.Or(o.KeepBytes, DefaultKeepBytes)}}
 	if c.o.Timeout == 0 {
 		c.o.Timeout = DefaultTimeout
 	}
