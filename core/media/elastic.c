@@ -1,7 +1,7 @@
 /* elastic.c - a row as if of rubber: torchvision's ElasticTransform, which of PIL images, too, takes grid_sample's pixels.
  *
  * Each pixel is taken from a place beside its own: by numbers of -1 to 1, one along x and one along y, blurred, times alpha over
- * the height (along x) and the width (along y), of a grid on which a side is from -1 to 1. Their blur is a Gaussian of 4 sigma to
+ * the width (along x) and the height (along y), of a grid on which a side is from -1 to 1. Their blur is a Gaussian of 4 sigma to
  * either side, mirrored at the borders. torch sums its k x k products in an order of its own; here rows are blurred and then
  * columns, which moves a place by some 1e-5 of a pixel at most. From there on each step is torch's, rounded to float.
  *
@@ -39,11 +39,11 @@ static void draw_numbers(const uint32_t key[2], uint32_t axis, float *to, size_t
     }
 }
 
-/* How far pixels go along an axis; side: that of the other one, by which torchvision divides. */
+/* How far pixels go along an axis. Older releases of torchvision divide by the other side. */
 static void draw_ways(const media_retouch *r, uint32_t axis, int32_t w, int32_t h, float *to, float *room) {
     size_t n = (size_t)w * (size_t)h;
     int32_t taps = taps_of(r->value);
-    float alpha = (float)r->matrix[axis], side = (float)(axis == 0 ? h : w);
+    float alpha = (float)r->matrix[axis], side = (float)(axis == 0 ? w : h);
     draw_numbers(r->key, axis, to, n);
     if (taps > 1) media_blur_plane(to, w, h, room, taps, r->value);
     for (size_t i = 0; i < n; i++) to[i] = to[i] * alpha / side;

@@ -192,7 +192,7 @@ var keys = withFrames([]Key{
 	{"image.transform[].random_zoom_out.p", "number, 0 to 1", "0.5", "Probability that it happens."},
 	{"image.transform[].random_zoom_out.fill", "whole number, 0 to 255, or list of one a channel", "0", "What lies around it, as center_crop's."},
 	{"image.transform[].elastic_transform", "number, [x, y] or mapping", "(none)", "torchvision's ElasticTransform: the row is as if of rubber. A number is alpha, `{}` the usual. Masks move with their pictures where both say so; image.affine cannot tell of it."},
-	{"image.transform[].elastic_transform.alpha", "number, 0 to 10000, or [x, y]", "50", "How far pixels move: numbers drawn from -1 to 1 and blurred, times half of this, are pixels of a square row; of others those along x are divided by the height, as torchvision does."},
+	{"image.transform[].elastic_transform.alpha", "number, 0 to 10000, or [x, y]", "50", "How far pixels move: numbers drawn from -1 to 1 and blurred, times half of this, are pixels."},
 	{"image.transform[].elastic_transform.sigma", "number, 0 to 31.75", "5", "Of the blur, whose 4 sigma lie within the row. 0 does not blur: each pixel goes its own way."},
 	{"image.transform[].elastic_transform.p", "number, 0 to 1", "1", "Probability that it happens; torchvision's always does."},
 	{"image.transform[].elastic_transform.interpolation", "bilinear, nearest", "bilinear", "nearest for masks."},

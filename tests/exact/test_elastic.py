@@ -43,7 +43,7 @@ def blurred(plane, sigma):
 
 def displacement(index, size, alpha, sigma):
     """ElasticTransform.get_params: [H, W, 2], on the grid from -1 to 1."""
-    ways = [blurred(numbers(index, axis, size) * F32(2) - F32(1), sigma) * F32(alpha[axis]) / F32(size[axis]) for axis in (0, 1)]
+    ways = [blurred(numbers(index, axis, size) * F32(2) - F32(1), sigma) * F32(alpha[axis]) / F32(size[1 - axis]) for axis in (0, 1)]
     return np.stack(ways, -1)
 
 

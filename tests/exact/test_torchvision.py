@@ -433,8 +433,11 @@ def test_an_elastic_map_is_elastic_transforms(rows, tmp_path):
 
 
 def test_our_elastic_map_is_that_of_get_params(monkeypatch):
-    """On our numbers, within 1e-4 of a pixel."""
+    """On our numbers, within 1e-4 of a pixel. Older releases divide what goes along x by the height, and along y by the width: there only square rows agree."""
+    new = "size[1]" in inspect.getsource(T.ElasticTransform.get_params).split("dx * alpha[0]")[1].split("\n")[0]
     for i, (size, alpha, sigma) in enumerate([([64, 64], [50.0, 50.0], 5.0), ([71, 53], [300.0, 120.0], 2.5), ([40, 90], [10.0, 99.0], 0.0)]):
+        if not new and size[0] != size[1]:
+            continue
         drawn = iter(numbers(i, axis, tuple(size))[None, None] for axis in (0, 1))
         monkeypatch.setattr(torch, "rand", lambda shape: torch.from_numpy(next(drawn)).reshape(shape))
         theirs = T.ElasticTransform.get_params(alpha, [sigma, sigma], size)[0].numpy()
