@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 )
 
@@ -134,6 +135,16 @@ func (b *indexBuilder) begin(key []byte) error {
 	b.keys = append(b.keys, key...)
 	b.last = append(b.last[:0], key...)
 	b.directory(key)
+	return nil
+}
+
+// numbered begins a sample whose key is its number in the file.
+func (b *indexBuilder) numbered(n int64) error {
+	if len(b.keys) > math.MaxUint32-20-wideBytes*b.wide || len(b.members) > math.MaxUint32/2 {
+		return errors.New("got more samples or values than an index holds; split the file")
+	}
+	b.samples = append(b.samples, uint32(len(b.members)), uint32(len(b.keys)))
+	b.keys = strconv.AppendInt(b.keys, n, 10)
 	return nil
 }
 
