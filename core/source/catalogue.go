@@ -65,7 +65,7 @@ func catalogueOf(name string) string {
 	if slices.Contains(catalogues, filepath.Base(name)) {
 		return name
 	}
-	if ending := filepath.Ext(name); slices.Contains([]string{".tar", ".zip", ".parquet", mdsEnding}, ending) || slices.Contains(arrowEndings, ending) || strings.HasPrefix(ending, ".tfrecord") {
+	if ending := filepath.Ext(name); slices.Contains([]string{".tar", ".zip", ".parquet", mdsEnding, recEnding}, ending) || slices.Contains(arrowEndings, ending) || strings.HasPrefix(ending, ".tfrecord") {
 		return "" // spares a look at each of many
 	}
 	for _, catalogue := range catalogues {

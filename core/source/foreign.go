@@ -18,7 +18,6 @@ var foreignFormats = []struct {
 	endings    []string
 	is, remedy string
 }{
-	{[]string{".rec"}, "MXNet's RecordIO", byProgram},
 	{[]string{".beton"}, "FFCV's format", "name the files that it was made of, or " + byLoop},
 	{[]string{".mdb", ".lmdb"}, "LMDB", byLoop},
 	{[]string{".array_record", ".arrayrecord"}, "ArrayRecord", byLoop},

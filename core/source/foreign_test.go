@@ -9,7 +9,7 @@ import (
 // Data sets in formats that are not read here are refused with what they are and what to do, wherever they are named.
 func TestForeignFormatsSayWhatToDo(t *testing.T) {
 	for name, want := range map[string]string{
-		"a.mds": "MosaicML's MDS is read by its index.json; name the directory that has it", "s3://b/x.RECORDIO": "", "x.rec?sig=1": "MXNet's RecordIO is not read here",
+		"a.mds": "MosaicML's MDS is read by its index.json; name the directory that has it", "s3://b/x.RECORDIO": "", "x.rec?sig=1": "", "x.beton?sig=1": "FFCV's format is not read here",
 		"A.LMDB": "LMDB is not read here; have a program of yours bring its samples (source= in Python; docs/sources.md), or write them into tar shards once",
 		"x.h5":   "HDF5's arrays are read by source.arrays, with file and dataset; media in it become files or tar shards", "x.mat": "MATLAB's format is not read here; write its arrays with numpy.save", "x.arrow": "",
 		"shard.00000.mds.zstd": "MosaicML's MDS is read by its index.json", "s3://b/shard.00000.mds.zstd?sig=a/b.tar": "MosaicML's MDS is read by its index.json", "mds.zstd": "", "x.zstd": "",

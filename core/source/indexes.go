@@ -337,6 +337,8 @@ func build(ctx context.Context, name string, w *window) (*indexBuilder, error) {
 		return buildZipIndex(ctx, w)
 	case strings.HasSuffix(base, mdsEnding):
 		return buildMDSIndex(ctx, w)
+	case strings.HasSuffix(base, recEnding):
+		return buildRecIndex(ctx, w)
 	case slices.Contains(arrowEndings, filepath.Ext(base)):
 		return buildArrowIndex(ctx, w)
 	case strings.HasSuffix(base, ".tar.gz") || strings.HasSuffix(base, ".tgz") || strings.HasSuffix(base, ".tar.zst") || strings.HasSuffix(base, ".tar.bz2"):
@@ -349,9 +351,9 @@ func build(ctx context.Context, name string, w *window) (*indexBuilder, error) {
 		return buildRecordIndex(ctx, w)
 	}
 	if head, err := w.bytes(0, recordHead); err == nil && packedAs(head) != "" {
-		return nil, fmt.Errorf("want a name that ends in .tar, .zip, .parquet, .arrow or .mds, or a TFRecord; if it is one, %w", packedRecords(head))
+		return nil, fmt.Errorf("want a name that ends in .tar, .zip, .parquet, .arrow, .mds or .rec, or a TFRecord; if it is one, %w", packedRecords(head))
 	}
-	return nil, errors.New("want a name that ends in .tar, .zip, .parquet, .arrow or .mds, or a TFRecord")
+	return nil, errors.New("want a name that ends in .tar, .zip, .parquet, .arrow, .mds or .rec, or a TFRecord")
 }
 
 // buildZipIndex reads a zip archive's directory. Members must be stored, not compressed: pictures are already.

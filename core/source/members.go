@@ -32,11 +32,13 @@ type indexBuilder struct {
 
 // indexMember is where one part of a sample lies.
 type indexMember struct {
-	off    int64
-	size   uint32
-	part   uint16
-	number bool // the content is a whole number, value
-	value  int64
+	off     int64
+	size    uint32
+	part    uint16
+	number  bool // the content is a whole number, value,
+	value   int64
+	several bool // or the first of several is
+	split   bool // it is a record of RecordIO in several parts, with their heads between them
 }
 
 // wide says that a number takes more than 32 bits.

@@ -40,7 +40,7 @@ func MediaOf(name string) (Media, bool) {
 }
 
 // shardEndings are those of archives and tables of media.
-var shardEndings = []string{".tar", ".zip", ".parquet", ".mds", ".arrow", ".arrows", ".feather", ".ipc"}
+var shardEndings = []string{".tar", ".zip", ".parquet", ".mds", ".rec", ".arrow", ".arrows", ".feather", ".ipc"}
 
 // LooksLikeShards tells the name of a shard, or a pattern of several, from that of a folder or a description: by its ending.
 func LooksLikeShards(path string) bool {
