@@ -133,11 +133,16 @@ func (b *indexBuilder) begin(key []byte) error {
 		return fmt.Errorf("sample %.200q: its key is there again after other samples; the parts of a sample must be neighbours (tar --sort=name; find . -type f | sort | zip -0 -@)", key)
 	}
 	b.seen[string(key)] = struct{}{}
+	b.last = append(b.last[:0], key...)
+	b.named(key)
+	return nil
+}
+
+// named begins a sample of that key.
+func (b *indexBuilder) named(key []byte) {
 	b.samples = append(b.samples, uint32(len(b.members)), uint32(len(b.keys)))
 	b.keys = append(b.keys, key...)
-	b.last = append(b.last[:0], key...)
 	b.directory(key)
-	return nil
 }
 
 // numbered begins a sample whose key is its number in the file.

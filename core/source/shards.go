@@ -23,7 +23,7 @@ var recordImages = []string{"image" + bytesMark, "image/encoded" + bytesMark, "i
 
 // ShardsConfig says what OpenShards reads.
 type ShardsConfig struct {
-	Shards       []string // paths and URLs of .tar and .zip archives, TFRecords, RecordIO and Arrow files, and the catalogues of MDS, litData and save_to_disk or their directories, with braces {000..127} and globs
+	Shards       []string // paths and URLs of .tar and .zip archives, TFRecords, RecordIO and Arrow files, LMDB's files or their directories, and the catalogues of MDS, litData and save_to_disk or their directories, with braces {000..127} and globs
 	Media        []Medium // what each sample has beside columns; nil: a picture, empty: nothing
 	Label        string   // part that holds the label; "" is cls, of TFRecords, MDS, litData and Arrow also label or image/class/label, and a sample without it has the label -1
 	Labels       ShardLabels
@@ -48,7 +48,7 @@ type ShardsConfig struct {
 	said   map[string]listedShard   // by name: what a catalogue says of them
 }
 
-// shards are archives of samples: tar, zip, TFRecord, RecordIO, MDS, litData and Arrow, local and remote. What is in them is known from their indexes.
+// shards are archives of samples: tar, zip, TFRecord, RecordIO, MDS, litData and Arrow, local and remote, and LMDB, local. What is in them is known from their indexes.
 type shards struct {
 	root     root // absolute: shards are opened by the names they were given
 	store    *store.Client
@@ -223,7 +223,7 @@ func (s *shards) ranks(m *Medium, parts []string) []uint16 {
 		}
 		if place >= 0 {
 			ranks[k] = uint16(place) + 1
-		} else if m.From == nil && (slices.Contains(ImageExtensions, part) || slices.Contains(recordImages, part) || e != nil && e.picture(name)) && !claimed(s.media, name) {
+		} else if m.From == nil && (slices.Contains(ImageExtensions, part) || slices.Contains(recordImages, part) || slices.Contains(lmdbImages, part) || e != nil && e.picture(name)) && !claimed(s.media, name) {
 			ranks[k] = math.MaxUint16 // all alike: two of them in one sample are one too many
 		}
 	}
@@ -417,9 +417,13 @@ func (s *shards) mend(ctx context.Context, sh *shard) error {
 		if sh.index.file != "" {
 			_ = os.Remove(sh.index.file) // if it stays, or another engine has put a good one there, opening will find out
 		}
-		o := opening{c: s.config, s: s, dir: s.config.IndexDir, pace: cmp.Or(s.config.pace, newPace())}
+		keys, err := s.keyTemplates([]string{sh.name}, s.config.Label)
+		if err != nil {
+			return nil, err
+		}
+		o := opening{c: s.config, s: s, dir: s.config.IndexDir, keys: keys, pace: cmp.Or(s.config.pace, newPace())}
 		fresh := shard{name: sh.name}
-		err := o.open(ctx, &fresh)
+		err = o.open(ctx, &fresh)
 		if err == nil && fresh.version != sh.version {
 			err = errors.New("the archive is another one now")
 		}
