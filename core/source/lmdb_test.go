@@ -68,7 +68,8 @@ func TestLMDBHasWhatWasWritten(t *testing.T) {
 
 // Keys of text recognition are two parts of a sample, without a word and with templates; other templates are another index of the same file.
 func TestKeysOfLMDBSayWhichPartsASampleHas(t *testing.T) {
-	index := t.TempDir()
+	index, dir := t.TempDir(), t.TempDir()
+	write(t, filepath.Join(dir, lmdbName), string(readLMDB(t, "text/data.mdb")))
 	values := map[string]string{}
 	for _, p := range lmdbWanted(t)["text"] {
 		values[p.Key] = unbased(t, p.Value)
@@ -85,9 +86,7 @@ func TestKeysOfLMDBSayWhichPartsASampleHas(t *testing.T) {
 		"a label":         {Label: "label-{n:09d}"},
 		"numbers of text": {Columns: []Column{{Name: "x", From: "label-{n:09d}", Type: Int64}}},
 	} {
-		dir := t.TempDir()
-		write(t, filepath.Join(dir, lmdbName), string(readLMDB(t, "text/data.mdb")))
-		c.Shards, c.IndexDir = []string{dir}, index
+		c.Shards, c.IndexDir = []string{dir}, index // the same file with all of them
 		if what == "a text" { // image-000000001 of that template and label-000000001 of the other are samples of two names
 			if _, err := OpenShards(background, c); err == nil || !strings.Contains(err.Error(), "num-samples is 7, and there are keys of 14 samples") {
 				t.Errorf("%s: got %v", what, err)
