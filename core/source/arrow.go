@@ -6,9 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 )
 
 // A file of Arrow's IPC format is messages, one behind the other: four bytes that say so, the size of its metadata, these, and a body. The first is the schema; then
@@ -322,11 +320,9 @@ func (a *arrowBuilder) block(from int64, n int) error {
 	left := float64(a.w.size) / float64(max(a.at, 1)) // of the file, as what it has so far
 	b.samples, b.members, b.keys = reserve(b.samples, 2*n, left), reserve(b.members, n*max(len(a.parts), 1), left), reserve(b.keys, 10*n, left)
 	for i := range n {
-		if len(b.keys) > math.MaxUint32-20-wideBytes*b.wide {
-			return errors.New("got more rows than an index holds; split the file")
+		if err := b.numbered(a.rows); err != nil {
+			return err
 		}
-		b.samples = append(b.samples, uint32(len(b.members)), uint32(len(b.keys)))
-		b.keys = strconv.AppendInt(b.keys, a.rows, 10)
 		a.rows++
 		first := len(b.members)
 		for k, p := range a.parts {

@@ -49,7 +49,7 @@ type catalogueFile struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// catalogueOf is the catalogue that a name means: its own, or that of a directory; "": the name is a shard's.
+// catalogueOf is the catalogue that a name means: its own, or that of a directory, of which LMDB's is its file; "": the name is a shard's.
 func catalogueOf(name string) string {
 	if store.IsURL(name) {
 		path, query := parted(name)
@@ -61,11 +61,11 @@ func catalogueOf(name string) string {
 		}
 		return ""
 	}
-	catalogues := []string{CatalogueName, SavedName, savedSplits}
+	catalogues := []string{CatalogueName, SavedName, savedSplits, lmdbName}
 	if slices.Contains(catalogues, filepath.Base(name)) {
 		return name
 	}
-	if ending := filepath.Ext(name); slices.Contains([]string{".tar", ".zip", ".parquet", mdsEnding}, ending) || slices.Contains(arrowEndings, ending) || strings.HasPrefix(ending, ".tfrecord") {
+	if ending := filepath.Ext(name); slices.Contains([]string{".tar", ".zip", ".parquet", mdsEnding, recEnding}, ending) || slices.Contains(arrowEndings, ending) || strings.HasPrefix(ending, ".tfrecord") {
 		return "" // spares a look at each of many
 	}
 	for _, catalogue := range catalogues {
@@ -77,11 +77,13 @@ func catalogueOf(name string) string {
 	return ""
 }
 
-// CatalogueFormat is the format of the shards that the catalogue of a local directory lists, or the one of that name: MDS, litData or Arrow. Of a URL that names one it is
+// CatalogueFormat is the format of the shards that the catalogue of a local directory lists, or the one of that name: MDS, litData or Arrow, or that it is LMDB's. Of a URL that names one it is
 // not asked for, and is its name; "" of anything else.
 func CatalogueFormat(path string) string {
 	name := catalogueOf(path)
 	switch {
+	case filepath.Base(name) == lmdbName:
+		return "LMDB"
 	case name == "", store.IsURL(path) && baseName(path) != CatalogueName && baseName(path) != SavedName: // a prefix may be a folder's
 		return ""
 	case store.IsURL(path):
@@ -113,6 +115,10 @@ func (c *ShardsConfig) written(ctx context.Context, names []string) (all []strin
 		catalogue := catalogueOf(name)
 		if catalogue == "" {
 			all = append(all, name)
+			continue
+		}
+		if filepath.Base(catalogue) == lmdbName {
+			all = append(all, catalogue)
 			continue
 		}
 		if all, err = c.appendCatalogue(ctx, all, catalogue); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/spdl/spdl/core/tensor"
 )
 
-// encodedMark is behind the name of a part that is a column of MDS, litData or Arrow, and before its encoding.
+// encodedMark is behind the name of a part that is a column of MDS, litData or Arrow, or of a record of RecordIO, and before its encoding.
 const encodedMark = "\x00:"
 
 // encodedAs is what an encoding makes of a value.
@@ -70,6 +70,9 @@ func encodedType(name string) (t tensor.DType) {
 func encodingOf(name string) (e coding, err error) {
 	if of, ok := strings.CutPrefix(name, litDataMark); ok {
 		return litDataCoding(of), nil
+	}
+	if of, ok := strings.CutPrefix(name, recMark); ok {
+		return recCoding(of), nil
 	}
 	if of, ok := strings.CutPrefix(name, arrowMark); ok {
 		e = arrowCoding(of)
@@ -136,9 +139,9 @@ func (e *coding) size() int64 {
 	return n
 }
 
-// whole says that values are whole numbers.
+// whole says that values are whole numbers, or of RecordIO may be.
 func (e *coding) whole() bool {
-	return e.kind == encodedNumber && !e.dtype.Float() || e.name == "str_int"
+	return e.kind == encodedNumber && !e.dtype.Float() || e.name == "str_int" || e.name == recLabels
 }
 
 // number is a value that is a whole number; ok is false where an i64 does not hold it.

@@ -18,9 +18,7 @@ var foreignFormats = []struct {
 	endings    []string
 	is, remedy string
 }{
-	{[]string{".rec"}, "MXNet's RecordIO", byProgram},
 	{[]string{".beton"}, "FFCV's format", "name the files that it was made of, or " + byLoop},
-	{[]string{".mdb", ".lmdb"}, "LMDB", byLoop},
 	{[]string{".array_record", ".arrayrecord"}, "ArrayRecord", byLoop},
 	{[]string{".sqlite", ".sqlite3"}, "SQLite", byProgram},
 	{[]string{".mat"}, "MATLAB's format", asArrays + "; of version 7.3 it is an HDF5 file, as which source.arrays reads it where dataset names an array"},
@@ -44,6 +42,9 @@ func Foreign(name string) string {
 	ending, _, _ := strings.Cut(filepath.Ext(name), "-")                                    // x.array_record-00000-of-00016
 	if ending == mdsEnding || filepath.Ext(strings.TrimSuffix(name, ending)) == mdsEnding { // shard.00000.mds.zstd
 		return "MosaicML's MDS is read by its index.json; name the directory that has it, or it, in source.shards"
+	}
+	if lmdbNamed(name) {
+		return "LMDB is read by its directory, or its file, in source.shards"
 	}
 	if slices.Contains(HDF5Endings, ending) {
 		return "HDF5's arrays are read by source.arrays, with file and dataset; media in it become files or tar shards"

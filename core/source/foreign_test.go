@@ -9,9 +9,9 @@ import (
 // Data sets in formats that are not read here are refused with what they are and what to do, wherever they are named.
 func TestForeignFormatsSayWhatToDo(t *testing.T) {
 	for name, want := range map[string]string{
-		"a.mds": "MosaicML's MDS is read by its index.json; name the directory that has it", "s3://b/x.RECORDIO": "", "x.rec?sig=1": "MXNet's RecordIO is not read here",
-		"A.LMDB": "LMDB is not read here; have a program of yours bring its samples (source= in Python; docs/sources.md), or write them into tar shards once",
-		"x.h5":   "HDF5's arrays are read by source.arrays, with file and dataset; media in it become files or tar shards", "x.mat": "MATLAB's format is not read here; write its arrays with numpy.save", "x.arrow": "",
+		"a.mds": "MosaicML's MDS is read by its index.json; name the directory that has it", "s3://b/x.RECORDIO": "", "x.rec?sig=1": "", "x.beton?sig=1": "FFCV's format is not read here",
+		"A.LMDB": "LMDB is read by its directory, or its file, in source.shards", "a.sqlite": "SQLite is not read here; have a program of yours bring its samples (source= in Python; docs/sources.md), or write them into tar shards once",
+		"x.h5": "HDF5's arrays are read by source.arrays, with file and dataset; media in it become files or tar shards", "x.mat": "MATLAB's format is not read here; write its arrays with numpy.save", "x.arrow": "",
 		"shard.00000.mds.zstd": "MosaicML's MDS is read by its index.json", "s3://b/shard.00000.mds.zstd?sig=a/b.tar": "MosaicML's MDS is read by its index.json", "mds.zstd": "", "x.zstd": "",
 		"x.array_record-00000-of-00016": "ArrayRecord is not read here", "x.arrayrecord": "ArrayRecord is not read here", "a/chunk-0-12.bin": "litData's chunks are read by their index.json",
 		"chunk-0-12.zstd.bin": "litData's chunks are read by their index.json", "chunk.bin": "", "train.bin": "",
@@ -33,7 +33,7 @@ func TestForeignFormatsSayWhatToDo(t *testing.T) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
-	if folder != nil && !strings.HasSuffix(folder.Error(), "; LMDB is not read here; "+byLoop) {
+	if folder != nil && !strings.HasSuffix(folder.Error(), "; LMDB is read by its directory, or its file, in source.shards") {
 		t.Errorf("got %v", folder)
 	}
 	for name, want := range map[string]string{"mds": "MosaicML's MDS is read by its index.json; name the directory that has it, or it, in source.shards", "lit": "litData's chunks are read by their index.json; name the directory that has it, or it, in source.shards"} { // of which no ending tells

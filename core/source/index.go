@@ -47,9 +47,11 @@ const (
 	maxDirBytes = 64 << 10 // of the directories' names that are listed
 	manyDirs    = math.MaxUint64
 
-	flagNumber = 1 // the member is a whole number, which the record holds
-	flagWide   = 2 // the record holds where the number is
-	wideBytes  = 8
+	flagNumber  = 1 // the member is a whole number, which the record holds
+	flagWide    = 2 // the record holds where the number is
+	flagSeveral = 4 // the number is the first of several
+	flagSplit   = 8 // the member is in parts, of RecordIO
+	wideBytes   = 8
 )
 
 // indexEnding is that of an index beside its archive.
@@ -142,6 +144,12 @@ func (b *indexBuilder) appendBody(out []byte) []byte {
 		if m.wide() {
 			flags, value = flagNumber|flagWide, uint32(len(b.keys)+len(wide))
 			wide = le.AppendUint64(wide, uint64(m.value))
+		}
+		if m.several {
+			flags |= flagSeveral
+		}
+		if m.split {
+			flags |= flagSplit
 		}
 		out = le.AppendUint32(le.AppendUint32(out, uint32(m.off)), m.size)
 		out = append(le.AppendUint16(out, m.part), byte(m.off>>32), flags)
@@ -285,6 +293,7 @@ func (x *index) appendMembers(i int64, dst []indexMember) (members []indexMember
 		m := indexMember{
 			off: int64(le.Uint32(all)) | int64(all[10])<<32, size: le.Uint32(all[4:]), part: le.Uint16(all[8:]),
 			number: all[11]&flagNumber != 0, value: int64(int32(le.Uint32(all[12:]))),
+			several: all[11]&flagSeveral != 0, split: all[11]&flagSplit != 0,
 		}
 		if all[11]&flagWide != 0 {
 			if m.value, err = x.wide(int64(le.Uint32(all[12:]))); err != nil {

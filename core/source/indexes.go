@@ -65,6 +65,7 @@ type opening struct {
 	names    []string
 	shards   []shard
 	errs     []error
+	keys     []string // templates of LMDB's keys
 	pace     *pace
 	next     atomic.Int64
 	built    atomic.Int64
@@ -91,11 +92,15 @@ func checkMaps(shards int, limit string) error {
 
 // openIndexes opens every shard; it returns what it has opened also with an error.
 func openIndexes(ctx context.Context, names []string, c *ShardsConfig, s *shards) ([]shard, error) {
+	keys, err := s.keyTemplates(names, c.Label)
+	if err != nil {
+		return nil, err
+	}
 	limit, _ := os.ReadFile(mapLimit) // where it cannot be read there is none that we know of
 	if err := checkMaps(len(names), string(limit)); err != nil {
 		return nil, err
 	}
-	o := &opening{c: c, s: s, dir: c.indexDir(&s.notes), pace: cmp.Or(c.pace, newPace()), names: names, shards: make([]shard, len(names)), errs: make([]error, len(names))}
+	o := &opening{c: c, s: s, dir: c.indexDir(&s.notes), keys: keys, pace: cmp.Or(c.pace, newPace()), names: names, shards: make([]shard, len(names)), errs: make([]error, len(names))}
 	within, stop := context.WithCancel(ctx) // the first shard that is refused stops the others
 	defer stop()
 	var all sync.WaitGroup
@@ -193,6 +198,9 @@ func (o *opening) openAny(ctx context.Context, sh *shard) error {
 // openPlain opens a shard as it lies, here or in a store.
 func (o *opening) openPlain(ctx context.Context, sh *shard) error {
 	if store.IsURL(sh.name) {
+		if lmdbNamed(sh.name) {
+			return errFarLMDB
+		}
 		return o.openRemote(ctx, sh)
 	}
 	path, err := filepath.Abs(sh.name)
@@ -222,14 +230,15 @@ func (o *opening) openFile(ctx context.Context, sh *shard, f *os.File) error {
 		return errors.New(notRegular(&st).(*Error).Detail)
 	}
 	sh.version = versionOf(&st)
-	beside := sh.path + indexEnding
+	said := sh.path + o.keysSaid(sh.path)
+	beside := said + indexEnding
 	if x, err := openIndex(beside, sh.version, false); err == nil {
 		sh.index = x
 		return nil
 	}
 	keep := beside
 	if !o.beside(sh) {
-		keep = keptAt(o.dir, sh.path, indexEnding)
+		keep = keptAt(o.dir, said, indexEnding)
 	}
 	return o.keptOrBuilt(ctx, sh, keep, func() (*indexBuilder, error) {
 		return o.build(ctx, sh, sh.path, &window{r: stepping{f, o.c.Progress}, size: st.Size, chunk: localChunk})
@@ -324,11 +333,11 @@ func (o *opening) build(ctx context.Context, sh *shard, name string, w *window) 
 	if columns := o.c.said[sh.name].columns; columns != nil {
 		return buildChunkIndex(ctx, w, columns)
 	}
-	return build(ctx, name, w)
+	return build(ctx, name, w, o.keys)
 }
 
-// build makes an index of an archive, whose kind its name tells.
-func build(ctx context.Context, name string, w *window) (*indexBuilder, error) {
+// build makes an index of an archive, whose kind its name tells. keys are the templates of those of LMDB.
+func build(ctx context.Context, name string, w *window, keys []string) (*indexBuilder, error) {
 	base, _, _ := strings.Cut(strings.ToLower(name), "?")
 	switch {
 	case strings.HasSuffix(base, ".tar"):
@@ -337,6 +346,10 @@ func build(ctx context.Context, name string, w *window) (*indexBuilder, error) {
 		return buildZipIndex(ctx, w)
 	case strings.HasSuffix(base, mdsEnding):
 		return buildMDSIndex(ctx, w)
+	case lmdbNamed(base):
+		return buildLMDBIndex(ctx, w, keys)
+	case strings.HasSuffix(base, recEnding):
+		return buildRecIndex(ctx, w)
 	case slices.Contains(arrowEndings, filepath.Ext(base)):
 		return buildArrowIndex(ctx, w)
 	case strings.HasSuffix(base, ".tar.gz") || strings.HasSuffix(base, ".tgz") || strings.HasSuffix(base, ".tar.zst") || strings.HasSuffix(base, ".tar.bz2"):
@@ -348,10 +361,13 @@ func build(ctx context.Context, name string, w *window) (*indexBuilder, error) {
 	if strings.Contains(baseName(base), ".tfrecord") || areRecords(w) { // which often have no ending: train-00000-of-01024
 		return buildRecordIndex(ctx, w)
 	}
-	if head, err := w.bytes(0, recordHead); err == nil && packedAs(head) != "" {
-		return nil, fmt.Errorf("want a name that ends in .tar, .zip, .parquet, .arrow or .mds, or a TFRecord; if it is one, %w", packedRecords(head))
+	if areLMDB(w) {
+		return nil, errors.New("it is LMDB by what it begins with; give it a name that ends in .mdb or .lmdb")
 	}
-	return nil, errors.New("want a name that ends in .tar, .zip, .parquet, .arrow or .mds, or a TFRecord")
+	if head, err := w.bytes(0, recordHead); err == nil && packedAs(head) != "" {
+		return nil, fmt.Errorf("want a name that ends in .tar, .zip, .parquet, .arrow, .mds, .rec, .mdb or .lmdb, or a TFRecord; if it is one, %w", packedRecords(head))
+	}
+	return nil, errors.New("want a name that ends in .tar, .zip, .parquet, .arrow, .mds, .rec, .mdb or .lmdb, or a TFRecord")
 }
 
 // buildZipIndex reads a zip archive's directory. Members must be stored, not compressed: pictures are already.

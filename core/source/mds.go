@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 )
 
@@ -194,12 +193,11 @@ func (c *sampleTable) sample(k, begin, end int64) error {
 		return fmt.Errorf("truncated: it reaches to %d, the file has %d bytes; write or copy it again", end, c.w.size)
 	case end-begin < int64(c.sized*offsetBytes)+c.fixed:
 		return fmt.Errorf("damaged: got %d bytes, want %d or more; write or copy it again", end-begin, int64(c.sized*offsetBytes)+c.fixed)
-	case len(c.b.keys) > math.MaxUint32-20-wideBytes*c.b.wide:
-		return errors.New("got more samples than an index holds; split the shard")
 	}
 	b := c.b
-	b.samples = append(b.samples, uint32(len(b.members)), uint32(len(b.keys)))
-	b.keys = strconv.AppendInt(b.keys, k, 10)
+	if err := b.numbered(k); err != nil {
+		return err
+	}
 	first := len(b.members)
 	sizes, err := c.w.bytes(begin, c.sized*offsetBytes)
 	if err != nil {
@@ -220,9 +218,6 @@ func (c *sampleTable) sample(k, begin, end int64) error {
 	}
 	if at != end {
 		return fmt.Errorf("damaged: its columns take %d bytes of its %d; write or copy it again", at-begin, end-begin)
-	}
-	if len(b.members) > math.MaxUint32/2 {
-		return errors.New("got more than 2^31 values; split the shard")
 	}
 	return c.numbers(b.members[first:])
 }

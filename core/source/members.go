@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 )
 
@@ -31,11 +32,13 @@ type indexBuilder struct {
 
 // indexMember is where one part of a sample lies.
 type indexMember struct {
-	off    int64
-	size   uint32
-	part   uint16
-	number bool // the content is a whole number, value
-	value  int64
+	off     int64
+	size    uint32
+	part    uint16
+	number  bool // the content is a whole number, value,
+	value   int64
+	several bool // or the first of several is
+	split   bool // it is a record of RecordIO in several parts, with their heads between them
 }
 
 // wide says that a number takes more than 32 bits.
@@ -130,10 +133,25 @@ func (b *indexBuilder) begin(key []byte) error {
 		return fmt.Errorf("sample %.200q: its key is there again after other samples; the parts of a sample must be neighbours (tar --sort=name; find . -type f | sort | zip -0 -@)", key)
 	}
 	b.seen[string(key)] = struct{}{}
+	b.last = append(b.last[:0], key...)
+	b.named(key)
+	return nil
+}
+
+// named begins a sample of that key.
+func (b *indexBuilder) named(key []byte) {
 	b.samples = append(b.samples, uint32(len(b.members)), uint32(len(b.keys)))
 	b.keys = append(b.keys, key...)
-	b.last = append(b.last[:0], key...)
 	b.directory(key)
+}
+
+// numbered begins a sample whose key is its number in the file.
+func (b *indexBuilder) numbered(n int64) error {
+	if len(b.keys) > math.MaxUint32-20-wideBytes*b.wide || len(b.members) > math.MaxUint32/2 {
+		return errors.New("got more samples or values than an index holds; split the file")
+	}
+	b.samples = append(b.samples, uint32(len(b.members)), uint32(len(b.keys)))
+	b.keys = strconv.AppendInt(b.keys, n, 10)
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -68,8 +69,20 @@ func (s *shards) holdChosen(sh *shard, b *Buffer) error {
 			}
 			continue
 		}
-		at, _ := b.locate(member)
-		b.parts = append(b.parts, stretch{int(at), int(member.size)})
+		at, end := b.locate(member)
+		if member.split {
+			if other := slices.IndexFunc(b.chosen[:k], func(c chosen) bool { return c.member == member }); other >= 0 {
+				b.parts = append(b.parts, b.parts[other])
+				continue
+			}
+			file, err := rejoined(b.mem[at:end], sh.encoded[member.part])
+			if err != nil {
+				return err
+			}
+			at = end - int64(len(file))
+			copy(b.mem[at:end], file)
+		}
+		b.parts = append(b.parts, stretch{int(at), int(end - at)})
 	}
 	b.spread()
 	for k, p := range b.parts {
@@ -127,7 +140,8 @@ func (s *shards) want(sh *shard, b *Buffer) (bytes int64, err error) {
 			}
 		}
 		if int(member.part) == sh.label {
-			if labelled = true; !member.number {
+			labelled = sh.numbers(member)
+			if floats := sh.encoded[member.part] != nil && sh.encoded[member.part].name == recLabels; !labelled && (s.strict || !floats) {
 				return 0, errLabel
 			}
 		}
@@ -159,7 +173,10 @@ var errLabel = errors.New("the label is no whole number")
 func (s *shards) wrongLabel(ctx context.Context, sh *shard, b *Buffer) error {
 	label := b.members[slices.IndexFunc(b.members, func(m indexMember) bool { return int(m.part) == sh.label })]
 	got := fmt.Sprintf("%d bytes", label.size)
-	if sh.encoded[sh.label] != nil {
+	if e := sh.encoded[sh.label]; e != nil && e.name == recLabels {
+		return &Error{Cause: Value, Detail: fmt.Sprintf("label: %q is not one whole number; label[0] is the first of several, and a column has others: {name: labels, from: label, type: list, dtype: f32, max_length: 10}",
+			partShown(sh.index.parts[sh.label]))}
+	} else if e != nil {
 		return &Error{Cause: Value, Detail: fmt.Sprintf("label: column %q is no whole number that i64 holds", partShown(sh.index.parts[sh.label]))}
 	}
 	if strings.HasSuffix(sh.index.parts[sh.label], wholesMark) {
@@ -289,10 +306,12 @@ func (s *shards) fill(sh *shard, b *Buffer) error {
 			if found = int(b.members[m].part) == sh.column[c]; found {
 				at, end := b.locate(b.members[m])
 				var err error
-				column, part, stays := &s.columns[c], b.mem[at:end], len(s.media) == 0
+				column, part, stays := &s.columns[c], b.mem[at:end], len(s.media) == 0 && !b.members[m].split
 				if mark, e := sh.marks[c], sh.encoded[sh.column[c]]; e != nil {
 					if e.bit {
 						part, err = e.bitsOf(b.members[m], part)
+					} else if b.members[m].split {
+						part, err = rejoined(bytes.Clone(part), e)
 					}
 					if err == nil {
 						err = b.setEncoded(column, part, e, stays)

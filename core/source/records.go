@@ -9,7 +9,6 @@ import (
 	"math"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -107,11 +106,10 @@ func addRecord(b *indexBuilder, w *window, at int64, n int) (end int64, err erro
 		return 0, fmt.Errorf("got %d bytes, want at most %d", length, int64(maxMemberSize-recordEnd))
 	}
 	from := at + recordHead
-	if end = from + int64(length); len(b.keys) > math.MaxUint32-20 {
-		return 0, errors.New("got more records than an index holds; split the file")
+	end = from + int64(length)
+	if err := b.numbered(int64(n)); err != nil {
+		return 0, err
 	}
-	b.samples = append(b.samples, uint32(len(b.members)), uint32(len(b.keys)))
-	b.keys = strconv.AppendInt(b.keys, int64(n), 10)
 	r := message{w, from, end}
 	whole, err := b.part([]byte(recordPart))
 	if err != nil {

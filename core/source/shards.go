@@ -23,7 +23,7 @@ var recordImages = []string{"image" + bytesMark, "image/encoded" + bytesMark, "i
 
 // ShardsConfig says what OpenShards reads.
 type ShardsConfig struct {
-	Shards       []string // paths and URLs of .tar and .zip archives, TFRecords and Arrow files, and the catalogues of MDS, litData and save_to_disk or their directories, with braces {000..127} and globs
+	Shards       []string // paths and URLs of .tar and .zip archives, TFRecords, RecordIO and Arrow files, LMDB's files or their directories, and the catalogues of MDS, litData and save_to_disk or their directories, with braces {000..127} and globs
 	Media        []Medium // what each sample has beside columns; nil: a picture, empty: nothing
 	Label        string   // part that holds the label; "" is cls, of TFRecords, MDS, litData and Arrow also label or image/class/label, and a sample without it has the label -1
 	Labels       ShardLabels
@@ -48,7 +48,7 @@ type ShardsConfig struct {
 	said   map[string]listedShard   // by name: what a catalogue says of them
 }
 
-// shards are archives of samples: tar, zip, TFRecord, MDS, litData and Arrow, local and remote. What is in them is known from their indexes.
+// shards are archives of samples: tar, zip, TFRecord, RecordIO, MDS, litData and Arrow, local and remote, and LMDB, local. What is in them is known from their indexes.
 type shards struct {
 	root     root // absolute: shards are opened by the names they were given
 	store    *store.Client
@@ -81,6 +81,7 @@ type shard struct {
 	object   *store.Object // nil: a file
 	index    *index
 	label    int        // part of the label, or -1
+	first    bool       // of several numbers in that part the first is the label
 	record   int        // part that is a whole record, or -1: they are members of an archive
 	rank     [][]uint16 // by medium, by part: 0 is none, else the lowest is taken
 	column   []int      // by column: its part, or -1
@@ -181,6 +182,11 @@ func (s *shards) roles(sh *shard, c *ShardsConfig) {
 			sh.label = part
 		}
 	}
+	if name, of := memberOf(c.Label); sh.label < 0 && of == "0" && s.labels == LabelsOfPart { // of RecordIO, whose labels may be several
+		if part := sh.index.encodedNamed(name); part >= 0 && sh.encoded[part].name == recLabels {
+			sh.label, sh.first = part, true
+		}
+	}
 	sh.room = make([]int, len(sh.index.parts))
 	for k := range sh.room {
 		sh.room[k] = -1
@@ -217,7 +223,7 @@ func (s *shards) ranks(m *Medium, parts []string) []uint16 {
 		}
 		if place >= 0 {
 			ranks[k] = uint16(place) + 1
-		} else if m.From == nil && (slices.Contains(ImageExtensions, part) || slices.Contains(recordImages, part) || e != nil && e.picture(name)) && !claimed(s.media, name) {
+		} else if m.From == nil && (slices.Contains(ImageExtensions, part) || slices.Contains(recordImages, part) || slices.Contains(lmdbImages, part) || e != nil && e.picture(name)) && !claimed(s.media, name) {
 			ranks[k] = math.MaxUint16 // all alike: two of them in one sample are one too many
 		}
 	}
@@ -365,9 +371,14 @@ func (s *shards) Unlabelled() bool {
 // number is what a part of the sample says; ok is false where there is no such part, or no number in it.
 func (s *shards) number(sh *shard, k int64, part int) (v int64, ok bool) {
 	if m, there := s.member(sh, k, part); there {
-		return m.value, m.number
+		return m.value, sh.numbers(m)
 	}
 	return -1, false
+}
+
+// numbers says that a member is a number, or the label that the first of its numbers is.
+func (sh *shard) numbers(m indexMember) bool {
+	return m.number && (!m.several || sh.first && int(m.part) == sh.label)
 }
 
 // member is where a part of the shard's sample k lies; there is false where it has none.
@@ -406,9 +417,13 @@ func (s *shards) mend(ctx context.Context, sh *shard) error {
 		if sh.index.file != "" {
 			_ = os.Remove(sh.index.file) // if it stays, or another engine has put a good one there, opening will find out
 		}
-		o := opening{c: s.config, s: s, dir: s.config.IndexDir, pace: cmp.Or(s.config.pace, newPace())}
+		keys, err := s.keyTemplates([]string{sh.name}, s.config.Label)
+		if err != nil {
+			return nil, err
+		}
+		o := opening{c: s.config, s: s, dir: s.config.IndexDir, keys: keys, pace: cmp.Or(s.config.pace, newPace())}
 		fresh := shard{name: sh.name}
-		err := o.open(ctx, &fresh)
+		err = o.open(ctx, &fresh)
 		if err == nil && fresh.version != sh.version {
 			err = errors.New("the archive is another one now")
 		}

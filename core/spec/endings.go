@@ -20,7 +20,7 @@ func (s *Source) IsParquet() bool { return len(s.Shards) > 0 && ending(s.Shards[
 // areArchives reports whether the first shard's ending is one of those whose labels have no names, as those of Parquet and Arrow may.
 func (s *Source) areArchives() bool {
 	end := ending(s.Shards[0])
-	return end == ".tar" || end == ".zip" || end == ".mds" || strings.HasPrefix(end, ".tfrecord")
+	return end == ".tar" || end == ".zip" || end == ".mds" || end == ".rec" || end == ".mdb" || end == ".lmdb" || strings.HasPrefix(end, ".tfrecord")
 }
 
 // ending is a name's last extension in lower case; a URL's query is no part of it.

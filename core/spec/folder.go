@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -40,11 +41,11 @@ func MediaOf(name string) (Media, bool) {
 }
 
 // shardEndings are those of archives and tables of media.
-var shardEndings = []string{".tar", ".zip", ".parquet", ".mds", ".arrow", ".arrows", ".feather", ".ipc"}
+var shardEndings = []string{".tar", ".zip", ".parquet", ".mds", ".rec", ".mdb", ".lmdb", ".arrow", ".arrows", ".feather", ".ipc"}
 
-// LooksLikeShards tells the name of a shard, or a pattern of several, from that of a folder or a description: by its ending.
+// LooksLikeShards tells the name of a shard, or a pattern of several, from that of a folder or a description: by its ending. LMDB's lock is none.
 func LooksLikeShards(path string) bool {
-	return slices.Contains(shardEndings, ending(path)) || strings.HasPrefix(ending(path), ".tfrecord") // also train.tfrecord-00000-of-01024
+	return filepath.Base(path) != "lock.mdb" && slices.Contains(shardEndings, ending(path)) || strings.HasPrefix(ending(path), ".tfrecord") // also train.tfrecord-00000-of-01024
 }
 
 // FromShards is FromFolder for shards.
