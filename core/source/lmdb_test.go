@@ -87,7 +87,7 @@ func TestKeysOfLMDBSayWhichPartsASampleHas(t *testing.T) {
 		"numbers of text": {Columns: []Column{{Name: "x", From: "label-{n:09d}", Type: Int64}}},
 	} {
 		c.Shards, c.IndexDir = []string{dir}, index // the same file with all of them
-		if what == "a text" { // image-000000001 of that template and label-000000001 of the other are samples of two names
+		if what == "a text" {                       // image-000000001 of that template and label-000000001 of the other are samples of two names
 			if _, err := OpenShards(background, c); err == nil || !strings.Contains(err.Error(), "num-samples is 7, and there are keys of 14 samples") {
 				t.Errorf("%s: got %v", what, err)
 			}
