@@ -5,7 +5,6 @@ package video
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -172,28 +171,6 @@ func TestManyOpensLeakNothing(t *testing.T) {
 	if err := leak.After(2000, 1<<20, func(i int) { _, _ = decodeWith(w, sources[i%len(sources)], Draw{}) }); err != nil {
 		t.Error(err)
 	}
-}
-
-func countDescriptors(t *testing.T) int {
-	t.Helper()
-	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Skip("no /proc: " + err.Error())
-	}
-	return len(entries)
-}
-
-func residentBytes(t *testing.T) int64 {
-	t.Helper()
-	b, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		t.Skip("no /proc: " + err.Error())
-	}
-	var pages, resident int64
-	if _, err := fmt.Sscan(string(b), &pages, &resident); err != nil {
-		t.Fatal(err)
-	}
-	return resident * int64(os.Getpagesize())
 }
 
 // FuzzDecode: no bytes crash the decoder, and what fails has a cause.
