@@ -4,6 +4,7 @@ package audio
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -252,6 +253,38 @@ func TestJunkBehindTheEndIsPassedOver(t *testing.T) {
 			if err != nil || int64(wave.Frames) != files[name].Frames {
 				t.Errorf("%s and %s: %d frames, want %d: %v", name, what, wave.Frames, files[name].Frames, err)
 			}
+		}
+	}
+}
+
+// FFmpeg makes as much room for a text about a WAV or an AVI as its list claims to hold, wherever it stands: more than there can be is refused before.
+func TestTextsThatClaimGigabytesAreRefused(t *testing.T) {
+	const much = "more than the limits: it has texts of 1879048192 bytes about it in a source of "
+	w := workerOf(t, Config{Filter: "anull"}) // by FFmpeg, whatever it is
+	defer w.Close()
+	data := testdata(t, "adpcm.wav")
+	chunk := func(name string, size uint32, body string) []byte {
+		return append(binary.LittleEndian.AppendUint32([]byte(name), size), body...)
+	}
+	info := func(size uint32) []byte { return chunk("LIST", size, "INFOISFT\x04\x00\x00\x00Lavf") }
+	first := func(magic string) []byte {
+		return slices.Concat([]byte(magic), data[4:12], chunk("ds64", 28, string(make([]byte, 28))))
+	}
+	for what, c := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"in front":               {slices.Concat(data[:12], info(7<<28), data[12:]), much},
+		"behind":                 {slices.Concat(data, info(7<<28)), much},
+		"behind another list":    {slices.Concat(data[:12], chunk("LIST", 6, "adtl\x00\x00"), info(7<<28), data[12:]), much},
+		"of RF64":                {slices.Concat(first("RF64"), info(7<<28), data[12:]), much},
+		"that are there":         {slices.Concat(data[:12], info(16), data[12:]), ""},
+		"that are there, behind": {slices.Concat(data, info(16)), ""},
+		"cut":                    {slices.Concat(data, info(100<<10)), ""},
+	} {
+		_, _, err := w.Wave(Source{Bytes: c.data}, Draw{})
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: got %v, want %q", what, err, c.want)
 		}
 	}
 }
