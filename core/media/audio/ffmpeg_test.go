@@ -257,7 +257,8 @@ func TestJunkBehindTheEndIsPassedOver(t *testing.T) {
 	}
 }
 
-// FFmpeg makes as much room for a text about a WAV or an AVI as its list claims to hold, wherever it stands: more than there can be is refused before.
+// FFmpeg makes as much room for a text about a WAV or an AVI as its list claims to hold, wherever it stands: more than there can be
+// is refused before.
 func TestTextsThatClaimGigabytesAreRefused(t *testing.T) {
 	const much = "more than the limits: it has texts of 1879048192 bytes about it in a source of "
 	w := workerOf(t, Config{Filter: "anull"}) // by FFmpeg, whatever it is
