@@ -80,23 +80,43 @@ static bool is_ours(const spdl_reader *r, const message *m) {
     return syscall(SYS_pidfd_send_signal, m->fds[FD_ENGINE], 0, NULL, 0) == 0;
 }
 
-/* Put the engine's descriptors in the place of the dead one's. */
+/* Have those who poll our event descriptor woken by this one, too, if there are any. */
+static bool watched(int epoll, int fd) {
+    struct epoll_event e = {.events = EPOLLIN};
+    if (sp_fault("reconnect.watch")) return false;
+    return epoll < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &e) == 0;
+}
+
+/* The pidfd says that there is an engine, and from then on nobody looks for one: it comes last, and if it cannot be watched
+ * the dead one's comes back. */
+static bool take_pidfd(spdl_reader *r, int epoll, int engine) {
+    int fd = r->fds[FD_ENGINE], dead = sp_above_2(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    if (dead < 0) return false;
+    if (epoll >= 0) epoll_ctl(epoll, EPOLL_CTL_DEL, fd, NULL);
+    bool ok = replace(fd, engine) && watched(epoll, fd);
+    if (!ok && replace(fd, dead) && r->timer < 0) (void)watched(epoll, fd); /* whoever polls must come back */
+    close(dead);
+    return ok;
+}
+
+/* Put the engine's descriptors in the place of the dead one's. Where that fails the timer still wakes who polls, the engine still counts as
+ * lost, and the next try does all of it again. */
 static bool change_over(spdl_reader *r, int control, const message *m) {
     int epoll = atomic_load_explicit(&r->epoll, memory_order_acquire);
-    struct epoll_event e = {.events = EPOLLIN};
-    drop_timer(r, epoll);
-    bool ok = replace(r->control, control);
-    for (int i = FD_ENGINE; i <= FD_EVENT; i++) {
-        int flags = i == FD_ENGINE ? 0 : fcntl(m->fds[i], F_GETFL);
-        if (i != FD_ENGINE) ok = ok && flags >= 0 && fcntl(m->fds[i], F_SETFL, flags | O_NONBLOCK) == 0;
-        if (epoll >= 0 && i != FD_SPACE) epoll_ctl(epoll, EPOLL_CTL_DEL, r->fds[i], NULL);
-        ok = ok && replace(r->fds[i], m->fds[i]);
-        if (epoll >= 0 && i != FD_SPACE) ok = ok && epoll_ctl(epoll, EPOLL_CTL_ADD, r->fds[i], &e) == 0;
+    for (int i = FD_SPACE; i <= FD_EVENT; i++) {
+        int flags = fcntl(m->fds[i], F_GETFL);
+        if (flags < 0 || fcntl(m->fds[i], F_SETFL, flags | O_NONBLOCK) != 0) return false;
     }
+    if (epoll >= 0) epoll_ctl(epoll, EPOLL_CTL_DEL, r->fds[FD_EVENT], NULL);
+    if (!replace(r->fds[FD_SPACE], m->fds[FD_SPACE]) || !replace(r->fds[FD_EVENT], m->fds[FD_EVENT]) ||
+        !watched(epoll, r->fds[FD_EVENT]) || !replace(r->control, control) ||
+        !take_pidfd(r, epoll, m->fds[FD_ENGINE]))
+        return false;
+    drop_timer(r, epoll);
     uint64_t one = 1; /* whatever was armed before is forgotten: look again */
     ssize_t n = write(r->fds[FD_EVENT], &one, sizeof one);
     (void)n;
-    return ok;
+    return true;
 }
 
 static spdl_status say_who_we_are(const spdl_reader *r, int control, const char *peer, message *m) {

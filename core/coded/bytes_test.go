@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,6 +69,9 @@ func TestBytesThatAreNoPacketsAreRefused(t *testing.T) {
 		}
 		return b
 	}
+	number := binary.LittleEndian.Uint32
+	behind := 260 + number(good[240:]) + number(good[244:]) // the name and the extradata: the stream's side data
+	extradata := []byte{1, 0, 0, 0, 1, 0, 0, 0, 7}          // its type and its size
 	for what, c := range map[string]struct {
 		b           []byte
 		cause, want string
@@ -79,6 +83,8 @@ func TestBytesThatAreNoPacketsAreRefused(t *testing.T) {
 		"more behind":      {append(bytes.Clone(good), 0), av.CauseCorrupt, "1 bytes behind the last packet"},
 		"another FFmpeg":   {with(8, uint32(1)), av.CauseUnsupported, "made with libavcodec 1 and"},
 		"a window of NaN":  {with(24, []uint64{1<<63 - 1}), av.CauseCorrupt, "a window from NaN"},
+		"a window of none": {with(20, uint32(0)), av.CauseCorrupt, "s of packets that are said to have none"},
+		"one kind twice":   {slices.Concat(with(248, number(good[248:])+2)[:behind], extradata, extradata, good[behind:]), av.CauseCorrupt, "side data of type 1 twice"},
 		"no such ticks":    {with(60, int32(0)), av.CauseCorrupt, "ticks of 0/"},
 		"kind":             {with(120, int32(3)), av.CauseCorrupt, "of kind 3, want one of a video or a sound"},
 		"codec":            {with(124, int32(1<<30)), av.CauseCorrupt, "codec 1073741824"},

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spdl/spdl/core/sampler"
@@ -25,6 +26,7 @@ import (
 const (
 	journalVersion = 1
 	journalEvery   = 500 * time.Millisecond
+	complainEvery  = time.Minute
 	maxJournal     = 16 << 20
 	trialBytes     = 64 << 10
 
@@ -229,6 +231,7 @@ func (e *Engine) keepJournal(stop <-chan struct{}) (failure error) {
 			states[r.ringName] = r.beginning
 		}
 	}
+	var said complaint
 	moved := false
 	for last := false; ; {
 		for _, r := range e.rings {
@@ -237,9 +240,7 @@ func (e *Engine) keepJournal(stop <-chan struct{}) (failure error) {
 			}
 		}
 		if moved && len(states) == len(e.rings) {
-			if failure = e.journal.write(states); failure != nil {
-				e.log.Errorf("", "%v", failure)
-			}
+			failure = e.writeJournal(states, &said)
 		}
 		if last {
 			return failure
@@ -250,6 +251,40 @@ func (e *Engine) keepJournal(stop <-chan struct{}) (failure error) {
 			last = true
 		}
 	}
+}
+
+// writeJournal writes it, and says in the log what is new of that.
+func (e *Engine) writeJournal(states map[string]json.RawMessage, said *complaint) error {
+	failure := e.journal.write(states)
+	switch due := said.due(failure, time.Now()); {
+	case due && failure != nil:
+		e.log.Errorf("", "%v", failure)
+	case due:
+		e.log.Infof("", "journal: it is written again")
+	}
+	return failure
+}
+
+// complaint is why the journal was not written, as it was last said; "": it was.
+type complaint struct {
+	why string
+	at  time.Time
+}
+
+// due tells whether the end of a write is worth a line: a failure unlike the one before, the same one for every complainEvery that it lasts, and the
+// first write that goes well again.
+func (c *complaint) due(failure error, now time.Time) bool {
+	why := ""
+	if errno := syscall.Errno(0); errors.As(failure, &errno) { // what stands around it names another temporary file each time
+		why = errno.Error()
+	} else if failure != nil {
+		why = failure.Error()
+	}
+	if why == c.why && (why == "" || now.Sub(c.at) < complainEvery) {
+		return false
+	}
+	*c = complaint{why, now}
+	return true
 }
 
 // progress is what a group has completed: every step below low, and those in done, ascending.

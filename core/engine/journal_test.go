@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -545,6 +547,58 @@ func TestJournalThatCannotBeWrittenAtTheEndIsAFailure(t *testing.T) {
 	takeBatches(t, reader, 2)
 	_ = reader.Close()
 	wantError(t, r.end(), fs.ErrNotExist, "engine: journal: ", "gives again what was completed", "make room")
+}
+
+// A journal that cannot be written says so in one line, not in one for each try, and then that it is written again.
+func TestJournalThatCannotBeWrittenSaysSoOnce(t *testing.T) {
+	var lines bytes.Buffer
+	kept := filepath.Join(t.TempDir(), "kept")
+	e := &Engine{log: NewLog(&lines, Info), journal: &journal{path: filepath.Join(kept, "position")}}
+	var said complaint
+	write := func() error { return e.writeJournal(map[string]json.RawMessage{"": json.RawMessage("1")}, &said) }
+	for range 3 {
+		if err := write(); !errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("got %v", err)
+		}
+	}
+	if got := lines.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "gives again what was completed") {
+		t.Errorf("said %q, want one line", got)
+	}
+	lines.Reset()
+	if err := os.Mkdir(kept, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := write(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := lines.String(); strings.Count(got, "\n") != 1 || !strings.HasSuffix(got, "journal: it is written again\n") {
+		t.Errorf("said %q, want one line", got)
+	}
+}
+
+// The same failure is said again after a while, another one at once.
+func TestComplaintsAreFew(t *testing.T) {
+	begun := time.Now()
+	full := func(file string) error {
+		return fmt.Errorf("journal: %w", &fs.PathError{Op: "write", Path: file, Err: syscall.ENOSPC})
+	}
+	var c complaint
+	for i, step := range []struct {
+		after   time.Duration
+		failure error
+		due     bool
+	}{
+		{0, nil, false}, {1, full(".position.1"), true}, {2, full(".position.2"), false}, {complainEvery, full(".position.3"), false},
+		{complainEvery + 1, full(".position.4"), true}, {complainEvery + 2, full(".position.5"), false}, {complainEvery + 3, syscall.EROFS, true},
+		{complainEvery + 4, errors.New("other"), true}, {complainEvery + 5, nil, true}, {complainEvery + 6, nil, false}, {5 * complainEvery, nil, false},
+		{5*complainEvery + 1, syscall.EROFS, true},
+	} {
+		if got := c.due(step.failure, begun.Add(step.after)); got != step.due {
+			t.Errorf("step %d: due %v", i, got)
+		}
+	}
 }
 
 // A stage is ahead of the consumers, and stays when they leave: the journal is theirs.

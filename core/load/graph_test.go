@@ -8,16 +8,13 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"runtime"
-	"runtime/debug"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/spdl/spdl/core/batch"
 	"github.com/spdl/spdl/core/media/av"
 	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/tests/leak"
 )
 
 func graph(t *testing.T, text string) *Graph {
@@ -304,7 +301,7 @@ func TestWhatWaitsInAGraphIsBounded(t *testing.T) {
 
 // A graph that is opened, fed and given up with frames in it leaves no memory.
 func TestGraphsLeaveNothing(t *testing.T) {
-	one := func() {
+	one := func(int) {
 		g, err := OpenGraph([]byte(`{"graph": "buffer@a=` + size4x2 + `[a];buffer@b=` + size4x2 + `[b];[a]split[x][y];[x][b]hstack,buffersink@m;[y]scale=400:400,buffersink@n"}`))
 		if err != nil {
 			t.Fatal(err)
@@ -319,32 +316,7 @@ func TestGraphsLeaveNothing(t *testing.T) {
 			t.Fatal("a large one was taken")
 		}
 	}
-	runtime.LockOSThread() // C's allocator has an arena for each thread
-	defer runtime.UnlockOSThread()
-	least := math.MaxInt
-	for range 6 {
-		before := resident(t)
-		for range 100 {
-			one()
-		}
-		least = min(least, resident(t)-before)
+	if err := leak.After(100, 1<<19, one); err != nil { // a graph with its frames has more than a megabyte
+		t.Error(err)
 	}
-	if least > 1<<19 { // a graph with its frames has more than a megabyte; a leak grows in every round
-		t.Errorf("%d bytes more are resident after every 100", least)
-	}
-}
-
-// resident is memory that C's allocator and Go's hold, less what Go can give back.
-func resident(t *testing.T) int {
-	t.Helper()
-	debug.FreeOSMemory()
-	text, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	pages, err := strconv.Atoi(strings.Fields(string(text))[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pages * os.Getpagesize()
 }

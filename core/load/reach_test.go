@@ -30,6 +30,7 @@ func largeFromNow(t *testing.T, bytes int64) {
 // Large media at an address give what they give as files, in one piece, in chunks and probed, and what they were read with is gone then.
 func TestLargeMediaAtAnAddressAreReadAsTheyAreDecoded(t *testing.T) {
 	largeFromNow(t, 1)
+	before := runtime.NumGoroutine()
 	var heads, reads atomic.Int64
 	files := http.FileServer(http.Dir("../media"))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -41,7 +42,6 @@ func TestLargeMediaAtAnAddressAreReadAsTheyAreDecoded(t *testing.T) {
 		files.ServeHTTP(w, r)
 	}))
 	defer server.Close()
-	before := runtime.NumGoroutine()
 	for _, test := range []struct{ file, description string }{
 		{"video/testdata/bframes.mp4", `{"video": {"select": {"kind": "indices", "indices": [3, 30]}}}`},
 		{"video/testdata/bframes.mp4", `{"video": {}}`},
@@ -83,7 +83,8 @@ func TestLargeMediaAtAnAddressAreReadAsTheyAreDecoded(t *testing.T) {
 	near.Close()
 	far.Close()
 	server.CloseClientConnections()
-	for end := time.Now().Add(time.Minute); runtime.NumGoroutine() > before+2; time.Sleep(time.Millisecond) { // the server's
+	server.Close()
+	for end := time.Now().Add(time.Minute); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%d goroutines, were %d", runtime.NumGoroutine(), before)
 		}

@@ -87,7 +87,7 @@ func TestASinksBufferLeavesTheWindowOfVariants(t *testing.T) {
 				for range window - 1 {
 					select {
 					case <-passed:
-					case <-time.After(10 * time.Second):
+					case <-time.After(patience):
 						t.Error("the others of the window did not pass")
 						return
 					}

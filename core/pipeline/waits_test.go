@@ -47,57 +47,59 @@ func waitedFor(t *testing.T, got Times, least, most time.Duration) {
 }
 
 // A result that was asked for in slices was waited for in all of them, not only in the last; and the slices that brought nothing
-// are seen before it comes.
+// are seen before it comes. In a bubble, as a machine that stands still before a wait begins makes it shorter.
 func TestAWaitForAResultInSlicesIsOneWait(t *testing.T) {
-	leavesNothing(t)
-	p := New("t")
-	from, open := gate(p, 1)
-	r := Pull(from, ResultsOptions{Name: "out"})
-	start(t, p)
-	begun := time.Now()
-	inSlices(t, 5, 20*time.Millisecond, func(ctx context.Context) error {
-		_, err := r.Next(ctx)
-		return err
+	bubble(t, func(t *testing.T) {
+		p := New("t")
+		from, open := gate(p, 1)
+		r := Pull(from, ResultsOptions{Name: "out"})
+		start(t, p)
+		begun := time.Now()
+		inSlices(t, 5, 20*time.Millisecond, func(ctx context.Context) error {
+			_, err := r.Next(ctx)
+			return err
+		})
+		const least = 5 * 19 * time.Millisecond // a timeout's clock runs before the wait's
+		if got := p.Stats().Queues[0].GetWait; got.Count != 0 || got.SumNs < int64(least) {
+			t.Errorf("before it came: %+v, want none and at least %v", got, least)
+		}
+		open()
+		if _, err := r.Next(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		waitedFor(t, p.Stats().Queues[0].GetWait, least, time.Since(begun))
+		if _, err := r.Next(context.Background()); !errors.Is(err, io.EOF) {
+			t.Fatal(err)
+		}
+		must(t, wait(t, p))
 	})
-	const least = 5 * 19 * time.Millisecond // a timeout's clock runs before the wait's
-	if got := p.Stats().Queues[0].GetWait; got.Count != 0 || got.SumNs < int64(least) {
-		t.Errorf("before it came: %+v, want none and at least %v", got, least)
-	}
-	open()
-	if _, err := r.Next(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	waitedFor(t, p.Stats().Queues[0].GetWait, least, time.Since(begun))
-	if _, err := r.Next(context.Background()); !errors.Is(err, io.EOF) {
-		t.Fatal(err)
-	}
-	must(t, wait(t, p))
 }
 
 // A host's thread that asks for work in slices has waited in all of them.
 func TestAWaitForWorkInSlicesIsOneWait(t *testing.T) {
-	leavesNothing(t)
-	p := New("t")
-	from, open := gate(p, 1)
-	x, out := ExternalMap(from, ExternalOptions[int]{Name: "host"})
-	r := Pull(out, ResultsOptions{Name: "out"})
-	start(t, p)
-	begun := time.Now()
-	inSlices(t, 5, 20*time.Millisecond, func(ctx context.Context) error {
-		_, err := x.Take(ctx)
-		return err
+	bubble(t, func(t *testing.T) {
+		p := New("t")
+		from, open := gate(p, 1)
+		x, out := ExternalMap(from, ExternalOptions[int]{Name: "host"})
+		r := Pull(out, ResultsOptions{Name: "out"})
+		start(t, p)
+		begun := time.Now()
+		inSlices(t, 5, 20*time.Millisecond, func(ctx context.Context) error {
+			_, err := x.Take(ctx)
+			return err
+		})
+		open()
+		w, err := x.Take(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		waitedFor(t, p.Stats().Queues[0].GetWait, 5*19*time.Millisecond, time.Since(begun))
+		must(t, x.Give(w.Token, Result[int]{Value: w.Item}))
+		if got := fetch(t, r); len(got) != 1 {
+			t.Errorf("got %v, want one result", got)
+		}
+		must(t, wait(t, p))
 	})
-	open()
-	w, err := x.Take(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	waitedFor(t, p.Stats().Queues[0].GetWait, 5*19*time.Millisecond, time.Since(begun))
-	must(t, x.Give(w.Token, Result[int]{Value: w.Item}))
-	if got := fetch(t, r); len(got) != 1 {
-		t.Errorf("got %v, want one result", got)
-	}
-	must(t, wait(t, p))
 }
 
 // A wait that goes on is in the sum, which never falls; it is counted when it ends.

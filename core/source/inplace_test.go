@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spdl/spdl/core/source/store"
+	"github.com/spdl/spdl/tests/leak"
 	"golang.org/x/sys/unix"
 )
 
@@ -97,7 +98,7 @@ func TestLargeMediaStayInTheirFiles(t *testing.T) {
 	for what, sizes := range map[string][2]string{"both": {largeWords, largeWords + "!"}, "the first": {largeWords, smallWords}, "the second": {smallWords, largeWords}, "none": {smallWords, smallWords}} {
 		for place, s := range inPlaceSources(t, sizes[0], sizes[1]) {
 			t.Run(place+" "+what, func(t *testing.T) {
-				before := descriptors(t)
+				since := leak.Descriptors()
 				var b Buffer
 				for range 2 {
 					must(t, s.Read(context.Background(), 0, &b))
@@ -112,9 +113,7 @@ func TestLargeMediaStayInTheirFiles(t *testing.T) {
 					must(t, b.Unread())
 				}
 				b.drop()
-				if now := descriptors(t); now != before {
-					t.Errorf("%d descriptors, were %d", now, before)
-				}
+				must(t, since())
 			})
 		}
 	}

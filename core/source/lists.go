@@ -93,8 +93,12 @@ func (c *Column) shorter(dim int, n int64) error {
 	return nil
 }
 
-func (r *listReader) number() error {
+func (r *listReader) number() (err error) {
 	r.blanks()
+	if name := r.notFinite(); name != nil {
+		r.to, err = appendElement(r.to, r.c.DType, name)
+		return err
+	}
 	n := 0
 	for n < len(r.text) && strings.IndexByte("+-.0123456789eE", r.text[n]) >= 0 {
 		n++
@@ -108,9 +112,24 @@ func (r *listReader) number() error {
 		return fmt.Errorf("got %.20q, want a number", bytes.TrimSpace(other))
 	}
 	r.text = r.text[n:]
-	var err error
 	r.to, err = appendElement(r.to, r.c.DType, text)
 	return err
+}
+
+// notFinite steps over the name of a number that is not finite, if it comes next, as it is or in the quotes that jsonFields puts around it.
+func (r *listReader) notFinite() []byte {
+	text, quoted := bytes.CutPrefix(r.text, []byte{'"'})
+	for _, name := range notFinite {
+		rest, found := bytes.CutPrefix(text, name)
+		if found && quoted {
+			rest, found = bytes.CutPrefix(rest, []byte{'"'})
+		}
+		if found {
+			r.text = rest
+			return name
+		}
+	}
+	return nil
 }
 
 // appendElement appends a number as an element of a type.
@@ -123,7 +142,7 @@ func appendElement(dst []byte, t tensor.DType, text []byte) ([]byte, error) {
 			return dst, err
 		}
 		if bits = math.Float64bits(v); t == tensor.F32 {
-			if bits = uint64(math.Float32bits(float32(v))); math.IsInf(float64(float32(v)), 0) {
+			if bits = uint64(math.Float32bits(float32(v))); math.IsInf(float64(float32(v)), 0) && !math.IsInf(v, 0) {
 				return dst, fmt.Errorf("got %.40q, want a number that f32 holds", text)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spdl/spdl/tests/leak"
 	"golang.org/x/sys/unix"
 )
 
@@ -327,7 +328,7 @@ func (c *cancelled) Err() error {
 func TestReadLeavesNoDescriptor(t *testing.T) {
 	dir := tree(t, "a.jpg", "b.jpg")
 	write(t, filepath.Join(dir, "b.jpg"), "")
-	before := descriptors(t)
+	since := leak.Descriptors()
 	for kind, open := range map[string]func() (Source, error){
 		"folder": func() (Source, error) { return OpenFolder(FolderConfig{Dir: dir}) },
 		"none":   func() (Source, error) { return OpenFolder(FolderConfig{Dir: dir, Extensions: []string{"txt"}}) },
@@ -351,23 +352,7 @@ func TestReadLeavesNoDescriptor(t *testing.T) {
 			t.Fatal("closed twice without an error")
 		}
 	}
-	if after := descriptors(t); after != before {
-		t.Fatalf("%d descriptors before, %d after", before, after)
-	}
-}
-
-// descriptors is how many are open. Those of sockets are left out: a server of a test before may close them at any time.
-func descriptors(t *testing.T) int {
-	t.Helper()
-	d, err := os.ReadDir("/proc/self/fd")
-	must(t, err)
-	n := 0
-	for _, fd := range d {
-		if to, _ := os.Readlink("/proc/self/fd/" + fd.Name()); !strings.HasPrefix(to, "socket:") {
-			n++
-		}
-	}
-	return n
+	must(t, since())
 }
 
 // What the system says maps to the cause that a user can act on; the rest is io, and depends on time.

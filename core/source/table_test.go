@@ -18,6 +18,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
+	"github.com/spdl/spdl/core/tensor"
 )
 
 // The same rows as CSV, as JSON lines and as Parquet.
@@ -221,15 +222,16 @@ func TestFractionalNumbersOfTables(t *testing.T) {
 // What Python's json writes of floats that are not finite are numbers, though no JSON; in strings they are text.
 func TestNumbersOfPythonsJSON(t *testing.T) {
 	dir := tree(t, "a.jpg")
-	object := `{"path": "a.jpg", "a": NaN, "b": {"c": -Infinity}, "d": "NaN \" Infinity", "e":[Infinity],"f":Infinity}`
+	object := `{"path": "a.jpg", "a": NaN, "b": {"c": -Infinity}, "d": "NaN \" Infinity", "e":[1, NaN,Infinity],"f":Infinity}`
 	write(t, dir+"/t.jsonl", object+"\n")
 	write(t, dir+"/s.tar", string(tarOf(t, tar.FormatPAX, part{"1.jpg", "p"}, part{"1.json", object})))
 	for _, within := range []string{"%s", "json[%s]"} {
 		var columns []Column
-		for _, name := range []string{"a", "b.c", "f", "d"} {
+		for _, name := range []string{"a", "b.c", "f", "d", "e"} {
 			columns = append(columns, Column{Name: name[:1], From: fmt.Sprintf(within, name), Type: Float64})
 		}
 		columns[3].Type, columns[3].MaxBytes = Text, 100
+		columns[4].Type, columns[4].DType, columns[4].Shape = List, tensor.F64, tensor.Shape{3}
 		s, err := OpenList(ListConfig{File: dir + "/t.jsonl", Columns: columns})
 		if within != "%s" {
 			s, err = OpenShards(background, ShardsConfig{Shards: []string{dir + "/s.tar"}, IndexDir: t.TempDir(), Columns: columns})
@@ -239,6 +241,9 @@ func TestNumbersOfPythonsJSON(t *testing.T) {
 		got := func(c int) float64 { return math.Float64frombits(binary.NativeEndian.Uint64(b.Value(c))) }
 		if !math.IsNaN(got(0)) || got(1) != math.Inf(-1) || got(2) != math.Inf(1) || string(b.Value(3)) != `NaN " Infinity` {
 			t.Errorf("%s: got %v, %v, %v and %q", within, got(0), got(1), got(2), b.Value(3))
+		}
+		if got := fmt.Sprint(elementsOf(tensor.F64, b.Value(4))); got != "[1 NaN +Inf]" {
+			t.Errorf("%s: got the list %s", within, got)
 		}
 		must(t, s.Close())
 	}

@@ -174,5 +174,5 @@ def test_hundreds_of_attaches_leave_nothing_in_the_engine(serve, pictures):
     mine, its = len(os.listdir("/proc/self/fd")), engine.descriptors()
     for _ in range(300):
         eventually("a place", lambda: admitted(engine.name))
-    assert len(os.listdir("/proc/self/fd")) == mine
+    assert len(os.listdir("/proc/self/fd")) <= mine
     eventually("the engine's descriptors", lambda: engine.descriptors() <= its)

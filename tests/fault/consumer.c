@@ -4,12 +4,15 @@
  *     A TICKET ATTEMPTS     before the batch is looked at
  *     D TICKET              after it was done
  *
- * SPDL_FAULT names the point at which libspdl (its fault build) kills this process. */
+ * SPDL_FAULT names the point at which libspdl (its fault build) kills or fails this process. With SPDL_TEST_POLL it sleeps on the
+ * event descriptor alone, and fails if nothing wakes it in a minute. */
 #define _GNU_SOURCE
 #include <spdl.h>
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +36,17 @@ static int pattern_holds(const spdl_tensor *t, uint64_t ticket) {
     return t->bytes > 0;
 }
 
+static spdl_status polled(spdl_reader *r, spdl_batch *out) {
+    for (;;) {
+        spdl_status s = spdl_acquire(r, 0, out);
+        if (s != SPDL_TIMEOUT) return s;
+        struct pollfd p = {spdl_event_fd(r), POLLIN, 0};
+        if (poll(&p, 1, 60000) != 1) fail("nothing woke it");
+    }
+}
+
 int main(int argc, char **argv) {
+    bool polls = getenv("SPDL_TEST_POLL") != NULL;
     if (argc != 4) return 2;
     int log = open(argv[3], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     spdl_attach_opts opts = SPDL_ATTACH_OPTS_INIT;
@@ -47,7 +60,7 @@ int main(int argc, char **argv) {
     if (log < 0 || s != SPDL_OK) fail("attach");
     spdl_batch batch = SPDL_BATCH_INIT;
     for (;;) {
-        s = spdl_acquire(reader, SPDL_FOREVER, &batch);
+        s = polls ? polled(reader, &batch) : spdl_acquire(reader, SPDL_FOREVER, &batch);
         if (s == SPDL_END_EPOCH) continue;
         if (s != SPDL_OK) break;
         note(log, 'A', batch.ticket, batch.attempts);

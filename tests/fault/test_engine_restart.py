@@ -141,6 +141,19 @@ def test_consumers_in_an_event_loop_go_on_and_do_not_spin(run, tmp_path, monkeyp
     r.check()
 
 
+@pytest.mark.parametrize("nth", [1, 2, 3])
+def test_who_polls_is_woken_by_the_next_engine_though_watching_its_descriptors_failed(nth, run, monkeypatch):
+    """One of the two descriptors cannot be watched at first, for want of memory or of watches; the next look for the engine does it. The third fails
+    in the engine after that."""
+    monkeypatch.setenv("SPDL_TEST_POLL", "1")
+    r = run(f"poll-{nth}")
+    r.consume("a", fault=f"reconnect.watch:{nth}:err")
+    r.consume("b")
+    r.supervise(["publish.store:25:kill", "publish.word:10:kill"])
+    assert r.kills == 2
+    r.check()
+
+
 @pytest.mark.parametrize("point", AT_START)
 def test_engine_killed_while_it_starts_is_started_again(point, run):
     """Nothing is adopted from an engine that was never ready; the consumers have waited for the socket."""

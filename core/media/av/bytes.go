@@ -337,6 +337,8 @@ func (h *bytesHead) checkRanges() error {
 	}
 	if from, to := h.Window[0], h.Window[1]; !(from <= to) || math.IsInf(from, 0) || math.IsInf(to, 0) {
 		return damaged("a window from %v to %v s", from, to)
+	} else if h.Flags&bytesWindow == 0 && (math.Float64bits(from) != 0 || math.Float64bits(to) != 0) {
+		return damaged("a window from %v to %v s of packets that are said to have none", from, to)
 	}
 	if h.Frames < 0 || h.BitRate < 0 || h.Flags >= bytesWhole<<1 || h.Extradata > bytesExtradata {
 		return damaged("%d frames, %d bits a second, flags %#x, %d bytes of extradata", h.Frames, h.BitRate, h.Flags, h.Extradata)
@@ -400,6 +402,7 @@ func (b *bytesPacket) check(i uint64) error {
 
 // readSide gives each of n side data room of its kind.
 func readSide(r *bytesReader, n uint32, room func(C.enum_AVPacketSideDataType, C.size_t) *C.uint8_t) error {
+	given := uint64(0) // a bit for each type: FFmpeg has one of each
 	for range n {
 		var d [2]uint32
 		r.number(&d)
@@ -410,7 +413,10 @@ func readSide(r *bytesReader, n uint32, room func(C.enum_AVPacketSideDataType, C
 		kind := C.enum_AVPacketSideDataType(d[0])
 		if least := C.least(kind); least == 0 || C.size_t(d[1]) < least || d[1] > bytesExtradata {
 			return damaged("side data of type %d in %d bytes", d[0], d[1])
+		} else if given&(1<<kind) != 0 {
+			return damaged("side data of type %d twice", d[0])
 		}
+		given |= 1 << kind
 		to := room(kind, C.size_t(d[1]))
 		if to == nil {
 			return NewError("packets", StatusNoMemory, "the side data")

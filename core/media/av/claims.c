@@ -3,7 +3,9 @@
 /* claims.c - a walk over the boxes that FFmpeg reads, for their counts alone. */
 #include "claims.h"
 
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { WINDOW = 4096, DEEP = 32, LEAST_ENTRIES = 1 << 20 };
 
@@ -187,9 +189,48 @@ static int walk(claims *c, int64_t at, int64_t end, int depth) {
     return rc;
 }
 
+static uint64_t little(const uint8_t *p, int n) { return n ? *p | little(p + 1, n - 1) << 8 : 0; }
+
+/* The chunks of a WAV or an AVI, whose lists FFmpeg looks into up to the one of its packets, for lists of texts about it. */
+static int walk_riff(claims *c, int64_t end) {
+    const uint8_t *p = look(c, 0, 12);
+    bool big = word(c, 0) == TAG('R', 'I', 'F', 'X'), avi = memcmp(p + 8, "WAVE", 4) != 0;
+    uint64_t data = 0; /* of RF64, whose chunk of it says 2^32 - 1 */
+    for (int64_t at = 12; end - at >= 12 && (p = look(c, at, 12)) != NULL;) {
+        uint64_t size = big ? TAG(p[4], p[5], p[6], p[7]) : little(p + 4, 4);
+        bool list = memcmp(p, "LIST", 4) == 0;
+        if (list && memcmp(p + 8, "INFO", 4) == 0 && size > c->limit) {
+            char text[128];
+            snprintf(text, sizeof text, "it has texts of %llu bytes about it in a source of %llu",
+                     (unsigned long long)size, (unsigned long long)end);
+            return media_av_fail(c->a, MEDIA_AV_TOO_MUCH, text);
+        }
+        if (avi && list && memcmp(p + 8, "movi", 4) == 0) break;
+        if (memcmp(p, "ds64", 4) == 0 && (p = look(c, at + 16, 8)) != NULL) data = little(p, 8);
+        if (word(c, at) == TAG('d', 'a', 't', 'a') && size == UINT32_MAX) size = data;
+        if (size > (uint64_t)end) size = (uint64_t)end;
+        uint64_t step = avi && list ? 12 : 8 + size + (size & 1);
+        if (step > (uint64_t)(end - at)) break;
+        at += (int64_t)step;
+        if (++c->boxes % 4096 == 0) {
+            int rc = media_av_check(c->a);
+            if (rc != MEDIA_AV_OK) return rc;
+        }
+    }
+    return MEDIA_AV_OK;
+}
+
+static bool is_riff(claims *c) {
+    uint32_t first = word(c, 0);
+    return (first == TAG('R', 'I', 'F', 'F') || first == TAG('R', 'I', 'F', 'X') ||
+            first == TAG('R', 'F', '6', '4') || first == TAG('B', 'W', '6', '4')) &&
+           look(c, 0, 12) != NULL;
+}
+
 int media_av_claims(media_av *a) {
     claims c = {.a = a, .limit = LEAST_ENTRIES};
     if ((uint64_t)a->source.size > c.limit) c.limit = (uint64_t)a->source.size;
+    if (is_riff(&c)) return walk_riff(&c, a->source.size);
     int rc = walk(&c, 0, a->source.size, 0);
     return rc == MEDIA_AV_OK ? close_track(&c) : rc;
 }

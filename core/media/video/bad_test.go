@@ -5,7 +5,6 @@ package video
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -162,6 +161,15 @@ func TestTooLargeFramesAreNamedWithTheirSize(t *testing.T) {
 	}
 }
 
+// An AVI that claims gigabytes of texts about it is refused before FFmpeg makes room for them, within what list they may stand.
+func TestTextsThatClaimGigabytesAreRefused(t *testing.T) {
+	const avi = "RIFF\x00\x01\x00\x00AVI LIST\xc8\x00\x00\x00hdrlodd \x03\x00\x00\x00abc\x00LIST\x00\x00\x00\x70INFOISFT\x04\x00\x00\x00Lavf"
+	_, err := decode(t, small(), Source{Bytes: []byte(avi)}, Draw{})
+	if causeOf(err) != av.CauseTooMuch || !strings.Contains(err.Error(), "it has texts of 1879048192 bytes about it in a source of 60") {
+		t.Errorf("got %v, want cause %q", err, av.CauseTooMuch)
+	}
+}
+
 // Twelve thousand samples, good and bad, leave no memory and no descriptors behind.
 func TestManyOpensLeakNothing(t *testing.T) {
 	w := workerOf(t, small())
@@ -172,28 +180,6 @@ func TestManyOpensLeakNothing(t *testing.T) {
 	if err := leak.After(2000, 1<<20, func(i int) { _, _ = decodeWith(w, sources[i%len(sources)], Draw{}) }); err != nil {
 		t.Error(err)
 	}
-}
-
-func countDescriptors(t *testing.T) int {
-	t.Helper()
-	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Skip("no /proc: " + err.Error())
-	}
-	return len(entries)
-}
-
-func residentBytes(t *testing.T) int64 {
-	t.Helper()
-	b, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		t.Skip("no /proc: " + err.Error())
-	}
-	var pages, resident int64
-	if _, err := fmt.Sscan(string(b), &pages, &resident); err != nil {
-		t.Fatal(err)
-	}
-	return resident * int64(os.Getpagesize())
 }
 
 // FuzzDecode: no bytes crash the decoder, and what fails has a cause.

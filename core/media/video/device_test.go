@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/spdl/spdl/tests/leak"
 )
 
 // These tests decode on a device that is none: FFmpeg finds tests/cuda's driver and its video decoders (or tests/vaapi's), which are FFmpeg's own. So what is tested is
@@ -518,9 +520,9 @@ func share(t *testing.T, kind string) {
 		group.Wait()
 	}
 	round()
-	before := countDescriptors(t)
+	since := leak.Descriptors()
 	round()
-	if after := countDescriptors(t); after != before {
-		t.Errorf("got %d descriptors after, %d before", after, before)
+	if err := since(); err != nil {
+		t.Error(err)
 	}
 }

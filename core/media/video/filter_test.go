@@ -11,6 +11,7 @@ import (
 
 	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/media/av"
+	"github.com/spdl/spdl/tests/leak"
 )
 
 // filtered is a row of what a filter makes of frames of the file's own size.
@@ -299,7 +300,7 @@ func TestFiltersForgetTheSampleBefore(t *testing.T) {
 	}
 	broken := file(t, "bframes.mp4")
 	broken.Bytes = broken.Bytes[:len(broken.Bytes)*2/3]
-	once := func() {
+	once := func(int) {
 		for _, src := range []Source{broken, file(t, "two_sizes.ts"), file(t, "sound.m4a")} {
 			_, _ = decodeWith(w, src, Draw{}) // whether it fails is another test's business
 		}
@@ -307,18 +308,7 @@ func TestFiltersForgetTheSampleBefore(t *testing.T) {
 			t.Fatalf("a used worker gives other bytes (%v)", err)
 		}
 	}
-	for range 20 {
-		once()
-	}
-	descriptors, resident := countDescriptors(t), residentBytes(t)
-	for range 100 {
-		once()
-	}
-	if n := countDescriptors(t); n != descriptors {
-		t.Errorf("%d descriptors after, %d before", n, descriptors)
-	}
-	const allowed = 16 << 20 // 400 samples that lost 42 KB each would not pass it; a graph is more
-	if grown := residentBytes(t) - resident; grown > allowed {
-		t.Errorf("memory grew by %d bytes over 400 samples, want at most %d", grown, allowed)
+	if err := leak.After(20, 1<<20, once); err != nil { // 80 samples that lost 13 KB each would not pass it; a graph is more
+		t.Error(err)
 	}
 }
