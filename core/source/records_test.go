@@ -316,6 +316,19 @@ func TestFeaturesThatAreNotWanted(t *testing.T) {
 	}
 }
 
+// A feature that is of one type here and of another there, as programs write that guess the type of an empty list, says so where it is not the column's.
+func TestFeaturesOfTwoTypesAreNamedSo(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.tfrecord")
+	write(t, file, string(recordsOf(example(feature("image", "p"), feature("x", []float32{0.5})), example(feature("image", "p"), feature("x", []int64{})))))
+	s := openS(t, ShardsConfig{Shards: []string{file}, Columns: []Column{listOf("x", tensor.F32, 4)}})
+	var b Buffer
+	err := s.Read(background, 0, &b)
+	if want := `column "x": it is a feature of floats, where other records of the file have whole numbers; write the feature with one type`; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	must(t, s.Read(background, 1, &b))
+}
+
 // refusesValue reads a column of the first record, whose value cannot be had.
 func refusesValue(t *testing.T, file string, c Column, want string) {
 	t.Helper()
