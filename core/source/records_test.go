@@ -160,7 +160,7 @@ func TestRecordsThatAreNotSound(t *testing.T) {
 		fmt.Sprintf("record 1 at %d: its length has the checksum ", first):                                                                spoilt,
 		fmt.Sprintf("truncated: record 1 at %d reaches beyond the %d bytes", first, len(good)-1):                                          good[:len(good)-1],
 		fmt.Sprintf("truncated: record 2 at %d reaches beyond the %d bytes", len(good), len(good)+5):                                      append(bytes.Clone(good), 1, 2, 3, 4, 5),
-		"record 0 at 0: it is no tf.train.Example, or damaged":                                                                            recordOf([]byte(`{"text": "JSON"}`)),
+		"record 0 at 0: it is no tf.train.Example or SequenceExample, or damaged; write or copy it again":                                 recordOf([]byte(`{"text": "JSON"}`)),
 		"record 0 at 0: it has no features; want a tf.train.Example":                                                                      recordOf(nil),
 		`record 0 at 0: feature "a": it is there twice`:                                                                                   recordOf(example(feature("a", "x"), feature("a", "y"))),
 		`record 0 at 0: a feature has the name "", want one of 1 to 126 bytes`:                                                            recordOf(example(feature(strings.Repeat("a", 127), "x"))),
