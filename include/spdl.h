@@ -673,7 +673,7 @@ typedef struct spdl_loaded spdl_loaded;
  *              (a WAV's header, whatever its codec) or {"ffmpeg": {}}
  *              (versions, filters, devices; with a log_level FFmpeg's messages up to it go to stderr from then on: -8 none, 0 panic,
  *              8 fatal, 16 error, 24 warning, 32 info, 40 verbose, 48 debug, 56 trace), which decode nothing and give
- *              spdl_loaded_info alone. Of a video all frames come, unless frames or select says which.
+ *              spdl_loaded_info alone. Of a video all frames come, unless select says which.
  * bytes        the encoded sample, n_bytes long. Arrays may be views of it: it must live until
  *              spdl_loaded_free. NULL: path.
  * path         a file, relative to the working directory, or an address (http, https, s3, gs, hf); only looked at where bytes is NULL;

@@ -242,7 +242,7 @@ static spdl_status launch_engine(const char *spec, const spdl_open_opts *o, laun
 
 const char *sp_not_ready(spdl_status s) {
     return s == SPDL_TIMEOUT
-               ? "was not ready when opts.attach.timeout_ns was over; raise it, or leave it 0, which waits"
+               ? "was not ready when its time was over; raise timeout (in C opts.attach.timeout_ns), or leave it out, which waits"
                : "ended before it was ready";
 }
 

@@ -80,10 +80,22 @@ func (s Source) name() string {
 // source's own.
 func (s Source) fetched() (Source, error) {
 	if s.Bytes != nil || !store.IsURL(s.Path) {
-		return s, nil
+		return s, s.otherAddress()
 	}
 	b, err := store.Fetch(context.Background(), s.Path)
 	return Source{Bytes: b}, err
+}
+
+// otherAddress refuses what looks like an address and is none that is read, where no file is called so.
+func (s Source) otherAddress() error {
+	scheme, _, is := strings.Cut(s.Path, "://")
+	if s.Bytes != nil || !is || strings.Contains(scheme, "/") {
+		return nil
+	}
+	if _, err := os.Stat(s.Path); err == nil {
+		return nil
+	}
+	return fmt.Errorf("%.200q: got an address of scheme %.20q without a file of that name, want a file, or an address of http, https, s3, gs or hf with its host or bucket", store.Shown(s.Path), scheme)
 }
 
 // named says which file an *Error is about.

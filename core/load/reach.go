@@ -22,7 +22,7 @@ type reached struct {
 // reached is fetched, but for what is large, of which no more is read than what is decoded needs.
 func (s Source) reached() (*reached, error) {
 	if s.Bytes != nil || !store.IsURL(s.Path) {
-		return &reached{Source: s}, nil
+		return &reached{Source: s}, s.otherAddress()
 	}
 	data, at, err := store.Reach(context.Background(), s.Path, largeBytes)
 	if err != nil {

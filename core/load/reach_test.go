@@ -137,3 +137,22 @@ func TestAnIndexOfLargeMediaIsKept(t *testing.T) {
 		}
 	}
 }
+
+// What looks like an address of another scheme is named as that, whatever is to be decoded, and is a file's name where there is such a file.
+func TestAddressesOfOtherSchemesAreNamedSo(t *testing.T) {
+	for _, description := range []string{`{"image": {}}`, `{"video": {}}`, `{"audio": {}}`, `{"npy": {}}`, `{"wav": {}}`, `{"probe": "video"}`} {
+		_, err := Load([]byte(description), Source{Path: "ftp://host/x"}, nil)
+		if want := `load: "ftp://host/x": got an address of scheme "ftp" without a file of that name, want a file, or an address of http, https, s3, gs or hf with its host or bucket`; err == nil || err.Error() != want {
+			t.Errorf("%s: got %v, want %s", description, err, want)
+		}
+	}
+	before := must(os.Getwd())
+	if err := os.Chdir(t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chdir(before)
+	if err := errors.Join(os.MkdirAll("ftp:/host", 0o755), os.WriteFile("ftp:/host/x", picture(), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	must(Load([]byte(`{"image": {}}`), Source{Path: "ftp://host/x"}, nil))
+}

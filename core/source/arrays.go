@@ -66,7 +66,11 @@ func (b *Buffer) takeArray(c *Column, stays bool) error {
 		c.Shape = append(tensor.Shape{}, shape...) // not nil for a scalar
 	}
 	if a.DType != c.DType || !slices.Equal(shape, c.Shape) {
-		return &Error{Cause: Value, Detail: fmt.Sprintf("column %q: got %v of %v, want %s of %v", c.Name, a.Shape, a.DType, c.shown(), c.DType)}
+		remedy := ""
+		if a.DType != c.DType {
+			remedy = fmt.Sprintf("; arrays are not converted: say dtype: %v where all are of it", a.DType)
+		}
+		return &Error{Cause: Value, Detail: fmt.Sprintf("column %q: got %v of %v, want %s of %v%s", c.Name, a.Shape, a.DType, c.shown(), c.DType, remedy)}
 	}
 	if stays && len(a.Data) > 0 && a.Dense() {
 		b.columns = append(b.columns, value{lies: a.Data})
@@ -124,11 +128,12 @@ func settleArrays(ctx context.Context, s Source, columns []Column) error {
 	if k < 0 {
 		return nil
 	}
+	remedy := "say dtype and shape, or mend what is wrong with them"
 	if last == nil {
-		last = errors.New("it has none, but the default")
+		remedy, last = "say dtype and shape", errors.New("it has none, but the default")
 	}
-	return fmt.Errorf("source.columns[%d] (%q): none of the first %d samples tells its type and shape; say dtype and shape, the last: %w",
-		k, columns[k].Name, min(s.Len(), arrayProbes), last)
+	return fmt.Errorf("source.columns[%d] (%q): none of the first %d samples tells its type and shape; %s, the last: %w",
+		k, columns[k].Name, min(s.Len(), arrayProbes), remedy, last)
 }
 
 // side is the buffer beside b for the file of column c.

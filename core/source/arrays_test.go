@@ -242,3 +242,19 @@ func TestRaggedArraysHaveALengthOfTheirOwn(t *testing.T) {
 		t.Errorf("nothing but defaults: got %v", err)
 	}
 }
+
+// An array of another type is named with its type, which is what the description has to say; also where another column's probe meets it.
+func TestArraysOfAnotherTypeSayWhichToWrite(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir+"/tree/1.npy", npy(false, 0, 3))
+	write(t, dir+"/tree/1.open.npy", npy(false, 0, 3))
+	write(t, dir+"/tree/1.jpg", "a picture")
+	ids := Column{Name: "ids", From: "npy", Type: Array, DType: tensor.I32, Shape: tensor.Shape{}, MaxLength: 9}
+	_, err := OpenFolder(FolderConfig{Dir: dir + "/tree", Columns: []Column{ids, {Name: "open", From: "open.npy", Type: Array}}})
+	if want := `("open"): none of the first 1 samples tells its type and shape; say dtype and shape, or mend what is wrong with them, the last: `; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if want := `column "ids": got 3 of i16, want -1 of i32; arrays are not converted: say dtype: i16 where all are of it`; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}

@@ -221,12 +221,12 @@ func TestArrowNullsAreBadSamples(t *testing.T) {
 		column Column
 		i      int64
 	}{
-		`no part "number"; the parts are label, int8`:                     {Column{Name: "number", Type: Int64}, 3},
-		`no part "list"; the parts are`:                                   {Column{Name: "list", Type: List, DType: tensor.I16, Shape: tensor.Shape{}, MaxLength: 9}, 2},
-		`no part "holes"; the parts are`:                                  {Column{Name: "holes", Type: List, DType: tensor.I32, Shape: tensor.Shape{}, MaxLength: 9}, 1},
-		`column "list": got a list of more than 3, want at most that`:     {Column{Name: "list", Type: List, DType: tensor.I16, Shape: tensor.Shape{}, MaxLength: 3}, 4},
-		`column "large_list": got 2 numbers, want shape 3`:                {Column{Name: "large_list", Type: List, DType: tensor.I64, Shape: tensor.Shape{3}}, 0},
-		`column "large_list": got 1099511627776, want a whole number tha`: {Column{Name: "large_list", Type: List, DType: tensor.I32, Shape: tensor.Shape{2}}, 0},
+		`column "number": it is null; give the column a default, or write a value`:                             {Column{Name: "number", Type: Int64}, 3},
+		`column "list": it is null, or a list with a null in it; give the column a default, or write a value`:  {Column{Name: "list", Type: List, DType: tensor.I16, Shape: tensor.Shape{}, MaxLength: 9}, 2},
+		`column "holes": it is null, or a list with a null in it; give the column a default, or write a value`: {Column{Name: "holes", Type: List, DType: tensor.I32, Shape: tensor.Shape{}, MaxLength: 9}, 1},
+		`column "list": got a list of more than 3, want at most that`:                                          {Column{Name: "list", Type: List, DType: tensor.I16, Shape: tensor.Shape{}, MaxLength: 3}, 4},
+		`column "large_list": got 2 numbers, want shape 3`:                                                     {Column{Name: "large_list", Type: List, DType: tensor.I64, Shape: tensor.Shape{3}}, 0},
+		`column "large_list": got 1099511627776, want a whole number tha`:                                      {Column{Name: "large_list", Type: List, DType: tensor.I32, Shape: tensor.Shape{2}}, 0},
 	} {
 		s := openS(t, ShardsConfig{Shards: []string{"testdata/arrow/types.arrow"}, Media: []Medium{}, Columns: []Column{c.column}, IndexDir: t.TempDir()})
 		var b Buffer

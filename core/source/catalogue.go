@@ -77,6 +77,12 @@ func catalogueOf(name string) string {
 	return ""
 }
 
+// ListsShards reports whether a local directory, or a file, is a data set whose shards a catalogue lists.
+func ListsShards(path string) bool {
+	name := baseName(catalogueOf(path))
+	return name == CatalogueName || name == SavedName
+}
+
 // CatalogueFormat is the format of the shards that the catalogue of a local directory lists, or the one of that name: MDS, litData or Arrow, or that it is LMDB's. Of a URL that names one it is
 // not asked for, and is its name; "" of anything else.
 func CatalogueFormat(path string) string {

@@ -80,7 +80,7 @@ func TestCataloguesThatAreNotSoAreRefused(t *testing.T) {
 		`{"shards": {}}`:                `no index.json of MDS or litData, or damaged: got {, want [`,
 		`{"shards": [{}]}`:              `shards[0]: got the format "", want mds`,
 		"\x00":                          `no index.json of MDS or litData, or damaged: invalid character`,
-		"":                              `index.json": got 0 bytes`,
+		"":                              `index.json": it is empty; write or copy it again`,
 		catalogueText(packedEntry("0.mds.zip", "zip", 3, 3)): `shards[0]: got the compression "zip", want zstd, gz, bz2, br or snappy; unpack its files`,
 		catalogueText(packedEntry("../0.gz", "gz", 3, 3)):    `shards[0]: member "../0.gz": the name leaves the archive`,
 	} {

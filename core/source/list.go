@@ -254,7 +254,27 @@ func readList(c *ListConfig) ([]byte, error) {
 	if err != nil {
 		return nil, fileError(c.File, err)
 	}
+	if wide := wideText(text); wide != "" {
+		return nil, fmt.Errorf("its text is %s, want UTF-8; write it as that (in Excel: CSV UTF-8), or convert it: iconv -f %s -t UTF-8 FILE > NEW", wide, wide)
+	}
 	return text, nil
+}
+
+// wideText is the encoding of text whose first bytes tell that its characters have two or four bytes; "" of other text. A mark alone tells nothing, as a path may begin with
+// any bytes but zero.
+func wideText(text []byte) string {
+	marked := bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff"))
+	switch {
+	case bytes.HasPrefix(text, []byte("\xff\xfe\x00\x00")), bytes.HasPrefix(text, []byte("\x00\x00\xfe\xff")):
+		return "UTF-32"
+	case marked && bytes.IndexByte(text, 0) >= 0:
+		return "UTF-16"
+	case len(text) >= 4 && text[0] == 0 && text[1] != 0 && text[2] == 0:
+		return "UTF-16BE"
+	case len(text) >= 4 && text[0] != 0 && text[1] == 0 && text[3] == 0:
+		return "UTF-16LE"
+	}
+	return ""
 }
 
 // readFile reads a file or an object whole, which is no sample.
@@ -292,6 +312,8 @@ func fileError(file string, err error) error {
 		return errors.New("no such file" + asWritten(file))
 	case e.Cause == TooLarge:
 		return fmt.Errorf("%s; split it", e.Detail)
+	case e.Cause == Empty:
+		return errors.New("it is empty; write or copy it again")
 	case e.Err != nil:
 		return e.Err
 	}

@@ -188,6 +188,8 @@ func TestFootersThatClaimMoreAreRefused(t *testing.T) {
 		"deeper than read": {edited(func(m *format.FileMetaData) { deep(m); m.Schema = m.Schema[100_001-40:] }), "more than 32 groups"},
 		"rows":             {edited(func(m *format.FileMetaData) { m.RowGroups[0].NumRows = math.MaxInt64 }), "rows in a file of"},
 		"no rows":          {edited(func(m *format.FileMetaData) { m.RowGroups[0].NumRows = -1 }), "a row group has -1 rows"},
+		"cut":              {sound.bytes(t)[:60], "truncated, or no Parquet: the file ends in "},
+		"cut to its head":  {[]byte("PAR1"), "truncated: got a file of 4 bytes, want a footer; write or copy it again"},
 		"columns":          {edited(func(m *format.FileMetaData) { m.RowGroups[0].Columns = nil }), "a row group has 0 columns"},
 	} {
 		file := t.TempDir() + "/a.parquet"

@@ -26,7 +26,7 @@ const (
 // readFooter reads what the end of a file says of it, without taking more memory than its bytes have room for.
 func readFooter(r io.ReaderAt, size int64) (*format.FileMetaData, error) {
 	if size < footerEndBytes+int64(len(parquetMagic)) {
-		return nil, fmt.Errorf("got a file of %d bytes, want a footer", size)
+		return nil, fmt.Errorf("truncated: got a file of %d bytes, want a footer; write or copy it again", size)
 	}
 	data, err := endOf(r, size, min(size, footerAhead))
 	if err != nil {
@@ -36,7 +36,7 @@ func readFooter(r io.ReaderAt, size int64) (*format.FileMetaData, error) {
 	n := int64(binary.LittleEndian.Uint32(end))
 	switch most := size - footerEndBytes - int64(len(parquetMagic)); {
 	case string(end[4:]) != parquetMagic:
-		return nil, fmt.Errorf("the file ends in %q, want %q", end[4:], parquetMagic)
+		return nil, fmt.Errorf("truncated, or no Parquet: the file ends in %q, want %q; write or copy it again", end[4:], parquetMagic)
 	case n > most:
 		return nil, fmt.Errorf("damaged: got a footer of %d bytes, want at most %d", n, most)
 	case n > int64(len(data)-footerEndBytes):

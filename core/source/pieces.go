@@ -327,7 +327,19 @@ func (s *shards) fill(sh *shard, b *Buffer) error {
 			}
 		}
 		if !found {
-			why := func() string { return fmt.Sprintf("no part %q; the parts are %s", s.columns[c].From, sh.partsOf(b)) }
+			why := func() string {
+				if part := sh.column[c]; part >= 0 && sh.encoded[part] != nil && sh.encoded[part].columnar {
+					what := "it is null"
+					if s.columns[c].Type == List {
+						what += ", or a list with a null in it"
+					}
+					return what + "; give the column a default, or write a value"
+				}
+				if why := sh.markedOtherwise(b, s.columns[c].From, sh.marks[c]); why != "" {
+					return why
+				}
+				return fmt.Sprintf("no part %q; the parts are %s", s.columns[c].From, sh.partsOf(b))
+			}
 			if err := b.setDefault(&s.columns[c], why); err != nil {
 				return err
 			}

@@ -26,7 +26,7 @@ type protoField struct {
 	at, size     int64
 }
 
-var errMessage = errors.New("it is no tf.train.Example, or damaged")
+var errMessage = errors.New("it is no tf.train.Example or SequenceExample, or damaged; write or copy it again, or have a program of yours bring samples of other messages (source= in Python)")
 
 func (m *message) more() bool { return m.at < m.end }
 

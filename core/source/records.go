@@ -299,6 +299,23 @@ func (x *index) featureNamed(name string) (part int, mark string) {
 	return x.encodedNamed(name), ""
 }
 
+// markedOtherwise is why a column of a feature is not there though the record has a feature of that name; "": it has none.
+func (sh *shard) markedOtherwise(b *Buffer, from, mark string) string {
+	for _, m := range b.members {
+		name, is, _ := strings.Cut(sh.index.parts[m.part], "\x00")
+		if name == from && marksShown["\x00"+is] != "" {
+			return fmt.Sprintf("it is a feature of %s, where other records of the file have %s; write the feature with one type", marksShown["\x00"+is], marksShown[mark])
+		}
+	}
+	return ""
+}
+
+// marksShown says what features hold, by their marks.
+var marksShown = map[string]string{
+	bytesMark: "bytes", severalMark: "several values of bytes", wholesMark: "whole numbers", floatsMark: "floats",
+	byteStepsMark: "steps of bytes", wholeStepsMark: "steps of whole numbers", floatStepsMark: "steps of floats",
+}
+
 // checks says that a member is a record whose checksum is looked at, for which all of it is read. One larger than any medium may be has small features
 // that alone are wanted.
 func (s *shards) checks(sh *shard, m indexMember) bool {
@@ -381,7 +398,7 @@ func (b *Buffer) setFeature(c *Column, list []byte, mark string) error {
 	case c.Type == List:
 		err = eachFloat(list, func(v float64) error { return count(r.float(v)) })
 	default:
-		err = fmt.Errorf("a feature of %s, want a column of type %s", map[string]string{wholesMark: "whole numbers", floatsMark: "floats"}[mark],
+		err = fmt.Errorf("a feature of %s, want a column of type %s", marksShown[mark],
 			map[string]string{wholesMark: "i64, f64 or list", floatsMark: "f64 or list"}[mark])
 	}
 	if err == nil {

@@ -160,7 +160,7 @@ func TestRecordsThatAreNotSound(t *testing.T) {
 		fmt.Sprintf("record 1 at %d: its length has the checksum ", first):                                                                spoilt,
 		fmt.Sprintf("truncated: record 1 at %d reaches beyond the %d bytes", first, len(good)-1):                                          good[:len(good)-1],
 		fmt.Sprintf("truncated: record 2 at %d reaches beyond the %d bytes", len(good), len(good)+5):                                      append(bytes.Clone(good), 1, 2, 3, 4, 5),
-		"record 0 at 0: it is no tf.train.Example, or damaged":                                                                            recordOf([]byte(`{"text": "JSON"}`)),
+		"record 0 at 0: it is no tf.train.Example or SequenceExample, or damaged; write or copy it again":                                 recordOf([]byte(`{"text": "JSON"}`)),
 		"record 0 at 0: it has no features; want a tf.train.Example":                                                                      recordOf(nil),
 		`record 0 at 0: feature "a": it is there twice`:                                                                                   recordOf(example(feature("a", "x"), feature("a", "y"))),
 		`record 0 at 0: a feature has the name "", want one of 1 to 126 bytes`:                                                            recordOf(example(feature(strings.Repeat("a", 127), "x"))),
@@ -314,6 +314,19 @@ func TestFeaturesThatAreNotWanted(t *testing.T) {
 	if err := s.Read(background, 0, &b); err == nil || !strings.Contains(err.Error(), `label: feature "i" has not one whole number but none, or several`) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// A feature that is of one type here and of another there, as programs write that guess the type of an empty list, says so where it is not the column's.
+func TestFeaturesOfTwoTypesAreNamedSo(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.tfrecord")
+	write(t, file, string(recordsOf(example(feature("image", "p"), feature("x", []float32{0.5})), example(feature("image", "p"), feature("x", []int64{})))))
+	s := openS(t, ShardsConfig{Shards: []string{file}, Columns: []Column{listOf("x", tensor.F32, 4)}})
+	var b Buffer
+	err := s.Read(background, 0, &b)
+	if want := `column "x": it is a feature of floats, where other records of the file have whole numbers; write the feature with one type`; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	must(t, s.Read(background, 1, &b))
 }
 
 // refusesValue reads a column of the first record, whose value cannot be had.

@@ -304,6 +304,14 @@ func (w *walker) archives() string {
 	if w.format != "" {
 		return "; " + w.format
 	}
+	for _, ending := range []string{"csv", "tsv", "jsonl", "ndjson"} {
+		if w.others[ending] > 0 {
+			return fmt.Sprintf("; a table of paths is read by list in place of folder, such as list: DIR/NAME.%s", ending)
+		}
+	}
+	if len(w.others) > 0 {
+		return "; name the directory that has them, or in source.extensions the endings of yours"
+	}
 	return ""
 }
 

@@ -111,6 +111,14 @@ func (d *decoder) syntax(document []byte, err error) {
 		e.Line, _ = strconv.Atoi(m[1])
 		e.Col = 1
 	}
+	lines := bytes.Split(document, []byte("\n"))
+	for k := max(e.Line, 1); k <= min(e.Line+1, len(lines)); k++ { // the parser names the line before, at times
+		if bytes.HasPrefix(bytes.TrimLeft(lines[k-1], " "), []byte("\t")) {
+			e.Line = k
+			e.Text += "; the line is indented by a tab, which YAML does not allow: write blanks"
+			break
+		}
+	}
 	if at := bareTemplate.FindSubmatchIndex(document); at != nil {
 		e.Line, e.Col = 1+bytes.Count(document[:at[2]], []byte("\n")), at[2]-bytes.LastIndexByte(document[:at[2]], '\n')
 		e.Text += fmt.Sprintf("; a path that begins with a brace is written in quotes: %s: %q", document[at[2]:at[3]], document[at[4]:at[5]])

@@ -21,6 +21,8 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{"text", `x.yaml:1:1: got text "text", want a mapping`},
 		{"a: [", "x.yaml:1:1: not YAML: "},
 		{"batch: 1\n\tbad", "x.yaml:2:1: not YAML: "},
+		{"source:\n\tfolder: x\nbatch: 1\n", "x.yaml:2:1: not YAML: found character that cannot start any token; the line is indented by a tab, which YAML does not allow: write blanks"},
+		{"source:\n  folder: x\n  \tlabels: none\n", "x.yaml:3:1: not YAML: found a tab character that violates indentation; the line is indented by a tab, which YAML does not allow: write blanks"},
 		{"\x00", "x.yaml: not YAML: "},
 		{least + "---\nbatch: 1\n", "x.yaml:3:1: got a second document, want one"},
 		{least + "--- [", "x.yaml:3:1: not YAML: "},

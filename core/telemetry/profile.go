@@ -1,6 +1,9 @@
 package telemetry
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // StageSpeed is a stage that ran alone, with so many workers and whatever it needs ready in memory.
 type StageSpeed struct {
@@ -91,11 +94,19 @@ func ProfileVerdict(all []StageSpeed) string {
 	if slow.Workers == 1 {
 		plural = ""
 	}
-	text := fmt.Sprintf("%s is the limit: %.0f samples/s with %d worker%s", slow.Stage, slow.PerS, slow.Workers, plural)
+	text := fmt.Sprintf("%s is the limit: %s samples/s with %d worker%s", slow.Stage, PerSecond(slow.PerS), slow.Workers, plural)
 	for _, s := range best {
 		if s.Stage != slow.Stage && !s.Whole {
-			text += fmt.Sprintf("; %s alone does %.0f with %d", s.Stage, s.PerS, s.Workers)
+			text += fmt.Sprintf("; %s alone does %s with %d", s.Stage, PerSecond(s.PerS), s.Workers)
 		}
 	}
 	return text
+}
+
+// PerSecond is so many a second: of few, such as of long films, two digits, as nothing that goes on is 0.
+func PerSecond(perS float64) string {
+	if perS < 10 {
+		return strconv.FormatFloat(perS, 'g', 2, 64)
+	}
+	return strconv.FormatFloat(perS, 'f', 0, 64)
 }

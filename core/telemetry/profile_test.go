@@ -22,6 +22,10 @@ func TestProfileNamesTheFewestWorkersThatAreEnough(t *testing.T) {
 	if got, want := ProfileVerdict(all[:1]), "fetch is the limit: 500 samples/s with 1 worker"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	slow := []StageSpeed{{Stage: "decode", Workers: 2, PerS: 0.042}, {Stage: "fetch", Workers: 1, PerS: 7.29}}
+	if got, want := ProfileVerdict(slow), "decode is the limit: 0.042 samples/s with 2 workers; fetch alone does 7.3 with 1"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 	if got := ProfileVerdict(nil); got != "nothing was measured" {
 		t.Errorf("of nothing: %q", got)
 	}

@@ -308,7 +308,8 @@ TEST(an_engine_that_cannot_start_says_why) {
     CHECK_STATUS(open_engine("die", 0, &r), SPDL_E_ENGINE_START);
     CHECK(strstr(spdl_last_error(), "ended before it was ready; its log is on stderr"));
     CHECK_STATUS(open_engine("hang", 50000000, &r), SPDL_E_ENGINE_START);
-    CHECK(strstr(spdl_last_error(), "was not ready when opts.attach.timeout_ns was over; raise it"));
+    CHECK(strstr(spdl_last_error(),
+                 "was not ready when its time was over; raise timeout (in C opts.attach.timeout_ns)"));
     CHECK_STATUS(open_engine("", 0, &r), SPDL_E_ARGUMENT);
     CHECK_STATUS(spdl_open(NULL, NULL, &r), SPDL_E_ARGUMENT);
     CHECK_STATUS(spdl_open("x", NULL, NULL), SPDL_E_ARGUMENT);

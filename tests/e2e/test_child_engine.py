@@ -193,3 +193,9 @@ except spdl.EngineFailed as error:
     for level, loud in (("off", False), ("warn", True)):
         done = subprocess.run([sys.executable, "-c", program], env={**os.environ, "SPDL_LOG": level}, capture_output=True, text=True, timeout=PATIENCE)
         assert (done.stdout, done.stderr != "") == ("True\n", loud), done.stderr
+
+
+def test_no_time_to_start_in_is_said_in_words_of_python(pictures):
+    """open(timeout=0) names the argument that is to be raised."""
+    with pytest.raises(spdl.EngineStartError, match=r"was not ready when its time was over; raise timeout \(in C opts.attach.timeout_ns\), or leave it out"):
+        spdl.open(endless(pictures.path), timeout=0)

@@ -191,8 +191,7 @@ func (v *benching) progress(got *figures, total uint64) {
 	if total > 0 {
 		done = fmt.Sprintf("%s of %s (%d %%)", thousands(got.taken()), counted(total, "batch"), got.taken()*100/total)
 	}
-	rate := float64(got.Samples) / max(time.Since(got.begun).Seconds(), 1e-3)
-	v.status("%s, %s samples/s", done, thousands(int64(rate)))
+	v.status("%s, %s samples/s", done, rate(float64(got.Samples)/max(time.Since(got.begun).Seconds(), 1e-3)))
 }
 
 func (v *benching) print(f *figures) error {
@@ -210,7 +209,7 @@ func (v *benching) print(f *figures) error {
 			f.Ring, counted(f.FirstSamples, "sample"))
 	} else {
 		fmt.Fprintf(v.out, "%s: %s in %.2f s (%s after the first), %s\n", f.Ring, counted(f.Samples, "sample"), f.Seconds, counted(f.Batches, "batch"), cpusText(f.CPUs))
-		fmt.Fprintf(v.out, "  samples/s         %s\n", thousands(int64(f.SamplesPerS+0.5)))
+		fmt.Fprintf(v.out, "  samples/s         %s\n", rate(f.SamplesPerS))
 		fmt.Fprintf(v.out, "  CPU s per 1,000   %.3f\n", f.CPUPer1000)
 	}
 	fmt.Fprintf(v.out, "  peak memory       %s, and %s of ring\n", bytesText(f.PeakAnon), bytesText(f.RingBytes))

@@ -442,7 +442,7 @@ func unreadable(src *spec.Source) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission):
 			return err
-		case err == nil && st.IsDir() != (one == src.Folder):
+		case err == nil && st.IsDir() != (one == src.Folder) && (one == src.List || !source.ListsShards(one)):
 			return engine.ErrDescription
 		}
 	}

@@ -59,7 +59,7 @@ func (v *profiling) run(ctx context.Context, args []string) error {
 	}
 	progress := func(got telemetry.StageSpeed) {
 		if !v.json {
-			v.status("%s with %s: %s samples/s", got.Stage, counted(got.Workers, "worker"), thousands(int64(got.PerS+0.5)))
+			v.status("%s with %s: %s samples/s", got.Stage, counted(got.Workers, "worker"), rate(got.PerS))
 		}
 	}
 	all, err := engine.Profile(ctx, s.All()[0], time.Duration(v.each*float64(time.Second)), progress)
@@ -129,7 +129,7 @@ func (v *profiling) print(all []telemetry.StageSpeed) {
 	for i := range all {
 		s := &all[i]
 		if s.Whole {
-			fmt.Fprintf(v.out, "%-7s %7d  %10s  in the whole ring, per second inside its ops\n", s.Stage, s.Workers, thousands(int64(s.PerS+0.5)))
+			fmt.Fprintf(v.out, "%-7s %7d  %10s  in the whole ring, per second inside its ops\n", s.Stage, s.Workers, rate(s.PerS))
 			continue
 		}
 		if s.Stage != stage {
@@ -153,6 +153,6 @@ func speedLine(s *telemetry.StageSpeed, marked bool, best float64) string {
 	if s.Failures > 0 {
 		failed = fmt.Sprintf("  %s bad", thousands(s.Failures))
 	}
-	return fmt.Sprintf("%15d%s %10s %9s/s %5.1f %11s  %s%s", s.Workers, mark, thousands(int64(s.PerS+0.5)), bytesText(uint64(s.BytesPerS)), s.CPUs,
+	return fmt.Sprintf("%15d%s %10s %9s/s %5.1f %11s  %s%s", s.Workers, mark, rate(s.PerS), bytesText(uint64(s.BytesPerS)), s.CPUs,
 		efficiency, strings.Repeat("█", int(s.PerS/max(best, 1e-9)*40+0.5)), failed)
 }

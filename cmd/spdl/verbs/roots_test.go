@@ -125,3 +125,24 @@ func TestURLsThatAreNoRootsAreRefusedByName(t *testing.T) {
 		t.Errorf("the store was asked %d times, want never", n)
 	}
 }
+
+// What is wrong with the shards that a data set's index lists is no fault of the description, which names its directory as it has to be named.
+func TestDamagedShardsOfAListedDataSetFailAtRunTime(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("../../../core/source/testdata/mds/all")); err != nil {
+		t.Fatal(err)
+	}
+	shard := filepath.Join(dir, "shard.00000.mds")
+	if err := os.Truncate(shard, 100); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, exitFailed, "write or copy it again", "check", dir)
+	described := fmt.Sprintf(`{"source": {"shards": %q, "columns": ["text"]}}`, dir)
+	refused(t, exitFailed, "write or copy it again", "check", "--spec-json", described)
+	if err := os.Remove(shard); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, exitNotFound, "no such file or directory", "check", "--spec-json", described)
+	refused(t, exitUsage, "got a directory, want a regular file", "check", "--spec-json", fmt.Sprintf(`{"source": {"list": %q}, "image": {"transform": [{"resize": [8, 8]}]}}`, dir))
+	refused(t, exitUsage, "got a directory, want a regular file", "check", "--spec-json", fmt.Sprintf(`{"source": {"shards": %q, "columns": ["text"]}}`, filepath.Dir(dir)))
+}

@@ -57,7 +57,7 @@ func memoryText(p *telemetry.ProcessLoad) string {
 }
 
 func writeRing(w io.Writer, r *telemetry.RingLoad) {
-	fmt.Fprintf(w, "%s: %s, %s samples/s, %.1f batches/s, %d slots\n", r.Name, r.State, thousands(int64(r.RowsPerS+0.5)), r.BatchesS, r.Slots)
+	fmt.Fprintf(w, "%s: %s, %s samples/s, %.1f batches/s, %d slots\n", r.Name, r.State, rate(r.RowsPerS), r.BatchesS, r.Slots)
 	fmt.Fprintf(w, "  %s\n", r.Verdict.Text)
 	for _, change := range r.Verdict.WhatIf {
 		fmt.Fprintf(w, "    %v\n", change)

@@ -257,14 +257,14 @@ func readByOthers(ctx context.Context, name string) error {
 		"or view the description or the data set", ring.Name), errUnread}
 }
 
-// isPath says that arg can only be a file or folder: write ./NAME for one that is called like a running ring.
+// isPath says that arg can only be files or a folder: write ./NAME for one that is called like a running ring.
 func isPath(arg string) bool {
 	for _, prefix := range []string{"/", "./", "../", "~"} {
 		if strings.HasPrefix(arg, prefix) {
 			return !strings.HasSuffix(arg, ".sock")
 		}
 	}
-	return arg == "." || arg == ".." || strings.Count(arg, "/") > 1
+	return arg == "." || arg == ".." || strings.Count(arg, "/") > 1 || strings.ContainsAny(arg, "*?[{") // a pattern of shards
 }
 
 // next passes over what was asked for and takes the batch to show, across the ends of epochs.

@@ -285,6 +285,29 @@ func patternRing(t *testing.T, cfg shm.Config) *shm.Ring {
 	return r
 }
 
+// Shards by a pattern below the working directory are shown as check reads them, and are no ring's name.
+func TestViewTakesPatternsOfShards(t *testing.T) {
+	home(t)
+	dir := t.TempDir()
+	tarOf(t, pictures(t, 4), filepath.Join(dir, "train-0.tar"))
+	before, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chdir(dir); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.Chdir(before); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, pattern := range []string{"train-*.tar", "train-{0..0}.tar"} {
+		wants(t, good(t, "view", pattern, "--size", "8", "--out", "sheet.png"), "4 samples of batch 0")
+	}
+	refused(t, exitNotFound, `pattern "val-*.tar": no file is named so`, "view", "val-*.tar")
+}
+
 func TestViewRefusesWhatItCannotShow(t *testing.T) {
 	name, dir := home(t), pictures(t, 4)
 	t.Setenv("SPDL_LOG", "off")

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/spdl/spdl/core/telemetry"
 	"golang.org/x/sys/unix"
 )
 
@@ -18,6 +19,14 @@ func thousands[T int | uint32 | int64 | uint64](n T) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
+}
+
+// rate is so many a second.
+func rate(perS float64) string {
+	if perS < 10 {
+		return telemetry.PerSecond(perS)
+	}
+	return thousands(int64(perS + 0.5))
 }
 
 // counted is so many of a thing: "1 batch", "2,000 samples".

@@ -32,3 +32,12 @@ func TestVerbsSpeakOfOne(t *testing.T) {
 	wants(t, good(t, "bench", file), "all there was is that one, of 1 sample;")
 	wants(t, good(t, "bench", file, "--epochs", "2"), ": 1 sample in ", "(1 batch after the first)")
 }
+
+// Few a second have two digits, as 0 would say that nothing goes on.
+func TestRatesOfFewHaveTwoDigits(t *testing.T) {
+	for perS, want := range map[float64]string{0: "0", 0.0421: "0.042", 0.96: "0.96", 7.29: "7.3", 10.2: "10", 1234.6: "1,235"} {
+		if got := rate(perS); got != want {
+			t.Errorf("%g: got %q, want %q", perS, got, want)
+		}
+	}
+}

@@ -519,6 +519,27 @@ func TestCutFLACsAreTruncated(t *testing.T) {
 	}
 }
 
+// A refusal of a FLAC that is too long says how long it is, though decoding stops where the row is full; how long at least, where the file does not say.
+func TestFLACsThatAreTooLongSayHowLong(t *testing.T) {
+	counted, _ := longFLAC(4, false, true)
+	uncounted, _ := longFLAC(4, false, false)
+	for _, c := range []struct {
+		file []byte
+		cfg  Config
+		want string
+	}{
+		{counted.file, Config{Channels: 2, Length: 999}, "got 4000 at 1000 Hz, the row holds 999"},
+		{counted.file, Config{Channels: 2, Length: 999, Rate: 2000}, "got 8000 at 2000 Hz, the row holds 999"},
+		{counted.file, Config{Channels: 2, Length: 999, Window: Window{Start: 0.5, Duration: 3}}, "got 3000 at 1000 Hz, the row holds 999"},
+		{counted.file, Config{Channels: 2, Length: 999, Window: Window{Start: 0.5, Duration: 30}}, "got 3500 at 1000 Hz, the row holds 999"},
+		{uncounted.file, Config{Channels: 2, Length: 999}, "got 1000 or more at 1000 Hz, the row holds 999"},
+	} {
+		if err := refused(t, c.cfg, Source{Bytes: c.file}, CauseTooLarge); !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want %s", err, c.want)
+		}
+	}
+}
+
 // What contradicts itself, or is damaged, is refused by cause.
 func TestFLACsThatAreRefused(t *testing.T) {
 	s, starts := longFLAC(6, false, true)

@@ -22,6 +22,7 @@ type job struct {
 	swr      bool  // swresample
 	begin    int64 // of the window, as stored
 	end      int64
+	told     int64    // where the file says that the window ends, though decoding stopped before; 0: it does not
 	heard    [2]int64 // frames of the window that the sound has; what is beside them is silence
 	first, n int64    // frames of the row, at its rate, after the window's begin
 	lo, hi   int64    // as stored, after the window's begin: what these are made of; what the window does not have is zero
@@ -163,9 +164,9 @@ func (w *Worker) planWindow(j *job, window Window) error {
 	if j.begin >= total {
 		return w.bad(j, CauseOutside, "it begins at frame %d of %d", j.begin, total)
 	}
-	j.end = total
-	if end >= 0 && end < total {
-		j.end = end
+	j.end, j.told = total, j.info.Frames
+	if end >= 0 {
+		j.end, j.told = min(end, total), min(end, j.told)
 	}
 	j.heard[1] = j.end - j.begin
 	return nil
@@ -190,9 +191,8 @@ func (w *Worker) lastNeeded(j *job, end int64) int64 {
 	return end
 }
 
-// outFrames is the length of the whole window at the row's rate.
-func (j *job) outFrames() int64 {
-	n := j.end - j.begin
+// outFrames is the length at the row's rate of so many frames as stored.
+func (j *job) outFrames(n int64) int64 {
 	switch {
 	case j.bank != nil:
 		return j.bank.out(n)
@@ -204,7 +204,7 @@ func (j *job) outFrames() int64 {
 
 func (w *Worker) planCrop(j *job, draw Draw) error {
 	cfg := &w.op.cfg
-	j.n = j.outFrames()
+	j.n = j.outFrames(j.end - j.begin)
 	surplus := j.n - int64(cfg.Length)
 	if cfg.Length == 0 || surplus <= 0 {
 		return nil
@@ -216,7 +216,8 @@ func (w *Worker) planCrop(j *job, draw Draw) error {
 		if j.info.Frames < 0 {
 			least = " or more" // decoding stopped there
 		}
-		return w.bad(j, CauseTooLarge, "got %d%s at %d Hz, the row holds %d; raise audio.length, or set audio.crop", j.n+surplus, least, j.rate, cfg.Length)
+		got := j.outFrames(max(j.told, j.end) - j.begin)
+		return w.bad(j, CauseTooLarge, "got %d%s at %d Hz, the row holds %d; raise audio.length, or set audio.crop", got, least, j.rate, cfg.Length)
 	case CropCentre:
 		j.first = surplus / 2
 	case CropRandom:

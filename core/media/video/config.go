@@ -293,7 +293,7 @@ func (e *TooLargeError) Error() string {
 	if e.Got == 0 {
 		return fmt.Sprintf("media: video: got more frames of video.filter than the row has room for, %d; raise video.frames, or set video.over: cut", e.Room)
 	}
-	return fmt.Sprintf("media: video: got %d frames, the row has room for %d; raise video.frames or choose fewer", e.Got, e.Room)
+	return fmt.Sprintf("media: video: got %d frames, the row has room for %d; raise video.frames, or choose fewer by video.select, such as {kind: uniform}", e.Got, e.Room)
 }
 
 func (op *Op) checkRow(dst *Row) error {

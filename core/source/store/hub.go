@@ -82,6 +82,9 @@ func cutHub(name string) (f hubFile, ok bool, err error) {
 		}
 	}
 	user, rest, _ := strings.Cut(rest, "/")
+	if plural := user + "s"; f.kind == "models" && (plural == "datasets" || plural == "spaces") {
+		return f, true, &Error{Cause: IO, Detail: fmt.Sprintf("want hf://%s/, in the plural; %q is taken for the user of a model", plural, user)}
+	}
 	end := strings.IndexAny(rest, "/@")
 	if end < 0 {
 		end = len(rest)

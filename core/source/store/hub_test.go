@@ -179,6 +179,9 @@ func TestHubNames(t *testing.T) {
 		wantCause(t, err, IO, "want hf://datasets/USER/NAME/PATH, or hf://datasets/USER/NAME@REVISION/PATH")
 		wantCause(t, c.List(background, name, nil), IO, "want hf://datasets/USER/NAME/PATH")
 	}
+	_, err := c.Stat(background, "hf://dataset/u/n/a.tar")
+	wantCause(t, err, IO, `want hf://datasets/, in the plural; "dataset" is taken for the user of a model`)
+	wantCause(t, c.List(background, "hf://space/u/n", nil), IO, "want hf://spaces/, in the plural")
 	if _, ok, _ := cutHub("https://u/n"); ok {
 		t.Error("https is the Hub")
 	}
