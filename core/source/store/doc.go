@@ -12,7 +12,7 @@
 // asked for a second time ([Options.HedgeAfter]), the first answer counts, and at most one read in ten is doubled.
 //
 // A read is of one version of an object: it sends If-Match with the ETag where that is a strong one and compares the ETag, the date
-// and the length of every answer. Another version is the cause [Changed], never half of one and half of the other. Checksums that S3 holds of
+// and the length of every answer, as far as it says them. Another version is the cause [Changed], never half of one and half of the other. Checksums that S3 holds of
 // whole objects are compared when a whole object is read.
 //
 // Credentials are found once. Where they are refused they are looked for again: a profile's file may have others by then.

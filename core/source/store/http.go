@@ -249,7 +249,7 @@ func sameVersion(a *http.Response, o *Object, n, off int64) error {
 	if tag := a.Header.Get("ETag"); o.ETag != "" && tag != "" && tag != o.ETag {
 		return changed("ETag", tag, o.ETag)
 	}
-	if date := a.Header.Get("Last-Modified"); o.ETag == "" && o.Modified != "" && date != o.Modified {
+	if date := a.Header.Get("Last-Modified"); o.ETag == "" && o.Modified != "" && date != "" && date != o.Modified {
 		return changed("date", strconv.Quote(date), strconv.Quote(o.Modified))
 	}
 	if a.StatusCode == http.StatusOK {
