@@ -1,6 +1,9 @@
 package spec
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // move is what puts a row's pixels elsewhere by chance.
 type move struct {
@@ -74,16 +77,29 @@ func sameBut[T comparable](a, b *T, clear func(*T)) bool {
 // drawnUnlike is the first operation that puts pixels elsewhere by chance and that the other lacks, or has with other numbers.
 func (t *Transform) drawnUnlike(other *Transform) string {
 	for _, m := range moves {
-		if !m.same(t, other) {
+		switch {
+		case m.same(t, other):
+		case m.name == RandAugment:
+			return cmp.Or(t.Augment, other.Augment).Kind
+		default:
 			return m.name
 		}
 	}
 	return ""
 }
 
-// movesAs says that the same draws put the other's pixels to the same places. How each is resized is its own: a mask may be smaller in its file.
-func (t *Transform) movesAs(other *Transform) bool {
-	return t.Output() == other.Output() && t.fit() == other.fit() && t.sides() == other.sides() && t.drawnUnlike(other) == ""
+// unlike is what keeps the same draws from putting the other's pixels to the same places; "" where they do. How each is resized is its own: a mask may be
+// smaller in its file.
+func (t *Transform) unlike(other *Transform) string {
+	switch {
+	case t.Output() != other.Output():
+		return "the size of its rows"
+	case t.fit() != other.fit():
+		return "how resize fits a picture"
+	case t.sides() != other.sides():
+		return "pad"
+	}
+	return t.drawnUnlike(other)
 }
 
 // checkFollowed refuses rows that are sheared, turned and moved beside others of the same sample, drawn alike, that are not.
@@ -94,13 +110,17 @@ func (d *decoder) checkFollowed(media []Medium) {
 			continue
 		}
 		for _, other := range media {
-			if o := other.transform(); other.Own || o == nil || t.movesAs(o) {
+			o := other.transform()
+			if other.Own || o == nil {
 				continue
 			}
-			name := t.moving()[0]
-			d.failAt(m.Path()+".transform."+name, "got %s, which puts pixels elsewhere, beside %s, whose rows are drawn alike and would not follow; if they need not fit, make them "+
-				"fields, one with draw: own; if they must (a mask), give both the same size, the same random crop and flips and the same random_rotation, random_affine, random_perspective or elastic_transform, in the same order and place, or leave it out: color_jitter, gaussian_blur and the like leave pixels in their place",
-				name, other.Path())
+			unlike, name := t.unlike(o), t.moving()[0]
+			if unlike == "" {
+				continue
+			}
+			d.failAt(m.Path()+".transform."+name, "got %s, which puts pixels elsewhere, beside %s, whose rows are drawn alike and would not follow, as %s is another there; if they need not fit, make them "+
+				"fields, one with draw: own; if they must (a mask), give both the same size, the same random crop and flips and the same operations that turn, shear, move or bend (random_rotation to elastic_transform), in the same order and place, or leave it out: color_jitter, gaussian_blur and the like leave pixels in their place",
+				name, other.Path(), unlike)
 			return
 		}
 	}

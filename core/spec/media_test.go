@@ -136,12 +136,13 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 	}
 	for _, op := range []string{"rand_augment: 9", "trivial_augment_wide: {}", "auto_augment: svhn", "random_rotation: 30", "random_affine: {degrees: 0, scale: [1, 2]}", "random_perspective: {}", "elastic_transform: {sigma: 0.5}"} {
 		name, _, _ := strings.Cut(op, ":")
-		for _, other := range []string{
-			mask, "image: {from: png, transform: [{random_resized_crop: 8}]}", "video: {from: mp4, frames: 2, transform: [{center_crop: 8}]}", alike("9", op, ""), alike("8", "rand_augment: 3", ""),
+		for other, unlike := range map[string]string{
+			mask: name, "image: {from: png, transform: [{random_resized_crop: 8}]}": "random_resized_crop", "video: {from: mp4, frames: 2, transform: [{center_crop: 8}]}": name,
+			alike("9", op, ""): "the size of its rows", alike("8", "rand_augment: 3", ""): name,
 		} {
 			_, err := Parse([]byte(fmt.Sprintf(fields, "8", op, "", other, "")), "x.yaml")
-			want := fmt.Sprintf("fields.photo.image.transform[1].%s: got %s, which puts pixels elsewhere, beside fields.other.%s, whose rows are drawn alike and would not follow; "+
-				"if they need not fit, make them fields, one with draw: own; if they must (a mask), give both the same size, the same random crop and flips and the same random_rotation, random_affine, random_perspective or elastic_transform, in the same order and place, or leave it out", name, name, other[:5])
+			want := fmt.Sprintf("fields.photo.image.transform[1].%s: got %s, which puts pixels elsewhere, beside fields.other.%s, whose rows are drawn alike and would not follow, as %s is another there; "+
+				"if they need not fit, make them fields, one with draw: own; if they must (a mask), give both the same size, the same random crop and flips and the same operations that turn, shear, move or bend (random_rotation to elastic_transform), in the same order and place, or leave it out", name, name, other[:5], unlike)
 			if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x.yaml:3:") {
 				t.Errorf("%s beside %s\ngot  %v\nwant %s", op, other, err, want)
 			}
