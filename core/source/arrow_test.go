@@ -277,6 +277,7 @@ func TestArrowSavedDataSetsAreRefusedByName(t *testing.T) {
 		"old/state.json":     `{"_data_files": [{"filename": "a.arrow"}], "_indices_data_files": [{"filename": "indices.arrow"}]}`,
 		"none/state.json":    `{"_data_files": [], "_indices_files": null}`, "text/state.json": "text", "climbs/state.json": `{"_data_files": [{"filename": "../a.arrow"}]}`,
 		"gone/state.json": `{"_data_files": [{"filename": "a.arrow"}], "_indices_files": []}`, "splits/dataset_dict.json": "{}", "cache/x-train.arrow": "",
+		"records/x.tfrecord-00000-of-00002": "", "faces/train.idx": "", "faces/train.rec": "", "empty/notes.txt": "",
 	} {
 		write(t, filepath.Join(dir, name), text)
 	}
@@ -284,7 +285,7 @@ func TestArrowSavedDataSetsAreRefusedByName(t *testing.T) {
 		"indices": "its rows are chosen by a mapping of indices, which is not read; save it again: load_from_disk(...).flatten_indices().save_to_disk(...)", "old": "by a mapping of indices",
 		"none": `no samples: its "_data_files" lists no file`, "text": "no state.json of save_to_disk, or damaged", "climbs": "_data_files[0]: member \"../a.arrow\": the name leaves the archive",
 		"gone": "gone/a.arrow\": no such file or directory", "splits": "it lists no splits", "cache": "got a directory, want a regular file; name the files in it, such as " + filepath.Join(dir, "cache", "*.arrow"),
-		"gone/state.json": "no such file",
+		"gone/state.json": "no such file", "records": "name the files in it, such as " + filepath.Join(dir, "records", "*.tfrecord-*"), "faces": "such as " + filepath.Join(dir, "faces", "*.rec"), "empty": "such as " + filepath.Join(dir, "empty", "*.tar"),
 	} {
 		_, err := OpenShards(background, ShardsConfig{Shards: []string{filepath.Join(dir, name)}, IndexDir: t.TempDir()})
 		if err == nil || !strings.Contains(err.Error(), want) {

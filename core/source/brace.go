@@ -176,8 +176,12 @@ func appendGlob(ctx context.Context, names []string, pattern string, c *store.Cl
 func unlisted(name string, err error) error {
 	if info, e := os.Stat(name); e == nil && info.IsDir() {
 		kind := "*.tar"
-		if arrow, _ := filepath.Glob(filepath.Join(name, "*.arrow")); len(arrow) > 0 {
-			kind = "*.arrow"
+		inside, _ := os.ReadDir(name)
+		if i := slices.IndexFunc(inside, func(e os.DirEntry) bool { return endsAsShard(e.Name()) }); i >= 0 {
+			ending, numbered, _ := strings.Cut(filepath.Ext(inside[i].Name()), "-") // .tfrecord-00000-of-01024
+			if kind = "*" + ending; numbered != "" {
+				kind += "-*"
+			}
 		}
 		return fmt.Errorf("%w; name the files in it, such as %s", err, filepath.Join(name, kind))
 	}

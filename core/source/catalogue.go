@@ -49,6 +49,12 @@ type catalogueFile struct {
 	Bytes int64  `json:"bytes"`
 }
 
+// endsAsShard says that a name ends as those of shards do.
+func endsAsShard(name string) bool {
+	ending := filepath.Ext(name)
+	return slices.Contains([]string{".tar", ".zip", ".parquet", mdsEnding, recEnding}, ending) || slices.Contains(arrowEndings, ending) || strings.HasPrefix(ending, ".tfrecord")
+}
+
 // catalogueOf is the catalogue that a name means: its own, or that of a directory, of which LMDB's is its file; "": the name is a shard's.
 func catalogueOf(name string) string {
 	if store.IsURL(name) {
@@ -65,7 +71,7 @@ func catalogueOf(name string) string {
 	if slices.Contains(catalogues, filepath.Base(name)) {
 		return name
 	}
-	if ending := filepath.Ext(name); slices.Contains([]string{".tar", ".zip", ".parquet", mdsEnding, recEnding}, ending) || slices.Contains(arrowEndings, ending) || strings.HasPrefix(ending, ".tfrecord") {
+	if endsAsShard(name) {
 		return "" // spares a look at each of many
 	}
 	for _, catalogue := range catalogues {
