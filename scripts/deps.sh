@@ -76,10 +76,12 @@ venv() { # venv DIR REQUIREMENTS [PYTHON ARGS...]: the interpreter that makes it
     printf '%s\n' "$sum" >"$stamp"
 }
 
-independent() { # the readers that tests/exact compares with; torchaudio's wheel names another torch, and runs with this one
+independent() { # the readers that tests/exact compares with; torchaudio's wheel names another torch, and runs with this one; of timm one file is looked at
     venv .venv-bench requirements-bench.txt
     .venv-bench/bin/python -c 'import importlib.metadata as m; assert m.version("torchaudio") == "2.11.0"' 2>/dev/null ||
         .venv-bench/bin/pip install -q --disable-pip-version-check --no-deps torchaudio==2.11.0
+    .venv-bench/bin/python -c 'import importlib.metadata as m; assert m.version("timm") == "1.0.15"' 2>/dev/null ||
+        .venv-bench/bin/pip install -q --disable-pip-version-check --no-deps timm==1.0.15
 }
 
 ffcv() { # a peer to race; where it does not build the race goes on without it

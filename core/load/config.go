@@ -72,7 +72,7 @@ func PictureConfig(i *spec.Image) media.Config {
 
 var steps = map[string]media.Step{
 	"horizontal_flip": media.StepFlip, "vertical_flip": media.StepVFlip, "random_rotate90": media.StepQuarters, "random_rotation": media.StepRotation, "random_affine": media.StepAffine, "random_perspective": media.StepPerspective, "random_zoom_out": media.StepZoomOut, "elastic_transform": media.StepElastic,
-	spec.RandAugment: media.StepAugment, spec.TrivialAugmentWide: media.StepAugment, spec.AutoAugment: media.StepAugment,
+	spec.RandAugment: media.StepAugment, spec.TrivialAugmentWide: media.StepAugment, spec.AutoAugment: media.StepAugment, spec.TimmRandAugment: media.StepAugment,
 	"color_jitter": media.StepJitter, "random_photometric_distort": media.StepDistort, "random_channel_permutation": media.StepPermute, "grayscale": media.StepGrayscale, "gaussian_blur": media.StepBlur, "solarize": media.StepSolarize,
 	"posterize": media.StepPosterize, "invert": media.StepInvert, "adjust_sharpness": media.StepSharpness,
 	"autocontrast": media.StepAutocontrast, "equalize": media.StepEqualize, "gaussian_noise": media.StepNoise, "jpeg": media.StepJPEG,
@@ -121,9 +121,10 @@ func retouch(c *media.Config, r *spec.Retouches) {
 	if a := r.Augment; a != nil {
 		c.Augment = &media.Augment{
 			Kind: map[string]media.Augmentation{
-				spec.RandAugment: media.RandAugment, spec.TrivialAugmentWide: media.TrivialAugmentWide, spec.AutoAugment: media.AutoAugment,
+				spec.RandAugment: media.RandAugment, spec.TrivialAugmentWide: media.TrivialAugmentWide, spec.AutoAugment: media.AutoAugment, spec.TimmRandAugment: media.TimmRandAugment,
 			}[a.Kind],
 			Ops: a.NumOps, Magnitude: a.Magnitude, Bins: a.Bins, Interpolation: filters[a.Interpolation], Fill: fill(a.Fill),
+			Timm:   media.TimmLevels{P: a.P, Std: a.MagnitudeStd, Max: a.MagnitudeMax, Uniform: a.Uniform, Increasing: a.Increasing, AnyFilter: a.AnyFilter},
 			Policy: map[string]media.Policy{spec.PolicyImageNet: media.ImageNet, spec.PolicyCIFAR10: media.CIFAR10, spec.PolicySVHN: media.SVHN}[a.Policy],
 		}
 	}

@@ -217,6 +217,7 @@ void media_draw_augment(const media_op *op, const media_draw *d, media_retouches
     case MEDIA_RAND_AUGMENT: rand_augment(op, d, to); break;
     case MEDIA_TRIVIAL_AUGMENT_WIDE: trivial_augment_wide(op, d, to); break;
     case MEDIA_AUTO_AUGMENT: auto_augment(op, d, to); break;
+    case MEDIA_TIMM_RAND_AUGMENT: media_draw_timm(op, d, to); break;
     default: break;
     }
 }

@@ -14,6 +14,7 @@ const (
 	RandAugment        Augmentation = iota + 1 // a number of them, all by one magnitude
 	TrivialAugmentWide                         // one, and its magnitude
 	AutoAugment                                // one of a policy's pairs
+	TimmRandAugment                            // timm's RandAugment: a number of operations, each by a magnitude of its own, or not
 )
 
 // Policy is one of those that were learnt for a data set.
@@ -27,23 +28,37 @@ const (
 
 // Limits of Augment and Blur.
 const (
-	MaxOps    = C.MEDIA_MAX_OPS
-	MaxBins   = 1000
+	MaxOps  = C.MEDIA_MAX_OPS
+	MaxBins = 1000
+
+	MaxMagnitude    = 30 // timm's
+	MaxMagnitudeStd = 100
+
 	MaxKernel = C.MEDIA_MAX_KERNEL
 	MinSigma  = 1e-3
 	MaxSigma  = 1000
 )
 
-// Augment is torchvision's RandAugment, TrivialAugmentWide or AutoAugment on a PIL image: what shears, moves and turns leaves Fill
-// where there are no pixels. In grey pictures Color does nothing.
+// Augment is torchvision's RandAugment, TrivialAugmentWide or AutoAugment, or timm's RandAugment, on a PIL image: what shears, moves and turns leaves
+// Fill where there are no pixels. In grey pictures Color does nothing.
 type Augment struct {
 	Kind          Augmentation
-	Ops           int           // of RandAugment: how many operations, one after the other
-	Magnitude     int           // of RandAugment: which of the Bins, from 0
+	Ops           int           // of RandAugment and timm's: how many operations, one after the other
+	Magnitude     int           // of RandAugment: which of the Bins, from 0; of timm's 0 to MaxMagnitude, of 10
 	Bins          int           // of RandAugment and TrivialAugmentWide
 	Policy        Policy        // of AutoAugment
 	Interpolation Interpolation // Nearest, Bilinear or Bicubic
 	Fill          Fill
+	Timm          TimmLevels // of timm's
+}
+
+// TimmLevels say by what magnitudes timm's operations are done: normal numbers around Magnitude of this deviation, or any up to it, cut at Max.
+type TimmLevels struct {
+	P          float64 // that an operation happens
+	Std, Max   float64
+	Uniform    bool
+	Increasing bool // larger magnitudes do more, of all operations
+	AnyFilter  bool // Bilinear or Bicubic is drawn for each
 }
 
 // Blur is torchvision's GaussianBlur of Size x Size pixels, within 1, by a sigma between two.
@@ -83,6 +98,9 @@ func (cfg *Config) retouch(op *C.media_op) {
 		op.augment, op.augment_policy, op.augment_filter = C.uint32_t(a.Kind), C.uint32_t(a.Policy), C.uint32_t(a.Interpolation)
 		op.augment_fill = a.Fill.c()
 		op.augment_ops, op.augment_magnitude, op.augment_bins = C.uint32_t(a.Ops), C.uint32_t(a.Magnitude), C.uint32_t(a.Bins)
+		t := &a.Timm
+		op.augment_p, op.augment_std, op.augment_max = C.double(t.P), C.double(t.Std), C.double(t.Max)
+		op.augment_uniform, op.augment_increasing, op.augment_any_filter = flag(t.Uniform), flag(t.Increasing), flag(t.AnyFilter)
 	}
 	if b := cfg.Blur; b != nil {
 		op.blur_p, op.blur_size = C.double(b.P), C.uint32_t(b.Size)
@@ -190,14 +208,17 @@ func (cfg *Config) checkIndex() error {
 }
 
 func (a *Augment) check() error {
-	if a.Kind < RandAugment || a.Kind > AutoAugment || a.Policy > SVHN {
+	if a.Kind < RandAugment || a.Kind > TimmRandAugment || a.Policy > SVHN {
 		return fmt.Errorf("augment: kind %d or policy %d is not one of the named values", a.Kind, a.Policy)
 	}
 	if !a.Interpolation.warps() {
 		return fmt.Errorf("augment: want interpolation nearest, bilinear or bicubic")
 	}
-	if a.Kind == AutoAugment {
+	switch a.Kind {
+	case AutoAugment:
 		return nil
+	case TimmRandAugment:
+		return a.checkTimm()
 	}
 	if a.Bins < 2 || a.Bins > MaxBins {
 		return fmt.Errorf("augment: got %d magnitude bins, want 2 to %d", a.Bins, MaxBins)
@@ -210,6 +231,19 @@ func (a *Augment) check() error {
 	}
 	if a.Magnitude < 0 || a.Magnitude >= a.Bins {
 		return fmt.Errorf("augment: got magnitude %d, want 0 to %d, as there are %d bins", a.Magnitude, a.Bins-1, a.Bins)
+	}
+	return nil
+}
+
+func (a *Augment) checkTimm() error {
+	t := &a.Timm
+	switch {
+	case a.Ops < 1 || a.Ops > MaxOps:
+		return fmt.Errorf("augment: got %d operations, want 1 to %d", a.Ops, MaxOps)
+	case a.Magnitude < 0 || a.Magnitude > MaxMagnitude || !(t.Max >= 0 && t.Max <= MaxMagnitude):
+		return fmt.Errorf("augment: got magnitude %d of at most %v, want 0 to %d", a.Magnitude, t.Max, MaxMagnitude)
+	case !(t.P >= 0 && t.P <= 1 && t.Std >= 0 && t.Std <= MaxMagnitudeStd):
+		return fmt.Errorf("augment: got probability %v and deviation %v, want 0 to 1 and 0 to %d", t.P, t.Std, MaxMagnitudeStd)
 	}
 	return nil
 }

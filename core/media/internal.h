@@ -243,6 +243,7 @@ enum {
     MEDIA_RECODE,
     MEDIA_PERSPECTIVE,
     MEDIA_ELASTIC,
+    MEDIA_SOLARIZE_ADD,
 };
 
 typedef struct media_retouch {
@@ -331,6 +332,9 @@ size_t media_elastic_bytes(const media_pixels *px, const media_retouch *r);
 double media_linspace(double first, double last, int n, int i);
 void media_draw_augment(const media_op *op, const media_draw *d, media_retouches *to);
 
+/* --- timm.c --- */
+void media_draw_timm(const media_op *op, const media_draw *d, media_retouches *to);
+
 /* --- jitter.c --- */
 void media_draw_jitter(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_gray(const media_op *op, const media_draw *d, media_retouches *to);
@@ -381,6 +385,7 @@ int media_recode(const media_pixels *px, media_buf *room, int quality);
 /* --- tones.c --- */
 void media_by_table(const media_pixels *px, const uint8_t table[256]);
 void media_solarize(const media_pixels *px, double threshold);
+void media_solarize_add(const media_pixels *px, int add); /* to what is below 128 */
 void media_posterize(const media_pixels *px, int bits);
 void media_invert(const media_pixels *px);
 void media_autocontrast(const media_pixels *px);

@@ -260,7 +260,7 @@ func TestCompileNamesWhatIsWrong(t *testing.T) {
 		"affine: shear along y: got [-81 0]":        with(func(c *Config) { c.Affine = &Affine{ShearY: [2]float64{-81, 0}} }),
 		"affine: degrees: got [0 361]":              with(func(c *Config) { c.Affine = &Affine{Degrees: [2]float64{0, 361}} }),
 		"augment: kind 0 or policy 0 is not":        with(func(c *Config) { c.Augment = &Augment{} }),
-		"augment: kind 4 or policy 0":               with(func(c *Config) { c.Augment = &Augment{Kind: 4} }),
+		"augment: kind 5 or policy 0":               with(func(c *Config) { c.Augment = &Augment{Kind: 5} }),
 		"augment: kind 3 or policy 3":               with(func(c *Config) { c.Augment = &Augment{Kind: AutoAugment, Policy: 3} }),
 		"augment: want interpolation nearest":       with(func(c *Config) { c.Augment = &Augment{Kind: AutoAugment, Interpolation: Lanczos} }),
 		"augment: got 1 magnitude bins, want 2":     with(func(c *Config) { c.Augment = &Augment{Kind: TrivialAugmentWide, Bins: 1} }),

@@ -106,6 +106,7 @@ static int apply(const media_retouch *r, const media_kernels *by, const media_pi
     case MEDIA_HUE: media_hue(px, r->value); break;
     case MEDIA_TO_GRAY: media_to_gray(px); break;
     case MEDIA_SOLARIZE: media_solarize(px, r->value); break;
+    case MEDIA_SOLARIZE_ADD: media_solarize_add(px, (int)r->value); break;
     case MEDIA_POSTERIZE: media_posterize(px, (int)r->value); break;
     case MEDIA_INVERT: media_invert(px); break;
     case MEDIA_AUTOCONTRAST: media_autocontrast(px); break;

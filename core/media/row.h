@@ -54,7 +54,13 @@ enum {
 enum { MEDIA_RGB = 0, MEDIA_GRAY = 1, MEDIA_LUMA = 2, MEDIA_INDEX = 3 };
 enum { MEDIA_U8 = 0, MEDIA_F16 = 1, MEDIA_BF16 = 2, MEDIA_F32 = 3 };
 enum { MEDIA_NHWC = 0, MEDIA_NCHW = 1 };
-enum { MEDIA_NO_AUGMENT = 0, MEDIA_RAND_AUGMENT = 1, MEDIA_TRIVIAL_AUGMENT_WIDE = 2, MEDIA_AUTO_AUGMENT = 3 };
+enum {
+    MEDIA_NO_AUGMENT = 0,
+    MEDIA_RAND_AUGMENT = 1,
+    MEDIA_TRIVIAL_AUGMENT_WIDE = 2,
+    MEDIA_AUTO_AUGMENT = 3,
+    MEDIA_TIMM_RAND_AUGMENT = 4
+};
 enum { MEDIA_PAD_CONSTANT = 0, MEDIA_PAD_EDGE = 1, MEDIA_PAD_REFLECT = 2, MEDIA_PAD_SYMMETRIC = 3 };
 enum { MEDIA_IMAGENET = 0, MEDIA_CIFAR10 = 1, MEDIA_SVHN = 2 };
 /* What may be done to a row once it is cropped and resized; flips, ROTATION, AFFINE and PERSPECTIVE also to a picture ahead of that,
@@ -159,13 +165,17 @@ typedef struct media_op {
     double elastic_sigma;        /* of the blur of how far they move; 0: none */
     uint32_t elastic_filter;     /* NEAREST or BILINEAR */
     uint8_t elastic_fill[4];
-    uint32_t augment;           /* MEDIA_NO_AUGMENT ... MEDIA_AUTO_AUGMENT */
+    uint32_t augment;           /* MEDIA_NO_AUGMENT ... MEDIA_TIMM_RAND_AUGMENT */
     uint32_t augment_policy;    /* of AUTO_AUGMENT */
-    uint32_t augment_ops;       /* of RAND_AUGMENT: how many */
+    uint32_t augment_ops;       /* of RAND_AUGMENT and timm's: how many */
     uint32_t augment_magnitude; /* and which of the bins */
     uint32_t augment_bins;   /* of RAND_AUGMENT and TRIVIAL_AUGMENT_WIDE: magnitudes there are, 2 or more */
     uint32_t augment_filter; /* NEAREST, BILINEAR or BICUBIC */
     uint8_t augment_fill[4];
+    /* Of TIMM_RAND_AUGMENT, whose magnitude is one of 10: that an operation happens, the magnitude's standard deviation, or 1: anything up to the
+     * magnitude; the largest; 1: larger ones do more of all; and 1: bilinear or bicubic is drawn. */
+    double augment_p, augment_std, augment_max;
+    uint32_t augment_uniform, augment_increasing, augment_any_filter;
     double jitter_p; /* that brightness, contrast, saturation and hue change, those that are on */
     media_factor jitter[MEDIA_JITTERS];
     double distort_p; /* of each of those below, and that the channels change places */

@@ -1,6 +1,6 @@
 /* tones.c - every value of a row by a table: solarize, posterize, invert, autocontrast, equalize.
  *
- * The tables are those of Pillow's ImageOps, which torchvision calls. Those of the last two come from how often each value of
+ * The tables are those of Pillow's ImageOps, which torchvision calls; of solarize_add timm's. Those of the last two come from how often each value of
  * a channel is there. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
@@ -20,6 +20,12 @@ void media_by_table(const media_pixels *px, const uint8_t table[256]) {
 void media_solarize(const media_pixels *px, double threshold) {
     uint8_t table[256];
     for (int x = 0; x < 256; x++) table[x] = (uint8_t)(x < threshold ? x : 255 - x);
+    media_by_table(px, table);
+}
+
+void media_solarize_add(const media_pixels *px, int add) {
+    uint8_t table[256];
+    for (int x = 0; x < 256; x++) table[x] = (uint8_t)(x >= 128 ? x : x + add < 255 ? x + add : 255);
     media_by_table(px, table);
 }
 

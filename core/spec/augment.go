@@ -2,6 +2,7 @@ package spec
 
 import (
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -25,21 +26,31 @@ const (
 	RandAugment        = "rand_augment"
 	TrivialAugmentWide = "trivial_augment_wide"
 	AutoAugment        = "auto_augment"
+	TimmRandAugment    = "timm_rand_augment"
 
 	PolicyImageNet = "imagenet"
 	PolicyCIFAR10  = "cifar10"
 	PolicySVHN     = "svhn"
 )
 
-// Augment draws operations out of torchvision's: NumOps of them by one magnitude, or one by any, or a pair of a policy.
+// Augment draws operations out of torchvision's: NumOps of them by one magnitude, or one by any, or a pair of a policy; or out of timm's.
 type Augment struct {
 	Kind          string
-	NumOps        int    // of RandAugment
-	Magnitude     int    // of RandAugment: which of the bins
+	NumOps        int    // of RandAugment and TimmRandAugment
+	Magnitude     int    // of RandAugment: which of the bins; of TimmRandAugment one of 10, or more
 	Bins          int    // of RandAugment and TrivialAugmentWide: num_magnitude_bins
 	Policy        string // of AutoAugment
 	Interpolation Interpolation
 	Fill          *Fill
+
+	// Of TimmRandAugment: that an operation happens, how its magnitude is drawn, whether larger ones do more of all, and whether bilinear or bicubic
+	// is drawn, too.
+	P            float64
+	MagnitudeStd float64
+	MagnitudeMax float64
+	Uniform      bool // any magnitude up to the one that is given
+	Increasing   bool
+	AnyFilter    bool
 }
 
 // GaussianBlur is by a kernel of KernelSize, with a sigma between low and high.
@@ -166,6 +177,8 @@ func (d *decoder) retouch(op *section, r *Retouches) {
 		r.RandomZoomOut = d.randomZoomOut(op)
 	case op.switchedOn("elastic_transform"):
 		r.ElasticTransform = d.elasticTransform(op)
+	case op.has(TimmRandAugment):
+		r.Augment = d.timmRandAugment(op)
 	case op.switchedOn(RandAugment) || op.switchedOn(TrivialAugmentWide) || op.switchedOn(AutoAugment):
 		r.Augment = d.augment(op)
 	case op.switchedOn("random_photometric_distort"):
@@ -203,6 +216,12 @@ func (d *decoder) retouch(op *section, r *Retouches) {
 }
 
 func (d *decoder) augment(op *section) *Augment {
+	for _, key := range []string{RandAugment, AutoAugment} {
+		if op.has(key) && strings.HasPrefix(target(op.values[key]).Value, "rand-") {
+			op.fail(key, "got %.60q, which is timm's; write %s: %[1]s", target(op.values[key]).Value, TimmRandAugment)
+			return nil
+		}
+	}
 	a := &Augment{Kind: RandAugment, NumOps: 2, Magnitude: 9, Bins: 31, Interpolation: Nearest}
 	var sec *section
 	var plain *yaml.Node

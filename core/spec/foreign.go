@@ -50,6 +50,7 @@ var foreigns = []foreign{
 	{names: []string{"sharpen", "sharpness", "randomsharpness"}, write: "adjust_sharpness: {factor: 2, p: 0.5}"},
 	{names: []string{"cutout", "coarsedropout", "erase", "erasing", "randomerase", "hideandseek"}, write: "random_erasing: 0.25"},
 	{names: []string{"standardize", "meanstd"}, write: "normalize: {mean: [0.5, 0.5, 0.5], std: [0.5, 0.5, 0.5]}"},
+	{names: []string{"aa", "timm", "timmrandaug", "randaugmenttimm"}, write: "timm_rand_augment: rand-m9-mstd0.5-inc1"},
 	{names: []string{"augmix", "randaugmentmc"}, write: "rand_augment: 9", note: "or trivial_augment_wide: {}, or auto_augment: imagenet"},
 	{names: []string{"totensor", "totensorv2", "piltotensor", "toimage", "toimagetensor", "todtype", "convertimagedtype", "tofloat", "rescale"},
 		note: "leave it out: dtype: f32 beside transform is x/255, layout: NCHW has channels first, and batches are tensors as they are"},

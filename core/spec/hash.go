@@ -222,6 +222,12 @@ type canonicalAugment struct {
 	Policy        string        `json:"policy"`
 	Interpolation Interpolation `json:"interpolation"`
 	Fill          *Fill         `json:"fill,omitempty"`
+	P             float64       `json:"p,omitempty"`
+	MagnitudeStd  float64       `json:"magnitude_std,omitempty"`
+	MagnitudeMax  float64       `json:"magnitude_max,omitempty"`
+	Uniform       bool          `json:"uniform,omitempty"`
+	Increasing    bool          `json:"increasing,omitempty"`
+	AnyFilter     bool          `json:"any_filter,omitempty"`
 }
 
 type canonicalBlur struct {

@@ -82,6 +82,7 @@ func (d *decoder) transform(s *section) (t Transform) {
 		d.operation(&op, &t)
 	}
 	t.place(before)
+	t.fillWithMean()
 	return t
 }
 
@@ -213,11 +214,15 @@ func (d *decoder) colorJitter(op *section) *ColorJitter {
 	return j
 }
 
+func imageNet() *Normalize {
+	return &Normalize{Mean: []float64{0.485, 0.456, 0.406}, Std: []float64{0.229, 0.224, 0.225}}
+}
+
 func (d *decoder) normalize(op *section) *Normalize {
 	n, shown := op.values["normalize"], join(op.shown, "normalize")
 	v := target(n)
 	if v.Kind == yaml.ScalarNode && v.Value == "imagenet" {
-		return &Normalize{Mean: []float64{0.485, 0.456, 0.406}, Std: []float64{0.229, 0.224, 0.225}}
+		return imageNet()
 	}
 	if v.Kind != yaml.MappingNode {
 		d.fail(n, shown, "got %s, want imagenet, or a mapping of mean and std", describe(n))

@@ -12,7 +12,7 @@ var (
 	turns         = []string{"horizontal_flip", "vertical_flip", "random_rotate90", "random_rotation", "random_affine", "random_perspective", "elastic_transform"}
 	movers        = []string{"horizontal_flip", "vertical_flip", "random_rotation", "random_affine", "random_perspective", "random_zoom_out"}
 	alone         = []string{"random_resize", "scale_jitter", "random_resized_crop"} // that come first
-	augmentations = []string{RandAugment, TrivialAugmentWide, AutoAugment}
+	augmentations = []string{RandAugment, TrivialAugmentWide, AutoAugment, TimmRandAugment}
 	changes       = []string{"color_jitter", "random_photometric_distort", "random_channel_permutation", "grayscale", "gaussian_blur", "solarize", "posterize", "invert", "adjust_sharpness", "autocontrast", "equalize", "gaussian_noise", "jpeg"}
 	steps         = slices.Concat(turns, []string{"random_zoom_out"}, augmentations, changes)
 	endings       = []string{"normalize", "random_erasing"}
