@@ -21,7 +21,7 @@ const (
 	maxElasticSigma    = (maxKernel - 1) / 8.0
 )
 
-// The values of Augment.Kind, which are the keys of the three, and of Augment.Policy.
+// The values of Augment.Kind, which are the keys of the four, and of Augment.Policy.
 const (
 	RandAugment        = "rand_augment"
 	TrivialAugmentWide = "trivial_augment_wide"

@@ -11,7 +11,7 @@ type move struct {
 	same func(a, b *Transform) bool // whether equal draws put the pixels of both to the same places
 }
 
-// moves are all of them. What each section has for itself, a size, a filter, a fill, is cleared. Of the three augmentations a picture has one, and a mask none.
+// moves are all of them. What each section has for itself, a size, a filter, a fill, is cleared. Of the four augmentations a picture has one, and a mask none.
 var moves = []move{
 	{"random_resize", func(a, b *Transform) bool {
 		return sameBut(a.RandomResize, b.RandomResize, func(r *RandomResize) { r.Interpolation = "" })

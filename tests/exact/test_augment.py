@@ -415,7 +415,7 @@ def test_what_has_an_order_of_its_own_is_pillows_in_that_order(rows, tmp_path, m
             0: lambda im: im.transpose(Image.FLIP_LEFT_RIGHT), 1: lambda im: im.transpose(Image.FLIP_TOP_BOTTOM),
             3: lambda im: im.rotate(between(-30, 30, uniforms(5, 0, i, ROTATION, 0)[0])),
         }
-        for step, (name, make, pillow, values) in enumerate(TONE_OPS, start=12):
+        for step, (name, make, pillow, values) in enumerate(TONE_OPS, start=13):  # media.StepSolarize and on
             value = values[i % len(values)]
             config.update(asked(name, make, value, 1))
             calls[step] = lambda im, pillow=pillow, value=value: pillow(im, value)
