@@ -50,6 +50,7 @@ func TestRestartedEngineHasWhatWasOnTheDeviceUploadedAgain(t *testing.T) {
 	u.copy(beyond) // 3 is complete, and not handed on, as 2 is before it
 	release(t, beyond)
 	eventually(t, "the engine to hear of it", func() bool { return r.Info().Device.Waiting }) // 4 to 7 wait for a device slot
+	eventually(t, "both groups to have 0 and 1", func() bool { return r.group("a").Published == 2 && r.group("b").Published == 2 })
 	was := r.Info()
 
 	next := r.restartWithout(u)
