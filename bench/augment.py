@@ -78,6 +78,7 @@ def torchvision(im, rows):
     made = {name: timed(lambda i, t=t: t(im), rows) for name, t in {
         "rand_augment": T.RandAugment(), "trivial_augment_wide": T.TrivialAugmentWide(), "auto_augment": T.AutoAugment(), "gaussian_blur": T.GaussianBlur(23),
         "random_photometric_distort": v2.RandomPhotometricDistort(),
+        "elastic_transform": T.ElasticTransform(),
     }.items()}
     tensor = v2.functional.pil_to_tensor(im)
     return made | {name: timed(lambda i, t=t: t(tensor), rows) for name, t in {
