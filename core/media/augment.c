@@ -16,8 +16,6 @@
 
 #include "internal.h"
 
-enum { OP_AUGMENT = 8 };
-
 /* In torchvision's order; INVERT is AutoAugment's alone, which has no IDENTITY. */
 enum {
     IDENTITY,

@@ -328,6 +328,8 @@ size_t media_elastic_bytes(const media_pixels *px, const media_retouch *r);
 
 /* --- augment.c --- */
 
+enum { OP_AUGMENT = 8 }; /* of all of them, as a row has one */
+
 /* Number i of n from first to last, in floats, as torch.linspace gives it. */
 double media_linspace(double first, double last, int n, int i);
 void media_draw_augment(const media_op *op, const media_draw *d, media_retouches *to);

@@ -12,7 +12,7 @@
 
 #include "internal.h"
 
-enum { OP_AUGMENT = 8, BLOCKS = 3 };
+enum { BLOCKS = 3 }; /* of each operation */
 
 /* In timm's order. */
 enum {

@@ -312,12 +312,9 @@ func (i *Image) checkRetouches(section string, fail func(path, format string, ar
 	if e := r.ElasticTransform; e != nil && e.reach() >= min(out.Height, out.Width) {
 		fail(section+".transform.elastic_transform", "got sigma %g for rows of %d x %d, want 4 sigma within the shorter side, as what is blurred is mirrored at the borders", e.Sigma, out.Height, out.Width)
 	}
-	for _, op := range []struct {
-		name  string
-		given bool
-	}{{"random_perspective", r.RandomPerspective != nil}, {"elastic_transform", r.ElasticTransform != nil}} {
-		if op.given && i.Affine {
-			fail(section+".affine", "got affine beside %s, which is no affine map; leave one of them out, or take random_affine", op.name)
+	for _, name := range r.moving() {
+		if i.Affine && (name == "random_perspective" || name == "elastic_transform") {
+			fail(section+".affine", "got affine beside %s, which is no affine map; leave one of them out, or take random_affine", name)
 		}
 	}
 	if b := r.GaussianBlur; b != nil && b.KernelSize/2 >= min(out.Height, out.Width) {
