@@ -14,7 +14,7 @@ import (
 // PictureConfig says what a picture, or a frame, becomes in core/media's words.
 func PictureConfig(i *spec.Image) media.Config {
 	t := &i.Transform
-	c := media.Config{Flip: t.HorizontalFlip, VFlip: t.VerticalFlip, Grayscale: t.Grayscale, Orient: i.Orient, MaxPixels: uint64(i.MaxPixels)}
+	c := media.Config{Orient: i.Orient, MaxPixels: uint64(i.MaxPixels)}
 	size := func(e spec.Extent) media.Size { return media.Size{H: e.Height, W: e.Width} }
 	c.Out = size(t.Output())
 	if r := t.Resize; r != nil {
@@ -48,10 +48,6 @@ func PictureConfig(i *spec.Image) media.Config {
 		c.Random = &media.RandomCrop{Scale: r.Scale, Ratio: r.Ratio}
 	}
 	c.Interpolation = filters[t.Filter()]
-	if j := t.ColorJitter; j != nil {
-		c.Jitter = jitter(j)
-	}
-	retouch(&c, &t.Retouches)
 	if r := t.RandomErasing; r != nil {
 		c.Erase = &media.Erase{P: r.P, Scale: r.Scale, Ratio: r.Ratio, Value: r.Value, Noise: r.Noise}
 	}
@@ -64,18 +60,10 @@ func PictureConfig(i *spec.Image) media.Config {
 		c.Layout = media.NCHW
 	}
 	c.Ahead, c.Resized = len(t.Ahead), len(t.Resized)
-	for _, name := range slices.Concat(t.Ahead, t.Resized, t.Order) {
-		c.Order = append(c.Order, steps[name])
+	for _, s := range slices.Concat(t.Ahead, t.Resized, t.Steps) {
+		c.Order = append(c.Order, step(&c, s))
 	}
 	return c
-}
-
-var steps = map[string]media.Step{
-	"horizontal_flip": media.StepFlip, "vertical_flip": media.StepVFlip, "random_rotate90": media.StepQuarters, "random_rotation": media.StepRotation, "random_affine": media.StepAffine, "random_perspective": media.StepPerspective, "random_zoom_out": media.StepZoomOut, "elastic_transform": media.StepElastic,
-	spec.RandAugment: media.StepAugment, spec.TrivialAugmentWide: media.StepAugment, spec.AutoAugment: media.StepAugment, spec.TimmRandAugment: media.StepAugment,
-	"color_jitter": media.StepJitter, "random_photometric_distort": media.StepDistort, "random_channel_permutation": media.StepPermute, "grayscale": media.StepGrayscale, "gaussian_blur": media.StepBlur, "solarize": media.StepSolarize,
-	"posterize": media.StepPosterize, "invert": media.StepInvert, "adjust_sharpness": media.StepSharpness,
-	"autocontrast": media.StepAutocontrast, "equalize": media.StepEqualize, "gaussian_noise": media.StepNoise, "jpeg": media.StepJPEG,
 }
 
 var filters = map[spec.Interpolation]media.Interpolation{spec.Bilinear: media.Bilinear, spec.Bicubic: media.Bicubic, spec.Nearest: media.Nearest, spec.Lanczos: media.Lanczos, spec.BoxFilter: media.BoxFilter, spec.HammingFilter: media.HammingFilter,
@@ -97,61 +85,98 @@ func center(c spec.Pivot) *media.Center {
 	return &media.Center{X: c.X, Y: c.Y}
 }
 
-func jitter(j *spec.ColorJitter) *media.Jitter {
-	return &media.Jitter{P: j.P, Brightness: j.Brightness, Contrast: j.Contrast, Saturation: j.Saturation, Hue: j.Hue}
+// step says a step in core/media's words.
+func step(c *media.Config, s spec.Step) media.Step {
+	switch s := s.(type) {
+	case *spec.Symmetry:
+		return chance(c, s.Operation, s.P)
+	case *spec.Chance:
+		return chance(c, s.Operation, s.P)
+	case *spec.RandomRotation:
+		c.Rotation = &media.Rotation{Degrees: s.Degrees, Center: center(s.Center), Expand: s.Expand, Interpolation: filters[s.Interpolation], Fill: fill(s.Fill)}
+		return media.StepRotation
+	case *spec.RandomAffine:
+		c.Affine = &media.Affine{Degrees: s.Degrees, Center: center(s.Center), Translate: s.Translate, Scale: s.Scale, ShearX: s.ShearX, ShearY: s.ShearY, Interpolation: filters[s.Interpolation], Fill: fill(s.Fill)}
+		return media.StepAffine
+	case *spec.RandomPerspective:
+		c.Perspective = &media.Perspective{P: s.P, Scale: s.DistortionScale, Interpolation: filters[s.Interpolation], Fill: fill(s.Fill)}
+		return media.StepPerspective
+	case *spec.RandomZoomOut:
+		c.ZoomOut = &media.ZoomOut{P: s.P, Sides: s.SideRange, Fill: fill(s.Fill)}
+		return media.StepZoomOut
+	case *spec.ElasticTransform:
+		c.Elastic = &media.Elastic{P: s.P, Alpha: s.Alpha, Sigma: s.Sigma, Interpolation: filters[s.Interpolation], Fill: fill(s.Fill)}
+		return media.StepElastic
+	case *spec.Augment:
+		c.Augment = &media.Augment{
+			Kind: augmentations[s.Kind], Ops: s.NumOps, Magnitude: s.Magnitude, Bins: s.Bins, Policy: policies[s.Policy], Interpolation: filters[s.Interpolation], Fill: fill(s.Fill),
+			Timm: media.TimmLevels{P: s.P, Std: s.MagnitudeStd, Max: s.MagnitudeMax, Uniform: s.Uniform, Increasing: s.Increasing, AnyFilter: s.AnyFilter},
+		}
+		return media.StepAugment
+	case *spec.ColorJitter:
+		c.Jitter = &media.Jitter{P: s.P, Brightness: s.Brightness, Contrast: s.Contrast, Saturation: s.Saturation, Hue: s.Hue}
+		return media.StepJitter
+	case *spec.RandomPhotometricDistort:
+		c.Distort = &media.Jitter{P: s.P, Brightness: s.Brightness, Contrast: s.Contrast, Saturation: s.Saturation, Hue: s.Hue}
+		return media.StepDistort
+	case *spec.GaussianBlur:
+		c.Blur = &media.Blur{P: s.P, Size: s.KernelSize, Sigma: s.Sigma}
+		return media.StepBlur
+	case *spec.Solarize:
+		c.Solarize = &media.Solarize{P: s.P, Threshold: s.Threshold}
+		return media.StepSolarize
+	case *spec.Posterize:
+		c.Posterize = &media.Posterize{P: s.P, Bits: s.Bits}
+		return media.StepPosterize
+	case *spec.AdjustSharpness:
+		c.Sharpness = &media.Sharpness{P: s.P, Factor: s.Factor}
+		return media.StepSharpness
+	case *spec.GaussianNoise:
+		c.Noise = &media.Noise{P: s.P, Mean: s.Mean, Sigma: s.Sigma}
+		return media.StepNoise
+	case *spec.JPEG:
+		c.JPEG = &media.JPEG{P: s.P, Quality: s.Quality}
+		return media.StepJPEG
+	}
+	panic("no step of core/media is " + s.Name())
 }
 
-// retouch adds what changes pixels once they are in their place.
-func retouch(c *media.Config, r *spec.Retouches) {
-	if a := r.RandomRotation; a != nil {
-		c.Rotation = &media.Rotation{Degrees: a.Degrees, Center: center(a.Center), Expand: a.Expand, Interpolation: filters[a.Interpolation], Fill: fill(a.Fill)}
+// chance says a step that has a probability alone.
+func chance(c *media.Config, operation string, p float64) media.Step {
+	switch operation {
+	case "horizontal_flip":
+		c.Flip = p
+		return media.StepFlip
+	case "vertical_flip":
+		c.VFlip = p
+		return media.StepVFlip
+	case "random_rotate90":
+		c.Quarters = p
+		return media.StepQuarters
+	case "random_channel_permutation":
+		c.Permute = p
+		return media.StepPermute
+	case "grayscale":
+		c.Grayscale = p
+		return media.StepGrayscale
+	case "invert":
+		c.Invert = p
+		return media.StepInvert
+	case "autocontrast":
+		c.Autocontrast = p
+		return media.StepAutocontrast
+	case "equalize":
+		c.Equalize = p
+		return media.StepEqualize
 	}
-	if a := r.RandomAffine; a != nil {
-		c.Affine = &media.Affine{Degrees: a.Degrees, Center: center(a.Center), Translate: a.Translate, Scale: a.Scale, ShearX: a.ShearX, ShearY: a.ShearY, Interpolation: filters[a.Interpolation], Fill: fill(a.Fill)}
-	}
-	if p := r.RandomPerspective; p != nil {
-		c.Perspective = &media.Perspective{P: p.P, Scale: p.DistortionScale, Interpolation: filters[p.Interpolation], Fill: fill(p.Fill)}
-	}
-	if z := r.RandomZoomOut; z != nil {
-		c.ZoomOut = &media.ZoomOut{P: z.P, Sides: z.SideRange, Fill: fill(z.Fill)}
-	}
-	if e := r.ElasticTransform; e != nil {
-		c.Elastic = &media.Elastic{P: e.P, Alpha: e.Alpha, Sigma: e.Sigma, Interpolation: filters[e.Interpolation], Fill: fill(e.Fill)}
-	}
-	if a := r.Augment; a != nil {
-		c.Augment = &media.Augment{
-			Kind: map[string]media.Augmentation{
-				spec.RandAugment: media.RandAugment, spec.TrivialAugmentWide: media.TrivialAugmentWide, spec.AutoAugment: media.AutoAugment, spec.TimmRandAugment: media.TimmRandAugment,
-			}[a.Kind],
-			Ops: a.NumOps, Magnitude: a.Magnitude, Bins: a.Bins, Interpolation: filters[a.Interpolation], Fill: fill(a.Fill),
-			Timm:   media.TimmLevels{P: a.P, Std: a.MagnitudeStd, Max: a.MagnitudeMax, Uniform: a.Uniform, Increasing: a.Increasing, AnyFilter: a.AnyFilter},
-			Policy: map[string]media.Policy{spec.PolicyImageNet: media.ImageNet, spec.PolicyCIFAR10: media.CIFAR10, spec.PolicySVHN: media.SVHN}[a.Policy],
-		}
-	}
-	if b := r.GaussianBlur; b != nil {
-		c.Blur = &media.Blur{P: b.P, Size: b.KernelSize, Sigma: b.Sigma}
-	}
-	if s := r.Solarize; s != nil {
-		c.Solarize = &media.Solarize{P: s.P, Threshold: s.Threshold}
-	}
-	if p := r.Posterize; p != nil {
-		c.Posterize = &media.Posterize{P: p.P, Bits: p.Bits}
-	}
-	if a := r.AdjustSharpness; a != nil {
-		c.Sharpness = &media.Sharpness{P: a.P, Factor: a.Factor}
-	}
-	if j := r.RandomPhotometricDistort; j != nil {
-		c.Distort = jitter(j)
-	}
-	if g := r.GaussianNoise; g != nil {
-		c.Noise = &media.Noise{P: g.P, Mean: g.Mean, Sigma: g.Sigma}
-	}
-	if j := r.JPEG; j != nil {
-		c.JPEG = &media.JPEG{P: j.P, Quality: j.Quality}
-	}
-	c.Quarters, c.Permute = r.RandomRotate90, r.RandomChannelPermutation
-	c.Invert, c.Autocontrast, c.Equalize = r.Invert, r.Autocontrast, r.Equalize
+	panic("no step of core/media is " + operation)
 }
+
+var augmentations = map[string]media.Augmentation{
+	spec.RandAugment: media.RandAugment, spec.TrivialAugmentWide: media.TrivialAugmentWide, spec.AutoAugment: media.AutoAugment, spec.TimmRandAugment: media.TimmRandAugment,
+}
+
+var policies = map[string]media.Policy{spec.PolicyImageNet: media.ImageNet, spec.PolicyCIFAR10: media.CIFAR10, spec.PolicySVHN: media.SVHN}
 
 // VideoConfig says the video section in core/media/video's words.
 func VideoConfig(v *spec.Video) video.Config {

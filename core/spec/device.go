@@ -116,18 +116,12 @@ func (d *decoder) checkDevice(s *Spec) {
 
 // undone is the first operation that a device does not do; "": there is none.
 func (t *Transform) undone() string {
-	moving, changing := t.moving(), t.changing()
+	for _, s := range t.all() {
+		if s.Name() != "horizontal_flip" {
+			return s.Name()
+		}
+	}
 	switch {
-	case t.VerticalFlip > 0:
-		return "vertical_flip"
-	case len(moving) > 0:
-		return moving[0]
-	case t.ColorJitter != nil:
-		return "color_jitter"
-	case t.Grayscale > 0:
-		return "grayscale"
-	case len(changing) > 0:
-		return changing[0]
 	case t.RandomErasing != nil:
 		return "random_erasing"
 	case len(t.fills()) > 0:

@@ -13,10 +13,11 @@ const maxErased = 10000
 
 // RandomErasing makes a part of the finished row, of a random area (a share of the row's) and shape, Value or noise.
 type RandomErasing struct {
-	P            float64
-	Scale, Ratio [2]float64 // low, high
-	Value        []float64  // in the row's units, one or one a channel; nil: 0
-	Noise        bool       // standard normal numbers instead
+	P     float64    `json:"p"`
+	Scale [2]float64 `json:"scale"` // low, high
+	Ratio [2]float64 `json:"ratio"`
+	Value []float64  `json:"value"` // in the row's units, one or one a channel; nil: 0
+	Noise bool       `json:"noise"` // standard normal numbers instead
 }
 
 func defaultErasing() *RandomErasing {
@@ -79,24 +80,6 @@ func (d *decoder) erased(s *section, r *RandomErasing) {
 	if !slices.ContainsFunc(r.Value, func(v float64) bool { return v != 0 }) {
 		r.Value = nil
 	}
-}
-
-type canonicalErasing struct {
-	Scale [2]float64 `json:"scale"`
-	Ratio [2]float64 `json:"ratio"`
-	Value []float64  `json:"value,omitempty"`
-	Noise bool       `json:"noise,omitempty"`
-}
-
-// canonical is the probability, and what else there is where it is not the default: such a description has the hash that it had before there was any.
-func (r *RandomErasing) canonical() (p float64, rest *canonicalErasing) {
-	if r == nil {
-		return 0, nil
-	}
-	if d := defaultErasing(); r.Scale != d.Scale || r.Ratio != d.Ratio || r.Value != nil || r.Noise {
-		rest = &canonicalErasing{r.Scale, r.Ratio, r.Value, r.Noise}
-	}
-	return r.P, rest
 }
 
 // checkErasing holds it against the rows' type and channels.

@@ -65,23 +65,10 @@ func (t *Transform) fills() (all []filled) {
 	for _, b := range t.borders() {
 		add(b.name, b.Fill)
 	}
-	if r := t.RandomRotation; r != nil {
-		add("random_rotation", r.Fill)
-	}
-	if r := t.RandomAffine; r != nil {
-		add("random_affine", r.Fill)
-	}
-	if r := t.RandomPerspective; r != nil {
-		add("random_perspective", r.Fill)
-	}
-	if z := t.RandomZoomOut; z != nil {
-		add("random_zoom_out", z.Fill)
-	}
-	if e := t.ElasticTransform; e != nil {
-		add("elastic_transform", e.Fill)
-	}
-	if a := t.Augment; a != nil {
-		add(a.Kind, a.Fill)
+	for _, s := range t.all() {
+		if f, is := s.(filler); is {
+			add(s.Name(), f.fills())
+		}
 	}
 	return all
 }

@@ -1,17 +1,16 @@
 package spec
 
 import (
-	"cmp"
 	"slices"
 )
 
-// move is what puts a row's pixels elsewhere by chance.
+// move is a part of the geometry that puts pixels elsewhere by chance.
 type move struct {
 	name string
 	same func(a, b *Transform) bool // whether equal draws put the pixels of both to the same places
 }
 
-// moves are all of them. What each section has for itself, a size, a filter, a fill, is cleared. Of the four augmentations a picture has one, and a mask none.
+// moves are all of them. What each section has for itself, a size, a filter, a fill, is cleared.
 var moves = []move{
 	{"random_resize", func(a, b *Transform) bool {
 		return sameBut(a.RandomResize, b.RandomResize, func(r *RandomResize) { r.Interpolation = "" })
@@ -25,42 +24,32 @@ var moves = []move{
 	{"random_resized_crop", func(a, b *Transform) bool {
 		return sameBut(a.RandomResizedCrop, b.RandomResizedCrop, func(r *RandomResizedCrop) { r.Extent, r.Interpolation = Extent{}, "" })
 	}},
-	{"horizontal_flip", func(a, b *Transform) bool { return a.HorizontalFlip == b.HorizontalFlip }},
-	{"vertical_flip", func(a, b *Transform) bool { return a.VerticalFlip == b.VerticalFlip }},
-	{"random_rotate90", func(a, b *Transform) bool { return a.RandomRotate90 == b.RandomRotate90 }},
-	{"random_rotation", func(a, b *Transform) bool {
-		return sameBut(a.RandomRotation, b.RandomRotation, func(r *RandomRotation) { r.Interpolation, r.Fill = "", nil })
-	}},
-	{"random_affine", func(a, b *Transform) bool {
-		return sameBut(a.RandomAffine, b.RandomAffine, func(r *RandomAffine) { r.Interpolation, r.Fill = "", nil })
-	}},
-	{"random_perspective", func(a, b *Transform) bool {
-		return sameBut(a.RandomPerspective, b.RandomPerspective, func(r *RandomPerspective) { r.Interpolation, r.Fill = "", nil })
-	}},
-	{"random_zoom_out", func(a, b *Transform) bool {
-		return sameBut(a.RandomZoomOut, b.RandomZoomOut, func(z *RandomZoomOut) { z.Fill = nil })
-	}},
-	{"elastic_transform", func(a, b *Transform) bool {
-		return sameBut(a.ElasticTransform, b.ElasticTransform, func(e *ElasticTransform) { e.Interpolation, e.Fill = "", nil })
-	}},
-	{"the place of flips and turns", func(a, b *Transform) bool {
-		return slices.Equal(a.Ahead, b.Ahead) && slices.Equal(a.Resized, b.Resized)
-	}},
-	{"the order of flips and turns", func(a, b *Transform) bool { return slices.Equal(a.turning(), b.turning()) }},
-	{RandAugment, func(a, b *Transform) bool {
-		return sameBut(a.Augment, b.Augment, func(r *Augment) { r.Interpolation, r.Fill = "", nil })
-	}},
 }
 
-// turning are the steps that put the row's pixels elsewhere, in their order, where that is another than the usual. Flips alone come to the same in any.
-func (t *Transform) turning() []string {
-	turns := t.moving()
-	if len(turns) == 0 {
+// shifters are those of the steps that put pixels elsewhere.
+func shifters(all []Step) (shift []shifter) {
+	for _, s := range all {
+		if s, is := s.(shifter); is {
+			shift = append(shift, s)
+		}
+	}
+	return shift
+}
+
+// moving are the steps that put pixels elsewhere and are no flips, which all rows of a sample need not have in common.
+func (t *Transform) moving() []shifter {
+	return slices.DeleteFunc(shifters(t.all()), func(s shifter) bool { return s.Name() == "horizontal_flip" || s.Name() == "vertical_flip" })
+}
+
+// turning are the steps that put the row's pixels elsewhere, in their order. Flips alone come to the same in any.
+func (t *Transform) turning() (names []string) {
+	if len(t.moving()) == 0 {
 		return nil
 	}
-	return stepsOf(slices.DeleteFunc(slices.Clone(t.Order), func(name string) bool {
-		return name != "horizontal_flip" && name != "vertical_flip" && !slices.Contains(turns, name)
-	}))
+	for _, s := range shifters(t.Steps) {
+		names = append(names, s.Name())
+	}
+	return names
 }
 
 // sameBut compares what is there, without what is cleared.
@@ -77,13 +66,22 @@ func sameBut[T comparable](a, b *T, clear func(*T)) bool {
 // drawnUnlike is the first operation that puts pixels elsewhere by chance and that the other lacks, or has with other numbers.
 func (t *Transform) drawnUnlike(other *Transform) string {
 	for _, m := range moves {
-		switch {
-		case m.same(t, other):
-		case m.name == RandAugment:
-			return cmp.Or(t.Augment, other.Augment).Kind
-		default:
+		if !m.same(t, other) {
 			return m.name
 		}
+	}
+	for _, s := range shifters(append(t.all(), other.all()...)) {
+		a, _ := t.step(s.Name()).(shifter)
+		b, _ := other.step(s.Name()).(shifter)
+		if a == nil || b == nil || a.draws() != b.draws() {
+			return s.Name()
+		}
+	}
+	switch {
+	case !slices.Equal(stepNames(t.Ahead), stepNames(other.Ahead)), !slices.Equal(stepNames(t.Resized), stepNames(other.Resized)):
+		return "the place of flips and turns"
+	case !slices.Equal(t.turning(), other.turning()):
+		return "the order of flips and turns"
 	}
 	return ""
 }
@@ -114,7 +112,7 @@ func (d *decoder) checkFollowed(media []Medium) {
 			if other.Own || o == nil {
 				continue
 			}
-			unlike, name := t.unlike(o), t.moving()[0]
+			unlike, name := t.unlike(o), t.moving()[0].Name()
 			if unlike == "" {
 				continue
 			}

@@ -129,7 +129,6 @@ type canonicalImage struct {
 	Resize      *canonicalCrop `json:"resize"`
 	CenterCrop  *canonicalCrop `json:"center_crop"`
 	RandomCrop  *canonicalCrop `json:"random_resized_crop"`
-	Flip        float64        `json:"horizontal_flip"`
 	Mean        []float64      `json:"mean"`
 	Std         []float64      `json:"std"`
 	DType       string         `json:"dtype"`
@@ -137,159 +136,15 @@ type canonicalImage struct {
 	MaxPixels   int64          `json:"max_pixels"`
 
 	// A transform without these has the hash that it had before there were any.
-	VerticalFlip float64            `json:"vertical_flip,omitempty"`
-	Jitter       *canonicalJitter   `json:"color_jitter,omitempty"`
 	RandomPart   *canonicalAnywhere `json:"random_crop,omitempty"`
 	Pad          *canonicalPad      `json:"pad,omitempty"`
-	Grayscale    float64            `json:"grayscale,omitempty"`
-	Erasing      float64            `json:"random_erasing,omitempty"` // its probability
-	Erased       *canonicalErasing  `json:"erasing,omitempty"`        // the rest, where it is not torchvision's defaults
+	Erasing      *RandomErasing     `json:"random_erasing,omitempty"`
 	Affine       bool               `json:"affine,omitempty"`
 	RandomResize *canonicalSizes    `json:"random_resize,omitempty"`
-	Ahead        []string           `json:"ahead,omitempty"`
-	Resized      []string           `json:"resized,omitempty"`
-	Order        []string           `json:"steps,omitempty"` // nil: the usual
 	ScaleJitter  *canonicalScale    `json:"scale_jitter,omitempty"`
-	canonicalRetouches
-}
-
-type canonicalRetouches struct {
-	Rotation     *canonicalRotation    `json:"random_rotation,omitempty"`
-	Affine       *canonicalAffine      `json:"random_affine,omitempty"`
-	Augment      *canonicalAugment     `json:"augment,omitempty"`
-	Blur         *canonicalBlur        `json:"gaussian_blur,omitempty"`
-	Solarize     *canonicalSolarize    `json:"solarize,omitempty"`
-	Posterize    *canonicalPosterize   `json:"posterize,omitempty"`
-	Invert       float64               `json:"invert,omitempty"`
-	Sharpness    *canonicalSharpness   `json:"adjust_sharpness,omitempty"`
-	Autocontrast float64               `json:"autocontrast,omitempty"`
-	Equalize     float64               `json:"equalize,omitempty"`
-	Quarters     float64               `json:"random_rotate90,omitempty"`
-	Distort      *canonicalJitter      `json:"random_photometric_distort,omitempty"`
-	Permutation  float64               `json:"random_channel_permutation,omitempty"`
-	Noise        *canonicalNoise       `json:"gaussian_noise,omitempty"`
-	JPEG         *canonicalJPEG        `json:"jpeg,omitempty"`
-	Perspective  *canonicalPerspective `json:"random_perspective,omitempty"`
-	ZoomOut      *canonicalZoomOut     `json:"random_zoom_out,omitempty"`
-	Elastic      *canonicalElastic     `json:"elastic_transform,omitempty"`
-}
-
-type canonicalRotation struct {
-	Degrees       [2]float64    `json:"degrees"`
-	Center        *[2]float64   `json:"center,omitempty"`
-	Expand        bool          `json:"expand,omitempty"`
-	Interpolation Interpolation `json:"interpolation"`
-	Fill          *Fill         `json:"fill,omitempty"`
-}
-
-type canonicalAffine struct {
-	Degrees       [2]float64    `json:"degrees"`
-	Center        *[2]float64   `json:"center,omitempty"`
-	Translate     [2]float64    `json:"translate"`
-	Scale         [2]float64    `json:"scale"`
-	ShearX        [2]float64    `json:"shear_x"`
-	ShearY        [2]float64    `json:"shear_y"`
-	Interpolation Interpolation `json:"interpolation"`
-	Fill          *Fill         `json:"fill,omitempty"`
-}
-
-type canonicalPerspective struct {
-	DistortionScale float64       `json:"distortion_scale"`
-	P               float64       `json:"p"`
-	Interpolation   Interpolation `json:"interpolation"`
-	Fill            *Fill         `json:"fill,omitempty"`
-}
-
-type canonicalZoomOut struct {
-	SideRange [2]float64 `json:"side_range"`
-	P         float64    `json:"p"`
-	Fill      *Fill      `json:"fill,omitempty"`
-}
-
-type canonicalElastic struct {
-	Alpha         [2]float64    `json:"alpha"`
-	Sigma         float64       `json:"sigma"`
-	P             float64       `json:"p"`
-	Interpolation Interpolation `json:"interpolation"`
-	Fill          *Fill         `json:"fill,omitempty"`
-}
-
-type canonicalAugment struct {
-	Kind          string        `json:"kind"`
-	NumOps        int           `json:"num_ops"`
-	Magnitude     int           `json:"magnitude"`
-	Bins          int           `json:"num_magnitude_bins"`
-	Policy        string        `json:"policy"`
-	Interpolation Interpolation `json:"interpolation"`
-	Fill          *Fill         `json:"fill,omitempty"`
-	P             float64       `json:"p,omitempty"`
-	MagnitudeStd  float64       `json:"magnitude_std,omitempty"`
-	MagnitudeMax  float64       `json:"magnitude_max,omitempty"`
-	Uniform       bool          `json:"uniform,omitempty"`
-	Increasing    bool          `json:"increasing,omitempty"`
-	AnyFilter     bool          `json:"any_filter,omitempty"`
-}
-
-type canonicalBlur struct {
-	KernelSize int        `json:"kernel_size"`
-	Sigma      [2]float64 `json:"sigma"`
-	P          float64    `json:"p"`
-}
-
-type canonicalSolarize struct {
-	Threshold float64 `json:"threshold"`
-	P         float64 `json:"p"`
-}
-
-type canonicalPosterize struct {
-	Bits int     `json:"bits"`
-	P    float64 `json:"p"`
-}
-
-type canonicalSharpness struct {
-	Factor float64 `json:"factor"`
-	P      float64 `json:"p"`
-}
-
-type canonicalNoise struct {
-	Mean  float64    `json:"mean"`
-	Sigma [2]float64 `json:"sigma"`
-	P     float64    `json:"p"`
-}
-
-type canonicalJPEG struct {
-	Quality [2]int  `json:"quality"`
-	P       float64 `json:"p"`
-}
-
-func (r *Retouches) canonical() canonicalRetouches {
-	return canonicalRetouches{
-		r.RandomRotation.canonical(), r.RandomAffine.canonical(), (*canonicalAugment)(r.Augment), (*canonicalBlur)(r.GaussianBlur), (*canonicalSolarize)(r.Solarize), (*canonicalPosterize)(r.Posterize),
-		r.Invert, (*canonicalSharpness)(r.AdjustSharpness), r.Autocontrast, r.Equalize,
-		r.RandomRotate90, (*canonicalJitter)(r.RandomPhotometricDistort), r.RandomChannelPermutation, (*canonicalNoise)(r.GaussianNoise), (*canonicalJPEG)(r.JPEG), (*canonicalPerspective)(r.RandomPerspective),
-		(*canonicalZoomOut)(r.RandomZoomOut), (*canonicalElastic)(r.ElasticTransform),
-	}
-}
-
-func (r *RandomRotation) canonical() *canonicalRotation {
-	if r == nil {
-		return nil
-	}
-	return &canonicalRotation{r.Degrees, r.Center.canonical(), r.Expand, r.Interpolation, r.Fill}
-}
-
-func (r *RandomAffine) canonical() *canonicalAffine {
-	if r == nil {
-		return nil
-	}
-	return &canonicalAffine{r.Degrees, r.Center.canonical(), r.Translate, r.Scale, r.ShearX, r.ShearY, r.Interpolation, r.Fill}
-}
-
-func (c Pivot) canonical() *[2]float64 {
-	if !c.Given {
-		return nil
-	}
-	return &[2]float64{c.X, c.Y}
+	Ahead        []map[string]Step  `json:"ahead,omitempty"`
+	Resized      []map[string]Step  `json:"resized,omitempty"`
+	Steps        []map[string]Step  `json:"steps,omitempty"`
 }
 
 type canonicalSizes struct {
@@ -330,14 +185,6 @@ type canonicalScale struct {
 	Width         int           `json:"width"`
 	Scale         [2]float64    `json:"scale"`
 	Interpolation Interpolation `json:"interpolation"`
-}
-
-type canonicalJitter struct {
-	P          float64     `json:"p"`
-	Brightness *[2]float64 `json:"brightness"`
-	Contrast   *[2]float64 `json:"contrast"`
-	Saturation *[2]float64 `json:"saturation"`
-	Hue        *[2]float64 `json:"hue"`
 }
 
 // canonicalMedium is one of fields.
@@ -485,8 +332,9 @@ func (i *Image) canonical() *canonicalImage {
 		return nil
 	}
 	c := &canonicalImage{
-		From: i.From, Mode: i.Mode, Orientation: i.Orient, Flip: i.Transform.HorizontalFlip, DType: i.DType.String(), Layout: i.Layout, MaxPixels: i.MaxPixels,
-		Affine: i.Affine,
+		From: i.From, Mode: i.Mode, Orientation: i.Orient, DType: i.DType.String(), Layout: i.Layout, MaxPixels: i.MaxPixels,
+		Affine: i.Affine, Erasing: i.Transform.RandomErasing,
+		Ahead: canonicalSteps(i.Transform.Ahead), Resized: canonicalSteps(i.Transform.Resized), Steps: canonicalSteps(i.Transform.Steps),
 	}
 	if r := i.Transform.Resize; r != nil {
 		c.Resize = &canonicalCrop{Short: r.Short, Height: r.Height, Width: r.Width, Interpolation: r.Interpolation, Fill: r.Fill, MaxSize: r.MaxSize}
@@ -505,16 +353,9 @@ func (i *Image) canonical() *canonicalImage {
 		c.Pad = &canonicalPad{p.Sides, p.Fill, p.Mode}
 	}
 	c.RandomResize = (*canonicalSizes)(i.Transform.RandomResize)
-	c.Ahead, c.Resized, c.Order = i.Transform.Ahead, i.Transform.Resized, i.Transform.Order
 	if j := i.Transform.ScaleJitter; j != nil {
 		c.ScaleJitter = &canonicalScale{j.Height, j.Width, j.Scale, j.Interpolation}
 	}
-	c.VerticalFlip, c.Grayscale = i.Transform.VerticalFlip, i.Transform.Grayscale
-	c.Erasing, c.Erased = i.Transform.RandomErasing.canonical()
-	if j := i.Transform.ColorJitter; j != nil {
-		c.Jitter = &canonicalJitter{j.P, j.Brightness, j.Contrast, j.Saturation, j.Hue}
-	}
-	c.canonicalRetouches = i.Transform.Retouches.canonical()
 	if n := i.Transform.Normalize; n != nil {
 		c.Mean, c.Std = n.Mean, n.Std
 	}

@@ -3,6 +3,7 @@ package spec
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/spdl/spdl/core/tensor"
@@ -76,16 +77,22 @@ func (d *decoder) transform(s *section) (t Transform) {
 			if t.fit().Contain && (name == "pad" || name == "center_crop" || name == "random_crop") {
 				op.fail(name, "comes after resize with fit: %s, after which every row has its size; leave it out, or resize to the shorter side or a max_size", t.fit().word())
 			}
-			before = append(before, name)
 			d.pos[join(s.place, "transform."+name)] = placeOf(op.values[name], join(op.shown, name))
+			if isGeometry(name) {
+				t.behindSteps(!slices.ContainsFunc(before, isGeometry))
+			}
+			before = append(before, name)
+			if step := d.step(&op, name); step != nil {
+				t.Steps = append(t.Steps, step)
+			}
 		}
 		d.operation(&op, &t)
 	}
-	t.place(before)
 	t.fillWithMean()
 	return t
 }
 
+// operation reads what is no step.
 func (d *decoder) operation(op *section, t *Transform) {
 	switch {
 	case op.has("resize"):
@@ -132,20 +139,10 @@ func (d *decoder) operation(op *section, t *Transform) {
 			d.resampler(sec, &r.Interpolation)
 		}
 		t.RandomResizedCrop = r
-	case op.has("horizontal_flip"):
-		op.number("horizontal_flip", &t.HorizontalFlip, 0, 1)
-	case op.has("vertical_flip"):
-		op.number("vertical_flip", &t.VerticalFlip, 0, 1)
-	case op.has("color_jitter"):
-		t.ColorJitter = d.colorJitter(op)
-	case op.has("grayscale"):
-		op.number("grayscale", &t.Grayscale, 0, 1)
 	case op.has("normalize"):
 		t.Normalize = d.normalize(op)
 	case op.has("random_erasing"):
 		t.RandomErasing = d.randomErasing(op)
-	default:
-		d.retouch(op, &t.Retouches)
 	}
 }
 
@@ -179,6 +176,24 @@ func (d *decoder) sized(op *section, key string) (*yaml.Node, string, *section) 
 	return size, shown, sec
 }
 
+// needs is the mapping of an operation with a key that has no default.
+func (d *decoder) needs(op *section, key, main, example string) section {
+	sec := d.section(op.values[key], join(op.table, key), join(op.shown, key), join(op.place, key))
+	if d.err == nil && !sec.has(main) {
+		op.fail(key, "%s is missing, want one, such as {%s: %s}", main, main, example)
+	}
+	return sec
+}
+
+// wholeAt reads a whole number where there is one.
+func (d *decoder) wholeAt(n *yaml.Node, shown string, dst *int, low, high int) {
+	if n == nil || d.err != nil {
+		return
+	}
+	v, _ := d.whole(n, shown, int64(low), int64(high))
+	*dst = int(v)
+}
+
 // extent reads N, which it returns as it is, or [H, W].
 func (d *decoder) extent(n *yaml.Node, shown string) (short int, e Extent) {
 	v := target(n)
@@ -197,21 +212,6 @@ func (d *decoder) extent(n *yaml.Node, shown string) (short int, e Extent) {
 	h, _ := d.whole(v.Content[0], shown+"[0]", 1, maxSide)
 	w, _ := d.whole(v.Content[1], shown+"[1]", 1, maxSide)
 	return 0, Extent{int(h), int(w)}
-}
-
-func (d *decoder) colorJitter(op *section) *ColorJitter {
-	const key = "color_jitter"
-	sec := d.section(op.values[key], join(op.table, key), join(op.shown, key), join(op.place, key))
-	j := &ColorJitter{P: 1}
-	sec.number("p", &j.P, 0, 1)
-	if d.err == nil && !sec.has("brightness") && !sec.has("contrast") && !sec.has("saturation") && !sec.has("hue") {
-		op.fail(key, "got nothing to change, want one or more of brightness, contrast, saturation and hue, such as {brightness: 0.4}")
-	}
-	j.Brightness = d.factor(&sec, "brightness", 1, 0, maxFactor)
-	j.Contrast = d.factor(&sec, "contrast", 1, 0, maxFactor)
-	j.Saturation = d.factor(&sec, "saturation", 1, 0, maxFactor)
-	j.Hue = d.factor(&sec, "hue", 0, -maxTurn, maxTurn)
-	return j
 }
 
 func imageNet() *Normalize {
@@ -260,29 +260,8 @@ func (i *Image) checkIndex(section string, fail func(path, format string, args .
 	if t.Normalize != nil {
 		fail(section+".transform.normalize", "got normalize with mode index, whose numbers of classes are not scaled; leave it out")
 	}
-	if t.ColorJitter != nil {
-		fail(section+".transform.color_jitter", "got color_jitter with mode index, whose numbers of classes are no colours; leave it out: only the picture's section needs it")
-	}
 	if i.DType.Float() {
 		fail(section+".dtype", "got %v with mode index, want u8: floats are x/255, and numbers of classes are whole", i.DType)
-	}
-}
-
-// checkColours refuses what changes colours where there are none.
-func (i *Image) checkColours(section string, fail func(path, format string, args ...any)) {
-	j := i.Transform.ColorJitter
-	switch {
-	case i.Mode == RGB:
-	case j != nil && j.Saturation != nil:
-		fail(section+".transform.color_jitter.saturation", "got mode %s, whose pictures have no colours; leave it out, or use mode rgb", i.Mode)
-	case j != nil && j.Hue != nil:
-		fail(section+".transform.color_jitter.hue", "got mode %s, whose pictures have no colours; leave it out, or use mode rgb", i.Mode)
-	case i.Transform.RandomPhotometricDistort != nil:
-		fail(section+".transform.random_photometric_distort", "got mode %s, whose pictures have no colours; write color_jitter: {brightness: 0.125, contrast: 0.5}, or use mode rgb", i.Mode)
-	case i.Transform.RandomChannelPermutation > 0:
-		fail(section+".transform.random_channel_permutation", "got mode %s, whose pictures have one channel; leave it out, or use mode rgb", i.Mode)
-	case i.Transform.Grayscale > 0:
-		fail(section+".transform.grayscale", "got mode %s, whose pictures have no colours; leave it out, or use mode rgb", i.Mode)
 	}
 }
 
@@ -307,8 +286,7 @@ func (i *Image) check(section string, fail func(path, format string, args ...any
 	if i.Mode == Index {
 		i.checkIndex(section, fail)
 	}
-	i.checkColours(section, fail)
-	i.checkRetouches(section, fail)
+	i.checkSteps(section, fail)
 	i.checkFills(section, fail)
 	if n := t.Normalize; n != nil && (len(n.Mean) != i.Channels() || len(n.Std) != i.Channels()) {
 		fail(section+".transform.normalize", "got %d values, want %d for mode %s", len(n.Mean), i.Channels(), i.Mode)

@@ -447,7 +447,7 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{image("mode: luma, transform: [{center_crop: 4}, {color_jitter: {hue: 0.1}}]"), "image.transform[1].color_jitter.hue: got mode luma, whose"},
 		{image("mode: gray, transform: [{center_crop: 4}, {grayscale: 0.1}]"), "image.transform[1].grayscale: got mode gray, whose"},
 		{image("mode: index, transform: [{center_crop: 4}, {color_jitter: {brightness: 0.1}}]"), "image.transform[1].color_jitter: got color_jitter with mode index, whose numbers of classes are no colours"},
-		{image("mode: index, transform: [{center_crop: 4}, {grayscale: 0.1}]"), "image.transform[1].grayscale: got mode index, whose"},
+		{image("mode: index, transform: [{center_crop: 4}, {grayscale: 0.1}]"), "image.transform[1].grayscale: got grayscale with mode index, whose"},
 		{"source: {folder: p}\nvideo: {frames: 2, mode: gray, transform: [{center_crop: 4}, {grayscale: 0.1}]}", "video.transform[1].grayscale: got mode gray, whose"},
 		{ops("{center_crop: 8}, {equalize: 0.5}, {random_erasing: 0.1}") + "device: {decode: nvjpeg}", "image.transform[1].equalize: got equalize beside device.decode: nvjpeg"},
 		{ops("{center_crop: 8}, {auto_augment: svhn}, {color_jitter: {hue: 0.1}}") + "device: {decode: nvjpeg}", "image.transform[1].auto_augment: got auto_augment beside device.decode: nvjpeg"},

@@ -103,10 +103,15 @@ func (t *Transform) checkChance(section string, fail func(path, format string, a
 		name, crop = "random_resize", strconv.Itoa(t.RandomResize.MaxSize/2)
 	case t.ScaleJitter != nil:
 		name, crop = "scale_jitter", fmt.Sprintf("[%d, %d]", t.ScaleJitter.Height, t.ScaleJitter.Width)
-	case len(t.growers()) > 0:
-		name, crop = t.growers()[0].called, "224"
 	default:
-		return false
+		for _, s := range t.all() {
+			if g, grows := growthOf(s); grows && name == "" {
+				name, crop = g.called, "224"
+			}
+		}
+		if name == "" {
+			return false
+		}
 	}
 	fail(section+".transform", "%s leaves the size of the picture to chance, and every row of a batch must have one size; add random_crop: %s, which puts fill around smaller pictures, or center_crop", name, crop)
 	return true

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/spdl/spdl/core/tensor"
@@ -225,7 +226,7 @@ type Image struct {
 	Affine    bool  // a batch says where each picture's points lie in its row, and the picture's size
 }
 
-// Transform is the geometry, then the steps from HorizontalFlip to Retouches in Order, then Normalize and RandomErasing. Nil and zero leave out; one of Resize, CenterCrop, RandomCrop and
+// Transform is the geometry, with steps around it, then Normalize and RandomErasing. Nil leaves out; one of Resize, CenterCrop, RandomCrop and
 // RandomResizedCrop is there, or Resize, RandomResize or ScaleJitter and CenterCrop or RandomCrop.
 type Transform struct {
 	Resize            *Resize
@@ -235,14 +236,9 @@ type Transform struct {
 	CenterCrop        *CenterCrop
 	RandomCrop        *RandomCrop
 	RandomResizedCrop *RandomResizedCrop
-	Ahead             []string // steps' names: those done to the picture as it is decoded
-	Resized           []string // and those done to what Resize, RandomResize or ScaleJitter made of it
-	Order             []string // and those done to the row; nil: the order of steps
-	HorizontalFlip    float64  // probability
-	VerticalFlip      float64
-	ColorJitter       *ColorJitter
-	Grayscale         float64 // probability
-	Retouches                 // what else changes pixels
+	Ahead             []Step // in their order, those that are done to the picture as it is decoded,
+	Resized           []Step // to what Resize, RandomResize or ScaleJitter made of it,
+	Steps             []Step // and to the row
 	Normalize         *Normalize
 	RandomErasing     *RandomErasing // of the finished row
 }
@@ -268,12 +264,6 @@ type RandomResizedCrop struct {
 	Extent
 	Scale, Ratio  [2]float64 // low, high
 	Interpolation Interpolation
-}
-
-// ColorJitter changes colours by factors between low and high, in an order that is drawn; nil is left out.
-type ColorJitter struct {
-	P                                     float64 // probability that it happens
-	Brightness, Contrast, Saturation, Hue *[2]float64
 }
 
 // Normalize turns x in [0, 1] into (x - Mean) / Std, one value a channel.
@@ -456,8 +446,7 @@ func (t *Transform) Filter() Interpolation {
 
 // random reports whether it draws by chance.
 func (t *Transform) random() bool {
-	return t.RandomResize != nil || t.ScaleJitter != nil || t.RandomCrop != nil || t.RandomResizedCrop != nil || t.HorizontalFlip > 0 || t.VerticalFlip > 0 || t.ColorJitter != nil || t.Grayscale > 0 || t.RandomErasing != nil ||
-		t.Retouches.random()
+	return t.RandomResize != nil || t.ScaleJitter != nil || t.RandomCrop != nil || t.RandomResizedCrop != nil || t.RandomErasing != nil || slices.ContainsFunc(t.all(), Step.random)
 }
 
 // RowShape is the shape of one picture of the section image.

@@ -90,22 +90,24 @@ func TestEveryKeyArrives(t *testing.T) {
 				RandomResizedCrop: &RandomResizedCrop{
 					Extent: Extent{160, 192}, Scale: [2]float64{0.25, 1}, Ratio: [2]float64{0.5, 2}, Interpolation: Bicubic,
 				},
-				HorizontalFlip: 0.5, VerticalFlip: 0.25, Grayscale: 0.125, RandomErasing: &RandomErasing{P: 0.0625, Scale: [2]float64{0.02, 0.33}, Ratio: [2]float64{0.3, 3.3}},
-				ColorJitter: &ColorJitter{P: 0.75, Brightness: &[2]float64{0.5, 1.5}, Hue: &[2]float64{0, 0.125}},
-				Retouches: Retouches{
-					RandomRotation: &RandomRotation{Degrees: [2]float64{-10, 30}, Interpolation: Bilinear},
-					RandomAffine: &RandomAffine{
+				Steps: []Step{
+					&Symmetry{Chance{"horizontal_flip", 0.5}}, &Symmetry{Chance{"vertical_flip", 0.25}},
+					&RandomRotation{Degrees: [2]float64{-10, 30}, Interpolation: Bilinear},
+					&RandomAffine{
 						Degrees: [2]float64{-5, 5}, Translate: [2]float64{0.25, 0.125}, Scale: [2]float64{0.5, 2}, ShearX: [2]float64{-1, 2}, ShearY: [2]float64{-3, 4}, Interpolation: Bilinear,
 					},
-					RandomPerspective: &RandomPerspective{DistortionScale: 0.25, P: 0.75, Interpolation: Nearest, Fill: &Fill{1, [3]uint8{7, 7, 7}}},
-					ElasticTransform:  &ElasticTransform{Alpha: [2]float64{30, 40}, Sigma: 2.5, P: 0.25, Interpolation: Nearest, Fill: &Fill{1, [3]uint8{9, 9, 9}}},
-					Augment:           &Augment{Kind: RandAugment, NumOps: 3, Magnitude: 5, Bins: 11, Interpolation: Bilinear},
-					GaussianBlur:      &GaussianBlur{KernelSize: 23, Sigma: [2]float64{0.5, 0.5}, P: 0.125}, Solarize: &Solarize{Threshold: 128, P: 0.25},
-					Posterize: &Posterize{Bits: 3, P: 0.75}, Invert: 0.0625, AdjustSharpness: &AdjustSharpness{Factor: 1.5, P: 0.375}, Autocontrast: 0.1875, Equalize: 0.625,
-					RandomPhotometricDistort: &ColorJitter{P: 0.25, Brightness: &[2]float64{0.875, 1.125}, Contrast: &[2]float64{0.75, 1.25}, Saturation: &[2]float64{0.5, 1.5}},
-					RandomChannelPermutation: 0.75, GaussianNoise: &GaussianNoise{Mean: 0.125, Sigma: [2]float64{0, 0.25}, P: 0.5}, JPEG: &JPEG{Quality: [2]int{30, 95}, P: 0.25},
+					&RandomPerspective{DistortionScale: 0.25, P: 0.75, Interpolation: Nearest, Fill: &Fill{1, [3]uint8{7, 7, 7}}},
+					&ElasticTransform{Alpha: [2]float64{30, 40}, Sigma: 2.5, P: 0.25, Interpolation: Nearest, Fill: &Fill{1, [3]uint8{9, 9, 9}}},
+					&Augment{Kind: RandAugment, NumOps: 3, Magnitude: 5, Bins: 11, Interpolation: Bilinear},
+					&ColorJitter{P: 0.75, Brightness: &[2]float64{0.5, 1.5}, Hue: &[2]float64{0, 0.125}},
+					&RandomPhotometricDistort{P: 0.25, Brightness: &[2]float64{0.875, 1.125}, Contrast: &[2]float64{0.75, 1.25}, Saturation: &[2]float64{0.5, 1.5}},
+					&Chance{"random_channel_permutation", 0.75}, &Chance{"grayscale", 0.125},
+					&GaussianBlur{KernelSize: 23, Sigma: [2]float64{0.5, 0.5}, P: 0.125}, &Solarize{Threshold: 128, P: 0.25}, &Posterize{Bits: 3, P: 0.75},
+					&Chance{"invert", 0.0625}, &AdjustSharpness{Factor: 1.5, P: 0.375}, &Chance{"autocontrast", 0.1875}, &Chance{"equalize", 0.625},
+					&GaussianNoise{Mean: 0.125, Sigma: [2]float64{0, 0.25}, P: 0.5}, &JPEG{Quality: [2]int{30, 95}, P: 0.25},
 				},
-				Normalize: &Normalize{Mean: []float64{0.485, 0.456, 0.406}, Std: []float64{0.229, 0.224, 0.225}},
+				RandomErasing: &RandomErasing{P: 0.0625, Scale: [2]float64{0.02, 0.33}, Ratio: [2]float64{0.3, 3.3}},
+				Normalize:     &Normalize{Mean: []float64{0.485, 0.456, 0.406}, Std: []float64{0.229, 0.224, 0.225}},
 			},
 		},
 		BadSample: BadSample{Policy: Mask, MaxCount: 10, MaxRate: 0.01},
@@ -285,7 +287,7 @@ func TestValidateChecksAChangedSpec(t *testing.T) {
 // The hash of a description is the same in every build, and changes with what changes batches, not with where they go.
 func TestHashFollowsWhatChangesBatches(t *testing.T) {
 	base := parse(t, least)
-	const golden = "ceecb0228e06756d5ee51e14bf20ad5131090c6d8ef11118ed2b69bd1091f26a"
+	const golden = "0d01859ced145f984b57e3cb6b218de5fe7c134018f316d18c01276d04846245"
 	if h := base.Hash(); hex.EncodeToString(h[:]) != golden {
 		t.Errorf("hash %x, want %s; canonical %s", h, golden, base.Canonical())
 	}
@@ -490,7 +492,7 @@ func ExampleParse() {
 // A number is the range to either side of what leaves a picture as it is; a range that is that alone is left out, as torchvision does.
 func TestFactorsOfColours(t *testing.T) {
 	jitter := func(text string) *ColorJitter {
-		return parse(t, "source: {folder: p}\nimage: {transform: [{center_crop: 8}, {color_jitter: "+text+"}]}").Image.Transform.ColorJitter
+		return parse(t, "source: {folder: p}\nimage: {transform: [{center_crop: 8}, {color_jitter: "+text+"}]}").Image.Transform.Steps[0].(*ColorJitter)
 	}
 	for text, want := range map[string]ColorJitter{
 		"{brightness: 0.25, hue: 0.25}":                       {P: 1, Brightness: &[2]float64{0.75, 1.25}, Hue: &[2]float64{-0.25, 0.25}},

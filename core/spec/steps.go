@@ -5,19 +5,116 @@ import (
 	"strings"
 )
 
+// Step is an operation of a transform that is done to pixels: a pointer to a struct whose JSON decides the description's hash. Steps are compared,
+// refused and drawn by what else they have of the interfaces below.
+type Step interface {
+	Name() string // the operation's, as a description has it
+
+	// random reports whether rows differ by it: what always happens, and always alike, is none.
+	random() bool
+}
+
+// shifter is a step that puts pixels elsewhere.
+type shifter interface {
+	Step
+
+	// draws is what decides where, which can be compared: of two sections whose draws are equal, pixels come to the same places. What each section has
+	// for itself, a filter and a fill, is left out.
+	draws() any
+}
+
+// mixer is a step that makes pixels of several others, by a filter.
+type mixer interface{ mixes() Interpolation }
+
+// filler is a step that has no pixel everywhere; nil is black.
+type filler interface{ fills() *Fill }
+
+// grower is a step by which pictures may become larger, before they are cropped.
+type grower interface{ grows() (growth, bool) }
+
+// growth is the key by which a picture grows, what it says, and both in words.
+type growth struct{ key, got, called string }
+
+// fitted is a step that needs something of its section.
+type fitted interface {
+	check(i *Image, at string, fail func(path, format string, args ...any))
+}
+
+// kind is what is known of a step before it is read.
+type kind struct {
+	name  string
+	class class
+	early early
+}
+
+type class uint8
+
+const (
+	turning    class = iota // moves pixels, those of masks, too
+	augmenting              // draws its operations; a row has one
+	changing                // leaves pixels where they are
+)
+
+type early uint8
+
+const (
+	never  early = iota // of a row alone
+	also                // as well ahead of the geometry, or behind one of its resizes
+	always              // there alone
+)
+
+// kinds are all the steps, as messages list them. One more is a line here and in read, its type with its methods, its keys (keys.go), and what core/load
+// makes of it.
+var kinds = []kind{
+	{"horizontal_flip", turning, also},
+	{"vertical_flip", turning, also},
+	{"random_rotate90", turning, never},
+	{"random_rotation", turning, also},
+	{"random_affine", turning, also},
+	{"random_perspective", turning, also},
+	{"elastic_transform", turning, never},
+	{"random_zoom_out", turning, always},
+	{RandAugment, augmenting, never},
+	{TrivialAugmentWide, augmenting, never},
+	{AutoAugment, augmenting, never},
+	{TimmRandAugment, augmenting, never},
+	{"color_jitter", changing, never},
+	{"random_photometric_distort", changing, never},
+	{"random_channel_permutation", changing, never},
+	{"grayscale", changing, never},
+	{"gaussian_blur", changing, never},
+	{"solarize", changing, never},
+	{"posterize", changing, never},
+	{"invert", changing, never},
+	{"adjust_sharpness", changing, never},
+	{"autocontrast", changing, never},
+	{"equalize", changing, never},
+	{"gaussian_noise", changing, never},
+	{"jpeg", changing, never},
+}
+
 // The operations of a transform: first the geometry, in this order; then the steps, in any, of the augmentations one; then what ends it. Movers
 // may also stand ahead of the geometry, or behind one of its resizes.
 var (
 	geometries    = []string{"resize", "random_resize", "scale_jitter", "pad", "center_crop", "random_crop", "random_resized_crop"}
-	turns         = []string{"horizontal_flip", "vertical_flip", "random_rotate90", "random_rotation", "random_affine", "random_perspective", "elastic_transform"}
-	movers        = []string{"horizontal_flip", "vertical_flip", "random_rotation", "random_affine", "random_perspective", "random_zoom_out"}
 	alone         = []string{"random_resize", "scale_jitter", "random_resized_crop"} // that come first
-	augmentations = []string{RandAugment, TrivialAugmentWide, AutoAugment, TimmRandAugment}
-	changes       = []string{"color_jitter", "random_photometric_distort", "random_channel_permutation", "grayscale", "gaussian_blur", "solarize", "posterize", "invert", "adjust_sharpness", "autocontrast", "equalize", "gaussian_noise", "jpeg"}
-	steps         = slices.Concat(turns, []string{"random_zoom_out"}, augmentations, changes)
+	turns         = namesOf(func(k kind) bool { return k.class == turning && k.early != always })
+	movers        = namesOf(func(k kind) bool { return k.early != never })
+	augmentations = namesOf(func(k kind) bool { return k.class == augmenting })
+	changes       = namesOf(func(k kind) bool { return k.class == changing })
+	steps         = namesOf(func(kind) bool { return true })
 	endings       = []string{"normalize", "random_erasing"}
 	operations    = slices.Concat(geometries, steps, endings)
 )
+
+func namesOf(is func(kind) bool) (all []string) {
+	for _, k := range kinds {
+		if is(k) {
+			all = append(all, k.name)
+		}
+	}
+	return all
+}
 
 // operationOrder says the order in words.
 var operationOrder = "resize, center_crop or random_crop, resize, random_resize or scale_jitter and one of them, or random_resized_crop alone; pad behind resize: [H, W] or in front of random_crop; ahead of these, or behind resize, random_resize or scale_jitter, any of " + strings.Join(movers, ", ") + "; then, in any order, " +
@@ -63,11 +160,133 @@ func misplacedGeometry(name string, before []string) string {
 	return ""
 }
 
-// stepsOf are the steps among these operations in their order; nil where that is the order they have here.
-func stepsOf(transform []string) []string {
-	order := slices.DeleteFunc(slices.Clone(transform), func(name string) bool { return !slices.Contains(steps, name) })
-	if slices.IsSortedFunc(order, func(a, b string) int { return slices.Index(steps, a) - slices.Index(steps, b) }) {
-		return nil
+// step reads the step of this name; nil: it does nothing.
+func (d *decoder) step(op *section, name string) Step {
+	switch name {
+	case "horizontal_flip", "vertical_flip", "random_rotate90":
+		if c := d.chance(op, name); c != nil {
+			return &Symmetry{*c}
+		}
+	case "random_channel_permutation", "grayscale", "invert", "autocontrast", "equalize":
+		if c := d.chance(op, name); c != nil {
+			return c
+		}
+	case "random_rotation":
+		return d.randomRotation(op)
+	case "random_affine":
+		return d.randomAffine(op)
+	case "random_perspective":
+		return d.randomPerspective(op)
+	case "elastic_transform":
+		return d.elasticTransform(op)
+	case "random_zoom_out":
+		return d.randomZoomOut(op)
+	case RandAugment, TrivialAugmentWide, AutoAugment:
+		return d.augment(op, name)
+	case TimmRandAugment:
+		return d.timmRandAugment(op)
+	case "color_jitter":
+		return d.colorJitter(op)
+	case "random_photometric_distort":
+		return d.photometricDistort(op)
+	case "gaussian_blur":
+		return d.gaussianBlur(op)
+	case "solarize":
+		return d.solarize(op)
+	case "posterize":
+		return d.posterize(op)
+	case "adjust_sharpness":
+		return d.adjustSharpness(op)
+	case "gaussian_noise":
+		return d.gaussianNoise(op)
+	case "jpeg":
+		return d.jpeg(op)
 	}
-	return order
+	return nil
+}
+
+// behindSteps says that an operation of the geometry, the first or another, is behind the steps so far.
+func (t *Transform) behindSteps(first bool) {
+	if first {
+		t.Ahead = t.Steps
+	} else {
+		t.Resized = append(t.Resized, t.Steps...)
+	}
+	t.Steps = nil
+}
+
+// early are the steps that are not done to the row.
+func (t *Transform) early() []Step { return slices.Concat(t.Ahead, t.Resized) }
+
+// all are the steps in their order.
+func (t *Transform) all() []Step { return slices.Concat(t.Ahead, t.Resized, t.Steps) }
+
+// step is the one of this name; nil: it is not there.
+func (t *Transform) step(name string) Step {
+	for _, s := range t.all() {
+		if s.Name() == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// stepNames are the operations' names.
+func stepNames(all []Step) (names []string) {
+	for _, s := range all {
+		names = append(names, s.Name())
+	}
+	return names
+}
+
+// checkSteps holds each step against its section.
+func (i *Image) checkSteps(section string, fail func(path, format string, args ...any)) {
+	for _, s := range i.Transform.all() {
+		at := section + ".transform." + s.Name()
+		if i.Mode == Index {
+			i.checkStepOfIndex(s, at, fail)
+		}
+		if s, is := s.(fitted); is {
+			s.check(i, at, fail)
+		}
+	}
+}
+
+// checkStepOfIndex wants of a mask's step that it moves pixels, and mixes none.
+func (i *Image) checkStepOfIndex(s Step, at string, fail func(path, format string, args ...any)) {
+	if !slices.Contains(turns, s.Name()) && !slices.Contains(movers, s.Name()) {
+		fail(at, "got %s with mode index, whose numbers of classes are no colours; leave it out: only the picture's section needs it", s.Name())
+	} else if m, is := s.(mixer); is && m.mixes() != Nearest {
+		fail(at, "got interpolation %s with mode index, want nearest, as others mix numbers of classes; write {interpolation: nearest}", m.mixes())
+	}
+}
+
+// checkEarly refuses a row that would grow.
+func (t *Transform) checkEarly(section string, fail func(path, format string, args ...any)) {
+	for _, s := range t.all() {
+		g, grows := growthOf(s)
+		at := section + ".transform." + g.key
+		switch {
+		case !grows:
+		case !slices.Contains(t.early(), s):
+			fail(at, "got %s for rows, which have one size; write %s ahead of center_crop, random_crop, random_resized_crop or resize: [H, W], or leave it out", g.got, s.Name())
+		case slices.Contains(t.Resized, s) && t.CenterCrop == nil && t.RandomCrop == nil:
+			fail(at, "got %s behind resize, and pad adds to what has no size then; add center_crop or random_crop, or write %s ahead of resize", g.got, s.Name())
+		}
+	}
+}
+
+func growthOf(s Step) (growth, bool) {
+	if s, is := s.(grower); is {
+		return s.grows()
+	}
+	return growth{}, false
+}
+
+// canonicalSteps are what the hash is made of: each step by its name.
+func canonicalSteps(all []Step) (named []map[string]Step) {
+	for _, s := range all {
+		named = append(named, map[string]Step{s.Name(): s})
+	}
+	return named
 }

@@ -93,7 +93,8 @@ func (a *Augment) timm(section string) (want string) {
 
 // fillWithMean fills, where nothing was said, with the mean that normalize has, or ImageNet's, as timm does.
 func (t *Transform) fillWithMean() {
-	if t.Augment == nil || t.Augment.Fill != ofMean {
+	a, is := t.step(TimmRandAugment).(*Augment)
+	if !is || a.Fill != ofMean {
 		return
 	}
 	mean := cmp.Or(t.Normalize, imageNet()).Mean
@@ -101,5 +102,5 @@ func (t *Transform) fillWithMean() {
 	for i := range f.Values {
 		f.Values[i] = uint8(min(255, max(0, math.RoundToEven(255*mean[i%len(mean)]))))
 	}
-	t.Augment.Fill = f
+	a.Fill = f
 }

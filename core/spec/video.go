@@ -319,7 +319,7 @@ func (v *Video) checkAnywhere(fail func(path, format string, args ...any)) {
 	case v.Scaler != Pillow && v.Frame.Transform.Filter().ofOpenCV():
 		fail("video.scaler", "got %s, of swscale, beside interpolation %s, want pillow, with which interpolation says who resizes; leave one of them out", v.Scaler, v.Frame.Transform.Filter())
 	case v.Scaler != Pillow && len(v.Frame.Transform.Ahead) > 0:
-		fail("video.scaler", "got %s, which resizes frames as they are decoded, and %s ahead of resize; write it behind resize, or leave scaler out", v.Scaler, v.Frame.Transform.Ahead[0])
+		fail("video.scaler", "got %s, which resizes frames as they are decoded, and %s ahead of resize; write it behind resize, or leave scaler out", v.Scaler, v.Frame.Transform.Ahead[0].Name())
 	case v.Approximate && v.Select.Kind == SelectKeyFrames:
 		fail("video.seek", "got approximate with select: {kind: keyframes}, want exact: key frames are known from the index alone")
 	}

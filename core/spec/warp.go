@@ -3,75 +3,160 @@ package spec
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
 // Pivot is a place in what is turned, in pixels; not Given: the middle.
 type Pivot struct {
-	Given bool
-	X, Y  float64
+	Given bool    `json:"given"`
+	X     float64 `json:"x"`
+	Y     float64 `json:"y"`
 }
+
+// rotate90 is the symmetry that wants square rows.
+const rotate90 = "random_rotate90"
 
 // RandomRotation turns pictures to the left by degrees between low and high.
 type RandomRotation struct {
-	Degrees       [2]float64
-	Center        Pivot
-	Expand        bool // the picture grows until all of it is there
-	Interpolation Interpolation
-	Fill          *Fill
+	Degrees       [2]float64    `json:"degrees"`
+	Center        Pivot         `json:"center"`
+	Expand        bool          `json:"expand"` // the picture grows until all of it is there
+	Interpolation Interpolation `json:"interpolation"`
+	Fill          *Fill         `json:"fill,omitempty"`
 }
 
 // RandomAffine turns pictures to the right, moves them by up to Translate of width and height to either side, scales and shears them.
 type RandomAffine struct {
-	Degrees        [2]float64
-	Center         Pivot
-	Translate      [2]float64
-	Scale          [2]float64
-	ShearX, ShearY [2]float64 // degrees
-	Interpolation  Interpolation
-	Fill           *Fill
+	Degrees       [2]float64    `json:"degrees"`
+	Center        Pivot         `json:"center"`
+	Translate     [2]float64    `json:"translate"`
+	Scale         [2]float64    `json:"scale"`
+	ShearX        [2]float64    `json:"shear_x"` // degrees
+	ShearY        [2]float64    `json:"shear_y"`
+	Interpolation Interpolation `json:"interpolation"`
+	Fill          *Fill         `json:"fill,omitempty"`
 }
 
 // RandomPerspective moves each corner of a picture inwards, by up to DistortionScale of half its sides.
 type RandomPerspective struct {
-	DistortionScale float64
-	P               float64
-	Interpolation   Interpolation
-	Fill            *Fill
+	DistortionScale float64       `json:"distortion_scale"`
+	P               float64       `json:"p"`
+	Interpolation   Interpolation `json:"interpolation"`
+	Fill            *Fill         `json:"fill,omitempty"`
 }
 
 // RandomZoomOut puts a picture somewhere into one whose sides are longer by a number of SideRange.
 type RandomZoomOut struct {
-	SideRange [2]float64
-	P         float64
-	Fill      *Fill
+	SideRange [2]float64 `json:"side_range"`
+	P         float64    `json:"p"`
+	Fill      *Fill      `json:"fill,omitempty"`
 }
 
 // ElasticTransform takes each pixel from a place beside its own, as far off along x and y as Alpha says, alike among neighbours within some Sigma pixels.
 type ElasticTransform struct {
-	Alpha         [2]float64
-	Sigma         float64
-	P             float64
-	Interpolation Interpolation
-	Fill          *Fill
+	Alpha         [2]float64    `json:"alpha"`
+	Sigma         float64       `json:"sigma"`
+	P             float64       `json:"p"`
+	Interpolation Interpolation `json:"interpolation"`
+	Fill          *Fill         `json:"fill,omitempty"`
 }
+
+// Symmetry is a flip, or quarters of a turn, with a probability above 0.
+type Symmetry struct{ Chance }
 
 // warpers are the filters of what shears, moves and turns: Pillow's.
 var warpers = []Interpolation{Nearest, Bilinear, Bicubic}
 
-func (r *RandomRotation) random() bool { return r != nil && r.Degrees[0] < r.Degrees[1] }
+func (r *RandomRotation) Name() string    { return "random_rotation" }
+func (r *RandomAffine) Name() string      { return "random_affine" }
+func (r *RandomPerspective) Name() string { return "random_perspective" }
+func (z *RandomZoomOut) Name() string     { return "random_zoom_out" }
+func (e *ElasticTransform) Name() string  { return "elastic_transform" }
+
+func (s *Symmetry) random() bool       { return s.P < 1 || s.Operation == rotate90 }
+func (r *RandomRotation) random() bool { return r.Degrees[0] < r.Degrees[1] }
 
 func (r *RandomAffine) random() bool {
-	return r != nil && (r.Translate != [2]float64{} || slices.ContainsFunc([][2]float64{r.Degrees, r.Scale, r.ShearX, r.ShearY}, func(f [2]float64) bool { return f[0] < f[1] }))
+	return r.Translate != [2]float64{} || slices.ContainsFunc([][2]float64{r.Degrees, r.Scale, r.ShearX, r.ShearY}, func(f [2]float64) bool { return f[0] < f[1] })
 }
 
-func (r *RandomPerspective) random() bool { return r != nil && r.P > 0 && r.DistortionScale > 0 }
+func (r *RandomPerspective) random() bool { return r.P > 0 && r.DistortionScale > 0 }
+func (z *RandomZoomOut) random() bool     { return z.P > 0 && z.SideRange[1] > 1 }
+func (e *ElasticTransform) random() bool  { return e.P > 0 && e.Alpha != [2]float64{} }
 
-func (z *RandomZoomOut) random() bool { return z != nil && z.P > 0 && z.SideRange[1] > 1 }
+func (s *Symmetry) draws() any { return s.P }
 
-func (e *ElasticTransform) random() bool {
-	return e != nil && e.P > 0 && e.Alpha != [2]float64{}
+func (r *RandomRotation) draws() any {
+	c := *r
+	c.Interpolation, c.Fill = "", nil
+	return c
+}
+
+func (r *RandomAffine) draws() any {
+	c := *r
+	c.Interpolation, c.Fill = "", nil
+	return c
+}
+
+func (r *RandomPerspective) draws() any {
+	c := *r
+	c.Interpolation, c.Fill = "", nil
+	return c
+}
+
+func (z *RandomZoomOut) draws() any {
+	c := *z
+	c.Fill = nil
+	return c
+}
+
+func (e *ElasticTransform) draws() any {
+	c := *e
+	c.Interpolation, c.Fill = "", nil
+	return c
+}
+
+func (r *RandomRotation) mixes() Interpolation    { return r.Interpolation }
+func (r *RandomAffine) mixes() Interpolation      { return r.Interpolation }
+func (r *RandomPerspective) mixes() Interpolation { return r.Interpolation }
+func (e *ElasticTransform) mixes() Interpolation  { return e.Interpolation }
+
+func (r *RandomRotation) fills() *Fill    { return r.Fill }
+func (r *RandomAffine) fills() *Fill      { return r.Fill }
+func (r *RandomPerspective) fills() *Fill { return r.Fill }
+func (z *RandomZoomOut) fills() *Fill     { return z.Fill }
+func (e *ElasticTransform) fills() *Fill  { return e.Fill }
+
+func (r *RandomRotation) grows() (growth, bool) {
+	return growth{"random_rotation.expand", "true", "random_rotation with expand"}, r.Expand
+}
+
+func (z *RandomZoomOut) grows() (growth, bool) { return growth{z.Name(), z.Name(), z.Name()}, true }
+
+func (s *Symmetry) check(i *Image, at string, fail func(path, format string, args ...any)) {
+	if out := i.Transform.Output(); s.Operation == rotate90 && out.Height != out.Width {
+		fail(at, "got random_rotate90 with rows of %d x %d, want square ones, as a quarter of a turn changes their sides; write center_crop: %d", out.Height, out.Width, min(out.Height, out.Width))
+	}
+}
+
+func (r *RandomPerspective) check(i *Image, at string, fail func(path, format string, args ...any)) {
+	i.checkMapped(r, at, fail)
+}
+
+func (e *ElasticTransform) check(i *Image, at string, fail func(path, format string, args ...any)) {
+	if out := i.Transform.Output(); e.reach() >= min(out.Height, out.Width) {
+		fail(at, "got sigma %g for rows of %d x %d, want 4 sigma within the shorter side, as what is blurred is mirrored at the borders", e.Sigma, out.Height, out.Width)
+	}
+	i.checkMapped(e, at, fail)
+}
+
+// checkMapped refuses a step that is no affine map where one is to be said.
+func (i *Image) checkMapped(s Step, at string, fail func(path, format string, args ...any)) {
+	if i.Affine {
+		fail(strings.TrimSuffix(at, ".transform."+s.Name())+".affine", "got affine beside %s, which is no affine map; leave one of them out, or take random_affine", s.Name())
+	}
 }
 
 func (d *decoder) randomRotation(op *section) *RandomRotation {
@@ -110,6 +195,7 @@ func (d *decoder) randomAffine(op *section) *RandomAffine {
 
 func (d *decoder) randomPerspective(op *section) *RandomPerspective {
 	const key = "random_perspective"
+	op.switchedOn(key)
 	r := &RandomPerspective{DistortionScale: 0.5, P: 0.5, Interpolation: Bilinear}
 	scale, shown, sec := d.short(op, key, "distortion_scale")
 	if scale != nil && d.err == nil {
@@ -122,8 +208,10 @@ func (d *decoder) randomPerspective(op *section) *RandomPerspective {
 }
 
 func (d *decoder) randomZoomOut(op *section) *RandomZoomOut {
+	const key = "random_zoom_out"
+	op.switchedOn(key)
 	z := &RandomZoomOut{SideRange: [2]float64{1, 4}, P: 0.5}
-	sides, shown, sec := d.short(op, "random_zoom_out", "side_range")
+	sides, shown, sec := d.short(op, key, "side_range")
 	if sides != nil && d.err == nil {
 		lowHigh(d, sides, shown, &z.SideRange, d.from(1, maxZoomOut))
 	}
@@ -134,6 +222,7 @@ func (d *decoder) randomZoomOut(op *section) *RandomZoomOut {
 
 func (d *decoder) elasticTransform(op *section) *ElasticTransform {
 	const key = "elastic_transform"
+	op.switchedOn(key)
 	e := &ElasticTransform{Alpha: [2]float64{50, 50}, Sigma: 5, P: 1, Interpolation: Bilinear}
 	alpha, shown, sec := d.short(op, key, "alpha")
 	d.numberOrPair(alpha, shown, &e.Alpha, 0, maxAlpha)
