@@ -4,6 +4,7 @@ package load
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -64,7 +66,7 @@ func TestLargeMediaAtAnAddressAreReadAsTheyAreDecoded(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s of %s: another sample (%v)", test.description, test.file, err)
 		}
-		if heads.Load() != 1 || reads.Load() != 2 { // the first answer said how large it is; one block is all of it
+		if heads.Load() != 0 || reads.Load() != 1 { // the first answer said how large it is, and began with the block that is all of it
 			t.Errorf("%s of %s: asked %d times for the version and %d for bytes", test.description, test.file, heads.Load(), reads.Load())
 		}
 	}
@@ -91,10 +93,17 @@ func TestLargeMediaAtAnAddressAreReadAsTheyAreDecoded(t *testing.T) {
 	}
 }
 
+// spread is an MP4 with its tables more than a block behind its frames, so that it is asked for twice.
+func spread(film []byte) []byte {
+	tables := bytes.Index(film, []byte("moov")) - 4
+	free := append(binary.BigEndian.AppendUint32(nil, 3<<20), "free"...)
+	return slices.Concat(film[:tables], free, make([]byte, 3<<20-len(free)), film[tables:])
+}
+
 // What goes wrong on the way is said as the store says it, with the address and without what is secret in it.
 func TestLargeMediaAtAnAddressThatFail(t *testing.T) {
 	largeFromNow(t, 1)
-	data := must(os.ReadFile("../media/video/testdata/bframes.mp4"))
+	data := spread(must(os.ReadFile("../media/video/testdata/bframes.mp4")))
 	requests := atomic.Int64{}
 	etag := func(n int64) string { return `"v` + string(rune('0'+min(n, 3))) + `"` } // of the first, then the others
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -223,24 +223,15 @@ func (p *place) readURL(ctx context.Context, name string, b *Buffer) error {
 	if b.beside {
 		large = 0
 	}
-	n, err := p.store.ReadAll(ctx, name, p.root.maxBytes, large, b.behind)
+	n, o, err := p.store.ReadAll(ctx, name, p.root.maxBytes, large, b.behind)
 	switch {
 	case err != nil:
 		return storeError(err)
-	case n == store.Large:
-		return p.placeURL(ctx, name, b)
+	case o != nil:
+		b.placeObject(p.store, o, 0, o.Size)
+	default:
+		b.holdNext(n)
 	}
-	b.holdNext(n)
-	return nil
-}
-
-// placeURL makes a large object the sample's next part as it lies there, in its present version.
-func (p *place) placeURL(ctx context.Context, name string, b *Buffer) error {
-	o, err := p.store.Stat(ctx, name)
-	if err != nil {
-		return storeError(err)
-	}
-	b.placeObject(p.store, o, 0, o.Size)
 	return nil
 }
 

@@ -17,6 +17,19 @@ type File struct {
 	Version      int64  // another one after each write; 0: it is not known
 }
 
+// Expect tells From, where it can ask for them ahead of time (by a method of this name), which parts of the sample are read next, each from its first
+// byte to behind its last one, in this order.
+func (f *File) Expect(parts [][2]int64) {
+	from, can := f.From.(interface{ Expect(parts [][2]int64) })
+	if !can {
+		return
+	}
+	for i := range parts {
+		parts[i][0], parts[i][1] = f.Offset+max(parts[i][0], 0), f.Offset+min(parts[i][1], f.Size)
+	}
+	from.Expect(parts)
+}
+
 // ReadAt is an io.ReaderAt of the sample.
 func (f *File) ReadAt(to []byte, at int64) (n int, err error) {
 	for n < len(to) && at+int64(n) < f.Size {

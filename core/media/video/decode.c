@@ -128,8 +128,10 @@ int video_plan(video_ctx *v, int32_t n_runs, int32_t reorder, uint8_t **want, vi
     return MEDIA_AV_OK;
 }
 
+/* Times of decoding that FFmpeg works out, as those of Matroska, hang on where it begins to read. */
 static int same(const video_packet *x, const AVPacket *p) {
-    return x->size == p->size && x->dts == p->dts && x->pos == p->pos;
+    return x->size == p->size && x->pos == p->pos &&
+           (x->dts == p->dts || (p->pos >= 0 && p->pts != AV_NOPTS_VALUE && x->pts == p->pts));
 }
 
 /* Bring the demuxer to packet number `to`. Where a seek ends is found by looking, never believed. */
@@ -147,23 +149,37 @@ static int32_t number_of(const video_ctx *v, const AVPacket *p, int32_t at_most)
     return -1;
 }
 
+/* Whether the demuxer goes to the key frame that is shown at a time or before it; where that is one behind its time of decoding, others that are
+ * asked for this one go to the key frame before, and all from there is read. */
+static int seeks_by_pts(const video_ctx *v) {
+    const char *name = v->a->format->iformat->name;
+    return strstr(name, "mp4") || strstr(name, "matroska");
+}
+
+/* Seek to a time and read a packet, *p: v->read is the number behind it, -1 where it is none up to packet `to`. */
+static int land(video_ctx *v, int32_t to, int64_t time, AVPacket **p) {
+    int rc = media_av_seek(v->a, time);
+    if (rc == MEDIA_AV_OK) rc = media_av_read(v->a, p);
+    if (rc < 0) return rc;
+    int32_t at = rc == MEDIA_AV_OK ? number_of(v, *p, to) : -1;
+    v->read = at < 0 ? -1 : at + 1;
+    return MEDIA_AV_OK;
+}
+
 int video_read_again(video_ctx *v, int32_t number, int entering, AVPacket **out) {
     AVPacket *p = NULL;
     int rc = MEDIA_AV_OK;
-    if (entering && number > 0 && !v->no_seeking && v->packets[number].dts != AV_NOPTS_VALUE &&
-        v->read != number) {
+    const int64_t dts = v->packets[number].dts, pts = v->packets[number].pts;
+    const int by_pts = pts != AV_NOPTS_VALUE && (dts == AV_NOPTS_VALUE || pts > dts) && seeks_by_pts(v);
+    if (entering && number > 0 && !v->no_seeking && (by_pts || dts != AV_NOPTS_VALUE) && v->read != number) {
         v->sought = 1;
-        rc = media_av_seek(v->a, v->packets[number].dts);
-        if (rc != MEDIA_AV_OK) return rc;
-        rc = media_av_read(v->a, &p);
-        if (rc < 0) return rc;
-        v->read = rc == MEDIA_AV_OK ? number_of(v, p, number) : -1;
-        if (v->read == number) {
-            v->read++;
+        v->read = -1;
+        if (by_pts && (rc = land(v, number, pts, &p)) != MEDIA_AV_OK) return rc;
+        if (v->read < 0 && dts != AV_NOPTS_VALUE && (rc = land(v, number, dts, &p)) != MEDIA_AV_OK) return rc;
+        if (v->read > number) {
             *out = p;
             return MEDIA_AV_OK;
         }
-        if (v->read >= 0) v->read++;
     }
     rc = approach(v, number);
     while (rc == MEDIA_AV_OK && v->read <= number) {

@@ -28,7 +28,9 @@ func (w *Worker) open(src Source) error {
 	case src.Packets != nil:
 		source.packets = (*C.media_packets)(src.Packets.Pointer())
 	case src.File != nil:
-		w.far = far.Open(src.File.From)
+		if w.far = far.Open(src.File.From); src.File.From != nil {
+			w.away = src.File
+		}
 		source.far = C.media_far{read: C.media_far_read(w.far.Function()), of: C.uintptr_t(w.far.Of())}
 		source.fd, source.offset, source.size = C.int(src.File.FD), C.int64_t(src.File.Offset), C.int64_t(src.File.Size)
 	case src.Bytes == nil && src.Path != "":

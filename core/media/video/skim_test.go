@@ -32,10 +32,10 @@ func counting(data []byte) (Source, *counted) {
 	return Source{File: &av.File{From: c, FD: -1, Size: int64(len(data))}}, c
 }
 
-// noisy is a film of 48 frames that no encoder makes small, with a sound between its pictures.
-func noisy(t *testing.T, codec string, container map[string]string, options map[string]string) []byte {
+// noisy is a film of 48 frames that no encoder makes small, with a sound between its pictures, in the container that the ending names.
+func noisy(t *testing.T, ending, codec string, container map[string]string, options map[string]string) []byte {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "a.mp4")
+	path := filepath.Join(t.TempDir(), "a."+ending)
 	m, err := mux.Create(path, mux.Config{Options: container})
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func TestFilmsAreNotReadForTheirIndex(t *testing.T) {
 		{"mpeg4", "mpeg4", nil, short, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			data := noisy(t, test.codec, test.container, test.options)
+			data := noisy(t, "mp4", test.codec, test.container, test.options)
 			want, _, _, err := made(t, Source{Bytes: data})
 			if err != nil {
 				t.Fatal(err)
@@ -185,6 +185,59 @@ func TestFilmsAreNotReadForTheirIndex(t *testing.T) {
 			src, _ = counting(data)
 			if a, b := mustDecode(t, cfg, src, Draw{}), mustDecode(t, cfg, Source{Bytes: data}, Draw{}); a.info.Frames != b.info.Frames || !bytes.Equal(a.Data, b.Data) {
 				t.Errorf("got %d key frames, want %d", a.info.Frames, b.info.Frames)
+			}
+		})
+	}
+}
+
+// foretold is told what will be read, and notes what is read from then on.
+type foretold struct {
+	io.ReaderAt
+	parts, reads [][2]int64
+}
+
+func (f *foretold) Expect(parts [][2]int64) { f.parts = slices.Clone(parts) }
+
+func (f *foretold) ReadAt(p []byte, at int64) (int, error) {
+	n, err := f.ReaderAt.ReadAt(p, at)
+	if f.parts != nil {
+		f.reads = append(f.reads, [2]int64{at, at + int64(n)})
+	}
+	return n, err
+}
+
+// Who reads a film in a store is told where the groups of the chosen frames lie; from then on nothing else is read, of no group before them either.
+func TestTheGroupsOfChosenFramesAreForetoldAndReadAlone(t *testing.T) {
+	short := map[string]string{"g": "8", "bf": "2", "sc_threshold": "0"}
+	for _, test := range []struct {
+		name, ending, codec string
+		container, options  map[string]string
+	}{
+		{"mp4", "mp4", "libx264", nil, short},
+		{"mov", "mov", "libx264", nil, short},
+		{"matroska", "mkv", "libx264", map[string]string{"cluster_time_limit": "100"}, short},
+		{"open groups", "mp4", "libx264", nil, map[string]string{"g": "8", "bf": "3", "x264-params": "open-gop=1"}},
+		{"hevc", "mp4", "libx265", nil, map[string]string{"preset": "ultrafast", "x265-params": "keyint=8:bframes=2:log-level=none"}},
+		{"each a key frame", "mp4", "libx264", nil, map[string]string{"g": "1"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			data := noisy(t, test.ending, test.codec, test.container, test.options)
+			for _, chosen := range [][]int{{20}, {41, 18, 43}} {
+				const offset = 1000
+				f := &foretold{ReaderAt: bytes.NewReader(append(make([]byte, offset), data...))}
+				cfg := Config{Image: small().Image, Select: Selection{Kind: AtIndices, Indices: chosen}, Frames: len(chosen)}
+				got := mustDecode(t, cfg, Source{File: &av.File{From: f, FD: -1, Offset: offset, Size: int64(len(data))}}, Draw{})
+				if want := mustDecode(t, cfg, Source{Bytes: data}, Draw{}); !bytes.Equal(got.Data, want.Data) {
+					t.Fatalf("frames %v are others", chosen)
+				}
+				if len(f.parts) == 0 || len(f.parts) > len(chosen) || f.parts[0][1]-f.parts[0][0] > int64(len(data))/2 {
+					t.Errorf("frames %v: of %d bytes %v were foretold", chosen, len(data), f.parts)
+				}
+				for _, r := range f.reads {
+					if !slices.ContainsFunc(f.parts, func(p [2]int64) bool { return p[0] <= r[0] && r[1] <= p[1] }) {
+						t.Errorf("frames %v: %v was read, foretold were %v", chosen, r, f.parts)
+					}
+				}
 			}
 		})
 	}

@@ -12,6 +12,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"slices"
@@ -58,6 +59,7 @@ type Worker struct {
 	runs      []run
 	pins      runtime.Pinner
 	far       far.Reading // of the sample's bytes, where only Go can read them
+	away      *av.File    // which is where they lie
 	stream    C.video_stream
 	filter    filtering
 	file      *os.File      // of the sample, if it is one
@@ -258,6 +260,7 @@ func (w *Worker) end() {
 	C.video_close(w.v)
 	w.pins.Unpin()
 	w.far.Close()
+	w.away = nil
 	if w.file != nil {
 		_ = w.file.Close() // it was only read
 		w.file = nil
@@ -319,7 +322,32 @@ func (w *Worker) plan(from int) error {
 	for i, r := range w.runs {
 		to[i] = C.video_run{key: C.int32_t(r.key), last: C.int32_t(r.last)}
 	}
+	if w.away != nil {
+		w.away.Expect(w.parts())
+	}
 	return nil
+}
+
+// A demuxer reads from the header on that a packet may have in front of it, and behind a packet what its buffer holds, twice where another stream has some in between.
+const (
+	before = 4 << 10
+	beyond = 128 << 10
+)
+
+// parts are where the packets of the runs lie in the file, with those behind that a decoder may have to see until it gives the last frame.
+func (w *Worker) parts() (all [][2]int64) {
+	for _, r := range w.runs {
+		part := [2]int64{math.MaxInt64, 0}
+		for _, p := range w.index.packets[r.key:min(int(r.last+w.index.reorder)+2, len(w.index.packets))] {
+			if p.pos >= 0 {
+				part[0], part[1] = min(part[0], p.pos-before), max(part[1], p.pos+int64(p.size)+beyond)
+			}
+		}
+		if part[1] > 0 {
+			all = append(all, part)
+		}
+	}
+	return all
 }
 
 // next is the places of the frame that comes next out of the decoder, which is then

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 )
 
@@ -15,6 +16,9 @@ const (
 	blockBytes  = 1 << 20
 	mostAtOnce  = 8 // blocks of one request, of who reads on and on
 	aheadBlocks = 4 // the next request is sent so many blocks before they are wanted
+
+	expectedAtOnce = 2 // blocks of one request, of what is expected,
+	expectedAhead  = 8 // of which so many are asked for before they are wanted
 )
 
 // blocks are the parts of objects that a client has read last, or is reading.
@@ -54,11 +58,19 @@ type Reader struct {
 	run  int64           // how many blocks a request is for
 	end  int64           // behind those of the latest one
 	err  error
+
+	expected []int64 // blocks that are to be read, in that order, from the latest one on
+	asked    int     // how many of them have been asked for
 }
 
 // Reader makes a reader of an object.
 func (c *Client) Reader(o *Object) *Reader {
-	return &Reader{client: c, ctx: context.Background(), wait: func(f func()) { f() }, object: *o, name: fmt.Sprintf("%s\x00%s\x00%s\x00%d", o.URL, o.ETag, o.Modified, o.Size), last: -2}
+	return &Reader{client: c, ctx: context.Background(), wait: func(f func()) { f() }, object: *o, name: o.version(), last: -2}
+}
+
+// version is a name that no other version of an object has.
+func (o *Object) version() string {
+	return fmt.Sprintf("%s\x00%s\x00%s\x00%d", o.URL, o.ETag, o.Modified, o.Size)
 }
 
 // Until has reads end with ctx, from now on. What waits for the network then is run by wait, which may do something before and behind it; nil: nothing.
@@ -75,6 +87,53 @@ func (r *Reader) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.err
+}
+
+// Expect says which parts are read next, each from its first byte to behind its last one, in this order: several requests for them are under way before
+// they are wanted, and none for what lies behind them. It takes the place of what was expected before.
+func (r *Reader) Expect(parts [][2]int64) {
+	r.mu.Lock()
+	r.expected, r.asked = nil, 0
+	for _, p := range parts {
+		for n := max(p[0], 0) / blockBytes; n*blockBytes < min(p[1], r.object.Size); n++ {
+			if k := len(r.expected); k == 0 || r.expected[k-1] != n {
+				r.expected = append(r.expected, n)
+			}
+		}
+	}
+	ctx := r.ctx
+	r.mu.Unlock()
+	r.askExpected(ctx)
+}
+
+// askExpected asks for blocks that are expected and that nobody has or reads, so that expectedAhead of them are there or under way, or fewer where
+// little stays.
+func (r *Reader) askExpected(ctx context.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	bs := &r.client.blocks
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	ahead := max(expectedAtOnce, min(expectedAhead, int(bs.most/blockBytes/8)))
+	for r.asked < min(len(r.expected), ahead) {
+		n, run := r.expected[r.asked], 1
+		for run < expectedAtOnce && r.asked+run < len(r.expected) && r.expected[r.asked+run] == n+int64(run) {
+			run++
+		}
+		mine := bs.enter(r, n, int64(run))
+		if r.asked += max(len(mine), 1); len(mine) > 0 {
+			r.readAhead(ctx, mine)
+		}
+	}
+}
+
+// readAhead reads blocks that nobody waits for yet.
+func (r *Reader) readAhead(ctx context.Context, mine []*block) {
+	r.client.blocks.ahead.Add(1)
+	go func() {
+		defer r.client.blocks.ahead.Done()
+		r.read(ctx, mine)
+	}()
 }
 
 // ReadAt blocks until the bytes are there, each block of them for at most the client's Timeout. An error is a *Error, io.EOF or the context's.
@@ -100,11 +159,17 @@ func (r *Reader) failed(err error) error {
 	return err
 }
 
-// wants notes that block n is the next one. Who reads one behind the other gets twice as many with each request: run blocks.
+// wants notes that block n is the next one. Who reads one behind the other gets twice as many with each request, run blocks, but for what is expected.
 func (r *Reader) wants(n int64) (ctx context.Context, wait func(func()), run int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	at := slices.Index(r.expected, n)
+	if at > 0 {
+		r.expected, r.asked = r.expected[at:], max(r.asked-at, 0)
+	}
 	switch {
+	case at >= 0:
+		r.run, r.end = 1, n+1
 	case n != r.last && n != r.last+1:
 		r.run, r.end = 1, n+1
 	case n >= r.end:
@@ -118,15 +183,12 @@ func (r *Reader) wants(n int64) (ctx context.Context, wait func(func()), run int
 // block is block n. Of long runs the next one is on its way while this one is used.
 func (r *Reader) block(n int64) (data []byte, err error) {
 	ctx, wait, run := r.wants(n)
+	r.askExpected(ctx)
 	bs := &r.client.blocks
 	for {
 		b, mine, ahead := bs.claim(r, n, run)
 		if ahead != nil {
-			bs.ahead.Add(1)
-			go func() {
-				defer bs.ahead.Done()
-				r.read(ctx, ahead)
-			}()
+			r.readAhead(ctx, ahead)
 		}
 		select {
 		case <-b.there:
@@ -193,13 +255,36 @@ func (r *Reader) read(ctx context.Context, mine []*block) {
 		if err != nil { // whoever wants it asks again
 			delete(bs.all, b.name)
 		} else {
-			b.data = bytes.Clone(data[:n]) // not to keep the others with it
-			b.place = bs.latest.PushFront(b)
-			bs.bytes += int64(n)
+			bs.have(b, bytes.Clone(data[:n])) // not to keep the others with it
 		}
 		data = data[n:]
 		close(b.there)
 	}
+	bs.forget()
+}
+
+// keep takes an object's first block, where nobody has or reads it.
+func (bs *blocks) keep(o *Object, first []byte) {
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	b := &block{name: blockName{o.version(), 0}, there: make(chan struct{})}
+	if bs.all[b.name] != nil {
+		return
+	}
+	bs.all[b.name] = b
+	bs.have(b, first)
+	close(b.there)
+	bs.forget()
+}
+
+// have makes a block one that is there.
+func (bs *blocks) have(b *block, data []byte) {
+	b.data, b.place = data, bs.latest.PushFront(b)
+	bs.bytes += int64(len(data))
+}
+
+// forget drops the blocks that nobody used for longest, where they are too many.
+func (bs *blocks) forget() {
 	for bs.bytes > bs.most {
 		last := bs.latest.Remove(bs.latest.Back()).(*block)
 		delete(bs.all, last.name)

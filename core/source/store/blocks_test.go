@@ -227,31 +227,148 @@ func TestReadersEnd(t *testing.T) {
 	}
 }
 
-// What is large is not read whole where its parts can be had.
+// What is large is not read whole where its parts can be had: of what says so, readers have the beginning, and the next time the version is asked for alone.
 func TestLargeObjectsAreNotReadWhole(t *testing.T) {
-	s, _ := screen(t)
-	c := client(t, Options{HedgeAfter: -1})
 	room := func(n int) []byte { return make([]byte, n) }
 	large := int64(len(film))
 	for _, test := range []struct {
-		large int64
-		want  int
-	}{{large, Large}, {large - 1, Large}, {large + 1, len(film)}, {0, len(film)}} {
-		if n, err := c.ReadAll(background, s.URL+"/x", large, test.large, room); n != test.want || err != nil {
-			t.Errorf("large from %d on: got %d, %v, want %d", test.large, n, err, test.want)
+		limit, large int64
+		is           bool
+	}{{large, large, true}, {large, large - 1, true}, {large, large + 1, false}, {large, 0, false}, {1000, 2000, true}} { // the last is beyond the limit, which is for what is read
+		s, ranges := screen(t)
+		c := client(t, Options{HedgeAfter: -1})
+		n, o, err := c.ReadAll(background, s.URL+"/x", test.limit, test.large, room)
+		if test.is != (o != nil) || err != nil || !test.is && n != len(film) {
+			t.Errorf("large from %d on: got %d, %v, %v, want it large: %v", test.large, n, o, err, test.is)
+		}
+		if !test.is {
+			continue
+		}
+		if *o != *s.film() {
+			t.Errorf("got %+v, want %+v", o, s.film())
+		}
+		first := make([]byte, blockBytes)
+		if _, err := c.Reader(o).ReadAt(first, 0); err != nil || !bytes.Equal(first, film[:blockBytes]) || len(ranges()) != 1 {
+			t.Errorf("the beginning: %v, %d requests", err, len(ranges()))
+		}
+		if _, again, err := c.ReadAll(background, s.URL+"/x", test.limit, test.large, room); err != nil || again == nil || *again != *o || len(ranges()) != 2 {
+			t.Errorf("once more: got %v, %v after %d requests", again, err, len(ranges()))
+		}
+		if _, err := c.Reader(o).ReadAt(first, 5); err != nil || len(ranges()) != 3 { // of the second block, 5 bytes
+			t.Errorf("the beginning once more: %v, %d requests", err, len(ranges()))
 		}
 	}
-	// Beyond the limit, too: that is for what is read.
-	if n, err := c.ReadAll(background, s.URL+"/x", 1000, 2000, room); n != Large || err != nil {
-		t.Errorf("beyond the limit: got %d, %v", n, err)
-	}
+	s, _ := screen(t)
+	c := client(t, Options{HedgeAfter: -1})
 	s.always = func(w http.ResponseWriter, r *http.Request) { // ranges are not its business
 		w.Header().Set("Content-Length", fmt.Sprint(len(film)))
 		_, _ = w.Write(film)
 	}
-	if n, err := c.ReadAll(background, s.URL+"/x", large, 1, room); n != len(film) || err != nil {
+	if n, o, err := c.ReadAll(background, s.URL+"/x", large, 1, room); n != len(film) || o != nil || err != nil {
 		t.Errorf("without ranges: got %d, %v", n, err)
 	}
+}
+
+// A server that tells no version with the bytes is asked for it, and none of these bytes are kept as that version's; one that tells none at all has one version.
+func TestTheVersionOfALargeObjectIsAskedFor(t *testing.T) {
+	for _, tag := range []string{`"v1"`, ""} {
+		s := serve(t, nil)
+		s.always = func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodHead && tag != "" {
+				w.Header().Set("ETag", tag)
+			}
+			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(film))
+		}
+		c := client(t, Options{HedgeAfter: -1})
+		_, o, err := c.ReadAll(background, s.URL+"/x", 1, 1, nil)
+		if err != nil || o == nil || o.ETag != tag || o.Size != int64(len(film)) || len(c.blocks.all) != 0 {
+			t.Errorf("got %+v, %v, %d blocks", o, err, len(c.blocks.all))
+		}
+	}
+}
+
+// What was large once and is not any more is read.
+func TestALargeObjectThatBecameSmallIsRead(t *testing.T) {
+	s, _ := screen(t)
+	c := client(t, Options{HedgeAfter: -1})
+	if _, o, err := c.ReadAll(background, s.URL+"/x", 100, 100, nil); o == nil || err != nil {
+		t.Fatal(o, err)
+	}
+	s.always = func(w http.ResponseWriter, r *http.Request) {
+		http.ServeContent(w, r, "", time.Time{}, strings.NewReader("small"))
+	}
+	var got []byte
+	n, o, err := c.ReadAll(background, s.URL+"/x", 100, 100, func(n int) []byte { got = make([]byte, n); return got })
+	if n != 5 || o != nil || err != nil || string(got) != "small" {
+		t.Errorf("got %d, %v, %v, %q", n, o, err, got)
+	}
+}
+
+// The names of large objects that are kept are bounded.
+func TestNamesOfLargeObjectsAreBounded(t *testing.T) {
+	var l larges
+	for i := range 3 * mostLarges {
+		if l.add(fmt.Sprint(i)); len(l.names) > mostLarges || !l.has(fmt.Sprint(i)) {
+			t.Fatalf("%d names after %d", len(l.names), i+1)
+		}
+	}
+}
+
+// What is expected is asked for before it is read, by several requests at a time, in the order of the parts, each block once, and nothing behind them.
+func TestWhatIsExpectedIsAskedForAheadOfTime(t *testing.T) {
+	s, ranges := screen(t)
+	c := client(t, Options{HedgeAfter: -1})
+	r := c.Reader(s.film())
+	const half = blockBytes / 2
+	r.Expect([][2]int64{{3*blockBytes + half, 8*blockBytes - 5}, {7 * blockBytes, 9 * blockBytes}, {20 * blockBytes, 26*blockBytes + 1}, {38 * blockBytes, 1 << 40}})
+	c.blocks.ahead.Wait()
+	first := []string{blocksOf(3, 2), blocksOf(5, 2), blocksOf(7, 2), blocksOf(20, 2)}
+	if got := sorted(ranges()); !slices.Equal(got, sorted(first)) {
+		t.Fatalf("before anything is read: got %v, want %v", got, first)
+	}
+	for _, part := range [][2]int64{{3*blockBytes + half, 8*blockBytes - 5}, {7 * blockBytes, 9 * blockBytes}, {20 * blockBytes, 26*blockBytes + 1}, {38 * blockBytes, int64(len(film))}} {
+		got := make([]byte, part[1]-part[0])
+		for at := 0; at < len(got); at += 64 << 10 { // as a demuxer reads
+			if _, err := r.ReadAt(got[at:min(at+64<<10, len(got))], part[0]+int64(at)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !bytes.Equal(got, film[part[0]:part[1]]) {
+			t.Fatalf("%v: other bytes", part)
+		}
+	}
+	c.blocks.ahead.Wait()
+	want := append(first, blocksOf(22, 2), blocksOf(24, 2), blocksOf(26, 1), blocksOf(38, 2), blocksOf(40, 1))
+	if got := sorted(ranges()); !slices.Equal(got, sorted(want)) {
+		t.Errorf("in all: got %v, want %v", got, sorted(want))
+	}
+	before := len(ranges())
+	if _, err := r.ReadAt(make([]byte, 1), 30*blockBytes); err != nil || ranges()[before] != blocksOf(30, 1) { // as if nothing had been expected
+		t.Errorf("%v, %v", err, ranges()[before:])
+	}
+}
+
+// Where little stays, little is asked for ahead of time; and what fails then is asked for again by who wants it.
+func TestWhatIsExpectedIsBoundedAndMayFail(t *testing.T) {
+	s, ranges := screen(t)
+	c := client(t, Options{HedgeAfter: -1, Retries: -1, KeepBytes: 9 * blockBytes})
+	r := c.Reader(s.film())
+	s.script = map[int]http.HandlerFunc{0: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }}
+	r.Expect([][2]int64{{0, 30 * blockBytes}})
+	c.blocks.ahead.Wait()
+	if len(s.seen) != 1 || len(ranges()) != 0 {
+		t.Errorf("%d requests, of which %v succeeded", len(s.seen), ranges())
+	}
+	got := make([]byte, 10)
+	if _, err := r.ReadAt(got, 5); err != nil || !bytes.Equal(got, film[5:15]) {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+func sorted(all []string) []string {
+	all = slices.Clone(all)
+	slices.Sort(all)
+	return all
 }
 
 // A second request that overtakes the first says as well that an object is large.
@@ -261,8 +378,8 @@ func TestLargeObjectsAreHedged(t *testing.T) {
 		s, _ := screen(t)
 		s.script = map[int]http.HandlerFunc{0: hang}
 		c := client(t, Options{HedgeAfter: after})
-		if got, err := c.ReadAll(background, s.URL+"/x", 1<<30, 1, func(n int) []byte { return make([]byte, n) }); got != Large || err != nil {
-			t.Fatalf("got %d, %v", got, err)
+		if _, o, err := c.ReadAll(background, s.URL+"/x", 1<<30, 1, func(n int) []byte { return make([]byte, n) }); o == nil || err != nil {
+			t.Fatalf("got %v, %v", o, err)
 		}
 		n = c.Stats()
 	}

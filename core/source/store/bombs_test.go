@@ -35,7 +35,7 @@ func TestCompressedAnswersAreNeverUnpacked(t *testing.T) {
 	c := client(t, Options{HedgeAfter: -1})
 	var got []byte
 	before := allocated()
-	n, err := c.ReadAll(background, s.URL+"/x", 1<<20, 0, func(n int) []byte { got = make([]byte, n); return got })
+	n, _, err := c.ReadAll(background, s.URL+"/x", 1<<20, 0, func(n int) []byte { got = make([]byte, n); return got })
 	if err != nil || n != len(bomb) || !bytes.Equal(got, bomb) {
 		t.Fatalf("got %d bytes of %d, %v", n, len(bomb), err)
 	}

@@ -42,20 +42,20 @@ func (o *Object) Version() int64 {
 }
 
 // Reach is Fetch of an object of less than large bytes, and of others too where large is 0 or the store gives no parts of objects. Of the rest it reads
-// nothing; whoever reads them closes them.
+// the beginning; whoever reads them closes them.
 func Reach(ctx context.Context, name string, large int64) ([]byte, *Distant, error) {
 	c, err := New(Options{})
 	if err != nil {
 		return nil, nil, err
 	}
 	data := []byte{}
-	n, err := c.readLarge(ctx, name, MaxFetch, large, func(n int) []byte {
+	all, err := c.readLarge(ctx, name, MaxFetch, large, func(n int) []byte {
 		data = make([]byte, n)
 		return data
 	})
-	if err == nil && n == Large {
+	if err == nil && all.large != nil {
 		var o *Object
-		if o, err = c.Stat(ctx, name); err == nil {
+		if o, err = c.versionOf(ctx, all.large); err == nil {
 			r := c.Reader(o)
 			ctx, end := context.WithCancel(ctx)
 			r.Until(ctx, nil)
@@ -66,5 +66,5 @@ func Reach(ctx context.Context, name string, large int64) ([]byte, *Distant, err
 	if err != nil {
 		return nil, nil, err
 	}
-	return data[:n], nil, nil
+	return data[:all.n], nil, nil
 }

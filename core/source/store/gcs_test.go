@@ -318,7 +318,7 @@ func TestGCSObjectsThatAreNotWhatTheySay(t *testing.T) {
 	g.change(func() { g.gzipped["b"] = true })
 	_, err := c.Stat(context.Background(), "gs://b/b")
 	wantCause(t, err, IO, "stored with Content-Encoding: gzip")
-	_, err = c.ReadAll(context.Background(), "gs://b/b", 1<<20, 0, func(n int) []byte { return make([]byte, n) })
+	_, _, err = c.ReadAll(context.Background(), "gs://b/b", 1<<20, 0, func(n int) []byte { return make([]byte, n) })
 	wantCause(t, err, IO, "stored with Content-Encoding: gzip")
 }
 

@@ -303,28 +303,44 @@ func (c *Client) body(r io.Reader, p []byte) error {
 }
 
 // readWhole reads an object that nobody has asked the length of, unless it is a large one.
-func (c *Client) readWhole(ctx context.Context, name string, limit, large int64, room func(n int) []byte) (int, error) {
+func (c *Client) readWhole(ctx context.Context, name string, limit, large int64, room func(n int) []byte) (all whole, err error) {
 	a, err := c.send(ctx, http.MethodGet, name, wholeHeader(name))
 	if err != nil {
-		return 0, err
+		return all, err
 	}
 	defer a.Body.Close()
 	n := a.ContentLength
 	switch {
 	case n < 0:
-		return c.readUnknown(a, limit, room)
+		all.n, err = c.readUnknown(a, limit, room)
+		return all, err
 	case n == 0:
-		return 0, &Error{Cause: Empty, Detail: "got 0 bytes"}
+		return all, &Error{Cause: Empty, Detail: "got 0 bytes"}
 	case large > 0 && n >= large && a.Header.Get("Accept-Ranges") == "bytes":
-		return Large, nil
+		all.large = &Object{URL: name, Size: n, ETag: a.Header.Get("ETag"), Modified: a.Header.Get("Last-Modified")}
+		return all, c.readBeginning(all.large, a.Body)
 	case n > limit:
-		return 0, tooLarge(n, limit)
+		return all, tooLarge(n, limit)
 	}
 	p := room(int(n))
 	if err := c.body(a.Body, p); err != nil {
-		return 0, err
+		return all, err
 	}
-	return int(n), checksum(a.Header, p)
+	all.n = int(n)
+	return all, checksum(a.Header, p)
+}
+
+// readBeginning keeps the first block of a large object for Readers, who want it first; the rest of the answer is not taken.
+func (c *Client) readBeginning(o *Object, body io.Reader) error {
+	if o.ETag == "" && o.Modified == "" {
+		return nil // of which version it is will not be known
+	}
+	first := make([]byte, min(blockBytes, o.Size))
+	if err := c.body(body, first); err != nil {
+		return err
+	}
+	c.blocks.keep(o, first)
+	return nil
 }
 
 func tooLarge(n, limit int64) error {

@@ -220,7 +220,7 @@ func TestHubFilesAreReadOfOneCommit(t *testing.T) {
 		}
 	}
 	var got []byte
-	n, err := c.ReadAll(background, o.URL, 1<<30, 0, func(n int) []byte { got = make([]byte, n); return got })
+	n, _, err := c.ReadAll(background, o.URL, 1<<30, 0, func(n int) []byte { got = make([]byte, n); return got })
 	if err != nil || !bytes.Equal(got[:n], content) {
 		t.Fatal(n, err)
 	}

@@ -108,6 +108,7 @@ type Client struct {
 	counters counters
 	hedges   sync.WaitGroup // requests that lost and are being cancelled
 	blocks   blocks         // of Readers
+	larges   larges
 }
 
 // IsURL reports whether a name is one that a Client reads. Its scheme may be in any case.
@@ -222,55 +223,101 @@ func (c *Client) ReadAt(ctx context.Context, o *Object, p []byte, off int64) err
 	})
 }
 
-// Large is ReadAll's answer of an object that it has not read.
-const Large = -1
-
 // ReadAll reads an object of at most limit bytes whole, into what room gives for its length. room may be called again for each attempt. Of large
-// bytes or more (0: never) nothing is read where the store gives parts of objects, and n is Large.
-func (c *Client) ReadAll(ctx context.Context, name string, limit, large int64, room func(n int) []byte) (n int, err error) {
+// bytes or more (0: never) no more is read than its beginning, which Readers have then, where the store gives parts of objects: it is o, else nil.
+func (c *Client) ReadAll(ctx context.Context, name string, limit, large int64, room func(n int) []byte) (n int, o *Object, err error) {
+	if large > 0 && c.larges.has(name) {
+		if o, err = c.Stat(ctx, name); err != nil || o.Size >= large {
+			return 0, o, err
+		}
+	}
+	var all whole
 	err = c.call(ctx, name, func(ctx context.Context, cancel context.CancelFunc) (err error) {
-		n, err = c.readHedged(ctx, cancel, name, limit, large, room)
+		all, err = c.readHedged(ctx, cancel, name, limit, large, room)
 		return err
 	})
-	return n, err
+	if err != nil || all.large == nil {
+		return all.n, nil, err
+	}
+	o, err = c.versionOf(ctx, all.large)
+	return 0, o, err
 }
 
-func (c *Client) readHedged(ctx context.Context, cancel context.CancelFunc, name string, limit, large int64, room func(n int) []byte) (n int, err error) {
+// whole is what became of an object that was to be read whole: n bytes were, or it is large.
+type whole struct {
+	n     int
+	large *Object // its version is not known where neither a tag nor a date is there
+}
+
+// versionOf is the object with its version, which it asks for where the answer that had its first bytes did not tell, as the Hub's does not.
+func (c *Client) versionOf(ctx context.Context, o *Object) (*Object, error) {
+	if c.larges.add(o.URL); o.ETag == "" && o.Modified == "" {
+		return c.Stat(ctx, o.URL)
+	}
+	return o, nil
+}
+
+// larges are the names of objects that were large, of which the first question is for the version then, and not for all bytes.
+type larges struct {
+	mu    sync.Mutex
+	names map[string]struct{}
+}
+
+const mostLarges = 4096 // names that are kept
+
+func (l *larges) has(name string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, is := l.names[name]
+	return is
+}
+
+func (l *larges) add(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.names == nil || len(l.names) == mostLarges {
+		l.names = map[string]struct{}{}
+	}
+	l.names[name] = struct{}{}
+}
+
+func (c *Client) readHedged(ctx context.Context, cancel context.CancelFunc, name string, limit, large int64, room func(n int) []byte) (all whole, err error) {
 	var spare []byte
-	var second int
+	var second whole
 	own := func(n int) []byte {
 		spare = make([]byte, n)
 		return spare
 	}
 	won, err := c.hedged(ctx, cancel,
 		func(ctx context.Context) (err error) {
-			n, err = c.readWhole(ctx, name, limit, large, room)
+			all, err = c.readWhole(ctx, name, limit, large, room)
 			return err
 		},
 		func(ctx context.Context) (err error) {
 			second, err = c.readWhole(ctx, name, limit, large, own)
 			return err
 		})
-	if won && second != Large {
+	if won && second.large == nil {
 		copy(room(len(spare)), spare)
 	}
 	if won {
-		n = second
+		all = second
 	}
-	return n, err
+	return all, err
 }
 
 // ReadLarge is ReadAll for what is no sample, and may be large: it is asked for once, and its time is no measure for other reads.
 func (c *Client) ReadLarge(ctx context.Context, name string, limit int64, room func(n int) []byte) (n int, err error) {
-	return c.readLarge(ctx, name, limit, 0, room)
+	all, err := c.readLarge(ctx, name, limit, 0, room)
+	return all.n, err
 }
 
-func (c *Client) readLarge(ctx context.Context, name string, limit, large int64, room func(n int) []byte) (n int, err error) {
+func (c *Client) readLarge(ctx context.Context, name string, limit, large int64, room func(n int) []byte) (all whole, err error) {
 	err = c.call(ctx, name, func(ctx context.Context, _ context.CancelFunc) (err error) {
-		n, err = c.readWhole(ctx, name, limit, large, room)
+		all, err = c.readWhole(ctx, name, limit, large, room)
 		return err
 	})
-	return n, err
+	return all, err
 }
 
 // Stat asks for an object's present version.

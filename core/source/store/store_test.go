@@ -372,7 +372,7 @@ func TestStragglersReadWholeAreHedged(t *testing.T) {
 			s.always = script[1]
 			c := client(t, Options{HedgeAfter: after})
 			var got []byte
-			size, err := c.ReadAll(background, s.URL+"/x", 2<<20, 0, func(n int) []byte { got = make([]byte, n); return got })
+			size, _, err := c.ReadAll(background, s.URL+"/x", 2<<20, 0, func(n int) []byte { got = make([]byte, n); return got })
 			if err != nil || size != len(content) || !bytes.Equal(got, content) {
 				t.Fatalf("%s: %d bytes, %v", what, size, err)
 			}
@@ -515,23 +515,23 @@ func TestReadAll(t *testing.T) {
 	c := client(t, Options{Retries: 1})
 	var got []byte
 	room := func(n int) []byte { got = make([]byte, n); return got }
-	if n, err := c.ReadAll(background, s.URL+"/x", 2<<20, 0, room); err != nil || n != len(content) || !bytes.Equal(got, content) {
+	if n, _, err := c.ReadAll(background, s.URL+"/x", 2<<20, 0, room); err != nil || n != len(content) || !bytes.Equal(got, content) {
 		t.Fatalf("%d %v", n, err)
 	}
-	_, err := c.ReadAll(background, s.URL+"/x", 1000, 0, room)
+	_, _, err := c.ReadAll(background, s.URL+"/x", 1000, 0, room)
 	wantCause(t, err, TooLarge, "got 1048576 bytes, want at most 1000")
 	s.always = func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write(content[:5])
 		_ = http.NewResponseController(w).Flush()
 		_, _ = w.Write(content[5:2000])
 	}
-	if n, err := c.ReadAll(background, s.URL+"/x", 2000, 0, room); err != nil || !bytes.Equal(got, content[:2000]) {
+	if n, _, err := c.ReadAll(background, s.URL+"/x", 2000, 0, room); err != nil || !bytes.Equal(got, content[:2000]) {
 		t.Fatalf("%d %v", n, err)
 	}
-	_, err = c.ReadAll(background, s.URL+"/x", 1999, 0, room)
+	_, _, err = c.ReadAll(background, s.URL+"/x", 1999, 0, room)
 	wantCause(t, err, TooLarge, "want at most 1999")
 	s.always = status(200)
-	_, err = c.ReadAll(background, s.URL+"/x", 1999, 0, room)
+	_, _, err = c.ReadAll(background, s.URL+"/x", 1999, 0, room)
 	wantCause(t, err, Empty, "got 0 bytes")
 }
 
@@ -626,7 +626,7 @@ func TestSignedAddressesGetNoOtherHeaders(t *testing.T) {
 		c := client(t, Options{})
 		o := s.object()
 		o.URL += query
-		n, err := c.ReadAll(background, o.URL, 1<<30, 0, func(n int) []byte { return make([]byte, n) })
+		n, _, err := c.ReadAll(background, o.URL, 1<<30, 0, func(n int) []byte { return make([]byte, n) })
 		if err == nil {
 			err = c.ReadAt(background, o, make([]byte, n), 0)
 		}
