@@ -61,9 +61,34 @@ func PictureConfig(i *spec.Image) media.Config {
 	}
 	c.Ahead, c.Resized = len(t.Ahead), len(t.Resized)
 	for _, s := range slices.Concat(t.Ahead, t.Resized, t.Steps) {
-		c.Order = append(c.Order, step(&c, s))
+		switch s := s.(type) {
+		case *spec.RandomApply:
+			for _, of := range s.Of {
+				member(&c, of, applied, 0, s.P)
+			}
+		case *spec.RandomChoice:
+			from := 0.0
+			for i, of := range s.Of {
+				member(&c, of, chosen, from, s.Upto[i])
+				from = s.Upto[i]
+			}
+		default:
+			c.Order = append(c.Order, step(&c, s))
+		}
 	}
 	return c
+}
+
+// The numbers of groups, of which a transform has one of each kind.
+const (
+	applied = iota + 1
+	chosen
+)
+
+// member adds a step of a group, which is done where the group's number lies between low and high.
+func member(c *media.Config, s spec.Step, group int, low, high float64) {
+	c.Order = append(c.Order, step(c, s))
+	c.Groups = append(c.Groups, media.Member{Step: c.Order[len(c.Order)-1], Group: group, Low: low, High: high})
 }
 
 var filters = map[spec.Interpolation]media.Interpolation{spec.Bilinear: media.Bilinear, spec.Bicubic: media.Bicubic, spec.Nearest: media.Nearest, spec.Lanczos: media.Lanczos, spec.BoxFilter: media.BoxFilter, spec.HammingFilter: media.HammingFilter,

@@ -61,6 +61,7 @@ func TestEveryKeyReachesItsDecoder(t *testing.T) {
 			`"transform": [{"solarize": {"threshold": 128}}]`, `"transform": [{"solarize": {"threshold": 99}}]`, `"transform": [{"solarize": {"threshold": 128, "p": 0.2}}]`,
 			`"transform": [{"posterize": {"bits": 3}}]`, `"transform": [{"posterize": {"bits": 4}}]`, `"transform": [{"posterize": {"bits": 3, "p": 0.2}}]`,
 			`"transform": [{"adjust_sharpness": {"factor": 2}}]`, `"transform": [{"adjust_sharpness": {"factor": 3}}]`, `"transform": [{"adjust_sharpness": {"factor": 2, "p": 0.2}}]`,
+			`"transform": [{"random_apply": [{"invert": 1}]}]`, `"transform": [{"random_apply": {"transforms": [{"invert": 1}], "p": 0.4}}]`, `"transform": [{"random_apply": [{"equalize": 1}]}]`, `"transform": [{"random_choice": [{"invert": 1}, {"equalize": 1}]}]`, `"transform": [{"random_choice": {"transforms": [{"invert": 1}, {"equalize": 1}], "p": [1, 2]}}]`,
 			`"transform": [{"center_crop": 9}, {"random_rotate90": 0.5}]`, `"transform": [{"random_photometric_distort": 0.5}]`, `"transform": [{"random_photometric_distort": {"hue": 0}}]`, `"transform": [{"random_channel_permutation": 0.5}]`,
 			`"transform": [{"gaussian_noise": 0.1}]`, `"transform": [{"gaussian_noise": [0, 0.1]}]`, `"transform": [{"gaussian_noise": {"mean": 0.1}}]`, `"transform": [{"gaussian_noise": {"p": 0.5}}]`,
 			`"transform": [{"jpeg": 50}]`, `"transform": [{"jpeg": [50, 60]}]`, `"transform": [{"jpeg": {"quality": 50, "p": 0.5}}]`,
@@ -142,6 +143,29 @@ func TestStepsReachTheDecoderInTheirOrder(t *testing.T) {
 		if got := order([]string{`"invert": 1`, augmentation}); !slices.Equal(got, []media.Step{media.StepInvert, media.StepAugment}) {
 			t.Errorf("invert before %s: got %v", augmentation, got)
 		}
+	}
+}
+
+// The steps of groups stand where the group does, each with its share of what is drawn.
+func TestGroupsReachTheDecoder(t *testing.T) {
+	s, err := spec.ParseSample([]byte(`{"image": {"transform": [{"center_crop": 8}, {"random_choice": {"transforms": [{"grayscale": 1}, {"jpeg": 9}, {"equalize": 0.5}], "p": [1, 2, 1]}}, {"solarize": {"threshold": 9}}, {"random_apply": {"transforms": [{"invert": 1}, {"posterize": {"bits": 2}}], "p": 0.25}}]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := PictureConfig(s.Image)
+	member := func(s media.Step, group int, low, high float64) media.Member {
+		return media.Member{Step: s, Group: group, Low: low, High: high}
+	}
+	want := []media.Member{
+		member(media.StepGrayscale, 2, 0, 0.25), member(media.StepJPEG, 2, 0.25, 0.75), member(media.StepEqualize, 2, 0.75, 1),
+		member(media.StepInvert, 1, 0, 0.25), member(media.StepPosterize, 1, 0, 0.25),
+	}
+	order := []media.Step{media.StepGrayscale, media.StepJPEG, media.StepEqualize, media.StepSolarize, media.StepInvert, media.StepPosterize}
+	if !slices.Equal(c.Groups, want) || !slices.Equal(c.Order, order) || c.Equalize != 0.5 {
+		t.Errorf("got %v, %v, want %v, %v", c.Groups, c.Order, want, order)
+	}
+	if _, err := media.Compile(c); err != nil {
+		t.Error(err)
 	}
 }
 

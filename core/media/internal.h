@@ -370,6 +370,7 @@ enum {
     LATER_ELASTIC_KEY = 17,
     LATER_ZOOM_OUT = 18,
     LATER_ZOOM_OUT_PLACE = 19,
+    LATER_GROUP = 20, /* and on, by the group's number */
 };
 
 void media_draw_distort(const media_op *op, const media_draw *d, media_retouches *to);

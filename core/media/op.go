@@ -174,6 +174,7 @@ type Config struct {
 	Order         []Step    // of what follows, up to JPEG; nil: as it stands here
 	Ahead         int       // how many of Order, from the first on, are done to the picture as it is decoded, ahead of the geometry
 	Resized       int       // and how many then to what it was resized to, ahead of the crop
+	Groups        []Member  // steps that are done together or not at all, or of which one is
 	Flip          float64   // probability of a horizontal flip
 	VFlip         float64   // and of a vertical one
 	Quarters      float64   // that the row, a square, is turned to the left by a quarter of a circle, two, three or none
@@ -228,6 +229,9 @@ func Compile(cfg Config) (*Op, error) {
 	cfg.retouch(&op.c)
 	for i, s := range complete(cfg.Order) {
 		op.c.order[i] = C.uint8_t(s)
+	}
+	for _, m := range cfg.Groups {
+		op.c.members[m.Step] = C.media_member{group: C.uint32_t(m.Group), low: C.double(m.Low), high: C.double(m.High)}
 	}
 	op.c.ahead = [2]C.uint32_t{C.uint32_t(cfg.Ahead), C.uint32_t(cfg.Resized)}
 	op.c.max_pixels = C.uint64_t(cfg.MaxPixels)
@@ -356,6 +360,9 @@ func (cfg *Config) check() error {
 		return err
 	}
 	if err := cfg.checkAhead(); err != nil {
+		return err
+	}
+	if err := checkGroups(cfg.Groups); err != nil {
 		return err
 	}
 	if err := cfg.checkErase(); err != nil {

@@ -58,10 +58,19 @@ static void draw_step(const media_op *op, const media_draw *d, int step, media_r
     }
 }
 
+static int left_out(const media_op *op, const media_draw *d, int step) {
+    const media_member *m = &op->members[step];
+    double u[2];
+    if (!m->group) return 0;
+    media_uniforms(d, OP_LATER, LATER_GROUP + m->group, u);
+    return u[0] < m->low || u[0] >= m->high;
+}
+
 void media_draw_steps(const media_op *op, const media_draw *d, uint32_t first, uint32_t end,
                       media_retouches *to) {
     for (uint32_t i = first; i < end; i++) {
         int32_t at = to->n;
+        if (left_out(op, d, op->order[i])) continue;
         draw_step(op, d, op->order[i], to);
         for (; at < to->n; at++) {
             to->all[at].w = to->w;

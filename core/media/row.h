@@ -107,6 +107,12 @@ typedef struct media_factor {
     double low, high;
 } media_factor;
 
+/* A step that is left out unless its group's number lies in [low, high). */
+typedef struct media_member {
+    uint32_t group; /* 0: it is in none */
+    double low, high;
+} media_member;
+
 /* One compiled description; read-only once media_op_init() has returned, so
  * that any number of threads may share it. */
 typedef struct media_op {
@@ -131,8 +137,9 @@ typedef struct media_op {
      * MEDIA_PAD_CONSTANT ... MEDIA_PAD_SYMMETRIC. */
     uint32_t pad_left, pad_top, pad_right, pad_bottom;
     uint32_t padding_mode;
-    uint8_t fill[4];            /* of PAD_CONSTANT; here and below a pixel as u8 rows have it */
-    uint8_t order[MEDIA_STEPS]; /* of what follows: each MEDIA_DO_ once; zeros: as they are numbered */
+    uint8_t fill[4];                   /* of PAD_CONSTANT; here and below a pixel as u8 rows have it */
+    media_member members[MEDIA_STEPS]; /* by MEDIA_DO_ */
+    uint8_t order[MEDIA_STEPS];        /* of what follows: each MEDIA_DO_ once; zeros: as they are numbered */
     /* How many of these, from the first on, are done to the picture as it is decoded, ahead of the geometry; and how many then to what
      * RESIZE_SHORT, RESIZE_EXACT, RANDOM_RESIZE or SCALE_JITTER made of it, ahead of the crop. */
     uint32_t ahead[2];

@@ -35,6 +35,34 @@ const (
 	steps
 )
 
+// Member is a step of a group, for which a number from 0 to 1 is drawn: it is left out unless that lies from Low on and below High. Beside that it has
+// the probability that it has without.
+type Member struct {
+	Step      Step
+	Group     int // 1 to MaxGroups
+	Low, High float64
+}
+
+// MaxGroups bounds the numbers of groups.
+const MaxGroups = 8
+
+// checkGroups wants steps that leave pixels where they are, each in one group.
+func checkGroups(all []Member) error {
+	for i, m := range all {
+		switch {
+		case m.Step < StepJitter || m.Step > StepJPEG:
+			return fmt.Errorf("groups: got step %d, want one that leaves pixels where they are", m.Step)
+		case slices.ContainsFunc(all[:i], func(before Member) bool { return before.Step == m.Step }):
+			return fmt.Errorf("groups: got step %d twice, want each once", m.Step)
+		case m.Group < 1 || m.Group > MaxGroups:
+			return fmt.Errorf("groups: got group %d, want 1 to %d", m.Group, MaxGroups)
+		case !(m.Low >= 0 && m.Low <= m.High && m.High <= 1):
+			return fmt.Errorf("groups: got %v to %v, want 0 <= low <= high <= 1", m.Low, m.High)
+		}
+	}
+	return nil
+}
+
 // complete is the order with what it does not name behind it.
 func complete(order []Step) []Step {
 	all := slices.Clone(order)

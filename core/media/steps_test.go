@@ -160,3 +160,63 @@ func TestAnOrderThatIsNoneIsRefused(t *testing.T) {
 		t.Errorf("the whole order is %v", got)
 	}
 }
+
+// Of a choice one step is done, each as often as it is to be, and of what is done together all or nothing; what each draws is what it draws without.
+func TestStepsOfGroupsAreDoneByOneDraw(t *testing.T) {
+	w, data := worker(t, nil), testJPEG(t, 60, 60)
+	choice := of(StepJitter, StepBlur, StepEqualize)
+	choice.Groups = []Member{{StepJitter, 2, 0, 0.2}, {StepBlur, 2, 0.2, 0.7}, {StepEqualize, 2, 0.7, 1}}
+	both := of(StepInvert, StepSharpness, StepNoise)
+	both.Groups = []Member{{StepInvert, 1, 0, 0.3}, {StepNoise, 1, 0, 0.3}}
+	const n, groups = 400, 20
+	var chosen [3]int
+	done := 0
+	for i := range uint64(n) {
+		draw := Draw{Seed: 5, Epoch: i / 7, Index: i}
+		number := func(group uint32) float64 { return draw.Uniforms(drawLater, groups+group)[0] }
+		u := number(2)
+		want := 0
+		for _, upto := range []float64{0.2, 0.7} {
+			if u >= upto {
+				want++
+			}
+		}
+		chosen[want]++
+		if got, alone := made(t, w, data, choice, draw), made(t, w, data, of([]Step{StepJitter, StepBlur, StepEqualize}[want]), draw); !bytes.Equal(got, alone) {
+			t.Fatalf("draw %d, of number %v: not what step %d makes alone", i, u, want)
+		}
+		alone := of(StepSharpness)
+		if number(1) < 0.3 {
+			done++
+			alone = of(StepInvert, StepSharpness, StepNoise)
+		}
+		if !bytes.Equal(made(t, w, data, both, draw), made(t, w, data, alone, draw)) {
+			t.Fatalf("draw %d, of number %v: not all, or not nothing", i, number(1))
+		}
+	}
+	for i, share := range []float64{0.2, 0.5, 0.3} {
+		if got := float64(chosen[i]) / n; got < share-0.08 || got > share+0.08 {
+			t.Errorf("step %d of the choice was drawn in %v of all, want %v", i, got, share)
+		}
+	}
+	if got := float64(done) / n; got < 0.22 || got > 0.38 {
+		t.Errorf("what is done together was in %v of all, want 0.3", got)
+	}
+}
+
+func TestGroupsThatAreNoneAreRefused(t *testing.T) {
+	for want, groups := range map[string][]Member{
+		"media: groups: got step 3, want one that leaves pixels where they are":  {{StepRotation, 1, 0, 1}},
+		"media: groups: got step 21, want one that leaves pixels where they are": {{StepZoomOut, 1, 0, 1}},
+		"media: groups: got step 15 twice, want each once":                       {{StepInvert, 1, 0, 1}, {StepInvert, 2, 0, 1}},
+		"media: groups: got group 0, want 1 to 8":                                {{StepInvert, 0, 0, 1}},
+		"media: groups: got group 9, want 1 to 8":                                {{StepInvert, 9, 0, 1}},
+		"media: groups: got 0.5 to 0.4, want 0 <= low <= high <= 1":              {{StepInvert, 1, 0.5, 0.4}},
+		"media: groups: got NaN to 0.4, want 0 <= low <= high <= 1":              {{StepInvert, 1, nan(), 0.4}},
+		"media: groups: got 0 to 2, want 0 <= low <= high <= 1":                  {{StepInvert, 1, 0, 2}},
+	} {
+		if _, err := Compile(Config{Resize: Square(4), Groups: groups}); err == nil || err.Error() != want {
+			t.Errorf("%v: got %v, want %q", groups, err, want)
+		}
+	}
+}

@@ -57,39 +57,55 @@ func (d *decoder) pixels(s *section, img *Image) {
 	whole(s, "max_pixels", &img.MaxPixels, 1, 1<<40)
 }
 
-func (d *decoder) transform(s *section) (t Transform) {
-	var before []string
+// reading is a transform while it is read.
+type reading struct {
+	*decoder
+	of     *section // which has it
+	before []string // the operations so far
+	t      Transform
+}
+
+func (d *decoder) transform(s *section) Transform {
+	r := &reading{decoder: d, of: s}
 	items := s.items("transform", "a list of operations: "+strings.Join(operations, ", "), len(operations))
 	for i, n := range items {
 		entry := fmt.Sprintf("transform[%d]", i)
-		op := d.section(n, join(s.table, "transform[]"), join(s.shown, entry), join(s.place, entry))
+		op, name := r.entry(n, "", join(s.table, "transform[]"), join(s.shown, entry), join(s.place, entry))
 		if d.err != nil {
-			return t
+			break
 		}
-		if len(op.values) != 1 {
-			d.fail(n, op.shown, "got %d operations in one entry, want one, such as - resize: 256", len(op.values))
-			return t
+		if step := r.step(&op, name); step != nil {
+			r.t.Steps = append(r.t.Steps, step)
 		}
-		for name := range op.values {
-			if wrong := misplaced(name, before); wrong != "" {
-				op.fail(name, "%s; want %s", wrong, operationOrder)
-			}
-			if t.fit().Contain && (name == "pad" || name == "center_crop" || name == "random_crop") {
-				op.fail(name, "comes after resize with fit: %s, after which every row has its size; leave it out, or resize to the shorter side or a max_size", t.fit().word())
-			}
-			d.pos[join(s.place, "transform."+name)] = placeOf(op.values[name], join(op.shown, name))
-			if isGeometry(name) {
-				t.behindSteps(!slices.ContainsFunc(before, isGeometry))
-			}
-			before = append(before, name)
-			if step := d.step(&op, name); step != nil {
-				t.Steps = append(t.Steps, step)
-			}
-		}
-		d.operation(&op, &t)
+		d.operation(&op, &r.t)
 	}
-	t.fillWithMean()
-	return t
+	r.t.fillWithMean()
+	return r.t
+}
+
+// entry is one operation and its name, which is in its place, also within a group of this name.
+func (r *reading) entry(n *yaml.Node, group, table, shown, place string) (op section, name string) {
+	op = r.section(n, table, shown, place)
+	if r.err == nil && len(op.values) != 1 {
+		r.fail(n, op.shown, "got %d operations in one entry, want one, such as - resize: 256", len(op.values))
+	}
+	for name = range op.values {
+		if group != "" && !groups(name) {
+			op.fail(name, "got it within %s, want one that leaves pixels where they are (color_jitter to jpeg); most of the others have a p of their own", group)
+		}
+		if wrong := misplaced(name, r.before); wrong != "" {
+			op.fail(name, "%s; want %s", wrong, operationOrder)
+		}
+		if fit := r.t.fit(); fit.Contain && (name == "pad" || name == "center_crop" || name == "random_crop") {
+			op.fail(name, "comes after resize with fit: %s, after which every row has its size; leave it out, or resize to the shorter side or a max_size", fit.word())
+		}
+		r.pos[join(r.of.place, "transform."+name)] = placeOf(op.values[name], join(op.shown, name))
+		if isGeometry(name) {
+			r.t.behindSteps(!slices.ContainsFunc(r.before, isGeometry))
+		}
+		r.before = append(r.before, name)
+	}
+	return op, name
 }
 
 // operation reads what is no step.

@@ -113,6 +113,8 @@ var values = map[string]string{
 	"image.transform[].random_photometric_distort.contrast": "[1, 2]", "image.transform[].random_photometric_distort.saturation": "0", "image.transform[].random_photometric_distort.hue": "0.1", "image.transform[].random_channel_permutation": "1",
 	"image.transform[].gaussian_noise": "[0, 0.2]", "image.transform[].gaussian_noise.sigma": "0.3", "image.transform[].gaussian_noise.mean": "-0.1", "image.transform[].gaussian_noise.p": "0.4",
 	"image.transform[].jpeg": "[30, 95]", "image.transform[].jpeg.quality": "75", "image.transform[].jpeg.p": "0.5",
+	"image.transform[].random_apply": "[{grayscale: 1}]", "image.transform[].random_apply.transforms": "[{invert: 1}, {jpeg: 9}]", "image.transform[].random_apply.p": "0.3",
+	"image.transform[].random_choice": "[{grayscale: 1}, {gaussian_blur: 3}]", "image.transform[].random_choice.transforms": "[{invert: 1}]", "image.transform[].random_choice.p": "[1, 3]",
 	"image.transform[].color_jitter": "{brightness: 0.4}", "image.transform[].color_jitter.p": "0.8", "image.transform[].color_jitter.brightness": "0.4",
 	"image.transform[].color_jitter.contrast": "[0.5, 2]", "image.transform[].color_jitter.saturation": "3", "image.transform[].color_jitter.hue": "0.1", "image.transform[].normalize": "imagenet",
 	"image.transform[].normalize.mean": "[0, 0, 0]", "image.transform[].normalize.std": "[1, 1, 1]", "image.dtype": "f16",
@@ -175,7 +177,7 @@ var beside = map[string]string{
 	"random_crop.padding": ", size: 1", "random_crop.padding_mode": ", size: 1", "center_crop.padding_mode": ", size: 1", "pad.padding": "}}, {random_crop: {size: 3", "pad.padding_mode": ", padding: 1}}, {random_crop: {size: 3",
 	"pad.fill": ", padding: 1}}, {random_crop: {size: 3", "random_resize.min_size": ", max_size: 4}}, {center_crop: {size: 3", "random_resize.max_size": ", min_size: 1}}, {center_crop: {size: 3", "random_resize.interpolation": ", min_size: 1, max_size: 2}}, {center_crop: {size: 3", "resize.max_size": ", size: 1}}, {center_crop: {size: 3", "resize.fit": ", size: [1, 2]", "resize.place": ", size: [1, 2], fit: contain", "resize.upscale": ", size: [1, 2], fit: contain", "resize.fill": ", size: [1, 2], fit: contain", "random_crop.fill": ", size: 1", "center_crop.fill": ", size: 1", "random_rotation.fill": ", degrees: 9", "random_affine.fill": ", degrees: 9", "normalize.mean": ", std: [1, 1, 1]", "normalize.std": ", mean: [0, 0, 0]", "color_jitter.p": ", hue: 0.1", "jpeg.p": ", quality: 50", "solarize.p": ", threshold: 1",
 	"timm_rand_augment.interpolation": ", config: rand-m9", "timm_rand_augment.fill": ", config: rand-m9", "random_rotation.interpolation": ", degrees: 9", "random_rotation.center": ", degrees: 9", "random_rotation.expand": ", degrees: 9}}, {center_crop: {size: 224", "random_affine.center": ", degrees: 9", "random_affine.translate": ", degrees: 9", "random_affine.scale": ", degrees: 9", "random_affine.shear": ", degrees: 9",
-	"random_affine.interpolation": ", degrees: 9", "posterize.p": ", bits: 1", "adjust_sharpness.p": ", factor: 2", "gaussian_blur.p": ", kernel_size: 3", "gaussian_blur.sigma": ", kernel_size: 3",
+	"random_apply.p": ", transforms: [{grayscale: 1}]", "random_choice.p": ", transforms: [{grayscale: 1}, {invert: 1}]", "random_affine.interpolation": ", degrees: 9", "posterize.p": ", bits: 1", "adjust_sharpness.p": ", factor: 2", "gaussian_blur.p": ", kernel_size: 3", "gaussian_blur.sigma": ", kernel_size: 3",
 }
 
 // document writes one key with a value and whatever else the key needs around it.

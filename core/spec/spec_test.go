@@ -364,6 +364,8 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 	}
 	seen := map[[32]byte]string{base.Hash(): ""}
 	for _, more := range []string{
+		"random_apply: [{invert: 1}]", "random_apply: {transforms: [{invert: 1}], p: 0.6}", "random_apply: [{equalize: 1}]", "random_apply: [{invert: 1}, {equalize: 1}]", "random_apply: [{equalize: 1}, {invert: 1}]", "random_choice: [{equalize: 1}, {invert: 1}]",
+		"random_choice: [{invert: 1}, {equalize: 1}]", "random_choice: {transforms: [{equalize: 1}, {invert: 1}], p: [1, 2]}", "random_apply: [{equalize: 1}]}, {invert: 1",
 		"invert: 1}, {horizontal_flip: 0.5", "horizontal_flip: 0.5}, {invert: 1", "invert: 1}, {equalize: 1}, {horizontal_flip: 0.5", "equalize: 1}, {invert: 1}, {horizontal_flip: 0.5",
 		"vertical_flip: 0.5", "vertical_flip: 0.6", "grayscale: 0.5", "random_erasing: 0.5", "random_erasing: {p: 0.5, scale: [0.02, 0.3]}", "random_erasing: {p: 0.5, ratio: [0.3, 3]}", "random_erasing: {value: 3}", "random_erasing: {value: [0, 0, 3]}", "random_erasing: 0.6", "color_jitter: {hue: 0}", "color_jitter: {hue: 0.1}", "color_jitter: {hue: 0.1, p: 0.5}",
 		"color_jitter: {brightness: 0.1}", "color_jitter: {contrast: 0.1}", "color_jitter: {saturation: 0.1}", "color_jitter: {saturation: [0.1, 0.1]}",
@@ -396,6 +398,7 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 		"trivial_augment_wide: 31": "trivial_augment_wide: {}", "auto_augment: {}": "auto_augment: imagenet", "timm_rand_augment: rand-m9-mstd0.5-inc1": "timm_rand_augment: {config: rand-inc1-p0.5-mstd0.5-n2-mmax10-m9, interpolation: random, fill: [124, 116, 104]}", "gaussian_noise: {}": "gaussian_noise: {sigma: [0.1, 0.1], mean: 0, p: 1}", "gaussian_noise: 0.1": "gaussian_noise: {}", "jpeg: 50": "jpeg: {quality: [50, 50], p: 1}",
 		"random_photometric_distort: 0.5": "random_photometric_distort: {brightness: [0.875, 1.125], contrast: 0.5, saturation: 0.5, hue: 0.05}", "gaussian_blur: 3": "gaussian_blur: {kernel_size: 3, sigma: [0.1, 2], p: 1}",
 		"random_rotation: {degrees: 9, fill: 7}": "random_rotation: {degrees: 9, fill: [7, 7, 7]}", "random_rotation: 8": "random_rotation: {degrees: 8, fill: 0}", "auto_augment: svhn": "auto_augment: {policy: svhn, fill: [0, 0, 0]}",
+		"random_apply: [{invert: 1}]": "random_apply: {transforms: [{invert: 1}], p: 0.5}", "random_choice: [{invert: 1}, {equalize: 1}]": "random_choice: {transforms: [{invert: 1}, {equalize: 1}], p: [3, 3]}",
 		"random_perspective: {}": "random_perspective: {distortion_scale: 0.5, p: 0.5, interpolation: bilinear, fill: 0}", "random_perspective: 0.4": "random_perspective: {distortion_scale: 0.4}",
 		"elastic_transform: {}": "elastic_transform: {alpha: [50, 50], sigma: 5, p: 1, interpolation: bilinear, fill: 0}", "elastic_transform: [3, 4]": "elastic_transform: {alpha: [3, 4]}",
 		"solarize: {threshold: 1}": "solarize: {threshold: 1, p: 0.5}", "random_rotation: 9": "random_rotation: {degrees: [-9, 9], interpolation: nearest}",

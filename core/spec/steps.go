@@ -35,6 +35,9 @@ type grower interface{ grows() (growth, bool) }
 // growth is the key by which a picture grows, what it says, and both in words.
 type growth struct{ key, got, called string }
 
+// grouper is a step that does others, or not.
+type grouper interface{ group() []Step }
+
 // fitted is a step that needs something of its section.
 type fitted interface {
 	check(i *Image, at string, fail func(path, format string, args ...any))
@@ -91,6 +94,8 @@ var kinds = []kind{
 	{"equalize", changing, never},
 	{"gaussian_noise", changing, never},
 	{"jpeg", changing, never},
+	{randomApply, changing, never},
+	{randomChoice, changing, never},
 }
 
 // The operations of a transform: first the geometry, in this order; then the steps, in any, of the augmentations one; then what ends it. Movers
@@ -161,8 +166,12 @@ func misplacedGeometry(name string, before []string) string {
 }
 
 // step reads the step of this name; nil: it does nothing.
-func (d *decoder) step(op *section, name string) Step {
+func (d *reading) step(op *section, name string) Step {
 	switch name {
+	case randomApply:
+		return d.randomApply(op)
+	case randomChoice:
+		return d.randomChoice(op)
 	case "horizontal_flip", "vertical_flip", "random_rotate90":
 		if c := d.chance(op, name); c != nil {
 			return &Symmetry{*c}
@@ -218,8 +227,16 @@ func (t *Transform) behindSteps(first bool) {
 // early are the steps that are not done to the row.
 func (t *Transform) early() []Step { return slices.Concat(t.Ahead, t.Resized) }
 
-// all are the steps in their order.
-func (t *Transform) all() []Step { return slices.Concat(t.Ahead, t.Resized, t.Steps) }
+// all are the steps in their order, each group of them in front of its own.
+func (t *Transform) all() (all []Step) {
+	for _, s := range slices.Concat(t.Ahead, t.Resized, t.Steps) {
+		all = append(all, s)
+		if g, is := s.(grouper); is {
+			all = append(all, g.group()...)
+		}
+	}
+	return all
+}
 
 // step is the one of this name; nil: it is not there.
 func (t *Transform) step(name string) Step {

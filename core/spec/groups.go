@@ -1,0 +1,110 @@
+package spec
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+)
+
+const (
+	randomApply  = "random_apply"
+	randomChoice = "random_choice"
+	maxGroup     = 16
+)
+
+// RandomApply does all of its steps, with probability P, or none.
+type RandomApply struct {
+	Of []Step
+	P  float64
+}
+
+// RandomChoice does one of its steps. Upto are the probabilities that it is one of the first, the first two, and so on; the last is 1.
+type RandomChoice struct {
+	Of   []Step
+	Upto []float64
+}
+
+func (a *RandomApply) Name() string  { return randomApply }
+func (c *RandomChoice) Name() string { return randomChoice }
+
+func (a *RandomApply) random() bool  { return chance(a.P) }
+func (c *RandomChoice) random() bool { return len(c.Of) > 1 }
+
+func (a *RandomApply) group() []Step  { return a.Of }
+func (c *RandomChoice) group() []Step { return c.Of }
+
+// MarshalJSON has each step by its name.
+func (a *RandomApply) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]any{"transforms": canonicalSteps(a.Of), "p": a.P})
+}
+
+// MarshalJSON has each step by its name.
+func (c *RandomChoice) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]any{"transforms": canonicalSteps(c.Of), "upto": c.Upto})
+}
+
+func (r *reading) randomApply(op *section) Step {
+	a := &RandomApply{P: 0.5}
+	items, shown, sec := r.short(op, randomApply, "transforms")
+	sec.number("p", &a.P, 0, 1)
+	if a.Of = r.grouped(op, randomApply, items, shown); a.P == 0 || len(a.Of) == 0 {
+		return nil
+	}
+	return a
+}
+
+func (r *reading) randomChoice(op *section) Step {
+	items, shown, sec := r.short(op, randomChoice, "transforms")
+	c := &RandomChoice{Of: r.grouped(op, randomChoice, items, shown)}
+	weights := slices.Repeat([]float64{1}, len(c.Of))
+	if sec.has("p") {
+		weights = r.each(sec, "p", fmt.Sprintf("a number for each of the %d transforms", len(c.Of)), len(c.Of), 0, 1e6)
+	}
+	sum := 0.0
+	for _, w := range weights {
+		sum += w
+		c.Upto = append(c.Upto, sum)
+	}
+	if r.err == nil && sum == 0 {
+		sec.fail("p", "got zeros alone, want one above 0")
+	}
+	for i := range c.Upto {
+		c.Upto[i] /= sum
+	}
+	return c
+}
+
+// groups says whether a step may be one of a group: it leaves pixels where they are, as what moves them is drawn for pictures and masks alike.
+func groups(name string) bool {
+	return slices.Contains(changes, name) && name != randomApply && name != randomChoice
+}
+
+// grouped reads the steps of a group.
+func (r *reading) grouped(op *section, key string, list *yaml.Node, shown string) (all []Step) {
+	if r.err == nil && list == nil {
+		op.fail(key, "transforms is missing, want a list of operations, such as [{grayscale: 1}, {solarize: {threshold: 128, p: 1}}]")
+	}
+	if r.err != nil {
+		return nil
+	}
+	items := r.items(list, shown, "a list of operations, such as [{grayscale: 1}, {solarize: {threshold: 128, p: 1}}]", maxGroup)
+	for i, n := range items {
+		at := fmt.Sprintf("[%d]", i)
+		one, name := r.entry(n, key, op.table, shown+at, join(op.place, key)+at)
+		if r.err != nil {
+			return nil
+		}
+		step := r.step(&one, name)
+		if step == nil {
+			one.fail(name, "never happens, within %s; give it a probability above 0, such as 1, or leave it out", key)
+			return nil
+		}
+		all = append(all, step)
+	}
+	if r.err == nil && len(all) == 0 {
+		r.fail(list, shown, "got an empty list, want one operation or more")
+	}
+	return all
+}
