@@ -1,0 +1,193 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+)
+
+// keptChunkBytes bounds the chunks of several records that are kept unpacked, for all shards of a source.
+const keptChunkBytes = 128 << 20
+
+// chunkRead is what a buffer has beside it for a record: its chunk, as it is stored and unpacked. Its memory is used again.
+type chunkRead struct {
+	stored, unpacked Buffer
+	chunk            recordChunk
+	parser           exampleParser
+}
+
+// beneath is what the buffer has beside it for records.
+func (b *Buffer) beneath() *chunkRead {
+	if b.chunk == nil {
+		b.chunk = &chunkRead{stored: Buffer{pool: b.pool}, unpacked: Buffer{pool: b.pool}}
+		b.chunk.chunk.memory = &b.chunk.unpacked
+	}
+	return b.chunk
+}
+
+// planChunk plans to read the chunk that the sample lies in.
+func (b *Buffer) planChunk() {
+	m := b.members[0]
+	b.pieces = append(b.pieces[:0], piece{off: m.off, size: int64(m.size)})
+}
+
+// joinParts lets all shards of ArrayRecords know the parts that the first records of any have.
+func joinParts(all []shard) {
+	var parts []string
+	chunked := func(sh *shard) bool { return sh.index.partNamed(arrayPart) >= 0 && sh.index.partNamed(rawPart) < 0 }
+	for i := range all {
+		if x := all[i].index; chunked(&all[i]) {
+			parts = append(parts, x.parts...)
+		}
+	}
+	slices.Sort(parts)
+	parts = slices.Compact(parts)
+	for i := range all {
+		if x := all[i].index; chunked(&all[i]) {
+			for _, part := range parts {
+				if len(x.parts) < maxParts && x.partNamed(part) < 0 {
+					x.parts = append(x.parts, part)
+				}
+			}
+		}
+	}
+}
+
+// record reads the chunk that the sample lies in, and makes b.members the parts of its record, which is not to be changed.
+func (s *shards) record(ctx context.Context, sh *shard, b *Buffer) ([]byte, error) {
+	m := b.members[0]
+	if int(m.part) != sh.chunk {
+		return nil, &Error{Cause: IO, Err: errIndex}
+	}
+	c, err := s.chunkOf(ctx, sh, m, b)
+	if err != nil {
+		return nil, err
+	}
+	if m.value < 0 || m.value >= int64(c.n()) {
+		return nil, chunkFailed(m, fmt.Errorf("damaged: it has %d records, want %d or more, as the footer says; write or copy the file again", c.n(), m.value+1))
+	}
+	record := c.record(int(m.value))
+	b.members = b.members[:0]
+	if part, raw := sh.partID[rawPart]; raw {
+		b.members = append(b.members, indexMember{size: uint32(len(record)), part: uint16(part)})
+		return record, nil
+	}
+	members, err := b.beneath().parser.parse(record, sh.partID)
+	if err != nil {
+		return nil, &Error{Cause: Value, Detail: fmt.Sprintf("its record %d of the chunk at %d: %v", m.value, m.off, err)}
+	}
+	for _, m := range members {
+		if m.part == lateLabel {
+			return nil, &Error{Cause: Value, Detail: "it has a label, and the first records of the shard have none, so that no label was looked for; write labels into all records, or have labels: none leave them out"}
+		}
+	}
+	b.members = append(b.members, members...)
+	return record, nil
+}
+
+// lateLabel is the part of a label in a record of a shard whose first records have none.
+const lateLabel = math.MaxUint16
+
+// chunkOf is a chunk unpacked. One of several records is kept: of those who want it one reads it, and the others wait.
+func (s *shards) chunkOf(ctx context.Context, sh *shard, m indexMember, b *Buffer) (*recordChunk, error) {
+	if !m.several {
+		own := b.beneath()
+		return &own.chunk, s.readChunk(ctx, sh, m, b, own.stored.room(int(m.size)), &own.chunk)
+	}
+	k, first := s.chunks.take(sh, m.off)
+	if !first {
+		select {
+		case <-k.ready:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if k.err == nil {
+			return &k.recordChunk, nil
+		}
+		alone := &recordChunk{} // whose error, if there is one, is this sample's own
+		return alone, s.readChunk(ctx, sh, m, b, make([]byte, m.size), alone)
+	}
+	k.err = s.readChunk(ctx, sh, m, b, make([]byte, m.size), &k.recordChunk)
+	s.chunks.settle(k)
+	return &k.recordChunk, k.err
+}
+
+// readChunk reads a chunk into memory that is its own.
+func (s *shards) readChunk(ctx context.Context, sh *shard, m indexMember, b *Buffer, data []byte, c *recordChunk) error {
+	b.members = append(b.members[:0], m)
+	b.planChunk()
+	if err := s.fetch(ctx, sh, b, data); err != nil {
+		return err
+	}
+	if err := c.take(data, m.off); err != nil {
+		return chunkFailed(m, err)
+	}
+	return nil
+}
+
+// chunkFailed is a bad sample's, whose chunk is not as it has to be.
+func chunkFailed(m indexMember, err error) error {
+	cause := Value
+	var known *badChunk
+	if errors.As(err, &known) {
+		cause = known.cause
+	}
+	return &Error{Cause: cause, Detail: fmt.Sprintf("its chunk at %d: %v", m.off, err)}
+}
+
+// keptChunks are those of several records that were read last.
+type keptChunks struct {
+	mu    sync.Mutex   // guards the rest
+	all   []*keptChunk // the one used last is the last
+	bytes int64        // of those that are settled
+}
+
+// keptChunk is one that is there, or is being read.
+type keptChunk struct {
+	shard *shard
+	at    int64
+	ready chan struct{}
+
+	recordChunk       // written before ready is closed
+	err         error // likewise
+	settled     bool  // guarded by keptChunks.mu
+}
+
+// take is the chunk at a place of a shard, and whether the caller is to read it.
+func (c *keptChunks) take(sh *shard, at int64) (k *keptChunk, first bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := len(c.all) - 1; i >= 0; i-- {
+		if k := c.all[i]; k.shard == sh && k.at == at {
+			c.all = append(slices.Delete(c.all, i, i+1), k)
+			return k, false
+		}
+	}
+	k = &keptChunk{shard: sh, at: at, ready: make(chan struct{})}
+	c.all = append(c.all, k)
+	return k, true
+}
+
+// settle says that a chunk is there, or that it failed, which the next one may not. Those used longest ago go for it.
+func (c *keptChunks) settle(k *keptChunk) {
+	close(k.ready)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if k.err != nil {
+		c.all = slices.DeleteFunc(c.all, func(other *keptChunk) bool { return other == k })
+		return
+	}
+	k.settled = true
+	c.bytes += k.size()
+	for i := 0; i < len(c.all) && c.bytes > keptChunkBytes; {
+		if old := c.all[i]; old.settled && old != k {
+			c.bytes -= old.size()
+			c.all = slices.Delete(c.all, i, i+1)
+		} else {
+			i++
+		}
+	}
+}
