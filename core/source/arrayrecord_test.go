@@ -508,6 +508,35 @@ func TestBadRecordsAmongExamples(t *testing.T) {
 	}
 }
 
+// A column of whole numbers is known without a sample being read, for orders, where every record has one.
+func TestColumnsOfArrayRecordsAreKnown(t *testing.T) {
+	dir, _ := arrayFiles(t)
+	columns := []Column{{Name: "n", Type: Int64, Default: []byte("0")}, {Name: "y", From: "label", Type: Int64}, {Name: "x", From: "n", Type: Float64, Default: []byte("0")}}
+	open := func(labels ShardLabels, shards ...string) Knowing {
+		return openS(t, ShardsConfig{Shards: shards, Media: []Medium{}, Labels: labels, Columns: columns}).(Knowing)
+	}
+	many := dir + "/many.array_record"
+	for _, labels := range []ShardLabels{LabelsOfPart, LabelsOff} {
+		s := open(labels, many)
+		n, y := s.Known("n"), s.Known("y")
+		for _, i := range []int64{0, 7, 599} {
+			if n(i) != -i || y(i) != i {
+				t.Errorf("sample %d: got %v and %v", i, n(i), y(i))
+			}
+		}
+		if s.Known("x") != nil {
+			t.Error("floats are known")
+		}
+	}
+	both := open(LabelsOff, many, dir+"/zstd.array_record")
+	if both.Known("n") != nil {
+		t.Error("a column that not every record has is known")
+	}
+	if y := both.Known("y"); y(5) != int64(5) || y(600+4) != int64(6) {
+		t.Errorf("got %v and %v", y(5), y(604))
+	}
+}
+
 // What only some shards have in their first records is known of all of them. A label that comes later than these is missed by name.
 func TestPartsThatComeLate(t *testing.T) {
 	texts, labels := newForge(), newForge()
