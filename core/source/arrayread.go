@@ -12,6 +12,30 @@ import (
 // keptChunkBytes bounds the chunks of several records that are kept unpacked, for all shards of a source.
 const keptChunkBytes = 128 << 20
 
+// stretchStored is how many bytes of chunks, as they are stored, are read best together: of some such stretches what is unpacked is kept.
+const stretchStored = 8 << 20
+
+// stretch finds where stretches of chunks begin in a shard. Where chunks have one record each there is one.
+func (s *shards) stretch(ctx context.Context, sh *shard) error {
+	var few [8]indexMember
+	at, begins := int64(-1), int64(0)
+	for i := range sh.index.n {
+		members, err := s.members(ctx, sh, i, few[:0])
+		if err != nil || i == 0 && !members[0].several {
+			return err
+		}
+		m := members[0]
+		switch end := m.off + int64(m.size); {
+		case at < 0:
+			begins = m.off
+		case m.off != at && end-begins > stretchStored:
+			sh.stretches, begins = append(sh.stretches, i), m.off
+		}
+		at = m.off
+	}
+	return nil
+}
+
 // chunkRead is what a buffer has beside it for a record: its chunk, as it is stored and unpacked. Its memory is used again.
 type chunkRead struct {
 	stored, unpacked Buffer

@@ -537,6 +537,24 @@ func TestColumnsOfArrayRecordsAreKnown(t *testing.T) {
 	}
 }
 
+// An order by shards goes by stretches of chunks where these have several records, as all of a chunk is unpacked for one.
+func TestGroupsOfRecordsAreReadTogether(t *testing.T) {
+	alone, groups := newForge(), newForge()
+	large := strings.Repeat("x", 3<<20)
+	for i := range 5 {
+		alone.records(0, large)
+		groups.records(0, fmt.Sprint(i), large)
+	}
+	dir := t.TempDir()
+	write(t, dir+"/a.array_record", string(alone.close()))
+	write(t, dir+"/b.array_record", string(groups.close()))
+	dirs, _ := arrayFiles(t)
+	s := openS(t, ShardsConfig{Shards: []string{dir + "/a.array_record", dir + "/b.array_record", dirs + "/raw.array_record"}, Media: wholeRecord})
+	if got, want := s.(Sharded).Shards(), []int64{0, 5, 9, 13, 15}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
 // What only some shards have in their first records is known of all of them. A label that comes later than these is missed by name.
 func TestPartsThatComeLate(t *testing.T) {
 	texts, labels := newForge(), newForge()

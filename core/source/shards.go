@@ -76,24 +76,25 @@ type shards struct {
 
 // shard is one archive that holds samples.
 type shard struct {
-	name     string
-	path     string // absolute, of a file
-	version  version
-	object   *store.Object // nil: a file
-	index    *index
-	label    int            // part of the label, or -1
-	first    bool           // of several numbers in that part the first is the label
-	record   int            // part that is a whole record, or -1: they are members of an archive
-	chunk    int            // part that is the chunk of an ArrayRecord which has the sample, or -1
-	partID   map[string]int // the parts by their names, of an ArrayRecord
-	labelled bool           // the index of an ArrayRecord knows the labels
-	rank     [][]uint16     // by medium, by part: 0 is none, else the lowest is taken
-	column   []int          // by column: its part, or -1
-	marks    []string       // by column: of a record's feature, what it holds
-	encoded  []*coding      // by part: of one that is a column of MDS, litData or Arrow
-	built    bool           // an index of it was
-	unpacked *os.File       // that lies at path, where the shard itself is compressed; open, so that it is not removed
-	room     []int          // by part: the most bytes that a column has for it; -1: no column is made of it
+	name      string
+	path      string // absolute, of a file
+	version   version
+	object    *store.Object // nil: a file
+	index     *index
+	label     int            // part of the label, or -1
+	first     bool           // of several numbers in that part the first is the label
+	record    int            // part that is a whole record, or -1: they are members of an archive
+	chunk     int            // part that is the chunk of an ArrayRecord which has the sample, or -1
+	partID    map[string]int // the parts by their names, of an ArrayRecord
+	labelled  bool           // the index of an ArrayRecord knows the labels
+	rank      [][]uint16     // by medium, by part: 0 is none, else the lowest is taken
+	column    []int          // by column: its part, or -1
+	marks     []string       // by column: of a record's feature, what it holds
+	encoded   []*coding      // by part: of one that is a column of MDS, litData or Arrow
+	built     bool           // an index of it was
+	unpacked  *os.File       // that lies at path, where the shard itself is compressed; open, so that it is not removed
+	stretches []int64        // of an ArrayRecord in groups: its samples with which stretches of chunks begin, but for the first
+	room      []int          // by part: the most bytes that a column has for it; -1: no column is made of it
 }
 
 // OpenShards opens archives and their indexes, and makes those that are not there or not of the archive's present version.
@@ -140,6 +141,9 @@ func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
 		s.roles(sh, &c)
 		if err == nil {
 			err = s.checkEncodings(sh, &c)
+		}
+		if err == nil && sh.chunk >= 0 {
+			err = s.stretch(ctx, sh)
 		}
 		s.remote = s.remote || sh.object != nil
 		s.all, s.firsts = append(s.all, *sh), append(s.firsts, total)
@@ -360,8 +364,18 @@ func (s *shards) find(i int64) (*shard, int64) {
 
 func (s *shards) Len() int64        { return s.firsts[len(s.firsts)-1] }
 func (s *shards) Columns() []Column { return s.columns }
-func (s *shards) Shards() []int64   { return s.firsts[:len(s.firsts)-1] }
 func (s *shards) Notes() []string   { return s.notes }
+
+// Shards are what is read best together: the shards, or of ArrayRecords in groups stretches of chunks.
+func (s *shards) Shards() (firsts []int64) {
+	for k := range s.all {
+		firsts = append(firsts, s.firsts[k])
+		for _, i := range s.all[k].stretches {
+			firsts = append(firsts, s.firsts[k]+i)
+		}
+	}
+	return firsts
+}
 
 func (s *shards) Classes() []string {
 	if s.said != nil {
