@@ -82,7 +82,7 @@ func joinParts(all []shard) {
 
 // record reads the chunk that the sample lies in, and makes b.members the parts of its record, which is not to be changed.
 func (s *shards) record(ctx context.Context, sh *shard, b *Buffer) ([]byte, error) {
-	m := b.members[0]
+	m, labelled := b.members[0], len(b.members) > 1
 	if int(m.part) != sh.chunk {
 		return nil, &Error{Cause: IO, Err: errIndex}
 	}
@@ -104,7 +104,10 @@ func (s *shards) record(ctx context.Context, sh *shard, b *Buffer) ([]byte, erro
 		return nil, &Error{Cause: Value, Detail: fmt.Sprintf("its record %d of the chunk at %d: %v", m.value, m.off, err)}
 	}
 	for _, m := range members {
-		if m.part == lateLabel {
+		switch {
+		case sh.labelled && !labelled && int(m.part) == sh.label:
+			return nil, &Error{Cause: IO, Detail: "its chunk was damaged when the labels of the shard were read, and is not now; remove what is kept of the shard ($SPDL_CACHE_DIR/index), and start again"}
+		case m.part == lateLabel:
 			return nil, &Error{Cause: Value, Detail: "it has a label, and the first records of the shard have none, so that no label was looked for; write labels into all records, or have labels: none leave them out"}
 		}
 	}

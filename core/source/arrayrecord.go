@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -132,11 +133,16 @@ func (a *arrayIndex) read(from, to int64) error {
 	}
 	data, err := a.w.bytes(from, int(to-from))
 	if err != nil {
-		return cutShort(err, a.w.size)
+		return &unreadError{cutShort(err, a.w.size)}
 	}
 	a.stored = append(a.stored[:0], data...)
 	return a.of.take(a.stored, from)
 }
+
+// unreadError is why a range of a file could not be read, where other errors are of what was.
+type unreadError struct{ error }
+
+func (e *unreadError) Unwrap() error { return e.error }
 
 // eachVarint calls take with every number of a message that is a varint.
 func eachVarint(data []byte, take func(number, v uint64)) error {
@@ -237,10 +243,12 @@ func (f *arrayFooter) chunk(k int) (c arrayChunk, err error) {
 
 var errEnough = errors.New("enough")
 
-// nameParts looks at the first records: they are Examples, all of them, or have one part.
+// nameParts looks at the first records: they are Examples, all of them, or have one part. A chunk that is damaged is passed over where another is not.
 func (a *arrayIndex) nameParts(ctx context.Context, f *arrayFooter) error {
-	from, n := int64(-1), 0
+	from, n, at := int64(-1), 0, int64(0)
 	first := newIndexBuilder()
+	var bad error
+	seen := false
 	err := f.each(func(c arrayChunk) error {
 		if from < 0 {
 			from = c.at
@@ -248,12 +256,18 @@ func (a *arrayIndex) nameParts(ctx context.Context, f *arrayFooter) error {
 				return err
 			}
 		}
-		if n > 0 && c.end > from+arrayEnd || n >= arrayFirst || ctx.Err() != nil {
+		if (seen || bad != nil) && c.end > from+arrayEnd || n >= arrayFirst || ctx.Err() != nil {
 			return errEnough
 		}
+		at += c.records
 		if err := a.readChunk(c); err != nil {
-			return fmt.Errorf("chunk at %d, of records %d to %d: %w", c.at, n, n+int(c.records)-1, err)
+			err = fmt.Errorf("chunk at %d, of records %d to %d: %w", c.at, at-c.records, at-1, err)
+			if bad = cmp.Or(bad, err); errors.Is(err, errTransposed) || isUnread(err) {
+				return err
+			}
+			return nil
 		}
+		seen = true
 		for k := range min(a.of.n(), arrayFirst) {
 			if first.example(messageIn(a.of.record(k))) != nil {
 				first.parts = nil
@@ -263,8 +277,11 @@ func (a *arrayIndex) nameParts(ctx context.Context, f *arrayFooter) error {
 		n += a.of.n()
 		return nil
 	})
-	if err != nil && err != errEnough {
+	switch {
+	case err != nil && err != errEnough:
 		return err
+	case !seen && bad != nil:
+		return bad
 	}
 	if first.parts == nil {
 		first.parts = []string{rawPart}
@@ -275,6 +292,11 @@ func (a *arrayIndex) nameParts(ctx context.Context, f *arrayFooter) error {
 		}
 	}
 	return ctx.Err()
+}
+
+func isUnread(err error) bool {
+	var unread *unreadError
+	return errors.As(err, &unread)
 }
 
 // readChunk reads a chunk, which has to have as many records as the footer says.
@@ -295,9 +317,12 @@ func (a *arrayIndex) take(n int64, c arrayChunk) error {
 	if c.end-c.at > maxChunk {
 		return errLargeChunk("has", c.end-c.at, maxChunk)
 	}
-	if a.label != "" {
-		if err := a.readChunk(c); err != nil {
+	labels := a.label != ""
+	if labels {
+		if err := a.readChunk(c); isUnread(err) {
 			return err
+		} else if err != nil {
+			labels = false // who reads its records is told
 		}
 	}
 	parser := exampleParser{}
@@ -310,7 +335,7 @@ func (a *arrayIndex) take(n int64, c arrayChunk) error {
 			a.b.wide++
 		}
 		a.b.members = append(a.b.members, m)
-		if a.label == "" {
+		if !labels {
 			continue
 		}
 		members, err := parser.parse(a.of.record(int(k)), a.b.partID)

@@ -481,6 +481,46 @@ func TestADamagedChunkIsOfItsOwnRecords(t *testing.T) {
 	}
 }
 
+// So it is where labels are looked for, and where the first chunk is it. A label that was not seen then, and is there now, is not left out in silence.
+func TestADamagedChunkHasNoLabels(t *testing.T) {
+	f := newForge()
+	var at []int
+	for i := range uint64(4) {
+		at = append(at, len(f.data))
+		list := string(field(1, string(binary.AppendUvarint(nil, i))))
+		f.records(0, string(field(1, string(field(1, string(field(1, "label"))+string(field(2, string(field(3, list)))))))))
+	}
+	whole := f.close()
+	for _, bad := range at {
+		name := filepath.Join(t.TempDir(), "x.array_record")
+		data := bytes.Clone(whole)
+		data[bad+riegeliHead+4] ^= 1
+		write(t, name, string(data))
+		info, err := os.Stat(name)
+		must(t, err)
+		c := ShardsConfig{Shards: []string{name}, Media: []Medium{}, Columns: []Column{{Name: "y", From: "label", Type: Int64}}}
+		s := openS(t, c)
+		tried := func(want string) {
+			t.Helper()
+			for i := range s.Len() {
+				var b Buffer
+				err := s.Read(background, i, &b)
+				if at[i] != bad && (err != nil || s.Label(i) != i) {
+					t.Errorf("sample %d of %d bad: %v, label %d", i, bad, err, s.Label(i))
+				} else if at[i] == bad && (err == nil || !strings.Contains(err.Error(), want)) {
+					t.Errorf("sample %d: got %v, want %s", i, err, want)
+				}
+			}
+		}
+		tried("its data has the hash")
+		same, err := os.OpenFile(name, os.O_WRONLY, 0)
+		must(t, err)
+		_, err = same.WriteAt(whole[bad:bad+100], int64(bad))
+		must(t, errors.Join(err, same.Close(), os.Chtimes(name, info.ModTime(), info.ModTime())))
+		tried("its chunk was damaged when the labels of the shard were read, and is not now")
+	}
+}
+
 // Records of Examples that are none, and labels that are no one number, are bad samples.
 func TestBadRecordsAmongExamples(t *testing.T) {
 	label := func(list string) string {
