@@ -79,12 +79,24 @@ def test_columns_and_records_of_other_kinds(greys, tmp_path, open_):
 
 
 @pytest.mark.parametrize("spoil, said", [
-    (lambda data: data[:-5], "want a multiple of 65536, as ArrayRecords have"), (lambda data: data[:200] + b"?" + data[201:], "its data has the hash"), (lambda data: data[:65536] * 2, "no postscript of ArrayRecord's")])
+    (lambda data: data[:-5], "want a multiple of 65536, as ArrayRecords have"), (lambda data: data[:65536] * 2, "no postscript of ArrayRecord's")])
 def test_damaged_files_are_refused_by_name(greys, open_, spoil, said):
     path = greys / "greys-train.array_record-00001-of-00002"
     path.write_bytes(spoil(path.read_bytes()))
     with pytest.raises(spdl.SpdlError, match=f"greys-train.array_record-00001-of-00002.*{said}"):
         open_({"source": {"shards": f"{greys}/greys-train.array_record*"}, **SPEC})
+
+
+def test_a_damaged_chunk_is_a_bad_sample(greys, open_):
+    path = greys / "greys-train.array_record-00001-of-00002"
+    data = bytearray(path.read_bytes())
+    data[200] ^= 1  # of the first record
+    path.write_bytes(data)
+    bad, seen = 0, []
+    for batch in open_({"source": {"shards": f"{greys}/greys-train.array_record*"}, **SPEC, "bad_sample": {"max_rate": 1.0}}):
+        bad += batch.n_bad
+        seen += np.asarray(batch["index"]).tolist()
+    assert bad == 1 and sorted(seen) == [i for i in range(N) if i != 13]
 
 
 def test_transposed_records_are_refused(tmp_path, open_):
