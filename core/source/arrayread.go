@@ -1,6 +1,7 @@
 package source
 
 import (
+	linked "container/list"
 	"context"
 	"errors"
 	"fmt"
@@ -167,15 +168,21 @@ func chunkFailed(m indexMember, err error) error {
 
 // keptChunks are those of several records that were read last.
 type keptChunks struct {
-	mu    sync.Mutex   // guards the rest
-	all   []*keptChunk // the one used last is the last
-	bytes int64        // of those that are settled
+	mu    sync.Mutex // guards the rest
+	of    map[recordsPlace]*linked.Element
+	all   linked.List // of *keptChunk; the one used last is the last
+	bytes int64       // of those that are settled
+}
+
+// recordsPlace is where a chunk begins.
+type recordsPlace struct {
+	shard *shard
+	at    int64
 }
 
 // keptChunk is one that is there, or is being read.
 type keptChunk struct {
-	shard *shard
-	at    int64
+	place recordsPlace
 	ready chan struct{}
 
 	recordChunk       // written before ready is closed
@@ -187,14 +194,16 @@ type keptChunk struct {
 func (c *keptChunks) take(sh *shard, at int64) (k *keptChunk, first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i := len(c.all) - 1; i >= 0; i-- {
-		if k := c.all[i]; k.shard == sh && k.at == at {
-			c.all = append(slices.Delete(c.all, i, i+1), k)
-			return k, false
-		}
+	place := recordsPlace{sh, at}
+	if e := c.of[place]; e != nil {
+		c.all.MoveToBack(e)
+		return e.Value.(*keptChunk), false
 	}
-	k = &keptChunk{shard: sh, at: at, ready: make(chan struct{})}
-	c.all = append(c.all, k)
+	if c.of == nil {
+		c.of = map[recordsPlace]*linked.Element{}
+	}
+	k = &keptChunk{place: place, ready: make(chan struct{})}
+	c.of[place] = c.all.PushBack(k)
 	return k, true
 }
 
@@ -204,17 +213,21 @@ func (c *keptChunks) settle(k *keptChunk) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if k.err != nil {
-		c.all = slices.DeleteFunc(c.all, func(other *keptChunk) bool { return other == k })
+		c.remove(c.of[k.place])
 		return
 	}
 	k.settled = true
 	c.bytes += k.size()
-	for i := 0; i < len(c.all) && c.bytes > keptChunkBytes; {
-		if old := c.all[i]; old.settled && old != k {
+	for e := c.all.Front(); e != nil && c.bytes > keptChunkBytes; {
+		next := e.Next()
+		if old := e.Value.(*keptChunk); old.settled && old != k {
 			c.bytes -= old.size()
-			c.all = slices.Delete(c.all, i, i+1)
-		} else {
-			i++
+			c.remove(e)
 		}
+		e = next
 	}
+}
+
+func (c *keptChunks) remove(e *linked.Element) {
+	delete(c.of, c.all.Remove(e).(*keptChunk).place)
 }

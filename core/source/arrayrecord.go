@@ -31,8 +31,8 @@ const (
 // arrayEndings are those of ArrayRecords.
 var arrayEndings = []string{".array_record", ".arrayrecord"}
 
-// IsArrayRecord says that an ending is ArrayRecord's: that of x.array_record, or of x.array_record-00000-of-00004.
-func IsArrayRecord(ending string) bool {
+// isArrayRecord says that an ending is ArrayRecord's: that of x.array_record, or of x.array_record-00000-of-00004.
+func isArrayRecord(ending string) bool {
 	return strings.HasPrefix(ending, arrayEndings[0]) || strings.HasPrefix(ending, arrayEndings[1])
 }
 
@@ -303,13 +303,9 @@ func isUnread(err error) bool {
 func (a *arrayIndex) readChunk(c arrayChunk) error {
 	err := a.read(c.at, c.end)
 	if err == nil && int64(a.of.n()) != c.records {
-		err = errRecords(int64(a.of.n()), c.records)
+		err = fmt.Errorf("damaged: got %d records, want %d, as the footer says; write or copy the file again", a.of.n(), c.records)
 	}
 	return err
-}
-
-func errRecords(got, want int64) error {
-	return fmt.Errorf("damaged: got %d records, want %d, as the footer says; write or copy the file again", got, want)
 }
 
 // take adds a chunk's records, from sample n on.

@@ -689,8 +689,8 @@ func TestKeptChunksAreBounded(t *testing.T) {
 			t.Errorf("chunk %d was not kept", at)
 		}
 	}
-	if len(kept.all) != 2 || kept.bytes > keptChunkBytes {
-		t.Errorf("%d chunks of %d bytes are kept", len(kept.all), kept.bytes)
+	if kept.all.Len() != 2 || len(kept.of) != 2 || kept.bytes > keptChunkBytes {
+		t.Errorf("%d chunks of %d bytes are kept", kept.all.Len(), kept.bytes)
 	}
 	k, _ := kept.take(sh, 9)
 	k.err = errors.New("failed")

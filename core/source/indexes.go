@@ -374,7 +374,7 @@ func build(ctx context.Context, name string, w *window, keys []string) (*indexBu
 		return buildLMDBIndex(ctx, w, keys)
 	case strings.HasSuffix(base, recEnding):
 		return buildRecIndex(ctx, w)
-	case IsArrayRecord(filepath.Ext(base)):
+	case isArrayRecord(filepath.Ext(base)):
 		return buildArrayIndex(ctx, w, "")
 	case slices.Contains(arrowEndings, filepath.Ext(base)):
 		return buildArrowIndex(ctx, w)

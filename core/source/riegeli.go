@@ -83,8 +83,8 @@ func (c *recordChunk) record(k int) []byte {
 	return c.values[from:c.ends[k]:c.ends[k]]
 }
 
-// size is the memory that the records take.
-func (c *recordChunk) size() int64 { return int64(cap(c.values) + 4*cap(c.ends)) }
+// size is the memory that the records take, with what holds a few that are kept.
+func (c *recordChunk) size() int64 { return int64(cap(c.values) + 4*cap(c.ends) + 512) }
 
 // take unpacks the chunk that begins a range of a file, from at on. What it has of the range is changed, and is the chunk's from then on.
 func (c *recordChunk) take(interrupted []byte, at int64) error {
