@@ -8,6 +8,7 @@ require (
 	github.com/edsrzf/mmap-go v1.2.0
 	github.com/expr-lang/expr v1.16.9
 	github.com/klauspost/compress v1.18.0
+	github.com/minio/highwayhash v1.0.3
 	github.com/minio/minio-go/v7 v7.0.95
 	github.com/parquet-go/parquet-go v0.25.0
 	github.com/pierrec/lz4/v4 v4.1.21

@@ -65,7 +65,9 @@ func (s *shards) Ahead(samples []int64) {
 			continue
 		}
 		var err error
-		if p.scratch.members, err = sh.index.appendMembers(k, p.scratch.members[:0]); err == nil {
+		if p.scratch.members, err = sh.index.appendMembers(k, p.scratch.members[:0]); err == nil && sh.chunk >= 0 {
+			p.scratch.planChunk()
+		} else if err == nil {
 			_, err = s.want(sh, &p.scratch)
 		}
 		if err != nil || len(p.scratch.pieces) == 0 {
@@ -90,6 +92,7 @@ func (s *shards) Ahead(samples []int64) {
 	slices.SortFunc(p.ranges, func(a, b extent) int {
 		return cmp.Or(cmp.Compare(a.shard.name, b.shard.name), cmp.Compare(a.off, b.off))
 	})
+	p.ranges = slices.CompactFunc(p.ranges, func(a, b extent) bool { return a == b && a.shard.chunk >= 0 }) // several records of a chunk are one read
 	for from := 0; from < len(p.ranges); {
 		sp, to := p.join(from)
 		if to-from > 1 {

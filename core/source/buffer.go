@@ -39,6 +39,7 @@ type Buffer struct {
 	array             array.Array
 	object            jsonObject // of the part that was read as JSON last
 	sides             []*Buffer  // for the file of each column
+	chunk             *chunkRead // of an ArrayRecord
 	beside            bool       // it is one of those
 	lost              []*Error   // why some documents of a row are not in it
 	names             []byte     // of files beside each other
@@ -192,6 +193,10 @@ func (b *Buffer) empty(p *Pool) {
 	b.mem = nil
 	for _, side := range b.sides {
 		side.empty(p)
+	}
+	if b.chunk != nil {
+		b.chunk.stored.empty(p)
+		b.chunk.unpacked.empty(p)
 	}
 }
 

@@ -52,7 +52,7 @@ type catalogueFile struct {
 // endsAsShard says that a name ends as those of shards do.
 func endsAsShard(name string) bool {
 	ending := filepath.Ext(name)
-	return slices.Contains([]string{".tar", ".zip", ".parquet", mdsEnding, recEnding}, ending) || slices.Contains(arrowEndings, ending) || strings.HasPrefix(ending, ".tfrecord")
+	return slices.Contains([]string{".tar", ".zip", ".parquet", mdsEnding, recEnding}, ending) || slices.Contains(arrowEndings, ending) || strings.HasPrefix(ending, ".tfrecord") || isArrayRecord(ending)
 }
 
 // catalogueOf is the catalogue that a name means: its own, or that of a directory, of which LMDB's is its file; "": the name is a shard's.

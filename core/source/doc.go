@@ -1,9 +1,9 @@
 // Package source says where samples are and reads their bytes.
 //
 // A [Source] numbers its samples from 0. [OpenFolder] makes one of a directory tree or a prefix of s3://, gs:// or hf://, [OpenList] of a text file with a
-// path a line or of a table (CSV, JSON lines, Parquet), [OpenShards] of tar and zip archives, TFRecords, RecordIO, LMDB, MDS, litData and Arrow, [OpenParquet] of Parquet files with pictures
+// path a line or of a table (CSV, JSON lines, Parquet), [OpenShards] of tar and zip archives, TFRecords, ArrayRecords, RecordIO, LMDB, MDS, litData and Arrow, [OpenParquet] of Parquet files with pictures
 // or other media in columns, [OpenHost] of samples that the program around the engine brings through a [Feed]. Read fills a [Buffer], taken from a [Pool] and used again, and allocates nothing for local files once buffers have
-// grown; Parquet, http and s3 do allocate.
+// grown; Parquet, ArrayRecords, http and s3 do allocate.
 //
 //	src, err := source.OpenFolder(source.FolderConfig{Dir: "/data/train", Labels: true})
 //	buf := pool.Get()
@@ -17,7 +17,7 @@
 // PATH or PATH<TAB>LABEL with a whole number for label, -1 without; a final CR and a leading byte order mark are dropped. Table: every row,
 // with its path in a column or made of columns (package template); its other columns may become columns of the sample. Shards: as WebDataset has them, the neighbouring members whose names are
 // equal up to the first dot of the base name, which is the key; what follows the dot, in lower case, names the part. Members that begin with a
-// dot, and facts about the archive (__NAME__), are passed over. One part is the picture, one may be the label, others columns. TFRecords and RecordIO: every record, whose features, or labels and file, are the parts. LMDB: what a key says by its template. MDS
+// dot, and facts about the archive (__NAME__), are passed over. One part is the picture, one may be the label, others columns. TFRecords, ArrayRecords and RecordIO: every record, whose features, or labels and file, are the parts, or that is one part. LMDB: what a key says by its template. MDS
 // and litData: every sample of the shards that a catalogue lists, whose columns or leaves are the parts. Parquet and Arrow: every row.
 //
 // A sample may be of several media ([Medium]), each a part of an archive's sample, a column of Parquet, a file beside a folder's or one that another

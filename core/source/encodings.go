@@ -15,7 +15,7 @@ import (
 	"github.com/spdl/spdl/core/tensor"
 )
 
-// encodedMark is behind the name of a part that is a column of MDS, litData or Arrow, or of a record of RecordIO, and before its encoding.
+// encodedMark is behind the name of a part that is a column of MDS, litData or Arrow, or of a record of RecordIO, or a whole one of ArrayRecord, and before its encoding.
 const encodedMark = "\x00:"
 
 // encodedAs is what an encoding makes of a value.
@@ -80,6 +80,10 @@ func encodingOf(name string) (e coding, err error) {
 		return e, nil
 	}
 	e.name = name
+	if name == rawRecord {
+		e.kind = encodedBytes
+		return e, nil
+	}
 	kind, rest, _ := strings.Cut(name, ":")
 	switch kind {
 	case "bytes":
@@ -163,7 +167,7 @@ func (e *coding) file() bool { return e.kind == encodedPicture || e.kind == enco
 
 // picture says that a column of that name is a picture without a word.
 func (e *coding) picture(name string) bool {
-	return e.kind == encodedPicture || e.kind == encodedBytes && (name == "img" || name == "bytes" && e.columnar || slices.Contains(ImageExtensions, name) || slices.Contains(recordImages, name+bytesMark))
+	return e.kind == encodedPicture || e.name == rawRecord || e.kind == encodedBytes && (name == "img" || name == "bytes" && e.columnar || slices.Contains(ImageExtensions, name) || slices.Contains(recordImages, name+bytesMark))
 }
 
 // encodedNamed is the place of a column of MDS among the parts, or -1.

@@ -19,7 +19,6 @@ var foreignFormats = []struct {
 	is, remedy string
 }{
 	{[]string{".beton"}, "FFCV's format", "name the files that it was made of, or " + byLoop},
-	{[]string{".array_record", ".arrayrecord"}, "ArrayRecord", byLoop},
 	{[]string{".sqlite", ".sqlite3"}, "SQLite", byProgram},
 	{[]string{".mat"}, "MATLAB's format", asArrays + "; of version 7.3 it is an HDF5 file, as which source.arrays reads it where dataset names an array"},
 	{[]string{".pkl", ".pickle"}, "pickle", asArrays + ", or " + byProgram},
@@ -39,7 +38,7 @@ func Foreign(name string) string {
 	if litDataFile.MatchString(name) {
 		return "litData's chunks are read by their index.json; name the directory that has it, or it, in source.shards"
 	}
-	ending, _, _ := strings.Cut(filepath.Ext(name), "-")                                    // x.array_record-00000-of-00016
+	ending, _, _ := strings.Cut(filepath.Ext(name), "-")                                    // x.beton-00000-of-00016
 	if ending == mdsEnding || filepath.Ext(strings.TrimSuffix(name, ending)) == mdsEnding { // shard.00000.mds.zstd
 		return "MosaicML's MDS is read by its index.json; name the directory that has it, or it, in source.shards"
 	}

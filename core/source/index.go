@@ -49,7 +49,7 @@ const (
 
 	flagNumber  = 1 // the member is a whole number, which the record holds
 	flagWide    = 2 // the record holds where the number is
-	flagSeveral = 4 // the number is the first of several
+	flagSeveral = 4 // the number is the first of several; the chunk has several records
 	flagSplit   = 8 // the member is in parts, of RecordIO
 	wideBytes   = 8
 )

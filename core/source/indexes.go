@@ -231,17 +231,12 @@ func (o *opening) openFile(ctx context.Context, sh *shard, f *os.File) error {
 	}
 	sh.version = versionOf(&st)
 	said := sh.path + o.keysSaid(sh.path)
-	beside := said + indexEnding
-	if x, err := openIndex(beside, sh.version, false); err == nil {
-		sh.index = x
-		return nil
-	}
-	keep := beside
-	if !o.beside(sh) {
-		keep = keptAt(o.dir, said, indexEnding)
-	}
-	return o.keptOrBuilt(ctx, sh, keep, func() (*indexBuilder, error) {
-		return o.build(ctx, sh, sh.path, &window{r: stepping{f, o.c.Progress}, size: st.Size, chunk: localChunk})
+	w := &window{r: stepping{f, o.c.Progress}, size: st.Size, chunk: localChunk}
+	return o.index(ctx, sh, sh.path, w, func(of string) (beside, keep string) {
+		if beside = said + of + indexEnding; o.beside(sh) {
+			return beside, beside
+		}
+		return beside, keptAt(o.dir, said+of, indexEnding)
 	})
 }
 
@@ -254,9 +249,35 @@ func (o *opening) openRemote(ctx context.Context, sh *shard) error {
 	}
 	sh.object = object
 	sh.version = versionOfObject(object)
-	return o.keptOrBuilt(ctx, sh, keptAt(o.dir, sh.name, indexEnding), func() (*indexBuilder, error) {
-		return o.build(ctx, sh, sh.name, &window{r: stepping{objectReader{ctx, o.s.store, object}, o.c.Progress}, size: object.Size, chunk: remoteChunk, pace: o.pace})
-	})
+	w := &window{r: stepping{objectReader{ctx, o.s.store, object}, o.c.Progress}, size: object.Size, chunk: remoteChunk, pace: o.pace}
+	return o.index(ctx, sh, sh.name, w, func(of string) (beside, keep string) { return "", keptAt(o.dir, sh.name+of, indexEnding) })
+}
+
+// index opens the index of a shard, or builds it: at says where it may lie beside the shard, and where it is kept, of several which one. That of ArrayRecords
+// does not know their labels; where they are wanted another one that does takes its place.
+func (o *opening) index(ctx context.Context, sh *shard, name string, w *window, at func(of string) (beside, keep string)) error {
+	err := o.anyIndex(ctx, sh, "", at, func() (*indexBuilder, error) { return o.build(ctx, sh, name, w) })
+	if err != nil || sh.index.partNamed(arrayPart) < 0 {
+		return err
+	}
+	part := o.c.labelAmong(sh.index)
+	if part < 0 {
+		return nil
+	}
+	plain, label := sh.index, sh.index.parts[part]
+	sh.index, sh.labelled = nil, true
+	sum := xxh3.HashString128(label).Bytes()
+	err = o.anyIndex(ctx, sh, ".labels-"+hex.EncodeToString(sum[:8]), at, func() (*indexBuilder, error) { return buildArrayIndex(ctx, w, label) })
+	return errors.Join(err, plain.close())
+}
+
+// anyIndex opens the index that lies beside a shard, that is kept, or that is built now.
+func (o *opening) anyIndex(ctx context.Context, sh *shard, of string, at func(of string) (beside, keep string), build func() (*indexBuilder, error)) error {
+	beside, keep := at(of)
+	if o.openKept(sh, beside, false) {
+		return nil
+	}
+	return o.keptOrBuilt(ctx, sh, keep, build)
 }
 
 // versionOfObject is an object's, as its store told it. What tells by itself stands alone, as a listing has nothing else.
@@ -297,7 +318,10 @@ func (o *opening) keptOrBuilt(ctx context.Context, sh *shard, keep string, build
 	if err != nil {
 		return err
 	}
-	o.built.Add(1)
+	if !sh.built {
+		sh.built = true
+		o.built.Add(1)
+	}
 	data := b.encode(sh.version)
 	if keep != "" {
 		if err := writeFile(keep, data); err != nil {
@@ -350,6 +374,8 @@ func build(ctx context.Context, name string, w *window, keys []string) (*indexBu
 		return buildLMDBIndex(ctx, w, keys)
 	case strings.HasSuffix(base, recEnding):
 		return buildRecIndex(ctx, w)
+	case isArrayRecord(filepath.Ext(base)):
+		return buildArrayIndex(ctx, w, "")
 	case slices.Contains(arrowEndings, filepath.Ext(base)):
 		return buildArrowIndex(ctx, w)
 	case strings.HasSuffix(base, ".tar.gz") || strings.HasSuffix(base, ".tgz") || strings.HasSuffix(base, ".tar.zst") || strings.HasSuffix(base, ".tar.bz2"):
@@ -361,13 +387,16 @@ func build(ctx context.Context, name string, w *window, keys []string) (*indexBu
 	if strings.Contains(baseName(base), ".tfrecord") || areRecords(w) { // which often have no ending: train-00000-of-01024
 		return buildRecordIndex(ctx, w)
 	}
+	if isRiegeli(w) {
+		return buildArrayIndex(ctx, w, "")
+	}
 	if areLMDB(w) {
 		return nil, errors.New("it is LMDB by what it begins with; give it a name that ends in .mdb or .lmdb")
 	}
 	if head, err := w.bytes(0, recordHead); err == nil && packedAs(head) != "" {
-		return nil, fmt.Errorf("want a name that ends in .tar, .zip, .parquet, .arrow, .mds, .rec, .mdb or .lmdb, or a TFRecord; if it is one, %w", packedRecords(head))
+		return nil, fmt.Errorf("want a name that ends in .tar, .zip, .parquet, .arrow, .mds, .rec, .array_record, .mdb or .lmdb, or a TFRecord; if it is one, %w", packedRecords(head))
 	}
-	return nil, errors.New("want a name that ends in .tar, .zip, .parquet, .arrow, .mds, .rec, .mdb or .lmdb, or a TFRecord")
+	return nil, errors.New("want a name that ends in .tar, .zip, .parquet, .arrow, .mds, .rec, .array_record, .mdb or .lmdb, or a TFRecord")
 }
 
 // buildZipIndex reads a zip archive's directory. Members must be stored, not compressed: pictures are already.

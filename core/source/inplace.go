@@ -127,9 +127,9 @@ func (r *root) placeNext(b *Buffer, fd, n int) (done bool, err error) {
 }
 
 // staysInPlace says that a chosen member is not read but stays in its archive: it is large, and nothing else is made of it. Of records all is read anyway,
-// for their checksums.
+// for their checksums, and of chunks of them, which are unpacked.
 func (s *shards) staysInPlace(sh *shard, m indexMember) bool {
-	return s.root.isLarge(int64(m.size)) && sh.record < 0 && sh.room[m.part] < 0 && !m.split
+	return s.root.isLarge(int64(m.size)) && sh.record < 0 && sh.chunk < 0 && sh.room[m.part] < 0 && !m.split
 }
 
 // isLarge says of so many bytes of a medium that they stay where they are.

@@ -22,6 +22,7 @@ type indexBuilder struct {
 	wide    int      // members that are numbers beyond 32 bits
 	parts   []string // names of parts, in order of appearance
 	partID  map[string]int
+	fixed   bool                // there are no other parts than those in partID
 	seen    map[string]struct{} // keys before the one in hand
 	last    []byte              // key in hand
 
@@ -37,7 +38,7 @@ type indexMember struct {
 	part    uint16
 	number  bool // the content is a whole number, value,
 	value   int64
-	several bool // or the first of several is
+	several bool // or the first of several is; of a chunk of records, it has several
 	split   bool // it is a record of RecordIO in several parts, with their heads between them
 }
 
@@ -172,9 +173,15 @@ func (b *indexBuilder) directory(key []byte) {
 	b.dirs = append(append(b.dirs, name...), 0)
 }
 
+// errOtherPart is part's where the parts are fixed.
+var errOtherPart = errors.New("no part of that name is known")
+
 func (b *indexBuilder) part(name []byte) (uint16, error) {
 	id, ok := b.partID[string(name)]
 	if !ok {
+		if b.fixed {
+			return 0, errOtherPart
+		}
 		if len(b.parts) == maxParts {
 			return 0, fmt.Errorf("part %.60q: got more than %d different parts; keys must not hold dots in their base name", name, maxParts)
 		}

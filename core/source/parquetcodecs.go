@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/andybalholm/brotli"
@@ -17,8 +18,10 @@ import (
 
 var errUnpacksToMore = errors.New("damaged: it unpacks to more than it says")
 
-// unpack unpacks a page of at most size bytes. The library's own codecs take what the packed bytes make of it, whatever the page says.
-func unpack(codec format.CompressionCodec, packed []byte, size int) ([]byte, error) {
+// unpack unpacks at most size bytes, a page or a chunk of records, into the memory of to where there is enough. The library's own codecs take what the packed bytes
+// make of it, whatever the page says.
+func unpack(to []byte, codec format.CompressionCodec, packed []byte, size int) ([]byte, error) {
+	room := func(n int) []byte { return slices.Grow(to[:0], n)[:n:n] }
 	switch codec {
 	case format.Uncompressed:
 		return packed, nil
@@ -30,11 +33,11 @@ func unpack(codec format.CompressionCodec, packed []byte, size int) ([]byte, err
 		if n > size {
 			return nil, errUnpacksToMore
 		}
-		return snappy.Decode(make([]byte, n), packed)
+		return snappy.Decode(room(n), packed)
 	case format.Zstd:
-		return unpackZstd(packed, size)
+		return unpackZstd(room(size), packed)
 	case format.Lz4Raw:
-		to := make([]byte, size)
+		to := room(size)
 		n, err := lz4.UncompressBlock(packed, to)
 		if err != nil {
 			return nil, err
@@ -45,9 +48,9 @@ func unpack(codec format.CompressionCodec, packed []byte, size int) ([]byte, err
 		if err != nil {
 			return nil, err
 		}
-		return readAtMost(r, size)
+		return readAtMost(r, room(size))
 	case format.Brotli:
-		return readAtMost(brotli.NewReader(bytes.NewReader(packed)), size)
+		return readAtMost(brotli.NewReader(bytes.NewReader(packed)), room(size))
 	}
 	return nil, fmt.Errorf("compression %v is not read here; write the file with snappy, zstd, gzip, brotli or lz4_raw", codec)
 }
@@ -57,21 +60,21 @@ var zstdReader = sync.OnceValues(func() (*zstd.Decoder, error) {
 	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecodeAllCapLimit(true))
 })
 
-func unpackZstd(packed []byte, size int) ([]byte, error) {
+// unpackZstd unpacks as much as there is room for in to.
+func unpackZstd(to, packed []byte) ([]byte, error) {
 	r, err := zstdReader()
 	if err != nil {
 		return nil, err
 	}
-	to, err := r.DecodeAll(packed, make([]byte, 0, size))
+	to, err = r.DecodeAll(packed, to[:0])
 	if errors.Is(err, zstd.ErrDecoderSizeExceeded) {
 		return nil, errUnpacksToMore
 	}
 	return to, err
 }
 
-// readAtMost reads all of r, which is to have no more than size bytes.
-func readAtMost(r io.Reader, size int) ([]byte, error) {
-	to := make([]byte, size)
+// readAtMost reads all of r, for which there is to be room in to.
+func readAtMost(r io.Reader, to []byte) ([]byte, error) {
 	n, err := io.ReadFull(r, to)
 	switch err {
 	case io.EOF, io.ErrUnexpectedEOF:

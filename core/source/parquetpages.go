@@ -230,7 +230,7 @@ func (p *pages) wordsOf(h *format.PageHeader, packed []byte) error {
 	if e := h.DictionaryPageHeader.Encoding; e != format.Plain && e != plainDictionary {
 		return fmt.Errorf("damaged: a dictionary has the encoding %v", e)
 	}
-	data, err := unpack(p.meta.MetaData.Codec, packed, int(h.UncompressedPageSize))
+	data, err := unpack(nil, p.meta.MetaData.Codec, packed, int(h.UncompressedPageSize))
 	if err != nil {
 		return err
 	}
@@ -267,7 +267,7 @@ func (p *pages) dataV1(h *format.PageHeader, packed []byte) error {
 	if err := p.needed(d.Encoding); err != nil {
 		return err
 	}
-	data, err := unpack(p.meta.MetaData.Codec, packed, int(h.UncompressedPageSize))
+	data, err := unpack(nil, p.meta.MetaData.Codec, packed, int(h.UncompressedPageSize))
 	if err != nil {
 		return err
 	}
@@ -328,7 +328,7 @@ func (p *pages) dataV2(h *format.PageHeader, packed []byte) error {
 	}
 	if (d.IsCompressed == nil || *d.IsCompressed) && len(values) > 0 {
 		var err error
-		if values, err = unpack(p.meta.MetaData.Codec, values, int(h.UncompressedPageSize)); err != nil {
+		if values, err = unpack(nil, p.meta.MetaData.Codec, values, int(h.UncompressedPageSize)); err != nil {
 			return err
 		}
 	}

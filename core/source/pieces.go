@@ -37,6 +37,12 @@ func (s *shards) read(ctx context.Context, sh *shard, k int64, b *Buffer) error 
 		return err
 	}
 	b.members = members
+	var record []byte
+	if sh.chunk >= 0 {
+		if record, err = s.record(ctx, sh, b); err != nil {
+			return err
+		}
+	}
 	bytes, err := s.want(sh, b)
 	if err == errLabel {
 		return s.wrongLabel(ctx, sh, b)
@@ -46,7 +52,11 @@ func (s *shards) read(ctx context.Context, sh *shard, k int64, b *Buffer) error 
 	}
 	// Behind what is read there is room for parts that have to move apart.
 	data := b.room(int(bytes) + max(len(b.chosen)-1, 0)*Padding)[:bytes]
-	if err := s.fetch(ctx, sh, b, data); err != nil {
+	if sh.chunk >= 0 {
+		for _, p := range b.pieces {
+			copy(data[p.at:p.at+p.size], record[p.off:])
+		}
+	} else if err := s.fetch(ctx, sh, b, data); err != nil {
 		return err
 	}
 	if err := s.checkRecord(sh, k, b); err != nil {

@@ -116,25 +116,30 @@ func addRecord(b *indexBuilder, w *window, at int64, n int) (end int64, err erro
 		return 0, err
 	}
 	b.members = append(b.members, indexMember{off: from, size: uint32(length + recordEnd), part: whole})
+	return end + recordEnd, b.example(r)
+}
+
+// example adds the features of a record to its sample.
+func (b *indexBuilder) example(r message) error {
 	first := len(b.members)
 	for r.more() {
 		f, err := r.field()
 		switch {
 		case err != nil:
-			return 0, err
+			return err
 		case f.number == 1 && f.wire == wireBytes:
-			err = features(message{w, f.at, f.at + f.size}, first, b.feature)
+			err = features(message{r.w, f.at, f.at + f.size}, first, b.feature)
 		case f.number == 2 && f.wire == wireBytes:
-			err = features(message{w, f.at, f.at + f.size}, first, b.featureList)
+			err = features(message{r.w, f.at, f.at + f.size}, first, b.featureList)
 		}
 		if err != nil {
-			return 0, err
+			return err
 		}
 	}
-	if len(b.members) == first {
-		return 0, errors.New("it has no features; want a tf.train.Example or SequenceExample")
+	if len(b.members) == first && !b.fixed {
+		return errors.New("it has no features; want a tf.train.Example or SequenceExample")
 	}
-	return end + recordEnd, nil
+	return nil
 }
 
 // unpacking are commands that unpack what records are compressed with, from FILE to PLAIN.
@@ -261,7 +266,9 @@ func (b *indexBuilder) addFeature(name string, m indexMember, first int) (err er
 	if m.wide() {
 		b.wide++
 	}
-	if m.part, err = b.part([]byte(name)); err != nil {
+	if m.part, err = b.part([]byte(name)); err == errOtherPart {
+		return nil
+	} else if err != nil {
 		return err
 	}
 	for _, other := range b.members[first:] {
@@ -339,7 +346,7 @@ func (s *shards) checkRecord(sh *shard, k int64, b *Buffer) error {
 
 // ofOldRecords says that an index was made before records were parts.
 func (x *index) ofOldRecords() bool {
-	return x.partNamed(recordPart) < 0 && slices.ContainsFunc(x.parts, func(p string) bool { return strings.Contains(p, "\x00") && encodingMarked(p) == nil })
+	return x.partNamed(recordPart) < 0 && x.partNamed(arrayPart) < 0 && slices.ContainsFunc(x.parts, func(p string) bool { return strings.Contains(p, "\x00") && encodingMarked(p) == nil })
 }
 
 // partsShown are the names of parts without marks, and without those that have nothing else: records, and rows of nulls.

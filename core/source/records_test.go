@@ -270,7 +270,7 @@ func TestCompressedRecordsAreRefusedWithWhatUnpacksThem(t *testing.T) {
 	}
 	for as, packed := range map[string][]byte{"GZIP": zipped.Bytes(), "ZLIB": zlibbed.Bytes()} {
 		command := unpacking[as]
-		for name, want := range map[string]string{"x.tfrecord": "record 0 at 0: ", "x.tfrecord.gz": "record 0 at 0: ", "train-00000-of-00001": "want a name that ends in .tar, .zip, .parquet, .arrow, .mds, .rec, .mdb or .lmdb, or a TFRecord; if it is one, "} {
+		for name, want := range map[string]string{"x.tfrecord": "record 0 at 0: ", "x.tfrecord.gz": "record 0 at 0: ", "train-00000-of-00001": "want a name that ends in .tar, .zip, .parquet, .arrow, .mds, .rec, .array_record, .mdb or .lmdb, or a TFRecord; if it is one, "} {
 			file := filepath.Join(t.TempDir(), name)
 			write(t, file, string(packed))
 			want += "it is compressed (" + as + "), so no record is found without unpacking all before it; unpack the file once (" + command + "), or write it without compression"

@@ -23,9 +23,9 @@ var recordImages = []string{"image" + bytesMark, "image/encoded" + bytesMark, "i
 
 // ShardsConfig says what OpenShards reads.
 type ShardsConfig struct {
-	Shards       []string // paths and URLs of .tar and .zip archives, TFRecords, RecordIO and Arrow files, LMDB's files or their directories, and the catalogues of MDS, litData and save_to_disk or their directories, with braces {000..127} and globs
+	Shards       []string // paths and URLs of .tar and .zip archives, TFRecords, ArrayRecords, RecordIO and Arrow files, LMDB's files or their directories, and the catalogues of MDS, litData and save_to_disk or their directories, with braces {000..127} and globs
 	Media        []Medium // what each sample has beside columns; nil: a picture, empty: nothing
-	Label        string   // part that holds the label; "" is cls, of TFRecords, MDS, litData and Arrow also label or image/class/label, and a sample without it has the label -1
+	Label        string   // part that holds the label; "" is cls, of TFRecords, ArrayRecords, MDS, litData and Arrow also label or image/class/label, and a sample without it has the label -1
 	Labels       ShardLabels
 	Columns      []Column // more parts
 	IndexDir     string   // where indexes are kept; "" is DefaultIndexDir
@@ -48,7 +48,7 @@ type ShardsConfig struct {
 	said   map[string]listedShard   // by name: what a catalogue says of them
 }
 
-// shards are archives of samples: tar, zip, TFRecord, RecordIO, MDS, litData and Arrow, local and remote, and LMDB, local. What is in them is known from their indexes.
+// shards are archives of samples: tar, zip, TFRecord, ArrayRecord, RecordIO, MDS, litData and Arrow, local and remote, and LMDB, local. What is in them is known from their indexes.
 type shards struct {
 	root     root // absolute: shards are opened by the names they were given
 	store    *store.Client
@@ -65,6 +65,7 @@ type shards struct {
 	notes    []string
 	remote   bool // some of them
 	spans    spans
+	chunks   keptChunks
 	codings  map[string]*coding // of parts that are columns of MDS, litData and Arrow, which all shards have alike; written while they are opened
 	shape    string             // what is read of each sample, for Identity
 	config   *ShardsConfig      // to open one again
@@ -75,20 +76,25 @@ type shards struct {
 
 // shard is one archive that holds samples.
 type shard struct {
-	name     string
-	path     string // absolute, of a file
-	version  version
-	object   *store.Object // nil: a file
-	index    *index
-	label    int        // part of the label, or -1
-	first    bool       // of several numbers in that part the first is the label
-	record   int        // part that is a whole record, or -1: they are members of an archive
-	rank     [][]uint16 // by medium, by part: 0 is none, else the lowest is taken
-	column   []int      // by column: its part, or -1
-	marks    []string   // by column: of a record's feature, what it holds
-	encoded  []*coding  // by part: of one that is a column of MDS, litData or Arrow
-	unpacked *os.File   // that lies at path, where the shard itself is compressed; open, so that it is not removed
-	room     []int      // by part: the most bytes that a column has for it; -1: no column is made of it
+	name      string
+	path      string // absolute, of a file
+	version   version
+	object    *store.Object // nil: a file
+	index     *index
+	label     int            // part of the label, or -1
+	first     bool           // of several numbers in that part the first is the label
+	record    int            // part that is a whole record, or -1: they are members of an archive
+	chunk     int            // part that is the chunk of an ArrayRecord which has the sample, or -1
+	partID    map[string]int // the parts by their names, of an ArrayRecord
+	labelled  bool           // the index of an ArrayRecord knows the labels
+	rank      [][]uint16     // by medium, by part: 0 is none, else the lowest is taken
+	column    []int          // by column: its part, or -1
+	marks     []string       // by column: of a record's feature, what it holds
+	encoded   []*coding      // by part: of one that is a column of MDS, litData or Arrow
+	built     bool           // an index of it was
+	unpacked  *os.File       // that lies at path, where the shard itself is compressed; open, so that it is not removed
+	stretches []int64        // of an ArrayRecord in groups: its samples with which stretches of chunks begin, but for the first
+	room      []int          // by part: the most bytes that a column has for it; -1: no column is made of it
 }
 
 // OpenShards opens archives and their indexes, and makes those that are not there or not of the archive's present version.
@@ -122,6 +128,7 @@ func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
 	}
 	c.Progress.Work()
 	total := int64(0)
+	joinParts(opened)
 	for i := range opened {
 		sh := &opened[i]
 		if sh.index.n == 0 {
@@ -134,6 +141,9 @@ func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
 		s.roles(sh, &c)
 		if err == nil {
 			err = s.checkEncodings(sh, &c)
+		}
+		if err == nil && sh.chunk >= 0 {
+			err = s.stretch(ctx, sh)
 		}
 		s.remote = s.remote || sh.object != nil
 		s.all, s.firsts = append(s.all, *sh), append(s.firsts, total)
@@ -164,15 +174,41 @@ func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
 	return s, nil
 }
 
+// labelParts are the names of parts that may be the label, best first.
+func (c *ShardsConfig) labelParts() []string {
+	if c.Label == "" {
+		return []string{defaultPart, "label" + wholesMark, "image/class/label" + wholesMark}
+	}
+	return []string{c.Label, c.Label + wholesMark}
+}
+
+// labelAmong is the part of an index that is the label by its name alone, or -1.
+func (c *ShardsConfig) labelAmong(x *index) int {
+	for _, name := range c.labelParts() {
+		if part := x.partNamed(name); part >= 0 && c.Labels == LabelsOfPart {
+			return part
+		}
+	}
+	return -1
+}
+
 // roles says what each part of the shard's samples is for.
 func (s *shards) roles(sh *shard, c *ShardsConfig) {
-	labels := []string{c.Label, c.Label + wholesMark}
-	if c.Label == "" {
-		labels = []string{defaultPart, "label" + wholesMark, "image/class/label" + wholesMark}
-	}
-	sh.label, sh.record = -1, sh.index.partNamed(recordPart)
-	for k := 0; k < len(labels) && sh.label < 0 && s.labels == LabelsOfPart; k++ {
-		sh.label = sh.index.partNamed(labels[k])
+	labels := c.labelParts()
+	sh.label, sh.record, sh.chunk = c.labelAmong(sh.index), sh.index.partNamed(recordPart), sh.index.partNamed(arrayPart)
+	if sh.chunk >= 0 {
+		sh.partID = map[string]int{}
+		for k, part := range sh.index.parts {
+			sh.partID[part] = k
+		}
+		if !sh.labelled {
+			sh.label = -1
+		}
+		for _, name := range labels {
+			if s.labels == LabelsOfPart && !sh.labelled {
+				sh.partID[name] = lateLabel
+			}
+		}
 	}
 	for _, part := range sh.index.parts {
 		sh.encoded = append(sh.encoded, s.encodingMarked(part))
@@ -268,7 +304,7 @@ func (s *shards) check(c *ShardsConfig, total int64) error {
 		if _, member := memberOf(c.Label); member != "" {
 			remedy = fmt.Sprintf("; a number within a part is a column: {name: y, from: %q, type: i64}", c.Label)
 		}
-		return lacking("source.label: no sample has a part %q; the parts are %s%s", c.Label, describeParts(parts), remedy)
+		return lacking("source.label: %s has a part %q; the parts are %s%s", s.noSample(), c.Label, describeParts(parts), remedy)
 	}
 	for _, col := range s.columns {
 		if !has(col.From) {
@@ -276,7 +312,7 @@ func (s *shards) check(c *ShardsConfig, total int64) error {
 			if has("json") && col.Type != Array && !strings.Contains(col.From, "[") {
 				remedy = fmt.Sprintf("; a value in the part json is from: json[%s]", col.From)
 			}
-			return lacking("source.columns: no sample has a part %q; the parts are %s%s", col.From, describeParts(parts), remedy)
+			return lacking("source.columns: %s has a part %q; the parts are %s%s", s.noSample(), col.From, describeParts(parts), remedy)
 		}
 	}
 	return nil
@@ -298,7 +334,15 @@ func (s *shards) lacks(m int, parts []string) error {
 	} else if len(s.media) > 1 {
 		remedy = "; say which is in " + s.keyOf(m) + "; it may be another section's, too"
 	}
-	return fmt.Errorf("%w: no sample has a part %s; the parts are %s%s", ErrNoSamples, strings.Join(from, " or "), describeParts(parts), remedy)
+	return fmt.Errorf("%w: %s has a part %s; the parts are %s%s", ErrNoSamples, s.noSample(), strings.Join(from, " or "), describeParts(parts), remedy)
+}
+
+// noSample is of whom it is said that none of them has something.
+func (s *shards) noSample() string {
+	if slices.ContainsFunc(s.all, func(sh shard) bool { return sh.chunk >= 0 }) {
+		return "none of the first records"
+	}
+	return "no sample"
 }
 
 // keyOf is where a description says which part a medium is.
@@ -320,8 +364,18 @@ func (s *shards) find(i int64) (*shard, int64) {
 
 func (s *shards) Len() int64        { return s.firsts[len(s.firsts)-1] }
 func (s *shards) Columns() []Column { return s.columns }
-func (s *shards) Shards() []int64   { return s.firsts[:len(s.firsts)-1] }
 func (s *shards) Notes() []string   { return s.notes }
+
+// Shards are what is read best together: the shards, or of ArrayRecords in groups stretches of chunks.
+func (s *shards) Shards() (firsts []int64) {
+	for k := range s.all {
+		firsts = append(firsts, s.firsts[k])
+		for _, i := range s.all[k].stretches {
+			firsts = append(firsts, s.firsts[k]+i)
+		}
+	}
+	return firsts
+}
 
 func (s *shards) Classes() []string {
 	if s.said != nil {

@@ -163,7 +163,7 @@ func TestShardsThatCannotBe(t *testing.T) {
 		"/none.tar":           `none.tar": no such file or directory`,
 		"/none-*.tar":         "no file is named so",
 		"/a.tar.gz":           "a compressed archive cannot be read in any order",
-		"/a.bin":              "want a name that ends in .tar, .zip, .parquet, .arrow, .mds, .rec, .mdb or .lmdb, or a TFRecord",
+		"/a.bin":              "want a name that ends in .tar, .zip, .parquet, .arrow, .mds, .rec, .array_record, .mdb or .lmdb, or a TFRecord",
 		"/d.tar":              "got a directory, want a regular file; name the files in it, such as ",
 		"/{a,a}.tar":          "named twice",
 		"/{a.tar":             "got '{' without its own '}'",

@@ -40,7 +40,7 @@ var brought = []struct {
 	{inLengths, called(`required_batch_size_multiple`, `batch_size_multiple`), "say order: {buckets: {by: COLUMN, max_total: N, multiple_of: M}}"},
 	{inOrder, called(`num_buckets`, `n_buckets`), "say order: {buckets: {by: COLUMN, count: N}}"},
 	{inSource, called(`parquet`, `csv`, `tsv`, `jsonl?`), "say list: FILE, or shards: FILES for Parquet and tar files of samples"},
-	{inSource, called(`urls?`, `tars?`, `webdataset`, `wds`, `tfrecords?`), "say shards: FILES, such as train-{0000..0127}.tar"},
+	{inSource, called(`urls?`, `tars?`, `webdataset`, `wds`, `tfrecords?`, `array_?records?`), "say shards: FILES, such as train-{0000..0127}.tar"},
 	{inSource, called(`data_files`, `data_dir`, `dataset`, `dataset_path`, `imagefolder`, `root_dir`, `file_root`, `input_dir`, `local`),
 		"say folder: DIR, shards: FILES of tar, zip, Parquet or TFRecord, or list: FILE of a table of paths"},
 	{inSource, called(`split`), "name the split's own files: folder: DIR/train, or shards: train-*.parquet"},

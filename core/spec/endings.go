@@ -20,7 +20,20 @@ func (s *Source) IsParquet() bool { return len(s.Shards) > 0 && ending(s.Shards[
 // areArchives reports whether the first shard's ending is one of those whose labels have no names, as those of Parquet and Arrow may.
 func (s *Source) areArchives() bool {
 	end := ending(s.Shards[0])
-	return end == ".tar" || end == ".zip" || end == ".mds" || end == ".rec" || end == ".mdb" || end == ".lmdb" || strings.HasPrefix(end, ".tfrecord")
+	return end == ".tar" || end == ".zip" || end == ".mds" || end == ".rec" || end == ".mdb" || end == ".lmdb" || Numbered(end) != ""
+}
+
+// numbered are endings that may have a number behind them, as x.tfrecord-00000-of-01024.
+var numbered = []string{".tfrecord", ".array_record", ".arrayrecord"}
+
+// Numbered is the kind of shards that an ending is of which numbers may follow: .tfrecord, .array_record or .arrayrecord; "" of others.
+func Numbered(ending string) string {
+	for _, kind := range numbered {
+		if strings.HasPrefix(ending, kind) {
+			return kind
+		}
+	}
+	return ""
 }
 
 // ending is a name's last extension in lower case; a URL's query is no part of it.

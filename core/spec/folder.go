@@ -45,7 +45,7 @@ var shardEndings = []string{".tar", ".zip", ".parquet", ".mds", ".rec", ".mdb", 
 
 // LooksLikeShards tells the name of a shard, or a pattern of several, from that of a folder or a description: by its ending. LMDB's lock is none.
 func LooksLikeShards(path string) bool {
-	return filepath.Base(path) != "lock.mdb" && slices.Contains(shardEndings, ending(path)) || strings.HasPrefix(ending(path), ".tfrecord") // also train.tfrecord-00000-of-01024
+	return filepath.Base(path) != "lock.mdb" && slices.Contains(shardEndings, ending(path)) || Numbered(ending(path)) != ""
 }
 
 // FromShards is FromFolder for shards.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import tarfile
@@ -15,7 +16,7 @@ N = 41  # samples of the shards: three that differ in length
 
 
 def made(directory: Path) -> None:
-    for kind in (imagenet, shapes, actions, chapters):
+    for kind in (imagenet, shapes, actions, chapters, greys):
         kind(directory)
 
 
@@ -54,3 +55,13 @@ def chapters(to: Path) -> None:
         spdl.io.save_audio(str(chapter / f"19-198-{i:04}.flac"), wave, sample_rate=16000)
         lines.append(f"19-198-{i:04} CHAPTER {i}")
     (chapter / "19-198.trans.txt").write_text("\n".join(lines) + "\n")
+
+
+def greys(to: Path) -> None:
+    """A split of TFDS in ArrayRecords, which their own library has written: pictures of one grey each, 10 * i, with the labels i % 5 and the captions "grey i"."""
+    version = to / "tfds/greys/1.0.0"
+    version.mkdir(parents=True)
+    for packed in (Path(__file__).parents[2] / "core/source/testdata/arrayrecord").glob("greys-*.gz"):
+        (version / packed.stem).write_bytes(gzip.decompress(packed.read_bytes()))
+    for name in ("features.json", "dataset_info.json"):
+        (version / name).write_text("{}")

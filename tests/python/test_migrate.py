@@ -42,7 +42,7 @@ def block(title: str, number: int = 1) -> str:
 
 def test_every_block_is_tried_here():
     """A block that is added to the page fails here until there is a test for it."""
-    tried = {"webdataset": 3, "Clips": 2, "Hugging": 6, "FFCV": 5, "Lhotse": 2}
+    tried = {"webdataset": 3, "Clips": 2, "Hugging": 6, "Grain": 1, "FFCV": 5, "Lhotse": 2}
     assert {title: sum(name.startswith(title) for name in PAGE) for title in tried} == tried and len(PAGE) == sum(tried.values())
 
 
@@ -312,6 +312,43 @@ def test_arrays_of_hdf5_are_read_where_they_lie(run, data):
     with h5py.File(data / "train.h5", "w") as file:
         file["pixels"], file["y"] = x, y
     same(run(block("FFCV", 5)), list(zip(x, y)), by=lambda row: int(row[1]))
+
+
+# ---- Grain
+
+
+def test_array_records_are_read_where_they_lie(run, data):
+    rows = run(block("Grain"))
+    numbers = [int(caption.split()[1]) for _, _, caption in rows]
+    assert sorted(numbers) == list(range(24)) != numbers  # shuffled
+    for i, (image, label, caption) in zip(numbers, rows):
+        assert (image.shape, label, caption) == ((16, 16, 3), i % 5, f"grey {i}") and (image == 10 * i).all()
+
+
+def test_array_records_that_are_written_now_are_read(run, data, pictures):
+    """What the library writes, in groups, is what is read, record by record."""
+    writer = pytest.importorskip("array_record.python.array_record_module")
+    pytest.importorskip("absl")
+    for path in (data / "tfds/greys/1.0.0").iterdir():
+        path.unlink()
+    out = writer.ArrayRecordWriter(str(data / "tfds/greys/1.0.0/greys-train.array_record-00000-of-00001"), "group_size:4,brotli:5")
+    for i, (jpeg, label) in enumerate(pictures):
+        out.write(example(image=jpeg, label=label, caption=b"grey %d" % i))
+    out.close()
+    rows = sorted(run(block("Grain").replace('"resize": [16, 16]', '"center_crop": 48')), key=lambda row: int(row[2].split()[1]))
+    same([row[:2] for row in rows], want(pictures))
+
+
+def example(**features) -> bytes:
+    """A tf.train.Example of bytes, and of whole numbers from 0 to 127."""
+    def field(number: int, value: bytes) -> bytes:
+        size = len(value)
+        return bytes([number << 3 | 2]) + bytes(size >> 7 * k & 127 | (128 if size >> 7 * (k + 1) else 0) for k in range((size.bit_length() + 6) // 7 or 1)) + value
+
+    def feature(value) -> bytes:
+        return field(1, field(1, value)) if isinstance(value, bytes) else field(3, field(1, bytes([value])))
+
+    return field(1, b"".join(field(1, field(1, name.encode()) + field(2, feature(value))) for name, value in features.items()))
 
 
 # ---- Lhotse

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/spdl/spdl/core/spec"
 )
 
 // dataSet is shards below one root that belong together, by what they are called.
@@ -73,10 +75,11 @@ func splitOf(file string) string {
 
 // kindOf is the ending of shards of one kind.
 func kindOf(file string) string {
-	if ending := path.Ext(file); !strings.HasPrefix(ending, ".tfrecord") {
-		return ending
+	ending := path.Ext(file)
+	if kind := spec.Numbered(ending); kind != "" {
+		return kind + "*"
 	}
-	return ".tfrecord*"
+	return ending
 }
 
 // patternOf is a pattern of names in a directory that is true for these files, and for no other shard; "": there is none that is short.

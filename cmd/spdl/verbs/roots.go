@@ -147,7 +147,7 @@ func (d *description) remote(ctx context.Context, verb, root string) (*spec.Spec
 	case slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(shown))):
 		return nil, usage("%s: %q: descriptions are read from files; copy it here", verb, shown)
 	case strings.HasPrefix(scheme, "http"):
-		return nil, usage("%s: %q: nothing can be listed over http; name the shards, by their endings (.tar, .zip, .parquet, .arrow, .rec, .tfrecord), the index.json of MDS or litData, or a list of files in a description", verb, shown)
+		return nil, usage("%s: %q: nothing can be listed over http; name the shards, by their endings (.tar, .zip, .parquet, .arrow, .rec, .tfrecord, .array_record), the index.json of MDS or litData, or a list of files in a description", verb, shown)
 	}
 	s, err := spec.FromFolder(root, spec.Zero{})
 	if err != nil {

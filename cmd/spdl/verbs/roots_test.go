@@ -113,7 +113,7 @@ func TestURLsThatAreNoRootsAreRefusedByName(t *testing.T) {
 		"s3://b/tokens.bin":                  "an array without a head by its name",
 		"s3://b/x.tar.gz":                    "is compressed by its name",
 		"s3://b/x.yaml":                      "descriptions are read from files; copy it here",
-		"http://h/train":                     "nothing can be listed over http; name the shards, by their endings (.tar, .zip, .parquet, .arrow, .rec, .tfrecord)",
+		"http://h/train":                     "nothing can be listed over http; name the shards, by their endings (.tar, .zip, .parquet, .arrow, .rec, .tfrecord, .array_record)",
 		"https://u:secret@h/p?sig=x":         `"https://h/p": nothing can be listed over http`,
 		"s3:///x":                            "names no bucket, want s3://BUCKET",
 		"gs://":                              "names no bucket, want gs://BUCKET or gs://BUCKET/PREFIX",
