@@ -3,7 +3,10 @@ the number of batches are torch's."""
 
 import json
 import os
+import pathlib
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -469,6 +472,16 @@ def test_a_picture_that_cannot_be_read_ends_the_loop_as_in_torch(root, tmp_path)
 # ---- torch's arguments
 
 
+def test_the_pages_own_example_runs(root, tmp_path, monkeypatch):
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/migrate-from-dataloader.md").read_text(encoding="utf-8")
+    block = page.partition("## One word")[2].partition("```python\n")[2].partition("```")[0]
+    os.symlink(root, tmp_path / "train")
+    monkeypatch.chdir(tmp_path)
+    seen = []
+    exec(block, {"train": lambda images, labels: seen.append((images.shape[1:], images.dtype, len(labels)))})
+    assert seen == [((3, 224, 224), torch.float32, 4)] * 4
+
+
 def test_torchs_own_call_is_one_word_away(root):
     dataset = datasets.ImageFolder(root, small())
     said = dict(shuffle=True, num_workers=2, drop_last=True, pin_memory=True, persistent_workers=True, prefetch_factor=4, generator=torch.Generator().manual_seed(5))
@@ -547,6 +560,7 @@ def test_ranks_have_torchs_batches_and_each_sample_once(root, drop):
     (dict(sampler=RandomSampler(range(11), replacement=True)), "sampler: got RandomSampler with replacement"), (dict(sampler=SequentialSampler(range(11)), shuffle=True), "shuffle: got True beside sampler"),
     (dict(sampler=DistributedSampler(range(12), 2, 0)), "sampler: got a DistributedSampler of 12 samples, want one of this data set, which has 11"),
     (dict(batch_size=6, drop_last=True, sampler=DistributedSampler(range(11), 2, 0)), "drop_last: got True beside a DistributedSampler with drop_last=False, which is 1 batches of torch's and 0 here"),
+    (dict(batch_size=5, sampler=DistributedSampler(range(11), 2, 0)), "drop_last: got False, where the last batch of 2 ranks has 1 of 11 samples: some would have none"),
     (dict(source=[b""]), "got source= beside a data set"),
 ])
 def test_arguments_that_cannot_be_told_are_refused(root, said, message):
@@ -569,7 +583,41 @@ def test_under_torchrun_a_rank_says_its_sampler(root, monkeypatch):
     with pytest.raises(spdl.ArgumentError, match="sampler: got rank 0 of 4, and torchrun says rank 1 of 2"):
         spdl.DataLoader(dataset, batch_size=2, sampler=DistributedSampler(dataset, 4, 0))
     ours, n = batches(dataset, batch_size=2, sampler=DistributedSampler(dataset, 2, 1, shuffle=False))
-    assert n == len(ours) == 3 and "world" not in spdl.describe(dataset, sampler=DistributedSampler(dataset, 2, 1))
+    assert n == len(ours) == 3 and "world" not in spdl.describe(dataset, batch_size=2, sampler=DistributedSampler(dataset, 2, 1))
+
+
+RANK = """
+import os, sys
+import spdl
+from torch.utils.data import DistributedSampler, Subset
+from torchvision import datasets, transforms as T
+
+dataset = datasets.ImageFolder(sys.argv[1], T.Compose([T.Resize((8, 8)), T.PILToTensor()]))
+if len(sys.argv) > 2:
+    dataset = Subset(dataset, range(len(dataset)))
+sampler = DistributedSampler(dataset, int(os.environ["WORLD_SIZE"]), int(os.environ["RANK"]), seed=3)
+with spdl.DataLoader(dataset, batch_size=2, sampler=sampler, copy=True) as loader:
+    print(len(loader), *[label for _, labels in loader for label in labels.tolist()])
+    input()  # until the other has read, too
+"""
+
+
+@pytest.mark.parametrize("part", [[], ["part"]])
+def test_ranks_of_a_node_have_each_sample_once(root, part):
+    """From one engine where the data set is a folder, else from one each."""
+    ranks = []
+    for rank in range(2):
+        env = {**os.environ, **{k: str(v) for k, v in dict(RANK=rank, WORLD_SIZE=2, LOCAL_RANK=rank, LOCAL_WORLD_SIZE=2, TORCHELASTIC_RUN_ID=f"drop-{os.getpid()}-{len(part)}").items()}}
+        ranks.append(subprocess.Popen([sys.executable, "-W", "ignore", "-c", RANK, root, *part], env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+    try:
+        said = [one.stdout.readline().split() for one in ranks]
+        assert [one.communicate("\n", timeout=60)[1] for one in ranks] == [None, None] and [one.returncode for one in ranks] == [0, 0]
+    finally:
+        for one in ranks:
+            one.kill()
+            one.wait()
+    assert [n for n, *_ in said] == ["3", "3"]
+    assert sorted(int(label) for _, *labels in said for label in labels) == sorted(datasets.ImageFolder(root).targets)
 
 
 def test_memory_is_pinned_where_there_is_cuda(root, monkeypatch):

@@ -156,6 +156,8 @@ class _Arguments:
         size, rank, batch = int(sampler.num_replicas), int(sampler.rank), self.batch_size()
         order.update(shuffle=bool(sampler.shuffle), seed=int(sampler.seed))
         samples, down = len(of.paths), order["last"] == "drop"
+        if ranks is not None and (size, rank) != (ranks.world_size, ranks.rank):
+            self.refuse("sampler", f"got rank {rank} of {size}, and torchrun says rank {ranks.rank} of {ranks.world_size}; want DistributedSampler(dataset) without numbers")
         if len(sampler.dataset) != samples:
             self.refuse("sampler", f"got a DistributedSampler of {len(sampler.dataset)} samples, want one of this data set, which has {samples}")
         theirs = sampler.num_samples // batch if down else -(-sampler.num_samples // batch)
@@ -163,11 +165,10 @@ class _Arguments:
         if theirs != ours:
             self.refuse("drop_last", f"got {down} beside a DistributedSampler with drop_last={sampler.drop_last}, which is {theirs} batches of torch's and {ours} here; "
                                      "want the same of both")
-        if ranks is None:
-            return {"size": size, "rank": rank}
-        if (size, rank) != (ranks.world_size, ranks.rank):
-            self.refuse("sampler", f"got rank {rank} of {size}, and torchrun says rank {ranks.rank} of {ranks.world_size}; want DistributedSampler(dataset) without numbers")
-        return None
+        if not down and 0 < samples % (batch * size) < size:
+            self.refuse("drop_last", f"got False, where the last batch of {size} ranks has {samples % (batch * size)} of {samples} samples: some would have none, and DistributedSampler "
+                                     "repeats samples for them; want drop_last=True of both, or order: {last: pad} of a description (spdl.describe)")
+        return {"size": size, "rank": rank} if ranks is None else None  # torchrun says it to open
 
     def ring(self) -> dict[str, Any]:
         """As many batches ahead as all of torch's workers have, and whether they may pass each other."""
