@@ -94,6 +94,8 @@ DETERMINISTIC = {
     "padded": lambda: finished(T.Resize((30, 26)), T.Pad([1, 2, 3, 4], fill=(10, 20, 30))),
     "mirrored": lambda: finished(T.Resize((30, 26)), T.Pad(5, padding_mode="reflect")),
     "nested": lambda: T.Compose([T.Compose([T.Resize(48), T.CenterCrop(40)]), T.ToTensor()]),
+    "flips ahead": lambda: finished(T.RandomHorizontalFlip(1), T.Resize(48), T.RandomVerticalFlip(1), T.CenterCrop(40)),
+    "turned ahead": lambda: finished(T.RandomRotation((20, 20), expand=True), T.Resize((40, 36), T.InterpolationMode.BICUBIC), T.RandomInvert(1)),
     "of modules": lambda: T.Compose([torch.nn.Sequential(T.Resize(48), T.CenterCrop(40)), T.ToTensor()]),
 }
 
@@ -235,6 +237,7 @@ REFUSED = {
     "kernel": (lambda: T.GaussianBlur((3, 5)), r"kernel_size: got \[3, 5\], want as many pixels"),
     "sigma": (lambda: T.ElasticTransform(5.0, [3.0, 4.0]), r"sigma: got \[3.0, 4.0\], want one"),
     "together": (lambda: T.RandomApply([T.RandomInvert(), T.RandomEqualize()]), "got 2 operations that happen together with p=0.5, want one"),
+    "sometimes grey": (lambda: T.RandomApply([T.Grayscale()]), "got p=0.5 of what makes another kind of picture, want 1"),
     "without a probability": (lambda: T.RandomApply([T.RandomRotation(5)]), "got p=0.5 of random_rotation, which has no probability, want 1"),
     "halves": (lambda: [T.PILToTensor(), T.ConvertImageDtype(torch.float16)], "dtype: got float16, want torch.float32"),
     "v2, not scaled": (lambda: v2.Compose([v2.ToImage(), v2.ToDtype(torch.float32)]), "scale: got False, .*want scale=True"),
@@ -507,7 +510,7 @@ def test_arguments_by_their_places_and_torchs_defaults(root):
     dataset = datasets.ImageFolder(root, small())
     same(dataset)
     same(dataset, 4, False, None, None, 0, None, False, True)
-    ours, _ = batches(dataset, 4, True)
+    ours, _ = batches(dataset, np.int64(4), True)
     assert sorted(torch.cat([labels for _, labels in ours]).tolist()) == sorted(dataset.targets)
     with spdl.DataLoader(dataset, "image", batch_size=4) as loader:
         assert next(iter(loader)).shape == (4, 3, 16, 12)

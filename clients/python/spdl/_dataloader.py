@@ -7,6 +7,7 @@ import functools
 import inspect
 import operator
 import sys
+from numbers import Integral
 from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Union
 
 from ._errors import ArgumentError, Busy
@@ -71,14 +72,14 @@ def _dropped(dataset: Any, fields: Union[Fields, int], more: tuple[Any, ...], op
     given = {name: options.pop(name) for name in arguments.ARGUMENTS if name in options}
     if "source" in options:
         raise ArgumentError("spdl: DataLoader: got source= beside a data set, want one of them; a data set of yours comes as source=, behind a description")
-    places = (fields, *more) if more or isinstance(fields, int) else ()
+    places = (fields, *more) if more or isinstance(fields, Integral) else ()
     if len(places) > len(arguments.POSITIONAL):
         raise TypeError(f"spdl: DataLoader: got {len(places)} arguments by their places behind the data set, want torch's: {', '.join(arguments.POSITIONAL)}")
     for name, value in zip(arguments.POSITIONAL, places):
         if name in given:
             raise TypeError(f"spdl: DataLoader: got {name} twice, by its place and by its name")
         given[name] = value
-    return _USUAL if places or isinstance(fields, int) else fields, arguments.drop(dataset, given)
+    return _USUAL if places else fields, arguments.drop(dataset, given)
 
 
 def _opened(drop: arguments.Drop, options: dict[str, Any]) -> tuple[Callable[..., Loader], Loader]:
@@ -124,14 +125,14 @@ class DataLoader:
 
         spdl.DataLoader(ImageFolder(root, transform), batch_size=64, shuffle=True, num_workers=8)      # torch's, but for one word
 
-    Of a data set of torchvision's, torch's arguments mean what they mean there, and its defaults hold: batch_size=1, no shuffle, a short last batch unless
-    drop_last. The order is another than torch's of the same seed, which is generator's, or else torch.initial_seed() where torch is imported, or else
-    0; so are the numbers that transforms draw. A sampler may be a RandomSampler, SequentialSampler, SubsetRandomSampler or DistributedSampler, of which a last batch
-    that is short has each sample once. Under torchrun it is to be the last of these. prefetch_factor times num_workers batches are ready ahead; otherwise num_workers,
-    persistent_workers and multiprocessing_context say nothing to the engine, whose threads are as many as the process has CPUs
-    (args=["--cpus", "8"] bounds them). pin_memory pins where CUDA is. A picture that cannot be read ends the loop with an error.
-    The transform, and what the data set knows, are told as spdl.describe tells them; files that are no folder as ImageFolder lists it are named by this program, whose
-    engine is in process then. What has no equal here is refused, with what does it.
+    Of a data set of torchvision's, torch's arguments mean what they mean there, and its defaults hold: batch_size=1, no shuffle, a short last
+    batch unless drop_last. The order is another than torch's of the same seed, which is generator's, or else torch.initial_seed() where torch is
+    imported, or else 0; so are the numbers that transforms draw. A sampler may be a RandomSampler, SequentialSampler, SubsetRandomSampler or
+    DistributedSampler, which under torchrun it is to be; each sample comes once. prefetch_factor times num_workers batches are ready ahead;
+    otherwise num_workers, persistent_workers and multiprocessing_context say nothing to the engine, whose threads are as many as the process has
+    CPUs (args=["--cpus", "8"] bounds them). pin_memory pins where CUDA is. A picture that cannot be read ends the loop with an error.
+    The transform and what the data set knows are told as spdl.describe tells them. Files that are no folder as ImageFolder lists it are named by
+    this program, whose engine is in process then. What has no equal here is refused, with what does it.
     """
 
     def __init__(self, source: Any, /, fields: Union[Fields, int] = _USUAL, *more: Any,

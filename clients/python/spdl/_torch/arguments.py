@@ -148,8 +148,9 @@ class _Arguments:
             order.update(shuffle=True, seed=self.seed(sampler.generator if sampler.generator is not None else self.get("generator")))
             return datasets.part(of, sampler.indices), None
         elif kind != "SequentialSampler":
-            self.refuse("sampler", f"got {type(sampler).__qualname__}{' with replacement or a number of samples' if kind == 'RandomSampler' else ''}, want RandomSampler(dataset), "
-                                   "SequentialSampler, SubsetRandomSampler or DistributedSampler; weights and balance are order's of a description (docs/order.md)")
+            more = " with replacement or a number of samples" if kind == "RandomSampler" else ""
+            self.refuse("sampler", f"got {type(sampler).__qualname__}{more}, want RandomSampler(dataset), SequentialSampler, SubsetRandomSampler or "
+                                   "DistributedSampler; weights and balance are order's of a description (docs/order.md)")
         return of, None
 
     def _distributed(self, sampler: Any, of: datasets.Pictures, order: dict[str, Any], ranks: Optional[_torchrun.Ranks]) -> Optional[dict[str, int]]:
@@ -157,17 +158,18 @@ class _Arguments:
         order.update(shuffle=bool(sampler.shuffle), seed=int(sampler.seed))
         samples, down = len(of.paths), order["last"] == "drop"
         if ranks is not None and (size, rank) != (ranks.world_size, ranks.rank):
-            self.refuse("sampler", f"got rank {rank} of {size}, and torchrun says rank {ranks.rank} of {ranks.world_size}; want DistributedSampler(dataset) without numbers")
+            self.refuse("sampler", f"got rank {rank} of {size}, and torchrun says rank {ranks.rank} of {ranks.world_size}; want DistributedSampler(dataset) "
+                                   "without numbers")
         if len(sampler.dataset) != samples:
             self.refuse("sampler", f"got a DistributedSampler of {len(sampler.dataset)} samples, want one of this data set, which has {samples}")
         theirs = sampler.num_samples // batch if down else -(-sampler.num_samples // batch)
         ours = samples // (batch * size) if down else -(-samples // (batch * size))
         if theirs != ours:
-            self.refuse("drop_last", f"got {down} beside a DistributedSampler with drop_last={sampler.drop_last}, which is {theirs} batches of torch's and {ours} here; "
-                                     "want the same of both")
+            self.refuse("drop_last", f"got {down} beside a DistributedSampler with drop_last={sampler.drop_last}, which is {theirs} batches of torch's and "
+                                     f"{ours} here; want the same of both")
         if not down and 0 < samples % (batch * size) < size:
-            self.refuse("drop_last", f"got False, where the last batch of {size} ranks has {samples % (batch * size)} of {samples} samples: some would have none, and DistributedSampler "
-                                     "repeats samples for them; want drop_last=True of both, or order: {last: pad} of a description (spdl.describe)")
+            self.refuse("drop_last", f"got False, where the last batch of {size} ranks has {samples % (batch * size)} of {samples} samples: some would have none, and "
+                                     "DistributedSampler repeats samples for them; want drop_last=True of both, or order: {last: pad} of a description")
         return {"size": size, "rank": rank} if ranks is None else None  # torchrun says it to open
 
     def ring(self) -> dict[str, Any]:
@@ -187,14 +189,15 @@ class _Arguments:
         """What has no meaning here, and what would have one."""
         self.number("num_workers", 0, 0)
         if self.get("batch_sampler") is not None:
-            self.refuse("batch_sampler", "got one, want batch_size and sampler; batches by length are order: {buckets: {by: COLUMN, max_total: N}} of a description")
+            self.refuse("batch_sampler", "got one, want batch_size and sampler; batches by length are order: {buckets: {by: COLUMN, max_total: N}} of a "
+                                         "description")
         collate = self.get("collate_fn")
         if collate is not None and (getattr(collate, "__name__", ""), getattr(collate, "__module__", "").partition(".")[0]) != ("default_collate", "torch"):
             self.refuse("collate_fn", f"got {collate!r:.80}, want none: batches come collated; transform= maps a whole one")
         if self.get("worker_init_fn") is not None:
             self.refuse("worker_init_fn", "got one, want none: there are no workers; what is random comes from the generator's seed")
         if self.get("timeout"):
-            self.refuse("timeout", f"got {self.get('timeout')!r:.60}, want none: a loop waits as long as the engine lives, and is told within 100 ms where it does not")
+            self.refuse("timeout", f"got {self.get('timeout')!r:.60}, want none: a loop waits as long as the engine lives, and is told where it does not")
 
 
 def _sampler(sampler: Any) -> str:

@@ -63,10 +63,12 @@ def pictures(dataset: Any, place: str = "dataset") -> Pictures:
     if any(one is None for one in said):
         refuse(place, dataset, f"has no {' and '.join(_FILES[name])}, as in the versions that are known here; {_SOURCE}")
     paths, labels = said if len(said) == 2 else ([path for path, _ in said[0]], [label for _, label in said[0]])
-    files, classes, root, extensions = [os.path.abspath(path) for path in paths], getattr(dataset, "classes", None), None, getattr(dataset, "extensions", None) or ()
+    files, classes, extensions = [os.path.abspath(path) for path in paths], getattr(dataset, "classes", None), getattr(dataset, "extensions", None) or ()
+    root = None
     if name in _ROOTED and files:
         root = os.path.abspath(os.path.expanduser(dataset.root)) if name.endswith("Folder") else os.path.dirname(os.path.dirname(files[0]))
-    return Pictures(files, [int(label) for label in labels], getattr(dataset, "transform", None), [one if isinstance(one, str) else ", ".join(one) for one in classes] if classes else None,
+    return Pictures(files, [int(label) for label in labels], getattr(dataset, "transform", None),
+                    [one if isinstance(one, str) else ", ".join(one) for one in classes] if classes else None,
                     root, (extensions,) if isinstance(extensions, str) else tuple(extensions))
 
 
@@ -120,8 +122,8 @@ def _home(dataset: Any, place: str) -> tuple[str, str]:
 
 def _refuse_kind(library: str, name: str, dataset: Any, place: str) -> NoReturn:
     if hasattr(dataset, "data") and hasattr(dataset.data, "shape"):
-        refuse(place, dataset, f"holds {list(dataset.data.shape)} of pictures that are decoded already; keep torch's DataLoader for it, or write its data and targets "
-                               "as .npy files and say source: {arrays: [...]} (docs/sources.md)")
+        refuse(place, dataset, f"holds {list(dataset.data.shape)} of pictures that are decoded already; keep torch's DataLoader for it, or write its data "
+                               "and targets as .npy files and say source: {arrays: [...]} (docs/sources.md)")
     if name == "TensorDataset":
         refuse(place, dataset, "holds tensors; write them as .npy files and say source: {arrays: [...]} (docs/sources.md)")
     if name in ("IterableDataset", "ChainDataset"):
@@ -137,7 +139,8 @@ def _check(dataset: Any, name: str, place: str) -> None:
         refuse(place, dataset, f"loader: got {loader!r:.80}, want torchvision's default_loader: the engine decodes, to RGB as that does; {_SOURCE}")
     target = getattr(dataset, "target_transform", None)
     if target is not None:
-        refuse(place, dataset, f"target_transform: got {target!r:.80}, want None: labels are the data set's numbers; map whole batches: spdl.DataLoader(..., transform=)")
+        refuse(place, dataset, f"target_transform: got {target!r:.80}, want None: labels are the data set's numbers; map whole batches: "
+                               "spdl.DataLoader(..., transform=)")
     both = getattr(dataset, "transforms", None)
     if both is not None and type(both).__qualname__ != "StandardTransform":
         refuse(place, dataset, f"transforms: got {type(both).__qualname__}, of pictures and targets together, want transform=, of the picture alone")

@@ -27,7 +27,8 @@ def rand_augment(g: Given) -> Operation:
     ops = g.transform.ops
     names = tuple(op.name for op in ops)
     if g.transform.choice_weights is not None or names not in (_OPERATIONS, _MORE):
-        g.refuse(f"draws among {', '.join(names)}{'' if g.transform.choice_weights is None else ', by weights'}; want timm's usual ones, evenly: a name without -t or -w")
+        weighted = "" if g.transform.choice_weights is None else ", by weights"
+        g.refuse(f"draws among {', '.join(names)}{weighted}; want timm's usual ones, evenly: a name without -t")
     one = ops[0]
     of = [(op.prob, op.magnitude, op.magnitude_std, op.magnitude_max, op.kwargs.get("fillcolor"), op.kwargs.get("resample"), op.hparams) for op in ops]
     if any(o != of[0] for o in of) or one.hparams.get("translate_pct", 0.45) != 0.45:
@@ -81,7 +82,8 @@ RULES: dict[str, Rule] = {
 }
 
 REMEDIES = {
-    "ResizeKeepRatio": 'its sides are rounded to the nearest, where no operation\'s are; torchvision\'s Resize(N) is near, with create_transform(crop_mode="center") of a square size',
+    "ResizeKeepRatio": "its sides are rounded to the nearest, where no operation's are; torchvision's Resize(N) is near, with "
+                       'create_transform(crop_mode="center") of a square size',
     "AutoAugment": "timm's policies have no operation here; rand-... has (timm_rand_augment), and torchvision's AutoAugment (auto_augment)",
     "AugMixAugment": "it has no operation here; rand-... has (timm_rand_augment)",
     "TrimBorder": "it has no operation here; leave crop_border_pixels out",

@@ -200,7 +200,8 @@ def to_dtype(g: Given) -> None:
     if dtype == "None" or dtype == {BYTES: "uint8", FLOATS: "float32", NORMALIZED: "float32", ERASED: "float32"}.get(g.in_hand):
         return
     if g.in_hand != BYTES:
-        g.refuse(f"dtype: got {dtype} behind floats, want nothing between what makes floats and Normalize; a description's dtype: f16 or bf16 makes halves of them at the end")
+        g.refuse(f"dtype: got {dtype} behind floats, want nothing between what makes floats and Normalize; a description's dtype: f16 or bf16 makes halves "
+                 "where no transform says ToTensor() or ToDtype")
     if dtype != "float32":
         g.refuse(f"dtype: got {dtype}, want torch.float32; a description's dtype: f16 or bf16 makes halves where no transform says ToTensor() or ToDtype")
     if not scale:

@@ -101,24 +101,26 @@ class _Walk:
 
     def _apply(self, one: Any, place: str) -> None:
         """RandomApply: the probability becomes the one operation's."""
-        p, before, ends, in_hand = float(one.p), len(self.steps), len(self.endings), self.in_hand
-        inside = f"{place}.transforms"
+        p, steps, endings, before = float(one.p), len(self.steps), len(self.endings), (self.in_hand, self.channels)
         if p == 0:
             return
-        self.add(_children(one), inside)
-        new = self.steps[before:] + self.endings[ends:]
+        self.add(_children(one), f"{place}.transforms")
         if p == 1:
             return
-        if len(new) > 1 or self.in_hand != in_hand and not self.endings[ends:]:
-            raise refusal(place, one, f"got {len(new)} operations that happen together with p={p:g}, want one; a list of its own for each draws for each")
+        new = self.steps[steps:] + self.endings[endings:]
+        if not new and (self.in_hand, self.channels) != before:
+            raise refusal(place, one, f"got p={p:g} of what makes another kind of picture, want 1: all rows of a batch are of one kind")
+        if len(new) > 1:
+            raise refusal(place, one, f"got {len(new)} operations that happen together with p={p:g}, want one; a RandomApply for each draws for each")
         for operation, _ in new:
             (name, value), = operation.items()
             if name in _IS_PROBABILITY:
                 operation[name] = value * p
-            elif name in _HAPPENS:
+            elif name in _HAPPENS and isinstance(value, Mapping):
                 operation[name] = {**value, "p": value.get("p", _HAPPENS[name]) * p}
             else:
-                raise refusal(place, one, f"got p={p:g} of {name}, which has no probability, want 1; of {', '.join(sorted([*_HAPPENS, *_IS_PROBABILITY]))} there is one")
+                raise refusal(place, one, f"got p={p:g} of {name}, which has no probability, want 1; those that have one are "
+                                          f"{', '.join(sorted([*_HAPPENS, *_IS_PROBABILITY]))}")
 
     def _classification(self, one: Any, place: str) -> None:
         """What weights.transforms() gives."""
@@ -167,7 +169,7 @@ def _refuse_place(rule: Rule, in_hand: int, one: Any, place: str) -> NoReturn:
         need = "ToTensor()" if rule.since == BYTES else "ToTensor(), or ToDtype(torch.float32, scale=True),"
         raise refusal(place, one, f"works on {IN_HAND[in_hand]}, want {IN_HAND[rule.since]}; put {need} in front of it")
     if in_hand == ERASED:
-        raise refusal(place, one, f"stands behind RandomErasing, want that last; of Normalize(mean, std) behind it the value is (value - mean) / std")
+        raise refusal(place, one, "stands behind RandomErasing, want that last; of Normalize(mean, std) behind it the value is (value - mean) / std")
     if in_hand == NORMALIZED:
         raise refusal(place, one, f"stands behind Normalize, want it in front: what {name} does to normalized numbers is another thing")
     front = "the transforms that make a tensor" if rule.upto == PIL else "what makes floats"
@@ -221,6 +223,7 @@ def _with(section: dict[str, Any], said: Told, video: bool, at: str) -> dict[str
         value = f"NT{value[1:]}" if video and key == "layout" else value
         same = (value, "NCTHW") if video and key == "layout" else (value,)
         if section.setdefault(key, value) not in same:
-            raise SpecError(f"spdl: {at}.{key}: got {section[key]!r}, and the transform, whose last is {shown(said.last[1]) if said.last else 'none'}, makes {value}; "
-                            f"leave {key} out, or take what makes that out of the transform")
+            last = shown(said.last[1]) if said.last else "none"
+            raise SpecError(f"spdl: {at}.{key}: got {section[key]!r}, and the transform, whose last is {last}, makes {value}; leave {key} out, or take what "
+                            "makes that out of the transform")
     return section
