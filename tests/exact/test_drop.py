@@ -398,16 +398,15 @@ def lists(cls, root, **attributes):
 @pytest.mark.parametrize("name, attributes", [
     ("Flowers102", dict(_image_files="files", _labels="labels")), ("Food101", dict(_image_files="files", _labels="labels")), ("DTD", dict(_image_files="files", _labels="labels")),
     ("SUN397", dict(_image_files="files", _labels="labels")), ("FGVCAircraft", dict(_image_files="files", _labels="labels")), ("GTSRB", dict(_samples="both")), ("StanfordCars", dict(_samples="both")),
-    ("RenderedSST2", dict(_samples="both")), ("ImageNet", dict(samples="both")), ("EuroSAT", dict(samples="both")), ("Imagenette", dict(_samples="both")), ("OxfordIIITPet", dict(_images="files", _labels="labels", _target_types=["category"])),
+    ("CLEVRClassification", dict(_image_files="files", _labels="labels")), ("LFWPeople", dict(data="files", targets="labels", _loader=datasets.folder.default_loader)),
+    ("Places365", dict(imgs="both")), ("RenderedSST2", dict(_samples="both")), ("ImageNet", dict(samples="both")), ("EuroSAT", dict(samples="both")), ("Imagenette", dict(_samples="both")), ("OxfordIIITPet", dict(_images="files", _labels="labels", _target_types=["category"])),
 ])
 def test_data_sets_that_are_files_and_labels(root, name, attributes):
     if not hasattr(datasets, name):
         pytest.skip(f"torchvision has no {name}")
     dataset = lists(getattr(datasets, name), root, **attributes)
-    if name == "OxfordIIITPet":
+    if name in ("OxfordIIITPet", "Places365"):
         dataset.transforms = datasets.vision.StandardTransform(dataset.transform, None)
-    if not hasattr(type(dataset), "__len__"):
-        pytest.skip("has no length")
     same(dataset, batch_size=4)
 
 
@@ -457,6 +456,7 @@ def test_data_sets_that_cannot_be_told_are_refused(root):
         (ConcatDataset([folder, datasets.ImageFolder(root, finished())]), r"ConcatDataset datasets\[1\].transform: got another than datasets\[0\]'s"),
         (pet, r"target_types: got \['segmentation'\], want \"category\""),
         (Subset(folder, []), "Subset has no samples"),
+        (lists(datasets.CLEVRClassification, root, _image_files="files", _labels=[None] * len(SIZES)), "CLEVRClassification has pictures without labels"),
     ]:
         with pytest.raises(spdl.ArgumentError, match=message):
             spdl.DataLoader(dataset, batch_size=2)

@@ -11,8 +11,8 @@ from .._errors import ArgumentError
 _FILES: dict[str, tuple[str, ...]] = {
     **{name: ("samples",) for name in ("ImageFolder", "DatasetFolder", "ImageNet", "EuroSAT", "Country211")},
     **{name: ("_samples",) for name in ("Imagenette", "StanfordCars", "RenderedSST2", "GTSRB")},
-    **{name: ("_image_files", "_labels") for name in ("Food101", "Flowers102", "DTD", "FGVCAircraft", "SUN397")},
-    "OxfordIIITPet": ("_images", "_labels"),
+    **{name: ("_image_files", "_labels") for name in ("Food101", "Flowers102", "DTD", "FGVCAircraft", "SUN397", "CLEVRClassification")},
+    "OxfordIIITPet": ("_images", "_labels"), "LFWPeople": ("data", "targets"), "Places365": ("imgs",),
 }
 _ROOTED = ("ImageFolder", "DatasetFolder", "ImageNet", "EuroSAT", "Country211")  # a class is a directory; the first two's root is where they lie
 _LOADERS = ("default_loader", "pil_loader")
@@ -63,6 +63,8 @@ def pictures(dataset: Any, place: str = "dataset") -> Pictures:
     if any(one is None for one in said):
         refuse(place, dataset, f"has no {' and '.join(_FILES[name])}, as in the versions that are known here; {_SOURCE}")
     paths, labels = said if len(said) == 2 else ([path for path, _ in said[0]], [label for _, label in said[0]])
+    if any(label is None for label in labels):
+        refuse(place, dataset, f"has pictures without labels, of which torch's DataLoader makes no batch; {_SOURCE}")
     files, classes, extensions = [os.path.abspath(path) for path in paths], getattr(dataset, "classes", None), getattr(dataset, "extensions", None) or ()
     root = None
     if name in _ROOTED and files:
@@ -134,7 +136,7 @@ def _refuse_kind(library: str, name: str, dataset: Any, place: str) -> NoReturn:
 
 def _check(dataset: Any, name: str, place: str) -> None:
     """Refuse what changes a sample beside its transform."""
-    loader = getattr(dataset, "loader", None)
+    loader = getattr(dataset, "loader", getattr(dataset, "_loader", None))
     if loader is not None and not (getattr(loader, "__module__", "") == "torchvision.datasets.folder" and getattr(loader, "__name__", "") in _LOADERS):
         refuse(place, dataset, f"loader: got {loader!r:.80}, want torchvision's default_loader: the engine decodes, to RGB as that does; {_SOURCE}")
     target = getattr(dataset, "target_transform", None)
