@@ -107,7 +107,7 @@ def test_a_compose_gives_torchs_tensors_labels_and_batches(root, name):
 
 V2 = {
     "evaluation": lambda: v2.Compose([v2.Resize(48), v2.CenterCrop(40), v2.ToImage(), v2.ToDtype(torch.float32, scale=True), v2.Normalize(MEAN, STD)]),
-    "of kinds": lambda: v2.Compose([v2.Resize((40, 36), "bicubic"), v2.ToImage(), v2.ToDtype({torchvision.tv_tensors.Image: torch.float32, "others": None}, scale=True), v2.ToPureTensor()]),
+    "of kinds": lambda: v2.Compose([v2.RGB(), v2.Resize((40, 36), "bicubic"), v2.ToImage(), v2.ToDtype({torchvision.tv_tensors.Image: torch.float32, "others": None}, scale=True), v2.ToPureTensor()]),
     "bytes": lambda: v2.Compose([v2.Resize((40, 36), interpolation=1, antialias=False), v2.PILToTensor()]),
     "padded": lambda: v2.Compose([v2.Resize((30, 26)), v2.Pad([1, 2, 3, 4], fill={"others": 7}), v2.Identity(), v2.ToImage()]),
     "weights": lambda: torchvision.models.ResNet18_Weights.DEFAULT.transforms(crop_size=40, resize_size=48),
@@ -237,6 +237,8 @@ REFUSED = {
     "kernel": (lambda: T.GaussianBlur((3, 5)), r"kernel_size: got \[3, 5\], want as many pixels"),
     "sigma": (lambda: T.ElasticTransform(5.0, [3.0, 4.0]), r"sigma: got \[3.0, 4.0\], want one"),
     "together": (lambda: T.RandomApply([T.RandomInvert(), T.RandomEqualize()]), "got 2 operations that happen together with p=0.5, want one"),
+    "floats of erased bytes": (lambda: [T.PILToTensor(), T.RandomErasing(), T.ConvertImageDtype(torch.float32)], "ConvertImageDtype.*: stands behind RandomErasing, want that last"),
+    "v2, three channels of one": (lambda: [v2.Grayscale(), v2.RGB()], r"makes three channels of the one of Grayscale\(1\)"),
     "sometimes grey": (lambda: T.RandomApply([T.Grayscale()]), "got p=0.5 of what makes another kind of picture, want 1"),
     "without a probability": (lambda: T.RandomApply([T.RandomRotation(5)]), "got p=0.5 of random_rotation, which has no probability, want 1"),
     "halves": (lambda: [T.PILToTensor(), T.ConvertImageDtype(torch.float16)], "dtype: got float16, want torch.float32"),

@@ -65,6 +65,8 @@ def test_transforms_are_told_as_a_section():
     assert spdl.describe(EVALUATION) == {"transform": DESCRIBED, "layout": "NCHW", "dtype": "f32"}
     assert spdl.describe([resize(8, 9), PILToTensor()]) == {"transform": [{"resize": [8, 9]}], "layout": "NCHW", "dtype": "u8"}
     assert spdl.describe(resize(8)) == {"transform": [{"resize": 8}]}
+    assert spdl.describe([resize(8, 8), PILToTensor(), {"normalize": "imagenet"}, {"random_erasing": 0.5}])["dtype"] == "f32"
+    assert spdl.describe([resize(8, 8), {"normalize": "imagenet"}]).keys() == {"transform"}, "layout and dtype are the description's to say"
 
 
 def test_a_description_may_hold_transforms_wherever_it_holds_a_transform():

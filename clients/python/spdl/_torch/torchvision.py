@@ -130,6 +130,11 @@ def grayscale(g: Given) -> Optional[Operation]:
     return None
 
 
+def rgb(g: Given) -> None:
+    if g.channels == 1:
+        g.refuse("makes three channels of the one of Grayscale(1), want Grayscale(3), which does both")
+
+
 def color_jitter(g: Given) -> Optional[Operation]:
     ranges = {name: [whole(v) for v in g.get(name)] for name in ("brightness", "contrast", "saturation", "hue") if g.get(name) is not None}
     return {"color_jitter": ranges} if ranges else None
@@ -197,7 +202,7 @@ def to_dtype(g: Given) -> None:
         named = {getattr(kind, "__name__", kind): d for kind, d in dtype.items()}
         dtype = named.get("Image" if g.tv_image else "Tensor", named.get("others", "nothing for a picture"))
     dtype, scale = str(dtype).replace("torch.", ""), getattr(g.transform, "scale", True)
-    if dtype == "None" or dtype == {BYTES: "uint8", FLOATS: "float32", NORMALIZED: "float32", ERASED: "float32"}.get(g.in_hand):
+    if dtype == "None" or dtype == ("uint8" if g.in_hand == BYTES else "float32"):
         return
     if g.in_hand != BYTES:
         g.refuse(f"dtype: got {dtype} behind floats, want nothing between what makes floats and Normalize; a description's dtype: f16 or bf16 makes halves "
@@ -256,6 +261,7 @@ RULES: dict[str, Rule] = {
     "RandomPhotometricDistort": Rule(random_photometric_distort),
     "RandomChannelPermutation": Rule(lambda g: {"random_channel_permutation": 1}, BYTES),
     "Grayscale": Rule(grayscale),
+    "RGB": Rule(rgb, ERASED),
     "RandomGrayscale": chance("grayscale"),
     "GaussianBlur": Rule(gaussian_blur, BYTES),
     "GaussianNoise": Rule(gaussian_noise, BYTES, BYTES),
@@ -270,8 +276,8 @@ RULES: dict[str, Rule] = {
     "PILToTensor": Rule(to_bytes),
     "ToImage": Rule(to_image, ERASED),
     "ToPureTensor": Rule(to_pure_tensor, ERASED),
-    "ToDtype": Rule(to_dtype, ERASED, BYTES),
-    "ConvertImageDtype": Rule(to_dtype, ERASED, BYTES),
+    "ToDtype": Rule(to_dtype, NORMALIZED, BYTES),
+    "ConvertImageDtype": Rule(to_dtype, NORMALIZED, BYTES),
     "Normalize": Rule(normalize, FLOATS, FLOATS),
     "RandomErasing": Rule(random_erasing, NORMALIZED, BYTES),
     "Identity": Rule(nothing, ERASED),

@@ -85,7 +85,9 @@ class _Walk:
         self.last = at
         ends = [_ENDINGS[name] for name in operation if name in _ENDINGS]
         (self.endings if ends else self.steps).append((operation, at))
-        self.in_hand = max([self.in_hand, *ends]) if self.in_hand != PIL else PIL
+        if self.in_hand != PIL:
+            self.in_hand = max([self.in_hand, *ends])
+            self.floats = self.floats or NORMALIZED in ends
 
     def _rule(self, rule: Rule, one: Any, place: str) -> None:
         if not rule.since <= self.in_hand <= rule.upto:
@@ -97,7 +99,7 @@ class _Walk:
         if operation is not None:
             self._keep(operation, (place, one))
         self.in_hand, self.channels, self.tv_image = given.in_hand, given.channels, given.tv_image
-        self.floats = self.floats or self.in_hand in (FLOATS, NORMALIZED)
+        self.floats = self.floats or self.in_hand == FLOATS
 
     def _apply(self, one: Any, place: str) -> None:
         """RandomApply: the probability becomes the one operation's."""
