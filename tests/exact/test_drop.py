@@ -17,7 +17,7 @@ from conftest import picture
 torch = pytest.importorskip("torch")
 torchvision = pytest.importorskip("torchvision")
 spdl = pytest.importorskip("spdl")
-from torch.utils.data import ConcatDataset, DataLoader, Dataset, Subset, TensorDataset  # noqa: E402
+from torch.utils.data import ConcatDataset, DataLoader, Dataset, IterableDataset, Subset, TensorDataset  # noqa: E402
 from torch.utils.data import DistributedSampler, RandomSampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler  # noqa: E402
 from torchvision import datasets, transforms as T  # noqa: E402
 
@@ -420,6 +420,11 @@ class Own(Dataset):
         return torch.zeros(3), index
 
 
+class Stream(IterableDataset):
+    def __iter__(self):
+        return iter([b""])
+
+
 class OwnFolder(datasets.ImageFolder):
     def __getitem__(self, index):
         return super().__getitem__(index)[0]
@@ -450,6 +455,7 @@ def test_data_sets_that_cannot_be_told_are_refused(root):
         (Subset(Own(), [0]), "dataset.dataset: Own is a class of its own"),
         (cifar, r"CIFAR10 holds \[5, 32, 32, 3\] of pictures that are decoded already; .*arrays"),
         (TensorDataset(torch.zeros(3)), "TensorDataset holds tensors; .*arrays"),
+        (Stream(), r"Stream is an iterable; it comes behind a description: spdl.DataLoader\(spec, source=dataset\)"),
         (datasets.FakeData(3), "FakeData of torchvision reads its samples by itself, want one of .*ImageFolder.*as a table"),
         (datasets.ImageFolder(root), "ImageFolder has no transform.*give one, such as Compose"),
         (datasets.ImageFolder(root, T.Resize((8, 8))), r"ends with a PIL image.*add ToTensor\(\)"),
