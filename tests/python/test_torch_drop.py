@@ -144,8 +144,9 @@ def test_a_class_that_changes_nothing_is_its_base():
 
 
 def test_what_the_engine_refuses_names_the_transform(opened):
-    with pytest.raises(spdl.SpecError, match=r"image.transform\[1\].resize: comes after color_jitter.*\(image.transform\[1\] is of image.transform.transforms\[2\], Resize\(size"):
-        opened(image={"transform": Compose(transforms=[ColorJitter(brightness=(0.5, 1.5), contrast=None, saturation=None, hue=None), Compose(transforms=[]), resize(8, 8)])})
+    blur = named("GaussianBlur")(kernel_size=(99, 99), sigma=(0.1, 2.0))
+    with pytest.raises(spdl.SpecError, match=r"image.transform\[1\].gaussian_blur: got kernel_size 99.*\(image.transform\[1\] is of image.transform.transforms\[2\], GaussianBlur\(kernel"):
+        opened(image={"transform": Compose(transforms=[resize(8, 8), Compose(transforms=[]), blur])})
     with pytest.raises(spdl.SpecError, match=r"image.transform\[0\].resize: got 0") as caught:
         opened(image={"transform": [{"resize": 0}, resize(8)]})
     assert "is of" not in str(caught.value), "an operation is its own name"
