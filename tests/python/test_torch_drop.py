@@ -91,6 +91,17 @@ def test_lists_of_a_configurations_kind_stay_what_they_are():
     assert spdl.describe({"image": {"transform": UserList([operations[0], PILToTensor()])}}) == {"image": {"transform": [{"resize": 8}], "layout": "NCHW", "dtype": "u8"}}
 
 
+def test_pictures_of_one_channel_have_one_mean():
+    grey = [named("Grayscale")(num_output_channels=1), ToTensor(), Normalize(mean=[0.5], std=0.25)]
+    one = {"normalize": {"mean": [0.5], "std": [0.25]}}
+    assert spdl.describe(grey) == {"transform": [one], "layout": "NCHW", "dtype": "f32", "mode": "gray"}
+    for mode in ("gray", "luma"):
+        assert spdl.describe({"image": {"mode": mode, "transform": grey[1:]}})["image"] == {"mode": mode, "transform": [one], "layout": "NCHW", "dtype": "f32"}
+    assert spdl.describe(grey[1:])["transform"] == [{"normalize": {"mean": [0.5] * 3, "std": [0.25] * 3}}]
+    with pytest.raises(spdl.SpecError, match="image.mode: got 'rgb', and the transform.*makes gray"):
+        spdl.describe({"image": {"mode": "rgb", "transform": grey}})
+
+
 def test_open_takes_transforms(opened):
     with opened(image={"transform": [resize(20, 24), ToTensor()]}) as loader:
         batch = next(iter(loader))

@@ -40,14 +40,15 @@ def is_plain(transform: Any) -> bool:
     return transform is None or isinstance(transform, (Mapping, str, bytes, int, float))
 
 
-def told(transform: Any, place: str) -> Told:
-    """The operations of a Compose, of a transform, or of a list of such and of operations. Raises SpecError with what has none."""
-    walk = _Walk()
+def told(transform: Any, place: str, channels: int = 3) -> Told:
+    """The operations of a Compose, of a transform, or of a list of such and of operations, on pictures of so many channels. Raises SpecError
+    with what has none."""
+    walk = _Walk(channels)
     walk.add(transform, place)
     section = {}
     if walk.in_hand != PIL:
         section = {"layout": "NCHW", "dtype": "f32" if walk.floats else "u8"}
-    if walk.channels == 1:
+    if walk.channels < channels:
         section["mode"] = "gray"
     both = walk.steps + walk.endings
     return Told([operation for operation, _ in both], [at for _, at in both], section, walk.last)
@@ -56,10 +57,10 @@ def told(transform: Any, place: str) -> Told:
 class _Walk:
     """Through transforms, one after the other."""
 
-    def __init__(self) -> None:
+    def __init__(self, channels: int) -> None:
         self.steps: list[tuple[Operation, Place]] = []
         self.endings: list[tuple[Operation, Place]] = []  # what ends a list here, and behind which flips may stand there
-        self.in_hand, self.floats, self.channels, self.tv_image = PIL, False, 3, False
+        self.in_hand, self.floats, self.channels, self.tv_image = PIL, False, channels, False
         self.last: Optional[Place] = None
 
     def add(self, one: Any, place: str) -> None:
@@ -213,7 +214,7 @@ def _resolved(section: Mapping[str, Any], at: str, places: Places) -> dict[str, 
         inside = f"{at}.{key}" if at else str(key)
         out[key] = _resolved(value, inside, places)
         if key in ("image", "video") and not is_plain(value.get("transform")):
-            said = told(value["transform"], f"{inside}.transform")
+            said = told(value["transform"], f"{inside}.transform", 3 if value.get("mode", "rgb") == "rgb" else 1)
             out[key] = _with(out[key], said, key == "video", inside)
             places[f"{inside}.transform"] = said.places
     return out
