@@ -1,6 +1,7 @@
 """spdl.DataLoader in the place of torch's, by one word: on torchvision's own data sets and with torchvision's and timm's own transforms, the tensors, the labels and
 the number of batches are torch's."""
 
+import itertools
 import json
 import os
 import pathlib
@@ -513,6 +514,21 @@ def test_torchs_seed_is_the_seed(root):
     assert spdl.describe(dataset, shuffle=True)["order"] == {"shuffle": True, "seed": 11, "last": "cover"}
     assert spdl.describe(dataset, generator=torch.Generator().manual_seed(12))["order"] == {"shuffle": False, "seed": 12, "last": "cover"}
     assert spdl.describe(dataset, generator=torch.Generator().manual_seed(2**64 - 1))["order"]["seed"] == 2**64 - 1
+
+
+@pytest.mark.parametrize("part", [False, True])
+def test_a_run_goes_on_from_its_state(root, part):
+    dataset = datasets.ImageFolder(root, small())
+    dataset = Subset(dataset, range(len(dataset))) if part else dataset
+    said = dict(batch_size=2, shuffle=True, copy=True)
+    with spdl.DataLoader(dataset, generator=torch.Generator().manual_seed(4), **said) as loader:
+        loop = iter(loader)
+        next(loop)
+        state, rest = loader.state_dict(), list(loop)
+    with spdl.DataLoader(dataset, generator=torch.Generator().manual_seed(4), state=state, **said) as loader:
+        assert all(torch.equal(a, b) for one, two in itertools.zip_longest(loader, rest) for a, b in zip(one, two))
+    with pytest.raises(spdl.StateError, match="it has seed 4, now 5"):
+        spdl.DataLoader(dataset, generator=torch.Generator().manual_seed(5), state=state, **said)
 
 
 def test_arguments_by_their_places_and_torchs_defaults(root):

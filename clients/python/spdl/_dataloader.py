@@ -11,7 +11,7 @@ from numbers import Integral
 from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Union
 
 from ._errors import ArgumentError, Busy
-from ._start import Spec, open
+from ._start import open
 from ._torch import arguments, datasets
 from .arrays import Array, Ragged, view
 from .batch import Batch
@@ -125,12 +125,13 @@ class DataLoader:
 
         spdl.DataLoader(ImageFolder(root, transform), batch_size=64, shuffle=True, num_workers=8)      # torch's, but for one word
 
-    Of a data set of torchvision's, torch's arguments mean what they mean there, and its defaults hold: batch_size=1, no shuffle, a short last
-    batch unless drop_last. The order is another than torch's of the same seed, which is generator's, or else torch.initial_seed() where torch is
-    imported, or else 0; so are the numbers that transforms draw. A sampler may be a RandomSampler, SequentialSampler, SubsetRandomSampler or
-    DistributedSampler, which under torchrun it is to be; each sample comes once. prefetch_factor times num_workers batches are ready ahead;
-    otherwise num_workers, persistent_workers and multiprocessing_context say nothing to the engine, whose threads are as many as the process has
-    CPUs (args=["--cpus", "8"] bounds them). pin_memory pins where CUDA is. A picture that cannot be read ends the loop with an error.
+    Of a data set of torchvision's, torch's arguments mean what they mean there, and its defaults hold: batch_size=1, no shuffle, a short last batch
+    unless drop_last. The order is another than torch's of the same seed, which is generator's, or else torch.initial_seed() where torch is imported
+    (another in each run unless torch.manual_seed was called; state= wants the same), or else 0; so are the numbers that transforms draw. A sampler
+    may be a RandomSampler, SequentialSampler, SubsetRandomSampler or DistributedSampler, which under torchrun it is to be; each sample comes once.
+    prefetch_factor times num_workers batches are ready ahead; otherwise num_workers, persistent_workers and multiprocessing_context say nothing to
+    the engine, whose threads are as many as the process has CPUs (args=["--cpus", "8"] bounds them). pin_memory pins where CUDA is. A picture that
+    cannot be read ends the loop with an error.
     The transform and what the data set knows are told as spdl.describe tells them. Files that are no folder as ImageFolder lists it are named by
     this program, whose engine is in process then. What has no equal here is refused, with what does it.
     """
