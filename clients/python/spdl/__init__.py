@@ -56,6 +56,7 @@ from ._errors import (
     VersionMismatch,
 )
 from ._start import attach, open
+from ._torch.arguments import describe
 from .arrays import Array, DType, Ragged
 from .batch import Batch
 from .delivery import DeliveryLog, delivery_log
@@ -81,7 +82,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "__version__", "ArgumentError", "Array", "attach", "Batch", "BATCH_BAD", "BATCH_KEY_CUT", "BATCH_LAST",
-    "BATCH_PADDED", "BATCH_SHORT", "Busy", "DataLoader", "delivery_log", "DeliveryLog", "Denied", "Detached", "DeviceError", "DType", "EngineFailed",
+    "BATCH_PADDED", "BATCH_SHORT", "Busy", "DataLoader", "delivery_log", "DeliveryLog", "Denied", "describe", "Detached", "DeviceError", "DType", "EngineFailed",
     "EngineLost", "EngineStartError", "EngineStopped", "Epoch", "Field", "Forked", "FormatError",
     "GroupClosed", "Info", "LeasesExhausted", "LibraryNotFound", "Loader", "NotFound", "open",
     "OutOfMemory", "PipelineFailed", "PoolLost", "Ragged", "ROW_MASKED", "ROW_OK", "ROW_PADDED", "ROW_SUBSTITUTED", "SampleError", "SpdlError",

@@ -6,10 +6,13 @@ import difflib
 import functools
 import inspect
 import operator
+import sys
+from numbers import Integral
 from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Union
 
 from ._errors import ArgumentError, Busy
-from ._start import Spec, open
+from ._start import open
+from ._torch import arguments, datasets
 from .arrays import Array, Ragged, view
 from .batch import Batch
 from .loader import Epoch, Loader
@@ -64,13 +67,50 @@ def _check_option(name: str) -> None:
     raise TypeError(f"spdl: DataLoader: got an unexpected argument {name}; {remedy}")
 
 
+def _dropped(dataset: Any, fields: Union[Fields, int], more: tuple[Any, ...], options: dict[str, Any]) -> tuple[Fields, arguments.Drop]:
+    """What torch's arguments say, of which options keeps the others. By their places they are torch's, unless the first is fields."""
+    given = {name: options.pop(name) for name in arguments.ARGUMENTS if name in options}
+    if "source" in options:
+        raise ArgumentError("spdl: DataLoader: got source= beside a data set, want one of them; a data set of yours comes as source=, behind a description")
+    places = (fields, *more) if more or isinstance(fields, Integral) else ()
+    if len(places) > len(arguments.POSITIONAL):
+        raise TypeError(f"spdl: DataLoader: got {len(places)} arguments by their places behind the data set, want torch's: {', '.join(arguments.POSITIONAL)}")
+    for name, value in zip(arguments.POSITIONAL, places):
+        if name in given:
+            raise TypeError(f"spdl: DataLoader: got {name} twice, by its place and by its name")
+        given[name] = value
+    return _USUAL if places else fields, arguments.drop(dataset, given)
+
+
+def _opened(drop: arguments.Drop, options: dict[str, Any]) -> tuple[Callable[..., Loader], Loader]:
+    """A loader of exactly the data set's files, and what opens another."""
+    if drop.is_folder:
+        opens: Callable[..., Loader] = functools.partial(open, drop.description, **options)
+        loader = opens()
+        if loader.info.samples == len(drop.pictures.paths):
+            return opens, loader
+        loader.close()  # the folder has more files by now, or fewer, or some beside the classes
+    files = datasets.Files(drop.pictures)
+    options = {name: value for name, value in options.items() if name != "engine"}  # files are brought to one in process
+    opens = functools.partial(open, {**drop.description, "source": {"host": {"samples": len(files)}}}, source=files, **options)
+    return opens, opens()
+
+
+def _pin(loader: Loader, device: Optional[int]) -> None:
+    """As torch does: where there is no CUDA, nothing."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        loader.pin(device, stage=True)
+
+
 class DataLoader:
     """Batches as torch tensors in a tuple, a dict, or whatever `transform` makes of them.
 
         for images, labels in spdl.DataLoader("imagenet.yaml"):
             ...
 
-    source     what spdl.open takes (with `options` passed on to it), or a Loader, which stays the caller's to close
+    source     what spdl.open takes (with `options` passed on to it), or a Loader, which stays the caller's to close; or a data set of torchvision's
+               that is files and labels, a Subset or ConcatDataset of such, with torch's arguments: see below
     fields     a sequence of names gives tuples; a dict {key: field} gives dicts; one name gives the tensor alone;
                None gives dicts of all fields and labels. Left out: ("image", "label"), or where there is no image the
                first field and the label, such as ("video", "label"). The field "key" and columns of text come as a list of str
@@ -79,32 +119,57 @@ class DataLoader:
     copy       False: tensors are views, and keep their batch's slot leased while they live, but for those of one number a
                sample (labels), which are their own always; True: all are their own
     restart    False: a loop after a `break` has the rest of its epoch; True: it begins an epoch, as torch's does. For
-               validation, above all where a framework looks at a few batches first
+               validation, above all where a framework looks at a few batches first. Left out: True of a data set of torchvision's, else False
 
     Each for loop is one epoch; so is as many times `next()` as there are batches. Unlike torch's, it has no workers: decoding happens in the engine.
+
+        spdl.DataLoader(ImageFolder(root, transform), batch_size=64, shuffle=True, num_workers=8)      # torch's, but for one word
+
+    Of a data set of torchvision's, torch's arguments mean what they mean there, and its defaults hold: batch_size=1, no shuffle, a short last batch
+    unless drop_last. The order is another than torch's of the same seed, which is generator's, or else torch.initial_seed() where torch is imported
+    (another in each run unless torch.manual_seed was called; state= wants the same), or else 0; so are the numbers that transforms draw. A sampler
+    may be a RandomSampler, SequentialSampler, SubsetRandomSampler or DistributedSampler, which under torchrun it is to be; each sample comes once.
+    prefetch_factor times num_workers batches are ready ahead; otherwise num_workers, persistent_workers and multiprocessing_context say nothing to
+    the engine, whose threads are as many as the process has CPUs (args=["--cpus", "8"] bounds them). pin_memory pins where CUDA is. A picture that
+    cannot be read ends the loop with an error.
+    The transform and what the data set knows are told as spdl.describe tells them. Files that are no folder as ImageFolder lists it are named by
+    this program, whose engine is in process then. What has no equal here is refused, with what does it.
     """
 
-    def __init__(self, source: Union[Loader, Spec], /, fields: Fields = _USUAL, *,
+    def __init__(self, source: Any, /, fields: Union[Fields, int] = _USUAL, *more: Any,
                  transform: Optional[Callable[[Any], Any]] = None, tensors: str = "torch", copy: bool = False,
-                 restart: bool = False, **options: Any) -> None:
+                 restart: Optional[bool] = None, **options: Any) -> None:
         if tensors not in ("torch", "numpy"):
             raise ArgumentError(f'spdl: DataLoader: tensors={tensors!r}, want "torch" or "numpy"')
+        drop: Optional[arguments.Drop] = None
+        if datasets.is_dataset(source):
+            fields, drop = _dropped(source, fields, more, options)
+        elif more:
+            raise TypeError(f"spdl: DataLoader: got {', '.join(repr(one)[:40] for one in (fields, *more))} behind the description, want fields alone; "
+                            "batch_size, shuffle and what else torch takes there is the description's")
         for name in options:
             _check_option(name)
         self._owned = not isinstance(source, Loader)
         if not self._owned and options:
             raise ArgumentError(f"spdl: DataLoader: {', '.join(options)} are for a loader that it opens itself")
-        self._open: Callable[..., Loader] = functools.partial(open, source, **options)
-        self.loader = self._open() if self._owned else source
+        self._classes: Optional[list[str]] = None
+        self._source: Any = options.get("source")
+        if drop is None:
+            self._open: Callable[..., Loader] = functools.partial(open, source, **options)
+            self.loader: Loader = self._open() if self._owned else source
+        else:
+            self._open, self.loader = _opened(drop, options)
+            self._classes, self._source = drop.pictures.classes, source
         self._tensors = tensors
         self._copy = copy
-        self._restart = restart
+        self._restart = drop is not None if restart is None else restart
         self._rest: Optional[Epoch] = None  # what the last loop has left, until it has been told that nothing is
         self._at_end = False  # whether that is nothing: it has had the epoch's last batch
         self._transform = transform
         self._text = self.loader._text_fields()
-        self._source = options.get("source")
         try:
+            if drop is not None and drop.pin:
+                _pin(self.loader, drop.device)
             self._fields = self._chosen(fields)
         except BaseException:
             self.close()
@@ -113,7 +178,7 @@ class DataLoader:
     @property
     def classes(self) -> Optional[list[str]]:
         """Names of the labels, where the source has them: label i is classes[i]."""
-        return self.loader.classes
+        return self._classes or self.loader.classes
 
     @property
     def batch_size(self) -> int:
@@ -122,7 +187,7 @@ class DataLoader:
 
     @property
     def dataset(self) -> Any:
-        """What it is of: its len() is the number of samples, of all ranks. The data set that came as source=, where one did."""
+        """What it is of: its len() is the number of samples, of all ranks. The data set itself, where one was given."""
         return _Samples(self.loader) if self._source is None else self._source
 
     def __getattr__(self, name: str) -> Any:
@@ -197,7 +262,7 @@ class DataLoader:
     def __repr__(self) -> str:
         return f"<spdl.DataLoader of {self.loader!r}>"
 
-    def _chosen(self, fields: Fields) -> Union[str, dict[str, str], list[str]]:
+    def _chosen(self, fields: Union[Fields, int]) -> Union[str, dict[str, str], list[str]]:
         """What is handed out of each batch: the names of one field, of a dict by its keys, or of a tuple."""
         if fields is _USUAL and "image" not in self.loader.schema.fields:
             fields = [next(field.name for field in self.loader.fields if field.role == "field"), "label"]

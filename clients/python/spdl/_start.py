@@ -20,6 +20,7 @@ from ._errors import ArgumentError, NotFound, SpecError, StateError, error_for
 from ._given import c_text, plain
 from ._interrupt import Call
 from ._reader import Reader, nanoseconds
+from ._torch.transforms import Places, resolved
 from .loader import Loader
 
 Spec = Union[str, "os.PathLike[str]", Mapping[str, Any]]
@@ -34,7 +35,8 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
     last of its loaders, and with this process.
 
     spec        path of a description (YAML or JSON), of a folder of pictures or of shards, the URL of such (s3://BUCKET/PREFIX,
-                gs://BUCKET/PREFIX, hf://datasets/USER/NAME), or the description as a dict
+                gs://BUCKET/PREFIX, hf://datasets/USER/NAME), or the description as a dict. In a dict the `transform` of an image or video may be
+                a Compose of torchvision's or timm's transforms, one of these, or a list of them and of operations (spdl.describe)
     state       what Loader.state_dict() returned, to resume there, of several rings the first, while the others begin (their own
                 load_state_dict() takes them on); None starts at the beginning
     engine      path of the spdl command; None: $SPDL_ENGINE, beside libspdl, then PATH
@@ -62,8 +64,9 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
     does, and raises what it raises. Its log goes to stderr (SPDL_LOG sets the level).
     Raises SpecError, EngineStartError, StateError, and what attach() raises.
     """
+    made = Places()
     if isinstance(spec, Mapping):
-        spec = dict(spec)
+        spec, made = resolved(spec)
     if source is not None:
         spec = _feed.describe(spec, source, source_threads)
         if share:
@@ -99,9 +102,11 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
         with contextlib.nullcontext() if name is None else _torchrun.opening(name):  # what is refused from here on, the other ranks are told
             opts = _open_opts(in_process, engine, args, state, attach_opts)
             loader = _load(api, api.free.open, c_text("open: spec", text), opts, recipe=None)
-    except BaseException:
+    except BaseException as error:
         if name is not None:
             _torchrun.take_back(name)
+        if isinstance(error, SpecError):
+            raise made.explained(error) from None
         raise
     if name is not None:
         _torchrun.host(loader, name, ranks.local_size - 1)

@@ -18,6 +18,7 @@ from urllib.parse import unquote_to_bytes
 from .. import _c, _dlpack
 from .._errors import ArgumentError, SampleError, SpecError, Unsupported, error_for
 from .._given import c_text, plain, whole
+from .._torch.transforms import resolved
 from ..arrays import BOOL, Array, DType, numpy_if_installed
 from ._config import DecodeConfig, DemuxConfig, configured, in_memory, unfiltered
 
@@ -191,6 +192,7 @@ def load(src: Source, description: Mapping[str, Any]) -> Loaded:
 
 def described(description: Mapping[str, Any]) -> bytes:
     """A description as C takes it; beside plain data it may hold what spdl.open's may. Raises SpecError."""
+    description, _ = resolved(description)
     try:
         return json.dumps(description, default=plain).encode()
     except (TypeError, ValueError) as error:

@@ -1,0 +1,158 @@
+"""Data sets of torchvision that are files and labels, and parts of them."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple, NoReturn, Optional
+
+from .._errors import ArgumentError
+
+# torchvision's data sets that open a file, convert it to RGB and give it a label: the attributes of their files and of their labels, or of both.
+_FILES: dict[str, tuple[str, ...]] = {
+    **{name: ("samples",) for name in ("ImageFolder", "DatasetFolder", "ImageNet", "EuroSAT", "Country211")},
+    **{name: ("_samples",) for name in ("Imagenette", "StanfordCars", "RenderedSST2", "GTSRB")},
+    **{name: ("_image_files", "_labels") for name in ("Food101", "Flowers102", "DTD", "FGVCAircraft", "SUN397", "CLEVRClassification")},
+    "OxfordIIITPet": ("_images", "_labels"), "LFWPeople": ("data", "targets"), "Places365": ("imgs",),
+}
+_ROOTED = ("ImageFolder", "DatasetFolder", "ImageNet", "EuroSAT", "Country211")  # a class is a directory; the first two's root is where they lie
+_LOADERS = ("default_loader", "pil_loader")
+_BEHAVIOUR = ("__getitem__", "__getitems__", "__len__")
+_SOURCE = "spdl.DataLoader(spec, source=dataset), with a __getitem__ that returns encoded bytes or a path, and a label: the engine decodes (docs/sources.md)"
+
+
+class Pictures(NamedTuple):
+    """Files and their labels, and what becomes of each picture."""
+
+    paths: list[str]
+    labels: list[int]
+    transform: Any
+    classes: Optional[list[str]]
+    root: Optional[str]  # where a class is a directory, and nothing was left out
+    extensions: tuple[str, ...]
+
+
+class Files:
+    """Pictures as a source of the program's own."""
+
+    def __init__(self, pictures: Pictures) -> None:
+        self._paths, self._labels = pictures.paths, pictures.labels
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def __getitem__(self, index: int) -> tuple[str, int, str]:
+        return self._paths[index], self._labels[index], self._paths[index]
+
+
+def is_dataset(one: Any) -> bool:
+    """Whether this is one of torch's."""
+    return any(cls.__qualname__ == "Dataset" and cls.__module__.startswith("torch.utils.data") for cls in type(one).__mro__)
+
+
+def pictures(dataset: Any, place: str = "dataset") -> Pictures:
+    """What a data set is of. Raises ArgumentError with what does it here where it cannot be told."""
+    library, name = _home(dataset, place)
+    if (library, name) == ("torch", "Subset"):
+        return part(pictures(dataset.dataset, f"{place}.dataset"), dataset.indices)
+    if (library, name) == ("torch", "ConcatDataset"):
+        return _joined([pictures(one, f"{place}.datasets[{i}]") for i, one in enumerate(dataset.datasets)], dataset, place)
+    if library != "torchvision" or name not in _FILES:
+        _refuse_kind(library, name, dataset, place)
+    _check(dataset, name, place)
+    said: list[Any] = [getattr(dataset, attribute, None) for attribute in _FILES[name]]
+    if any(one is None for one in said):
+        refuse(place, dataset, f"has no {' and '.join(_FILES[name])}, as in the versions that are known here; {_SOURCE}")
+    paths, labels = said if len(said) == 2 else ([path for path, _ in said[0]], [label for _, label in said[0]])
+    if any(label is None for label in labels):
+        refuse(place, dataset, f"has pictures without labels, of which torch's DataLoader makes no batch; {_SOURCE}")
+    files, classes, extensions = [os.path.abspath(path) for path in paths], getattr(dataset, "classes", None), getattr(dataset, "extensions", None) or ()
+    root = None
+    if name in _ROOTED and files:
+        root = os.path.abspath(os.path.expanduser(dataset.root)) if name.endswith("Folder") else os.path.dirname(os.path.dirname(files[0]))
+    return Pictures(files, [int(label) for label in labels], getattr(dataset, "transform", None),
+                    [one if isinstance(one, str) else ", ".join(one) for one in classes] if classes else None,
+                    root, (extensions,) if isinstance(extensions, str) else tuple(extensions))
+
+
+def part(of: Pictures, indices: Any) -> Pictures:
+    chosen = [int(i) for i in indices]
+    return of._replace(paths=[of.paths[i] for i in chosen], labels=[of.labels[i] for i in chosen], root=None)
+
+
+def is_folder(of: Pictures) -> bool:
+    """Whether `folder: ROOT` lists the same files with the same labels in the same order."""
+    root = of.root
+    if root is None or not of.extensions or not root.isprintable() or "://" in root:
+        return False
+    below = [path[len(root) + 1:] if path.startswith(root + "/") else "" for path in of.paths]
+    keys = [os.fsencode(path) for path in below]
+    if any(a >= b for a, b in zip(keys, keys[1:])):
+        return False
+    directories = list(dict.fromkeys(os.path.dirname(path) for path in below))
+    if any(not directory or f"/{directory}".find("/.") >= 0 or _is_linked(root, directory) for directory in directories):
+        return False
+    if any(f"/{path}".rfind("/.") >= 0 for path in below):  # hidden files are none here
+        return False
+    classes = list(dict.fromkeys(directory.partition("/")[0] for directory in directories))
+    number = {name: i for i, name in enumerate(classes)}
+    return classes == sorted(classes) and of.labels == [number[path.partition("/")[0]] for path in below]
+
+
+def _is_linked(root: str, directory: str) -> bool:
+    while directory:
+        if os.path.islink(os.path.join(root, directory)):
+            return True
+        directory = os.path.dirname(directory)
+    return False
+
+
+def refuse(place: str, dataset: Any, what: str) -> NoReturn:
+    raise ArgumentError(f"spdl: DataLoader: {place}: {type(dataset).__qualname__} {what}")
+
+
+def _home(dataset: Any, place: str) -> tuple[str, str]:
+    """The library and the name of the class that says what its samples are."""
+    for cls in type(dataset).__mro__:
+        for library, module in (("torchvision", "torchvision.datasets"), ("torch", "torch.utils.data")):
+            if cls.__module__ == module or cls.__module__.startswith(module + "."):
+                return library, cls.__qualname__
+        own = [name for name in _BEHAVIOUR if name in vars(cls)]
+        if own:
+            refuse(place, dataset, f"is a class of its own, which reads by its {own[0]}: only torchvision's classes of files are known here; {_SOURCE}")
+    refuse(place, dataset, f"is no data set of torch's, want one of torchvision's of files and labels; {_SOURCE}")
+
+
+def _refuse_kind(library: str, name: str, dataset: Any, place: str) -> NoReturn:
+    if hasattr(dataset, "data") and hasattr(dataset.data, "shape"):
+        refuse(place, dataset, f"holds {list(dataset.data.shape)} of pictures that are decoded already; keep torch's DataLoader for it, or write its data "
+                               "and targets as .npy files and say source: {arrays: [...]} (docs/sources.md)")
+    if name == "TensorDataset":
+        refuse(place, dataset, "holds tensors; write them as .npy files and say source: {arrays: [...]} (docs/sources.md)")
+    if name in ("IterableDataset", "ChainDataset"):
+        refuse(place, dataset, "is an iterable; it comes behind a description: spdl.DataLoader(spec, source=dataset)")
+    refuse(place, dataset, f"of {library} reads its samples by itself, want one of {', '.join(sorted(_FILES))}, or a Subset or ConcatDataset of such; "
+                           f"say its files and labels as a table (source: {{list: FILE}}), or {_SOURCE}")
+
+
+def _check(dataset: Any, name: str, place: str) -> None:
+    """Refuse what changes a sample beside its transform."""
+    loader = getattr(dataset, "loader", getattr(dataset, "_loader", None))
+    if loader is not None and not (getattr(loader, "__module__", "") == "torchvision.datasets.folder" and getattr(loader, "__name__", "") in _LOADERS):
+        refuse(place, dataset, f"loader: got {loader!r:.80}, want torchvision's default_loader: the engine decodes, to RGB as that does; {_SOURCE}")
+    target = getattr(dataset, "target_transform", None)
+    if target is not None:
+        refuse(place, dataset, f"target_transform: got {target!r:.80}, want None: labels are the data set's numbers; map whole batches: "
+                               "spdl.DataLoader(..., transform=)")
+    both = getattr(dataset, "transforms", None)
+    if both is not None and type(both).__qualname__ != "StandardTransform":
+        refuse(place, dataset, f"transforms: got {type(both).__qualname__}, of pictures and targets together, want transform=, of the picture alone")
+    if name == "OxfordIIITPet" and list(dataset._target_types) != ["category"]:
+        refuse(place, dataset, f'target_types: got {dataset._target_types}, want "category"; masks are a field, from a table of their paths (docs/recipes.md)')
+
+
+def _joined(parts: list[Pictures], dataset: Any, place: str) -> Pictures:
+    first = parts[0]
+    for i, one in enumerate(parts):
+        if one.transform is not first.transform and repr(one.transform) != repr(first.transform):
+            refuse(place, dataset, f"datasets[{i}].transform: got another than datasets[0]'s, want one for all")
+    return Pictures([path for one in parts for path in one.paths], [label for one in parts for label in one.labels], first.transform, first.classes, None, ())

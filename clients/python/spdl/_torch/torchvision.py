@@ -1,0 +1,298 @@
+"""torchvision's transforms, v1 and v2, by the names of their classes."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from .given import BYTES, ERASED, FLOATS, NORMALIZED, PIL, RESIZERS, WARPERS, Given, Operation, Rule, of_32_bits, short, whole, without
+
+IMAGENET = {"mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225]}
+
+
+def sized(g: Given, name: str, operation: Operation) -> Operation:
+    return {name: short("size", without(operation, interpolation="bilinear"))}
+
+
+# ---- what crops, pads and resizes
+
+
+def resize(g: Given) -> Operation:
+    if g.get("size") is None:
+        g.refuse("size: got None, where max_size says the longer side, want a size; "
+                 "resize: {size: [N, N], fit: contain} in the list's place fits pictures into a square")
+    size = g.size()
+    return sized(g, "resize", {"size": size[0] if len(size) == 1 else size, "interpolation": g.filter(RESIZERS), "max_size": g.get("max_size")})
+
+
+def center_crop(g: Given) -> Operation:
+    return {"center_crop": g.extent()}
+
+
+def pad(g: Given) -> Operation:
+    padding = g.get("padding")
+    padding = padding[0] if isinstance(padding, list) and len(padding) == 1 else padding
+    return {"pad": short("padding", {"padding": padding, **g.border()})}
+
+
+def random_crop(g: Given) -> Operation:
+    if g.get("pad_if_needed"):
+        fits(g, "pad_if_needed: got True, which puts a smaller picture anywhere into what is padded")
+    padding = g.get("padding")
+    if isinstance(padding, list):
+        if len(padding) == 4 and ".v2." in type_of(g):
+            padding = [padding[0], padding[2], padding[1], padding[3]]  # it keeps left, right, top, bottom
+        padding = padding[0] if len(set(padding)) == 1 else padding
+    return sized(g, "random_crop", without({"size": g.extent(), "padding": padding, **(g.border() if padding else {})}, padding=0))
+
+
+def type_of(g: Given) -> str:
+    """The module that torchvision's own class, of which this is one, is in."""
+    return next(cls.__module__ for cls in type(g.transform).__mro__ if cls.__module__.startswith("torchvision."))
+
+
+def fits(g: Given, got: str) -> None:
+    """Refuse a crop of pictures that may be smaller than it, of which ours has them in the middle."""
+    height, width = g.size()[0], g.size()[-1]
+    for operation in reversed(g.before):
+        made = operation.get("resize")
+        size = made["size"] if isinstance(made, dict) else made
+        if size is not None:
+            h, w = size if isinstance(size, list) else (size, size)
+            if h >= height and w >= width and not (isinstance(made, dict) and "max_size" in made):
+                return
+    g.refuse(f"{got}; want pictures that are large enough: put Resize({max(height, width)}) in front, or leave it out, where a smaller picture lies in the middle")
+
+
+def random_resized_crop(g: Given) -> Operation:
+    return sized(g, "random_resized_crop", without(
+        {"size": g.extent(), "scale": g.pair("scale"), "ratio": g.pair("ratio"), "interpolation": g.filter(RESIZERS)},
+        scale=[0.08, 1], ratio=[3 / 4, 4 / 3]))
+
+
+def random_resize(g: Given) -> Operation:
+    return {"random_resize": without({"min_size": g.get("min_size"), "max_size": g.get("max_size"), "interpolation": g.filter(RESIZERS)}, interpolation="bilinear")}
+
+
+def scale_jitter(g: Given) -> Operation:
+    width, height = g.pair("target_size")
+    size = height if height == width else [height, width]
+    return {"scale_jitter": short("target_size", without(
+        {"target_size": size, "scale_range": g.pair("scale_range"), "interpolation": g.filter(RESIZERS)}, scale_range=[0.1, 2], interpolation="bilinear"))}
+
+
+# ---- what moves pixels
+
+
+def random_rotation(g: Given) -> Operation:
+    return {"random_rotation": without(
+        {"degrees": g.pair("degrees"), "center": g.get("center"), "expand": bool(g.get("expand")), "interpolation": g.filter(WARPERS), "fill": g.fill()},
+        expand=False, interpolation="nearest")}
+
+
+def random_affine(g: Given) -> Operation:
+    return {"random_affine": without(
+        {"degrees": g.pair("degrees"), "translate": g.get("translate"), "scale": g.get("scale"), "shear": g.get("shear"), "center": g.get("center"),
+         "interpolation": g.filter(WARPERS), "fill": g.fill()}, interpolation="nearest")}
+
+
+def random_perspective(g: Given) -> Operation:
+    return {"random_perspective": without(
+        {"distortion_scale": g.number("distortion_scale"), "p": g.number("p"), "interpolation": g.filter(WARPERS), "fill": g.fill()}, interpolation="bilinear")}
+
+
+def random_zoom_out(g: Given) -> Operation:
+    return {"random_zoom_out": without({"side_range": g.pair("side_range"), "p": g.number("p"), "fill": g.fill()})}
+
+
+def elastic_transform(g: Given) -> Operation:
+    alpha, sigma = g.get("alpha"), g.get("sigma")
+    alpha, sigma = (v if isinstance(v, list) else [v] for v in (alpha, sigma))
+    if len(set(sigma)) > 1:
+        g.refuse(f"sigma: got {sigma}, want one for both axes")
+    alpha = [whole(v) for v in alpha]
+    return {"elastic_transform": without(
+        {"alpha": alpha[0] if len(set(alpha)) == 1 else alpha, "sigma": whole(sigma[0]), "interpolation": g.filter(("bilinear", "nearest")), "fill": g.fill()},
+        interpolation="bilinear")}
+
+
+# ---- what changes colours
+
+
+def grayscale(g: Given) -> Optional[Operation]:
+    channels = g.get("num_output_channels")
+    if channels == 3:
+        return {"grayscale": 1}
+    if channels != 1:
+        g.refuse(f"num_output_channels: got {channels}, want 1 or 3")
+    if any(not name.endswith("_flip") for operation in g.before for name in operation):
+        g.refuse("num_output_channels: got 1 behind other transforms, where pictures are grey (mode: gray) from the first on; put it in front of them")
+    g.channels = 1
+    return None
+
+
+def rgb(g: Given) -> None:
+    if g.channels == 1:
+        g.refuse("makes three channels of the one of Grayscale(1), want Grayscale(3), which does both")
+
+
+def color_jitter(g: Given) -> Optional[Operation]:
+    ranges = {name: [whole(v) for v in g.get(name)] for name in ("brightness", "contrast", "saturation", "hue") if g.get(name) is not None}
+    return {"color_jitter": ranges} if ranges else None
+
+
+def random_photometric_distort(g: Given) -> Operation:
+    return {"random_photometric_distort": {"p": g.number("p"), **{name: g.pair(name) for name in ("brightness", "contrast", "saturation", "hue")}}}
+
+
+def gaussian_blur(g: Given) -> Operation:
+    kernel = g.size("kernel_size")
+    if kernel[0] != kernel[-1]:
+        g.refuse(f"kernel_size: got {kernel}, want as many pixels in both ways")
+    return {"gaussian_blur": {"kernel_size": kernel[0], "sigma": g.pair("sigma")}}
+
+
+def gaussian_noise(g: Given) -> Operation:
+    g.always("clip", True, "numbers of u8 are held to their range")
+    return {"gaussian_noise": without({"sigma": g.number("sigma"), "mean": g.number("mean")}, mean=0)}
+
+
+def jpeg(g: Given) -> Operation:
+    return {"jpeg": {"quality": g.pair("quality")}}
+
+
+def augmentation(name: str, *keys: str) -> Rule:
+    return Rule(lambda g: {name: without({**{key: g.get(key) for key in keys}, "interpolation": g.filter(WARPERS), "fill": g.fill()}, interpolation="nearest")})
+
+
+def chance(name: str, upto: int = PIL) -> Rule:
+    """An operation that is its probability."""
+    return Rule(lambda g: {name: g.number("p")}, upto)
+
+
+def by(name: str, key: str, attribute: str, upto: int = PIL) -> Rule:
+    """An operation of one number and its probability."""
+    return Rule(lambda g: {name: {key: g.number(attribute), "p": g.number("p")}}, upto)
+
+
+# ---- what makes tensors, and what comes then
+
+
+def to_floats(g: Given) -> None:
+    if g.in_hand == PIL:
+        g.in_hand = FLOATS
+
+
+def to_bytes(g: Given) -> None:
+    if g.in_hand == PIL:
+        g.in_hand = BYTES
+
+
+def to_image(g: Given) -> None:
+    to_bytes(g)
+    g.tv_image = True
+
+
+def to_pure_tensor(g: Given) -> None:
+    g.tv_image = False
+
+
+def to_dtype(g: Given) -> None:
+    dtype = g.transform.dtype
+    if isinstance(dtype, dict):  # by type, of v2
+        named = {getattr(kind, "__name__", kind): d for kind, d in dtype.items()}
+        dtype = named.get("Image" if g.tv_image else "Tensor", named.get("others", "nothing for a picture"))
+    dtype, scale = str(dtype).replace("torch.", ""), getattr(g.transform, "scale", True)
+    if dtype == "None" or dtype == ("uint8" if g.in_hand == BYTES else "float32"):
+        return
+    if g.in_hand != BYTES:
+        g.refuse(f"dtype: got {dtype} behind floats, want nothing between what makes floats and Normalize; a description's dtype: f16 or bf16 makes halves "
+                 "where no transform says ToTensor() or ToDtype")
+    if dtype != "float32":
+        g.refuse(f"dtype: got {dtype}, want torch.float32; a description's dtype: f16 or bf16 makes halves where no transform says ToTensor() or ToDtype")
+    if not scale:
+        g.refuse("scale: got False, which leaves numbers from 0 to 255, want scale=True: a row of floats is x/255")
+    g.in_hand = FLOATS
+
+
+def normalize(g: Given) -> Operation:
+    said: dict[str, list[Any]] = {}
+    for key in ("mean", "std"):
+        value = g.get(key)
+        said[key] = value if isinstance(value, list) else [value]
+        said[key] = said[key] * g.channels if len(said[key]) == 1 else said[key]
+    g.in_hand = NORMALIZED
+    return {"normalize": "imagenet" if {k: [of_32_bits(x) for x in v] for k, v in said.items()} == IMAGENET else said}
+
+
+def random_erasing(g: Given) -> Operation:
+    value = g.get("value")
+    if value is None:
+        value = "random"
+    if isinstance(value, list):
+        value = value[0] if len(value) == 1 else value
+    g.in_hand = ERASED
+    return {"random_erasing": without({"p": g.number("p"), "scale": g.pair("scale"), "ratio": g.pair("ratio"), "value": value},
+                                      scale=[0.02, 0.33], ratio=[0.3, 3.3], value=0)}
+
+
+def nothing(g: Given) -> None:
+    pass
+
+
+RULES: dict[str, Rule] = {
+    "Resize": Rule(resize),
+    "CenterCrop": Rule(center_crop, FLOATS),
+    "RandomCrop": Rule(random_crop, FLOATS),
+    "Pad": Rule(pad, FLOATS),
+    "RandomResizedCrop": Rule(random_resized_crop),
+    "RandomResize": Rule(random_resize),
+    "ScaleJitter": Rule(scale_jitter),
+    "RandomHorizontalFlip": chance("horizontal_flip", NORMALIZED),
+    "RandomVerticalFlip": chance("vertical_flip", NORMALIZED),
+    "RandomRotation": Rule(random_rotation),
+    "RandomAffine": Rule(random_affine),
+    "RandomPerspective": Rule(random_perspective),
+    "RandomZoomOut": Rule(random_zoom_out, BYTES),
+    "ElasticTransform": Rule(elastic_transform, BYTES),
+    "RandAugment": augmentation("rand_augment", "num_ops", "magnitude", "num_magnitude_bins"),
+    "TrivialAugmentWide": augmentation("trivial_augment_wide", "num_magnitude_bins"),
+    "AutoAugment": augmentation("auto_augment", "policy"),
+    "ColorJitter": Rule(color_jitter),
+    "RandomPhotometricDistort": Rule(random_photometric_distort),
+    "RandomChannelPermutation": Rule(lambda g: {"random_channel_permutation": 1}, BYTES),
+    "Grayscale": Rule(grayscale),
+    "RGB": Rule(rgb, ERASED),
+    "RandomGrayscale": chance("grayscale"),
+    "GaussianBlur": Rule(gaussian_blur, BYTES),
+    "GaussianNoise": Rule(gaussian_noise, BYTES, BYTES),
+    "JPEG": Rule(jpeg, BYTES),
+    "RandomSolarize": by("solarize", "threshold", "threshold", BYTES),
+    "RandomPosterize": by("posterize", "bits", "bits", BYTES),
+    "RandomAdjustSharpness": by("adjust_sharpness", "factor", "sharpness_factor"),
+    "RandomInvert": chance("invert", BYTES),
+    "RandomAutocontrast": chance("autocontrast"),
+    "RandomEqualize": chance("equalize"),
+    "ToTensor": Rule(to_floats),
+    "PILToTensor": Rule(to_bytes),
+    "ToImage": Rule(to_image, ERASED),
+    "ToPureTensor": Rule(to_pure_tensor, ERASED),
+    "ToDtype": Rule(to_dtype, NORMALIZED, BYTES),
+    "ConvertImageDtype": Rule(to_dtype, NORMALIZED, BYTES),
+    "Normalize": Rule(normalize, FLOATS, FLOATS),
+    "RandomErasing": Rule(random_erasing, NORMALIZED, BYTES),
+    "Identity": Rule(nothing, ERASED),
+}
+
+# What is known and cannot be told, and what does it here.
+REMEDIES = {
+    "Lambda": "a function of one's own has no operation; write what it does as one, or map whole batches: spdl.DataLoader(..., transform=)",
+    "RandomChoice": "operations are not chosen among; rand_augment and auto_augment draw some of torchvision's own",
+    "RandomOrder": "operations stand in one order; color_jitter draws its own",
+    "AugMix": "it has no operation here; map whole batches: spdl.DataLoader(..., transform=), or a stage (ring.groups)",
+    "FiveCrop": "a row is one crop; several views of a picture are fields with draw: own (docs/media.md)",
+    "TenCrop": "a row is one crop; several views of a picture are fields with draw: own (docs/media.md)",
+    "MixUp": "it is of batches; call it in the loop (docs/recipes.md)",
+    "CutMix": "it is of batches; call it in the loop (docs/recipes.md)",
+    "ToPILImage": "pictures are not made of tensors here; leave it out, with what makes the tensor in front of it",
+    "RandomShortestSize": "torchvision's rule for it has no operation; random_resize and resize with max_size are near",
+}

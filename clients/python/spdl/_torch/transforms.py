@@ -1,0 +1,232 @@
+"""A Compose, or what stands in its place, as a transform list; and descriptions that hold such."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn, Optional
+
+from .._errors import SpecError
+from . import timm, torchvision
+from .given import BYTES, ERASED, FLOATS, IN_HAND, NORMALIZED, PIL, RESIZERS, Given, Operation, Rule, refusal, shown
+
+Place = tuple[str, Any]  # where a transform stands, and the transform
+
+_RULES: dict[str, dict[str, Rule]] = {"torchvision": torchvision.RULES, "timm": timm.RULES, "torch": {"Identity": torchvision.RULES["Identity"]}}
+_REMEDIES = {"torchvision": torchvision.REMEDIES, "timm": timm.REMEDIES, "torch": {}}
+_HOMES = (("torchvision", "torchvision.transforms"), ("timm", "timm.data"), ("torch", "torch.nn.modules"))
+_BEHAVIOUR = ("__call__", "forward", "transform", "_transform", "make_params", "get_params", "_get_params", "_call_kernel")
+_ENDINGS = {"normalize": NORMALIZED, "random_erasing": ERASED}
+
+# Operations with a probability that they happen, and what it is where none is said. The others have nothing between always and never.
+_HAPPENS = {"color_jitter": 1, "gaussian_blur": 1, "gaussian_noise": 1, "jpeg": 1, "elastic_transform": 1, "solarize": 0.5, "posterize": 0.5,
+            "adjust_sharpness": 0.5, "random_perspective": 0.5, "random_zoom_out": 0.5, "random_erasing": 0.5}
+_IS_PROBABILITY = ("horizontal_flip", "vertical_flip", "grayscale", "invert", "autocontrast", "equalize", "random_channel_permutation", "random_rotate90")
+
+
+class Told(NamedTuple):
+    """What transforms say of a section: its transform, and what follows from ToTensor and its kin."""
+
+    operations: list[Operation]
+    places: list[Place]  # of each operation
+    section: dict[str, str]  # layout, dtype and mode, as far as they follow
+    last: Optional[Place]  # the last transform
+
+
+def is_plain(transform: Any) -> bool:
+    """Whether this is a list of operations as a file has it, or nothing that could be transforms."""
+    if isinstance(transform, Sequence) and not isinstance(transform, (str, bytes)):
+        return all(isinstance(one, (Mapping, str)) for one in transform)
+    return transform is None or isinstance(transform, (Mapping, str, bytes, int, float))
+
+
+def told(transform: Any, place: str, channels: int = 3) -> Told:
+    """The operations of a Compose, of a transform, or of a list of such and of operations, on pictures of so many channels. Raises SpecError
+    with what has none."""
+    walk = _Walk(channels)
+    walk.add(transform, place)
+    section = {}
+    if walk.in_hand != PIL:
+        section = {"layout": "NCHW", "dtype": "f32" if walk.floats else "u8"}
+    if walk.channels < channels:
+        section["mode"] = "gray"
+    both = walk.steps + walk.endings
+    return Told([operation for operation, _ in both], [at for _, at in both], section, walk.last)
+
+
+class _Walk:
+    """Through transforms, one after the other."""
+
+    def __init__(self, channels: int) -> None:
+        self.steps: list[tuple[Operation, Place]] = []
+        self.endings: list[tuple[Operation, Place]] = []  # what ends a list here, and behind which flips may stand there
+        self.in_hand, self.floats, self.channels, self.tv_image = PIL, False, channels, False
+        self.last: Optional[Place] = None
+
+    def add(self, one: Any, place: str) -> None:
+        if isinstance(one, Mapping):
+            self._keep(dict(one), (place, one))
+        elif isinstance(one, Sequence) and not isinstance(one, (str, bytes)):
+            for i, child in enumerate(one):
+                self.add(child, f"{place}[{i}]")
+        elif (home := _home(one)) is None:
+            refuse_unknown(one, place)
+        elif home[1] in ("Compose", "Sequential"):
+            self.add(_children(one), f"{place}.transforms" if home[1] == "Compose" else place)
+        elif home == ("torchvision", "RandomApply"):
+            self._apply(one, place)
+        elif home == ("torchvision", "ImageClassification"):
+            self._classification(one, place)
+        elif home[1] in _RULES[home[0]]:
+            self._rule(_RULES[home[0]][home[1]], one, place)
+        else:
+            refuse_unknown(one, place)
+
+    def _keep(self, operation: Operation, at: Place) -> None:
+        self.last = at
+        ends = [_ENDINGS[name] for name in operation if name in _ENDINGS]
+        (self.endings if ends else self.steps).append((operation, at))
+        if self.in_hand != PIL:
+            self.in_hand = max([self.in_hand, *ends])
+            self.floats = self.floats or NORMALIZED in ends
+
+    def _rule(self, rule: Rule, one: Any, place: str) -> None:
+        if not rule.since <= self.in_hand <= rule.upto:
+            _refuse_place(rule, self.in_hand, one, place)
+        given = Given(one, place, [operation for operation, _ in self.steps], self.in_hand)
+        given.channels, given.tv_image = self.channels, self.tv_image
+        operation = rule.tell(given)
+        self.last = (place, one)
+        if operation is not None:
+            self._keep(operation, (place, one))
+        self.in_hand, self.channels, self.tv_image = given.in_hand, given.channels, given.tv_image
+        self.floats = self.floats or self.in_hand == FLOATS
+
+    def _apply(self, one: Any, place: str) -> None:
+        """RandomApply: the probability becomes the one operation's."""
+        p, steps, endings, before = float(one.p), len(self.steps), len(self.endings), (self.in_hand, self.channels)
+        if p == 0:
+            return
+        self.add(_children(one), f"{place}.transforms")
+        if p == 1:
+            return
+        new = self.steps[steps:] + self.endings[endings:]
+        if not new and (self.in_hand, self.channels) != before:
+            raise refusal(place, one, f"got p={p:g} of what makes another kind of picture, want 1: all rows of a batch are of one kind")
+        if len(new) > 1:
+            raise refusal(place, one, f"got {len(new)} operations that happen together with p={p:g}, want one; a RandomApply for each draws for each")
+        for operation, _ in new:
+            (name, value), = operation.items()
+            if name in _IS_PROBABILITY:
+                operation[name] = value * p
+            elif name in _HAPPENS and isinstance(value, Mapping):
+                operation[name] = {**value, "p": value.get("p", _HAPPENS[name]) * p}
+            else:
+                raise refusal(place, one, f"got p={p:g} of {name}, which has no probability, want 1; those that have one are "
+                                          f"{', '.join(sorted([*_HAPPENS, *_IS_PROBABILITY]))}")
+
+    def _classification(self, one: Any, place: str) -> None:
+        """What weights.transforms() gives."""
+        if self.in_hand != PIL:
+            raise refusal(place, one, f"stands behind what makes a tensor, and works on {IN_HAND[self.in_hand]}; leave that out")
+        given = Given(one, place, [], FLOATS)
+        resized = given.size("resize_size")
+        size = resized[0] if len(resized) == 1 else resized
+        filter = given.filter(RESIZERS)
+        self._keep({"resize": size if filter == "bilinear" else {"size": size, "interpolation": filter}}, (place, one))
+        self._keep({"center_crop": given.extent("crop_size")}, (place, one))
+        self._keep(torchvision.normalize(given), (place, one))
+        self.in_hand, self.floats = NORMALIZED, True
+
+
+def _home(one: Any) -> Optional[tuple[str, str]]:
+    """The library and the name of the class that says how a transform behaves; None of one's own."""
+    for cls in type(one).__mro__:
+        for library, module in _HOMES:
+            if cls.__module__ == module or cls.__module__.startswith(module + "."):
+                return library, cls.__qualname__
+        if any(name in vars(cls) for name in _BEHAVIOUR):
+            return None
+    return None
+
+
+def _children(one: Any) -> list[Any]:
+    return list(one.transforms if hasattr(one, "transforms") else one)
+
+
+def refuse_unknown(one: Any, place: str) -> NoReturn:
+    library, name = _home(one) or ("", type(one).__qualname__)
+    remedy = _REMEDIES.get(library, {}).get(name, "")
+    if not library and hasattr(one, "transforms"):
+        remedy = f"give its transforms: {place}.transforms"
+    elif not remedy:
+        remedy = ("write what it does as an operation of a description (docs/migrate-from-dataloader.md), map whole batches (spdl.DataLoader(..., transform=)), "
+                  "or keep torch's DataLoader for it")
+    got = f"{library}'s {name}" if library else f"a {name} of {type(one).__module__}"
+    raise refusal(place, one, f"got {got}, want a transform of torchvision or timm that has an operation here; {remedy}")
+
+
+def _refuse_place(rule: Rule, in_hand: int, one: Any, place: str) -> NoReturn:
+    name = type(one).__qualname__
+    if in_hand < rule.since:
+        need = "ToTensor()" if rule.since == BYTES else "ToTensor(), or ToDtype(torch.float32, scale=True),"
+        raise refusal(place, one, f"works on {IN_HAND[in_hand]}, want {IN_HAND[rule.since]}; put {need} in front of it")
+    if in_hand == ERASED:
+        raise refusal(place, one, "stands behind RandomErasing, want that last; of Normalize(mean, std) behind it the value is (value - mean) / std")
+    if in_hand == NORMALIZED:
+        raise refusal(place, one, f"stands behind Normalize, want it in front: what {name} does to normalized numbers is another thing")
+    front = "the transforms that make a tensor" if rule.upto == PIL else "what makes floats"
+    raise refusal(place, one, f"works on {IN_HAND[in_hand]}, where {name} computes in other numbers than on {IN_HAND[rule.upto]}; put it in front of {front}")
+
+
+# ---- descriptions
+
+
+class Places(dict[str, list[Place]]):
+    """Transforms by the lists that were made of them, as the engine calls these."""
+
+    def explained(self, error: SpecError) -> SpecError:
+        """The engine's refusal of an operation, with the transform that it was made of."""
+        for found in re.finditer(r"([\w.-]+\.transform|\btransform)\[(\d+)\]", str(error)):
+            made = self.get(found[1])
+            if made and int(found[2]) < len(made):
+                place, one = made[int(found[2])]
+                if isinstance(one, Mapping):
+                    continue
+                made_of = f"{found[0]} is of {'' if place == found[0] else f'{place}, '}{shown(one)}"
+                explained = SpecError(f"{error} ({made_of})")
+                explained.status = error.status
+                return explained
+        return error
+
+
+def resolved(description: Mapping[str, Any]) -> tuple[dict[str, Any], Places]:
+    """A description with operations in the place of transforms, and with the layout, dtype and mode that follow from these."""
+    places = Places()
+    return _resolved(description, "", places), places
+
+
+def _resolved(section: Mapping[str, Any], at: str, places: Places) -> dict[str, Any]:
+    out = dict(section)
+    for key, value in section.items():
+        if not isinstance(value, Mapping):
+            continue
+        inside = f"{at}.{key}" if at else str(key)
+        out[key] = _resolved(value, inside, places)
+        if key in ("image", "video") and not is_plain(value.get("transform")):
+            said = told(value["transform"], f"{inside}.transform", 3 if value.get("mode", "rgb") == "rgb" else 1)
+            out[key] = _with(out[key], said, key == "video", inside)
+            places[f"{inside}.transform"] = said.places
+    return out
+
+
+def _with(section: dict[str, Any], said: Told, video: bool, at: str) -> dict[str, Any]:
+    section["transform"] = said.operations
+    for key, value in said.section.items():
+        value = f"NT{value[1:]}" if video and key == "layout" else value
+        same = (value, "NCTHW") if video and key == "layout" else (value,)
+        if section.setdefault(key, value) not in same:
+            last = shown(said.last[1]) if said.last else "none"
+            raise SpecError(f"spdl: {at}.{key}: got {section[key]!r}, and the transform, whose last is {last}, makes {value}; leave {key} out, or take what "
+                            "makes that out of the transform")
+    return section

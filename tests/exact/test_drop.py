@@ -1,0 +1,658 @@
+"""spdl.DataLoader in the place of torch's, by one word: on torchvision's own data sets and with torchvision's and timm's own transforms, the tensors, the labels and
+the number of batches are torch's."""
+
+import itertools
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from conftest import picture
+
+torch = pytest.importorskip("torch")
+torchvision = pytest.importorskip("torchvision")
+spdl = pytest.importorskip("spdl")
+from torch.utils.data import ConcatDataset, DataLoader, Dataset, IterableDataset, Subset, TensorDataset  # noqa: E402
+from torch.utils.data import DistributedSampler, RandomSampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler  # noqa: E402
+from torchvision import datasets, transforms as T  # noqa: E402
+
+try:
+    from torchvision.transforms import v2
+except ImportError:  # Debian's
+    v2 = None
+needs_v2 = pytest.mark.skipif(v2 is None, reason="torchvision has no transforms.v2")
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+SIZES = [(90, 60), (60, 90), (64, 64), (40, 33), (200, 31), (71, 71), (64, 64), (120, 80), (33, 40), (50, 50), (64, 48)]
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    """Three classes of JPEGs and PNGs, of grey and with a palette, too."""
+    at = tmp_path_factory.mktemp("drop")
+    rng = np.random.default_rng(7)
+    for i, (w, h) in enumerate(SIZES):
+        folder = at / "abc"[i * 3 // len(SIZES)]
+        folder.mkdir(exist_ok=True)
+        im = Image.fromarray(picture(rng, w, h))
+        im = {4: im.convert("L"), 7: im.convert("P")}.get(i, im)
+        im.save(folder / f"{i:02}.{'png' if i % 3 == 1 else 'jpg'}", quality=90)
+    return str(at)
+
+
+@pytest.fixture(scope="module")
+def squares(tmp_path_factory):
+    """Pictures of one size, for transforms whose chances are all or nothing."""
+    at = tmp_path_factory.mktemp("squares")
+    (at / "x").mkdir()
+    rng = np.random.default_rng(8)
+    for i in range(5):
+        Image.fromarray(picture(rng, 64, 64)).save(at / "x" / f"{i}.png")
+    return str(at)
+
+
+def batches(dataset, *args, **kwargs):
+    with spdl.DataLoader(dataset, *args, copy=True, **kwargs) as loader:
+        return list(loader), len(loader)
+
+
+def same(dataset, *args, within=0.0, **kwargs):
+    theirs = DataLoader(dataset, *args, **kwargs)
+    ours, n = batches(dataset, *args, **kwargs)
+    assert n == len(theirs)
+    want = list(theirs)
+    assert len(ours) == len(want)
+    for (images, labels), (wanted, wanted_labels) in zip(ours, want):
+        assert images.dtype == wanted.dtype and images.shape == wanted.shape
+        assert labels.dtype == wanted_labels.dtype and torch.equal(labels, wanted_labels)
+        if within == 0:
+            assert torch.equal(images, wanted)
+        else:
+            assert (images.double() - wanted.double()).abs().max() <= within
+
+
+def finished(*front):
+    return T.Compose([*front, T.ToTensor(), T.Normalize(MEAN, STD)])
+
+
+DETERMINISTIC = {
+    "evaluation": lambda: finished(T.Resize(48), T.CenterCrop(40)),
+    "bicubic": lambda: finished(T.Resize(48, T.InterpolationMode.BICUBIC), T.CenterCrop((40, 36))),
+    "lanczos": lambda: finished(T.Resize((40, 36), T.InterpolationMode.LANCZOS)),
+    "longer side": lambda: finished(T.Resize(30, max_size=50), T.CenterCrop(40)),
+    "bytes": lambda: T.Compose([T.Resize([48]), T.CenterCrop(40), T.PILToTensor()]),
+    "bytes to floats": lambda: T.Compose([T.Resize(48), T.CenterCrop(40), T.PILToTensor(), T.ConvertImageDtype(torch.float32)]),
+    "small pictures": lambda: T.Compose([T.CenterCrop(80), T.ToTensor()]),
+    "crop of a tensor": lambda: T.Compose([T.Resize(48), T.ToTensor(), T.CenterCrop(40), T.RandomVerticalFlip(1), T.Normalize(0.5, 0.25)]),
+    "flips behind Normalize": lambda: T.Compose([T.Resize((40, 36)), T.ToTensor(), T.Normalize(MEAN, STD), T.RandomHorizontalFlip(1)]),
+    "grey": lambda: T.Compose([T.Grayscale(), T.Resize((40, 36)), T.ToTensor(), T.Normalize([0.5], [0.25])]),
+    "grey of three": lambda: finished(T.Resize((40, 36)), T.Grayscale(3)),
+    "padded": lambda: finished(T.Resize((30, 26)), T.Pad([1, 2, 3, 4], fill=(10, 20, 30))),
+    "mirrored": lambda: finished(T.Resize((30, 26)), T.Pad(5, padding_mode="reflect")),
+    "nested": lambda: T.Compose([T.Compose([T.Resize(48), T.CenterCrop(40)]), T.ToTensor()]),
+    "flips ahead": lambda: finished(T.RandomHorizontalFlip(1), T.Resize(48), T.RandomVerticalFlip(1), T.CenterCrop(40)),
+    "turned ahead": lambda: finished(T.RandomRotation((20, 20), expand=True), T.Resize((40, 36), T.InterpolationMode.BICUBIC), T.RandomInvert(1)),
+    "of modules": lambda: T.Compose([torch.nn.Sequential(T.Resize(48), T.CenterCrop(40)), T.ToTensor()]),
+}
+
+
+@pytest.mark.parametrize("name", DETERMINISTIC)
+def test_a_compose_gives_torchs_tensors_labels_and_batches(root, name):
+    same(datasets.ImageFolder(root, DETERMINISTIC[name]()), batch_size=4)
+
+
+V2 = {
+    "evaluation": lambda: v2.Compose([v2.Resize(48), v2.CenterCrop(40), v2.ToImage(), v2.ToDtype(torch.float32, scale=True), v2.Normalize(MEAN, STD)]),
+    "of kinds": lambda: v2.Compose([v2.RGB(), v2.Resize((40, 36), "bicubic"), v2.ToImage(), v2.ToDtype({torchvision.tv_tensors.Image: torch.float32, "others": None}, scale=True), v2.ToPureTensor()]),
+    "bytes": lambda: v2.Compose([v2.Resize((40, 36), interpolation=1, antialias=False), v2.PILToTensor()]),
+    "padded": lambda: v2.Compose([v2.Resize((30, 26)), v2.Pad([1, 2, 3, 4], fill={"others": 7}), v2.Identity(), v2.ToImage()]),
+    "weights": lambda: torchvision.models.ResNet18_Weights.DEFAULT.transforms(crop_size=40, resize_size=48),
+}
+
+
+@needs_v2
+@pytest.mark.parametrize("name", V2)
+def test_a_compose_of_v2_does_too(root, name):
+    """ToDtype multiplies by 1/255 in floats where ToTensor and ours divide: the last bit, times what Normalize divides by."""
+    same(datasets.ImageFolder(root, V2[name]()), batch_size=4, within=1e-6)
+
+
+ALWAYS = {  # what is random, with nothing to draw; within how much
+    "RandomResizedCrop": (lambda: T.RandomResizedCrop(40, scale=(1, 1), ratio=(1, 1)), 0),
+    "RandomCrop": (lambda: T.RandomCrop(68, padding=2), 0),
+    "RandomHorizontalFlip": (lambda: T.RandomHorizontalFlip(1), 0),
+    "RandomVerticalFlip": (lambda: T.RandomVerticalFlip(1), 0),
+    "ColorJitter": (lambda: T.ColorJitter(brightness=(1.5, 1.5)), 0),
+    "ColorJitter, hue": (lambda: T.ColorJitter(hue=(0.25, 0.25)), 0),
+    "RandomApply": (lambda: T.RandomApply([T.ColorJitter(saturation=(0.5, 0.5)), T.RandomInvert(1)], p=1), 0),
+    "RandomGrayscale": (lambda: T.RandomGrayscale(1), 0),
+    "RandomRotation": (lambda: T.RandomRotation((30, 30), fill=9), 0),
+    "RandomRotation, bicubic": (lambda: T.RandomRotation((-50, -50), T.InterpolationMode.BICUBIC, center=[10, 20]), 0),
+    "RandomAffine": (lambda: T.RandomAffine((10, 10), scale=(1.25, 1.25), shear=(5, 5), interpolation=T.InterpolationMode.BILINEAR), 0),
+    "RandomAffine, both ways": (lambda: T.RandomAffine((0, 0), shear=(5, 5, -7, -7), fill=[1, 2, 3]), 0),
+    "GaussianBlur": (lambda: T.GaussianBlur(5, (1, 1)), 1),
+    "ElasticTransform": (lambda: T.ElasticTransform(0.0), 1),
+    "RandomSolarize": (lambda: T.RandomSolarize(100, p=1), 0),
+    "RandomPosterize": (lambda: T.RandomPosterize(3, p=1), 0),
+    "RandomAdjustSharpness": (lambda: T.RandomAdjustSharpness(2, p=1), 0),
+    "RandomInvert": (lambda: T.RandomInvert(1), 0),
+    "RandomAutocontrast": (lambda: T.RandomAutocontrast(1), 0),
+    "RandomEqualize": (lambda: T.RandomEqualize(1), 0),
+    "v2.RandomZoomOut": (lambda: v2.RandomZoomOut(side_range=(1, 1), p=1), 0),
+    "v2.RandomPhotometricDistort": (lambda: v2.RandomPhotometricDistort(p=0), 0),
+    "v2.JPEG": (lambda: v2.JPEG(40), 0),
+    "v2.GaussianNoise": (lambda: v2.Compose([v2.ToImage(), v2.GaussianNoise(0, 0)]), 0),
+    "v2.RandomResize": (lambda: v2.RandomResize(64, 65), 0),
+    "v2.ScaleJitter": (lambda: v2.ScaleJitter((64, 64), (1, 1)), 0),
+    "v2.RandomHorizontalFlip": (lambda: v2.RandomHorizontalFlip(1), 0),
+    "v2.RandomRotation": (lambda: v2.RandomRotation((30, 30), "bilinear", fill={Image.Image: 50}), 0),
+    "v2.ColorJitter": (lambda: v2.ColorJitter(contrast=(0.5, 0.5)), 0),
+    "v2.RandomApply": (lambda: v2.RandomApply([v2.RandomPosterize(4, 1)], 1), 0),
+}
+BEFORE_A_CROP = ("v2.RandomZoomOut", "v2.RandomResize", "v2.ScaleJitter")
+
+
+@pytest.mark.parametrize("name", ALWAYS)
+def test_what_is_random_gives_torchs_bytes_where_nothing_is_drawn(squares, name):
+    if name.startswith("v2.") and v2 is None:
+        pytest.skip("torchvision has no transforms.v2")
+    make, within = ALWAYS[name]
+    one = make()
+    front = [] if "Crop" in name else [T.Resize((64, 64))] if name not in BEFORE_A_CROP else []
+    behind = [T.CenterCrop(60)] if name in BEFORE_A_CROP else []
+    same(datasets.ImageFolder(squares, T.Compose([*front, one, *behind, *([] if "Noise" in name else [T.PILToTensor()])])), batch_size=2, within=within)
+
+
+def section(operations):
+    return {"transform": operations, "layout": "NCHW", "dtype": "f32"}
+
+
+DESCRIBED = {
+    "references": (lambda: T.Compose([T.RandomResizedCrop(224, antialias=True) if v2 else T.RandomResizedCrop(224), T.RandomHorizontalFlip(), T.RandAugment(magnitude=7), T.ToTensor(), T.Normalize(MEAN, STD), T.RandomErasing(0.1)]),
+                   [{"random_resized_crop": 224}, {"horizontal_flip": 0.5}, {"rand_augment": {"num_ops": 2, "magnitude": 7, "num_magnitude_bins": 31}}, {"normalize": "imagenet"},
+                    {"random_erasing": {"p": 0.1}}]),
+    "SimCLR": (lambda: T.Compose([T.RandomResizedCrop(64, (0.2, 1)), T.RandomApply([T.ColorJitter(0.5, 0.5, 0.5, 0.25)], 0.8), T.RandomGrayscale(0.2), T.RandomApply([T.GaussianBlur(23, (0.1, 2))], 0.5), T.ToTensor(), T.Normalize(MEAN, STD)]),
+               [{"random_resized_crop": {"size": 64, "scale": [0.2, 1]}}, {"color_jitter": {"brightness": [0.5, 1.5], "contrast": [0.5, 1.5], "saturation": [0.5, 1.5], "hue": [-0.25, 0.25], "p": 0.8}},
+                {"grayscale": 0.2}, {"gaussian_blur": {"kernel_size": 23, "sigma": [0.1, 2], "p": 0.5}}, {"normalize": "imagenet"}]),
+    "CIFAR": (lambda: T.Compose([T.RandomCrop(32, padding=4, padding_mode="reflect"), T.RandomHorizontalFlip(), T.AutoAugment(T.AutoAugmentPolicy.CIFAR10), T.ToTensor(), T.RandomErasing(value="random", scale=(0.1, 0.2))]),
+              [{"random_crop": {"size": 32, "padding": 4, "padding_mode": "reflect"}}, {"horizontal_flip": 0.5}, {"auto_augment": {"policy": "cifar10"}},
+               {"random_erasing": {"p": 0.5, "scale": [0.1, 0.2], "value": "random"}}]),
+    "wide": (lambda: T.Compose([T.Resize((70, 70)), T.RandomRotation(15, expand=True), T.RandomCrop((60, 50), pad_if_needed=True), T.TrivialAugmentWide(interpolation=T.InterpolationMode.BILINEAR, fill=[1, 2, 3]),
+                                T.RandomApply([T.RandomSolarize(128, 0.5)], 0.5), T.ToTensor()]),
+             [{"resize": [70, 70]}, {"random_rotation": {"degrees": [-15, 15], "expand": True}}, {"random_crop": [60, 50]},
+              {"trivial_augment_wide": {"num_magnitude_bins": 31, "interpolation": "bilinear", "fill": [1, 2, 3]}}, {"solarize": {"threshold": 128, "p": 0.25}}]),
+    "v2": (lambda: v2.Compose([v2.RandomResizedCrop((64, 48), interpolation=v2.InterpolationMode.BICUBIC), v2.RandomPhotometricDistort(), v2.RandomChannelPermutation(), v2.ToImage(), v2.RandomHorizontalFlip(), v2.GaussianNoise(sigma=0.05),
+                               v2.ToDtype(torch.float32, scale=True), v2.Normalize(list(MEAN), list(STD)), v2.RandomErasing(value=[1, 2, 3])]),
+           [{"random_resized_crop": {"size": [64, 48], "interpolation": "bicubic"}},
+            {"random_photometric_distort": {"p": 0.5, "brightness": [0.875, 1.125], "contrast": [0.5, 1.5], "saturation": [0.5, 1.5], "hue": [-0.05, 0.05]}}, {"random_channel_permutation": 1},
+            {"horizontal_flip": 0.5}, {"gaussian_noise": {"sigma": 0.05}}, {"normalize": "imagenet"}, {"random_erasing": {"p": 0.5, "value": [1, 2, 3]}}]),
+    "v2, scales": (lambda: v2.Compose([v2.RandomZoomOut(fill=3, side_range=(1, 2)), v2.ScaleJitter((40, 30), (0.5, 2)), v2.RandomCrop((30, 40), padding=[1, 2, 3, 4]), v2.ElasticTransform([10, 20], 2.0), v2.ToImage(), v2.JPEG((10, 90)), v2.ToDtype(torch.float32, scale=True)]),
+                   [{"random_zoom_out": {"side_range": [1, 2], "p": 0.5, "fill": 3}}, {"scale_jitter": {"target_size": [30, 40], "scale_range": [0.5, 2]}}, {"random_crop": {"size": [30, 40], "padding": [1, 2, 3, 4]}},
+                    {"elastic_transform": {"alpha": [10, 20], "sigma": 2}}, {"jpeg": {"quality": [10, 90]}}]),
+}
+
+
+@pytest.mark.parametrize("name", DESCRIBED)
+def test_a_random_compose_is_described_as_it_is_and_opens(root, name):
+    if name.startswith("v2") and v2 is None:
+        pytest.skip("torchvision has no transforms.v2")
+    make, operations = DESCRIBED[name]
+    transform = make()
+    described = spdl.describe(transform)
+    assert described == section(operations) and json.loads(json.dumps(described)) == described
+    with spdl.DataLoader(datasets.ImageFolder(root, transform), batch_size=4) as loader:
+        images, _ = next(iter(loader))
+        assert images.shape[:2] == (4, 3) and images.dtype == torch.float32
+
+
+# ---- what is refused
+
+
+class OwnResize(T.Resize):
+    def forward(self, img):
+        return img
+
+
+REFUSED = {
+    "a function": (lambda: [T.Resize((8, 8)), T.Lambda(abs)], r"transform\[1\]: Lambda\(\): got torchvision's Lambda, want .*map whole batches"),
+    "a bare function": (lambda: [abs], r"transform\[0\]: .*want a transform of torchvision or timm"),
+    "one's own": (lambda: OwnResize(8), "got a OwnResize of test_drop, want .*write what it does as an operation"),
+    "RandomChoice": (lambda: T.RandomChoice([T.RandomInvert()]), "got torchvision's RandomChoice"),
+    "Resize of a tensor": (lambda: T.Compose([T.ToTensor(), T.Resize(8)]), r"transforms\[1\]: Resize.*works on a tensor of floats, where Resize computes in other numbers than on a PIL image; put it in front"),
+    "blur of floats": (lambda: [T.Resize((8, 8)), T.ToTensor(), T.GaussianBlur(3)], "works on a tensor of floats.*put it in front of what makes floats"),
+    "Normalize of bytes": (lambda: [T.PILToTensor(), T.Normalize(MEAN, STD)], "works on a tensor of u8, want a tensor of floats; put ToTensor"),
+    "Normalize of PIL": (lambda: [T.Normalize(MEAN, STD)], "works on a PIL image, want a tensor of floats; put ToTensor"),
+    "crop behind Normalize": (lambda: [T.ToTensor(), T.Normalize(MEAN, STD), T.CenterCrop(8)], "stands behind Normalize, want it in front"),
+    "Normalize behind RandomErasing": (lambda: [T.ToTensor(), T.RandomErasing(), T.Normalize(MEAN, STD)], r"stands behind RandomErasing, want that last; .*\(value - mean\) / std"),
+    "RandomErasing of PIL": (lambda: [T.RandomErasing()], "works on a PIL image, want a tensor of u8"),
+    "fill": (lambda: T.RandomRotation(5, fill=1.5), "fill: got 1.5, want a whole number from 0 to 255"),
+    "fill of floats": (lambda: [T.ToTensor(), T.Pad(2, fill=1)], "fill: got 1 behind ToTensor"),
+    "interpolation": (lambda: T.RandomAffine(5, interpolation=T.InterpolationMode.LANCZOS), "interpolation: got lanczos, want one of nearest, bilinear, bicubic"),
+    "pad_if_needed": (lambda: T.RandomCrop(32, pad_if_needed=True), r"pad_if_needed: got True.*put Resize\(32\) in front"),
+    "grey behind others": (lambda: [T.Resize((8, 8)), T.Grayscale()], "num_output_channels: got 1 behind other transforms.*put it in front"),
+    "kernel": (lambda: T.GaussianBlur((3, 5)), r"kernel_size: got \[3, 5\], want as many pixels"),
+    "sigma": (lambda: T.ElasticTransform(5.0, [3.0, 4.0]), r"sigma: got \[3.0, 4.0\], want one"),
+    "together": (lambda: T.RandomApply([T.RandomInvert(), T.RandomEqualize()]), "got 2 operations that happen together with p=0.5, want one"),
+    "floats of erased bytes": (lambda: [T.PILToTensor(), T.RandomErasing(), T.ConvertImageDtype(torch.float32)], "ConvertImageDtype.*: stands behind RandomErasing, want that last"),
+    "v2, three channels of one": (lambda: [v2.Grayscale(), v2.RGB()], r"makes three channels of the one of Grayscale\(1\)"),
+    "sometimes grey": (lambda: T.RandomApply([T.Grayscale()]), "got p=0.5 of what makes another kind of picture, want 1"),
+    "without a probability": (lambda: T.RandomApply([T.RandomRotation(5)]), "got p=0.5 of random_rotation, which has no probability, want 1"),
+    "halves": (lambda: [T.PILToTensor(), T.ConvertImageDtype(torch.float16)], "dtype: got float16, want torch.float32"),
+    "v2, not scaled": (lambda: v2.Compose([v2.ToImage(), v2.ToDtype(torch.float32)]), "scale: got False, .*want scale=True"),
+    "v2, bytes of floats": (lambda: [v2.ToImage(), v2.ToDtype(torch.float32, scale=True), v2.ToDtype(torch.uint8, scale=True)], "dtype: got uint8 behind floats"),
+    "v2, no kind": (lambda: [v2.PILToTensor(), v2.ToDtype({torchvision.tv_tensors.Image: torch.float32}, scale=True)], "dtype: got nothing for a picture, want"),
+    "v2, longer side": (lambda: v2.Resize(None, max_size=30), "size: got None.*fit: contain"),
+    "v2, noise past its range": (lambda: v2.GaussianNoise(clip=False), "works on a PIL image, want a tensor of u8"),
+    "v2, noise of bytes past their range": (lambda: [v2.ToImage(), v2.GaussianNoise(clip=False)], "clip: got False, want True"),
+    "v2, colours of a tensor": (lambda: [v2.ToImage(), v2.ColorJitter(0.5)], "works on a tensor of u8, where ColorJitter computes in other numbers"),
+    "v2, MixUp": (lambda: v2.MixUp(num_classes=3), "got torchvision's MixUp, .*call it in the loop"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_has_no_equal_is_refused_with_the_remedy(name):
+    if name.startswith("v2") and not hasattr(v2, "GaussianNoise"):
+        pytest.skip("torchvision has no transforms.v2")
+    make, message = REFUSED[name]
+    with pytest.raises(spdl.SpecError, match=message):
+        spdl.describe(make())
+
+
+def test_what_the_engine_refuses_names_the_transform(root):
+    transform = T.Compose([T.Compose([]), T.Resize((8, 8)), T.GaussianBlur(99), T.ToTensor()])
+    with pytest.raises(spdl.SpecError, match=r"image.transform\[1\].gaussian_blur: got kernel_size 99 for rows of 8 x 8.*"
+                                             r"\(image.transform\[1\] is of image.transform.transforms\[2\], GaussianBlur\(kernel_size=\(99, 99\)"):
+        spdl.DataLoader(datasets.ImageFolder(root, transform))
+
+
+# ---- timm
+
+
+def timms(**said):
+    data = pytest.importorskip("timm.data", reason="timm is not here; make exact brings it")
+    return data.create_transform(40, **said)
+
+
+def test_timms_evaluation_gives_torchs_tensors(root):
+    """Its means are floats of 32 bits, and so are ours."""
+    same(datasets.ImageFolder(root, timms()), batch_size=4)
+    same(datasets.ImageFolder(root, timms(interpolation="bicubic", crop_pct=1.0, mean=(0.5, 0.4, 0.3), std=(0.1, 0.2, 0.3))), batch_size=4)
+    same(datasets.ImageFolder(root, timms(normalize=False)), batch_size=4)
+    same(datasets.ImageFolder(root, timms(use_prefetcher=True)), batch_size=4)
+
+
+def test_timms_training_is_described_by_its_own_names():
+    described = spdl.describe(timms(is_training=True, auto_augment="rand-m9-mstd0.5-inc1", re_prob=0.25, re_mode="pixel", interpolation="bicubic"))
+    assert described == section([
+        {"random_resized_crop": {"size": 40, "interpolation": "bicubic"}}, {"horizontal_flip": 0.5},
+        {"timm_rand_augment": {"config": "rand-m9-n2-p0.5-mstd0.5-inc1", "interpolation": "bicubic", "fill": [124, 116, 104]}}, {"normalize": "imagenet"},
+        {"random_erasing": {"p": 0.25, "scale": [0.02, 1 / 3], "ratio": [0.3, 3.33333333333], "value": "random"}}])
+    parts = spdl.describe(timms(is_training=True, separate=True, color_jitter_prob=0.5, grayscale_prob=0.25))
+    assert parts == section([{"random_resized_crop": 40}, {"horizontal_flip": 0.5}, {"color_jitter": {"brightness": [0.6, 1.4], "contrast": [0.6, 1.4], "saturation": [0.6, 1.4], "p": 0.5}},
+                             {"grayscale": 0.25}, {"normalize": "imagenet"}])
+
+
+@pytest.mark.parametrize("said, message", [
+    (dict(is_training=True, interpolation="random"), 'got bilinear or bicubic, drawn for each picture.*interpolation="bilinear"'),
+    (dict(is_training=True, auto_augment="original"), "got timm's AutoAugment, want .*rand-"),
+    (dict(is_training=True, auto_augment="rand-m9-tweights"), "draws among .*by weights; want timm's usual ones"),
+    (dict(is_training=True, re_prob=0.5, re_mode="rand"), "mode: got rand, .*want const or pixel"),
+    (dict(is_training=True, re_prob=0.5, re_count=3), "count: got 1 to 3, want 1"),
+    (dict(is_training=True, train_crop_mode="rkrc"), "got timm's ResizeKeepRatio, .*Resize"),
+    (dict(crop_mode="border"), "got timm's ResizeKeepRatio"),
+    (dict(crop_border_pixels=3), "got timm's TrimBorder"),
+])
+def test_what_timm_does_otherwise_is_refused(said, message):
+    with pytest.raises(spdl.SpecError, match=message):
+        spdl.describe(timms(**said))
+
+
+# ---- data sets
+
+
+def small():
+    return T.Compose([T.Resize((16, 12)), T.PILToTensor()])
+
+
+def test_a_folder_is_opened_as_one_and_described_so(root):
+    described = spdl.describe(datasets.ImageFolder(root, small()), batch_size=4)
+    assert described == {
+        "source": {"folder": root, "extensions": ["jpg", "jpeg", "png", "ppm", "bmp", "pgm", "tif", "tiff", "webp"]}, "batch": 4,
+        "order": {"shuffle": False, "seed": described["order"]["seed"], "last": "cover"}, "image": {"transform": [{"resize": [16, 12]}], "layout": "NCHW", "dtype": "u8"},
+        "bad_sample": {"policy": "fail"}}
+    with spdl.DataLoader(described) as loader:
+        assert len(loader) == 3 and loader.classes == ["a", "b", "c"]
+
+
+def copied(root, to):
+    shutil.copytree(root, to)
+    return to
+
+
+def deeper(at):
+    (at / "a" / "00below").mkdir()  # a directory's files come before what lies in its directories
+    shutil.copy(next((at / "b").iterdir()), at / "a" / "00below" / "x.png")
+
+
+def linked(at):
+    os.symlink(at / "a", at / "d")
+
+
+def hidden(at):
+    shutil.copy(next((at / "b").iterdir()), at / "a" / ".x.png")
+
+
+def beside(at):
+    shutil.copy(next((at / "b").iterdir()), at / "x.png")
+
+
+def between(at):
+    (at / "a-b").mkdir()  # "a" < "a-b", and "a-b/" < "a/"
+    shutil.copy(next((at / "b").iterdir()), at / "a-b" / "x.png")
+
+
+@pytest.mark.parametrize("change", [deeper, linked, hidden, beside, between])
+def test_a_folder_that_torch_lists_otherwise_has_torchs_samples(root, tmp_path, change):
+    change(at := copied(root, tmp_path / "x"))
+    dataset = datasets.ImageFolder(str(at), small())
+    same(dataset, batch_size=5)
+    with spdl.DataLoader(dataset) as loader:
+        assert loader.classes == dataset.classes and len(loader.dataset) == len(dataset)
+
+
+def test_classes_that_lie_below_the_root_are_a_folder_too(root):
+    """ImageNet's root is above its split."""
+    folder = datasets.ImageFolder(root)
+    imagenet = lists(datasets.ImageNet, os.path.dirname(root), samples=None, classes=[("a", "A"), ("b",), ("c",)], extensions=folder.extensions)
+    imagenet.samples = folder.samples
+    assert spdl.describe(imagenet)["source"]["folder"] == root
+    same(imagenet, batch_size=4)
+    with spdl.DataLoader(imagenet) as loader:
+        assert loader.classes == ["a, A", "b", "c"]
+
+
+def test_parts_of_data_sets_and_several(root):
+    dataset = datasets.ImageFolder(root, small())
+    same(Subset(dataset, [10, 2, 2, 0]), 3)
+    same(Subset(Subset(dataset, torch.tensor([10, 2, 5])), [1, 0]), 3)
+    same(torch.utils.data.random_split(dataset, [6, 5])[0], 4)
+    same(ConcatDataset([dataset, Subset(dataset, [3, 1])]), 4)
+
+
+def test_a_dataset_folder_of_some_endings(root):
+    same(datasets.DatasetFolder(root, datasets.folder.default_loader, (".png",), small()), batch_size=2)
+    same(datasets.ImageFolder(root, small(), is_valid_file=lambda path: path.endswith("7.png") or path.endswith(".jpg")), batch_size=2)
+
+
+def lists(cls, root, **attributes):
+    """A data set as its constructor would make it of files that nobody has here."""
+    files = sorted(os.path.join(at, name) for at, _, names in os.walk(root) for name in names)
+    dataset = cls.__new__(cls)
+    attributes = {name: files if what == "files" else list(range(len(files), 0, -1)) if what == "labels" else [(f, i * 3) for i, f in enumerate(files)] if what == "both" else what
+                  for name, what in attributes.items()}
+    vars(dataset).update(transform=small(), target_transform=None, loader=datasets.folder.default_loader, root=root, **attributes)
+    return dataset
+
+
+@pytest.mark.parametrize("name, attributes", [
+    ("Flowers102", dict(_image_files="files", _labels="labels")), ("Food101", dict(_image_files="files", _labels="labels")), ("DTD", dict(_image_files="files", _labels="labels")),
+    ("SUN397", dict(_image_files="files", _labels="labels")), ("FGVCAircraft", dict(_image_files="files", _labels="labels")), ("GTSRB", dict(_samples="both")), ("StanfordCars", dict(_samples="both")),
+    ("CLEVRClassification", dict(_image_files="files", _labels="labels")), ("LFWPeople", dict(data="files", targets="labels", _loader=datasets.folder.default_loader)),
+    ("Places365", dict(imgs="both")), ("RenderedSST2", dict(_samples="both")), ("ImageNet", dict(samples="both")), ("EuroSAT", dict(samples="both")), ("Imagenette", dict(_samples="both")), ("OxfordIIITPet", dict(_images="files", _labels="labels", _target_types=["category"])),
+])
+def test_data_sets_that_are_files_and_labels(root, name, attributes):
+    if not hasattr(datasets, name):
+        pytest.skip(f"torchvision has no {name}")
+    dataset = lists(getattr(datasets, name), root, **attributes)
+    if name in ("OxfordIIITPet", "Places365"):
+        dataset.transforms = datasets.vision.StandardTransform(dataset.transform, None)
+    same(dataset, batch_size=4)
+
+
+class Own(Dataset):
+    def __len__(self):
+        return 3
+
+    def __getitem__(self, index):
+        return torch.zeros(3), index
+
+
+class Stream(IterableDataset):
+    def __iter__(self):
+        return iter([b""])
+
+
+class OwnFolder(datasets.ImageFolder):
+    def __getitem__(self, index):
+        return super().__getitem__(index)[0]
+
+
+class Renamed(datasets.ImageFolder):
+    """Has its classes in another order, which is no other way of reading."""
+
+    def find_classes(self, directory):
+        return ["c", "a", "b"], {"c": 0, "a": 1, "b": 2}
+
+
+def test_a_class_of_ones_own_that_reads_as_torchvisions_does(root):
+    dataset = Renamed(root, small())
+    same(dataset, batch_size=4)
+    with spdl.DataLoader(dataset) as loader:
+        assert loader.classes == ["c", "a", "b"]
+
+
+def test_data_sets_that_cannot_be_told_are_refused(root):
+    folder = datasets.ImageFolder(root, small())
+    cifar = datasets.CIFAR10.__new__(datasets.CIFAR10)
+    vars(cifar).update(data=np.zeros((5, 32, 32, 3), np.uint8), targets=[0] * 5)
+    pet = lists(datasets.OxfordIIITPet, root, _images="files", _labels="labels", _target_types=["segmentation"])
+    for dataset, message in [
+        (Own(), r"dataset: Own is a class of its own, which reads by its __getitem__: .*spdl.DataLoader\(spec, source=dataset\)"),
+        (OwnFolder(root, small()), "OwnFolder is a class of its own, which reads by its __getitem__"),
+        (Subset(Own(), [0]), "dataset.dataset: Own is a class of its own"),
+        (cifar, r"CIFAR10 holds \[5, 32, 32, 3\] of pictures that are decoded already; .*arrays"),
+        (TensorDataset(torch.zeros(3)), "TensorDataset holds tensors; .*arrays"),
+        (Stream(), r"Stream is an iterable; it comes behind a description: spdl.DataLoader\(spec, source=dataset\)"),
+        (datasets.FakeData(3), "FakeData of torchvision reads its samples by itself, want one of .*ImageFolder.*as a table"),
+        (datasets.ImageFolder(root), "ImageFolder has no transform.*give one, such as Compose"),
+        (datasets.ImageFolder(root, T.Resize((8, 8))), r"ends with a PIL image.*add ToTensor\(\)"),
+        (datasets.ImageFolder(root, small(), target_transform=abs), "target_transform: got .*want None"),
+        (datasets.ImageFolder(root, small(), loader=abs), "loader: got .*want torchvision's default_loader"),
+        (ConcatDataset([folder, datasets.ImageFolder(root, finished())]), r"ConcatDataset datasets\[1\].transform: got another than datasets\[0\]'s"),
+        (pet, r"target_types: got \['segmentation'\], want \"category\""),
+        (Subset(folder, []), "Subset has no samples"),
+        (lists(datasets.CLEVRClassification, root, _image_files="files", _labels=[None] * len(SIZES)), "CLEVRClassification has pictures without labels"),
+    ]:
+        with pytest.raises(spdl.ArgumentError, match=message):
+            spdl.DataLoader(dataset, batch_size=2)
+
+
+def test_a_picture_that_cannot_be_read_ends_the_loop_as_in_torch(root, tmp_path):
+    at = copied(root, tmp_path / "x")
+    (at / "b" / "zz.png").write_bytes(b"no picture")
+    dataset = datasets.ImageFolder(str(at), small())
+    with pytest.raises(Exception):
+        list(DataLoader(dataset, batch_size=4))
+    with spdl.DataLoader(dataset, batch_size=4, copy=True) as loader, pytest.raises(spdl.SpdlError, match="b/"):
+        list(loader)
+
+
+# ---- torch's arguments
+
+
+def test_the_pages_own_example_runs(root, tmp_path, monkeypatch):
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/migrate-from-dataloader.md").read_text(encoding="utf-8")
+    block = page.partition("## One word")[2].partition("```python\n")[2].partition("```")[0]
+    os.symlink(root, tmp_path / "train")
+    monkeypatch.chdir(tmp_path)
+    seen = []
+    exec(block, {"train": lambda images, labels: seen.append((images.shape[1:], images.dtype, len(labels)))})
+    assert seen == [((3, 224, 224), torch.float32, 4)] * 4
+
+
+def test_torchs_own_call_is_one_word_away(root):
+    dataset = datasets.ImageFolder(root, small())
+    said = dict(shuffle=True, num_workers=2, drop_last=True, pin_memory=True, persistent_workers=True, prefetch_factor=4, generator=torch.Generator().manual_seed(5))
+    assert len(DataLoader(dataset, batch_size=4, **said)) == 2
+    with spdl.DataLoader(dataset, batch_size=4, copy=True, **said) as loader:
+        assert len(loader) == loader.batch_size - 2 == 2
+        epochs = [torch.cat([labels for _, labels in loader]).tolist() for _ in range(3)]
+        assert loader.dataset is dataset
+    assert all(len(epoch) == 8 for epoch in epochs) and len({tuple(e) for e in epochs}) > 1
+    again, _ = batches(dataset, 4, **{**said, "generator": torch.Generator().manual_seed(5)})
+    assert torch.cat([labels for _, labels in again]).tolist() == epochs[0]
+
+
+def test_torchs_seed_is_the_seed(root):
+    dataset = datasets.ImageFolder(root, small())
+    torch.manual_seed(11)
+    assert spdl.describe(dataset, shuffle=True)["order"] == {"shuffle": True, "seed": 11, "last": "cover"}
+    assert spdl.describe(dataset, generator=torch.Generator().manual_seed(12))["order"] == {"shuffle": False, "seed": 12, "last": "cover"}
+    assert spdl.describe(dataset, generator=torch.Generator().manual_seed(2**64 - 1))["order"]["seed"] == 2**64 - 1
+
+
+@pytest.mark.parametrize("part", [False, True])
+def test_a_run_goes_on_from_its_state(root, part):
+    dataset = datasets.ImageFolder(root, small())
+    dataset = Subset(dataset, range(len(dataset))) if part else dataset
+    said = dict(batch_size=2, shuffle=True, copy=True)
+    with spdl.DataLoader(dataset, generator=torch.Generator().manual_seed(4), **said) as loader:
+        loop = iter(loader)
+        next(loop)
+        state, rest = loader.state_dict(), list(loop)
+    with spdl.DataLoader(dataset, generator=torch.Generator().manual_seed(4), state=state, **said) as loader:
+        assert all(torch.equal(a, b) for one, two in itertools.zip_longest(loader, rest) for a, b in zip(one, two))
+    with pytest.raises(spdl.StateError, match="it has seed 4, now 5"):
+        spdl.DataLoader(dataset, generator=torch.Generator().manual_seed(5), state=state, **said)
+
+
+def test_arguments_by_their_places_and_torchs_defaults(root):
+    dataset = datasets.ImageFolder(root, small())
+    same(dataset)
+    same(dataset, 4, False, None, None, 0, None, False, True)
+    ours, _ = batches(dataset, np.int64(4), True)
+    assert sorted(torch.cat([labels for _, labels in ours]).tolist()) == sorted(dataset.targets)
+    with spdl.DataLoader(dataset, "image", batch_size=4) as loader:
+        assert next(iter(loader)).shape == (4, 3, 16, 12)
+
+
+def test_a_loop_after_a_break_begins_an_epoch_as_torchs_does(root):
+    dataset = datasets.ImageFolder(root, small())
+    with spdl.DataLoader(dataset, 4, copy=True) as loader:
+        first, _ = next(iter(loader))
+        assert torch.equal(next(iter(loader))[0], first)
+    with spdl.DataLoader(dataset, 4, copy=True, restart=False) as loader:
+        first, _ = next(iter(loader))
+        assert not torch.equal(next(iter(loader))[0], first)
+
+
+def test_more_batches_ahead_and_batches_that_pass_each_other(root):
+    dataset = datasets.ImageFolder(root, small())
+    assert spdl.describe(dataset, num_workers=8, prefetch_factor=4)["ring"] == {"slots": 32}
+    assert spdl.describe(dataset, num_workers=1, prefetch_factor=2, in_order=False)["ring"] == {"slots": 8, "delivery": "ready"}
+    assert "ring" not in spdl.describe(dataset, num_workers=8, in_order=True)
+
+
+def test_samplers(root):
+    dataset = datasets.ImageFolder(root, small())
+    same(dataset, batch_size=4, sampler=SequentialSampler(dataset))
+    random = RandomSampler(dataset, generator=torch.Generator().manual_seed(3))
+    assert spdl.describe(dataset, sampler=random)["order"] == {"shuffle": True, "seed": 3, "last": "cover"}
+    some, _ = batches(dataset, batch_size=4, sampler=SubsetRandomSampler([0, 9, 10]))
+    assert sorted(torch.cat([labels for _, labels in some]).tolist()) == sorted(dataset.targets[i] for i in (0, 9, 10))
+
+
+@pytest.mark.parametrize("drop", [False, True])
+def test_ranks_have_torchs_batches_and_each_sample_once(root, drop):
+    dataset = datasets.ImageFolder(root, small())
+    seen = []
+    for rank in range(2):
+        sampler = DistributedSampler(dataset, 2, rank, shuffle=True, seed=9, drop_last=drop)
+        ours, n = batches(dataset, batch_size=2, sampler=sampler, drop_last=drop)
+        assert n == len(ours) == len(DataLoader(dataset, batch_size=2, sampler=sampler, drop_last=drop))
+        seen += torch.cat([labels for _, labels in ours]).tolist()
+    assert len(seen) == (8 if drop else 11) and (drop or sorted(seen) == sorted(dataset.targets))
+
+
+@pytest.mark.parametrize("said, message", [
+    (dict(batch_size=None), "batch_size: got None.*want a number"), (dict(batch_size=0), "batch_size: got 0, want 1 or more"), (dict(batch_size=2.5), "batch_size=2.5, want a whole number"),
+    (dict(shuffle="yes"), "shuffle: got 'yes', want True or False"), (dict(collate_fn=list), "collate_fn: got .*batches come collated; transform= maps"),
+    (dict(batch_sampler=[[0]]), "batch_sampler: got one, want batch_size and sampler"), (dict(worker_init_fn=print), "worker_init_fn: got one, want none"),
+    (dict(timeout=5), "timeout: got 5, want none"), (dict(num_workers=-1), "num_workers: got -1, want 0 or more"), (dict(prefetch_factor=0), "prefetch_factor: got 0"),
+    (dict(sampler=[1, 2]), "sampler: got list, want RandomSampler"), (dict(sampler=WeightedRandomSampler([1.0] * 11, 11)), "sampler: got WeightedRandomSampler, want .*order"),
+    (dict(sampler=RandomSampler(range(11), replacement=True)), "sampler: got RandomSampler with replacement"), (dict(sampler=SequentialSampler(range(11)), shuffle=True), "shuffle: got True beside sampler"),
+    (dict(sampler=DistributedSampler(range(12), 2, 0)), "sampler: got a DistributedSampler of 12 samples, want one of this data set, which has 11"),
+    (dict(batch_size=6, drop_last=True, sampler=DistributedSampler(range(11), 2, 0)), "drop_last: got True beside a DistributedSampler with drop_last=False, which is 1 batches of torch's and 0 here"),
+    (dict(batch_size=5, sampler=DistributedSampler(range(11), 2, 0)), "drop_last: got False, where the last batch of 2 ranks has 1 of 11 samples: some would have none"),
+    (dict(source=[b""]), "got source= beside a data set"),
+])
+def test_arguments_that_cannot_be_told_are_refused(root, said, message):
+    with pytest.raises(spdl.ArgumentError, match=message):
+        spdl.DataLoader(datasets.ImageFolder(root, small()), **said)
+    with pytest.raises(TypeError, match="got batch_size twice, by its place and by its name"):
+        spdl.DataLoader(datasets.ImageFolder(root, small()), 4, batch_size=4)
+    with pytest.raises(TypeError, match="batch_sise is torch's batch_size|unexpected argument batch_sise"):
+        spdl.DataLoader(datasets.ImageFolder(root, small()), batch_sise=4)
+
+
+def test_under_torchrun_a_rank_says_its_sampler(root, monkeypatch):
+    dataset = datasets.ImageFolder(root, small())
+    for name, value in dict(RANK=1, WORLD_SIZE=2, LOCAL_RANK=0, LOCAL_WORLD_SIZE=1).items():
+        monkeypatch.setenv(name, str(value))
+    with pytest.raises(spdl.ArgumentError, match=r"sampler: got none in a run of 2 ranks.*want sampler=DistributedSampler\(dataset\)"):
+        spdl.DataLoader(dataset, batch_size=2)
+    with pytest.raises(spdl.ArgumentError, match="sampler: got SequentialSampler in a run of 2 ranks"):
+        spdl.DataLoader(dataset, batch_size=2, sampler=SequentialSampler(dataset))
+    with pytest.raises(spdl.ArgumentError, match="sampler: got rank 0 of 4, and torchrun says rank 1 of 2"):
+        spdl.DataLoader(dataset, batch_size=2, sampler=DistributedSampler(dataset, 4, 0))
+    ours, n = batches(dataset, batch_size=2, sampler=DistributedSampler(dataset, 2, 1, shuffle=False))
+    assert n == len(ours) == 3 and "world" not in spdl.describe(dataset, batch_size=2, sampler=DistributedSampler(dataset, 2, 1))
+
+
+RANK = """
+import os, sys
+import spdl
+from torch.utils.data import DistributedSampler, Subset
+from torchvision import datasets, transforms as T
+
+dataset = datasets.ImageFolder(sys.argv[1], T.Compose([T.Resize((8, 8)), T.PILToTensor()]))
+if len(sys.argv) > 2:
+    dataset = Subset(dataset, range(len(dataset)))
+sampler = DistributedSampler(dataset, int(os.environ["WORLD_SIZE"]), int(os.environ["RANK"]), seed=3)
+with spdl.DataLoader(dataset, batch_size=2, sampler=sampler, copy=True) as loader:
+    print(len(loader), *[label for _, labels in loader for label in labels.tolist()])
+    input()  # until the other has read, too
+"""
+
+
+@pytest.mark.parametrize("part", [[], ["part"]])
+def test_ranks_of_a_node_have_each_sample_once(root, part):
+    """From one engine where the data set is a folder, else from one each."""
+    ranks = []
+    for rank in range(2):
+        env = {**os.environ, **{k: str(v) for k, v in dict(RANK=rank, WORLD_SIZE=2, LOCAL_RANK=rank, LOCAL_WORLD_SIZE=2, TORCHELASTIC_RUN_ID=f"drop-{os.getpid()}-{len(part)}").items()}}
+        ranks.append(subprocess.Popen([sys.executable, "-W", "ignore", "-c", RANK, root, *part], env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+    try:
+        said = [one.stdout.readline().split() for one in ranks]
+        assert [one.communicate("\n", timeout=60)[1] for one in ranks] == [None, None] and [one.returncode for one in ranks] == [0, 0]
+    finally:
+        for one in ranks:
+            one.kill()
+            one.wait()
+    assert [n for n, *_ in said] == ["3", "3"]
+    assert sorted(int(label) for _, *labels in said for label in labels) == sorted(datasets.ImageFolder(root).targets)
+
+
+def test_memory_is_pinned_where_there_is_cuda(root, monkeypatch):
+    asked = []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(spdl.Loader, "pin", lambda self, device=None, stage=False: asked.append((device, stage)))
+    dataset = datasets.ImageFolder(root, small())
+    for said in (dict(pin_memory=True), dict(pin_memory=True, pin_memory_device="cuda:1"), {}):
+        spdl.DataLoader(dataset, **said).close()
+    assert asked == [(None, True), (1, True)]

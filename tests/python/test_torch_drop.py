@@ -1,0 +1,249 @@
+"""Transforms and data sets in the place of descriptions, where there is no torch: by stand-ins with the names and attributes of torchvision's classes. tests/exact/test_drop.py
+holds torchvision's own against torch's DataLoader."""
+
+from __future__ import annotations
+
+import enum
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spdl
+import spdl.io
+from conftest import built
+
+np = pytest.importorskip("numpy")
+Image = pytest.importorskip("PIL.Image")
+
+
+def named(name: str, module: str = "torchvision.transforms.transforms", base: type = object, **also: Any) -> type:
+    def init(self: Any, **attributes: Any) -> None:
+        vars(self).update(attributes)
+
+    return type(name, (base,), {"__module__": module, "__init__": init, "__call__": print, "__repr__": lambda self: f"{name}({', '.join(vars(self))})", **also})
+
+
+Compose, Resize, CenterCrop, RandomHorizontalFlip, ToTensor, PILToTensor, Normalize, ColorJitter, Lambda, RandomErasing = map(
+    named, ("Compose", "Resize", "CenterCrop", "RandomHorizontalFlip", "ToTensor", "PILToTensor", "Normalize", "ColorJitter", "Lambda", "RandomErasing"))
+Mode = enum.Enum("Mode", {"BILINEAR": "bilinear", "BICUBIC": "bicubic"})
+
+
+def resize(*size: int) -> Any:
+    return Resize(size=size[0] if len(size) == 1 else list(size), interpolation=Mode.BILINEAR, max_size=None)
+
+
+EVALUATION = Compose(transforms=[resize(20), CenterCrop(size=(16, 16)), RandomHorizontalFlip(p=0.5), ToTensor(), Normalize(mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225))])
+DESCRIBED = [{"resize": 20}, {"center_crop": 16}, {"horizontal_flip": 0.5}, {"normalize": "imagenet"}]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def engine_in_process(tmp_path_factory):
+    """What Go opens once for the whole process is there before a test counts descriptors."""
+    path = tmp_path_factory.mktemp("warm") / "a.png"
+    Image.new("RGB", (2, 2)).save(path)
+    spdl.io._load.load(path, {"image": {"transform": [{"resize": [2, 2]}]}})
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two classes of small pictures, each of one colour."""
+    for i in range(6):
+        (tmp_path / "folder" / "ab"[i // 3]).mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (24, 20), (i, 2 * i, 3 * i)).save(tmp_path / "folder" / "ab"[i // 3] / f"{i}.png")
+    return tmp_path / "folder"
+
+
+@pytest.fixture
+def opened(library: Path, runtime: str, folder: Path):
+    """Open a description of the folder with the engine itself."""
+    return lambda **spec: spdl.open({"source": {"folder": folder}, "order": {"shuffle": False}, **spec}, engine=built("spdl"))
+
+
+def test_transforms_are_told_as_a_section():
+    assert spdl.describe(EVALUATION) == {"transform": DESCRIBED, "layout": "NCHW", "dtype": "f32"}
+    assert spdl.describe([resize(8, 9), PILToTensor()]) == {"transform": [{"resize": [8, 9]}], "layout": "NCHW", "dtype": "u8"}
+    assert spdl.describe(resize(8)) == {"transform": [{"resize": 8}]}
+    assert spdl.describe([resize(8, 8), PILToTensor(), {"normalize": "imagenet"}, {"random_erasing": 0.5}])["dtype"] == "f32"
+    assert spdl.describe([resize(8, 8), {"normalize": "imagenet"}]).keys() == {"transform"}, "layout and dtype are the description's to say"
+
+
+def test_a_description_may_hold_transforms_wherever_it_holds_a_transform():
+    mixed = [{"resize": [20, 20]}, RandomHorizontalFlip(p=1), {"vertical_flip": 0.5}, ToTensor()]
+    spec = {"source": {"folder": "x"}, "image": {"transform": EVALUATION}, "video": {"frames": 4, "transform": mixed}, "fields": {"image": {"image": {"transform": mixed, "layout": "NCHW"}}},
+            "rings": {"val": {"image": {"transform": [resize(8, 8)]}}}}
+    assert spdl.describe(spec) == {
+        "source": {"folder": "x"}, "image": {"transform": DESCRIBED, "layout": "NCHW", "dtype": "f32"},
+        "video": {"frames": 4, "transform": [{"resize": [20, 20]}, {"horizontal_flip": 1}, {"vertical_flip": 0.5}], "layout": "NTCHW", "dtype": "f32"},
+        "fields": {"image": {"image": {"transform": [{"resize": [20, 20]}, {"horizontal_flip": 1}, {"vertical_flip": 0.5}], "layout": "NCHW", "dtype": "f32"}}},
+        "rings": {"val": {"image": {"transform": [{"resize": [8, 8]}]}}}}
+    assert spec["image"]["transform"] is EVALUATION, "the caller's own is left as it was"
+    plain = {"source": {"folder": Path("x")}, "image": {"transform": ({"resize": np.int64(8)},), "layout": "NHWC"}}
+    assert spdl.describe(plain) == {"source": {"folder": "x"}, "image": {"transform": [{"resize": 8}], "layout": "NHWC"}}
+
+
+def test_lists_of_a_configurations_kind_stay_what_they_are():
+    from collections import UserDict, UserList
+
+    operations = UserList([UserDict({"resize": 8})])
+    assert spdl.describe({"image": UserDict({"transform": operations})}) == {"image": {"transform": [{"resize": 8}]}}
+    assert spdl.describe({"image": {"transform": UserList([operations[0], PILToTensor()])}}) == {"image": {"transform": [{"resize": 8}], "layout": "NCHW", "dtype": "u8"}}
+
+
+def test_pictures_of_one_channel_have_one_mean():
+    grey = [named("Grayscale")(num_output_channels=1), ToTensor(), Normalize(mean=[0.5], std=0.25)]
+    one = {"normalize": {"mean": [0.5], "std": [0.25]}}
+    assert spdl.describe(grey) == {"transform": [one], "layout": "NCHW", "dtype": "f32", "mode": "gray"}
+    for mode in ("gray", "luma"):
+        assert spdl.describe({"image": {"mode": mode, "transform": grey[1:]}})["image"] == {"mode": mode, "transform": [one], "layout": "NCHW", "dtype": "f32"}
+    assert spdl.describe(grey[1:])["transform"] == [{"normalize": {"mean": [0.5] * 3, "std": [0.25] * 3}}]
+    with pytest.raises(spdl.SpecError, match="image.mode: got 'rgb', and the transform.*makes gray"):
+        spdl.describe({"image": {"mode": "rgb", "transform": grey}})
+
+
+def test_open_takes_transforms(opened):
+    with opened(image={"transform": [resize(20, 24), ToTensor()]}) as loader:
+        batch = next(iter(loader))
+        assert batch["image"].shape == (6, 3, 20, 24)
+        assert np.array_equal(batch["image"][:, :, 0, 0], np.outer(np.arange(6), [1, 2, 3]).astype(np.float32) / 255)
+
+
+def test_videos_may_have_channels_first_of_all(opened):
+    assert spdl.describe({"video": {"transform": [ToTensor()], "layout": "NCTHW"}})["video"]["layout"] == "NCTHW"
+    with pytest.raises(spdl.SpecError, match="video.layout: got 'NTHWC', and the transform.*makes NTCHW"):
+        spdl.describe({"video": {"transform": [ToTensor()], "layout": "NTHWC"}})
+
+
+def test_io_takes_transforms(library, folder):
+    loaded = spdl.io._load.load(folder / "a" / "2.png", {"image": {"transform": [resize(20, 24), PILToTensor()]}})
+    assert loaded["image"].shape == (3, 20, 24)
+
+
+@pytest.mark.parametrize("said, message", [
+    ({"layout": "NHWC"}, "image.layout: got 'NHWC', and the transform, whose last is Normalize.*, makes NCHW; leave layout out"),
+    ({"dtype": "f16"}, "image.dtype: got 'f16', and the transform.*makes f32"),
+])
+def test_what_contradicts_the_transforms_is_refused(said, message):
+    with pytest.raises(spdl.SpecError, match=message):
+        spdl.describe({"image": {"transform": EVALUATION, **said}})
+
+
+@pytest.mark.parametrize("transform, message", [
+    ([resize(8), Lambda()], r"spdl: image.transform\[1\]: Lambda\(\): got torchvision's Lambda, want .*map whole batches"),
+    (Compose(transforms=[ToTensor(), resize(8)]), r"image.transform.transforms\[1\]: Resize.*works on a tensor of floats.*put it in front"),
+    ([Normalize(mean=[0], std=[1])], r"image.transform\[0\]: Normalize.*works on a PIL image, want a tensor of floats; put ToTensor"),
+    ([Resize(size=8, interpolation="cubic", max_size=None)], r"interpolation: got cubic, want one of bilinear, bicubic"),
+    ([Resize(size="8", interpolation=2, max_size=None)], r"size: got '8', want N or \(H, W\)"),
+    ([RandomHorizontalFlip(p="x")], "p: got 'x', want a number"),
+    ([Resize(size=8)], "has no attribute interpolation, which it has in the versions that are known here"),
+    ([named("Mine", "mine")()], r"Mine\(\): got a Mine of mine, want .*write what it does as an operation"),
+    ([named("Preset", "mine")(transforms=[])], r"give its transforms: image.transform\[0\].transforms"),
+    ([named("Resized", "mine", Resize)(size=8)], "got a Resized of mine"),
+    ([lambda x: x], "got a function of builtins, want a transform of torchvision or timm"),
+    ([[7]], r"image.transform\[0\]\[0\]: 7: got a int of builtins"),
+    ([named("ResizeKeepRatio", "timm.data.transforms")()], "got timm's ResizeKeepRatio, .*rounded to the nearest"),
+])
+def test_what_cannot_be_told_is_refused_by_its_place_and_name(transform, message):
+    with pytest.raises(spdl.SpecError, match=message):
+        spdl.open({"source": {"folder": "x"}, "image": {"transform": transform}})
+
+
+def test_a_class_that_changes_nothing_is_its_base():
+    renamed = type("Renamed", (Resize,), {"__module__": "mine"})
+    assert spdl.describe(renamed(size=8, interpolation=3, max_size=None)) == {"transform": [{"resize": {"size": 8, "interpolation": "bicubic"}}]}
+
+
+def test_what_the_engine_refuses_names_the_transform(opened):
+    blur = named("GaussianBlur")(kernel_size=(99, 99), sigma=(0.1, 2.0))
+    with pytest.raises(spdl.SpecError, match=r"image.transform\[1\].gaussian_blur: got kernel_size 99.*\(image.transform\[1\] is of image.transform.transforms\[2\], GaussianBlur\(kernel"):
+        opened(image={"transform": Compose(transforms=[resize(8, 8), Compose(transforms=[]), blur])})
+    with pytest.raises(spdl.SpecError, match=r"image.transform\[0\].resize: got 0") as caught:
+        opened(image={"transform": [{"resize": 0}, resize(8)]})
+    assert "is of" not in str(caught.value), "an operation is its own name"
+
+
+@pytest.mark.parametrize("what, message", [(7, "got 7, want transforms"), ("x.yaml", "got 'x.yaml', want transforms"), (None, "got None, want transforms")])
+def test_describe_takes_transforms_data_sets_and_descriptions(what, message):
+    with pytest.raises(TypeError, match=message):
+        spdl.describe(what)
+    with pytest.raises(TypeError, match="got batch_size, torch's arguments, beside a dict, want them beside a data set alone"):
+        spdl.describe({}, batch_size=4)
+
+
+# ---- data sets
+
+Torchs = named("Dataset", "torch.utils.data.dataset")
+ImageFolder = named("ImageFolder", "torchvision.datasets.folder", Torchs, __len__=lambda self: len(self.samples), __getitem__=lambda self, i: None)
+Subset = named("Subset", "torch.utils.data.dataset", Torchs, __len__=lambda self: len(self.indices))
+
+
+def image_folder(root: Path, transform: Any = None, **attributes: Any) -> Any:
+    samples = [(str(path), "ab".index(path.parent.name)) for path in sorted(root.glob("*/*"))]
+    return ImageFolder(root=str(root), samples=samples, classes=["a", "b"], extensions=(".png",), transform=transform, **attributes)
+
+
+@pytest.fixture
+def loading(library: Path, runtime: str):
+    return lambda *args, **options: spdl.DataLoader(*args, tensors="numpy", copy=True, engine=built("spdl"), **options)
+
+
+def colours(loader: spdl.DataLoader) -> list:
+    with loader:
+        return [(images[:, 0, 0, 0].tolist(), labels.tolist()) for images, labels in loader]
+
+
+def test_a_data_set_of_files_and_torchs_arguments_are_a_description(folder, monkeypatch):
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    dataset = image_folder(folder, Compose(transforms=[resize(8, 8), PILToTensor()]))
+    described = spdl.describe(dataset, batch_size=4, shuffle=True, drop_last=True, num_workers=3, prefetch_factor=5)
+    assert described == json.loads(json.dumps(described)) == {
+        "source": {"folder": str(folder), "extensions": ["png"]}, "batch": 4, "order": {"shuffle": True, "seed": 0, "last": "drop"},
+        "image": {"transform": [{"resize": [8, 8]}], "layout": "NCHW", "dtype": "u8"}, "bad_sample": {"policy": "fail"}, "ring": {"slots": 15}}
+    part = Subset(dataset=dataset, indices=[5, 1])
+    assert spdl.describe(part)["source"] == {"host": {"samples": 2}} and spdl.describe(part)["batch"] == 1
+
+
+def test_a_data_set_loads_in_its_order(loading, folder):
+    dataset = image_folder(folder, [resize(8, 8), PILToTensor()])
+    assert colours(loading(dataset, 4)) == [([0, 1, 2, 3], [0, 0, 0, 1]), ([4, 5], [1, 1])]
+    assert colours(loading(dataset, 4, drop_last=True)) == [([0, 1, 2, 3], [0, 0, 0, 1])]
+    assert colours(loading(Subset(dataset=dataset, indices=[5, 1, 3]), batch_size=2)) == [([5, 1], [1, 0]), ([3], [1])]
+
+
+def test_files_that_have_gone_from_the_data_set_since_stay_away(loading, folder):
+    dataset = image_folder(folder, [resize(8, 8), PILToTensor()])
+    Image.new("RGB", (8, 8)).save(folder / "a" / "new.png")
+    assert colours(loading(dataset, 6)) == [([0, 1, 2, 3, 4, 5], [0, 0, 0, 1, 1, 1])]
+
+
+@pytest.mark.parametrize("options, message", [
+    (dict(batch_size=None), "batch_size: got None"), (dict(shuffle=3), "shuffle: got 3, want True or False"), (dict(collate_fn=list), "collate_fn: got"),
+    (dict(worker_init_fn=print), "worker_init_fn: got one"), (dict(batch_sampler=[]), "batch_sampler: got one"), (dict(timeout=1), "timeout: got 1"), (dict(source=[]), "got source= beside"),
+    (dict(sampler=[1]), "sampler: got list, want RandomSampler"),
+])
+def test_arguments_that_cannot_be_told_are_refused(folder, options, message):
+    with pytest.raises(spdl.ArgumentError, match=message):
+        spdl.DataLoader(image_folder(folder, [resize(8, 8), PILToTensor()]), **options)
+
+
+@pytest.mark.parametrize("change, message", [
+    (dict(transform=None), "has no transform"), (dict(transform=resize(8, 8)), "ends with a PIL image"), (dict(target_transform=abs), "target_transform: got"),
+    (dict(loader=abs), "loader: got .*want torchvision's default_loader"), (dict(samples=[]), "has no samples"),
+])
+def test_a_data_set_that_does_more_is_refused(folder, change, message):
+    dataset = image_folder(folder, [resize(8, 8), PILToTensor()])
+    vars(dataset).update(change)
+    with pytest.raises(spdl.ArgumentError, match=message):
+        spdl.DataLoader(dataset)
+
+
+def test_a_data_set_of_ones_own_is_told_how_it_is_kept():
+    mine = named("Mine", "mine", Torchs, __getitem__=lambda self, i: None)()
+    with pytest.raises(spdl.ArgumentError, match=r"Mine is a class of its own, which reads by its __getitem__.*spdl.DataLoader\(spec, source=dataset\)"):
+        spdl.DataLoader(mine, batch_size=4)
+
+
+def test_torchs_places_are_a_data_sets_alone(mock):
+    with pytest.raises(TypeError, match="got 64, True behind the description, want fields alone; batch_size"):
+        spdl.DataLoader("x.yaml", 64, True)
