@@ -286,7 +286,6 @@ RULES: dict[str, Rule] = {
 # What is known and cannot be told, and what does it here.
 REMEDIES = {
     "Lambda": "a function of one's own has no operation; write what it does as one, or map whole batches: spdl.DataLoader(..., transform=)",
-    "RandomChoice": "operations are not chosen among; rand_augment and auto_augment draw some of torchvision's own",
     "RandomOrder": "operations stand in one order; color_jitter draws its own",
     "AugMix": "it has no operation here; map whole batches: spdl.DataLoader(..., transform=), or a stage (ring.groups)",
     "FiveCrop": "a row is one crop; several views of a picture are fields with draw: own (docs/media.md)",

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, NoReturn, Optional
 
 from .._errors import SpecError
 from . import timm, torchvision
-from .given import BYTES, ERASED, FLOATS, IN_HAND, NORMALIZED, PIL, RESIZERS, Given, Operation, Rule, refusal, shown
+from .given import BYTES, ERASED, FLOATS, IN_HAND, NORMALIZED, PIL, RESIZERS, Given, Operation, Rule, refusal, shown, whole
 
 Place = tuple[str, Any]  # where a transform stands, and the transform
 
@@ -21,6 +21,8 @@ _ENDINGS = {"normalize": NORMALIZED, "random_erasing": ERASED}
 # Operations with a probability that they happen, and what it is where none is said. The others have nothing between always and never.
 _HAPPENS = {"color_jitter": 1, "gaussian_blur": 1, "gaussian_noise": 1, "jpeg": 1, "elastic_transform": 1, "solarize": 0.5, "posterize": 0.5,
             "adjust_sharpness": 0.5, "random_perspective": 0.5, "random_zoom_out": 0.5, "random_erasing": 0.5}
+_GROUPED = ("color_jitter", "random_photometric_distort", "random_channel_permutation", "grayscale", "gaussian_blur", "solarize", "posterize", "invert", "adjust_sharpness",
+            "autocontrast", "equalize", "gaussian_noise", "jpeg")  # those that random_apply and random_choice hold
 _IS_PROBABILITY = ("horizontal_flip", "vertical_flip", "grayscale", "invert", "autocontrast", "equalize", "random_channel_permutation", "random_rotate90")
 
 
@@ -75,6 +77,8 @@ class _Walk:
             self.add(_children(one), f"{place}.transforms" if home[1] == "Compose" else place)
         elif home == ("torchvision", "RandomApply"):
             self._apply(one, place)
+        elif home == ("torchvision", "RandomChoice"):
+            self._choice(one, place)
         elif home == ("torchvision", "ImageClassification"):
             self._classification(one, place)
         elif home[1] in _RULES[home[0]]:
@@ -103,18 +107,18 @@ class _Walk:
         self.floats = self.floats or self.in_hand == FLOATS
 
     def _apply(self, one: Any, place: str) -> None:
-        """RandomApply: the probability becomes the one operation's."""
-        p, steps, endings, before = float(one.p), len(self.steps), len(self.endings), (self.in_hand, self.channels)
+        """RandomApply: of one operation the probability becomes that one's, of several it is random_apply's."""
+        p, steps, endings = float(one.p), len(self.steps), len(self.endings)
         if p == 0:
             return
-        self.add(_children(one), f"{place}.transforms")
         if p == 1:
+            self.add(_children(one), f"{place}.transforms")
             return
+        self._grouped(_children(one), one, f"{place}.transforms", f"p={p:g}", "want 1")
         new = self.steps[steps:] + self.endings[endings:]
-        if not new and (self.in_hand, self.channels) != before:
-            raise refusal(place, one, f"got p={p:g} of what makes another kind of picture, want 1: all rows of a batch are of one kind")
         if len(new) > 1:
-            raise refusal(place, one, f"got {len(new)} operations that happen together with p={p:g}, want one; a RandomApply for each draws for each")
+            self._together("random_apply", new, {"p": p}, steps, (place, one))
+            return
         for operation, _ in new:
             (name, value), = operation.items()
             if name in _IS_PROBABILITY:
@@ -124,6 +128,37 @@ class _Walk:
             else:
                 raise refusal(place, one, f"got p={p:g} of {name}, which has no probability, want 1; those that have one are "
                                           f"{', '.join(sorted([*_HAPPENS, *_IS_PROBABILITY]))}")
+
+    def _choice(self, one: Any, place: str) -> None:
+        """RandomChoice: each of its transforms is one operation."""
+        steps, new = len(self.steps), []
+        for i, child in enumerate(_children(one)):
+            before = len(self.steps), len(self.endings)
+            at = f"{place}.transforms[{i}]"
+            self._grouped(child, one, at, "one of several", "want none among them")
+            made = self.steps[before[0]:] + self.endings[before[1]:]
+            if len(made) != 1:
+                raise refusal(at, child, f"got {len(made)} operations to choose together, want one")
+            new += made
+        weights = [whole(float(w)) for w in one.p] if getattr(one, "p", None) is not None else []
+        self._together("random_choice", new, {"p": weights} if len(set(weights)) > 1 else {}, steps, (place, one))
+
+    def _grouped(self, transforms: Any, group: Any, place: str, got: str, want: str) -> None:
+        """Transforms that may not happen, which must leave in hand what was."""
+        in_hand, channels = self.in_hand, self.channels
+        self.add(transforms, place)
+        if self.channels != channels or self.in_hand != in_hand and self.in_hand in (BYTES, FLOATS):
+            raise refusal(place, group, f"got {got} of what makes another kind of picture, {want}: all rows of a batch are of one kind")
+
+    def _together(self, name: str, new: list[tuple[Operation, Place]], says: Operation, steps: int, at: Place) -> None:
+        """Operations from the one of this number on become a group."""
+        names = [name for operation, _ in new for name in operation]
+        for other in names:
+            if other not in _GROUPED:
+                raise refusal(*at, f"got {other} among several, want such as leave pixels where they are: {', '.join(_GROUPED)}; "
+                                   "give it a probability of its own, outside")
+        operations = [operation for operation, _ in new]
+        self.steps[steps:] = [({name: {"transforms": operations, **says} if says else operations}, at)]
 
     def _classification(self, one: Any, place: str) -> None:
         """What weights.transforms() gives."""
