@@ -120,7 +120,7 @@ func (u *arrowUnpacker) message() (length int64, err error) {
 	if size > maxArrowMeta {
 		return 0, fmt.Errorf("damaged: got metadata of %d bytes", size)
 	}
-	meta, err := readSome(u.in, int64(size))
+	meta, err := exactly(u.in, int64(size))
 	if err != nil {
 		return 0, err
 	}
@@ -132,7 +132,7 @@ func (u *arrowUnpacker) message() (length int64, err error) {
 	if length > maxArrowBatch {
 		return 0, fmt.Errorf("got a batch of %d bytes, which is unpacked in memory, want at most %d; write smaller batches, or without compression", length, maxArrowBatch)
 	}
-	body, err := readSome(u.in, length)
+	body, err := exactly(u.in, length)
 	if err != nil {
 		return 0, err
 	}
@@ -147,15 +147,6 @@ func (u *arrowUnpacker) message() (length int64, err error) {
 	}
 	u.out = slices.Concat(le.AppendUint32([]byte{0xff, 0xff, 0xff, 0xff}, size), meta, body)
 	return int64(len(body)), nil
-}
-
-// readSome reads n bytes, and takes memory as they come.
-func readSome(r io.Reader, n int64) ([]byte, error) {
-	all, err := io.ReadAll(io.LimitReader(r, n))
-	if err == nil && int64(len(all)) < n {
-		err = io.ErrUnexpectedEOF
-	}
-	return all, err
 }
 
 // unpack unpacks the buffers of a record, and has its metadata say so.

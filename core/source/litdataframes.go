@@ -57,12 +57,3 @@ func unpackFrames(packed io.Reader, _ int64) (io.Reader, error) {
 	most := int64(le.Uint32(offsets[len(offsets)-offsetBytes:]))
 	return io.MultiReader(bytes.NewReader(table), io.LimitReader(samples, most+1)), nil // one more is found where the chunk is looked at
 }
-
-// exactly reads so many bytes, of which no more are reserved than there are.
-func exactly(r io.Reader, n int64) ([]byte, error) {
-	all, err := io.ReadAll(io.LimitReader(r, n))
-	if err == nil && int64(len(all)) < n {
-		err = io.ErrUnexpectedEOF
-	}
-	return all, err
-}

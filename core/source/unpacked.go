@@ -280,3 +280,12 @@ func (c *ShardsConfig) mayUnpack() error {
 	}
 	return err
 }
+
+// exactly reads so many bytes, of which no more are reserved than there are.
+func exactly(r io.Reader, n int64) ([]byte, error) {
+	all, err := io.ReadAll(io.LimitReader(r, n))
+	if err == nil && int64(len(all)) < n {
+		err = io.ErrUnexpectedEOF
+	}
+	return all, err
+}
