@@ -93,7 +93,9 @@ func (r *reading) entry(n *yaml.Node, group, table, shown, place string) (op sec
 		if group != "" && !groups(name) {
 			op.fail(name, "got it within %s, want one that leaves pixels where they are (color_jitter to jpeg); most of the others have a p of their own", group)
 		}
-		if wrong := misplaced(name, r.before); wrong != "" {
+		if slices.Contains(r.before, name) {
+			op.fail(name, "is there twice; want it once: leave one of them out")
+		} else if wrong := misplaced(name, r.before); wrong != "" {
 			op.fail(name, "%s; want %s", wrong, operationOrder)
 		}
 		if fit := r.t.fit(); fit.Contain && (name == "pad" || name == "center_crop" || name == "random_crop") {

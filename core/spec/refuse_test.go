@@ -378,7 +378,7 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{ops("{center_crop: 8}, {random_erasing: 0.1}") + "device: {decode: nvjpeg}", "image.transform[1].random_erasing: got random_erasing beside device.decode: nvjpeg"},
 		{ops("random_crop: 0"), "image.transform[0].random_crop: got 0, want a whole number from 1 to 16384"},
 		{ops("{center_crop: 4}, {vertical_flip: -0.5}"), "image.transform[1].vertical_flip: got -0.5, want a number from 0 to 1"},
-		{ops("{center_crop: 4}, {horizontal_flip: 1}, {invert: 1}, {horizontal_flip: 1}"), "image.transform[3].horizontal_flip: is there twice; want resize, center_crop or random_crop, resize, random_resize or scale_jitter and one of them"},
+		{ops("{center_crop: 4}, {horizontal_flip: 1}, {invert: 1}, {horizontal_flip: 1}"), "image.transform[3].horizontal_flip: is there twice; want it once: leave one of them out"},
 		{ops("{center_crop: 4}, {normalize: imagenet}, {horizontal_flip: 1}"), "image.transform[2].horizontal_flip: comes after normalize; want"},
 		{ops("{center_crop: 4}, {rand_augment: 9}, {invert: 1}, {auto_augment: imagenet}"), "image.transform[3].auto_augment: comes after invert; want"},
 		{ops("{resize: 4}, {random_rotate90: 1}, {center_crop: 4}"), "image.transform[2].center_crop: comes after random_rotate90; want"},

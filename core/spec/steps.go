@@ -125,7 +125,7 @@ func namesOf(is func(kind) bool) (all []string) {
 var operationOrder = "resize, center_crop or random_crop, resize, random_resize or scale_jitter and one of them, or random_resized_crop alone; pad behind resize: [H, W] or in front of random_crop; ahead of these, or behind resize, random_resize or scale_jitter, any of " + strings.Join(movers, ", ") + "; then, in any order, " +
 	strings.Join(turns, ", ") + ", one of " + strings.Join(augmentations, ", ") + "; " + strings.Join(changes, ", ") + "; then " + strings.Join(endings, ", ") + "; each at most once"
 
-// misplaced says why an operation cannot come after those before it; "" where it can.
+// misplaced says why an operation cannot come after those before it, of which it is none; "" where it can.
 func misplaced(name string, before []string) string {
 	if len(before) == 0 {
 		return ""
@@ -135,8 +135,6 @@ func misplaced(name string, before []string) string {
 		return slices.Contains(names, name) && slices.ContainsFunc(before, func(b string) bool { return slices.Contains(with, b) })
 	}
 	switch {
-	case slices.Contains(before, name):
-		return "is there twice"
 	case slices.Contains(steps, name) && slices.Contains(endings, last), slices.Contains(endings, name) && slices.Index(operations, name) < slices.Index(operations, last),
 		clash(augmentations, augmentations...), clash([]string{"random_crop"}, "center_crop"):
 		return "comes after " + last
