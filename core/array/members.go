@@ -64,7 +64,7 @@ func Zip(b []byte) iter.Seq2[Member, error] {
 	return func(yield func(Member, error) bool) {
 		z, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
 		if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
-			yield(Member{}, fmt.Errorf("array: zip: %w", err))
+			yield(Member{}, fmt.Errorf("array: zip: %w", noArchive(b, err)))
 			return
 		}
 		archive := NPZ{b: b}
