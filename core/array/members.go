@@ -29,6 +29,9 @@ func Tar(b []byte) iter.Seq2[Member, error] {
 				return
 			}
 			if err != nil && !errors.Is(err, tar.ErrInsecurePath) { // names are told, never opened
+				if errors.Is(err, io.ErrUnexpectedEOF) {
+					err = fmt.Errorf("truncated: got %d bytes, which end within a header: %w", len(b), err)
+				}
 				yield(Member{}, fmt.Errorf("array: tar: %w", err))
 				return
 			}

@@ -74,6 +74,9 @@ func TestDamagedTarEndsInAnError(t *testing.T) {
 	if n, err := last(b[:1000]); n != 1 || err == nil || !strings.Contains(err.Error(), "truncated: got 488 bytes, want 2000") {
 		t.Errorf("%d members, %v", n, err)
 	}
+	if n, err := last(b[:100]); n != 1 || err == nil || err.Error() != "array: tar: truncated: got 100 bytes, which end within a header: unexpected EOF" {
+		t.Errorf("%d members, %v", n, err)
+	}
 	broken := bytes.Clone(b)
 	broken[0] ^= 1
 	if _, err := last(broken); err == nil {
