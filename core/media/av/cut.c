@@ -166,13 +166,17 @@ static enum page look_at_page(media_av *a, int64_t at, int *size) {
     return av_bswap32(sum) == want ? PAGE_GOOD : PAGE_DAMAGED;
 }
 
-/* Whether a good page begins behind a byte, and before another. */
+/* Whether a good page begins behind a byte, and before another. What looks so often like a page is no tag behind a sound. */
+enum { MARKS_MOST = 64 };
+
 static int page_behind(media_av *a, int64_t at, int64_t end) {
     uint8_t b[4096];
-    int n, size;
+    int n, size, marks = 0;
     for (at++; at < end && (n = media_av_bytes(a, at, b, sizeof b)) >= 5; at += n - 4)
         for (int i = 0; i + 5 <= n; i++)
-            if (memcmp(b + i, "OggS", 5) == 0 && look_at_page(a, at + i, &size) == PAGE_GOOD) return 1;
+            if (memcmp(b + i, "OggS", 5) == 0 &&
+                (++marks == MARKS_MOST || look_at_page(a, at + i, &size) == PAGE_GOOD))
+                return 1;
     return 0;
 }
 
