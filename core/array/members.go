@@ -29,6 +29,9 @@ func Tar(b []byte) iter.Seq2[Member, error] {
 				return
 			}
 			if err != nil && !errors.Is(err, tar.ErrInsecurePath) { // names are told, never opened
+				if errors.Is(err, io.ErrUnexpectedEOF) {
+					err = fmt.Errorf("truncated: got %d bytes, which end within a header: %w", len(b), err)
+				}
 				yield(Member{}, fmt.Errorf("array: tar: %w", err))
 				return
 			}
@@ -64,7 +67,7 @@ func Zip(b []byte) iter.Seq2[Member, error] {
 	return func(yield func(Member, error) bool) {
 		z, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
 		if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
-			yield(Member{}, fmt.Errorf("array: zip: %w", err))
+			yield(Member{}, fmt.Errorf("array: zip: %w", noArchive(b, err)))
 			return
 		}
 		archive := NPZ{b: b}

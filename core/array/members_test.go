@@ -4,8 +4,10 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 	"testing"
 
@@ -70,6 +72,9 @@ func TestDamagedTarEndsInAnError(t *testing.T) {
 		return n, err
 	}
 	if n, err := last(b[:1000]); n != 1 || err == nil || !strings.Contains(err.Error(), "truncated: got 488 bytes, want 2000") {
+		t.Errorf("%d members, %v", n, err)
+	}
+	if n, err := last(b[:100]); n != 1 || err == nil || err.Error() != "array: tar: truncated: got 100 bytes, which end within a header: unexpected EOF" {
 		t.Errorf("%d members, %v", n, err)
 	}
 	broken := bytes.Clone(b)
@@ -178,6 +183,41 @@ func TestDamagedArchivesEndWithinTheirBytes(t *testing.T) {
 			t.Errorf("%s: %d of %d were refused", name, refused, 2*n)
 		}
 	}
+}
+
+// An archive that is cut short says so with what is there, and a member that is damaged says it once.
+func TestDamagedArchivesSayWhatIsWrongOnce(t *testing.T) {
+	whole := file(t, "deflated.npz")
+	cut := whole[:len(whole)-1]
+	_, err := OpenNPZ(cut)
+	for _, err := range []error{err, firstError(Zip(cut))} {
+		want := fmt.Sprintf(`no directory of an archive at the end of %d bytes that begin with "PK\x03\x04`, len(cut))
+		if err == nil || !strings.Contains(err.Error(), want) || !errors.Is(err, zip.ErrFormat) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	z, err := zip.NewReader(bytes.NewReader(whole), int64(len(whole)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := z.File[0].DataOffset()
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole = bytes.Clone(whole)
+	whole[at] = 7 // the last block, of a kind that there is not
+	if err := firstError(Zip(whole)); err == nil || strings.Count(err.Error(), "corrupt input") != 1 {
+		t.Errorf("got %v, want it once", err)
+	}
+}
+
+func firstError(members iter.Seq2[Member, error]) error {
+	for _, err := range members {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Whatever the bytes, going through them ends, and every member lies inside or has memory of its own.

@@ -29,7 +29,7 @@ type NPZ struct {
 func OpenNPZ(b []byte) (*NPZ, error) {
 	z, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // names are looked up, never opened
-		return nil, fmt.Errorf("array: npz: %w", err)
+		return nil, fmt.Errorf("array: npz: %w", noArchive(b, err))
 	}
 	n := &NPZ{b: b, files: map[string]*zip.File{}}
 	for _, f := range z.File {
@@ -44,6 +44,14 @@ func OpenNPZ(b []byte) (*NPZ, error) {
 		n.names = append(n.names, name)
 	}
 	return n, nil
+}
+
+// noArchive is what archive/zip says of bytes without an archive's directory, and what they are.
+func noArchive(b []byte, err error) error {
+	if !errors.Is(err, zip.ErrFormat) {
+		return err
+	}
+	return fmt.Errorf("no directory of an archive at the end of %d bytes that begin with %.8q, which are cut short or something else: %w", len(b), b, err)
 }
 
 // Names are those of the arrays, in the archive's order, without their ending. The caller must not change them.
@@ -104,7 +112,10 @@ func (n *NPZ) member(f *zip.File, most int64) ([]byte, error) {
 	if err == nil {
 		_, err = io.Copy(io.Discard, r) // its end compares the CRC-32, and there is an end: a byte more is an error
 	}
-	return data, errors.Join(err, r.Close())
+	if closed := r.Close(); err == nil { // which says again what reading said
+		err = closed
+	}
+	return data, err
 }
 
 // unpacked is size bytes of r. Memory is taken for what comes, not for what is claimed.

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"unsafe"
 
@@ -396,5 +397,21 @@ func TestPacketsOfAnIntraRefreshBeginWherePicturesAreWhole(t *testing.T) {
 		ok(t, m.Write(track, pictures(75, 320, 48), nil)) // 20 columns to refresh
 		must[[]byte](t)(m.Close(nil))
 		sameWindows(t, path, 3, 1, 12)
+	}
+}
+
+// What is no file with a length is not demuxed, and nobody waits for who writes into a FIFO.
+func TestFIFOsAndDirectoriesAreNotDemuxed(t *testing.T) {
+	dir := t.TempDir()
+	fifo := filepath.Join(dir, "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{fifo: "got a fifo, socket or device, want a regular file, or its bytes", dir: "got a directory, want a regular file"} {
+		for _, description := range []string{`{"video": {}}`, `{"audio": {}}`} {
+			if _, err := OpenDemuxing([]byte(description), mux.Source{Path: path}); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: got %v, want %s", description, err, want)
+			}
+		}
 	}
 }

@@ -151,8 +151,8 @@ func TestMediaThatChangeInPlaceAreBadSamples(t *testing.T) {
 		must(change(w.bufs[0].InPlace(0).Name))
 		ring.decodeRow(on, w, 0)
 		bad := w.faults[0]
-		if key := fmt.Sprintf("%03d.y4m", sample); bad.Cause != "changed" || !bad.Timed || w.bufs[0] != nil || !strings.Contains(bad.Err.Error(), key) {
-			t.Errorf("%s: got %+v, want cause changed", key, bad)
+		if named := fmt.Sprintf(`source: sample %d "%03d.y4m": changed: `, sample, sample); bad.Cause != "changed" || !bad.Timed || w.bufs[0] != nil || !strings.HasPrefix(bad.Err.Error(), named) {
+			t.Errorf("got %+v, want %s", bad, named)
 		}
 	}
 }
@@ -214,13 +214,14 @@ func TestStoreThatFailsADecoderMakesABadSample(t *testing.T) {
 	} {
 		e, become := openServed(t, "{retries: 1, timeout: 600ms, hedge_after: never}")
 		ring := e.rings[0]
-		on, w := fetched(t, ring, 0)
+		on, w := fetched(t, ring, 3)
 		become(answer)
 		must(e.cpus.Acquire(testContext(t))) // its turn
 		must(ring.decodeJob(testContext(t), on, &job{w: w, from: 0, to: 1}))
 		e.cpus.Release()
-		if bad := w.faults[0]; bad.Cause != cause || !strings.Contains(bad.Err.Error(), "a.tar") {
-			t.Errorf("got %+v, want cause %s", bad, cause)
+		named := fmt.Sprintf("source: sample 3 %q: %s: ", ring.source.Key(3, nil), cause)
+		if bad := w.faults[0]; bad.Cause != cause || !strings.HasPrefix(bad.Err.Error(), named) || !strings.Contains(bad.Err.Error(), "a.tar") {
+			t.Errorf("got %+v, want %s", bad, named)
 		}
 		must(e.Close())
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/core/source/store"
 	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/core/spelling"
 )
 
 // hashBytes of a SHA-256 are enough to tell two descriptions apart, and keep a state short.
@@ -173,14 +174,22 @@ func (p *orderPlan) column(key, name string) (func(sample int64) any, error) {
 			return f, nil
 		}
 	}
+	names := []string{"label", "index", "key"}
 	if c, ok := p.source.(source.Columnar); ok {
 		all := c.Columns()
+		for _, c := range all {
+			names = append(names, c.Name)
+		}
 		if k := slices.IndexFunc(all, func(c source.Column) bool { return c.Name == name && c.Shaped() }); k >= 0 {
 			return nil, fmt.Errorf("%s: column %q holds an array a sample, want one number or text; name another column, such as one of its length", key, name)
 		}
 	}
+	hint := ""
+	if near := spelling.Nearest(name, names); near != "" && near != name {
+		hint = fmt.Sprintf("; did you mean %q?", near)
+	}
 	return nil, fmt.Errorf("%s: column %q is not known without reading the samples; want label, index, key, or a column of "+
-		"source.columns of a table (.csv, .jsonl, .parquet) or of Arrow", key, name)
+		"source.columns of a table (.csv, .jsonl, .parquet) or of Arrow%s", key, name, hint)
 }
 
 // limits are the smallest and the largest number that a column may hold; NaN lies between no two numbers.

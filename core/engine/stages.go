@@ -235,21 +235,21 @@ func (r *ring) drawIndex(w *work, row int) uint64 {
 }
 
 func (r *ring) undecodable(w *work, row int, err error) batch.Bad {
-	sample := w.Samples[row]
-	cause := "decode"
+	sample, key := w.Samples[row], w.Name(row, r.source)
+	cause, why := "decode", fmt.Errorf("sample %d %q: %w", sample, key, err)
 	var named interface{ Cause() string }
 	var unread *source.Error
 	switch {
-	case errors.As(err, &unread):
-		cause = string(unread.Cause)
+	case errors.As(err, &unread): // of a file or an object that is read as it is decoded, which knows no sample
+		unread.Index, unread.Key = sample, string(key)
+		cause, why = string(unread.Cause), unread
 	case errors.As(err, &named):
 		if cause = named.Cause(); cause == av.CauseRead { // of a file that is read as it is decoded
 			cause = string(source.IO)
 		}
 	}
-	key := w.Name(row, r.source)
 	return batch.Bad{
-		Row: row, Sample: sample, Cause: cause, Err: fmt.Errorf("sample %d %q: %w", sample, key, err),
+		Row: row, Sample: sample, Cause: cause, Err: why,
 		Timed: source.Cause(cause).TimeDependent() || cause == av.CauseTooSlow || cause == av.CauseDevice || cause == media.CauseNoMemory,
 	}
 }

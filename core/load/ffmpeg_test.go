@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -202,5 +203,30 @@ func TestAnIndexIsKept(t *testing.T) {
 	}
 	if _, err := OpenDecoder([]byte(`{"video": {}, "cache": {"video_index_dir": "x"}}`), &av.Packets{}); err == nil || !strings.Contains(err.Error(), "packets were read already") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// What is no file with a length is refused in the same words whatever is made of it, and nobody waits for who writes into a FIFO.
+func TestFIFOsAndDirectoriesAreRefusedAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	fifo := filepath.Join(dir, "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{fifo: "got a fifo, socket or device, want a regular file, or its bytes", dir: "got a directory, want a regular file"} {
+		refused := func(what string, err error) {
+			t.Helper()
+			if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q: %s", path, want)) {
+				t.Errorf("%s: got %v, want %s", what, err, want)
+			}
+		}
+		for _, description := range []string{
+			`{"image": {}}`, `{"video": {}}`, `{"probe": "video"}`, `{"audio": {}}`, `{"audio": {"raw": {"encoding": "s16", "channels": 1, "rate": 8000}}}`, `{"npy": {}}`, `{"tar": {}}`, `{"wav": {}}`, `{"probe": "audio"}`, `{"probe": "wav"}`,
+		} {
+			_, err := Load([]byte(description), Source{Path: path}, nil)
+			refused(description, err)
+		}
+		_, err := Open([]byte(`{"video": {"frames": 2}}`), Source{Path: path})
+		refused("in chunks", err)
 	}
 }

@@ -247,24 +247,13 @@ func (l *loading) bytes() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkRegular(l.source.Path, st); err != nil {
+	if err := av.CheckRegular(l.source.Path, st); err != nil {
 		return nil, err
 	}
 	if st.Size() > MaxFileBytes {
 		return nil, fmt.Errorf("%q: got %d bytes, want at most %d", l.source.Path, st.Size(), int64(MaxFileBytes))
 	}
 	return os.ReadFile(l.source.Path)
-}
-
-// checkRegular refuses what is no file with a length.
-func checkRegular(path string, st os.FileInfo) error {
-	switch {
-	case st.Mode().IsRegular():
-		return nil
-	case st.IsDir():
-		return fmt.Errorf("%q: got a directory, want a regular file", path)
-	}
-	return fmt.Errorf("%q: got a fifo, socket or device, want a regular file, or its bytes", path)
 }
 
 // tensor is room for one.

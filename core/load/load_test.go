@@ -266,7 +266,7 @@ func TestWrongDescriptionsAndSamplesAreToldApart(t *testing.T) {
 		`{"wav": {}, "npy": {}}`:                                                    "got wav and npy, want one of them",
 		`{"ffmpeg": {"log_level": "error"}}`:                                        `ffmpeg.log_level: got text "error", want a whole number`,
 		`{"ffmpeg": {"loglevel": 3}}`:                                               `ffmpeg.loglevel: unknown key; did you mean "log_level"?`,
-		`{"npy": {"x": 1}}`:                                                         "npy.x: unknown key",
+		`{"npy": {"x": 1}}`:                                                         "npy.x: unknown key; none is valid here: npy: {}",
 		``:                                                                          "is empty, want one of image, video and audio",
 		`[1]`:                                                                       `sample:1:1: got a list, want one of image, video and audio, such as {"image": {}}`,
 		`image`:                                                                     `sample:1:1: got text "image", want one of image, video and audio`,

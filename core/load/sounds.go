@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spdl/spdl/core/media/audio"
+	"github.com/spdl/spdl/core/media/av"
 	"github.com/spdl/spdl/core/spec"
 )
 
@@ -80,7 +81,7 @@ func soundsBelow(folder string) (all []string, err error) {
 const maxSoundList = 1 << 30
 
 func soundsListed(list string, st fs.FileInfo) (all []string, err error) {
-	if err := checkRegular(list, st); err != nil {
+	if err := av.CheckRegular(list, st); err != nil {
 		return nil, err
 	}
 	if st.Size() > maxSoundList {

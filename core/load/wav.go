@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"time"
 
 	"github.com/spdl/spdl/core/media/audio"
+	"github.com/spdl/spdl/core/media/av"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/core/tensor"
 )
@@ -73,19 +73,12 @@ func (l *loading) wavHeader() (*Media, error) {
 	var r io.ReaderAt = bytes.NewReader(src.Bytes)
 	size := int64(len(src.Bytes))
 	if src.Bytes == nil && src.Path != "" {
-		st, err := os.Stat(src.Path)
-		if err != nil {
-			return nil, err
-		}
-		if err := checkRegular(src.Path, st); err != nil {
-			return nil, err
-		}
-		f, err := os.Open(src.Path)
+		f, n, err := av.Open(src.Path)
 		if err != nil {
 			return nil, err
 		}
 		defer f.Close()
-		r, size = f, st.Size()
+		r, size = f, n
 	}
 	header, err := audio.ReadWAVHeader(r, size)
 	return &Media{Info: header}, err

@@ -370,6 +370,9 @@ var decimal = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 
 func (d *decoder) whole(n *yaml.Node, shown string, low, high int64) (int64, bool) {
 	want := fmt.Sprintf("a whole number from %d to %d", low, high)
+	if low == high {
+		want = strconv.FormatInt(low, 10)
+	}
 	v, ok := d.scalar(n, shown, want, "!!int", "!!float")
 	if !ok {
 		return 0, false

@@ -63,6 +63,7 @@ func TestMediaThatCannotBeAreRefused(t *testing.T) {
 		"source: {folder: p}\nfields: {a: {draw: own}}\n":                                                                         "fields.a: got 0 sections, want one of image, video, audio",
 		"source: {folder: p}\nfields: {a: {image: {transform: [center_crop: 8]}}, b: {draw: own, audio: {rate: 8, length: 8}}}\n": "fields.b.audio: from is missing",
 		"source: {folder: p}\n" + aPicture + aSound:                                                                               "x.yaml:3:8: audio: from is missing, want the ending of the files beside those of image, such as from: wav",
+		"source: {folder: p}\n" + aPicture + aVideo:                                                                               "x.yaml:3:8: video: from is missing, want the ending of the files beside those of image, such as from: mp4",
 		"source: {folder: p}\n" + from(aPicture, "png"):                                                                           "image.from: given for the first medium of a folder, whose files are its samples; say their endings in source.extensions",
 		"source: {folder: p}\n" + aPicture + from(aSound, "[wav, flac]"):                                                          "audio.from: got 2, want one: of a table a column, of a folder an ending",
 		"source: {list: a.tsv}\n" + aPicture + aSound:                                                                             "audio: given beside image, but a line of the list names one file; use a table",

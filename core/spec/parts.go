@@ -137,6 +137,7 @@ func (d *decoder) checkSeveral(src *Source, at string, media []Medium) {
 	case src.Image != nil:
 		d.failAt(at+".image", "given for several media; say from in each of them")
 	}
+	endings := map[string]string{"image": "png", "video": "mp4", "audio": "wav"}
 	open := map[string]string{} // the medium without from, by kind
 	for i := range media {
 		m := &media[i]
@@ -144,7 +145,7 @@ func (d *decoder) checkSeveral(src *Source, at string, media []Medium) {
 			continue
 		}
 		if src.Folder != "" && i > 0 {
-			d.failAt(m.Path(), "from is missing, want the ending of the files beside those of %s, such as from: wav", media[0].Path())
+			d.failAt(m.Path(), "from is missing, want the ending of the files beside those of %s, such as from: %s", media[0].Path(), endings[m.kind()])
 		}
 		if other := open[m.kind()]; other != "" && src.Shards != nil && !src.IsParquet() {
 			d.failAt(m.Path(), "from is missing, want its part: %s has none either, and both would be the one with such an ending", other)

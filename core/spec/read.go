@@ -117,6 +117,8 @@ func (d *decoder) mapping(n *yaml.Node, shown string, v reflect.Value) {
 			d.fail(key, path, "unknown key; did you mean %q?", near)
 		case spelling.Nearest(key.Value, below(v.Type())) == key.Value:
 			d.fail(key, path, "unknown key here; it belongs inside a section; valid here: %s", strings.Join(known, ", "))
+		case len(known) == 0:
+			d.fail(key, path, "unknown key; none is valid here: %s: {}", shown)
 		default:
 			d.fail(key, path, "unknown key; valid here: %s", strings.Join(known, ", "))
 		}

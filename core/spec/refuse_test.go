@@ -100,7 +100,7 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{stream + "order: {shuffle: false}\nworld: {size: 2}", "world.size: got 2 with source.host.stream, whose samples come in their own order; want 1: each rank's program brings the rank's own"},
 
 		// values
-		{least + "version: 2", "x.yaml:3:10: version: got 2, want a whole number from 1 to 1"},
+		{least + "version: 2", "x.yaml:3:10: version: got 2, want 1"},
 		{least + "name: .x", `x.yaml:3:7: name: got ".x", want 1 to 63 of A-Z`},
 		{least + "name: a/b", `name: got "a/b"`},
 		{least + "name: ''", `name: got text "", want text that is not empty`},

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 #include <unistd.h>
 
 namespace {
@@ -40,6 +41,10 @@ void what_cannot_be_loaded_says_why() {
     spdl::Result<spdl::Loaded> wrong = spdl::try_load(R"({"audio": {"rates": 1}})", wav, sizeof wav);
     CHECK(wrong.code() == SPDL_E_SPEC && wrong.text().find("rate") != std::string::npos);
     CHECK(spdl::try_load_chunks(R"({"audio": {}})", "x").code() == SPDL_E_SPEC);
+    const std::vector<unsigned char> none; // whose data() is a null pointer
+    spdl::Result<spdl::Loaded> empty = spdl::try_load(R"({"audio": {}})", none.data(), none.size());
+    CHECK(empty.code() == SPDL_E_SAMPLE && empty.text().find("no bytes") != std::string::npos);
+    CHECK(spdl::try_load(R"({"audio": {}})", nullptr, 1).code() == SPDL_E_ARGUMENT);
 #if !defined(SPDL_NO_EXCEPTIONS)
     try {
         (void)spdl::load(R"({"audio": {}})", "/nowhere/a.wav");

@@ -120,6 +120,8 @@ void a_decoder_is_fed_what_a_filter_lets_through_and_bytes_were() {
     CHECK(decoder.try_give(*stream).code() == SPDL_E_ARGUMENT);
     CHECK(decoder.try_give(spdl::Packets()).code() == SPDL_E_ARGUMENT);
     CHECK(spdl::try_packets_of("RIFF", 4).code() == SPDL_E_SAMPLE);
+    CHECK(spdl::try_packets_of(nullptr, 0).code() == SPDL_E_SAMPLE);
+    CHECK(spdl::try_demux(R"({"audio": {}})", nullptr, 0).code() == SPDL_E_SAMPLE);
 }
 
 void packets_are_copied_into_a_file() {

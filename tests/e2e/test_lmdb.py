@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import random
 import re
 import shutil
 import subprocess
@@ -110,3 +111,30 @@ def test_other_refusals(tmp_path, open_):
     (tmp_path / "cut.lmdb").write_bytes(data[:len(data) // 2])
     with pytest.raises(spdl.SpdlError, match="cut.lmdb.*truncated: .*lies beyond the .* bytes; write or copy it again"):
         open_({"source": {"shards": str(tmp_path / "cut.lmdb")}, **WHOLE})
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_lmdbs_own_library_has_is_what_is_read(open_, tmp_path, seed):
+    """After transactions that put, replace and delete keys, and some that are given up; with values of no bytes and of many pages."""
+    lmdb = pytest.importorskip("lmdb")
+    drawn, want = random.Random(seed), {}
+    with lmdb.open(str(tmp_path / "x.lmdb"), map_size=1 << 26, subdir=seed % 2 == 0, writemap=seed % 3 == 0) as database:
+        for keys in (3, 600, 40, 200):
+            with database.begin(write=True) as transaction:
+                for _ in range(keys):
+                    key = f"{drawn.randrange(400):0{drawn.choice([3, 60])}}"
+                    if key in want and drawn.random() < 0.5:
+                        transaction.delete(key.encode())
+                        del want[key]
+                    else:
+                        want[key] = bytes(drawn.choices(b"text", k=drawn.choice([0, 1, 100, 1999, 2030, 4080, 20000])))
+                        transaction.put(key.encode(), want[key])
+            with database.begin(write=True) as given_up:
+                given_up.put(b"given up", b"")
+                given_up.abort()
+    column = {"name": "value", "from": "{key}", "type": "text", "max_bytes": "64KiB"}
+    got = {}
+    for batch in open_({"source": {"shards": str(tmp_path / "x.lmdb"), "columns": [column]}, "batch": 16, **IN_ORDER}):
+        with batch:
+            got |= {key: bytes(value) for key, value in zip(batch.sample_keys, batch["value"])}
+    assert got == want

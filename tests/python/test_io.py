@@ -308,7 +308,7 @@ def test_archives_give_their_files(tmp_path):
     (tmp_path / "a.tar").write_bytes(tar.getvalue())
     for got in (spdl.io.iter_tarfile(tar.getvalue()), spdl.io.iter_tarfile(tmp_path / "a.tar"), spdl.io.iter_zipfile(zipped.getvalue())):
         assert [(name, bytes(view)) for name, view in got] == list(files.items())
-    with pytest.raises(spdl.SampleError, match="array: tar: unexpected EOF"):
+    with pytest.raises(spdl.SampleError, match="array: tar: truncated: got 1500 bytes, which end within a header"):
         spdl.io.iter_tarfile(tar.getvalue()[:1500])
 
 

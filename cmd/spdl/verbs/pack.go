@@ -216,7 +216,7 @@ func (v *packing) describes(c *pack.Config) error {
 	for i, w := range v.one.Parts(src) {
 		part := pack.Part{}
 		switch {
-		case len(w.From) == 1 && !files && !taken[w.From[0]] && !strings.Contains(w.From[0], "/"): // twice where two fields are of it, and a feature's name is no ending
+		case len(w.From) == 1 && !files && !taken[w.From[0]] && !strings.ContainsAny(w.From[0], "{}/"): // twice where two fields are of it; a feature's name, and a template of keys, are no ending
 			part.Ending = w.From[0]
 		case i > 0:
 			part.Prefix = w.Name + "."
@@ -234,14 +234,14 @@ func (v *packing) describes(c *pack.Config) error {
 	return nil
 }
 
-// columnEnding is what a column's members end in: the part that it is of, where there is one, or else its name and what it is.
+// columnEnding is what a column's members end in: the part that it is of, where that is an ending, or else its name and what it is.
 func columnEnding(c *spec.Column, files bool, taken map[string]bool) string {
 	ending := cmp.Or(c.From, c.Name)
 	kind := ".txt"
 	if c.Type == spec.TypeNPY || c.Type == spec.TypeList {
 		kind = ".npy"
 	}
-	if files || taken[ending] || c.Type == spec.TypeList || strings.ContainsAny(ending, "[]/ ") {
+	if files || taken[ending] || c.Type == spec.TypeList || strings.ContainsAny(ending, "[]{}/ ") {
 		ending = strings.ToLower(c.Name) + kind
 	}
 	for n := 2; taken[ending]; n++ {

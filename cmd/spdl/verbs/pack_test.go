@@ -1,11 +1,13 @@
 package verbs
 
 import (
+	"archive/tar"
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -106,6 +108,47 @@ func TestPackedTablesSayTheirParts(t *testing.T) {
 	want, got := again(t, file, "0"), again(t, packed, "0")
 	if got.Hash != want.Hash || want.Hash == "" {
 		t.Errorf("hash %s, want %s\n%s", got.Hash, want.Hash, printed)
+	}
+}
+
+// Of LMDB the templates of keys are no names of parts: pictures end in what they are, and texts in the column's name.
+func TestPackedLMDBHasEndings(t *testing.T) {
+	home(t)
+	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
+	dir := t.TempDir()
+	database, err := filepath.Abs("../../../core/source/testdata/lmdb/text")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const rest = "image: {transform: [{resize: [8, 8]}]}\norder: {shuffle: false}\nring: {hash: xxh3}\n"
+	for _, image := range []string{"", ", image: 'image-{n:09d}'"} {
+		file := writeFile(t, filepath.Join(dir, "x.yaml"), "source: {shards: "+database+image+", columns: [{name: Text, from: 'label-{n:09d}'}]}\n"+rest)
+		out := filepath.Join(t.TempDir(), "one.tar")
+		printed := good(t, "pack", file, "--out", out, "--no-shuffle")
+		_, source, _ := strings.Cut(printed, "\n")
+		data, err := os.Open(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		endings := map[string]bool{}
+		for archive := tar.NewReader(data); ; {
+			h, err := archive.Next()
+			if err != nil {
+				break
+			}
+			_, ending, _ := strings.Cut(h.Name, ".")
+			endings[ending] = true
+		}
+		if err := data.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if want := map[string]bool{"jpg": true, "png": true, "text.txt": true}; !maps.Equal(endings, want) {
+			t.Errorf("got parts %v, want %v", endings, want)
+		}
+		want, got := again(t, file, "0"), again(t, writeFile(t, filepath.Join(dir, "packed.yaml"), source+rest), "0")
+		if got.Hash != want.Hash || want.Hash == "" {
+			t.Errorf("got %+v, want %+v\n%s", got, want, printed)
+		}
 	}
 }
 

@@ -10,11 +10,13 @@ import (
 	"testing"
 )
 
-// isTruncated reports whether that is the cause, whoever found it.
-func isTruncated(err error) bool {
+// hasNamedCause reports whether that is the cause, whoever found it.
+func hasNamedCause(err error, cause string) bool {
 	var named interface{ Cause() string }
-	return errors.As(err, &named) && named.Cause() == CauseTruncated
+	return errors.As(err, &named) && named.Cause() == cause
 }
+
+func isTruncated(err error) bool { return hasNamedCause(err, CauseTruncated) }
 
 // cutInPages says that an Ogg is truncated wherever in its last two pages it is cut.
 func cutInPages(t *testing.T, w *Worker, whole []byte) {
@@ -162,6 +164,50 @@ func TestCutContainersOfFFmpegsAreTruncated(t *testing.T) {
 	} {
 		if wave, _, err := w.Wave(Source{Bytes: whole}, Draw{}); err != nil || wave.Frames == 0 {
 			t.Errorf("%s: %d frames, %v", name, wave.Frames, err)
+		}
+	}
+}
+
+// A page of Ogg with another checksum, one without its mark, and what stands between two pages are damage, in every build: FFmpeg passes them over, and the
+// sound would be shorter by them. What stands behind the last page is no damage.
+func TestDamagedPagesAreCorrupt(t *testing.T) {
+	w := workerOf(t, Config{})
+	defer w.Close()
+	for name, whole := range map[string][]byte{
+		"speech": testdata(t, "opus.ogg"), "music": testdata(t, "music.ogg"),
+		"drawn": opusStereo.ogg(drawnOpus(rand.New(rand.NewPCG(32, 7)), opusStereo, 20, 60), opusFile{each: 5}),
+	} {
+		if name == "speech" && !haveFFmpeg {
+			continue
+		}
+		var pages []int
+		pagesOf(whole, func(page []byte) {
+			pages = append(pages, bytes.Index(whole, page))
+		})
+		wrong := func(what string, at int, data []byte) {
+			t.Helper()
+			if _, _, err := w.Wave(Source{Bytes: data}, Draw{}); !hasNamedCause(err, CauseCorrupt) {
+				t.Errorf("%s: %s at %d of %d: got %v, want cause corrupt", name, what, at, pages, err)
+			}
+		}
+		for i, at := range pages {
+			flipped := bytes.Clone(whole)
+			flipped[at+22] ^= 4
+			wrong("another checksum", at, flipped)
+			if i > 1 {
+				wrong("something between two pages", at, slices.Insert(bytes.Clone(whole), at, []byte("no page")...))
+			}
+			if i > 1 && i < len(pages)-1 {
+				unmarked := bytes.Clone(whole)
+				unmarked[at] = 'o'
+				wrong("no mark", at, unmarked)
+			}
+		}
+		if haveFFmpeg {
+			wrong("many marks of pages", len(whole), append(bytes.Clone(whole), append(bytes.Repeat([]byte("no page: OggS\x00"), 1000), make([]byte, 1<<17)...)...))
+		}
+		if _, _, err := w.Wave(Source{Bytes: append(bytes.Clone(whole), "TAG and more"...)}, Draw{}); err != nil && (haveFFmpeg || !hasCause(err, CauseUnsupported)) {
+			t.Errorf("%s: something behind the last page: %v", name, err)
 		}
 	}
 }

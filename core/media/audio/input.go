@@ -250,20 +250,12 @@ func (in *input) opened(info *Info) error {
 }
 
 func (in *input) openFile(path string) error {
-	f, err := os.Open(path)
+	f, size, err := av.Open(path)
 	if err != nil {
 		return readError(err)
 	}
-	in.named = f
-	stat, err := f.Stat()
-	if err != nil {
-		return readError(err)
-	}
-	if !stat.Mode().IsRegular() {
-		return readError(fmt.Errorf("%s: not a regular file", path))
-	}
-	in.size = stat.Size()
-	in.file = &av.File{FD: int(f.Fd()), Size: in.size}
+	in.named, in.size = f, size
+	in.file = &av.File{FD: int(f.Fd()), Size: size}
 	return nil
 }
 

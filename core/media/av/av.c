@@ -65,6 +65,9 @@ static int says_truncated(const char *message) {
            strstr(message, "partial file") || strstr(message, "Truncat") || strstr(message, "truncated");
 }
 
+/* Or that a header of Ogg was. */
+static int says_damaged(const char *message) { return strstr(message, "CRC mismatch") != NULL; }
+
 /* Nor is it known otherwise that a picture is larger than max_pixels, and how large. */
 static int says_too_large(media_av *a) {
     const char *size = strstr(media_av_message(), "icture size ");
@@ -347,7 +350,8 @@ static int open_input(media_av *a) {
     rc = avformat_open_input(&a->format, NULL, known_format(a), NULL);
     if (rc == AVERROR(EINVAL) && a->refused == MEDIA_AV_OK && strstr(media_av_message(), "whitelist"))
         return media_av_fail(a, MEDIA_AV_UNSUPPORTED, "a container of a kind that is not read");
-    if (rc == AVERROR_INVALIDDATA && !says_truncated(media_av_message()) && a->refused == MEDIA_AV_OK)
+    if (rc == AVERROR_INVALIDDATA && !says_truncated(media_av_message()) &&
+        !says_damaged(media_av_message()) && a->refused == MEDIA_AV_OK)
         return not_media(a);
     if (rc < 0) return media_av_status(a, rc, "opening the container");
     rc = choose_stream(a);
@@ -382,6 +386,7 @@ int media_av_open(media_av *a, const media_av_source *source, const media_av_opt
     a->origin = AV_NOPTS_VALUE;
     a->packets = 0;
     a->from = a->behind = -1;
+    a->paged = 0;
     a->partial = 0;
     a->refused = MEDIA_AV_OK;
     a->refused_width = a->refused_height = 0;
@@ -425,6 +430,8 @@ static int unpack(media_av *a) {
 static int container_ended(media_av *a) {
     if (media_av_cut(a)) return MEDIA_AV_TRUNCATED;
     if (a->refused != MEDIA_AV_OK) return a->refused;
+    const int rc = media_av_lost(a, 1);
+    if (rc != MEDIA_AV_OK) return rc;
     a->ended = 1;
     return MEDIA_AV_END;
 }
@@ -448,7 +455,7 @@ static int read_container(media_av *a) {
     a->behind = a->from < 0 ? -1 : a->from + a->packet->size;
     a->partial = a->packet->flags & AV_PKT_FLAG_CORRUPT;
     if (++a->packets > a->options.max_packets) return media_av_fail(a, MEDIA_AV_TOO_MUCH, "too many packets");
-    return MEDIA_AV_OK;
+    return media_av_lost(a, 0);
 }
 
 int media_av_read(media_av *a, AVPacket **packet) {
@@ -471,7 +478,7 @@ static int seek(media_av *a, int64_t ts, int flags) {
     media_av_forget();
     media_av_flush(a);
     a->ended = 0;
-    a->behind = -1;
+    a->behind = a->paged = -1;
     a->partial = 0;
     if (a->unpack) av_bsf_flush(a->unpack);
     if (a->source.packets) return media_packets_seek(a, ts);

@@ -101,6 +101,7 @@ typedef struct media_av {
     int64_t origin;       /* of a sound, packets.h's; kept by packets.c */
     int64_t deadline_ns;  /* 0: none */
     int64_t from, behind; /* where the bytes of the packet read last begin and end; -1: not known */
+    int64_t paged;        /* of an Ogg: up to where its pages were looked at; -1: from where it is read on */
     int partial;          /* it lacks bytes, or is damaged */
     AVIOContext *io;
     AVPacket *packet;

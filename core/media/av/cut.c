@@ -4,6 +4,8 @@
 #include "cut.h"
 #include "claims.h"
 
+#include <libavutil/bswap.h>
+#include <libavutil/crc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,6 +141,66 @@ static int cut_in_page(media_av *a) {
     int begun = b && there(a, a->source.size - n, b, n) ? begun_page(b, n) : 0;
     free(b);
     return begun && cut(a, "page", a->source.size - begun);
+}
+
+/* --- the pages of Ogg that FFmpeg passes over --- */
+
+enum page { NO_PAGE, PAGE_GOOD, PAGE_DAMAGED, PAGE_CUT };
+
+/* What is at a byte of the file, and of a page how large it is. */
+static enum page look_at_page(media_av *a, int64_t at, int *size) {
+    uint8_t b[4096];
+    const AVCRC *table = av_crc_get_table(AV_CRC_32_IEEE);
+    const int n = media_av_bytes(a, at, b, PAGE_HEAD + 255);
+    if (n < 5 || memcmp(b, "OggS", 5) != 0) return NO_PAGE;
+    *size = page_size(b, n);
+    if (*size == 0 || *size > a->source.size - at) return PAGE_CUT;
+    const uint32_t want = little(b + 22);
+    memset(b + 22, 0, 4);
+    uint32_t sum = av_crc(table, 0, b, *size < n ? (size_t)*size : (size_t)n);
+    for (int done = n, got; done < *size; done += got) {
+        got = *size - done < (int)sizeof b ? *size - done : (int)sizeof b;
+        if (!there(a, at + done, b, got)) return PAGE_CUT; /* the file became shorter */
+        sum = av_crc(table, sum, b, (size_t)got);
+    }
+    return av_bswap32(sum) == want ? PAGE_GOOD : PAGE_DAMAGED;
+}
+
+/* Whether a good page begins behind a byte, and before another. What looks so often like a page is no tag behind a sound. */
+enum { MARKS_MOST = 64 };
+
+static int page_behind(media_av *a, int64_t at, int64_t end) {
+    uint8_t b[4096];
+    int n, size, marks = 0;
+    for (at++; at < end && (n = media_av_bytes(a, at, b, sizeof b)) >= 5; at += n - 4)
+        for (int i = 0; i + 5 <= n; i++)
+            if (memcmp(b + i, "OggS", 5) == 0 &&
+                (++marks == MARKS_MOST || look_at_page(a, at + i, &size) == PAGE_GOOD))
+                return 1;
+    return 0;
+}
+
+int media_av_lost(media_av *a, int at_end) {
+    if (a->source.packets || !a->format || strcmp(a->format->iformat->name, "ogg") != 0) return MEDIA_AV_OK;
+    const int64_t end = at_end ? a->source.size : avio_tell(a->format->pb);
+    char text[80];
+    if (a->paged < 0) a->paged = end;
+    while (a->paged < end) {
+        int size = 0;
+        const enum page page = look_at_page(a, a->paged, &size);
+        if (page == PAGE_CUT || (page == NO_PAGE && !page_behind(a, a->paged, end))) {
+            a->paged = a->source.size; /* what lies behind the last page is no sound */
+            break;
+        }
+        if (page != PAGE_GOOD) {
+            snprintf(text, sizeof text,
+                     page == NO_PAGE ? "no page at byte %lld" : "the page at byte %lld has another checksum",
+                     (long long)a->paged);
+            return media_av_fail(a, MEDIA_AV_CORRUPT, text);
+        }
+        a->paged += size;
+    }
+    return MEDIA_AV_OK;
 }
 
 /* --- RIFF --- */

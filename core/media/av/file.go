@@ -1,6 +1,8 @@
 package av
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"os"
 
@@ -28,6 +30,32 @@ func (f *File) Expect(parts [][2]int64) {
 		parts[i][0], parts[i][1] = f.Offset+max(parts[i][0], 0), f.Offset+min(parts[i][1], f.Size)
 	}
 	from.Expect(parts)
+}
+
+// Open opens a sample's file and says how long it is. What is no file with a length is refused, and nobody waits for who writes into a FIFO.
+func Open(path string) (f *os.File, size int64, err error) {
+	if f, err = os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0); err != nil {
+		return nil, 0, err
+	}
+	st, err := f.Stat()
+	if err == nil {
+		err = CheckRegular(path, st)
+	}
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return f, st.Size(), nil
+}
+
+// CheckRegular refuses what is no file with a length.
+func CheckRegular(path string, st os.FileInfo) error {
+	switch {
+	case st.Mode().IsRegular():
+		return nil
+	case st.IsDir():
+		return fmt.Errorf("%q: got a directory, want a regular file", path)
+	}
+	return fmt.Errorf("%q: got a fifo, socket or device, want a regular file, or its bytes", path)
 }
 
 // ReadAt is an io.ReaderAt of the sample.

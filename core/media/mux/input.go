@@ -66,16 +66,12 @@ func (in *Input) open(src Source) error {
 
 func (in *Input) openFile(path string, source *C.media_av_source) error {
 	in.name = path
-	file, err := os.Open(path)
+	file, size, err := av.Open(path)
 	if err != nil {
 		return err
 	}
 	in.file = file
-	info, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	source.fd, source.size = C.int(file.Fd()), C.int64_t(info.Size())
+	source.fd, source.size = C.int(file.Fd()), C.int64_t(size)
 	return nil
 }
 

@@ -8,7 +8,6 @@ package video
 import "C"
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -58,23 +57,20 @@ func (w *Worker) open(src Source) error {
 
 // openFile opens the file at a path, or takes the one that was kept, and says how large it is.
 func (w *Worker) openFile(path string) (int64, error) {
-	f := w.kept
-	var err error
-	if w.kept = nil; f == nil {
-		f, err = os.Open(path)
+	if f := w.kept; f != nil {
+		w.kept, w.file = nil, f
+		info, err := f.Stat()
+		if err != nil {
+			return 0, av.NewError("video", av.StatusRead, err.Error())
+		}
+		return info.Size(), nil
 	}
+	f, size, err := av.Open(path)
 	if err != nil {
 		return 0, av.NewError("video", av.StatusRead, err.Error())
 	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file", path)
-	}
-	if err != nil {
-		return 0, errors.Join(av.NewError("video", av.StatusRead, err.Error()), f.Close())
-	}
 	w.file = f
-	return info.Size(), nil
+	return size, nil
 }
 
 func (op *Op) options() C.media_av_options {

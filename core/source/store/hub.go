@@ -95,6 +95,8 @@ func cutHub(name string) (f hubFile, ok bool, err error) {
 		end = strings.IndexByte(rest+"/", '/')
 		if m := hubRevision.FindString(rest); m != "" {
 			end = len(strings.TrimSuffix(m, "/"))
+		} else if hubRevision.MatchString(rest[:end] + "/" + strings.TrimLeft(rest[end:], "/")) { // refs//pr/1 would be another name once it is put together again
+			end = 0
 		}
 		f.revision, err = url.PathUnescape(rest[:end])
 		rest = rest[end:]

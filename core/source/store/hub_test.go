@@ -174,7 +174,7 @@ func TestHubNames(t *testing.T) {
 		}
 	}
 	c := client(t, Options{})
-	for _, name := range []string{"hf://datasets/u", "hf://u", "hf://datasets/u/", "hf://datasets/u/@main/x", "hf://datasets/u/n@/x", "hf://datasets/u/n@%zz/x", "hf://buckets/u/n/x", "hf://datasets/*/n/x"} {
+	for _, name := range []string{"hf://datasets/u", "hf://u", "hf://datasets/u/", "hf://datasets/u/@main/x", "hf://datasets/u/n@/x", "hf://datasets/u/n@%zz/x", "hf://buckets/u/n/x", "hf://datasets/*/n/x", "hf://datasets/u/n@refs//pr/1"} {
 		_, err := c.Stat(background, name)
 		wantCause(t, err, IO, "want hf://datasets/USER/NAME/PATH, or hf://datasets/USER/NAME@REVISION/PATH")
 		wantCause(t, c.List(background, name, nil), IO, "want hf://datasets/USER/NAME/PATH")
@@ -412,7 +412,7 @@ func TestHubCommitIsAskedForOnce(t *testing.T) {
 
 // A name is taken apart without loss: what is before the path, and the path.
 func FuzzHubNames(f *testing.F) {
-	for _, seed := range []string{"hf://datasets/u/n@refs/pr/1/a", "hf://u/n@v%2F1//a", "hf://spaces/u/n", "hf://@/@", "hf://datasets//n/x"} {
+	for _, seed := range []string{"hf://datasets/u/n@refs/pr/1/a", "hf://u/n@v%2F1//a", "hf://spaces/u/n", "hf://@/@", "hf://datasets//n/x", "hf://datasets/u/n@refs///pr/1"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, name string) {

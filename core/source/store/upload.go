@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
 )
 
 // PartBytes is what a part of an upload has, but for the last: the store takes 10,000 of them, and none but the last below 5 MiB.
@@ -54,7 +55,7 @@ func (c *Client) Create(ctx context.Context, name string) (*Upload, error) {
 	return u, nil
 }
 
-// Part writes the next bytes: PartBytes of them, or fewer of the last part.
+// Part writes the next bytes: PartBytes of them, or fewer of the last part. When it has returned they are the caller's again, who may write over them.
 func (u *Upload) Part(ctx context.Context, data []byte) error {
 	n := len(u.parts) + 1
 	if n > maxUploadParts {
@@ -124,8 +125,10 @@ func (u *Upload) ask(ctx context.Context, method string, query url.Values, body 
 			r.Header[k] = v
 		}
 		if body != nil {
+			lent := &loan{}
+			defer lent.end()
 			r.ContentLength = int64(len(body))
-			r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+			r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(&lentBytes{lent, bytes.NewReader(body)}), nil }
 			r.Body, _ = r.GetBody()
 		}
 		r.Header.Set(contentSum, hex.EncodeToString(sum[:]))
@@ -150,4 +153,33 @@ func (u *Upload) ask(ctx context.Context, method string, query url.Values, body 
 		}
 		return nil
 	})
+}
+
+// loan is an attempt's right to read a body. net/http may go on to write a body whose answer is there already, or whose context has ended, while the
+// caller has the bytes back and writes the next part over them.
+type loan struct {
+	mu   sync.Mutex
+	over bool
+}
+
+func (l *loan) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.over = true
+}
+
+var errLoanOver = errors.New("the attempt that this body is of has ended")
+
+type lentBytes struct {
+	loan *loan
+	r    *bytes.Reader // no embedding: WriteTo would read past the loan
+}
+
+func (b *lentBytes) Read(p []byte) (int, error) {
+	b.loan.mu.Lock()
+	defer b.loan.mu.Unlock()
+	if b.loan.over {
+		return 0, errLoanOver
+	}
+	return b.r.Read(p)
 }

@@ -57,6 +57,13 @@ class [[nodiscard]] Loaded {
     spdl_loaded *loaded_ = nullptr;
 };
 
+namespace detail {
+// Where bytes lie. No bytes are an empty sample, but an empty vector's lie nowhere, which C takes for "none are given".
+inline const void *place(const void *bytes, std::size_t n_bytes) noexcept {
+    return bytes == nullptr && n_bytes == 0 ? "" : bytes;
+}
+} // namespace detail
+
 // Decode a file, or bytes, which must outlive what is loaded: arrays may be views of them.
 inline Result<Loaded> try_load(const std::string &description, const std::string &path) {
     spdl_loaded *out = nullptr;
@@ -66,7 +73,9 @@ inline Result<Loaded> try_load(const std::string &description, const std::string
 }
 inline Result<Loaded> try_load(const std::string &description, const void *bytes, std::size_t n_bytes) {
     spdl_loaded *out = nullptr;
-    if (const spdl_status s = spdl_load(description.c_str(), bytes, n_bytes, nullptr, &out); s != SPDL_OK)
+    if (const spdl_status s =
+            spdl_load(description.c_str(), detail::place(bytes, n_bytes), n_bytes, nullptr, &out);
+        s != SPDL_OK)
         return Status(s);
     return Loaded(out);
 }

@@ -167,7 +167,8 @@ class [[nodiscard]] Decoder {
 // Packets of what Packets::try_bytes made, from anywhere.
 inline Result<Packets> try_packets_of(const void *bytes, std::size_t n_bytes) {
     spdl_packets *out = nullptr;
-    if (const spdl_status s = spdl_packets_of(bytes, n_bytes, &out); s != SPDL_OK) return Status(s);
+    if (const spdl_status s = spdl_packets_of(detail::place(bytes, n_bytes), n_bytes, &out); s != SPDL_OK)
+        return Status(s);
     return Packets(out);
 }
 // FFmpeg's filters with several inputs and outputs, of pictures and of sound. Move-only; one thread at a time.
@@ -280,7 +281,8 @@ inline Result<Demuxing> try_demux(const std::string &description, const std::str
 }
 inline Result<Demuxing> try_demux(const std::string &description, const void *bytes, std::size_t n_bytes) {
     spdl_demuxing *out = nullptr;
-    if (const spdl_status s = spdl_demuxing_open(description.c_str(), bytes, n_bytes, nullptr, &out);
+    if (const spdl_status s =
+            spdl_demuxing_open(description.c_str(), detail::place(bytes, n_bytes), n_bytes, nullptr, &out);
         s != SPDL_OK)
         return Status(s);
     return Demuxing(out);
