@@ -36,7 +36,7 @@ func (d *decoder) timmRandAugment(op *section) *Augment {
 	text, ok := d.scalar(config, shown, "text: "+timmWant, "!!str")
 	sections, found := strings.CutPrefix(text, "rand-")
 	if ok && !found {
-		d.fail(config, shown, "got %.60q, want %s", text, timmWant)
+		d.fail(config, shown, "got %.60q, which does not begin with rand-, want %s", text, timmWant)
 	}
 	for _, s := range strings.Split(sections, "-") {
 		if d.err != nil {
@@ -78,7 +78,9 @@ func (a *Augment) timm(section string) (want string) {
 	case "mmax":
 		a.MagnitudeMax, want = v, whole(1, maxTimmMagnitude)
 	case "inc": // of which timm reads no number: inc0 is inc1 there
-		a.Increasing, want = true, whole(1, 1)
+		if a.Increasing = true; v != 1 {
+			want = "inc1, or nothing"
+		}
 	case "p":
 		if a.P = v; v > 1 {
 			want = "p with a number from 0 to 1"
