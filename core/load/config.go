@@ -110,6 +110,10 @@ func center(c spec.Pivot) *media.Center {
 	return &media.Center{X: c.X, Y: c.Y}
 }
 
+func jitter(j *spec.ColorJitter) *media.Jitter {
+	return &media.Jitter{P: j.P, Brightness: j.Brightness, Contrast: j.Contrast, Saturation: j.Saturation, Hue: j.Hue}
+}
+
 // step says a step in core/media's words.
 func step(c *media.Config, s spec.Step) media.Step {
 	switch s := s.(type) {
@@ -139,10 +143,10 @@ func step(c *media.Config, s spec.Step) media.Step {
 		}
 		return media.StepAugment
 	case *spec.ColorJitter:
-		c.Jitter = &media.Jitter{P: s.P, Brightness: s.Brightness, Contrast: s.Contrast, Saturation: s.Saturation, Hue: s.Hue}
+		c.Jitter = jitter(s)
 		return media.StepJitter
 	case *spec.RandomPhotometricDistort:
-		c.Distort = &media.Jitter{P: s.P, Brightness: s.Brightness, Contrast: s.Contrast, Saturation: s.Saturation, Hue: s.Hue}
+		c.Distort = jitter((*spec.ColorJitter)(s))
 		return media.StepDistort
 	case *spec.GaussianBlur:
 		c.Blur = &media.Blur{P: s.P, Size: s.KernelSize, Sigma: s.Sigma}

@@ -1,8 +1,6 @@
 package spec
 
-import (
-	"slices"
-)
+import "slices"
 
 // move is a part of the geometry that puts pixels elsewhere by chance.
 type move struct {

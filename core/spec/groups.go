@@ -12,6 +12,8 @@ const (
 	randomApply  = "random_apply"
 	randomChoice = "random_choice"
 	maxGroup     = 16
+
+	groupWant = "a list of operations, such as [{grayscale: 1}, {solarize: {threshold: 128, p: 1}}]"
 )
 
 // RandomApply does all of its steps, with probability P, or none.
@@ -84,12 +86,12 @@ func groups(name string) bool {
 // grouped reads the steps of a group.
 func (r *reading) grouped(op *section, key string, list *yaml.Node, shown string) (all []Step) {
 	if r.err == nil && list == nil {
-		op.fail(key, "transforms is missing, want a list of operations, such as [{grayscale: 1}, {solarize: {threshold: 128, p: 1}}]")
+		op.fail(key, "transforms is missing, want "+groupWant)
 	}
 	if r.err != nil {
 		return nil
 	}
-	items := r.items(list, shown, "a list of operations, such as [{grayscale: 1}, {solarize: {threshold: 128, p: 1}}]", maxGroup)
+	items := r.items(list, shown, groupWant, maxGroup)
 	for i, n := range items {
 		at := fmt.Sprintf("[%d]", i)
 		one, name := r.entry(n, key, op.table, shown+at, join(op.place, key)+at)

@@ -149,8 +149,8 @@ static int32_t number_of(const video_ctx *v, const AVPacket *p, int32_t at_most)
     return -1;
 }
 
-/* Whether the demuxer goes to the key frame that is shown at a time or before it; where that is one behind its time of decoding, others that are
- * asked for this one go to the key frame before, and all from there is read. */
+/* Whether the demuxer, asked for a time, goes to the last key frame that is shown by then. Asked for the time at which a key frame is decoded, which is
+ * earlier where there are B-frames, it would go to the one before, and all from there would be read. */
 static int seeks_by_pts(const video_ctx *v) {
     const char *name = v->a->format->iformat->name;
     return strstr(name, "mp4") || strstr(name, "matroska");

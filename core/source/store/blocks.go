@@ -112,15 +112,15 @@ func (r *Reader) askExpected(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	bs := &r.client.blocks
-	bs.mu.Lock()
-	defer bs.mu.Unlock()
 	ahead := max(expectedAtOnce, min(expectedAhead, int(bs.most/blockBytes/8)))
 	for r.asked < min(len(r.expected), ahead) {
 		n, run := r.expected[r.asked], 1
 		for run < expectedAtOnce && r.asked+run < len(r.expected) && r.expected[r.asked+run] == n+int64(run) {
 			run++
 		}
+		bs.mu.Lock()
 		mine := bs.enter(r, n, int64(run))
+		bs.mu.Unlock()
 		if r.asked += max(len(mine), 1); len(mine) > 0 {
 			r.readAhead(ctx, mine)
 		}
