@@ -277,6 +277,13 @@ func (bs *blocks) keep(o *Object, first []byte) {
 	bs.forget()
 }
 
+// begin says whether the beginning of a version is there, or being read.
+func (bs *blocks) begin(version string) bool {
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	return bs.all[blockName{version, 0}] != nil
+}
+
 // have makes a block one that is there.
 func (bs *blocks) have(b *block, data []byte) {
 	b.data, b.place = data, bs.latest.PushFront(b)

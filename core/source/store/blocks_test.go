@@ -304,12 +304,84 @@ func TestALargeObjectThatBecameSmallIsRead(t *testing.T) {
 	}
 }
 
+// Behind a large object the next one's beginning is asked for alone, so that no answer is broken off; behind one that is not large, all of it.
+func TestBehindALargeObjectTheBeginningIsAskedFor(t *testing.T) {
+	large, beginning := int64(len(film)), blocksOf(0, 1)
+	small := film[:large-1]
+	for _, test := range []struct {
+		what    string
+		objects []string
+		want    []string
+	}{
+		{"large ones", []string{"a", "b", "c"}, []string{"", beginning, beginning}},
+		{"a small one behind", []string{"a", "small", "small", "b"}, []string{"", beginning, "", "", ""}},
+		{"an empty one", []string{"a", "empty"}, []string{"", beginning, ""}},
+		{"a server that has ceased to read Range", []string{"a", "deaf"}, []string{"", beginning}},
+		{"a server that tells no length in parts", []string{"a", "vague"}, []string{"", beginning, ""}},
+		{"what was large, among small ones, and whose beginning was dropped", []string{"a", "small", "drop", "a"}, []string{"", beginning, "", beginning}},
+	} {
+		s := serve(t, nil)
+		s.always = func(w http.ResponseWriter, r *http.Request) {
+			content := film
+			switch r.URL.Path {
+			case "/small":
+				content = small
+			case "/empty":
+				if r.Header.Get("Range") != "" { // as S3 answers
+					w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
+				}
+				return
+			case "/deaf":
+				w.Header().Set("Content-Length", fmt.Sprint(len(small)))
+				_, _ = w.Write(small)
+				return
+			case "/vague":
+				if r.Header.Get("Range") != "" {
+					w.Header().Set("Content-Range", "bytes 0-1/*")
+					w.WriteHeader(http.StatusPartialContent)
+				}
+				_, _ = w.Write(small[:2])
+				return
+			}
+			w.Header().Set("ETag", `"v1"`)
+			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+		}
+		c := client(t, Options{HedgeAfter: -1})
+		for _, name := range test.objects {
+			if name == "drop" {
+				c.blocks.all = map[blockName]*block{}
+				continue
+			}
+			var got []byte
+			n, o, err := c.ReadAll(background, s.URL+"/"+name, large, large, func(n int) []byte { got = make([]byte, n); return got })
+			var e *Error
+			switch {
+			case name == "empty" && errors.As(err, &e) && e.Cause == Empty:
+			case name == "vague" && n == 2 && err == nil:
+			case (name == "small" || name == "deaf") && bytes.Equal(got, small) && o == nil && err == nil:
+			case len(name) == 1 && o != nil && err == nil:
+			default:
+				t.Errorf("%s: %s: got %d bytes, %v, %v", test.what, name, n, o, err)
+			}
+		}
+		var ranges []string
+		for _, r := range s.seen {
+			ranges = append(ranges, strings.TrimPrefix(r.Header.Get("Range"), "bytes="))
+		}
+		if !slices.Equal(ranges, test.want) {
+			t.Errorf("%s: got ranges %q, want %q", test.what, ranges, test.want)
+		}
+	}
+}
+
 // The names of large objects that are kept are bounded.
 func TestNamesOfLargeObjectsAreBounded(t *testing.T) {
 	var l larges
 	for i := range 3 * mostLarges {
-		if l.add(fmt.Sprint(i)); len(l.names) > mostLarges || !l.has(fmt.Sprint(i)) {
-			t.Fatalf("%d names after %d", len(l.names), i+1)
+		o := &Object{URL: fmt.Sprint(i), ETag: "t"}
+		l.add(o)
+		if version, likely := l.of(o.URL); len(l.versions) > mostLarges || version != o.version() || !likely {
+			t.Fatalf("%d names after %d, %q, %v", len(l.versions), i+1, version, likely)
 		}
 	}
 }

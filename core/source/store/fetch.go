@@ -49,10 +49,10 @@ func Reach(ctx context.Context, name string, large int64) ([]byte, *Distant, err
 		return nil, nil, err
 	}
 	data := []byte{}
-	all, err := c.readLarge(ctx, name, MaxFetch, large, func(n int) []byte {
+	all, err := c.readLarge(ctx, question{name: name, limit: MaxFetch, large: large, room: func(n int) []byte {
 		data = make([]byte, n)
 		return data
-	})
+	}})
 	if err == nil && all.large != nil {
 		var o *Object
 		if o, err = c.versionOf(ctx, all.large); err == nil {

@@ -303,26 +303,39 @@ func (c *Client) body(r io.Reader, p []byte) error {
 }
 
 // readWhole reads an object that nobody has asked the length of, unless it is a large one.
-func (c *Client) readWhole(ctx context.Context, name string, limit, large int64, room func(n int) []byte) (all whole, err error) {
-	a, err := c.send(ctx, http.MethodGet, name, wholeHeader(name))
+func (c *Client) readWhole(ctx context.Context, q question) (all whole, err error) {
+	header := wholeHeader(q.name)
+	if q.beginning {
+		header = http.Header{"Range": {fmt.Sprintf("bytes=0-%d", blockBytes-1)}}
+	}
+	a, err := c.send(ctx, http.MethodGet, q.name, header)
+	if e := (*Error)(nil); q.beginning && errors.As(err, &e) && e.Status == http.StatusRequestedRangeNotSatisfiable {
+		return whole{unread: true}, nil // there are no bytes
+	}
 	if err != nil {
 		return all, err
 	}
 	defer a.Body.Close()
-	n := a.ContentLength
+	n, inParts := a.ContentLength, a.Header.Get("Accept-Ranges") == "bytes"
+	if q.beginning && a.StatusCode == http.StatusPartialContent {
+		if _, _, n, err = contentRange(a.Header.Get("Content-Range")); err != nil || n < q.large {
+			return whole{unread: true}, nil
+		}
+		inParts = true
+	}
 	switch {
 	case n < 0:
-		all.n, err = c.readUnknown(a, limit, room)
+		all.n, err = c.readUnknown(a, q.limit, q.room)
 		return all, err
 	case n == 0:
 		return all, &Error{Cause: Empty, Detail: "got 0 bytes"}
-	case large > 0 && n >= large && a.Header.Get("Accept-Ranges") == "bytes":
-		all.large = &Object{URL: name, Size: n, ETag: a.Header.Get("ETag"), Modified: a.Header.Get("Last-Modified")}
+	case q.large > 0 && n >= q.large && inParts:
+		all.large = &Object{URL: q.name, Size: n, ETag: a.Header.Get("ETag"), Modified: a.Header.Get("Last-Modified")}
 		return all, c.readBeginning(all.large, a.Body)
-	case n > limit:
-		return all, tooLarge(n, limit)
+	case n > q.limit:
+		return all, tooLarge(n, q.limit)
 	}
-	p := room(int(n))
+	p := q.room(int(n))
 	if err := c.body(a.Body, p); err != nil {
 		return all, err
 	}

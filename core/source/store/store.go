@@ -226,95 +226,129 @@ func (c *Client) ReadAt(ctx context.Context, o *Object, p []byte, off int64) err
 // ReadAll reads an object of at most limit bytes whole, into what room gives for its length. room may be called again for each attempt. Of large
 // bytes or more (0: never) no more is read than its beginning, which Readers have then, where the store gives parts of objects: it is o, else nil.
 func (c *Client) ReadAll(ctx context.Context, name string, limit, large int64, room func(n int) []byte) (n int, o *Object, err error) {
-	if large > 0 && c.larges.has(name) {
-		if o, err = c.Stat(ctx, name); err != nil || o.Size >= large {
-			return 0, o, err
+	q := question{name: name, limit: limit, large: large, room: room}
+	if large > 0 {
+		version, likely := c.larges.of(name)
+		if c.blocks.begin(version) {
+			if o, err = c.Stat(ctx, name); err != nil || o.Size >= large {
+				return 0, o, err
+			}
+			likely = false
 		}
+		q.beginning = likely
 	}
-	var all whole
-	err = c.call(ctx, name, func(ctx context.Context, cancel context.CancelFunc) (err error) {
-		all, err = c.readHedged(ctx, cancel, name, limit, large, room)
-		return err
-	})
-	if err != nil || all.large == nil {
-		return all.n, nil, err
+	all, err := c.readHedged(ctx, q)
+	if err == nil && all.unread {
+		q.beginning = false
+		all, err = c.readHedged(ctx, q)
 	}
-	o, err = c.versionOf(ctx, all.large)
-	return 0, o, err
+	if err == nil && all.large != nil {
+		o, err = c.versionOf(ctx, all.large)
+		return 0, o, err
+	}
+	if err == nil && large > 0 {
+		c.larges.none()
+	}
+	return all.n, nil, err
 }
 
-// whole is what became of an object that was to be read whole: n bytes were, or it is large.
+// question is one for an object whose length is not known.
+type question struct {
+	name         string
+	limit, large int64              // see ReadAll
+	room         func(n int) []byte // as well
+	beginning    bool               // its beginning alone is asked for, as it is probably large
+}
+
+// whole is what became of an object that was to be read whole: n bytes were, or it is large, or its beginning was asked for and it is not large.
 type whole struct {
-	n     int
-	large *Object // its version is not known where neither a tag nor a date is there
+	n      int
+	large  *Object // its version is not known where neither a tag nor a date is there
+	unread bool
 }
 
 // versionOf is the object with its version, which it asks for where the answer that had its first bytes did not tell, as the Hub's does not.
-func (c *Client) versionOf(ctx context.Context, o *Object) (*Object, error) {
-	if c.larges.add(o.URL); o.ETag == "" && o.Modified == "" {
-		return c.Stat(ctx, o.URL)
+func (c *Client) versionOf(ctx context.Context, o *Object) (_ *Object, err error) {
+	if o.ETag == "" && o.Modified == "" {
+		if o, err = c.Stat(ctx, o.URL); err != nil {
+			return nil, err
+		}
 	}
+	c.larges.add(o)
 	return o, nil
 }
 
-// larges are the names of objects that were large, of which the first question is for the version then, and not for all bytes.
+// larges tells what is probably large: what was, and all names while the object read last was. Of such an object the beginning alone is asked for, as an
+// answer that is broken off costs its connection and what of it is on its way.
 type larges struct {
-	mu    sync.Mutex
-	names map[string]struct{}
+	mu       sync.Mutex
+	versions map[string]string // by names
+	latest   bool
 }
 
 const mostLarges = 4096 // names that are kept
 
-func (l *larges) has(name string) bool {
+// of is the version of a name that was large, or "", and whether it probably is.
+func (l *larges) of(name string) (version string, likely bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, is := l.names[name]
-	return is
+	version = l.versions[name]
+	return version, version != "" || l.latest
 }
 
-func (l *larges) add(name string) {
+func (l *larges) add(o *Object) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.names == nil || len(l.names) == mostLarges {
-		l.names = map[string]struct{}{}
+	if l.versions == nil || len(l.versions) == mostLarges {
+		l.versions = map[string]string{}
 	}
-	l.names[name] = struct{}{}
+	l.versions[o.URL], l.latest = o.version(), true
 }
 
-func (c *Client) readHedged(ctx context.Context, cancel context.CancelFunc, name string, limit, large int64, room func(n int) []byte) (all whole, err error) {
-	var spare []byte
-	var second whole
-	own := func(n int) []byte {
-		spare = make([]byte, n)
-		return spare
-	}
-	won, err := c.hedged(ctx, cancel,
-		func(ctx context.Context) (err error) {
-			all, err = c.readWhole(ctx, name, limit, large, room)
-			return err
-		},
-		func(ctx context.Context) (err error) {
-			second, err = c.readWhole(ctx, name, limit, large, own)
-			return err
-		})
-	if won && second.large == nil {
-		copy(room(len(spare)), spare)
-	}
-	if won {
-		all = second
-	}
+// none says that an object was not large.
+func (l *larges) none() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.latest = false
+}
+
+func (c *Client) readHedged(ctx context.Context, q question) (all whole, err error) {
+	err = c.call(ctx, q.name, func(ctx context.Context, cancel context.CancelFunc) error {
+		var spare []byte
+		var other whole
+		second := q
+		second.room = func(n int) []byte {
+			spare = make([]byte, n)
+			return spare
+		}
+		won, err := c.hedged(ctx, cancel,
+			func(ctx context.Context) (err error) {
+				all, err = c.readWhole(ctx, q)
+				return err
+			},
+			func(ctx context.Context) (err error) {
+				other, err = c.readWhole(ctx, second)
+				return err
+			})
+		if won {
+			if all = other; all.n > 0 {
+				copy(q.room(len(spare)), spare)
+			}
+		}
+		return err
+	})
 	return all, err
 }
 
 // ReadLarge is ReadAll for what is no sample, and may be large: it is asked for once, and its time is no measure for other reads.
 func (c *Client) ReadLarge(ctx context.Context, name string, limit int64, room func(n int) []byte) (n int, err error) {
-	all, err := c.readLarge(ctx, name, limit, 0, room)
+	all, err := c.readLarge(ctx, question{name: name, limit: limit, room: room})
 	return all.n, err
 }
 
-func (c *Client) readLarge(ctx context.Context, name string, limit, large int64, room func(n int) []byte) (all whole, err error) {
-	err = c.call(ctx, name, func(ctx context.Context, _ context.CancelFunc) (err error) {
-		all, err = c.readWhole(ctx, name, limit, large, room)
+func (c *Client) readLarge(ctx context.Context, q question) (all whole, err error) {
+	err = c.call(ctx, q.name, func(ctx context.Context, _ context.CancelFunc) (err error) {
+		all, err = c.readWhole(ctx, q)
 		return err
 	})
 	return all, err
