@@ -250,6 +250,7 @@ REFUSED = {
     "sigma": (lambda: T.ElasticTransform(5.0, [3.0, 4.0]), r"sigma: got \[3.0, 4.0\], want one"),
     "together": (lambda: T.RandomApply([T.RandomInvert(), T.RandomRotation(5)]), "got random_rotation among several, want such as leave"),
     "floats of erased bytes": (lambda: [T.PILToTensor(), T.RandomErasing(), T.ConvertImageDtype(torch.float32)], "ConvertImageDtype.*: stands behind RandomErasing, want that last"),
+    "three channels of one": (lambda: [T.Grayscale(), T.RandomInvert(1), T.Grayscale(3)], r"num_output_channels: got 3 behind Grayscale\(1\), want 3 of that"),
     "v2, three channels of one": (lambda: [v2.Grayscale(), v2.RGB()], r"makes three channels of the one of Grayscale\(1\)"),
     "sometimes a tensor": (lambda: T.RandomApply([T.RandomInvert(), T.ToTensor()]), "got p=0.5 of what makes another kind of picture, want 1"),
     "sometimes grey": (lambda: T.RandomApply([T.Grayscale()]), "got p=0.5 of what makes another kind of picture, want 1"),
@@ -458,16 +459,54 @@ def test_a_class_of_ones_own_that_reads_as_torchvisions_does(root):
         assert loader.classes == ["c", "a", "b"]
 
 
+def held(cls, transform, **attributes):
+    """A data set of pixels as its constructor would make it of what nobody has here."""
+    dataset = cls.__new__(cls)
+    vars(dataset).update(transform=transform, target_transform=None, root="x", **attributes)
+    return dataset
+
+
+COLOURS = np.random.default_rng(9).integers(0, 256, (7, 32, 32, 3), np.uint8)
+GREYS = torch.from_numpy(COLOURS[:, :28, 2:30, 0].copy())
+PIXELS = {
+    "CIFAR10": lambda t: held(datasets.CIFAR10, t, data=COLOURS, targets=[3, 1, 4, 1, 5, 9, 2]),
+    "CIFAR100": lambda t: held(datasets.CIFAR100, t, data=COLOURS, targets=[3, 1, 4, 1, 5, 9, 2]),
+    "SVHN": lambda t: held(datasets.SVHN, t, data=COLOURS.transpose(0, 3, 1, 2), labels=np.arange(7)),
+    "STL10": lambda t: held(datasets.STL10, t, data=np.ascontiguousarray(COLOURS.transpose(0, 3, 1, 2)), labels=np.full(7, -1)),
+    "MNIST": lambda t: held(datasets.MNIST, t, data=GREYS, targets=torch.arange(7)),
+    "FashionMNIST": lambda t: held(datasets.FashionMNIST, t, data=GREYS, targets=torch.arange(7)),
+    "EMNIST": lambda t: held(datasets.EMNIST, t, data=GREYS, targets=torch.arange(7)),
+    "USPS": lambda t: held(datasets.USPS, t, data=GREYS[:, :16, :16].numpy(), targets=list(range(7))),
+}
+
+
+@pytest.mark.parametrize("name", PIXELS)
+@pytest.mark.parametrize("transforms", [
+    [], [T.Resize(20)], [T.Pad(2), T.RandomHorizontalFlip(1)], [T.CenterCrop(12), T.Grayscale(3)], [T.Resize((24, 18), T.InterpolationMode.BICUBIC), T.Grayscale(3), T.RandomInvert(1)],
+    [T.RandomHorizontalFlip(1), T.Resize(40), T.CenterCrop(24)],
+], ids=lambda transforms: "-".join(type(one).__name__ for one in transforms))
+def test_pictures_that_a_data_set_holds(name, transforms):
+    dataset = PIXELS[name](T.Compose([*transforms, T.ToTensor(), T.Normalize((0.5,), (0.25,))]))
+    same(dataset, batch_size=4)
+    same(Subset(ConcatDataset([dataset, dataset]), [9, 2, 6]), batch_size=2)
+
+
 def test_data_sets_that_cannot_be_told_are_refused(root):
     folder = datasets.ImageFolder(root, small())
-    cifar = datasets.CIFAR10.__new__(datasets.CIFAR10)
-    vars(cifar).update(data=np.zeros((5, 32, 32, 3), np.uint8), targets=[0] * 5)
+    floats = held(datasets.CIFAR10, small(), data=np.zeros((5, 32, 32, 3), np.float32), targets=[0] * 5)
+    alone = held(datasets.STL10, small(), data=np.zeros((5, 3, 32, 32), np.uint8), labels=None)
+    grey = held(datasets.MNIST, T.ToTensor(), data=torch.zeros(5, 28, 28, dtype=torch.uint8), targets=torch.zeros(5))
+    colour = held(datasets.CIFAR10, grey.transform, data=np.zeros((5, 28, 28, 3), np.uint8), targets=[0] * 5)
+    many = held(datasets.QMNIST, T.ToTensor(), data=grey.data, targets=torch.zeros(5, 8))
     pet = lists(datasets.OxfordIIITPet, root, _images="files", _labels="labels", _target_types=["segmentation"])
     for dataset, message in [
         (Own(), r"dataset: Own is a class of its own, which reads by its __getitem__: .*spdl.DataLoader\(spec, source=dataset\)"),
         (OwnFolder(root, small()), "OwnFolder is a class of its own, which reads by its __getitem__"),
         (Subset(Own(), [0]), "dataset.dataset: Own is a class of its own"),
-        (cifar, r"CIFAR10 holds \[5, 32, 32, 3\] of pictures that are decoded already; .*arrays"),
+        (floats, r"CIFAR10 data: got \[5, 32, 32, 3\] of float32, want \[N, H, W, 3\] of u8"),
+        (alone, "STL10 labels: got none for 5 pictures, want a label each"),
+        (many, r"QMNIST holds \[5, 28, 28\] in a way that is not known here, want one of CIFAR10, .*source=dataset"),
+        (ConcatDataset([grey, colour]), r"datasets\[1\]: got pixels \[28, 28, 3\], and datasets\[0\] has pixels \[28, 28, 1\], want one kind"),
         (TensorDataset(torch.zeros(3)), "TensorDataset holds tensors; .*arrays"),
         (Stream(), r"Stream is an iterable; it comes behind a description: spdl.DataLoader\(spec, source=dataset\)"),
         (datasets.FakeData(3), "FakeData of torchvision reads its samples by itself, want one of .*ImageFolder.*as a table"),

@@ -123,6 +123,7 @@ def test_io_takes_transforms(library, folder):
 @pytest.mark.parametrize("said, message", [
     ({"layout": "NHWC"}, "image.layout: got 'NHWC', and the transform, whose last is Normalize.*, makes NCHW; leave layout out"),
     ({"dtype": "f16"}, "image.dtype: got 'f16', and the transform.*makes f32"),
+    ({"mode": "gray", "transform": [named("Grayscale")(num_output_channels=3), ToTensor()]}, "image.mode: got 'gray', and the transform.*makes rgb"),
 ])
 def test_what_contradicts_the_transforms_is_refused(said, message):
     with pytest.raises(spdl.SpecError, match=message):
@@ -209,6 +210,40 @@ def test_a_data_set_loads_in_its_order(loading, folder):
     assert colours(loading(dataset, 4)) == [([0, 1, 2, 3], [0, 0, 0, 1]), ([4, 5], [1, 1])]
     assert colours(loading(dataset, 4, drop_last=True)) == [([0, 1, 2, 3], [0, 0, 0, 1])]
     assert colours(loading(Subset(dataset=dataset, indices=[5, 1, 3]), batch_size=2)) == [([5, 1], [1, 0]), ([3], [1])]
+
+
+def held(name: str, transform: Any, **attributes: Any) -> Any:
+    return named(name, "torchvision.datasets.pixels", Torchs, __len__=lambda self: 1, __getitem__=lambda self, i: None)(transform=transform, **attributes)
+
+
+def test_a_data_set_that_holds_its_pixels_loads_them(loading):
+    pixels = np.random.default_rng(1).integers(0, 256, (5, 3, 6, 8), np.uint8)
+    padded = [named("Pad")(padding=1, fill=0, padding_mode="constant"), PILToTensor()]
+    for name, data, want in [("SVHN", pixels, pixels), ("CIFAR10", pixels.transpose(0, 2, 3, 1), pixels), ("MNIST", pixels[:, 0], pixels[:, :1])]:
+        dataset = held(name, padded, data=data, **{"labels" if name == "SVHN" else "targets": [3, -1, 4, 1, 5]})
+        with loading(Subset(dataset=dataset, indices=[4, 1, 0]), batch_size=2) as loader:
+            batches = list(loader)
+        assert [labels.tolist() for _, labels in batches] == [[5, -1], [3]]
+        assert np.array_equal(np.concatenate([images for images, _ in batches]), np.pad(want[[4, 1, 0]], ((0, 0), (0, 0), (1, 1), (1, 1))))
+
+
+def test_a_size_that_a_data_set_has_is_known_to_resize():
+    dataset = held("MNIST", [resize(6), ToTensor()], data=np.zeros((2, 9, 12), np.uint8), targets=[0, 1])
+    assert spdl.describe(dataset)["image"] == {"mode": "gray", "transform": [{"resize": [6, 8]}], "layout": "NCHW", "dtype": "f32"}
+    dataset.transform = [resize(9, 9), named("Grayscale")(num_output_channels=3), ToTensor()]
+    assert spdl.describe(dataset)["image"] == {"mode": "rgb", "transform": [{"resize": [9, 9]}, {"grayscale": 1}], "layout": "NCHW", "dtype": "f32"}
+
+
+@pytest.mark.parametrize("change, message", [
+    (dict(data=np.zeros((2, 4, 4, 3), np.float32)), r"CIFAR10 data: got \[2, 4, 4, 3\] of float32, want \[N, H, W, 3\] of u8"),
+    (dict(data=np.zeros((2, 3, 4, 4), np.uint8)), r"CIFAR10 data: got \[2, 3, 4, 4\] of uint8, want"), (dict(data=None), r"CIFAR10 data: got \[\] of NoneType, want"),
+    (dict(targets=[0]), "CIFAR10 targets: got 1 for 2 pictures"), (dict(targets=None), "CIFAR10 targets: got none for 2 pictures"),
+])
+def test_pixels_that_are_held_in_another_way_are_refused(change, message):
+    dataset = held("CIFAR10", [ToTensor()], data=np.zeros((2, 4, 4, 3), np.uint8), targets=[0, 1])
+    vars(dataset).update(change)
+    with pytest.raises(spdl.ArgumentError, match=message):
+        spdl.DataLoader(dataset)
 
 
 def test_files_that_have_gone_from_the_data_set_since_stay_away(loading, folder):

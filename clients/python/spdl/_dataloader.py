@@ -87,7 +87,7 @@ def _opened(drop: arguments.Drop, options: dict[str, Any]) -> tuple[Callable[...
     if drop.is_folder:
         opens: Callable[..., Loader] = functools.partial(open, drop.description, **options)
         loader = opens()
-        if loader.info.samples == len(drop.pictures.paths):
+        if loader.info.samples == len(drop.pictures.pictures):
             return opens, loader
         loader.close()  # the folder has more files by now, or fewer, or some beside the classes
     files = datasets.Files(drop.pictures)
@@ -110,7 +110,7 @@ class DataLoader:
             ...
 
     source     what spdl.open takes (with `options` passed on to it), or a Loader, which stays the caller's to close; or a data set of torchvision's
-               that is files and labels, a Subset or ConcatDataset of such, with torch's arguments: see below
+               that is files, or pixels, and labels, a Subset or ConcatDataset of such, with torch's arguments: see below
     fields     a sequence of names gives tuples; a dict {key: field} gives dicts; one name gives the tensor alone;
                None gives dicts of all fields and labels. Left out: ("image", "label"), or where there is no image the
                first field and the label, such as ("video", "label"). The field "key" and columns of text come as a list of str

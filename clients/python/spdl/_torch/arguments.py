@@ -11,7 +11,7 @@ from .. import _torchrun
 from .._errors import ArgumentError
 from .._given import plain, whole
 from . import datasets
-from .transforms import is_plain, resolved, told
+from .transforms import SIZED, is_plain, resolved, told
 
 # torch's arguments, in the order of its positional ones; the rest go by name.
 POSITIONAL = ("batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn", "pin_memory", "drop_last", "timeout", "worker_init_fn",
@@ -60,10 +60,10 @@ def drop(dataset: Any, arguments: dict[str, Any]) -> Drop:
     of = datasets.pictures(dataset)
     order: dict[str, Any] = {"shuffle": said.flag("shuffle"), "seed": said.seed(said.get("generator")), "last": "drop" if said.flag("drop_last") else "cover"}
     of, world = said.sampled(of, order)
-    if not of.paths:
+    if not of.pictures:
         datasets.refuse("dataset", dataset, "has no samples")
     description: dict[str, Any] = {
-        "source": {"host": {"samples": len(of.paths)}}, "batch": said.batch_size(), "order": order, "image": _image(of, dataset),
+        "source": {"host": {"samples": len(of.pictures)}}, "batch": said.batch_size(), "order": order, "image": _image(of, dataset),
         "bad_sample": {"policy": "fail"},  # as an exception in a worker does
     }
     if datasets.is_folder(of):
@@ -81,10 +81,21 @@ def _image(of: datasets.Pictures, dataset: Any) -> dict[str, Any]:
     if of.transform is None:
         datasets.refuse("dataset", dataset, "has no transform, and pictures have to become tensors of one size; give one, such as "
                                             "Compose([Resize(256), CenterCrop(224), ToTensor()])")
-    said = told(of.transform, "dataset.transform")
+    said = told(of.transform, "dataset.transform", of.channels, of.size)
     if "layout" not in said.section:
         datasets.refuse("dataset.transform", dataset, "ends with a PIL image, which no batch can be made of; add ToTensor() for floats, PILToTensor() for bytes")
-    return {"transform": of.transform}  # which open tells, and can say of a refusal which transform it is
+    if of.size is None:
+        return {"transform": of.transform}  # which open tells, and can say of a refusal which transform it is
+    front = [] if _sizes(said.operations) else [{"resize": {"size": of.size, "interpolation": "nearest"}}]
+    mode = {"mode": "gray"} if of.channels == 1 else {}
+    return {**mode, **said.section, "transform": [*front, *said.operations]}
+
+
+def _sizes(operations: list[dict[str, Any]]) -> bool:
+    """Whether operations say a size, ahead of what needs one."""
+    names = [name for operation in operations for name in operation]
+    first = next((name for name in names if name in ("pad", *SIZED)), None)
+    return first is not None and first != "pad"
 
 
 class _Arguments:
@@ -142,7 +153,7 @@ class _Arguments:
             return of, self._distributed(sampler, of, order, ranks)
         if ranks is not None and ranks.world_size > 1:
             self.refuse("sampler", f"got {type(sampler).__qualname__} in a run of {ranks.world_size} ranks, want DistributedSampler(dataset)")
-        if kind == "RandomSampler" and not sampler.replacement and sampler.num_samples == len(of.paths):
+        if kind == "RandomSampler" and not sampler.replacement and sampler.num_samples == len(of.pictures):
             order.update(shuffle=True, seed=self.seed(sampler.generator if sampler.generator is not None else self.get("generator")))
         elif kind == "SubsetRandomSampler":
             order.update(shuffle=True, seed=self.seed(sampler.generator if sampler.generator is not None else self.get("generator")))
@@ -156,7 +167,7 @@ class _Arguments:
     def _distributed(self, sampler: Any, of: datasets.Pictures, order: dict[str, Any], ranks: Optional[_torchrun.Ranks]) -> Optional[dict[str, int]]:
         size, rank, batch = int(sampler.num_replicas), int(sampler.rank), self.batch_size()
         order.update(shuffle=bool(sampler.shuffle), seed=int(sampler.seed))
-        samples, down = len(of.paths), order["last"] == "drop"
+        samples, down = len(of.pictures), order["last"] == "drop"
         if ranks is not None and (size, rank) != (ranks.world_size, ranks.rank):
             self.refuse("sampler", f"got rank {rank} of {size}, and torchrun says rank {ranks.rank} of {ranks.world_size}; want DistributedSampler(dataset) "
                                    "without numbers")

@@ -1,9 +1,12 @@
-"""Data sets of torchvision that are files and labels, and parts of them."""
+"""Data sets of torchvision that are files or pixels, and labels, and parts of them."""
 
 from __future__ import annotations
 
 import os
-from typing import Any, NamedTuple, NoReturn, Optional
+import struct
+import zlib
+from collections.abc import Sequence
+from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from .._errors import ArgumentError
 
@@ -14,34 +17,70 @@ _FILES: dict[str, tuple[str, ...]] = {
     **{name: ("_image_files", "_labels") for name in ("Food101", "Flowers102", "DTD", "FGVCAircraft", "SUN397", "CLEVRClassification")},
     "OxfordIIITPet": ("_images", "_labels"), "LFWPeople": ("data", "targets"), "Places365": ("imgs",),
 }
+# Those that hold the pixels of all pictures: the attributes of these and of the labels, and the axes of one picture.
+_PIXELS: dict[str, tuple[str, str, str]] = {
+    **{name: ("data", "targets", "HWC") for name in ("CIFAR10", "CIFAR100")},
+    **{name: ("data", "labels", "CHW") for name in ("SVHN", "STL10")},
+    **{name: ("data", "targets", "HW") for name in ("MNIST", "FashionMNIST", "KMNIST", "EMNIST", "USPS")},
+}
 _ROOTED = ("ImageFolder", "DatasetFolder", "ImageNet", "EuroSAT", "Country211")  # a class is a directory; the first two's root is where they lie
 _LOADERS = ("default_loader", "pil_loader")
 _BEHAVIOUR = ("__getitem__", "__getitems__", "__len__")
 _SOURCE = "spdl.DataLoader(spec, source=dataset), with a __getitem__ that returns encoded bytes or a path, and a label: the engine decodes (docs/sources.md)"
 
 
-class Pictures(NamedTuple):
-    """Files and their labels, and what becomes of each picture."""
+class Held(NamedTuple):
+    """A picture that its data set holds: its pixels, u8 [H, W] or [H, W, C] of NumPy's, and its name."""
 
-    paths: list[str]
+    pixels: Any
+    name: str
+
+    def png(self) -> bytes:
+        """A PNG of it without compression: the same pixels, at the cost of a copy and two checksums."""
+        height, width, *channels = self.pixels.shape
+        rows = bytearray(height * (1 + width * (channels[0] if channels else 1)))  # each has a 0 in front: it is stored as it is
+        memory = memoryview(rows)
+        for y, row in enumerate(self.pixels):
+            at, bytes_of_it = y * (len(rows) // height) + 1, row.tobytes()
+            memory[at:at + len(bytes_of_it)] = bytes_of_it
+        header = struct.pack(">IIBBBBB", width, height, 8, 2 if channels else 0, 0, 0, 0)
+        return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", zlib.compress(memory, 0)) + _chunk(b"IEND", b"")
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+class Pictures(NamedTuple):
+    """Files, or pictures that are held, and their labels, and what becomes of each picture."""
+
+    pictures: Sequence[Union[str, Held]]
     labels: list[int]
     transform: Any
     classes: Optional[list[str]]
     root: Optional[str]  # where a class is a directory, and nothing was left out
     extensions: tuple[str, ...]
+    channels: int = 3
+    size: Optional[list[int]] = None  # height and width of all pictures, where they are held
+
+    def kind(self) -> str:
+        return "files" if self.size is None else f"pixels {[*self.size, self.channels]}"
 
 
 class Files:
     """Pictures as a source of the program's own."""
 
     def __init__(self, pictures: Pictures) -> None:
-        self._paths, self._labels = pictures.paths, pictures.labels
+        self._pictures, self._labels = pictures.pictures, pictures.labels
 
     def __len__(self) -> int:
-        return len(self._paths)
+        return len(self._pictures)
 
-    def __getitem__(self, index: int) -> tuple[str, int, str]:
-        return self._paths[index], self._labels[index], self._paths[index]
+    def __getitem__(self, index: int) -> tuple[Union[str, bytes], int, str]:
+        one = self._pictures[index]
+        if isinstance(one, Held):
+            return one.png(), self._labels[index], one.name
+        return one, self._labels[index], one
 
 
 def is_dataset(one: Any) -> bool:
@@ -56,9 +95,29 @@ def pictures(dataset: Any, place: str = "dataset") -> Pictures:
         return part(pictures(dataset.dataset, f"{place}.dataset"), dataset.indices)
     if (library, name) == ("torch", "ConcatDataset"):
         return _joined([pictures(one, f"{place}.datasets[{i}]") for i, one in enumerate(dataset.datasets)], dataset, place)
-    if library != "torchvision" or name not in _FILES:
+    if library != "torchvision" or name not in _FILES and name not in _PIXELS:
         _refuse_kind(library, name, dataset, place)
     _check(dataset, name, place)
+    return _held(dataset, name, place) if name in _PIXELS else _of_files(dataset, name, place)
+
+
+def _held(dataset: Any, name: str, place: str) -> Pictures:
+    held, said, axes = _PIXELS[name]
+    data, labels = getattr(dataset, held, None), getattr(dataset, said, None)
+    data = data.numpy() if hasattr(data, "numpy") else data
+    shape = list(getattr(data, "shape", ()))
+    want = f"[N, {', '.join(axes)}] of u8".replace("C", "3")
+    if len(shape) != len(axes) + 1 or str(data.dtype) != "uint8" or "C" in axes and shape[1 + axes.index("C")] != 3:
+        refuse(place, dataset, f"{held}: got {shape} of {getattr(data, 'dtype', type(data).__qualname__)}, want {want}, as in the versions that are known here; {_SOURCE}")
+    if labels is None or len(labels) != len(data):
+        refuse(place, dataset, f"{said}: got {'none' if labels is None else len(labels)} for {len(data)} pictures, want a label each; {_SOURCE}")
+    data = data.transpose(0, 2, 3, 1) if axes == "CHW" else data
+    classes = getattr(dataset, "classes", None)
+    return Pictures([Held(one, f"{name}[{i}]") for i, one in enumerate(data)], [int(label) for label in labels], getattr(dataset, "transform", None),
+                    list(classes) if classes else None, None, (), 3 if "C" in axes else 1, list(data.shape[1:3]))
+
+
+def _of_files(dataset: Any, name: str, place: str) -> Pictures:
     said: list[Any] = [getattr(dataset, attribute, None) for attribute in _FILES[name]]
     if any(one is None for one in said):
         refuse(place, dataset, f"has no {' and '.join(_FILES[name])}, as in the versions that are known here; {_SOURCE}")
@@ -76,7 +135,7 @@ def pictures(dataset: Any, place: str = "dataset") -> Pictures:
 
 def part(of: Pictures, indices: Any) -> Pictures:
     chosen = [int(i) for i in indices]
-    return of._replace(paths=[of.paths[i] for i in chosen], labels=[of.labels[i] for i in chosen], root=None)
+    return of._replace(pictures=[of.pictures[i] for i in chosen], labels=[of.labels[i] for i in chosen], root=None)
 
 
 def is_folder(of: Pictures) -> bool:
@@ -84,7 +143,7 @@ def is_folder(of: Pictures) -> bool:
     root = of.root
     if root is None or not of.extensions or not root.isprintable() or "://" in root:
         return False
-    below = [path[len(root) + 1:] if path.startswith(root + "/") else "" for path in of.paths]
+    below = [path[len(root) + 1:] if isinstance(path, str) and path.startswith(root + "/") else "" for path in of.pictures]
     keys = [os.fsencode(path) for path in below]
     if any(a >= b for a, b in zip(keys, keys[1:])):
         return False
@@ -124,13 +183,12 @@ def _home(dataset: Any, place: str) -> tuple[str, str]:
 
 def _refuse_kind(library: str, name: str, dataset: Any, place: str) -> NoReturn:
     if hasattr(dataset, "data") and hasattr(dataset.data, "shape"):
-        refuse(place, dataset, f"holds {list(dataset.data.shape)} of pictures that are decoded already; keep torch's DataLoader for it, or write its data "
-                               "and targets as .npy files and say source: {arrays: [...]} (docs/sources.md)")
+        refuse(place, dataset, f"holds {list(dataset.data.shape)} in a way that is not known here, want one of {', '.join(sorted(_PIXELS))}; {_SOURCE}")
     if name == "TensorDataset":
         refuse(place, dataset, "holds tensors; write them as .npy files and say source: {arrays: [...]} (docs/sources.md)")
     if name in ("IterableDataset", "ChainDataset"):
         refuse(place, dataset, "is an iterable; it comes behind a description: spdl.DataLoader(spec, source=dataset)")
-    refuse(place, dataset, f"of {library} reads its samples by itself, want one of {', '.join(sorted(_FILES))}, or a Subset or ConcatDataset of such; "
+    refuse(place, dataset, f"of {library} reads its samples by itself, want one of {', '.join(sorted([*_FILES, *_PIXELS]))}, or a Subset or ConcatDataset of such; "
                            f"say its files and labels as a table (source: {{list: FILE}}), or {_SOURCE}")
 
 
@@ -155,4 +213,7 @@ def _joined(parts: list[Pictures], dataset: Any, place: str) -> Pictures:
     for i, one in enumerate(parts):
         if one.transform is not first.transform and repr(one.transform) != repr(first.transform):
             refuse(place, dataset, f"datasets[{i}].transform: got another than datasets[0]'s, want one for all")
-    return Pictures([path for one in parts for path in one.paths], [label for one in parts for label in one.labels], first.transform, first.classes, None, ())
+        if (one.channels, one.size) != (first.channels, first.size):
+            refuse(place, dataset, f"datasets[{i}]: got {one.kind()}, and datasets[0] has {first.kind()}, want one kind")
+    return Pictures([one for part in parts for one in part.pictures], [label for part in parts for label in part.labels], first.transform, first.classes, None, (),
+                    first.channels, first.size)

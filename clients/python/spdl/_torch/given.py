@@ -35,8 +35,9 @@ class Given:
         self.transform, self.place = transform, place
         self.before = before  # the operations ahead of it
         self.in_hand = in_hand
-        self.channels = 3  # of what is in hand; rules change these, and in_hand
+        self.channels = self.channels_of_pictures = 3  # of what is in hand, which rules change, as in_hand, and of what was at first
         self.tv_image = False  # v2's own kind of tensor
+        self.pictures: Optional[list[int]] = None  # height and width of what is in hand, where they are known
 
     def refuse(self, what: str) -> NoReturn:
         raise refusal(self.place, self.transform, what)

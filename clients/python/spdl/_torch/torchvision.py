@@ -21,6 +21,9 @@ def resize(g: Given) -> Operation:
         g.refuse("size: got None, where max_size says the longer side, want a size; "
                  "resize: {size: [N, N], fit: contain} in the list's place fits pictures into a square")
     size = g.size()
+    if len(size) == 1 and g.pictures is not None and g.get("max_size") is None:
+        shorter = min(g.pictures)
+        size = [size[0] * side // shorter for side in g.pictures]
     return sized(g, "resize", {"size": size[0] if len(size) == 1 else size, "interpolation": g.filter(RESIZERS), "max_size": g.get("max_size")})
 
 
@@ -120,7 +123,10 @@ def elastic_transform(g: Given) -> Operation:
 
 def grayscale(g: Given) -> Optional[Operation]:
     channels = g.get("num_output_channels")
+    if channels == 3 and g.channels < g.channels_of_pictures:
+        g.refuse("num_output_channels: got 3 behind Grayscale(1), want 3 of that, which does both")
     if channels == 3:
+        g.channels = 3
         return {"grayscale": 1}
     if channels != 1:
         g.refuse(f"num_output_channels: got {channels}, want 1 or 3")

@@ -23,6 +23,7 @@ _HAPPENS = {"color_jitter": 1, "gaussian_blur": 1, "gaussian_noise": 1, "jpeg": 
             "adjust_sharpness": 0.5, "random_perspective": 0.5, "random_zoom_out": 0.5, "random_erasing": 0.5}
 _GROUPED = ("color_jitter", "random_photometric_distort", "random_channel_permutation", "grayscale", "gaussian_blur", "solarize", "posterize", "invert", "adjust_sharpness",
             "autocontrast", "equalize", "gaussian_noise", "jpeg")  # those that random_apply and random_choice hold
+SIZED = ("resize", "center_crop", "random_crop", "random_resized_crop", "random_resize", "scale_jitter")  # what says a size
 _IS_PROBABILITY = ("horizontal_flip", "vertical_flip", "grayscale", "invert", "autocontrast", "equalize", "random_channel_permutation", "random_rotate90")
 
 
@@ -42,16 +43,16 @@ def is_plain(transform: Any) -> bool:
     return transform is None or isinstance(transform, (Mapping, str, bytes, int, float))
 
 
-def told(transform: Any, place: str, channels: int = 3) -> Told:
-    """The operations of a Compose, of a transform, or of a list of such and of operations, on pictures of so many channels. Raises SpecError
-    with what has none."""
-    walk = _Walk(channels)
+def told(transform: Any, place: str, channels: int = 3, size: Optional[list[int]] = None) -> Told:
+    """The operations of a Compose, of a transform, or of a list of such and of operations, on pictures of so many channels and of one size, where that
+    is known. Raises SpecError with what has none."""
+    walk = _Walk(channels, size)
     walk.add(transform, place)
     section = {}
     if walk.in_hand != PIL:
         section = {"layout": "NCHW", "dtype": "f32" if walk.floats else "u8"}
-    if walk.channels < channels:
-        section["mode"] = "gray"
+    if walk.channels != channels:
+        section["mode"] = "gray" if walk.channels == 1 else "rgb"
     both = walk.steps + walk.endings
     return Told([operation for operation, _ in both], [at for _, at in both], section, walk.last)
 
@@ -59,11 +60,12 @@ def told(transform: Any, place: str, channels: int = 3) -> Told:
 class _Walk:
     """Through transforms, one after the other."""
 
-    def __init__(self, channels: int) -> None:
+    def __init__(self, channels: int, size: Optional[list[int]]) -> None:
         self.steps: list[tuple[Operation, Place]] = []
         self.endings: list[tuple[Operation, Place]] = []  # what ends a list here, and behind which flips may stand there
         self.in_hand, self.floats, self.channels, self.tv_image = PIL, False, channels, False
         self.last: Optional[Place] = None
+        self._channels, self._size = channels, size
 
     def add(self, one: Any, place: str) -> None:
         if isinstance(one, Mapping):
@@ -98,7 +100,8 @@ class _Walk:
         if not rule.since <= self.in_hand <= rule.upto:
             _refuse_place(rule, self.in_hand, one, place)
         given = Given(one, place, [operation for operation, _ in self.steps], self.in_hand)
-        given.channels, given.tv_image = self.channels, self.tv_image
+        given.channels, given.channels_of_pictures, given.tv_image = self.channels, self._channels, self.tv_image
+        given.pictures = None if any(name in ("pad", *SIZED) for operation, _ in self.steps for name in operation) else self._size
         operation = rule.tell(given)
         self.last = (place, one)
         if operation is not None:
