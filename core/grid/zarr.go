@@ -35,8 +35,11 @@ func ZarrFile(dir string) (string, error) {
 	return "", ErrNoZarr
 }
 
-// ZarrIn is a directory itself where it is an array of Zarr's, and an array in it where it is a group; "" where it is neither.
+// ZarrIn is a directory or an archive itself where it is an array of Zarr's, and an array in it where it is a group; "" where it is neither.
 func ZarrIn(dir string) string {
+	if archive, _ := InZip(dir); archive == dir {
+		return zarrInZip(archive)
+	}
 	name, err := ZarrFile(dir)
 	if err == nil {
 		_, err = OpenZarr(name)

@@ -18,20 +18,20 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-const (
-	zipEnding  = ".zip"
-	maxDeflate = 1032 // bytes that one byte of a deflated member can become, at most
-)
+// ZipEnding is that of archives' names.
+const ZipEnding = ".zip"
+
+const maxDeflate = 1032 // bytes that one byte of a deflated member can become, at most
 
 // InZip cuts the path of an array in an archive into the archive, a file, and the array's name in it, "." where the archive is one; two empty
 // texts: there is no such archive in the path.
 func InZip(name string) (archive, within string) {
 	for at := 0; ; {
-		next := strings.Index(name[at:], zipEnding)
+		next := strings.Index(name[at:], ZipEnding)
 		if next < 0 {
 			return "", ""
 		}
-		at += next + len(zipEnding)
+		at += next + len(ZipEnding)
 		if at < len(name) && name[at] != '/' {
 			continue
 		}
@@ -63,6 +63,35 @@ func OpenZarrZip(r io.ReaderAt, size int64) (*ZarrZip, error) {
 	}
 	return z, nil
 }
+
+// ZarrsInZip are the arrays in an archive that a pattern matches, sorted.
+func ZarrsInZip(archive, pattern string) (names []string, err error) {
+	f, err := os.Open(archive)
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.Stat()
+	if err == nil {
+		var z *ZarrZip
+		if z, err = OpenZarrZip(f, st.Size()); err == nil {
+			names, err = z.Names(pattern)
+		}
+	}
+	return names, errors.Join(err, f.Close())
+}
+
+// zarrInZip is an array in an archive, with the archive's own name ahead; "" where it has none.
+func zarrInZip(archive string) string {
+	for _, pattern := range groups {
+		if names, err := ZarrsInZip(archive, pattern); err == nil && len(names) > 0 {
+			return strings.TrimSuffix(archive+"/"+names[0], "/.")
+		}
+	}
+	return ""
+}
+
+// groups are where an array may be in an archive: it itself, or in groups.
+var groups = []string{".", "*", "*/*", "*/*/*"}
 
 // Names are the arrays in the archive that a pattern matches, sorted.
 func (z *ZarrZip) Names(pattern string) (names []string, err error) {
@@ -106,7 +135,7 @@ func (z *ZarrZip) text(name string) ([]byte, error) {
 
 // example is an array in the archive, whatever is asked for.
 func (z *ZarrZip) example() string {
-	for _, pattern := range []string{"*", "*/*", "*/*/*"} {
+	for _, pattern := range groups {
 		if names, err := z.Names(pattern); err == nil && len(names) > 0 {
 			return names[0]
 		}
