@@ -100,7 +100,7 @@ func TestZarrsInArchivesAreArrays(t *testing.T) {
 	must(t, err)
 	path := writtenTo(t, filepath.Join(dir, "store.zarr.zip"), data)
 	s := arraysOf(t, ArraysConfig{
-		Arrays: []ArrayFiles{{Name: "plain", Files: []string{path + "/data/plain"}, Window: 4, Step: 1, PadBefore: 1}, {Name: "shards", Files: []string{dir + "/*.zarr.zip/data?/sh*"}, Within: 4, Step: 1, PadBefore: 1}},
+		Arrays:   []ArrayFiles{{Name: "plain", Files: []string{path + "/data/plain"}, Window: 4, Step: 1, PadBefore: 1}, {Name: "shards", Files: []string{dir + "/*.zarr.zip/data?/sh*"}, Within: 4, Step: 1, PadBefore: 1}},
 		Episodes: &Episodes{Numbers: Numbers{File: path + "/meta/episode_ends"}},
 	})
 	row := func(k uint64) (all []uint64) { // as testdata/make.py has them
