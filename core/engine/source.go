@@ -38,10 +38,16 @@ func (r *ring) openSource(ctx context.Context, s *spec.Spec) error {
 	}
 	r.host, _ = r.source.(*source.Host)
 	r.planned, _ = r.source.(source.Planned)
+	for _, note := range r.notes() {
+		r.engine.log.Infof(r.name, "source: %s", note)
+	}
+	return nil
+}
+
+// notes are what the source has to say of itself.
+func (r *ring) notes() []string {
 	if n, ok := r.source.(interface{ Notes() []string }); ok {
-		for _, note := range n.Notes() {
-			r.engine.log.Infof(r.name, "source: %s", note)
-		}
+		return n.Notes()
 	}
 	return nil
 }
