@@ -190,6 +190,8 @@ func TestEpisodesThatCannotBeAreRefused(t *testing.T) {
 		"source: episodes: only: got episode 1 behind 1, want numbers from 0 to 1 in ascending order, each once":                          one(Episodes{Numbers: Numbers{Given: []int64{3, 5}}, Only: &Numbers{Given: []int64{1, 1}}}),
 		"source: episodes: only: got episode 2 behind -1, want numbers from 0 to 1":                                                       one(Episodes{Numbers: Numbers{Given: []int64{3, 5}}, Only: &Numbers{Given: []int64{2}}}),
 		"source: episodes: only: \"" + x + "\": got rows of 2 of f32":                                                                     one(Episodes{Numbers: Numbers{Given: []int64{3, 5}}, Only: &Numbers{File: x}}),
+		"source: episodes: ends: episode 0: got -39, want more than 0":                                                                    one(Episodes{Numbers: Numbers{File: "../grid/testdata/latest.h5", Dataset: "labels"}}),
+		`source: episodes: "../grid/testdata/latest.h5": got an HDF5 file; say which of its arrays with dataset`:                          one(Episodes{Numbers: Numbers{File: "../grid/testdata/latest.h5"}}),
 		`source: array "x": no samples: want 4 rows or more in one episode; of 2 none has them`:                                           one(Episodes{Numbers: Numbers{Given: []int64{3, 5}}}, ArrayFiles{Name: "x", Files: []string{x}, Window: 6, PadBefore: 1, PadAfter: 1}),
 		`source: array "y": "` + short + `": got 2 samples of rows 0 to 2, want 3, as the first array has`:                                {Arrays: []ArrayFiles{{Name: "x", Files: []string{long, short}, DType: tensor.U8, Window: 2, Step: 1}, {Name: "y", Files: []string{short, long}, DType: tensor.U8, Window: 2, Step: 1}}},
 	} {

@@ -30,7 +30,7 @@ type ArraysConfig struct {
 // each an array of their own and lie one behind the other.
 type ArrayFiles struct {
 	Name  string   // of the column
-	Files []string // paths, with braces and globs; of Zarr those of directories
+	Files []string // paths, with braces and globs; of Zarr those of directories, and of arrays in zip archives, behind the archives' own
 
 	// Of files that are elements alone, little-endian; zero: .npy, HDF5 and Zarr, which say it themselves.
 	DType tensor.DType

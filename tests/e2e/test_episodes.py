@@ -140,6 +140,15 @@ def test_a_ring_of_training_and_one_of_validation_have_their_episodes(tmp_path, 
     assert sorted(map(tuple, seen["train"].tolist())) == sorted(tuple(rows) for rows in want if not 9 <= rows[0] < 17)
 
 
+def test_ends_may_be_a_dataset_beside_the_array(tmp_path, open_):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["data/action"], file["meta/episode_ends"] = np.arange(20, dtype="<i4"), np.array([9, 12, 20])
+    spec = {"source": {"arrays": [{"name": "x", "file": str(tmp_path / "x.h5"), "dataset": "/data/action", "window": 4, "step": 1, "pad_after": 1}],
+                       "episodes": {"ends": str(tmp_path / "x.h5"), "dataset": "/meta/episode_ends"}}, "batch": 1, "order": {"shuffle": False, "epochs": 1}}
+    assert [batch["x"][0].tolist() for batch in batches(open_, spec)] == [rows.tolist() for rows, _ in sequences([9, 12, 20], 4, 0, 1)]
+
+
 def test_the_state_of_other_episodes_is_refused(tmp_path, open_):
     """The same arrays, and as many samples, but episodes end elsewhere: by the description and, where a file says them, by what it says."""
     np.arange(20, dtype="u2").tofile(tmp_path / "x.bin")
