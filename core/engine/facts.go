@@ -8,6 +8,7 @@ type Facts struct {
 	GlobalBatch   int64    `json:"global_batch"`    // rows of all ranks in one step, at most
 	SlotBytes     uint64   `json:"-"`               // of a trial those of an engine that serves
 	Classes       []string `json:"classes,omitempty"`
+	Notes         []string `json:"-"` // what the source has to say of itself, which is in the log, too
 }
 
 // Facts describes the rings in the order of the description. It may be called between New and Close.
@@ -16,7 +17,7 @@ func (e *Engine) Facts() []Facts {
 	for i, r := range e.rings {
 		all[i] = Facts{
 			Name: r.shm.Name(), Samples: r.source.Len(), StepsPerEpoch: r.order.StepsPerEpoch(),
-			GlobalBatch: r.order.GlobalBatch(), SlotBytes: r.servedSlot, Classes: r.source.Classes(),
+			GlobalBatch: r.order.GlobalBatch(), SlotBytes: r.servedSlot, Classes: r.source.Classes(), Notes: r.notes(),
 		}
 	}
 	return all

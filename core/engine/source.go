@@ -38,10 +38,16 @@ func (r *ring) openSource(ctx context.Context, s *spec.Spec) error {
 	}
 	r.host, _ = r.source.(*source.Host)
 	r.planned, _ = r.source.(source.Planned)
+	for _, note := range r.notes() {
+		r.engine.log.Infof(r.name, "source: %s", note)
+	}
+	return nil
+}
+
+// notes are what the source has to say of itself.
+func (r *ring) notes() []string {
 	if n, ok := r.source.(interface{ Notes() []string }); ok {
-		for _, note := range n.Notes() {
-			r.engine.log.Infof(r.name, "source: %s", note)
-		}
+		return n.Notes()
 	}
 	return nil
 }
@@ -110,7 +116,7 @@ func (r *ring) openBefore(ctx context.Context, ring *spec.Spec, s *spec.Source, 
 	case s.Host.Samples > 0:
 		return r.openHost(s, inPlace)
 	case s.Arrays != nil:
-		return source.OpenArrays(source.ArraysConfig{Arrays: arraysOf(s.Arrays), Label: s.Label, Progress: p})
+		return source.OpenArrays(source.ArraysConfig{Arrays: arraysOf(s.Arrays), Episodes: episodesOf(s.Episodes), Label: s.Label, Progress: p})
 	case s.Folder != "":
 		return source.OpenFolder(source.FolderConfig{Dir: s.Folder, Extensions: s.Extensions, Labels: s.Labels == spec.LabelsDirectory, Media: media, Columns: columnsOf(s.Columns), InPlace: inPlace, Store: r.store, Progress: p})
 	case len(s.Shards) > 0:
@@ -307,7 +313,20 @@ func columnsOf(columns []spec.Column) (all []source.Column) {
 // arraysOf says whole arrays in core/source's words.
 func arraysOf(arrays []spec.ArrayFiles) (all []source.ArrayFiles) {
 	for _, a := range arrays {
-		all = append(all, source.ArrayFiles{Name: a.Name, Files: a.Files, Dataset: a.Dataset, DType: a.DType, Shape: a.Shape, Window: a.Window, Step: a.Step, Within: a.Within})
+		all = append(all, source.ArrayFiles{Name: a.Name, Files: a.Files, Dataset: a.Dataset, DType: a.DType, Shape: a.Shape, Window: a.Window, Step: a.Step, Within: a.Within,
+			PadBefore: a.PadBefore, PadAfter: a.PadAfter, IsPad: a.IsPad})
+	}
+	return all
+}
+
+// episodesOf says in core/source's words where episodes lie; nil: nowhere.
+func episodesOf(e *spec.Episodes) *source.Episodes {
+	if e == nil {
+		return nil
+	}
+	all := &source.Episodes{Numbers: source.Numbers{Given: e.Given, File: e.File, Dataset: e.Dataset}, Lengths: e.Lengths}
+	if e.Only.File != "" || e.Only.Given != nil {
+		all.Only = &source.Numbers{Given: e.Only.Given, File: e.Only.File}
 	}
 	return all
 }

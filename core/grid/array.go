@@ -27,13 +27,14 @@ type Array struct {
 	rowBytes   int64  // of a row of the array
 	fill       []byte // what elements are that were never written, over and over; nil: zero
 	filters    []filter
+	whole      bool // chunks cannot be read in part, though they have no filter
 	chunks     chunks
 }
 
 // chunks is where the chunks of an array lie, packed. They are numbered in C's order of the grid.
 type chunks interface {
 	// place is where a chunk lies; false: it was never written.
-	place(index int64) (p place, found bool)
+	place(index int64) (p place, found bool, err error)
 	// read fills dst from byte off of a chunk on; false: it was never written.
 	read(p place, off int64, dst []byte) error
 }
@@ -140,9 +141,11 @@ func (a *Array) next(at []int64) bool {
 // slab fills dst with rows lo to hi of a chunk.
 func (a *Array) slab(dst []byte, at []int64, lo, hi int64, c *Cache) error {
 	index, _ := a.number(at)
-	p, found := a.chunks.place(index)
+	p, found, err := a.chunks.place(index)
 	row := a.chunkBytes / a.chunk[0]
 	switch {
+	case err != nil:
+		return err
 	case !found:
 		a.fillWith(dst)
 		return nil

@@ -2,6 +2,7 @@ package grid
 
 import (
 	"bytes"
+	"compress/bzip2"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -59,6 +60,9 @@ func unlz4(dst, src []byte) (int, error) {
 	}
 	return lz4.UncompressBlock(src[4:], dst[:want])
 }
+
+// unbz2 is bzip2's format, of which the standard library has the checksums compared.
+func unbz2(dst, src []byte) (int, error) { return filled(dst, bzip2.NewReader(bytes.NewReader(src))) }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 

@@ -9,8 +9,9 @@
 //
 // Of HDF5 it reads superblocks 0 to 3, object headers of both versions, groups of both kinds, and datasets that are compact, contiguous or
 // in chunks by any of the six indexes of these. Elements are whole numbers, floats, enumerations of either byte order, and arrays of them;
-// filters are deflate, shuffle, fletcher32 and LZF. Of Zarr it reads arrays of versions 2 and 3 in directories, in C's order, packed with zlib,
-// gzip, zstd, LZ4, or Blosc's first version with one of these within. All else is refused by its name.
+// filters are deflate, shuffle, fletcher32 and LZF. Of Zarr it reads arrays of versions 2 and 3 in directories and in zip archives, with their axes in any
+// order, in chunks of a file each or in shards, packed with zlib, gzip, zstd, LZ4, bzip2, or Blosc's first version with one of the first four within. All else is
+// refused by its name.
 //
 // Nothing of a file is believed: every address and size is checked against the file, an index has each of its blocks once, a chunk unpacks to
 // exactly as many bytes as it has elements for, and no structure of a file makes more memory than it has bytes.

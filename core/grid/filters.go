@@ -31,6 +31,9 @@ const slack = 64
 
 // stored says that a chunk's elements lie as they are.
 func (a *Array) stored(p place) bool {
+	if a.whole {
+		return false
+	}
 	for i := range a.filters {
 		if p.skip>>i&1 == 0 {
 			return false

@@ -274,15 +274,15 @@ type h5Chunks struct {
 	all []place // sorted
 }
 
-func (h *h5Chunks) place(index int64) (p place, found bool) {
+func (h *h5Chunks) place(index int64) (p place, found bool, err error) {
 	if index < int64(len(h.all)) && h.all[index].index == index { // as where all were written
-		return h.all[index], true
+		return h.all[index], true, nil
 	}
 	k, found := slices.BinarySearchFunc(h.all, index, func(p place, index int64) int { return cmp.Compare(p.index, index) })
 	if found {
 		p = h.all[k]
 	}
-	return p, found
+	return p, found, nil
 }
 
 func (h *h5Chunks) read(p place, off int64, dst []byte) error {

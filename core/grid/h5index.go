@@ -130,7 +130,7 @@ type h5Row struct {
 	at    int64
 }
 
-func (h *h5Row) place(index int64) (p place, found bool) {
+func (h *h5Row) place(index int64) (p place, found bool, err error) {
 	number, weight, rest := int64(0), int64(1), index
 	for i := len(h.a.grid) - 1; i >= 0; i-- {
 		number += rest % h.a.grid[i] * weight
@@ -139,7 +139,7 @@ func (h *h5Row) place(index int64) (p place, found bool) {
 			weight *= h.grown[i]
 		}
 	}
-	return place{index: index, at: h.at + number*h.a.chunkBytes, size: uint32(h.a.chunkBytes), skip: math.MaxUint32}, true
+	return place{index: index, at: h.at + number*h.a.chunkBytes, size: uint32(h.a.chunkBytes), skip: math.MaxUint32}, true, nil
 }
 
 // grown is the grid of the largest array that the dataset may become; where an axis has no end it is as it is.

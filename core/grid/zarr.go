@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -31,13 +30,16 @@ func ZarrFile(dir string) (string, error) {
 		}
 	}
 	if _, err := os.Stat(filepath.Join(dir, ".zgroup")); err == nil {
-		return "", fmt.Errorf("%w, but a group; name an array in it, such as %s", ErrNoZarr, zarrWithin(dir))
+		return "", fmt.Errorf("%w, but a group; name an array in it, such as %s", ErrNoZarr, zarrDir(dir).example())
 	}
 	return "", ErrNoZarr
 }
 
-// ZarrIn is a directory itself where it is an array of Zarr's, and an array in it where it is a group; "" where it is neither.
+// ZarrIn is a directory or an archive itself where it is an array of Zarr's, and an array in it where it is a group; "" where it is neither.
 func ZarrIn(dir string) string {
+	if archive, _ := InZip(dir); archive == dir {
+		return zarrInZip(archive)
+	}
 	name, err := ZarrFile(dir)
 	if err == nil {
 		_, err = OpenZarr(name)
@@ -46,19 +48,9 @@ func ZarrIn(dir string) string {
 	case name == "" && err == ErrNoZarr:
 		return ""
 	case errors.Is(err, ErrNoZarr):
-		return zarrWithin(dir)
+		return zarrDir(dir).example()
 	}
 	return dir
-}
-
-// zarrWithin is an array in a group, if it has one.
-func zarrWithin(dir string) string {
-	for _, pattern := range []string{"*/.zarray", "*/zarr.json", "*/*/.zarray", "*/*/zarr.json"} {
-		if found, err := filepath.Glob(filepath.Join(dir, pattern)); err == nil && len(found) > 0 {
-			return filepath.Dir(found[0])
-		}
-	}
-	return filepath.Join(dir, "NAME")
 }
 
 // zarrJSON is what both versions say of an array, and of version 3 what it is of a group, too.
@@ -84,15 +76,21 @@ type zarrJSON struct {
 type zarrCodec struct {
 	ID          string `json:"id"`
 	ElementSize int    `json:"elementsize"`
+	DType       string `json:"dtype"`
+	AsType      string `json:"astype"`
 }
 
 // zarrNamed is anything of version 3 that has a name and what goes with it.
 type zarrNamed struct {
 	Name          string `json:"name"`
 	Configuration struct {
-		ChunkShape []int64 `json:"chunk_shape"`
-		Separator  string  `json:"separator"`
-		Endian     string  `json:"endian"`
+		ChunkShape []int64         `json:"chunk_shape"`
+		Separator  string          `json:"separator"`
+		Endian     string          `json:"endian"`
+		Order      json.RawMessage `json:"order"`
+		Codecs     []zarrNamed     `json:"codecs"` // from here on of shards
+		Index      []zarrNamed     `json:"index_codecs"`
+		Location   string          `json:"index_location"`
 	} `json:"configuration"`
 }
 
@@ -109,20 +107,20 @@ func OpenZarr(name string) (*Array, error) {
 	if len(text) > maxZarrJSON {
 		return nil, fmt.Errorf("%s: got more than %d bytes", filepath.Base(name), maxZarrJSON)
 	}
-	a, err := zarrOf(text, filepath.Dir(name))
+	a, err := zarrOf(text, zarrDir(filepath.Dir(name)))
 	if err != nil && !errors.Is(err, ErrNoZarr) {
 		err = fmt.Errorf("%s: %w", filepath.Base(name), err)
 	}
 	return a, err
 }
 
-func zarrOf(text []byte, dir string) (*Array, error) {
+func zarrOf(text []byte, files zarrFiles) (*Array, error) {
 	var z zarrJSON
 	if err := json.Unmarshal(text, &z); err != nil {
 		return nil, err
 	}
 	if z.NodeType == "group" {
-		return nil, fmt.Errorf("%w, but a group; name an array in it, such as %s", ErrNoZarr, zarrWithin(dir))
+		return nil, fmt.Errorf("%w, but a group; name an array in it, such as %s", ErrNoZarr, files.example())
 	}
 	a := &Array{Shape: z.Shape, At: -1}
 	if len(z.Shape) == 0 {
@@ -131,7 +129,7 @@ func zarrOf(text []byte, dir string) (*Array, error) {
 	if len(z.Shape) > maxRank || slices.ContainsFunc(z.Shape, func(n int64) bool { return n < 0 }) {
 		return nil, fmt.Errorf("got shape %v, want at most %d dimensions, each 0 or more", tensor.Shape(z.Shape), maxRank)
 	}
-	keys := &zarrChunks{dir: dir, a: a}
+	keys := &zarrChunks{files: files, a: a}
 	a.chunks = keys
 	var err error
 	switch z.Format {
@@ -159,8 +157,8 @@ func (z *zarrJSON) version2(a *Array, keys *zarrChunks) (err error) {
 	if err := zarrType2(name, a); err != nil {
 		return err
 	}
-	if z.Order != "C" && len(z.Shape) > 1 {
-		return fmt.Errorf("order: got %q, whose samples lie all over each chunk; want \"C\": write it again with order=\"C\"", z.Order)
+	if z.Order != "C" && z.Order != "F" && len(z.Shape) > 1 {
+		return fmt.Errorf("order: got %q, want \"C\" or \"F\"", z.Order)
 	}
 	keys.separator = z.Separator
 	if keys.separator == "" {
@@ -169,11 +167,24 @@ func (z *zarrJSON) version2(a *Array, keys *zarrChunks) (err error) {
 	if err := a.cut(z.Chunks); err != nil {
 		return fmt.Errorf("chunks: %w", err)
 	}
-	for _, c := range z.Filters {
-		if c.ID != "shuffle" || c.ElementSize < 1 {
-			return fmt.Errorf("filters: got %q, want none, or shuffle; write it again without", c.ID)
+	if z.Order == "F" && len(z.Shape) > 1 {
+		var backwards []int
+		for i := range z.Shape {
+			backwards = append(backwards, len(z.Shape)-1-i)
 		}
-		a.filters = append(a.filters, filter{"shuffle", 1, unshuffle(c.ElementSize)})
+		a.filters = append(a.filters, a.transposed(backwards))
+	}
+	for _, c := range z.Filters {
+		switch {
+		case c.ID == "shuffle" && c.ElementSize > 0:
+			a.filters = append(a.filters, filter{"shuffle", 1, unshuffle(c.ElementSize)})
+		case c.ID == "delta" && c.DType == name && (c.AsType == "" || c.AsType == name) && !a.DType.Float() && !a.Swapped:
+			a.filters = append(a.filters, filter{"delta", 1, undelta(int(a.DType.Bytes()))})
+		case c.ID == "delta":
+			return fmt.Errorf("filters: got delta of %q as %q, want whole numbers of the array's own type, little-endian; write it again without", c.DType, c.AsType)
+		default:
+			return fmt.Errorf("filters: got %q, want none, shuffle or delta; write it again without", c.ID)
+		}
 	}
 	if z.Compressor != nil {
 		err = a.packedBy("compressor", z.Compressor.ID)
@@ -193,9 +204,6 @@ func (z *zarrJSON) version3(a *Array, keys *zarrChunks) error {
 	case z.Grid.Name != "regular":
 		return fmt.Errorf("chunk_grid: got %q, want \"regular\"", z.Grid.Name)
 	}
-	if err := a.cut(z.Grid.Configuration.ChunkShape); err != nil {
-		return fmt.Errorf("chunk_grid: %w", err)
-	}
 	keys.separator = z.Keys.Configuration.Separator
 	switch z.Keys.Name {
 	case "default":
@@ -209,21 +217,34 @@ func (z *zarrJSON) version3(a *Array, keys *zarrChunks) error {
 	default:
 		return fmt.Errorf("chunk_key_encoding: got %q, want \"default\" or \"v2\"", z.Keys.Name)
 	}
-	return errors.Join(z.codecs(a), keys.known())
+	if err := keys.known(); err != nil {
+		return err
+	}
+	if len(z.Codecs) == 1 && z.Codecs[0].Name == sharding {
+		return z.shards(a, keys)
+	}
+	if err := a.cut(z.Grid.Configuration.ChunkShape); err != nil {
+		return fmt.Errorf("chunk_grid: %w", err)
+	}
+	return a.codecs(z.Codecs)
 }
 
-// codecs reads what version 3 packs chunks with: bytes, and what comes behind.
-func (z *zarrJSON) codecs(a *Array) error {
+// codecs reads what version 3 packs chunks with: bytes, what comes behind, and the order of the axes ahead of it.
+func (a *Array) codecs(all []zarrNamed) error {
 	ordered := false
-	for _, c := range z.Codecs {
+	for _, c := range all {
 		switch {
 		case c.Name == "bytes" && !ordered:
 			ordered = true
 			a.Swapped = c.Configuration.Endian == "big" && a.DType.Bytes() > 1
-		case c.Name == "sharding_indexed":
-			return errors.New("codecs: got sharding_indexed, chunks within chunks, which is not read here; write it again without shards")
-		case c.Name == "transpose":
-			return errors.New("codecs: got transpose, after which samples lie all over each chunk; write it again without")
+		case c.Name == sharding:
+			return errors.New("codecs: got sharding_indexed beside other codecs, or within itself, so that no chunk lies in one piece; write it again with shards alone, or without")
+		case c.Name == "transpose" && !ordered && len(a.filters) == 0:
+			var order []int
+			if json.Unmarshal(c.Configuration.Order, &order) != nil || !permutes(order, len(a.Shape)) {
+				return fmt.Errorf("codecs: got transpose by %.80s, want each of the %d axes once", c.Configuration.Order, len(a.Shape))
+			}
+			a.filters = append(a.filters, a.transposed(order))
 		case !ordered:
 			return fmt.Errorf("codecs: got %q first, want \"bytes\"", c.Name)
 		default:
@@ -241,9 +262,9 @@ func (z *zarrJSON) codecs(a *Array) error {
 // packedBy adds a filter by the name that Zarr has for it.
 func (a *Array) packedBy(key, name string) error {
 	f, ok := map[string]filter{"zlib": {"zlib", 1040, inflate}, "gzip": {"gzip", 1040, gunzip}, "zstd": {"zstd", 1 << 29, unzstd}, "lz4": {"lz4", 256, unlz4},
-		"blosc": {"blosc", 1 << 29, unblosc}, "crc32c": {"crc32c", 1, crc32c}}[name]
+		"blosc": {"blosc", 1 << 29, unblosc}, "bz2": {"bz2", 1 << 29, unbz2}, "crc32c": {"crc32c", 1, crc32c}}[name]
 	if !ok {
-		return fmt.Errorf("%s: got %q, want none, zlib, gzip, zstd, lz4 or blosc; write it again with one of them", key, name)
+		return fmt.Errorf("%s: got %q, want none, zlib, gzip, zstd, lz4, bz2 or blosc; write it again with one of them", key, name)
 	}
 	a.filters = append(a.filters, f)
 	return nil
@@ -323,61 +344,4 @@ func halfBits(v float64) uint64 {
 	}
 	fraction, exponent := math.Frexp(v) // v is fraction x 2^exponent, and fraction at least 1/2
 	return sign | (uint64(exponent+13)<<10 + uint64(math.RoundToEven(fraction*2048)))
-}
-
-// zarrChunks are files of a directory.
-type zarrChunks struct {
-	dir       string
-	before    string // of the first number; "": nothing
-	separator string
-	a         *Array
-}
-
-func (z *zarrChunks) known() error {
-	if z.separator != "." && z.separator != "/" {
-		return fmt.Errorf("the separator of numbers in names: got %.40q, want \".\" or \"/\"", z.separator)
-	}
-	return nil
-}
-
-// path is that of a chunk's file.
-func (z *zarrChunks) path(index int64) string {
-	parts := make([]string, len(z.a.grid))
-	for i := len(parts) - 1; i >= 0; i-- {
-		parts[i] = strconv.FormatInt(index%z.a.grid[i], 10)
-		index /= z.a.grid[i]
-	}
-	if z.before != "" {
-		parts = slices.Insert(parts, 0, z.before)
-	}
-	return filepath.Join(z.dir, strings.Join(parts, z.separator))
-}
-
-// place asks for the file. One that cannot be asked for is one that cannot be read.
-func (z *zarrChunks) place(index int64) (p place, found bool) {
-	st, err := os.Stat(z.path(index))
-	if errors.Is(err, fs.ErrNotExist) {
-		return p, false
-	}
-	p.index = index
-	if err == nil {
-		p.size = uint32(min(st.Size(), math.MaxUint32))
-	}
-	return p, true
-}
-
-func (z *zarrChunks) read(p place, off int64, dst []byte) error {
-	name := z.path(p.index)
-	if st, err := os.Stat(name); err != nil || !st.Mode().IsRegular() {
-		return errors.Join(err, fmt.Errorf("%w: %q is no regular file", ErrDamaged, name))
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	n, err := f.ReadAt(dst, off)
-	if n == len(dst) {
-		err = nil
-	}
-	return errors.Join(err, f.Close())
 }

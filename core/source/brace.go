@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spdl/spdl/core/grid"
 	"github.com/spdl/spdl/core/source/store"
 )
 
@@ -162,6 +163,9 @@ func appendGlob(ctx context.Context, names []string, pattern string, c *store.Cl
 		return globObjects(ctx, names, pattern, c, listed)
 	}
 	found, err := filepath.Glob(pattern)
+	if err == nil && len(found) == 0 {
+		found, err = zipped(pattern)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("pattern %q: %w", pattern, err)
 	}
@@ -170,6 +174,28 @@ func appendGlob(ctx context.Context, names []string, pattern string, c *store.Cl
 	}
 	slices.Sort(found)
 	return append(names, found...), nil
+}
+
+// zipped are the arrays in archives of Zarr by a pattern, with the archives' own names ahead.
+func zipped(pattern string) (names []string, err error) {
+	archives, within, is := strings.Cut(pattern, grid.ZipEnding+"/")
+	if !is {
+		return nil, nil
+	}
+	found, err := filepath.Glob(archives + grid.ZipEnding)
+	if err != nil {
+		return nil, err
+	}
+	for _, archive := range found {
+		arrays, err := grid.ZarrsInZip(archive, within)
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", archive, err)
+		}
+		for _, name := range arrays {
+			names = append(names, archive+"/"+name)
+		}
+	}
+	return names, nil
 }
 
 // unlisted is why a shard cannot be opened: one that is not there may have been meant as a pattern, a directory for what is in it.

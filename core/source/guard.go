@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -253,7 +254,12 @@ func NetworkFileSystem(path string) string {
 		path = "."
 	}
 	var st unix.Statfs_t
-	if err := unix.Statfs(path, &st); err != nil {
+	err := unix.Statfs(path, &st)
+	for err == unix.ENOTDIR { // an array within an archive is on what the archive is on
+		path = filepath.Dir(path)
+		err = unix.Statfs(path, &st)
+	}
+	if err != nil {
 		return "" // opening it will say why
 	}
 	return fileSystems[int64(st.Type)&0xffffffff]

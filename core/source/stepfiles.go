@@ -20,6 +20,9 @@ type arrayFile struct {
 	stat unix.Stat_t // when it was opened
 	hdf5 *grid.HDF5  // nil: it is none, or the source is open
 	zarr string      // file that says what the directory's array is; "": it is no directory
+
+	zip    *grid.ZarrZip // nil: it is no archive of Zarr, or the source is open
+	member string        // array in it, which another arrayFile is, too; "": it is none
 }
 
 // file opens one, or finds that it is open.
@@ -27,13 +30,11 @@ func (s *arrays) file(name string) (*arrayFile, error) {
 	if f := s.files[name]; f != nil {
 		return f, nil
 	}
-	file, err := os.OpenFile(name, openFlags, 0)
-	if err != nil {
-		return nil, unwrapPath(err)
+	if archive, member := grid.InZip(name); archive != "" {
+		return s.zipped(name, archive, member)
 	}
-	f := &arrayFile{name: name, path: absoluteDir(name), file: file}
-	s.files[name] = f
-	if err := unix.Fstat(int(file.Fd()), &f.stat); err != nil {
+	f, err := s.openAs(name, name)
+	if err != nil {
 		return nil, err
 	}
 	if f.stat.Mode&unix.S_IFMT == unix.S_IFDIR {
@@ -42,10 +43,40 @@ func (s *arrays) file(name string) (*arrayFile, error) {
 	if !isRegular(&f.stat) {
 		return nil, errors.New(notRegular(&f.stat).(*Error).Detail) // of no sample
 	}
-	if grid.IsHDF5(file, f.stat.Size) {
-		f.hdf5, err = grid.OpenHDF5(file, f.stat.Size)
+	if grid.IsHDF5(f.file, f.stat.Size) {
+		f.hdf5, err = grid.OpenHDF5(f.file, f.stat.Size)
 	}
 	return f, err
+}
+
+// openAs opens a file that is known by another name.
+func (s *arrays) openAs(known, name string) (*arrayFile, error) {
+	file, err := os.OpenFile(name, openFlags, 0)
+	if err != nil {
+		return nil, unwrapPath(err)
+	}
+	f := &arrayFile{name: name, path: absoluteDir(name), file: file}
+	s.files[known] = f
+	return f, unix.Fstat(int(file.Fd()), &f.stat)
+}
+
+// zipped is an array in an archive, which is opened once however many of its arrays are read. The archive's version is theirs.
+func (s *arrays) zipped(name, archive, member string) (*arrayFile, error) {
+	known := archive + "/" // which no array is named
+	z := s.files[known]
+	if z == nil {
+		var err error
+		if z, err = s.openAs(known, archive); err == nil {
+			z.zip, err = grid.OpenZarrZip(z.file, z.stat.Size)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	f := *z
+	f.name, f.path, f.member = name, absoluteDir(name), member
+	s.files[name] = &f
+	return &f, nil
 }
 
 // openZarr finds what a directory says of its array, whose version is that of the file that says it.
@@ -56,12 +87,17 @@ func (f *arrayFile) openZarr() (err error) {
 	return unix.Stat(f.zarr, &f.stat)
 }
 
-// addZarr takes the array of a directory.
+// addZarr takes the array of a directory, or in an archive.
 func (s *arrays) addZarr(a *stepped, c *ArrayFiles, f *arrayFile, first int64) (samples int64, err error) {
 	if c.DType != 0 {
 		return 0, errors.New("got an array of Zarr, which says its type itself; leave dtype out")
 	}
-	data, err := grid.OpenZarr(f.zarr)
+	var data *grid.Array
+	if f.zip != nil {
+		data, err = f.zip.Array(f.member)
+	} else {
+		data, err = grid.OpenZarr(f.zarr)
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -85,7 +121,7 @@ func (f *arrayFile) unchanged(now *unix.Stat_t) error {
 // opened drops what only opening needs.
 func (s *arrays) opened() {
 	for _, f := range s.files {
-		f.hdf5 = nil
+		f.hdf5, f.zip = nil, nil
 	}
 }
 
@@ -98,7 +134,7 @@ func (s *arrays) addAll(a *stepped, c *ArrayFiles, f *arrayFile, n int64, p *Pro
 	for _, name := range datasets {
 		samples := int64(0)
 		switch {
-		case f.zarr != "":
+		case f.zarr != "" || f.member != "":
 			samples, err = s.addZarr(a, c, f, n)
 		case name == "":
 			samples, err = a.add(c, f, n)
@@ -117,8 +153,8 @@ func (s *arrays) addAll(a *stepped, c *ArrayFiles, f *arrayFile, n int64, p *Pro
 // datasets are the paths of an array's datasets in a file; one empty path: the file is the array.
 func (f *arrayFile) datasets(c *ArrayFiles) ([]string, error) {
 	switch {
-	case f.zarr != "" && c.Dataset != nil:
-		return nil, errors.New("got an array of Zarr, whose directory file names; leave dataset out")
+	case (f.zarr != "" || f.member != "") && c.Dataset != nil:
+		return nil, errors.New("got an array of Zarr, which file names itself; leave dataset out")
 	case f.hdf5 == nil && c.Dataset == nil:
 		return []string{""}, nil
 	case f.hdf5 == nil:
@@ -173,7 +209,7 @@ func (s *arrays) addChunks(a *stepped, c *ArrayFiles, f *arrayFile, data *grid.A
 	if samples, err = a.take(c, &whole, last); err != nil {
 		return 0, err
 	}
-	if last.chunks != nil && (a.step < a.window || a.step%data.ChunkRows() != 0) {
+	if last.chunks != nil && (a.step < a.window || a.step%data.ChunkRows() != 0 || a.before > 0 || a.episodes != nil) {
 		last.cache = s.cache
 	}
 	return samples, nil
@@ -195,23 +231,25 @@ func (s *arrays) Shards() (starts []int64) {
 		if i+1 < len(largest.files) {
 			end = largest.files[i+1].first
 		}
-		starts = largest.files[i].appendShards(starts, largest.step, end)
+		starts = largest.appendShards(starts, &largest.files[i], end)
 	}
 	return starts
 }
 
 // appendShards appends the first samples of a file's chunks, whose samples end at one.
-func (f *stepFile) appendShards(starts []int64, step, end int64) []int64 {
+func (a *stepped) appendShards(starts []int64, f *stepFile, end int64) []int64 {
 	rows := f.rows
 	if f.cache != nil {
-		rows = max(f.chunks.ChunkRows(), step)
+		rows = max(f.chunks.ChunkRows(), a.step)
 	}
 	for k := int64(0); k*rows < f.rows; k++ {
-		first := f.first + (k*rows+step-1)/step
+		first := a.starting(f, k*rows)
 		if first >= end {
 			break
 		}
-		starts = append(starts, first)
+		if len(starts) == 0 || first > starts[len(starts)-1] { // no chunk is without a sample
+			starts = append(starts, first)
+		}
 	}
 	return starts
 }
@@ -255,13 +293,16 @@ func DatasetsOf(name string, most int) []string {
 	return names
 }
 
-// ZarrIn is a directory itself where it is an array of Zarr's, and an array in it where it is a group; "" where it is neither.
-func ZarrIn(dir string) string { return grid.ZarrIn(dir) }
+// ZarrIn is a directory or zip archive itself where it is an array of Zarr's, and an array in it where it is a group; "" where it is neither.
+func ZarrIn(path string) string { return grid.ZarrIn(path) }
 
 // InChunks says that some of an array's files have chunks, or may have them, which have to be unpacked: those of HDF5 and of Zarr.
 func InChunks(c *ArrayFiles) bool {
 	names, err := arrayNames(c.Files)
 	return c.Dataset != nil || err == nil && slices.ContainsFunc(names, func(name string) bool {
+		if archive, _ := grid.InZip(name); archive != "" {
+			return true
+		}
 		st, err := os.Stat(name)
 		return err == nil && st.IsDir()
 	})

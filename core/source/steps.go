@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +22,7 @@ import (
 type ArraysConfig struct {
 	Arrays   []ArrayFiles // at least one; all have equally many samples
 	Label    string       // name of an array of whole numbers, one a sample, that are labels, too; "": none has a label
+	Episodes *Episodes    // of which each array has all, one behind the other; nil: each file, or dataset, is one
 	Progress *Progress
 }
 
@@ -28,7 +30,7 @@ type ArraysConfig struct {
 // each an array of their own and lie one behind the other.
 type ArrayFiles struct {
 	Name  string   // of the column
-	Files []string // paths, with braces and globs; of Zarr those of directories
+	Files []string // paths, with braces and globs; of Zarr those of directories, and of arrays in zip archives, behind the archives' own
 
 	// Of files that are elements alone, little-endian; zero: .npy, HDF5 and Zarr, which say it themselves.
 	DType tensor.DType
@@ -39,7 +41,15 @@ type ArrayFiles struct {
 	Window int64 // steps of a sample; 0: one, and the sample has no axis of steps
 	Step   int64 // from the first step of a sample to that of the next; 0: Window, or 1
 	Within int64 // steps that must be there from a sample's first on; 0: Window
+
+	// So many of these may lie before an episode's first step, and behind its last, which are repeated there.
+	PadBefore, PadAfter int64
+
+	IsPad bool // a column NAME_is_pad says of each step of a sample whether it is repeated
 }
+
+// IsPadOf is the name of the column that tells which steps of an array's samples are repeated.
+func IsPadOf(name string) string { return name + "_is_pad" }
 
 // arrays is a source whose samples are stretches of whole arrays. Files are open as long as it is.
 type arrays struct {
@@ -49,6 +59,9 @@ type arrays struct {
 	labels  []int64               // nil: there are none
 	files   map[string]*arrayFile // that are open, by their names
 	cache   *grid.Cache
+
+	masks    []int     // the arrays whose steps a column says whether they are repeated; those columns stand behind all arrays
+	episodes *episodes // nil: each file, or dataset, is one
 }
 
 // chunkCacheBytes is how much of unpacked chunks a source holds. A variable for tests.
@@ -59,10 +72,13 @@ type stepped struct {
 	files    []stepFile
 	step     int64 // rows from one sample to the next
 	window   int64 // rows of a sample
-	span     int64 // rows that must be there for it
+	span     int64 // rows that must be there for it, or be repeated:
+	before   int64 // so many of them ahead of an episode
+	after    int64 // and behind it
 	rowBytes int64
 	bytes    int64 // of a sample
 	elements array.Array
+	episodes *episodes // those of the source
 }
 
 // stepFile is one file of an array, or one dataset of a file.
@@ -79,7 +95,13 @@ type stepFile struct {
 // OpenArrays opens arrays of numbers that lie whole in local files, such as a tokens.bin, or an x.npy and a y.npy. Nothing of them
 // is held in memory but labels, 8 bytes a sample; a sample is one read of each array.
 func OpenArrays(c ArraysConfig) (Source, error) {
-	s := &arrays{files: map[string]*arrayFile{}, cache: grid.NewCache(chunkCacheBytes)}
+	s := newArrays()
+	if c.Episodes != nil {
+		var err error
+		if s.episodes, err = openEpisodes(c.Episodes, c.Progress); err != nil {
+			return nil, fmt.Errorf("source: episodes: %w", err)
+		}
+	}
 	for i := range c.Arrays {
 		if err := s.open(&c.Arrays[i], c.Progress); err != nil {
 			return nil, errors.Join(fmt.Errorf("source: array %q: %w", c.Arrays[i].Name, err), s.Close())
@@ -88,6 +110,7 @@ func OpenArrays(c ArraysConfig) (Source, error) {
 	if len(s.all) == 0 {
 		return nil, errNothing
 	}
+	s.addMasks(c.Arrays)
 	if c.Label != "" {
 		if err := s.readLabels(c.Label, c.Progress); err != nil {
 			return nil, errors.Join(err, s.Close())
@@ -97,12 +120,16 @@ func OpenArrays(c ArraysConfig) (Source, error) {
 	return s, nil
 }
 
+func newArrays() *arrays {
+	return &arrays{files: map[string]*arrayFile{}, cache: grid.NewCache(chunkCacheBytes)}
+}
+
 func (s *arrays) open(c *ArrayFiles, p *Progress) error {
 	names, err := arrayNames(c.Files)
 	if err != nil {
 		return err
 	}
-	s.all = append(s.all, stepped{})
+	s.all = append(s.all, stepped{episodes: s.episodes})
 	a := &s.all[len(s.all)-1]
 	var n int64
 	for _, name := range names {
@@ -114,11 +141,16 @@ func (s *arrays) open(c *ArrayFiles, p *Progress) error {
 			return fmt.Errorf("%q: %w", name, err)
 		}
 	}
-	if n == 0 {
-		return fmt.Errorf("%w: want %d rows or more in one file; of %d files, such as %q, none has them", ErrNoSamples, max(c.Window, c.Within, 1), len(names), names[0])
-	}
-	if len(s.all) > 1 && n != s.n {
+	switch {
+	case n == 0 && s.episodes != nil:
+		return fmt.Errorf("%w: want %d rows or more in one episode; of %d none has them", ErrNoSamples, a.least(), len(s.episodes.all))
+	case n == 0:
+		return fmt.Errorf("%w: want %d rows or more in one file; of %d files, such as %q, none has them", ErrNoSamples, a.least(), len(names), names[0])
+	case len(s.all) > 1 && n != s.n:
 		return fmt.Errorf("got %d samples, want %d, as array %q has", n, s.n, s.columns[0].Name)
+	}
+	if err := a.alike(&s.all[0]); err != nil {
+		return err
 	}
 	s.n = n
 	s.columns = append(s.columns, Column{Name: c.Name, From: c.Name, Type: Array, DType: a.elements.DType, Shape: a.elements.Shape})
@@ -160,8 +192,6 @@ func headOf(f *os.File) (whole array.Array, at int64, err error) {
 		}
 	}
 	switch {
-	case err != nil && strings.HasSuffix(f.Name(), ".zip"):
-		return whole, 0, fmt.Errorf("%w; if it is a store of Zarr in a zip, unpack it and name the array's directory", err)
 	case err != nil && !strings.HasSuffix(f.Name(), ".npy"):
 		return whole, 0, fmt.Errorf("%w; of elements without a header say dtype", err)
 	case err != nil:
@@ -231,6 +261,8 @@ func (a *stepped) take(c *ArrayFiles, whole *array.Array, f *stepFile) (samples 
 		return 0, tooLarge
 	case len(shape) > maxArrayDims:
 		return 0, fmt.Errorf("got samples of %v, want at most %d dimensions", shape, maxArrayDims)
+	case whole.Shape[0] > math.MaxInt64-c.PadBefore-c.PadAfter:
+		return 0, fmt.Errorf("got %d rows, want less than 2^63 with those that are repeated", whole.Shape[0])
 	case size == 0 && whole.Shape[0] > 0:
 		return 0, fmt.Errorf("got samples of %v, want at least one element", shape)
 	case f.chunks == nil && f.stat.Size-f.at < all:
@@ -240,12 +272,12 @@ func (a *stepped) take(c *ArrayFiles, whole *array.Array, f *stepFile) (samples 
 		return 0, fmt.Errorf("got samples of %v of %v, want %v of %v, as %q has, in the same order of bytes", shape, whole.DType, a.elements.Shape, a.elements.DType, a.files[0].shown())
 	}
 	a.elements = array.Array{DType: whole.DType, Shape: shape, Swapped: whole.Swapped}
-	a.step, a.window, a.span, a.rowBytes, a.bytes = step, window, span, one, size
+	a.step, a.window, a.span, a.before, a.after, a.rowBytes, a.bytes = step, window, span, c.PadBefore, c.PadAfter, one, size
 	f.rows = whole.Shape[0]
-	if whole.Shape[0] < span {
-		return 0, nil
+	if a.episodes != nil {
+		return a.episodes.take(a, f.rows)
 	}
-	return (whole.Shape[0]-span)/step + 1, nil
+	return a.count(f.rows), nil
 }
 
 // fileOf is the file that has sample i.
@@ -292,7 +324,9 @@ func (s *arrays) Classes() []string { return nil }
 
 func (s *arrays) Close() (err error) {
 	for _, f := range s.files {
-		err = errors.Join(err, f.file.Close())
+		if f.member == "" { // an archive's file is the archive's
+			err = errors.Join(err, f.file.Close())
+		}
 	}
 	return err
 }
@@ -308,6 +342,11 @@ func (s *arrays) Fingerprint() (Fingerprint, bool) {
 		if a.span > a.window {
 			names.number(a.span)
 		}
+		if a.before+a.after > 0 {
+			names.text("padded")
+			names.number(a.before)
+			names.number(a.after)
+		}
 		for k := range a.files {
 			f := &a.files[k]
 			names.text(filepath.Base(f.name))
@@ -317,6 +356,16 @@ func (s *arrays) Fingerprint() (Fingerprint, bool) {
 				names.number(f.rows)
 			}
 		}
+	}
+	if s.episodes != nil {
+		names.text("episodes")
+		for _, e := range s.episodes.all {
+			names.number(e.from)
+			names.number(e.to)
+		}
+	}
+	for _, k := range s.masks {
+		names.text(s.columns[k].Name)
 	}
 	labels.numbers(s.labels)
 	return Fingerprint{names.sum(), labels.sum()}, true
@@ -328,7 +377,8 @@ func (s *arrays) Identity(i int64, dst []byte) []byte {
 	var now unix.Stat_t
 	for k := range s.all {
 		a := &s.all[k]
-		f := a.fileOf(i)
+		at := a.at(i)
+		f := at.stepFile
 		if f.unchanged(&now) != nil {
 			return nil
 		}
@@ -337,8 +387,11 @@ func (s *arrays) Identity(i int64, dst []byte) []byte {
 		if f.dataset != "" {
 			dst = append(append(dst, f.dataset...), 0)
 		}
-		for _, v := range []int64{f.stat.Size, f.stat.Mtim.Nano(), int64(f.stat.Ino), f.at + (i-f.first)*a.step*a.rowBytes} {
+		for _, v := range []int64{f.stat.Size, f.stat.Mtim.Nano(), int64(f.stat.Ino), f.at + at.row*a.rowBytes} {
 			dst = binary.LittleEndian.AppendUint64(dst, uint64(v))
+		}
+		if a.before+a.after > 0 {
+			dst = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(dst, uint64(at.begin)), uint64(at.end))
 		}
 	}
 	return dst
@@ -355,20 +408,30 @@ func (s *arrays) Read(ctx context.Context, i int64, b *Buffer) error {
 			return s.failed(i, k, err)
 		}
 	}
+	for _, k := range s.masks {
+		s.all[k].mask(i, b)
+	}
 	return nil
 }
 
 // read appends sample i as the buffer's next value.
 func (a *stepped) read(i int64, b *Buffer) error {
-	f, from := a.fileOf(i), len(b.values)
+	at, from := a.at(i), len(b.values)
 	b.values = slices.Grow(b.values, int(a.bytes))[:from+int(a.bytes)]
 	data := b.values[from:]
-	err := f.fill(data, (i-f.first)*a.step, a.rowBytes)
-	if err := f.unchanged(&b.stat[1]); err != nil {
+	head, n := min(at.begin, a.window-1)*a.rowBytes, max(at.end-at.begin, 1)*a.rowBytes
+	err := at.fill(data[head:head+n], at.row, a.rowBytes)
+	if err := at.unchanged(&b.stat[1]); err != nil {
 		return err
 	}
 	if err != nil {
 		return err
+	}
+	for k := int64(0); k < head; k += a.rowBytes {
+		copy(data[k:], data[head:head+a.rowBytes])
+	}
+	for k := head + n; k < a.bytes; k += a.rowBytes {
+		copy(data[k:], data[k-a.rowBytes:k])
 	}
 	if a.elements.Swapped {
 		swapped := a.elements
@@ -399,43 +462,42 @@ func (s *arrays) readLabels(name string, p *Progress) error {
 	if len(c.Shape) > 0 || !whole {
 		return fmt.Errorf("source: label %q: got %v of %v a sample, want one whole number", name, c.Shape, c.DType)
 	}
-	s.labels = make([]int64, 0, s.n)
-	for i := int64(0); i < s.n; i = int64(len(s.labels)) {
-		if err := s.someLabels(k, i); err != nil {
-			return fmt.Errorf("source: label %q: %w", name, err)
-		}
-		p.Step()
+	var err error
+	if s.labels, err = s.wholes(k, p); err != nil {
+		return fmt.Errorf("source: label %q: %w", name, err)
 	}
 	return nil
 }
 
 const labelBytes = 1 << 20
 
-// someLabels reads labels from sample i on: up to the end of its file, or as many as lie in so many bytes.
-func (s *arrays) someLabels(k int, i int64) error {
-	a := &s.all[k]
-	f, end := a.fileOf(i), s.n
-	if next := slices.IndexFunc(a.files, func(f stepFile) bool { return f.first > i }); next >= 0 {
-		end = a.files[next].first
-	}
-	step := a.step * a.rowBytes
-	n := min(end-i, labelBytes/step+1)
-	data := make([]byte, (n-1)*step+a.bytes)
-	if err := f.fill(data, (i-f.first)*a.step, a.rowBytes); err != nil {
-		return fmt.Errorf("%q: %w", f.shown(), err)
-	}
-	for at := int64(0); at < int64(len(data)); at += step {
-		one := data[at : at+a.bytes]
-		if a.elements.Swapped {
-			slices.Reverse(one)
+// wholes are the samples of one array, a whole number each. They are read up to the end of an episode, or as many as lie in so many bytes.
+func (s *arrays) wholes(k int, p *Progress) ([]int64, error) {
+	a, all, word := &s.all[k], make([]int64, 0, s.n), [8]byte{}
+	for int64(len(all)) < s.n {
+		i := int64(len(all))
+		e := a.episodeOf(i)
+		n := min(e.samples-e.number, labelBytes/(a.step*a.rowBytes)+1)
+		first, last := a.at(i).row, a.at(i+n-1).row
+		data := make([]byte, (last-first+1)*a.rowBytes)
+		if err := e.fill(data, first, a.rowBytes); err != nil {
+			return nil, fmt.Errorf("%q: %w", e.shown(), err)
 		}
-		v, ok := wholeOf(one, a.elements.DType)
-		if !ok {
-			return fmt.Errorf("sample %d: got a number of 2^63 or more, which no label has", len(s.labels))
+		for ; n > 0; n-- {
+			at := (a.at(int64(len(all))).row - first) * a.rowBytes
+			one := word[:copy(word[:], data[at:at+a.bytes])]
+			if a.elements.Swapped {
+				slices.Reverse(one)
+			}
+			v, ok := wholeOf(one, a.elements.DType)
+			if !ok {
+				return nil, fmt.Errorf("sample %d: got a number of 2^63 or more, which no label has", len(all))
+			}
+			all = append(all, v)
 		}
-		s.labels = append(s.labels, v)
+		p.Step()
 	}
-	return nil
+	return all, nil
 }
 
 // wholeOf is a whole number of any size as it lies in memory; false where an int64 does not hold it.

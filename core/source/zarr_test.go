@@ -84,11 +84,57 @@ func TestZarrsThatAreNoSamplesAreRefused(t *testing.T) {
 	refusedArray(t, ArrayFiles{Name: "x", Files: []string{root}}, "got a directory, want a regular file, or an array of Zarr: no array of Zarr, but a group; name an array in it, such as "+dir)
 	refusedArray(t, ArrayFiles{Name: "x", Files: []string{t.TempDir()}}, "got a directory, want a regular file, or an array of Zarr: no array of Zarr")
 	refusedArray(t, ArrayFiles{Name: "x", Files: []string{dir}, DType: tensor.U8}, "got an array of Zarr, which says its type itself; leave dtype out")
-	refusedArray(t, ArrayFiles{Name: "x", Files: []string{dir}, Dataset: []string{"x"}}, "got an array of Zarr, whose directory file names; leave dataset out")
-	refusedArray(t, ArrayFiles{Name: "x", Files: []string{stored}}, "if it is a store of Zarr in a zip, unpack it and name the array's directory")
+	refusedArray(t, ArrayFiles{Name: "x", Files: []string{dir}, Dataset: []string{"x"}}, "got an array of Zarr, which file names itself; leave dataset out")
+	refusedArray(t, ArrayFiles{Name: "x", Files: []string{stored}}, "zip: no directory at the end of its 4 bytes; it was not closed, or not copied to its end")
 	writtenTo(t, filepath.Join(dir, ".zarray"), []byte(`{"zarr_format":2,"shape":[4],"chunks":[2],"dtype":"|O","order":"C"}`))
 	refusedArray(t, ArrayFiles{Name: "x", Files: []string{dir}}, `"`+dir+`": .zarray: dtype: got "|O", want booleans, whole numbers or floats of 8 to 64 bits`)
 	if slices.Contains(DatasetsOf(dir, 3), "x") {
 		t.Error("a directory has datasets of HDF5")
+	}
+}
+
+// Arrays in an archive are named by its path and theirs, by braces and globs, too; the archive is opened once, and its version is theirs.
+func TestZarrsInArchivesAreArrays(t *testing.T) {
+	dir := t.TempDir()
+	data, err := os.ReadFile("../grid/testdata/store.zarr.zip")
+	must(t, err)
+	path := writtenTo(t, filepath.Join(dir, "store.zarr.zip"), data)
+	s := arraysOf(t, ArraysConfig{
+		Arrays:   []ArrayFiles{{Name: "plain", Files: []string{path + "/data/plain"}, Window: 4, Step: 1, PadBefore: 1}, {Name: "shards", Files: []string{dir + "/*.zarr.zip/data?/sh*"}, Within: 4, Step: 1, PadBefore: 1}},
+		Episodes: &Episodes{Numbers: Numbers{File: path + "/meta/episode_ends"}},
+	})
+	row := func(k uint64) (all []uint64) { // as testdata/make.py has them
+		for i := range uint64(7) {
+			all = append(all, uint64(uint32((((7*k+i)*37+11)%101)-50)))
+		}
+		return all
+	}
+	want := slices.Concat(row(0), row(0), row(1), row(2))
+	if got := elements(t, s, 0, 0); s.Len() != 7 || !slices.Equal(got, want) || !slices.Equal(elements(t, s, 6, 1), row(9)) || string(s.Key(6, nil)) != "plain:6" {
+		t.Errorf("%d samples, the first %v, want %v; the last %v, %s", s.Len(), got, want, elements(t, s, 6, 1), s.Key(6, nil))
+	}
+	if !InChunks(&ArrayFiles{Files: []string{path + "/data/{plain,action}"}}) || ZarrIn(path) != path+"/data/action" {
+		t.Errorf("it is not told what is in it: %s", ZarrIn(path))
+	}
+	refusedArray(t, ArrayFiles{Name: "x", Files: []string{path}}, "no array of Zarr, but a group; name an array in it, such as data/action")
+	refusedArray(t, ArrayFiles{Name: "x", Files: []string{path + "/data/none"}}, "no array of Zarr; name one of those in the archive, such as data/action")
+	refusedArray(t, ArrayFiles{Name: "x", Files: []string{path + "/none*"}}, "none*\": no file is named so")
+	refusedArray(t, ArrayFiles{Name: "x", Files: []string{path + "/data/plain"}, DType: tensor.U8}, "got an array of Zarr, which says its type itself; leave dtype out")
+	refusedArray(t, ArrayFiles{Name: "x", Files: []string{path + "/data/plain"}, Dataset: []string{"x"}}, "got an array of Zarr, which file names itself; leave dataset out")
+	writtenTo(t, path, data)
+	var b Buffer
+	var e *Error
+	if err := s.Read(background, 0, &b); !errors.As(err, &e) || e.Cause != Changed || s.(Versioned).Identity(0, nil) != nil {
+		t.Errorf("written again: got %v", err)
+	}
+}
+
+// What lies within a file is on that file's file system.
+func TestAnArchiveTellsItsFileSystem(t *testing.T) {
+	path := writtenTo(t, filepath.Join(t.TempDir(), "x.zip"), nil)
+	for _, within := range []string{"/data/x", "/data/*"} {
+		if got, want := NetworkFileSystem(path+within), NetworkFileSystem(path); got != want {
+			t.Errorf("%s: got %q, want %q", within, got, want)
+		}
 	}
 }

@@ -1,10 +1,14 @@
 package spec
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/spdl/spdl/core/tensor"
+	"go.yaml.in/yaml/v3"
 )
 
 // ArrayFiles is an array in local files, whose samples are its rows, or windows of them. Each is also a column of the source.
@@ -18,8 +22,30 @@ type ArrayFiles struct {
 	Step    int64        // rows from one sample to the next; 0: Window
 	Within  int64        // rows that must be there from a sample's first on; 0: Window
 
+	PadBefore, PadAfter int64 // rows that a sample may have ahead of its episode's first one, and behind its last
+	IsPad               bool  // whether a field NAME_is_pad says which rows these are
+
 	written []string // names as the document has them, for the hash
 }
+
+// Episodes says where those lie that each array has, one behind the other.
+type Episodes struct {
+	Numbers         // the row behind each one's last
+	Lengths bool    // they are how many rows each has instead
+	Dataset string  // of HDF5 files
+	Only    Numbers // those that samples are of; none: all
+}
+
+// Numbers are whole numbers, or the file of an array that has them; neither: none.
+type Numbers struct {
+	Given []int64
+	File  string // resolved
+
+	written string
+}
+
+// IsPadOf is the field that says which rows of an array's samples are repeated.
+func IsPadOf(name string) string { return name + "_is_pad" }
 
 // arrays reads whole arrays, and makes columns of them.
 func (d *decoder) arrays(s *section, src *Source, dir string) {
@@ -38,6 +64,16 @@ func (d *decoder) arrays(s *section, src *Source, dir string) {
 		src.Arrays = append(src.Arrays, a)
 		src.Columns = append(src.Columns, Column{Name: a.Name, From: a.Name + ".npy", Type: TypeNPY, MaxBytes: 1 << 10})
 		d.pos[join(s.place, fmt.Sprintf("columns[%d]", i))] = placeOf(n, join(s.shown, entry))
+	}
+	for i, a := range src.Arrays { // behind all arrays, as core/source has them
+		if a.IsPad {
+			name := IsPadOf(a.Name)
+			d.pos[join(s.place, fmt.Sprintf("columns[%d]", len(src.Columns)))] = d.pos[join(s.place, fmt.Sprintf("arrays[%d].is_pad", i))]
+			src.Columns = append(src.Columns, Column{Name: name, From: name + ".npy", Type: TypeNPY, MaxBytes: 1 << 10})
+		}
+	}
+	if len(src.Columns) > maxColumns {
+		s.fail("arrays", "got %d arrays and fields that say which rows are repeated (is_pad), want at most %d", len(src.Columns), maxColumns)
 	}
 	if d.err == nil && src.Arrays == nil {
 		s.fail("arrays", "got none, want at least one, such as [{name: tokens, file: tokens.npy}]")
@@ -71,10 +107,106 @@ func (d *decoder) arrayFiles(s *section, dir string) (a ArrayFiles) {
 	if s.has("within") && a.Within < a.Window {
 		s.fail("within", "got %d, want at least window, %d: it is how many rows there must be, of which a sample has the first", a.Within, a.Window)
 	}
+	a.padding(s)
 	if _, err := append(tensor.Shape{max(a.Window, 1)}, a.Shape...).Bytes(max(a.DType, tensor.U8)); err != nil {
 		s.fail("shape", "got samples of %d rows of %v, want less than 2^63 bytes", max(a.Window, 1), a.Shape)
 	}
 	return a
+}
+
+// padding reads how far samples reach beyond their episode.
+func (a *ArrayFiles) padding(s *section) {
+	whole(s, "pad_before", &a.PadBefore, 0, maxRows)
+	whole(s, "pad_after", &a.PadAfter, 0, maxRows)
+	s.flag("is_pad", &a.IsPad)
+	span := max(a.Window, a.Within, 1)
+	within := func(key string, n int64) {
+		if n >= span {
+			s.fail(key, "got %d, want less than the %d rows of window or within: one of them at least is in the episode", n, span)
+		}
+	}
+	within("pad_before", a.PadBefore)
+	within("pad_after", a.PadAfter)
+	if a.IsPad && a.PadBefore+a.PadAfter == 0 {
+		s.fail("is_pad", "given without pad_before or pad_after, so that no row is repeated; leave it out, or say how far windows reach beyond their episode")
+	}
+}
+
+// episodes reads where the episodes of arrays lie.
+func (d *decoder) episodes(s *section, src *Source, dir string) {
+	sec := d.below(s, "episodes")
+	e := &Episodes{}
+	ends, lengths := sec.has("ends"), sec.has("lengths")
+	switch {
+	case ends && lengths:
+		sec.fail("lengths", "given beside ends; want one of them")
+	case !ends && !lengths:
+		s.fail("episodes", "ends is missing, want where episodes end, such as ends: replay_buffer.zarr/meta/episode_ends, or lengths, each a path or a list of whole numbers")
+	case lengths:
+		e.Lengths = true
+		e.Numbers = sec.numbers("lengths", dir)
+	default:
+		e.Numbers = sec.numbers("ends", dir)
+	}
+	if sec.text("dataset", &e.Dataset); e.Dataset != "" && e.File == "" {
+		sec.fail("dataset", "given beside a list of numbers; it goes with an HDF5 file that has them")
+	}
+	if sec.has("only") {
+		e.Only = sec.numbers("only", dir)
+	}
+	src.Episodes = e
+}
+
+// maxEpisodes is how many may be written out in a description.
+const maxEpisodes = 1 << 16
+
+// numbers reads a path, or a list of whole numbers.
+func (s *section) numbers(key, dir string) (all Numbers) {
+	if target(s.values[key]).Kind != yaml.SequenceNode {
+		text := ""
+		s.text(key, &text)
+		name, err := located(text)
+		if err == nil && isURL(name) {
+			err = errors.New("got a URL, want a local file; copy it beside the arrays")
+		}
+		if err != nil {
+			s.fail(key, "%v", err)
+		}
+		all.written, all.File = resolve(name, dir)
+		return all
+	}
+	for i, n := range s.items(key, "a path, or a list of whole numbers", maxEpisodes) {
+		v, _ := s.d.whole(n, fmt.Sprintf("%s[%d]", join(s.shown, key), i), 0, math.MaxInt64)
+		all.Given = append(all.Given, v)
+	}
+	if len(all.Given) == 0 {
+		s.fail(key, "got none, want one at least")
+	}
+	return all
+}
+
+// canonicalEpisodes is where a source's episodes lie in the canonical form.
+type canonicalEpisodes struct {
+	Numbers canonicalNumbers `json:"numbers"`
+	Lengths bool             `json:"lengths,omitempty"`
+	Dataset string           `json:"dataset,omitempty"`
+	Only    canonicalNumbers `json:"only"`
+}
+
+type canonicalNumbers struct {
+	Given []int64 `json:"given,omitempty"`
+	File  string  `json:"file,omitempty"`
+}
+
+func (e *Episodes) canonical() *canonicalEpisodes {
+	if e == nil {
+		return nil
+	}
+	return &canonicalEpisodes{e.Numbers.canonical(), e.Lengths, e.Dataset, e.Only.canonical()}
+}
+
+func (n *Numbers) canonical() canonicalNumbers {
+	return canonicalNumbers{n.Given, cmp.Or(n.written, n.File)}
 }
 
 // elements reads what a file without a header does not say.
@@ -118,10 +250,13 @@ type canonicalArray struct {
 	Window  int64        `json:"window,omitempty"`
 	Step    int64        `json:"step,omitempty"`
 	Within  int64        `json:"within,omitempty"`
+	Before  int64        `json:"pad_before,omitempty"`
+	After   int64        `json:"pad_after,omitempty"`
+	IsPad   bool         `json:"is_pad,omitempty"`
 }
 
 func (a *ArrayFiles) canonical() canonicalArray {
-	c := canonicalArray{Name: a.Name, Files: a.written, Dataset: a.Dataset, Shape: a.Shape, Window: a.Window, Step: a.Step, Within: a.Within}
+	c := canonicalArray{Name: a.Name, Files: a.written, Dataset: a.Dataset, Shape: a.Shape, Window: a.Window, Step: a.Step, Within: a.Within, Before: a.PadBefore, After: a.PadAfter, IsPad: a.IsPad}
 	if c.Files == nil {
 		c.Files = a.Files
 	}

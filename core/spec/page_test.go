@@ -126,7 +126,8 @@ var values = map[string]string{
 	"source.host": "{samples: 7}", "source.host.samples": "3", "source.host.timeout": "5s", "source.host.stream": "true",
 	"source.heading": "true", "source.mix[].heading": "true",
 	"source.arrays": "[{name: x, file: x.npy}]", "source.arrays[].name": "y", "source.arrays[].file": "[x.npy, y.npy]", "source.arrays[].dataset": "[/a, '/b{0..3}/*']", "source.arrays[].dtype": "u16", "source.arrays[].shape": "[3]",
-	"source.arrays[].window": "4", "source.arrays[].step": "2", "source.arrays[].within": "3",
+	"source.arrays[].window": "4", "source.arrays[].step": "2", "source.arrays[].within": "3", "source.arrays[].pad_before": "1", "source.arrays[].pad_after": "1", "source.arrays[].is_pad": "true",
+	"source.episodes": "{ends: [3, 9]}", "source.episodes.ends": "x.zarr/meta/episode_ends", "source.episodes.lengths": "[3, 6]", "source.episodes.dataset": "/ends", "source.episodes.only": "[0]",
 	"source.shards": "[a.tar]", "source.path": "'train/{image_id}.jpg'", "source.image": "[jpg]", "source.label": "cls", "source.columns": "[c]",
 	"source.columns[].name": "c", "source.columns[].from": "x", "source.columns[].type": "i64", "source.columns[].max_bytes": "64KiB",
 	"source.columns[].default": "none", "source.columns[].pad": "-100",
@@ -245,7 +246,18 @@ func document(path, value string) string {
 		given = slices.DeleteFunc(given, func(s string) bool {
 			return strings.HasPrefix(s, lastKey(path)+":") || path == "source.arrays[].dataset" && strings.HasPrefix(s, "dtype:")
 		})
+		switch lastKey(path) {
+		case "pad_before", "pad_after":
+			given = append(given, "window: 4")
+		case "is_pad":
+			given = append(given, "window: 4, pad_after: 1")
+		}
 		source, image = "source: {arrays: [{"+strings.Join(given, ", ")+", "+lastKey(path)+": "+value+"}]}\n", ""
+	case path == "source.episodes":
+		source, image = "source: {arrays: [{name: x, file: x.npy}], episodes: "+value+"}\n", ""
+	case strings.HasPrefix(path, "source.episodes."):
+		with := map[string]string{"dataset": "ends: x.h5, ", "only": "ends: x.npy, "}[lastKey(path)]
+		source, image = "source: {arrays: [{name: x, file: x.npy}], episodes: {"+with+lastKey(path)+": "+value+"}}\n", ""
 	case path == "source.mix":
 		source = "source: {mix: " + value + "}\n"
 	case strings.HasPrefix(path, "source.mix[]."):

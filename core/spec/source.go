@@ -65,6 +65,9 @@ func (d *decoder) source(s *section, src *Source, dir string) {
 	case s.has("columns"):
 		src.Columns = d.columns(s, src.Packing != nil)
 	}
+	if s.has("episodes") {
+		d.episodes(s, src, dir)
+	}
 	choice(s, "index", &src.Index, IndexCache, IndexBeside)
 	if s.has("local_timeout") {
 		s.either("local_timeout", "a duration such as 30s, auto or never", &src.LocalTimeout)
@@ -365,7 +368,7 @@ func (d *decoder) wordOfOne(src *Source) string {
 		key   string
 		given bool
 	}{
-		{"folder", src.Folder != ""}, {"list", src.List != ""}, {"root", src.Root != ""}, {"shards", src.Shards != nil}, {"arrays", src.Arrays != nil}, {"heading", src.Heading}, {"path", src.Path != ""},
+		{"folder", src.Folder != ""}, {"list", src.List != ""}, {"root", src.Root != ""}, {"shards", src.Shards != nil}, {"arrays", src.Arrays != nil}, {"episodes", src.Episodes != nil}, {"heading", src.Heading}, {"path", src.Path != ""},
 		{"image", src.Image != nil}, {"label", src.Label != ""}, {"extensions", src.Extensions != nil}, {"labels", d.pos["source.labels"].line > 0},
 	} {
 		if k.given {
@@ -410,6 +413,8 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column, alone boo
 		d.failAt(at+".root", "goes with list; a folder is its own root")
 	case src.Folder == "" && src.Extensions != nil:
 		d.failAt(at+".extensions", "goes with folder; a list names its files itself, and of shards image names the part")
+	case src.Episodes != nil && src.Arrays == nil:
+		d.failAt(at+".episodes", "goes with arrays, whose rows episodes are of; leave it out")
 	case src.Arrays != nil && d.pos[at+".labels"].line > 0:
 		d.failAt(at+".labels", "goes with folder, shards and list; of arrays label names the one whose numbers they are, and without it there are none")
 	case src.Host.Samples > 0 && d.pos[at+".labels"].line > 0:

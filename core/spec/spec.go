@@ -37,6 +37,7 @@ type Source struct {
 	List       string       // list file, resolved against the spec file's directory, or a URL
 	Root       string       // directory or URL of the list's paths, resolved; "" is the list's own
 	Arrays     []ArrayFiles // whole arrays; each is one of Columns, too
+	Episodes   *Episodes    // of the arrays; nil: each of their files, or datasets, is one
 	Shards     []string     // archives, resolved, or URLs; with braces and globs
 	Extensions []string     // lower case without dot; nil: every image extension that core/source knows
 	Labels     Labels       // of a folder

@@ -22,32 +22,42 @@ from zarr import codecs
 TYPES = ("u1", ">i2", "<i4", "<f8")
 CHUNKS = (((23, 5), (1, 5)), ((23, 5), (4, 5)), ((23, 5), (7, 2)), ((23, 5), (23, 5)), ((23,), (4,)), ((23, 3, 2, 4), (5, 2, 2, 3)))
 CODECS = {
-    2: (None, numcodecs.Zlib(), numcodecs.GZip(), numcodecs.Zstd(), numcodecs.LZ4(), *(Blosc(name, shuffle=shuffle, blocksize=size) for name in ("lz4", "zstd", "zlib") for shuffle in (0, 1, 2) for size in (0, 256))),
+    2: (None, numcodecs.BZ2(), numcodecs.Zlib(), numcodecs.GZip(), numcodecs.Zstd(), numcodecs.LZ4(), *(Blosc(name, shuffle=shuffle, blocksize=size) for name in ("lz4", "zstd", "zlib") for shuffle in (0, 1, 2) for size in (0, 256))),
     3: ([], codecs.GzipCodec(), codecs.ZstdCodec(), [codecs.ZstdCodec(), codecs.Crc32cCodec()], *(codecs.BloscCodec(cname=name, shuffle=shuffle) for name in ("lz4", "zstd") for shuffle in ("noshuffle", "shuffle", "bitshuffle"))),
 }
 version, rng, wants = int(sys.argv[2]), np.random.default_rng(3), {}
-group = zarr.create_group(sys.argv[1] + "/x.zarr", zarr_format=version)
+store = zarr.storage.ZipStore(sys.argv[1] + "/x.zarr.zip", mode="w") if sys.argv[3] == "zip" else sys.argv[1] + "/x.zarr"
+group = zarr.create_group(store, zarr_format=version)
 for k, (dtype, how, (shape, chunks)) in enumerate(itertools.product(TYPES, CODECS[version], CHUNKS)):
     endian = {"serializer": codecs.BytesCodec(endian="big")} if version == 3 and dtype[0] == ">" else {}
+    if version == 3 and k % 2:
+        endian["shards"] = tuple(2 * n for n in chunks)
+    if version == 2 and k % 4 == 1:
+        endian["order"] = "F"
+    if version == 3 and k % 4 == 2:
+        endian["filters"] = [codecs.TransposeCodec(order=tuple(range(len(shape)))[::-1])]
     data = group.create_array(f"d{k}", shape=shape, dtype=dtype, chunks=chunks, fill_value=5, compressors=how, **endian)
     first, last = (3, 17) if k % 3 == 0 else (0, 23)
     data[first:last] = rng.integers(0, 100, (last - first, *shape[1:])).astype(dtype)
     wants[f"d{k}"] = data[...].astype(np.dtype(dtype).newbyteorder("="))
 np.savez(sys.argv[1] + "/want.npz", **wants)
+if sys.argv[3] == "zip":
+    store.close()
 """
 
 
-@pytest.mark.parametrize("version, many", [(2, 552), (3, 240)])
-def test_every_kind_of_array_is_what_zarr_reads(tmp_path, open_, version, many):
-    """Types, chunks and codecs, with chunks that are not there; rows, and windows of 6."""
+@pytest.mark.parametrize("store", ["directory", "zip"])
+@pytest.mark.parametrize("version, many", [(2, 576), (3, 240)])
+def test_every_kind_of_array_is_what_zarr_reads(tmp_path, open_, version, many, store):
+    """Types, chunks, shards, orders and codecs, with chunks that are not there; rows, and windows of 6."""
     pytest.importorskip("zarr", minversion="3")
-    subprocess.run([sys.executable, "-W", "ignore", "-c", WRITE, tmp_path, str(version)], check=True, timeout=300)
+    subprocess.run([sys.executable, "-W", "ignore", "-c", WRITE, tmp_path, str(version), store], check=True, timeout=300)
     with np.load(tmp_path / "want.npz") as file:
         wants = dict(file)
     assert len(wants) == many
     for names in (list(wants)[at:at + 24] for at in range(0, len(wants), 24)):
         for more in ({}, {"window": 6, "step": 4}):
-            arrays = [{"name": name, "file": str(tmp_path / "x.zarr" / name), **more} for name in names]
+            arrays = [{"name": name, "file": str(tmp_path / ("x.zarr.zip" if store == "zip" else "x.zarr") / name), **more} for name in names]
             loader = open_({"source": {"arrays": arrays}, "batch": 23, "order": {"seed": 1, "epochs": 1}})
             for batch in loader:
                 for name in names:

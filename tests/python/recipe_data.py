@@ -7,6 +7,7 @@ import json
 import sqlite3
 import struct
 import tarfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ rng = np.random.default_rng(0)
 
 
 def made(directory: Path) -> None:
-    for kind in (imagenet, tars, voc, coco, kinetics, speech, parquet, tokens, database):
+    for kind in (imagenet, tars, voc, coco, kinetics, speech, parquet, tokens, database, replay):
         kind(directory)
 
 
@@ -110,6 +111,23 @@ def database(to: Path) -> None:
         database.execute("CREATE TABLE pictures (id INTEGER PRIMARY KEY, jpeg BLOB, label INTEGER, name TEXT)")
         database.executemany("INSERT INTO pictures VALUES (?, ?, ?, ?)", [(10 * i, jpeg(), i % 4, f"picture {i}") for i in range(10)])
     database.close()
+
+
+def replay(to: Path) -> None:
+    """A replay buffer of 206 demonstrations of 9 or 8 steps, an array of Zarr each: of 16 steps with 8 beyond the edges that is 2 or 1 windows. Step i's numbers are all i."""
+    lengths = 9 - np.arange(206) % 2
+    steps = np.arange(lengths.sum(), dtype="<f4")
+    for name, values in {"data/img": np.broadcast_to(steps[:, None, None, None] % 256, (len(steps), 96, 96, 3)), "data/state": steps[:, None].repeat(5, 1), "data/action": steps[:, None].repeat(2, 1),
+                         "meta/episode_ends": np.cumsum(lengths)}.items():
+        array = to / "pusht_cchi_v7_replay.zarr" / name
+        array.mkdir(parents=True)
+        chunks = [161, *values.shape[1:]]
+        head = {"zarr_format": 2, "shape": values.shape, "chunks": chunks, "dtype": values.dtype.str, "order": "C", "compressor": {"id": "zlib", "level": 1}, "filters": None, "fill_value": 0}
+        (array / ".zarray").write_text(json.dumps(head))
+        for k in range(0, len(values), 161):
+            chunk = np.zeros(chunks, values.dtype)
+            chunk[:len(values[k:k + 161])] = values[k:k + 161]
+            (array / ".".join(map(str, [k // 161] + [0] * (values.ndim - 1)))).write_bytes(zlib.compress(chunk.tobytes(), 1))
 
 
 def parquet(to: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import shutil
 import subprocess
@@ -77,8 +78,8 @@ def run(program):
 def test_every_block_is_tried_here():
     """A block that is added to the page fails here until there is a test for it."""
     tried = ["Classification", "CLIP", "Segmentation", "Detection", "SimCLR", "Video", "Speech", "An inference", "Diffusion", "Language", "Robot", "A format", "MixUp", "JAX", "TensorFlow", "A loader"]
-    more = {"A format": 2, "Language": 2, "Robot": 3, "A loader": 3}
-    assert all(sum(name.startswith(title) for name in RECIPES) == more.get(title, 1) for title in tried) and len(RECIPES) == len(tried) + 6
+    more = {"A format": 2, "Language": 2, "Robot": 4, "A loader": 3}
+    assert all(sum(name.startswith(title) for name in RECIPES) == more.get(title, 1) for title in tried) and len(RECIPES) == len(tried) + 7
 
 
 IMAGE, LABEL = ["float32", 16, 3, 176, 176], ["int64", 16]
@@ -223,6 +224,29 @@ def test_demonstrations_in_hdf5_are_read_where_they_lie(program, tmp_path):
     text = RECIPES["Robot learning: demonstrations in HDF5"].replace('"demo.h5"', f'"{ROOT}/core/grid/testdata/robomimic.h5"')
     got = program(DEMONSTRATIONS + text.replace("    step(", "    steps("))
     assert got[0] == ["step", ["uint8", 7, 2, 84, 84, 3], ["float64", 7, 2, 3], ["float64", 7, 16, 7]], got
+
+
+# The demonstrations of recipe_data.py, of which windows begin one step before and end seven behind.
+SEQUENCES = """
+ENDS = np.cumsum(9 - np.arange(206) % 2)
+
+def sequences(image, state, action, padded):
+    for row, steps in enumerate(action[:, :, 0]):
+        episode = np.searchsorted(ENDS, steps[0], side="right")
+        first, last = ENDS[episode] - 9 + episode % 2, ENDS[episode] - 1
+        there = np.arange(16) + first - 1 + (padded[row, 0] == 0)
+        assert (steps == np.clip(there, first, last)).all() and (padded[row] == ((there < first) | (there > last))).all()
+        assert (state[row] == steps[:2, None]).all() and (image[row, :, 5, 5, 0] == steps[:2] % 256).all()
+    note("sequences", len(action), list(image.shape), list(state.shape), list(action.shape))
+"""
+
+
+def test_replay_buffers_have_diffusion_policys_samples(program):
+    """Of 9 steps there are two windows, of 8 one; 4 of the 206 demonstrations are for validation."""
+    got = program(SEQUENCES + RECIPES["Robot learning: diffusion policy's replay buffers"].replace("    step(", "    sequences("))
+    val = sum(2 - k % 2 for k in random.Random(42).sample(range(206), 4))
+    assert got[0] == ["sequences", 64, [64, 2, 96, 96, 3], [64, 2, 2], [64, 16, 2]]
+    assert sum(what[1] for what in got if what[0] == "sequences") >= 309 - val and [what[1][1] for what in got if what[0] == "score"] == [val]
 
 
 def test_a_format_of_ones_own_is_read(run):

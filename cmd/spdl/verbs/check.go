@@ -404,6 +404,9 @@ func (v *checking) advise(r *spec.Spec, about *engine.Facts, bad engine.BadStats
 			fmt.Fprintf(v.out, "           %s\n", text)
 		}
 	}
+	for _, text := range about.Notes {
+		note("%s", text)
+	}
 	if decoded < v.batches {
 		note("--batches asked for %s, and an epoch has %s: all of it was decoded", thousands(v.batches), counted(decoded, "batch"))
 	}

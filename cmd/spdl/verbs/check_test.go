@@ -130,6 +130,14 @@ func TestCheckNotesPartsThatPassForClasses(t *testing.T) {
 	}
 }
 
+// Check tells how many episodes are too short to have a sample.
+func TestCheckNotesShortEpisodes(t *testing.T) {
+	home(t)
+	tokens := writeFile(t, filepath.Join(t.TempDir(), "x.bin"), strings.Repeat("x", 20))
+	text := fmt.Sprintf(`{"source": {"arrays": [{"name": "x", "file": %q, "dtype": "u8", "window": 6, "step": 1, "pad_before": 1}], "episodes": {"ends": [3, 10, 14, 20]}}, "batch": 5}`, tokens)
+	wants(t, good(t, "check", "--spec-json", text), ": 5 samples", "note array \"x\": 2 of 4 episodes have fewer than 5 rows, and no sample")
+}
+
 // A mask that is not flipped with its picture is noted.
 func TestCheckNotesMasksThatDoNotFollow(t *testing.T) {
 	name, dir := home(t), t.TempDir()
@@ -244,6 +252,12 @@ func TestCheckRefusesWhatCannotBeServed(t *testing.T) {
 	zarr := filepath.Dir(writeFile(t, filepath.Join(t.TempDir(), ".zgroup"), `{"zarr_format": 2}`))
 	writeFile(t, filepath.Join(zarr, "data", ".zarray"), "{}")
 	refused(t, exitUsage, fmt.Sprintf("check: %q is no description, but a directory of Zarr; put its arrays into one: {source: {arrays: [{name: x, file: %q}]}}", zarr, filepath.Join(zarr, "data")), "check", zarr)
+	stored, err := os.ReadFile("../../../core/grid/testdata/store.zarr.zip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive := writeFile(t, filepath.Join(t.TempDir(), "store.zarr.zip"), string(stored))
+	refused(t, exitUsage, fmt.Sprintf("check: %q is no description, but an archive of Zarr; put its arrays into one: {source: {arrays: [{name: x, file: \"%s/data/action\"}]}}", archive, archive), "check", archive)
 	annotations := writeFile(t, filepath.Join(t.TempDir(), "instances.json"), `{"info": {}, "images": [], "annotations": []}`)
 	refused(t, exitUsage, "has COCO's annotations by its keys; make a table of it, a row a picture, and name that in source.list (docs/recipes.md, Detection)", "check", annotations)
 	refused(t, exitUsage, "images: unknown key", "check", writeFile(t, filepath.Join(t.TempDir(), "x.yaml"), "images: {}\n"))

@@ -90,6 +90,8 @@ func (d *description) base(ctx context.Context, verb string, args []string) (*sp
 	switch {
 	case d.given("spec-json") && len(args) > 0:
 		return nil, usage("%s: got --spec-json and %q, want one description", verb, args[0])
+	case len(args) > 0 && isFile(args[0]) && source.ZarrIn(args[0]) != "":
+		return nil, zarrForDescription(verb, args[0])
 	case areShards(args):
 		return d.shards(ctx, verb, args)
 	case len(args) > 0 && isFile(args[0]) && slices.Contains(source.HDF5Endings, strings.ToLower(filepath.Ext(args[0]))):
@@ -114,7 +116,7 @@ func (d *description) base(ctx context.Context, verb string, args []string) (*sp
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", verb, err)
 	case st.IsDir() && source.ZarrIn(path) != "":
-		return nil, usage("%s: %q is no description, but a directory of Zarr; put its arrays into one: {source: {arrays: [{name: x, file: %q}]}}, as a file or, in JSON, as --spec-json", verb, path, source.ZarrIn(path))
+		return nil, zarrForDescription(verb, path)
 	case st.IsDir():
 		return d.root(ctx, verb, path, contentsOf(path))
 	}
@@ -144,6 +146,15 @@ func otherThanDescription(verb, path string) error {
 			"as a file or, in JSON, as --spec-json", verb, path, path)
 	}
 	return nil
+}
+
+// zarrForDescription refuses a directory or an archive of Zarr, whose arrays have to be named in a description.
+func zarrForDescription(verb, path string) error {
+	what := "a directory"
+	if isFile(path) {
+		what = "an archive"
+	}
+	return usage("%s: %q is no description, but %s of Zarr; put its arrays into one: {source: {arrays: [{name: x, file: %q}]}}, as a file or, in JSON, as --spec-json", verb, path, what, source.ZarrIn(path))
 }
 
 // hdf5ForDescription refuses an HDF5 file, whose arrays have to be named in a description.
