@@ -147,10 +147,10 @@ func (h *heapReader) find(addr, number uint64) (at, size int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	magic, version := string(c.bytes(len(heapMagic))), c.number(1)
+	magic, version := c.bytes(len(heapMagic)), c.number(1)
 	c.skip(3)
 	whole := int64(min(c.number(h.lengthBytes), math.MaxInt64))
-	if magic != heapMagic || version != 1 || whole < first || whole > h.size-begin {
+	if string(magic) != heapMagic || version != 1 || whole < first || whole > h.size-begin {
 		return 0, 0, fmt.Errorf("%w at %d: got %q of version %d and %d bytes, want %s of version 1 that ends within the file", errHeap, addr, magic, version, whole, heapMagic)
 	}
 	// Objects lie one behind the other, each behind a head of 16 bytes at least, and what is left over behind all of them.

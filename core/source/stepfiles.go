@@ -170,6 +170,9 @@ func (s *arrays) addChunks(a *stepped, c *ArrayFiles, f *arrayFile, data *grid.A
 		last.at, last.chunks = 0, data
 	}
 	whole := array.Array{DType: data.DType, Shape: data.Shape, Swapped: data.Swapped}
+	if err := a.settle(c, &whole, last, data); err != nil {
+		return 0, err
+	}
 	if samples, err = a.take(c, &whole, last); err != nil {
 		return 0, err
 	}

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -19,9 +20,11 @@ import (
 
 // ArraysConfig says what OpenArrays reads.
 type ArraysConfig struct {
-	Arrays   []ArrayFiles // at least one; all have equally many samples
-	Label    string       // name of an array of whole numbers, one a sample, that are labels, too; "": none has a label
-	Progress *Progress
+	Arrays       []ArrayFiles // at least one; all have equally many samples
+	Media        []Medium     // From is the name of an array, which is no column then, or NAME[K] of row K of its windows; nil: there are none
+	Label        string       // name of an array of whole numbers, one a sample, that are labels, too; "": none has a label
+	MaxFileBytes int64        // of one medium; 0: DefaultMaxFileBytes
+	Progress     *Progress
 }
 
 // ArrayFiles is an array whose first axis counts samples, or steps of which a sample is a few: in one file, or in several that are
@@ -39,16 +42,23 @@ type ArrayFiles struct {
 	Window int64 // steps of a sample; 0: one, and the sample has no axis of steps
 	Step   int64 // from the first step of a sample to that of the next; 0: Window, or 1
 	Within int64 // steps that must be there from a sample's first on; 0: Window
+
+	// Of HDF5's texts and lists of any length, which are columns of texts and ragged ones.
+	MaxBytes  int  // longest text; 0: DefaultColumnBytes
+	MaxLength int  // longest list
+	Padded    bool // see Column
 }
 
 // arrays is a source whose samples are stretches of whole arrays. Files are open as long as it is.
 type arrays struct {
-	columns []Column
-	all     []stepped
-	n       int64
-	labels  []int64               // nil: there are none
-	files   map[string]*arrayFile // that are open, by their names
-	cache   *grid.Cache
+	columns  []Column
+	all      []stepped
+	media    []arrayMedium
+	maxBytes int64
+	n        int64
+	labels   []int64               // nil: there are none
+	files    map[string]*arrayFile // that are open, by their names
+	cache    *grid.Cache
 }
 
 // chunkCacheBytes is how much of unpacked chunks a source holds. A variable for tests.
@@ -56,13 +66,16 @@ var chunkCacheBytes int64 = 256 << 20
 
 // stepped is one of the arrays.
 type stepped struct {
+	name     string
+	kind     stepKind
 	files    []stepFile
 	step     int64 // rows from one sample to the next
 	window   int64 // rows of a sample
 	span     int64 // rows that must be there for it
-	rowBytes int64
+	rowBytes int64 // from here on of numbers
 	bytes    int64 // of a sample
 	elements array.Array
+	column   Column // but of media
 }
 
 // stepFile is one file of an array, or one dataset of a file.
@@ -74,12 +87,19 @@ type stepFile struct {
 	at      int64       // where the elements begin, if they lie one behind the other
 	rows    int64
 	first   int64 // its first sample
+
+	rowBytes int64
+	text     *grid.TextType // nil: its rows are none
+	lists    *grid.Lists    // nil: its rows are no references
 }
 
 // OpenArrays opens arrays of numbers that lie whole in local files, such as a tokens.bin, or an x.npy and a y.npy. Nothing of them
 // is held in memory but labels, 8 bytes a sample; a sample is one read of each array.
 func OpenArrays(c ArraysConfig) (Source, error) {
-	s := &arrays{files: map[string]*arrayFile{}, cache: grid.NewCache(chunkCacheBytes)}
+	s := &arrays{files: map[string]*arrayFile{}, cache: grid.NewCache(chunkCacheBytes), maxBytes: cmp.Or(c.MaxFileBytes, DefaultMaxFileBytes)}
+	if err := s.addMedia(&c); err != nil {
+		return nil, err
+	}
 	for i := range c.Arrays {
 		if err := s.open(&c.Arrays[i], c.Progress); err != nil {
 			return nil, errors.Join(fmt.Errorf("source: array %q: %w", c.Arrays[i].Name, err), s.Close())
@@ -87,6 +107,9 @@ func OpenArrays(c ArraysConfig) (Source, error) {
 	}
 	if len(s.all) == 0 {
 		return nil, errNothing
+	}
+	if err := s.settleMedia(); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	if c.Label != "" {
 		if err := s.readLabels(c.Label, c.Progress); err != nil {
@@ -102,8 +125,11 @@ func (s *arrays) open(c *ArrayFiles, p *Progress) error {
 	if err != nil {
 		return err
 	}
-	s.all = append(s.all, stepped{})
+	s.all = append(s.all, stepped{name: c.Name})
 	a := &s.all[len(s.all)-1]
+	if slices.ContainsFunc(s.media, func(m arrayMedium) bool { return m.array == c.Name }) {
+		a.kind = mediaSteps
+	}
 	var n int64
 	for _, name := range names {
 		f, err := s.file(name)
@@ -118,10 +144,12 @@ func (s *arrays) open(c *ArrayFiles, p *Progress) error {
 		return fmt.Errorf("%w: want %d rows or more in one file; of %d files, such as %q, none has them", ErrNoSamples, max(c.Window, c.Within, 1), len(names), names[0])
 	}
 	if len(s.all) > 1 && n != s.n {
-		return fmt.Errorf("got %d samples, want %d, as array %q has", n, s.n, s.columns[0].Name)
+		return fmt.Errorf("got %d samples, want %d, as array %q has", n, s.n, s.all[0].name)
 	}
 	s.n = n
-	s.columns = append(s.columns, Column{Name: c.Name, From: c.Name, Type: Array, DType: a.elements.DType, Shape: a.elements.Shape})
+	if a.kind != mediaSteps {
+		s.columns = append(s.columns, a.column)
+	}
 	return nil
 }
 
@@ -144,6 +172,9 @@ func (a *stepped) add(c *ArrayFiles, f *arrayFile, first int64) (samples int64, 
 		whole.Shape, err = stepsIn(f.stat.Size, c)
 	}
 	if err != nil {
+		return 0, err
+	}
+	if err := a.settle(c, &whole, last, nil); err != nil {
 		return 0, err
 	}
 	return a.take(c, &whole, last)
@@ -209,43 +240,54 @@ func stepsIn(size int64, c *ArrayFiles) (tensor.Shape, error) {
 
 // take makes samples of a file's array.
 func (a *stepped) take(c *ArrayFiles, whole *array.Array, f *stepFile) (samples int64, err error) {
-	window, step := max(c.Window, 1), c.Step
-	span := max(window, c.Within)
-	if step == 0 {
-		step = window
+	a.window, a.step = max(c.Window, 1), c.Step
+	a.span = max(a.window, c.Within)
+	if a.step == 0 {
+		a.step = a.window
 	}
-	shape := append(tensor.Shape{}, whole.Shape[1:]...)
-	one, err := shape.Bytes(whole.DType)
-	if err != nil {
+	f.rows = whole.Shape[0]
+	row := append(tensor.Shape{}, whole.Shape[1:]...)
+	if f.rowBytes, err = row.Bytes(whole.DType); err != nil {
 		return 0, err
 	}
-	if c.Window > 0 {
-		shape = append(tensor.Shape{window}, shape...)
-	}
-	size, err := shape.Bytes(whole.DType)
-	all, tooLarge := whole.Shape.Bytes(whole.DType)
+	all, err := whole.Shape.Bytes(whole.DType)
 	switch {
 	case err != nil:
 		return 0, err
-	case tooLarge != nil:
-		return 0, tooLarge
-	case len(shape) > maxArrayDims:
-		return 0, fmt.Errorf("got samples of %v, want at most %d dimensions", shape, maxArrayDims)
-	case size == 0 && whole.Shape[0] > 0:
-		return 0, fmt.Errorf("got samples of %v, want at least one element", shape)
+	case f.rowBytes == 0 && f.rows > 0:
+		return 0, fmt.Errorf("got samples of %v, want at least one element", row)
 	case f.chunks == nil && f.stat.Size-f.at < all:
 		return 0, fmt.Errorf("truncated: got %d bytes of elements, want %d for %v of %v", f.stat.Size-f.at, all, whole.Shape, whole.DType)
 	}
-	if len(a.files) > 1 && (whole.DType != a.elements.DType || !slices.Equal(shape, a.elements.Shape) || whole.Swapped != a.elements.Swapped) {
-		return 0, fmt.Errorf("got samples of %v of %v, want %v of %v, as %q has, in the same order of bytes", shape, whole.DType, a.elements.Shape, a.elements.DType, a.files[0].shown())
+	if a.kind == numberSteps {
+		if err := a.takeNumbers(c, whole, row, f.rowBytes); err != nil {
+			return 0, err
+		}
 	}
-	a.elements = array.Array{DType: whole.DType, Shape: shape, Swapped: whole.Swapped}
-	a.step, a.window, a.span, a.rowBytes, a.bytes = step, window, span, one, size
-	f.rows = whole.Shape[0]
-	if whole.Shape[0] < span {
+	if f.rows < a.span {
 		return 0, nil
 	}
-	return (whole.Shape[0]-span)/step + 1, nil
+	return (f.rows-a.span)/a.step + 1, nil
+}
+
+// takeNumbers makes a column of rows of a shape, which those of other files must have, too.
+func (a *stepped) takeNumbers(c *ArrayFiles, whole *array.Array, shape tensor.Shape, rowBytes int64) error {
+	if c.Window > 0 {
+		shape = append(tensor.Shape{c.Window}, shape...)
+	}
+	size, err := shape.Bytes(whole.DType)
+	switch {
+	case err != nil:
+		return err
+	case len(shape) > maxArrayDims:
+		return fmt.Errorf("got samples of %v, want at most %d dimensions", shape, maxArrayDims)
+	case len(a.files) > 1 && (whole.DType != a.elements.DType || !slices.Equal(shape, a.elements.Shape) || whole.Swapped != a.elements.Swapped):
+		return fmt.Errorf("got samples of %v of %v, want %v of %v, as %q has, in the same order of bytes", shape, whole.DType, a.elements.Shape, a.elements.DType, a.files[0].shown())
+	}
+	a.elements = array.Array{DType: whole.DType, Shape: shape, Swapped: whole.Swapped}
+	a.rowBytes, a.bytes = rowBytes, size
+	a.column.DType, a.column.Shape = whole.DType, shape
+	return nil
 }
 
 // fileOf is the file that has sample i.
@@ -305,6 +347,10 @@ func (s *arrays) Fingerprint() (Fingerprint, bool) {
 		for _, n := range []int64{int64(len(a.files)), a.step * a.rowBytes, a.bytes, int64(a.elements.DType)} {
 			names.number(n)
 		}
+		if a.kind != numberSteps {
+			names.number(int64(a.kind))
+			names.number(a.step)
+		}
 		if a.span > a.window {
 			names.number(a.span)
 		}
@@ -318,6 +364,10 @@ func (s *arrays) Fingerprint() (Fingerprint, bool) {
 			}
 		}
 	}
+	for _, m := range s.media {
+		names.number(int64(m.of))
+		names.number(m.row)
+	}
 	labels.numbers(s.labels)
 	return Fingerprint{names.sum(), labels.sum()}, true
 }
@@ -326,18 +376,21 @@ func (s *arrays) Fingerprint() (Fingerprint, bool) {
 // were when it was opened. It appends nothing where the file is another by now, which Read will say.
 func (s *arrays) Identity(i int64, dst []byte) []byte {
 	var now unix.Stat_t
+	for _, m := range s.media {
+		dst = binary.LittleEndian.AppendUint64(append(append(dst, m.array...), 0), uint64(m.row))
+	}
 	for k := range s.all {
 		a := &s.all[k]
 		f := a.fileOf(i)
 		if f.unchanged(&now) != nil {
 			return nil
 		}
-		dst = append(appendColumn(dst, &s.columns[k]), 0)
+		dst = append(appendColumn(dst, &a.column), 0)
 		dst = append(append(dst, f.path...), 0)
 		if f.dataset != "" {
 			dst = append(append(dst, f.dataset...), 0)
 		}
-		for _, v := range []int64{f.stat.Size, f.stat.Mtim.Nano(), int64(f.stat.Ino), f.at + (i-f.first)*a.step*a.rowBytes} {
+		for _, v := range []int64{f.stat.Size, f.stat.Mtim.Nano(), int64(f.stat.Ino), f.at + (i-f.first)*a.step*f.rowBytes} {
 			dst = binary.LittleEndian.AppendUint64(dst, uint64(v))
 		}
 	}
@@ -349,8 +402,21 @@ func (s *arrays) Read(ctx context.Context, i int64, b *Buffer) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	for m := range s.media {
+		if err := s.readMedium(m, i, b); err != nil {
+			b.drop()
+			return s.failed(i, s.media[m].of, err)
+		}
+	}
 	for k := range s.all {
-		if err := s.all[k].read(i, b); err != nil {
+		var err error
+		switch a := &s.all[k]; a.kind {
+		case numberSteps:
+			err = a.readNumbers(i, b)
+		case textSteps, listSteps:
+			err = a.readValue(i, b)
+		}
+		if err != nil {
 			b.drop()
 			return s.failed(i, k, err)
 		}
@@ -358,8 +424,8 @@ func (s *arrays) Read(ctx context.Context, i int64, b *Buffer) error {
 	return nil
 }
 
-// read appends sample i as the buffer's next value.
-func (a *stepped) read(i int64, b *Buffer) error {
+// readNumbers appends sample i as the buffer's next value.
+func (a *stepped) readNumbers(i int64, b *Buffer) error {
 	f, from := a.fileOf(i), len(b.values)
 	b.values = slices.Grow(b.values, int(a.bytes))[:from+int(a.bytes)]
 	data := b.values[from:]
@@ -390,12 +456,15 @@ func (s *arrays) failed(i int64, k int, err error) error {
 
 // readLabels reads the whole of one array into memory.
 func (s *arrays) readLabels(name string, p *Progress) error {
-	k := slices.IndexFunc(s.columns, func(c Column) bool { return c.Name == name })
+	k := slices.IndexFunc(s.all, func(a stepped) bool { return a.name == name })
 	if k < 0 {
 		return fmt.Errorf("source: label %q: there is no such array", name)
 	}
-	c := &s.columns[k]
+	c := &s.all[k].column
 	whole := c.DType.Code() == tensor.CodeInt || c.DType.Code() == tensor.CodeUint
+	if kind := s.all[k].kind; kind != numberSteps {
+		return fmt.Errorf("source: label %q: got %v, want one whole number a sample", name, kind)
+	}
 	if len(c.Shape) > 0 || !whole {
 		return fmt.Errorf("source: label %q: got %v of %v a sample, want one whole number", name, c.Shape, c.DType)
 	}
