@@ -270,3 +270,17 @@ func TestListsAreReadIntoTheBuffer(t *testing.T) {
 		t.Errorf("%v allocations a sample", n)
 	}
 }
+
+// Datasets are told with what their rows are, also those that are not read.
+func TestDatasetsAreTold(t *testing.T) {
+	var told []string
+	for _, d := range DatasetsOf(mediaH5, 100) {
+		told = append(told, fmt.Sprintf("%s: %s %d", d.Path, d.What, d.Kind))
+	}
+	all := strings.Join(told, "\n")
+	for _, want := range []string{"/vlen: lists of bytes 4", "/vlen_i8: lists of bytes 4", "/opaque: opaque bytes 4", "/fixed: texts 2", "/texts/utf8: texts 2", "/lists/pairs: lists of i32 3", "/label: i64 1", "/pixels: 4x4x3 of u8 1", "/lists/nested: lists: got types within types, want numbers, texts, or one array or list of numbers 0"} {
+		if !strings.Contains(all+"\n", want+"\n") {
+			t.Errorf("want %q of\n%s", want, all)
+		}
+	}
+}
