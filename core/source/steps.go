@@ -93,8 +93,8 @@ type stepFile struct {
 	lists    *grid.Lists    // nil: its rows are no references
 }
 
-// OpenArrays opens arrays of numbers that lie whole in local files, such as a tokens.bin, or an x.npy and a y.npy. Nothing of them
-// is held in memory but labels, 8 bytes a sample; a sample is one read of each array.
+// OpenArrays opens arrays that lie whole in local files, such as a tokens.bin, or an x.npy and a y.npy. Nothing of them is held in memory but labels, 8
+// bytes a sample; a sample is one read of each array, and of its texts and lists in HDF5 one or two more.
 func OpenArrays(c ArraysConfig) (Source, error) {
 	s := &arrays{files: map[string]*arrayFile{}, cache: grid.NewCache(chunkCacheBytes), maxBytes: cmp.Or(c.MaxFileBytes, DefaultMaxFileBytes)}
 	if err := s.addMedia(&c); err != nil {
