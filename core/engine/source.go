@@ -116,7 +116,7 @@ func (r *ring) openBefore(ctx context.Context, ring *spec.Spec, s *spec.Source, 
 	case s.Host.Samples > 0:
 		return r.openHost(s, inPlace)
 	case s.Arrays != nil:
-		return source.OpenArrays(source.ArraysConfig{Arrays: arraysOf(s.Arrays), Episodes: episodesOf(s.Episodes), Label: s.Label, Progress: p})
+		return source.OpenArrays(source.ArraysConfig{Arrays: arraysOf(s.Arrays), Media: media, Episodes: episodesOf(s.Episodes), Label: s.Label, Progress: p})
 	case s.Folder != "":
 		return source.OpenFolder(source.FolderConfig{Dir: s.Folder, Extensions: s.Extensions, Labels: s.Labels == spec.LabelsDirectory, Media: media, Columns: columnsOf(s.Columns), InPlace: inPlace, Store: r.store, Progress: p})
 	case len(s.Shards) > 0:
@@ -314,7 +314,7 @@ func columnsOf(columns []spec.Column) (all []source.Column) {
 func arraysOf(arrays []spec.ArrayFiles) (all []source.ArrayFiles) {
 	for _, a := range arrays {
 		all = append(all, source.ArrayFiles{Name: a.Name, Files: a.Files, Dataset: a.Dataset, DType: a.DType, Shape: a.Shape, Window: a.Window, Step: a.Step, Within: a.Within,
-			PadBefore: a.PadBefore, PadAfter: a.PadAfter, IsPad: a.IsPad})
+			PadBefore: a.PadBefore, PadAfter: a.PadAfter, IsPad: a.IsPad, MaxBytes: int(a.MaxBytes), MaxLength: a.MaxLength, Padded: a.Padded})
 	}
 	return all
 }

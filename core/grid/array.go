@@ -21,6 +21,10 @@ type Array struct {
 	Shape   tensor.Shape
 	At      int64 // where in the file the elements lie one behind the other; -1: in chunks
 
+	// At most one of these is not nil. The last axis of Shape is then an element's bytes as they lie: a text with its padding, or a reference.
+	Text  *TextType
+	Lists *Lists
+
 	chunk      []int64 // elements of a chunk along each axis
 	grid       []int64 // chunks along each axis
 	chunkBytes int64

@@ -4,8 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-
-	"github.com/pierrec/lz4/v4"
 )
 
 // Flags of a frame of Blosc's.
@@ -21,7 +19,7 @@ const (
 var bloscs = [8]struct {
 	name   string
 	unpack func(dst, src []byte) (int, error)
-}{{"blosclz", nil}, {"lz4", func(dst, src []byte) (int, error) { return lz4.UncompressBlock(src, dst) }}, {"snappy", nil}, {"zlib", inflate}, {"zstd", unzstd}}
+}{{"blosclz", unblosclz}, {"lz4", unlz4Block}, {"snappy", nil}, {"zlib", inflate}, {"zstd", unzstd}}
 
 var errBlosc = errors.New("the frame is damaged")
 
@@ -53,7 +51,7 @@ func unblosc(dst, src []byte) (int, error) {
 	case b.blockSize < 1 || b.blockSize > n:
 		return 0, errBlosc
 	case bloscs[b.flags>>5].unpack == nil:
-		return 0, fmt.Errorf("packed with %s within, which is not read; write it again with lz4, zstd or zlib", bloscs[b.flags>>5].name)
+		return 0, fmt.Errorf("packed with %s within, which is not read; write it again with blosclz, lz4, zstd or zlib", bloscs[b.flags>>5].name)
 	}
 	b.src = src[:packed]
 	blocks := (n-1)/b.blockSize + 1

@@ -21,12 +21,14 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// fixtures are the files that testdata/make.py wrote.
+// fixtures are the files that testdata/make.py wrote with all kinds of datasets.
 func fixtures(t testing.TB) []string {
 	t.Helper()
 	all, err := filepath.Glob("testdata/*.h5")
 	must(t, err)
-	all = slices.DeleteFunc(all, func(name string) bool { return strings.Contains(name, "small") || strings.Contains(name, "robomimic") })
+	all = slices.DeleteFunc(all, func(name string) bool {
+		return slices.Contains([]string{"small", "robomimic", "media", "packed"}, strings.Split(strings.TrimSuffix(filepath.Base(name), ".h5"), "_")[0])
+	})
 	if len(all) == 0 {
 		t.Fatal("no files in testdata")
 	}

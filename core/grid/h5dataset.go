@@ -65,6 +65,11 @@ func (f *HDF5) array(messages []h5Message) (*Array, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dataspace: %w", err)
 	}
+	if e.lists != nil {
+		if err := f.heaps(e.lists, e.shape[0]); err != nil {
+			return nil, err
+		}
+	}
 	d := &dataset{f: f, element: e}
 	if d.shape, d.most, err = f.space(extent.body); err != nil {
 		return nil, err
@@ -96,7 +101,7 @@ func (d *dataset) array(messages []h5Message) (*Array, error) {
 	if _, err := shape.Bytes(d.element.dtype); err != nil {
 		return nil, err
 	}
-	d.a = &Array{DType: d.element.dtype, Swapped: d.element.swapped, Shape: shape, At: -1}
+	d.a = &Array{DType: d.element.dtype, Swapped: d.element.swapped, Shape: shape, Text: d.element.text, Lists: d.element.lists, At: -1}
 	var err error
 	if d.a.fill, err = d.filling(messages); err != nil {
 		return nil, err

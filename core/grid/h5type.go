@@ -12,6 +12,7 @@ const (
 	classFixed    = 0
 	classFloat    = 1
 	classText     = 3
+	classOpaque   = 5
 	classCompound = 6
 	classEnum     = 8
 	classVlen     = 9
@@ -19,13 +20,15 @@ const (
 )
 
 // classNames are those of what is not read.
-var classNames = map[uint64]string{2: "times", classText: "texts", 4: "bit fields", 5: "opaque bytes", classCompound: "compounds", 7: "references", 11: "complex numbers"}
+var classNames = map[uint64]string{2: "times", 4: "bit fields", classCompound: "compounds", 7: "references", 11: "complex numbers"}
 
-// element is what one of a dataset's elements is.
+// element is what one of a dataset's elements is. Of texts, and of references to lists, shape is that of their bytes.
 type element struct {
 	dtype   tensor.DType
 	swapped bool
 	shape   tensor.Shape // of an array type; empty: a number
+	text    *TextType    // nil: it is no text of one length
+	lists   *Lists       // nil: it is no reference
 }
 
 // elementOf reads a type, of which depth others are.
@@ -37,8 +40,8 @@ func elementOf(c *cursor, depth int) (e element, err error) {
 		return e, errors.New("the type is truncated")
 	case version < 1 || version > 5:
 		return e, fmt.Errorf("got a type of version %d, want 1 to 5; write the file again with h5repack", version)
-	case depth > 1 && class != classFixed && class != classFloat:
-		return e, errors.New("got types within types, want numbers, or one array of them")
+	case depth > 1 && class != classFixed && class != classFloat || depth > 0 && (class == classText || class == classOpaque || class == classVlen):
+		return e, errors.New("got types within types, want numbers, texts, or one array or list of numbers")
 	}
 	switch class {
 	case classFixed:
@@ -49,11 +52,10 @@ func elementOf(c *cursor, depth int) (e element, err error) {
 		return enumOf(c, version, int(flags&0xffff), size, depth)
 	case classArray:
 		return arrayOf(c, version, depth)
+	case classText, classOpaque:
+		return textOf(class, flags, size)
 	case classVlen:
-		if flags&15 == 1 {
-			return e, errors.New("got texts, want numbers")
-		}
-		return e, errors.New("got lists of any length (a variable-length type), want numbers, equally many a row; media in it go into tar shards once, by the loop in docs/migrate.md")
+		return listOf(c, flags, size, depth)
 	}
 	name, known := classNames[class]
 	if !known {
@@ -62,7 +64,37 @@ func elementOf(c *cursor, depth int) (e element, err error) {
 	if class == classCompound {
 		name += " (structures, or complex numbers)"
 	}
-	return e, fmt.Errorf("got %s, want numbers", name)
+	return e, fmt.Errorf("got %s, want numbers, texts, or lists of numbers", name)
+}
+
+// textOf is a text or opaque bytes of one length.
+func textOf(class, flags, size uint64) (e element, err error) {
+	padding := TextType{Opaque: class == classOpaque}
+	if !padding.Opaque {
+		padding.padding = flags & 15
+	}
+	if padding.padding > padSpace || size < 1 || size > maxChunkBytes {
+		return e, fmt.Errorf("got texts of %d bytes padded in way %d, want 1 byte to 1 GiB, and ways 0 to 2", size, padding.padding)
+	}
+	return element{dtype: tensor.U8, shape: tensor.Shape{int64(size)}, text: &padding}, nil
+}
+
+// listOf is a reference to a list of any length, or to a text, in a heap of the file.
+func listOf(c *cursor, flags, size uint64, depth int) (e element, err error) {
+	e = element{dtype: tensor.U8, shape: tensor.Shape{int64(min(size, maxChunkBytes))}, lists: &Lists{DType: tensor.U8}}
+	switch flags & 15 {
+	case 0:
+		of, err := elementOf(c, depth+1)
+		if err != nil {
+			return e, fmt.Errorf("lists: %w", err)
+		}
+		e.lists.DType, e.lists.Swapped, e.lists.Shape = of.dtype, of.swapped, of.shape
+	case 1:
+		e.lists.Text = true
+	default:
+		return e, fmt.Errorf("got lists of kind %d, want 0 or 1", flags&15)
+	}
+	return e, nil
 }
 
 // fixedOf is a whole number of 1, 2, 4 or 8 bytes all of whose bits count.

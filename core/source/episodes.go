@@ -109,6 +109,8 @@ func (s *arrays) numbers(c *ArrayFiles, p *Progress) ([]int64, error) {
 	switch d := a.elements.DType; {
 	case len(a.files) > 1:
 		return nil, fmt.Errorf("%q: got %d arrays, want one", c.Files[0], len(a.files))
+	case a.kind != numberSteps:
+		return nil, fmt.Errorf("%q: got %v, want whole numbers in one dimension", a.files[0].shown(), a.kind)
 	case len(s.columns[0].Shape) > 0 || d.Code() != tensor.CodeInt && d.Code() != tensor.CodeUint:
 		return nil, fmt.Errorf("%q: got rows of %v of %v, want whole numbers in one dimension", a.files[0].shown(), s.columns[0].Shape, d)
 	case s.n > maxEpisodes:
@@ -198,6 +200,11 @@ type lies struct {
 	row, begin, end int64
 }
 
+// of is the row that stands in a step of the sample.
+func (l *lies) of(step int64) int64 {
+	return l.row + min(max(step-l.begin, 0), max(l.end-l.begin-1, 0))
+}
+
 // at is where sample i lies.
 func (a *stepped) at(i int64) lies {
 	e := a.episodeOf(i)
@@ -269,7 +276,7 @@ func (s *arrays) Notes() (notes []string) {
 			}
 		}
 		if short > 0 {
-			notes = append(notes, fmt.Sprintf("array %q: %d of %d %s have fewer than %d rows, and no sample", s.columns[k].Name, short, of, what, a.least()))
+			notes = append(notes, fmt.Sprintf("array %q: %d of %d %s have fewer than %d rows, and no sample", a.name, short, of, what, a.least()))
 		}
 	}
 	return notes

@@ -46,7 +46,7 @@ func Foreign(name string) string {
 		return "LMDB is read by its directory, or its file, in source.shards"
 	}
 	if slices.Contains(HDF5Endings, ending) {
-		return "HDF5's arrays are read by source.arrays, with file and dataset; media in it become files or tar shards"
+		return "HDF5's arrays are read by source.arrays, with file and dataset, and encoded media in them where image, video or audio names the array with from"
 	}
 	for _, f := range foreignFormats {
 		if slices.Contains(f.endings, ending) {

@@ -11,7 +11,7 @@ func TestForeignFormatsSayWhatToDo(t *testing.T) {
 	for name, want := range map[string]string{
 		"a.mds": "MosaicML's MDS is read by its index.json; name the directory that has it", "s3://b/x.RECORDIO": "", "x.rec?sig=1": "", "x.beton?sig=1": "FFCV's format is not read here",
 		"A.LMDB": "LMDB is read by its directory, or its file, in source.shards", "a.sqlite": "SQLite is not read here; have a program of yours bring its samples (source= in Python; docs/sources.md), or write them into tar shards once",
-		"x.h5": "HDF5's arrays are read by source.arrays, with file and dataset; media in it become files or tar shards", "x.mat": "MATLAB's format is not read here; write its arrays with numpy.save", "x.arrow": "",
+		"x.h5": "HDF5's arrays are read by source.arrays, with file and dataset, and encoded media in them where image, video or audio names the array with from", "x.mat": "MATLAB's format is not read here; write its arrays with numpy.save", "x.arrow": "",
 		"shard.00000.mds.zstd": "MosaicML's MDS is read by its index.json", "s3://b/shard.00000.mds.zstd?sig=a/b.tar": "MosaicML's MDS is read by its index.json", "mds.zstd": "", "x.zstd": "",
 		"x.array_record-00000-of-00016": "", "x.arrayrecord": "", "a/chunk-0-12.bin": "litData's chunks are read by their index.json",
 		"chunk-0-12.zstd.bin": "litData's chunks are read by their index.json", "chunk.bin": "", "train.bin": "",

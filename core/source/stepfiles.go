@@ -206,6 +206,9 @@ func (s *arrays) addChunks(a *stepped, c *ArrayFiles, f *arrayFile, data *grid.A
 		last.at, last.chunks = 0, data
 	}
 	whole := array.Array{DType: data.DType, Shape: data.Shape, Swapped: data.Swapped}
+	if err := a.settle(c, &whole, last, data); err != nil {
+		return 0, err
+	}
 	if samples, err = a.take(c, &whole, last); err != nil {
 		return 0, err
 	}
@@ -281,16 +284,58 @@ func chunkError(err error) error {
 	return readError(unwrapPath(err))
 }
 
-// DatasetsOf are the paths of arrays in an HDF5 file, up to so many; none where it is no such file.
-func DatasetsOf(name string, most int) []string {
+// Dataset is an array of an HDF5 file, as it is shown to who has named none.
+type Dataset struct {
+	Path string
+	What string // what its rows are, such as "480x640x3 of u8", or why it is not read
+	Kind DatasetKind
+}
+
+// DatasetKind is what may be made of a dataset.
+type DatasetKind int
+
+const (
+	UnreadDataset DatasetKind = iota
+	NumberDataset
+	TextDataset
+	ListDataset  // lists of numbers
+	BytesDataset // lists of bytes, or bytes of one length, such as encoded pictures are kept in
+)
+
+// DatasetsOf are arrays of an HDF5 file, up to so many; none where it is no such file.
+func DatasetsOf(name string, most int) (all []Dataset) {
 	s := &arrays{files: map[string]*arrayFile{}}
 	f, err := s.file(name)
-	var names []string
 	if err == nil && f.hdf5 != nil {
-		names = f.hdf5.Names(most)
+		for _, path := range f.hdf5.Names(most) {
+			d := Dataset{Path: path}
+			data, err := f.hdf5.Dataset(path)
+			if d.What, d.Kind = datasetKind(data); err != nil {
+				d.What = err.Error()
+			}
+			all = append(all, d)
+		}
 	}
 	_ = s.Close() // it was only read
-	return names
+	return all
+}
+
+func datasetKind(data *grid.Array) (what string, kind DatasetKind) {
+	switch {
+	case data == nil:
+		return "", UnreadDataset
+	case data.Text != nil && data.Text.Opaque:
+		return "opaque bytes", BytesDataset
+	case data.Text != nil || data.Lists != nil && data.Lists.Text:
+		return "texts", TextDataset
+	case data.Lists == nil && len(data.Shape) == 1:
+		return data.DType.String(), NumberDataset
+	case data.Lists == nil:
+		return fmt.Sprintf("%v of %v", data.Shape[1:], data.DType), NumberDataset
+	case len(data.Lists.Shape) == 0 && data.Lists.DType.Bytes() == 1:
+		return "lists of bytes", BytesDataset
+	}
+	return fmt.Sprintf("lists of %v", data.Lists.DType), ListDataset
 }
 
 // ZarrIn is a directory or zip archive itself where it is an array of Zarr's, and an array in it where it is a group; "" where it is neither.

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -20,10 +21,12 @@ import (
 
 // ArraysConfig says what OpenArrays reads.
 type ArraysConfig struct {
-	Arrays   []ArrayFiles // at least one; all have equally many samples
-	Label    string       // name of an array of whole numbers, one a sample, that are labels, too; "": none has a label
-	Episodes *Episodes    // of which each array has all, one behind the other; nil: each file, or dataset, is one
-	Progress *Progress
+	Arrays       []ArrayFiles // at least one; all have equally many samples
+	Media        []Medium     // From is the name of an array, which is no column then, or NAME[K] of row K of its windows; nil: there are none
+	Label        string       // name of an array of whole numbers, one a sample, that are labels, too; "": none has a label
+	Episodes     *Episodes    // of which each array has all, one behind the other; nil: each file, or dataset, is one
+	MaxFileBytes int64        // of one medium; 0: DefaultMaxFileBytes
+	Progress     *Progress
 }
 
 // ArrayFiles is an array whose first axis counts samples, or steps of which a sample is a few: in one file, or in several that are
@@ -46,6 +49,10 @@ type ArrayFiles struct {
 	PadBefore, PadAfter int64
 
 	IsPad bool // a column NAME_is_pad says of each step of a sample whether it is repeated
+	// Of HDF5's texts and lists of any length, which are columns of texts and ragged ones.
+	MaxBytes  int  // longest text; 0: DefaultColumnBytes
+	MaxLength int  // longest list
+	Padded    bool // see Column
 }
 
 // IsPadOf is the name of the column that tells which steps of an array's samples are repeated.
@@ -53,12 +60,14 @@ func IsPadOf(name string) string { return name + "_is_pad" }
 
 // arrays is a source whose samples are stretches of whole arrays. Files are open as long as it is.
 type arrays struct {
-	columns []Column
-	all     []stepped
-	n       int64
-	labels  []int64               // nil: there are none
-	files   map[string]*arrayFile // that are open, by their names
-	cache   *grid.Cache
+	columns  []Column
+	all      []stepped
+	media    []arrayMedium
+	maxBytes int64 // of a medium
+	n        int64
+	labels   []int64               // nil: there are none
+	files    map[string]*arrayFile // that are open, by their names
+	cache    *grid.Cache
 
 	masks    []int     // the arrays whose steps a column says whether they are repeated; those columns stand behind all arrays
 	episodes *episodes // nil: each file, or dataset, is one
@@ -69,15 +78,18 @@ var chunkCacheBytes int64 = 256 << 20
 
 // stepped is one of the arrays.
 type stepped struct {
+	name     string
+	kind     stepKind
 	files    []stepFile
 	step     int64 // rows from one sample to the next
 	window   int64 // rows of a sample
 	span     int64 // rows that must be there for it, or be repeated:
 	before   int64 // so many of them ahead of an episode
 	after    int64 // and behind it
-	rowBytes int64
+	rowBytes int64 // from here on of numbers
 	bytes    int64 // of a sample
 	elements array.Array
+	column   Column    // but of media
 	episodes *episodes // those of the source
 }
 
@@ -90,12 +102,20 @@ type stepFile struct {
 	at      int64       // where the elements begin, if they lie one behind the other
 	rows    int64
 	first   int64 // its first sample
+
+	rowBytes int64
+	text     *grid.TextType // nil: its rows are none
+	lists    *grid.Lists    // nil: its rows are no references
 }
 
-// OpenArrays opens arrays of numbers that lie whole in local files, such as a tokens.bin, or an x.npy and a y.npy. Nothing of them
-// is held in memory but labels, 8 bytes a sample; a sample is one read of each array.
+// OpenArrays opens arrays that lie whole in local files, such as a tokens.bin, or an x.npy and a y.npy. Nothing of them is held in memory but labels, 8
+// bytes a sample; a sample is one read of each array, and of its texts and lists in HDF5 one or two more.
 func OpenArrays(c ArraysConfig) (Source, error) {
 	s := newArrays()
+	s.maxBytes = cmp.Or(c.MaxFileBytes, DefaultMaxFileBytes)
+	if err := s.addMedia(&c); err != nil {
+		return nil, err
+	}
 	if c.Episodes != nil {
 		var err error
 		if s.episodes, err = openEpisodes(c.Episodes, c.Progress); err != nil {
@@ -109,6 +129,9 @@ func OpenArrays(c ArraysConfig) (Source, error) {
 	}
 	if len(s.all) == 0 {
 		return nil, errNothing
+	}
+	if err := s.settleMedia(); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	s.addMasks(c.Arrays)
 	if c.Label != "" {
@@ -129,8 +152,11 @@ func (s *arrays) open(c *ArrayFiles, p *Progress) error {
 	if err != nil {
 		return err
 	}
-	s.all = append(s.all, stepped{episodes: s.episodes})
+	s.all = append(s.all, stepped{name: c.Name, episodes: s.episodes})
 	a := &s.all[len(s.all)-1]
+	if slices.ContainsFunc(s.media, func(m arrayMedium) bool { return m.array == c.Name }) {
+		a.kind = mediaSteps
+	}
 	var n int64
 	for _, name := range names {
 		f, err := s.file(name)
@@ -147,13 +173,15 @@ func (s *arrays) open(c *ArrayFiles, p *Progress) error {
 	case n == 0:
 		return fmt.Errorf("%w: want %d rows or more in one file; of %d files, such as %q, none has them", ErrNoSamples, a.least(), len(names), names[0])
 	case len(s.all) > 1 && n != s.n:
-		return fmt.Errorf("got %d samples, want %d, as array %q has", n, s.n, s.columns[0].Name)
+		return fmt.Errorf("got %d samples, want %d, as array %q has", n, s.n, s.all[0].name)
 	}
 	if err := a.alike(&s.all[0]); err != nil {
 		return err
 	}
 	s.n = n
-	s.columns = append(s.columns, Column{Name: c.Name, From: c.Name, Type: Array, DType: a.elements.DType, Shape: a.elements.Shape})
+	if a.kind != mediaSteps {
+		s.columns = append(s.columns, a.column)
+	}
 	return nil
 }
 
@@ -176,6 +204,9 @@ func (a *stepped) add(c *ArrayFiles, f *arrayFile, first int64) (samples int64, 
 		whole.Shape, err = stepsIn(f.stat.Size, c)
 	}
 	if err != nil {
+		return 0, err
+	}
+	if err := a.settle(c, &whole, last, nil); err != nil {
 		return 0, err
 	}
 	return a.take(c, &whole, last)
@@ -239,45 +270,56 @@ func stepsIn(size int64, c *ArrayFiles) (tensor.Shape, error) {
 
 // take makes samples of a file's array.
 func (a *stepped) take(c *ArrayFiles, whole *array.Array, f *stepFile) (samples int64, err error) {
-	window, step := max(c.Window, 1), c.Step
-	span := max(window, c.Within)
-	if step == 0 {
-		step = window
+	a.window, a.step, a.before, a.after = max(c.Window, 1), c.Step, c.PadBefore, c.PadAfter
+	a.span = max(a.window, c.Within)
+	if a.step == 0 {
+		a.step = a.window
 	}
-	shape := append(tensor.Shape{}, whole.Shape[1:]...)
-	one, err := shape.Bytes(whole.DType)
-	if err != nil {
+	f.rows = whole.Shape[0]
+	row := append(tensor.Shape{}, whole.Shape[1:]...)
+	if f.rowBytes, err = row.Bytes(whole.DType); err != nil {
 		return 0, err
 	}
-	if c.Window > 0 {
-		shape = append(tensor.Shape{window}, shape...)
-	}
-	size, err := shape.Bytes(whole.DType)
-	all, tooLarge := whole.Shape.Bytes(whole.DType)
+	all, err := whole.Shape.Bytes(whole.DType)
 	switch {
 	case err != nil:
 		return 0, err
-	case tooLarge != nil:
-		return 0, tooLarge
-	case len(shape) > maxArrayDims:
-		return 0, fmt.Errorf("got samples of %v, want at most %d dimensions", shape, maxArrayDims)
-	case whole.Shape[0] > math.MaxInt64-c.PadBefore-c.PadAfter:
-		return 0, fmt.Errorf("got %d rows, want less than 2^63 with those that are repeated", whole.Shape[0])
-	case size == 0 && whole.Shape[0] > 0:
-		return 0, fmt.Errorf("got samples of %v, want at least one element", shape)
+	case f.rows > math.MaxInt64-c.PadBefore-c.PadAfter:
+		return 0, fmt.Errorf("got %d rows, want less than 2^63 with those that are repeated", f.rows)
+	case f.rowBytes == 0 && f.rows > 0:
+		return 0, fmt.Errorf("got samples of %v, want at least one element", row)
 	case f.chunks == nil && f.stat.Size-f.at < all:
 		return 0, fmt.Errorf("truncated: got %d bytes of elements, want %d for %v of %v", f.stat.Size-f.at, all, whole.Shape, whole.DType)
 	}
-	if len(a.files) > 1 && (whole.DType != a.elements.DType || !slices.Equal(shape, a.elements.Shape) || whole.Swapped != a.elements.Swapped) {
-		return 0, fmt.Errorf("got samples of %v of %v, want %v of %v, as %q has, in the same order of bytes", shape, whole.DType, a.elements.Shape, a.elements.DType, a.files[0].shown())
+	if a.kind == numberSteps {
+		if err := a.takeNumbers(c, whole, row, f.rowBytes); err != nil {
+			return 0, err
+		}
 	}
-	a.elements = array.Array{DType: whole.DType, Shape: shape, Swapped: whole.Swapped}
-	a.step, a.window, a.span, a.before, a.after, a.rowBytes, a.bytes = step, window, span, c.PadBefore, c.PadAfter, one, size
-	f.rows = whole.Shape[0]
 	if a.episodes != nil {
 		return a.episodes.take(a, f.rows)
 	}
 	return a.count(f.rows), nil
+}
+
+// takeNumbers makes a column of rows of a shape, which those of other files must have, too.
+func (a *stepped) takeNumbers(c *ArrayFiles, whole *array.Array, shape tensor.Shape, rowBytes int64) error {
+	if c.Window > 0 {
+		shape = append(tensor.Shape{c.Window}, shape...)
+	}
+	size, err := shape.Bytes(whole.DType)
+	switch {
+	case err != nil:
+		return err
+	case len(shape) > maxArrayDims:
+		return fmt.Errorf("got samples of %v, want at most %d dimensions", shape, maxArrayDims)
+	case len(a.files) > 1 && (whole.DType != a.elements.DType || !slices.Equal(shape, a.elements.Shape) || whole.Swapped != a.elements.Swapped):
+		return fmt.Errorf("got samples of %v of %v, want %v of %v, as %q has, in the same order of bytes", shape, whole.DType, a.elements.Shape, a.elements.DType, a.files[0].shown())
+	}
+	a.elements = array.Array{DType: whole.DType, Shape: shape, Swapped: whole.Swapped}
+	a.rowBytes, a.bytes = rowBytes, size
+	a.column.DType, a.column.Shape = whole.DType, shape
+	return nil
 }
 
 // fileOf is the file that has sample i.
@@ -339,6 +381,10 @@ func (s *arrays) Fingerprint() (Fingerprint, bool) {
 		for _, n := range []int64{int64(len(a.files)), a.step * a.rowBytes, a.bytes, int64(a.elements.DType)} {
 			names.number(n)
 		}
+		if a.kind != numberSteps {
+			names.number(int64(a.kind))
+			names.number(a.step)
+		}
 		if a.span > a.window {
 			names.number(a.span)
 		}
@@ -365,7 +411,11 @@ func (s *arrays) Fingerprint() (Fingerprint, bool) {
 		}
 	}
 	for _, k := range s.masks {
-		names.text(s.columns[k].Name)
+		names.text(s.all[k].name)
+	}
+	for _, m := range s.media {
+		names.number(int64(m.of))
+		names.number(m.row)
 	}
 	labels.numbers(s.labels)
 	return Fingerprint{names.sum(), labels.sum()}, true
@@ -375,6 +425,9 @@ func (s *arrays) Fingerprint() (Fingerprint, bool) {
 // were when it was opened. It appends nothing where the file is another by now, which Read will say.
 func (s *arrays) Identity(i int64, dst []byte) []byte {
 	var now unix.Stat_t
+	for _, m := range s.media {
+		dst = binary.LittleEndian.AppendUint64(append(append(dst, m.array...), 0), uint64(m.row))
+	}
 	for k := range s.all {
 		a := &s.all[k]
 		at := a.at(i)
@@ -382,12 +435,12 @@ func (s *arrays) Identity(i int64, dst []byte) []byte {
 		if f.unchanged(&now) != nil {
 			return nil
 		}
-		dst = append(appendColumn(dst, &s.columns[k]), 0)
+		dst = append(appendColumn(dst, &a.column), 0)
 		dst = append(append(dst, f.path...), 0)
 		if f.dataset != "" {
 			dst = append(append(dst, f.dataset...), 0)
 		}
-		for _, v := range []int64{f.stat.Size, f.stat.Mtim.Nano(), int64(f.stat.Ino), f.at + at.row*a.rowBytes} {
+		for _, v := range []int64{f.stat.Size, f.stat.Mtim.Nano(), int64(f.stat.Ino), f.at + at.row*f.rowBytes} {
 			dst = binary.LittleEndian.AppendUint64(dst, uint64(v))
 		}
 		if a.before+a.after > 0 {
@@ -402,8 +455,21 @@ func (s *arrays) Read(ctx context.Context, i int64, b *Buffer) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	for m := range s.media {
+		if err := s.readMedium(m, i, b); err != nil {
+			b.drop()
+			return s.failed(i, s.media[m].of, err)
+		}
+	}
 	for k := range s.all {
-		if err := s.all[k].read(i, b); err != nil {
+		var err error
+		switch a := &s.all[k]; a.kind {
+		case numberSteps:
+			err = a.readNumbers(i, b)
+		case textSteps, listSteps:
+			err = a.readValue(i, b)
+		}
+		if err != nil {
 			b.drop()
 			return s.failed(i, k, err)
 		}
@@ -414,8 +480,8 @@ func (s *arrays) Read(ctx context.Context, i int64, b *Buffer) error {
 	return nil
 }
 
-// read appends sample i as the buffer's next value.
-func (a *stepped) read(i int64, b *Buffer) error {
+// readNumbers appends sample i as the buffer's next value.
+func (a *stepped) readNumbers(i int64, b *Buffer) error {
 	at, from := a.at(i), len(b.values)
 	b.values = slices.Grow(b.values, int(a.bytes))[:from+int(a.bytes)]
 	data := b.values[from:]
@@ -453,12 +519,15 @@ func (s *arrays) failed(i int64, k int, err error) error {
 
 // readLabels reads the whole of one array into memory.
 func (s *arrays) readLabels(name string, p *Progress) error {
-	k := slices.IndexFunc(s.columns, func(c Column) bool { return c.Name == name })
+	k := slices.IndexFunc(s.all, func(a stepped) bool { return a.name == name })
 	if k < 0 {
 		return fmt.Errorf("source: label %q: there is no such array", name)
 	}
-	c := &s.columns[k]
+	c := &s.all[k].column
 	whole := c.DType.Code() == tensor.CodeInt || c.DType.Code() == tensor.CodeUint
+	if kind := s.all[k].kind; kind != numberSteps {
+		return fmt.Errorf("source: label %q: got %v, want one whole number a sample", name, kind)
+	}
 	if len(c.Shape) > 0 || !whole {
 		return fmt.Errorf("source: label %q: got %v of %v a sample, want one whole number", name, c.Shape, c.DType)
 	}

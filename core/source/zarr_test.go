@@ -88,7 +88,7 @@ func TestZarrsThatAreNoSamplesAreRefused(t *testing.T) {
 	refusedArray(t, ArrayFiles{Name: "x", Files: []string{stored}}, "zip: no directory at the end of its 4 bytes; it was not closed, or not copied to its end")
 	writtenTo(t, filepath.Join(dir, ".zarray"), []byte(`{"zarr_format":2,"shape":[4],"chunks":[2],"dtype":"|O","order":"C"}`))
 	refusedArray(t, ArrayFiles{Name: "x", Files: []string{dir}}, `"`+dir+`": .zarray: dtype: got "|O", want booleans, whole numbers or floats of 8 to 64 bits`)
-	if slices.Contains(DatasetsOf(dir, 3), "x") {
+	if slices.Contains(DatasetsOf(dir, 3), Dataset{Path: "x"}) {
 		t.Error("a directory has datasets of HDF5")
 	}
 }

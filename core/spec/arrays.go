@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spdl/spdl/core/tensor"
 	"go.yaml.in/yaml/v3"
 )
 
-// ArrayFiles is an array in local files, whose samples are its rows, or windows of them. Each is also a column of the source.
+// ArrayFiles is an array in local files, whose samples are its rows, or windows of them. Each is also a column of the source, but for those that media are made of.
 type ArrayFiles struct {
 	Name    string
 	Files   []string     // resolved; with braces and globs
@@ -24,6 +26,9 @@ type ArrayFiles struct {
 
 	PadBefore, PadAfter int64 // rows that a sample may have ahead of its episode's first one, and behind its last
 	IsPad               bool  // whether a field NAME_is_pad says which rows these are
+	MaxBytes            int64 // of HDF5's texts, room of one; 0: 1 KiB
+	MaxLength           int   // of its lists of any length, room of one
+	Padded              bool  // as of a Column
 
 	written []string // names as the document has them, for the hash
 }
@@ -62,18 +67,17 @@ func (d *decoder) arrays(s *section, src *Source, dir string) {
 		}
 		a := d.arrayFiles(&sec, dir)
 		src.Arrays = append(src.Arrays, a)
-		src.Columns = append(src.Columns, Column{Name: a.Name, From: a.Name + ".npy", Type: TypeNPY, MaxBytes: 1 << 10})
 		d.pos[join(s.place, fmt.Sprintf("columns[%d]", i))] = placeOf(n, join(s.shown, entry))
 	}
+	columns := len(src.Arrays)
 	for i, a := range src.Arrays { // behind all arrays, as core/source has them
 		if a.IsPad {
-			name := IsPadOf(a.Name)
-			d.pos[join(s.place, fmt.Sprintf("columns[%d]", len(src.Columns)))] = d.pos[join(s.place, fmt.Sprintf("arrays[%d].is_pad", i))]
-			src.Columns = append(src.Columns, Column{Name: name, From: name + ".npy", Type: TypeNPY, MaxBytes: 1 << 10})
+			d.pos[join(s.place, fmt.Sprintf("columns[%d]", columns))] = d.pos[join(s.place, fmt.Sprintf("arrays[%d].is_pad", i))]
+			columns++
 		}
 	}
-	if len(src.Columns) > maxColumns {
-		s.fail("arrays", "got %d arrays and fields that say which rows are repeated (is_pad), want at most %d", len(src.Columns), maxColumns)
+	if columns > maxColumns {
+		s.fail("arrays", "got %d arrays and fields that say which rows are repeated (is_pad), want at most %d", columns, maxColumns)
 	}
 	if d.err == nil && src.Arrays == nil {
 		s.fail("arrays", "got none, want at least one, such as [{name: tokens, file: tokens.npy}]")
@@ -104,6 +108,14 @@ func (d *decoder) arrayFiles(s *section, dir string) (a ArrayFiles) {
 	whole(s, "window", &a.Window, 1, maxRows)
 	whole(s, "step", &a.Step, 1, maxRows)
 	whole(s, "within", &a.Within, 1, maxRows)
+	s.size("max_bytes", &a.MaxBytes)
+	if s.has("max_bytes") && (a.MaxBytes < 1 || a.MaxBytes > 1<<30) {
+		s.fail("max_bytes", "got %d, want 1 to 1GiB", a.MaxBytes)
+	}
+	whole(s, "max_length", &a.MaxLength, 1, math.MaxInt32)
+	if s.flag("padded", &a.Padded); a.Padded && a.MaxLength == 0 {
+		s.fail("padded", "given without max_length: it is lists of any length that are padded")
+	}
 	if s.has("within") && a.Within < a.Window {
 		s.fail("within", "got %d, want at least window, %d: it is how many rows there must be, of which a sample has the first", a.Within, a.Window)
 	}
@@ -229,6 +241,63 @@ func (a *ArrayFiles) elements(s *section) {
 		v, _ := s.d.whole(n, join(s.shown, "shape"), 1, maxRows)
 		a.Shape = append(a.Shape, v)
 	}
+}
+
+// arrayColumns are columns of all arrays, in their order, and behind them those that say which rows are repeated. What is in one its file says.
+func (s *Source) arrayColumns() (all []Column) {
+	for _, a := range s.Arrays {
+		all = append(all, Column{Name: a.Name, From: a.Name + ".npy", Type: TypeNPY, MaxBytes: cmp.Or(a.MaxBytes, 1<<10), MaxLength: a.MaxLength, Padded: a.Padded})
+	}
+	for _, a := range s.Arrays {
+		if a.IsPad {
+			name := IsPadOf(a.Name)
+			all = append(all, Column{Name: name, From: name + ".npy", Type: TypeNPY, MaxBytes: 1 << 10})
+		}
+	}
+	return all
+}
+
+// arrayOf is the array that a medium is made of, and which row of its windows; "": the only one.
+func (m *Medium) arrayOf() (name, row string) {
+	name = m.Name
+	if from := m.From(); len(from) > 0 {
+		name = from[0]
+	}
+	if at := strings.IndexByte(name, '['); at > 0 && strings.HasSuffix(name, "]") {
+		return name[:at], name[at+1 : len(name)-1]
+	}
+	return name, ""
+}
+
+// checkArrayMedia holds what media are made of against the arrays that there are, and returns the names of those arrays, which are no columns.
+func (d *decoder) checkArrayMedia(s *Spec) (names []string) {
+	arrays := s.Source.Arrays
+	media := s.parted()
+	for i := range media {
+		m := &media[i]
+		name, row := m.arrayOf()
+		k := slices.IndexFunc(arrays, func(a ArrayFiles) bool { return a.Name == name })
+		key, window := m.Path()+".from", int64(1)
+		if k >= 0 {
+			window = max(arrays[k].Window, 1)
+		}
+		switch number, err := strconv.ParseInt(row, 10, 64); {
+		case len(m.From()) > 1:
+			d.failAt(key, "got %d, want one: the name of an array", len(m.From()))
+		case k < 0 && m.From() == nil:
+			d.failAt(m.Path(), "from is missing, want the name of the array whose rows are encoded media, such as from: %s; pixels as they are need no such section", arrays[0].Name)
+		case k < 0:
+			d.failAt(key, "got %q, want the name of one of the arrays", m.From()[0])
+		case row == "" && window > 1:
+			d.failAt(key, "got %q, whose windows have %d rows; want one of them, %s[0] to %s[%d]", name, window, name, name, window-1)
+		case row != "" && (err != nil || number < 0 || number >= window):
+			d.failAt(key, "got row %.20q of %q, want a whole number from 0 to %d", row, name, window-1)
+		case name == s.Source.Label:
+			d.failAt("source.label", "got %q, of which %s is made; want an array of whole numbers", name, m.Path())
+		}
+		names = append(names, name)
+	}
+	return names
 }
 
 // Files are the archives, Parquet files or arrays that the source is made of, as paths, URLs and patterns.

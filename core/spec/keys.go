@@ -31,7 +31,7 @@ var keys = withFrames([]Key{
 	{"source.heading", "true, false", "false", "Whether the first line of a list that is separated by tabs (a .tsv, say) names its columns, so that it is a table. Its fields are as they are: quotes mean nothing."},
 	{"source.image", "text or list of text", "(the part that ends in an image extension; of Parquet and Arrow audio or video where the samples are such, else of TFRecords, ArrayRecords, RecordIO and Arrow image, of ArrayRecords of other records record, of LMDB image-{n:09d} or {key}, and of MDS and litData what is encoded as a picture)", "Part, column or feature of shards, or template of LMDB's keys such as image-{n:09d}, that is the picture, video or sound; of several the first that a sample has. Where samples have several media, each says it in `from`."},
 	{"source.label", "text", "(cls or label, where there is one)", "Part or feature of shards, column of a table, or one of arrays, that holds the label, a whole number (with labels: names a name); label[0] is the first of several in RecordIO; when it is given, a sample without it is bad. labels: none leaves labels out."},
-	{"source.arrays", "list of mappings", "(none)", "Arrays in local files whose rows, or windows of rows, are the samples: an x.npy and a y.npy, a tokens.bin, the datasets of an HDF5 file, or arrays of Zarr. All have equally many samples. They are the fields of the batch, and there is no image, video or audio beside them."},
+	{"source.arrays", "list of mappings", "(none)", "Arrays in local files whose rows, or windows of rows, are the samples: an x.npy and a y.npy, a tokens.bin, the datasets of an HDF5 file, or arrays of Zarr. All have equally many samples. They are the fields of the batch, but for those that image, video, audio or fields name with from: their rows are encoded media."},
 	{"source.arrays[].name", "text", "(required)", "Name of the field, spelt like a ring's."},
 	{"source.arrays[].file", "path or list of paths", "(required)", "An .npy file, in C's order, an HDF5 file, or the directory of an array of Zarr, also within a zip (x.zarr.zip/data/action), whose first axis counts rows; several, also by braces and globs, are read one behind the other."},
 	{"source.arrays[].dataset", "text or list of text", "(of HDF5 required, of others none)", "Path of the array in an HDF5 file, such as /data/demo_0/actions; several, also by braces `{0..199}` and globs, are read one behind the other, each as a file of its own would be."},
@@ -48,6 +48,9 @@ var keys = withFrames([]Key{
 	{"source.episodes.lengths", "path or list of whole numbers", "(this or ends required)", "How many rows each episode has, in place of ends."},
 	{"source.episodes.dataset", "text", "(of HDF5 required, of others none)", "Path of the numbers in an HDF5 file that ends or lengths names."},
 	{"source.episodes.only", "path or list of whole numbers", "(all)", "Numbers of the episodes that samples are of, from 0, ascending: those of a training or a validation set. The path is that of an .npy file or of an array of Zarr."},
+	{"source.arrays[].max_bytes", "size", "(of texts 1KiB)", "Room of one text, where the elements of an HDF5 dataset are texts; a longer one is a bad sample."},
+	{"source.arrays[].max_length", "whole number from 1", "(required of lists)", "Room of one list, where the elements of an HDF5 dataset are lists of any length, each of them one of a ragged field; a longer one is a bad sample."},
+	{"source.arrays[].padded", "true, false", "(false: it is ragged)", "Such a field is not ragged, but as long as the longest of its batch; see source.columns[].padded."},
 	{"source.mix", "list of mappings", "(none)", "Several data sets, each with folder, list or shards and the keys that go with it. Without weights they stand one behind the other. Their class directories are united by name."},
 	{"source.mix[].folder", "path, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or hf://datasets/USER/NAME/PATH", "(none)", "As above."},
 	{"source.mix[].list", "path or URL", "(none)", "As above."},
@@ -133,7 +136,7 @@ var keys = withFrames([]Key{
 
 	{"image", "mapping", "(required, or video, audio, fields or source.columns)", "What a picture becomes; the transform must fix its height and width. A ring may have image, video and audio at a time, " +
 		"each of a part of its samples; what is random is drawn alike for all of them. A ring of several has those that it names itself."},
-	{"image.from", "text or list of text", "(by the kind of source)", "The part of shards, best first, or column of Parquet or of a table's paths, that is the picture, or what these are made of, as in source.path; beside a folder's files the ending. " +
+	{"image.from", "text or list of text", "(by the kind of source)", "The part of shards, best first, or column of Parquet or of a table's paths, that is the picture, or what these are made of, as in source.path; beside a folder's files the ending; of source.arrays the name of one, or NAME[K] for row K of its windows. " +
 		"Without it: of shards the part with such an ending; of Parquet and of tables with several media the column of the field's name."},
 	{"image.mode", "rgb, gray, luma, index", "rgb", "gray is Pillow's `convert('L')` of the RGB picture; luma the JPEG's own Y plane (other formats: as gray); " +
 		"index, for masks, the numbers that a PNG with a palette stores, or one of greys of up to 8 bits: u8, with interpolation nearest or cv2_nearest."},

@@ -127,6 +127,7 @@ var values = map[string]string{
 	"source.heading": "true", "source.mix[].heading": "true",
 	"source.arrays": "[{name: x, file: x.npy}]", "source.arrays[].name": "y", "source.arrays[].file": "[x.npy, y.npy]", "source.arrays[].dataset": "[/a, '/b{0..3}/*']", "source.arrays[].dtype": "u16", "source.arrays[].shape": "[3]",
 	"source.arrays[].window": "4", "source.arrays[].step": "2", "source.arrays[].within": "3", "source.arrays[].pad_before": "1", "source.arrays[].pad_after": "1", "source.arrays[].is_pad": "true",
+	"source.arrays[].max_bytes": "4KiB", "source.arrays[].max_length": "9", "source.arrays[].padded": "true",
 	"source.episodes": "{ends: [3, 9]}", "source.episodes.ends": "x.zarr/meta/episode_ends", "source.episodes.lengths": "[3, 6]", "source.episodes.dataset": "/ends", "source.episodes.only": "[0]",
 	"source.shards": "[a.tar]", "source.path": "'train/{image_id}.jpg'", "source.image": "[jpg]", "source.label": "cls", "source.columns": "[c]",
 	"source.columns[].name": "c", "source.columns[].from": "x", "source.columns[].type": "i64", "source.columns[].max_bytes": "64KiB",
@@ -241,6 +242,8 @@ func document(path, value string) string {
 		source = "source: {shards: a.tar, columns: [{name: c, " + lastKey(path) + ": " + value + "}]}\n"
 	case path == "source.arrays":
 		source, image = "source: {arrays: "+value+"}\n", ""
+	case path == "source.arrays[].padded":
+		source, image = "source: {arrays: [{name: x, file: x.h5, dataset: x, max_length: 9, padded: "+value+"}]}\n", ""
 	case strings.HasPrefix(path, "source.arrays[]."):
 		given := []string{"name: x", "file: x.bin", "dtype: u8"}
 		given = slices.DeleteFunc(given, func(s string) bool {

@@ -25,6 +25,8 @@ func (s *Spec) Parts(src *Source) (all []Wanted) {
 		w := Wanted{m.Name, m.From()}
 		switch {
 		case w.From != nil:
+		case src.Arrays != nil:
+			w.From = []string{m.Name}
 		case src.IsTable() && i == 0:
 			w.From = []string{cmp.Or(src.Path, "path")}
 		case len(media) == 1 && src.Image == nil && src.IsParquet() && m.kind() != "image":

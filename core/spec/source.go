@@ -348,8 +348,9 @@ func (d *decoder) checkSource(s *Spec) {
 	if src.Mix != nil && src.Host.Samples > 0 {
 		d.failAt("source.host", "given beside mix; want exactly one of "+places)
 	}
-	if src.Arrays != nil && !alone {
-		d.failAt("source.arrays", "given beside %s, but the arrays are all that a sample has; leave that out, or use shards (spdl pack)", s.Media()[0].Path())
+	var media []string // arrays that are no columns
+	if src.Arrays != nil {
+		media = d.checkArrayMedia(s)
 	}
 	if src.Mix == nil {
 		d.checkPlace(src, "source", src.Columns, alone)
@@ -359,7 +360,8 @@ func (d *decoder) checkSource(s *Spec) {
 	for i := range src.Mix {
 		d.checkPlace(&src.Mix[i].Source, mixed(i), src.Columns, alone)
 	}
-	d.checkColumns(src.Columns, src.Packing.fields(s.fields()), src.Arrays != nil)
+	d.checkColumns(src.Columns, src.Packing.fields(s.fields()), src.Arrays != nil, media)
+	src.Columns = slices.DeleteFunc(src.Columns, func(c Column) bool { return slices.Contains(media, c.Name) })
 }
 
 // wordOfOne is a key of a source that says something of a single data set; "": none does.
@@ -489,8 +491,9 @@ func (s *Source) places() []*Source {
 	return all
 }
 
-// checkColumns holds the names of columns against each other and the reserved ones. arrays: they are whole arrays, which nothing is read from.
-func (d *decoder) checkColumns(columns []Column, reserved []string, arrays bool) {
+// checkColumns holds the names of columns against each other and the reserved ones. arrays: they are whole arrays, which nothing is read from. Those of media
+// are in no batch.
+func (d *decoder) checkColumns(columns []Column, reserved []string, arrays bool, media []string) {
 	seen := map[string]bool{}
 	for _, c := range columns {
 		if c.Padded {
@@ -506,6 +509,7 @@ func (d *decoder) checkColumns(columns []Column, reserved []string, arrays bool)
 			d.failAt(at, "got name %.70q, want %s", c.Name, nameRule)
 		case !validName(c.Name):
 			d.failAt(at, "got name %.70q, want %s; the part or column goes into from", c.Name, nameRule)
+		case slices.Contains(media, c.Name) && !seen[c.Name]:
 		case slices.Contains(reserved, c.Name) && arrays:
 			d.failAt(at, "got name %q, which every batch has; choose another", c.Name)
 		case slices.Contains(reserved, c.Name):

@@ -66,6 +66,9 @@ func (d *decoder) complete(s *Spec) {
 	if !validName(s.Name) {
 		d.failAt("name", "got %.70q, want %s", s.Name, nameRule)
 	}
+	if s.Source.Arrays != nil {
+		s.Source.Columns = s.Source.arrayColumns()
+	}
 	if len(s.Source.Columns) > 0 && d.untouched(s) {
 		s.Image = nil
 	}

@@ -119,8 +119,71 @@ def test_chunks_are_shuffled_as_shards_and_rows_are_kept_on_a_local_disk(tmp_pat
         loader.close()
 
 
-def test_datasets_that_are_no_arrays_of_numbers_are_refused_by_name(open_):
-    for dataset, message in (("refused/text", "got texts, want numbers"), ("none", "there is no such dataset; there are /data/demo_0/actions, "), ("refused/scaleoffset", "packed by the filter scaleoffset")):
+MEDIA = GRID / "media.h5"  # as make_media.py there wrote it: picture k is all of one grey, 40 k + 20
+TEXTS = ["", "a cat", "zwei Hunde", "ein Bär und drei Äpfel", "x" * 5000, "end"]
+
+
+@pytest.mark.parametrize("dataset", ["vlen", "vlen_i8", "observations/images/top", "opaque", "fixed"])
+def test_pictures_in_a_dataset_are_decoded_beside_texts_lists_and_numbers(open_, dataset):
+    """In any order, and on after a state was saved."""
+    arrays = {"picture": dataset, "caption": "texts/utf8", "short": "texts/zeros", "ids": "lists/i64", "padded": "lists/i16_big", "y": "label"}
+    more = {"caption": {"max_bytes": 5000}, "ids": {"max_length": 5}, "padded": {"max_length": 5, "padded": True}}
+    spec = {"source": {"arrays": [{"name": name, "file": str(MEDIA), "dataset": at, **more.get(name, {})} for name, at in arrays.items()], "label": "y"},
+            "image": {"from": "picture", "transform": [{"resize": [12, 16]}]}, "batch": 2, "order": {"seed": 2, "epochs": 1}}
+    seen, state = [], None
+    for take in (1, 9):
+        loader = open_(spec, state=state)
+        for batch in loader:
+            captions, short = batch.text("caption"), batch.text("short")
+            for row, k in enumerate(batch["label"].tolist()):
+                assert abs(batch["image"][row].astype(int) - (40 * k + 20)).max() <= 1
+                want = (np.arange(k) * 37 + 11) % 101 - 50
+                assert captions[row] == TEXTS[k] and short[row] == TEXTS[k][:40]
+                np.testing.assert_array_equal(batch["ids"][row], want)
+                assert batch["padded.length"][row] == k
+                np.testing.assert_array_equal(batch["padded"][row][:k], want)
+                seen.append(k)
+            state = loader.state_dict()
+            if (take := take - 1) == 0:
+                break
+        loader.close()
+    assert sorted(seen) == list(range(6)) != seen
+
+
+def test_what_h5py_writes_as_texts_and_lists_is_read(tmp_path, open_):
+    """In every version of the format, in chunks that are packed and in none, in heaps that grow."""
+    h5py = pytest.importorskip("h5py")
+    rng, n = np.random.default_rng(5), 300
+    texts = ["é" * int(k) for k in rng.integers(0, 400, n)]
+    lists = [rng.integers(0, 256, k, dtype=np.uint8) for k in rng.integers(0, 9000, n)]
+    for libver in ("earliest", "v108", "v110", "latest"):
+        for how in ({}, {"chunks": (7,), "compression": "gzip", "shuffle": True}, {"chunks": (50,), "maxshape": (None,)}):
+            with h5py.File(tmp_path / "x.h5", "w", libver=libver if libver in ("earliest", "latest") else (libver, libver)) as file:
+                file.create_dataset("text", data=texts, dtype=h5py.string_dtype(), **how)
+                data = file.create_dataset("list", shape=(n,), dtype=h5py.vlen_dtype(np.uint8), **how)
+                for k in range(n):
+                    data[k] = lists[k]
+            arrays = [{"name": "text", "file": str(tmp_path / "x.h5"), "dataset": "text", "max_bytes": 800}, {"name": "list", "file": str(tmp_path / "x.h5"), "dataset": "list", "max_length": 9000}]
+            loader = open_({"source": {"arrays": arrays}, "batch": 50, "order": {"seed": 3, "epochs": 1}})
+            for batch in loader:
+                said = batch.text("text")
+                for row, k in enumerate(batch["index"].tolist()):
+                    assert said[row] == texts[k]
+                    np.testing.assert_array_equal(batch["list"][row], lists[k])
+            loader.close()
+
+
+def test_samples_of_a_dataset_may_be_bad(open_):
+    """An element without a picture is skipped and counted, and the others are delivered."""
+    spec = {"source": {"arrays": [{"name": "x", "file": str(MEDIA), "dataset": "gap"}, {"name": "y", "file": str(MEDIA), "dataset": "label"}], "label": "y"},
+            "image": {"from": "x", "transform": [{"resize": [12, 16]}]}, "batch": 3, "order": {"shuffle": False, "epochs": 1}, "bad_sample": {"policy": "skip"}}
+    loader = open_(spec)
+    assert [k for batch in loader for k in batch["label"].tolist()] == [0, 1, 3, 4, 5]
+    loader.close()
+
+
+def test_datasets_that_are_no_samples_are_refused_by_name(open_):
+    for dataset, message in (("refused/compound", "got compounds"), ("refused/lists", "whose max_length is missing.*image: {from: x}"), ("none", "there is no such dataset; there are /data/demo_0/actions, "), ("refused/scaleoffset", "packed by the filter scaleoffset")):
         with pytest.raises(spdl.EngineStartError, match=message):
             spdl.open({"source": {"arrays": [{"name": "x", "file": str(GRID / "latest.h5"), "dataset": dataset}]}})
     with pytest.raises(spdl.EngineStartError, match="got an HDF5 file; say which of its arrays with dataset"):

@@ -42,7 +42,7 @@ def block(title: str, number: int = 1) -> str:
 
 def test_every_block_is_tried_here():
     """A block that is added to the page fails here until there is a test for it."""
-    tried = {"webdataset": 3, "Clips": 2, "Hugging": 6, "Grain": 1, "FFCV": 5, "Lhotse": 2}
+    tried = {"webdataset": 3, "Clips": 2, "Hugging": 6, "Grain": 1, "FFCV": 6, "Lhotse": 2}
     assert {title: sum(name.startswith(title) for name in PAGE) for title in tried} == tried and len(PAGE) == sum(tried.values())
 
 
@@ -312,6 +312,20 @@ def test_arrays_of_hdf5_are_read_where_they_lie(run, data):
     with h5py.File(data / "train.h5", "w") as file:
         file["pixels"], file["y"] = x, y
     same(run(block("FFCV", 5)), list(zip(x, y)), by=lambda row: int(row[1]))
+
+
+def test_media_in_hdf5_are_read_where_they_lie(run, data, pictures):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(data / "train.h5", "w") as file:
+        jpegs = file.create_dataset("jpeg", (24,), h5py.vlen_dtype(np.uint8))
+        tokens = file.create_dataset("tokens", (24,), h5py.vlen_dtype(np.int32))
+        for i, (jpeg, _) in enumerate(pictures[:24]):
+            jpegs[i], tokens[i] = np.frombuffer(jpeg, np.uint8), np.arange(i)
+        file["caption"], file["y"] = [f"Größe {i}" for i in range(24)], np.arange(24)
+    rows = run(block("FFCV", 6))
+    assert sorted(int(label) for _, label, _, _ in rows) == list(range(24))
+    for image, label, caption, tokens in rows:
+        assert image.shape == (64, 64, 3) and caption == f"Größe {label}" and list(tokens) == list(range(label))
 
 
 # ---- Grain

@@ -249,6 +249,19 @@ def test_replay_buffers_have_diffusion_policys_samples(program):
     assert sum(what[1] for what in got if what[0] == "sequences") >= 309 - val and [what[1][1] for what in got if what[0] == "score"] == [val]
 
 
+def test_compressed_episodes_are_read_where_they_lie(program):
+    """Of 6 steps that are greys 20, 60 and so on, with windows of 3 in place of 16."""
+    text = RECIPES["Robot learning: demonstrations in HDF5 | 2"].replace('"episode_*.hdf5"', f'"{ROOT}/core/grid/testdata/media.h5"').replace("16", "3")
+    check = """
+def steps(now, then, qpos, actions):
+    first = ((now[:, 0, 0, 0].astype(int) - 20 + 10) // 40).tolist()
+    assert sorted(first) == [0, 1, 2, 3] and all(abs(now[i].astype(int) - 40 * k - 20).max() <= 1 and abs(then[i].astype(int) - 40 * k - 60).max() <= 1 for i, k in enumerate(first))
+    step(now, then, qpos, actions)
+"""
+    got = program(check + text.replace("        step(", "        steps("))
+    assert got == [["step", ["uint8", 4, 224, 224, 3], ["uint8", 4, 224, 224, 3], ["float32", 4, 3], ["float32", 4, 3, 2]]], got
+
+
 def test_a_format_of_ones_own_is_read(run):
     assert run("A format") == [["step", ["uint8", n, 64, 64, 3], ["int64", n]] for n in (4, 4, 2)]
 

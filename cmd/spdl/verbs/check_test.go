@@ -247,7 +247,13 @@ func TestCheckRefusesWhatCannotBeServed(t *testing.T) {
 	}
 	h5 := writeFile(t, filepath.Join(t.TempDir(), "a.h5"), string(hdf5))
 	refused(t, exitUsage, fmt.Sprintf("check: %q is no description, but an HDF5 file by its name; put its arrays into one: {source: {arrays: [{name: x, file: %q, dataset: \"/data/demo_0/actions\"}]}}, as a file or, in JSON, as --spec-json; "+
-		"there are /data/demo_0/actions, /data/demo_1/actions, ", h5, h5), "check", h5)
+		"there are /data/demo_0/actions (2 of f32), /data/demo_1/actions (2 of f32), ", h5, h5), "check", h5)
+	const bytesH5, textsH5 = "../../../core/grid/testdata/media.h5", "../../../core/grid/testdata/small_texts.h5"
+	refused(t, exitUsage, fmt.Sprintf("{source: {arrays: [{name: x, file: %q, dataset: \"/lists/many\"}]}, image: {from: x, transform: [{resize: [224, 224]}]}}, or audio or video in place of image, as a file or, in JSON, as --spec-json; "+
+		"there are /action (2 of f32), /fixed (texts), /gap (", bytesH5), "check", bytesH5)
+	refused(t, exitUsage, "/label (i64), /lists/f32 (lists of f32), ", "check", bytesH5)
+	refused(t, exitUsage, "/lists/i64 (lists of i64), /lists/many (lists of bytes) and more", "check", bytesH5)
+	refused(t, exitUsage, fmt.Sprintf("{source: {arrays: [{name: x, file: %q, dataset: \"/c/e\"}]}, image: {from: x, transform: [{resize: [224, 224]}]}}, or audio or video in place of image, as a file or, in JSON, as --spec-json; there are /a (texts), /b (lists of i16), /c/d (texts), /c/e (opaque bytes)", textsH5), "check", textsH5)
 	refused(t, exitUsage, "an HDF5 file by its name, and no array was found in it", "check", writeFile(t, filepath.Join(t.TempDir(), "x.HDF5"), "\x89HDF"))
 	zarr := filepath.Dir(writeFile(t, filepath.Join(t.TempDir(), ".zgroup"), `{"zarr_format": 2}`))
 	writeFile(t, filepath.Join(zarr, "data", ".zarray"), "{}")

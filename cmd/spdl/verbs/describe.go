@@ -159,17 +159,37 @@ func zarrForDescription(verb, path string) error {
 
 // hdf5ForDescription refuses an HDF5 file, whose arrays have to be named in a description.
 func hdf5ForDescription(verb, path string) error {
-	const few = 8
-	names := source.DatasetsOf(path, few+1)
-	if len(names) == 0 {
+	const few, looked = 8, 64
+	all := source.DatasetsOf(path, looked)
+	if len(all) == 0 {
 		return usage("%s: %q is no description, but an HDF5 file by its name, and no array was found in it", verb, path)
 	}
-	there := strings.Join(names[:min(few, len(names))], ", ")
-	if len(names) > few {
-		there += " and more"
+	var there []string
+	for _, d := range all[:min(few, len(all))] {
+		there = append(there, fmt.Sprintf("%s (%s)", d.Path, d.What))
 	}
-	return usage("%s: %q is no description, but an HDF5 file by its name; put its arrays into one: {source: {arrays: [{name: x, file: %q, dataset: %q}]}}, as a file or, in JSON, as --spec-json; there are %s",
-		verb, path, path, names[0], there)
+	more := ""
+	if len(all) > few {
+		more = " and more"
+	}
+	return usage("%s: %q is no description, but an HDF5 file by its name; put its arrays into one: %s, as a file or, in JSON, as --spec-json; there are %s",
+		verb, path, hdf5Description(path, all), strings.Join(there, ", ")+more)
+}
+
+// hdf5Description is one of the first array that seems to be of encoded media, or else of the first that can be read.
+func hdf5Description(path string, all []source.Dataset) string {
+	k := slices.IndexFunc(all, func(d source.Dataset) bool { return d.Kind == source.BytesDataset })
+	if k < 0 {
+		k = slices.IndexFunc(all, func(d source.Dataset) bool { return d.Kind != source.UnreadDataset })
+	}
+	first := all[max(k, 0)]
+	switch first.Kind {
+	case source.BytesDataset:
+		return fmt.Sprintf("{source: {arrays: [{name: x, file: %q, dataset: %q}]}, image: {from: x, transform: [{resize: [224, 224]}]}}, or audio or video in place of image", path, first.Path)
+	case source.ListDataset:
+		return fmt.Sprintf("{source: {arrays: [{name: x, file: %q, dataset: %q, max_length: 1024}]}}", path, first.Path)
+	}
+	return fmt.Sprintf("{source: {arrays: [{name: x, file: %q, dataset: %q}]}}", path, first.Path)
 }
 
 func isList(path string) bool {

@@ -101,6 +101,9 @@ func (v *packing) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if columnar, is := plan.Source().(source.Columnar); is && v.one.Source.Arrays != nil {
+		v.learn(columnar.Columns())
+	}
 	c.Source, c.Samples = plan.Source(), firstEpoch(order)
 	v.began = time.Now()
 	report, err := pack.Write(ctx, *c)
@@ -109,6 +112,17 @@ func (v *packing) run(ctx context.Context, args []string) error {
 		return v.unfinished(report, err)
 	}
 	return v.print(report)
+}
+
+// learn takes from the files what columns their arrays have become: texts, and lists of any length.
+func (v *packing) learn(columns []source.Column) {
+	for k := range columns {
+		c := &v.one.Source.Columns[k]
+		c.DType, c.Shape = columns[k].DType, columns[k].Shape
+		if columns[k].Type == source.Text {
+			c.Type, v.endings[k] = spec.TypeText, strings.TrimSuffix(v.endings[k], ".npy")+".txt"
+		}
+	}
 }
 
 // named is the plan with the classes' names, where shards without a description have them: their samples lie in directories whose places are the
@@ -216,7 +230,7 @@ func (v *packing) describes(c *pack.Config) error {
 	for i, w := range v.one.Parts(src) {
 		part := pack.Part{}
 		switch {
-		case len(w.From) == 1 && !files && !taken[w.From[0]] && !strings.ContainsAny(w.From[0], "{}/"): // twice where two fields are of it; a feature's name, and a template of keys, are no ending
+		case len(w.From) == 1 && !files && src.Arrays == nil && !taken[w.From[0]] && !strings.ContainsAny(w.From[0], "{}/"): // twice where two fields are of it; a feature's name, and a template of keys, are no ending
 			part.Ending = w.From[0]
 		case i > 0:
 			part.Prefix = w.Name + "."
@@ -228,7 +242,7 @@ func (v *packing) describes(c *pack.Config) error {
 		taken["jpg"] = true // whatever the picture was
 	}
 	for i := range v.one.Source.Columns {
-		v.endings = append(v.endings, columnEnding(&v.one.Source.Columns[i], files, taken))
+		v.endings = append(v.endings, columnEnding(&v.one.Source.Columns[i], files || src.Arrays != nil, taken))
 	}
 	c.Columns = v.endings
 	return nil

@@ -268,6 +268,47 @@ func TestPackedColumnsAreTheTables(t *testing.T) {
 	refused(t, exitUsage, "--resize is for samples of one picture", "pack", file, "--out", filepath.Join(dir, "%d.tar"), "--resize", "9")
 }
 
+// What an HDF5 file has is packed as what it is: pictures as their files, texts as such, lists and numbers as arrays.
+func TestPackedDatasetsAreTheFiles(t *testing.T) {
+	home(t)
+	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
+	dir := t.TempDir()
+	media, err := filepath.Abs("../../../core/grid/testdata/media.h5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const rest = "order: {shuffle: false}\nbatch: 3\nring: {hash: xxh3}\n"
+	array := func(name, dataset, more string) string {
+		return fmt.Sprintf("    - {name: %s, file: %q, dataset: %s, step: 1%s}\n", name, media, dataset, more)
+	}
+	arrays := array("top", "/vlen", ", window: 2") + array("wrist", "/observations/images/top", ", within: 2") + array("Text", "/texts/utf8", ", within: 2, max_bytes: 8KiB") +
+		array("ids", "/lists/i64", ", within: 2, max_length: 8, padded: true") + array("state", "/observations/qpos", ", within: 2")
+	fields := "fields:\n"
+	for _, f := range []string{"a", "top[0]", "b", "top[1]", "c", "wrist"} {
+		if len(f) == 1 {
+			fields += "  " + f + ": "
+		} else {
+			fields += "{image: {from: '" + f + "', transform: [{resize: [6, 8]}]}}\n"
+		}
+	}
+	file := writeFile(t, filepath.Join(dir, "x.yaml"), "source:\n  arrays:\n"+arrays+fields+rest)
+	printed := good(t, "pack", file, "--out", filepath.Join(dir, "one.tar"), "--no-shuffle")
+	for _, want := range []string{`"from":"text.txt","max_bytes":8192,"name":"Text","type":"text"`, `"from":"ids.npy","max_length":8,"name":"ids","padded":true,"shape":[-1],"type":"npy"`, `fields.a.image: {"from":["jpg"]}`, `fields.c.image: {"from":["c.jpg"]}`} {
+		if !strings.Contains(printed, want) {
+			t.Errorf("want %s in\n%s", want, printed)
+		}
+	}
+	source, _, _ := strings.Cut(printed, "fields.")
+	packed := fields
+	for from, of := range map[string]string{"top[0]": "jpg", "top[1]": "b.jpg", "wrist": "c.jpg"} {
+		packed = strings.Replace(packed, from, of, 1)
+	}
+	want, got := again(t, file, "0"), again(t, writeFile(t, filepath.Join(dir, "packed.yaml"), source+packed+rest), "0")
+	if got.Hash != want.Hash || want.Hash == "" || len(got.Index) != 3 {
+		t.Errorf("got %+v, want %+v\n%s", got, want, printed)
+	}
+}
+
 // Shards that are packed again by the bare command keep the names of their classes, where their directories say the labels in cls; where these say
 // others, as of some of the shards, labels stay what they are, and that they are numbers is said.
 func TestShardsThatArePackedAgainKeepTheirClasses(t *testing.T) {
