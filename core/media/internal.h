@@ -246,11 +246,13 @@ enum {
     MEDIA_SOLARIZE_ADD,
 };
 
+enum { MEDIA_BY_CENTRES = 1 }; /* see media_move.centres */
+
 typedef struct media_retouch {
     int32_t kind;
     int32_t
         size; /* of BLUR: the kernel's; of WARP, PERSPECTIVE and ELASTIC: the filter; of PERMUTE: which; of RECODE: the quality */
-    double value;     /* a factor, sigma, a threshold or a number of bits */
+    double value;     /* a factor, sigma, a threshold or a number of bits; of WARP maybe MEDIA_BY_CENTRES */
     double mean;      /* of NOISE */
     double matrix[8]; /* of WARP, six, and of PERSPECTIVE; of ELASTIC alpha, along x and y */
     uint8_t fill[4];  /* of these: where there is no pixel */
@@ -631,6 +633,8 @@ struct media_ctx {
     media_retouches retouches;
     int keeps; /* 1: all lines of the row are needed before any is finished */
     media_erased erased;
+    double row_map[6]; /* from the picture, or the last stage's, to the row as it is before its retouches */
+    media_moves moves;
     int from_below;                   /* 1: the row's last line comes first */
     int32_t first_column, end_column; /* of the row: those that the picture reaches; fill around them */
     media_info info;

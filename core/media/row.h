@@ -259,6 +259,21 @@ typedef struct media_picture {
     int32_t always_turn; /* 1: applied whatever the op asks for */
 } media_picture;
 
+/* A move of a picture's points on their way to the row: (x, y), pixel i reaching from i to i + 1, comes to (m0 x + m1 y + m2, m3 x + m4 y + m5) /
+ * (m6 x + m7 y + m8), in a picture of w x h. */
+typedef struct media_move {
+    double map[9];
+    int32_t w, h;
+    int32_t centres; /* 1: a crop of which a box counts as there only with its centre */
+} media_move;
+
+enum { MEDIA_MAX_MOVES = 64 };
+
+typedef struct media_moves {
+    int32_t n;
+    media_move all[MEDIA_MAX_MOVES];
+} media_moves;
+
 typedef struct media_ctx media_ctx;
 
 /* Fill the derived fields and the tables. Takes any op whose numbers are in
@@ -279,6 +294,10 @@ enum {
 media_ctx *media_ctx_new(int without);
 void media_ctx_free(media_ctx *c);
 const media_info *media_ctx_info(const media_ctx *c);
+
+/* The moves of the last row, from the picture as it is seen on; valid until the next row. NULL: an elastic map was drawn, by which
+ * nobody can tell. */
+const media_moves *media_ctx_moves(media_ctx *c);
 
 /* JPEG bytes into dst, media_op_row_bytes(op) bytes of any alignment. On
  * failure dst holds anything. Returns a status; MEDIA_OTHER_FORMAT leaves dst

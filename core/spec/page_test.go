@@ -119,6 +119,8 @@ var values = map[string]string{
 	"image.transform[].color_jitter.contrast": "[0.5, 2]", "image.transform[].color_jitter.saturation": "3", "image.transform[].color_jitter.hue": "0.1", "image.transform[].normalize": "imagenet",
 	"image.transform[].normalize.mean": "[0, 0, 0]", "image.transform[].normalize.std": "[1, 1, 1]", "image.dtype": "f16",
 	"image.from": "[seg.png, png]", "video.from": "mp4", "audio.from": "wav", "fields": "{a: {image: {transform: [center_crop: 2]}}}", "fields.NAME": "{audio: {rate: 8, length: 8}}", "fields.NAME.draw": "own",
+	"image.boxes": "b", "image.boxes.column": "b", "image.boxes.format": "cxcywh", "image.boxes.normalized": "true", "image.boxes.min_size": "4.5", "image.boxes.min_area": "100", "image.boxes.min_visibility": "0.3", "image.boxes.with": "[c, d]",
+	"image.points": "{column: p}", "image.points.column": "p", "image.points.normalized": "true", "image.points.remove_invisible": "true", "image.points.with": "c",
 	"image.layout": "NCHW", "image.affine": "true", "image.max_pixels": "1", "bad_sample": "{}", "bad_sample.policy": "fail", "bad_sample.max_count": "0",
 	"bad_sample.max_rate": "0", "bad_sample.probation": "0", "ring": "{}", "ring.slots": "3", "ring.backing": "posix",
 	"ring.access": "shared", "ring.mode": `"0640"`, "ring.max_consumers": "1", "ring.hash": "xxh3", "ring.delivery": "ready", "ring.ahead": "2", "ring.reconnect": "10s", "journal": "j", "ring.groups": "[]",
@@ -301,6 +303,21 @@ func document(path, value string) string {
 			entry = "{center_crop: 224}, " + entry
 		}
 		image = "image: {transform: [" + entry + "]}\n"
+	case strings.HasPrefix(path, "image.boxes") || strings.HasPrefix(path, "image.points"):
+		source = "source: {shards: a.tar, columns: [{name: b, type: npy, shape: [-1, 4], max_length: 9}, {name: p, type: npy, shape: [-1, 2], max_length: 9}, {name: c, type: npy, shape: [-1], max_length: 9}, {name: d, type: npy, shape: [-1], max_length: 9}]}\n"
+		of, within, _ := strings.Cut(key, ".")
+		entry := map[string]string{"boxes": "column: b", "points": "column: p"}[of]
+		switch {
+		case within == "":
+			entry = value
+		case within == "column":
+			entry = "{column: " + value + "}"
+		case path == "image.points.with":
+			entry = "{" + entry + ", remove_invisible: true, with: " + value + "}"
+		default:
+			entry = "{" + entry + ", " + within + ": " + value + "}"
+		}
+		image = "image: {transform: [center_crop: 224], " + of + ": " + entry + "}\n"
 	case section == "image" && below:
 		image = "image: {transform: [center_crop: 224], " + key + ": " + value + "}\n"
 	case path == "video":
