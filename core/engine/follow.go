@@ -38,6 +38,7 @@ type following struct {
 	columns [][]byte // of the sample in hand; used of those that follow alone
 	moves   []media.Move
 	kept    []bool // lines
+	boxes   []media.Rect
 }
 
 // follow finds the columns that follow the parts' pictures, which in a batch are another thing than in the source: it returns the columns as
@@ -70,6 +71,9 @@ func (s *samples) follow(of *spec.Spec, columns []source.Column) (all []source.C
 			f := followerOf(columns, b.Column, b.With, img.Points)
 			f.boxes, f.width = b, 4
 			s.parts[i].followers = append(s.parts[i].followers, f)
+			if img.Transform.CropsByBoxes() {
+				s.parts[i].boxed = &f
+			}
 			moves(b.Column).DType, with = tensor.F32, append(with, b.With...)
 		}
 		for _, name := range with {
@@ -104,6 +108,22 @@ func followerOf(columns []source.Column, name string, with []string, points *spe
 		f.with = append(f.with, companion{name, k, int(bytes), moved})
 	}
 	return f
+}
+
+// tell tells a decoder which boxes are in the picture to come, which its crop goes by. Those that are none are refused once it is there.
+func (w *worker) tell(p *part, d *imageDecoder, sample encoded) error {
+	f, value := p.boxed, sample.Value(p.boxed.column)
+	w.boxes = w.boxes[:0]
+	for size := f.dtype.Bytes(); len(value) >= 4*size; value = value[4*size:] {
+		var v [4]float64
+		for k := range v {
+			v[k] = elementOf(value[k*size:], f.dtype)
+		}
+		if r := f.read(&v, media.Size{H: 1, W: 1}); r[2] >= r[0] && r[3] >= r[1] {
+			w.boxes = append(w.boxes, r)
+		}
+	}
+	return d.Boxes(w.boxes, f.boxes.Normalized)
 }
 
 // follow moves the columns that follow a part, whose row is made.

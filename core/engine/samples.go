@@ -31,6 +31,7 @@ type part struct {
 	first, last int     // of samples.fields: its own are [first, last)
 
 	followers []follower // columns that go where its picture goes
+	boxed     *follower  // the one of them that decides on a crop; nil: none
 }
 
 // samplesOf prepares the decoding of a description's media.
@@ -164,6 +165,9 @@ func (w *worker) decode(row [][]byte, sample encoded, draw media.Draw) error {
 	for _, k := range w.turns {
 		p := &w.samples.parts[k]
 		in, err := w.inputOf(p, sample)
+		if err == nil && p.boxed != nil {
+			err = w.tell(p, w.decoders[k].(*imageDecoder), sample)
+		}
 		if err == nil {
 			err = w.decoders[k].decode(row[p.first:p.last], in, p.drawn(draw))
 		}

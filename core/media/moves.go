@@ -6,6 +6,7 @@ package media
 import "C"
 
 import (
+	"fmt"
 	"math"
 	"unsafe"
 )
@@ -74,4 +75,66 @@ func (r *Rect) around(m *Move) {
 		to = Rect{min(to[0], x), min(to[1], y), max(to[2], x), max(to[3], y)}
 	}
 	*r = to
+}
+
+// IoUCrop is torchvision's RandomIoUCrop, ahead of the geometry or between a resize and a crop: of Options one is drawn, and then up to Trials parts of
+// the picture, whose sides are shares of its own from Scale and whose width / height lies in Ratio. The first is taken that has the centre of
+// a box (Worker.Boxes), and overlaps with one of these by at least the option: what both have, by what either has. Where there is none
+// another option is drawn. An option of 1 or more leaves the picture as it is.
+type IoUCrop struct {
+	Scale, Ratio [2]float64
+	Options      []float64 // 1 to MaxOptions
+	Trials       int       // 1 to MaxTrials
+}
+
+// Limits of IoUCrop.
+const (
+	MaxOptions = C.MEDIA_MAX_OPTIONS
+	MaxTrials  = 1000
+)
+
+func (c *IoUCrop) check() error {
+	if c == nil {
+		return nil
+	}
+	if err := ordered("IoU crop: scale", c.Scale, 1e-3, 1); err != nil {
+		return err
+	}
+	if err := ordered("IoU crop: ratio", c.Ratio, 1e-3, 1e3); err != nil {
+		return err
+	}
+	if n := len(c.Options); n < 1 || n > MaxOptions || c.Trials < 1 || c.Trials > MaxTrials {
+		return fmt.Errorf("IoU crop: got %d options and %d trials, want 1 to %d and 1 to %d", n, c.Trials, MaxOptions, MaxTrials)
+	}
+	for _, o := range c.Options {
+		if !(o >= 0) {
+			return fmt.Errorf("IoU crop: got option %v, want 0 or more", o)
+		}
+	}
+	return nil
+}
+
+func (c *IoUCrop) fill(op *C.media_op) {
+	if c == nil {
+		return
+	}
+	op.iou_crop = 1
+	op.iou_scale_min, op.iou_scale_max = C.double(c.Scale[0]), C.double(c.Scale[1])
+	op.iou_ratio_min, op.iou_ratio_max = C.double(c.Ratio[0]), C.double(c.Ratio[1])
+	op.iou_trials, op.iou_options = C.uint32_t(c.Trials), C.uint32_t(len(c.Options))
+	for i, o := range c.Options {
+		op.iou_option[i] = C.double(o)
+	}
+}
+
+// Boxes says what is in the picture of the next row, in pixels or as shares of its sides, which an IoUCrop goes by.
+func (w *Worker) Boxes(all []Rect, shares bool) error {
+	of := C.int(0)
+	if shares {
+		of = 1
+	}
+	if C.media_ctx_boxes(w.c, (*C.double)(unsafe.Pointer(unsafe.SliceData(all))), C.int32_t(len(all)), of) != C.MEDIA_OK {
+		return &LimitError{cause: CauseNoMemory}
+	}
+	return nil
 }

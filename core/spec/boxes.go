@@ -34,6 +34,67 @@ type Points struct {
 	With            []string `json:"with,omitempty"`
 }
 
+// RandomIoUCrop takes a part of a picture that has a box of it, as torchvision's does.
+type RandomIoUCrop struct {
+	Scale   [2]float64 `json:"scale"`        // of each side
+	Ratio   [2]float64 `json:"aspect_ratio"` // width / height
+	Options []float64  `json:"sampler_options"`
+	Trials  int        `json:"trials"`
+}
+
+const (
+	iouCrop    = "random_iou_crop"
+	maxTrials  = 1000
+	maxOptions = 16
+)
+
+func (c *RandomIoUCrop) Name() string { return iouCrop }
+func (c *RandomIoUCrop) random() bool { return true }
+
+// grows says that the picture has another size then, as a crop has.
+func (c *RandomIoUCrop) grows() (growth, bool) { return growth{iouCrop, iouCrop, iouCrop}, true }
+
+// draws are compared by their text, as options are a list; and rows that are drawn alike have the same boxes to go by only where they are
+// of one section.
+func (c *RandomIoUCrop) draws() any { return fmt.Sprint(*c) }
+
+func (c *RandomIoUCrop) check(i *Image, at string, fail func(path, format string, args ...any)) {
+	if i.Boxes == nil {
+		fail(at, "goes by the boxes of the picture, and its section has none; add boxes: {column: NAME} beside transform, or take random_crop or random_resized_crop")
+	}
+}
+
+// CropsByBoxes says that a sample's boxes decide where its picture is cropped.
+func (t *Transform) CropsByBoxes() bool { return t.step(iouCrop) != nil }
+
+func (d *decoder) randomIoUCrop(op *section) *RandomIoUCrop {
+	c := &RandomIoUCrop{Scale: [2]float64{0.3, 1}, Ratio: [2]float64{0.5, 2}, Options: []float64{0, 0.1, 0.3, 0.5, 0.7, 0.9, 1}, Trials: 40}
+	sec := d.below(op, iouCrop)
+	sec.number("min_scale", &c.Scale[0], 1e-3, 1)
+	sec.number("max_scale", &c.Scale[1], 1e-3, 1)
+	sec.number("min_aspect_ratio", &c.Ratio[0], minRatio, maxRatio)
+	sec.number("max_aspect_ratio", &c.Ratio[1], minRatio, maxRatio)
+	if sec.has("sampler_options") {
+		c.Options = nil
+		for i, n := range sec.items("sampler_options", "a list of least overlaps", maxOptions) {
+			o, _ := d.number(n, fmt.Sprintf("%s[%d]", join(sec.shown, "sampler_options"), i), 0, maxFactor)
+			c.Options = append(c.Options, o)
+		}
+		if d.err == nil && c.Options == nil {
+			sec.fail("sampler_options", "got none, want at least one, such as [0.1, 0.5, 1]")
+		}
+	}
+	whole(&sec, "trials", &c.Trials, 1, maxTrials)
+	switch {
+	case d.err != nil:
+	case c.Scale[0] > c.Scale[1]:
+		op.fail(iouCrop, "got min_scale %g above max_scale %g", c.Scale[0], c.Scale[1])
+	case c.Ratio[0] > c.Ratio[1]:
+		op.fail(iouCrop, "got min_aspect_ratio %g above max_aspect_ratio %g", c.Ratio[0], c.Ratio[1])
+	}
+	return c
+}
+
 const maxSmallest = 1e6 // of min_size; its square of min_area
 
 func (d *decoder) boxes(s *section) *Boxes {

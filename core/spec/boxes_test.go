@@ -12,7 +12,10 @@ const boxColumns = "{name: boxes, type: list, dtype: f32, shape: [-1, 4], max_le
 
 // boxed is a description of pictures with boxes, its image section as given.
 func boxed(image string) string {
-	return "source: {list: a.jsonl, columns: [" + boxColumns + "]}\nimage: {transform: [center_crop: 8], " + image + "}\n"
+	if !strings.Contains(image, "transform") {
+		image = "transform: [center_crop: 8], " + image
+	}
+	return "source: {list: a.jsonl, columns: [" + boxColumns + "]}\nimage: {" + image + "}\n"
 }
 
 // Boxes and points say which column they are, what it has, and what goes with it.
@@ -42,7 +45,17 @@ func TestBoxesAndPointsThatCannotFollowAreRefused(t *testing.T) {
 		return "source: {list: a.csv, columns: [{name: file}, " + boxColumns + "]}\n" + strings.Replace(views, "%", image, 1)
 	}
 	for text, want := range map[string]string{
-		boxed("boxes: bboxes"):                                      `image.boxes.column: got "bboxes", want the name of one of source.columns, a list or an .npy of shape [-1, 4], such as {name: boxes, type: list`,
+		boxed("boxes: bboxes"):               `image.boxes.column: got "bboxes", want the name of one of source.columns, a list or an .npy of shape [-1, 4], such as {name: boxes, type: list`,
+		boxed("bbox_params: {format: coco}"): "image.bbox_params: unknown key; say boxes: {column: NAME, format: xyxy, with: [LABELS]}, of columns in source.columns",
+		boxed("keypoints: joints"):           "image.keypoints: unknown key; say points: NAME, of a column in source.columns",
+		"source: {folder: p}\nimage: {transform: [random_iou_crop: {}, center_crop: 8]}\n":                                                    "image.transform[0].random_iou_crop: goes by the boxes of the picture, and its section has none; add boxes: {column: NAME} beside transform, or take random_crop or random_resized_crop",
+		"source: {folder: p}\nvideo: {frames: 2, transform: [random_iou_crop: {}, center_crop: 8]}\n":                                         "video.transform[0].random_iou_crop: unknown key; frames of a video have no boxes, by which it goes; take random_crop or random_resized_crop",
+		strings.Replace(boxed("boxes: boxes"), "center_crop: 8", "{center_crop: 64}, {random_iou_crop: {}}", 1):                               "image.transform[1].random_iou_crop: got random_iou_crop for rows, which have one size; write random_iou_crop ahead of center_crop, random_crop, random_resized_crop or resize: [H, W], or leave it out",
+		strings.Replace(boxed("boxes: boxes"), "center_crop: 8", "{random_iou_crop: {min_scale: 0.9, max_scale: 0.5}}, {center_crop: 64}", 1): "image.transform[0].random_iou_crop: got min_scale 0.9 above max_scale 0.5",
+		strings.Replace(boxed("boxes: boxes"), "center_crop: 8", "{random_iou_crop: {min_aspect_ratio: 3}}, {center_crop: 64}", 1):            "image.transform[0].random_iou_crop: got min_aspect_ratio 3 above max_aspect_ratio 2",
+		strings.Replace(boxed("boxes: boxes"), "center_crop: 8", "{random_iou_crop: {sampler_options: []}}, {center_crop: 64}", 1):            "image.transform[0].random_iou_crop.sampler_options: got none, want at least one, such as [0.1, 0.5, 1]",
+		strings.Replace(boxed("boxes: boxes"), "center_crop: 8", "{random_iou_crop: {trials: 0}}, {center_crop: 64}", 1):                      "image.transform[0].random_iou_crop.trials: got 0, want a whole number from 1 to 1000",
+		strings.Replace(boxed("boxes: boxes"), "center_crop: 8", "{SanitizeBoundingBoxes: {}}, {center_crop: 64}", 1):                         "unknown key; leave it out: boxes: {column: NAME, min_size: 1} beside transform moves boxes, cuts them and drops those that are gone",
 		boxed("boxes: {}"):                                          "image.boxes: column is missing, want the name of one of source.columns, such as {column: boxes}",
 		boxed("boxes: [boxes]"):                                     "image.boxes: got a list, want text",
 		boxed("boxes: {column: boxes, sanitize: true}"):             "image.boxes.sanitize: unknown key",
@@ -101,7 +114,9 @@ func TestBoxesAndPointsAreInTheHash(t *testing.T) {
 	for _, text := range []string{
 		"max_pixels: 9", "boxes: boxes", "boxes: {column: boxes, format: xywh}", "boxes: {column: boxes, normalized: true}", "boxes: {column: boxes, min_size: 2}", "boxes: {column: boxes, min_area: 2}",
 		"boxes: {column: boxes, min_visibility: 0.1}", "boxes: {column: boxes, with: classes}", "boxes: {column: boxes, with: joints}", "points: marks", "points: spots", "points: {column: spots, normalized: true}",
-		"points: {column: spots, remove_invisible: true}", "points: {column: spots, remove_invisible: true, with: classes}",
+		"points: {column: spots, remove_invisible: true}", "boxes: boxes, transform: [random_iou_crop: {}, center_crop: 8]", "boxes: boxes, transform: [random_iou_crop: {trials: 9}, center_crop: 8]",
+		"boxes: boxes, transform: [random_iou_crop: {min_scale: 0.4}, center_crop: 8]", "boxes: boxes, transform: [random_iou_crop: {max_aspect_ratio: 3}, center_crop: 8]", "boxes: boxes, transform: [random_iou_crop: {sampler_options: [0]}, center_crop: 8]",
+		"points: {column: spots, remove_invisible: true, with: classes}",
 	} {
 		s := parse(t, boxed(text))
 		if other, is := seen[s.RowHash()]; is || s.RowHash() == s.Hash() {

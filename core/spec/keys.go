@@ -130,7 +130,7 @@ var keys = withFrames([]Key{
 	{"image.mode", "rgb, gray, luma, index", "rgb", "gray is Pillow's `convert('L')` of the RGB picture; luma the JPEG's own Y plane (other formats: as gray); " +
 		"index, for masks, the numbers that a PNG with a palette stores, or one of greys of up to 8 bits: u8, with interpolation nearest or cv2_nearest."},
 	{"image.orientation", "ignore, apply", "ignore", "Whether the EXIF orientation turns the picture."},
-	{"image.transform", "list of operations", "(required)", "First resize, center_crop or random_crop, resize, random_resize or scale_jitter and one of them, or random_resized_crop; pad behind resize: [H, W] or in front of random_crop; ahead of these, or behind resize, random_resize or scale_jitter, what moves the pixels of the whole picture: horizontal_flip, vertical_flip, random_rotation, random_affine, random_perspective, random_zoom_out; then any of horizontal_flip, vertical_flip, random_rotate90, random_rotation, random_affine, random_perspective, elastic_transform, one of rand_augment, trivial_augment_wide, auto_augment and timm_rand_augment, " +
+	{"image.transform", "list of operations", "(required)", "First resize, center_crop or random_crop, resize, random_resize or scale_jitter and one of them, or random_resized_crop; pad behind resize: [H, W] or in front of random_crop; ahead of these, or behind resize, random_resize or scale_jitter, what moves the pixels of the whole picture: horizontal_flip, vertical_flip, random_rotation, random_affine, random_perspective, random_zoom_out, random_iou_crop; then any of horizontal_flip, vertical_flip, random_rotate90, random_rotation, random_affine, random_perspective, elastic_transform, one of rand_augment, trivial_augment_wide, auto_augment and timm_rand_augment, " +
 		"color_jitter, random_photometric_distort, random_channel_permutation, grayscale, gaussian_blur, solarize, posterize, invert, adjust_sharpness, autocontrast, equalize, gaussian_noise and jpeg, or random_apply and random_choice of these, done in the order in which they stand; then normalize and random_erasing."},
 	{"image.transform[].resize", "N, [H, W] or mapping", "(none)", "N: the shorter side, the other in proportion (torchvision's rule); [H, W]: exactly. Sides are 1 to 16384, here and below."},
 	{"image.transform[].resize.size", "N or [H, W]", "(required)", "As above."},
@@ -191,6 +191,13 @@ var keys = withFrames([]Key{
 	{"image.transform[].random_zoom_out.side_range", "[low, high]", "[1, 4]", "How many times as long its sides become, 1 to 16; drawn between the two."},
 	{"image.transform[].random_zoom_out.p", "number, 0 to 1", "0.5", "Probability that it happens."},
 	{"image.transform[].random_zoom_out.fill", "whole number, 0 to 255, or list of one a channel", "0", "What lies around it, as center_crop's."},
+	{"image.transform[].random_iou_crop", "mapping", "(none)", "torchvision's RandomIoUCrop, of SSD, ahead of the geometry or between a resize and a crop: a part of the picture that has the centre of a box in it and overlaps with it by as much as is drawn. It goes by image.boxes; boxes whose centre it leaves out are dropped. `{}` is the usual."},
+	{"image.transform[].random_iou_crop.min_scale", "number, 0.001 to 1", "0.3", "Least share of each of the picture's sides."},
+	{"image.transform[].random_iou_crop.max_scale", "number, 0.001 to 1", "1", "The largest."},
+	{"image.transform[].random_iou_crop.min_aspect_ratio", "number, 0.001 to 1000", "0.5", "Least width / height."},
+	{"image.transform[].random_iou_crop.max_aspect_ratio", "number, 0.001 to 1000", "2", "The largest."},
+	{"image.transform[].random_iou_crop.sampler_options", "list of numbers", "[0, 0.1, 0.3, 0.5, 0.7, 0.9, 1]", "Least overlaps, one of which is drawn: what crop and box both have, by what either has. From 1 on the picture stays whole. Where no crop has it another is drawn, 64 times at most."},
+	{"image.transform[].random_iou_crop.trials", "whole number, 1 to 1000", "40", "Crops that are tried for an overlap."},
 	{"image.transform[].elastic_transform", "number, [x, y] or mapping", "(none)", "torchvision's ElasticTransform: the row is as if of rubber. A number is alpha, `{}` the usual. Masks move with their pictures where both say so; image.affine cannot tell of it."},
 	{"image.transform[].elastic_transform.alpha", "number, 0 to 10000, or [x, y]", "50", "How far pixels move: numbers drawn from -1 to 1 and blurred, times half of this, are pixels."},
 	{"image.transform[].elastic_transform.sigma", "number, 0 to 31.75", "5", "Of the blur, whose 4 sigma lie within the row. 0 does not blur: each pixel goes its own way."},
@@ -493,7 +500,7 @@ func withFrames(keys []Key) (all []Key) {
 			continue
 		}
 		for _, of := range keys {
-			if rest, below := strings.CutPrefix(of.Path, "image.transform[]"); below {
+			if rest, below := strings.CutPrefix(of.Path, "image.transform[]"); below && !strings.HasPrefix(rest, "."+iouCrop) { // frames have no boxes
 				all = append(all, Key{"video.transform[]" + rest, of.Type, of.Default, "As image's."})
 			}
 		}
