@@ -2,6 +2,8 @@ package media
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -118,6 +120,148 @@ func TestBoxesFollowMoveByMove(t *testing.T) {
 				t.Errorf("%s: got %v, want %v", name, got, c.want)
 				break
 			}
+		}
+	}
+}
+
+// iouCropOf is torchvision's RandomIoUCrop.make_params on the same draws: the crop of a picture of w x h, and which boxes it keeps; not taken: as it is.
+func iouCropOf(c *IoUCrop, draw Draw, w, h int, boxes []Rect) (crop Rect, kept []bool, taken bool) {
+	const later, first, each = 15, 1 << 16, 4096
+	drawn := func(u float64) float32 {
+		return float32(c.Scale[0]) + float32(c.Scale[1]-c.Scale[0])*float32(u)
+	}
+	for round := range uint32(64) {
+		block := first + each*round
+		least := c.Options[int(draw.Uniforms(later, block)[0]*float64(len(c.Options)))]
+		if least >= 1 {
+			return crop, nil, false
+		}
+		for trial := range uint32(c.Trials) {
+			size, at := draw.Uniforms(later, block+1+2*trial), draw.Uniforms(later, block+2+2*trial)
+			cw, ch := int(float32(w)*drawn(size[0])), int(float32(h)*drawn(size[1]))
+			if ratio := float64(cw) / float64(ch); !(c.Ratio[0] <= ratio && ratio <= c.Ratio[1]) {
+				continue
+			}
+			left, top := int(float32(w-cw)*float32(at[0])), int(float32(h-ch)*float32(at[1]))
+			crop = Rect{float64(left), float64(top), float64(left + cw), float64(top + ch)}
+			kept = make([]bool, len(boxes))
+			best, any := 0.0, false
+			for i, b := range boxes {
+				x, y := (b[0]+b[2])/2, (b[1]+b[3])/2
+				if kept[i] = crop[0] < x && x < crop[2] && crop[1] < y && y < crop[3]; kept[i] {
+					both := Rect{max(b[0], crop[0]), max(b[1], crop[1]), min(b[2], crop[2]), min(b[3], crop[3])}
+					best, any = max(best, both.Area()/(b.Area()+crop.Area()-both.Area())), true
+				}
+			}
+			if any && best >= least {
+				return crop, kept, true
+			}
+		}
+	}
+	return crop, nil, false
+}
+
+// A crop by boxes is torchvision's on the same draws, in pixels and in shares of the sides, ahead of the geometry, behind a flip and behind a resize; it keeps
+// the boxes whose centres it has, and without boxes the picture stays whole.
+func TestACropByBoxesIsTorchvisions(t *testing.T) {
+	w := worker(t, nil)
+	iou := &IoUCrop{Scale: [2]float64{0.3, 1}, Ratio: [2]float64{0.5, 2}, Options: []float64{0, 0.1, 0.3, 0.5, 0.7, 0.9, 1}, Trials: 40}
+	boxes := []Rect{{10, 10, 60, 50}, {150, 20, 190, 80}, {90, 40, 110, 60}}
+	crops := 0
+	for name, c := range map[string]struct {
+		cfg  Config
+		to   func(Rect) Rect // where the boxes are when it is drawn
+		w, h int
+	}{
+		"ahead":  {Config{Resize: Size{64, 64}, Order: []Step{StepIoUCrop}, Ahead: 1}, func(r Rect) Rect { return r }, 200, 90},
+		"behind": {Config{Resize: Size{64, 64}, Order: []Step{StepFlip, StepIoUCrop}, Ahead: 2, Flip: 1}, func(r Rect) Rect { return Rect{200 - r[2], r[1], 200 - r[0], r[3]} }, 200, 90},
+		"halved": {Config{Resize: Size{45, 100}, Out: Square(40), Order: []Step{StepIoUCrop}, Resized: 1}, func(r Rect) Rect { return Rect{r[0] / 2, r[1] / 2, r[2] / 2, r[3] / 2} }, 100, 45},
+	} {
+		c.cfg.IoUCrop = iou
+		op := compiled(t, c.cfg)
+		row := make([]byte, op.RowBytes())
+		var there, shares []Rect
+		for _, b := range boxes {
+			there, shares = append(there, c.to(b)), append(shares, Rect{b[0] / 200, b[1] / 90, b[2] / 200, b[3] / 90})
+		}
+		for i := range uint64(60) {
+			draw := Draw{Seed: 9, Index: i}
+			given, of := boxes, i%3 == 1
+			if of {
+				given = shares
+			} else if i%3 == 2 {
+				given, there = nil, nil
+			}
+			if err := w.Boxes(given, of); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.Row(row, slope(t, 200, 90, 1), op, draw); err != nil {
+				t.Fatal(err)
+			}
+			if there = nil; given != nil {
+				for _, b := range boxes {
+					there = append(there, c.to(b))
+				}
+			}
+			crop, kept, taken := iouCropOf(iou, draw, c.w, c.h, there)
+			moves, _ := w.Moves(nil)
+			var got *Move
+			for k := range moves {
+				if moves[k].Centres {
+					got = &moves[k]
+				}
+			}
+			if (got != nil) != taken {
+				t.Fatalf("%s, row %d: cropped %v, want %v", name, i, got != nil, taken)
+			}
+			if !taken {
+				continue
+			}
+			crops++
+			if got.Map[2] != -crop[0] || got.Map[5] != -crop[1] || got.Size != (Size{int(crop[3] - crop[1]), int(crop[2] - crop[0])}) {
+				t.Errorf("%s, row %d: got %v of %v, want %v", name, i, got.Map, got.Size, crop)
+			}
+			for k, b := range boxes {
+				if _, in := b.Follow(moves); in != kept[k] {
+					t.Errorf("%s, row %d: box %d is there: %v, want %v", name, i, k, in, kept[k])
+				}
+			}
+		}
+	}
+	if crops < 60 {
+		t.Errorf("only %d crops", crops)
+	}
+}
+
+// Without an option that leaves the picture as it is, and without a box, the search for a crop ends.
+func TestACropByBoxesThatAreNotThereEnds(t *testing.T) {
+	w := worker(t, nil)
+	op := compiled(t, Config{Resize: Size{8, 8}, Order: []Step{StepIoUCrop}, Ahead: 1, IoUCrop: &IoUCrop{Scale: [2]float64{0.3, 1}, Ratio: [2]float64{0.5, 2}, Options: []float64{0.5}, Trials: MaxTrials}})
+	if _, err := w.Row(make([]byte, op.RowBytes()), slope(t, 40, 30, 1), op, Draw{}); err != nil {
+		t.Fatal(err)
+	}
+	if moves, _ := w.Moves(nil); slices.ContainsFunc(moves, func(m Move) bool { return m.Centres }) {
+		t.Error("a picture without boxes is cropped by them")
+	}
+}
+
+// Numbers of a crop by boxes that are out of range are refused.
+func TestACropByBoxesOutOfRangeIsRefused(t *testing.T) {
+	good := IoUCrop{Scale: [2]float64{0.3, 1}, Ratio: [2]float64{0.5, 2}, Options: []float64{0.5}, Trials: 40}
+	for want, change := range map[string]func(*Config){
+		"IoU crop: got one of a row":                 func(c *Config) { c.Ahead = 0 },
+		"IoU crop: scale: got [1 0.3]":               func(c *Config) { c.IoUCrop.Scale = [2]float64{1, 0.3} },
+		"IoU crop: ratio: got [0 2]":                 func(c *Config) { c.IoUCrop.Ratio[0] = 0 },
+		"IoU crop: got 0 options and 40 trials":      func(c *Config) { c.IoUCrop.Options = nil },
+		"IoU crop: got 1 options and 0 trials":       func(c *Config) { c.IoUCrop.Trials = 0 },
+		"IoU crop: got option -1, want 0 or more":    func(c *Config) { c.IoUCrop.Options = []float64{-1} },
+		"IoU crop: got 17 options and 40 trials, wa": func(c *Config) { c.IoUCrop.Options = make([]float64, 17) },
+	} {
+		iou := good
+		cfg := Config{Resize: Size{8, 8}, Order: []Step{StepIoUCrop}, Ahead: 1, IoUCrop: &iou}
+		change(&cfg)
+		if _, err := Compile(cfg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
 		}
 	}
 }
