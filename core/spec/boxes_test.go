@@ -86,6 +86,8 @@ func TestBoxesAndPointsThatCannotFollowAreRefused(t *testing.T) {
 		boxed("boxes: boxes") + "device: {decode: nvjpeg}\n":                                                                      "image.boxes: given beside device.decode: nvjpeg, by which nothing is moved; leave it out, or take decode: cpu",
 		boxed("points: spots") + "device: {decode: nvjpeg}\n":                                                                     "image.points: given beside device.decode: nvjpeg",
 		"source: {folder: p}\nimage: {transform: [center_crop: 8], boxes: boxes}\n":                                               `image.boxes.column: got "boxes", want the name of one of source.columns`,
+		"source: {list: a.csv, columns: [" + boxColumns + "]}\nfields: {image: {image: {from: file, transform: [random_iou_crop: {}, center_crop: 8], boxes: boxes}}, " +
+			"mask: {image: {from: mask, mode: index, transform: [center_crop: 8]}}}\n": "fields.image.image.transform[0].random_iou_crop: got random_iou_crop, which puts pixels elsewhere, beside fields.mask.image",
 	} {
 		_, err := Parse([]byte(text), "x.yaml")
 		if want == "" {
