@@ -263,9 +263,10 @@ typedef struct media_retouch {
 
 enum {
     MEDIA_TONES = 6, /* that happen by chance: solarize ... equalize */
-    MEDIA_MAX_RETOUCHES = 9 /* flips, quarters, rotation, affine map, perspective, zoom, crop by boxes, elastic map */ +
-                          MEDIA_MAX_OPS + MEDIA_JITTERS + (MEDIA_JITTERS + 2) /* distortion, permutation */ +
-                          2 /* grey, blur */ + MEDIA_TONES + 2 /* noise, JPEG */,
+    MEDIA_MAX_RETOUCHES =
+        9 /* flips, quarters, rotation, affine map, perspective, zoom, crop by boxes, elastic map */ +
+        MEDIA_MAX_OPS + MEDIA_JITTERS + (MEDIA_JITTERS + 2) /* distortion, permutation */ +
+        2 /* grey, blur */ + MEDIA_TONES + 2 /* noise, JPEG */,
 };
 
 /* What is done to a row's pixels once they are in their place, in this order. */
@@ -377,7 +378,7 @@ enum {
     LATER_ZOOM_OUT = 18,
     LATER_ZOOM_OUT_PLACE = 19,
     LATER_IOU_CROP = 1 << 16, /* and on, 4096 of each of its MEDIA_IOU_ROUNDS */
-    LATER_GROUP = 20, /* and on, by the group's number */
+    LATER_GROUP = 20,         /* and on, by the group's number */
 };
 
 void media_draw_distort(const media_op *op, const media_draw *d, media_retouches *to);
@@ -640,9 +641,9 @@ struct media_ctx {
     media_erased erased;
     double row_map[6]; /* from the picture, or the last stage's, to the row as it is before its retouches */
     media_moves moves;
-    media_buf boxes; /* of the picture, for IOU_CROP */
-    int32_t n_boxes, seen_w, seen_h; /* and the size of that */
-    int shares;                      /* 1: they are of it */
+    media_buf boxes;                  /* of the picture, for IOU_CROP */
+    int32_t n_boxes, seen_w, seen_h;  /* and the size of that */
+    int shares;                       /* 1: they are of it */
     int from_below;                   /* 1: the row's last line comes first */
     int32_t first_column, end_column; /* of the row: those that the picture reaches; fill around them */
     media_info info;

@@ -4,7 +4,9 @@
 
 #include "internal.h"
 
-enum { MEDIA_IOU_ROUNDS = 64 }; /* after so many least overlaps that no crop has, the picture stays as it is */
+enum {
+    MEDIA_IOU_ROUNDS = 64
+}; /* after so many least overlaps that no crop has, the picture stays as it is */
 
 static void homogeneous(const double affine[6], double m[9]) {
     memcpy(m, affine, 6 * sizeof *m);
@@ -52,9 +54,8 @@ static int add_stages(media_moves *to, const media_ctx *c) {
     int rc = 0;
     for (int i = 0; rc == 0 && i < c->n_stages; i++) {
         const media_stage *s = &c->stages[i];
-        const double resized[9] = {[0] = (double)s->pass.x.out / s->pass.x.in,
-                                   [4] = (double)s->pass.y.out / s->pass.y.in,
-                                   [8] = 1};
+        const double resized[9] = {
+            [0] = (double)s->pass.x.out / s->pass.x.in, [4] = (double)s->pass.y.out / s->pass.y.in, [8] = 1};
         rc = add(to, resized, s->pass.x.out, s->pass.y.out, 0);
         if (rc == 0) rc = add_retouches(to, &s->warps);
     }
@@ -128,9 +129,7 @@ static int suits(const media_ctx *c, const media_moves *by, const double crop[4]
     return centre && best >= least;
 }
 
-static float drawn(double low, double high, double u) {
-    return (float)low + (float)(high - low) * (float)u;
-}
+static float drawn(double low, double high, double u) { return (float)low + (float)(high - low) * (float)u; }
 
 /* torchvision's RandomIoUCrop. Draws, in the words of philox.c: of each round the first uniform of its first block is the least overlap; of each of its
  * trials one block has the shares of width and height, the next how far to the right and down. */
@@ -151,10 +150,14 @@ void media_draw_iou_crop(const media_op *op, const media_draw *d, media_retouche
             double ratio = (double)w / h;
             if (ratio < op->iou_ratio_min || ratio > op->iou_ratio_max) continue;
             media_uniforms(d, OP_LATER, block + 2 + 2 * i, at);
-            int32_t x = (int32_t)((float)(to->w - w) * (float)at[0]), y = (int32_t)((float)(to->h - h) * (float)at[1]);
+            int32_t x = (int32_t)((float)(to->w - w) * (float)at[0]),
+                    y = (int32_t)((float)(to->h - h) * (float)at[1]);
             const double crop[4] = {x, y, x + w, y + h};
             if (!suits(to->of, &by, crop, least)) continue;
-            to->all[to->n++] = (media_retouch){.kind = MEDIA_WARP, .size = MEDIA_NEAREST, .value = MEDIA_BY_CENTRES, .matrix = {1, 0, x, 0, 1, y}};
+            to->all[to->n++] = (media_retouch){.kind = MEDIA_WARP,
+                                               .size = MEDIA_NEAREST,
+                                               .value = MEDIA_BY_CENTRES,
+                                               .matrix = {1, 0, x, 0, 1, y}};
             to->w = w;
             to->h = h;
             return;

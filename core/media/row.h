@@ -173,8 +173,9 @@ typedef struct media_op {
     double iou_scale_min, iou_scale_max; /* of each of its sides, as a share of the picture's */
     double iou_ratio_min, iou_ratio_max; /* width / height */
     uint32_t iou_trials, iou_options;
-    double iou_option[MEDIA_MAX_OPTIONS]; /* least overlaps, one of which is drawn; from 1 on the picture stays as it is */
-    double elastic_p;            /* that the row is as if of rubber */
+    double iou_option
+        [MEDIA_MAX_OPTIONS]; /* least overlaps, one of which is drawn; from 1 on the picture stays as it is */
+    double elastic_p;        /* that the row is as if of rubber */
     double elastic_x, elastic_y; /* torchvision's alpha, along x and y */
     double elastic_sigma;        /* of the blur of how far they move; 0: none */
     uint32_t elastic_filter;     /* NEAREST or BILINEAR */
