@@ -119,6 +119,7 @@ type Batch struct {
 	Samples []int64  // of each row
 	NPadded int      // rows at the end that repeat samples
 	Hashes  []uint64 // of each row that was decoded (HashRow), where somebody wants the batch's; else nil
+	Made    []int    // columns that are made with the fields, and hashed as these are
 	Bad     []Bad
 
 	Pending   int // rows not decoded yet
@@ -150,6 +151,9 @@ func (b *Batch) Begin(m Memory, samples []int64, padded int) {
 // Keep writes a row's value in column c. Different goroutines may do so for different rows.
 func (b *Batch) Keep(row, c int, value []byte) { b.Columns[c].put(row, value) }
 
+// Kept is a row's value in column c.
+func (b *Batch) Kept(row, c int) []byte { return b.Columns[c].used(row) }
+
 // Call says what a row of a named batch is called. Different goroutines may do so for different rows.
 func (b *Batch) Call(row int, label int64, key []byte) {
 	n := &b.names[row]
@@ -164,27 +168,25 @@ func (b *Batch) Row(i int, dst [][]byte) [][]byte {
 	return dst
 }
 
-// HashRow takes the hash of a row that is written, where somebody wants the batch's: its XXH3 or, of several fields, the XXH3
-// of theirs, 8 bytes each, little-endian. Of a batch without fields its columns are hashed so, each row up to its length.
+// HashRow takes the hash of a row that is written, where somebody wants the batch's: its XXH3 or, of several fields and columns made with them, the
+// XXH3 of theirs, 8 bytes each, little-endian; of a column up to its length. Of a batch without fields its columns are hashed so.
 func (b *Batch) HashRow(i int) {
 	if b.Hashes == nil {
 		return
 	}
-	of := b.Fields
-	if len(of) == 0 {
-		of = b.Columns
-	} else if len(of) == 1 {
-		b.Hashes[i] = xxh3.Hash(of[0].Row(i))
+	if len(b.Fields) == 1 && len(b.Made) == 0 {
+		b.Hashes[i] = xxh3.Hash(b.Fields[0].Row(i))
 		return
 	}
-	var words [8 * MaxFields]byte
+	var words [8 * 2 * MaxFields]byte
 	all := words[:0]
-	for f := range of {
-		row := of[f].Row(i)
-		if len(b.Fields) == 0 {
-			row = of[f].used(i)
+	for f := range b.Fields {
+		all = binary.LittleEndian.AppendUint64(all, xxh3.Hash(b.Fields[f].Row(i)))
+	}
+	for c := range b.Columns {
+		if len(b.Fields) == 0 || slices.Contains(b.Made, c) {
+			all = binary.LittleEndian.AppendUint64(all, xxh3.Hash(b.Columns[c].used(i)))
 		}
-		all = binary.LittleEndian.AppendUint64(all, xxh3.Hash(row))
 	}
 	b.Hashes[i] = xxh3.Hash(all)
 }

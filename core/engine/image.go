@@ -46,16 +46,18 @@ func (m *images) open() (decoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &imageDecoder{w, m.op}, nil
+	return &imageDecoder{Worker: w, op: m.op}, nil
 }
 
 type imageDecoder struct {
 	*media.Worker
-	op *media.Op
+	op   *media.Op
+	seen media.Size // of the last picture
 }
 
 func (d *imageDecoder) decode(row [][]byte, in input, draw media.Draw) error {
 	info, err := d.Row(row[imagePixels], in.bytes, d.op, draw)
+	d.seen = info.Seen()
 	if err != nil || len(row) == 1 {
 		return err
 	}
@@ -63,8 +65,7 @@ func (d *imageDecoder) decode(row [][]byte, in input, draw media.Draw) error {
 	for i := range affine {
 		affine[i] = float32(info.Affine[i/3][i%3])
 	}
-	seen := info.Seen()
 	size := batch.Int64s(row[imageSize])
-	size[0], size[1] = int64(seen.H), int64(seen.W)
+	size[0], size[1] = int64(d.seen.H), int64(d.seen.W)
 	return nil
 }

@@ -121,6 +121,9 @@ func (r *ring) prepare(s *spec.Spec, o *Options) (err error) {
 	if r.samples, err = of(s); err != nil {
 		return err
 	}
+	if r.columns, r.followed, err = r.samples.follow(s, r.columns); err != nil {
+		return err
+	}
 	if r.samples.coded() != nil {
 		r.refused = &refusals{all: map[int64]bool{}}
 	}

@@ -128,7 +128,7 @@ func (r *ring) begin(w *work, slot *shm.Slot, epoch, step int64, lane int) {
 func (r *ring) newWork() *work {
 	rows := r.order.Config().Batch
 	w := newWork(rows, r.samples.fields, r.columns)
-	w.Named = r.host != nil
+	w.Named, w.Made = r.host != nil, r.followed
 	if r.rows != nil && r.rows.file != nil {
 		w.identities = make([]uint64, rows)
 	}

@@ -29,7 +29,8 @@ type ring struct {
 	advised  int64           // bytes that the kernel is told to read ahead; 0: none
 	whole    bool            // large media do not stay in their files: who has opened the source wants their bytes
 	store    *store.Client   // what the source reads over the network with; nil: nothing
-	columns  []source.Column // of the source
+	columns  []source.Column // as a batch has them
+	followed []int           // of columns those that are made of the source's as rows are made
 	planned  source.Planned  // the source, where it wants to know what comes; else nil
 	host     *source.Host    // the source, where the program around the engine brings the samples; else nil
 	cache    *source.Cache   // of encoded samples, shared by the engine's rings; nil: none

@@ -60,11 +60,11 @@ func roomFor(columns []source.Column) (v valueRoom) {
 	return v
 }
 
-// put writes the values that were read with a sample.
-func (v valueRoom) put(to []byte, b *source.Buffer) {
+// put writes the values of a row of a batch.
+func (v valueRoom) put(to []byte, w *work, row int) {
 	at := 4 * v.columns
 	for c := range v.columns {
-		at += copy(to[at:], b.Value(c))
+		at += copy(to[at:], w.Kept(row, c))
 		binary.LittleEndian.PutUint32(to[4*c:], uint32(at))
 	}
 }
@@ -190,8 +190,8 @@ func (c *rowCache) load(w *work, row int) {
 	}
 }
 
-// store keeps a row and the values that were read with it, unless somebody else does.
-func (c *rowCache) store(w *work, row int, b *source.Buffer) {
+// store keeps a row and its values, unless somebody else does.
+func (c *rowCache) store(w *work, row int) {
 	if c == nil {
 		return
 	}
@@ -200,13 +200,13 @@ func (c *rowCache) store(w *work, row int, b *source.Buffer) {
 	if !state.CompareAndSwap(rowAbsent, rowBusy) {
 		return // one whose sample had no identity stays unknown
 	}
-	if c.file != nil && !c.file.write(w, row, place, b) {
+	if c.file != nil && !c.file.write(w, row, place) {
 		state.Store(rowAbsent)
 		return
 	}
 	if c.file == nil {
 		values, to := c.kept(place)
-		c.values.put(values, b)
+		c.values.put(values, w, row)
 		for f := range w.Fields {
 			to = to[copy(to, w.Fields[f].Row(row)):]
 		}

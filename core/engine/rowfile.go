@@ -205,7 +205,7 @@ func (s *rowScratch) sum() uint64 {
 }
 
 // write keeps a row, unless its sample was another when it was read, or the system refuses.
-func (f *rowFile) write(w *work, row int, place int64, b *source.Buffer) bool {
+func (f *rowFile) write(w *work, row int, place int64) bool {
 	if int64(time.Since(f.begun)) < f.pausedUntil.Load() {
 		f.failed.Add(1)
 		return false
@@ -217,7 +217,7 @@ func (f *rowFile) write(w *work, row int, place int64, b *source.Buffer) bool {
 		return false
 	}
 	clear(s.head)
-	f.cache.values.put(s.head[recordBytes:], b)
+	f.cache.values.put(s.head[recordBytes:], w, row)
 	binary.LittleEndian.PutUint64(s.head, identity)
 	s.row = w.Row(row, s.row[:0])
 	binary.LittleEndian.PutUint64(s.head[8:], s.sum())

@@ -16,6 +16,7 @@ import (
 type samples struct {
 	parts  []part
 	fields []field // of all parts, one behind the other
+	values int     // columns of a sample, where some of them follow its pictures; else 0
 }
 
 // part is one part of the samples.
@@ -28,6 +29,9 @@ type part struct {
 	clip        *clip   // it goes with another part; nil: by itself
 	chosen      *chosen // frames that the sample names; nil: as the modality has it
 	first, last int     // of samples.fields: its own are [first, last)
+
+	followers []follower // columns that go where its picture goes
+	boxed     *follower  // the one of them that decides on a crop; nil: none
 }
 
 // samplesOf prepares the decoding of a description's media.
@@ -140,10 +144,11 @@ type worker struct {
 
 	times   []float64 // that it names, and indices of frames; kept for the next
 	indices []int
+	following
 }
 
 func openWorker(s *samples) (*worker, error) {
-	w := &worker{samples: s, turns: s.turns(), row: make([][]byte, 0, len(s.fields))}
+	w := &worker{samples: s, turns: s.turns(), row: make([][]byte, 0, len(s.fields)), following: following{columns: make([][]byte, s.values)}}
 	for i := range s.parts {
 		d, err := s.parts[i].open()
 		if err != nil {
@@ -160,8 +165,14 @@ func (w *worker) decode(row [][]byte, sample encoded, draw media.Draw) error {
 	for _, k := range w.turns {
 		p := &w.samples.parts[k]
 		in, err := w.inputOf(p, sample)
+		if err == nil && p.boxed != nil {
+			err = w.tell(p, w.decoders[k].(*imageDecoder), sample)
+		}
 		if err == nil {
 			err = w.decoders[k].decode(row[p.first:p.last], in, p.drawn(draw))
+		}
+		if err == nil && p.followers != nil {
+			err = w.follow(p, w.decoders[k].(*imageDecoder), sample)
 		}
 		if err != nil {
 			if p.name == "" || strings.HasPrefix(err.Error(), p.name+": ") { // as its package says it already

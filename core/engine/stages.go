@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spdl/spdl/core/batch"
 	"github.com/spdl/spdl/core/media"
@@ -206,7 +207,10 @@ func (r *ring) decodeRow(on *worker, w *work, row int) {
 		err = unread // whatever has become of it
 	}
 	if err == nil {
-		r.rows.store(w, row, w.bufs[row])
+		for _, c := range r.followed {
+			w.Keep(row, c, on.columns[c])
+		}
+		r.rows.store(w, row)
 	}
 	r.engine.readAhead.Release(r.give(w, row))
 	if err != nil {
@@ -214,11 +218,14 @@ func (r *ring) decodeRow(on *worker, w *work, row int) {
 	}
 }
 
-// keepValues takes what was read with a sample beside what is decoded: its columns, and its name, where its program says that.
+// keepValues takes what was read with a sample beside what is decoded: its columns, but for those that are made with it, and its name, where its
+// program says that.
 func (r *ring) keepValues(w *work, row int) {
 	from, n := w.bufs[row], len(r.columns)
 	for c := range n {
-		w.Keep(row, c, from.Value(c))
+		if !slices.Contains(r.followed, c) {
+			w.Keep(row, c, from.Value(c))
+		}
 	}
 	if r.host != nil {
 		w.Call(row, int64(binary.NativeEndian.Uint64(from.Value(n))), from.Value(n+1))

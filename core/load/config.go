@@ -133,6 +133,9 @@ func step(c *media.Config, s spec.Step) media.Step {
 	case *spec.RandomZoomOut:
 		c.ZoomOut = &media.ZoomOut{P: s.P, Sides: s.SideRange, Fill: fill(s.Fill)}
 		return media.StepZoomOut
+	case *spec.RandomIoUCrop:
+		c.IoUCrop = &media.IoUCrop{Scale: s.Scale, Ratio: s.Ratio, Options: s.Options, Trials: s.Trials}
+		return media.StepIoUCrop
 	case *spec.ElasticTransform:
 		c.Elastic = &media.Elastic{P: s.P, Alpha: s.Alpha, Sigma: s.Sigma, Interpolation: filters[s.Interpolation], Fill: fill(s.Fill)}
 		return media.StepElastic

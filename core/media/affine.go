@@ -124,6 +124,7 @@ func (cfg *Config) warp(op *C.media_op) {
 	if z := cfg.ZoomOut; z != nil {
 		op.zoom_out_p, op.zoom_out_min, op.zoom_out_max, op.zoom_out_fill = C.double(z.P), C.double(z.Sides[0]), C.double(z.Sides[1]), z.Fill.c()
 	}
+	cfg.IoUCrop.fill(op)
 	if e := cfg.Elastic; e != nil {
 		op.elastic_p, op.elastic_x, op.elastic_y, op.elastic_sigma = C.double(e.P), C.double(e.Alpha[0]), C.double(e.Alpha[1]), C.double(e.Sigma)
 		op.elastic_filter, op.elastic_fill = C.uint32_t(e.Interpolation), e.Fill.c()
@@ -157,6 +158,9 @@ func (cfg *Config) checkWarps() error {
 		if err := ordered("zoom out: sides", z.Sides, 1, MaxZoomOut); err != nil {
 			return err
 		}
+	}
+	if err := cfg.IoUCrop.check(); err != nil {
+		return err
 	}
 	if err := cfg.Elastic.check(cfg.Mode, cfg.out()); err != nil {
 		return err

@@ -23,6 +23,7 @@ static int plan_stage(media_ctx *c, const media_op *op, const media_draw *draw, 
     s->warps.w = p->res_w;
     s->warps.h = p->res_h;
     s->warps.n = 0;
+    s->warps.of = c;
     int rc = fits(c, op, s->warps.w, s->warps.h);
     for (uint32_t i = first; rc == MEDIA_OK && i < end; i++) {
         media_draw_steps(op, draw, i, i + 1, &s->warps);
@@ -38,6 +39,8 @@ int media_plan_ahead(media_ctx *c, const media_op *op, const media_draw *draw, i
     uint32_t first = op->ahead[0], end = first + op->ahead[1];
     int rc = MEDIA_OK;
     c->n_stages = 0;
+    c->seen_w = *w;
+    c->seen_h = *h;
     if (first > 0) {
         rc = plan_stage(c, op, draw, &p, 0, first);
         *w = c->stages[0].warps.w;

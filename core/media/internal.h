@@ -246,11 +246,13 @@ enum {
     MEDIA_SOLARIZE_ADD,
 };
 
+enum { MEDIA_BY_CENTRES = 1 }; /* see media_move.centres */
+
 typedef struct media_retouch {
     int32_t kind;
     int32_t
         size; /* of BLUR: the kernel's; of WARP, PERSPECTIVE and ELASTIC: the filter; of PERMUTE: which; of RECODE: the quality */
-    double value;     /* a factor, sigma, a threshold or a number of bits */
+    double value;     /* a factor, sigma, a threshold or a number of bits; of WARP maybe MEDIA_BY_CENTRES */
     double mean;      /* of NOISE */
     double matrix[8]; /* of WARP, six, and of PERSPECTIVE; of ELASTIC alpha, along x and y */
     uint8_t fill[4];  /* of these: where there is no pixel */
@@ -261,14 +263,16 @@ typedef struct media_retouch {
 
 enum {
     MEDIA_TONES = 6, /* that happen by chance: solarize ... equalize */
-    MEDIA_MAX_RETOUCHES = 8 /* flips, quarters, rotation, affine map, perspective, zoom, elastic map */ +
-                          MEDIA_MAX_OPS + MEDIA_JITTERS + (MEDIA_JITTERS + 2) /* distortion, permutation */ +
-                          2 /* grey, blur */ + MEDIA_TONES + 2 /* noise, JPEG */,
+    MEDIA_MAX_RETOUCHES =
+        9 /* flips, quarters, rotation, affine map, perspective, zoom, crop by boxes, elastic map */ +
+        MEDIA_MAX_OPS + MEDIA_JITTERS + (MEDIA_JITTERS + 2) /* distortion, permutation */ +
+        2 /* grey, blur */ + MEDIA_TONES + 2 /* noise, JPEG */,
 };
 
 /* What is done to a row's pixels once they are in their place, in this order. */
 typedef struct media_retouches {
-    int32_t w, h; /* of what they are done to, and in the end of what they make of it */
+    const struct media_ctx *of; /* of IOU_CROP */
+    int32_t w, h;               /* of what they are done to, and in the end of what they make of it */
     int32_t n;
     media_retouch all[MEDIA_MAX_RETOUCHES];
 } media_retouches;
@@ -314,6 +318,9 @@ void media_draw_zoom_out(const media_op *op, const media_draw *d, media_retouche
 
 /* Left and right change places (MEDIA_DO_FLIP) or top and bottom, if the geometry has not seen to it. */
 void media_draw_mirror(const media_op *op, const media_draw *d, int step, media_retouches *to);
+
+/* --- moves.c --- */
+void media_draw_iou_crop(const media_op *op, const media_draw *d, media_retouches *to);
 
 /* --- perspective.c --- */
 void media_draw_perspective(const media_op *op, const media_draw *d, media_retouches *to);
@@ -370,7 +377,8 @@ enum {
     LATER_ELASTIC_KEY = 17,
     LATER_ZOOM_OUT = 18,
     LATER_ZOOM_OUT_PLACE = 19,
-    LATER_GROUP = 20, /* and on, by the group's number */
+    LATER_IOU_CROP = 1 << 16, /* and on, 4096 of each of its MEDIA_IOU_ROUNDS */
+    LATER_GROUP = 20,         /* and on, by the group's number */
 };
 
 void media_draw_distort(const media_op *op, const media_draw *d, media_retouches *to);
@@ -631,6 +639,11 @@ struct media_ctx {
     media_retouches retouches;
     int keeps; /* 1: all lines of the row are needed before any is finished */
     media_erased erased;
+    double row_map[6]; /* from the picture, or the last stage's, to the row as it is before its retouches */
+    media_moves moves;
+    media_buf boxes;                  /* of the picture, for IOU_CROP */
+    int32_t n_boxes, seen_w, seen_h;  /* and the size of that */
+    int shares;                       /* 1: they are of it */
     int from_below;                   /* 1: the row's last line comes first */
     int32_t first_column, end_column; /* of the row: those that the picture reaches; fill around them */
     media_info info;

@@ -182,6 +182,7 @@ type Config struct {
 	Affine        *Affine   // nil: nor turned, moved, scaled and sheared
 	Perspective   *Perspective
 	ZoomOut       *ZoomOut
+	IoUCrop       *IoUCrop
 	Elastic       *Elastic
 	Augment       *Augment // nil: no operations are drawn
 	Jitter        *Jitter  // nil: colours stay as they are

@@ -45,6 +45,7 @@ static void draw_step(const media_op *op, const media_draw *d, int step, media_r
     case MEDIA_DO_AFFINE: media_draw_affine(op, d, to); break;
     case MEDIA_DO_PERSPECTIVE: media_draw_perspective(op, d, to); break;
     case MEDIA_DO_ZOOM_OUT: media_draw_zoom_out(op, d, to); break;
+    case MEDIA_DO_IOU_CROP: media_draw_iou_crop(op, d, to); break;
     case MEDIA_DO_ELASTIC: media_draw_elastic(op, d, to); break;
     case MEDIA_DO_AUGMENT: media_draw_augment(op, d, to); break;
     case MEDIA_DO_JITTER: media_draw_jitter(op, d, to); break;

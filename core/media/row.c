@@ -19,9 +19,9 @@ media_ctx *media_ctx_new(int without) {
 }
 
 static media_buf *buffers(media_ctx *c, int i) {
-    media_buf *all[] = {&c->rows,         &c->mid,       &c->line,     &c->region, &c->turned,
-                        &c->picture,      &c->sum,       &c->shades,   &c->room,   &c->png.data,
-                        &c->png.unpacked, &c->sheets[0], &c->sheets[1]};
+    media_buf *all[] = {&c->rows,         &c->mid,       &c->line,      &c->region, &c->turned,
+                        &c->picture,      &c->sum,       &c->shades,    &c->room,   &c->png.data,
+                        &c->png.unpacked, &c->sheets[0], &c->sheets[1], &c->boxes};
     return i < (int)(sizeof all / sizeof all[0]) ? all[i] : NULL;
 }
 
@@ -123,7 +123,9 @@ int media_prepare(media_ctx *c, const media_op *op, const media_draw *draw, medi
     c->info.flip = media_flipped(op, draw, MEDIA_DO_FLIP);
     c->info.vflip = media_flipped(op, draw, MEDIA_DO_VFLIP);
     c->from_below = p.vflip;
-    map_points(op, &p, c->info.affine);
+    memcpy(c->row_map, as_it_is, sizeof as_it_is);
+    map_points(op, &p, c->row_map);
+    media_follow_points(c->row_map, c->info.affine);
     media_border_of(op, &p, &c->border);
     reach(c, &p, c->border.first_x, (int32_t)op->out_w);
     media_draw_retouches(op, draw, &c->retouches);

@@ -64,7 +64,7 @@ enum {
 enum { MEDIA_PAD_CONSTANT = 0, MEDIA_PAD_EDGE = 1, MEDIA_PAD_REFLECT = 2, MEDIA_PAD_SYMMETRIC = 3 };
 enum { MEDIA_IMAGENET = 0, MEDIA_CIFAR10 = 1, MEDIA_SVHN = 2 };
 /* What may be done to a row once it is cropped and resized; flips, ROTATION, AFFINE and PERSPECTIVE also to a picture ahead of that,
- * ZOOM_OUT to such a one alone. */
+ * ZOOM_OUT and IOU_CROP to such a one alone. */
 enum {
     MEDIA_DO_FLIP = 0,
     MEDIA_DO_VFLIP = 1,
@@ -88,7 +88,8 @@ enum {
     MEDIA_DO_NOISE = 19,
     MEDIA_DO_JPEG = 20,
     MEDIA_DO_ZOOM_OUT = 21,
-    MEDIA_STEPS = 22,
+    MEDIA_DO_IOU_CROP = 22,
+    MEDIA_STEPS = 23,
 };
 enum { MEDIA_BRIGHTNESS = 0, MEDIA_CONTRAST = 1, MEDIA_SATURATION = 2, MEDIA_HUE = 3, MEDIA_JITTERS = 4 };
 
@@ -98,6 +99,7 @@ enum {
     MEDIA_MAX_SCANS = 500,               /* of a progressive JPEG */
     MEDIA_MAX_OPS = 16,                  /* of RAND_AUGMENT, one after the other */
     MEDIA_MAX_KERNEL = 255,              /* of a blur */
+    MEDIA_MAX_OPTIONS = 16,              /* of IOU_CROP */
     MEDIA_MAX_SIDE = 16384,              /* of a row, a resize, and a picture turned ahead of its crop */
 };
 
@@ -167,7 +169,13 @@ typedef struct media_op {
     double zoom_out_p;                 /* that the picture comes to lie in a larger one */
     double zoom_out_min, zoom_out_max; /* whose sides are its own times one of these */
     uint8_t zoom_out_fill[4];
-    double elastic_p;            /* that the row is as if of rubber */
+    uint32_t iou_crop;                   /* 1: a part of the picture is taken that the boxes in it decide */
+    double iou_scale_min, iou_scale_max; /* of each of its sides, as a share of the picture's */
+    double iou_ratio_min, iou_ratio_max; /* width / height */
+    uint32_t iou_trials, iou_options;
+    double iou_option
+        [MEDIA_MAX_OPTIONS]; /* least overlaps, one of which is drawn; from 1 on the picture stays as it is */
+    double elastic_p;        /* that the row is as if of rubber */
     double elastic_x, elastic_y; /* torchvision's alpha, along x and y */
     double elastic_sigma;        /* of the blur of how far they move; 0: none */
     uint32_t elastic_filter;     /* NEAREST or BILINEAR */
@@ -259,6 +267,21 @@ typedef struct media_picture {
     int32_t always_turn; /* 1: applied whatever the op asks for */
 } media_picture;
 
+/* A move of a picture's points on their way to the row: (x, y), pixel i reaching from i to i + 1, comes to (m0 x + m1 y + m2, m3 x + m4 y + m5) /
+ * (m6 x + m7 y + m8), in a picture of w x h. */
+typedef struct media_move {
+    double map[9];
+    int32_t w, h;
+    int32_t centres; /* 1: a crop of which a box counts as there only with its centre */
+} media_move;
+
+enum { MEDIA_MAX_MOVES = 64 };
+
+typedef struct media_moves {
+    int32_t n;
+    media_move all[MEDIA_MAX_MOVES];
+} media_moves;
+
 typedef struct media_ctx media_ctx;
 
 /* Fill the derived fields and the tables. Takes any op whose numbers are in
@@ -279,6 +302,14 @@ enum {
 media_ctx *media_ctx_new(int without);
 void media_ctx_free(media_ctx *c);
 const media_info *media_ctx_info(const media_ctx *c);
+
+/* The moves of the last row, from the picture as it is seen on; valid until the next row. NULL: an elastic map was drawn, by which
+ * nobody can tell. */
+const media_moves *media_ctx_moves(media_ctx *c);
+
+/* The boxes of the next row's picture as it is seen, which IOU_CROP goes by: left, top, right and bottom of each, in pixels or as shares of its
+ * sides. MEDIA_NO_MEMORY. */
+int media_ctx_boxes(media_ctx *c, const double *boxes, int32_t n, int shares);
 
 /* JPEG bytes into dst, media_op_row_bytes(op) bytes of any alignment. On
  * failure dst holds anything. Returns a status; MEDIA_OTHER_FORMAT leaves dst

@@ -6,7 +6,7 @@ import (
 )
 
 // Step is what may be done to a row once it is cropped and resized, and is a field of Config. Flips, Rotation, Affine and Perspective may
-// also be done to a picture ahead of that, ZoomOut to such a one alone.
+// also be done to a picture ahead of that, ZoomOut and IoUCrop to such a one alone.
 type Step uint8
 
 const (
@@ -32,6 +32,7 @@ const (
 	StepNoise
 	StepJPEG
 	StepZoomOut
+	StepIoUCrop
 	steps
 )
 
@@ -93,8 +94,8 @@ func (cfg *Config) checkAhead() error {
 		return fmt.Errorf("ahead, resized: got %d and %d, want numbers of the %d steps of order", cfg.Ahead, cfg.Resized, len(cfg.Order))
 	}
 	for _, s := range cfg.Order[:n] {
-		if s > StepPerspective && s != StepZoomOut || s == StepQuarters {
-			return fmt.Errorf("ahead, resized: got step %d, want a flip, rotation, affine, perspective or zoom out", s)
+		if s > StepPerspective && s != StepZoomOut && s != StepIoUCrop || s == StepQuarters {
+			return fmt.Errorf("ahead, resized: got step %d, want a flip, rotation, affine, perspective, zoom out or IoU crop", s)
 		}
 	}
 	if cfg.Resized > 0 && (cfg.resizes() == 0 || cfg.Random != nil || cfg.Contain != nil) {
@@ -105,6 +106,9 @@ func (cfg *Config) checkAhead() error {
 	}
 	if cfg.ZoomOut != nil && !slices.Contains(cfg.Order[:n], StepZoomOut) {
 		return fmt.Errorf("zoom out: got one of a row, whose size is fixed, want it ahead or resized")
+	}
+	if cfg.IoUCrop != nil && !slices.Contains(cfg.Order[:n], StepIoUCrop) {
+		return fmt.Errorf("IoU crop: got one of a row, whose size is fixed, want it ahead or resized")
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ var (
 	inPacking   = regexp.MustCompile(`(^|\.)source\.packing$`)
 	inVideo     = regexp.MustCompile(`(^|\.)video$`)
 	inSelect    = regexp.MustCompile(`(^|\.)video\.select$`)
+	inPictures  = regexp.MustCompile(`(^|\.)image$`)
 	inPixels    = regexp.MustCompile(`(^|\.)(image|video)$`)
 	inAudio     = regexp.MustCompile(`(^|\.)audio$`)
 	inTimes     = regexp.MustCompile(`(^|\.)(audio|video)$`)
@@ -72,6 +73,8 @@ var brought = []struct {
 	{inSelect, called(`(delta_|query_)?timestamps`, `seconds`, `pts`, `time`), "say times: [0.5, 1], of kind times, or column: NAME, of a column in source.columns that says them for each sample; with both the times are added to the column's"},
 	{inSelect, called(`(frame|delta)_ind(ex|ices)`, `index`, `frame_ids`, `idx`), "say indices: [0, 8], of kind indices, or column: NAME, of a column in source.columns that says them for each sample"},
 	{inAudio, called(`of`, `clip`, `sync`, `video`), "say window: {of: video}, what is heard while the video's frames are on show"},
+	{inPictures, called(`bbox(es)?(_params|_format)?`, `bounding_box(es)?`, `target_boxes`, `label_fields`, `min_visibility`, `min_area`, `sanitize`), "say boxes: {column: NAME, format: xyxy, with: [LABELS]}, of columns in source.columns"},
+	{inPictures, called(`keypoints?(_params)?`, `landmarks`, `key_points`), "say points: NAME, of a column in source.columns"},
 	{inPixels, called(`width`, `height`, `crop`, `resize`, `image_size`, `img_size`, `input_size`), "the transform says it, such as transform: [{resize: [224, 224]}]"},
 	{inPixels, called(`dimension_order`, `channels_(first|last)`, `data_format`), "say layout: NCHW or NHWC, of videos NTCHW, NCTHW or NTHWC"},
 	{inAudio, called(`sr`, `sample_rate`, `sampling_rate`, `target_sr`, `resample_rate`), "say rate: 16000"},

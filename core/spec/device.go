@@ -157,6 +157,10 @@ func (d *decoder) checkDecode(s *Spec) bool {
 		return fail("image.transform.horizontal_flip", "got horizontal_flip ahead of the crop beside device.decode: nvjpeg, which flips last; write it behind, or take decode: cpu")
 	case s.Image.Affine:
 		return fail("image.affine", "given beside device.decode: nvjpeg, whose batches do not say it; leave it out, or take decode: cpu")
+	case s.Image.Boxes != nil:
+		return fail("image.boxes", "given beside device.decode: nvjpeg, by which nothing is moved; leave it out, or take decode: cpu")
+	case s.Image.Points != nil:
+		return fail("image.points", "given beside device.decode: nvjpeg, by which nothing is moved; leave it out, or take decode: cpu")
 	case s.Device.Otherwise == OnHost:
 		return fail("device.otherwise", "got host beside decode: nvjpeg, want fail: host memory has files then, no pixels")
 	}

@@ -35,6 +35,8 @@ var foreigns = []foreign{
 	{names: []string{"rotate", "rotation", "randomrotate", "saferotate"}, write: "random_rotation: 30"},
 	{names: []string{"perspective"}, write: "random_perspective: 0.5"},
 	{names: []string{"zoomout", "expand", "ssdexpand"}, write: "random_zoom_out: {side_range: [1, 4], p: 0.5, fill: [124, 116, 104]}", note: "ahead of resize"},
+	{names: []string{"ioucrop", "miniourandomcrop", "ssdcrop", "bboxsaferandomcrop", "randomsizedbboxsafecrop"}, write: "random_iou_crop: {}", note: "beside boxes, in the section of a picture"},
+	{names: []string{"sanitizeboundingboxes", "clampboundingboxes", "bboxparams", "filterbboxes"}, note: "leave it out: boxes: {column: NAME, min_size: 1} beside transform moves boxes, cuts them and drops those that are gone"},
 	{names: []string{"elastic", "randomelastic", "elasticdeformation"}, write: "elastic_transform: {alpha: 50, sigma: 5, p: 0.5}"},
 	{names: []string{"affine", "shiftscalerotate", "shear", "randomshear", "translate", "shift"}, write: "random_affine: {degrees: 30, translate: [0.1, 0.1], scale: [0.9, 1.1], shear: 10}"},
 	{names: []string{"jitter", "colour", "color", "brightness", "contrast", "saturation", "hue", "randombrightness", "randomcontrast", "randombrightnesscontrast", "huesaturationvalue"},
@@ -70,6 +72,8 @@ func transformHint(written, table string, names []string) string {
 	switch {
 	case !within:
 		return ""
+	case operation == "" && written == iouCrop:
+		return "frames of a video have no boxes, by which it goes; take random_crop or random_resized_crop"
 	case operation == "":
 		return hint(written)
 	}

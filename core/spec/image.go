@@ -40,6 +40,12 @@ func (d *decoder) image(s *section, above *Image) *Image {
 	}
 	choice(s, "layout", &img.Layout, NHWC, NCHW)
 	s.flag("affine", &img.Affine)
+	if s.has("boxes") {
+		img.Boxes = d.boxes(s)
+	}
+	if s.has("points") {
+		img.Points = d.points(s)
+	}
 	d.pixels(s, img)
 	return img
 }

@@ -141,7 +141,7 @@ var keys = withFrames([]Key{
 	{"image.mode", "rgb, gray, luma, index", "rgb", "gray is Pillow's `convert('L')` of the RGB picture; luma the JPEG's own Y plane (other formats: as gray); " +
 		"index, for masks, the numbers that a PNG with a palette stores, or one of greys of up to 8 bits: u8, with interpolation nearest or cv2_nearest."},
 	{"image.orientation", "ignore, apply", "ignore", "Whether the EXIF orientation turns the picture."},
-	{"image.transform", "list of operations", "(required)", "First resize, center_crop or random_crop, resize, random_resize or scale_jitter and one of them, or random_resized_crop; pad behind resize: [H, W] or in front of random_crop; ahead of these, or behind resize, random_resize or scale_jitter, what moves the pixels of the whole picture: horizontal_flip, vertical_flip, random_rotation, random_affine, random_perspective, random_zoom_out; then any of horizontal_flip, vertical_flip, random_rotate90, random_rotation, random_affine, random_perspective, elastic_transform, one of rand_augment, trivial_augment_wide, auto_augment and timm_rand_augment, " +
+	{"image.transform", "list of operations", "(required)", "First resize, center_crop or random_crop, resize, random_resize or scale_jitter and one of them, or random_resized_crop; pad behind resize: [H, W] or in front of random_crop; ahead of these, or behind resize, random_resize or scale_jitter, what moves the pixels of the whole picture: horizontal_flip, vertical_flip, random_rotation, random_affine, random_perspective, random_zoom_out, random_iou_crop; then any of horizontal_flip, vertical_flip, random_rotate90, random_rotation, random_affine, random_perspective, elastic_transform, one of rand_augment, trivial_augment_wide, auto_augment and timm_rand_augment, " +
 		"color_jitter, random_photometric_distort, random_channel_permutation, grayscale, gaussian_blur, solarize, posterize, invert, adjust_sharpness, autocontrast, equalize, gaussian_noise and jpeg, or random_apply and random_choice of these, done in the order in which they stand; then normalize and random_erasing."},
 	{"image.transform[].resize", "N, [H, W] or mapping", "(none)", "N: the shorter side, the other in proportion (torchvision's rule); [H, W]: exactly. Sides are 1 to 16384, here and below."},
 	{"image.transform[].resize.size", "N or [H, W]", "(required)", "As above."},
@@ -202,6 +202,13 @@ var keys = withFrames([]Key{
 	{"image.transform[].random_zoom_out.side_range", "[low, high]", "[1, 4]", "How many times as long its sides become, 1 to 16; drawn between the two."},
 	{"image.transform[].random_zoom_out.p", "number, 0 to 1", "0.5", "Probability that it happens."},
 	{"image.transform[].random_zoom_out.fill", "whole number, 0 to 255, or list of one a channel", "0", "What lies around it, as center_crop's."},
+	{"image.transform[].random_iou_crop", "mapping", "(none)", "torchvision's RandomIoUCrop, of SSD, ahead of the geometry or between a resize and a crop: a part of the picture that has the centre of a box in it and overlaps with it by as much as is drawn. It goes by image.boxes; boxes whose centre it leaves out are dropped. `{}` is the usual."},
+	{"image.transform[].random_iou_crop.min_scale", "number, 0.001 to 1", "0.3", "Least share of each of the picture's sides."},
+	{"image.transform[].random_iou_crop.max_scale", "number, 0.001 to 1", "1", "The largest."},
+	{"image.transform[].random_iou_crop.min_aspect_ratio", "number, 0.001 to 1000", "0.5", "Least width / height."},
+	{"image.transform[].random_iou_crop.max_aspect_ratio", "number, 0.001 to 1000", "2", "The largest."},
+	{"image.transform[].random_iou_crop.sampler_options", "list of numbers", "[0, 0.1, 0.3, 0.5, 0.7, 0.9, 1]", "Least overlaps, one of which is drawn: what crop and box both have, by what either has. From 1 on the picture stays whole. Where no crop has it another is drawn, 64 times at most."},
+	{"image.transform[].random_iou_crop.trials", "whole number, 1 to 1000", "40", "Crops that are tried for an overlap."},
 	{"image.transform[].elastic_transform", "number, [x, y] or mapping", "(none)", "torchvision's ElasticTransform: the row is as if of rubber. A number is alpha, `{}` the usual. Masks move with their pictures where both say so; image.affine cannot tell of it."},
 	{"image.transform[].elastic_transform.alpha", "number, 0 to 10000, or [x, y]", "50", "How far pixels move: numbers drawn from -1 to 1 and blurred, times half of this, are pixels."},
 	{"image.transform[].elastic_transform.sigma", "number, 0 to 31.75", "5", "Of the blur, whose 4 sigma lie within the row. 0 does not blur: each pixel goes its own way."},
@@ -283,6 +290,19 @@ var keys = withFrames([]Key{
 	{"image.layout", "NHWC, NCHW", "NHWC", "Order of height, width and channels in a batch."},
 	{"image.affine", "true, false", "false", "Two more fields a batch, for boxes and key points that are to follow their picture: `affine` [N, 2, 3] f32, which maps a point of the picture as it is seen to the row's pixels " +
 		"(crop, resize, flips and what an augmentation shears, moves and turns, in one), and `size` [N, 2] i64, the picture's height and width (of fields NAME.affine and NAME.size)."},
+	{"image.boxes", "text or mapping", "(none)", "Boxes that follow their picture: a column of source.columns, a list or an .npy of shape [-1, 4]. A batch has them, f32, as they lie in the row: around their corners after each operation that moves pixels, cut at the edges, and without those of which too little is left. Text is column. They follow all but elastic_transform."},
+	{"image.boxes.column", "text", "(required)", "Name of the column."},
+	{"image.boxes.format", "xyxy, xywh, cxcywh", "xyxy", "What the four numbers are, in the column and in the batch: two corners; a corner, width and height (COCO's); or the middle, width and height (YOLO's)."},
+	{"image.boxes.normalized", "true, false", "false", "Whether they are shares of the sides, of the picture in the column and of the row in the batch, and not pixels."},
+	{"image.boxes.min_size", "number, 0 to 1000000", "1", "Pixels of the row that both sides of a box must have, as of torchvision's SanitizeBoundingBoxes; one with less is dropped. With 0 here and in min_area all stay, also without area."},
+	{"image.boxes.min_area", "number, 0 to 1000000000000", "1", "Pixels of the row that it must cover."},
+	{"image.boxes.min_visibility", "number, 0 to 1", "0", "Share of its area that must not be cut away (albumentations')."},
+	{"image.boxes.with", "text or list of text", "(none)", "Columns with a line for each box, such as its class, which are dropped with it: lists or .npy whose shape begins with -1. In a sample they have as many lines as boxes, or it is a bad one, cause value. points.column may be one of them: points of each box."},
+	{"image.points", "text or mapping", "(none)", "Points that follow their picture: a column of lists or .npy whose last dimension is 2 (x, y) or 3 (x, y, visibility), such as [-1, 2], [17, 3] or, of each box, [-1, 17, 3]. A batch has them, f32, in the row's pixels. Of three numbers a point that lies beyond the row, or whose visibility is 0, is 0, 0, 0, as COCO has points that are not there; of two it stays where it lies. Text is column."},
+	{"image.points.column", "text", "(required)", "Name of the column."},
+	{"image.points.normalized", "true, false", "false", "As of boxes."},
+	{"image.points.remove_invisible", "true, false", "false", "Of [-1, 2] and [-1, 3]: points beyond the row, and those of visibility 0, are dropped."},
+	{"image.points.with", "text or list of text", "(none)", "Columns with a line for each point, which are dropped with it."},
 	{"image.max_pixels", "whole number from 1", "178956970", "A picture with more pixels is a bad sample, found before memory is taken."},
 
 	{"video", "mapping", "(none)", "Which frames of a video make a row, and what becomes of each. Fields of the batch: `video`, `frames` (of each row), `pts` and `duration` (of each frame, in seconds)."},
@@ -432,7 +452,7 @@ var keys = withFrames([]Key{
 	{"ring.access", "private, shared", "(private when opened by a client, shared when served)", "May the consumer write to its batches, or are they read-only for all."},
 	{"ring.mode", `"0600", "0640"`, `"0600"`, "Permission of posix segments and of the socket."},
 	{"ring.max_consumers", "whole number, 1 to 4096", "16", "Consumers attached at a time."},
-	{"ring.hash", "none, xxh3", "none", "Hash of each batch, to prove what was delivered: XXH3 (64 bits) of its rows' XXH3, 8 bytes each, little-endian, before any stage. Columns count where they are all that a sample has."},
+	{"ring.hash", "none, xxh3", "none", "Hash of each batch, to prove what was delivered: XXH3 (64 bits) of its rows' XXH3, 8 bytes each, little-endian, before any stage. Columns count where they are all that a sample has, and those that follow its pictures (image.boxes)."},
 	{"ring.reconnect", "time, 0 to 1h", "0s", "How long consumers look for a restarted engine before they report the loss (posix); 0: they report it at once."},
 	{"ring.delivery", "ordered, ready", "ordered", "ready: a finished batch does not wait for an earlier one of its epoch, so batches may come in another order; what is in each is the same. " +
 		"Not with stages."},
@@ -491,7 +511,7 @@ func withFrames(keys []Key) (all []Key) {
 			continue
 		}
 		for _, of := range keys {
-			if rest, below := strings.CutPrefix(of.Path, "image.transform[]"); below {
+			if rest, below := strings.CutPrefix(of.Path, "image.transform[]"); below && !strings.HasPrefix(rest, "."+iouCrop) { // frames have no boxes
 				all = append(all, Key{"video.transform[]" + rest, of.Type, of.Default, "As image's."})
 			}
 		}

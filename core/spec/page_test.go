@@ -119,6 +119,10 @@ var values = map[string]string{
 	"image.transform[].color_jitter.contrast": "[0.5, 2]", "image.transform[].color_jitter.saturation": "3", "image.transform[].color_jitter.hue": "0.1", "image.transform[].normalize": "imagenet",
 	"image.transform[].normalize.mean": "[0, 0, 0]", "image.transform[].normalize.std": "[1, 1, 1]", "image.dtype": "f16",
 	"image.from": "[seg.png, png]", "video.from": "mp4", "audio.from": "wav", "fields": "{a: {image: {transform: [center_crop: 2]}}}", "fields.NAME": "{audio: {rate: 8, length: 8}}", "fields.NAME.draw": "own",
+	"image.transform[].random_iou_crop": "{}", "image.transform[].random_iou_crop.min_scale": "0.2", "image.transform[].random_iou_crop.max_scale": "0.9", "image.transform[].random_iou_crop.min_aspect_ratio": "0.4",
+	"image.transform[].random_iou_crop.max_aspect_ratio": "3", "image.transform[].random_iou_crop.sampler_options": "[0.5, 2]", "image.transform[].random_iou_crop.trials": "9",
+	"image.boxes": "b", "image.boxes.column": "b", "image.boxes.format": "cxcywh", "image.boxes.normalized": "true", "image.boxes.min_size": "4.5", "image.boxes.min_area": "100", "image.boxes.min_visibility": "0.3", "image.boxes.with": "[c, d]",
+	"image.points": "{column: p}", "image.points.column": "p", "image.points.normalized": "true", "image.points.remove_invisible": "true", "image.points.with": "c",
 	"image.layout": "NCHW", "image.affine": "true", "image.max_pixels": "1", "bad_sample": "{}", "bad_sample.policy": "fail", "bad_sample.max_count": "0",
 	"bad_sample.max_rate": "0", "bad_sample.probation": "0", "ring": "{}", "ring.slots": "3", "ring.backing": "posix",
 	"ring.access": "shared", "ring.mode": `"0640"`, "ring.max_consumers": "1", "ring.hash": "xxh3", "ring.delivery": "ready", "ring.ahead": "2", "ring.reconnect": "10s", "journal": "j", "ring.groups": "[]",
@@ -181,6 +185,8 @@ var beside = map[string]string{
 	"timm_rand_augment.interpolation": ", config: rand-m9", "timm_rand_augment.fill": ", config: rand-m9", "random_rotation.interpolation": ", degrees: 9", "random_rotation.center": ", degrees: 9", "random_rotation.expand": ", degrees: 9}}, {center_crop: {size: 224", "random_affine.center": ", degrees: 9", "random_affine.translate": ", degrees: 9", "random_affine.scale": ", degrees: 9", "random_affine.shear": ", degrees: 9",
 	"random_apply.p": ", transforms: [{grayscale: 1}]", "random_choice.p": ", transforms: [{grayscale: 1}, {invert: 1}]", "random_affine.interpolation": ", degrees: 9", "posterize.p": ", bits: 1", "adjust_sharpness.p": ", factor: 2", "gaussian_blur.p": ", kernel_size: 3", "gaussian_blur.sigma": ", kernel_size: 3",
 }
+
+const boxedSource = "source: {shards: a.tar, columns: [{name: b, type: npy, shape: [-1, 4], max_length: 9}, {name: p, type: npy, shape: [-1, 2], max_length: 9}, {name: c, type: npy, shape: [-1], max_length: 9}, {name: d, type: npy, shape: [-1], max_length: 9}]}\n"
 
 // document writes one key with a value and whatever else the key needs around it.
 func document(path, value string) string {
@@ -310,12 +316,30 @@ func document(path, value string) string {
 			entry = "{" + op + ": {" + field + ": " + value + beside[op+"."+field] + "}}"
 		}
 		switch {
-		case op == "random_zoom_out":
+		case op == "random_zoom_out" || op == "random_iou_crop":
 			entry += ", {center_crop: 224}"
 		case !slices.Contains(geometries, op) && field != "expand": // which is of what stands ahead of it
 			entry = "{center_crop: 224}, " + entry
 		}
 		image = "image: {transform: [" + entry + "]}\n"
+		if op == "random_iou_crop" {
+			source, image = boxedSource, "image: {transform: ["+entry+"], boxes: b}\n"
+		}
+	case strings.HasPrefix(path, "image.boxes") || strings.HasPrefix(path, "image.points"):
+		source = boxedSource
+		of, within, _ := strings.Cut(key, ".")
+		entry := map[string]string{"boxes": "column: b", "points": "column: p"}[of]
+		switch {
+		case within == "":
+			entry = value
+		case within == "column":
+			entry = "{column: " + value + "}"
+		case path == "image.points.with":
+			entry = "{" + entry + ", remove_invisible: true, with: " + value + "}"
+		default:
+			entry = "{" + entry + ", " + within + ": " + value + "}"
+		}
+		image = "image: {transform: [center_crop: 224], " + of + ": " + entry + "}\n"
 	case section == "image" && below:
 		image = "image: {transform: [center_crop: 224], " + key + ": " + value + "}\n"
 	case path == "video":

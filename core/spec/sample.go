@@ -47,6 +47,12 @@ func ParseSample(document []byte) (*Spec, error) {
 	if d.err == nil && s.Image != nil && s.Image.Affine {
 		d.failAt("image.affine", "is a field of batches; leave it out: what is told of one picture has it always")
 	}
+	if d.err == nil && s.Image != nil && s.Image.Boxes != nil {
+		d.failAt("image.boxes", followsNone)
+	}
+	if d.err == nil && s.Image != nil && s.Image.Points != nil {
+		d.failAt("image.points", followsNone)
+	}
 	if v := s.Video; d.err == nil && v != nil && v.Frames == 0 && (v.Select.Kind == SelectUniform || v.Select.Kind == SelectSegments) {
 		d.failAt("video.select", "got kind: %s without frames, want how many, such as frames: 16", v.Select.Kind)
 	}
@@ -58,6 +64,9 @@ func ParseSample(document []byte) (*Spec, error) {
 	}
 	return s, nil
 }
+
+// followsNone is why one sample has no boxes and points.
+const followsNone = "is of a ring's samples, which have columns; leave it out: what is told of one picture has its map, affine"
 
 func (d *decoder) sampleCache(top *section, s *Spec) {
 	if d.err != nil || !top.has("cache") {

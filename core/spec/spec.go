@@ -225,6 +225,8 @@ type Image struct {
 	Layout    string
 	MaxPixels int64 // of the picture as it is stored
 	Affine    bool  // a batch says where each picture's points lie in its row, and the picture's size
+	Boxes     *Boxes
+	Points    *Points
 }
 
 // Transform is the geometry, with steps around it, then Normalize and RandomErasing. Nil leaves out; one of Resize, CenterCrop, RandomCrop and

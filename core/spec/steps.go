@@ -77,6 +77,7 @@ var kinds = []kind{
 	{"random_perspective", turning, also},
 	{"elastic_transform", turning, never},
 	{"random_zoom_out", turning, always},
+	{iouCrop, turning, always},
 	{RandAugment, augmenting, never},
 	{TrivialAugmentWide, augmenting, never},
 	{AutoAugment, augmenting, never},
@@ -188,6 +189,8 @@ func (d *reading) step(op *section, name string) Step {
 		return d.elasticTransform(op)
 	case "random_zoom_out":
 		return d.randomZoomOut(op)
+	case iouCrop:
+		return d.randomIoUCrop(op)
 	case RandAugment, TrivialAugmentWide, AutoAugment:
 		return d.augment(op, name)
 	case TimmRandAugment:

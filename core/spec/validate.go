@@ -77,6 +77,7 @@ func (d *decoder) complete(s *Spec) {
 	d.checkParts(s)
 	d.checkWindows(s)
 	d.checkChosen(s)
+	d.checkBoxes(s)
 	d.checkStream(s)
 	d.checkPacking(s)
 	d.checkOrder(&s.Order, &s.Source)

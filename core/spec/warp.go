@@ -142,7 +142,7 @@ func (s *Symmetry) check(i *Image, at string, fail func(path, format string, arg
 }
 
 func (r *RandomPerspective) check(i *Image, at string, fail func(path, format string, args ...any)) {
-	i.checkMapped(r, at, fail)
+	i.checkAffine(r, at, fail)
 }
 
 func (e *ElasticTransform) check(i *Image, at string, fail func(path, format string, args ...any)) {
@@ -152,8 +152,21 @@ func (e *ElasticTransform) check(i *Image, at string, fail func(path, format str
 	i.checkMapped(e, at, fail)
 }
 
-// checkMapped refuses a step that is no affine map where one is to be said.
+// checkMapped refuses a step that moves points in no way that can be told, where they are to follow.
 func (i *Image) checkMapped(s Step, at string, fail func(path, format string, args ...any)) {
+	i.checkAffine(s, at, fail)
+	const unfollowed = "given beside %s, which nothing can follow; leave one of them out, or take random_affine or random_perspective"
+	section := strings.TrimSuffix(at, ".transform."+s.Name())
+	switch {
+	case i.Boxes != nil:
+		fail(section+".boxes", unfollowed, s.Name())
+	case i.Points != nil:
+		fail(section+".points", unfollowed, s.Name())
+	}
+}
+
+// checkAffine refuses a step that is no affine map where one is to be said.
+func (i *Image) checkAffine(s Step, at string, fail func(path, format string, args ...any)) {
 	if i.Affine {
 		fail(strings.TrimSuffix(at, ".transform."+s.Name())+".affine", "got affine beside %s, which is no affine map; leave one of them out, or take random_affine", s.Name())
 	}

@@ -263,6 +263,8 @@ REFUSED = {
     "v2, noise past its range": (lambda: v2.GaussianNoise(clip=False), "works on a PIL image, want a tensor of u8"),
     "v2, noise of bytes past their range": (lambda: [v2.ToImage(), v2.GaussianNoise(clip=False)], "clip: got False, want True"),
     "v2, colours of a tensor": (lambda: [v2.ToImage(), v2.ColorJitter(0.5)], "works on a tensor of u8, where ColorJitter computes in other numbers"),
+    "v2, boxes": (lambda: [v2.Resize((8, 8)), v2.SanitizeBoundingBoxes()], r"transform\[1\]: .*got torchvision's SanitizeBoundingBoxes, .*image: \{boxes: \{column: NAME, with: \[LABELS\]\}\}"),
+    "v2, a crop by boxes": (lambda: v2.RandomIoUCrop(), r"got torchvision's RandomIoUCrop, .*random_iou_crop in image.transform, beside image: \{boxes"),
     "v2, MixUp": (lambda: v2.MixUp(num_classes=3), "got torchvision's MixUp, .*call it in the loop"),
 }
 
@@ -491,6 +493,15 @@ def test_pictures_that_a_data_set_holds(name, transforms):
     same(Subset(ConcatDataset([dataset, dataset]), [9, 2, 6]), batch_size=2)
 
 
+def wrapped_coco(root):
+    """CocoDetection as v2's wrapper has it, where torchvision has the wrapper."""
+    module = "torchvision.tv_tensors._dataset_wrapper"
+    if module in sys.modules:
+        wrapper = sys.modules[module].VisionDatasetTVTensorWrapper
+        made = type("WrappedCocoDetection", (wrapper, datasets.CocoDetection), {"__module__": module})
+        yield made.__new__(made)
+
+
 def test_data_sets_that_cannot_be_told_are_refused(root):
     folder = datasets.ImageFolder(root, small())
     floats = held(datasets.CIFAR10, small(), data=np.zeros((5, 32, 32, 3), np.float32), targets=[0] * 5)
@@ -510,6 +521,9 @@ def test_data_sets_that_cannot_be_told_are_refused(root):
         (TensorDataset(torch.zeros(3)), "TensorDataset holds tensors; .*arrays"),
         (Stream(), r"Stream is an iterable; it comes behind a description: spdl.DataLoader\(spec, source=dataset\)"),
         (datasets.FakeData(3), "FakeData of torchvision reads its samples by itself, want one of .*ImageFolder.*as a table"),
+        (lists(datasets.CocoDetection, root), r"CocoDetection has boxes and other targets, .*image: \{boxes: \{column: boxes, with: \[classes\]\}\}.*docs/recipes.md"),
+        (lists(datasets.VOCDetection, root), "VOCDetection has boxes and other targets"),
+        *((wrapped, "WrappedCocoDetection has boxes and other targets") for wrapped in wrapped_coco(root)),
         (datasets.ImageFolder(root), "ImageFolder has no transform.*give one, such as Compose"),
         (datasets.ImageFolder(root, T.Resize((8, 8))), r"ends with a PIL image.*add ToTensor\(\)"),
         (datasets.ImageFolder(root, small(), target_transform=abs), "target_transform: got .*want None"),

@@ -23,6 +23,7 @@ type pixels struct {
 	mean, std               []float64 // of each channel; nil: nothing to undo
 	numbers                 bool      // of classes, not levels
 	tensor                  int       // that the pictures are in
+	marks                   []marks   // what is drawn on them
 }
 
 // pixelsOf reads the schema of a tensor of pictures of shape [H, W, C] or, as planes, [C, H, W].
@@ -70,7 +71,14 @@ func (p *pixels) paint(l tensors, row int) *image.RGBA {
 	if p.rowBytes() == 0 || len(data) < (row+1)*p.rowBytes() {
 		return nil
 	}
-	return p.picture(data, row)
+	m := p.picture(data, row)
+	if len(p.marks) > 0 {
+		m = fit(m) // lines of a pixel would be lost in what is made smaller later
+	}
+	for i := range p.marks {
+		p.marks[i].draw(m, l, row, p.width, p.height)
+	}
+	return m
 }
 
 func (p *pixels) about() string {

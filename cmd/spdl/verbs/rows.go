@@ -201,11 +201,13 @@ func (m *mediumFacts) named(what string) string {
 	return m.Name + "." + what
 }
 
-// pictureFacts are the mean and standard deviation that floats were brought to (nil: none, or not told) and what channels are.
+// pictureFacts are the mean and standard deviation that floats were brought to (nil: none, or not told), what channels are, and what is marked.
 type pictureFacts struct {
-	Mean []float64 `json:"mean"`
-	Std  []float64 `json:"std"`
-	Mode spec.Mode `json:"mode"`
+	Mean   []float64    `json:"mean"`
+	Std    []float64    `json:"std"`
+	Mode   spec.Mode    `json:"mode"`
+	Boxes  *spec.Boxes  `json:"boxes"`
+	Points *spec.Points `json:"points"`
 }
 
 // factsOf reads the text of a ring; a ring of another producer may have none.

@@ -451,3 +451,23 @@ func TestSheetSaysHowManyRowsItShows(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// Boxes and points that follow their pictures are drawn on them, where they lie in the row, whatever the format, ragged or padded.
+func TestViewMarksBoxesAndPoints(t *testing.T) {
+	name, dir := home(t), pictures(t, 4)
+	table := writeFile(t, filepath.Join(dir, "t.jsonl"), strings.Repeat(`{"path": "blue/000.jpg", "b": [[8, 6, 16, 12]], "c": [[0.5, 0.5, 0.5, 0.5]], "p": [[8, 6, 1], [24, 18, 0]]}`+"\n", 2))
+	for what, want := range map[string]int{"": 0, "boxes: {column: b, format: xywh}": 324, "boxes: {column: c, format: cxcywh, normalized: true}": 324, "points: p": 4} {
+		for _, padded := range []string{"", ", padded: true"} {
+			text := fmt.Sprintf("source: {list: %q, columns: [{name: b, type: list, dtype: i32, shape: [-1, 4], max_length: 3%s}, {name: c, type: list, dtype: f64, shape: [-1, 4], max_length: 3%s}, {name: p, type: list, dtype: f32, shape: [2, 3]}]}\n"+
+				"batch: 1\nimage: {transform: [center_crop: [20, 28], {horizontal_flip: 1}], %s}\n", table, padded, padded, what)
+			file := writeFile(t, filepath.Join(t.TempDir(), name+".yaml"), text)
+			m, near := sheetOf(t, []byte(good(t, "view", file, "--out", "-")))
+			if got := near(marked); got != want {
+				t.Errorf("%s%s: %d pixels are marked, want %d", what, padded, got, want)
+			}
+			if corner := m.At(cellGap+6*6+1, headHeight+cellGap/2+6*4+1); want == 324 && color.RGBAModel.Convert(corner) != marked { // of [6, 4, 22, 16], six times as large
+				t.Errorf("%s%s: %v at the corner", what, padded, corner)
+			}
+		}
+	}
+}

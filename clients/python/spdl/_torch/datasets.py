@@ -25,6 +25,9 @@ _PIXELS: dict[str, tuple[str, str, str]] = {
 }
 _ROOTED = ("ImageFolder", "DatasetFolder", "ImageNet", "EuroSAT", "Country211")  # a class is a directory; the first two's root is where they lie
 _LOADERS = ("default_loader", "pil_loader")
+_BOXED = ("CocoDetection", "VOCDetection", "WIDERFace", "Kitti")
+_BOXES = ("has boxes and other targets, which come with a description alone: write a line of JSON a picture, with its boxes and classes as lists, and say "
+          "image: {boxes: {column: boxes, with: [classes]}}, by which they follow every operation; docs/recipes.md has it for COCO")
 _BEHAVIOUR = ("__getitem__", "__getitems__", "__len__")
 _SOURCE = "spdl.DataLoader(spec, source=dataset), with a __getitem__ that returns encoded bytes or a path, and a label: the engine decodes (docs/sources.md)"
 
@@ -172,6 +175,8 @@ def refuse(place: str, dataset: Any, what: str) -> NoReturn:
 def _home(dataset: Any, place: str) -> tuple[str, str]:
     """The library and the name of the class that says what its samples are."""
     for cls in type(dataset).__mro__:
+        if cls.__module__.startswith("torchvision.tv_tensors"):  # wrap_dataset_for_transforms_v2
+            refuse(place, dataset, _BOXES)
         for library, module in (("torchvision", "torchvision.datasets"), ("torch", "torch.utils.data")):
             if cls.__module__ == module or cls.__module__.startswith(module + "."):
                 return library, cls.__qualname__
@@ -184,6 +189,8 @@ def _home(dataset: Any, place: str) -> tuple[str, str]:
 def _refuse_kind(library: str, name: str, dataset: Any, place: str) -> NoReturn:
     if hasattr(dataset, "data") and hasattr(dataset.data, "shape"):
         refuse(place, dataset, f"holds {list(dataset.data.shape)} in a way that is not known here, want one of {', '.join(sorted(_PIXELS))}; {_SOURCE}")
+    if name in _BOXED:
+        refuse(place, dataset, _BOXES)
     if name == "TensorDataset":
         refuse(place, dataset, "holds tensors; write them as .npy files and say source: {arrays: [...]} (docs/sources.md)")
     if name in ("IterableDataset", "ChainDataset"):

@@ -299,5 +299,8 @@ REMEDIES = {
     "MixUp": "it is of batches; call it in the loop (docs/recipes.md)",
     "CutMix": "it is of batches; call it in the loop (docs/recipes.md)",
     "ToPILImage": "pictures are not made of tensors here; leave it out, with what makes the tensor in front of it",
+    **{name: "boxes and points are a data set's, and a description names them: image: {boxes: {column: NAME, with: [LABELS]}} moves them with every operation, cuts them and drops those "
+             "that are gone (docs/media.md)" for name in ("SanitizeBoundingBoxes", "ClampBoundingBoxes", "ConvertBoundingBoxFormat", "SanitizeKeyPoints", "ClampKeyPoints")},
+    "RandomIoUCrop": "it goes by boxes, which a description names: random_iou_crop in image.transform, beside image: {boxes: {column: NAME}} (docs/media.md)",
     "RandomShortestSize": "torchvision's rule for it has no operation; random_resize and resize with max_size are near",
 }
