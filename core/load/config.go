@@ -45,7 +45,7 @@ func PictureConfig(i *spec.Image) media.Config {
 		border(r.Border)
 	}
 	if r := t.RandomResizedCrop; r != nil {
-		c.Random = &media.RandomCrop{Scale: r.Scale, Ratio: r.Ratio}
+		c.Random = &media.RandomCrop{Scale: r.Scale, Ratio: r.Ratio, AnyFilter: r.Interpolation == spec.AnyFilter}
 	}
 	c.Interpolation = filters[t.Filter()]
 	if r := t.RandomErasing; r != nil {
@@ -91,7 +91,7 @@ func member(c *media.Config, s spec.Step, group int, low, high float64) {
 	c.Groups = append(c.Groups, media.Member{Step: c.Order[len(c.Order)-1], Group: group, Low: low, High: high})
 }
 
-var filters = map[spec.Interpolation]media.Interpolation{spec.Bilinear: media.Bilinear, spec.Bicubic: media.Bicubic, spec.Nearest: media.Nearest, spec.Lanczos: media.Lanczos, spec.BoxFilter: media.BoxFilter, spec.HammingFilter: media.HammingFilter,
+var filters = map[spec.Interpolation]media.Interpolation{spec.AnyFilter: media.Bilinear, spec.Bilinear: media.Bilinear, spec.Bicubic: media.Bicubic, spec.Nearest: media.Nearest, spec.Lanczos: media.Lanczos, spec.BoxFilter: media.BoxFilter, spec.HammingFilter: media.HammingFilter,
 	spec.CV2Linear: media.CV2Linear, spec.CV2Nearest: media.CV2Nearest, spec.CV2Area: media.CV2Area, spec.CV2Cubic: media.CV2Cubic, spec.CV2Lanczos4: media.CV2Lanczos4}
 
 var paddings = map[string]media.Padding{spec.Edge: media.Edge, spec.Reflect: media.Reflect, spec.Symmetric: media.Symmetric}

@@ -9,7 +9,7 @@
  * the horizontal flip, 3 the vertical one: the first uniform of block 0, flipped
  * if below p. Operation 6 is where in the picture the row lies: y, then x from
  * block 0. Operation 13 is a random resize: the shorter side from the first uniform of block 0; operation
- * 14 the scale of a jitter, likewise. */
+ * 14 the scale of a jitter, likewise. Of the filter's block the first uniform below a half is bilinear, else bicubic. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #endif
@@ -163,6 +163,11 @@ int media_flipped(const media_op *op, const media_draw *draw, int step) {
     if (draw->replay) return (step == MEDIA_DO_FLIP ? draw->flip : draw->vflip) != 0;
     return step == MEDIA_DO_FLIP ? media_chance(draw, OP_FLIP, 0, op->flip_p)
                                  : media_chance(draw, OP_VFLIP, 0, op->vflip_p);
+}
+
+int32_t media_filter(const media_op *op, const media_draw *draw) {
+    if (!op->any_filter) return (int32_t)op->filter;
+    return media_chance(draw, OP_LATER, LATER_FILTER, 0.5) ? MEDIA_BILINEAR : MEDIA_BICUBIC;
 }
 
 int media_fit(const media_op *op, const media_draw *draw, int32_t w, int32_t h, media_plan *p) {

@@ -50,6 +50,9 @@ int media_geometry(const media_op *op, const media_draw *draw, int32_t w, int32_
 /* Of a plan the part of the picture and what it is resized to. */
 int media_fit(const media_op *op, const media_draw *draw, int32_t w, int32_t h, media_plan *plan);
 
+/* The filter of the resize. */
+int32_t media_filter(const media_op *op, const media_draw *draw);
+
 /* Whether left and right (MEDIA_DO_FLIP) or top and bottom (MEDIA_DO_VFLIP) change places, then or later. */
 int media_flipped(const media_op *op, const media_draw *draw, int step);
 
@@ -371,6 +374,7 @@ enum {
     LATER_ZOOM_OUT = 18,
     LATER_ZOOM_OUT_PLACE = 19,
     LATER_GROUP = 20, /* and on, by the group's number */
+    LATER_FILTER = 40,
 };
 
 void media_draw_distort(const media_op *op, const media_draw *d, media_retouches *to);

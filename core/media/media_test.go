@@ -304,6 +304,7 @@ func TestCompileNamesWhatIsWrong(t *testing.T) {
 		"mode index: want no noise":                 {Out: Square(5), Mode: Index, Noise: &Noise{P: 1}},
 		"mode index: want no augmentation":          {Out: Square(5), Mode: Index, Augment: &Augment{Kind: AutoAugment}},
 		"mode index: want no equalize":              {Out: Square(5), Mode: Index, Equalize: 0.5},
+		"mode index: want interpolation nearest":    {Random: &RandomCrop{AnyFilter: true}, Interpolation: Nearest, Mode: Index, Out: Square(5)},
 		"got scale [0.5 0.1]":                       {Random: &RandomCrop{Scale: [2]float64{0.5, 0.1}}, Out: Square(5)},
 		"got scale [0.5 2]":                         {Random: &RandomCrop{Scale: [2]float64{0.5, 2}}, Out: Square(5)},
 		"got ratio [0 1]":                           {Random: &RandomCrop{Ratio: [2]float64{0, 1}}, Out: Square(5)},

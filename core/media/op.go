@@ -101,6 +101,8 @@ const MaxFactor = 1000
 type RandomCrop struct {
 	Scale [2]float64 // zero: 0.08 to 1
 	Ratio [2]float64 // zero: 3/4 to 4/3
+
+	AnyFilter bool // timm's: Bilinear or Bicubic is drawn, in the place of Interpolation
 }
 
 // Fill is what lies where there is no pixel, as a u8 row has it: one number a channel, the first of one channel alone.
@@ -273,6 +275,7 @@ func (cfg *Config) geometry(op *C.media_op) {
 		scale, ratio := cfg.Random.ranges()
 		op.scale_min, op.scale_max = C.double(scale[0]), C.double(scale[1])
 		op.ratio_min, op.ratio_max = C.double(ratio[0]), C.double(ratio[1])
+		op.any_filter = flag(cfg.Random.AnyFilter)
 	case cfg.RandomResize != nil:
 		op.geometry = C.MEDIA_RANDOM_RESIZE
 		op.resize_h, op.resize_w = C.uint32_t(cfg.RandomResize.Min), C.uint32_t(cfg.RandomResize.Max)
@@ -344,7 +347,7 @@ func (cfg *Config) check() error {
 	if cfg.Mode == Index && cfg.DType != U8 {
 		return fmt.Errorf("mode index: want dtype u8, as floats are x/255 and numbers of classes are whole")
 	}
-	if cfg.Mode == Index && cfg.resizes() > 0 && !cfg.Interpolation.picks() {
+	if cfg.Mode == Index && (cfg.resizes() > 0 && !cfg.Interpolation.picks() || cfg.Random != nil && cfg.Random.AnyFilter) {
 		return fmt.Errorf("mode index: want interpolation nearest or cv2_nearest, as the others mix numbers of classes")
 	}
 	if err := cfg.checkColours(); err != nil {

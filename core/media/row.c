@@ -134,9 +134,10 @@ int media_prepare(media_ctx *c, const media_op *op, const media_draw *draw, medi
     c->info.erased_x = c->erased.part.x;
     c->info.erased_h = c->erased.part.h;
     c->info.erased_w = c->erased.part.w;
+    int32_t filter = media_filter(op, draw);
     c->pass = (media_pass){
-        .x = {p.box_w, p.res_w, c->border.first_x, (int32_t)op->out_w, (int32_t)op->filter, p.flip},
-        .y = {p.box_h, p.res_h, c->border.first_y, (int32_t)op->out_h, (int32_t)op->filter, 0},
+        .x = {p.box_w, p.res_w, c->border.first_x, (int32_t)op->out_w, filter, p.flip},
+        .y = {p.box_h, p.res_h, c->border.first_y, (int32_t)op->out_h, filter, 0},
         .left = p.box_x,
         .top = p.box_y,
     };

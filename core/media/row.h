@@ -125,6 +125,7 @@ typedef struct media_op {
     uint32_t letterbox;    /* CONTAIN: rounded as in YOLO's letterbox, not as in ImageOps.pad */
     uint32_t out_h, out_w; /* the row's picture; a centre crop of what the geometry gives */
     uint32_t filter;
+    uint32_t any_filter; /* RANDOM_CROP, 1: BILINEAR or BICUBIC is drawn in its place */
     uint32_t mode;
     uint32_t orient; /* 1: honour EXIF orientation */
     uint32_t dtype;

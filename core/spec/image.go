@@ -154,7 +154,7 @@ func (d *decoder) operation(op *section, t *Transform) {
 			r.square(short)
 			d.interval(sec, "scale", &r.Scale, 1e-6, 1)
 			d.interval(sec, "ratio", &r.Ratio, minRatio, maxRatio)
-			d.resampler(sec, &r.Interpolation)
+			d.resampler(sec, &r.Interpolation, AnyFilter)
 		}
 		t.RandomResizedCrop = r
 	case op.has("normalize"):

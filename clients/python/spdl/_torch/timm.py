@@ -22,6 +22,11 @@ def random_crop_or_pad(g: Given) -> Operation:
     return sized(g, "random_crop", {"size": g.extent()})
 
 
+def random_resized_crop_by_any(g: Given) -> Operation:
+    drawn = g.get("interpolation")
+    return random_resized_crop(g, "random" if isinstance(drawn, list) and set(drawn) == {"bilinear", "bicubic"} else "")
+
+
 def rand_augment(g: Given) -> Operation:
     """Its name for itself again, out of what was made of it."""
     ops = g.transform.ops
@@ -70,7 +75,7 @@ def unscaled(g: Given) -> None:
 
 
 RULES: dict[str, Rule] = {
-    "RandomResizedCropAndInterpolation": Rule(random_resized_crop),
+    "RandomResizedCropAndInterpolation": Rule(random_resized_crop_by_any),
     "CenterCropOrPad": Rule(crop_or_pad, FLOATS),
     "RandomCropOrPad": Rule(random_crop_or_pad, FLOATS),
     "RandAugment": Rule(rand_augment),

@@ -66,9 +66,9 @@ def fits(g: Given, got: str) -> None:
     g.refuse(f"{got}; want pictures that are large enough: put Resize({max(height, width)}) in front, or leave it out, where a smaller picture lies in the middle")
 
 
-def random_resized_crop(g: Given) -> Operation:
+def random_resized_crop(g: Given, filter: str = "") -> Operation:
     return sized(g, "random_resized_crop", without(
-        {"size": g.extent(), "scale": g.pair("scale"), "ratio": g.pair("ratio"), "interpolation": g.filter(RESIZERS)},
+        {"size": g.extent(), "scale": g.pair("scale"), "ratio": g.pair("ratio"), "interpolation": filter or g.filter(RESIZERS)},
         scale=[0.08, 1], ratio=[3 / 4, 4 / 3]))
 
 
