@@ -142,6 +142,12 @@ func step(c *media.Config, s spec.Step) media.Step {
 			Timm: media.TimmLevels{P: s.P, Std: s.MagnitudeStd, Max: s.MagnitudeMax, Uniform: s.Uniform, Increasing: s.Increasing, AnyFilter: s.AnyFilter},
 		}
 		return media.StepAugment
+	case *spec.AugMix:
+		c.Augment = &media.Augment{
+			Kind: media.AugMix, Magnitude: s.Severity, Interpolation: filters[s.Interpolation], Fill: fill(s.Fill),
+			Mix: media.Mix{Width: s.MixtureWidth, Depth: max(0, s.ChainDepth), Alpha: s.Alpha, Fewer: !s.AllOps},
+		}
+		return media.StepAugment
 	case *spec.ColorJitter:
 		c.Jitter = jitter(s)
 		return media.StepJitter

@@ -54,6 +54,7 @@ func TestEveryKeyReachesItsDecoder(t *testing.T) {
 			`"transform": [{"rand_augment": 9}]`, `"transform": [{"rand_augment": 8}]`, `"transform": [{"rand_augment": {"num_ops": 3}}]`, `"transform": [{"rand_augment": {"num_magnitude_bins": 30}}]`,
 			`"transform": [{"rand_augment": {"interpolation": "bilinear"}}]`, `"transform": [{"trivial_augment_wide": {}}]`, `"transform": [{"trivial_augment_wide": 30}]`,
 			`"transform": [{"trivial_augment_wide": {"interpolation": "bilinear"}}]`, `"transform": [{"auto_augment": "imagenet"}]`, `"transform": [{"auto_augment": "cifar10"}]`,
+			`"transform": [{"aug_mix": {}}]`, `"transform": [{"aug_mix": 4}]`, `"transform": [{"aug_mix": {"mixture_width": 4}}]`, `"transform": [{"aug_mix": {"chain_depth": 2}}]`, `"transform": [{"aug_mix": {"alpha": 0.5}}]`, `"transform": [{"aug_mix": {"all_ops": false}}]`, `"transform": [{"aug_mix": {"interpolation": "nearest"}}]`, `"transform": [{"aug_mix": {"fill": 9}}]`,
 			`"transform": [{"timm_rand_augment": "rand-m9"}]`, `"transform": [{"timm_rand_augment": "rand-m8"}]`, `"transform": [{"timm_rand_augment": "rand-m9-n3"}]`, `"transform": [{"timm_rand_augment": "rand-m9-p0.6"}]`, `"transform": [{"timm_rand_augment": "rand-m9-mstd0.5"}]`,
 			`"transform": [{"timm_rand_augment": "rand-m9-mstd101"}]`, `"transform": [{"timm_rand_augment": "rand-m9-mmax11"}]`, `"transform": [{"timm_rand_augment": "rand-m9-inc1"}]`, `"transform": [{"timm_rand_augment": {"config": "rand-m9", "interpolation": "bicubic"}}]`, `"transform": [{"timm_rand_augment": {"config": "rand-m9", "fill": 9}}]`,
 			`"transform": [{"auto_augment": "svhn"}]`, `"transform": [{"auto_augment": {"interpolation": "bilinear"}}]`, `"transform": [{"gaussian_blur": 5}]`,
@@ -139,7 +140,7 @@ func TestStepsReachTheDecoderInTheirOrder(t *testing.T) {
 		slices.Reverse(steps)
 		slices.Reverse(want)
 	}
-	for _, augmentation := range []string{`"trivial_augment_wide": {}`, `"auto_augment": "svhn"`, `"timm_rand_augment": "rand-m9"`} {
+	for _, augmentation := range []string{`"trivial_augment_wide": {}`, `"auto_augment": "svhn"`, `"timm_rand_augment": "rand-m9"`, `"aug_mix": {}`} {
 		if got := order([]string{`"invert": 1`, augmentation}); !slices.Equal(got, []media.Step{media.StepInvert, media.StepAugment}) {
 			t.Errorf("invert before %s: got %v", augmentation, got)
 		}

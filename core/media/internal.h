@@ -247,6 +247,9 @@ enum {
     MEDIA_PERSPECTIVE,
     MEDIA_ELASTIC,
     MEDIA_SOLARIZE_ADD,
+    MEDIA_MIX,       /* what follows, up to MIXED, is done to copies, which are added up; the picture's own share is the value */
+    MEDIA_MIX_AGAIN, /* a copy is done, and has this share; another begins */
+    MEDIA_MIXED,     /* the last one is */
 };
 
 typedef struct media_retouch {
@@ -265,7 +268,7 @@ typedef struct media_retouch {
 enum {
     MEDIA_TONES = 6, /* that happen by chance: solarize ... equalize */
     MEDIA_MAX_RETOUCHES = 8 /* flips, quarters, rotation, affine map, perspective, zoom, elastic map */ +
-                          MEDIA_MAX_OPS + MEDIA_JITTERS + (MEDIA_JITTERS + 2) /* distortion, permutation */ +
+                          1 + MEDIA_MAX_MIX * (MEDIA_MAX_MIX + 1) /* an augmentation */ + MEDIA_JITTERS + (MEDIA_JITTERS + 2) /* distortion, permutation */ +
                           2 /* grey, blur */ + MEDIA_TONES + 2 /* noise, JPEG */,
 };
 
@@ -282,13 +285,13 @@ void media_draw_retouches(const media_op *op, const media_draw *d, media_retouch
 void media_draw_steps(const media_op *op, const media_draw *d, uint32_t first, uint32_t end,
                       media_retouches *to);
 
-/* A map of points to the row (media_info.affine), which goes on to where the retouches move its pixels; zeros behind a perspective
- * and an elastic map, which are no such map. */
+/* A map of points to the row (media_info.affine), which goes on to where the retouches move its pixels; zeros behind a perspective,
+ * an elastic map and a mix, which are no such map. */
 void media_retouch_points(const media_retouches *retouches, double affine[6]);
 
-/* The pixels are changed where they lie. */
+/* The pixels are changed where they lie. mix: room for MIX, beside room. */
 int media_retouch_row(const media_retouches *retouches, const media_kernels *by, const media_pixels *px,
-                      media_buf *room);
+                      media_buf *room, media_buf *mix);
 
 /* A copy of the pixels and room for more bytes behind it, aligned; NULL when there is no memory. */
 uint8_t *media_copy_pixels(const media_pixels *px, media_buf *room, size_t more, media_pixels *to);
@@ -339,6 +342,14 @@ void media_draw_augment(const media_op *op, const media_draw *d, media_retouches
 
 /* --- timm.c --- */
 void media_draw_timm(const media_op *op, const media_draw *d, media_retouches *to);
+
+/* --- mix.c --- */
+
+/* What AugMix draws besides its operations: shares that add up to 1, of the picture itself and of each chain. */
+void media_draw_shares(const media_op *op, const media_draw *d, float *own, float *chains);
+
+/* A MIX, MIX_AGAIN or MIXED; MEDIA_NO_MEMORY where there is none. mix is kept from the first to the last. */
+int media_mix(const media_retouch *r, const media_pixels *px, media_buf *mix);
 
 /* --- jitter.c --- */
 void media_draw_jitter(const media_op *op, const media_draw *d, media_retouches *to);
@@ -625,7 +636,7 @@ struct media_ctx {
     media_buf turned;
     media_buf picture;   /* what another decoder made */
     media_buf shades;    /* the row as bytes, while it is retouched */
-    media_buf room;      /* and what that needs besides */
+    media_buf room, mix; /* and what that needs besides */
     media_buf sheets[2]; /* whole pictures, ahead of the geometry */
     int sheet;           /* which of them has the last */
     media_stage stages[2];

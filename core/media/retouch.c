@@ -88,11 +88,12 @@ void media_draw_retouches(const media_op *op, const media_draw *d, media_retouch
 
 void media_retouch_points(const media_retouches *retouches, double affine[6]) {
     for (int i = 0; i < retouches->n; i++) {
-        if (retouches->all[i].kind == MEDIA_PERSPECTIVE || retouches->all[i].kind == MEDIA_ELASTIC) {
+        int kind = retouches->all[i].kind;
+        if (kind == MEDIA_PERSPECTIVE || kind == MEDIA_ELASTIC || kind == MEDIA_MIX) {
             memset(affine, 0, 6 * sizeof *affine);
             return;
         }
-        if (retouches->all[i].kind == MEDIA_WARP) media_warp_points(retouches->all[i].matrix, affine);
+        if (kind == MEDIA_WARP) media_warp_points(retouches->all[i].matrix, affine);
     }
 }
 
@@ -105,7 +106,8 @@ uint8_t *media_copy_pixels(const media_pixels *px, media_buf *room, size_t more,
     return to->p + size;
 }
 
-static int apply(const media_retouch *r, const media_kernels *by, const media_pixels *px, media_buf *room) {
+static int apply(const media_retouch *r, const media_kernels *by, const media_pixels *px, media_buf *room,
+                 media_buf *mix) {
     media_pixels from;
     uint8_t *more;
     switch (r->kind) {
@@ -122,6 +124,9 @@ static int apply(const media_retouch *r, const media_kernels *by, const media_pi
     case MEDIA_EQUALIZE: media_equalize(px); break;
     case MEDIA_PERMUTE: media_permute(px, r->size); break;
     case MEDIA_NOISE: media_add_noise(px, by, r); break;
+    case MEDIA_MIX:
+    case MEDIA_MIX_AGAIN:
+    case MEDIA_MIXED: return media_mix(r, px, mix);
     case MEDIA_RECODE: return media_recode(px, room, r->size);
     case MEDIA_BLUR:
         if (!media_buf_get(room, media_blur_bytes(px, r->size))) return MEDIA_NO_MEMORY;
@@ -149,9 +154,9 @@ static int apply(const media_retouch *r, const media_kernels *by, const media_pi
 }
 
 int media_retouch_row(const media_retouches *retouches, const media_kernels *by, const media_pixels *px,
-                      media_buf *room) {
+                      media_buf *room, media_buf *mix) {
     for (int i = 0; i < retouches->n; i++) {
-        int rc = apply(&retouches->all[i], by, px, room);
+        int rc = apply(&retouches->all[i], by, px, room, mix);
         if (rc != MEDIA_OK) return rc;
     }
     return MEDIA_OK;

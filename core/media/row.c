@@ -20,8 +20,8 @@ media_ctx *media_ctx_new(int without) {
 
 static media_buf *buffers(media_ctx *c, int i) {
     media_buf *all[] = {&c->rows,         &c->mid,       &c->line,     &c->region, &c->turned,
-                        &c->picture,      &c->sum,       &c->shades,   &c->room,   &c->png.data,
-                        &c->png.unpacked, &c->sheets[0], &c->sheets[1]};
+                        &c->picture,      &c->sum,       &c->shades,   &c->room,   &c->mix,
+                        &c->png.data,     &c->png.unpacked, &c->sheets[0], &c->sheets[1]};
     return i < (int)(sizeof all / sizeof all[0]) ? all[i] : NULL;
 }
 
@@ -151,7 +151,8 @@ static int retouch(media_ctx *c, const media_op *op, const media_pixels *px, voi
         if (!columns) return MEDIA_NO_MEMORY;
         media_border_row(&c->border, px, &from, (int32_t *)(void *)columns);
     }
-    if (media_retouch_row(&c->retouches, c->kernels, px, &c->room) != MEDIA_OK) return MEDIA_NO_MEMORY;
+    if (media_retouch_row(&c->retouches, c->kernels, px, &c->room, &c->mix) != MEDIA_OK)
+        return MEDIA_NO_MEMORY;
     for (int32_t y = 0; y < px->h; y++) c->kernels->finish(op, media_line(px, y), y, dst);
     return MEDIA_OK;
 }

@@ -59,7 +59,8 @@ enum {
     MEDIA_RAND_AUGMENT = 1,
     MEDIA_TRIVIAL_AUGMENT_WIDE = 2,
     MEDIA_AUTO_AUGMENT = 3,
-    MEDIA_TIMM_RAND_AUGMENT = 4
+    MEDIA_TIMM_RAND_AUGMENT = 4,
+    MEDIA_AUG_MIX = 5
 };
 enum { MEDIA_PAD_CONSTANT = 0, MEDIA_PAD_EDGE = 1, MEDIA_PAD_REFLECT = 2, MEDIA_PAD_SYMMETRIC = 3 };
 enum { MEDIA_IMAGENET = 0, MEDIA_CIFAR10 = 1, MEDIA_SVHN = 2 };
@@ -97,6 +98,7 @@ enum {
     MEDIA_KEEP_BYTES = 32 * 1024 * 1024, /* a larger buffer is given back after its sample */
     MEDIA_MAX_SCANS = 500,               /* of a progressive JPEG */
     MEDIA_MAX_OPS = 16,                  /* of RAND_AUGMENT, one after the other */
+    MEDIA_MAX_MIX = 8,                   /* chains of AUG_MIX, and operations of each */
     MEDIA_MAX_KERNEL = 255,              /* of a blur */
     MEDIA_MAX_SIDE = 16384,              /* of a row, a resize, and a picture turned ahead of its crop */
 };
@@ -173,7 +175,7 @@ typedef struct media_op {
     double elastic_sigma;        /* of the blur of how far they move; 0: none */
     uint32_t elastic_filter;     /* NEAREST or BILINEAR */
     uint8_t elastic_fill[4];
-    uint32_t augment;           /* MEDIA_NO_AUGMENT ... MEDIA_TIMM_RAND_AUGMENT */
+    uint32_t augment;           /* MEDIA_NO_AUGMENT ... MEDIA_AUG_MIX */
     uint32_t augment_policy;    /* of AUTO_AUGMENT */
     uint32_t augment_ops;       /* of RAND_AUGMENT and timm's: how many */
     uint32_t augment_magnitude; /* and which of the bins */
@@ -184,6 +186,11 @@ typedef struct media_op {
      * magnitude; the largest; 1: larger ones do more of all; and 1: bilinear or bicubic is drawn. */
     double augment_p, augment_std, augment_max;
     uint32_t augment_uniform, augment_increasing, augment_any_filter;
+    /* Of AUG_MIX, whose magnitude is one of the first augment_magnitude: chains, operations of each, 0: one to three are drawn; of the shares; and 1:
+     * brightness, colour, contrast and sharpness are left out. */
+    uint32_t mix_width, mix_depth;
+    double mix_alpha;
+    uint32_t mix_fewer;
     double jitter_p; /* that brightness, contrast, saturation and hue change, those that are on */
     media_factor jitter[MEDIA_JITTERS];
     double distort_p; /* of each of those below, and that the channels change places */

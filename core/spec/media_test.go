@@ -135,7 +135,7 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 	alike := func(size, op, more string) string {
 		return fmt.Sprintf("image: {from: png, transform: [{center_crop: %s}, {%s}%s]}", size, op, more)
 	}
-	for _, op := range []string{"rand_augment: 9", "trivial_augment_wide: {}", "auto_augment: svhn", "timm_rand_augment: rand-m9", "random_rotation: 30", "random_affine: {degrees: 0, scale: [1, 2]}", "random_perspective: {}", "elastic_transform: {sigma: 0.5}"} {
+	for _, op := range []string{"rand_augment: 9", "trivial_augment_wide: {}", "auto_augment: svhn", "timm_rand_augment: rand-m9", "aug_mix: {}", "random_rotation: 30", "random_affine: {degrees: 0, scale: [1, 2]}", "random_perspective: {}", "elastic_transform: {sigma: 0.5}"} {
 		name, _, _ := strings.Cut(op, ":")
 		for other, unlike := range map[string]string{
 			mask: name, "image: {from: png, transform: [{random_resized_crop: 8}]}": "random_resized_crop", "video: {from: mp4, frames: 2, transform: [{center_crop: 8}]}": name,

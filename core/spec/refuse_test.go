@@ -397,6 +397,16 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{ops("{random_rotation: {degrees: 9, expand: true}}"), "image.transform[0].random_rotation.expand: got true for rows"},
 		{ops("{resize: [4, 4]}, {random_rotation: {degrees: 9, expand: true}}, {pad: 2}"), "image.transform[1].random_rotation.expand: got true behind resize, and pad adds to what has no size then; add center_crop or random_crop, or write random_rotation ahead of resize"},
 		{ops("{random_rotation: {degrees: 9, expand: true}}, {resize: 4}"), "image.transform: random_rotation with expand leaves the size of the picture to chance, and every row of a batch must have one size; add random_crop: 224"},
+		{ops("{center_crop: 8}, {aug_mix: 11}"), "image.transform[1].aug_mix: got 11, want a whole number from 1 to 10"},
+		{ops("{center_crop: 8}, {aug_mix: {mixture_width: 9}}"), "image.transform[1].aug_mix.mixture_width: got 9, want a whole number from 1 to 8"},
+		{ops("{center_crop: 8}, {aug_mix: {chain_depth: 0}}"), "image.transform[1].aug_mix.chain_depth: got 0, want -1, for one to three by chance, or a whole number from 1 to 8"},
+		{ops("{center_crop: 8}, {aug_mix: {alpha: 0}}"), "image.transform[1].aug_mix.alpha: got 0, want a number from 0.1 to 1000"},
+		{ops("{center_crop: 8}, {aug_mix: {interpolation: lanczos}}"), `image.transform[1].aug_mix.interpolation: got text "lanczos", want one of nearest, bilinear, bicubic`},
+		{ops("{center_crop: 8}, {aug_mix: {}}, {rand_augment: 9}"), "image.transform[2].rand_augment: comes after aug_mix"},
+		{ops("{center_crop: 8}, {aug_mix: false}"), "image.transform[1].aug_mix: got"},
+		{ops("{center_crop: 8}, {AugMix: {}}"), `did you mean "aug_mix"?`},
+		{image("affine: true, transform: [{center_crop: 8}, {aug_mix: {}}]"), "image.transform[1].aug_mix: got aug_mix beside affine, and it adds up pictures whose points lie in several places"},
+		{image("mode: index, transform: [{center_crop: 8}, {aug_mix: {}}]"), "image.transform[1].aug_mix: got aug_mix with mode index"},
 		{ops("{center_crop: 8}, {timm_rand_augment: {}}"), "image.transform[1].timm_rand_augment: config is missing, want one, such as {config: rand-m9-mstd0.5-inc1}"},
 		{ops("{center_crop: 8}, {timm_rand_augment: 9}"), "image.transform[1].timm_rand_augment: got 9, want text: timm's sections m (magnitude), n (operations), p, mstd, mmax and inc1, such as rand-m9-mstd0.5-inc1"},
 		{ops("{center_crop: 8}, {timm_rand_augment: augmix-m5}"), `image.transform[1].timm_rand_augment: got "augmix-m5", which does not begin with rand-, want timm's sections m`},
@@ -525,7 +535,7 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{ops("{center_crop: 4}, {auto_augment: imagenet21k}"), `image.transform[1].auto_augment: got text "imagenet21k", want one of imagenet, cifar10, svhn`},
 		{ops("{center_crop: 4}, {auto_augment: {policy: 1}}"), "image.transform[1].auto_augment.policy: got 1, want one of imagenet, cifar10, svhn"},
 		{ops("{center_crop: 4}, {rand_augment: 9}, {auto_augment: svhn}"), "image.transform[2].auto_augment: comes after rand_augment; want resize, center_crop or random_crop, resize, random_resize or scale_jitter and one of them, or random_resized_crop alone; pad behind resize: [H, W] or in front of random_crop; " +
-			"ahead of these, or behind resize, random_resize or scale_jitter, any of horizontal_flip, vertical_flip, random_rotation, random_affine, random_perspective, random_zoom_out; then, in any order, horizontal_flip, vertical_flip, random_rotate90, random_rotation, random_affine, random_perspective, elastic_transform, one of rand_augment, trivial_augment_wide, auto_augment, timm_rand_augment; color_jitter, random_photometric_distort, random_channel_permutation, grayscale, gaussian_blur, solarize, posterize, invert, adjust_sharpness, " +
+			"ahead of these, or behind resize, random_resize or scale_jitter, any of horizontal_flip, vertical_flip, random_rotation, random_affine, random_perspective, random_zoom_out; then, in any order, horizontal_flip, vertical_flip, random_rotate90, random_rotation, random_affine, random_perspective, elastic_transform, one of rand_augment, trivial_augment_wide, auto_augment, timm_rand_augment, aug_mix; color_jitter, random_photometric_distort, random_channel_permutation, grayscale, gaussian_blur, solarize, posterize, invert, adjust_sharpness, " +
 			"autocontrast, equalize, gaussian_noise, jpeg, random_apply, random_choice; then normalize, random_erasing; each at most once"},
 		{ops("{center_crop: 4}, {auto_augment: svhn}, {trivial_augment_wide: {}}"), "image.transform[2].trivial_augment_wide: comes after auto_augment; want"},
 		{ops("{center_crop: 4}, {rand_augment: 9}, {rand_augment: 9}"), "image.transform[2].rand_augment: is there twice; want"},

@@ -81,6 +81,7 @@ var kinds = []kind{
 	{TrivialAugmentWide, augmenting, never},
 	{AutoAugment, augmenting, never},
 	{TimmRandAugment, augmenting, never},
+	{augMix, augmenting, never},
 	{"color_jitter", changing, never},
 	{"random_photometric_distort", changing, never},
 	{"random_channel_permutation", changing, never},
@@ -192,6 +193,8 @@ func (d *reading) step(op *section, name string) Step {
 		return d.augment(op, name)
 	case TimmRandAugment:
 		return d.timmRandAugment(op)
+	case augMix:
+		return d.augMix(op)
 	case "color_jitter":
 		return d.colorJitter(op)
 	case "random_photometric_distort":

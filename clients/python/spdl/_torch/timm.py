@@ -90,7 +90,7 @@ REMEDIES = {
     "ResizeKeepRatio": "its sides are rounded to the nearest, where no operation's are; torchvision's Resize(N) is near, with "
                        'create_transform(crop_mode="center") of a square size',
     "AutoAugment": "timm's policies have no operation here; rand-... has (timm_rand_augment), and torchvision's AutoAugment (auto_augment)",
-    "AugMixAugment": "it has no operation here; rand-... has (timm_rand_augment)",
+    "AugMixAugment": "timm's augmix has no operation here; torchvision's AugMix has (aug_mix), and rand-... (timm_rand_augment)",
     "TrimBorder": "it has no operation here; leave crop_border_pixels out",
     "RandomPad": "it has no operation here; CenterCropOrPad has",
 }
