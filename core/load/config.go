@@ -59,7 +59,7 @@ func PictureConfig(i *spec.Image) media.Config {
 	if i.Layout == spec.NCHW {
 		c.Layout = media.NCHW
 	}
-	c.Ahead, c.Resized = len(t.Ahead), len(t.Resized)
+	c.Ahead, c.Resized = len(spec.Flat(t.Ahead)), len(spec.Flat(t.Resized))
 	for _, s := range slices.Concat(t.Ahead, t.Resized, t.Steps) {
 		switch s := s.(type) {
 		case *spec.RandomApply:
@@ -71,6 +71,11 @@ func PictureConfig(i *spec.Image) media.Config {
 			for i, of := range s.Of {
 				member(&c, of, chosen, from, s.Upto[i])
 				from = s.Upto[i]
+			}
+		case *spec.RandomOrder:
+			c.Shuffled = [2]int{len(c.Order), len(s.Of)}
+			for _, of := range s.Of {
+				c.Order = append(c.Order, step(&c, of))
 			}
 		default:
 			c.Order = append(c.Order, step(&c, s))

@@ -170,6 +170,21 @@ func TestGroupsReachTheDecoder(t *testing.T) {
 	}
 }
 
+// The steps whose order is drawn are a part of the decoder's order.
+func TestAnOrderByChanceReachesTheDecoder(t *testing.T) {
+	s, err := spec.ParseSample([]byte(`{"image": {"transform": [{"center_crop": 8}, {"invert": 1}, {"random_order": [{"horizontal_flip": 0.5}, {"random_rotation": 9}, {"equalize": 1}]}, {"solarize": {"threshold": 9}}]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := PictureConfig(s.Image)
+	if want := []media.Step{media.StepInvert, media.StepFlip, media.StepRotation, media.StepEqualize, media.StepSolarize}; !slices.Equal(c.Order, want) || c.Shuffled != [2]int{1, 3} {
+		t.Errorf("got %v of %v, want 3 from 1 on of %v", c.Shuffled, c.Order, want)
+	}
+	if _, err := media.Compile(c); err != nil {
+		t.Error(err)
+	}
+}
+
 // What stands ahead of the geometry, and behind a resize, the decoders take as that.
 func TestStepsAheadReachTheDecoderWhereTheyStand(t *testing.T) {
 	const movers = `{"vertical_flip": 1}, {"random_perspective": {}}, {"random_affine": {"degrees": 9}}, {"random_rotation": {"degrees": 9, "expand": true}}, {"random_zoom_out": {}}, {"horizontal_flip": 1}`
@@ -177,7 +192,8 @@ func TestStepsAheadReachTheDecoderWhereTheyStand(t *testing.T) {
 	for transform, want := range map[string][2]int{
 		movers + `, {"center_crop": 8}`: {6, 0}, movers + `, {"random_resized_crop": 8}, {"invert": 1}`: {6, 0}, movers + `, {"resize": [8, 8]}`: {6, 0}, movers + `, {"pad": 3}, {"random_crop": 8}`: {6, 0},
 		`{"resize": 9}, ` + movers + `, {"center_crop": 8}`: {0, 6}, `{"random_resize": {"min_size": 8, "max_size": 9}}, ` + movers + `, {"random_crop": 8}`: {0, 6},
-		`{"scale_jitter": 9}, ` + movers + `, {"pad": 3}, {"random_crop": 8}, {"invert": 1}`:                       {0, 6},
+		`{"scale_jitter": 9}, ` + movers + `, {"pad": 3}, {"random_crop": 8}, {"invert": 1}`: {0, 6},
+		`{"random_apply": [{"vertical_flip": 1}, {"random_perspective": {}}]}, {"random_order": [{"random_affine": {"degrees": 9}}, {"random_rotation": {"degrees": 9, "expand": true}}]}, {"resize": 9}, {"random_zoom_out": {}}, {"random_choice": [{"horizontal_flip": 1}]}, {"center_crop": 8}`: {4, 2},
 		strings.Replace(movers, `{"random_affine"`, `{"resize": 9}, {"random_affine"`, 1) + `, {"center_crop": 8}`: {2, 4},
 	} {
 		s, err := spec.ParseSample([]byte(`{"image": {"transform": [` + transform + `]}}`))

@@ -161,6 +161,7 @@ static int32_t around(const media_op *op, int32_t size, uint32_t n) {
 
 int media_flipped(const media_op *op, const media_draw *draw, int step) {
     if (draw->replay) return (step == MEDIA_DO_FLIP ? draw->flip : draw->vflip) != 0;
+    if (media_left_out(op, draw, step)) return 0;
     return step == MEDIA_DO_FLIP ? media_chance(draw, OP_FLIP, 0, op->flip_p)
                                  : media_chance(draw, OP_VFLIP, 0, op->vflip_p);
 }

@@ -281,6 +281,9 @@ typedef struct media_retouches {
 
 void media_draw_retouches(const media_op *op, const media_draw *d, media_retouches *to);
 
+/* Whether a step of a group is not done. */
+int media_left_out(const media_op *op, const media_draw *d, int step);
+
 /* More of them: the steps from first to end of the op's order. */
 void media_draw_steps(const media_op *op, const media_draw *d, uint32_t first, uint32_t end,
                       media_retouches *to);
@@ -386,6 +389,7 @@ enum {
     LATER_ZOOM_OUT_PLACE = 19,
     LATER_GROUP = 20, /* and on, by the group's number */
     LATER_FILTER = 40,
+    LATER_ORDER = 48, /* and one for each step */
 };
 
 void media_draw_distort(const media_op *op, const media_draw *d, media_retouches *to);

@@ -177,6 +177,7 @@ type Config struct {
 	Ahead         int       // how many of Order, from the first on, are done to the picture as it is decoded, ahead of the geometry
 	Resized       int       // and how many then to what it was resized to, ahead of the crop
 	Groups        []Member  // steps that are done together or not at all, or of which one is
+	Shuffled      [2]int    // from which on how many of Order are done in an order that is drawn
 	Flip          float64   // probability of a horizontal flip
 	VFlip         float64   // and of a vertical one
 	Quarters      float64   // that the row, a square, is turned to the left by a quarter of a circle, two, three or none
@@ -235,6 +236,7 @@ func Compile(cfg Config) (*Op, error) {
 	for _, m := range cfg.Groups {
 		op.c.members[m.Step] = C.media_member{group: C.uint32_t(m.Group), low: C.double(m.Low), high: C.double(m.High)}
 	}
+	op.c.shuffled = [2]C.uint32_t{C.uint32_t(cfg.Shuffled[0]), C.uint32_t(cfg.Shuffled[1])}
 	op.c.ahead = [2]C.uint32_t{C.uint32_t(cfg.Ahead), C.uint32_t(cfg.Resized)}
 	op.c.max_pixels = C.uint64_t(cfg.MaxPixels)
 	if cfg.MaxPixels == 0 {
@@ -363,6 +365,9 @@ func (cfg *Config) check() error {
 		return err
 	}
 	if err := cfg.checkAhead(); err != nil {
+		return err
+	}
+	if err := cfg.checkShuffled(); err != nil {
 		return err
 	}
 	if err := checkGroups(cfg.Groups); err != nil {

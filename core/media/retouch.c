@@ -58,20 +58,36 @@ static void draw_step(const media_op *op, const media_draw *d, int step, media_r
     }
 }
 
-static int left_out(const media_op *op, const media_draw *d, int step) {
+int media_left_out(const media_op *op, const media_draw *d, int step) {
     const media_member *m = &op->members[step];
     double u[2];
-    if (!m->group) return 0;
+    if (!m->group || (d->replay && step <= MEDIA_DO_VFLIP)) return 0;
     media_uniforms(d, OP_LATER, LATER_GROUP + m->group, u);
     return u[0] < m->low || u[0] >= m->high;
+}
+
+/* The step whose place in the order is i: of those that are shuffled, number k is drawn from block k out of those that are left. */
+static int step_at(const media_op *op, const media_draw *d, uint32_t i) {
+    uint32_t first = op->shuffled[0], n = op->shuffled[1];
+    if (i < first || i >= first + n) return op->order[i];
+    uint8_t left[MEDIA_STEPS];
+    memcpy(left, op->order + first, n);
+    for (uint32_t k = 0;; k++) {
+        double u[2];
+        media_uniforms(d, OP_LATER, LATER_ORDER + k, u);
+        uint32_t at = (uint32_t)(u[0] * (n - k));
+        if (first + k == i) return left[at];
+        memmove(left + at, left + at + 1, n - k - 1 - at);
+    }
 }
 
 void media_draw_steps(const media_op *op, const media_draw *d, uint32_t first, uint32_t end,
                       media_retouches *to) {
     for (uint32_t i = first; i < end; i++) {
         int32_t at = to->n;
-        if (left_out(op, d, op->order[i])) continue;
-        draw_step(op, d, op->order[i], to);
+        int step = step_at(op, d, i);
+        if (media_left_out(op, d, step)) continue;
+        draw_step(op, d, step, to);
         for (; at < to->n; at++) {
             to->all[at].w = to->w;
             to->all[at].h = to->h;

@@ -143,6 +143,7 @@ typedef struct media_op {
     uint8_t fill[4];                   /* of PAD_CONSTANT; here and below a pixel as u8 rows have it */
     media_member members[MEDIA_STEPS]; /* by MEDIA_DO_ */
     uint8_t order[MEDIA_STEPS];        /* of what follows: each MEDIA_DO_ once; zeros: as they are numbered */
+    uint32_t shuffled[2]; /* from which on how many of these are done in an order that is drawn */
     /* How many of these, from the first on, are done to the picture as it is decoded, ahead of the geometry; and how many then to what
      * RESIZE_SHORT, RESIZE_EXACT, RANDOM_RESIZE or SCALE_JITTER made of it, ahead of the crop. */
     uint32_t ahead[2];

@@ -24,9 +24,12 @@ var moves = []move{
 	}},
 }
 
-// shifters are those of the steps that put pixels elsewhere.
+// shifters are those of the steps that put pixels elsewhere, and the groups that have such.
 func shifters(all []Step) (shift []shifter) {
 	for _, s := range all {
+		if g, is := s.(grouper); is && len(moved(g.group())) == 0 {
+			continue
+		}
 		if s, is := s.(shifter); is {
 			shift = append(shift, s)
 		}
@@ -44,7 +47,7 @@ func (t *Transform) turning() (names []string) {
 	if len(t.moving()) == 0 {
 		return nil
 	}
-	for _, s := range shifters(t.Steps) {
+	for _, s := range shifters(Flat(t.Steps)) {
 		names = append(names, s.Name())
 	}
 	return names
@@ -76,7 +79,7 @@ func (t *Transform) drawnUnlike(other *Transform) string {
 		}
 	}
 	switch {
-	case !slices.Equal(stepNames(t.Ahead), stepNames(other.Ahead)), !slices.Equal(stepNames(t.Resized), stepNames(other.Resized)):
+	case !slices.Equal(stepNames(Flat(t.Ahead)), stepNames(Flat(other.Ahead))), !slices.Equal(stepNames(Flat(t.Resized)), stepNames(Flat(other.Resized))):
 		return "the place of flips and turns"
 	case !slices.Equal(t.turning(), other.turning()):
 		return "the order of flips and turns"

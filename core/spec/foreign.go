@@ -59,7 +59,7 @@ var foreigns = []foreign{
 	{names: []string{"torgb", "convert", "convertrgb", "rgb", "decode", "loadimage", "topilimage"}, note: "leave it out: mode beside transform says what pictures are decoded to, rgb by itself"},
 	{names: []string{"compose", "sequential"}, note: "write its operations as entries of transform"},
 	{names: []string{"oneof", "choice"}, write: "random_choice: [{grayscale: 1}, {solarize: {threshold: 128, p: 1}}]"},
-	{names: []string{"someof", "randomorder"}, note: "write the operations themselves; color_jitter, gaussian_blur and others have a p, random_apply and random_choice hold several"},
+	{names: []string{"someof"}, note: "write the operations themselves; color_jitter, gaussian_blur and others have a p, random_apply, random_choice and random_order hold several"},
 	{names: []string{"lambda"}, note: wholeBatches},
 	{names: []string{"mixup", "randommixup", "cutmix", "randomcutmix", "mixupcutmix", "mosaic", "copypaste"}, note: inTheLoop},
 	{names: []string{"transpose", "griddistortion", "opticaldistortion", "clahe", "randomgamma", "fivecrop", "tencrop"}, note: "there is none; " + wholeBatches},

@@ -33,7 +33,7 @@ func TestOperationsOfOtherLibrariesAreAnswered(t *testing.T) {
 		{"Lambda: {}", "unknown key; functions of your own take whole batches"},
 		{"RandomApply: []", `unknown key; did you mean "random_apply"?`},
 		{"OneOf: []", "unknown key; write random_choice: [{grayscale: 1}, {solarize: {threshold: 128, p: 1}}]"},
-		{"SomeOf: []", "unknown key; write the operations themselves; color_jitter, gaussian_blur and others have a p, random_apply and random_choice hold several"},
+		{"SomeOf: []", "unknown key; write the operations themselves; color_jitter, gaussian_blur and others have a p, random_apply, random_choice and random_order hold several"},
 		{"GridDistortion: {}", "unknown key; there is none; functions of your own take whole batches"},
 		{"ToTensor", `got text "ToTensor", want a mapping of resize`},
 		{"center_crop: {height: 224, width: 224}", ".center_crop.height: unknown key; write size: [H, W]"},

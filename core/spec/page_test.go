@@ -115,7 +115,7 @@ var values = map[string]string{
 	"image.transform[].gaussian_noise": "[0, 0.2]", "image.transform[].gaussian_noise.sigma": "0.3", "image.transform[].gaussian_noise.mean": "-0.1", "image.transform[].gaussian_noise.p": "0.4",
 	"image.transform[].jpeg": "[30, 95]", "image.transform[].jpeg.quality": "75", "image.transform[].jpeg.p": "0.5",
 	"image.transform[].random_apply": "[{grayscale: 1}]", "image.transform[].random_apply.transforms": "[{invert: 1}, {jpeg: 9}]", "image.transform[].random_apply.p": "0.3",
-	"image.transform[].random_choice": "[{grayscale: 1}, {gaussian_blur: 3}]", "image.transform[].random_choice.transforms": "[{invert: 1}]", "image.transform[].random_choice.p": "[1, 3]",
+	"image.transform[].random_order": "[{grayscale: 1}, {random_rotation: 9}]", "image.transform[].random_order.transforms": "[{invert: 1}]", "image.transform[].random_choice": "[{grayscale: 1}, {gaussian_blur: 3}]", "image.transform[].random_choice.transforms": "[{invert: 1}]", "image.transform[].random_choice.p": "[1, 3]",
 	"image.transform[].color_jitter": "{brightness: 0.4}", "image.transform[].color_jitter.p": "0.8", "image.transform[].color_jitter.brightness": "0.4",
 	"image.transform[].color_jitter.contrast": "[0.5, 2]", "image.transform[].color_jitter.saturation": "3", "image.transform[].color_jitter.hue": "0.1", "image.transform[].normalize": "imagenet",
 	"image.transform[].normalize.mean": "[0, 0, 0]", "image.transform[].normalize.std": "[1, 1, 1]", "image.dtype": "f16",

@@ -364,6 +364,7 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 	}
 	seen := map[[32]byte]string{base.Hash(): ""}
 	for _, more := range []string{
+		"random_order: [{invert: 1}, {equalize: 1}]", "random_order: [{equalize: 1}, {invert: 1}]", "random_apply: [{random_rotation: 9}]", "random_apply: {transforms: [{random_rotation: 9}], p: 0.6}", "random_choice: [{random_rotation: 9}, {random_affine: {degrees: 9}}]",
 		"random_apply: [{invert: 1}]", "random_apply: {transforms: [{invert: 1}], p: 0.6}", "random_apply: [{equalize: 1}]", "random_apply: [{invert: 1}, {equalize: 1}]", "random_apply: [{equalize: 1}, {invert: 1}]", "random_choice: [{equalize: 1}, {invert: 1}]",
 		"random_choice: [{invert: 1}, {equalize: 1}]", "random_choice: {transforms: [{equalize: 1}, {invert: 1}], p: [1, 2]}", "random_apply: [{equalize: 1}]}, {invert: 1",
 		"invert: 1}, {horizontal_flip: 0.5", "horizontal_flip: 0.5}, {invert: 1", "invert: 1}, {equalize: 1}, {horizontal_flip: 0.5", "equalize: 1}, {invert: 1}, {horizontal_flip: 0.5",

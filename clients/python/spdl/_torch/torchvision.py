@@ -300,7 +300,6 @@ RULES: dict[str, Rule] = {
 # What is known and cannot be told, and what does it here.
 REMEDIES = {
     "Lambda": "a function of one's own has no operation; write what it does as one, or map whole batches: spdl.DataLoader(..., transform=)",
-    "RandomOrder": "operations stand in one order; color_jitter draws its own",
     "FiveCrop": "a row is one crop; several views of a picture are fields with draw: own (docs/media.md)",
     "TenCrop": "a row is one crop; several views of a picture are fields with draw: own (docs/media.md)",
     "MixUp": "it is of batches; call it in the loop (docs/recipes.md)",
