@@ -38,6 +38,7 @@ func PictureConfig(i *spec.Image) media.Config {
 		border(p.Border)
 	}
 	if r := t.CenterCrop; r != nil {
+		c.Corner = corners[r.Position]
 		border(r.Border)
 	}
 	if r := t.RandomCrop; r != nil {
@@ -98,6 +99,8 @@ func member(c *media.Config, s spec.Step, group int, low, high float64) {
 
 var filters = map[spec.Interpolation]media.Interpolation{spec.AnyFilter: media.Bilinear, spec.Bilinear: media.Bilinear, spec.Bicubic: media.Bicubic, spec.Nearest: media.Nearest, spec.Lanczos: media.Lanczos, spec.BoxFilter: media.BoxFilter, spec.HammingFilter: media.HammingFilter,
 	spec.CV2Linear: media.CV2Linear, spec.CV2Nearest: media.CV2Nearest, spec.CV2Area: media.CV2Area, spec.CV2Cubic: media.CV2Cubic, spec.CV2Lanczos4: media.CV2Lanczos4}
+
+var corners = map[string]media.Corner{spec.TopLeft: media.TopLeft, spec.TopRight: media.TopRight, spec.BottomLeft: media.BottomLeft, spec.BottomRight: media.BottomRight}
 
 var paddings = map[string]media.Padding{spec.Edge: media.Edge, spec.Reflect: media.Reflect, spec.Symmetric: media.Symmetric}
 

@@ -85,6 +85,13 @@ static int32_t centre_padded(int32_t size, int32_t n, uint32_t before, uint32_t 
     return centre(size + (int32_t)(before + behind), n) - (int32_t)before;
 }
 
+/* The same of one that lies in the middle or at an end. */
+static int32_t placed(uint32_t where, int32_t size, int32_t n, uint32_t before, uint32_t behind) {
+    if (where == MEDIA_FIRST) return -(int32_t)before;
+    if (where == MEDIA_LAST) return size + (int32_t)behind - n;
+    return centre_padded(size, n, before, behind);
+}
+
 /* Where a window of n starts that lies anywhere in a padded picture; in the middle if it does not fit. */
 static int32_t anywhere(int32_t size, int32_t n, uint32_t before, uint32_t behind, double u) {
     int32_t room = size + (int32_t)(before + behind) - n;
@@ -201,8 +208,8 @@ int media_geometry(const media_op *op, const media_draw *draw, int32_t w, int32_
     whole(p, w, h);
     int rc = op->ahead[1] > 0 ? MEDIA_OK /* it is resized already */ : media_fit(op, draw, w, h, p);
     if (rc != MEDIA_OK) return rc;
-    p->win_x = centre_padded(p->res_w, (int32_t)op->out_w, op->pad_left, op->pad_right);
-    p->win_y = centre_padded(p->res_h, (int32_t)op->out_h, op->pad_top, op->pad_bottom);
+    p->win_x = placed(op->corner_x, p->res_w, (int32_t)op->out_w, op->pad_left, op->pad_right);
+    p->win_y = placed(op->corner_y, p->res_h, (int32_t)op->out_h, op->pad_top, op->pad_bottom);
     if (op->geometry == MEDIA_CONTAIN) {
         p->win_x = around(op, p->res_w, op->out_w);
         p->win_y = around(op, p->res_h, op->out_h);

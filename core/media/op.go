@@ -128,6 +128,17 @@ const (
 	Symmetric                // and with it
 )
 
+// Corner is where a crop lies: in the middle, or in a corner.
+type Corner uint8
+
+const (
+	Middle Corner = iota
+	TopLeft
+	TopRight
+	BottomLeft
+	BottomRight
+)
+
 // Contain is Pillow's ImageOps.pad: the picture keeps its shape and is as large as Out has room for.
 type Contain struct {
 	Corner    bool // it lies at the top left, not in the middle
@@ -167,6 +178,7 @@ type Config struct {
 	RandomResize  *RandomResize
 	ScaleJitter   *ScaleJitter
 	Random        *RandomCrop // nil: not asked
+	Corner        Corner      // of the picture in which a crop lies
 	Anywhere      bool        // crops are torchvision's RandomCrop, and not of the middle
 	Pad           Sides
 	Padding       Padding // Constant where nothing is cropped to Out, but contained
@@ -293,6 +305,15 @@ func (cfg *Config) geometry(op *C.media_op) {
 		op.geometry = C.MEDIA_AS_IS
 	}
 	op.fill = cfg.Fill.c()
+	if c := cfg.Corner; c != Middle {
+		op.corner_x, op.corner_y = C.MEDIA_FIRST, C.MEDIA_FIRST
+		if c == TopRight || c == BottomRight {
+			op.corner_x = C.MEDIA_LAST
+		}
+		if c == BottomLeft || c == BottomRight {
+			op.corner_y = C.MEDIA_LAST
+		}
+	}
 	op.anywhere, op.padding_mode = flag(cfg.Anywhere), C.uint32_t(cfg.Padding)
 	op.pad_left, op.pad_top = C.uint32_t(cfg.Pad.Left), C.uint32_t(cfg.Pad.Top)
 	op.pad_right, op.pad_bottom = C.uint32_t(cfg.Pad.Right), C.uint32_t(cfg.Pad.Bottom)
@@ -484,6 +505,9 @@ func (cfg *Config) checkGeometry() error {
 	}
 	if (cfg.Anywhere || cfg.Pad != Sides{} || cfg.Padding != Constant) && (cfg.Random != nil || cfg.Contain != nil || cfg.Out == (Size{})) {
 		return fmt.Errorf("geometry: anywhere and padding are of a crop to Out, beside no random crop and no contain")
+	}
+	if cfg.Corner > BottomRight || cfg.Corner != Middle && (cfg.Anywhere || cfg.Random != nil || cfg.Contain != nil || cfg.Out == Size{}) {
+		return fmt.Errorf("corner: got %d, want one of the named values, of a crop to Out that is not anywhere, and no random crop or contain", cfg.Corner)
 	}
 	for _, n := range []int{cfg.Pad.Left, cfg.Pad.Top, cfg.Pad.Right, cfg.Pad.Bottom} {
 		if n < 0 || n > MaxSide {

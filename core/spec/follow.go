@@ -8,7 +8,7 @@ type move struct {
 	same func(a, b *Transform) bool // whether equal draws put the pixels of both to the same places
 }
 
-// moves are all of them. What each section has for itself, a size, a filter, a fill, is cleared.
+// moves are all of them, and the corner in which a crop lies. What each section has for itself, a size, a filter, a fill, is cleared.
 var moves = []move{
 	{"random_resize", func(a, b *Transform) bool {
 		return sameBut(a.RandomResize, b.RandomResize, func(r *RandomResize) { r.Interpolation = "" })
@@ -16,12 +16,21 @@ var moves = []move{
 	{"scale_jitter", func(a, b *Transform) bool {
 		return sameBut(a.ScaleJitter, b.ScaleJitter, func(j *ScaleJitter) { j.Interpolation = "" })
 	}},
+	{"the position of center_crop", func(a, b *Transform) bool { return a.position() == b.position() }},
 	{"random_crop", func(a, b *Transform) bool {
 		return sameBut(a.RandomCrop, b.RandomCrop, func(r *RandomCrop) { r.Border = Border{} })
 	}},
 	{"random_resized_crop", func(a, b *Transform) bool {
 		return sameBut(a.RandomResizedCrop, b.RandomResizedCrop, func(r *RandomResizedCrop) { r.Extent, r.Interpolation = Extent{}, "" })
 	}},
+}
+
+// position is where its crop lies.
+func (t *Transform) position() string {
+	if t.CenterCrop == nil {
+		return ""
+	}
+	return t.CenterCrop.Position
 }
 
 // shifters are those of the steps that put pixels elsewhere, and the groups that have such.

@@ -62,7 +62,8 @@ var foreigns = []foreign{
 	{names: []string{"someof"}, note: "write the operations themselves; color_jitter, gaussian_blur and others have a p, random_apply, random_choice and random_order hold several"},
 	{names: []string{"lambda"}, note: wholeBatches},
 	{names: []string{"mixup", "randommixup", "cutmix", "randomcutmix", "mixupcutmix", "mosaic", "copypaste"}, note: inTheLoop},
-	{names: []string{"transpose", "griddistortion", "opticaldistortion", "clahe", "randomgamma", "fivecrop", "tencrop"}, note: "there is none; " + wholeBatches},
+	{names: []string{"transpose", "griddistortion", "opticaldistortion", "clahe", "randomgamma"}, note: "there is none; " + wholeBatches},
+	{names: []string{"fivecrop", "tencrop"}, write: "center_crop: {size: 224, position: top_left}", note: "in a field, and one for each of the others; docs/media.md has all"},
 }
 
 // transformHint is what is to be written in place of another library's operation, or key of one, in a transform; "": nothing is known.

@@ -129,6 +129,10 @@ func (d *decoder) operation(op *section, t *Transform) {
 			short, c.Extent = d.extent(size, shown)
 			c.square(short)
 			d.border(sec, &c.Border)
+			choice(sec, "position", &c.Position, positions...)
+			if c.Position == center {
+				c.Position = ""
+			}
 		}
 		t.CenterCrop = c
 	case op.has("random_crop"):

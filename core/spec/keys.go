@@ -154,6 +154,7 @@ var keys = withFrames([]Key{
 	{"image.transform[].pad.fill", "whole number, 0 to 255, or list of one a channel", "0", "As center_crop's."},
 	{"image.transform[].center_crop", "N, [H, W] or mapping", "(none)", "The middle; a smaller picture gets a black border."},
 	{"image.transform[].center_crop.size", "N or [H, W]", "(required)", "As above."},
+	{"image.transform[].center_crop.position", "center, top_left, top_right, bottom_left, bottom_right", "center", "Where it lies: in the middle, or in a corner, for torchvision's FiveCrop and TenCrop ([media.md](media.md#several-views-of-one-sample)); a smaller picture lies there, too."},
 	{"image.transform[].center_crop.fill", "whole number, 0 to 255, or list of one a channel", "0", "What the border is in place of black, in u8 numbers whatever the dtype, before normalize. One number is for all channels; with mode index it is a class, such as 255."},
 	{"image.transform[].center_crop.padding_mode", "constant, edge, reflect, symmetric", "constant", "What the border is: fill, or the picture's own pixels: the outermost one, or the picture mirrored without its outermost pixel or with it (torchvision's and numpy's words). A section's own, as fill is."},
 	{"image.transform[].random_crop", "N, [H, W] or mapping", "(none)", "A part of that size from anywhere in the picture, also after resize (torchvision's RandomCrop); a smaller picture gets a black border."},

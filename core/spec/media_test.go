@@ -177,6 +177,7 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 	for _, other := range [][2]string{
 		{"{random_rotation: 9}, {resize: 9}, {center_crop: 8}", nearest + ", {random_rotation: 9}, {center_crop: 8}"}, {"{resize: 9}, {random_rotation: 9}, {center_crop: 8}", nearest + ", {center_crop: 8}, {random_rotation: 9}"},
 		{"{random_zoom_out: {}}, {center_crop: 8}", "{random_zoom_out: [1, 3]}, {center_crop: 8}"},
+		{"{random_rotation: 9}, {center_crop: {size: 8, position: top_left}}", "{random_rotation: 9}, {center_crop: 8}"},
 		{"{center_crop: 8}, {random_apply: [{random_rotation: 9}]}", "{center_crop: 8}, {random_rotation: 9}"}, {"{center_crop: 8}, {random_apply: [{random_rotation: 9}]}", "{center_crop: 8}, {random_apply: {transforms: [{random_rotation: 9}], p: 0.4}}"},
 		{"{center_crop: 8}, {random_apply: [{random_rotation: 9}]}", "{random_apply: [{random_rotation: 9}]}, {center_crop: 8}"}, {"{center_crop: 8}, {random_apply: [{random_rotation: 9}]}", "{center_crop: 8}, {random_apply: [{random_rotation: 8}]}"},
 		{"{center_crop: 8}, {random_choice: [{random_rotation: 9}, {invert: 1}]}", "{center_crop: 8}, {random_choice: [{random_rotation: 9}, {vertical_flip: 1}]}"},

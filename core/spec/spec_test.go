@@ -337,7 +337,7 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 		"random_resize: {min_size: 224, max_size: 300}}, {center_crop: 224", "random_resize: {min_size: 225, max_size: 300}}, {center_crop: 224",
 		"random_resize: {min_size: 224, max_size: 301}}, {center_crop: 224", "random_resize: {min_size: 224, max_size: 300, interpolation: bicubic}}, {center_crop: 224",
 		"scale_jitter: 224}, {center_crop: 224", "scale_jitter: [224, 225]}, {center_crop: 224", "scale_jitter: {target_size: 224, scale_range: [0.1, 1]}}, {center_crop: 224", "scale_jitter: {target_size: 224, interpolation: box}}, {center_crop: 224",
-		"random_crop: {size: 224, fill: 1}", "center_crop: {size: 224, fill: 1}", "center_crop: {size: 224, fill: [1, 1, 2]}",
+		"random_crop: {size: 224, fill: 1}", "center_crop: {size: 224, fill: 1}", "center_crop: {size: 224, position: top_left}", "center_crop: {size: 224, position: bottom_right}", "center_crop: {size: 224, fill: [1, 1, 2]}",
 		"center_crop: {size: 224, padding_mode: edge}", "random_crop: {size: 224, padding: [4, 3]}", "random_crop: {size: 224, padding: [4, 3, 4, 2]}", "random_crop: {size: 224, padding: 4, padding_mode: edge}",
 		"random_crop: {size: 224, padding_mode: reflect}", "random_crop: {size: 224, padding_mode: symmetric}", "resize: [222, 222]}, {pad: 1", "resize: [222, 222]}, {pad: [2, 1, 0, 1]",
 		"random_rotation: 9}, {resize: 256}, {center_crop: 224", "resize: 256}, {random_rotation: 9}, {center_crop: 224", "resize: 256}, {center_crop: 224}, {random_rotation: 9", "random_rotation: {degrees: 9, expand: true}}, {resize: 256}, {center_crop: 224",
@@ -354,6 +354,7 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 	for _, same := range [][2]string{
 		{"random_crop: {size: 224, padding: 4}", "random_crop: {size: 224, padding: [4, 4]}"}, {"random_crop: {size: 224, padding: 4}", "random_crop: {size: 224, padding: [4, 4, 4, 4], padding_mode: constant}"},
 		{"random_crop: {size: 224, padding: [1, 2], padding_mode: edge}", "pad: {padding: [1, 2], padding_mode: edge}}, {random_crop: 224"}, {"random_crop: {size: 224, padding: 3, fill: 9}", "pad: {padding: 3, fill: 9}}, {random_crop: 224"},
+		{"center_crop: {size: 224, fill: 3}", "center_crop: {size: 224, position: center, fill: 3}"},
 		{"random_rotation: 9}, {center_crop: 224", "random_rotation: {degrees: 9, expand: false}}, {center_crop: 224"},
 		{"center_crop: 224}, {random_erasing: 0.5", "center_crop: 224}, {random_erasing: {}"}, {"center_crop: 224}, {random_erasing: {p: 0.2}", "center_crop: 224}, {random_erasing: {p: 0.2, value: [0, 0, 0], scale: [0.02, 0.33]}"},
 	} {

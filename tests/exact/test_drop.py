@@ -240,6 +240,7 @@ REFUSED = {
     "a function": (lambda: [T.Resize((8, 8)), T.Lambda(abs)], r"transform\[1\]: Lambda\(\): got torchvision's Lambda, want .*map whole batches"),
     "a bare function": (lambda: [abs], r"transform\[0\]: .*want a transform of torchvision or timm"),
     "one's own": (lambda: OwnResize(8), "got a OwnResize of test_drop, want .*write what it does as an operation"),
+    "FiveCrop": (lambda: T.FiveCrop(5), "got torchvision's FiveCrop, .*a field for each, with center_crop: {size: N, position: top_left}"),
     "RandomChoice of crops": (lambda: T.RandomChoice([T.RandomInvert(), T.CenterCrop(5)]), "got center_crop among several, want operations of a row: horizontal_flip, .*give it"),
     "RandomOrder of crops": (lambda: T.RandomOrder([T.RandomInvert(), T.Resize(5)]), "got resize among several, want operations of a row"),
     "RandomOrder of several at once": (lambda: T.RandomOrder([T.RandomInvert(), T.Compose([T.RandomEqualize(), T.RandomGrayscale()])]), "got 2 operations in the place of one, want one of each"),

@@ -300,8 +300,8 @@ RULES: dict[str, Rule] = {
 # What is known and cannot be told, and what does it here.
 REMEDIES = {
     "Lambda": "a function of one's own has no operation; write what it does as one, or map whole batches: spdl.DataLoader(..., transform=)",
-    "FiveCrop": "a row is one crop; several views of a picture are fields with draw: own (docs/media.md)",
-    "TenCrop": "a row is one crop; several views of a picture are fields with draw: own (docs/media.md)",
+    "FiveCrop": "a row is one crop; a field for each, with center_crop: {size: N, position: top_left} and so on, is all of them (docs/media.md)",
+    "TenCrop": "a row is one crop; a field for each, with center_crop: {size: N, position: top_left} and so on, is all of them (docs/media.md)",
     "MixUp": "it is of batches; call it in the loop (docs/recipes.md)",
     "CutMix": "it is of batches; call it in the loop (docs/recipes.md)",
     "ToPILImage": "pictures are not made of tensors here; leave it out, with what makes the tensor in front of it",
