@@ -213,8 +213,9 @@ static void auto_augment(const media_op *op, const media_draw *d, media_retouche
 }
 
 /* In AugMix's order; the last four are of all_ops. */
-static const uint8_t mixed[] = {SHEAR_X,       SHEAR_Y,  TRANSLATE_X, TRANSLATE_Y, ROTATE,   POSTERIZE, SOLARIZE,
-                                AUTO_CONTRAST, EQUALIZE, BRIGHTNESS,  COLOR,       CONTRAST, SHARPNESS};
+static const uint8_t mixed[] = {SHEAR_X,   SHEAR_Y,  TRANSLATE_X,   TRANSLATE_Y, ROTATE,
+                                POSTERIZE, SOLARIZE, AUTO_CONTRAST, EQUALIZE,    BRIGHTNESS,
+                                COLOR,     CONTRAST, SHARPNESS};
 
 enum { MIX_DEPTH = 256, MIX_OPERATION = 512, MIX_FEWER = 9, MIX_BINS = 10 };
 
@@ -241,8 +242,8 @@ static void aug_mix(const media_op *op, const media_draw *d, media_retouches *to
         media_uniforms(d, OP_AUGMENT, MIX_DEPTH + i, u);
         uint32_t depth = op->mix_depth ? op->mix_depth : 1 + (uint32_t)(u[0] * 3);
         for (uint32_t n = 0; n < depth; n++) mix_operation(op, d, i, n, to);
-        to->all[to->n++] = (media_retouch){
-            .kind = i + 1 < op->mix_width ? MEDIA_MIX_AGAIN : MEDIA_MIXED, .value = shares[i]};
+        to->all[to->n++] = (media_retouch){.kind = i + 1 < op->mix_width ? MEDIA_MIX_AGAIN : MEDIA_MIXED,
+                                           .value = shares[i]};
     }
 }
 

@@ -247,7 +247,7 @@ enum {
     MEDIA_PERSPECTIVE,
     MEDIA_ELASTIC,
     MEDIA_SOLARIZE_ADD,
-    MEDIA_MIX,       /* what follows, up to MIXED, is done to copies, which are added up; the picture's own share is the value */
+    MEDIA_MIX, /* what follows, up to MIXED, is done to copies, which are added up; the picture's own share is the value */
     MEDIA_MIX_AGAIN, /* a copy is done, and has this share; another begins */
     MEDIA_MIXED,     /* the last one is */
 };
@@ -267,9 +267,10 @@ typedef struct media_retouch {
 
 enum {
     MEDIA_TONES = 6, /* that happen by chance: solarize ... equalize */
-    MEDIA_MAX_RETOUCHES = 8 /* flips, quarters, rotation, affine map, perspective, zoom, elastic map */ +
-                          1 + MEDIA_MAX_MIX * (MEDIA_MAX_MIX + 1) /* an augmentation */ + MEDIA_JITTERS + (MEDIA_JITTERS + 2) /* distortion, permutation */ +
-                          2 /* grey, blur */ + MEDIA_TONES + 2 /* noise, JPEG */,
+    MEDIA_MAX_RETOUCHES = 8 /* flips, quarters, rotation, affine map, perspective, zoom, elastic map */ + 1 +
+                          MEDIA_MAX_MIX * (MEDIA_MAX_MIX + 1) /* an augmentation */ + MEDIA_JITTERS +
+                          (MEDIA_JITTERS + 2) /* distortion, permutation */ + 2 /* grey, blur */ +
+                          MEDIA_TONES + 2 /* noise, JPEG */,
 };
 
 /* What is done to a row's pixels once they are in their place, in this order. */

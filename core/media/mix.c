@@ -46,7 +46,9 @@ void media_draw_shares(const media_op *op, const media_draw *d, float *own, floa
 
 /* What is in the room: the sum, and a copy of the pixels. */
 int media_mix(const media_retouch *r, const media_pixels *px, media_buf *mix) {
-    size_t many = px->stride * (size_t)px->h; /* whole multiples of 64; with what is between lines, which does not matter */
+    size_t many =
+        px->stride *
+        (size_t)px->h; /* whole multiples of 64; with what is between lines, which does not matter */
     float share = (float)r->value, *sum;
     if (r->kind == MEDIA_MIX && !media_buf_get(mix, many * (sizeof *sum + 1))) return MEDIA_NO_MEMORY;
     sum = (float *)(void *)mix->p;

@@ -19,9 +19,9 @@ media_ctx *media_ctx_new(int without) {
 }
 
 static media_buf *buffers(media_ctx *c, int i) {
-    media_buf *all[] = {&c->rows,         &c->mid,       &c->line,     &c->region, &c->turned,
-                        &c->picture,      &c->sum,       &c->shades,   &c->room,   &c->mix,
-                        &c->png.data,     &c->png.unpacked, &c->sheets[0], &c->sheets[1]};
+    media_buf *all[] = {&c->rows,     &c->mid,          &c->line,      &c->region,   &c->turned,
+                        &c->picture,  &c->sum,          &c->shades,    &c->room,     &c->mix,
+                        &c->png.data, &c->png.unpacked, &c->sheets[0], &c->sheets[1]};
     return i < (int)(sizeof all / sizeof all[0]) ? all[i] : NULL;
 }
 

@@ -136,7 +136,8 @@ typedef struct media_op {
     uint64_t max_pixels;         /* refuse a larger picture before allocating for it */
     double scale_min, scale_max; /* RANDOM_CROP: share of the picture's area; SCALE_JITTER: of what fits */
     double ratio_min, ratio_max; /* RANDOM_CROP: width / height */
-    uint32_t corner_x, corner_y; /* MEDIA_MIDDLE, MEDIA_FIRST or MEDIA_LAST: where out_h x out_w lie in what the geometry gives, CONTAIN but for */
+    uint32_t corner_x,
+        corner_y; /* MEDIA_MIDDLE, MEDIA_FIRST or MEDIA_LAST: where out_h x out_w lie in what the geometry gives, CONTAIN but for */
     uint32_t anywhere; /* 1: out_h x out_w lie anywhere in what the geometry gives, not in its middle */
     /* Pixels around what the geometry gives, on which the row may lie; and what these are, and all that is beyond the picture:
      * MEDIA_PAD_CONSTANT ... MEDIA_PAD_SYMMETRIC. */
