@@ -38,6 +38,7 @@ func PictureConfig(i *spec.Image) media.Config {
 		border(p.Border)
 	}
 	if r := t.CenterCrop; r != nil {
+		c.Corner = corners[r.Position]
 		border(r.Border)
 	}
 	if r := t.RandomCrop; r != nil {
@@ -45,7 +46,7 @@ func PictureConfig(i *spec.Image) media.Config {
 		border(r.Border)
 	}
 	if r := t.RandomResizedCrop; r != nil {
-		c.Random = &media.RandomCrop{Scale: r.Scale, Ratio: r.Ratio}
+		c.Random = &media.RandomCrop{Scale: r.Scale, Ratio: r.Ratio, AnyFilter: r.Interpolation == spec.AnyFilter}
 	}
 	c.Interpolation = filters[t.Filter()]
 	if r := t.RandomErasing; r != nil {
@@ -59,7 +60,7 @@ func PictureConfig(i *spec.Image) media.Config {
 	if i.Layout == spec.NCHW {
 		c.Layout = media.NCHW
 	}
-	c.Ahead, c.Resized = len(t.Ahead), len(t.Resized)
+	c.Ahead, c.Resized = len(spec.Flat(t.Ahead)), len(spec.Flat(t.Resized))
 	for _, s := range slices.Concat(t.Ahead, t.Resized, t.Steps) {
 		switch s := s.(type) {
 		case *spec.RandomApply:
@@ -71,6 +72,11 @@ func PictureConfig(i *spec.Image) media.Config {
 			for i, of := range s.Of {
 				member(&c, of, chosen, from, s.Upto[i])
 				from = s.Upto[i]
+			}
+		case *spec.RandomOrder:
+			c.Shuffled = [2]int{len(c.Order), len(s.Of)}
+			for _, of := range s.Of {
+				c.Order = append(c.Order, step(&c, of))
 			}
 		default:
 			c.Order = append(c.Order, step(&c, s))
@@ -91,8 +97,10 @@ func member(c *media.Config, s spec.Step, group int, low, high float64) {
 	c.Groups = append(c.Groups, media.Member{Step: c.Order[len(c.Order)-1], Group: group, Low: low, High: high})
 }
 
-var filters = map[spec.Interpolation]media.Interpolation{spec.Bilinear: media.Bilinear, spec.Bicubic: media.Bicubic, spec.Nearest: media.Nearest, spec.Lanczos: media.Lanczos, spec.BoxFilter: media.BoxFilter, spec.HammingFilter: media.HammingFilter,
+var filters = map[spec.Interpolation]media.Interpolation{spec.AnyFilter: media.Bilinear, spec.Bilinear: media.Bilinear, spec.Bicubic: media.Bicubic, spec.Nearest: media.Nearest, spec.Lanczos: media.Lanczos, spec.BoxFilter: media.BoxFilter, spec.HammingFilter: media.HammingFilter,
 	spec.CV2Linear: media.CV2Linear, spec.CV2Nearest: media.CV2Nearest, spec.CV2Area: media.CV2Area, spec.CV2Cubic: media.CV2Cubic, spec.CV2Lanczos4: media.CV2Lanczos4}
+
+var corners = map[string]media.Corner{spec.TopLeft: media.TopLeft, spec.TopRight: media.TopRight, spec.BottomLeft: media.BottomLeft, spec.BottomRight: media.BottomRight}
 
 var paddings = map[string]media.Padding{spec.Edge: media.Edge, spec.Reflect: media.Reflect, spec.Symmetric: media.Symmetric}
 
@@ -143,6 +151,12 @@ func step(c *media.Config, s spec.Step) media.Step {
 		c.Augment = &media.Augment{
 			Kind: augmentations[s.Kind], Ops: s.NumOps, Magnitude: s.Magnitude, Bins: s.Bins, Policy: policies[s.Policy], Interpolation: filters[s.Interpolation], Fill: fill(s.Fill),
 			Timm: media.TimmLevels{P: s.P, Std: s.MagnitudeStd, Max: s.MagnitudeMax, Uniform: s.Uniform, Increasing: s.Increasing, AnyFilter: s.AnyFilter},
+		}
+		return media.StepAugment
+	case *spec.AugMix:
+		c.Augment = &media.Augment{
+			Kind: media.AugMix, Magnitude: s.Severity, Interpolation: filters[s.Interpolation], Fill: fill(s.Fill),
+			Mix: media.Mix{Width: s.MixtureWidth, Depth: max(0, s.ChainDepth), Alpha: s.Alpha, Fewer: !s.AllOps},
 		}
 		return media.StepAugment
 	case *spec.ColorJitter:

@@ -32,7 +32,7 @@ func TestEveryKeyReachesItsDecoder(t *testing.T) {
 		"video": {
 			`"frames": 3`, `"over": "cut"`, `"mode": "gray"`, `"rotation": "ignore"`, `"filter": "hflip"`, `"hardware": "auto"`, `"layout": "NCTHW"`, `"layout": "NTCHW"`,
 			`"transform": [{"resize": [8, 9]}]`, `"transform": [{"center_crop": 3}]`, `"transform": [{"horizontal_flip": 0.5}]`, `"transform": [{"random_resized_crop": 8}]`,
-			`"transform": [{"random_crop": 8}]`, `"transform": [{"random_resized_crop": {"size": 8, "interpolation": "lanczos"}}]`, `"transform": [{"random_resized_crop": {"size": 8, "interpolation": "box"}}]`, `"transform": [{"random_resized_crop": {"size": 8, "interpolation": "hamming"}}]`, `"transform": [{"random_resized_crop": {"size": 8, "interpolation": "cv2_linear"}}]`, `"transform": [{"random_resized_crop": {"size": 8, "interpolation": "cv2_nearest"}}]`, `"transform": [{"random_resized_crop": {"size": 8, "interpolation": "cv2_area"}}]`, `"transform": [{"random_resized_crop": {"size": 8, "interpolation": "cv2_cubic"}}]`, `"transform": [{"random_resized_crop": {"size": 8, "interpolation": "cv2_lanczos4"}}]`, `"transform": [{"resize": {"size": [8, 9], "fit": "letterbox"}}]`, `"transform": [{"resize": {"size": [8, 9], "fit": "letterbox", "upscale": false}}]`, `"transform": [{"random_resize": {"min_size": 8, "max_size": 10}}, {"center_crop": 9}]`, `"transform": [{"random_resize": {"min_size": 8, "max_size": 11}}, {"center_crop": 9}]`, `"transform": [{"random_resize": {"min_size": 9, "max_size": 11}}, {"center_crop": 9}]`, `"transform": [{"resize": {"size": [8, 9], "fit": "contain"}}]`, `"transform": [{"resize": {"size": [8, 9], "fit": "contain", "place": "top_left"}}]`, `"transform": [{"resize": {"size": [8, 9], "fit": "contain", "upscale": false}}]`,
+			`"transform": [{"random_crop": 8}]`, `"transform": [{"random_resized_crop": {"size": 8, "interpolation": "lanczos"}}]`, `"transform": [{"random_resized_crop": {"size": 8, "interpolation": "box"}}]`, `"transform": [{"random_resized_crop": {"size": 8, "interpolation": "random"}}]`, `"transform": [{"random_resized_crop": {"size": 8, "interpolation": "hamming"}}]`, `"transform": [{"random_resized_crop": {"size": 8, "interpolation": "cv2_linear"}}]`, `"transform": [{"random_resized_crop": {"size": 8, "interpolation": "cv2_nearest"}}]`, `"transform": [{"random_resized_crop": {"size": 8, "interpolation": "cv2_area"}}]`, `"transform": [{"random_resized_crop": {"size": 8, "interpolation": "cv2_cubic"}}]`, `"transform": [{"random_resized_crop": {"size": 8, "interpolation": "cv2_lanczos4"}}]`, `"transform": [{"resize": {"size": [8, 9], "fit": "letterbox"}}]`, `"transform": [{"resize": {"size": [8, 9], "fit": "letterbox", "upscale": false}}]`, `"transform": [{"random_resize": {"min_size": 8, "max_size": 10}}, {"center_crop": 9}]`, `"transform": [{"random_resize": {"min_size": 8, "max_size": 11}}, {"center_crop": 9}]`, `"transform": [{"random_resize": {"min_size": 9, "max_size": 11}}, {"center_crop": 9}]`, `"transform": [{"resize": {"size": [8, 9], "fit": "contain"}}]`, `"transform": [{"resize": {"size": [8, 9], "fit": "contain", "place": "top_left"}}]`, `"transform": [{"resize": {"size": [8, 9], "fit": "contain", "upscale": false}}]`,
 			`"transform": [{"resize": {"size": [8, 9], "fit": "contain", "fill": 9}}]`, `"transform": [{"resize": 8}, {"center_crop": 9}]`, `"transform": [{"resize": {"size": 8, "max_size": 9}}, {"center_crop": 9}]`, `"transform": [{"random_crop": {"size": 8, "fill": 2}}]`, `"transform": [{"center_crop": {"size": 3, "fill": [1, 2, 3]}}]`, `"transform": [{"random_rotation": {"degrees": 9, "fill": 3}}]`, `"transform": [{"random_affine": {"degrees": 9, "fill": 3}}]`, `"transform": [{"rand_augment": {"fill": 3}}]`, `"transform": [{"random_crop": {"size": 8, "padding": 2}}]`,
 			`"transform": [{"random_crop": {"size": 8, "padding": [2, 3]}}]`, `"transform": [{"random_crop": {"size": 8, "padding": [2, 3, 4, 5]}}]`, `"transform": [{"random_crop": {"size": 8, "padding": 2, "padding_mode": "edge"}}]`,
 			`"transform": [{"random_crop": {"size": 8, "padding": 2, "padding_mode": "reflect"}}]`, `"transform": [{"random_crop": {"size": 8, "padding": 2, "padding_mode": "symmetric"}}]`, `"transform": [{"center_crop": {"size": 3, "padding_mode": "edge"}}]`,
@@ -54,6 +54,8 @@ func TestEveryKeyReachesItsDecoder(t *testing.T) {
 			`"transform": [{"rand_augment": 9}]`, `"transform": [{"rand_augment": 8}]`, `"transform": [{"rand_augment": {"num_ops": 3}}]`, `"transform": [{"rand_augment": {"num_magnitude_bins": 30}}]`,
 			`"transform": [{"rand_augment": {"interpolation": "bilinear"}}]`, `"transform": [{"trivial_augment_wide": {}}]`, `"transform": [{"trivial_augment_wide": 30}]`,
 			`"transform": [{"trivial_augment_wide": {"interpolation": "bilinear"}}]`, `"transform": [{"auto_augment": "imagenet"}]`, `"transform": [{"auto_augment": "cifar10"}]`,
+			`"transform": [{"center_crop": {"size": 3, "position": "top_left"}}]`, `"transform": [{"center_crop": {"size": 3, "position": "top_right"}}]`, `"transform": [{"center_crop": {"size": 3, "position": "bottom_left"}}]`, `"transform": [{"center_crop": {"size": 3, "position": "bottom_right"}}]`,
+			`"transform": [{"aug_mix": {}}]`, `"transform": [{"aug_mix": 4}]`, `"transform": [{"aug_mix": {"mixture_width": 4}}]`, `"transform": [{"aug_mix": {"chain_depth": 2}}]`, `"transform": [{"aug_mix": {"alpha": 0.5}}]`, `"transform": [{"aug_mix": {"all_ops": false}}]`, `"transform": [{"aug_mix": {"interpolation": "nearest"}}]`, `"transform": [{"aug_mix": {"fill": 9}}]`,
 			`"transform": [{"timm_rand_augment": "rand-m9"}]`, `"transform": [{"timm_rand_augment": "rand-m8"}]`, `"transform": [{"timm_rand_augment": "rand-m9-n3"}]`, `"transform": [{"timm_rand_augment": "rand-m9-p0.6"}]`, `"transform": [{"timm_rand_augment": "rand-m9-mstd0.5"}]`,
 			`"transform": [{"timm_rand_augment": "rand-m9-mstd101"}]`, `"transform": [{"timm_rand_augment": "rand-m9-mmax11"}]`, `"transform": [{"timm_rand_augment": "rand-m9-inc1"}]`, `"transform": [{"timm_rand_augment": {"config": "rand-m9", "interpolation": "bicubic"}}]`, `"transform": [{"timm_rand_augment": {"config": "rand-m9", "fill": 9}}]`,
 			`"transform": [{"auto_augment": "svhn"}]`, `"transform": [{"auto_augment": {"interpolation": "bilinear"}}]`, `"transform": [{"gaussian_blur": 5}]`,
@@ -139,7 +141,7 @@ func TestStepsReachTheDecoderInTheirOrder(t *testing.T) {
 		slices.Reverse(steps)
 		slices.Reverse(want)
 	}
-	for _, augmentation := range []string{`"trivial_augment_wide": {}`, `"auto_augment": "svhn"`, `"timm_rand_augment": "rand-m9"`} {
+	for _, augmentation := range []string{`"trivial_augment_wide": {}`, `"auto_augment": "svhn"`, `"timm_rand_augment": "rand-m9"`, `"aug_mix": {}`} {
 		if got := order([]string{`"invert": 1`, augmentation}); !slices.Equal(got, []media.Step{media.StepInvert, media.StepAugment}) {
 			t.Errorf("invert before %s: got %v", augmentation, got)
 		}
@@ -169,6 +171,21 @@ func TestGroupsReachTheDecoder(t *testing.T) {
 	}
 }
 
+// The steps whose order is drawn are a part of the decoder's order.
+func TestAnOrderByChanceReachesTheDecoder(t *testing.T) {
+	s, err := spec.ParseSample([]byte(`{"image": {"transform": [{"center_crop": 8}, {"invert": 1}, {"random_order": [{"horizontal_flip": 0.5}, {"random_rotation": 9}, {"equalize": 1}]}, {"solarize": {"threshold": 9}}]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := PictureConfig(s.Image)
+	if want := []media.Step{media.StepInvert, media.StepFlip, media.StepRotation, media.StepEqualize, media.StepSolarize}; !slices.Equal(c.Order, want) || c.Shuffled != [2]int{1, 3} {
+		t.Errorf("got %v of %v, want 3 from 1 on of %v", c.Shuffled, c.Order, want)
+	}
+	if _, err := media.Compile(c); err != nil {
+		t.Error(err)
+	}
+}
+
 // What stands ahead of the geometry, and behind a resize, the decoders take as that.
 func TestStepsAheadReachTheDecoderWhereTheyStand(t *testing.T) {
 	const movers = `{"vertical_flip": 1}, {"random_perspective": {}}, {"random_affine": {"degrees": 9}}, {"random_rotation": {"degrees": 9, "expand": true}}, {"random_zoom_out": {}}, {"horizontal_flip": 1}`
@@ -176,7 +193,8 @@ func TestStepsAheadReachTheDecoderWhereTheyStand(t *testing.T) {
 	for transform, want := range map[string][2]int{
 		movers + `, {"center_crop": 8}`: {6, 0}, movers + `, {"random_resized_crop": 8}, {"invert": 1}`: {6, 0}, movers + `, {"resize": [8, 8]}`: {6, 0}, movers + `, {"pad": 3}, {"random_crop": 8}`: {6, 0},
 		`{"resize": 9}, ` + movers + `, {"center_crop": 8}`: {0, 6}, `{"random_resize": {"min_size": 8, "max_size": 9}}, ` + movers + `, {"random_crop": 8}`: {0, 6},
-		`{"scale_jitter": 9}, ` + movers + `, {"pad": 3}, {"random_crop": 8}, {"invert": 1}`:                       {0, 6},
+		`{"scale_jitter": 9}, ` + movers + `, {"pad": 3}, {"random_crop": 8}, {"invert": 1}`: {0, 6},
+		`{"random_apply": [{"vertical_flip": 1}, {"random_perspective": {}}]}, {"random_order": [{"random_affine": {"degrees": 9}}, {"random_rotation": {"degrees": 9, "expand": true}}]}, {"resize": 9}, {"random_zoom_out": {}}, {"random_choice": [{"horizontal_flip": 1}]}, {"center_crop": 8}`: {4, 2},
 		strings.Replace(movers, `{"random_affine"`, `{"resize": 9}, {"random_affine"`, 1) + `, {"center_crop": 8}`: {2, 4},
 	} {
 		s, err := spec.ParseSample([]byte(`{"image": {"transform": [` + transform + `]}}`))
@@ -216,16 +234,21 @@ func TestDescriptionsHaveTheDecodersLimits(t *testing.T) {
 		return fmt.Sprintf(`{"random_resized_crop": {"size": 9, "ratio": [%s, %s]}}`, low, high)
 	}
 	for within, beyond := range map[string]string{
-		`{"resize": 16384}, {"center_crop": 1}`:         `{"resize": 16385}, {"center_crop": 1}`,
-		`{"resize": [1, 16384]}`:                        `{"resize": [1, 16385]}`,
-		`{"center_crop": [16384, 1]}`:                   `{"center_crop": [16385, 1]}`,
-		`{"random_resized_crop": {"size": [16384, 1]}}`: `{"random_resized_crop": {"size": [16385, 1]}}`,
-		ratio("0.001", "1"):                             ratio("0.0009", "1"),
-		ratio("1", "1000"):                              ratio("1", "1001"),
-		jitter("brightness", "1000"):                    jitter("brightness", "1001"),
-		jitter("contrast", "1000"):                      jitter("contrast", "1001"),
-		jitter("saturation", "1000"):                    jitter("saturation", "1001"),
-		`{"center_crop": 9}, {"random_erasing": {"value": -10000, "ratio": [0.001, 1000]}}`:             `{"center_crop": 9}, {"random_erasing": {"value": -10001}}`,
+		`{"resize": 16384}, {"center_crop": 1}`:                                             `{"resize": 16385}, {"center_crop": 1}`,
+		`{"resize": [1, 16384]}`:                                                            `{"resize": [1, 16385]}`,
+		`{"center_crop": [16384, 1]}`:                                                       `{"center_crop": [16385, 1]}`,
+		`{"center_crop": 8}, {"aug_mix": {"severity": 10}}`:                                 `{"center_crop": 8}, {"aug_mix": {"severity": 11}}`,
+		`{"center_crop": 8}, {"aug_mix": {"mixture_width": 8}}`:                             `{"center_crop": 8}, {"aug_mix": {"mixture_width": 9}}`,
+		`{"center_crop": 8}, {"aug_mix": {"chain_depth": 8}}`:                               `{"center_crop": 8}, {"aug_mix": {"chain_depth": 9}}`,
+		`{"center_crop": 8}, {"aug_mix": {"alpha": 0.1}}`:                                   `{"center_crop": 8}, {"aug_mix": {"alpha": 0.09}}`,
+		`{"center_crop": 8}, {"aug_mix": {"alpha": 1000}}`:                                  `{"center_crop": 8}, {"aug_mix": {"alpha": 1001}}`,
+		`{"random_resized_crop": {"size": [16384, 1]}}`:                                     `{"random_resized_crop": {"size": [16385, 1]}}`,
+		ratio("0.001", "1"):                                                                 ratio("0.0009", "1"),
+		ratio("1", "1000"):                                                                  ratio("1", "1001"),
+		jitter("brightness", "1000"):                                                        jitter("brightness", "1001"),
+		jitter("contrast", "1000"):                                                          jitter("contrast", "1001"),
+		jitter("saturation", "1000"):                                                        jitter("saturation", "1001"),
+		`{"center_crop": 9}, {"random_erasing": {"value": -10000, "ratio": [0.001, 1000]}}`: `{"center_crop": 9}, {"random_erasing": {"value": -10001}}`,
 		`{"scale_jitter": {"target_size": [1, 16384], "scale_range": [0.01, 100]}}, {"random_crop": 9}`: `{"scale_jitter": {"target_size": [1, 16384], "scale_range": [0.001, 100]}}, {"random_crop": 9}`,
 		`{"pad": [0, 16384]}, {"random_crop": 9}`:                                                       `{"pad": [0, 16385]}, {"random_crop": 9}`,
 		`{"random_crop": {"size": 9, "padding": 16384}}`:                                                `{"random_crop": {"size": 9, "padding": 16385}}`,

@@ -1,4 +1,4 @@
-/* augment.c - the augmentations whose operations are drawn: torchvision's RandAugment, TrivialAugmentWide and AutoAugment on PIL
+/* augment.c - the augmentations whose operations are drawn: torchvision's RandAugment, TrivialAugmentWide, AutoAugment and AugMix on PIL
  * images, with their operations, magnitudes, signs and policies.
  *
  * Magnitudes are torch.linspace's, in floats of 32 bits, each step rounded: the first half counted from the first, the other from
@@ -7,7 +7,9 @@
  * Draws, in the words of philox.c: operation 8. RandAugment takes its n-th operation from the first uniform of block n, in the
  * order below, and its sign from the second, negative below a half. TrivialAugmentWide takes operation and sign likewise from
  * block 0 and the magnitude from the first uniform of block 1. AutoAugment takes the policy from the first uniform of block 0;
- * its n-th operation happens if the first uniform of block n + 1 is below its p, with the sign of the second. */
+ * its n-th operation happens if the first uniform of block n + 1 is below its p, with the sign of the second. AugMix takes the
+ * number of operations of chain i, if it is drawn, from the first uniform of block 256 + i, and operation and magnitude of its n-th from block
+ * 512 + 2 (8 i + n), the sign from the one behind it; its shares are drawn in mix.c. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #endif
@@ -210,12 +212,48 @@ static void auto_augment(const media_op *op, const media_draw *d, media_retouche
     }
 }
 
+/* In AugMix's order; the last four are of all_ops. */
+static const uint8_t mixed[] = {SHEAR_X,   SHEAR_Y,  TRANSLATE_X,   TRANSLATE_Y, ROTATE,
+                                POSTERIZE, SOLARIZE, AUTO_CONTRAST, EQUALIZE,    BRIGHTNESS,
+                                COLOR,     CONTRAST, SHARPNESS};
+
+enum { MIX_DEPTH = 256, MIX_OPERATION = 512, MIX_FEWER = 9, MIX_BINS = 10 };
+
+/* The n-th operation of chain i. */
+static void mix_operation(const media_op *op, const media_draw *d, uint32_t i, uint32_t n,
+                          media_retouches *to) {
+    const space s = {MIX_BINS, 0.3, 30, 0.9, 4, op->out_w / 3.0, op->out_h / 3.0};
+    uint32_t block = MIX_OPERATION + 2 * (MEDIA_MAX_MIX * i + n);
+    double u[2], sign[2];
+    media_uniforms(d, OP_AUGMENT, block, u);
+    media_uniforms(d, OP_AUGMENT, block + 1, sign);
+    int operation = mixed[(int)(u[0] * (op->mix_fewer ? MIX_FEWER : (int)sizeof mixed))];
+    double m = magnitude(operation, &s, (int)(u[1] * op->augment_magnitude));
+    if (operation == POSTERIZE) m -= 4; /* from four bits to none */
+    add(op, operation, operation <= SHARPNESS && sign[0] < 0.5 ? -m : m, to);
+}
+
+static void aug_mix(const media_op *op, const media_draw *d, media_retouches *to) {
+    float own, shares[MEDIA_MAX_MIX];
+    double u[2];
+    media_draw_shares(op, d, &own, shares);
+    to->all[to->n++] = (media_retouch){.kind = MEDIA_MIX, .value = own};
+    for (uint32_t i = 0; i < op->mix_width; i++) {
+        media_uniforms(d, OP_AUGMENT, MIX_DEPTH + i, u);
+        uint32_t depth = op->mix_depth ? op->mix_depth : 1 + (uint32_t)(u[0] * 3);
+        for (uint32_t n = 0; n < depth; n++) mix_operation(op, d, i, n, to);
+        to->all[to->n++] = (media_retouch){.kind = i + 1 < op->mix_width ? MEDIA_MIX_AGAIN : MEDIA_MIXED,
+                                           .value = shares[i]};
+    }
+}
+
 void media_draw_augment(const media_op *op, const media_draw *d, media_retouches *to) {
     switch (op->augment) {
     case MEDIA_RAND_AUGMENT: rand_augment(op, d, to); break;
     case MEDIA_TRIVIAL_AUGMENT_WIDE: trivial_augment_wide(op, d, to); break;
     case MEDIA_AUTO_AUGMENT: auto_augment(op, d, to); break;
     case MEDIA_TIMM_RAND_AUGMENT: media_draw_timm(op, d, to); break;
+    case MEDIA_AUG_MIX: aug_mix(op, d, to); break;
     default: break;
     }
 }

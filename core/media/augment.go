@@ -15,6 +15,7 @@ const (
 	TrivialAugmentWide                         // one, and its magnitude
 	AutoAugment                                // one of a policy's pairs
 	TimmRandAugment                            // timm's RandAugment: a number of operations, each by a magnitude of its own, or not
+	AugMix                                     // the picture, mixed with what chains of operations make of it
 )
 
 // Policy is one of those that were learnt for a data set.
@@ -34,22 +35,35 @@ const (
 	MaxMagnitude    = 30 // timm's
 	MaxMagnitudeStd = 100
 
+	MaxMix      = C.MEDIA_MAX_MIX
+	MaxSeverity = 10
+	MinAlpha    = 0.1
+	MaxMixAlpha = 1000
+
 	MaxKernel = C.MEDIA_MAX_KERNEL
 	MinSigma  = 1e-3
 	MaxSigma  = 1000
 )
 
-// Augment is torchvision's RandAugment, TrivialAugmentWide or AutoAugment, or timm's RandAugment, on a PIL image: what shears, moves and turns leaves
+// Augment is torchvision's RandAugment, TrivialAugmentWide, AutoAugment or AugMix, or timm's RandAugment, on a PIL image: what shears, moves and turns leaves
 // Fill where there are no pixels. In grey pictures Color does nothing.
 type Augment struct {
 	Kind          Augmentation
 	Ops           int           // of RandAugment and timm's: how many operations, one after the other
-	Magnitude     int           // of RandAugment: which of the Bins, from 0; of timm's 0 to MaxMagnitude, of 10
+	Magnitude     int           // of RandAugment: which of the Bins, from 0; of timm's 0 to MaxMagnitude, of 10; of AugMix how many of 10, from the least
 	Bins          int           // of RandAugment and TrivialAugmentWide
 	Policy        Policy        // of AutoAugment
 	Interpolation Interpolation // Nearest, Bilinear or Bicubic
 	Fill          Fill
 	Timm          TimmLevels // of timm's
+	Mix           Mix        // of AugMix
+}
+
+// Mix says what AugMix mixes: the picture and Width chains of Depth operations, or of one to three where that is 0, by shares of a Dirichlet distribution.
+type Mix struct {
+	Width, Depth int
+	Alpha        float64
+	Fewer        bool // brightness, colour, contrast and sharpness are left out
 }
 
 // TimmLevels say by what magnitudes timm's operations are done: normal numbers around Magnitude of this deviation, or any up to it, cut at Max.
@@ -101,6 +115,8 @@ func (cfg *Config) retouch(op *C.media_op) {
 		t := &a.Timm
 		op.augment_p, op.augment_std, op.augment_max = C.double(t.P), C.double(t.Std), C.double(t.Max)
 		op.augment_uniform, op.augment_increasing, op.augment_any_filter = flag(t.Uniform), flag(t.Increasing), flag(t.AnyFilter)
+		m := &a.Mix
+		op.mix_width, op.mix_depth, op.mix_alpha, op.mix_fewer = C.uint32_t(m.Width), C.uint32_t(m.Depth), C.double(m.Alpha), flag(m.Fewer)
 	}
 	if b := cfg.Blur; b != nil {
 		op.blur_p, op.blur_size = C.double(b.P), C.uint32_t(b.Size)
@@ -208,7 +224,7 @@ func (cfg *Config) checkIndex() error {
 }
 
 func (a *Augment) check() error {
-	if a.Kind < RandAugment || a.Kind > TimmRandAugment || a.Policy > SVHN {
+	if a.Kind < RandAugment || a.Kind > AugMix || a.Policy > SVHN {
 		return fmt.Errorf("augment: kind %d or policy %d is not one of the named values", a.Kind, a.Policy)
 	}
 	if !a.Interpolation.warps() {
@@ -219,6 +235,8 @@ func (a *Augment) check() error {
 		return nil
 	case TimmRandAugment:
 		return a.checkTimm()
+	case AugMix:
+		return a.checkMix()
 	}
 	if a.Bins < 2 || a.Bins > MaxBins {
 		return fmt.Errorf("augment: got %d magnitude bins, want 2 to %d", a.Bins, MaxBins)
@@ -244,6 +262,19 @@ func (a *Augment) checkTimm() error {
 		return fmt.Errorf("augment: got magnitude %d of at most %v, want 0 to %d", a.Magnitude, t.Max, MaxMagnitude)
 	case !(t.P >= 0 && t.P <= 1 && t.Std >= 0 && t.Std <= MaxMagnitudeStd):
 		return fmt.Errorf("augment: got probability %v and deviation %v, want 0 to 1 and 0 to %d", t.P, t.Std, MaxMagnitudeStd)
+	}
+	return nil
+}
+
+func (a *Augment) checkMix() error {
+	m := &a.Mix
+	switch {
+	case a.Magnitude < 1 || a.Magnitude > MaxSeverity:
+		return fmt.Errorf("augment: got severity %d, want 1 to %d", a.Magnitude, MaxSeverity)
+	case m.Width < 1 || m.Width > MaxMix || m.Depth < 0 || m.Depth > MaxMix:
+		return fmt.Errorf("augment: got a mix of %d chains of %d operations, want 1 to %d chains of 0, by chance, to %[3]d", m.Width, m.Depth, MaxMix)
+	case !(m.Alpha >= MinAlpha && m.Alpha <= MaxMixAlpha):
+		return fmt.Errorf("augment: got alpha %v, want %v to %v", m.Alpha, MinAlpha, MaxMixAlpha)
 	}
 	return nil
 }

@@ -45,13 +45,18 @@ size_t media_op_row_bytes(const media_op *op) {
     return (size_t)op->out_h * op->out_w * op->channels * size_of(op->dtype);
 }
 
-/* A flip is part of the geometry unless something else is done before, or it comes ahead itself. */
+/* Whether number i of the order is one of those that are shuffled. */
+static int is_shuffled(const media_op *op, int i) {
+    return i >= (int)op->shuffled[0] && i < (int)(op->shuffled[0] + op->shuffled[1]);
+}
+
+/* A flip is part of the geometry unless something else is done before, or may be, or it comes ahead itself. */
 static void init_order(media_op *op) {
     int as_numbered = op->order[0] == op->order[1], others = 0, ahead = (int)(op->ahead[0] + op->ahead[1]);
     for (int i = 0; i < MEDIA_STEPS; i++) {
         if (as_numbered) op->order[i] = (uint8_t)i;
         if (op->order[i] <= MEDIA_DO_VFLIP)
-            op->late[op->order[i]] = i < ahead || others > 0;
+            op->late[op->order[i]] = i < ahead || others > 0 || is_shuffled(op, i);
         else if (i >= ahead)
             others++;
     }

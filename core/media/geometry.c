@@ -9,7 +9,7 @@
  * the horizontal flip, 3 the vertical one: the first uniform of block 0, flipped
  * if below p. Operation 6 is where in the picture the row lies: y, then x from
  * block 0. Operation 13 is a random resize: the shorter side from the first uniform of block 0; operation
- * 14 the scale of a jitter, likewise. */
+ * 14 the scale of a jitter, likewise. Of the filter's block the first uniform below a half is bilinear, else bicubic. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #endif
@@ -83,6 +83,13 @@ static int32_t centre(int32_t size, int32_t n) {
 /* The same in a picture with padding before and behind it. */
 static int32_t centre_padded(int32_t size, int32_t n, uint32_t before, uint32_t behind) {
     return centre(size + (int32_t)(before + behind), n) - (int32_t)before;
+}
+
+/* The same of one that lies in the middle or at an end. */
+static int32_t placed(uint32_t where, int32_t size, int32_t n, uint32_t before, uint32_t behind) {
+    if (where == MEDIA_FIRST) return -(int32_t)before;
+    if (where == MEDIA_LAST) return size + (int32_t)behind - n;
+    return centre_padded(size, n, before, behind);
 }
 
 /* Where a window of n starts that lies anywhere in a padded picture; in the middle if it does not fit. */
@@ -161,8 +168,14 @@ static int32_t around(const media_op *op, int32_t size, uint32_t n) {
 
 int media_flipped(const media_op *op, const media_draw *draw, int step) {
     if (draw->replay) return (step == MEDIA_DO_FLIP ? draw->flip : draw->vflip) != 0;
+    if (media_left_out(op, draw, step)) return 0;
     return step == MEDIA_DO_FLIP ? media_chance(draw, OP_FLIP, 0, op->flip_p)
                                  : media_chance(draw, OP_VFLIP, 0, op->vflip_p);
+}
+
+int32_t media_filter(const media_op *op, const media_draw *draw) {
+    if (!op->any_filter) return (int32_t)op->filter;
+    return media_chance(draw, OP_LATER, LATER_FILTER, 0.5) ? MEDIA_BILINEAR : MEDIA_BICUBIC;
 }
 
 int media_fit(const media_op *op, const media_draw *draw, int32_t w, int32_t h, media_plan *p) {
@@ -195,8 +208,8 @@ int media_geometry(const media_op *op, const media_draw *draw, int32_t w, int32_
     whole(p, w, h);
     int rc = op->ahead[1] > 0 ? MEDIA_OK /* it is resized already */ : media_fit(op, draw, w, h, p);
     if (rc != MEDIA_OK) return rc;
-    p->win_x = centre_padded(p->res_w, (int32_t)op->out_w, op->pad_left, op->pad_right);
-    p->win_y = centre_padded(p->res_h, (int32_t)op->out_h, op->pad_top, op->pad_bottom);
+    p->win_x = placed(op->corner_x, p->res_w, (int32_t)op->out_w, op->pad_left, op->pad_right);
+    p->win_y = placed(op->corner_y, p->res_h, (int32_t)op->out_h, op->pad_top, op->pad_bottom);
     if (op->geometry == MEDIA_CONTAIN) {
         p->win_x = around(op, p->res_w, op->out_w);
         p->win_y = around(op, p->res_h, op->out_h);

@@ -50,6 +50,9 @@ int media_geometry(const media_op *op, const media_draw *draw, int32_t w, int32_
 /* Of a plan the part of the picture and what it is resized to. */
 int media_fit(const media_op *op, const media_draw *draw, int32_t w, int32_t h, media_plan *plan);
 
+/* The filter of the resize. */
+int32_t media_filter(const media_op *op, const media_draw *draw);
+
 /* Whether left and right (MEDIA_DO_FLIP) or top and bottom (MEDIA_DO_VFLIP) change places, then or later. */
 int media_flipped(const media_op *op, const media_draw *draw, int step);
 
@@ -244,6 +247,9 @@ enum {
     MEDIA_PERSPECTIVE,
     MEDIA_ELASTIC,
     MEDIA_SOLARIZE_ADD,
+    MEDIA_MIX, /* what follows, up to MIXED, is done to copies, which are added up; the picture's own share is the value */
+    MEDIA_MIX_AGAIN, /* a copy is done, and has this share; another begins */
+    MEDIA_MIXED,     /* the last one is */
 };
 
 enum { MEDIA_BY_CENTRES = 1 }; /* see media_move.centres */
@@ -264,9 +270,10 @@ typedef struct media_retouch {
 enum {
     MEDIA_TONES = 6, /* that happen by chance: solarize ... equalize */
     MEDIA_MAX_RETOUCHES =
-        9 /* flips, quarters, rotation, affine map, perspective, zoom, crop by boxes, elastic map */ +
-        MEDIA_MAX_OPS + MEDIA_JITTERS + (MEDIA_JITTERS + 2) /* distortion, permutation */ +
-        2 /* grey, blur */ + MEDIA_TONES + 2 /* noise, JPEG */,
+        9 /* flips, quarters, rotation, affine map, perspective, zoom, crop by boxes, elastic map */ + 1 +
+        MEDIA_MAX_MIX * (MEDIA_MAX_MIX + 1) /* an augmentation */ + MEDIA_JITTERS +
+        (MEDIA_JITTERS + 2) /* distortion, permutation */ + 2 /* grey, blur */ + MEDIA_TONES +
+        2 /* noise, JPEG */,
 };
 
 /* What is done to a row's pixels once they are in their place, in this order. */
@@ -279,17 +286,20 @@ typedef struct media_retouches {
 
 void media_draw_retouches(const media_op *op, const media_draw *d, media_retouches *to);
 
+/* Whether a step of a group is not done. */
+int media_left_out(const media_op *op, const media_draw *d, int step);
+
 /* More of them: the steps from first to end of the op's order. */
 void media_draw_steps(const media_op *op, const media_draw *d, uint32_t first, uint32_t end,
                       media_retouches *to);
 
-/* A map of points to the row (media_info.affine), which goes on to where the retouches move its pixels; zeros behind a perspective
- * and an elastic map, which are no such map. */
+/* A map of points to the row (media_info.affine), which goes on to where the retouches move its pixels; zeros behind a perspective,
+ * an elastic map and a mix, which are no such map. */
 void media_retouch_points(const media_retouches *retouches, double affine[6]);
 
-/* The pixels are changed where they lie. */
+/* The pixels are changed where they lie. mix: room for MIX, beside room. */
 int media_retouch_row(const media_retouches *retouches, const media_kernels *by, const media_pixels *px,
-                      media_buf *room);
+                      media_buf *room, media_buf *mix);
 
 /* A copy of the pixels and room for more bytes behind it, aligned; NULL when there is no memory. */
 uint8_t *media_copy_pixels(const media_pixels *px, media_buf *room, size_t more, media_pixels *to);
@@ -344,6 +354,14 @@ void media_draw_augment(const media_op *op, const media_draw *d, media_retouches
 /* --- timm.c --- */
 void media_draw_timm(const media_op *op, const media_draw *d, media_retouches *to);
 
+/* --- mix.c --- */
+
+/* What AugMix draws besides its operations: shares that add up to 1, of the picture itself and of each chain. */
+void media_draw_shares(const media_op *op, const media_draw *d, float *own, float *chains);
+
+/* A MIX, MIX_AGAIN or MIXED; MEDIA_NO_MEMORY where there is none. mix is kept from the first to the last. */
+int media_mix(const media_retouch *r, const media_pixels *px, media_buf *mix);
+
 /* --- jitter.c --- */
 void media_draw_jitter(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_gray(const media_op *op, const media_draw *d, media_retouches *to);
@@ -377,8 +395,10 @@ enum {
     LATER_ELASTIC_KEY = 17,
     LATER_ZOOM_OUT = 18,
     LATER_ZOOM_OUT_PLACE = 19,
+    LATER_GROUP = 20, /* and on, by the group's number */
+    LATER_FILTER = 40,
+    LATER_ORDER = 48,         /* and one for each step */
     LATER_IOU_CROP = 1 << 16, /* and on, 4096 of each of its MEDIA_IOU_ROUNDS */
-    LATER_GROUP = 20,         /* and on, by the group's number */
 };
 
 void media_draw_distort(const media_op *op, const media_draw *d, media_retouches *to);
@@ -629,7 +649,7 @@ struct media_ctx {
     media_buf turned;
     media_buf picture;   /* what another decoder made */
     media_buf shades;    /* the row as bytes, while it is retouched */
-    media_buf room;      /* and what that needs besides */
+    media_buf room, mix; /* and what that needs besides */
     media_buf sheets[2]; /* whole pictures, ahead of the geometry */
     int sheet;           /* which of them has the last */
     media_stage stages[2];

@@ -260,11 +260,18 @@ func TestCompileNamesWhatIsWrong(t *testing.T) {
 		"affine: shear along y: got [-81 0]":        with(func(c *Config) { c.Affine = &Affine{ShearY: [2]float64{-81, 0}} }),
 		"affine: degrees: got [0 361]":              with(func(c *Config) { c.Affine = &Affine{Degrees: [2]float64{0, 361}} }),
 		"augment: kind 0 or policy 0 is not":        with(func(c *Config) { c.Augment = &Augment{} }),
-		"augment: kind 5 or policy 0":               with(func(c *Config) { c.Augment = &Augment{Kind: 5} }),
+		"augment: kind 6 or policy 0":               with(func(c *Config) { c.Augment = &Augment{Kind: 6} }),
 		"augment: kind 3 or policy 3":               with(func(c *Config) { c.Augment = &Augment{Kind: AutoAugment, Policy: 3} }),
 		"augment: want interpolation nearest":       with(func(c *Config) { c.Augment = &Augment{Kind: AutoAugment, Interpolation: Lanczos} }),
 		"augment: got 1 magnitude bins, want 2":     with(func(c *Config) { c.Augment = &Augment{Kind: TrivialAugmentWide, Bins: 1} }),
 		"augment: got 1001 magnitude bins":          with(func(c *Config) { c.Augment = &Augment{Kind: RandAugment, Ops: 1, Bins: 1001} }),
+		"augment: got severity 11, want 1 to 10":    with(func(c *Config) { c.Augment = &Augment{Kind: AugMix, Magnitude: 11} }),
+		"augment: got a mix of 3 chains of 9 operations, want 1 to 8 chains of 0, by chance, to 8": with(func(c *Config) {
+			c.Augment = &Augment{Kind: AugMix, Magnitude: 3, Mix: Mix{Width: 3, Depth: 9, Alpha: 1}}
+		}),
+		"augment: got alpha 0.01, want 0.1 to 1000": with(func(c *Config) {
+			c.Augment = &Augment{Kind: AugMix, Magnitude: 3, Mix: Mix{Width: 3, Alpha: 0.01}}
+		}),
 		"augment: got 0 operations, want 1 to 16":   with(func(c *Config) { c.Augment = &Augment{Kind: RandAugment, Bins: 31} }),
 		"augment: got 17 operations":                with(func(c *Config) { c.Augment = &Augment{Kind: RandAugment, Bins: 31, Ops: 17} }),
 		"augment: got magnitude 31, want 0 to 30":   with(func(c *Config) { c.Augment = &Augment{Kind: RandAugment, Bins: 31, Ops: 1, Magnitude: 31} }),
@@ -304,6 +311,7 @@ func TestCompileNamesWhatIsWrong(t *testing.T) {
 		"mode index: want no noise":                 {Out: Square(5), Mode: Index, Noise: &Noise{P: 1}},
 		"mode index: want no augmentation":          {Out: Square(5), Mode: Index, Augment: &Augment{Kind: AutoAugment}},
 		"mode index: want no equalize":              {Out: Square(5), Mode: Index, Equalize: 0.5},
+		"mode index: want interpolation nearest":    {Random: &RandomCrop{AnyFilter: true}, Interpolation: Nearest, Mode: Index, Out: Square(5)},
 		"got scale [0.5 0.1]":                       {Random: &RandomCrop{Scale: [2]float64{0.5, 0.1}}, Out: Square(5)},
 		"got scale [0.5 2]":                         {Random: &RandomCrop{Scale: [2]float64{0.5, 2}}, Out: Square(5)},
 		"got ratio [0 1]":                           {Random: &RandomCrop{Ratio: [2]float64{0, 1}}, Out: Square(5)},

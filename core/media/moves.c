@@ -39,7 +39,7 @@ static int add_retouches(media_moves *to, const media_retouches *from) {
     for (int i = 0; i < from->n; i++) {
         const media_retouch *r = &from->all[i];
         double back[9], there[9];
-        if (r->kind == MEDIA_ELASTIC) return -1;
+        if (r->kind == MEDIA_ELASTIC || r->kind == MEDIA_MIX) return -1;
         if (r->kind != MEDIA_WARP && r->kind != MEDIA_PERSPECTIVE) continue;
         homogeneous(r->matrix, back);
         if (r->kind == MEDIA_PERSPECTIVE) memcpy(back, r->matrix, 8 * sizeof *back);

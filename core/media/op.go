@@ -101,6 +101,8 @@ const MaxFactor = 1000
 type RandomCrop struct {
 	Scale [2]float64 // zero: 0.08 to 1
 	Ratio [2]float64 // zero: 3/4 to 4/3
+
+	AnyFilter bool // timm's: Bilinear or Bicubic is drawn, in the place of Interpolation
 }
 
 // Fill is what lies where there is no pixel, as a u8 row has it: one number a channel, the first of one channel alone.
@@ -124,6 +126,17 @@ const (
 	Edge                     // the outermost pixel
 	Reflect                  // the picture mirrored, without its outermost pixel
 	Symmetric                // and with it
+)
+
+// Corner is where a crop lies: in the middle, or in a corner.
+type Corner uint8
+
+const (
+	Middle Corner = iota
+	TopLeft
+	TopRight
+	BottomLeft
+	BottomRight
 )
 
 // Contain is Pillow's ImageOps.pad: the picture keeps its shape and is as large as Out has room for.
@@ -165,6 +178,7 @@ type Config struct {
 	RandomResize  *RandomResize
 	ScaleJitter   *ScaleJitter
 	Random        *RandomCrop // nil: not asked
+	Corner        Corner      // of the picture in which a crop lies
 	Anywhere      bool        // crops are torchvision's RandomCrop, and not of the middle
 	Pad           Sides
 	Padding       Padding // Constant where nothing is cropped to Out, but contained
@@ -175,6 +189,7 @@ type Config struct {
 	Ahead         int       // how many of Order, from the first on, are done to the picture as it is decoded, ahead of the geometry
 	Resized       int       // and how many then to what it was resized to, ahead of the crop
 	Groups        []Member  // steps that are done together or not at all, or of which one is
+	Shuffled      [2]int    // from which on how many of Order are done in an order that is drawn
 	Flip          float64   // probability of a horizontal flip
 	VFlip         float64   // and of a vertical one
 	Quarters      float64   // that the row, a square, is turned to the left by a quarter of a circle, two, three or none
@@ -234,6 +249,7 @@ func Compile(cfg Config) (*Op, error) {
 	for _, m := range cfg.Groups {
 		op.c.members[m.Step] = C.media_member{group: C.uint32_t(m.Group), low: C.double(m.Low), high: C.double(m.High)}
 	}
+	op.c.shuffled = [2]C.uint32_t{C.uint32_t(cfg.Shuffled[0]), C.uint32_t(cfg.Shuffled[1])}
 	op.c.ahead = [2]C.uint32_t{C.uint32_t(cfg.Ahead), C.uint32_t(cfg.Resized)}
 	op.c.max_pixels = C.uint64_t(cfg.MaxPixels)
 	if cfg.MaxPixels == 0 {
@@ -274,6 +290,7 @@ func (cfg *Config) geometry(op *C.media_op) {
 		scale, ratio := cfg.Random.ranges()
 		op.scale_min, op.scale_max = C.double(scale[0]), C.double(scale[1])
 		op.ratio_min, op.ratio_max = C.double(ratio[0]), C.double(ratio[1])
+		op.any_filter = flag(cfg.Random.AnyFilter)
 	case cfg.RandomResize != nil:
 		op.geometry = C.MEDIA_RANDOM_RESIZE
 		op.resize_h, op.resize_w = C.uint32_t(cfg.RandomResize.Min), C.uint32_t(cfg.RandomResize.Max)
@@ -289,6 +306,15 @@ func (cfg *Config) geometry(op *C.media_op) {
 		op.geometry = C.MEDIA_AS_IS
 	}
 	op.fill = cfg.Fill.c()
+	if c := cfg.Corner; c != Middle {
+		op.corner_x, op.corner_y = C.MEDIA_FIRST, C.MEDIA_FIRST
+		if c == TopRight || c == BottomRight {
+			op.corner_x = C.MEDIA_LAST
+		}
+		if c == BottomLeft || c == BottomRight {
+			op.corner_y = C.MEDIA_LAST
+		}
+	}
 	op.anywhere, op.padding_mode = flag(cfg.Anywhere), C.uint32_t(cfg.Padding)
 	op.pad_left, op.pad_top = C.uint32_t(cfg.Pad.Left), C.uint32_t(cfg.Pad.Top)
 	op.pad_right, op.pad_bottom = C.uint32_t(cfg.Pad.Right), C.uint32_t(cfg.Pad.Bottom)
@@ -345,7 +371,7 @@ func (cfg *Config) check() error {
 	if cfg.Mode == Index && cfg.DType != U8 {
 		return fmt.Errorf("mode index: want dtype u8, as floats are x/255 and numbers of classes are whole")
 	}
-	if cfg.Mode == Index && cfg.resizes() > 0 && !cfg.Interpolation.picks() {
+	if cfg.Mode == Index && (cfg.resizes() > 0 && !cfg.Interpolation.picks() || cfg.Random != nil && cfg.Random.AnyFilter) {
 		return fmt.Errorf("mode index: want interpolation nearest or cv2_nearest, as the others mix numbers of classes")
 	}
 	if err := cfg.checkColours(); err != nil {
@@ -361,6 +387,9 @@ func (cfg *Config) check() error {
 		return err
 	}
 	if err := cfg.checkAhead(); err != nil {
+		return err
+	}
+	if err := cfg.checkShuffled(); err != nil {
 		return err
 	}
 	if err := checkGroups(cfg.Groups); err != nil {
@@ -477,6 +506,9 @@ func (cfg *Config) checkGeometry() error {
 	}
 	if (cfg.Anywhere || cfg.Pad != Sides{} || cfg.Padding != Constant) && (cfg.Random != nil || cfg.Contain != nil || cfg.Out == (Size{})) {
 		return fmt.Errorf("geometry: anywhere and padding are of a crop to Out, beside no random crop and no contain")
+	}
+	if cfg.Corner > BottomRight || cfg.Corner != Middle && (cfg.Anywhere || cfg.Random != nil || cfg.Contain != nil || cfg.Out == Size{}) {
+		return fmt.Errorf("corner: got %d, want one of the named values, of a crop to Out that is not anywhere, and no random crop or contain", cfg.Corner)
 	}
 	for _, n := range []int{cfg.Pad.Left, cfg.Pad.Top, cfg.Pad.Right, cfg.Pad.Bottom} {
 		if n < 0 || n > MaxSide {

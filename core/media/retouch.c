@@ -59,20 +59,36 @@ static void draw_step(const media_op *op, const media_draw *d, int step, media_r
     }
 }
 
-static int left_out(const media_op *op, const media_draw *d, int step) {
+int media_left_out(const media_op *op, const media_draw *d, int step) {
     const media_member *m = &op->members[step];
     double u[2];
-    if (!m->group) return 0;
+    if (!m->group || (d->replay && step <= MEDIA_DO_VFLIP)) return 0;
     media_uniforms(d, OP_LATER, LATER_GROUP + m->group, u);
     return u[0] < m->low || u[0] >= m->high;
+}
+
+/* The step whose place in the order is i: of those that are shuffled, number k is drawn from block k out of those that are left. */
+static int step_at(const media_op *op, const media_draw *d, uint32_t i) {
+    uint32_t first = op->shuffled[0], n = op->shuffled[1];
+    if (i < first || i >= first + n) return op->order[i];
+    uint8_t left[MEDIA_STEPS];
+    memcpy(left, op->order + first, n);
+    for (uint32_t k = 0;; k++) {
+        double u[2];
+        media_uniforms(d, OP_LATER, LATER_ORDER + k, u);
+        uint32_t at = (uint32_t)(u[0] * (n - k));
+        if (first + k == i) return left[at];
+        memmove(left + at, left + at + 1, n - k - 1 - at);
+    }
 }
 
 void media_draw_steps(const media_op *op, const media_draw *d, uint32_t first, uint32_t end,
                       media_retouches *to) {
     for (uint32_t i = first; i < end; i++) {
         int32_t at = to->n;
-        if (left_out(op, d, op->order[i])) continue;
-        draw_step(op, d, op->order[i], to);
+        int step = step_at(op, d, i);
+        if (media_left_out(op, d, step)) continue;
+        draw_step(op, d, step, to);
         for (; at < to->n; at++) {
             to->all[at].w = to->w;
             to->all[at].h = to->h;
@@ -89,11 +105,12 @@ void media_draw_retouches(const media_op *op, const media_draw *d, media_retouch
 
 void media_retouch_points(const media_retouches *retouches, double affine[6]) {
     for (int i = 0; i < retouches->n; i++) {
-        if (retouches->all[i].kind == MEDIA_PERSPECTIVE || retouches->all[i].kind == MEDIA_ELASTIC) {
+        int kind = retouches->all[i].kind;
+        if (kind == MEDIA_PERSPECTIVE || kind == MEDIA_ELASTIC || kind == MEDIA_MIX) {
             memset(affine, 0, 6 * sizeof *affine);
             return;
         }
-        if (retouches->all[i].kind == MEDIA_WARP) media_warp_points(retouches->all[i].matrix, affine);
+        if (kind == MEDIA_WARP) media_warp_points(retouches->all[i].matrix, affine);
     }
 }
 
@@ -106,7 +123,8 @@ uint8_t *media_copy_pixels(const media_pixels *px, media_buf *room, size_t more,
     return to->p + size;
 }
 
-static int apply(const media_retouch *r, const media_kernels *by, const media_pixels *px, media_buf *room) {
+static int apply(const media_retouch *r, const media_kernels *by, const media_pixels *px, media_buf *room,
+                 media_buf *mix) {
     media_pixels from;
     uint8_t *more;
     switch (r->kind) {
@@ -123,6 +141,9 @@ static int apply(const media_retouch *r, const media_kernels *by, const media_pi
     case MEDIA_EQUALIZE: media_equalize(px); break;
     case MEDIA_PERMUTE: media_permute(px, r->size); break;
     case MEDIA_NOISE: media_add_noise(px, by, r); break;
+    case MEDIA_MIX:
+    case MEDIA_MIX_AGAIN:
+    case MEDIA_MIXED: return media_mix(r, px, mix);
     case MEDIA_RECODE: return media_recode(px, room, r->size);
     case MEDIA_BLUR:
         if (!media_buf_get(room, media_blur_bytes(px, r->size))) return MEDIA_NO_MEMORY;
@@ -150,9 +171,9 @@ static int apply(const media_retouch *r, const media_kernels *by, const media_pi
 }
 
 int media_retouch_row(const media_retouches *retouches, const media_kernels *by, const media_pixels *px,
-                      media_buf *room) {
+                      media_buf *room, media_buf *mix) {
     for (int i = 0; i < retouches->n; i++) {
-        int rc = apply(&retouches->all[i], by, px, room);
+        int rc = apply(&retouches->all[i], by, px, room, mix);
         if (rc != MEDIA_OK) return rc;
     }
     return MEDIA_OK;

@@ -19,9 +19,9 @@ media_ctx *media_ctx_new(int without) {
 }
 
 static media_buf *buffers(media_ctx *c, int i) {
-    media_buf *all[] = {&c->rows,         &c->mid,       &c->line,      &c->region, &c->turned,
-                        &c->picture,      &c->sum,       &c->shades,    &c->room,   &c->png.data,
-                        &c->png.unpacked, &c->sheets[0], &c->sheets[1], &c->boxes};
+    media_buf *all[] = {&c->rows,     &c->mid,          &c->line,      &c->region,    &c->turned,
+                        &c->picture,  &c->sum,          &c->shades,    &c->room,      &c->mix,
+                        &c->png.data, &c->png.unpacked, &c->sheets[0], &c->sheets[1], &c->boxes};
     return i < (int)(sizeof all / sizeof all[0]) ? all[i] : NULL;
 }
 
@@ -136,9 +136,10 @@ int media_prepare(media_ctx *c, const media_op *op, const media_draw *draw, medi
     c->info.erased_x = c->erased.part.x;
     c->info.erased_h = c->erased.part.h;
     c->info.erased_w = c->erased.part.w;
+    int32_t filter = media_filter(op, draw);
     c->pass = (media_pass){
-        .x = {p.box_w, p.res_w, c->border.first_x, (int32_t)op->out_w, (int32_t)op->filter, p.flip},
-        .y = {p.box_h, p.res_h, c->border.first_y, (int32_t)op->out_h, (int32_t)op->filter, 0},
+        .x = {p.box_w, p.res_w, c->border.first_x, (int32_t)op->out_w, filter, p.flip},
+        .y = {p.box_h, p.res_h, c->border.first_y, (int32_t)op->out_h, filter, 0},
         .left = p.box_x,
         .top = p.box_y,
     };
@@ -152,7 +153,8 @@ static int retouch(media_ctx *c, const media_op *op, const media_pixels *px, voi
         if (!columns) return MEDIA_NO_MEMORY;
         media_border_row(&c->border, px, &from, (int32_t *)(void *)columns);
     }
-    if (media_retouch_row(&c->retouches, c->kernels, px, &c->room) != MEDIA_OK) return MEDIA_NO_MEMORY;
+    if (media_retouch_row(&c->retouches, c->kernels, px, &c->room, &c->mix) != MEDIA_OK)
+        return MEDIA_NO_MEMORY;
     for (int32_t y = 0; y < px->h; y++) c->kernels->finish(op, media_line(px, y), y, dst);
     return MEDIA_OK;
 }

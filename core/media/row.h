@@ -59,9 +59,11 @@ enum {
     MEDIA_RAND_AUGMENT = 1,
     MEDIA_TRIVIAL_AUGMENT_WIDE = 2,
     MEDIA_AUTO_AUGMENT = 3,
-    MEDIA_TIMM_RAND_AUGMENT = 4
+    MEDIA_TIMM_RAND_AUGMENT = 4,
+    MEDIA_AUG_MIX = 5
 };
 enum { MEDIA_PAD_CONSTANT = 0, MEDIA_PAD_EDGE = 1, MEDIA_PAD_REFLECT = 2, MEDIA_PAD_SYMMETRIC = 3 };
+enum { MEDIA_MIDDLE = 0, MEDIA_FIRST = 1, MEDIA_LAST = 2 };
 enum { MEDIA_IMAGENET = 0, MEDIA_CIFAR10 = 1, MEDIA_SVHN = 2 };
 /* What may be done to a row once it is cropped and resized; flips, ROTATION, AFFINE and PERSPECTIVE also to a picture ahead of that,
  * ZOOM_OUT and IOU_CROP to such a one alone. */
@@ -98,6 +100,7 @@ enum {
     MEDIA_KEEP_BYTES = 32 * 1024 * 1024, /* a larger buffer is given back after its sample */
     MEDIA_MAX_SCANS = 500,               /* of a progressive JPEG */
     MEDIA_MAX_OPS = 16,                  /* of RAND_AUGMENT, one after the other */
+    MEDIA_MAX_MIX = 8,                   /* chains of AUG_MIX, and operations of each */
     MEDIA_MAX_KERNEL = 255,              /* of a blur */
     MEDIA_MAX_OPTIONS = 16,              /* of IOU_CROP */
     MEDIA_MAX_SIDE = 16384,              /* of a row, a resize, and a picture turned ahead of its crop */
@@ -127,6 +130,7 @@ typedef struct media_op {
     uint32_t letterbox;    /* CONTAIN: rounded as in YOLO's letterbox, not as in ImageOps.pad */
     uint32_t out_h, out_w; /* the row's picture; a centre crop of what the geometry gives */
     uint32_t filter;
+    uint32_t any_filter; /* RANDOM_CROP, 1: BILINEAR or BICUBIC is drawn in its place */
     uint32_t mode;
     uint32_t orient; /* 1: honour EXIF orientation */
     uint32_t dtype;
@@ -134,6 +138,8 @@ typedef struct media_op {
     uint64_t max_pixels;         /* refuse a larger picture before allocating for it */
     double scale_min, scale_max; /* RANDOM_CROP: share of the picture's area; SCALE_JITTER: of what fits */
     double ratio_min, ratio_max; /* RANDOM_CROP: width / height */
+    uint32_t corner_x,
+        corner_y; /* MEDIA_MIDDLE, MEDIA_FIRST or MEDIA_LAST: where out_h x out_w lie in what the geometry gives, CONTAIN but for */
     uint32_t anywhere; /* 1: out_h x out_w lie anywhere in what the geometry gives, not in its middle */
     /* Pixels around what the geometry gives, on which the row may lie; and what these are, and all that is beyond the picture:
      * MEDIA_PAD_CONSTANT ... MEDIA_PAD_SYMMETRIC. */
@@ -142,6 +148,7 @@ typedef struct media_op {
     uint8_t fill[4];                   /* of PAD_CONSTANT; here and below a pixel as u8 rows have it */
     media_member members[MEDIA_STEPS]; /* by MEDIA_DO_ */
     uint8_t order[MEDIA_STEPS];        /* of what follows: each MEDIA_DO_ once; zeros: as they are numbered */
+    uint32_t shuffled[2]; /* from which on how many of these are done in an order that is drawn */
     /* How many of these, from the first on, are done to the picture as it is decoded, ahead of the geometry; and how many then to what
      * RESIZE_SHORT, RESIZE_EXACT, RANDOM_RESIZE or SCALE_JITTER made of it, ahead of the crop. */
     uint32_t ahead[2];
@@ -180,7 +187,7 @@ typedef struct media_op {
     double elastic_sigma;        /* of the blur of how far they move; 0: none */
     uint32_t elastic_filter;     /* NEAREST or BILINEAR */
     uint8_t elastic_fill[4];
-    uint32_t augment;           /* MEDIA_NO_AUGMENT ... MEDIA_TIMM_RAND_AUGMENT */
+    uint32_t augment;           /* MEDIA_NO_AUGMENT ... MEDIA_AUG_MIX */
     uint32_t augment_policy;    /* of AUTO_AUGMENT */
     uint32_t augment_ops;       /* of RAND_AUGMENT and timm's: how many */
     uint32_t augment_magnitude; /* and which of the bins */
@@ -191,6 +198,11 @@ typedef struct media_op {
      * magnitude; the largest; 1: larger ones do more of all; and 1: bilinear or bicubic is drawn. */
     double augment_p, augment_std, augment_max;
     uint32_t augment_uniform, augment_increasing, augment_any_filter;
+    /* Of AUG_MIX, whose magnitude is one of the first augment_magnitude: chains, operations of each, 0: one to three are drawn; of the shares; and 1:
+     * brightness, colour, contrast and sharpness are left out. */
+    uint32_t mix_width, mix_depth;
+    double mix_alpha;
+    uint32_t mix_fewer;
     double jitter_p; /* that brightness, contrast, saturation and hue change, those that are on */
     media_factor jitter[MEDIA_JITTERS];
     double distort_p; /* of each of those below, and that the channels change places */

@@ -47,12 +47,26 @@ type Member struct {
 // MaxGroups bounds the numbers of groups.
 const MaxGroups = 8
 
-// checkGroups wants steps that leave pixels where they are, each in one group.
+// checkShuffled wants a part of the order, on one side of the geometry.
+func (cfg *Config) checkShuffled() error {
+	first, n := cfg.Shuffled[0], cfg.Shuffled[1]
+	if first < 0 || n < 0 || first+n > len(cfg.Order) {
+		return fmt.Errorf("shuffled: got %d from %d on, want a part of the %d steps of order", n, first, len(cfg.Order))
+	}
+	for _, end := range []int{cfg.Ahead, cfg.Ahead + cfg.Resized} {
+		if first < end && end < first+n {
+			return fmt.Errorf("shuffled: got %d from %d on, of which some are ahead of what others are behind", n, first)
+		}
+	}
+	return nil
+}
+
+// checkGroups wants each step in one group.
 func checkGroups(all []Member) error {
 	for i, m := range all {
 		switch {
-		case m.Step < StepJitter || m.Step > StepJPEG:
-			return fmt.Errorf("groups: got step %d, want one that leaves pixels where they are", m.Step)
+		case m.Step >= StepZoomOut:
+			return fmt.Errorf("groups: got step %d, want one of a row", m.Step)
 		case slices.ContainsFunc(all[:i], func(before Member) bool { return before.Step == m.Step }):
 			return fmt.Errorf("groups: got step %d twice, want each once", m.Step)
 		case m.Group < 1 || m.Group > MaxGroups:

@@ -204,16 +204,124 @@ func TestStepsOfGroupsAreDoneByOneDraw(t *testing.T) {
 	}
 }
 
+// A flip or a turn of a group is done where its number says, at once or late, ahead or behind, and what is told of the row says the same.
+func TestFlipsAndTurnsOfGroupsAreToldAndFollowed(t *testing.T) {
+	w, data := worker(t, nil), testJPEG(t, 60, 60)
+	member := func(s Step, group int, low, high float64) Member {
+		return Member{Step: s, Group: group, Low: low, High: high}
+	}
+	row := func(cfg Config, draw Draw) (string, Info) {
+		op := compiled(t, cfg)
+		row := make([]byte, op.RowBytes())
+		info, err := w.Row(row, data, op, draw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(row), info
+	}
+	flips, turns := 0, 0
+	for i := range uint64(60) {
+		draw := Draw{Seed: 5, Index: i}
+		u := draw.Uniforms(drawLater, 20+2)[0]
+		for ahead := range 2 {
+			cfg := of(StepFlip, StepRotation, StepAffine)
+			cfg.Order, cfg.Ahead = []Step{StepFlip, StepRotation, StepAffine}, 3*ahead
+			cfg.Groups = []Member{member(StepFlip, 2, 0, 0.3), member(StepRotation, 2, 0.3, 0.7), member(StepAffine, 2, 0.7, 1)}
+			one := StepFlip
+			if u >= 0.7 {
+				one = StepAffine
+			} else if u >= 0.3 {
+				one = StepRotation
+			}
+			alone := of(one)
+			alone.Order, alone.Ahead = []Step{one}, ahead
+			got, told := row(cfg, draw)
+			want, of := row(alone, draw)
+			if got != want || told != of || told.Flip != (one == StepFlip) {
+				t.Fatalf("draw %d, of number %v, %d ahead: got %+v, want what step %d makes alone, %+v", i, u, 3*ahead, told, one, of)
+			}
+			if told.Flip {
+				flips++
+			} else {
+				turns++
+			}
+		}
+	}
+	if flips < 10 || turns < 40 {
+		t.Errorf("of 120 rows %d were flipped and %d turned", flips, turns)
+	}
+	cfg := of(StepFlip)
+	cfg.Groups = []Member{member(StepFlip, 1, 0, 0)} // never
+	for _, late := range []bool{false, true} {
+		if late {
+			cfg.Order, cfg.Invert = []Step{StepInvert, StepFlip}, 1
+		}
+		replayed := Draw{Replay: true, Flip: true}
+		if _, told := row(cfg, replayed); !told.Flip || told.Affine[0][0] != -1 {
+			t.Errorf("a flip that is replayed: got %+v", told)
+		}
+		if _, told := row(cfg, Draw{}); told.Flip || told.Affine[0][0] != 1 {
+			t.Errorf("a flip that is left out: got %+v", told)
+		}
+	}
+}
+
+// Steps whose order is drawn make what the same make in that order, and all orders come.
+func TestAnOrderIsDrawn(t *testing.T) {
+	w, data := worker(t, nil), testJPEG(t, 60, 60)
+	shuffled := []Step{StepFlip, StepRotation, StepEqualize}
+	orders := map[[3]Step]int{}
+	for i := range uint64(240) {
+		draw := Draw{Seed: 5, Index: i}
+		left, order := slices.Clone(shuffled), []Step{StepInvert}
+		for k := range 3 {
+			at := int(draw.Uniforms(drawLater, uint32(48+k))[0] * float64(len(left)))
+			order = append(order, left[at])
+			left = slices.Delete(left, at, at+1)
+		}
+		orders[[3]Step(order[1:])]++
+		cfg := of(StepInvert, StepFlip, StepRotation, StepEqualize, StepSharpness)
+		cfg.Order = append([]Step{StepInvert}, append(slices.Clone(shuffled), StepSharpness)...)
+		cfg.Shuffled = [2]int{1, 3}
+		want := cfg
+		want.Order, want.Shuffled = append(order, StepSharpness), [2]int{}
+		if !bytes.Equal(made(t, w, data, cfg, draw), made(t, w, data, want, draw)) {
+			t.Fatalf("draw %d: not what comes of the order %v", i, order)
+		}
+		cfg.Order, cfg.Shuffled = cfg.Order[1:], [2]int{0, 2} // a flip that is the first, or not
+		want = cfg
+		if want.Shuffled = [2]int{}; int(draw.Uniforms(drawLater, 48)[0]*2) == 1 {
+			want.Order = []Step{StepRotation, StepFlip, StepEqualize, StepSharpness}
+		}
+		if !bytes.Equal(made(t, w, data, cfg, draw), made(t, w, data, want, draw)) {
+			t.Fatalf("draw %d, of two: not what comes of the order %v", i, want.Order)
+		}
+	}
+	for order, n := range orders {
+		if n < 20 || len(orders) != 6 {
+			t.Errorf("%v came %d times of 240, of %d orders", order, n, len(orders))
+		}
+	}
+	for want, wrong := range map[string]Config{
+		"media: shuffled: got 2 from 1 on, want a part of the 2 steps of order":               {Shuffled: [2]int{1, 2}},
+		"media: shuffled: got 2 from 0 on, of which some are ahead of what others are behind": {Shuffled: [2]int{0, 2}, Ahead: 1},
+	} {
+		wrong.Resize, wrong.Order = Square(4), []Step{StepFlip, StepVFlip}
+		if _, err := Compile(wrong); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
 func TestGroupsThatAreNoneAreRefused(t *testing.T) {
 	for want, groups := range map[string][]Member{
-		"media: groups: got step 3, want one that leaves pixels where they are":  {{StepRotation, 1, 0, 1}},
-		"media: groups: got step 21, want one that leaves pixels where they are": {{StepZoomOut, 1, 0, 1}},
-		"media: groups: got step 15 twice, want each once":                       {{StepInvert, 1, 0, 1}, {StepInvert, 2, 0, 1}},
-		"media: groups: got group 0, want 1 to 8":                                {{StepInvert, 0, 0, 1}},
-		"media: groups: got group 9, want 1 to 8":                                {{StepInvert, 9, 0, 1}},
-		"media: groups: got 0.5 to 0.4, want 0 <= low <= high <= 1":              {{StepInvert, 1, 0.5, 0.4}},
-		"media: groups: got NaN to 0.4, want 0 <= low <= high <= 1":              {{StepInvert, 1, nan(), 0.4}},
-		"media: groups: got 0 to 2, want 0 <= low <= high <= 1":                  {{StepInvert, 1, 0, 2}},
+		"media: groups: got step 21, want one of a row":             {{StepZoomOut, 1, 0, 1}},
+		"media: groups: got step 15 twice, want each once":          {{StepInvert, 1, 0, 1}, {StepInvert, 2, 0, 1}},
+		"media: groups: got group 0, want 1 to 8":                   {{StepInvert, 0, 0, 1}},
+		"media: groups: got group 9, want 1 to 8":                   {{StepInvert, 9, 0, 1}},
+		"media: groups: got 0.5 to 0.4, want 0 <= low <= high <= 1": {{StepInvert, 1, 0.5, 0.4}},
+		"media: groups: got NaN to 0.4, want 0 <= low <= high <= 1": {{StepInvert, 1, nan(), 0.4}},
+		"media: groups: got 0 to 2, want 0 <= low <= high <= 1":     {{StepInvert, 1, 0, 2}},
 	} {
 		if _, err := Compile(Config{Resize: Square(4), Groups: groups}); err == nil || err.Error() != want {
 			t.Errorf("%v: got %v, want %q", groups, err, want)

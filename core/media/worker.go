@@ -155,12 +155,12 @@ func (w *Worker) Row(dst, data []byte, op *Op, draw Draw) (Info, error) {
 }
 
 // Plan reads the head of a JPEG that shall be decoded elsewhere. ok is false for pictures that are not for any decoder of
-// JPEGs: other formats, and what is rare among JPEGs, nor of an op that does more than crop, resize and flip left and right, or has other than black around the picture. Errors are Row's, of what the head and the end of the file show.
+// JPEGs: other formats, and what is rare among JPEGs, nor of an op that does more than crop, resize by one filter and flip left and right, or has other than black around the picture. Errors are Row's, of what the head and the end of the file show.
 func (w *Worker) Plan(data []byte, op *Op, draw Draw) (plan Plan, ok bool, err error) {
 	if len(data) == 0 {
 		return plan, false, &FormatError{cause: CauseEmpty}
 	}
-	if op.c.mode == C.MEDIA_INDEX || op.c.vflip_p > 0 || op.retouches() || op.c.fill != [4]C.uint8_t{} || op.c.padding_mode != C.MEDIA_PAD_CONSTANT {
+	if op.c.mode == C.MEDIA_INDEX || op.c.any_filter != 0 || op.c.vflip_p > 0 || op.retouches() || op.c.fill != [4]C.uint8_t{} || op.c.padding_mode != C.MEDIA_PAD_CONSTANT {
 		return plan, false, nil
 	}
 	p := &w.plan

@@ -8,7 +8,7 @@ type move struct {
 	same func(a, b *Transform) bool // whether equal draws put the pixels of both to the same places
 }
 
-// moves are all of them. What each section has for itself, a size, a filter, a fill, is cleared.
+// moves are all of them, and the corner in which a crop lies. What each section has for itself, a size, a filter, a fill, is cleared.
 var moves = []move{
 	{"random_resize", func(a, b *Transform) bool {
 		return sameBut(a.RandomResize, b.RandomResize, func(r *RandomResize) { r.Interpolation = "" })
@@ -16,6 +16,7 @@ var moves = []move{
 	{"scale_jitter", func(a, b *Transform) bool {
 		return sameBut(a.ScaleJitter, b.ScaleJitter, func(j *ScaleJitter) { j.Interpolation = "" })
 	}},
+	{"the position of center_crop", func(a, b *Transform) bool { return a.position() == b.position() }},
 	{"random_crop", func(a, b *Transform) bool {
 		return sameBut(a.RandomCrop, b.RandomCrop, func(r *RandomCrop) { r.Border = Border{} })
 	}},
@@ -24,9 +25,20 @@ var moves = []move{
 	}},
 }
 
-// shifters are those of the steps that put pixels elsewhere.
+// position is where its crop lies.
+func (t *Transform) position() string {
+	if t.CenterCrop == nil {
+		return ""
+	}
+	return t.CenterCrop.Position
+}
+
+// shifters are those of the steps that put pixels elsewhere, and the groups that have such.
 func shifters(all []Step) (shift []shifter) {
 	for _, s := range all {
+		if g, is := s.(grouper); is && len(moved(g.group())) == 0 {
+			continue
+		}
 		if s, is := s.(shifter); is {
 			shift = append(shift, s)
 		}
@@ -44,7 +56,7 @@ func (t *Transform) turning() (names []string) {
 	if len(t.moving()) == 0 {
 		return nil
 	}
-	for _, s := range shifters(t.Steps) {
+	for _, s := range shifters(Flat(t.Steps)) {
 		names = append(names, s.Name())
 	}
 	return names
@@ -76,7 +88,7 @@ func (t *Transform) drawnUnlike(other *Transform) string {
 		}
 	}
 	switch {
-	case !slices.Equal(stepNames(t.Ahead), stepNames(other.Ahead)), !slices.Equal(stepNames(t.Resized), stepNames(other.Resized)):
+	case !slices.Equal(stepNames(Flat(t.Ahead)), stepNames(Flat(other.Ahead))), !slices.Equal(stepNames(Flat(t.Resized)), stepNames(Flat(other.Resized))):
 		return "the place of flips and turns"
 	case !slices.Equal(t.turning(), other.turning()):
 		return "the order of flips and turns"

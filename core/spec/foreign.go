@@ -53,17 +53,19 @@ var foreigns = []foreign{
 	{names: []string{"cutout", "coarsedropout", "erase", "erasing", "randomerase", "hideandseek"}, write: "random_erasing: 0.25"},
 	{names: []string{"standardize", "meanstd"}, write: "normalize: {mean: [0.5, 0.5, 0.5], std: [0.5, 0.5, 0.5]}"},
 	{names: []string{"aa", "timm", "timmrandaug", "randaugmenttimm"}, write: "timm_rand_augment: rand-m9-mstd0.5-inc1"},
-	{names: []string{"augmix", "randaugmentmc"}, write: "rand_augment: 9", note: "or trivial_augment_wide: {}, or auto_augment: imagenet"},
+	{names: []string{"augmixaugment"}, write: "aug_mix: {}", note: "which is torchvision's"},
+	{names: []string{"randaugmentmc"}, write: "rand_augment: 9", note: "or trivial_augment_wide: {}, or auto_augment: imagenet"},
 	{names: []string{"totensor", "totensorv2", "piltotensor", "toimage", "toimagetensor", "todtype", "convertimagedtype", "tofloat", "rescale"},
 		note: "leave it out: dtype: f32 beside transform is x/255, layout: NCHW has channels first, and batches are tensors as they are"},
 	{names: []string{"permute", "transposechw", "tochw", "tochannelsfirst"}, note: "leave it out: layout: NCHW beside transform has channels first"},
 	{names: []string{"torgb", "convert", "convertrgb", "rgb", "decode", "loadimage", "topilimage"}, note: "leave it out: mode beside transform says what pictures are decoded to, rgb by itself"},
 	{names: []string{"compose", "sequential"}, note: "write its operations as entries of transform"},
 	{names: []string{"oneof", "choice"}, write: "random_choice: [{grayscale: 1}, {solarize: {threshold: 128, p: 1}}]"},
-	{names: []string{"someof", "randomorder"}, note: "write the operations themselves; color_jitter, gaussian_blur and others have a p, random_apply and random_choice hold several"},
+	{names: []string{"someof"}, note: "write the operations themselves; color_jitter, gaussian_blur and others have a p, random_apply, random_choice and random_order hold several"},
 	{names: []string{"lambda"}, note: wholeBatches},
 	{names: []string{"mixup", "randommixup", "cutmix", "randomcutmix", "mixupcutmix", "mosaic", "copypaste"}, note: inTheLoop},
-	{names: []string{"transpose", "griddistortion", "opticaldistortion", "clahe", "randomgamma", "fivecrop", "tencrop"}, note: "there is none; " + wholeBatches},
+	{names: []string{"transpose", "griddistortion", "opticaldistortion", "clahe", "randomgamma"}, note: "there is none; " + wholeBatches},
+	{names: []string{"fivecrop", "tencrop"}, write: "center_crop: {size: 224, position: top_left}", note: "in a field, and one for each of the others; docs/media.md has all"},
 }
 
 // transformHint is what is to be written in place of another library's operation, or key of one, in a transform; "": nothing is known.

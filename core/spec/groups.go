@@ -11,6 +11,7 @@ import (
 const (
 	randomApply  = "random_apply"
 	randomChoice = "random_choice"
+	randomOrder  = "random_order"
 	maxGroup     = 16
 
 	groupWant = "a list of operations, such as [{grayscale: 1}, {solarize: {threshold: 128, p: 1}}]"
@@ -28,14 +29,50 @@ type RandomChoice struct {
 	Upto []float64
 }
 
+// RandomOrder does all of its steps, in an order that is drawn.
+type RandomOrder struct{ Of []Step }
+
 func (a *RandomApply) Name() string  { return randomApply }
 func (c *RandomChoice) Name() string { return randomChoice }
+func (o *RandomOrder) Name() string  { return randomOrder }
 
 func (a *RandomApply) random() bool  { return chance(a.P) }
 func (c *RandomChoice) random() bool { return len(c.Of) > 1 }
+func (o *RandomOrder) random() bool  { return len(o.Of) > 1 }
 
 func (a *RandomApply) group() []Step  { return a.Of }
 func (c *RandomChoice) group() []Step { return c.Of }
+func (o *RandomOrder) group() []Step  { return o.Of }
+
+// What a group draws is alike where those of its steps that put pixels elsewhere are, and what decides about them. What each of these draws is its own to say.
+
+func (a *RandomApply) draws() any {
+	return fmt.Sprint(a.P, stepNames(moved(a.Of)))
+}
+
+func (c *RandomChoice) draws() any { return fmt.Sprint(c.Upto, stepNames(c.Of)) }
+
+func (o *RandomOrder) draws() any { return fmt.Sprint(stepNames(o.Of)) }
+
+// moved are those of the steps that put pixels elsewhere.
+func moved(all []Step) []Step {
+	return slices.DeleteFunc(slices.Clone(all), func(s Step) bool {
+		_, is := s.(shifter)
+		return !is
+	})
+}
+
+// Flat are the steps with those of groups in the place of these.
+func Flat(all []Step) (flat []Step) {
+	for _, s := range all {
+		if g, is := s.(grouper); is {
+			flat = append(flat, g.group()...)
+		} else {
+			flat = append(flat, s)
+		}
+	}
+	return flat
+}
 
 // MarshalJSON has each step by its name.
 func (a *RandomApply) MarshalJSON() ([]byte, error) {
@@ -45,6 +82,11 @@ func (a *RandomApply) MarshalJSON() ([]byte, error) {
 // MarshalJSON has each step by its name.
 func (c *RandomChoice) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"transforms": canonicalSteps(c.Of), "upto": c.Upto})
+}
+
+// MarshalJSON has each step by its name.
+func (o *RandomOrder) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]any{"transforms": canonicalSteps(o.Of)})
 }
 
 func (r *reading) randomApply(op *section) Step {
@@ -78,9 +120,14 @@ func (r *reading) randomChoice(op *section) Step {
 	return c
 }
 
-// groups says whether a step may be one of a group: it leaves pixels where they are, as what moves them is drawn for pictures and masks alike.
+func (r *reading) randomOrder(op *section) Step {
+	items, shown, _ := r.short(op, randomOrder, "transforms")
+	return &RandomOrder{Of: r.grouped(op, randomOrder, items, shown)}
+}
+
+// groups says whether a step may be one of a group: it is of a row, whose size it leaves, and is none itself.
 func groups(name string) bool {
-	return slices.Contains(changes, name) && name != randomApply && name != randomChoice
+	return slices.ContainsFunc(kinds, func(k kind) bool { return k.name == name && k.class != grouping && k.early != always })
 }
 
 // grouped reads the steps of a group.

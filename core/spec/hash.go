@@ -211,6 +211,7 @@ type canonicalCrop struct {
 	MaxSize       int           `json:"max_size,omitempty"`
 	Fit           *canonicalFit `json:"fit,omitempty"`
 	Mode          string        `json:"padding_mode,omitempty"`
+	Position      string        `json:"position,omitempty"`
 }
 
 type canonicalFit struct {
@@ -347,7 +348,7 @@ func (i *Image) canonical() *canonicalImage {
 		}
 	}
 	if e := i.Transform.CenterCrop; e != nil {
-		c.CenterCrop = &canonicalCrop{Height: e.Height, Width: e.Width, Fill: e.Fill, Mode: e.Mode}
+		c.CenterCrop = &canonicalCrop{Height: e.Height, Width: e.Width, Fill: e.Fill, Mode: e.Mode, Position: e.Position}
 	}
 	if r := i.Transform.RandomResizedCrop; r != nil {
 		c.RandomCrop = &canonicalCrop{Height: r.Height, Width: r.Width, Scale: r.Scale, Ratio: r.Ratio, Interpolation: r.Interpolation}

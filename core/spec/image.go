@@ -97,7 +97,7 @@ func (r *reading) entry(n *yaml.Node, group, table, shown, place string) (op sec
 	}
 	for name = range op.values {
 		if group != "" && !groups(name) {
-			op.fail(name, "got it within %s, want one that leaves pixels where they are (color_jitter to jpeg); most of the others have a p of their own", group)
+			op.fail(name, "got it within %s, want one of a row (horizontal_flip to elastic_transform, an augmentation, or color_jitter to jpeg); most of these have a p of their own", group)
 		}
 		if slices.Contains(r.before, name) {
 			op.fail(name, "is there twice; want it once: leave one of them out")
@@ -135,6 +135,10 @@ func (d *decoder) operation(op *section, t *Transform) {
 			short, c.Extent = d.extent(size, shown)
 			c.square(short)
 			d.border(sec, &c.Border)
+			choice(sec, "position", &c.Position, positions...)
+			if c.Position == center {
+				c.Position = ""
+			}
 		}
 		t.CenterCrop = c
 	case op.has("random_crop"):
@@ -160,7 +164,7 @@ func (d *decoder) operation(op *section, t *Transform) {
 			r.square(short)
 			d.interval(sec, "scale", &r.Scale, 1e-6, 1)
 			d.interval(sec, "ratio", &r.Ratio, minRatio, maxRatio)
-			d.resampler(sec, &r.Interpolation)
+			d.resampler(sec, &r.Interpolation, AnyFilter)
 		}
 		t.RandomResizedCrop = r
 	case op.has("normalize"):

@@ -135,7 +135,8 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 	alike := func(size, op, more string) string {
 		return fmt.Sprintf("image: {from: png, transform: [{center_crop: %s}, {%s}%s]}", size, op, more)
 	}
-	for _, op := range []string{"rand_augment: 9", "trivial_augment_wide: {}", "auto_augment: svhn", "timm_rand_augment: rand-m9", "random_rotation: 30", "random_affine: {degrees: 0, scale: [1, 2]}", "random_perspective: {}", "elastic_transform: {sigma: 0.5}"} {
+	for _, op := range []string{"rand_augment: 9", "trivial_augment_wide: {}", "auto_augment: svhn", "timm_rand_augment: rand-m9", "aug_mix: {}", "random_rotation: 30", "random_affine: {degrees: 0, scale: [1, 2]}", "random_perspective: {}", "elastic_transform: {sigma: 0.5}",
+		"random_apply: [{random_rotation: 30}]", "random_choice: [{random_rotation: 30}, {vertical_flip: 1}]", "random_order: [{vertical_flip: 0.5}, {random_rotation: 30}]"} {
 		name, _, _ := strings.Cut(op, ":")
 		for other, unlike := range map[string]string{
 			mask: name, "image: {from: png, transform: [{random_resized_crop: 8}]}": "random_resized_crop", "video: {from: mp4, frames: 2, transform: [{center_crop: 8}]}": name,
@@ -166,12 +167,23 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 		{"{resize: 9}, {random_rotation: {degrees: 9, expand: true, interpolation: bilinear}}, {center_crop: 8}", nearest + ", {random_rotation: {degrees: 9, expand: true, fill: 255}}, {center_crop: 8}"},
 		{"{horizontal_flip: 0.5}, {random_rotation: 9}, {random_crop: 8}", "{horizontal_flip: 0.5}, {random_rotation: 9}, {random_crop: 8}"},
 		{"{random_zoom_out: {fill: 9}}, {center_crop: 8}", "{random_zoom_out: {fill: 255}}, {center_crop: 8}"},
+		{"{center_crop: 8}, {random_apply: [{random_rotation: {degrees: 9, interpolation: bilinear}}, {invert: 1}]}", "{center_crop: 8}, {random_apply: [{random_rotation: {degrees: 9, fill: 255}}]}"},
+		{"{random_choice: [{random_rotation: 9}, {random_affine: {degrees: 9}}]}, {center_crop: 8}, {random_apply: [{invert: 1}]}", "{random_choice: [{random_rotation: 9}, {random_affine: {degrees: 9}}]}, {center_crop: 8}"},
+		{"{center_crop: 8}, {random_order: [{random_rotation: 9}, {vertical_flip: 1}]}", "{center_crop: 8}, {random_order: [{random_rotation: 9}, {vertical_flip: 1}]}"},
+		{"{center_crop: 8}, {random_choice: [{grayscale: 1}, {invert: 1}]}, {random_rotation: 9}", "{center_crop: 8}, {random_rotation: 9}"},
 	} {
 		parse(t, fmt.Sprintf(early, other[0], other[1]))
 	}
 	for _, other := range [][2]string{
 		{"{random_rotation: 9}, {resize: 9}, {center_crop: 8}", nearest + ", {random_rotation: 9}, {center_crop: 8}"}, {"{resize: 9}, {random_rotation: 9}, {center_crop: 8}", nearest + ", {center_crop: 8}, {random_rotation: 9}"},
 		{"{random_zoom_out: {}}, {center_crop: 8}", "{random_zoom_out: [1, 3]}, {center_crop: 8}"},
+		{"{random_rotation: 9}, {center_crop: {size: 8, position: top_left}}", "{random_rotation: 9}, {center_crop: 8}"},
+		{"{center_crop: 8}, {random_apply: [{random_rotation: 9}]}", "{center_crop: 8}, {random_rotation: 9}"}, {"{center_crop: 8}, {random_apply: [{random_rotation: 9}]}", "{center_crop: 8}, {random_apply: {transforms: [{random_rotation: 9}], p: 0.4}}"},
+		{"{center_crop: 8}, {random_apply: [{random_rotation: 9}]}", "{random_apply: [{random_rotation: 9}]}, {center_crop: 8}"}, {"{center_crop: 8}, {random_apply: [{random_rotation: 9}]}", "{center_crop: 8}, {random_apply: [{random_rotation: 8}]}"},
+		{"{center_crop: 8}, {random_choice: [{random_rotation: 9}, {invert: 1}]}", "{center_crop: 8}, {random_choice: [{random_rotation: 9}, {vertical_flip: 1}]}"},
+		{"{center_crop: 8}, {random_choice: [{random_rotation: 9}, {vertical_flip: 1}]}", "{center_crop: 8}, {random_choice: [{vertical_flip: 1}, {random_rotation: 9}]}"},
+		{"{center_crop: 8}, {random_choice: [{random_rotation: 9}, {vertical_flip: 1}]}", "{center_crop: 8}, {random_choice: {transforms: [{random_rotation: 9}, {vertical_flip: 1}], p: [1, 2]}}"},
+		{"{center_crop: 8}, {random_order: [{random_rotation: 9}, {vertical_flip: 1}]}", "{center_crop: 8}, {random_rotation: 9}, {vertical_flip: 1}"},
 		{"{random_rotation: 9}, {center_crop: 8}", "{random_rotation: {degrees: 9, expand: true}}, {center_crop: 8}"}, {"{random_rotation: 9}, {center_crop: 8}", "{center_crop: 8}"},
 		{"{horizontal_flip: 0.5}, {random_rotation: 9}, {random_crop: 8}", "{random_rotation: 9}, {horizontal_flip: 0.5}, {random_crop: 8}"},
 		{"{horizontal_flip: 0.5}, {random_crop: 8}, {random_rotation: 9}", "{random_crop: 8}, {horizontal_flip: 0.5}, {random_rotation: 9}"},

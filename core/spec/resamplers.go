@@ -16,16 +16,17 @@ func (i Interpolation) ofOpenCV() bool { return strings.HasPrefix(string(i), "cv
 // picks says whether pixels stay what they are: none are mixed.
 func (i Interpolation) picks() bool { return i == Nearest || i == CV2Nearest }
 
-// resampler reads the interpolation of what resizes. OpenCV's own names and numbers are told what they are here.
-func (d *decoder) resampler(s *section, dst *Interpolation) {
+// resampler reads the interpolation of what resizes, one of all or of more. OpenCV's own names and numbers are told what they are here.
+func (d *decoder) resampler(s *section, dst *Interpolation, more ...Interpolation) {
 	const key = "interpolation"
+	among := slices.Concat(resamplers, more)
 	if n := s.values[key]; n != nil {
 		if hint := interpolationHint(target(n)); hint != "" {
-			s.fail(key, "got %s, want one of %s; %s", describe(n), words(resamplers), hint)
+			s.fail(key, "got %s, want one of %s; %s", describe(n), words(among), hint)
 			return
 		}
 	}
-	choice(s, key, dst, resamplers...)
+	choice(s, key, dst, among...)
 }
 
 func words(all []Interpolation) string {

@@ -32,6 +32,16 @@ const (
 	topLeft   = "top_left"
 )
 
+// The corners in which a crop may lie.
+const (
+	TopLeft     = topLeft
+	TopRight    = "top_right"
+	BottomLeft  = "bottom_left"
+	BottomRight = "bottom_right"
+)
+
+var positions = []string{center, TopLeft, TopRight, BottomLeft, BottomRight}
+
 // word is what resize.fit says.
 func (f Fit) word() string {
 	switch {

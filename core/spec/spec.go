@@ -249,10 +249,11 @@ type Transform struct {
 // Extent is a size in pixels.
 type Extent struct{ Height, Width int }
 
-// CenterCrop takes the middle of the picture; Border lies around a smaller one.
+// CenterCrop takes the middle of the picture, or a corner of it; Border lies around a smaller one.
 type CenterCrop struct {
 	Extent
 	Border
+	Position string // one of positions; "": the middle
 }
 
 // RandomCrop takes a part of Extent anywhere in the picture with Padding of Border around it.

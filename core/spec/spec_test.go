@@ -331,13 +331,13 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 		}
 	}
 	crops := map[[32]byte]string{}
-	for _, transform := range []string{"center_crop: 223", "resize: [224, 224]", "random_resized_crop: 224", "random_crop: 224", "random_crop: {size: 224, padding: 4}",
+	for _, transform := range []string{"center_crop: 223", "resize: [224, 224]", "random_resized_crop: 224", "random_resized_crop: {size: 224, interpolation: random}", "random_crop: 224", "random_crop: {size: 224, padding: 4}",
 		"resize: {size: [224, 224], fit: contain}", "resize: {size: [224, 224], fit: contain, fill: 1}", "resize: {size: [224, 224], fit: contain, place: top_left}",
 		"resize: {size: [224, 224], fit: contain, upscale: false}", "resize: {size: [224, 224], fit: letterbox}", "resize: {size: [224, 224], interpolation: cv2_linear}", "resize: {size: [224, 224], interpolation: cv2_area}", "resize: 256}, {center_crop: 224", "resize: {size: 256, max_size: 300}}, {center_crop: 224",
 		"random_resize: {min_size: 224, max_size: 300}}, {center_crop: 224", "random_resize: {min_size: 225, max_size: 300}}, {center_crop: 224",
 		"random_resize: {min_size: 224, max_size: 301}}, {center_crop: 224", "random_resize: {min_size: 224, max_size: 300, interpolation: bicubic}}, {center_crop: 224",
 		"scale_jitter: 224}, {center_crop: 224", "scale_jitter: [224, 225]}, {center_crop: 224", "scale_jitter: {target_size: 224, scale_range: [0.1, 1]}}, {center_crop: 224", "scale_jitter: {target_size: 224, interpolation: box}}, {center_crop: 224",
-		"random_crop: {size: 224, fill: 1}", "center_crop: {size: 224, fill: 1}", "center_crop: {size: 224, fill: [1, 1, 2]}",
+		"random_crop: {size: 224, fill: 1}", "center_crop: {size: 224, fill: 1}", "center_crop: {size: 224, position: top_left}", "center_crop: {size: 224, position: bottom_right}", "center_crop: {size: 224, fill: [1, 1, 2]}",
 		"center_crop: {size: 224, padding_mode: edge}", "random_crop: {size: 224, padding: [4, 3]}", "random_crop: {size: 224, padding: [4, 3, 4, 2]}", "random_crop: {size: 224, padding: 4, padding_mode: edge}",
 		"random_crop: {size: 224, padding_mode: reflect}", "random_crop: {size: 224, padding_mode: symmetric}", "resize: [222, 222]}, {pad: 1", "resize: [222, 222]}, {pad: [2, 1, 0, 1]",
 		"random_rotation: 9}, {resize: 256}, {center_crop: 224", "resize: 256}, {random_rotation: 9}, {center_crop: 224", "resize: 256}, {center_crop: 224}, {random_rotation: 9", "random_rotation: {degrees: 9, expand: true}}, {resize: 256}, {center_crop: 224",
@@ -354,6 +354,7 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 	for _, same := range [][2]string{
 		{"random_crop: {size: 224, padding: 4}", "random_crop: {size: 224, padding: [4, 4]}"}, {"random_crop: {size: 224, padding: 4}", "random_crop: {size: 224, padding: [4, 4, 4, 4], padding_mode: constant}"},
 		{"random_crop: {size: 224, padding: [1, 2], padding_mode: edge}", "pad: {padding: [1, 2], padding_mode: edge}}, {random_crop: 224"}, {"random_crop: {size: 224, padding: 3, fill: 9}", "pad: {padding: 3, fill: 9}}, {random_crop: 224"},
+		{"center_crop: {size: 224, fill: 3}", "center_crop: {size: 224, position: center, fill: 3}"},
 		{"random_rotation: 9}, {center_crop: 224", "random_rotation: {degrees: 9, expand: false}}, {center_crop: 224"},
 		{"center_crop: 224}, {random_erasing: 0.5", "center_crop: 224}, {random_erasing: {}"}, {"center_crop: 224}, {random_erasing: {p: 0.2}", "center_crop: 224}, {random_erasing: {p: 0.2, value: [0, 0, 0], scale: [0.02, 0.33]}"},
 	} {
@@ -364,6 +365,7 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 	}
 	seen := map[[32]byte]string{base.Hash(): ""}
 	for _, more := range []string{
+		"random_order: [{invert: 1}, {equalize: 1}]", "random_order: [{equalize: 1}, {invert: 1}]", "random_apply: [{random_rotation: 9}]", "random_apply: {transforms: [{random_rotation: 9}], p: 0.6}", "random_choice: [{random_rotation: 9}, {random_affine: {degrees: 9}}]",
 		"random_apply: [{invert: 1}]", "random_apply: {transforms: [{invert: 1}], p: 0.6}", "random_apply: [{equalize: 1}]", "random_apply: [{invert: 1}, {equalize: 1}]", "random_apply: [{equalize: 1}, {invert: 1}]", "random_choice: [{equalize: 1}, {invert: 1}]",
 		"random_choice: [{invert: 1}, {equalize: 1}]", "random_choice: {transforms: [{equalize: 1}, {invert: 1}], p: [1, 2]}", "random_apply: [{equalize: 1}]}, {invert: 1",
 		"invert: 1}, {horizontal_flip: 0.5", "horizontal_flip: 0.5}, {invert: 1", "invert: 1}, {equalize: 1}, {horizontal_flip: 0.5", "equalize: 1}, {invert: 1}, {horizontal_flip: 0.5",
@@ -378,6 +380,7 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 		"random_rotation: {degrees: 9, fill: 9}", "random_affine: {degrees: 9, fill: 9}", "rand_augment: {fill: 9}", "auto_augment: {fill: 9}", "trivial_augment_wide: {fill: 9}",
 		"timm_rand_augment: rand-m9", "timm_rand_augment: rand-m8", "timm_rand_augment: rand-m9-n3", "timm_rand_augment: rand-m9-p0.6", "timm_rand_augment: rand-m9-mstd0.5", "timm_rand_augment: rand-m9-mstd101", "timm_rand_augment: rand-m9-mmax11",
 		"timm_rand_augment: rand-m9-inc1", "timm_rand_augment: {config: rand-m9, interpolation: bilinear}", "timm_rand_augment: {config: rand-m9, interpolation: bicubic}", "timm_rand_augment: {config: rand-m9, fill: 9}",
+		"aug_mix: {}", "aug_mix: 4", "aug_mix: {mixture_width: 4}", "aug_mix: {chain_depth: 2}", "aug_mix: {alpha: 0.5}", "aug_mix: {all_ops: false}", "aug_mix: {interpolation: nearest}", "aug_mix: {fill: 9}",
 		"rand_augment: 9", "rand_augment: 8", "rand_augment: {num_ops: 1}", "rand_augment: {num_magnitude_bins: 30}", "rand_augment: {interpolation: bilinear}",
 		"trivial_augment_wide: {}", "trivial_augment_wide: 30", "trivial_augment_wide: {interpolation: bilinear}", "auto_augment: imagenet", "auto_augment: svhn",
 		"auto_augment: {interpolation: bilinear}", "gaussian_blur: 3", "gaussian_blur: 5", "gaussian_blur: {kernel_size: 3, sigma: 1}", "gaussian_blur: {kernel_size: 3, p: 0.5}",
@@ -395,6 +398,7 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 	}
 	for short, long := range map[string]string{
 		"rand_augment: 9": "rand_augment: {num_ops: 2, magnitude: 9, num_magnitude_bins: 31, interpolation: nearest}", "rand_augment: {}": "rand_augment: 9",
+		"aug_mix: 3":               "aug_mix: {severity: 3, mixture_width: 3, chain_depth: -1, alpha: 1, all_ops: true, interpolation: bilinear, fill: 0}",
 		"trivial_augment_wide: 31": "trivial_augment_wide: {}", "auto_augment: {}": "auto_augment: imagenet", "timm_rand_augment: rand-m9-mstd0.5-inc1": "timm_rand_augment: {config: rand-inc1-p0.5-mstd0.5-n2-mmax10-m9, interpolation: random, fill: [124, 116, 104]}", "gaussian_noise: {}": "gaussian_noise: {sigma: [0.1, 0.1], mean: 0, p: 1}", "gaussian_noise: 0.1": "gaussian_noise: {}", "jpeg: 50": "jpeg: {quality: [50, 50], p: 1}",
 		"random_photometric_distort: 0.5": "random_photometric_distort: {brightness: [0.875, 1.125], contrast: 0.5, saturation: 0.5, hue: 0.05}", "gaussian_blur: 3": "gaussian_blur: {kernel_size: 3, sigma: [0.1, 2], p: 1}",
 		"random_rotation: {degrees: 9, fill: 7}": "random_rotation: {degrees: 9, fill: [7, 7, 7]}", "random_rotation: 8": "random_rotation: {degrees: 8, fill: 0}", "auto_augment: svhn": "auto_augment: {policy: svhn, fill: [0, 0, 0]}",

@@ -56,6 +56,7 @@ const (
 	turning    class = iota // moves pixels, those of masks, too
 	augmenting              // draws its operations; a row has one
 	changing                // leaves pixels where they are
+	grouping                // does others
 )
 
 type early uint8
@@ -82,6 +83,7 @@ var kinds = []kind{
 	{TrivialAugmentWide, augmenting, never},
 	{AutoAugment, augmenting, never},
 	{TimmRandAugment, augmenting, never},
+	{augMix, augmenting, never},
 	{"color_jitter", changing, never},
 	{"random_photometric_distort", changing, never},
 	{"random_channel_permutation", changing, never},
@@ -95,8 +97,9 @@ var kinds = []kind{
 	{"equalize", changing, never},
 	{"gaussian_noise", changing, never},
 	{"jpeg", changing, never},
-	{randomApply, changing, never},
-	{randomChoice, changing, never},
+	{randomApply, grouping, also}, // as its steps are
+	{randomChoice, grouping, also},
+	{randomOrder, grouping, also},
 }
 
 // The operations of a transform: first the geometry, in this order; then the steps, in any, of the augmentations one; then what ends it. Movers
@@ -107,7 +110,7 @@ var (
 	turns         = namesOf(func(k kind) bool { return k.class == turning && k.early != always })
 	movers        = namesOf(func(k kind) bool { return k.early != never })
 	augmentations = namesOf(func(k kind) bool { return k.class == augmenting })
-	changes       = namesOf(func(k kind) bool { return k.class == changing })
+	changes       = namesOf(func(k kind) bool { return k.class == changing || k.class == grouping })
 	steps         = namesOf(func(kind) bool { return true })
 	endings       = []string{"normalize", "random_erasing"}
 	operations    = slices.Concat(geometries, steps, endings)
@@ -171,6 +174,8 @@ func (d *reading) step(op *section, name string) Step {
 		return d.randomApply(op)
 	case randomChoice:
 		return d.randomChoice(op)
+	case randomOrder:
+		return d.randomOrder(op)
 	case "horizontal_flip", "vertical_flip", "random_rotate90":
 		if c := d.chance(op, name); c != nil {
 			return &Symmetry{*c}
@@ -195,6 +200,8 @@ func (d *reading) step(op *section, name string) Step {
 		return d.augment(op, name)
 	case TimmRandAugment:
 		return d.timmRandAugment(op)
+	case augMix:
+		return d.augMix(op)
 	case "color_jitter":
 		return d.colorJitter(op)
 	case "random_photometric_distort":
@@ -226,7 +233,7 @@ func (t *Transform) behindSteps(first bool) {
 }
 
 // early are the steps that are not done to the row.
-func (t *Transform) early() []Step { return slices.Concat(t.Ahead, t.Resized) }
+func (t *Transform) early() []Step { return Flat(slices.Concat(t.Ahead, t.Resized)) }
 
 // all are the steps in their order, each group of them in front of its own.
 func (t *Transform) all() (all []Step) {
@@ -288,7 +295,7 @@ func (t *Transform) checkEarly(section string, fail func(path, format string, ar
 		case !grows:
 		case !slices.Contains(t.early(), s):
 			fail(at, "got %s for rows, which have one size; write %s ahead of center_crop, random_crop, random_resized_crop or resize: [H, W], or leave it out", g.got, s.Name())
-		case slices.Contains(t.Resized, s) && t.CenterCrop == nil && t.RandomCrop == nil:
+		case slices.Contains(Flat(t.Resized), s) && t.CenterCrop == nil && t.RandomCrop == nil:
 			fail(at, "got %s behind resize, and pad adds to what has no size then; add center_crop or random_crop, or write %s ahead of resize", g.got, s.Name())
 		}
 	}

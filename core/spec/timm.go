@@ -14,8 +14,8 @@ const (
 	timmAny          = 100
 )
 
-// anyFilter is timm's choice of bilinear or bicubic.
-const anyFilter Interpolation = "random"
+// AnyFilter is timm's choice of bilinear or bicubic, by chance.
+const AnyFilter Interpolation = "random"
 
 const timmWant = "timm's sections m (magnitude), n (operations), p, mstd, mmax and inc1, such as rand-m9-mstd0.5-inc1"
 
@@ -25,7 +25,7 @@ var timmSection = regexp.MustCompile(`^(mstd|mmax|inc|m|n|p)([0-9]+(?:\.[0-9]+)?
 var ofMean = &Fill{}
 
 func (d *decoder) timmRandAugment(op *section) *Augment {
-	a := &Augment{Kind: TimmRandAugment, NumOps: 2, Magnitude: 10, Interpolation: anyFilter, Fill: ofMean, P: 0.5, MagnitudeMax: 10}
+	a := &Augment{Kind: TimmRandAugment, NumOps: 2, Magnitude: 10, Interpolation: AnyFilter, Fill: ofMean, P: 0.5, MagnitudeMax: 10}
 	config, shown, sec := d.short(op, TimmRandAugment, "config")
 	if d.err == nil && config == nil {
 		op.fail(TimmRandAugment, "config is missing, want one, such as {config: rand-m9-mstd0.5-inc1}")
@@ -46,8 +46,8 @@ func (d *decoder) timmRandAugment(op *section) *Augment {
 			d.fail(config, shown, "got %.60q in %.60q, want %s", s, text, want)
 		}
 	}
-	choice(sec, "interpolation", &a.Interpolation, anyFilter, Bilinear, Bicubic, Nearest)
-	if a.AnyFilter = a.Interpolation == anyFilter; a.AnyFilter {
+	choice(sec, "interpolation", &a.Interpolation, AnyFilter, Bilinear, Bicubic, Nearest)
+	if a.AnyFilter = a.Interpolation == AnyFilter; a.AnyFilter {
 		a.Interpolation = Bilinear
 	}
 	if sec.has("fill") {

@@ -107,6 +107,23 @@ def test_every_operation_is_pillows_on_our_draws(rows, tmp_path, config, mode):
     assert mode != RGB or len(seen) == 15, seen
 
 
+def test_a_crop_is_resized_by_either_filter_as_it_is_drawn(rows, tmp_path):
+    """RandomResizedCropAndInterpolation(interpolation="random"): one of two by chance, for the whole picture, and the crop is what it is without."""
+    rng, seen = np.random.default_rng(3), []
+    im = some(rng, (71, 90))
+    im.save(tmp_path / "a.png")
+    for i in range(200):
+        got = rows.row(tmp_path / "a.png", Out=(40, 36), Flip=0.5, Random=dict(AnyFilter=True), draw=dict(Seed=5, Index=i))
+        box, flip = rows.info["box"], rows.info["flip"]
+        part = (box["x"], box["y"], box["x"] + box["w"], box["y"] + box["h"])
+        seen.append(uniforms(5, 0, i, 15, 40)[0] < 0.5)
+        want = im.crop(part).resize((36, 40), Image.BILINEAR if seen[-1] else Image.BICUBIC)
+        assert np.array_equal(got, as_array(want.transpose(Image.FLIP_LEFT_RIGHT) if flip else want)), i
+        rows.row(tmp_path / "a.png", Out=(40, 36), Flip=0.5, Random={}, draw=dict(Seed=5, Index=i))
+        assert (rows.info["box"], rows.info["flip"]) == (box, flip)
+    assert 70 < sum(seen) < 130
+
+
 def test_points_follow_its_shears_and_its_moves(rows, tmp_path):
     """A dot of 5 x 5 pixels is found again at the point that the map gives."""
     x, found = np.zeros((200, 200, 3), np.uint8), 0

@@ -22,6 +22,11 @@ def random_crop_or_pad(g: Given) -> Operation:
     return sized(g, "random_crop", {"size": g.extent()})
 
 
+def random_resized_crop_by_any(g: Given) -> Operation:
+    drawn = g.get("interpolation")
+    return random_resized_crop(g, "random" if isinstance(drawn, list) and set(drawn) == {"bilinear", "bicubic"} else "")
+
+
 def rand_augment(g: Given) -> Operation:
     """Its name for itself again, out of what was made of it."""
     ops = g.transform.ops
@@ -70,7 +75,7 @@ def unscaled(g: Given) -> None:
 
 
 RULES: dict[str, Rule] = {
-    "RandomResizedCropAndInterpolation": Rule(random_resized_crop),
+    "RandomResizedCropAndInterpolation": Rule(random_resized_crop_by_any),
     "CenterCropOrPad": Rule(crop_or_pad, FLOATS),
     "RandomCropOrPad": Rule(random_crop_or_pad, FLOATS),
     "RandAugment": Rule(rand_augment),
@@ -85,7 +90,7 @@ REMEDIES = {
     "ResizeKeepRatio": "its sides are rounded to the nearest, where no operation's are; torchvision's Resize(N) is near, with "
                        'create_transform(crop_mode="center") of a square size',
     "AutoAugment": "timm's policies have no operation here; rand-... has (timm_rand_augment), and torchvision's AutoAugment (auto_augment)",
-    "AugMixAugment": "it has no operation here; rand-... has (timm_rand_augment)",
+    "AugMixAugment": "timm's augmix has no operation here; torchvision's AugMix has (aug_mix), and rand-... (timm_rand_augment)",
     "TrimBorder": "it has no operation here; leave crop_border_pixels out",
     "RandomPad": "it has no operation here; CenterCropOrPad has",
 }

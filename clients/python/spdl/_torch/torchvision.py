@@ -66,9 +66,9 @@ def fits(g: Given, got: str) -> None:
     g.refuse(f"{got}; want pictures that are large enough: put Resize({max(height, width)}) in front, or leave it out, where a smaller picture lies in the middle")
 
 
-def random_resized_crop(g: Given) -> Operation:
+def random_resized_crop(g: Given, filter: str = "") -> Operation:
     return sized(g, "random_resized_crop", without(
-        {"size": g.extent(), "scale": g.pair("scale"), "ratio": g.pair("ratio"), "interpolation": g.filter(RESIZERS)},
+        {"size": g.extent(), "scale": g.pair("scale"), "ratio": g.pair("ratio"), "interpolation": filter or g.filter(RESIZERS)},
         scale=[0.08, 1], ratio=[3 / 4, 4 / 3]))
 
 
@@ -170,6 +170,13 @@ def augmentation(name: str, *keys: str) -> Rule:
     return Rule(lambda g: {name: without({**{key: g.get(key) for key in keys}, "interpolation": g.filter(WARPERS), "fill": g.fill()}, interpolation="nearest")})
 
 
+def aug_mix(g: Given) -> Operation:
+    usual = {"severity": 3, "mixture_width": 3, "chain_depth": -1, "alpha": 1, "all_ops": True, "interpolation": "bilinear"}
+    said = {**{key: g.number(key) for key in ("severity", "mixture_width", "chain_depth", "alpha")}, "all_ops": g.get("all_ops")}
+    said["chain_depth"] = max(-1, said["chain_depth"]) or -1  # any but a positive one is by chance
+    return {"aug_mix": without({**said, "interpolation": g.filter(WARPERS), "fill": g.fill()}, **usual)}
+
+
 def chance(name: str, upto: int = PIL) -> Rule:
     """An operation that is its probability."""
     return Rule(lambda g: {name: g.number("p")}, upto)
@@ -263,6 +270,7 @@ RULES: dict[str, Rule] = {
     "RandAugment": augmentation("rand_augment", "num_ops", "magnitude", "num_magnitude_bins"),
     "TrivialAugmentWide": augmentation("trivial_augment_wide", "num_magnitude_bins"),
     "AutoAugment": augmentation("auto_augment", "policy"),
+    "AugMix": Rule(aug_mix, BYTES),
     "ColorJitter": Rule(color_jitter),
     "RandomPhotometricDistort": Rule(random_photometric_distort),
     "RandomChannelPermutation": Rule(lambda g: {"random_channel_permutation": 1}, BYTES),
@@ -292,10 +300,8 @@ RULES: dict[str, Rule] = {
 # What is known and cannot be told, and what does it here.
 REMEDIES = {
     "Lambda": "a function of one's own has no operation; write what it does as one, or map whole batches: spdl.DataLoader(..., transform=)",
-    "RandomOrder": "operations stand in one order; color_jitter draws its own",
-    "AugMix": "it has no operation here; map whole batches: spdl.DataLoader(..., transform=), or a stage (ring.groups)",
-    "FiveCrop": "a row is one crop; several views of a picture are fields with draw: own (docs/media.md)",
-    "TenCrop": "a row is one crop; several views of a picture are fields with draw: own (docs/media.md)",
+    "FiveCrop": "a row is one crop; a field for each, with center_crop: {size: N, position: top_left} and so on, is all of them (docs/media.md)",
+    "TenCrop": "a row is one crop; a field for each, with center_crop: {size: N, position: top_left} and so on, is all of them (docs/media.md)",
     "MixUp": "it is of batches; call it in the loop (docs/recipes.md)",
     "CutMix": "it is of batches; call it in the loop (docs/recipes.md)",
     "ToPILImage": "pictures are not made of tensors here; leave it out, with what makes the tensor in front of it",

@@ -21,8 +21,9 @@ _ENDINGS = {"normalize": NORMALIZED, "random_erasing": ERASED}
 # Operations with a probability that they happen, and what it is where none is said. The others have nothing between always and never.
 _HAPPENS = {"color_jitter": 1, "gaussian_blur": 1, "gaussian_noise": 1, "jpeg": 1, "elastic_transform": 1, "solarize": 0.5, "posterize": 0.5,
             "adjust_sharpness": 0.5, "random_perspective": 0.5, "random_zoom_out": 0.5, "random_erasing": 0.5}
-_GROUPED = ("color_jitter", "random_photometric_distort", "random_channel_permutation", "grayscale", "gaussian_blur", "solarize", "posterize", "invert", "adjust_sharpness",
-            "autocontrast", "equalize", "gaussian_noise", "jpeg")  # those that random_apply and random_choice hold
+_GROUPED = ("horizontal_flip", "vertical_flip", "random_rotate90", "random_rotation", "random_affine", "random_perspective", "elastic_transform", "rand_augment",
+            "trivial_augment_wide", "auto_augment", "timm_rand_augment", "aug_mix", "color_jitter", "random_photometric_distort", "random_channel_permutation", "grayscale", "gaussian_blur", "solarize",
+            "posterize", "invert", "adjust_sharpness", "autocontrast", "equalize", "gaussian_noise", "jpeg")  # those that random_apply and its kin hold
 SIZED = ("resize", "center_crop", "random_crop", "random_resized_crop", "random_resize", "scale_jitter")  # what says a size
 _IS_PROBABILITY = ("horizontal_flip", "vertical_flip", "grayscale", "invert", "autocontrast", "equalize", "random_channel_permutation", "random_rotate90")
 
@@ -81,6 +82,9 @@ class _Walk:
             self._apply(one, place)
         elif home == ("torchvision", "RandomChoice"):
             self._choice(one, place)
+        elif home == ("torchvision", "RandomOrder"):
+            steps = len(self.steps)
+            self._together("random_order", self._each(one, place, "in an order by chance"), {}, steps, (place, one))
         elif home == ("torchvision", "ImageClassification"):
             self._classification(one, place)
         elif home[1] in _RULES[home[0]]:
@@ -110,7 +114,7 @@ class _Walk:
         self.floats = self.floats or self.in_hand == FLOATS
 
     def _apply(self, one: Any, place: str) -> None:
-        """RandomApply: of one operation the probability becomes that one's, of several it is random_apply's."""
+        """RandomApply: of one operation that has a probability it becomes that one's, of another, and of several, it is random_apply's."""
         p, steps, endings = float(one.p), len(self.steps), len(self.endings)
         if p == 0:
             return
@@ -119,7 +123,7 @@ class _Walk:
             return
         self._grouped(_children(one), one, f"{place}.transforms", f"p={p:g}", "want 1")
         new = self.steps[steps:] + self.endings[endings:]
-        if len(new) > 1:
+        if len(new) > 1 or any(name not in _IS_PROBABILITY and name not in _HAPPENS and name in _GROUPED for operation, _ in new for name in operation):
             self._together("random_apply", new, {"p": p}, steps, (place, one))
             return
         for operation, _ in new:
@@ -134,17 +138,23 @@ class _Walk:
 
     def _choice(self, one: Any, place: str) -> None:
         """RandomChoice: each of its transforms is one operation."""
-        steps, new = len(self.steps), []
+        steps = len(self.steps)
+        new = self._each(one, place, "one of several")
+        weights = [whole(float(w)) for w in one.p] if getattr(one, "p", None) is not None else []
+        self._together("random_choice", new, {"p": weights} if len(set(weights)) > 1 else {}, steps, (place, one))
+
+    def _each(self, one: Any, place: str, got: str) -> list[tuple[Operation, Place]]:
+        """The operation of each of a group's transforms."""
+        new = []
         for i, child in enumerate(_children(one)):
             before = len(self.steps), len(self.endings)
             at = f"{place}.transforms[{i}]"
-            self._grouped(child, one, at, "one of several", "want none among them")
+            self._grouped(child, one, at, got, "want none among them")
             made = self.steps[before[0]:] + self.endings[before[1]:]
             if len(made) != 1:
-                raise refusal(at, child, f"got {len(made)} operations to choose together, want one")
+                raise refusal(at, child, f"got {len(made)} operations in the place of one, want one of each")
             new += made
-        weights = [whole(float(w)) for w in one.p] if getattr(one, "p", None) is not None else []
-        self._together("random_choice", new, {"p": weights} if len(set(weights)) > 1 else {}, steps, (place, one))
+        return new
 
     def _grouped(self, transforms: Any, group: Any, place: str, got: str, want: str) -> None:
         """Transforms that may not happen, which must leave in hand what was."""
@@ -158,8 +168,7 @@ class _Walk:
         names = [name for operation, _ in new for name in operation]
         for other in names:
             if other not in _GROUPED:
-                raise refusal(*at, f"got {other} among several, want such as leave pixels where they are: {', '.join(_GROUPED)}; "
-                                   "give it a probability of its own, outside")
+                raise refusal(*at, f"got {other} among several, want operations of a row: {', '.join(_GROUPED)}; give it a probability of its own, outside")
         operations = [operation for operation, _ in new]
         self.steps[steps:] = [({name: {"transforms": operations, **says} if says else operations}, at)]
 
