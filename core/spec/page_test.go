@@ -124,7 +124,7 @@ var values = map[string]string{
 	"ring.access": "shared", "ring.mode": `"0640"`, "ring.max_consumers": "1", "ring.hash": "xxh3", "ring.delivery": "ready", "ring.ahead": "2", "ring.reconnect": "10s", "journal": "j", "ring.groups": "[]",
 	"ring.groups[].name": "g", "ring.groups[].kind": "stage", "ring.groups[].mode": "lanes", "ring.groups[].lanes": "1", "ring.groups[].slow": "drop", "ring.groups[].redeliver": "false",
 	"source.host": "{samples: 7}", "source.host.samples": "3", "source.host.timeout": "5s", "source.host.stream": "true",
-	"source.heading": "true", "source.mix[].heading": "true",
+	"source.heading": "[path, label]", "source.mix[].heading": "true", "source.separator": `" "`, "source.mix[].separator": `"|"`,
 	"source.arrays": "[{name: x, file: x.npy}]", "source.arrays[].name": "y", "source.arrays[].file": "[x.npy, y.npy]", "source.arrays[].dataset": "[/a, '/b{0..3}/*']", "source.arrays[].dtype": "u16", "source.arrays[].shape": "[3]",
 	"source.arrays[].window": "4", "source.arrays[].step": "2", "source.arrays[].within": "3",
 	"source.shards": "[a.tar]", "source.path": "'train/{image_id}.jpg'", "source.image": "[jpg]", "source.label": "cls", "source.columns": "[c]",
@@ -213,6 +213,8 @@ func document(path, value string) string {
 		source = "source: {shards: " + value + "}\n"
 	case path == "source.heading":
 		source = "source: {list: l.tsv, heading: " + value + "}\n"
+	case path == "source.separator":
+		source = "source: {list: l.txt, heading: [path, label], separator: " + value + "}\n"
 	case path == "source.path":
 		source = "source: {list: l.csv, path: " + value + "}\n"
 	case path == "source.columns[].name":
@@ -249,7 +251,7 @@ func document(path, value string) string {
 	case path == "source.mix":
 		source = "source: {mix: " + value + "}\n"
 	case strings.HasPrefix(path, "source.mix[]."):
-		with := map[string]string{"root": "list: l, ", "path": "list: l.csv, ", "heading": "list: l.tsv, ", "image": "shards: a.tar, ", "label": "shards: a.tar, ",
+		with := map[string]string{"root": "list: l, ", "path": "list: l.csv, ", "heading": "list: l.tsv, ", "separator": "list: l.csv, ", "image": "shards: a.tar, ", "label": "shards: a.tar, ",
 			"extensions": "folder: p, ", "labels": "folder: p, ", "weight": "folder: p, "}[lastKey(path)]
 		source = "source: {mix: [{" + with + lastKey(path) + ": " + value + "}]}\n"
 	case path == "source.host":
