@@ -61,7 +61,7 @@ type soundDecoder struct {
 }
 
 func (d *soundDecoder) decode(row [][]byte, in input, draw media.Draw) error {
-	src := audio.Source{Bytes: in.bytes, File: in.lies(&d.file)}
+	src := audio.Source{Bytes: in.bytes, File: in.lies(&d.file), Select: in.channel}
 	switch {
 	case in.clipped:
 		d.shown = in.heard

@@ -32,6 +32,7 @@ type input struct {
 	file     *source.File // not nil: in place of bytes
 	windowed bool         // within is the part of it that the row is made of, in place of what the section says
 	within
+	channel []int      // of a sound: not nil, where the sample says which one it is
 	clipped bool       // of a sound: what is heard from one second of the file's clock up to another,
 	heard   [2]float64 // which are these
 	times   []float64  // of a video: the frames that the sample names, one way or the other

@@ -21,13 +21,14 @@ type samples struct {
 // part is one part of the samples.
 type part struct {
 	modality
-	name        string  // for errors; "" where it is the only one
-	from        int     // which part of a sample it is decoded from
-	own         uint64  // of the seed it draws with; 0: as the others do
-	window      *window // of its file; nil: as the modality has it
-	clip        *clip   // it goes with another part; nil: by itself
-	chosen      *chosen // frames that the sample names; nil: as the modality has it
-	first, last int     // of samples.fields: its own are [first, last)
+	name        string    // for errors; "" where it is the only one
+	from        int       // which part of a sample it is decoded from
+	own         uint64    // of the seed it draws with; 0: as the others do
+	window      *window   // of its file; nil: as the modality has it
+	clip        *clip     // it goes with another part; nil: by itself
+	chosen      *chosen   // frames that the sample names; nil: as the modality has it
+	channel     *numbered // of a sound, where the sample names it; nil: as the modality has it
+	first, last int       // of samples.fields: its own are [first, last)
 }
 
 // samplesOf prepares the decoding of a description's media.
@@ -44,7 +45,7 @@ func samplesOf(s *spec.Spec) (*samples, error) {
 		}
 		all.add(name, m)
 		all.parts[i].from, all.parts[i].window, all.parts[i].clip = from[i], windowOf(&media[i], s.Source.Columns), clipOf(&media[i], clips[i])
-		all.parts[i].chosen = chosenOf(&media[i], s.Source.Columns)
+		all.parts[i].chosen, all.parts[i].channel = chosenOf(&media[i], s.Source.Columns), channelOf(&media[i], s.Source.Columns)
 		if media[i].Own {
 			all.parts[i].own = ownDraws(media[i].Name)
 		}
@@ -139,6 +140,7 @@ type worker struct {
 	row      [][]byte  // of the sample in hand
 
 	times   []float64 // that it names, and indices of frames; kept for the next
+	channel [1]int
 	indices []int
 }
 
@@ -182,6 +184,10 @@ func (w *worker) inputOf(p *part, sample encoded) (in input, err error) {
 	if err == nil && p.chosen != nil {
 		err = p.chosen.of(sample, &w.times, &w.indices)
 		in.times, in.indices = w.times, w.indices
+	}
+	if err == nil && p.channel != nil {
+		err = p.channel.channelOf(sample, &w.channel)
+		in.channel = w.channel[:]
 	}
 	if in.clipped {
 		in.heard = p.clip.heard(w.decoders[p.clip.of].(*videoDecoder).shown)

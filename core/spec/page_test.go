@@ -138,7 +138,7 @@ var values = map[string]string{
 	"video.window": "{start: 1s}", "video.window.start": "1s", "video.window.duration": "1s", "video.window.start_column": "at", "video.window.duration_column": "at", "video.window.end_column": "at", "video.shape": "ragged", "video.over": "cut", "video.mode": "gray", "video.rotation": "ignore", "video.filter": "hflip", "video.hardware": "auto",
 	"video.transform": "[center_crop: 2]", "video.dtype": "f16", "video.layout": "NCTHW", "video.colour": "accurate", "video.scaler": "area", "video.stream": "1", "video.threads": "2",
 	"video.seek": "approximate", "video.max_pixels": "1", "video.timeout": "5s",
-	"audio": "{rate: 8, length: 8}", "audio.rate": "8000", "audio.channels": "2", "audio.select": "[1, 0]", "audio.length": "1s", "audio.shape": "padded", "audio.crop": "random",
+	"audio": "{rate: 8, length: 8}", "audio.rate": "8000", "audio.channels": "2", "audio.select": "[1, 0]", "audio.select.column": "n", "audio.length": "1s", "audio.shape": "padded", "audio.crop": "random",
 	"audio.window": "{start: 1s}", "audio.window.of": "video", "audio.window.start": "1s", "audio.window.duration": "1s", "audio.window.start_column": "at", "audio.window.duration_column": "at", "audio.window.end_column": "at", "audio.filter": "anull", "audio.speed": "{factors: [1]}", "audio.speed.factors": "[0.9, 1, 1.1]",
 	"audio.noise": "{snr_db: [0, 9]}", "audio.noise.snr_db": "[5, 20]", "audio.noise.p": "0.5", "audio.noise.color": "pink", "audio.noise.from": "d", "audio.noise.memory_bytes": "1MiB", "audio.reverb": "{from: d}", "audio.reverb.from": "e", "audio.reverb.p": "0.5", "audio.reverb.memory_bytes": "1GiB", "audio.gain": "{db: [0, 0]}", "audio.gain.db": "[-6, 6]", "audio.gain.p": "0.5",
 	"audio.polarity_inversion": "0.5", "audio.pre_emphasis": "0.97",
@@ -369,6 +369,9 @@ func document(path, value string) string {
 	case strings.HasPrefix(path, "audio.raw."):
 		with := map[string]string{"encoding": ", rate: 1, channels: 1", "rate": ", encoding: u8, channels: 1", "channels": ", rate: 1, encoding: u8"}
 		image = "audio: {rate: 8000, length: 8, raw: {" + lastKey(path) + ": " + value + with[lastKey(path)] + "}}\n"
+	case path == "audio.select.column":
+		source = "source: {list: a.csv, columns: [{name: n, type: i64}]}\n"
+		image = "audio: {rate: 8000, length: 8, select: {column: " + value + "}}\n"
 	case path == "audio.window.of":
 		image = "video: {frames: 2, transform: [center_crop: 2]}\naudio: {rate: 8000, length: 8, window: {of: " + value + "}}\n"
 	case strings.HasPrefix(path, "audio.window.") || strings.HasPrefix(path, "audio.resample.") || strings.HasPrefix(path, "audio.speed."):
