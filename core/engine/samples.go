@@ -35,7 +35,11 @@ type part struct {
 func samplesOf(s *spec.Spec) (*samples, error) {
 	all, media, from, clips := &samples{}, s.Media(), s.PartOf(), s.ClipOf()
 	for i := range media {
-		m, err := modalityOf(&media[i], &s.Cache)
+		several := 1
+		if clips[i] >= 0 {
+			several = media[clips[i]].Video.Select.ClipsOfRow()
+		}
+		m, err := modalityOf(&media[i], several, &s.Cache)
 		if err != nil {
 			return nil, err
 		}
@@ -141,6 +145,7 @@ type worker struct {
 
 	times   []float64 // that it names, and indices of frames; kept for the next
 	channel [1]int
+	heard   [][2]float64
 	indices []int
 }
 
@@ -177,7 +182,7 @@ func (w *worker) decode(row [][]byte, sample encoded, draw media.Draw) error {
 
 // inputOf is what a part of a sample's row is made of, as the sample says it.
 func (w *worker) inputOf(p *part, sample encoded) (in input, err error) {
-	in = input{bytes: sample.Part(p.from), file: sample.InPlace(p.from), windowed: p.window != nil, clipped: p.clip != nil}
+	in = input{bytes: sample.Part(p.from), file: sample.InPlace(p.from), windowed: p.window != nil}
 	if in.windowed {
 		in.within, err = p.window.of(sample)
 	}
@@ -189,8 +194,9 @@ func (w *worker) inputOf(p *part, sample encoded) (in input, err error) {
 		err = p.channel.channelOf(sample, &w.channel)
 		in.channel = w.channel[:]
 	}
-	if in.clipped {
-		in.heard = p.clip.heard(w.decoders[p.clip.of].(*videoDecoder).shown)
+	if p.clip != nil {
+		w.heard = p.clip.appendHeard(w.heard[:0], w.decoders[p.clip.of].(*videoDecoder).shown)
+		in.heard = w.heard
 	}
 	return in, err
 }

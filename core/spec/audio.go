@@ -253,7 +253,7 @@ func (a *Audio) check(fail func(path, format string, args ...any)) {
 		fail("audio.shape", "got ragged with layout %s, want layout: NLC: rows that follow one another need time as their first dimension", a.Layout)
 	case a.Features != nil && a.Features.Low >= a.top():
 		fail("audio.features.f_min", "got %g, want less than f_max, which is %g", a.Features.Low, a.top())
-	case int64(a.Length)*int64(a.Channels)*int64(a.DType.Bytes()) > math.MaxInt32:
+	case a.clipsBytes(1) > math.MaxInt32:
 		fail("audio.length", "got %d samples of %d channels, want less than 2 GiB a row", a.Length, a.Channels)
 	}
 }
