@@ -338,8 +338,8 @@ func (r *tableReader) add(row *cells) error {
 		return err
 	}
 	if !r.c.Alone {
-		if err := r.checkPath(r.path, row.path); err != nil && len(row.path) == 0 && r.c.Path == "" {
-			return fmt.Errorf("%w; %s", err, pathRemedy)
+		if err := r.checkPath(r.path, row.path); err != nil && len(row.path) == 0 {
+			return fmt.Errorf("%w; %s", err, map[bool]string{true: pathRemedy, false: "every row is a sample of a file: leave out rows that have none"}[r.c.Path == ""])
 		} else if err != nil {
 			return err
 		}

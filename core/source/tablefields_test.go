@@ -193,3 +193,13 @@ func TestLinesTakenForPathsSayHowFieldsAreRead(t *testing.T) {
 		}
 	}
 }
+
+// A row without a file is refused with its place, and what to do.
+func TestRowsWithoutAFileAreRefused(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "t.json")
+	write(t, file, "[{\"image\": \"a.jpg\"},\n{\"text\": \"x\"}]")
+	if _, err := OpenList(ListConfig{File: file, Path: "image"}); err == nil ||
+		!strings.HasSuffix(err.Error(), `line 2, object 2 of the list: column "image" is empty, want a path; every row is a sample of a file: leave out rows that have none`) {
+		t.Errorf("got %v", err)
+	}
+}
