@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/spdl/spdl/core/batch"
 	"github.com/spdl/spdl/core/load"
@@ -14,8 +15,9 @@ import (
 
 // sounds are waveforms, or features of them, and how long they are.
 type sounds struct {
-	op  *audio.Op
-	row []field
+	op    *audio.Op
+	row   []field
+	clips int // that a row has
 }
 
 // The fields of a sound, in the order of spec.Medium.Tensors.
@@ -24,7 +26,7 @@ const (
 	soundLength
 )
 
-func newSounds(m *spec.Medium) (modality, error) {
+func newSounds(m *spec.Medium, clips int) (modality, error) {
 	described, err := load.AudioConfig(m.Audio, m.Path())
 	if err != nil {
 		return nil, err
@@ -38,10 +40,15 @@ func newSounds(m *spec.Medium) (modality, error) {
 		return nil, err
 	}
 	names := m.Tensors()
-	return &sounds{op, []field{
+	row := []field{
 		soundValues: {name: names[soundValues], dtype: op.DType(), shape: op.Shape(), cut: cutOf(m.Audio.Shape), along: op.TimeAxis()},
 		soundLength: {name: names[soundLength], dtype: tensor.I64, long: true},
-	}}, nil
+	}
+	if clips > 1 { // all of one room, each with a length of its own
+		each := tensor.Shape{int64(clips)}
+		row[soundValues].shape, row[soundLength].shape, row[soundLength].long = append(slices.Clone(each), op.Shape()...), each, false
+	}
+	return &sounds{op, row, clips}, nil
 }
 
 func (m *sounds) fields() []field { return m.row }
@@ -51,25 +58,33 @@ func (m *sounds) open() (decoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &soundDecoder{Worker: w}, nil
+	return &soundDecoder{Worker: w, clips: m.clips}, nil
 }
 
 type soundDecoder struct {
 	*audio.Worker
-	file  av.File    // of the sample in hand
-	shown [2]float64 // likewise: what is wanted of it, where a clip says that
+	clips int
+	file  av.File // of the sample in hand
 }
 
 func (d *soundDecoder) decode(row [][]byte, in input, draw media.Draw) error {
-	src := audio.Source{Bytes: in.bytes, File: in.lies(&d.file)}
-	switch {
-	case in.clipped:
-		d.shown = in.heard
-		src.Shown = &d.shown
-	case in.windowed:
+	src := audio.Source{Bytes: in.bytes, File: in.lies(&d.file), Select: in.channel}
+	if in.windowed {
 		src.Window = audio.Window{Start: in.start, Duration: in.lasts}
 	}
-	info, err := d.Decode(audio.Row{Data: row[soundValues]}, src, audio.Draw{Seed: draw.Seed, Epoch: draw.Epoch, Index: draw.Index})
-	batch.Int64s(row[soundLength])[0] = int64(info.Samples)
-	return err
+	lengths, size := batch.Int64s(row[soundLength]), len(row[soundValues])/d.clips
+	for k := range d.clips {
+		if in.heard != nil {
+			src.Shown = &in.heard[k]
+		}
+		info, err := d.Decode(audio.Row{Data: row[soundValues][k*size : (k+1)*size]}, src, audio.Draw{Seed: draw.Seed ^ uint64(k)*clipDraws, Epoch: draw.Epoch, Index: draw.Index})
+		lengths[k] = int64(info.Samples)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
+
+// clipDraws is what the seeds of a row's clips lie apart: what is drawn for one says nothing of the next.
+const clipDraws = 0x9e3779b97f4a7c15

@@ -66,7 +66,7 @@ func wantDescribedWrongly(t *testing.T, section, want string) {
 		t.Fatal(err)
 	}
 	medium := s.Media()[0]
-	_, err = newSounds(&medium)
+	_, err = newSounds(&medium, 1)
 	var described *spec.Error
 	if !errors.As(err, &described) || !strings.Contains(err.Error(), want) {
 		t.Errorf("%s: got %v, want %q", section, err, want)

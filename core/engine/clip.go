@@ -2,7 +2,7 @@ package engine
 
 import "github.com/spdl/spdl/core/spec"
 
-// clip says that a part is a sound: what is heard while the row's frames of another part are on show.
+// clip says that a part is a sound: what is heard while the row's frames of another part are on show, of several clips of each.
 type clip struct {
 	of     int     // that part
 	begins float64 // seconds behind the begin of the earliest frame
@@ -18,13 +18,16 @@ func clipOf(m *spec.Medium, of int) *clip {
 	return &clip{of, w.Start.Seconds(), w.Duration.Seconds()}
 }
 
-// heard is from which second up to which the sound is wanted, of the frames' time on show.
-func (c *clip) heard(shown [2]float64) [2]float64 {
-	from := shown[0] + c.begins
-	if c.lasts > 0 {
-		return [2]float64{from, from + c.lasts}
+// appendHeard appends from which second up to which the sound of each clip is wanted, of its frames' time on show.
+func (c *clip) appendHeard(to, shown [][2]float64) [][2]float64 {
+	for _, s := range shown {
+		from, end := s[0]+c.begins, s[1]
+		if c.lasts > 0 {
+			end = from + c.lasts
+		}
+		to = append(to, [2]float64{from, end})
 	}
-	return [2]float64{from, shown[1]}
+	return to
 }
 
 // turns are the parts in the order in which they are decoded: those that go with another behind it.

@@ -32,9 +32,9 @@ type input struct {
 	file     *source.File // not nil: in place of bytes
 	windowed bool         // within is the part of it that the row is made of, in place of what the section says
 	within
-	clipped bool       // of a sound: what is heard from one second of the file's clock up to another,
-	heard   [2]float64 // which are these
-	times   []float64  // of a video: the frames that the sample names, one way or the other
+	channel []int        // of a sound: not nil, where the sample says which one it is
+	heard   [][2]float64 // of a sound: not nil, where it is what is heard from one second of the file's clock up to another, for each clip
+	times   []float64    // of a video: the frames that the sample names, one way or the other
 	indices []int
 }
 
@@ -91,12 +91,13 @@ func (f *field) tensor(n int64) shm.Tensor {
 	return shm.Tensor{Name: f.name, Kind: shm.Dense, Role: shm.RoleField, Axes: f.axes, DType: dtypeOf(f.dtype), Shape: append([]int64{n}, f.shape...)}
 }
 
-func modalityOf(m *spec.Medium, cache *spec.Cache) (modality, error) {
+// modalityOf prepares a medium; of a sound that goes with a video's clips, how many these are in a row.
+func modalityOf(m *spec.Medium, clips int, cache *spec.Cache) (modality, error) {
 	switch {
 	case m.Video != nil:
 		return newVideos(m, cache.VideoIndexDir)
 	case m.Audio != nil:
-		return newSounds(m)
+		return newSounds(m, clips)
 	case m.Room > 0:
 		return newCodedImages(m)
 	}

@@ -22,13 +22,14 @@ type samples struct {
 // part is one part of the samples.
 type part struct {
 	modality
-	name        string  // for errors; "" where it is the only one
-	from        int     // which part of a sample it is decoded from
-	own         uint64  // of the seed it draws with; 0: as the others do
-	window      *window // of its file; nil: as the modality has it
-	clip        *clip   // it goes with another part; nil: by itself
-	chosen      *chosen // frames that the sample names; nil: as the modality has it
-	first, last int     // of samples.fields: its own are [first, last)
+	name        string    // for errors; "" where it is the only one
+	from        int       // which part of a sample it is decoded from
+	own         uint64    // of the seed it draws with; 0: as the others do
+	window      *window   // of its file; nil: as the modality has it
+	clip        *clip     // it goes with another part; nil: by itself
+	chosen      *chosen   // frames that the sample names; nil: as the modality has it
+	channel     *numbered // of a sound, where the sample names it; nil: as the modality has it
+	first, last int       // of samples.fields: its own are [first, last)
 
 	followers []follower // columns that go where its picture goes
 	boxed     *follower  // the one of them that decides on a crop; nil: none
@@ -38,7 +39,11 @@ type part struct {
 func samplesOf(s *spec.Spec) (*samples, error) {
 	all, media, from, clips := &samples{}, s.Media(), s.PartOf(), s.ClipOf()
 	for i := range media {
-		m, err := modalityOf(&media[i], &s.Cache)
+		several := 1
+		if clips[i] >= 0 {
+			several = media[clips[i]].Video.Select.ClipsOfRow()
+		}
+		m, err := modalityOf(&media[i], several, &s.Cache)
 		if err != nil {
 			return nil, err
 		}
@@ -48,7 +53,7 @@ func samplesOf(s *spec.Spec) (*samples, error) {
 		}
 		all.add(name, m)
 		all.parts[i].from, all.parts[i].window, all.parts[i].clip = from[i], windowOf(&media[i], s.Source.Columns), clipOf(&media[i], clips[i])
-		all.parts[i].chosen = chosenOf(&media[i], s.Source.Columns)
+		all.parts[i].chosen, all.parts[i].channel = chosenOf(&media[i], s.Source.Columns), channelOf(&media[i], s.Source.Columns)
 		if media[i].Own {
 			all.parts[i].own = ownDraws(media[i].Name)
 		}
@@ -143,6 +148,8 @@ type worker struct {
 	row      [][]byte  // of the sample in hand
 
 	times   []float64 // that it names, and indices of frames; kept for the next
+	channel [1]int
+	heard   [][2]float64
 	indices []int
 	following
 }
@@ -186,7 +193,7 @@ func (w *worker) decode(row [][]byte, sample encoded, draw media.Draw) error {
 
 // inputOf is what a part of a sample's row is made of, as the sample says it.
 func (w *worker) inputOf(p *part, sample encoded) (in input, err error) {
-	in = input{bytes: sample.Part(p.from), file: sample.InPlace(p.from), windowed: p.window != nil, clipped: p.clip != nil}
+	in = input{bytes: sample.Part(p.from), file: sample.InPlace(p.from), windowed: p.window != nil}
 	if in.windowed {
 		in.within, err = p.window.of(sample)
 	}
@@ -194,8 +201,13 @@ func (w *worker) inputOf(p *part, sample encoded) (in input, err error) {
 		err = p.chosen.of(sample, &w.times, &w.indices)
 		in.times, in.indices = w.times, w.indices
 	}
-	if in.clipped {
-		in.heard = p.clip.heard(w.decoders[p.clip.of].(*videoDecoder).shown)
+	if err == nil && p.channel != nil {
+		err = p.channel.channelOf(sample, &w.channel)
+		in.channel = w.channel[:]
+	}
+	if p.clip != nil {
+		w.heard = p.clip.appendHeard(w.heard[:0], w.decoders[p.clip.of].(*videoDecoder).shown)
+		in.heard = w.heard
 	}
 	return in, err
 }

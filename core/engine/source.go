@@ -134,7 +134,10 @@ func (r *ring) openBefore(ctx context.Context, ring *spec.Spec, s *spec.Source, 
 		})
 	}
 	list := source.ListConfig{
-		File: s.List, Heading: s.Heading, Root: s.Root, InPlace: inPlace, Store: r.store, Progress: p, Alone: len(media) == 0, Label: s.Label, NoLabels: s.ByMember == spec.LabelsNone, LabelNames: s.ByMember == spec.LabelsNames, Columns: columnsOf(s.Columns),
+		File: s.List, Heading: s.Heading, Names: s.Names, Root: s.Root, InPlace: inPlace, Store: r.store, Progress: p, Alone: len(media) == 0, Label: s.Label, NoLabels: s.ByMember == spec.LabelsNone, LabelNames: s.ByMember == spec.LabelsNames, Columns: columnsOf(s.Columns),
+	}
+	if s.Separator != "" {
+		list.Separator = s.Separator[0]
 	}
 	if len(media) > 0 {
 		list.Path, list.Others = first(media[0].From), media[1:]

@@ -18,8 +18,9 @@ import (
 
 // videos are chosen frames, how many they are, and when each is on show.
 type videos struct {
-	op  *video.Op
-	row []field
+	op    *video.Op
+	row   []field
+	clips int // of which a row is made
 }
 
 // The fields of a video, in the order of spec.Medium.Tensors.
@@ -43,7 +44,7 @@ func newVideos(m *spec.Medium, indexDir string) (modality, error) {
 		return nil, err
 	}
 	how, room, names := cutOf(m.Video.Shape), tensor.Shape{int64(op.Frames())}, m.Tensors()
-	return &videos{op, []field{
+	return &videos{clips: m.Video.Select.ClipsOfRow(), op: op, row: []field{
 		videoFrames:    {name: names[videoFrames], dtype: op.DType(), shape: op.Shape(), cut: how, along: op.TimeAxis()},
 		videoLength:    {name: names[videoLength], dtype: tensor.I64, long: true},
 		videoTimes:     {name: names[videoTimes], dtype: tensor.F64, shape: room, cut: how},
@@ -61,14 +62,15 @@ func (m *videos) open() (decoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &videoDecoder{Worker: w}, nil
+	return &videoDecoder{Worker: w, clips: m.clips}, nil
 }
 
 type videoDecoder struct {
 	*video.Worker
-	window [2]float64 // of the sample in hand
-	file   av.File    // likewise
-	shown  [2]float64 // when its frames are on show
+	clips  int
+	window [2]float64   // of the sample in hand
+	file   av.File      // likewise
+	shown  [][2]float64 // when the frames of each of its clips are on show
 }
 
 func (d *videoDecoder) decode(row [][]byte, in input, draw media.Draw) error {
@@ -83,6 +85,8 @@ func (d *videoDecoder) decode(row [][]byte, in input, draw media.Draw) error {
 	to := video.Row{Data: row[videoFrames], PTS: batch.Float64s(row[videoTimes]), Duration: batch.Float64s(row[videoDurations])}
 	info, err := d.Decode(to, src, video.Draw{Seed: draw.Seed, Epoch: draw.Epoch, Index: draw.Index})
 	batch.Int64s(row[videoLength])[0] = int64(info.Frames)
-	d.shown = info.Shown
+	if err == nil {
+		d.shown = d.AppendShown(d.shown[:0], d.clips)
+	}
 	return err
 }

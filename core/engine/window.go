@@ -6,18 +6,19 @@ import (
 	"math"
 	"slices"
 
+	"github.com/spdl/spdl/core/media/audio"
 	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/core/spec"
 )
 
 // window finds each sample's part by its columns.
 type window struct {
-	fixed             within   // what the columns do not say
-	start, lasts, end *seconds // nil: no column says it. Not both of the last two
+	fixed             within    // what the columns do not say
+	start, lasts, end *numbered // nil: no column says it. Not both of the last two
 }
 
-// seconds is a column of times.
-type seconds struct {
+// numbered is a column of numbers.
+type numbered struct {
 	name    string
 	column  int
 	integer bool
@@ -29,16 +30,16 @@ func windowOf(m *spec.Medium, columns []spec.Column) *window {
 	if !w.InColumns() {
 		return nil
 	}
-	return &window{within{w.Start.Seconds(), w.Duration.Seconds()}, secondsOf(w.StartColumn, columns), secondsOf(w.DurationColumn, columns), secondsOf(w.EndColumn, columns)}
+	return &window{within{w.Start.Seconds(), w.Duration.Seconds()}, numberedBy(w.StartColumn, columns), numberedBy(w.DurationColumn, columns), numberedBy(w.EndColumn, columns)}
 }
 
-// secondsOf finds a column, which package spec has checked to be there and a number.
-func secondsOf(name string, columns []spec.Column) *seconds {
+// numberedBy finds a column, which package spec has checked to be there and a number.
+func numberedBy(name string, columns []spec.Column) *numbered {
 	if name == "" {
 		return nil
 	}
 	c := slices.IndexFunc(columns, func(c spec.Column) bool { return c.Name == name })
-	return &seconds{name, c, columns[c].Type == spec.TypeI64}
+	return &numbered{name, c, columns[c].Type == spec.TypeI64}
 }
 
 // of is a sample's part. What is no time makes the sample a bad one.
@@ -64,9 +65,27 @@ func (w *window) of(sample encoded) (of within, err error) {
 	return of, nil
 }
 
+// channelOf is the column by which a sound is one channel of its file; nil: none says it.
+func channelOf(m *spec.Medium, columns []spec.Column) *numbered {
+	if m.Audio == nil {
+		return nil
+	}
+	return numberedBy(m.Audio.Channel, columns)
+}
+
+// channelOf is a sample's channel. What is none makes the sample a bad one.
+func (n *numbered) channelOf(sample encoded, channel *[1]int) error {
+	c := n.of(sample)
+	if !(c >= 0 && c < audio.MaxChannels) {
+		return &windowError{fmt.Sprintf("select: column %q: got %g, want a channel, 0 to %d", n.name, c, audio.MaxChannels-1)}
+	}
+	channel[0] = int(c)
+	return nil
+}
+
 const maxSeconds = 1e9
 
-func (s *seconds) of(sample encoded) float64 {
+func (s *numbered) of(sample encoded) float64 {
 	v := binary.NativeEndian.Uint64(sample.Value(s.column))
 	if s.integer {
 		return float64(int64(v))
@@ -74,7 +93,7 @@ func (s *seconds) of(sample encoded) float64 {
 	return math.Float64frombits(v)
 }
 
-func (s *seconds) refuse(got float64, want string) error {
+func (s *numbered) refuse(got float64, want string) error {
 	return &windowError{fmt.Sprintf("window: column %q: got %g, want %s, up to %g", s.name, got, want, float64(maxSeconds))}
 }
 

@@ -45,7 +45,7 @@ func TestForeignFormatsSayWhatToDo(t *testing.T) {
 
 // A compressed list or table is refused as that: its first line would be a path of no bytes that are text.
 func TestCompressedListsAreRefused(t *testing.T) {
-	for _, name := range []string{"a.jsonl.gz", "a.txt.ZST", "https://h/a.csv.gz?sig=1"} {
+	for _, name := range []string{"a.jsonl.zst", "a.txt.ZST", "https://h/a.csv.xz?sig=1", "a.parquet.gz"} {
 		if _, err := OpenList(ListConfig{File: name}); err == nil || !strings.Contains(err.Error(), "a compressed list is not read; unpack it") {
 			t.Errorf("%s: got %v", name, err)
 		}

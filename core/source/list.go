@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/klauspost/compress/gzip"
 	"github.com/spdl/spdl/core/source/store"
 	"github.com/zeebo/xxh3"
 	"golang.org/x/sys/unix"
@@ -23,11 +26,13 @@ const (
 
 // ListConfig says what OpenList reads.
 type ListConfig struct {
-	File         string // the list: a path or a URL
-	Heading      bool   // it is a table with tabs between its fields, whose first line has the columns' names
-	Root         string // directory or URL of relative paths; "" is the list's own, and lets absolute paths pass
-	MaxFileBytes int64  // largest sample that is read; 0 is DefaultMaxFileBytes
-	InPlace      int64  // media of at least so many bytes are not read but stay where they are (Buffer.InPlace); 0: none do
+	File         string   // the list: a path or a URL
+	Heading      bool     // it is a table with tabs between its fields, whose first line has the columns' names
+	Names        []string // it is a table whose columns are called so, and no line says it
+	Separator    byte     // between the fields of a table that is text; 0: a comma in a .csv, else a tab
+	Root         string   // directory or URL of relative paths; "" is the list's own, and lets absolute paths pass
+	MaxFileBytes int64    // largest sample that is read; 0 is DefaultMaxFileBytes
+	InPlace      int64    // media of at least so many bytes are not read but stay where they are (Buffer.InPlace); 0: none do
 	Store        *store.Client
 	Progress     *Progress // of reading the list; nil: nobody waits for it
 
@@ -80,14 +85,36 @@ func OpenList(c ListConfig) (Source, error) {
 }
 
 // packed is the name of a list that a program for compression has made.
-var packed = regexp.MustCompile(`(?i)\.(gz|zst|bz2|xz)(\?.*)?$`)
+var packed = regexp.MustCompile(`(?i)\.(zst|bz2|xz)(\?.*)?$|\.parquet\.gz(\?.*)?$`)
 
-// form is how a table is written: csv, tsv, jsonl or parquet. A list of paths has none.
+// gzipped is the name of a list that is unpacked as it is read.
+var gzipped = regexp.MustCompile(`(?i)\.gz(\?.*)?$`)
+
+// form is how a table is written: csv, with quotes; tsv, whose fields are as they are, whatever is between them; json, jsonl or parquet. A list of paths has none.
 func (c *ListConfig) form() string {
-	if c.Heading {
-		return "tsv"
+	ending := tableEnding(c.File)
+	switch {
+	case !c.Heading && c.Names == nil && c.Separator == 0:
+		return ending
+	case c.Separator == ',' || c.Separator == ';' || c.Separator == 0 && ending == "csv":
+		return "csv"
 	}
-	return tableEnding(c.File)
+	return "tsv"
+}
+
+// separators are what is between a table's fields, for messages.
+func (c *ListConfig) separators() string {
+	switch c.Separator {
+	case 0:
+		return map[string]string{"csv": "commas", "tsv": "tabs"}[c.form()]
+	case ',':
+		return "commas"
+	case '\t':
+		return "tabs"
+	case ' ':
+		return "blanks"
+	}
+	return strconv.Quote(string(c.Separator))
 }
 
 func openList(c ListConfig) (Source, error) {
@@ -245,10 +272,34 @@ func readList(c *ListConfig) ([]byte, error) {
 	if err != nil {
 		return nil, fileError(c.File, err)
 	}
+	if gzipped.MatchString(c.File) {
+		if text, err = gunzip(text); err != nil {
+			return nil, err
+		}
+	}
 	if wide := wideText(text); wide != "" {
 		return nil, fmt.Errorf("its text is %s, want UTF-8; write it as that (in Excel: CSV UTF-8), or convert it: iconv -f %s -t UTF-8 FILE > NEW", wide, wide)
 	}
 	return text, nil
+}
+
+// gunzip unpacks a list.
+func gunzip(packed []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, fmt.Errorf("its name ends in .gz, and its bytes are no gzip: %w; rename it, or write it again", err)
+	}
+	var text bytes.Buffer
+	n, err := io.Copy(&text, io.LimitReader(r, maxListBytes+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("it does not unpack behind byte %d: %w; copy or write it again", n, err)
+	case n > maxListBytes:
+		return nil, fmt.Errorf("it unpacks to more than %d bytes; split it", maxListBytes)
+	case n == 0:
+		return nil, fmt.Errorf("%w: the file is empty", ErrNoSamples)
+	}
+	return text.Bytes(), nil
 }
 
 // wideText is the encoding of text whose first bytes tell that its characters have two or four bytes; "" of other text. A mark alone tells nothing, as a path may begin with
@@ -504,16 +555,21 @@ func (l *list) Read(ctx context.Context, i int64, b *Buffer) error {
 	return nil
 }
 
-// blanks says of a line whose file is missing, and that ends in a number behind a blank as in Caffe's lists, or behind a comma, what a label is preceded by.
+// blanks says of a line whose file is missing, and that seems to have fields without tabs, how these are read: of one that ends in a number behind a blank or a comma, as in
+// Caffe's and Kinetics' lists, in a file's name behind a blank, as in Kaldi's, or that has a bar, as in those of speech.
 func blanks(err error, path []byte, tab bool) error {
 	var bad *Error
 	if tab || !errors.As(err, &bad) || bad.Cause != Missing {
 		return err
 	}
-	at := bytes.LastIndexAny(path, " ,")
-	if _, number := parseLabel(path[at+1:]); at < 0 || !number {
-		return err
+	at := bytes.IndexByte(path, '|')
+	if at < 0 {
+		at = bytes.LastIndexAny(path, " ,;")
+		if _, number := parseLabel(path[at+1:]); at < 0 || !number && !isFileName(string(path[:at])) {
+			return err
+		}
 	}
-	bad.Detail = "the line is taken for a path, with all that is in it; a line of a list is PATH<TAB>LABEL, with a tab before the label; with commas and a heading it is a table, called .csv"
+	bad.Detail = fmt.Sprintf("the line is taken for a path, with all that is in it; a line of a list is PATH<TAB>LABEL, with a tab before the label; where it has other fields, source.heading names "+
+		"them and source.separator what is between: heading: [path, label], separator: %q", string(path[at]))
 	return bad
 }

@@ -107,7 +107,7 @@ func TestBlankBeforeALabelIsTold(t *testing.T) {
 	var b Buffer
 	err := s.Read(background, 0, &b)
 	wantBad(t, err, Missing, `"a.jpg 3"`, "a line of a list is PATH<TAB>LABEL, with a tab before the label")
-	wantBad(t, s.Read(background, 4, &b), Missing, `"a.jpg,4"`, "with commas and a heading it is a table, called .csv")
+	wantBad(t, s.Read(background, 4, &b), Missing, `"a.jpg,4"`, "heading: [path, label], separator: \",\"")
 	must(t, s.Read(background, 1, &b))
 	for _, i := range []int64{2, 3} {
 		if err := s.Read(background, i, &b); err == nil || strings.Contains(err.Error(), "<TAB>") {

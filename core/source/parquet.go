@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -402,7 +403,16 @@ func (f *parquetFile) medium(wanted []string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("%w: no column %s; the columns are %s; say which holds them in source.image, or from; where rows are all there is, leave image out and name them in source.columns",
-		ErrNoSamples, strings.Join(wanted, " or "), describeParts(f.leaves()))
+		ErrNoSamples, strings.Join(wanted, " or "), f.describe())
+}
+
+// describe names the file's columns, those of lists for themselves: they are no media.
+func (f *parquetFile) describe() string {
+	text := describeParts(f.leaves())
+	if _, lists := f.lists(); len(lists) > 0 {
+		text = cmp.Or(text, "none of one value a row") + ", and lists of values a row are " + describeParts(lists)
+	}
+	return text
 }
 
 func (f *parquetFile) isBytes(name string) bool {

@@ -136,6 +136,10 @@ func testListsThatAreNotWanted(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), `column "ids" holds a list a row`) {
 		t.Errorf("got %v", err)
 	}
+	_, err = OpenParquet(background, ShardsConfig{Shards: []string{file}, Media: []Medium{{From: []string{"photo"}}}})
+	if err == nil || !strings.Contains(err.Error(), "no column photo; the columns are ") || !strings.Contains(err.Error(), ", and lists of values a row are ") || !strings.Contains(err.Error(), "objects.area") {
+		t.Errorf("got %v", err)
+	}
 }
 
 // forgedList is a column of lists whose pages say what they like.

@@ -19,13 +19,19 @@ import (
 
 const maxWhole = 1 << 53 // up to which a double tells whole numbers
 
-// tableEnding is csv, jsonl (which is called ndjson, too) or parquet by a file's ending, or empty.
+// tableEnding is csv, json, jsonl (which is called ndjson, too) or parquet by a file's ending, of text also before .gz, or empty.
 func tableEnding(name string) string {
 	if store.IsURL(name) {
 		name, _, _ = strings.Cut(name, "?")
 	}
-	switch e := strings.ToLower(filepath.Ext(name)); e {
-	case ".csv", ".jsonl", ".parquet":
+	name = strings.ToLower(name)
+	plain := strings.TrimSuffix(name, ".gz")
+	switch e := filepath.Ext(plain); e {
+	case ".parquet":
+		if plain == name {
+			return e[1:]
+		}
+	case ".csv", ".json", ".jsonl":
 		return e[1:]
 	case ".ndjson":
 		return "jsonl"
@@ -159,7 +165,11 @@ func (r *tableReader) read() error {
 	case "csv":
 		return r.csv(text)
 	case "tsv":
-		return r.tabs(text)
+		return r.fields(text)
+	case "json":
+		if list, ok := bytes.CutPrefix(bytes.TrimLeft(text, jsonBlanks), []byte("[")); ok {
+			return r.jsonList(list, 1+bytes.Count(text[:len(text)-len(list)], []byte("\n")))
+		}
 	}
 	return r.jsonLines(text)
 }
@@ -174,8 +184,11 @@ func (r *tableReader) empty() error {
 		first, what = r.parts[0], "a value"
 	}
 	want := fmt.Sprintf("a heading line with the column %q", first)
-	if r.c.form() == "jsonl" {
+	switch {
+	case r.c.form() == "jsonl" || r.c.form() == "json":
 		want = fmt.Sprintf("a JSON object a line, with %s in %q", what, first)
+	case r.c.Names != nil:
+		want = "a row a line"
 	}
 	return fmt.Errorf("%w: the file is empty; want %s", ErrNoSamples, want)
 }
@@ -226,7 +239,7 @@ func (r *tableReader) places(has []string) ([]int, error) {
 		case at >= 0:
 		case slices.ContainsFunc(has, blank): // also of a label that nobody asked for: all would be without one, in silence
 			return nil, fmt.Errorf("column %q has blanks around its name, which count; leave them out%s", name, map[string]string{
-				"csv": ", behind the commas of the heading and of every line", "tsv": ", around the tabs of the heading and of every line"}[r.c.form()])
+				"csv": ", behind the commas of the heading and of every line", "tsv": ", around the " + r.c.separators() + " of the heading and of every line"}[r.c.form()])
 		case r.needs(k):
 			return nil, lacking("no column %q; the columns are %s%s", name, describeParts(has), r.remedy(k, has))
 		}
@@ -246,21 +259,34 @@ const pathRemedy = `source.path says which column holds the paths, or what they 
 
 // remedy says what to do about a column that a table does not have.
 func (r *tableReader) remedy(k int, has []string) string {
-	form, part := r.c.form(), k-r.firstColumn()-len(r.rows.columns)
+	text, part := r.c.form() == "csv" || r.c.form() == "tsv", k-r.firstColumn()-len(r.rows.columns)
 	switch {
-	case form == "csv" && len(has) == 1 && strings.ContainsAny(has[0], ";\t| "):
-		return "; fields are separated by commas"
-	case (form == "csv" || form == "tsv") && k == 0 && slices.ContainsFunc(has, isFileName):
-		return "; the first line is the heading, and this one looks like a row: put the columns' names before it, such as " +
-			map[string]string{"csv": "path,label", "tsv": "path<TAB>label"}[form]
-	case form == "tsv" && len(has) == 1:
-		return "; fields are separated by tabs"
-	case (form == "csv" || form == "tsv") && k == 0:
+	case text && r.c.Names != nil && k == 0:
+		return "; source.heading names the columns, and " + pathRemedy
+	case text && r.c.Names == nil && k == 0 && slices.ContainsFunc(has, func(h string) bool { return slices.ContainsFunc(strings.FieldsFunc(h, isSeparator), isFileName) }):
+		return "; the first line is the heading, and this one looks like a row: source.heading names the columns where the file does not, and source.separator what is between them: " +
+			"heading: [path, label]" + r.otherSeparator(has)
+	case text && len(has) == 1 && r.otherSeparator(has) != "":
+		return fmt.Sprintf("; fields are separated by %s, unless source.separator says otherwise", r.c.separators())
+	case text && r.c.Names == nil && k == 0:
 		return "; the first line is the heading, and " + pathRemedy
 	case k == 0:
 		return "; " + pathRemedy
 	case part >= 0:
 		return r.wantedBy(part, has)
+	}
+	return ""
+}
+
+// isSeparator tells what files have between their fields.
+func isSeparator(c rune) bool { return strings.ContainsRune(",;|\t ", c) }
+
+// otherSeparator is what seems to be between the fields of a heading that is one field, as a description says it; "": nothing.
+func (r *tableReader) otherSeparator(has []string) string {
+	for _, c := range "\t|;, " {
+		if len(has) == 1 && strings.ContainsRune(has[0], c) {
+			return fmt.Sprintf(", separator: %q", string(c))
+		}
 	}
 	return ""
 }
@@ -312,8 +338,8 @@ func (r *tableReader) add(row *cells) error {
 		return err
 	}
 	if !r.c.Alone {
-		if err := r.checkPath(r.path, row.path); err != nil && len(row.path) == 0 && r.c.Path == "" {
-			return fmt.Errorf("%w; %s", err, pathRemedy)
+		if err := r.checkPath(r.path, row.path); err != nil && len(row.path) == 0 {
+			return fmt.Errorf("%w; %s", err, map[bool]string{true: pathRemedy, false: "every row is a sample of a file: leave out rows that have none"}[r.c.Path == ""])
 		} else if err != nil {
 			return err
 		}

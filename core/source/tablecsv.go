@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -44,7 +45,10 @@ func csvReader(text []byte) io.Reader {
 func (r *tableReader) csv(text []byte) error {
 	in := csv.NewReader(csvReader(text))
 	in.ReuseRecord, in.FieldsPerRecord = true, -1 // they are counted here
-	return r.records("quote fields that have commas, and leave none out", func() (record []string, line int, err error) {
+	if r.c.Separator != 0 {
+		in.Comma = rune(r.c.Separator)
+	}
+	return r.records("quote fields that have "+r.c.separators()+", and leave none out", func() (record []string, line int, err error) {
 		record, err = in.Read()
 		if err == nil {
 			line, _ = in.FieldPos(0)
@@ -55,19 +59,34 @@ func (r *tableReader) csv(text []byte) error {
 	})
 }
 
-// records reads a heading and the rows behind it. What next returns is valid until it is called again; remedy is for rows of another length.
-func (r *tableReader) records(remedy string, next func() (record []string, line int, err error)) error {
+// heading is what the table's columns are called: by its first line, or as its reader was told.
+func (r *tableReader) heading(next func() (record []string, line int, err error)) (width int, places []int, err error) {
+	if names := r.c.Names; names != nil {
+		places, err = r.places(names)
+		return len(names), places, err
+	}
 	head, line, err := next()
 	if err == io.EOF {
-		return r.empty()
+		return 0, nil, r.empty()
 	}
+	if err != nil {
+		return 0, nil, err
+	}
+	if places, err = r.places(slices.Clone(head)); err != nil {
+		err = fmt.Errorf("line %d: %w", line, err)
+	}
+	return len(head), places, err
+}
+
+// records reads a heading, where the table has one, and the rows behind it. What next returns is valid until it is called again; remedy is for rows of another length.
+func (r *tableReader) records(remedy string, next func() (record []string, line int, err error)) error {
+	width, places, err := r.heading(next)
 	if err != nil {
 		return err
 	}
-	width := len(head)
-	places, err := r.places(slices.Clone(head))
-	if err != nil {
-		return fmt.Errorf("line %d: %w", line, err)
+	as := "as in the heading line"
+	if r.c.Names != nil {
+		as = "as source.heading names"
 	}
 	row := r.cells()
 	cells := row.wanted()
@@ -80,7 +99,7 @@ func (r *tableReader) records(remedy string, next func() (record []string, line 
 			return err
 		}
 		if len(record) != width {
-			return fmt.Errorf("line %d: got %d fields, want %d as in the heading line; %s", line, len(record), width, remedy)
+			return fmt.Errorf("line %d: got %d fields, want %d %s; %s", line, len(record), width, as, remedy)
 		}
 		for k, at := range places {
 			if at >= 0 {
@@ -93,22 +112,46 @@ func (r *tableReader) records(remedy string, next func() (record []string, line 
 	}
 }
 
-// tabs reads a table whose fields have tabs between them and are as they are: quotes mean nothing. Blank lines are passed over.
-func (r *tableReader) tabs(text []byte) error {
+// fields reads a table whose fields have tabs or the like between them and are as they are: quotes mean nothing. Where it is blanks, several count as one, and the last field
+// has the rest of its line. Blank lines are passed over.
+func (r *tableReader) fields(text []byte) error {
 	var record []string
-	n := 0
-	return r.records("a field holds no tab and no line end, and none is left out", func() ([]string, int, error) {
+	n, width := 0, len(r.c.Names)
+	remedy := "a field holds no line end and none of the " + r.c.separators() + ", and none is left out"
+	if r.c.Separator == ' ' {
+		remedy = "none is left out, and the last one alone holds blanks"
+	}
+	return r.records(remedy, func() ([]string, int, error) {
 		for len(text) > 0 {
 			var line []byte
 			line, text, _ = bytes.Cut(text, []byte("\n"))
 			line = bytes.TrimSuffix(line, []byte("\r"))
-			if n++; len(line) > 0 {
-				record = append(record[:0], strings.Split(string(line), "\t")...)
+			if n++; len(bytes.TrimSpace(line)) > 0 || len(line) > 0 && r.c.Separator != ' ' {
+				if r.c.Separator == ' ' {
+					record = appendBlanks(record[:0], string(line), width)
+					width = max(width, len(record)) // the heading's, for all lines
+				} else {
+					record = append(record[:0], strings.Split(string(line), string(cmp.Or(r.c.Separator, '\t')))...)
+				}
 				return record, n, nil
 			}
 		}
 		return nil, n, io.EOF
 	})
+}
+
+// appendBlanks appends a line's fields, at most n of them where n is not 0: the last has what is left, with the blanks in it.
+func appendBlanks(to []string, line string, n int) []string {
+	const blanks = " \t"
+	line = strings.Trim(line, blanks)
+	for line != "" {
+		at := strings.IndexAny(line, blanks)
+		if at < 0 || len(to)+1 == n {
+			return append(to, line)
+		}
+		to, line = append(to, line[:at]), strings.TrimLeft(line[at:], blanks)
+	}
+	return to
 }
 
 // csvError names the line as other errors of tables do, and says how quotes are written.

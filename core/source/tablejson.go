@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -16,7 +17,70 @@ import (
 
 const maxLineBytes = 16 << 20
 
+const jsonBlanks = " \t\r\n"
+
+// jsonLines reads a table that has an object a line.
 func (r *tableReader) jsonLines(text []byte) error {
+	line := 0
+	return r.objects(func() (object []byte, err error) {
+		for len(text) > 0 {
+			object, text, _ = bytes.Cut(text, []byte("\n"))
+			if line++; len(bytes.TrimSpace(object)) > 0 {
+				return object, nil
+			}
+		}
+		return nil, io.EOF
+	}, func() string { return fmt.Sprintf("line %d", line) })
+}
+
+// jsonList reads a table that is one list of objects, from behind its bracket, which stands in the given line.
+func (r *tableReader) jsonList(text []byte, line int) error {
+	n, next, last := 0, line, false // next is the line in which text begins
+	return r.objects(func() (object []byte, err error) {
+		at := len(text) - len(bytes.TrimLeft(text, jsonBlanks))
+		line, text = next+bytes.Count(text[:at], []byte("\n")), text[at:]
+		switch {
+		case last && len(text) == 0:
+			return nil, io.EOF
+		case last:
+			return nil, fmt.Errorf("got %.40q behind the list's end, want nothing", text)
+		}
+		length, ok := jsonEntry(text)
+		if !ok {
+			return nil, errors.New("the list has no end, want ] behind its last object; copy or write the file again")
+		}
+		object, last = text[:length], text[length] == ']'
+		next, text = line+bytes.Count(object, []byte("\n")), text[length+1:]
+		if n++; last && n == 1 && len(object) == 0 {
+			return nil, io.EOF // of an empty list
+		}
+		return object, nil
+	}, func() string { return fmt.Sprintf("line %d, object %d of the list", line, n) })
+}
+
+// jsonEntry is how long a list's first entry is, up to the comma or the bracket behind it; false: neither is there.
+func jsonEntry(text []byte) (length int, ok bool) {
+	depth, within := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case within && c == '\\':
+			i++
+		case c == '"':
+			within = !within
+		case within:
+		case depth == 0 && (c == ',' || c == ']'):
+			return i, true
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return 0, false
+}
+
+// objects reads the rows of a table of JSON. where names the place of the one that next has returned.
+func (r *tableReader) objects(next func() (object []byte, err error), where func() string) error {
 	row, names := r.cells(), r.wanted()
 	cells := row.wanted()
 	for k := range cells {
@@ -27,24 +91,29 @@ func (r *tableReader) jsonLines(text []byte) error {
 	r.hasLabel = r.wants(1) // a line without one has -1
 	var has []string        // the keys of the first object
 	seen := make([]bool, len(names))
-	for number := 1; len(text) > 0; number++ {
-		var line []byte
-		line, text, _ = bytes.Cut(text, []byte("\n"))
-		if len(bytes.TrimSpace(line)) == 0 {
-			continue
+	for {
+		object, err := next()
+		if err == io.EOF {
+			break
 		}
-		fields, err := jsonLine(line, names, cells, seen)
+		var fields map[string]json.RawMessage
+		if err == nil {
+			fields, err = jsonLine(object, names, cells, seen)
+		}
 		if has == nil {
 			has = slices.Sorted(maps.Keys(fields))
 		}
 		if err == nil && r.rows.n == 0 {
 			err = r.partsThere(seen[len(seen)-len(r.parts):], has)
 		}
+		if err == nil && r.rows.n == 0 && r.wants(0) && !seen[0] {
+			err = lacking("no column %q; the columns are %s; %s", names[0], describeParts(has), pathRemedy)
+		}
 		if err == nil {
 			err = r.add(&row)
 		}
 		if err != nil {
-			return fmt.Errorf("line %d: %w", number, err)
+			return fmt.Errorf("%s: %w", where(), err)
 		}
 	}
 	for k, name := range names {
@@ -166,17 +235,40 @@ func jsonMember(fields map[string]json.RawMessage, name string) (text []byte, th
 	return text, true, err
 }
 
-// jsonField is the value called so, else of a name a.b that of b in the object a; nil: there is none.
+// jsonField is the value called so, else of a name a.b that of b in the object a, and of a[0] the first in the list a; nil: there is none.
 func jsonField(fields map[string]json.RawMessage, name string) json.RawMessage {
 	if value, ok := fields[name]; ok {
 		return value
 	}
 	outer, rest, below := strings.Cut(name, ".")
+	value, ok := fields[outer]
+	if !ok {
+		value = jsonElement(fields, outer)
+	}
+	if !below {
+		return value
+	}
 	var inner map[string]json.RawMessage
-	if !below || json.Unmarshal(fields[outer], &inner) != nil {
+	if json.Unmarshal(value, &inner) != nil {
 		return nil
 	}
 	return jsonField(inner, rest)
+}
+
+// jsonElement is of a name a[2] the third value in the list a, of a[2][0] the first in that; nil: there is none.
+func jsonElement(fields map[string]json.RawMessage, name string) json.RawMessage {
+	key, places, _ := strings.Cut(name, "[")
+	value := fields[key]
+	for _, place := range strings.Split(places, "[") {
+		text, closed := strings.CutSuffix(place, "]")
+		at, err := strconv.ParseUint(text, 10, 31)
+		var list []json.RawMessage
+		if !closed || err != nil || json.Unmarshal(value, &list) != nil || int(at) >= len(list) {
+			return nil
+		}
+		value = list[at]
+	}
+	return value
 }
 
 // jsonText is a string's content, and everything else as it is written; null is nothing.

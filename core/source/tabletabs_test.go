@@ -32,8 +32,8 @@ func TestTablesWithTabs(t *testing.T) {
 
 func TestTablesWithTabsAreRefusedByLine(t *testing.T) {
 	for text, want := range map[string]string{
-		"path\tlabel\na.jpg\n":     "line 2: got 1 fields, want 2 as in the heading line; a field holds no tab and no line end, and none is left out",
-		"path,label\na.jpg,1\n":    "; fields are separated by tabs",
+		"path\tlabel\na.jpg\n":     "line 2: got 1 fields, want 2 as in the heading line; a field holds no line end and none of the tabs, and none is left out",
+		"path,label\na.jpg,1\n":    "; fields are separated by tabs, unless source.separator says otherwise",
 		"file\tlabel\na.jpg\t1\n":  "the first line is the heading, and source.path says which column holds the paths",
 		"path\tlabel\na.jpg\tx\n":  "line 2: ",
 		"":                         "the file is empty; want a heading line",

@@ -50,8 +50,9 @@ type Audio struct {
 	From        []string // the part or column that it is, best first; nil: by the source's rule
 	Rate        int      // Hz
 	Channels    int
-	Select      []int // channels to take first; nil: all
-	Length      int   // samples of each channel that a row has room for
+	Select      []int  // channels to take first; nil: all
+	Channel     string // the column that says which one to take, in place of these; "": none does
+	Length      int    // samples of each channel that a row has room for
 	Shape       Cut
 	Crop        string // of a longer sample
 	Window      Window
@@ -114,18 +115,9 @@ func (d *decoder) audio(s *section, above *Audio) *Audio {
 		*a = *above
 	}
 	s.from(&a.From)
-	if s.has("select") {
-		a.Select = nil
-	}
 	whole(s, "rate", &a.Rate, 1, maxRate)
 	whole(s, "channels", &a.Channels, 1, maxTracks)
-	for i, n := range s.items("select", "a list of channels, from 0", maxTracks) {
-		c, _ := d.whole(n, fmt.Sprintf("%s[%d]", join(s.shown, "select"), i), 0, maxTracks-1)
-		a.Select = append(a.Select, int(c))
-	}
-	if a.Select != nil && !s.has("channels") {
-		a.Channels = len(a.Select)
-	}
+	d.channels(s, a)
 	d.length(s, a)
 	choice(s, "shape", &a.Shape, Fixed, Padded, Ragged)
 	choice(s, "crop", &a.Crop, Refuse, Start, Center, Random)
@@ -168,6 +160,31 @@ func (d *decoder) audio(s *section, above *Audio) *Audio {
 	whole(s, "max_frames", &a.MaxFrames, 1, maxLength)
 	s.duration("timeout", "a duration such as 500ms, 30s or 5m, above 0", &a.Timeout, 1, math.MaxInt64)
 	return a
+}
+
+// channels reads which channels of a file are taken.
+func (d *decoder) channels(s *section, a *Audio) {
+	if !s.has("select") {
+		return
+	}
+	a.Select, a.Channel = nil, ""
+	if target(s.values["select"]).Kind == yaml.MappingNode {
+		by := d.below(s, "select")
+		if by.text("column", &a.Channel); a.Channel == "" && d.err == nil {
+			s.fail("select", "column is missing, want the name of one of source.columns of type i64, or a list of channels")
+		}
+		if !s.has("channels") {
+			a.Channels = 1
+		}
+		return
+	}
+	for i, n := range s.items("select", "a list of channels, from 0, or {column: NAME}", maxTracks) {
+		c, _ := d.whole(n, fmt.Sprintf("%s[%d]", join(s.shown, "select"), i), 0, maxTracks-1)
+		a.Select = append(a.Select, int(c))
+	}
+	if a.Select != nil && !s.has("channels") {
+		a.Channels = len(a.Select)
+	}
 }
 
 // below is the section of a key.
@@ -236,7 +253,7 @@ func (a *Audio) check(fail func(path, format string, args ...any)) {
 		fail("audio.shape", "got ragged with layout %s, want layout: NLC: rows that follow one another need time as their first dimension", a.Layout)
 	case a.Features != nil && a.Features.Low >= a.top():
 		fail("audio.features.f_min", "got %g, want less than f_max, which is %g", a.Features.Low, a.top())
-	case int64(a.Length)*int64(a.Channels)*int64(a.DType.Bytes()) > math.MaxInt32:
+	case a.clipsBytes(1) > math.MaxInt32:
 		fail("audio.length", "got %d samples of %d channels, want less than 2 GiB a row", a.Length, a.Channels)
 	}
 }
@@ -246,6 +263,7 @@ type canonicalAudio struct {
 	Rate        int         `json:"rate"`
 	Channels    int         `json:"channels"`
 	Select      []int       `json:"select,omitempty"`
+	Channel     string      `json:"select_column,omitempty"`
 	Length      int         `json:"length"`
 	Shape       Cut         `json:"shape"`
 	Crop        string      `json:"crop"`
@@ -276,7 +294,7 @@ func (a *Audio) canonical() *canonicalAudio {
 		return nil
 	}
 	c := &canonicalAudio{
-		From: a.From, Rate: a.Rate, Channels: a.Channels, Select: a.Select, Length: a.Length, Shape: a.Shape, Crop: a.Crop,
+		From: a.From, Rate: a.Rate, Channels: a.Channels, Select: a.Select, Channel: a.Channel, Length: a.Length, Shape: a.Shape, Crop: a.Crop,
 		StartNs: int64(a.Window.Start), LastsNs: int64(a.Window.Duration), StartColumn: a.Window.StartColumn, LastsColumn: a.Window.DurationColumn, EndColumn: a.Window.EndColumn, Of: a.Window.Of, Filter: a.Filter, Speed: a.Speed, Resample: a.Resample,
 		Noise: a.Noise, Reverb: a.Reverb, Gain: a.Gain, Inversion: a.Inversion, PreEmphasis: a.PreEmphasis, Features: a.Features, Raw: a.Raw,
 		DType: a.DType.String(), Layout: a.Layout, MaxFrames: a.MaxFrames,

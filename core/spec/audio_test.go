@@ -259,3 +259,20 @@ func TestHashFollowsWindows(t *testing.T) {
 		}
 	}
 }
+
+// Which channel a sound is makes other rows, whether the description or a column says it.
+func TestHashFollowsChannels(t *testing.T) {
+	const source = "source: {shards: a.tar, columns: [{name: a, type: i64}, {name: b, type: i64}]}\naudio: {rate: 8000, length: 1s"
+	seen := map[[32]byte]string{}
+	for _, section := range []string{"", ", select: [0]", ", select: [1]", ", select: {column: a}", ", select: {column: b}", ", channels: 2, select: {column: b}"} {
+		h := parse(t, source+section+"}").RowHash()
+		if other, twice := seen[h]; twice {
+			t.Errorf("the same hash of %q and %q", section, other)
+		}
+		seen[h] = section
+	}
+	above := parse(t, source+", select: {column: a}, channels: 2}\nrings: {x: {audio: {select: [1]}}, y: {}}")
+	if x, y := above.Rings[0].Audio, above.Rings[1].Audio; x.Channel != "" || x.Channels != 1 || y.Channel != "a" || y.Channels != 2 {
+		t.Errorf("got %+v, %+v", x, y)
+	}
+}

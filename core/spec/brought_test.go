@@ -29,6 +29,10 @@ func TestKeysFromElsewhereAreAnsweredWithWhatDoesItHere(t *testing.T) {
 		"source: {parquet: x.parquet}\n" + image:                                       "source.parquet: unknown key; say list: FILE, or shards: FILES",
 		"source: {folder: x, masks: y}\n" + image:                                      "source.masks: unknown key; a mask is a field",
 		"source: {folder: x}\n" + image + "\nmask: {transform: [{resize: [8, 8]}]}":    "mask: unknown key; a mask is a field",
+		"source: {list: x.txt, delimiter: ' '}\n" + image:                              `source.delimiter: unknown key; say separator: ",", beside list`,
+		"source: {list: x.txt, names: [path]}\n" + image:                               "source.names: unknown key; say heading: true, of a list whose first line names its columns, or name them",
+		"source: {manifest_filepath: x.json}\n" + image:                                "source.manifest_filepath: unknown key; say list: FILE",
+		"source: {folder: x}\naudio: {rate: 16000, channel_selector: 0}":               "audio.channel_selector: unknown key; say select: [0], or select: {column: channel}",
 		// webdataset, Hugging Face's datasets, torch, tf.data, DALI
 		"source: {urls: x.tar}\n" + image:                                                      "source.urls: unknown key; say shards: FILES",
 		"source: {mix: [{url: x.tar}]}\n" + image:                                              "source.mix[0].url: unknown key; say shards: FILES",

@@ -1,6 +1,9 @@
 package spec
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // soundWindow reads the window of a sound: a part of its file, or what is heard during a video's clip.
 func (d *decoder) soundWindow(s *section) (w Window) {
@@ -50,8 +53,14 @@ func (d *decoder) checkClips(s *Spec) {
 		switch {
 		case k < 0:
 			d.failAt(at, "got %q, want the name of a video of the same sample: video, or of fields one that is a video", of)
-		case media[k].Video.Select.several():
-			d.failAt(at, "got %q, whose rows are several clips and have as many sounds; want a video with one clip a row (select without num_clips), or frames that are no clips", of)
+		case media[k].Video.Select.Kind == ClipsAtRegularTimes:
+			d.failAt(at, "got %q, whose rows are any number of clips and have as many sounds; want a video whose clips are counted, as those of clips_at_regular_indices with num_clips are", of)
+		case media[k].Video.Select.ClipsOfRow() > 1 && m.Audio.Shape != Fixed:
+			d.failAt(m.Path()+".shape", "got %s beside a video with several clips a row, want fixed, in which each clip's sound has the same room", m.Audio.Shape)
+		case media[k].Video.Select.ClipsOfRow() > 1 && media[k].Video.Frames > 0 && media[k].Video.Frames < media[k].Video.Select.most():
+			d.failAt(at, "got %q, whose rows have room for %d frames and %d in its clips; want room for all, that each sound has its clip", of, media[k].Video.Frames, media[k].Video.Select.most())
+		case m.Audio.clipsBytes(media[k].Video.Select.ClipsOfRow()) > math.MaxInt32:
+			d.failAt(m.Path()+".length", "got %d samples of %d channels for each of %d clips, want less than 2 GiB a row", m.Audio.Length, m.Audio.Channels, media[k].Video.Select.ClipsOfRow())
 		case media[k].Video.Approximate:
 			d.failAt(at, "got %q with seek: approximate, want exact: only the index says when its frames are on show", of)
 		case m.Audio.Filter != "":
@@ -62,11 +71,16 @@ func (d *decoder) checkClips(s *Spec) {
 	}
 }
 
-// several says that a row has several clips.
-func (c *Selection) several() bool {
+// ClipsOfRow is how many clips of equal length the frames of a row are, 1 where they are none. Of clips_at_regular_timestamps nobody knows it.
+func (c *Selection) ClipsOfRow() int {
 	switch c.Kind {
 	case ClipsAtRandomIndices, ClipsAtRegularIndices, ClipsAtRandomTimes:
-		return c.Clips > 1
+		return c.Clips
 	}
-	return c.Kind == ClipsAtRegularTimes
+	return 1
+}
+
+// clipsBytes is the size of a row of so many clips' sounds.
+func (a *Audio) clipsBytes(clips int) int64 {
+	return int64(clips) * int64(a.Length) * int64(a.Channels) * int64(a.DType.Bytes())
 }

@@ -6,13 +6,32 @@ import (
 	"strings"
 )
 
-// IsTable reports whether the list has columns: CSV, JSON lines or Parquet, by its ending, or the heading of one that is separated by tabs.
+// IsTable reports whether the list has columns: CSV, JSON or Parquet, by its ending, or the heading of another.
 func (s *Source) IsTable() bool {
-	return s.Heading || slices.Contains(tables, ending(s.List))
+	return s.Heading || s.Names != nil || s.isCSV() || s.namesColumns()
 }
 
-// tables are the endings of lists that have columns by themselves.
-var tables = []string{".csv", ".jsonl", ".ndjson", ".parquet"}
+// isCSV reports whether the list ends as one whose first line names its columns, unless the description does.
+func (s *Source) isCSV() bool { return listEnding(s.List) == ".csv" }
+
+// namesColumns reports whether the list ends as one whose rows name their columns.
+func (s *Source) namesColumns() bool {
+	return slices.Contains([]string{".json", ".jsonl", ".ndjson", ".parquet"}, listEnding(s.List))
+}
+
+// listEnding is ending, of text that is packed that before .gz.
+func listEnding(name string) string {
+	if end := ending(name); end != ".gz" {
+		return end
+	}
+	if isURL(name) {
+		name, _, _ = strings.Cut(name, "?")
+	}
+	if end := ending(name[:len(name)-len(".gz")]); end != ".parquet" {
+		return end
+	}
+	return ".gz"
+}
 
 // IsParquet reports whether the shards are Parquet files and not archives.
 func (s *Source) IsParquet() bool { return len(s.Shards) > 0 && ending(s.Shards[0]) == ".parquet" }

@@ -51,6 +51,8 @@ type canonicalSource struct {
 	Members Labels            `json:"member_labels,omitempty"`
 	Arrays  []canonicalArray  `json:"arrays,omitempty"`
 	Heading bool              `json:"heading,omitempty"`
+	Names   []string          `json:"names,omitempty"`
+	Between string            `json:"separator,omitempty"`
 	Packing *canonicalPacking `json:"packing,omitempty"`
 
 	Episodes *canonicalEpisodes `json:"episodes,omitempty"`
@@ -282,7 +284,8 @@ func (s *Source) canonical() canonicalSource {
 	c := canonicalSource{
 		Folder: cmp.Or(w.folder, s.Folder), List: cmp.Or(w.list, s.List), Root: cmp.Or(w.root, s.Root),
 		Extensions: s.Extensions, Labels: s.Labels, Shards: shards, Path: s.Path, Image: s.Image, Label: s.Label,
-		Host: s.Host.Samples, Stream: s.Host.Stream, Members: s.ByMember, Heading: s.Heading, Packing: (*canonicalPacking)(s.Packing), Episodes: s.Episodes.canonical(),
+		Host: s.Host.Samples, Stream: s.Host.Stream, Members: s.ByMember, Heading: s.Heading, Names: s.Names, Between: s.Separator, Packing: (*canonicalPacking)(s.Packing),
+		Episodes: s.Episodes.canonical(),
 	}
 	for _, column := range s.Columns {
 		one := canonicalColumn{Name: column.Name, From: cmp.Or(column.From, column.Name), Type: column.Type, MaxBytes: column.MaxBytes, Length: column.MaxLength, Padded: column.Padded, Pad: string(column.Pad)}

@@ -129,7 +129,7 @@ var values = map[string]string{
 	"ring.access": "shared", "ring.mode": `"0640"`, "ring.max_consumers": "1", "ring.hash": "xxh3", "ring.delivery": "ready", "ring.ahead": "2", "ring.reconnect": "10s", "journal": "j", "ring.groups": "[]",
 	"ring.groups[].name": "g", "ring.groups[].kind": "stage", "ring.groups[].mode": "lanes", "ring.groups[].lanes": "1", "ring.groups[].slow": "drop", "ring.groups[].redeliver": "false",
 	"source.host": "{samples: 7}", "source.host.samples": "3", "source.host.timeout": "5s", "source.host.stream": "true",
-	"source.heading": "true", "source.mix[].heading": "true",
+	"source.heading": "[path, label]", "source.mix[].heading": "true", "source.separator": `" "`, "source.mix[].separator": `"|"`,
 	"source.arrays": "[{name: x, file: x.npy}]", "source.arrays[].name": "y", "source.arrays[].file": "[x.npy, y.npy]", "source.arrays[].dataset": "[/a, '/b{0..3}/*']", "source.arrays[].dtype": "u16", "source.arrays[].shape": "[3]",
 	"source.arrays[].window": "4", "source.arrays[].step": "2", "source.arrays[].within": "3", "source.arrays[].pad_before": "1", "source.arrays[].pad_after": "1", "source.arrays[].is_pad": "true",
 	"source.arrays[].max_bytes": "4KiB", "source.arrays[].max_length": "9", "source.arrays[].padded": "true",
@@ -145,7 +145,7 @@ var values = map[string]string{
 	"video.window": "{start: 1s}", "video.window.start": "1s", "video.window.duration": "1s", "video.window.start_column": "at", "video.window.duration_column": "at", "video.window.end_column": "at", "video.shape": "ragged", "video.over": "cut", "video.mode": "gray", "video.rotation": "ignore", "video.filter": "hflip", "video.hardware": "auto",
 	"video.transform": "[center_crop: 2]", "video.dtype": "f16", "video.layout": "NCTHW", "video.colour": "accurate", "video.scaler": "area", "video.stream": "1", "video.threads": "2",
 	"video.seek": "approximate", "video.max_pixels": "1", "video.timeout": "5s",
-	"audio": "{rate: 8, length: 8}", "audio.rate": "8000", "audio.channels": "2", "audio.select": "[1, 0]", "audio.length": "1s", "audio.shape": "padded", "audio.crop": "random",
+	"audio": "{rate: 8, length: 8}", "audio.rate": "8000", "audio.channels": "2", "audio.select": "[1, 0]", "audio.select.column": "n", "audio.length": "1s", "audio.shape": "padded", "audio.crop": "random",
 	"audio.window": "{start: 1s}", "audio.window.of": "video", "audio.window.start": "1s", "audio.window.duration": "1s", "audio.window.start_column": "at", "audio.window.duration_column": "at", "audio.window.end_column": "at", "audio.filter": "anull", "audio.speed": "{factors: [1]}", "audio.speed.factors": "[0.9, 1, 1.1]",
 	"audio.noise": "{snr_db: [0, 9]}", "audio.noise.snr_db": "[5, 20]", "audio.noise.p": "0.5", "audio.noise.color": "pink", "audio.noise.from": "d", "audio.noise.memory_bytes": "1MiB", "audio.reverb": "{from: d}", "audio.reverb.from": "e", "audio.reverb.p": "0.5", "audio.reverb.memory_bytes": "1GiB", "audio.gain": "{db: [0, 0]}", "audio.gain.db": "[-6, 6]", "audio.gain.p": "0.5",
 	"audio.polarity_inversion": "0.5", "audio.pre_emphasis": "0.97",
@@ -222,6 +222,8 @@ func document(path, value string) string {
 		source = "source: {shards: " + value + "}\n"
 	case path == "source.heading":
 		source = "source: {list: l.tsv, heading: " + value + "}\n"
+	case path == "source.separator":
+		source = "source: {list: l.txt, heading: [path, label], separator: " + value + "}\n"
 	case path == "source.path":
 		source = "source: {list: l.csv, path: " + value + "}\n"
 	case path == "source.columns[].name":
@@ -271,7 +273,7 @@ func document(path, value string) string {
 	case path == "source.mix":
 		source = "source: {mix: " + value + "}\n"
 	case strings.HasPrefix(path, "source.mix[]."):
-		with := map[string]string{"root": "list: l, ", "path": "list: l.csv, ", "heading": "list: l.tsv, ", "image": "shards: a.tar, ", "label": "shards: a.tar, ",
+		with := map[string]string{"root": "list: l, ", "path": "list: l.csv, ", "heading": "list: l.tsv, ", "separator": "list: l.csv, ", "image": "shards: a.tar, ", "label": "shards: a.tar, ",
 			"extensions": "folder: p, ", "labels": "folder: p, ", "weight": "folder: p, "}[lastKey(path)]
 		source = "source: {mix: [{" + with + lastKey(path) + ": " + value + "}]}\n"
 	case path == "source.host":
@@ -407,6 +409,9 @@ func document(path, value string) string {
 	case strings.HasPrefix(path, "audio.raw."):
 		with := map[string]string{"encoding": ", rate: 1, channels: 1", "rate": ", encoding: u8, channels: 1", "channels": ", rate: 1, encoding: u8"}
 		image = "audio: {rate: 8000, length: 8, raw: {" + lastKey(path) + ": " + value + with[lastKey(path)] + "}}\n"
+	case path == "audio.select.column":
+		source = "source: {list: a.csv, columns: [{name: n, type: i64}]}\n"
+		image = "audio: {rate: 8000, length: 8, select: {column: " + value + "}}\n"
 	case path == "audio.window.of":
 		image = "video: {frames: 2, transform: [center_crop: 2]}\naudio: {rate: 8000, length: 8, window: {of: " + value + "}}\n"
 	case strings.HasPrefix(path, "audio.window.") || strings.HasPrefix(path, "audio.resample.") || strings.HasPrefix(path, "audio.speed."):

@@ -230,7 +230,6 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		// image
 		{"source: {folder: p}", "x.yaml: says nothing of what its samples are, which a ring has to know; want a section image, video, audio, or fields"},
 		{"source: {folder: p, extensions: [npy]}\nbatch: 4", "x.yaml: says nothing of what its samples are"},
-		{"source: {list: t.json}\n" + pictures, "source.list: got a .json file, which is one value and no list of lines; write an object a line"},
 		{"source: {mix: [{folder: p}], label: x}\n" + pictures, "source.label: given beside mix, and is about one data set; it belongs into each entry of mix"},
 		{image(""), "x.yaml:2:8: image.transform: leaves the size of the picture open, and every row of a batch must have one size; add center_crop"},
 		{ops("resize: 256"), "x.yaml:2:20: image.transform: resize: 256 fixes the shorter side only"},

@@ -118,13 +118,34 @@ func (d *decoder) place(s *section, src *Source, dir string) {
 		}
 		choice(s, "labels", labels, LabelsDirectory, LabelsNames, LabelsNone)
 	}
-	s.flag("heading", &src.Heading)
+	s.heading(src)
 	s.text("path", &src.Path)
 	if s.has("image") {
 		src.Image = s.texts("image", "a part's name or a list of them", maxExtensions)
 	}
 	s.text("label", &src.Label)
 }
+
+// heading reads what a list's columns are called, and what is between them.
+func (s *section) heading(src *Source) {
+	if n := s.values["heading"]; s.has("heading") && target(n).Kind == yaml.SequenceNode {
+		src.Heading, src.Names = false, s.texts("heading", "the columns' names, in the order of the list's fields", maxColumns)
+		for i, name := range src.Names {
+			if slices.Contains(src.Names[:i], name) {
+				s.fail("heading", "got %q twice, want a name of its own for each column", name)
+			}
+		}
+	} else if s.has("heading") {
+		src.Names = nil
+		s.flag("heading", &src.Heading)
+	}
+	if s.text("separator", &src.Separator); src.Separator != "" && !separator.MatchString(src.Separator) {
+		s.fail("separator", "got %.40q, want one character that is between fields: \",\", \";\", \"|\", \"\\t\" or \" \", which is any number of blanks, or another that is no letter, digit or quote", src.Separator)
+	}
+}
+
+// separator is one character of ASCII that may be between fields.
+var separator = regexp.MustCompile("^[\t !#-&*+,:;<=>^`|~]$")
 
 // forget drops the place of a key and of all below it.
 func (d *decoder) forget(path string) {
@@ -370,7 +391,7 @@ func (d *decoder) wordOfOne(src *Source) string {
 		key   string
 		given bool
 	}{
-		{"folder", src.Folder != ""}, {"list", src.List != ""}, {"root", src.Root != ""}, {"shards", src.Shards != nil}, {"arrays", src.Arrays != nil}, {"episodes", src.Episodes != nil}, {"heading", src.Heading}, {"path", src.Path != ""},
+		{"folder", src.Folder != ""}, {"list", src.List != ""}, {"root", src.Root != ""}, {"shards", src.Shards != nil}, {"arrays", src.Arrays != nil}, {"episodes", src.Episodes != nil}, {"heading", src.Heading || src.Names != nil}, {"separator", src.Separator != ""}, {"path", src.Path != ""},
 		{"image", src.Image != nil}, {"label", src.Label != ""}, {"extensions", src.Extensions != nil}, {"labels", d.pos["source.labels"].line > 0},
 	} {
 		if k.given {
@@ -396,8 +417,14 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column, alone boo
 	}
 	table := src.IsTable()
 	switch {
-	case src.Heading && (src.List == "" || slices.Contains(tables, ending(src.List))):
-		d.failAt(at+".heading", "goes with a list that is separated by tabs; .csv, .jsonl and .parquet have their columns' names anyway")
+	case (src.Heading || src.Names != nil) && (src.List == "" || src.namesColumns()):
+		d.failAt(at+".heading", "goes with a list of lines that have fields; .json, .jsonl and .parquet have their columns' names anyway")
+	case src.Separator != "" && (src.List == "" || src.namesColumns()):
+		d.failAt(at+".separator", "goes with a list of lines that have fields, a .csv or one with heading; .json, .jsonl and .parquet have other forms")
+	case src.Separator != "" && !table:
+		d.failAt(at+".separator", "goes with a list whose columns have names: say heading: true where its first line has them, or else name them, as heading: [path, label]")
+	case src.isCSV() && !src.Heading && src.Names == nil && d.pos[at+".heading"].line > 0:
+		d.failAt(at+".heading", "got false of a .csv, whose columns have to be named: say heading: [path, label] where its first line does not")
 	case kinds == 0:
 		d.failAt(at, "names no samples; want exactly one of "+places)
 	case src.Folder != "" && src.List != "":
@@ -408,9 +435,6 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column, alone boo
 		d.failAt(at+".host", "given beside another; want exactly one of "+places)
 	case kinds > 1:
 		d.failAt(at+".shards", "given beside another; want exactly one of "+places)
-	case ending(src.List) == ".json":
-		d.failAt(at+".list", "got a .json file, which is one value and no list of lines; write an object a line, without brackets around them and commas behind, "+
-			"and call it .jsonl")
 	case src.List == "" && src.Root != "":
 		d.failAt(at+".root", "goes with list; a folder is its own root")
 	case src.Folder == "" && src.Extensions != nil:
@@ -451,8 +475,8 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column, alone boo
 		d.checkHosted(columns)
 	case src.Shards == nil && !table && src.Arrays == nil && src.Folder == "" && len(columns) > 0:
 		remedy := ""
-		if ending(src.List) == ".tsv" {
-			remedy = "; of a .tsv whose first line is a heading say heading: true"
+		if src.List != "" {
+			remedy = "; of another say heading: true where its first line names the columns, or else name them, as heading: [path, text]; separator says what is between"
 		}
 		d.failAt("source.columns", "goes with shards, with a folder and with a list that is a table: .csv, .jsonl or .parquet%s", remedy)
 	case src.IsParquet() && slices.ContainsFunc(columns, func(c Column) bool { return c.Type == TypeNPY }):

@@ -42,7 +42,9 @@ type Source struct {
 	Extensions []string     // lower case without dot; nil: every image extension that core/source knows
 	Labels     Labels       // of a folder
 	ByMember   Labels       // of shards and lists: by the members' directories (of archives), or none; "": by the part or column Label
-	Heading    bool         // the list's first line has its columns' names, and tabs are between its fields
+	Heading    bool         // the list's first line has its columns' names
+	Names      []string     // the columns' names of a list that has no line of them
+	Separator  string       // between the fields of a list with columns, one character; "": a comma of a .csv, else a tab
 	Path       string       // of a table: the column that holds the paths, or what they are made of (package template); "" is path
 	Image      []string     // of shards: the parts or columns that are the picture, best first; nil: by their endings
 	Mix        []Part       // data sets in place of the one above

@@ -18,16 +18,30 @@ func (w *Window) InColumns() bool {
 	return w.StartColumn != "" || w.DurationColumn != "" || w.EndColumn != ""
 }
 
-// checkWindows holds windows that columns say against the columns that there are.
+// checkWindows holds windows, and channels, that columns say against the columns that there are.
 func (d *decoder) checkWindows(s *Spec) {
 	for _, m := range s.Media() {
 		w, at := m.Window(), m.Path()+".window"
 		d.checkTimes(s, at+".start_column", w.StartColumn)
 		d.checkTimes(s, at+".duration_column", w.DurationColumn)
 		d.checkTimes(s, at+".end_column", w.EndColumn)
+		if m.Audio != nil && m.Audio.Channel != "" {
+			d.checkChannel(s, m)
+		}
 		if w.InColumns() && s.Cache.RowsDir != "" {
 			d.failAt("cache.rows_dir", "given beside %s of columns, by which no row in a file is checked; keep rows in memory (cache.rows_bytes alone)", at)
 		}
+	}
+}
+
+// checkChannel holds the column that says a sound's channel against the columns that there are.
+func (d *decoder) checkChannel(s *Spec, m Medium) {
+	at, name := m.Path()+".select", m.Audio.Channel
+	switch {
+	case !slices.ContainsFunc(s.Source.Columns, func(c Column) bool { return c.Name == name && c.Type == TypeI64 }):
+		d.failAt(at+".column", "got %q, want the name of one of source.columns of type i64, such as {name: %s, type: i64}", name, name)
+	case s.Cache.RowsDir != "":
+		d.failAt("cache.rows_dir", "given beside %s of a column, by which no row in a file is checked; keep rows in memory (cache.rows_bytes alone)", at)
 	}
 }
 

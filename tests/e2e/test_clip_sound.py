@@ -104,6 +104,47 @@ def test_a_fixed_length_and_a_time_ahead(tmp_path, open_):
         np.testing.assert_array_equal(got[:n], heard(begin, n))
 
 
+@pytest.mark.parametrize("kind", ["clips_at_regular_indices", "clips_at_random_indices", "clips_at_random_timestamps"])
+def test_each_of_several_clips_has_its_sound(tmp_path, open_, kind):
+    """To the sample: [N, K, C, L] and [N, K]. A video is evaluated by several clips of it."""
+    for i, (video_at, sound_at) in enumerate(STARTS):
+        film(tmp_path / f"{i}.mov", video_at, sound_at)
+    spec = described({"folder": str(tmp_path), "labels": "none"}, order=ORDER)
+    between = {"seconds_between_frames": 0.2} if "timestamps" in kind else {"num_indices_between_frames": 2}
+    spec["video"]["select"] = {"kind": kind, "num_clips": 3, "num_frames_per_clip": 5, **between}
+    rows, starts = 0, set()
+    for batch in open_(spec):
+        assert batch["audio"].shape[1:] == (3, 1, 8000) and batch["length"].shape == (batch.rows, 3) and batch["video"].shape[1] == 15
+        for row, index in enumerate(batch["index"]):
+            shown = np.stack([batch["pts"][row], batch["pts"][row] + batch["duration"][row]]).reshape(2, 3, 5)
+            for clip in range(3):
+                begin, end = shown[0, clip].min(), shown[1, clip].max()
+                got, n = np.rint(batch["audio"][row, clip, 0] * 32768), batch["length"][row, clip]
+                assert n == round((end - begin) * RATE)
+                np.testing.assert_array_equal(got[:n], heard(begin, n, STARTS[index][1]))
+                assert not got[n:].any()
+                starts.add((int(index), round(begin, 3)))
+            rows += 1
+    assert rows == len(STARTS) and len(starts) > 2 * rows
+
+
+def test_clips_of_a_row_draw_for_themselves(tmp_path, open_):
+    """What is random of a sound differs between the clips of a row, and not between two runs; a batch has features of each."""
+    film(tmp_path / "a.mov")
+    spec = described({"folder": str(tmp_path)}, order=ORDER)
+    spec["video"]["select"] = {"kind": "clips_at_regular_indices", "num_clips": 2, "num_frames_per_clip": 5, "sampling_range_end": 1}  # the same frames
+    spec["audio"].update(noise={"snr_db": [0, 0]})
+    (one,), (two,) = only(open_(spec)), only(open_(spec))
+    assert list(one["pts"][0][:5]) == list(one["pts"][0][5:])
+    np.testing.assert_array_equal(one["audio"][0], two["audio"][0])
+    assert (one["audio"][0][0] != one["audio"][0][1]).any()
+    del spec["audio"]["noise"]
+    spec["audio"].update(features={"kind": "mel", "n_fft": 400, "hop_length": 160, "n_mels": 8})
+    (batch,) = only(open_(spec))
+    assert batch["audio"][0].shape == (2, 8, 51)
+    np.testing.assert_array_equal(batch["audio"][0][0], batch["audio"][0][1])
+
+
 def test_crop_and_shape_are_those_of_every_sound(tmp_path, open_):
     film(tmp_path / "a.mov", sound_at=0.5)
     film(tmp_path / "b.mov")

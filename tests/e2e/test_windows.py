@@ -1,8 +1,10 @@
 """Parts of files that columns name for each sample: cuts of recordings, segments of videos."""
 
+import gzip
 import io
 import json
 import tarfile
+import wave
 
 import numpy as np
 import pytest
@@ -32,6 +34,49 @@ def test_a_cut_of_a_sound_is_a_sample(tmp_path, open_):
     assert [at for _, at in got] == [start for _, start, _ in CUTS]
     for (audio, _), (file, start, lasts) in zip(got, CUTS):
         np.testing.assert_array_equal(audio, files[file][frames(start, lasts)])
+
+
+CHANNEL = {"column": "channel"}
+
+
+def cuts_of_lhotse(tmp_path):
+    """A manifest as CutSet.to_file writes it, of a recording with three channels; and what the cuts are."""
+    samples = (np.arange(2400).reshape(800, 3) * 7 % 5001 - 2500).astype("<i2")
+    with wave.open(str(tmp_path / "three.wav"), "wb") as file:
+        file.setparams((3, 2, 8000, 0, "NONE", ""))
+        file.writeframes(samples.tobytes())
+    recording = {"id": "r", "sources": [{"type": "file", "channels": [0, 1, 2], "source": "three.wav"}], "sampling_rate": 8000, "num_samples": 800, "duration": 0.1}
+    cuts = [{"id": f"c{i}", "start": start, "duration": lasts, "channel": channel, "recording": recording, "type": "MonoCut",
+             "supervisions": [{"id": f"s{i}", "recording_id": "r", "start": 0.0, "duration": lasts, "channel": channel, "text": f"words {i}"}]}
+            for i, (start, lasts, channel) in enumerate([(0, 0.1, 2), (0.025, 0.05, 0), (0.05, 0.01, 1), (0.01, 0.02, 2)])]
+    with gzip.open(tmp_path / "cuts.jsonl.gz", "wt") as file:
+        file.writelines(json.dumps(cut) + "\n" for cut in cuts)
+    source = {"list": str(tmp_path / "cuts.jsonl.gz"), "path": "recording.sources[0].source", "labels": "none", "columns": [
+        {"name": "text", "from": "supervisions[0].text"}, {"name": "at", "from": "start", "type": "f64"}, {"name": "seconds", "from": "duration", "type": "f64"}, {"name": "channel", "type": "i64"}]}
+    return source, [(samples[frames(c["start"], c["duration"]), c["channel"]] / np.float32(32768), c["supervisions"][0]["text"]) for c in cuts]
+
+
+def test_cuts_of_lhotse_are_read_as_they_are(tmp_path, open_):
+    """Each is one channel of its recording, which the manifest says."""
+    source, cuts = cuts_of_lhotse(tmp_path)
+    spec = {"source": source, "batch": 3, "order": ORDER, "audio": {"rate": 8000, "length": 900, "window": WINDOW, "select": CHANNEL}}
+    got = [(audio[0, :n].copy(), text) for batch in open_(spec) for audio, n, text in zip(batch["audio"], batch["length"], batch.text("text"))]
+    assert [text for _, text in got] == [text for _, text in cuts]
+    for (audio, _), (want, _) in zip(got, cuts):
+        np.testing.assert_array_equal(audio, want)
+
+
+def test_a_channel_that_is_none_makes_a_bad_sample(tmp_path, open_):
+    cuts_of_lhotse(tmp_path)
+    (tmp_path / "t.csv").write_text("path,channel\n" + "".join(f"three.wav,{channel}\n" for channel in (1, 3, -1, 64)))
+    spec = {"source": {"list": str(tmp_path / "t.csv"), "columns": [{"name": "channel", "type": "i64"}]}, "batch": 4, "order": ORDER,
+            "audio": {"rate": 8000, "length": 900, "select": CHANNEL}}
+    loader = open_(spec)
+    assert [batch["index"].tolist() for batch in loader] == [[0]]
+    bad = loader.stats()["rings"][0]["bad_samples"]
+    assert bad["causes"] == {"value": 2, "unsupported": 1}
+    assert any('select: column "channel": got -1, want a channel, 0 to 63' in line for line in bad["last"])
+    assert any("channel 3 of 3; audio.select takes those that are there" in line for line in bad["last"])
 
 
 def test_a_part_may_be_said_by_its_end(tmp_path, open_):
@@ -127,6 +172,11 @@ def test_an_end_that_is_not_behind_the_start_makes_a_bad_sample(tmp_path, open_)
     ({"audio": {"rate": 8000, "length": 80, "window": {"end_column": "seconds"}}, "cache": {"rows_bytes": "1MiB", "rows_dir": "rows"}}, "cache.rows_dir: given beside audio.window of columns"),
     ({"audio": {"rate": 8000, "length": 80, "window": {"start_column": "offset"}}}, 'audio.window.start_column: got "offset", want the name of one of source.columns of type f64 or i64'),
     ({"audio": {"rate": 8000, "length": 80, "window": {"start_column": "at", "start": "1s"}}}, "audio.window.start_column: given beside start"),
+    ({"audio": {"rate": 8000, "length": 80, "select": {"column": "at"}}}, 'audio.select.column: got "at", want the name of one of source.columns of type i64, such as {name: at, type: i64}'),
+    ({"audio": {"rate": 8000, "length": 80, "select": {}}}, "audio.select: column is missing, want the name of one of source.columns of type i64, or a list of channels"),
+    ({"audio": {"rate": 8000, "length": 80, "select": "at"}}, "audio.select: got text \"at\", want a list of channels, from 0, or {column: NAME}"),
+    ({"source": {"list": "cuts.csv", "columns": [{"name": "n", "type": "i64"}]}, "audio": {"rate": 8000, "length": 80, "select": {"column": "n"}}, "cache": {"rows_bytes": "1MiB", "rows_dir": "rows"}},
+     "cache.rows_dir: given beside audio.select of a column"),
     ({"audio": {"rate": 8000, "length": 80, "window": {"start": "at"}}}, "audio.window.start: got at, want a time such as 1.5s, from 0; a column that says it is start_column"),
     ({"cache": {"rows_bytes": "1MiB", "rows_dir": "rows"}}, "cache.rows_dir: given beside audio.window of columns"),
 ])

@@ -16,7 +16,7 @@ N = 41  # samples of the shards: three that differ in length
 
 
 def made(directory: Path) -> None:
-    for kind in (imagenet, shapes, actions, chapters, greys):
+    for kind in (imagenet, shapes, actions, chapters, greys, kaldi):
         kind(directory)
 
 
@@ -55,6 +55,20 @@ def chapters(to: Path) -> None:
         spdl.io.save_audio(str(chapter / f"19-198-{i:04}.flac"), wave, sample_rate=16000)
         lines.append(f"19-198-{i:04} CHAPTER {i}")
     (chapter / "19-198.trans.txt").write_text("\n".join(lines) + "\n")
+
+
+# Of Kaldi's directory: recording, begin and end in seconds, words.
+SEGMENTS = [(f"rec{i}", 0.25 * i + 0.5 * j, 0.25 * i + 0.5 * j + 0.375, f'SOME "WORDS {i} {j}') for i in range(2) for j in range(3)]
+
+
+def kaldi(to: Path) -> None:
+    (to / "kaldi/wav").mkdir(parents=True)
+    for i in range(2):
+        wave = (0.3 * np.sin(np.arange(32000) * (0.05 + 0.01 * i)) * np.linspace(0.1, 1, 32000)).astype(np.float32)[None]
+        spdl.io.save_audio(str(to / f"kaldi/wav/rec{i}.wav"), wave, sample_rate=16000)
+    (to / "kaldi/wav.scp").write_text("".join(f"rec{i} wav/rec{i}.wav\n" for i in range(2)))
+    (to / "kaldi/segments").write_text("".join(f"utt{k} {recording} {start} {end}\n" for k, (recording, start, end, _) in enumerate(SEGMENTS)))
+    (to / "kaldi/text").write_text("".join(f"utt{k} {words}\n" for k, (_, _, _, words) in enumerate(SEGMENTS)))
 
 
 def greys(to: Path) -> None:

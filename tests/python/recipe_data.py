@@ -18,7 +18,7 @@ rng = np.random.default_rng(0)
 
 
 def made(directory: Path) -> None:
-    for kind in (imagenet, tars, voc, coco, kinetics, speech, parquet, tokens, database, replay):
+    for kind in (imagenet, tars, voc, coco, kinetics, speech, parquet, tokens, llava, database, replay):
         kind(directory)
 
 
@@ -103,6 +103,20 @@ def speech(to: Path) -> None:
         spdl.io.save_audio(str(to / f"speech/wavs/{i}.wav"), wave, sample_rate=16000)
         lines.append(f'wavs/{i}.wav,"well, {i}",{n / 16000}')
     (to / "speech/metadata.csv").write_text("\n".join(lines) + "\n")
+
+
+def llava(to: Path) -> None:
+    """Of the mixture each row has as many pictures as its number says, modulo 4: none, a name, or a list."""
+    (to / "llava/images").mkdir(parents=True)
+    for i in range(9):
+        (to / f"llava/images/{i}.jpg").write_bytes(jpeg())
+
+    def row(i, image):
+        return {"id": str(i), **image, "conversations": [{"from": "human", "value": "<image>\nWhat is it?"}, {"from": "gpt", "value": f'It is "{i}".'}]}
+
+    (to / "llava/pretrain.json").write_text(json.dumps([row(i, {"image": f"{i}.jpg"}) for i in range(9)], indent=2))
+    several = [{}, {"image": "1.jpg"}, {"image": ["2.jpg", "3.jpg"]}, {"image": ["4.jpg", "5.jpg", "6.jpg"]}]
+    (to / "llava/mixture.json").write_text(json.dumps([row(i, several[i % 4]) for i in range(8)]))
 
 
 def database(to: Path) -> None:

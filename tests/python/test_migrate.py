@@ -6,6 +6,7 @@ import io
 import itertools
 import pickle
 import shutil
+import wave
 
 import blocks
 import migrate_data
@@ -42,7 +43,7 @@ def block(title: str, number: int = 1) -> str:
 
 def test_every_block_is_tried_here():
     """A block that is added to the page fails here until there is a test for it."""
-    tried = {"webdataset": 3, "Clips": 2, "Hugging": 6, "Grain": 1, "FFCV": 6, "Lhotse": 2}
+    tried = {"webdataset": 3, "Clips": 2, "Hugging": 6, "Grain": 1, "FFCV": 6, "Lhotse": 2, "Kaldi": 2}
     assert {title: sum(name.startswith(title) for name in PAGE) for title in tried} == tried and len(PAGE) == sum(tried.values())
 
 
@@ -363,6 +364,20 @@ def example(**features) -> bytes:
         return field(1, field(1, value)) if isinstance(value, bytes) else field(3, field(1, bytes([value])))
 
     return field(1, b"".join(field(1, field(1, name.encode()) + field(2, feature(value))) for name, value in features.items()))
+
+
+# ---- Kaldi
+
+
+def test_segments_of_kaldi_are_parts_of_recordings(run, data):
+    run(block("Kaldi"))
+    rows = run(block("Kaldi", 2))
+    assert len(rows) == len(migrate_data.SEGMENTS)
+    for (audio, length, text), (recording, start, end, words) in zip(rows, migrate_data.SEGMENTS):
+        with wave.open(str(data / f"kaldi/wav/{recording}.wav")) as file:
+            samples = np.frombuffer(file.readframes(file.getnframes()), "<i2") / np.float32(32768)
+        np.testing.assert_array_equal(audio[0, :length], samples[round(start * 16000):round(end * 16000)])
+        assert text == words
 
 
 # ---- Lhotse

@@ -77,8 +77,8 @@ def run(program):
 
 def test_every_block_is_tried_here():
     """A block that is added to the page fails here until there is a test for it."""
-    tried = ["Classification", "CLIP", "Segmentation", "Detection", "SimCLR", "Video", "Speech", "An inference", "Diffusion", "Language", "Robot", "A format", "MixUp", "JAX", "TensorFlow", "A loader"]
-    more = {"A format": 2, "Language": 2, "Robot": 4, "A loader": 3}
+    tried = ["Classification", "CLIP", "Segmentation", "Detection", "SimCLR", "Video", "Speech", "An inference", "Diffusion", "Vision", "Language", "Robot", "A format", "MixUp", "JAX", "TensorFlow", "A loader"]
+    more = {"A format": 2, "Vision": 2, "Language": 2, "Robot": 5, "A loader": 3}
     assert all(sum(name.startswith(title) for name in RECIPES) == more.get(title, 1) for title in tried) and len(RECIPES) == len(tried) + 7
 
 
@@ -146,6 +146,19 @@ def test_diffusion_has_what_the_filter_leaves(run):
     got = run("Diffusion")
     assert [image for _, image, _ in got] == [["float16", 4, 3, 64, 64]] * 2
     assert {caption for _, _, captions in got for caption in captions} <= {f"painting {i}" for i in range(2, 7)}
+
+
+def test_vision_language_has_conversations(run):
+    got = run("Vision")
+    assert [image for _, image, _ in got] == [["float32", 4, 3, 336, 336]] * 2
+    assert {turns[1]["value"] for _, _, rows in got for turns in rows} <= {f'It is "{i}".' for i in range(9)}
+
+
+def test_vision_language_has_any_number_of_pictures_a_row(run):
+    got = run("Vision | 2")
+    assert len(got) == 2 and sorted(n for _, _, counts, _ in got for n in counts) == [0, 0, 1, 1, 2, 2, 3, 3]
+    for _, images, counts, rows in got:
+        assert images == ["float32", sum(counts), 3, 336, 336] and [int(turns[1]["value"][7:-2]) % 4 for turns in rows] == counts
 
 
 DOCUMENTS = """

@@ -22,18 +22,23 @@ type rowsIn struct {
 	ragged         bool
 	stride         int // bytes from row to row of a dense one
 	item           int // bytes of an element
+	parts          int // lengths that a row has: of the sounds of several clips
 }
 
 func rowsInTensor(schema []shm.TensorRecord, tensor, length int) rowsIn {
 	t := &schema[tensor]
-	return rowsIn{tensor, length, t.Kind == shm.Ragged, int(t.Strides[0]), int(t.DtypeBits) / 8}
+	parts := 1
+	if lengths := &schema[length]; lengths.Ndim > 1 {
+		parts = int(lengths.Shape[1])
+	}
+	return rowsIn{tensor, length, t.Kind == shm.Ragged, int(t.Strides[0]), int(t.DtypeBits) / 8, parts}
 }
 
-// row is the memory of a row and its length in steps; false where the batch does not hold it.
+// row is the memory of a row and its length in steps, or that of the first of its parts; false where the batch does not hold it.
 func (r *rowsIn) row(l tensors, i int) (data []byte, steps int, ok bool) {
 	data = l.Tensor(r.tensor)
 	lengths := batch.Int64s(l.Tensor(r.length))
-	if i >= len(lengths) || lengths[i] < 0 {
+	if i*r.parts >= len(lengths) || lengths[i*r.parts] < 0 {
 		return nil, 0, false
 	}
 	from, to := i*r.stride, (i+1)*r.stride
@@ -47,7 +52,7 @@ func (r *rowsIn) row(l tensors, i int) (data []byte, steps int, ok bool) {
 	if to > len(data) {
 		return nil, 0, false
 	}
-	return data[from:to], int(lengths[i]), true
+	return data[from:to], int(lengths[i*r.parts]), true
 }
 
 // film draws videos: some of the frames of each, side by side.

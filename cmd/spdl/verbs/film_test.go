@@ -201,3 +201,18 @@ func TestViewShowsEveryMedium(t *testing.T) {
 		}
 	}
 }
+
+// Of the sounds of several clips of a row the first is drawn, whatever the layout.
+func TestViewShowsTheSoundOfTheFirstClip(t *testing.T) {
+	name, dir, sounds := home(t), clips(t, 2), tones(t, 2)
+	table := writeFile(t, filepath.Join(t.TempDir(), "t.csv"), fmt.Sprintf("path,sound\n%[1]s/0.y4m,%[2]s/0.wav\n%[1]s/1.y4m,%[2]s/1.wav\n", dir, sounds))
+	for _, layout := range []string{"NCL", "NLC"} {
+		file := writeFile(t, filepath.Join(t.TempDir(), name+".yaml"), "source: {list: "+table+"}\nbatch: 2\norder: {shuffle: false}\n"+
+			"video: {select: {kind: clips_at_regular_indices, num_clips: 2, num_frames_per_clip: 2}, transform: [resize: [96, 96]]}\n"+
+			"audio: {from: sound, rate: 8000, length: 1600, window: {of: video}, layout: "+layout+"}\n")
+		_, near := sheetOf(t, []byte(good(t, "view", file, "--out", "-")))
+		if got, want := near(ink), 2*waveWidth*waveHeight; got < want/2 || got > want*3/4 {
+			t.Errorf("%s: %d pixels of waveforms, want about %d: 1,000 of 1,600 samples, and 1,100", layout, got, want*21/32)
+		}
+	}
+}

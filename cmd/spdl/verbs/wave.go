@@ -39,6 +39,9 @@ func waveOf(schema []shm.TensorRecord, tensor, length int, f *facts, told *audio
 	if !w.ragged {
 		first = told.Layout == "NLC"
 		dims := ints(t.Shape[1:t.Ndim])
+		if w.parts > 1 && len(dims) > 0 { // the sounds of several clips, of which the first is drawn
+			dims = dims[1:]
+		}
 		if len(dims) == 0 {
 			return nil, fmt.Errorf("view: field %q: the ring does not tell how its samples lie", nameText(t.Name[:]))
 		}

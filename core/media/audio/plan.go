@@ -50,7 +50,7 @@ func (w *Worker) plan(src Source, draw Draw) (job, error) {
 		}
 		window = Window{} // nothing else went through the filter
 	}
-	if err := w.planChannels(&j); err != nil {
+	if err := w.planChannels(&j, src.Select); err != nil {
 		return j, err
 	}
 	if err := w.planRate(&j, draw); err != nil {
@@ -86,11 +86,13 @@ func (w *Worker) bad(j *job, cause, format string, args ...any) error {
 	return &Error{Format: j.info.Format, cause: cause, Detail: fmt.Sprintf(format, args...)}
 }
 
-func (w *Worker) planChannels(j *job) error {
-	j.take = w.in.take[:0]
-	if sel := w.op.cfg.Select; len(sel) > 0 {
-		j.take = append(j.take, sel...)
-	} else {
+// planChannels chooses those of the sample, or else those of the Config.
+func (w *Worker) planChannels(j *job, sample []int) error {
+	j.take = append(w.in.take[:0], sample...)
+	if len(j.take) == 0 {
+		j.take = append(j.take, w.op.cfg.Select...)
+	}
+	if len(j.take) == 0 {
 		for c := range j.info.Channels {
 			j.take = append(j.take, c)
 		}

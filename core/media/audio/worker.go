@@ -26,6 +26,7 @@ type Source struct {
 	Path    string
 	Packets *av.Packets // not nil: these
 	Window  Window      // not zero: this part, in place of the Config's; of Packets a part of the stream that they are of
+	Select  []int       // not nil: these channels, in place of the Config's
 	Shown   *[2]float64 // not nil: in place of windows what is heard from one second of the file's clock up to another, silence where there is no sound
 }
 

@@ -259,10 +259,6 @@ type Info struct {
 	Width   int `json:"width"`  // as stored
 	Height  int `json:"height"`
 	Decoded int `json:"decoded"` // frames that the decoder gave, chosen or not: what the sample cost
-
-	// Shown is from which second up to which the row's frames are on show in the video, in front of a filter: from the begin of the earliest to the
-	// end of the latest. With Approximate it is not known, and 0.
-	Shown [2]float64 `json:"-"`
 }
 
 // Stream is what a container says of a stream before anything is decoded.

@@ -31,6 +31,9 @@ func (w *Worker) Close() {}
 // Decode refuses.
 func (w *Worker) Decode(Row, Source, Draw) (Info, error) { return Info{}, errNone }
 
+// AppendShown appends nothing: no sample was decoded.
+func (w *Worker) AppendShown(to [][2]float64, _ int) [][2]float64 { return to }
+
 // Probe refuses.
 func Probe(Source) (Stream, error) { return Stream{}, errNone }
 

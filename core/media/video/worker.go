@@ -274,17 +274,24 @@ func (w *Worker) info() Info {
 	}
 	return Info{
 		Frames: frames, Of: w.index.Len(), Width: int(w.stream.width), Height: int(w.stream.height),
-		Decoded: int(C.video_decoded(w.v)), Shown: w.shown(),
+		Decoded: int(C.video_decoded(w.v)),
 	}
 }
 
-// shown is when the chosen frames are, from the begin of the earliest to the end of the latest.
-func (w *Worker) shown() (span [2]float64) {
-	if len(w.picked) == 0 || w.op.cfg.Approximate || w.index.Len() == 0 {
-		return span
+// AppendShown appends when the latest sample's chosen frames are on show in the video, in front of a filter: from the begin of the earliest to the
+// end of the latest, in seconds, for each of so many clips of equal length that they are. With Approximate it is not known, and 0.
+func (w *Worker) AppendShown(to [][2]float64, clips int) [][2]float64 {
+	size := len(w.picked) / clips
+	for k := range clips {
+		picked := w.picked[k*size : (k+1)*size]
+		if size == 0 || w.op.cfg.Approximate || w.index.Len() == 0 {
+			to = append(to, [2]float64{})
+			continue
+		}
+		first, last := int(slices.Min(picked)), int(slices.Max(picked))
+		to = append(to, [2]float64{w.index.PTS(first), w.index.seconds(w.index.Ticks(last) + w.ticks(last))})
 	}
-	first, last := int(slices.Min(w.picked)), int(slices.Max(w.picked))
-	return [2]float64{w.index.PTS(first), w.index.seconds(w.index.Ticks(last) + w.ticks(last))}
+	return to
 }
 
 // plan groups the chosen frames from that one on into runs for C, each from one key frame: what an open group shows before its key frame needs the
