@@ -3,6 +3,7 @@ package shm
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -352,7 +353,7 @@ func (l *Leftover) Remove() error { return removeStale(l.base) }
 // StaleSockets lists the sockets in the runtime directories whose engines are proved dead.
 func StaleSockets() (stale []string, err error) {
 	for _, dir := range socketDirs() {
-		if checkSocketDir(dir) != nil {
+		if checkSocketDir(dir, true) != nil {
 			continue
 		}
 		err := withDirLock(dir, func() error {
@@ -376,18 +377,25 @@ func RemoveStaleSocket(path string) error {
 	return withDirLock(filepath.Dir(path), func() error { return removeStaleSocket(path) })
 }
 
-// RunningSockets are the sockets in the runtime directories at which an engine answers.
-func RunningSockets() (paths []string) {
+// RunningSockets are the sockets in the runtime directories at which an engine answers; or, where there is none, the refusal of a
+// directory that is there and is not looked into.
+func RunningSockets() (paths []string, err error) {
 	for _, dir := range socketDirs() {
-		found, err := filepath.Glob(filepath.Join(dir, "*.sock"))
-		if err != nil || checkSocketDir(dir) != nil {
+		if refused := checkSocketDir(dir, true); refused != nil {
+			if !errors.Is(refused, ErrNotFound) {
+				err = refused
+			}
 			continue
 		}
+		found, _ := filepath.Glob(filepath.Join(dir, "*.sock"))
 		for _, path := range found {
 			if dead, err := deadSocket(path); err == nil && !dead {
 				paths = append(paths, path)
 			}
 		}
 	}
-	return paths
+	if len(paths) > 0 {
+		err = nil
+	}
+	return paths, err
 }

@@ -41,13 +41,14 @@ func listenDir() (string, error) {
 		if err != nil && !errors.Is(err, os.ErrExist) {
 			return "", because(err, ErrSystem, "shm: socket directory %q: %v; set SPDL_RUNTIME_DIR", dir, err)
 		}
-		return dir, checkSocketDir(dir)
+		return dir, checkSocketDir(dir, false)
 	}
 	return "", refuse(ErrSystem, "shm: no socket directory; set SPDL_RUNTIME_DIR")
 }
 
-// checkSocketDir refuses a directory in which another user could put a socket in our name's place.
-func checkSocketDir(dir string) error {
+// checkSocketDir refuses a directory in which another user could put a socket in our name's place. Who only looks for a socket
+// there may do so in another's directory, too, where nobody but root could have put it, as systemd does for the User= of a unit.
+func checkSocketDir(dir string, look bool) error {
 	st, err := os.Lstat(dir)
 	if err != nil {
 		return because(err, ErrNotFound, "shm: socket directory %q: %v", dir, err)
@@ -58,12 +59,19 @@ func checkSocketDir(dir string) error {
 		return refuse(ErrDenied, "shm: socket directory %q: it is a symbolic link; use the directory itself", dir)
 	case !st.IsDir():
 		return refuse(ErrDenied, "shm: socket directory %q: it is no directory; set SPDL_RUNTIME_DIR to one", dir)
-	case !ok || sys.Uid != 0 && int(sys.Uid) != os.Geteuid():
+	case !ok || sys.Uid != 0 && int(sys.Uid) != os.Geteuid() && !(look && putByRoot(dir)):
 		return refuse(ErrDenied, "shm: socket directory %q: owned by uid %d, want root or %d; set SPDL_RUNTIME_DIR to one that is", dir, sys.Uid, os.Geteuid())
 	case st.Mode().Perm()&0o002 != 0 && st.Mode()&os.ModeSticky == 0:
 		return refuse(ErrDenied, "shm: socket directory %q: every user may write it; chmod o-w", dir)
 	}
 	return nil
+}
+
+// putByRoot says whether root alone may write in the directory that dir stands in.
+func putByRoot(dir string) bool {
+	var above unix.Stat_t
+	err := unix.Stat(dir+"/..", &above)
+	return err == nil && above.Uid == 0 && above.Mode&0o022 == 0
 }
 
 // socketPath is where a new engine called name listens.
@@ -102,7 +110,7 @@ func findSocket(name string) (path, ring string, err error) {
 	for _, dir := range dirs {
 		path := filepath.Join(dir, name+".sock")
 		if _, err := os.Lstat(path); err == nil {
-			if err := checkSocketDir(dir); err != nil {
+			if err := checkSocketDir(dir, true); err != nil {
 				return "", "", err
 			}
 			return path, ring, nil

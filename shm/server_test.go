@@ -303,10 +303,43 @@ func TestUnsafeSocketDirectoryIsRefusedWithTheRemedy(t *testing.T) {
 		wants["other"] = "set SPDL_RUNTIME_DIR to one that is"
 	}
 	for name, want := range wants {
-		err := checkSocketDir(path(name))
+		err := checkSocketDir(path(name), false)
 		wantErr(t, err, ErrDenied)
 		if !strings.HasSuffix(err.Error(), "; "+want) {
 			t.Errorf("%s: got %q, want it to end with %q", name, err, want)
+		}
+	}
+}
+
+// An engine listens in nobody else's directory; who looks for one may do so where nobody but root can have put the directory, as a
+// service's with a user of its own: there root and the engine's group find it by its name.
+func TestDirectoryThatRootGaveAwayMayBeLookedInAlone(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("giving a directory away needs root")
+	}
+	above := shortDir(t)
+	given := filepath.Join(above, "given")
+	t.Setenv("SPDL_RUNTIME_DIR", given)
+	if err := errors.Join(os.Mkdir(given, 0o700), os.Chown(given, 65534, -1)); err != nil {
+		t.Fatal(err)
+	}
+	wantErr(t, checkSocketDir(given, false), ErrDenied)
+	if err := checkSocketDir(given, true); err != nil {
+		t.Error(err)
+	}
+	for name, change := range map[string]func() error{
+		"all may write above":    func() error { return os.Chmod(above, 0o1777) },
+		"a group may":            func() error { return os.Chmod(above, 0o775) },
+		"it is another's, above": func() error { return errors.Join(os.Chmod(above, 0o755), os.Chown(above, 65534, -1)) },
+	} {
+		if err := errors.Join(os.Chown(above, 0, -1), change()); err != nil {
+			t.Fatal(err)
+		}
+		if err := checkSocketDir(given, true); !errors.Is(err, ErrDenied) {
+			t.Errorf("%s: got %v, want ErrDenied", name, err)
+		}
+		if _, err := RunningSockets(); !errors.Is(err, ErrDenied) {
+			t.Errorf("%s: a list says %v, want ErrDenied", name, err)
 		}
 	}
 }

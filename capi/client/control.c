@@ -65,15 +65,23 @@ static size_t list_places(const char *engine, place out[3]) {
     return n;
 }
 
-/* Why not to look in a directory, or NULL. Whoever may write it may put a socket there: it must be a real one, ours or root's, not open
- * to all. */
+/* Whether root alone may write in the directory that this one stands in, and so has put it there: systemd for the User= of a unit. */
+static bool put_by_root(const char *directory) {
+    char above[160];
+    struct stat st;
+    snprintf(above, sizeof above, "%s/..", directory);
+    return stat(above, &st) == 0 && st.st_uid == 0 && !(st.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/* Why not to look in a directory, or NULL. Whoever may write it may put a socket there: it must be a real one, ours, root's or of whom
+ * root has given it to, not open to all. */
 static const char *why_unsafe(const char *directory) {
     struct stat st;
     if (*directory == 0 || lstat(directory, &st) != 0) return NULL; /* absent: connect says so */
     if (S_ISLNK(st.st_mode)) return "it is a symbolic link; use the directory itself";
     if (!S_ISDIR(st.st_mode)) return "it is no directory; set SPDL_RUNTIME_DIR to one";
-    if (st.st_uid != geteuid() && st.st_uid != 0)
-        return "it is neither yours nor root's; set SPDL_RUNTIME_DIR to one that is";
+    if (st.st_uid != geteuid() && st.st_uid != 0 && !put_by_root(directory))
+        return "it is neither yours nor root's, nor in a directory in which root alone may write; set SPDL_RUNTIME_DIR to one that is";
     if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX)) return "every user may write it; chmod o-w";
     return NULL;
 }

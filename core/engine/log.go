@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -44,19 +45,21 @@ const (
 	oftenEvery = 1000
 )
 
-// Log writes lines of time, level, ring and text. Nil says nothing. Safe for several goroutines.
+// Log writes lines of time, level, ring and text. Nil says nothing. Safe for several goroutines. It holds nobody up: lines that are not taken
+// are left out, and counted once others are.
 type Log struct {
 	level Level
 	json  bool
 
 	mu   sync.Mutex
-	out  io.Writer
+	out  Unhurried
+	lost int               // lines left out since one was taken
 	seen map[[2]string]int // by ring and kind
 }
 
 // NewLog returns a log that writes to out what is at most as fine as level.
 func NewLog(out io.Writer, level Level) *Log {
-	return &Log{level: level, out: out, seen: map[[2]string]int{}}
+	return &Log{level: level, out: Unhurried{To: out}, seen: map[[2]string]int{}}
 }
 
 // NewJSONLog is NewLog with each line an object of time, level, ring and text; the engine itself has no ring.
@@ -120,20 +123,29 @@ var jsonEscapes = func() string {
 
 // write is where every line is written.
 func (l *Log) write(level Level, ring, text string) {
+	if l.lost > 0 && l.out.Write(l.line(Warn, "", fmt.Sprintf("%d lines were left out here, as nobody took them: whatever reads this log was stopped, or is too slow", l.lost))) {
+		l.lost = 0
+	}
+	if !l.out.Write(l.line(level, ring, text)) {
+		l.lost++
+	}
+}
+
+func (l *Log) line(level Level, ring, text string) []byte {
 	if l.json {
-		text = InLine(text, jsonEscapes)
-		_ = json.NewEncoder(l.out).Encode(struct { // a log nobody can write to has nowhere to say so
+		var b bytes.Buffer
+		_ = json.NewEncoder(&b).Encode(struct { // texts alone, which always encode
 			Time  string `json:"time"`
 			Level string `json:"level"`
 			Ring  string `json:"ring,omitempty"`
 			Text  string `json:"text"`
-		}{time.Now().Format(time.RFC3339Nano), levelNames[level], ring, text})
-		return
+		}{time.Now().Format(time.RFC3339Nano), levelNames[level], ring, InLine(text, jsonEscapes)})
+		return b.Bytes()
 	}
 	if ring == "" {
 		ring = "engine"
 	}
-	fmt.Fprintf(l.out, "%s %-5s %s: %s\n", time.Now().Format("15:04:05.000"), levelNames[level], ring, InLine(text, ""))
+	return fmt.Appendf(nil, "%s %-5s %s: %s\n", time.Now().Format("15:04:05.000"), levelNames[level], ring, InLine(text, ""))
 }
 
 // oftenf writes at level warn what may come again and again, as one of many of its kind: "bad samples".

@@ -37,7 +37,7 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 	if r.order, err = orderOf(s, s.World.Size, r.source, r.parts); err != nil {
 		return r, err
 	}
-	if r.rows, err = newRowCache(s, r.source, r.columns, r.order.StepsPerEpoch(), r.samples.rowBytes()); err != nil {
+	if r.rows, err = newRowCache(s, r.source, r.columns, r.order.StepsPerEpoch(), r.samples.rowBytes(), r.engine.unkept(r.name, "cache.rows_dir", s.Cache.RowsDir)); err != nil {
 		return r, err
 	}
 	var budget pipeline.Failures

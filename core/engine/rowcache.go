@@ -89,7 +89,7 @@ func (v valueRoom) keep(w *work, row int, from []byte) bool {
 }
 
 // newRowCache reserves room for every row; nil where the description asks for none. steps are those of an epoch.
-func newRowCache(s *spec.Spec, src source.Source, columns []source.Column, steps int64, rowBytes int) (*rowCache, error) {
+func newRowCache(s *spec.Spec, src source.Source, columns []source.Column, steps int64, rowBytes int, unkept func(error)) (*rowCache, error) {
 	if s.Cache.RowsBytes == 0 {
 		return nil, nil
 	}
@@ -109,7 +109,7 @@ func newRowCache(s *spec.Spec, src source.Source, columns []source.Column, steps
 			"and use cache.dir", s.FullName(), c.places, each, need, s.Cache.RowsBytes)}
 	}
 	if s.Cache.RowsDir != "" {
-		return c, c.open(s, src)
+		return c, c.open(s, src, unkept)
 	}
 	if room := thisMachine.memoryRoom(); room > 0 && uint64(need) > room {
 		return nil, noRoom("engine: ring %q: cache.rows_bytes: %d bytes of rows, but %d bytes of memory are available; use cache.rows_dir, or cache.dir", s.FullName(), need, room)
@@ -124,8 +124,8 @@ func newRowCache(s *spec.Spec, src source.Source, columns []source.Column, steps
 }
 
 // open finds the rows that an engine before has left, which are looked at one by one, when each is wanted.
-func (c *rowCache) open(s *spec.Spec, src source.Source) (err error) {
-	if c.file, err = openRowFile(s, src, c); err != nil {
+func (c *rowCache) open(s *spec.Spec, src source.Source, unkept func(error)) (err error) {
+	if c.file, err = openRowFile(s, src, c, unkept); err != nil {
 		return fmt.Errorf("engine: ring %q: cache.rows_dir: %w", s.FullName(), err)
 	}
 	c.states = make([]atomic.Uint32, c.places)

@@ -42,6 +42,7 @@ type rowFile struct {
 	warm, stale, corrupt, failed atomic.Uint64
 	pausedUntil                  atomic.Int64 // nanoseconds since begun
 	begun                        time.Time
+	unkept                       func(error) // why a row could not be written
 }
 
 // rowScratch is what one reading or writing of a row needs.
@@ -53,12 +54,12 @@ type rowScratch struct {
 }
 
 // openRowFile opens the file of rows that the description's samples become in this build, and begins it anew where it is none.
-func openRowFile(s *spec.Spec, src source.Source, c *rowCache) (*rowFile, error) {
+func openRowFile(s *spec.Spec, src source.Source, c *rowCache, unkept func(error)) (*rowFile, error) {
 	versions, ok := src.(source.Versioned)
 	if !ok {
 		return nil, errors.New("keeps rows of samples that have a version, and these have none; leave it out")
 	}
-	f := &rowFile{cache: c, each: int64(recordBytes + c.values.bytes + c.rowBytes), versions: versions, begun: time.Now()}
+	f := &rowFile{cache: c, each: int64(recordBytes + c.values.bytes + c.rowBytes), versions: versions, begun: time.Now(), unkept: unkept}
 	f.scratch.New = func() any { return &rowScratch{head: make([]byte, recordBytes+c.values.bytes)} }
 	head := f.header(s)
 	if err := os.MkdirAll(s.Cache.RowsDir, 0o700); err != nil {
@@ -228,6 +229,7 @@ func (f *rowFile) write(w *work, row int, place int64) bool {
 	}
 	if err != nil {
 		f.failed.Add(1)
+		f.unkept(err)
 		f.pausedUntil.Store(int64(time.Since(f.begun) + rowFullPause))
 	}
 	return err == nil

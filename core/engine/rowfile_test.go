@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spdl/spdl/core/telemetry"
 	"github.com/spdl/spdl/shm"
+	"golang.org/x/sys/unix"
 )
 
 // whole is every batch of an epoch as a consumer sees it, columns included, and what the cache of rows has counted.
@@ -202,4 +204,39 @@ func TestCacheThatCannotBeIsRefused(t *testing.T) {
 // With rows from a file, too, the engine makes no Go allocation per sample.
 func TestRowFileAllocatesNothingPerSample(t *testing.T) {
 	allocationsPerBatch(t, describe(t, folder(t, 100, nil), fmt.Sprintf("batch: 50\ncache: {rows_bytes: 1MiB, rows_dir: %q}\n", t.TempDir())))
+}
+
+// A cache whose disk is full costs nothing but the cache, and says so: one warning for the cause, with the directory and the remedy, and counters
+// that Prometheus reads.
+func TestCacheWithoutRoomSaysSoOnce(t *testing.T) {
+	for key, c := range map[string]struct{ more, counter string }{
+		"cache.dir":      {"cache: {dir: %q, max_bytes: 1GiB}\n", `spdl_cache_samples_total{ring="%s",outcome="bypassed"} `},
+		"cache.rows_dir": {"cache: {rows_bytes: 1MiB, rows_dir: %q}\n", `spdl_cache_rows_total{ring="%s",outcome="failed"} `},
+	} {
+		t.Run(key, func(t *testing.T) {
+			leavesNothing(t)
+			dir := t.TempDir()
+			if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=64k"); err != nil {
+				t.Skipf("a small file system needs root: %v", err)
+			}
+			defer func() { must(unix.Unmount(dir, unix.MNT_DETACH)) }()
+			out, s := &lockedBuffer{}, describe(t, folder(t, 400, nil), "batch: 8\norder: {epochs: 1}\n"+fmt.Sprintf(c.more, dir))
+			r := startAgain(t, s, &Options{Log: NewLog(out, Warn)})
+			if n := len(indexes(epoch(t, r.attach(shm.AttachOptions{})))); n != 400 {
+				t.Errorf("%d samples, want 400", n)
+			}
+			stats := r.Stats()
+			snapshot := stats.Snapshot()
+			must(r.end())
+			if said := out.String(); !strings.Contains(said, fmt.Sprintf("%s %q: no space left on device; ", key, dir)) || strings.Count(said, "\n") != 1 {
+				t.Errorf("the log says %q, want the cause and the directory once", said)
+			}
+			var metrics bytes.Buffer
+			must(telemetry.WriteMetrics(&metrics, &snapshot))
+			_, count, found := strings.Cut(metrics.String(), fmt.Sprintf(c.counter, s.FullName()))
+			if !found || strings.HasPrefix(count, "0") {
+				t.Errorf("the metrics say %q", strings.SplitN(count, "\n", 2)[0])
+			}
+		})
+	}
 }

@@ -20,6 +20,15 @@ func (s *RingStats) snapshot(atNS uint64) telemetry.Ring {
 		Name: s.Ring.Name, State: shm.StateName(s.Ring.State), Error: s.Error, Slots: s.Ring.Slots, SlotBytes: s.Ring.SlotBytes,
 		Batches: s.Ring.Published, Rows: s.Rows, SamplesPerOp: s.SamplesPerOp, Bad: s.Bad.Total, BadCauses: s.Bad.Causes, LastBad: s.Bad.Last,
 	}
+	if c := s.Source.Cache; c != nil {
+		r.Cache = map[string]uint64{"hit": c.Hits, "miss": c.Misses, "stored": c.Stored, "corrupt": c.Corrupt, "bypassed": c.Bypassed, "failed": c.Failed, "evicted": c.Evicted}
+	}
+	if c := s.Source.Rows; c != nil {
+		r.CacheRows = map[string]uint64{"hit": c.Hits, "miss": c.Misses, "warm": c.Warm, "stale": c.Stale, "corrupt": c.Corrupt, "failed": c.Failed}
+	}
+	if n := s.Source.Remote; n != nil {
+		r.Store = map[string]uint64{"sent": n.Requests, "retry": n.Retries, "hedge": n.Hedges, "failed": n.Failures}
+	}
 	if p := s.Pipeline; p != nil {
 		r.ElapsedNs, r.Queues = p.ElapsedNs, p.Queues
 		for _, stage := range p.Stages {

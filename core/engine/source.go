@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spdl/spdl/core/source"
@@ -256,7 +257,7 @@ func settled(s *spec.Source, opened source.Source) *spec.Source {
 func (r *ring) openCache(c *spec.Cache) (err error) {
 	e := r.engine
 	if e.caches[c.Dir] == nil {
-		cache, err := source.OpenCache(source.CacheConfig{Dir: c.Dir, MaxBytes: c.MaxBytes, Never: c.Evict == spec.EvictNever})
+		cache, err := source.OpenCache(source.CacheConfig{Dir: c.Dir, MaxBytes: c.MaxBytes, Never: c.Evict == spec.EvictNever, Unkept: e.unkept("", "cache.dir", c.Dir)})
 		if err != nil {
 			return err
 		}
@@ -267,6 +268,17 @@ func (r *ring) openCache(c *spec.Cache) (err error) {
 		r.source, r.cache = behind, e.caches[c.Dir]
 	}
 	return err
+}
+
+// unkept is what a cache tells of what it cannot keep: a warning for each cause, once, as it may be that of every sample.
+func (e *Engine) unkept(ring, key, dir string) func(error) {
+	var told sync.Map
+	return func(err error) {
+		if _, before := told.LoadOrStore(err.Error(), true); !before {
+			e.log.Warnf(ring, "%s %q: %v; what it does not keep is read and made anew each time, and counted (spdl_cache_samples_total, spdl_cache_rows_total); "+
+				"make room, or make it a directory in which this user may make files: it is tried again by itself", key, dir, err)
+		}
+	}
 }
 
 // SourceStats are what reading a ring's samples took.

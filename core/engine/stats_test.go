@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -184,5 +186,43 @@ func TestSamplesOfAStoreAreNotReadFromFiles(t *testing.T) {
 	files, store := int64(now.ReadBytes)-int64(before.ReadBytes), now.StoreBytes
 	if store < 16<<20 || files > 4<<20 {
 		t.Errorf("%d bytes read from files and %d from the store, want at least 16 MiB from the store and hardly any from files", files, store)
+	}
+}
+
+// A log whose reader has stopped holds nobody up, and says how many lines were left out once it is read again.
+func TestLogThatNobodyTakesHoldsNobodyUp(t *testing.T) {
+	leavesNothing(t)
+	for _, made := range []func(io.Writer, Level) *Log{NewLog, NewJSONLog} {
+		read, write, err := os.Pipe()
+		must(err)
+		log := made(write, Info)
+		for range 2000 { // 65,536 bytes fit
+			log.Infof("x", "%s", strings.Repeat(".", 100))
+		}
+		taken := make(chan []byte)
+		go func() { all, _ := io.ReadAll(read); taken <- all }()
+		eventually(t, "a line to be taken again", func() bool {
+			log.Infof("x", "again")
+			log.mu.Lock()
+			defer log.mu.Unlock()
+			return log.lost == 0
+		})
+		must(write.Close())
+		lines := strings.Split(strings.TrimSuffix(string(<-taken), "\n"), "\n")
+		must(read.Close())
+		whole, notices, lost := 0, 0, 0
+		for _, line := range lines {
+			if at := strings.Index(line, " lines were left out here"); at > 0 {
+				n, err := strconv.Atoi(line[strings.LastIndexAny(line[:at], ` "`)+1 : at])
+				must(err)
+				notices, lost = notices+1, lost+n
+			}
+			if strings.Contains(line, strings.Repeat(".", 100)) {
+				whole++
+			}
+		}
+		if notices != 1 || whole == 0 || whole+lost < 2000 || !strings.Contains(lines[len(lines)-1], "again") {
+			t.Errorf("%d lines came whole, %d notices count %d, want 2000 or more; the last one is %q", whole, notices, lost, lines[len(lines)-1])
+		}
 	}
 }

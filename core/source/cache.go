@@ -37,7 +37,8 @@ var noBytes [Padding]byte
 type CacheConfig struct {
 	Dir      string
 	MaxBytes int64
-	Never    bool // never evict: when it is full nothing more is kept
+	Never    bool            // never evict: when it is full nothing more is kept
+	Unkept   func(err error) // is told why the system did not let a sample be kept; nil: nobody. Of several goroutines
 }
 
 // CacheStats count what a cache has done in this process.
@@ -261,8 +262,13 @@ func (k *Cache) store(b *Buffer, sum [16]byte) {
 		return
 	}
 	k.used().Add(-size)
+	if errors.Is(err, unix.EEXIST) { // somebody else has kept it meanwhile, and counted it
+		return
+	}
+	if k.c.Unkept != nil {
+		k.c.Unkept(err)
+	}
 	switch {
-	case errors.Is(err, unix.EEXIST): // somebody else has kept it meanwhile, and counted it
 	case errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT):
 		k.pausedUntil.Store(int64(time.Since(k.begun) + fullPause))
 		k.bypassed.Add(1)

@@ -383,11 +383,10 @@ func TestDamagedLMDBIsRefusedOrIndexed(t *testing.T) {
 		}
 		n := damage.Count(300)
 		damage.Cuts(whole, n, try)
-		damage.Flips(whole, n, try)
-		t.Logf("%s: %d of %d were refused", name, refused, 2*n)
-		if refused < n/2 {
-			t.Errorf("%s: %d of %d were refused", name, refused, 2*n)
+		if cuts := min(n, len(whole)); refused < cuts/2 { // a flipped bit may be in a value, or in what no page uses
+			t.Errorf("%s: %d of %d cut ones were refused", name, refused, cuts)
 		}
+		damage.Flips(whole, n, try)
 	}
 }
 

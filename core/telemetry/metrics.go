@@ -91,10 +91,20 @@ func (m *metrics) rings(s *Snapshot) {
 	each(m, "spdl_ring_slots", "gauge", "Batches that the ring holds.", s.Rings, func(r *Ring) float64 { return float64(r.Slots) }, of)
 	each(m, "spdl_batches_total", "counter", "Batches published.", s.Rings, func(r *Ring) float64 { return float64(r.Batches) }, of)
 	each(m, "spdl_samples_total", "counter", "Rows published.", s.Rings, func(r *Ring) float64 { return float64(r.Rows) }, of)
-	m.family("spdl_bad_samples_total", "counter", "Samples that did not become rows, by cause.")
-	for _, r := range s.Rings {
-		for _, cause := range slices.Sorted(maps.Keys(r.BadCauses)) {
-			m.sample("spdl_bad_samples_total", float64(r.BadCauses[cause]), "ring", r.Name, "cause", cause)
+	m.counted(s, "spdl_bad_samples_total", "Samples that did not become rows, by cause.", "cause", func(r *Ring) map[string]uint64 { return r.BadCauses })
+	m.counted(s, "spdl_cache_samples_total", "What cache.dir did with samples; of all rings of the engine that share it.", "outcome", func(r *Ring) map[string]uint64 { return r.Cache })
+	m.counted(s, "spdl_cache_rows_total", "What cache.rows_bytes and cache.rows_dir did with decoded rows.", "outcome", func(r *Ring) map[string]uint64 { return r.CacheRows })
+	m.counted(s, "spdl_store_requests_total", "Requests to stores: all that were sent, and those of them that were tries after another; reads that failed for good.", "outcome",
+		func(r *Ring) map[string]uint64 { return r.Store })
+}
+
+// counted writes a family of counters with a name each, of every ring.
+func (m *metrics) counted(s *Snapshot, name, help, label string, of func(*Ring) map[string]uint64) {
+	m.family(name, "counter", help)
+	for i := range s.Rings {
+		counts := of(&s.Rings[i])
+		for _, what := range slices.Sorted(maps.Keys(counts)) {
+			m.sample(name, float64(counts[what]), "ring", s.Rings[i].Name, label, what)
 		}
 	}
 }

@@ -18,6 +18,7 @@ func TestMetricsAreInTheTextFormat(t *testing.T) {
 	odd.BadCauses = map[string]uint64{"decode": 3, `a"b\c` + "\n": 1}
 	odd.Groups = []Group{{Name: "g", Completed: 5}, {Name: "h"}}
 	odd.Consumers = append(odd.Consumers, Consumer{Owner: 2, Group: "g", Client: "trainer \"1\"\n"})
+	odd.Cache, odd.CacheRows, odd.Store = map[string]uint64{"hit": 7, "bypassed": 2}, map[string]uint64{"failed": 3}, map[string]uint64{"retry": 4}
 	s.Rings = append(s.Rings, Ring{Name: "train/val", State: "failed"})
 	var out bytes.Buffer
 	if err := WriteMetrics(&out, &s); err != nil {
@@ -55,6 +56,7 @@ func TestMetricsAreInTheTextFormat(t *testing.T) {
 		`spdl_batches_total{ring="train"} 1000`, `spdl_ring_running{ring="train"} 1`, `spdl_ring_running{ring="train/val"} 0`,
 		`spdl_bad_samples_total{ring="train",cause="a\"b\\c\n"} 1`, `spdl_stage_busy_seconds_total{ring="train",stage="decode"} 15`,
 		`spdl_queue_ready_seconds_total{ring="train",after="plan"} 5`, `spdl_group_completed_total{ring="train",group="g"} 5`,
+		`spdl_cache_samples_total{ring="train",outcome="bypassed"} 2`, `spdl_cache_rows_total{ring="train",outcome="failed"} 3`, `spdl_store_requests_total{ring="train",outcome="retry"} 4`,
 		`spdl_stage_retries_total{ring="train",stage="decode"} 20`, `client="trainer \"1\"\n"`, "spdl_storage_read_bytes_total 2500", "spdl_store_read_bytes_total 500", `spdl_stage_op_seconds_count{ring="train",stage="decode"} 1000`,
 	} {
 		if !strings.Contains(out.String(), want) {

@@ -33,6 +33,10 @@ type Ring struct {
 	Bad       uint64                `json:"bad_samples"`
 	BadCauses map[string]uint64     `json:"bad_causes"`
 	LastBad   []string              `json:"last_bad"` // oldest first
+	// Cache, CacheRows and Store count what became of samples, of decoded rows and of requests to stores; nil where there are none.
+	Cache     map[string]uint64 `json:"cache,omitempty"`
+	CacheRows map[string]uint64 `json:"cache_rows,omitempty"`
+	Store     map[string]uint64 `json:"store,omitempty"`
 }
 
 // Stage is a stage of a ring's pipeline.

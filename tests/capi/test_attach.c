@@ -122,9 +122,26 @@ TEST(a_directory_where_others_may_put_a_socket_is_denied_by_what_is_wrong_with_i
     if (getuid() == 0) {
         CHECK(chmod(s->directory, 0700) == 0 && chown(s->directory, 65534, (gid_t)-1) == 0);
         CHECK_STATUS(try_attach("ring", soon), SPDL_E_DENIED);
-        CHECK_SAYS("it is neither yours nor root's");
+        CHECK_SAYS("it is neither yours nor root's, nor in a directory in which root alone may write");
     }
     unsetenv("SPDL_RUNTIME_DIR");
+    standin_free(s);
+}
+
+TEST(a_directory_that_root_gave_away_is_looked_in) {
+    if (getuid() != 0) return; /* root alone gives directories away */
+    standin *s = make_served((standin_opts)STANDIN_OPTS);
+    char given[96], socket[120];
+    snprintf(given, sizeof given, "%s/given", s->directory);
+    snprintf(socket, sizeof socket, "%s/ring.sock", given);
+    CHECK(mkdir(given, 0700) == 0 && chown(given, 65534, (gid_t)-1) == 0 && rename(s->path, socket) == 0);
+    setenv("SPDL_RUNTIME_DIR", given, 1);
+    CHECK(chmod(s->directory, 01777) == 0); /* anybody could have put it there */
+    CHECK_STATUS(try_attach("ring", soon), SPDL_E_DENIED);
+    CHECK(chmod(s->directory, 0755) == 0);
+    CHECK_STATUS(try_attach("ring", SPDL_FOREVER), SPDL_OK);
+    unsetenv("SPDL_RUNTIME_DIR");
+    CHECK(rename(socket, s->path) == 0 && rmdir(given) == 0);
     standin_free(s);
 }
 

@@ -209,6 +209,7 @@ def test_what_a_consumer_held_comes_again_though_its_pid_is_anothers(engine, tmp
     newcomer = None
     try:
         os.kill(engine.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, engine.pid, os.WSTOPPED | os.WNOWAIT)  # its threads stop one after the other
         process.kill()
         process.communicate()
         newcomer = as_pid(process.pid, [sys.executable, "-c", SLEEPER])

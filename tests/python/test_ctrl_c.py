@@ -69,6 +69,12 @@ class Program:
         assert self.process.wait(60) == 0
 
 
+def stop(pid: int) -> None:
+    """Its threads stop one after the other, and one that runs may still answer."""
+    os.kill(pid, signal.SIGSTOP)
+    until(lambda: all(task.joinpath("stat").read_text().rpartition(")")[2].split()[0] == "T" for task in Path(f"/proc/{pid}/task").iterdir()))
+
+
 def until(done) -> None:
     deadline = time.monotonic() + 60
     while not done():
@@ -147,7 +153,7 @@ def test_a_request_waits_for_an_engine_that_is_stopped(program, engine, call):
     served = engine("--groups", "train", "--slots", "12")
     one = program(call, served.name, before="loader = spdl.attach(sys.argv[1]); print('attached', flush=True)")
     one.says("attached")
-    served.process.send_signal(signal.SIGSTOP)
+    stop(served.process.pid)
     one.begin()
     one.interrupt(within=8)
     one.end()
@@ -161,7 +167,7 @@ def test_close_waits_for_the_end_of_an_engine_that_is_stopped(program):
     """Long before the 5 s that the end may take. The engine ends when it can."""
     one = program("loader.close()", str(built("ringpattern")), before=OPEN)
     pid = int(one.process.stdout.readline())
-    os.kill(pid, signal.SIGSTOP)
+    stop(pid)
     one.begin()
     one.interrupt(within=4)
     one.end()

@@ -92,6 +92,12 @@ func leftBehind(names []string) (all []dead, err error) {
 			all = append(all, dead{engine, "socket " + path, 0, func() error { return shm.RemoveStaleSocket(path) }})
 		}
 	}
+	living, _ := shm.RunningSockets() // of a directory that is refused nothing is known, and nothing removed
+	for _, path := range living {
+		if name := strings.TrimSuffix(filepath.Base(path), ".sock"); slices.Contains(names, name) { // with backing memfd there is no file of it
+			return nil, &because{fmt.Errorf("clean: %q: a running engine answers at %s; stop that first", name, path), shm.ErrBusy}
+		}
+	}
 	for _, name := range names {
 		if uid, foreign := shm.ForeignOwner(name); foreign && err == nil && !slices.ContainsFunc(all, func(d dead) bool { return d.engine == name }) {
 			err = &because{fmt.Errorf("clean: %q: what is under this name belongs to user %d; clean it as that user or root", name, uid), shm.ErrDenied}

@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,13 +36,15 @@ func TestCleanRemovesWhatAKilledEngineLeft(t *testing.T) {
 }
 
 func TestCleanLeavesALivingEngineAlone(t *testing.T) {
-	name, dir := home(t), pictures(t, 4)
-	s := serve(t, name, dir, "--size", "16")
-	refused(t, exitBusy, `clean: ring "`+name+`" is in use by engine`, "clean", name)
-	if out := good(t, "clean", "--dry-run"); strings.Contains(out, name) {
-		t.Errorf("a living engine is listed:\n%s", out)
-	}
-	if code := s.stop(); code != exitOK {
-		t.Errorf("exit code %d", code)
+	for backing, want := range map[string]string{"posix": `clean: ring "%s" is in use by engine`, "memfd": `clean: "%s": a running engine answers at `} {
+		name, dir := home(t), pictures(t, 4)
+		s := serve(t, name, dir, "--size", "16", "--backing", backing)
+		refused(t, exitBusy, fmt.Sprintf(want, name), "clean", name)
+		if out := good(t, "clean", "--dry-run"); strings.Contains(out, name) {
+			t.Errorf("a living engine is listed:\n%s", out)
+		}
+		if code := s.stop(); code != exitOK {
+			t.Errorf("exit code %d", code)
+		}
 	}
 }

@@ -160,7 +160,8 @@ func stats(ctx context.Context, name string) (json.RawMessage, error) {
 func leftoverOf(name string, observing error) (*shm.Snapshot, error) {
 	engine, _, _ := strings.Cut(name, "/")
 	running := func(path string) bool { return filepath.Base(path) == engine+".sock" }
-	if !errors.Is(observing, shm.ErrNotFound) || slices.ContainsFunc(shm.RunningSockets(), running) {
+	sockets, _ := shm.RunningSockets() // of a directory that is refused observing tells already
+	if !errors.Is(observing, shm.ErrNotFound) || slices.ContainsFunc(sockets, running) {
 		return nil, observing
 	}
 	all, err := shm.Leftovers()
@@ -188,8 +189,12 @@ func (v *inspecting) list() error {
 		State string `json:"state"` // running or stale
 		Where string `json:"where"`
 	}
+	sockets, err := shm.RunningSockets()
+	if err != nil {
+		return err
+	}
 	all := []entry{}
-	for _, path := range shm.RunningSockets() {
+	for _, path := range sockets {
 		all = append(all, entry{strings.TrimSuffix(filepath.Base(path), ".sock"), "running", path})
 	}
 	rings, err := shm.Leftovers()

@@ -102,35 +102,59 @@ func TestTwoSignalsAtOnceEndItInGoodOrder(t *testing.T) {
 	}
 }
 
-// A log that nobody reads any more does not end the service.
+// A log that nobody reads any more does not end the service, and one whose reader is stopped does not hold it up: not its batches, not its end.
 func TestServeOutlivesTheReaderOfItsLog(t *testing.T) {
-	name, dir := home(t), pictures(t, 10)
-	c := command(t, "serve", dir, "--name", name, "--size", "16", "--epochs", "1")
-	read, write, err := os.Pipe()
-	if err != nil {
+	for name, stopped := range map[string]bool{"gone": false, "stopped": true} {
+		t.Run(name, func(t *testing.T) {
+			name, dir := home(t), pictures(t, 10)
+			c := command(t, "serve", dir, "--name", name, "--size", "16", "--epochs", "1")
+			read, write, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer read.Close()
+			if stopped {
+				fill(t, write)
+			} else {
+				_ = read.Close()
+			}
+			c.Stderr = write
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			_ = write.Close()
+			s := &service{t: t, cmd: c, name: name, log: make(chan string)}
+			close(s.log)
+			t.Cleanup(func() { _ = c.Process.Kill() })
+			var r *shm.Reader
+			for end := time.Now().Add(watchdog); r == nil; time.Sleep(5 * time.Millisecond) {
+				if r, err = shm.Attach(testContext(t), name, shm.AttachOptions{}); err != nil && time.Now().After(end) {
+					t.Fatal(err)
+				}
+			}
+			defer r.Close()
+			if got := keys(t, r); len(got) != 10 {
+				t.Errorf("epoch: %v", got)
+			}
+			if code := s.stop(); code != exitOK {
+				t.Errorf("exit code %d", code)
+			}
+		})
+	}
+}
+
+// fill leaves no room in a pipe.
+func fill(t *testing.T, pipe *os.File) {
+	t.Helper()
+	fd := int(pipe.Fd())
+	if err := unix.SetNonblock(fd, true); err != nil {
 		t.Fatal(err)
 	}
-	_ = read.Close()
-	c.Stderr = write
-	if err := c.Start(); err != nil {
+	for err := error(nil); err == nil; {
+		_, err = unix.Write(fd, make([]byte, 4096))
+	}
+	if err := unix.SetNonblock(fd, false); err != nil {
 		t.Fatal(err)
-	}
-	_ = write.Close()
-	s := &service{t: t, cmd: c, name: name, log: make(chan string)}
-	close(s.log)
-	t.Cleanup(func() { _ = c.Process.Kill() })
-	var r *shm.Reader
-	for end := time.Now().Add(watchdog); r == nil; time.Sleep(5 * time.Millisecond) {
-		if r, err = shm.Attach(testContext(t), name, shm.AttachOptions{}); err != nil && time.Now().After(end) {
-			t.Fatal(err)
-		}
-	}
-	defer r.Close()
-	if got := keys(t, r); len(got) != 10 {
-		t.Errorf("epoch: %v", got)
-	}
-	if code := s.stop(); code != exitOK {
-		t.Errorf("exit code %d", code)
 	}
 }
 

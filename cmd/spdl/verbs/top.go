@@ -96,8 +96,12 @@ func engineNamed(verb string, args []string) (string, error) {
 	if len(args) == 1 {
 		return args[0], nil
 	}
+	running, err := shm.RunningSockets()
+	if err != nil {
+		return "", err
+	}
 	var names []string
-	for _, path := range shm.RunningSockets() {
+	for _, path := range running {
 		names = append(names, strings.TrimSuffix(filepath.Base(path), ".sock"))
 	}
 	switch len(names) {

@@ -20,6 +20,7 @@ import (
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/shm"
 	"golang.org/x/image/font"
+	"golang.org/x/sys/unix"
 )
 
 // sheetOf decodes a sheet and counts the pixels near each colour.
@@ -384,6 +385,9 @@ func TestAnEngineThatDoesNotAnswerIsNamed(t *testing.T) {
 	lines := bufio.NewScanner(shown)
 	lines.Scan()
 	if err := s.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Waitid(unix.P_PID, s.cmd.Process.Pid, nil, unix.WSTOPPED|unix.WNOWAIT, nil); err != nil { // its threads stop one after the other
 		t.Fatal(err)
 	}
 	t.Setenv("SPDL_TEST_INSPECT_TIME", "200ms")

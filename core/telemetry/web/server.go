@@ -74,7 +74,8 @@ func Listen(address, name string, source Source) (*Server, error) {
 	s := &Server{listener: listener, handler: newHandler(name, source), served: make(chan struct{})}
 	s.http = &http.Server{
 		Handler: s.guard(s.handler), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
-		ErrorLog: log.New(io.Discard, "", 0), // about peers that speak no HTTP
+		ErrorLog:  log.New(io.Discard, "", 0), // about peers that speak no HTTP
+		ConnState: (&crowd{members: map[net.Conn]member{}}).changed,
 	}
 	go func() {
 		defer close(s.served)

@@ -320,6 +320,51 @@ func TestGarbageIsRefusedAndHarmsNobody(t *testing.T) {
 	}
 }
 
+// Connections beyond the limit close those that rest for longest, and no request that is under way: descriptors are left for consumers, and whoever
+// comes is served.
+func TestConnectionsAreFewAndWhoComesIsServed(t *testing.T) {
+	f := newFake()
+	s := listen(t, f)
+	asked := make(chan int, 1)
+	go func() {
+		code, _, _ := get(t, s, "trace?seconds=1")
+		asked <- code
+	}()
+	<-f.begun
+	var all []net.Conn
+	for k := range 3 * connections {
+		conn, err := net.Dial("tcp", s.listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_ = conn.SetDeadline(time.Now().Add(watchdog))
+		all = append(all, conn)
+		if k%2 == 0 { // the others never say what they want
+			_, _ = io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+			if line, err := bufio.NewReader(conn).ReadString('\n'); line != "HTTP/1.1 200 OK\r\n" {
+				t.Fatalf("connection %d: %q, %v", k, line, err)
+			}
+		}
+	}
+	closed := make(chan error, len(all))
+	for _, conn := range all {
+		go func() { _, err := io.Copy(io.Discard, conn); closed <- err }()
+	}
+	for k := range 2 * connections {
+		if err := <-closed; errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatalf("%d of %d connections were closed, want %d", k, len(all), 2*connections)
+		}
+	}
+	if code, _, _ := get(t, s, "healthz"); code != http.StatusOK {
+		t.Errorf("beside them: %d", code)
+	}
+	f.proceed <- struct{}{}
+	if code := <-asked; code != http.StatusOK {
+		t.Errorf("the recording that was under way: %d", code)
+	}
+}
+
 // An address that makes no sense, or that somebody else has, is refused by name.
 func TestListenRefusesAddresses(t *testing.T) {
 	for _, text := range []string{"", "localhost", "127.0.0.1:", "127.0.0.1:99999", ":-1", "http://localhost:80", "a b:80", "1:2:3", "[::1]", "99999999999999999999"} {
