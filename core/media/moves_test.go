@@ -186,11 +186,11 @@ func TestACropByBoxesIsTorchvisions(t *testing.T) {
 		}
 		for i := range uint64(60) {
 			draw := Draw{Seed: 9, Index: i}
-			given, of := boxes, i%3 == 1
+			given, at, of := boxes, there, i%3 == 1
 			if of {
 				given = shares
 			} else if i%3 == 2 {
-				given, there = nil, nil
+				given, at = nil, nil
 			}
 			if err := w.Boxes(given, of); err != nil {
 				t.Fatal(err)
@@ -198,12 +198,7 @@ func TestACropByBoxesIsTorchvisions(t *testing.T) {
 			if _, err := w.Row(row, slope(t, 200, 90, 1), op, draw); err != nil {
 				t.Fatal(err)
 			}
-			if there = nil; given != nil {
-				for _, b := range boxes {
-					there = append(there, c.to(b))
-				}
-			}
-			crop, kept, taken := iouCropOf(iou, draw, c.w, c.h, there)
+			crop, kept, taken := iouCropOf(iou, draw, c.w, c.h, at)
 			moves, _ := w.Moves(nil)
 			var got *Move
 			for k := range moves {
