@@ -61,7 +61,7 @@ func (c *Client) call(ctx context.Context, name string, try attempt) error {
 			last = &Error{Cause: IO, Err: err, again: true}
 		}
 		if errors.Is(last.Err, context.DeadlineExceeded) {
-			last.Cause, last.Detail, last.Err = Deadline, "no answer within "+(c.o.Timeout / attemptShare).Round(time.Millisecond).String(), nil
+			last.Cause, last.Detail, last.Err = Deadline, "no answer within "+(c.o.Timeout/attemptShare).Round(time.Millisecond).String(), nil
 		}
 		last.URL, last.Attempts = name, n+1
 		if time.Now().Before(deadline) && (!last.again || n == c.o.Retries) {
