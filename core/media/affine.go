@@ -162,7 +162,7 @@ func (cfg *Config) checkWarps() error {
 	if err := cfg.IoUCrop.check(); err != nil {
 		return err
 	}
-	if err := cfg.Elastic.check(cfg.Mode, cfg.out()); err != nil {
+	if err := cfg.Elastic.check(cfg.Mode, cfg.known()); err != nil {
 		return err
 	}
 	return cfg.Affine.check(cfg.Mode)

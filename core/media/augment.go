@@ -188,7 +188,7 @@ func (cfg *Config) checkRetouches() error {
 		}
 	}
 	if b := cfg.Blur; b != nil {
-		if err := b.check(cfg.out()); err != nil {
+		if err := b.check(cfg.known()); err != nil {
 			return err
 		}
 	}

@@ -57,9 +57,9 @@ static void erase_channel(const media_op *op, const media_kernels *by, const med
 
 void media_erase(const media_op *op, const media_kernels *by, const media_erased *e, void *dst) {
     if (e->part.h == 0) return;
-    size_t channels = op->channels, item = media_op_row_bytes(op) / op->out_h / op->out_w / channels;
+    size_t channels = op->channels, item = media_pixel_bytes(op) / channels;
     size_t planes = media_planar(op) ? channels : 1, step = item * channels / planes;
-    size_t line = step * op->out_w, plane = line * op->out_h;
+    size_t line = step * op->line, plane = step * media_plane_pixels(op);
     for (size_t ch = 0; ch < channels; ch++) {
         uint8_t *first = (uint8_t *)dst + (planes > 1 ? ch * plane : ch * item);
         first += (size_t)e->part.y * line + (size_t)e->part.x * step;

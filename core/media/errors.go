@@ -12,6 +12,9 @@ const (
 	CauseTooManyPixels = "too_many_pixels" // larger than MaxPixels
 	CauseTooManyScans  = "too_many_scans"  // a progressive JPEG made to burn time
 	CauseNoMemory      = "no_memory"       // the machine has none left
+	CauseTooLarge      = "too_large"       // a row has no room for what the picture becomes
+	CauseTooSmall      = "too_small"       // what it becomes is too small for what is done to it
+	CauseTooOblong     = "too_oblong"      // one side is too long for the other
 )
 
 // FormatError says that the bytes are wrong.
@@ -46,18 +49,18 @@ func (e *UnsupportedError) Error() string {
 type LimitError struct {
 	Format        string
 	Width, Height int    // of the picture, where known
-	Detail        string // for CauseTooManyPixels: what became of the picture ahead of its crop; empty: nothing
+	Detail        string // for CauseTooManyPixels: what became of the picture ahead of its crop; empty: nothing. Else what is wanted
 	MaxPixels     uint64 // the limit, for CauseTooManyPixels
 	cause         string
 }
 
-// Cause is CauseTooManyPixels, CauseTooManyScans or CauseNoMemory.
+// Cause is one of CauseTooManyPixels to CauseTooOblong.
 func (e *LimitError) Cause() string { return e.cause }
 
 func (e *LimitError) Error() string {
-	detail := ""
+	detail := e.Detail
 	if e.cause == CauseTooManyPixels {
-		detail = e.Detail + fmt.Sprintf("want at most %d pixels; raise image.max_pixels to take it", e.MaxPixels)
+		detail += fmt.Sprintf("want at most %d pixels; raise image.max_pixels to take it", e.MaxPixels)
 	}
 	return describe(e.Format, e.Width, e.Height, e.cause, detail)
 }
@@ -87,4 +90,7 @@ var words = map[string]string{
 	CauseTooManyPixels: "too many pixels",
 	CauseTooManyScans:  "too many scans",
 	CauseNoMemory:      "out of memory",
+	CauseTooLarge:      "too large",
+	CauseTooSmall:      "too small",
+	CauseTooOblong:     "too oblong",
 }

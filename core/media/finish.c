@@ -41,8 +41,11 @@ int media_planar(const media_op *op) { return op->layout == MEDIA_NCHW && op->ch
 
 static size_t size_of(uint32_t dtype) { return dtype == MEDIA_U8 ? 1 : dtype == MEDIA_F32 ? 4 : 2; }
 
+size_t media_pixel_bytes(const media_op *op) { return op->channels * size_of(op->dtype); }
+
 size_t media_op_row_bytes(const media_op *op) {
-    return (size_t)op->out_h * op->out_w * op->channels * size_of(op->dtype);
+    size_t pixels = op->open ? (size_t)op->room_h * op->room_w : (size_t)op->out_h * op->out_w;
+    return pixels * media_pixel_bytes(op);
 }
 
 /* Whether number i of the order is one of those that are shuffled. */
@@ -64,6 +67,8 @@ static void init_order(media_op *op) {
 
 void media_op_init(media_op *op) {
     op->channels = op->mode == MEDIA_RGB ? 3 : 1;
+    op->line = op->open ? op->room_w : op->out_w;
+    op->lines = op->open ? op->room_h : op->out_h;
     init_order(op);
     for (int ch = 0; ch < 3; ch++) {
         op->inv_std[ch] = 1.0f / op->std[ch];
@@ -112,11 +117,20 @@ static void finish_flat(const media_op *op, const uint8_t *line, size_t at, uint
 }
 
 void media_finish_portable(const media_op *op, const uint8_t *line, int32_t y, void *dst) {
-    size_t w = op->out_w, plane = w * op->out_h;
+    size_t at = (size_t)y * op->line, plane = media_plane_pixels(op);
     if (!media_planar(op)) {
-        finish_flat(op, line, (size_t)y * w * op->channels, (uint32_t)w * op->channels, dst);
+        finish_flat(op, line, at * op->channels, op->out_w * op->channels, dst);
         return;
     }
-    for (int ch = 0; ch < 3; ch++)
-        finish_plane(op, line + ch, 4, ch, ch * plane + (size_t)y * w, (uint32_t)w, dst);
+    for (int ch = 0; ch < 3; ch++) finish_plane(op, line + ch, 4, ch, ch * plane + at, op->out_w, dst);
+}
+
+void media_clear_beyond(const media_op *op, void *dst) {
+    size_t planes = media_planar(op) ? op->channels : 1, pixel = media_pixel_bytes(op) / planes;
+    size_t line = op->line * pixel, used = op->out_w * pixel, lines = (op->lines - op->out_h) * line;
+    for (size_t i = 0; i < planes; i++) {
+        uint8_t *to = (uint8_t *)dst + i * media_plane_pixels(op) * pixel;
+        for (uint32_t y = 0; used < line && y < op->out_h; y++) memset(to + y * line + used, 0, line - used);
+        memset(to + op->out_h * line, 0, lines);
+    }
 }

@@ -55,7 +55,7 @@ AVX2 static inline void channel_constants(const media_op *op, int ch, constants 
 /* n RGBX pixels to three planes; whole eights, the last one overlapping. */
 AVX2 static inline void planar(const media_op *op, uint32_t dtype, const uint8_t *line, size_t at,
                                void *dst) {
-    size_t n = op->out_w, plane = n * op->out_h;
+    size_t n = op->out_w, plane = media_plane_pixels(op);
     const __m256i byte = _mm256_set1_epi32(255);
     constants c[3];
     for (int ch = 0; ch < 3; ch++) channel_constants(op, ch, &c[ch]);
@@ -99,7 +99,7 @@ AVX2 static inline void flat(const media_op *op, uint32_t dtype, const uint8_t *
 /* 32 RGBX pixels a step to three planes of bytes. */
 AVX2 static void planar_u8(const media_op *op, const uint8_t *line, size_t at, uint8_t *dst) {
     const __m128i group = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    size_t n = op->out_w, plane = n * op->out_h;
+    size_t n = op->out_w, plane = media_plane_pixels(op);
     for (size_t x = 0; x < n; x += 16) {
         if (x + 16 > n) x = n - 16;
         __m128i v[4];
@@ -137,14 +137,14 @@ AVX2 static void finish_flat(const media_op *op, const uint8_t *line, size_t at,
 }
 
 void media_finish_avx2(const media_op *op, const uint8_t *line, int32_t y, void *dst) {
-    size_t w = op->out_w;
+    size_t w = op->out_w, at = (size_t)y * op->line;
     int bytes = op->dtype == MEDIA_U8;
     if ((!bytes && !op->fma_exact) || w < 16 || (bytes && !media_planar(op)))
         media_finish_portable(op, line, y, dst);
     else if (media_planar(op))
-        finish_planar(op, line, (size_t)y * w, dst);
+        finish_planar(op, line, at, dst);
     else
-        finish_flat(op, line, (size_t)y * w * op->channels, w * op->channels, dst);
+        finish_flat(op, line, at * op->channels, w * op->channels, dst);
 }
 
 AVX2 int media_finish_avx2_exact(const media_op *op) {

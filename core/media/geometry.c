@@ -1,7 +1,8 @@
 /* geometry.c - which part of the picture becomes the row, and at what size.
  *
  * The rules are torchvision's (Resize, RandomResize, ScaleJitter, CenterCrop, RandomCrop, RandomResizedCrop,
- * RandomHorizontalFlip, RandomVerticalFlip on PIL images), Pillow's (ImageOps.pad) and YOLO's (letterbox); rounding is half to even, as Python's.
+ * RandomHorizontalFlip, RandomVerticalFlip on PIL images), Pillow's (ImageOps.pad), YOLO's (letterbox) and Qwen2-VL's (smart_resize); rounding is half
+ * to even, as Python's.
  *
  * Draws, in the words of philox.c: operation 1 is the random crop. Its try t
  * (0-9) takes area from the first and aspect ratio from the second uniform of
@@ -129,6 +130,30 @@ static void scale_jitter(const media_op *op, const media_draw *d, int32_t w, int
     if (p->res_w < 1) p->res_w = 1;
 }
 
+/* What a side of n becomes, divided by a number: a whole multiple of op->multiple. */
+static double multiple(const media_op *op, int32_t n, double by, double to(double)) {
+    return to(n / by / op->multiple) * op->multiple;
+}
+
+/* smart_resize: sides of whole multiples near the picture's own, unless they have too many pixels, or too few. */
+static int by_area(const media_op *op, int32_t w, int32_t h, media_plan *p) {
+    double least = op->multiple, pixels = (double)w * h;
+    double res_w = multiple(op, w, 1, rint), res_h = multiple(op, h, 1, rint);
+    if ((double)(w > h ? w : h) / (w > h ? h : w) > MEDIA_MAX_OBLONG) return MEDIA_TOO_OBLONG;
+    if (res_w * res_h > (double)op->area_max) {
+        double by = sqrt(pixels / (double)op->area_max);
+        res_w = fmax(least, multiple(op, w, by, floor));
+        res_h = fmax(least, multiple(op, h, by, floor));
+    } else if (res_w * res_h < (double)op->area_min) {
+        double by = sqrt((double)op->area_min / pixels);
+        res_w = ceil(w * by / least) * least;
+        res_h = ceil(h * by / least) * least;
+    }
+    p->res_w = (int32_t)res_w;
+    p->res_h = (int32_t)res_h;
+    return MEDIA_OK;
+}
+
 /* ImageOps.contain: one side is the row's, the other of the picture's shape. */
 static void contain_by_side(const media_op *op, int32_t w, int32_t h, media_plan *p) {
     int32_t out_w = (int32_t)op->out_w, out_h = (int32_t)op->out_h;
@@ -185,6 +210,7 @@ int media_fit(const media_op *op, const media_draw *draw, int32_t w, int32_t h, 
     case MEDIA_RANDOM_RESIZE: short_side(draw_short(op, draw), 0, w, h, p); break;
     case MEDIA_SCALE_JITTER: scale_jitter(op, draw, w, h, p); break;
     case MEDIA_CONTAIN: contain(op, w, h, p); break;
+    case MEDIA_RESIZE_AREA: return by_area(op, w, h, p);
     case MEDIA_RESIZE_EXACT:
         p->res_w = (int32_t)op->resize_w;
         p->res_h = (int32_t)op->resize_h;

@@ -201,6 +201,13 @@ uint16_t media_f16(float x);
 uint16_t media_bf16(float x);
 void media_finish_portable(const media_op *op, const uint8_t *line, int32_t y, void *dst);
 int media_planar(const media_op *op); /* 1: lines are RGBX, to be split into planes */
+size_t media_pixel_bytes(const media_op *op);
+
+/* Pixels from one plane of a row to the next. */
+static inline size_t media_plane_pixels(const media_op *op) { return (size_t)op->line * op->lines; }
+
+/* An open row becomes zero where its picture is not. */
+void media_clear_beyond(const media_op *op, void *dst);
 
 /* --- retouch.c --- */
 
@@ -639,6 +646,8 @@ struct media_ctx {
     int libraries; /* 1: our decoders are left out */
     int own;       /* 1: one of them had the last file */
     const media_kernels *kernels;
+    const media_op *op; /* of the row in hand, which has a size: the caller's, or settled */
+    media_op settled;
     media_axis ax, ay;
     const media_resampler *by; /* along these */
     media_buf rows;            /* four decoded rows */
@@ -740,7 +749,7 @@ void media_fetch_picture(media_ctx *c, int n, const uint8_t *rows[4]);
 void media_picture_rows(media_ctx *c, const uint8_t *pixels, size_t stride, int32_t x, int32_t y,
                         const media_op *op);
 
-/* Geometry and axes for the picture of c->info; the region of the oriented
+/* Geometry and axes for the picture of c->info, and c->op; the region of the oriented
  * picture that they read. */
 int media_prepare(media_ctx *c, const media_op *op, const media_draw *draw, media_region *r);
 
@@ -748,7 +757,7 @@ int media_prepare(media_ctx *c, const media_op *op, const media_draw *draw, medi
 void media_unturn(int orientation, int32_t w, int32_t h, const media_region *r, media_region *raw);
 
 /* The region's rows, fetched as stored, into dst. fetch may long-jump out. */
-int media_render(media_ctx *c, const media_op *op, const media_region *r, media_fetch fetch, void *dst);
+int media_render(media_ctx *c, const media_region *r, media_fetch fetch, void *dst);
 
 /* Bytes from one of four RGBX rows of that width to the next in c->rows, which holds them and slack. */
 static inline size_t media_row_stride(int32_t width) { return media_line_stride(width, 4); }

@@ -212,7 +212,7 @@ static int decode(media_ctx *c, void *dst, const uint8_t *data, size_t size, con
         return media_fail(c, MEDIA_NO_MEMORY, "");
     media_unturn(c->info.orientation, w, h, &r, &raw);
     start(c, &raw, own_codes);
-    return media_render(c, op, &r, fetch, dst);
+    return media_render(c, &r, fetch, dst);
 }
 
 /* What any decoder of JPEGs takes: see media_jpeg_plan. */

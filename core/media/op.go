@@ -166,7 +166,17 @@ type ScaleJitter struct {
 	Scale [2]float64
 }
 
-// Config describes a row. Its geometry is one of: ResizeShort, Resize, RandomResize or ScaleJitter, each
+// ResizeArea is Qwen2-VL's smart_resize: each side becomes a whole multiple of Multiple, the nearest, or, where the picture had less than Min or
+// more than Max pixels then, one of those by which it has as many, its shape kept as well as may be.
+type ResizeArea struct{ Min, Max, Multiple int }
+
+// Open is a row whose picture has the size that the geometry gives, which differs from picture to picture.
+type Open struct {
+	Room  Size // what a row has memory for; dense for its pixels, whatever the picture's sides are
+	Dense bool // the picture's lines lie one behind the other from the row's beginning on. Else they lie as far apart as those of Room, and there are zeros beyond
+}
+
+// Config describes a row. Its geometry is one of: ResizeShort, Resize, RandomResize, ScaleJitter or ResizeArea, each
 // with an optional crop to Out, of the middle or Anywhere; Random, resized to Out; Contain in Out;
 // or none, a crop to Out alone. A crop is of the picture with Pad around it. Where it is smaller still, it stands in the middle.
 // What lies beyond it is Padding's to say.
@@ -177,6 +187,8 @@ type Config struct {
 	Contain       *Contain // nil: not asked
 	RandomResize  *RandomResize
 	ScaleJitter   *ScaleJitter
+	ResizeArea    *ResizeArea
+	Open          *Open       // nil: rows have the size Out. Else there is no Out, crop and padding, and no step between resize and crop
 	Random        *RandomCrop // nil: not asked
 	Corner        Corner      // of the picture in which a crop lies
 	Anywhere      bool        // crops are torchvision's RandomCrop, and not of the middle
@@ -275,9 +287,18 @@ func (cfg *Config) out() Size {
 	return cfg.Out
 }
 
+// known is out, or, of an open row, whose pictures are each measured when they come, as large as any.
+func (cfg *Config) known() Size {
+	if cfg.Open != nil {
+		return Square(MaxSide)
+	}
+	return cfg.out()
+}
+
 func (cfg *Config) geometry(op *C.media_op) {
 	out := cfg.out()
 	op.out_h, op.out_w = C.uint32_t(out.H), C.uint32_t(out.W)
+	cfg.open(op)
 	switch {
 	case cfg.ResizeShort > 0:
 		op.geometry = C.MEDIA_RESIZE_SHORT
@@ -299,6 +320,10 @@ func (cfg *Config) geometry(op *C.media_op) {
 		j := cfg.ScaleJitter
 		op.resize_h, op.resize_w = C.uint32_t(j.Size.H), C.uint32_t(j.Size.W)
 		op.scale_min, op.scale_max = C.double(j.Scale[0]), C.double(j.Scale[1])
+	case cfg.ResizeArea != nil:
+		op.geometry = C.MEDIA_RESIZE_AREA
+		a := cfg.ResizeArea
+		op.area_min, op.area_max, op.multiple = C.uint64_t(a.Min), C.uint64_t(a.Max), C.uint32_t(a.Multiple)
 	case cfg.Contain != nil:
 		op.geometry = C.MEDIA_CONTAIN
 		op.corner, op.shrink, op.letterbox = flag(cfg.Contain.Corner), flag(cfg.Contain.Shrink), flag(cfg.Contain.Letterbox)
@@ -318,6 +343,30 @@ func (cfg *Config) geometry(op *C.media_op) {
 	op.anywhere, op.padding_mode = flag(cfg.Anywhere), C.uint32_t(cfg.Padding)
 	op.pad_left, op.pad_top = C.uint32_t(cfg.Pad.Left), C.uint32_t(cfg.Pad.Top)
 	op.pad_right, op.pad_bottom = C.uint32_t(cfg.Pad.Right), C.uint32_t(cfg.Pad.Bottom)
+}
+
+func (cfg *Config) open(op *C.media_op) {
+	o := cfg.Open
+	if o == nil {
+		return
+	}
+	op.open = C.MEDIA_OPEN_PADDED
+	if o.Dense {
+		op.open = C.MEDIA_OPEN_DENSE
+	}
+	op.room_h, op.room_w = C.uint32_t(o.Room.H), C.uint32_t(o.Room.W)
+	op.least_side = C.uint32_t(cfg.leastSide())
+}
+
+// leastSide is what both sides of an open row must have at least, for what mirrors it at its borders.
+func (cfg *Config) leastSide() (n int) {
+	if b := cfg.Blur; b != nil && b.P > 0 {
+		n = b.Size/2 + 1
+	}
+	if e := cfg.Elastic; e != nil && e.P > 0 {
+		n = max(n, reach(e.Sigma)+1)
+	}
+	return n
 }
 
 func flag(is bool) C.uint32_t {
@@ -467,7 +516,7 @@ func (j *Jitter) check(name string) error {
 
 // resizes is how many ways to resize are asked for.
 func (cfg *Config) resizes() (asked int) {
-	for _, is := range []bool{cfg.ResizeShort != 0, cfg.Resize != Size{}, cfg.Random != nil, cfg.Contain != nil, cfg.RandomResize != nil, cfg.ScaleJitter != nil} {
+	for _, is := range []bool{cfg.ResizeShort != 0, cfg.Resize != Size{}, cfg.Random != nil, cfg.Contain != nil, cfg.RandomResize != nil, cfg.ScaleJitter != nil, cfg.ResizeArea != nil} {
 		if is {
 			asked++
 		}
@@ -498,6 +547,12 @@ func (cfg *Config) checkGeometry() error {
 	if cfg.Resize != (Size{}) && !cfg.Resize.valid() {
 		return fmt.Errorf("resize: got %d x %d, want sides of 1 to %d", cfg.Resize.H, cfg.Resize.W, MaxSide)
 	}
+	if a := cfg.ResizeArea; a != nil && !(a.Min >= 1 && a.Min <= a.Max && a.Max <= MaxSide*MaxSide && a.Multiple >= 1 && a.Multiple <= MaxSide) {
+		return fmt.Errorf("resize: got %d to %d pixels in multiples of %d, want 1 <= least <= most <= %d and multiples of 1 to %d", a.Min, a.Max, a.Multiple, MaxSide*MaxSide, MaxSide)
+	}
+	if cfg.Open != nil {
+		return cfg.checkOpen()
+	}
 	if cfg.Out == (Size{}) && cfg.Resize == (Size{}) {
 		return fmt.Errorf("geometry: the row has no fixed size; add a centre crop or resize to [height, width]")
 	}
@@ -520,6 +575,21 @@ func (cfg *Config) checkGeometry() error {
 	}
 	if cfg.Random != nil {
 		return cfg.Random.check()
+	}
+	return nil
+}
+
+// checkOpen wants a geometry that leaves the row's size open, and nothing that needs it beforehand.
+func (cfg *Config) checkOpen() error {
+	switch {
+	case !cfg.Open.Dense && !cfg.Open.Room.valid():
+		return fmt.Errorf("open: got room for %d x %d, want sides of 1 to %d", cfg.Open.Room.H, cfg.Open.Room.W, MaxSide)
+	case cfg.Open.Dense && !(cfg.Open.Room.H >= 1 && cfg.Open.Room.H <= MaxSide*MaxSide && cfg.Open.Room.W >= 1 && cfg.Open.Room.W <= MaxSide*MaxSide/cfg.Open.Room.H):
+		return fmt.Errorf("open: got room for %d x %d pixels, want 1 to %d", cfg.Open.Room.H, cfg.Open.Room.W, MaxSide*MaxSide)
+	case cfg.Out != Size{} || cfg.Resize != Size{} || cfg.Contain != nil || cfg.Random != nil || cfg.Anywhere || cfg.Corner != Middle || cfg.Pad != Sides{} || cfg.Padding != Constant || cfg.Resized > 0:
+		return fmt.Errorf("open: got a geometry that fixes the row's size, want a resize that keeps the picture's shape, or none")
+	case cfg.Quarters > 0:
+		return fmt.Errorf("open: got quarters, want none, as rows are not square")
 	}
 	return nil
 }
@@ -580,6 +650,14 @@ func (op *Op) Interpolation() Interpolation { return Interpolation(op.c.filter) 
 
 // DType is the type of the row's values.
 func (op *Op) DType() DType { return DType(op.c.dtype) }
+
+// Open says how rows lie that have a size of their own; nil: all have one.
+func (op *Op) Open() *Open {
+	if op.c.open == C.MEDIA_CLOSED {
+		return nil
+	}
+	return &Open{Size{int(op.c.room_h), int(op.c.room_w)}, op.c.open == C.MEDIA_OPEN_DENSE}
+}
 
 // Shape is the row's shape: [H, W, C], or [C, H, W] for NCHW.
 func (op *Op) Shape() [3]int {

@@ -339,7 +339,7 @@ int media_png_row(media_ctx *c, void *dst, const uint8_t *data, size_t size, con
     if (!media_buf_get(&c->rows, 4 * media_row_stride(raw.w) + MEDIA_SLACK_BYTES))
         return media_fail(c, MEDIA_NO_MEMORY, "");
     for (int32_t y = 0; y < raw.y; y++) next_row(p);
-    return media_render(c, op, &r, fetch, dst);
+    return media_render(c, &r, fetch, dst);
 }
 
 /* ---- for another decoder ----------------------------------------------------------------------------- */

@@ -106,6 +106,27 @@ static int begin(media_ctx *c, const media_pass *p, media_region *r) {
     return MEDIA_OK;
 }
 
+/* An open op becomes one of the size that the picture, which p resizes, has in its row. */
+static int settle(media_ctx *c, const media_op *op, const media_plan *p) {
+    const size_t area = (size_t)p->res_h * (size_t)p->res_w, room = (size_t)op->room_h * op->room_w;
+    uint32_t h = (uint32_t)p->res_h, w = (uint32_t)p->res_w;
+    c->info.row_h = p->res_h;
+    c->info.row_w = p->res_w;
+    if (h > MEDIA_MAX_SIDE || w > MEDIA_MAX_SIDE) return MEDIA_ROW_TOO_LARGE;
+    if (op->open == MEDIA_OPEN_DENSE ? area > room : h > op->room_h || w > op->room_w)
+        return MEDIA_ROW_TOO_LARGE;
+    if (h < op->least_side || w < op->least_side) return MEDIA_ROW_TOO_SMALL;
+    c->settled = *op;
+    c->settled.out_h = h;
+    c->settled.out_w = w;
+    if (op->open == MEDIA_OPEN_DENSE) {
+        c->settled.line = w;
+        c->settled.lines = h;
+    }
+    c->op = &c->settled;
+    return MEDIA_OK;
+}
+
 int media_prepare(media_ctx *c, const media_op *op, const media_draw *draw, media_region *r) {
     static const double as_it_is[6] = {1, 0, 0, 0, 1, 0};
     media_plan p;
@@ -114,8 +135,16 @@ int media_prepare(media_ctx *c, const media_op *op, const media_draw *draw, medi
     memcpy(c->info.affine, as_it_is, sizeof as_it_is);
     int rc = media_plan_ahead(c, op, draw, &w, &h);
     if (rc != MEDIA_OK) return rc;
-    rc = media_geometry(op, draw, w, h, &p);
+    c->op = op;
+    if (op->open) {
+        rc = media_fit(op, draw, w, h, &p);
+        if (rc == MEDIA_OK) rc = settle(c, op, &p);
+        op = c->op;
+    }
+    if (rc == MEDIA_OK) rc = media_geometry(op, draw, w, h, &p);
     if (rc != MEDIA_OK) return media_fail(c, rc, "");
+    c->info.row_h = (int32_t)op->out_h;
+    c->info.row_w = (int32_t)op->out_w;
     c->info.box_y = p.box_y;
     c->info.box_x = p.box_x;
     c->info.box_h = p.box_h;
@@ -171,6 +200,7 @@ static int finish(media_ctx *c, const media_op *op, int32_t rows, media_fetch fe
     media_resample(c, op, &w, rows, fetch, dst);
     if (c->keeps && retouch(c, op, &w.made, dst) != MEDIA_OK) return media_fail(c, MEDIA_NO_MEMORY, "");
     media_erase(op, c->kernels, &c->erased, dst);
+    if (op->open == MEDIA_OPEN_PADDED) media_clear_beyond(op, dst);
     return MEDIA_OK;
 }
 
@@ -227,7 +257,8 @@ static int turn_upright(media_ctx *c, const media_op *op, const media_region *r,
     return MEDIA_OK;
 }
 
-int media_render(media_ctx *c, const media_op *op, const media_region *r, media_fetch fetch, void *dst) {
+int media_render(media_ctx *c, const media_region *r, media_fetch fetch, void *dst) {
+    const media_op *op = c->op;
     if (c->info.orientation != 1) {
         int rc = turn_upright(c, op, r, fetch);
         if (rc != MEDIA_OK) return rc;
@@ -293,7 +324,7 @@ int media_row_picture(media_ctx *c, void *dst, const media_picture *p, const med
     if (rc == MEDIA_OK) {
         media_unturn(c->info.orientation, p->width, p->height, &r, &raw);
         media_picture_rows(c, p->pixels, p->stride_bytes, raw.x, raw.y, op);
-        rc = media_render(c, op, &r, media_fetch_picture, dst);
+        rc = media_render(c, &r, media_fetch_picture, dst);
     }
     trim(c);
     return rc;

@@ -27,6 +27,9 @@ enum {
     MEDIA_TOO_MANY_SCANS = -21,
     MEDIA_NO_MEMORY = -22,
     MEDIA_BAD_BOX = -23,
+    MEDIA_ROW_TOO_LARGE = -24, /* an open row has no room for what the picture becomes */
+    MEDIA_ROW_TOO_SMALL = -25, /* or it becomes less than least_side */
+    MEDIA_TOO_OBLONG = -26,    /* RESIZE_AREA: a side is more than MEDIA_MAX_OBLONG times the other */
 };
 
 enum {
@@ -37,6 +40,7 @@ enum {
     MEDIA_CONTAIN = 4,
     MEDIA_RANDOM_RESIZE = 5,
     MEDIA_SCALE_JITTER = 6,
+    MEDIA_RESIZE_AREA = 7,
 };
 enum {
     MEDIA_BILINEAR = 0,
@@ -51,6 +55,7 @@ enum {
     MEDIA_CV2_CUBIC = 9,
     MEDIA_CV2_LANCZOS4 = 10,
 };
+enum { MEDIA_CLOSED = 0, MEDIA_OPEN_PADDED = 1, MEDIA_OPEN_DENSE = 2 };
 enum { MEDIA_RGB = 0, MEDIA_GRAY = 1, MEDIA_LUMA = 2, MEDIA_INDEX = 3 };
 enum { MEDIA_U8 = 0, MEDIA_F16 = 1, MEDIA_BF16 = 2, MEDIA_F32 = 3 };
 enum { MEDIA_NHWC = 0, MEDIA_NCHW = 1 };
@@ -103,6 +108,7 @@ enum {
     MEDIA_MAX_MIX = 8,                   /* chains of AUG_MIX, and operations of each */
     MEDIA_MAX_KERNEL = 255,              /* of a blur */
     MEDIA_MAX_OPTIONS = 16,              /* of IOU_CROP */
+    MEDIA_MAX_OBLONG = 200,              /* see MEDIA_TOO_OBLONG */
     MEDIA_MAX_SIDE = 16384,              /* of a row, a resize, and a picture turned ahead of its crop */
 };
 
@@ -121,14 +127,22 @@ typedef struct media_member {
 /* One compiled description; read-only once media_op_init() has returned, so
  * that any number of threads may share it. */
 typedef struct media_op {
-    uint32_t geometry; /* MEDIA_AS_IS ... MEDIA_SCALE_JITTER */
+    uint32_t geometry; /* MEDIA_AS_IS ... MEDIA_RESIZE_AREA */
     /* RESIZE_EXACT; RESIZE_SHORT uses resize_h alone; RANDOM_RESIZE: from h to w - 1; SCALE_JITTER: what scale 1 fits into */
     uint32_t resize_h, resize_w;
     uint32_t longest;      /* RESIZE_SHORT: the longer side's most; 0: no bound */
     uint32_t corner;       /* CONTAIN, in out_h x out_w: at the top left, not in the middle */
     uint32_t shrink;       /* CONTAIN: a smaller picture keeps its size */
     uint32_t letterbox;    /* CONTAIN: rounded as in YOLO's letterbox, not as in ImageOps.pad */
+    uint64_t area_min, area_max; /* RESIZE_AREA: pixels; of sides that are whole multiples of */
+    uint32_t multiple;
     uint32_t out_h, out_w; /* the row's picture; a centre crop of what the geometry gives */
+    /* Not MEDIA_CLOSED: the row's picture is all that the geometry gives, of at most room_h x room_w, for which a row has memory. OPEN_PADDED:
+     * at its top left, lines as far apart as those of room_w, and zeros elsewhere; OPEN_DENSE: from its beginning on, of as many pixels, with
+     * nothing between, and what is behind it stays. Neither side may be less than least_side. */
+    uint32_t open;
+    uint32_t room_h, room_w;
+    uint32_t least_side;
     uint32_t filter;
     uint32_t any_filter; /* RANDOM_CROP, 1: BILINEAR or BICUBIC is drawn in its place */
     uint32_t mode;
@@ -229,6 +243,7 @@ typedef struct media_op {
 
     /* Written by media_op_init(). */
     uint32_t channels; /* 3, or 1 for gray, luma and index */
+    uint32_t line, lines; /* of a row's memory: pixels from one line to the next, and lines from one plane to the next */
     /* 1: left and right, top and bottom change places apart from the geometry: ahead of it, or after something else was done. */
     uint32_t late[2];
     uint32_t fma_exact; /* 1: the vector path equals lut for every value */
@@ -253,6 +268,7 @@ typedef struct media_info {
     /* The part that was resized of the oriented picture, or of what was made of it ahead of the geometry. */
     int32_t box_y, box_x, box_h, box_w;
     int32_t flip, vflip;
+    int32_t row_h, row_w; /* the row's picture */
     double affine
         [6]; /* a point (x, y) of the oriented picture lies in the row at (a0 x + a1 y + a2, a3 x + a4 y + a5), pixel i
                        * from i to i + 1; zeros where a perspective or an elastic map was drawn, which is no such map */
@@ -300,7 +316,7 @@ typedef struct media_ctx media_ctx;
  * range; core/media's Compile is where they are checked. */
 void media_op_init(media_op *op);
 
-/* Bytes of one row: out_h * out_w * channels * size of the type. */
+/* Bytes of one row: out_h * out_w, or room_h * room_w of an open one, * channels * size of the type. */
 size_t media_op_row_bytes(const media_op *op);
 
 /* What a context does without; the bytes are the same. */

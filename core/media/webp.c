@@ -104,7 +104,7 @@ static int decode(media_ctx *c, void *dst, const uint8_t *data, size_t size, con
     for (int32_t y = 0; y < p.h && op->channels == 1; y++)
         media_rgbx_to_gray(p.pixels + (size_t)y * p.stride, (uint32_t)p.w);
     media_picture_rows(c, p.pixels, p.stride, raw.x - p.x, raw.y - p.y, op);
-    return media_render(c, op, &r, media_fetch_picture, dst);
+    return media_render(c, &r, media_fetch_picture, dst);
 }
 
 int media_webp_row(media_ctx *c, void *dst, const uint8_t *data, size_t size, const media_op *op,

@@ -71,7 +71,8 @@ type Info struct {
 	// perspective was drawn, which is no such map.
 	Affine [2][3]float64 `json:"affine"`
 
-	Erased Box `json:"erased"` // the part of the row that was erased; of no size: none
+	Row    Size `json:"-"`      // the row's picture
+	Erased Box  `json:"erased"` // the part of the row that was erased; of no size: none
 }
 
 // Seen is the size of the picture as it is seen: after orientation, where that is honoured.
@@ -160,7 +161,7 @@ func (w *Worker) Plan(data []byte, op *Op, draw Draw) (plan Plan, ok bool, err e
 	if len(data) == 0 {
 		return plan, false, &FormatError{cause: CauseEmpty}
 	}
-	if op.c.mode == C.MEDIA_INDEX || op.c.any_filter != 0 || op.c.vflip_p > 0 || op.retouches() || op.c.fill != [4]C.uint8_t{} || op.c.padding_mode != C.MEDIA_PAD_CONSTANT {
+	if op.c.open != C.MEDIA_CLOSED || op.c.mode == C.MEDIA_INDEX || op.c.any_filter != 0 || op.c.vflip_p > 0 || op.retouches() || op.c.fill != [4]C.uint8_t{} || op.c.padding_mode != C.MEDIA_PAD_CONSTANT {
 		return plan, false, nil
 	}
 	p := &w.plan
@@ -204,7 +205,7 @@ func (w *Worker) info(format string) Info {
 	return Info{
 		Format: format, Width: int(c.width), Height: int(c.height), Orientation: int(c.orientation),
 		Box:  Box{Y: int(c.box_y), X: int(c.box_x), H: int(c.box_h), W: int(c.box_w)},
-		Flip: c.flip != 0, VFlip: c.vflip != 0,
+		Flip: c.flip != 0, VFlip: c.vflip != 0, Row: Size{H: int(c.row_h), W: int(c.row_w)},
 		Affine: [2][3]float64{{float64(c.affine[0]), float64(c.affine[1]), float64(c.affine[2])}, {float64(c.affine[3]), float64(c.affine[4]), float64(c.affine[5])}},
 		Erased: Box{Y: int(c.erased_y), X: int(c.erased_x), H: int(c.erased_h), W: int(c.erased_w)},
 	}
@@ -218,7 +219,29 @@ func (w *Worker) fail(status C.int, format string, op *Op, draw Draw) error {
 		return fmt.Errorf("media: replay: box y %d x %d h %d w %d is outside the picture of %d x %d",
 			draw.Box.Y, draw.Box.X, draw.Box.H, draw.Box.W, height, width)
 	}
+	if e := op.unfit(int(status), Size{int(c.row_h), int(c.row_w)}); e != nil {
+		e.Format, e.Width, e.Height = format, width, height
+		return e
+	}
 	return statusError(int(status), format, width, height, C.GoString(&c.detail[0]), op)
+}
+
+// unfit is the error of a picture that an open row is not for; nil: it has another status. row is what the picture becomes.
+func (op *Op) unfit(status int, row Size) *LimitError {
+	switch status {
+	case C.MEDIA_ROW_TOO_LARGE:
+		o := op.Open()
+		room := fmt.Sprintf("at most %d x %d", o.Room.H, o.Room.W)
+		if o.Dense {
+			room = fmt.Sprintf("at most %d pixels", o.Room.H*o.Room.W)
+		}
+		return &LimitError{Detail: fmt.Sprintf("it becomes %d x %d, want %s; raise image.room, or resize to less", row.H, row.W, room), cause: CauseTooLarge}
+	case C.MEDIA_ROW_TOO_SMALL:
+		return &LimitError{Detail: fmt.Sprintf("it becomes %d x %d, want sides of at least %d, for gaussian_blur and elastic_transform, which mirror it at its borders", row.H, row.W, int(op.c.least_side)), cause: CauseTooSmall}
+	case C.MEDIA_TOO_OBLONG:
+		return &LimitError{Detail: fmt.Sprintf("want one side of at most %d times the other, for resize by min_pixels and max_pixels", C.MEDIA_MAX_OBLONG), cause: CauseTooOblong}
+	}
+	return nil
 }
 
 func statusError(status int, format string, width, height int, detail string, op *Op) error {
