@@ -92,6 +92,8 @@ func (d *decoder) checkDevice(s *Spec) {
 	case s.Ring.Delivery == Ready:
 		d.failAt("ring.delivery", "got ready with a device, want ordered: device slots are given in order")
 	case v.DecodesPictures() && !d.checkDecode(s):
+	case s.Image != nil && s.Image.Shape == Ragged:
+		d.failAt("image.shape", "got ragged with a device, which uploads what has a fixed place in every row; want padded")
 	case v.Finish == nil:
 	case len(s.Fields) > 0:
 		d.failAt("device.finish", "given beside fields, want image in their place: one picture a sample")
@@ -100,6 +102,8 @@ func (d *decoder) checkDevice(s *Spec) {
 	case s.Image == nil: // said elsewhere
 	case s.Image.DType != tensor.U8 || s.Image.Layout != NHWC:
 		d.failAt("device.finish", "got pictures of %v in %s, want u8 in NHWC: leave normalize, dtype and layout out of image", s.Image.DType, s.Image.Layout)
+	case s.Image.Open():
+		d.failAt("device.finish", "got pictures of shape: %s, want fixed, as all of a row is finished; leave it out, and normalize in image.transform", s.Image.Shape)
 	case s.Image.Mode == Index:
 		d.failAt("device.finish", "got pictures of mode index, whose numbers of classes are not scaled; leave it out")
 	case s.Image.Channels() > maxFinished:
@@ -155,6 +159,8 @@ func (d *decoder) checkDecode(s *Spec) bool {
 		return fail("image.transform."+s.Image.Transform.undone(), undone, s.Image.Transform.undone())
 	case len(s.Image.Transform.early()) > 0: // a flip to left and right
 		return fail("image.transform.horizontal_flip", "got horizontal_flip ahead of the crop beside device.decode: nvjpeg, which flips last; write it behind, or take decode: cpu")
+	case s.Image.Open():
+		return fail("image.shape", "got %s beside device.decode: nvjpeg, whose rows have one size; leave it out, or take decode: cpu", s.Image.Shape)
 	case s.Image.Affine:
 		return fail("image.affine", "given beside device.decode: nvjpeg, whose batches do not say it; leave it out, or take decode: cpu")
 	case s.Image.Boxes != nil:

@@ -96,6 +96,22 @@ func (t *Transform) drawnUnlike(other *Transform) string {
 	return ""
 }
 
+// sizedAs says that both resize by one rule, where rows keep the size that this gives.
+func (t *Transform) sizedAs(other *Transform) bool {
+	if t.Output() != (Extent{}) || other.Output() != (Extent{}) {
+		return true
+	}
+	a, b := Resize{}, Resize{}
+	if t.Resize != nil {
+		a = *t.Resize
+	}
+	if other.Resize != nil {
+		b = *other.Resize
+	}
+	same := a.Area == b.Area || a.Area != nil && b.Area != nil && *a.Area == *b.Area
+	return same && a.Short == b.Short && a.MaxSize == b.MaxSize
+}
+
 // unlike is what keeps the same draws from putting the other's pixels to the same places; "" where they do. How each is resized is its own: a mask may be
 // smaller in its file.
 func (t *Transform) unlike(other *Transform) string {
@@ -106,6 +122,8 @@ func (t *Transform) unlike(other *Transform) string {
 		return "how resize fits a picture"
 	case t.sides() != other.sides():
 		return "pad"
+	case !t.sizedAs(other):
+		return "how large resize makes a picture"
 	}
 	return t.drawnUnlike(other)
 }
@@ -158,6 +176,8 @@ func (s *Spec) Unfollowed() (mask, picture, operation string) {
 				continue
 			} else if op := t.drawnUnlike(&m.Image.Transform); op != "" {
 				return m.Path(), p.Path(), op
+			} else if !t.sizedAs(&m.Image.Transform) {
+				return m.Path(), p.Path(), "how large resize makes a picture (size, max_size)"
 			} else if t.fit() != m.Image.Transform.fit() {
 				return m.Path(), p.Path(), "how resize fits a picture (fit, place, upscale)"
 			}

@@ -151,6 +151,9 @@ type canonicalImage struct {
 	Ahead        []map[string]Step  `json:"ahead,omitempty"`
 	Resized      []map[string]Step  `json:"resized,omitempty"`
 	Steps        []map[string]Step  `json:"steps,omitempty"`
+	Shape        Cut                `json:"shape,omitempty"`
+	Room         *Extent            `json:"room,omitempty"`
+	MultipleOf   int                `json:"multiple_of,omitempty"`
 }
 
 type canonicalSizes struct {
@@ -214,6 +217,7 @@ type canonicalCrop struct {
 	Fit           *canonicalFit `json:"fit,omitempty"`
 	Mode          string        `json:"padding_mode,omitempty"`
 	Position      string        `json:"position,omitempty"`
+	Area          *ByArea       `json:"area,omitempty"`
 }
 
 type canonicalFit struct {
@@ -344,8 +348,11 @@ func (i *Image) canonical() *canonicalImage {
 		Affine: i.Affine, Boxes: i.Boxes, Points: i.Points, Erasing: i.Transform.RandomErasing,
 		Ahead: canonicalSteps(i.Transform.Ahead), Resized: canonicalSteps(i.Transform.Resized), Steps: canonicalSteps(i.Transform.Steps),
 	}
+	if i.Open() {
+		c.Shape, c.Room, c.MultipleOf = i.Shape, &i.Room, i.MultipleOf
+	}
 	if r := i.Transform.Resize; r != nil {
-		c.Resize = &canonicalCrop{Short: r.Short, Height: r.Height, Width: r.Width, Interpolation: r.Interpolation, Fill: r.Fill, MaxSize: r.MaxSize}
+		c.Resize = &canonicalCrop{Short: r.Short, Height: r.Height, Width: r.Width, Interpolation: r.Interpolation, Fill: r.Fill, MaxSize: r.MaxSize, Area: r.Area}
 		if r.Fit.Contain {
 			c.Resize.Fit = (*canonicalFit)(&r.Fit)
 		}

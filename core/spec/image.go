@@ -46,6 +46,7 @@ func (d *decoder) image(s *section, above *Image) *Image {
 	if s.has("points") {
 		img.Points = d.points(s)
 	}
+	d.shape(s, img)
 	d.pixels(s, img)
 	return img
 }
@@ -293,22 +294,33 @@ func (i *Image) checkIndex(section string, fail func(path, format string, args .
 	}
 }
 
+// orOpen offers what pictures have, and the frames of a video have not.
+func orOpen(section string) string {
+	if section == "image" {
+		return "; shape: padded or ragged keeps each picture's own"
+	}
+	return ""
+}
+
 // check holds the image of a section against itself.
 func (i *Image) check(section string, fail func(path, format string, args ...any)) {
 	t := &i.Transform
 	i.checkPad(section, fail)
 	t.checkEarly(section, fail)
-	out := t.Output()
-	if out == (Extent{}) {
+	i.checkShape(section, fail)
+	if !i.Open() && t.Output() == (Extent{}) {
 		got := "leaves the size of the picture open"
 		if t.checkChance(section, fail) {
 			return
 		}
-		if t.Resize != nil {
-			got = fmt.Sprintf("resize: %d fixes the shorter side only", t.Resize.Short)
+		switch r := t.Resize; {
+		case r != nil && r.Area != nil:
+			got = "resize by min_pixels and max_pixels gives each picture a size of its own"
+		case r != nil:
+			got = fmt.Sprintf("resize: %d fixes the shorter side only", r.Short)
 		}
 		fail(section+".transform", "%s, and every row of a batch must have one size; add center_crop: 224, or write resize: [224, 224], "+
-			"or random_resized_crop: 224", got)
+			"or random_resized_crop: 224%s", got, orOpen(section))
 		return
 	}
 	if i.Mode == Index {
@@ -328,7 +340,7 @@ func (i *Image) check(section string, fail func(path, format string, args ...any
 		fail(section+".dtype", "got %v with normalize, want f16, bf16 or f32; or leave normalize out", i.DType)
 	}
 	i.checkErasing(section, fail)
-	if math.MaxInt32/out.Height/i.Channels() < out.Width*i.DType.Bytes() {
-		fail(section+".transform", "got an output of %d x %d, want one of less than 2 GiB a row", out.Height, out.Width)
+	if n, err := i.RowShape().Bytes(i.DType); err != nil || n > math.MaxInt32 {
+		fail(section+".transform", "got an output of %v, want one of less than 2 GiB a row", i.RowShape())
 	}
 }

@@ -100,8 +100,8 @@ func (m *Medium) Tensors() []string {
 		known = []string{"length"}
 	case m.Room > 0:
 		known = []string{"length", "place"}
-	case m.Image.Affine:
-		known = []string{"affine", "size"}
+	default:
+		known = m.Image.known()
 	}
 	all := []string{m.Name}
 	for _, name := range known {

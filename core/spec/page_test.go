@@ -83,6 +83,7 @@ var values = map[string]string{
 	"order.last": "drop", "world": "{}", "world.size": "1", "world.rank": "0", "batch": "1", "image": "{transform: [center_crop: 2]}", "image.mode": "gray",
 	"image.orientation": "apply", "image.transform": "[center_crop: 2]", "image.transform[].resize": "[1, 2]",
 	"image.transform[].resize.size": "[1, 2]", "image.transform[].resize.interpolation": "bicubic",
+	"image.shape": "ragged", "image.room": "[30, 40]", "image.multiple_of": "32", "image.transform[].resize.min_pixels": "100", "image.transform[].resize.max_pixels": "5000", "image.transform[].resize.multiple_of": "28",
 	"image.transform[].resize.max_size": "9", "image.transform[].resize.fit": "contain", "image.transform[].resize.place": "top_left", "image.transform[].resize.upscale": "false", "image.transform[].resize.fill": "[1, 2, 3]",
 	"image.transform[].random_resize": "{min_size: 2, max_size: 4}}, {center_crop: {size: 3}", "image.transform[].random_resize.min_size": "2", "image.transform[].random_resize.max_size": "9", "image.transform[].random_resize.interpolation": "bicubic",
 	"image.transform[].center_crop.size": "2", "image.transform[].center_crop.position": "bottom_right", "image.transform[].center_crop.fill": "[1, 2, 255]", "image.transform[].random_crop.fill": "255", "image.transform[].random_rotation.fill": "[7]", "image.transform[].random_affine.fill": "128", "image.transform[].rand_augment.fill": "9", "image.transform[].trivial_augment_wide.fill": "[1, 2, 3]", "image.transform[].auto_augment.fill": "8",
@@ -182,7 +183,7 @@ var beside = map[string]string{
 	"resize.interpolation": ", size: [1, 2]", "random_resized_crop.interpolation": ", size: 1", "random_resized_crop.scale": ", size: 1", "random_resized_crop.ratio": ", size: 1",
 	"scale_jitter.target_size": "}}, {center_crop: {size: 3", "scale_jitter.scale_range": ", target_size: 8}}, {center_crop: {size: 3", "scale_jitter.interpolation": ", target_size: 8}}, {center_crop: {size: 3",
 	"random_crop.padding": ", size: 1", "random_crop.padding_mode": ", size: 1", "center_crop.padding_mode": ", size: 1", "center_crop.position": ", size: 1", "pad.padding": "}}, {random_crop: {size: 3", "pad.padding_mode": ", padding: 1}}, {random_crop: {size: 3",
-	"pad.fill": ", padding: 1}}, {random_crop: {size: 3", "random_resize.min_size": ", max_size: 4}}, {center_crop: {size: 3", "random_resize.max_size": ", min_size: 1}}, {center_crop: {size: 3", "random_resize.interpolation": ", min_size: 1, max_size: 2}}, {center_crop: {size: 3", "resize.max_size": ", size: 1}}, {center_crop: {size: 3", "resize.fit": ", size: [1, 2]", "resize.place": ", size: [1, 2], fit: contain", "resize.upscale": ", size: [1, 2], fit: contain", "resize.fill": ", size: [1, 2], fit: contain", "random_crop.fill": ", size: 1", "center_crop.fill": ", size: 1", "random_rotation.fill": ", degrees: 9", "random_affine.fill": ", degrees: 9", "normalize.mean": ", std: [1, 1, 1]", "normalize.std": ", mean: [0, 0, 0]", "color_jitter.p": ", hue: 0.1", "jpeg.p": ", quality: 50", "solarize.p": ", threshold: 1",
+	"pad.fill": ", padding: 1}}, {random_crop: {size: 3", "random_resize.min_size": ", max_size: 4}}, {center_crop: {size: 3", "random_resize.max_size": ", min_size: 1}}, {center_crop: {size: 3", "random_resize.interpolation": ", min_size: 1, max_size: 2}}, {center_crop: {size: 3", "resize.max_size": ", size: 1}}, {center_crop: {size: 3", "resize.min_pixels": ", max_pixels: 900, multiple_of: 2}}, {center_crop: {size: 3", "resize.max_pixels": ", min_pixels: 1, multiple_of: 2}}, {center_crop: {size: 3", "resize.multiple_of": ", min_pixels: 1, max_pixels: 900}}, {center_crop: {size: 3", "resize.fit": ", size: [1, 2]", "resize.place": ", size: [1, 2], fit: contain", "resize.upscale": ", size: [1, 2], fit: contain", "resize.fill": ", size: [1, 2], fit: contain", "random_crop.fill": ", size: 1", "center_crop.fill": ", size: 1", "random_rotation.fill": ", degrees: 9", "random_affine.fill": ", degrees: 9", "normalize.mean": ", std: [1, 1, 1]", "normalize.std": ", mean: [0, 0, 0]", "color_jitter.p": ", hue: 0.1", "jpeg.p": ", quality: 50", "solarize.p": ", threshold: 1",
 	"timm_rand_augment.interpolation": ", config: rand-m9", "timm_rand_augment.fill": ", config: rand-m9", "random_rotation.interpolation": ", degrees: 9", "random_rotation.center": ", degrees: 9", "random_rotation.expand": ", degrees: 9}}, {center_crop: {size: 224", "random_affine.center": ", degrees: 9", "random_affine.translate": ", degrees: 9", "random_affine.scale": ", degrees: 9", "random_affine.shear": ", degrees: 9",
 	"random_apply.p": ", transforms: [{grayscale: 1}]", "random_choice.p": ", transforms: [{grayscale: 1}, {invert: 1}]", "random_affine.interpolation": ", degrees: 9", "posterize.p": ", bits: 1", "adjust_sharpness.p": ", factor: 2", "gaussian_blur.p": ", kernel_size: 3", "gaussian_blur.sigma": ", kernel_size: 3",
 }
@@ -343,6 +344,10 @@ func document(path, value string) string {
 			entry = "{" + entry + ", " + within + ": " + value + "}"
 		}
 		image = "image: {transform: [center_crop: 224], " + of + ": " + entry + "}\n"
+	case path == "image.shape" && value == "ragged":
+		image = "image: {transform: [resize: {size: 8, max_size: 9}], shape: " + value + "}\n"
+	case path == "image.room" || path == "image.multiple_of":
+		image = "image: {transform: [resize: {size: 8, max_size: 9}], shape: padded, " + key + ": " + value + "}\n"
 	case section == "image" && below:
 		image = "image: {transform: [center_crop: 224], " + key + ": " + value + "}\n"
 	case path == "video":

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 )
 
@@ -12,7 +13,15 @@ type Resize struct {
 	Extent
 	Interpolation Interpolation
 	Fit           Fit
-	Fill          *Fill // around a picture that is contained
+	Fill          *Fill   // around a picture that is contained
+	Area          *ByArea // in place of Short and Extent
+}
+
+// ByArea is Qwen2-VL's smart_resize: sides that are whole multiples of MultipleOf, near the picture's own, and so many pixels.
+type ByArea struct {
+	MinPixels  int `json:"min_pixels"`
+	MaxPixels  int `json:"max_pixels"`
+	MultipleOf int `json:"multiple_of"`
 }
 
 // Fit is how a picture of another shape comes to be of Extent: stretched, if it is zero.
@@ -55,8 +64,11 @@ func (f Fit) word() string {
 
 func (d *decoder) resize(op *section) *Resize {
 	r := &Resize{Interpolation: Bilinear}
-	size, shown, sec := d.sized(op, "resize")
-	if size == nil {
+	size, shown, sec := d.short(op, "resize", "size")
+	if d.area(sec, r); size == nil {
+		if d.err == nil && r.Area == nil {
+			op.fail("resize", "size is missing, want size: %s, or min_pixels, max_pixels and multiple_of", sizeWant)
+		}
 		return r
 	}
 	r.Short, r.Extent = d.extent(size, shown)
@@ -70,6 +82,37 @@ func (d *decoder) resize(op *section) *Resize {
 	}
 	d.fit(sec, r)
 	return r
+}
+
+// area reads what stands in the place of a size.
+func (d *decoder) area(s *section, r *Resize) {
+	if d.err != nil || !s.has("min_pixels") && !s.has("max_pixels") && !s.has("multiple_of") {
+		return
+	}
+	r.Area = &ByArea{}
+	for _, key := range []string{"size", "max_size", "fit", "place", "upscale", "fill"} {
+		if s.has(key) {
+			s.fail(key, "given beside min_pixels, max_pixels and multiple_of, which say how large a picture becomes; leave one or the other out")
+		}
+	}
+	for _, n := range []struct {
+		key, example string
+		most         int
+		to           *int
+	}{
+		{"min_pixels", "3136", maxSide * maxSide, &r.Area.MinPixels},
+		{"max_pixels", "1003520", maxSide * maxSide, &r.Area.MaxPixels},
+		{"multiple_of", "28", maxMultiple, &r.Area.MultipleOf},
+	} {
+		if d.err == nil && !s.has(n.key) {
+			d.failAt(s.place, "%s is missing, want all of min_pixels, max_pixels and multiple_of, such as %s: %s", n.key, n.key, n.example)
+		}
+		whole(s, n.key, n.to, 1, n.most)
+	}
+	if a := r.Area; d.err == nil && a.MinPixels > a.MaxPixels {
+		s.fail("max_pixels", "got %d, want at least min_pixels, %d", a.MaxPixels, a.MinPixels)
+	}
+	d.resampler(s, &r.Interpolation)
 }
 
 func (d *decoder) fit(s *section, r *Resize) {
@@ -123,7 +166,7 @@ func (t *Transform) checkChance(section string, fail func(path, format string, a
 			return false
 		}
 	}
-	fail(section+".transform", "%s leaves the size of the picture to chance, and every row of a batch must have one size; add random_crop: %s, which puts fill around smaller pictures, or center_crop", name, crop)
+	fail(section+".transform", "%s leaves the size of the picture to chance, and every row of a batch must have one size; add random_crop: %s, which puts fill around smaller pictures, or center_crop%s", name, crop, orOpen(section))
 	return true
 }
 
@@ -171,6 +214,9 @@ func (t *Transform) fit() Fit {
 
 // resized is h x w with its shorter side brought to Short, or, where the longer would be more than MaxSize, that to it.
 func (r *Resize) resized(h, w int) (int, int) {
+	if r.Area != nil {
+		return r.Area.resized(h, w)
+	}
 	short, long := min(h, w), max(h, w)
 	s, l := r.Short, r.Short*long/short
 	if r.MaxSize > 0 && l > r.MaxSize {
@@ -180,4 +226,22 @@ func (r *Resize) resized(h, w int) (int, int) {
 		return s, l
 	}
 	return l, s
+}
+
+// resized is h x w by smart_resize's rule: rounded half to even, as core/media does it.
+func (a *ByArea) resized(h, w int) (int, int) {
+	of := func(side int, by float64, round func(float64) float64) int {
+		return int(round(float64(side)/by/float64(a.MultipleOf))) * a.MultipleOf
+	}
+	high, wide := of(h, 1, math.RoundToEven), of(w, 1, math.RoundToEven)
+	switch {
+	case high*wide > a.MaxPixels:
+		by := math.Sqrt(float64(h*w) / float64(a.MaxPixels))
+		return max(a.MultipleOf, of(h, by, math.Floor)), max(a.MultipleOf, of(w, by, math.Floor))
+	case high*wide < a.MinPixels:
+		by := math.Sqrt(float64(a.MinPixels) / float64(h*w))
+		up := func(side int) int { return int(math.Ceil(float64(side)*by/float64(a.MultipleOf))) * a.MultipleOf }
+		return up(h), up(w)
+	}
+	return high, wide
 }

@@ -130,7 +130,7 @@ func (j *RandomPhotometricDistort) check(i *Image, at string, fail func(path, fo
 }
 
 func (b *GaussianBlur) check(i *Image, at string, fail func(path, format string, args ...any)) {
-	if out := i.Transform.Output(); b.KernelSize/2 >= min(out.Height, out.Width) {
+	if out := i.Transform.Output(); !i.Open() && b.KernelSize/2 >= min(out.Height, out.Width) {
 		fail(at, "got kernel_size %d for rows of %d x %d, want less than twice the shorter side, as pixels are mirrored at the borders", b.KernelSize, out.Height, out.Width)
 	}
 }

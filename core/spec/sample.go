@@ -47,6 +47,9 @@ func ParseSample(document []byte) (*Spec, error) {
 	if d.err == nil && s.Image != nil && s.Image.Affine {
 		d.failAt("image.affine", "is a field of batches; leave it out: what is told of one picture has it always")
 	}
+	if d.err == nil && s.Image != nil && s.Image.Open() {
+		d.failAt("image.shape", "is of a ring's batches, whose rows differ; leave it out: one picture has the size that its transform gives it")
+	}
 	if d.err == nil && s.Image != nil && s.Image.Boxes != nil {
 		d.failAt("image.boxes", followsNone)
 	}

@@ -227,8 +227,13 @@ type Image struct {
 	Layout    string
 	MaxPixels int64 // of the picture as it is stored
 	Affine    bool  // a batch says where each picture's points lie in its row, and the picture's size
-	Boxes     *Boxes
-	Points    *Points
+
+	Shape      Cut    // Fixed, or empty: rows have the size that Transform says
+	Room       Extent // else for what a row has memory: of Padded for these sides, of Ragged for so many pixels; zero before Validate: what Transform bounds
+	MultipleOf int    // of Padded: that the batch's sides are; 0: nothing asked
+
+	Boxes  *Boxes
+	Points *Points
 }
 
 // Transform is the geometry, with steps around it, then Normalize and RandomErasing. Nil leaves out; one of Resize, CenterCrop, RandomCrop and
@@ -249,7 +254,10 @@ type Transform struct {
 }
 
 // Extent is a size in pixels.
-type Extent struct{ Height, Width int }
+type Extent struct {
+	Height int `json:"height"`
+	Width  int `json:"width"`
+}
 
 // CenterCrop takes the middle of the picture, or a corner of it; Border lies around a smaller one.
 type CenterCrop struct {
@@ -364,7 +372,9 @@ func Default() *Spec {
 	}
 }
 
-func defaultImage() *Image { return &Image{Mode: RGB, Layout: NHWC, MaxPixels: 178956970} }
+func defaultImage() *Image {
+	return &Image{Mode: RGB, Layout: NHWC, MaxPixels: 178956970}
+}
 
 func defaultSource() Source {
 	return Source{Labels: LabelsDirectory, Index: IndexCache, Remote: Remote{Addressing: Auto, Timeout: time.Minute, Retries: 5}}
@@ -413,7 +423,7 @@ func (i *Image) Channels() int {
 	return 1
 }
 
-// Output is the size of every picture after the transform; zero while the transform leaves it open.
+// Output is the size of every picture after the transform; zero while, or where, the transform leaves it open.
 func (t *Transform) Output() Extent {
 	switch {
 	case t.CenterCrop != nil:
@@ -422,7 +432,7 @@ func (t *Transform) Output() Extent {
 		return t.RandomCrop.Extent
 	case t.RandomResizedCrop != nil:
 		return t.RandomResizedCrop.Extent
-	case t.Resize != nil && t.Resize.Short == 0:
+	case t.Resize != nil && t.Resize.Short == 0 && t.Resize.Area == nil:
 		return t.padded(t.Resize.Extent)
 	}
 	return Extent{}
@@ -458,9 +468,15 @@ func (t *Transform) random() bool {
 // RowShape is the shape of one picture of the section image.
 func (s *Spec) RowShape() tensor.Shape { return s.Image.RowShape() }
 
-// RowShape is the shape of one picture: H, W, C or C, H, W by Layout.
+// RowShape is the shape of one picture: H, W, C or C, H, W by Layout; of one that keeps its size that of the room for it, ragged [pixels, C].
 func (i *Image) RowShape() tensor.Shape {
 	out, c := i.Transform.Output(), int64(i.Channels())
+	switch {
+	case i.Shape == Ragged:
+		return tensor.Shape{int64(i.Room.Height) * int64(i.Room.Width), c}
+	case i.Shape == Padded:
+		out = i.Room
+	}
 	if i.Layout == NCHW {
 		return tensor.Shape{c, int64(out.Height), int64(out.Width)}
 	}

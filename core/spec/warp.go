@@ -136,7 +136,10 @@ func (r *RandomRotation) grows() (growth, bool) {
 func (z *RandomZoomOut) grows() (growth, bool) { return growth{z.Name(), z.Name(), z.Name()}, true }
 
 func (s *Symmetry) check(i *Image, at string, fail func(path, format string, args ...any)) {
-	if out := i.Transform.Output(); s.Operation == rotate90 && out.Height != out.Width {
+	out := i.Transform.Output()
+	if s.Operation == rotate90 && i.Open() {
+		fail(at, "got random_rotate90 with shape: %s, want square rows, as a quarter of a turn changes their sides; leave it out, or write center_crop in place of shape", i.Shape)
+	} else if s.Operation == rotate90 && out.Height != out.Width {
 		fail(at, "got random_rotate90 with rows of %d x %d, want square ones, as a quarter of a turn changes their sides; write center_crop: %d", out.Height, out.Width, min(out.Height, out.Width))
 	}
 }
@@ -146,7 +149,7 @@ func (r *RandomPerspective) check(i *Image, at string, fail func(path, format st
 }
 
 func (e *ElasticTransform) check(i *Image, at string, fail func(path, format string, args ...any)) {
-	if out := i.Transform.Output(); e.reach() >= min(out.Height, out.Width) {
+	if out := i.Transform.Output(); !i.Open() && e.reach() >= min(out.Height, out.Width) {
 		fail(at, "got sigma %g for rows of %d x %d, want 4 sigma within the shorter side, as what is blurred is mirrored at the borders", e.Sigma, out.Height, out.Width)
 	}
 	i.checkMapped(e, at, fail)

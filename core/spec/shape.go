@@ -1,0 +1,88 @@
+package spec
+
+import (
+	"fmt"
+	"math"
+)
+
+// Open reports whether pictures keep the sizes that the transform gives them, which differ from row to row.
+func (i *Image) Open() bool { return i.Shape == Padded || i.Shape == Ragged }
+
+// shape reads how rows lie whose pictures differ in size.
+func (d *decoder) shape(s *section, i *Image) {
+	choice(s, "shape", &i.Shape, Fixed, Padded, Ragged)
+	if s.has("room") {
+		short := 0
+		short, i.Room = d.extent(s.values["room"], join(s.shown, "room"))
+		i.Room.square(short)
+	}
+	whole(s, "multiple_of", &i.MultipleOf, 1, maxMultiple)
+}
+
+const maxMultiple = 1024
+
+// checkShape holds the shape of rows against what the transform makes, and finds their room.
+func (i *Image) checkShape(section string, fail func(path, format string, args ...any)) {
+	t := &i.Transform
+	out := t.Output()
+	switch {
+	case !i.Open() && i.Room != (Extent{}):
+		fail(section+".room", "given with shape: fixed, whose rows have the size that the transform says; leave it out, or write shape: padded or ragged")
+	case i.Shape != Padded && i.MultipleOf > 0:
+		fail(section+".multiple_of", "given without shape: padded, want it where a batch's rows are padded to one size; leave it out")
+	case !i.Open():
+	case out != (Extent{}):
+		fail(section+".shape", "got %s with a transform that gives every row one size, %d x %d; leave shape out, or resize by {size: 800, max_size: 1333}, which keeps each picture's own", i.Shape, out.Height, out.Width)
+	case i.Room == (Extent{}):
+		if i.Room = i.largest(); i.Room == (Extent{}) {
+			fail(section+".room", "is missing: %s leaves open how large a picture may become; want what a row has room for, such as room: [1333, 1333]", t.sizing())
+		}
+	}
+	if n := i.MultipleOf; i.Open() && n > 0 {
+		i.Room = Extent{(i.Room.Height + n - 1) / n * n, (i.Room.Width + n - 1) / n * n}
+	}
+	if i.Shape == Padded && max(i.Room.Height, i.Room.Width) > maxSide {
+		fail(section+".room", "got %d x %d, want sides of at most %d; write a smaller one: a picture that does not fit is a bad sample", i.Room.Height, i.Room.Width, maxSide)
+	}
+}
+
+// largest is the room that all pictures fit into: of ragged rows a number of pixels. Zero: the transform does not bound it.
+func (i *Image) largest() Extent {
+	t := &i.Transform
+	switch {
+	case t.Resize != nil && t.Resize.MaxSize > 0 && i.Shape == Ragged:
+		return Extent{t.Resize.Short, t.Resize.MaxSize}
+	case t.Resize != nil && t.Resize.MaxSize > 0:
+		return Extent{t.Resize.MaxSize, t.Resize.MaxSize}
+	case t.Resize != nil && t.Resize.Area != nil && i.Shape == Ragged:
+		return Extent{t.Resize.Area.MaxPixels, 1}
+	case t.ScaleJitter != nil:
+		high := func(side int) int { return int(math.Ceil(float64(side) * t.ScaleJitter.Scale[1])) }
+		return Extent{high(t.ScaleJitter.Height), high(t.ScaleJitter.Width)}
+	}
+	return Extent{}
+}
+
+// sizing is what decides how large pictures become, in words.
+func (t *Transform) sizing() string {
+	switch {
+	case t.Resize != nil && t.Resize.Area != nil:
+		return "resize by min_pixels and max_pixels"
+	case t.Resize != nil:
+		return fmt.Sprintf("resize: %d without max_size", t.Resize.Short)
+	case t.RandomResize != nil:
+		return "random_resize"
+	}
+	return "a transform without resize"
+}
+
+// known are the names of what a batch says of its pictures.
+func (i *Image) known() (all []string) {
+	if i.Open() {
+		all = append(all, "extent")
+	}
+	if i.Affine {
+		all = append(all, "affine", "size")
+	}
+	return all
+}

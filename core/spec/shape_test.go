@@ -1,0 +1,86 @@
+package spec
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Rows of pictures that keep their size have the room that the transform bounds, or the one that is said, whole multiples of multiple_of; and a
+// batch says how large each is.
+func TestOpenPicturesHaveTheRoomTheirTransformBounds(t *testing.T) {
+	for _, c := range []struct{ section, shape string }{
+		{"shape: padded, transform: [resize: {size: 800, max_size: 1333}]", "1333x1333x3"},
+		{"shape: padded, multiple_of: 32, transform: [resize: {size: 800, max_size: 1333}]", "1344x1344x3"},
+		{"shape: padded, layout: NCHW, mode: gray, transform: [resize: {size: 800, max_size: 1333}]", "1x1333x1333"},
+		{"shape: ragged, transform: [resize: {size: 800, max_size: 1333}]", "1066400x3"},
+		{"shape: ragged, layout: NCHW, room: [100, 200], transform: [resize: {size: 800, max_size: 1333}]", "20000x3"},
+		{"shape: padded, transform: [scale_jitter: {target_size: [9, 11], scale_range: [0.1, 1.5]}]", "14x17x3"},
+		{"shape: ragged, transform: [resize: {min_pixels: 3136, max_pixels: 1003520, multiple_of: 28}]", "1003520x3"},
+		{"shape: padded, room: [500, 640], transform: []", "500x640x3"},
+		{"shape: padded, room: [500, 641], multiple_of: 32, transform: [resize: 480]", "512x672x3"},
+	} {
+		s, err := Parse([]byte("source: {folder: p}\nimage: {affine: true, "+c.section+"}\n"), "x.yaml")
+		if err != nil {
+			t.Errorf("%s: %v", c.section, err)
+			continue
+		}
+		m := s.Media()[0]
+		if got := s.RowShape().String(); got != c.shape || !slices.Equal(m.Tensors(), []string{"image", "extent", "affine", "size"}) {
+			t.Errorf("%s: got %s and %v, want %s and image, extent, affine, size", c.section, got, m.Tensors(), c.shape)
+		}
+	}
+}
+
+// Two descriptions that differ in how rows lie have different hashes, and one without a shape has the hash it had before there was one: that of
+// shape: fixed.
+func TestTheShapeOfRowsIsPartOfTheHash(t *testing.T) {
+	hashes := map[[32]byte]string{}
+	for _, section := range []string{
+		"shape: padded, room: 640, transform: [resize: 480]", "shape: ragged, room: 640, transform: [resize: 480]", "shape: padded, room: 641, transform: [resize: 480]",
+		"shape: padded, room: 640, multiple_of: 2, transform: [resize: 480]", "shape: padded, room: 640, transform: [resize: {min_pixels: 1, max_pixels: 9, multiple_of: 1}]",
+		"shape: padded, room: 640, transform: [resize: {min_pixels: 1, max_pixels: 9, multiple_of: 2}]", "transform: [center_crop: 8]",
+	} {
+		s, err := Parse([]byte("source: {folder: p}\nimage: {"+section+"}\n"), "x.yaml")
+		if err != nil {
+			t.Fatalf("%s: %v", section, err)
+		}
+		if other, is := hashes[s.Hash()]; is {
+			t.Errorf("%s has the hash of %s", section, other)
+		}
+		hashes[s.Hash()] = section
+	}
+	s, err := Parse([]byte("source: {folder: p}\nimage: {shape: fixed, transform: [center_crop: 8]}\n"), "x.yaml")
+	if err != nil || hashes[s.Hash()] != "transform: [center_crop: 8]" {
+		t.Errorf("shape: fixed: %v, another hash than without it", err)
+	}
+}
+
+// A mask that is sheared with its picture has to be resized by the same rule where rows keep that size.
+func TestAMaskOfAnotherSizeIsRefusedBesideAnOpenPicture(t *testing.T) {
+	const head = "source: {shards: a.tar}\nfields:\n  photo: {image: {from: jpg, shape: padded, transform: [resize: {size: 80, max_size: 100}, random_affine: {degrees: 9}]}}\n" +
+		"  mask: {image: {from: png, mode: index, shape: padded, transform: [resize: {size: "
+	const tail = ", interpolation: nearest}, random_affine: {degrees: 9}]}}\n"
+	if _, err := Parse([]byte(head+"80, max_size: 100"+tail), "x.yaml"); err != nil {
+		t.Error(err)
+	}
+	if _, err := Parse([]byte(head+"40, max_size: 50"+tail), "x.yaml"); err == nil || !strings.Contains(err.Error(), "how large resize makes a picture is another there") {
+		t.Errorf("a smaller mask: %v", err)
+	}
+}
+
+// A picture alone has the size that its transform gives it: by the area, too; and no shape of rows.
+func TestOnePictureIsResizedByItsArea(t *testing.T) {
+	for _, c := range []struct{ h, w, high, wide int }{{640, 480, 644, 476}, {3000, 4000, 840, 1148}, {10, 10, 56, 56}, {14, 42, 56, 112}} {
+		s, err := ParseSample([]byte("image: {transform: [resize: {min_pixels: 3136, max_pixels: 1003520, multiple_of: 28}]}"))
+		if err == nil {
+			err = s.FixSize(c.h, c.w)
+		}
+		if out := s.Image.Transform.Output(); err != nil || out != (Extent{c.high, c.wide}) {
+			t.Errorf("%d x %d: got %v, %v, want %d x %d", c.h, c.w, out, err, c.high, c.wide)
+		}
+	}
+	if _, err := ParseSample([]byte("image: {shape: padded, room: 9, transform: []}")); err == nil || err.Error() != "sample:1:16: image.shape: is of a ring's batches, whose rows differ; leave it out: one picture has the size that its transform gives it" {
+		t.Errorf("a sample's shape: %v", err)
+	}
+}
