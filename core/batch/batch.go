@@ -58,6 +58,11 @@ type Field struct {
 	// the row before it, and Offsets, [N + 1], say where rows begin, in elements of ItemBytes. nil: rows stay.
 	Offsets              []int64
 	StepBytes, ItemBytes int
+
+	// Pictures of their own size have Extents, [N, 2], the height and the width of each, which is the memory of another field. Ragged their Lengths
+	// are theirs alone: Finish counts the pixels. Else Longest and Widest are the largest height and width, whole multiples of MultipleOf.
+	Extents            []int64
+	MultipleOf, Widest int64
 }
 
 // put writes a row of a column. What a padded row has behind it is zero.
@@ -78,6 +83,17 @@ func (f *Field) used(i int) []byte {
 		return f.Row(i)
 	}
 	return f.Row(i)[:int(f.Lengths[i])*f.StepBytes]
+}
+
+// pixels is how many a row's picture has.
+func (f *Field) pixels(i int) int64 { return f.Extents[2*i] * f.Extents[2*i+1] }
+
+// written is what of a row was decoded: all, but of pictures that are ragged.
+func (f *Field) written(i int) []byte {
+	if f.Extents == nil || f.Offsets == nil {
+		return f.Row(i)
+	}
+	return f.Row(i)[:f.pixels(i)*int64(f.StepBytes)]
 }
 
 // Row is the memory of one row.
@@ -175,13 +191,13 @@ func (b *Batch) HashRow(i int) {
 		return
 	}
 	if len(b.Fields) == 1 && len(b.Made) == 0 {
-		b.Hashes[i] = xxh3.Hash(b.Fields[0].Row(i))
+		b.Hashes[i] = xxh3.Hash(b.Fields[0].written(i))
 		return
 	}
 	var words [8 * 2 * MaxFields]byte
 	all := words[:0]
 	for f := range b.Fields {
-		all = binary.LittleEndian.AppendUint64(all, xxh3.Hash(b.Fields[f].Row(i)))
+		all = binary.LittleEndian.AppendUint64(all, xxh3.Hash(b.Fields[f].written(i)))
 	}
 	for c := range b.Columns {
 		if len(b.Fields) == 0 || slices.Contains(b.Made, c) {

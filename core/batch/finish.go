@@ -45,6 +45,9 @@ func (b *Batch) measure() {
 }
 
 func (f *Field) measure(rows int) {
+	if f.Extents != nil {
+		f.measureExtents(rows)
+	}
 	if f.Lengths == nil {
 		return
 	}
@@ -55,6 +58,20 @@ func (f *Field) measure(rows int) {
 	}
 	if f.Offsets != nil {
 		f.closeUp(lengths)
+	}
+}
+
+// measureExtents counts the pixels of each ragged picture, or finds the largest sides.
+func (f *Field) measureExtents(rows int) {
+	f.Longest, f.Widest = 0, 0
+	for i := range rows {
+		if f.Offsets != nil {
+			f.Lengths[i] = f.pixels(i)
+		}
+		f.Longest, f.Widest = max(f.Longest, f.Extents[2*i]), max(f.Widest, f.Extents[2*i+1])
+	}
+	if n := f.MultipleOf; n > 1 {
+		f.Longest, f.Widest = (f.Longest+n-1)/n*n, (f.Widest+n-1)/n*n
 	}
 }
 
@@ -115,7 +132,7 @@ func (b *Batch) apply(policy Policy, fallen []Bad) {
 
 func (b *Batch) copyRow(to, from int) {
 	for f := range b.Fields {
-		copy(b.Fields[f].Row(to), b.Fields[f].Row(from))
+		copy(b.Fields[f].Row(to), b.Fields[f].written(from))
 	}
 	for c := range b.Columns {
 		b.Columns[c].put(to, b.Columns[c].used(from))

@@ -9,34 +9,48 @@ import (
 	"github.com/spdl/spdl/shm"
 )
 
-// images are pictures, and, where the description asks for it, where their points lie in the row.
+// images are pictures, and, where the description asks for it, how large each is and where its points lie in the row.
 type images struct {
-	op  *media.Op
-	row []field
+	op    *media.Op
+	row   []field
+	at    knownPlaces
+	whole bool // all of a row is written, so that what is kept of it in a file is the same each time
 }
 
-// The fields of a picture, in the order of spec.Medium.Tensors; the last two only where they are asked for.
-const (
-	imagePixels = iota
-	imageAffine
-	imageSize
-)
+// knownPlaces are where a row has what is known of its picture: places in the fields, after the pixels. 0: it has not.
+type knownPlaces struct{ extent, affine, size int }
 
-func newImages(m *spec.Medium) (modality, error) {
+// The pixels are a picture's first field.
+const imagePixels = 0
+
+func newImages(m *spec.Medium, whole bool) (modality, error) {
 	op, err := media.Compile(load.PictureConfig(m.Image))
 	if err != nil {
 		return nil, err
 	}
-	axes := uint32(shm.AxesNHWC)
+	p := &images{op: op, whole: whole}
+	pixels := field{name: m.Name, axes: shm.AxesNHWC, dtype: m.Image.DType, shape: m.Image.RowShape(), cut: cutOf(m.Image.Shape), sized: m.Image.Open(), multipleOf: m.Image.MultipleOf}
 	if m.Image.Layout == spec.NCHW {
-		axes = shm.AxesNCHW
+		pixels.axes = shm.AxesNCHW
+		if pixels.cut == padded {
+			pixels.along = 1
+		}
 	}
-	row := []field{{name: m.Name, axes: axes, dtype: m.Image.DType, shape: m.Image.RowShape()}}
+	p.row = append(p.row, pixels)
+	names := m.Tensors()
+	known := func(dtype tensor.DType, shape tensor.Shape) int {
+		p.row = append(p.row, field{name: names[len(p.row)], dtype: dtype, shape: shape})
+		return len(p.row) - 1
+	}
+	if m.Image.Open() {
+		p.at.extent = known(tensor.I64, tensor.Shape{2})
+		p.row[p.at.extent].long = true
+	}
 	if m.Image.Affine {
-		names := m.Tensors()
-		row = append(row, field{name: names[imageAffine], dtype: tensor.F32, shape: tensor.Shape{2, 3}}, field{name: names[imageSize], dtype: tensor.I64, shape: tensor.Shape{2}})
+		p.at.affine = known(tensor.F32, tensor.Shape{2, 3})
+		p.at.size = known(tensor.I64, tensor.Shape{2})
 	}
-	return &images{op, row}, nil
+	return p, nil
 }
 
 func (m *images) fields() []field { return m.row }
@@ -46,26 +60,39 @@ func (m *images) open() (decoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &imageDecoder{Worker: w, op: m.op}, nil
+	return &imageDecoder{Worker: w, of: m}, nil
 }
 
 type imageDecoder struct {
 	*media.Worker
-	op   *media.Op
+	of   *images
 	seen media.Size // of the last picture
 }
 
 func (d *imageDecoder) decode(row [][]byte, in input, draw media.Draw) error {
-	info, err := d.Row(row[imagePixels], in.bytes, d.op, draw)
+	info, err := d.Row(row[imagePixels], in.bytes, d.of.op, draw)
 	d.seen = info.Seen()
-	if err != nil || len(row) == 1 {
+	if err != nil {
 		return err
 	}
-	affine := batch.Float32s(row[imageAffine])
-	for i := range affine {
-		affine[i] = float32(info.Affine[i/3][i%3])
+	if at := d.of.at.extent; at > 0 {
+		put(row[at], info.Row)
+		if f := &d.of.row[imagePixels]; f.cut == ragged && d.of.whole {
+			clear(row[imagePixels][info.Row.H*info.Row.W*f.stepBytes():])
+		}
 	}
-	size := batch.Int64s(row[imageSize])
-	size[0], size[1] = int64(d.seen.H), int64(d.seen.W)
+	if at := d.of.at.affine; at > 0 {
+		affine := batch.Float32s(row[at])
+		for i := range affine {
+			affine[i] = float32(info.Affine[i/3][i%3])
+		}
+		put(row[d.of.at.size], d.seen)
+	}
 	return nil
+}
+
+// put writes a size into its field.
+func put(to []byte, s media.Size) {
+	size := batch.Int64s(to)
+	size[0], size[1] = int64(s.H), int64(s.W)
 }

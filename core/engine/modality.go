@@ -56,9 +56,11 @@ type field struct {
 	shape tensor.Shape // of one row, of the longest where rows differ; empty: a number
 	cut   cut
 	along int  // the dimension of a row that its length counts, where it is cut
-	long  bool // this field, an i64, is the rows' length
+	long  bool // this field is the rows' length, an i64, or their extent, two
+	sized bool // rows are pictures: what is cut is their height, along `along`, and their width behind it, whole multiples of multipleOf
 
-	measuredBy int // the field of the samples that is its modality's length, where there is one
+	measuredBy int // the field of the samples that is its modality's length or extent, where there is one
+	multipleOf int
 }
 
 // cut says how rows that are shorter than the shape lie in a batch.
@@ -101,7 +103,7 @@ func modalityOf(m *spec.Medium, clips int, cache *spec.Cache) (modality, error) 
 	case m.Room > 0:
 		return newCodedImages(m)
 	}
-	return newImages(m)
+	return newImages(m, cache.RowsDir != "")
 }
 
 // lies says in core/media's words, and in the decoder's memory, in which file a part lies; nil: its bytes are there.
@@ -132,4 +134,15 @@ func raggedSteps(fields []field, columns []source.Column) map[string]tensor.Shap
 		}
 	}
 	return steps
+}
+
+// raggedExtents are the fields that say how large the pictures of ragged ones are.
+func raggedExtents(fields []field) map[string]string {
+	all := map[string]string{}
+	for i := range fields {
+		if f := &fields[i]; f.cut == ragged && f.sized {
+			all[f.name] = fields[f.measuredBy].name
+		}
+	}
+	return all
 }

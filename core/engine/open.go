@@ -191,9 +191,10 @@ func (r *ring) shmConfig(s *spec.Spec, o *Options, journalled json.RawMessage) (
 	facts, err := json.Marshal(struct {
 		Classes []string                `json:"classes,omitempty"`
 		Ragged  map[string]tensor.Shape `json:"ragged,omitempty"` // of one step of the rows of ragged fields
+		Extents map[string]string       `json:"extents,omitempty"` // of ragged pictures, the field that says how large each is
 		Spec    json.RawMessage         `json:"spec"`
 		Data    sampler.Data            `json:"data,omitempty"` // so that a ring is not adopted over other samples
-	}{r.source.Classes(), raggedSteps(r.samples.fields, r.columns), s.Canonical(), r.order.Config().Data})
+	}{r.source.Classes(), raggedSteps(r.samples.fields, r.columns), raggedExtents(r.samples.fields), s.Canonical(), r.order.Config().Data})
 	if err != nil {
 		return shm.Config{}, fmt.Errorf("engine: ring %q: class names: %w", s.FullName(), err)
 	}

@@ -313,7 +313,7 @@ func (r *ring) publish(ctx context.Context, p *planner, w *work) error {
 // described is what the descriptor of a finished batch says.
 func (r *ring) described(w *work, result batch.Result) shm.Batch {
 	for i := range w.used {
-		w.used[i].Size = w.padded[i].Longest
+		w.used[i].Size = *w.sizes[i]
 	}
 	return shm.Batch{
 		Used:   w.used,

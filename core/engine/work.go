@@ -37,12 +37,12 @@ type work struct {
 	again  bool             // the batch was made before, and is made once more
 	ended  bool             // some are: the batch is the last of its epoch, or has no sample at all
 
-	fields  []batch.Field  // of the slot in hand
-	lengths []int          // of each field, the one that is its rows' length; 0: they have one
-	columns []batch.Field  // likewise
-	places  []columnPlace  // of each column
-	padded  []*batch.Field // the padded ones of both,
-	used    []shm.Used     // and how much of them is used
+	fields  []batch.Field // of the slot in hand
+	lengths []int         // of each field, the one that is its rows' length or extent; 0: they have one
+	columns []batch.Field // likewise
+	places  []columnPlace // of each column
+	used    []shm.Used    // how much is used of the padded ones of both,
+	sizes   []*int64      // which a finished batch says here
 
 	identities []uint64 // of each row's sample when it was asked for, where rows are kept in a file; 0: unknown
 
@@ -74,7 +74,10 @@ func (w *work) lend(s *shm.Slot) batch.Memory {
 		w.fields[f].Data, w.fields[f].Offsets = s.Tensor(at), s.Offsets(at)
 	}
 	for f, of := range w.lengths {
-		if of > 0 {
+		switch {
+		case of > 0 && w.fields[f].Extents != nil:
+			w.fields[f].Extents = batch.Int64s(w.fields[of].Data)
+		case of > 0:
 			w.fields[f].Lengths = batch.Int64s(w.fields[of].Data)
 		}
 	}
@@ -104,24 +107,36 @@ func newWork(rows int, fields []field, columns []source.Column) *work {
 		if f.cut != uncut {
 			w.lengths[i] = f.measuredBy
 		}
+		if f.sized {
+			w.fields[i].Extents, w.fields[i].MultipleOf = []int64{}, int64(f.multipleOf)
+		}
 		switch f.cut {
 		case ragged:
 			w.fields[i].StepBytes, w.fields[i].ItemBytes = f.stepBytes(), f.dtype.Bytes()
+			if f.sized {
+				w.fields[i].Lengths = make([]int64, rows)
+			}
 		case padded:
-			w.padded = append(w.padded, &w.fields[i])
-			w.used = append(w.used, shm.Used{Tensor: fieldTensor(i), Dim: 1 + f.along})
+			w.measure(&w.fields[i].Longest, fieldTensor(i), 1+f.along)
+			if f.sized {
+				w.measure(&w.fields[i].Widest, fieldTensor(i), 2+f.along)
+			}
 		}
 	}
 	w.places = placesOf(len(fields), columns)
 	for c := range columns {
 		w.columns[c] = columnField(&columns[c], rows)
 		if columns[c].Padded {
-			w.padded = append(w.padded, &w.columns[c])
-			w.used = append(w.used, shm.Used{Tensor: w.places[c].values, Dim: 1})
+			w.measure(&w.columns[c].Longest, w.places[c].values, 1)
 		}
 	}
 	w.Samples = make([]int64, 0, rows)
 	return w
+}
+
+// measure says where a finished batch says how much is used of a dimension of a tensor.
+func (w *work) measure(size *int64, tensor, dim int) {
+	w.used, w.sizes = append(w.used, shm.Used{Tensor: tensor, Dim: dim}), append(w.sizes, size)
 }
 
 // columnPlace is where a column's tensors are in the schema. lengths is that of a padded one, whose length tensor comes behind it; else 0.

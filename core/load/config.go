@@ -16,12 +16,16 @@ func PictureConfig(i *spec.Image) media.Config {
 	t := &i.Transform
 	c := media.Config{Orient: i.Orient, MaxPixels: uint64(i.MaxPixels)}
 	size := func(e spec.Extent) media.Size { return media.Size{H: e.Height, W: e.Width} }
-	c.Out = size(t.Output())
+	if c.Out = size(t.Output()); i.Open() {
+		c.Open = &media.Open{Room: size(i.Room), Dense: i.Shape == spec.Ragged}
+	}
 	if r := t.Resize; r != nil {
 		c.ResizeShort, c.Longest, c.Fill = r.Short, r.MaxSize, fill(r.Fill)
 		switch {
 		case r.Fit.Contain:
 			c.Contain = &media.Contain{Corner: r.Fit.Corner, Shrink: r.Fit.Shrink, Letterbox: r.Fit.Letterbox}
+		case r.Area != nil:
+			c.ResizeArea = &media.ResizeArea{Min: r.Area.MinPixels, Max: r.Area.MaxPixels, Multiple: r.Area.MultipleOf}
 		case r.Short == 0:
 			c.Resize = size(r.Extent)
 		}

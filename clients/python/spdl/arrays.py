@@ -265,14 +265,19 @@ class Ragged:
     `values` and `offsets` ([rows + 1] int64) are Arrays; `ragged[i]` is a view of row i, a numpy one where numpy
     is installed, and `ragged[i:j]` a list of such views. `step` is the shape of one step of a row, such as (height, width, channels) of a video's frames; () where
     a step is a number. A copy, also by the module copy or by pickle, has memory of its own.
+
+    Pictures, each of its own size, have `extents` ([rows, 2] int64), the height and the width of each: row i is [height, width, channels], or
+    [channels, height, width] where they are `planar` (layout: NCHW). Of others extents are None.
     """
 
-    __slots__ = ("values", "offsets", "step")
+    __slots__ = ("values", "offsets", "step", "extents", "planar")
 
-    def __init__(self, values: Array, offsets: Array, step: tuple[int, ...] = ()) -> None:
+    def __init__(self, values: Array, offsets: Array, step: tuple[int, ...] = (), extents: Optional[Array] = None, planar: bool = False) -> None:
         self.values = values
         self.offsets = offsets
         self.step = step
+        self.extents = extents
+        self.planar = planar
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -295,12 +300,12 @@ class Ragged:
 
     def copy(self) -> Ragged:
         """The same rows in memory of their own."""
-        return Ragged(self.values.copy(), self.offsets.copy(), self.step)
+        return Ragged(self.values.copy(), self.offsets.copy(), self.step, None if self.extents is None else self.extents.copy(), self.planar)
 
     __copy__ = copy
 
     def __reduce__(self) -> tuple:
-        return Ragged, (self.values, self.offsets, self.step)
+        return Ragged, (self.values, self.offsets, self.step, self.extents, self.planar)
 
     def bytes_of(self, row: int) -> bytes:
         """The bytes of one row, copied; -1 is the last. Raises IndexError for a row that there is not."""
@@ -330,9 +335,19 @@ class Ragged:
         start, end = limits
         if not 0 <= start <= end <= len(values):
             raise IndexError(f"spdl: row {row} lies at [{start}, {end}) of {len(values)} values: the batch is damaged")
-        shape = ((end - start) // _size(self.step), *self.step)
+        shape = self._shape(row, end - start)
         return Array(values._owner, values._address + start * values.strides[0], shape,
                      _dense_strides(shape, values.dtype.itemsize), values.dtype, values.readonly, values._device)
+
+    def _shape(self, row: int, size: int) -> tuple[int, ...]:
+        """That of a row of so many values."""
+        if self.extents is None:
+            return (size // _size(self.step), *self.step)
+        height, width = (ctypes.c_int64 * 2).from_address(self.extents._address + 16 * row)
+        shape = (*self.step, height, width) if self.planar else (height, width, *self.step)
+        if min(shape) < 0 or _size(shape) != size:
+            raise IndexError(f"spdl: row {row} is a picture of {height} x {width} and has {size} values: the batch is damaged")
+        return shape
 
 
 def _aligned(n: int) -> tuple[ctypes.c_char, int]:

@@ -76,7 +76,8 @@ class Batch(Mapping):
         values = Array(lease, address, layout.shape, layout.strides, field.dtype, readonly, layout.device)
         if field.kind == "dense":
             return values
-        return Ragged(values, Array(lease, layout.offsets, (self.rows + 1,), (8,), _OFFSETS, readonly), field.step)
+        extents = self.array(field.extent) if field.extent else None
+        return Ragged(values, Array(lease, layout.offsets, (self.rows + 1,), (8,), _OFFSETS, readonly), field.step, extents, field.axes == "NCHW")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._schema.fields)

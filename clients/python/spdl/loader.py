@@ -88,7 +88,7 @@ class Loader:
         reader.stage = bool(flags & _c.READER_STAGE)
         self._shelf = Shelf(reader.stage)
         reader.shelf = weakref.ref(self._shelf)
-        self.schema = Schema(reader, not flags & _c.READER_WRITES, self._text.get("ragged", {}))
+        self.schema = Schema(reader, not flags & _c.READER_WRITES, self._text.get("ragged", {}), self._text.get("extents", {}))
 
     # ---- batches
 

@@ -34,16 +34,18 @@ class Field:
     role   "field", "label", or a column of the engine: "index", "key", "status"
     shape  the capacity, the batch dimension included; a batch may have less
     axes   "NHWC", "NCHW" or None
-    step   of a ragged field: the shape of one step of a row, () for a number
+    step   of a ragged field: the shape of one step of a row, () for a number; of ragged pictures (channels,)
+    extent of ragged pictures: the field that says how high and how wide each is; else None
     """
 
-    __slots__ = ("name", "kind", "role", "dtype", "shape", "axes", "step", "position", "_layouts")
+    __slots__ = ("name", "kind", "role", "dtype", "shape", "axes", "step", "extent", "position", "_layouts")
 
     _MANY = 64  # layouts worth keeping: one, a short last batch's, some widths of padded fields
 
-    def __init__(self, raw: _c.Tensor, position: int, steps: Mapping[str, list[int]]) -> None:
+    def __init__(self, raw: _c.Tensor, position: int, steps: Mapping[str, list[int]], extents: Mapping[str, str]) -> None:
         self.name: str = raw.name.decode()
         self.step = tuple(steps.get(self.name, ()))
+        self.extent: Optional[str] = extents.get(self.name)
         self.kind = "ragged" if raw.kind == _c.RAGGED else "dense"
         self.role = _ROLES.get(raw.role, "field")
         self.dtype = DType(raw.dtype_code, raw.dtype_bits, raw.dtype_lanes)
@@ -109,14 +111,14 @@ class Schema:
 
     __slots__ = ("fields", "device", "readonly", "key")
 
-    def __init__(self, reader: Reader, readonly: bool, steps: Mapping[str, list[int]]) -> None:
+    def __init__(self, reader: Reader, readonly: bool, steps: Mapping[str, list[int]], extents: Mapping[str, str]) -> None:
         self.readonly = readonly
         self.fields: dict[str, Field] = {}
         self.device: dict[str, Field] = {}
         for position in range(reader.ask(reader.api.held.n_tensors)):
             raw = _c.Tensor(ctypes.sizeof(_c.Tensor))
             reader.ask(reader.api.held.schema_tensor, position, raw)
-            field = Field(raw, position, steps)
+            field = Field(raw, position, steps, extents)
             if raw.device_type == _dlpack.CPU:
                 self.fields[field.name] = field
             else:
