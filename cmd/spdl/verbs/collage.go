@@ -27,7 +27,8 @@ func (c collage) paint(l tensors, row int) *image.RGBA {
 		if m == nil {
 			return nil
 		}
-		if _, picture := p.(*pixels); picture {
+		switch p.(type) {
+		case *pixels, *sized:
 			m = fit(m)
 		}
 		parts = append(parts, m)

@@ -71,7 +71,11 @@ func (p *pixels) paint(l tensors, row int) *image.RGBA {
 	if p.rowBytes() == 0 || len(data) < (row+1)*p.rowBytes() {
 		return nil
 	}
-	m := p.picture(data, row)
+	return p.marked(p.picture(data, row), l, row)
+}
+
+// marked is a row's picture with its marks.
+func (p *pixels) marked(m *image.RGBA, l tensors, row int) *image.RGBA {
 	if len(p.marks) > 0 {
 		m = fit(m) // lines of a pixel would be lost in what is made smaller later
 	}
@@ -82,7 +86,12 @@ func (p *pixels) paint(l tensors, row int) *image.RGBA {
 }
 
 func (p *pixels) about() string {
-	text := fmt.Sprintf("%d x %d %s", p.width, p.height, p.dtype)
+	return fmt.Sprintf("%d x %d %s", p.width, p.height, p.note())
+}
+
+// note is what its numbers are.
+func (p *pixels) note() string {
+	text := p.dtype
 	if p.mean != nil {
 		text += " · normalisation undone"
 	}

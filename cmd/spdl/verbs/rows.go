@@ -208,6 +208,7 @@ type pictureFacts struct {
 	Mode   spec.Mode    `json:"mode"`
 	Boxes  *spec.Boxes  `json:"boxes"`
 	Points *spec.Points `json:"points"`
+	Shape  spec.Cut     `json:"shape"` // "": rows have one size
 }
 
 // factsOf reads the text of a ring; a ring of another producer may have none.

@@ -148,7 +148,7 @@ func renderingOf(name string, schema []shm.TensorRecord, text []byte) (*renderin
 
 func isPicture(p painter) bool {
 	switch p.(type) {
-	case *pixels, *files:
+	case *pixels, *sized, *files:
 		return true
 	}
 	return false
@@ -161,6 +161,12 @@ func painterOf(schema []shm.TensorRecord, m *mediumFacts, f *facts) (painter, er
 		return nil, &because{fmt.Errorf("view: field %q: the ring does not tell what it is, or has none of that name", m.Name), shm.ErrFormat}
 	}
 	switch {
+	case m.Image != nil && m.Image.Shape != "":
+		p, err := sizedOf(schema, t, m, f)
+		if err == nil {
+			p.marks = marksOf(schema, m.Image, f)
+		}
+		return p, err
 	case m.Image != nil && schema[t].Kind == shm.Ragged:
 		return filesOf(schema, t, m)
 	case m.Image != nil:
