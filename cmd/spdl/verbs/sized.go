@@ -54,7 +54,10 @@ func (s *sized) paint(l tensors, row int) *image.RGBA {
 	}
 	one := *s.pixels
 	one.height, one.width = int(extents[2*row]), int(extents[2*row+1])
-	if one.height < 1 || one.width < 1 || one.height > maxResized/one.width {
+	switch {
+	case one.height == 0 && one.width == 0: // of a masked row
+		return image.NewRGBA(image.Rect(0, 0, 1, 1))
+	case one.height < 1 || one.width < 1 || one.height > maxResized/one.width:
 		return nil
 	}
 	data := s.dense(l, row, &one)
