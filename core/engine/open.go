@@ -190,7 +190,7 @@ func policyOf(b spec.BadSample) (batch.Policy, pipeline.Failures) {
 func (r *ring) shmConfig(s *spec.Spec, o *Options, journalled json.RawMessage) (shm.Config, error) {
 	facts, err := json.Marshal(struct {
 		Classes []string                `json:"classes,omitempty"`
-		Ragged  map[string]tensor.Shape `json:"ragged,omitempty"` // of one step of the rows of ragged fields
+		Ragged  map[string]tensor.Shape `json:"ragged,omitempty"`  // of one step of the rows of ragged fields
 		Extents map[string]string       `json:"extents,omitempty"` // of ragged pictures, the field that says how large each is
 		Spec    json.RawMessage         `json:"spec"`
 		Data    sampler.Data            `json:"data,omitempty"` // so that a ring is not adopted over other samples

@@ -33,6 +33,9 @@ func PictureConfig(i *spec.Image) media.Config {
 	if r := t.RandomResize; r != nil {
 		c.RandomResize = &media.RandomResize{Min: r.MinSize, Max: r.MaxSize}
 	}
+	if r := t.RandomShortestSize; r != nil {
+		c.RandomShortest = &media.RandomShortest{Sizes: r.MinSize, Longest: r.MaxSize}
+	}
 	if j := t.ScaleJitter; j != nil {
 		c.ScaleJitter = &media.ScaleJitter{Size: size(j.Extent), Scale: j.Scale}
 	}

@@ -1,6 +1,6 @@
 /* geometry.c - which part of the picture becomes the row, and at what size.
  *
- * The rules are torchvision's (Resize, RandomResize, ScaleJitter, CenterCrop, RandomCrop, RandomResizedCrop,
+ * The rules are torchvision's (Resize, RandomResize, RandomShortestSize, ScaleJitter, CenterCrop, RandomCrop, RandomResizedCrop,
  * RandomHorizontalFlip, RandomVerticalFlip on PIL images), Pillow's (ImageOps.pad), YOLO's (letterbox) and Qwen2-VL's (smart_resize); rounding is half
  * to even, as Python's.
  *
@@ -118,6 +118,18 @@ static int32_t draw_short(const media_op *op, const media_draw *d) {
     return (int32_t)op->resize_h + (int32_t)(u[0] * (op->resize_w - op->resize_h));
 }
 
+/* torchvision's RandomShortestSize: both sides times one ratio, and cut off. Operation 13, too, says which of its sizes. */
+static void shortest(const media_op *op, const media_draw *d, int32_t w, int32_t h, media_plan *p) {
+    double u[2], short_side = w < h ? w : h, long_side = w < h ? h : w;
+    media_uniforms(d, OP_SHORT, 0, u);
+    double by = op->shortest[(uint32_t)(u[0] * op->n_shortest)] / short_side;
+    if (op->longest > 0) by = fmin(by, op->longest / long_side);
+    p->res_w = (int32_t)fmin(w * by, INT32_MAX / 2);
+    p->res_h = (int32_t)fmin(h * by, INT32_MAX / 2);
+    if (p->res_h < 1) p->res_h = 1;
+    if (p->res_w < 1) p->res_w = 1;
+}
+
 /* The picture as large as it fits into resize_h x resize_w, times a scale: in floats of 32 bits, as torch's are. */
 static void scale_jitter(const media_op *op, const media_draw *d, int32_t w, int32_t h, media_plan *p) {
     double u[2], fit_h = (double)op->resize_h / h, fit_w = (double)op->resize_w / w;
@@ -208,6 +220,7 @@ int media_fit(const media_op *op, const media_draw *draw, int32_t w, int32_t h, 
     switch (op->geometry) {
     case MEDIA_RESIZE_SHORT: short_side((int32_t)op->resize_h, (int32_t)op->longest, w, h, p); break;
     case MEDIA_RANDOM_RESIZE: short_side(draw_short(op, draw), 0, w, h, p); break;
+    case MEDIA_RANDOM_SHORTEST: shortest(op, draw, w, h, p); break;
     case MEDIA_SCALE_JITTER: scale_jitter(op, draw, w, h, p); break;
     case MEDIA_CONTAIN: contain(op, w, h, p); break;
     case MEDIA_RESIZE_AREA: return by_area(op, w, h, p);

@@ -10,6 +10,7 @@ import "C"
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Size is a height and a width in pixels.
@@ -160,6 +161,15 @@ type Normalize struct{ Mean, Std []float64 }
 // RandomResize is torchvision's: the shorter side becomes one of Min to Max - 1 pixels.
 type RandomResize struct{ Min, Max int }
 
+// RandomShortest is torchvision's RandomShortestSize: the shorter side becomes one of Sizes, but the longer one no more than Longest; 0: no bound.
+type RandomShortest struct {
+	Sizes   []int // 1 to MaxSizes
+	Longest int
+}
+
+// MaxSizes bounds RandomShortest's Sizes.
+const MaxSizes = C.MEDIA_MAX_SIZES
+
 // ScaleJitter is torchvision's: the picture as large as Size has room for, times a number of Scale.
 type ScaleJitter struct {
 	Size  Size
@@ -176,62 +186,63 @@ type Open struct {
 	Dense bool // the picture's lines lie one behind the other from the row's beginning on. Else they lie as far apart as those of Room, and there are zeros beyond
 }
 
-// Config describes a row. Its geometry is one of: ResizeShort, Resize, RandomResize, ScaleJitter or ResizeArea, each
+// Config describes a row. Its geometry is one of: ResizeShort, Resize, RandomResize, RandomShortest, ScaleJitter or ResizeArea, each
 // with an optional crop to Out, of the middle or Anywhere; Random, resized to Out; Contain in Out;
 // or none, a crop to Out alone. A crop is of the picture with Pad around it. Where it is smaller still, it stands in the middle.
 // What lies beyond it is Padding's to say.
 type Config struct {
-	ResizeShort   int      // the shorter side becomes this; 0: not asked
-	Longest       int      // of ResizeShort: but the longer side becomes no more than this; 0: no bound
-	Resize        Size     // exactly this size; zero: not asked
-	Contain       *Contain // nil: not asked
-	RandomResize  *RandomResize
-	ScaleJitter   *ScaleJitter
-	ResizeArea    *ResizeArea
-	Open          *Open       // nil: rows have the size Out. Else there is no Out, crop and padding, and no step between resize and crop
-	Random        *RandomCrop // nil: not asked
-	Corner        Corner      // of the picture in which a crop lies
-	Anywhere      bool        // crops are torchvision's RandomCrop, and not of the middle
-	Pad           Sides
-	Padding       Padding // Constant where nothing is cropped to Out, but contained
-	Out           Size    // the row's picture; zero: Resize
-	Fill          Fill    // around the picture
-	Interpolation Interpolation
-	Order         []Step    // of what follows, up to JPEG; nil: as it stands here
-	Ahead         int       // how many of Order, from the first on, are done to the picture as it is decoded, ahead of the geometry
-	Resized       int       // and how many then to what it was resized to, ahead of the crop
-	Groups        []Member  // steps that are done together or not at all, or of which one is
-	Shuffled      [2]int    // from which on how many of Order are done in an order that is drawn
-	Flip          float64   // probability of a horizontal flip
-	VFlip         float64   // and of a vertical one
-	Quarters      float64   // that the row, a square, is turned to the left by a quarter of a circle, two, three or none
-	Rotation      *Rotation // nil: rows are not turned
-	Affine        *Affine   // nil: nor turned, moved, scaled and sheared
-	Perspective   *Perspective
-	ZoomOut       *ZoomOut
-	IoUCrop       *IoUCrop
-	Elastic       *Elastic
-	Augment       *Augment // nil: no operations are drawn
-	Jitter        *Jitter  // nil: colours stay as they are
-	Distort       *Jitter  // torchvision's RandomPhotometricDistort
-	Permute       float64  // probability that the channels change places
-	Grayscale     float64  // probability that all channels become Pillow's L, after Jitter
-	Blur          *Blur
-	Solarize      *Solarize
-	Posterize     *Posterize
-	Invert        float64 // probability
-	Sharpness     *Sharpness
-	Autocontrast  float64 // probability
-	Equalize      float64 // probability
-	Noise         *Noise
-	JPEG          *JPEG
-	Normalize     *Normalize // nil: floats are x/255
-	Erase         *Erase     // nil: no part of the finished row is erased
-	Mode          Mode
-	DType         DType
-	Layout        Layout
-	Orient        bool   // honour EXIF orientation
-	MaxPixels     uint64 // 0: DefaultMaxPixels
+	ResizeShort    int      // the shorter side becomes this; 0: not asked
+	Longest        int      // of ResizeShort: but the longer side becomes no more than this; 0: no bound
+	Resize         Size     // exactly this size; zero: not asked
+	Contain        *Contain // nil: not asked
+	RandomResize   *RandomResize
+	RandomShortest *RandomShortest
+	ScaleJitter    *ScaleJitter
+	ResizeArea     *ResizeArea
+	Open           *Open       // nil: rows have the size Out. Else there is no Out, crop and padding, and no step between resize and crop
+	Random         *RandomCrop // nil: not asked
+	Corner         Corner      // of the picture in which a crop lies
+	Anywhere       bool        // crops are torchvision's RandomCrop, and not of the middle
+	Pad            Sides
+	Padding        Padding // Constant where nothing is cropped to Out, but contained
+	Out            Size    // the row's picture; zero: Resize
+	Fill           Fill    // around the picture
+	Interpolation  Interpolation
+	Order          []Step    // of what follows, up to JPEG; nil: as it stands here
+	Ahead          int       // how many of Order, from the first on, are done to the picture as it is decoded, ahead of the geometry
+	Resized        int       // and how many then to what it was resized to, ahead of the crop
+	Groups         []Member  // steps that are done together or not at all, or of which one is
+	Shuffled       [2]int    // from which on how many of Order are done in an order that is drawn
+	Flip           float64   // probability of a horizontal flip
+	VFlip          float64   // and of a vertical one
+	Quarters       float64   // that the row, a square, is turned to the left by a quarter of a circle, two, three or none
+	Rotation       *Rotation // nil: rows are not turned
+	Affine         *Affine   // nil: nor turned, moved, scaled and sheared
+	Perspective    *Perspective
+	ZoomOut        *ZoomOut
+	IoUCrop        *IoUCrop
+	Elastic        *Elastic
+	Augment        *Augment // nil: no operations are drawn
+	Jitter         *Jitter  // nil: colours stay as they are
+	Distort        *Jitter  // torchvision's RandomPhotometricDistort
+	Permute        float64  // probability that the channels change places
+	Grayscale      float64  // probability that all channels become Pillow's L, after Jitter
+	Blur           *Blur
+	Solarize       *Solarize
+	Posterize      *Posterize
+	Invert         float64 // probability
+	Sharpness      *Sharpness
+	Autocontrast   float64 // probability
+	Equalize       float64 // probability
+	Noise          *Noise
+	JPEG           *JPEG
+	Normalize      *Normalize // nil: floats are x/255
+	Erase          *Erase     // nil: no part of the finished row is erased
+	Mode           Mode
+	DType          DType
+	Layout         Layout
+	Orient         bool   // honour EXIF orientation
+	MaxPixels      uint64 // 0: DefaultMaxPixels
 }
 
 // Op is a compiled Config. It is read-only and may be shared.
@@ -315,6 +326,12 @@ func (cfg *Config) geometry(op *C.media_op) {
 	case cfg.RandomResize != nil:
 		op.geometry = C.MEDIA_RANDOM_RESIZE
 		op.resize_h, op.resize_w = C.uint32_t(cfg.RandomResize.Min), C.uint32_t(cfg.RandomResize.Max)
+	case cfg.RandomShortest != nil:
+		op.geometry = C.MEDIA_RANDOM_SHORTEST
+		for i, n := range cfg.RandomShortest.Sizes {
+			op.shortest[i] = C.uint32_t(n)
+		}
+		op.n_shortest, op.longest = C.uint32_t(len(cfg.RandomShortest.Sizes)), C.uint32_t(cfg.RandomShortest.Longest)
 	case cfg.ScaleJitter != nil:
 		op.geometry = C.MEDIA_SCALE_JITTER
 		j := cfg.ScaleJitter
@@ -516,7 +533,7 @@ func (j *Jitter) check(name string) error {
 
 // resizes is how many ways to resize are asked for.
 func (cfg *Config) resizes() (asked int) {
-	for _, is := range []bool{cfg.ResizeShort != 0, cfg.Resize != Size{}, cfg.Random != nil, cfg.Contain != nil, cfg.RandomResize != nil, cfg.ScaleJitter != nil, cfg.ResizeArea != nil} {
+	for _, is := range []bool{cfg.ResizeShort != 0, cfg.Resize != Size{}, cfg.Random != nil, cfg.Contain != nil, cfg.RandomResize != nil, cfg.ScaleJitter != nil, cfg.ResizeArea != nil, cfg.RandomShortest != nil} {
 		if is {
 			asked++
 		}
@@ -546,6 +563,9 @@ func (cfg *Config) checkGeometry() error {
 	}
 	if cfg.Resize != (Size{}) && !cfg.Resize.valid() {
 		return fmt.Errorf("resize: got %d x %d, want sides of 1 to %d", cfg.Resize.H, cfg.Resize.W, MaxSide)
+	}
+	if r := cfg.RandomShortest; r != nil && (len(r.Sizes) < 1 || len(r.Sizes) > MaxSizes || slices.Min(r.Sizes) < 1 || slices.Max(r.Sizes) > MaxSide || r.Longest < 0 || r.Longest > MaxSide) {
+		return fmt.Errorf("random shortest: got sizes %v and a longest side of %d, want 1 to %d sizes of 1 to %d, and 0 to %[4]d", r.Sizes, r.Longest, MaxSizes, MaxSide)
 	}
 	if a := cfg.ResizeArea; a != nil && !(a.Min >= 1 && a.Min <= a.Max && a.Max <= MaxSide*MaxSide && a.Multiple >= 1 && a.Multiple <= MaxSide) {
 		return fmt.Errorf("resize: got %d to %d pixels in multiples of %d, want 1 <= least <= most <= %d and multiples of 1 to %d", a.Min, a.Max, a.Multiple, MaxSide*MaxSide, MaxSide)

@@ -34,6 +34,7 @@ func TestAnOpenRowHasTheBytesOfARowOfThatSize(t *testing.T) {
 		"flipped":   {ResizeShort: 40, Longest: 100, Flip: 0.5, VFlip: 0.5},
 		"by area":   {ResizeArea: &ResizeArea{Min: 3000, Max: 4000, Multiple: 7}, Interpolation: Bicubic},
 		"random":    {RandomResize: &RandomResize{20, 45}},
+		"shortest":  {RandomShortest: &RandomShortest{Sizes: []int{20, 31, 45}, Longest: 70}},
 		"jitter":    {ScaleJitter: &ScaleJitter{Size: Size{45, 50}, Scale: [2]float64{0.5, 2}}},
 		"unresized": {},
 		"ahead":     {ResizeShort: 40, Longest: 100, ZoomOut: &ZoomOut{P: 1, Sides: [2]float64{1, 2}}, Order: []Step{StepZoomOut}, Ahead: 1},
@@ -155,6 +156,8 @@ func TestAnOpenRowTakesNothingThatFixesItsSize(t *testing.T) {
 		{Open: open, Out: Square(8)}, {Open: open, Resize: Square(8)}, {Open: open, Contain: &Contain{}}, {Open: open, Random: &RandomCrop{}}, {Open: open, Anywhere: true},
 		{Open: open, Pad: Around(1)}, {Open: open, Quarters: 0.5}, {Open: &Open{}}, {Open: &Open{Room: Square(MaxSide + 1)}}, {Open: open, Order: []Step{StepFlip}, Resized: 1},
 		{Out: Square(8), ResizeArea: &ResizeArea{}}, {Out: Square(8), ResizeArea: &ResizeArea{9, 8, 1}}, {Out: Square(8), ResizeArea: &ResizeArea{1, 8, 0}},
+		{Out: Square(8), RandomShortest: &RandomShortest{}}, {Out: Square(8), RandomShortest: &RandomShortest{Sizes: []int{8, 0}}}, {Out: Square(8), RandomShortest: &RandomShortest{Sizes: []int{8}, Longest: MaxSide + 1}},
+		{Out: Square(8), RandomShortest: &RandomShortest{Sizes: make([]int, MaxSizes+1)}},
 	} {
 		if _, err := Compile(cfg); err == nil {
 			t.Errorf("%s: compiled", fmt.Sprintf("%+v", cfg))

@@ -41,6 +41,7 @@ enum {
     MEDIA_RANDOM_RESIZE = 5,
     MEDIA_SCALE_JITTER = 6,
     MEDIA_RESIZE_AREA = 7,
+    MEDIA_RANDOM_SHORTEST = 8,
 };
 enum {
     MEDIA_BILINEAR = 0,
@@ -107,6 +108,7 @@ enum {
     MEDIA_MAX_OPS = 16,                  /* of RAND_AUGMENT, one after the other */
     MEDIA_MAX_MIX = 8,                   /* chains of AUG_MIX, and operations of each */
     MEDIA_MAX_KERNEL = 255,              /* of a blur */
+    MEDIA_MAX_SIZES = 32,                /* of RANDOM_SHORTEST */
     MEDIA_MAX_OPTIONS = 16,              /* of IOU_CROP */
     MEDIA_MAX_OBLONG = 200,              /* see MEDIA_TOO_OBLONG */
     MEDIA_MAX_SIDE = 16384,              /* of a row, a resize, and a picture turned ahead of its crop */
@@ -127,13 +129,15 @@ typedef struct media_member {
 /* One compiled description; read-only once media_op_init() has returned, so
  * that any number of threads may share it. */
 typedef struct media_op {
-    uint32_t geometry; /* MEDIA_AS_IS ... MEDIA_RESIZE_AREA */
+    uint32_t geometry; /* MEDIA_AS_IS ... MEDIA_RANDOM_SHORTEST */
     /* RESIZE_EXACT; RESIZE_SHORT uses resize_h alone; RANDOM_RESIZE: from h to w - 1; SCALE_JITTER: what scale 1 fits into */
     uint32_t resize_h, resize_w;
-    uint32_t longest;      /* RESIZE_SHORT: the longer side's most; 0: no bound */
-    uint32_t corner;       /* CONTAIN, in out_h x out_w: at the top left, not in the middle */
-    uint32_t shrink;       /* CONTAIN: a smaller picture keeps its size */
-    uint32_t letterbox;    /* CONTAIN: rounded as in YOLO's letterbox, not as in ImageOps.pad */
+    uint32_t longest;   /* RESIZE_SHORT: the longer side's most; 0: no bound */
+    uint32_t corner;    /* CONTAIN, in out_h x out_w: at the top left, not in the middle */
+    uint32_t shrink;    /* CONTAIN: a smaller picture keeps its size */
+    uint32_t letterbox; /* CONTAIN: rounded as in YOLO's letterbox, not as in ImageOps.pad */
+    uint32_t shortest[MEDIA_MAX_SIZES],
+        n_shortest;              /* RANDOM_SHORTEST: one of these; longest is its bound, too */
     uint64_t area_min, area_max; /* RESIZE_AREA: pixels; of sides that are whole multiples of */
     uint32_t multiple;
     uint32_t out_h, out_w; /* the row's picture; a centre crop of what the geometry gives */
@@ -243,7 +247,8 @@ typedef struct media_op {
 
     /* Written by media_op_init(). */
     uint32_t channels; /* 3, or 1 for gray, luma and index */
-    uint32_t line, lines; /* of a row's memory: pixels from one line to the next, and lines from one plane to the next */
+    uint32_t line,
+        lines; /* of a row's memory: pixels from one line to the next, and lines from one plane to the next */
     /* 1: left and right, top and bottom change places apart from the geometry: ahead of it, or after something else was done. */
     uint32_t late[2];
     uint32_t fma_exact; /* 1: the vector path equals lut for every value */

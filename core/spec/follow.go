@@ -13,6 +13,7 @@ var moves = []move{
 	{"random_resize", func(a, b *Transform) bool {
 		return sameBut(a.RandomResize, b.RandomResize, func(r *RandomResize) { r.Interpolation = "" })
 	}},
+	{randomShortestSize, func(a, b *Transform) bool { return a.RandomShortestSize.draws() == b.RandomShortestSize.draws() }},
 	{"scale_jitter", func(a, b *Transform) bool {
 		return sameBut(a.ScaleJitter, b.ScaleJitter, func(j *ScaleJitter) { j.Interpolation = "" })
 	}},

@@ -140,20 +140,21 @@ type canonicalImage struct {
 	MaxPixels   int64          `json:"max_pixels"`
 
 	// A transform without these has the hash that it had before there were any.
-	RandomPart   *canonicalAnywhere `json:"random_crop,omitempty"`
-	Pad          *canonicalPad      `json:"pad,omitempty"`
-	Erasing      *RandomErasing     `json:"random_erasing,omitempty"`
-	Affine       bool               `json:"affine,omitempty"`
-	Boxes        *Boxes             `json:"boxes,omitempty"`
-	Points       *Points            `json:"points,omitempty"`
-	RandomResize *canonicalSizes    `json:"random_resize,omitempty"`
-	ScaleJitter  *canonicalScale    `json:"scale_jitter,omitempty"`
-	Ahead        []map[string]Step  `json:"ahead,omitempty"`
-	Resized      []map[string]Step  `json:"resized,omitempty"`
-	Steps        []map[string]Step  `json:"steps,omitempty"`
-	Shape        Cut                `json:"shape,omitempty"`
-	Room         *Extent            `json:"room,omitempty"`
-	MultipleOf   int                `json:"multiple_of,omitempty"`
+	RandomPart   *canonicalAnywhere  `json:"random_crop,omitempty"`
+	Pad          *canonicalPad       `json:"pad,omitempty"`
+	Erasing      *RandomErasing      `json:"random_erasing,omitempty"`
+	Affine       bool                `json:"affine,omitempty"`
+	Boxes        *Boxes              `json:"boxes,omitempty"`
+	Points       *Points             `json:"points,omitempty"`
+	RandomResize *canonicalSizes     `json:"random_resize,omitempty"`
+	ScaleJitter  *canonicalScale     `json:"scale_jitter,omitempty"`
+	RandomShort  *RandomShortestSize `json:"random_shortest_size,omitempty"`
+	Ahead        []map[string]Step   `json:"ahead,omitempty"`
+	Resized      []map[string]Step   `json:"resized,omitempty"`
+	Steps        []map[string]Step   `json:"steps,omitempty"`
+	Shape        Cut                 `json:"shape,omitempty"`
+	Room         *Extent             `json:"room,omitempty"`
+	MultipleOf   int                 `json:"multiple_of,omitempty"`
 }
 
 type canonicalSizes struct {
@@ -368,6 +369,7 @@ func (i *Image) canonical() *canonicalImage {
 		c.Pad = &canonicalPad{p.Sides, p.Fill, p.Mode}
 	}
 	c.RandomResize = (*canonicalSizes)(i.Transform.RandomResize)
+	c.RandomShort = i.Transform.RandomShortestSize
 	if j := i.Transform.ScaleJitter; j != nil {
 		c.ScaleJitter = &canonicalScale{j.Height, j.Width, j.Scale, j.Interpolation}
 	}

@@ -124,6 +124,8 @@ func (d *decoder) operation(op *section, t *Transform) {
 		t.Resize = d.resize(op)
 	case op.has("random_resize"):
 		t.RandomResize = d.randomResize(op)
+	case op.has(randomShortestSize):
+		t.RandomShortestSize = d.randomShortestSize(op)
 	case op.has("scale_jitter"):
 		t.ScaleJitter = d.scaleJitter(op)
 	case op.has("pad"):
@@ -282,7 +284,7 @@ func (d *decoder) numbers(s *section, key string, low, high float64) []float64 {
 // checkIndex refuses what would mix numbers of classes, or scale them.
 func (i *Image) checkIndex(section string, fail func(path, format string, args ...any)) {
 	t := &i.Transform
-	if (t.Resize != nil || t.RandomResize != nil || t.ScaleJitter != nil || t.RandomResizedCrop != nil) && !t.Filter().picks() {
+	if (t.Resize != nil || t.RandomResize != nil || t.RandomShortestSize != nil || t.ScaleJitter != nil || t.RandomResizedCrop != nil) && !t.Filter().picks() {
 		fail(section+".transform", "got interpolation %s with mode index, want nearest or cv2_nearest, as the others mix numbers of classes; "+
 			"write {size: ..., interpolation: nearest}", t.Filter())
 	}

@@ -3,7 +3,10 @@ package spec
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // Resize brings the shorter side to Short pixels, or, where that is 0, the picture to Extent.
@@ -141,6 +144,50 @@ type RandomResize struct {
 	Interpolation    Interpolation
 }
 
+// RandomShortestSize brings the shorter side to one of MinSize, or the longer one to MaxSize, whichever makes it smaller.
+type RandomShortestSize struct {
+	MinSize       []int         `json:"min_size"`
+	MaxSize       int           `json:"max_size,omitempty"` // 0: no bound
+	Interpolation Interpolation `json:"interpolation"`
+}
+
+const (
+	randomShortestSize = "random_shortest_size"
+	maxSizes           = 32
+)
+
+// draws is what decides how large a picture becomes.
+func (r *RandomShortestSize) draws() string {
+	if r == nil {
+		return ""
+	}
+	return fmt.Sprint(r.MinSize, r.MaxSize)
+}
+
+func (d *decoder) randomShortestSize(op *section) *RandomShortestSize {
+	r := &RandomShortestSize{Interpolation: Bilinear}
+	sizes, shown, sec := d.short(op, randomShortestSize, "min_size")
+	if d.err == nil && sizes == nil {
+		op.fail(randomShortestSize, "min_size is missing, want one, such as {min_size: [480, 640, 800], max_size: 1333}")
+	}
+	if d.err != nil {
+		return r
+	}
+	all := []*yaml.Node{sizes}
+	if v := target(sizes); v.Kind == yaml.SequenceNode {
+		if all = v.Content; len(all) < 1 || len(all) > maxSizes {
+			d.fail(sizes, shown, "got a list of %d, want 1 to %d sizes of the shorter side", len(all), maxSizes)
+		}
+	}
+	for i, n := range all {
+		side, _ := d.whole(n, fmt.Sprintf("%s[%d]", shown, i), 1, maxSide)
+		r.MinSize = append(r.MinSize, int(side))
+	}
+	whole(sec, "max_size", &r.MaxSize, 1, maxSide)
+	d.resampler(sec, &r.Interpolation)
+	return r
+}
+
 // ScaleJitter makes the picture as large as Extent has room for, times a number of Scale.
 type ScaleJitter struct {
 	Extent
@@ -154,6 +201,8 @@ func (t *Transform) checkChance(section string, fail func(path, format string, a
 	switch {
 	case t.RandomResize != nil:
 		name, crop = "random_resize", strconv.Itoa(t.RandomResize.MaxSize/2)
+	case t.RandomShortestSize != nil:
+		name, crop = randomShortestSize, strconv.Itoa(slices.Min(t.RandomShortestSize.MinSize))
 	case t.ScaleJitter != nil:
 		name, crop = "scale_jitter", fmt.Sprintf("[%d, %d]", t.ScaleJitter.Height, t.ScaleJitter.Width)
 	default:

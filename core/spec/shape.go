@@ -3,6 +3,7 @@ package spec
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Open reports whether pictures keep the sizes that the transform gives them, which differ from row to row.
@@ -56,6 +57,12 @@ func (i *Image) largest() Extent {
 		return Extent{t.Resize.MaxSize, t.Resize.MaxSize}
 	case t.Resize != nil && t.Resize.Area != nil && i.Shape == Ragged:
 		return Extent{t.Resize.Area.MaxPixels, 1}
+	case t.RandomShortestSize != nil && t.RandomShortestSize.MaxSize > 0:
+		most := t.RandomShortestSize.MaxSize
+		if i.Shape == Ragged {
+			return Extent{min(slices.Max(t.RandomShortestSize.MinSize), most), most}
+		}
+		return Extent{most, most}
 	case t.ScaleJitter != nil:
 		high := func(side int) int { return int(math.Ceil(float64(side) * t.ScaleJitter.Scale[1])) }
 		return Extent{high(t.ScaleJitter.Height), high(t.ScaleJitter.Width)}
@@ -72,6 +79,8 @@ func (t *Transform) sizing() string {
 		return fmt.Sprintf("resize: %d without max_size", t.Resize.Short)
 	case t.RandomResize != nil:
 		return "random_resize"
+	case t.RandomShortestSize != nil:
+		return randomShortestSize + " without max_size"
 	}
 	return "a transform without resize"
 }

@@ -15,6 +15,8 @@ func TestOpenPicturesHaveTheRoomTheirTransformBounds(t *testing.T) {
 		{"shape: padded, layout: NCHW, mode: gray, transform: [resize: {size: 800, max_size: 1333}]", "1x1333x1333"},
 		{"shape: ragged, transform: [resize: {size: 800, max_size: 1333}]", "1066400x3"},
 		{"shape: ragged, layout: NCHW, room: [100, 200], transform: [resize: {size: 800, max_size: 1333}]", "20000x3"},
+		{"shape: padded, transform: [random_shortest_size: {min_size: [480, 800], max_size: 1333}]", "1333x1333x3"},
+		{"shape: ragged, transform: [random_shortest_size: {min_size: [480, 800], max_size: 1333}]", "1066400x3"},
 		{"shape: padded, transform: [scale_jitter: {target_size: [9, 11], scale_range: [0.1, 1.5]}]", "14x17x3"},
 		{"shape: ragged, transform: [resize: {min_pixels: 3136, max_pixels: 1003520, multiple_of: 28}]", "1003520x3"},
 		{"shape: padded, room: [500, 640], transform: []", "500x640x3"},

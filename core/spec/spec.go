@@ -237,20 +237,21 @@ type Image struct {
 }
 
 // Transform is the geometry, with steps around it, then Normalize and RandomErasing. Nil leaves out; one of Resize, CenterCrop, RandomCrop and
-// RandomResizedCrop is there, or Resize, RandomResize or ScaleJitter and CenterCrop or RandomCrop.
+// RandomResizedCrop is there, or Resize, RandomResize, RandomShortestSize or ScaleJitter and CenterCrop or RandomCrop.
 type Transform struct {
-	Resize            *Resize
-	RandomResize      *RandomResize
-	ScaleJitter       *ScaleJitter
-	Pad               *Pad // of Resize to an Extent
-	CenterCrop        *CenterCrop
-	RandomCrop        *RandomCrop
-	RandomResizedCrop *RandomResizedCrop
-	Ahead             []Step // in their order, those that are done to the picture as it is decoded,
-	Resized           []Step // to what Resize, RandomResize or ScaleJitter made of it,
-	Steps             []Step // and to the row
-	Normalize         *Normalize
-	RandomErasing     *RandomErasing // of the finished row
+	Resize             *Resize
+	RandomResize       *RandomResize
+	RandomShortestSize *RandomShortestSize
+	ScaleJitter        *ScaleJitter
+	Pad                *Pad // of Resize to an Extent
+	CenterCrop         *CenterCrop
+	RandomCrop         *RandomCrop
+	RandomResizedCrop  *RandomResizedCrop
+	Ahead              []Step // in their order, those that are done to the picture as it is decoded,
+	Resized            []Step // to what Resize, RandomResize or ScaleJitter made of it,
+	Steps              []Step // and to the row
+	Normalize          *Normalize
+	RandomErasing      *RandomErasing // of the finished row
 }
 
 // Extent is a size in pixels.
@@ -454,6 +455,8 @@ func (t *Transform) Filter() Interpolation {
 		return t.Resize.Interpolation
 	case t.RandomResize != nil:
 		return t.RandomResize.Interpolation
+	case t.RandomShortestSize != nil:
+		return t.RandomShortestSize.Interpolation
 	case t.ScaleJitter != nil:
 		return t.ScaleJitter.Interpolation
 	}
@@ -462,7 +465,7 @@ func (t *Transform) Filter() Interpolation {
 
 // random reports whether it draws by chance.
 func (t *Transform) random() bool {
-	return t.RandomResize != nil || t.ScaleJitter != nil || t.RandomCrop != nil || t.RandomResizedCrop != nil || t.RandomErasing != nil || slices.ContainsFunc(t.all(), Step.random)
+	return t.RandomResize != nil || t.RandomShortestSize != nil || t.ScaleJitter != nil || t.RandomCrop != nil || t.RandomResizedCrop != nil || t.RandomErasing != nil || slices.ContainsFunc(t.all(), Step.random)
 }
 
 // RowShape is the shape of one picture of the section image.

@@ -105,8 +105,8 @@ var kinds = []kind{
 // The operations of a transform: first the geometry, in this order; then the steps, in any, of the augmentations one; then what ends it. Movers
 // may also stand ahead of the geometry, or behind one of its resizes.
 var (
-	geometries    = []string{"resize", "random_resize", "scale_jitter", "pad", "center_crop", "random_crop", "random_resized_crop"}
-	alone         = []string{"random_resize", "scale_jitter", "random_resized_crop"} // that come first
+	geometries    = []string{"resize", "random_resize", randomShortestSize, "scale_jitter", "pad", "center_crop", "random_crop", "random_resized_crop"}
+	alone         = []string{"random_resize", randomShortestSize, "scale_jitter", "random_resized_crop"} // that come first
 	turns         = namesOf(func(k kind) bool { return k.class == turning && k.early != always })
 	movers        = namesOf(func(k kind) bool { return k.early != never })
 	augmentations = namesOf(func(k kind) bool { return k.class == augmenting })
@@ -126,7 +126,7 @@ func namesOf(is func(kind) bool) (all []string) {
 }
 
 // operationOrder says the order in words.
-var operationOrder = "resize, center_crop or random_crop, resize, random_resize or scale_jitter and one of them, or random_resized_crop alone; pad behind resize: [H, W] or in front of random_crop; ahead of these, or behind resize, random_resize or scale_jitter, any of " + strings.Join(movers, ", ") + "; then, in any order, " +
+var operationOrder = "resize, center_crop or random_crop, resize, random_resize, random_shortest_size or scale_jitter and one of them, or random_resized_crop alone; pad behind resize: [H, W] or in front of random_crop; ahead of these, or behind resize, random_resize, random_shortest_size or scale_jitter, any of " + strings.Join(movers, ", ") + "; then, in any order, " +
 	strings.Join(turns, ", ") + ", one of " + strings.Join(augmentations, ", ") + "; " + strings.Join(changes, ", ") + "; then " + strings.Join(endings, ", ") + "; each at most once"
 
 // misplaced says why an operation cannot come after those before it, of which it is none; "" where it can.

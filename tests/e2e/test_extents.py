@@ -82,6 +82,22 @@ def test_padded_batches_have_the_size_of_their_largest(photos, open_, multiple):
     assert len(seen) > 1 or multiple > 1
 
 
+def test_a_shortest_size_is_one_of_several(photos, open_):
+    """torchvision's RandomShortestSize: a ratio for both sides, cut off to whole pixels."""
+    folder, made = photos
+    sizes, most, seen = [12, 20, 29], 50, set()
+    transform = [{"random_shortest_size": {"min_size": sizes, "max_size": most}}]
+    for batch in open_(described(folder, {"shape": "padded", "transform": transform}, order={"seed": 3, "epochs": 1, "repeat": 6})):
+        for row, i in enumerate(batch["index"]):
+            image, (height, width) = made[i], batch["extent"][row].tolist()
+            ratios = {size: min(size / min(image.size), most / max(image.size)) for size in sizes}
+            of = [size for size, by in ratios.items() if (int(image.height * by), int(image.width * by)) == (height, width)]
+            assert of, (image.size, height, width)
+            seen.update(of)
+            assert np.array_equal(batch["image"][row, :height, :width], np.asarray(image.resize((width, height), Image.BILINEAR)))
+    assert seen == set(sizes)
+
+
 def test_padding_is_zero_behind_normalize_as_in_detr(photos, open_):
     folder, made = photos
     image = {"shape": "padded", "layout": "NCHW", "transform": [SHORT, {"horizontal_flip": 1}, {"normalize": "imagenet"}]}

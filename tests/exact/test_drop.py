@@ -150,12 +150,13 @@ ALWAYS = {  # what is random, with nothing to draw; within how much
     "v2.GaussianNoise": (lambda: v2.Compose([v2.ToImage(), v2.GaussianNoise(0, 0)]), 0),
     "v2.RandomResize": (lambda: v2.RandomResize(64, 65), 0),
     "v2.ScaleJitter": (lambda: v2.ScaleJitter((64, 64), (1, 1)), 0),
+    "v2.RandomShortestSize": (lambda: v2.RandomShortestSize([64], 90), 0),
     "v2.RandomHorizontalFlip": (lambda: v2.RandomHorizontalFlip(1), 0),
     "v2.RandomRotation": (lambda: v2.RandomRotation((30, 30), "bilinear", fill={Image.Image: 50}), 0),
     "v2.ColorJitter": (lambda: v2.ColorJitter(contrast=(0.5, 0.5)), 0),
     "v2.RandomApply": (lambda: v2.RandomApply([v2.RandomPosterize(4, 1)], 1), 0),
 }
-BEFORE_A_CROP = ("v2.RandomZoomOut", "v2.RandomResize", "v2.ScaleJitter")
+BEFORE_A_CROP = ("v2.RandomZoomOut", "v2.RandomResize", "v2.ScaleJitter", "v2.RandomShortestSize")
 
 
 @pytest.mark.parametrize("name", ALWAYS)

@@ -76,6 +76,13 @@ def random_resize(g: Given) -> Operation:
     return {"random_resize": without({"min_size": g.get("min_size"), "max_size": g.get("max_size"), "interpolation": g.filter(RESIZERS)}, interpolation="bilinear")}
 
 
+def random_shortest_size(g: Given) -> Operation:
+    sizes = g.get("min_size")
+    sizes = sizes[0] if isinstance(sizes, list) and len(sizes) == 1 else sizes
+    return {"random_shortest_size": short("min_size", without(
+        {"min_size": sizes, "max_size": g.get("max_size"), "interpolation": g.filter(RESIZERS)}, interpolation="bilinear"))}
+
+
 def scale_jitter(g: Given) -> Operation:
     width, height = g.pair("target_size")
     size = height if height == width else [height, width]
@@ -259,6 +266,7 @@ RULES: dict[str, Rule] = {
     "Pad": Rule(pad, FLOATS),
     "RandomResizedCrop": Rule(random_resized_crop),
     "RandomResize": Rule(random_resize),
+    "RandomShortestSize": Rule(random_shortest_size),
     "ScaleJitter": Rule(scale_jitter),
     "RandomHorizontalFlip": chance("horizontal_flip", NORMALIZED),
     "RandomVerticalFlip": chance("vertical_flip", NORMALIZED),
