@@ -24,7 +24,7 @@ var foreigns = []foreign{
 	{names: []string{"longestmaxsize", "longestside", "resizelongestside"}, write: "resize: {size: [1024, 1024], fit: contain, place: top_left}", note: "fill goes around, as all rows have one size; fit: letterbox and interpolation: cv2_linear have OpenCV's rounding and pixels"},
 	{names: []string{"smallestmaxsize", "smallestside", "resizeshortestside"}, write: "resize: 256", note: "a crop behind gives all rows one size; {size: 256, interpolation: cv2_linear} has OpenCV's pixels"},
 	{names: []string{"resizeshortestedge"}, write: "resize: {size: 800, max_size: 1333}", note: "a crop behind gives all rows one size, or image.shape: padded keeps their own"},
-	{names: []string{"smartresize"}, write: "resize: {min_pixels: 3136, max_pixels: 1003520, multiple_of: 28, interpolation: bicubic}", note: "with image.shape: ragged"},
+	{names: []string{"smartresize"}, write: "resize: {min_pixels: 3136, max_pixels: 1003520, multiple_of: 28, interpolation: bicubic}", note: "a crop behind gives all rows one size, or image.shape: ragged keeps their own"},
 	{names: []string{"randomscale", "resizerandom"}, write: "random_resize: {min_size: 256, max_size: 513}", note: "a crop behind gives all rows one size"},
 	{names: []string{"randomchoiceresize"}, write: "random_shortest_size: {min_size: [480, 640, 800], max_size: 1333}", note: "a crop behind gives all rows one size, or image.shape: padded keeps their own"},
 	{names: []string{"lsj", "largescalejitter", "resizescale", "randomscaling"}, write: "scale_jitter: {target_size: 1024, scale_range: [0.1, 2]}", note: "a crop behind gives all rows one size"},

@@ -266,7 +266,7 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{image("dtype: float32"), `image.dtype: got text "float32", want one of u8, f16, bf16, f32`},
 		{image("layout: nhwc"), `image.layout: got text "nhwc", want one of NHWC, NCHW; did you mean NHWC?`},
 		{image("max_pixels: 0"), "image.max_pixels: got 0"},
-		{image("transform: {resize: 3}"), "image.transform: got a mapping, want a list of operations: resize, random_resize, scale_jitter, pad"},
+		{image("transform: {resize: 3}"), "image.transform: got a mapping, want a list of operations: resize, random_resize, random_shortest_size, scale_jitter, pad"},
 		{ops("crop: 3"), "image.transform[0].crop: unknown key"},
 		{ops("center_corp: 3"), `x.yaml:2:21: image.transform[0].center_corp: unknown key; did you mean "center_crop"?`},
 		{ops("{resize: 3, center_crop: 3}"), "x.yaml:2:21: image.transform[0]: got 2 operations in one entry, want one"},
@@ -278,7 +278,7 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{"source: {folder: a}\naudio: {rate: 8000, length: 1s, features: {kind: MelSpectrogram}}", "; did you mean mel?\n"},
 		{ops("horizontal_flip"), "; write {horizontal_flip: ...}\n"},
 		{ops("center_crop: 3}, {resize: 3"), "not YAML"},
-		{ops("{center_crop: 3}, {resize: 4}"), "x.yaml:2:48: image.transform[1].resize: comes after center_crop; want resize, center_crop or random_crop, resize, random_resize or scale_jitter and one of them"},
+		{ops("{center_crop: 3}, {resize: 4}"), "x.yaml:2:48: image.transform[1].resize: comes after center_crop; want resize, center_crop or random_crop, resize, random_resize, random_shortest_size or scale_jitter and one of them"},
 		{ops("{resize: 3}, {random_resized_crop: 4}"), "image.transform[1].random_resized_crop: comes after resize"},
 		{ops("{normalize: imagenet}, {center_crop: 4}"), "image.transform[1].center_crop: comes after normalize"},
 		{ops("{center_crop: 4}, {center_crop: 4}"), "image.transform[1].center_crop: is there twice; want"},
@@ -332,7 +332,7 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{ops("{random_resize: {min_size: 8}}, {random_crop: 8}"), "image.transform[0].random_resize: max_size is missing, want one"},
 		{ops("{random_resize: {min_size: 8, max_size: 8}}, {random_crop: 8}"), "image.transform[0].random_resize.max_size: got 8, want more than min_size, 8, as"},
 		{ops("{random_resize: {min_size: 0, max_size: 8}}, {random_crop: 8}"), "image.transform[0].random_resize.min_size: got 0, want a whole number from 1 to 16384"},
-		{ops("{resize: 8}, {random_resize: {min_size: 8, max_size: 9}}, {random_crop: 8}"), "image.transform[1].random_resize: comes after resize; want resize, center_crop or random_crop, resize, random_resize or scale_jitter and one of them"},
+		{ops("{resize: 8}, {random_resize: {min_size: 8, max_size: 9}}, {random_crop: 8}"), "image.transform[1].random_resize: comes after resize; want resize, center_crop or random_crop, resize, random_resize, random_shortest_size or scale_jitter and one of them"},
 		{ops("{random_resize: {min_size: 8, max_size: 9}}, {random_resized_crop: 8}"), "image.transform[1].random_resized_crop: comes after random_resize; want"},
 		{image("mode: index, transform: [{random_resize: {min_size: 8, max_size: 9}}, {random_crop: 8}]"), "image.transform: got interpolation bilinear with mode index, want nearest"},
 		{ops("{scale_jitter: 8}"), "image.transform: scale_jitter leaves the size of the picture to chance, and every row of a batch must have one size; add random_crop: [8, 8], which puts fill around smaller pictures, or center_crop"},
@@ -560,8 +560,8 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{ops("{center_crop: 4}, {trivial_augment_wide: {magnitude: 1}}"), "image.transform[1].trivial_augment_wide.magnitude: unknown key here; it belongs at image.transform[].rand_augment.magnitude"},
 		{ops("{center_crop: 4}, {auto_augment: imagenet21k}"), `image.transform[1].auto_augment: got text "imagenet21k", want one of imagenet, cifar10, svhn`},
 		{ops("{center_crop: 4}, {auto_augment: {policy: 1}}"), "image.transform[1].auto_augment.policy: got 1, want one of imagenet, cifar10, svhn"},
-		{ops("{center_crop: 4}, {rand_augment: 9}, {auto_augment: svhn}"), "image.transform[2].auto_augment: comes after rand_augment; want resize, center_crop or random_crop, resize, random_resize or scale_jitter and one of them, or random_resized_crop alone; pad behind resize: [H, W] or in front of random_crop; " +
-			"ahead of these, or behind resize, random_resize or scale_jitter, any of horizontal_flip, vertical_flip, random_rotation, random_affine, random_perspective, random_zoom_out, random_iou_crop, random_apply, random_choice, random_order; then, in any order, horizontal_flip, vertical_flip, random_rotate90, random_rotation, random_affine, random_perspective, elastic_transform, one of rand_augment, trivial_augment_wide, auto_augment, timm_rand_augment, aug_mix; color_jitter, random_photometric_distort, random_channel_permutation, grayscale, gaussian_blur, solarize, posterize, invert, adjust_sharpness, " +
+		{ops("{center_crop: 4}, {rand_augment: 9}, {auto_augment: svhn}"), "image.transform[2].auto_augment: comes after rand_augment; want resize, center_crop or random_crop, resize, random_resize, random_shortest_size or scale_jitter and one of them, or random_resized_crop alone; pad behind resize: [H, W] or in front of random_crop; " +
+			"ahead of these, or behind resize, random_resize, random_shortest_size or scale_jitter, any of horizontal_flip, vertical_flip, random_rotation, random_affine, random_perspective, random_zoom_out, random_iou_crop, random_apply, random_choice, random_order; then, in any order, horizontal_flip, vertical_flip, random_rotate90, random_rotation, random_affine, random_perspective, elastic_transform, one of rand_augment, trivial_augment_wide, auto_augment, timm_rand_augment, aug_mix; color_jitter, random_photometric_distort, random_channel_permutation, grayscale, gaussian_blur, solarize, posterize, invert, adjust_sharpness, " +
 			"autocontrast, equalize, gaussian_noise, jpeg, random_apply, random_choice, random_order; then normalize, random_erasing; each at most once"},
 		{ops("{center_crop: 4}, {auto_augment: svhn}, {trivial_augment_wide: {}}"), "image.transform[2].trivial_augment_wide: comes after auto_augment; want"},
 		{ops("{center_crop: 4}, {rand_augment: 9}, {rand_augment: 9}"), "image.transform[2].rand_augment: is there twice; want"},

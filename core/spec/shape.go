@@ -12,6 +12,9 @@ func (i *Image) Open() bool { return i.Shape == Padded || i.Shape == Ragged }
 // shape reads how rows lie whose pictures differ in size.
 func (d *decoder) shape(s *section, i *Image) {
 	choice(s, "shape", &i.Shape, Fixed, Padded, Ragged)
+	if i.Shape == Fixed {
+		i.Shape = ""
+	}
 	if s.has("room") {
 		short := 0
 		short, i.Room = d.extent(s.values["room"], join(s.shown, "room"))

@@ -228,8 +228,8 @@ type Image struct {
 	MaxPixels int64 // of the picture as it is stored
 	Affine    bool  // a batch says where each picture's points lie in its row, and the picture's size
 
-	Shape      Cut    // Fixed, or empty: rows have the size that Transform says
-	Room       Extent // else for what a row has memory: of Padded for these sides, of Ragged for so many pixels; zero before Validate: what Transform bounds
+	Shape      Cut    // Padded or Ragged; empty: rows have the size that Transform says
+	Room       Extent // of these, for what a row has memory: of Padded for these sides, of Ragged for so many pixels; zero before Validate: what Transform bounds
 	MultipleOf int    // of Padded: that the batch's sides are; 0: nothing asked
 
 	Boxes  *Boxes
