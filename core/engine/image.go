@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"github.com/spdl/spdl/core/batch"
 	"github.com/spdl/spdl/core/load"
 	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/spec"
@@ -61,11 +60,6 @@ func (d *imageDecoder) decode(row [][]byte, in input, draw media.Draw) error {
 	if err != nil || len(row) == 1 {
 		return err
 	}
-	affine := batch.Float32s(row[imageAffine])
-	for i := range affine {
-		affine[i] = float32(info.Affine[i/3][i%3])
-	}
-	size := batch.Int64s(row[imageSize])
-	size[0], size[1] = int64(d.seen.H), int64(d.seen.W)
+	mapOf(row[imageAffine], row[imageSize], 0, &info)
 	return nil
 }

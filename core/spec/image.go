@@ -46,6 +46,9 @@ func (d *decoder) image(s *section, above *Image) *Image {
 	if s.has("points") {
 		img.Points = d.points(s)
 	}
+	if s.has("many") {
+		img.Many = d.many(s)
+	}
 	d.pixels(s, img)
 	return img
 }
@@ -331,4 +334,5 @@ func (i *Image) check(section string, fail func(path, format string, args ...any
 	if math.MaxInt32/out.Height/i.Channels() < out.Width*i.DType.Bytes() {
 		fail(section+".transform", "got an output of %d x %d, want one of less than 2 GiB a row", out.Height, out.Width)
 	}
+	i.checkRoom(section, fail)
 }

@@ -100,8 +100,13 @@ func (m *Medium) Tensors() []string {
 		known = []string{"length"}
 	case m.Room > 0:
 		known = []string{"length", "place"}
-	case m.Image.Affine:
-		known = []string{"affine", "size"}
+	default:
+		if m.Image.Many != nil {
+			known = append(known, "count")
+		}
+		if m.Image.Affine {
+			known = append(known, "affine", "size")
+		}
 	}
 	all := []string{m.Name}
 	for _, name := range known {
@@ -120,6 +125,8 @@ func (m *Medium) From() []string {
 		return m.Video.From
 	case m.Audio != nil:
 		return m.Audio.From
+	case m.Image.Many != nil && m.Image.Many.Of != nil:
+		return m.Image.Many.Of
 	}
 	return m.Image.From
 }
@@ -199,7 +206,7 @@ func (m *Medium) rowBytes() int64 {
 		return int64(m.Audio.Length) * int64(m.Audio.Channels) * int64(m.Audio.DType.Bytes())
 	}
 	n, _ := m.Image.RowShape().Bytes(m.Image.DType)
-	return max(n, m.Room)
+	return max(n*int64(m.Image.pictures()), m.Room)
 }
 
 // fields are those that every batch of the ring has.

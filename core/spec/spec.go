@@ -229,6 +229,7 @@ type Image struct {
 	Affine    bool  // a batch says where each picture's points lie in its row, and the picture's size
 	Boxes     *Boxes
 	Points    *Points
+	Many      *Many // a sample has several pictures; nil: one
 }
 
 // Transform is the geometry, with steps around it, then Normalize and RandomErasing. Nil leaves out; one of Resize, CenterCrop, RandomCrop and
