@@ -79,20 +79,21 @@ func (s *shards) checkSeveral(sh *shard, b *Buffer, m int) error {
 	}
 	for k := range n {
 		member, part := &all[k].member, partShown(sh.index.parts[all[k].member.part])
-		bad := &Error{}
+		var cause Cause
+		detail := ""
 		switch {
 		case k > 0 && all[k].rank == all[k-1].rank:
 			return &Error{Cause: Part, Detail: fmt.Sprintf("%s: got two pictures of one number, %q and %q; want one", medium.Name, partShown(sh.index.parts[all[k-1].member.part]), part)}
 		case member.split:
-			bad.Cause, bad.Detail = Part, "it lies in several parts of a record, which is read as one picture only; leave many out"
+			cause, detail = Part, "it lies in several parts of a record, which is read as one picture only; leave many out"
 		case member.size == 0:
-			bad.Cause, bad.Detail = Empty, "got 0 bytes"
+			cause, detail = Empty, "got 0 bytes"
 		case int64(member.size) > s.maxBytes:
-			bad.Cause, bad.Detail = TooLarge, fmt.Sprintf("got %d bytes, want at most %d", member.size, s.maxBytes)
+			cause, detail = TooLarge, fmt.Sprintf("got %d bytes, want at most %d", member.size, s.maxBytes)
 		default:
 			continue
 		}
-		return medium.picture(bad, k, len(all), "part", []byte(part))
+		return medium.picture(&Error{Cause: cause, Detail: detail}, k, len(all), "part", []byte(part))
 	}
 	b.pictures = slices.Delete(b.pictures, first+n, first+len(all))
 	return nil
