@@ -60,6 +60,6 @@ func (d *imageDecoder) decode(row [][]byte, in input, draw media.Draw) error {
 	if err != nil || len(row) == 1 {
 		return err
 	}
-	mapOf(row[imageAffine], row[imageSize], 0, &info)
+	tellMap(row[imageAffine], row[imageSize], 0, &info)
 	return nil
 }

@@ -77,7 +77,7 @@ func (d *picturesDecoder) decode(row [][]byte, in input, draw media.Draw) error 
 			return fmt.Errorf("picture %d of %d: %w", k+1, n, err)
 		}
 		if len(row) > picturesAffine {
-			mapOf(row[picturesAffine], row[picturesSize], k, &info)
+			tellMap(row[picturesAffine], row[picturesSize], k, &info)
 		}
 	}
 	clear(row[picturesPixels][n*size:])
@@ -95,8 +95,8 @@ func drawOf(draw media.Draw, k int) media.Draw {
 	return draw
 }
 
-// mapOf writes where points of picture k lie in its row, and the size that it had.
-func mapOf(affine, size []byte, k int, info *media.Info) {
+// tellMap writes where points of picture k lie in its row, and the size that it had.
+func tellMap(affine, size []byte, k int, info *media.Info) {
 	to := batch.Float32s(affine)[6*k:][:6]
 	for i := range to {
 		to[i] = float32(info.Affine[i/3][i%3])

@@ -32,12 +32,12 @@ func (d *decoder) many(s *section) *Many {
 	choice(sec, "over", &m.Over, Refuse, CutOff)
 	switch {
 	case d.err != nil:
+	case m.Of != nil && s.has("from"):
+		sec.fail("of", "given beside from, which names what has all of a sample's pictures; leave one of them out")
 	case m.Most == 0 && m.Of == nil:
 		s.fail("many", "most is missing, want how many pictures a sample has at most, such as many: 8, or {most: 8, shape: ragged}")
 	case m.Most == 0:
 		m.Most = len(m.Of)
-	case m.Of != nil && s.has("from"):
-		sec.fail("of", "given beside from, which names what has all of a sample's pictures; leave one of them out")
 	}
 	return m
 }
