@@ -264,6 +264,9 @@ func (s *shards) checkEncodings(sh *shard, c *ShardsConfig) error {
 			return refused(s.keyOf(m), partShown(sh.index.parts[pixels]), errPixels)
 		}
 		for _, name := range s.media[m].From {
+			if s.media[m].Many > 0 && sh.has(m) {
+				break
+			}
 			part := sh.index.encodedNamed(name)
 			if part < 0 || sh.encoded[part].file() {
 				continue

@@ -24,6 +24,9 @@ func (s *shards) order(m *Medium, parts []string) []uint32 {
 				ranks[k] = m.rank(name)
 			}
 		}
+		if column, n, is := listed(name); is && !m.Each && m.lists(column) {
+			ranks[k] = uint32(n) + 2
+		}
 		if m.From == nil && claimed(s.media, name) {
 			ranks[k] = 0
 		}
@@ -56,7 +59,7 @@ func (m *Medium) rank(part string) uint32 {
 
 // add takes a member as a picture of a medium, if it is one.
 func (s *shards) add(sh *shard, b *Buffer, m int, member indexMember) {
-	if rank := sh.rank[m][member.part]; rank > 0 {
+	if rank := sh.rank[m][member.part]; rank > 0 && !(member.size == 0 && member.several) { // which is null, of Arrow
 		b.pictures = append(b.pictures, chosen{member, rank, m})
 	}
 }

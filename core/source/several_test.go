@@ -403,3 +403,63 @@ func TestSeveralPicturesAllocateNothing(t *testing.T) {
 		}
 	}
 }
+
+// Pictures that pyarrow writes into lists and columns of Arrow are read as it wrote them; the index of other media stays what it is without them.
+func TestSeveralPicturesOfArrow(t *testing.T) {
+	for _, name := range []string{"arrow_pictures.arrow", "arrow_pictures_file.arrow"} {
+		c := ShardsConfig{Shards: []string{"testdata/" + name}, IndexDir: t.TempDir()}
+		plain := c
+		plain.Media, plain.Columns = none, []Column{{Name: "label", From: "label", Type: Int64}}
+		before := openS(t, plain)
+		each := many(3, "image_1", "image_2", "image_10")
+		each.Each = true
+		c.Media = []Medium{many(3, "images"), many(2, "blobs"), many(2, "large"), many(3, "image_*"), each}
+		for range 2 { // the second finds the index of the first
+			s := openS(t, c)
+			for i := range 50 {
+				var images, blobs []string
+				for j := range []int{0, 0, 1, 3}[i%4] {
+					images = append(images, one(i, j))
+				}
+				for j := range i % 3 {
+					blobs = append(blobs, one(i, j))
+				}
+				columns := []string{one(i, 1)}
+				if i%2 == 0 {
+					columns = append(columns, one(i, 2))
+				}
+				if i%5 == 0 {
+					columns = append(columns, fmt.Sprintf("%d.10:", i))
+				}
+				b, _ := read(t, s, int64(i))
+				got := fmt.Sprint(severalOf(t, b, 0), severalOf(t, b, 1), severalOf(t, b, 2), severalOf(t, b, 3), severalOf(t, b, 4))
+				if want := fmt.Sprint(images, blobs, blobs, columns, columns); got != want || s.Label(int64(i)) != int64(i) {
+					t.Fatalf("%s: row %d: got %s, want %s", name, i, got, want)
+				}
+			}
+		}
+		after := openS(t, plain)
+		if x, _ := before.(Fingerprinted).Fingerprint(); true {
+			if y, _ := after.(Fingerprinted).Fingerprint(); x != y {
+				t.Error("the index of lists of files has changed the other one")
+			}
+		}
+		c.Media = []Medium{many(2, "holed")}
+		holed := openS(t, c)
+		for _, i := range []int64{2, 3} {
+			if bad := badSample(t, holed, i); bad.Cause != Empty || !strings.Contains(bad.Error(), `images: picture 2 of 2: part "holed.bytes[1]": got 0 bytes`) {
+				t.Error(bad)
+			}
+		}
+		b, _ := read(t, holed, 4)
+		if got := fmt.Sprint(severalOf(t, b, 0)); got != fmt.Sprint([]string{one(4, 0), one(4, 1)}) {
+			t.Error(got)
+		}
+		for from, want := range map[string]string{"nothing": "no sample has a part nothing", "label": `column "label"`} {
+			c.Media = []Medium{many(2, from)}
+			if _, err := OpenShards(background, c); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want %s", err, want)
+			}
+		}
+	}
+}

@@ -30,3 +30,14 @@ for name, options in {
     file = HERE / f"arrow_pictures_{name}.parquet"
     pq.write_table(table, file, store_schema=False, write_statistics=False, data_page_size=64, **options)
     assert pq.read_table(file).to_pylist() == table.to_pylist(), file
+
+# The same in Arrow's two formats, of several batches, the first of which begins in the middle of its buffers.
+table = table.drop_columns(["paths"]).append_column("large", pa.array([[one(i, j)["bytes"] for j in range(i % 3)] for i in range(N)], pa.large_list(pa.large_binary())))
+batches = [table.slice(at, n).combine_chunks().to_batches()[0] for at, n in ((0, 21), (21, 19), (40, 10))]
+batches[1] = table.combine_chunks().to_batches()[0].slice(21, 19)
+for name, new in ("arrow_pictures.arrow", pa.ipc.new_stream), ("arrow_pictures_file.arrow", pa.ipc.new_file):
+    with new(HERE / name, table.schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+with pa.ipc.open_stream(HERE / "arrow_pictures.arrow") as reader:
+    assert reader.read_all().to_pylist() == table.to_pylist()
