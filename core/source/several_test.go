@@ -100,6 +100,13 @@ func TestBadPicturesOfParquetAreToldByTheirNumbers(t *testing.T) {
 		t.Error(got)
 	}
 
+	nullOrNoBytes(t, func(m Medium) Source {
+		s, err := OpenParquet(background, ShardsConfig{Shards: file, Media: []Medium{m}})
+		must(t, err)
+		t.Cleanup(func() { must(t, s.Close()) })
+		return s
+	}, `column "half.bytes"`)
+
 	few, err := OpenParquet(background, ShardsConfig{Shards: file, Media: []Medium{many(2)}})
 	must(t, err)
 	defer few.Close()
@@ -120,6 +127,26 @@ func TestBadPicturesOfParquetAreToldByTheirNumbers(t *testing.T) {
 	defer small.Close()
 	if bad := badSample(t, small, 3); bad.Cause != TooLarge || !strings.Contains(bad.Error(), "picture 3 of 3: column \"images.bytes\": got 84 bytes, want at most 50") {
 		t.Error(bad)
+	}
+}
+
+// nullOrNoBytes: a struct that is null is no picture, and one whose bytes are null is a bad one.
+func nullOrNoBytes(t *testing.T, open func(m Medium) Source, what string) {
+	t.Helper()
+	half := many(2, "half", "image_1")
+	half.Each = true
+	s := open(half)
+	for i, want := range []string{"[0.1]", "", "[2.1 2.1]", "[3.1]"} {
+		if i == 1 {
+			if bad := badSample(t, s, 1); bad.Cause != Empty || !strings.Contains(bad.Error(), "images: picture 1 of 2: "+what+": got") {
+				t.Error(bad)
+			}
+			continue
+		}
+		b, _ := read(t, s, int64(i))
+		if got := strings.ReplaceAll(fmt.Sprint(severalOf(t, b, 0)), ":"+strings.Repeat("x", 40), ""); got != want {
+			t.Errorf("row %d: got %s, want %s", i, got, want)
+		}
 	}
 }
 
@@ -455,6 +482,10 @@ func TestSeveralPicturesOfArrow(t *testing.T) {
 		if got := fmt.Sprint(severalOf(t, b, 0)); got != fmt.Sprint([]string{one(4, 0), one(4, 1)}) {
 			t.Error(got)
 		}
+		nullOrNoBytes(t, func(m Medium) Source {
+			c.Media = []Medium{m}
+			return openS(t, c)
+		}, `part "half.bytes"`)
 		for from, want := range map[string]string{"nothing": "no sample has a part nothing", "label": `column "label"`} {
 			c.Media = []Medium{many(2, from)}
 			if _, err := OpenShards(background, c); err == nil || !strings.Contains(err.Error(), want) {

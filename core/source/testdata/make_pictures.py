@@ -9,7 +9,7 @@ HERE = pathlib.Path(__file__).parent
 image = pa.struct({"bytes": pa.binary(), "path": pa.string()})
 schema = pa.schema({
     "images": pa.list_(image), "blobs": pa.large_list(pa.binary()), "image_1": image, "image_2": image, "image_10": pa.binary(),
-    "paths": pa.list_(pa.string()), "holed": pa.list_(image), "label": pa.int64()})
+    "paths": pa.list_(pa.string()), "holed": pa.list_(image), "half": image, "label": pa.int64()})
 
 
 def one(i, j):
@@ -19,7 +19,8 @@ def one(i, j):
 rows = [{
     "images": [None, [], [one(i, 0)], [one(i, j) for j in range(3)]][i % 4], "blobs": [one(i, j)["bytes"] for j in range(i % 3)],
     "image_1": one(i, 1), "image_2": None if i % 2 else one(i, 2), "image_10": None if i % 5 else b"%d.10:" % i, "paths": [f"{i}/{j}.jpg" for j in range(i % 3)],
-    "holed": [one(i, 0), None if i == 2 else {"bytes": None, "path": "y.jpg"} if i == 3 else one(i, 1)], "label": i} for i in range(N)]
+    "holed": [one(i, 0), None if i == 2 else {"bytes": None, "path": "y.jpg"} if i == 3 else one(i, 1)],
+    "half": None if i % 3 == 0 else {"bytes": None, "path": "z.jpg"} if i == 1 else one(i, 1), "label": i} for i in range(N)]
 table = pa.Table.from_pylist(rows, schema)
 for name, options in {
     "v1": {"row_group_size": 30, "write_batch_size": 2, "compression": "snappy", "use_dictionary": False},
