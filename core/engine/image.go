@@ -82,11 +82,7 @@ func (d *imageDecoder) decode(row [][]byte, in input, draw media.Draw) error {
 		}
 	}
 	if at := d.of.at.affine; at > 0 {
-		affine := batch.Float32s(row[at])
-		for i := range affine {
-			affine[i] = float32(info.Affine[i/3][i%3])
-		}
-		put(row[d.of.at.size], d.seen)
+		tellMap(row[at], row[d.of.at.size], 0, &info)
 	}
 	return nil
 }

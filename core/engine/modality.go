@@ -102,6 +102,8 @@ func modalityOf(m *spec.Medium, clips int, cache *spec.Cache) (modality, error) 
 		return newSounds(m, clips)
 	case m.Room > 0:
 		return newCodedImages(m)
+	case m.Image.Many != nil:
+		return newPictures(m)
 	}
 	return newImages(m, cache.RowsDir != "")
 }

@@ -141,7 +141,7 @@ func (r *ring) openBefore(ctx context.Context, ring *spec.Spec, s *spec.Source, 
 		list.Separator = s.Separator[0]
 	}
 	if len(media) > 0 {
-		list.Path, list.Others = first(media[0].From), media[1:]
+		list.Path, list.First, list.Others = first(media[0].From), media[0], media[1:]
 	}
 	return source.OpenList(list)
 }
@@ -350,7 +350,11 @@ func episodesOf(e *spec.Episodes) *source.Episodes {
 func mediaOf(ring *spec.Spec, s *spec.Source) []source.Medium {
 	all := []source.Medium{}
 	for _, w := range ring.Parts(s) {
-		all = append(all, source.Medium{Name: w.Name, From: w.From})
+		m := source.Medium{Name: w.Name, From: w.From}
+		if w.Many != nil {
+			m.Many, m.Each, m.Cut = w.Many.Most, w.Many.Of != nil, w.Many.Over == spec.CutOff
+		}
+		all = append(all, m)
 	}
 	return all
 }

@@ -197,6 +197,7 @@ func (s *arrowScan) short(err error) error {
 type arrowBuilder struct {
 	arrowScan
 	b      *indexBuilder
+	files  bool // those of lists are parts, too
 	parts  []*arrowPart
 	blank  uint16
 	rows   int64
@@ -206,12 +207,12 @@ type arrowBuilder struct {
 	ranges [][2]int64    // and where the lists of a part lie
 }
 
-// buildArrowIndex finds the columns of every row of an Arrow file, until ctx ends.
-func buildArrowIndex(ctx context.Context, w *window) (*indexBuilder, error) {
+// buildArrowIndex finds the columns of every row of an Arrow file, until ctx ends, and, where it is asked to, the files in lists.
+func buildArrowIndex(ctx context.Context, w *window, files bool) (*indexBuilder, error) {
 	if w.size > maxArchive {
 		return nil, fmt.Errorf("got %d bytes, want at most %d; split the file", w.size, int64(maxArchive))
 	}
-	a := &arrowBuilder{arrowScan: arrowScan{w: w}, b: newIndexBuilder(), values: maxArrowValues}
+	a := &arrowBuilder{arrowScan: arrowScan{w: w}, b: newIndexBuilder(), files: files, values: maxArrowValues}
 	if err := a.begin(); err != nil {
 		return nil, err
 	}
@@ -312,6 +313,12 @@ func (a *arrowBuilder) block(from int64, n int) error {
 		if a.cells[k], err = a.read(p, from, n, a.cells[k][:0]); err != nil {
 			return fmt.Errorf("column %.60q: rows from %d on: %w", p.name, a.rows, err)
 		}
+		if a.files && p.ofFiles() {
+			if err := a.readFiles(p, from, n); err != nil {
+				return fmt.Errorf("column %.60q: rows from %d on: %w", p.name, a.rows, err)
+			}
+			a.values -= int64(len(p.found))
+		}
 	}
 	b := a.b
 	if a.values -= int64(n) * int64(len(a.parts)+1); a.values < 0 {
@@ -326,6 +333,9 @@ func (a *arrowBuilder) block(from int64, n int) error {
 		a.rows++
 		first := len(b.members)
 		for k, p := range a.parts {
+			if p.ends != nil {
+				b.members = p.files(i, b.members)
+			}
 			if p.why != "" || !a.cells[k][i].there {
 				continue
 			}

@@ -212,7 +212,7 @@ func TestArrowRefusesATruncatedFile(t *testing.T) {
 		data, err := os.ReadFile("testdata/arrow/" + name)
 		must(t, err)
 		for n := range len(data) {
-			if _, err := buildArrowIndex(background, &window{r: strings.NewReader(string(data[:n])), size: int64(n), chunk: localChunk}); err == nil {
+			if _, err := buildArrowIndex(background, &window{r: strings.NewReader(string(data[:n])), size: int64(n), chunk: localChunk}, false); err == nil {
 				t.Fatalf("%s: %d of %d bytes were taken for all", name, n, len(data))
 			}
 		}
@@ -309,14 +309,14 @@ func TestArrowOfManyRows(t *testing.T) {
 
 // FuzzArrow: no file ends the process, whatever it says, nor leads outside of itself.
 func FuzzArrow(f *testing.F) {
-	for _, name := range []string{"types.arrow", "types_file.arrow", "saved/data-00000-of-00002.arrow", "deltas.arrow", "lz4.feather", "zstd_stream.arrows", "polars.arrow", "polars_zstd.arrow", "polars_lz4.arrow"} {
+	for _, name := range []string{"types.arrow", "types_file.arrow", "saved/data-00000-of-00002.arrow", "deltas.arrow", "lz4.feather", "zstd_stream.arrows", "polars.arrow", "polars_zstd.arrow", "polars_lz4.arrow", "../arrow_pictures.arrow"} {
 		data, err := os.ReadFile("testdata/arrow/" + name)
 		must(f, err)
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		index := func(data []byte) error {
-			b, err := buildArrowIndex(background, &window{r: bytes.NewReader(data), size: int64(len(data)), chunk: localChunk})
+		index := func(data []byte, files bool) error {
+			b, err := buildArrowIndex(background, &window{r: bytes.NewReader(data), size: int64(len(data)), chunk: localChunk}, files)
 			if err != nil {
 				return err
 			}
@@ -342,14 +342,15 @@ func FuzzArrow(f *testing.F) {
 			}
 			return nil
 		}
-		if index(data) != nil {
+		_ = index(data, true)
+		if index(data, false) != nil {
 			return
 		}
 		if in, err := unpackArrow(bytes.NewReader(data), anyBytes); err == nil {
 			unpacked, err := io.ReadAll(io.LimitReader(in, 16<<20))
 			in.(*arrowUnpacker).close()
 			if err == nil {
-				_ = index(unpacked) // which may be damaged itself
+				_ = index(unpacked, true) // which may be damaged itself
 			}
 		}
 	})

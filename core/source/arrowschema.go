@@ -272,6 +272,10 @@ type arrowPart struct {
 	least int64
 	most  int64
 	why   string // it is read after all no more
+
+	each  []uint16      // of lists of files: the parts that the first, the second and so on of a list are,
+	found []indexMember // those of the rows that are looked at,
+	ends  []int         // and where each row's end; nil: it is none, or they are not asked for
 }
 
 // parts are those that a schema's columns have. What has no name cannot be asked for.

@@ -30,8 +30,13 @@ func (a *arrowBuilder) read(p *arrowPart, from int64, n int, cells []arrowCell) 
 	if len(p.path) > 0 {
 		row = p.path[0]
 	}
-	for _, f := range append(slices.Clip(p.above), row) {
-		err := a.validity(f, from, n, func(i int) { nulls[i] = true })
+	var without []int // rows that have not even the struct around the value
+	for k, f := range append(slices.Clip(p.above), row) {
+		err := a.validity(f, from, n, func(i int) {
+			if nulls[i] = true; a.files && (k < len(p.above) || len(p.above) == 0) {
+				without = append(without, i)
+			}
+		})
 		if err != nil {
 			return cells, err
 		}
@@ -64,6 +69,11 @@ func (a *arrowBuilder) read(p *arrowPart, from int64, n int, cells []arrowCell) 
 			*c = arrowCell{}
 		case p.whole && c.number:
 			p.least, p.most = min(p.least, c.value), max(p.most, c.value)
+		}
+	}
+	if p.leaf.is == "binary" && len(p.path) == 0 {
+		for _, i := range without {
+			cells[first+i].several = true
 		}
 	}
 	return cells, nil
@@ -227,20 +237,11 @@ func (a *arrowBuilder) readWords(f *arrowField, from int64, nulls []bool, cells 
 
 // readLists reads lists of numbers, whose elements lie one behind the other, also of lists in lists.
 func (a *arrowBuilder) readLists(p *arrowPart, from int64, nulls []bool, cells []arrowCell) ([]arrowCell, error) {
-	outer, first := p.path[0], len(cells)
-	ranges := a.ranges[:0]
-	take := func(_ int, begin, end int64) error {
-		ranges = append(ranges, [2]int64{begin, end})
-		return nil
-	}
-	if outer.kind == arrowFixedList {
-		for i := range int64(len(nulls)) {
-			_ = take(0, (from+i)*outer.step, (from+i+1)*outer.step)
-		}
-	} else if err := a.offsetsOf(outer, from, len(nulls), outer.children[0].n, take); err != nil {
+	first := len(cells)
+	ranges, err := a.listRanges(p.path[0], from, len(nulls))
+	if err != nil {
 		return cells, err
 	}
-	a.ranges = ranges
 	leaf := p.leaf
 	for i, r := range ranges {
 		cells = append(cells, arrowCell{})
@@ -263,6 +264,25 @@ func (a *arrowBuilder) readLists(p *arrowPart, from int64, nulls []bool, cells [
 		cells[first+i] = arrowCell{m, there}
 	}
 	return cells, nil
+}
+
+// listRanges is where the elements of n lists lie, from one on.
+func (a *arrowBuilder) listRanges(f *arrowField, from int64, n int) ([][2]int64, error) {
+	ranges := a.ranges[:0]
+	take := func(_ int, begin, end int64) error {
+		ranges = append(ranges, [2]int64{begin, end})
+		return nil
+	}
+	var err error
+	if f.kind == arrowFixedList {
+		for i := range int64(n) {
+			_ = take(0, (from+i)*f.step, (from+i+1)*f.step)
+		}
+	} else {
+		err = a.offsetsOf(f, from, n, f.children[0].n, take)
+	}
+	a.ranges = ranges
+	return ranges, err
 }
 
 // within is where the numbers lie that are in some fields of a path, from one to another: there is false where one of these is null.

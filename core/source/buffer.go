@@ -28,9 +28,10 @@ type Buffer struct {
 	placed []placed  // parts that lie in files instead
 	pieces []piece   // what is read for them
 
-	members []indexMember // of the sample in an archive,
-	chosen  []chosen      // which of them the media are,
-	moves   []move        // and how they are moved apart
+	members  []indexMember // of the sample in an archive,
+	chosen   []chosen      // which of them the media are,
+	pictures []chosen      // of several pictures all, medium by medium,
+	moves    []move        // and how they are moved apart
 
 	columns []value // of the sample
 	values  []byte  // that have no other place, one after the other

@@ -237,7 +237,7 @@ var errPixels = errors.New("it is pil, pixels without a file around them; a colu
 
 // has says that some part of the shard may be a medium.
 func (sh *shard) has(m int) bool {
-	return slices.ContainsFunc(sh.rank[m], func(r uint16) bool { return r > 0 })
+	return slices.ContainsFunc(sh.rank[m], func(r uint32) bool { return r > 0 })
 }
 
 // checkEncodings refuses columns, media and a label that are of an encoding which cannot be that.
@@ -264,6 +264,9 @@ func (s *shards) checkEncodings(sh *shard, c *ShardsConfig) error {
 			return refused(s.keyOf(m), partShown(sh.index.parts[pixels]), errPixels)
 		}
 		for _, name := range s.media[m].From {
+			if s.media[m].Many > 0 && sh.has(m) {
+				break
+			}
 			part := sh.index.encodedNamed(name)
 			if part < 0 || sh.encoded[part].file() {
 				continue

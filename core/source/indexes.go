@@ -254,9 +254,15 @@ func (o *opening) openRemote(ctx context.Context, sh *shard) error {
 }
 
 // index opens the index of a shard, or builds it: at says where it may lie beside the shard, and where it is kept, of several which one. That of ArrayRecords
-// does not know their labels; where they are wanted another one that does takes its place.
+// does not know their labels, and that of Arrow not the files in lists; where they are wanted another one that does takes its place.
 func (o *opening) index(ctx context.Context, sh *shard, name string, w *window, at func(of string) (beside, keep string)) error {
 	err := o.anyIndex(ctx, sh, "", at, func() (*indexBuilder, error) { return o.build(ctx, sh, name, w) })
+	if err == nil && wantsFiles(o.c.Media, sh.index) {
+		plain := sh.index
+		sh.index = nil
+		err := o.anyIndex(ctx, sh, ".files", at, func() (*indexBuilder, error) { return buildArrowIndex(ctx, w, true) })
+		return errors.Join(err, plain.close())
+	}
 	if err != nil || sh.index.partNamed(arrayPart) < 0 {
 		return err
 	}
@@ -377,7 +383,7 @@ func build(ctx context.Context, name string, w *window, keys []string) (*indexBu
 	case isArrayRecord(filepath.Ext(base)):
 		return buildArrayIndex(ctx, w, "")
 	case slices.Contains(arrowEndings, filepath.Ext(base)):
-		return buildArrowIndex(ctx, w)
+		return buildArrowIndex(ctx, w, false)
 	case strings.HasSuffix(base, ".tar.gz") || strings.HasSuffix(base, ".tgz") || strings.HasSuffix(base, ".tar.zst") || strings.HasSuffix(base, ".tar.bz2"):
 		return nil, errors.New("a compressed archive cannot be read in any order; unpack it to a plain .tar")
 	}

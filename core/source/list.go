@@ -41,6 +41,7 @@ type ListConfig struct {
 	// Of a table: which columns it reads.
 	Alone      bool     // the columns are all there is: no file of a path
 	Path       string   // the column that holds the paths, "" is path, or what they are made of: see package template. So it is with all paths of a row
+	First      Medium   // the first medium, where it is several pictures: of a list of paths in the column Path, or with Each of columns
 	Others     []Medium // media beside the one that Path names, each of the path in its column
 	Label      string   // "": label, where there is one
 	LabelNames bool     // labels are the names of classes, which are these names, sorted; there has to be a column of them

@@ -16,6 +16,12 @@ type Medium struct {
 	// From is where it is: of archives the parts that may be it, best first, and nil is the one that ends in any of ImageExtensions; of
 	// Parquet the columns that may be it; of a table the column of its path; of a folder the ending of the file beside the sample's own.
 	From []string
+
+	// Many makes it up to so many pictures, or none; its part is a Bundle. They are a list in a column, of a table of paths, or parts whose names have a number in
+	// place of the * in From; or each of From is one, in their order, if the sample has it. Of more the first are taken, with Cut; else the sample is a bad one.
+	Many int
+	Each bool
+	Cut  bool
 }
 
 // onePicture is what samples are when a config does not say. One that says Media: []Medium{} has samples of columns alone.

@@ -328,6 +328,9 @@ func (r *tableReader) placesIn(f *parquetFile) ([]int, error) {
 					has = append(has, name)
 				}
 			}
+		} else if at >= 0 && r.several(k) != nil {
+			r.lined[k] = true
+			has = append(has, name)
 		} else if err := f.refusal(name); err != nil && r.needs(k) {
 			return nil, err
 		}
@@ -349,6 +352,13 @@ func (f *parquetFile) group(group int, r *tableReader, places []int, take func(r
 			continue
 		}
 		column := f.column(names[k])
+		if column < 0 { // a list of paths
+			var err error
+			if all[k], err = f.pathsOf(group, f.list(names[k])); err != nil {
+				return fmt.Errorf("column %q: %w", names[k], err)
+			}
+			continue
+		}
 		cell := cellsOf(&f.elements[column], numbers[k])
 		err := f.each(group, column, func(v parquet.Value) ([]byte, error) {
 			text, err := cell(v)
@@ -380,6 +390,15 @@ func (f *parquetFile) group(group int, r *tableReader, places []int, take func(r
 		}
 	}
 	return nil
+}
+
+// mediumColumns are those of a medium, by their places.
+func (f *parquetFile) mediumColumns(m *Medium) ([]int, error) {
+	if m.Many > 0 {
+		return f.severalColumns(m)
+	}
+	name, err := f.medium(m.From)
+	return []int{f.column(name)}, err
 }
 
 // medium is the column of a medium.

@@ -101,22 +101,20 @@ func inShard(name string, err error) error {
 // admit checks that a file has what is wanted of each, and gives its rows their places behind those of the files before it.
 func (o *parquetOpening) admit(f *parquetFile) (parts []parquetPart, err error) {
 	s := o.s
-	var media []int
-	var first string
+	var media [][]int
 	for k := range s.media {
-		name, err := f.medium(s.media[k].From)
+		columns, err := f.mediumColumns(&s.media[k])
 		if err != nil {
 			return nil, err
 		}
-		first, media = cmp.Or(first, name), append(media, f.column(name))
+		media = append(media, columns)
 	}
 	c := o.c
-	r := &tableReader{c: &ListConfig{Alone: len(s.media) == 0, Label: c.Label, NoLabels: c.Labels == LabelsOff, LabelNames: c.Labels == LabelsOfNames, Progress: c.Progress}, rows: &s.rows, path: first, label: cmp.Or(c.Label, "label")}
+	r := &tableReader{c: &ListConfig{Alone: true, Label: c.Label, NoLabels: c.Labels == LabelsOff, LabelNames: c.Labels == LabelsOfNames, Progress: c.Progress}, rows: &s.rows, label: cmp.Or(c.Label, "label")}
 	places, err := r.placesIn(f)
 	if err != nil {
 		return nil, err
 	}
-	places[0] = -1 // media are read one by one
 	if err := o.alike(f, r); err != nil {
 		return nil, err
 	}

@@ -112,8 +112,12 @@ func levelsWithin(data []byte, most int, n int64) error {
 }
 
 // present counts those of n values whose definition level is the highest: the others are null. levelsWithin has found the levels sound.
-func present(levels []byte, highest int, n int64) (total int64) {
-	width := bits.Len(uint(highest))
+func present(levels []byte, highest int, n int64) int64 {
+	return levelsAt(levels, bits.Len(uint(highest)), highest, n)
+}
+
+// levelsAt counts those of n levels, of so many bits each, that are this one. levelsWithin has found them sound.
+func levelsAt(levels []byte, width, level int, n int64) (total int64) {
 	for n > 0 && len(levels) > 0 {
 		head, k := binary.Uvarint(levels)
 		levels = levels[max(k, 0):]
@@ -121,8 +125,8 @@ func present(levels []byte, highest int, n int64) (total int64) {
 		if head&1 != 0 {
 			count = min(8*(head>>1), uint64(n))
 			size = min(width*int(head>>1), len(levels))
-			total += packedPresent(levels[:size], width, highest, count)
-		} else if len(levels) > 0 && int(levels[0]) == highest {
+			total += packedAt(levels[:size], width, level, count)
+		} else if len(levels) > 0 && int(levels[0]) == level {
 			total += int64(count)
 		}
 		n -= int64(count)
@@ -131,16 +135,16 @@ func present(levels []byte, highest int, n int64) (total int64) {
 	return total
 }
 
-// packedPresent is present for levels of so many bits each, one behind the other.
-func packedPresent(packed []byte, width, highest int, count uint64) (total int64) {
-	level, has := 0, 0
+// packedAt is levelsAt for levels that lie one behind the other.
+func packedAt(packed []byte, width, level int, count uint64) (total int64) {
+	left, has := 0, 0
 	for _, b := range packed {
-		level |= int(b) << has
+		left |= int(b) << has
 		for has += 8; has >= width && count > 0; has -= width {
-			if level&(1<<width-1) == highest {
+			if left&(1<<width-1) == level {
 				total++
 			}
-			level >>= width
+			left >>= width
 			count--
 		}
 	}

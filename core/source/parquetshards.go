@@ -43,9 +43,9 @@ type parquetShards struct {
 type rowGroup struct {
 	file    *parquetFile
 	group   int
-	columns []int // of each medium
-	first   int64 // sample
-	inFile  int64 // row
+	columns [][]int // of each medium
+	first   int64   // sample
+	inFile  int64   // row
 
 	mu     sync.Mutex         // held by who reads a page of it
 	tables map[int]*pageTable // by column, of those that were read
@@ -57,6 +57,8 @@ type page struct {
 	column   int
 	first, n int64 // rows of the group
 	values   texts
+	several  bool    // a row has several values, or none: of each row
+	ends     []int64 // how many there are up to its end
 }
 
 // OpenParquet opens Parquet files with media in columns: the first of From that is there, or image, image.bytes, jpg or bytes. Without media
@@ -155,7 +157,10 @@ func (s *parquetShards) read(ctx context.Context, g *rowGroup, i int64, b *Buffe
 
 // readMedium makes a row's value in a medium's column the sample's next part.
 func (s *parquetShards) readMedium(g *rowGroup, k int, i int64, b *Buffer) error {
-	p, err := s.page(g, g.columns[k], i-g.first)
+	if s.media[k].Many > 0 {
+		return s.readSeveral(g, k, i, b)
+	}
+	p, err := s.page(g, g.columns[k][0], i-g.first, false)
 	if err != nil {
 		return err
 	}
@@ -174,19 +179,19 @@ func (s *parquetShards) readMedium(g *rowGroup, k int, i int64, b *Buffer) error
 
 // page is the kept page that holds a row of a group's column, or one that is read now. Of those who want the same group's pages one
 // reads at a time; the others find what it read.
-func (s *parquetShards) page(g *rowGroup, column int, row int64) (wanted *page, err error) {
-	if p := s.kept(g, column, row); p != nil {
+func (s *parquetShards) page(g *rowGroup, column int, row int64, several bool) (wanted *page, err error) {
+	if p := s.kept(g, column, row, several); p != nil {
 		return p, nil
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if p := s.kept(g, column, row); p != nil {
+	if p := s.kept(g, column, row, several); p != nil {
 		return p, nil
 	}
 	if err := g.file.unchanged(); err != nil {
 		return nil, err
 	}
-	wanted, more, err := g.read(column, row)
+	wanted, more, err := g.read(column, row, several)
 	if err != nil {
 		return nil, parquetError(err)
 	}
@@ -194,7 +199,7 @@ func (s *parquetShards) page(g *rowGroup, column int, row int64) (wanted *page, 
 		return nil, err
 	}
 	for _, p := range more {
-		if s.kept(g, column, p.first) == nil {
+		if s.kept(g, column, p.first, several) == nil {
 			s.keep(p)
 		}
 	}
@@ -202,11 +207,11 @@ func (s *parquetShards) page(g *rowGroup, column int, row int64) (wanted *page, 
 	return wanted, nil
 }
 
-func (s *parquetShards) kept(g *rowGroup, column int, row int64) *page {
+func (s *parquetShards) kept(g *rowGroup, column int, row int64, several bool) *page {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for k := len(s.pages) - 1; k >= 0; k-- {
-		if p := s.pages[k]; p.group == g && p.column == column && row >= p.first && row < p.first+p.n {
+		if p := s.pages[k]; p.group == g && p.column == column && p.several == several && row >= p.first && row < p.first+p.n {
 			s.pages = append(slices.Delete(s.pages, k, k+1), p)
 			return p
 		}
@@ -215,7 +220,7 @@ func (s *parquetShards) kept(g *rowGroup, column int, row int64) *page {
 }
 
 // size is the memory that a page takes.
-func (p *page) size() int64 { return int64(len(p.values.bytes) + 8*len(p.values.ends)) }
+func (p *page) size() int64 { return int64(len(p.values.bytes) + 8*len(p.values.ends) + 8*len(p.ends)) }
 
 func (s *parquetShards) keep(p *page) {
 	s.mu.Lock()
@@ -229,12 +234,12 @@ func (s *parquetShards) keep(p *page) {
 }
 
 // read reads the page that holds a row: or the part of it with that row. Of a store more may have come with it.
-func (g *rowGroup) read(column int, row int64) (wanted *page, more []*page, err error) {
+func (g *rowGroup) read(column int, row int64, several bool) (wanted *page, more []*page, err error) {
 	defer damaged(&err)
 	c := g.file.chunk(g.group, column)
 	t := g.tables[column]
 	if t == nil {
-		if t, err = c.table(); err != nil {
+		if t, err = c.tableOf(); err != nil {
 			return nil, nil, err
 		}
 		g.tables[column] = t
@@ -245,7 +250,11 @@ func (g *rowGroup) read(column int, row int64) (wanted *page, more []*page, err 
 	}
 	g.file.tables.learned(c, t)
 	k := pageOf(t.pages, row)
-	if wanted, err = g.decode(column, in, t, k, row); err != nil {
+	decode := g.decode
+	if several {
+		decode = g.decodeSeveral
+	}
+	if wanted, err = decode(column, in, t, k, row); err != nil {
 		return nil, nil, err
 	}
 	// Pages that came with it are decoded as long as they take little. What is wrong with one is told to who wants it.
@@ -254,7 +263,7 @@ func (g *rowGroup) read(column int, row int64) (wanted *page, more []*page, err 
 	}
 	left := int64(stretchDecoded)
 	for _, at := range in.others(t, k) {
-		p, err := g.decode(column, in, t, at, t.pages[at].FirstRowIndex)
+		p, err := decode(column, in, t, at, t.pages[at].FirstRowIndex)
 		if err != nil || p.size() > left {
 			break
 		}

@@ -42,6 +42,14 @@ func (c *chunk) table() (*pageTable, error) {
 	return &pageTable{next: from, last: -1}, nil
 }
 
+// tableOf is what is known of the chunk's pages as they are to be read: of lists all, as their headers do not tell their rows.
+func (c *chunk) tableOf() (*pageTable, error) {
+	if c.column.MaxRepetitionLevel() > 0 {
+		return c.listTable()
+	}
+	return c.table()
+}
+
 func (c *chunk) ownIndex() []format.PageLocation {
 	at, n := c.meta.OffsetIndexOffset, int64(c.meta.OffsetIndexLength)
 	if at <= 0 || n <= 0 || n > c.file.size-at {

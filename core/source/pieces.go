@@ -24,7 +24,8 @@ type piece struct{ off, size, at int64 }
 // chosen is the member that is a medium.
 type chosen struct {
 	member indexMember
-	rank   uint16 // 0: there is none yet
+	rank   uint32 // 0: there is none yet
+	medium int    // of several pictures
 }
 
 func (s *shards) read(ctx context.Context, sh *shard, k int64, b *Buffer) error {
@@ -51,7 +52,7 @@ func (s *shards) read(ctx context.Context, sh *shard, k int64, b *Buffer) error 
 		return err
 	}
 	// Behind what is read there is room for parts that have to move apart.
-	data := b.room(int(bytes) + max(len(b.chosen)-1, 0)*Padding)[:bytes]
+	data := b.room(int(bytes) + max(len(b.chosen)+len(b.pictures)-1, 0)*Padding)[:bytes]
 	if sh.chunk >= 0 {
 		for _, p := range b.pieces {
 			copy(data[p.at:p.at+p.size], record[p.off:])
@@ -72,6 +73,15 @@ func (s *shards) read(ctx context.Context, sh *shard, k int64, b *Buffer) error 
 // in zip archives, moves up, the last first.
 func (s *shards) holdChosen(sh *shard, b *Buffer) error {
 	for k := range b.chosen {
+		if s.media[k].Many > 0 {
+			for _, c := range b.pictures {
+				if c.medium == k {
+					at, end := b.locate(c.member)
+					b.parts = append(b.parts, stretch{int(at), int(end - at)})
+				}
+			}
+			continue
+		}
 		member := b.chosen[k].member
 		if s.staysInPlace(sh, member) {
 			if err := s.placePiece(sh, b, member); err != nil {
@@ -100,6 +110,7 @@ func (s *shards) holdChosen(sh *shard, b *Buffer) error {
 			clear(b.mem[p.at+p.n:][:Padding])
 		}
 	}
+	s.bundle(b)
 	return nil
 }
 
@@ -108,7 +119,7 @@ type move struct{ part, to int }
 
 // spread moves parts up so that each ends Padding bytes before the next begins. Media of one member stay one stretch.
 func (b *Buffer) spread() {
-	if len(b.parts) == 1 {
+	if len(b.parts) < 2 {
 		return
 	}
 	moves := b.moves[:0]
@@ -142,10 +153,13 @@ func (b *Buffer) spread() {
 func (s *shards) want(sh *shard, b *Buffer) (bytes int64, err error) {
 	b.chosen = slices.Grow(b.chosen[:0], len(s.media))[:len(s.media)]
 	clear(b.chosen)
+	b.pictures = b.pictures[:0]
 	labelled := false
 	for _, member := range b.members {
 		for m := range s.media {
-			if err := s.choose(sh, b, m, member); err != nil {
+			if s.media[m].Many > 0 {
+				s.add(sh, b, m, member)
+			} else if err := s.choose(sh, b, m, member); err != nil {
 				return 0, err
 			}
 		}
@@ -157,7 +171,12 @@ func (s *shards) want(sh *shard, b *Buffer) (bytes int64, err error) {
 		}
 	}
 	for m := range s.media {
-		if err := s.checkChosen(sh, b, m); err != nil {
+		if s.media[m].Many > 0 {
+			err = s.checkSeveral(sh, b, m)
+		} else {
+			err = s.checkChosen(sh, b, m)
+		}
+		if err != nil {
 			return 0, err
 		}
 	}
@@ -212,7 +231,7 @@ func (s *shards) choose(sh *shard, b *Buffer, m int, member indexMember) error {
 			partShown(sh.index.parts[best.member.part]), partShown(sh.index.parts[member.part]), s.keyOf(m))}
 	}
 	if rank > 0 && (best.rank == 0 || rank < best.rank) {
-		*best = chosen{member, rank}
+		*best = chosen{member: member, rank: rank}
 	}
 	return nil
 }
@@ -241,7 +260,8 @@ func (s *shards) checkChosen(sh *shard, b *Buffer, m int) error {
 
 // isChosen says that a part is a medium of the sample.
 func (b *Buffer) isChosen(part uint16) bool {
-	return slices.ContainsFunc(b.chosen, func(c chosen) bool { return c.member.part == part })
+	is := func(c chosen) bool { return c.rank > 0 && c.member.part == part }
+	return slices.ContainsFunc(b.chosen, is) || slices.ContainsFunc(b.pictures, is)
 }
 
 // partsOf names the parts of the sample that is planned.

@@ -87,7 +87,7 @@ type shard struct {
 	chunk     int            // part that is the chunk of an ArrayRecord which has the sample, or -1
 	partID    map[string]int // the parts by their names, of an ArrayRecord
 	labelled  bool           // the index of an ArrayRecord knows the labels
-	rank      [][]uint16     // by medium, by part: 0 is none, else the lowest is taken
+	rank      [][]uint32     // by medium, by part: 0 is none, else the lowest is taken; of several pictures all, in this order
 	column    []int          // by column: its part, or -1
 	marks     []string       // by column: of a record's feature, what it holds
 	encoded   []*coding      // by part: of one that is a column of MDS, litData or Arrow
@@ -244,8 +244,11 @@ func (s *shards) roles(sh *shard, c *ShardsConfig) {
 }
 
 // ranks says how good each part is as a medium.
-func (s *shards) ranks(m *Medium, parts []string) []uint16 {
-	ranks := make([]uint16, len(parts))
+func (s *shards) ranks(m *Medium, parts []string) []uint32 {
+	if m.Many > 0 {
+		return s.order(m, parts)
+	}
+	ranks := make([]uint32, len(parts))
 	for k, part := range parts {
 		name := strings.TrimSuffix(part, bytesMark)
 		e := s.encodingMarked(part)
@@ -258,9 +261,9 @@ func (s *shards) ranks(m *Medium, parts []string) []uint16 {
 			}
 		}
 		if place >= 0 {
-			ranks[k] = uint16(place) + 1
+			ranks[k] = uint32(place) + 1
 		} else if m.From == nil && (slices.Contains(ImageExtensions, part) || slices.Contains(recordImages, part) || slices.Contains(lmdbImages, part) || e != nil && e.picture(name)) && !claimed(s.media, name) {
-			ranks[k] = math.MaxUint16 // all alike: two of them in one sample are one too many
+			ranks[k] = math.MaxUint32 // all alike: two of them in one sample are one too many
 		}
 	}
 	return ranks
@@ -269,10 +272,14 @@ func (s *shards) ranks(m *Medium, parts []string) []uint16 {
 // shapeOf is what is read of each sample, for identities.
 func shapeOf(kind string, media []Medium, label string, columns []Column, maxBytes int64) string {
 	var from [][]string
+	several := ""
 	for _, m := range media {
 		from = append(from, m.From)
+		if m.Many > 0 {
+			several += fmt.Sprintf(" %s %d %t %t", m.Name, m.Many, m.Each, m.Cut)
+		}
 	}
-	return fmt.Sprintf("%s %q %q %#v %d\x00", kind, from, label, columns, maxBytes)
+	return fmt.Sprintf("%s %q %q %#v %d%s\x00", kind, from, label, columns, maxBytes, several)
 }
 
 // check refuses a source in which no sample has what was asked for.

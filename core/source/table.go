@@ -43,9 +43,11 @@ func tableEnding(name string) string {
 type table struct {
 	place
 	rows
-	media []Medium // beside the first
+	first Medium   // where it is several pictures
+	media []Medium // beside it
 
-	name    string // of the table where its rows are all there is, for keys; else ""
+	alone   bool   // its rows are all there is
+	name    string // of the table, where rows are called by their numbers: they have no path, or several; else ""
 	content uint64 // what tells its text, or a Parquet file's size
 }
 
@@ -97,15 +99,16 @@ type cells struct {
 }
 
 func openTable(c ListConfig) (Source, error) {
-	t := &table{rows: rowsOf(&c, c.Columns), media: c.Others}
+	t := &table{rows: rowsOf(&c, c.Columns), first: c.First, media: c.Others, alone: c.Alone}
 	t.others = make([]texts, len(c.Others))
 	r := tableReader{c: &c, rows: &t.rows, rules: rulesOf(&c), path: cmp.Or(c.Path, "path"), label: cmp.Or(c.Label, "label")}
 	if c.Alone && len(c.Columns) == 0 {
 		return nil, errNothing
 	}
-	if c.Alone {
+	if c.Alone || c.First.Many > 0 {
 		t.name = baseName(c.File)
 	}
+	r.lined = make([]bool, r.firstColumn())
 	err := r.planMade()
 	if err == nil {
 		err = r.read()
@@ -143,6 +146,7 @@ type tableReader struct {
 	made        []made   // paths that no column holds
 	parts       []string // the columns that those are made of
 	lists       []int    // of Parquet, by column of the batch: which of the file's columns is a list of its values, or -1
+	lined       []bool   // by place among wanted: what comes there are lines of paths already
 	version     uint64   // of the table, once it is read
 	content     uint64   // of the table wherever it lies
 }
@@ -337,7 +341,12 @@ func (r *tableReader) add(row *cells) error {
 	if err := r.makePaths(row); err != nil {
 		return err
 	}
-	if !r.c.Alone {
+	switch m := r.several(0); {
+	case m != nil:
+		if err := r.addPaths(&r.rows.paths, m, row.path, r.lined[0]); err != nil {
+			return err
+		}
+	case !r.c.Alone:
 		if err := r.checkPath(r.path, row.path); err != nil && len(row.path) == 0 {
 			return fmt.Errorf("%w; %s", err, map[bool]string{true: pathRemedy, false: "every row is a sample of a file: leave out rows that have none"}[r.c.Path == ""])
 		} else if err != nil {
@@ -346,6 +355,12 @@ func (r *tableReader) add(row *cells) error {
 		r.rows.paths.add(row.path)
 	}
 	for k, path := range row.others {
+		if m := r.several(2 + k); m != nil {
+			if err := r.addPaths(&r.rows.others[k], m, path, r.lined[2+k]); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := r.checkPath(r.c.Others[k].From[0], path); err != nil {
 			return err
 		}
@@ -513,7 +528,7 @@ func (t *table) Columns() []Column   { return t.columns }
 func (t *table) Label(i int64) int64 { return t.label(i) }
 func (t *table) Close() error        { return errors.Join(t.closeLists(), t.close()) }
 
-// Key is the path, or FILE:ROW where there is none.
+// Key is the path, or FILE:ROW where there is none, or may be several.
 func (t *table) Key(i int64, dst []byte) []byte {
 	if t.name == "" {
 		return append(dst, t.paths.at(i)...)
@@ -524,7 +539,11 @@ func (t *table) Key(i int64, dst []byte) []byte {
 func (t *table) Read(ctx context.Context, i int64, b *Buffer) error {
 	b.drop()
 	err := ctx.Err()
-	if t.name == "" {
+	switch {
+	case err != nil || t.alone:
+	case t.first.Many > 0:
+		err = t.readSeveral(ctx, &t.first, t.paths.at(i), b)
+	default:
 		err = t.read(ctx, t.paths.at(i), b)
 	}
 	for k := 0; k < len(t.media) && err == nil; k++ {
@@ -544,13 +563,16 @@ func (t *table) Read(ctx context.Context, i int64, b *Buffer) error {
 
 // other reads a medium beside the first: of the same file, or of its own.
 func (t *table) other(ctx context.Context, k int, i int64, b *Buffer) error {
-	path := t.others[k].at(i)
-	if bytes.Equal(path, t.paths.at(i)) {
+	path, m := t.others[k].at(i), &t.media[k]
+	switch {
+	case bytes.Equal(path, t.paths.at(i)) && m.Many == t.first.Many && m.Cut == t.first.Cut:
 		b.again(0)
 		return nil
+	case m.Many > 0:
+		return t.readSeveral(ctx, m, path, b)
 	}
 	if err := t.readNext(ctx, path, b); err != nil {
-		return t.media[k].wrong(path, err)
+		return m.wrong(path, err)
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func (r *tableReader) objects(next func() (object []byte, err error), where func
 		if err == nil && r.rows.n == 0 {
 			err = r.partsThere(seen[len(seen)-len(r.parts):], has)
 		}
-		if err == nil && r.rows.n == 0 && r.wants(0) && !seen[0] {
+		if err == nil && r.rows.n == 0 && r.wants(0) && !seen[0] && r.several(0) == nil {
 			err = lacking("no column %q; the columns are %s; %s", names[0], describeParts(has), pathRemedy)
 		}
 		if err == nil {

@@ -82,13 +82,25 @@ func (l *list) Identity(i int64, dst []byte) []byte {
 
 // Identity is the file or object, those of its arrays, and what the row says.
 func (t *table) Identity(i int64, dst []byte) []byte {
-	if t.name != "" {
+	switch {
+	case t.alone:
 		dst = append(append(dst, t.name...), 0)
-	} else if dst = t.place.identity(t.paths.at(i), dst); dst == nil {
-		return nil
+	case t.first.Many > 0:
+		if dst = t.place.appendIdentities(&t.first, t.paths.at(i), dst); dst == nil {
+			return nil
+		}
+	default:
+		if dst = t.place.identity(t.paths.at(i), dst); dst == nil {
+			return nil
+		}
 	}
 	for k := range t.media {
-		if dst = t.place.identity(t.others[k].at(i), dst); dst == nil {
+		if m := &t.media[k]; m.Many > 0 {
+			dst = t.place.appendIdentities(m, t.others[k].at(i), dst)
+		} else {
+			dst = t.place.identity(t.others[k].at(i), dst)
+		}
+		if dst == nil {
 			return nil
 		}
 	}
@@ -115,7 +127,7 @@ func (t *table) Identity(i int64, dst []byte) []byte {
 func (s *parquetShards) Identity(i int64, dst []byte) []byte {
 	g, medium := s.find(i), uint64(0)
 	if len(g.columns) > 0 {
-		medium = uint64(g.columns[0])
+		medium = uint64(g.columns[0][0])
 	}
 	dst = append(append(append(dst, s.shape...), g.file.identity...), 0)
 	for _, v := range []uint64{uint64(g.file.version.size), g.file.version.tag, medium, uint64(g.inFile + i - g.first)} {

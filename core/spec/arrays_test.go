@@ -84,7 +84,7 @@ fields:
 		for _, c := range s.Source.Columns {
 			columns = append(columns, fmt.Sprintf("%s:%d:%d:%v", c.Name, c.MaxBytes, c.MaxLength, c.Padded))
 		}
-		if got := fmt.Sprint(columns, s.Parts(&s.Source)); got != "[state:1024:0:false text:4096:0:false ids:1024:9:true] [{now [image[0]]} {next [image[1]]}]" {
+		if got := fmt.Sprint(columns, s.Parts(&s.Source)); got != "[state:1024:0:false text:4096:0:false ids:1024:9:true] [{now [image[0]] <nil>} {next [image[1]] <nil>}]" {
 			t.Errorf("got %s", got)
 		}
 		if err := s.Validate(); err != nil { // a second time it is the same
@@ -92,7 +92,7 @@ fields:
 		}
 	}
 	one, err := Parse([]byte("source: {arrays: [{name: image, file: a.h5, dataset: top}]}\nimage: {transform: [center_crop: 8]}\n"), "/data/x.yaml")
-	if err != nil || len(one.Source.Columns) != 0 || fmt.Sprint(one.Parts(&one.Source)) != "[{image [image]}]" {
+	if err != nil || len(one.Source.Columns) != 0 || fmt.Sprint(one.Parts(&one.Source)) != "[{image [image] <nil>}]" {
 		t.Errorf("%v, %v", one, err)
 	}
 }

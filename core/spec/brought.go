@@ -79,6 +79,7 @@ var brought = []struct {
 	{inAudio, called(`of`, `clip`, `sync`, `video`), "say window: {of: video}, what is heard while the video's frames are on show"},
 	{inPictures, called(`bbox(es)?(_params|_format)?`, `bounding_box(es)?`, `target_boxes`, `label_fields`, `min_visibility`, `min_area`, `sanitize`), "say boxes: {column: NAME, format: xyxy, with: [LABELS]}, of columns in source.columns"},
 	{inPictures, called(`keypoints?(_params)?`, `landmarks`, `key_points`), "say points: NAME, of a column in source.columns"},
+	{inPictures, called(`(max|num|n|max_num)_(images|pictures)`, `(images|pictures)_per_sample`, `multi_?image`, `multiple`), "say many: 8, the most pictures of a sample"},
 	{inPixels, called(`width`, `height`, `crop`, `resize`, `image_size`, `img_size`, `input_size`), "the transform says it, such as transform: [{resize: [224, 224]}]"},
 	{inPixels, called(`dimension_order`, `channels_(first|last)`, `data_format`), "say layout: NCHW or NHWC, of videos NTCHW, NCTHW or NTHWC"},
 	{inAudio, called(`sr`, `sample_rate`, `sampling_rate`, `target_sr`, `resample_rate`), "say rate: 16000"},

@@ -47,6 +47,9 @@ func (d *decoder) image(s *section, above *Image) *Image {
 		img.Points = d.points(s)
 	}
 	d.shape(s, img)
+	if s.has("many") {
+		img.Many = d.many(s)
+	}
 	d.pixels(s, img)
 	return img
 }
@@ -345,4 +348,5 @@ func (i *Image) check(section string, fail func(path, format string, args ...any
 	if n, err := i.RowShape().Bytes(i.DType); err != nil || n > math.MaxInt32 {
 		fail(section+".transform", "got an output of %v, want one of less than 2 GiB a row", i.RowShape())
 	}
+	i.checkRoom(section, fail)
 }

@@ -326,6 +326,11 @@ var keys = withFrames([]Key{
 	{"image.points.normalized", "true, false", "false", "As of boxes."},
 	{"image.points.remove_invisible", "true, false", "false", "Of [-1, 2] and [-1, 3]: points beyond the row, and those of visibility 0, are dropped."},
 	{"image.points.with", "text or list of text", "(none)", "Columns with a line for each point, which are dropped with it."},
+	{"image.many", "whole number, 1 to 65536, or mapping", "(none: a sample has one picture)", "A sample has several pictures, or none, each of which becomes what transform says, with a draw of its own: rows are [many, H, W, C], and a field `count`, i64, says how many of them there are (of fields NAME.count). The pictures are a list in a column of Parquet, Arrow or a table, or an archive's parts by their numbers ([sources.md](sources.md#several-pictures)). A number is most."},
+	{"image.many.most", "whole number, 1 to 65536", "(as many as of names)", "Room of a row, in pictures."},
+	{"image.many.of", "list of text", "(none)", "In place of from: parts or columns that are a picture each, in this order; one that a sample has not, or that is null, is passed over."},
+	{"image.many.shape", "fixed, padded, ragged", "fixed", "How rows of fewer pictures lie: with zeros behind; in a batch as long as its longest row; or one behind the other, with offsets."},
+	{"image.many.over", "refuse, cut", "refuse", "What more pictures than most make: a bad sample, cause too_large; or the first ones are taken."},
 	{"image.max_pixels", "whole number from 1", "178956970", "A picture with more pixels is a bad sample, found before memory is taken."},
 
 	{"video", "mapping", "(none)", "Which frames of a video make a row, and what becomes of each. Fields of the batch: `video`, `frames` (of each row), `pts` and `duration` (of each frame, in seconds)."},
@@ -459,7 +464,7 @@ var keys = withFrames([]Key{
 	{"audio.timeout", "time", "1m", "Longest time that decoding one sample may take; later it is a bad one, cause too_slow."},
 
 	{"fields", "mapping", "(none)", "In place of image, video and audio: up to 16 of them, of one kind too, with names of your own, such as left and right. A name has letters, digits, _ and -."},
-	{"fields.NAME", "mapping", "(none)", "One of image, video and audio, which is then called NAME in a batch, and what is known of it NAME.frames, NAME.pts, NAME.duration, NAME.length, NAME.affine, NAME.size."},
+	{"fields.NAME", "mapping", "(none)", "One of image, video and audio, which is then called NAME in a batch, and what is known of it NAME.frames, NAME.pts, NAME.duration, NAME.length, NAME.count, NAME.affine, NAME.size."},
 	{"fields.NAME.draw", "alike, own", "alike", "What is random is drawn as for the sample's other fields, so that a picture and its mask are cropped together; or for this field alone, by its name: a view of its own. " +
 		"Without from such a field is of the same part as the first field, where that is of its kind."},
 

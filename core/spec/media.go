@@ -120,6 +120,8 @@ func (m *Medium) From() []string {
 		return m.Video.From
 	case m.Audio != nil:
 		return m.Audio.From
+	case m.Image.Many != nil && m.Image.Many.Of != nil:
+		return m.Image.Many.Of
 	}
 	return m.Image.From
 }
@@ -199,7 +201,7 @@ func (m *Medium) rowBytes() int64 {
 		return int64(m.Audio.Length) * int64(m.Audio.Channels) * int64(m.Audio.DType.Bytes())
 	}
 	n, _ := m.Image.RowShape().Bytes(m.Image.DType)
-	return max(n, m.Room)
+	return max(n*int64(m.Image.pictures()), m.Room)
 }
 
 // fields are those that every batch of the ring has.

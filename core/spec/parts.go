@@ -14,6 +14,7 @@ import (
 type Wanted struct {
 	Name string   // of the medium
 	From []string // parts or columns, best first; nil: core/source's rule
+	Many *Many    // From has several pictures, or of Many.Of each is one; nil: it is one
 }
 
 // Parts are the parts of a source's samples, the ring's own or a data set of its mixture, as PartOf numbers them. Of a folder the first
@@ -22,7 +23,10 @@ func (s *Spec) Parts(src *Source) (all []Wanted) {
 	media := s.parted()
 	for i := range media {
 		m := &media[i]
-		w := Wanted{m.Name, m.From()}
+		w := Wanted{Name: m.Name, From: m.From()}
+		if m.Image != nil {
+			w.Many = m.Image.Many
+		}
 		switch {
 		case w.From != nil:
 		case src.Arrays != nil:
@@ -115,7 +119,7 @@ func (d *decoder) checkPartsOf(src *Source, at string, media []Medium) {
 			d.failAt(key, "goes with shards, with a list that is a table (.csv, .jsonl or .parquet), and with a folder; %s has one file a sample", at)
 		case src.Folder != "" && i == 0:
 			d.failAt(key, "given for the first medium of a folder, whose files are its samples; say their endings in %s.extensions", at)
-		case (table || src.Folder != "") && len(from) > 1:
+		case (table || src.Folder != "") && len(from) > 1 && (m.Image == nil || m.Image.Many == nil || m.Image.Many.Of == nil):
 			d.failAt(key, "got %d, want one: of a table a column, of a folder an ending", len(from))
 		case table && i == 0 && src.Path != "":
 			d.failAt(key, "given beside %s.path, which says the same; leave that out", at)

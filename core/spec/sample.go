@@ -56,6 +56,9 @@ func ParseSample(document []byte) (*Spec, error) {
 	if d.err == nil && s.Image != nil && s.Image.Points != nil {
 		d.failAt("image.points", followsNone)
 	}
+	if d.err == nil && s.Image != nil && s.Image.Many != nil {
+		d.failAt("image.many", "is of a ring's samples, which may have several pictures; leave it out")
+	}
 	if v := s.Video; d.err == nil && v != nil && v.Frames == 0 && (v.Select.Kind == SelectUniform || v.Select.Kind == SelectSegments) {
 		d.failAt("video.select", "got kind: %s without frames, want how many, such as frames: 16", v.Select.Kind)
 	}

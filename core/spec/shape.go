@@ -93,6 +93,9 @@ func (i *Image) known() (all []string) {
 	if i.Open() {
 		all = append(all, "extent")
 	}
+	if i.Many != nil {
+		all = append(all, "count")
+	}
 	if i.Affine {
 		all = append(all, "affine", "size")
 	}

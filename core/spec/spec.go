@@ -234,6 +234,7 @@ type Image struct {
 
 	Boxes  *Boxes
 	Points *Points
+	Many   *Many // a sample has several pictures; nil: one
 }
 
 // Transform is the geometry, with steps around it, then Normalize and RandomErasing. Nil leaves out; one of Resize, CenterCrop, RandomCrop and

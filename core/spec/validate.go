@@ -78,6 +78,7 @@ func (d *decoder) complete(s *Spec) {
 	d.checkWindows(s)
 	d.checkChosen(s)
 	d.checkBoxes(s)
+	d.checkMany(s)
 	d.checkStream(s)
 	d.checkPacking(s)
 	d.checkOrder(&s.Order, &s.Source)

@@ -310,6 +310,18 @@ def test_ragged_rows_are_views_of_their_values():
     assert memory() is not None and row.tolist() == [3, 4, 5, 6]
 
 
+def test_ragged_steps_are_those_of_all_rows():
+    values, memory = make(list(range(12)), "int16")
+    steps = Ragged(values, make([0, 4, 4, 12], "int64")[0], (2, 2)).steps
+    assert steps.shape == (3, 2, 2) and steps.numpy().tolist() == [[[0, 1], [2, 3]], [[4, 5], [6, 7]], [[8, 9], [10, 11]]]
+    del values
+    assert memory() is not None and steps.tolist()[2] == [[8, 9], [10, 11]]
+    numbers, _ = make([1, 2], "int64")
+    assert Ragged(numbers, make([0, 2], "int64")[0]).steps.shape == (2,)
+    none, _ = make(numpy.zeros(0, numpy.uint8))
+    assert Ragged(none, make([0, 0], "int64")[0], (2, 2)).steps.shape == (0, 2, 2)
+
+
 def test_ragged_bytes_are_text():
     """Rows of bytes are str on request; what is no UTF-8 goes the way back, and what is no bytes is refused."""
     data = "wörd".encode() + b"\xff!" + "猫".encode()

@@ -282,6 +282,13 @@ class Ragged:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    @property
+    def steps(self) -> Array:
+        """The steps of all rows, one behind the other, [steps, *step], such as the pictures of a batch; a view."""
+        values = self.values
+        shape = (len(values) // _size(self.step), *self.step)
+        return Array(values._owner, values._address, shape, _dense_strides(shape, values.dtype.itemsize), values.dtype, values.readonly, values._device)
+
     @overload
     def __getitem__(self, row: int) -> Union[numpy.ndarray, Array]: ...
     @overload

@@ -6,6 +6,7 @@ import (
 	"image/draw"
 
 	"github.com/spdl/spdl/core/batch"
+	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/shm"
 )
 
@@ -55,15 +56,16 @@ func (r *rowsIn) row(l tensors, i int) (data []byte, steps int, ok bool) {
 	return data[from:to], int(lengths[i*r.parts]), true
 }
 
-// film draws videos: some of the frames of each, side by side.
+// film draws videos, or several pictures a sample: some of the frames of each, side by side.
 type film struct {
 	*pixels
 	rowsIn
-	room   int  // frames that a row has room for
-	planar bool // [C, T, H, W]: a frame's planes lie apart
+	room   int    // frames that a row has room for
+	planar bool   // [C, T, H, W]: a frame's planes lie apart
+	word   string // frames, or pictures
 }
 
-func filmOf(schema []shm.TensorRecord, tensor, length int, f *facts, told *videoFacts) (*film, error) {
+func filmOf(schema []shm.TensorRecord, tensor, length int, f *facts, told *videoFacts, word string) (*film, error) {
 	t, layout := &schema[tensor], told.Layout
 	shape := f.Ragged[nameText(t.Name[:])]
 	if t.Kind == shm.Dense && t.Ndim == 5 {
@@ -73,17 +75,22 @@ func filmOf(schema []shm.TensorRecord, tensor, length int, f *facts, told *video
 		}
 	}
 	if len(shape) != 3 || layout == "" {
-		return nil, fmt.Errorf("view: field %q: the ring does not tell how its frames lie", nameText(t.Name[:]))
+		return nil, fmt.Errorf("view: field %q: the ring does not tell how its %s lie", nameText(t.Name[:]), word)
 	}
 	p, err := pixelsOf(t, shape, layout != "NTHWC", told.Frame)
 	if err != nil {
 		return nil, err
 	}
-	return &film{p, rowsInTensor(schema, tensor, length), told.Frames, layout == "NCTHW"}, nil
+	return &film{p, rowsInTensor(schema, tensor, length), told.Frames, layout == "NCTHW", word}, nil
+}
+
+// severally says of several pictures what is told of a video, whose frames lie as they do.
+func (p *pictureFacts) severally() *videoFacts {
+	return &videoFacts{Layout: map[string]string{spec.NHWC: spec.NTHWC, spec.NCHW: spec.NTCHW}[p.Layout], Frames: p.Many.Most, Frame: *p}
 }
 
 func (f *film) about() string {
-	return fmt.Sprintf("at most %d frames of %s", f.room, f.pixels.about())
+	return fmt.Sprintf("at most %d %s of %s", f.room, f.word, f.pixels.about())
 }
 
 func (f *film) paint(l tensors, row int) *image.RGBA {

@@ -5,7 +5,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"image"
 	"image/color"
+	"image/png"
 	"os"
 	"path/filepath"
 	"strings"
@@ -74,6 +76,46 @@ func TestViewShowsFramesSideBySide(t *testing.T) {
 			if n := near(color.RGBA{level, level, level, 255}); n < want-200 || n > want+2000 {
 				t.Errorf("%s: %d pixels of level %d, want %d", section, n, level, want)
 			}
+		}
+	}
+}
+
+// grey is a PNG of one level.
+func grey(t *testing.T, level byte) string {
+	t.Helper()
+	m := image.NewGray(image.Rect(0, 0, 16, 16))
+	for k := range m.Pix {
+		m.Pix[k] = level
+	}
+	var b strings.Builder
+	if err := png.Encode(&b, m); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// Several pictures of a sample are shown side by side, whichever way they lie; a sample without any is shown, too.
+func TestViewShowsSeveralPicturesSideBySide(t *testing.T) {
+	name, dir := home(t), t.TempDir()
+	for j := range 3 {
+		writeFile(t, filepath.Join(dir, fmt.Sprintf("%d.png", j)), grey(t, byte(40+60*j)))
+	}
+	table := writeFile(t, filepath.Join(dir, "t.jsonl"), `{"images": ["0.png", "1.png"]}
+{"images": []}
+{"images": ["0.png", "1.png", "2.png"]}
+`)
+	for _, section := range []string{"many: 4", "layout: NCHW, many: {most: 3, shape: padded}", "many: {most: 3, shape: ragged}", "dtype: f32, layout: NCHW, many: {most: 3, shape: ragged}"} {
+		file := writeFile(t, filepath.Join(t.TempDir(), name+".yaml"), "source: {list: "+table+
+			"}\nbatch: 3\norder: {shuffle: false}\nimage: {from: images, transform: [resize: [96, 96]], "+section+"}\n")
+		_, near := sheetOf(t, []byte(good(t, "view", file, "--out", "-")))
+		for j, times := range []int{2, 2, 1} {
+			level, want := uint8(40+60*j), times*96*96
+			if n := near(color.RGBA{level, level, level, 255}); n < want-200 || n > want+2000 {
+				t.Errorf("%s: %d pixels of level %d, want %d", section, n, level, want)
+			}
+		}
+		if out := good(t, "check", file); !strings.Contains(out, "count   ") || !strings.Contains(out, "image   ") {
+			t.Errorf("%s:\n%s", section, out)
 		}
 	}
 }

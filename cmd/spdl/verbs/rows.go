@@ -185,10 +185,13 @@ func (r *ringFacts) media() (all []mediumFacts) {
 	return append(all, r.Fields...)
 }
 
-// lengths is the name of the field that says how long a video or a sound is.
+// lengths is the name of the field that says how long a video or a sound is, or how many pictures there are.
 func (m *mediumFacts) lengths() string {
-	if m.Video != nil {
+	switch {
+	case m.Video != nil:
 		return m.named("frames")
+	case m.Image != nil:
+		return m.named("count")
 	}
 	return m.named("length")
 }
@@ -201,11 +204,14 @@ func (m *mediumFacts) named(what string) string {
 	return m.Name + "." + what
 }
 
-// pictureFacts are the mean and standard deviation that floats were brought to (nil: none, or not told), what channels are, and what is marked.
+// pictureFacts are the mean and standard deviation that floats were brought to (nil: none, or not told), what channels are and where they lie, whether a sample has several
+// pictures, and what is marked.
 type pictureFacts struct {
 	Mean   []float64    `json:"mean"`
 	Std    []float64    `json:"std"`
 	Mode   spec.Mode    `json:"mode"`
+	Layout string       `json:"layout"`
+	Many   *spec.Many   `json:"many"`
 	Boxes  *spec.Boxes  `json:"boxes"`
 	Points *spec.Points `json:"points"`
 	Shape  spec.Cut     `json:"shape"` // "": rows have one size

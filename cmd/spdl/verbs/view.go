@@ -30,7 +30,7 @@ func (a *app) view() *cobra.Command {
 		Use:   "view NAME|SPEC|FOLDER|SHARDS",
 		Short: "Draw a contact sheet of a batch, with its labels",
 		Long: `View takes the next batch of a running ring (NAME or NAME/RING), or the first one of a description or folder that nobody
-needs to serve, and draws its pictures with class and key below each, and with the boxes and points that follow them; of a video a row of frames, of a sound its waveform or its features. Floats are brought back to colours by the ring's own mean and
+needs to serve, and draws its pictures with class and key below each, and with the boxes and points that follow them; of a video a row of frames, of several pictures all in a row (8 at most), of a sound its waveform or its features. Floats are brought back to colours by the ring's own mean and
 standard deviation. Rows that are masked, substituted or padded have a red frame and say so.
 
 Of a running ring it reads as a consumer in a group of its own, with one lease: it sees batches that are published from then on,
@@ -167,6 +167,7 @@ func painterOf(schema []shm.TensorRecord, m *mediumFacts, f *facts) (painter, er
 			p.marks = marksOf(schema, m.Image, f)
 		}
 		return p, err
+	case m.Image != nil && m.Image.Many != nil:
 	case m.Image != nil && schema[t].Kind == shm.Ragged:
 		return filesOf(schema, t, m)
 	case m.Image != nil:
@@ -180,8 +181,11 @@ func painterOf(schema []shm.TensorRecord, m *mediumFacts, f *facts) (painter, er
 	if length < 0 || !wide(&schema[length]) {
 		return nil, &because{fmt.Errorf("view: field %q: the ring has no field %q of lengths", m.Name, m.lengths()), shm.ErrFormat}
 	}
-	if m.Video != nil {
-		return filmOf(schema, t, length, f, m.Video)
+	switch {
+	case m.Video != nil:
+		return filmOf(schema, t, length, f, m.Video, "frames")
+	case m.Image != nil:
+		return filmOf(schema, t, length, f, m.Image.severally(), "pictures")
 	}
 	return waveOf(schema, t, length, f, m.Audio)
 }
