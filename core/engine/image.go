@@ -11,7 +11,7 @@ import (
 
 // images are pictures, and, where the description asks for it, where their points lie in the row.
 type images struct {
-	op  *media.Op
+	ops []*media.Op // one, or one for each bucket of sizes
 	row []field
 }
 
@@ -23,20 +23,26 @@ const (
 )
 
 func newImages(m *spec.Medium) (modality, error) {
-	op, err := media.Compile(load.PictureConfig(m.Image))
-	if err != nil {
-		return nil, err
+	all := &images{}
+	var shapes []tensor.Shape
+	for _, one := range m.Image.Sizes() {
+		op, err := media.Compile(load.PictureConfig(one))
+		if err != nil {
+			return nil, err
+		}
+		all.ops, shapes = append(all.ops, op), append(shapes, one.RowShape())
 	}
 	axes := uint32(shm.AxesNHWC)
 	if m.Image.Layout == spec.NCHW {
 		axes = shm.AxesNCHW
 	}
-	row := []field{{name: m.Name, axes: axes, dtype: m.Image.DType, shape: m.Image.RowShape()}}
+	row := []field{{name: m.Name, axes: axes, dtype: m.Image.DType, shape: m.Image.RowShape(), shapes: shapes}}
 	if m.Image.Affine {
 		names := m.Tensors()
 		row = append(row, field{name: names[imageAffine], dtype: tensor.F32, shape: tensor.Shape{2, 3}}, field{name: names[imageSize], dtype: tensor.I64, shape: tensor.Shape{2}})
 	}
-	return &images{op, row}, nil
+	all.row = row
+	return all, nil
 }
 
 func (m *images) fields() []field { return m.row }
@@ -46,17 +52,17 @@ func (m *images) open() (decoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &imageDecoder{Worker: w, op: m.op}, nil
+	return &imageDecoder{Worker: w, ops: m.ops}, nil
 }
 
 type imageDecoder struct {
 	*media.Worker
-	op   *media.Op
+	ops  []*media.Op
 	seen media.Size // of the last picture
 }
 
 func (d *imageDecoder) decode(row [][]byte, in input, draw media.Draw) error {
-	info, err := d.Row(row[imagePixels], in.bytes, d.op, draw)
+	info, err := d.Row(row[imagePixels], in.bytes, d.ops[min(in.bucket, len(d.ops)-1)], draw) // the one where there is one
 	d.seen = info.Seen()
 	if err != nil || len(row) == 1 {
 		return err

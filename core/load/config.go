@@ -23,7 +23,7 @@ func PictureConfig(i *spec.Image) media.Config {
 		case r.Fit.Contain:
 			c.Contain = &media.Contain{Corner: r.Fit.Corner, Shrink: r.Fit.Shrink, Letterbox: r.Fit.Letterbox}
 		case r.Short == 0:
-			c.Resize = size(r.Extent)
+			c.Resize, c.Cover = size(r.Extent), r.Fit.Cover
 		}
 	}
 	if r := t.RandomResize; r != nil {

@@ -62,6 +62,7 @@ type Bounded struct {
 	rest []int64 // position of each step; at most one begins in a bucket
 
 	whole int64 // full steps of an epoch
+	apart bool  // no step has samples of two buckets
 }
 
 // NewBounded orders samples by their lengths, which are 0 or more; bucket says for each which of the buckets 0, 1, ... it is in, longer
@@ -91,7 +92,7 @@ func NewApart(bucket []uint16, rows []int64, repeat int64, seed uint64) (*Bounde
 	if n == 0 || repeat < 1 || repeat > maxSamples/n {
 		return nil, fmt.Errorf("sampler: apart: got %d samples, each %d times; want 1 or more, and at most 2^62 rows", n, repeat)
 	}
-	s := &Bounded{repeat: repeat, seed: seed, buckets: make([]Bucket, len(rows))}
+	s := &Bounded{repeat: repeat, seed: seed, apart: true, buckets: make([]Bucket, len(rows))}
 	for i, n := range rows {
 		if n < 1 || n > maxGlobal {
 			return nil, fmt.Errorf("sampler: apart: bucket %d: got %d rows a step, want 1 to 2^31", i, n)

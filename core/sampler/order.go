@@ -142,6 +142,14 @@ func (o *Order) Rows(epoch, step int64, rank int, dst []int64) (rows []int64, pa
 	return dst, padded
 }
 
+// Bucket is that of a step's samples, where those of each step are all of one bucket (NewApart); else 0.
+func (o *Order) Bucket(epoch, step int64) int {
+	if apart, is := o.c.Cut.(*Bounded); is && apart.apart {
+		return apart.Bucket(epoch, step)
+	}
+	return 0
+}
+
 // Position is the place in the epoch's order of the first row of a rank's batch; the others follow it. It names a row
 // where a sample may come more than once.
 func (o *Order) Position(epoch, step int64, rank int) int64 {
