@@ -106,22 +106,25 @@ def test_floats_in_planes_are_normalised(open_, made):
             np.testing.assert_allclose(batch["image"][row], want, atol=1e-6)
 
 
-def test_a_random_crop_says_where_it_lies(open_, made):
+@pytest.mark.parametrize("mirror", [0, 0.5])
+def test_a_random_crop_says_where_it_lies(open_, made, mirror):
     """What SDXL is conditioned on: the picture's size, and the top left of its crop, in pixels of what it was resized to."""
-    image = {"affine": True, "transform": [COVER[0], {"random_crop": "bucket"}]}
-    moved, places = 0, {}
+    image = {"affine": True, "transform": [COVER[0], {"random_crop": "bucket"}, {"horizontal_flip": mirror}]}
+    moved, mirrored, places = 0, 0, {}
     loader = open_(describe(made, image=image))
     for epoch in loader.epochs():
         for batch in epoch:
             size = batch["image"].shape[1:3]
             tops, lefts = (np.rint(-batch["affine"][:, k, 2]).astype(int) for k in (1, 0))
             for row, i in enumerate(batch["index"].tolist()):
-                big = covering(made[1][i], size)
-                top, left = int(tops[row]), int(lefts[row])
-                np.testing.assert_array_equal(batch["image"][row], np.asarray(big.crop((left, top, left + size[1], top + size[0]))))
+                big, flipped = covering(made[1][i], size), batch["affine"][row, 0, 0] < 0
+                top, left = int(tops[row]), int(lefts[row]) if not flipped else round(float(batch["affine"][row, 0, 2])) - size[1]
+                want = np.asarray(big.crop((left, top, left + size[1], top + size[0])))
+                np.testing.assert_array_equal(batch["image"][row], want[:, ::-1] if flipped else want)
+                mirrored += flipped
                 assert batch["size"][row].tolist() == list(made[1][i].size[::-1])
                 moved += places.setdefault(i, (top, left)) != (top, left)
-    assert moved > 20
+    assert moved > 20 and (mirrored > 20) == (mirror > 0)
 
 
 @pytest.mark.parametrize("cut", [1, 6, 13])
@@ -314,6 +317,7 @@ def test_check_lists_the_buckets_and_what_is_cropped_away(made, tmp_path):
         kept[h, w].append(min(file.width * h, file.height * w) / max(file.width * h, file.height * w))
     said = checked(describe(made), tmp_path)
     assert "buckets  4 sizes, by columns width and height" in said
+    assert ["image", "u8", "its", "bucket's,", "at", "most", "[4,", "64,", "64,", "3]", "49,152"] in [line.split() for line in said.splitlines()]
     for (h, w), of in kept.items():
         assert [str(h), str(w), str(len(of)), "4", f"{100 * (1 - np.mean(of)):.1f}", "%"] in [line.split() for line in said.splitlines()]
     assert f"cropped  {100 * (1 - np.mean(sum(kept.values(), []))):.1f} % of a picture in the mean" in said

@@ -120,7 +120,7 @@ func (v *checking) checkRing(ctx context.Context, asked *spec.Spec, l *local, ri
 	}
 	v.shapes(l.engine.Shapes(ring), asked)
 	v.packing(l.engine.Packing(ring), asked)
-	v.schema(l.reader.Schema())
+	v.schema(l.reader.Schema(), asked)
 	short := v.room(l, ring, asked.Ring.Backing)
 	decoded, err := v.decode(ctx, l, ring)
 	if err != nil {
@@ -314,7 +314,10 @@ func classesText(classes []string) string {
 }
 
 // schema lists the fields of a batch.
-func (v *checking) schema(schema []shm.TensorRecord) {
+func (v *checking) schema(schema []shm.TensorRecord, r *spec.Spec) {
+	bucketed := func(name string) bool {
+		return slices.ContainsFunc(r.Media(), func(m spec.Medium) bool { return m.Name == name && m.Image != nil && m.Image.Transform.Bucketed() })
+	}
 	w := tabwriter.NewWriter(v.out, 0, 0, 3, ' ', 0)
 	fmt.Fprintf(w, "\n  field\ttype\tshape\tbytes a batch\n")
 	for i := range schema {
@@ -322,6 +325,8 @@ func (v *checking) schema(schema []shm.TensorRecord) {
 		shape := strings.ReplaceAll(fmt.Sprint(t.Shape[:t.Ndim]), " ", ", ")
 		if t.Kind == shm.Ragged {
 			shape = fmt.Sprintf("ragged, at most %s in all", thousands(t.Shape[0]))
+		} else if bucketed(nameText(t.Name[:])) {
+			shape = "its bucket's, at most " + shape
 		}
 		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", nameText(t.Name[:]), dtypeText(t), shape, thousands(t.Bytes+t.OffsetsBytes))
 	}
