@@ -219,6 +219,36 @@ def test_a_mask_has_the_size_of_its_picture(open_, made, tmp_path):
             np.testing.assert_array_equal(batch["mask"][row].reshape(want.shape), want)
 
 
+@pytest.mark.parametrize("more, samples, times", [({"filter": "width > 90"}, None, 1), ({"repeat": 3}, 53, 3), ({"filter": "height < 100", "repeat": 2, "last": "pad"}, None, 2)])
+def test_filter_and_repeat_go_with_it(open_, made, more, samples, times):
+    wide, low = (sum(holds(f) for f in made[1]) for holds in (lambda f: f.width > 90, lambda f: f.height < 100))
+    samples = samples or (wide if "width" in more["filter"] else low)
+    loader = open_(describe(made, order={**ORDER, **more}))
+    for epoch in loader.epochs():
+        count = {}
+        for batch in epoch:
+            for i, status in zip(batch["index"].tolist(), batch["status"].tolist()):
+                assert list(batch["image"].shape[1:3]) == nearest(*made[1][i].size)
+                count[i] = count.get(i, 0) + (status == 0)
+        assert len(count) == samples and set(count.values()) == {times}
+
+
+def test_boxes_follow_to_the_size_of_their_batch(open_, made, tmp_path):
+    boxes = [[[0.25 * f.width, 0.25 * f.height, 0.5 * f.width, 0.75 * f.height]] for f in made[1]]
+    lines = [json.dumps({"path": f"{made[0]}/{i:03}.png", "width": f.width, "height": f.height, "boxes": boxes[i]}) for i, f in enumerate(made[1])]
+    (tmp_path / "t.jsonl").write_text("\n".join(lines) + "\n")
+    spec = describe(made, image={"boxes": "boxes", "transform": COVER})
+    spec["source"] = {"list": str(tmp_path / "t.jsonl"), "columns": [*COLUMNS, {"name": "boxes", "type": "list", "dtype": "f32", "shape": [-1, 4], "max_length": 2}]}
+    for batch in open_(spec):
+        h, w = batch["image"].shape[1:3]
+        for row, i in enumerate(batch["index"].tolist()):
+            big = covering(made[1][i], (h, w))
+            top, left = round((big.height - h) / 2), round((big.width - w) / 2)
+            x, y = big.width / made[1][i].width, big.height / made[1][i].height
+            want = np.array(boxes[i][0]) * [x, y, x, y] - [left, top, left, top]
+            np.testing.assert_allclose(batch["boxes"][row][0], np.clip(want, 0, [w, h, w, h]), atol=1e-3)
+
+
 # ---- where the size of pictures is from
 
 
