@@ -31,6 +31,12 @@ func (l *Lease) Shape(i int) []int64 {
 	return append([]int64(nil), d.Shape[:min(l.reader.schema[i].Ndim, maxDims)]...)
 }
 
+// Strides are those of tensor i in this batch, in bytes.
+func (l *Lease) Strides(i int) []int64 {
+	d := l.tensor(i)
+	return append([]int64(nil), d.Strides[:min(l.reader.schema[i].Ndim, maxDims)]...)
+}
+
 func (l *Lease) tensor(i int) *DescTensor {
 	h := l.reader.header
 	return at[DescTensor](l.reader.hdr, h.DescOff+h.DescStride*uint64(l.Slot)+h.DescTensorOff+h.DescTensorStride*uint64(i))

@@ -12,7 +12,11 @@ type Peeked struct {
 
 	tensors [][]byte
 	offsets [][]int64
+	shapes  [][]int64
 }
+
+// Shape is the shape of tensor i in this batch: [rows, ...], or [values] of a ragged one; rows that were not copied count.
+func (p *Peeked) Shape(i int) []int64 { return p.shapes[i] }
 
 // Tensor is the copied rows of tensor i, or a ragged tensor's values up to the last of them.
 func (p *Peeked) Tensor(i int) []byte { return p.tensors[i] }
@@ -48,12 +52,13 @@ func (s *Slot) copyOf(rows int) *Peeked {
 	rows = min(max(rows, 0), int(d.Rows))
 	p := &Peeked{
 		Batch: s.batch(), Lane: d.Lane.Load(), Schema: append([]TensorRecord(nil), g.tensors...), Text: bytes.Clone(s.ring.cfg.Text),
-		tensors: make([][]byte, len(g.tensors)), offsets: make([][]int64, len(g.tensors)),
+		tensors: make([][]byte, len(g.tensors)), offsets: make([][]int64, len(g.tensors)), shapes: make([][]int64, len(g.tensors)),
 	}
 	p.Copied = rows
 	for i := range g.tensors {
 		t := &g.tensors[i]
-		n := rows * int(t.Strides[0])
+		n := rows * int(s.tensors[i].Strides[0])
+		p.shapes[i] = append([]int64(nil), s.tensors[i].Shape[:t.Ndim]...)
 		if t.Kind == Ragged {
 			p.offsets[i] = append([]int64(nil), s.offsets[i][:rows+1]...)
 			n = int(p.offsets[i][rows] * t.Strides[0])

@@ -321,11 +321,71 @@ func TestPublishRefusesWhatMakesNoSense(t *testing.T) {
 		{Ticket: 5, Rows: 1, Used: []Used{{Tensor: 0, Dim: 1, Size: r.geo.tensors[0].Shape[1] + 1}}},
 		{Ticket: 5, Rows: 1, Used: []Used{{Tensor: 0, Dim: 1, Size: -1}}},
 		{Ticket: 5, Rows: 1, Used: []Used{{Tensor: 0, Dim: int(r.geo.tensors[0].Ndim), Size: 1}}},
+		{Ticket: 5, Rows: 1, Shaped: []Shaped{{Tensor: 0, Row: make([]int64, r.geo.tensors[0].Ndim)}}},
+		{Ticket: 5, Rows: 1, Shaped: []Shaped{{Tensor: 0, Row: []int64{0, 1, 1}[:r.geo.tensors[0].Ndim-1]}}},
+		{Ticket: 5, Rows: 2, Shaped: []Shaped{{Tensor: 0, Row: reshaped(r, int64(r.geo.tensors[0].Bytes)/2+1)}}},
+		{Ticket: 5, Rows: 0, Shaped: []Shaped{{Tensor: 0, Row: reshaped(r, 1<<62)}}},
 	} {
 		wantErr(t, r.Publish(testContext(t), s, b), ErrArgument)
 	}
 	r.Abandon(s)
 	wantErr(t, r.Publish(testContext(t), s, Batch{Ticket: 5}), ErrArgument)
+}
+
+// reshaped is a row of tensor 0, of so many bytes in its last dimension.
+func reshaped(r *testRing, bytes int64) []int64 {
+	t := &r.geo.tensors[0]
+	row := make([]int64, t.Ndim-1)
+	for i := range row {
+		row[i] = 1
+	}
+	row[len(row)-1] = bytes / t.Strides[t.Ndim-1]
+	if bytes%t.Strides[t.Ndim-1] > 0 {
+		row[len(row)-1]++
+	}
+	return row
+}
+
+// A batch's rows may be of another shape than the ring's, longer in one dimension, as long as all have room; they lie one behind the other, and the next
+// batch of the slot is as the ring has it.
+func TestABatchMayHaveRowsOfAnotherShape(t *testing.T) {
+	r := newTestRing(t, testConfig(t, 8))
+	c := r.attach(AttachOptions{})
+	of := &r.geo.tensors[0]
+	size := of.Strides[of.Ndim-1]
+	long := int64(of.Bytes) / size / 2
+	for ticket, row := range [][]int64{reshaped(r, long*size), nil, reshaped(r, size)} {
+		s, err := r.Claim(testContext(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, want := Batch{Ticket: uint64(ticket), Rows: 2}, of.Shape[1:of.Ndim]
+		if row != nil {
+			b.Shaped, want = []Shaped{{Tensor: 0, Row: row}}, row
+		}
+		if err := r.Publish(testContext(t), s, b); err != nil {
+			t.Fatal(err)
+		}
+		peeked, err := r.Peek(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := c.Acquire(testContext(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stride := size
+		for _, n := range want {
+			stride *= n
+		}
+		if got := l.Shape(0); got[0] != 2 || !slices.Equal(got[1:], want) || !slices.Equal(peeked.Shape(0), got) {
+			t.Fatalf("batch %d: shape %v, copied %v, want 2 rows of %v", ticket, got, peeked.Shape(0), want)
+		}
+		if got := l.Strides(0); got[0] != stride || got[len(got)-1] != size || int64(len(l.Tensor(0))) != 2*stride || int64(len(peeked.Tensor(0))) != stride {
+			t.Fatalf("batch %d: strides %v, %d bytes, %d copied, want rows of %d bytes", ticket, got, len(l.Tensor(0)), len(peeked.Tensor(0)), stride)
+		}
+		release(t, l)
+	}
 }
 
 func TestBatchMayUseLessThanItsCapacity(t *testing.T) {

@@ -38,6 +38,9 @@ type Batch struct {
 	// Used are the dense tensors of which this batch uses less than their capacity, beside its rows.
 	Used []Used
 
+	// Shaped are the dense tensors whose rows have another shape in this batch than the ring's, and lie one behind the other.
+	Shaped []Shaped
+
 	// Open are the earlier tickets that are still to come, and perhaps others. Only in a ring with Config.Ready; in
 	// any other a ticket that was passed over never comes.
 	Open []uint64
@@ -47,6 +50,12 @@ type Batch struct {
 type Used struct {
 	Tensor, Dim int
 	Size        int64
+}
+
+// Shaped says of what shape every row of a dense tensor is, in its number of dimensions; all rows have room in its bytes.
+type Shaped struct {
+	Tensor int
+	Row    []int64
 }
 
 // makeSlots builds the slots once; claiming and publishing allocate nothing.
@@ -122,6 +131,11 @@ func (s *Slot) describe(b *Batch, lane uint32) error {
 		s.tensors[u.Tensor].Shape[u.Dim] = u.Size
 		r.cfg.Device.use(s.tensors[len(r.cfg.Tensors):], u)
 	}
+	for _, shaped := range b.Shaped {
+		if err := s.reshape(shaped, b); err != nil {
+			return err
+		}
+	}
 	flags := b.Flags
 	if b.LastOfEpoch {
 		flags |= FlagLast
@@ -161,5 +175,26 @@ func (s *Slot) describeTensor(j int, b *Batch) error {
 	}
 	d.Shape[0] = offsets[b.Rows]
 	d.Bytes = uint64(d.Shape[0] * size)
+	return nil
+}
+
+// reshape gives the rows of a tensor that is described another shape.
+func (s *Slot) reshape(shaped Shaped, b *Batch) error {
+	t, d := &s.ring.geo.tensors[shaped.Tensor], &s.tensors[shaped.Tensor]
+	n := int(t.Ndim)
+	fits := t.Kind == Dense && t.Pool == 0 && len(shaped.Row) == n-1
+	stride := uint64(t.Strides[max(n, 1)-1])
+	for dim := n - 1; dim > 0 && fits; dim-- {
+		size := shaped.Row[dim-1]
+		if fits = size > 0 && uint64(size) <= t.Bytes/stride; fits {
+			d.Shape[dim], d.Strides[dim] = size, int64(stride)
+			stride *= uint64(size)
+		}
+	}
+	if !fits || stride > t.Bytes/uint64(max(b.Rows, 1)) {
+		return refuse(ErrArgument, "shm: ring %q: publish of ticket %d: tensor %q: %d rows of shape %v, want a dense tensor's, within its %d bytes",
+			s.ring.cfg.label(), b.Ticket, text(t.Name[:]), b.Rows, shaped.Row, t.Bytes)
+	}
+	d.Strides[0], d.Bytes = int64(stride), uint64(b.Rows)*stride
 	return nil
 }

@@ -47,6 +47,8 @@ type Options struct {
 	Context context.Context
 	// Opened is told how many of a ring's shards are open, and of how many the index had to be made; nil: nobody. It must not block.
 	Opened func(ring string, opened, of, built int)
+	// Measured is told, by any goroutine, of how many samples the pictures' sizes are known, where an order by their shapes has to look at them; nil: nobody is.
+	Measured func(ring string, done, of int64)
 	// Log is where the engine writes what it has to say; nil: nowhere.
 	Log *Log
 	// Started is when the process began, for the time to the first batch; zero: now.
@@ -73,6 +75,7 @@ type Engine struct {
 	feed      *source.Feed             // until a ring has it
 	openCtx   context.Context          // ends with the opening of the sources
 	opened    func(ring string, opened, of, built int)
+	measured  func(ring string, done, of int64)
 
 	stop     chan struct{}
 	stopOnce sync.Once
@@ -124,7 +127,7 @@ func New(s *spec.Spec, o *Options) (*Engine, error) {
 	}
 	e := &Engine{
 		spec: s, child: o.Child, parent: o.Parent, log: o.Log, started: o.Started, began: time.Now(), stop: make(chan struct{}), ending: make(chan struct{}), caches: map[string]*source.Cache{},
-		feed: o.Feed, retold: o.Faults, openCtx: o.Context, opened: o.Opened,
+		feed: o.Feed, retold: o.Faults, openCtx: o.Context, opened: o.Opened, measured: o.Measured,
 	}
 	e.atStart = telemetry.ReadCounters()
 	if e.openCtx == nil {

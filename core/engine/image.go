@@ -11,7 +11,7 @@ import (
 
 // images are pictures, and, where the description asks for it, how large each is and where its points lie in the row.
 type images struct {
-	op    *media.Op
+	ops   []*media.Op // one, or one for each bucket of sizes
 	row   []field
 	at    knownPlaces
 	whole bool // all of a row is written, so that what is kept of it in a file is the same each time
@@ -24,12 +24,16 @@ type knownPlaces struct{ extent, affine, size int }
 const imagePixels = 0
 
 func newImages(m *spec.Medium, whole bool) (modality, error) {
-	op, err := media.Compile(load.PictureConfig(m.Image))
-	if err != nil {
-		return nil, err
+	p := &images{whole: whole}
+	var shapes []tensor.Shape
+	for _, one := range m.Image.Sizes() {
+		op, err := media.Compile(load.PictureConfig(one))
+		if err != nil {
+			return nil, err
+		}
+		p.ops, shapes = append(p.ops, op), append(shapes, one.RowShape())
 	}
-	p := &images{op: op, whole: whole}
-	pixels := field{name: m.Name, axes: shm.AxesNHWC, dtype: m.Image.DType, shape: m.Image.RowShape(), cut: cutOf(m.Image.Shape), sized: m.Image.Open(), multipleOf: m.Image.MultipleOf}
+	pixels := field{name: m.Name, axes: shm.AxesNHWC, dtype: m.Image.DType, shape: m.Image.RowShape(), shapes: shapes, cut: cutOf(m.Image.Shape), sized: m.Image.Open(), multipleOf: m.Image.MultipleOf}
 	if m.Image.Layout == spec.NCHW {
 		pixels.axes = shm.AxesNCHW
 		if pixels.cut == padded {
@@ -70,7 +74,7 @@ type imageDecoder struct {
 }
 
 func (d *imageDecoder) decode(row [][]byte, in input, draw media.Draw) error {
-	info, err := d.Row(row[imagePixels], in.bytes, d.of.op, draw)
+	info, err := d.Row(row[imagePixels], in.bytes, d.of.ops[min(in.bucket, len(d.of.ops)-1)], draw) // the one where there is one
 	d.seen = info.Seen()
 	if err != nil {
 		return err

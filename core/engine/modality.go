@@ -29,6 +29,7 @@ type decoder interface {
 // input is what a row is made of: a part of a sample as it was read.
 type input struct {
 	bytes    []byte
+	bucket   int          // of its batch
 	file     *source.File // not nil: in place of bytes
 	windowed bool         // within is the part of it that the row is made of, in place of what the section says
 	within
@@ -54,6 +55,9 @@ type field struct {
 	axes  uint32
 	dtype tensor.DType
 	shape tensor.Shape // of one row, of the longest where rows differ; empty: a number
+
+	shapes []tensor.Shape // of one row by the bucket of its batch, shape being the largest; of one, or nil: always shape
+
 	cut   cut
 	along int  // the dimension of a row that its length counts, where it is cut
 	long  bool // this field is the rows' length, an i64, or their extent, two
@@ -72,9 +76,18 @@ const (
 	ragged            // one behind the other: offsets in elements
 )
 
-// rowBytes is the size of one row. Package spec has checked that there is one.
+// rowBytes is the size of one row, of the largest bucket where there are some. Package spec has checked that there is one.
 func (f *field) rowBytes() int {
 	n, _ := f.shape.Bytes(f.dtype)
+	return int(n)
+}
+
+// rowBytesIn is that of a row in a batch of a bucket.
+func (f *field) rowBytesIn(bucket int) int {
+	if len(f.shapes) < 2 {
+		return f.rowBytes()
+	}
+	n, _ := f.shapes[bucket].Bytes(f.dtype)
 	return int(n)
 }
 

@@ -34,7 +34,8 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 	if err = r.prepare(s, o); err != nil {
 		return r, err
 	}
-	if r.order, err = orderOf(s, s.World.Size, r.source, r.parts); err != nil {
+	r.shapes = r.shapesOf(s)
+	if r.order, err = orderOf(s, s.World.Size, r.source, r.parts, r.shapes); err != nil {
 		return r, err
 	}
 	if r.rows, err = newRowCache(s, r.source, r.columns, r.order.StepsPerEpoch(), r.samples.rowBytes(), r.engine.unkept(r.name, "cache.rows_dir", s.Cache.RowsDir)); err != nil {

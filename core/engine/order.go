@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash"
 	"math"
@@ -26,9 +28,10 @@ const hashBytes = 8
 
 // orderOf plans which sample comes next, for world ranks to share: the description's own, or others that share the same steps. The states of two
 // orders fit when their hashes are equal: those of the data set, of the description's order, and where it names columns, of what they say.
-func orderOf(s *spec.Spec, world int, src source.Source, parts []int64) (*sampler.Order, error) {
+// Of batches of pictures of similar shape, shapes finds out how large each is.
+func orderOf(s *spec.Spec, world int, src source.Source, parts []int64, shapes *shapes) (*sampler.Order, error) {
 	from, order := s.SourceHash(), s.OrderHash()
-	p := orderPlan{spec: &s.Order, source: src, parts: parts, global: int64(s.Batch) * int64(s.World.Size), world: int64(s.World.Size), facts: sha256.New()}
+	p := orderPlan{spec: &s.Order, source: src, parts: parts, shapes: shapes, global: int64(s.Batch) * int64(s.World.Size), world: int64(s.World.Size), facts: sha256.New()}
 	p.facts.Write(order[:])
 	c := sampler.Config{
 		N: src.Len(), Batch: int(p.global) / world, World: world, FirstRank: s.World.Rank, Lanes: s.Lanes(),
@@ -40,12 +43,19 @@ func orderOf(s *spec.Spec, world int, src source.Source, parts []int64) (*sample
 	}
 	if p.mix != nil || s.Order.Filter != "" || s.Order.Repeat > 1 || len(s.Order.Kinds()) > 0 {
 		var err error
-		if c.Sequence, err = p.sequence(); err != nil {
+		var unread *source.Error
+		if c.Sequence, err = p.sequence(); errors.As(err, &unread) || errors.Is(err, context.Canceled) {
+			return nil, fmt.Errorf("engine: ring %q: order: buckets: looking at the size of pictures: %w", s.FullName(), err)
+		}
+		if err != nil {
 			return nil, describedWrongly{fmt.Errorf("engine: ring %q: order: %w", s.FullName(), err)}
 		}
 		c.OrderHash = fmt.Sprintf("%x", p.facts.Sum(nil)[:hashBytes])
 		if p.bounded != nil {
-			c.Cut, c.Budget = p.bounded, p.budget()
+			c.Cut = p.bounded
+			if s.Order.Buckets.MaxTotal > 0 {
+				c.Budget = p.budget()
+			}
 		}
 	}
 	return sampler.New(c)
@@ -61,6 +71,7 @@ type orderPlan struct {
 	world  int64        // those of the description
 	ids    *sampler.IDs // the samples that the filter leaves; nil: all
 	facts  hash.Hash    // of every value that decides the order
+	shapes *shapes      // of the samples' pictures
 
 	bounded *sampler.Bounded // which has cut its steps and repeated its samples itself; nil: the order is of another kind
 }
@@ -120,6 +131,8 @@ func (p *orderPlan) shuffle(n int64) (sampler.Sequence, error) {
 			return nil, err
 		}
 		return sampler.Mix(strata, 0, p.global, o.Seed)
+	case o.Buckets.Sizes != nil:
+		return p.apart(n)
 	case o.Buckets.MaxTotal > 0:
 		return p.bound(n)
 	case o.Buckets.By != "":
@@ -211,13 +224,22 @@ func (p *orderPlan) refused(key, name string, place int64, got any, want string)
 		key, name, i, store.Shown(string(p.source.Key(i, nil))), got, want)
 }
 
-// numbers hands on a column's values by place.
+// numbers hands on a column's values by place, which decide the order themselves.
 func (p *orderPlan) numbers(key, name string, in limits, n int64, set func(place int64, v float64)) error {
+	var word [8]byte
+	return p.values(key, name, in, n, func(place int64, v float64) {
+		binary.LittleEndian.PutUint64(word[:], math.Float64bits(v))
+		p.facts.Write(word[:])
+		set(place, v)
+	})
+}
+
+// values hands on a column's values by place.
+func (p *orderPlan) values(key, name string, in limits, n int64, set func(place int64, v float64)) error {
 	column, err := p.column(key, name)
 	if err != nil {
 		return err
 	}
-	var word [8]byte
 	for place := range n {
 		v, is := numberOf(column(p.sample(place)))
 		if !is {
@@ -226,8 +248,6 @@ func (p *orderPlan) numbers(key, name string, in limits, n int64, set func(place
 		if !(v >= in.low && v <= in.high) {
 			return p.refused(key, name, place, v, in.want)
 		}
-		binary.LittleEndian.PutUint64(word[:], math.Float64bits(v))
-		p.facts.Write(word[:])
 		set(place, v)
 	}
 	return nil

@@ -218,7 +218,7 @@ func TestAWindowIsPlannedWithoutAWalkOverItsSamples(t *testing.T) {
 		g.starts = append(g.starts, i*each)
 	}
 	s := describeShards(t, "unused.tar", "[]", "batch: 64\norder: {window: 4, seed: 3}\n")
-	order, err := orderOf(s, 1, g, nil)
+	order, err := orderOf(s, 1, g, nil, nil)
 	must(err)
 	lens := slices.Repeat([]int64{each}, shards)
 	lens[shards-1] += 5

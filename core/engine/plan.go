@@ -116,6 +116,7 @@ func (r *ring) begin(w *work, slot *shm.Slot, epoch, step int64, lane int) {
 	if r.planned != nil {
 		r.planned.Ahead(samples)
 	}
+	w.turnTo(r.samples.fields, r.order.Bucket(of, at))
 	w.Begin(w.lend(slot), samples, padded)
 	global := epoch*r.order.StepsPerEpoch() + step
 	w.Ticket = r.ticket(global) + uint64(lane)

@@ -18,7 +18,7 @@ import (
 func openBare(ctx context.Context, s *spec.Spec, whole bool) (*ring, error) {
 	one := *s
 	one.Cache = spec.Cache{} // the source itself, not what is kept of it
-	r := &ring{engine: &Engine{feed: source.NewFeed()}, name: s.FullName(), whole: whole}
+	r := &ring{engine: &Engine{feed: source.NewFeed(), openCtx: ctx}, name: s.FullName(), whole: whole}
 	return r, r.openSource(ctx, &one)
 }
 
@@ -68,7 +68,7 @@ func (p *Plan) Order(world int) (*sampler.Order, error) {
 	}
 	s := *p.spec
 	s.World.Rank, s.Ring.Groups = 0, nil
-	o, err := orderOf(&s, world, p.bare.source, p.bare.parts)
+	o, err := orderOf(&s, world, p.bare.source, p.bare.parts, p.bare.shapesOf(&s))
 	if err == nil {
 		p.orders[world] = o
 	}

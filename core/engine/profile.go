@@ -193,7 +193,7 @@ func (p *profile) openDecoder(encoded []*source.Buffer) (task func(i int64) (int
 		return nil, nil, err
 	}
 	for _, f := range p.samples.fields {
-		on.row = append(on.row, make([]byte, f.rowBytes()))
+		on.row = append(on.row, make([]byte, f.rowBytesIn(on.bucket)))
 	}
 	values := make([][]byte, len(p.columns))
 	for c := range values {

@@ -36,6 +36,7 @@ type ring struct {
 	cache    *source.Cache   // of encoded samples, shared by the engine's rings; nil: none
 	rows     *rowCache       // of decoded rows; nil: none
 	order    *sampler.Order
+	shapes   *shapes  // of the samples' pictures, where the order goes by them; else nil
 	samples  *samples // what they are decoded to
 
 	policy                    batch.Policy

@@ -146,6 +146,7 @@ type worker struct {
 	decoders []decoder // of each part
 	turns    []int     // of the parts
 	row      [][]byte  // of the sample in hand
+	bucket   int       // of its batch
 
 	times   []float64 // that it names, and indices of frames; kept for the next
 	channel [1]int
@@ -193,7 +194,7 @@ func (w *worker) decode(row [][]byte, sample encoded, draw media.Draw) error {
 
 // inputOf is what a part of a sample's row is made of, as the sample says it.
 func (w *worker) inputOf(p *part, sample encoded) (in input, err error) {
-	in = input{bytes: sample.Part(p.from), file: sample.InPlace(p.from), windowed: p.window != nil}
+	in = input{bucket: w.bucket, bytes: sample.Part(p.from), file: sample.InPlace(p.from), windowed: p.window != nil}
 	if in.windowed {
 		in.within, err = p.window.of(sample)
 	}

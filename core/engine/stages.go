@@ -191,7 +191,7 @@ func (r *ring) decodeJob(ctx context.Context, on *worker, j *job) error {
 
 func (r *ring) decodeRow(on *worker, w *work, row int) {
 	draw := media.Draw{Seed: r.seed, Epoch: w.Epoch, Index: r.drawIndex(w, row)}
-	on.row = w.Row(row, on.row[:0])
+	on.row, on.bucket = w.Row(row, on.row[:0]), w.bucket
 	if w.seq == 0 {
 		w.slot.Prefault(on.row)
 	}
@@ -316,7 +316,7 @@ func (r *ring) described(w *work, result batch.Result) shm.Batch {
 		w.used[i].Size = *w.sizes[i]
 	}
 	return shm.Batch{
-		Used:   w.used,
+		Used: w.used, Shaped: w.shaped,
 		Ticket: w.Ticket, Epoch: w.Epoch, Step: w.Step, EpochStep: w.EpochStep,
 		Rows: result.Rows, NBad: len(w.Bad), Flags: flags(w, result), Hash: result.Hash,
 		FetchedNS: uint64(w.FetchedNS), DecodedNS: uint64(w.DecodedNS),

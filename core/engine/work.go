@@ -37,6 +37,8 @@ type work struct {
 	again  bool             // the batch was made before, and is made once more
 	ended  bool             // some are: the batch is the last of its epoch, or has no sample at all
 
+	bucket  int           // of its samples, where those of a batch are all of one
+	shaped  []shm.Shaped  // the fields whose rows have its shape
 	fields  []batch.Field // of the slot in hand
 	lengths []int         // of each field, the one that is its rows' length or extent; 0: they have one
 	columns []batch.Field // likewise
@@ -95,6 +97,19 @@ func (w *work) lend(s *shm.Slot) batch.Memory {
 	}
 }
 
+// turnTo gives the rows the shape that they have in a bucket.
+func (w *work) turnTo(fields []field, bucket int) {
+	w.bucket = bucket
+	next := 0
+	for i := range fields {
+		f := &fields[i]
+		if w.fields[i].RowBytes = f.rowBytesIn(bucket); len(f.shapes) > 1 {
+			w.shaped[next].Row = f.shapes[bucket]
+			next++
+		}
+	}
+}
+
 // newWork makes a batch of at most rows samples with some fields and columns.
 func newWork(rows int, fields []field, columns []source.Column) *work {
 	w := &work{
@@ -104,6 +119,9 @@ func newWork(rows int, fields []field, columns []source.Column) *work {
 	for i := range fields {
 		f := &fields[i]
 		w.fields[i].RowBytes = f.rowBytes()
+		if len(f.shapes) > 1 {
+			w.shaped = append(w.shaped, shm.Shaped{Tensor: fieldTensor(i)})
+		}
 		if f.cut != uncut {
 			w.lengths[i] = f.measuredBy
 		}

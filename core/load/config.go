@@ -27,7 +27,7 @@ func PictureConfig(i *spec.Image) media.Config {
 		case r.Area != nil:
 			c.ResizeArea = &media.ResizeArea{Min: r.Area.MinPixels, Max: r.Area.MaxPixels, Multiple: r.Area.MultipleOf}
 		case r.Short == 0:
-			c.Resize = size(r.Extent)
+			c.Resize, c.Cover = size(r.Extent), r.Fit.Cover
 		}
 	}
 	if r := t.RandomResize; r != nil {

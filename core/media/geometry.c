@@ -1,8 +1,8 @@
 /* geometry.c - which part of the picture becomes the row, and at what size.
  *
  * The rules are torchvision's (Resize, RandomResize, RandomShortestSize, ScaleJitter, CenterCrop, RandomCrop, RandomResizedCrop,
- * RandomHorizontalFlip, RandomVerticalFlip on PIL images), Pillow's (ImageOps.pad), YOLO's (letterbox) and Qwen2-VL's (smart_resize); rounding is half
- * to even, as Python's.
+ * RandomHorizontalFlip, RandomVerticalFlip on PIL images), Pillow's (ImageOps.pad and cover), YOLO's (letterbox) and Qwen2-VL's (smart_resize); rounding
+ * is half to even, as Python's.
  *
  * Draws, in the words of philox.c: operation 1 is the random crop. Its try t
  * (0-9) takes area from the first and aspect ratio from the second uniform of
@@ -178,6 +178,20 @@ static void contain_by_side(const media_op *op, int32_t w, int32_t h, media_plan
         p->res_w = (int32_t)rint(ratio * out_h);
 }
 
+/* ImageOps.cover: one side is resize_h's or resize_w's, the other of the picture's shape, and no less than the other one. */
+static void cover(const media_op *op, int32_t w, int32_t h, media_plan *p) {
+    double ratio = (double)w / h, least = (double)op->resize_w / op->resize_h, side;
+    p->res_w = (int32_t)op->resize_w;
+    p->res_h = (int32_t)op->resize_h;
+    if (ratio < least) {
+        side = rint((double)h / w * p->res_w);
+        p->res_h = side < INT32_MAX / 2 ? (int32_t)side : INT32_MAX / 2;
+    } else if (ratio > least) {
+        side = rint(ratio * p->res_h);
+        p->res_w = side < INT32_MAX / 2 ? (int32_t)side : INT32_MAX / 2;
+    }
+}
+
 /* YOLO's letterbox: both sides times one scale. */
 static void contain_by_scale(const media_op *op, int32_t w, int32_t h, media_plan *p) {
     double fit_h = (double)op->out_h / h, fit_w = (double)op->out_w / w, by = fit_h < fit_w ? fit_h : fit_w;
@@ -224,6 +238,7 @@ int media_fit(const media_op *op, const media_draw *draw, int32_t w, int32_t h, 
     case MEDIA_SCALE_JITTER: scale_jitter(op, draw, w, h, p); break;
     case MEDIA_CONTAIN: contain(op, w, h, p); break;
     case MEDIA_RESIZE_AREA: return by_area(op, w, h, p);
+    case MEDIA_RESIZE_COVER: cover(op, w, h, p); break;
     case MEDIA_RESIZE_EXACT:
         p->res_w = (int32_t)op->resize_w;
         p->res_h = (int32_t)op->resize_h;

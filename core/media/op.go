@@ -194,6 +194,7 @@ type Config struct {
 	ResizeShort    int      // the shorter side becomes this; 0: not asked
 	Longest        int      // of ResizeShort: but the longer side becomes no more than this; 0: no bound
 	Resize         Size     // exactly this size; zero: not asked
+	Cover          bool     // of Resize: the picture keeps its shape, and is as small as both sides can be no less (Pillow's ImageOps.cover)
 	Contain        *Contain // nil: not asked
 	RandomResize   *RandomResize
 	RandomShortest *RandomShortest
@@ -316,6 +317,9 @@ func (cfg *Config) geometry(op *C.media_op) {
 		op.resize_h, op.longest = C.uint32_t(cfg.ResizeShort), C.uint32_t(cfg.Longest)
 	case cfg.Resize != (Size{}):
 		op.geometry = C.MEDIA_RESIZE_EXACT
+		if cfg.Cover {
+			op.geometry = C.MEDIA_RESIZE_COVER
+		}
 		op.resize_h, op.resize_w = C.uint32_t(cfg.Resize.H), C.uint32_t(cfg.Resize.W)
 	case cfg.Random != nil:
 		op.geometry = C.MEDIA_RANDOM_CROP
@@ -573,7 +577,10 @@ func (cfg *Config) checkGeometry() error {
 	if cfg.Open != nil {
 		return cfg.checkOpen()
 	}
-	if cfg.Out == (Size{}) && cfg.Resize == (Size{}) {
+	if cfg.Cover && cfg.Resize == (Size{}) {
+		return fmt.Errorf("cover: want a size to resize to")
+	}
+	if cfg.Out == (Size{}) && (cfg.Resize == (Size{}) || cfg.Cover) {
 		return fmt.Errorf("geometry: the row has no fixed size; add a centre crop or resize to [height, width]")
 	}
 	if cfg.Out != (Size{}) && !cfg.Out.valid() {

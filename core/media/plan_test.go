@@ -3,6 +3,7 @@ package media
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"image"
 	"image/jpeg"
 	"testing"
@@ -87,5 +88,42 @@ func TestPlanAllocatesNothing(t *testing.T) {
 	w, op, data := worker(t, nil), compiled(t, train), testJPEG(t, 120, 90)
 	if n := testing.AllocsPerRun(100, func() { _, _, _ = w.Plan(data, op, Draw{Index: 3}) }); n > 0 {
 		t.Errorf("got %v allocations a plan, want none", n)
+	}
+}
+
+// How large a picture is as it is seen is what decoding it would say, of every format and orientation; what is no picture is refused as by Row.
+func TestSeenIsTheSizeThatRowTells(t *testing.T) {
+	w := worker(t, nil)
+	plain := testJPEG(t, 40, 30)
+	turned := append([]byte{0xff, 0xd8, 0xff, 0xe1, 0, 34, 'E', 'x', 'i', 'f', 0, 0, 'M', 'M', 0, 42, 0, 0, 0, 8, 0, 1, 1, 0x12, 0, 3, 0, 0, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0}, plain[2:]...)
+	pictures := map[string][]byte{"plain": plain, "turned": turned, "progressive": testdata(t, "progressive.jpg"), "arithmetic": testdata(t, "arithmetic.jpg"), "PNG": testPNG(t, 10, 20)}
+	for orientation := 1; orientation <= 8; orientation++ {
+		pictures[fmt.Sprintf("PNG turned by %d", orientation)] = slope(t, 7, 5, orientation)
+	}
+	for name, data := range pictures {
+		for _, orient := range []bool{false, true} {
+			look, err := Look(orient, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := w.Seen(data, look)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			op := compiled(t, Config{Resize: Square(8), Orient: orient})
+			info, err := w.Row(make([]byte, op.RowBytes()), data, op, Draw{})
+			if want := info.Seen(); err != nil || got != want {
+				t.Errorf("%s, orient %v: got %v, want %v (%v)", name, orient, got, want, err)
+			}
+		}
+	}
+	look, err := Look(false, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{"empty": nil, "no picture": []byte("hello"), "too large": plain, "cut": plain[:30]} {
+		if _, err := w.Seen(data, look); err == nil {
+			t.Errorf("%s: got no error", name)
+		}
 	}
 }

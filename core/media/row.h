@@ -42,6 +42,7 @@ enum {
     MEDIA_SCALE_JITTER = 6,
     MEDIA_RESIZE_AREA = 7,
     MEDIA_RANDOM_SHORTEST = 8,
+    MEDIA_RESIZE_COVER = 9,
 };
 enum {
     MEDIA_BILINEAR = 0,
@@ -129,8 +130,8 @@ typedef struct media_member {
 /* One compiled description; read-only once media_op_init() has returned, so
  * that any number of threads may share it. */
 typedef struct media_op {
-    uint32_t geometry; /* MEDIA_AS_IS ... MEDIA_RANDOM_SHORTEST */
-    /* RESIZE_EXACT; RESIZE_SHORT uses resize_h alone; RANDOM_RESIZE: from h to w - 1; SCALE_JITTER: what scale 1 fits into */
+    uint32_t geometry; /* MEDIA_AS_IS ... MEDIA_RESIZE_COVER */
+    /* RESIZE_EXACT; RESIZE_COVER: at least; RESIZE_SHORT uses resize_h alone; RANDOM_RESIZE: from h to w - 1; SCALE_JITTER: what scale 1 fits into */
     uint32_t resize_h, resize_w;
     uint32_t longest;   /* RESIZE_SHORT: the longer side's most; 0: no bound */
     uint32_t corner;    /* CONTAIN, in out_h x out_w: at the top left, not in the middle */
@@ -168,7 +169,7 @@ typedef struct media_op {
     uint8_t order[MEDIA_STEPS];        /* of what follows: each MEDIA_DO_ once; zeros: as they are numbered */
     uint32_t shuffled[2]; /* from which on how many of these are done in an order that is drawn */
     /* How many of these, from the first on, are done to the picture as it is decoded, ahead of the geometry; and how many then to what
-     * RESIZE_SHORT, RESIZE_EXACT, RANDOM_RESIZE or SCALE_JITTER made of it, ahead of the crop. */
+     * RESIZE_SHORT, RESIZE_EXACT, RESIZE_COVER, RANDOM_RESIZE or SCALE_JITTER made of it, ahead of the crop. */
     uint32_t ahead[2];
     double flip_p, vflip_p;
     double quarters_p;        /* that a square row is turned by as many quarters as are drawn, 0 to 3 */

@@ -179,6 +179,28 @@ func (w *Worker) Plan(data []byte, op *Op, draw Draw) (plan Plan, ok bool, err e
 	}
 }
 
+// Look is an op for [Worker.Seen]: of pictures of at most so many pixels (0: DefaultMaxPixels), whose orientation is honoured or not.
+func Look(orient bool, maxPixels uint64) (*Op, error) {
+	return Compile(Config{Out: Square(1), Orient: orient, MaxPixels: maxPixels})
+}
+
+// Seen is how large a picture is as it is seen: after orientation, where that is honoured. Of most JPEGs it reads the head alone, of others it decodes a
+// pixel. op is Look's; errors are Row's.
+func (w *Worker) Seen(data []byte, op *Op) (Size, error) {
+	if len(data) == 0 {
+		return Size{}, &FormatError{cause: CauseEmpty}
+	}
+	draw := Draw{}
+	status := C.media_plan_go(w.c, &w.plan, unsafe.Pointer(&data[0]), C.size_t(len(data)), &op.c, draw.c())
+	if status == C.MEDIA_OK {
+		info := w.info("jpeg")
+		return info.Seen(), nil
+	}
+	pixel := make([]byte, op.RowBytes())
+	info, err := w.Row(pixel, data, op, draw)
+	return info.Seen(), err
+}
+
 func (d *Draw) c() C.media_draw {
 	c := C.media_draw{seed: C.uint64_t(d.Seed), epoch: C.uint64_t(d.Epoch), index: C.uint64_t(d.Index), frame: C.uint32_t(d.Frame)}
 	if d.Replay {

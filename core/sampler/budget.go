@@ -37,12 +37,15 @@ type Bucket struct {
 	Rows              int64 // of a full step, over all ranks
 }
 
-// Bounded is the order of Bucketed with steps of as many rows as a budget allows: Sequence and Cut in one.
+// Bounded is the order of Bucketed with steps of as many rows as a bucket's own: Sequence and Cut in one.
 //
 // Each epoch shuffles every bucket and cuts it into full steps. What the buckets have left over lies behind one another, the longest
 // bucket's first, and is cut by the same rule: each step has the rows of the bucket that it begins in, whose samples are the longest in
 // it. So every step is full but for one, the shortest bucket's last, which ends the epoch; the others come shuffled. Each sample comes
 // repeat times, one behind the other. It keeps 4 bytes per sample, and 8 words per bucket.
+//
+// Where buckets stay apart (NewApart), what each has left over is a step of its own, and those that are not full end the epoch, shuffled
+// likewise.
 type Bounded struct {
 	buckets []Bucket
 	ids     *IDs // bucket after bucket
@@ -59,6 +62,7 @@ type Bounded struct {
 	rest []int64 // position of each step; at most one begins in a bucket
 
 	whole int64 // full steps of an epoch
+	apart bool  // no step has samples of two buckets
 }
 
 // NewBounded orders samples by their lengths, which are 0 or more; bucket says for each which of the buckets 0, 1, ... it is in, longer
@@ -77,6 +81,33 @@ func NewBounded(lengths []float64, bucket []uint16, repeat int64, b Budget, seed
 	}
 	s.place(bucket)
 	s.cut()
+	s.cutRest()
+	return s, nil
+}
+
+// NewApart orders samples so that those of a step are all of one bucket. bucket says for each sample which of the buckets 0, 1, ... it is
+// in, and rows how many rows a full step of each has, over all ranks. Of its Buckets no length is known.
+func NewApart(bucket []uint16, rows []int64, repeat int64, seed uint64) (*Bounded, error) {
+	n := int64(len(bucket))
+	if n == 0 || repeat < 1 || repeat > maxSamples/n {
+		return nil, fmt.Errorf("sampler: apart: got %d samples, each %d times; want 1 or more, and at most 2^62 rows", n, repeat)
+	}
+	s := &Bounded{repeat: repeat, seed: seed, apart: true, buckets: make([]Bucket, len(rows))}
+	for i, n := range rows {
+		if n < 1 || n > maxGlobal {
+			return nil, fmt.Errorf("sampler: apart: bucket %d: got %d rows a step, want 1 to 2^31", i, n)
+		}
+		s.buckets[i].Rows = n
+	}
+	for i, k := range bucket {
+		if int(k) >= len(rows) {
+			return nil, fmt.Errorf("sampler: apart: sample %d: got bucket %d, want one of %d", i, k, len(rows))
+		}
+		s.buckets[k].Samples++
+	}
+	s.place(bucket)
+	s.cut()
+	s.cutApart()
 	return s, nil
 }
 
@@ -122,7 +153,7 @@ func (s *Bounded) place(bucket []uint16) {
 	}
 }
 
-// cut gives every full step its positions, and behind them what is left over.
+// cut gives every full step its positions, and behind them each bucket what it has left over.
 func (s *Bounded) cut() {
 	n := len(s.buckets)
 	s.steps, s.at, s.left = make([]int64, n+1), make([]int64, n+1), make([]int64, n+1)
@@ -137,6 +168,10 @@ func (s *Bounded) cut() {
 		s.left[i+1] = s.left[i] + k.Samples*s.repeat%k.Rows
 	}
 	s.whole = s.steps[n]
+}
+
+// cutRest cuts what is left over, whatever buckets it is of.
+func (s *Bounded) cutRest() {
 	at := s.left[0]
 	for at < s.Len() {
 		s.rest = append(s.rest, at)
@@ -148,8 +183,21 @@ func (s *Bounded) cut() {
 	s.rest = append(s.rest, s.Len())
 }
 
-// ofLeft is the bucket that a position among the left-overs is of.
-func (s *Bounded) ofLeft(at int64) *Bucket { return &s.buckets[len(s.buckets)-1-place(s.left, at)] }
+// cutApart leaves each bucket what it has left over: less than a full step.
+func (s *Bounded) cutApart() {
+	for i, at := range s.left[:len(s.buckets)] {
+		if at < s.left[i+1] {
+			s.rest = append(s.rest, at)
+		}
+	}
+	s.rest = append(s.rest, s.Len())
+}
+
+// leftOf is the bucket that a position among the left-overs is of.
+func (s *Bounded) leftOf(at int64) int { return len(s.buckets) - 1 - place(s.left, at) }
+
+// ofLeft is likewise the bucket itself.
+func (s *Bounded) ofLeft(at int64) *Bucket { return &s.buckets[s.leftOf(at)] }
 
 // Buckets are the buckets, the shortest samples in the first; some may be empty. The caller does not change them.
 func (s *Bounded) Buckets() []Bucket { return s.buckets }
@@ -168,12 +216,28 @@ func (s *Bounded) Multiple() (m int64) {
 	return m
 }
 
-// Step takes what is left over, where it pads, from the step itself, of which no sample is too long.
-func (s *Bounded) Step(epoch, step int64) Span {
+// shuffled is which step, as they were cut, comes in an epoch's place: first those that are full, then the others.
+func (s *Bounded) shuffled(epoch, step int64) int64 {
 	if step < s.whole {
 		order := keyed(s.whole, s.seed, uint64(epoch), tagBucketOrder, 0)
-		step = order.At(step)
+		return order.At(step)
 	}
+	order := keyed(s.Steps()-s.whole, s.seed, uint64(epoch), tagBucketOrder, 1)
+	return s.whole + order.At(step-s.whole)
+}
+
+// Bucket is the bucket that a step begins in: of those that stay apart, that of all its samples.
+func (s *Bounded) Bucket(epoch, step int64) int {
+	step = s.shuffled(epoch, step)
+	if full := s.steps[len(s.buckets)]; step >= full {
+		return s.leftOf(s.rest[step-full])
+	}
+	return place(s.steps, step)
+}
+
+// Step takes what is left over, where it pads, from the step itself, of which no sample is too long.
+func (s *Bounded) Step(epoch, step int64) Span {
+	step = s.shuffled(epoch, step)
 	full := s.steps[len(s.buckets)]
 	if step < full {
 		k := place(s.steps, step)

@@ -4,7 +4,7 @@ package sampler
 // may ask.
 type Cut interface {
 	// Steps is the number of steps of an epoch, at least 1 and the same in every epoch. All are full but for the last,
-	// perhaps.
+	// perhaps, or, where buckets stay apart, as many of the last as there are buckets.
 	Steps() int64
 
 	// Step is what a step of an epoch holds; 0 <= step < Steps. No position is in two steps of an epoch, or in none.

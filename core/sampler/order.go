@@ -12,7 +12,7 @@ const (
 	// Cover delivers it short: its rows are split as evenly as possible, so a rank may get fewer rows, or none, but as
 	// many batches as every other. Every sample comes exactly once.
 	Cover Last = "cover"
-	// Drop leaves it out.
+	// Drop leaves it out, of steps whose samples stay apart each that is not full.
 	Drop Last = "drop"
 	// Pad fills it from the start of the epoch's order, again and again if the data set is that small.
 	Pad Last = "pad"
@@ -80,7 +80,7 @@ func New(c Config) (*Order, error) {
 	}
 	o := &Order{c: c, global: global, steps: c.Cut.Steps()}
 	last := c.Cut.Step(0, o.steps-1)
-	if c.Last == Drop && !last.Full() {
+	for c.Last == Drop && o.steps > 0 && !c.Cut.Step(0, o.steps-1).Full() {
 		o.steps--
 	}
 	if o.steps == 0 {
@@ -140,6 +140,14 @@ func (o *Order) Rows(epoch, step int64, rank int, dst []int64) (rows []int64, pa
 		from += end - start
 	}
 	return dst, padded
+}
+
+// Bucket is that of a step's samples, where those of each step are all of one bucket (NewApart); else 0.
+func (o *Order) Bucket(epoch, step int64) int {
+	if apart, is := o.c.Cut.(*Bounded); is && apart.apart {
+		return apart.Bucket(epoch, step)
+	}
+	return 0
 }
 
 // Position is the place in the epoch's order of the first row of a rank's batch; the others follow it. It names a row

@@ -100,7 +100,7 @@ func tidy(index string) (notes []string) {
 		return []string{fmt.Sprintf("nothing of what is kept is removed: SPDL_CACHE_BYTES: %v", err)}
 	}
 	beside := filepath.Dir(index)
-	trimKept([]string{index, filepath.Join(beside, "lists"), filepath.Join(beside, unpackedDir), filepath.Join(beside, videoDir)}, most)
+	trimKept([]string{index, filepath.Join(beside, "lists"), filepath.Join(beside, unpackedDir), filepath.Join(beside, videoDir), filepath.Join(beside, sizesDir)}, most)
 	return nil
 }
 
@@ -160,7 +160,7 @@ func trimKept(dirs []string, most int64) {
 			}
 			f := keptFile{filepath.Join(dir, e.Name()), info.Size(), info.ModTime()}
 			switch {
-			case slices.Contains([]string{indexEnding, keptEnding, tablesEnding, listEnding, videoEnding}, filepath.Ext(f.path)), strings.Contains(e.Name(), unpackedEnding+"."):
+			case slices.Contains([]string{indexEnding, keptEnding, tablesEnding, listEnding, videoEnding, sizesEnding}, filepath.Ext(f.path)), strings.Contains(e.Name(), unpackedEnding+"."):
 				all, total = append(all, f), total+f.size
 			case strings.HasPrefix(e.Name(), ".spdl") && time.Since(f.used) > strayAge:
 				_ = os.Remove(f.path) // strays cost room, no more

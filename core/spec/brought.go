@@ -12,6 +12,7 @@ var (
 	maskBearing = regexp.MustCompile(`^$|(^|\.)source$`)
 	inOrder     = regexp.MustCompile(`(^|\.)order(\.buckets)?$`)
 	inLengths   = regexp.MustCompile(`^$|(^|\.)order(\.buckets)?$`)
+	inShapes    = regexp.MustCompile(`^$|(^|\.)(order(\.buckets)?|image)$`)
 	inTokens    = regexp.MustCompile(`^$|(^|\.)source$`)
 	inPacking   = regexp.MustCompile(`(^|\.)source\.packing$`)
 	inVideo     = regexp.MustCompile(`(^|\.)video$`)
@@ -39,6 +40,8 @@ var brought = []struct {
 	{inLengths, called(`max_tokens`, `max_duration`, `max_frames`, `batch_bins`, `batch_tokens`, `batch_duration`, `numel`, `bucket_batch_sizes?`),
 		"say order: {buckets: {by: COLUMN, max_total: N}}, the most of rows x longest length in a batch"},
 	{inLengths, called(`required_batch_size_multiple`, `batch_size_multiple`), "say order: {buckets: {by: COLUMN, max_total: N, multiple_of: M}}"},
+	{inShapes, called(`enable_bucket`, `(min_|max_)bucket_reso`, `bucket_reso_steps`, `bucket_no_upscale`, `aspect_(ratio_)?buckets?`, `aspect_ratio_bucketing`),
+		"say order: {buckets: {area: 1048576, step: 64, min: 512, max: 2048}}, and bucket for the size in image.transform"},
 	{inOrder, called(`num_buckets`, `n_buckets`), "say order: {buckets: {by: COLUMN, count: N}}"},
 	{inSource, called(`delimiter`, `sep`, `delim`, `path_label_separator`), `say separator: ",", beside list`},
 	{inSource, called(`header`, `names`, `fieldnames`, `column_names`), "say heading: true, of a list whose first line names its columns, or name them: heading: [path, label]"},

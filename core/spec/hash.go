@@ -95,6 +95,9 @@ type canonicalOrder struct {
 
 	MaxTotal   float64 `json:"max_total,omitempty"`
 	MultipleOf int     `json:"multiple_of,omitempty"` // 0: 1
+
+	BucketSizes   [][2]int   `json:"bucket_sizes,omitempty"`   // height, width
+	BucketColumns *[2]string `json:"bucket_columns,omitempty"` // width, height; nil: not given
 }
 
 func (o *Order) canonical() canonicalOrder {
@@ -107,6 +110,12 @@ func (o *Order) canonical() canonicalOrder {
 	}
 	if c.BucketsBy != "" {
 		c.BucketCount, c.MaxTotal = o.Buckets.Count, o.Buckets.MaxTotal
+	}
+	for _, e := range o.Buckets.Sizes {
+		c.BucketSizes, c.MaxTotal = append(c.BucketSizes, [2]int{e.Height, e.Width}), o.Buckets.MaxTotal
+	}
+	if o.Buckets.Width != "" {
+		c.BucketColumns = &[2]string{o.Buckets.Width, o.Buckets.Height}
 	}
 	if o.Buckets.MultipleOf > 1 {
 		c.MultipleOf = o.Buckets.MultipleOf
@@ -227,7 +236,9 @@ type canonicalFit struct {
 	Corner  bool `json:"corner"`
 	Shrink  bool `json:"shrink"`
 
-	Letterbox bool `json:"letterbox,omitempty"` // a fit without it has the hash that it had before there was one
+	// A fit without these has the hash that it had before there were any.
+	Letterbox bool `json:"letterbox,omitempty"`
+	Cover     bool `json:"cover,omitempty"`
 }
 
 // Canonical is the description as JSON with its defaults filled in: source, order, world, batch, image, video, audio and fields, and bad_sample of every ring.
@@ -355,7 +366,7 @@ func (i *Image) canonical() *canonicalImage {
 	}
 	if r := i.Transform.Resize; r != nil {
 		c.Resize = &canonicalCrop{Short: r.Short, Height: r.Height, Width: r.Width, Interpolation: r.Interpolation, Fill: r.Fill, MaxSize: r.MaxSize, Area: r.Area}
-		if r.Fit.Contain {
+		if r.Fit != (Fit{}) {
 			c.Resize.Fit = (*canonicalFit)(&r.Fit)
 		}
 	}

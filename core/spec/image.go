@@ -228,9 +228,12 @@ func (d *decoder) wholeAt(n *yaml.Node, shown string, dst *int, low, high int) {
 	*dst = int(v)
 }
 
-// extent reads N, which it returns as it is, or [H, W].
+// extent reads N, which it returns as it is, [H, W], or bucket.
 func (d *decoder) extent(n *yaml.Node, shown string) (short int, e Extent) {
 	v := target(n)
+	if v.Kind == yaml.ScalarNode && v.Value == bucket {
+		return 0, ofBucket
+	}
 	if v.Kind != yaml.SequenceNode {
 		if v.Kind != yaml.ScalarNode || isNull(v) {
 			d.fail(n, shown, "got %s, want %s in pixels", describe(n), sizeWant)
@@ -307,8 +310,23 @@ func orOpen(section string) string {
 	return ""
 }
 
-// check holds the image of a section against itself.
+// check holds the image of a section against itself, for each size that its pictures may get.
 func (i *Image) check(section string, fail func(path, format string, args ...any)) {
+	if !i.Transform.Bucketed() {
+		i.checkOne(section, fail)
+		return
+	}
+	if i.Transform.Buckets == nil {
+		fail(section+".transform", "got the size bucket without buckets of sizes in the order; want order: {buckets: {sizes: [[H, W], ...]}} of a ring's pictures, or a size here")
+		return
+	}
+	for _, one := range i.Sizes() {
+		one.checkOne(section, fail)
+		i.DType = one.DType
+	}
+}
+
+func (i *Image) checkOne(section string, fail func(path, format string, args ...any)) {
 	t := &i.Transform
 	i.checkPad(section, fail)
 	t.checkEarly(section, fail)
@@ -321,6 +339,8 @@ func (i *Image) check(section string, fail func(path, format string, args ...any
 		switch r := t.Resize; {
 		case r != nil && r.Area != nil:
 			got = "resize by min_pixels and max_pixels gives each picture a size of its own"
+		case r != nil && r.Fit.Cover:
+			got = "resize with fit: cover brings one side to its size, and the other to no less"
 		case r != nil:
 			got = fmt.Sprintf("resize: %d fixes the shorter side only", r.Short)
 		}

@@ -68,6 +68,8 @@ func (d *decoder) checkMany(s *Spec) {
 		switch {
 		case m.Image.Open():
 			d.failAt(m.Path()+".shape", "got %s beside many, whose pictures have one size, and whose own shape says how rows of fewer lie; leave it out, and resize to one size", m.Image.Shape)
+		case m.Image.Transform.Bucketed():
+			d.failAt(m.Path()+".transform", "got the size bucket beside many: a bucket is that of one picture a sample; leave one of them out")
 		case m.Image.Boxes != nil:
 			d.failAt(m.Path()+".boxes", "given beside many: boxes follow one picture a sample; leave one of them out")
 		case m.Image.Points != nil:

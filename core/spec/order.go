@@ -38,14 +38,7 @@ func (s *section) order(o *Order) {
 	s.text("balance", &o.Balance)
 	s.text("stratify", &o.Stratify)
 	if s.has("buckets") {
-		b := s.d.section(s.values["buckets"], "order.buckets", join(s.shown, "buckets"), join(s.place, "buckets"))
-		b.text("by", &o.Buckets.By)
-		whole(&b, "count", &o.Buckets.Count, 1, maxBuckets)
-		b.number("max_total", &o.Buckets.MaxTotal, leastTotal, mostTotal)
-		whole(&b, "multiple_of", &o.Buckets.MultipleOf, 1, maxBatch)
-		if o.Buckets.By == "" {
-			s.fail("buckets", "by is missing, want the column with the length")
-		}
+		s.buckets(&o.Buckets)
 	}
 }
 
@@ -56,7 +49,7 @@ func (o *Order) Kinds() (set []string) {
 		on   bool
 	}{
 		{"window", o.Window > 0}, {"weights", o.Weights != ""}, {"balance", o.Balance != ""},
-		{"stratify", o.Stratify != ""}, {"buckets", o.Buckets.By != ""},
+		{"stratify", o.Stratify != ""}, {"buckets", o.Buckets.By != "" || o.Buckets.Sizes != nil},
 	} {
 		if k.on {
 			set = append(set, k.name)

@@ -79,7 +79,8 @@ var values = map[string]string{
 	"source.mix[].path": "file", "source.mix[].image": "[jpg]", "source.mix[].label": "cls", "source.mix[].extensions": "[a]", "source.mix[].labels": "none",
 	"source.mix[].weight": "{0: 3, 10: 1}", "order.filter": "index < 3", "order.repeat": "3", "order.rows": "100", "order.window": "4", "order.weights": "w", "order.replacement": "false",
 	"order.balance": "label", "order.stratify": "label", "order.buckets": "{by: n}", "order.buckets.by": "n", "order.buckets.count": "3",
-	"order.buckets.max_total": "120.5", "order.buckets.multiple_of": "8",
+	"order.buckets.max_total": "120.5", "order.buckets.multiple_of": "8", "order.buckets.sizes": "[[8, 16], [16, 8]]", "order.buckets.area": "262144", "order.buckets.step": "32", "order.buckets.min": "256", "order.buckets.max": "1024",
+	"order.buckets.width": "w", "order.buckets.height": "h",
 	"order.last": "drop", "world": "{}", "world.size": "1", "world.rank": "0", "batch": "1", "image": "{transform: [center_crop: 2]}", "image.mode": "gray",
 	"image.orientation": "apply", "image.transform": "[center_crop: 2]", "image.transform[].resize": "[1, 2]",
 	"image.transform[].resize.size": "[1, 2]", "image.transform[].resize.interpolation": "bicubic",
@@ -194,6 +195,7 @@ const boxedSource = "source: {shards: a.tar, columns: [{name: b, type: npy, shap
 
 // document writes one key with a value and whatever else the key needs around it.
 func document(path, value string) string {
+	const bucketed = "image: {transform: [{resize: {size: bucket, fit: cover}}, {center_crop: bucket}]}\n"
 	source, image, rest := "source: {folder: p}\n", "image: {transform: [center_crop: 224]}\n", ""
 	section, key, below := strings.Cut(path, ".")
 	op, field, _ := strings.Cut(strings.TrimPrefix(path, "image.transform[]."), ".")
@@ -299,6 +301,11 @@ func document(path, value string) string {
 		rest = "order: {buckets: {by: n, " + lastKey(path) + ": " + value + "}}\n"
 	case path == "order.buckets.multiple_of":
 		rest = "order: {buckets: {by: n, max_total: 9, multiple_of: " + value + "}}\n"
+	case strings.HasPrefix(path, "order.buckets.") && path != "order.buckets.sizes" && path != "order.buckets.area":
+		with := map[string]string{"width": ", height: h", "height": ", width: w"}[lastKey(path)]
+		image, rest = bucketed, "order: {buckets: {area: 262144, "+lastKey(path)+": "+value+with+"}}\n"
+	case strings.HasPrefix(path, "order.buckets."):
+		image, rest = bucketed, "order: {buckets: {"+lastKey(path)+": "+value+"}}\n"
 	case path == "cache.video_index_dir":
 		image, rest = "video: {frames: 1, transform: [center_crop: 8]}\n", "cache: {"+key+": "+value+"}\n"
 	case path == "device.jpeg_bytes":

@@ -33,6 +33,7 @@ type Fit struct {
 	Corner    bool // it lies at the top left, not in the middle
 	Shrink    bool // a smaller picture keeps its size
 	Letterbox bool // of Contain: rounded as YOLO's is, not as ImageOps.pad
+	Cover     bool // it keeps its shape, and no side is less than the Extent's: a crop follows
 }
 
 // The words of resize.fit and resize.place.
@@ -40,6 +41,7 @@ const (
 	stretch   = "stretch"
 	contain   = "contain"
 	letterbox = "letterbox"
+	cover     = "cover"
 	center    = "center"
 	topLeft   = "top_left"
 )
@@ -61,6 +63,8 @@ func (f Fit) word() string {
 		return letterbox
 	case f.Contain:
 		return contain
+	case f.Cover:
+		return cover
 	}
 	return stretch
 }
@@ -120,20 +124,23 @@ func (d *decoder) area(s *section, r *Resize) {
 
 func (d *decoder) fit(s *section, r *Resize) {
 	how, place, up := stretch, center, true
-	choice(s, "fit", &how, stretch, contain, letterbox)
+	choice(s, "fit", &how, stretch, contain, letterbox, cover)
 	choice(s, "place", &place, center, topLeft)
 	s.flag("upscale", &up)
 	d.fill(s, &r.Fill)
-	if how == stretch {
+	if how == stretch || how == cover {
 		for _, key := range []string{"place", "upscale", "fill"} {
 			if s.has(key) {
 				s.fail(key, "given without fit: contain or letterbox, want it where a picture keeps its shape; leave it out, or write fit: contain")
 			}
 		}
-		return
 	}
-	if r.Short > 0 {
-		s.fail("fit", "got %s beside size: %d, the shorter side; want what the picture is to fit into, such as size: [%[2]d, %[2]d]", how, r.Short)
+	if r.Short > 0 && how != stretch {
+		s.fail("fit", "got %s beside size: %d, the shorter side; want what the picture is to fit into, or to cover, such as size: [%[2]d, %[2]d]", how, r.Short)
+	}
+	if how == stretch || how == cover {
+		r.Fit.Cover = how == cover
+		return
 	}
 	r.Fit = Fit{Contain: true, Corner: place == topLeft, Shrink: !up, Letterbox: how == letterbox}
 }
@@ -153,7 +160,7 @@ type RandomShortestSize struct {
 
 const (
 	randomShortestSize = "random_shortest_size"
-	maxSizes           = 32
+	maxShortest        = 32
 )
 
 // draws is what decides how large a picture becomes.
@@ -175,8 +182,8 @@ func (d *decoder) randomShortestSize(op *section) *RandomShortestSize {
 	}
 	all := []*yaml.Node{sizes}
 	if v := target(sizes); v.Kind == yaml.SequenceNode {
-		if all = v.Content; len(all) < 1 || len(all) > maxSizes {
-			d.fail(sizes, shown, "got a list of %d, want 1 to %d sizes of the shorter side", len(all), maxSizes)
+		if all = v.Content; len(all) < 1 || len(all) > maxShortest {
+			d.fail(sizes, shown, "got a list of %d, want 1 to %d sizes of the shorter side", len(all), maxShortest)
 		}
 	}
 	for i, n := range all {
@@ -261,10 +268,13 @@ func (t *Transform) fit() Fit {
 	return t.Resize.Fit
 }
 
-// resized is h x w with its shorter side brought to Short, or, where the longer would be more than MaxSize, that to it.
+// resized is h x w with its shorter side brought to Short, or, where the longer would be more than MaxSize, that to it; or as large as covers Extent.
 func (r *Resize) resized(h, w int) (int, int) {
 	if r.Area != nil {
 		return r.Area.resized(h, w)
+	}
+	if r.Fit.Cover {
+		return r.covering(h, w)
 	}
 	short, long := min(h, w), max(h, w)
 	s, l := r.Short, r.Short*long/short
@@ -293,4 +303,15 @@ func (a *ByArea) resized(h, w int) (int, int) {
 		return up(h), up(w)
 	}
 	return high, wide
+}
+
+// covering is the size, of the shape of h x w, at which one side is Extent's and the other no less: that of Pillow's ImageOps.cover.
+func (e Extent) covering(h, w int) (int, int) {
+	switch ratio, least := float64(w)/float64(h), float64(e.Width)/float64(e.Height); {
+	case ratio < least:
+		return int(math.RoundToEven(float64(h) / float64(w) * float64(e.Width))), e.Width
+	case ratio > least:
+		return e.Height, int(math.RoundToEven(ratio * float64(e.Height)))
+	}
+	return e.Height, e.Width
 }

@@ -98,7 +98,7 @@ func (s *Spec) FixSize(h, w int) error {
 		img, section = &s.Video.Frame, "video"
 	}
 	d := &decoder{file: "sample"}
-	if t := &img.Transform; t.Output() == (Extent{}) {
+	if t := &img.Transform; t.Output() == (Extent{}) && !t.Bucketed() {
 		if t.checkChance(section, d.failAt) {
 			return d.err
 		}

@@ -18,7 +18,9 @@ func (d *decoder) shape(s *section, i *Image) {
 	if s.has("room") {
 		short := 0
 		short, i.Room = d.extent(s.values["room"], join(s.shown, "room"))
-		i.Room.square(short)
+		if i.Room.square(short); i.Room == ofBucket {
+			s.fail("room", "got %s, want [H, W] in pixels", bucket)
+		}
 	}
 	whole(s, "multiple_of", &i.MultipleOf, 1, maxMultiple)
 }

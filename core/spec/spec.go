@@ -159,15 +159,18 @@ type Order struct {
 	Replacement bool    // of weighted draws
 	Balance     string  // column
 	Stratify    string  // column
-	Buckets     Buckets // By "": off
+	Buckets     Buckets // neither By nor Sizes: off
 }
 
-// Buckets makes batches of samples of similar length.
+// Buckets makes batches of samples of similar length, or of pictures of similar shape.
 type Buckets struct {
 	By         string // column
 	Count      int
-	MaxTotal   float64 // rows x longest of a bucket, in a rank's batch; 0: no bound
+	MaxTotal   float64 // rows x longest, or pixels, of a bucket, in a rank's batch; 0: no bound
 	MultipleOf int     // that the rows of such a batch are
+
+	Sizes         []Extent // in place of By and Count: one of these for all pictures of a batch
+	Width, Height string   // columns with the size that a picture has; "": of these names, where there are such, or else the picture's head
 }
 
 // The values of Order.Last.
@@ -253,6 +256,8 @@ type Transform struct {
 	Steps              []Step // and to the row
 	Normalize          *Normalize
 	RandomErasing      *RandomErasing // of the finished row
+
+	Buckets []Extent // that Extents above may stand for (ofBucket), once the order is known
 }
 
 // Extent is a size in pixels.
@@ -425,8 +430,21 @@ func (i *Image) Channels() int {
 	return 1
 }
 
-// Output is the size of every picture after the transform; zero while, or where, the transform leaves it open.
-func (t *Transform) Output() Extent {
+// Output is the size of every picture after the transform, of several the one of most pixels; zero while, or where, the transform leaves it open.
+func (t *Transform) Output() (e Extent) {
+	if !t.Bucketed() {
+		return t.output()
+	}
+	for _, size := range t.Buckets {
+		in := t.In(size)
+		if out := in.output(); out.pixels() > e.pixels() {
+			e = out
+		}
+	}
+	return e
+}
+
+func (t *Transform) output() Extent {
 	switch {
 	case t.CenterCrop != nil:
 		return t.CenterCrop.Extent
@@ -434,7 +452,7 @@ func (t *Transform) Output() Extent {
 		return t.RandomCrop.Extent
 	case t.RandomResizedCrop != nil:
 		return t.RandomResizedCrop.Extent
-	case t.Resize != nil && t.Resize.Short == 0 && t.Resize.Area == nil:
+	case t.Resize != nil && t.Resize.Short == 0 && t.Resize.Area == nil && !t.Resize.Fit.Cover:
 		return t.padded(t.Resize.Extent)
 	}
 	return Extent{}

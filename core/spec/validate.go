@@ -90,6 +90,7 @@ func (d *decoder) complete(s *Spec) {
 		d.failAt("batch", "got %d, want a whole number from 1 to %d", s.Batch, maxBatch)
 	}
 	d.checkBuckets(&s.Order.Buckets, s.Batch)
+	d.checkSizes(s)
 	if g := int64(s.Batch) * int64(s.World.Size); g > math.MaxInt32 {
 		d.failAt("batch", "got a global batch of %d (batch %d x world size %d), want at most %d", g, s.Batch, s.World.Size, math.MaxInt32)
 	}

@@ -1,4 +1,4 @@
-"""Pictures that keep their shape: fit: contain against Pillow's ImageOps.pad and contain, max_size against torchvision's rule
+"""Pictures that keep their shape: fit: contain and cover against Pillow's ImageOps.pad, contain and cover, max_size against torchvision's rule
 (_compute_resized_output_size) with Pillow's resize. The same bytes."""
 
 import numpy as np
@@ -42,6 +42,24 @@ def test_contain_is_pillows_pad(request, readers, tmp_path, mode):
         got = rows.row(tmp_path / "a.png", Contain=dict(Corner=corner), Out=size, Interpolation=f, Mode=mode, Layout=layout, Fill=ours(fill), Flip=flip, VFlip=vflip)
         assert np.array_equal(got, want.transpose(2, 0, 1) if layout == NCHW else want), (i, im.size, size, corner)
     assert {1, 3, 5} <= {x for pair in odd for x in pair}  # halves, of which Pillow takes the even side
+
+
+def test_cover_is_pillows_cover(rows, tmp_path):
+    """As small as no side is less than the size's; a crop takes its middle."""
+    rng, longer = np.random.default_rng(5), set()
+    for i in range(250):
+        (w, h), size = moderate(rng), SHAPES[i % len(SHAPES)]
+        f = (BILINEAR, BICUBIC, NEAREST)[i % 3]
+        im = Image.fromarray(picture(rng, w, h))
+        im.save(tmp_path / "a.png")
+        big = ImageOps.cover(im, size[::-1], FILTERS[f])
+        assert big.height >= size[0] and big.width >= size[1] and size in ((big.height, size[1]), (size[0], big.width))
+        longer |= {(big.height - size[0]) % 2, 2 * (big.width > size[1])}
+        top, left = round((big.height - size[0]) / 2), round((big.width - size[1]) / 2)
+        want = as_array(big.crop((left, top, left + size[1], top + size[0])))
+        got = rows.row(tmp_path / "a.png", Resize=size, Cover=True, Out=size, Interpolation=f)
+        assert np.array_equal(got, want), (i, im.size, size)
+    assert {0, 1, 2} <= longer
 
 
 def test_a_side_of_no_pixel_has_one(rows, tmp_path):

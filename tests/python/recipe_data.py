@@ -18,7 +18,7 @@ rng = np.random.default_rng(0)
 
 
 def made(directory: Path) -> None:
-    for kind in (imagenet, tars, voc, coco, kinetics, speech, parquet, tokens, llava, database, replay):
+    for kind in (imagenet, tars, voc, coco, kinetics, speech, parquet, tokens, llava, database, replay, sdxl):
         kind(directory)
 
 
@@ -150,6 +150,19 @@ def parquet(to: Path) -> None:
         rows = range(7)
         columns = {"image": [jpeg() for _ in rows], "caption": [f"painting {i}".encode() for i in rows], "aesthetic": [i / 2 for i in rows]}
         (to / f"laion-art/{shard:04}.parquet").write_bytes(parquet_of(columns))
+
+
+def sdxl(to: Path) -> None:
+    (to / "sdxl").mkdir()
+    for shard in range(2):
+        pictures = [picture().resize((w, h)) for w, h in [(120, 80), (80, 120), (100, 100), (122, 80), (160, 60)] * 3]
+        columns = {"image": [], "caption": [f"painting {i}".encode() for i in range(len(pictures))],
+                   "width": [float(p.width) for p in pictures], "height": [float(p.height) for p in pictures]}
+        for p in pictures:
+            out = io.BytesIO()
+            p.save(out, "jpeg")
+            columns["image"].append(out.getvalue())
+        (to / f"sdxl/{shard:04}.parquet").write_bytes(parquet_of(columns))
 
 
 def tokens(to: Path) -> None:

@@ -77,7 +77,7 @@ def run(program):
 
 def test_every_block_is_tried_here():
     """A block that is added to the page fails here until there is a test for it."""
-    tried = ["Classification", "CLIP", "Segmentation", "Detection", "SimCLR", "Video", "Speech", "An inference", "Diffusion", "Vision", "Language", "Robot", "A format", "MixUp", "JAX", "TensorFlow", "A loader"]
+    tried = ["Classification", "CLIP", "Segmentation", "Detection", "SimCLR", "Video", "Speech", "An inference", "Diffusion", "SDXL", "Vision", "Language", "Robot", "A format", "MixUp", "JAX", "TensorFlow", "A loader"]
     more = {"A format": 2, "Vision": 2, "Language": 2, "Robot": 5, "A loader": 3}
     assert all(sum(name.startswith(title) for name in RECIPES) == more.get(title, 1) for title in tried) and len(RECIPES) == len(tried) + sum(more.values()) - len(more)
 
@@ -146,6 +146,14 @@ def test_diffusion_has_what_the_filter_leaves(run):
     got = run("Diffusion")
     assert [image for _, image, _ in got] == [["float16", 4, 3, 64, 64]] * 2
     assert {caption for _, _, captions in got for caption in captions} <= {f"painting {i}" for i in range(2, 7)}
+
+
+def test_sdxl_has_batches_of_one_shape_and_what_it_is_conditioned_on(run):
+    """Of the sizes that a 64 x 64 has room for: 30 pictures of 4 shapes, padded to full batches."""
+    got = run("SDXL")
+    shapes = [tuple(image[3:]) for _, image, _, _ in got]
+    assert all(image[:3] == ["float16", 4, 3] and len(captions) == 4 and ids == ["int64", 4, 6] for _, image, captions, ids in got)
+    assert {shape: shapes.count(shape) for shape in shapes} == {(48, 80): 3, (80, 48): 2, (64, 64): 2, (32, 96): 2}
 
 
 def test_vision_language_has_conversations(run):

@@ -32,7 +32,7 @@ class Field:
 
     kind   "dense" or "ragged"
     role   "field", "label", or a column of the engine: "index", "key", "status"
-    shape  the capacity, the batch dimension included; a batch may have less
+    shape  the capacity, the batch dimension included; a batch may have less, or rows of another shape within its bytes
     axes   "NHWC", "NCHW" or None
     step   of a ragged field: the shape of one step of a row, () for a number; of ragged pictures (channels,)
     extent of ragged pictures: the field that says how high and how wide each is; else None

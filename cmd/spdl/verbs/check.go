@@ -42,6 +42,7 @@ func (a *app) check() *cobra.Command {
 		Long: `Check reads a description or a folder as serve does, makes the ring in private memory, decodes the first batch and prints
 what a consumer will see: fields, types, shapes, sizes, classes, steps per epoch, the first rows, and the samples that could not be
 decoded. Of an order in buckets of similar length also the rows of each bucket's batches, and how much of batches is padding, with buckets and without;
+of one in buckets of sizes how many pictures each has, and how much of them is cropped away;
 of packed documents how many rows they make, and how full these are. Nothing is served.
 
 What serve would refuse it refuses with the same words: a journal that does not fit, rings that have no room together. Names and ports that are in
@@ -117,8 +118,9 @@ func (v *checking) checkRing(ctx context.Context, asked *spec.Spec, l *local, ri
 	if err := v.lengths(l.engine, ring, asked); err != nil {
 		return err
 	}
+	v.shapes(l.engine.Shapes(ring), asked)
 	v.packing(l.engine.Packing(ring), asked)
-	v.schema(l.reader.Schema())
+	v.schema(l.reader.Schema(), asked)
 	short := v.room(l, ring, asked.Ring.Backing)
 	decoded, err := v.decode(ctx, l, ring)
 	if err != nil {
@@ -254,6 +256,39 @@ func (v *checking) buckets(all []sampler.Bucket, r *spec.Spec) {
 	}
 }
 
+// shapes lists the buckets of sizes, with how many pictures each has, the rows of its batches, and how much of its pictures is cropped away.
+func (v *checking) shapes(report *engine.ShapeReport, r *spec.Spec) {
+	if report == nil {
+		return
+	}
+	fmt.Fprintf(v.out, "  buckets  %s, by %s\n", counted(len(report.Buckets), "size"), printable(report.From))
+	w := tabwriter.NewWriter(v.out, 0, 0, 3, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(w, "          height\twidth\tsamples\trows a batch\tcropped\t\n")
+	empty, missed := 0, int64(0)
+	for i := range report.Buckets {
+		b := &report.Buckets[i]
+		if b.Samples == 0 {
+			empty++
+			continue
+		}
+		if b.Samples*r.Order.Repeat < b.Rows {
+			missed += b.Samples
+		}
+		fmt.Fprintf(w, "%d\t%d\t%s\t%d\t%.1f %%\t\n", b.Size.Height, b.Size.Width, thousands(b.Samples), b.Rows/int64(r.World.Size), 100*b.Cut)
+	}
+	_ = w.Flush()
+	if empty > 0 {
+		fmt.Fprintf(v.out, "           and %s without a picture\n", counted(empty, "size"))
+	}
+	fmt.Fprintf(v.out, "  cropped  %.1f %% of a picture in the mean\n", 100*report.Cut)
+	if report.None > 0 {
+		fmt.Fprintf(v.out, "  unread   %s of which nothing tells the size, in the first bucket\n", counted(report.None, "picture"))
+	}
+	if missed > 0 && r.Order.Last == spec.LastDrop {
+		fmt.Fprintf(v.out, "  dropped  %s of buckets that have less than a step: last: drop leaves them out of every epoch\n", counted(missed, "sample"))
+	}
+}
+
 // lengthText is a length, which may be a count or a time.
 func lengthText(length float64) string {
 	if length == math.Trunc(length) && length < 1<<53 {
@@ -279,7 +314,10 @@ func classesText(classes []string) string {
 }
 
 // schema lists the fields of a batch.
-func (v *checking) schema(schema []shm.TensorRecord) {
+func (v *checking) schema(schema []shm.TensorRecord, r *spec.Spec) {
+	bucketed := func(name string) bool {
+		return slices.ContainsFunc(r.Media(), func(m spec.Medium) bool { return m.Name == name && m.Image != nil && m.Image.Transform.Bucketed() })
+	}
 	w := tabwriter.NewWriter(v.out, 0, 0, 3, ' ', 0)
 	fmt.Fprintf(w, "\n  field\ttype\tshape\tbytes a batch\n")
 	for i := range schema {
@@ -287,6 +325,8 @@ func (v *checking) schema(schema []shm.TensorRecord) {
 		shape := strings.ReplaceAll(fmt.Sprint(t.Shape[:t.Ndim]), " ", ", ")
 		if t.Kind == shm.Ragged {
 			shape = fmt.Sprintf("ragged, at most %s in all", thousands(t.Shape[0]))
+		} else if bucketed(nameText(t.Name[:])) {
+			shape = "its bucket's, at most " + shape
 		}
 		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", nameText(t.Name[:]), dtypeText(t), shape, thousands(t.Bytes+t.OffsetsBytes))
 	}

@@ -43,7 +43,7 @@ func (a *app) openWith(ctx context.Context, s *spec.Spec, o engine.Options, leas
 		return nil, err
 	}
 	progress := a.newOpening(log)
-	o.Child, o.HostOnly, o.Log, o.Started, o.Context, o.Opened = true, true, log, a.started, ctx, progress.tell
+	o.Child, o.HostOnly, o.Log, o.Started, o.Context, o.Opened, o.Measured = true, true, log, a.started, ctx, progress.tell, progress.measured
 	e, err := engine.New(s, &o)
 	progress.end()
 	if err != nil {

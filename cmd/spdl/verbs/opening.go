@@ -29,15 +29,29 @@ func (a *app) newOpening(log *engine.Log) *opening {
 
 // tell is engine.Options.Opened.
 func (o *opening) tell(ring string, opened, of, built int) {
+	if built > 0 {
+		o.say(ring, func() string { return fmt.Sprintf("indexing %s of %s", thousands(opened), counted(of, "shard")) })
+	}
+}
+
+// measured is engine.Options.Measured.
+func (o *opening) measured(ring string, done, of int64) {
+	o.say(ring, func() string {
+		return fmt.Sprintf("looking at the size of %s of %s", thousands(done), counted(of, "picture"))
+	})
+}
+
+// say tells of one of several things, now and then.
+func (o *opening) say(ring string, what func() string) {
 	every, live := openingLog, isTerminal(o.a.err)
 	if live {
 		every = openingLine
 	}
 	now, last := int64(time.Since(o.began)), o.last.Load()
-	if built == 0 || now-last < int64(every) || !o.last.CompareAndSwap(last, now) {
+	if now-last < int64(every) || !o.last.CompareAndSwap(last, now) {
 		return
 	}
-	text := fmt.Sprintf("indexing %s of %s", thousands(opened), counted(of, "shard"))
+	text := what()
 	if live {
 		o.shown.Store(true)
 		o.a.status("%s: %s", ring, text)

@@ -29,10 +29,7 @@ type pixels struct {
 // pixelsOf reads the schema of a tensor of pictures of shape [H, W, C] or, as planes, [C, H, W].
 func pixelsOf(t *shm.TensorRecord, shape []int, planes bool, told pictureFacts) (*pixels, error) {
 	p := &pixels{planes: planes, mean: told.Mean, std: told.Std, dtype: dtypeText(t), size: int(t.DtypeBits) / 8, numbers: told.Mode == spec.Index}
-	p.height, p.width, p.channels = shape[0], shape[1], shape[2]
-	if p.planes {
-		p.channels, p.height, p.width = shape[0], shape[1], shape[2]
-	}
+	p.height, p.width, p.channels = p.sizes(shape)
 	name := nameText(t.Name[:])
 	if p.channels != 1 && p.channels != 3 {
 		return nil, fmt.Errorf("view: field %q has %d channels, want 1 or 3", name, p.channels)
@@ -64,6 +61,33 @@ func valueOf(dtype string) func(b []byte) float64 {
 		}
 	}
 	return nil
+}
+
+// inBatch is a painter of a batch's rows, whose pictures may have another size than those of other batches.
+func inBatch(p painter, l tensors) painter {
+	switch p := p.(type) {
+	case *pixels:
+		if shape := l.Shape(p.tensor); len(shape) == 4 {
+			one := *p
+			one.height, one.width, one.channels = p.sizes(ints(shape[1:]))
+			return &one
+		}
+	case collage:
+		all := make(collage, len(p))
+		for i := range p {
+			all[i] = inBatch(p[i], l)
+		}
+		return all
+	}
+	return p
+}
+
+// sizes are the height, width and channels of rows of a shape.
+func (p *pixels) sizes(shape []int) (height, width, channels int) {
+	if p.planes {
+		return shape[1], shape[2], shape[0]
+	}
+	return shape[0], shape[1], shape[2]
 }
 
 func (p *pixels) paint(l tensors, row int) *image.RGBA {

@@ -219,7 +219,7 @@ func (v *replaying) write(w io.Writer, batch *shm.Lease, schema []shm.TensorReco
 		name, dtype := nameText(t.Name[:]), tensor.DType(t.DtypeCode)|tensor.DType(t.DtypeBits)<<8|tensor.DType(t.DtypeLanes)<<16
 		one := array.Named{Name: name, DType: dtype, Shape: batch.Shape(i), Data: batch.Tensor(i)}
 		if t.Kind == shm.Dense {
-			one.Data = packed(one.Data, one.Shape, t.Strides[:], int64(dtype.Bytes()))
+			one.Data = packed(one.Data, one.Shape, batch.Strides(i), int64(dtype.Bytes()))
 		}
 		all = append(all, one)
 		if offsets := batch.Offsets(i); offsets != nil {

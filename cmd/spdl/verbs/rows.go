@@ -80,6 +80,7 @@ type rowText struct {
 type tensors interface {
 	Tensor(i int) []byte
 	Offsets(i int) []int64
+	Shape(i int) []int64
 }
 
 // rowsOf copies the columns of a batch of n rows.

@@ -122,7 +122,7 @@ func (v *serving) run(ctx context.Context, args []string) error {
 	}
 	progress := v.newOpening(log)
 	e, err := engine.New(s, &engine.Options{Child: v.child, Parent: parent, State: state, Fresh: v.fresh, Journal: v.journal, Feed: v.feed, Log: log, Started: v.started,
-		Context: ctx, Opened: progress.tell})
+		Context: ctx, Opened: progress.tell, Measured: progress.measured})
 	progress.end()
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) && !v.child {
 		log.Infof("", "stopped before it had opened its sources")

@@ -317,10 +317,10 @@ func (v *viewing) ended(passed int64) error {
 
 // draw makes a sheet of the first n rows of a batch.
 func (r *rendering) draw(l tensors, b *shm.Batch, n, columns int) (*image.RGBA, int, error) {
-	rows := rowsOf(l, n, r.columns)
+	rows, painter := rowsOf(l, n, r.columns), inBatch(r.painter, l)
 	cells := make([]cell, len(rows))
 	for i := range cells {
-		m := r.painter.paint(l, i)
+		m := painter.paint(l, i)
 		if m == nil {
 			return nil, 0, &because{fmt.Errorf("view: ring %q: row %d of %d lies outside the batch's memory", r.name, i, len(rows)), shm.ErrFormat}
 		}
@@ -332,7 +332,7 @@ func (r *rendering) draw(l tensors, b *shm.Batch, n, columns int) (*image.RGBA, 
 	if r.strips && columns == 0 {
 		columns = 1
 	}
-	page, err := drawSheet(r.name, aboutBatch(b, len(cells), r.painter.about()), cells, columns)
+	page, err := drawSheet(r.name, aboutBatch(b, len(cells), painter.about()), cells, columns)
 	return page, len(cells), err
 }
 
