@@ -736,3 +736,18 @@ def test_memory_is_pinned_where_there_is_cuda(root, monkeypatch):
     for said in (dict(pin_memory=True), dict(pin_memory=True, pin_memory_device="cuda:1"), {}):
         spdl.DataLoader(dataset, **said).close()
     assert asked == [(None, True), (1, True)]
+
+
+def test_padded_batches_are_those_of_torchvisions_detectors(tmp_path):
+    """GeneralizedRCNNTransform.batch_images: normalised pictures at the top left of zeros, sides of whole multiples of 32."""
+    rcnn = pytest.importorskip("torchvision.models.detection.transform").GeneralizedRCNNTransform(1, 1, [0], [1], size_divisible=32)
+    rng, made = np.random.default_rng(6), []
+    for i, (w, h) in enumerate([(60, 40), (40, 60), (31, 30), (17, 90), (90, 31)]):
+        made.append(Image.fromarray(rng.integers(0, 256, (h, w, 3), np.uint8)))
+        made[-1].save(tmp_path / f"{i}.png")
+    image = {"shape": "padded", "layout": "NCHW", "multiple_of": 32, "transform": [{"resize": {"size": 48, "max_size": 100}}, {"normalize": "imagenet"}]}
+    spec = {"source": {"folder": str(tmp_path)}, "batch": 3, "order": {"shuffle": False, "epochs": 1}, "image": image}
+    alone = T.Compose([T.Resize(48, max_size=100), T.ToTensor(), T.Normalize(MEAN, STD)])
+    with spdl.DataLoader(spec, fields=("image", "index")) as loader:
+        for pictures, index in loader:
+            assert torch.equal(pictures, rcnn.batch_images([alone(made[i]) for i in index.tolist()], 32))
