@@ -227,6 +227,18 @@ def test_a_picture_is_resized_as_by_opencv(tmp_path):
     np.testing.assert_array_equal(made([12, 25], "linear", fit="letterbox", fill=114), boxed)
 
 
+def test_a_picture_covers_a_size_as_by_pillow(tmp_path):
+    """Alone it is as small as no side is less; a crop takes its middle."""
+    im = Image.fromarray(np.random.default_rng(2).integers(0, 256, (37, 53, 3), dtype=np.uint8))
+    im.save(tmp_path / "a.png")
+    for h, w in [(20, 20), (30, 11), (11, 30), (37, 53), (80, 90)]:
+        big = np.asarray(ImageOps.cover(im, (w, h), Image.BILINEAR))
+        cover = {"resize": {"size": [h, w], "fit": "cover"}}
+        np.testing.assert_array_equal(spdl.io.load_image(tmp_path / "a.png", transform=[cover]).numpy(), big)
+        top, left = round((big.shape[0] - h) / 2), round((big.shape[1] - w) / 2)
+        np.testing.assert_array_equal(spdl.io.load_image(tmp_path / "a.png", transform=[cover, {"center_crop": [h, w]}]).numpy(), big[top:top + h, left:left + w])
+
+
 def test_transforms_change_a_picture_as_pillow_does(tmp_path):
     """An operation of a chance of 1 is Pillow's; what is drawn is the same for every call."""
     im = Image.fromarray(np.random.default_rng(3).integers(40, 200, (12, 20, 3), dtype=np.uint8))
