@@ -15,7 +15,7 @@ const maxListFiles = 512
 
 // wantsFiles says that there is a medium of several pictures, and that the index is of Arrow.
 func wantsFiles(media []Medium, x *index) bool {
-	return slices.ContainsFunc(media, func(m Medium) bool { return m.Many > 0 }) && x.partNamed(arrowPackage) < 0 &&
+	return several(media) && x.partNamed(arrowPackage) < 0 &&
 		slices.ContainsFunc(x.parts, func(part string) bool { return strings.Contains(part, encodedMark+arrowMark) })
 }
 

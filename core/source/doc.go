@@ -22,7 +22,7 @@
 //
 // A sample may be of several media ([Medium]), each a part of an archive's sample, a column of Parquet, a file beside a folder's or one that another
 // column of a table names. Read puts all of them into the buffer ([Buffer.Part]), each followed by [Padding] zero bytes; two media of one file
-// share its bytes.
+// share its bytes. A medium may be several pictures of a sample ([Medium].Many), or none: its part is a [Bundle] then.
 //
 // A column of type [Array] is an .npy file, or one of an .npz file: a part of shards, a file beside those of a folder, or a path in a table. It has
 // one type and shape in all samples, given or told by the first that can be read; another is [Value].

@@ -30,6 +30,11 @@ var onePicture = []Medium{{Name: "image"}}
 // errNothing refuses a config that asks for nothing of its samples.
 var errNothing = errors.New("got neither media nor columns, want at least one of them")
 
+// several says that one of the media is of several pictures, which are read whole, and so is what is beside them.
+func several(media []Medium) bool {
+	return slices.ContainsFunc(media, func(m Medium) bool { return m.Many > 0 })
+}
+
 // claimed says that a medium names a part.
 func claimed(media []Medium, part string) bool {
 	return slices.ContainsFunc(media, func(m Medium) bool { return slices.Contains(m.From, part) })

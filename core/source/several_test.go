@@ -417,6 +417,20 @@ func TestCacheKeepsSeveralPictures(t *testing.T) {
 	must(t, cache.Close())
 }
 
+// Several pictures are read whole, however large they are.
+func TestSeveralPicturesStayNowhere(t *testing.T) {
+	root := pictureFiles(t, "a.jpg", "b.jpg")
+	table, file := filepath.Join(root, "t.jsonl"), filepath.Join(root, "s.tar")
+	must(t, os.WriteFile(table, []byte("{\"image\": [\"a.jpg\", \"b.jpg\"]}\n"), 0o644))
+	must(t, os.WriteFile(file, tarOf(t, tar.FormatUSTAR, part{"a.0.jpg", "<a.jpg>"}, part{"a.1.jpg", "<b.jpg>"}), 0o644))
+	for _, s := range []Source{openL(t, ListConfig{File: table, Path: "image", First: many(3, "image"), InPlace: 1}), openS(t, ShardsConfig{Shards: []string{file}, Media: []Medium{many(3)}, InPlace: 1})} {
+		b, _ := read(t, s, 0)
+		if got := fmt.Sprint(severalOf(t, b, 0)); got != "[<a.jpg> <b.jpg>]" || b.InPlace(0) != nil {
+			t.Error(got)
+		}
+	}
+}
+
 // Reading several pictures of local files and archives allocates nothing once buffers have grown.
 func TestSeveralPicturesAllocateNothing(t *testing.T) {
 	root := pictureFiles(t, "a.jpg", "b.jpg", "c.jpg")

@@ -122,6 +122,9 @@ func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
 		return nil, errNothing
 	}
 	s.root = root{fd: unix.AT_FDCWD, absolute: true, maxBytes: s.maxBytes, inPlace: c.InPlace}
+	if several(s.media) {
+		s.root.inPlace = 0
+	}
 	opened, err := openIndexes(ctx, names, &c, s)
 	if err != nil {
 		return nil, errors.Join(err, closeAll(opened))

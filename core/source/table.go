@@ -99,6 +99,9 @@ type cells struct {
 }
 
 func openTable(c ListConfig) (Source, error) {
+	if c.First.Many > 0 || several(c.Others) {
+		c.InPlace = 0
+	}
 	t := &table{rows: rowsOf(&c, c.Columns), first: c.First, media: c.Others, alone: c.Alone}
 	t.others = make([]texts, len(c.Others))
 	r := tableReader{c: &c, rows: &t.rows, rules: rulesOf(&c), path: cmp.Or(c.Path, "path"), label: cmp.Or(c.Label, "label")}

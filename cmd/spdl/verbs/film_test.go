@@ -114,6 +114,7 @@ func TestViewShowsSeveralPicturesSideBySide(t *testing.T) {
 				t.Errorf("%s: %d pixels of level %d, want %d", section, n, level, want)
 			}
 		}
+		refused(t, exitUsage, "pack: image.many: samples of several pictures are not written", "pack", file, "--out", filepath.Join(t.TempDir(), "%d.tar"))
 		if out := good(t, "check", file); !strings.Contains(out, "count   ") || !strings.Contains(out, "image   ") {
 			t.Errorf("%s:\n%s", section, out)
 		}

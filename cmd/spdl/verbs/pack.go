@@ -205,6 +205,9 @@ func (v *packing) describes(c *pack.Config) error {
 		return usage("pack: source.packing makes rows of documents when they are read, so there is nothing to write; leave it out, and say max_length of source.columns, to write the documents")
 	}
 	media := v.one.Media()
+	if k := slices.IndexFunc(media, func(m spec.Medium) bool { return m.Image != nil && m.Image.Many != nil }); k >= 0 {
+		return usage("pack: %s.many: samples of several pictures are not written; leave it out to write the first of each, with from that names it, or write KEY.0.jpg, KEY.1.jpg with WebDataset's or tar's own means", media[k].Path())
+	}
 	if slices.ContainsFunc(media, func(m spec.Medium) bool { return m.Video != nil }) {
 		c.Workers = videosAtATime
 	}
