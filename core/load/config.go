@@ -18,11 +18,11 @@ func PictureConfig(i *spec.Image) media.Config {
 	size := func(e spec.Extent) media.Size { return media.Size{H: e.Height, W: e.Width} }
 	c.Out = size(t.Output())
 	if r := t.Resize; r != nil {
-		c.ResizeShort, c.Longest, c.Fill = r.Short, r.MaxSize, fill(r.Fill)
+		c.ResizeShort, c.Longest, c.NearestSide, c.Fill = r.Short, r.MaxSize, r.Nearest, fill(r.Fill)
 		switch {
 		case r.Fit.Contain:
 			c.Contain = &media.Contain{Corner: r.Fit.Corner, Shrink: r.Fit.Shrink, Letterbox: r.Fit.Letterbox}
-		case r.Short == 0:
+		case r.Exact():
 			c.Resize = size(r.Extent)
 		}
 	}
@@ -38,7 +38,7 @@ func PictureConfig(i *spec.Image) media.Config {
 		border(p.Border)
 	}
 	if r := t.CenterCrop; r != nil {
-		c.Corner = corners[r.Position]
+		c.Corner, c.MiddleDown = corners[r.Position], r.Down
 		border(r.Border)
 	}
 	if r := t.RandomCrop; r != nil {

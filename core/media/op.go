@@ -172,13 +172,15 @@ type ScaleJitter struct {
 // What lies beyond it is Padding's to say.
 type Config struct {
 	ResizeShort   int      // the shorter side becomes this; 0: not asked
-	Longest       int      // of ResizeShort: but the longer side becomes no more than this; 0: no bound
+	Longest       int      // of ResizeShort: but the longer side becomes no more than this; 0: no bound; without it: the longer side becomes this
+	NearestSide   bool     // of these: sides are rounded to the nearest, as albumentations', not down, as torchvision's
 	Resize        Size     // exactly this size; zero: not asked
 	Contain       *Contain // nil: not asked
 	RandomResize  *RandomResize
 	ScaleJitter   *ScaleJitter
 	Random        *RandomCrop // nil: not asked
 	Corner        Corner      // of the picture in which a crop lies
+	MiddleDown    bool        // of a crop in the middle: half of an odd number of pixels is rounded down, not to even
 	Anywhere      bool        // crops are torchvision's RandomCrop, and not of the middle
 	Pad           Sides
 	Padding       Padding // Constant where nothing is cropped to Out, but contained
@@ -279,9 +281,9 @@ func (cfg *Config) geometry(op *C.media_op) {
 	out := cfg.out()
 	op.out_h, op.out_w = C.uint32_t(out.H), C.uint32_t(out.W)
 	switch {
-	case cfg.ResizeShort > 0:
+	case cfg.bySide():
 		op.geometry = C.MEDIA_RESIZE_SHORT
-		op.resize_h, op.longest = C.uint32_t(cfg.ResizeShort), C.uint32_t(cfg.Longest)
+		op.resize_h, op.longest, op.nearest_side = C.uint32_t(cfg.ResizeShort), C.uint32_t(cfg.Longest), flag(cfg.NearestSide)
 	case cfg.Resize != (Size{}):
 		op.geometry = C.MEDIA_RESIZE_EXACT
 		op.resize_h, op.resize_w = C.uint32_t(cfg.Resize.H), C.uint32_t(cfg.Resize.W)
@@ -315,6 +317,7 @@ func (cfg *Config) geometry(op *C.media_op) {
 			op.corner_y = C.MEDIA_LAST
 		}
 	}
+	op.middle_down = flag(cfg.MiddleDown)
 	op.anywhere, op.padding_mode = flag(cfg.Anywhere), C.uint32_t(cfg.Padding)
 	op.pad_left, op.pad_top = C.uint32_t(cfg.Pad.Left), C.uint32_t(cfg.Pad.Top)
 	op.pad_right, op.pad_bottom = C.uint32_t(cfg.Pad.Right), C.uint32_t(cfg.Pad.Bottom)
@@ -465,9 +468,12 @@ func (j *Jitter) check(name string) error {
 	return nil
 }
 
+// bySide says that one side decides about the other.
+func (cfg *Config) bySide() bool { return cfg.ResizeShort != 0 || cfg.Longest != 0 }
+
 // resizes is how many ways to resize are asked for.
 func (cfg *Config) resizes() (asked int) {
-	for _, is := range []bool{cfg.ResizeShort != 0, cfg.Resize != Size{}, cfg.Random != nil, cfg.Contain != nil, cfg.RandomResize != nil, cfg.ScaleJitter != nil} {
+	for _, is := range []bool{cfg.bySide(), cfg.Resize != Size{}, cfg.Random != nil, cfg.Contain != nil, cfg.RandomResize != nil, cfg.ScaleJitter != nil} {
 		if is {
 			asked++
 		}
@@ -482,7 +488,10 @@ func (cfg *Config) checkGeometry() error {
 	if cfg.ResizeShort < 0 || cfg.ResizeShort > MaxSide {
 		return fmt.Errorf("resize: got shorter side %d, want 1 to %d", cfg.ResizeShort, MaxSide)
 	}
-	if cfg.Longest != 0 && (cfg.Longest <= cfg.ResizeShort || cfg.ResizeShort == 0 || cfg.Longest > MaxSide) {
+	if cfg.NearestSide && (cfg.ResizeShort > 0) == (cfg.Longest > 0) {
+		return fmt.Errorf("resize: got rounding to the nearest with a shorter side of %d and a longest of %d, want one of them", cfg.ResizeShort, cfg.Longest)
+	}
+	if cfg.Longest != 0 && (cfg.Longest <= cfg.ResizeShort || cfg.Longest > MaxSide) {
 		return fmt.Errorf("resize: got a longest side of %d beside a shorter side of %d, want more than that, to %d", cfg.Longest, cfg.ResizeShort, MaxSide)
 	}
 	if r := cfg.RandomResize; r != nil && !(r.Min >= 1 && r.Min < r.Max && r.Max <= MaxSide+1) {

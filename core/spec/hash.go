@@ -214,6 +214,7 @@ type canonicalCrop struct {
 	Fit           *canonicalFit `json:"fit,omitempty"`
 	Mode          string        `json:"padding_mode,omitempty"`
 	Position      string        `json:"position,omitempty"`
+	Rounded       bool          `json:"rounded,omitempty"` // another way than the usual one
 }
 
 type canonicalFit struct {
@@ -345,13 +346,13 @@ func (i *Image) canonical() *canonicalImage {
 		Ahead: canonicalSteps(i.Transform.Ahead), Resized: canonicalSteps(i.Transform.Resized), Steps: canonicalSteps(i.Transform.Steps),
 	}
 	if r := i.Transform.Resize; r != nil {
-		c.Resize = &canonicalCrop{Short: r.Short, Height: r.Height, Width: r.Width, Interpolation: r.Interpolation, Fill: r.Fill, MaxSize: r.MaxSize}
+		c.Resize = &canonicalCrop{Short: r.Short, Height: r.Height, Width: r.Width, Interpolation: r.Interpolation, Fill: r.Fill, MaxSize: r.MaxSize, Rounded: r.Nearest}
 		if r.Fit.Contain {
 			c.Resize.Fit = (*canonicalFit)(&r.Fit)
 		}
 	}
 	if e := i.Transform.CenterCrop; e != nil {
-		c.CenterCrop = &canonicalCrop{Height: e.Height, Width: e.Width, Fill: e.Fill, Mode: e.Mode, Position: e.Position}
+		c.CenterCrop = &canonicalCrop{Height: e.Height, Width: e.Width, Fill: e.Fill, Mode: e.Mode, Position: e.Position, Rounded: e.Down}
 	}
 	if r := i.Transform.RandomResizedCrop; r != nil {
 		c.RandomCrop = &canonicalCrop{Height: r.Height, Width: r.Width, Scale: r.Scale, Ratio: r.Ratio, Interpolation: r.Interpolation}

@@ -139,6 +139,12 @@ func (d *decoder) operation(op *section, t *Transform) {
 			if c.Position == center {
 				c.Position = ""
 			}
+			half := toNearest
+			choice(sec, "rounding", &half, toNearest, downwards)
+			c.Down = half == downwards
+			if sec.has("rounding") && c.Position != "" {
+				sec.fail("rounding", "given beside position: %s, where nothing is halved; leave one of them out", c.Position)
+			}
 		}
 		t.CenterCrop = c
 	case op.has("random_crop"):
@@ -306,6 +312,9 @@ func (i *Image) check(section string, fail func(path, format string, args ...any
 		}
 		if t.Resize != nil {
 			got = fmt.Sprintf("resize: %d fixes the shorter side only", t.Resize.Short)
+			if t.Resize.Short == 0 {
+				got = fmt.Sprintf("resize: {max_size: %d} fixes the longer side only", t.Resize.MaxSize)
+			}
 		}
 		fail(section+".transform", "%s, and every row of a batch must have one size; add center_crop: 224, or write resize: [224, 224], "+
 			"or random_resized_crop: 224", got)

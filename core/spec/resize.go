@@ -2,13 +2,15 @@ package spec
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 )
 
-// Resize brings the shorter side to Short pixels, or, where that is 0, the picture to Extent.
+// Resize brings the picture to Extent; or, where that is zero, the shorter side to Short pixels; or, where that is 0, the longer one to MaxSize.
 type Resize struct {
 	Short   int
-	MaxSize int // of Short: the longer side is no more, whatever becomes of the shorter one; 0: no bound
+	MaxSize int  // of Short: the longer side is no more, whatever becomes of the shorter one; 0: no bound
+	Nearest bool // of one side: the other is rounded to the nearest, not down
 	Extent
 	Interpolation Interpolation
 	Fit           Fit
@@ -53,23 +55,51 @@ func (f Fit) word() string {
 	return stretch
 }
 
+// Exact says that it makes pictures of one size.
+func (r *Resize) Exact() bool { return r.Extent != (Extent{}) }
+
 func (d *decoder) resize(op *section) *Resize {
 	r := &Resize{Interpolation: Bilinear}
-	size, shown, sec := d.sized(op, "resize")
-	if size == nil {
+	size, shown, sec := d.short(op, "resize", "size")
+	if size == nil && !sec.has("max_size") {
+		size, shown, sec = d.sized(op, "resize")
+	}
+	if size != nil {
+		r.Short, r.Extent = d.extent(size, shown)
+	}
+	if d.err != nil {
 		return r
 	}
-	r.Short, r.Extent = d.extent(size, shown)
 	d.resampler(sec, &r.Interpolation)
 	whole(sec, "max_size", &r.MaxSize, 1, maxSide)
 	switch {
-	case r.MaxSize > 0 && r.Short == 0:
+	case r.MaxSize > 0 && r.Exact():
 		sec.fail("max_size", "got one beside a size of [H, W], want it beside size: N, the shorter side; leave it out")
 	case r.MaxSize > 0 && r.MaxSize <= r.Short:
 		sec.fail("max_size", "got %d, want more than the shorter side's %d; for pictures within a square write {size: [%[1]d, %[1]d], fit: contain}", r.MaxSize, r.Short)
 	}
+	d.rounding(sec, r)
 	d.fit(sec, r)
 	return r
+}
+
+// The words of rounding: what becomes of the half of a pixel, and of less.
+const (
+	toNearest = "nearest"
+	downwards = "down"
+)
+
+func (d *decoder) rounding(s *section, r *Resize) {
+	how := downwards
+	choice(s, "rounding", &how, downwards, toNearest)
+	r.Nearest = how == toNearest
+	switch {
+	case !s.has("rounding"):
+	case r.Exact():
+		s.fail("rounding", "given beside a size of [H, W], where nothing is rounded; leave it out, or write size: N, the shorter side")
+	case r.Nearest && r.Short > 0 && r.MaxSize > 0:
+		s.fail("rounding", "got nearest beside size and max_size, want it beside one of them; leave it or max_size out")
+	}
 }
 
 func (d *decoder) fit(s *section, r *Resize) {
@@ -86,8 +116,8 @@ func (d *decoder) fit(s *section, r *Resize) {
 		}
 		return
 	}
-	if r.Short > 0 {
-		s.fail("fit", "got %s beside size: %d, the shorter side; want what the picture is to fit into, such as size: [%[2]d, %[2]d]", how, r.Short)
+	if side := max(r.Short, r.MaxSize); !r.Exact() {
+		s.fail("fit", "got %s beside %s; want what the picture is to fit into, such as size: [%[3]d, %[3]d]", how, r.says(), side)
 	}
 	r.Fit = Fit{Contain: true, Corner: place == topLeft, Shrink: !up, Letterbox: how == letterbox}
 }
@@ -169,11 +199,28 @@ func (t *Transform) fit() Fit {
 	return t.Resize.Fit
 }
 
+// says is which side it fixes, in words.
+func (r *Resize) says() string {
+	if r.Short > 0 {
+		return fmt.Sprintf("size: %d, the shorter side", r.Short)
+	}
+	return fmt.Sprintf("max_size: %d, the longer side", r.MaxSize)
+}
+
 // resized is h x w with its shorter side brought to Short, or, where the longer would be more than MaxSize, that to it.
 func (r *Resize) resized(h, w int) (int, int) {
 	short, long := min(h, w), max(h, w)
+	if r.Nearest {
+		by := float64(r.MaxSize) / float64(long)
+		if r.Short > 0 {
+			by = float64(r.Short) / float64(short)
+		}
+		return scaled(h, by), scaled(w, by)
+	}
 	s, l := r.Short, r.Short*long/short
-	if r.MaxSize > 0 && l > r.MaxSize {
+	if r.Short == 0 {
+		s, l = max(1, r.MaxSize*short/long), r.MaxSize
+	} else if r.MaxSize > 0 && l > r.MaxSize {
 		s, l = max(1, r.MaxSize*s/l), r.MaxSize
 	}
 	if h <= w {
@@ -181,3 +228,6 @@ func (r *Resize) resized(h, w int) (int, int) {
 	}
 	return l, s
 }
+
+// scaled is a side times a scale, in whole pixels.
+func scaled(side int, by float64) int { return max(1, int(math.RoundToEven(float64(side)*by))) }

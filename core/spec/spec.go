@@ -256,6 +256,7 @@ type CenterCrop struct {
 	Extent
 	Border
 	Position string // one of positions; "": the middle
+	Down     bool   // of the middle: half of an odd number of pixels is rounded down, not to even
 }
 
 // RandomCrop takes a part of Extent anywhere in the picture with Padding of Border around it.
@@ -422,7 +423,7 @@ func (t *Transform) Output() Extent {
 		return t.RandomCrop.Extent
 	case t.RandomResizedCrop != nil:
 		return t.RandomResizedCrop.Extent
-	case t.Resize != nil && t.Resize.Short == 0:
+	case t.Resize != nil && t.Resize.Exact():
 		return t.padded(t.Resize.Extent)
 	}
 	return Extent{}
