@@ -227,10 +227,10 @@ int media_geometry(const media_op *op, const media_draw *draw, int32_t w, int32_
     whole(p, w, h);
     int rc = op->ahead[1] > 0 ? MEDIA_OK /* it is resized already */ : media_fit(op, draw, w, h, p);
     if (rc != MEDIA_OK) return rc;
-    p->win_x = placed(op->corner_x, p->res_w, (int32_t)op->out_w, op->pad_left, op->pad_right,
-                      op->middle_down);
-    p->win_y = placed(op->corner_y, p->res_h, (int32_t)op->out_h, op->pad_top, op->pad_bottom,
-                      op->middle_down);
+    p->win_x =
+        placed(op->corner_x, p->res_w, (int32_t)op->out_w, op->pad_left, op->pad_right, op->middle_down);
+    p->win_y =
+        placed(op->corner_y, p->res_h, (int32_t)op->out_h, op->pad_top, op->pad_bottom, op->middle_down);
     if (op->geometry == MEDIA_CONTAIN) {
         p->win_x = around(op, p->res_w, op->out_w);
         p->win_y = around(op, p->res_h, op->out_h);

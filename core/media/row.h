@@ -124,11 +124,13 @@ typedef struct media_op {
     uint32_t geometry; /* MEDIA_AS_IS ... MEDIA_SCALE_JITTER */
     /* RESIZE_EXACT; RESIZE_SHORT uses resize_h alone; RANDOM_RESIZE: from h to w - 1; SCALE_JITTER: what scale 1 fits into */
     uint32_t resize_h, resize_w;
-    uint32_t longest;      /* RESIZE_SHORT: the longer side's most; 0: no bound; without a shorter side what the longer becomes */
-    uint32_t nearest_side; /* 1, RESIZE_SHORT: sides are rounded to the nearest, as albumentations', not down */
-    uint32_t corner;       /* CONTAIN, in out_h x out_w: at the top left, not in the middle */
-    uint32_t shrink;       /* CONTAIN: a smaller picture keeps its size */
-    uint32_t letterbox;    /* CONTAIN: rounded as in YOLO's letterbox, not as in ImageOps.pad */
+    uint32_t
+        longest; /* RESIZE_SHORT: the longer side's most; 0: no bound; without a shorter side what the longer becomes */
+    uint32_t
+        nearest_side;   /* 1, RESIZE_SHORT: sides are rounded to the nearest, as albumentations', not down */
+    uint32_t corner;    /* CONTAIN, in out_h x out_w: at the top left, not in the middle */
+    uint32_t shrink;    /* CONTAIN: a smaller picture keeps its size */
+    uint32_t letterbox; /* CONTAIN: rounded as in YOLO's letterbox, not as in ImageOps.pad */
     uint32_t out_h, out_w; /* the row's picture; a centre crop of what the geometry gives */
     uint32_t filter;
     uint32_t any_filter; /* RANDOM_CROP, 1: BILINEAR or BICUBIC is drawn in its place */
@@ -141,7 +143,8 @@ typedef struct media_op {
     double ratio_min, ratio_max; /* RANDOM_CROP: width / height */
     uint32_t corner_x,
         corner_y; /* MEDIA_MIDDLE, MEDIA_FIRST or MEDIA_LAST: where out_h x out_w lie in what the geometry gives, CONTAIN but for */
-    uint32_t middle_down; /* 1: half of an odd number of pixels around MEDIA_MIDDLE is rounded down, not to even */
+    uint32_t
+        middle_down; /* 1: half of an odd number of pixels around MEDIA_MIDDLE is rounded down, not to even */
     uint32_t anywhere; /* 1: out_h x out_w lie anywhere in what the geometry gives, not in its middle */
     /* Pixels around what the geometry gives, on which the row may lie; and what these are, and all that is beyond the picture:
      * MEDIA_PAD_CONSTANT ... MEDIA_PAD_SYMMETRIC. */
