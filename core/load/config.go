@@ -177,6 +177,12 @@ func step(c *media.Config, s spec.Step) media.Step {
 	case *spec.AdjustSharpness:
 		c.Sharpness = &media.Sharpness{P: s.P, Factor: s.Factor}
 		return media.StepSharpness
+	case *spec.RandomBrightnessContrast:
+		c.Light = &media.Light{P: s.P, Brightness: s.Brightness, Contrast: s.Contrast}
+		return media.StepLight
+	case *spec.RandomGamma:
+		c.Gamma = &media.Gamma{P: s.P, Gamma: s.Gamma}
+		return media.StepGamma
 	case *spec.GaussianNoise:
 		c.Noise = &media.Noise{P: s.P, Mean: s.Mean, Sigma: s.Sigma}
 		return media.StepNoise
@@ -208,6 +214,9 @@ func chance(c *media.Config, operation string, p float64) media.Step {
 	case "invert":
 		c.Invert = p
 		return media.StepInvert
+	case "cv2_grayscale":
+		c.CV2Gray = p
+		return media.StepCV2Gray
 	case "autocontrast":
 		c.Autocontrast = p
 		return media.StepAutocontrast

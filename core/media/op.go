@@ -187,7 +187,7 @@ type Config struct {
 	Out           Size    // the row's picture; zero: Resize
 	Fill          Fill    // around the picture
 	Interpolation Interpolation
-	Order         []Step    // of what follows, up to JPEG; nil: as it stands here
+	Order         []Step    // of what follows, up to CV2Gray; nil: as it stands here
 	Ahead         int       // how many of Order, from the first on, are done to the picture as it is decoded, ahead of the geometry
 	Resized       int       // and how many then to what it was resized to, ahead of the crop
 	Groups        []Member  // steps that are done together or not at all, or of which one is
@@ -215,6 +215,9 @@ type Config struct {
 	Equalize      float64 // probability
 	Noise         *Noise
 	JPEG          *JPEG
+	Light         *Light
+	Gamma         *Gamma
+	CV2Gray       float64    // probability that all channels become OpenCV's grey
 	Normalize     *Normalize // nil: floats are x/255
 	Erase         *Erase     // nil: no part of the finished row is erased
 	Mode          Mode
@@ -245,6 +248,7 @@ func Compile(cfg Config) (*Op, error) {
 	cfg.Erase.fill(&op.c)
 	cfg.warp(&op.c)
 	cfg.retouch(&op.c)
+	cfg.light(&op.c)
 	for i, s := range complete(cfg.Order) {
 		op.c.order[i] = C.uint8_t(s)
 	}

@@ -91,7 +91,10 @@ enum {
     MEDIA_DO_JPEG = 20,
     MEDIA_DO_ZOOM_OUT = 21,
     MEDIA_DO_IOU_CROP = 22,
-    MEDIA_STEPS = 23,
+    MEDIA_DO_LIGHT = 23,
+    MEDIA_DO_GAMMA = 24,
+    MEDIA_DO_CV2_GRAY = 25,
+    MEDIA_STEPS = 26,
 };
 enum { MEDIA_BRIGHTNESS = 0, MEDIA_CONTRAST = 1, MEDIA_SATURATION = 2, MEDIA_HUE = 3, MEDIA_JITTERS = 4 };
 
@@ -225,6 +228,10 @@ typedef struct media_op {
     double noise_p, noise_mean, noise_min, noise_max; /* mean and standard deviations, of values to 255 */
     double jpeg_p;                                    /* that the row is written as a JPEG and read again */
     uint32_t jpeg_min, jpeg_max;                      /* quality */
+    double light_p; /* that values are multiplied by a contrast, and a brightness, a share of 255, is added */
+    double brightness_min, brightness_max, contrast_min, contrast_max;
+    double gamma_p, gamma_min, gamma_max;    /* that values of 0 to 1 are raised to a power */
+    double cv2_gray_p;                       /* that all channels become OpenCV's grey */
     double erase_p;                          /* that a part of the finished row becomes something else */
     double erase_scale_min, erase_scale_max; /* its share of the row's area */
     double erase_ratio_min, erase_ratio_max; /* its height / width */

@@ -107,6 +107,7 @@ var values = map[string]string{
 	"image.transform[].trivial_augment_wide.num_magnitude_bins": "11", "image.transform[].trivial_augment_wide.interpolation": "bilinear", "image.transform[].auto_augment": "svhn",
 	"image.transform[].auto_augment.policy": "cifar10", "image.transform[].auto_augment.interpolation": "bilinear", "image.transform[].gaussian_blur": "23",
 	"image.transform[].gaussian_blur.kernel_size": "9", "image.transform[].gaussian_blur.sigma": "[0.5, 1]", "image.transform[].gaussian_blur.p": "0.1",
+	"image.transform[].random_brightness_contrast": "{}", "image.transform[].random_brightness_contrast.brightness": "0.3", "image.transform[].random_brightness_contrast.contrast": "[0.5, 2]", "image.transform[].random_brightness_contrast.p": "1", "image.transform[].random_gamma": "[0.5, 2]", "image.transform[].random_gamma.gamma": "0.7", "image.transform[].random_gamma.p": "1", "image.transform[].cv2_grayscale": "0.3",
 	"image.transform[].solarize": "{threshold: 128}", "image.transform[].solarize.threshold": "99.5", "image.transform[].solarize.p": "0.2", "image.transform[].posterize": "{bits: 3}",
 	"image.transform[].posterize.bits": "4", "image.transform[].posterize.p": "0.1", "image.transform[].invert": "0.5", "image.transform[].adjust_sharpness": "{factor: 2}",
 	"image.transform[].adjust_sharpness.factor": "1.5", "image.transform[].adjust_sharpness.p": "1", "image.transform[].autocontrast": "1", "image.transform[].equalize": "0.1",

@@ -384,7 +384,7 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 		"rand_augment: 9", "rand_augment: 8", "rand_augment: {num_ops: 1}", "rand_augment: {num_magnitude_bins: 30}", "rand_augment: {interpolation: bilinear}",
 		"trivial_augment_wide: {}", "trivial_augment_wide: 30", "trivial_augment_wide: {interpolation: bilinear}", "auto_augment: imagenet", "auto_augment: svhn",
 		"auto_augment: {interpolation: bilinear}", "gaussian_blur: 3", "gaussian_blur: 5", "gaussian_blur: {kernel_size: 3, sigma: 1}", "gaussian_blur: {kernel_size: 3, p: 0.5}",
-		"solarize: {threshold: 1}", "solarize: {threshold: 2}", "solarize: {threshold: 1, p: 1}", "posterize: {bits: 1}", "posterize: {bits: 2}", "posterize: {bits: 1, p: 1}",
+		"random_brightness_contrast: {}", "random_brightness_contrast: {brightness: 0.3}", "random_brightness_contrast: {contrast: 0.3}", "random_brightness_contrast: {p: 1}", "random_gamma: {}", "random_gamma: 2", "random_gamma: {p: 1}", "cv2_grayscale: 1", "solarize: {threshold: 1}", "solarize: {threshold: 2}", "solarize: {threshold: 1, p: 1}", "posterize: {bits: 1}", "posterize: {bits: 2}", "posterize: {bits: 1, p: 1}",
 		"invert: 0.5", "adjust_sharpness: {factor: 2}", "adjust_sharpness: {factor: 3}", "adjust_sharpness: {factor: 2, p: 1}", "autocontrast: 0.5", "equalize: 0.5",
 		"random_rotate90: 0.5", "random_rotate90: 1", "random_photometric_distort: {}", "random_photometric_distort: 0.6", "random_photometric_distort: {hue: 0}", "random_photometric_distort: {brightness: 0}",
 		"random_photometric_distort: {contrast: 0.1}", "random_photometric_distort: {saturation: [1, 2]}", "random_channel_permutation: 0.5", "gaussian_noise: {}", "gaussian_noise: [0, 0.1]", "gaussian_noise: {p: 0.5}",

@@ -68,6 +68,11 @@ EXACT = {
     "flips": lambda: [A.Resize(40, 36), A.HorizontalFlip(p=1), A.VerticalFlip(p=1)],
     "colours": lambda: [A.Resize(40, 36), A.Solarize((0.3, 0.3), p=1), A.Posterize(3, p=1), A.InvertImg(p=1)],
     "Solarize at a half": lambda: [A.Resize(40, 36), A.Solarize(p=1)],
+    "ToGray": lambda: [A.Resize(40, 36), A.ToGray(p=1)],
+    "brighter": lambda: [A.Resize(40, 36), A.RandomBrightnessContrast((0.13, 0.13), (-0.17, -0.17), p=1)],
+    "darker": lambda: [A.Resize(40, 36), A.RandomBrightnessContrast((-0.21, -0.21), (0.37, 0.37), p=1), A.RandomGamma((77, 77), p=1)],
+    "gamma": lambda: [A.Resize(40, 36), A.RandomGamma((123.4, 123.4), p=1)],
+    "gamma of 1": lambda: [A.Resize(40, 36), A.RandomGamma((100, 100), p=1)],
     "never": lambda: [A.Resize(40, 36), A.InvertImg(p=0), A.OneOf([A.HorizontalFlip()], p=0), A.D4(p=0)],
     "nested": lambda: [A.Compose([A.SmallestMaxSize(48), A.CenterCrop(40, 40)]), A.Sequential([A.InvertImg(p=1), A.NoOp()], p=1)],
     "one of one": lambda: [A.Resize(40, 36), A.OneOf([A.InvertImg(p=0.3)], p=1), A.OneOrOther(A.HorizontalFlip(p=0.1), A.NoOp(), p=1)],
@@ -80,6 +85,27 @@ def test_rows_have_albumentations_bytes(pictures, name):
     for path, pixels in pictures:
         transform = A.Compose(EXACT[name]())
         assert np.array_equal(row(path, transform), theirs(transform, pixels)), (name, pixels.shape)
+
+
+@pytest.fixture(scope="module")
+def ramp(tmp_path_factory):
+    """Every value, and as many colours."""
+    pixels = np.random.default_rng(5).integers(0, 256, (256, 256, 3)).astype(np.uint8)
+    pixels[0] = np.arange(256)[:, None]
+    Image.fromarray(pixels).save(path := tmp_path_factory.mktemp("ramp") / "a.png")
+    return path, pixels
+
+
+def test_tables_are_albumentations_for_any_number(ramp):
+    path, pixels = ramp
+    rng = np.random.default_rng(6)
+    for i in range(60):
+        brightness, contrast, gamma = rng.uniform(-0.5, 0.5), rng.uniform(-0.9, 1), rng.uniform(20, 300)
+        for one in (A.RandomBrightnessContrast((brightness, brightness), (contrast, contrast), p=1), A.RandomGamma((gamma, gamma), p=1)):
+            transform = A.Compose([A.CenterCrop(256, 256), one])
+            assert np.array_equal(row(path, transform), theirs(transform, pixels)), one
+    transform = A.Compose([A.CenterCrop(256, 256), A.ToGray(p=1)])
+    assert np.array_equal(row(path, transform), theirs(transform, pixels))
 
 
 FLOATS = {
@@ -149,6 +175,11 @@ DESCRIBED = {
     "training": (lambda: A.Compose([A.RandomResizedCrop((64, 64), (0.2, 1)), A.HorizontalFlip(), A.RandomRotate90(p=0.3), A.ChannelShuffle(p=0.1), A.ToFloat()]),
                  {"transform": [{"random_resized_crop": {"size": 64, "scale": [0.2, 1], "interpolation": "cv2_linear"}}, {"horizontal_flip": 0.5}, {"random_rotate90": 0.3},
                                 {"random_channel_permutation": 0.1}], "dtype": "f32"}),
+    "light": (lambda: [A.Resize(16, 16), A.RandomBrightnessContrast(), A.RandomGamma(p=0.25), A.ToGray(p=0.1)],
+              {"transform": [*ROOM, {"random_brightness_contrast": {"brightness": [-0.2, 0.2], "contrast": [0.8, 1.2], "p": 0.5}}, {"random_gamma": {"gamma": [0.8, 1.2], "p": 0.25}}, {"cv2_grayscale": 0.1}]}),
+    "one of light": (lambda: [A.Resize(16, 16), A.OneOf([A.RandomBrightnessContrast(p=1), A.RandomGamma(p=1), A.ToGray(p=1)], p=0.5)],
+                     {"transform": [*ROOM, {"random_choice": [{"random_brightness_contrast": {"brightness": [-0.2, 0.2], "contrast": [0.8, 1.2], "p": 0.5}},
+                                                              {"random_gamma": {"gamma": [0.8, 1.2], "p": 0.5}}, {"cv2_grayscale": 0.5}]}]}),
     "D4": (lambda: [A.Resize(16, 16), A.D4()], {"transform": [*ROOM, {"horizontal_flip": 0.5}, {"random_rotate90": 1}]}),
     "D4 at times": (lambda: [A.Resize(16, 16), A.SquareSymmetry(p=0.25)], {"transform": [*ROOM, {"random_apply": {"transforms": [{"horizontal_flip": 0.5}, {"random_rotate90": 1}], "p": 0.25}}]}),
     "OneOf": (lambda: [A.Resize(16, 16), A.OneOf([A.InvertImg(p=0.5), A.HorizontalFlip(p=0.25)], p=1)],
@@ -220,6 +251,10 @@ REFUSED = [
     ([A.PadIfNeeded(None, None, 32, 32)], "pad_height_divisor, pad_width_divisor: got one"),
     ([A.Resize(8, 8), A.Posterize((2, 4))], r"num_bits: got \[2, 4\], drawn"),
     ([A.Resize(8, 8), A.Solarize((0.2, 0.4))], "threshold_range: got 0.2 to 0.4"),
+    ([A.Resize(8, 8), A.ToGray(method="max")], "method: got 'max', want 'weighted_average'"),
+    ([A.Resize(8, 8), A.ToGray(num_output_channels=1)], "num_output_channels: got 1, want 3"),
+    ([A.Resize(8, 8), A.RandomBrightnessContrast(brightness_by_max=False)], "brightness_by_max: got False"),
+    ([A.Resize(8, 8), A.RandomBrightnessContrast(ensure_safe_range=True)], "ensure_safe_range: got True"),
     ([A.Resize(8, 8), A.ToFloat(1000)], "max_value: got 1000, want 255"),
     ([A.Resize(8, 8), A.Normalize(normalization="image")], "normalization: got 'image', .*want 'standard'"),
     ([A.Resize(8, 8), A.Normalize(), A.InvertImg()], "InvertImg.*works on a normalized array.*put it in front of ToFloat and Normalize"),

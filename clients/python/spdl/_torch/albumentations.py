@@ -191,6 +191,27 @@ def solarize(g: Array) -> Operation:
     return {"solarize": {"threshold": whole(low * 255.0), "p": g.p}}
 
 
+def to_gray(g: Array) -> Operation:
+    if g.get("method") != "weighted_average":
+        g.refuse(f"method: got {g.get('method')!r}, want 'weighted_average', OpenCV's RGB2GRAY")
+    if g.get("num_output_channels") != 3:
+        g.refuse(f"num_output_channels: got {g.get('num_output_channels')}, want 3; rows of one channel are mode: gray, Pillow's, or luma, which is cv2.imread's of a JPEG")
+    return {"cv2_grayscale": whole(g.p)}
+
+
+def brightness_contrast(g: Array) -> Operation:
+    if not g.get("brightness_by_max"):
+        g.refuse("brightness_by_max: got False, which goes by each picture's mean, want True")
+    if g.get("ensure_safe_range"):
+        g.refuse("ensure_safe_range: got True, want False")
+    contrast = [1.0 + v for v in g.pair("contrast_limit")]
+    return {"random_brightness_contrast": {"brightness": g.pair("brightness_limit"), "contrast": [whole(v) for v in contrast], "p": whole(g.p)}}
+
+
+def random_gamma(g: Array) -> Operation:
+    return {"random_gamma": {"gamma": [whole(v / 100.0) for v in g.pair("gamma_limit")], "p": whole(g.p)}}
+
+
 def chance(name: str, upto: int = PIL) -> Rule:
     """An operation that is its probability."""
     return Rule(lambda g: {name: whole(g.p)}, upto)
@@ -242,13 +263,16 @@ RULES: dict[str, Rule] = {
     "ChannelShuffle": chance("random_channel_permutation"),
     "Posterize": Rule(posterize),
     "Solarize": Rule(solarize),
+    "ToGray": Rule(to_gray),
+    "RandomBrightnessContrast": Rule(brightness_contrast),
+    "RandomGamma": Rule(random_gamma),
     "ToFloat": Rule(to_float, FLOATS),
     "Normalize": Rule(normalize, FLOATS),
     "NoOp": Rule(nothing, NORMALIZED),
 }
 
 # What leaves a mask as it is.
-OF_COLOURS = ("InvertImg", "ChannelShuffle", "Posterize", "Solarize", "ToFloat", "Normalize")
+OF_COLOURS = ("ToGray", "RandomBrightnessContrast", "RandomGamma", "InvertImg", "ChannelShuffle", "Posterize", "Solarize", "ToFloat", "Normalize")
 
 _NEAR = "OpenCV's arithmetic for it has no operation here; "
 _MOVED = "turns and shears by OpenCV have no operation here; "

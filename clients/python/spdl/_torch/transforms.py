@@ -20,12 +20,13 @@ _ENDINGS = {"normalize": NORMALIZED, "random_erasing": ERASED}
 
 # Operations with a probability that they happen, and what it is where none is said. The others have nothing between always and never.
 _HAPPENS = {"color_jitter": 1, "gaussian_blur": 1, "gaussian_noise": 1, "jpeg": 1, "elastic_transform": 1, "solarize": 0.5, "posterize": 0.5,
-            "adjust_sharpness": 0.5, "random_perspective": 0.5, "random_zoom_out": 0.5, "random_erasing": 0.5}
+            "adjust_sharpness": 0.5, "random_perspective": 0.5, "random_zoom_out": 0.5, "random_erasing": 0.5, "random_brightness_contrast": 0.5, "random_gamma": 0.5}
 _GROUPED = ("horizontal_flip", "vertical_flip", "random_rotate90", "random_rotation", "random_affine", "random_perspective", "elastic_transform", "rand_augment",
             "trivial_augment_wide", "auto_augment", "timm_rand_augment", "aug_mix", "color_jitter", "random_photometric_distort", "random_channel_permutation", "grayscale", "gaussian_blur", "solarize",
-            "posterize", "invert", "adjust_sharpness", "autocontrast", "equalize", "gaussian_noise", "jpeg")  # those that random_apply and its kin hold
+            "posterize", "invert", "adjust_sharpness", "autocontrast", "equalize", "gaussian_noise", "jpeg", "random_brightness_contrast", "random_gamma", "cv2_grayscale")  # those that random_apply and its kin hold
 SIZED = ("resize", "center_crop", "random_crop", "random_resized_crop", "random_resize", "scale_jitter")  # what says a size
-_IS_PROBABILITY = ("horizontal_flip", "vertical_flip", "grayscale", "invert", "autocontrast", "equalize", "random_channel_permutation", "random_rotate90")
+_IS_PROBABILITY = ("horizontal_flip", "vertical_flip", "grayscale", "invert", "autocontrast", "equalize", "random_channel_permutation", "random_rotate90",
+                   "cv2_grayscale")
 
 
 class Told(NamedTuple):
