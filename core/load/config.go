@@ -20,13 +20,13 @@ func PictureConfig(i *spec.Image) media.Config {
 		c.Open = &media.Open{Room: size(i.Room), Dense: i.Shape == spec.Ragged}
 	}
 	if r := t.Resize; r != nil {
-		c.ResizeShort, c.Longest, c.Fill = r.Short, r.MaxSize, fill(r.Fill)
+		c.ResizeShort, c.Longest, c.NearestSide, c.Fill = r.Short, r.MaxSize, r.Nearest, fill(r.Fill)
 		switch {
 		case r.Fit.Contain:
 			c.Contain = &media.Contain{Corner: r.Fit.Corner, Shrink: r.Fit.Shrink, Letterbox: r.Fit.Letterbox}
 		case r.Area != nil:
 			c.ResizeArea = &media.ResizeArea{Min: r.Area.MinPixels, Max: r.Area.MaxPixels, Multiple: r.Area.MultipleOf}
-		case r.Short == 0:
+		default:
 			c.Resize, c.Cover = size(r.Extent), r.Fit.Cover
 		}
 	}
@@ -45,7 +45,7 @@ func PictureConfig(i *spec.Image) media.Config {
 		border(p.Border)
 	}
 	if r := t.CenterCrop; r != nil {
-		c.Corner = corners[r.Position]
+		c.Corner, c.MiddleDown = corners[r.Position], r.Down
 		border(r.Border)
 	}
 	if r := t.RandomCrop; r != nil {
@@ -184,6 +184,12 @@ func step(c *media.Config, s spec.Step) media.Step {
 	case *spec.AdjustSharpness:
 		c.Sharpness = &media.Sharpness{P: s.P, Factor: s.Factor}
 		return media.StepSharpness
+	case *spec.RandomBrightnessContrast:
+		c.Light = &media.Light{P: s.P, Brightness: s.Brightness, Contrast: s.Contrast}
+		return media.StepLight
+	case *spec.RandomGamma:
+		c.Gamma = &media.Gamma{P: s.P, Gamma: s.Gamma}
+		return media.StepGamma
 	case *spec.GaussianNoise:
 		c.Noise = &media.Noise{P: s.P, Mean: s.Mean, Sigma: s.Sigma}
 		return media.StepNoise
@@ -215,6 +221,9 @@ func chance(c *media.Config, operation string, p float64) media.Step {
 	case "invert":
 		c.Invert = p
 		return media.StepInvert
+	case "cv2_grayscale":
+		c.CV2Gray = p
+		return media.StepCV2Gray
 	case "autocontrast":
 		c.Autocontrast = p
 		return media.StepAutocontrast

@@ -174,7 +174,7 @@ func (cfg *Config) chances() []chance {
 	if cfg.JPEG != nil {
 		all = append(all, chance{"jpeg", cfg.JPEG.P})
 	}
-	return all
+	return append(all, cfg.lightChances()...)
 }
 
 // checkRetouches wants numbers in range, and colours where values change.
@@ -207,7 +207,7 @@ func (cfg *Config) checkRetouches() error {
 	if j := cfg.JPEG; j != nil && !(j.Quality[0] >= 1 && j.Quality[0] <= j.Quality[1] && j.Quality[1] <= 100) {
 		return fmt.Errorf("jpeg: got quality %v, want 1 <= lowest <= highest <= 100", j.Quality)
 	}
-	return nil
+	return cfg.checkLight()
 }
 
 // checkIndex refuses what would make other numbers of numbers of classes.

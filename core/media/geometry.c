@@ -1,8 +1,8 @@
 /* geometry.c - which part of the picture becomes the row, and at what size.
  *
  * The rules are torchvision's (Resize, RandomResize, RandomShortestSize, ScaleJitter, CenterCrop, RandomCrop, RandomResizedCrop,
- * RandomHorizontalFlip, RandomVerticalFlip on PIL images), Pillow's (ImageOps.pad and cover), YOLO's (letterbox) and Qwen2-VL's (smart_resize); rounding
- * is half to even, as Python's.
+ * RandomHorizontalFlip, RandomVerticalFlip on PIL images), Pillow's (ImageOps.pad and cover), YOLO's (letterbox), Qwen2-VL's (smart_resize) and, where
+ * op says so, albumentations' (SmallestMaxSize, LongestMaxSize, CenterCrop); rounding is half to even, as Python's.
  *
  * Draws, in the words of philox.c: operation 1 is the random crop. Its try t
  * (0-9) takes area from the first and aspect ratio from the second uniform of
@@ -74,39 +74,50 @@ static int replay_crop(const media_draw *d, int32_t w, int32_t h, media_plan *p)
     return MEDIA_OK;
 }
 
-/* Where a window of n starts in a picture of size: centred, half to even;
+/* Where a window of n starts in a picture of size: centred, half to even, or down;
  * negative where the picture is smaller and fill goes around it. */
-static int32_t centre(int32_t size, int32_t n) {
+static int32_t centre(int32_t size, int32_t n, int down) {
     if (size < n) return -((n - size) / 2);
-    return (int32_t)rint((size - n) / 2.0);
+    return down ? (size - n) / 2 : (int32_t)rint((size - n) / 2.0);
 }
 
 /* The same in a picture with padding before and behind it. */
-static int32_t centre_padded(int32_t size, int32_t n, uint32_t before, uint32_t behind) {
-    return centre(size + (int32_t)(before + behind), n) - (int32_t)before;
+static int32_t centre_padded(int32_t size, int32_t n, uint32_t before, uint32_t behind, int down) {
+    return centre(size + (int32_t)(before + behind), n, down) - (int32_t)before;
 }
 
 /* The same of one that lies in the middle or at an end. */
-static int32_t placed(uint32_t where, int32_t size, int32_t n, uint32_t before, uint32_t behind) {
+static int32_t placed(uint32_t where, int32_t size, int32_t n, uint32_t before, uint32_t behind, int down) {
     if (where == MEDIA_FIRST) return -(int32_t)before;
     if (where == MEDIA_LAST) return size + (int32_t)behind - n;
-    return centre_padded(size, n, before, behind);
+    return centre_padded(size, n, before, behind, down);
 }
 
 /* Where a window of n starts that lies anywhere in a padded picture; in the middle if it does not fit. */
 static int32_t anywhere(int32_t size, int32_t n, uint32_t before, uint32_t behind, double u) {
     int32_t room = size + (int32_t)(before + behind) - n;
-    return room < 0 ? centre_padded(size, n, before, behind) : (int32_t)(u * (room + 1)) - (int32_t)before;
+    return room < 0 ? centre_padded(size, n, before, behind, 0) : (int32_t)(u * (room + 1)) - (int32_t)before;
 }
 
+/* Both sides times one scale, by which one of them becomes what is wanted. */
+static void nearest_sides(int32_t want, int32_t side, int32_t w, int32_t h, media_plan *p) {
+    double by = (double)want / side;
+    p->res_w = (int32_t)fmin(fmax(rint(w * by), 1), INT32_MAX / 2.0);
+    p->res_h = (int32_t)fmin(fmax(rint(h * by), 1), INT32_MAX / 2.0);
+}
+
+/* The shorter side becomes `want`, the longer no more than `longest`, unless that is 0; or the longer becomes that, where `want` is. */
 static void short_side(int32_t want, int32_t longest, int32_t w, int32_t h, media_plan *p) {
     int64_t s = w <= h ? w : h, l = w <= h ? h : w;
     int64_t shorter = want, longer = (int64_t)want * l / s;
-    if (longest > 0 && longer > longest) {
+    if (want == 0) {
+        shorter = longest * s / l;
+        longer = longest;
+    } else if (longest > 0 && longer > longest) {
         shorter = (int64_t)longest * want / longer;
-        if (shorter < 1) shorter = 1;
         longer = longest;
     }
+    if (shorter < 1) shorter = 1;
     if (longer > INT32_MAX / 2) longer = INT32_MAX / 2;
     p->res_w = (int32_t)(w <= h ? shorter : longer);
     p->res_h = (int32_t)(w <= h ? longer : shorter);
@@ -232,7 +243,14 @@ int32_t media_filter(const media_op *op, const media_draw *draw) {
 int media_fit(const media_op *op, const media_draw *draw, int32_t w, int32_t h, media_plan *p) {
     whole(p, w, h);
     switch (op->geometry) {
-    case MEDIA_RESIZE_SHORT: short_side((int32_t)op->resize_h, (int32_t)op->longest, w, h, p); break;
+    case MEDIA_RESIZE_SHORT:
+        if (!op->nearest_side)
+            short_side((int32_t)op->resize_h, (int32_t)op->longest, w, h, p);
+        else if (op->resize_h > 0)
+            nearest_sides((int32_t)op->resize_h, w < h ? w : h, w, h, p);
+        else
+            nearest_sides((int32_t)op->longest, w < h ? h : w, w, h, p);
+        break;
     case MEDIA_RANDOM_RESIZE: short_side(draw_short(op, draw), 0, w, h, p); break;
     case MEDIA_RANDOM_SHORTEST: shortest(op, draw, w, h, p); break;
     case MEDIA_SCALE_JITTER: scale_jitter(op, draw, w, h, p); break;
@@ -262,8 +280,10 @@ int media_geometry(const media_op *op, const media_draw *draw, int32_t w, int32_
     whole(p, w, h);
     int rc = op->ahead[1] > 0 ? MEDIA_OK /* it is resized already */ : media_fit(op, draw, w, h, p);
     if (rc != MEDIA_OK) return rc;
-    p->win_x = placed(op->corner_x, p->res_w, (int32_t)op->out_w, op->pad_left, op->pad_right);
-    p->win_y = placed(op->corner_y, p->res_h, (int32_t)op->out_h, op->pad_top, op->pad_bottom);
+    p->win_x =
+        placed(op->corner_x, p->res_w, (int32_t)op->out_w, op->pad_left, op->pad_right, op->middle_down);
+    p->win_y =
+        placed(op->corner_y, p->res_h, (int32_t)op->out_h, op->pad_top, op->pad_bottom, op->middle_down);
     if (op->geometry == MEDIA_CONTAIN) {
         p->win_x = around(op, p->res_w, op->out_w);
         p->win_y = around(op, p->res_h, op->out_h);

@@ -254,6 +254,9 @@ enum {
     MEDIA_PERSPECTIVE,
     MEDIA_ELASTIC,
     MEDIA_SOLARIZE_ADD,
+    MEDIA_LIGHT,
+    MEDIA_GAMMA,
+    MEDIA_TO_CV2_GRAY,
     MEDIA_MIX, /* what follows, up to MIXED, is done to copies, which are added up; the picture's own share is the value */
     MEDIA_MIX_AGAIN, /* a copy is done, and has this share; another begins */
     MEDIA_MIXED,     /* the last one is */
@@ -266,7 +269,7 @@ typedef struct media_retouch {
     int32_t
         size; /* of BLUR: the kernel's; of WARP, PERSPECTIVE and ELASTIC: the filter; of PERMUTE: which; of RECODE: the quality */
     double value;     /* a factor, sigma, a threshold or a number of bits; of WARP maybe MEDIA_BY_CENTRES */
-    double mean;      /* of NOISE */
+    double mean;      /* of NOISE; of LIGHT what is added */
     double matrix[8]; /* of WARP, six, and of PERSPECTIVE; of ELASTIC alpha, along x and y */
     uint8_t fill[4];  /* of these: where there is no pixel */
     int32_t w, h;     /* of these: the size of what is made; of a row its own */
@@ -280,7 +283,7 @@ enum {
         9 /* flips, quarters, rotation, affine map, perspective, zoom, crop by boxes, elastic map */ + 1 +
         MEDIA_MAX_MIX * (MEDIA_MAX_MIX + 1) /* an augmentation */ + MEDIA_JITTERS +
         (MEDIA_JITTERS + 2) /* distortion, permutation */ + 2 /* grey, blur */ + MEDIA_TONES +
-        2 /* noise, JPEG */,
+        2 /* noise, JPEG */ + 3 /* light, gamma, OpenCV's grey */,
 };
 
 /* What is done to a row's pixels once they are in their place, in this order. */
@@ -361,6 +364,14 @@ void media_draw_augment(const media_op *op, const media_draw *d, media_retouches
 /* --- timm.c --- */
 void media_draw_timm(const media_op *op, const media_draw *d, media_retouches *to);
 
+/* --- light.c --- */
+void media_draw_light(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_gamma(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_cv2_gray(const media_op *op, const media_draw *d, media_retouches *to);
+void media_light(const media_pixels *px, float contrast, float brightness);
+void media_gamma(const media_pixels *px, double gamma);
+void media_to_cv2_gray(const media_pixels *px);
+
 /* --- mix.c --- */
 
 /* What AugMix draws besides its operations: shares that add up to 1, of the picture itself and of each chain. */
@@ -404,6 +415,10 @@ enum {
     LATER_ZOOM_OUT_PLACE = 19,
     LATER_GROUP = 20, /* and on, by the group's number */
     LATER_FILTER = 40,
+    LATER_LIGHT = 41,
+    LATER_LIGHT_BY = 42,
+    LATER_GAMMA = 43,
+    LATER_CV2_GRAY = 44,
     LATER_ORDER = 48,         /* and one for each step */
     LATER_IOU_CROP = 1 << 16, /* and on, 4096 of each of its MEDIA_IOU_ROUNDS */
 };

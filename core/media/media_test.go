@@ -214,8 +214,11 @@ func TestCompileNamesWhatIsWrong(t *testing.T) {
 		return cfg
 	}
 	for want, cfg := range map[string]Config{
-		"no fixed size":                             {ResizeShort: 64},
-		"got 2 of resize":                           with(func(c *Config) { c.Resize = Square(5) }),
+		"no fixed size":   {ResizeShort: 64},
+		"got 2 of resize": with(func(c *Config) { c.Resize = Square(5) }),
+		"got rounding to the nearest with a shorte": {ResizeShort: 5, Longest: 9, NearestSide: true, Out: Square(5)},
+		"rounding to the nearest with a shorter si": {Out: Square(5), NearestSide: true},
+		"got a longest side of 16385":               {Longest: 16385, Out: Square(5)},
 		"shorter side -1":                           with(func(c *Config) { c.ResizeShort = -1 }),
 		"shorter side 16385":                        with(func(c *Config) { c.ResizeShort = 16385 }),
 		"resize: got 0 x 5":                         {Resize: Size{0, 5}, Out: Square(5)},
@@ -284,6 +287,12 @@ func TestCompileNamesWhatIsWrong(t *testing.T) {
 		"blur: got sigma [2 1]":                     with(func(c *Config) { c.Blur = &Blur{Size: 3, Sigma: [2]float64{2, 1}} }),
 		"blur: got sigma [NaN 1]":                   with(func(c *Config) { c.Blur = &Blur{Size: 3, Sigma: [2]float64{nan(), 1}} }),
 		"blur: got sigma [1 1001]":                  with(func(c *Config) { c.Blur = &Blur{Size: 3, Sigma: [2]float64{1, 1001}} }),
+		"light: brightness: got [1 0], want -10":    with(func(c *Config) { c.Light = &Light{P: 1, Brightness: [2]float64{1, 0}} }),
+		"light: contrast: got [0 11], want -10":     with(func(c *Config) { c.Light = &Light{P: 1, Contrast: [2]float64{0, 11}} }),
+		"light: got probability 2":                  with(func(c *Config) { c.Light = &Light{P: 2} }),
+		"gamma: got [0 1], want 0.01":               with(func(c *Config) { c.Gamma = &Gamma{P: 1, Gamma: [2]float64{0, 1}} }),
+		"gamma: got probability NaN":                with(func(c *Config) { c.Gamma = &Gamma{P: nan(), Gamma: [2]float64{1, 1}} }),
+		"OpenCV's grey: want mode RGB":              with(func(c *Config) { c.Mode, c.CV2Gray = Gray, 0.1 }),
 		"solarize: got probability -1":              with(func(c *Config) { c.Solarize = &Solarize{P: -1} }),
 		"solarize: got threshold 257, want 0 to 2":  with(func(c *Config) { c.Solarize = &Solarize{Threshold: 257} }),
 		"posterize: got probability NaN":            with(func(c *Config) { c.Posterize = &Posterize{P: nan()} }),

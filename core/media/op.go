@@ -192,7 +192,8 @@ type Open struct {
 // What lies beyond it is Padding's to say.
 type Config struct {
 	ResizeShort    int      // the shorter side becomes this; 0: not asked
-	Longest        int      // of ResizeShort: but the longer side becomes no more than this; 0: no bound
+	Longest        int      // of ResizeShort: but the longer side becomes no more than this; 0: no bound; without it: the longer side becomes this
+	NearestSide    bool     // of these: sides are rounded to the nearest, as albumentations', not down, as torchvision's
 	Resize         Size     // exactly this size; zero: not asked
 	Cover          bool     // of Resize: the picture keeps its shape, and is as small as both sides can be no less (Pillow's ImageOps.cover)
 	Contain        *Contain // nil: not asked
@@ -203,13 +204,14 @@ type Config struct {
 	Open           *Open       // nil: rows have the size Out. Else there is no Out, crop and padding, and no step between resize and crop
 	Random         *RandomCrop // nil: not asked
 	Corner         Corner      // of the picture in which a crop lies
+	MiddleDown     bool        // of a crop in the middle: half of an odd number of pixels is rounded down, not to even
 	Anywhere       bool        // crops are torchvision's RandomCrop, and not of the middle
 	Pad            Sides
 	Padding        Padding // Constant where nothing is cropped to Out, but contained
 	Out            Size    // the row's picture; zero: Resize
 	Fill           Fill    // around the picture
 	Interpolation  Interpolation
-	Order          []Step    // of what follows, up to JPEG; nil: as it stands here
+	Order          []Step    // of what follows, up to CV2Gray; nil: as it stands here
 	Ahead          int       // how many of Order, from the first on, are done to the picture as it is decoded, ahead of the geometry
 	Resized        int       // and how many then to what it was resized to, ahead of the crop
 	Groups         []Member  // steps that are done together or not at all, or of which one is
@@ -237,6 +239,9 @@ type Config struct {
 	Equalize       float64 // probability
 	Noise          *Noise
 	JPEG           *JPEG
+	Light          *Light
+	Gamma          *Gamma
+	CV2Gray        float64    // probability that all channels become OpenCV's grey
 	Normalize      *Normalize // nil: floats are x/255
 	Erase          *Erase     // nil: no part of the finished row is erased
 	Mode           Mode
@@ -267,6 +272,7 @@ func Compile(cfg Config) (*Op, error) {
 	cfg.Erase.fill(&op.c)
 	cfg.warp(&op.c)
 	cfg.retouch(&op.c)
+	cfg.light(&op.c)
 	for i, s := range complete(cfg.Order) {
 		op.c.order[i] = C.uint8_t(s)
 	}
@@ -312,9 +318,9 @@ func (cfg *Config) geometry(op *C.media_op) {
 	op.out_h, op.out_w = C.uint32_t(out.H), C.uint32_t(out.W)
 	cfg.open(op)
 	switch {
-	case cfg.ResizeShort > 0:
+	case cfg.bySide():
 		op.geometry = C.MEDIA_RESIZE_SHORT
-		op.resize_h, op.longest = C.uint32_t(cfg.ResizeShort), C.uint32_t(cfg.Longest)
+		op.resize_h, op.longest, op.nearest_side = C.uint32_t(cfg.ResizeShort), C.uint32_t(cfg.Longest), flag(cfg.NearestSide)
 	case cfg.Resize != (Size{}):
 		op.geometry = C.MEDIA_RESIZE_EXACT
 		if cfg.Cover {
@@ -361,6 +367,7 @@ func (cfg *Config) geometry(op *C.media_op) {
 			op.corner_y = C.MEDIA_LAST
 		}
 	}
+	op.middle_down = flag(cfg.MiddleDown)
 	op.anywhere, op.padding_mode = flag(cfg.Anywhere), C.uint32_t(cfg.Padding)
 	op.pad_left, op.pad_top = C.uint32_t(cfg.Pad.Left), C.uint32_t(cfg.Pad.Top)
 	op.pad_right, op.pad_bottom = C.uint32_t(cfg.Pad.Right), C.uint32_t(cfg.Pad.Bottom)
@@ -535,9 +542,12 @@ func (j *Jitter) check(name string) error {
 	return nil
 }
 
+// bySide says that one side decides about the other.
+func (cfg *Config) bySide() bool { return cfg.ResizeShort != 0 || cfg.Longest != 0 }
+
 // resizes is how many ways to resize are asked for.
 func (cfg *Config) resizes() (asked int) {
-	for _, is := range []bool{cfg.ResizeShort != 0, cfg.Resize != Size{}, cfg.Random != nil, cfg.Contain != nil, cfg.RandomResize != nil, cfg.ScaleJitter != nil, cfg.ResizeArea != nil, cfg.RandomShortest != nil} {
+	for _, is := range []bool{cfg.bySide(), cfg.Resize != Size{}, cfg.Random != nil, cfg.Contain != nil, cfg.RandomResize != nil, cfg.ScaleJitter != nil, cfg.ResizeArea != nil, cfg.RandomShortest != nil} {
 		if is {
 			asked++
 		}
@@ -552,7 +562,10 @@ func (cfg *Config) checkGeometry() error {
 	if cfg.ResizeShort < 0 || cfg.ResizeShort > MaxSide {
 		return fmt.Errorf("resize: got shorter side %d, want 1 to %d", cfg.ResizeShort, MaxSide)
 	}
-	if cfg.Longest != 0 && (cfg.Longest <= cfg.ResizeShort || cfg.ResizeShort == 0 || cfg.Longest > MaxSide) {
+	if cfg.NearestSide && (cfg.ResizeShort > 0) == (cfg.Longest > 0) {
+		return fmt.Errorf("resize: got rounding to the nearest with a shorter side of %d and a longest of %d, want one of them", cfg.ResizeShort, cfg.Longest)
+	}
+	if cfg.Longest != 0 && (cfg.Longest <= cfg.ResizeShort || cfg.Longest > MaxSide) {
 		return fmt.Errorf("resize: got a longest side of %d beside a shorter side of %d, want more than that, to %d", cfg.Longest, cfg.ResizeShort, MaxSide)
 	}
 	if r := cfg.RandomResize; r != nil && !(r.Min >= 1 && r.Min < r.Max && r.Max <= MaxSide+1) {

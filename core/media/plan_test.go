@@ -40,6 +40,33 @@ func TestPlansAreWhatRowsAreMadeOf(t *testing.T) {
 	}
 }
 
+// One side decides about the other by torchvision's rule, or by albumentations', whose middle begins further to the front by half a pixel, too.
+func TestSidesAreRoundedAsAsked(t *testing.T) {
+	w := worker(t, nil)
+	for name, c := range map[string]struct {
+		cfg     Config
+		h, w    int
+		resized Size
+		y, x    int
+	}{
+		"shorter, down":              {Config{ResizeShort: 32, Out: Square(32)}, 67, 40, Size{53, 32}, 10, 0},
+		"shorter, to the nearest":    {Config{ResizeShort: 32, NearestSide: true, Out: Square(32)}, 67, 40, Size{54, 32}, 11, 0},
+		"a half to even":             {Config{ResizeShort: 8, NearestSide: true, Out: Square(8)}, 16, 41, Size{8, 20}, 0, 6},
+		"longer, down":               {Config{Longest: 32, Out: Square(8)}, 40, 67, Size{19, 32}, 6, 12},
+		"longer, to the nearest":     {Config{Longest: 32, NearestSide: true, Out: Square(8)}, 40, 37, Size{32, 30}, 12, 11},
+		"longer, a pixel at least":   {Config{Longest: 8, NearestSide: true, Out: Square(8)}, 100, 3, Size{8, 1}, 0, -3},
+		"longer, down, one at least": {Config{Longest: 8, Out: Square(8)}, 100, 3, Size{8, 1}, 0, -3},
+		"the middle, to even":        {Config{ResizeShort: 40, Out: Square(37)}, 40, 40, Size{40, 40}, 2, 2},
+		"the middle, down":           {Config{ResizeShort: 40, Out: Square(37), MiddleDown: true}, 40, 40, Size{40, 40}, 1, 1},
+		"around a smaller one":       {Config{ResizeShort: 40, Out: Square(43), MiddleDown: true}, 40, 40, Size{40, 40}, -1, -1},
+	} {
+		plan, ok, err := w.Plan(testJPEG(t, c.w, c.h), compiled(t, c.cfg), Draw{})
+		if err != nil || !ok || plan.Resized != c.resized || plan.Y != c.y || plan.X != c.x {
+			t.Errorf("%s: got %+v, %v, %v; want %v from %d, %d on", name, plan, ok, err, c.resized, c.y, c.x)
+		}
+	}
+}
+
 // What decoders elsewhere may not take, or not alike, is not for them; what is damaged at its head or end is refused as by Row.
 func TestPlansAreForPlainJPEGsAlone(t *testing.T) {
 	w, op, oriented := worker(t, nil), compiled(t, Config{Resize: Square(8)}), compiled(t, Config{Resize: Square(8), Orient: true})

@@ -55,6 +55,9 @@ static void draw_step(const media_op *op, const media_draw *d, int step, media_r
     case MEDIA_DO_BLUR: draw_blur(op, d, to); break;
     case MEDIA_DO_NOISE: media_draw_noise(op, d, to); break;
     case MEDIA_DO_JPEG: media_draw_jpeg(op, d, to); break;
+    case MEDIA_DO_LIGHT: media_draw_light(op, d, to); break;
+    case MEDIA_DO_GAMMA: media_draw_gamma(op, d, to); break;
+    case MEDIA_DO_CV2_GRAY: media_draw_cv2_gray(op, d, to); break;
     default: draw_tone(op, d, step, to); break;
     }
 }
@@ -139,6 +142,9 @@ static int apply(const media_retouch *r, const media_kernels *by, const media_pi
     case MEDIA_INVERT: media_invert(px); break;
     case MEDIA_AUTOCONTRAST: media_autocontrast(px); break;
     case MEDIA_EQUALIZE: media_equalize(px); break;
+    case MEDIA_LIGHT: media_light(px, (float)r->value, (float)r->mean); break;
+    case MEDIA_GAMMA: media_gamma(px, r->value); break;
+    case MEDIA_TO_CV2_GRAY: media_to_cv2_gray(px); break;
     case MEDIA_PERMUTE: media_permute(px, r->size); break;
     case MEDIA_NOISE: media_add_noise(px, by, r); break;
     case MEDIA_MIX:

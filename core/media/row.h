@@ -98,7 +98,10 @@ enum {
     MEDIA_DO_JPEG = 20,
     MEDIA_DO_ZOOM_OUT = 21,
     MEDIA_DO_IOU_CROP = 22,
-    MEDIA_STEPS = 23,
+    MEDIA_DO_LIGHT = 23,
+    MEDIA_DO_GAMMA = 24,
+    MEDIA_DO_CV2_GRAY = 25,
+    MEDIA_STEPS = 26,
 };
 enum { MEDIA_BRIGHTNESS = 0, MEDIA_CONTRAST = 1, MEDIA_SATURATION = 2, MEDIA_HUE = 3, MEDIA_JITTERS = 4 };
 
@@ -133,10 +136,12 @@ typedef struct media_op {
     uint32_t geometry; /* MEDIA_AS_IS ... MEDIA_RESIZE_COVER */
     /* RESIZE_EXACT; RESIZE_COVER: at least; RESIZE_SHORT uses resize_h alone; RANDOM_RESIZE: from h to w - 1; SCALE_JITTER: what scale 1 fits into */
     uint32_t resize_h, resize_w;
-    uint32_t longest;   /* RESIZE_SHORT: the longer side's most; 0: no bound */
-    uint32_t corner;    /* CONTAIN, in out_h x out_w: at the top left, not in the middle */
-    uint32_t shrink;    /* CONTAIN: a smaller picture keeps its size */
-    uint32_t letterbox; /* CONTAIN: rounded as in YOLO's letterbox, not as in ImageOps.pad */
+    /* RESIZE_SHORT: the longer side's most; 0: no bound; without a shorter side what the longer becomes */
+    uint32_t longest;
+    uint32_t nearest_side; /* 1, RESIZE_SHORT: sides are rounded to the nearest, as albumentations', not down */
+    uint32_t corner;       /* CONTAIN, in out_h x out_w: at the top left, not in the middle */
+    uint32_t shrink;       /* CONTAIN: a smaller picture keeps its size */
+    uint32_t letterbox;    /* CONTAIN: rounded as in YOLO's letterbox, not as in ImageOps.pad */
     uint32_t shortest[MEDIA_MAX_SIZES],
         n_shortest;              /* RANDOM_SHORTEST: one of these; longest is its bound, too */
     uint64_t area_min, area_max; /* RESIZE_AREA: pixels; of sides that are whole multiples of */
@@ -159,6 +164,8 @@ typedef struct media_op {
     double ratio_min, ratio_max; /* RANDOM_CROP: width / height */
     uint32_t corner_x,
         corner_y; /* MEDIA_MIDDLE, MEDIA_FIRST or MEDIA_LAST: where out_h x out_w lie in what the geometry gives, CONTAIN but for */
+    uint32_t
+        middle_down; /* 1: half of an odd number of pixels around MEDIA_MIDDLE is rounded down, not to even */
     uint32_t anywhere; /* 1: out_h x out_w lie anywhere in what the geometry gives, not in its middle */
     /* Pixels around what the geometry gives, on which the row may lie; and what these are, and all that is beyond the picture:
      * MEDIA_PAD_CONSTANT ... MEDIA_PAD_SYMMETRIC. */
@@ -239,6 +246,10 @@ typedef struct media_op {
     double noise_p, noise_mean, noise_min, noise_max; /* mean and standard deviations, of values to 255 */
     double jpeg_p;                                    /* that the row is written as a JPEG and read again */
     uint32_t jpeg_min, jpeg_max;                      /* quality */
+    double light_p; /* that values are multiplied by a contrast, and a brightness, a share of 255, is added */
+    double brightness_min, brightness_max, contrast_min, contrast_max;
+    double gamma_p, gamma_min, gamma_max;    /* that values of 0 to 1 are raised to a power */
+    double cv2_gray_p;                       /* that all channels become OpenCV's grey */
     double erase_p;                          /* that a part of the finished row becomes something else */
     double erase_scale_min, erase_scale_max; /* its share of the row's area */
     double erase_ratio_min, erase_ratio_max; /* its height / width */

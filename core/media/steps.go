@@ -33,6 +33,9 @@ const (
 	StepJPEG
 	StepZoomOut
 	StepIoUCrop
+	StepLight
+	StepGamma
+	StepCV2Gray
 	steps
 )
 
@@ -65,7 +68,7 @@ func (cfg *Config) checkShuffled() error {
 func checkGroups(all []Member) error {
 	for i, m := range all {
 		switch {
-		case m.Step >= StepZoomOut:
+		case m.Step >= steps, m.Step == StepZoomOut, m.Step == StepIoUCrop:
 			return fmt.Errorf("groups: got step %d, want one of a row", m.Step)
 		case slices.ContainsFunc(all[:i], func(before Member) bool { return before.Step == m.Step }):
 			return fmt.Errorf("groups: got step %d twice, want each once", m.Step)

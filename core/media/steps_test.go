@@ -47,6 +47,9 @@ var happens = map[Step]func(c *Config){
 	StepEqualize:     func(c *Config) { c.Equalize = 1 },
 	StepNoise:        func(c *Config) { c.Noise = &Noise{P: 1, Sigma: [2]float64{0.1, 0.2}} },
 	StepJPEG:         func(c *Config) { c.JPEG = &JPEG{P: 1, Quality: [2]int{5, 40}} },
+	StepLight:        func(c *Config) { c.Light = &Light{1, [2]float64{0.1, 0.2}, [2]float64{0.5, 0.7}} },
+	StepGamma:        func(c *Config) { c.Gamma = &Gamma{1, [2]float64{0.5, 0.7}} },
+	StepCV2Gray:      func(c *Config) { c.CV2Gray = 1 },
 }
 
 // of is a configuration in which these steps happen, in the order of the fields, of rows of 60 x 60.

@@ -127,7 +127,7 @@ func (i *Image) checkPad(section string, fail func(path, format string, args ...
 	out := t.Output()
 	switch {
 	case t.Pad == nil:
-	case t.Resize == nil || t.Resize.Short > 0 || t.Resize.Fit.Cover || t.CenterCrop != nil:
+	case t.Resize == nil || !t.Resize.Exact() || t.CenterCrop != nil:
 		fail(section+".transform.pad", "got pad without a size to add to; write it behind resize: [H, W], or in front of random_crop; a center_crop that is larger than the picture pads it, too")
 	case out.Height > maxSide || out.Width > maxSide:
 		fail(section+".transform.pad", "got rows of %d x %d with it, want sides of at most %d", out.Height, out.Width, maxSide)

@@ -17,7 +17,7 @@ var moves = []move{
 	{"scale_jitter", func(a, b *Transform) bool {
 		return sameBut(a.ScaleJitter, b.ScaleJitter, func(j *ScaleJitter) { j.Interpolation = "" })
 	}},
-	{"the position of center_crop", func(a, b *Transform) bool { return a.position() == b.position() }},
+	{"the position of center_crop", func(a, b *Transform) bool { return a.spot() == b.spot() }},
 	{"random_crop", func(a, b *Transform) bool {
 		return sameBut(a.RandomCrop, b.RandomCrop, func(r *RandomCrop) { r.Border = Border{} })
 	}},
@@ -26,12 +26,17 @@ var moves = []move{
 	}},
 }
 
-// position is where its crop lies.
-func (t *Transform) position() string {
+// spot is where a crop that is not drawn lies.
+type spot struct {
+	position string
+	down     bool
+}
+
+func (t *Transform) spot() spot {
 	if t.CenterCrop == nil {
-		return ""
+		return spot{}
 	}
-	return t.CenterCrop.Position
+	return spot{t.CenterCrop.Position, t.CenterCrop.Down}
 }
 
 // shifters are those of the steps that put pixels elsewhere, and the groups that have such.

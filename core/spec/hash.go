@@ -229,6 +229,7 @@ type canonicalCrop struct {
 	Mode          string        `json:"padding_mode,omitempty"`
 	Position      string        `json:"position,omitempty"`
 	Area          *ByArea       `json:"area,omitempty"`
+	Rounded       bool          `json:"rounded,omitempty"` // another way than the usual one
 }
 
 type canonicalFit struct {
@@ -365,13 +366,13 @@ func (i *Image) canonical() *canonicalImage {
 		c.Shape, c.Room, c.MultipleOf = i.Shape, &i.Room, i.MultipleOf
 	}
 	if r := i.Transform.Resize; r != nil {
-		c.Resize = &canonicalCrop{Short: r.Short, Height: r.Height, Width: r.Width, Interpolation: r.Interpolation, Fill: r.Fill, MaxSize: r.MaxSize, Area: r.Area}
+		c.Resize = &canonicalCrop{Short: r.Short, Height: r.Height, Width: r.Width, Interpolation: r.Interpolation, Fill: r.Fill, MaxSize: r.MaxSize, Area: r.Area, Rounded: r.Nearest}
 		if r.Fit != (Fit{}) {
 			c.Resize.Fit = (*canonicalFit)(&r.Fit)
 		}
 	}
 	if e := i.Transform.CenterCrop; e != nil {
-		c.CenterCrop = &canonicalCrop{Height: e.Height, Width: e.Width, Fill: e.Fill, Mode: e.Mode, Position: e.Position}
+		c.CenterCrop = &canonicalCrop{Height: e.Height, Width: e.Width, Fill: e.Fill, Mode: e.Mode, Position: e.Position, Rounded: e.Down}
 	}
 	if r := i.Transform.RandomResizedCrop; r != nil {
 		c.RandomCrop = &canonicalCrop{Height: r.Height, Width: r.Width, Scale: r.Scale, Ratio: r.Ratio, Interpolation: r.Interpolation}

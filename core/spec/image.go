@@ -101,7 +101,7 @@ func (r *reading) entry(n *yaml.Node, group, table, shown, place string) (op sec
 	}
 	for name = range op.values {
 		if group != "" && !groups(name) {
-			op.fail(name, "got it within %s, want one of a row (horizontal_flip to elastic_transform, an augmentation, or color_jitter to jpeg); most of these have a p of their own", group)
+			op.fail(name, "got it within %s, want one of a row (horizontal_flip to elastic_transform, an augmentation, or color_jitter to cv2_grayscale); most of these have a p of their own", group)
 		}
 		if slices.Contains(r.before, name) {
 			op.fail(name, "is there twice; want it once: leave one of them out")
@@ -144,6 +144,12 @@ func (d *decoder) operation(op *section, t *Transform) {
 			choice(sec, "position", &c.Position, positions...)
 			if c.Position == center {
 				c.Position = ""
+			}
+			half := toNearest
+			choice(sec, "rounding", &half, toNearest, downwards)
+			c.Down = half == downwards
+			if sec.has("rounding") && c.Position != "" {
+				sec.fail("rounding", "given beside position: %s, where nothing is halved; leave one of them out", c.Position)
 			}
 		}
 		t.CenterCrop = c
@@ -341,8 +347,10 @@ func (i *Image) checkOne(section string, fail func(path, format string, args ...
 			got = "resize by min_pixels and max_pixels gives each picture a size of its own"
 		case r != nil && r.Fit.Cover:
 			got = "resize with fit: cover brings one side to its size, and the other to no less"
-		case r != nil:
+		case r != nil && r.Short > 0:
 			got = fmt.Sprintf("resize: %d fixes the shorter side only", r.Short)
+		case r != nil:
+			got = fmt.Sprintf("resize: {max_size: %d} fixes the longer side only", r.MaxSize)
 		}
 		fail(section+".transform", "%s, and every row of a batch must have one size; add center_crop: 224, or write resize: [224, 224], "+
 			"or random_resized_crop: 224%s", got, orOpen(section))

@@ -9,10 +9,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Resize brings the shorter side to Short pixels, or, where that is 0, the picture to Extent.
+// Resize brings the picture to Extent; or, where that is zero, the shorter side to Short pixels; or, where that is 0, the longer one to MaxSize.
 type Resize struct {
 	Short   int
-	MaxSize int // of Short: the longer side is no more, whatever becomes of the shorter one; 0: no bound
+	MaxSize int  // of Short: the longer side is no more, whatever becomes of the shorter one; 0: no bound
+	Nearest bool // of one side: the other is rounded to the nearest, not down
 	Extent
 	Interpolation Interpolation
 	Fit           Fit
@@ -69,24 +70,30 @@ func (f Fit) word() string {
 	return stretch
 }
 
+// Exact says that it makes pictures of one size.
+func (r *Resize) Exact() bool { return r.Extent != (Extent{}) && !r.Fit.Cover }
+
 func (d *decoder) resize(op *section) *Resize {
 	r := &Resize{Interpolation: Bilinear}
 	size, shown, sec := d.short(op, "resize", "size")
-	if d.area(sec, r); size == nil {
-		if d.err == nil && r.Area == nil {
-			op.fail("resize", "size is missing, want size: %s, or min_pixels, max_pixels and multiple_of", sizeWant)
-		}
+	d.area(sec, r)
+	if size != nil {
+		r.Short, r.Extent = d.extent(size, shown)
+	} else if d.err == nil && r.Area == nil && !sec.has("max_size") {
+		op.fail("resize", "size is missing, want size: %s, max_size, or min_pixels, max_pixels and multiple_of", sizeWant)
+	}
+	if d.err != nil || r.Area != nil {
 		return r
 	}
-	r.Short, r.Extent = d.extent(size, shown)
 	d.resampler(sec, &r.Interpolation)
 	whole(sec, "max_size", &r.MaxSize, 1, maxSide)
 	switch {
-	case r.MaxSize > 0 && r.Short == 0:
+	case r.MaxSize > 0 && r.Exact():
 		sec.fail("max_size", "got one beside a size of [H, W], want it beside size: N, the shorter side; leave it out")
 	case r.MaxSize > 0 && r.MaxSize <= r.Short:
 		sec.fail("max_size", "got %d, want more than the shorter side's %d; for pictures within a square write {size: [%[1]d, %[1]d], fit: contain}", r.MaxSize, r.Short)
 	}
+	d.rounding(sec, r)
 	d.fit(sec, r)
 	return r
 }
@@ -97,7 +104,7 @@ func (d *decoder) area(s *section, r *Resize) {
 		return
 	}
 	r.Area = &ByArea{}
-	for _, key := range []string{"size", "max_size", "fit", "place", "upscale", "fill"} {
+	for _, key := range []string{"size", "max_size", "rounding", "fit", "place", "upscale", "fill"} {
 		if s.has(key) {
 			s.fail(key, "given beside min_pixels, max_pixels and multiple_of, which say how large a picture becomes; leave one or the other out")
 		}
@@ -122,6 +129,25 @@ func (d *decoder) area(s *section, r *Resize) {
 	d.resampler(s, &r.Interpolation)
 }
 
+// The words of rounding: what becomes of the half of a pixel, and of less.
+const (
+	toNearest = "nearest"
+	downwards = "down"
+)
+
+func (d *decoder) rounding(s *section, r *Resize) {
+	how := downwards
+	choice(s, "rounding", &how, downwards, toNearest)
+	r.Nearest = how == toNearest
+	switch {
+	case !s.has("rounding"):
+	case r.Exact():
+		s.fail("rounding", "given beside a size of [H, W], where nothing is rounded; leave it out, or write size: N, the shorter side")
+	case r.Nearest && r.Short > 0 && r.MaxSize > 0:
+		s.fail("rounding", "got nearest beside size and max_size, want it beside one of them; leave it or max_size out")
+	}
+}
+
 func (d *decoder) fit(s *section, r *Resize) {
 	how, place, up := stretch, center, true
 	choice(s, "fit", &how, stretch, contain, letterbox, cover)
@@ -135,8 +161,8 @@ func (d *decoder) fit(s *section, r *Resize) {
 			}
 		}
 	}
-	if r.Short > 0 && how != stretch {
-		s.fail("fit", "got %s beside size: %d, the shorter side; want what the picture is to fit into, or to cover, such as size: [%[2]d, %[2]d]", how, r.Short)
+	if how != stretch && !r.Exact() {
+		s.fail("fit", "got %s beside %s; want what the picture is to fit into, or to cover, such as size: [%[3]d, %[3]d]", how, r.says(), max(r.Short, r.MaxSize))
 	}
 	if how == stretch || how == cover {
 		r.Fit.Cover = how == cover
@@ -268,6 +294,14 @@ func (t *Transform) fit() Fit {
 	return t.Resize.Fit
 }
 
+// says is which side it fixes, in words.
+func (r *Resize) says() string {
+	if r.Short > 0 {
+		return fmt.Sprintf("size: %d, the shorter side", r.Short)
+	}
+	return fmt.Sprintf("max_size: %d, the longer side", r.MaxSize)
+}
+
 // resized is h x w with its shorter side brought to Short, or, where the longer would be more than MaxSize, that to it; or as large as covers Extent.
 func (r *Resize) resized(h, w int) (int, int) {
 	if r.Area != nil {
@@ -277,8 +311,17 @@ func (r *Resize) resized(h, w int) (int, int) {
 		return r.covering(h, w)
 	}
 	short, long := min(h, w), max(h, w)
+	if r.Nearest {
+		by := float64(r.MaxSize) / float64(long)
+		if r.Short > 0 {
+			by = float64(r.Short) / float64(short)
+		}
+		return scaled(h, by), scaled(w, by)
+	}
 	s, l := r.Short, r.Short*long/short
-	if r.MaxSize > 0 && l > r.MaxSize {
+	if r.Short == 0 {
+		s, l = max(1, r.MaxSize*short/long), r.MaxSize
+	} else if r.MaxSize > 0 && l > r.MaxSize {
 		s, l = max(1, r.MaxSize*s/l), r.MaxSize
 	}
 	if h <= w {
@@ -315,3 +358,6 @@ func (e Extent) covering(h, w int) (int, int) {
 	}
 	return e.Height, e.Width
 }
+
+// scaled is a side times a scale, in whole pixels.
+func scaled(side int, by float64) int { return max(1, int(math.RoundToEven(float64(side)*by))) }

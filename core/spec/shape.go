@@ -56,7 +56,7 @@ func (i *Image) checkShape(section string, fail func(path, format string, args .
 func (i *Image) largest() Extent {
 	t := &i.Transform
 	switch {
-	case t.Resize != nil && t.Resize.MaxSize > 0 && i.Shape == Ragged:
+	case t.Resize != nil && t.Resize.MaxSize > 0 && t.Resize.Short > 0 && i.Shape == Ragged:
 		return Extent{t.Resize.Short, t.Resize.MaxSize}
 	case t.Resize != nil && t.Resize.MaxSize > 0:
 		return Extent{t.Resize.MaxSize, t.Resize.MaxSize}
@@ -80,6 +80,8 @@ func (t *Transform) sizing() string {
 	switch {
 	case t.Resize != nil && t.Resize.Area != nil:
 		return "resize by min_pixels and max_pixels"
+	case t.Resize != nil && t.Resize.Fit.Cover:
+		return "resize with fit: cover"
 	case t.Resize != nil:
 		return fmt.Sprintf("resize: %d without max_size", t.Resize.Short)
 	case t.RandomResize != nil:

@@ -234,14 +234,14 @@ func TestSourcesThatCannotBe(t *testing.T) {
 	}
 	for _, chance := range []string{"horizontal_flip: 0.5", "vertical_flip: 0.5", "color_jitter: {contrast: 0.4}", "grayscale: 0.2", "random_crop: 8", "random_erasing: 0.1", "random_rotation: 9", "random_affine: {degrees: 9}", "rand_augment: 9",
 		"random_perspective: {}", "elastic_transform: {sigma: 0.5}", "random_rotation: [89, 90]", "random_affine: {degrees: [9, 9], translate: [0, 0.1]}", "random_affine: {degrees: [9, 9], scale: [1, 2]}", "random_affine: {degrees: [9, 9], shear: [1, 1, 2, 3]}",
-		"random_rotate90: 1", "random_photometric_distort: {}", "random_channel_permutation: 1", "gaussian_noise: {}", "jpeg: [50, 60]", "jpeg: {quality: 50, p: 0.5}", "trivial_augment_wide: {}", "auto_augment: svhn", "aug_mix: {}", "timm_rand_augment: rand-m9-mstd0.5-inc1", "gaussian_blur: 3", "gaussian_blur: {kernel_size: 3, sigma: 1, p: 0.5}", "solarize: {threshold: 128}", "posterize: {bits: 4}", "invert: 0.5",
+		"random_rotate90: 1", "random_photometric_distort: {}", "random_channel_permutation: 1", "random_brightness_contrast: {p: 1}", "random_brightness_contrast: {brightness: [0, 0], contrast: [1, 1]}", "random_gamma: {p: 1}", "random_gamma: 2", "cv2_grayscale: 0.5", "gaussian_noise: {}", "jpeg: [50, 60]", "jpeg: {quality: 50, p: 0.5}", "trivial_augment_wide: {}", "auto_augment: svhn", "aug_mix: {}", "timm_rand_augment: rand-m9-mstd0.5-inc1", "gaussian_blur: 3", "gaussian_blur: {kernel_size: 3, sigma: 1, p: 0.5}", "solarize: {threshold: 128}", "posterize: {bits: 4}", "invert: 0.5",
 		"adjust_sharpness: {factor: 2}", "autocontrast: 0.5", "equalize: 0.5"} {
 		text := "image: {transform: [resize: [8, 8], " + chance + "]}\nsource: {shards: a.tar}\ncache: {rows_bytes: 1MiB}"
 		if _, err := Parse([]byte(text), "x.yaml"); err == nil || !strings.Contains(err.Error(), "cache.rows_bytes: rows are drawn by chance") {
 			t.Errorf("%s: got %v", chance, err)
 		}
 	}
-	for _, always := range []string{"gaussian_blur: {kernel_size: 3, sigma: 1}", "solarize: {threshold: 128, p: 1}", "posterize: {bits: 4, p: 1}", "invert: 1", "adjust_sharpness: {factor: 2, p: 1}",
+	for _, always := range []string{"random_brightness_contrast: {brightness: [0.1, 0.1], contrast: [2, 2], p: 1}", "random_gamma: {gamma: 2, p: 1}", "cv2_grayscale: 1", "gaussian_blur: {kernel_size: 3, sigma: 1}", "solarize: {threshold: 128, p: 1}", "posterize: {bits: 4, p: 1}", "invert: 1", "adjust_sharpness: {factor: 2, p: 1}",
 		"autocontrast: 1", "equalize: 1", "jpeg: 50", "jpeg: {quality: [50, 60], p: 0}", "gaussian_blur: {kernel_size: 3, p: 0}", "random_perspective: 0", "random_perspective: {p: 0}", "elastic_transform: {sigma: 0.5, p: 0}", "elastic_transform: {alpha: 0, sigma: 0.5}", "random_rotation: [90, 90]", "random_affine: {degrees: 0, scale: [2, 2], shear: [3, 3, 4, 4]}"} {
 		parse(t, "image: {transform: [resize: [8, 8], "+always+"]}\nsource: {shards: a.tar}\ncache: {rows_bytes: 1MiB}")
 	}

@@ -271,6 +271,7 @@ type CenterCrop struct {
 	Extent
 	Border
 	Position string // one of positions; "": the middle
+	Down     bool   // of the middle: half of an odd number of pixels is rounded down, not to even
 }
 
 // RandomCrop takes a part of Extent anywhere in the picture with Padding of Border around it.
@@ -452,7 +453,7 @@ func (t *Transform) output() Extent {
 		return t.RandomCrop.Extent
 	case t.RandomResizedCrop != nil:
 		return t.RandomResizedCrop.Extent
-	case t.Resize != nil && t.Resize.Short == 0 && t.Resize.Area == nil && !t.Resize.Fit.Cover:
+	case t.Resize != nil && t.Resize.Exact():
 		return t.padded(t.Resize.Extent)
 	}
 	return Extent{}

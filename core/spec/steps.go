@@ -97,6 +97,9 @@ var kinds = []kind{
 	{"equalize", changing, never},
 	{"gaussian_noise", changing, never},
 	{"jpeg", changing, never},
+	{"random_brightness_contrast", changing, never},
+	{"random_gamma", changing, never},
+	{cv2Gray, changing, never},
 	{randomApply, grouping, also}, // as its steps are
 	{randomChoice, grouping, also},
 	{randomOrder, grouping, also},
@@ -180,7 +183,7 @@ func (d *reading) step(op *section, name string) Step {
 		if c := d.chance(op, name); c != nil {
 			return &Symmetry{*c}
 		}
-	case "random_channel_permutation", "grayscale", "invert", "autocontrast", "equalize":
+	case "random_channel_permutation", "grayscale", "invert", "autocontrast", "equalize", cv2Gray:
 		if c := d.chance(op, name); c != nil {
 			return c
 		}
@@ -214,6 +217,10 @@ func (d *reading) step(op *section, name string) Step {
 		return d.posterize(op)
 	case "adjust_sharpness":
 		return d.adjustSharpness(op)
+	case "random_brightness_contrast":
+		return d.brightnessContrast(op)
+	case "random_gamma":
+		return d.gamma(op)
 	case "gaussian_noise":
 		return d.gaussianNoise(op)
 	case "jpeg":

@@ -314,7 +314,7 @@ func (v *Video) check(fail func(path, format string, args ...any)) {
 // checkAnywhere holds against each other what a ring and a single sample must not say together.
 func (v *Video) checkAnywhere(fail func(path, format string, args ...any)) {
 	switch {
-	case v.Scaler != Pillow && (v.Frame.Transform.Resize == nil || v.Frame.Transform.Resize.Short > 0 || v.Frame.Transform.fit() != (Fit{})):
+	case v.Scaler != Pillow && (v.Frame.Transform.Resize == nil || !v.Frame.Transform.Resize.Exact() || v.Frame.Transform.fit() != (Fit{})):
 		fail("video.scaler", "got %s without resize: [H, W]; swscale stretches to an exact size alone", v.Scaler)
 	case v.Scaler != Pillow && v.Frame.Transform.Filter().ofOpenCV():
 		fail("video.scaler", "got %s, of swscale, beside interpolation %s, want pillow, with which interpolation says who resizes; leave one of them out", v.Scaler, v.Frame.Transform.Filter())

@@ -141,7 +141,7 @@ def test_what_contradicts_the_transforms_is_refused(said, message):
     ([named("Mine", "mine")()], r"Mine\(\): got a Mine of mine, want .*write what it does as an operation"),
     ([named("Preset", "mine")(transforms=[])], r"give its transforms: image.transform\[0\].transforms"),
     ([named("Resized", "mine", Resize)(size=8)], "got a Resized of mine"),
-    ([lambda x: x], "got a function of builtins, want a transform of torchvision or timm"),
+    ([lambda x: x], "got a function of builtins, want a transform of torchvision, timm or albumentations"),
     ([[7]], r"image.transform\[0\]\[0\]: 7: got a int of builtins"),
     ([named("ResizeKeepRatio", "timm.data.transforms")()], "got timm's ResizeKeepRatio, .*rounded to the nearest"),
 ])
@@ -153,6 +153,27 @@ def test_what_cannot_be_told_is_refused_by_its_place_and_name(transform, message
 def test_a_class_that_changes_nothing_is_its_base():
     renamed = type("Renamed", (Resize,), {"__module__": "mine"})
     assert spdl.describe(renamed(size=8, interpolation=3, max_size=None)) == {"transform": [{"resize": {"size": 8, "interpolation": "bicubic"}}]}
+
+
+def test_albumentations_transforms_are_arrays(opened):
+    """tests/exact/test_albumentations.py holds albumentations' own against their pixels."""
+    made = {name: named(name, "albumentations.augmentations") for name in ("Resize", "HorizontalFlip", "InvertImg", "Normalize", "Solarize", "PadIfNeeded")}
+    tensor, compose = named("ToTensorV2", "albumentations.pytorch.transforms"), named("Compose", "albumentations.core.composition")
+    size = made["Resize"](p=1, height=20, width=24, interpolation=1, mask_interpolation=0, area_for_downscale=None)
+    whole = compose(p=1, processors={}, save_applied_params=False, transforms=[size, made["HorizontalFlip"](p=1), made["InvertImg"](p=0.0)])
+    with opened(image={"transform": [whole, tensor(p=1)]}) as loader:
+        assert next(iter(loader))["image"].shape == (6, 3, 20, 24)
+    normalized = made["Normalize"](p=1, mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225), max_pixel_value=255.0, normalization="standard")
+    assert spdl.describe([whole, normalized]) == {"transform": [{"resize": {"size": [20, 24], "interpolation": "cv2_linear"}}, {"horizontal_flip": 1}, {"normalize": "imagenet"}], "dtype": "f32"}
+    assert spdl.describe([whole, normalized, tensor(p=1)])["layout"] == "NCHW"
+    mask = {"mode": "index", "transform": [whole, made["InvertImg"](p=1), normalized]}
+    assert spdl.describe({"image": mask})["image"] == {"mode": "index", "transform": [{"resize": {"size": [20, 24], "interpolation": "cv2_nearest"}}, {"horizontal_flip": 1}]}
+    with pytest.raises(spdl.SpecError, match=r"image.transform\[1\]: ToTensor.*works on a tensor, and an array of floats is in hand; put ToTensorV2\(\) in front"):
+        spdl.describe({"image": {"transform": [normalized, ToTensor()]}})
+    with pytest.raises(spdl.SpecError, match=r"image.transform\[2\]: HorizontalFlip\(p\): works on an array, and a tensor is in hand"):
+        spdl.describe({"image": {"transform": [size, tensor(p=1), made["HorizontalFlip"](p=1)]}})
+    with pytest.raises(spdl.SpecError, match=r"Solarize\(p, threshold_range\): threshold_range: got 0.1 to 0.2, want one threshold"):
+        spdl.describe([size, made["Solarize"](p=1, threshold_range=(0.1, 0.2))])
 
 
 def test_what_the_engine_refuses_names_the_transform(opened):

@@ -37,6 +37,7 @@ class Given:
         self.in_hand = in_hand
         self.channels = self.channels_of_pictures = 3  # of what is in hand, which rules change, as in_hand, and of what was at first
         self.tv_image = False  # v2's own kind of tensor
+        self.rows_last = False  # an array of floats, of which channels come last
         self.pictures: Optional[list[int]] = None  # height and width of what is in hand, where they are known
 
     def refuse(self, what: str) -> NoReturn:

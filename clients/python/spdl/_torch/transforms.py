@@ -7,25 +7,26 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional
 
 from .._errors import SpecError
-from . import timm, torchvision
+from . import albumentations, timm, torchvision
 from .given import BYTES, ERASED, FLOATS, IN_HAND, NORMALIZED, PIL, RESIZERS, Given, Operation, Rule, refusal, shown, whole
 
 Place = tuple[str, Any]  # where a transform stands, and the transform
 
-_RULES: dict[str, dict[str, Rule]] = {"torchvision": torchvision.RULES, "timm": timm.RULES, "torch": {"Identity": torchvision.RULES["Identity"]}}
-_REMEDIES = {"torchvision": torchvision.REMEDIES, "timm": timm.REMEDIES, "torch": {}}
-_HOMES = (("torchvision", "torchvision.transforms"), ("timm", "timm.data"), ("torch", "torch.nn.modules"))
-_BEHAVIOUR = ("__call__", "forward", "transform", "_transform", "make_params", "get_params", "_get_params", "_call_kernel")
+_RULES: dict[str, dict[str, Rule]] = {"torchvision": torchvision.RULES, "timm": timm.RULES, "torch": {"Identity": torchvision.RULES["Identity"]}, "albumentations": albumentations.RULES}
+_REMEDIES = {"torchvision": torchvision.REMEDIES, "timm": timm.REMEDIES, "torch": {}, "albumentations": albumentations.REMEDIES}
+_HOMES = (("torchvision", "torchvision.transforms"), ("timm", "timm.data"), ("torch", "torch.nn.modules"), ("albumentations", "albumentations"))
+_BEHAVIOUR = ("__call__", "forward", "transform", "_transform", "make_params", "get_params", "_get_params", "_call_kernel", "apply", "apply_to_mask", "get_params_dependent_on_data")
 _ENDINGS = {"normalize": NORMALIZED, "random_erasing": ERASED}
 
 # Operations with a probability that they happen, and what it is where none is said. The others have nothing between always and never.
 _HAPPENS = {"color_jitter": 1, "gaussian_blur": 1, "gaussian_noise": 1, "jpeg": 1, "elastic_transform": 1, "solarize": 0.5, "posterize": 0.5,
-            "adjust_sharpness": 0.5, "random_perspective": 0.5, "random_zoom_out": 0.5, "random_erasing": 0.5}
+            "adjust_sharpness": 0.5, "random_perspective": 0.5, "random_zoom_out": 0.5, "random_erasing": 0.5, "random_brightness_contrast": 0.5, "random_gamma": 0.5}
 _GROUPED = ("horizontal_flip", "vertical_flip", "random_rotate90", "random_rotation", "random_affine", "random_perspective", "elastic_transform", "rand_augment",
             "trivial_augment_wide", "auto_augment", "timm_rand_augment", "aug_mix", "color_jitter", "random_photometric_distort", "random_channel_permutation", "grayscale", "gaussian_blur", "solarize",
-            "posterize", "invert", "adjust_sharpness", "autocontrast", "equalize", "gaussian_noise", "jpeg")  # those that random_apply and its kin hold
+            "posterize", "invert", "adjust_sharpness", "autocontrast", "equalize", "gaussian_noise", "jpeg", "random_brightness_contrast", "random_gamma", "cv2_grayscale")  # those that random_apply and its kin hold
 SIZED = ("resize", "center_crop", "random_crop", "random_resized_crop", "random_resize", "scale_jitter")  # what says a size
-_IS_PROBABILITY = ("horizontal_flip", "vertical_flip", "grayscale", "invert", "autocontrast", "equalize", "random_channel_permutation", "random_rotate90")
+_IS_PROBABILITY = ("horizontal_flip", "vertical_flip", "grayscale", "invert", "autocontrast", "equalize", "random_channel_permutation", "random_rotate90",
+                   "cv2_grayscale")
 
 
 class Told(NamedTuple):
@@ -33,7 +34,7 @@ class Told(NamedTuple):
 
     operations: list[Operation]
     places: list[Place]  # of each operation
-    section: dict[str, str]  # layout, dtype and mode, as far as they follow
+    section: dict[str, Any]  # layout, dtype, mode, boxes and points, as far as they follow
     last: Optional[Place]  # the last transform
 
 
@@ -44,14 +45,18 @@ def is_plain(transform: Any) -> bool:
     return transform is None or isinstance(transform, (Mapping, str, bytes, int, float))
 
 
-def told(transform: Any, place: str, channels: int = 3, size: Optional[list[int]] = None) -> Told:
+def told(transform: Any, place: str, channels: int = 3, size: Optional[list[int]] = None, is_mask: bool = False) -> Told:
     """The operations of a Compose, of a transform, or of a list of such and of operations, on pictures of so many channels and of one size, where that
-    is known. Raises SpecError with what has none."""
+    is known, or on their masks. Raises SpecError with what has none."""
     walk = _Walk(channels, size)
+    walk.is_mask = is_mask
     walk.add(transform, place)
-    section = {}
+    walk.check_end()
+    section: dict[str, Any] = dict(walk.follows)
     if walk.in_hand != PIL:
-        section = {"layout": "NCHW", "dtype": "f32" if walk.floats else "u8"}
+        section["dtype"] = "f32" if walk.floats else "u8"
+        if not walk.rows_last:
+            section["layout"] = "NCHW"
     if walk.channels != channels:
         section["mode"] = "gray" if walk.channels == 1 else "rgb"
     both = walk.steps + walk.endings
@@ -65,6 +70,10 @@ class _Walk:
         self.steps: list[tuple[Operation, Place]] = []
         self.endings: list[tuple[Operation, Place]] = []  # what ends a list here, and behind which flips may stand there
         self.in_hand, self.floats, self.channels, self.tv_image = PIL, False, channels, False
+        self.rows_last, self.is_mask = False, False  # whether floats are an array still, channels last; whether masks are in hand
+        self.forced = False  # whether the next transform happens, whatever its p
+        self.pending: Optional[albumentations.Pending] = None
+        self.follows: dict[str, Any] = {}  # boxes and points
         self.last: Optional[Place] = None
         self._channels, self._size = channels, size
 
@@ -76,15 +85,18 @@ class _Walk:
                 self.add(child, f"{place}[{i}]")
         elif (home := _home(one)) is None:
             refuse_unknown(one, place)
+        elif home[0] == "albumentations":
+            self._array(home[1], one, place)
+        elif self.rows_last:
+            raise refusal(place, one, "works on a tensor, and an array of floats is in hand; put ToTensorV2() in front of it")
         elif home[1] in ("Compose", "Sequential"):
             self.add(_children(one), f"{place}.transforms" if home[1] == "Compose" else place)
         elif home == ("torchvision", "RandomApply"):
-            self._apply(one, place)
+            self.apply(_children(one), float(one.p), one, place)
         elif home == ("torchvision", "RandomChoice"):
             self._choice(one, place)
         elif home == ("torchvision", "RandomOrder"):
-            steps = len(self.steps)
-            self._together("random_order", self._each(one, place, "in an order by chance"), {}, steps, (place, one))
+            self.order(one, place)
         elif home == ("torchvision", "ImageClassification"):
             self._classification(one, place)
         elif home[1] in _RULES[home[0]]:
@@ -93,6 +105,7 @@ class _Walk:
             refuse_unknown(one, place)
 
     def _keep(self, operation: Operation, at: Place) -> None:
+        self.check_end()
         self.last = at
         ends = [_ENDINGS[name] for name in operation if name in _ENDINGS]
         (self.endings if ends else self.steps).append((operation, at))
@@ -103,29 +116,73 @@ class _Walk:
     def _rule(self, rule: Rule, one: Any, place: str) -> None:
         if not rule.since <= self.in_hand <= rule.upto:
             _refuse_place(rule, self.in_hand, one, place)
-        given = Given(one, place, [operation for operation, _ in self.steps], self.in_hand)
-        given.channels, given.channels_of_pictures, given.tv_image = self.channels, self._channels, self.tv_image
+        self._tell(rule, Given(one, place, [operation for operation, _ in self.steps], self.in_hand))
+
+    def _tell(self, rule: Rule, given: Given) -> None:
+        given.channels, given.channels_of_pictures, given.tv_image, given.rows_last = self.channels, self._channels, self.tv_image, self.rows_last
         given.pictures = None if any(name in ("pad", *SIZED) for operation, _ in self.steps for name in operation) else self._size
         operation = rule.tell(given)
-        self.last = (place, one)
+        self.last = at = given.place, given.transform
         if operation is not None:
-            self._keep(operation, (place, one))
-        self.in_hand, self.channels, self.tv_image = given.in_hand, given.channels, given.tv_image
-        self.floats = self.floats or self.in_hand == FLOATS
+            self._keep(operation, at)
+        self.in_hand, self.channels, self.tv_image, self.rows_last = given.in_hand, given.channels, given.tv_image, given.rows_last
+        self.floats = self.floats or self.in_hand in (FLOATS, NORMALIZED)
 
-    def _apply(self, one: Any, place: str) -> None:
+    def _array(self, name: str, one: Any, place: str) -> None:
+        """A transform of albumentations."""
+        if name == "ToTensorV2":
+            self.in_hand, self.rows_last, self.last = max(self.in_hand, BYTES) if not self.is_mask else PIL, False, (place, one)
+            return
+        if self.in_hand != PIL and not self.rows_last:
+            raise refusal(place, one, "works on an array, and a tensor is in hand, want it in front of what makes that")
+        if name not in ("RandomCrop", "CenterCrop", "NoOp", "Compose", "Sequential"):
+            self.check_end()
+        if name in albumentations.GROUPS:
+            albumentations.GROUPS[name](self, one, place)
+            return
+        if name not in albumentations.RULES:
+            refuse_unknown(one, place)
+        given = albumentations.Array(one, place, [operation for operation, _ in self.steps], self.in_hand)
+        given.p, given.is_mask, given.pending = albumentations.happens(self, one), self.is_mask, self.pending
+        rule = albumentations.RULES[name]
+        if given.p == 0 or self.is_mask and name in albumentations.OF_COLOURS:
+            return
+        if self.in_hand > rule.upto:
+            given.refuse(f"works on {albumentations.IN_HAND[self.in_hand]}, where {name} computes in other numbers than on {albumentations.IN_HAND[rule.upto]}; put it in front of ToFloat and Normalize")
+        self.pending = None
+        self._tell(rule, given)
+        self.pending = given.pending
+
+    def check_end(self) -> None:
+        """Refuse a PadIfNeeded that no crop follows."""
+        if self.pending is not None:
+            raise refusal(self.pending.place, self.pending.transform, f"leaves pictures that are larger as they are, and rows are of one size; put RandomCrop or CenterCrop of {self.pending.size} "
+                                                                      f"right behind it, or LongestMaxSize({min(self.pending.size)}) in front")
+
+    def follow(self, key: str, says: Operation, one: Any, place: str) -> None:
+        """What a Compose says of boxes or points."""
+        if self.follows.get(key, says) != says:
+            raise refusal(place, one, f"says other things of {key} than the Compose around it, want the same, or none")
+        self.follows[key] = says
+
+    def apply(self, transforms: list[Any], p: float, one: Any, place: str) -> None:
         """RandomApply: of one operation that has a probability it becomes that one's, of another, and of several, it is random_apply's."""
-        p, steps, endings = float(one.p), len(self.steps), len(self.endings)
+        steps, endings = len(self.steps), len(self.endings)
         if p == 0:
             return
         if p == 1:
-            self.add(_children(one), f"{place}.transforms")
+            self.add(transforms, f"{place}.transforms")
             return
-        self._grouped(_children(one), one, f"{place}.transforms", f"p={p:g}", "want 1")
+        self._grouped(transforms, one, f"{place}.transforms", f"p={p:g}", "want 1")
         new = self.steps[steps:] + self.endings[endings:]
         if len(new) > 1 or any(name not in _IS_PROBABILITY and name not in _HAPPENS and name in _GROUPED for operation, _ in new for name in operation):
             self._together("random_apply", new, {"p": p}, steps, (place, one))
             return
+        self._times(p, new, (place, one))
+
+    @staticmethod
+    def _times(p: float, new: list[tuple[Operation, Place]], at: Place) -> None:
+        """Operations happen by p times the probability that they have."""
         for operation, _ in new:
             (name, value), = operation.items()
             if name in _IS_PROBABILITY:
@@ -133,8 +190,39 @@ class _Walk:
             elif name in _HAPPENS and isinstance(value, Mapping):
                 operation[name] = {**value, "p": value.get("p", _HAPPENS[name]) * p}
             else:
-                raise refusal(place, one, f"got p={p:g} of {name}, which has no probability, want 1; those that have one are "
-                                          f"{', '.join(sorted([*_HAPPENS, *_IS_PROBABILITY]))}")
+                raise refusal(*at, f"got p={p:g} of {name}, which has no probability, want 1; those that have one are "
+                                   f"{', '.join(sorted([*_HAPPENS, *_IS_PROBABILITY]))}")
+
+    def choose(self, children: list[tuple[float, Any, str]], p: float, one: Any, place: str, forced: bool = True) -> None:
+        """OneOf: with probability p one of the children, by their weights, whatever their own probability is; those that are no operation are none."""
+        steps, new, weights = len(self.steps), [], []
+        sizes = self.in_hand, self.channels
+        children = [child for child in children if child[0] > 0]
+        for weight, child, at in children:
+            before = len(self.steps), len(self.endings)
+            self.forced = forced
+            self._grouped(child, one, at, "one of several", "want none among them")
+            self.forced = False
+            made = self.steps[before[0]:] + self.endings[before[1]:]
+            if len(made) > 1:
+                raise refusal(at, child, f"got {len(made)} operations in the place of one, want one of each")
+            new += made
+            weights += [whole(weight)] * len(made)
+        self.in_hand, self.channels = sizes
+        if self.is_mask and 0 < len(new) < len(children):
+            raise refusal(place, one, "got one of several of which some leave a mask as it is, want all to move pixels, or none: a mask's section has the same as its picture's")
+        p *= sum(weights) / sum(weight for weight, _, _ in children) if new else 0
+        if not new or p == 0:
+            del self.steps[steps:]
+        elif p < 1:
+            self._times(p, new, (place, one))
+        if p > 0 and len(new) > 1:
+            self._together("random_choice", new, {"p": weights} if len(set(weights)) > 1 else {}, steps, (place, one))
+
+    def order(self, one: Any, place: str) -> None:
+        """RandomOrder: each of its transforms is one operation."""
+        steps = len(self.steps)
+        self._together("random_order", self._each(one, place, "in an order by chance"), {}, steps, (place, one))
 
     def _choice(self, one: Any, place: str) -> None:
         """RandomChoice: each of its transforms is one operation."""
@@ -210,7 +298,7 @@ def refuse_unknown(one: Any, place: str) -> NoReturn:
         remedy = ("write what it does as an operation of a description (docs/migrate-from-dataloader.md), map whole batches (spdl.DataLoader(..., transform=)), "
                   "or keep torch's DataLoader for it")
     got = f"{library}'s {name}" if library else f"a {name} of {type(one).__module__}"
-    raise refusal(place, one, f"got {got}, want a transform of torchvision or timm that has an operation here; {remedy}")
+    raise refusal(place, one, f"got {got}, want a transform of torchvision, timm or albumentations that has an operation here; {remedy}")
 
 
 def _refuse_place(rule: Rule, in_hand: int, one: Any, place: str) -> NoReturn:
@@ -261,7 +349,8 @@ def _resolved(section: Mapping[str, Any], at: str, places: Places) -> dict[str, 
         inside = f"{at}.{key}" if at else str(key)
         out[key] = _resolved(value, inside, places)
         if key in ("image", "video") and not is_plain(value.get("transform")):
-            said = told(value["transform"], f"{inside}.transform", 3 if value.get("mode", "rgb") == "rgb" else 1)
+            mode = value.get("mode", "rgb")
+            said = told(value["transform"], f"{inside}.transform", 3 if mode == "rgb" else 1, is_mask=mode == "index")
             out[key] = _with(out[key], said, key == "video", inside)
             places[f"{inside}.transform"] = said.places
     return out
@@ -269,11 +358,26 @@ def _resolved(section: Mapping[str, Any], at: str, places: Places) -> dict[str, 
 
 def _with(section: dict[str, Any], said: Told, video: bool, at: str) -> dict[str, Any]:
     section["transform"] = said.operations
+    last = shown(said.last[1]) if said.last else "none"
     for key, value in said.section.items():
+        if key in _FOLLOWING:
+            section[key] = _following(section.get(key), value, f"{at}.{key}")
+            continue
         value = f"NT{value[1:]}" if video and key == "layout" else value
         same = (value, "NCTHW") if video and key == "layout" else (value,)
         if section.setdefault(key, value) not in same:
-            last = shown(said.last[1]) if said.last else "none"
             raise SpecError(f"spdl: {at}.{key}: got {section[key]!r}, and the transform, whose last is {last}, makes {value}; leave {key} out, or take what "
                             "makes that out of the transform")
     return section
+
+
+_FOLLOWING = ("boxes", "points")
+
+
+def _following(given: Any, value: Operation, at: str) -> Operation:
+    """What a section says of boxes or points, with what a Compose says of them."""
+    given = {} if given is None else {"column": given} if isinstance(given, str) else dict(given)
+    for key, said in value.items():
+        if key != "column" and given.setdefault(key, said) != said:
+            raise SpecError(f"spdl: {at}.{key}: got {given[key]!r}, and the Compose says {said!r}; leave {key} out")
+    return {"column": value["column"], **given}

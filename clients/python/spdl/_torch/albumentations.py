@@ -1,0 +1,424 @@
+"""albumentations' transforms, on pictures as arrays, by the names of their classes. Pixels are OpenCV's; what is random has the same distribution and draws other numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Callable, NamedTuple, Optional, Protocol
+
+from .given import FLOATS, NORMALIZED, PIL, Given, Operation, Rule, refusal, short, whole, without
+from .torchvision import IMAGENET
+
+_FILTERS = {0: "cv2_nearest", 1: "cv2_linear", 2: "cv2_cubic", 3: "cv2_area", 4: "cv2_lanczos4"}  # by OpenCV's numbers
+_BORDERS = {1: "edge", 2: "symmetric", 4: "reflect"}
+_CONSTANT = 0
+_FORMATS = {"pascal_voc": {"format": "xyxy"}, "coco": {"format": "xywh"}, "yolo": {"format": "cxcywh", "normalized": True}, "albumentations": {"format": "xyxy", "normalized": True}}
+_ANY_AREA = 1e-7  # of a box, in pixels: less is none
+
+IN_HAND = ("an array of u8", "a tensor of u8", "an array of floats", "a normalized array", "what was erased")
+
+
+class Pending(NamedTuple):
+    """A PadIfNeeded behind which pictures may still be larger, so that a crop has to follow."""
+
+    size: list[int]
+    border: Operation
+    place: str
+    transform: Any
+
+
+class Array(Given):
+    """A transform of arrays, and its place."""
+
+    p: float = 1  # that it happens
+    is_mask = False  # of numbers of classes
+    pending: Optional[Pending] = None
+
+    def always_happens(self, why: str = "all rows of a batch are of one size") -> None:
+        if self.p != 1:
+            self.refuse(f"p: got {self.p:g}, want 1: {why}")
+
+    def side(self, name: str) -> int:
+        value = self.get(name)
+        if not isinstance(value, int):
+            self.refuse(f"{name}: got {value!r:.60}, want a whole number of pixels; a size that is drawn is random_resize's or scale_jitter's (docs/media.md)")
+        return value
+
+    def extent_of(self, height: str = "height", width: str = "width") -> list[int]:
+        return [self.side(height), self.side(width)]
+
+    def cv2_filter(self) -> str:
+        number = self.get("mask_interpolation" if self.is_mask else "interpolation")
+        name = _FILTERS.get(number)
+        if name is None:
+            self.refuse(f"interpolation: got cv2's {number}, want one of {', '.join(_FILTERS.values())}; INTER_LINEAR is within 1 of INTER_LINEAR_EXACT")
+        down = self.get("area_for_downscale")
+        if down is not None and name != "cv2_area" and not (self.is_mask and down == "image"):
+            self.refuse(f"area_for_downscale: got {down!r}, which goes by each picture's size, want None; interpolation=cv2.INTER_AREA is for pictures that are larger, "
+                        "and a kind of linear for others")
+        return name
+
+    def border_of(self, fill: str = "fill") -> Operation:
+        """What lies beyond the picture."""
+        mode = self.get("border_mode")
+        if mode != _CONSTANT:
+            if mode not in _BORDERS:
+                self.refuse(f"border_mode: got cv2's {mode}, want BORDER_CONSTANT, BORDER_REPLICATE, BORDER_REFLECT or BORDER_REFLECT_101")
+            return {"padding_mode": _BORDERS[mode]}
+        if self.in_hand != PIL:
+            self.refuse(f"{fill}: is of {IN_HAND[self.in_hand]}, want this in front of ToFloat and Normalize, where 255 is white")
+        value = self.fill("fill_mask" if self.is_mask else fill)
+        return {} if value is None else {"fill": value}
+
+    def take_pending(self, size: list[int]) -> Operation:
+        """The border of a PadIfNeeded that stands right in front."""
+        pending, self.pending = self.pending, None
+        if pending is None:
+            return {}
+        if pending.size != size:
+            raise refusal(pending.place, pending.transform, f"got {pending.size} in front of a crop of {size}, want the same size of both: where a part of what was padded is taken, "
+                                                            "a smaller picture lies elsewhere")
+        return pending.border
+
+
+class Walk(Protocol):
+    """What groups tell of their transforms, which is what transforms.py does."""
+
+    forced: bool
+    steps: list[tuple[Operation, Any]]
+    is_mask: bool
+
+    def add(self, one: Any, place: str) -> None: ...
+    def apply(self, transforms: Any, p: float, one: Any, place: str) -> None: ...
+    def choose(self, children: list[tuple[float, Any, str]], p: float, one: Any, place: str, forced: bool = True) -> None: ...
+    def order(self, one: Any, place: str) -> None: ...
+    def follow(self, key: str, says: Operation, one: Any, place: str) -> None: ...
+
+
+# ---- what crops, pads and resizes
+
+
+def sized(name: str, operation: Operation) -> Operation:
+    size = operation["size"]
+    if isinstance(size, list) and size[0] == size[-1] and name != "resize":
+        operation = {**operation, "size": size[0]}
+    return {name: short("size", operation)}
+
+
+def resize(g: Array) -> Operation:
+    g.always_happens()
+    return {"resize": {"size": g.extent_of(), "interpolation": g.cv2_filter()}}
+
+
+def max_size(g: Array, key: str) -> Operation:
+    g.always_happens()
+    if g.get("max_size") is None:
+        g.refuse(f"max_size_hw: got {g.get('max_size_hw')}, want max_size, one number")
+    return {"resize": {key: g.side("max_size"), "rounding": "nearest", "interpolation": g.cv2_filter()}}
+
+
+def center_crop(g: Array) -> Operation:
+    g.always_happens()
+    return sized("center_crop", {"size": g.extent_of(), "rounding": "down", **padded(g)})
+
+
+def random_crop(g: Array) -> Operation:
+    g.always_happens()
+    return sized("random_crop", {"size": g.extent_of(), **padded(g)})
+
+
+def padded(g: Array) -> Operation:
+    """What lies around a smaller picture, which is in the middle. Without pad_if_needed there is none: albumentations stops at it."""
+    border = g.take_pending(g.extent_of())
+    if not g.get("pad_if_needed"):
+        return border
+    if g.get("pad_position") != "center":
+        g.refuse(f"pad_position: got {g.get('pad_position')!r}, want 'center'")
+    return border or g.border_of()
+
+
+def pad_if_needed(g: Array) -> Optional[Operation]:
+    g.always_happens()
+    if g.get("min_height") is None or g.get("min_width") is None:
+        g.refuse("pad_height_divisor, pad_width_divisor: got one, where rows are of many sizes, want min_height and min_width")
+    size, position, border = g.extent_of("min_height", "min_width"), g.get("position"), g.border_of()
+    if fits_within(g.before, size):
+        if position == "random":
+            g.refuse("position: got 'random', want 'center' or a corner")
+        return sized("center_crop", {"size": size, **({"rounding": "down"} if position == "center" else {"position": position}), **border})
+    if position != "center":
+        g.refuse(f"position: got {position!r} where pictures may be larger, want 'center', or LongestMaxSize({min(size)}) or Resize in front")
+    g.pending = Pending(size, border, g.place, g.transform)
+    return None
+
+
+def fits_within(before: list[Operation], size: list[int]) -> bool:
+    """Whether what is in hand is no larger."""
+    for operation in reversed(before):
+        made = operation.get("resize")
+        if isinstance(made, dict):
+            largest = made.get("size", made.get("max_size"))
+            h, w = largest if isinstance(largest, list) else (largest, largest)
+            return (isinstance(largest, list) or "size" not in made) and h <= size[0] and w <= size[1]
+    return False
+
+
+def pad(g: Array) -> Operation:
+    g.always_happens()
+    padding = g.get("padding")
+    return {"pad": short("padding", {"padding": padding, **g.border_of()})}
+
+
+def random_resized_crop(g: Array) -> Operation:
+    g.always_happens()
+    return sized("random_resized_crop", without(
+        {"size": g.size(), "scale": g.pair("scale"), "ratio": g.pair("ratio"), "interpolation": g.cv2_filter()}, scale=[0.08, 1], ratio=[3 / 4, 4 / 3]))
+
+
+# ---- what changes colours
+
+
+def posterize(g: Array) -> Operation:
+    bits = g.get("num_bits")
+    if len(bits) != 2 or bits[0] != bits[1]:
+        g.refuse(f"num_bits: got {bits}, drawn for each picture or one a channel, want one number")
+    return {"posterize": {"bits": bits[0], "p": g.p}}
+
+
+def solarize(g: Array) -> Operation:
+    low, high = g.pair("threshold_range")
+    if low != high:
+        g.refuse(f"threshold_range: got {low} to {high}, want one threshold, such as (0.5, 0.5)")
+    return {"solarize": {"threshold": whole(low * 255.0), "p": g.p}}
+
+
+def to_gray(g: Array) -> Operation:
+    if g.get("method") != "weighted_average":
+        g.refuse(f"method: got {g.get('method')!r}, want 'weighted_average', OpenCV's RGB2GRAY")
+    if g.get("num_output_channels") != 3:
+        g.refuse(f"num_output_channels: got {g.get('num_output_channels')}, want 3; rows of one channel are mode: gray, Pillow's, or luma, which is cv2.imread's of a JPEG")
+    return {"cv2_grayscale": whole(g.p)}
+
+
+def brightness_contrast(g: Array) -> Operation:
+    if not g.get("brightness_by_max"):
+        g.refuse("brightness_by_max: got False, which goes by each picture's mean, want True")
+    if g.get("ensure_safe_range"):
+        g.refuse("ensure_safe_range: got True, want False")
+    contrast = [1.0 + v for v in g.pair("contrast_limit")]
+    return {"random_brightness_contrast": {"brightness": g.pair("brightness_limit"), "contrast": [whole(v) for v in contrast], "p": whole(g.p)}}
+
+
+def random_gamma(g: Array) -> Operation:
+    return {"random_gamma": {"gamma": [whole(v / 100.0) for v in g.pair("gamma_limit")], "p": whole(g.p)}}
+
+
+def chance(name: str, upto: int = PIL) -> Rule:
+    """An operation that is its probability."""
+    return Rule(lambda g: {name: whole(g.p)}, upto)
+
+
+# ---- what makes floats and tensors
+
+
+def to_float(g: Array) -> None:
+    g.always_happens("all rows of a batch are of one type")
+    if g.get("max_value") not in (None, 255):
+        g.refuse(f"max_value: got {g.get('max_value'):g}, want 255: a row of floats is x/255; Normalize(mean=0, std=1, max_pixel_value=...) divides by another")
+    if g.in_hand == PIL:
+        g.in_hand, g.rows_last = FLOATS, True
+
+
+def normalize(g: Array) -> Operation:
+    g.always_happens("all rows of a batch are of one type")
+    if g.get("normalization") != "standard":
+        g.refuse(f"normalization: got {g.get('normalization')!r}, which goes by each picture's own numbers, want 'standard'")
+    by = g.number("max_pixel_value") * (255 if g.in_hand == FLOATS else 1) / 255
+    said: dict[str, list[Any]] = {}
+    for key in ("mean", "std"):
+        value = g.get(key)
+        value = value if isinstance(value, list) else [value]
+        said[key] = [whole(v * by) for v in (value * g.channels if len(value) == 1 else value)]
+    g.rows_last = g.rows_last or g.in_hand == PIL
+    g.in_hand = NORMALIZED
+    return {"normalize": "imagenet" if said == IMAGENET else said}
+
+
+def nothing(g: Array) -> None:
+    pass
+
+
+RULES: dict[str, Rule] = {
+    "Resize": Rule(resize),
+    "SmallestMaxSize": Rule(lambda g: max_size(g, "size")),
+    "LongestMaxSize": Rule(lambda g: max_size(g, "max_size")),
+    "PadIfNeeded": Rule(pad_if_needed, NORMALIZED),
+    "Pad": Rule(pad, NORMALIZED),
+    "CenterCrop": Rule(center_crop, NORMALIZED),
+    "RandomCrop": Rule(random_crop, NORMALIZED),
+    "RandomResizedCrop": Rule(random_resized_crop),
+    "HorizontalFlip": chance("horizontal_flip", NORMALIZED),
+    "VerticalFlip": chance("vertical_flip", NORMALIZED),
+    "RandomRotate90": chance("random_rotate90", NORMALIZED),
+    "InvertImg": chance("invert"),
+    "ChannelShuffle": chance("random_channel_permutation"),
+    "Posterize": Rule(posterize),
+    "Solarize": Rule(solarize),
+    "ToGray": Rule(to_gray),
+    "RandomBrightnessContrast": Rule(brightness_contrast),
+    "RandomGamma": Rule(random_gamma),
+    "ToFloat": Rule(to_float, FLOATS),
+    "Normalize": Rule(normalize, FLOATS),
+    "NoOp": Rule(nothing, NORMALIZED),
+}
+
+# What leaves a mask as it is.
+OF_COLOURS = ("ToGray", "RandomBrightnessContrast", "RandomGamma", "InvertImg", "ChannelShuffle", "Posterize", "Solarize", "ToFloat", "Normalize")
+
+_NEAR = "OpenCV's arithmetic for it has no operation here; "
+_MOVED = "turns and shears by OpenCV have no operation here; "
+
+# What is known and cannot be told, and what does it here.
+REMEDIES = {
+    "Transpose": "with both flips at 0.5 it is all eight positions of a square, which D4() is, too: random_rotate90: 1 with horizontal_flip: 0.5",
+    "ColorJitter": _NEAR + "color_jitter has Pillow's bytes",
+    "RandomToneCurve": _NEAR + "color_jitter is near",
+    "GaussianBlur": _NEAR + "gaussian_blur is torchvision's",
+    "Blur": _NEAR + "gaussian_blur is near",
+    "MedianBlur": _NEAR + "gaussian_blur is near",
+    "MotionBlur": _NEAR + "gaussian_blur is near",
+    "GaussNoise": "its numbers are one for all channels, or of another range; gaussian_noise: {sigma: [0.1, 0.2], p: 0.5} is torchvision's",
+    "ISONoise": _NEAR + "gaussian_noise is near",
+    "Sharpen": _NEAR + "adjust_sharpness is Pillow's",
+    "Equalize": _NEAR + "equalize is Pillow's",
+    "AutoContrast": _NEAR + "autocontrast is Pillow's",
+    "ImageCompression": _NEAR + "jpeg: {quality: [30, 95], p: 0.5} is Pillow's",
+    "Rotate": _MOVED + "random_rotation is Pillow's and torchvision's",
+    "SafeRotate": _MOVED + "random_rotation with expand ahead of a resize is near",
+    "Affine": _MOVED + "random_affine is Pillow's and torchvision's",
+    "ShiftScaleRotate": _MOVED + "random_affine is Pillow's and torchvision's",
+    "Perspective": _MOVED + "random_perspective is Pillow's and torchvision's",
+    "ElasticTransform": _MOVED + "elastic_transform is torchvision's",
+    "RandomScale": "sizes are rounded otherwise; scale_jitter or random_resize with random_crop behind is near",
+    "RandomSizedCrop": "its size is drawn by height; random_resized_crop: {size: N, scale: [a, b], ratio: [1, 1]} is near",
+    "CropAndPad": "it goes by shares; pad and random_crop are near",
+    "Crop": "a part by its place has no operation; center_crop with position is a corner",
+    "CoarseDropout": "several parts have no operation; random_erasing is torchvision's, of one part",
+    "Erasing": "its area is drawn otherwise; random_erasing: {p: 0.5, scale: [0.02, 0.33]} is torchvision's",
+    "ToTensor3D": "volumes have no operation here; ToTensorV2() is for pictures",
+    "Lambda": "a function of one's own has no operation; map whole batches: spdl.DataLoader(..., transform=)",
+    "SelectiveChannelTransform": "operations are of all channels here",
+}
+
+
+# ---- what holds others
+
+
+def compose(walk: Walk, one: Any, place: str) -> None:
+    if getattr(one, "additional_targets", None):
+        raise refusal(place, one, f"additional_targets: got {', '.join(one.additional_targets)}, want none: each of a sample's pictures is one of fields, with this transform (docs/media.md)")
+    if one.save_applied_params:
+        raise refusal(place, one, "save_applied_params: got True, want False; image: {affine: true} tells where points went")
+    for name, of in one.processors.items():
+        if not walk.is_mask:
+            key, says = (boxes if name == "bboxes" else points)(of.params, one, place)
+            walk.follow(key, says, one, place)
+    sequence(walk, one, place)
+    if "bboxes" in one.processors and not walk.is_mask:
+        check_areas(walk, one, place)
+
+
+def boxes(params: Any, one: Any, place: str) -> tuple[str, Operation]:
+    """bbox_params as image.boxes. The column is that of this name unless the section says another."""
+    def refuse(what: str) -> None:
+        raise refusal(place, one, f"bbox_params: {what}")
+
+    if params.min_width != params.min_height:
+        refuse(f"got min_width {params.min_width:g} and min_height {params.min_height:g}, want the same of both")
+    if params.max_accept_ratio is not None:
+        refuse(f"max_accept_ratio: got {params.max_accept_ratio:g}, want None")
+    return "boxes", without({"column": "bboxes", **_FORMATS[params.format], "min_size": whole(params.min_width), "min_area": whole(max(params.min_area, _ANY_AREA)),
+                             "min_visibility": whole(params.min_visibility), "with": list(params.label_fields or [])}, min_visibility=0, **{"with": []})
+
+
+def check_areas(walk: Walk, one: Any, place: str) -> None:
+    """Refuse least sizes that albumentations also asks of pictures of another size than the row's."""
+    params, names = one.processors["bboxes"].params, [name for operation, _ in walk.steps for name in operation]
+    resized = max([i for i, name in enumerate(names) if name in ("resize", "random_resized_crop")], default=0)
+    if resized > 0 and params.check_each_transform and (params.min_area > 0 or params.min_width > 0):
+        raise refusal(place, one, f"bbox_params: min_area, min_width and min_height count behind each transform, of which {names[0]} is ahead of {names[resized]}: of pictures of another size than the "
+                                  f"row's; put {names[resized]} first")
+
+
+def points(params: Any, one: Any, place: str) -> tuple[str, Operation]:
+    if params.format != "xy":
+        raise refusal(place, one, f"keypoint_params: format: got {params.format!r}, want 'xy': points have no angle and no scale here")
+    return "points", without({"column": "keypoints", "remove_invisible": bool(params.remove_invisible), "with": list(params.label_fields or [])}, remove_invisible=False, **{"with": []})
+
+
+def sequence(walk: Walk, one: Any, place: str) -> None:
+    p = happens(walk, one)
+    if p == 1:
+        walk.add(list(one.transforms), f"{place}.transforms")
+    else:
+        walk.apply(list(one.transforms), p, one, place)
+
+
+def happens(walk: Walk, one: Any) -> float:
+    """Its probability, which is 1 where a group around it has decided already."""
+    forced, walk.forced = walk.forced, False
+    return 1.0 if forced else float(one.p)
+
+
+def one_of(walk: Walk, one: Any, place: str) -> None:
+    """The probabilities of its transforms are weights."""
+    p = happens(walk, one)
+    walk.choose([*weighted(one, place, 1.0)], p, one, place)
+
+
+def weighted(one: Any, place: str, by: float) -> Iterable[tuple[float, Any, str]]:
+    for i, child in enumerate(one.transforms):
+        at = f"{place}.transforms[{i}]"
+        if type(child).__qualname__ == "OneOf":
+            total = sum(t.p for t in child.transforms)
+            yield from weighted(child, at, by * child.p / total)
+        else:
+            yield by * child.p, child, at
+
+
+def one_or_other(walk: Walk, one: Any, place: str) -> None:
+    p = float(one.p)
+    walk.forced = False
+    children = [one.transforms[0], one.transforms[-1]]
+    walk.choose([(w, child, f"{place}.transforms[{i}]") for i, (w, child) in enumerate(zip((p, 1 - p), children))], 1.0, one, place)
+
+
+def some_of(walk: Walk, one: Any, place: str) -> None:
+    """All of its transforms, or one, each of which then has its own probability."""
+    p, name = float(one.p), type(one).__qualname__
+    walk.forced = False
+    if not one.replace and one.n == len(one.transforms):
+        if name == "SomeOf":
+            sequence(walk, one, place)
+        elif p != 1:
+            raise refusal(place, one, f"p: got {p:g}, want 1: an order by chance is of all of them, always; each may have a p of its own")
+        else:
+            walk.order(one, place)
+    elif one.n == 1:
+        walk.choose([(1.0, child, f"{place}.transforms[{i}]") for i, child in enumerate(one.transforms)], p, one, place, forced=False)
+    else:
+        raise refusal(place, one, f"n: got {one.n} of {len(one.transforms)}{' with replacement' if one.replace else ''}, want 1, or all of them without")
+
+
+def d4(walk: Walk, one: Any, place: str) -> None:
+    """Eight positions, evenly: a flip or none, and a number of quarters."""
+    p = happens(walk, one)
+    both = [{"horizontal_flip": 0.5}, {"random_rotate90": 1}]
+    if p == 1:
+        walk.add(both, place)
+    elif p > 0:
+        walk.apply(both, p, one, place)
+
+
+GROUPS: dict[str, Callable[[Walk, Any, str], None]] = {
+    "Compose": compose, "ReplayCompose": compose, "Sequential": sequence, "OneOf": one_of, "OneOrOther": one_or_other, "SomeOf": some_of, "RandomOrder": some_of, "D4": d4, "SquareSymmetry": d4,
+}

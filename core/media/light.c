@@ -1,0 +1,59 @@
+/* light.c - brightness, contrast and gamma by albumentations' tables, and OpenCV's grey.
+ *
+ * A table of brightness and contrast is of floats of 32 bits, one of gamma of doubles; both are cut to whole numbers, as numpy's astype does.
+ *
+ * Draws, in the words of philox.c: of each its first block has in the first uniform whether it happens, gamma's in the second which it is; of LIGHT
+ * the second block has contrast and brightness. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#endif
+
+#include <math.h>
+
+#include "internal.h"
+
+void media_draw_light(const media_op *op, const media_draw *d, media_retouches *to) {
+    double u[2];
+    if (!media_chance(d, OP_LATER, LATER_LIGHT, op->light_p)) return;
+    media_uniforms(d, OP_LATER, LATER_LIGHT_BY, u);
+    double contrast = op->contrast_min + u[0] * (op->contrast_max - op->contrast_min);
+    double brightness = op->brightness_min + u[1] * (op->brightness_max - op->brightness_min);
+    to->all[to->n++] = (media_retouch){.kind = MEDIA_LIGHT, .value = contrast, .mean = brightness * 255};
+}
+
+void media_draw_gamma(const media_op *op, const media_draw *d, media_retouches *to) {
+    double u[2];
+    if (!media_chance(d, OP_LATER, LATER_GAMMA, op->gamma_p)) return;
+    media_uniforms(d, OP_LATER, LATER_GAMMA, u);
+    double gamma = op->gamma_min + u[1] * (op->gamma_max - op->gamma_min);
+    to->all[to->n++] = (media_retouch){.kind = MEDIA_GAMMA, .value = gamma};
+}
+
+void media_draw_cv2_gray(const media_op *op, const media_draw *d, media_retouches *to) {
+    if (media_chance(d, OP_LATER, LATER_CV2_GRAY, op->cv2_gray_p))
+        to->all[to->n++] = (media_retouch){.kind = MEDIA_TO_CV2_GRAY};
+}
+
+void media_light(const media_pixels *px, float contrast, float brightness) {
+    uint8_t table[256];
+    for (int x = 0; x < 256; x++) {
+        float stretched = (float)x * contrast;
+        table[x] = (uint8_t)fminf(fmaxf(stretched + brightness, 0), 255);
+    }
+    media_by_table(px, table);
+}
+
+void media_gamma(const media_pixels *px, double gamma) {
+    uint8_t table[256];
+    for (int x = 0; x < 256; x++) table[x] = (uint8_t)fmin(pow(x * (1.0 / 255), gamma) * 255, 255);
+    media_by_table(px, table);
+}
+
+/* cvtColor's weights for RGB2GRAY, of 15 bits. */
+void media_to_cv2_gray(const media_pixels *px) {
+    for (int32_t y = 0; y < px->h; y++) {
+        uint8_t *c = media_line(px, y);
+        for (int32_t x = 0; x < px->w; x++, c += px->step)
+            c[0] = c[1] = c[2] = (uint8_t)((9798 * c[0] + 19235 * c[1] + 3735 * c[2] + (1 << 14)) >> 15);
+    }
+}

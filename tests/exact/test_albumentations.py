@@ -1,0 +1,293 @@
+"""albumentations' Compose as it is: where nothing is drawn, rows have its pixels, on opencv-python-headless 4.11.0.86; and what its chances become."""
+
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from conftest import picture
+
+A = pytest.importorskip("albumentations", reason="needs albumentations: pip install albumentations==2.0.8 opencv-python-headless==4.11.0.86")
+cv2 = pytest.importorskip("cv2")
+spdl = pytest.importorskip("spdl")
+import spdl.io  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+SIZES = [(90, 60), (60, 90), (64, 64), (40, 33), (200, 31), (71, 71), (37, 120), (81, 80), (33, 40), (51, 47)]
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory):
+    """Paths of PNGs, and their pixels."""
+    at, rng, made = tmp_path_factory.mktemp("albumentations"), np.random.default_rng(7), []
+    for i, (w, h) in enumerate(SIZES):
+        pixels = picture(rng, w, h)
+        Image.fromarray(pixels).save(at / f"{i}.png")
+        made.append((at / f"{i}.png", pixels))
+    return made
+
+
+@pytest.fixture(autouse=True)
+def without_ipp():
+    """Which x86's wheels have for INTER_CUBIC alone, and whose bytes lie within 1."""
+    cv2.ipp.setUseIPP(False)
+    yield
+    cv2.ipp.setUseIPP(True)
+
+
+def row(path, transform, **section):
+    return np.array(spdl.io._load.load(path, {"image": {"transform": transform, **section}})["image"])
+
+
+def theirs(transform, pixels, key="image"):
+    made = transform(**{"image": pixels, key: pixels})[key]
+    return np.asarray(made)
+
+
+EXACT = {
+    "Resize": lambda: [A.Resize(40, 36)],
+    "Resize, area": lambda: [A.Resize(20, 26, cv2.INTER_AREA)],
+    "Resize, area for less": lambda: [A.Resize(20, 26, cv2.INTER_AREA, area_for_downscale="image")],
+    "Resize, cubic": lambda: [A.Resize(40, 36, cv2.INTER_CUBIC)],
+    "Resize, nearest": lambda: [A.Resize(40, 36, cv2.INTER_NEAREST)],
+    "Resize, Lanczos": lambda: [A.Resize(40, 36, cv2.INTER_LANCZOS4)],
+    "evaluation": lambda: [A.SmallestMaxSize(33), A.CenterCrop(28, 24)],
+    "evaluation, odd": lambda: [A.SmallestMaxSize(40), A.CenterCrop(27, 31)],
+    "letterbox": lambda: [A.LongestMaxSize(48), A.PadIfNeeded(48, 48, fill=114)],
+    "letterbox, at the top left": lambda: [A.LongestMaxSize(48), A.PadIfNeeded(48, 48, position="top_left", fill=(1, 2, 3))],
+    "letterbox, at the bottom right": lambda: [A.LongestMaxSize(48), A.PadIfNeeded(50, 53, position="bottom_right")],
+    "letterbox, wider": lambda: [A.LongestMaxSize(48), A.PadIfNeeded(51, 60, border_mode=cv2.BORDER_REPLICATE)],
+    "padded": lambda: [A.Resize(30, 26), A.Pad((1, 2, 3, 4), fill=(10, 20, 30))],
+    "mirrored": lambda: [A.Resize(30, 26), A.Pad(5, border_mode=cv2.BORDER_REFLECT_101)],
+    "mirrored, with the outermost": lambda: [A.Resize(30, 26), A.PadIfNeeded(41, 40, border_mode=cv2.BORDER_REFLECT)],
+    "crop of what is padded": lambda: [A.PadIfNeeded(70, 70, fill=9), A.CenterCrop(70, 70)],
+    "crop that pads": lambda: [A.CenterCrop(70, 71, pad_if_needed=True, fill=9)],
+    "RandomCrop of all": lambda: [A.Resize(40, 36), A.RandomCrop(40, 36)],
+    "RandomResizedCrop of all": lambda: [A.Resize(40, 40), A.CenterCrop(40, 40), A.HorizontalFlip(p=1)],
+    "flips": lambda: [A.Resize(40, 36), A.HorizontalFlip(p=1), A.VerticalFlip(p=1)],
+    "colours": lambda: [A.Resize(40, 36), A.Solarize((0.3, 0.3), p=1), A.Posterize(3, p=1), A.InvertImg(p=1)],
+    "Solarize at a half": lambda: [A.Resize(40, 36), A.Solarize(p=1)],
+    "ToGray": lambda: [A.Resize(40, 36), A.ToGray(p=1)],
+    "brighter": lambda: [A.Resize(40, 36), A.RandomBrightnessContrast((0.13, 0.13), (-0.17, -0.17), p=1)],
+    "darker": lambda: [A.Resize(40, 36), A.RandomBrightnessContrast((-0.21, -0.21), (0.37, 0.37), p=1), A.RandomGamma((77, 77), p=1)],
+    "gamma": lambda: [A.Resize(40, 36), A.RandomGamma((123.4, 123.4), p=1)],
+    "gamma of 1": lambda: [A.Resize(40, 36), A.RandomGamma((100, 100), p=1)],
+    "never": lambda: [A.Resize(40, 36), A.InvertImg(p=0), A.OneOf([A.HorizontalFlip()], p=0), A.D4(p=0)],
+    "nested": lambda: [A.Compose([A.SmallestMaxSize(48), A.CenterCrop(40, 40)]), A.Sequential([A.InvertImg(p=1), A.NoOp()], p=1)],
+    "one of one": lambda: [A.Resize(40, 36), A.OneOf([A.InvertImg(p=0.3)], p=1), A.OneOrOther(A.HorizontalFlip(p=0.1), A.NoOp(), p=1)],
+    "all of some": lambda: [A.Resize(40, 36), A.SomeOf([A.InvertImg(p=1), A.Posterize(2, p=1)], n=2)],
+}
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_rows_have_albumentations_bytes(pictures, name):
+    for path, pixels in pictures:
+        transform = A.Compose(EXACT[name]())
+        assert np.array_equal(row(path, transform), theirs(transform, pixels)), (name, pixels.shape)
+
+
+@pytest.fixture(scope="module")
+def ramp(tmp_path_factory):
+    """Every value, and as many colours."""
+    pixels = np.random.default_rng(5).integers(0, 256, (256, 256, 3)).astype(np.uint8)
+    pixels[0] = np.arange(256)[:, None]
+    Image.fromarray(pixels).save(path := tmp_path_factory.mktemp("ramp") / "a.png")
+    return path, pixels
+
+
+def test_tables_are_albumentations_for_any_number(ramp):
+    path, pixels = ramp
+    rng = np.random.default_rng(6)
+    for i in range(60):
+        brightness, contrast, gamma = rng.uniform(-0.5, 0.5), rng.uniform(-0.9, 1), rng.uniform(20, 300)
+        for one in (A.RandomBrightnessContrast((brightness, brightness), (contrast, contrast), p=1), A.RandomGamma((gamma, gamma), p=1)):
+            transform = A.Compose([A.CenterCrop(256, 256), one])
+            assert np.array_equal(row(path, transform), theirs(transform, pixels)), one
+    transform = A.Compose([A.CenterCrop(256, 256), A.ToGray(p=1)])
+    assert np.array_equal(row(path, transform), theirs(transform, pixels))
+
+
+FLOATS = {
+    "Normalize": lambda: [A.Resize(40, 36), A.Normalize()],
+    "Normalize, other numbers": lambda: [A.Resize(40, 36), A.Normalize(0.5, 0.25), A.HorizontalFlip(p=1)],
+    "Normalize, of another range": lambda: [A.Resize(40, 36), A.Normalize((1, 2, 3), (4, 5, 6), max_pixel_value=1)],
+    "ToFloat": lambda: [A.Resize(40, 36), A.ToFloat()],
+    "ToFloat, Normalize": lambda: [A.Resize(40, 36), A.ToFloat(255), A.Normalize((0.4, 0.5, 0.6), (0.2, 0.3, 0.4), max_pixel_value=1), A.CenterCrop(30, 30)],
+}
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_floats_lie_within_the_rounding_of_32_bits(pictures, name):
+    """Their tables multiply by one over std where ours divides by it: the last two bits."""
+    for path, pixels in pictures:
+        transform = A.Compose(FLOATS[name]())
+        ours, want = row(path, transform), theirs(transform, pixels)
+        assert ours.dtype == want.dtype == np.float32 and ours.shape == want.shape
+        np.testing.assert_allclose(ours, want, rtol=3e-7, atol=6e-7 * max(1, np.abs(want).max()))
+
+
+def test_tensors_have_channels_first(pictures):
+    torch = pytest.importorskip("torch")
+    from albumentations.pytorch import ToTensorV2
+
+    for more, dtype in (([], np.uint8), ([A.Normalize()], np.float32)):
+        for path, pixels in pictures[:3]:
+            transform = A.Compose([A.Resize(40, 36), *more, ToTensorV2()])
+            ours, want = row(path, transform), transform(image=pixels)["image"]
+            assert isinstance(want, torch.Tensor) and ours.dtype == dtype and ours.shape == tuple(want.shape)
+            assert np.abs(ours.astype(np.float64) - want.numpy()).max() <= (0 if dtype == np.uint8 else 2e-6)
+    with pytest.raises(spdl.SpecError, match=r"transforms\[2\]: HorizontalFlip.*works on an array, and a tensor is in hand"):
+        spdl.describe(A.Compose([A.Resize(8, 8), ToTensorV2(), A.HorizontalFlip()]))
+
+
+def test_masks_are_told_by_what_a_compose_does_to_masks(tmp_path):
+    """mask_interpolation, fill_mask, and nothing of what changes colours."""
+    rng = np.random.default_rng(3)
+    for i, (w, h) in enumerate(SIZES):
+        mask = rng.integers(0, 20, (h, w)).astype(np.uint8)
+        Image.fromarray(mask).save(tmp_path / "a.png")
+        for transform in (
+            A.Compose([A.Resize(40, 36, mask_interpolation=cv2.INTER_NEAREST), A.InvertImg(p=1), A.HorizontalFlip(p=1), A.Normalize()]),
+            A.Compose([A.LongestMaxSize(48), A.PadIfNeeded(48, 50, fill=114, fill_mask=255), A.OneOf([A.InvertImg(), A.Solarize()], p=1), A.VerticalFlip(p=1)]),
+        ):
+            want = transform(image=np.zeros((h, w, 3), np.uint8), mask=mask)["mask"]
+            assert np.array_equal(row(tmp_path / "a.png", transform, mode="index")[..., 0], want), (i, transform)
+    with pytest.raises(spdl.SpecError, match="OneOf.*got one of several of which some leave a mask as it is"):
+        spdl.describe({"image": {"mode": "index", "transform": A.Compose([A.Resize(8, 8), A.OneOf([A.InvertImg(), A.HorizontalFlip()])])}})
+
+
+def test_random_crops_are_parts_of_what_albumentations_resizes(pictures):
+    """Wherever the crop lies, it is of the same pixels; and a RandomResizedCrop is cv2.resize of what it took."""
+    for path, pixels in pictures:
+        transform = A.Compose([A.SmallestMaxSize(40), A.RandomCrop(32, 30)])
+        whole, part = theirs(A.SmallestMaxSize(40), pixels), row(path, transform)
+        assert any(np.array_equal(part, whole[y : y + 32, x : x + 30]) for y in range(whole.shape[0] - 31) for x in range(whole.shape[1] - 29))
+        at_most = A.Compose([A.RandomResizedCrop((24, 20), scale=(1, 1), ratio=(pixels.shape[1] / pixels.shape[0],) * 2)])
+        assert np.array_equal(row(path, at_most), theirs(at_most, pixels))
+
+
+ROOM = [{"resize": {"size": [16, 16], "interpolation": "cv2_linear"}}]
+DESCRIBED = {
+    "evaluation": (lambda: A.Compose([A.SmallestMaxSize(256), A.CenterCrop(224, 224), A.Normalize()]),
+                   {"transform": [{"resize": {"size": 256, "rounding": "nearest", "interpolation": "cv2_linear"}}, {"center_crop": {"size": 224, "rounding": "down"}}, {"normalize": "imagenet"}],
+                    "dtype": "f32"}),
+    "training": (lambda: A.Compose([A.RandomResizedCrop((64, 64), (0.2, 1)), A.HorizontalFlip(), A.RandomRotate90(p=0.3), A.ChannelShuffle(p=0.1), A.ToFloat()]),
+                 {"transform": [{"random_resized_crop": {"size": 64, "scale": [0.2, 1], "interpolation": "cv2_linear"}}, {"horizontal_flip": 0.5}, {"random_rotate90": 0.3},
+                                {"random_channel_permutation": 0.1}], "dtype": "f32"}),
+    "light": (lambda: [A.Resize(16, 16), A.RandomBrightnessContrast(), A.RandomGamma(p=0.25), A.ToGray(p=0.1)],
+              {"transform": [*ROOM, {"random_brightness_contrast": {"brightness": [-0.2, 0.2], "contrast": [0.8, 1.2], "p": 0.5}}, {"random_gamma": {"gamma": [0.8, 1.2], "p": 0.25}}, {"cv2_grayscale": 0.1}]}),
+    "one of light": (lambda: [A.Resize(16, 16), A.OneOf([A.RandomBrightnessContrast(p=1), A.RandomGamma(p=1), A.ToGray(p=1)], p=0.5)],
+                     {"transform": [*ROOM, {"random_choice": [{"random_brightness_contrast": {"brightness": [-0.2, 0.2], "contrast": [0.8, 1.2], "p": 0.5}},
+                                                              {"random_gamma": {"gamma": [0.8, 1.2], "p": 0.5}}, {"cv2_grayscale": 0.5}]}]}),
+    "D4": (lambda: [A.Resize(16, 16), A.D4()], {"transform": [*ROOM, {"horizontal_flip": 0.5}, {"random_rotate90": 1}]}),
+    "D4 at times": (lambda: [A.Resize(16, 16), A.SquareSymmetry(p=0.25)], {"transform": [*ROOM, {"random_apply": {"transforms": [{"horizontal_flip": 0.5}, {"random_rotate90": 1}], "p": 0.25}}]}),
+    "OneOf": (lambda: [A.Resize(16, 16), A.OneOf([A.InvertImg(p=0.5), A.HorizontalFlip(p=0.25)], p=1)],
+              {"transform": [*ROOM, {"random_choice": {"transforms": [{"invert": 1}, {"horizontal_flip": 1}], "p": [0.5, 0.25]}}]}),
+    "OneOf, at times": (lambda: [A.Resize(16, 16), A.OneOf([A.InvertImg(), A.Solarize(), A.NoOp(p=1)], p=0.5)],
+                        {"transform": [*ROOM, {"random_choice": [{"invert": 0.25}, {"solarize": {"threshold": 127.5, "p": 0.25}}]}]}),
+    "OneOf of OneOf": (lambda: [A.Resize(16, 16), A.OneOf([A.OneOf([A.InvertImg(), A.HorizontalFlip()], p=0.5), A.VerticalFlip(p=0.5)], p=1)],
+                       {"transform": [*ROOM, {"random_choice": {"transforms": [{"invert": 1}, {"horizontal_flip": 1}, {"vertical_flip": 1}], "p": [0.25, 0.25, 0.5]}}]}),
+    "OneOrOther": (lambda: [A.Resize(16, 16), A.OneOrOther(A.InvertImg(), A.HorizontalFlip(), p=0.25)],
+                   {"transform": [*ROOM, {"random_choice": {"transforms": [{"invert": 1}, {"horizontal_flip": 1}], "p": [0.25, 0.75]}}]}),
+    "SomeOf": (lambda: [A.Resize(16, 16), A.SomeOf([A.InvertImg(p=0.25), A.HorizontalFlip()], n=1)], {"transform": [*ROOM, {"random_choice": [{"invert": 0.25}, {"horizontal_flip": 0.5}]}]}),
+    "RandomOrder": (lambda: [A.Resize(16, 16), A.RandomOrder([A.InvertImg(p=0.25), A.HorizontalFlip()], n=2)], {"transform": [*ROOM, {"random_order": [{"invert": 0.25}, {"horizontal_flip": 0.5}]}]}),
+    "Sequential": (lambda: [A.Resize(16, 16), A.Sequential([A.InvertImg(p=1), A.Posterize(p=0.5)], p=0.5)],
+                   {"transform": [*ROOM, {"random_apply": {"transforms": [{"invert": 1}, {"posterize": {"bits": 4, "p": 0.5}}], "p": 0.5}}]}),
+    "padded crops": (lambda: [A.PadIfNeeded(32, 32, border_mode=cv2.BORDER_REFLECT_101), A.RandomCrop(32, 32)], {"transform": [{"random_crop": {"size": 32, "padding_mode": "reflect"}}]}),
+    "boxes": (lambda: A.Compose([A.Resize(16, 16)], bbox_params=A.BboxParams("coco", label_fields=["labels"], min_area=4, min_visibility=0.2)),
+              {"transform": ROOM, "boxes": {"column": "bboxes", "format": "xywh", "min_size": 0, "min_area": 4, "min_visibility": 0.2, "with": ["labels"]}}),
+    "boxes of YOLO": (lambda: A.Compose([A.Resize(16, 16)], bbox_params=A.BboxParams("yolo", min_width=2, min_height=2)),
+                      {"transform": ROOM, "boxes": {"column": "bboxes", "format": "cxcywh", "normalized": True, "min_size": 2, "min_area": 1e-7}}),
+    "points": (lambda: A.Compose([A.Resize(16, 16)], keypoint_params=A.KeypointParams("xy", label_fields=["names"])),
+               {"transform": ROOM, "points": {"column": "keypoints", "remove_invisible": True, "with": ["names"]}}),
+}
+
+
+@pytest.mark.parametrize("name", DESCRIBED)
+def test_a_compose_is_this_description(name):
+    make, want = DESCRIBED[name]
+    assert json.loads(json.dumps(spdl.describe(make()))) == want
+    spdl.io._load.load(_any(), {"image": {k: v for k, v in want.items() if k in ("transform", "dtype")}})  # the engine takes it
+
+
+def _any():
+    import io
+
+    out = io.BytesIO()
+    Image.new("RGB", (300, 280)).save(out, "PNG")
+    return out.getvalue()
+
+
+def test_a_section_says_which_columns_boxes_and_points_are_in():
+    compose = A.Compose([A.Resize(16, 16)], bbox_params=A.BboxParams("pascal_voc", label_fields=["classes"]), keypoint_params=A.KeypointParams("xy"))
+    said = spdl.describe({"image": {"transform": compose, "boxes": "regions", "points": {"column": "joints"}}})["image"]
+    assert said["boxes"] == {"column": "regions", "format": "xyxy", "min_size": 0, "min_area": 1e-7, "with": ["classes"]} and said["points"] == {"column": "joints", "remove_invisible": True}
+    with pytest.raises(spdl.SpecError, match="image.boxes.format: got 'xywh', and the Compose says 'xyxy'; leave format out"):
+        spdl.describe({"image": {"transform": compose, "boxes": {"column": "regions", "format": "xywh"}}})
+    assert "boxes" not in spdl.describe({"image": {"mode": "index", "transform": compose}})["image"], "a mask has none"
+
+
+REFUSED = [
+    ([A.Resize(8, 8), A.ColorJitter()], r"transform\[1\]: ColorJitter.*got albumentations's ColorJitter, want .*color_jitter has Pillow's bytes"),
+    (A.Compose([A.Resize(8, 8), A.Affine()]), r"transform.transforms\[1\]: Affine.*random_affine"),
+    ([A.Resize(8, 8), A.Superpixels()], r"Superpixels.*write what it does as an operation"),
+    ([A.Resize(8, 8, p=0.5)], "p: got 0.5, want 1: all rows of a batch are of one size"),
+    ([A.Resize(8, 8), A.Normalize(p=0.5)], "p: got 0.5, want 1: all rows of a batch are of one type"),
+    ([A.Resize(8, 8, cv2.INTER_LINEAR_EXACT)], "interpolation: got cv2's 5, want one of cv2_nearest"),
+    ([A.Resize(8, 8, area_for_downscale="image")], "area_for_downscale: got 'image', .*want None"),
+    ([A.SmallestMaxSize([8, 16]), A.CenterCrop(8, 8)], r"max_size: got \[8, 16\], want a whole number"),
+    ([A.SmallestMaxSize(max_size_hw=(8, 16)), A.CenterCrop(8, 8)], r"max_size_hw: got \[8, 16\], want max_size"),
+    ([A.CenterCrop(8, 8, pad_if_needed=True, pad_position="top_left")], "pad_position: got 'top_left', want 'center'"),
+    ([A.CenterCrop(8, 8, pad_if_needed=True, border_mode=cv2.BORDER_WRAP)], "border_mode: got cv2's 3, want BORDER_CONSTANT"),
+    ([A.Resize(8, 8), A.Normalize(), A.Pad(2)], "fill: is of a normalized array, want this in front of"),
+    ([A.Resize(8, 8), A.Pad(2, fill=0.5)], "fill: got 0.5, want a whole number"),
+    ([A.PadIfNeeded(8, 8)], r"PadIfNeeded.*leaves pictures that are larger as they are.*put RandomCrop or CenterCrop of \[8, 8\] right behind it, or LongestMaxSize\(8\)"),
+    ([A.PadIfNeeded(8, 8), A.HorizontalFlip(), A.RandomCrop(8, 8)], "PadIfNeeded.*leaves pictures that are larger"),
+    ([A.PadIfNeeded(8, 8), {"random_crop": 8}], "PadIfNeeded.*leaves pictures that are larger"),
+    ([A.PadIfNeeded(16, 16), A.RandomCrop(8, 8)], r"PadIfNeeded.*got \[16, 16\] in front of a crop of \[8, 8\]"),
+    ([A.PadIfNeeded(16, 16, position="top_left"), A.RandomCrop(16, 16)], "position: got 'top_left' where pictures may be larger"),
+    ([A.LongestMaxSize(8), A.PadIfNeeded(8, 8, position="random")], "position: got 'random', want 'center' or a corner"),
+    ([A.PadIfNeeded(None, None, 32, 32)], "pad_height_divisor, pad_width_divisor: got one"),
+    ([A.Resize(8, 8), A.Posterize((2, 4))], r"num_bits: got \[2, 4\], drawn"),
+    ([A.Resize(8, 8), A.Solarize((0.2, 0.4))], "threshold_range: got 0.2 to 0.4"),
+    ([A.Resize(8, 8), A.ToGray(method="max")], "method: got 'max', want 'weighted_average'"),
+    ([A.Resize(8, 8), A.ToGray(num_output_channels=1)], "num_output_channels: got 1, want 3"),
+    ([A.Resize(8, 8), A.RandomBrightnessContrast(brightness_by_max=False)], "brightness_by_max: got False"),
+    ([A.Resize(8, 8), A.RandomBrightnessContrast(ensure_safe_range=True)], "ensure_safe_range: got True"),
+    ([A.Resize(8, 8), A.ToFloat(1000)], "max_value: got 1000, want 255"),
+    ([A.Resize(8, 8), A.Normalize(normalization="image")], "normalization: got 'image', .*want 'standard'"),
+    ([A.Resize(8, 8), A.Normalize(), A.InvertImg()], "InvertImg.*works on a normalized array.*put it in front of ToFloat and Normalize"),
+    ([A.Resize(8, 8), A.OneOf([A.D4(), A.InvertImg()])], r"D4.*got 2 operations in the place of one"),
+    ([A.OneOf([A.Resize(8, 8), A.CenterCrop(8, 8)])], "OneOf.*got p=0.5 of resize, which has no probability"),
+    ([A.OneOf([A.Resize(8, 8), A.CenterCrop(8, 8)], p=1)], "OneOf.*got resize among several"),
+    ([A.Resize(8, 8), A.SomeOf([A.InvertImg(), A.Solarize(), A.Posterize()], n=2)], "n: got 2 of 3, want 1, or all of them"),
+    ([A.Resize(8, 8), A.RandomOrder([A.InvertImg(), A.Solarize()], n=2, p=0.5)], "RandomOrder.*p: got 0.5, want 1"),
+    (A.Compose([A.Resize(8, 8)], additional_targets={"other": "image"}), "additional_targets: got other, want none: each .* is one of fields"),
+    (A.Compose([A.Resize(8, 8)], save_applied_params=True), "save_applied_params: got True, want False"),
+    (A.Compose([A.Resize(8, 8)], bbox_params=A.BboxParams("coco", min_width=2)), "bbox_params: got min_width 2 and min_height 0"),
+    (A.Compose([A.Resize(8, 8)], bbox_params=A.BboxParams("coco", max_accept_ratio=2)), "max_accept_ratio: got 2, want None"),
+    (A.Compose([A.HorizontalFlip(), A.Resize(8, 8)], bbox_params=A.BboxParams("coco", min_area=2)), "min_area, min_width and min_height count behind each transform, of which horizontal_flip is ahead of resize"),
+    (A.Compose([A.Resize(8, 8)], keypoint_params=A.KeypointParams("xya")), "keypoint_params: format: got 'xya', want 'xy'"),
+]
+
+
+@pytest.mark.parametrize("transform, message", REFUSED)
+def test_what_cannot_be_told_is_refused_by_its_place(transform, message):
+    with pytest.raises(spdl.SpecError, match=message):
+        spdl.describe(transform)
+
+
+def test_a_class_with_a_method_of_its_own_is_ones_own():
+    class Mine(A.HorizontalFlip):
+        def apply(self, img, **params):
+            return img
+
+    with pytest.raises(spdl.SpecError, match="Mine.*got a .*Mine of test_albumentations"):
+        spdl.describe([A.Resize(8, 8), Mine()])
+
+
+def test_a_tensor_is_made_before_torchvision_goes_on():
+    T = pytest.importorskip("torchvision.transforms")
+    with pytest.raises(spdl.SpecError, match=r"RandomErasing.*an array of floats is in hand; put ToTensorV2\(\) in front of it"):
+        spdl.describe([A.Resize(8, 8), A.Normalize(), T.RandomErasing()])
