@@ -119,7 +119,8 @@ var keys = withFrames([]Key{
 	{"order.rows", "whole number from 0", "0", "Rows of an epoch with weights, balance or a weighted mix; 0: as many as samples."},
 	{"order.window", "whole number from 0", "0", "Shuffle the shards, and their samples among this many shards that follow each other; 0: all over the data set. " +
 		"Two neighbours are of one shard in about 1 of this many cases."},
-	{"order.weights", "column", "(none)", "Draw samples with probability in proportion to this column. Costs 12 bytes a sample."},
+	{"order.weights", "column, or path of an .npy file", "(none)", "Draw samples with probability in proportion to this column, or to the numbers in this file, one for each sample in the source's order, which is for sources " +
+		"without columns. Costs 12 bytes a sample."},
 	{"order.replacement", "true, false", "true", "Whether a weighted draw may take a sample again in the same epoch."},
 	{"order.balance", "column", "(none)", "Every value of this column, a label say, comes equally often. Costs 4 bytes a sample."},
 	{"order.stratify", "column", "(none)", "Every global batch holds the values of this column as the data set does. Costs 4 bytes a sample."},

@@ -155,7 +155,8 @@ type Order struct {
 
 	// At most one of these says how the shuffle is done; none: all over the data set.
 	Window      int     // shards that are shuffled among each other; 0: off
-	Weights     string  // column
+	Weights     string  // column, or a file as it was written
+	WeightsFile string  // where that is; "": a column
 	Replacement bool    // of weighted draws
 	Balance     string  // column
 	Stratify    string  // column
