@@ -210,6 +210,7 @@ const (
 	CV2Area       Interpolation = "cv2_area"
 	CV2Cubic      Interpolation = "cv2_cubic"
 	CV2Lanczos4   Interpolation = "cv2_lanczos4"
+	TorchNearest  Interpolation = "torch_nearest"
 )
 
 // The values of Image.Layout.
