@@ -5,6 +5,7 @@ import gc
 import glob
 import json
 import os
+import pathlib
 import tempfile
 
 import numpy as np
@@ -22,6 +23,7 @@ from torch.utils.data import BatchSampler, ConcatDataset, DataLoader, Distribute
 from torchvision import transforms as T  # noqa: E402
 
 SIZES = [(90, 60), (60, 90), (64, 64), (41, 33), (200, 31), (123, 77), (75, 50)]
+COCO = datasets.CocoDetection
 MASKED = {tv_tensors.Mask: 255, "others": 0}
 
 
@@ -76,7 +78,7 @@ class Annotations:
 
 def detection(root, transforms, some=True, wrap=True, target_keys=None, **said):
     """A CocoDetection, of the pictures alone that have annotations where some says so."""
-    dataset = datasets.CocoDetection.__new__(datasets.CocoDetection)
+    dataset = COCO.__new__(COCO)
     datasets.VisionDataset.__init__(dataset, str(root), transforms, **said)
     dataset.coco = Annotations(root / "instances.json")
     dataset.ids = sorted(number for number in dataset.coco.imgs if not some or dataset.coco.imgToAnns[number])
@@ -180,6 +182,15 @@ def test_ssds_training_is_described_as_it_is(coco, tmp_path):
             for image, target in zip(images, targets):
                 assert image.shape == (3, 30, 30) and len(target["boxes"]) == len(target["labels"]) and type(target["boxes"]) is torch.Tensor
                 assert ((target["boxes"] >= 0) & (target["boxes"] <= 30)).all() and (target["boxes"][:, 2:] - target["boxes"][:, :2] >= 1).all()
+
+
+def test_the_pages_block_runs(coco, monkeypatch):
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/migrate-from-dataloader.md").read_text(encoding="utf-8")
+    block = page.partition("### Boxes and masks")[2].partition("```python\n")[2].partition("```")[0]
+    monkeypatch.setattr(datasets, "CocoDetection", lambda root, file, transforms: detection(coco, transforms, wrap=False))
+    seen = []
+    exec(block, {"model": lambda images, targets: seen.extend(zip(images, targets, strict=True))})
+    assert len(seen) == 6 and all(image.shape == (3, 300, 300) and list(target) == ["image_id", "boxes", "labels"] for image, target in seen)
 
 
 @pytest.fixture(scope="module")

@@ -116,7 +116,7 @@ def _sections(of: datasets.Pictures, dataset: Any, collate: Any) -> tuple[Finish
 
 
 def _is_torchs_own(collate: Any) -> bool:
-    return collate is not None and (getattr(collate, "__name__", ""), getattr(collate, "__module__", "").partition(".")[0]) == ("default_collate", "torch")
+    return collate is not None and (getattr(collate, "__name__", ""), (getattr(collate, "__module__", None) or "").partition(".")[0]) == ("default_collate", "torch")
 
 
 def _told(of: datasets.Pictures, dataset: Any, through: Any = None) -> Told:
