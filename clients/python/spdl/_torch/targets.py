@@ -7,8 +7,6 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Optional
 
-from . import beside
-
 TABLE = "table.jsonl"
 
 
