@@ -110,8 +110,7 @@ func (p *orderPlan) shuffle(n int64) (sampler.Sequence, error) {
 	case o.Window > 0:
 		return sampler.Window(p.shards(n), o.Window, o.Seed)
 	case o.Weights != "":
-		weights := make([]float64, n)
-		err := p.numbers("weights", o.Weights, weightRange, n, func(place int64, v float64) { weights[place] = v })
+		weights, err := p.weights(n)
 		if err != nil {
 			return nil, err
 		}
@@ -217,12 +216,14 @@ var (
 	boundRange  = limits{0, math.MaxFloat64, "a finite number, 0 or more"} // of lengths with a bound
 )
 
-// refused is the error of a sample whose value in a column cannot be ordered by.
-func (p *orderPlan) refused(key, name string, place int64, got any, want string) error {
+// refused is the error of a sample whose value, in a column or a file, cannot be ordered by.
+func (p *orderPlan) refused(key, from string, place int64, got any, want string) error {
 	i := p.sample(place)
-	return fmt.Errorf("%s: column %q: sample %d %q: got %v, want %s; mend the value, or leave such samples out with order.filter",
-		key, name, i, store.Shown(string(p.source.Key(i, nil))), got, want)
+	return fmt.Errorf("%s: %s: sample %d %q: got %v, want %s; mend the value, or leave such samples out with order.filter",
+		key, from, i, store.Shown(string(p.source.Key(i, nil))), got, want)
 }
+
+func shownColumn(name string) string { return fmt.Sprintf("column %q", name) }
 
 // numbers hands on a column's values by place, which decide the order themselves.
 func (p *orderPlan) numbers(key, name string, in limits, n int64, set func(place int64, v float64)) error {
@@ -246,7 +247,7 @@ func (p *orderPlan) values(key, name string, in limits, n int64, set func(place 
 			return fmt.Errorf("%s: column %q holds text, want numbers; give it type: f64 or i64 in source.columns", key, name)
 		}
 		if !(v >= in.low && v <= in.high) {
-			return p.refused(key, name, place, v, in.want)
+			return p.refused(key, shownColumn(name), place, v, in.want)
 		}
 		set(place, v)
 	}
@@ -287,7 +288,7 @@ func (p *orderPlan) strata(key, name string, n int64) ([]sampler.Stratum, error)
 	for place := range n {
 		v := column(p.sample(place))
 		if f, ok := v.(float64); ok && math.IsNaN(f) { // equal to nothing, so no value to group by
-			return nil, p.refused(key, name, place, v, "a number or text")
+			return nil, p.refused(key, shownColumn(name), place, v, "a number or text")
 		}
 		fmt.Fprintf(p.facts, "%v\x00", v)
 		if lists[v] == nil {

@@ -39,7 +39,8 @@ int32_t media_settle(int32_t filter, const media_axis_key *x, const media_axis_k
 int media_way(int32_t filter) {
     switch (filter) {
     case MEDIA_NEAREST:
-    case MEDIA_CV2_NEAREST: return MEDIA_BY_NEAREST;
+    case MEDIA_CV2_NEAREST:
+    case MEDIA_TORCH_NEAREST: return MEDIA_BY_NEAREST;
     case MEDIA_CV2_LINEAR:
     case MEDIA_CV2_ENLARGE: return MEDIA_BY_LINEAR;
     case MEDIA_CV2_HALVES: return MEDIA_BY_HALVES;

@@ -11,7 +11,8 @@ import (
 	"unsafe"
 )
 
-var cv2Filters = map[string]Interpolation{"cv2_linear": CV2Linear, "cv2_nearest": CV2Nearest, "cv2_area": CV2Area, "cv2_cubic": CV2Cubic, "cv2_lanczos4": CV2Lanczos4}
+// foreignFilters are those that are not Pillow's.
+var foreignFilters = map[string]Interpolation{"cv2_linear": CV2Linear, "cv2_nearest": CV2Nearest, "cv2_area": CV2Area, "cv2_cubic": CV2Cubic, "cv2_lanczos4": CV2Lanczos4, "torch_nearest": TorchNearest}
 
 // splitmix is the picture of make_cv2.py: its values channel by channel.
 func splitmix(seed uint64, n int) []byte {
@@ -61,7 +62,7 @@ func TestRowsAreOpenCVs(t *testing.T) {
 		}
 		pixels := splitmix(seed, in.W*in.H*channels)
 		for _, w := range []*Worker{best, portable} {
-			cfg := Config{Resize: out, Interpolation: cv2Filters[name]}
+			cfg := Config{Resize: out, Interpolation: foreignFilters[name]}
 			row := resized(t, w, pixels, in, channels, cfg, Draw{})
 			if sum := sha256.Sum256(row); hex.EncodeToString(sum[:8]) != want {
 				t.Errorf("%s: %s: other bytes", w.ISA(), line)
@@ -102,11 +103,37 @@ func mirrored(row []byte, width int) []byte {
 	return out
 }
 
+// Torch's nearest takes the pixel that a product of floats of 32 bits falls into, which is another one than OpenCV's where the product is all but whole.
+func TestTorchsNearestPicksByFloats(t *testing.T) {
+	w, others := worker(t, nil), 0
+	for _, c := range [][2]Size{{{60, 90}, {50, 70}}, {{90, 60}, {300, 301}}, {{64, 64}, {64, 31}}, {{33, 41}, {53, 37}}, {{375, 500}, {50, 70}}, {{1, 7}, {9, 3}}} {
+		in, out := c[0], c[1]
+		pixels := splitmix(5, in.W*in.H*3)
+		from := func(p, in, out int) int { return min(int(float32(p)*(float32(in)/float32(out))), in-1) }
+		var want []byte
+		for y := range out.H {
+			for x := range out.W {
+				at := 3 * (from(y, in.H, out.H)*in.W + from(x, in.W, out.W))
+				want = append(want, pixels[at:at+3]...)
+			}
+		}
+		if got := resized(t, w, pixels, in, 3, Config{Resize: out, Interpolation: TorchNearest}, Draw{}); !bytes.Equal(got, want) {
+			t.Errorf("%v to %v: other pixels", in, out)
+		}
+		if !bytes.Equal(want, resized(t, w, pixels, in, 3, Config{Resize: out, Interpolation: CV2Nearest}, Draw{})) {
+			others++
+		}
+	}
+	if others == 0 {
+		t.Error("none of the sizes tells torch's nearest from OpenCV's")
+	}
+}
+
 // A crop is resized by itself: no filter sees what lies around it, as in cv2.resize(picture[y:y+h, x:x+w], size).
 func TestACropSeesNothingAroundIt(t *testing.T) {
 	w, in, out := worker(t, nil), Size{60, 80}, Size{33, 21}
 	pixels := splitmix(7, in.W*in.H*3)
-	for name, f := range cv2Filters {
+	for name, f := range foreignFilters {
 		for i, box := range [][4]int{{0, 0, 80, 60}, {5, 7, 42, 33}, {79, 59, 1, 1}, {10, 3, 21, 33}, {38, 0, 42, 60}, {3, 4, 70, 5}, {2, 1, 11, 50}} {
 			part := cut(pixels, in, box[0], box[1], box[2], box[3])
 			want := resized(t, w, part, Size{box[3], box[2]}, 3, Config{Resize: out, Interpolation: f}, Draw{})
@@ -129,7 +156,7 @@ func TestAPartOfAResizedPictureIsThatOfTheWhole(t *testing.T) {
 	if _, err := w.Row(whole, data, compiled(t, Config{Out: in}), Draw{}); err != nil {
 		t.Fatal(err)
 	}
-	for name, f := range cv2Filters {
+	for name, f := range foreignFilters {
 		for _, size := range []Size{{75, 100}, {50, 50}, {61, 77}, {150, 90}, {190, 233}, {31, 40}, {300, 400}} {
 			all := resized(t, w, whole, in, 3, Config{Resize: size, Interpolation: f}, Draw{})
 			out := Size{min(30, size.H-1), min(38, size.W-1)}

@@ -20,7 +20,7 @@ type Size struct{ H, W int }
 func Square(n int) Size { return Size{n, n} }
 
 // Interpolation is a resampling filter: Pillow's, antialiased, or the nearest source pixel, which keeps the numbers of a mask; or those
-// of cv2.resize, of which CV2Area alone is antialiased.
+// of cv2.resize, of which CV2Area alone is antialiased, and torch's nearest.
 type Interpolation uint8
 
 const (
@@ -35,10 +35,11 @@ const (
 	CV2Area
 	CV2Cubic
 	CV2Lanczos4
+	TorchNearest
 )
 
 // picks says whether pixels stay what they are: none are mixed.
-func (by Interpolation) picks() bool { return by == Nearest || by == CV2Nearest }
+func (by Interpolation) picks() bool { return by == Nearest || by == CV2Nearest || by == TorchNearest }
 
 // Mode is what the channels of a row are.
 type Mode uint8
@@ -441,7 +442,7 @@ func (cfg *Config) check() error {
 	if err := cfg.checkChances(); err != nil {
 		return err
 	}
-	if cfg.Interpolation > CV2Lanczos4 || cfg.Mode > Index || cfg.DType > F32 || cfg.Layout > NCHW {
+	if cfg.Interpolation > TorchNearest || cfg.Mode > Index || cfg.DType > F32 || cfg.Layout > NCHW {
 		return fmt.Errorf("config: interpolation %d, mode %d, dtype %d or layout %d is not one of the named values",
 			cfg.Interpolation, cfg.Mode, cfg.DType, cfg.Layout)
 	}
@@ -449,7 +450,7 @@ func (cfg *Config) check() error {
 		return fmt.Errorf("mode index: want dtype u8, as floats are x/255 and numbers of classes are whole")
 	}
 	if cfg.Mode == Index && (cfg.resizes() > 0 && !cfg.Interpolation.picks() || cfg.Random != nil && cfg.Random.AnyFilter) {
-		return fmt.Errorf("mode index: want interpolation nearest or cv2_nearest, as the others mix numbers of classes")
+		return fmt.Errorf("mode index: want interpolation nearest, cv2_nearest or torch_nearest, as the others mix numbers of classes")
 	}
 	if err := cfg.checkColours(); err != nil {
 		return err

@@ -113,14 +113,30 @@ static int32_t place(media_axis *a, double support) {
     return widest;
 }
 
-/* One source element for each output. Pillow's places are sums: a product may round to the other side of an edge. OpenCV's are products. */
+/* One source element for each output. Pillow's places are sums: a product may round to the other side of an edge. OpenCV's are products, and
+ * torch's are products of floats. */
+static int32_t place_of(int32_t filter, int32_t p, double scale, double sum) {
+    switch (filter) {
+    case MEDIA_CV2_NEAREST: return (int32_t)(p * scale);
+    case MEDIA_TORCH_NEAREST: return (int32_t)((float)p * (float)scale);
+    default: return (int32_t)sum;
+    }
+}
+
+static double scale_of(const media_axis_key *key) {
+    switch (key->filter) {
+    case MEDIA_CV2_NEAREST: return 1.0 / ((double)key->out / key->in);
+    case MEDIA_TORCH_NEAREST: return (float)key->in / (float)key->out;
+    default: return (double)key->in / key->out;
+    }
+}
+
 static void place_nearest(media_axis *a) {
     const media_axis_key *key = &a->key;
-    const int cv2 = key->filter == MEDIA_CV2_NEAREST;
-    const double scale = cv2 ? 1.0 / ((double)key->out / key->in) : (double)key->in / key->out;
+    const double scale = scale_of(key);
     double at = scale * 0.5;
     for (int32_t p = 0; p < key->out && p < key->win + a->n; p++, at += scale) {
-        int32_t i = p - key->win, from = cv2 ? (int32_t)(p * scale) : (int32_t)at;
+        int32_t i = p - key->win, from = place_of(key->filter, p, scale, at);
         if (i < 0) continue;
         if (from >= key->in) from = key->in - 1;
         if (key->mirror) i = a->n - 1 - i;

@@ -108,6 +108,9 @@ func (o *Order) canonical() canonicalOrder {
 	if o.Repeat > 1 {
 		c.Repeat = o.Repeat
 	}
+	if o.WeightsFile != "" {
+		c.Weights = weightsEnding // what a file says the engine adds, wherever it lies
+	}
 	if c.BucketsBy != "" {
 		c.BucketCount, c.MaxTotal = o.Buckets.Count, o.Buckets.MaxTotal
 	}

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -27,13 +28,36 @@ func (s *section) shuffle(dst *bool) {
 	s.flag("shuffle", dst)
 }
 
+// weightsEnding tells a file of weights from a column.
+const weightsEnding = ".npy"
+
+// weights reads a column, or a file that is relative to dir.
+func (s *section) weights(o *Order, dir string) {
+	if !s.has("weights") {
+		return
+	}
+	o.WeightsFile = ""
+	s.text("weights", &o.Weights)
+	if ending(o.Weights) != weightsEnding {
+		return
+	}
+	name, err := located(o.Weights)
+	if err == nil && isURL(name) {
+		err = errors.New("got a URL, want a local file of a number for each sample")
+	}
+	if err != nil {
+		s.fail("weights", "%v", err)
+	}
+	o.Weights, o.WeightsFile = resolve(name, dir)
+}
+
 // order reads the keys that say how the shuffle is done.
-func (s *section) order(o *Order) {
+func (s *section) order(o *Order, dir string) {
 	s.text("filter", &o.Filter)
 	whole(s, "repeat", &o.Repeat, 1, maxRepeat)
 	whole(s, "rows", &o.Rows, 0, maxRows)
 	whole(s, "window", &o.Window, 0, maxWindow)
-	s.text("weights", &o.Weights)
+	s.weights(o, dir)
 	s.flag("replacement", &o.Replacement)
 	s.text("balance", &o.Balance)
 	s.text("stratify", &o.Stratify)

@@ -152,7 +152,7 @@ func (d *decoder) ring(sec *section, r *Spec, dir string) {
 		o.seed("seed", &r.Order.Seed)
 		whole(&o, "epochs", &r.Order.Epochs, 0, maxEpochs)
 		choice(&o, "last", &r.Order.Last, LastCover, LastDrop, LastPad)
-		o.order(&r.Order)
+		o.order(&r.Order, dir)
 	}
 	whole(sec, "batch", &r.Batch, 1, maxBatch)
 	d.sample(sec, r)

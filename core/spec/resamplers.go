@@ -7,14 +7,16 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// resamplers are the filters of what resizes: Pillow's, then OpenCV's.
-var resamplers = []Interpolation{Bilinear, Bicubic, Lanczos, BoxFilter, HammingFilter, Nearest, CV2Linear, CV2Nearest, CV2Area, CV2Cubic, CV2Lanczos4}
+// resamplers are the filters of what resizes: Pillow's, then OpenCV's and torch's.
+var resamplers = []Interpolation{Bilinear, Bicubic, Lanczos, BoxFilter, HammingFilter, Nearest, CV2Linear, CV2Nearest, CV2Area, CV2Cubic, CV2Lanczos4, TorchNearest}
 
-// ofOpenCV says whether the filter is one of cv2.resize's.
-func (i Interpolation) ofOpenCV() bool { return strings.HasPrefix(string(i), "cv2_") }
+// ofPillow says whether the filter is one of Pillow's, not of cv2.resize's or torch's.
+func (i Interpolation) ofPillow() bool {
+	return i != TorchNearest && !strings.HasPrefix(string(i), "cv2_")
+}
 
 // picks says whether pixels stay what they are: none are mixed.
-func (i Interpolation) picks() bool { return i == Nearest || i == CV2Nearest }
+func (i Interpolation) picks() bool { return i == Nearest || i == CV2Nearest || i == TorchNearest }
 
 // resampler reads the interpolation of what resizes, one of all or of more. OpenCV's own names and numbers are told what they are here.
 func (d *decoder) resampler(s *section, dst *Interpolation, more ...Interpolation) {

@@ -155,7 +155,8 @@ type Order struct {
 
 	// At most one of these says how the shuffle is done; none: all over the data set.
 	Window      int     // shards that are shuffled among each other; 0: off
-	Weights     string  // column
+	Weights     string  // column, or a file as it was written
+	WeightsFile string  // where that is; "": a column
 	Replacement bool    // of weighted draws
 	Balance     string  // column
 	Stratify    string  // column
@@ -212,6 +213,7 @@ const (
 	CV2Area       Interpolation = "cv2_area"
 	CV2Cubic      Interpolation = "cv2_cubic"
 	CV2Lanczos4   Interpolation = "cv2_lanczos4"
+	TorchNearest  Interpolation = "torch_nearest"
 )
 
 // The values of Image.Layout.

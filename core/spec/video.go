@@ -316,7 +316,7 @@ func (v *Video) checkAnywhere(fail func(path, format string, args ...any)) {
 	switch {
 	case v.Scaler != Pillow && (v.Frame.Transform.Resize == nil || !v.Frame.Transform.Resize.Exact() || v.Frame.Transform.fit() != (Fit{})):
 		fail("video.scaler", "got %s without resize: [H, W]; swscale stretches to an exact size alone", v.Scaler)
-	case v.Scaler != Pillow && v.Frame.Transform.Filter().ofOpenCV():
+	case v.Scaler != Pillow && !v.Frame.Transform.Filter().ofPillow():
 		fail("video.scaler", "got %s, of swscale, beside interpolation %s, want pillow, with which interpolation says who resizes; leave one of them out", v.Scaler, v.Frame.Transform.Filter())
 	case v.Scaler != Pillow && len(v.Frame.Transform.Ahead) > 0:
 		fail("video.scaler", "got %s, which resizes frames as they are decoded, and %s ahead of resize; write it behind resize, or leave scaler out", v.Scaler, v.Frame.Transform.Ahead[0].Name())

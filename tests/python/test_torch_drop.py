@@ -274,9 +274,9 @@ def test_files_that_have_gone_from_the_data_set_since_stay_away(loading, folder)
 
 
 @pytest.mark.parametrize("options, message", [
-    (dict(batch_size=None), "batch_size: got None"), (dict(shuffle=3), "shuffle: got 3, want True or False"), (dict(collate_fn=list), "collate_fn: got"),
-    (dict(worker_init_fn=print), "worker_init_fn: got one"), (dict(batch_sampler=[]), "batch_sampler: got one"), (dict(timeout=1), "timeout: got 1"), (dict(source=[]), "got source= beside"),
-    (dict(sampler=[1]), "sampler: got list, want RandomSampler"),
+    (dict(batch_size=None), "batch_size: got None"), (dict(shuffle=3), "shuffle: got 3, want True or False"), (dict(collate_fn=3), "collate_fn: got 3, want a function"),
+    (dict(worker_init_fn=print), "worker_init_fn: got one"), (dict(batch_sampler=[]), "batch_sampler: got list, want a BatchSampler"), (dict(timeout=1), "timeout: got 1"), (dict(source=[]), "got source= beside"),
+    (dict(sampler=[1.5]), "sampler: got 1.5 at 0 of 1 indices"), (dict(sampler=iter([1])), "sampler: got list_iterator, want RandomSampler"),
 ])
 def test_arguments_that_cannot_be_told_are_refused(folder, options, message):
     with pytest.raises(spdl.ArgumentError, match=message):
@@ -303,3 +303,85 @@ def test_a_data_set_of_ones_own_is_told_how_it_is_kept():
 def test_torchs_places_are_a_data_sets_alone(mock):
     with pytest.raises(TypeError, match="got 64, True behind the description, want fields alone; batch_size"):
         spdl.DataLoader("x.yaml", 64, True)
+
+
+# ---- samplers, boxes and masks
+
+
+def sampler(name: str, **attributes: Any) -> Any:
+    return named(name, "torch.utils.data.sampler", __iter__=lambda self: iter(()))(generator=None, **attributes)
+
+
+def test_samplers_are_orders(loading, folder):
+    dataset = image_folder(folder, [resize(8, 8), PILToTensor()])
+    weights = np.array([0, 1, 0, 0, 0, 0.0])
+    assert colours(loading(dataset, 4, sampler=sampler("WeightedRandomSampler", weights=weights, num_samples=6, replacement=True))) == [([1] * 4, [0] * 4), ([1] * 2, [0] * 2)]
+    drawn = colours(loading(Subset(dataset=dataset, indices=[5, 1, 3]), 9, sampler=sampler("RandomSampler", replacement=False, num_samples=2)))
+    assert len(set(drawn[0][0])) == 2 and set(drawn[0][0]) < {1, 3, 5}
+    batches = sampler("BatchSampler", sampler=np.array([4, 0, 2]), batch_size=2, drop_last=True)
+    assert colours(loading(dataset, batch_sampler=batches)) == [([4, 0], [1, 0])]
+    with pytest.raises(spdl.ArgumentError, match="got 9 beside batch_sampler, which says it"):
+        spdl.DataLoader(dataset, 9, batch_sampler=batches)
+
+
+def test_weights_of_a_folder_that_has_grown_are_those_of_the_data_set(loading, folder):
+    dataset = image_folder(folder, [resize(8, 8), PILToTensor()])
+    Image.new("RGB", (8, 8)).save(folder / "a" / "new.png")
+    drawn = colours(loading(dataset, 6, sampler=sampler("WeightedRandomSampler", weights=np.array([0, 0, 0, 0, 0, 2.0]), num_samples=3, replacement=True)))
+    assert drawn == [([5, 5, 5], [1, 1, 1])]
+
+
+def test_a_collate_fn_gets_pictures_with_their_labels(loading, folder):
+    with loading(image_folder(folder, [resize(8, 8), PILToTensor()]), 4, collate_fn=lambda samples: [(image.shape, label) for image, label in samples]) as loader:
+        assert list(loader) == [[((3, 8, 8), 0)] * 3 + [((3, 8, 8), 1)], [((3, 8, 8), 1)] * 2]
+
+
+Wrapper = named("VisionDatasetTVTensorWrapper", "torchvision.tv_tensors._dataset_wrapper", Torchs, __len__=lambda self: 6, __getitem__=lambda self, i: None)
+
+
+def wrapped(name: str, transforms: Any, **attributes: Any) -> Any:
+    inner = named(name, "torchvision.datasets.some", Torchs, __len__=lambda self: 6, __getitem__=lambda self, i: None)(**attributes)
+    return Wrapper(_dataset=inner, _target_keys=None, transforms=transforms, transform=None, target_transform=None)
+
+
+def test_boxes_follow_their_pictures(loading, folder):
+    """Of pictures of 24 x 20 pixels, resized to twice that and mirrored."""
+    files = sorted(folder.glob("*/*"))
+    annotations = {7: [{"bbox": [2, 3, 4, 5], "category_id": 9}, {"bbox": [0, 0, 24, 20], "category_id": 8}], 9: []}
+    coco = named("COCO", "pycocotools.coco")(imgs={n: {"file_name": f"a/{path.name}"} for n, path in zip(annotations, files)}, imgToAnns=annotations)
+    dataset = wrapped("CocoDetection", Compose(transforms=[resize(40, 48), RandomHorizontalFlip(p=1), PILToTensor()]), coco=coco, ids=[7, 9], root=str(folder))
+    with loading(dataset, 2) as loader:
+        (images, (first, second)), = loader
+    assert images.shape == (2, 3, 40, 48) and list(first) == ["image_id", "boxes", "labels"] and (first["image_id"], second["image_id"]) == (7, 9)
+    assert first["boxes"].tolist() == [[36, 6, 44, 16], [0, 0, 48, 40]] and first["labels"].tolist() == [9, 8] and second["boxes"].shape == (0, 4)
+    said = spdl.describe(dataset, files=folder)
+    assert said["image"]["boxes"] == {"column": "boxes", "format": "xyxy", "with": ["labels"], "min_size": 0, "min_area": 0}
+    assert [json.loads(line)["boxes"] for line in (folder / "table.jsonl").read_text().splitlines()] == [[[2, 3, 6, 8], [0, 0, 24, 20]], []]
+
+
+def test_masks_follow_their_pictures(loading, folder):
+    files = sorted(folder.glob("*/*"))
+    masks = [folder / f"mask{i}.png" for i in range(len(files))]
+    for i, path in enumerate(masks):
+        Image.fromarray(np.repeat(np.arange(24, dtype=np.uint8)[None] + i, 20, 0)).save(path)
+    dataset = wrapped("VOCSegmentation", Compose(transforms=[resize(10, 8), named("RandomGrayscale")(p=1), RandomHorizontalFlip(p=1), PILToTensor()]), images=files, masks=masks)
+    with loading(dataset, 6) as loader:
+        (images, got), = loader
+    assert images.shape == (6, 3, 10, 8) and got.shape == (6, 1, 10, 8) and got.dtype == np.uint8
+    assert (got[:, 0] == (np.arange(21, -1, -3) + np.arange(6)[:, None])[:, None]).all()
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda: wrapped("CocoDetection", None, coco=None, ids=[], root="x"), "has no samples"),
+    (lambda: wrapped("VOCSegmentation", None, images=["x"], masks=["y"]), "has no transforms"),
+    (lambda: wrapped("Cityscapes", None, target_type=["instance"], images=[], targets=[]), "target_type: got"),
+    (lambda: wrapped("CocoDetection", named("StandardTransform", "torchvision.datasets.vision")(transform=resize(8), target_transform=None)), "transform: got one of the picture alone"),
+])
+def test_boxes_and_masks_that_cannot_be_told_are_refused(make, message):
+    with pytest.raises(spdl.ArgumentError, match=message):
+        spdl.DataLoader(make())
+
+
+def test_describe_writes_files_beside_a_data_set_alone(tmp_path):
+    with pytest.raises(TypeError, match="got files, torch's arguments, beside a Compose, want them beside a data set alone"):
+        spdl.describe(EVALUATION, files=tmp_path)

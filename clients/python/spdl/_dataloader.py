@@ -10,9 +10,11 @@ import sys
 from numbers import Integral
 from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Union
 
-from ._errors import ArgumentError, Busy
+from . import _torchrun
+from ._errors import ArgumentError, Busy, SpecError
 from ._start import open
-from ._torch import arguments, datasets
+from ._torch import arguments, beside, datasets
+from ._torch.targets import Finish
 from .arrays import Array, Ragged, view
 from .batch import Batch
 from .loader import Epoch, Loader
@@ -82,17 +84,35 @@ def _dropped(dataset: Any, fields: Union[Fields, int], more: tuple[Any, ...], op
     return _USUAL if places else fields, arguments.drop(dataset, given)
 
 
-def _opened(drop: arguments.Drop, options: dict[str, Any]) -> tuple[Callable[..., Loader], Loader]:
+def _beside(drop: arguments.Drop, options: dict[str, Any], owner: Any) -> Optional[beside.Beside]:
+    """The files that the description names, which no other rank has."""
+    if not drop.files:
+        return None
+    if _torchrun.ranks() is not None:
+        if options.get("share"):
+            raise ArgumentError("spdl: DataLoader: share=True and a data set with boxes, masks or weights, which are written down for this program's engine alone; leave share out")
+        options["share"] = False
+    return beside.Beside(drop.files, owner)
+
+
+def _opened(drop: arguments.Drop, options: dict[str, Any], files: Optional[beside.Beside]) -> tuple[Callable[..., Loader], Loader]:
     """A loader of exactly the data set's files, and what opens another."""
-    if drop.is_folder:
-        opens: Callable[..., Loader] = functools.partial(open, drop.description, **options)
-        loader = opens()
-        if loader.info.samples == len(drop.pictures.pictures):
-            return opens, loader
-        loader.close()  # the folder has more files by now, or fewer, or some beside the classes
-    files = datasets.Files(drop.pictures)
+    description = drop.description if files is None else beside.named(drop.description, drop.files, files.directory)
+    if drop.names_files:
+        opens: Callable[..., Loader] = functools.partial(open, description, **options)
+        try:
+            loader = opens()
+        except SpecError as error:
+            if "weights" not in description["order"] or "folder" not in description["source"]:
+                raise drop.places.explained(error) from None
+        else:
+            if loader.info.samples == len(drop.pictures.pictures):
+                return opens, loader
+            loader.close()
+        # the folder has more files by now, or fewer, or some beside the classes
+    pictures = datasets.Files(drop.pictures)
     options = {name: value for name, value in options.items() if name != "engine"}  # files are brought to one in process
-    opens = functools.partial(open, {**drop.description, "source": {"host": {"samples": len(files)}}}, source=files, **options)
+    opens = functools.partial(open, {**description, "source": {"host": {"samples": len(pictures)}}}, source=pictures, **options)
     return opens, opens()
 
 
@@ -110,7 +130,7 @@ class DataLoader:
             ...
 
     source     what spdl.open takes (with `options` passed on to it), or a Loader, which stays the caller's to close; or a data set of torchvision's
-               that is files, or pixels, and labels, a Subset or ConcatDataset of such, with torch's arguments: see below
+               that is files, or pixels, with labels, boxes or masks, a Subset or ConcatDataset of such, with torch's arguments: see below
     fields     a sequence of names gives tuples; a dict {key: field} gives dicts; one name gives the tensor alone;
                None gives dicts of all fields and labels. Left out: ("image", "label"), or where there is no image the
                first field and the label, such as ("video", "label"). The field "key" and columns of text come as a list of str
@@ -128,7 +148,9 @@ class DataLoader:
     Of a data set of torchvision's, torch's arguments mean what they mean there, and its defaults hold: batch_size=1, no shuffle, a short last batch
     unless drop_last. The order is another than torch's of the same seed, which is generator's, or else torch.initial_seed() where torch is imported
     (another in each run unless torch.manual_seed was called; state= wants the same), or else 0; so are the numbers that transforms draw. A sampler
-    may be a RandomSampler, SequentialSampler, SubsetRandomSampler or DistributedSampler, which under torchrun it is to be; each sample comes once.
+    may be a RandomSampler, SequentialSampler, SubsetRandomSampler or WeightedRandomSampler, a BatchSampler of one, indices as a list, an array or a
+    tensor, which are the order of each epoch, or a DistributedSampler, which under torchrun it is to be; of that each sample comes once.
+    collate_fn is called by the loop, with a list of samples. Without one, boxes come as (images, targets), one tensor and a list of dicts.
     prefetch_factor times num_workers batches are ready ahead; otherwise num_workers, persistent_workers and multiprocessing_context say nothing to
     the engine, whose threads are as many as the process has CPUs (args=["--cpus", "8"] bounds them). pin_memory pins where CUDA is. A picture that
     cannot be read ends the loop with an error.
@@ -153,12 +175,19 @@ class DataLoader:
         if not self._owned and options:
             raise ArgumentError(f"spdl: DataLoader: {', '.join(options)} are for a loader that it opens itself")
         self._classes: Optional[list[str]] = None
+        self._finish: Optional[Finish] = None
+        self._files: Optional[beside.Beside] = None
         self._source: Any = options.get("source")
         if drop is None:
             self._open: Callable[..., Loader] = functools.partial(open, source, **options)
             self.loader: Loader = self._open() if self._owned else source
         else:
-            self._open, self.loader = _opened(drop, options)
+            if fields is _USUAL:
+                fields, self._finish = drop.pictures.target.fields(), drop.finish
+            elif drop.finish.collate is not None:
+                raise ArgumentError(f"spdl: DataLoader: got fields={fields!r:.80} beside collate_fn, which takes samples as the data set has them; leave one of them out")
+            self._files = _beside(drop, options, self)
+            self._open, self.loader = _opened(drop, options, self._files)
             self._classes, self._source = drop.pictures.classes, source
         self._tensors = tensors
         self._copy = copy
@@ -251,6 +280,8 @@ class DataLoader:
         """Close the loader if this opened it."""
         if self._owned:
             self.loader.close()
+        if self._files is not None:
+            self._files.close()
 
     def __enter__(self) -> DataLoader:
         return self
@@ -258,6 +289,8 @@ class DataLoader:
     def __exit__(self, kind: object, error: Optional[BaseException], trace: object) -> None:
         if self._owned:
             self.loader.__exit__(kind, error, trace)
+        if self._files is not None:
+            self._files.close()
 
     def __repr__(self) -> str:
         return f"<spdl.DataLoader of {self.loader!r}>"
@@ -284,7 +317,8 @@ class DataLoader:
             return self._one(batch, fields)
         if isinstance(fields, dict):
             return {key: self._one(batch, name) for key, name in fields.items()}
-        return tuple([self._one(batch, name) for name in fields])
+        picked = tuple([self._one(batch, name) for name in fields])
+        return picked if self._finish is None else self._finish(picked)
 
     def _known(self, name: str) -> str:
         return self.loader.schema[name].name

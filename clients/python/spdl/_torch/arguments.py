@@ -7,11 +7,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional
 
-from .. import _torchrun
 from .._errors import ArgumentError
 from .._given import plain, whole
-from . import datasets
-from .transforms import SIZED, is_plain, resolved, told
+from . import beside, datasets, joint, samplers
+from .targets import LABEL, TABLE, Finish, table
+from .transforms import SIZED, Places, Told, is_plain, resolved, told
 
 # torch's arguments, in the order of its positional ones; the rest go by name.
 POSITIONAL = ("batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn", "pin_memory", "drop_last", "timeout", "worker_init_fn",
@@ -23,10 +23,13 @@ class Drop(NamedTuple):
     """What torch's arguments say."""
 
     description: dict[str, Any]  # with the data set's transform in it
-    is_folder: bool  # whether the description's source is one
+    names_files: bool  # whether the description's source says where they are
     pictures: datasets.Pictures
     pin: bool
     device: Optional[int]
+    files: beside.Files  # that the description names
+    finish: Finish  # of each batch
+    places: Places  # of transforms that are told already
 
 
 def describe(what: Any, /, **arguments: Any) -> dict[str, Any]:
@@ -39,11 +42,19 @@ def describe(what: Any, /, **arguments: Any) -> dict[str, Any]:
     The arguments are torch's, beside a data set alone. Of a data set whose files are no folder as ImageFolder lists it the source is
     {"host": {"samples": N}}: the files are brought by the loader (source=). Raises SpecError and ArgumentError with where, what and a remedy for
     what has no equal here: nothing is approximated.
+
+    A sampler's weights, and boxes, masks and other targets than labels, are files beside the description: weights.npy and table.jsonl. files=DIR,
+    beside the arguments, writes them there, and the description has their paths.
     """
+    directory = arguments.pop("files", None)
     if datasets.is_dataset(what):
-        description = resolved(drop(what, arguments).description)[0]
-    elif arguments:
-        raise TypeError(f"spdl: describe: got {', '.join(arguments)}, torch's arguments, beside a {type(what).__qualname__}, want them beside a data set alone")
+        made = drop(what, arguments)
+        description = resolved(made.description)[0]
+        if directory is not None:
+            beside.write(made.files, directory)
+            description = beside.named(description, made.files, directory)
+    elif arguments or directory is not None:
+        raise TypeError(f"spdl: describe: got {', '.join([*arguments, *(['files'] if directory is not None else [])])}, torch's arguments, beside a {type(what).__qualname__}, want them beside a data set alone")
     elif isinstance(what, Mapping):
         description = resolved(what)[0]
     elif is_plain(what) and (isinstance(what, (str, bytes)) or not isinstance(what, Sequence)):
@@ -59,31 +70,69 @@ def drop(dataset: Any, arguments: dict[str, Any]) -> Drop:
     said = _Arguments(arguments)
     of = datasets.pictures(dataset)
     order: dict[str, Any] = {"shuffle": said.flag("shuffle"), "seed": said.seed(said.get("generator")), "last": "drop" if said.flag("drop_last") else "cover"}
-    of, world = said.sampled(of, order)
+    of, world, weights = samplers.sampled(said, of, order)
     if not of.pictures:
         datasets.refuse("dataset", dataset, "has no samples")
+    finish, sections, places = _sections(of, dataset, said.get("collate_fn"))
     description: dict[str, Any] = {
-        "source": {"host": {"samples": len(of.pictures)}}, "batch": said.batch_size(), "order": order, "image": _image(of, dataset),
-        "bad_sample": {"policy": "fail"},  # as an exception in a worker does
+        "source": {"host": {"samples": len(of.pictures)}}, "batch": said.batch_size(), "order": order, **sections, "bad_sample": {"policy": "fail"},  # as an exception in a worker does
     }
-    if datasets.is_folder(of):
+    files: beside.Files = {}
+    if of.target != LABEL:
+        files[TABLE] = table(of.target, of.pictures, of.labels, sections["image"]["boxes"]["format"] if of.target.kind == "boxes" else "")
+        columns = of.target.columns(of.labels)
+        description["source"] = {"list": TABLE, "labels": "none", **({"columns": columns} if columns else {})}
+    elif datasets.is_folder(of):
         description["source"] = {"folder": of.root, "extensions": [ending.lstrip(".") for ending in of.extensions]}
+    if weights is not None:
+        files[beside.WEIGHTS] = beside.npy(weights)
+        order["weights"] = beside.WEIGHTS
     if world:
         description["world"] = world
     if ring := said.ring():
         description["ring"] = ring
     said.check_rest()
     pin, device = said.pinned()
-    return Drop(description, "folder" in description["source"], of, pin, device)
+    return Drop(description, "host" not in description["source"], of, pin, device, files, finish, places)
+
+
+def _sections(of: datasets.Pictures, dataset: Any, collate: Any) -> tuple[Finish, dict[str, Any], Places]:
+    """What becomes of a batch, and the sections of a picture and of what goes through its transforms with it; and of what these are made."""
+    if collate is not None and not callable(collate):
+        raise ArgumentError(f"spdl: DataLoader: collate_fn: got {collate!r:.80}, want a function of a list of samples")
+    if _is_torchs_own(collate) and of.target.kind != "boxes":
+        collate = None
+    if of.target.kind not in ("boxes", "mask"):
+        return Finish(of.target, collate), {"image": _image(of, dataset)}, Places()
+    through: Any = joint.Boxes("labels" in of.target.keys) if of.target.kind == "boxes" else joint.Mask()
+    said = _told(of, dataset, through)
+    finish = Finish(of.target, collate, image=said.tv_image)
+    image = {**said.section, "transform": said.operations}
+    if isinstance(through, joint.Boxes):
+        return finish._replace(form="" if said.pure else through.form), {"image": {**image, "boxes": through.section()}}, Places({"image.transform": said.places})
+    mask = {"mode": "index", "layout": "NCHW", "transform": through.operations}
+    return finish._replace(form="" if said.pure else "mask", wide=through.wide), {"fields": {"image": {"image": image}, "mask": {"image": mask}}}, \
+        Places({"fields.image.image.transform": said.places})
+
+
+def _is_torchs_own(collate: Any) -> bool:
+    return collate is not None and (getattr(collate, "__name__", ""), (getattr(collate, "__module__", None) or "").partition(".")[0]) == ("default_collate", "torch")
+
+
+def _told(of: datasets.Pictures, dataset: Any, through: Any = None) -> Told:
+    """What the transform says, which has to make tensors of one size."""
+    name = "transform" if of.target == LABEL else "transforms"
+    if of.transform is None:
+        datasets.refuse("dataset", dataset, f"has no {name}, and pictures have to become tensors of one size; give one, such as "
+                                            "Compose([Resize(256), CenterCrop(224), ToTensor()])")
+    said = told(of.transform, f"dataset.{name}", of.channels, of.size, through)
+    if "layout" not in said.section:
+        datasets.refuse(f"dataset.{name}", dataset, "ends with a PIL image, which no batch can be made of; add ToTensor() for floats, PILToTensor() for bytes")
+    return said
 
 
 def _image(of: datasets.Pictures, dataset: Any) -> dict[str, Any]:
-    if of.transform is None:
-        datasets.refuse("dataset", dataset, "has no transform, and pictures have to become tensors of one size; give one, such as "
-                                            "Compose([Resize(256), CenterCrop(224), ToTensor()])")
-    said = told(of.transform, "dataset.transform", of.channels, of.size)
-    if "layout" not in said.section:
-        datasets.refuse("dataset.transform", dataset, "ends with a PIL image, which no batch can be made of; add ToTensor() for floats, PILToTensor() for bytes")
+    said = _told(of, dataset)
     if of.size is None:
         return {"transform": of.transform}  # which open tells, and can say of a refusal which transform it is
     front = [] if _sizes(said.operations) else [{"resize": {"size": of.size, "interpolation": "nearest"}}]
@@ -102,10 +151,22 @@ class _Arguments:
     """torch's arguments, and torch's defaults."""
 
     def __init__(self, given: dict[str, Any]) -> None:
-        self._given = given
+        self._given = dict(given)
         for name in given:
             if name not in ARGUMENTS:
                 raise TypeError(f"spdl: DataLoader: got an unexpected argument {name} beside a data set; torch's are {', '.join(ARGUMENTS)}")
+        if self.get("batch_sampler") is not None:
+            self._unpack(self._given.pop("batch_sampler"))
+
+    def _unpack(self, batches: Any) -> None:
+        """What a BatchSampler has in it takes the place of what it stands for."""
+        if samplers.kind_of(batches) != "BatchSampler":
+            self.refuse("batch_sampler", f"got {type(batches).__qualname__}, want a BatchSampler of torch's, or batch_size and sampler; batches by length are order: "
+                                         "{buckets: {by: COLUMN, max_total: N}} of a description")
+        for name, usual in (("batch_size", 1), ("shuffle", False), ("sampler", None), ("drop_last", False)):
+            if self.get(name) not in (None, usual):
+                self.refuse(name, f"got {self.get(name)!r:.60} beside batch_sampler, which says it; leave it out, as torch wants it")
+        self._given.update(batch_size=batches.batch_size, sampler=batches.sampler, drop_last=batches.drop_last)
 
     def get(self, name: str) -> Any:
         return self._given.get(name)
@@ -137,52 +198,6 @@ class _Arguments:
         source = generator if generator is not None else torch
         return int(source.initial_seed()) & (1 << 64) - 1 if source is not None else 0
 
-    def sampled(self, of: datasets.Pictures, order: dict[str, Any]) -> tuple[datasets.Pictures, Optional[dict[str, int]]]:
-        """What a sampler says of the order, the samples and the ranks."""
-        sampler = self.get("sampler")
-        ranks = _torchrun.ranks()
-        if sampler is None:
-            if ranks is not None and ranks.world_size > 1:
-                self.refuse("sampler", f"got none in a run of {ranks.world_size} ranks, where torch's DataLoader gives all samples to each, want "
-                                       "sampler=DistributedSampler(dataset), which gives each a part")
-            return of, None
-        if order["shuffle"]:
-            self.refuse("shuffle", "got True beside sampler, which says the order; leave it out, as torch wants it")
-        kind = _sampler(sampler)
-        if kind == "DistributedSampler":
-            return of, self._distributed(sampler, of, order, ranks)
-        if ranks is not None and ranks.world_size > 1:
-            self.refuse("sampler", f"got {type(sampler).__qualname__} in a run of {ranks.world_size} ranks, want DistributedSampler(dataset)")
-        if kind == "RandomSampler" and not sampler.replacement and sampler.num_samples == len(of.pictures):
-            order.update(shuffle=True, seed=self.seed(sampler.generator if sampler.generator is not None else self.get("generator")))
-        elif kind == "SubsetRandomSampler":
-            order.update(shuffle=True, seed=self.seed(sampler.generator if sampler.generator is not None else self.get("generator")))
-            return datasets.part(of, sampler.indices), None
-        elif kind != "SequentialSampler":
-            more = " with replacement or a number of samples" if kind == "RandomSampler" else ""
-            self.refuse("sampler", f"got {type(sampler).__qualname__}{more}, want RandomSampler(dataset), SequentialSampler, SubsetRandomSampler or "
-                                   "DistributedSampler; weights and balance are order's of a description (docs/order.md)")
-        return of, None
-
-    def _distributed(self, sampler: Any, of: datasets.Pictures, order: dict[str, Any], ranks: Optional[_torchrun.Ranks]) -> Optional[dict[str, int]]:
-        size, rank, batch = int(sampler.num_replicas), int(sampler.rank), self.batch_size()
-        order.update(shuffle=bool(sampler.shuffle), seed=int(sampler.seed))
-        samples, down = len(of.pictures), order["last"] == "drop"
-        if ranks is not None and (size, rank) != (ranks.world_size, ranks.rank):
-            self.refuse("sampler", f"got rank {rank} of {size}, and torchrun says rank {ranks.rank} of {ranks.world_size}; want DistributedSampler(dataset) "
-                                   "without numbers")
-        if len(sampler.dataset) != samples:
-            self.refuse("sampler", f"got a DistributedSampler of {len(sampler.dataset)} samples, want one of this data set, which has {samples}")
-        theirs = sampler.num_samples // batch if down else -(-sampler.num_samples // batch)
-        ours = samples // (batch * size) if down else -(-samples // (batch * size))
-        if theirs != ours:
-            self.refuse("drop_last", f"got {down} beside a DistributedSampler with drop_last={sampler.drop_last}, which is {theirs} batches of torch's and "
-                                     f"{ours} here; want the same of both")
-        if not down and 0 < samples % (batch * size) < size:
-            self.refuse("drop_last", f"got False, where the last batch of {size} ranks has {samples % (batch * size)} of {samples} samples: some would have none, and "
-                                     "DistributedSampler repeats samples for them; want drop_last=True of both, or order: {last: pad} of a description")
-        return {"size": size, "rank": rank} if ranks is None else None  # torchrun says it to open
-
     def ring(self) -> dict[str, Any]:
         """As many batches ahead as all of torch's workers have, and whether they may pass each other."""
         ring: dict[str, Any] = {}
@@ -199,23 +214,8 @@ class _Arguments:
     def check_rest(self) -> None:
         """What has no meaning here, and what would have one."""
         self.number("num_workers", 0, 0)
-        if self.get("batch_sampler") is not None:
-            self.refuse("batch_sampler", "got one, want batch_size and sampler; batches by length are order: {buckets: {by: COLUMN, max_total: N}} of a "
-                                         "description")
-        collate = self.get("collate_fn")
-        if collate is not None and (getattr(collate, "__name__", ""), getattr(collate, "__module__", "").partition(".")[0]) != ("default_collate", "torch"):
-            self.refuse("collate_fn", f"got {collate!r:.80}, want none: batches come collated; transform= maps a whole one")
         if self.get("worker_init_fn") is not None:
             self.refuse("worker_init_fn", "got one, want none: there are no workers; what is random comes from the generator's seed")
         if self.get("timeout"):
             self.refuse("timeout", f"got {self.get('timeout')!r:.60}, want none: a loop waits as long as the engine lives, and is told where it does not")
 
-
-def _sampler(sampler: Any) -> str:
-    """The name of torch's class that says the order."""
-    for cls in type(sampler).__mro__:
-        if cls.__module__.startswith("torch.utils.data"):
-            return cls.__qualname__
-        if "__iter__" in vars(cls):
-            break
-    return "one's own"

@@ -1,4 +1,4 @@
-"""Data sets of torchvision that are files or pixels, and labels, and parts of them."""
+"""Data sets of torchvision that are files or pixels with labels, boxes or masks, and parts of them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from .._errors import ArgumentError
+from . import annotated
+from .targets import LABEL, Target
 
 # torchvision's data sets that open a file, convert it to RGB and give it a label: the attributes of their files and of their labels, or of both.
 _FILES: dict[str, tuple[str, ...]] = {
@@ -23,11 +25,14 @@ _PIXELS: dict[str, tuple[str, str, str]] = {
     **{name: ("data", "labels", "CHW") for name in ("SVHN", "STL10")},
     **{name: ("data", "targets", "HW") for name in ("MNIST", "FashionMNIST", "KMNIST", "EMNIST", "USPS")},
 }
+# Those that keep no list of files, but the numbers that these are named by; they leave pictures in the mode of their files, of which a batch is of one.
+_NUMBERED = ("Caltech101", "Caltech256", "CelebA", "INaturalist")
 _ROOTED = ("ImageFolder", "DatasetFolder", "ImageNet", "EuroSAT", "Country211")  # a class is a directory; the first two's root is where they lie
 _LOADERS = ("default_loader", "pil_loader")
-_BOXED = ("CocoDetection", "VOCDetection", "WIDERFace", "Kitti")
+_BOXED = ("WIDERFace", "Kitti")
 _BOXES = ("has boxes and other targets, which come with a description alone: write a line of JSON a picture, with its boxes and classes as lists, and say "
           "image: {boxes: {column: boxes, with: [classes]}}, by which they follow every operation; docs/recipes.md has it for COCO")
+_WRAP = "want wrap_dataset_for_transforms_v2(dataset) of torchvision.datasets, with transforms= of v2, which take the picture and its target together"
 _BEHAVIOUR = ("__getitem__", "__getitems__", "__len__")
 _SOURCE = "spdl.DataLoader(spec, source=dataset), with a __getitem__ that returns encoded bytes or a path, and a label: the engine decodes (docs/sources.md)"
 
@@ -55,19 +60,21 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 class Pictures(NamedTuple):
-    """Files, or pictures that are held, and their labels, and what becomes of each picture."""
+    """Files, or pictures that are held, and their targets, and what becomes of each picture."""
 
     pictures: Sequence[Union[str, Held]]
-    labels: list[int]
+    labels: list[Any]  # or other targets
     transform: Any
     classes: Optional[list[str]]
     root: Optional[str]  # where a class is a directory, and nothing was left out
     extensions: tuple[str, ...]
     channels: int = 3
     size: Optional[list[int]] = None  # height and width of all pictures, where they are held
+    target: Target = LABEL
 
     def kind(self) -> str:
-        return "files" if self.size is None else f"pixels {[*self.size, self.channels]}"
+        what = "" if self.target == LABEL else f" with {self.target.kind}"
+        return f"files{what}" if self.size is None else f"pixels {[*self.size, self.channels]}"
 
 
 class Files:
@@ -93,15 +100,40 @@ def is_dataset(one: Any) -> bool:
 
 def pictures(dataset: Any, place: str = "dataset") -> Pictures:
     """What a data set is of. Raises ArgumentError with what does it here where it cannot be told."""
+    if any(cls.__qualname__ == annotated.WRAPPER for cls in type(dataset).__mro__):
+        return _wrapped(dataset, place)
     library, name = _home(dataset, place)
     if (library, name) == ("torch", "Subset"):
         return part(pictures(dataset.dataset, f"{place}.dataset"), dataset.indices)
     if (library, name) == ("torch", "ConcatDataset"):
         return _joined([pictures(one, f"{place}.datasets[{i}]") for i, one in enumerate(dataset.datasets)], dataset, place)
-    if library != "torchvision" or name not in _FILES and name not in _PIXELS:
+    if library != "torchvision" or not any(name in known for known in (_FILES, _PIXELS, _NUMBERED)):
         _refuse_kind(library, name, dataset, place)
     _check(dataset, name, place)
+    if name in _NUMBERED:
+        return _of_numbers(dataset, name, place)
     return _held(dataset, name, place) if name in _PIXELS else _of_files(dataset, name, place)
+
+
+def _wrapped(dataset: Any, place: str) -> Pictures:
+    """Behind wrap_dataset_for_transforms_v2, which has taken the transforms of what it wraps."""
+    inner = dataset._dataset
+    library, name = _home(inner, place)
+    if name in ("Subset", "ConcatDataset") or name not in (*annotated.BOXED, *annotated.MASKED) or name == "OxfordIIITPet" and "segmentation" not in inner._target_types:
+        if name == "CelebA" and "bbox" in inner.target_type:
+            refuse(place, dataset, f"target_type: got bbox behind wrap_dataset_for_transforms_v2, {_BOXES}")
+        of = pictures(inner, place)._replace(transform=dataset.transform)
+        _check(dataset, name, place)
+        return of
+    both = dataset.transforms
+    if both is not None and type(both).__qualname__ == "StandardTransform":
+        given = "target_transform" if both.transform is None else "transform"
+        refuse(place, dataset, f"{given}: got one of the {'target' if both.transform is None else 'picture'} alone, want transforms=, of v2, which take both together")
+    try:
+        paths, targets, target = annotated.annotated(inner, name, dataset._target_keys)
+    except annotated.Unknown as error:
+        refuse(place, dataset, str(error))
+    return Pictures(paths, targets, both, None, None, (), target=target)
 
 
 def _held(dataset: Any, name: str, place: str) -> Pictures:
@@ -134,6 +166,29 @@ def _of_files(dataset: Any, name: str, place: str) -> Pictures:
     return Pictures(files, [int(label) for label in labels], getattr(dataset, "transform", None),
                     [one if isinstance(one, str) else ", ".join(one) for one in classes] if classes else None,
                     root, (extensions,) if isinstance(extensions, str) else tuple(extensions))
+
+
+def _of_numbers(dataset: Any, name: str, place: str) -> Pictures:
+    target = LABEL
+    kinds: list[str] = list(getattr(dataset, "target_type", ["category"]))
+    if name == "Caltech256":
+        paths = [os.path.join("256_ObjectCategories", dataset.categories[y], f"{y + 1:03d}_{i:04d}.jpg") for i, y in zip(dataset.index, dataset.y)]
+        labels, classes = dataset.y, dataset.categories
+    elif name == "Caltech101" and kinds == ["category"]:
+        paths = [os.path.join("101_ObjectCategories", dataset.categories[y], f"image_{i:04d}.jpg") for i, y in zip(dataset.index, dataset.y)]
+        labels, classes = dataset.y, dataset.categories
+    elif name == "INaturalist" and len(kinds) == 1:
+        paths = [os.path.join(dataset.all_categories[category], file) for category, file in dataset.index]
+        labels, classes = [category if kinds == ["full"] else dataset.categories_map[category][kinds[0]] for category, _ in dataset.index], None
+    elif name == "CelebA" and len(kinds) == 1:
+        paths = [os.path.join(dataset.base_folder, "img_align_celeba", file) for file in dataset.filename]
+        labels, classes = getattr(dataset, "landmarks_align" if kinds == ["landmarks"] else kinds[0]).tolist(), None
+        target = LABEL if kinds == ["identity"] else Target("values", length=len(labels[0]) if labels else 0)
+        labels = [one[0] for one in labels] if target == LABEL else labels
+    else:
+        refuse(place, dataset, f"target_type: got {kinds}, want one of numbers; several targets are columns of a table (docs/sources.md)")
+    return Pictures([os.path.abspath(os.path.join(dataset.root, path)) for path in paths], list(labels), getattr(dataset, "transform", None), list(classes) if classes else None,
+                    None, (), target=target)
 
 
 def part(of: Pictures, indices: Any) -> Pictures:
@@ -175,8 +230,6 @@ def refuse(place: str, dataset: Any, what: str) -> NoReturn:
 def _home(dataset: Any, place: str) -> tuple[str, str]:
     """The library and the name of the class that says what its samples are."""
     for cls in type(dataset).__mro__:
-        if cls.__module__.startswith("torchvision.tv_tensors"):  # wrap_dataset_for_transforms_v2
-            refuse(place, dataset, _BOXES)
         for library, module in (("torchvision", "torchvision.datasets"), ("torch", "torch.utils.data")):
             if cls.__module__ == module or cls.__module__.startswith(module + "."):
                 return library, cls.__qualname__
@@ -191,17 +244,24 @@ def _refuse_kind(library: str, name: str, dataset: Any, place: str) -> NoReturn:
         refuse(place, dataset, f"holds {list(dataset.data.shape)} in a way that is not known here, want one of {', '.join(sorted(_PIXELS))}; {_SOURCE}")
     if name in _BOXED:
         refuse(place, dataset, _BOXES)
+    if name in (*annotated.BOXED, *annotated.MASKED):
+        refuse(place, dataset, f"has {'boxes' if name in annotated.BOXED else 'masks'}, {_WRAP}")
+    if name == "FakeData":
+        refuse(place, dataset, "makes pictures of noise as they are asked for, which are in no file; a folder of a few pictures tests a loop as well")
+    if name == "SBDataset":
+        refuse(place, dataset, "has masks as .mat files of MATLAB's, which no engine reads; write them as PNGs of class numbers once, and name them in a table: a mask is a field "
+                               "(docs/recipes.md)")
     if name == "TensorDataset":
         refuse(place, dataset, "holds tensors; write them as .npy files and say source: {arrays: [...]} (docs/sources.md)")
     if name in ("IterableDataset", "ChainDataset"):
         refuse(place, dataset, "is an iterable; it comes behind a description: spdl.DataLoader(spec, source=dataset)")
-    refuse(place, dataset, f"of {library} reads its samples by itself, want one of {', '.join(sorted([*_FILES, *_PIXELS]))}, or a Subset or ConcatDataset of such; "
+    refuse(place, dataset, f"of {library} reads its samples by itself, want one of {', '.join(sorted([*_FILES, *_PIXELS, *_NUMBERED]))}, or a Subset or ConcatDataset of such; "
                            f"say its files and labels as a table (source: {{list: FILE}}), or {_SOURCE}")
 
 
 def _check(dataset: Any, name: str, place: str) -> None:
     """Refuse what changes a sample beside its transform."""
-    loader = getattr(dataset, "loader", getattr(dataset, "_loader", None))
+    loader = getattr(dataset, "loader", getattr(dataset, "_loader", None))  # None: Pillow's open, of one that is numbered
     if loader is not None and not (getattr(loader, "__module__", "") == "torchvision.datasets.folder" and getattr(loader, "__name__", "") in _LOADERS):
         refuse(place, dataset, f"loader: got {loader!r:.80}, want torchvision's default_loader: the engine decodes, to RGB as that does; {_SOURCE}")
     target = getattr(dataset, "target_transform", None)
@@ -212,7 +272,8 @@ def _check(dataset: Any, name: str, place: str) -> None:
     if both is not None and type(both).__qualname__ != "StandardTransform":
         refuse(place, dataset, f"transforms: got {type(both).__qualname__}, of pictures and targets together, want transform=, of the picture alone")
     if name == "OxfordIIITPet" and list(dataset._target_types) != ["category"]:
-        refuse(place, dataset, f'target_types: got {dataset._target_types}, want "category"; masks are a field, from a table of their paths (docs/recipes.md)')
+        remedy = _WRAP if "segmentation" in dataset._target_types else "several targets are columns of a table (docs/sources.md)"
+        refuse(place, dataset, f'target_types: got {dataset._target_types}, want "category"; {remedy}')
 
 
 def _joined(parts: list[Pictures], dataset: Any, place: str) -> Pictures:
@@ -220,7 +281,7 @@ def _joined(parts: list[Pictures], dataset: Any, place: str) -> Pictures:
     for i, one in enumerate(parts):
         if one.transform is not first.transform and repr(one.transform) != repr(first.transform):
             refuse(place, dataset, f"datasets[{i}].transform: got another than datasets[0]'s, want one for all")
-        if (one.channels, one.size) != (first.channels, first.size):
+        if (one.channels, one.size, one.target) != (first.channels, first.size, first.target):
             refuse(place, dataset, f"datasets[{i}]: got {one.kind()}, and datasets[0] has {first.kind()}, want one kind")
     return Pictures([one for part in parts for one in part.pictures], [label for part in parts for label in part.labels], first.transform, first.classes, None, (),
-                    first.channels, first.size)
+                    first.channels, first.size, first.target)

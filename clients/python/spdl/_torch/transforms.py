@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn, Optional
+from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from .._errors import SpecError
-from . import albumentations, timm, torchvision
+from . import albumentations, joint, timm, torchvision
 from .given import BYTES, ERASED, FLOATS, IN_HAND, NORMALIZED, PIL, RESIZERS, Given, Operation, Rule, refusal, shown, whole
 
 Place = tuple[str, Any]  # where a transform stands, and the transform
@@ -36,6 +36,8 @@ class Told(NamedTuple):
     places: list[Place]  # of each operation
     section: dict[str, Any]  # layout, dtype, mode, boxes and points, as far as they follow
     last: Optional[Place]  # the last transform
+    tv_image: bool  # whether it leaves v2's own kind of tensor
+    pure: bool  # whether it has made plain tensors of v2's kinds
 
 
 def is_plain(transform: Any) -> bool:
@@ -45,10 +47,10 @@ def is_plain(transform: Any) -> bool:
     return transform is None or isinstance(transform, (Mapping, str, bytes, int, float))
 
 
-def told(transform: Any, place: str, channels: int = 3, size: Optional[list[int]] = None, is_mask: bool = False) -> Told:
+def told(transform: Any, place: str, channels: int = 3, size: Optional[list[int]] = None, beside: Union[joint.Boxes, joint.Mask, None] = None, is_mask: bool = False) -> Told:
     """The operations of a Compose, of a transform, or of a list of such and of operations, on pictures of so many channels and of one size, where that
-    is known, or on their masks. Raises SpecError with what has none."""
-    walk = _Walk(channels, size)
+    is known, or on their masks, and on what goes through them beside the picture. Raises SpecError with what has none."""
+    walk = _Walk(channels, size, beside)
     walk.is_mask = is_mask
     walk.add(transform, place)
     walk.check_end()
@@ -60,22 +62,23 @@ def told(transform: Any, place: str, channels: int = 3, size: Optional[list[int]
     if walk.channels != channels:
         section["mode"] = "gray" if walk.channels == 1 else "rgb"
     both = walk.steps + walk.endings
-    return Told([operation for operation, _ in both], [at for _, at in both], section, walk.last)
+    return Told([operation for operation, _ in both], [at for _, at in both], section, walk.last, walk.tv_image, walk.pure)
 
 
 class _Walk:
     """Through transforms, one after the other."""
 
-    def __init__(self, channels: int, size: Optional[list[int]]) -> None:
+    def __init__(self, channels: int, size: Optional[list[int]], beside: Union[joint.Boxes, joint.Mask, None]) -> None:
         self.steps: list[tuple[Operation, Place]] = []
         self.endings: list[tuple[Operation, Place]] = []  # what ends a list here, and behind which flips may stand there
-        self.in_hand, self.floats, self.channels, self.tv_image = PIL, False, channels, False
+        self.in_hand, self.floats, self.channels, self.tv_image, self.pure = PIL, False, channels, False, False
         self.rows_last, self.is_mask = False, False  # whether floats are an array still, channels last; whether masks are in hand
         self.forced = False  # whether the next transform happens, whatever its p
         self.pending: Optional[albumentations.Pending] = None
         self.follows: dict[str, Any] = {}  # boxes and points
         self.last: Optional[Place] = None
-        self._channels, self._size = channels, size
+        self._channels, self._size, self._beside = channels, size, beside
+        self._depth = 0  # of groups that may not happen
 
     def add(self, one: Any, place: str) -> None:
         if isinstance(one, Mapping):
@@ -99,6 +102,10 @@ class _Walk:
             self.order(one, place)
         elif home == ("torchvision", "ImageClassification"):
             self._classification(one, place)
+        elif isinstance(self._beside, joint.Boxes) and home[0] == "torchvision" and home[1] in joint.RULES:
+            self._of_boxes(home[1], one, place)
+        elif isinstance(self._beside, joint.Boxes) and home == ("torchvision", "RandomIoUCrop"):
+            self._rule(Rule(joint.iou_crop), one, place)
         elif home[1] in _RULES[home[0]]:
             self._rule(_RULES[home[0]][home[1]], one, place)
         else:
@@ -107,11 +114,24 @@ class _Walk:
     def _keep(self, operation: Operation, at: Place) -> None:
         self.check_end()
         self.last = at
+        self._pass(operation, at)
         ends = [_ENDINGS[name] for name in operation if name in _ENDINGS]
         (self.endings if ends else self.steps).append((operation, at))
         if self.in_hand != PIL:
             self.in_hand = max([self.in_hand, *ends])
             self.floats = self.floats or NORMALIZED in ends
+
+    def _pass(self, operation: Optional[Operation], at: Place) -> None:
+        """Tell what is beside the picture, of a group when all of it is known."""
+        if self._beside is not None and not self._depth:
+            self._beside.passed(operation, *at)
+
+    def _of_boxes(self, name: str, one: Any, place: str) -> None:
+        """A transform that is of boxes alone."""
+        if self._depth:
+            raise refusal(place, one, "stands among what may not happen, want it outside, where it always does")
+        joint.RULES[name](self._beside, Given(one, place, [], self.in_hand))
+        self.last = (place, one)
 
     def _rule(self, rule: Rule, one: Any, place: str) -> None:
         if not rule.since <= self.in_hand <= rule.upto:
@@ -125,8 +145,11 @@ class _Walk:
         self.last = at = given.place, given.transform
         if operation is not None:
             self._keep(operation, at)
+        else:
+            self._pass(None, at)
         self.in_hand, self.channels, self.tv_image, self.rows_last = given.in_hand, given.channels, given.tv_image, given.rows_last
         self.floats = self.floats or self.in_hand in (FLOATS, NORMALIZED)
+        self.pure = self.pure or rule is torchvision.RULES["ToPureTensor"]
 
     def _array(self, name: str, one: Any, place: str) -> None:
         """A transform of albumentations."""
@@ -180,10 +203,9 @@ class _Walk:
             return
         self._times(p, new, (place, one))
 
-    @staticmethod
-    def _times(p: float, new: list[tuple[Operation, Place]], at: Place) -> None:
+    def _times(self, p: float, new: list[tuple[Operation, Place]], at: Place) -> None:
         """Operations happen by p times the probability that they have."""
-        for operation, _ in new:
+        for operation, one in new:
             (name, value), = operation.items()
             if name in _IS_PROBABILITY:
                 operation[name] = value * p
@@ -192,6 +214,7 @@ class _Walk:
             else:
                 raise refusal(*at, f"got p={p:g} of {name}, which has no probability, want 1; those that have one are "
                                    f"{', '.join(sorted([*_HAPPENS, *_IS_PROBABILITY]))}")
+            self._pass(operation, one)
 
     def choose(self, children: list[tuple[float, Any, str]], p: float, one: Any, place: str, forced: bool = True) -> None:
         """OneOf: with probability p one of the children, by their weights, whatever their own probability is; those that are no operation are none."""
@@ -247,7 +270,9 @@ class _Walk:
     def _grouped(self, transforms: Any, group: Any, place: str, got: str, want: str) -> None:
         """Transforms that may not happen, which must leave in hand what was."""
         in_hand, channels = self.in_hand, self.channels
+        self._depth += 1
         self.add(transforms, place)
+        self._depth -= 1
         if self.channels != channels or self.in_hand != in_hand and self.in_hand in (BYTES, FLOATS):
             raise refusal(place, group, f"got {got} of what makes another kind of picture, {want}: all rows of a batch are of one kind")
 
@@ -258,7 +283,9 @@ class _Walk:
             if other not in _GROUPED:
                 raise refusal(*at, f"got {other} among several, want operations of a row: {', '.join(_GROUPED)}; give it a probability of its own, outside")
         operations = [operation for operation, _ in new]
-        self.steps[steps:] = [({name: {"transforms": operations, **says} if says else operations}, at)]
+        group = {name: {"transforms": operations, **says} if says else operations}
+        self.steps[steps:] = [(group, at)]
+        self._pass(group, at)
 
     def _classification(self, one: Any, place: str) -> None:
         """What weights.transforms() gives."""

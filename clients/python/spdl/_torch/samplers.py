@@ -1,0 +1,115 @@
+"""torch's samplers: an order, a part of the data set, a draw by weights, or the ranks of a run."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from typing import Any, NamedTuple, NoReturn, Optional
+
+from .. import _torchrun
+from .._errors import ArgumentError
+from . import datasets
+
+KNOWN = ("RandomSampler(dataset), SequentialSampler, SubsetRandomSampler, WeightedRandomSampler or DistributedSampler, a BatchSampler of one of these as batch_sampler, "
+         "or indices as a list, a range, an array or a tensor")
+_OWN = ("its order is its own code's, of which nothing is known here; sampler=list(sampler) is its order of now, the same in every epoch, WeightedRandomSampler draws by weights, "
+        "and order of a description repeats, balances, stratifies and puts lengths together (docs/order.md)")
+
+
+class Sampled(NamedTuple):
+    """What a sampler says."""
+
+    pictures: datasets.Pictures  # those that it names
+    world: Optional[dict[str, int]] = None  # of which this is a rank
+    weights: Optional[array[float]] = None  # of the samples, by which they are drawn
+
+
+def sampled(said: Any, of: datasets.Pictures, order: dict[str, Any]) -> Sampled:
+    """What the arguments' sampler says of the samples, their order, which is written into `order`, and the ranks."""
+    sampler, ranks = said.get("sampler"), _torchrun.ranks()
+    if sampler is None:
+        if ranks is not None and ranks.world_size > 1:
+            _refuse(f"got none in a run of {ranks.world_size} ranks, where torch's DataLoader gives all samples to each, want sampler=DistributedSampler(dataset), "
+                    "which gives each a part")
+        return Sampled(of)
+    if order["shuffle"]:
+        said.refuse("shuffle", "got True beside sampler, which says the order; leave it out, as torch wants it")
+    kind = kind_of(sampler)
+    if kind == "DistributedSampler":
+        return Sampled(of, _distributed(said, sampler, of, order, ranks))
+    if ranks is not None and ranks.world_size > 1:
+        _refuse(f"got {type(sampler).__qualname__} in a run of {ranks.world_size} ranks, want DistributedSampler(dataset)")
+    if kind == "SequentialSampler":
+        return Sampled(of)
+    if kind == "indices":
+        return Sampled(datasets.part(of, _indices(sampler, len(of.pictures))))
+    if kind not in ("RandomSampler", "SubsetRandomSampler", "WeightedRandomSampler"):
+        _refuse(f"got {type(sampler).__qualname__}, want {KNOWN}; {_OWN}")
+    order.update(shuffle=True, seed=said.seed(sampler.generator if sampler.generator is not None else said.get("generator")))
+    if kind == "SubsetRandomSampler":
+        return Sampled(datasets.part(of, _indices(sampler.indices, len(of.pictures))))
+    if kind == "WeightedRandomSampler":
+        return Sampled(of, weights=_drawn(sampler, sampler.weights.tolist(), of, order))
+    if not sampler.replacement and sampler.num_samples == len(of.pictures):
+        return Sampled(of)
+    return Sampled(of, weights=_drawn(sampler, [1.0] * len(of.pictures), of, order))
+
+
+def kind_of(sampler: Any) -> str:
+    """The name of torch's class that says the order; or that these are plain indices, which have one order; or that it is one's own."""
+    if type(sampler) in (list, tuple, range, array) or hasattr(sampler, "tolist") and len(getattr(sampler, "shape", ())) == 1:
+        return "indices"
+    for cls in type(sampler).__mro__:
+        if cls.__module__.startswith("torch.utils.data"):
+            return cls.__qualname__
+        if "__iter__" in vars(cls):
+            break
+    return "one's own"
+
+
+def _indices(given: Any, samples: int) -> Sequence[int]:
+    indices = given.tolist() if hasattr(given, "tolist") else list(given)
+    for place, one in enumerate(indices):
+        one = one.tolist() if hasattr(one, "tolist") else one  # a number of torch's or of NumPy's
+        if isinstance(one, bool) or not isinstance(one, int) or not -samples <= one < samples:
+            _refuse(f"got {one!r:.60} at {place} of {len(indices)} indices, want whole numbers from 0 to {samples - 1}")
+    if not indices:
+        _refuse("got no indices, want one at least")
+    return indices
+
+
+def _drawn(sampler: Any, weights: list[float], of: datasets.Pictures, order: dict[str, Any]) -> array[float]:
+    """The weights, and in `order` how many are drawn by them, in what way."""
+    name, rows, samples = type(sampler).__qualname__, int(sampler.num_samples), len(of.pictures)
+    if len(weights) != samples:
+        _refuse(f"got a {name} of {len(weights)} weights, want one for each of the data set's {samples} samples")
+    able = sum(weight > 0 for weight in weights)
+    if not sampler.replacement and rows > able:
+        _refuse(f"got a {name} of num_samples={rows} without replacement, want at most {able}, the samples that can be drawn; draw with replacement, or loop over several epochs")
+    order["rows"] = rows
+    if not sampler.replacement:
+        order["replacement"] = False
+    return array("d", weights)
+
+
+def _distributed(said: Any, sampler: Any, of: datasets.Pictures, order: dict[str, Any], ranks: Optional[_torchrun.Ranks]) -> Optional[dict[str, int]]:
+    size, rank, batch = int(sampler.num_replicas), int(sampler.rank), said.batch_size()
+    order.update(shuffle=bool(sampler.shuffle), seed=int(sampler.seed))
+    samples, down = len(of.pictures), order["last"] == "drop"
+    if ranks is not None and (size, rank) != (ranks.world_size, ranks.rank):
+        _refuse(f"got rank {rank} of {size}, and torchrun says rank {ranks.rank} of {ranks.world_size}; want DistributedSampler(dataset) without numbers")
+    if len(sampler.dataset) != samples:
+        _refuse(f"got a DistributedSampler of {len(sampler.dataset)} samples, want one of this data set, which has {samples}")
+    theirs = sampler.num_samples // batch if down else -(-sampler.num_samples // batch)
+    ours = samples // (batch * size) if down else -(-samples // (batch * size))
+    if theirs != ours:
+        said.refuse("drop_last", f"got {down} beside a DistributedSampler with drop_last={sampler.drop_last}, which is {theirs} batches of torch's and {ours} here; want the "
+                                 "same of both")
+    if not down and 0 < samples % (batch * size) < size:
+        said.refuse("drop_last", f"got False, where the last batch of {size} ranks has {samples % (batch * size)} of {samples} samples: some would have none, and "
+                                 "DistributedSampler repeats samples for them; want drop_last=True of both, or order: {last: pad} of a description")
+    return {"size": size, "rank": rank} if ranks is None else None  # torchrun says it to open
+
+
+def _refuse(what: str) -> NoReturn:
+    raise ArgumentError(f"spdl: DataLoader: sampler: {what}")

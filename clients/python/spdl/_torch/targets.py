@@ -1,0 +1,101 @@
+"""What samples have beside their picture: a label, numbers, boxes or a mask. How a table says it, and what a loop gets of a batch."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, Optional
+
+TABLE = "table.jsonl"
+
+
+class Target(NamedTuple):
+    """What a sample has."""
+
+    kind: str  # "label", a number; "values", several; "boxes", a dict of boxes and more by keys; "mask", a picture of class numbers
+    keys: tuple[str, ...] = ()  # of boxes, as they are handed out
+    length: int = 0  # of values
+
+    def fields(self) -> tuple[str, ...]:
+        """What is picked of a batch."""
+        return ("image", *self.keys) if self.kind == "boxes" else ("image", {"label": "label", "values": "target", "mask": "mask"}[self.kind])
+
+    def columns(self, targets: Sequence[Any]) -> list[dict[str, Any]]:
+        """The table's columns that hold targets."""
+        if self.kind == "values":
+            return [{"name": "target", "type": "list", "dtype": "i64", "shape": [self.length]}]
+        if self.kind != "boxes":
+            return []
+        most = max(1, *(len(target["boxes"]) for target in targets))
+        said = {"boxes": {"type": "list", "dtype": "f32", "shape": [-1, 4], "max_length": most}, "labels": {"type": "list", "dtype": "i64", "max_length": most}, "image_id": {"type": "i64"}}
+        return [{"name": key, **said[key]} for key in self.keys]
+
+    def row(self, path: str, target: Any, form: str) -> dict[str, Any]:
+        """A sample's line of the table, with boxes, of which the corners are given, in this form."""
+        if self.kind == "boxes":
+            boxes = [_FORMS[form](*box) for box in target["boxes"]]
+            return {"path": path, **{key: target[key] for key in self.keys}, "boxes": boxes}
+        return {"path": path, {"label": "label", "values": "target", "mask": "mask"}[self.kind]: target}
+
+
+_FORMS: dict[str, Callable[[float, float, float, float], list[float]]] = {
+    "xyxy": lambda x1, y1, x2, y2: [x1, y1, x2, y2],
+    "xywh": lambda x1, y1, x2, y2: [x1, y1, x2 - x1, y2 - y1],
+    "cxcywh": lambda x1, y1, x2, y2: [(x1 + x2) / 2, (y1 + y2) / 2, x2 - x1, y2 - y1],
+}
+LABEL = Target("label")
+MASK = Target("mask")
+
+
+def table(target: Target, paths: Sequence[str], targets: Sequence[Any], form: str) -> Callable[[], Iterable[bytes]]:
+    """A line of JSON for each sample, with boxes in this form."""
+    return lambda: (json.dumps(target.row(path, one, form)).encode() + b"\n" for path, one in zip(paths, targets))
+
+
+class Finish(NamedTuple):
+    """How a batch's fields become what torch's loop gets."""
+
+    target: Target
+    collate: Optional[Callable[[list[tuple[Any, Any]]], Any]]  # the program's, of a list of samples; None: images in one tensor, and targets
+    form: str = ""  # of boxes, as torchvision calls it; "": they are plain tensors at the end
+    image: bool = False  # whether pictures are torchvision's own kind of tensor at the end
+    wide: bool = False  # whether masks are of 64 bits
+
+    def __call__(self, picked: Sequence[Any]) -> Any:
+        images, *rest = picked
+        targets = self._boxes(images, rest) if self.target.kind == "boxes" else self._wide(rest[0])
+        if self.collate is None:
+            return images, targets
+        return self.collate([(self._image(image), self._own(target)) for image, target in zip(images, targets)])
+
+    def _boxes(self, images: Any, rest: list[Any]) -> list[dict[str, Any]]:
+        kinds = _kinds() if self.form and hasattr(images, "device") else None
+        columns = dict(zip(self.target.keys, rest))
+        if "image_id" in columns:
+            columns["image_id"] = columns["image_id"].tolist()
+        if kinds is not None:
+            canvas = tuple(images.shape[-2:])
+            columns["boxes"] = [kinds.BoundingBoxes(one, format=self.form, canvas_size=canvas) for one in columns["boxes"]]
+        return [dict(zip(columns, row)) for row in zip(*columns.values())]
+
+    def _wide(self, targets: Any) -> Any:
+        if not self.wide:
+            return targets
+        return targets.long() if hasattr(targets, "long") else targets.astype("int64")
+
+    def _image(self, image: Any) -> Any:
+        kinds = _kinds() if self.image and hasattr(image, "device") else None
+        return image if kinds is None else kinds.Image(image)
+
+    def _own(self, target: Any) -> Any:
+        """A sample's target, as its data set has it."""
+        if self.target.kind == "label":
+            return int(target)
+        kinds = _kinds() if self.form and self.target.kind == "mask" and hasattr(target, "device") else None
+        return target if kinds is None else kinds.Mask(target)
+
+
+def _kinds() -> Any:
+    """torchvision's kinds of tensors, where the program has imported them."""
+    return sys.modules.get("torchvision.tv_tensors")
