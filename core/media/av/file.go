@@ -9,6 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// LargeBytes is how large a video or a sound is that is not read whole, but in parts, as it is decoded.
+const LargeBytes = 32 << 20
+
 // File is an encoded sample that is not in memory: Size bytes from Offset on of an open file, or of what From reads. Who decodes it reads what it
 // needs, and any number may read at a time; the file stays its owner's.
 type File struct {
