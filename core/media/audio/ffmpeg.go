@@ -41,9 +41,6 @@ func (d *decoder) open(w *Worker, in *input, info *Info) error {
 			return &Error{cause: CauseNoMemory}
 		}
 	}
-	if err := in.near(w.op.cfg.Budget); err != nil {
-		return err
-	}
 	d.read(in)
 	status := C.audio_ff_open(d.ff, &d.from, C.int(in.placed), C.int64_t(in.least), C.int64_t(w.op.cfg.Budget))
 	if status != C.MEDIA_AV_OK {

@@ -16,7 +16,6 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"time"
 	"unsafe"
 
 	"github.com/spdl/spdl/core/media/av"
@@ -69,23 +68,6 @@ func (in *input) reader() io.ReaderAt {
 		return in.file
 	}
 	return &in.memory
-}
-
-// near has FFmpeg read the tables of a file in fragments at once, where only Go can read it.
-func (in *input) near(budget time.Duration) error {
-	if in.file == nil {
-		return nil
-	}
-	until := time.Time{}
-	if budget > 0 {
-		until = time.Now().Add(budget)
-	}
-	file, err := in.file.Near("audio", until)
-	if err == nil && file != in.file {
-		in.far.Close()
-		in.far = far.Open(file.From)
-	}
-	return err
 }
 
 // farAway is how C reads the file where only Go can, and nothing where it can itself.
