@@ -41,7 +41,7 @@ core/media/heif
 core/media/video core/media core/media/av core/media/far core/media/heif core/tensor
 core/media/whole
 core/media/audio core/media/av core/media/far core/media/whole core/tensor
-core/media/mux core/media/av core/media/whole
+core/media/mux core/media/av core/media/far core/media/whole
 core/coded      core/source/store core/media/mux core/media/audio core/media/av core/media/far core/media/whole core/array core/tensor core/spec core/spelling core/template
 core/batch
 core/load       core/source/store core/media core/media/av core/media/audio core/media/far core/media/heif core/media/video core/media/whole core/array core/batch core/spec core/spelling core/template core/tensor

@@ -28,12 +28,19 @@ type demux struct {
 type Demuxing struct {
 	in      *mux.Input
 	d       demux
-	path    string // of the file; "": memory
-	windows bool   // the piece of a window is still to come
+	path    string         // of the file; "": memory
+	windows bool           // the piece of a window is still to come
+	at      *store.Distant // what is read in parts; nil: nothing
 }
 
-// named says which file an error is about.
+// largeBytes is how large a file at an address is that is not read whole, but as packets are taken; a variable for tests.
+var largeBytes int64 = av.LargeBytes
+
+// named says which file an error is about. Where what is at an address is out of reach, the store says why.
 func (d *Demuxing) named(err error) error {
+	if err != nil && d.at != nil && d.at.Err() != nil {
+		err = d.at.Err()
+	}
 	if err == nil || err == io.EOF || strings.Contains(err.Error(), d.path) {
 		return err
 	}
@@ -49,7 +56,8 @@ func (d *Demuxing) of(p *av.Packets, err error) (*av.Packets, error) {
 	return p, nil
 }
 
-// OpenDemuxing opens a container, of bytes, a file, or an address (http, https, s3, gs, hf), which is read as a whole. The description is
+// OpenDemuxing opens a container, of bytes, a file, or an address (http, https, s3, gs, hf), of which what is large is read in parts, as packets are
+// taken. The description is
 // {"video": {...}} or {"audio": {...}}: stream (its number), window
 // (start and duration), packets or length of a piece, filters.
 func OpenDemuxing(description []byte, src mux.Source) (*Demuxing, error) {
@@ -74,19 +82,32 @@ func OpenDemuxing(description []byte, src mux.Source) (*Demuxing, error) {
 		src.Stream = *d.Stream + 1
 	}
 	made := &Demuxing{d: *d, path: store.Shown(src.Path), windows: d.Window != nil}
-	if src.Bytes == nil && store.IsURL(src.Path) {
-		b, err := store.Fetch(context.Background(), src.Path)
-		if err != nil {
-			return nil, made.named(err)
-		}
-		src.Bytes, src.Path = b, ""
+	err := made.reach(&src)
+	if err == nil {
+		made.in, err = mux.OpenInput(src, kind)
 	}
-	in, err := mux.OpenInput(src, kind)
 	if err != nil {
-		return nil, made.named(err)
+		err = made.named(err)
+		made.Close()
+		return nil, err
 	}
-	made.in = in
 	return made, nil
+}
+
+// reach has the bytes at an address in its place, or, where they are many, how to read them.
+func (d *Demuxing) reach(src *mux.Source) error {
+	if src.Bytes != nil || !store.IsURL(src.Path) {
+		return nil
+	}
+	data, at, err := store.Reach(context.Background(), src.Path, largeBytes)
+	if err != nil {
+		return err
+	}
+	src.Bytes, src.Path = data, ""
+	if d.at = at; at != nil {
+		src.Path, src.File = d.path, &av.File{From: at, FD: -1, Size: at.Size(), Name: d.path, Version: at.Version()}
+	}
+	return nil
 }
 
 func (d *demux) check(path string) error {
@@ -135,4 +156,11 @@ func (d *Demuxing) take() (*av.Packets, error) {
 func (d *Demuxing) Stream() (*av.Packets, error) { return d.of(d.in.Stream()) }
 
 // Close ends it. What it has given stays.
-func (d *Demuxing) Close() { d.in.Close() }
+func (d *Demuxing) Close() {
+	if d.in != nil {
+		d.in.Close()
+	}
+	if d.at != nil {
+		d.at.Close()
+	}
+}

@@ -10,7 +10,7 @@ import (
 )
 
 // largeBytes is how large a video or a sound at an address is that is not read whole, but as it is decoded; a variable for tests.
-var largeBytes int64 = 32 << 20
+var largeBytes int64 = av.LargeBytes
 
 // reached is a source for who decodes videos and sounds. It is closed when nothing of it is read any more.
 type reached struct {

@@ -112,27 +112,37 @@ static int read_bytes(void *opaque, uint8_t *to, int n) {
     return (int)got;
 }
 
-int media_av_bytes(media_av *a, int64_t at, uint8_t *to, int n) {
+int media_av_some(media_av *a, int64_t at, uint8_t *to, int least, int most) {
     int64_t was = a->position;
     int got = 0, rc = 1;
     a->position = at;
-    while (got < n && (rc = read_bytes(a, to + got, n - got)) > 0) got += rc;
+    while (got < least && (rc = read_bytes(a, to + got, most - got)) > 0) got += rc;
     a->position = was;
     return got;
 }
 
+int media_av_bytes(media_av *a, int64_t at, uint8_t *to, int n) { return media_av_some(a, at, to, n, n); }
+
 /* Zeros of what is skimmed, up to n of those from the position on; 0: it is not. */
 static int skimmed(media_av *a, uint8_t *to, int *n) {
-    for (int i = 0; i < a->n_skims; i++) {
-        const media_span *s = &a->skims[i];
-        if (a->position < s->from && a->position + *n > s->from) *n = (int)(s->from - a->position);
-        if (a->position < s->from || a->position >= s->to) continue;
-        if (a->position + *n > s->to) *n = (int)(s->to - a->position);
-        memset(to, 0, (size_t)*n);
-        a->position += *n;
-        return 1;
+    int i = 0; /* the first that ends behind the position */
+    for (int end = a->n_skims; i < end;) {
+        const int middle = i + (end - i) / 2;
+        if (a->skims[middle].to > a->position)
+            end = middle;
+        else
+            i = middle + 1;
     }
-    return 0;
+    if (i == a->n_skims) return 0;
+    const media_span *s = &a->skims[i];
+    if (a->position < s->from) {
+        if (a->position + *n > s->from) *n = (int)(s->from - a->position);
+        return 0;
+    }
+    if (a->position + *n > s->to) *n = (int)(s->to - a->position);
+    memset(to, 0, (size_t)*n);
+    a->position += *n;
+    return 1;
 }
 
 /* What the demuxer reads. */
@@ -186,7 +196,14 @@ void media_av_free(media_av *a) {
 
 const char *media_av_detail(const media_av *a) { return a->detail; }
 
+static void forget_skims(media_av *a) {
+    free(a->skims);
+    a->skims = NULL;
+    a->n_skims = a->skim = 0;
+}
+
 void media_av_close(media_av *a) {
+    forget_skims(a);
     av_packet_unref(a->packet);
     av_frame_unref(a->frame);
     av_frame_unref(a->copied);
@@ -382,7 +399,6 @@ int media_av_open(media_av *a, const media_av_source *source, const media_av_opt
     a->options = *options;
     defaults(&a->options);
     a->position = 0;
-    a->skim = a->n_skims = 0;
     a->origin = AV_NOPTS_VALUE;
     a->packets = 0;
     a->from = a->behind = -1;
@@ -406,7 +422,8 @@ int media_av_open(media_av *a, const media_av_source *source, const media_av_opt
 /* --- packets --- */
 
 int media_av_may_skim(media_av *a) {
-    if (a->io && !a->source.data) a->n_skims = media_av_samples(a, a->skims, MEDIA_AV_SPANS);
+    forget_skims(a);
+    if (a->io && !a->source.data) a->n_skims = media_av_samples(a, &a->skims);
     return a->n_skims > 0;
 }
 

@@ -78,8 +78,6 @@ typedef struct media_span {
     int64_t from, to;
 } media_span;
 
-enum { MEDIA_AV_SPANS = 8 };
-
 typedef struct media_av {
     /* Read-only for callers. */
     AVFormatContext *format;
@@ -95,7 +93,7 @@ typedef struct media_av {
     /* Private. */
     media_av_source source;
     int64_t position;
-    media_span skims[MEDIA_AV_SPANS]; /* what media_av_skim is about */
+    media_span *skims; /* what media_av_skim is about, in rising order */
     int n_skims, skim;
     int64_t next;         /* of the source's packets */
     int64_t origin;       /* of a sound, packets.h's; kept by packets.c */

@@ -32,7 +32,7 @@ typedef struct claims {
 static const uint8_t *look(claims *c, int64_t at, int n) {
     if (at < c->at || at + n > c->at + c->n) {
         c->at = at;
-        c->n = media_av_bytes(c->a, at, c->window, WINDOW);
+        c->n = media_av_some(c->a, at, c->window, n, WINDOW);
         if (c->n < n) return NULL;
     }
     return c->window + (at - c->at);

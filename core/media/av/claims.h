@@ -18,4 +18,7 @@ int media_av_claims(media_av *a);
 /* Up to n of the source's bytes; how many there are. */
 int media_av_bytes(media_av *a, int64_t at, uint8_t *to, int n);
 
+/* At least so many, and up to `most` where these are at hand. */
+int media_av_some(media_av *a, int64_t at, uint8_t *to, int least, int most);
+
 #endif

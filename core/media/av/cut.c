@@ -87,20 +87,30 @@ static int cut_in_box(media_av *a) {
     return 0;
 }
 
-int media_av_samples(media_av *a, media_span *spans, int most) {
+/* The spans with one more; 0: there is no memory. */
+static int add_span(media_span **spans, int n, media_span span) {
+    if ((n & (n - 1)) == 0) { /* as many as there is room for */
+        media_span *more = realloc(*spans, (n ? 2 * (size_t)n : 1) * sizeof *more);
+        if (!more) return 0;
+        *spans = more;
+    }
+    (*spans)[n] = span;
+    return 1;
+}
+
+int media_av_samples(media_av *a, media_span **spans) {
     box x = {.at = 0};
     int n = 0, table = 0;
+    *spans = NULL;
     if (!a->format || !strstr(a->format->iformat->name, "mp4")) return 0;
-    for (int i = 0; i < STEPS_MOST && x.at < a->source.size; i++) {
-        if (!read_box(a, &x) || says_fragments(a, &x)) break;
+    for (int i = 0; i < STEPS_MOST && x.at < a->source.size && read_box(a, &x); i++) {
         table |= is_box(&x, "moov");
-        if (is_box(&x, "mdat")) {
-            if (n == most) return 0;
-            spans[n++] = (media_span){x.behind, x.at + x.size};
-        }
+        if (is_box(&x, "mdat") && !add_span(spans, n++, (media_span){x.behind, x.at + x.size})) break;
         x.at += x.size;
-        if (x.at >= a->source.size) return table ? n : 0;
     }
+    if (table && x.at >= a->source.size) return n;
+    free(*spans);
+    *spans = NULL;
     return 0;
 }
 

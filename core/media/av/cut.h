@@ -16,8 +16,8 @@ int media_av_cut(media_av *a);
  * MEDIA_AV_OK, or MEDIA_AV_CORRUPT with the place. */
 int media_av_lost(media_av *a, int at_end);
 
-/* Where the samples of an open MP4 lie that has all its tables in one place, at most so many spans; how many. 0: it is another container, or
- * in fragments, or cut up otherwise. */
-int media_av_samples(media_av *a, media_span *spans, int most);
+/* Where the samples of an open MP4 lie, in fragments or not, in rising order: how many spans, which are the caller's to free. 0: it is another
+ * container, or there is something between its boxes, or there is no memory for them. */
+int media_av_samples(media_av *a, media_span **spans);
 
 #endif

@@ -9,6 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// LargeBytes is how large a video or a sound is that is not read whole, but in parts, as it is decoded.
+const LargeBytes = 32 << 20
+
 // File is an encoded sample that is not in memory: Size bytes from Offset on of an open file, or of what From reads. Who decodes it reads what it
 // needs, and any number may read at a time; the file stays its owner's.
 type File struct {
@@ -22,7 +25,7 @@ type File struct {
 // Expect tells From, where it can ask for them ahead of time (by a method of this name), which parts of the sample are read next, each from its first
 // byte to behind its last one, in this order.
 func (f *File) Expect(parts [][2]int64) {
-	from, can := f.From.(interface{ Expect(parts [][2]int64) })
+	from, can := f.From.(expecting)
 	if !can {
 		return
 	}
@@ -30,6 +33,30 @@ func (f *File) Expect(parts [][2]int64) {
 		parts[i][0], parts[i][1] = f.Offset+max(parts[i][0], 0), f.Offset+min(parts[i][1], f.Size)
 	}
 	from.Expect(parts)
+}
+
+// expecting is a reader that can ask for parts ahead of time.
+type expecting interface{ Expect(parts [][2]int64) }
+
+// peeking is a reader that several short parts can be asked of at a time, which nobody reads on from.
+type peeking interface {
+	Peek(to [][]byte, at []int64) error
+}
+
+// peek fills each of several short parts with the sample's bytes from there on, all of which must be there.
+func (f *File) peek(to [][]byte, at []int64) error {
+	if from, can := f.From.(peeking); can {
+		for i := range at {
+			at[i] += f.Offset
+		}
+		return from.Peek(to, at)
+	}
+	for i := range to {
+		if n, err := f.ReadAt(to[i], at[i]); n < len(to[i]) {
+			return err
+		}
+	}
+	return nil
 }
 
 // Open opens a sample's file and says how long it is. What is no file with a length is refused, and nobody waits for who writes into a FIFO.
@@ -63,7 +90,7 @@ func (f *File) ReadAt(to []byte, at int64) (n int, err error) {
 	for n < len(to) && at+int64(n) < f.Size {
 		most := min(int64(len(to)), f.Size-at)
 		got, err := f.read(to[n:most], f.Offset+at+int64(n))
-		if n += got; err != nil {
+		if n += got; err != nil && err != errHead {
 			return n, err
 		}
 		if got == 0 { // the file became shorter

@@ -75,7 +75,8 @@ func (k Kind) String() string { return [...]string{"video", "audio"}[k] }
 type Source struct {
 	Bytes  []byte
 	Path   string
-	Stream int // its number in the file, from 1; 0: the best of the kind
+	File   *av.File // not nil: read in parts, until Close; Path is its name
+	Stream int      // its number in the file, from 1; 0: the best of the kind
 }
 
 // Copy is a track of an Input's packets as they are.

@@ -17,6 +17,7 @@ import (
 	"unsafe"
 
 	"github.com/spdl/spdl/core/media/av"
+	"github.com/spdl/spdl/core/media/far"
 )
 
 // Input gives the packets of one stream of a container. It belongs to one goroutine at a time.
@@ -28,6 +29,7 @@ type Input struct {
 	kind   Kind
 	name   string
 	file   *os.File
+	far    far.Reading
 	pins   runtime.Pinner
 }
 
@@ -52,7 +54,11 @@ func (in *Input) open(src Source) error {
 		return in.fail(C.MEDIA_AV_NO_MEMORY)
 	}
 	source := C.media_av_source{fd: -1, size: C.int64_t(len(src.Bytes))}
-	if src.Path != "" {
+	if f := src.File; f != nil {
+		in.name, in.far = src.Path, far.Open(f.From)
+		source.far = C.media_far{read: C.media_far_read(in.far.Function()), of: C.uintptr_t(in.far.Of())}
+		source.fd, source.offset, source.size = C.int(f.FD), C.int64_t(f.Offset), C.int64_t(f.Size)
+	} else if src.Path != "" {
 		if err := in.openFile(src.Path, &source); err != nil {
 			return fmt.Errorf("mux: %w", err)
 		}
@@ -119,6 +125,7 @@ func (in *Input) Close() {
 		in.file.Close()
 		in.file = nil
 	}
+	in.far.Close()
 	in.pins.Unpin()
 }
 

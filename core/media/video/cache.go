@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/spdl/spdl/core/media/av"
 	"github.com/zeebo/xxh3"
 )
 
@@ -27,10 +28,11 @@ import (
 //	40  8  time base, numerator
 //	48  8  time base, denominator
 //	56     packets of 40 bytes: pts, dts, pos, duration (8 each), size, flags (4 each)
+//	       of a video in a store that is in fragments, their heads (core/media/av); else nothing
 //	end 4  CRC-32 (IEEE) of all before
 const (
 	cacheMagic   = "spdlvidx"
-	cacheVersion = 4
+	cacheVersion = 5
 	cacheHeader  = 56
 	packetBytes  = 40
 )
@@ -85,11 +87,12 @@ func (ix *Index) load(path string, want identity) bool {
 	if err != nil {
 		return false
 	}
-	packets, num, den, err := decodeIndex(b, want)
+	kept, err := decodeIndex(b, want)
 	if err != nil {
 		return false
 	}
-	ix.arrange(packets, num, den)
+	ix.arrange(kept.packets, kept.num, kept.den)
+	ix.heads = kept.heads
 	used(path)
 	return true
 }
@@ -102,29 +105,36 @@ func used(path string) {
 	}
 }
 
-func decodeIndex(b []byte, want identity) ([]packet, int64, int64, error) {
+// decodeIndex is what an index is made of.
+func decodeIndex(b []byte, want identity) (ix Index, err error) {
 	le := binary.LittleEndian
 	if len(b) < cacheHeader+4 || string(b[:8]) != cacheMagic || le.Uint32(b[8:]) != cacheVersion {
-		return nil, 0, 0, errors.New("not an index of this version")
+		return ix, errors.New("not an index of this version")
 	}
 	if crc32.ChecksumIEEE(b[:len(b)-4]) != le.Uint32(b[len(b)-4:]) {
-		return nil, 0, 0, errors.New("checksum")
+		return ix, errors.New("checksum")
 	}
 	got := identity{le.Uint32(b[12:]), int64(le.Uint64(b[16:])), int64(le.Uint64(b[24:])), int32(le.Uint32(b[32:]))}
 	if got != want {
-		return nil, 0, 0, errors.New("of another file")
+		return ix, errors.New("of another file")
 	}
-	n, num, den := int(le.Uint32(b[36:])), int64(le.Uint64(b[40:])), int64(le.Uint64(b[48:]))
-	if len(b) != cacheHeader+n*packetBytes+4 || num <= 0 || den <= 0 {
-		return nil, 0, 0, errors.New("length or time base")
+	n := int(le.Uint32(b[36:]))
+	ix.num, ix.den = int64(le.Uint64(b[40:])), int64(le.Uint64(b[48:]))
+	if len(b) < cacheHeader+n*packetBytes+4 || ix.num <= 0 || ix.den <= 0 {
+		return ix, errors.New("length or time base")
 	}
-	packets := make([]packet, n)
-	for i := range packets {
+	if rest := b[cacheHeader+n*packetBytes : len(b)-4]; len(rest) > 0 {
+		if ix.heads, err = av.HeadsOf(rest); err != nil {
+			return ix, err
+		}
+	}
+	ix.packets = make([]packet, n)
+	for i := range ix.packets {
 		p := b[cacheHeader+i*packetBytes:]
-		packets[i] = packet{int64(le.Uint64(p)), int64(le.Uint64(p[8:])), int64(le.Uint64(p[16:])),
+		ix.packets[i] = packet{int64(le.Uint64(p)), int64(le.Uint64(p[8:])), int64(le.Uint64(p[16:])),
 			int64(le.Uint64(p[24:])), int32(le.Uint32(p[32:])), le.Uint32(p[36:])}
 	}
-	return packets, num, den, nil
+	return ix, nil
 }
 
 func (ix *Index) encode(id identity) []byte {
@@ -146,6 +156,9 @@ func (ix *Index) encode(id identity) []byte {
 		}
 		b = le.AppendUint32(b, uint32(p.size))
 		b = le.AppendUint32(b, p.flags)
+	}
+	if ix.heads != nil {
+		b = ix.heads.Append(b)
 	}
 	return le.AppendUint32(b, crc32.ChecksumIEEE(b))
 }

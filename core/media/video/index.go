@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"sort"
+
+	"github.com/spdl/spdl/core/media/av"
 )
 
 // packet is video_packet of video.h: what the index keeps of each packet, in decode order.
@@ -32,6 +34,7 @@ type Index struct {
 	entry    []int32  // of each packet: the key packet at which decoding starts for it
 	keys     []int32  // scratch of enter
 	reorder  int32    // frames that a decoder holds back at most
+	heads    *av.Heads
 }
 
 // Len is the number of frames.

@@ -68,7 +68,6 @@ func TestDurationsReachToTheNextFrame(t *testing.T) {
 	}
 }
 
-// An index on disk is read back as it was, and refused in every other case.
 // Seconds have no exact ticks, and the end of one frame is the start of the next: neither is in a window that it only touches.
 func TestAWindowEndsWhereFramesDo(t *testing.T) {
 	times := []int64{key(880)}
@@ -85,29 +84,30 @@ func TestAWindowEndsWhereFramesDo(t *testing.T) {
 	}
 }
 
+// An index on disk is read back as it was, and refused in every other case.
 func TestIndexOnDiskIsTheOneOfThisFileOrNone(t *testing.T) {
 	ix := shown(key(0), 3, 1, 2)
 	id := identity{demuxer: 7, size: 100, time: 200, stream: -1}
 	whole := ix.encode(id)
-	packets, num, den, err := decodeIndex(whole, id)
-	if err != nil || num != 1 || den != 1 || !slices.Equal(packets, ix.packets) {
-		t.Fatalf("got %v, %d/%d, %v, want what was written", packets, num, den, err)
+	got, err := decodeIndex(whole, id)
+	if err != nil || got.num != 1 || got.den != 1 || !slices.Equal(got.packets, ix.packets) || !got.heads.Equal(ix.heads) {
+		t.Fatalf("got %v, %d/%d, %v, want what was written", got.packets, got.num, got.den, err)
 	}
 	for name, other := range map[string]identity{
 		"another demuxer": {8, 100, 200, -1}, "another size": {7, 101, 200, -1},
 		"another time": {7, 100, 201, -1}, "another stream": {7, 100, 200, 0},
 	} {
-		if _, _, _, err := decodeIndex(whole, other); err == nil {
+		if _, err := decodeIndex(whole, other); err == nil {
 			t.Errorf("an index of %s was taken", name)
 		}
 	}
 	for i := range whole {
 		b := slices.Clone(whole)
 		b[i] ^= 0x10
-		if _, _, _, err := decodeIndex(b, id); err == nil {
+		if _, err := decodeIndex(b, id); err == nil {
 			t.Errorf("an index with byte %d changed was taken", i)
 		}
-		if _, _, _, err := decodeIndex(whole[:i], id); err == nil {
+		if _, err := decodeIndex(whole[:i], id); err == nil {
 			t.Errorf("an index cut at byte %d was taken", i)
 		}
 	}
@@ -117,5 +117,5 @@ func TestIndexOnDiskIsTheOneOfThisFileOrNone(t *testing.T) {
 func FuzzIndexOnDisk(f *testing.F) {
 	id := identity{demuxer: 7, size: 100, time: 200, stream: -1}
 	f.Add(shown(key(0), 3, 1, 2).encode(id))
-	f.Fuzz(func(_ *testing.T, b []byte) { _, _, _, _ = decodeIndex(b, id) })
+	f.Fuzz(func(_ *testing.T, b []byte) { _, _ = decodeIndex(b, id) })
 }

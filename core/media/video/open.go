@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/spdl/spdl/core/media"
@@ -21,15 +22,17 @@ import (
 
 // open gives the container to C, which reads src until end.
 func (w *Worker) open(src Source) error {
-	source := &w.c.source
+	source, began := &w.c.source, time.Now()
 	*source = C.media_av_source{fd: -1}
 	switch {
 	case src.Packets != nil:
 		source.packets = (*C.media_packets)(src.Packets.Pointer())
 	case src.File != nil:
-		if w.far = far.Open(src.File.From); src.File.From != nil {
-			w.away = src.File
+		file, err := w.near(src, began)
+		if err != nil {
+			return err
 		}
+		w.far = far.Open(file.From)
 		source.far = C.media_far{read: C.media_far_read(w.far.Function()), of: C.uintptr_t(w.far.Of())}
 		source.fd, source.offset, source.size = C.int(src.File.FD), C.int64_t(src.File.Offset), C.int64_t(src.File.Size)
 	case src.Bytes == nil && src.Path != "":
@@ -45,14 +48,51 @@ func (w *Worker) open(src Source) error {
 	w.c.options = w.op.options()
 	if w.offDevice {
 		w.c.options.device = nil
-		if w.op.cfg.Budget > 0 {
-			w.c.options.budget_ns = C.int64_t(max(w.op.cfg.Budget-w.spent, 1))
-		}
+	}
+	if w.op.cfg.Budget > 0 {
+		w.c.options.budget_ns = C.int64_t(max(w.left(began), 1))
 	}
 	if status := C.video_open(w.v, &w.c.source, &w.c.options, &w.stream); status != C.MEDIA_AV_OK {
 		return w.fail(status)
 	}
 	return nil
+}
+
+// left is what is left of the sample's time, of a Config with a Budget, where it began then, or where a device that failed had it before.
+func (w *Worker) left(began time.Time) time.Duration {
+	left := w.op.cfg.Budget - time.Since(began)
+	if w.offDevice {
+		left -= w.spent
+	}
+	return left
+}
+
+// near is the sample's file with what there is of it: its index, where one is kept, and where it lies in a store and is in fragments their tables, which would
+// take a read for each.
+func (w *Worker) near(src Source, began time.Time) (*av.File, error) {
+	f := src.File
+	if f.From == nil {
+		return f, nil
+	}
+	w.away = f
+	if !w.op.cfg.Approximate {
+		path, id, err := w.keptAt(src)
+		if err != nil {
+			return nil, av.NewError("video", av.StatusRead, err.Error())
+		}
+		w.loaded = path != "" && w.index.load(path, id)
+	}
+	if !w.loaded {
+		until := time.Time{}
+		if w.op.cfg.Budget > 0 {
+			until = time.Now().Add(w.left(began))
+		}
+		var err error
+		if w.index.heads, err = av.FindHeads(f, "video", until); err != nil {
+			return nil, err
+		}
+	}
+	return w.index.heads.Over(f), nil
 }
 
 // openFile opens the file at a path, or takes the one that was kept, and says how large it is.
@@ -120,7 +160,10 @@ func (w *Worker) makeIndex(src Source) error {
 	if path == "" {
 		return w.scan(keep, tables)
 	}
-	if w.index.load(path, id) && len(w.index.packets) > 0 {
+	if !w.loaded && w.away == nil {
+		w.loaded = w.index.load(path, id)
+	}
+	if w.loaded && len(w.index.packets) > 0 {
 		w.countIndex(&w.op.counts.read)
 		p := (*C.video_packet)(unsafe.Pointer(&w.index.packets[0]))
 		if status := C.video_set_packets(w.v, p, C.int32_t(len(w.index.packets))); status != C.MEDIA_AV_OK {

@@ -133,10 +133,10 @@ func TestIndexOfTablesIsTheScannedOne(t *testing.T) {
 	}
 }
 
-// Of an MP4 whose tables say it all, the frames are not read for its index, and few for few frames of it; of one in fragments, and where packets have to be
-// seen, they are.
+// Of an MP4 whose tables say it all, in fragments or not, the frames are not read for its index, and few for few frames of it; where packets have to be seen, they
+// are.
 func TestFilmsAreNotReadForTheirIndex(t *testing.T) {
-	fragments := map[string]string{"movflags": "frag_keyframe+empty_moov"}
+	fragments := func(flags string) map[string]string { return map[string]string{"movflags": "empty_moov+" + flags} }
 	short := map[string]string{"g": "8", "bf": "2", "sc_threshold": "0"}
 	for _, test := range []struct {
 		name, codec        string
@@ -150,7 +150,9 @@ func TestFilmsAreNotReadForTheirIndex(t *testing.T) {
 		{"h264, open groups", "libx264", nil, map[string]string{"g": "8", "bf": "3", "x264-params": "open-gop=1"}, true},
 		{"h264, other cuts", "libx264", nil, map[string]string{"g": "48", "sc_threshold": "40"}, true},
 		{"h264, fields", "libx264", nil, map[string]string{"g": "8", "flags": "+ildct+ilme"}, false},
-		{"h264, fragments", "libx264", fragments, short, false},
+		{"h264, fragments", "libx264", fragments("frag_keyframe"), short, true},
+		{"h264, fragments with an index before them", "libx264", fragments("frag_keyframe+default_base_moof+global_sidx"), short, true},
+		{"h264, fragments with an index each", "libx264", fragments("frag_keyframe+dash"), short, true},
 		{"hevc", "libx265", nil, map[string]string{"preset": "ultrafast", "x265-params": "keyint=8:log-level=none"}, true},
 		{"vp9", "libvpx-vp9", nil, map[string]string{"g": "8", "deadline": "realtime", "cpu-used": "8"}, true},
 		{"mpeg4", "mpeg4", nil, short, false},
@@ -187,6 +189,61 @@ func TestFilmsAreNotReadForTheirIndex(t *testing.T) {
 				t.Errorf("got %d key frames, want %d", a.info.Frames, b.info.Frames)
 			}
 		})
+	}
+}
+
+// The index of a film in fragments is the scanned one, whatever they are made of, also where the file is cut, and so are its frames.
+func TestIndexOfFragmentsIsTheScannedOne(t *testing.T) {
+	fragments := func(flags string) map[string]string { return map[string]string{"movflags": "empty_moov+" + flags} }
+	short := map[string]string{"g": "8", "bf": "2", "sc_threshold": "0"}
+	for _, test := range []struct {
+		name, codec        string
+		container, options map[string]string
+	}{
+		{"h264, fragments of a frame", "libx264", fragments("frag_every_frame"), short},
+		{"h264, fragments of one stream", "libx264", fragments("frag_keyframe+separate_moof"), short},
+		{"h264, fragments of negative times", "libx264", fragments("frag_keyframe+negative_cts_offsets"), short},
+		{"h264, fragments of open groups", "libx264", fragments("frag_keyframe"), map[string]string{"g": "8", "bf": "3", "x264-params": "open-gop=1"}},
+		{"h264, fragments of fields", "libx264", fragments("frag_keyframe"), map[string]string{"g": "8", "flags": "+ildct+ilme"}},
+		{"hevc, fragments", "libx265", fragments("frag_keyframe"), map[string]string{"preset": "ultrafast", "x265-params": "keyint=8:log-level=none"}},
+		{"vp9, fragments", "libvpx-vp9", fragments("frag_keyframe"), map[string]string{"g": "8", "deadline": "realtime", "cpu-used": "8"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			data := noisy(t, "mp4", test.codec, test.container, test.options)
+			for _, n := range []int{len(data), len(data) / 2, len(data) - 1, len(data) - 3000} {
+				want, _, _, wantErr := made(t, Source{Bytes: data[:n]})
+				src, _ := counting(data[:n])
+				if got, _, _, err := made(t, src); causeOf(err) != causeOf(wantErr) || !slices.Equal(got, want) || n == len(data) && err != nil {
+					t.Errorf("of %d bytes got another index (%v, want %v)", n, err, wantErr)
+				}
+			}
+			for _, at := range []int{1, 13, 46} {
+				cfg := Config{Frames: 1, Image: small().Image, Select: Selection{Kind: AtIndices, Indices: []int{at}}, Hardware: small().Hardware}
+				src, _ := counting(data)
+				if a, b := mustDecode(t, cfg, src, Draw{}), mustDecode(t, cfg, Source{Bytes: data}, Draw{}); !bytes.Equal(a.Data, b.Data) {
+					t.Errorf("frame %d is another", at)
+				}
+			}
+		})
+	}
+}
+
+// Of a film in fragments whose index is kept, its tables are, too: nobody looks for them again.
+func TestTablesOfFragmentsAreKept(t *testing.T) {
+	data := noisy(t, "mp4", "libx264", map[string]string{"movflags": "empty_moov+frag_keyframe"}, map[string]string{"g": "4", "sc_threshold": "0"})
+	cfg := Config{Frames: 1, Image: small().Image, Select: Selection{Kind: AtIndices, Indices: []int{46}}, FileIndexCache: t.TempDir()}
+	want := mustDecode(t, cfg, Source{Bytes: data}, Draw{})
+	var read [3]int64
+	for i := range read {
+		src, counted := counting(data)
+		src.File.Name, src.File.Version = "http://host/film.mp4", int64(1+i/2)
+		if got := mustDecode(t, cfg, src, Draw{}); !bytes.Equal(got.Data, want.Data) {
+			t.Errorf("time %d: the frame is another", i)
+		}
+		read[i] = counted.bytes
+	}
+	if read[1] > read[0]/2 || read[2] != read[0] { // the third is of another version
+		t.Errorf("%v bytes were read", read)
 	}
 }
 

@@ -60,6 +60,7 @@ type Worker struct {
 	pins      runtime.Pinner
 	far       far.Reading // of the sample's bytes, where only Go can read them
 	away      *av.File    // which is where they lie
+	loaded    bool        // the index was kept
 	stream    C.video_stream
 	filter    filtering
 	file      *os.File      // of the sample, if it is one
@@ -156,6 +157,7 @@ func (w *Worker) attempt(dst Row, src Source, draw Draw) (_ Info, err error) {
 // begin opens src and chooses its frames. It is followed by end, whatever it returns.
 func (w *Worker) begin(src Source, draw Draw) error {
 	w.picked, w.index.order = w.picked[:0], w.index.order[:0]
+	w.index.heads, w.loaded = nil, false
 	w.stream = C.video_stream{}
 	if err := w.open(src); err != nil {
 		return err

@@ -19,6 +19,8 @@ const (
 
 	expectedAtOnce = 2 // blocks of one request, of what is expected,
 	expectedAhead  = 8 // of which so many are asked for before they are wanted
+
+	peeksAtOnce = 8 // requests for short parts
 )
 
 // blocks are the parts of objects that a client has read last, or is reading.
@@ -150,6 +152,62 @@ func (r *Reader) ReadAt(p []byte, off int64) (n int, err error) {
 		return n, io.EOF
 	}
 	return n, nil
+}
+
+// Peek fills each of several short parts, with the bytes from there on, which the object has. Nobody reads on from them: of what no block has they alone are
+// asked for, several at a time, and nothing is kept. It blocks as ReadAt does.
+func (r *Reader) Peek(to [][]byte, at []int64) error {
+	r.mu.Lock()
+	ctx, wait := r.ctx, r.wait
+	r.mu.Unlock()
+	errs := make([]error, len(to))
+	wait(func() {
+		var all sync.WaitGroup
+		turns := make(chan struct{}, peeksAtOnce)
+		for i := range to {
+			turns <- struct{}{}
+			all.Add(1)
+			go func() {
+				defer all.Done()
+				errs[i] = r.peek(ctx, to[i], at[i])
+				<-turns
+			}()
+		}
+		all.Wait()
+	})
+	for _, err := range errs {
+		if err != nil {
+			return r.failed(err)
+		}
+	}
+	return nil
+}
+
+// peek is Peek of one part.
+func (r *Reader) peek(ctx context.Context, to []byte, at int64) error {
+	if at < 0 || at+int64(len(to)) > r.object.Size {
+		return io.ErrUnexpectedEOF
+	}
+	bs := &r.client.blocks
+	for len(to) > 0 {
+		bs.mu.Lock()
+		b := bs.all[blockName{r.name, at / blockBytes}]
+		bs.mu.Unlock()
+		if b == nil {
+			return r.client.ReadAt(ctx, &r.object, to, at)
+		}
+		select {
+		case <-b.there:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if b.err != nil {
+			return r.client.ReadAt(ctx, &r.object, to, at)
+		}
+		n := copy(to, b.data[at%blockBytes:])
+		to, at = to[n:], at+int64(n)
+	}
+	return nil
 }
 
 func (r *Reader) failed(err error) error {

@@ -459,3 +459,43 @@ func TestLargeObjectsAreHedged(t *testing.T) {
 		t.Errorf("%+v", n)
 	}
 }
+
+// Short parts are asked for alone, several at a time and all before any waits, unless a block has them; and what fails says so.
+func TestShortPartsAreAskedForAlone(t *testing.T) {
+	s, ranges := screen(t)
+	c := client(t, Options{HedgeAfter: -1})
+	r := c.Reader(s.film())
+	waits := 0
+	r.Until(context.Background(), func(f func()) { waits++; f() })
+	if _, err := r.ReadAt(make([]byte, 10), 5*blockBytes); err != nil {
+		t.Fatal(err)
+	}
+	before := len(ranges())
+	waits = 0
+	var to [][]byte
+	var at []int64
+	for k := range 30 {
+		to, at = append(to, make([]byte, 100+k)), append(at, int64(k)*blockBytes+blockBytes-50)
+	}
+	if err := r.Peek(to, at); err != nil || waits != 1 {
+		t.Fatalf("%v, waited %d times", err, waits)
+	}
+	for k := range to {
+		if !bytes.Equal(to[k], film[at[k]:at[k]+int64(len(to[k]))]) {
+			t.Errorf("part %d is another", k)
+		}
+	}
+	got := ranges()[before:]
+	if len(got) != 30 || !slices.Contains(got, fmt.Sprintf("%d-%d", at[9], at[9]+108)) || !slices.Contains(got, fmt.Sprintf("%d-%d", 6*blockBytes, 6*blockBytes+54)) {
+		t.Errorf("asked for %d parts, want 30, each alone, and of what begins in a block the rest: %v", len(got), got)
+	}
+	if err := r.Peek([][]byte{make([]byte, 10)}, []int64{int64(len(film)) - 5}); !errors.Is(err, io.ErrUnexpectedEOF) || !errors.Is(r.Err(), err) {
+		t.Errorf("behind the end: got %v", err)
+	}
+	ctx, end := context.WithCancel(context.Background())
+	end()
+	r.Until(ctx, nil)
+	if err := r.Peek([][]byte{make([]byte, 10)}, []int64{9 * blockBytes}); !errors.Is(err, context.Canceled) {
+		t.Errorf("given up: got %v", err)
+	}
+}
