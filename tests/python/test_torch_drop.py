@@ -252,6 +252,21 @@ def test_files_that_have_gone_from_the_data_set_since_stay_away(loading, folder)
     assert colours(loading(dataset, 6)) == [([0, 1, 2, 3, 4, 5], [0, 0, 0, 1, 1, 1])]
 
 
+def sampler(name: str, samples: int, **attributes: Any) -> Any:
+    return named(name, "torch.utils.data.sampler", __iter__=iter, __len__=lambda self: samples)(data_source=range(samples), **attributes)
+
+
+def test_a_sampler_of_fewer_samples_draws_the_first_ones(loading, folder):
+    dataset = image_folder(folder, [resize(8, 8), PILToTensor()])
+    assert colours(loading(dataset, 3, sampler=sampler("SequentialSampler", 4))) == [([0, 1, 2], [0, 0, 0]), ([3], [1])]
+    shuffled = colours(loading(dataset, 6, sampler=sampler("RandomSampler", 5, replacement=False, num_samples=5, generator=None)))
+    assert [sorted(batch[0]) for batch in shuffled] == [[0, 1, 2, 3, 4]]
+    with pytest.raises(spdl.ArgumentError, match="sampler: got a SequentialSampler of 7 samples, want one of this data set, which has 6"):
+        spdl.DataLoader(dataset, sampler=sampler("SequentialSampler", 7))
+    with pytest.raises(spdl.ArgumentError, match="sampler: got RandomSampler with replacement or a number of samples"):
+        spdl.DataLoader(dataset, sampler=sampler("RandomSampler", 3, replacement=False, num_samples=6, generator=None))
+
+
 @pytest.mark.parametrize("options, message", [
     (dict(batch_size=None), "batch_size: got None"), (dict(shuffle=3), "shuffle: got 3, want True or False"), (dict(collate_fn=list), "collate_fn: got"),
     (dict(worker_init_fn=print), "worker_init_fn: got one"), (dict(batch_sampler=[]), "batch_sampler: got one"), (dict(timeout=1), "timeout: got 1"), (dict(source=[]), "got source= beside"),

@@ -153,6 +153,8 @@ class _Arguments:
             return of, self._distributed(sampler, of, order, ranks)
         if ranks is not None and ranks.world_size > 1:
             self.refuse("sampler", f"got {type(sampler).__qualname__} in a run of {ranks.world_size} ranks, want DistributedSampler(dataset)")
+        if kind in ("RandomSampler", "SequentialSampler"):
+            of = self._first(of, len(sampler.data_source), kind)
         if kind == "RandomSampler" and not sampler.replacement and sampler.num_samples == len(of.pictures):
             order.update(shuffle=True, seed=self.seed(sampler.generator if sampler.generator is not None else self.get("generator")))
         elif kind == "SubsetRandomSampler":
@@ -163,6 +165,12 @@ class _Arguments:
             self.refuse("sampler", f"got {type(sampler).__qualname__}{more}, want RandomSampler(dataset), SequentialSampler, SubsetRandomSampler or "
                                    "DistributedSampler; weights and balance are order's of a description (docs/order.md)")
         return of, None
+
+    def _first(self, of: datasets.Pictures, count: int, kind: str) -> datasets.Pictures:
+        """The samples whose numbers a sampler of so many draws."""
+        if count > len(of.pictures):
+            self.refuse("sampler", f"got a {kind} of {count} samples, want one of this data set, which has {len(of.pictures)}")
+        return of if count == len(of.pictures) else datasets.part(of, range(count))
 
     def _distributed(self, sampler: Any, of: datasets.Pictures, order: dict[str, Any], ranks: Optional[_torchrun.Ranks]) -> Optional[dict[str, int]]:
         size, rank, batch = int(sampler.num_replicas), int(sampler.rank), self.batch_size()
