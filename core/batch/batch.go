@@ -31,7 +31,7 @@ const (
 	// Mask zeroes the row and says so in its status; shapes stay.
 	Mask
 	// Substitute copies the nearest good row before it, cyclically; index, key and label name the sample that is
-	// really there. A batch without any good row is masked.
+	// really there. A padded row stays one. A batch without any good row is masked.
 	Substitute
 )
 

@@ -141,6 +141,20 @@ func TestPaddedRowsAreMarked(t *testing.T) {
 	}
 }
 
+// A row that fills up is no sample of the epoch, though another takes its place: who leaves out padded rows has as many as there are samples. One
+// that is zero is masked.
+func TestASubstitutedRowThatFillsUpIsPadded(t *testing.T) {
+	b := begin(4, 2, 1, 3)
+	r := b.Finish(Substitute, names{})
+	if !r.Padded || !bytes.Equal(b.Status, []byte{OK, Substituted, Padded, Padded}) || !slices.Equal(b.Index, []int64{100, 100, 102, 102}) {
+		t.Fatalf("%+v status %v index %v", r, b.Status, b.Index)
+	}
+	b = begin(4, 2, 1, 3)
+	if b.Finish(Mask, names{}); !bytes.Equal(b.Status, []byte{OK, Masked, Padded, Masked}) {
+		t.Fatalf("status %v", b.Status)
+	}
+}
+
 // A key beyond the limit is cut and reported.
 func TestLongKeyIsCut(t *testing.T) {
 	b := begin(3, 0)

@@ -175,7 +175,10 @@ func (b *Batch) substitute(fallen []Bad) {
 			from = (from + n - 1) % n
 		}
 		b.copyRow(bad.Row, from)
-		b.Samples[bad.Row], b.Status[bad.Row] = b.Samples[from], Substituted
+		b.Samples[bad.Row] = b.Samples[from]
+		if b.Status[bad.Row] != Padded { // that repeats a sample, whichever it is
+			b.Status[bad.Row] = Substituted
+		}
 		if b.Hashes != nil {
 			b.Hashes[bad.Row] = b.Hashes[from]
 		}

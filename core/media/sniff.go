@@ -33,6 +33,18 @@ func notAnImage(data []byte) error {
 	return &FormatError{cause: CauseNotAnImage, Detail: fmt.Sprintf("it begins with %+q; read are %s", data[:min(len(data), 12)], read)}
 }
 
+// endings are what files of a format are called by, where that is not its name.
+var endings = map[string]string{"tiff": "tif", "jpeg2000": "jp2", "heif": "heic", "sunraster": "ras"}
+
+// Ending is what a file with these bytes may be called by, without the dot; "" of JPEG and WebP, which are told elsewhere, and of what is no picture.
+func Ending(data []byte) string {
+	format := sniff(data)
+	if ending := endings[format]; ending != "" {
+		return ending
+	}
+	return format
+}
+
 // sniff names the format of data, "" if it is none we know.
 func sniff(data []byte) string {
 	for _, m := range magics {

@@ -362,7 +362,8 @@ func TestPartsAreCalledWhatTheyAre(t *testing.T) {
 		}
 	}
 	for data, want := range map[string]string{
-		"fLaC....": "flac", "II*\x00....": "tif", "\x00\x00\x00\x20ftypavif....": "avif", "\x00\x00\x00\x20ftypheic....": "heic",
+		"fLaC....": "flac", "II*\x00....": "tif", "II+\x00....": "tif", "P6\n1 1\n255\nrgb": "ppm", "P5 1 1 255 g": "pgm", "qoif........": "qoi", "8BPS........": "psd", "\x1aE\xdf\xa3....": "mkv",
+		"\x00\x00\x00\x0cjP  \r\n\x87\n": "jp2", "\x59\xa6\x6a\x95....": "ras", "GIF89a......": "gif", "\x00\x00\x00\x20ftypavif....": "avif", "\x00\x00\x00\x20ftypheic....": "heic",
 		"RIFF....WAVEfmt ": "wav", "RIFF....WEBPVP8 ": "webp", "OggS\x00....": "ogg", "\xff\xd8\xff\xe0": "jpg", "ID3\x03": "mp3", "nothing that is known": "",
 	} {
 		if got := endingOf([]byte(data), ""); got != want {

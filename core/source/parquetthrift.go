@@ -49,7 +49,8 @@ var (
 )
 
 // unmarshal reads a structure of compact Thrift that begins a part of a file, and tells its bytes. The library's reader takes the
-// memory of every list and text before it has a byte of them, so what they claim is looked at first.
+// memory of every list and text before it has a byte of them, so what they claim is looked at first. It finds no end of a field that it does not
+// know and that is a boolean, as newer statistics have them, nor of one of another type than it wants: it is given the others alone.
 func unmarshal(what string, data []byte, v any) (int, error) {
 	c := claims{data: data}
 	most := room(int64(len(data)))
@@ -60,17 +61,17 @@ func unmarshal(what string, data []byte, v any) (int, error) {
 		return 0, &unpacks{what, c.memory, most}
 	}
 	var protocol thrift.CompactProtocol
-	if err := thrift.Unmarshal(&protocol, data[:c.at], v); err != nil {
-		return 0, fmt.Errorf("%s: %w", what, err)
+	if err := thrift.Unmarshal(&protocol, c.known, v); err != nil {
+		return 0, fmt.Errorf("%s: damaged: %w", what, err)
 	}
 	return c.at, nil
 }
 
-// claims walks a structure as the library's reader does, without taking memory for it. It follows it in its errors, too, so that it never reads other
-// claims than were looked at here.
+// claims walks a structure, without taking memory for what it claims, and copies what the library knows of it.
 type claims struct {
 	data   []byte
 	at     int
+	known  []byte
 	memory int64 // of what is read
 }
 
@@ -101,10 +102,14 @@ func (c *claims) structure(t reflect.Type, deep int) error {
 	if t != nil {
 		fields = fieldsOf(t)
 	}
-	for id := int64(0); ; {
+	for id, before := int64(0), int64(0); ; {
 		head, err := c.byte()
-		if err != nil || head == 0 {
+		if err != nil {
 			return err
+		}
+		if head == 0 {
+			c.keep(t, 0)
+			return nil
 		}
 		if delta := int64(head >> 4); delta != 0 {
 			id += delta
@@ -119,13 +124,11 @@ func (c *claims) structure(t reflect.Type, deep int) error {
 			field = field.Elem()
 			c.memory += int64(field.Size())
 		}
-		boolean := kind == thrift.TRUE || kind == thrift.FALSE
-		switch {
-		case field == nil && boolean:
-			err = c.pass(1) // it has no byte, but the library takes one, and is followed: of two it knows none, as in newer statistics, it takes the second
-		case field != nil && kind != thrift.TypeOf(field) && !(boolean && field.Kind() == reflect.Bool):
-			// the library takes what it holds for the next field
-		case !boolean:
+		if field = c.fitting(kind, field); field != nil {
+			c.field(kind, id, id-before)
+			before = id
+		}
+		if kind != thrift.TRUE && kind != thrift.FALSE { // these are in the head
 			err = c.value(kind, field, deep)
 		}
 		if err != nil {
@@ -134,36 +137,87 @@ func (c *claims) structure(t reflect.Type, deep int) error {
 	}
 }
 
-func (c *claims) value(kind thrift.Type, t reflect.Type, deep int) (err error) {
+// fitting is a field's type; nil where what comes is of another one.
+func (c *claims) fitting(kind thrift.Type, t reflect.Type) reflect.Type {
+	switch {
+	case t == nil:
+	case kind == thrift.TRUE && t.Kind() == reflect.Bool:
+		return t
+	case kind != thrift.TypeOf(t):
+	case kind == thrift.LIST && c.at < len(c.data) && c.data[c.at]>>4 > 0 && itemsOf(c.data[c.at]) != thrift.TypeOf(t.Elem()):
+	default:
+		return t
+	}
+	return nil
+}
+
+// itemsOf is the type of what is in a list that begins so.
+func itemsOf(head byte) thrift.Type {
+	if kind := thrift.Type(head & 0xf); kind != thrift.TRUE {
+		return kind
+	}
+	return thrift.BOOL
+}
+
+// keep copies bytes of what is known.
+func (c *claims) keep(t reflect.Type, b ...byte) {
+	if t != nil {
+		c.known = append(c.known, b...)
+	}
+}
+
+// field begins one that is known, behind the one that was kept before.
+func (c *claims) field(kind thrift.Type, id, delta int64) {
+	if delta > 0 && delta < 0x10 {
+		c.known = append(c.known, byte(delta)<<4|byte(kind))
+	} else {
+		c.known = binary.AppendVarint(append(c.known, byte(kind)), id)
+	}
+}
+
+// value walks one that is no structure's boolean.
+func (c *claims) value(kind thrift.Type, t reflect.Type, deep int) error {
 	switch kind {
-	case thrift.TRUE, thrift.FALSE, thrift.I8:
-		return c.pass(1)
-	case thrift.I16, thrift.I32, thrift.I64:
-		_, err = c.varint()
-		return err
-	case thrift.DOUBLE:
-		return c.pass(8)
-	case thrift.BINARY:
-		n, err := c.uvarint()
-		if err != nil {
-			return err
-		}
-		if t != nil {
-			c.memory += int64(min(n, uint64(len(c.data))))
-		}
-		return c.pass(n)
 	case thrift.LIST, thrift.SET:
 		return c.list(t, deep)
 	case thrift.STRUCT:
 		return c.structure(t, deep+1)
 	}
-	return errThriftType // maps are in no structure of Parquet
+	from := c.at
+	n, err := c.plain(kind)
+	if err == nil && t != nil && kind == thrift.BINARY {
+		c.memory += int64(min(n, uint64(len(c.data))))
+	}
+	if err == nil {
+		err = c.pass(n)
+	}
+	if err == nil {
+		c.keep(t, c.data[from:c.at]...)
+	}
+	return err
+}
+
+// plain goes to the last bytes of a value, and tells how many these are.
+func (c *claims) plain(kind thrift.Type) (n uint64, err error) {
+	switch kind {
+	case thrift.BOOL, thrift.I8: // a boolean in a list
+		return 1, nil
+	case thrift.I16, thrift.I32, thrift.I64:
+		_, err = c.varint()
+		return 0, err
+	case thrift.DOUBLE:
+		return 8, nil
+	case thrift.BINARY:
+		return c.uvarint()
+	}
+	return 0, errThriftType // maps are in no structure of Parquet
 }
 
 func (c *claims) list(t reflect.Type, deep int) error {
 	if deep > maxThriftDeep {
 		return errThriftType
 	}
+	from := c.at
 	head, err := c.byte()
 	n := uint64(head >> 4)
 	if err == nil && n == 0xf {
@@ -175,19 +229,14 @@ func (c *claims) list(t reflect.Type, deep int) error {
 	if n > uint64(len(c.data)-c.at) { // each takes a byte at least
 		return errThriftShort
 	}
-	kind := thrift.Type(head & 0xf)
-	if kind == thrift.TRUE {
-		kind = thrift.BOOL
-	}
+	c.keep(t, c.data[from:c.at]...)
 	var item reflect.Type
-	if t != nil && n > 0 {
-		if item = t.Elem(); kind != thrift.TypeOf(item) {
-			return nil // the library takes its items for the next field
-		}
+	if t != nil {
+		item = t.Elem()
 		c.memory += int64(n) * int64(item.Size())
 	}
 	for range n {
-		if err := c.value(kind, item, deep+1); err != nil {
+		if err := c.value(itemsOf(head), item, deep+1); err != nil {
 			return err
 		}
 	}

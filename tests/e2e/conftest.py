@@ -25,6 +25,15 @@ from engines import BUILD, CONSUMERS, MARK, SPDL, WATCHDOG, Consumer, Engine, pr
 from pictures import make_folder  # noqa: E402
 
 
+def pytest_addoption(parser):
+    parser.addoption("--seeds", type=int, default=8, help="how many descriptions are drawn, of tests that draw them")
+
+
+def pytest_generate_tests(metafunc):
+    if "seed" in metafunc.fixturenames:
+        metafunc.parametrize("seed", range(metafunc.config.getoption("seeds")))
+
+
 class Surroundings:
     """What a test may not change: this process's descriptors and children, sockets, names in /dev/shm."""
 

@@ -631,6 +631,7 @@ def test_more_batches_ahead_and_batches_that_pass_each_other(root):
 def test_samplers(root):
     dataset = datasets.ImageFolder(root, small())
     same(dataset, batch_size=4, sampler=SequentialSampler(dataset))
+    same(dataset, batch_size=4, sampler=SequentialSampler(range(6)))  # the first ones
     random = RandomSampler(dataset, generator=torch.Generator().manual_seed(3))
     assert spdl.describe(dataset, sampler=random)["order"] == {"shuffle": True, "seed": 3, "last": "cover"}
     some, _ = batches(dataset, batch_size=4, sampler=SubsetRandomSampler([0, 9, 10]))

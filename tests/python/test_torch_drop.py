@@ -312,11 +312,22 @@ def sampler(name: str, **attributes: Any) -> Any:
     return named(name, "torch.utils.data.sampler", __iter__=lambda self: iter(()))(generator=None, **attributes)
 
 
+def test_a_sampler_of_fewer_samples_draws_the_first_ones(loading, folder):
+    dataset = image_folder(folder, [resize(8, 8), PILToTensor()])
+    assert colours(loading(dataset, 3, sampler=sampler("SequentialSampler", data_source=range(4)))) == [([0, 1, 2], [0, 0, 0]), ([3], [1])]
+    shuffled = colours(loading(dataset, 6, sampler=sampler("RandomSampler", data_source=range(5), replacement=False, num_samples=5)))
+    assert [sorted(batch[0]) for batch in shuffled] == [[0, 1, 2, 3, 4]]
+    with pytest.raises(spdl.ArgumentError, match="sampler: got a SequentialSampler of 7 samples, want one of this data set, which has 6"):
+        spdl.DataLoader(dataset, sampler=sampler("SequentialSampler", data_source=range(7)))
+    with pytest.raises(spdl.ArgumentError, match="sampler: got a RandomSampler of num_samples=6 without replacement, want at most 3"):
+        spdl.DataLoader(dataset, sampler=sampler("RandomSampler", data_source=range(3), replacement=False, num_samples=6))
+
+
 def test_samplers_are_orders(loading, folder):
     dataset = image_folder(folder, [resize(8, 8), PILToTensor()])
     weights = np.array([0, 1, 0, 0, 0, 0.0])
     assert colours(loading(dataset, 4, sampler=sampler("WeightedRandomSampler", weights=weights, num_samples=6, replacement=True))) == [([1] * 4, [0] * 4), ([1] * 2, [0] * 2)]
-    drawn = colours(loading(Subset(dataset=dataset, indices=[5, 1, 3]), 9, sampler=sampler("RandomSampler", replacement=False, num_samples=2)))
+    drawn = colours(loading(Subset(dataset=dataset, indices=[5, 1, 3]), 9, sampler=sampler("RandomSampler", data_source=range(3), replacement=False, num_samples=2)))
     assert len(set(drawn[0][0])) == 2 and set(drawn[0][0]) < {1, 3, 5}
     batches = sampler("BatchSampler", sampler=np.array([4, 0, 2]), batch_size=2, drop_last=True)
     assert colours(loading(dataset, batch_sampler=batches)) == [([4, 0], [1, 0])]

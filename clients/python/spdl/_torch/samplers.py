@@ -39,6 +39,8 @@ def sampled(said: Any, of: datasets.Pictures, order: dict[str, Any]) -> Sampled:
         return Sampled(of, _distributed(said, sampler, of, order, ranks))
     if ranks is not None and ranks.world_size > 1:
         _refuse(f"got {type(sampler).__qualname__} in a run of {ranks.world_size} ranks, want DistributedSampler(dataset)")
+    if kind in ("RandomSampler", "SequentialSampler"):
+        of = _first(of, len(sampler.data_source), kind)
     if kind == "SequentialSampler":
         return Sampled(of)
     if kind == "indices":
@@ -65,6 +67,13 @@ def kind_of(sampler: Any) -> str:
         if "__iter__" in vars(cls):
             break
     return "one's own"
+
+
+def _first(of: datasets.Pictures, count: int, kind: str) -> datasets.Pictures:
+    """The samples whose numbers a sampler of so many draws."""
+    if count > len(of.pictures):
+        _refuse(f"got a {kind} of {count} samples, want one of this data set, which has {len(of.pictures)}")
+    return of if count == len(of.pictures) else datasets.part(of, range(count))
 
 
 def _indices(given: Any, samples: int) -> Sequence[int]:
