@@ -210,8 +210,8 @@ func TestRowsOfSeveralPicturesAreKept(t *testing.T) {
 			}
 			must(l.Release())
 		}
-		if n := r.Stats().Rings[0].Source.Rows; n.Hits == 0 || n.Misses != 4 {
-			t.Errorf("%s: got %d hits and %d misses, want 4 misses", shape, n.Hits, n.Misses)
+		if n := r.Stats().Rings[0].Source.Rows; n.Hits == 0 || n.Misses < 4 { // more where an epoch is asked for before a row of the one before is there
+			t.Errorf("%s: got %d hits and %d misses, want hits, and 4 misses at least", shape, n.Hits, n.Misses)
 		}
 		_ = r.end()
 	}
