@@ -396,7 +396,7 @@ def test_a_clips_frames_have_one_random_size(tmp_path, open_, frames):
 
 
 REFUSED = [
-    ([{"resize": {"size": 8, "fit": "contain"}}], "transform[0].resize.fit: got contain beside size: 8, the shorter side; want what the picture is to fit into, such as size: [8, 8]"),
+    ([{"resize": {"size": 8, "fit": "contain"}}], "transform[0].resize.fit: got contain beside size: 8, the shorter side; want what the picture is to fit into, or to cover, such as size: [8, 8]"),
     ([{"resize": {"size": [8, 8], "place": "top_left"}}], "transform[0].resize.place: given without fit: contain"),
     ([{"resize": {"size": [8, 8], "fit": "contain"}}, {"center_crop": 8}], "transform[1].center_crop: comes after resize with fit: contain, after which every row has its size; leave it out"),
     ([{"resize": {"size": 8, "max_size": 8}}, {"center_crop": 8}], "transform[0].resize.max_size: got 8, want more than the shorter side's 8"),
