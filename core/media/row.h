@@ -139,10 +139,11 @@ typedef struct media_op {
     uint32_t resize_h, resize_w;
     /* RESIZE_SHORT: the longer side's most; 0: no bound; without a shorter side what the longer becomes */
     uint32_t longest;
-    uint32_t nearest_side; /* 1, RESIZE_SHORT: sides are rounded to the nearest, as albumentations', not down */
-    uint32_t corner;       /* CONTAIN, in out_h x out_w: at the top left, not in the middle */
-    uint32_t shrink;       /* CONTAIN: a smaller picture keeps its size */
-    uint32_t letterbox;    /* CONTAIN: rounded as in YOLO's letterbox, not as in ImageOps.pad */
+    uint32_t
+        nearest_side;   /* 1, RESIZE_SHORT: sides are rounded to the nearest, as albumentations', not down */
+    uint32_t corner;    /* CONTAIN, in out_h x out_w: at the top left, not in the middle */
+    uint32_t shrink;    /* CONTAIN: a smaller picture keeps its size */
+    uint32_t letterbox; /* CONTAIN: rounded as in YOLO's letterbox, not as in ImageOps.pad */
     uint32_t shortest[MEDIA_MAX_SIZES],
         n_shortest;              /* RANDOM_SHORTEST: one of these; longest is its bound, too */
     uint64_t area_min, area_max; /* RESIZE_AREA: pixels; of sides that are whole multiples of */

@@ -30,8 +30,8 @@ def pytest_addoption(parser):
 
 
 def pytest_generate_tests(metafunc):
-    if "seed" in metafunc.fixturenames:
-        metafunc.parametrize("seed", range(metafunc.config.getoption("seeds")))
+    if "drawn" in metafunc.fixturenames:
+        metafunc.parametrize("drawn", range(metafunc.config.getoption("seeds")))
 
 
 class Surroundings:

@@ -111,14 +111,14 @@ def check(row, boxes, which, middles, cropped):
         assert len(xs) == 0 or cropped or min(np.ptp(xs), np.ptp(ys)) < 5, "a box was dropped that is there"
 
 
-def test_what_is_painted_in_a_box_stays_in_it(table, open_, seed):
-    r = random.Random(seed)
+def test_what_is_painted_in_a_box_stays_in_it(table, open_, drawn):
+    r = random.Random(drawn)
     chain, form, shares = Chain(r), r.choice(list(FORMATS)), r.random() < 0.4
     spec = {
         "source": {"list": str(table), "columns": [
             {"name": "boxes", "from": f"{form} shares" if shares else form, "type": "list", "dtype": r.choice(["f32", "f64"]), "shape": [-1, 4], "max_length": 3},
             {"name": "which", "type": "list", "dtype": "u8", "max_length": 3}, {"name": "middles", "type": "list", "dtype": "f64", "shape": [-1, 1, 3], "max_length": 3}]},
-        "batch": N, "order": {"seed": seed, "epochs": 2}, "bad_sample": {"policy": "fail"},
+        "batch": N, "order": {"seed": drawn, "epochs": 2}, "bad_sample": {"policy": "fail"},
         "image": {"orientation": "apply", "transform": chain.operations, "points": "middles",
                   "boxes": {"column": "boxes", "format": form, "normalized": shares, "with": ["which", "middles"], "min_area": r.choice([0, 1])}},
     }

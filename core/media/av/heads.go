@@ -310,6 +310,15 @@ func tfraPlaces(b []byte) (places []int64) {
 	return places
 }
 
+// Near is f with its heads at hand, where only Go can read it and it has some; FindHeads has the rest.
+func (f *File) Near(kind string, until time.Time) (*File, error) {
+	if f.From == nil {
+		return f, nil
+	}
+	h, err := FindHeads(f, kind, until)
+	return h.Over(f), err
+}
+
 // Over is f with the heads at hand; h may be nil.
 func (h *Heads) Over(f *File) *File {
 	if h == nil {

@@ -14,6 +14,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"time"
 	"unsafe"
 
 	"github.com/spdl/spdl/core/media/av"
@@ -54,7 +55,11 @@ func (in *Input) open(src Source) error {
 		return in.fail(C.MEDIA_AV_NO_MEMORY)
 	}
 	source := C.media_av_source{fd: -1, size: C.int64_t(len(src.Bytes))}
-	if f := src.File; f != nil {
+	if src.File != nil {
+		f, err := src.File.Near(in.kind.String(), time.Time{})
+		if err != nil {
+			return err
+		}
 		in.name, in.far = src.Path, far.Open(f.From)
 		source.far = C.media_far{read: C.media_far_read(in.far.Function()), of: C.uintptr_t(in.far.Of())}
 		source.fd, source.offset, source.size = C.int(f.FD), C.int64_t(f.Offset), C.int64_t(f.Size)
