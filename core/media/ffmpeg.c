@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "av/av.h"
+#include "gif.h"
 #include "internal.h"
 
 struct media_ff {

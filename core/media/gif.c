@@ -5,7 +5,7 @@
  * sub-blocks); a sub-block of length zero ends a run of them. */
 #include <string.h>
 
-#include "internal.h"
+#include "gif.h"
 
 /* The byte after the run of sub-blocks at `at`; n if it is cut. */
 static size_t skip_blocks(const uint8_t *d, size_t n, size_t at) {

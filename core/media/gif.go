@@ -1,7 +1,7 @@
 package media
 
 /*
-#include "internal.h"
+#include "gif.h"
 */
 import "C"
 

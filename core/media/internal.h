@@ -720,31 +720,6 @@ typedef struct media_plane {
 void media_upsample(const media_plane *src, int half_w, int half_h, int bytes, uint8_t *dst,
                     size_t stride_bytes, int w, int h);
 
-/* --- gif.c --- */
-
-/* Transparent pixels of the first picture keep the colour of their palette
- * entry, as they do in Pillow: clears the flags that would replace it. */
-void media_gif_keep_colours(uint8_t *data, size_t size);
-
-/* The first picture of a GIF, and what is shown of the file: its screen, grown to hold the picture, and around it
- * the colour that Pillow puts there, which is the transparent index' or that of index 0. */
-typedef struct media_gif {
-    size_t descriptor; /* where the picture's head begins */
-    int32_t x, y, w, h;
-    int32_t width, height;
-    int32_t whole; /* 1: the picture is the screen */
-    uint8_t rest[3];
-} media_gif;
-
-/* 1 if there is a first picture. */
-int media_gif_first(const uint8_t *data, size_t size, media_gif *g);
-
-/* Make the picture the screen. */
-void media_gif_crop(uint8_t *data, const media_gif *g);
-
-/* 1 if the file reaches the end of its first picture. */
-int media_gif_first_is_whole(const uint8_t *data, size_t size);
-
 /* --- webp.c --- */
 int media_is_webp(const uint8_t *data, size_t size);
 

@@ -4,6 +4,7 @@ package media
 
 /*
 #include "row.h"
+#include "gif.h"
 #include "internal.h"
 */
 import "C"
