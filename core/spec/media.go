@@ -90,6 +90,19 @@ func (s *Spec) parted() (all []Medium) {
 	return all
 }
 
+// Padded says that a batch's rows are as long, or as large, as its longest.
+func (m *Medium) Padded() bool {
+	switch {
+	case m.Video != nil:
+		return m.Video.Shape == Padded
+	case m.Audio != nil:
+		return m.Audio.Shape == Padded
+	case m.Image.Many != nil:
+		return m.Image.Many.Shape == Padded
+	}
+	return m.Image.Shape == Padded
+}
+
 // Tensors are the names of a medium's tensors: itself, and what is known of it.
 func (m *Medium) Tensors() []string {
 	var known []string

@@ -315,9 +315,7 @@ func classesText(classes []string) string {
 
 // schema lists the fields of a batch.
 func (v *checking) schema(schema []shm.TensorRecord, r *spec.Spec) {
-	bucketed := func(name string) bool {
-		return slices.ContainsFunc(r.Media(), func(m spec.Medium) bool { return m.Name == name && m.Image != nil && m.Image.Transform.Bucketed() })
-	}
+	media := r.Media()
 	w := tabwriter.NewWriter(v.out, 0, 0, 3, ' ', 0)
 	fmt.Fprintf(w, "\n  field\ttype\tshape\tbytes a batch\n")
 	for i := range schema {
@@ -325,12 +323,23 @@ func (v *checking) schema(schema []shm.TensorRecord, r *spec.Spec) {
 		shape := strings.ReplaceAll(fmt.Sprint(t.Shape[:t.Ndim]), " ", ", ")
 		if t.Kind == shm.Ragged {
 			shape = fmt.Sprintf("ragged, at most %s in all", thousands(t.Shape[0]))
-		} else if bucketed(nameText(t.Name[:])) {
-			shape = "its bucket's, at most " + shape
+		} else if k := slices.IndexFunc(media, func(m spec.Medium) bool { return m.Name == nameText(t.Name[:]) }); k >= 0 {
+			shape = varies(&media[k]) + shape
 		}
 		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", nameText(t.Name[:]), dtypeText(t), shape, thousands(t.Bytes+t.OffsetsBytes))
 	}
 	_ = w.Flush() // to memory or a terminal; a broken pipe ends the process anyway
+}
+
+// varies is what the capacity of a medium's rows has in front, where batches differ in shape.
+func varies(m *spec.Medium) string {
+	switch {
+	case m.Image != nil && m.Image.Transform.Bucketed():
+		return "its bucket's, at most "
+	case m.Padded():
+		return "padded, at most "
+	}
+	return ""
 }
 
 func dtypeText(t *shm.TensorRecord) string {

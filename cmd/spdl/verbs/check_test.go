@@ -40,6 +40,14 @@ func TestCheckShowsWhatConsumersWillSee(t *testing.T) {
 		"0 0 0 blue blue/000.jpg", "3 3 0 blue blue/003.jpg", " ok\n")
 }
 
+// Of rows that a batch has as large as its largest the capacity is a bound, and is called one.
+func TestCheckSaysWhichShapesAreBounds(t *testing.T) {
+	name, dir := home(t), pictures(t, 5)
+	file := writeFile(t, filepath.Join(t.TempDir(), "p.yaml"), fmt.Sprintf(
+		"name: %s\nsource: {folder: %s}\nbatch: 4\nimage: {shape: padded, transform: [{resize: {size: 16, max_size: 24}}]}\n", name, dir))
+	wants(t, good(t, "check", file), "image u8 padded, at most [4, 24, 24, 3] 6,912", "extent i64 [4, 2] 64")
+}
+
 // Names that would move a terminal's cursor, or are no text, are shown as escapes, one row a line.
 func TestCheckShowsOddNamesAsEscapes(t *testing.T) {
 	name, dir := home(t), pictures(t, 1)
