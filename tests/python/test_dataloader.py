@@ -156,6 +156,18 @@ def test_set_epoch_goes_anywhere(folder):
     assert len({tuple(epoch) for epoch in epochs}) == 4
 
 
+def test_an_epoch_that_was_left_is_begun_again_where_a_loop_begins_one(folder):
+    with spdl.DataLoader(folder, "image", tensors="numpy", restart=True, engine=built("spdl")) as loaded:
+        epochs = [order(loaded) for _ in range(3)]
+        for named in (1, None):
+            loaded.set_epoch(1)
+            for _ in loaded:
+                break
+            if named is not None:
+                loaded.set_epoch(named)
+            assert order(loaded) == epochs[named or 2]  # unless it is named, the next one
+
+
 def test_what_is_no_image_has_its_own_name_in_the_usual_tuple(folder, tmp_path):
     for i in range(2):
         (tmp_path / f"{i}.wav").write_bytes(b"RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\1\0\1\0\x40\x1f\0\0\x80\x3e\0\0\2\0\x10\0data\x08\0\0\0" + bytes(8))

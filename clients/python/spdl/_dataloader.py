@@ -235,14 +235,14 @@ class DataLoader:
 
     def set_epoch(self, epoch: int) -> None:
         """Be at the start or within epoch: nothing to do where the loop before ran to its end, a restart after a
-        `break`. Any other epoch is begun as load_state_dict() would."""
+        `break`. Any other epoch is begun as load_state_dict() would, and so is that of a `break` again, with restart=True."""
         epoch = operator.index(epoch)  # numpy's integers, too
         if self._at_end:
             self._leave_rest()
         now = self.loader.epoch
         if epoch == now + 1:
             self._leave_rest()
-        elif epoch != now:
+        elif epoch != now or self._restart and self._rest is not None:
             self._go_to(epoch)
 
     def _leave_rest(self) -> None:
