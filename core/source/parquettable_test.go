@@ -150,7 +150,7 @@ func TestThreadsThatReadInOrder(t *testing.T) {
 		time.Sleep(5 * time.Millisecond) // as a store takes a while, all threads wait at once
 		return false
 	}
-	for _, most := range []int{56, 40} { // without anything known, and with all
+	for _, most := range []int{40, 30} { // without anything known, and with all
 		s, _ := x.open(t)
 		before, size := x.o.requests, x.c.Store.Stats().Bytes
 		var next atomic.Int64
