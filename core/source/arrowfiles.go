@@ -21,10 +21,7 @@ func wantsFiles(media []Medium, x *index) bool {
 
 // lists says that a medium may be a column of lists of that name.
 func (m *Medium) lists(column string) bool {
-	from := m.From
-	if from == nil {
-		from = []string{"images", "image"}
-	}
+	from := m.columns()
 	return slices.Contains(from, column) || slices.Contains(from, strings.TrimSuffix(column, ".bytes"))
 }
 

@@ -30,6 +30,14 @@ var onePicture = []Medium{{Name: "image"}}
 // errNothing refuses a config that asks for nothing of its samples.
 var errNothing = errors.New("got neither media nor columns, want at least one of them")
 
+// columns are those that its lists may be in, best first.
+func (m *Medium) columns() []string {
+	if m.From == nil {
+		return []string{"images", "image"}
+	}
+	return m.From
+}
+
 // several says that one of the media is of several pictures, which are read whole, and so is what is beside them.
 func several(media []Medium) bool {
 	return slices.ContainsFunc(media, func(m Medium) bool { return m.Many > 0 })

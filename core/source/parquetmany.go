@@ -20,10 +20,7 @@ import (
 
 // severalColumns are those of a medium of several pictures, by their places.
 func (f *parquetFile) severalColumns(m *Medium) (columns []int, err error) {
-	from := m.From
-	if from == nil {
-		from = []string{"images", "image"}
-	}
+	from := m.columns()
 	if m.Each {
 		for _, name := range from {
 			at, err := f.medium([]string{name})
