@@ -29,8 +29,8 @@ type measuring struct {
 // measure says how wide and how high the pictures of some samples are, and how many of them are none, whose sides are 0. It reads each sample that it does not know
 // once, and keeps what it finds, also where it is ended.
 func (r *ring) measure(ctx context.Context, s *spec.Spec, samples []int64, set func(k int, w, h float64)) (none int64, err error) {
-	of := slices.IndexFunc(s.Media(), func(m spec.Medium) bool { return m.Name == s.Measured().Name })
-	img := s.Media()[of].Image
+	measured := s.Measured()
+	of, img := slices.IndexFunc(s.Media(), func(m spec.Medium) bool { return m.Name == measured.Name }), measured.Image
 	m := &measuring{source: r.source, part: s.PartOf()[of], samples: samples}
 	if m.look, err = media.Look(img.Orient, uint64(img.MaxPixels)); err != nil {
 		return 0, err

@@ -71,6 +71,7 @@ type orderPlan struct {
 	world  int64        // those of the description
 	ids    *sampler.IDs // the samples that the filter leaves; nil: all
 	facts  hash.Hash    // of every value that decides the order
+	word   [8]byte      // the one that is written there next
 	shapes *shapes      // of the samples' pictures
 
 	bounded *sampler.Bounded // which has cut its steps and repeated its samples itself; nil: the order is of another kind
@@ -227,12 +228,16 @@ func shownColumn(name string) string { return fmt.Sprintf("column %q", name) }
 
 // numbers hands on a column's values by place, which decide the order themselves.
 func (p *orderPlan) numbers(key, name string, in limits, n int64, set func(place int64, v float64)) error {
-	var word [8]byte
 	return p.values(key, name, in, n, func(place int64, v float64) {
-		binary.LittleEndian.PutUint64(word[:], math.Float64bits(v))
-		p.facts.Write(word[:])
+		p.decides(v)
 		set(place, v)
 	})
+}
+
+// decides takes note of a number that the order goes by.
+func (p *orderPlan) decides(v float64) {
+	binary.LittleEndian.PutUint64(p.word[:], math.Float64bits(v))
+	p.facts.Write(p.word[:])
 }
 
 // values hands on a column's values by place.

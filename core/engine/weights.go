@@ -1,9 +1,7 @@
 package engine
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
 	"os"
 
 	"github.com/spdl/spdl/core/array"
@@ -19,14 +17,12 @@ func (p *orderPlan) weights(n int64) ([]float64, error) {
 	if err != nil {
 		return nil, fmt.Errorf("weights: %w", err)
 	}
-	var word [8]byte
 	for place := range n {
 		v := all[p.sample(place)]
 		if !(v >= weightRange.low && v <= weightRange.high) {
 			return nil, p.refused("weights", fmt.Sprintf("%q", p.spec.WeightsFile), place, v, weightRange.want)
 		}
-		binary.LittleEndian.PutUint64(word[:], math.Float64bits(v))
-		p.facts.Write(word[:])
+		p.decides(v)
 		weights[place] = v
 	}
 	return weights, nil

@@ -37,8 +37,9 @@ type work struct {
 	again  bool             // the batch was made before, and is made once more
 	ended  bool             // some are: the batch is the last of its epoch, or has no sample at all
 
-	bucket  int           // of its samples, where those of a batch are all of one
-	shaped  []shm.Shaped  // the fields whose rows have its shape
+	bucket int          // of its samples, where those of a batch are all of one
+	shaped []shm.Shaped // the fields whose rows have its shape
+
 	fields  []batch.Field // of the slot in hand
 	lengths []int         // of each field, the one that is its rows' length or extent; 0: they have one
 	columns []batch.Field // likewise
