@@ -239,7 +239,7 @@ class OwnResize(T.Resize):
 
 REFUSED = {
     "a function": (lambda: [T.Resize((8, 8)), T.Lambda(abs)], r"transform\[1\]: Lambda\(\): got torchvision's Lambda, want .*map whole batches"),
-    "a bare function": (lambda: [abs], r"transform\[0\]: .*want a transform of torchvision or timm"),
+    "a bare function": (lambda: [abs], r"transform\[0\]: .*want a transform of torchvision, timm or albumentations"),
     "one's own": (lambda: OwnResize(8), "got a OwnResize of test_drop, want .*write what it does as an operation"),
     "FiveCrop": (lambda: T.FiveCrop(5), "got torchvision's FiveCrop, .*a field for each, with center_crop: {size: N, position: top_left}"),
     "RandomChoice of crops": (lambda: T.RandomChoice([T.RandomInvert(), T.CenterCrop(5)]), "got center_crop among several, want operations of a row: horizontal_flip, .*give it"),
@@ -656,7 +656,7 @@ def test_ranks_have_torchs_batches_and_each_sample_once(root, drop):
     (dict(batch_sampler=[[0]]), "batch_sampler: got list, want a BatchSampler of torch's, or batch_size and sampler"), (dict(worker_init_fn=print), "worker_init_fn: got one, want none"),
     (dict(timeout=5), "timeout: got 5, want none"), (dict(num_workers=-1), "num_workers: got -1, want 0 or more"), (dict(prefetch_factor=0), "prefetch_factor: got 0"),
     (dict(sampler=WeightedRandomSampler([1.0] * 10, 11)), "sampler: got a WeightedRandomSampler of 10 weights, want one for each of the data set's 11"),
-    (dict(sampler=RandomSampler(range(12))), "sampler: got a RandomSampler of num_samples=12 without replacement, want at most 11"), (dict(sampler=SequentialSampler(range(11)), shuffle=True), "shuffle: got True beside sampler"),
+    (dict(sampler=RandomSampler(range(12))), "sampler: got a RandomSampler of 12 samples, want one of this data set, which has 11"), (dict(sampler=SequentialSampler(range(11)), shuffle=True), "shuffle: got True beside sampler"),
     (dict(sampler=DistributedSampler(range(12), 2, 0)), "sampler: got a DistributedSampler of 12 samples, want one of this data set, which has 11"),
     (dict(batch_size=6, drop_last=True, sampler=DistributedSampler(range(11), 2, 0)), "drop_last: got True beside a DistributedSampler with drop_last=False, which is 1 batches of torch's and 0 here"),
     (dict(batch_size=5, sampler=DistributedSampler(range(11), 2, 0)), "drop_last: got False, where the last batch of 2 ranks has 1 of 11 samples: some would have none"),
