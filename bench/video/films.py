@@ -2,13 +2,13 @@
 """Clips of large films, each opened anew: milliseconds a clip, and of films on a server also the bytes that cross the network, of ours
 (spdl.io and a ring), torchcodec (exact and approximate) and PyAV.
 
-    films.py [--clips 12] [--rounds 5] [--delay-ms 10] [--out FILE.json]
+    films.py [--clips 12] [--rounds 5] [--delay-ms 10] [--fragments] [--out FILE.json]
 
-Three films of two minutes at 640 x 360 in H.264 with a key frame every two seconds, about 180 MB each, are made once. A clip is 16 frames,
-every second one, from a random frame on, as RGB of the film's size. "disk" has them in the page cache; "server" is an HTTP server of ranges on
-loopback, in a process of its own, which answers after --delay-ms. All decode on one thread; the ring's decoders are as many as there are
-CPUs, and more where they wait. Indices that ours keeps are kept in every round but "first": that has none. Rounds are interleaved; a ratio
-compares within a round, and is the median over rounds.
+Three films of two minutes at 640 x 360 in H.264 with a key frame every two seconds, about 180 MB each, are made once, as plain MP4 or, with
+--fragments, with a fragment for each group of pictures. A clip is 16 frames, every second one, from a random frame on, as RGB of the film's
+size. "disk" has them in the page cache; "server" is an HTTP server of ranges on loopback, in a process of its own, which answers after
+--delay-ms. All decode on one thread; the ring's decoders are as many as there are CPUs, and more where they wait. Indices that ours keeps are
+kept in every round but "first": that has none. Rounds are interleaved; a ratio compares within a round, and is the median over rounds.
 """
 
 import argparse
@@ -36,15 +36,15 @@ import spdl  # noqa: E402
 import spdl.io  # noqa: E402
 
 
-def make():
+def make(names, flags):
     FILMS.mkdir(parents=True, exist_ok=True)
-    for k in range(3):
-        film = FILMS / f"{k}.mp4"
+    for k, name in enumerate(names):
+        film = FILMS / name
         if not film.exists():
-            part = film.with_suffix(".part.mp4")
+            part = film.with_name(f"part.{name}")
             picture = f"testsrc2=size=640x360:rate={RATE}:duration={SECONDS},noise=alls={20 + k}:allf=t"
             subprocess.run(["ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i", picture, "-c:v", "libx264", "-preset", "veryfast", "-pix_fmt", "yuv420p",
-                            "-g", str(2 * RATE), "-b:v", "12M", "-maxrate", "12M", "-bufsize", "24M", part], check=True)
+                            "-g", str(2 * RATE), "-b:v", "12M", "-maxrate", "12M", "-bufsize", "24M", *flags, part], check=True)
             part.rename(film)
 
 
@@ -173,12 +173,14 @@ def main():
     parser.add_argument("--clips", type=int, default=12)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--delay-ms", type=float, default=10)
+    parser.add_argument("--fragments", action="store_true")
     parser.add_argument("--serve", type=float, help=argparse.SUPPRESS)
     parser.add_argument("--out", type=pathlib.Path)
     args = parser.parse_args()
     if args.serve is not None:
         return serve(args.serve)
-    make()
+    films = [f"{k}.fragments.mp4" if args.fragments else f"{k}.mp4" for k in range(3)]
+    make(films, ["-movflags", "frag_keyframe+empty_moov"] if args.fragments else [])
     server = subprocess.Popen([sys.executable, __file__, "--serve", str(args.delay_ms / 1000)], stdout=subprocess.PIPE, text=True)
     folder = pathlib.Path(tempfile.mkdtemp())
     (folder / "kept").mkdir()
@@ -187,7 +189,7 @@ def main():
         address = server.stdout.readline().strip()
         rng = random.Random(1)
         for i in range(args.rounds + 1):
-            clips = [(f"{rng.randrange(3)}.mp4", rng.randrange(FRAMES - COUNT * STEP)) for _ in range(args.clips)]
+            clips = [(films[rng.randrange(3)], rng.randrange(FRAMES - COUNT * STEP)) for _ in range(args.clips)]
             for place in rounds:
                 one = measure(address, str(FILMS) if place == "disk" else address, clips, folder)
                 if i > 0:  # the first round warms up
@@ -196,7 +198,7 @@ def main():
     finally:
         server.kill()
         shutil.rmtree(folder)
-    result = {"command": " ".join(["bench/video/films.py", *sys.argv[1:]]), "films_mb": [f.stat().st_size / 1e6 for f in sorted(FILMS.glob("?.mp4"))], "rounds": rounds}
+    result = {"command": " ".join(["bench/video/films.py", *sys.argv[1:]]), "films_mb": [(FILMS / film).stat().st_size / 1e6 for film in films], "rounds": rounds}
     print("| | ms a clip | beside spdl.io | MB a clip |\n|---|---:|---:|---:|")
     for place, all_ in rounds.items():
         for name in sorted(all_[0]):
