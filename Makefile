@@ -45,18 +45,22 @@ spdl-noffmpeg:
 spdl-device:
 	$(GO) build -trimpath -ldflags '-s -w' -o $(BUILD)/spdl-device ./cmd/spdl-device
 
-examples: libspdl
-	@mkdir -p $(BUILD)/examples
-	for e in train stage pipeline; do \
-		$(CC) -std=c11 $(CFLAGS) -Wall -Wextra -Werror -Iinclude examples/c/$$e.c -L$(BUILD) -lspdl -Wl,-rpath,'$$ORIGIN/..' -pthread -o $(BUILD)/examples/$${e}_c && \
-		$(CXX) -std=c++17 $(CFLAGS) -Wall -Wextra -Werror -Iinclude -Iclients/cpp/include examples/cpp/$$e.cpp -L$(BUILD) -lspdl -Wl,-rpath,'$$ORIGIN/..' -pthread -o $(BUILD)/examples/$${e}_cpp || exit 1; \
-	done
-	$(CC) -std=c11 $(CFLAGS) -Wall -Wextra -Werror -Iinclude examples/c/own_source.c -L$(BUILD) -lspdl -Wl,-rpath,'$$ORIGIN/..' -pthread -o $(BUILD)/examples/own_source_c
-	$(CXX) -std=c++17 $(CFLAGS) -Wall -Wextra -Werror -Iinclude -Iclients/cpp/include examples/cpp/own_source.cpp -L$(BUILD) -lspdl -Wl,-rpath,'$$ORIGIN/..' -pthread -o $(BUILD)/examples/own_source_cpp
+EXAMPLES := train stage pipeline own_source
+EXAMPLE_FLAGS = $(CFLAGS) -Wall -Wextra -Werror -Iinclude
+EXAMPLE_LINK = -L$(BUILD) -lspdl -Wl,-rpath,'$$ORIGIN/..' -pthread
+examples: $(EXAMPLES:%=$(BUILD)/examples/%_c) $(EXAMPLES:%=$(BUILD)/examples/%_cpp)
 	@$(MAKE) --no-print-directory $(BUILD)/examples/train_go
 	@! rustc --version >/dev/null 2>&1 || $(MAKE) --no-print-directory $(BUILD)/examples/train_rust
 	@! { [ -e $(JNA) ] && javac -version; } >/dev/null 2>&1 || $(MAKE) --no-print-directory $(BUILD)/examples/java/Train.class
 	@! [ -e $(BUILD)/examples/node/node_modules/koffi ] || $(MAKE) --no-print-directory $(BUILD)/examples/node/train.mjs
+
+$(BUILD)/examples/%_c: examples/c/%.c $(BUILD)/libspdl.so include/spdl.h
+	@mkdir -p $(@D)
+	$(CC) -std=c11 $(EXAMPLE_FLAGS) $< $(EXAMPLE_LINK) -o $@
+
+$(BUILD)/examples/%_cpp: examples/cpp/%.cpp $(BUILD)/libspdl.so $(CPP_HEADERS)
+	@mkdir -p $(@D)
+	$(CXX) -std=c++17 $(EXAMPLE_FLAGS) -Iclients/cpp/include $< $(EXAMPLE_LINK) -o $@
 
 $(BUILD)/examples/train_go: examples/go/train.go examples/go/go.mod include/spdl.h
 	cd examples/go && CGO_CFLAGS='-O2 -I$(abspath include)' CGO_LDFLAGS='-L$(abspath $(BUILD)) -Wl,-rpath,$$ORIGIN/..' $(GO) build -trimpath -o $(abspath $@) .

@@ -3,15 +3,21 @@
 ENGINE_SOURCES = $(wildcard capi/engine/*.c capi/engine/*.h) capi/engine/engine.map include/spdl.h
 ENGINE_BUILD = $(GO) build -buildmode=c-shared -trimpath -ldflags '$(LDFLAGS_GO) -extldflags "-Wl,-soname,libspdl_engine.so -Wl,--version-script=$(CURDIR)/capi/engine/engine.map"'
 
-.PHONY: spdl-engine spdl-engine-noffmpeg engine-symbols
-spdl-engine: ## the engine as a library, loaded by libspdl on demand
-	CGO_CFLAGS="-O2 -g $(CGO_CFLAGS)" $(ENGINE_BUILD) -o $(BUILD)/libspdl_engine.so ./capi/engine
-	@rm -f $(BUILD)/libspdl_engine.h
+# Go links a shared library anew each time it is asked, so it is asked only where one of the rooms has a newer file.
+ENGINE_INPUTS := $(shell find capi core shm cmd include go.mod go.sum -type f ! -name '*_test.go' ! -path '*/testdata/*') $(lastword $(MAKEFILE_LIST)) Makefile
 
-spdl-engine-noffmpeg:
-	@mkdir -p $(BUILD)/noffmpeg
-	$(ENGINE_BUILD) -tags noffmpeg -o $(BUILD)/noffmpeg/libspdl_engine.so ./capi/engine
-	@rm -f $(BUILD)/noffmpeg/libspdl_engine.h
+.PHONY: spdl-engine spdl-engine-noffmpeg engine-symbols
+spdl-engine: $(BUILD)/libspdl_engine.so ## the engine as a library, loaded by libspdl on demand
+spdl-engine-noffmpeg: $(BUILD)/noffmpeg/libspdl_engine.so
+
+$(BUILD)/libspdl_engine.so: $(ENGINE_INPUTS)
+	CGO_CFLAGS="-O2 -g $(CGO_CFLAGS)" $(ENGINE_BUILD) -o $@ ./capi/engine
+	@rm -f $(@:.so=.h)
+
+$(BUILD)/noffmpeg/libspdl_engine.so: $(ENGINE_INPUTS)
+	@mkdir -p $(@D)
+	$(ENGINE_BUILD) -tags noffmpeg -o $@ ./capi/engine
+	@rm -f $(@:.so=.h)
 
 engine-symbols: # one name, and nothing else
 	@nm -D --defined-only $(BUILD)/libspdl_engine.so | awk '$$2 != "A" && $$3 != "spdl_engine_table_of" {print "exported: " $$3; bad = 1} END {exit bad}'
