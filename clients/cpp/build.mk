@@ -8,9 +8,15 @@ CPP_HEADERS := include/spdl.h $(wildcard clients/cpp/include/spdl/*.hpp)
 CPP_OUT := $(BUILD)/tests/cpp
 CPP_ASAN := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 
-.PHONY: cpp-torch-test cpp-test cpp-mock-test cpp-ring-test cpp-matrix cpp-examples-test cpp-package-test cpp-pipeline-test
+.PHONY: cpp-torch-test cpp-programs cpp-test cpp-mock-test cpp-ring-test cpp-matrix cpp-examples-test cpp-package-test cpp-pipeline-test
 
-cpp-test: cpp-mock-test cpp-ring-test cpp-pipeline-test cpp-matrix cpp-examples-test cpp-package-test ## the C++ client: against a mock, on a ring, with the engine, in every mode, as a package
+# All programs are compiled first, as many at once as there are CPUs.
+CPP_PROGRAMS = $(foreach t,client noexcept ring gpu pipeline pipeline_noexcept $(CPP_ENGINE_TESTS) $(CPP_ENGINE_TESTS:%=%_noexcept),$(CPP_OUT)/test_$(t))
+
+cpp-programs:
+	@$(MAKE) --no-print-directory -j$(shell nproc) $(CPP_PROGRAMS)
+
+cpp-test: cpp-programs cpp-mock-test cpp-ring-test cpp-pipeline-test cpp-matrix cpp-examples-test cpp-package-test ## the C++ client: against a mock, on a ring, with the engine, in every mode, as a package
 
 $(CPP_OUT)/mock.o: tests/cpp/mock.c tests/cpp/mock.h include/spdl.h
 	@mkdir -p $(@D)

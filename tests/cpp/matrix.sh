@@ -4,23 +4,28 @@
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 flags=("$@")
-passed=0 failed=0 skipped=0
+skipped=0 cpus=$(nproc) told=$(mktemp -d)
+trap 'rm -rf "$told"' EXIT
 
-try() { # try COMMAND...: compiles, or says what does not
+# Compilations run beside each other, as many as there are CPUs. Each leaves a file: empty, or what failed.
+beside() { # beside COMMAND...
+    while [ "$(jobs -rp | wc -l)" -ge "$cpus" ]; do wait -n; done
+    "$@" >"$(mktemp "$told/XXXXXX")" &
+}
+
+compiles() { # compiles COMMAND...
     local out
-    if out=$("$@" -fsyntax-only 2>&1); then passed=$((passed + 1)); return; fi
-    failed=$((failed + 1))
-    printf 'FAIL  %s\n%s\n' "$*" "$(head -n 12 <<<"$out")"
+    out=$("$@" -fsyntax-only 2>&1) || printf 'FAIL  %s\n%s\n' "$*" "$(head -n 12 <<<"$out")"
 }
 
 says() { # says TEXT COMMAND...: does not compile, and TEXT is the first that is said
     local text=$1 out
     shift
     if out=$("$@" -fsyntax-only 2>&1); then out="it compiles"
-    elif grep -m1 -E '(error|static_assert).*' <<<"$out" | grep -qF "$text"; then passed=$((passed + 1)); return; fi
-    failed=$((failed + 1))
+    elif grep -m1 -E '(error|static_assert).*' <<<"$out" | grep -qF "$text"; then return; fi
     printf 'FAIL  %s\nwant: %s\n%s\n' "$*" "$text" "$(head -n 12 <<<"$out")"
 }
+try() { beside compiles "$@"; }
 mistakes=("read bytes and flags (char, bool, std::byte) as std::uint8_t"
     "the function of a map returns its result"
     "the function of a map takes what the stage before gives"
@@ -46,7 +51,7 @@ for set in "gcc g++ -Wold-style-cast -Wuseless-cast" "clang-14 clang++-14 -Wold-
         done
     done
     for i in "${!mistakes[@]}"; do
-        says "${mistakes[i]}" "$cxx" -std=c++17 "${flags[@]}" -DMISUSE=$((i + 1)) tests/cpp/misuse.cpp
+        beside says "${mistakes[i]}" "$cxx" -std=c++17 "${flags[@]}" -DMISUSE=$((i + 1)) tests/cpp/misuse.cpp
     done
     try "$cxx" -std=c++17 "${flags[@]}" $own examples/cpp/train.cpp
     try "$cxx" -std=c++17 "${flags[@]}" $own examples/cpp/pipeline.cpp
@@ -55,7 +60,10 @@ for set in "gcc g++ -Wold-style-cast -Wuseless-cast" "clang-14 clang++-14 -Wold-
     try "$cc" -std=c11 "${flags[@]}" examples/c/train.c
     try "$cc" -std=c11 "${flags[@]}" examples/c/pipeline.c
 done
-printf '%d passed, %d failed' $passed $failed
+wait
+cat "$told"/*
+failed=$(find "$told" -type f -size +0 | wc -l)
+printf '%d passed, %d failed' $(($(find "$told" -type f | wc -l) - failed)) "$failed"
 [ $skipped = 0 ] || printf ', %d compilers skipped' $skipped
 echo
-[ $failed = 0 ]
+[ "$failed" = 0 ]
