@@ -8,8 +8,8 @@ export SPDL_LIBRARY=$PWD/build/libspdl.so SPDL_ENGINE=$PWD/build/spdl PYTHONPATH
 export SPDL_BUILD=$PWD/build
 unset PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONHOME LANG LC_ALL LANGUAGE # as on a machine where nobody set anything
 passed=0 failed=() started=$SECONDS
-before=$(mktemp)
-trap 'rm -f "$before"' EXIT
+before=$(mktemp) held=$(mktemp) running=
+trap 'kill $running 2>/dev/null; rm -f "$before" "$held"' EXIT
 scripts/leftovers.sh --list >"$before"
 
 suite() { # suite NAME COMMAND...
@@ -17,6 +17,18 @@ suite() { # suite NAME COMMAND...
     shift
     printf '\n---- %s\n' "$name"
     if "$@"; then passed=$((passed + 1)); else failed+=("$name"); fi
+}
+# Tests of the Python client wait most of their time, and the comparisons compute: they share the CPUs, and each is told as a whole.
+beside() { # beside COMMAND...: starts it; told tells what it said
+    "$@" >"$held" 2>&1 &
+    running=$!
+}
+told() {
+    wait "$running"
+    local rc=$?
+    running=
+    cat "$held"
+    return $rc
 }
 want() { [ "$which" = all ] || [ "$which" = "$1" ]; }
 
@@ -32,8 +44,9 @@ if want unit; then
     suite "libspdl and a GPU" make --no-print-directory cuda-test
     suite "libspdl_engine" make --no-print-directory engine-test
     suite "c++ client" make --no-print-directory cpp-test
+    beside .venv/bin/python -m pytest -q tests/exact
     suite "python client" .venv/bin/python -m pytest -q tests/python
-    suite "exact against Pillow" .venv/bin/python -m pytest -q tests/exact
+    suite "exact against Pillow" told
 fi
 if want e2e || want all; then suite "end to end" .venv/bin/python -m pytest -q tests/e2e; fi
 if [ "$which" = languages ]; then
