@@ -61,7 +61,7 @@ func (i *Image) largest() Extent {
 	case t.Resize != nil && t.Resize.MaxSize > 0:
 		return Extent{t.Resize.MaxSize, t.Resize.MaxSize}
 	case t.Resize != nil && t.Resize.Area != nil && i.Shape == Ragged:
-		return Extent{t.Resize.Area.MaxPixels, 1}
+		return Extent{t.Resize.Area.most(), 1}
 	case t.RandomShortestSize != nil && t.RandomShortestSize.MaxSize > 0:
 		most := t.RandomShortestSize.MaxSize
 		if i.Shape == Ragged {
