@@ -75,6 +75,32 @@ func TestTheShapeOfRowsIsPartOfTheHash(t *testing.T) {
 	}
 }
 
+// A ring whose rows lie in another way than those above has none of their room and multiples; one that says nothing of it has all.
+func TestARingOfAnotherShapeHasNothingOfTheShapeAbove(t *testing.T) {
+	const head = "source: {folder: p}\nimage: {shape: padded, multiple_of: 32, room: 500, transform: [resize: 480]}\nrings:\n  train: {}\n  val: {image: "
+	for section, want := range map[string]string{
+		"{shape: fixed, transform: [resize: [8, 9]]}":                                   "8x9x3",
+		"{shape: ragged, transform: [resize: {size: 40, max_size: 60}]}":                "2400x3",
+		"{transform: [resize: {size: 40, max_size: 60}]}":                               "512x512x3",
+		"{shape: padded, transform: [resize: 490]}":                                     "512x512x3",
+		"{shape: padded, room: [10, 20], transform: [resize: 9]}":                       "32x32x3",
+		"{shape: ragged, room: [10, 20], layout: NCHW, transform: [resize: 9]}":         "200x3",
+		"{shape: padded, multiple_of: 7, transform: [resize: {size: 9, max_size: 15}]}": "504x504x3",
+	} {
+		s, err := Parse([]byte(head+section+"}\n"), "x.yaml")
+		if err != nil {
+			t.Errorf("%s: %v", section, err)
+			continue
+		}
+		for _, ring := range s.All() {
+			want := map[string]string{"train": "512x512x3", "val": want}[ring.RingName]
+			if got := ring.RowShape().String(); got != want {
+				t.Errorf("%s: ring %s: got rows of %s, want %s", section, ring.RingName, got, want)
+			}
+		}
+	}
+}
+
 // A mask that is sheared with its picture has to be resized by the same rule where rows keep that size.
 func TestAMaskOfAnotherSizeIsRefusedBesideAnOpenPicture(t *testing.T) {
 	const head = "source: {shards: a.tar}\nfields:\n  photo: {image: {from: jpg, shape: padded, transform: [resize: {size: 80, max_size: 100}, random_affine: {degrees: 9}]}}\n" +
