@@ -23,6 +23,7 @@ func TestOpenPicturesHaveTheRoomTheirTransformBounds(t *testing.T) {
 		{"shape: ragged, transform: [resize: {min_pixels: 900, max_pixels: 900, multiple_of: 2}]", "1756x3"},  // 4 x 426, and some
 		{"shape: padded, room: [500, 640], transform: []", "500x640x3"},
 		{"shape: padded, room: [500, 641], multiple_of: 32, transform: [resize: 480]", "512x672x3"},
+		{"shape: ragged, room: [500, 640], transform: [resize: {size: [240, 320], fit: cover}]", "320000x3"},
 	} {
 		s, err := Parse([]byte("source: {folder: p}\nimage: {affine: true, "+c.section+"}\n"), "x.yaml")
 		if err != nil {
