@@ -78,7 +78,7 @@ $(CPP_OUT)/test_pipeline_noexcept: $(CPP_PIPELINE)
 	@mkdir -p $(@D)
 	$(CXX) -std=c++17 -fno-exceptions -fno-rtti $(CPP_WARN) $(CPP_ASAN) $(CPP_INCLUDE) $< $(CPP_PIPELINE_LINK) -o $@
 
-CPP_ENGINE_TESTS := load media source
+CPP_ENGINE_TESTS := load media pictures source
 
 define cpp_engine_test
 $(CPP_OUT)/test_$(1): tests/cpp/test_$(1).cpp tests/cpp/check.hpp $(CPP_HEADERS) $(BUILD)/libspdl.so

@@ -588,11 +588,11 @@ func (cfg *Config) checkGeometry() error {
 	if a := cfg.ResizeArea; a != nil && !(a.Min >= 1 && a.Min <= a.Max && a.Max <= MaxSide*MaxSide && a.Multiple >= 1 && a.Multiple <= MaxSide) {
 		return fmt.Errorf("resize: got %d to %d pixels in multiples of %d, want 1 <= least <= most <= %d and multiples of 1 to %d", a.Min, a.Max, a.Multiple, MaxSide*MaxSide, MaxSide)
 	}
-	if cfg.Open != nil {
-		return cfg.checkOpen()
-	}
 	if cfg.Cover && cfg.Resize == (Size{}) {
 		return fmt.Errorf("cover: want a size to resize to")
+	}
+	if cfg.Open != nil {
+		return cfg.checkOpen()
 	}
 	if cfg.Out == (Size{}) && (cfg.Resize == (Size{}) || cfg.Cover) {
 		return fmt.Errorf("geometry: the row has no fixed size; add a centre crop or resize to [height, width]")
@@ -627,7 +627,7 @@ func (cfg *Config) checkOpen() error {
 		return fmt.Errorf("open: got room for %d x %d, want sides of 1 to %d", cfg.Open.Room.H, cfg.Open.Room.W, MaxSide)
 	case cfg.Open.Dense && !(cfg.Open.Room.H >= 1 && cfg.Open.Room.H <= MaxSide*MaxSide && cfg.Open.Room.W >= 1 && cfg.Open.Room.W <= MaxSide*MaxSide/cfg.Open.Room.H):
 		return fmt.Errorf("open: got room for %d x %d pixels, want 1 to %d", cfg.Open.Room.H, cfg.Open.Room.W, MaxSide*MaxSide)
-	case cfg.Out != Size{} || cfg.Resize != Size{} || cfg.Contain != nil || cfg.Random != nil || cfg.Anywhere || cfg.Corner != Middle || cfg.Pad != Sides{} || cfg.Padding != Constant || cfg.Resized > 0:
+	case cfg.Out != Size{} || cfg.Resize != Size{} && !cfg.Cover || cfg.Contain != nil || cfg.Random != nil || cfg.Anywhere || cfg.Corner != Middle || cfg.Pad != Sides{} || cfg.Padding != Constant || cfg.Resized > 0:
 		return fmt.Errorf("open: got a geometry that fixes the row's size, want a resize that keeps the picture's shape, or none")
 	case cfg.Quarters > 0:
 		return fmt.Errorf("open: got quarters, want none, as rows are not square")

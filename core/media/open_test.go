@@ -36,6 +36,7 @@ func TestAnOpenRowHasTheBytesOfARowOfThatSize(t *testing.T) {
 		"random":    {RandomResize: &RandomResize{20, 45}},
 		"shortest":  {RandomShortest: &RandomShortest{Sizes: []int{20, 31, 45}, Longest: 70}},
 		"jitter":    {ScaleJitter: &ScaleJitter{Size: Size{45, 50}, Scale: [2]float64{0.5, 2}}},
+		"covering":  {Resize: Size{30, 50}, Cover: true, Interpolation: Bicubic, Flip: 0.5},
 		"unresized": {},
 		"ahead":     {ResizeShort: 40, Longest: 100, ZoomOut: &ZoomOut{P: 1, Sides: [2]float64{1, 2}}, Order: []Step{StepZoomOut}, Ahead: 1},
 		"retouched": {ResizeShort: 40, Longest: 100, Rotation: &Rotation{Degrees: [2]float64{-30, 30}}, Blur: &Blur{P: 1, Size: 5, Sigma: [2]float64{1, 2}}, Erase: &Erase{P: 1, Scale: [2]float64{0.1, 0.3}, Ratio: [2]float64{0.5, 2}}, Flip: 0.5},

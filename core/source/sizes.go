@@ -19,8 +19,8 @@ const (
 )
 
 // Sizes are how large the pictures of a source are, found once and kept in a file, which is named by what the source's samples are: its head and a
-// record a sample, of the xxh3 of its identity, 0 where it has none, its width and its height, and the xxh3 of all that; little-endian. A sample of
-// which it says nothing, or that has another identity, is not known. Goroutines may ask and tell of different samples at once.
+// record a sample, of the xxh3 of its identity, its width and its height, and the xxh3 of all that; little-endian. A sample of which it says nothing, or
+// that has another identity, or none, is not known. Goroutines may ask and tell of different samples at once.
 type Sizes struct {
 	data     []byte
 	path     string // "": they are not kept
@@ -89,13 +89,18 @@ func (s *Sizes) Known(i int64) (w, h int, ok bool) {
 	if w, h = int(binary.LittleEndian.Uint32(r[8:])), int(binary.LittleEndian.Uint32(r[12:])); w == 0 || h == 0 {
 		return 0, 0, false
 	}
-	return w, h, binary.LittleEndian.Uint64(r) == s.identity(i)
+	was := binary.LittleEndian.Uint64(r)
+	return w, h, was != 0 && was == s.identity(i)
 }
 
-// Tell says how large it is.
+// Tell says how large it is. Of a sample without an identity nothing is kept: it may be another picture the next time.
 func (s *Sizes) Tell(i int64, w, h int) {
+	identity := s.identity(i)
+	if identity == 0 {
+		return
+	}
 	r := s.record(i)
-	binary.LittleEndian.PutUint64(r, s.identity(i))
+	binary.LittleEndian.PutUint64(r, identity)
 	binary.LittleEndian.PutUint32(r[8:], uint32(w))
 	binary.LittleEndian.PutUint32(r[12:], uint32(h))
 	s.changed.Store(true)

@@ -326,6 +326,10 @@ func (i *Image) check(section string, fail func(path, format string, args ...any
 		fail(section+".transform", "got the size bucket without buckets of sizes in the order; want order: {buckets: {sizes: [[H, W], ...]}} of a ring's pictures, or a size here")
 		return
 	}
+	if i.Open() {
+		fail(section+".shape", "got %s beside the size bucket, which all rows of a batch have; leave it out, and let center_crop: bucket or random_crop: bucket follow resize: {size: bucket, fit: cover}", i.Shape)
+		return
+	}
 	for _, one := range i.Sizes() {
 		one.checkOne(section, fail)
 		i.DType = one.DType
@@ -335,7 +339,7 @@ func (i *Image) check(section string, fail func(path, format string, args ...any
 func (i *Image) checkOne(section string, fail func(path, format string, args ...any)) {
 	t := &i.Transform
 	i.checkPad(section, fail)
-	t.checkEarly(section, fail)
+	i.checkEarly(section, fail)
 	i.checkShape(section, fail)
 	if !i.Open() && t.Output() == (Extent{}) {
 		got := "leaves the size of the picture open"

@@ -348,6 +348,22 @@ func (a *ByArea) resized(h, w int) (int, int) {
 	return high, wide
 }
 
+// maxOblong is how many times as long as its other one a picture's side may be, in smart_resize.
+const maxOblong = 200
+
+// most bounds the pixels of what resized makes: MaxPixels, unless a side of a long picture is one MultipleOf because it cannot be less, or sides that
+// grow to MinPixels are rounded up beyond it.
+func (a *ByArea) most() int {
+	m := float64(a.MultipleOf)
+	shrunk := max(1, math.Floor(math.Sqrt(maxOblong*float64(a.MaxPixels))/m)) // multiples of the longer side, where the shorter is one
+	if float64(a.MaxPixels) >= maxOblong*m*m {
+		shrunk = 0 // it is never so short
+	}
+	side := math.Sqrt(float64(a.MinPixels))
+	grown := math.Floor((side*math.Sqrt(maxOblong)/m + 1) * (side/math.Sqrt(maxOblong)/m + 1)) // multiples of both, of the longest picture
+	return min(max(a.MaxPixels, int(max(shrunk, grown)*m*m)), maxSide*maxSide)
+}
+
 // covering is the size, of the shape of h x w, at which one side is Extent's and the other no less: that of Pillow's ImageOps.cover.
 func (e Extent) covering(h, w int) (int, int) {
 	switch ratio, least := float64(w)/float64(h), float64(e.Width)/float64(e.Height); {

@@ -9,11 +9,15 @@ import (
 // Open reports whether pictures keep the sizes that the transform gives them, which differ from row to row.
 func (i *Image) Open() bool { return i.Shape == Padded || i.Shape == Ragged }
 
-// shape reads how rows lie whose pictures differ in size.
+// shape reads how rows lie whose pictures differ in size. What is said above of another shape is not of this one.
 func (d *decoder) shape(s *section, i *Image) {
+	above := i.Shape
 	choice(s, "shape", &i.Shape, Fixed, Padded, Ragged)
 	if i.Shape == Fixed {
 		i.Shape = ""
+	}
+	if i.Shape != above {
+		i.Room, i.MultipleOf = Extent{}, 0
 	}
 	if s.has("room") {
 		short := 0
@@ -61,7 +65,7 @@ func (i *Image) largest() Extent {
 	case t.Resize != nil && t.Resize.MaxSize > 0:
 		return Extent{t.Resize.MaxSize, t.Resize.MaxSize}
 	case t.Resize != nil && t.Resize.Area != nil && i.Shape == Ragged:
-		return Extent{t.Resize.Area.MaxPixels, 1}
+		return Extent{t.Resize.Area.most(), 1}
 	case t.RandomShortestSize != nil && t.RandomShortestSize.MaxSize > 0:
 		most := t.RandomShortestSize.MaxSize
 		if i.Shape == Ragged {

@@ -19,8 +19,11 @@ func TestOpenPicturesHaveTheRoomTheirTransformBounds(t *testing.T) {
 		{"shape: ragged, transform: [random_shortest_size: {min_size: [480, 800], max_size: 1333}]", "1066400x3"},
 		{"shape: padded, transform: [scale_jitter: {target_size: [9, 11], scale_range: [0.1, 1.5]}]", "14x17x3"},
 		{"shape: ragged, transform: [resize: {min_pixels: 3136, max_pixels: 1003520, multiple_of: 28}]", "1003520x3"},
+		{"shape: ragged, transform: [resize: {min_pixels: 400, max_pixels: 1600, multiple_of: 7}]", "3920x3"}, // 7 x 560
+		{"shape: ragged, transform: [resize: {min_pixels: 900, max_pixels: 900, multiple_of: 2}]", "1756x3"},  // 4 x 426, and some
 		{"shape: padded, room: [500, 640], transform: []", "500x640x3"},
 		{"shape: padded, room: [500, 641], multiple_of: 32, transform: [resize: 480]", "512x672x3"},
+		{"shape: ragged, room: [500, 640], transform: [resize: {size: [240, 320], fit: cover}]", "320000x3"},
 	} {
 		s, err := Parse([]byte("source: {folder: p}\nimage: {affine: true, "+c.section+"}\n"), "x.yaml")
 		if err != nil {
@@ -30,6 +33,21 @@ func TestOpenPicturesHaveTheRoomTheirTransformBounds(t *testing.T) {
 		m := s.Media()[0]
 		if got := s.RowShape().String(); got != c.shape || !slices.Equal(m.Tensors(), []string{"image", "extent", "affine", "size"}) {
 			t.Errorf("%s: got %s and %v, want %s and image, extent, affine, size", c.section, got, m.Tensors(), c.shape)
+		}
+	}
+}
+
+// Whatever a picture's shape, what min_pixels and max_pixels make of it has room in a ragged row.
+func TestRowsByAreaHaveRoomForPicturesOfEveryShape(t *testing.T) {
+	for _, a := range []ByArea{{400, 1600, 7}, {900, 900, 2}, {1, 9, 4}, {1, 50, 10}, {5000, 5000, 28}, {3136, 1003520, 28}, {1, 1, 1}, {199, 200, 1}} {
+		for long := 1; long <= 1300; long += 1 + long/9 {
+			for short := max(1, (long+maxOblong-1)/maxOblong); short <= long; short += 1 + short/9 {
+				for _, h := range []int{short, long} {
+					if high, wide := a.resized(h, short+long-h); high*wide > a.most() {
+						t.Fatalf("%+v: %d x %d becomes %d x %d, and there is room for %d pixels", a, h, short+long-h, high, wide, a.most())
+					}
+				}
+			}
 		}
 	}
 }
@@ -55,6 +73,32 @@ func TestTheShapeOfRowsIsPartOfTheHash(t *testing.T) {
 	s, err := Parse([]byte("source: {folder: p}\nimage: {shape: fixed, transform: [center_crop: 8]}\n"), "x.yaml")
 	if err != nil || hashes[s.Hash()] != "transform: [center_crop: 8]" {
 		t.Errorf("shape: fixed: %v, another hash than without it", err)
+	}
+}
+
+// A ring whose rows lie in another way than those above has none of their room and multiples; one that says nothing of it has all.
+func TestARingOfAnotherShapeHasNothingOfTheShapeAbove(t *testing.T) {
+	const head = "source: {folder: p}\nimage: {shape: padded, multiple_of: 32, room: 500, transform: [resize: 480]}\nrings:\n  train: {}\n  val: {image: "
+	for section, want := range map[string]string{
+		"{shape: fixed, transform: [resize: [8, 9]]}":                                   "8x9x3",
+		"{shape: ragged, transform: [resize: {size: 40, max_size: 60}]}":                "2400x3",
+		"{transform: [resize: {size: 40, max_size: 60}]}":                               "512x512x3",
+		"{shape: padded, transform: [resize: 490]}":                                     "512x512x3",
+		"{shape: padded, room: [10, 20], transform: [resize: 9]}":                       "32x32x3",
+		"{shape: ragged, room: [10, 20], layout: NCHW, transform: [resize: 9]}":         "200x3",
+		"{shape: padded, multiple_of: 7, transform: [resize: {size: 9, max_size: 15}]}": "504x504x3",
+	} {
+		s, err := Parse([]byte(head+section+"}\n"), "x.yaml")
+		if err != nil {
+			t.Errorf("%s: %v", section, err)
+			continue
+		}
+		for _, ring := range s.All() {
+			want := map[string]string{"train": "512x512x3", "val": want}[ring.RingName]
+			if got := ring.RowShape().String(); got != want {
+				t.Errorf("%s: ring %s: got rows of %s, want %s", section, ring.RingName, got, want)
+			}
+		}
 	}
 }
 

@@ -294,12 +294,15 @@ func (i *Image) checkStepOfIndex(s Step, at string, fail func(path, format strin
 }
 
 // checkEarly refuses a row that would grow.
-func (t *Transform) checkEarly(section string, fail func(path, format string, args ...any)) {
+func (i *Image) checkEarly(section string, fail func(path, format string, args ...any)) {
+	t := &i.Transform
 	for _, s := range t.all() {
 		g, grows := growthOf(s)
 		at := section + ".transform." + g.key
 		switch {
 		case !grows:
+		case !slices.Contains(t.early(), s) && i.Open():
+			fail(at, "got %s for rows, whose size resize has settled; write %s ahead of a resize, such as {size: 800, max_size: 1333}, or leave it out", g.got, s.Name())
 		case !slices.Contains(t.early(), s):
 			fail(at, "got %s for rows, which have one size; write %s ahead of center_crop, random_crop, random_resized_crop or resize: [H, W], or leave it out", g.got, s.Name())
 		case slices.Contains(Flat(t.Resized), s) && t.CenterCrop == nil && t.RandomCrop == nil:

@@ -70,7 +70,7 @@ typedef struct totals {
 } totals;
 
 static void add_image(totals *all, const spdl_tensor *t) {
-    size_t n = t->bytes / (t->dtype_bits / 8u);
+    size_t n = t->bytes / (t->dtype_bits / 8u), elements = 1;
     double sum = 0;
     if (t->dtype_code == SPDL_UINT && t->dtype_bits == 8)
         for (size_t i = 0; i < n; i++) sum += ((const uint8_t *)t->data)[i];
@@ -79,7 +79,9 @@ static void add_image(totals *all, const spdl_tensor *t) {
     else
         return; /* half and bfloat16 need a conversion that C has no type for */
     all->sum += sum;
-    all->elements += n;
+    /* Where rows are padded there is more memory than elements: what lies around them is zero. */
+    for (uint32_t i = 0; i < t->ndim; i++) elements *= (size_t)t->shape[i];
+    all->elements += elements;
 }
 
 static void add_label(totals *all, int64_t label) {

@@ -68,9 +68,10 @@ struct Totals {
     std::set<std::int64_t> labels;
 
     template <class T> void add_image(const spdl::Tensor &t) {
-        const auto values = t.values<T>();
-        sum = std::accumulate(values.begin(), values.end(), sum);
-        elements += values.size();
+        // Where rows are padded there is more memory than elements: what lies around them is zero.
+        const T *first = t.data<T>();
+        sum = std::accumulate(first, first + t.bytes() / sizeof(T), sum);
+        elements += t.size();
     }
 
     void train(const spdl::Batch &batch) {

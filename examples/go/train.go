@@ -64,6 +64,15 @@ func values[T any](t *C.spdl_tensor) []T {
 	return unsafe.Slice((*T)(t.data), uintptr(t.bytes)/unsafe.Sizeof(one))
 }
 
+// elements is how many a tensor has. Where rows are padded there is more memory: what lies around them is zero.
+func elements(t *C.spdl_tensor) int {
+	n := 1
+	for _, side := range t.shape[:t.ndim] {
+		n *= int(side)
+	}
+	return n
+}
+
 func is(t *C.spdl_tensor, code, bits int) bool {
 	return int(t.dtype_code) == code && int(t.dtype_bits) == bits
 }
@@ -116,13 +125,13 @@ func (all *totals) train(reader *C.spdl_reader, batch *C.spdl_batch) error {
 		for _, v := range pixels {
 			sum += uint64(v)
 		}
-		all.sum, all.elements = all.sum+float64(sum), all.elements+len(pixels)
+		all.sum, all.elements = all.sum+float64(sum), all.elements+elements(&image)
 	case ok && is(&image, C.SPDL_FLOAT, 32):
 		pixels := values[float32](&image)
 		for _, v := range pixels {
 			all.sum += float64(v)
 		}
-		all.elements += len(pixels)
+		all.elements += elements(&image)
 	}
 	label, ok, err := named(reader, batch, "label")
 	if err != nil {

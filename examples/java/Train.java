@@ -93,6 +93,13 @@ public final class Train {
                 structSize = size();
             }
 
+            /** How many there are. Where rows are padded there is more memory: what lies around them is zero. */
+            long elements() {
+                long n = 1;
+                for (int i = 0; i < ndim; i++) n *= shape[i];
+                return n;
+            }
+
             boolean is(byte code, int bits) {
                 return dtypeCode == code && dtypeBits == bits;
             }
@@ -181,13 +188,13 @@ public final class Train {
         Spdl.Tensor image = batch.tensor("image");
         if (image != null && image.is(Spdl.UINT, 8)) {
             ByteBuffer pixels = image.values();
-            elements += pixels.remaining();
+            elements += image.elements();
             long total = 0;
             while (pixels.hasRemaining()) total += pixels.get() & 255;
             sum += total;
         } else if (image != null && image.is(Spdl.FLOAT, 32)) {
             ByteBuffer pixels = image.values();
-            elements += pixels.remaining() / 4;
+            elements += image.elements();
             while (pixels.hasRemaining()) sum += pixels.getFloat();
         }
         Spdl.Tensor label = batch.tensor("label");

@@ -116,7 +116,8 @@ class Totals {
     if (type) {
       const pixels = values(image, type);
       for (const v of pixels) this.sum += v;
-      this.elements += pixels.length;
+      // Where rows are padded there is more memory than elements: what lies around them is zero.
+      this.elements += image.shape.slice(0, image.ndim).reduce((n, side) => n * Number(side), 1);
     }
     const label = named(reader, batch, "label");
     if (label && label.dtype_code === INT && label.dtype_bits === 64 && label.ndim === 1) {

@@ -9,6 +9,7 @@ Needs numpy; put clients/python on PYTHONPATH or `pip install clients/python`.
 """
 
 import argparse
+import ctypes
 import json
 import os
 import sys
@@ -27,13 +28,20 @@ def open_or_attach(what, group):
     return spdl.attach(what, group=group, max_leases=leases)
 
 
+def memory(part):
+    """The bytes of an array, with what lies between its rows where they are padded."""
+    if part.dtype.typestr is None:  # numpy has no such numbers
+        return part.memoryview()
+    return (ctypes.c_char * (part.shape[0] * part.strides[0])).from_address(part.__array_interface__["data"][0])
+
+
 def hash_batch(batch):
     crc = zlib.crc32(batch.rows.to_bytes(4, "little"))
     for name in batch:
         field = batch.array(name)
         parts = (field.values, field.offsets) if isinstance(field, spdl.Ragged) else (field,)
         for part in parts:
-            crc = zlib.crc32(part.memoryview(), crc)
+            crc = zlib.crc32(memory(part), crc)
     return crc
 
 
@@ -46,6 +54,8 @@ def run(loader, with_hash):
             print(f"{batch.ticket} {hash_batch(batch):08x}")
         if "image" in batch:
             image = batch["image"]  # a view of shared memory: no copy was made
+            if isinstance(image, spdl.Ragged):  # rows of different length
+                image = image.values.numpy()
             total += float(image.sum(dtype="float64"))
             elements += image.size
         if "label" in batch:

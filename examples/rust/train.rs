@@ -239,6 +239,11 @@ impl Tensor<'_> {
         (self.raw.dtype_code, self.raw.dtype_bits) == (code, bits)
     }
 
+    /// How many there are. Where rows are padded there is more memory: what lies around them is zero.
+    fn elements(&self) -> usize {
+        self.raw.shape[..self.raw.ndim as usize].iter().map(|n| *n as usize).product()
+    }
+
     /// All of them, one after the other; T is a number type that `is` has answered for, or u8.
     fn values<T>(&self) -> &[T] {
         match self.raw.bytes as usize / mem::size_of::<T>() {
@@ -282,10 +287,10 @@ impl Totals {
         if let Some(image) = batch.named("image")? {
             let (sum, n) = if image.is(sys::UINT, 8) {
                 let all = image.values::<u8>();
-                (all.iter().map(|v| u64::from(*v)).sum::<u64>() as f64, all.len())
+                (all.iter().map(|v| u64::from(*v)).sum::<u64>() as f64, image.elements())
             } else if image.is(sys::FLOAT, 32) {
                 let all = image.values::<f32>();
-                (all.iter().map(|v| f64::from(*v)).sum(), all.len())
+                (all.iter().map(|v| f64::from(*v)).sum(), image.elements())
             } else {
                 (0.0, 0) // half and bfloat16 need a conversion that the standard library does not have
             };

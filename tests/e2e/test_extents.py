@@ -4,13 +4,14 @@ zeros or one behind the other, whatever reads them."""
 import json
 import math
 import pickle
+import re
 import subprocess
 import tarfile
 
 import numpy as np
 import pytest
 import spdl
-from engines import SPDL
+from engines import LANGUAGES, PATIENCE, SPDL, example, groups
 from pictures import picture
 from PIL import Image
 
@@ -224,6 +225,28 @@ def test_check_and_view_show_them(photos, tmp_path):
         sheet = tmp_path / f"{shape}.png"
         subprocess.run([SPDL, "view", spec, "--out", sheet], capture_output=True, text=True, timeout=60, check=True)
         assert Image.open(sheet).size[0] > 100
+
+
+@pytest.mark.parametrize("shape, dtype", [("padded", "u8"), ("padded", "f32"), ("ragged", "u8"), ("ragged", "f32")])
+def test_programs_in_every_language_read_them(serve, attach, photos, shape, dtype):
+    """The same bytes, and the mean of as many elements as there are, whatever lies around them."""
+    image = {"shape": shape, "dtype": dtype, "transform": [SHORT], "layout": "NCHW"}
+    engine = serve(described(photos[0], image, order={"seed": 2, "epochs": 1}, ring=groups("here", *LANGUAGES)))
+    consumers = {language: example(language, engine.name, language, "--hash") for language in LANGUAGES}
+    reader, total, elements = attach(engine.name, "here", max_leases=1), 0.0, 0
+    while (batch := reader.acquire(timeout=PATIENCE)) is not None:
+        with batch:
+            pixels = batch.array("image").values.numpy() if shape == "ragged" else batch["image"]
+            total, elements = total + pixels.sum(dtype="f8"), elements + pixels.size
+            del pixels
+    seen = {}
+    for language, consumer in consumers.items():
+        code, out, err = consumer.end()
+        assert (code, err) == (0, ""), f"{language}: {err}"
+        *hashes, summary = out.splitlines()
+        assert len(hashes) == 3 and float(re.search("mean of image ([0-9.]+)", summary)[1]) == pytest.approx(total / elements, abs=2e-4), language
+        seen[language] = sorted(hashes)
+    assert all(hashes == seen["c"] for hashes in seen.values()), seen
 
 
 def test_what_does_not_fit_is_bad_and_says_what_to_raise(photos, open_):

@@ -1,4 +1,5 @@
-"""Boxes and points by pictures that are painted: in a row, whatever has moved it, a box's colour lies within the box, and its middle has that colour. By random chains of operations: --seeds N tries as many."""
+"""Boxes and points by pictures that are painted: in a row, of one size for all or of the picture's own, whatever has moved it, a box's colour lies within the box, and its middle has that colour.
+By random chains of operations: --seeds N tries as many."""
 
 import json
 import random
@@ -8,7 +9,7 @@ import pytest
 from PIL import Image, ImageOps
 
 N = 10  # pictures, of up to three boxes, each of a colour of its own on black
-SIZE = (90, 80)  # of rows
+SIZE = (90, 80)  # of rows that all have one
 STORED = {2: Image.FLIP_LEFT_RIGHT, 3: Image.ROTATE_180, 4: Image.FLIP_TOP_BOTTOM, 5: Image.TRANSPOSE, 6: Image.ROTATE_90, 7: Image.TRANSVERSE, 8: Image.ROTATE_270}  # how EXIF's orientations undo it
 GROUPS = ("random_apply", "random_choice", "random_order")
 FORMATS = {"xyxy": lambda b: b, "xywh": lambda b: [b[0], b[1], b[2] - b[0], b[3] - b[1]], "cxcywh": lambda b: [(b[0] + b[2]) / 2, (b[1] + b[3]) / 2, b[2] - b[0], b[3] - b[1]]}
@@ -65,11 +66,16 @@ class Chain:
 
     def __init__(self, r):
         self.r, self.operations, self.names = r, [], set()
+        self.shape = r.choice(["fixed", "fixed", "padded", "ragged"])
         nearest = {"interpolation": "nearest"}  # colours stay what they are
         self.ahead()
         whole = [{"resize": {"size": SIZE, **nearest}}, {"random_resized_crop": {"size": SIZE, "scale": [0.3, 1], **nearest}},
                  {"resize": {"size": SIZE, "fit": r.choice(["contain", "letterbox"]), "place": r.choice(["center", "top_left"]), "upscale": r.choice([True, False]), **nearest}}]
-        if r.random() < 0.5:
+        if self.shape != "fixed":
+            self.add(r.choice([{"resize": {"size": 70, "max_size": 100, **nearest}}, {"resize": {"max_size": 90, "rounding": "nearest", **nearest}}, {"resize": {"size": 60, **nearest}},
+                               {"resize": {"min_pixels": 4000, "max_pixels": 9000, "multiple_of": 14, **nearest}}, {"random_shortest_size": {"min_size": [50, 60, 80], "max_size": 120, **nearest}},
+                               {"scale_jitter": {"target_size": 100, "scale_range": [0.8, 1.5], **nearest}}]))
+        elif r.random() < 0.5:
             self.add(r.choice(whole))
         else:
             sized = [{"resize": {"size": 70, "max_size": 90, **nearest}}, {"random_resize": {"min_size": 60, "max_size": 110, **nearest}}, {"scale_jitter": {"target_size": 100, "scale_range": [0.8, 1.5], **nearest}}]
@@ -92,14 +98,14 @@ class Chain:
             self.operations.append(operation)
 
 
-def corners(boxes, form, shares):
-    x, y, z, w = (boxes * (SIZE[::-1] * 2 if shares else (1,) * 4)).T
+def corners(boxes, form, shares, size):
+    x, y, z, w = (boxes * (size[::-1] * 2 if shares else (1,) * 4)).T
     return np.stack({"xyxy": (x, y, z, w), "xywh": (x, y, x + z, y + w), "cxcywh": (x - z / 2, y - w / 2, x + z / 2, y + w / 2)}[form], 1)
 
 
 def check(row, boxes, which, middles, cropped):
     """A row against its boxes, [n, 4] by their corners. Whatever takes nearest pixels may be 3 beside the place."""
-    assert (boxes >= -1e-3).all() and (boxes <= np.tile(SIZE[::-1], 2) + 1e-3).all()
+    assert (boxes >= -1e-3).all() and (boxes <= np.tile(row.shape[1::-1], 2) + 1e-3).all()
     for box, k, (x, y, visible) in zip(boxes, which, middles[:, 0]):
         ys, xs = np.nonzero(row[..., k])
         if len(xs):
@@ -119,13 +125,16 @@ def test_what_is_painted_in_a_box_stays_in_it(table, open_, drawn):
             {"name": "boxes", "from": f"{form} shares" if shares else form, "type": "list", "dtype": r.choice(["f32", "f64"]), "shape": [-1, 4], "max_length": 3},
             {"name": "which", "type": "list", "dtype": "u8", "max_length": 3}, {"name": "middles", "type": "list", "dtype": "f64", "shape": [-1, 1, 3], "max_length": 3}]},
         "batch": N, "order": {"seed": drawn, "epochs": 2}, "bad_sample": {"policy": "fail"},
-        "image": {"orientation": "apply", "transform": chain.operations, "points": "middles",
+        "image": {"orientation": "apply", "transform": chain.operations, "points": "middles", **({} if chain.shape == "fixed" else {"shape": chain.shape, "room": 800}),
                   "boxes": {"column": "boxes", "format": form, "normalized": shares, "with": ["which", "middles"], "min_area": r.choice([0, 1])}},
     }
     loader, seen = open_(spec), 0
     for _ in range(2):
         for batch in loader:
-            for row, boxes, which, middles in zip(batch["image"], batch["boxes"], batch["which"], batch["middles"]):
-                check(row, corners(boxes, form, shares), which, middles, "random_iou_crop" in chain.names)
+            extents = batch["extent"].tolist() if "extent" in batch else [SIZE] * N
+            for row, (height, width), boxes, which, middles in zip(batch["image"], extents, batch["boxes"], batch["which"], batch["middles"]):
+                row = row[:height, :width]
+                assert row.shape[:2] == (height, width)
+                check(row, corners(boxes, form, shares, row.shape[:2]), which, middles, "random_iou_crop" in chain.names)
                 seen += 1
     assert seen == 2 * N, chain.operations

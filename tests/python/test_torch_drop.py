@@ -323,6 +323,17 @@ def test_a_sampler_of_fewer_samples_draws_the_first_ones(loading, folder):
         spdl.DataLoader(dataset, sampler=sampler("RandomSampler", data_source=range(3), replacement=False, num_samples=6))
 
 
+@pytest.mark.parametrize("weights, said", [
+    ([1, 2, float("nan"), 1, 1, 1], "the weight nan at 2 of 6"), ([1, 2, 3, 1, -0.5, 1], "the weight -0.5 at 4 of 6"), ([float("inf"), 2, 3, 1, 1, 1], "the weight inf at 0 of 6"),
+    ([0, 0, 0, 0, 0, 0], "no weight above 0"),
+])
+@pytest.mark.parametrize("replacement", [True, False])
+def test_weights_that_draw_nothing_are_refused_by_their_place(folder, weights, said, replacement):
+    drawn = sampler("WeightedRandomSampler", weights=np.array(weights, float), num_samples=2, replacement=replacement)
+    with pytest.raises(spdl.ArgumentError, match=f"sampler: got a WeightedRandomSampler with {said}, want numbers from 0 to 3.4e\\+38, and one above 0"):
+        spdl.DataLoader(image_folder(folder, [resize(8, 8), PILToTensor()]), sampler=drawn)
+
+
 def test_samplers_are_orders(loading, folder):
     dataset = image_folder(folder, [resize(8, 8), PILToTensor()])
     weights = np.array([0, 1, 0, 0, 0, 0.0])

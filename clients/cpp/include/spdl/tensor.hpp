@@ -193,6 +193,21 @@ class Tensor {
         return Span<const T>(static_cast<const T *>(row), count(1));
     }
 
+    // One of pictures that have a size each, as a tensor [H, W, C] or [C, H, W]: batch["image"].picture(i, batch["extent"]). It is a view
+    // as this is; of a padded batch without what is around the picture, so that its strides are the row's, and its lines row<T>(y). A masked one has no
+    // elements. SPDL_E_ARGUMENT beyond the last row, and where `extent` is not int64 [rows, 2]; SPDL_E_FORMAT if what it says leaves the row.
+    Result<Tensor> try_picture(std::uint32_t i, const Tensor &extent) const {
+        Result<Span<const std::int64_t>> said = extent.try_row<std::int64_t>(i);
+        if (!said.ok()) return Status(std::move(said));
+        if (said->size() != 2)
+            return extent.complain(SPDL_E_ARGUMENT,
+                                   "does not say how large pictures are, which takes [rows, 2]");
+        if (i >= rows_ || tensor_.data == nullptr || (!ragged() && tensor_.ndim != 4))
+            return complain(SPDL_E_ARGUMENT, "has no picture " + std::to_string(i));
+        return ragged() ? ragged_picture(i, (*said)[0], (*said)[1])
+                        : dense_picture(i, (*said)[0], (*said)[1]);
+    }
+
     // One row of a uint8 tensor as text, such as a key. Errors as try_row.
     Result<std::string_view> try_text(std::uint32_t i) const {
         Result<Span<const std::uint8_t>> row = try_row<std::uint8_t>(i);
@@ -207,6 +222,9 @@ class Tensor {
     template <class T> T *mutable_data() const { return detail::take(try_mutable_data<T>()); }
     template <class T> Span<const T> values() const { return detail::take(try_values<T>()); }
     template <class T> Span<const T> row(std::uint32_t i) const { return detail::take(try_row<T>(i)); }
+    Tensor picture(std::uint32_t i, const Tensor &extent) const {
+        return detail::take(try_picture(i, extent));
+    }
     std::string_view text(std::uint32_t i) const { return detail::take(try_text(i)); }
 #endif
 
@@ -217,12 +235,64 @@ class Tensor {
         return n;
     }
 
-    template <class T> Result<Span<const T>> ragged_row(const char *base, std::uint32_t i) const {
+    // That a ragged row lies within the values.
+    Status within(std::uint32_t i) const {
         const std::int64_t first = tensor_.offsets[i], end = tensor_.offsets[i + 1];
-        if (first < 0 || end < first || end > tensor_.shape[0])
-            return complain(SPDL_E_FORMAT, "row " + std::to_string(i) + " is values [" +
-                                               std::to_string(first) + ", " + std::to_string(end) + ") of " +
-                                               std::to_string(tensor_.shape[0]));
+        if (first >= 0 && end >= first && end <= tensor_.shape[0]) return {};
+        return complain(SPDL_E_FORMAT, "row " + std::to_string(i) + " is values [" + std::to_string(first) +
+                                           ", " + std::to_string(end) + ") of " +
+                                           std::to_string(tensor_.shape[0]));
+    }
+
+    bool planar() const noexcept { return tensor_.axes == SPDL_AXES_NCHW; }
+
+    Status too_large(std::uint32_t i, std::int64_t height, std::int64_t width) const {
+        return complain(SPDL_E_FORMAT, "row " + std::to_string(i) + " is said to be a picture of " +
+                                           std::to_string(height) + " x " + std::to_string(width) +
+                                           ", which it is not: the batch is damaged");
+    }
+
+    // A picture of a shape and strides [H, W, C] or [C, H, W], whose elements begin at `first`.
+    Tensor view(char *first, const std::int64_t (&shape)[3], const std::int64_t (&strides)[3]) const {
+        spdl_tensor one = tensor_;
+        one.kind = SPDL_DENSE, one.offsets = nullptr, one.data = first, one.ndim = 3;
+        one.bytes = static_cast<std::uint64_t>(tensor_.dtype_bits / 8);
+        for (std::size_t k = 0; k < 3; k++) {
+            one.shape[k] = shape[k], one.strides[k] = strides[k];
+            one.bytes *= static_cast<std::uint64_t>(shape[k]);
+        }
+        return Tensor(one, static_cast<std::uint32_t>(shape[0]), writable_);
+    }
+
+    // Its channels follow from how many values it has.
+    Result<Tensor> ragged_picture(std::uint32_t i, std::int64_t height, std::int64_t width) const {
+        if (Status s = within(i); !s.ok()) return s;
+        const std::int64_t item = tensor_.dtype_bits / 8, first = tensor_.offsets[i],
+                           size = tensor_.offsets[i + 1] - first;
+        if (height < 0 || width < 0 || (height > 0 && width > size / height))
+            return too_large(i, height, width);
+        const std::int64_t pixels = height * width, channels = pixels > 0 ? size / pixels : 0;
+        if (pixels * channels != size) return too_large(i, height, width);
+        char *const data = static_cast<char *>(tensor_.data) + first * item;
+        if (planar()) return view(data, {channels, height, width}, {pixels * item, width * item, item});
+        return view(data, {height, width, channels}, {width * channels * item, channels * item, item});
+    }
+
+    Result<Tensor> dense_picture(std::uint32_t i, std::int64_t height, std::int64_t width) const {
+        const std::size_t h = planar() ? 2 : 1;
+        std::int64_t shape[3], strides[3];
+        for (std::size_t k = 0; k < 3; k++)
+            shape[k] = tensor_.shape[k + 1], strides[k] = tensor_.strides[k + 1];
+        if (height < 0 || width < 0 || height > shape[h - 1] || width > shape[h])
+            return too_large(i, height, width);
+        shape[h - 1] = height, shape[h] = width;
+        return view(static_cast<char *>(tensor_.data) + static_cast<std::int64_t>(i) * tensor_.strides[0],
+                    shape, strides);
+    }
+
+    template <class T> Result<Span<const T>> ragged_row(const char *base, std::uint32_t i) const {
+        if (Status s = within(i); !s.ok()) return s;
+        const std::int64_t first = tensor_.offsets[i], end = tensor_.offsets[i + 1];
         const void *row = base + first * static_cast<std::int64_t>(sizeof(T));
         return Span<const T>(static_cast<const T *>(row), static_cast<std::size_t>(end - first));
     }

@@ -14,6 +14,7 @@ KNOWN = ("RandomSampler(dataset), SequentialSampler, SubsetRandomSampler, Weight
          "or indices as a list, a range, an array or a tensor")
 _OWN = ("its order is its own code's, of which nothing is known here; sampler=list(sampler) is its order of now, the same in every epoch, WeightedRandomSampler draws by weights, "
         "and order of a description repeats, balances, stratifies and puts lengths together (docs/order.md)")
+_MOST = 3.4e38  # of a weight: it is a float of 32 bits in the engine
 
 
 class Sampled(NamedTuple):
@@ -92,7 +93,11 @@ def _drawn(sampler: Any, weights: list[float], of: datasets.Pictures, order: dic
     name, rows, samples = type(sampler).__qualname__, int(sampler.num_samples), len(of.pictures)
     if len(weights) != samples:
         _refuse(f"got a {name} of {len(weights)} weights, want one for each of the data set's {samples} samples")
+    wrong = next((i for i, weight in enumerate(weights) if not 0 <= weight <= _MOST), None)
     able = sum(weight > 0 for weight in weights)
+    if wrong is not None or not able:
+        said = "no weight above 0" if wrong is None else f"the weight {weights[wrong]} at {wrong} of {samples}"
+        _refuse(f"got a {name} with {said}, want numbers from 0 to {_MOST:.2g}, and one above 0")
     if not sampler.replacement and rows > able:
         _refuse(f"got a {name} of num_samples={rows} without replacement, want at most {able}, the samples that can be drawn; draw with replacement, or loop over several epochs")
     order["rows"] = rows
