@@ -44,11 +44,14 @@ void media_normals_avx2(const uint32_t key[2], uint32_t channel, uint32_t block,
 
 /* --- geometry.c --- */
 
-/* The plan of the row, from the picture, or from what was made of it ahead. */
-int media_geometry(const media_op *op, const media_draw *draw, int32_t w, int32_t h, media_plan *plan);
+/* A plan has two halves. First the part of the picture and what it is resized to: all of it, as large as it is, */
+void media_whole(media_plan *plan, int32_t w, int32_t h);
 
-/* Of a plan the part of the picture and what it is resized to. */
+/* or as the op has it; */
 int media_fit(const media_op *op, const media_draw *draw, int32_t w, int32_t h, media_plan *plan);
+
+/* then where the row, whose size is known by now, begins in that, and whether it is flipped. */
+void media_place(const media_op *op, const media_draw *draw, media_plan *plan);
 
 /* The filter of the resize. */
 int32_t media_filter(const media_op *op, const media_draw *draw);
@@ -644,8 +647,10 @@ typedef struct media_stage {
     media_retouches warps; /* WARP and PERSPECTIVE alone */
 } media_stage;
 
-/* Draw the stages of a picture of *w x *h, which become the size of what they make; MEDIA_TOO_MANY_PIXELS where that is too large. */
-int media_plan_ahead(media_ctx *c, const media_op *op, const media_draw *draw, int32_t *w, int32_t *h);
+/* Draw the stages of a picture of w x h, and the first half of the plan of what is left for the row; MEDIA_TOO_MANY_PIXELS where a
+ * stage's picture is too large. */
+int media_plan_row(media_ctx *c, const media_op *op, const media_draw *draw, int32_t w, int32_t h,
+                   media_plan *plan);
 
 /* The sheet that the last picture is not in. */
 media_buf *media_next_sheet(media_ctx *c);

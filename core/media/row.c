@@ -133,16 +133,12 @@ int media_prepare(media_ctx *c, const media_op *op, const media_draw *draw, medi
     int swap = c->info.orientation >= 5;
     int32_t w = swap ? c->info.height : c->info.width, h = swap ? c->info.width : c->info.height;
     memcpy(c->info.affine, as_it_is, sizeof as_it_is);
-    int rc = media_plan_ahead(c, op, draw, &w, &h);
-    if (rc != MEDIA_OK) return rc;
+    int rc = media_plan_row(c, op, draw, w, h, &p);
     c->op = op;
-    if (op->open) {
-        rc = media_fit(op, draw, w, h, &p);
-        if (rc == MEDIA_OK) rc = settle(c, op, &p);
-        op = c->op;
-    }
-    if (rc == MEDIA_OK) rc = media_geometry(op, draw, w, h, &p);
-    if (rc != MEDIA_OK) return media_fail(c, rc, "");
+    if (rc == MEDIA_OK && op->open) rc = settle(c, op, &p);
+    if (rc != MEDIA_OK) return rc;
+    op = c->op;
+    media_place(op, draw, &p);
     c->info.row_h = (int32_t)op->out_h;
     c->info.row_w = (int32_t)op->out_w;
     c->info.box_y = p.box_y;
@@ -303,8 +299,10 @@ int media_jpeg_plan(media_ctx *c, media_plan *plan, const uint8_t *data, size_t 
     if (size < 2 || data[0] != 0xff || data[1] != 0xd8) return MEDIA_OTHER_FORMAT;
     int rc = media_jpeg_header(c, data, size, op);
     if (rc != MEDIA_OK) return rc;
-    rc = media_geometry(op, draw, c->info.width, c->info.height, plan);
-    return rc == MEDIA_OK ? MEDIA_OK : media_fail(c, rc, "");
+    rc = media_fit(op, draw, c->info.width, c->info.height, plan);
+    if (rc != MEDIA_OK) return media_fail(c, rc, "");
+    media_place(op, draw, plan);
+    return MEDIA_OK;
 }
 
 void media_picture_rows(media_ctx *c, const uint8_t *pixels, size_t stride, int32_t x, int32_t y,
