@@ -49,6 +49,10 @@ int media_plan_row(media_ctx *c, const media_op *op, const media_draw *draw, int
     return rc;
 }
 
+int media_resize_ahead(media_ctx *c, const media_op *op, media_plan *p) {
+    return plan_stage(c, op, NULL, p, 0, 0);
+}
+
 media_buf *media_next_sheet(media_ctx *c) {
     c->sheet = !c->sheet;
     return &c->sheets[c->sheet];
