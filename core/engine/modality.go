@@ -117,6 +117,8 @@ func modalityOf(m *spec.Medium, clips int, cache *spec.Cache) (modality, error) 
 		return newCodedImages(m)
 	case m.Image.Many != nil:
 		return newPictures(m)
+	case m.Image.Transform.Tiles != nil:
+		return newTiles(m)
 	}
 	return newImages(m, cache.RowsDir != "")
 }

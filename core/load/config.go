@@ -30,6 +30,9 @@ func PictureConfig(i *spec.Image) media.Config {
 			c.Resize, c.Cover = size(r.Extent), r.Fit.Cover
 		}
 	}
+	if s := t.Tiles; s != nil {
+		c.Resize, c.Tiles = c.Out, tiles(s)
+	}
 	if r := t.RandomResize; r != nil {
 		c.RandomResize = &media.RandomResize{Min: r.MinSize, Max: r.MaxSize}
 	}
@@ -91,6 +94,23 @@ func PictureConfig(i *spec.Image) media.Config {
 	}
 	return c
 }
+
+// tiles says them in core/media's words.
+func tiles(t *spec.Tiles) *media.Tiles {
+	c := &media.Tiles{By: tilings[t.Kind], Longest: t.LongestEdge}
+	for _, g := range t.Grids() {
+		c.Grids = append(c.Grids, media.Grid(g))
+	}
+	switch {
+	case t.Thumbnail && t.Kind == spec.LLaVANeXT:
+		c.Whole = media.WholeFirst
+	case t.Thumbnail:
+		c.Whole = media.WholeLast
+	}
+	return c
+}
+
+var tilings = map[string]media.Tiling{spec.InternVL: media.InternVL, spec.LLaVANeXT: media.LLaVANeXT, spec.MLlama: media.MLlama, spec.Idefics3: media.Idefics3}
 
 // The numbers of groups, of which a transform has one of each kind.
 const (

@@ -92,7 +92,10 @@ func parseGathering(description []byte) (*gathering, error) {
 	case b.sized() && raw.Image["transform"] != nil:
 		return nil, &spec.Error{File: "batch", Path: "batch", Text: "got a size, and a transform in image; want one of them"}
 	}
-	_, err := b.unsized() // what is wrong is said before a picture is read
+	s, err := b.unsized() // what is wrong is said before a picture is read
+	if err == nil && s.Image.Transform.Tiles != nil {
+		return nil, &spec.Error{File: "batch", Path: "image.tiles", Text: "pictures of one batch would have different numbers of them; leave it out, and load each picture by itself, or take a ring"}
+	}
 	return b, err
 }
 

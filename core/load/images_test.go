@@ -144,8 +144,9 @@ func TestABatchIsRefusedByName(t *testing.T) {
 		`{"image": {}, "batch": {"threads": -1}}`:          "batch.threads: got -1",
 		`{"image": {}, "batch": {"fit": "squeeze"}}`:       `batch.fit: got "squeeze", want pad, crop or fill`,
 		`{"image": {"transform": [{"resize": [2, 2]}]}, "batch": {"height": 2}}`: "got a size, and a transform",
-		`{"image": {"layuot": "NCHW"}}`:                                          `image.layuot: unknown key; did you mean "layout"?`,
-		`{"image": {"transform": [{"normalize": {"mean": [1], "std": [1]}}]}}`:   "got 1 values, want 3",
+		`{"image": {"tiles": 8}}`:       "image.tiles: pictures of one batch would have different numbers of them; leave it out",
+		`{"image": {"layuot": "NCHW"}}`: `image.layuot: unknown key; did you mean "layout"?`,
+		`{"image": {"transform": [{"normalize": {"mean": [1], "std": [1]}}]}}`: "got 1 values, want 3",
 	} {
 		_, err := LoadBatch([]byte(description), []Source{painted(t, 2, 2, 1)}, nil)
 		var described *spec.Error

@@ -46,12 +46,26 @@ func (l *loading) image(s *spec.Spec) (*Media, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := l.tensor("image", s.Image.DType, s.RowShape())
+	shape, most := s.RowShape(), op.Tiles()
+	if most > 0 {
+		shape = append(tensor.Shape{int64(most)}, shape...)
+	}
+	t, err := l.tensor("image", s.Image.DType, shape)
 	if err != nil {
 		return nil, err
 	}
 	info, err := w.Row(t.Data, data, op, media.Draw{})
-	return &Media{[]Tensor{t}, info}, err
+	if err != nil || most == 0 {
+		return &Media{[]Tensor{t}, info}, err
+	}
+	t.Data, t.Shape[0] = t.Data[:len(t.Data)/most*info.Tiles], int64(info.Tiles)
+	return &Media{[]Tensor{t}, tilesInfo{info, info.Grid}}, nil
+}
+
+// tilesInfo says what was done, and which grid of tiles the picture was cut into.
+type tilesInfo struct {
+	media.Info
+	Grid media.Grid `json:"grid"`
 }
 
 // sizeOf is the size of a picture as it is seen, found by decoding its middle.

@@ -13,9 +13,9 @@ static int fits(media_ctx *c, const media_op *op, int32_t w, int32_t h) {
     return MEDIA_TOO_MANY_PIXELS;
 }
 
-/* A stage: the picture as p resizes it, and the steps from first to end. */
-static int plan_stage(media_ctx *c, const media_op *op, const media_draw *draw, const media_plan *p,
-                      uint32_t first, uint32_t end) {
+/* A stage: the picture as p resizes it, and the steps from first to end. What comes out is the whole picture of p then. */
+static int plan_stage(media_ctx *c, const media_op *op, const media_draw *draw, media_plan *p, uint32_t first,
+                      uint32_t end) {
     media_stage *s = &c->stages[c->n_stages++];
     const double resized[6] = {(double)p->res_w / p->box_w, 0, 0, 0, (double)p->res_h / p->box_h, 0};
     s->pass = (media_pass){.x = {p->box_w, p->res_w, 0, p->res_w, (int32_t)op->filter, 0},
@@ -31,28 +31,26 @@ static int plan_stage(media_ctx *c, const media_op *op, const media_draw *draw, 
     }
     media_follow_points(resized, c->info.affine);
     media_retouch_points(&s->warps, c->info.affine);
+    media_whole(p, s->warps.w, s->warps.h);
     return rc;
 }
 
-int media_plan_ahead(media_ctx *c, const media_op *op, const media_draw *draw, int32_t *w, int32_t *h) {
-    media_plan p = {.box_w = *w, .box_h = *h, .res_w = *w, .res_h = *h};
-    uint32_t first = op->ahead[0], end = first + op->ahead[1];
+int media_plan_row(media_ctx *c, const media_op *op, const media_draw *draw, int32_t w, int32_t h,
+                   media_plan *p) {
+    const uint32_t first = op->ahead[0], end = first + op->ahead[1];
     int rc = MEDIA_OK;
     c->n_stages = 0;
-    c->seen_w = *w;
-    c->seen_h = *h;
-    if (first > 0) {
-        rc = plan_stage(c, op, draw, &p, 0, first);
-        *w = c->stages[0].warps.w;
-        *h = c->stages[0].warps.h;
-    }
-    if (rc == MEDIA_OK && end > first) {
-        rc = media_fit(op, draw, *w, *h, &p);
-        if (rc == MEDIA_OK) rc = plan_stage(c, op, draw, &p, first, end);
-        *w = c->stages[c->n_stages - 1].warps.w;
-        *h = c->stages[c->n_stages - 1].warps.h;
-    }
+    c->seen_w = w;
+    c->seen_h = h;
+    media_whole(p, w, h);
+    if (first > 0) rc = plan_stage(c, op, draw, p, 0, first);
+    if (rc == MEDIA_OK) rc = media_fit(op, draw, p->res_w, p->res_h, p);
+    if (rc == MEDIA_OK && end > first) rc = plan_stage(c, op, draw, p, first, end);
     return rc;
+}
+
+int media_resize_ahead(media_ctx *c, const media_op *op, media_plan *p) {
+    return plan_stage(c, op, NULL, p, 0, 0);
 }
 
 media_buf *media_next_sheet(media_ctx *c) {

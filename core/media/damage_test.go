@@ -49,6 +49,9 @@ func damageOps(t *testing.T) []*Op {
 			ops = append(ops, compiled(t, cfg))
 		}
 	}
+	for i, tiles := range []Tiles{{Grids: upTo(4), Whole: WholeLast}, {By: Idefics3, Grids: []Grid{{3, 3}}, Whole: WholeLast, Longest: 25}} {
+		ops = append(ops, compiled(t, Config{Resize: Square(9), Tiles: &tiles, Orient: i > 0, MaxPixels: 1 << 20}))
+	}
 	return ops
 }
 

@@ -43,10 +43,12 @@ static size_t size_of(uint32_t dtype) { return dtype == MEDIA_U8 ? 1 : dtype == 
 
 size_t media_pixel_bytes(const media_op *op) { return op->channels * size_of(op->dtype); }
 
-size_t media_op_row_bytes(const media_op *op) {
+size_t media_picture_bytes(const media_op *op) {
     size_t pixels = op->open ? (size_t)op->room_h * op->room_w : (size_t)op->out_h * op->out_w;
     return pixels * media_pixel_bytes(op);
 }
+
+size_t media_op_row_bytes(const media_op *op) { return op->most * media_picture_bytes(op); }
 
 /* Whether number i of the order is one of those that are shuffled. */
 static int is_shuffled(const media_op *op, int i) {
@@ -69,6 +71,12 @@ void media_op_init(media_op *op) {
     op->channels = op->mode == MEDIA_RGB ? 3 : 1;
     op->line = op->open ? op->room_w : op->out_w;
     op->lines = op->open ? op->room_h : op->out_h;
+    op->most = 1;
+    for (uint32_t i = 0; op->tiling && i < op->n_grids; i++) {
+        const int32_t tiles = op->grids[i][0] * op->grids[i][1];
+        const uint32_t n = (uint32_t)(tiles + media_with_whole(op, tiles));
+        if (n > op->most) op->most = n;
+    }
     init_order(op);
     for (int ch = 0; ch < 3; ch++) {
         op->inv_std[ch] = 1.0f / op->std[ch];

@@ -21,8 +21,7 @@
 
 enum { OP_CROP = 1, OP_FLIP = 2, OP_VFLIP = 3, OP_WINDOW = 6, OP_SHORT = 13, OP_SCALE = 14, CROP_TRIES = 10 };
 
-/* All of a picture, as large as it is. */
-static void whole(media_plan *p, int32_t w, int32_t h) {
+void media_whole(media_plan *p, int32_t w, int32_t h) {
     p->box_x = p->box_y = 0;
     p->box_w = p->res_w = w;
     p->box_h = p->res_h = h;
@@ -241,7 +240,7 @@ int32_t media_filter(const media_op *op, const media_draw *draw) {
 }
 
 int media_fit(const media_op *op, const media_draw *draw, int32_t w, int32_t h, media_plan *p) {
-    whole(p, w, h);
+    media_whole(p, w, h);
     switch (op->geometry) {
     case MEDIA_RESIZE_SHORT:
         if (!op->nearest_side)
@@ -276,10 +275,7 @@ int media_fit(const media_op *op, const media_draw *draw, int32_t w, int32_t h, 
     return MEDIA_OK;
 }
 
-int media_geometry(const media_op *op, const media_draw *draw, int32_t w, int32_t h, media_plan *p) {
-    whole(p, w, h);
-    int rc = op->ahead[1] > 0 ? MEDIA_OK /* it is resized already */ : media_fit(op, draw, w, h, p);
-    if (rc != MEDIA_OK) return rc;
+void media_place(const media_op *op, const media_draw *draw, media_plan *p) {
     p->win_x =
         placed(op->corner_x, p->res_w, (int32_t)op->out_w, op->pad_left, op->pad_right, op->middle_down);
     p->win_y =
@@ -296,5 +292,4 @@ int media_geometry(const media_op *op, const media_draw *draw, int32_t w, int32_
     }
     p->flip = !op->late[MEDIA_DO_FLIP] && media_flipped(op, draw, MEDIA_DO_FLIP);
     p->vflip = !op->late[MEDIA_DO_VFLIP] && media_flipped(op, draw, MEDIA_DO_VFLIP);
-    return MEDIA_OK;
 }

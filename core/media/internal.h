@@ -44,17 +44,33 @@ void media_normals_avx2(const uint32_t key[2], uint32_t channel, uint32_t block,
 
 /* --- geometry.c --- */
 
-/* The plan of the row, from the picture, or from what was made of it ahead. */
-int media_geometry(const media_op *op, const media_draw *draw, int32_t w, int32_t h, media_plan *plan);
-
-/* Of a plan the part of the picture and what it is resized to. */
+/* A plan has two halves: the part of the picture and what it is resized to, all of it as large as it is or as the op has it; and where
+ * the row, whose size is known by then, begins in that, and whether it is flipped. */
+void media_whole(media_plan *plan, int32_t w, int32_t h);
 int media_fit(const media_op *op, const media_draw *draw, int32_t w, int32_t h, media_plan *plan);
+void media_place(const media_op *op, const media_draw *draw, media_plan *plan);
 
 /* The filter of the resize. */
 int32_t media_filter(const media_op *op, const media_draw *draw);
 
 /* Whether left and right (MEDIA_DO_FLIP) or top and bottom (MEDIA_DO_VFLIP) change places, then or later. */
 int media_flipped(const media_op *op, const media_draw *draw, int step);
+
+/* --- tiles.c --- */
+
+/* A picture as tiles. */
+typedef struct media_tiling {
+    int32_t rows, columns; /* of the grid */
+    int32_t n, first;      /* tiles of the row, and which of them is the grid's first */
+    media_plan plan;       /* of a row as large as the grid */
+} media_tiling;
+
+/* How a picture of w x h becomes tiles (c->tiling), and what is made of it ahead of them; MEDIA_TOO_MANY_PIXELS as media_plan_row. */
+int media_plan_tiles(media_ctx *c, const media_op *op, int32_t w, int32_t h);
+void media_plan_tile(const media_op *op, const media_tiling *t, int32_t k, media_plan *plan);
+
+/* 1: the whole picture goes with so many tiles of a grid. */
+int32_t media_with_whole(const media_op *op, int32_t tiles);
 
 /* --- resample.c --- */
 
@@ -202,6 +218,7 @@ uint16_t media_bf16(float x);
 void media_finish_portable(const media_op *op, const uint8_t *line, int32_t y, void *dst);
 int media_planar(const media_op *op); /* 1: lines are RGBX, to be split into planes */
 size_t media_pixel_bytes(const media_op *op);
+size_t media_picture_bytes(const media_op *op); /* of a row's picture, or of one of its tiles */
 
 /* Pixels from one plane of a row to the next. */
 static inline size_t media_plane_pixels(const media_op *op) { return (size_t)op->line * op->lines; }
@@ -644,8 +661,13 @@ typedef struct media_stage {
     media_retouches warps; /* WARP and PERSPECTIVE alone */
 } media_stage;
 
-/* Draw the stages of a picture of *w x *h, which become the size of what they make; MEDIA_TOO_MANY_PIXELS where that is too large. */
-int media_plan_ahead(media_ctx *c, const media_op *op, const media_draw *draw, int32_t *w, int32_t *h);
+/* Draw the stages of a picture of w x h, and the first half of the plan of what is left for the row; MEDIA_TOO_MANY_PIXELS where a
+ * stage's picture is too large. */
+int media_plan_row(media_ctx *c, const media_op *op, const media_draw *draw, int32_t w, int32_t h,
+                   media_plan *plan);
+
+/* A stage that resizes the picture as p has it, and p the whole of that then. */
+int media_resize_ahead(media_ctx *c, const media_op *op, media_plan *p);
 
 /* The sheet that the last picture is not in. */
 media_buf *media_next_sheet(media_ctx *c);
@@ -669,7 +691,7 @@ struct media_ctx {
     media_buf mid;             /* horizontally resampled rows */
     media_buf sum;             /* of some of them */
     media_buf line;            /* one vertically resampled row */
-    media_buf region;          /* a decoded region that must be turned */
+    media_buf region;          /* a decoded region that must be turned, or is looked at more than once */
     media_buf turned;
     media_buf picture;   /* what another decoder made */
     media_buf shades;    /* the row as bytes, while it is retouched */
@@ -678,7 +700,8 @@ struct media_ctx {
     int sheet;           /* which of them has the last */
     media_stage stages[2];
     int n_stages;
-    media_pass pass; /* how the row is made, behind the stages */
+    media_pass pass;     /* how the row is made, behind the stages */
+    media_tiling tiling; /* or, in place of it, its tiles */
     media_border border;
     media_retouches retouches;
     int keeps; /* 1: all lines of the row are needed before any is finished */

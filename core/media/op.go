@@ -203,6 +203,7 @@ type Config struct {
 	ScaleJitter    *ScaleJitter
 	ResizeArea     *ResizeArea
 	Open           *Open       // nil: rows have the size Out. Else there is no Out, crop and padding, and no step between resize and crop
+	Tiles          *Tiles      // nil: a row is one picture
 	Random         *RandomCrop // nil: not asked
 	Corner         Corner      // of the picture in which a crop lies
 	MiddleDown     bool        // of a crop in the middle: half of an odd number of pixels is rounded down, not to even
@@ -295,6 +296,9 @@ func Compile(cfg Config) (*Op, error) {
 		}
 	}
 	C.media_op_init(&op.c)
+	if err := op.checkTileSteps(); err != nil {
+		return nil, fmt.Errorf("media: %w", err)
+	}
 	return op, nil
 }
 
@@ -318,6 +322,7 @@ func (cfg *Config) geometry(op *C.media_op) {
 	out := cfg.out()
 	op.out_h, op.out_w = C.uint32_t(out.H), C.uint32_t(out.W)
 	cfg.open(op)
+	cfg.tiles(op)
 	switch {
 	case cfg.bySide():
 		op.geometry = C.MEDIA_RESIZE_SHORT
@@ -588,6 +593,9 @@ func (cfg *Config) checkGeometry() error {
 	if a := cfg.ResizeArea; a != nil && !(a.Min >= 1 && a.Min <= a.Max && a.Max <= MaxSide*MaxSide && a.Multiple >= 1 && a.Multiple <= MaxSide) {
 		return fmt.Errorf("resize: got %d to %d pixels in multiples of %d, want 1 <= least <= most <= %d and multiples of 1 to %d", a.Min, a.Max, a.Multiple, MaxSide*MaxSide, MaxSide)
 	}
+	if err := cfg.checkTiles(); err != nil {
+		return err
+	}
 	if cfg.Cover && cfg.Resize == (Size{}) {
 		return fmt.Errorf("cover: want a size to resize to")
 	}
@@ -700,7 +708,7 @@ func (op *Op) Open() *Open {
 	return &Open{Size{int(op.c.room_h), int(op.c.room_w)}, op.c.open == C.MEDIA_OPEN_DENSE}
 }
 
-// Shape is the row's shape: [H, W, C], or [C, H, W] for NCHW.
+// Shape is the shape of the row's picture, or of each of its tiles: [H, W, C], or [C, H, W] for NCHW.
 func (op *Op) Shape() [3]int {
 	h, w, ch := int(op.c.out_h), int(op.c.out_w), int(op.c.channels)
 	if Layout(op.c.layout) == NCHW {

@@ -127,22 +127,59 @@ static int settle(media_ctx *c, const media_op *op, const media_plan *p) {
     return MEDIA_OK;
 }
 
+/* What is rendered is what p makes of the picture, or of what the stages made of it. */
+static void make_by(media_ctx *c, const media_op *op, const media_plan *p, int32_t filter) {
+    c->from_below = p->vflip;
+    media_border_of(op, p, &c->border);
+    reach(c, p, c->border.first_x, (int32_t)op->out_w);
+    c->pass = (media_pass){
+        .x = {p->box_w, p->res_w, c->border.first_x, (int32_t)op->out_w, filter, p->flip},
+        .y = {p->box_h, p->res_h, c->border.first_y, (int32_t)op->out_h, filter, 0},
+        .left = p->box_x,
+        .top = p->box_y,
+    };
+}
+
+/* The axes of stage i, or of the row behind the stages; tiles, each of which has its own, are of all of the picture there. */
+static int begin_stage(media_ctx *c, int i, media_region *r) {
+    const media_plan *p = &c->tiling.plan;
+    if (i < c->n_stages) return begin(c, &c->stages[i].pass, r);
+    if (!c->op->tiling) return begin(c, &c->pass, r);
+    *r = (media_region){0, 0, p->box_w, p->box_h};
+    return MEDIA_OK;
+}
+
+/* Nothing is drawn for tiles. */
+static int prepare_tiles(media_ctx *c, const media_op *op, int32_t w, int32_t h, media_region *r) {
+    const media_tiling *t = &c->tiling;
+    c->op = op;
+    c->keeps = 0;
+    c->erased.part = (media_region){0};
+    int rc = media_plan_tiles(c, op, w, h);
+    if (rc != MEDIA_OK) return rc;
+    c->info.tiles = t->n;
+    c->info.grid_rows = t->rows;
+    c->info.grid_columns = t->columns;
+    c->info.row_h = (int32_t)op->out_h;
+    c->info.row_w = (int32_t)op->out_w;
+    c->info.box_h = t->plan.box_h;
+    c->info.box_w = t->plan.box_w;
+    return begin_stage(c, 0, r);
+}
+
 int media_prepare(media_ctx *c, const media_op *op, const media_draw *draw, media_region *r) {
     static const double as_it_is[6] = {1, 0, 0, 0, 1, 0};
     media_plan p;
     int swap = c->info.orientation >= 5;
     int32_t w = swap ? c->info.height : c->info.width, h = swap ? c->info.width : c->info.height;
     memcpy(c->info.affine, as_it_is, sizeof as_it_is);
-    int rc = media_plan_ahead(c, op, draw, &w, &h);
-    if (rc != MEDIA_OK) return rc;
+    if (op->tiling) return prepare_tiles(c, op, w, h, r);
+    int rc = media_plan_row(c, op, draw, w, h, &p);
     c->op = op;
-    if (op->open) {
-        rc = media_fit(op, draw, w, h, &p);
-        if (rc == MEDIA_OK) rc = settle(c, op, &p);
-        op = c->op;
-    }
-    if (rc == MEDIA_OK) rc = media_geometry(op, draw, w, h, &p);
-    if (rc != MEDIA_OK) return media_fail(c, rc, "");
+    if (rc == MEDIA_OK && op->open) rc = settle(c, op, &p);
+    if (rc != MEDIA_OK) return rc;
+    op = c->op;
+    media_place(op, draw, &p);
     c->info.row_h = (int32_t)op->out_h;
     c->info.row_w = (int32_t)op->out_w;
     c->info.box_y = p.box_y;
@@ -151,12 +188,10 @@ int media_prepare(media_ctx *c, const media_op *op, const media_draw *draw, medi
     c->info.box_w = p.box_w;
     c->info.flip = media_flipped(op, draw, MEDIA_DO_FLIP);
     c->info.vflip = media_flipped(op, draw, MEDIA_DO_VFLIP);
-    c->from_below = p.vflip;
     memcpy(c->row_map, as_it_is, sizeof as_it_is);
     map_points(op, &p, c->row_map);
     media_follow_points(c->row_map, c->info.affine);
-    media_border_of(op, &p, &c->border);
-    reach(c, &p, c->border.first_x, (int32_t)op->out_w);
+    make_by(c, op, &p, media_filter(op, draw));
     media_draw_retouches(op, draw, &c->retouches);
     c->keeps = c->border.mode != MEDIA_PAD_CONSTANT || c->retouches.n > 0;
     media_retouch_points(&c->retouches, c->info.affine);
@@ -165,14 +200,7 @@ int media_prepare(media_ctx *c, const media_op *op, const media_draw *draw, medi
     c->info.erased_x = c->erased.part.x;
     c->info.erased_h = c->erased.part.h;
     c->info.erased_w = c->erased.part.w;
-    int32_t filter = media_filter(op, draw);
-    c->pass = (media_pass){
-        .x = {p.box_w, p.res_w, c->border.first_x, (int32_t)op->out_w, filter, p.flip},
-        .y = {p.box_h, p.res_h, c->border.first_y, (int32_t)op->out_h, filter, 0},
-        .left = p.box_x,
-        .top = p.box_y,
-    };
-    return begin(c, c->n_stages > 0 ? &c->stages[0].pass : &c->pass, r);
+    return begin_stage(c, 0, r);
 }
 
 static int retouch(media_ctx *c, const media_op *op, const media_pixels *px, void *dst) {
@@ -236,25 +264,57 @@ static void turn(int orientation, const uint8_t *src, size_t src_stride, const m
     }
 }
 
+/* The w x h pixels that fetch gives, as rows of media_fetch_picture, which stay. */
+static int hold(media_ctx *c, const media_op *op, int32_t w, int32_t h, media_fetch fetch) {
+    const size_t stride = (size_t)w * (op->channels == 1 ? 1 : 4);
+    if (!media_buf_get(&c->region, stride * (size_t)h + MEDIA_SLACK_BYTES))
+        return media_fail(c, MEDIA_NO_MEMORY, "");
+    for (int32_t y = 0; y < h;) {
+        const uint8_t *rows[4];
+        int n = h - y < 4 ? h - y : 4;
+        fetch(c, n, rows);
+        for (int i = 0; i < n; i++, y++) memcpy(c->region.p + (size_t)y * stride, rows[i], stride);
+    }
+    c->picture_next = c->region.p;
+    c->picture_stride = stride;
+    return MEDIA_OK;
+}
+
 /* The region, which fetch gives as it is stored, as rows of media_fetch_picture that are upright. */
 static int turn_upright(media_ctx *c, const media_op *op, const media_region *r, media_fetch fetch) {
     int bytes = op->channels == 1 ? 1 : 4;
     media_region raw;
     media_unturn(c->info.orientation, c->info.width, c->info.height, r, &raw);
-    size_t raw_stride = (size_t)raw.w * bytes, stride = (size_t)r->w * bytes;
-    size_t size = raw_stride * raw.h + MEDIA_SLACK_BYTES;
-    if (!media_buf_get(&c->region, size) || !media_buf_get(&c->turned, size))
+    size_t stride = (size_t)r->w * bytes;
+    if (!media_buf_get(&c->turned, stride * (size_t)r->h + MEDIA_SLACK_BYTES))
         return media_fail(c, MEDIA_NO_MEMORY, "");
-    for (int32_t y = 0; y < raw.h;) {
-        const uint8_t *rows[4];
-        int n = raw.h - y < 4 ? raw.h - y : 4;
-        fetch(c, n, rows);
-        for (int i = 0; i < n; i++, y++) memcpy(c->region.p + (size_t)y * raw_stride, rows[i], raw_stride);
-    }
-    turn(c->info.orientation, c->region.p, raw_stride, &raw, c->turned.p, stride, r, bytes);
+    int rc = hold(c, op, raw.w, raw.h, fetch);
+    if (rc != MEDIA_OK) return rc;
+    turn(c->info.orientation, c->region.p, c->picture_stride, &raw, c->turned.p, stride, r, bytes);
     c->picture_next = c->turned.p;
     c->picture_stride = stride;
     return MEDIA_OK;
+}
+
+/* The row's tiles, from the whole picture; zeros behind them. */
+static int cut_tiles(media_ctx *c, const media_op *op, const media_region *r, media_fetch fetch,
+                     uint8_t *dst) {
+    const size_t tile = media_picture_bytes(op);
+    int rc = fetch == media_fetch_picture ? MEDIA_OK : hold(c, op, r->w, r->h, fetch);
+    const uint8_t *pixels = c->picture_next;
+    const size_t stride = c->picture_stride;
+    for (int32_t k = 0; rc == MEDIA_OK && k < c->tiling.n; k++) {
+        media_plan p;
+        media_region part;
+        media_plan_tile(op, &c->tiling, k, &p);
+        make_by(c, op, &p, (int32_t)op->filter);
+        rc = begin(c, &c->pass, &part);
+        if (rc != MEDIA_OK) return rc;
+        media_picture_rows(c, pixels, stride, part.x, part.y, op);
+        rc = finish(c, op, part.h, media_fetch_picture, dst + (size_t)k * tile);
+    }
+    memset(dst + (size_t)c->tiling.n * tile, 0, (op->most - (size_t)c->tiling.n) * tile);
+    return rc;
 }
 
 int media_render(media_ctx *c, const media_region *r, media_fetch fetch, void *dst) {
@@ -268,11 +328,12 @@ int media_render(media_ctx *c, const media_region *r, media_fetch fetch, void *d
     for (int i = 0; i < c->n_stages; i++) {
         media_pixels made;
         int rc = make_picture(c, op, &c->stages[i], part.h, fetch, &made);
-        if (rc == MEDIA_OK) rc = begin(c, i + 1 < c->n_stages ? &c->stages[i + 1].pass : &c->pass, &part);
+        if (rc == MEDIA_OK) rc = begin_stage(c, i + 1, &part);
         if (rc != MEDIA_OK) return rc;
         media_picture_rows(c, made.p, made.stride, part.x, part.y, op);
         fetch = media_fetch_picture;
     }
+    if (op->tiling) return cut_tiles(c, op, &part, fetch, dst);
     return finish(c, op, part.h, fetch, dst);
 }
 
@@ -303,8 +364,10 @@ int media_jpeg_plan(media_ctx *c, media_plan *plan, const uint8_t *data, size_t 
     if (size < 2 || data[0] != 0xff || data[1] != 0xd8) return MEDIA_OTHER_FORMAT;
     int rc = media_jpeg_header(c, data, size, op);
     if (rc != MEDIA_OK) return rc;
-    rc = media_geometry(op, draw, c->info.width, c->info.height, plan);
-    return rc == MEDIA_OK ? MEDIA_OK : media_fail(c, rc, "");
+    rc = media_fit(op, draw, c->info.width, c->info.height, plan);
+    if (rc != MEDIA_OK) return media_fail(c, rc, "");
+    media_place(op, draw, plan);
+    return MEDIA_OK;
 }
 
 void media_picture_rows(media_ctx *c, const uint8_t *pixels, size_t stride, int32_t x, int32_t y,

@@ -72,6 +72,14 @@ enum {
 };
 enum { MEDIA_PAD_CONSTANT = 0, MEDIA_PAD_EDGE = 1, MEDIA_PAD_REFLECT = 2, MEDIA_PAD_SYMMETRIC = 3 };
 enum { MEDIA_MIDDLE = 0, MEDIA_FIRST = 1, MEDIA_LAST = 2 };
+enum {
+    MEDIA_NO_TILES = 0,
+    MEDIA_TILES_INTERNVL = 1,
+    MEDIA_TILES_LLAVA_NEXT = 2,
+    MEDIA_TILES_MLLAMA = 3,
+    MEDIA_TILES_IDEFICS3 = 4
+};
+enum { MEDIA_NO_WHOLE = 0, MEDIA_WHOLE_FIRST = 1, MEDIA_WHOLE_LAST = 2 };
 enum { MEDIA_IMAGENET = 0, MEDIA_CIFAR10 = 1, MEDIA_SVHN = 2 };
 /* What may be done to a row once it is cropped and resized; flips, ROTATION, AFFINE and PERSPECTIVE also to a picture ahead of that,
  * ZOOM_OUT and IOU_CROP to such a one alone. */
@@ -115,8 +123,10 @@ enum {
     MEDIA_MAX_KERNEL = 255,              /* of a blur */
     MEDIA_MAX_SIZES = 32,                /* of RANDOM_SHORTEST */
     MEDIA_MAX_OPTIONS = 16,              /* of IOU_CROP */
-    MEDIA_MAX_OBLONG = 200,              /* see MEDIA_TOO_OBLONG */
-    MEDIA_MAX_SIDE = 16384,              /* of a row, a resize, and a picture turned ahead of its crop */
+    MEDIA_MAX_TILES = 64,                /* of a grid */
+    MEDIA_MAX_GRIDS = 512,
+    MEDIA_MAX_OBLONG = 200, /* see MEDIA_TOO_OBLONG */
+    MEDIA_MAX_SIDE = 16384, /* of a row, a resize, and a picture turned ahead of its crop */
 };
 
 /* From where to where a factor is drawn. */
@@ -155,6 +165,14 @@ typedef struct media_op {
     uint32_t open;
     uint32_t room_h, room_w;
     uint32_t least_side;
+    /* Not MEDIA_NO_TILES: the row is several pictures of out_h x out_w, one behind the other: the tiles that the picture is cut into once it is
+     * brought to a grid of them, row by row, and, as `whole` has it, ahead of these or behind more than one of them, what RESIZE_EXACT makes of
+     * all of it. Nothing else is done to it. Which grid of these, and how the picture comes to be of its size, is the rule's of that name;
+     * IDEFICS3 makes the longer side `longest` and a grid by itself, no larger than the one that is given. */
+    uint32_t tiling;
+    uint32_t n_grids;
+    uint8_t grids[MEDIA_MAX_GRIDS][2]; /* rows and columns, in the order in which the rule tries them */
+    uint32_t whole;
     uint32_t filter;
     uint32_t any_filter; /* RANDOM_CROP, 1: BILINEAR or BICUBIC is drawn in its place */
     uint32_t mode;
@@ -263,6 +281,7 @@ typedef struct media_op {
     uint32_t channels; /* 3, or 1 for gray, luma and index */
     uint32_t line,
         lines; /* of a row's memory: pixels from one line to the next, and lines from one plane to the next */
+    uint32_t most; /* pictures that a row has memory for: 1, or of tiles as many as the largest grid makes */
     /* 1: left and right, top and bottom change places apart from the geometry: ahead of it, or after something else was done. */
     uint32_t late[2];
     uint32_t fma_exact; /* 1: the vector path equals lut for every value */
@@ -292,7 +311,9 @@ typedef struct media_info {
         [6]; /* a point (x, y) of the oriented picture lies in the row at (a0 x + a1 y + a2, a3 x + a4 y + a5), pixel i
                        * from i to i + 1; zeros where a perspective or an elastic map was drawn, which is no such map */
     int32_t erased_y, erased_x, erased_h,
-        erased_w;     /* the part of the row that was erased; of no size: none */
+        erased_w;  /* the part of the row that was erased; of no size: none */
+    int32_t tiles; /* of the row, of tiles; those of its grid, in */
+    int32_t grid_rows, grid_columns;
     char detail[200]; /* what was wrong, for a message */
 } media_info;
 
@@ -335,7 +356,7 @@ typedef struct media_ctx media_ctx;
  * range; core/media's Compile is where they are checked. */
 void media_op_init(media_op *op);
 
-/* Bytes of one row: out_h * out_w, or room_h * room_w of an open one, * channels * size of the type. */
+/* Bytes of one row: out_h * out_w, or room_h * room_w of an open one, * channels * size of the type; of tiles as often as it has memory for. */
 size_t media_op_row_bytes(const media_op *op);
 
 /* What a context does without; the bytes are the same. */

@@ -73,6 +73,8 @@ type Info struct {
 
 	Row    Size `json:"-"`      // the row's picture
 	Erased Box  `json:"erased"` // the part of the row that was erased; of no size: none
+	Tiles  int  `json:"-"`      // of a row of tiles, how many there are
+	Grid   Grid `json:"-"`      // of those that the picture was cut into
 }
 
 // Seen is the size of the picture as it is seen: after orientation, where that is honoured.
@@ -156,12 +158,12 @@ func (w *Worker) Row(dst, data []byte, op *Op, draw Draw) (Info, error) {
 }
 
 // Plan reads the head of a JPEG that shall be decoded elsewhere. ok is false for pictures that are not for any decoder of
-// JPEGs: other formats, and what is rare among JPEGs, nor of an op that does more than crop, resize by one filter and flip left and right, or has other than black around the picture. Errors are Row's, of what the head and the end of the file show.
+// JPEGs: other formats, and what is rare among JPEGs, nor of an op that makes tiles, or does more than crop, resize by one filter and flip left and right, or has other than black around the picture. Errors are Row's, of what the head and the end of the file show.
 func (w *Worker) Plan(data []byte, op *Op, draw Draw) (plan Plan, ok bool, err error) {
 	if len(data) == 0 {
 		return plan, false, &FormatError{cause: CauseEmpty}
 	}
-	if op.c.open != C.MEDIA_CLOSED || op.c.mode == C.MEDIA_INDEX || op.c.any_filter != 0 || op.c.vflip_p > 0 || op.retouches() || op.c.fill != [4]C.uint8_t{} || op.c.padding_mode != C.MEDIA_PAD_CONSTANT {
+	if op.c.open != C.MEDIA_CLOSED || op.Tiles() > 0 || op.c.mode == C.MEDIA_INDEX || op.c.any_filter != 0 || op.c.vflip_p > 0 || op.retouches() || op.c.fill != [4]C.uint8_t{} || op.c.padding_mode != C.MEDIA_PAD_CONSTANT {
 		return plan, false, nil
 	}
 	p := &w.plan
@@ -230,6 +232,7 @@ func (w *Worker) info(format string) Info {
 		Flip: c.flip != 0, VFlip: c.vflip != 0, Row: Size{H: int(c.row_h), W: int(c.row_w)},
 		Affine: [2][3]float64{{float64(c.affine[0]), float64(c.affine[1]), float64(c.affine[2])}, {float64(c.affine[3]), float64(c.affine[4]), float64(c.affine[5])}},
 		Erased: Box{Y: int(c.erased_y), X: int(c.erased_x), H: int(c.erased_h), W: int(c.erased_w)},
+		Tiles:  int(c.tiles), Grid: Grid{Rows: int(c.grid_rows), Columns: int(c.grid_columns)},
 	}
 }
 

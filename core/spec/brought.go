@@ -18,6 +18,7 @@ var (
 	inVideo     = regexp.MustCompile(`(^|\.)video$`)
 	inSelect    = regexp.MustCompile(`(^|\.)video\.select$`)
 	inPictures  = regexp.MustCompile(`(^|\.)image$`)
+	inTiles     = regexp.MustCompile(`(^|\.)image\.tiles$`)
 	inPixels    = regexp.MustCompile(`(^|\.)(image|video)$`)
 	inAudio     = regexp.MustCompile(`(^|\.)audio$`)
 	inTimes     = regexp.MustCompile(`(^|\.)(audio|video)$`)
@@ -83,6 +84,13 @@ var brought = []struct {
 	{inPictures, called(`bbox(es)?(_params|_format)?`, `bounding_box(es)?`, `target_boxes`, `label_fields`, `min_visibility`, `min_area`, `sanitize`), "say boxes: {column: NAME, format: xyxy, with: [LABELS]}, of columns in source.columns"},
 	{inPictures, called(`keypoints?(_params)?`, `landmarks`, `key_points`), "say points: NAME, of a column in source.columns"},
 	{inPictures, called(`(max|num|n|max_num)_(images|pictures)`, `(images|pictures)_per_sample`, `multi_?image`, `multiple`), "say many: 8, the most pictures of a sample"},
+	{inPictures, called(`(max|min)_(num|patches|image_tiles|dynamic_patch)`, `dynamic_(preprocess|image_size)`, `any_?res`, `image_(aspect_ratio|grid_pinpoints)`, `grid_pinpoints`, `crop_to_patches`, `do_image_splitting`, `use_thumbnail`, `patches`),
+		"say tiles: {size: 448, max: 12}, of InternVL; kind: llava_next, mllama and idefics3 are the others' rules"},
+	{inTiles, called(`max_(num|patches|image_tiles|dynamic_patch)`), `did you mean "max"?`},
+	{inTiles, called(`min_(num|patches|dynamic_patch)`), `did you mean "min"?`},
+	{inTiles, called(`(image|patch|tile|crop)_size`), `did you mean "size"? The side of a tile`},
+	{inTiles, called(`image_grid_pinpoints`, `possible_resolutions`, `pinpoints`), `did you mean "grid_pinpoints"?`},
+	{inTiles, called(`resample`), `did you mean "interpolation"?`},
 	{inPixels, called(`width`, `height`, `crop`, `resize`, `image_size`, `img_size`, `input_size`), "the transform says it, such as transform: [{resize: [224, 224]}]"},
 	{inPixels, called(`dimension_order`, `channels_(first|last)`, `data_format`), "say layout: NCHW or NHWC, of videos NTCHW, NCTHW or NTHWC"},
 	{inAudio, called(`sr`, `sample_rate`, `sampling_rate`, `target_sr`, `resample_rate`), "say rate: 16000"},

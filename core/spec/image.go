@@ -50,7 +50,12 @@ func (d *decoder) image(s *section, above *Image) *Image {
 	if s.has("many") {
 		img.Many = d.many(s)
 	}
+	tiles := img.Transform.Tiles
+	if s.has("tiles") {
+		tiles = d.tiles(s)
+	}
 	d.pixels(s, img)
+	img.Transform.Tiles = tiles
 	return img
 }
 
@@ -296,7 +301,7 @@ func (d *decoder) numbers(s *section, key string, low, high float64) []float64 {
 // checkIndex refuses what would mix numbers of classes, or scale them.
 func (i *Image) checkIndex(section string, fail func(path, format string, args ...any)) {
 	t := &i.Transform
-	if (t.Resize != nil || t.RandomResize != nil || t.RandomShortestSize != nil || t.ScaleJitter != nil || t.RandomResizedCrop != nil) && !t.Filter().picks() {
+	if (t.Resize != nil || t.RandomResize != nil || t.RandomShortestSize != nil || t.ScaleJitter != nil || t.RandomResizedCrop != nil || t.Tiles != nil) && !t.Filter().picks() {
 		fail(section+".transform", "got interpolation %s with mode index, want nearest, cv2_nearest or torch_nearest, as the others mix numbers of classes; "+
 			"write {size: ..., interpolation: nearest}", t.Filter())
 	}

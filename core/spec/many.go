@@ -42,12 +42,15 @@ func (d *decoder) many(s *section) *Many {
 	return m
 }
 
-// pictures is how many pictures a row has room for.
-func (i *Image) pictures() int {
-	if i.Many == nil {
-		return 1
+// pictures is how many pictures, or tiles of one, a row has room for, and what says so.
+func (i *Image) pictures() (n int, called string) {
+	switch {
+	case i.Many != nil:
+		return i.Many.Most, "many"
+	case i.Transform.Tiles != nil:
+		return i.Transform.Tiles.Room(), "tiles"
 	}
-	return i.Many.Most
+	return 1, ""
 }
 
 // checkMany holds several pictures against the rest of the ring.
@@ -111,7 +114,7 @@ func (m *Many) likeThat(other *Many) bool {
 func (i *Image) checkRoom(section string, fail func(path, format string, args ...any)) {
 	out := i.Transform.Output()
 	each := out.Height * out.Width * i.Channels() * i.DType.Bytes()
-	if n := i.pictures(); each > 0 && n > math.MaxInt32/each {
-		fail(section+".many", "got room for %d pictures of %d bytes, want less than 2 GiB a row", n, each)
+	if n, called := i.pictures(); each > 0 && n > math.MaxInt32/each {
+		fail(section+"."+called, "got room for %d pictures of %d bytes, want less than 2 GiB a row", n, each)
 	}
 }

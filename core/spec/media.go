@@ -99,6 +99,8 @@ func (m *Medium) Padded() bool {
 		return m.Audio.Shape == Padded
 	case m.Image.Many != nil:
 		return m.Image.Many.Shape == Padded
+	case m.Image.Transform.Tiles != nil:
+		return m.Image.Transform.Tiles.Shape == Padded
 	}
 	return m.Image.Shape == Padded
 }
@@ -214,7 +216,8 @@ func (m *Medium) rowBytes() int64 {
 		return int64(m.Audio.Length) * int64(m.Audio.Channels) * int64(m.Audio.DType.Bytes())
 	}
 	n, _ := m.Image.RowShape().Bytes(m.Image.DType)
-	return max(n*int64(m.Image.pictures()), m.Room)
+	several, _ := m.Image.pictures()
+	return max(n*int64(several), m.Room)
 }
 
 // fields are those that every batch of the ring has.

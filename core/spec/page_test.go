@@ -127,6 +127,8 @@ var values = map[string]string{
 	"image.transform[].random_iou_crop": "{}", "image.transform[].random_iou_crop.min_scale": "0.2", "image.transform[].random_iou_crop.max_scale": "0.9", "image.transform[].random_iou_crop.min_aspect_ratio": "0.4",
 	"image.transform[].random_iou_crop.max_aspect_ratio": "3", "image.transform[].random_iou_crop.sampler_options": "[0.5, 2]", "image.transform[].random_iou_crop.trials": "9",
 	"image.boxes": "b", "image.boxes.column": "b", "image.boxes.format": "cxcywh", "image.boxes.normalized": "true", "image.boxes.min_size": "4.5", "image.boxes.min_area": "100", "image.boxes.min_visibility": "0.3", "image.boxes.with": "[c, d]",
+	"image.tiles": "8", "image.tiles.size": "9", "image.tiles.kind": "mllama", "image.tiles.min": "2", "image.tiles.max": "9", "image.tiles.thumbnail": "false", "image.tiles.grid_pinpoints": "[[8, 16], [16, 16]]", "image.tiles.longest_edge": "30",
+	"image.tiles.interpolation": "lanczos", "image.tiles.shape": "ragged",
 	"image.many": "8", "image.many.most": "8", "image.many.of": "[a, b]", "image.many.shape": "ragged", "image.many.over": "cut",
 	"image.points": "{column: p}", "image.points.column": "p", "image.points.normalized": "true", "image.points.remove_invisible": "true", "image.points.with": "c",
 	"image.layout": "NCHW", "image.affine": "true", "image.max_pixels": "1", "bad_sample": "{}", "bad_sample.policy": "fail", "bad_sample.max_count": "0",
@@ -363,6 +365,15 @@ func document(path, value string) string {
 	case strings.HasPrefix(path, "image.many."):
 		with := map[bool]string{true: "most: 9, "}[lastKey(path) != "most"]
 		source, image = "source: {shards: a.tar}\n", "image: {transform: [center_crop: 224], many: {"+with+lastKey(path)+": "+value+"}}\n"
+	case path == "image.tiles":
+		image = "image: {tiles: " + value + "}\n"
+	case strings.HasPrefix(path, "image.tiles."):
+		with := map[string]string{"size": "", "grid_pinpoints": "size: 8, kind: llava_next, ", "longest_edge": "size: 8, kind: idefics3, "}
+		before, is := with[lastKey(path)]
+		if !is {
+			before = "size: 8, "
+		}
+		image = "image: {tiles: {" + before + lastKey(path) + ": " + value + "}}\n"
 	case section == "image" && below:
 		image = "image: {transform: [center_crop: 224], " + key + ": " + value + "}\n"
 	case path == "video":

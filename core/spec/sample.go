@@ -59,6 +59,10 @@ func ParseSample(document []byte) (*Spec, error) {
 	if d.err == nil && s.Image != nil && s.Image.Many != nil {
 		d.failAt("image.many", "is of a ring's samples, which may have several pictures; leave it out")
 	}
+	if d.err == nil && s.Image != nil && s.Image.Transform.Tiles != nil && s.Image.Transform.Tiles.Shape != Fixed {
+		d.failAt("image.tiles.shape", "is of a ring's batches, whose rows differ; leave it out: one picture has as many tiles as it has")
+	}
+	d.checkTiles(s)
 	if v := s.Video; d.err == nil && v != nil && v.Frames == 0 && (v.Select.Kind == SelectUniform || v.Select.Kind == SelectSegments) {
 		d.failAt("video.select", "got kind: %s without frames, want how many, such as frames: 16", v.Select.Kind)
 	}

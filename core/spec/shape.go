@@ -104,6 +104,9 @@ func (i *Image) known() (all []string) {
 	if i.Many != nil {
 		all = append(all, "count")
 	}
+	if i.Transform.Tiles != nil {
+		all = append(all, "count", "grid", "size")
+	}
 	if i.Affine {
 		all = append(all, "affine", "size")
 	}

@@ -243,8 +243,9 @@ type Image struct {
 }
 
 // Transform is the geometry, with steps around it, then Normalize and RandomErasing. Nil leaves out; one of Resize, CenterCrop, RandomCrop and
-// RandomResizedCrop is there, or Resize, RandomResize, RandomShortestSize or ScaleJitter and CenterCrop or RandomCrop.
+// RandomResizedCrop is there, or Resize, RandomResize, RandomShortestSize or ScaleJitter and CenterCrop or RandomCrop; or Tiles, with Normalize alone.
 type Transform struct {
+	Tiles              *Tiles // image.tiles
 	Resize             *Resize
 	RandomResize       *RandomResize
 	RandomShortestSize *RandomShortestSize
@@ -433,7 +434,7 @@ func (i *Image) Channels() int {
 	return 1
 }
 
-// Output is the size of every picture after the transform, of several the one of most pixels; zero while, or where, the transform leaves it open.
+// Output is the size of every picture, or tile, after the transform, of several the one of most pixels; zero while, or where, the transform leaves it open.
 func (t *Transform) Output() (e Extent) {
 	if !t.Bucketed() {
 		return t.output()
@@ -449,6 +450,8 @@ func (t *Transform) Output() (e Extent) {
 
 func (t *Transform) output() Extent {
 	switch {
+	case t.Tiles != nil:
+		return Extent{t.Tiles.Size, t.Tiles.Size}
 	case t.CenterCrop != nil:
 		return t.CenterCrop.Extent
 	case t.RandomCrop != nil:
@@ -471,6 +474,8 @@ func (t *Transform) padded(e Extent) Extent {
 // Filter is how it resizes; bilinear where it does not.
 func (t *Transform) Filter() Interpolation {
 	switch {
+	case t.Tiles != nil:
+		return t.Tiles.Interpolation
 	case t.RandomResizedCrop != nil:
 		return t.RandomResizedCrop.Interpolation
 	case t.Resize != nil:
@@ -493,7 +498,7 @@ func (t *Transform) random() bool {
 // RowShape is the shape of one picture of the section image.
 func (s *Spec) RowShape() tensor.Shape { return s.Image.RowShape() }
 
-// RowShape is the shape of one picture: H, W, C or C, H, W by Layout; of one that keeps its size that of the room for it, ragged [pixels, C].
+// RowShape is the shape of one picture, or tile: H, W, C or C, H, W by Layout; of one that keeps its size that of the room for it, ragged [pixels, C].
 func (i *Image) RowShape() tensor.Shape {
 	out, c := i.Transform.Output(), int64(i.Channels())
 	switch {

@@ -79,6 +79,7 @@ func (d *decoder) complete(s *Spec) {
 	d.checkChosen(s)
 	d.checkBoxes(s)
 	d.checkMany(s)
+	d.checkTiles(s)
 	d.checkStream(s)
 	d.checkPacking(s)
 	d.checkOrder(&s.Order, &s.Source)

@@ -37,7 +37,7 @@ class Rows:
         if answer.get("error"):
             raise RowError(answer)
         data = self.process.stdout.read(answer["bytes"])
-        self.info = answer["info"]
+        self.info, self.grid = answer["info"], answer["grid"]
         return np.frombuffer(data, DTYPES[config.get("DType", 0)]).reshape(answer["shape"])
 
     def close(self):

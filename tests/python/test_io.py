@@ -208,6 +208,20 @@ def test_load_image_gives_the_picture(tmp_path):
     np.testing.assert_array_equal(spdl.io.load_image(tmp_path / "a.png", filter_desc=None, device_config=None).numpy(), pixels)
 
 
+def test_load_image_gives_the_tiles(tmp_path):
+    pixels = np.random.default_rng(2).integers(0, 256, (30, 61, 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "a.png")
+    loaded = spdl.io.load(tmp_path / "a.png", {"image": {"tiles": {"size": 16, "max": 4}}})
+    assert loaded.info["grid"] == {"rows": 1, "columns": 2}
+    made = Image.fromarray(pixels)
+    wide = np.asarray(made.resize((32, 16), Image.BICUBIC))
+    np.testing.assert_array_equal(loaded["image"].numpy(), [wide[:, :16], wide[:, 16:], np.asarray(made.resize((16, 16), Image.BICUBIC))])
+    one = spdl.io.load_image(tmp_path / "a.png", tiles={"kind": "idefics3", "size": 16, "longest_edge": 32}, layout="NCHW", dtype="f32", transform=[{"normalize": "imagenet"}])
+    assert one.shape == (3, 3, 16, 16) and one.numpy().dtype == np.float32
+    with pytest.raises(spdl.SpecError, match="image.tiles.size: got 0"):
+        spdl.io.load_image(tmp_path / "a.png", tiles={"size": 0})
+
+
 def test_a_picture_is_resized_as_by_opencv(tmp_path):
     """By halves, thirds and nearest pixels, whose rules are short; and in YOLO's letterbox, where 5 columns of fill are 2 and 3."""
     pixels = np.random.default_rng(2).integers(0, 256, (12, 20, 3), dtype=np.uint8)

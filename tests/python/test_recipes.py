@@ -78,7 +78,7 @@ def run(program):
 def test_every_block_is_tried_here():
     """A block that is added to the page fails here until there is a test for it."""
     tried = ["Classification", "CLIP", "Segmentation", "Detection", "SimCLR", "Video", "Speech", "An inference", "Diffusion", "SDXL", "Vision", "Language", "Robot", "A format", "MixUp", "JAX", "TensorFlow", "A loader"]
-    more = {"A format": 2, "Vision": 2, "Language": 2, "Robot": 5, "A loader": 3}
+    more = {"A format": 2, "Vision": 3, "Language": 2, "Robot": 5, "A loader": 3}
     assert all(sum(name.startswith(title) for name in RECIPES) == more.get(title, 1) for title in tried) and len(RECIPES) == len(tried) + sum(more.values()) - len(more)
 
 
@@ -167,6 +167,14 @@ def test_vision_language_has_any_number_of_pictures_a_row(run):
     assert len(got) == 2 and sorted(n for _, _, counts, _ in got for n in counts) == [0, 0, 1, 1, 2, 2, 3, 3]
     for _, images, counts, rows in got:
         assert images == ["float32", sum(counts), 3, 336, 336] and [int(turns[1]["value"][7:-2]) % 4 for turns in rows] == counts
+
+
+def test_vision_language_has_tiles(run):
+    got = run("Vision | 3")
+    assert len(got) == 2
+    for _, pixels, patches, prompts in got:
+        assert pixels == ["float32", sum(patches), 3, 448, 448] and len(patches) == 4 and set(patches) <= set(range(1, 14))
+        assert [prompt.count("<IMG_CONTEXT>") for prompt in prompts] == [256 * n for n in patches] and all(prompt.endswith("</img>\nWhat is it?") for prompt in prompts)
 
 
 DOCUMENTS = """

@@ -84,9 +84,9 @@ func filmOf(schema []shm.TensorRecord, tensor, length int, f *facts, told *video
 	return &film{p, rowsInTensor(schema, tensor, length), told.Frames, layout == "NCTHW", word}, nil
 }
 
-// severally says of several pictures what is told of a video, whose frames lie as they do.
-func (p *pictureFacts) severally() *videoFacts {
-	return &videoFacts{Layout: map[string]string{spec.NHWC: spec.NTHWC, spec.NCHW: spec.NTCHW}[p.Layout], Frames: p.Many.Most, Frame: *p}
+// severally says of so many pictures at most what is told of a video, whose frames lie as they do.
+func (p *pictureFacts) severally(most int) *videoFacts {
+	return &videoFacts{Layout: map[string]string{spec.NHWC: spec.NTHWC, spec.NCHW: spec.NTCHW}[p.Layout], Frames: most, Frame: *p}
 }
 
 func (f *film) about() string {

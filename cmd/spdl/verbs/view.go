@@ -167,7 +167,7 @@ func painterOf(schema []shm.TensorRecord, m *mediumFacts, f *facts) (painter, er
 			p.marks = marksOf(schema, m.Image, f)
 		}
 		return p, err
-	case m.Image != nil && m.Image.Many != nil:
+	case m.Image != nil && (m.Image.Many != nil || m.Image.Tiles != nil):
 	case m.Image != nil && schema[t].Kind == shm.Ragged:
 		return filesOf(schema, t, m)
 	case m.Image != nil:
@@ -184,8 +184,10 @@ func painterOf(schema []shm.TensorRecord, m *mediumFacts, f *facts) (painter, er
 	switch {
 	case m.Video != nil:
 		return filmOf(schema, t, length, f, m.Video, "frames")
+	case m.Image != nil && m.Image.Tiles != nil:
+		return mosaicOf(schema, t, length, f, m)
 	case m.Image != nil:
-		return filmOf(schema, t, length, f, m.Image.severally(), "pictures")
+		return filmOf(schema, t, length, f, m.Image.severally(m.Image.Many.Most), "pictures")
 	}
 	return waveOf(schema, t, length, f, m.Audio)
 }

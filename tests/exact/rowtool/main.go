@@ -20,7 +20,8 @@ type request struct {
 
 type answer struct {
 	tool.Head
-	Shape [3]int     `json:"shape"`
+	Shape []int      `json:"shape"`
+	Grid  media.Grid `json:"grid"` // of a row of tiles
 	Info  media.Info `json:"info"`
 }
 
@@ -57,6 +58,11 @@ func (w rows) one(r *request) (tool.Answer, []byte, error) {
 			return a, nil, fmt.Errorf("plain C differs from %s (error %v)", w.best.ISA(), err)
 		}
 	}
-	a.Shape = op.Shape()
+	shape := op.Shape()
+	a.Shape, a.Grid = shape[:], a.Info.Grid
+	if op.Tiles() > 0 {
+		row = row[:len(row)/op.Tiles()*a.Info.Tiles]
+		a.Shape = append([]int{a.Info.Tiles}, shape[:]...)
+	}
 	return a, row, nil
 }
