@@ -67,17 +67,18 @@ func PictureConfig(i *spec.Image) media.Config {
 	if i.Layout == spec.NCHW {
 		c.Layout = media.NCHW
 	}
+	numbers := t.GroupNumbers()
 	c.Ahead, c.Resized = len(spec.Flat(t.Ahead)), len(spec.Flat(t.Resized))
 	for _, s := range slices.Concat(t.Ahead, t.Resized, t.Steps) {
 		switch s := s.(type) {
 		case *spec.RandomApply:
 			for _, of := range s.Of {
-				member(&c, of, applied, 0, s.P)
+				member(&c, of, numbers[s], 0, s.P)
 			}
 		case *spec.RandomChoice:
 			from := 0.0
 			for i, of := range s.Of {
-				member(&c, of, chosen, from, s.Upto[i])
+				member(&c, of, numbers[s], from, s.Upto[i])
 				from = s.Upto[i]
 			}
 		case *spec.RandomOrder:
@@ -91,12 +92,6 @@ func PictureConfig(i *spec.Image) media.Config {
 	}
 	return c
 }
-
-// The numbers of groups, of which a transform has one of each kind.
-const (
-	applied = iota + 1
-	chosen
-)
 
 // member adds a step of a group, which is done where the group's number lies between low and high.
 func member(c *media.Config, s spec.Step, group int, low, high float64) {
@@ -190,6 +185,21 @@ func step(c *media.Config, s spec.Step) media.Step {
 	case *spec.RandomGamma:
 		c.Gamma = &media.Gamma{P: s.P, Gamma: s.Gamma}
 		return media.StepGamma
+	case *spec.CV2Affine:
+		c.CV2Affine = &media.CV2Affine{
+			P: s.P, Degrees: s.Degrees, ShiftX: s.Translate[0], ShiftY: s.Translate[1], Pixels: s.Pixels, ScaleX: s.Scale[0], ScaleY: s.Scale[1], KeepRatio: s.KeepRatio,
+			ShearX: s.Shear[0], ShearY: s.Shear[1], Interpolation: filters[s.Interpolation], Padding: paddings[s.Padding], Fill: fill(s.Fill),
+		}
+		return media.StepCV2Affine
+	case *spec.HueSaturationValue:
+		c.HSV = &media.Shifts{P: s.P, By: [3][2]float64{s.Hue, s.Saturation, s.Value}}
+		return media.StepHSV
+	case *spec.RGBShift:
+		c.RGBShift = &media.Shifts{P: s.P, By: [3][2]float64{s.Red, s.Green, s.Blue}}
+		return media.StepRGBShift
+	case *spec.CV2ColorJitter:
+		c.CV2Jitter = jitter((*spec.ColorJitter)(s))
+		return media.StepCV2Jitter
 	case *spec.GaussianNoise:
 		c.Noise = &media.Noise{P: s.P, Mean: s.Mean, Sigma: s.Sigma}
 		return media.StepNoise

@@ -174,7 +174,7 @@ func (cfg *Config) chances() []chance {
 	if cfg.JPEG != nil {
 		all = append(all, chance{"jpeg", cfg.JPEG.P})
 	}
-	return append(all, cfg.lightChances()...)
+	return append(append(all, cfg.lightChances()...), cfg.cv2ColourChances()...)
 }
 
 // checkRetouches wants numbers in range, and colours where values change.

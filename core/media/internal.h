@@ -257,6 +257,13 @@ enum {
     MEDIA_LIGHT,
     MEDIA_GAMMA,
     MEDIA_TO_CV2_GRAY,
+    MEDIA_CV2_AFFINE, /* from here on cv2.h */
+    MEDIA_HSV_SHIFT,
+    MEDIA_RGB_SHIFT,
+    MEDIA_CV2_BRIGHTNESS,
+    MEDIA_CV2_CONTRAST,
+    MEDIA_CV2_SATURATION,
+    MEDIA_CV2_HUE,
     MEDIA_MIX, /* what follows, up to MIXED, is done to copies, which are added up; the picture's own share is the value */
     MEDIA_MIX_AGAIN, /* a copy is done, and has this share; another begins */
     MEDIA_MIXED,     /* the last one is */
@@ -270,11 +277,11 @@ typedef struct media_retouch {
         size; /* of BLUR: the kernel's; of WARP, PERSPECTIVE and ELASTIC: the filter; of PERMUTE: which; of RECODE: the quality */
     double value;     /* a factor, sigma, a threshold or a number of bits; of WARP maybe MEDIA_BY_CENTRES */
     double mean;      /* of NOISE; of LIGHT what is added */
-    double matrix[8]; /* of WARP, six, and of PERSPECTIVE; of ELASTIC alpha, along x and y */
+    double matrix[8]; /* of WARP, six, and of PERSPECTIVE; of CV2_AFFINE, which leads there; of ELASTIC alpha, along x and y; of shifts, three */
     uint8_t fill[4];  /* of these: where there is no pixel */
     int32_t w, h;     /* of these: the size of what is made; of a row its own */
     uint32_t key[4];  /* of NOISE and ELASTIC */
-    uint32_t first;   /* of NOISE: the channel's number where the frame's begin */
+    uint32_t first;   /* of NOISE: the channel's number where the frame's begin; of CV2_AFFINE: MEDIA_PAD_CONSTANT ... */
 } media_retouch;
 
 enum {
@@ -283,7 +290,8 @@ enum {
         9 /* flips, quarters, rotation, affine map, perspective, zoom, crop by boxes, elastic map */ + 1 +
         MEDIA_MAX_MIX * (MEDIA_MAX_MIX + 1) /* an augmentation */ + MEDIA_JITTERS +
         (MEDIA_JITTERS + 2) /* distortion, permutation */ + 2 /* grey, blur */ + MEDIA_TONES +
-        2 /* noise, JPEG */ + 3 /* light, gamma, OpenCV's grey */,
+        2 /* noise, JPEG */ + 3 /* light, gamma, OpenCV's grey */ + 3 /* its affine map, shifts of HSV and RGB */ +
+        MEDIA_JITTERS,
 };
 
 /* What is done to a row's pixels once they are in their place, in this order. */
@@ -315,6 +323,9 @@ int media_retouch_row(const media_retouches *retouches, const media_kernels *by,
 uint8_t *media_copy_pixels(const media_pixels *px, media_buf *room, size_t more, media_pixels *to);
 
 /* --- border.c --- */
+
+/* The element of n that lies at p, which may be beyond them: the picture goes on by turns mirrored and as it is. */
+int32_t media_border_at(uint32_t mode, int32_t p, int32_t n);
 
 /* A row that reaches beyond its picture, which goes on there. */
 typedef struct media_border {
@@ -371,6 +382,11 @@ void media_draw_cv2_gray(const media_op *op, const media_draw *d, media_retouche
 void media_light(const media_pixels *px, float contrast, float brightness);
 void media_gamma(const media_pixels *px, double gamma);
 void media_to_cv2_gray(const media_pixels *px);
+
+/* cvtColor's weights for RGB2GRAY, of 15 bits. */
+static inline uint8_t media_cv2_gray(const uint8_t *c) {
+    return (uint8_t)((9798 * c[0] + 19235 * c[1] + 3735 * c[2] + (1 << 14)) >> 15);
+}
 
 /* --- mix.c --- */
 
@@ -641,7 +657,7 @@ typedef struct media_pass {
 /* What is done to a whole picture ahead of the geometry that is left. */
 typedef struct media_stage {
     media_pass pass;
-    media_retouches warps; /* WARP and PERSPECTIVE alone */
+    media_retouches warps; /* WARP, PERSPECTIVE and CV2_AFFINE alone */
 } media_stage;
 
 /* Draw the stages of a picture of *w x *h, which become the size of what they make; MEDIA_TOO_MANY_PIXELS where that is too large. */

@@ -73,7 +73,7 @@ enum {
 enum { MEDIA_PAD_CONSTANT = 0, MEDIA_PAD_EDGE = 1, MEDIA_PAD_REFLECT = 2, MEDIA_PAD_SYMMETRIC = 3 };
 enum { MEDIA_MIDDLE = 0, MEDIA_FIRST = 1, MEDIA_LAST = 2 };
 enum { MEDIA_IMAGENET = 0, MEDIA_CIFAR10 = 1, MEDIA_SVHN = 2 };
-/* What may be done to a row once it is cropped and resized; flips, ROTATION, AFFINE and PERSPECTIVE also to a picture ahead of that,
+/* What may be done to a row once it is cropped and resized; flips, ROTATION, AFFINE, PERSPECTIVE and CV2_AFFINE also to a picture ahead of that,
  * ZOOM_OUT and IOU_CROP to such a one alone. */
 enum {
     MEDIA_DO_FLIP = 0,
@@ -102,7 +102,11 @@ enum {
     MEDIA_DO_LIGHT = 23,
     MEDIA_DO_GAMMA = 24,
     MEDIA_DO_CV2_GRAY = 25,
-    MEDIA_STEPS = 26,
+    MEDIA_DO_CV2_AFFINE = 26,
+    MEDIA_DO_HSV = 27,
+    MEDIA_DO_RGB_SHIFT = 28,
+    MEDIA_DO_CV2_JITTER = 29,
+    MEDIA_STEPS = 30,
 };
 enum { MEDIA_BRIGHTNESS = 0, MEDIA_CONTRAST = 1, MEDIA_SATURATION = 2, MEDIA_HUE = 3, MEDIA_JITTERS = 4 };
 
@@ -252,6 +256,20 @@ typedef struct media_op {
     double brightness_min, brightness_max, contrast_min, contrast_max;
     double gamma_p, gamma_min, gamma_max;    /* that values of 0 to 1 are raised to a power */
     double cv2_gray_p;                       /* that all channels become OpenCV's grey */
+    double cv2_affine_p;        /* that OpenCV turns, moves, scales and shears the row */
+    uint32_t cv2_affine_filter; /* CV2_NEAREST or CV2_LINEAR */
+    uint32_t cv2_affine_border; /* MEDIA_PAD_CONSTANT ... MEDIA_PAD_SYMMETRIC */
+    uint8_t cv2_affine_fill[4];
+    double cv2_affine_angle[2]; /* degrees, to the left; here and below from one to another, of x and of y */
+    double cv2_affine_shift[2][2];
+    uint32_t cv2_affine_pixels;    /* 1: the shifts are whole pixels, not shares of width and height */
+    double cv2_affine_scale[2][2]; /* how often it is as large */
+    uint32_t cv2_affine_keeps;     /* 1: both sides by what x has */
+    double cv2_affine_shear[2][2]; /* degrees */
+    double hsv_p, hsv[3][2];             /* that hue, saturation and value, of 180, 255 and 255, are shifted */
+    double rgb_shift_p, rgb_shift[3][2]; /* that red, green and blue are */
+    double cv2_jitter_p;                 /* as jitter, by albumentations' tables */
+    media_factor cv2_jitter[MEDIA_JITTERS];
     double erase_p;                          /* that a part of the finished row becomes something else */
     double erase_scale_min, erase_scale_max; /* its share of the row's area */
     double erase_ratio_min, erase_ratio_max; /* its height / width */

@@ -41,7 +41,7 @@ var foreigns = []foreign{
 	{names: []string{"sanitizeboundingboxes", "clampboundingboxes", "bboxparams", "filterbboxes"}, note: "leave it out: boxes: {column: NAME, min_size: 1} beside transform moves boxes, cuts them and drops those that are gone"},
 	{names: []string{"elastic", "randomelastic", "elasticdeformation"}, write: "elastic_transform: {alpha: 50, sigma: 5, p: 0.5}"},
 	{names: []string{"affine", "shiftscalerotate", "shear", "randomshear", "translate", "shift"}, write: "random_affine: {degrees: 30, translate: [0.1, 0.1], scale: [0.9, 1.1], shear: 10}"},
-	{names: []string{"jitter", "colour", "color", "brightness", "contrast", "saturation", "hue", "randombrightness", "randomcontrast", "huesaturationvalue"},
+	{names: []string{"jitter", "colour", "color", "brightness", "contrast", "saturation", "hue", "randombrightness", "randomcontrast"},
 		write: "color_jitter: {brightness: 0.4, contrast: 0.4, saturation: 0.4, hue: 0.1}"},
 	{names: []string{"photometricdistort", "photometricdistortion", "ssdphotometric"}, write: "random_photometric_distort: {}"},
 	{names: []string{"channelshuffle", "shufflechannels"}, write: "random_channel_permutation: 0.5"},

@@ -108,12 +108,13 @@ func (c *Chance) check(i *Image, at string, fail func(path, format string, args 
 	case c.Operation == permutation:
 		fail(at, "got mode %s, whose pictures have one channel; leave it out, or use mode rgb", i.Mode)
 	case c.Operation == "grayscale", c.Operation == cv2Gray:
-		fail(at, "got mode %s, whose pictures have no colours; leave it out, or use mode rgb", i.Mode)
+		fail(at, colourless, i.Mode)
 	}
 }
 
+const colourless = "got mode %s, whose pictures have no colours; leave it out, or use mode rgb"
+
 func (j *ColorJitter) check(i *Image, at string, fail func(path, format string, args ...any)) {
-	const colourless = "got mode %s, whose pictures have no colours; leave it out, or use mode rgb"
 	switch {
 	case i.Mode == RGB:
 	case j.Saturation != nil:
@@ -208,6 +209,12 @@ func (d *decoder) photometricDistort(op *section) *RandomPhotometricDistort {
 	if p != nil && d.err == nil {
 		j.P, _ = d.number(p, shown, 0, 1)
 	}
+	d.factors(sec, (*ColorJitter)(j))
+	return j
+}
+
+// factors reads those that are said, in the place of the usual.
+func (d *decoder) factors(sec *section, j *ColorJitter) {
 	for _, f := range []struct {
 		key                 string
 		to                  **[2]float64
@@ -219,7 +226,6 @@ func (d *decoder) photometricDistort(op *section) *RandomPhotometricDistort {
 			*f.to = d.factor(sec, f.key, f.asItIs, f.least, f.most)
 		}
 	}
-	return j
 }
 
 func (d *decoder) gaussianNoise(op *section) *GaussianNoise {

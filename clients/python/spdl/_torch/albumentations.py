@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Callable, NamedTuple, Optional, Protocol
 
-from .given import FLOATS, NORMALIZED, PIL, Given, Operation, Rule, refusal, short, whole, without
+from .given import FLOATS, NORMALIZED, PIL, Given, Number, Operation, Rule, refusal, short, whole, without
 from .torchvision import IMAGENET
 
 _FILTERS = {0: "cv2_nearest", 1: "cv2_linear", 2: "cv2_cubic", 3: "cv2_area", 4: "cv2_lanczos4"}  # by OpenCV's numbers
@@ -31,6 +31,7 @@ class Array(Given):
 
     p: float = 1  # that it happens
     is_mask = False  # of numbers of classes
+    followed = False  # by boxes or points
     pending: Optional[Pending] = None
 
     def always_happens(self, why: str = "all rows of a batch are of one size") -> None:
@@ -68,6 +69,19 @@ class Array(Given):
             self.refuse(f"{fill}: is of {IN_HAND[self.in_hand]}, want this in front of ToFloat and Normalize, where 255 is white")
         value = self.fill("fill_mask" if self.is_mask else fill)
         return {} if value is None else {"fill": value}
+
+    def warped_border(self) -> Operation:
+        """What lies beyond the picture where it is turned and moved. What is mirrored there has boxes and points of its own."""
+        border = self.border_of()
+        if self.followed and border.get("padding_mode") in ("reflect", "symmetric"):
+            self.refuse(f"border_mode: got cv2's {self.get('border_mode')} beside bbox_params or keypoint_params, want BORDER_CONSTANT or BORDER_REPLICATE: boxes and points of what is mirrored are not added here")
+        return border
+
+    def axes(self, name: str) -> list[Number]:
+        """Ranges along x and y: two numbers where they are the same."""
+        value = self.get(name)
+        both = [[whole(v) for v in value[axis]] for axis in "xy"]
+        return both[0] if both[0] == both[1] else both[0] + both[1]
 
     def take_pending(self, size: list[int]) -> Operation:
         """The border of a PadIfNeeded that stands right in front."""
@@ -212,6 +226,48 @@ def random_gamma(g: Array) -> Operation:
     return {"random_gamma": {"gamma": [whole(v / 100.0) for v in g.pair("gamma_limit")], "p": whole(g.p)}}
 
 
+def hue_saturation_value(g: Array) -> Operation:
+    return {"hue_saturation_value": {"hue": g.pair("hue_shift_limit"), "saturation": g.pair("sat_shift_limit"), "value": g.pair("val_shift_limit"), "p": whole(g.p)}}
+
+
+def rgb_shift(g: Array) -> Operation:
+    ranges = [[whole(v * 255.0) for v in pair] for pair in g.get("noise_params")["ranges"]]
+    return {"rgb_shift": {**dict(zip(("red", "green", "blue"), ranges)), "p": whole(g.p)}}
+
+
+def color_jitter(g: Array) -> Operation:
+    of_gray = {"saturation": [1, 1], "hue": [0, 0]} if g.channels == 1 else {}
+    return {"cv2_color_jitter": {**{key: g.pair(key) for key in ("brightness", "contrast", "saturation", "hue")}, **of_gray, "p": whole(g.p)}}
+
+
+# ---- what turns and moves
+
+
+def affine(g: Array) -> Operation:
+    for name, remedy in (("fit_output", "all rows of a batch are of one size"), ("balanced_scale", "scale=(low, high) draws from all of it alike")):
+        if g.get(name):
+            g.refuse(f"{name}: got True, want False: {remedy}")
+    translate = "translate_px" if g.get("translate_px") is not None else "translate_percent"
+    return warped(g, {"degrees": g.pair("rotate"), translate.replace("_percent", ""): g.axes(translate), "scale": g.axes("scale"), "shear": g.axes("shear"), "keep_ratio": g.get("keep_ratio")})
+
+
+def rotate(g: Array) -> Operation:
+    if g.get("crop_border"):
+        g.refuse("crop_border: got True, want False: all rows of a batch are of one size")
+    return warped(g, {"degrees": g.pair("limit")})
+
+
+def warped(g: Array, says: Operation) -> Operation:
+    if g.get("rotate_method") != "largest_box":
+        g.refuse(f"rotate_method: got {g.get('rotate_method')!r}, want 'largest_box'")
+    name = "mask_interpolation" if g.is_mask else "interpolation"
+    filter = {0: "cv2_nearest", 1: "cv2_linear"}.get(g.get(name))
+    if filter is None:
+        g.refuse(f"{name}: got cv2's {g.get(name)}, want INTER_NEAREST or INTER_LINEAR")
+    said = without(says, translate=[0, 0], translate_px=[0, 0], scale=[1, 1], shear=[0, 0], keep_ratio=False)
+    return {"cv2_affine": {**said, "p": whole(g.p), **without({"interpolation": filter}, interpolation="cv2_linear"), **g.warped_border()}}
+
+
 def chance(name: str, upto: int = PIL) -> Rule:
     """An operation that is its probability."""
     return Rule(lambda g: {name: whole(g.p)}, upto)
@@ -266,22 +322,27 @@ RULES: dict[str, Rule] = {
     "ToGray": Rule(to_gray),
     "RandomBrightnessContrast": Rule(brightness_contrast),
     "RandomGamma": Rule(random_gamma),
+    "HueSaturationValue": Rule(hue_saturation_value),
+    "RGBShift": Rule(rgb_shift),
+    "ColorJitter": Rule(color_jitter),
+    "Affine": Rule(affine),
+    "ShiftScaleRotate": Rule(affine),
+    "Rotate": Rule(rotate),
     "ToFloat": Rule(to_float, FLOATS),
     "Normalize": Rule(normalize, FLOATS),
     "NoOp": Rule(nothing, NORMALIZED),
 }
 
 # What leaves a mask as it is.
-OF_COLOURS = ("ToGray", "RandomBrightnessContrast", "RandomGamma", "InvertImg", "ChannelShuffle", "Posterize", "Solarize", "ToFloat", "Normalize")
+OF_COLOURS = ("ToGray", "RandomBrightnessContrast", "RandomGamma", "HueSaturationValue", "RGBShift", "ColorJitter", "InvertImg", "ChannelShuffle", "Posterize", "Solarize", "ToFloat", "Normalize")
 
 _NEAR = "OpenCV's arithmetic for it has no operation here; "
-_MOVED = "turns and shears by OpenCV have no operation here; "
+_MOVED = "OpenCV's map for it has no operation here; "
 
 # What is known and cannot be told, and what does it here.
 REMEDIES = {
     "Transpose": "with both flips at 0.5 it is all eight positions of a square, which D4() is, too: random_rotate90: 1 with horizontal_flip: 0.5",
-    "ColorJitter": _NEAR + "color_jitter has Pillow's bytes",
-    "RandomToneCurve": _NEAR + "color_jitter is near",
+    "RandomToneCurve": _NEAR + "ColorJitter is near",
     "GaussianBlur": _NEAR + "gaussian_blur is torchvision's",
     "Blur": _NEAR + "gaussian_blur is near",
     "MedianBlur": _NEAR + "gaussian_blur is near",
@@ -292,10 +353,7 @@ REMEDIES = {
     "Equalize": _NEAR + "equalize is Pillow's",
     "AutoContrast": _NEAR + "autocontrast is Pillow's",
     "ImageCompression": _NEAR + "jpeg: {quality: [30, 95], p: 0.5} is Pillow's",
-    "Rotate": _MOVED + "random_rotation is Pillow's and torchvision's",
-    "SafeRotate": _MOVED + "random_rotation with expand ahead of a resize is near",
-    "Affine": _MOVED + "random_affine is Pillow's and torchvision's",
-    "ShiftScaleRotate": _MOVED + "random_affine is Pillow's and torchvision's",
+    "SafeRotate": _MOVED + "Rotate, or random_rotation with expand ahead of a resize, is near",
     "Perspective": _MOVED + "random_perspective is Pillow's and torchvision's",
     "ElasticTransform": _MOVED + "elastic_transform is torchvision's",
     "RandomScale": "sizes are rounded otherwise; scale_jitter or random_resize with random_crop behind is near",
