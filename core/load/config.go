@@ -187,7 +187,7 @@ func step(c *media.Config, s spec.Step) media.Step {
 		return media.StepGamma
 	case *spec.CV2Affine:
 		c.CV2Affine = &media.CV2Affine{
-			P: s.P, Degrees: s.Degrees, ShiftX: s.Translate[0], ShiftY: s.Translate[1], Pixels: s.Pixels, ScaleX: s.Scale[0], ScaleY: s.Scale[1], KeepRatio: s.KeepRatio,
+			P: s.P, Degrees: s.Degrees, ShiftX: s.Translate[0], ShiftY: s.Translate[1], Pixels: s.Pixels, ScaleX: s.Scale[0], ScaleY: s.Scale[1], KeepRatio: s.KeepRatio, Fit: s.Fit,
 			ShearX: s.Shear[0], ShearY: s.Shear[1], Interpolation: filters[s.Interpolation], Padding: paddings[s.Padding], Fill: fill(s.Fill),
 		}
 		return media.StepCV2Affine
@@ -200,11 +200,31 @@ func step(c *media.Config, s spec.Step) media.Step {
 	case *spec.CV2ColorJitter:
 		c.CV2Jitter = jitter((*spec.ColorJitter)(s))
 		return media.StepCV2Jitter
+	case *spec.Kernel:
+		k := &media.Kernel{P: s.P, Size: s.Size}
+		if s.Operation == "box_blur" {
+			c.BoxBlur = k
+			return media.StepBoxBlur
+		}
+		c.Median = k
+		return media.StepMedian
+	case *spec.CV2GaussianBlur:
+		c.CV2Blur = &media.CV2Blur{P: s.P, Sigma: s.Sigma, Size: s.Size}
+		return media.StepCV2Blur
+	case *spec.MotionBlur:
+		c.Motion = &media.Motion{Kernel: media.Kernel{P: s.P, Size: s.Size}, Angle: s.Angle, Direction: s.Direction, Shifted: s.Shifted}
+		return media.StepMotion
+	case *spec.CoarseDropout:
+		c.Holes = &media.Holes{P: s.P, Count: s.Holes, Height: s.Height, Width: s.Width, Pixels: s.Pixels, Fill: fill(s.Fill)}
+		return media.StepHoles
+	case *spec.CLAHE:
+		c.CLAHE = &media.CLAHE{P: s.P, Limit: s.Limit, Across: s.Tiles[0], Down: s.Tiles[1]}
+		return media.StepCLAHE
 	case *spec.GaussianNoise:
 		c.Noise = &media.Noise{P: s.P, Mean: s.Mean, Sigma: s.Sigma}
 		return media.StepNoise
 	case *spec.JPEG:
-		c.JPEG = &media.JPEG{P: s.P, Quality: s.Quality}
+		c.JPEG = &media.JPEG{P: s.P, Quality: s.Quality, BGR: s.BGR}
 		return media.StepJPEG
 	}
 	panic("no step of core/media is " + s.Name())

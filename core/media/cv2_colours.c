@@ -16,8 +16,6 @@
 
 enum { HUES = 180, VECTOR = 32, BITS = 12, HALF = 1 << (BITS - 1), ORDERS = 24 };
 
-static double between(const double range[2], double u) { return range[0] + u * (range[1] - range[0]); }
-
 /* Three shifts: the first from the block that says whether they happen, two from the next. */
 static void draw_shifts(int kind, uint32_t block, double p, const double range[3][2], const media_draw *d,
                         media_retouches *to) {
@@ -27,9 +25,9 @@ static void draw_shifts(int kind, uint32_t block, double p, const double range[3
     media_uniforms(d, OP_LATER, block + 1, more);
     media_retouch *r = &to->all[to->n++];
     *r = (media_retouch){.kind = kind};
-    r->matrix[0] = between(range[0], first[1]);
-    r->matrix[1] = between(range[1], more[0]);
-    r->matrix[2] = between(range[2], more[1]);
+    r->matrix[0] = media_between(range[0], first[1]);
+    r->matrix[1] = media_between(range[1], more[0]);
+    r->matrix[2] = media_between(range[2], more[1]);
 }
 
 void media_draw_hsv(const media_op *op, const media_draw *d, media_retouches *to) {
@@ -60,8 +58,6 @@ void media_draw_cv2_jitter(const media_op *op, const media_draw *d, media_retouc
 }
 
 static uint8_t cut(float v) { return (uint8_t)fminf(fmaxf(v, 0), 255); }
-
-static uint8_t within(int v) { return (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v); }
 
 /* HSV of 8 bits: what is divided by, where a hue lies, and what becomes of each of the three. */
 typedef struct hsv_tables {
@@ -95,9 +91,6 @@ static void turn_hues(hsv_tables *t, double by) {
 /* 1 - a * b, rounded once. */
 static float rest(float a, float b) { return (float)(1.0 - (double)a * b); }
 
-/* The whole number nearest to v, of two the even one. */
-static float nearest(float v) { return v + 12582912.0f - 12582912.0f; }
-
 /* A pixel there, through the tables, and back; rounded: whether it is one of a line's last. */
 static inline void through_hsv(const hsv_tables *t, uint8_t *c, int rounded) {
     static const uint8_t parts[6][3] = {{0, 3, 1}, {2, 0, 1}, {1, 0, 3}, {1, 2, 0}, {3, 1, 0}, {0, 1, 2}};
@@ -112,7 +105,7 @@ static inline void through_hsv(const hsv_tables *t, uint8_t *c, int rounded) {
           x = t->place[hue];
     const float part[4] = {v * 255, v * (1 - s) * 255, v * rest(s, x) * 255, v * rest(s, 1 - x) * 255};
     const uint8_t *of = parts[t->sector[hue]];
-    for (int i = 0; i < 3; i++) c[i] = (uint8_t)(rounded ? nearest(part[of[i]]) : part[of[i]]);
+    for (int i = 0; i < 3; i++) c[i] = (uint8_t)(rounded ? media_rint(part[of[i]]) : part[of[i]]);
 }
 
 static void all_through_hsv(const media_pixels *px, const hsv_tables *t) {
@@ -130,8 +123,8 @@ void media_hsv_shift(const media_pixels *px, const double shift[3]) {
     hsv_init(&t);
     if (shift[0] != 0) turn_hues(&t, shift[0]);
     for (int x = 0; x < 256; x++) {
-        t.saturation[x] = x ? within(x + (int)shift[1]) : 0; /* grey stays that */
-        t.value[x] = within(x + (int)shift[2]);
+        t.saturation[x] = x ? media_byte(x + (int)shift[1]) : 0; /* grey stays that */
+        t.value[x] = media_byte(x + (int)shift[2]);
     }
     all_through_hsv(px, &t);
 }
@@ -140,7 +133,7 @@ void media_rgb_shift(const media_pixels *px, const double shift[3]) {
     for (int32_t y = 0; y < px->h; y++) {
         uint8_t *c = media_line(px, y);
         for (int32_t x = 0; x < px->w; x++, c += px->step)
-            for (int i = 0; i < 3; i++) c[i] = within(c[i] + (int)shift[i]);
+            for (int i = 0; i < 3; i++) c[i] = media_byte(c[i] + (int)shift[i]);
     }
 }
 
@@ -173,7 +166,7 @@ static void saturation(const media_pixels *px, double factor) {
             float gray = (float)media_cv2_gray(c) * of_gray;
             for (int i = 0; i < 3; i++) {
                 float product = (float)c[i] * own;
-                c[i] = cut(nearest(product + gray));
+                c[i] = media_nearest_byte(product + gray);
             }
         }
     }

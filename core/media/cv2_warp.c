@@ -2,7 +2,7 @@
  *
  * The matrix leads from a pixel's middle to where it comes to lie, both counted from the middle of the first pixel; its product and its sums are doubles.
  * warpAffine inverts it and takes places in whole 1024ths of a pixel: the nearest pixel, or the four around one of 32 x 32 places between them, whose shares
- * are whole numbers. It was so before a release of OpenCV took floats for it (4.12); to what is beyond 32767 it does not count.
+ * are whole numbers. Places beyond 32767 are there.
  *
  * Draws, in the words of philox.c: the first block says whether, and has the angle; the next ones have the shifts, the scales and the shears, along x and y. */
 #if defined(__clang__)
@@ -18,8 +18,6 @@ enum { PLACES = 10, SUBPLACES = 5, SHARES = 1 << SUBPLACES };
 static const double PI = 3.141592653589793;
 
 static double radians(double degrees) { return degrees * (PI / 180); }
-
-static double between(const double range[2], double u) { return range[0] + u * (range[1] - range[0]); }
 
 /* to comes behind what m does. */
 static void then(double m[9], const double to[9]) {
@@ -41,7 +39,18 @@ static int is_identity(const double m[9]) {
 /* How far, in whole pixels. */
 static double shifted(const media_op *op, const double range[2], int32_t side, double u) {
     if (op->cv2_affine_pixels) return range[0] + floor(u * (range[1] - range[0] + 1));
-    return trunc(between(range, u) * side);
+    return trunc(media_between(range, u) * side);
+}
+
+/* Turned around (x, y) of a picture of w x h, and shrunk along both sides until all of it is there, as SafeRotate has it. */
+static void fit(double m[9], double degrees, double x, double y, int32_t w, int32_t h) {
+    double a = radians(degrees), c = cos(a), s = sin(a);
+    double wide = trunc(h * fabs(s) + w * fabs(c)), high = trunc(h * fabs(c) + w * fabs(s));
+    const double turn[9] = {
+        c, s, (1 - c) * x - s * y + (wide / 2 - x), -s, c, s * x + (1 - c) * y + (high / 2 - y), 0, 0, 1};
+    const double shrink[9] = {w / wide, 0, 0, 0, h / high, 0, 0, 0, 1};
+    memcpy(m, shrink, sizeof shrink);
+    then(m, turn);
 }
 
 void media_draw_cv2_affine(const media_op *op, const media_draw *d, media_retouches *to) {
@@ -51,21 +60,22 @@ void media_draw_cv2_affine(const media_op *op, const media_draw *d, media_retouc
     media_uniforms(d, OP_LATER, LATER_CV2_AFFINE + 1, shift);
     media_uniforms(d, OP_LATER, LATER_CV2_AFFINE + 2, scale);
     media_uniforms(d, OP_LATER, LATER_CV2_AFFINE + 3, shear);
-    double angle = fmod(between(op->cv2_affine_angle, turn[1]), 360);
+    double angle = fmod(media_between(op->cv2_affine_angle, turn[1]), 360);
     double a = radians(angle < 0 ? angle + 360 : angle);
     double x = to->w / 2.0 - 0.5, y = to->h / 2.0 - 0.5;
     double move_x = shifted(op, op->cv2_affine_shift[0], to->w, shift[0]),
            move_y = shifted(op, op->cv2_affine_shift[1], to->h, shift[1]);
-    double size_x = between(op->cv2_affine_scale[0], scale[0]),
-           size_y = op->cv2_affine_keeps ? size_x : between(op->cv2_affine_scale[1], scale[1]);
-    double shear_x = tan(radians(-between(op->cv2_affine_shear[0], shear[0]))),
-           shear_y = tan(radians(-between(op->cv2_affine_shear[1], shear[1])));
+    double size_x = media_between(op->cv2_affine_scale[0], scale[0]),
+           size_y = op->cv2_affine_keeps ? size_x : media_between(op->cv2_affine_scale[1], scale[1]);
+    double shear_x = tan(radians(-media_between(op->cv2_affine_shear[0], shear[0]))),
+           shear_y = tan(radians(-media_between(op->cv2_affine_shear[1], shear[1])));
     double m[9] = {1, 0, x, 0, 1, y, 0, 0, 1};
     then(m, (const double[9]){1, 0, move_x, 0, 1, move_y, 0, 0, 1});
     then(m, (const double[9]){1, shear_x, 0, shear_y, 1, 0, 0, 0, 1});
     then(m, (const double[9]){cos(a), sin(a), 0, -sin(a), cos(a), 0, 0, 0, 1});
     then(m, (const double[9]){size_x, 0, 0, 0, size_y, 0, 0, 0, 1});
     then(m, (const double[9]){1, 0, -x, 0, 1, -y, 0, 0, 1});
+    if (op->cv2_affine_fits) fit(m, media_between(op->cv2_affine_angle, turn[1]), x, y, to->w, to->h);
     if (is_identity(m)) return;
     media_retouch *r = &to->all[to->n++];
     *r = (media_retouch){
@@ -142,9 +152,8 @@ static inline void mix(uint8_t *to, size_t step, const media_pixels *from, const
 }
 
 /* Inlined where it is called, so that a step and a filter are constants. */
-static inline __attribute__((always_inline)) void warped(const media_pixels *px, size_t step,
-                                                         const media_pixels *from, const media_retouch *r,
-                                                         int linear) {
+static inline __attribute__((always_inline)) void
+warped(const media_pixels *px, size_t step, const media_pixels *from, const media_retouch *r, int linear) {
     double m[6];
     inverse(r->matrix, m);
     int32_t half = linear ? 1 << (PLACES - SUBPLACES - 1) : 1 << (PLACES - 1);

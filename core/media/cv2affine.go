@@ -17,6 +17,7 @@ type CV2Affine struct {
 	ScaleX, ScaleY [2]float64
 	KeepRatio      bool // ScaleY is not drawn, but what ScaleX came to
 	ShearX, ShearY [2]float64
+	Fit            bool          // of Degrees alone: both sides shrink until all of the picture is there (SafeRotate)
 	Interpolation  Interpolation // CV2Nearest or CV2Linear
 	Padding        Padding
 	Fill           Fill // of Constant
@@ -28,7 +29,7 @@ func (a *CV2Affine) fill(op *C.media_op) {
 	}
 	op.cv2_affine_p, op.cv2_affine_angle = C.double(a.P), cRange(a.Degrees)
 	op.cv2_affine_shift = [2][2]C.double{cRange(a.ShiftX), cRange(a.ShiftY)}
-	op.cv2_affine_pixels, op.cv2_affine_keeps = flag(a.Pixels), flag(a.KeepRatio)
+	op.cv2_affine_pixels, op.cv2_affine_keeps, op.cv2_affine_fits = flag(a.Pixels), flag(a.KeepRatio), flag(a.Fit)
 	op.cv2_affine_scale = [2][2]C.double{cRange(a.ScaleX), cRange(a.ScaleY)}
 	op.cv2_affine_shear = [2][2]C.double{cRange(a.ShearX), cRange(a.ShearY)}
 	op.cv2_affine_filter, op.cv2_affine_border, op.cv2_affine_fill = C.uint32_t(a.Interpolation), C.uint32_t(a.Padding), a.Fill.c()

@@ -264,6 +264,12 @@ enum {
     MEDIA_CV2_CONTRAST,
     MEDIA_CV2_SATURATION,
     MEDIA_CV2_HUE,
+    MEDIA_BOX_BLUR,
+    MEDIA_MEDIAN,
+    MEDIA_CV2_BLUR,
+    MEDIA_MOTION,
+    MEDIA_HOLE,
+    MEDIA_CLAHE,
     MEDIA_MIX, /* what follows, up to MIXED, is done to copies, which are added up; the picture's own share is the value */
     MEDIA_MIX_AGAIN, /* a copy is done, and has this share; another begins */
     MEDIA_MIXED,     /* the last one is */
@@ -274,14 +280,17 @@ enum { MEDIA_BY_CENTRES = 1 }; /* see media_move.centres */
 typedef struct media_retouch {
     int32_t kind;
     int32_t
-        size; /* of BLUR: the kernel's; of WARP, PERSPECTIVE and ELASTIC: the filter; of PERMUTE: which; of RECODE: the quality */
-    double value;     /* a factor, sigma, a threshold or a number of bits; of WARP maybe MEDIA_BY_CENTRES */
-    double mean;      /* of NOISE; of LIGHT what is added */
-    double matrix[8]; /* of WARP, six, and of PERSPECTIVE; of CV2_AFFINE, which leads there; of ELASTIC alpha, along x and y; of shifts, three */
-    uint8_t fill[4];  /* of these: where there is no pixel */
-    int32_t w, h;     /* of these: the size of what is made; of a row its own */
-    uint32_t key[4];  /* of NOISE and ELASTIC */
-    uint32_t first;   /* of NOISE: the channel's number where the frame's begin; of CV2_AFFINE: MEDIA_PAD_CONSTANT ... */
+        size; /* of blurs: the kernel's; of WARP, PERSPECTIVE and ELASTIC: the filter; of PERMUTE: which; of RECODE: the quality */
+    double value; /* a factor, sigma, a threshold or a number of bits; of WARP maybe MEDIA_BY_CENTRES */
+    double mean;  /* of NOISE; of LIGHT what is added */
+    double matrix
+        [8]; /* of WARP, six, and of PERSPECTIVE; of CV2_AFFINE, which leads there; of ELASTIC alpha, along x and y; of shifts, three; of MOTION its angle, direction and shifts */
+    uint8_t fill[4]; /* of these: where there is no pixel */
+    int32_t w, h;    /* of these: the size of what is made; of a row its own */
+    uint32_t key
+        [4]; /* of NOISE and ELASTIC; of HOLE where it lies: left, top, width, height; of CLAHE its tiles, across and down */
+    uint32_t
+        first; /* of NOISE: the channel's number where the frame's begin; of CV2_AFFINE: MEDIA_PAD_CONSTANT ...; of RECODE 1: BGR */
 } media_retouch;
 
 enum {
@@ -290,8 +299,9 @@ enum {
         9 /* flips, quarters, rotation, affine map, perspective, zoom, crop by boxes, elastic map */ + 1 +
         MEDIA_MAX_MIX * (MEDIA_MAX_MIX + 1) /* an augmentation */ + MEDIA_JITTERS +
         (MEDIA_JITTERS + 2) /* distortion, permutation */ + 2 /* grey, blur */ + MEDIA_TONES +
-        2 /* noise, JPEG */ + 3 /* light, gamma, OpenCV's grey */ + 3 /* its affine map, shifts of HSV and RGB */ +
-        MEDIA_JITTERS,
+        2 /* noise, JPEG */ + 3 /* light, gamma, OpenCV's grey */ +
+        3 /* its affine map, shifts of HSV and RGB */ + MEDIA_JITTERS + 5 /* its blurs, CLAHE */ +
+        MEDIA_MAX_HOLES,
 };
 
 /* What is done to a row's pixels once they are in their place, in this order. */
@@ -375,19 +385,6 @@ void media_draw_augment(const media_op *op, const media_draw *d, media_retouches
 /* --- timm.c --- */
 void media_draw_timm(const media_op *op, const media_draw *d, media_retouches *to);
 
-/* --- light.c --- */
-void media_draw_light(const media_op *op, const media_draw *d, media_retouches *to);
-void media_draw_gamma(const media_op *op, const media_draw *d, media_retouches *to);
-void media_draw_cv2_gray(const media_op *op, const media_draw *d, media_retouches *to);
-void media_light(const media_pixels *px, float contrast, float brightness);
-void media_gamma(const media_pixels *px, double gamma);
-void media_to_cv2_gray(const media_pixels *px);
-
-/* cvtColor's weights for RGB2GRAY, of 15 bits. */
-static inline uint8_t media_cv2_gray(const uint8_t *c) {
-    return (uint8_t)((9798 * c[0] + 19235 * c[1] + 3735 * c[2] + (1 << 14)) >> 15);
-}
-
 /* --- mix.c --- */
 
 /* What AugMix draws besides its operations: shares that add up to 1, of the picture itself and of each chain. */
@@ -448,8 +445,8 @@ void media_add_noise(const media_pixels *px, const media_kernels *by, const medi
 /* --- recode.c --- */
 void media_draw_jpeg(const media_op *op, const media_draw *d, media_retouches *to);
 
-/* The pixels as libjpeg-turbo reads them from what it wrote, which room holds. */
-int media_recode(const media_pixels *px, media_buf *room, int quality);
+/* The pixels as libjpeg-turbo reads them from what it wrote, which room holds; bgr: as those of BGR. */
+int media_recode(const media_pixels *px, media_buf *room, int quality, int bgr);
 
 /* --- tones.c --- */
 void media_by_table(const media_pixels *px, const uint8_t table[256]);

@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-#include "internal.h"
+#include "cv2.h"
 
 void media_draw_light(const media_op *op, const media_draw *d, media_retouches *to) {
     double u[2];

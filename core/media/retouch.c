@@ -62,6 +62,12 @@ static void draw_step(const media_op *op, const media_draw *d, int step, media_r
     case MEDIA_DO_HSV: media_draw_hsv(op, d, to); break;
     case MEDIA_DO_RGB_SHIFT: media_draw_rgb_shift(op, d, to); break;
     case MEDIA_DO_CV2_JITTER: media_draw_cv2_jitter(op, d, to); break;
+    case MEDIA_DO_BOX_BLUR: media_draw_box_blur(op, d, to); break;
+    case MEDIA_DO_MEDIAN: media_draw_median(op, d, to); break;
+    case MEDIA_DO_CV2_BLUR: media_draw_cv2_blur(op, d, to); break;
+    case MEDIA_DO_MOTION: media_draw_motion(op, d, to); break;
+    case MEDIA_DO_HOLES: media_draw_holes(op, d, to); break;
+    case MEDIA_DO_CLAHE: media_draw_clahe(op, d, to); break;
     default: draw_tone(op, d, step, to); break;
     }
 }
@@ -160,12 +166,18 @@ static int apply(const media_retouch *r, const media_kernels *by, const media_pi
     case MEDIA_CV2_CONTRAST:
     case MEDIA_CV2_SATURATION:
     case MEDIA_CV2_HUE: media_cv2_colour(px, r->kind, r->value); break;
+    case MEDIA_BOX_BLUR:
+    case MEDIA_MEDIAN:
+    case MEDIA_CV2_BLUR:
+    case MEDIA_MOTION: return media_cv2_blurs(px, r, room);
+    case MEDIA_HOLE: media_hole(px, r); break;
+    case MEDIA_CLAHE: return media_clahe(px, r, room);
     case MEDIA_PERMUTE: media_permute(px, r->size); break;
     case MEDIA_NOISE: media_add_noise(px, by, r); break;
     case MEDIA_MIX:
     case MEDIA_MIX_AGAIN:
     case MEDIA_MIXED: return media_mix(r, px, mix);
-    case MEDIA_RECODE: return media_recode(px, room, r->size);
+    case MEDIA_RECODE: return media_recode(px, room, r->size, (int)r->first);
     case MEDIA_BLUR:
         if (!media_buf_get(room, media_blur_bytes(px, r->size))) return MEDIA_NO_MEMORY;
         media_gaussian_blur(px, (float *)(void *)room->p, r->size, r->value);

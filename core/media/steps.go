@@ -40,6 +40,12 @@ const (
 	StepHSV
 	StepRGBShift
 	StepCV2Jitter
+	StepBoxBlur
+	StepMedian
+	StepCV2Blur
+	StepMotion
+	StepHoles
+	StepCLAHE
 	steps
 )
 

@@ -54,9 +54,21 @@ var happens = map[Step]func(c *Config){
 		one := [2]float64{1, 1}
 		c.CV2Affine = &CV2Affine{P: 1, Degrees: [2]float64{10, 40}, ScaleX: one, ScaleY: one, Interpolation: CV2Linear, Fill: Fill{9, 99, 199}}
 	},
-	StepHSV:       func(c *Config) { c.HSV = &Shifts{1, [3][2]float64{{20, 30}, {-40, -30}, {10, 20}}} },
-	StepRGBShift:  func(c *Config) { c.RGBShift = &Shifts{1, [3][2]float64{{20, 30}, {-40, -30}, {10, 20}}} },
-	StepCV2Jitter: func(c *Config) { c.CV2Jitter = &Jitter{P: 1, Contrast: &[2]float64{0.4, 0.6}, Hue: &[2]float64{0.1, 0.2}} },
+	StepHSV:      func(c *Config) { c.HSV = &Shifts{1, [3][2]float64{{20, 30}, {-40, -30}, {10, 20}}} },
+	StepRGBShift: func(c *Config) { c.RGBShift = &Shifts{1, [3][2]float64{{20, 30}, {-40, -30}, {10, 20}}} },
+	StepBoxBlur:  func(c *Config) { c.BoxBlur = &Kernel{1, [2]int{3, 5}} },
+	StepMedian:   func(c *Config) { c.Median = &Kernel{1, [2]int{3, 5}} },
+	StepCV2Blur:  func(c *Config) { c.CV2Blur = &CV2Blur{1, [2]float64{1, 2}, [2]int{}} },
+	StepMotion: func(c *Config) {
+		c.Motion = &Motion{Kernel: Kernel{1, [2]int{5, 7}}, Angle: [2]float64{0, 360}, Direction: [2]float64{-1, 1}, Shifted: true}
+	},
+	StepCLAHE: func(c *Config) { c.CLAHE = &CLAHE{1, [2]float64{2, 4}, 8, 8} },
+	StepHoles: func(c *Config) {
+		c.Holes = &Holes{1, [2]int{2, 3}, [2]float64{0.2, 0.4}, [2]float64{0.1, 0.4}, false, Fill{9, 99, 199}}
+	},
+	StepCV2Jitter: func(c *Config) {
+		c.CV2Jitter = &Jitter{P: 1, Contrast: &[2]float64{0.4, 0.6}, Hue: &[2]float64{0.1, 0.2}}
+	},
 }
 
 // of is a configuration in which these steps happen, in the order of the fields, of rows of 60 x 60.

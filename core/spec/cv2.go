@@ -27,6 +27,7 @@ type CV2Affine struct {
 	Pixels        bool          `json:"pixels"` // of Translate: no shares of width and height
 	Scale         [2][2]float64 `json:"scale"`
 	KeepRatio     bool          `json:"keep_ratio"` // what x has counts for y, too
+	Fit           bool          `json:"fit"`        // of Degrees alone: both sides shrink until all of the picture is there
 	Shear         [2][2]float64 `json:"shear"`      // degrees
 	P             float64       `json:"p"`
 	Interpolation Interpolation `json:"interpolation"`
@@ -119,6 +120,12 @@ func (d *decoder) cv2Affine(op *section) *CV2Affine {
 	sec.flag("keep_ratio", &a.KeepRatio)
 	if a.KeepRatio && d.err == nil && a.Scale[0] != a.Scale[1] {
 		sec.fail("keep_ratio", "got true beside a scale of x and another of y, want the same of both; leave keep_ratio out, or give scale as [low, high]")
+	}
+	sec.flag("fit", &a.Fit)
+	for _, key := range []string{"translate", "translate_px", "scale", "shear", "keep_ratio"} {
+		if a.Fit && d.err == nil && sec.has(key) {
+			sec.fail("fit", "got true beside %s, want degrees alone, as it is by them that the picture is shrunk; leave one of them out", key)
+		}
 	}
 	sec.number("p", &a.P, 0, 1)
 	choice(&sec, "interpolation", &a.Interpolation, CV2Linear, CV2Nearest)

@@ -40,7 +40,8 @@ var foreigns = []foreign{
 	{names: []string{"ioucrop", "miniourandomcrop", "ssdcrop", "bboxsaferandomcrop", "randomsizedbboxsafecrop"}, write: "random_iou_crop: {}", note: "beside boxes, in the section of a picture"},
 	{names: []string{"sanitizeboundingboxes", "clampboundingboxes", "bboxparams", "filterbboxes"}, note: "leave it out: boxes: {column: NAME, min_size: 1} beside transform moves boxes, cuts them and drops those that are gone"},
 	{names: []string{"elastic", "randomelastic", "elasticdeformation"}, write: "elastic_transform: {alpha: 50, sigma: 5, p: 0.5}"},
-	{names: []string{"affine", "shiftscalerotate", "shear", "randomshear", "translate", "shift"}, write: "random_affine: {degrees: 30, translate: [0.1, 0.1], scale: [0.9, 1.1], shear: 10}"},
+	{names: []string{"shiftscalerotate"}, write: "cv2_affine: {degrees: 45, translate: 0.0625, scale: [0.9, 1.1], p: 0.5}"},
+	{names: []string{"affine", "shear", "randomshear", "translate", "shift"}, write: "random_affine: {degrees: 30, translate: [0.1, 0.1], scale: [0.9, 1.1], shear: 10}"},
 	{names: []string{"jitter", "colour", "color", "brightness", "contrast", "saturation", "hue", "randombrightness", "randomcontrast"},
 		write: "color_jitter: {brightness: 0.4, contrast: 0.4, saturation: 0.4, hue: 0.1}"},
 	{names: []string{"photometricdistort", "photometricdistortion", "ssdphotometric"}, write: "random_photometric_distort: {}"},
@@ -52,7 +53,7 @@ var foreigns = []foreign{
 	{names: []string{"gray", "grey", "togray", "togrey", "randomgray"}, write: "grayscale: 0.2"},
 	{names: []string{"blur", "gaussian"}, write: "gaussian_blur: {kernel_size: 23, sigma: [0.1, 2], p: 0.5}"},
 	{names: []string{"sharpen", "sharpness", "randomsharpness"}, write: "adjust_sharpness: {factor: 2, p: 0.5}"},
-	{names: []string{"cutout", "coarsedropout", "erase", "erasing", "randomerase", "hideandseek"}, write: "random_erasing: 0.25"},
+	{names: []string{"cutout", "erase", "erasing", "randomerase", "hideandseek"}, write: "random_erasing: 0.25"},
 	{names: []string{"standardize", "meanstd"}, write: "normalize: {mean: [0.5, 0.5, 0.5], std: [0.5, 0.5, 0.5]}"},
 	{names: []string{"aa", "timm", "timmrandaug", "randaugmenttimm"}, write: "timm_rand_augment: rand-m9-mstd0.5-inc1"},
 	{names: []string{"augmixaugment"}, write: "aug_mix: {}", note: "which is torchvision's"},
@@ -66,7 +67,7 @@ var foreigns = []foreign{
 	{names: []string{"someof"}, note: "write the operations themselves; color_jitter, gaussian_blur and others have a p, random_apply, random_choice and random_order hold several"},
 	{names: []string{"lambda"}, note: wholeBatches},
 	{names: []string{"mixup", "randommixup", "cutmix", "randomcutmix", "mixupcutmix", "mosaic", "copypaste"}, note: inTheLoop},
-	{names: []string{"transpose", "griddistortion", "opticaldistortion", "clahe"}, note: "there is none; " + wholeBatches},
+	{names: []string{"transpose", "griddistortion", "opticaldistortion"}, note: "there is none; " + wholeBatches},
 	{names: []string{"fivecrop", "tencrop"}, write: "center_crop: {size: 224, position: top_left}", note: "in a field, and one for each of the others; docs/media.md has all"},
 }
 

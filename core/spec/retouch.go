@@ -73,6 +73,7 @@ type GaussianNoise struct {
 // JPEG writes a row at a quality between low and high, and reads it again.
 type JPEG struct {
 	Quality [2]int  `json:"quality"`
+	BGR     bool    `json:"bgr,omitempty"` // the row is taken for one of BGR
 	P       float64 `json:"p"`
 }
 
@@ -127,6 +128,12 @@ func (j *ColorJitter) check(i *Image, at string, fail func(path, format string, 
 func (j *RandomPhotometricDistort) check(i *Image, at string, fail func(path, format string, args ...any)) {
 	if i.Mode != RGB {
 		fail(at, "got mode %s, whose pictures have no colours; write color_jitter: {brightness: 0.125, contrast: 0.5}, or use mode rgb", i.Mode)
+	}
+}
+
+func (j *JPEG) check(i *Image, at string, fail func(path, format string, args ...any)) {
+	if j.BGR && i.Mode != RGB {
+		fail(at+".channels", "got bgr with mode %s, whose pictures have one channel; leave it out", i.Mode)
 	}
 }
 
@@ -247,6 +254,9 @@ func (d *decoder) jpeg(op *section) *JPEG {
 		d.wholeAt(n, shown, &v, 1, 100)
 		return v
 	})
+	order := "rgb"
+	choice(sec, "channels", &order, "rgb", "bgr")
+	j.BGR = order == "bgr"
 	sec.number("p", &j.P, 0, 1)
 	return j
 }

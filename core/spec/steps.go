@@ -103,6 +103,12 @@ var kinds = []kind{
 	{hsvShift, changing, never},
 	{rgbShift, changing, never},
 	{cv2Jitter, changing, never},
+	{boxBlur, changing, never},
+	{medianBlur, changing, never},
+	{cv2Blur, changing, never},
+	{motionBlur, changing, never},
+	{coarseDropout, changing, never},
+	{clahe, changing, never},
 	{cv2Gray, changing, never},
 	{randomApply, grouping, also}, // as its steps are
 	{randomChoice, grouping, also},
@@ -233,6 +239,16 @@ func (d *reading) step(op *section, name string) Step {
 		return d.rgbShift(op)
 	case cv2Jitter:
 		return d.cv2ColorJitter(op)
+	case boxBlur, medianBlur:
+		return d.ofKernel(op, name)
+	case cv2Blur:
+		return d.cv2GaussianBlur(op)
+	case motionBlur:
+		return d.motionBlur(op)
+	case coarseDropout:
+		return d.coarseDropout(op)
+	case clahe:
+		return d.clahe(op)
 	case "gaussian_noise":
 		return d.gaussianNoise(op)
 	case "jpeg":

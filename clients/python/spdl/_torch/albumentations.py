@@ -12,6 +12,7 @@ _FILTERS = {0: "cv2_nearest", 1: "cv2_linear", 2: "cv2_cubic", 3: "cv2_area", 4:
 _BORDERS = {1: "edge", 2: "symmetric", 4: "reflect"}
 _CONSTANT = 0
 _FORMATS = {"pascal_voc": {"format": "xyxy"}, "coco": {"format": "xywh"}, "yolo": {"format": "cxcywh", "normalized": True}, "albumentations": {"format": "xyxy", "normalized": True}}
+_LEAST_SIGMA = 0.001  # of a Gaussian blur: by less it is none
 _ANY_AREA = 1e-7  # of a box, in pixels: less is none
 
 IN_HAND = ("an array of u8", "a tensor of u8", "an array of floats", "a normalized array", "what was erased")
@@ -240,6 +241,60 @@ def color_jitter(g: Array) -> Operation:
     return {"cv2_color_jitter": {**{key: g.pair(key) for key in ("brightness", "contrast", "saturation", "hue")}, **of_gray, "p": whole(g.p)}}
 
 
+def kernel(name: str) -> Rule:
+    """A blur that has nothing but the size of its kernel."""
+    return Rule(lambda g: {name: {"kernel_size": g.pair("blur_limit"), "p": whole(g.p)}})
+
+
+def gaussian_blur(g: Array) -> Operation:
+    low, high = g.pair("sigma_limit")
+    if high <= 0:
+        g.refuse(f"sigma_limit: got {low} to {high}, want a sigma above 0")
+    sigma = [max(low, _LEAST_SIGMA), max(high, _LEAST_SIGMA)]
+    return {"cv2_gaussian_blur": without({"sigma": sigma, "kernel_size": g.pair("blur_limit"), "p": whole(g.p)}, kernel_size=[0, 0])}
+
+
+def motion_blur(g: Array) -> Operation:
+    says = {"kernel_size": g.pair("blur_limit"), "angle": g.pair("angle_range"), "direction": g.pair("direction_range"), "shifted": g.get("allow_shifted"), "p": whole(g.p)}
+    return {"motion_blur": without(says, angle=[0, 360], direction=[-1, 1], shifted=True)}
+
+
+def gauss_noise(g: Array) -> Operation:
+    low, high = g.pair("mean_range")
+    if low != high:
+        g.refuse(f"mean_range: got {low} to {high}, want one mean, such as (0, 0)")
+    if not g.get("per_channel"):
+        g.refuse("per_channel: got False, want True: each value has a number of its own here")
+    if g.get("noise_scale_factor") != 1:
+        g.refuse(f"noise_scale_factor: got {g.get('noise_scale_factor'):g}, want 1")
+    return {"gaussian_noise": without({"sigma": g.pair("std_range"), "mean": low, "p": whole(g.p)}, mean=0)}
+
+
+def image_compression(g: Array) -> Operation:
+    if g.get("compression_type") != "jpeg":
+        g.refuse(f"compression_type: got {g.get('compression_type')!r}, want 'jpeg'")
+    return {"jpeg": without({"quality": g.pair("quality_range"), "channels": "bgr" if g.channels == 3 else None, "p": whole(g.p)})}
+
+
+def clahe(g: Array) -> Operation:
+    tiles = g.pair("tile_grid_size")
+    return {"clahe": without({"clip_limit": g.pair("clip_limit"), "tiles": tiles[0] if tiles[0] == tiles[1] else tiles, "p": whole(g.p)}, tiles=8)}
+
+
+def coarse_dropout(g: Array) -> Optional[Operation]:
+    if g.followed:
+        g.refuse("beside bbox_params or keypoint_params it drops and cuts what holes cover, which nothing does here; leave one of them out, or take {\"coarse_dropout\": {...}}, by which boxes stay as they are")
+    if g.get("fill_mask") is not None:
+        g.refuse(f"fill_mask: got {g.get('fill_mask')}, want None: masks keep what is beneath holes")
+    if g.is_mask:
+        return None
+    height, width = g.pair("hole_height_range"), g.pair("hole_width_range")
+    pixels = height[1] >= 1
+    if pixels:
+        height, width = ([int(low), int(high + 1) - 1] for low, high in (height, width))
+    return {"coarse_dropout": without({"holes": g.pair("num_holes_range"), "height": height, "width": width, "pixels": pixels, "p": whole(g.p), "fill": g.fill()}, pixels=False)}
+
+
 # ---- what turns and moves
 
 
@@ -255,6 +310,10 @@ def rotate(g: Array) -> Operation:
     if g.get("crop_border"):
         g.refuse("crop_border: got True, want False: all rows of a batch are of one size")
     return warped(g, {"degrees": g.pair("limit")})
+
+
+def safe_rotate(g: Array) -> Operation:
+    return warped(g, {"degrees": g.pair("limit"), "fit": True})
 
 
 def warped(g: Array, says: Operation) -> Operation:
@@ -325,16 +384,25 @@ RULES: dict[str, Rule] = {
     "HueSaturationValue": Rule(hue_saturation_value),
     "RGBShift": Rule(rgb_shift),
     "ColorJitter": Rule(color_jitter),
+    "Blur": kernel("box_blur"),
+    "MedianBlur": kernel("median_blur"),
+    "GaussianBlur": Rule(gaussian_blur),
+    "MotionBlur": Rule(motion_blur),
+    "GaussNoise": Rule(gauss_noise),
+    "ImageCompression": Rule(image_compression),
+    "CLAHE": Rule(clahe),
+    "CoarseDropout": Rule(coarse_dropout),
     "Affine": Rule(affine),
     "ShiftScaleRotate": Rule(affine),
     "Rotate": Rule(rotate),
+    "SafeRotate": Rule(safe_rotate),
     "ToFloat": Rule(to_float, FLOATS),
     "Normalize": Rule(normalize, FLOATS),
     "NoOp": Rule(nothing, NORMALIZED),
 }
 
 # What leaves a mask as it is.
-OF_COLOURS = ("ToGray", "RandomBrightnessContrast", "RandomGamma", "HueSaturationValue", "RGBShift", "ColorJitter", "InvertImg", "ChannelShuffle", "Posterize", "Solarize", "ToFloat", "Normalize")
+OF_COLOURS = ("ToGray", "RandomBrightnessContrast", "RandomGamma", "HueSaturationValue", "RGBShift", "ColorJitter", "Blur", "MedianBlur", "GaussianBlur", "MotionBlur", "GaussNoise", "ImageCompression", "CLAHE", "InvertImg", "ChannelShuffle", "Posterize", "Solarize", "ToFloat", "Normalize")
 
 _NEAR = "OpenCV's arithmetic for it has no operation here; "
 _MOVED = "OpenCV's map for it has no operation here; "
@@ -343,24 +411,16 @@ _MOVED = "OpenCV's map for it has no operation here; "
 REMEDIES = {
     "Transpose": "with both flips at 0.5 it is all eight positions of a square, which D4() is, too: random_rotate90: 1 with horizontal_flip: 0.5",
     "RandomToneCurve": _NEAR + "ColorJitter is near",
-    "GaussianBlur": _NEAR + "gaussian_blur is torchvision's",
-    "Blur": _NEAR + "gaussian_blur is near",
-    "MedianBlur": _NEAR + "gaussian_blur is near",
-    "MotionBlur": _NEAR + "gaussian_blur is near",
-    "GaussNoise": "its numbers are one for all channels, or of another range; gaussian_noise: {sigma: [0.1, 0.2], p: 0.5} is torchvision's",
     "ISONoise": _NEAR + "gaussian_noise is near",
     "Sharpen": _NEAR + "adjust_sharpness is Pillow's",
     "Equalize": _NEAR + "equalize is Pillow's",
     "AutoContrast": _NEAR + "autocontrast is Pillow's",
-    "ImageCompression": _NEAR + "jpeg: {quality: [30, 95], p: 0.5} is Pillow's",
-    "SafeRotate": _MOVED + "Rotate, or random_rotation with expand ahead of a resize, is near",
     "Perspective": _MOVED + "random_perspective is Pillow's and torchvision's",
     "ElasticTransform": _MOVED + "elastic_transform is torchvision's",
     "RandomScale": "sizes are rounded otherwise; scale_jitter or random_resize with random_crop behind is near",
     "RandomSizedCrop": "its size is drawn by height; random_resized_crop: {size: N, scale: [a, b], ratio: [1, 1]} is near",
     "CropAndPad": "it goes by shares; pad and random_crop are near",
     "Crop": "a part by its place has no operation; center_crop with position is a corner",
-    "CoarseDropout": "several parts have no operation; random_erasing is torchvision's, of one part",
     "Erasing": "its area is drawn otherwise; random_erasing: {p: 0.5, scale: [0.02, 0.33]} is torchvision's",
     "ToTensor3D": "volumes have no operation here; ToTensorV2() is for pictures",
     "Lambda": "a function of one's own has no operation; map whole batches: spdl.DataLoader(..., transform=)",
