@@ -146,9 +146,6 @@ static void median(const media_pixels *px, const media_pixels *from, int32_t siz
         }
 }
 
-/* sum + a * b, rounded once. */
-static inline float fused(float sum, float a, float b) { return (float)((double)a * b + sum); }
-
 static void weigh(float *k, int32_t n, double sigma) {
     double sum = 0, w[MEDIA_MAX_KERNEL];
     for (int32_t i = 0; i < n; i++) {
@@ -169,7 +166,7 @@ static void gauss(const media_pixels *px, const media_pixels *from, int32_t taps
         float *to = lines + (size_t)y * (size_t)n;
         for (int32_t i = 0; i < n; i++) to[i] = (float)c[i] * k[0];
         for (int32_t t = 1; t < taps; t++)
-            for (int32_t i = 0; i < n; i++) to[i] = fused(to[i], c[t * step + i], k[t]);
+            for (int32_t i = 0; i < n; i++) to[i] = media_fused(to[i], c[t * step + i], k[t]);
     }
     for (int32_t y = 0; y < px->h; y++) {
         const float *at = lines + (size_t)(y + half) * (size_t)n;
@@ -178,7 +175,7 @@ static void gauss(const media_pixels *px, const media_pixels *from, int32_t taps
             float v = at[i] * k[half];
             for (int32_t t = 1; t <= half; t++) {
                 const float *above = at - (size_t)t * (size_t)n, *below = at + (size_t)t * (size_t)n;
-                v = fused(v, above[i] + below[i], k[half + t]);
+                v = media_fused(v, above[i] + below[i], k[half + t]);
             }
             to[i] = media_nearest_byte(v);
         }
@@ -214,7 +211,7 @@ static void motion(const media_pixels *px, const media_pixels *from, const media
         for (int32_t k = 0; k < size * size; k++) {
             if (!at[k]) continue;
             const uint8_t *c = media_line(from, y + k / size) + (size_t)(k % size * step);
-            for (int32_t i = 0; i < n; i++) line[i] = fused(line[i], c[i], share);
+            for (int32_t i = 0; i < n; i++) line[i] = media_fused(line[i], c[i], share);
         }
         for (int32_t i = 0; i < n; i++) to[i] = media_nearest_byte(line[i]);
     }

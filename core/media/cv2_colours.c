@@ -2,7 +2,7 @@
  *
  * The way to HSV is cvtColor's RGB2HSV: fractions of 12 bits. The way back, HSV2RGB, is one of floats, which its loop over whole vectors of AVX2 cuts off
  * and its loop over the rest of a line rounds: 32 pixels at a time, as far as they go, and up to 31 at the end. There, products and the difference from 1
- * are rounded once (fused), which a double does here. Tables of albumentations' are cut off, as numpy's astype does; addWeighted rounds.
+ * are rounded once (fused), which a double does here. Tables of albumentations' are cut off, as numpy's astype does; addWeighted, fused, too, rounds.
  *
  * Draws, in the words of philox.c: of each its first block has in the first uniform whether it happens. HSV's next have hue, then saturation and value;
  * RGB_SHIFT's red, then green and blue; CV2_JITTER's the order, then brightness and contrast, then saturation and hue. */
@@ -88,9 +88,6 @@ static void turn_hues(hsv_tables *t, double by) {
     }
 }
 
-/* 1 - a * b, rounded once. */
-static float rest(float a, float b) { return (float)(1.0 - (double)a * b); }
-
 /* A pixel there, through the tables, and back; rounded: whether it is one of a line's last. */
 static inline void through_hsv(const hsv_tables *t, uint8_t *c, int rounded) {
     static const uint8_t parts[6][3] = {{0, 3, 1}, {2, 0, 1}, {1, 0, 3}, {1, 2, 0}, {3, 1, 0}, {0, 1, 2}};
@@ -103,7 +100,8 @@ static inline void through_hsv(const hsv_tables *t, uint8_t *c, int rounded) {
     hue = t->hue[hue < 0 ? hue + HUES : hue];
     float s = t->share[t->saturation[(range * t->by_value[max] + HALF) >> BITS]], v = t->share[t->value[max]],
           x = t->place[hue];
-    const float part[4] = {v * 255, v * (1 - s) * 255, v * rest(s, x) * 255, v * rest(s, 1 - x) * 255};
+    const float part[4] = {v * 255, v * (1 - s) * 255, v * media_fused(1, -s, x) * 255,
+                           v * media_fused(1, -s, 1 - x) * 255};
     const uint8_t *of = parts[t->sector[hue]];
     for (int i = 0; i < 3; i++) c[i] = (uint8_t)(rounded ? media_rint(part[of[i]]) : part[of[i]]);
 }
@@ -164,10 +162,7 @@ static void saturation(const media_pixels *px, double factor) {
         uint8_t *c = media_line(px, y);
         for (int32_t x = 0; x < px->w; x++, c += px->step) {
             float gray = (float)media_cv2_gray(c) * of_gray;
-            for (int i = 0; i < 3; i++) {
-                float product = (float)c[i] * own;
-                c[i] = media_nearest_byte(product + gray);
-            }
+            for (int i = 0; i < 3; i++) c[i] = media_nearest_byte(media_fused(gray, c[i], own));
         }
     }
 }

@@ -186,7 +186,6 @@ def test_clahe_has_opencv_bytes_for_any_number(pictures, ramp, colours):
 
 
 def test_turns_have_opencv_bytes_for_any_number(pictures):
-    """And points come to where it moves them: a box of a pixel is around that pixel."""
     rng = np.random.default_rng(9)
     borders = (cv2.BORDER_CONSTANT, cv2.BORDER_REPLICATE, cv2.BORDER_REFLECT, cv2.BORDER_REFLECT_101)
     for i in range(80):
@@ -213,22 +212,51 @@ def test_blurs_have_opencv_bytes_for_any_number(pictures, ramp):
     assert np.abs(row(ramp[0], transform).astype(int) - theirs(transform, ramp[1])).max() <= 1
 
 
-def test_holes_and_shifted_ways_lie_as_albumentations_draws_them(ramp):
-    """Of many rows the holes have sides of the range, lie within, and reach every edge; a way that is shifted is one of theirs."""
+def rows_of(tmp_path, lines, spec):
+    """Batches of samples that a table lists."""
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    spec = {**spec, "source": {"list": str(tmp_path / "t.jsonl"), **spec.get("source", {})}, "batch": len(lines), "order": {"shuffle": False, "seed": 3}}
+    with spdl.open(spec) as loader:
+        return {name: [np.array(row) for row in column] for name, column in next(iter(loader)).items() if name in ("image", "bboxes", "keypoints")}
+
+
+def test_holes_have_sides_of_their_range_and_lie_anywhere(ramp, tmp_path):
     path, pixels = ramp
     seen = set()
-    spec = {"transform": [{"center_crop": [30, 40]}, {"coarse_dropout": {"holes": 1, "height": [0.1, 0.35], "width": [0.2, 0.5], "fill": [1, 2, 3], "p": 1}}]}
+    spec = {"image": {"transform": [{"center_crop": [30, 40]}, {"coarse_dropout": {"holes": 1, "height": [0.1, 0.35], "width": [0.2, 0.5], "fill": [1, 2, 3], "p": 1}}]}}
     whole = pixels[113:143, 108:148]
-    for index in range(200):
-        got = np.array(spdl.io._load.load(path, {"seed": index, "image": spec})["image"])
-        covered = (got != whole).any(-1) | (whole == (1, 2, 3)).all(-1)
+    for got in rows_of(tmp_path, [{"path": str(path)}] * 400, spec)["image"]:
+        covered = (got == (1, 2, 3)).all(-1)
+        assert np.array_equal(got[~covered], whole[~covered])
         y, x = np.nonzero(covered)
-        h, w = int(y.max() - y.min()) + 1, int(x.max() - x.min()) + 1
-        assert covered.sum() == h * w and (got[covered] == (1, 2, 3)).all()
+        h, w = int(np.ptp(y)) + 1, int(np.ptp(x)) + 1
+        assert covered.sum() == h * w
         seen.add((h, w, int(y.min()), int(x.min())))
     heights, widths, tops, lefts = (sorted({s[i] for s in seen}) for i in range(4))
     assert heights == list(range(3, 11)) and widths == list(range(8, 20)), "int(30 u) and int(40 u)"
     assert tops[0] == 0 and lefts[0] == 0 and max(s[0] + s[2] for s in seen) == 30 and max(s[1] + s[3] for s in seen) == 40
+
+
+def test_boxes_and_points_turn_with_their_pictures(pictures, tmp_path):
+    """Boxes as theirs do. Points as theirs do that are pixels: half a pixel lies between the middle of a pixel and its place."""
+    rng = np.random.default_rng(12)
+    for transform in (A.Affine(scale=0.8, translate_percent=0.1, rotate=21, shear=5, p=1), A.Rotate((-130, -130), border_mode=cv2.BORDER_REPLICATE, p=1)):
+        compose = A.Compose([A.Resize(40, 50), transform], bbox_params=A.BboxParams("pascal_voc", label_fields=["ids"]), keypoint_params=A.KeypointParams("xy", remove_invisible=False))
+        lines, wanted = [], []
+        for path, pixels in pictures:
+            h, w = pixels.shape[:2]
+            low, size = rng.uniform(0, 0.6, (5, 2)) * (w, h), rng.uniform(0.1, 0.4, (5, 2)) * (w, h)
+            boxes, points = np.concatenate([low, low + size], 1), rng.uniform(0, 1, (3, 2)) * (w, h)
+            scale = np.array([50 / w, 40 / h])
+            lines.append({"path": str(path), "bboxes": boxes.tolist(), "keypoints": points.tolist()})
+            made = compose(image=pixels, bboxes=boxes, ids=list(range(5)), keypoints=(points * scale - 0.5) / scale)
+            wanted.append((made["bboxes"], made["keypoints"] + 0.5))
+        columns = [{"name": name, "type": "list", "dtype": "f32", "shape": [-1, n], "max_length": 8} for name, n in (("bboxes", 4), ("keypoints", 2))]
+        columns.append({"name": "ids", "type": "list", "dtype": "i64", "max_length": 8})
+        got = rows_of(tmp_path, [{**line, "ids": list(range(5))} for line in lines], {"source": {"columns": columns}, "image": {"transform": compose}})
+        for i, (boxes, points) in enumerate(wanted):
+            np.testing.assert_allclose(got["bboxes"][i], boxes, atol=2e-4)
+            np.testing.assert_allclose(got["keypoints"][i], points, atol=2e-4)
 
 
 def test_masks_turn_with_their_pictures(tmp_path):
