@@ -69,14 +69,18 @@ void media_cv2_back(const media_retouch *r, double m[6]);
 /* From a copy of the pixels, or from a picture of another size. */
 void media_warp_cv2(const media_pixels *px, const media_pixels *from, const media_retouch *r);
 
-/* --- cv2_blurs.c --- */
+/* --- cv2_blurs.c, cv2_blurs_avx2.c --- */
+void media_fuse(float *sums, const uint8_t *v, float k, int32_t n);
+void media_fuse_pairs(float *sums, const float *a, const float *b, float k, int32_t n);
+void media_fuse_avx2(float *sums, const uint8_t *v, float k, int32_t n);
+void media_fuse_pairs_avx2(float *sums, const float *a, const float *b, float k, int32_t n);
 void media_draw_box_blur(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_median(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_cv2_blur(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_motion(const media_op *op, const media_draw *d, media_retouches *to);
 
 /* BOX_BLUR ... MOTION; MEDIA_NO_MEMORY where room cannot be had. */
-int media_cv2_blurs(const media_pixels *px, const media_retouch *r, media_buf *room);
+int media_cv2_blurs(const media_pixels *px, const media_kernels *by, const media_retouch *r, media_buf *room);
 
 /* --- clahe.c --- */
 void media_draw_clahe(const media_op *op, const media_draw *d, media_retouches *to);

@@ -155,30 +155,32 @@ static void weigh(float *k, int32_t n, double sigma) {
     for (int32_t i = 0; i < n; i++) k[i] = (float)(w[i] / sum);
 }
 
+void media_fuse(float *sums, const uint8_t *v, float k, int32_t n) {
+    for (int32_t i = 0; i < n; i++) sums[i] = media_fused(sums[i], v[i], k);
+}
+
+void media_fuse_pairs(float *sums, const float *a, const float *b, float k, int32_t n) {
+    for (int32_t i = 0; i < n; i++) sums[i] = media_fused(sums[i], a[i] + b[i], k);
+}
+
 /* Lines from the first tap to the last, then of all lines the middle one, and those beside it two by two. */
-static void gauss(const media_pixels *px, const media_pixels *from, int32_t taps, double sigma,
-                  float *lines) {
+static void gauss(const media_pixels *px, const media_pixels *from, const media_kernels *by, int32_t taps,
+                  double sigma, float *room) {
     float k[MEDIA_MAX_KERNEL];
     int32_t step = px->step, n = px->w * step, half = taps / 2;
+    float *sums = room, *lines = room + n;
     weigh(k, taps, sigma);
-    for (int32_t y = 0; y < from->h; y++) {
-        const uint8_t *c = media_line(from, y);
-        float *to = lines + (size_t)y * (size_t)n;
-        for (int32_t i = 0; i < n; i++) to[i] = (float)c[i] * k[0];
-        for (int32_t t = 1; t < taps; t++)
-            for (int32_t i = 0; i < n; i++) to[i] = media_fused(to[i], c[t * step + i], k[t]);
-    }
+    memset(lines, 0, (size_t)n * (size_t)from->h * sizeof *lines);
+    for (int32_t y = 0; y < from->h; y++)
+        for (int32_t t = 0; t < taps; t++)
+            by->fuse(lines + (size_t)y * (size_t)n, media_line(from, y) + (size_t)(t * step), k[t], n);
     for (int32_t y = 0; y < px->h; y++) {
         const float *at = lines + (size_t)(y + half) * (size_t)n;
         uint8_t *to = media_line(px, y);
-        for (int32_t i = 0; i < n; i++) {
-            float v = at[i] * k[half];
-            for (int32_t t = 1; t <= half; t++) {
-                const float *above = at - (size_t)t * (size_t)n, *below = at + (size_t)t * (size_t)n;
-                v = media_fused(v, above[i] + below[i], k[half + t]);
-            }
-            to[i] = media_nearest_byte(v);
-        }
+        for (int32_t i = 0; i < n; i++) sums[i] = at[i] * k[half];
+        for (int32_t t = 1; t <= half; t++)
+            by->fuse_pairs(sums, at - (size_t)t * (size_t)n, at + (size_t)t * (size_t)n, k[half + t], n);
+        for (int32_t i = 0; i < n; i++) to[i] = media_nearest_byte(sums[i]);
     }
 }
 
@@ -201,7 +203,8 @@ static int32_t way_through(const media_retouch *r, uint8_t *at) {
     return n;
 }
 
-static void motion(const media_pixels *px, const media_pixels *from, const media_retouch *r, float *line) {
+static void motion(const media_pixels *px, const media_pixels *from, const media_kernels *by,
+                   const media_retouch *r, float *line) {
     uint8_t at[MEDIA_MAX_KERNEL * MEDIA_MAX_KERNEL];
     int32_t size = r->size, step = px->step, n = px->w * step;
     float share = 1.0f / (float)way_through(r, at);
@@ -209,27 +212,26 @@ static void motion(const media_pixels *px, const media_pixels *from, const media
         uint8_t *to = media_line(px, y);
         memset(line, 0, (size_t)n * sizeof *line);
         for (int32_t k = 0; k < size * size; k++) {
-            if (!at[k]) continue;
-            const uint8_t *c = media_line(from, y + k / size) + (size_t)(k % size * step);
-            for (int32_t i = 0; i < n; i++) line[i] = media_fused(line[i], c[i], share);
+            if (at[k]) by->fuse(line, media_line(from, y + k / size) + (size_t)(k % size * step), share, n);
         }
         for (int32_t i = 0; i < n; i++) to[i] = media_nearest_byte(line[i]);
     }
 }
 
-int media_cv2_blurs(const media_pixels *px, const media_retouch *r, media_buf *room) {
+int media_cv2_blurs(const media_pixels *px, const media_kernels *by, const media_retouch *r,
+                    media_buf *room) {
     media_pixels from;
     int32_t half = r->size / 2;
     size_t line = (size_t)(px->w + 2 * half) * (size_t)px->step * sizeof(float),
-           more = r->kind == MEDIA_CV2_BLUR ? line * (size_t)(px->h + 2 * half) : line;
+           more = r->kind == MEDIA_CV2_BLUR ? line * (size_t)(px->h + 2 * half + 1) : line;
     uint32_t border = r->kind == MEDIA_MEDIAN ? MEDIA_PAD_EDGE : MEDIA_PAD_REFLECT;
     uint8_t *scratch = bordered(px, half, border, room, more, &from);
     if (!scratch) return MEDIA_NO_MEMORY;
     switch (r->kind) {
     case MEDIA_BOX_BLUR: box_blur(px, &from, r->size, (uint32_t *)(void *)scratch); break;
     case MEDIA_MEDIAN: median(px, &from, r->size); break;
-    case MEDIA_CV2_BLUR: gauss(px, &from, r->size, r->value, (float *)(void *)scratch); break;
-    default: motion(px, &from, r, (float *)(void *)scratch); break;
+    case MEDIA_CV2_BLUR: gauss(px, &from, by, r->size, r->value, (float *)(void *)scratch); break;
+    default: motion(px, &from, by, r, (float *)(void *)scratch); break;
     }
     return MEDIA_OK;
 }

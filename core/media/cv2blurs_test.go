@@ -211,3 +211,20 @@ func TestCLAHEOfOneTileEqualizesTheRow(t *testing.T) {
 		}
 	}
 }
+
+// Vectors of fused instructions make the bytes that doubles make without them.
+func TestBlursAreTheSameWithoutVectors(t *testing.T) {
+	best, portable, data := worker(t, nil), worker(t, &Options{Portable: true}), testJPEG(t, 90, 70)
+	for i := range uint64(60) {
+		cfg := Config{Out: Size{40 + int(i), 31 + int(i)}, CV2Blur: &CV2Blur{1, [2]float64{0.1, 6}, [2]int{0, 9}}}
+		if i%2 == 1 {
+			cfg.Mode = Gray
+		}
+		if i%3 == 1 {
+			cfg.CV2Blur, cfg.Motion = nil, &Motion{Kernel{1, [2]int{3, 15}}, [2]float64{0, 360}, [2]float64{-1, 1}, true}
+		}
+		if draw := (Draw{Index: i}); !slices.Equal(made(t, best, data, cfg, draw), made(t, portable, data, cfg, draw)) {
+			t.Errorf("draw %d: other bytes than without vectors", i)
+		}
+	}
+}

@@ -146,6 +146,9 @@ typedef struct media_kernels {
     /* One finished line into the row at dst, as picture row y. */
     void (*finish)(const media_op *op, const uint8_t *line, int32_t y, void *dst);
     void (*normals)(const uint32_t key[2], uint32_t channel, uint32_t block, size_t n, float *dst);
+    /* To n sums come k times as many bytes, or k times a[i] + b[i], each sum rounded once. */
+    void (*fuse)(float *sums, const uint8_t *v, float k, int32_t n);
+    void (*fuse_pairs)(float *sums, const float *a, const float *b, float k, int32_t n);
 } media_kernels;
 
 extern const media_resampler media_nearest; /* on every instruction set */

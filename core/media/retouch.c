@@ -169,7 +169,7 @@ static int apply(const media_retouch *r, const media_kernels *by, const media_pi
     case MEDIA_BOX_BLUR:
     case MEDIA_MEDIAN:
     case MEDIA_CV2_BLUR:
-    case MEDIA_MOTION: return media_cv2_blurs(px, r, room);
+    case MEDIA_MOTION: return media_cv2_blurs(px, by, r, room);
     case MEDIA_HOLE: media_hole(px, r); break;
     case MEDIA_CLAHE: return media_clahe(px, r, room);
     case MEDIA_PERMUTE: media_permute(px, r->size); break;
