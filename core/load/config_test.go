@@ -3,6 +3,7 @@ package load
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -306,6 +307,40 @@ func TestDescriptionsHaveTheDecodersLimits(t *testing.T) {
 		var wrong *spec.Error
 		if parsed, err := at(beyond); parsed || !errors.As(err, &wrong) || !strings.HasPrefix(wrong.Path, "image.transform[") {
 			t.Errorf("%s: got %v (parsed: %v), want a spec.Error with its path", beyond, err, parsed)
+		}
+	}
+}
+
+// Each group draws by a number of its own. Those that put pixels elsewhere have the same in the section of a mask, which has no others.
+func TestGroupsOfAMaskHaveTheNumbersOfItsPicture(t *testing.T) {
+	const turns = `{"random_choice": [{"horizontal_flip": 1}, {"random_rotation": 9}]}, {"random_choice": [{"vertical_flip": 1}, {"cv2_affine": {"interpolation": "cv2_nearest"}}]}, {"random_apply": [{"random_affine": {"degrees": 3}}]}`
+	numbers := func(mode, transform string) map[media.Step]int {
+		s, err := spec.ParseSample([]byte(`{"image": {"mode": "` + mode + `", "transform": [{"center_crop": 8}, ` + transform + `]}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := PictureConfig(s.Image)
+		if _, err := media.Compile(c); err != nil {
+			t.Fatal(err)
+		}
+		of := map[media.Step]int{}
+		for _, m := range c.Groups {
+			of[m.Step] = m.Group
+		}
+		return of
+	}
+	picture := numbers("rgb", `{"random_apply": [{"grayscale": 1}]}, {"random_choice": [{"invert": 1}, {"equalize": 1}]}, `+turns+`, {"random_choice": [{"jpeg": 9}, {"posterize": {"bits": 2}}]}`)
+	mask := numbers("index", turns)
+	want := map[media.Step]int{
+		media.StepFlip: 2, media.StepRotation: 2, media.StepVFlip: 3, media.StepCV2Affine: 3, media.StepAffine: 1,
+		media.StepGrayscale: 4, media.StepInvert: 5, media.StepEqualize: 5, media.StepJPEG: 6, media.StepPosterize: 6,
+	}
+	if !maps.Equal(picture, want) {
+		t.Errorf("a picture's groups are %v, want %v", picture, want)
+	}
+	for step, number := range mask {
+		if number != want[step] {
+			t.Errorf("step %d of a mask is of group %d, want %d as its picture's", step, number, want[step])
 		}
 	}
 }
