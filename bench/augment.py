@@ -3,7 +3,7 @@
     .venv/bin/python bench/augment.py [--rounds 5] [--rows 1000]
 
 Pillow's calls are those of torchvision (tests/exact/test_augment.py), without its tables of magnitudes, which it makes anew for every
-picture; with torchvision installed its own transforms are measured, too. Rounds alternate; the least of each counts. What a row costs
+picture; with torchvision installed its own transforms are measured, too, and with albumentations (.venv-bench) its own, of one thread. Rounds alternate; the least of each counts. What a row costs
 without augmentation is taken off core/media's figures.
 """
 
@@ -86,18 +86,33 @@ def torchvision(im, rows):
     }.items()}
 
 
+def albumentations(im, rows):
+    try:
+        import albumentations as A
+        import cv2
+    except ImportError:
+        return {}
+    cv2.setNumThreads(1)
+    pixels = np.asarray(im)
+    return {name: timed(lambda i, t=t: t(image=pixels), rows) for name, t in {
+        "cv2_affine": A.Rotate((-45, 45), border_mode=cv2.BORDER_REFLECT_101, p=1), "hue_saturation_value": A.HueSaturationValue(p=1), "rgb_shift": A.RGBShift(p=1),
+        "cv2_color_jitter": A.ColorJitter(p=1), "box_blur": A.Blur(p=1), "median_blur": A.MedianBlur(p=1), "cv2_gaussian_blur": A.GaussianBlur(p=1), "motion_blur": A.MotionBlur(p=1),
+        "clahe": A.CLAHE(p=1), "coarse_dropout": A.CoarseDropout(p=1), "jpeg": A.ImageCompression(quality_range=(30, 95), p=1), "gaussian_noise": A.GaussNoise((0.1, 0.1), p=1),
+    }.items()}
+
+
 def main():
     args = argparse.ArgumentParser()
     args.add_argument("--rounds", type=int, default=5)
     args.add_argument("--rows", type=int, default=1000)
     a = args.parse_args()
     im = Image.fromarray(picture(np.random.default_rng(1), *SIZE))
-    rounds = [(ours(), pillow(im, a.rows), torchvision(im, a.rows)) for _ in range(a.rounds)]
-    mine, pil, tv = ({name: min(r[k][name] for r in rounds) for name in rounds[0][k]} for k in range(3))
-    print(f"{'ms a row':24}{'ours':>8}{'Pillow':>8}{'ratio':>7}{'torchvision':>13}{'ratio':>7}")
+    rounds = [(ours(), pillow(im, a.rows), torchvision(im, a.rows), albumentations(im, a.rows)) for _ in range(a.rounds)]
+    mine, pil, tv, albu = ({name: min(r[k][name] for r in rounds) for name in rounds[0][k]} for k in range(4))
+    print(f"{'ms a row':26}{'ours':>8}{'Pillow':>8}{'ratio':>7}{'torchvision':>13}{'ratio':>7}{'albumentations':>16}{'ratio':>7}")
     for name, ms in mine.items():
-        cells = "".join(f"{other[name]:{w}.2f}{other[name] / ms:7.1f}" if name in other else " " * (w + 7) for other, w in ((pil, 8), (tv, 13)))
-        print(f"{name:24}{ms:8.2f}{cells}")
+        cells = "".join(f"{other[name]:{w}.2f}{other[name] / ms:7.1f}" if name in other else " " * (w + 7) for other, w in ((pil, 8), (tv, 13), (albu, 16)))
+        print(f"{name:26}{ms:8.2f}{cells}")
 
 
 if __name__ == "__main__":

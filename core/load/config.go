@@ -70,17 +70,18 @@ func PictureConfig(i *spec.Image) media.Config {
 	if i.Layout == spec.NCHW {
 		c.Layout = media.NCHW
 	}
+	numbers := t.GroupNumbers()
 	c.Ahead, c.Resized = len(spec.Flat(t.Ahead)), len(spec.Flat(t.Resized))
 	for _, s := range slices.Concat(t.Ahead, t.Resized, t.Steps) {
 		switch s := s.(type) {
 		case *spec.RandomApply:
 			for _, of := range s.Of {
-				member(&c, of, applied, 0, s.P)
+				member(&c, of, numbers[s], 0, s.P)
 			}
 		case *spec.RandomChoice:
 			from := 0.0
 			for i, of := range s.Of {
-				member(&c, of, chosen, from, s.Upto[i])
+				member(&c, of, numbers[s], from, s.Upto[i])
 				from = s.Upto[i]
 			}
 		case *spec.RandomOrder:
@@ -111,12 +112,6 @@ func tiles(t *spec.Tiles) *media.Tiles {
 }
 
 var tilings = map[string]media.Tiling{spec.InternVL: media.InternVL, spec.LLaVANeXT: media.LLaVANeXT, spec.MLlama: media.MLlama, spec.Idefics3: media.Idefics3}
-
-// The numbers of groups, of which a transform has one of each kind.
-const (
-	applied = iota + 1
-	chosen
-)
 
 // member adds a step of a group, which is done where the group's number lies between low and high.
 func member(c *media.Config, s spec.Step, group int, low, high float64) {
@@ -210,11 +205,46 @@ func step(c *media.Config, s spec.Step) media.Step {
 	case *spec.RandomGamma:
 		c.Gamma = &media.Gamma{P: s.P, Gamma: s.Gamma}
 		return media.StepGamma
+	case *spec.CV2Affine:
+		c.CV2Affine = &media.CV2Affine{
+			P: s.P, Degrees: s.Degrees, ShiftX: s.Translate[0], ShiftY: s.Translate[1], Pixels: s.Pixels, ScaleX: s.Scale[0], ScaleY: s.Scale[1], KeepRatio: s.KeepRatio, Fit: s.Fit,
+			ShearX: s.Shear[0], ShearY: s.Shear[1], Interpolation: filters[s.Interpolation], Padding: paddings[s.Padding], Fill: fill(s.Fill),
+		}
+		return media.StepCV2Affine
+	case *spec.HueSaturationValue:
+		c.HSV = &media.Shifts{P: s.P, By: [3][2]float64{s.Hue, s.Saturation, s.Value}}
+		return media.StepHSV
+	case *spec.RGBShift:
+		c.RGBShift = &media.Shifts{P: s.P, By: [3][2]float64{s.Red, s.Green, s.Blue}}
+		return media.StepRGBShift
+	case *spec.CV2ColorJitter:
+		c.CV2Jitter = jitter((*spec.ColorJitter)(s))
+		return media.StepCV2Jitter
+	case *spec.Kernel:
+		k := &media.Kernel{P: s.P, Size: s.Size}
+		if s.Operation == "box_blur" {
+			c.BoxBlur = k
+			return media.StepBoxBlur
+		}
+		c.Median = k
+		return media.StepMedian
+	case *spec.CV2GaussianBlur:
+		c.CV2Blur = &media.CV2Blur{P: s.P, Sigma: s.Sigma, Size: s.Size}
+		return media.StepCV2Blur
+	case *spec.MotionBlur:
+		c.Motion = &media.Motion{Kernel: media.Kernel{P: s.P, Size: s.Size}, Angle: s.Angle, Direction: s.Direction, Shifted: s.Shifted}
+		return media.StepMotion
+	case *spec.CoarseDropout:
+		c.Holes = &media.Holes{P: s.P, Count: s.Holes, Height: s.Height, Width: s.Width, Pixels: s.Pixels, Fill: fill(s.Fill)}
+		return media.StepHoles
+	case *spec.CLAHE:
+		c.CLAHE = &media.CLAHE{P: s.P, Limit: s.Limit, Across: s.Tiles[0], Down: s.Tiles[1]}
+		return media.StepCLAHE
 	case *spec.GaussianNoise:
 		c.Noise = &media.Noise{P: s.P, Mean: s.Mean, Sigma: s.Sigma}
 		return media.StepNoise
 	case *spec.JPEG:
-		c.JPEG = &media.JPEG{P: s.P, Quality: s.Quality}
+		c.JPEG = &media.JPEG{P: s.P, Quality: s.Quality, BGR: s.BGR}
 		return media.StepJPEG
 	}
 	panic("no step of core/media is " + s.Name())

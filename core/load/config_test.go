@@ -3,6 +3,7 @@ package load
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -60,13 +61,15 @@ func TestEveryKeyReachesItsDecoder(t *testing.T) {
 			`"transform": [{"timm_rand_augment": "rand-m9-mstd101"}]`, `"transform": [{"timm_rand_augment": "rand-m9-mmax11"}]`, `"transform": [{"timm_rand_augment": "rand-m9-inc1"}]`, `"transform": [{"timm_rand_augment": {"config": "rand-m9", "interpolation": "bicubic"}}]`, `"transform": [{"timm_rand_augment": {"config": "rand-m9", "fill": 9}}]`,
 			`"transform": [{"auto_augment": "svhn"}]`, `"transform": [{"auto_augment": {"interpolation": "bilinear"}}]`, `"transform": [{"gaussian_blur": 5}]`,
 			`"transform": [{"gaussian_blur": {"kernel_size": 5, "sigma": 1}}]`, `"transform": [{"gaussian_blur": {"kernel_size": 5, "p": 0.5}}]`,
+			`"transform": [{"cv2_affine": {}}]`, `"transform": [{"cv2_affine": {"degrees": 3}}]`, `"transform": [{"cv2_affine": {"translate": 0.1}}]`, `"transform": [{"cv2_affine": {"translate": [0, 0, 0, 0.1]}}]`, `"transform": [{"cv2_affine": {"translate_px": [0, 3]}}]`, `"transform": [{"cv2_affine": {"scale": 2}}]`, `"transform": [{"cv2_affine": {"scale": [1, 1, 1, 2]}}]`, `"transform": [{"cv2_affine": {"keep_ratio": true}}]`, `"transform": [{"cv2_affine": {"shear": 3}}]`, `"transform": [{"cv2_affine": {"fit": true}}]`, `"transform": [{"cv2_affine": {"shear": [0, 0, 0, 3]}}]`, `"transform": [{"cv2_affine": {"p": 0.9}}]`, `"transform": [{"cv2_affine": {"interpolation": "cv2_nearest"}}]`, `"transform": [{"cv2_affine": {"padding_mode": "reflect"}}]`, `"transform": [{"cv2_affine": {"fill": 9}}]`, `"transform": [{"hue_saturation_value": {}}]`, `"transform": [{"hue_saturation_value": {"hue": 3}}]`, `"transform": [{"hue_saturation_value": {"saturation": 3}}]`, `"transform": [{"hue_saturation_value": {"value": 3}}]`, `"transform": [{"hue_saturation_value": {"p": 0.9}}]`, `"transform": [{"rgb_shift": {}}]`, `"transform": [{"rgb_shift": {"red": 3}}]`, `"transform": [{"rgb_shift": {"green": 3}}]`, `"transform": [{"rgb_shift": {"blue": 3}}]`, `"transform": [{"rgb_shift": {"p": 0.9}}]`, `"transform": [{"cv2_color_jitter": {}}]`, `"transform": [{"cv2_color_jitter": {"brightness": 0.3}}]`, `"transform": [{"cv2_color_jitter": {"contrast": 0.3}}]`, `"transform": [{"cv2_color_jitter": {"saturation": 0.3}}]`, `"transform": [{"cv2_color_jitter": {"hue": 0.3}}]`, `"transform": [{"cv2_color_jitter": {"p": 0.9}}]`,
+			`"transform": [{"box_blur": {}}]`, `"transform": [{"box_blur": 5}]`, `"transform": [{"box_blur": {"p": 0.9}}]`, `"transform": [{"median_blur": {}}]`, `"transform": [{"median_blur": 5}]`, `"transform": [{"median_blur": {"p": 0.9}}]`, `"transform": [{"cv2_gaussian_blur": {}}]`, `"transform": [{"cv2_gaussian_blur": 2}]`, `"transform": [{"cv2_gaussian_blur": {"kernel_size": 3}}]`, `"transform": [{"cv2_gaussian_blur": {"p": 0.9}}]`, `"transform": [{"motion_blur": {}}]`, `"transform": [{"motion_blur": 5}]`, `"transform": [{"motion_blur": {"angle": 5}}]`, `"transform": [{"motion_blur": {"direction": 0}}]`, `"transform": [{"motion_blur": {"shifted": false}}]`, `"transform": [{"motion_blur": {"p": 0.9}}]`, `"transform": [{"clahe": {}}]`, `"transform": [{"clahe": 3}]`, `"transform": [{"clahe": {"tiles": [4, 8]}}]`, `"transform": [{"clahe": {"tiles": [8, 4]}}]`, `"transform": [{"clahe": {"p": 0.9}}]`, `"transform": [{"coarse_dropout": {}}]`, `"transform": [{"coarse_dropout": {"holes": 3}}]`, `"transform": [{"coarse_dropout": {"height": 0.3}}]`, `"transform": [{"coarse_dropout": {"width": 0.3}}]`, `"transform": [{"coarse_dropout": {"height": 1, "width": 1}}]`, `"transform": [{"coarse_dropout": {"pixels": true, "height": 1, "width": 1}}]`, `"transform": [{"coarse_dropout": {"fill": 3}}]`, `"transform": [{"coarse_dropout": {"p": 0.9}}]`,
 			`"transform": [{"random_brightness_contrast": {}}]`, `"transform": [{"random_brightness_contrast": {"brightness": 0.4}}]`, `"transform": [{"random_brightness_contrast": {"contrast": 0.4}}]`, `"transform": [{"random_brightness_contrast": {"p": 0.9}}]`, `"transform": [{"random_gamma": {}}]`, `"transform": [{"random_gamma": [1, 2]}]`, `"transform": [{"random_gamma": {"p": 0.9}}]`, `"transform": [{"cv2_grayscale": 0.5}]`, `"transform": [{"solarize": {"threshold": 128}}]`, `"transform": [{"solarize": {"threshold": 99}}]`, `"transform": [{"solarize": {"threshold": 128, "p": 0.2}}]`,
 			`"transform": [{"posterize": {"bits": 3}}]`, `"transform": [{"posterize": {"bits": 4}}]`, `"transform": [{"posterize": {"bits": 3, "p": 0.2}}]`,
 			`"transform": [{"adjust_sharpness": {"factor": 2}}]`, `"transform": [{"adjust_sharpness": {"factor": 3}}]`, `"transform": [{"adjust_sharpness": {"factor": 2, "p": 0.2}}]`,
 			`"transform": [{"random_apply": [{"invert": 1}]}]`, `"transform": [{"random_apply": {"transforms": [{"invert": 1}], "p": 0.4}}]`, `"transform": [{"random_apply": [{"equalize": 1}]}]`, `"transform": [{"random_choice": [{"invert": 1}, {"equalize": 1}]}]`, `"transform": [{"random_choice": {"transforms": [{"invert": 1}, {"equalize": 1}], "p": [1, 2]}}]`,
 			`"transform": [{"center_crop": 9}, {"random_rotate90": 0.5}]`, `"transform": [{"random_photometric_distort": 0.5}]`, `"transform": [{"random_photometric_distort": {"hue": 0}}]`, `"transform": [{"random_channel_permutation": 0.5}]`,
 			`"transform": [{"gaussian_noise": 0.1}]`, `"transform": [{"gaussian_noise": [0, 0.1]}]`, `"transform": [{"gaussian_noise": {"mean": 0.1}}]`, `"transform": [{"gaussian_noise": {"p": 0.5}}]`,
-			`"transform": [{"jpeg": 50}]`, `"transform": [{"jpeg": [50, 60]}]`, `"transform": [{"jpeg": {"quality": 50, "p": 0.5}}]`,
+			`"transform": [{"jpeg": 50}]`, `"transform": [{"jpeg": {"quality": 50, "channels": "bgr"}}]`, `"transform": [{"jpeg": [50, 60]}]`, `"transform": [{"jpeg": {"quality": 50, "p": 0.5}}]`,
 			`"transform": [{"invert": 0.5}]`, `"transform": [{"autocontrast": 0.5}]`, `"transform": [{"equalize": 0.5}]`,
 			`"transform": [{"resize": [8, 9]}, {"normalize": {"mean": [0.5, 0.5, 0.5], "std": [0.2, 0.2, 0.2]}}]`, `"colour": "accurate"`,
 			`"scaler": "area", "transform": [{"resize": [8, 9]}]`, `"scaler": "bilinear", "transform": [{"resize": [8, 9]}]`,
@@ -252,33 +255,51 @@ func TestDescriptionsHaveTheDecodersLimits(t *testing.T) {
 		`{"scale_jitter": {"target_size": [1, 16384], "scale_range": [0.01, 100]}}, {"random_crop": 9}`: `{"scale_jitter": {"target_size": [1, 16384], "scale_range": [0.001, 100]}}, {"random_crop": 9}`,
 		`{"pad": [0, 16384]}, {"random_crop": 9}`:                                                       `{"pad": [0, 16385]}, {"random_crop": 9}`,
 		`{"random_crop": {"size": 9, "padding": 16384}}`:                                                `{"random_crop": {"size": 9, "padding": 16385}}`,
-		jitter("hue", "0.5"):                                                 jitter("hue", "0.51"),
-		with("rand_augment", "num_ops", "16"):                                with("rand_augment", "num_ops", "17"),
-		with("rand_augment", "num_magnitude_bins", "2, \"magnitude\": 1"):    with("rand_augment", "num_magnitude_bins", "1, \"magnitude\": 0"),
-		with("trivial_augment_wide", "num_magnitude_bins", "1000"):           with("trivial_augment_wide", "num_magnitude_bins", "1001"),
-		with("rand_augment", "num_magnitude_bins", "1000"):                   with("rand_augment", "num_magnitude_bins", "1001"),
-		with("rand_augment", "magnitude", "30"):                              with("rand_augment", "magnitude", "31"),
-		with("gaussian_blur", "kernel_size", "3, \"sigma\": [0.001, 1000]"):  with("gaussian_blur", "kernel_size", "3, \"sigma\": [0.0009, 1000]"),
-		with("gaussian_blur", "kernel_size", "3, \"sigma\": 1000"):           with("gaussian_blur", "kernel_size", "3, \"sigma\": 1001"),
-		with("gaussian_noise", "sigma", "[0, 1]"):                            with("gaussian_noise", "sigma", "[0, 1.01]"),
-		with("gaussian_noise", "mean", "-1"):                                 with("gaussian_noise", "mean", "-1.01"),
-		with("jpeg", "quality", "[1, 100]"):                                  with("jpeg", "quality", "[1, 101]"),
-		with("random_photometric_distort", "contrast", "[0, 1000]"):          with("random_photometric_distort", "contrast", "[0, 1001]"),
-		with("random_brightness_contrast", "brightness", "[-10, 10]"):        with("random_brightness_contrast", "brightness", "[-10, 11]"),
-		with("random_gamma", "gamma", "[0.01, 100]"):                         with("random_gamma", "gamma", "[0.01, 101]"),
-		with("solarize", "threshold", "256"):                                 with("solarize", "threshold", "257"),
-		with("random_rotation", "degrees", "360"):                            with("random_rotation", "degrees", "361"),
-		with("random_affine", "degrees", "[-360, 0]"):                        with("random_affine", "degrees", "[-361, 0]"),
-		with("random_affine", "degrees", "0, \"translate\": [1, 1]"):         with("random_affine", "degrees", "0, \"translate\": [1, 1.1]"),
-		with("random_affine", "degrees", "0, \"scale\": [0.01, 100]"):        with("random_affine", "degrees", "0, \"scale\": [0.01, 101]"),
-		with("random_affine", "degrees", "0, \"shear\": [-80, 80, -80, 80]"): with("random_affine", "degrees", "0, \"shear\": [-80, 80, -81, 80]"),
-		with("posterize", "bits", "8"):                                       with("posterize", "bits", "9"),
-		with("adjust_sharpness", "factor", "1000"):                           with("adjust_sharpness", "factor", "1001"),
-		`{"center_crop": 300}, {"gaussian_blur": 255}`:                       `{"center_crop": 300}, {"gaussian_blur": 257}`,
-		normalized("10000", "1"):                                             normalized("10001", "1"),
-		normalized("-10000", "1"):                                            normalized("-10001", "1"),
-		normalized("0", "0.000001"):                                          normalized("0", "0.0000009"),
-		normalized("0", "1000000"):                                           normalized("0", "1000001"),
+		jitter("hue", "0.5"):                                                      jitter("hue", "0.51"),
+		with("rand_augment", "num_ops", "16"):                                     with("rand_augment", "num_ops", "17"),
+		with("rand_augment", "num_magnitude_bins", "2, \"magnitude\": 1"):         with("rand_augment", "num_magnitude_bins", "1, \"magnitude\": 0"),
+		with("trivial_augment_wide", "num_magnitude_bins", "1000"):                with("trivial_augment_wide", "num_magnitude_bins", "1001"),
+		with("rand_augment", "num_magnitude_bins", "1000"):                        with("rand_augment", "num_magnitude_bins", "1001"),
+		with("rand_augment", "magnitude", "30"):                                   with("rand_augment", "magnitude", "31"),
+		with("gaussian_blur", "kernel_size", "3, \"sigma\": [0.001, 1000]"):       with("gaussian_blur", "kernel_size", "3, \"sigma\": [0.0009, 1000]"),
+		with("gaussian_blur", "kernel_size", "3, \"sigma\": 1000"):                with("gaussian_blur", "kernel_size", "3, \"sigma\": 1001"),
+		with("gaussian_noise", "sigma", "[0, 1]"):                                 with("gaussian_noise", "sigma", "[0, 1.01]"),
+		with("gaussian_noise", "mean", "-1"):                                      with("gaussian_noise", "mean", "-1.01"),
+		with("jpeg", "quality", "[1, 100]"):                                       with("jpeg", "quality", "[1, 101]"),
+		with("random_photometric_distort", "contrast", "[0, 1000]"):               with("random_photometric_distort", "contrast", "[0, 1001]"),
+		with("random_brightness_contrast", "brightness", "[-10, 10]"):             with("random_brightness_contrast", "brightness", "[-10, 11]"),
+		with("hue_saturation_value", "hue", "[-255, 255]"):                        with("hue_saturation_value", "hue", "[-255, 256]"),
+		with("rgb_shift", "red", "[-255, 255]"):                                   with("rgb_shift", "red", "[-256, 255]"),
+		with("cv2_color_jitter", "contrast", "[0, 1000]"):                         with("cv2_color_jitter", "contrast", "[0, 1001]"),
+		with("cv2_affine", "degrees", "360"):                                      with("cv2_affine", "degrees", "361"),
+		with("cv2_affine", "translate", "[-1, 1]"):                                with("cv2_affine", "translate", "[-1, 1.1]"),
+		with("cv2_affine", "translate_px", "16384"):                               with("cv2_affine", "translate_px", "16385"),
+		with("cv2_affine", "scale", "[0.01, 100]"):                                with("cv2_affine", "scale", "[0.009, 100]"),
+		with("cv2_affine", "shear", "80"):                                         with("cv2_affine", "shear", "81"),
+		with("box_blur", "kernel_size", "255"):                                    with("box_blur", "kernel_size", "257"),
+		with("cv2_gaussian_blur", "sigma", "[0.001, 36.2]"):                       with("cv2_gaussian_blur", "sigma", "[0.001, 36.3]"),
+		with("cv2_gaussian_blur", "kernel_size", "[0, 255]"):                      with("cv2_gaussian_blur", "kernel_size", "[0, 256]"),
+		with("motion_blur", "angle", "[-360, 360]"):                               with("motion_blur", "angle", "[-361, 360]"),
+		with("motion_blur", "direction", "[-1, 1]"):                               with("motion_blur", "direction", "[-1, 1.1]"),
+		with("clahe", "clip_limit", "[0.001, 1000]"):                              with("clahe", "clip_limit", "[0.001, 1001]"),
+		with("clahe", "tiles", "64"):                                              with("clahe", "tiles", "65"),
+		with("coarse_dropout", "holes", "[0, 32]"):                                with("coarse_dropout", "holes", "[0, 33]"),
+		with("coarse_dropout", "height", "[0, 1]"):                                with("coarse_dropout", "height", "[0, 1.1]"),
+		with("coarse_dropout", "pixels", "true, \"height\": 1, \"width\": 16384"): with("coarse_dropout", "pixels", "true, \"height\": 1, \"width\": 16385"),
+		with("random_gamma", "gamma", "[0.01, 100]"):                              with("random_gamma", "gamma", "[0.01, 101]"),
+		with("solarize", "threshold", "256"):                                      with("solarize", "threshold", "257"),
+		with("random_rotation", "degrees", "360"):                                 with("random_rotation", "degrees", "361"),
+		with("random_affine", "degrees", "[-360, 0]"):                             with("random_affine", "degrees", "[-361, 0]"),
+		with("random_affine", "degrees", "0, \"translate\": [1, 1]"):              with("random_affine", "degrees", "0, \"translate\": [1, 1.1]"),
+		with("random_affine", "degrees", "0, \"scale\": [0.01, 100]"):             with("random_affine", "degrees", "0, \"scale\": [0.01, 101]"),
+		with("random_affine", "degrees", "0, \"shear\": [-80, 80, -80, 80]"):      with("random_affine", "degrees", "0, \"shear\": [-80, 80, -81, 80]"),
+		with("posterize", "bits", "8"):                                            with("posterize", "bits", "9"),
+		with("adjust_sharpness", "factor", "1000"):                                with("adjust_sharpness", "factor", "1001"),
+		`{"center_crop": 300}, {"gaussian_blur": 255}`:                            `{"center_crop": 300}, {"gaussian_blur": 257}`,
+		normalized("10000", "1"):                                                  normalized("10001", "1"),
+		normalized("-10000", "1"):                                                 normalized("-10001", "1"),
+		normalized("0", "0.000001"):                                               normalized("0", "0.0000009"),
+		normalized("0", "1000000"):                                                normalized("0", "1000001"),
 	} {
 		if _, err := at(within); err != nil {
 			t.Errorf("%s: %v", within, err)
@@ -286,6 +307,40 @@ func TestDescriptionsHaveTheDecodersLimits(t *testing.T) {
 		var wrong *spec.Error
 		if parsed, err := at(beyond); parsed || !errors.As(err, &wrong) || !strings.HasPrefix(wrong.Path, "image.transform[") {
 			t.Errorf("%s: got %v (parsed: %v), want a spec.Error with its path", beyond, err, parsed)
+		}
+	}
+}
+
+// Each group draws by a number of its own. Those that put pixels elsewhere have the same in the section of a mask, which has no others.
+func TestGroupsOfAMaskHaveTheNumbersOfItsPicture(t *testing.T) {
+	const turns = `{"random_choice": [{"horizontal_flip": 1}, {"random_rotation": 9}]}, {"random_choice": [{"vertical_flip": 1}, {"cv2_affine": {"interpolation": "cv2_nearest"}}]}, {"random_apply": [{"random_affine": {"degrees": 3}}]}`
+	numbers := func(mode, transform string) map[media.Step]int {
+		s, err := spec.ParseSample([]byte(`{"image": {"mode": "` + mode + `", "transform": [{"center_crop": 8}, ` + transform + `]}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := PictureConfig(s.Image)
+		if _, err := media.Compile(c); err != nil {
+			t.Fatal(err)
+		}
+		of := map[media.Step]int{}
+		for _, m := range c.Groups {
+			of[m.Step] = m.Group
+		}
+		return of
+	}
+	picture := numbers("rgb", `{"random_apply": [{"grayscale": 1}]}, {"random_choice": [{"invert": 1}, {"equalize": 1}]}, `+turns+`, {"random_choice": [{"jpeg": 9}, {"posterize": {"bits": 2}}]}`)
+	mask := numbers("index", turns)
+	want := map[media.Step]int{
+		media.StepFlip: 2, media.StepRotation: 2, media.StepVFlip: 3, media.StepCV2Affine: 3, media.StepAffine: 1,
+		media.StepGrayscale: 4, media.StepInvert: 5, media.StepEqualize: 5, media.StepJPEG: 6, media.StepPosterize: 6,
+	}
+	if !maps.Equal(picture, want) {
+		t.Errorf("a picture's groups are %v, want %v", picture, want)
+	}
+	for step, number := range mask {
+		if number != want[step] {
+			t.Errorf("step %d of a mask is of group %d, want %d as its picture's", step, number, want[step])
 		}
 	}
 }

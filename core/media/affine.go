@@ -165,6 +165,9 @@ func (cfg *Config) checkWarps() error {
 	if err := cfg.Elastic.check(cfg.Mode, cfg.known()); err != nil {
 		return err
 	}
+	if err := cfg.CV2Affine.check(cfg.Mode); err != nil {
+		return err
+	}
 	return cfg.Affine.check(cfg.Mode)
 }
 

@@ -2,7 +2,7 @@
  * (the first stage), or once it is resized and before it is cropped (the second). A stage is drawn and measured before anything is
  * decoded; its picture is then made in one sheet of memory and warped from there to the other, and back. What comes out is the
  * picture that the next stage, or the row, is made of. */
-#include "internal.h"
+#include "cv2.h"
 
 /* Whether a picture of this size may lie in a sheet. */
 static int fits(media_ctx *c, const media_op *op, int32_t w, int32_t h) {
@@ -67,6 +67,8 @@ int media_warp_sheets(media_ctx *c, const media_retouches *warps, media_pixels *
         if (!to.p) return media_fail(c, MEDIA_NO_MEMORY, "");
         if (r->kind == MEDIA_PERSPECTIVE)
             media_warp_perspective(&to, px, r->matrix, r->size, r->fill);
+        else if (r->kind == MEDIA_CV2_AFFINE)
+            media_warp_cv2(&to, px, r);
         else
             media_warp(&to, px, r->matrix, r->size, r->fill);
         *px = to;

@@ -5,7 +5,10 @@ package media
 */
 import "C"
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Augmentation is a way to draw operations for a row.
 type Augmentation uint8
@@ -104,6 +107,7 @@ type Noise struct {
 type JPEG struct {
 	P       float64
 	Quality [2]int
+	BGR     bool // it is taken for one of BGR
 }
 
 // retouch fills in what the kernel knows of the configs above.
@@ -136,7 +140,7 @@ func (cfg *Config) retouch(op *C.media_op) {
 		op.noise_min, op.noise_max = C.double(n.Sigma[0]*255), C.double(n.Sigma[1]*255)
 	}
 	if j := cfg.JPEG; j != nil {
-		op.jpeg_p, op.jpeg_min, op.jpeg_max = C.double(j.P), C.uint32_t(j.Quality[0]), C.uint32_t(j.Quality[1])
+		op.jpeg_p, op.jpeg_min, op.jpeg_max, op.jpeg_bgr = C.double(j.P), C.uint32_t(j.Quality[0]), C.uint32_t(j.Quality[1]), flag(j.BGR)
 	}
 	op.invert_p, op.autocontrast_p, op.equalize_p = C.double(cfg.Invert), C.double(cfg.Autocontrast), C.double(cfg.Equalize)
 }
@@ -174,7 +178,7 @@ func (cfg *Config) chances() []chance {
 	if cfg.JPEG != nil {
 		all = append(all, chance{"jpeg", cfg.JPEG.P})
 	}
-	return append(all, cfg.lightChances()...)
+	return slices.Concat(all, cfg.lightChances(), cfg.cv2ColourChances(), cfg.cv2BlurChances())
 }
 
 // checkRetouches wants numbers in range, and colours where values change.

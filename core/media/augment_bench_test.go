@@ -66,6 +66,16 @@ func BenchmarkAugment(b *testing.B) {
 		{"random_photometric_distort", Config{Distort: &Jitter{P: 0.5, Brightness: &[2]float64{0.875, 1.125}, Contrast: &[2]float64{0.5, 1.5}, Saturation: &[2]float64{0.5, 1.5}, Hue: &[2]float64{-0.05, 0.05}}}},
 		{"random_channel_permutation", Config{Permute: 1}},
 		{"gaussian_noise", Config{Noise: &Noise{P: 1, Sigma: [2]float64{0.1, 0.1}}}},
+		{"cv2_affine", Config{CV2Affine: unmoved(func(a *CV2Affine) { a.Degrees, a.Padding = [2]float64{-45, 45}, Reflect })}},
+		{"hue_saturation_value", Config{HSV: &Shifts{1, [3][2]float64{{-20, 20}, {-30, 30}, {-20, 20}}}}},
+		{"rgb_shift", Config{RGBShift: &Shifts{1, [3][2]float64{{-20, 20}, {-20, 20}, {-20, 20}}}}},
+		{"cv2_color_jitter", Config{CV2Jitter: &Jitter{P: 1, Brightness: &[2]float64{0.8, 1.2}, Contrast: &[2]float64{0.8, 1.2}, Saturation: &[2]float64{0.8, 1.2}, Hue: &[2]float64{-0.5, 0.5}}}},
+		{"box_blur", Config{BoxBlur: &Kernel{1, [2]int{3, 7}}}},
+		{"median_blur", Config{Median: &Kernel{1, [2]int{3, 7}}}},
+		{"cv2_gaussian_blur", Config{CV2Blur: &CV2Blur{1, [2]float64{0.5, 3}, [2]int{}}}},
+		{"motion_blur", Config{Motion: &Motion{Kernel{1, [2]int{3, 7}}, [2]float64{0, 360}, [2]float64{-1, 1}, true}}},
+		{"clahe", Config{CLAHE: &CLAHE{1, [2]float64{1, 4}, 8, 8}}},
+		{"coarse_dropout", Config{Holes: &Holes{1, [2]int{1, 2}, [2]float64{0.1, 0.2}, [2]float64{0.1, 0.2}, false, Fill{}}}},
 		{"jpeg", Config{JPEG: &JPEG{P: 1, Quality: [2]int{30, 95}}}},
 	} {
 		c.cfg.Out = Square(side)

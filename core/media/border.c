@@ -7,8 +7,7 @@
 
 #include "internal.h"
 
-/* The element of n that lies at p, which may be beyond them: the picture goes on by turns mirrored and as it is. */
-static int32_t within(uint32_t mode, int32_t p, int32_t n) {
+int32_t media_border_at(uint32_t mode, int32_t p, int32_t n) {
     if (p >= 0 && p < n) return p;
     if (mode == MEDIA_PAD_EDGE || n == 1) return p < 0 ? 0 : n - 1;
     int32_t period = mode == MEDIA_PAD_REFLECT ? 2 * n - 2 : 2 * n;
@@ -21,7 +20,7 @@ static int32_t within(uint32_t mode, int32_t p, int32_t n) {
 static int32_t first_of(uint32_t mode, int32_t win, int32_t n, int32_t size) {
     int32_t first = size - 1;
     for (int32_t i = 0; i < n; i++) {
-        int32_t at = within(mode, win + i, size);
+        int32_t at = media_border_at(mode, win + i, size);
         if (at < first) first = at;
     }
     return first;
@@ -45,7 +44,7 @@ void media_border_of(const media_op *op, const media_plan *p, media_border *b) {
 /* Which of n pixels, rendered from `first` on, is the one at i of those from win on; of a flipped row both count from its end. */
 static int32_t source_of(uint32_t mode, int32_t i, int32_t n, int32_t win, int32_t first, int32_t size,
                          int flip) {
-    int32_t at = within(mode, win + (flip ? n - 1 - i : i), size) - first;
+    int32_t at = media_border_at(mode, win + (flip ? n - 1 - i : i), size) - first;
     return flip ? n - 1 - at : at;
 }
 

@@ -162,6 +162,9 @@ typedef struct media_kernels {
     /* One finished line into the row at dst, as picture row y. */
     void (*finish)(const media_op *op, const uint8_t *line, int32_t y, void *dst);
     void (*normals)(const uint32_t key[2], uint32_t channel, uint32_t block, size_t n, float *dst);
+    /* To n sums come k times as many bytes, or k times a[i] + b[i], each sum rounded once. */
+    void (*fuse)(float *sums, const uint8_t *v, float k, int32_t n);
+    void (*fuse_pairs)(float *sums, const float *a, const float *b, float k, int32_t n);
 } media_kernels;
 
 extern const media_resampler media_nearest; /* on every instruction set */
@@ -274,6 +277,19 @@ enum {
     MEDIA_LIGHT,
     MEDIA_GAMMA,
     MEDIA_TO_CV2_GRAY,
+    MEDIA_CV2_AFFINE, /* from here on cv2.h */
+    MEDIA_HSV_SHIFT,
+    MEDIA_RGB_SHIFT,
+    MEDIA_CV2_BRIGHTNESS,
+    MEDIA_CV2_CONTRAST,
+    MEDIA_CV2_SATURATION,
+    MEDIA_CV2_HUE,
+    MEDIA_BOX_BLUR,
+    MEDIA_MEDIAN,
+    MEDIA_CV2_BLUR,
+    MEDIA_MOTION,
+    MEDIA_HOLE,
+    MEDIA_CLAHE,
     MEDIA_MIX, /* what follows, up to MIXED, is done to copies, which are added up; the picture's own share is the value */
     MEDIA_MIX_AGAIN, /* a copy is done, and has this share; another begins */
     MEDIA_MIXED,     /* the last one is */
@@ -284,14 +300,17 @@ enum { MEDIA_BY_CENTRES = 1 }; /* see media_move.centres */
 typedef struct media_retouch {
     int32_t kind;
     int32_t
-        size; /* of BLUR: the kernel's; of WARP, PERSPECTIVE and ELASTIC: the filter; of PERMUTE: which; of RECODE: the quality */
-    double value;     /* a factor, sigma, a threshold or a number of bits; of WARP maybe MEDIA_BY_CENTRES */
-    double mean;      /* of NOISE; of LIGHT what is added */
-    double matrix[8]; /* of WARP, six, and of PERSPECTIVE; of ELASTIC alpha, along x and y */
-    uint8_t fill[4];  /* of these: where there is no pixel */
-    int32_t w, h;     /* of these: the size of what is made; of a row its own */
-    uint32_t key[4];  /* of NOISE and ELASTIC */
-    uint32_t first;   /* of NOISE: the channel's number where the frame's begin */
+        size; /* of blurs: the kernel's; of WARP, PERSPECTIVE and ELASTIC: the filter; of PERMUTE: which; of RECODE: the quality */
+    double value; /* a factor, sigma, a threshold or a number of bits; of WARP maybe MEDIA_BY_CENTRES */
+    double mean;  /* of NOISE; of LIGHT what is added */
+    double matrix
+        [8]; /* of WARP, six, and of PERSPECTIVE; of CV2_AFFINE, which leads there; of ELASTIC alpha, along x and y; of shifts, three; of MOTION its angle, direction and shifts */
+    uint8_t fill[4]; /* of these: where there is no pixel */
+    int32_t w, h;    /* of these: the size of what is made; of a row its own */
+    uint32_t key
+        [4]; /* of NOISE and ELASTIC; of HOLE where it lies: left, top, width, height; of CLAHE its tiles, across and down */
+    uint32_t
+        first; /* of NOISE: the channel's number where the frame's begin; of CV2_AFFINE: MEDIA_PAD_CONSTANT ...; of RECODE 1: BGR */
 } media_retouch;
 
 enum {
@@ -300,7 +319,9 @@ enum {
         9 /* flips, quarters, rotation, affine map, perspective, zoom, crop by boxes, elastic map */ + 1 +
         MEDIA_MAX_MIX * (MEDIA_MAX_MIX + 1) /* an augmentation */ + MEDIA_JITTERS +
         (MEDIA_JITTERS + 2) /* distortion, permutation */ + 2 /* grey, blur */ + MEDIA_TONES +
-        2 /* noise, JPEG */ + 3 /* light, gamma, OpenCV's grey */,
+        2 /* noise, JPEG */ + 3 /* light, gamma, OpenCV's grey */ +
+        3 /* its affine map, shifts of HSV and RGB */ + MEDIA_JITTERS + 5 /* its blurs, CLAHE */ +
+        MEDIA_MAX_HOLES,
 };
 
 /* What is done to a row's pixels once they are in their place, in this order. */
@@ -332,6 +353,9 @@ int media_retouch_row(const media_retouches *retouches, const media_kernels *by,
 uint8_t *media_copy_pixels(const media_pixels *px, media_buf *room, size_t more, media_pixels *to);
 
 /* --- border.c --- */
+
+/* The element of n that lies at p, which may be beyond them: the picture goes on by turns mirrored and as it is. */
+int32_t media_border_at(uint32_t mode, int32_t p, int32_t n);
 
 /* A row that reaches beyond its picture, which goes on there. */
 typedef struct media_border {
@@ -380,14 +404,6 @@ void media_draw_augment(const media_op *op, const media_draw *d, media_retouches
 
 /* --- timm.c --- */
 void media_draw_timm(const media_op *op, const media_draw *d, media_retouches *to);
-
-/* --- light.c --- */
-void media_draw_light(const media_op *op, const media_draw *d, media_retouches *to);
-void media_draw_gamma(const media_op *op, const media_draw *d, media_retouches *to);
-void media_draw_cv2_gray(const media_op *op, const media_draw *d, media_retouches *to);
-void media_light(const media_pixels *px, float contrast, float brightness);
-void media_gamma(const media_pixels *px, double gamma);
-void media_to_cv2_gray(const media_pixels *px);
 
 /* --- mix.c --- */
 
@@ -449,8 +465,8 @@ void media_add_noise(const media_pixels *px, const media_kernels *by, const medi
 /* --- recode.c --- */
 void media_draw_jpeg(const media_op *op, const media_draw *d, media_retouches *to);
 
-/* The pixels as libjpeg-turbo reads them from what it wrote, which room holds. */
-int media_recode(const media_pixels *px, media_buf *room, int quality);
+/* The pixels as libjpeg-turbo reads them from what it wrote, which room holds; bgr: as those of BGR. */
+int media_recode(const media_pixels *px, media_buf *room, int quality, int bgr);
 
 /* --- tones.c --- */
 void media_by_table(const media_pixels *px, const uint8_t table[256]);
@@ -658,7 +674,7 @@ typedef struct media_pass {
 /* What is done to a whole picture ahead of the geometry that is left. */
 typedef struct media_stage {
     media_pass pass;
-    media_retouches warps; /* WARP and PERSPECTIVE alone */
+    media_retouches warps; /* WARP, PERSPECTIVE and CV2_AFFINE alone */
 } media_stage;
 
 /* Draw the stages of a picture of w x h, and the first half of the plan of what is left for the row; MEDIA_TOO_MANY_PIXELS where a

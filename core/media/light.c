@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-#include "internal.h"
+#include "cv2.h"
 
 void media_draw_light(const media_op *op, const media_draw *d, media_retouches *to) {
     double u[2];
@@ -49,11 +49,9 @@ void media_gamma(const media_pixels *px, double gamma) {
     media_by_table(px, table);
 }
 
-/* cvtColor's weights for RGB2GRAY, of 15 bits. */
 void media_to_cv2_gray(const media_pixels *px) {
     for (int32_t y = 0; y < px->h; y++) {
         uint8_t *c = media_line(px, y);
-        for (int32_t x = 0; x < px->w; x++, c += px->step)
-            c[0] = c[1] = c[2] = (uint8_t)((9798 * c[0] + 19235 * c[1] + 3735 * c[2] + (1 << 14)) >> 15);
+        for (int32_t x = 0; x < px->w; x++, c += px->step) c[0] = c[1] = c[2] = media_cv2_gray(c);
     }
 }

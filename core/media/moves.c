@@ -2,7 +2,7 @@
  * before they are turned, and no map of all moves in one says where these edges were. And the crop that boxes decide. */
 #include <math.h>
 
-#include "internal.h"
+#include "cv2.h"
 
 enum {
     MEDIA_IOU_ROUNDS = 64
@@ -40,8 +40,11 @@ static int add_retouches(media_moves *to, const media_retouches *from) {
         const media_retouch *r = &from->all[i];
         double back[9], there[9];
         if (r->kind == MEDIA_ELASTIC || r->kind == MEDIA_MIX) return -1;
-        if (r->kind != MEDIA_WARP && r->kind != MEDIA_PERSPECTIVE) continue;
-        homogeneous(r->matrix, back);
+        double m[6];
+        if (r->kind != MEDIA_WARP && r->kind != MEDIA_PERSPECTIVE && r->kind != MEDIA_CV2_AFFINE) continue;
+        memcpy(m, r->matrix, sizeof m);
+        if (r->kind == MEDIA_CV2_AFFINE) media_cv2_back(r, m);
+        homogeneous(m, back);
         if (r->kind == MEDIA_PERSPECTIVE) memcpy(back, r->matrix, 8 * sizeof *back);
         inverse(back, there);
         if (add(to, there, r->w, r->h, r->kind == MEDIA_WARP && r->value == MEDIA_BY_CENTRES) < 0) return -1;

@@ -11,6 +11,9 @@ import (
 // them ends in the row.
 func TestMovesComeToTheMapOfTheRow(t *testing.T) {
 	w := worker(t, nil)
+	moved := unmoved(func(a *CV2Affine) {
+		a.Degrees, a.ShiftX, a.ScaleY, a.ShearX = [2]float64{-40, 40}, [2]float64{-0.2, 0.2}, [2]float64{0.5, 2}, [2]float64{-15, 15}
+	})
 	turned, sheared := &Rotation{Degrees: [2]float64{-40, 40}}, &Affine{Degrees: [2]float64{-20, 20}, Scale: [2]float64{0.7, 1.4}, ShearX: [2]float64{-15, 15}}
 	for name, cfg := range map[string]Config{
 		"as it is":        {Out: Size{90, 200}},
@@ -22,6 +25,8 @@ func TestMovesComeToTheMapOfTheRow(t *testing.T) {
 		"grown":           {Random: &RandomCrop{}, Out: Square(50), ZoomOut: &ZoomOut{P: 0.5, Sides: [2]float64{1, 3}}, Order: []Step{StepZoomOut, StepRotation}, Rotation: turned, Ahead: 1, Resized: 0},
 		"between":         {ResizeShort: 60, Out: Square(50), Anywhere: true, Rotation: turned, Order: []Step{StepRotation, StepFlip}, Resized: 2},
 		"turned, sheared": {Resize: Size{80, 120}, Rotation: turned, Affine: sheared},
+		"by OpenCV":       {Resize: Size{80, 120}, CV2Affine: moved},
+		"by it, ahead":    {ResizeShort: 60, Out: Square(50), CV2Affine: moved, Order: []Step{StepCV2Affine}, Ahead: 1},
 	} {
 		cfg.Flip, cfg.VFlip, cfg.Orient = 0.5, 0.5, true
 		op := compiled(t, cfg)

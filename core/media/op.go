@@ -213,7 +213,7 @@ type Config struct {
 	Out            Size    // the row's picture; zero: Resize
 	Fill           Fill    // around the picture
 	Interpolation  Interpolation
-	Order          []Step    // of what follows, up to CV2Gray; nil: as it stands here
+	Order          []Step    // of what follows, up to CLAHE; nil: as it stands here
 	Ahead          int       // how many of Order, from the first on, are done to the picture as it is decoded, ahead of the geometry
 	Resized        int       // and how many then to what it was resized to, ahead of the crop
 	Groups         []Member  // steps that are done together or not at all, or of which one is
@@ -244,6 +244,16 @@ type Config struct {
 	Light          *Light
 	Gamma          *Gamma
 	CV2Gray        float64    // probability that all channels become OpenCV's grey
+	CV2Affine      *CV2Affine // nil: rows are not turned, moved, scaled and sheared by OpenCV
+	HSV            *Shifts    // albumentations' HueSaturationValue, of 180 hues
+	RGBShift       *Shifts    // albumentations'
+	CV2Jitter      *Jitter    // albumentations' ColorJitter: as Jitter, by OpenCV's arithmetic
+	BoxBlur        *Kernel    // albumentations' Blur
+	Median         *Kernel    // albumentations' MedianBlur
+	CV2Blur        *CV2Blur
+	Motion         *Motion
+	Holes          *Holes
+	CLAHE          *CLAHE
 	Normalize      *Normalize // nil: floats are x/255
 	Erase          *Erase     // nil: no part of the finished row is erased
 	Mode           Mode
@@ -275,6 +285,11 @@ func Compile(cfg Config) (*Op, error) {
 	cfg.warp(&op.c)
 	cfg.retouch(&op.c)
 	cfg.light(&op.c)
+	cfg.cv2Colours(&op.c)
+	cfg.cv2Blurs(&op.c)
+	cfg.Holes.fill(&op.c)
+	cfg.CLAHE.fill(&op.c)
+	cfg.CV2Affine.fill(&op.c)
 	for i, s := range complete(cfg.Order) {
 		op.c.order[i] = C.uint8_t(s)
 	}
@@ -466,6 +481,12 @@ func (cfg *Config) check() error {
 	if err := cfg.checkRetouches(); err != nil {
 		return err
 	}
+	if err := cfg.checkCV2Colours(); err != nil {
+		return err
+	}
+	if err := cfg.checkCV2Blurs(); err != nil {
+		return err
+	}
 	if err := checkOrder(cfg.Order); err != nil {
 		return err
 	}
@@ -494,6 +515,9 @@ func (cfg *Config) checkChances() error {
 	}
 	if cfg.Elastic != nil {
 		all = append(all, chance{"elastic", cfg.Elastic.P})
+	}
+	if cfg.CV2Affine != nil {
+		all = append(all, chance{"OpenCV's affine", cfg.CV2Affine.P})
 	}
 	if cfg.Erase != nil {
 		all = append(all, chance{"erase", cfg.Erase.P})

@@ -11,7 +11,7 @@ void media_draw_jpeg(const media_op *op, const media_draw *d, media_retouches *t
     if (!media_chance(d, OP_LATER, LATER_JPEG, op->jpeg_p)) return;
     media_uniforms(d, OP_LATER, LATER_JPEG, u);
     uint32_t quality = op->jpeg_min + (uint32_t)(u[1] * (op->jpeg_max - op->jpeg_min + 1));
-    to->all[to->n++] = (media_retouch){.kind = MEDIA_RECODE, .size = (int32_t)quality};
+    to->all[to->n++] = (media_retouch){.kind = MEDIA_RECODE, .size = (int32_t)quality, .first = op->jpeg_bgr};
 }
 
 /* What libjpeg writes to and reads from. */
@@ -28,17 +28,19 @@ static void leave(j_common_ptr info) { longjmp(((recoder *)info->client_data)->e
 
 static void quiet(j_common_ptr info) { (void)info; }
 
-static J_COLOR_SPACE colours(const media_pixels *px) {
-    return px->step == 1 ? JCS_GRAYSCALE : px->step == 3 ? JCS_RGB : JCS_EXT_RGBX;
+static J_COLOR_SPACE colours(const media_pixels *px, int bgr) {
+    if (px->step == 1) return JCS_GRAYSCALE;
+    if (px->step == 3) return bgr ? JCS_EXT_BGR : JCS_RGB;
+    return bgr ? JCS_EXT_BGRX : JCS_EXT_RGBX;
 }
 
-static void write_file(recoder *r, const media_pixels *px, int quality) {
+static void write_file(recoder *r, const media_pixels *px, int quality, int bgr) {
     jpeg_create_compress(&r->c);
     jpeg_mem_dest(&r->c, &r->file, &r->size);
     r->c.image_width = (JDIMENSION)px->w;
     r->c.image_height = (JDIMENSION)px->h;
     r->c.input_components = px->step;
-    r->c.in_color_space = colours(px);
+    r->c.in_color_space = colours(px, bgr);
     jpeg_set_defaults(&r->c);
     jpeg_set_quality(&r->c, quality, TRUE);
     jpeg_start_compress(&r->c, TRUE);
@@ -49,11 +51,11 @@ static void write_file(recoder *r, const media_pixels *px, int quality) {
     jpeg_finish_compress(&r->c);
 }
 
-static void read_file(recoder *r, const media_pixels *px) {
+static void read_file(recoder *r, const media_pixels *px, int bgr) {
     jpeg_create_decompress(&r->d);
     jpeg_mem_src(&r->d, r->file, r->size);
     jpeg_read_header(&r->d, TRUE);
-    r->d.out_color_space = colours(px);
+    r->d.out_color_space = colours(px, bgr);
     jpeg_start_decompress(&r->d);
     while (r->d.output_scanline < r->d.output_height) {
         JSAMPROW line = media_line(px, (int32_t)r->d.output_scanline);
@@ -63,16 +65,16 @@ static void read_file(recoder *r, const media_pixels *px) {
 }
 
 /* All that can go wrong with a file that libjpeg itself wrote is that there is no memory. */
-static int write_and_read(recoder *r, const media_pixels *px, int quality) {
+static int write_and_read(recoder *r, const media_pixels *px, int quality, int bgr) {
     if (setjmp(r->exit)) return MEDIA_NO_MEMORY;
-    write_file(r, px, quality);
-    read_file(r, px);
+    write_file(r, px, quality, bgr);
+    read_file(r, px, bgr);
     return MEDIA_OK;
 }
 
 static size_t blocks(int32_t pixels) { return ((size_t)pixels + 15) / 16; }
 
-int media_recode(const media_pixels *px, media_buf *room, int quality) {
+int media_recode(const media_pixels *px, media_buf *room, int quality, int bgr) {
     size_t most = blocks(px->w) * blocks(px->h) * 16 * 16 * 3 + 4096; /* more than any file takes */
     if (!media_buf_get(room, most)) return MEDIA_NO_MEMORY;
     recoder r = {.file = room->p, .size = most};
@@ -80,7 +82,7 @@ int media_recode(const media_pixels *px, media_buf *room, int quality) {
     r.c.client_data = r.d.client_data = &r;
     r.err.error_exit = leave;
     r.err.output_message = quiet;
-    int status = write_and_read(&r, px, quality);
+    int status = write_and_read(&r, px, quality, bgr);
     jpeg_destroy_compress(&r.c);
     jpeg_destroy_decompress(&r.d);
     if (r.file != room->p) free(r.file);

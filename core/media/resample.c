@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "internal.h"
+#include "cv2.h"
 
 static const double PI = 3.14159265358979323846;
 
@@ -315,7 +315,9 @@ const media_kernels media_portable = {"portable",
                                        &media_cv2_cubic, &media_cv2_lanczos4, &media_cv2_area,
                                        &media_cv2_mean},
                                       media_finish_portable,
-                                      media_normals_portable};
+                                      media_normals_portable,
+                                      media_fuse,
+                                      media_fuse_pairs};
 
 #if !defined(__x86_64__)
 const media_kernels *media_best_kernels(void) { return &media_portable; }

@@ -3,7 +3,7 @@
  * A coefficient is high * 2^11 + low; pairs of samples are multiplied by pairs
  * of halves and added (vpmaddwd), and the exact sum is
  * (sum of high products << 11) + sum of low products. */
-#include "internal.h"
+#include "cv2.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -164,7 +164,9 @@ static const media_kernels avx2 = {"avx2",
                                     &media_cv2_cubic_avx2, &media_cv2_lanczos4_avx2, &media_cv2_area_avx2,
                                     &media_cv2_mean_avx2},
                                    media_finish_avx2,
-                                   media_normals_avx2};
+                                   media_normals_avx2,
+                                   media_fuse_avx2,
+                                   media_fuse_pairs_avx2};
 
 const media_kernels *media_best_kernels(void) {
     unsigned a, b, c, d;

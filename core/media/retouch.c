@@ -6,7 +6,7 @@
  * solarize, 1 posterize, 2 invert, 3 sharpness, 4 autocontrast, 5 equalize. */
 #include <string.h>
 
-#include "internal.h"
+#include "cv2.h"
 
 enum { OP_BLUR = 9, OP_TONES = 10 };
 
@@ -58,6 +58,16 @@ static void draw_step(const media_op *op, const media_draw *d, int step, media_r
     case MEDIA_DO_LIGHT: media_draw_light(op, d, to); break;
     case MEDIA_DO_GAMMA: media_draw_gamma(op, d, to); break;
     case MEDIA_DO_CV2_GRAY: media_draw_cv2_gray(op, d, to); break;
+    case MEDIA_DO_CV2_AFFINE: media_draw_cv2_affine(op, d, to); break;
+    case MEDIA_DO_HSV: media_draw_hsv(op, d, to); break;
+    case MEDIA_DO_RGB_SHIFT: media_draw_rgb_shift(op, d, to); break;
+    case MEDIA_DO_CV2_JITTER: media_draw_cv2_jitter(op, d, to); break;
+    case MEDIA_DO_BOX_BLUR: media_draw_box_blur(op, d, to); break;
+    case MEDIA_DO_MEDIAN: media_draw_median(op, d, to); break;
+    case MEDIA_DO_CV2_BLUR: media_draw_cv2_blur(op, d, to); break;
+    case MEDIA_DO_MOTION: media_draw_motion(op, d, to); break;
+    case MEDIA_DO_HOLES: media_draw_holes(op, d, to); break;
+    case MEDIA_DO_CLAHE: media_draw_clahe(op, d, to); break;
     default: draw_tone(op, d, step, to); break;
     }
 }
@@ -113,7 +123,12 @@ void media_retouch_points(const media_retouches *retouches, double affine[6]) {
             memset(affine, 0, 6 * sizeof *affine);
             return;
         }
+        double back[6];
         if (kind == MEDIA_WARP) media_warp_points(retouches->all[i].matrix, affine);
+        if (kind == MEDIA_CV2_AFFINE) {
+            media_cv2_back(&retouches->all[i], back);
+            media_warp_points(back, affine);
+        }
     }
 }
 
@@ -145,12 +160,24 @@ static int apply(const media_retouch *r, const media_kernels *by, const media_pi
     case MEDIA_LIGHT: media_light(px, (float)r->value, (float)r->mean); break;
     case MEDIA_GAMMA: media_gamma(px, r->value); break;
     case MEDIA_TO_CV2_GRAY: media_to_cv2_gray(px); break;
+    case MEDIA_HSV_SHIFT: media_hsv_shift(px, r->matrix); break;
+    case MEDIA_RGB_SHIFT: media_rgb_shift(px, r->matrix); break;
+    case MEDIA_CV2_BRIGHTNESS:
+    case MEDIA_CV2_CONTRAST:
+    case MEDIA_CV2_SATURATION:
+    case MEDIA_CV2_HUE: media_cv2_colour(px, r->kind, r->value); break;
+    case MEDIA_BOX_BLUR:
+    case MEDIA_MEDIAN:
+    case MEDIA_CV2_BLUR:
+    case MEDIA_MOTION: return media_cv2_blurs(px, by, r, room);
+    case MEDIA_HOLE: media_hole(px, r); break;
+    case MEDIA_CLAHE: return media_clahe(px, r, room);
     case MEDIA_PERMUTE: media_permute(px, r->size); break;
     case MEDIA_NOISE: media_add_noise(px, by, r); break;
     case MEDIA_MIX:
     case MEDIA_MIX_AGAIN:
     case MEDIA_MIXED: return media_mix(r, px, mix);
-    case MEDIA_RECODE: return media_recode(px, room, r->size);
+    case MEDIA_RECODE: return media_recode(px, room, r->size, (int)r->first);
     case MEDIA_BLUR:
         if (!media_buf_get(room, media_blur_bytes(px, r->size))) return MEDIA_NO_MEMORY;
         media_gaussian_blur(px, (float *)(void *)room->p, r->size, r->value);
@@ -166,6 +193,10 @@ static int apply(const media_retouch *r, const media_kernels *by, const media_pi
     case MEDIA_PERSPECTIVE:
         if (!media_copy_pixels(px, room, 0, &from)) return MEDIA_NO_MEMORY;
         media_warp_perspective(px, &from, r->matrix, r->size, r->fill);
+        break;
+    case MEDIA_CV2_AFFINE:
+        if (!media_copy_pixels(px, room, 0, &from)) return MEDIA_NO_MEMORY;
+        media_warp_cv2(px, &from, r);
         break;
     case MEDIA_ELASTIC:
         if (!(more = media_copy_pixels(px, room, media_elastic_bytes(px, r), &from))) return MEDIA_NO_MEMORY;

@@ -81,7 +81,7 @@ enum {
 };
 enum { MEDIA_NO_WHOLE = 0, MEDIA_WHOLE_FIRST = 1, MEDIA_WHOLE_LAST = 2 };
 enum { MEDIA_IMAGENET = 0, MEDIA_CIFAR10 = 1, MEDIA_SVHN = 2 };
-/* What may be done to a row once it is cropped and resized; flips, ROTATION, AFFINE and PERSPECTIVE also to a picture ahead of that,
+/* What may be done to a row once it is cropped and resized; flips, ROTATION, AFFINE, PERSPECTIVE and CV2_AFFINE also to a picture ahead of that,
  * ZOOM_OUT and IOU_CROP to such a one alone. */
 enum {
     MEDIA_DO_FLIP = 0,
@@ -110,7 +110,17 @@ enum {
     MEDIA_DO_LIGHT = 23,
     MEDIA_DO_GAMMA = 24,
     MEDIA_DO_CV2_GRAY = 25,
-    MEDIA_STEPS = 26,
+    MEDIA_DO_CV2_AFFINE = 26,
+    MEDIA_DO_HSV = 27,
+    MEDIA_DO_RGB_SHIFT = 28,
+    MEDIA_DO_CV2_JITTER = 29,
+    MEDIA_DO_BOX_BLUR = 30,
+    MEDIA_DO_MEDIAN = 31,
+    MEDIA_DO_CV2_BLUR = 32,
+    MEDIA_DO_MOTION = 33,
+    MEDIA_DO_HOLES = 34,
+    MEDIA_DO_CLAHE = 35,
+    MEDIA_STEPS = 36,
 };
 enum { MEDIA_BRIGHTNESS = 0, MEDIA_CONTRAST = 1, MEDIA_SATURATION = 2, MEDIA_HUE = 3, MEDIA_JITTERS = 4 };
 
@@ -121,6 +131,7 @@ enum {
     MEDIA_MAX_OPS = 16,                  /* of RAND_AUGMENT, one after the other */
     MEDIA_MAX_MIX = 8,                   /* chains of AUG_MIX, and operations of each */
     MEDIA_MAX_KERNEL = 255,              /* of a blur */
+    MEDIA_MAX_HOLES = 32,                /* of a row */
     MEDIA_MAX_SIZES = 32,                /* of RANDOM_SHORTEST */
     MEDIA_MAX_OPTIONS = 16,              /* of IOU_CROP */
     MEDIA_MAX_TILES = 64,                /* of a grid */
@@ -266,10 +277,41 @@ typedef struct media_op {
     double noise_p, noise_mean, noise_min, noise_max; /* mean and standard deviations, of values to 255 */
     double jpeg_p;                                    /* that the row is written as a JPEG and read again */
     uint32_t jpeg_min, jpeg_max;                      /* quality */
+    uint32_t jpeg_bgr;                                /* 1: red and blue change places in between */
     double light_p; /* that values are multiplied by a contrast, and a brightness, a share of 255, is added */
     double brightness_min, brightness_max, contrast_min, contrast_max;
-    double gamma_p, gamma_min, gamma_max;    /* that values of 0 to 1 are raised to a power */
-    double cv2_gray_p;                       /* that all channels become OpenCV's grey */
+    double gamma_p, gamma_min, gamma_max; /* that values of 0 to 1 are raised to a power */
+    double cv2_gray_p;                    /* that all channels become OpenCV's grey */
+    double cv2_affine_p;                  /* that OpenCV turns, moves, scales and shears the row */
+    uint32_t cv2_affine_filter;           /* CV2_NEAREST or CV2_LINEAR */
+    uint32_t cv2_affine_border;           /* MEDIA_PAD_CONSTANT ... MEDIA_PAD_SYMMETRIC */
+    uint8_t cv2_affine_fill[4];
+    double cv2_affine_angle[2]; /* degrees, to the left; here and below from one to another, of x and of y */
+    double cv2_affine_shift[2][2];
+    uint32_t cv2_affine_pixels;    /* 1: the shifts are whole pixels, not shares of width and height */
+    double cv2_affine_scale[2][2]; /* how often it is as large */
+    uint32_t cv2_affine_fits;      /* 1: turned alone, and shrunk until all of it is there */
+    uint32_t cv2_affine_keeps;     /* 1: both sides by what x has */
+    double cv2_affine_shear[2][2]; /* degrees */
+    double hsv_p, hsv[3][2];       /* that hue, saturation and value, of 180, 255 and 255, are shifted */
+    double rgb_shift_p, rgb_shift[3][2]; /* that red, green and blue are */
+    double cv2_jitter_p;                 /* as jitter, by albumentations' tables */
+    media_factor cv2_jitter[MEDIA_JITTERS];
+    double box_blur_p, median_p; /* that a pixel becomes the mean of those around it, or their median */
+    uint32_t box_blur_size[2], median_size[2];   /* kernels: from one odd number to another */
+    double cv2_blur_p, cv2_blur_sigma[2];        /* as blur, by sepFilter2D */
+    uint32_t cv2_blur_size[2];                   /* of 0: by sigma; of an even number: one more */
+    double motion_p;                             /* that pixels are the mean of those on a short way */
+    uint32_t motion_size[2], motion_shifts;      /* 1: which is moved in its kernel by chance */
+    double motion_angle[2], motion_direction[2]; /* degrees; -1: all behind, 1: all ahead */
+    double holes_p;                              /* that parts of the row become fill */
+    uint32_t holes_min, holes_max;               /* how many */
+    uint32_t holes_pixels;                       /* 1: sides are whole pixels, not shares of the row's */
+    double holes_height[2], holes_width[2];
+    uint8_t holes_fill[4];
+    double clahe_p;                          /* that the histograms of tiles are equalized */
+    double clahe_limit[2];                   /* times the mean: what a value counts at most */
+    uint32_t clahe_tiles[2];                 /* across and down */
     double erase_p;                          /* that a part of the finished row becomes something else */
     double erase_scale_min, erase_scale_max; /* its share of the row's area */
     double erase_ratio_min, erase_ratio_max; /* its height / width */

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Step is what may be done to a row once it is cropped and resized, and is a field of Config. Flips, Rotation, Affine and Perspective may
+// Step is what may be done to a row once it is cropped and resized, and is a field of Config. Flips, Rotation, Affine, Perspective and CV2Affine may
 // also be done to a picture ahead of that, ZoomOut and IoUCrop to such a one alone.
 type Step uint8
 
@@ -36,6 +36,16 @@ const (
 	StepLight
 	StepGamma
 	StepCV2Gray
+	StepCV2Affine
+	StepHSV
+	StepRGBShift
+	StepCV2Jitter
+	StepBoxBlur
+	StepMedian
+	StepCV2Blur
+	StepMotion
+	StepHoles
+	StepCLAHE
 	steps
 )
 
@@ -48,7 +58,7 @@ type Member struct {
 }
 
 // MaxGroups bounds the numbers of groups.
-const MaxGroups = 8
+const MaxGroups = 16
 
 // checkShuffled wants a part of the order, on one side of the geometry.
 func (cfg *Config) checkShuffled() error {
@@ -111,7 +121,7 @@ func (cfg *Config) checkAhead() error {
 		return fmt.Errorf("ahead, resized: got %d and %d, want numbers of the %d steps of order", cfg.Ahead, cfg.Resized, len(cfg.Order))
 	}
 	for _, s := range cfg.Order[:n] {
-		if s > StepPerspective && s != StepZoomOut && s != StepIoUCrop || s == StepQuarters {
+		if s > StepPerspective && s != StepZoomOut && s != StepIoUCrop && s != StepCV2Affine || s == StepQuarters {
 			return fmt.Errorf("ahead, resized: got step %d, want a flip, rotation, affine, perspective, zoom out or IoU crop", s)
 		}
 	}

@@ -87,9 +87,7 @@ func (t *Transform) drawnUnlike(other *Transform) string {
 		}
 	}
 	for _, s := range shifters(append(t.all(), other.all()...)) {
-		a, _ := t.step(s.Name()).(shifter)
-		b, _ := other.step(s.Name()).(shifter)
-		if a == nil || b == nil || a.draws() != b.draws() {
+		if !slices.Equal(t.drawsOf(s.Name()), other.drawsOf(s.Name())) {
 			return s.Name()
 		}
 	}
@@ -100,6 +98,16 @@ func (t *Transform) drawnUnlike(other *Transform) string {
 		return "the order of flips and turns"
 	}
 	return ""
+}
+
+// drawsOf are the draws of the steps of this name that put pixels elsewhere, of which only groups may be several.
+func (t *Transform) drawsOf(name string) (all []any) {
+	for _, s := range shifters(t.all()) {
+		if s.Name() == name {
+			all = append(all, s.draws())
+		}
+	}
+	return all
 }
 
 // sizedAs says that both resize by one rule, where rows keep the size that this gives.

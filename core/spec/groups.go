@@ -12,7 +12,10 @@ const (
 	randomApply  = "random_apply"
 	randomChoice = "random_choice"
 	randomOrder  = "random_order"
-	maxGroup     = 16
+	maxGroup     = 16 // steps of one
+
+	// MaxGroups is how many of random_apply and random_choice a transform has at most.
+	MaxGroups = 12
 
 	groupWant = "a list of operations, such as [{grayscale: 1}, {solarize: {threshold: 128, p: 1}}]"
 )
@@ -72,6 +75,36 @@ func Flat(all []Step) (flat []Step) {
 		}
 	}
 	return flat
+}
+
+// The numbers of groups, by which they draw: of the first random_apply, of the first random_choice, and of others from the next on.
+const (
+	firstApply = iota + 1
+	firstChoice
+	otherGroups
+)
+
+// GroupNumbers are those of the transform's random_apply and random_choice. Groups that put pixels elsewhere come first, as they stand: they have the
+// same numbers in the section of a mask, which has no others.
+func (t *Transform) GroupNumbers() map[Step]int {
+	numbers, next := map[Step]int{}, otherGroups
+	taken := map[string]bool{}
+	for _, moves := range []bool{true, false} {
+		for _, s := range t.all() {
+			first := map[string]int{randomApply: firstApply, randomChoice: firstChoice}[s.Name()]
+			if first == 0 || moves != (len(moved(s.(grouper).group())) > 0) {
+				continue
+			}
+			if !taken[s.Name()] {
+				taken[s.Name()] = true
+				numbers[s] = first
+				continue
+			}
+			numbers[s] = next
+			next++
+		}
+	}
+	return numbers
 }
 
 // MarshalJSON has each step by its name.

@@ -83,11 +83,17 @@ type reading struct {
 func (d *decoder) transform(s *section) Transform {
 	r := &reading{decoder: d, of: s}
 	items := s.items("transform", "a list of operations: "+strings.Join(operations, ", "), len(operations))
+	groups := 0
 	for i, n := range items {
 		entry := fmt.Sprintf("transform[%d]", i)
 		op, name := r.entry(n, "", join(s.table, "transform[]"), join(s.shown, entry), join(s.place, entry))
 		if d.err != nil {
 			break
+		}
+		if name == randomApply || name == randomChoice {
+			if groups++; groups > MaxGroups {
+				op.fail(name, "is group %d of those that random_apply and random_choice are, want at most %d; give operations a p of their own", groups, MaxGroups)
+			}
 		}
 		if step := r.step(&op, name); step != nil {
 			r.t.Steps = append(r.t.Steps, step)
@@ -108,7 +114,7 @@ func (r *reading) entry(n *yaml.Node, group, table, shown, place string) (op sec
 		if group != "" && !groups(name) {
 			op.fail(name, "got it within %s, want one of a row (horizontal_flip to elastic_transform, an augmentation, or color_jitter to cv2_grayscale); most of these have a p of their own", group)
 		}
-		if slices.Contains(r.before, name) {
+		if slices.Contains(r.before, name) && name != randomApply && name != randomChoice {
 			op.fail(name, "is there twice; want it once: leave one of them out")
 		} else if wrong := misplaced(name, r.before); wrong != "" {
 			op.fail(name, "%s; want %s", wrong, operationOrder)

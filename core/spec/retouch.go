@@ -73,6 +73,7 @@ type GaussianNoise struct {
 // JPEG writes a row at a quality between low and high, and reads it again.
 type JPEG struct {
 	Quality [2]int  `json:"quality"`
+	BGR     bool    `json:"bgr,omitempty"` // the row is taken for one of BGR
 	P       float64 `json:"p"`
 }
 
@@ -108,12 +109,13 @@ func (c *Chance) check(i *Image, at string, fail func(path, format string, args 
 	case c.Operation == permutation:
 		fail(at, "got mode %s, whose pictures have one channel; leave it out, or use mode rgb", i.Mode)
 	case c.Operation == "grayscale", c.Operation == cv2Gray:
-		fail(at, "got mode %s, whose pictures have no colours; leave it out, or use mode rgb", i.Mode)
+		fail(at, colourless, i.Mode)
 	}
 }
 
+const colourless = "got mode %s, whose pictures have no colours; leave it out, or use mode rgb"
+
 func (j *ColorJitter) check(i *Image, at string, fail func(path, format string, args ...any)) {
-	const colourless = "got mode %s, whose pictures have no colours; leave it out, or use mode rgb"
 	switch {
 	case i.Mode == RGB:
 	case j.Saturation != nil:
@@ -126,6 +128,12 @@ func (j *ColorJitter) check(i *Image, at string, fail func(path, format string, 
 func (j *RandomPhotometricDistort) check(i *Image, at string, fail func(path, format string, args ...any)) {
 	if i.Mode != RGB {
 		fail(at, "got mode %s, whose pictures have no colours; write color_jitter: {brightness: 0.125, contrast: 0.5}, or use mode rgb", i.Mode)
+	}
+}
+
+func (j *JPEG) check(i *Image, at string, fail func(path, format string, args ...any)) {
+	if j.BGR && i.Mode != RGB {
+		fail(at+".channels", "got bgr with mode %s, whose pictures have one channel; leave it out", i.Mode)
 	}
 }
 
@@ -208,6 +216,12 @@ func (d *decoder) photometricDistort(op *section) *RandomPhotometricDistort {
 	if p != nil && d.err == nil {
 		j.P, _ = d.number(p, shown, 0, 1)
 	}
+	d.factors(sec, (*ColorJitter)(j))
+	return j
+}
+
+// factors reads those that are said, in the place of the usual.
+func (d *decoder) factors(sec *section, j *ColorJitter) {
 	for _, f := range []struct {
 		key                 string
 		to                  **[2]float64
@@ -219,7 +233,6 @@ func (d *decoder) photometricDistort(op *section) *RandomPhotometricDistort {
 			*f.to = d.factor(sec, f.key, f.asItIs, f.least, f.most)
 		}
 	}
-	return j
 }
 
 func (d *decoder) gaussianNoise(op *section) *GaussianNoise {
@@ -241,6 +254,9 @@ func (d *decoder) jpeg(op *section) *JPEG {
 		d.wholeAt(n, shown, &v, 1, 100)
 		return v
 	})
+	order := "rgb"
+	choice(sec, "channels", &order, "rgb", "bgr")
+	j.BGR = order == "bgr"
 	sec.number("p", &j.P, 0, 1)
 	return j
 }

@@ -384,11 +384,18 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 		"rand_augment: 9", "rand_augment: 8", "rand_augment: {num_ops: 1}", "rand_augment: {num_magnitude_bins: 30}", "rand_augment: {interpolation: bilinear}",
 		"trivial_augment_wide: {}", "trivial_augment_wide: 30", "trivial_augment_wide: {interpolation: bilinear}", "auto_augment: imagenet", "auto_augment: svhn",
 		"auto_augment: {interpolation: bilinear}", "gaussian_blur: 3", "gaussian_blur: 5", "gaussian_blur: {kernel_size: 3, sigma: 1}", "gaussian_blur: {kernel_size: 3, p: 0.5}",
+		"cv2_affine: {}", "cv2_affine: {degrees: 3}", "cv2_affine: {translate: 0.1}", "cv2_affine: {translate_px: 1}", "cv2_affine: {scale: 2}", "cv2_affine: {scale: [1, 1, 2, 2]}", "cv2_affine: {keep_ratio: true}", "cv2_affine: {shear: 3}", "cv2_affine: {fit: true}", "cv2_affine: {shear: [0, 0, -3, 3]}", "cv2_affine: {p: 1}", "cv2_affine: {interpolation: cv2_nearest}", "cv2_affine: {padding_mode: edge}", "cv2_affine: {fill: 9}",
+		"hue_saturation_value: {}", "hue_saturation_value: {hue: 3}", "hue_saturation_value: {saturation: 3}", "hue_saturation_value: {value: 3}", "hue_saturation_value: {p: 1}", "rgb_shift: {}", "rgb_shift: {red: 3}", "rgb_shift: {green: 3}", "rgb_shift: {blue: 3}", "rgb_shift: {p: 1}",
+		"cv2_color_jitter: {}", "cv2_color_jitter: {brightness: 0.3}", "cv2_color_jitter: {contrast: 0.3}", "cv2_color_jitter: {saturation: 0.3}", "cv2_color_jitter: {hue: 0}", "cv2_color_jitter: {p: 1}",
+		"box_blur: {}", "box_blur: 5", "box_blur: {p: 1}", "median_blur: {}", "median_blur: 5", "median_blur: {p: 1}", "cv2_gaussian_blur: {}", "cv2_gaussian_blur: 2", "cv2_gaussian_blur: {kernel_size: 3}", "cv2_gaussian_blur: {p: 1}",
+		"motion_blur: {}", "motion_blur: 5", "motion_blur: {angle: 5}", "motion_blur: {direction: 0}", "motion_blur: {shifted: false}", "motion_blur: {p: 1}",
+		"clahe: {}", "clahe: 3", "clahe: {tiles: 4}", "clahe: {p: 1}",
+		"coarse_dropout: {}", "coarse_dropout: {holes: 3}", "coarse_dropout: {height: 0.3}", "coarse_dropout: {width: 0.3}", "coarse_dropout: {pixels: true, height: 1, width: 1}", "coarse_dropout: {height: 1, width: 1}", "coarse_dropout: {fill: 3}", "coarse_dropout: {p: 1}",
 		"random_brightness_contrast: {}", "random_brightness_contrast: {brightness: 0.3}", "random_brightness_contrast: {contrast: 0.3}", "random_brightness_contrast: {p: 1}", "random_gamma: {}", "random_gamma: 2", "random_gamma: {p: 1}", "cv2_grayscale: 1", "solarize: {threshold: 1}", "solarize: {threshold: 2}", "solarize: {threshold: 1, p: 1}", "posterize: {bits: 1}", "posterize: {bits: 2}", "posterize: {bits: 1, p: 1}",
 		"invert: 0.5", "adjust_sharpness: {factor: 2}", "adjust_sharpness: {factor: 3}", "adjust_sharpness: {factor: 2, p: 1}", "autocontrast: 0.5", "equalize: 0.5",
 		"random_rotate90: 0.5", "random_rotate90: 1", "random_photometric_distort: {}", "random_photometric_distort: 0.6", "random_photometric_distort: {hue: 0}", "random_photometric_distort: {brightness: 0}",
 		"random_photometric_distort: {contrast: 0.1}", "random_photometric_distort: {saturation: [1, 2]}", "random_channel_permutation: 0.5", "gaussian_noise: {}", "gaussian_noise: [0, 0.1]", "gaussian_noise: {p: 0.5}",
-		"gaussian_noise: {mean: 0.1}", "jpeg: 50", "jpeg: [50, 60]", "jpeg: {quality: 50, p: 0.5}",
+		"gaussian_noise: {mean: 0.1}", "jpeg: 50", "jpeg: {quality: 50, channels: bgr}", "jpeg: [50, 60]", "jpeg: {quality: 50, p: 0.5}",
 	} {
 		h := parse(t, strings.Replace(least, "center_crop: 224", "center_crop: 224}, {"+more, 1)).Hash()
 		if other, twice := seen[h]; twice {

@@ -76,6 +76,7 @@ var kinds = []kind{
 	{"random_rotation", turning, also},
 	{"random_affine", turning, also},
 	{"random_perspective", turning, also},
+	{cv2Affine, turning, also},
 	{"elastic_transform", turning, never},
 	{"random_zoom_out", turning, always},
 	{iouCrop, turning, always},
@@ -99,6 +100,15 @@ var kinds = []kind{
 	{"jpeg", changing, never},
 	{"random_brightness_contrast", changing, never},
 	{"random_gamma", changing, never},
+	{hsvShift, changing, never},
+	{rgbShift, changing, never},
+	{cv2Jitter, changing, never},
+	{boxBlur, changing, never},
+	{medianBlur, changing, never},
+	{cv2Blur, changing, never},
+	{motionBlur, changing, never},
+	{coarseDropout, changing, never},
+	{clahe, changing, never},
 	{cv2Gray, changing, never},
 	{randomApply, grouping, also}, // as its steps are
 	{randomChoice, grouping, also},
@@ -221,6 +231,24 @@ func (d *reading) step(op *section, name string) Step {
 		return d.brightnessContrast(op)
 	case "random_gamma":
 		return d.gamma(op)
+	case cv2Affine:
+		return d.cv2Affine(op)
+	case hsvShift:
+		return d.hueSaturationValue(op)
+	case rgbShift:
+		return d.rgbShift(op)
+	case cv2Jitter:
+		return d.cv2ColorJitter(op)
+	case boxBlur, medianBlur:
+		return d.ofKernel(op, name)
+	case cv2Blur:
+		return d.cv2GaussianBlur(op)
+	case motionBlur:
+		return d.motionBlur(op)
+	case coarseDropout:
+		return d.coarseDropout(op)
+	case clahe:
+		return d.clahe(op)
 	case "gaussian_noise":
 		return d.gaussianNoise(op)
 	case "jpeg":
@@ -288,8 +316,12 @@ func (i *Image) checkSteps(section string, fail func(path, format string, args .
 func (i *Image) checkStepOfIndex(s Step, at string, fail func(path, format string, args ...any)) {
 	if !slices.Contains(turns, s.Name()) && !slices.Contains(movers, s.Name()) {
 		fail(at, "got %s with mode index, whose numbers of classes are no colours; leave it out: only the picture's section needs it", s.Name())
-	} else if m, is := s.(mixer); is && m.mixes() != Nearest {
-		fail(at, "got interpolation %s with mode index, want nearest, as others mix numbers of classes; write {interpolation: nearest}", m.mixes())
+	} else if m, is := s.(mixer); is && m.mixes() != Nearest && m.mixes() != CV2Nearest {
+		want := Nearest
+		if s.Name() == cv2Affine {
+			want = CV2Nearest
+		}
+		fail(at, "got interpolation %s with mode index, want %s, as others mix numbers of classes; write {interpolation: %[2]s}", m.mixes(), want)
 	}
 }
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Callable, NamedTuple, Optional, Protocol
 
-from .given import FLOATS, NORMALIZED, PIL, Given, Operation, Rule, refusal, short, whole, without
+from .given import FLOATS, NORMALIZED, PIL, Given, Number, Operation, Rule, refusal, short, whole, without
 from .torchvision import IMAGENET
 
 _FILTERS = {0: "cv2_nearest", 1: "cv2_linear", 2: "cv2_cubic", 3: "cv2_area", 4: "cv2_lanczos4"}  # by OpenCV's numbers
 _BORDERS = {1: "edge", 2: "symmetric", 4: "reflect"}
 _CONSTANT = 0
 _FORMATS = {"pascal_voc": {"format": "xyxy"}, "coco": {"format": "xywh"}, "yolo": {"format": "cxcywh", "normalized": True}, "albumentations": {"format": "xyxy", "normalized": True}}
+_LEAST_SIGMA = 0.001  # of a Gaussian blur: by less it is none
 _ANY_AREA = 1e-7  # of a box, in pixels: less is none
 
 IN_HAND = ("an array of u8", "a tensor of u8", "an array of floats", "a normalized array", "what was erased")
@@ -31,6 +32,7 @@ class Array(Given):
 
     p: float = 1  # that it happens
     is_mask = False  # of numbers of classes
+    followed = False  # by boxes or points
     pending: Optional[Pending] = None
 
     def always_happens(self, why: str = "all rows of a batch are of one size") -> None:
@@ -68,6 +70,19 @@ class Array(Given):
             self.refuse(f"{fill}: is of {IN_HAND[self.in_hand]}, want this in front of ToFloat and Normalize, where 255 is white")
         value = self.fill("fill_mask" if self.is_mask else fill)
         return {} if value is None else {"fill": value}
+
+    def warped_border(self) -> Operation:
+        """What lies beyond the picture where it is turned and moved. What is mirrored there has boxes and points of its own."""
+        border = self.border_of()
+        if self.followed and border.get("padding_mode") in ("reflect", "symmetric"):
+            self.refuse(f"border_mode: got cv2's {self.get('border_mode')} beside bbox_params or keypoint_params, want BORDER_CONSTANT or BORDER_REPLICATE: boxes and points of what is mirrored are not added here")
+        return border
+
+    def axes(self, name: str) -> list[Number]:
+        """Ranges along x and y: two numbers where they are the same."""
+        value = self.get(name)
+        both = [[whole(v) for v in value[axis]] for axis in "xy"]
+        return both[0] if both[0] == both[1] else both[0] + both[1]
 
     def take_pending(self, size: list[int]) -> Operation:
         """The border of a PadIfNeeded that stands right in front."""
@@ -212,6 +227,106 @@ def random_gamma(g: Array) -> Operation:
     return {"random_gamma": {"gamma": [whole(v / 100.0) for v in g.pair("gamma_limit")], "p": whole(g.p)}}
 
 
+def hue_saturation_value(g: Array) -> Operation:
+    return {"hue_saturation_value": {"hue": g.pair("hue_shift_limit"), "saturation": g.pair("sat_shift_limit"), "value": g.pair("val_shift_limit"), "p": whole(g.p)}}
+
+
+def rgb_shift(g: Array) -> Operation:
+    ranges = [[whole(v * 255.0) for v in pair] for pair in g.get("noise_params")["ranges"]]
+    return {"rgb_shift": {**dict(zip(("red", "green", "blue"), ranges)), "p": whole(g.p)}}
+
+
+def color_jitter(g: Array) -> Operation:
+    of_gray = {"saturation": [1, 1], "hue": [0, 0]} if g.channels == 1 else {}
+    return {"cv2_color_jitter": {**{key: g.pair(key) for key in ("brightness", "contrast", "saturation", "hue")}, **of_gray, "p": whole(g.p)}}
+
+
+def kernel(name: str) -> Rule:
+    """A blur that has nothing but the size of its kernel."""
+    return Rule(lambda g: {name: {"kernel_size": g.pair("blur_limit"), "p": whole(g.p)}})
+
+
+def gaussian_blur(g: Array) -> Operation:
+    low, high = g.pair("sigma_limit")
+    if high <= 0:
+        g.refuse(f"sigma_limit: got {low} to {high}, want a sigma above 0")
+    sigma = [max(low, _LEAST_SIGMA), max(high, _LEAST_SIGMA)]
+    return {"cv2_gaussian_blur": without({"sigma": sigma, "kernel_size": g.pair("blur_limit"), "p": whole(g.p)}, kernel_size=[0, 0])}
+
+
+def motion_blur(g: Array) -> Operation:
+    says = {"kernel_size": g.pair("blur_limit"), "angle": g.pair("angle_range"), "direction": g.pair("direction_range"), "shifted": g.get("allow_shifted"), "p": whole(g.p)}
+    return {"motion_blur": without(says, angle=[0, 360], direction=[-1, 1], shifted=True)}
+
+
+def gauss_noise(g: Array) -> Operation:
+    low, high = g.pair("mean_range")
+    if low != high:
+        g.refuse(f"mean_range: got {low} to {high}, want one mean, such as (0, 0)")
+    if not g.get("per_channel"):
+        g.refuse("per_channel: got False, want True: each value has a number of its own here")
+    if g.get("noise_scale_factor") != 1:
+        g.refuse(f"noise_scale_factor: got {g.get('noise_scale_factor'):g}, want 1")
+    return {"gaussian_noise": without({"sigma": g.pair("std_range"), "mean": low, "p": whole(g.p)}, mean=0)}
+
+
+def image_compression(g: Array) -> Operation:
+    if g.get("compression_type") != "jpeg":
+        g.refuse(f"compression_type: got {g.get('compression_type')!r}, want 'jpeg'")
+    return {"jpeg": without({"quality": g.pair("quality_range"), "channels": "bgr" if g.channels == 3 else None, "p": whole(g.p)})}
+
+
+def clahe(g: Array) -> Operation:
+    tiles = g.pair("tile_grid_size")
+    return {"clahe": without({"clip_limit": g.pair("clip_limit"), "tiles": tiles[0] if tiles[0] == tiles[1] else tiles, "p": whole(g.p)}, tiles=8)}
+
+
+def coarse_dropout(g: Array) -> Optional[Operation]:
+    if g.followed:
+        g.refuse("beside bbox_params or keypoint_params it drops and cuts what holes cover, which nothing does here; leave one of them out, or take {\"coarse_dropout\": {...}}, by which boxes stay as they are")
+    if g.get("fill_mask") is not None:
+        g.refuse(f"fill_mask: got {g.get('fill_mask')}, want None: masks keep what is beneath holes")
+    if g.is_mask:
+        return None
+    height, width = g.pair("hole_height_range"), g.pair("hole_width_range")
+    pixels = height[1] >= 1
+    if pixels:
+        height, width = ([int(low), int(high + 1) - 1] for low, high in (height, width))
+    return {"coarse_dropout": without({"holes": g.pair("num_holes_range"), "height": height, "width": width, "pixels": pixels, "p": whole(g.p), "fill": g.fill()}, pixels=False)}
+
+
+# ---- what turns and moves
+
+
+def affine(g: Array) -> Operation:
+    for name, remedy in (("fit_output", "all rows of a batch are of one size"), ("balanced_scale", "scale=(low, high) draws from all of it alike")):
+        if g.get(name):
+            g.refuse(f"{name}: got True, want False: {remedy}")
+    translate = "translate_px" if g.get("translate_px") is not None else "translate_percent"
+    return warped(g, {"degrees": g.pair("rotate"), translate.replace("_percent", ""): g.axes(translate), "scale": g.axes("scale"), "shear": g.axes("shear"), "keep_ratio": g.get("keep_ratio")})
+
+
+def rotate(g: Array) -> Operation:
+    if g.get("crop_border"):
+        g.refuse("crop_border: got True, want False: all rows of a batch are of one size")
+    return warped(g, {"degrees": g.pair("limit")})
+
+
+def safe_rotate(g: Array) -> Operation:
+    return warped(g, {"degrees": g.pair("limit"), "fit": True})
+
+
+def warped(g: Array, says: Operation) -> Operation:
+    if g.get("rotate_method") != "largest_box":
+        g.refuse(f"rotate_method: got {g.get('rotate_method')!r}, want 'largest_box'")
+    name = "mask_interpolation" if g.is_mask else "interpolation"
+    filter = {0: "cv2_nearest", 1: "cv2_linear"}.get(g.get(name))
+    if filter is None:
+        g.refuse(f"{name}: got cv2's {g.get(name)}, want INTER_NEAREST or INTER_LINEAR")
+    said = without(says, translate=[0, 0], translate_px=[0, 0], scale=[1, 1], shear=[0, 0], keep_ratio=False)
+    return {"cv2_affine": {**said, "p": whole(g.p), **without({"interpolation": filter}, interpolation="cv2_linear"), **g.warped_border()}}
+
+
 def chance(name: str, upto: int = PIL) -> Rule:
     """An operation that is its probability."""
     return Rule(lambda g: {name: whole(g.p)}, upto)
@@ -266,43 +381,46 @@ RULES: dict[str, Rule] = {
     "ToGray": Rule(to_gray),
     "RandomBrightnessContrast": Rule(brightness_contrast),
     "RandomGamma": Rule(random_gamma),
+    "HueSaturationValue": Rule(hue_saturation_value),
+    "RGBShift": Rule(rgb_shift),
+    "ColorJitter": Rule(color_jitter),
+    "Blur": kernel("box_blur"),
+    "MedianBlur": kernel("median_blur"),
+    "GaussianBlur": Rule(gaussian_blur),
+    "MotionBlur": Rule(motion_blur),
+    "GaussNoise": Rule(gauss_noise),
+    "ImageCompression": Rule(image_compression),
+    "CLAHE": Rule(clahe),
+    "CoarseDropout": Rule(coarse_dropout),
+    "Affine": Rule(affine),
+    "ShiftScaleRotate": Rule(affine),
+    "Rotate": Rule(rotate),
+    "SafeRotate": Rule(safe_rotate),
     "ToFloat": Rule(to_float, FLOATS),
     "Normalize": Rule(normalize, FLOATS),
     "NoOp": Rule(nothing, NORMALIZED),
 }
 
 # What leaves a mask as it is.
-OF_COLOURS = ("ToGray", "RandomBrightnessContrast", "RandomGamma", "InvertImg", "ChannelShuffle", "Posterize", "Solarize", "ToFloat", "Normalize")
+OF_COLOURS = ("ToGray", "RandomBrightnessContrast", "RandomGamma", "HueSaturationValue", "RGBShift", "ColorJitter", "Blur", "MedianBlur", "GaussianBlur", "MotionBlur", "GaussNoise", "ImageCompression", "CLAHE", "InvertImg", "ChannelShuffle", "Posterize", "Solarize", "ToFloat", "Normalize")
 
 _NEAR = "OpenCV's arithmetic for it has no operation here; "
-_MOVED = "turns and shears by OpenCV have no operation here; "
+_MOVED = "OpenCV's map for it has no operation here; "
 
 # What is known and cannot be told, and what does it here.
 REMEDIES = {
     "Transpose": "with both flips at 0.5 it is all eight positions of a square, which D4() is, too: random_rotate90: 1 with horizontal_flip: 0.5",
-    "ColorJitter": _NEAR + "color_jitter has Pillow's bytes",
-    "RandomToneCurve": _NEAR + "color_jitter is near",
-    "GaussianBlur": _NEAR + "gaussian_blur is torchvision's",
-    "Blur": _NEAR + "gaussian_blur is near",
-    "MedianBlur": _NEAR + "gaussian_blur is near",
-    "MotionBlur": _NEAR + "gaussian_blur is near",
-    "GaussNoise": "its numbers are one for all channels, or of another range; gaussian_noise: {sigma: [0.1, 0.2], p: 0.5} is torchvision's",
+    "RandomToneCurve": _NEAR + "ColorJitter is near",
     "ISONoise": _NEAR + "gaussian_noise is near",
     "Sharpen": _NEAR + "adjust_sharpness is Pillow's",
     "Equalize": _NEAR + "equalize is Pillow's",
     "AutoContrast": _NEAR + "autocontrast is Pillow's",
-    "ImageCompression": _NEAR + "jpeg: {quality: [30, 95], p: 0.5} is Pillow's",
-    "Rotate": _MOVED + "random_rotation is Pillow's and torchvision's",
-    "SafeRotate": _MOVED + "random_rotation with expand ahead of a resize is near",
-    "Affine": _MOVED + "random_affine is Pillow's and torchvision's",
-    "ShiftScaleRotate": _MOVED + "random_affine is Pillow's and torchvision's",
     "Perspective": _MOVED + "random_perspective is Pillow's and torchvision's",
     "ElasticTransform": _MOVED + "elastic_transform is torchvision's",
     "RandomScale": "sizes are rounded otherwise; scale_jitter or random_resize with random_crop behind is near",
     "RandomSizedCrop": "its size is drawn by height; random_resized_crop: {size: N, scale: [a, b], ratio: [1, 1]} is near",
     "CropAndPad": "it goes by shares; pad and random_crop are near",
     "Crop": "a part by its place has no operation; center_crop with position is a corner",
-    "CoarseDropout": "several parts have no operation; random_erasing is torchvision's, of one part",
     "Erasing": "its area is drawn otherwise; random_erasing: {p: 0.5, scale: [0.02, 0.33]} is torchvision's",
     "ToTensor3D": "volumes have no operation here; ToTensorV2() is for pictures",
     "Lambda": "a function of one's own has no operation; map whole batches: spdl.DataLoader(..., transform=)",
