@@ -307,7 +307,9 @@ void media_draw_steps(const media_op *op, const media_draw *d, uint32_t first, u
  * an elastic map and a mix, which are no such map. */
 void media_retouch_points(const media_retouches *retouches, double affine[6]);
 
-/* The pixels are changed where they lie. mix: room for MIX, beside room. */
+/* The pixels are changed where they lie, by one of them or by all. mix: room for MIX, beside room. */
+int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const media_pixels *px,
+                         media_buf *room, media_buf *mix);
 int media_retouch_row(const media_retouches *retouches, const media_kernels *by, const media_pixels *px,
                       media_buf *room, media_buf *mix);
 
@@ -641,7 +643,7 @@ typedef struct media_pass {
 /* What is done to a whole picture ahead of the geometry that is left. */
 typedef struct media_stage {
     media_pass pass;
-    media_retouches warps; /* WARP and PERSPECTIVE alone */
+    media_retouches steps; /* WARP, PERSPECTIVE and colours, which leave the size as it is */
 } media_stage;
 
 /* Draw the stages of a picture of *w x *h, which become the size of what they make; MEDIA_TOO_MANY_PIXELS where that is too large. */
@@ -650,8 +652,8 @@ int media_plan_ahead(media_ctx *c, const media_op *op, const media_draw *draw, i
 /* The sheet that the last picture is not in. */
 media_buf *media_next_sheet(media_ctx *c);
 
-/* Warp the picture px, in the last sheet: what comes out, which may be of another size, is in the last sheet again. */
-int media_warp_sheets(media_ctx *c, const media_retouches *warps, media_pixels *px);
+/* Warp the picture px, in the last sheet, and change its colours: what comes out, which may be of another size, is in the last sheet again. */
+int media_retouch_sheets(media_ctx *c, const media_retouches *steps, media_pixels *px);
 
 /* --- context --- */
 

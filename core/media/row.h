@@ -73,7 +73,7 @@ enum {
 enum { MEDIA_PAD_CONSTANT = 0, MEDIA_PAD_EDGE = 1, MEDIA_PAD_REFLECT = 2, MEDIA_PAD_SYMMETRIC = 3 };
 enum { MEDIA_MIDDLE = 0, MEDIA_FIRST = 1, MEDIA_LAST = 2 };
 enum { MEDIA_IMAGENET = 0, MEDIA_CIFAR10 = 1, MEDIA_SVHN = 2 };
-/* What may be done to a row once it is cropped and resized; flips, ROTATION, AFFINE and PERSPECTIVE also to a picture ahead of that,
+/* What may be done to a row once it is cropped and resized; flips, ROTATION, AFFINE, PERSPECTIVE, JITTER and DISTORT also to a picture ahead of that,
  * ZOOM_OUT and IOU_CROP to such a one alone. */
 enum {
     MEDIA_DO_FLIP = 0,
