@@ -335,7 +335,8 @@ func (i *Image) check(section string, fail func(path, format string, args ...any
 func (i *Image) checkOne(section string, fail func(path, format string, args ...any)) {
 	t := &i.Transform
 	i.checkPad(section, fail)
-	t.checkEarly(section, fail)
+	i.divide()
+	i.checkEarly(section, fail)
 	i.checkShape(section, fail)
 	if !i.Open() && t.Output() == (Extent{}) {
 		got := "leaves the size of the picture open"

@@ -432,7 +432,7 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{ops("{center_crop: 4}, {rand_augment: 9}, {invert: 1}, {auto_augment: imagenet}"), "image.transform[3].auto_augment: comes after invert; want"},
 		{ops("{resize: 4}, {random_rotate90: 1}, {center_crop: 4}"), "image.transform[2].center_crop: comes after random_rotate90; want"},
 		{ops("{rand_augment: 9}, {random_resized_crop: 4}"), "image.transform[1].random_resized_crop: comes after rand_augment; want"},
-		{ops("{random_rotation: 9}, {color_jitter: {hue: 0.1}}, {center_crop: 4}"), "image.transform[2].center_crop: comes after color_jitter; want"},
+		{ops("{random_rotation: 9}, {gaussian_blur: 3}, {center_crop: 4}"), "image.transform[2].center_crop: comes after gaussian_blur; want"},
 		{ops("{resize: [4, 4]}, {pad: 2}, {random_rotation: 9}, {random_crop: 4}"), "image.transform[3].random_crop: comes after random_rotation; want"},
 		{ops("{center_crop: 4}, {random_rotation: 9}, {resize: 4}"), "image.transform[2].resize: comes after center_crop; want"},
 		{ops("{resize: 4}, {random_rotation: 9}, {random_resized_crop: 4}"), "image.transform[2].random_resized_crop: comes after resize; want"},
@@ -469,6 +469,9 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{image("mode: index, transform: [{center_crop: 8}, {timm_rand_augment: rand-m9}]"), "timm_rand_augment: got timm_rand_augment with mode index"},
 		{ops("{center_crop: 4}, {random_zoom_out: {}}"), "image.transform[1].random_zoom_out: got random_zoom_out for rows, which have one size; write random_zoom_out ahead of center_crop"},
 		{ops("{resize: [4, 4]}, {random_zoom_out: {}}, {pad: 2}"), "image.transform[1].random_zoom_out: got random_zoom_out behind resize, and pad adds to what has no size then; add center_crop or random_crop, or write random_zoom_out ahead of resize"},
+		{image("shape: ragged, transform: [{resize: {size: 4, max_size: 8}}, {random_zoom_out: {}}]"), "image.transform[1].random_zoom_out: got random_zoom_out behind what resizes the picture, where the row has its size; write random_zoom_out in front of that, as it is done to the whole picture"},
+		{image("shape: ragged, room: 64, transform: [{grayscale: 1}, {random_rotation: {degrees: 9, expand: true}}]"), "image.transform[1].random_rotation.expand: got true behind grayscale, where the row has its size; write random_rotation in front of that"},
+		{image("mode: index, shape: ragged, room: 64, transform: [{random_photometric_distort: {}}, {random_zoom_out: {}}]"), "random_photometric_distort: got random_photometric_distort with mode index, whose numbers of classes are no colours"},
 		{ops("{random_zoom_out: {}}, {resize: 4}"), "image.transform: random_zoom_out leaves the size of the picture to chance, and every row"},
 		{ops("{random_zoom_out: 2}, {center_crop: 4}"), "image.transform[0].random_zoom_out: got 2, want [low, high]"},
 		{ops("{random_zoom_out: [0.5, 2]}, {center_crop: 4}"), "image.transform[0].random_zoom_out[0]: got 0.5, want a number from 1 to 16"},
@@ -486,7 +489,7 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{image("mode: gray, transform: [{random_rotation: {degrees: 9, fill: [1, 2, 3]}}, {center_crop: 4}]"), "image.transform[0].random_rotation.fill: got 3 numbers, want one for mode gray"},
 		{ops("{random_rotation: 9}, {center_crop: 8}") + "cache: {rows_bytes: 1MiB}", "cache.rows_bytes"},
 		{"source: {folder: p}\nvideo: {frames: 2, scaler: area, transform: [{random_rotation: 9}, {resize: [8, 8]}]}", "video.scaler: got area, which resizes frames as they are decoded, and random_rotation ahead of resize; write it behind resize, or leave scaler out"},
-		{ops("{color_jitter: {hue: 0.1}}, {center_crop: 4}"), "image.transform[1].center_crop: comes after color_jitter; want"},
+		{ops("{grayscale: 0.1}, {center_crop: 4}"), "image.transform[1].center_crop: comes after grayscale; want"},
 		{ops("{center_crop: 4}, {grayscale: 2}"), "image.transform[1].grayscale: got 2, want a number from 0 to 1"},
 		{ops("{center_crop: 4}, {colour_jitter: {hue: 0.1}}"), `image.transform[1].colour_jitter: unknown key; did you mean "color_jitter"?`},
 		{ops("{center_crop: 4}, {color_jitter: 0.4}"), "image.transform[1].color_jitter: got 0.4, want a mapping of p, brightness, contrast, saturation, hue"},
@@ -581,7 +584,7 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{ops("{center_crop: 4}, {auto_augment: imagenet21k}"), `image.transform[1].auto_augment: got text "imagenet21k", want one of imagenet, cifar10, svhn`},
 		{ops("{center_crop: 4}, {auto_augment: {policy: 1}}"), "image.transform[1].auto_augment.policy: got 1, want one of imagenet, cifar10, svhn"},
 		{ops("{center_crop: 4}, {rand_augment: 9}, {auto_augment: svhn}"), "image.transform[2].auto_augment: comes after rand_augment; want resize, center_crop or random_crop, resize, random_resize, random_shortest_size or scale_jitter and one of them, or random_resized_crop alone; pad behind resize: [H, W] or in front of random_crop; " +
-			"ahead of these, or behind resize, random_resize, random_shortest_size or scale_jitter, any of horizontal_flip, vertical_flip, random_rotation, random_affine, random_perspective, random_zoom_out, random_iou_crop, random_apply, random_choice, random_order; then, in any order, horizontal_flip, vertical_flip, random_rotate90, random_rotation, random_affine, random_perspective, elastic_transform, one of rand_augment, trivial_augment_wide, auto_augment, timm_rand_augment, aug_mix; color_jitter, random_photometric_distort, random_channel_permutation, grayscale, gaussian_blur, solarize, posterize, invert, adjust_sharpness, " +
+			"ahead of these, or behind resize, random_resize, random_shortest_size or scale_jitter, any of horizontal_flip, vertical_flip, random_rotation, random_affine, random_perspective, random_zoom_out, random_iou_crop, color_jitter, random_photometric_distort, random_apply, random_choice, random_order; then, in any order, horizontal_flip, vertical_flip, random_rotate90, random_rotation, random_affine, random_perspective, elastic_transform, one of rand_augment, trivial_augment_wide, auto_augment, timm_rand_augment, aug_mix; color_jitter, random_photometric_distort, random_channel_permutation, grayscale, gaussian_blur, solarize, posterize, invert, adjust_sharpness, " +
 			"autocontrast, equalize, gaussian_noise, jpeg, random_brightness_contrast, random_gamma, cv2_grayscale, random_apply, random_choice, random_order; then normalize, random_erasing; each at most once"},
 		{ops("{center_crop: 4}, {auto_augment: svhn}, {trivial_augment_wide: {}}"), "image.transform[2].trivial_augment_wide: comes after auto_augment; want"},
 		{ops("{center_crop: 4}, {rand_augment: 9}, {rand_augment: 9}"), "image.transform[2].rand_augment: is there twice; want"},

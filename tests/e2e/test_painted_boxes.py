@@ -63,10 +63,17 @@ def names(operations):
 class Chain:
     """Operations, each of which stands in it once."""
 
-    def __init__(self, r):
+    def __init__(self, r, sized=True):
         self.r, self.operations, self.names = r, [], set()
-        nearest = {"interpolation": "nearest"}  # colours stay what they are
         self.ahead()
+        if sized:
+            self.size()
+        for _ in range(r.randint(0, 3)):
+            self.add(group(r) if r.random() < 0.2 else mover(r))
+
+    def size(self):
+        """What brings rows to SIZE."""
+        r, nearest = self.r, {"interpolation": "nearest"}  # colours stay what they are
         whole = [{"resize": {"size": SIZE, **nearest}}, {"random_resized_crop": {"size": SIZE, "scale": [0.3, 1], **nearest}},
                  {"resize": {"size": SIZE, "fit": r.choice(["contain", "letterbox"]), "place": r.choice(["center", "top_left"]), "upscale": r.choice([True, False]), **nearest}}]
         if r.random() < 0.5:
@@ -77,8 +84,6 @@ class Chain:
                 self.add(r.choice(sized))
                 self.ahead()
             self.add(r.choice([{"center_crop": {"size": SIZE, "position": r.choice(["center", "top_left", "bottom_right"])}}, {"random_crop": {"size": SIZE, "padding": r.choice([0, 5, [1, 9]])}}]))
-        for _ in range(r.randint(0, 3)):
-            self.add(group(r) if r.random() < 0.2 else mover(r))
 
     def ahead(self):
         """What stands ahead of a crop or a resize alone, and other things there."""
@@ -92,14 +97,15 @@ class Chain:
             self.operations.append(operation)
 
 
-def corners(boxes, form, shares):
-    x, y, z, w = (boxes * (SIZE[::-1] * 2 if shares else (1,) * 4)).T
+def corners(boxes, form, sides):
+    """Of boxes in this form; sides: height and width that they are shares of, or None."""
+    x, y, z, w = (boxes * (tuple(sides[::-1]) * 2 if sides else (1,) * 4)).T
     return np.stack({"xyxy": (x, y, z, w), "xywh": (x, y, x + z, y + w), "cxcywh": (x - z / 2, y - w / 2, x + z / 2, y + w / 2)}[form], 1)
 
 
 def check(row, boxes, which, middles, cropped):
     """A row against its boxes, [n, 4] by their corners. Whatever takes nearest pixels may be 3 beside the place."""
-    assert (boxes >= -1e-3).all() and (boxes <= np.tile(SIZE[::-1], 2) + 1e-3).all()
+    assert (boxes >= -1e-3).all() and (boxes <= np.tile(row.shape[1::-1], 2) + 1e-3).all()
     for box, k, (x, y, visible) in zip(boxes, which, middles[:, 0]):
         ys, xs = np.nonzero(row[..., k])
         if len(xs):
@@ -111,21 +117,37 @@ def check(row, boxes, which, middles, cropped):
         assert len(xs) == 0 or cropped or min(np.ptp(xs), np.ptp(ys)) < 5, "a box was dropped that is there"
 
 
-def test_what_is_painted_in_a_box_stays_in_it(table, open_, drawn):
-    r = random.Random(drawn)
-    chain, form, shares = Chain(r), r.choice(list(FORMATS)), r.random() < 0.4
-    spec = {
+def described(table, r, drawn, chain, form, shares, **image):
+    return {
         "source": {"list": str(table), "columns": [
             {"name": "boxes", "from": f"{form} shares" if shares else form, "type": "list", "dtype": r.choice(["f32", "f64"]), "shape": [-1, 4], "max_length": 3},
             {"name": "which", "type": "list", "dtype": "u8", "max_length": 3}, {"name": "middles", "type": "list", "dtype": "f64", "shape": [-1, 1, 3], "max_length": 3}]},
         "batch": N, "order": {"seed": drawn, "epochs": 2}, "bad_sample": {"policy": "fail"},
-        "image": {"orientation": "apply", "transform": chain.operations, "points": "middles",
+        "image": {"orientation": "apply", "transform": chain.operations, "points": "middles", **image,
                   "boxes": {"column": "boxes", "format": form, "normalized": shares, "with": ["which", "middles"], "min_area": r.choice([0, 1])}},
     }
-    loader, seen = open_(spec), 0
+
+
+def test_what_is_painted_in_a_box_stays_in_it(table, open_, drawn):
+    r = random.Random(drawn)
+    chain, form, shares = Chain(r), r.choice(list(FORMATS)), r.random() < 0.4
+    loader, seen = open_(described(table, r, drawn, chain, form, shares)), 0
     for _ in range(2):
         for batch in loader:
             for row, boxes, which, middles in zip(batch["image"], batch["boxes"], batch["which"], batch["middles"]):
-                check(row, corners(boxes, form, shares), which, middles, "random_iou_crop" in chain.names)
+                check(row, corners(boxes, form, SIZE if shares else None), which, middles, "random_iou_crop" in chain.names)
+                seen += 1
+    assert seen == 2 * N, chain.operations
+
+
+def test_so_it_does_in_a_picture_of_its_own_size(table, open_, drawn):
+    """Of no size that is said: what changes it ahead is all that there is."""
+    r = random.Random(drawn)
+    chain, form, shares, shape = Chain(r, sized=False), r.choice(list(FORMATS)), r.random() < 0.4, r.choice(["padded", "ragged"])
+    loader, seen = open_(described(table, r, drawn, chain, form, shares, shape=shape, room=450)), 0
+    for _ in range(2):
+        for batch in loader:
+            for row, (height, width), boxes, which, middles in zip(batch["image"], batch["extent"].tolist(), batch["boxes"], batch["which"], batch["middles"]):
+                check(row[:height, :width], corners(boxes, form, (height, width) if shares else None), which, middles, "random_iou_crop" in chain.names)
                 seen += 1
     assert seen == 2 * N, chain.operations
