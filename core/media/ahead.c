@@ -1,7 +1,7 @@
-/* ahead.c - what is done to a whole picture ahead of the geometry that is left: turned, moved, sheared and mirrored as it is decoded
- * (the first stage), or once it is resized and before it is cropped (the second). A stage is drawn and measured before anything is
- * decoded; its picture is then made in one sheet of memory and warped from there to the other, and back. What comes out is the
- * picture that the next stage, or the row, is made of. */
+/* ahead.c - what is done to a whole picture ahead of the geometry that is left: turned, moved, sheared, mirrored and its colours changed
+ * as it is decoded (the first stage), or once it is resized and before it is cropped (the second). A stage is drawn and measured before anything is
+ * decoded; its picture is then made in one sheet of memory and warped from there to the other, and back; colours change where they
+ * are. What comes out is the picture that the next stage, or the row, is made of. */
 #include "cv2.h"
 
 /* Whether a picture of this size may lie in a sheet. */
@@ -20,18 +20,18 @@ static int plan_stage(media_ctx *c, const media_op *op, const media_draw *draw, 
     const double resized[6] = {(double)p->res_w / p->box_w, 0, 0, 0, (double)p->res_h / p->box_h, 0};
     s->pass = (media_pass){.x = {p->box_w, p->res_w, 0, p->res_w, (int32_t)op->filter, 0},
                            .y = {p->box_h, p->res_h, 0, p->res_h, (int32_t)op->filter, 0}};
-    s->warps.w = p->res_w;
-    s->warps.h = p->res_h;
-    s->warps.n = 0;
-    s->warps.of = c;
-    int rc = fits(c, op, s->warps.w, s->warps.h);
+    s->steps.w = p->res_w;
+    s->steps.h = p->res_h;
+    s->steps.n = 0;
+    s->steps.of = c;
+    int rc = fits(c, op, s->steps.w, s->steps.h);
     for (uint32_t i = first; rc == MEDIA_OK && i < end; i++) {
-        media_draw_steps(op, draw, i, i + 1, &s->warps);
-        rc = fits(c, op, s->warps.w, s->warps.h);
+        media_draw_steps(op, draw, i, i + 1, &s->steps);
+        rc = fits(c, op, s->steps.w, s->steps.h);
     }
     media_follow_points(resized, c->info.affine);
-    media_retouch_points(&s->warps, c->info.affine);
-    media_whole(p, s->warps.w, s->warps.h);
+    media_retouch_points(&s->steps, c->info.affine);
+    media_whole(p, s->steps.w, s->steps.h);
     return rc;
 }
 
@@ -58,9 +58,14 @@ media_buf *media_next_sheet(media_ctx *c) {
     return &c->sheets[c->sheet];
 }
 
-int media_warp_sheets(media_ctx *c, const media_retouches *warps, media_pixels *px) {
-    for (int i = 0; i < warps->n; i++) {
-        const media_retouch *r = &warps->all[i];
+int media_retouch_sheets(media_ctx *c, const media_retouches *steps, media_pixels *px) {
+    for (int i = 0; i < steps->n; i++) {
+        const media_retouch *r = &steps->all[i];
+        if (r->kind != MEDIA_WARP && r->kind != MEDIA_PERSPECTIVE && r->kind != MEDIA_CV2_AFFINE) {
+            if (media_retouch_pixels(r, c->kernels, px, &c->room, &c->mix) != MEDIA_OK)
+                return media_fail(c, MEDIA_NO_MEMORY, "");
+            continue;
+        }
         media_pixels to = {
             .w = r->w, .h = r->h, .step = px->step, .stride = media_line_stride(r->w, px->step)};
         to.p = media_buf_get(media_next_sheet(c), to.stride * (size_t)to.h);

@@ -7,14 +7,17 @@ import (
 	"testing"
 )
 
-// movers are the steps that may come ahead of the geometry.
-var movers = []Step{StepFlip, StepVFlip, StepRotation, StepAffine, StepPerspective}
-
 // The draws of a step do not depend on where it stands: ahead of a crop that takes all of the picture it makes what it makes of the row.
 func TestAStepAheadOfNoGeometryIsTheStepOfTheRow(t *testing.T) {
 	w, data := worker(t, nil), testJPEG(t, 60, 60)
-	for _, step := range movers {
+	for _, step := range early {
+		if step == StepZoomOut || step == StepIoUCrop { // which a row has not
+			continue
+		}
 		for _, mode := range []Mode{RGB, Gray} {
+			if mode == Gray && (step == StepJitter || step == StepDistort) { // which change hue and saturation
+				continue
+			}
 			cfg := of(step)
 			cfg.Mode, cfg.Order = mode, []Step{step}
 			want := made(t, w, data, cfg, Draw{Seed: 3, Index: 4})
@@ -26,6 +29,26 @@ func TestAStepAheadOfNoGeometryIsTheStepOfTheRow(t *testing.T) {
 			if !bytes.Equal(made(t, w, data, cfg, Draw{Seed: 3, Index: 4}), want) {
 				t.Errorf("step %d, mode %d, behind a resize: not what it makes of the row", step, mode)
 			}
+		}
+	}
+}
+
+// Colours that change ahead of a resize are the picture's: what comes out is what the resize makes of a file of such a row. So it is between turns.
+func TestColoursAheadAreThoseOfTheWholePicture(t *testing.T) {
+	w, data, draw := worker(t, nil), testJPEG(t, 60, 60), Draw{Seed: 3, Index: 4}
+	for _, steps := range [][]Step{{StepJitter}, {StepDistort}, {StepJitter, StepRotation}, {StepRotation, StepDistort}, {StepDistort, StepFlip, StepJitter}} {
+		cfg := of(steps...)
+		cfg.Order = steps
+		between := asPNG(t, made(t, w, data, cfg, draw), 60, 60)
+		cfg.Ahead, cfg.ResizeShort, cfg.Out = len(steps), 40, Square(40)
+		behind := cfg
+		behind.Ahead = 0
+		got := made(t, w, data, cfg, draw)
+		if want := made(t, w, between, Config{ResizeShort: 40, Out: Square(40)}, draw); !bytes.Equal(got, want) {
+			t.Errorf("%v ahead: not what the resize makes of them", steps)
+		}
+		if bytes.Equal(got, made(t, w, data, behind, draw)) {
+			t.Errorf("%v ahead: what they make of the row", steps)
 		}
 	}
 }
@@ -76,18 +99,18 @@ func TestAFlipAheadIsNotTheGeometrys(t *testing.T) {
 func TestStepsAheadThatAreNoneAreRefused(t *testing.T) {
 	turn := &Rotation{Degrees: [2]float64{1, 2}, Interpolation: Nearest, Expand: true}
 	for want, cfg := range map[string]Config{
-		"media: ahead, resized: got 2 and 0, want numbers of the 1 steps of order":                            {Order: []Step{StepFlip}, Ahead: 2},
-		"media: ahead, resized: got -1 and 1, want numbers":                                                   {Order: []Step{StepFlip}, Ahead: -1, Resized: 1},
-		"media: ahead, resized: got 1 and -1, want numbers":                                                   {Order: []Step{StepFlip}, Ahead: 1, Resized: -1},
-		"media: ahead, resized: got step 2, want a flip, rotation, affine, perspective, zoom out or IoU crop": {Order: []Step{StepQuarters}, Ahead: 1},
-		"media: ahead, resized: got step 6, want a flip":                                                      {Order: []Step{StepElastic}, Ahead: 1},
-		"media: ahead, resized: got step 8, want a flip":                                                      {Order: []Step{StepFlip, StepJitter}, Ahead: 2},
-		"media: resized: got 1 steps, want a resize that they come behind":                                    {Order: []Step{StepFlip}, Resized: 1},
-		"media: resized: got 2 steps, want a resize that they come behind, and no random crop":                {Order: []Step{StepFlip, StepVFlip}, Resized: 2, Random: &RandomCrop{}},
-		"media: zoom out: got one of a row, whose size is fixed, want it ahead or resized":                    {Order: []Step{StepFlip}, Ahead: 1, ZoomOut: &ZoomOut{Sides: [2]float64{1, 2}}},
-		"media: zoom out: sides: got [0.5 2], want 1 <= smallest <= largest <= 16":                            {Order: []Step{StepZoomOut}, Ahead: 1, ZoomOut: &ZoomOut{Sides: [2]float64{0.5, 2}}},
-		"media: zoom out: got probability 2":                                                                  {Order: []Step{StepZoomOut}, Ahead: 1, ZoomOut: &ZoomOut{P: 2, Sides: [2]float64{1, 2}}},
-		"media: rotation: got expand of a row, whose size is fixed, want it ahead or resized":                 {Order: []Step{StepFlip, StepRotation}, Ahead: 1, Rotation: turn},
+		"media: ahead, resized: got 2 and 0, want numbers of the 1 steps of order":                                             {Order: []Step{StepFlip}, Ahead: 2},
+		"media: ahead, resized: got -1 and 1, want numbers":                                                                    {Order: []Step{StepFlip}, Ahead: -1, Resized: 1},
+		"media: ahead, resized: got 1 and -1, want numbers":                                                                    {Order: []Step{StepFlip}, Ahead: 1, Resized: -1},
+		"media: ahead, resized: got step 2, want a flip, rotation, affine, perspective, zoom out, IoU crop, jitter or distort": {Order: []Step{StepQuarters}, Ahead: 1},
+		"media: ahead, resized: got step 6, want a flip":                                                                       {Order: []Step{StepElastic}, Ahead: 1},
+		"media: ahead, resized: got step 10, want a flip":                                                                      {Order: []Step{StepFlip, StepPermute}, Ahead: 2},
+		"media: resized: got 1 steps, want a resize that they come behind":                                                     {Order: []Step{StepFlip}, Resized: 1},
+		"media: resized: got 2 steps, want a resize that they come behind, and no random crop":                                 {Order: []Step{StepFlip, StepVFlip}, Resized: 2, Random: &RandomCrop{}},
+		"media: zoom out: got one of a row, whose size is fixed, want it ahead or resized":                                     {Order: []Step{StepFlip}, Ahead: 1, ZoomOut: &ZoomOut{Sides: [2]float64{1, 2}}},
+		"media: zoom out: sides: got [0.5 2], want 1 <= smallest <= largest <= 16":                                             {Order: []Step{StepZoomOut}, Ahead: 1, ZoomOut: &ZoomOut{Sides: [2]float64{0.5, 2}}},
+		"media: zoom out: got probability 2":                                                                                   {Order: []Step{StepZoomOut}, Ahead: 1, ZoomOut: &ZoomOut{P: 2, Sides: [2]float64{1, 2}}},
+		"media: rotation: got expand of a row, whose size is fixed, want it ahead or resized":                                  {Order: []Step{StepFlip, StepRotation}, Ahead: 1, Rotation: turn},
 	} {
 		cfg.Out = Square(8)
 		if _, err := Compile(cfg); err == nil || !strings.HasPrefix(err.Error(), want) {

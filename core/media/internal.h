@@ -345,7 +345,9 @@ void media_draw_steps(const media_op *op, const media_draw *d, uint32_t first, u
  * an elastic map and a mix, which are no such map. */
 void media_retouch_points(const media_retouches *retouches, double affine[6]);
 
-/* The pixels are changed where they lie. mix: room for MIX, beside room. */
+/* The pixels are changed where they lie, by one of them or by all. mix: room for MIX, beside room. */
+int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const media_pixels *px,
+                         media_buf *room, media_buf *mix);
 int media_retouch_row(const media_retouches *retouches, const media_kernels *by, const media_pixels *px,
                       media_buf *room, media_buf *mix);
 
@@ -674,7 +676,7 @@ typedef struct media_pass {
 /* What is done to a whole picture ahead of the geometry that is left. */
 typedef struct media_stage {
     media_pass pass;
-    media_retouches warps; /* WARP, PERSPECTIVE and CV2_AFFINE alone */
+    media_retouches steps; /* WARP, PERSPECTIVE, CV2_AFFINE and colours, which leave the size as it is */
 } media_stage;
 
 /* Draw the stages of a picture of w x h, and the first half of the plan of what is left for the row; MEDIA_TOO_MANY_PIXELS where a
@@ -688,8 +690,8 @@ int media_resize_ahead(media_ctx *c, const media_op *op, media_plan *p);
 /* The sheet that the last picture is not in. */
 media_buf *media_next_sheet(media_ctx *c);
 
-/* Warp the picture px, in the last sheet: what comes out, which may be of another size, is in the last sheet again. */
-int media_warp_sheets(media_ctx *c, const media_retouches *warps, media_pixels *px);
+/* Warp the picture px, in the last sheet, and change its colours: what comes out, which may be of another size, is in the last sheet again. */
+int media_retouch_sheets(media_ctx *c, const media_retouches *steps, media_pixels *px);
 
 /* --- context --- */
 

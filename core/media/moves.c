@@ -60,7 +60,7 @@ static int add_stages(media_moves *to, const media_ctx *c) {
         const double resized[9] = {
             [0] = (double)s->pass.x.out / s->pass.x.in, [4] = (double)s->pass.y.out / s->pass.y.in, [8] = 1};
         rc = add(to, resized, s->pass.x.out, s->pass.y.out, 0);
-        if (rc == 0) rc = add_retouches(to, &s->warps);
+        if (rc == 0) rc = add_retouches(to, &s->steps);
     }
     return rc;
 }

@@ -30,17 +30,18 @@ func TestAnOpenRowHasTheBytesOfARowOfThatSize(t *testing.T) {
 	w := worker(t, nil)
 	room := Size{90, 110}
 	for name, cfg := range map[string]Config{
-		"plain":     {ResizeShort: 40, Longest: 100},
-		"flipped":   {ResizeShort: 40, Longest: 100, Flip: 0.5, VFlip: 0.5},
-		"by area":   {ResizeArea: &ResizeArea{Min: 3000, Max: 4000, Multiple: 7}, Interpolation: Bicubic},
-		"random":    {RandomResize: &RandomResize{20, 45}},
-		"shortest":  {RandomShortest: &RandomShortest{Sizes: []int{20, 31, 45}, Longest: 70}},
-		"jitter":    {ScaleJitter: &ScaleJitter{Size: Size{45, 50}, Scale: [2]float64{0.5, 2}}},
-		"covering":  {Resize: Size{30, 50}, Cover: true, Interpolation: Bicubic, Flip: 0.5},
-		"unresized": {},
-		"ahead":     {ResizeShort: 40, Longest: 100, ZoomOut: &ZoomOut{P: 1, Sides: [2]float64{1, 2}}, Order: []Step{StepZoomOut}, Ahead: 1},
-		"retouched": {ResizeShort: 40, Longest: 100, Rotation: &Rotation{Degrees: [2]float64{-30, 30}}, Blur: &Blur{P: 1, Size: 5, Sigma: [2]float64{1, 2}}, Erase: &Erase{P: 1, Scale: [2]float64{0.1, 0.3}, Ratio: [2]float64{0.5, 2}}, Flip: 0.5},
-		"augmented": {ResizeShort: 40, Longest: 100, Augment: &Augment{Kind: TrivialAugmentWide, Bins: 31}},
+		"plain":            {ResizeShort: 40, Longest: 100},
+		"flipped":          {ResizeShort: 40, Longest: 100, Flip: 0.5, VFlip: 0.5},
+		"by area":          {ResizeArea: &ResizeArea{Min: 3000, Max: 4000, Multiple: 7}, Interpolation: Bicubic},
+		"random":           {RandomResize: &RandomResize{20, 45}},
+		"shortest":         {RandomShortest: &RandomShortest{Sizes: []int{20, 31, 45}, Longest: 70}},
+		"jitter":           {ScaleJitter: &ScaleJitter{Size: Size{45, 50}, Scale: [2]float64{0.5, 2}}},
+		"covering":         {Resize: Size{30, 50}, Cover: true, Interpolation: Bicubic, Flip: 0.5},
+		"unresized":        {},
+		"ahead":            {ResizeShort: 40, Longest: 100, ZoomOut: &ZoomOut{P: 1, Sides: [2]float64{1, 2}}, Order: []Step{StepZoomOut}, Ahead: 1},
+		"unresized, ahead": {Jitter: &Jitter{P: 1, Brightness: &[2]float64{0.4, 0.6}}, ZoomOut: &ZoomOut{P: 1, Sides: [2]float64{1.01, 1.02}}, Flip: 1, Order: []Step{StepJitter, StepZoomOut, StepFlip}, Ahead: 2},
+		"retouched":        {ResizeShort: 40, Longest: 100, Rotation: &Rotation{Degrees: [2]float64{-30, 30}}, Blur: &Blur{P: 1, Size: 5, Sigma: [2]float64{1, 2}}, Erase: &Erase{P: 1, Scale: [2]float64{0.1, 0.3}, Ratio: [2]float64{0.5, 2}}, Flip: 0.5},
+		"augmented":        {ResizeShort: 40, Longest: 100, Augment: &Augment{Kind: TrivialAugmentWide, Bins: 31}},
 	} {
 		for layout := range Layout(2) {
 			for dtype := range DType(4) {

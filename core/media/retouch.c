@@ -141,8 +141,8 @@ uint8_t *media_copy_pixels(const media_pixels *px, media_buf *room, size_t more,
     return to->p + size;
 }
 
-static int apply(const media_retouch *r, const media_kernels *by, const media_pixels *px, media_buf *room,
-                 media_buf *mix) {
+int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const media_pixels *px,
+                         media_buf *room, media_buf *mix) {
     media_pixels from;
     uint8_t *more;
     switch (r->kind) {
@@ -210,7 +210,7 @@ static int apply(const media_retouch *r, const media_kernels *by, const media_pi
 int media_retouch_row(const media_retouches *retouches, const media_kernels *by, const media_pixels *px,
                       media_buf *room, media_buf *mix) {
     for (int i = 0; i < retouches->n; i++) {
-        int rc = apply(&retouches->all[i], by, px, room, mix);
+        int rc = media_retouch_pixels(&retouches->all[i], by, px, room, mix);
         if (rc != MEDIA_OK) return rc;
     }
     return MEDIA_OK;

@@ -241,7 +241,7 @@ static int make_picture(media_ctx *c, const media_op *op, const media_stage *s, 
     if (rc != MEDIA_OK) return rc;
     media_resample(c, op, &w, rows, fetch, NULL);
     *made = w.made;
-    return media_warp_sheets(c, &s->warps, made);
+    return media_retouch_sheets(c, &s->steps, made);
 }
 
 void media_fetch_picture(media_ctx *c, int n, const uint8_t *rows[4]) {

@@ -81,7 +81,7 @@ enum {
 };
 enum { MEDIA_NO_WHOLE = 0, MEDIA_WHOLE_FIRST = 1, MEDIA_WHOLE_LAST = 2 };
 enum { MEDIA_IMAGENET = 0, MEDIA_CIFAR10 = 1, MEDIA_SVHN = 2 };
-/* What may be done to a row once it is cropped and resized; flips, ROTATION, AFFINE, PERSPECTIVE and CV2_AFFINE also to a picture ahead of that,
+/* What may be done to a row once it is cropped and resized; flips, ROTATION, AFFINE, PERSPECTIVE, CV2_AFFINE, JITTER and DISTORT also to a picture ahead of that,
  * ZOOM_OUT and IOU_CROP to such a one alone. */
 enum {
     MEDIA_DO_FLIP = 0,

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Step is what may be done to a row once it is cropped and resized, and is a field of Config. Flips, Rotation, Affine, Perspective and CV2Affine may
-// also be done to a picture ahead of that, ZoomOut and IoUCrop to such a one alone.
+// Step is what may be done to a row once it is cropped and resized, and is a field of Config. Flips, Rotation, Affine, Perspective, CV2Affine, Jitter
+// and Distort may also be done to a picture ahead of that, ZoomOut and IoUCrop to such a one alone.
 type Step uint8
 
 const (
@@ -114,15 +114,18 @@ func checkOrder(order []Step) error {
 	return nil
 }
 
-// checkAhead wants of what is done ahead of the geometry that it moves pixels, and something to be ahead of.
+// early are the steps that may be done ahead of the geometry.
+var early = []Step{StepFlip, StepVFlip, StepRotation, StepAffine, StepPerspective, StepCV2Affine, StepZoomOut, StepIoUCrop, StepJitter, StepDistort}
+
+// checkAhead wants of what is done ahead of the geometry that it may be, and something to be ahead of.
 func (cfg *Config) checkAhead() error {
 	n := cfg.Ahead + cfg.Resized
 	if cfg.Ahead < 0 || cfg.Resized < 0 || n > len(cfg.Order) {
 		return fmt.Errorf("ahead, resized: got %d and %d, want numbers of the %d steps of order", cfg.Ahead, cfg.Resized, len(cfg.Order))
 	}
 	for _, s := range cfg.Order[:n] {
-		if s > StepPerspective && s != StepZoomOut && s != StepIoUCrop && s != StepCV2Affine || s == StepQuarters {
-			return fmt.Errorf("ahead, resized: got step %d, want a flip, rotation, affine, perspective, zoom out or IoU crop", s)
+		if !slices.Contains(early, s) {
+			return fmt.Errorf("ahead, resized: got step %d, want a flip, rotation, affine, perspective, zoom out, IoU crop, jitter or distort", s)
 		}
 	}
 	if cfg.Resized > 0 && (cfg.resizes() == 0 || cfg.Random != nil || cfg.Contain != nil) {

@@ -92,7 +92,7 @@ func (t *Transform) drawnUnlike(other *Transform) string {
 		}
 	}
 	switch {
-	case !slices.Equal(stepNames(Flat(t.Ahead)), stepNames(Flat(other.Ahead))), !slices.Equal(stepNames(Flat(t.Resized)), stepNames(Flat(other.Resized))):
+	case !slices.Equal(stepNames(moved(Flat(t.Ahead))), stepNames(moved(Flat(other.Ahead)))), !slices.Equal(stepNames(moved(Flat(t.Resized))), stepNames(moved(Flat(other.Resized)))):
 		return "the place of flips and turns"
 	case !slices.Equal(t.turning(), other.turning()):
 		return "the order of flips and turns"

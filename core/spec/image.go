@@ -350,6 +350,7 @@ func (i *Image) check(section string, fail func(path, format string, args ...any
 func (i *Image) checkOne(section string, fail func(path, format string, args ...any)) {
 	t := &i.Transform
 	i.checkPad(section, fail)
+	i.divide()
 	i.checkEarly(section, fail)
 	i.checkShape(section, fail)
 	if !i.Open() && t.Output() == (Extent{}) {

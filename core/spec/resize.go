@@ -240,7 +240,7 @@ func (t *Transform) checkChance(section string, fail func(path, format string, a
 		name, crop = "scale_jitter", fmt.Sprintf("[%d, %d]", t.ScaleJitter.Height, t.ScaleJitter.Width)
 	default:
 		for _, s := range t.all() {
-			if g, grows := growthOf(s); grows && name == "" {
+			if g, is := growthOf(s); is && name == "" {
 				name, crop = g.called, "224"
 			}
 		}

@@ -31,6 +31,31 @@ func (d *decoder) shape(s *section, i *Image) {
 
 const maxMultiple = 1024
 
+// divide says what is done to the whole picture of a row that keeps its size, where no geometry stands behind it: all up to the last step that
+// gives the picture another size.
+func (i *Image) divide() {
+	t := &i.Transform
+	if !i.Open() || t.geometric() {
+		return
+	}
+	for k := len(t.Steps); k > 0; k-- {
+		if slices.ContainsFunc(Flat(t.Steps[k-1:k]), grows) && !slices.ContainsFunc(t.Steps[:k], ofRows) {
+			t.Ahead, t.Steps = t.Steps[:k:k], t.Steps[k:]
+			return
+		}
+	}
+}
+
+// geometric reports whether anything crops, pads or resizes.
+func (t *Transform) geometric() bool {
+	return t.Resize != nil || t.RandomResize != nil || t.RandomShortestSize != nil || t.ScaleJitter != nil || t.Pad != nil || t.CenterCrop != nil || t.RandomCrop != nil || t.RandomResizedCrop != nil
+}
+
+// ofRows says of a step, or of one of its group, that it is of a row alone.
+func ofRows(s Step) bool {
+	return slices.ContainsFunc(Flat([]Step{s}), func(s Step) bool { return !slices.Contains(ofPictures, s.Name()) })
+}
+
 // checkShape holds the shape of rows against what the transform makes, and finds their room.
 func (i *Image) checkShape(section string, fail func(path, format string, args ...any)) {
 	t := &i.Transform

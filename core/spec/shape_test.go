@@ -52,6 +52,42 @@ func TestRowsByAreaHaveRoomForPicturesOfEveryShape(t *testing.T) {
 	}
 }
 
+// Where nothing crops or resizes, what changes a picture's size is done to the whole picture, and so is what stands in front of that.
+func TestStepsOfAnOpenPictureAreOfAllOfItUpToTheLastThatChangesItsSize(t *testing.T) {
+	for transform, want := range map[string][2][]string{
+		"random_photometric_distort: {}}, {random_zoom_out: {}}, {horizontal_flip: 1}, {random_iou_crop: {}}, {vertical_flip: 1}, {invert: 1": {{"random_photometric_distort", "random_zoom_out", "horizontal_flip", "random_iou_crop"}, {"vertical_flip", "invert"}},
+		"color_jitter: {hue: 0.1}}, {horizontal_flip: 1":                                {nil, {"color_jitter", "horizontal_flip"}},
+		"random_apply: [{random_rotation: {degrees: 9, expand: true}}]}, {grayscale: 1": {{"random_apply"}, {"grayscale"}},
+		"random_zoom_out: {}}, {resize: {size: 5, max_size: 9}}, {horizontal_flip: 1":   {{"random_zoom_out"}, {"horizontal_flip"}},
+	} {
+		text := boxedSource + "image: {shape: ragged, room: 64, boxes: b, transform: [{" + transform + "}]}\n"
+		s, err := Parse([]byte(text), "x.yaml")
+		if err == nil {
+			err = s.Validate() // again
+		}
+		if err != nil {
+			t.Errorf("%s: %v", transform, err)
+			continue
+		}
+		tr := &s.Image.Transform
+		if got := [2][]string{stepNames(tr.Ahead), stepNames(tr.Steps)}; !slices.Equal(got[0], want[0]) || !slices.Equal(got[1], want[1]) {
+			t.Errorf("%s: got %v, want %v", transform, got, want)
+		}
+	}
+}
+
+// A mask has the moves of its picture and not its colours.
+func TestAMaskFollowsAnOpenPictureWhoseColoursChangeAhead(t *testing.T) {
+	const pair = "source: {shards: a.tar}\nfields:\n  photo: {image: {from: jpg, shape: ragged, room: 64, transform: [random_photometric_distort: {}, horizontal_flip: 0.5, random_zoom_out: {}]}}\n" +
+		"  mask: {image: {from: png, mode: index, shape: ragged, room: 64, transform: [%s]}}\n"
+	if _, err := Parse([]byte(strings.Replace(pair, "%s", "horizontal_flip: 0.5, random_zoom_out: {}", 1)), "x.yaml"); err != nil {
+		t.Error(err)
+	}
+	if _, err := Parse([]byte(strings.Replace(pair, "%s", "random_zoom_out: {}, horizontal_flip: 0.5", 1)), "x.yaml"); err == nil || !strings.Contains(err.Error(), "the place of flips and turns is another there") {
+		t.Errorf("a flip behind: %v", err)
+	}
+}
+
 // Two descriptions that differ in how rows lie have different hashes, and one without a shape has the hash it had before there was one: that of
 // shape: fixed.
 func TestTheShapeOfRowsIsPartOfTheHash(t *testing.T) {

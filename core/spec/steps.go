@@ -85,8 +85,8 @@ var kinds = []kind{
 	{AutoAugment, augmenting, never},
 	{TimmRandAugment, augmenting, never},
 	{augMix, augmenting, never},
-	{"color_jitter", changing, never},
-	{"random_photometric_distort", changing, never},
+	{"color_jitter", changing, also},
+	{"random_photometric_distort", changing, also},
 	{"random_channel_permutation", changing, never},
 	{"grayscale", changing, never},
 	{"gaussian_blur", changing, never},
@@ -115,13 +115,14 @@ var kinds = []kind{
 	{randomOrder, grouping, also},
 }
 
-// The operations of a transform: first the geometry, in this order; then the steps, in any, of the augmentations one; then what ends it. Movers
-// may also stand ahead of the geometry, or behind one of its resizes.
+// The operations of a transform: first the geometry, in this order; then the steps, in any, of the augmentations one; then what ends it. Those of
+// whole pictures may also stand ahead of the geometry, or behind one of its resizes; those of masks move pixels.
 var (
 	geometries    = []string{"resize", "random_resize", randomShortestSize, "scale_jitter", "pad", "center_crop", "random_crop", "random_resized_crop"}
 	alone         = []string{"random_resize", randomShortestSize, "scale_jitter", "random_resized_crop"} // that come first
 	turns         = namesOf(func(k kind) bool { return k.class == turning && k.early != always })
-	movers        = namesOf(func(k kind) bool { return k.early != never })
+	ofPictures    = namesOf(func(k kind) bool { return k.early != never })
+	ofMasks       = namesOf(func(k kind) bool { return k.class == turning || k.class == grouping })
 	augmentations = namesOf(func(k kind) bool { return k.class == augmenting })
 	changes       = namesOf(func(k kind) bool { return k.class == changing || k.class == grouping })
 	steps         = namesOf(func(kind) bool { return true })
@@ -139,7 +140,7 @@ func namesOf(is func(kind) bool) (all []string) {
 }
 
 // operationOrder says the order in words.
-var operationOrder = "resize, center_crop or random_crop, resize, random_resize, random_shortest_size or scale_jitter and one of them, or random_resized_crop alone; pad behind resize: [H, W] or in front of random_crop; ahead of these, or behind resize, random_resize, random_shortest_size or scale_jitter, any of " + strings.Join(movers, ", ") + "; then, in any order, " +
+var operationOrder = "resize, center_crop or random_crop, resize, random_resize, random_shortest_size or scale_jitter and one of them, or random_resized_crop alone; pad behind resize: [H, W] or in front of random_crop; ahead of these, or behind resize, random_resize, random_shortest_size or scale_jitter, any of " + strings.Join(ofPictures, ", ") + "; then, in any order, " +
 	strings.Join(turns, ", ") + ", one of " + strings.Join(augmentations, ", ") + "; " + strings.Join(changes, ", ") + "; then " + strings.Join(endings, ", ") + "; each at most once"
 
 // misplaced says why an operation cannot come after those before it, of which it is none; "" where it can.
@@ -163,14 +164,14 @@ func misplaced(name string, before []string) string {
 
 func isGeometry(name string) bool { return slices.Contains(geometries, name) }
 
-// misplacedGeometry is misplaced of what crops, pads and resizes: in its order, and behind nothing but movers, which pad has behind it none of.
+// misplacedGeometry is misplaced of what crops, pads and resizes: in its order, and behind nothing but what is of whole pictures, of which pad has none behind it.
 func misplacedGeometry(name string, before []string) string {
 	last := ""
 	for _, of := range before {
 		switch {
 		case isGeometry(of):
 			last = of
-		case last == "pad" || !slices.Contains(movers, of):
+		case last == "pad" || !slices.Contains(ofPictures, of):
 			return "comes after " + of
 		}
 	}
@@ -314,7 +315,7 @@ func (i *Image) checkSteps(section string, fail func(path, format string, args .
 
 // checkStepOfIndex wants of a mask's step that it moves pixels, and mixes none.
 func (i *Image) checkStepOfIndex(s Step, at string, fail func(path, format string, args ...any)) {
-	if !slices.Contains(turns, s.Name()) && !slices.Contains(movers, s.Name()) {
+	if !slices.Contains(ofMasks, s.Name()) {
 		fail(at, "got %s with mode index, whose numbers of classes are no colours; leave it out: only the picture's section needs it", s.Name())
 	} else if m, is := s.(mixer); is && m.mixes() != Nearest && m.mixes() != CV2Nearest {
 		want := Nearest
@@ -329,18 +330,33 @@ func (i *Image) checkStepOfIndex(s Step, at string, fail func(path, format strin
 func (i *Image) checkEarly(section string, fail func(path, format string, args ...any)) {
 	t := &i.Transform
 	for _, s := range t.all() {
-		g, grows := growthOf(s)
+		g, is := growthOf(s)
 		at := section + ".transform." + g.key
 		switch {
-		case !grows:
-		case !slices.Contains(t.early(), s) && i.Open():
-			fail(at, "got %s for rows, whose size resize has settled; write %s ahead of a resize, such as {size: 800, max_size: 1333}, or leave it out", g.got, s.Name())
-		case !slices.Contains(t.early(), s):
-			fail(at, "got %s for rows, which have one size; write %s ahead of center_crop, random_crop, random_resized_crop or resize: [H, W], or leave it out", g.got, s.Name())
+		case !is:
 		case slices.Contains(Flat(t.Resized), s) && t.CenterCrop == nil && t.RandomCrop == nil:
 			fail(at, "got %s behind resize, and pad adds to what has no size then; add center_crop or random_crop, or write %s ahead of resize", g.got, s.Name())
+		case slices.Contains(t.early(), s):
+		case i.Open():
+			fail(at, "got %s behind %s, where the row has its size; write %s in front of that, as it is done to the whole picture", g.got, t.settled(), s.Name())
+		default:
+			fail(at, "got %s for rows, which have one size; write %s ahead of center_crop, random_crop, random_resized_crop or resize: [H, W], or leave it out", g.got, s.Name())
 		}
 	}
+}
+
+// settled is what an open row has its size by, or the first step that wants it to have one.
+func (t *Transform) settled() string {
+	if t.geometric() {
+		return "what resizes the picture"
+	}
+	steps := Flat(t.Steps)
+	return steps[slices.IndexFunc(steps, ofRows)].Name()
+}
+
+func grows(s Step) bool {
+	_, is := growthOf(s)
+	return is
 }
 
 func growthOf(s Step) (growth, bool) {

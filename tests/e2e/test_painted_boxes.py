@@ -64,11 +64,18 @@ def names(operations):
 class Chain:
     """Operations, each of which stands in it once."""
 
-    def __init__(self, r):
+    def __init__(self, r, sized=True):
         self.r, self.operations, self.names = r, [], set()
-        self.shape = r.choice(["fixed", "fixed", "padded", "ragged"])
-        nearest = {"interpolation": "nearest"}  # colours stay what they are
+        self.shape = r.choice(["fixed", "fixed", "padded", "ragged"] if sized else ["padded", "ragged"])
         self.ahead()
+        if sized:
+            self.size()
+        for _ in range(r.randint(0, 3)):
+            self.add(group(r) if r.random() < 0.2 else mover(r))
+
+    def size(self):
+        """What brings rows to SIZE, or to sizes of their own."""
+        r, nearest = self.r, {"interpolation": "nearest"}  # colours stay what they are
         whole = [{"resize": {"size": SIZE, **nearest}}, {"random_resized_crop": {"size": SIZE, "scale": [0.3, 1], **nearest}},
                  {"resize": {"size": SIZE, "fit": r.choice(["contain", "letterbox"]), "place": r.choice(["center", "top_left"]), "upscale": r.choice([True, False]), **nearest}}]
         if self.shape != "fixed":
@@ -83,8 +90,6 @@ class Chain:
                 self.add(r.choice(sized))
                 self.ahead()
             self.add(r.choice([{"center_crop": {"size": SIZE, "position": r.choice(["center", "top_left", "bottom_right"])}}, {"random_crop": {"size": SIZE, "padding": r.choice([0, 5, [1, 9]])}}]))
-        for _ in range(r.randint(0, 3)):
-            self.add(group(r) if r.random() < 0.2 else mover(r))
 
     def ahead(self):
         """What stands ahead of a crop or a resize alone, and other things there."""
@@ -98,8 +103,9 @@ class Chain:
             self.operations.append(operation)
 
 
-def corners(boxes, form, shares, size):
-    x, y, z, w = (boxes * (size[::-1] * 2 if shares else (1,) * 4)).T
+def corners(boxes, form, sides):
+    """Of boxes in this form; sides: height and width that they are shares of, or None."""
+    x, y, z, w = (boxes * (tuple(sides[::-1]) * 2 if sides else (1,) * 4)).T
     return np.stack({"xyxy": (x, y, z, w), "xywh": (x, y, x + z, y + w), "cxcywh": (x - z / 2, y - w / 2, x + z / 2, y + w / 2)}[form], 1)
 
 
@@ -117,10 +123,8 @@ def check(row, boxes, which, middles, cropped):
         assert len(xs) == 0 or cropped or min(np.ptp(xs), np.ptp(ys)) < 5, "a box was dropped that is there"
 
 
-def test_what_is_painted_in_a_box_stays_in_it(table, open_, drawn):
-    r = random.Random(drawn)
-    chain, form, shares = Chain(r), r.choice(list(FORMATS)), r.random() < 0.4
-    spec = {
+def described(table, r, drawn, chain, form, shares):
+    return {
         "source": {"list": str(table), "columns": [
             {"name": "boxes", "from": f"{form} shares" if shares else form, "type": "list", "dtype": r.choice(["f32", "f64"]), "shape": [-1, 4], "max_length": 3},
             {"name": "which", "type": "list", "dtype": "u8", "max_length": 3}, {"name": "middles", "type": "list", "dtype": "f64", "shape": [-1, 1, 3], "max_length": 3}]},
@@ -128,13 +132,19 @@ def test_what_is_painted_in_a_box_stays_in_it(table, open_, drawn):
         "image": {"orientation": "apply", "transform": chain.operations, "points": "middles", **({} if chain.shape == "fixed" else {"shape": chain.shape, "room": 800}),
                   "boxes": {"column": "boxes", "format": form, "normalized": shares, "with": ["which", "middles"], "min_area": r.choice([0, 1])}},
     }
-    loader, seen = open_(spec), 0
+
+
+@pytest.mark.parametrize("sized", [True, False], ids=["resized", "as large as it is"])
+def test_what_is_painted_in_a_box_stays_in_it(table, open_, drawn, sized):
+    r = random.Random(drawn)
+    chain, form, shares = Chain(r, sized), r.choice(list(FORMATS)), r.random() < 0.4
+    loader, seen = open_(described(table, r, drawn, chain, form, shares)), 0
     for _ in range(2):
         for batch in loader:
             extents = batch["extent"].tolist() if "extent" in batch else [SIZE] * N
             for row, (height, width), boxes, which, middles in zip(batch["image"], extents, batch["boxes"], batch["which"], batch["middles"]):
                 row = row[:height, :width]
                 assert row.shape[:2] == (height, width)
-                check(row, corners(boxes, form, shares, row.shape[:2]), which, middles, "random_iou_crop" in chain.names)
+                check(row, corners(boxes, form, (height, width) if shares else None), which, middles, "random_iou_crop" in chain.names)
                 seen += 1
     assert seen == 2 * N, chain.operations

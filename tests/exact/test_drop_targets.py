@@ -1,9 +1,7 @@
 """spdl.DataLoader in the place of torch's on torchvision's data sets of boxes, masks and numbers, and with samplers and a collate_fn: pictures, targets and batches are torch's."""
 
-import collections
 import gc
 import glob
-import json
 import os
 import pathlib
 import tempfile
@@ -22,71 +20,23 @@ tv_tensors = pytest.importorskip("torchvision.tv_tensors")
 from torch.utils.data import BatchSampler, ConcatDataset, DataLoader, DistributedSampler, RandomSampler, SequentialSampler, Subset, WeightedRandomSampler, default_collate  # noqa: E402
 from torchvision import transforms as T  # noqa: E402
 
-SIZES = [(90, 60), (60, 90), (64, 64), (41, 33), (200, 31), (123, 77), (75, 50)]
-COCO = datasets.CocoDetection
+import annotated  # noqa: E402
+from annotated import detection, floats, loaded, same_targets, zipped  # noqa: E402
+
 MASKED = {tv_tensors.Mask: 255, "others": 0}
-
-
-def zipped(samples):
-    """torchvision's collate_fn for detection."""
-    return tuple(zip(*samples))
-
-
-def loaded(dataset, *args, **kwargs):
-    with spdl.DataLoader(dataset, *args, copy=True, **kwargs) as loader:
-        return list(loader), len(loader)
-
-
-# ---- boxes
 
 
 @pytest.fixture(scope="module")
 def coco(tmp_path_factory):
-    """Pictures and COCO's annotations of them: of the fourth none."""
-    root, rng = tmp_path_factory.mktemp("coco"), np.random.default_rng(3)
-    said = {"images": [], "annotations": [], "categories": [{"id": n, "name": str(n)} for n in range(1, 91)]}
-    for i, (w, h) in enumerate(SIZES):
-        Image.fromarray(picture(rng, w, h)).save(root / f"{i}.png")
-        said["images"].append({"id": 100 - 7 * i, "file_name": f"{i}.png", "width": w, "height": h})
-        for _ in range(0 if i == 3 else 1 + i % 3):
-            x, y = rng.uniform(0, w - 12), rng.uniform(0, h - 12)
-            box = [round(float(v), 2) for v in (x, y, rng.uniform(4, w - x), rng.uniform(4, h - y))]
-            said["annotations"].append({"id": len(said["annotations"]) + 1, "image_id": 100 - 7 * i, "bbox": box, "category_id": int(rng.integers(1, 91)), "iscrowd": 0, "area": 9.0})
-    (root / "instances.json").write_text(json.dumps(said))
-    return root
+    return annotated.coco(tmp_path_factory.mktemp("coco"))
 
 
-class Annotations:
-    """What pycocotools makes of a file, as far as CocoDetection asks for it."""
-
-    def __init__(self, path):
-        said = json.loads(open(path).read())
-        self.imgs, self.anns = ({one["id"]: one for one in said[key]} for key in ("images", "annotations"))
-        self.imgToAnns = collections.defaultdict(list)
-        for one in said["annotations"]:
-            self.imgToAnns[one["image_id"]].append(one)
-
-    def loadImgs(self, number):
-        return [self.imgs[number]]
-
-    def getAnnIds(self, number):
-        return [one["id"] for one in self.imgToAnns[number]]
-
-    def loadAnns(self, numbers):
-        return [self.anns[number] for number in numbers]
+@pytest.fixture(scope="module")
+def voc(tmp_path_factory):
+    return annotated.voc(tmp_path_factory.mktemp("voc"))
 
 
-def detection(root, transforms, some=True, wrap=True, target_keys=None, **said):
-    """A CocoDetection, of the pictures alone that have annotations where some says so."""
-    dataset = COCO.__new__(COCO)
-    datasets.VisionDataset.__init__(dataset, str(root), transforms, **said)
-    dataset.coco = Annotations(root / "instances.json")
-    dataset.ids = sorted(number for number in dataset.coco.imgs if not some or dataset.coco.imgToAnns[number])
-    return datasets.wrap_dataset_for_transforms_v2(dataset, target_keys) if wrap else dataset
-
-
-def floats(*front):
-    return v2.Compose([*front, v2.ToImage(), v2.ToDtype(torch.float32, scale=True)])
+# ---- boxes
 
 
 DETECTED = {
@@ -99,18 +49,9 @@ DETECTED = {
     "widths": lambda: v2.Compose([floats(v2.Resize((44, 33))), v2.ConvertBoundingBoxFormat("XYWH")]),
     "middles": lambda: v2.Compose([v2.ConvertBoundingBoxFormat(tv_tensors.BoundingBoxFormat.CXCYWH), floats(v2.Resize((44, 33)), v2.RandomHorizontalFlip(1)), v2.SanitizeBoundingBoxes()]),
     "turned": lambda: v2.Compose([floats(v2.Resize((60, 60)), v2.RandomRotation((30, 30)), v2.RandomGrayscale(1)), v2.SanitizeBoundingBoxes()]),
+    "colours first": lambda: floats(v2.ColorJitter(contrast=(1.7, 1.7)), v2.Resize((50, 70)), v2.RandomGrayscale(1)),
     "normalized": lambda: v2.Compose([floats(v2.Resize((50, 70))), v2.Normalize((0.5, 0.4, 0.3), (0.1, 0.2, 0.3)), v2.SanitizeBoundingBoxes()]),
 }
-
-
-def same_targets(ours, theirs, within=1e-3):
-    assert list(ours) == list(theirs) and type(ours["boxes"]) is type(theirs["boxes"])
-    assert ours["boxes"].shape == theirs["boxes"].shape and ours["boxes"].dtype == torch.float32
-    if isinstance(theirs["boxes"], tv_tensors.BoundingBoxes):
-        assert ours["boxes"].format == theirs["boxes"].format and ours["boxes"].canvas_size == theirs["boxes"].canvas_size
-    assert len(theirs["boxes"]) == 0 or (ours["boxes"].as_subclass(torch.Tensor) - theirs["boxes"].as_subclass(torch.Tensor)).abs().max() <= within
-    assert torch.equal(ours["labels"], theirs["labels"]) and ours["labels"].dtype == theirs["labels"].dtype
-    assert ours.get("image_id") == theirs.get("image_id") and type(ours.get("image_id")) is type(theirs.get("image_id"))
 
 
 @pytest.mark.parametrize("name", DETECTED)
@@ -191,27 +132,6 @@ def test_the_pages_block_runs(coco, monkeypatch):
     seen = []
     exec(block, {"model": lambda images, targets: seen.extend(zip(images, targets, strict=True))})
     assert len(seen) == 6 and all(image.shape == (3, 300, 300) and list(target) == ["image_id", "boxes", "labels"] for image, target in seen)
-
-
-@pytest.fixture(scope="module")
-def voc(tmp_path_factory):
-    """VOC as it lies on a disk: pictures, boxes and masks."""
-    root, rng = tmp_path_factory.mktemp("voc"), np.random.default_rng(5)
-    base = root / "VOCdevkit" / "VOC2012"
-    for below in ("ImageSets/Main", "ImageSets/Segmentation", "JPEGImages", "Annotations", "SegmentationClass"):
-        (base / below).mkdir(parents=True)
-    for i, (w, h) in enumerate(SIZES):
-        Image.fromarray(picture(rng, w, h)).save(base / "JPEGImages" / f"p{i}.jpg", quality=95)
-        numbers = np.where(rng.random((h, w)) < 0.05, 255, rng.integers(0, 21, (h, w))).astype(np.uint8)
-        mask = Image.fromarray(numbers, "P")
-        mask.putpalette(list(range(256)) * 3)
-        mask.save(base / "SegmentationClass" / f"p{i}.png")
-        objects = "".join(f"<object><name>{name}</name><bndbox><xmin>{3 + k}</xmin><ymin>{5 + k}</ymin><xmax>{20 + k}</xmax><ymax>{27 + k}</ymax></bndbox><part><name>hand</name></part></object>"
-                          for k, name in enumerate(["person", "tvmonitor", "cat"][:1 + i % 3]))
-        (base / "Annotations" / f"p{i}.xml").write_text(f"<annotation><size><width>{w}</width><height>{h}</height></size>{objects}</annotation>")
-    for below in ("Main", "Segmentation"):
-        (base / "ImageSets" / below / "train.txt").write_text("".join(f"p{i}\n" for i in range(len(SIZES))))
-    return root
 
 
 @pytest.mark.parametrize("chain, within", [([v2.CenterCrop((30, 30)), v2.RandomHorizontalFlip(1)], 0), ([v2.Resize((50, 70))], 1)])
@@ -341,7 +261,7 @@ CHAINS_REFUSED = {
     "mask of floats": ("mask", [SIZE, v2.ToImage(), v2.ToDtype({tv_tensors.Mask: torch.float32, "others": None})], "dtype: got float32 of masks, want torch.int64"),
     "three numbers": ("mask", [SIZE, v2.Pad(2, fill=(1, 2, 3))], r"fill: got \[1, 2, 3\] of masks, want a whole number from 0 to 255"),
     "exact": ("mask", [v2.Resize((9, 9), v2.InterpolationMode.NEAREST_EXACT)], "interpolation: got nearest-exact beside masks"),
-    "colours ahead": ("boxes", [v2.RandomPhotometricDistort(), SIZE], r"image.transform\[1\].resize: comes after random_photometric_distort; .*is of dataset.transforms.transforms\[1\], Resize"),
+    "a blur ahead": ("boxes", [v2.GaussianBlur(3), SIZE], r"image.transform\[1\].resize: comes after gaussian_blur; .*is of dataset.transforms.transforms\[1\], Resize"),
     "no size": ("mask", [v2.Pad(2)], "fields.image.image.transform"),
 }
 
@@ -375,6 +295,7 @@ DATASETS_REFUSED = {
     "other keys": (lambda coco, voc: detection(coco, floats(SIZE), target_keys=("boxes", "area")), r"target_keys: got \('boxes', 'area'\), want None"),
     "another class": (lambda coco, voc: damaged(voc, lambda text: text.replace("<name>person", "<name>dodo")), "got an object of class 'dodo', want one of VOC's"),
     "half a pixel": (lambda coco, voc: damaged(voc, lambda text: text.replace("<xmin>3<", "<xmin>3.5<")), "bndbox: .*3.5.*want whole numbers"),
+    "half a box": (lambda coco, voc: halved(coco), r"annotation 1: bbox: got \[1, 2\], want x, y, width and height"),
     "names for numbers": (lambda coco, voc: named_images(coco), "image ids: got 'a', want whole numbers; leave image_id out of target_keys"),
     "pets with two": (lambda coco, voc: pets(["category", "segmentation"]), r"target_types: got \['category', 'segmentation'\], want \"segmentation\""),
     "bare pets": (lambda coco, voc: pets(["segmentation"], wrap=False), 'target_types: .*want "category"; want wrap_dataset'),
@@ -391,6 +312,12 @@ def made(cls, transform, **attributes):
     datasets.VisionDataset.__init__(dataset, "x", None, transform, None)
     vars(dataset).update(attributes)
     return dataset
+
+
+def halved(coco):
+    dataset = detection(coco, floats(SIZE), wrap=False)
+    dataset.coco.anns[1]["bbox"] = [1, 2]
+    return datasets.wrap_dataset_for_transforms_v2(dataset)
 
 
 def named_images(coco):

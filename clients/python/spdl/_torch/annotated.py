@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import struct
 import xml.etree.ElementTree
-from collections.abc import Iterator
-from typing import Any
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Optional
 
 from .targets import MASK, Target
 
@@ -35,6 +36,27 @@ def annotated(dataset: Any, name: str, keys: Any) -> tuple[list[str], list[Any],
     return [os.path.abspath(path) for path, _ in samples], [one for _, one in samples], target
 
 
+def extents(target: Target, paths: Sequence[str], targets: Sequence[Any]) -> Iterator[tuple[int, int]]:
+    """Height and width of each picture, as its annotation or its mask says. Raises Unknown."""
+    for path, one in zip(paths, targets):
+        if target == MASK:
+            yield _extent_of_png(one)
+        elif one["extent"] is not None:
+            yield one["extent"]
+        else:
+            raise Unknown(f"{path}: got no width and height in its annotation, want both")
+
+
+def _extent_of_png(path: str) -> tuple[int, int]:
+    """A mask is as large as its picture."""
+    with open(path, "rb") as file:
+        head = file.read(24)
+    if len(head) < 24 or not head.startswith(b"\x89PNG\r\n\x1a\n"):
+        raise Unknown(f"{path}: got a mask that is no PNG, whose beginning says how large it is")
+    width, height = struct.unpack(">II", head[16:])
+    return height, width
+
+
 def _chosen(usual: tuple[str, ...], keys: Any) -> tuple[str, ...]:
     if keys is None:
         return usual
@@ -52,29 +74,46 @@ def _coco(dataset: Any, target: Target) -> Iterator[tuple[str, dict[str, Any]]]:
         annotations = coco.imgToAnns.get(number, ())
         if "image_id" in target.keys and not isinstance(number, int):
             raise Unknown(f"image ids: got {number!r:.60}, want whole numbers; leave image_id out of target_keys")
-        path = os.path.join(dataset.root, coco.imgs[number]["file_name"])
-        yield path, {"image_id": number, "boxes": [_corners(one["bbox"]) for one in annotations], "labels": [one["category_id"] for one in annotations]}
+        image = coco.imgs[number]
+        yield os.path.join(dataset.root, image["file_name"]), {
+            "image_id": number, "boxes": _corners(annotations), "labels": [one["category_id"] for one in annotations],
+            "extent": _extent(image.get("height"), image.get("width")),
+        }
 
 
-def _corners(box: list[float]) -> list[float]:
-    """x, y, width and height as the corners that they are among floats of 32 bits."""
-    x, y, w, h = struct.unpack("4f", struct.pack("4f", *box))
-    return list(struct.unpack("4f", struct.pack("4f", x, y, x + w, y + h)))
+def _extent(height: Any, width: Any) -> Optional[tuple[int, int]]:
+    """None where an annotation does not say them."""
+    sides = [int(side) if str(side).strip().isdecimal() else 0 for side in (height, width)]
+    return (sides[0], sides[1]) if min(sides) > 0 else None
+
+
+def _corners(annotations: Iterable[Mapping[str, Any]]) -> array[float]:
+    """The corners of boxes, one behind the other, as they are among floats of 32 bits, of x, y, width and height."""
+    corners = array("f")
+    for one in annotations:
+        box = one["bbox"]
+        if len(box) != 4:
+            raise Unknown(f"annotation {one.get('id')}: bbox: got {box!r:.80}, want x, y, width and height")
+        corners.extend(box)
+        corners[-2] += corners[-4]
+        corners[-1] += corners[-3]
+    return corners
 
 
 def _voc(dataset: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     for path, annotation in zip(dataset.images, dataset.annotations):
-        boxes, labels = [], []
-        for one in xml.etree.ElementTree.parse(annotation).getroot().findall("object"):
+        boxes, labels = array("f"), []
+        root = xml.etree.ElementTree.parse(annotation).getroot()
+        for one in root.findall("object"):
             name = (one.findtext("name") or "").strip()
             if name not in _VOC:
                 raise Unknown(f"{annotation}: got an object of class {name!r:.60}, want one of VOC's: {', '.join(_VOC[1:])}")
             try:
-                boxes.append([int(one.findtext(f"bndbox/{side}") or "") for side in ("xmin", "ymin", "xmax", "ymax")])
+                boxes.extend([int(one.findtext(f"bndbox/{side}") or "") for side in ("xmin", "ymin", "xmax", "ymax")])
             except ValueError as error:
                 raise Unknown(f"{annotation}: bndbox: {error}, want whole numbers, as wrap_dataset_for_transforms_v2 does") from None
             labels.append(_VOC.index(name))
-        yield path, {"boxes": boxes, "labels": labels}
+        yield path, {"boxes": boxes, "labels": labels, "extent": _extent(root.findtext("size/height"), root.findtext("size/width"))}
 
 
 def _masks(dataset: Any, name: str) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, NoReturn, Optional
 
 from .._errors import ArgumentError
 from .._given import plain, whole
-from . import beside, datasets, joint, samplers
+from . import annotated, beside, datasets, extents, joint, samplers
+from .given import Operation, refusal
 from .targets import LABEL, TABLE, Finish, table
 from .transforms import SIZED, Places, Told, is_plain, resolved, told
 
@@ -73,7 +74,7 @@ def drop(dataset: Any, arguments: dict[str, Any]) -> Drop:
     of, world, weights = samplers.sampled(said, of, order)
     if not of.pictures:
         datasets.refuse("dataset", dataset, "has no samples")
-    finish, sections, places = _sections(of, dataset, said.get("collate_fn"))
+    finish, sections, places = _sections(of, dataset, said)
     description: dict[str, Any] = {
         "source": {"host": {"samples": len(of.pictures)}}, "batch": said.batch_size(), "order": order, **sections, "bad_sample": {"policy": "fail"},  # as an exception in a worker does
     }
@@ -96,23 +97,29 @@ def drop(dataset: Any, arguments: dict[str, Any]) -> Drop:
     return Drop(description, "host" not in description["source"], of, pin, device, files, finish, places)
 
 
-def _sections(of: datasets.Pictures, dataset: Any, collate: Any) -> tuple[Finish, dict[str, Any], Places]:
+def _sections(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[Finish, dict[str, Any], Places]:
     """What becomes of a batch, and the sections of a picture and of what goes through its transforms with it; and of what these are made."""
+    collate = given.get("collate_fn")
     if collate is not None and not callable(collate):
         raise ArgumentError(f"spdl: DataLoader: collate_fn: got {collate!r:.80}, want a function of a list of samples")
     if _is_torchs_own(collate) and of.target.kind != "boxes":
         collate = None
-    if of.target.kind not in ("boxes", "mask"):
-        return Finish(of.target, collate), {"image": _image(of, dataset)}, Places()
-    through: Any = joint.Boxes("labels" in of.target.keys) if of.target.kind == "boxes" else joint.Mask()
+    listed = given.batch_size() == 1 or collate is not None and not _is_torchs_own(collate)
+    through: Any = {"boxes": lambda: joint.Boxes("labels" in of.target.keys), "mask": joint.Mask}.get(of.target.kind, lambda: None)()
     said = _told(of, dataset, through)
     finish = Finish(of.target, collate, image=said.tv_image)
-    image = {**said.section, "transform": said.operations}
+    operations = [*_front(of, said.operations), *said.operations]
+    shape = _shape(of, dataset, operations, listed)
+    image = {**said.section, **shape, "transform": operations}
     if isinstance(through, joint.Boxes):
         return finish._replace(form="" if said.pure else through.form), {"image": {**image, "boxes": through.section()}}, Places({"image.transform": said.places})
-    mask = {"mode": "index", "layout": "NCHW", "transform": through.operations}
-    return finish._replace(form="" if said.pure else "mask", wide=through.wide), {"fields": {"image": {"image": image}, "mask": {"image": mask}}}, \
-        Places({"fields.image.image.transform": said.places})
+    if isinstance(through, joint.Mask):
+        mask = {"mode": "index", "layout": "NCHW", **shape, "transform": through.operations}
+        return finish._replace(form="" if said.pure else "mask", wide=through.wide), {"fields": {"image": {"image": image}, "mask": {"image": mask}}}, \
+            Places({"fields.image.image.transform": said.places})
+    if of.size is None:
+        return finish, {"image": {**shape, "transform": of.transform}}, Places()  # which open tells, and can say of a refusal which transform it is
+    return finish, {"image": {**({"mode": "gray"} if of.channels == 1 else {}), **image}}, Places()
 
 
 def _is_torchs_own(collate: Any) -> bool:
@@ -120,10 +127,10 @@ def _is_torchs_own(collate: Any) -> bool:
 
 
 def _told(of: datasets.Pictures, dataset: Any, through: Any = None) -> Told:
-    """What the transform says, which has to make tensors of one size."""
+    """What the transform says, which has to make tensors."""
     name = "transform" if of.target == LABEL else "transforms"
     if of.transform is None:
-        datasets.refuse("dataset", dataset, f"has no {name}, and pictures have to become tensors of one size; give one, such as "
+        datasets.refuse("dataset", dataset, f"has no {name}, and pictures have to become tensors; give one, such as "
                                             "Compose([Resize(256), CenterCrop(224), ToTensor()])")
     said = told(of.transform, f"dataset.{name}", of.channels, of.size, through)
     if "layout" not in said.section:
@@ -131,20 +138,32 @@ def _told(of: datasets.Pictures, dataset: Any, through: Any = None) -> Told:
     return said
 
 
-def _image(of: datasets.Pictures, dataset: Any) -> dict[str, Any]:
-    said = _told(of, dataset)
-    if of.size is None:
-        return {"transform": of.transform}  # which open tells, and can say of a refusal which transform it is
-    front = [] if _sizes(said.operations) else [{"resize": {"size": of.size, "interpolation": "nearest"}}]
-    mode = {"mode": "gray"} if of.channels == 1 else {}
-    return {**mode, **said.section, "transform": [*front, *said.operations]}
-
-
-def _sizes(operations: list[dict[str, Any]]) -> bool:
-    """Whether operations say a size, ahead of what needs one."""
+def _front(of: datasets.Pictures, operations: list[Operation]) -> list[Operation]:
+    """What says the size of pictures that are held where their transform does not, ahead of what needs one."""
     names = [name for operation in operations for name in operation]
-    first = next((name for name in names if name in ("pad", *SIZED)), None)
-    return first is not None and first != "pad"
+    first = next((name for name in names if name in ("pad", *SIZED)), "pad")
+    return [{"resize": {"size": of.size, "interpolation": "nearest"}}] if of.size is not None and first == "pad" else []
+
+
+def _shape(of: datasets.Pictures, dataset: Any, operations: list[Operation], listed: bool) -> dict[str, Any]:
+    """What a section says of the shape of its rows, where pictures keep sizes of their own: as the loop has them in a list, or as one picture, they may."""
+    if not extents.differ(operations):
+        return {}
+    place = "dataset.transform" if of.target == LABEL else "dataset.transforms"
+    if not listed:
+        raise refusal(place, of.transform, "leaves the size of each picture open, and torch's own collate makes batches of one size, want collate_fn=lambda samples: "
+                                           "tuple(zip(*samples)), which has pictures of any size in a list, as torchvision's detectors take them; or one size: Resize((H, W)), or a crop behind what is there")
+    if extents.bounded(operations):
+        return {"shape": "ragged"}
+    if of.size is not None:
+        return {"shape": "ragged", "room": extents.room([(of.size[0], of.size[1])], operations)}
+    if of.target.kind not in ("boxes", "mask"):
+        raise refusal(place, of.transform, "leaves the size of each picture open, and a data set of files and labels says nothing of it, want what bounds it: Resize(N, max_size=M) or "
+                                           "RandomShortestSize(N, max_size=M)")
+    try:
+        return {"shape": "ragged", "room": extents.room(annotated.extents(of.target, of.pictures, of.labels), operations)}
+    except annotated.Unknown as error:
+        datasets.refuse("dataset", dataset, f"{error}: rows have room for the largest; Resize(N, max_size=M) bounds them as well")
 
 
 class _Arguments:

@@ -160,7 +160,9 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "value") and hasattr(value, "name"):  # an enum
         return value.value
     if isinstance(value, Mapping):
-        return {k if isinstance(k, str) else f"{k.__module__}.{k.__qualname__}": _plain(v) for k, v in value.items()}
+        named = {k if isinstance(k, str) else f"{k.__module__}.{k.__qualname__}": _plain(v) for k, v in value.items()}
+        other = getattr(value, "default_factory", None)  # of a defaultdict by type
+        return named if other is None else {"others": _plain(other()), **named}
     if isinstance(value, Iterable):
         return [_plain(v) for v in value]
     return value

@@ -13,7 +13,7 @@ TABLE = "table.jsonl"
 class Target(NamedTuple):
     """What a sample has."""
 
-    kind: str  # "label", a number; "values", several; "boxes", a dict of boxes and more by keys; "mask", a picture of class numbers
+    kind: str  # "label", a number; "values", several; "boxes", a dict of boxes, the corners of all in one array, and more by keys; "mask", a picture of class numbers
     keys: tuple[str, ...] = ()  # of boxes, as they are handed out
     length: int = 0  # of values
 
@@ -27,14 +27,15 @@ class Target(NamedTuple):
             return [{"name": "target", "type": "list", "dtype": "i64", "shape": [self.length]}]
         if self.kind != "boxes":
             return []
-        most = max(1, *(len(target["boxes"]) for target in targets))
+        most = max(1, *(len(target["boxes"]) // 4 for target in targets))
         said = {"boxes": {"type": "list", "dtype": "f32", "shape": [-1, 4], "max_length": most}, "labels": {"type": "list", "dtype": "i64", "max_length": most}, "image_id": {"type": "i64"}}
         return [{"name": key, **said[key]} for key in self.keys]
 
     def row(self, path: str, target: Any, form: str) -> dict[str, Any]:
         """A sample's line of the table, with boxes, of which the corners are given, in this form."""
         if self.kind == "boxes":
-            boxes = [_FORMS[form](*box) for box in target["boxes"]]
+            corners = target["boxes"]
+            boxes = [_FORMS[form](*corners[at:at + 4]) for at in range(0, len(corners), 4)]
             return {"path": path, **{key: target[key] for key in self.keys}, "boxes": boxes}
         return {"path": path, {"label": "label", "values": "target", "mask": "mask"}[self.kind]: target}
 
@@ -66,36 +67,37 @@ class Finish(NamedTuple):
         images, *rest = picked
         targets = self._boxes(images, rest) if self.target.kind == "boxes" else self._wide(rest[0])
         if self.collate is None:
-            return images, targets
-        return self.collate([(self._image(image), self._own(target)) for image, target in zip(images, targets)])
+            return _together(images), targets if self.target.kind == "boxes" else _together(targets)
+        return self.collate([(_kind("Image", image) if self.image else image, self._own(target)) for image, target in zip(images, targets)])
 
     def _boxes(self, images: Any, rest: list[Any]) -> list[dict[str, Any]]:
-        kinds = _kinds() if self.form and hasattr(images, "device") else None
         columns = dict(zip(self.target.keys, rest))
         if "image_id" in columns:
             columns["image_id"] = columns["image_id"].tolist()
-        if kinds is not None:
-            canvas = tuple(images.shape[-2:])
-            columns["boxes"] = [kinds.BoundingBoxes(one, format=self.form, canvas_size=canvas) for one in columns["boxes"]]
+        if self.form:
+            columns["boxes"] = [_kind("BoundingBoxes", one, format=self.form, canvas_size=tuple(image.shape[-2:])) for image, one in zip(images, columns["boxes"])]
         return [dict(zip(columns, row)) for row in zip(*columns.values())]
 
     def _wide(self, targets: Any) -> Any:
         if not self.wide:
             return targets
+        if isinstance(targets, list):
+            return [self._wide(one) for one in targets]
         return targets.long() if hasattr(targets, "long") else targets.astype("int64")
-
-    def _image(self, image: Any) -> Any:
-        kinds = _kinds() if self.image and hasattr(image, "device") else None
-        return image if kinds is None else kinds.Image(image)
 
     def _own(self, target: Any) -> Any:
         """A sample's target, as its data set has it."""
         if self.target.kind == "label":
             return int(target)
-        kinds = _kinds() if self.form and self.target.kind == "mask" and hasattr(target, "device") else None
-        return target if kinds is None else kinds.Mask(target)
+        return _kind("Mask", target) if self.form and self.target.kind == "mask" else target
 
 
-def _kinds() -> Any:
-    """torchvision's kinds of tensors, where the program has imported them."""
-    return sys.modules.get("torchvision.tv_tensors")
+def _together(rows: Any) -> Any:
+    """A batch's pictures in one tensor. Those of sizes of their own are a list, of one picture then."""
+    return rows[0][None] if isinstance(rows, list) else rows
+
+
+def _kind(name: str, one: Any, **says: Any) -> Any:
+    """One of torch's tensors as torchvision's of this kind, where the program has imported them; NumPy's as it is."""
+    kinds = sys.modules.get("torchvision.tv_tensors")
+    return one if kinds is None or not hasattr(one, "as_subclass") else getattr(kinds, name)(one, **says)

@@ -316,5 +316,10 @@ REMEDIES = {
     **{name: "boxes and points are a data set's, and a description names them: image: {boxes: {column: NAME, with: [LABELS]}} moves them with every operation, cuts them and drops those "
              "that are gone (docs/media.md)" for name in ("SanitizeBoundingBoxes", "ClampBoundingBoxes", "ConvertBoundingBoxFormat", "SanitizeKeyPoints", "ClampKeyPoints")},
     "RandomIoUCrop": "it goes by boxes, which a description names: random_iou_crop in image.transform, beside image: {boxes: {column: NAME}} (docs/media.md)",
-    "RandomShortestSize": "torchvision's rule for it has no operation; random_resize and resize with max_size are near",
+}
+
+# The same of classes that torchvision's references have for themselves.
+OF_REFERENCES = {
+    "FixedSizeCrop": "it is a class of torchvision's references: leave it out, where pictures keep the size that ScaleJitter gives them and the model pads them, or put "
+                     "v2.RandomCrop(N) in its place, in which a smaller picture lies in the middle",
 }

@@ -26,7 +26,7 @@ _GROUPED = ("horizontal_flip", "vertical_flip", "random_rotate90", "random_rotat
             "trivial_augment_wide", "auto_augment", "timm_rand_augment", "aug_mix", "color_jitter", "random_photometric_distort", "random_channel_permutation", "grayscale", "gaussian_blur", "solarize",
             "posterize", "invert", "adjust_sharpness", "autocontrast", "equalize", "gaussian_noise", "jpeg", "random_brightness_contrast", "random_gamma", "hue_saturation_value", "rgb_shift",
             "cv2_color_jitter", "box_blur", "median_blur", "cv2_gaussian_blur", "motion_blur", "coarse_dropout", "clahe", "cv2_grayscale")  # those that random_apply and its kin hold
-SIZED = ("resize", "center_crop", "random_crop", "random_resized_crop", "random_resize", "scale_jitter")  # what says a size
+SIZED = ("resize", "center_crop", "random_crop", "random_resized_crop", "random_resize", "random_shortest_size", "scale_jitter")  # what says a size
 _IS_PROBABILITY = ("horizontal_flip", "vertical_flip", "grayscale", "invert", "autocontrast", "equalize", "random_channel_permutation", "random_rotate90",
                    "cv2_grayscale")
 
@@ -320,8 +320,8 @@ def _children(one: Any) -> list[Any]:
 
 def refuse_unknown(one: Any, place: str) -> NoReturn:
     library, name = _home(one) or ("", type(one).__qualname__)
-    remedy = _REMEDIES.get(library, {}).get(name, "")
-    if not library and hasattr(one, "transforms"):
+    remedy = _REMEDIES[library].get(name, "") if library else torchvision.OF_REFERENCES.get(name, "")
+    if not library and not remedy and hasattr(one, "transforms"):
         remedy = f"give its transforms: {place}.transforms"
     elif not remedy:
         remedy = ("write what it does as an operation of a description (docs/migrate-from-dataloader.md), map whole batches (spdl.DataLoader(..., transform=)), "
