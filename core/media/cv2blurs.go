@@ -49,13 +49,13 @@ const MaxHoles = C.MEDIA_MAX_HOLES
 type CLAHE struct {
 	P            float64
 	Limit        [2]float64 // MinLimit to MaxLimit
-	Across, Down int        // tiles, 1 to MaxTiles
+	Across, Down int        // tiles, 1 to MaxCLAHETiles
 }
 
 // Limits of CLAHE.
 const (
 	MinLimit, MaxLimit = 1e-3, 1000
-	MaxTiles           = 64
+	MaxCLAHETiles      = 64
 )
 
 // cv2Blurs fills in what the kernel knows of them.
@@ -156,8 +156,8 @@ func (cfg *Config) checkCV2Blurs() error {
 		}
 	}
 	if c := cfg.CLAHE; c != nil {
-		if min(c.Across, c.Down) < 1 || max(c.Across, c.Down) > MaxTiles {
-			return fmt.Errorf("CLAHE: got %d x %d tiles, want 1 to %d across and down", c.Down, c.Across, MaxTiles)
+		if min(c.Across, c.Down) < 1 || max(c.Across, c.Down) > MaxCLAHETiles {
+			return fmt.Errorf("CLAHE: got %d x %d tiles, want 1 to %d across and down", c.Down, c.Across, MaxCLAHETiles)
 		}
 		if err := ordered("CLAHE: limit", c.Limit, MinLimit, MaxLimit); err != nil {
 			return err

@@ -4,11 +4,11 @@ import "go.yaml.in/yaml/v3"
 
 // The decoders' limits (core/media).
 const (
-	maxCV2Sigma = (maxKernel - 1) / 7.0
-	maxHoles    = 32
-	minLimit    = 1e-3
-	maxLimit    = 1000
-	maxTiles    = 64
+	maxCV2Sigma   = (maxKernel - 1) / 7.0
+	maxHoles      = 32
+	minLimit      = 1e-3
+	maxLimit      = 1000
+	maxCLAHETiles = 64
 )
 
 // More operations of albumentations'.
@@ -142,7 +142,7 @@ func (d *decoder) clahe(op *section) *CLAHE {
 	d.numberOrRange(limit, shown, &c.Limit, minLimit, maxLimit)
 	if sec.has("tiles") {
 		tiles := [2]float64{}
-		d.numberOrPair(sec.values["tiles"], join(sec.shown, "tiles"), &tiles, 1, maxTiles)
+		d.numberOrPair(sec.values["tiles"], join(sec.shown, "tiles"), &tiles, 1, maxCLAHETiles)
 		if c.Tiles = [2]int{int(tiles[0]), int(tiles[1])}; d.err == nil && (tiles[0] != float64(c.Tiles[0]) || tiles[1] != float64(c.Tiles[1])) {
 			sec.fail("tiles", "got %g and %g, want whole numbers", tiles[0], tiles[1])
 		}
