@@ -2,7 +2,7 @@
  * as it is decoded (the first stage), or once it is resized and before it is cropped (the second). A stage is drawn and measured before anything is
  * decoded; its picture is then made in one sheet of memory and warped from there to the other, and back; colours change where they
  * are. What comes out is the picture that the next stage, or the row, is made of. */
-#include "cv2.h"
+#include "internal.h"
 
 /* Whether a picture of this size may lie in a sheet. */
 static int fits(media_ctx *c, const media_op *op, int32_t w, int32_t h) {
@@ -61,7 +61,7 @@ media_buf *media_next_sheet(media_ctx *c) {
 int media_retouch_sheets(media_ctx *c, const media_retouches *steps, media_pixels *px) {
     for (int i = 0; i < steps->n; i++) {
         const media_retouch *r = &steps->all[i];
-        if (r->kind != MEDIA_WARP && r->kind != MEDIA_PERSPECTIVE && r->kind != MEDIA_CV2_AFFINE) {
+        if (!media_warps(r->kind)) {
             if (media_retouch_pixels(r, c->kernels, px, &c->room, &c->mix) != MEDIA_OK)
                 return media_fail(c, MEDIA_NO_MEMORY, "");
             continue;
@@ -70,12 +70,7 @@ int media_retouch_sheets(media_ctx *c, const media_retouches *steps, media_pixel
             .w = r->w, .h = r->h, .step = px->step, .stride = media_line_stride(r->w, px->step)};
         to.p = media_buf_get(media_next_sheet(c), to.stride * (size_t)to.h);
         if (!to.p) return media_fail(c, MEDIA_NO_MEMORY, "");
-        if (r->kind == MEDIA_PERSPECTIVE)
-            media_warp_perspective(&to, px, r->matrix, r->size, r->fill);
-        else if (r->kind == MEDIA_CV2_AFFINE)
-            media_warp_cv2(&to, px, r);
-        else
-            media_warp(&to, px, r->matrix, r->size, r->fill);
+        media_warp_by(r, &to, px);
         *px = to;
     }
     return MEDIA_OK;

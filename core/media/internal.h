@@ -342,6 +342,14 @@ void media_draw_steps(const media_op *op, const media_draw *d, uint32_t first, u
  * an elastic map and a mix, which are no such map. */
 void media_retouch_points(const media_retouches *retouches, double affine[6]);
 
+/* Whether it takes each pixel from elsewhere in the picture, by one map for all of it. */
+static inline int media_warps(int kind) {
+    return kind == MEDIA_WARP || kind == MEDIA_PERSPECTIVE || kind == MEDIA_CV2_AFFINE;
+}
+
+/* One that warps: `to`, of a size of its own, of the pixels of another picture. */
+void media_warp_by(const media_retouch *r, const media_pixels *to, const media_pixels *from);
+
 /* The pixels are changed where they lie, by one of them or by all. mix: room for MIX, beside room. */
 int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const media_pixels *px,
                          media_buf *room, media_buf *mix);

@@ -41,7 +41,7 @@ static int add_retouches(media_moves *to, const media_retouches *from) {
         double back[9], there[9];
         if (r->kind == MEDIA_ELASTIC || r->kind == MEDIA_MIX) return -1;
         double m[6];
-        if (r->kind != MEDIA_WARP && r->kind != MEDIA_PERSPECTIVE && r->kind != MEDIA_CV2_AFFINE) continue;
+        if (!media_warps(r->kind)) continue;
         memcpy(m, r->matrix, sizeof m);
         if (r->kind == MEDIA_CV2_AFFINE) media_cv2_back(r, m);
         homogeneous(m, back);

@@ -141,6 +141,14 @@ uint8_t *media_copy_pixels(const media_pixels *px, media_buf *room, size_t more,
     return to->p + size;
 }
 
+void media_warp_by(const media_retouch *r, const media_pixels *to, const media_pixels *from) {
+    switch (r->kind) {
+    case MEDIA_PERSPECTIVE: media_warp_perspective(to, from, r->matrix, r->size, r->fill); break;
+    case MEDIA_CV2_AFFINE: media_warp_cv2(to, from, r); break;
+    default: media_warp(to, from, r->matrix, r->size, r->fill); break;
+    }
+}
+
 int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const media_pixels *px,
                          media_buf *room, media_buf *mix) {
     media_pixels from;
@@ -187,16 +195,10 @@ int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const 
         media_sharpness(px, &from, (float)r->value);
         break;
     case MEDIA_WARP:
-        if (!media_copy_pixels(px, room, 0, &from)) return MEDIA_NO_MEMORY;
-        media_warp(px, &from, r->matrix, r->size, r->fill);
-        break;
     case MEDIA_PERSPECTIVE:
-        if (!media_copy_pixels(px, room, 0, &from)) return MEDIA_NO_MEMORY;
-        media_warp_perspective(px, &from, r->matrix, r->size, r->fill);
-        break;
     case MEDIA_CV2_AFFINE:
         if (!media_copy_pixels(px, room, 0, &from)) return MEDIA_NO_MEMORY;
-        media_warp_cv2(px, &from, r);
+        media_warp_by(r, px, &from);
         break;
     case MEDIA_ELASTIC:
         if (!(more = media_copy_pixels(px, room, media_elastic_bytes(px, r), &from))) return MEDIA_NO_MEMORY;
