@@ -170,7 +170,6 @@ fuzz: ## fuzz whatever parses, FUZZTIME each (default 30s)
 	@scripts/fuzz.sh $(or $(FUZZTIME),30s)
 
 sanitize: ## the C client under AddressSanitizer, UBSan and ThreadSanitizer, the decoders under the first two
-	@$(MAKE) --no-print-directory capi-asan capi-tsan cuda-asan
 	@scripts/sanitize.sh
 
 golden: ## rewrite the golden layout, for review in the diff
