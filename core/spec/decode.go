@@ -266,6 +266,22 @@ func (s *section) switchedOn(key string) bool {
 	return s.has(key)
 }
 
+// takenBack says that a ring writes null for a key: it has nothing of what the top level says there.
+func (s *section) takenBack(key string) bool {
+	return strings.HasPrefix(s.shown, "rings.") && s.has(key) && isNull(target(s.values[key]))
+}
+
+// over is what a section says under a key, or else what is said above.
+func over[T any](s *section, key string, above *T, read func(s *section) *T) *T {
+	switch {
+	case s.takenBack(key):
+		return nil
+	case s.has(key):
+		return read(s)
+	}
+	return above
+}
+
 func (s *section) fail(key, format string, args ...any) {
 	s.d.fail(s.values[key], join(s.shown, key), format, args...)
 }
@@ -307,6 +323,15 @@ func (s *section) text(key string, dst *string) {
 		return
 	}
 	*dst = v
+}
+
+// textOrNone is text that a ring may take back.
+func (s *section) textOrNone(key string, dst *string) {
+	if s.takenBack(key) {
+		*dst = ""
+		return
+	}
+	s.text(key, dst)
 }
 
 func (s *section) flag(key string, dst *bool) {

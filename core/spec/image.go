@@ -40,20 +40,11 @@ func (d *decoder) image(s *section, above *Image) *Image {
 	}
 	choice(s, "layout", &img.Layout, NHWC, NCHW)
 	s.flag("affine", &img.Affine)
-	if s.has("boxes") {
-		img.Boxes = d.boxes(s)
-	}
-	if s.has("points") {
-		img.Points = d.points(s)
-	}
+	img.Boxes = over(s, "boxes", img.Boxes, d.boxes)
+	img.Points = over(s, "points", img.Points, d.points)
 	d.shape(s, img)
-	if s.has("many") {
-		img.Many = d.many(s)
-	}
-	tiles := img.Transform.Tiles
-	if s.has("tiles") {
-		tiles = d.tiles(s)
-	}
+	img.Many = over(s, "many", img.Many, d.many)
+	tiles := over(s, "tiles", img.Transform.Tiles, d.tiles)
 	d.pixels(s, img)
 	img.Transform.Tiles = tiles
 	return img

@@ -614,7 +614,7 @@ var keys = withFrames([]Key{
 
 	{"rings", "mapping", "(none)", "Several rings in one engine, attached as `name/NAME`, or over a reader of any of them (`loader.ring(\"NAME\")`, spdl_attach_ring). What a ring does not say, the top level says."},
 	{"rings.NAME", "mapping", "(the top level)", "Any of source, order, batch, image, video, audio, fields, bad_sample, ring, cache and device. A source that names a folder, list or shards replaces the top level's; " +
-		"lists are replaced, other keys one by one."},
+		"lists are replaced, other keys one by one. null takes back what the top level says of device, of order.filter, weights, balance, stratify and buckets, and of image.boxes, points, many and tiles."},
 })
 
 // withFrames adds what a video's transform has, which is what a picture's has.
