@@ -178,7 +178,8 @@ func join(path, key string) string {
 }
 
 // mainKeys are those that are meant where a section is given as one value.
-var mainKeys = map[string]string{"bad_sample": "policy", "cache": "dir", "ring.groups[]": "name", "source.packing": "length"}
+var mainKeys = map[string]string{"bad_sample": "policy", "cache": "dir", "ring.groups[]": "name", "source.packing": "length", "video.select": "kind", "audio.features": "kind",
+	"image.transform[].color_jitter": "brightness", "video.transform[].color_jitter": "brightness"}
 
 // mapped says how text that stands where a mapping should is written as one: a key alone, and the path of a source.
 func mapped(n *yaml.Node, table string) string {
