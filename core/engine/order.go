@@ -201,8 +201,12 @@ func (p *orderPlan) column(key, name string) (func(sample int64) any, error) {
 	if near := spelling.Nearest(name, names); near != "" && near != name {
 		hint = fmt.Sprintf("; did you mean %q?", near)
 	}
+	file := ""
+	if key == "weights" {
+		file = ", or a file of a number for each sample, such as weights.npy"
+	}
 	return nil, fmt.Errorf("%s: column %q is not known without reading the samples; want label, index, key, or a column of "+
-		"source.columns of a table (.csv, .jsonl, .parquet) or of Arrow%s", key, name, hint)
+		"source.columns of a table (.csv, .jsonl, .parquet) or of Arrow%s%s", key, name, file, hint)
 }
 
 // limits are the smallest and the largest number that a column may hold; NaN lies between no two numbers.

@@ -342,7 +342,7 @@ func TestOrdersThatTheSourceCannotFollowAreRefused(t *testing.T) {
 	list := table(t, 12, quarter)
 	for order, want := range map[string]string{
 		"weights: split":                                `order: weights: column "split" holds text, want numbers`,
-		"weights: score":                                `order: weights: column "score" is not known without reading the samples`,
+		"weights: score":                                `order: weights: column "score" is not known without reading the samples; want label, index, key, or a column of source.columns of a table (.csv, .jsonl, .parquet) or of Arrow, or a file of a number for each sample, such as weights.npy`,
 		"stratify: weigth":                              `column "weigth" is not known without reading the samples; want label, index, key, or a column of source.columns of a table (.csv, .jsonl, .parquet) or of Arrow; did you mean "weight"?`,
 		"balance: nothing":                              `order: balance: column "nothing" is not known`,
 		"filter: 'label ?? 1'":                          `order: filter: "label ?? 1": sample 0: got 0, want true or false`,

@@ -203,7 +203,7 @@ func (w *worker) inputOf(p *part, sample encoded) (in input, err error) {
 		in.times, in.indices = w.times, w.indices
 	}
 	if err == nil && p.channel != nil {
-		err = p.channel.channelOf(sample, &w.channel)
+		err = p.channel.channel(sample, &w.channel)
 		in.channel = w.channel[:]
 	}
 	if p.clip != nil {

@@ -73,13 +73,13 @@ func channelOf(m *spec.Medium, columns []spec.Column) *numbered {
 	return numberedBy(m.Audio.Channel, columns)
 }
 
-// channelOf is a sample's channel. What is none makes the sample a bad one.
-func (n *numbered) channelOf(sample encoded, channel *[1]int) error {
+// channel is that of a sample. What is none makes the sample a bad one.
+func (n *numbered) channel(sample encoded, to *[1]int) error {
 	c := n.of(sample)
 	if !(c >= 0 && c < audio.MaxChannels) {
 		return &windowError{fmt.Sprintf("select: column %q: got %g, want a channel, 0 to %d", n.name, c, audio.MaxChannels-1)}
 	}
-	channel[0] = int(c)
+	to[0] = int(c)
 	return nil
 }
 

@@ -296,10 +296,10 @@ func TestDescriptionsHaveTheDecodersLimits(t *testing.T) {
 		with("posterize", "bits", "8"):                                            with("posterize", "bits", "9"),
 		with("adjust_sharpness", "factor", "1000"):                                with("adjust_sharpness", "factor", "1001"),
 		`{"center_crop": 300}, {"gaussian_blur": 255}`:                            `{"center_crop": 300}, {"gaussian_blur": 257}`,
-		normalized("10000", "1"):                                                  normalized("10001", "1"),
+		normalized("10", "1"):                                                     normalized("10.1", "1"),
 		normalized("-10000", "1"):                                                 normalized("-10001", "1"),
 		normalized("0", "0.000001"):                                               normalized("0", "0.0000009"),
-		normalized("0", "1000000"):                                                normalized("0", "1000001"),
+		normalized("0", "10"):                                                     normalized("0", "10.1"),
 	} {
 		if _, err := at(within); err != nil {
 			t.Errorf("%s: %v", within, err)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"unsafe"
+
+	"github.com/parquet-go/parquet-go"
 )
 
 // severalOf are the pictures of a sample's part as texts, and whether the memory behind each is padded with zeros.
@@ -264,9 +266,8 @@ func TestBadListsOfPathsAreRefused(t *testing.T) {
 	root := pictureFiles(t, "a.jpg", "b.jpg")
 	for text, want := range map[string]string{
 		`{"image": ["a.jpg", 7]}`:             `line 1: column "image": picture 2: got 7, want a path`,
-		`{"image": ["a.jpg", null]}`:          `line 1: column "image": picture 2: got null, want a path`,
 		`{"image": ["a.jpg", "../b.jpg"]}`:    `line 1: picture 2: path "../b.jpg": got ".."`,
-		`{"image": ["a.jpg", ""]}`:            `line 1: picture 2: column "image" is empty, want a path`,
+		`{"image": ["a.jpg", ""]}`:            `line 1: column "image": picture 2: got an empty text, want a path`,
 		`{"image": ["a.jpg\nb.jpg"]}`:         `line 1: column "image": picture 1: got a line end in path`,
 		`{"image": ["a.jpg", "/etc/passwd"]}`: `line 1: picture 2: path "/etc/passwd": got an absolute path`,
 		`{"image": "[a.jpg"}`:                 `line 1: column "image": got "[a.jpg", want a list of paths in JSON`,
@@ -279,13 +280,48 @@ func TestBadListsOfPathsAreRefused(t *testing.T) {
 		}
 	}
 	file := filepath.Join(t.TempDir(), "t.jsonl")
-	must(t, os.WriteFile(file, []byte("{\"image\": [\"a.jpg\", \"gone.jpg\"]}\n{\"image\": [\"a.jpg\", \"b.jpg\", \"a.jpg\", \"b.jpg\"]}\n"), 0o644))
+	must(t, os.WriteFile(file, []byte("{\"image\": [\"a.jpg\", \"gone.jpg\"]}\n{\"image\": [\"a.jpg\", \"b.jpg\", \"a.jpg\", \"b.jpg\"]}\n{\"image\": [\"a.jpg\", null]}\n"), 0o644))
 	s := openL(t, ListConfig{File: file, Root: root, Path: "image", First: many(3, "image")})
 	if bad := badSample(t, s, 0); bad.Cause != Missing || !strings.Contains(bad.Error(), `sample 0 "t.jsonl:0": missing: images: picture 2 of 2: file "gone.jpg"`) {
 		t.Error(bad)
 	}
 	if bad := badSample(t, s, 1); bad.Cause != TooLarge || !strings.Contains(bad.Error(), "got 4 pictures, want at most 3") {
 		t.Error(bad)
+	}
+	if bad := badSample(t, s, 2); bad.Cause != Empty || !strings.Contains(bad.Error(), `sample 2 "t.jsonl:2": empty: images: picture 2 of 2: got null, want a path; leave it out of the list`) {
+		t.Error(bad)
+	}
+}
+
+// A list of paths in Parquet has the same: null is a bad picture of its sample, an empty text is refused with its row.
+func TestNullAmongPathsOfParquetIsABadPicture(t *testing.T) {
+	root, file := pictureFiles(t, "a.jpg"), filepath.Join(t.TempDir(), "t.parquet")
+	write := func(rows ...parquet.Row) {
+		f, err := os.Create(file)
+		must(t, err)
+		w := parquet.NewWriter(f, parquet.NewSchema("row", parquet.Group{"image": parquet.Optional(parquet.List(parquet.Optional(parquet.String())))}))
+		_, err = w.WriteRows(rows)
+		must(t, errors.Join(err, w.Close(), f.Close()))
+	}
+	path := func(text string, behind int) parquet.Value { return parquet.ValueOf(text).Level(behind, 3, 0) }
+	null := parquet.NullValue().Level(0, 2, 0)
+	write(parquet.Row{path("a.jpg", 0)}, parquet.Row{null, path("a.jpg", 1)}, parquet.Row{parquet.NullValue().Level(0, 0, 0)})
+	s := openL(t, ListConfig{File: file, Root: root, Path: "image", First: many(3, "image")})
+	for i, want := range map[int64]string{0: "[<a.jpg>]", 2: "[]"} {
+		b, _ := read(t, s, i)
+		if got := fmt.Sprint(severalOf(t, b, 0)); got != want {
+			t.Errorf("sample %d: got %s, want %s", i, got, want)
+		}
+	}
+	if bad := badSample(t, s, 1); bad.Cause != Empty || !strings.Contains(bad.Error(), `sample 1 "t.parquet:1": empty: images: picture 1 of 2: got null, want a path`) {
+		t.Error(bad)
+	}
+	if s.(Versioned).Identity(1, nil) != nil {
+		t.Error("a sample without one of its files has an identity")
+	}
+	write(parquet.Row{path("a.jpg", 0), path("", 1)})
+	if _, err := OpenList(ListConfig{File: file, Root: root, Path: "image", First: many(3, "image")}); err == nil || !strings.Contains(err.Error(), "row 0 of row group 0: picture 2: got an empty text, want a path") {
+		t.Error(err)
 	}
 }
 

@@ -11,7 +11,8 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// A medium of several pictures in a table: a list of paths a row, or a path in each of several columns. A row's are held as one text, a line end behind each.
+// A medium of several pictures in a table: a list of paths a row, or a path in each of several columns. A row's are held as one text, a line end behind each; an empty line is
+// a path that is null.
 
 // several is the medium that a place among tableReader.wanted is the path of, if it is one of several pictures; else nil.
 func (r *tableReader) several(place int) *Medium {
@@ -36,6 +37,9 @@ func (r *tableReader) addPaths(to *texts, m *Medium, cell []byte, lines bool) er
 	for n, rest := 0, cell; len(rest) > 0; n++ {
 		var path []byte
 		path, rest, _ = bytes.Cut(rest, []byte("\n"))
+		if len(path) == 0 {
+			continue
+		}
 		if err := r.checkPath(column, path); err != nil {
 			return fmt.Errorf("picture %d: %w", n+1, err)
 		}
@@ -52,6 +56,10 @@ func pathLines(cell []byte) (lines []byte, err error) {
 			return nil, fmt.Errorf("got %.60q, want a list of paths in JSON, as json.dumps writes it: %w", cell, err)
 		}
 		for k, value := range list {
+			if string(value) == "null" {
+				lines = append(lines, '\n')
+				continue
+			}
 			if len(value) == 0 || value[0] != '"' {
 				return nil, fmt.Errorf("picture %d: got %.40s, want a path", k+1, value)
 			}
@@ -73,7 +81,10 @@ func pathLines(cell []byte) (lines []byte, err error) {
 
 // appendPath makes a path one more line.
 func appendPath(lines, path []byte) ([]byte, error) {
-	if bytes.IndexByte(path, '\n') >= 0 {
+	switch {
+	case len(path) == 0:
+		return nil, errors.New("got an empty text, want a path")
+	case bytes.IndexByte(path, '\n') >= 0:
 		return nil, fmt.Errorf("got a line end in path %.200q", path)
 	}
 	return append(append(lines, path...), '\n'), nil
@@ -89,6 +100,9 @@ func (t *table) readSeveral(ctx context.Context, m *Medium, lines []byte, b *Buf
 	for k := 0; k < n && err == nil; k++ {
 		var path []byte
 		path, lines, _ = bytes.Cut(lines, []byte("\n"))
+		if len(path) == 0 {
+			return &Error{Cause: Empty, Detail: fmt.Sprintf("%s: picture %d of %d: got null, want a path; leave it out of the list", m.Name, k+1, all)}
+		}
 		if err = t.readNext(ctx, path, b); err != nil {
 			return m.picture(err, k, all, "file", path)
 		}
@@ -105,6 +119,9 @@ func (p *place) appendIdentities(m *Medium, lines, dst []byte) []byte {
 	for len(lines) > 0 {
 		var path []byte
 		path, lines, _ = bytes.Cut(lines, []byte("\n"))
+		if len(path) == 0 {
+			return nil
+		}
 		if dst = p.identity(path, dst); dst == nil {
 			return nil
 		}
@@ -135,18 +152,22 @@ func (f *parquetFile) pathsOf(group, column int) (all texts, err error) {
 					return errLevels
 				}
 			}
-			switch level := v.DefinitionLevel(); {
-			case level < within: // an empty list, or null
+			if v.DefinitionLevel() < within { // an empty list, or null
 				return nil
-			case level < most:
-				return fmt.Errorf("row %d of row group %d: picture %d: got null, want a path", row-1, group, countPaths(lines)+1)
 			}
 			if left := f.texts.Load() - int64(len(lines)) - rowBytes; left < 0 {
 				return &unpacks{"the paths of the rows", room(f.size) - left, room(f.size)}
 			}
-			var err error
-			lines, err = appendPath(lines, bytesOf(v))
-			return err
+			if v.DefinitionLevel() < most { // null in the list
+				lines = append(lines, '\n')
+				return nil
+			}
+			with, err := appendPath(lines, bytesOf(v))
+			if err != nil {
+				return fmt.Errorf("row %d of row group %d: picture %d: %w", row-1, group, countPaths(lines)+1, err)
+			}
+			lines = with
+			return nil
 		})
 	})
 	if end(); err == nil && row != rows {

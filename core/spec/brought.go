@@ -19,6 +19,8 @@ var (
 	inSelect    = regexp.MustCompile(`(^|\.)video\.select$`)
 	inPictures  = regexp.MustCompile(`(^|\.)image$`)
 	inTiles     = regexp.MustCompile(`(^|\.)image\.tiles$`)
+	inMany      = regexp.MustCompile(`(^|\.)image\.many$`)
+	inDrawn     = regexp.MustCompile(`\.rand_augment$`)
 	inPixels    = regexp.MustCompile(`(^|\.)(image|video)$`)
 	inAudio     = regexp.MustCompile(`(^|\.)audio$`)
 	inTimes     = regexp.MustCompile(`(^|\.)(audio|video)$`)
@@ -91,6 +93,9 @@ var brought = []struct {
 	{inTiles, called(`(image|patch|tile|crop)_size`), `did you mean "size"? The side of a tile`},
 	{inTiles, called(`image_grid_pinpoints`, `possible_resolutions`, `pinpoints`), `did you mean "grid_pinpoints"?`},
 	{inTiles, called(`resample`), `did you mean "interpolation"?`},
+	{inMany, called(`max`, `n`, `num`, `limit`, `max_num`, `(max|num)_(images|pictures)`), `did you mean "most"? The most pictures of a sample`},
+	{inDrawn, called(`n`, `num`), `did you mean "num_ops"?`},
+	{inDrawn, called(`m`, `mag`), `did you mean "magnitude"?`},
 	{inPixels, called(`width`, `height`, `crop`, `resize`, `image_size`, `img_size`, `input_size`), "the transform says it, such as transform: [{resize: [224, 224]}]"},
 	{inPixels, called(`dimension_order`, `channels_(first|last)`, `data_format`), "say layout: NCHW or NHWC, of videos NTCHW, NCTHW or NTHWC"},
 	{inAudio, called(`sr`, `sample_rate`, `sampling_rate`, `target_sr`, `resample_rate`), "say rate: 16000"},
@@ -101,6 +106,7 @@ var brought = []struct {
 		"say window: {start: 3s, duration: 10s}, the same part of every file, or window: {start_column: offset, duration_column: seconds}, of columns that say it for each sample; end_column where they say its end"},
 	{inWindow, called(`end`, `end_time`, `time_end`, `stop`), "say duration: 10s, of every file, or end_column: NAME, of a column in source.columns that says it for each sample"},
 	{inFeatures, called(`num_mel_bins`, `num_filters`, `nb_mels`, `mel_bins`), `did you mean "n_mels"?`},
+	{inFeatures, called(`hop`, `hop_size`), `did you mean "hop_length"?`},
 	{inFeatures, called(`low_freq`, `fmin`), `did you mean "f_min"?`},
 	{inFeatures, called(`high_freq`, `fmax`), `did you mean "f_max"? In Hz, where -400 of Kaldi's high_freq is half the rate less 400`},
 	{inFeatures, called(`frame_shift(_ms)?`), `did you mean "hop_length"? In samples: 160 are 10 ms at 16000 Hz`},

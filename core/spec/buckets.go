@@ -16,9 +16,17 @@ const (
 	bucketStep = 64
 )
 
-// buckets reads order.buckets, of lengths or of sizes.
+func noBuckets() Buckets { return Buckets{Count: 8, MultipleOf: 1} }
+
+// buckets reads order.buckets, of lengths or of sizes. Those of one kind take the place of what is said above of the other.
 func (s *section) buckets(b *Buckets) {
 	sec := s.d.below(s, "buckets")
+	switch sized := sec.has("sizes") || sec.has("area"); {
+	case sized && b.Sizes == nil, sec.has("by") && b.Sizes != nil:
+		*b = noBuckets()
+	case sized:
+		b.Sizes = nil
+	}
 	sec.text("by", &b.By)
 	whole(&sec, "count", &b.Count, 1, maxBuckets)
 	sec.number("max_total", &b.MaxTotal, leastTotal, mostTotal)
@@ -33,10 +41,10 @@ func (s *section) buckets(b *Buckets) {
 		sec.sizes(&b.Sizes)
 	case sec.has("area"):
 		sec.area(&b.Sizes)
-	case b.By == "":
+	case b.By == "" && b.Sizes == nil:
 		s.fail("buckets", "by is missing, want the column with the length; or sizes: [[H, W], ...] or area: N, for pictures of similar shape")
 	}
-	sized := sec.has("sizes") || sec.has("area")
+	sized := b.Sizes != nil
 	for _, key := range []string{"by", "count"} {
 		if sized && sec.has(key) {
 			sec.fail(key, "given beside sizes or area, want one of the two: batches are of samples of similar length, or of pictures of similar shape")

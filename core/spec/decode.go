@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spdl/spdl/core/spelling"
 	"go.yaml.in/yaml/v3"
@@ -119,6 +120,9 @@ func (d *decoder) syntax(document []byte, err error) {
 			break
 		}
 	}
+	if !utf8.Valid(document) {
+		e.Text += "; the file is no text: want a description in YAML or JSON, or in its place a folder of media, or shards by their names"
+	}
 	if at := bareTemplate.FindSubmatchIndex(document); at != nil {
 		e.Line, e.Col = 1+bytes.Count(document[:at[2]], []byte("\n")), at[2]-bytes.LastIndexByte(document[:at[2]], '\n')
 		e.Text += fmt.Sprintf("; a path that begins with a brace is written in quotes: %s: %q", document[at[2]:at[3]], document[at[4]:at[5]])
@@ -173,16 +177,22 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
+// mainKeys are those that are meant where a section is given as one value.
+var mainKeys = map[string]string{"bad_sample": "policy", "cache": "dir", "ring.groups[]": "name", "source.packing": "length", "video.select": "kind", "audio.features": "kind",
+	"image.transform[].color_jitter": "brightness", "video.transform[].color_jitter": "brightness"}
+
 // mapped says how text that stands where a mapping should is written as one: a key alone, and the path of a source.
 func mapped(n *yaml.Node, table string) string {
-	switch {
+	switch main := mainKeys[table]; {
+	case main != "" && n.Kind == yaml.ScalarNode && !isNull(n) && !slices.Contains(children(table), n.Value):
+		return fmt.Sprintf("; write {%s: %.60s}", main, n.Value)
 	case n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str":
 		return ""
 	case slices.Contains(children(table), n.Value):
 		return fmt.Sprintf("; write {%s: ...}", n.Value)
 	case transformHint(n.Value, table, nil) != "":
 		return "; " + transformHint(n.Value, table, nil)
-	case table == "source":
+	case table == "source" || table == "source.mix[]":
 		return fmt.Sprintf("; write {folder: %s}, {list: %[1]s} or {shards: %[1]s}", n.Value)
 	}
 	return ""
@@ -266,6 +276,22 @@ func (s *section) switchedOn(key string) bool {
 	return s.has(key)
 }
 
+// takenBack says that a ring writes null for a key: it has nothing of what the top level says there.
+func (s *section) takenBack(key string) bool {
+	return strings.HasPrefix(s.shown, "rings.") && s.has(key) && isNull(target(s.values[key]))
+}
+
+// over is what a section says under a key, or else what is said above.
+func over[T any](s *section, key string, above *T, read func(s *section) *T) *T {
+	switch {
+	case s.takenBack(key):
+		return nil
+	case s.has(key):
+		return read(s)
+	}
+	return above
+}
+
 func (s *section) fail(key, format string, args ...any) {
 	s.d.fail(s.values[key], join(s.shown, key), format, args...)
 }
@@ -307,6 +333,15 @@ func (s *section) text(key string, dst *string) {
 		return
 	}
 	*dst = v
+}
+
+// textOrNone is text that a ring may take back.
+func (s *section) textOrNone(key string, dst *string) {
+	if s.takenBack(key) {
+		*dst = ""
+		return
+	}
+	s.text(key, dst)
 }
 
 func (s *section) flag(key string, dst *bool) {

@@ -92,8 +92,8 @@ func (d *decoder) checkDevice(s *Spec) {
 	case s.Ring.Delivery == Ready:
 		d.failAt("ring.delivery", "got ready with a device, want ordered: device slots are given in order")
 	case v.DecodesPictures() && !d.checkDecode(s):
-	case s.Image != nil && s.Image.Shape == Ragged:
-		d.failAt("image.shape", "got ragged with a device, which uploads what has a fixed place in every row; want padded")
+	case s.raggedPictures() != "":
+		d.failAt(s.raggedPictures(), "got ragged with a device, which uploads what has a fixed place in every row; want padded")
 	case v.Finish == nil:
 	case len(s.Fields) > 0:
 		d.failAt("device.finish", "given beside fields, want image in their place: one picture a sample")
@@ -116,6 +116,22 @@ func (d *decoder) checkDevice(s *Spec) {
 			d.failAt("ring.groups", "got a group of the name device beside a device, want another name: the uploader's group has it")
 		}
 	}
+}
+
+// raggedPictures is where a section says that its pictures lie one behind the other; "": none does.
+func (s *Spec) raggedPictures() string {
+	for _, m := range s.Media() {
+		switch i := m.Image; {
+		case i == nil:
+		case i.Shape == Ragged:
+			return m.Path() + ".shape"
+		case i.Many != nil && i.Many.Shape == Ragged:
+			return m.Path() + ".many.shape"
+		case i.Transform.Tiles != nil && i.Transform.Tiles.Shape == Ragged:
+			return m.Path() + ".tiles.shape"
+		}
+	}
+	return ""
 }
 
 // undone is the first operation that a device does not do; "": there is none.

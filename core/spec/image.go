@@ -16,6 +16,7 @@ const (
 	minRatio, maxRatio = 1e-3, 1e3
 	maxMean            = 1e4
 	minStd, maxStd     = 1e-6, 1e6
+	mostOfOne          = 10   // of the mean and the deviation of pixels from 0 to 1
 	maxFactor          = 1000 // of brightness, contrast and saturation
 	maxTurn            = 0.5  // of the hue, once around from -0.5 to 0.5
 )
@@ -40,20 +41,11 @@ func (d *decoder) image(s *section, above *Image) *Image {
 	}
 	choice(s, "layout", &img.Layout, NHWC, NCHW)
 	s.flag("affine", &img.Affine)
-	if s.has("boxes") {
-		img.Boxes = d.boxes(s)
-	}
-	if s.has("points") {
-		img.Points = d.points(s)
-	}
+	img.Boxes = over(s, "boxes", img.Boxes, d.boxes)
+	img.Points = over(s, "points", img.Points, d.points)
 	d.shape(s, img)
-	if s.has("many") {
-		img.Many = d.many(s)
-	}
-	tiles := img.Transform.Tiles
-	if s.has("tiles") {
-		tiles = d.tiles(s)
-	}
+	img.Many = over(s, "many", img.Many, d.many)
+	tiles := over(s, "tiles", img.Transform.Tiles, d.tiles)
 	d.pixels(s, img)
 	img.Transform.Tiles = tiles
 	return img
@@ -287,7 +279,19 @@ func (d *decoder) normalize(op *section) *Normalize {
 	if d.err == nil && len(out.Mean) != len(out.Std) {
 		d.fail(n, shown, "got %d values of mean and %d of std, want as many of both", len(out.Mean), len(out.Std))
 	}
+	if of255 := func(v float64) bool { return v > mostOfOne }; slices.ContainsFunc(out.Mean, of255) || slices.ContainsFunc(out.Std, of255) {
+		d.fail(n, shown, "got mean %v and std %v, which are of pixels from 0 to 255, want those of pixels from 0 to 1: divide both by 255, mean: %s, std: %s", out.Mean, out.Std, shares(out.Mean), shares(out.Std))
+	}
 	return out
+}
+
+// shares are numbers of 255 as numbers of 1.
+func shares(all []float64) string {
+	var texts []string
+	for _, v := range all {
+		texts = append(texts, fmt.Sprintf("%.4g", v/255))
+	}
+	return "[" + strings.Join(texts, ", ") + "]"
 }
 
 func (d *decoder) numbers(s *section, key string, low, high float64) []float64 {

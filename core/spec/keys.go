@@ -374,8 +374,8 @@ var keys = withFrames([]Key{
 	{"image.transform[].random_order", "list of operations or mapping", "(none)", "torchvision's RandomOrder: all of some operations, of those that random_apply may have, in an order that is drawn."},
 	{"image.transform[].random_order.transforms", "list of operations", "(required)", "1 to 16, as random_apply's."},
 	{"image.transform[].normalize", "imagenet or mapping", "(none)", "(x/255 - mean) / std; needs a float dtype."},
-	{"image.transform[].normalize.mean", "list of numbers", "(required)", "One a channel, in units of 0 to 1; from -10000 to 10000."},
-	{"image.transform[].normalize.std", "list of numbers", "(required)", "One a channel, 0.000001 to 1000000."},
+	{"image.transform[].normalize.mean", "list of numbers", "(required)", "One a channel, of pixels from 0 to 1; from -10000 to 10."},
+	{"image.transform[].normalize.std", "list of numbers", "(required)", "One a channel, 0.000001 to 10."},
 	{"image.transform[].random_erasing", "number, 0 to 1, or mapping", "0", "torchvision's RandomErasing: a part of the finished row becomes zeros, of a normalised row the mean, of one in u8 black. A number is p. With mode index there is none."},
 	{"image.transform[].random_erasing.p", "number, 0 to 1", "0.5", "Probability."},
 	{"image.transform[].random_erasing.scale", "[low, high]", "[0.02, 0.33]", "Area of the part, as a share of the row's, 0 to 1."},
@@ -614,7 +614,7 @@ var keys = withFrames([]Key{
 
 	{"rings", "mapping", "(none)", "Several rings in one engine, attached as `name/NAME`, or over a reader of any of them (`loader.ring(\"NAME\")`, spdl_attach_ring). What a ring does not say, the top level says."},
 	{"rings.NAME", "mapping", "(the top level)", "Any of source, order, batch, image, video, audio, fields, bad_sample, ring, cache and device. A source that names a folder, list or shards replaces the top level's; " +
-		"lists are replaced, other keys one by one."},
+		"lists are replaced, other keys one by one. null takes back what the top level says of device, of order.filter, weights, balance, stratify and buckets, and of image.boxes, points, many and tiles."},
 })
 
 // withFrames adds what a video's transform has, which is what a picture's has.

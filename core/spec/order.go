@@ -37,7 +37,7 @@ func (s *section) weights(o *Order, dir string) {
 		return
 	}
 	o.WeightsFile = ""
-	s.text("weights", &o.Weights)
+	s.textOrNone("weights", &o.Weights)
 	if ending(o.Weights) != weightsEnding {
 		return
 	}
@@ -53,15 +53,18 @@ func (s *section) weights(o *Order, dir string) {
 
 // order reads the keys that say how the shuffle is done.
 func (s *section) order(o *Order, dir string) {
-	s.text("filter", &o.Filter)
+	s.textOrNone("filter", &o.Filter)
 	whole(s, "repeat", &o.Repeat, 1, maxRepeat)
 	whole(s, "rows", &o.Rows, 0, maxRows)
 	whole(s, "window", &o.Window, 0, maxWindow)
 	s.weights(o, dir)
 	s.flag("replacement", &o.Replacement)
-	s.text("balance", &o.Balance)
-	s.text("stratify", &o.Stratify)
-	if s.has("buckets") {
+	s.textOrNone("balance", &o.Balance)
+	s.textOrNone("stratify", &o.Stratify)
+	switch {
+	case s.takenBack("buckets"):
+		o.Buckets = noBuckets()
+	case s.has("buckets"):
 		s.buckets(&o.Buckets)
 	}
 }

@@ -171,10 +171,11 @@ func (d *decoder) ring(sec *section, r *Spec, dir string) {
 		c := below("cache")
 		c.cache(&r.Cache, dir)
 	}
-	if sec.switchedOn("device") {
+	r.Device = over(sec, "device", r.Device, func(sec *section) *Device {
+		sec.switchedOn("device")
 		v := below("device")
-		r.Device = d.device(&v)
-	}
+		return d.device(&v)
+	})
 }
 
 var extension = regexp.MustCompile(`^\.?[A-Za-z0-9_+-]{1,16}$`)

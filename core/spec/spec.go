@@ -372,7 +372,7 @@ type Limits struct {
 func Default() *Spec {
 	return &Spec{
 		Source:    defaultSource(),
-		Order:     Order{Shuffle: true, Last: LastCover, Repeat: 1, Replacement: true, Buckets: Buckets{Count: 8, MultipleOf: 1}},
+		Order:     Order{Shuffle: true, Last: LastCover, Repeat: 1, Replacement: true, Buckets: noBuckets()},
 		World:     World{Size: 1},
 		Batch:     32,
 		Image:     defaultImage(),

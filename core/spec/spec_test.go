@@ -238,6 +238,71 @@ func TestRingsInheritTheTopLevel(t *testing.T) {
 	}
 }
 
+// null in a ring takes back what the top level says, of keys that have no other word for none; at the top level it is refused.
+func TestRingsTakeBackWhatTheTopLevelSays(t *testing.T) {
+	above := parse(t, "source: {list: a.jsonl, columns: ["+boxColumns+"]}\nimage: {boxes: boxes, points: spots, transform: [center_crop: 8]}\ndevice: {}\n"+
+		"order: {filter: n > 1, weights: n}\nrings: {a: {}, b: {image: {boxes: null, points: null}, order: {filter: null, weights: null}, device: null}, c: {order: {weights: ~, balance: n}}}\n").Rings
+	for i, none := range []bool{false, true} {
+		r := above[i]
+		if (r.Image.Boxes == nil) != none || (r.Image.Points == nil) != none || (r.Order.Filter == "") != none || (r.Order.Weights == "") != none || (r.Device == nil) != none {
+			t.Errorf("ring %s: %+v, %+v, %v", r.RingName, r.Image, r.Order, r.Device)
+		}
+	}
+	if c := above[2].Order; c.Weights != "" || c.Balance != "n" {
+		t.Errorf("%+v", c)
+	}
+	several := parse(t, "source: {shards: a.tar}\nimage: {many: 8, transform: [center_crop: 8]}\nrings: {a: {}, b: {image: {many: }}, c: {image: {many: null, tiles: 9, transform: []}}}\n").Rings
+	if several[0].Image.Many == nil || several[1].Image.Many != nil || several[2].Image.Many != nil || several[2].Image.Transform.Tiles == nil {
+		t.Error(several[0].Image, several[1].Image, several[2].Image)
+	}
+	tiled := parse(t, tiled("8")+"rings: {a: {image: {tiles: null, transform: [center_crop: 8]}}}\n").Rings[0]
+	if tiled.Image.Transform.Tiles != nil {
+		t.Error(tiled.Image)
+	}
+	for text, want := range map[string]string{
+		least + "device:\n": "device: got nothing, want {} for one with every default; leave the key out for none",
+		"source: {shards: a.tar}\nimage: {many: null, transform: [center_crop: 8]}\n":                        "image.many: got nothing, want a whole number",
+		least + "order: {weights: null}\n":                                                                   "order.weights: got nothing, want text; leave the key out",
+		least + "order: {buckets: null}\n":                                                                   "order.buckets: by is missing",
+		"source: {shards: a.tar}\nimage: {transform: [center_crop: 8]}\nrings: {a: {image: {mode: null}}}\n": "rings.a.image.mode: got nothing, want one of",
+	} {
+		if _, err := Parse([]byte(text), ""); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", text, err, want)
+		}
+	}
+}
+
+// Buckets of a ring are over those of the top level one by one, where both are of one kind, and else in their place; a list of sizes is replaced.
+func TestBucketsOfRings(t *testing.T) {
+	const covering = "source: {list: a.csv, columns: [{name: n, type: f64}]}\nimage: {transform: [{resize: {size: bucket, fit: cover}}, {center_crop: bucket}]}\n"
+	const fixed = "image: {transform: [center_crop: 8]}"
+	rings := parse(t, covering+"batch: 8\norder: {buckets: {sizes: [[8, 8], [8, 16]], max_total: 999, multiple_of: 2}}\nrings:\n"+
+		"  same: {}\n  other: {order: {buckets: {sizes: [[8, 16], [16, 16]]}}}\n  fewer: {order: {buckets: {max_total: 500}}}\n"+
+		"  lengths: {order: {buckets: {by: n}}, "+fixed+"}\n  none: {order: {buckets: null}, "+fixed+"}\n").Rings
+	two, none := []Extent{{8, 8}, {8, 16}}, Buckets{Count: 8, MultipleOf: 1}
+	lengths := none
+	lengths.By = "n"
+	for i, want := range []Buckets{
+		{Count: 8, MaxTotal: 999, MultipleOf: 2, Sizes: two}, {Count: 8, MaxTotal: 999, MultipleOf: 2, Sizes: []Extent{{8, 16}, {16, 16}}},
+		{Count: 8, MaxTotal: 500, MultipleOf: 2, Sizes: two}, lengths, none,
+	} {
+		if got := rings[i].Order.Buckets; !reflect.DeepEqual(got, want) {
+			t.Errorf("ring %s: got %+v, want %+v", rings[i].RingName, got, want)
+		}
+	}
+	back := parse(t, "source: {list: a.csv, columns: [{name: n, type: f64}]}\n"+fixed+"\norder: {buckets: {by: n, count: 3, max_total: 9}}\nrings: {a: {order: {buckets: {count: 4}}}, "+
+		"b: {order: {buckets: {sizes: [[8, 8]]}}, image: {transform: [resize: bucket]}}}\n").Rings
+	if got := back[0].Order.Buckets; got.By != "n" || got.Count != 4 || got.MaxTotal != 9 {
+		t.Errorf("%+v", got)
+	}
+	if got := back[1].Order.Buckets; got.By != "" || got.MaxTotal != 0 || len(got.Sizes) != 1 {
+		t.Errorf("%+v", got)
+	}
+	if _, err := Parse([]byte(covering+"order: {buckets: {sizes: [[8, 8]]}}\nrings: {a: {order: {buckets: {count: 4}}}}\n"), ""); err == nil || !strings.Contains(err.Error(), "rings.a.order.buckets.count: given beside sizes or area") {
+		t.Error(err)
+	}
+}
+
 // The form without a description: shorter side and middle crop of one size, u8, NHWC, shuffled.
 func TestFolderNeedsNoDescription(t *testing.T) {
 	s, err := FromFolder("/data/train/", Zero{Size: 96, Batch: 64, Seed: 3})

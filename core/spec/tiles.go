@@ -198,8 +198,6 @@ func (d *decoder) checkTiles(s *Spec) {
 			d.failAt("device.decode", "got nvjpeg beside %s, want cpu: the device makes one picture of a file", at)
 		case s.Device != nil && s.Device.Finish != nil:
 			d.failAt("device.finish", "given beside %s, want normalize and dtype in image: the device finishes one picture a sample", at)
-		case s.Device != nil && t.Tiles.Shape == Ragged:
-			d.failAt(at+".shape", "got ragged with a device, which uploads what has a fixed place in every row; want padded")
 		}
 	}
 }

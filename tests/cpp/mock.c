@@ -7,7 +7,7 @@
 /* Batch t has MOCK_ROWS rows; row r of it is sample s = t * MOCK_ROWS + r, and every element of that row
  * counts up from s. Its key is "s" as decimal text. Slots are found by lease, one buffer each. */
 
-enum { MAX_LEASES = 16, N_TENSORS = 7, KEY_BYTES = 64 };
+enum { MAX_LEASES = 16, N_TENSORS = 8, KEY_BYTES = 64 };
 enum { IMAGE = 2 * 2 * 3, PADDED_STRIDE = 64 };
 
 typedef struct slot {
@@ -19,6 +19,7 @@ typedef struct slot {
     uint8_t key[KEY_BYTES];
     int64_t key_offsets[MOCK_ROWS + 1];
     uint8_t status[MOCK_ROWS];
+    int64_t extent[MOCK_ROWS][2]; /* of image: row r is a picture of 2 x 2 - r % 2 */
 } slot;
 
 typedef struct lease {
@@ -193,6 +194,8 @@ static void fill(slot *s, uint64_t ticket) {
         s->half[r][0] = s->half[r][1] = 0x3c00;
         s->index[r] = sample;
         s->status[r] = SPDL_ROW_OK;
+        s->extent[r][0] = 2;
+        s->extent[r][1] = 2 - r % 2;
         s->key_offsets[r] = end;
         end += snprintf((char *)s->key + end, sizeof s->key - (size_t)end, "%lld", (long long)sample);
     }
@@ -331,6 +334,7 @@ static void describe(slot *s, uint32_t i, spdl_tensor *out) {
          1,
          0},
         DENSE("status", SPDL_ROLE_STATUS, SPDL_UINT, 8, s->status, 1, LIST(N), LIST(1)),
+        DENSE("extent", SPDL_ROLE_FIELD, SPDL_INT, 64, s->extent, 2, LIST(N, 2), LIST(16, 8)),
     };
     *out = tensors[i];
 }

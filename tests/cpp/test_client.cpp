@@ -422,7 +422,7 @@ void tensor_describes_itself() {
     CHECK(image.strides()[0] == 48 && image.strides().size() == 4);
     CHECK(one.batch["half"].dtype().name() == "float16");
     CHECK(one.batch["half"].data<spdl::Float16>()[1].bits == 0x3c00);
-    CHECK(one.batch.n_tensors() == 7 && one.batch.tensor(1).name() == "label");
+    CHECK(one.batch.n_tensors() == 8 && one.batch.tensor(1).name() == "label");
     CHECK(one.batch[std::string("index")].values<std::int64_t>().size() == MOCK_ROWS);
     CHECK(
         (spdl::DType{SPDL_BFLOAT, 16, 4}.name() == "bfloat16x4" && spdl::DType{6, 8, 1}.name() == "code6_8"));
@@ -500,7 +500,7 @@ void shared_memory_is_not_given_for_writing() {
 void schema_has_capacities_and_no_data() {
     spdl::Loader loader = spdl::attach("mock");
     const std::vector<spdl::Tensor> schema = loader.schema();
-    CHECK(schema.size() == 7 && schema[0].name() == "image" && schema[0].shape()[1] == 2);
+    CHECK(schema.size() == 8 && schema[0].name() == "image" && schema[0].shape()[1] == 2);
     CHECK(schema[0].data<float>() == nullptr && schema[0].values<float>().empty());
     caught<spdl::Error>([&] { schema[0].row<float>(0); }, "has 0 rows");
     mock_fail("spdl_schema_tensor", 1, SPDL_E_FORMAT, "bad schema");

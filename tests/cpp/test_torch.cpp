@@ -48,6 +48,27 @@ void rows_of_more_room_than_they_take_keep_their_strides() {
     CHECK(padded.sizes() == at::IntArrayRef({MOCK_ROWS, 2, 2}));
 }
 
+// As spdl::Tensor::picture has it: the batch's own memory, and the slot goes with the last of them.
+void pictures_of_their_own_size_are_tensors() {
+    spdl::Loader loader = spdl::open("x");
+    at::Tensor kept;
+    {
+        const spdl::TorchBatch torch = next(loader);
+        const at::Tensor images = torch["image"], wide = torch.picture("image", 0);
+        kept = torch.picture("image", 1);
+        CHECK(wide.sizes() == at::IntArrayRef({2, 2, 3}) && wide.data_ptr() == images.data_ptr());
+        CHECK(kept.sizes() == at::IntArrayRef({2, 1, 3}) && kept.strides() == at::IntArrayRef({6, 3, 1}));
+        CHECK(kept.data_ptr() == images[1].data_ptr());
+        CHECK(refused(torch.try_picture("image", MOCK_ROWS), SPDL_E_ARGUMENT, "asked for row 3"));
+        CHECK(refused(torch.try_picture("nope", 0), SPDL_E_NOT_FOUND, "nope"));
+        CHECK(refused(torch.try_picture("image", 0, "left.extent"), SPDL_E_NOT_FOUND, "left.extent"));
+        CHECK(refused(torch.try_picture("image", 0, "label"), SPDL_E_ARGUMENT, "tensor \"label\": "));
+    }
+    CHECK(leases() == 1 && at::equal(kept.flatten(), at::tensor({1, 2, 3, 7, 8, 9}, at::kFloat)));
+    kept.reset();
+    CHECK(leases() == 0);
+}
+
 void ragged_tensors_are_values_and_offsets() {
     spdl::Loader loader = spdl::open("x");
     const spdl::TorchBatch torch = next(loader);
@@ -122,6 +143,7 @@ int main() {
     const check::Test tests[] = {
         TEST(tensors_are_the_batchs_own_memory),
         TEST(rows_of_more_room_than_they_take_keep_their_strides),
+        TEST(pictures_of_their_own_size_are_tensors),
         TEST(ragged_tensors_are_values_and_offsets),
         TEST(the_last_tensor_gives_the_slot_back),
         TEST(a_tensor_may_end_on_another_thread_and_after_its_loader),

@@ -378,6 +378,11 @@ def test_celebas_targets_are_torchs(tmp_path, kind):
     dataset.root = str(tmp_path)
     same(dataset, batch_size=2)
     same(Subset(dataset, [4, 1]), batch_size=2)
+    for transform, refusal in [(None, r"dataset: CelebA has no transform, and pictures"), (T.Resize(8), r"dataset\.transform: CelebA ends with a PIL image"),
+                               (T.Compose([T.Resize(8), T.ToTensor()]), r"dataset\.transform: .*leaves the size of each picture open")]:
+        dataset.transform = transform
+        with pytest.raises(spdl.SpdlError, match=refusal):
+            spdl.DataLoader(dataset, batch_size=2)
     dataset.target_type = ["attr", "identity"]
     with pytest.raises(spdl.ArgumentError, match=r"target_type: got \['attr', 'identity'\], want one of numbers"):
         spdl.DataLoader(dataset)

@@ -34,6 +34,13 @@ func (a *app) openAt(ctx context.Context, s *spec.Spec, step int64, faults *engi
 	return a.openWith(ctx, s, engine.Options{Step: step, Faults: faults}, leases)
 }
 
+// inOrder has the first batch come first, though another were ready before it.
+func inOrder(s *spec.Spec) {
+	for _, r := range s.All() {
+		r.Ring.Delivery, r.Ring.Ahead = spec.Ordered, 0
+	}
+}
+
 func (a *app) openWith(ctx context.Context, s *spec.Spec, o engine.Options, leases int) (*local, error) {
 	for _, r := range append([]*spec.Spec{s}, s.Rings...) {
 		r.Ring.Groups, r.Ring.Backing, r.Ring.Access = nil, spec.Memfd, spec.Private

@@ -86,6 +86,7 @@ func (v *replaying) run(ctx context.Context, args []string) error {
 		return err
 	}
 	one.Ring.Hash = spec.XXH3
+	inOrder(one)
 	faults, err := faultsOf("replay", one, v.journal, s.Journal)
 	if err != nil {
 		return err

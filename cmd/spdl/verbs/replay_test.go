@@ -1,9 +1,12 @@
 package verbs
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"image"
+	"image/png"
 	"maps"
 	"os"
 	"path/filepath"
@@ -72,6 +75,30 @@ func TestReplayMakesADeliveredBatchAgain(t *testing.T) {
 	}
 	if code := s.stop(); code != exitOK {
 		t.Fatalf("exit code %d", code)
+	}
+}
+
+// The batch is that of the step, though delivery: ready would give the next one first, which is ready long before.
+func TestReplayWaitsForItsBatch(t *testing.T) {
+	name, dir := home(t), t.TempDir()
+	for i := range 12 {
+		side := 8
+		if i == 4 {
+			side = 2500
+		}
+		m := image.NewRGBA(image.Rect(0, 0, side, side))
+		for k := range m.Pix {
+			m.Pix[k] = byte(k * k >> 7)
+		}
+		var b bytes.Buffer
+		if err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, m); err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, filepath.Join(dir, fmt.Sprintf("%02d.png", i)), b.String())
+	}
+	file := describe(t, dir, name, "order: {shuffle: false}\nring: {delivery: ready}\nlimits: {cpus: 2}\n")
+	if b := again(t, file, "1"); b.Step != 1 {
+		t.Errorf("got %+v, want step 1", b)
 	}
 }
 

@@ -231,6 +231,7 @@ func (v *viewing) reader(ctx context.Context, args []string) (*shm.Reader, func(
 	if err != nil {
 		return nil, nil, err
 	}
+	inOrder(s)
 	l, err := v.open(ctx, s, 1)
 	if err != nil {
 		return nil, nil, err

@@ -86,7 +86,11 @@ func (c *Client) tooLate(last *Error, left time.Duration) string {
 		return fmt.Sprintf("%s, and asks to wait %v (Retry-After), beyond the deadline of %v; come later, or raise source.remote.timeout",
 			last.Detail, last.retryAfter.Round(time.Second), c.o.Timeout)
 	}
-	return "no good answer within " + c.o.Timeout.String() + "; last: " + last.Detail
+	text := "no good answer within " + c.o.Timeout.String() + "; last"
+	if last.Detail == "" { // what it wraps says it
+		return text
+	}
+	return text + ": " + last.Detail
 }
 
 func (c *Client) attempt(ctx context.Context, deadline time.Time, try attempt) error {

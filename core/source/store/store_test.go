@@ -255,6 +255,13 @@ func TestDeadlineEndsEveryWait(t *testing.T) {
 	}
 }
 
+// Where nobody answers, the deadline's text has why the last attempt failed, once.
+func TestDeadlineSaysWhyNobodyAnswered(t *testing.T) {
+	c := client(t, Options{Timeout: 300 * time.Millisecond, HedgeAfter: -1})
+	err := c.ReadAt(background, &Object{URL: "http://127.0.0.1:1/a", Size: 9}, make([]byte, 9), 0)
+	wantCause(t, err, Deadline, "no good answer within 300ms; last: dial tcp 127.0.0.1:1: connect: connection refused")
+}
+
 // A store that asks for more patience than there is gets none: the call ends at once and says so.
 func TestLongRetryAfterEndsTheCallAtOnce(t *testing.T) {
 	day := time.Now().Add(24 * time.Hour).UTC().Format(http.TimeFormat)

@@ -55,16 +55,19 @@ class TorchBatch {
     Result<at::Tensor> try_tensor(const std::string &name) const {
         Result<Tensor> found = batch_->try_tensor(name);
         if (!found.ok()) return Status(std::move(found));
-        if (found->on_device())
-            return complain(SPDL_E_ARGUMENT, name,
-                            "is in device memory; wrap device_data() after stream_wait()");
-        Result<at::ScalarType> scalar = try_scalar_type(found->dtype());
-        if (!scalar.ok()) return complain(scalar.code(), name, scalar.text());
-        const std::int64_t item = found->dtype().bits / 8;
-        const Dims shape = found->shape(), bytes = found->strides();
-        std::vector<std::int64_t> strides;
-        for (const std::int64_t stride : bytes) strides.push_back(stride / item);
-        return wrapped(found->raw().data, {shape.begin(), shape.size()}, strides, *scalar);
+        return tensor_of(*found, name);
+    }
+
+    // One of pictures that have a size each, as a tensor [H, W, C] or [C, H, W], in the batch's own memory: picture("image", i). Of a field
+    // NAME `extent` is "NAME.extent". Errors as try_tensor and Tensor::try_picture.
+    Result<at::Tensor> try_picture(const std::string &name, std::uint32_t i,
+                                   const std::string &extent = "extent") const {
+        Result<Tensor> found = batch_->try_tensor(name), sizes = batch_->try_tensor(extent);
+        if (!found.ok()) return Status(std::move(found));
+        if (!sizes.ok()) return Status(std::move(sizes));
+        Result<Tensor> one = found->try_picture(i, *sizes);
+        if (!one.ok()) return Status(std::move(one));
+        return tensor_of(*one, name);
     }
 
     // Where each row of a ragged tensor begins in its values: int64 [rows + 1]. SPDL_E_ARGUMENT of one that is not ragged.
@@ -78,10 +81,26 @@ class TorchBatch {
 
 #if !defined(SPDL_NO_EXCEPTIONS)
     at::Tensor operator[](const std::string &name) const { return detail::take(try_tensor(name)); }
+    at::Tensor picture(const std::string &name, std::uint32_t i, const std::string &extent = "extent") const {
+        return detail::take(try_picture(name, i, extent));
+    }
     at::Tensor offsets(const std::string &name) const { return detail::take(try_offsets(name)); }
 #endif
 
   private:
+    Result<at::Tensor> tensor_of(const Tensor &of, const std::string &name) const {
+        if (of.on_device())
+            return complain(SPDL_E_ARGUMENT, name,
+                            "is in device memory; wrap device_data() after stream_wait()");
+        Result<at::ScalarType> scalar = try_scalar_type(of.dtype());
+        if (!scalar.ok()) return complain(scalar.code(), name, scalar.text());
+        const std::int64_t item = of.dtype().bits / 8;
+        const Dims shape = of.shape(), bytes = of.strides();
+        std::vector<std::int64_t> strides;
+        for (const std::int64_t stride : bytes) strides.push_back(stride / item);
+        return wrapped(of.raw().data, {shape.begin(), shape.size()}, strides, *scalar);
+    }
+
     at::Tensor wrapped(void *data, at::IntArrayRef shape, at::IntArrayRef strides,
                        at::ScalarType scalar) const {
         if (data == nullptr) return at::empty(shape, scalar); // of no rows

@@ -128,7 +128,7 @@ def _is_torchs_own(collate: Any) -> bool:
 
 def _told(of: datasets.Pictures, dataset: Any, through: Any = None) -> Told:
     """What the transform says, which has to make tensors."""
-    name = "transform" if of.target == LABEL else "transforms"
+    name = of.target.transformed()
     if of.transform is None:
         datasets.refuse("dataset", dataset, f"has no {name}, and pictures have to become tensors; give one, such as "
                                             "Compose([Resize(256), CenterCrop(224), ToTensor()])")
@@ -149,7 +149,7 @@ def _shape(of: datasets.Pictures, dataset: Any, operations: list[Operation], lis
     """What a section says of the shape of its rows, where pictures keep sizes of their own: as the loop has them in a list, or as one picture, they may."""
     if not extents.differ(operations):
         return {}
-    place = "dataset.transform" if of.target == LABEL else "dataset.transforms"
+    place = f"dataset.{of.target.transformed()}"
     if not listed:
         raise refusal(place, of.transform, "leaves the size of each picture open, and torch's own collate makes batches of one size, want collate_fn=lambda samples: "
                                            "tuple(zip(*samples)), which has pictures of any size in a list, as torchvision's detectors take them; or one size: Resize((H, W)), or a crop behind what is there")

@@ -21,6 +21,10 @@ class Target(NamedTuple):
         """What is picked of a batch."""
         return ("image", *self.keys) if self.kind == "boxes" else ("image", {"label": "label", "values": "target", "mask": "mask"}[self.kind])
 
+    def transformed(self) -> str:
+        """The attribute of its data set by which pictures are changed: with what lies in them, or alone."""
+        return "transforms" if self.kind in ("boxes", "mask") else "transform"
+
     def columns(self, targets: Sequence[Any]) -> list[dict[str, Any]]:
         """The table's columns that hold targets."""
         if self.kind == "values":
