@@ -15,12 +15,12 @@
 #include "cv2.h"
 
 enum {
-    LIGHT = 255 << 3,
-    ROOTS = 3 * LIGHT / 2 + 12,
-    ROOT_BITS = 15,
-    XYZ_BITS = 12,
-    LEVELS = 1 << 12,
-    BASE_BITS = 14,
+    LIGHT = MEDIA_LAB_LIGHT,
+    ROOTS = MEDIA_LAB_ROOTS,
+    ROOT_BITS = MEDIA_LAB_ROOT_BITS,
+    XYZ_BITS = MEDIA_LAB_XYZ_BITS,
+    LEVELS = MEDIA_LAB_LEVELS,
+    BASE_BITS = MEDIA_LAB_BASE_BITS,
     BASE = 1 << BASE_BITS
 };
 
@@ -34,15 +34,8 @@ void media_draw_clahe(const media_op *op, const media_draw *d, media_retouches *
     r->key[1] = op->clahe_tiles[1];
 }
 
-/* What is the same for all pictures. */
-static struct {
-    pthread_once_t once;
-    uint16_t light[256];       /* of sRGB, LIGHT at most */
-    uint16_t root[ROOTS];      /* the function of L*a*b*, of such light */
-    uint8_t srgb[LEVELS];      /* and back */
-    int32_t y[256], f[256];    /* of L: light, and the function of it, of 14 bits */
-    int32_t there[9], back[9]; /* from light to XYZ of D65, which is white, and back */
-} lab = {.once = PTHREAD_ONCE_INIT};
+static media_lab lab;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static double linear(double x) { return x <= 0.04045 ? x / 12.92 : pow((x + 0.055) / 1.055, 2.4); }
 
@@ -123,6 +116,16 @@ static void each(const media_pixels *px, void change(uint8_t *c)) {
     }
 }
 
+void media_to_lab(const media_pixels *px, const media_lab *l) {
+    (void)l;
+    each(px, to_lab);
+}
+
+void media_from_lab(const media_pixels *px, const media_lab *l) {
+    (void)l;
+    each(px, from_lab);
+}
+
 /* What is more than the limit is shared out to all values, and what is left of it to some that lie evenly. */
 static void limit_to(int32_t *counts, int32_t limit) {
     int32_t more = 0;
@@ -136,15 +139,19 @@ static void limit_to(int32_t *counts, int32_t limit) {
     for (int i = 0; left > 0; i += apart, left--) counts[i]++;
 }
 
+/* How often each value is there of w pixels from `left` on, also beyond the line. */
+static void count_line(const media_pixels *px, int32_t y, int32_t left, int32_t w, int32_t counts[256]) {
+    const uint8_t *line = media_line(px, media_border_at(MEDIA_PAD_REFLECT, y, px->h));
+    int32_t end = left + w, x = left;
+    for (; x < end && x < px->w; x++) counts[line[x * px->step]]++;
+    for (; x < end; x++) counts[line[media_border_at(MEDIA_PAD_REFLECT, x, px->w) * px->step]]++;
+}
+
 /* A tile that begins at (left, top): its table. */
 static void equalize(const media_pixels *px, int32_t left, int32_t top, int32_t w, int32_t h, int32_t limit,
                      uint8_t *table) {
     int32_t counts[256] = {0}, sum = 0;
-    for (int32_t y = top; y < top + h; y++) {
-        const uint8_t *line = media_line(px, media_border_at(MEDIA_PAD_REFLECT, y, px->h));
-        for (int32_t x = left; x < left + w; x++)
-            counts[line[media_border_at(MEDIA_PAD_REFLECT, x, px->w) * px->step]]++;
-    }
+    for (int32_t y = top; y < top + h; y++) count_line(px, y, left, w, counts);
     limit_to(counts, limit);
     float by = 255.0f / (float)(w * h);
     for (int i = 0; i < 256; i++) {
@@ -166,36 +173,38 @@ static place between(int32_t at, int32_t size, int32_t tiles) {
     return (place){i < 0 ? 0 : i, i + 1 < tiles ? i + 1 : tiles - 1, 1.0f - behind, behind};
 }
 
-static void interpolate(const media_pixels *px, int32_t across, int32_t down, int32_t w, int32_t h,
-                        const uint8_t *tables) {
-    for (int32_t y = 0; y < px->h; y++) {
-        place v = between(y, h, down);
-        const uint8_t *upper = tables + (size_t)v.before * (size_t)across * 256,
-                      *lower = tables + (size_t)v.behind * (size_t)across * 256;
-        uint8_t *c = media_line(px, y);
-        for (int32_t x = 0; x < px->w; x++, c += px->step) {
-            place u = between(x, w, across);
-            int32_t a = u.before * 256 + *c, b = u.behind * 256 + *c;
-            float above = upper[a] * u.near_before + upper[b] * u.near_behind,
-                  below = lower[a] * u.near_before + lower[b] * u.near_behind;
-            *c = media_nearest_byte(above * v.near_before + below * v.near_behind);
-        }
+static void interpolate(uint8_t *c, const media_pixels *px, const uint8_t *upper, const uint8_t *lower,
+                        const place *v, const place *columns) {
+    for (int32_t x = 0; x < px->w; x++, c += px->step) {
+        const place *u = &columns[x];
+        int32_t a = u->before * 256 + *c, b = u->behind * 256 + *c;
+        float above = upper[a] * u->near_before + upper[b] * u->near_behind,
+              below = lower[a] * u->near_before + lower[b] * u->near_behind;
+        *c = media_nearest_byte(above * v->near_before + below * v->near_behind);
     }
 }
 
-int media_clahe(const media_pixels *px, const media_retouch *r, media_buf *room) {
+int media_clahe(const media_pixels *px, const media_kernels *by, const media_retouch *r, media_buf *room) {
     int32_t across = (int32_t)r->key[0], down = (int32_t)r->key[1];
-    uint8_t *tables = media_buf_get(room, (size_t)across * (size_t)down * 256);
+    size_t all = (size_t)across * (size_t)down * 256;
+    uint8_t *tables = media_buf_get(room, all + (size_t)px->w * sizeof(place));
+    place *columns = (place *)(void *)(tables + all);
     if (!tables) return MEDIA_NO_MEMORY;
     int whole = px->w % across == 0 && px->h % down == 0;
     int32_t w = px->w / across + !whole, h = px->h / down + !whole;
     int32_t limit = (int32_t)(r->value * (w * h) / 256);
     if (limit < 1) limit = 1;
-    pthread_once(&lab.once, init);
-    if (px->step > 1) each(px, to_lab);
+    pthread_once(&once, init);
+    if (px->step > 1) by->cv2->to_lab(px, &lab);
     for (int32_t i = 0; i < across * down; i++)
         equalize(px, i % across * w, i / across * h, w, h, limit, tables + (size_t)i * 256);
-    interpolate(px, across, down, w, h, tables);
-    if (px->step > 1) each(px, from_lab);
+    for (int32_t x = 0; x < px->w; x++) columns[x] = between(x, w, across);
+    for (int32_t y = 0; y < px->h; y++) {
+        place v = between(y, h, down);
+        const uint8_t *upper = tables + (size_t)v.before * (size_t)across * 256,
+                      *lower = tables + (size_t)v.behind * (size_t)across * 256;
+        interpolate(media_line(px, y), px, upper, lower, &v, columns);
+    }
+    if (px->step > 1) by->cv2->from_lab(px, &lab);
     return MEDIA_OK;
 }

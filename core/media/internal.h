@@ -159,9 +159,7 @@ typedef struct media_kernels {
     /* One finished line into the row at dst, as picture row y. */
     void (*finish)(const media_op *op, const uint8_t *line, int32_t y, void *dst);
     void (*normals)(const uint32_t key[2], uint32_t channel, uint32_t block, size_t n, float *dst);
-    /* To n sums come k times as many bytes, or k times a[i] + b[i], each sum rounded once. */
-    void (*fuse)(float *sums, const uint8_t *v, float k, int32_t n);
-    void (*fuse_pairs)(float *sums, const float *a, const float *b, float k, int32_t n);
+    const struct media_cv2 *cv2;
 } media_kernels;
 
 extern const media_resampler media_nearest; /* on every instruction set */
@@ -348,7 +346,8 @@ static inline int media_warps(int kind) {
 }
 
 /* One that warps: `to`, of a size of its own, of the pixels of another picture. */
-void media_warp_by(const media_retouch *r, const media_pixels *to, const media_pixels *from);
+void media_warp_by(const media_retouch *r, const media_kernels *by, const media_pixels *to,
+                   const media_pixels *from);
 
 /* The pixels are changed where they lie, by one of them or by all. mix: room for MIX, beside room. */
 int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const media_pixels *px,
