@@ -96,7 +96,10 @@ def albumentations(im, rows):
     pixels = np.asarray(im)
     return {name: timed(lambda i, t=t: t(image=pixels), rows) for name, t in {
         "cv2_affine": A.Rotate((-45, 45), border_mode=cv2.BORDER_REFLECT_101, p=1), "hue_saturation_value": A.HueSaturationValue(p=1), "rgb_shift": A.RGBShift(p=1),
-        "cv2_color_jitter": A.ColorJitter(p=1), "box_blur": A.Blur(p=1), "median_blur": A.MedianBlur(p=1), "cv2_gaussian_blur": A.GaussianBlur(p=1), "motion_blur": A.MotionBlur(p=1),
+        "cv2_affine_of_fill": A.Rotate((-45, 45), p=1), "random_brightness_contrast": A.RandomBrightnessContrast(p=1), "random_gamma": A.RandomGamma(p=1), "cv2_grayscale": A.ToGray(p=1),
+        "cv2_color_jitter": A.ColorJitter(p=1), "box_blur": A.Blur(p=1), "box_blur_31": A.Blur((31, 31), p=1), "median_blur": A.MedianBlur(p=1),
+        **{f"median_blur_{n}": A.MedianBlur((n, n), p=1) for n in (3, 5, 7, 11, 15, 31)},
+        "cv2_gaussian_blur": A.GaussianBlur(p=1), "motion_blur": A.MotionBlur(p=1),
         "clahe": A.CLAHE(p=1), "coarse_dropout": A.CoarseDropout(p=1), "jpeg": A.ImageCompression(quality_range=(30, 95), p=1), "gaussian_noise": A.GaussNoise((0.1, 0.1), p=1),
     }.items()}
 
