@@ -50,6 +50,8 @@ func BenchmarkAugment(b *testing.B) {
 		{"trivial_augment_wide", augment(TrivialAugmentWide, Nearest)},
 		{"auto_augment", augment(AutoAugment, Nearest)},
 		{"rand_augment_bilinear", augment(RandAugment, Bilinear)},
+		{"random_rotation", Config{Rotation: &Rotation{Degrees: [2]float64{-30, 30}, Interpolation: Nearest}}},
+		{"random_rotation_bilinear", Config{Rotation: &Rotation{Degrees: [2]float64{-30, 30}}}},
 		{"random_rotation_bicubic", Config{Rotation: &Rotation{Degrees: [2]float64{-30, 30}, Interpolation: Bicubic}}},
 		{"elastic_transform", Config{Elastic: &Elastic{P: 1, Alpha: [2]float64{50, 50}, Sigma: 5}}},
 		{"border_of_fill", Config{Anywhere: true, Pad: Around(16)}},

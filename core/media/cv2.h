@@ -99,7 +99,7 @@ void media_draw_motion(const media_op *op, const media_draw *d, media_retouches 
 /* BOX_BLUR ... MOTION; MEDIA_NO_MEMORY where room cannot be had. */
 int media_cv2_blurs(const media_pixels *px, const media_kernels *by, const media_retouch *r, media_buf *room);
 
-/* --- clahe.c, lab_avx2.c --- */
+/* --- clahe.c, clahe_avx2.c --- */
 void media_draw_clahe(const media_op *op, const media_draw *d, media_retouches *to);
 int media_clahe(const media_pixels *px, const media_kernels *by, const media_retouch *r, media_buf *room);
 
@@ -121,6 +121,11 @@ typedef struct media_lab {
     int32_t there[9], back[9];      /* from light to XYZ of D65, which is white, and back */
 } media_lab;
 
+/* How near each pixel of a line is to the tile before it and to the one behind. */
+typedef struct media_near {
+    const float *before, *behind;
+} media_near;
+
 /* --- holes.c --- */
 void media_draw_holes(const media_op *op, const media_draw *d, media_retouches *to);
 void media_hole(const media_pixels *px, const media_retouch *r);
@@ -137,7 +142,7 @@ typedef struct media_cv2 {
     void (*fuse)(float *sums, const float *const *at, const float *k, int32_t taps, int32_t n);
     /* The same of the middle one, which is number half, and then of both that are 1, 2 ... half beside it, whose weights are the same. */
     void (*fuse_pairs)(float *sums, const float *const *at, const float *k, int32_t half, int32_t n);
-    /* Of squares; room: for MEDIA_CV2_LINES lines of from. */
+    /* Of squares; room: MEDIA_MEAN_LINES of from, and media_medians_bytes(). */
     void (*means)(const media_pixels *px, const media_pixels *from, int32_t size, void *room);
     void (*medians)(const media_pixels *px, const media_pixels *from, int32_t size, void *room);
     /* To HSV, turned, and back. */
@@ -151,13 +156,24 @@ typedef struct media_cv2 {
     uint64_t (*sum_gray)(const media_pixels *px);
     void (*to_lab)(const media_pixels *px, const media_lab *l);
     void (*from_lab)(const media_pixels *px, const media_lab *l);
+    /* Of n pixels the first channel: a mix of four tiles' bytes, along x, and then of those above and below. */
+    void (*mix_tiles)(uint8_t *c, int32_t n, int step, const uint32_t *fours, const media_near *near,
+                      float above, float below);
 } media_cv2;
-
-enum { MEDIA_CV2_LINES = 5 };
 
 extern const media_cv2 media_cv2_portable, media_cv2_avx2;
 
+/* --- cv2_medians.c, cv2_medians_avx2.c --- */
+
+/* Squares that some instruction set counts by columns are larger; of smaller ones some need so many lines of from. */
+enum { MEDIA_SMALL_MEDIAN = 9, MEDIA_MEDIAN_LINES = 5 };
+
 void media_medians(const media_pixels *px, const media_pixels *from, int32_t size, void *room);
+void media_large_medians_avx2(const media_pixels *px, const media_pixels *from, int32_t size, void *room);
+size_t media_medians_bytes(const media_pixels *from, int32_t size);
+
+/* Lines of from that means need. */
+enum { MEDIA_MEAN_LINES = 6 };
 
 /* A line of means, of the sums of its columns. */
 void media_means_line(const media_pixels *px, int32_t y, int32_t size, const uint16_t *sums);
@@ -174,6 +190,10 @@ void media_saturate_avx2(const media_pixels *px, float own, float of_gray);
 void media_cv2_gray_avx2(const media_pixels *px);
 void media_to_lab(const media_pixels *px, const media_lab *l);
 void media_from_lab(const media_pixels *px, const media_lab *l);
+void media_mix_tiles(uint8_t *c, int32_t n, int step, const uint32_t *fours, const media_near *near,
+                     float above, float below);
+void media_mix_tiles_avx2(uint8_t *c, int32_t n, int step, const uint32_t *fours, const media_near *near,
+                          float above, float below);
 void media_to_lab_avx2(const media_pixels *px, const media_lab *l);
 void media_from_lab_avx2(const media_pixels *px, const media_lab *l);
 uint64_t media_sum_gray_avx2(const media_pixels *px);

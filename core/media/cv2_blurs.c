@@ -134,43 +134,6 @@ static void means(const media_pixels *px, const media_pixels *from, int32_t size
     }
 }
 
-/* How often each value is there, and which one has `below` less than it, and half of all or more not greater. */
-typedef struct histogram {
-    uint16_t of[256];
-    int32_t median, below;
-} histogram;
-
-static void count(histogram *h, uint8_t value, int by) {
-    h->of[value] = (uint16_t)(h->of[value] + by);
-    if (value < h->median) h->below += by;
-}
-
-static uint8_t middle(histogram *h, int32_t half) {
-    while (h->below > half) h->below -= h->of[--h->median];
-    while (h->below + h->of[h->median] <= half) h->below += h->of[h->median++];
-    return (uint8_t)h->median;
-}
-
-void media_medians(const media_pixels *px, const media_pixels *from, int32_t size, void *room) {
-    (void)room;
-    int32_t step = px->step, half = size * size / 2;
-    for (int32_t ch = 0; ch < (step == 1 ? 1 : 3); ch++)
-        for (int32_t y = 0; y < px->h; y++) {
-            histogram h = {.median = 0};
-            const uint8_t *line = media_line(from, y) + ch;
-            uint8_t *to = media_line(px, y) + ch;
-            for (int32_t x = 0; x < from->w; x++) {
-                for (int32_t k = 0; k < size; k++)
-                    count(&h, line[(size_t)k * from->stride + (size_t)(x * step)], 1);
-                if (x < size - 1) continue;
-                int32_t first = x - (size - 1);
-                to[first * step] = middle(&h, half);
-                for (int32_t k = 0; k < size; k++)
-                    count(&h, line[(size_t)k * from->stride + (size_t)(first * step)], -1);
-            }
-        }
-}
-
 static void weigh(float *k, int32_t n, double sigma) {
     double sum = 0, w[MEDIA_MAX_KERNEL];
     for (int32_t i = 0; i < n; i++) {
@@ -218,7 +181,8 @@ const media_cv2 media_cv2_portable = {.widen = widen,
                                       .mix_row = media_mix_row,
                                       .sum_gray = media_sum_gray,
                                       .to_lab = media_to_lab,
-                                      .from_lab = media_from_lab};
+                                      .from_lab = media_from_lab,
+                                      .mix_tiles = media_mix_tiles};
 
 /* Lines of floats, of which as many are kept as a kernel is high: line y in the place of line y - n. */
 typedef struct float_lines {
@@ -304,9 +268,9 @@ int media_cv2_blurs(const media_pixels *px, const media_kernels *by, const media
     media_pixels from;
     int32_t half = r->size / 2;
     const media_pixels reach = {.w = px->w + 2 * half, .step = px->step};
-    int sums = r->kind == MEDIA_CV2_BLUR || r->kind == MEDIA_MOTION;
-    size_t more = sums ? (size_t)(r->size + 2) * floats_of(&reach) * sizeof(float)
-                       : MEDIA_CV2_LINES * media_line_stride(reach.w, reach.step);
+    size_t more = (size_t)(r->size + 2) * floats_of(&reach) * sizeof(float);
+    if (r->kind == MEDIA_BOX_BLUR) more = MEDIA_MEAN_LINES * media_line_stride(reach.w, reach.step);
+    if (r->kind == MEDIA_MEDIAN) more = media_medians_bytes(&reach, r->size);
     uint8_t *scratch =
         bordered(px, half, r->kind == MEDIA_MEDIAN ? MEDIA_PAD_EDGE : MEDIA_PAD_REFLECT, room, more, &from);
     if (!scratch) return MEDIA_NO_MEMORY;

@@ -7,7 +7,8 @@
 #if defined(__x86_64__)
 #include "pixels_avx2.h"
 
-enum { LANES = 8, BLOCK = 32, WIDE_MEAN = 15 /* up to here the sum of a square has 16 bits */ };
+/* Up to the first size the sum of a square has 16 bits, up to the second a float's share of it is sure. */
+enum { LANES = 8, BLOCK = 32, WIDE_MEAN = 15, FLOAT_MEAN = 127 };
 
 AVX2 static inline __m256i load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
 AVX2 static inline void store(void *p, __m256i v) { _mm256_storeu_si256((__m256i *)p, v); }
@@ -99,6 +100,46 @@ AVX2 static void narrow_means(uint8_t *to, int32_t n, int32_t size, int32_t step
     }
 }
 
+AVX2 static inline __m128i four_sums(const uint16_t *p) {
+    return _mm_cvtepu16_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p));
+}
+
+/* Sums of squares of a line of pixels of 3 or 4 bytes, one pixel after the other: the fourth sum of three is nothing, and is written over. */
+AVX2 static void sum_squares(uint32_t *to, int32_t w, int32_t size, int32_t step, const uint16_t *sums) {
+    const uint16_t *in = sums, *end = sums + (size_t)(size - 1) * (size_t)step;
+    __m128i sum = _mm_setzero_si128();
+    for (; in < end; in += step) sum = _mm_add_epi32(sum, four_sums(in));
+    for (int32_t x = 0; x < w; x++, in += step, sums += step, to += step) {
+        sum = _mm_add_epi32(sum, four_sums(in));
+        _mm_storeu_si128((__m128i *)(void *)to, sum);
+        sum = _mm_sub_epi32(sum, four_sums(sums));
+    }
+}
+
+/* A line of them as means, by floats: the product is off by less than half a part of the area, and so is rounded as the quotient is. */
+AVX2 static void divide_squares(uint8_t *to, int32_t n, int32_t size, const uint32_t *sums) {
+    const __m256 by = _mm256_set1_ps(1.0f / (float)(size * size));
+    for (int32_t i = 0; i < n; i += LANES) {
+        __m256i v = _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_cvtepi32_ps(load(sums + i)), by));
+        __m128i both = _mm_packs_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+        _mm_storel_epi64((__m128i *)(void *)(to + i), _mm_packus_epi16(both, both));
+    }
+}
+
+/* A line of means by whichever way is sure of every bit. */
+AVX2 static void line_of_means(const media_pixels *px, int32_t y, int32_t size, const uint16_t *sums,
+                               uint32_t *squares) {
+    int32_t n = px->w * px->step;
+    if (size <= WIDE_MEAN) {
+        narrow_means(media_line(px, y), n, size, px->step, sums);
+    } else if (size <= FLOAT_MEAN && px->step > 1) {
+        sum_squares(squares, px->w, size, px->step, sums);
+        divide_squares(media_line(px, y), n, size, squares);
+    } else {
+        media_means_line(px, y, size, sums);
+    }
+}
+
 AVX2 static void means(const media_pixels *px, const media_pixels *from, int32_t size, void *room) {
     int32_t n = from->w * from->step;
     uint16_t *sums = room;
@@ -115,10 +156,7 @@ AVX2 static void means(const media_pixels *px, const media_pixels *from, int32_t
         }
         int32_t made = y - (size - 1);
         if (made < 0) continue;
-        if (size <= WIDE_MEAN)
-            narrow_means(media_line(px, made), px->w * px->step, size, px->step, sums);
-        else
-            media_means_line(px, made, size, sums);
+        line_of_means(px, made, size, sums, (uint32_t *)(void *)(sums + (n + 63) / 32 * 32));
     }
 }
 
@@ -268,18 +306,17 @@ AVX2 static void medians_by_bits(const media_pixels *px, const media_pixels *fro
     }
 }
 
-/* Up to MOST_BITS squares have fewer pixels than a byte counts. */
+/* Small squares have fewer pixels than a byte counts up to. */
 AVX2 static void medians(const media_pixels *px, const media_pixels *from, int32_t size, void *room) {
-    enum { MOST_BITS = 15 };
     if (size == 1) return;
     if (size == 3)
         medians3(px, from);
     else if (size == 5)
         medians5(px, from, room);
-    else if (size <= MOST_BITS)
+    else if (size <= MEDIA_SMALL_MEDIAN)
         medians_by_bits(px, from, size);
     else
-        media_medians(px, from, size, room);
+        media_large_medians_avx2(px, from, size, room);
 }
 
 const media_cv2 media_cv2_avx2 = {.widen = widen,
@@ -295,5 +332,6 @@ const media_cv2 media_cv2_avx2 = {.widen = widen,
                                   .mix_row = media_mix_row_avx2,
                                   .sum_gray = media_sum_gray_avx2,
                                   .to_lab = media_to_lab_avx2,
-                                  .from_lab = media_from_lab_avx2};
+                                  .from_lab = media_from_lab_avx2,
+                                  .mix_tiles = media_mix_tiles_avx2};
 #endif

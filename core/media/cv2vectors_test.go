@@ -77,6 +77,27 @@ func TestOpenCVsOperationsAreTheSameWithoutVectors(t *testing.T) {
 	}
 }
 
+// Pillow's maps make the same pixels, too.
+func TestMapsAreTheSameWithoutVectors(t *testing.T) {
+	best, portable := worker(t, nil), worker(t, &Options{Portable: true})
+	for i := range uint64(120) {
+		size, by, fill := Size{1 + int(i*7%37), 1 + int(i*13%71)}, []Interpolation{Bilinear, Bicubic}[i%2], Fill{9, 99, 199}
+		for name, cfg := range map[string]Config{
+			"rotation":    {Rotation: &Rotation{Degrees: [2]float64{-180, 180}, Interpolation: by, Fill: fill}},
+			"affine":      {Affine: &Affine{Degrees: [2]float64{-90, 90}, Scale: [2]float64{0.3, 3}, Translate: [2]float64{0.5, 0.5}, Interpolation: by, Fill: fill}},
+			"perspective": {Perspective: &Perspective{P: 1, Scale: 0.9, Interpolation: by, Fill: fill}},
+		} {
+			cfg.Out, cfg.Layout = size, Layout(i/2%2)
+			for _, channels := range []int{1, 3} {
+				pixels, draw := splitmix(i, size.W*size.H*channels), Draw{Index: i}
+				if !bytes.Equal(resized(t, best, pixels, size, channels, cfg, draw), resized(t, portable, pixels, size, channels, cfg, draw)) {
+					t.Errorf("%s: %v of %d channels, draw %d: other bytes than without vectors", name, size, channels, i)
+				}
+			}
+		}
+	}
+}
+
 // Each of the saturations, of each of the hues, comes back from HSV as without vectors, and so does each value.
 func TestColoursAreTheSameWithoutVectors(t *testing.T) {
 	best, portable, size := worker(t, nil), worker(t, &Options{Portable: true}), Size{512, 521}

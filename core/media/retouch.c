@@ -144,9 +144,9 @@ uint8_t *media_copy_pixels(const media_pixels *px, media_buf *room, size_t more,
 void media_warp_by(const media_retouch *r, const media_kernels *by, const media_pixels *to,
                    const media_pixels *from) {
     switch (r->kind) {
-    case MEDIA_PERSPECTIVE: media_warp_perspective(to, from, r->matrix, r->size, r->fill); break;
+    case MEDIA_PERSPECTIVE: media_warp_perspective(to, by, from, r->matrix, r->size, r->fill); break;
     case MEDIA_CV2_AFFINE: media_warp_cv2(to, by, from, r); break;
-    default: media_warp(to, from, r->matrix, r->size, r->fill); break;
+    default: media_warp(to, by, from, r->matrix, r->size, r->fill); break;
     }
 }
 

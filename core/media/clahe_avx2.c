@@ -1,5 +1,9 @@
-/* lab_avx2.c - clahe.c's way to L*a*b* and back in AVX2, some pixels at a time, equal bit for bit: what is looked up in tables is looked up one by
- * one, and what is reckoned, whole numbers, is reckoned eight at a time. Vectors run past the end of a line, into slack. */
+/* clahe_avx2.c - clahe.c's way to L*a*b* and back in AVX2, some pixels at a time, and its mix of tiles, equal bit for bit: what is looked up in tables is
+ * looked up one by one, and what is reckoned is reckoned eight at a time. Vectors run past the end of a line, into slack. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#endif
+
 #include "cv2.h"
 
 #if defined(__x86_64__)
@@ -116,5 +120,30 @@ void media_to_lab_avx2(const media_pixels *px, const media_lab *l) {
 
 void media_from_lab_avx2(const media_pixels *px, const media_lab *l) {
     px->step == 3 ? each(px, l, some_from_lab, 3) : each(px, l, some_from_lab, 4);
+}
+
+AVX2 static inline __m256 float_of(__m256i v, int i) { return _mm256_cvtepi32_ps(channel(v, i)); }
+
+AVX2 static inline __m256 mixed(__m256 a, __m256 near_a, __m256 b, __m256 near_b) {
+    return _mm256_add_ps(_mm256_mul_ps(a, near_a), _mm256_mul_ps(b, near_b));
+}
+
+AVX2 void media_mix_tiles_avx2(uint8_t *c, int32_t n, int step, const uint32_t *fours, const media_near *near,
+                               float above, float below) {
+    const __m256 up = _mm256_set1_ps(above), down = _mm256_set1_ps(below);
+    for (int32_t x = 0; x < n; x += PIXELS, c += PIXELS * step) {
+        __m256i v = load(fours + x);
+        __m256 before = _mm256_loadu_ps(near->before + x), behind = _mm256_loadu_ps(near->behind + x);
+        __m256 upper = mixed(float_of(v, 0), before, float_of(v, 1), behind),
+               lower = mixed(float_of(v, 2), before, float_of(v, 3), behind);
+        __m256i light = within(_mm256_cvtps_epi32(mixed(upper, up, lower, down)), 255);
+        if (step == 1) {
+            __m128i both = _mm_packs_epi32(_mm256_castsi256_si128(light), _mm256_extracti128_si256(light, 1));
+            _mm_storel_epi64((__m128i *)(void *)c, _mm_packus_epi16(both, both));
+            continue;
+        }
+        __m256i rest = _mm256_andnot_si256(_mm256_set1_epi32(255), load_pixels(c, step));
+        store_pixels(c, step, _mm256_or_si256(rest, light));
+    }
 }
 #endif
