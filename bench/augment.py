@@ -58,6 +58,8 @@ def pillow(im, rows):
                      "autocontrast": ImageOps.autocontrast, "equalize": ImageOps.equalize, "random_rotate90": lambda x: x.transpose(Image.ROTATE_90),
                      "jpeg": recoded}.items():
         made[name] = timed(lambda i, op=op: op(im), rows)
+    for name, filter in {"random_rotation": Image.NEAREST, "random_rotation_bilinear": Image.BILINEAR, "random_rotation_bicubic": Image.BICUBIC}.items():
+        made[name] = timed(lambda i, filter=filter: im.rotate(i * 7 % 60 - 30, filter), rows)
     return made
 
 
@@ -76,7 +78,7 @@ def torchvision(im, rows):
         return {}
     torch.set_num_threads(1)
     made = {name: timed(lambda i, t=t: t(im), rows) for name, t in {
-        "rand_augment": T.RandAugment(), "trivial_augment_wide": T.TrivialAugmentWide(), "auto_augment": T.AutoAugment(), "gaussian_blur": T.GaussianBlur(23),
+        "rand_augment": T.RandAugment(), "trivial_augment_wide": T.TrivialAugmentWide(), "auto_augment": T.AutoAugment(), "gaussian_blur": T.GaussianBlur(23), "random_rotation": T.RandomRotation(30), "random_rotation_bilinear": T.RandomRotation(30, T.InterpolationMode.BILINEAR),
         "random_photometric_distort": v2.RandomPhotometricDistort(),
         "elastic_transform": T.ElasticTransform(),
     }.items()}
