@@ -8,7 +8,7 @@
 enum { COARSE = 16, FINE = 16 };
 
 /* Sixteen counts, or whatever the processor makes of them. */
-typedef uint16_t counts __attribute__((vector_size(32)));
+typedef uint16_t counts __attribute__((vector_size(32), may_alias));
 
 /* Of n columns: coarse counts, one after the other, and then fine ones, of all columns for each coarse one. */
 typedef struct columns {

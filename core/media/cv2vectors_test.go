@@ -2,7 +2,6 @@ package media
 
 import (
 	"bytes"
-	"fmt"
 	"testing"
 )
 
@@ -112,7 +111,7 @@ func TestColoursAreTheSameWithoutVectors(t *testing.T) {
 			cfg.Out = size
 			draw := Draw{Index: uint64(n)}
 			if !bytes.Equal(resized(t, best, pixels, size, 3, cfg, draw), resized(t, portable, pixels, size, 3, cfg, draw)) {
-				t.Fatal(fmt.Sprintf("picture %d, %+v: other bytes than without vectors", n, cfg))
+				t.Fatalf("picture %d, %+v: other bytes than without vectors", n, cfg)
 			}
 		}
 	}
