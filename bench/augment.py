@@ -58,6 +58,8 @@ def pillow(im, rows):
                      "autocontrast": ImageOps.autocontrast, "equalize": ImageOps.equalize, "random_rotate90": lambda x: x.transpose(Image.ROTATE_90),
                      "jpeg": recoded}.items():
         made[name] = timed(lambda i, op=op: op(im), rows)
+    for name, filter in {"random_rotation": Image.NEAREST, "random_rotation_bilinear": Image.BILINEAR, "random_rotation_bicubic": Image.BICUBIC}.items():
+        made[name] = timed(lambda i, filter=filter: im.rotate(i * 7 % 60 - 30, filter), rows)
     return made
 
 
@@ -76,7 +78,7 @@ def torchvision(im, rows):
         return {}
     torch.set_num_threads(1)
     made = {name: timed(lambda i, t=t: t(im), rows) for name, t in {
-        "rand_augment": T.RandAugment(), "trivial_augment_wide": T.TrivialAugmentWide(), "auto_augment": T.AutoAugment(), "gaussian_blur": T.GaussianBlur(23),
+        "rand_augment": T.RandAugment(), "trivial_augment_wide": T.TrivialAugmentWide(), "auto_augment": T.AutoAugment(), "gaussian_blur": T.GaussianBlur(23), "random_rotation": T.RandomRotation(30), "random_rotation_bilinear": T.RandomRotation(30, T.InterpolationMode.BILINEAR),
         "random_photometric_distort": v2.RandomPhotometricDistort(),
         "elastic_transform": T.ElasticTransform(),
     }.items()}
@@ -96,7 +98,10 @@ def albumentations(im, rows):
     pixels = np.asarray(im)
     return {name: timed(lambda i, t=t: t(image=pixels), rows) for name, t in {
         "cv2_affine": A.Rotate((-45, 45), border_mode=cv2.BORDER_REFLECT_101, p=1), "hue_saturation_value": A.HueSaturationValue(p=1), "rgb_shift": A.RGBShift(p=1),
-        "cv2_color_jitter": A.ColorJitter(p=1), "box_blur": A.Blur(p=1), "median_blur": A.MedianBlur(p=1), "cv2_gaussian_blur": A.GaussianBlur(p=1), "motion_blur": A.MotionBlur(p=1),
+        "cv2_affine_of_fill": A.Rotate((-45, 45), p=1), "random_brightness_contrast": A.RandomBrightnessContrast(p=1), "random_gamma": A.RandomGamma(p=1), "cv2_grayscale": A.ToGray(p=1),
+        "cv2_color_jitter": A.ColorJitter(p=1), "box_blur": A.Blur(p=1), "box_blur_31": A.Blur((31, 31), p=1), "median_blur": A.MedianBlur(p=1),
+        **{f"median_blur_{n}": A.MedianBlur((n, n), p=1) for n in (3, 5, 7, 11, 15, 31)},
+        "cv2_gaussian_blur": A.GaussianBlur(p=1), "motion_blur": A.MotionBlur(p=1),
         "clahe": A.CLAHE(p=1), "coarse_dropout": A.CoarseDropout(p=1), "jpeg": A.ImageCompression(quality_range=(30, 95), p=1), "gaussian_noise": A.GaussNoise((0.1, 0.1), p=1),
     }.items()}
 

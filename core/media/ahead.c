@@ -70,7 +70,7 @@ int media_retouch_sheets(media_ctx *c, const media_retouches *steps, media_pixel
             .w = r->w, .h = r->h, .step = px->step, .stride = media_line_stride(r->w, px->step)};
         to.p = media_buf_get(media_next_sheet(c), to.stride * (size_t)to.h);
         if (!to.p) return media_fail(c, MEDIA_NO_MEMORY, "");
-        media_warp_by(r, &to, px);
+        media_warp_by(r, c->kernels, &to, px);
         *px = to;
     }
     return MEDIA_OK;

@@ -10,6 +10,10 @@
 int32_t media_border_at(uint32_t mode, int32_t p, int32_t n) {
     if (p >= 0 && p < n) return p;
     if (mode == MEDIA_PAD_EDGE || n == 1) return p < 0 ? 0 : n - 1;
+    if (p > -n && p < 2 * n - 1) { /* as far as one turn: no division */
+        int32_t at = p < 0 ? -p : 2 * n - 2 - p, again = mode != MEDIA_PAD_REFLECT;
+        return p < 0 ? at - again : at + again;
+    }
     int32_t period = mode == MEDIA_PAD_REFLECT ? 2 * n - 2 : 2 * n;
     p %= period;
     if (p < 0) p += period;

@@ -15,12 +15,12 @@
 #include "cv2.h"
 
 enum {
-    LIGHT = 255 << 3,
-    ROOTS = 3 * LIGHT / 2 + 12,
-    ROOT_BITS = 15,
-    XYZ_BITS = 12,
-    LEVELS = 1 << 12,
-    BASE_BITS = 14,
+    LIGHT = MEDIA_LAB_LIGHT,
+    ROOTS = MEDIA_LAB_ROOTS,
+    ROOT_BITS = MEDIA_LAB_ROOT_BITS,
+    XYZ_BITS = MEDIA_LAB_XYZ_BITS,
+    LEVELS = MEDIA_LAB_LEVELS,
+    BASE_BITS = MEDIA_LAB_BASE_BITS,
     BASE = 1 << BASE_BITS
 };
 
@@ -34,15 +34,8 @@ void media_draw_clahe(const media_op *op, const media_draw *d, media_retouches *
     r->key[1] = op->clahe_tiles[1];
 }
 
-/* What is the same for all pictures. */
-static struct {
-    pthread_once_t once;
-    uint16_t light[256];       /* of sRGB, LIGHT at most */
-    uint16_t root[ROOTS];      /* the function of L*a*b*, of such light */
-    uint8_t srgb[LEVELS];      /* and back */
-    int32_t y[256], f[256];    /* of L: light, and the function of it, of 14 bits */
-    int32_t there[9], back[9]; /* from light to XYZ of D65, which is white, and back */
-} lab = {.once = PTHREAD_ONCE_INIT};
+static media_lab lab;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static double linear(double x) { return x <= 0.04045 ? x / 12.92 : pow((x + 0.055) / 1.055, 2.4); }
 
@@ -123,6 +116,16 @@ static void each(const media_pixels *px, void change(uint8_t *c)) {
     }
 }
 
+void media_to_lab(const media_pixels *px, const media_lab *l) {
+    (void)l;
+    each(px, to_lab);
+}
+
+void media_from_lab(const media_pixels *px, const media_lab *l) {
+    (void)l;
+    each(px, from_lab);
+}
+
 /* What is more than the limit is shared out to all values, and what is left of it to some that lie evenly. */
 static void limit_to(int32_t *counts, int32_t limit) {
     int32_t more = 0;
@@ -136,15 +139,25 @@ static void limit_to(int32_t *counts, int32_t limit) {
     for (int i = 0; left > 0; i += apart, left--) counts[i]++;
 }
 
+/* Counts of values, by turns in one of several, as a processor waits for the last one where a value comes again. */
+enum { TURNS = 4 };
+
+/* Of w pixels from `left` on, also beyond the line. */
+static void count_line(const media_pixels *px, int32_t y, int32_t left, int32_t w,
+                       int32_t counts[TURNS][256]) {
+    const uint8_t *line = media_line(px, media_border_at(MEDIA_PAD_REFLECT, y, px->h));
+    int32_t end = left + w, x = left, step = px->step;
+    for (; x + TURNS <= end && x + TURNS <= px->w; x += TURNS)
+        for (int i = 0; i < TURNS; i++) counts[i][line[(x + i) * step]]++;
+    for (; x < end; x++) counts[0][line[media_border_at(MEDIA_PAD_REFLECT, x, px->w) * step]]++;
+}
+
 /* A tile that begins at (left, top): its table. */
 static void equalize(const media_pixels *px, int32_t left, int32_t top, int32_t w, int32_t h, int32_t limit,
                      uint8_t *table) {
-    int32_t counts[256] = {0}, sum = 0;
-    for (int32_t y = top; y < top + h; y++) {
-        const uint8_t *line = media_line(px, media_border_at(MEDIA_PAD_REFLECT, y, px->h));
-        for (int32_t x = left; x < left + w; x++)
-            counts[line[media_border_at(MEDIA_PAD_REFLECT, x, px->w) * px->step]]++;
-    }
+    int32_t turns[TURNS][256] = {{0}}, *counts = turns[0], sum = 0;
+    for (int32_t y = top; y < top + h; y++) count_line(px, y, left, w, turns);
+    for (int i = 0; i < 256; i++) counts[i] += turns[1][i] + turns[2][i] + turns[3][i];
     limit_to(counts, limit);
     float by = 255.0f / (float)(w * h);
     for (int i = 0; i < 256; i++) {
@@ -153,49 +166,86 @@ static void equalize(const media_pixels *px, int32_t left, int32_t top, int32_t 
     }
 }
 
-/* Along one axis: the tiles before and behind a pixel, and how near it is to each. */
-typedef struct place {
-    int32_t before, behind;
-    float near_before, near_behind;
-} place;
-
-static place between(int32_t at, int32_t size, int32_t tiles) {
+/* Along one axis: number t of the gaps between tiles, of which 0 lies before the first and the last behind the last, that a pixel is in; and how near it is
+ * to the tile on either side. */
+static int32_t gap_of(int32_t at, int32_t size, float *near_before, float *near_behind) {
     float t = (float)at * (1.0f / (float)size) - 0.5f;
     int32_t i = (int32_t)floorf(t);
-    float behind = t - (float)i;
-    return (place){i < 0 ? 0 : i, i + 1 < tiles ? i + 1 : tiles - 1, 1.0f - behind, behind};
+    *near_behind = t - (float)i;
+    *near_before = 1.0f - *near_behind;
+    return i + 1;
 }
 
-static void interpolate(const media_pixels *px, int32_t across, int32_t down, int32_t w, int32_t h,
-                        const uint8_t *tables) {
-    for (int32_t y = 0; y < px->h; y++) {
-        place v = between(y, h, down);
-        const uint8_t *upper = tables + (size_t)v.before * (size_t)across * 256,
-                      *lower = tables + (size_t)v.behind * (size_t)across * 256;
-        uint8_t *c = media_line(px, y);
-        for (int32_t x = 0; x < px->w; x++, c += px->step) {
-            place u = between(x, w, across);
-            int32_t a = u.before * 256 + *c, b = u.behind * 256 + *c;
-            float above = upper[a] * u.near_before + upper[b] * u.near_behind,
-                  below = lower[a] * u.near_before + lower[b] * u.near_behind;
-            *c = media_nearest_byte(above * v.near_before + below * v.near_behind);
-        }
+/* The tiles at a gap, of n: at either end twice the same. */
+static int32_t before(int32_t gap) { return gap > 0 ? gap - 1 : 0; }
+static int32_t behind(int32_t gap, int32_t n) { return gap < n ? gap : n - 1; }
+
+/* What becomes of each value at all gaps of a line by the four tiles around: upper left in the lowest byte, upper right, lower left, lower right. */
+static void join(uint32_t *fours, int32_t across, const uint8_t *upper, const uint8_t *lower) {
+    for (int32_t gap = 0; gap <= across; gap++) {
+        int32_t left = before(gap) * 256, right = behind(gap, across) * 256;
+        for (int32_t v = 0; v < 256; v++)
+            *fours++ = upper[left + v] | (uint32_t)upper[right + v] << 8 | (uint32_t)lower[left + v] << 16 |
+                       (uint32_t)lower[right + v] << 24;
     }
 }
 
-int media_clahe(const media_pixels *px, const media_retouch *r, media_buf *room) {
+void media_mix_tiles(uint8_t *c, int32_t n, int step, const uint32_t *fours, const media_near *near,
+                     float above, float below) {
+    for (int32_t x = 0; x < n; x++, c += step) {
+        uint32_t v = fours[x];
+        float before = near->before[x], behind = near->behind[x];
+        float upper = (float)(v & 255) * before + (float)(v >> 8 & 255) * behind,
+              lower = (float)(v >> 16 & 255) * before + (float)(v >> 24) * behind;
+        *c = media_nearest_byte(upper * above + lower * below);
+    }
+}
+
+/* What interpolation needs besides the tables of tiles. */
+typedef struct between {
+    uint32_t *joined; /* of the tiles above and below a line */
+    int32_t *gap;     /* of each column */
+    float *before, *behind;
+    uint32_t *fours; /* of each pixel of a line */
+} between;
+
+static void interpolate(const media_pixels *px, const media_kernels *by, const between *b,
+                        const uint8_t *tables, int32_t across, int32_t down, int32_t w, int32_t h) {
+    const media_near near = {b->before, b->behind};
+    int32_t last = -1;
+    for (int32_t x = 0; x < px->w; x++) b->gap[x] = 256 * gap_of(x, w, &b->before[x], &b->behind[x]);
+    for (int32_t y = 0; y < px->h; y++) {
+        float above, below;
+        int32_t gap = gap_of(y, h, &above, &below);
+        const uint8_t *c = media_line(px, y), *upper = tables + (size_t)before(gap) * (size_t)across * 256,
+                      *lower = tables + (size_t)behind(gap, down) * (size_t)across * 256;
+        if (gap != last) join(b->joined, across, upper, lower);
+        last = gap;
+        for (int32_t x = 0; x < px->w; x++, c += px->step) b->fours[x] = b->joined[b->gap[x] + *c];
+        by->cv2->mix_tiles(media_line(px, y), px->w, px->step, b->fours, &near, above, below);
+    }
+}
+
+int media_clahe(const media_pixels *px, const media_kernels *by, const media_retouch *r, media_buf *room) {
     int32_t across = (int32_t)r->key[0], down = (int32_t)r->key[1];
-    uint8_t *tables = media_buf_get(room, (size_t)across * (size_t)down * 256);
+    size_t all = (size_t)across * (size_t)down * 256, line = ((size_t)px->w + 15) & ~(size_t)15,
+           joined = ((size_t)across + 1) * 256;
+    uint8_t *tables = media_buf_get(room, all + (joined + 4 * line) * sizeof(uint32_t));
     if (!tables) return MEDIA_NO_MEMORY;
+    between b = {.joined = (uint32_t *)(void *)(tables + all)};
+    b.fours = b.joined + joined;
+    b.gap = (int32_t *)(void *)(b.fours + line);
+    b.before = (float *)(void *)(b.gap + line);
+    b.behind = b.before + line;
     int whole = px->w % across == 0 && px->h % down == 0;
     int32_t w = px->w / across + !whole, h = px->h / down + !whole;
     int32_t limit = (int32_t)(r->value * (w * h) / 256);
     if (limit < 1) limit = 1;
-    pthread_once(&lab.once, init);
-    if (px->step > 1) each(px, to_lab);
+    pthread_once(&once, init);
+    if (px->step > 1) by->cv2->to_lab(px, &lab);
     for (int32_t i = 0; i < across * down; i++)
         equalize(px, i % across * w, i / across * h, w, h, limit, tables + (size_t)i * 256);
-    interpolate(px, across, down, w, h, tables);
-    if (px->step > 1) each(px, from_lab);
+    interpolate(px, by, &b, tables, across, down, w, h);
+    if (px->step > 1) by->cv2->from_lab(px, &lab);
     return MEDIA_OK;
 }

@@ -39,41 +39,58 @@ void media_draw_gamma(const media_op *op, const media_draw *d, media_retouches *
 void media_draw_cv2_gray(const media_op *op, const media_draw *d, media_retouches *to);
 void media_light(const media_pixels *px, float contrast, float brightness);
 void media_gamma(const media_pixels *px, double gamma);
-void media_to_cv2_gray(const media_pixels *px);
+void media_to_cv2_gray(const media_pixels *px); /* of three channels */
 
 /* cvtColor's weights for RGB2GRAY, of 15 bits. */
 static inline uint8_t media_cv2_gray(const uint8_t *c) {
     return (uint8_t)((9798 * c[0] + 19235 * c[1] + 3735 * c[2] + (1 << 14)) >> 15);
 }
 
-/* --- cv2_colours.c --- */
+/* --- cv2_colours.c, cv2_colours_avx2.c --- */
 void media_draw_hsv(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_rgb_shift(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_cv2_jitter(const media_op *op, const media_draw *d, media_retouches *to);
 
+/* Hues there are, and pixels that OpenCV's way back from them takes at once. */
+enum { MEDIA_HUES = 180, MEDIA_HSV_VECTOR = 32 };
+
+/* What becomes of a hue, and what is added to saturation, where there is any, and to value. */
+typedef struct media_turned {
+    uint8_t hue[256];
+    int32_t saturation, value;
+} media_turned;
+
 /* Of three channels: hue, which is one of 0 to 179, saturation and value, each plus a number. */
-void media_hsv_shift(const media_pixels *px, const double shift[3]);
+void media_hsv_shift(const media_pixels *px, const media_kernels *by, const double shift[3]);
 
 /* Of three channels: each plus a number, without what that has behind the point. */
-void media_rgb_shift(const media_pixels *px, const double shift[3]);
+void media_rgb_shift(const media_pixels *px, const media_kernels *by, const double shift[3]);
 
 /* CV2_BRIGHTNESS ... CV2_HUE. */
-void media_cv2_colour(const media_pixels *px, int kind, double factor);
+void media_cv2_colour(const media_pixels *px, const media_kernels *by, int kind, double factor);
 
-/* --- cv2_warp.c --- */
+/* --- cv2_warp.c, cv2_warp_avx2.c --- */
 void media_draw_cv2_affine(const media_op *op, const media_draw *d, media_retouches *to);
 
 /* The map of a CV2_AFFINE as a WARP's is: it leads back, and pixel i reaches from i to i + 1. */
 void media_cv2_back(const media_retouch *r, double m[6]);
 
 /* From a copy of the pixels, or from a picture of another size. */
-void media_warp_cv2(const media_pixels *px, const media_pixels *from, const media_retouch *r);
+void media_warp_cv2(const media_pixels *px, const media_kernels *by, const media_pixels *from,
+                    const media_retouch *r);
+
+/* Bits behind the point of a place, and of those that shares are made of; and columns whose places are found once for all lines. */
+enum { MEDIA_CV2_PLACES = 10, MEDIA_CV2_SUBPLACES = 5, MEDIA_CV2_COLUMNS = 128 };
+
+/* Where a line's pixels come from: (x + across[i], y + down[i]), sums of 32 bits that may run over. */
+typedef struct media_places {
+    const media_pixels *from;
+    const media_retouch *r; /* its border */
+    int32_t x, y;
+    int32_t across[MEDIA_CV2_COLUMNS], down[MEDIA_CV2_COLUMNS];
+} media_places;
 
 /* --- cv2_blurs.c, cv2_blurs_avx2.c --- */
-void media_fuse(float *sums, const uint8_t *v, float k, int32_t n);
-void media_fuse_pairs(float *sums, const float *a, const float *b, float k, int32_t n);
-void media_fuse_avx2(float *sums, const uint8_t *v, float k, int32_t n);
-void media_fuse_pairs_avx2(float *sums, const float *a, const float *b, float k, int32_t n);
 void media_draw_box_blur(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_median(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_cv2_blur(const media_op *op, const media_draw *d, media_retouches *to);
@@ -82,12 +99,103 @@ void media_draw_motion(const media_op *op, const media_draw *d, media_retouches 
 /* BOX_BLUR ... MOTION; MEDIA_NO_MEMORY where room cannot be had. */
 int media_cv2_blurs(const media_pixels *px, const media_kernels *by, const media_retouch *r, media_buf *room);
 
-/* --- clahe.c --- */
+/* --- clahe.c, clahe_avx2.c --- */
 void media_draw_clahe(const media_op *op, const media_draw *d, media_retouches *to);
-int media_clahe(const media_pixels *px, const media_retouch *r, media_buf *room);
+int media_clahe(const media_pixels *px, const media_kernels *by, const media_retouch *r, media_buf *room);
+
+enum {
+    MEDIA_LAB_LIGHT = 255 << 3,
+    MEDIA_LAB_ROOTS = 3 * MEDIA_LAB_LIGHT / 2 + 12,
+    MEDIA_LAB_ROOT_BITS = 15,
+    MEDIA_LAB_XYZ_BITS = 12,
+    MEDIA_LAB_LEVELS = 1 << 12,
+    MEDIA_LAB_BASE_BITS = 14,
+};
+
+/* What of L*a*b* is the same for all pictures. */
+typedef struct media_lab {
+    uint16_t light[256];            /* of sRGB, LIGHT at most */
+    uint16_t root[MEDIA_LAB_ROOTS]; /* the function of L*a*b*, of such light */
+    uint8_t srgb[MEDIA_LAB_LEVELS]; /* and back */
+    int32_t y[256], f[256];         /* of L: light, and the function of it, of 14 bits */
+    int32_t there[9], back[9];      /* from light to XYZ of D65, which is white, and back */
+} media_lab;
+
+/* How near each pixel of a line is to the tile before it and to the one behind. */
+typedef struct media_near {
+    const float *before, *behind;
+} media_near;
 
 /* --- holes.c --- */
 void media_draw_holes(const media_op *op, const media_draw *d, media_retouches *to);
 void media_hole(const media_pixels *px, const media_retouch *r);
+
+/* --- what has vectors --- */
+
+/* The same, to the bit, on every instruction set. px is what changes, with MEDIA_SLACK_BYTES behind each line that may be written; of squares of
+ * size x size, from is a copy of it with size / 2 pixels more on all sides and such slack, which may change. */
+typedef struct media_cv2 {
+    /* n bytes as floats; and floats as bytes, rounded half to even, what is none cut. */
+    void (*widen)(float *to, const uint8_t *from, int32_t n);
+    void (*narrow)(uint8_t *to, const float *from, int32_t n);
+    /* n sums of k[t] * at[t][i], from the first t to the last, each rounded once. */
+    void (*fuse)(float *sums, const float *const *at, const float *k, int32_t taps, int32_t n);
+    /* The same of the middle one, which is number half, and then of both that are 1, 2 ... half beside it, whose weights are the same. */
+    void (*fuse_pairs)(float *sums, const float *const *at, const float *k, int32_t half, int32_t n);
+    /* Of squares; room: MEDIA_MEAN_LINES of from, and media_medians_bytes(). */
+    void (*means)(const media_pixels *px, const media_pixels *from, int32_t size, void *room);
+    void (*medians)(const media_pixels *px, const media_pixels *from, int32_t size, void *room);
+    /* To HSV, turned, and back. */
+    void (*turn)(const media_pixels *px, const media_turned *t);
+    void (*shift)(const media_pixels *px, const int32_t by[3]);
+    /* own times a value and of_gray times the grey of its pixel. */
+    void (*saturate)(const media_pixels *px, float own, float of_gray);
+    void (*gray)(const media_pixels *px);
+    /* n pixels of those at these places from number first on, each made of four; up to seven more may be written. */
+    void (*mix_row)(uint8_t *to, int32_t first, int32_t n, const media_places *at);
+    uint64_t (*sum_gray)(const media_pixels *px);
+    void (*to_lab)(const media_pixels *px, const media_lab *l);
+    void (*from_lab)(const media_pixels *px, const media_lab *l);
+    /* Of n pixels the first channel: a mix of four tiles' bytes, along x, and then of those above and below. */
+    void (*mix_tiles)(uint8_t *c, int32_t n, int step, const uint32_t *fours, const media_near *near,
+                      float above, float below);
+} media_cv2;
+
+extern const media_cv2 media_cv2_portable, media_cv2_avx2;
+
+/* --- cv2_medians.c, cv2_medians_avx2.c --- */
+
+/* Squares that some instruction set counts by columns are larger; of smaller ones some need so many lines of from. */
+enum { MEDIA_SMALL_MEDIAN = 9, MEDIA_MEDIAN_LINES = 5 };
+
+void media_medians(const media_pixels *px, const media_pixels *from, int32_t size, void *room);
+void media_large_medians_avx2(const media_pixels *px, const media_pixels *from, int32_t size, void *room);
+size_t media_medians_bytes(const media_pixels *from, int32_t size);
+
+/* Lines of from that means need. */
+enum { MEDIA_MEAN_LINES = 6 };
+
+/* A line of means, of the sums of its columns. */
+void media_means_line(const media_pixels *px, int32_t y, int32_t size, const uint16_t *sums);
+
+void media_turn(const media_pixels *px, const media_turned *t);
+void media_shift(const media_pixels *px, const int32_t by[3]);
+void media_saturate(const media_pixels *px, float own, float of_gray);
+uint64_t media_sum_gray(const media_pixels *px);
+void media_mix_row(uint8_t *to, int32_t first, int32_t n, const media_places *at);
+void media_mix_row_avx2(uint8_t *to, int32_t first, int32_t n, const media_places *at);
+void media_turn_avx2(const media_pixels *px, const media_turned *t);
+void media_shift_avx2(const media_pixels *px, const int32_t by[3]);
+void media_saturate_avx2(const media_pixels *px, float own, float of_gray);
+void media_cv2_gray_avx2(const media_pixels *px);
+void media_to_lab(const media_pixels *px, const media_lab *l);
+void media_from_lab(const media_pixels *px, const media_lab *l);
+void media_mix_tiles(uint8_t *c, int32_t n, int step, const uint32_t *fours, const media_near *near,
+                     float above, float below);
+void media_mix_tiles_avx2(uint8_t *c, int32_t n, int step, const uint32_t *fours, const media_near *near,
+                          float above, float below);
+void media_to_lab_avx2(const media_pixels *px, const media_lab *l);
+void media_from_lab_avx2(const media_pixels *px, const media_lab *l);
+uint64_t media_sum_gray_avx2(const media_pixels *px);
 
 #endif

@@ -63,87 +63,75 @@ void media_draw_motion(const media_op *op, const media_draw *d, media_retouches 
     r->matrix[3] = op->motion_shifts ? shift[1] * 2 - 1 : 0;
 }
 
+/* A line of w pixels at to, with n more on either side. */
+static inline __attribute__((always_inline)) void border_line(uint8_t *to, const uint8_t *from, int32_t w,
+                                                              int32_t n, uint32_t mode, size_t step) {
+    uint8_t *behind = to + (size_t)(n + w) * step;
+    memcpy(to + (size_t)n * step, from, (size_t)w * step);
+    for (int32_t x = 0; x < n; x++) {
+        memcpy(to + (size_t)x * step, from + (size_t)media_border_at(mode, x - n, w) * step, step);
+        memcpy(behind + (size_t)x * step, from + (size_t)media_border_at(mode, w + x, w) * step, step);
+    }
+}
+
 /* A copy of the pixels with n more on all sides, whose top left one is at `to`; returns room for more bytes, aligned. NULL when there is no memory. */
 static uint8_t *bordered(const media_pixels *px, int32_t n, uint32_t mode, media_buf *room, size_t more,
                          media_pixels *to) {
-    size_t step = (size_t)px->step;
     *to = (media_pixels){.w = px->w + 2 * n, .h = px->h + 2 * n, .step = px->step};
     to->stride = media_line_stride(to->w, to->step);
     to->p = media_buf_get(room, to->stride * (size_t)to->h + more);
     if (!to->p) return NULL;
     for (int32_t y = 0; y < to->h; y++) {
         const uint8_t *from = media_line(px, media_border_at(mode, y - n, px->h));
-        uint8_t *line = media_line(to, y);
-        memcpy(line + (size_t)n * step, from, (size_t)px->w * step);
-        for (int32_t x = 0; x < n; x++) {
-            memcpy(line + (size_t)x * step, from + (size_t)media_border_at(mode, x - n, px->w) * step, step);
-            memcpy(line + (size_t)(n + px->w + x) * step,
-                   from + (size_t)media_border_at(mode, px->w + x, px->w) * step, step);
+        switch (px->step) {
+        case 1: border_line(media_line(to, y), from, px->w, n, mode, 1); break;
+        case 3: border_line(media_line(to, y), from, px->w, n, mode, 3); break;
+        default: border_line(media_line(to, y), from, px->w, n, mode, 4); break;
         }
     }
     return to->p + to->stride * (size_t)to->h;
 }
 
-/* Of a copy with size / 2 more on all sides: sums of size lines, which one line after the other goes into and out of, then of as many of these. */
-static void box_blur(const media_pixels *px, const media_pixels *from, int32_t size, uint32_t *sums) {
+/* A line of means, of sums of columns: what comes into a sum and what leaves it. */
+static inline __attribute__((always_inline)) void means_line(uint8_t *to, int32_t w, int32_t size,
+                                                             const uint16_t *sums, int step) {
     enum { FRACTION = 40 }; /* bits: what is divided has less than 24, what by less than 17 */
-    uint32_t area = (uint32_t)size * (uint32_t)size;
+    uint32_t area = (uint32_t)size * (uint32_t)size, sum[4];
     uint64_t by = (((uint64_t)1 << FRACTION) + area - 1) / area;
-    int32_t step = px->step, n = from->w * step;
-    memset(sums, 0, (size_t)n * sizeof *sums);
-    for (int32_t y = 0; y < size - 1; y++)
-        for (int32_t i = 0; i < n; i++) sums[i] += media_line(from, y)[i];
-    for (int32_t y = 0; y < px->h; y++) {
-        const uint8_t *in = media_line(from, y + size - 1), *out = media_line(from, y);
-        uint8_t *to = media_line(px, y);
-        for (int32_t i = 0; i < n; i++) sums[i] += in[i];
-        for (int32_t ch = 0; ch < step; ch++) {
-            uint32_t sum = area / 2;
-            for (int32_t x = 0; x < size - 1; x++) sum += sums[x * step + ch];
-            for (int32_t x = 0; x < px->w; x++) {
-                sum += sums[(x + size - 1) * step + ch];
-                to[x * step + ch] = (uint8_t)((sum * by) >> FRACTION);
-                sum -= sums[x * step + ch];
-            }
+    for (int ch = 0; ch < step; ch++) {
+        sum[ch] = area / 2;
+        for (int32_t x = 0; x < size - 1; x++) sum[ch] += sums[x * step + ch];
+    }
+    const uint16_t *in = sums + (size_t)(size - 1) * (size_t)step;
+    for (int32_t i = 0; i < w * step; i += step)
+        for (int ch = 0; ch < step; ch++) {
+            sum[ch] += in[i + ch];
+            to[i + ch] = (uint8_t)((sum[ch] * by) >> FRACTION);
+            sum[ch] -= sums[i + ch];
         }
-        for (int32_t i = 0; i < n; i++) sums[i] -= out[i];
+}
+
+void media_means_line(const media_pixels *px, int32_t y, int32_t size, const uint16_t *sums) {
+    switch (px->step) {
+    case 1: means_line(media_line(px, y), px->w, size, sums, 1); break;
+    case 3: means_line(media_line(px, y), px->w, size, sums, 3); break;
+    default: means_line(media_line(px, y), px->w, size, sums, 4); break;
     }
 }
 
-/* How often each value is there, and which one has `below` less than it, and half of all or more not greater. */
-typedef struct histogram {
-    uint16_t of[256];
-    int32_t median, below;
-} histogram;
-
-static void count(histogram *h, uint8_t value, int by) {
-    h->of[value] = (uint16_t)(h->of[value] + by);
-    if (value < h->median) h->below += by;
-}
-
-static uint8_t middle(histogram *h, int32_t half) {
-    while (h->below > half) h->below -= h->of[--h->median];
-    while (h->below + h->of[h->median] <= half) h->below += h->of[h->median++];
-    return (uint8_t)h->median;
-}
-
-static void median(const media_pixels *px, const media_pixels *from, int32_t size) {
-    int32_t step = px->step, half = size * size / 2;
-    for (int32_t ch = 0; ch < (step == 1 ? 1 : 3); ch++)
-        for (int32_t y = 0; y < px->h; y++) {
-            histogram h = {.median = 0};
-            const uint8_t *line = media_line(from, y) + ch;
-            uint8_t *to = media_line(px, y) + ch;
-            for (int32_t x = 0; x < from->w; x++) {
-                for (int32_t k = 0; k < size; k++)
-                    count(&h, line[(size_t)k * from->stride + (size_t)(x * step)], 1);
-                if (x < size - 1) continue;
-                int32_t first = x - (size - 1);
-                to[first * step] = middle(&h, half);
-                for (int32_t k = 0; k < size; k++)
-                    count(&h, line[(size_t)k * from->stride + (size_t)(first * step)], -1);
-            }
-        }
+/* Sums of as many lines as a square has, which one line after the other goes into and out of. */
+static void means(const media_pixels *px, const media_pixels *from, int32_t size, void *room) {
+    int32_t n = from->w * from->step;
+    uint16_t *sums = room;
+    memset(sums, 0, (size_t)n * sizeof *sums);
+    for (int32_t y = 0; y < from->h; y++) {
+        const uint8_t *in = media_line(from, y);
+        for (int32_t i = 0; i < n; i++) sums[i] = (uint16_t)(sums[i] + in[i]);
+        if (y < size - 1) continue;
+        media_means_line(px, y - (size - 1), size, sums);
+        const uint8_t *out = media_line(from, y - (size - 1));
+        for (int32_t i = 0; i < n; i++) sums[i] = (uint16_t)(sums[i] - out[i]);
+    }
 }
 
 static void weigh(float *k, int32_t n, double sigma) {
@@ -155,37 +143,89 @@ static void weigh(float *k, int32_t n, double sigma) {
     for (int32_t i = 0; i < n; i++) k[i] = (float)(w[i] / sum);
 }
 
-void media_fuse(float *sums, const uint8_t *v, float k, int32_t n) {
-    for (int32_t i = 0; i < n; i++) sums[i] = media_fused(sums[i], v[i], k);
+static void widen(float *to, const uint8_t *from, int32_t n) {
+    for (int32_t i = 0; i < n; i++) to[i] = from[i];
 }
 
-void media_fuse_pairs(float *sums, const float *a, const float *b, float k, int32_t n) {
-    for (int32_t i = 0; i < n; i++) sums[i] = media_fused(sums[i], a[i] + b[i], k);
+static void narrow(uint8_t *to, const float *from, int32_t n) {
+    for (int32_t i = 0; i < n; i++) to[i] = media_nearest_byte(from[i]);
 }
 
-/* Lines from the first tap to the last, then of all lines the middle one, and those beside it two by two. */
-static void gauss(const media_pixels *px, const media_pixels *from, const media_kernels *by, int32_t taps,
-                  double sigma, float *room) {
-    float k[MEDIA_MAX_KERNEL];
-    int32_t step = px->step, n = px->w * step, half = taps / 2;
-    float *sums = room, *lines = room + n;
-    weigh(k, taps, sigma);
-    memset(lines, 0, (size_t)n * (size_t)from->h * sizeof *lines);
-    for (int32_t y = 0; y < from->h; y++)
-        for (int32_t t = 0; t < taps; t++)
-            by->fuse(lines + (size_t)y * (size_t)n, media_line(from, y) + (size_t)(t * step), k[t], n);
-    for (int32_t y = 0; y < px->h; y++) {
-        const float *at = lines + (size_t)(y + half) * (size_t)n;
-        uint8_t *to = media_line(px, y);
-        for (int32_t i = 0; i < n; i++) sums[i] = at[i] * k[half];
-        for (int32_t t = 1; t <= half; t++)
-            by->fuse_pairs(sums, at - (size_t)t * (size_t)n, at + (size_t)t * (size_t)n, k[half + t], n);
-        for (int32_t i = 0; i < n; i++) to[i] = media_nearest_byte(sums[i]);
+static void fuse(float *sums, const float *const *at, const float *k, int32_t taps, int32_t n) {
+    for (int32_t i = 0; i < n; i++) {
+        float sum = 0;
+        for (int32_t t = 0; t < taps; t++) sum = media_fused(sum, at[t][i], k[t]);
+        sums[i] = sum;
     }
 }
 
-/* The pixels of a kernel of size x size that lie on a way through its middle, into `at`, line by line; returns how many. */
-static int32_t way_through(const media_retouch *r, uint8_t *at) {
+static void fuse_pairs(float *sums, const float *const *at, const float *k, int32_t half, int32_t n) {
+    for (int32_t i = 0; i < n; i++) {
+        float sum = at[half][i] * k[half];
+        for (int32_t t = 1; t <= half; t++)
+            sum = media_fused(sum, at[half - t][i] + at[half + t][i], k[half + t]);
+        sums[i] = sum;
+    }
+}
+
+const media_cv2 media_cv2_portable = {.widen = widen,
+                                      .narrow = narrow,
+                                      .fuse = fuse,
+                                      .fuse_pairs = fuse_pairs,
+                                      .means = means,
+                                      .medians = media_medians,
+                                      .turn = media_turn,
+                                      .shift = media_shift,
+                                      .saturate = media_saturate,
+                                      .gray = media_to_cv2_gray,
+                                      .mix_row = media_mix_row,
+                                      .sum_gray = media_sum_gray,
+                                      .to_lab = media_to_lab,
+                                      .from_lab = media_from_lab,
+                                      .mix_tiles = media_mix_tiles};
+
+/* Lines of floats, of which as many are kept as a kernel is high: line y in the place of line y - n. */
+typedef struct float_lines {
+    float *p;
+    size_t stride;
+    int32_t n;
+} float_lines;
+
+static size_t floats_of(const media_pixels *from) {
+    return ((size_t)from->w * (size_t)from->step + 15) & ~(size_t)15;
+}
+
+static float *float_line(const float_lines *l, int32_t y) { return l->p + (size_t)(y % l->n) * l->stride; }
+
+/* Lines from the first tap to the last, then of all lines the middle one, and those beside it two by two. */
+static void gauss(const media_pixels *px, const media_pixels *from, const media_cv2 *by, int32_t taps,
+                  double sigma, float *room) {
+    float k[MEDIA_MAX_KERNEL];
+    const float *beside[MEDIA_MAX_KERNEL], *below[MEDIA_MAX_KERNEL];
+    const float_lines lines = {room, floats_of(from), taps};
+    float *wide = float_line(&lines, 0) + (size_t)taps * lines.stride, *sums = wide + lines.stride;
+    int32_t n = px->w * px->step;
+    weigh(k, taps, sigma);
+    for (int32_t t = 0; t < taps; t++) beside[t] = wide + t * px->step;
+    for (int32_t y = 0; y < from->h; y++) {
+        int32_t first = y - (taps - 1);
+        by->widen(wide, media_line(from, y), from->w * from->step);
+        by->fuse(float_line(&lines, y), beside, k, taps, n);
+        if (first < 0) continue;
+        for (int32_t t = 0; t < taps; t++) below[t] = float_line(&lines, first + t);
+        by->fuse_pairs(sums, below, k, taps / 2, n);
+        by->narrow(media_line(px, first), sums, n);
+    }
+}
+
+/* One of a kernel's pixels. */
+typedef struct tap {
+    uint8_t x, y;
+} tap;
+
+/* Those that lie on a way through the kernel's middle, line by line; returns how many, size at most. */
+static int32_t way_through(const media_retouch *r, tap *taps) {
+    uint8_t at[MEDIA_MAX_KERNEL * MEDIA_MAX_KERNEL];
     int32_t size = r->size, half = size / 2, n = 0;
     double angle = r->matrix[0] * (3.141592653589793 / 180), direction = r->matrix[1];
     double start = direction > 0 ? -half * (1 - direction) : -half,
@@ -199,22 +239,27 @@ static int32_t way_through(const media_retouch *r, uint8_t *at) {
         y = fmin(fmax(rint(y), 0), size - 1);
         at[(int32_t)y * size + (int32_t)x] = 1;
     }
-    for (int32_t i = 0; i < size * size; i++) n += at[i];
+    for (int32_t i = 0; i < size * size; i++)
+        if (at[i]) taps[n++] = (tap){(uint8_t)(i % size), (uint8_t)(i / size)};
     return n;
 }
 
-static void motion(const media_pixels *px, const media_pixels *from, const media_kernels *by,
-                   const media_retouch *r, float *line) {
-    uint8_t at[MEDIA_MAX_KERNEL * MEDIA_MAX_KERNEL];
-    int32_t size = r->size, step = px->step, n = px->w * step;
-    float share = 1.0f / (float)way_through(r, at);
-    for (int32_t y = 0; y < px->h; y++) {
-        uint8_t *to = media_line(px, y);
-        memset(line, 0, (size_t)n * sizeof *line);
-        for (int32_t k = 0; k < size * size; k++) {
-            if (at[k]) by->fuse(line, media_line(from, y + k / size) + (size_t)(k % size * step), share, n);
-        }
-        for (int32_t i = 0; i < n; i++) to[i] = media_nearest_byte(line[i]);
+static void motion(const media_pixels *px, const media_pixels *from, const media_cv2 *by,
+                   const media_retouch *r, float *room) {
+    tap taps[MEDIA_MAX_KERNEL];
+    float k[MEDIA_MAX_KERNEL];
+    const float *at[MEDIA_MAX_KERNEL];
+    const float_lines lines = {room, floats_of(from), r->size};
+    float *sums = room + (size_t)r->size * lines.stride;
+    int32_t step = px->step, n = px->w * step, count = way_through(r, taps);
+    for (int32_t t = 0; t < count; t++) k[t] = 1.0f / (float)count;
+    for (int32_t y = 0; y < from->h; y++) {
+        int32_t first = y - (r->size - 1);
+        by->widen(float_line(&lines, y), media_line(from, y), from->w * step);
+        if (first < 0) continue;
+        for (int32_t t = 0; t < count; t++) at[t] = float_line(&lines, first + taps[t].y) + taps[t].x * step;
+        by->fuse(sums, at, k, count, n);
+        by->narrow(media_line(px, first), sums, n);
     }
 }
 
@@ -222,16 +267,18 @@ int media_cv2_blurs(const media_pixels *px, const media_kernels *by, const media
                     media_buf *room) {
     media_pixels from;
     int32_t half = r->size / 2;
-    size_t line = (size_t)(px->w + 2 * half) * (size_t)px->step * sizeof(float),
-           more = r->kind == MEDIA_CV2_BLUR ? line * (size_t)(px->h + 2 * half + 1) : line;
-    uint32_t border = r->kind == MEDIA_MEDIAN ? MEDIA_PAD_EDGE : MEDIA_PAD_REFLECT;
-    uint8_t *scratch = bordered(px, half, border, room, more, &from);
+    const media_pixels reach = {.w = px->w + 2 * half, .step = px->step};
+    size_t more = (size_t)(r->size + 2) * floats_of(&reach) * sizeof(float);
+    if (r->kind == MEDIA_BOX_BLUR) more = MEDIA_MEAN_LINES * media_line_stride(reach.w, reach.step);
+    if (r->kind == MEDIA_MEDIAN) more = media_medians_bytes(&reach, r->size);
+    uint8_t *scratch =
+        bordered(px, half, r->kind == MEDIA_MEDIAN ? MEDIA_PAD_EDGE : MEDIA_PAD_REFLECT, room, more, &from);
     if (!scratch) return MEDIA_NO_MEMORY;
     switch (r->kind) {
-    case MEDIA_BOX_BLUR: box_blur(px, &from, r->size, (uint32_t *)(void *)scratch); break;
-    case MEDIA_MEDIAN: median(px, &from, r->size); break;
-    case MEDIA_CV2_BLUR: gauss(px, &from, by, r->size, r->value, (float *)(void *)scratch); break;
-    default: motion(px, &from, by, r, (float *)(void *)scratch); break;
+    case MEDIA_BOX_BLUR: by->cv2->means(px, &from, r->size, scratch); break;
+    case MEDIA_MEDIAN: by->cv2->medians(px, &from, r->size, scratch); break;
+    case MEDIA_CV2_BLUR: gauss(px, &from, by->cv2, r->size, r->value, (float *)(void *)scratch); break;
+    default: motion(px, &from, by->cv2, r, (float *)(void *)scratch); break;
     }
     return MEDIA_OK;
 }

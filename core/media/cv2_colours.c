@@ -14,7 +14,7 @@
 
 #include "cv2.h"
 
-enum { HUES = 180, VECTOR = 32, BITS = 12, HALF = 1 << (BITS - 1), ORDERS = 24 };
+enum { HUES = MEDIA_HUES, VECTOR = MEDIA_HSV_VECTOR, BITS = 12, HALF = 1 << (BITS - 1), ORDERS = 24 };
 
 /* Three shifts: the first from the block that says whether they happen, two from the next. */
 static void draw_shifts(int kind, uint32_t block, double p, const double range[3][2], const media_draw *d,
@@ -68,7 +68,7 @@ typedef struct hsv_tables {
     uint8_t hue[256], saturation[256], value[256];
 } hsv_tables;
 
-static void hsv_init(hsv_tables *t) {
+static void hsv_init(hsv_tables *t, const media_turned *turned) {
     for (int x = 0; x < 256; x++) {
         float at = (float)x * (6.0f / HUES);
         int whole = (int)at;
@@ -77,11 +77,13 @@ static void hsv_init(hsv_tables *t) {
         t->sector[x] = whole % 6;
         t->place[x] = at - (float)whole;
         t->share[x] = (float)x * (1.0f / 255);
-        t->hue[x] = t->saturation[x] = t->value[x] = (uint8_t)x;
+        t->hue[x] = turned->hue[x];
+        t->saturation[x] = x ? media_byte(x + turned->saturation) : 0; /* grey stays that */
+        t->value[x] = media_byte(x + turned->value);
     }
 }
 
-static void turn_hues(hsv_tables *t, double by) {
+static void turn_hues(media_turned *t, double by) {
     for (int x = 0; x < 256; x++) {
         double hue = fmod(x + by, HUES);
         t->hue[x] = (uint8_t)(hue < 0 ? hue + HUES : hue);
@@ -106,48 +108,58 @@ static inline void through_hsv(const hsv_tables *t, uint8_t *c, int rounded) {
     for (int i = 0; i < 3; i++) c[i] = (uint8_t)(rounded ? media_rint(part[of[i]]) : part[of[i]]);
 }
 
-static void all_through_hsv(const media_pixels *px, const hsv_tables *t) {
+void media_turn(const media_pixels *px, const media_turned *turned) {
     int32_t whole = px->w / VECTOR * VECTOR;
+    hsv_tables t;
+    hsv_init(&t, turned);
     for (int32_t y = 0; y < px->h; y++) {
         uint8_t *c = media_line(px, y);
-        for (int32_t x = 0; x < whole; x++, c += px->step) through_hsv(t, c, 0);
-        for (int32_t x = whole; x < px->w; x++, c += px->step) through_hsv(t, c, 1);
+        for (int32_t x = 0; x < whole; x++, c += px->step) through_hsv(&t, c, 0);
+        for (int32_t x = whole; x < px->w; x++, c += px->step) through_hsv(&t, c, 1);
     }
 }
 
-void media_hsv_shift(const media_pixels *px, const double shift[3]) {
-    hsv_tables t;
+void media_hsv_shift(const media_pixels *px, const media_kernels *by, const double shift[3]) {
+    media_turned t = {.saturation = (int32_t)shift[1], .value = (int32_t)shift[2]};
     if (shift[0] == 0 && shift[1] == 0 && shift[2] == 0) return;
-    hsv_init(&t);
-    if (shift[0] != 0) turn_hues(&t, shift[0]);
-    for (int x = 0; x < 256; x++) {
-        t.saturation[x] = x ? media_byte(x + (int)shift[1]) : 0; /* grey stays that */
-        t.value[x] = media_byte(x + (int)shift[2]);
-    }
-    all_through_hsv(px, &t);
+    turn_hues(&t, shift[0]);
+    by->cv2->turn(px, &t);
 }
 
-void media_rgb_shift(const media_pixels *px, const double shift[3]) {
+void media_shift(const media_pixels *px, const int32_t by[3]) {
     for (int32_t y = 0; y < px->h; y++) {
         uint8_t *c = media_line(px, y);
         for (int32_t x = 0; x < px->w; x++, c += px->step)
-            for (int i = 0; i < 3; i++) c[i] = media_byte(c[i] + (int)shift[i]);
+            for (int i = 0; i < 3; i++) c[i] = media_byte(c[i] + by[i]);
     }
 }
 
-/* The mean of RGB2GRAY, or of grey itself. */
-static double mean_gray(const media_pixels *px) {
+void media_rgb_shift(const media_pixels *px, const media_kernels *by, const double shift[3]) {
+    const int32_t whole[3] = {(int32_t)shift[0], (int32_t)shift[1], (int32_t)shift[2]};
+    by->cv2->shift(px, whole);
+}
+
+uint64_t media_sum_gray(const media_pixels *px) {
     uint64_t sum = 0;
     for (int32_t y = 0; y < px->h; y++) {
         const uint8_t *c = media_line(px, y);
-        for (int32_t x = 0; x < px->w; x++, c += px->step) sum += px->step == 1 ? *c : media_cv2_gray(c);
+        for (int32_t x = 0; x < px->w; x++, c += px->step) sum += media_cv2_gray(c);
     }
-    return (double)sum / ((double)px->w * (double)px->h);
+    return sum;
 }
 
-static void contrast(const media_pixels *px, double factor) {
+static uint64_t sum_bytes(const media_pixels *px) {
+    uint64_t sum = 0;
+    for (int32_t y = 0; y < px->h; y++)
+        for (int32_t x = 0; x < px->w; x++) sum += media_line(px, y)[x];
+    return sum;
+}
+
+/* By the mean of RGB2GRAY, or of grey itself. */
+static void contrast(const media_pixels *px, const media_kernels *kernels, double factor) {
     uint8_t table[256];
-    double mean = mean_gray(px);
+    uint64_t sum = px->step == 1 ? sum_bytes(px) : kernels->cv2->sum_gray(px);
+    double mean = (double)sum / ((double)px->w * (double)px->h);
     float by = (float)factor, plus = (float)(mean * (1 - factor));
     for (int x = 0; x < 256; x++) {
         float product = (float)x * by;
@@ -156,8 +168,7 @@ static void contrast(const media_pixels *px, double factor) {
     media_by_table(px, table);
 }
 
-static void saturation(const media_pixels *px, double factor) {
-    float own = (float)factor, of_gray = (float)(1 - factor);
+void media_saturate(const media_pixels *px, float own, float of_gray) {
     for (int32_t y = 0; y < px->h; y++) {
         uint8_t *c = media_line(px, y);
         for (int32_t x = 0; x < px->w; x++, c += px->step) {
@@ -167,16 +178,13 @@ static void saturation(const media_pixels *px, double factor) {
     }
 }
 
-void media_cv2_colour(const media_pixels *px, int kind, double factor) {
-    hsv_tables t;
+void media_cv2_colour(const media_pixels *px, const media_kernels *by, int kind, double factor) {
+    media_turned t = {.saturation = 0};
     if (factor == (kind == MEDIA_CV2_HUE ? 0 : 1)) return; /* as it is */
     switch (kind) {
     case MEDIA_CV2_BRIGHTNESS: media_light(px, (float)factor, 0); break;
-    case MEDIA_CV2_CONTRAST: contrast(px, factor); break;
-    case MEDIA_CV2_SATURATION: saturation(px, factor); break;
-    default:
-        hsv_init(&t);
-        turn_hues(&t, HUES * factor);
-        all_through_hsv(px, &t);
+    case MEDIA_CV2_CONTRAST: contrast(px, by, factor); break;
+    case MEDIA_CV2_SATURATION: by->cv2->saturate(px, (float)factor, (float)(1 - factor)); break;
+    default: turn_hues(&t, HUES * factor); by->cv2->turn(px, &t);
     }
 }

@@ -13,7 +13,7 @@
 
 #include "cv2.h"
 
-enum { PLACES = 10, SUBPLACES = 5, SHARES = 1 << SUBPLACES };
+enum { PLACES = MEDIA_CV2_PLACES, SUBPLACES = MEDIA_CV2_SUBPLACES, SHARES = 1 << SUBPLACES };
 
 static const double PI = 3.141592653589793;
 
@@ -120,16 +120,16 @@ static const uint8_t *pixel_at(const media_pixels *from, const media_retouch *r,
     return media_line(from, y) + (size_t)x * (size_t)from->step;
 }
 
-static inline void pick(uint8_t *to, size_t step, const media_pixels *from, const media_retouch *r, int32_t x,
-                        int32_t y) {
-    memcpy(to, pixel_at(from, r, short_of(x >> PLACES), short_of(y >> PLACES)), step);
+static inline void pick(uint8_t *to, size_t step, const media_places *at, int32_t i) {
+    int32_t x = sum(at->x, at->across[i]), y = sum(at->y, at->down[i]);
+    memcpy(to, pixel_at(at->from, at->r, short_of(x >> PLACES), short_of(y >> PLACES)), step);
 }
 
 /* Of four pixels. */
-static inline void mix(uint8_t *to, size_t step, const media_pixels *from, const media_retouch *r, int32_t x,
-                       int32_t y) {
-    x >>= PLACES - SUBPLACES;
-    y >>= PLACES - SUBPLACES;
+static inline void mix(uint8_t *to, size_t step, const media_places *at, int32_t i) {
+    const media_pixels *from = at->from;
+    int32_t x = sum(at->x, at->across[i]) >> (PLACES - SUBPLACES),
+            y = sum(at->y, at->down[i]) >> (PLACES - SUBPLACES);
     int32_t left = short_of(x >> SUBPLACES), top = short_of(y >> SUBPLACES);
     uint32_t right = x & (SHARES - 1), below = y & (SHARES - 1);
     const uint8_t *a, *b, *c, *d;
@@ -139,42 +139,62 @@ static inline void mix(uint8_t *to, size_t step, const media_pixels *from, const
         c = a + from->stride;
         d = c + step;
     } else {
-        a = pixel_at(from, r, left, top);
-        b = pixel_at(from, r, left + 1, top);
-        c = pixel_at(from, r, left, top + 1);
-        d = pixel_at(from, r, left + 1, top + 1);
+        a = pixel_at(from, at->r, left, top);
+        b = pixel_at(from, at->r, left + 1, top);
+        c = pixel_at(from, at->r, left, top + 1);
+        d = pixel_at(from, at->r, left + 1, top + 1);
     }
     uint32_t upper = SHARES - below, lefter = SHARES - right;
-    for (size_t i = 0; i < step && i < 3; i++)
-        to[i] = (uint8_t)((upper * (lefter * a[i] + right * b[i]) + below * (lefter * c[i] + right * d[i]) +
+    for (size_t k = 0; k < step && k < 3; k++)
+        to[k] = (uint8_t)((upper * (lefter * a[k] + right * b[k]) + below * (lefter * c[k] + right * d[k]) +
                            SHARES * SHARES / 2) >>
                           (2 * SUBPLACES));
 }
 
-/* Inlined where it is called, so that a step and a filter are constants. */
-static inline __attribute__((always_inline)) void
-warped(const media_pixels *px, size_t step, const media_pixels *from, const media_retouch *r, int linear) {
-    double m[6];
-    inverse(r->matrix, m);
-    int32_t half = linear ? 1 << (PLACES - SUBPLACES - 1) : 1 << (PLACES - 1);
-    for (int32_t y = 0; y < px->h; y++) {
-        uint8_t *to = media_line(px, y);
-        int32_t x0 = sum(places(m[1] * y + m[2]), half), y0 = sum(places(m[4] * y + m[5]), half);
-        for (int32_t x = 0; x < px->w; x++, to += step) {
-            int32_t at_x = sum(x0, places(m[0] * x)), at_y = sum(y0, places(m[3] * x));
-            if (linear)
-                mix(to, step, from, r, at_x, at_y);
-            else
-                pick(to, step, from, r, at_x, at_y);
-        }
+static inline __attribute__((always_inline)) void picked(uint8_t *to, int32_t first, int32_t n, size_t step,
+                                                         const media_places *at) {
+    for (int32_t i = first; i < first + n; i++, to += step) pick(to, step, at, i);
+}
+
+static void pick_row(uint8_t *to, int32_t first, int32_t n, const media_places *at) {
+    switch (at->from->step) {
+    case 1: picked(to, first, n, 1, at); break;
+    case 3: picked(to, first, n, 3, at); break;
+    default: picked(to, first, n, 4, at); break;
     }
 }
 
-void media_warp_cv2(const media_pixels *px, const media_pixels *from, const media_retouch *r) {
+static inline __attribute__((always_inline)) void mixed(uint8_t *to, int32_t first, int32_t n, size_t step,
+                                                        const media_places *at) {
+    for (int32_t i = first; i < first + n; i++, to += step) mix(to, step, at, i);
+}
+
+void media_mix_row(uint8_t *to, int32_t first, int32_t n, const media_places *at) {
+    switch (at->from->step) {
+    case 1: mixed(to, first, n, 1, at); break;
+    case 3: mixed(to, first, n, 3, at); break;
+    default: mixed(to, first, n, 4, at); break;
+    }
+}
+
+void media_warp_cv2(const media_pixels *px, const media_kernels *by, const media_pixels *from,
+                    const media_retouch *r) {
+    double m[6];
     int linear = r->size == MEDIA_CV2_LINEAR;
-    switch (px->step) {
-    case 1: linear ? warped(px, 1, from, r, 1) : warped(px, 1, from, r, 0); break;
-    case 3: linear ? warped(px, 3, from, r, 1) : warped(px, 3, from, r, 0); break;
-    default: linear ? warped(px, 4, from, r, 1) : warped(px, 4, from, r, 0); break;
+    int32_t half = linear ? 1 << (PLACES - SUBPLACES - 1) : 1 << (PLACES - 1);
+    inverse(r->matrix, m);
+    media_places at = {.from = from, .r = r};
+    for (int32_t first = 0; first < px->w; first += MEDIA_CV2_COLUMNS) {
+        int32_t n = px->w - first < MEDIA_CV2_COLUMNS ? px->w - first : MEDIA_CV2_COLUMNS;
+        for (int32_t i = 0; i < MEDIA_CV2_COLUMNS; i++) {
+            at.across[i] = places(m[0] * (first + i));
+            at.down[i] = places(m[3] * (first + i));
+        }
+        for (int32_t y = 0; y < px->h; y++) {
+            uint8_t *to = media_line(px, y) + (size_t)first * (size_t)px->step;
+            at.x = sum(places(m[1] * y + m[2]), half);
+            at.y = sum(places(m[4] * y + m[5]), half);
+            (linear ? by->cv2->mix_row : pick_row)(to, 0, n, &at);
+        }
     }
 }

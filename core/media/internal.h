@@ -19,6 +19,14 @@ uint8_t *media_buf_get(media_buf *b, size_t size);
 void media_buf_trim(media_buf *b); /* give back what is larger than MEDIA_KEEP_BYTES */
 void media_buf_free(media_buf *b);
 
+/* A row's pixels while it is one of bytes: stride bytes from line to line, step from pixel to pixel, 1 of grey, else 3 or 4. */
+typedef struct media_pixels {
+    uint8_t *p;
+    size_t stride;
+    int32_t w, h;
+    int step;
+} media_pixels;
+
 /* --- philox.c --- */
 
 /* Philox4x32-10 of a counter, which its four words come in the place of. */
@@ -159,9 +167,10 @@ typedef struct media_kernels {
     /* One finished line into the row at dst, as picture row y. */
     void (*finish)(const media_op *op, const uint8_t *line, int32_t y, void *dst);
     void (*normals)(const uint32_t key[2], uint32_t channel, uint32_t block, size_t n, float *dst);
-    /* To n sums come k times as many bytes, or k times a[i] + b[i], each sum rounded once. */
-    void (*fuse)(float *sums, const uint8_t *v, float k, int32_t n);
-    void (*fuse_pairs)(float *sums, const float *a, const float *b, float k, int32_t n);
+    const struct media_cv2 *cv2;
+    /* A WARP or a PERSPECTIVE that is BILINEAR or BICUBIC. */
+    void (*mixed)(const media_pixels *px, const media_pixels *from, const double *m, int perspective,
+                  int filter, const uint8_t fill[4]);
 } media_kernels;
 
 extern const media_resampler media_nearest; /* on every instruction set */
@@ -227,14 +236,6 @@ static inline size_t media_plane_pixels(const media_op *op) { return (size_t)op-
 void media_clear_beyond(const media_op *op, void *dst);
 
 /* --- retouch.c --- */
-
-/* A row's pixels while it is one of bytes: stride bytes from line to line, step from pixel to pixel, 1 of grey, else 3 or 4. */
-typedef struct media_pixels {
-    uint8_t *p;
-    size_t stride;
-    int32_t w, h;
-    int step;
-} media_pixels;
 
 /* Bytes from one line of w pixels to the next where nothing else decides: whole multiples of 64, with slack. */
 static inline size_t media_line_stride(int32_t w, int step) {
@@ -348,7 +349,8 @@ static inline int media_warps(int kind) {
 }
 
 /* One that warps: `to`, of a size of its own, of the pixels of another picture. */
-void media_warp_by(const media_retouch *r, const media_pixels *to, const media_pixels *from);
+void media_warp_by(const media_retouch *r, const media_kernels *by, const media_pixels *to,
+                   const media_pixels *from);
 
 /* The pixels are changed where they lie, by one of them or by all. mix: room for MIX, beside room. */
 int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const media_pixels *px,
@@ -507,12 +509,18 @@ void media_affine_matrix(const media_affine *a, double m[6]);
 void media_rotation_matrix(double degrees, double x, double y, double m[6]); /* around a place */
 
 /* From a copy of the pixels, or from a picture of another size. */
-void media_warp(const media_pixels *px, const media_pixels *from, const double m[6], int filter,
-                const uint8_t fill[4]);
+void media_warp(const media_pixels *px, const media_kernels *by, const media_pixels *from, const double m[6],
+                int filter, const uint8_t fill[4]);
 
 /* The same by a perspective: x' = (m0 x + m1 y + m2) / (m6 x + m7 y + 1), y' = (m3 x + m4 y + m5) / the same. */
-void media_warp_perspective(const media_pixels *px, const media_pixels *from, const double m[8], int filter,
-                            const uint8_t fill[4]);
+void media_warp_perspective(const media_pixels *px, const media_kernels *by, const media_pixels *from,
+                            const double m[8], int filter, const uint8_t fill[4]);
+
+/* --- warp.c, warp_avx2.c --- */
+void media_mixed(const media_pixels *px, const media_pixels *from, const double *m, int perspective,
+                 int filter, const uint8_t fill[4]);
+void media_mixed_avx2(const media_pixels *px, const media_pixels *from, const double *m, int perspective,
+                      int filter, const uint8_t fill[4]);
 
 /* Image.rotate's expand: the picture of w x h becomes as large as all of it needs, and m leads to its pixels from there. */
 void media_expand(double degrees, int centered, double m[6], int32_t *w, int32_t *h);

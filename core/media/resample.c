@@ -316,8 +316,8 @@ const media_kernels media_portable = {"portable",
                                        &media_cv2_mean},
                                       media_finish_portable,
                                       media_normals_portable,
-                                      media_fuse,
-                                      media_fuse_pairs};
+                                      &media_cv2_portable,
+                                      media_mixed};
 
 #if !defined(__x86_64__)
 const media_kernels *media_best_kernels(void) { return &media_portable; }

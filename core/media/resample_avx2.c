@@ -165,8 +165,8 @@ static const media_kernels avx2 = {"avx2",
                                     &media_cv2_mean_avx2},
                                    media_finish_avx2,
                                    media_normals_avx2,
-                                   media_fuse_avx2,
-                                   media_fuse_pairs_avx2};
+                                   &media_cv2_avx2,
+                                   media_mixed_avx2};
 
 const media_kernels *media_best_kernels(void) {
     unsigned a, b, c, d;

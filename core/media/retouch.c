@@ -141,11 +141,12 @@ uint8_t *media_copy_pixels(const media_pixels *px, media_buf *room, size_t more,
     return to->p + size;
 }
 
-void media_warp_by(const media_retouch *r, const media_pixels *to, const media_pixels *from) {
+void media_warp_by(const media_retouch *r, const media_kernels *by, const media_pixels *to,
+                   const media_pixels *from) {
     switch (r->kind) {
-    case MEDIA_PERSPECTIVE: media_warp_perspective(to, from, r->matrix, r->size, r->fill); break;
-    case MEDIA_CV2_AFFINE: media_warp_cv2(to, from, r); break;
-    default: media_warp(to, from, r->matrix, r->size, r->fill); break;
+    case MEDIA_PERSPECTIVE: media_warp_perspective(to, by, from, r->matrix, r->size, r->fill); break;
+    case MEDIA_CV2_AFFINE: media_warp_cv2(to, by, from, r); break;
+    default: media_warp(to, by, from, r->matrix, r->size, r->fill); break;
     }
 }
 
@@ -167,19 +168,19 @@ int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const 
     case MEDIA_EQUALIZE: media_equalize(px); break;
     case MEDIA_LIGHT: media_light(px, (float)r->value, (float)r->mean); break;
     case MEDIA_GAMMA: media_gamma(px, r->value); break;
-    case MEDIA_TO_CV2_GRAY: media_to_cv2_gray(px); break;
-    case MEDIA_HSV_SHIFT: media_hsv_shift(px, r->matrix); break;
-    case MEDIA_RGB_SHIFT: media_rgb_shift(px, r->matrix); break;
+    case MEDIA_TO_CV2_GRAY: by->cv2->gray(px); break;
+    case MEDIA_HSV_SHIFT: media_hsv_shift(px, by, r->matrix); break;
+    case MEDIA_RGB_SHIFT: media_rgb_shift(px, by, r->matrix); break;
     case MEDIA_CV2_BRIGHTNESS:
     case MEDIA_CV2_CONTRAST:
     case MEDIA_CV2_SATURATION:
-    case MEDIA_CV2_HUE: media_cv2_colour(px, r->kind, r->value); break;
+    case MEDIA_CV2_HUE: media_cv2_colour(px, by, r->kind, r->value); break;
     case MEDIA_BOX_BLUR:
     case MEDIA_MEDIAN:
     case MEDIA_CV2_BLUR:
     case MEDIA_MOTION: return media_cv2_blurs(px, by, r, room);
     case MEDIA_HOLE: media_hole(px, r); break;
-    case MEDIA_CLAHE: return media_clahe(px, r, room);
+    case MEDIA_CLAHE: return media_clahe(px, by, r, room);
     case MEDIA_PERMUTE: media_permute(px, r->size); break;
     case MEDIA_NOISE: media_add_noise(px, by, r); break;
     case MEDIA_MIX:
@@ -198,7 +199,7 @@ int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const 
     case MEDIA_PERSPECTIVE:
     case MEDIA_CV2_AFFINE:
         if (!media_copy_pixels(px, room, 0, &from)) return MEDIA_NO_MEMORY;
-        media_warp_by(r, px, &from);
+        media_warp_by(r, by, px, &from);
         break;
     case MEDIA_ELASTIC:
         if (!(more = media_copy_pixels(px, room, media_elastic_bytes(px, r), &from))) return MEDIA_NO_MEMORY;

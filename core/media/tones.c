@@ -10,10 +10,24 @@
 
 #include "internal.h"
 
+/* The byte at bit i of eight. */
+static inline uint64_t looked_up(const uint8_t table[256], uint64_t eight, int i) {
+    return (uint64_t)table[eight >> i & 255] << i;
+}
+
+/* Eight bytes at a time, past the end into slack: memory is read and written less often than one by one. */
 void media_by_table(const media_pixels *px, const uint8_t table[256]) {
+    const size_t n = (size_t)px->w * (size_t)px->step;
     for (int32_t y = 0; y < px->h; y++) {
         uint8_t *line = media_line(px, y);
-        for (size_t x = 0; x < (size_t)px->w * (size_t)px->step; x++) line[x] = table[line[x]];
+        for (size_t x = 0; x < n; x += sizeof(uint64_t)) {
+            uint64_t v;
+            memcpy(&v, line + x, sizeof v);
+            v = looked_up(table, v, 0) | looked_up(table, v, 8) | looked_up(table, v, 16) |
+                looked_up(table, v, 24) | looked_up(table, v, 32) | looked_up(table, v, 40) |
+                looked_up(table, v, 48) | looked_up(table, v, 56);
+            memcpy(line + x, &v, sizeof v);
+        }
     }
 }
 

@@ -259,12 +259,18 @@ static inline __attribute__((always_inline)) void mixed_by(mixer *mix, const med
     }
 }
 
-void media_warp(const media_pixels *px, const media_pixels *from, const double m[6], int filter,
-                const uint8_t fill[4]) {
-    if (filter == MEDIA_BILINEAR) {
-        mixed_by(mix_linear, px, from, m, 0, fill);
-    } else if (filter == MEDIA_BICUBIC) {
-        mixed_by(mix_cubic, px, from, m, 0, fill);
+void media_mixed(const media_pixels *px, const media_pixels *from, const double *m, int perspective,
+                 int filter, const uint8_t fill[4]) {
+    if (filter == MEDIA_BICUBIC)
+        perspective ? mixed_by(mix_cubic, px, from, m, 1, fill) : mixed_by(mix_cubic, px, from, m, 0, fill);
+    else
+        perspective ? mixed_by(mix_linear, px, from, m, 1, fill) : mixed_by(mix_linear, px, from, m, 0, fill);
+}
+
+void media_warp(const media_pixels *px, const media_kernels *by, const media_pixels *from, const double m[6],
+                int filter, const uint8_t fill[4]) {
+    if (filter == MEDIA_BILINEAR || filter == MEDIA_BICUBIC) {
+        by->mixed(px, from, m, 0, filter, fill);
     } else if (m[1] == 0 && m[3] == 0) {
         nearest_scaled(px, from, m, fill);
     } else if (all_near(px, m)) {
@@ -274,10 +280,12 @@ void media_warp(const media_pixels *px, const media_pixels *from, const double m
     }
 }
 
-void media_warp_perspective(const media_pixels *px, const media_pixels *from, const double m[8], int filter,
-                            const uint8_t fill[4]) {
-    mixer *mix = filter == MEDIA_BILINEAR ? mix_linear : filter == MEDIA_BICUBIC ? mix_cubic : pick;
-    mixed_by(mix, px, from, m, 1, fill);
+void media_warp_perspective(const media_pixels *px, const media_kernels *by, const media_pixels *from,
+                            const double m[8], int filter, const uint8_t fill[4]) {
+    if (filter == MEDIA_BILINEAR || filter == MEDIA_BICUBIC)
+        by->mixed(px, from, m, 1, filter, fill);
+    else
+        mixed_by(pick, px, from, m, 1, fill);
 }
 
 /* Zeros are none. */
