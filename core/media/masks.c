@@ -139,7 +139,8 @@ void media_mask_runs(media_ctx *c, const uint32_t *runs, int32_t n) {
 }
 
 static int32_t nearest(int32_t filter) {
-    return filter >= MEDIA_CV2_LINEAR && filter <= MEDIA_CV2_LANCZOS4 ? MEDIA_CV2_NEAREST : MEDIA_TORCH_NEAREST;
+    return filter >= MEDIA_CV2_LINEAR && filter <= MEDIA_CV2_LANCZOS4 ? MEDIA_CV2_NEAREST
+                                                                      : MEDIA_TORCH_NEAREST;
 }
 
 static void by_nearest(media_pass *p) { p->x.filter = p->y.filter = nearest(p->x.filter); }
@@ -176,7 +177,8 @@ int media_masks_begin(media_ctx *c, const media_op *op) {
     m->h = c->seen_h;
     m->stride = media_line_stride(m->w, 1);
     const size_t size = m->stride * (size_t)m->h + MEDIA_SLACK_BYTES;
-    if (!media_buf_get(&m->drawn, size) || !media_buf_get(&m->edges, size) || !media_buf_get(&m->odd, m->stride))
+    if (!media_buf_get(&m->drawn, size) || !media_buf_get(&m->edges, size) ||
+        !media_buf_get(&m->odd, m->stride))
         return MEDIA_NO_MEMORY;
     memset(m->drawn.p, 0, size);
     memset(m->edges.p, 0, size);
