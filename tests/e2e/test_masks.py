@@ -1,9 +1,12 @@
 """Masks of objects go where their boxes go, through the real command."""
 
 import json
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
+from engines import BUILD, LANGUAGES, PATIENCE, ROOT, example, groups
 from PIL import Image
 from proof import prove
 
@@ -76,3 +79,54 @@ def test_batches_with_masks_are_verified_and_replayed(table, open_, tmp_path):
     spec = described(table, {"transform": [{"random_crop": 48}, {"horizontal_flip": 0.5}]}, ring={"hash": "xxh3"}, order={"seed": 5}, batch=3)
     loader = open_(spec)
     assert f"{2 * len(loader)} batches, {2 * N} rows" in prove(loader, spec, tmp_path)
+
+
+OWN = {"transform": [{"horizontal_flip": 0.5}], "shape": "ragged", "room": [120, 120]}
+
+
+@pytest.mark.parametrize("image", [{"transform": [{"random_crop": 48}]}, OWN])
+def test_programs_in_every_language_read_them(serve, table, image):
+    """The hash that the examples print is of all tensors' bytes and offsets."""
+    engine = serve(described(table, image, order={"seed": 2, "epochs": 1}, ring=groups(*LANGUAGES)))
+    consumers = {language: example(language, engine.name, language, "--hash") for language in LANGUAGES}
+    seen = {}
+    for language, consumer in consumers.items():
+        code, out, err = consumer.end()
+        assert (code, err) == (0, ""), f"{language}: {err}"
+        seen[language] = sorted(out.splitlines()[:-1])
+    assert len(seen["c"]) == 3 and all(hashes == seen["c"] for hashes in seen.values()), seen
+
+
+PROGRAM = r"""
+#include <spdl/spdl.hpp>
+#include <cstdio>
+int main(int, char **argv) {
+    spdl::AttachOptions options;
+    options.max_leases = 1;
+    options.group = "cpp";
+    for (spdl::Batch batch : spdl::attach(argv[1], options))
+        for (std::uint32_t i = 0; i < batch.rows(); i++) {
+            const spdl::Tensor masks = batch["masks"].picture(i, batch["extent"]);
+            long on = 0;
+            for (std::size_t k = 0; k < masks.size(); k++) on += masks.data<std::uint8_t>()[k];
+            std::printf("%lld %lld %lld %lld %ld\n", (long long)batch["index"].data<std::int64_t>()[i], (long long)masks.shape()[0], (long long)masks.shape()[1], (long long)masks.shape()[2], on);
+        }
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("c++") is None, reason="there is no C++ compiler")
+def test_cpp_has_the_masks_of_a_picture_of_its_own_size(serve, attach, table, tmp_path):
+    (tmp_path / "masks.cpp").write_text(PROGRAM)
+    subprocess.run(["c++", "-std=c++17", f"-I{ROOT}/include", f"-I{ROOT}/clients/cpp/include", "masks.cpp", f"-L{BUILD}", "-lspdl", f"-Wl,-rpath,{BUILD}", "-o", "masks"],
+                   cwd=tmp_path, check=True, timeout=PATIENCE)
+    engine = serve(described(table, OWN, order={"seed": 2, "epochs": 1}, ring=groups("here", "cpp")))
+    want, reader = [], attach(engine.name, "here", max_leases=1)
+    program = subprocess.Popen([tmp_path / "masks", f"{engine.name}"], stdout=subprocess.PIPE, text=True)
+    while (batch := reader.acquire(timeout=PATIENCE)) is not None:
+        with batch:
+            want += [[int(batch["index"][i]), *batch["masks"][i].shape, int(batch["masks"][i].sum())] for i in range(batch.rows)]
+    out, _ = program.communicate(timeout=PATIENCE)
+    got = [[int(n) for n in line.split()] for line in out.splitlines()]
+    assert program.returncode == 0 and len(got) == N
+    assert got == want and any(n == 0 for _, n, *_ in want)
