@@ -167,6 +167,9 @@ func (b *Batch) Begin(m Memory, samples []int64, padded int) {
 // Keep writes a row's value in column c. Different goroutines may do so for different rows.
 func (b *Batch) Keep(row, c int, value []byte) { b.Columns[c].put(row, value) }
 
+// Room is the memory of a row's value in column c, empty, for a value that is made there and then kept.
+func (b *Batch) Room(row, c int) []byte { return b.Columns[c].Row(row)[:0] }
+
 // Kept is a row's value in column c.
 func (b *Batch) Kept(row, c int) []byte { return b.Columns[c].used(row) }
 

@@ -39,6 +39,7 @@ type following struct {
 	moves   []media.Move
 	kept    []bool // lines
 	boxes   []media.Rect
+	objects media.Outlines
 }
 
 // follow finds the columns that follow the parts' pictures, which in a batch are another thing than in the source: it returns the columns as
@@ -74,7 +75,14 @@ func (s *samples) follow(of *spec.Spec, columns []source.Column) (all []source.C
 			if img.Transform.CropsByBoxes() {
 				s.parts[i].boxed = &f
 			}
-			moves(b.Column).DType, with = tensor.F32, append(with, b.With...)
+			boxes := moves(b.Column)
+			boxes.DType, with = tensor.F32, append(with, b.With...)
+			if b.Masks != "" {
+				c := moves(b.Masks)
+				s.masks = append(s.masks, differ[len(differ)-1])
+				s.parts[i].outlined = &outlined{name: b.Masks, column: differ[len(differ)-1], boxes: b.Column}
+				maskColumn(c, img, boxes.MaxLength)
+			}
 		}
 		for _, name := range with {
 			if img.Points == nil || name != img.Points.Column {
@@ -137,6 +145,9 @@ func (w *worker) follow(p *part, d *imageDecoder, sample encoded) error {
 		if err := f.move(&w.following, d.seen, sample); err != nil {
 			return err
 		}
+	}
+	if p.outlined != nil { // behind the boxes, which say what is kept
+		return p.outlined.draw(&w.following, d, sample)
 	}
 	return nil
 }

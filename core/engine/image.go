@@ -70,11 +70,13 @@ func (m *images) open() (decoder, error) {
 type imageDecoder struct {
 	*media.Worker
 	of   *images
-	seen media.Size // of the last picture
+	op   *media.Op  // of the last row,
+	seen media.Size // and the size of its picture
 }
 
 func (d *imageDecoder) decode(row [][]byte, in input, draw media.Draw) error {
-	info, err := d.Row(row[imagePixels], in.bytes, d.of.ops[min(in.bucket, len(d.of.ops)-1)], draw) // the one where there is one
+	d.op = d.of.ops[min(in.bucket, len(d.of.ops)-1)] // the one where there is one
+	info, err := d.Row(row[imagePixels], in.bytes, d.op, draw)
 	d.seen = info.Seen()
 	if err != nil {
 		return err

@@ -153,9 +153,9 @@ func raggedSteps(fields []field, columns []source.Column) map[string]tensor.Shap
 	return steps
 }
 
-// raggedExtents are the fields that say how large the pictures of ragged ones are.
-func raggedExtents(fields []field) map[string]string {
-	all := map[string]string{}
+// raggedExtents are the fields that say how large the pictures, or masks, of ragged ones are.
+func raggedExtents(of *spec.Spec, fields []field) map[string]string {
+	all := planes(of)
 	for i := range fields {
 		if f := &fields[i]; f.cut == ragged && f.sized {
 			all[f.name] = fields[f.measuredBy].name

@@ -195,7 +195,7 @@ func (r *ring) shmConfig(s *spec.Spec, o *Options, journalled json.RawMessage) (
 		Extents map[string]string       `json:"extents,omitempty"` // of ragged pictures, the field that says how large each is
 		Spec    json.RawMessage         `json:"spec"`
 		Data    sampler.Data            `json:"data,omitempty"` // so that a ring is not adopted over other samples
-	}{r.source.Classes(), raggedSteps(r.samples.fields, r.columns), raggedExtents(r.samples.fields), s.Canonical(), r.order.Config().Data})
+	}{r.source.Classes(), raggedSteps(r.samples.fields, r.columns), raggedExtents(s, r.samples.fields), s.Canonical(), r.order.Config().Data})
 	if err != nil {
 		return shm.Config{}, fmt.Errorf("engine: ring %q: class names: %w", s.FullName(), err)
 	}
@@ -269,8 +269,13 @@ func tensorsOf(s *spec.Spec, fields []field, columns []source.Column) []shm.Tens
 	for f := range fields {
 		own = append(own, fields[f].tensor(n))
 	}
+	masks := planes(s)
 	for c := range columns {
-		own = append(own, columnTensor(&columns[c], n))
+		t := columnTensor(&columns[c], n)
+		if masks[t.Name] != "" {
+			t.Axes = shm.AxesNCHW
+		}
+		own = append(own, t)
 		if columns[c].Padded {
 			own = append(own, column(spec.LengthOf(columns[c].Name), shm.RoleField, tensor.I64))
 		}

@@ -17,6 +17,7 @@ type samples struct {
 	parts  []part
 	fields []field // of all parts, one behind the other
 	values int     // columns of a sample, where some of them follow its pictures; else 0
+	masks  []int   // of these those that have masks, which are made where a batch has them
 }
 
 // part is one part of the samples.
@@ -33,6 +34,7 @@ type part struct {
 
 	followers []follower // columns that go where its picture goes
 	boxed     *follower  // the one of them that decides on a crop; nil: none
+	outlined  *outlined  // masks that go with boxes; nil: none
 }
 
 // samplesOf prepares the decoding of a description's media.

@@ -196,6 +196,9 @@ func (r *ring) decodeRow(on *worker, w *work, row int) {
 		w.slot.Prefault(on.row)
 	}
 	r.keepValues(w, row)
+	for _, c := range r.samples.masks {
+		on.columns[c] = w.Room(row, c)
+	}
 	var err error
 	if r.refused.has(w.Samples[row]) {
 		err = on.decodeOnHost(on.row, w.bufs[row], draw)

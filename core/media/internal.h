@@ -623,6 +623,18 @@ media_buf *media_next_sheet(media_ctx *c);
 /* Warp the picture px, in the last sheet, and change its colours: what comes out, which may be of another size, is in the last sheet again. */
 int media_retouch_sheets(media_ctx *c, const media_retouches *steps, media_pixels *px);
 
+/* --- masks.c --- */
+
+/* One mask after the other of what is in a picture of w x h. */
+typedef struct media_masks {
+    media_op op; /* of a row of one mask */
+    int32_t w, h;
+    size_t stride;
+    media_buf drawn, edges;           /* the mask; and, while it is drawn, 1 where it changes down a column */
+    media_buf odd;                    /* 1 of a column that has an odd number of edges */
+    int32_t left, top, right, bottom; /* the part that has edges */
+} media_masks;
+
 /* --- context --- */
 
 struct media_ctx {
@@ -661,6 +673,7 @@ struct media_ctx {
     int shares;                       /* 1: they are of it */
     int from_below;                   /* 1: the row's last line comes first */
     int32_t first_column, end_column; /* of the row: those that the picture reaches; fill around them */
+    media_masks masks;
     media_info info;
     const uint8_t *picture_next; /* of media_fetch_picture */
     size_t picture_stride;
@@ -713,6 +726,9 @@ void media_picture_rows(media_ctx *c, const uint8_t *pixels, size_t stride, int3
 /* Geometry and axes for the picture of c->info, and c->op; the region of the oriented
  * picture that they read. */
 int media_prepare(media_ctx *c, const media_op *op, const media_draw *draw, media_region *r);
+
+/* That region once more, with the axes of the first pass, for another picture of the same size. */
+int media_begin(media_ctx *c, media_region *r);
 
 /* Where that region lies in the picture as stored, w x h. */
 void media_unturn(int orientation, int32_t w, int32_t h, const media_region *r, media_region *raw);

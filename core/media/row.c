@@ -19,9 +19,10 @@ media_ctx *media_ctx_new(int without) {
 }
 
 static media_buf *buffers(media_ctx *c, int i) {
-    media_buf *all[] = {&c->rows,     &c->mid,          &c->line,      &c->region,    &c->turned,
-                        &c->picture,  &c->sum,          &c->shades,    &c->room,      &c->mix,
-                        &c->png.data, &c->png.unpacked, &c->sheets[0], &c->sheets[1], &c->boxes};
+    media_buf *all[] = {&c->rows,        &c->mid,          &c->line,      &c->region,    &c->turned,
+                        &c->picture,     &c->sum,          &c->shades,    &c->room,      &c->mix,
+                        &c->png.data,    &c->png.unpacked, &c->sheets[0], &c->sheets[1], &c->boxes,
+                        &c->masks.drawn, &c->masks.edges,  &c->masks.odd};
     return i < (int)(sizeof all / sizeof all[0]) ? all[i] : NULL;
 }
 
@@ -148,6 +149,8 @@ static int begin_stage(media_ctx *c, int i, media_region *r) {
     *r = (media_region){0, 0, p->box_w, p->box_h};
     return MEDIA_OK;
 }
+
+int media_begin(media_ctx *c, media_region *r) { return begin_stage(c, 0, r); }
 
 /* Nothing is drawn for tiles. */
 static int prepare_tiles(media_ctx *c, const media_op *op, int32_t w, int32_t h, media_region *r) {

@@ -421,6 +421,15 @@ const media_moves *media_ctx_moves(media_ctx *c);
  * sides. MEDIA_NO_MEMORY. */
 int media_ctx_boxes(media_ctx *c, const double *boxes, int32_t n, int shares);
 
+/* Masks of objects in the last row's picture as it is seen, by the op of that row: once media_masks_begin, then for each mask its polygons, of n
+ * points x, y each, of at most MEDIA_MAX_OUTLINE either way, or its runs down the columns, of 0 and of 1 by turns, which come to all pixels; and then media_mask_row, which
+ * has it as the row has the picture: bytes 0 and 1, of the row's height and width, 0 where no pixel is. MEDIA_NO_MEMORY. The row's info and moves are gone then. */
+enum { MEDIA_MAX_OUTLINE = 1000000 };
+int media_masks_begin(media_ctx *c, const media_op *op);
+void media_mask_polygon(media_ctx *c, const double *xy, int32_t n);
+void media_mask_runs(media_ctx *c, const uint32_t *runs, int32_t n);
+int media_mask_row(media_ctx *c, uint8_t *dst);
+
 /* JPEG bytes into dst, media_op_row_bytes(op) bytes of any alignment. On
  * failure dst holds anything. Returns a status; MEDIA_OTHER_FORMAT leaves dst
  * alone. */

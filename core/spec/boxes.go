@@ -17,6 +17,7 @@ type Boxes struct {
 	MinArea       float64  `json:"min_area"`             // their product,
 	MinVisibility float64  `json:"min_visibility"`       // and how much of the box's area must not be cut away; or it is dropped
 	With          []string `json:"with,omitempty"`       // columns that have a line for each box, which are dropped with it
+	Masks         string   `json:"masks,omitempty"`      // the column with each box's outline, of which a batch has the mask; "": none
 }
 
 // The values of Boxes.Format.
@@ -109,6 +110,7 @@ func (d *decoder) boxes(s *section) *Boxes {
 	sec.number("min_area", &b.MinArea, 0, maxSmallest*maxSmallest)
 	sec.number("min_visibility", &b.MinVisibility, 0, 1)
 	sec.with(&b.With)
+	sec.text("masks", &b.Masks)
 	return b
 }
 
@@ -158,6 +160,7 @@ func (d *decoder) checkBoxes(s *Spec) {
 		}
 		if b := m.Image.Boxes; b != nil {
 			f.boxes(b, m.Image.Points, m.Path()+".boxes")
+			f.masks(b, m.Path()+".boxes.masks")
 		}
 	}
 }
@@ -200,6 +203,48 @@ func (f *following) boxes(b *Boxes, points *Points, at string) {
 		shared = points.Column
 	}
 	f.with(at+".with", b.With, shared)
+}
+
+// masks checks the column that the masks of boxes are drawn from.
+func (f *following) masks(b *Boxes, at string) {
+	const want = ", text, of COCO's segmentation of each box as a list in JSON, such as {name: masks, from: segmentation, type: text, max_bytes: 1MiB}"
+	if b.Masks == "" || f.err != nil {
+		return
+	}
+	if c := f.take(at, b.Masks, "", want); c != nil && c.Type != TypeText {
+		f.failAt(at, "got %q, %s, want outlines%s", b.Masks, c.described(), want)
+	}
+}
+
+// maxMaskBytes bounds the bytes of a row's masks.
+const maxMaskBytes = 2 << 30
+
+// MaskShape is the shape of the mask of one box: H, W; of pictures that keep their size the pixels that there is room for.
+func (i *Image) MaskShape() tensor.Shape {
+	out := i.Transform.Output()
+	if i.Open() {
+		return tensor.Shape{int64(i.Room.Height) * int64(i.Room.Width)}
+	}
+	return tensor.Shape{int64(out.Height), int64(out.Width)}
+}
+
+// checkMasks refuses masks that a row has no room for, once it is known how large it is.
+func (d *decoder) checkMasks(s *Spec) {
+	for _, m := range s.Media() {
+		if m.Image == nil || m.Image.Boxes == nil || m.Image.Boxes.Masks == "" || d.err != nil {
+			continue
+		}
+		b, at := m.Image.Boxes, m.Path()+".boxes.masks"
+		k := slices.IndexFunc(s.Source.Columns, func(c Column) bool { return c.Name == b.Column })
+		most := s.Source.Columns[k].MaxLength
+		each, err := m.Image.MaskShape().Elements()
+		switch {
+		case m.Image.Transform.Bucketed():
+			d.failAt(at, "given beside order.buckets of sizes, and rows of masks have one; leave one of them out, or keep each picture's own size: shape: ragged")
+		case err != nil || each > maxMaskBytes/int64(most):
+			d.failAt(at, "got room for %d masks of %d pixels a row, want at most 2GiB; lower max_length of %q, or resize to less", most, each, b.Column)
+		}
+	}
 }
 
 func (f *following) points(p *Points, at string) {

@@ -8,7 +8,7 @@ import (
 
 const boxColumns = "{name: boxes, type: list, dtype: f32, shape: [-1, 4], max_length: 9}, {name: classes, type: list, dtype: i64, max_length: 9}, " +
 	"{name: joints, type: list, dtype: f32, shape: [-1, 17, 3], max_length: 9}, {name: marks, type: list, dtype: f32, shape: [5, 2]}, " +
-	"{name: spots, type: list, dtype: f32, shape: [-1, 2], max_length: 9}, {name: n, type: i64}, {name: open, type: npy}"
+	"{name: spots, type: list, dtype: f32, shape: [-1, 2], max_length: 9}, {name: n, type: i64}, {name: open, type: npy}, {name: outlines, type: text, max_bytes: 64KiB}"
 
 // boxed is a description of pictures with boxes, its image section as given.
 func boxed(image string) string {
@@ -26,6 +26,7 @@ func TestBoxesAndPointsAreDescribed(t *testing.T) {
 			Boxes: &Boxes{Column: "boxes", Format: CXCYWH, Normalized: true, MinVisibility: 0.5, With: []string{"classes"}}},
 		"boxes: {column: boxes, with: [joints, classes]}, points: joints": {
 			Boxes: &Boxes{Column: "boxes", Format: XYXY, MinSize: 1, MinArea: 1, With: []string{"joints", "classes"}}, Points: &Points{Column: "joints"}},
+		"boxes: {column: boxes, masks: outlines}": {Boxes: &Boxes{Column: "boxes", Format: XYXY, MinSize: 1, MinArea: 1, Masks: "outlines"}},
 		"points: marks": {Points: &Points{Column: "marks"}},
 		"points: open":  {Points: &Points{Column: "open"}},
 		"points: {column: spots, normalized: true, remove_invisible: true, with: [classes]}": {
@@ -77,7 +78,17 @@ func TestBoxesAndPointsThatCannotFollowAreRefused(t *testing.T) {
 		boxed("points: {column: joints, remove_invisible: true}"):   `image.points.remove_invisible: given of "joints", of shape [-1 17 3], want shape: [-1, 2] or [-1, 3], of which a point can be dropped`,
 		boxed("points: {column: marks, remove_invisible: true}"):    `image.points.remove_invisible: given of "marks", of shape [5 2]`,
 		boxed("points: spots, boxes: {column: boxes, with: spots}"): "",
-		boxed("points: {column: spots, remove_invisible: true}, boxes: {column: boxes, with: spots}"): `image.boxes.with: got "spots", which image.points.column has already`,
+		boxed("points: {column: spots, remove_invisible: true}, boxes: {column: boxes, with: spots}"):                                                                         `image.boxes.with: got "spots", which image.points.column has already`,
+		boxed("boxes: {column: boxes, masks: nope}"):                                                                                                                          `image.boxes.masks: got "nope", want the name of one of source.columns, text, of COCO's segmentation of each box as a list in JSON, such as {name: masks, from: segmentation, type: text, max_bytes: 1MiB}`,
+		boxed("boxes: {column: boxes, masks: classes}"):                                                                                                                       `image.boxes.masks: got "classes", of shape [-1], want outlines, text, of COCO's segmentation`,
+		boxed("boxes: {column: boxes, masks: n}"):                                                                                                                             `image.boxes.masks: got "n", of type i64, want outlines`,
+		boxed("boxes: {column: boxes, with: outlines}"):                                                                                                                       `image.boxes.with: got "outlines", of type text, want columns of which a line can be dropped`,
+		boxed("boxes: {column: boxes, masks: [outlines]}"):                                                                                                                    "image.boxes.masks: got a list, want text",
+		view("boxes: {column: boxes2, masks: outlines}"):                                                                                                                      `fields.b.image.boxes.column: got "boxes2", want the name of one of source.columns`,
+		boxed("boxes: {column: boxes, masks: outlines}, shape: ragged, room: [4000, 4000], transform: [horizontal_flip: 0.5]"):                                                "",
+		boxed("boxes: {column: boxes, masks: outlines}, shape: ragged, room: [16384, 16384], transform: [horizontal_flip: 1]"):                                                `image.boxes.masks: got room for 9 masks of 268435456 pixels a row, want at most 2GiB; lower max_length of "boxes", or resize to less`,
+		strings.Replace(boxed("boxes: {column: boxes, masks: outlines}"), "center_crop: 8", "{center_crop: 64}, {elastic_transform: {}}", 1):                                  "image.boxes: given beside elastic_transform, which nothing can follow",
+		strings.Replace(boxed("boxes: {column: boxes, masks: outlines}"), "center_crop: 8", "{random_crop: bucket}", 1) + "order: {buckets: {sizes: [[32, 64], [64, 32]]}}\n": "image.boxes.masks: given beside order.buckets of sizes, and rows of masks have one; leave one of them out, or keep each picture's own size: shape: ragged",
 		view("boxes: boxes"):  `fields.b.image.boxes.column: got "boxes", which fields.a.image.boxes.column has already, and a column is moved once; list it a second time`,
 		view("points: spots"): "",
 		strings.Replace(boxed("boxes: boxes"), "center_crop: 8", "{center_crop: 64}, {elastic_transform: {}}", 1):                                                 "image.boxes: given beside elastic_transform, which nothing can follow; leave one of them out, or take random_affine or random_perspective",
@@ -120,7 +131,7 @@ func TestBoxesAndPointsAreInTheHash(t *testing.T) {
 	seen := map[[32]byte]string{}
 	for _, text := range []string{
 		"max_pixels: 9", "boxes: boxes", "boxes: {column: boxes, format: xywh}", "boxes: {column: boxes, normalized: true}", "boxes: {column: boxes, min_size: 2}", "boxes: {column: boxes, min_area: 2}",
-		"boxes: {column: boxes, min_visibility: 0.1}", "boxes: {column: boxes, with: classes}", "boxes: {column: boxes, with: joints}", "points: marks", "points: spots", "points: {column: spots, normalized: true}",
+		"boxes: {column: boxes, min_visibility: 0.1}", "boxes: {column: boxes, with: classes}", "boxes: {column: boxes, with: joints}", "boxes: {column: boxes, masks: outlines}", "points: marks", "points: spots", "points: {column: spots, normalized: true}",
 		"points: {column: spots, remove_invisible: true}", "boxes: boxes, transform: [random_iou_crop: {}, center_crop: 8]", "boxes: boxes, transform: [random_iou_crop: {trials: 9}, center_crop: 8]",
 		"boxes: boxes, transform: [random_iou_crop: {min_scale: 0.4}, center_crop: 8]", "boxes: boxes, transform: [random_iou_crop: {max_aspect_ratio: 3}, center_crop: 8]", "boxes: boxes, transform: [random_iou_crop: {sampler_options: [0]}, center_crop: 8]",
 		"points: {column: spots, remove_invisible: true, with: classes}",

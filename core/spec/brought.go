@@ -84,6 +84,7 @@ var brought = []struct {
 	{inSelect, called(`(frame|delta)_ind(ex|ices)`, `index`, `frame_ids`, `idx`), "say indices: [0, 8], of kind indices, or column: NAME, of a column in source.columns that says them for each sample"},
 	{inAudio, called(`of`, `clip`, `sync`, `video`), "say window: {of: video}, what is heard while the video's frames are on show"},
 	{inPictures, called(`bbox(es)?(_params|_format)?`, `bounding_box(es)?`, `target_boxes`, `label_fields`, `min_visibility`, `min_area`, `sanitize`), "say boxes: {column: NAME, format: xyxy, with: [LABELS]}, of columns in source.columns"},
+	{inPictures, called(`(instance_)?masks?`, `segmentations?`, `outlines?`, `polygons?`, `rles?`), "say boxes: {column: boxes, masks: COLUMN}, of a column in source.columns with COCO's segmentation of each box; a mask of class numbers is a field, with mode: index"},
 	{inPictures, called(`keypoints?(_params)?`, `landmarks`, `key_points`), "say points: NAME, of a column in source.columns"},
 	{inPictures, called(`(max|num|n|max_num)_(images|pictures)`, `(images|pictures)_per_sample`, `multi_?image`, `multiple`), "say many: 8, the most pictures of a sample"},
 	{inPictures, called(`(max|min)_(num|patches|image_tiles|dynamic_patch)`, `dynamic_(preprocess|image_size)`, `any_?res`, `image_(aspect_ratio|grid_pinpoints)`, `grid_pinpoints`, `crop_to_patches`, `do_image_splitting`, `use_thumbnail`, `patches`),

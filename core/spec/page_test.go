@@ -135,7 +135,7 @@ var values = map[string]string{
 	"image.from": "[seg.png, png]", "video.from": "mp4", "audio.from": "wav", "fields": "{a: {image: {transform: [center_crop: 2]}}}", "fields.NAME": "{audio: {rate: 8, length: 8}}", "fields.NAME.draw": "own",
 	"image.transform[].random_iou_crop": "{}", "image.transform[].random_iou_crop.min_scale": "0.2", "image.transform[].random_iou_crop.max_scale": "0.9", "image.transform[].random_iou_crop.min_aspect_ratio": "0.4",
 	"image.transform[].random_iou_crop.max_aspect_ratio": "3", "image.transform[].random_iou_crop.sampler_options": "[0.5, 2]", "image.transform[].random_iou_crop.trials": "9",
-	"image.boxes": "b", "image.boxes.column": "b", "image.boxes.format": "cxcywh", "image.boxes.normalized": "true", "image.boxes.min_size": "4.5", "image.boxes.min_area": "100", "image.boxes.min_visibility": "0.3", "image.boxes.with": "[c, d]",
+	"image.boxes": "b", "image.boxes.column": "b", "image.boxes.format": "cxcywh", "image.boxes.normalized": "true", "image.boxes.min_size": "4.5", "image.boxes.min_area": "100", "image.boxes.min_visibility": "0.3", "image.boxes.with": "[c, d]", "image.boxes.masks": "s",
 	"image.tiles": "8", "image.tiles.size": "9", "image.tiles.kind": "mllama", "image.tiles.min": "2", "image.tiles.max": "9", "image.tiles.thumbnail": "false", "image.tiles.grid_pinpoints": "[[8, 16], [16, 16]]", "image.tiles.longest_edge": "30",
 	"image.tiles.interpolation": "lanczos", "image.tiles.shape": "ragged",
 	"image.many": "8", "image.many.most": "8", "image.many.of": "[a, b]", "image.many.shape": "ragged", "image.many.over": "cut",
@@ -203,7 +203,7 @@ var beside = map[string]string{
 	"random_apply.p": ", transforms: [{grayscale: 1}]", "random_choice.p": ", transforms: [{grayscale: 1}, {invert: 1}]", "random_affine.interpolation": ", degrees: 9", "posterize.p": ", bits: 1", "adjust_sharpness.p": ", factor: 2", "gaussian_blur.p": ", kernel_size: 3", "gaussian_blur.sigma": ", kernel_size: 3",
 }
 
-const boxedSource = "source: {shards: a.tar, columns: [{name: b, type: npy, shape: [-1, 4], max_length: 9}, {name: p, type: npy, shape: [-1, 2], max_length: 9}, {name: c, type: npy, shape: [-1], max_length: 9}, {name: d, type: npy, shape: [-1], max_length: 9}]}\n"
+const boxedSource = "source: {shards: a.tar, columns: [{name: b, type: npy, shape: [-1, 4], max_length: 9}, {name: p, type: npy, shape: [-1, 2], max_length: 9}, {name: c, type: npy, shape: [-1], max_length: 9}, {name: d, type: npy, shape: [-1], max_length: 9}, {name: s, max_bytes: 64KiB}]}\n"
 
 // document writes one key with a value and whatever else the key needs around it.
 func document(path, value string) string {

@@ -99,6 +99,7 @@ func (d *decoder) complete(s *Spec) {
 	for _, m := range s.Media() {
 		m.check(d.failAt)
 	}
+	d.checkMasks(s)
 	d.checkFollowed(s.Media())
 	d.checkCache(s)
 	if s.Ring.Slots == 0 {

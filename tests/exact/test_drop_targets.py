@@ -291,7 +291,7 @@ DATASETS_REFUSED = {
     "PIL images": (lambda coco, voc: detection(coco, v2.Compose([SIZE])), "dataset.transforms: .*ends with a PIL image"),
     "of the picture alone": (lambda coco, voc: detection(coco, None, transform=floats(SIZE)), "transform: got one of the picture alone, want transforms=, of v2"),
     "of the target alone": (lambda coco, voc: detection(coco, None, target_transform=abs), "target_transform: got one of the target alone"),
-    "all keys": (lambda coco, voc: detection(coco, floats(SIZE), target_keys="all"), "target_keys: got 'all', want None, or some of image_id, boxes, labels"),
+    "all keys": (lambda coco, voc: detection(coco, floats(SIZE), target_keys="all"), "target_keys: got 'all', want None, or some of image_id, boxes, masks, labels"),
     "other keys": (lambda coco, voc: detection(coco, floats(SIZE), target_keys=("boxes", "area")), r"target_keys: got \('boxes', 'area'\), want None"),
     "another class": (lambda coco, voc: damaged(voc, lambda text: text.replace("<name>person", "<name>dodo")), "got an object of class 'dodo', want one of VOC's"),
     "half a pixel": (lambda coco, voc: damaged(voc, lambda text: text.replace("<xmin>3<", "<xmin>3.5<")), "bndbox: .*3.5.*want whole numbers"),

@@ -79,7 +79,9 @@ def coco(to: Path) -> None:
         image = picture()
         image.save(to / "coco/train2017" / f"{i:012}.jpg")
         images.append({"id": i, "file_name": f"{i:012}.jpg", "width": image.width, "height": image.height})
-        annotations += [{"image_id": i, "category_id": 7 + k, "bbox": [1.0, 2.0, image.width - 2.0, 30.0]} for k in range(i % 4)]
+        w, h = image.size
+        outlines = [[[1, 2, w - 1, 2, w - 1, 32, 1, 32]], {"size": [h, w], "counts": [h, h * (w - 2), h]}]
+        annotations += [{"image_id": i, "category_id": 7 + k, "bbox": [1.0, 2.0, w - 2.0, 30.0], "segmentation": outlines[k % 2]} for k in range(i % 4)]
     (to / "coco/annotations.json").write_text(json.dumps({"images": images, "annotations": annotations}))
 
 

@@ -77,7 +77,7 @@ def run(program):
 
 def test_every_block_is_tried_here():
     """A block that is added to the page fails here until there is a test for it. Faster R-CNN's is in tests/exact/test_drop_sizes.py, where torchvision is."""
-    tried = ["Classification", "CLIP", "Segmentation", "Detection", "Faster", "SimCLR", "Video", "Speech", "An inference", "Diffusion", "SDXL", "Vision", "Language", "Robot", "A format", "MixUp", "JAX", "TensorFlow", "A loader"]
+    tried = ["Classification", "CLIP", "Segmentation", "Detection", "Faster", "Mask", "SimCLR", "Video", "Speech", "An inference", "Diffusion", "SDXL", "Vision", "Language", "Robot", "A format", "MixUp", "JAX", "TensorFlow", "A loader"]
     more = {"A format": 2, "Vision": 3, "Language": 2, "Robot": 5, "A loader": 3}
     assert all(sum(name.startswith(title) for name in RECIPES) == more.get(title, 1) for title in tried) and len(RECIPES) == len(tried) + sum(more.values()) - len(more)
 
@@ -117,6 +117,15 @@ def test_detection_has_the_boxes_that_its_crops_have_left(run):
     targets = [target for _, _, targets in got for target in targets]
     assert all(boxes[0] == "float32" and boxes[2] == 4 and classes == ["int64", boxes[1]] for boxes, classes in targets)
     counts = sorted(boxes[1] for boxes, _ in targets)
+    assert len(counts) == 8 and all(got <= most for got, most in zip(counts, [0, 0, 1, 1, 2, 2, 3, 3])) and sum(counts) >= 3
+
+
+def test_mask_rcnn_has_a_mask_for_each_box(run):
+    got = run("Mask")
+    assert [image for _, image, _ in got] == [["float32", 2, 3, 512, 512]] * 4
+    targets = [target for _, _, targets in got for target in targets]
+    assert all(boxes == ["float32", masks[1], 4] and classes == ["int64", masks[1]] and masks == ["uint8", masks[1], 512, 512] for boxes, classes, masks in targets)
+    counts = sorted(masks[1] for *_, masks in targets)
     assert len(counts) == 8 and all(got <= most for got, most in zip(counts, [0, 0, 1, 1, 2, 2, 3, 3])) and sum(counts) >= 3
 
 

@@ -267,7 +267,8 @@ class Ragged:
     a step is a number. A copy, also by the module copy or by pickle, has memory of its own.
 
     Pictures, each of its own size, have `extents` ([rows, 2] int64), the height and the width of each: row i is [height, width, channels], or
-    [channels, height, width] where they are `planar` (layout: NCHW). Of others extents are None.
+    [channels, height, width] where they are `planar` (layout: NCHW), whose channels, where step does not say them, are as many as the row has, as of
+    masks of objects. Of others extents are None.
     """
 
     __slots__ = ("values", "offsets", "step", "extents", "planar")
@@ -351,7 +352,8 @@ class Ragged:
         if self.extents is None:
             return (size // _size(self.step), *self.step)
         height, width = (ctypes.c_int64 * 2).from_address(self.extents._address + 16 * row)
-        shape = (*self.step, height, width) if self.planar else (height, width, *self.step)
+        step = self.step or (size // max(height * width, 1),) * self.planar
+        shape = (*step, height, width) if self.planar else (height, width, *step)
         if min(shape) < 0 or _size(shape) != size:
             raise IndexError(f"spdl: row {row} is a picture of {height} x {width} and has {size} values: the batch is damaged")
         return shape

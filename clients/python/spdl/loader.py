@@ -334,10 +334,10 @@ class Loader:
         return [ring["source"] for ring in self._text.get("spec", {}).get("rings", {}).values()]
 
     def _text_fields(self) -> frozenset[str]:
-        """Fields of text: the key, and the columns that the description calls so."""
+        """Fields of text: the key, and the columns that the description calls so, but for outlines, of which a batch has masks."""
         named = {column["name"] for source in self._sources() for column in source.get("columns") or () if column["type"] == "text"}
         return frozenset(name for name, field in self.schema.fields.items()
-                         if name == self.schema.key or name in named and field.kind == "ragged")
+                         if name == self.schema.key or name in named and field.kind == "ragged" and not field.step and field.extent is None)
 
     def _takes_arrays(self) -> bool:
         """Whether its description makes columns of arrays of the program's samples, and nothing else."""

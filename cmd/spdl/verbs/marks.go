@@ -17,6 +17,11 @@ var (
 	halo   = color.RGBA{0x00, 0x00, 0x00, 255} // around it, for pictures of its colour
 )
 
+// mark is something that is drawn on the picture of a row, which may have another size than the row.
+type mark interface {
+	draw(page *image.RGBA, l tensors, row int, width, height int)
+}
+
 // marks are the boxes or the points of pictures: numbers of a field, so many of each.
 type marks struct {
 	tensor, length int // length -1: rows are all used
@@ -28,8 +33,8 @@ type marks struct {
 	points         *spec.Points
 }
 
-// marksOf finds what a ring tells of its pictures' boxes and points. What is no floats is not drawn.
-func marksOf(schema []shm.TensorRecord, told *pictureFacts, f *facts) (all []marks) {
+// marksOf finds what a ring tells of its pictures' masks, boxes and points. What is no floats is not drawn.
+func marksOf(schema []shm.TensorRecord, told *pictureFacts, f *facts) (all []mark) {
 	add := func(name string, boxes *spec.Boxes, points *spec.Points) {
 		t := fieldNamed(schema, name)
 		if t < 0 || dtypeText(&schema[t]) != "f32" {
@@ -43,10 +48,13 @@ func marksOf(schema []shm.TensorRecord, told *pictureFacts, f *facts) (all []mar
 			m.each = int(r.Shape[r.Ndim-1])
 		}
 		if m.each > 1 {
-			all = append(all, m)
+			all = append(all, &m)
 		}
 	}
 	if b := told.Boxes; b != nil {
+		if t := tintsOf(schema, b.Masks); t != nil {
+			all = append(all, t)
+		}
 		add(b.Column, b, nil)
 	}
 	if p := told.Points; p != nil {
@@ -76,7 +84,6 @@ func (m *marks) numbers(l tensors, row int) (all []float64) {
 	return all
 }
 
-// draw marks a row on its picture, which may have another size than the row.
 func (m *marks) draw(page *image.RGBA, l tensors, row int, width, height int) {
 	numbers, size := m.numbers(l, row), page.Bounds().Size()
 	x, y := float64(size.X)/float64(width), float64(size.Y)/float64(height)

@@ -23,7 +23,7 @@ type pixels struct {
 	mean, std               []float64 // of each channel; nil: nothing to undo
 	numbers                 bool      // of classes, not levels
 	tensor                  int       // that the pictures are in
-	marks                   []marks   // what is drawn on them
+	marks                   []mark    // what is drawn on them
 }
 
 // pixelsOf reads the schema of a tensor of pictures of shape [H, W, C] or, as planes, [C, H, W].

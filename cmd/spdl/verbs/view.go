@@ -30,7 +30,7 @@ func (a *app) view() *cobra.Command {
 		Use:   "view NAME|SPEC|FOLDER|SHARDS",
 		Short: "Draw a contact sheet of a batch, with its labels",
 		Long: `View takes the next batch of a running ring (NAME or NAME/RING), or the first one of a description or folder that nobody
-needs to serve, and draws its pictures with class and key below each, and with the boxes and points that follow them; of a video a row of frames, of several pictures all in a row (8 at most), of a sound its waveform or its features. Floats are brought back to colours by the ring's own mean and
+needs to serve, and draws its pictures with class and key below each, and with the boxes, points and masks that follow them; of a video a row of frames, of several pictures all in a row (8 at most), of a sound its waveform or its features. Floats are brought back to colours by the ring's own mean and
 standard deviation. Rows that are masked, substituted or padded have a red frame and say so.
 
 Of a running ring it reads as a consumer in a group of its own, with one lease: it sees batches that are published from then on,

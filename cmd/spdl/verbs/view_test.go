@@ -456,6 +456,35 @@ func TestSheetSaysHowManyRowsItShows(t *testing.T) {
 	}
 }
 
+// Masks of objects tint what they cover in a row, of rows of one size and of pictures of their own, below the outlines of their boxes.
+func TestViewTintsMasks(t *testing.T) {
+	name, dir := home(t), pictures(t, 4)
+	table := writeFile(t, filepath.Join(dir, "t.jsonl"), strings.Repeat(`{"path": "blue/000.jpg", "b": [[8, 6, 24, 18], [0, 0, 8, 8]], "s": [[[8, 6, 24, 6, 24, 18, 8, 18]], [[0, 0, 4, 0, 4, 4, 0, 4]]]}`+"\n", 2))
+	for _, image := range []string{"transform: [center_crop: [24, 32]]", "shape: ragged, room: [24, 32]"} {
+		text := fmt.Sprintf("source: {list: %q, columns: [{name: b, type: list, dtype: i32, shape: [-1, 4], max_length: 3}, {name: s, max_bytes: 4KiB}]}\n"+
+			"batch: 1\nimage: {%s, boxes: {column: b, masks: s}}\n", table, image)
+		file := writeFile(t, filepath.Join(t.TempDir(), name+".yaml"), text)
+		m, _ := sheetOf(t, []byte(good(t, "view", file, "--out", "-")))
+		at := func(x, y int) color.RGBA { // of the row, several times as large
+			return color.RGBAModel.Convert(m.At(cellGap+5*x+2, headHeight+cellGap/2+5*y+2)).(color.RGBA)
+		}
+		plain := at(28, 21)
+		for _, c := range []struct {
+			x, y int
+			want [3]uint8
+		}{{16, 12, classColour(1)}, {2, 2, classColour(2)}} {
+			if got, want := at(c.x, c.y), half(plain, c.want); max(abs(got.R, want.R), abs(got.G, want.G), abs(got.B, want.B)) > 8 {
+				t.Errorf("%s: %v at (%d, %d), want %v, half of it %v", image, got, c.x, c.y, want, c.want)
+			}
+		}
+		if got := at(6, 6); max(abs(got.R, plain.R), abs(got.G, plain.G), abs(got.B, plain.B)) > 8 {
+			t.Errorf("%s: %v beside the masks, want %v", image, got, plain)
+		}
+	}
+}
+
+func abs(a, b uint8) int { return max(int(a), int(b)) - min(int(a), int(b)) }
+
 // Boxes and points that follow their pictures are drawn on them, where they lie in the row, whatever the format, ragged or padded.
 func TestViewMarksBoxesAndPoints(t *testing.T) {
 	name, dir := home(t), pictures(t, 4)

@@ -193,7 +193,7 @@ class Tensor {
         return Span<const T>(static_cast<const T *>(row), count(1));
     }
 
-    // One of pictures that have a size each, as a tensor [H, W, C] or [C, H, W]: batch["image"].picture(i, batch["extent"]). It is a view
+    // One of pictures that have a size each, as a tensor [H, W, C] or [C, H, W]: batch["image"].picture(i, batch["extent"]); or their masks, [n, H, W]. It is a view
     // as this is; of a padded batch without what is around the picture, so that its strides are the row's, and its lines row<T>(y). A masked one has no
     // elements. SPDL_E_ARGUMENT beyond the last row, and where `extent` is not int64 [rows, 2]; SPDL_E_FORMAT if what it says leaves the row.
     Result<Tensor> try_picture(std::uint32_t i, const Tensor &extent) const {
@@ -264,12 +264,13 @@ class Tensor {
         return Tensor(one, static_cast<std::uint32_t>(shape[0]), writable_);
     }
 
-    // Its channels follow from how many values it has.
+    // Its channels follow from how many values it has; of planes there may be none, as of the masks of no object.
     Result<Tensor> ragged_picture(std::uint32_t i, std::int64_t height, std::int64_t width) const {
         if (Status s = within(i); !s.ok()) return s;
         const std::int64_t item = tensor_.dtype_bits / 8, first = tensor_.offsets[i],
                            size = tensor_.offsets[i + 1] - first;
-        if (height < 0 || width < 0 || (height > 0 && width > size / height))
+        const std::int64_t most = size == 0 && planar() ? INT64_MAX / item : size;
+        if (height < 0 || width < 0 || (height > 0 && width > most / height))
             return too_large(i, height, width);
         const std::int64_t pixels = height * width, channels = pixels > 0 ? size / pixels : 0;
         if (pixels * channels != size) return too_large(i, height, width);

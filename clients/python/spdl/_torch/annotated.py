@@ -18,7 +18,8 @@ MASKED = ("VOCSegmentation", "Cityscapes", "OxfordIIITPet")
 # The numbers that the wrapper gives to the classes of VOC.
 _VOC = ("__background__", "aeroplane", "bicycle", "bird", "boat", "bottle", "bus", "car", "cat", "chair", "cow", "diningtable", "dog", "horse", "motorbike", "person",
         "pottedplant", "sheep", "sofa", "train", "tvmonitor")
-_KEYS = {"CocoDetection": ("image_id", "boxes", "labels"), "VOCDetection": ("boxes", "labels")}
+_KEYS = {"CocoDetection": ("image_id", "boxes", "masks", "labels"), "VOCDetection": ("boxes", "labels")}  # in the wrapper's order
+_ASKED = ("masks",)  # of these those that come only where target_keys name them
 
 
 class Unknown(Exception):
@@ -59,7 +60,7 @@ def _extent_of_png(path: str) -> tuple[int, int]:
 
 def _chosen(usual: tuple[str, ...], keys: Any) -> tuple[str, ...]:
     if keys is None:
-        return usual
+        return tuple(key for key in usual if key not in _ASKED)
     others = [keys] if isinstance(keys, str) else sorted(set(keys) - set(usual))
     if others or "boxes" not in keys:
         raise Unknown(f"target_keys: got {keys!r:.80}, want None, or some of {', '.join(usual)} with boxes: other keys come with a description, as columns beside its boxes "
@@ -77,8 +78,17 @@ def _coco(dataset: Any, target: Target) -> Iterator[tuple[str, dict[str, Any]]]:
         image = coco.imgs[number]
         yield os.path.join(dataset.root, image["file_name"]), {
             "image_id": number, "boxes": _corners(annotations), "labels": [one["category_id"] for one in annotations],
-            "extent": _extent(image.get("height"), image.get("width")),
+            "extent": _extent(image.get("height"), image.get("width")), **({"masks": [_outline(one) for one in annotations]} if "masks" in target.keys else {}),
         }
+
+
+def _outline(one: Mapping[str, Any]) -> Any:
+    """The polygons of an object, or its runs, as its annotation has them."""
+    outline = one.get("segmentation")
+    if isinstance(outline, list) and outline or isinstance(outline, dict) and isinstance(outline.get("counts"), (str, list)):
+        return outline
+    raise Unknown(f"annotation {one.get('id')}: segmentation: got {outline!r:.80}, want a list of polygons, or a dict of size and counts, as pycocotools takes them; leave masks out of "
+                  "target_keys, or objects without an outline out of the annotations")
 
 
 def _extent(height: Any, width: Any) -> Optional[tuple[int, int]]:

@@ -105,7 +105,7 @@ def _sections(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[F
     if _is_torchs_own(collate) and of.target.kind != "boxes":
         collate = None
     listed = given.batch_size() == 1 or collate is not None and not _is_torchs_own(collate)
-    through: Any = {"boxes": lambda: joint.Boxes("labels" in of.target.keys), "mask": joint.Mask}.get(of.target.kind, lambda: None)()
+    through: Any = {"boxes": lambda: joint.Boxes(of.target.keys), "mask": joint.Mask}.get(of.target.kind, lambda: None)()
     said = _told(of, dataset, through)
     finish = Finish(of.target, collate, image=said.tv_image)
     operations = [*_front(of, said.operations), *said.operations]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Callable, Optional
 
 from .given import Given, Operation, refusal, without
@@ -19,16 +20,18 @@ _EXACT = "nearest-exact"
 
 
 class Boxes:
-    """Boxes that go through transforms."""
+    """Boxes that go through transforms, and what their objects have besides."""
 
-    def __init__(self, labels: bool) -> None:
+    def __init__(self, keys: Collection[str]) -> None:
         self.form = "XYXY"  # the format that they come out in
-        self._labels = labels  # whether there are any
+        self._labels, self._masks = "labels" in keys, "masks" in keys  # whether there are any
         self._sanitized: Optional[dict[str, Any]] = None
         self._marked: Optional[tuple[str, Any]] = None  # RandomIoUCrop, while nothing has taken away what it leaves out
 
     def passed(self, operation: Optional[Operation], place: str, one: Any) -> None:
         """Told of each transform, and of its operation."""
+        if self._masks:
+            _check_masks(operation or {}, Given(one, place, [], 0))
         for name in operation or ():
             if name == "random_iou_crop":
                 self._marked = (place, one)
@@ -52,7 +55,7 @@ class Boxes:
         """As the picture's section says them. Raises SpecError where boxes would stay that torch only marks."""
         if self._marked is not None:
             raise refusal(*self._marked, "leaves boxes out, want SanitizeBoundingBoxes() behind it, which takes them away")
-        return without({"column": "boxes", "format": self.form.lower(), "with": ["labels"] if self._labels else None, **(self._sanitized or {"min_size": 0, "min_area": 0})},
+        return without({"column": "boxes", "format": self.form.lower(), "with": ["labels"] if self._labels else None, "masks": "masks" if self._masks else None, **(self._sanitized or {"min_size": 0, "min_area": 0})},
                        min_size=1, min_area=1)
 
 
@@ -85,13 +88,31 @@ class Mask:
             raise refusal(place, one, f"got {name} of a picture and its mask, want resizes, crops, pads, flips, turns and what changes colours alone: a mask cannot follow it")
 
     def _to(self, one: Any, place: str) -> None:
-        if not isinstance(one.dtype, dict):
-            return  # it is of pictures alone
-        said = {getattr(kind, "__name__", kind): dtype for kind, dtype in one.dtype.items()}
-        dtype = str(said.get("Mask", said.get("others"))).replace("torch.", "")
+        dtype = _dtype_of_masks(one)
         if dtype not in ("None", "uint8", "int64"):
             raise refusal(place, one, f"dtype: got {dtype} of masks, want torch.int64, or nothing, which leaves torch.uint8")
         self.wide = dtype == "int64" or self.wide and dtype == "None"
+
+
+def _dtype_of_masks(one: Any) -> str:
+    """What ToDtype makes of them; "None": they stay."""
+    if not isinstance(one.dtype, dict):
+        return "None"  # it is of pictures alone
+    said = {getattr(kind, "__name__", kind): dtype for kind, dtype in one.dtype.items()}
+    return str(said.get("Mask", said.get("others"))).replace("torch.", "")
+
+
+def _check_masks(operation: Operation, g: Given) -> None:
+    """Refuse what a transform says of the masks of objects that is said otherwise here."""
+    if type(g.transform).__qualname__ == "ToDtype" and _dtype_of_masks(g.transform) not in ("None", "uint8"):
+        g.refuse(f"dtype: got {_dtype_of_masks(g.transform)} of masks, and those of objects stay torch.uint8; convert them in the loop")
+    for name in operation:
+        if name in _GROUPS and not _is_still(operation, (*_STILL, *_FLIPS)):
+            g.refuse("moves a picture and its masks, or does not, want what moves them outside of it, by a probability of its own: only flips and what changes colours go here")
+        if name in _RESIZE and g.get("interpolation") == _EXACT:
+            g.refuse(f"interpolation: got {_EXACT} beside masks, of which torchvision's versions make two things, want another")
+        if name in _FILL and hasattr(g.transform, "fill") and getattr(g.transform, "padding_mode", "constant") == "constant" and (fill := _fill_of_mask(g)) is not None:
+            g.refuse(f'fill: got {fill} of masks, which are 0 where no picture is, want fill={{tv_tensors.Mask: 0, "others": {fill}}}')
 
 
 def _is_still(operation: Operation, still: tuple[str, ...]) -> bool:

@@ -13,7 +13,7 @@ TABLE = "table.jsonl"
 class Target(NamedTuple):
     """What a sample has."""
 
-    kind: str  # "label", a number; "values", several; "boxes", a dict of boxes, the corners of all in one array, and more by keys; "mask", a picture of class numbers
+    kind: str  # "label", a number; "values", several; "boxes", a dict of boxes, the corners of all in one array, and more by keys, of masks COCO's segmentations; "mask", a picture of class numbers
     keys: tuple[str, ...] = ()  # of boxes, as they are handed out
     length: int = 0  # of values
 
@@ -32,7 +32,8 @@ class Target(NamedTuple):
         if self.kind != "boxes":
             return []
         most = max(1, *(len(target["boxes"]) // 4 for target in targets))
-        said = {"boxes": {"type": "list", "dtype": "f32", "shape": [-1, 4], "max_length": most}, "labels": {"type": "list", "dtype": "i64", "max_length": most}, "image_id": {"type": "i64"}}
+        said = {"boxes": {"type": "list", "dtype": "f32", "shape": [-1, 4], "max_length": most}, "labels": {"type": "list", "dtype": "i64", "max_length": most}, "image_id": {"type": "i64"},
+                "masks": {"type": "text", "max_bytes": max((_room(target["masks"]) for target in targets if "masks" in target), default=1)}}
         return [{"name": key, **said[key]} for key in self.keys]
 
     def row(self, path: str, target: Any, form: str) -> dict[str, Any]:
@@ -42,6 +43,18 @@ class Target(NamedTuple):
             boxes = [_FORMS[form](*corners[at:at + 4]) for at in range(0, len(corners), 4)]
             return {"path": path, **{key: target[key] for key in self.keys}, "boxes": boxes}
         return {"path": path, {"label": "label", "values": "target", "mask": "mask"}[self.kind]: target}
+
+
+_NUMBER = 26  # characters that json.dumps writes of a number at most, with what is between two of them
+
+
+def _room(outlines: Iterable[Any]) -> int:
+    """Bytes that json.dumps needs for outlines at most, which a batch has no room for: it has masks."""
+    counted = 2
+    for one in outlines:
+        for numbers in [one["counts"]] if isinstance(one, dict) else one:
+            counted += (2 * len(numbers) if isinstance(numbers, str) else _NUMBER * len(numbers)) + 4 * _NUMBER
+    return counted
 
 
 _FORMS: dict[str, Callable[[float, float, float, float], list[float]]] = {
@@ -80,6 +93,8 @@ class Finish(NamedTuple):
             columns["image_id"] = columns["image_id"].tolist()
         if self.form:
             columns["boxes"] = [_kind("BoundingBoxes", one, format=self.form, canvas_size=tuple(image.shape[-2:])) for image, one in zip(images, columns["boxes"])]
+            if "masks" in columns:
+                columns["masks"] = [_kind("Mask", one) for one in columns["masks"]]
         return [dict(zip(columns, row)) for row in zip(*columns.values())]
 
     def _wide(self, targets: Any) -> Any:
