@@ -379,6 +379,20 @@ def test_nothing_decodes_in_python(data, monkeypatch):
     assert len(ours(part, batch_size=2)) == 2
 
 
+def test_numbers_that_are_not_there_end_the_loop():
+    data = Dataset.from_dict({"width": [1, None, 3], "label": [0, 1, 2]})
+    with pytest.raises(spdl.EngineFailed, match="width"):
+        ours(data, None, batch_size=3)
+    equal(ours(data.filter(lambda row: row["width"] is not None), None, batch_size=3), [{"width": torch.tensor([1, 3]), "label": torch.tensor([0, 2])}])
+
+
+def test_lists_that_a_class_of_theirs_has_a_shape_of():
+    grids = Dataset.from_dict({"a": [[[1.5, 2], [3, 4]], [[5, 6], [7, 8]]], "b": [[[1, 2]], [[3, 4], [5, 6]]], "yes": [[True, False], [False, False]]},
+                              Features(a=datasets.Array2D((2, 2), "float64"), b=datasets.Array2D((None, 2), "int16"), yes=List(Value("bool"))))
+    (batch,) = ours(grids, None, batch_size=2)
+    equal(batch, {"a": torch.tensor([[[1.5, 2], [3, 4]], [[5, 6], [7, 8]]]), "b": [torch.tensor([[1, 2]]), torch.tensor([[3, 4], [5, 6]])], "yes": torch.tensor([[True, False], [False, False]])})
+
+
 def test_no_file_stays_behind(data, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)

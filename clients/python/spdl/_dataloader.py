@@ -92,7 +92,7 @@ def _beside(drop: arguments.Drop, options: dict[str, Any], owner: Any) -> Option
         return None
     if _torchrun.ranks() is not None:
         if options.get("share"):
-            raise ArgumentError("spdl: DataLoader: share=True and a data set with boxes, masks or weights, which are written down for this program's engine alone; leave share out")
+            raise ArgumentError("spdl: DataLoader: share=True and a data set with boxes, masks, weights or chosen rows, which are written down for this program's engine alone; leave share out")
         options["share"] = False
     return beside.Beside(drop.files, owner)
 

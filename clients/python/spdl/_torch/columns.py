@@ -43,7 +43,6 @@ class _Columns:
             return features.tree(self.of.dataset.features[column], column)
         except features.Unknown as error:
             self.of.refuse(str(error))
-            raise  # which refuse did
 
     def _label(self) -> Optional[Leaf]:
         """The column that is the samples' label: `label`, or else the only one of classes."""

@@ -7,7 +7,7 @@ import json
 import os
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Optional, Union
+from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from . import beside, datasets, features
 from .features import Leaf
@@ -102,7 +102,7 @@ class Samples:
         all = list(self.dataset.features)
         return all if form.get("output_all_columns") or form["columns"] is None else [name for name in all if name in form["columns"]]
 
-    def refuse(self, what: str) -> Any:
+    def refuse(self, what: str) -> NoReturn:
         datasets.refuse(self.place, self.dataset, what)
 
     # ---- what Arrow tells of columns
@@ -145,9 +145,13 @@ class Samples:
         if not parts:
             return None
         begin = dict(zip(rows, numpy.cumsum([0, *rows.values()]).tolist()))
-        numbers = numpy.concatenate([numpy.arange(begin[part.path] + part.first, begin[part.path] + part.first + part.rows) for part in parts])
-        numbers = numbers if self._numbers is None else numbers[self._numbers]
-        return Located(list(rows), parts[0].names, _only(numbers, sum(rows.values())))
+        spans = [range(begin[part.path] + part.first, begin[part.path] + part.first + part.rows) for part in parts if part.rows]
+        together = all(one.stop == next.start for one, next in zip(spans, spans[1:]))
+        if self._numbers is None and together:
+            whole = range(spans[0].start, spans[-1].stop)
+            return Located(list(rows), parts[0].names, None if len(whole) == sum(rows.values()) else whole)
+        numbers = numpy.concatenate([numpy.arange(one.start, one.stop) for one in spans])
+        return Located(list(rows), parts[0].names, _only(numbers if self._numbers is None else numbers[self._numbers], sum(rows.values())))
 
     def _written(self, columns: list[str]) -> Iterator[bytes]:
         """The chosen rows of some columns as a file of Arrow's."""
@@ -210,7 +214,7 @@ def _only(numbers: Any, rows: int) -> Any:
     """Which of so many rows these are: None, all; a range; or the numbers."""
     import numpy
 
-    first, n = int(numbers[0]) if len(numbers) else 0, len(numbers)
+    first, n = int(numbers[0]), len(numbers)
     if not numpy.array_equal(numbers, numpy.arange(first, first + n)):
         return numbers
     return None if n == rows else range(first, first + n)
