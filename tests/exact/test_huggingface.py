@@ -2,6 +2,7 @@
 
 import io
 import json
+import pathlib
 import sys
 
 import numpy as np
@@ -50,7 +51,7 @@ def rows():
     return {
         "image": [{"bytes": encoded(i, rng, "PNG" if i % 4 == 3 else "JPEG"), "path": None} for i in range(N)], "label": [i % 3 for i in range(N)], "caption": [f"Nº {i} " * (i % 4) for i in range(N)],
         "width": [i - 5 for i in range(N)], "score": [i / 7 for i in range(N)], "weight": [i / 3 for i in range(N)], "good": [i % 2 == 0 for i in range(N)], "ids": [list(range(i % 5)) for i in range(N)],
-        "four": [[i, i / 2, i / 3, 0.1] for i in range(N)], "objects": [{"bbox": [[i, j, 4, 5] for j in range(i % 3)], "category": [j % 2 for j in range(i % 3)]} for i in range(N)],
+        "four": [[i, i / 2, i / 3, 0.1] for i in range(N)], "objects": [{"bbox": [[i % 9, j, 4, 5] for j in range(i % 3)], "category": [j % 2 for j in range(i % 3)]} for i in range(N)],
         "grid": [[[i, 1, 2], [3, 4, i / 2]] for i in range(N)],
     }
 
@@ -402,6 +403,15 @@ def test_no_file_stays_behind(data, tmp_path, monkeypatch):
     assert not list(tmp_path.glob("spdl-*"))
 
 
+def test_the_pages_block_runs(saved, monkeypatch):
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/migrate-from-dataloader.md").read_text(encoding="utf-8")
+    block = page.split("### Hugging Face's data sets")[1].split("```")[1].removeprefix("python")
+    monkeypatch.setattr(datasets, "load_dataset", lambda name, split: load_from_disk(saved).select(range(20)) if (name, split) == ("food101", "train[:90%]") else None)
+    seen = []
+    exec(block, {"train": lambda images, labels: seen.append((images.clone(), labels))})
+    assert [images.shape for images, _ in seen] == [(20, 3, 224, 224)] and sorted(seen[0][1].tolist()) == sorted(i % 3 for i in range(20))
+
+
 # ---- what is refused
 
 
@@ -477,7 +487,29 @@ def test_albumentations_is_taken_where_it_is_understood(data):
     transform = A.Compose([A.Resize(16, 12), A.HorizontalFlip(p=1), ToTensorV2()])
     (batch,) = ours(data.select_columns(["image", "label"]), transform, batch_size=N)
     equal(batch["image"], torch.stack([transform(image=np.asarray(one.convert("RGB")))["image"] for one in data["image"]]))
-    with pytest.raises(spdl.ArgumentError, match="transform: has bbox_params or keypoint_params, of columns that a description names"):
-        spdl.DataLoader(data, transform=A.Compose([A.Resize(16, 12), ToTensorV2()], bbox_params=A.BboxParams("coco", label_fields=["category"])))
+
+
+def test_boxes_follow_a_compose_of_albumentations(data):
+    """As in the tutorial of object detection: objects: {bbox, category}, by BboxParams of their format."""
+    A = pytest.importorskip("albumentations")
+    from albumentations.pytorch import ToTensorV2
+
+    def transform(**params):
+        return A.Compose([A.Resize(32, 24), A.HorizontalFlip(p=1), ToTensorV2()], bbox_params=A.BboxParams("coco", **{"label_fields": ["category"], **params}))
+
+    made = transform()
+    part = data.select_columns(["image", "objects"])
+    (batch,) = ours(part, made, batch_size=N)
+    for i, row in enumerate(part):
+        want = made(image=np.asarray(row["image"].convert("RGB")), bboxes=row["objects"]["bbox"], category=row["objects"]["category"])
+        equal(batch["image"][i], want["image"])
+        assert np.allclose(batch["objects"]["bbox"][i].numpy(), np.reshape(want["bboxes"], (-1, 4)), atol=1e-4)
+        assert batch["objects"]["category"][i].tolist() == list(want["category"])
+    small = ours(data.select([2, 5]).select_columns(["image", "objects"]), transform(min_area=1e9), batch_size=2)[0]
+    assert [len(one) for one in small["objects"]["category"]] == [0, 0]
+    with pytest.raises(spdl.ArgumentError, match="transform: has bbox_params of labels, and no column is called so, want one list of that name: label_fields are names of columns"):
+        spdl.DataLoader(part, transform=transform(label_fields=["labels"]))
+    with pytest.raises(spdl.ArgumentError, match="transform: has keypoint_params, of a column that a description names"):
+        spdl.DataLoader(part, transform=A.Compose([A.Resize(16, 12), ToTensorV2()], keypoint_params=A.KeypointParams("xy")))
 
 

@@ -37,6 +37,8 @@ class _Columns:
         self.media = [leaf for leaf in self.leaves if leaf.kind in ("image", "audio")]
         self.label = self._label()
         self.fields = self._named()
+        self.followed: list[Leaf] = []  # lists that lose what a picture's transform drops
+        self.places = Places()
 
     def _tree(self, column: str) -> Tree:
         try:
@@ -83,18 +85,19 @@ class _Columns:
                 source["only"], files[ONLY] = ONLY, huggingface.npy(at.only)
         source.update({"labels": "none"} if self.label is None else {"label": stored[self.leaves.index(self.label)]})
         named = list(zip(self.leaves, self.fields, stored))
-        columns = [self._column(leaf, field, place) for leaf, field, place in named if leaf is not self.label and leaf not in self.media]
-        if columns:
-            source["columns"] = columns
         sections: dict[str, Any] = {}
         for leaf, field, place in named:
             if leaf in self.media:
-                section = {"from": place, **self._section(leaf, given[leaf.column], collate is not None)}
-                sections.update({field: section} if field == leaf.kind else {"fields": {**sections.get("fields", {}), field: {leaf.kind: section}}})
+                alone = field == leaf.kind
+                section = {"from": place, **self._section(leaf, given[leaf.column], collate is not None, field if alone else f"fields.{field}.{leaf.kind}")}
+                sections.update({field: section} if alone else {"fields": {**sections.get("fields", {}), field: {leaf.kind: section}}})
+        columns = [self._column(leaf, field, place) for leaf, field, place in named if leaf is not self.label and leaf not in self.media]
+        if columns:
+            source["columns"] = columns
         classes = None if self.label is None else getattr(self.label.feature, "names", None)
         finish = Finish({key: self._indexed(self.trees[column]) for key, column in self.wanted.items()}, [self._cast(leaf) for leaf in self.leaves],
                         [leaf.kind == "number" and not self.of.torch for leaf in self.leaves], self.form, collate)
-        return Made(len(self.of), source, sections, None, self.fields, finish, collate is not None, classes and list(classes), files, Places())
+        return Made(len(self.of), source, sections, None, self.fields, finish, collate is not None, classes and list(classes), files, self.places)
 
     # ---- media
 
@@ -119,7 +122,7 @@ class _Columns:
                                f"has no transform for {leaf.shown!r}, and rows of sounds need room; say the section of a description, such as transform={{{leaf.column!r}: {{\"length\": \"10s\"}}}}")
         return given
 
-    def _section(self, leaf: Leaf, given: Any, listed: bool) -> dict[str, Any]:
+    def _section(self, leaf: Leaf, given: Any, listed: bool, at: str) -> dict[str, Any]:
         place = f"transform[{leaf.column!r}]" if len(self.media) > 1 else "transform"
         if leaf.kind == "audio":
             return self._sound(leaf, given, place)
@@ -134,10 +137,28 @@ class _Columns:
         said = told(given, place, 3 if _MODES[mode] == "rgb" else 1)
         if "layout" not in said.section:
             self.of.refuse(f"{place}: ends with a picture of PIL's or an array, which no batch of tensors can be made of; add ToTensor() for floats, PILToTensor() for bytes, ToTensorV2() behind albumentations")
-        if "boxes" in said.section or "points" in said.section:
-            self.of.refuse(f"{place}: has bbox_params or keypoint_params, of columns that a description names, want a description: image: {{\"transform\": ..., \"boxes\": COLUMN}} "
+        section.update(self._shape(given, place, said.operations, listed))
+        if "points" in said.section:
+            self.of.refuse(f"{place}: has keypoint_params, of a column that a description names, want a description: image: {{\"transform\": ..., \"points\": COLUMN}} "
                            "(docs/migrate-from-dataloader.md#albumentations)")
-        return {**section, **self._shape(given, place, said.operations, listed), "transform": given}
+        if "boxes" not in said.section:
+            return {**section, "transform": given}  # which open tells, and can say of a refusal which transform it is
+        self.places[f"{at}.transform"] = said.places
+        return {**said.section, **section, "boxes": self._boxes(said.section["boxes"], place), "transform": said.operations}
+
+    def _boxes(self, said: Mapping[str, Any], place: str) -> dict[str, Any]:
+        """bbox_params, of columns by their own names or those that they have in a struct."""
+        column, *others = [self._called(names, place) for names in (("bbox", "bboxes", "boxes"), *((name,) for name in said.get("with", ())))]
+        return {**said, "column": column, **({"with": others} if others else {})}
+
+    def _called(self, names: Sequence[str], place: str) -> str:
+        """The field of the one list of these names."""
+        found = [leaf for leaf in self.leaves if leaf.kind == "list" and leaf.path[-1] in names]
+        if len(found) != 1:
+            self.of.refuse(f"{place}: has bbox_params of {' or '.join(names)}, and {'no column' if not found else ', '.join(leaf.shown for leaf in found)} is called so, want one list of that name: "
+                           "label_fields are names of columns, or of members of their structs")
+        self.followed += found
+        return self.fields[self.leaves.index(found[0])]
 
     def _shape(self, given: Any, place: str, operations: list[Any], listed: bool) -> dict[str, Any]:
         if not extents.differ(operations):
@@ -173,7 +194,7 @@ class _Columns:
                            "(fields=)")
         sides = [n for n, _ in inner]
         column.update(type="list", dtype=_DTYPES[leaf.dtype])
-        return {**column, "shape": [most, *sides]} if least == most > 0 else {**column, "shape": [-1, *sides], "max_length": max(1, most)}
+        return {**column, "shape": [most, *sides]} if least == most > 0 and leaf not in self.followed else {**column, "shape": [-1, *sides], "max_length": max(1, most)}
 
     def _cast(self, leaf: Leaf) -> Optional[str]:
         """What a field's numbers are as torch has them, where that is another type than the field's."""
