@@ -229,7 +229,7 @@ def test_fields_choose_and_rename(data):
 
 
 def test_names_that_no_field_may_have(data):
-    odd = data.select_columns(["width", "score", "caption"]).rename_columns({"width": "status", "score": "the score, in %", "caption": "label"})
+    odd = data.select_columns(["width", "score", "caption", "good"]).rename_columns({"width": "column_1", "score": "the score, in %", "caption": "label", "good": "status"})
     want = list(DataLoader(odd, batch_size=7))
     equal(ours(odd, None, batch_size=7), want)
 
@@ -286,11 +286,12 @@ def test_pictures_that_are_paths(tmp_path, data):
     for i, one in enumerate(data["image"]):
         one.convert("RGB").save(tmp_path / f"{i}.png")
     paths = [str(tmp_path / f"{i}.png") for i in range(N)]
-    made = Dataset.from_dict({"image": paths, **{name: data[name] for name in ("label", "caption", "score", "good", "ids")}}).cast_column("image", Picture())
+    made = Dataset.from_dict({"image": paths, **{name: data[name] for name in ("label", "caption", "score", "good", "ids", "objects")}}).cast_column("image", Picture())
     same(made, batch_size=4)
     same(made.shuffle(seed=1), batch_size=4)
     (batch,) = ours(made, batch_size=N)
     assert [one.tolist() for one in batch["ids"]] == data["ids"][:]
+    assert [one.tolist() for one in batch["objects"]["bbox"]] == [row["objects"]["bbox"] for row in data]
 
 
 def test_a_folder_of_pictures(tmp_path, data):
@@ -459,6 +460,14 @@ def test_what_cannot_be_told_is_refused(data, name):
 def test_arguments_that_cannot_be_told_are_refused(data, columns, options, message):
     with pytest.raises(spdl.ArgumentError, match=message):
         spdl.DataLoader(data.select_columns(columns), **options)
+
+
+def test_media_of_two_kinds_are_refused():
+    both = Dataset.from_dict({"image": [{"bytes": b"x", "path": None}], "mask": [{"bytes": None, "path": "y"}]}, Features(image=Picture(), mask=Picture()))
+    with pytest.raises(spdl.ArgumentError, match="got one for the columns image, mask, want one for each"):
+        spdl.DataLoader(both, transform=SMALL)
+    with pytest.raises(spdl.ArgumentError, match="has media of bytes in one column and of paths in another, want one kind: save_to_disk writes the files into the data set"):
+        spdl.DataLoader(both, transform={"image": SMALL, "mask": SMALL})
 
 
 def test_transforms_that_leave_sizes_open_are_refused(data):

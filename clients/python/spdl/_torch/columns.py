@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional
@@ -16,7 +17,8 @@ from .made import Made
 from .transforms import Places, told
 
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,62}")
-_TAKEN = ("image", "audio", "video", "length", "label", "index", "key", "status", "segment_ids", "position_ids")  # by fields that batches have of themselves
+_TAKEN = ("label", "index", "key", "status")  # by fields that batches have of themselves,
+_OF_MEDIA = ("image", "audio", "length")  # and by those of a picture and a sound
 _MODES = {None: "rgb", "RGB": "rgb", "L": "gray"}
 _DTYPES = {**dict.fromkeys(features.WHOLE, "i64"), **dict.fromkeys(features.FLOATS, "f32"), "bool": "u8"}  # of lists, as with_format("torch") has them
 
@@ -35,6 +37,7 @@ class _Columns:
         self.trees = {column: self._tree(column) for column in dict.fromkeys(self.wanted.values())}
         self.leaves = [leaf for tree in self.trees.values() for leaf in features.leaves(tree)]
         self.media = [leaf for leaf in self.leaves if leaf.kind in ("image", "audio")]
+        self.single = all(sum(leaf.kind == kind for leaf in self.media) <= 1 for kind in ("image", "audio"))  # each has a section of its own
         self.label = self._label()
         self.fields = self._named()
         self.followed: list[Leaf] = []  # lists that lose what a picture's transform drops
@@ -54,43 +57,25 @@ class _Columns:
 
     def _named(self) -> list[str]:
         """The fields of a batch, one for each leaf."""
-        single = all(sum(leaf.kind == kind for leaf in self.leaves) <= 1 for kind in ("image", "audio"))
+        taken = {*_TAKEN, *(_OF_MEDIA if self.single else ())}
+        others = (f"column_{n}" for n in itertools.count() if f"column_{n}" not in self.trees)
         names: list[str] = []
         for leaf in self.leaves:
-            name = "label" if leaf is self.label else leaf.kind if leaf in self.media and single else leaf.shown
-            own = name in ("label", "image", "audio") and (leaf is self.label or leaf in self.media and single)
-            if not own and (not _NAME.fullmatch(name) or name in _TAKEN or name in names):
-                name = f"column_{len(names)}"
-            names.append(name)
+            own = "label" if leaf is self.label else leaf.kind if self.single and leaf in self.media else ""
+            free = _NAME.fullmatch(leaf.shown) and leaf.shown not in taken
+            names.append(own or (leaf.shown if free else next(others)))
+            taken.add(names[-1])
         return names
 
     def made(self, transform: Any, collate: Any) -> Made:
         given = self._transforms(transform)
-        files: Files = {}
-        paths = self.media and any([self.of.are_files(leaf) for leaf in self.media])
-        if paths and not all([self.of.are_files(leaf) for leaf in self.media]):
-            self.of.refuse("has media of bytes in one column and of paths in another, want one kind: save_to_disk writes the files into the data set")
-        if paths:
-            files[TABLE] = self.of.lines(list(zip(self.fields, self.leaves)))
-            source: dict[str, Any] = {"list": TABLE}
-            stored = self.fields
-        else:
-            at = self.of.located(self.leaves)
-            files.update(at.beside)
-            source = {"shards": at.files}
-            stored = [".".join((at.names[leaf.column], *leaf.path[1:])) for leaf in self.leaves]
-            if isinstance(at.only, range):
-                source["only"] = f"{at.only.start}:{at.only.stop}"
-            elif at.only is not None:
-                source["only"], files[ONLY] = ONLY, huggingface.npy(at.only)
-        source.update({"labels": "none"} if self.label is None else {"label": stored[self.leaves.index(self.label)]})
+        source, stored, files = self._source()
         named = list(zip(self.leaves, self.fields, stored))
         sections: dict[str, Any] = {}
         for leaf, field, place in named:
             if leaf in self.media:
-                alone = field == leaf.kind
-                section = {"from": place, **self._section(leaf, given[leaf.column], collate is not None, field if alone else f"fields.{field}.{leaf.kind}")}
-                sections.update({field: section} if alone else {"fields": {**sections.get("fields", {}), field: {leaf.kind: section}}})
+                section = {"from": place, **self._section(leaf, given[leaf.column], collate is not None, field if self.single else f"fields.{field}.{leaf.kind}")}
+                sections.update({field: section} if self.single else {"fields": {**sections.get("fields", {}), field: {leaf.kind: section}}})
         columns = [self._column(leaf, field, place) for leaf, field, place in named if leaf is not self.label and leaf not in self.media]
         if columns:
             source["columns"] = columns
@@ -98,6 +83,24 @@ class _Columns:
         finish = Finish({key: self._indexed(self.trees[column]) for key, column in self.wanted.items()}, [self._cast(leaf) for leaf in self.leaves],
                         [leaf.kind == "number" and not self.of.torch for leaf in self.leaves], self.form, collate)
         return Made(len(self.of), source, sections, None, self.fields, finish, collate is not None, classes and list(classes), files, self.places)
+
+    def _source(self) -> tuple[dict[str, Any], list[str], Files]:
+        """Where the samples lie, what each leaf is called there, and what is written for it."""
+        paths = {self.of.are_files(leaf) for leaf in self.media}
+        if len(paths) > 1:
+            self.of.refuse("has media of bytes in one column and of paths in another, want one kind: save_to_disk writes the files into the data set")
+        if True in paths:
+            source: dict[str, Any] = {"list": TABLE}
+            stored, files = self.fields, {TABLE: self.of.lines(list(zip(self.fields, self.leaves)))}
+        else:
+            at = self.of.located(self.leaves)
+            source, files = {"shards": at.files}, dict(at.beside)
+            stored = [".".join((at.names[leaf.column], *leaf.path[1:])) for leaf in self.leaves]
+            if isinstance(at.only, range):
+                source["only"] = f"{at.only.start}:{at.only.stop}"
+            elif at.only is not None:
+                source["only"], files[ONLY] = ONLY, huggingface.npy(at.only)
+        return {**source, **({"labels": "none"} if self.label is None else {"label": stored[self.leaves.index(self.label)]})}, stored, files
 
     # ---- media
 
