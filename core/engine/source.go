@@ -58,11 +58,24 @@ const networkTimeout = time.Minute
 
 // open opens a source of a ring, or a data set of its mixture, and packs its samples where they are documents.
 func (r *ring) open(ctx context.Context, ring *spec.Spec, s *spec.Source) (source.Source, error) {
-	opened, err := r.openGuarded(ctx, ring, s)
+	opened, err := r.openChosen(ctx, ring, s)
 	if err != nil || s.Mix != nil {
 		return opened, err
 	}
 	return r.pack(ring, s, opened)
+}
+
+// openChosen opens a source, or a data set of a mixture, and leaves those of its samples that it is to have.
+func (r *ring) openChosen(ctx context.Context, ring *spec.Spec, s *spec.Source) (source.Source, error) {
+	opened, err := r.openGuarded(ctx, ring, s)
+	if err != nil || s.Only == nil {
+		return opened, err
+	}
+	chosen, err := source.Choose(opened, source.Only{Numbers: source.Numbers{Given: s.Only.Given, File: s.Only.File}, From: s.Only.From, To: s.Only.To})
+	if err != nil {
+		return nil, errors.Join(describedWrongly{fmt.Errorf("engine: ring %q: source.%w", ring.FullName(), err)}, opened.Close())
+	}
+	return chosen, nil
 }
 
 // openGuarded opens a source. Where local files get a deadline, their reads have it, and each step of the opening.
@@ -221,7 +234,7 @@ func (r *ring) openMix(ctx context.Context, ring *spec.Spec, s *spec.Source) (so
 	for i := range s.Mix {
 		part := s.Mix[i].Source
 		part.Columns, part.Packing, part.Index, part.LocalTimeout, part.Remote = s.Columns, s.Packing, s.Index, s.LocalTimeout, s.Remote
-		opened, err := r.openGuarded(ctx, ring, &part)
+		opened, err := r.openChosen(ctx, ring, &part)
 		if err == nil {
 			s = settled(s, opened)
 			opened, err = r.pack(ring, s, opened)

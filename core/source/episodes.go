@@ -39,7 +39,7 @@ type episode struct{ from, to int64 }
 
 // openEpisodes reads where episodes lie.
 func openEpisodes(c *Episodes, p *Progress) (*episodes, error) {
-	numbers, err := c.Numbers.read(p)
+	numbers, err := c.Numbers.read(maxEpisodes, p)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func openEpisodes(c *Episodes, p *Progress) (*episodes, error) {
 
 // keep leaves out all but some.
 func (e *episodes) keep(c *Numbers, p *Progress) error {
-	only, err := c.read(p)
+	only, err := c.read(maxEpisodes, p)
 	if err != nil {
 		return fmt.Errorf("only: %w", err)
 	}
@@ -80,13 +80,13 @@ func (e *episodes) keep(c *Numbers, p *Progress) error {
 	return nil
 }
 
-// read is the numbers.
-func (c *Numbers) read(p *Progress) ([]int64, error) {
+// read is the numbers, at most so many.
+func (c *Numbers) read(most int64, p *Progress) ([]int64, error) {
 	if c.File == "" {
 		return c.Given, nil
 	}
 	s := newArrays()
-	all, err := s.numbers(&ArrayFiles{Name: "episodes", Files: []string{c.File}, Dataset: datasetOf(c.Dataset)}, p)
+	all, err := s.numbers(&ArrayFiles{Name: "numbers", Files: []string{c.File}, Dataset: datasetOf(c.Dataset)}, most, p)
 	if err := errors.Join(err, s.Close()); err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func datasetOf(name string) []string {
 }
 
 // numbers are those of an array of whole numbers.
-func (s *arrays) numbers(c *ArrayFiles, p *Progress) ([]int64, error) {
+func (s *arrays) numbers(c *ArrayFiles, most int64, p *Progress) ([]int64, error) {
 	if err := s.open(c, p); err != nil {
 		return nil, err
 	}
@@ -113,8 +113,8 @@ func (s *arrays) numbers(c *ArrayFiles, p *Progress) ([]int64, error) {
 		return nil, fmt.Errorf("%q: got %v, want whole numbers in one dimension", a.files[0].shown(), a.kind)
 	case len(s.columns[0].Shape) > 0 || d.Code() != tensor.CodeInt && d.Code() != tensor.CodeUint:
 		return nil, fmt.Errorf("%q: got rows of %v of %v, want whole numbers in one dimension", a.files[0].shown(), s.columns[0].Shape, d)
-	case s.n > maxEpisodes:
-		return nil, fmt.Errorf("%q: got %d numbers, want at most %d", a.files[0].shown(), s.n, maxEpisodes)
+	case s.n > most:
+		return nil, fmt.Errorf("%q: got %d numbers, want at most %d", a.files[0].shown(), s.n, most)
 	}
 	all, err := s.wholes(0, p)
 	if err != nil {

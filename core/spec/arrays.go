@@ -179,7 +179,7 @@ func (s *section) numbers(key, dir string) (all Numbers) {
 		s.text(key, &text)
 		name, err := located(text)
 		if err == nil && isURL(name) {
-			err = errors.New("got a URL, want a local file; copy it beside the arrays")
+			err = errors.New("got a URL, want a local file; copy it to a disk")
 		}
 		if err != nil {
 			s.fail(key, "%v", err)

@@ -170,7 +170,7 @@ func TestArraysThatCannotBeAreRefused(t *testing.T) {
 		"{arrays: [" + x + "], episodes: {ends: a, lengths: b}}":                                                    "source.episodes.lengths: given beside ends; want one of them",
 		"{arrays: [" + x + "], episodes: {ends: []}}":                                                               "source.episodes.ends: got none, want one at least",
 		"{arrays: [" + x + "], episodes: {ends: [3, x]}}":                                                           "source.episodes.ends[1]: got text \"x\", want a whole number",
-		"{arrays: [" + x + "], episodes: {ends: 's3://b/x.zarr/ends'}}":                                             "source.episodes.ends: got a URL, want a local file; copy it beside the arrays",
+		"{arrays: [" + x + "], episodes: {ends: 's3://b/x.zarr/ends'}}":                                             "source.episodes.ends: got a URL, want a local file; copy it to a disk",
 		"{arrays: [" + x + "], episodes: {ends: [3], dataset: /a}}":                                                 "source.episodes.dataset: given beside a list of numbers",
 		"{arrays: [" + x + "], episodes: {ends: [3], only: []}}":                                                    "source.episodes.only: got none, want one at least",
 		"{arrays: [" + x + "], episodes: ends.npy}":                                                                 "source.episodes: got text \"ends.npy\", want a mapping",

@@ -56,6 +56,7 @@ type canonicalSource struct {
 	Packing *canonicalPacking `json:"packing,omitempty"`
 
 	Episodes *canonicalEpisodes `json:"episodes,omitempty"`
+	Only     *canonicalOnly     `json:"only,omitempty"`
 }
 
 type canonicalPart struct {
@@ -307,7 +308,7 @@ func (s *Source) canonical() canonicalSource {
 		Folder: cmp.Or(w.folder, s.Folder), List: cmp.Or(w.list, s.List), Root: cmp.Or(w.root, s.Root),
 		Extensions: s.Extensions, Labels: s.Labels, Shards: shards, Path: s.Path, Image: s.Image, Label: s.Label,
 		Host: s.Host.Samples, Stream: s.Host.Stream, Members: s.ByMember, Heading: s.Heading, Names: s.Names, Between: s.Separator, Packing: (*canonicalPacking)(s.Packing),
-		Episodes: s.Episodes.canonical(),
+		Episodes: s.Episodes.canonical(), Only: s.Only.canonical(),
 	}
 	for _, column := range s.Columns {
 		one := canonicalColumn{Name: column.Name, From: cmp.Or(column.From, column.Name), Type: column.Type, MaxBytes: column.MaxBytes, Length: column.MaxLength, Padded: column.Padded, Pad: string(column.Pad)}

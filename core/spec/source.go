@@ -124,6 +124,9 @@ func (d *decoder) place(s *section, src *Source, dir string) {
 		src.Image = s.texts("image", "a part's name or a list of them", maxExtensions)
 	}
 	s.text("label", &src.Label)
+	if s.has("only") {
+		src.Only = s.only(dir)
+	}
 }
 
 // heading reads what a list's columns are called, and what is between them.
@@ -392,7 +395,7 @@ func (d *decoder) wordOfOne(src *Source) string {
 		given bool
 	}{
 		{"folder", src.Folder != ""}, {"list", src.List != ""}, {"root", src.Root != ""}, {"shards", src.Shards != nil}, {"arrays", src.Arrays != nil}, {"episodes", src.Episodes != nil}, {"heading", src.Heading || src.Names != nil}, {"separator", src.Separator != ""}, {"path", src.Path != ""},
-		{"image", src.Image != nil}, {"label", src.Label != ""}, {"extensions", src.Extensions != nil}, {"labels", d.pos["source.labels"].line > 0},
+		{"image", src.Image != nil}, {"label", src.Label != ""}, {"only", src.Only != nil}, {"extensions", src.Extensions != nil}, {"labels", d.pos["source.labels"].line > 0},
 	} {
 		if k.given {
 			return k.key
@@ -443,6 +446,8 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column, alone boo
 		d.failAt(at+".episodes", "goes with arrays, whose rows episodes are of; leave it out")
 	case src.Arrays != nil && d.pos[at+".labels"].line > 0:
 		d.failAt(at+".labels", "goes with folder, shards and list; of arrays label names the one whose numbers they are, and without it there are none")
+	case src.Host.Samples > 0 && src.Only != nil:
+		d.failAt(at+".only", "given with host, whose samples your program brings by their numbers; choose them there")
 	case src.Host.Samples > 0 && d.pos[at+".labels"].line > 0:
 		d.failAt(at+".labels", "goes with folder, shards and list; your program gives each sample's label")
 	case src.List != "" && src.ByMember == LabelsDirectory:

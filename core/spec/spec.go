@@ -54,6 +54,7 @@ type Source struct {
 	Index      string       // where the indexes of shards are kept
 	Remote     Remote
 	Packing    *Packing // rows of several samples, which are documents then; nil: a sample is a row
+	Only       *Only    // the samples that there are, of those that lie there; nil: all
 
 	// LocalTimeout is the deadline of one sample's read from a file system, no part of the hash; 0: by the kind of file system, negative: none.
 	LocalTimeout time.Duration

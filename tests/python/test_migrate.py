@@ -43,7 +43,7 @@ def block(title: str, number: int = 1) -> str:
 
 def test_every_block_is_tried_here():
     """A block that is added to the page fails here until there is a test for it."""
-    tried = {"webdataset": 3, "Clips": 2, "Hugging": 6, "Grain": 1, "FFCV": 6, "Lhotse": 2, "Kaldi": 2}
+    tried = {"webdataset": 3, "Clips": 2, "Hugging": 7, "Grain": 1, "FFCV": 6, "Lhotse": 2, "Kaldi": 2}
     assert {title: sum(name.startswith(title) for name in PAGE) for title in tried} == tried and len(PAGE) == sum(tried.values())
 
 
@@ -140,7 +140,7 @@ def test_torchcodec_gives_the_same(run):
 
 
 def test_a_folder_of_pictures_gives_every_one(run):
-    rows = run(block("Hugging", 2))
+    rows = run(block("Hugging", 3))
     assert len(rows) == 64 and sorted(int(label) for _, label in rows) == sorted([0, 1, 2, 3] * 16)
 
 
@@ -148,24 +148,31 @@ def test_hugging_face_gives_the_same(run):
     """To the bit: Pillow's pixels, and the labels of sorted directories."""
     pytest.importorskip("datasets")
     pytest.importorskip("torch")
-    same(run(block("Hugging", 2)), run(block("Hugging"), quiet=False), by=by_content)
+    same(run(block("Hugging", 3)), run(block("Hugging"), quiet=False), by=by_content)
+
+
+def test_a_data_set_in_one_word_gives_the_same(run):
+    """Where torch is: its tensors have the channels first."""
+    pytest.importorskip("datasets")
+    pytest.importorskip("torchvision")
+    same(run(block("Hugging", 2).replace('batch["image"]', 'batch["image"].permute(0, 2, 3, 1)'), quiet=False), run(block("Hugging", 3)), by=by_content)
 
 
 def test_a_saved_data_set_gives_the_same_as_its_folder(run):
     pytest.importorskip("datasets")
-    run(block("Hugging", 3), quiet=False)
-    same(run(block("Hugging", 4)), run(block("Hugging", 2)), by=by_content)
+    run(block("Hugging", 4), quiet=False)
+    same(run(block("Hugging", 5)), run(block("Hugging", 3)), by=by_content)
 
 
 def test_parquet_with_its_pictures_in_it_gives_the_same_as_their_folder(run):
     pytest.importorskip("datasets")
-    run(block("Hugging", 5), quiet=False)
-    same(run(block("Hugging", 4).replace('"saved"', '"train.parquet"')), run(block("Hugging", 2)), by=by_content)
+    run(block("Hugging", 6), quiet=False)
+    same(run(block("Hugging", 5).replace('"saved"', '"train.parquet"')), run(block("Hugging", 3)), by=by_content)
 
 
 def test_rows_of_a_data_set_are_brought_as_they_are(run):
     pytest.importorskip("datasets")
-    same(run(block("Hugging", 6), quiet=False), run(block("Hugging", 2)), by=by_content)
+    same(run(block("Hugging", 7), quiet=False), run(block("Hugging", 3)), by=by_content)
 
 
 # ---- formats that are written once as shards

@@ -13,8 +13,7 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Union
 from . import _torchrun
 from ._errors import ArgumentError, Busy, SpecError
 from ._start import open
-from ._torch import arguments, beside, datasets
-from ._torch.targets import Finish
+from ._torch import arguments, beside, huggingface
 from .arrays import Array, Ragged, view
 from .batch import Batch
 from .loader import Epoch, Loader
@@ -69,7 +68,7 @@ def _check_option(name: str) -> None:
     raise TypeError(f"spdl: DataLoader: got an unexpected argument {name}; {remedy}")
 
 
-def _dropped(dataset: Any, fields: Union[Fields, int], more: tuple[Any, ...], options: dict[str, Any]) -> tuple[Fields, arguments.Drop]:
+def _dropped(dataset: Any, fields: Union[Fields, int], more: tuple[Any, ...], transform: Any, options: dict[str, Any]) -> tuple[Fields, arguments.Drop]:
     """What torch's arguments say, of which options keeps the others. By their places they are torch's, unless the first is fields."""
     given = {name: options.pop(name) for name in arguments.ARGUMENTS if name in options}
     if "source" in options:
@@ -81,6 +80,9 @@ def _dropped(dataset: Any, fields: Union[Fields, int], more: tuple[Any, ...], op
         if name in given:
             raise TypeError(f"spdl: DataLoader: got {name} twice, by its place and by its name")
         given[name] = value
+    if huggingface.is_dataset(dataset):
+        given.update(transform=transform, fields=None if fields is _USUAL or places else fields)
+        return _USUAL, arguments.drop(dataset, given)
     return _USUAL if places else fields, arguments.drop(dataset, given)
 
 
@@ -90,7 +92,7 @@ def _beside(drop: arguments.Drop, options: dict[str, Any], owner: Any) -> Option
         return None
     if _torchrun.ranks() is not None:
         if options.get("share"):
-            raise ArgumentError("spdl: DataLoader: share=True and a data set with boxes, masks or weights, which are written down for this program's engine alone; leave share out")
+            raise ArgumentError("spdl: DataLoader: share=True and a data set with boxes, masks, weights or chosen rows, which are written down for this program's engine alone; leave share out")
         options["share"] = False
     return beside.Beside(drop.files, owner)
 
@@ -98,21 +100,23 @@ def _beside(drop: arguments.Drop, options: dict[str, Any], owner: Any) -> Option
 def _opened(drop: arguments.Drop, options: dict[str, Any], files: Optional[beside.Beside]) -> tuple[Callable[..., Loader], Loader]:
     """A loader of exactly the data set's files, and what opens another."""
     description = drop.description if files is None else beside.named(drop.description, drop.files, files.directory)
-    if drop.names_files:
+    if "host" not in description["source"]:
         opens: Callable[..., Loader] = functools.partial(open, description, **options)
         try:
             loader = opens()
         except SpecError as error:
             if "weights" not in description["order"] or "folder" not in description["source"]:
-                raise drop.places.explained(error) from None
+                raise drop.made.places.explained(error) from None
         else:
-            if loader.info.samples == len(drop.pictures.pictures):
+            samples = loader.info.samples
+            if samples == drop.made.samples:
                 return opens, loader
             loader.close()
+            if drop.made.brought is None:
+                raise ArgumentError(f"spdl: DataLoader: the data set's files have {samples} samples, and it has {drop.made.samples}: they were written anew since it was loaded; load it again")
         # the folder has more files by now, or fewer, or some beside the classes
-    pictures = datasets.Files(drop.pictures)
     options = {name: value for name, value in options.items() if name != "engine"}  # files are brought to one in process
-    opens = functools.partial(open, {**description, "source": {"host": {"samples": len(pictures)}}}, source=pictures, **options)
+    opens = functools.partial(open, {**description, "source": {"host": {"samples": drop.made.samples}}}, source=drop.made.brought, **options)
     return opens, opens()
 
 
@@ -130,16 +134,16 @@ class DataLoader:
             ...
 
     source     what spdl.open takes (with `options` passed on to it), or a Loader, which stays the caller's to close; or a data set of torchvision's
-               that is files, or pixels, with labels, boxes or masks, a Subset or ConcatDataset of such, with torch's arguments: see below
+               that is files, or pixels, with labels, boxes or masks, a Subset or ConcatDataset of such, or one of Hugging Face's, with torch's arguments: see below
     fields     a sequence of names gives tuples; a dict {key: field} gives dicts; one name gives the tensor alone;
                None gives dicts of all fields and labels. Left out: ("image", "label"), or where there is no image the
                first field and the label, such as ("video", "label"). The field "key" and columns of text come as a list of str
-    transform  called with that; what it returns is handed out
+    transform  called with that; what it returns is handed out. Beside a data set of Hugging Face's it is its pictures', as with_transform's function has them
     tensors    "torch" or "numpy"
     copy       False: tensors are views, and keep their batch's slot leased while they live, but for those of one number a
                sample (labels), which are their own always; True: all are their own
     restart    False: a loop after a `break` has the rest of its epoch; True: it begins an epoch, as torch's does. For
-               validation, above all where a framework looks at a few batches first. Left out: True of a data set of torchvision's, else False
+               validation, above all where a framework looks at a few batches first. Left out: True of a data set, else False
 
     Each for loop is one epoch; so is as many times `next()` as there are batches. Unlike torch's, it has no workers: decoding happens in the engine.
 
@@ -157,6 +161,13 @@ class DataLoader:
     cannot be read ends the loop with an error.
     The transform and what the data set knows are told as spdl.describe tells them. Files that are no folder as ImageFolder lists it are named by
     this program, whose engine is in process then. What has no equal here is refused, with what does it.
+
+        spdl.DataLoader(load_dataset("food101", split="train"), transform=Compose([...]), batch_size=64, shuffle=True)      # batch["image"], batch["label"]
+
+    Of a data set of Hugging Face's (datasets.Dataset) a batch is a dict of its columns, as torch's loop over it has them: pictures and numbers in tensors, texts in lists, lists of
+    numbers in one tensor where all are of one length, else in a list of tensors. fields= names those that are wanted, in a tuple, in a dict {key: column} or one alone. transform= is
+    its pictures'; of several columns of media a dict {column: transform}, where a section of a description may stand as well, as it does for sounds. select, shuffle, filter, splits
+    and joined data sets have the same samples in the same order. The engine reads its files; what is in none, it gets in one of its own, below $TMPDIR.
     """
 
     def __init__(self, source: Any, /, fields: Union[Fields, int] = _USUAL, *more: Any,
@@ -165,8 +176,9 @@ class DataLoader:
         if tensors not in ("torch", "numpy"):
             raise ArgumentError(f'spdl: DataLoader: tensors={tensors!r}, want "torch" or "numpy"')
         drop: Optional[arguments.Drop] = None
-        if datasets.is_dataset(source):
-            fields, drop = _dropped(source, fields, more, options)
+        if arguments.is_dataset(source):
+            fields, drop = _dropped(source, fields, more, transform, options)
+            transform = None if huggingface.is_dataset(source) else transform
         elif more:
             raise TypeError(f"spdl: DataLoader: got {', '.join(repr(one)[:40] for one in (fields, *more))} behind the description, want fields alone; "
                             "batch_size, shuffle and what else torch takes there is the description's")
@@ -176,7 +188,7 @@ class DataLoader:
         if not self._owned and options:
             raise ArgumentError(f"spdl: DataLoader: {', '.join(options)} are for a loader that it opens itself")
         self._classes: Optional[list[str]] = None
-        self._finish: Optional[Finish] = None
+        self._finish: Optional[Callable[[Any], Any]] = None
         self._files: Optional[beside.Beside] = None
         self._source: Any = options.get("source")
         if drop is None:
@@ -184,12 +196,12 @@ class DataLoader:
             self.loader: Loader = self._open() if self._owned else source
         else:
             if fields is _USUAL:
-                fields, self._finish = drop.pictures.target.fields(), drop.finish
-            elif drop.finish.collate is not None:
+                fields, self._finish = drop.made.fields, drop.made.finish
+            elif drop.made.collates:
                 raise ArgumentError(f"spdl: DataLoader: got fields={fields!r:.80} beside collate_fn, which takes samples as the data set has them; leave one of them out")
             self._files = _beside(drop, options, self)
             self._open, self.loader = _opened(drop, options, self._files)
-            self._classes, self._source = drop.pictures.classes, source
+            self._classes, self._source = drop.made.classes, source
         self._tensors = tensors
         self._copy = copy
         self._restart = drop is not None if restart is None else restart

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional
 
 from .._errors import ArgumentError
 from .._given import plain, whole
-from . import annotated, beside, datasets, extents, joint, samplers
+from . import annotated, beside, columns, datasets, extents, huggingface, joint, samplers
 from .given import Operation, refusal
+from .made import Made
 from .targets import LABEL, TABLE, Finish, table
 from .transforms import SIZED, Places, Told, is_plain, resolved, told
 
@@ -18,37 +19,36 @@ from .transforms import SIZED, Places, Told, is_plain, resolved, told
 POSITIONAL = ("batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn", "pin_memory", "drop_last", "timeout", "worker_init_fn",
               "multiprocessing_context", "generator")
 ARGUMENTS = (*POSITIONAL, "prefetch_factor", "persistent_workers", "pin_memory_device", "in_order")
+HUGGING_FACES = ("transform", "fields")  # what a data set of theirs is told beside them
 
 
 class Drop(NamedTuple):
     """What torch's arguments say."""
 
     description: dict[str, Any]  # with the data set's transform in it
-    names_files: bool  # whether the description's source says where they are
-    pictures: datasets.Pictures
+    made: Made
     pin: bool
     device: Optional[int]
     files: beside.Files  # that the description names
-    finish: Finish  # of each batch
-    places: Places  # of transforms that are told already
 
 
 def describe(what: Any, /, **arguments: Any) -> dict[str, Any]:
-    """What spdl makes of torchvision's, timm's and albumentations' transforms and of torchvision's data sets, as plain data: to see it, and to keep it as a file.
+    """What spdl makes of torchvision's, timm's and albumentations' transforms and of torchvision's and Hugging Face's data sets, as plain data: to see it, and to keep it as a file.
 
         spdl.describe(transforms.Compose([...]))           # the section of a picture: {"transform": [...], "layout": "NCHW", "dtype": "f32"}
         spdl.describe(ImageFolder(root, transform), batch_size=64, shuffle=True)        # a description, as spdl.DataLoader of the same opens it
         spdl.describe({"source": ..., "image": {"transform": Compose([...])}})          # a description with operations in the place of transforms
 
-    The arguments are torch's, beside a data set alone. Of a data set whose files are no folder as ImageFolder lists it the source is
+    The arguments are torch's, beside a data set alone, and of one of Hugging Face's transform= and fields= of spdl.DataLoader. Of a data set whose files are no folder as ImageFolder lists it the source is
     {"host": {"samples": N}}: the files are brought by the loader (source=). Raises SpecError and ArgumentError with where, what and a remedy for
     what has no equal here: nothing is approximated.
 
-    A sampler's weights, and boxes, masks and other targets than labels, are files beside the description: weights.npy and table.jsonl. files=DIR,
+    A sampler's weights, and boxes, masks and other targets than labels, are files beside the description: weights.npy and table.jsonl; of Hugging Face's which rows of its files
+    a data set has, only.npy, and data.arrow, rows that are in no file. files=DIR,
     beside the arguments, writes them there, and the description has their paths.
     """
     directory = arguments.pop("files", None)
-    if datasets.is_dataset(what):
+    if is_dataset(what):
         made = drop(what, arguments)
         description = resolved(made.description)[0]
         if directory is not None:
@@ -59,32 +59,31 @@ def describe(what: Any, /, **arguments: Any) -> dict[str, Any]:
     elif isinstance(what, Mapping):
         description = resolved(what)[0]
     elif is_plain(what) and (isinstance(what, (str, bytes)) or not isinstance(what, Sequence)):
-        raise TypeError(f"spdl: describe: got {what!r:.60}, want transforms, a data set of torchvision's, or a description as a dict")
+        raise TypeError(f"spdl: describe: got {what!r:.60}, want transforms, a data set of torchvision's or Hugging Face's, or a description as a dict")
     else:
         said = told(what, "transform")
         description = {"transform": said.operations, **said.section}
     return json.loads(json.dumps(description, default=plain))
 
 
+def is_dataset(one: Any) -> bool:
+    """Whether this is a data set that somebody gives in the place of a description."""
+    return huggingface.is_dataset(one) or datasets.is_dataset(one)
+
+
 def drop(dataset: Any, arguments: dict[str, Any]) -> Drop:
     """What torch's DataLoader would do with these arguments."""
+    count, make, arguments = _looked_at(dataset, arguments)
     said = _Arguments(arguments)
-    of = datasets.pictures(dataset)
     order: dict[str, Any] = {"shuffle": said.flag("shuffle"), "seed": said.seed(said.get("generator")), "last": "drop" if said.flag("drop_last") else "cover"}
-    of, world, weights = samplers.sampled(said, of, order)
-    if not of.pictures:
+    chosen, world, weights = samplers.sampled(said, count, order)
+    if count == 0:
         datasets.refuse("dataset", dataset, "has no samples")
-    finish, sections, places = _sections(of, dataset, said)
+    made = make(chosen, said)
     description: dict[str, Any] = {
-        "source": {"host": {"samples": len(of.pictures)}}, "batch": said.batch_size(), "order": order, **sections, "bad_sample": {"policy": "fail"},  # as an exception in a worker does
+        "source": made.source, "batch": said.batch_size(), "order": order, **made.sections, "bad_sample": {"policy": "fail"},  # as an exception in a worker does
     }
-    files: beside.Files = {}
-    if of.target != LABEL:
-        files[TABLE] = table(of.target, of.pictures, of.labels, sections["image"]["boxes"]["format"] if of.target.kind == "boxes" else "")
-        columns = of.target.columns(of.labels)
-        description["source"] = {"list": TABLE, "labels": "none", **({"columns": columns} if columns else {})}
-    elif datasets.is_folder(of):
-        description["source"] = {"folder": of.root, "extensions": [ending.lstrip(".") for ending in of.extensions]}
+    files = dict(made.files)
     if weights is not None:
         files[beside.WEIGHTS] = beside.npy(weights)
         order["weights"] = beside.WEIGHTS
@@ -94,16 +93,39 @@ def drop(dataset: Any, arguments: dict[str, Any]) -> Drop:
         description["ring"] = ring
     said.check_rest()
     pin, device = said.pinned()
-    return Drop(description, "host" not in description["source"], of, pin, device, files, finish, places)
+    return Drop(description, made, pin, device, files)
+
+
+def _looked_at(dataset: Any, arguments: dict[str, Any]) -> tuple[int, Callable[[Optional[Sequence[int]], _Arguments], Made], dict[str, Any]]:
+    """How many samples there are; what makes parts of a description of some of them, or, of None, of all; and torch's arguments."""
+    if huggingface.is_dataset(dataset):
+        rows = huggingface.samples(dataset)
+        own = {name: arguments.get(name) for name in HUGGING_FACES}
+        return len(rows), lambda chosen, said: columns.made(rows if chosen is None else rows.part(chosen), **own, collate=_collate(said)), \
+            {name: value for name, value in arguments.items() if name not in own}
+    if any(huggingface.is_dataset(one) for one in getattr(dataset, "datasets", ())):
+        datasets.refuse("dataset", dataset, "has data sets of Hugging Face's in it, want one of theirs: datasets.concatenate_datasets([...])")
+    of = datasets.pictures(dataset)
+    return len(of.pictures), lambda chosen, said: _of_pictures(of if chosen is None else datasets.part(of, chosen), dataset, said), arguments
+
+
+def _of_pictures(of: datasets.Pictures, dataset: Any, said: _Arguments) -> Made:
+    """What a data set of torchvision's is."""
+    finish, sections, places = _sections(of, dataset, said)
+    source: dict[str, Any] = {"host": {"samples": len(of.pictures)}}
+    files: beside.Files = {}
+    if of.target != LABEL:
+        files[TABLE] = table(of.target, of.pictures, of.labels, sections["image"]["boxes"]["format"] if of.target.kind == "boxes" else "")
+        columns = of.target.columns(of.labels)
+        source = {"list": TABLE, "labels": "none", **({"columns": columns} if columns else {})}
+    elif datasets.is_folder(of):
+        source = {"folder": of.root, "extensions": [ending.lstrip(".") for ending in of.extensions]}
+    return Made(len(of.pictures), source, sections, datasets.Files(of), of.target.fields(), finish, finish.collate is not None, of.classes, files, places)
 
 
 def _sections(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[Finish, dict[str, Any], Places]:
     """What becomes of a batch, and the sections of a picture and of what goes through its transforms with it; and of what these are made."""
-    collate = given.get("collate_fn")
-    if collate is not None and not callable(collate):
-        raise ArgumentError(f"spdl: DataLoader: collate_fn: got {collate!r:.80}, want a function of a list of samples")
-    if _is_torchs_own(collate) and of.target.kind != "boxes":
-        collate = None
+    collate = _collate(given, of.target.kind == "boxes")
     listed = given.batch_size() == 1 or collate is not None and not _is_torchs_own(collate)
     through: Any = {"boxes": lambda: joint.Boxes(of.target.keys), "mask": joint.Mask}.get(of.target.kind, lambda: None)()
     said = _told(of, dataset, through)
@@ -120,6 +142,14 @@ def _sections(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[F
     if of.size is None:
         return finish, {"image": {**shape, "transform": of.transform}}, Places()  # which open tells, and can say of a refusal which transform it is
     return finish, {"image": {**({"mode": "gray"} if of.channels == 1 else {}), **image}}, Places()
+
+
+def _collate(given: _Arguments, keep: bool = False) -> Any:
+    """The program's collate_fn. torch's own is none, unless it is to be kept."""
+    collate = given.get("collate_fn")
+    if collate is not None and not callable(collate):
+        raise ArgumentError(f"spdl: DataLoader: collate_fn: got {collate!r:.80}, want a function of a list of samples")
+    return None if _is_torchs_own(collate) and not keep else collate
 
 
 def _is_torchs_own(collate: Any) -> bool:

@@ -18,10 +18,10 @@ WEIGHTS = "weights.npy"
 Files = dict[str, Callable[[], Iterable[bytes]]]  # what is in each, by its name in the description
 
 
-def npy(numbers: array[float]) -> Callable[[], Iterable[bytes]]:
-    """An .npy file of f64."""
-    order = "<" if sys.byteorder == "little" else ">"
-    header = f"{{'descr': '{order}f8', 'fortran_order': False, 'shape': ({len(numbers)},), }}"
+def npy(numbers: array[Any]) -> Callable[[], Iterable[bytes]]:
+    """An .npy file of f64 or i64."""
+    order, kind = "<" if sys.byteorder == "little" else ">", {"d": "f8", "q": "i8"}[numbers.typecode]
+    header = f"{{'descr': '{order}{kind}', 'fortran_order': False, 'shape': ({len(numbers)},), }}"
     header += " " * (-(10 + len(header) + 1) % 64) + "\n"  # elements begin at a multiple of 64
     return lambda: (b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode(), numbers.tobytes())
 

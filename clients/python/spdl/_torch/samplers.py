@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, NoReturn, Optional
 
 from .. import _torchrun
 from .._errors import ArgumentError
-from . import datasets
 
 KNOWN = ("RandomSampler(dataset), SequentialSampler, SubsetRandomSampler, WeightedRandomSampler or DistributedSampler, a BatchSampler of one of these as batch_sampler, "
          "or indices as a list, a range, an array or a tensor")
@@ -20,42 +19,44 @@ _MOST = 3.4e38  # of a weight: it is a float of 32 bits in the engine
 class Sampled(NamedTuple):
     """What a sampler says."""
 
-    pictures: datasets.Pictures  # those that it names
+    chosen: Optional[Sequence[int]] = None  # the samples that it names, in its order; None: all
     world: Optional[dict[str, int]] = None  # of which this is a rank
-    weights: Optional[array[float]] = None  # of the samples, by which they are drawn
+    weights: Optional[array[float]] = None  # of these, by which they are drawn
 
 
-def sampled(said: Any, of: datasets.Pictures, order: dict[str, Any]) -> Sampled:
-    """What the arguments' sampler says of the samples, their order, which is written into `order`, and the ranks."""
+def sampled(said: Any, samples: int, order: dict[str, Any]) -> Sampled:
+    """What the arguments' sampler says of so many samples, their order, which is written into `order`, and the ranks."""
     sampler, ranks = said.get("sampler"), _torchrun.ranks()
     if sampler is None:
         if ranks is not None and ranks.world_size > 1:
             _refuse(f"got none in a run of {ranks.world_size} ranks, where torch's DataLoader gives all samples to each, want sampler=DistributedSampler(dataset), "
                     "which gives each a part")
-        return Sampled(of)
+        return Sampled()
     if order["shuffle"]:
         said.refuse("shuffle", "got True beside sampler, which says the order; leave it out, as torch wants it")
     kind = kind_of(sampler)
     if kind == "DistributedSampler":
-        return Sampled(of, _distributed(said, sampler, of, order, ranks))
+        return Sampled(world=_distributed(said, sampler, samples, order, ranks))
     if ranks is not None and ranks.world_size > 1:
         _refuse(f"got {type(sampler).__qualname__} in a run of {ranks.world_size} ranks, want DistributedSampler(dataset)")
+    first = None
     if kind in ("RandomSampler", "SequentialSampler"):
-        of = _first(of, len(sampler.data_source), kind)
+        first = _first(samples, len(sampler.data_source), kind)
+        samples = samples if first is None else len(first)
     if kind == "SequentialSampler":
-        return Sampled(of)
+        return Sampled(first)
     if kind == "indices":
-        return Sampled(datasets.part(of, _indices(sampler, len(of.pictures))))
+        return Sampled(_indices(sampler, samples))
     if kind not in ("RandomSampler", "SubsetRandomSampler", "WeightedRandomSampler"):
         _refuse(f"got {type(sampler).__qualname__}, want {KNOWN}; {_OWN}")
     order.update(shuffle=True, seed=said.seed(sampler.generator if sampler.generator is not None else said.get("generator")))
     if kind == "SubsetRandomSampler":
-        return Sampled(datasets.part(of, _indices(sampler.indices, len(of.pictures))))
+        return Sampled(_indices(sampler.indices, samples))
     if kind == "WeightedRandomSampler":
-        return Sampled(of, weights=_drawn(sampler, sampler.weights.tolist(), of, order))
-    if not sampler.replacement and sampler.num_samples == len(of.pictures):
-        return Sampled(of)
-    return Sampled(of, weights=_drawn(sampler, [1.0] * len(of.pictures), of, order))
+        return Sampled(weights=_drawn(sampler, sampler.weights.tolist(), samples, order))
+    if not sampler.replacement and sampler.num_samples == samples:
+        return Sampled(first)
+    return Sampled(first, weights=_drawn(sampler, [1.0] * samples, samples, order))
 
 
 def kind_of(sampler: Any) -> str:
@@ -70,11 +71,11 @@ def kind_of(sampler: Any) -> str:
     return "one's own"
 
 
-def _first(of: datasets.Pictures, count: int, kind: str) -> datasets.Pictures:
-    """The samples whose numbers a sampler of so many draws."""
-    if count > len(of.pictures):
-        _refuse(f"got a {kind} of {count} samples, want one of this data set, which has {len(of.pictures)}")
-    return of if count == len(of.pictures) else datasets.part(of, range(count))
+def _first(samples: int, count: int, kind: str) -> Optional[range]:
+    """The samples whose numbers a sampler of so many draws; None: all."""
+    if count > samples:
+        _refuse(f"got a {kind} of {count} samples, want one of this data set, which has {samples}")
+    return None if count == samples else range(count)
 
 
 def _indices(given: Any, samples: int) -> Sequence[int]:
@@ -88,9 +89,9 @@ def _indices(given: Any, samples: int) -> Sequence[int]:
     return indices
 
 
-def _drawn(sampler: Any, weights: list[float], of: datasets.Pictures, order: dict[str, Any]) -> array[float]:
+def _drawn(sampler: Any, weights: list[float], samples: int, order: dict[str, Any]) -> array[float]:
     """The weights, and in `order` how many are drawn by them, in what way."""
-    name, rows, samples = type(sampler).__qualname__, int(sampler.num_samples), len(of.pictures)
+    name, rows = type(sampler).__qualname__, int(sampler.num_samples)
     if len(weights) != samples:
         _refuse(f"got a {name} of {len(weights)} weights, want one for each of the data set's {samples} samples")
     wrong = next((i for i, weight in enumerate(weights) if not 0 <= weight <= _MOST), None)
@@ -106,10 +107,10 @@ def _drawn(sampler: Any, weights: list[float], of: datasets.Pictures, order: dic
     return array("d", weights)
 
 
-def _distributed(said: Any, sampler: Any, of: datasets.Pictures, order: dict[str, Any], ranks: Optional[_torchrun.Ranks]) -> Optional[dict[str, int]]:
+def _distributed(said: Any, sampler: Any, samples: int, order: dict[str, Any], ranks: Optional[_torchrun.Ranks]) -> Optional[dict[str, int]]:
     size, rank, batch = int(sampler.num_replicas), int(sampler.rank), said.batch_size()
     order.update(shuffle=bool(sampler.shuffle), seed=int(sampler.seed))
-    samples, down = len(of.pictures), order["last"] == "drop"
+    down = order["last"] == "drop"
     if ranks is not None and (size, rank) != (ranks.world_size, ranks.rank):
         _refuse(f"got rank {rank} of {size}, and torchrun says rank {ranks.rank} of {ranks.world_size}; want DistributedSampler(dataset) without numbers")
     if len(sampler.dataset) != samples:

@@ -1,0 +1,270 @@
+"""A data set of Hugging Face's as parts of a description, and batches in its words."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn, Optional
+
+from .._errors import ArgumentError
+from . import extents, features, huggingface
+from .beside import Files
+from .features import Leaf, Tree
+from .given import refusal
+from .huggingface import ONLY, TABLE, Samples
+from .made import Made
+from .transforms import Places, told
+
+_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,62}")
+_TAKEN = ("label", "index", "key", "status")  # by fields that batches have of themselves,
+_OF_MEDIA = ("image", "audio", "length")  # and by those of a picture and a sound
+_MODES = {None: "rgb", "RGB": "rgb", "L": "gray"}
+_DTYPES = {**dict.fromkeys(features.WHOLE, "i64"), **dict.fromkeys(features.FLOATS, "f32"), "bool": "u8"}  # of lists, as with_format("torch") has them
+
+
+def made(of: Samples, transform: Any, fields: Any, collate: Any) -> Made:
+    """What a data set is, of which those fields are wanted, in samples for a collate_fn or, where it is None, in batches."""
+    return _Columns(of, fields).made(transform, collate)
+
+
+class _Columns:
+    """The columns that a loop wants, and what each of them is in a batch."""
+
+    def __init__(self, of: Samples, fields: Any) -> None:
+        self.of = of
+        self.form, self.wanted = _wanted(of, fields)
+        self.trees = {column: self._tree(column) for column in dict.fromkeys(self.wanted.values())}
+        self.leaves = [leaf for tree in self.trees.values() for leaf in features.leaves(tree)]
+        self.media = [leaf for leaf in self.leaves if leaf.kind in ("image", "audio")]
+        self.single = all(sum(leaf.kind == kind for leaf in self.media) <= 1 for kind in ("image", "audio"))  # each has a section of its own
+        self.label = self._label()
+        self.fields = self._named()
+        self.followed: list[Leaf] = []  # lists that lose what a picture's transform drops
+        self.places = Places()
+
+    def _tree(self, column: str) -> Tree:
+        try:
+            return features.tree(self.of.dataset.features[column], column)
+        except features.Unknown as error:
+            self.of.refuse(str(error))
+
+    def _label(self) -> Optional[Leaf]:
+        """The column that is the samples' label: `label`, or else the only one of classes."""
+        whole = [leaf for leaf in self.leaves if leaf.kind == "number" and leaf.dtype in features.WHOLE and len(leaf.path) == 1]
+        classes = [leaf for leaf in whole if leaf.feature is not None]
+        return next((leaf for leaf in whole if leaf.column == "label"), classes[0] if len(classes) == 1 else None)
+
+    def _named(self) -> list[str]:
+        """The fields of a batch, one for each leaf."""
+        taken = {*_TAKEN, *(_OF_MEDIA if self.single else ())}
+        others = (f"column_{n}" for n in itertools.count() if f"column_{n}" not in self.trees)
+        names: list[str] = []
+        for leaf in self.leaves:
+            own = "label" if leaf is self.label else leaf.kind if self.single and leaf in self.media else ""
+            free = _NAME.fullmatch(leaf.shown) and leaf.shown not in taken
+            names.append(own or (leaf.shown if free else next(others)))
+            taken.add(names[-1])
+        return names
+
+    def made(self, transform: Any, collate: Any) -> Made:
+        given = self._transforms(transform)
+        source, stored, files = self._source()
+        named = list(zip(self.leaves, self.fields, stored))
+        sections: dict[str, Any] = {}
+        for leaf, field, place in named:
+            if leaf in self.media:
+                section = {"from": place, **self._section(leaf, given[leaf.column], collate is not None, field if self.single else f"fields.{field}.{leaf.kind}")}
+                sections.update({field: section} if self.single else {"fields": {**sections.get("fields", {}), field: {leaf.kind: section}}})
+        columns = [self._column(leaf, field, place) for leaf, field, place in named if leaf is not self.label and leaf not in self.media]
+        if columns:
+            source["columns"] = columns
+        classes = None if self.label is None else getattr(self.label.feature, "names", None)
+        finish = Finish({key: self._indexed(self.trees[column]) for key, column in self.wanted.items()}, [self._cast(leaf) for leaf in self.leaves],
+                        [leaf.kind == "number" and not self.of.torch for leaf in self.leaves], self.form, collate)
+        return Made(len(self.of), source, sections, None, self.fields, finish, collate is not None, classes and list(classes), files, self.places)
+
+    def _source(self) -> tuple[dict[str, Any], list[str], Files]:
+        """Where the samples lie, what each leaf is called there, and what is written for it."""
+        paths = {self.of.are_files(leaf) for leaf in self.media}
+        if len(paths) > 1:
+            self.of.refuse("has media of bytes in one column and of paths in another, want one kind: save_to_disk writes the files into the data set")
+        if True in paths:
+            source: dict[str, Any] = {"list": TABLE}
+            stored, files = self.fields, {TABLE: self.of.lines(list(zip(self.fields, self.leaves)))}
+        else:
+            at = self.of.located(self.leaves)
+            source, files = {"shards": at.files}, dict(at.beside)
+            stored = [".".join((at.names[leaf.column], *leaf.path[1:])) for leaf in self.leaves]
+            if isinstance(at.only, range):
+                source["only"] = f"{at.only.start}:{at.only.stop}"
+            elif at.only is not None:
+                source["only"], files[ONLY] = ONLY, huggingface.npy(at.only)
+        return {**source, **({"labels": "none"} if self.label is None else {"label": stored[self.leaves.index(self.label)]})}, stored, files
+
+    # ---- media
+
+    def _transforms(self, transform: Any) -> dict[str, Any]:
+        """What becomes of each column of media."""
+        columns = [leaf.column for leaf in self.media]
+        if isinstance(transform, Mapping) and set(transform) <= set(self.of.dataset.features):
+            other = next((name for name in transform if name not in columns), None)
+            if other is not None:
+                self.of.refuse(f"transform[{other!r}]: got one of a column that is no picture or sound that is asked for, want {_listed(columns)}")
+            given = dict(transform)
+        elif len(columns) > 1 and transform is not None:
+            self.of.refuse(f"transform: got one for the columns {', '.join(columns)}, want one for each: transform={{{', '.join(f'{name!r}: ...' for name in columns)}}}")
+        elif transform is not None and not columns:
+            self.of.refuse("transform: got one, and no column that is asked for is a picture, want none; map whole batches in the loop")
+        else:
+            given = {column: transform for column in columns}
+        for leaf in self.media:
+            if given.get(leaf.column) is None:
+                self.of.refuse(f"has no transform for {leaf.shown!r}, and pictures have to become tensors; give one, such as transform=Compose([Resize(256), CenterCrop(224), ToTensor()])"
+                               if leaf.kind == "image" else
+                               f"has no transform for {leaf.shown!r}, and rows of sounds need room; say the section of a description, such as transform={{{leaf.column!r}: {{\"length\": \"10s\"}}}}")
+        return given
+
+    def _section(self, leaf: Leaf, given: Any, listed: bool, at: str) -> dict[str, Any]:
+        place = f"transform[{leaf.column!r}]" if len(self.media) > 1 else "transform"
+        if leaf.kind == "audio":
+            return self._sound(leaf, given, place)
+        mode = getattr(leaf.feature, "mode", None)
+        if mode not in _MODES:
+            self.of.refuse(f"features[{leaf.shown!r}]: got Image(mode={mode!r}), want RGB or L: dataset.cast_column({leaf.column!r}, Image(mode=\"RGB\"))")
+        section: dict[str, Any] = {"orientation": "apply"}  # as their Image does
+        if _MODES[mode] != "rgb":
+            section["mode"] = _MODES[mode]
+        if isinstance(given, Mapping):
+            return {**section, **given}
+        said = told(given, place, 3 if _MODES[mode] == "rgb" else 1)
+        if "layout" not in said.section:
+            self.of.refuse(f"{place}: ends with a picture of PIL's or an array, which no batch of tensors can be made of; add ToTensor() for floats, PILToTensor() for bytes, ToTensorV2() behind albumentations")
+        section.update(self._shape(given, place, said.operations, listed))
+        if "points" in said.section:
+            self.of.refuse(f"{place}: has keypoint_params, of a column that a description names, want a description: image: {{\"transform\": ..., \"points\": COLUMN}} "
+                           "(docs/migrate-from-dataloader.md#albumentations)")
+        if "boxes" not in said.section:
+            return {**section, "transform": given}  # which open tells, and can say of a refusal which transform it is
+        self.places[f"{at}.transform"] = said.places
+        return {**said.section, **section, "boxes": self._boxes(said.section["boxes"], place), "transform": said.operations}
+
+    def _boxes(self, said: Mapping[str, Any], place: str) -> dict[str, Any]:
+        """bbox_params, of columns by their own names or those that they have in a struct."""
+        column, *others = [self._called(names, place) for names in (("bbox", "bboxes", "boxes"), *((name,) for name in said.get("with", ())))]
+        return {**said, "column": column, **({"with": others} if others else {})}
+
+    def _called(self, names: Sequence[str], place: str) -> str:
+        """The field of the one list of these names."""
+        found = [leaf for leaf in self.leaves if leaf.kind == "list" and leaf.path[-1] in names]
+        if len(found) != 1:
+            self.of.refuse(f"{place}: has bbox_params of {' or '.join(names)}, and {'no column' if not found else ', '.join(leaf.shown for leaf in found)} is called so, want one list of that name: "
+                           "label_fields are names of columns, or of members of their structs")
+        self.followed += found
+        return self.fields[self.leaves.index(found[0])]
+
+    def _shape(self, given: Any, place: str, operations: list[Any], listed: bool) -> dict[str, Any]:
+        if not extents.differ(operations):
+            return {}
+        if not listed:
+            raise refusal(place, given, "leaves the size of each picture open, and torch's own collate makes batches of one size, want one: Resize((H, W)), or a crop behind what is there; or a collate_fn, "
+                                        "which has pictures of any size in a list of samples")
+        if not extents.bounded(operations):
+            raise refusal(place, given, "leaves the size of each picture open, and nobody says how large the pictures are, want what bounds it: Resize(N, max_size=M) or RandomShortestSize(N, max_size=M)")
+        return {"shape": "ragged"}
+
+    def _sound(self, leaf: Leaf, given: Any, place: str) -> dict[str, Any]:
+        rate = getattr(leaf.feature, "sampling_rate", None)
+        if not isinstance(given, Mapping):
+            self.of.refuse(f"{place}: got {' '.join(repr(given).split()):.80} for sounds, want the section of a description, such as {{\"length\": \"10s\", \"shape\": \"padded\"}}")
+        if rate is None and "rate" not in given:
+            self.of.refuse(f"features[{leaf.shown!r}]: got Audio without sampling_rate, and rows of a batch have one rate, want {place}={{\"rate\": 16000, ...}}, or "
+                           f"dataset.cast_column({leaf.column!r}, Audio(sampling_rate=16000))")
+        return {**({} if rate is None else {"rate": rate}), **given}
+
+    # ---- numbers, texts and lists
+
+    def _column(self, leaf: Leaf, field: str, stored: str) -> dict[str, Any]:
+        column = {"name": field} if stored == field else {"name": field, "from": stored}
+        if leaf.kind == "text":
+            return {**column, "type": "text", "max_bytes": max(1, self.of.longest_text(leaf))}
+        if leaf.kind == "number":
+            return {**column, "type": "f64" if leaf.dtype in features.FLOATS else "i64"}
+        (least, most), *inner = self.of.lengths(leaf)
+        uneven = next((n for n, (short, long) in enumerate(inner, 1) if short != long), None)
+        if uneven is not None:
+            self.of.refuse(f"features[{leaf.shown!r}]: has lists in lists of {inner[uneven - 1][0]} to {inner[uneven - 1][1]} numbers, want them of one length, such as boxes of 4; pad them, or leave the column out "
+                           "(fields=)")
+        sides = [n for n, _ in inner]
+        column.update(type="list", dtype=_DTYPES[leaf.dtype])
+        return {**column, "shape": [most, *sides]} if least == most > 0 and leaf not in self.followed else {**column, "shape": [-1, *sides], "max_length": max(1, most)}
+
+    def _cast(self, leaf: Leaf) -> Optional[str]:
+        """What a field's numbers are as torch has them, where that is another type than the field's."""
+        if leaf.dtype == "bool":
+            return "bool"
+        return "float32" if leaf.kind == "number" and leaf.dtype in features.FLOATS and self.of.torch else None
+
+    def _indexed(self, tree: Tree) -> Any:
+        if isinstance(tree, Leaf):
+            return self.leaves.index(tree)
+        return {key: self._indexed(one) for key, one in tree.items()}
+
+
+def _wanted(of: Samples, fields: Any) -> tuple[str, dict[str, str]]:
+    """In what form columns are handed out, and which, by their keys there."""
+    have = of.columns
+    if fields is None:
+        return "dict", {name: name for name in have}
+    form = "one" if isinstance(fields, str) else "dict" if isinstance(fields, Mapping) else "tuple"
+    if form == "tuple" and (not isinstance(fields, Iterable) or isinstance(fields, (bytes, set, frozenset))):
+        _refuse_fields(fields, "want names of columns in an order, a dict {key: column}, or one name")
+    wanted: dict[str, str] = {fields: fields} if isinstance(fields, str) else dict(fields) if isinstance(fields, Mapping) else {name: name for name in fields}
+    for name in wanted.values():
+        if name not in have:
+            _refuse_fields(fields, f"and there is no column {name!r}, want some of {_listed(have)}")
+    if not wanted:
+        _refuse_fields(fields, f"want one column at least, of {_listed(have)}")
+    return form, wanted
+
+
+def _refuse_fields(fields: Any, what: str) -> NoReturn:
+    raise ArgumentError(f"spdl: DataLoader: fields: got {fields!r:.80}, {what}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) if names else "none"
+
+
+class Finish(NamedTuple):
+    """How a batch's fields become what a loop over the data set gets."""
+
+    trees: dict[str, Any]  # numbers of fields, by keys
+    casts: Sequence[Optional[str]]  # of each field's numbers, to what
+    python: Sequence[bool]  # which fields are Python's numbers in a sample
+    form: str
+    collate: Optional[Callable[[list[Any]], Any]]  # the program's, of a list of samples
+
+    def __call__(self, picked: Sequence[Any]) -> Any:
+        fields = [one if cast is None else _cast(one, cast) for one, cast in zip(picked, self.casts)]
+        if self.collate is None:
+            return self._formed({key: _built(tree, fields) for key, tree in self.trees.items()})
+        rows = zip(*[[one.item() for one in field] if python else field for field, python in zip(fields, self.python)])
+        return self.collate([self._formed({key: _built(tree, row) for key, tree in self.trees.items()}) for row in rows])
+
+    def _formed(self, whole: dict[str, Any]) -> Any:
+        if self.form == "dict":
+            return whole
+        return tuple(whole.values()) if self.form == "tuple" else next(iter(whole.values()))
+
+
+def _built(tree: Any, fields: Sequence[Any]) -> Any:
+    return fields[tree] if isinstance(tree, int) else {key: _built(one, fields) for key, one in tree.items()}
+
+
+def _cast(field: Any, to: str) -> Any:
+    if isinstance(field, list):
+        return [_cast(one, to) for one in field]
+    if hasattr(field, "astype"):
+        return field.astype(to)
+    return field.bool() if to == "bool" else field.float()

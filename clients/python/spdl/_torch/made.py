@@ -1,0 +1,24 @@
+"""A data set and what becomes of its samples, as parts of a description."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Optional
+
+from . import beside
+from .transforms import Places
+
+
+class Made(NamedTuple):
+    """What a data set and its transforms are."""
+
+    samples: int
+    source: dict[str, Any]
+    sections: dict[str, Any]  # of what a sample has
+    brought: Any  # what brings the samples to an engine in process: where the source is host, or the files are others by now; None: nothing does
+    fields: Sequence[str]  # what is picked of a batch
+    finish: Callable[[Sequence[Any]], Any]  # what becomes of that
+    collates: bool  # with the program's own function
+    classes: Optional[list[str]]
+    files: beside.Files  # that the source names
+    places: Places  # of transforms that are told already
