@@ -38,7 +38,8 @@ func films(n int) (all []file) {
 	return all
 }
 
-// hashesOf serves two epochs of films in a place, which may be one on a server, and gives every batch's hash.
+// hashesOf serves two epochs of films in a place, which may be one on a server, and gives every batch's hash. As the ring holds no more than an
+// epoch, the last sample is read when those of the first epoch are decoded.
 func hashesOf(t *testing.T, place, more string) (all []uint64, s RingStats) {
 	t.Helper()
 	t.Run(place, func(t *testing.T) {
@@ -53,7 +54,7 @@ func hashesOf(t *testing.T, place, more string) (all []uint64, s RingStats) {
 		if place == "folder" {
 			source = strings.Replace(source, "columns: [txt]", "extensions: [y4m]", 1)
 		}
-		text := fmt.Sprintf("name: %s\nsource: %s\nbatch: 2\norder: {epochs: 2, seed: 4}\nring: {hash: xxh3}\n%s%s", testName(), source, media, more)
+		text := fmt.Sprintf("name: %s\nsource: %s\nbatch: 2\norder: {epochs: 2, seed: 4}\nring: {slots: 3, hash: xxh3}\n%s%s", testName(), source, media, more)
 		described, err := spec.Parse([]byte(text), "")
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
