@@ -17,7 +17,8 @@ def batch(ticket: int, rows: int = 3) -> bytes:
         data += struct.pack("<2f8x2f8x32x", *(s + i for i in range(4)))
     data += struct.pack("<3q", *samples)  # index
     data += b"".join(keys) + struct.pack("<4q", *offsets)  # key: values, then offsets
-    return data + bytes(rows)  # status
+    data += bytes(rows)  # status
+    return data + struct.pack("<6q", *(side for r in range(rows) for side in (2, 2 - r % 2)))  # extent
 
 
 for t in range(5):
