@@ -14,8 +14,8 @@ numpy = pytest.importorskip("numpy")
 
 def test_a_batch_maps_field_names_to_views(loader):
     with loader.acquire() as batch:
-        assert list(batch) == ["image", "label", "half", "padded", "index", "key", "status"] == list(batch.keys())
-        assert len(batch) == 7 and "image" in batch and "images" not in batch
+        assert list(batch) == ["image", "label", "half", "padded", "index", "key", "status", "extent"] == list(batch.keys())
+        assert len(batch) == 8 and "image" in batch and "images" not in batch
         assert batch["image"].shape == (3, 2, 2, 3) and batch["image"].dtype == "float32"
         assert batch["label"].tolist() == [0, 1, 2] == dict(batch)["index"].tolist()
         assert batch["padded"].strides == (64, 16, 4) and batch["padded"][2].tolist() == [[2, 3], [4, 5]]
@@ -27,7 +27,7 @@ def test_a_batch_knows_where_it_stands(loader):
     for batch in loader:
         batches.append((batch.ticket, batch.epoch, batch.step, batch.rows, batch.lane, batch.attempts, batch.last, batch.n_bad))
     assert batches == [(t, 0, t, 3, 0, 1, t == 4, 0) for t in range(5)]
-    assert repr(batch) == "<spdl.Batch ticket 4 epoch 0 step 4 rows 3 of image, label, half, padded, index, key, status ended>"
+    assert repr(batch) == "<spdl.Batch ticket 4 epoch 0 step 4 rows 3 of image, label, half, padded, index, key, status, extent ended>"
 
 
 def test_sample_keys_are_text(loader):

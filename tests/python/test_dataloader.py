@@ -26,7 +26,7 @@ def test_fields_choose_tuples_dicts_or_one_tensor(loader):
     assert images.shape == (3, 2, 2, 3) and labels.tolist() == [0, 1, 2]
     assert next(iter(spdl.DataLoader(loader, {"pixel_values": "image", "y": "label"}, **take)))["y"].tolist() == [3, 4, 5]
     assert next(iter(spdl.DataLoader(loader, "label", **take))).tolist() == [6, 7, 8]
-    assert list(next(iter(spdl.DataLoader(loader, None, **take)))) == ["image", "label", "half", "padded"]
+    assert list(next(iter(spdl.DataLoader(loader, None, **take)))) == ["image", "label", "half", "padded", "extent"]
     assert next(iter(spdl.DataLoader(loader, ["key"], **take))) == (["12", "13", "14"],)
 
 
