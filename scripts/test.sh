@@ -19,7 +19,7 @@ suite() { # suite NAME COMMAND...
     local TIMEFORMAT="     $name: %0R s, CPU %0U s + %0S s"
     if time "$@"; then passed=$((passed + 1)); else failed+=("$name"); fi
 }
-# Tests of the Python client wait most of their time, and the comparisons compute: they share the CPUs, and each is told as a whole.
+# Tests that cross processes wait most of their time: others share the CPUs with them, and are told as a whole.
 beside() { # beside COMMAND...: starts it; told tells what it said
     "$@" >"$held" 2>&1 &
     running=$!
@@ -50,7 +50,9 @@ if want unit; then
     suite "python client" .venv/bin/python -m pytest -q tests/python
     suite "exact against Pillow" told
 fi
-if want e2e || want all; then suite "end to end" .venv/bin/python -m pytest -q tests/e2e; fi
+if [ "$which" = all ]; then beside .venv/bin/python -m pytest -q tests/fault; fi
+if want e2e; then suite "end to end" .venv/bin/python -m pytest -q tests/e2e; fi
+if [ "$which" = all ]; then suite "faults, short" told; fi
 if [ "$which" = languages ]; then
     languages="go java" # those that must be there
     if [ -d build/examples/node/node_modules/koffi ]; then languages+=" node"; else printf '\n---- JavaScript: left out, there is no koffi\n'; fi
@@ -62,7 +64,6 @@ if [ "$which" = fault ]; then
     suite "damaged files, long" env SPDL_FAULT_LONG=1 go test -timeout 120m -run Damaged ./core/media/... ./core/array ./core/source
     suite "promises of time, by the clock" env SPDL_FAULT_LONG=1 .venv/bin/python -m pytest -q -s tests/e2e -k within_100_ms
 fi
-if [ "$which" = all ]; then suite "faults, short" .venv/bin/python -m pytest -q tests/fault; fi
 if [ "$which" = torch ]; then
     suite "c++ client with libtorch" make --no-print-directory cpp-torch-test
     suite "exact against torchvision and pycocotools" .venv-torch/bin/python -m pytest -q tests/exact/test_torchvision.py tests/exact/test_drop.py tests/exact/test_augmix.py tests/exact/test_corners.py tests/exact/test_masks.py
