@@ -7,7 +7,7 @@ rounds=${ROUNDS:-10} other=build/compare
 git worktree remove --force $other 2>/dev/null || true
 git worktree add -q --detach $other "$ref"
 trap 'git worktree remove --force $other' EXIT
-make --no-print-directory -C $other all-built >/dev/null
+for tree in . $other; do make --no-print-directory -C $tree all-built >/dev/null; done
 mkdir -p build/compare-results
 for i in $(seq "$rounds"); do
     for tree in . $other; do
