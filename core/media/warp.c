@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "warp.h"
 
 static const double PI = 3.141592653589793;
 
@@ -169,11 +169,6 @@ static void nearest_summed(const media_pixels *px, const media_pixels *from, con
     }
 }
 
-/* The whole number below x, which is -1 or more. */
-static int32_t below(double x) { return x < 0 ? -1 : (int32_t)x; }
-
-static int32_t inside(int32_t i, int32_t n) { return i < 0 ? 0 : i < n ? i : n - 1; }
-
 static double between(double a, double b, double share) { return a + (b - a) * share; }
 
 /* One pixel from the four around (x, y), which lies in the picture. */
@@ -237,13 +232,8 @@ static inline __attribute__((always_inline)) void mixed(const media_pixels *px, 
         uint8_t *to = media_line(px, y);
         media_fill(to, px->w, px->step, fill);
         for (int32_t x = 0; x < px->w; x++, to += step) {
-            double sx = m[0] * (x + 0.5) + m[1] * (y + 0.5) + m[2],
-                   sy = m[3] * (x + 0.5) + m[4] * (y + 0.5) + m[5];
-            if (perspective) {
-                double far = m[6] * (x + 0.5) + m[7] * (y + 0.5) + 1;
-                sx /= far;
-                sy /= far;
-            }
+            double sx, sy;
+            led_back(m, perspective, x, y, &sx, &sy);
             if (sx >= 0 && sx < from->w && sy >= 0 && sy < from->h) mix(to, from, step, sx, sy);
         }
     }

@@ -4,15 +4,10 @@
 #pragma STDC FP_CONTRACT OFF
 #endif
 
-#include "internal.h"
+#include "warp.h"
 
 #if defined(__x86_64__)
 #include "pixels_avx2.h"
-
-/* The whole number below x, which is -1 or more. */
-static inline int32_t below(double x) { return x < 0 ? -1 : (int32_t)x; }
-
-static inline int32_t inside(int32_t i, int32_t n) { return i < 0 ? 0 : i < n ? i : n - 1; }
 
 AVX2 static inline __m128i pixel(const uint8_t *p) { return _mm_cvtepu8_epi32(_mm_loadu_si32(p)); }
 
@@ -105,13 +100,8 @@ AVX2 static inline __attribute__((always_inline)) void mixed(const media_pixels 
     for (int32_t y = 0; y < px->h; y++) {
         uint8_t *to = media_line(px, y);
         for (int32_t x = 0; x < px->w; x++, to += step) {
-            double sx = m[0] * (x + 0.5) + m[1] * (y + 0.5) + m[2],
-                   sy = m[3] * (x + 0.5) + m[4] * (y + 0.5) + m[5];
-            if (perspective) {
-                double far = m[6] * (x + 0.5) + m[7] * (y + 0.5) + 1;
-                sx /= far;
-                sy /= far;
-            }
+            double sx, sy;
+            led_back(m, perspective, x, y, &sx, &sy);
             if (sx >= 0 && sx < from->w && sy >= 0 && sy < from->h)
                 mix(to, from, step, sx, sy);
             else
