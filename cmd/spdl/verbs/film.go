@@ -37,23 +37,19 @@ func rowsInTensor(schema []shm.TensorRecord, tensor, length int) rowsIn {
 
 // row is the memory of a row and its length in steps, or that of the first of its parts; false where the batch does not hold it.
 func (r *rowsIn) row(l tensors, i int) (data []byte, steps int, ok bool) {
-	data = l.Tensor(r.tensor)
 	lengths := batch.Int64s(l.Tensor(r.length))
 	if i*r.parts >= len(lengths) || lengths[i*r.parts] < 0 {
 		return nil, 0, false
 	}
-	from, to := i*r.stride, (i+1)*r.stride
+	steps = int(lengths[i*r.parts])
 	if r.ragged {
-		offsets := l.Offsets(r.tensor)
-		if i+1 >= len(offsets) || offsets[i] < 0 || offsets[i] > offsets[i+1] {
-			return nil, 0, false
-		}
-		from, to = int(offsets[i])*r.item, int(offsets[i+1])*r.item
+		data, ok = raggedRow(l, r.tensor, i, r.item)
+		return data, steps, ok
 	}
-	if to > len(data) {
+	if data = l.Tensor(r.tensor); (i+1)*r.stride > len(data) {
 		return nil, 0, false
 	}
-	return data[from:to], int(lengths[i*r.parts]), true
+	return data[i*r.stride : (i+1)*r.stride], steps, true
 }
 
 // film draws videos, or several pictures a sample: some of the frames of each, side by side.

@@ -65,23 +65,25 @@ func marksOf(schema []shm.TensorRecord, told *pictureFacts, f *facts) (all []mar
 
 // numbers are those of a row.
 func (m *marks) numbers(l tensors, row int) (all []float64) {
-	data := l.Tensor(m.tensor)
-	from, to := row*m.stride, (row+1)*m.stride
-	if offsets := l.Offsets(m.tensor); m.ragged {
-		if row+1 >= len(offsets) {
-			return nil
-		}
-		from, to = int(offsets[row])*4, int(offsets[row+1])*4
-	} else if lengths := batch.Int64s(l.Tensor(max(m.length, 0))); m.length >= 0 && row < len(lengths) {
-		to = from + int(lengths[row])*m.line
-	}
-	if from < 0 || from > to || to > len(data) {
-		return nil
-	}
-	for at := from; at+4 <= to; at += 4 {
-		all = append(all, float64(math.Float32frombits(binary.LittleEndian.Uint32(data[at:]))))
+	for data := m.row(l, row); len(data) >= 4; data = data[4:] {
+		all = append(all, float64(math.Float32frombits(binary.LittleEndian.Uint32(data))))
 	}
 	return all
+}
+
+func (m *marks) row(l tensors, row int) []byte {
+	if m.ragged {
+		data, _ := raggedRow(l, m.tensor, row, 4)
+		return data
+	}
+	data, from, to := l.Tensor(m.tensor), row*m.stride, (row+1)*m.stride
+	if lengths := batch.Int64s(l.Tensor(max(m.length, 0))); m.length >= 0 && row < len(lengths) {
+		to = from + int(lengths[row])*m.line
+	}
+	if from > to || to > len(data) {
+		return nil
+	}
+	return data[from:to]
 }
 
 func (m *marks) draw(page *image.RGBA, l tensors, row int, width, height int) {

@@ -107,14 +107,21 @@ func rowsOf(l tensors, n int, c columns) []rowText {
 		}
 	}
 	if c.key >= 0 {
-		values, offsets := l.Tensor(c.key), l.Offsets(c.key)
 		for i := range rows {
-			if i+1 < len(offsets) && offsets[i] >= 0 && offsets[i] <= offsets[i+1] && offsets[i+1] <= int64(len(values)) {
-				rows[i].key = string(values[offsets[i]:offsets[i+1]])
-			}
+			key, _ := raggedRow(l, c.key, i, 1)
+			rows[i].key = string(key)
 		}
 	}
 	return rows
+}
+
+// raggedRow is the memory of a row of a ragged tensor, whose values have so many bytes each; false where the batch does not hold it.
+func raggedRow(l tensors, tensor, row, size int) (data []byte, ok bool) {
+	data, offsets := l.Tensor(tensor), l.Offsets(tensor)
+	if row+1 >= len(offsets) || offsets[row] < 0 || offsets[row] > offsets[row+1] || offsets[row+1] > int64(len(data)/size) {
+		return nil, false
+	}
+	return data[int(offsets[row])*size : int(offsets[row+1])*size], true
 }
 
 // statusText names what is unusual about a row; "" is a good one.

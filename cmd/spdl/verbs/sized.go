@@ -69,14 +69,13 @@ func (s *sized) paint(l tensors, row int) *image.RGBA {
 
 // dense is the memory of a row's picture without the room around it; nil where the batch does not hold it.
 func (s *sized) dense(l tensors, row int, one *pixels) (all []byte) {
-	data := l.Tensor(s.tensor)
 	if s.ragged {
-		offsets := l.Offsets(s.tensor)
-		if row+1 >= len(offsets) || offsets[row] < 0 || offsets[row+1] > int64(len(data)/s.size) || offsets[row+1]-offsets[row] != int64(one.rowBytes()/s.size) {
-			return nil
+		if data, _ := raggedRow(l, s.tensor, row, s.size); len(data) == one.rowBytes() {
+			return data
 		}
-		return data[int(offsets[row])*s.size:][:one.rowBytes()]
+		return nil
 	}
+	data := l.Tensor(s.tensor)
 	if one.height > s.height || one.width > s.width || len(data) < (row+1)*s.rowBytes() {
 		return nil
 	}

@@ -21,11 +21,8 @@ func tintsOf(schema []shm.TensorRecord, name string) *tints {
 
 // draw tints what each mask covers, in PASCAL VOC's colours, of a picture that may have another size than the row.
 func (t *tints) draw(page *image.RGBA, l tensors, row int, width, height int) {
-	data, offsets := l.Tensor(t.tensor), l.Offsets(t.tensor)
-	if row+1 >= len(offsets) || offsets[row] < 0 || offsets[row] > offsets[row+1] || offsets[row+1] > int64(len(data)) {
-		return
-	}
-	masks, size := data[offsets[row]:offsets[row+1]], page.Bounds().Size()
+	masks, _ := raggedRow(l, t.tensor, row, 1)
+	size := page.Bounds().Size()
 	for k := 0; len(masks) >= width*height; k, masks = k+1, masks[width*height:] {
 		shade := classColour(uint8(k%20 + 1))
 		for y := range size.Y {
