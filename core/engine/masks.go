@@ -40,7 +40,7 @@ func planes(of *spec.Spec) map[string]string {
 // draw makes the masks of the sample whose boxes were moved.
 func (o *outlined) draw(to *following, d *imageDecoder, sample encoded) error {
 	if err := to.objects.Read(sample.Value(o.column)); err != nil {
-		return &followError{fmt.Sprintf("column %q: %v", o.name, err)}
+		return o.failed(err)
 	}
 	if got, want := to.objects.Len(), len(to.kept); got != want {
 		return &followError{fmt.Sprintf("column %q: got %d outlines, want %d, one for each of %q", o.name, got, want, o.boxes)}
@@ -52,7 +52,7 @@ func (o *outlined) draw(to *following, d *imageDecoder, sample encoded) error {
 	return nil
 }
 
-// failed is why masks could not be made: there is no memory, or an outline is not of the picture.
+// failed is why masks could not be made: there is no memory, or an outline is wrong, or not of the picture.
 func (o *outlined) failed(err error) error {
 	if limit := (*media.LimitError)(nil); errors.As(err, &limit) {
 		return err

@@ -12,8 +12,9 @@ from . import extents, features, huggingface
 from .beside import Files
 from .features import Leaf, Tree
 from .given import refusal
-from .huggingface import ONLY, TABLE, Samples
+from .huggingface import ONLY, Samples
 from .made import Made
+from .targets import TABLE
 from .transforms import Places, told
 
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,62}")
