@@ -10,22 +10,14 @@ out=${BUILD:-build}/asan
 run='Damaged|Damage|Bad|Cut|Limit|PixelLimit|65535|InstructionSet|MaxFrames|Fuzz|WhatIsNot|Codes|EveryContainer|ContainersThat|CountsThat|PackedHeaders|FLAC|MP3|AAC|MP4|Opus|PNG|TIFF|EXR|Netpbm'
 # Memory for what a header claims is refused as on a full machine; Go's own is never given back, which is no leak.
 sanitizers=(ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1)
-told=$(mktemp) running=
-trap 'kill $running 2>/dev/null || true; rm -f "$told"' EXIT
-finish() { # waits for what runs beside, and tells what it said
-    local status=0
-    wait "$running" || status=$?
-    running=
-    cat "$told"
-    return $status
-}
+. scripts/beside.sh
+trap ended EXIT
 
 mkdir -p "$out"
-CGO_CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=undefined -fno-sanitize-recover=all" CGO_LDFLAGS=-fsanitize=undefined \
-    go test -asan -c -o "$out/" ./core/media ./core/media/audio ./core/media/video >"$told" 2>&1 &
-running=$!
+beside env CGO_CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=undefined -fno-sanitize-recover=all" CGO_LDFLAGS=-fsanitize=undefined \
+    go test -asan -c -o "$out/" ./core/media ./core/media/audio ./core/media/video
 make --no-print-directory capi-asan capi-tsan cuda-asan
-finish
+told
 for room in media audio video; do
     for sanitizer in __asan_report_load __ubsan_handle; do
         grep -q "$sanitizer" <(nm "$out/$room.test") || { echo "sanitize: $out/$room.test: built without $sanitizer" >&2; exit 1; }
@@ -36,8 +28,7 @@ tests_of() {
     printf '== core/%s\n' "$1"
     (cd "core/$1" && env "${sanitizers[@]}" "$binary" -test.run "$run" -test.timeout 60m)
 }
-tests_of media/audio >"$told" 2>&1 & # the longest, beside the others
-running=$!
+beside tests_of media/audio # the longest
 tests_of media
 tests_of media/video
-finish
+told

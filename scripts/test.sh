@@ -8,8 +8,9 @@ export SPDL_LIBRARY=$PWD/build/libspdl.so SPDL_ENGINE=$PWD/build/spdl PYTHONPATH
 export SPDL_BUILD=$PWD/build
 unset PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONHOME LANG LC_ALL LANGUAGE # as on a machine where nobody set anything
 passed=0 failed=() started=$SECONDS
-before=$(mktemp) held=$(mktemp) running=
-trap 'kill $running 2>/dev/null; rm -f "$before" "$held"' EXIT
+before=$(mktemp)
+. scripts/beside.sh # of tests that cross processes, which wait most of their time, and others, which share the CPUs with them
+trap 'ended; rm -f "$before"' EXIT
 scripts/leftovers.sh --list >"$before"
 
 suite() { # suite NAME COMMAND...
@@ -18,18 +19,6 @@ suite() { # suite NAME COMMAND...
     printf '\n---- %s\n' "$name"
     local TIMEFORMAT="     $name: %0R s, CPU %0U s + %0S s"
     if time "$@"; then passed=$((passed + 1)); else failed+=("$name"); fi
-}
-# Tests that cross processes wait most of their time: others share the CPUs with them, and are told as a whole.
-beside() { # beside COMMAND...: starts it; told tells what it said
-    "$@" >"$held" 2>&1 &
-    running=$!
-}
-told() {
-    wait "$running"
-    local rc=$?
-    running=
-    cat "$held"
-    return $rc
 }
 want() { [ "$which" = all ] || [ "$which" = "$1" ]; }
 
