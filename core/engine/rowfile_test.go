@@ -65,6 +65,32 @@ func TestRowsWithColumnsAreTheSameFromMemoryAndFile(t *testing.T) {
 	}
 }
 
+// Of the room that the longest values would take only what a sample's values take is written: the rest of the file is holes.
+func TestOfTheRoomForValuesOnlyTheValuesAreWritten(t *testing.T) {
+	leavesNothing(t)
+	pattern, dir := shardsOf(t, 30, 7, nil), t.TempDir()
+	columns := "[{name: caption, from: txt, max_bytes: 256KiB}]"
+	want, _, _ := whole(t, pattern, columns, "cache: {rows_bytes: 16MiB}\n")
+	for run := range 2 {
+		got, n, _ := whole(t, pattern, columns, fmt.Sprintf("cache: {rows_bytes: 16MiB, rows_dir: %q}\n", dir))
+		if !slices.Equal(got, want) {
+			t.Fatalf("run %d: other batches:\n%s\n%s", run, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+		if n.Warm != uint64(30*run) || n.Stale+n.Corrupt+n.Failed != 0 {
+			t.Errorf("run %d: %+v", run, n)
+		}
+	}
+	files, err := filepath.Glob(dir + "/*.rows")
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	var st unix.Stat_t
+	must(unix.Stat(files[0], &st))
+	if took := st.Blocks * 512; st.Size < 7<<20 || took > 1<<20 {
+		t.Errorf("a file of %d bytes takes %d of the disk, want less than 1 MiB", st.Size, took)
+	}
+}
+
 // A sample that is another than it was, a row that is damaged, and a file that is cut off are decoded again, counted, and kept again.
 func TestRowsThatAreStaleOrDamagedAreMadeAgain(t *testing.T) {
 	leavesNothing(t)
