@@ -264,6 +264,8 @@ func TestAJournalThatIsNotThereIsRefused(t *testing.T) {
 	for verb, argument := range map[string]string{"verify": log, "replay": "0"} {
 		refused(t, exitNotFound, verb+`: --journal "`+absent+`": no such file or directory; name the file that spdl serve --journal keeps`, verb, file, argument, "--journal", absent)
 		refused(t, exitUsage, verb+`: journal "`+dir+`" is a directory, want the file`, verb, file, argument, "--journal", dir)
+		refused(t, exitNotFound, verb+`: journal "`+log+`": "`+log+`.faults", where its engine keeps which samples could not be read, is not beside it: no such file or directory; `,
+			verb, file, argument, "--journal", log) // any other file
 		good(t, verb, file, argument) // the description's is not there before its engine was
 	}
 	writeFile(t, absent+".faults", "")
