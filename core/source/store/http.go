@@ -100,6 +100,7 @@ func unreachable(err error) *Error {
 	var name *net.DNSError
 	var authority x509.UnknownAuthorityError
 	var certificate *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
 	switch {
 	case errors.Is(err, errRedirect) || errors.Is(err, errProxy):
 		e.again = false
@@ -109,6 +110,8 @@ func unreachable(err error) *Error {
 		e.again, e.Detail = false, "the server's certificate is of nobody we know; $SSL_CERT_FILE may name whom to trust"
 	case errors.As(err, &certificate):
 		e.again = false
+	case errors.As(err, &record): // as Python's http.server answers, without HTTP's version before its refusal
+		e.again, e.Detail = false, "the server does not speak TLS; write http, not https, if it speaks that"
 	case errors.Is(err, http.ErrSchemeMismatch):
 		e.again, e.Detail = false, "the server speaks http, not https"
 	}
