@@ -62,19 +62,25 @@ func openRowFile(s *spec.Spec, src source.Source, c *rowCache, unkept func(error
 	}
 	f := &rowFile{cache: c, each: int64(recordBytes + c.values.bytes + c.rowBytes), versions: versions, begun: time.Now(), unkept: unkept}
 	f.scratch.New = func() any { return &rowScratch{head: make([]byte, recordBytes+c.values.bytes)} }
-	head := f.header(s)
-	if err := os.MkdirAll(s.Cache.RowsDir, 0o700); err != nil {
-		return nil, err
-	}
-	path := filepath.Join(s.Cache.RowsDir, hex.EncodeToString(head[len(rowMagic):][:16])+".rows")
-	var err error
-	if f.fd, err = unix.Open(path, unix.O_RDWR|unix.O_CREAT|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600); err != nil {
-		return nil, fmt.Errorf("%q: %w", path, err)
-	}
-	if err := f.begin(head); err != nil {
-		return nil, errors.Join(fmt.Errorf("%q: %w", path, err), f.close())
+	if err := f.open(s.Cache.RowsDir, f.header(s)); err != nil {
+		return nil, fmt.Errorf("%w; make room, or name a directory in which this user may make files", err)
 	}
 	return f, nil
+}
+
+// open opens the file in dir that has this header.
+func (f *rowFile) open(dir string, head []byte) (err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	path := filepath.Join(dir, hex.EncodeToString(head[len(rowMagic):][:16])+".rows")
+	if f.fd, err = unix.Open(path, unix.O_RDWR|unix.O_CREAT|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600); err != nil {
+		return fmt.Errorf("%q: %w", path, err)
+	}
+	if err := f.begin(head); err != nil {
+		return errors.Join(fmt.Errorf("%q: %w", path, err), f.close())
+	}
+	return nil
 }
 
 // header is the first page: what decides the bytes of the rows, beside the samples themselves.

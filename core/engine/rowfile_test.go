@@ -221,7 +221,27 @@ func TestCacheThatCannotBeIsRefused(t *testing.T) {
 	must(os.WriteFile(file, nil, 0o600))
 	for cache, want := range map[string]string{"{rows_bytes: 1MiB, rows_dir: %q}": "cache.rows_dir: ", "{dir: %q}": "source: cache "} {
 		_, err := New(describe(t, folder(t, 4, nil), fmt.Sprintf("cache: "+cache+"\n", file+"/below")), nil)
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), file) {
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), file) || !strings.HasSuffix(err.Error(), cacheRemedy) {
+			t.Errorf("%s: got %v", cache, err)
+		}
+	}
+}
+
+const cacheRemedy = "; make room, or name a directory in which this user may make files"
+
+// A disk that is full when the engine starts, so that a cache cannot be begun there, is refused with what to do.
+func TestCacheThatHasNoRoomToBeginIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=64k"); err != nil {
+		t.Skipf("a small file system needs root: %v", err)
+	}
+	defer func() { must(unix.Unmount(dir, unix.MNT_DETACH)) }()
+	if err := os.WriteFile(filepath.Join(dir, "full"), make([]byte, 128<<10), 0o600); err == nil {
+		t.Fatal("128 KiB are in 64")
+	}
+	for _, cache := range []string{"{rows_bytes: 1MiB, rows_dir: %q}", "{dir: %q}"} {
+		_, err := New(describe(t, folder(t, 4, nil), fmt.Sprintf("cache: "+cache+"\n", dir+"/below")), nil)
+		if err == nil || !strings.Contains(err.Error(), dir+"/below") || !strings.HasSuffix(err.Error(), "no space left on device"+cacheRemedy) {
 			t.Errorf("%s: got %v", cache, err)
 		}
 	}
