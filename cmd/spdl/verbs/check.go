@@ -72,6 +72,7 @@ func (v *checking) run(ctx context.Context, args []string) error {
 		return err
 	}
 	asked := v.asked(s)
+	inOrder(s)
 	l, err := v.openWith(ctx, s, engine.Options{Trial: true}, 1)
 	if err != nil {
 		return err

@@ -40,6 +40,21 @@ func TestCheckShowsWhatConsumersWillSee(t *testing.T) {
 		"0 0 0 blue blue/000.jpg", "3 3 0 blue blue/003.jpg", " ok\n")
 }
 
+// The batch that is shown is the first, though delivery: ready would give the next one first, which is ready long before.
+func TestCheckShowsTheFirstBatch(t *testing.T) {
+	name := home(t)
+	out := good(t, "check", describe(t, slowOne(t, 0), name, "order: {shuffle: false}\nring: {delivery: ready}\nlimits: {cpus: 2}\n"))
+	wants(t, out, "batch 0 4 rows after", "0 0 none 00.png", "3 3 none 03.png")
+}
+
+// Of a source of which a part is taken check says so.
+func TestCheckSaysThatASourceIsAPart(t *testing.T) {
+	name, dir := home(t), pictures(t, 10)
+	file := writeFile(t, filepath.Join(t.TempDir(), "p.yaml"), fmt.Sprintf(
+		"name: %s\nsource: {folder: %s, only: '2:6'}\nbatch: 4\nimage: {transform: [{resize: [16, 16]}]}\n", name, dir))
+	wants(t, good(t, "check", file), "folder "+dir+": 4 samples, 2 classes", "note source.only takes 4 of the source's 10 samples", " ok\n")
+}
+
 // Of rows that a batch has as large as its largest the capacity is a bound, and is called one.
 func TestCheckSaysWhichShapesAreBounds(t *testing.T) {
 	name, dir := home(t), pictures(t, 5)
