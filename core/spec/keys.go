@@ -23,7 +23,7 @@ var keys = withFrames([]Key{
 	{"source", "mapping", "(required)", "Where the samples are: exactly one of `folder`, `list`, `shards`, `arrays`, `mix` and `host`."},
 	{"source.folder", "path, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or hf://datasets/USER/NAME/PATH", "(none)", "A directory tree, relative to the spec file; its files are sorted by path."},
 	{"source.list", "path or URL", "(none)", "A text file, one `PATH` or `PATH<TAB>LABEL` a line; blank lines and lines that begin with `#` are passed over. " +
-		"By its ending also a table: `.csv` with a heading line, `.json`, `.jsonl` (or `.ndjson`) or `.parquet`. Text may be packed, `.jsonl.gz`."},
+		"By its ending also a table: `.csv` with a heading line, `.json`, `.jsonl` (or `.ndjson`), `.parquet` or NumPy's `.npz`. Text may be packed, `.jsonl.gz`."},
 	{"source.root", "path or URL", "(the list's directory)", "Directory of the list's paths. When it is given, absolute paths in the list are refused, and with a URL as root so are URLs; its query (a signature) goes behind each path."},
 	{"source.shards", "path, URL or list of them", "(none)", "`.tar` or `.zip` archives of samples as WebDataset has them (neighbouring members with one key), " +
 		"`.parquet` files with pictures in a column, TFRecords of tf.train.Example or SequenceExample, ArrayRecords, Arrow's `.arrow` or `.feather` files, MXNet's `.rec`, a database of LMDB by its directory or file, or a data set of MDS, litData or Hugging Face's save_to_disk, by its directory, the URL of that (but the last) with / at its end, or its `index.json` or `state.json`; with braces `{0000..1023}`, `{a,b}` and globs (not over http); a local file of that very name is meant itself."},
