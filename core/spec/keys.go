@@ -127,6 +127,8 @@ var keys = withFrames([]Key{
 	{"order.replacement", "true, false", "true", "Whether a weighted draw may take a sample again in the same epoch."},
 	{"order.balance", "column", "(none)", "Every value of this column, a label say, comes equally often. Costs 4 bytes a sample."},
 	{"order.stratify", "column", "(none)", "Every global batch holds the values of this column as the data set does. Costs 4 bytes a sample."},
+	{"order.group", "column, or path of an .npy file", "(none)", "Every batch, of all ranks in a step, holds samples of one value of this column, or of one number in this file, which has one for each sample in the source's order: up to 65536 groups that " +
+		"somebody has made, such as of the shapes of pictures. Costs 6 bytes a sample."},
 	{"order.buckets", "mapping", "(none)", "Batches of samples of similar length, or of pictures of similar shape. Costs 6 bytes a sample."},
 	{"order.buckets.by", "column", "(required, or sizes or area)", "The length."},
 	{"order.buckets.count", "whole number, 1 to 65536", "8", "Buckets of about equally many samples."},
@@ -618,7 +620,7 @@ var keys = withFrames([]Key{
 
 	{"rings", "mapping", "(none)", "Several rings in one engine, attached as `name/NAME`, or over a reader of any of them (`loader.ring(\"NAME\")`, spdl_attach_ring). What a ring does not say, the top level says."},
 	{"rings.NAME", "mapping", "(the top level)", "Any of source, order, batch, image, video, audio, fields, bad_sample, ring, cache and device. A source that names a folder, list or shards replaces the top level's; " +
-		"lists are replaced, other keys one by one. null takes back what the top level says of device, of order.filter, weights, balance, stratify and buckets, and of image.boxes, points, many and tiles."},
+		"lists are replaced, other keys one by one. null takes back what the top level says of device, of order.filter, weights, balance, stratify, group and buckets, and of image.boxes, points, many and tiles."},
 })
 
 // withFrames adds what a video's transform has, which is what a picture's has.

@@ -224,6 +224,7 @@ func TestSourcesThatCannotBe(t *testing.T) {
 		"{shards: a.tar, remote: {retries: 101}}":                                                              "source.remote.retries: got 101, want a whole number from 0 to 100",
 		"{shards: a.tar, remote: {region: 1}}":                                                                 "source.remote.region: got 1, want text; put it in quotes",
 		"{shards: a.tar}\norder: {buckets: {by: n, max_total: 9}}\ncache: {rows_bytes: 1MiB, head_space: 2}":   "cache.head_space: given with order.buckets.max_total, whose steps differ in rows",
+		"{shards: a.tar}\norder: {group: n}\ncache: {rows_bytes: 1MiB, head_space: 2}":                         "cache.head_space: given with order.group, whose steps are of several groups, so that none stands in for another",
 		"{shards: a.tar}\ncache: {head_space: 2}":                                                              "cache.head_space: needs memory for its rows",
 		"{shards: a.tar}\ncache: {rows_dir: d}":                                                                "cache.rows_dir: needs a limit",
 		"{shards: a.tar}\ncache: {rows_dir: d, rows_bytes: 1MiB, head_space: 1}":                               "cache.rows_dir: given beside head_space",
