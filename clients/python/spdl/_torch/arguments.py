@@ -11,8 +11,9 @@ from .._errors import ArgumentError
 from .._given import plain, whole
 from . import annotated, beside, columns, datasets, extents, huggingface, joint, samplers
 from .given import Operation, refusal
-from .made import Made
-from .targets import LABEL, TABLE, Finish, table
+from .made import Made, uncollected
+from .table import TABLE, table
+from .targets import LABEL, Finish
 from .transforms import SIZED, Places, Told, is_plain, resolved, told
 
 # torch's arguments, in the order of its positional ones; the rest go by name.
@@ -44,7 +45,7 @@ def describe(what: Any, /, **arguments: Any) -> dict[str, Any]:
     what has no equal here: nothing is approximated.
 
     A sampler's weights, and boxes, masks and other targets than labels, are files beside the description: weights.npy and table.jsonl; of Hugging Face's which rows of its files
-    a data set has, only.npy, and data.arrow, rows that are in no file. files=DIR,
+    a data set has, only.npy, and data.arrow, rows that are in no file, or table.jsonl, those whose pictures are files. files=DIR,
     beside the arguments, writes them there, and the description has their paths.
     """
     directory = arguments.pop("files", None)
@@ -71,6 +72,7 @@ def is_dataset(one: Any) -> bool:
     return huggingface.is_dataset(one) or datasets.is_dataset(one)
 
 
+@uncollected()
 def drop(dataset: Any, arguments: dict[str, Any]) -> Drop:
     """What torch's DataLoader would do with these arguments."""
     count, make, arguments = _looked_at(dataset, arguments)
@@ -115,8 +117,7 @@ def _of_pictures(of: datasets.Pictures, dataset: Any, said: _Arguments) -> Made:
     source: dict[str, Any] = {"host": {"samples": len(of.pictures)}}
     files: beside.Files = {}
     if of.target != LABEL:
-        files[TABLE] = table(of.target, of.pictures, of.labels, sections["image"]["boxes"]["format"] if of.target.kind == "boxes" else "")
-        columns = of.target.columns(of.labels)
+        columns, files[TABLE] = table(of.target, of.pictures, of.labels, sections["image"]["boxes"]["format"] if of.target.kind == "boxes" else "")
         source = {"list": TABLE, "labels": "none", **({"columns": columns} if columns else {})}
     elif datasets.is_folder(of):
         source = {"folder": of.root, "extensions": [ending.lstrip(".") for ending in of.extensions]}
