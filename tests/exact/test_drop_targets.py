@@ -528,7 +528,7 @@ class OwnBatches(BatchSampler):
     (lambda f: dict(sampler=WeightedRandomSampler([1.0] * 3 + [0.0] * 9, 4, replacement=False)), "of num_samples=4 without replacement, want at most 3"),
     (lambda f: dict(sampler=RandomSampler(f, num_samples=13)), "RandomSampler of num_samples=13 without replacement, want at most 12"),
     (lambda f: dict(sampler=[0], shuffle=True), "shuffle: got True beside sampler"),
-    (lambda f: dict(batch_sampler=[[0]]), "batch_sampler: got list, want a BatchSampler of torch's, or batch_size and sampler"),
+    (lambda f: dict(batch_sampler=[[0]]), "batch_sampler: got list, want a BatchSampler of torch's, a GroupedBatchSampler of torchvision's references, or batch_size and sampler"),
     (lambda f: dict(batch_sampler=OwnBatches([0], 1, False)), "batch_sampler: got OwnBatches, want a BatchSampler"),
     (lambda f: dict(batch_sampler=BatchSampler([0], 1, False), batch_size=4), "batch_size: got 4 beside batch_sampler, which says it"),
     (lambda f: dict(batch_sampler=BatchSampler([0], 1, False), sampler=[1]), r"sampler: got \[1\] beside batch_sampler"),
@@ -599,7 +599,7 @@ def test_ranks_each_write_their_own(coco, monkeypatch):
     for name, value in dict(RANK=1, WORLD_SIZE=2, LOCAL_RANK=1, LOCAL_WORLD_SIZE=2).items():
         monkeypatch.setenv(name, str(value))
     sampler = DistributedSampler(dataset, 2, 1, shuffle=False)
-    with pytest.raises(spdl.ArgumentError, match="share=True and a data set with boxes, masks, weights or chosen rows"):
+    with pytest.raises(spdl.ArgumentError, match="share=True and a data set with boxes, masks, weights, groups or chosen rows"):
         spdl.DataLoader(dataset, batch_size=1, sampler=sampler, share=True)
     batches, n = loaded(dataset, batch_size=1, sampler=sampler)
     assert n == 3 and [targets[0]["image_id"] for _, targets in batches] == [dataset.ids[i] for i in (1, 3, 5)]

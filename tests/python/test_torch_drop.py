@@ -347,6 +347,24 @@ def test_samplers_are_orders(loading, folder):
         spdl.DataLoader(dataset, 9, batch_sampler=batches)
 
 
+def test_a_grouped_batch_sampler_makes_batches_of_its_groups(loading, folder):
+    dataset = image_folder(folder, [resize(8, 8), PILToTensor()])
+
+    class GroupedBatchSampler(Torchs):
+        sampler, group_ids, batch_size = sampler("RandomSampler", data_source=range(6), replacement=False, num_samples=6), np.array([5, 7, 5, 7, 5, 5]), 2
+
+        def __iter__(self):
+            raise AssertionError("nobody asks it for its order")
+    batches = GroupedBatchSampler()
+    got = sorted(tuple(sorted(numbers)) for numbers, _ in colours(loading(dataset, batch_sampler=batches)))
+    assert [set(batches.group_ids[list(one)].tolist()) for one in got].count({7}) == 1 and sorted(n for one in got for n in one) == list(range(6)) and {len(one) for one in got} == {2}
+    Image.new("RGB", (8, 8)).save(folder / "a" / "new.png")
+    assert len(colours(loading(dataset, batch_sampler=batches))) == 3  # of the six that the data set has
+    batches.group_ids = [1, 2]
+    with pytest.raises(spdl.ArgumentError, match="batch_sampler: got a GroupedBatchSampler of 2 group_ids, want one for each of the data set's 6 samples"):
+        spdl.DataLoader(dataset, batch_sampler=batches)
+
+
 def test_weights_of_a_folder_that_has_grown_are_those_of_the_data_set(loading, folder):
     dataset = image_folder(folder, [resize(8, 8), PILToTensor()])
     Image.new("RGB", (8, 8)).save(folder / "a" / "new.png")
