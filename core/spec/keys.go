@@ -23,7 +23,7 @@ var keys = withFrames([]Key{
 	{"source", "mapping", "(required)", "Where the samples are: exactly one of `folder`, `list`, `shards`, `arrays`, `mix` and `host`."},
 	{"source.folder", "path, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or hf://datasets/USER/NAME/PATH", "(none)", "A directory tree, relative to the spec file; its files are sorted by path."},
 	{"source.list", "path or URL", "(none)", "A text file, one `PATH` or `PATH<TAB>LABEL` a line; blank lines and lines that begin with `#` are passed over. " +
-		"By its ending also a table: `.csv` with a heading line, `.json`, `.jsonl` (or `.ndjson`) or `.parquet`. Text may be packed, `.jsonl.gz`."},
+		"By its ending also a table: `.csv` with a heading line, `.json`, `.jsonl` (or `.ndjson`), `.parquet` or NumPy's `.npz`. Text may be packed, `.jsonl.gz`."},
 	{"source.root", "path or URL", "(the list's directory)", "Directory of the list's paths. When it is given, absolute paths in the list are refused, and with a URL as root so are URLs; its query (a signature) goes behind each path."},
 	{"source.shards", "path, URL or list of them", "(none)", "`.tar` or `.zip` archives of samples as WebDataset has them (neighbouring members with one key), " +
 		"`.parquet` files with pictures in a column, TFRecords of tf.train.Example or SequenceExample, ArrayRecords, Arrow's `.arrow` or `.feather` files, MXNet's `.rec`, a database of LMDB by its directory or file, or a data set of MDS, litData or Hugging Face's save_to_disk, by its directory, the URL of that (but the last) with / at its end, or its `index.json` or `state.json`; with braces `{0000..1023}`, `{a,b}` and globs (not over http); a local file of that very name is meant itself."},
@@ -127,6 +127,8 @@ var keys = withFrames([]Key{
 	{"order.replacement", "true, false", "true", "Whether a weighted draw may take a sample again in the same epoch."},
 	{"order.balance", "column", "(none)", "Every value of this column, a label say, comes equally often. Costs 4 bytes a sample."},
 	{"order.stratify", "column", "(none)", "Every global batch holds the values of this column as the data set does. Costs 4 bytes a sample."},
+	{"order.group", "column, or path of an .npy file", "(none)", "Every batch, of all ranks in a step, holds samples of one value of this column, or of one number in this file, which has one for each sample in the source's order: up to 65536 groups that " +
+		"somebody has made, such as of the shapes of pictures. Costs 6 bytes a sample."},
 	{"order.buckets", "mapping", "(none)", "Batches of samples of similar length, or of pictures of similar shape. Costs 6 bytes a sample."},
 	{"order.buckets.by", "column", "(required, or sizes or area)", "The length."},
 	{"order.buckets.count", "whole number, 1 to 65536", "8", "Buckets of about equally many samples."},
@@ -397,7 +399,7 @@ var keys = withFrames([]Key{
 	{"image.boxes.normalized", "true, false", "false", "Whether they are shares of the sides, of the picture in the column and of the row in the batch, and not pixels."},
 	{"image.boxes.min_size", "number, 0 to 1000000", "1", "Pixels of the row that both sides of a box must have, as of torchvision's SanitizeBoundingBoxes; one with less is dropped. With 0 here and in min_area all stay, also without area."},
 	{"image.boxes.min_area", "number, 0 to 1000000000000", "1", "Pixels of the row that it must cover."},
-	{"image.boxes.masks", "text", "(none)", "Column of type text with the outline of each box, of which a batch has the mask under that name: u8 [n, H, W] of a row, 0 and 1, that goes where the picture's pixels go, and is dropped with its box. It is COCO's segmentation of each as a list in JSON: polygons, or runs as a list of counts or packed by pycocotools. A row has room for as many masks as boxes."},
+	{"image.boxes.masks", "text", "(none)", "Column of type text with the outline of each box, of which a batch has the mask under that name: u8 [n, H, W] of a row, 0 and 1, that goes where the picture's pixels go, and is dropped with its box. It is COCO's segmentation of each as a list in JSON: polygons, or runs as a list of counts or packed by pycocotools. Or a list of f64, the same [as numbers](media.md#a-ring-of-pictures). A row has room for as many masks as boxes."},
 	{"image.boxes.min_visibility", "number, 0 to 1", "0", "Share of its area that must not be cut away (albumentations')."},
 	{"image.boxes.with", "text or list of text", "(none)", "Columns with a line for each box, such as its class, which are dropped with it: lists or .npy whose shape begins with -1. In a sample they have as many lines as boxes, or it is a bad one, cause value. points.column may be one of them: points of each box."},
 	{"image.points", "text or mapping", "(none)", "Points that follow their picture: a column of lists or .npy whose last dimension is 2 (x, y) or 3 (x, y, visibility), such as [-1, 2], [17, 3] or, of each box, [-1, 17, 3]. A batch has them, f32, in the row's pixels. Of three numbers a point that lies beyond the row, or whose visibility is 0, is 0, 0, 0, as COCO has points that are not there; of two it stays where it lies. Text is column."},
@@ -618,7 +620,7 @@ var keys = withFrames([]Key{
 
 	{"rings", "mapping", "(none)", "Several rings in one engine, attached as `name/NAME`, or over a reader of any of them (`loader.ring(\"NAME\")`, spdl_attach_ring). What a ring does not say, the top level says."},
 	{"rings.NAME", "mapping", "(the top level)", "Any of source, order, batch, image, video, audio, fields, bad_sample, ring, cache and device. A source that names a folder, list or shards replaces the top level's; " +
-		"lists are replaced, other keys one by one. null takes back what the top level says of device, of order.filter, weights, balance, stratify and buckets, and of image.boxes, points, many and tiles."},
+		"lists are replaced, other keys one by one. null takes back what the top level says of device, of order.filter, weights, balance, stratify, group and buckets, and of image.boxes, points, many and tiles."},
 })
 
 // withFrames adds what a video's transform has, which is what a picture's has.

@@ -161,6 +161,8 @@ type Order struct {
 	Replacement bool    // of weighted draws
 	Balance     string  // column
 	Stratify    string  // column
+	Group       string  // column, or a file as it was written
+	GroupFile   string  // where that is; "": a column
 	Buckets     Buckets // neither By nor Sizes: off
 }
 

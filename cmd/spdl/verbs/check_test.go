@@ -245,6 +245,20 @@ func TestCheckShowsTheBatchesOfBuckets(t *testing.T) {
 	refused(t, exitUsage, "order.buckets.multiple_of: got 3, want a number that divides batch, 4, the most rows", "check", file(", max_total: 7, multiple_of: 3"))
 }
 
+// Of groups check says how many there are, how large, and what becomes of what they have left over.
+func TestCheckShowsGroups(t *testing.T) {
+	home(t)
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "x.csv"), "kind,n\na,1\na,1\nb,1\nb,1\nb,1\n")
+	file := func(order string) string {
+		return writeFile(t, filepath.Join(dir, "x.yaml"), "source: {list: x.csv, columns: [kind, {name: n, type: i64}]}\nbatch: 2\norder: {"+order+"}\n")
+	}
+	wants(t, good(t, "check", file("group: kind")), "grouped by kind, 2 groups of 2 to 3 samples; left over: 1 step, short\n", "3 steps an epoch")
+	wants(t, good(t, "check", file("group: kind, last: drop")), "2 groups of 2 to 3 samples; left over: 1 step, dropped\n", "2 steps an epoch")
+	wants(t, good(t, "check", file("group: n, last: pad")), "grouped by n, 1 group of 5 samples; left over: 1 step, filled up\n", "3 steps an epoch")
+	wants(t, good(t, "check", file("group: kind"), "--batch", "1"), "2 groups of 2 to 3 samples\n")
+}
+
 func TestCheckRefusesWhatCannotBeServed(t *testing.T) {
 	name, dir := home(t), pictures(t, 4)
 	refused(t, exitNotFound, `check: "/no/such": no such file or folder`, "check", "/no/such")

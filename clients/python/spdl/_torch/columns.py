@@ -12,9 +12,8 @@ from . import extents, features, huggingface
 from .beside import Files
 from .features import Leaf, Tree
 from .given import refusal
-from .huggingface import ONLY, Samples
+from .huggingface import LINES, ONLY, Samples
 from .made import Made
-from .targets import TABLE
 from .transforms import Places, told
 
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,62}")
@@ -91,8 +90,8 @@ class _Columns:
         if len(paths) > 1:
             self.of.refuse("has media of bytes in one column and of paths in another, want one kind: save_to_disk writes the files into the data set")
         if True in paths:
-            source: dict[str, Any] = {"list": TABLE}
-            stored, files = self.fields, {TABLE: self.of.lines(list(zip(self.fields, self.leaves)))}
+            source: dict[str, Any] = {"list": LINES}
+            stored, files = self.fields, {LINES: self.of.lines(list(zip(self.fields, self.leaves)))}
         else:
             at = self.of.located(self.leaves)
             source, files = {"shards": at.files}, dict(at.beside)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, NoReturn, Optional, Union
 from . import beside, datasets, features
 from .features import Leaf
 
-ONLY, ROWS = "only.npy", "data.arrow"
+ONLY, ROWS, LINES = "only.npy", "data.arrow", "table.jsonl"
 _MODULES = ("datasets.arrow_dataset", "datasets.iterable_dataset", "datasets.dataset_dict")
 _KINDS = ("Dataset", "IterableDataset", "DatasetDict", "IterableDatasetDict")
 _BEHAVIOUR = ("__getitem__", "__getitems__", "__len__", "_getitem")
