@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from .._errors import SpecError
-from . import albumentations, joint, timm, torchvision
+from . import albumentations, joint, processors, timm, torchvision
 from .given import BYTES, ERASED, FLOATS, IN_HAND, NORMALIZED, PIL, RESIZERS, Given, Operation, Rule, refusal, shown, whole
 
 Place = tuple[str, Any]  # where a transform stands, and the transform
@@ -40,6 +40,7 @@ class Told(NamedTuple):
     last: Optional[Place]  # the last transform
     tv_image: bool  # whether it leaves v2's own kind of tensor
     pure: bool  # whether it has made plain tensors of v2's kinds
+    key: Optional[str]  # what a batch calls pictures that an image processor has made
 
 
 def is_plain(transform: Any) -> bool:
@@ -64,7 +65,7 @@ def told(transform: Any, place: str, channels: int = 3, size: Optional[list[int]
     if walk.channels != channels:
         section["mode"] = "gray" if walk.channels == 1 else "rgb"
     both = walk.steps + walk.endings
-    return Told([operation for operation, _ in both], [at for _, at in both], section, walk.last, walk.tv_image, walk.pure)
+    return Told([operation for operation, _ in both], [at for _, at in both], section, walk.last, walk.tv_image, walk.pure, walk.key)
 
 
 class _Walk:
@@ -79,6 +80,7 @@ class _Walk:
         self.pending: Optional[albumentations.Pending] = None
         self.follows: dict[str, Any] = {}  # boxes and points
         self.last: Optional[Place] = None
+        self.key: Optional[str] = None
         self._channels, self._size, self._beside = channels, size, beside
         self._depth = 0  # of groups that may not happen
 
@@ -88,6 +90,8 @@ class _Walk:
         elif isinstance(one, Sequence) and not isinstance(one, (str, bytes)):
             for i, child in enumerate(one):
                 self.add(child, f"{place}[{i}]")
+        elif processors.is_processor(one):
+            self._processor(one, place)
         elif (home := _home(one)) is None:
             refuse_unknown(one, place)
         elif home[0] == "albumentations":
@@ -152,6 +156,24 @@ class _Walk:
         self.in_hand, self.channels, self.tv_image, self.rows_last = given.in_hand, given.channels, given.tv_image, given.rows_last
         self.floats = self.floats or self.in_hand in (FLOATS, NORMALIZED)
         self.pure = self.pure or rule is torchvision.RULES["ToPureTensor"]
+
+    def _processor(self, one: Any, place: str) -> None:
+        """An image processor of transformers'."""
+        if self.in_hand != PIL:
+            raise refusal(place, one, f"makes tensors of PIL images, and {IN_HAND[self.in_hand]} is in hand, want it in the place of what makes that")
+        if self.is_mask or self.channels != 3:
+            raise refusal(place, one, "makes pictures of three channels, want RGB (mode: rgb, or dataset.cast_column(NAME, Image(mode=\"RGB\"))); a mask has operations of its own, such as "
+                                      "{resize: {size: [224, 224], interpolation: nearest}}")
+        if self._depth or self._beside is not None:
+            raise refusal(place, one, "makes a tensor of a picture alone, always, want it outside of what may not happen, and no boxes or masks that go through it; a description says what becomes of these")
+        if processors.of_timm(one):
+            self.add(one.val_transforms, f"{place}.val_transforms")
+        else:
+            operations, in_hand = processors.told(one, place, [operation for operation, _ in self.steps])
+            for operation in operations:
+                self._keep(operation, (place, one))
+            self.in_hand, self.floats = in_hand, in_hand != BYTES
+        self.last, self.key = (place, one), processors.KEY
 
     def _array(self, name: str, one: Any, place: str) -> None:
         """A transform of albumentations."""
@@ -327,7 +349,7 @@ def refuse_unknown(one: Any, place: str) -> NoReturn:
         remedy = ("write what it does as an operation of a description (docs/migrate-from-dataloader.md), map whole batches (spdl.DataLoader(..., transform=)), "
                   "or keep torch's DataLoader for it")
     got = f"{library}'s {name}" if library else f"a {name} of {type(one).__module__}"
-    raise refusal(place, one, f"got {got}, want a transform of torchvision, timm or albumentations that has an operation here; {remedy}")
+    raise refusal(place, one, f"got {got}, want a transform of torchvision, timm or albumentations, or an image processor of transformers, that has an operation here; {remedy}")
 
 
 def _refuse_place(rule: Rule, in_hand: int, one: Any, place: str) -> NoReturn:
