@@ -120,7 +120,7 @@ func member(c *media.Config, s spec.Step, group int, low, high float64) {
 }
 
 var filters = map[spec.Interpolation]media.Interpolation{spec.AnyFilter: media.Bilinear, spec.Bilinear: media.Bilinear, spec.Bicubic: media.Bicubic, spec.Nearest: media.Nearest, spec.Lanczos: media.Lanczos, spec.BoxFilter: media.BoxFilter, spec.HammingFilter: media.HammingFilter,
-	spec.CV2Linear: media.CV2Linear, spec.CV2Nearest: media.CV2Nearest, spec.CV2Area: media.CV2Area, spec.CV2Cubic: media.CV2Cubic, spec.CV2Lanczos4: media.CV2Lanczos4, spec.TorchNearest: media.TorchNearest}
+	spec.CV2Linear: media.CV2Linear, spec.CV2Nearest: media.CV2Nearest, spec.CV2Area: media.CV2Area, spec.CV2Cubic: media.CV2Cubic, spec.CV2Lanczos4: media.CV2Lanczos4, spec.TorchNearest: media.TorchNearest, spec.TorchBilinear: media.TorchBilinear, spec.TorchBicubic: media.TorchBicubic, spec.TorchLanczos: media.TorchLanczos}
 
 var corners = map[string]media.Corner{spec.TopLeft: media.TopLeft, spec.TopRight: media.TopRight, spec.BottomLeft: media.BottomLeft, spec.BottomRight: media.BottomRight}
 

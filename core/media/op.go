@@ -20,7 +20,7 @@ type Size struct{ H, W int }
 func Square(n int) Size { return Size{n, n} }
 
 // Interpolation is a resampling filter: Pillow's, antialiased, or the nearest source pixel, which keeps the numbers of a mask; or those
-// of cv2.resize, of which CV2Area alone is antialiased, and torch's nearest.
+// of cv2.resize, of which CV2Area alone is antialiased; or torch's, of a tensor of bytes: its nearest, and three that are antialiased.
 type Interpolation uint8
 
 const (
@@ -36,6 +36,9 @@ const (
 	CV2Cubic
 	CV2Lanczos4
 	TorchNearest
+	TorchBilinear
+	TorchBicubic
+	TorchLanczos
 )
 
 // picks says whether pixels stay what they are: none are mixed.
@@ -462,7 +465,7 @@ func (cfg *Config) check() error {
 	if err := cfg.checkChances(); err != nil {
 		return err
 	}
-	if cfg.Interpolation > TorchNearest || cfg.Mode > Index || cfg.DType > F32 || cfg.Layout > NCHW {
+	if cfg.Interpolation > TorchLanczos || cfg.Mode > Index || cfg.DType > F32 || cfg.Layout > NCHW {
 		return fmt.Errorf("config: interpolation %d, mode %d, dtype %d or layout %d is not one of the named values",
 			cfg.Interpolation, cfg.Mode, cfg.DType, cfg.Layout)
 	}
