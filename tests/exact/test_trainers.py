@@ -116,6 +116,37 @@ trainer = Trainer(Model(), args, train_dataset=train, eval_dataset=val, callback
 trainer.train(resume_from_checkpoint=kept if resume else None)
 """
 
+# A data set of theirs and an image processor are a loader in one word, whose batches their own models take.
+PROCESSOR = """
+torch.version.cuda = "13.0"  # as which torchaudio loads, of which transformers wants to know
+import datasets, transformers
+
+def data(split):
+    paths = sorted(os.path.join(at, name) for at, _, names in os.walk(split) for name in names)
+    return datasets.Dataset.from_dict({"image": paths, "label": [path.split(os.sep)[-2] for path in paths]}).cast_column("image", datasets.Image()).class_encode_column("label")
+
+class Model(transformers.ViTForImageClassification):
+    def forward(self, pixel_values, labels):
+        note("train" if self.training else "val", train.loader.epoch if self.training else 0, (pixel_values * 255).round())
+        return super().forward(pixel_values=pixel_values, labels=labels)
+
+class Trainer(transformers.Trainer):
+    def get_train_dataloader(self):
+        return self.train_dataset
+
+    def get_eval_dataloader(self, eval_dataset=None):
+        return self.eval_dataset
+
+processor = transformers.ViTImageProcessor(size={"height": 8, "width": 8}, do_normalize=False)
+train = spdl.DataLoader(data("train"), transform=processor, batch_size=4, shuffle=True)
+val = spdl.DataLoader(data("val"), transform=processor, batch_size=4)
+config = transformers.ViTConfig(image_size=8, patch_size=4, hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2, num_labels=len(train.classes))
+args = transformers.TrainingArguments("kept", num_train_epochs=2, eval_strategy="epoch", save_strategy="no", report_to=[], use_cpu=True, disable_tqdm=True)
+trainer = Trainer(Model(config), args, train_dataset=train, eval_dataset=val)
+trainer.train()
+assert trainer.state.global_step == 20 and [entry["epoch"] for entry in trainer.state.log_history if "eval_loss" in entry] == [1, 2]
+"""
+
 ACCELERATE = """
 import accelerate
 
@@ -219,6 +250,14 @@ def test_hugging_faces_trainer(folder, ranks, accumulate):
     pytest.importorskip("transformers", reason="transformers is not installed")
     pytest.importorskip("accelerate", reason="accelerate is not installed")
     check_resumed(folder, HUGGING_FACE, ranks, accumulate=accumulate)
+
+
+def test_hugging_faces_trainer_with_a_data_set_and_an_image_processor(folder):
+    for name in ("transformers", "accelerate", "datasets"):
+        pytest.importorskip(name, reason=f"{name} is not installed")
+    seen = run(folder, PROCESSOR, 1)
+    assert epochs(seen["train"]) == {0: EACH_ONCE, 1: EACH_ONCE}
+    assert epochs(seen["val"]) == {0: sorted(2 * list(range(N_VAL)))}
 
 
 @pytest.mark.parametrize("ranks", [1, 2])

@@ -3,6 +3,8 @@ their own against their pixels."""
 
 from __future__ import annotations
 
+import sys
+import types
 from typing import Any
 
 import pytest
@@ -54,15 +56,18 @@ NORMALIZED = {"normalize": {"mean": MEAN, "std": STD}}
     ("ViTImageProcessorPil", Pil, dict(resample=3), [{"resize": {"size": [20, 24], "interpolation": "bicubic"}}]),
     ("ViTImageProcessorFast", Fast, {}, [{"resize": {"size": [20, 24], "interpolation": "torch_bilinear"}}]),
     ("ViTImageProcessor", Torchvision, dict(resample=3, size=SizeDict(height=20, width=24)), [{"resize": {"size": [20, 24], "interpolation": "torch_bicubic"}}]),
+    ("ViTImageProcessor", Torchvision, dict(resample=1), [{"resize": {"size": [20, 24], "interpolation": "torch_lanczos"}}]),
     ("NewModelImageProcessor", Torchvision, {}, [{"resize": {"size": [20, 24], "interpolation": "torch_bilinear"}}]),
     ("NewModelImageProcessorPil", Pil, {}, [{"resize": [20, 24]}]),
     ("CLIPImageProcessor", Base, dict(size={"shortest_edge": 30}, resample=3, do_center_crop=True, crop_size={"height": 20, "width": 24}),
      [{"resize": {"size": 30, "interpolation": "bicubic"}}, {"center_crop": {"size": [20, 24], "rounding": "down"}}]),
     ("CLIPImageProcessorFast", Fast, dict(size={"shortest_edge": 30}, do_center_crop=True, crop_size=SizeDict(height=20, width=20)),
-     [{"resize": {"size": 30, "interpolation": "torch_bilinear"}}, {"center_crop": 20}]),
+     [{"resize": {"size": 30, "interpolation": "torch_bilinear"}}, {"center_crop": {"size": 20, "rounding": "down"}}]),
     ("CLIPImageProcessor", Torchvision, dict(size={"shortest_edge": 30}, do_center_crop=True, crop_size=SizeDict(height=40, width=40)),
      [{"resize": {"size": 30, "interpolation": "torch_bilinear"}}, {"center_crop": {"size": 40, "rounding": "down"}}]),
     ("ConvNextImageProcessor", Base, dict(size={"shortest_edge": 28}, crop_pct=0.875), [{"resize": 32}, {"center_crop": {"size": 28, "rounding": "down"}}]),
+    ("ConvNextImageProcessorFast", Fast, dict(size={"shortest_edge": 28}, crop_pct=0.875), [{"resize": {"size": 32, "interpolation": "torch_bilinear"}}, {"center_crop": 28}]),
+    ("ConvNextImageProcessor", Torchvision, dict(size={"shortest_edge": 28}, crop_pct=0.875), [{"resize": {"size": 32, "interpolation": "torch_bilinear"}}, {"center_crop": {"size": 28, "rounding": "down"}}]),
     ("ConvNextImageProcessorPil", Pil, dict(size={"shortest_edge": 384}, crop_pct=0.875), [{"resize": [384, 384]}]),
     ("LevitImageProcessor", Base, dict(size={"shortest_edge": 28}), [{"resize": 32}]),
     ("LevitImageProcessor", Base, {}, [{"resize": [20, 24]}]),
@@ -76,6 +81,14 @@ NORMALIZED = {"normalize": {"mean": MEAN, "std": STD}}
 ])
 def test_a_processor_is_told_by_its_class_and_its_attributes(name, base, given, made):
     assert operations(name, base, **given) == [*made, NORMALIZED]
+
+
+def test_before_4_57_torchs_crops_began_at_the_nearest(monkeypatch):
+    given = dict(size={"shortest_edge": 30}, do_center_crop=True, crop_size={"height": 20, "width": 20})
+    for version, size in (("4.56.2", 20), ("4.57.0", {"size": 20, "rounding": "down"}), ("5.24.0.dev0", {"size": 20, "rounding": "down"})):
+        monkeypatch.setitem(sys.modules, "transformers", types.SimpleNamespace(__version__=version))
+        assert operations("CLIPImageProcessorFast", Fast, **given)[1] == {"center_crop": size}
+        assert operations("PoolFormerImageProcessorFast", Fast, **given, crop_pct=None)[1] == operations(**given)[1] == {"center_crop": {"size": 20, "rounding": "down"}}
 
 
 @pytest.mark.parametrize("given, made, dtype", [
@@ -132,7 +145,7 @@ def inside(one: Any) -> Any:
     (lambda: processor(size=None), "size: got None, want {'height'"),
     (lambda: processor(size={"height": "20", "width": 24}), "size: got {'height': '20', 'width': 24}, want"),
     (lambda: processor(resample=9), "resample: got 9, want one of bilinear, bicubic, nearest"),
-    (lambda: processor("ViTImageProcessorFast", Fast, resample=1), "resample: got lanczos of torch's tensors, want bilinear or bicubic; .*use_fast=False"),
+    (lambda: processor("ViTImageProcessorFast", Fast, resample=0), "resample: got nearest of torch's tensors, want one of bilinear, bicubic, lanczos; .*use_fast=False"),
     (lambda: processor(do_center_crop=True, crop_size={"height": 21, "width": 24}), r"crop_size: got \[21, 24\] of pictures that may be smaller.*resized to 24 or more"),
     (lambda: processor(do_resize=False, do_center_crop=True, crop_size={"height": 21, "width": 24}), r"crop_size: got \[21, 24\] of pictures that may be smaller"),
     (lambda: processor(do_pad=True), "do_pad: got True, want False: .*shape: padded"),

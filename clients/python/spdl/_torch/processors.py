@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn, Optional
+from typing import Any, NoReturn
 
 from .given import BYTES, FLOATS, NORMALIZED, PIL, RESIZERS, Given, Number, Operation, refusal, short, whole, without
 from .torchvision import IMAGENET
@@ -11,12 +12,12 @@ from .torchvision import IMAGENET
 KEY = "pixel_values"  # what their models call pictures
 _ROOTS = (("transformers.image_processing_base", "ImageProcessingMixin"), ("transformers.processing_utils", "ProcessorMixin"))
 
-# The bases of those that work on torch's tensors, and where a crop begins there that leaves out an odd number of pixels. All others work on Pillow's pictures, and begin it down.
-_OF_TENSORS = {"BaseImageProcessorFast": "nearest", "TorchvisionBackend": "down"}
+_OF_TENSORS = ("BaseImageProcessorFast", "TorchvisionBackend")  # the bases of those that work on torch's tensors; all others work on Pillow's pictures
 _BASES = (*_OF_TENSORS, "PilBackend")
 _BEHAVIOUR = ("__call__", "preprocess", "_preprocess", "_preprocess_image_like_inputs", "_prepare_image_like_inputs", "process_image", "_process_image", "convert_to_rgb", "resize", "crop",
-              "center_crop", "rescale", "normalize", "rescale_and_normalize", "_rescale_and_normalize", "_fuse_mean_std_and_rescale_factor", "pad")
-_FILTERS = {"bilinear": "torch_bilinear", "bicubic": "torch_bicubic"}  # of tensors
+              "center_crop", "rescale", "normalize", "rescale_and_normalize", "_rescale_and_normalize", "_fuse_mean_std_and_rescale_factor", "pad",
+              "_standardize_kwargs", "_further_process_kwargs", "_validate_preprocess_kwargs")
+_FILTERS = {"bilinear": "torch_bilinear", "bicubic": "torch_bicubic", "lanczos": "torch_lanczos"}  # of tensors
 _TIMM = "TimmWrapperImageProcessor"
 
 
@@ -57,6 +58,12 @@ def _is_theirs(cls: type) -> bool:
     return cls.__module__.partition(".")[0] == "transformers"
 
 
+def _version() -> tuple[int, ...]:
+    """transformers' own, of which whoever has a processor has loaded it."""
+    major, minor = str(getattr(sys.modules.get("transformers"), "__version__", "5.0")).split(".")[:2]
+    return int(major), int(minor)
+
+
 def _refuse_unknown(one: Any, place: str, name: str) -> NoReturn:
     inner = type(getattr(one, "image_processor", None)).__qualname__
     remedy = f"give the {inner} in it: processor.image_processor" if inner != "NoneType" else _REMEDIES.get(
@@ -69,7 +76,8 @@ class Processor(Given):
 
     def __init__(self, one: Any, place: str, before: list[Operation], base: str) -> None:
         super().__init__(one, place, before, PIL)
-        self._by_torch, self._rounding = base in _OF_TENSORS, _OF_TENSORS.get(base, "down")
+        self._by_torch, self.is_fast = base in _OF_TENSORS, base == "BaseImageProcessorFast"
+        self._rounding = "nearest" if self.is_fast and _version() < (4, 57) else "down"  # of a middle that leaves out an odd number of pixels
 
     def flag(self, name: str) -> bool:
         return bool(getattr(self.transform, name, False))
@@ -90,7 +98,7 @@ class Processor(Given):
             return []
         filter = self.filter(RESIZERS, "resample")
         if self._by_torch and filter not in _FILTERS:
-            self.refuse(f"resample: got {filter} of torch's tensors, want {' or '.join(_FILTERS)}; what works on Pillow's pictures has all filters: use_fast=False, or in transformers 5 the class with Pil "
+            self.refuse(f"resample: got {filter} of torch's tensors, want one of {', '.join(_FILTERS)}; what works on Pillow's pictures has all filters: use_fast=False, or in transformers 5 the class with Pil "
                         "in its name")
         said = {"size": size(self.sides("size")), "interpolation": _FILTERS[filter] if self._by_torch else filter}
         return [{"resize": short("size", without(said, interpolation="bilinear"))}]
@@ -159,7 +167,8 @@ def convnext(p: Processor) -> list[Operation]:
         p.refuse(f"size: got {p.sides('size')}, want {{'shortest_edge': N}}")
     if side >= 384:
         return [*p.resized(lambda _: [side, side]), *p.finished()]
-    return [*p.cropped(p.resized(lambda _: int(side / p.number("crop_pct"))), side, side), *p.finished()]
+    operations = p.resized(lambda _: int(side / p.number("crop_pct")))
+    return [*p.cropped(operations, side, side, "nearest" if p.is_fast else ""), *p.finished()]
 
 
 def levit(p: Processor) -> list[Operation]:
