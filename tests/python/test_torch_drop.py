@@ -34,6 +34,10 @@ def resize(*size: int) -> Any:
     return Resize(size=size[0] if len(size) == 1 else list(size), interpolation=Mode.BILINEAR, max_size=None)
 
 
+def resize_of_v2(size: int, interpolation: Any = Mode.BILINEAR, antialias: Any = True) -> Any:
+    return named("Resize", "torchvision.transforms.v2._geometry")(size=[size], interpolation=interpolation, max_size=None, antialias=antialias)
+
+
 EVALUATION = Compose(transforms=[resize(20), CenterCrop(size=(16, 16)), RandomHorizontalFlip(p=0.5), ToTensor(), Normalize(mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225))])
 DESCRIBED = [{"resize": 20}, {"center_crop": 16}, {"horizontal_flip": 0.5}, {"normalize": "imagenet"}]
 
@@ -65,6 +69,9 @@ def test_transforms_are_told_as_a_section():
     assert spdl.describe(EVALUATION) == {"transform": DESCRIBED, "layout": "NCHW", "dtype": "f32"}
     assert spdl.describe([resize(8, 9), PILToTensor()]) == {"transform": [{"resize": [8, 9]}], "layout": "NCHW", "dtype": "u8"}
     assert spdl.describe(resize(8)) == {"transform": [{"resize": 8}]}
+    assert spdl.describe([PILToTensor(), resize_of_v2(8)]) == {"transform": [{"resize": {"size": 8, "interpolation": "torch_bilinear"}}], "layout": "NCHW", "dtype": "u8"}
+    assert spdl.describe([PILToTensor(), resize_of_v2(8, "nearest", None)])["transform"] == [{"resize": {"size": 8, "interpolation": "torch_nearest"}}]
+    assert spdl.describe([resize_of_v2(8, antialias=False), PILToTensor()])["transform"] == [{"resize": 8}], "Pillow's is antialiased always"
     assert spdl.describe([resize(8, 8), PILToTensor(), {"normalize": "imagenet"}, {"random_erasing": 0.5}])["dtype"] == "f32"
     assert spdl.describe([resize(8, 8), {"normalize": "imagenet"}]).keys() == {"transform"}, "layout and dtype are the description's to say"
 
@@ -132,6 +139,10 @@ def test_what_contradicts_the_transforms_is_refused(said, message):
 
 @pytest.mark.parametrize("transform, message", [
     ([resize(8), Lambda()], r"spdl: image.transform\[1\]: Lambda\(\): got torchvision's Lambda, want .*map whole batches"),
+    ([PILToTensor(), resize(8)], r"image.transform\[1\]: Resize.*works on a tensor of u8, where v1's Resize computes in floats, want torchvision.transforms.v2.Resize"),
+    ([PILToTensor(), resize_of_v2(8, antialias=False)], r"antialias: got False, want True; a tensor without antialiasing"),
+    ([PILToTensor(), resize_of_v2(8, interpolation="nearest-exact")], r"interpolation: got nearest-exact of a tensor, want nearest"),
+    ([PILToTensor(), resize_of_v2(8, interpolation="box")], r"interpolation: got box, want one of bilinear, bicubic, nearest, lanczos"),
     (Compose(transforms=[ToTensor(), resize(8)]), r"image.transform.transforms\[1\]: Resize.*works on a tensor of floats.*put it in front"),
     ([Normalize(mean=[0], std=[1])], r"image.transform\[0\]: Normalize.*works on a PIL image, want a tensor of floats; put ToTensor"),
     ([Resize(size=8, interpolation="cubic", max_size=None)], r"interpolation: got cubic, want one of bilinear, bicubic"),
