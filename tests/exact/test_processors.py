@@ -147,6 +147,33 @@ def test_timms_processor(pictures):
         assert np.array_equal(ours(path, processor), theirs(processor, image)), timm.__version__
 
 
+# ---- tiles
+
+T = 28
+PINPOINTS = [[T, 2 * T], [2 * T, T], [2 * T, 2 * T], [3 * T, T], [T, 3 * T]]
+TILED = {
+    "GotOcr2": dict(crop_to_patches=True, min_patches=1, max_patches=12, size={"height": T, "width": T}),
+    "LlavaNext": dict(image_grid_pinpoints=PINPOINTS, size={"shortest_edge": T}, crop_size={"height": T, "width": T}),
+    "LlavaOnevision": dict(image_grid_pinpoints=PINPOINTS, size={"height": T, "width": T}),
+    "Mllama": dict(size={"height": T, "width": T}, max_image_tiles=4),
+    "Idefics3": dict(size={"longest_edge": 4 * T}, max_image_size={"longest_edge": T}),
+    "SmolVLM": dict(size={"longest_edge": 4 * T}, max_image_size={"longest_edge": T}),
+}
+
+
+@pytest.mark.parametrize("name", TILED)
+def test_tiles_are_theirs(pictures, name):
+    """On Pillow's pictures; those behind the last tile of a row are zero."""
+    (cls,) = [cls for cls in dict.fromkeys(classes(name).values()) if not of_tensors(cls)]
+    processor = cls(**TILED[name])
+    for image, path in pictures:
+        want = processor(image, return_tensors="np")["pixel_values"]
+        want = np.asarray(want, np.float32).reshape(-1, 3, T, T)
+        got = ours(path, processor).reshape(-1, 3, T, T)
+        n = min(len(got), len(want))
+        assert np.array_equal(got[:n], want[:n]) and not got[n:].any() and not want[n:].any(), image.size
+
+
 # ---- data sets
 
 
@@ -207,6 +234,9 @@ def test_columns_that_a_processor_does_not_go_with_are_refused(data):
     processor = transformers.ViTImageProcessor(size={"height": 24, "width": 24})
     with pytest.raises(spdl.ArgumentError, match="has a column 'pixel_values' beside 'image', of which the image processor makes the same, want fields={'pixel_values': 'image', ...}"):
         spdl.DataLoader(data.add_column("pixel_values", [[1, 0]] * 11), transform=processor)
+    tiled = list(classes("GotOcr2").values())[-1](crop_to_patches=True)
+    with pytest.raises(spdl.ArgumentError, match="transform: cuts pictures into tiles, which come with their count, grid and size in a description's batches alone"):
+        spdl.DataLoader(data, transform=tiled)
     with pytest.raises(spdl.SpecError, match=r"transform: ViTImageProcessor.*want RGB .*cast_column\(NAME, Image\(mode=\"RGB\"\)\)"):
         spdl.DataLoader(data.cast_column("image", Picture(mode="L")), transform=processor)
 

@@ -130,6 +130,28 @@ def test_timms_processor_is_what_it_has_in_it():
         spdl.describe({"image": {"transform": of_timm}})
 
 
+TILED = [
+    ("GotOcr2ImageProcessor", dict(crop_to_patches=True, min_patches=2, max_patches=6, size={"height": 28, "width": 28}, resample=3), {"size": 28, "min": 2, "max": 6}),
+    ("LlavaNextImageProcessor", dict(image_grid_pinpoints=[[28, 56], [56, 28]], size={"shortest_edge": 28}, do_center_crop=True, crop_size={"height": 28, "width": 28}, resample=3, do_pad=True),
+     {"size": 28, "kind": "llava_next", "grid_pinpoints": [[28, 56], [56, 28]]}),
+    ("LlavaOnevisionImageProcessor", dict(image_grid_pinpoints=[[28, 56]], size={"height": 28, "width": 28}, resample=2), {
+        "size": 28, "kind": "llava_next", "grid_pinpoints": [[28, 56]], "interpolation": "bilinear"}),
+    ("MllamaImageProcessor", dict(size={"height": 28, "width": 28}, max_image_tiles=4), {"size": 28, "kind": "mllama", "max": 4}),
+    ("SmolVLMImageProcessor", dict(do_image_splitting=True, size={"longest_edge": 112}, max_image_size=SizeDict(longest_edge=28), resample=1),
+     {"size": 28, "kind": "idefics3", "longest_edge": 112}),
+]
+
+
+@pytest.mark.parametrize("name, given, tiles", TILED)
+def test_a_processor_of_tiles_says_them(name, given, tiles):
+    one = processor(name, **given)
+    assert spdl.describe(one) == {"tiles": tiles, "transform": [NORMALIZED], "layout": "NCHW", "dtype": "f32"}
+    shaped = spdl.describe({"image": {"transform": one, "tiles": {"shape": "fixed"}}})["image"]
+    assert shaped["tiles"] == {**tiles, "shape": "ragged"}
+    with pytest.raises(spdl.SpecError, match="image.tiles.size: got 56, and the transform says 28; leave size out"):
+        spdl.describe({"image": {"transform": one, "tiles": 56}})
+
+
 class Own(type(processor())):
     def preprocess(self, images: Any) -> None: ...
 
@@ -156,6 +178,13 @@ def inside(one: Any) -> Any:
     (lambda: processor("ConvNextImageProcessor", size={"shortest_edge": 20}, crop_pct=0.9, do_center_crop=True), "do_center_crop: got True beside crop_pct"),
     (lambda: processor("PerceiverImageProcessor", do_center_crop=True), "do_center_crop: got True, the middle of a picture in a share of its shorter side"),
     (lambda: processor("DINOv3ViTImageProcessorFast", Fast), r"do_resize: got True, of floats.*ViTImageProcessor\(size=processor.size"),
+    (lambda: processor("FlavaImageProcessor", return_image_mask=True), "return_image_mask: got True, which makes more than pixel_values, want False"),
+    (lambda: processor("GotOcr2ImageProcessorFast", Fast, **TILED[0][1]), "cuts tiles of torch's tensors, want what works on Pillow's pictures: use_fast=False, or in transformers 5 GotOcr2ImageProcessorPil"),
+    (lambda: processor("GotOcr2ImageProcessor", **TILED[0][1] | dict(do_resize=False)), "makes tiles of a picture as it is, want do_resize=True"),
+    (lambda: processor("MllamaImageProcessor", max_image_tiles=4), "size: got {'height': 20, 'width': 24}, want as many pixels in both ways: tiles are square"),
+    (lambda: processor("LlavaNextImageProcessor", **TILED[1][1] | dict(size={"shortest_edge": 30})), "crop_size: got 28, want that of size, 30"),
+    (lambda: processor("Idefics3ImageProcessor", **TILED[4][1] | dict(do_image_splitting=False)), "do_image_splitting: got False"),
+    (lambda: processor("Idefics3ImageProcessor", **TILED[4][1] | dict(size={"height": 9, "width": 9})), "size: got {'height': 9, 'width': 9}, want {'longest_edge': N}"),
     (lambda: processor("Siglip2ImageProcessorFast", Fast), "got Siglip2ImageProcessorFast of transformers.models.one.*AutoImageProcessor makes SiglipImageProcessor"),
     (lambda: processor("Qwen2VLImageProcessor"), "multiple_of: M}, with shape: ragged"),
     (lambda: processor("DetrImageProcessorFast", Fast), "padded to the largest of a batch; .*shape: padded, and boxes that follow"),

@@ -154,6 +154,8 @@ class _Columns:
         said = told(given, place, 3 if _MODES[mode] == "rgb" else 1)
         if "layout" not in said.section:
             self.of.refuse(f"{place}: ends with a picture of PIL's or an array, which no batch of tensors can be made of; add ToTensor() for floats, PILToTensor() for bytes, ToTensorV2() behind albumentations")
+        if "tiles" in said.section:
+            self.of.refuse(f"{place}: cuts pictures into tiles, which come with their count, grid and size in a description's batches alone, want one: image: {{\"transform\": processor}} (docs/media.md#tiles-of-a-picture)")
         section.update(self._shape(given, place, said.operations, listed))
         if said.key is not None and len(leaf.path) == 1:
             self.prepared[leaf.column] = said.key

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn, Optional
 
 from .given import BYTES, FLOATS, NORMALIZED, PIL, RESIZERS, Given, Number, Operation, refusal, short, whole, without
 from .torchvision import IMAGENET
@@ -17,8 +17,16 @@ _BASES = (*_OF_TENSORS, "PilBackend")
 _BEHAVIOUR = ("__call__", "preprocess", "_preprocess", "_preprocess_image_like_inputs", "_prepare_image_like_inputs", "process_image", "_process_image", "convert_to_rgb", "resize", "crop",
               "center_crop", "rescale", "normalize", "rescale_and_normalize", "_rescale_and_normalize", "_fuse_mean_std_and_rescale_factor", "pad",
               "_standardize_kwargs", "_further_process_kwargs", "_validate_preprocess_kwargs")
-_FILTERS = {"bilinear": "torch_bilinear", "bicubic": "torch_bicubic", "lanczos": "torch_lanczos"}  # of tensors
+_FILTERS = ("bilinear", "bicubic", "lanczos")  # of tensors, torch_bilinear and so on here; their nearest is nearest-exact
 _TIMM = "TimmWrapperImageProcessor"
+
+
+class Said(NamedTuple):
+    """What a processor does to a picture."""
+
+    operations: list[Operation]
+    in_hand: int  # what it leaves
+    tiles: Optional[dict[str, Any]]  # into which it cuts it
 
 
 def is_processor(one: Any) -> bool:
@@ -30,13 +38,13 @@ def of_timm(one: Any) -> bool:
     return _home(one)[0] == _TIMM
 
 
-def told(one: Any, place: str, before: list[Operation]) -> tuple[list[Operation], int]:
-    """What a processor does to a picture behind those operations, and what it leaves in hand. Raises SpecError with what has no equal here."""
+def told(one: Any, place: str, before: list[Operation]) -> Said:
+    """What a processor does to a picture behind those operations. Raises SpecError with what has no equal here."""
     name, base = _home(one)
     if name not in _RULES:
         _refuse_unknown(one, place, name)
     p = Processor(one, place, before, base)
-    return _RULES[name](p), p.in_hand
+    return Said(_RULES[name](p), p.in_hand, p.tiles)
 
 
 def _home(one: Any) -> tuple[str, str]:
@@ -76,19 +84,24 @@ class Processor(Given):
 
     def __init__(self, one: Any, place: str, before: list[Operation], base: str) -> None:
         super().__init__(one, place, before, PIL)
+        self.tiles: Optional[dict[str, Any]] = None
         self._by_torch, self.is_fast = base in _OF_TENSORS, base == "BaseImageProcessorFast"
         self._rounding = "nearest" if self.is_fast and _version() < (4, 57) else "down"  # of a middle that leaves out an odd number of pixels
 
     def flag(self, name: str) -> bool:
         return bool(getattr(self.transform, name, False))
 
-    def sides(self, name: str) -> dict[str, int]:
-        """{height, width} or {shortest_edge}."""
+    def measures(self, name: str) -> dict[str, Any]:
+        """{height, width}, {shortest_edge} and the like, of which a SizeDict has the others as None."""
         value = getattr(self.transform, name, None)
         given = value if isinstance(value, Mapping) else getattr(value, "__dict__", {})
-        said = {key: n for key, n in given.items() if n is not None}  # a SizeDict has the other keys as well
+        return {key: n for key, n in given.items() if n is not None}
+
+    def sides(self, name: str) -> dict[str, int]:
+        """{height, width} or {shortest_edge}."""
+        said = self.measures(name)
         if set(said) not in ({"height", "width"}, {"shortest_edge"}) or not all(isinstance(n, int) for n in said.values()):
-            self.refuse(f"{name}: got {said or value!r:.120}, want {{'height': H, 'width': W}} or {{'shortest_edge': N}}; pictures of sizes of their own are a description's: "
+            self.refuse(f"{name}: got {said or getattr(self.transform, name, None)!r:.120}, want {{'height': H, 'width': W}} or {{'shortest_edge': N}}; pictures of sizes of their own are a description's: "
                         "resize: {size: N, max_size: M}, with shape: padded (docs/media.md#pictures-of-their-own-size)")
         return said
 
@@ -100,7 +113,7 @@ class Processor(Given):
         if self._by_torch and filter not in _FILTERS:
             self.refuse(f"resample: got {filter} of torch's tensors, want one of {', '.join(_FILTERS)}; what works on Pillow's pictures has all filters: use_fast=False, or in transformers 5 the class with Pil "
                         "in its name")
-        said = {"size": size(self.sides("size")), "interpolation": _FILTERS[filter] if self._by_torch else filter}
+        said = {"size": size(self.sides("size")), "interpolation": f"torch_{filter}" if self._by_torch else filter}
         return [{"resize": short("size", without(said, interpolation="bilinear"))}]
 
     def middle(self, operations: list[Operation], rounding: str = "") -> list[Operation]:
@@ -127,7 +140,7 @@ class Processor(Given):
         """Rescaled, less an offset, normalized, and once more divided by std: in one, of pixels from 0 to 1."""
         if self.flag("do_flip_channel_order"):
             self.refuse("do_flip_channel_order: got True, blue first, want False, and pixel_values.flip(1) in the loop")
-        if self.flag("do_pad"):
+        if self.flag("do_pad") and self.tiles is None:
             self.refuse("do_pad: got True, want False: pictures that are padded to the largest of a batch are a description's, with shape: padded (docs/media.md#pictures-of-their-own-size)")
         rescales, normalizes = self.flag("do_rescale"), self.flag("do_normalize")
         if not (rescales or normalizes or again):
@@ -139,6 +152,31 @@ class Processor(Given):
         said = {"mean": [whole((m + offset) / by) for m in mean], "std": [whole(s * more / by) for s, more in zip(std, twice)]}
         self.in_hand = FLOATS if said == {"mean": [0] * 3, "std": [1] * 3} else NORMALIZED
         return [] if self.in_hand == FLOATS else [{"normalize": "imagenet" if said == IMAGENET else said}]
+
+    def tiled(self, side: int, **said: Any) -> list[Operation]:
+        """Cut into tiles of that side, by the rule of a kind, and its numbers."""
+        if self._by_torch:
+            self.refuse(f"cuts tiles of torch's tensors, want what works on Pillow's pictures: use_fast=False, or in transformers 5 {type(self.transform).__qualname__.removesuffix('Fast')}Pil")
+        if not self.flag("do_resize") or self.before:
+            self.refuse("makes tiles of a picture as it is, want do_resize=True and nothing in front of it")
+        filter = self.filter(RESIZERS, "resample")
+        usual = {"mllama": "bilinear", "idefics3": "lanczos"}.get(said.get("kind", ""), "bicubic")
+        self.tiles = {"size": side, **without({**said, "interpolation": filter}, interpolation=usual)}
+        return self.finished()
+
+    def square(self, name: str) -> int:
+        """One side of what measures as much in both ways."""
+        sides = self.sides(name)
+        if len(set(sides.values())) > 1:
+            self.refuse(f"{name}: got {sides}, want as many pixels in both ways: tiles are square")
+        return next(iter(sides.values()))
+
+    def longest(self, name: str) -> int:
+        """N of {longest_edge: N}."""
+        said = self.measures(name)
+        if set(said) != {"longest_edge"} or not isinstance(said["longest_edge"], int):
+            self.refuse(f"{name}: got {said}, want {{'longest_edge': N}}")
+        return int(said["longest_edge"])
 
     def _channels(self, name: str) -> list[Number]:
         value = self.get(name)
@@ -190,6 +228,13 @@ def efficientnet(p: Processor) -> list[Operation]:
     return [*p.middle(p.resized(_size)), *p.finished(1 if p.flag("do_rescale") and p.flag("rescale_offset") else 0, p.flag("include_top"))]
 
 
+def flava(p: Processor) -> list[Operation]:
+    for name in ("return_image_mask", "return_codebook_pixels"):
+        if p.flag(name):
+            p.refuse(f"{name}: got True, which makes more than pixel_values, want False")
+    return plain(p)
+
+
 def perceiver(p: Processor) -> list[Operation]:
     if p.flag("do_center_crop"):
         p.refuse("do_center_crop: got True, the middle of a picture in a share of its shorter side, which has no operation here, want False")
@@ -203,11 +248,43 @@ def dinov3(p: Processor) -> list[Operation]:
     return plain(p)
 
 
+# ---- what cuts tiles
+
+
+def internvl(p: Processor) -> list[Operation]:
+    if not p.flag("crop_to_patches"):
+        return plain(p)
+    return p.tiled(p.square("size"), min=p.get("min_patches"), max=p.get("max_patches"))
+
+
+def llava_next(p: Processor) -> list[Operation]:
+    side = p.square("crop_size") if p.flag("do_center_crop") else p.square("size")
+    if p.square("size") != side:
+        p.refuse(f"crop_size: got {side}, want that of size, {p.square('size')}")
+    return p.tiled(side, kind="llava_next", grid_pinpoints=p.get("image_grid_pinpoints"))
+
+
+def llava_onevision(p: Processor) -> list[Operation]:
+    return p.tiled(p.square("size"), kind="llava_next", grid_pinpoints=p.get("image_grid_pinpoints"))
+
+
+def mllama(p: Processor) -> list[Operation]:
+    return p.tiled(p.square("size"), kind="mllama", max=p.get("max_image_tiles"))
+
+
+def idefics3(p: Processor) -> list[Operation]:
+    if not p.flag("do_image_splitting"):
+        p.refuse("do_image_splitting: got False, pictures of sizes of their own, want True")
+    return p.tiled(p.longest("max_image_size"), kind="idefics3", longest_edge=p.longest("size"))
+
+
 _RULES: dict[str, Callable[[Processor], list[Operation]]] = {
     "": plain,  # as their bases do it, whatever the model
-    **{f"{name}ImageProcessor": plain for name in ("ViT", "DeiT", "Bit", "CLIP", "Siglip", "MobileNetV1", "MobileNetV2", "MobileViT", "Pvt", "Beit", "Blip", "ChineseCLIP", "Flava")},
+    **{f"{name}ImageProcessor": plain for name in ("ViT", "DeiT", "Bit", "CLIP", "Siglip", "MobileNetV1", "MobileNetV2", "MobileViT", "Pvt", "Beit", "Blip", "ChineseCLIP")},
     "ConvNextImageProcessor": convnext, "LevitImageProcessor": levit, "PoolFormerImageProcessor": poolformer, "EfficientNetImageProcessor": efficientnet,
-    "PerceiverImageProcessor": perceiver, "DINOv3ViTImageProcessor": dinov3,
+    "FlavaImageProcessor": flava, "PerceiverImageProcessor": perceiver, "DINOv3ViTImageProcessor": dinov3,
+    "GotOcr2ImageProcessor": internvl, "LlavaNextImageProcessor": llava_next, "LlavaOnevisionImageProcessor": llava_onevision, "MllamaImageProcessor": mllama,
+    "Idefics3ImageProcessor": idefics3, "SmolVLMImageProcessor": idefics3,
 }
 
 _PATCHES = "its pixel_values are patches of pictures of any size; a description has these pictures: resize: {min_pixels: N, max_pixels: N, multiple_of: M}, with shape: ragged (docs/media.md#pictures-of-their-own-size)"

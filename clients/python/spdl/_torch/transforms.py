@@ -36,7 +36,7 @@ class Told(NamedTuple):
 
     operations: list[Operation]
     places: list[Place]  # of each operation
-    section: dict[str, Any]  # layout, dtype, mode, boxes and points, as far as they follow
+    section: dict[str, Any]  # layout, dtype, mode, boxes, points and tiles, as far as they follow
     last: Optional[Place]  # the last transform
     tv_image: bool  # whether it leaves v2's own kind of tensor
     pure: bool  # whether it has made plain tensors of v2's kinds
@@ -78,7 +78,7 @@ class _Walk:
         self.rows_last, self.is_mask = False, False  # whether floats are an array still, channels last; whether masks are in hand
         self.forced = False  # whether the next transform happens, whatever its p
         self.pending: Optional[albumentations.Pending] = None
-        self.follows: dict[str, Any] = {}  # boxes and points
+        self.follows: dict[str, Any] = {}  # boxes, points and tiles
         self.last: Optional[Place] = None
         self.key: Optional[str] = None
         self._channels, self._size, self._beside = channels, size, beside
@@ -169,10 +169,11 @@ class _Walk:
         if processors.of_timm(one):
             self.add(one.val_transforms, f"{place}.val_transforms")
         else:
-            operations, in_hand = processors.told(one, place, [operation for operation, _ in self.steps])
-            for operation in operations:
+            said = processors.told(one, place, [operation for operation, _ in self.steps])
+            for operation in said.operations:
                 self._keep(operation, (place, one))
-            self.in_hand, self.floats = in_hand, in_hand != BYTES
+            self.in_hand, self.floats = said.in_hand, said.in_hand != BYTES
+            self.follows.update({} if said.tiles is None else {"tiles": said.tiles})
         self.last, self.key = (place, one), processors.KEY
 
     def _array(self, name: str, one: Any, place: str) -> None:
@@ -412,7 +413,7 @@ def _with(section: dict[str, Any], said: Told, video: bool, at: str) -> dict[str
     last = shown(said.last[1]) if said.last else "none"
     for key, value in said.section.items():
         if key in _FOLLOWING:
-            section[key] = _following(section.get(key), value, f"{at}.{key}")
+            section[key] = _following(section.get(key), value, f"{at}.{key}", _FOLLOWING[key])
             continue
         value = f"NT{value[1:]}" if video and key == "layout" else value
         same = (value, "NCTHW") if video and key == "layout" else (value,)
@@ -422,13 +423,13 @@ def _with(section: dict[str, Any], said: Told, video: bool, at: str) -> dict[str
     return section
 
 
-_FOLLOWING = ("boxes", "points")
+_FOLLOWING = {"boxes": "column", "points": "column", "tiles": "size"}  # and what one says who says one thing
 
 
-def _following(given: Any, value: Operation, at: str) -> Operation:
-    """What a section says of boxes or points, with what a Compose says of them."""
-    given = {} if given is None else {"column": given} if isinstance(given, str) else dict(given)
+def _following(given: Any, value: Operation, at: str, short: str) -> Operation:
+    """What a section says of boxes, points or tiles, with what a transform says of them."""
+    given = {} if given is None else dict(given) if isinstance(given, Mapping) else {short: given}
     for key, said in value.items():
         if key != "column" and given.setdefault(key, said) != said:
-            raise SpecError(f"spdl: {at}.{key}: got {given[key]!r}, and the Compose says {said!r}; leave {key} out")
-    return {"column": value["column"], **given}
+            raise SpecError(f"spdl: {at}.{key}: got {given[key]!r}, and the transform says {said!r}; leave {key} out")
+    return {**value, **given}
