@@ -140,12 +140,20 @@ func center(c spec.Pivot) *media.Center {
 	return &media.Center{X: c.X, Y: c.Y}
 }
 
+// step says a step in core/media's words.
+func step(c *media.Config, s spec.Step) media.Step {
+	made := stepOf(c, s)
+	if spec.ByTorch(s) {
+		c.ByTorch = append(c.ByTorch, made)
+	}
+	return made
+}
+
 func jitter(j *spec.ColorJitter) *media.Jitter {
 	return &media.Jitter{P: j.P, Brightness: j.Brightness, Contrast: j.Contrast, Saturation: j.Saturation, Hue: j.Hue}
 }
 
-// step says a step in core/media's words.
-func step(c *media.Config, s spec.Step) media.Step {
+func stepOf(c *media.Config, s spec.Step) media.Step {
 	switch s := s.(type) {
 	case *spec.Symmetry:
 		return chance(c, s.Operation, s.P)

@@ -70,7 +70,7 @@ func TestEveryKeyReachesItsDecoder(t *testing.T) {
 			`"transform": [{"center_crop": 9}, {"random_rotate90": 0.5}]`, `"transform": [{"random_photometric_distort": 0.5}]`, `"transform": [{"random_photometric_distort": {"hue": 0}}]`, `"transform": [{"random_channel_permutation": 0.5}]`,
 			`"transform": [{"gaussian_noise": 0.1}]`, `"transform": [{"gaussian_noise": [0, 0.1]}]`, `"transform": [{"gaussian_noise": {"mean": 0.1}}]`, `"transform": [{"gaussian_noise": {"p": 0.5}}]`,
 			`"transform": [{"jpeg": 50}]`, `"transform": [{"jpeg": {"quality": 50, "channels": "bgr"}}]`, `"transform": [{"jpeg": [50, 60]}]`, `"transform": [{"jpeg": {"quality": 50, "p": 0.5}}]`,
-			`"transform": [{"invert": 0.5}]`, `"transform": [{"autocontrast": 0.5}]`, `"transform": [{"equalize": 0.5}]`,
+			`"transform": [{"invert": 0.5}]`, `"transform": [{"autocontrast": 0.5}]`, `"transform": [{"autocontrast": {"p": 0.5, "arithmetic": "torch"}}]`, `"transform": [{"grayscale": {"p": 0.5, "arithmetic": "torch"}}]`, `"transform": [{"color_jitter": {"hue": 0.5, "arithmetic": "torch"}}]`, `"transform": [{"random_photometric_distort": {"p": 0.5, "arithmetic": "torch"}}]`, `"transform": [{"adjust_sharpness": {"factor": 2, "arithmetic": "torch"}}]`, `"transform": [{"equalize": 0.5}]`,
 			`"transform": [{"resize": [8, 9]}, {"normalize": {"mean": [0.5, 0.5, 0.5], "std": [0.2, 0.2, 0.2]}}]`, `"colour": "accurate"`,
 			`"scaler": "area", "transform": [{"resize": [8, 9]}]`, `"scaler": "bilinear", "transform": [{"resize": [8, 9]}]`,
 			`"scaler": "bicubic", "transform": [{"resize": [8, 9]}]`, `"stream": 1`, `"threads": 2`, `"seek": "approximate"`, `"max_pixels": 1000`, `"timeout": "3s"`,

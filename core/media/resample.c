@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "cv2.h"
+#include "torch.h"
 
 static const double PI = 3.14159265358979323846;
 
@@ -351,6 +352,7 @@ const media_kernels media_portable = {"portable",
                                       media_finish_portable,
                                       media_normals_portable,
                                       &media_cv2_portable,
+                                      &media_torch_portable,
                                       media_mixed};
 
 #if !defined(__x86_64__)
