@@ -146,7 +146,7 @@ TILED = [
 def test_a_processor_of_tiles_says_them(name, given, tiles):
     one = processor(name, **given)
     assert spdl.describe(one) == {"tiles": tiles, "transform": [NORMALIZED], "layout": "NCHW", "dtype": "f32"}
-    shaped = spdl.describe({"image": {"transform": one, "tiles": {"shape": "fixed"}}})["image"]
+    shaped = spdl.describe({"image": {"transform": one, "tiles": {"shape": "ragged"}}})["image"]
     assert shaped["tiles"] == {**tiles, "shape": "ragged"}
     with pytest.raises(spdl.SpecError, match="image.tiles.size: got 56, and the transform says 28; leave size out"):
         spdl.describe({"image": {"transform": one, "tiles": 56}})
