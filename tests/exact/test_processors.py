@@ -2,6 +2,7 @@
 torchvision); tests/python/test_processors.py has what is refused, without them."""
 
 import io
+import pathlib
 
 import numpy as np
 import pytest
@@ -254,3 +255,15 @@ def test_transforms_in_front_of_it(data):
     flipped = [T.RandomHorizontalFlip(1)(T.Resize((24, 24))(image)) for image in data["image"]]
     want = processor(flipped, return_tensors="pt")["pixel_values"]
     assert (got - want).abs().max() <= WITHIN * want.abs().max()
+
+
+def test_the_pages_block_runs(data, monkeypatch):
+    """Without the network, and with what the model is given in the place of the model."""
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/migrate-from-dataloader.md").read_text(encoding="utf-8")
+    block = page.split("### transformers' image processors")[1].split("```")[1].removeprefix("python")
+    monkeypatch.setattr("datasets.load_dataset", lambda name, split: data.remove_columns("caption") if (name, split) == ("food101", "train") else None)
+    monkeypatch.setattr(transformers.AutoImageProcessor, "from_pretrained", lambda name: transformers.ViTImageProcessor())
+    monkeypatch.setattr(transformers.AutoModelForImageClassification, "from_pretrained", lambda name: lambda **batch: {key: list(one.shape) for key, one in batch.items()})
+    seen = []
+    exec(block, {"train": seen.append})
+    assert seen == [{"pixel_values": [11, 3, 224, 224], "labels": [11]}]
