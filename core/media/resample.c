@@ -159,7 +159,8 @@ static int32_t fixed_point(double w, int bits) {
 }
 
 /* The weights of count source elements from start on, in an output whose centre is given. */
-static void weigh(double *w, int32_t start, int32_t count, double centre, double filterscale, int32_t filter) {
+static void weigh(double *w, int32_t start, int32_t count, double centre, double filterscale,
+                  int32_t filter) {
     double sum = 0.0, inverse = 1.0 / filterscale;
     for (int32_t t = 0; t < count; t++) {
         double x = (t + start - centre + 0.5) * inverse;

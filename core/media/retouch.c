@@ -168,7 +168,7 @@ int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const 
     case MEDIA_INVERT: media_invert(px); break;
     case MEDIA_AUTOCONTRAST: media_autocontrast(px); break;
     case MEDIA_TORCH_CONTRAST: media_torch_contrast(px, by, r->value); break;
-    case MEDIA_TORCH_SATURATION: by->torch->saturate(px, (float)r->value, (float)(1.0 - r->value)); break;
+    case MEDIA_TORCH_SATURATION: by->torch->saturate(px, (float)r->value, media_torch_rest(r->value)); break;
     case MEDIA_TORCH_HUE: by->torch->turn(px, (float)r->value); break;
     case MEDIA_TORCH_GRAY: by->torch->to_gray(px); break;
     case MEDIA_TORCH_AUTOCONTRAST: media_torch_autocontrast(px); break;

@@ -114,7 +114,8 @@ static void stretch(const uint32_t n[256], uint8_t table[256]) {
 static void stretch_tensor(const uint32_t n[256], uint8_t table[256]) {
     int low, high;
     ends(n, &low, &high);
-    float least = high > low ? (float)low : 0, share = high > low ? (float)(high - low) * (float)(1.0 / 255) : 1;
+    float least = high > low ? (float)low : 0;
+    float share = high > low ? (float)(high - low) * (float)(1.0 / 255) : 1;
     for (int x = 0; x < 256; x++) {
         float v = ((float)x - least) / share;
         table[x] = v <= 0 ? 0 : v >= 255 ? 255 : (uint8_t)v;

@@ -40,7 +40,8 @@ static uint64_t sum_values(const media_pixels *px) {
  * order, which differs between processors, and here the sum is rounded once. */
 void media_torch_contrast(const media_pixels *px, const media_kernels *by, double factor) {
     const uint64_t sum = px->step == 1 ? sum_values(px) : by->torch->sum_gray(px);
-    const float mean = (float)sum / ((float)px->w * (float)px->h), own = (float)factor, of_mean = (float)(1.0 - factor);
+    const float mean = (float)sum / ((float)px->w * (float)px->h);
+    const float own = (float)factor, of_mean = media_torch_rest(factor);
     uint8_t table[256];
     for (int x = 0; x < 256; x++) {
         float v = fmaf(mean, of_mean, (float)x * own);

@@ -21,6 +21,9 @@ extern const media_torch media_torch_portable, media_torch_avx2;
 /* The kind of retouch that does on a tensor what this one does on a PIL image: itself, where both have the same numbers. */
 int32_t media_torch_kind(int32_t kind);
 
+/* What is left of 1 beside a factor, which torchvision draws as a float of 32 bits. */
+static inline float media_torch_rest(double factor) { return (float)(1.0 - (double)(float)factor); }
+
 void media_torch_contrast(const media_pixels *px, const media_kernels *by, double factor);
 
 #endif

@@ -6,7 +6,9 @@
 
 #define ISA __attribute__((target("avx2,fma")))
 
-ISA static inline v8 fused(v8 sum, v8 a, v8 b) { return (v8)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)sum); }
+ISA static inline v8 fused(v8 sum, v8 a, v8 b) {
+    return (v8)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)sum);
+}
 
 #include "torch_isa.h"
 

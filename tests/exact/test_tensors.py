@@ -84,12 +84,17 @@ def hue(f):
     return f % 1 - 0.5
 
 
+def drawn(f):
+    """torchvision's factors are floats of 32 bits."""
+    return float(np.float32(f))
+
+
 JITTER, DISTORT, GRAYSCALE, SHARPNESS, AUTOCONTRAST = 8, 9, 11, 16, 17  # core/media's steps
 FACTORS = (0.0, 0.001, 0.25, 0.4999, 0.6, 1 / 3, 0.9, 0.999, 1.0, 1.001, 1.1, 1.3, 1.7, 2.0, 2.5, 5.0, 17.3, 999.0)
 COLOURS = {
     "brightness": (F.adjust_brightness, lambda f: dict(Jitter=dict(P=1, Brightness=[f, f]), ByTorch=[JITTER])),
-    "contrast": (F.adjust_contrast, lambda f: dict(Jitter=dict(P=1, Contrast=[f, f]), ByTorch=[JITTER])),
-    "saturation": (F.adjust_saturation, lambda f: dict(Jitter=dict(P=1, Saturation=[f, f]), ByTorch=[JITTER])),
+    "contrast": (lambda image, f: F.adjust_contrast(image, drawn(f)), lambda f: dict(Jitter=dict(P=1, Contrast=[f, f]), ByTorch=[JITTER])),
+    "saturation": (lambda image, f: F.adjust_saturation(image, drawn(f)), lambda f: dict(Jitter=dict(P=1, Saturation=[f, f]), ByTorch=[JITTER])),
     "hue": (lambda image, f: F.adjust_hue(image, hue(f)), lambda f: dict(Jitter=dict(P=1, Hue=[hue(f), hue(f)]), ByTorch=[JITTER])),
     "sharpness": (F.adjust_sharpness, lambda f: dict(Sharpness=dict(P=1, Factor=f), ByTorch=[SHARPNESS])),
     "autocontrast": (lambda image, f: F.autocontrast(image), lambda f: dict(Autocontrast=1, ByTorch=[AUTOCONTRAST])),
@@ -133,8 +138,8 @@ def test_a_distortion_is_torchvisions(rows, tmp_path):
         got = rows.row(tmp_path / "a.png", Out=(50, 70), Layout=NCHW, draw=dict(Seed=2, Index=i), ByTorch=[DISTORT],
                        Distort=dict(P=1, Brightness=[1.1, 1.1], Contrast=[0.6, 0.6], Saturation=[1.4, 1.4], Hue=[0.04, 0.04]))
         image = F.adjust_brightness(tensor(pixels), 1.1)
-        first = F.adjust_hue(F.adjust_saturation(F.adjust_contrast(image, 0.6), 1.4), 0.04)
-        last = F.adjust_contrast(F.adjust_hue(F.adjust_saturation(image, 1.4), 0.04), 0.6)
+        first = F.adjust_hue(F.adjust_saturation(F.adjust_contrast(image, drawn(0.6)), drawn(1.4)), 0.04)
+        last = F.adjust_contrast(F.adjust_hue(F.adjust_saturation(image, drawn(1.4)), 0.04), drawn(0.6))
         found = [(made is last, order) for made in (first, last) for order in itertools.permutations(range(3)) if np.array_equal(got, made[list(order)])]
         assert found, i
         seen.update(found)

@@ -148,13 +148,24 @@ def elastic_transform(g: Given) -> Operation:
 # ---- what changes colours
 
 
+def colours(g: Given, operation: Operation) -> Operation:
+    """What changes colours, by the numbers of a PIL image, or, of a tensor of bytes, by torch's."""
+    if g.in_hand == PIL:
+        return operation
+    of_v2(g)
+    (name, value), = operation.items()
+    return {name: {**(value if isinstance(value, dict) else {"p": value}), "arithmetic": "torch"}}
+
+
 def grayscale(g: Given) -> Optional[Operation]:
     channels = g.get("num_output_channels")
+    if channels == 1 and g.in_hand != PIL:
+        g.refuse("num_output_channels: got 1 of a tensor, where pictures are grey (mode: gray) from the first on; put it in front of what makes a tensor, or want 3")
     if channels == 3 and g.channels < g.channels_of_pictures:
         g.refuse("num_output_channels: got 3 behind Grayscale(1), want 3 of that, which does both")
     if channels == 3:
         g.channels = 3
-        return {"grayscale": 1}
+        return colours(g, {"grayscale": 1})
     if channels != 1:
         g.refuse(f"num_output_channels: got {channels}, want 1 or 3")
     if any(not name.endswith("_flip") for operation in g.before for name in operation):
@@ -170,11 +181,11 @@ def rgb(g: Given) -> None:
 
 def color_jitter(g: Given) -> Optional[Operation]:
     ranges = {name: [whole(v) for v in g.get(name)] for name in ("brightness", "contrast", "saturation", "hue") if g.get(name) is not None}
-    return {"color_jitter": ranges} if ranges else None
+    return colours(g, {"color_jitter": ranges}) if ranges else None
 
 
 def random_photometric_distort(g: Given) -> Operation:
-    return {"random_photometric_distort": {"p": g.number("p"), **{name: g.pair(name) for name in ("brightness", "contrast", "saturation", "hue")}}}
+    return colours(g, {"random_photometric_distort": {"p": g.number("p"), **{name: g.pair(name) for name in ("brightness", "contrast", "saturation", "hue")}}})
 
 
 def gaussian_blur(g: Given) -> Operation:
@@ -212,6 +223,17 @@ def chance(name: str, upto: int = PIL) -> Rule:
 def by(name: str, key: str, attribute: str, upto: int = PIL) -> Rule:
     """An operation of one number and its probability."""
     return Rule(lambda g: {name: {key: g.number(attribute), "p": g.number("p")}}, upto)
+
+
+def of_tensors_too(rule: Rule) -> Rule:
+    """The same on a tensor of bytes, by other numbers."""
+    return Rule(lambda g: colours(g, rule.tell(g) or {}), BYTES)
+
+
+def equalize(g: Given) -> Operation:
+    if g.in_hand != PIL:
+        of_v2(g)  # which has the numbers of a PIL image
+    return {"equalize": g.number("p")}
 
 
 # ---- what makes tensors, and what comes then
@@ -299,21 +321,21 @@ RULES: dict[str, Rule] = {
     "TrivialAugmentWide": augmentation("trivial_augment_wide", "num_magnitude_bins"),
     "AutoAugment": augmentation("auto_augment", "policy"),
     "AugMix": Rule(aug_mix, BYTES),
-    "ColorJitter": Rule(color_jitter),
-    "RandomPhotometricDistort": Rule(random_photometric_distort),
+    "ColorJitter": Rule(color_jitter, BYTES),
+    "RandomPhotometricDistort": Rule(random_photometric_distort, BYTES),
     "RandomChannelPermutation": Rule(lambda g: {"random_channel_permutation": 1}, BYTES),
-    "Grayscale": Rule(grayscale),
+    "Grayscale": Rule(grayscale, BYTES),
     "RGB": Rule(rgb, ERASED),
-    "RandomGrayscale": chance("grayscale"),
+    "RandomGrayscale": of_tensors_too(chance("grayscale")),
     "GaussianBlur": Rule(gaussian_blur, BYTES),
     "GaussianNoise": Rule(gaussian_noise, BYTES, BYTES),
     "JPEG": Rule(jpeg, BYTES),
     "RandomSolarize": by("solarize", "threshold", "threshold", BYTES),
     "RandomPosterize": by("posterize", "bits", "bits", BYTES),
-    "RandomAdjustSharpness": by("adjust_sharpness", "factor", "sharpness_factor"),
+    "RandomAdjustSharpness": of_tensors_too(by("adjust_sharpness", "factor", "sharpness_factor")),
     "RandomInvert": chance("invert", BYTES),
-    "RandomAutocontrast": chance("autocontrast"),
-    "RandomEqualize": chance("equalize"),
+    "RandomAutocontrast": of_tensors_too(chance("autocontrast")),
+    "RandomEqualize": Rule(equalize, BYTES),
     "ToTensor": Rule(to_floats),
     "PILToTensor": Rule(to_bytes),
     "ToImage": Rule(to_image, ERASED),

@@ -232,10 +232,10 @@ class _Walk:
         """Operations happen by p times the probability that they have."""
         for operation, one in new:
             (name, value), = operation.items()
-            if name in _IS_PROBABILITY:
+            if isinstance(value, Mapping) and (name in _HAPPENS or name in _IS_PROBABILITY):
+                operation[name] = {**value, "p": value.get("p", _HAPPENS.get(name)) * p}
+            elif name in _IS_PROBABILITY:
                 operation[name] = value * p
-            elif name in _HAPPENS and isinstance(value, Mapping):
-                operation[name] = {**value, "p": value.get("p", _HAPPENS[name]) * p}
             else:
                 raise refusal(*at, f"got p={p:g} of {name}, which has no probability, want 1; those that have one are "
                                    f"{', '.join(sorted([*_HAPPENS, *_IS_PROBABILITY]))}")
