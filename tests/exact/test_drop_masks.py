@@ -39,6 +39,7 @@ def coco(tmp_path_factory):
 
 CHAINS = {
     "to a size": lambda: floats(v2.Resize((50, 70)), v2.RandomHorizontalFlip(1)),
+    "as tensors": lambda: floats(v2.ToImage(), v2.ColorJitter(saturation=(1.75, 1.75)), v2.Resize((50, 70)), v2.RandomGrayscale(1)),
     "cropped and sanitized": lambda: v2.Compose([floats(v2.Resize(32), v2.CenterCrop((30, 20))), v2.SanitizeBoundingBoxes()]),
     "around, upside down": lambda: v2.Compose([floats(v2.Resize((30, 40)), v2.Pad([1, 2, 3, 4]), v2.RandomVerticalFlip(1)), v2.ToPureTensor()]),
     "cropped": lambda: floats(v2.Resize((30, 40)), v2.RandomCrop((34, 44), padding=2)),

@@ -34,7 +34,7 @@ class Drop(NamedTuple):
 
 
 def describe(what: Any, /, **arguments: Any) -> dict[str, Any]:
-    """What spdl makes of torchvision's, timm's and albumentations' transforms and of torchvision's and Hugging Face's data sets, as plain data: to see it, and to keep it as a file.
+    """What spdl makes of torchvision's, timm's and albumentations' transforms, of transformers' image processors and of torchvision's and Hugging Face's data sets, as plain data: to see it, and to keep it as a file.
 
         spdl.describe(transforms.Compose([...]))           # the section of a picture: {"transform": [...], "layout": "NCHW", "dtype": "f32"}
         spdl.describe(ImageFolder(root, transform), batch_size=64, shuffle=True)        # a description, as spdl.DataLoader of the same opens it

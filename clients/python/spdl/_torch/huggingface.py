@@ -61,7 +61,7 @@ def _check(dataset: Any, place: str) -> None:
     form = dataset.format
     if form["type"] == "custom":
         datasets.refuse(place, dataset, "has a function as its transform (set_transform, with_transform), of which nobody knows what it does, want dataset.with_format(None), and "
-                                        "transform=Compose([...]) of spdl.DataLoader, which is its pictures'")
+                                        "transform=Compose([...]), or an image processor, of spdl.DataLoader, which is its pictures'")
     if form["type"] not in (None, "torch"):
         datasets.refuse(place, dataset, f'has the format {form["type"]}, want none or torch: dataset.with_format("torch"); spdl.DataLoader(..., tensors="numpy") gives NumPy\'s arrays')
     if form.get("format_kwargs"):
