@@ -41,6 +41,7 @@ def voc(tmp_path_factory):
 
 DETECTED = {
     "to a size": lambda: floats(v2.Resize((50, 70)), v2.RandomHorizontalFlip(1)),
+    "as tensors": lambda: floats(v2.ToImage(), v2.ColorJitter(saturation=(1.75, 1.75)), v2.Resize((50, 70)), v2.RandomAdjustSharpness(2, 1), v2.RandomHorizontalFlip(1)),
     "cropped, nothing dropped": lambda: floats(v2.Resize(32), v2.CenterCrop((30, 40))),
     "cropped and sanitized": lambda: v2.Compose([floats(v2.Resize(32), v2.CenterCrop((30, 20))), v2.SanitizeBoundingBoxes()]),
     "sanitized by more": lambda: v2.Compose([floats(v2.Resize(32), v2.CenterCrop((30, 20))), v2.ClampBoundingBoxes(), v2.SanitizeBoundingBoxes(min_size=9, min_area=100), v2.RandomVerticalFlip(1)]),
@@ -152,6 +153,7 @@ def test_vocs_boxes_are_torchs(voc, chain, within):
 
 CHAINS = {
     "to a size": lambda: [v2.Resize((50, 70))],
+    "as tensors": lambda: [v2.ToImage(), v2.Resize((50, 70)), v2.ColorJitter(hue=(0.1, 0.1))],
     "smaller": lambda: [v2.Resize((31, 17))],
     "larger": lambda: [v2.Resize((300, 301))],
     "shorter side": lambda: [v2.Resize(40), v2.CenterCrop(32)],
