@@ -5,7 +5,7 @@ bench-programs: $(BUILD)/limit $(BUILD)/bench/wakeup $(BUILD)/bench/alloc.so $(B
 
 $(BUILD)/limit: bench/limit/main.c $(wildcard core/media/*.c core/media/*.h)
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -O2 -Icore/media bench/limit/main.c core/media/*.c -ljpeg -ldeflate -lwebpdemux -lwebp -lm -lpthread -o $@
+	$(CC) -std=gnu11 -O2 -Wno-psabi -Icore/media bench/limit/main.c core/media/*.c -ljpeg -ldeflate -lwebpdemux -lwebp -lm -lpthread -o $@
 
 $(BUILD)/bench/wakeup: bench/wakeup.c include/spdl.h $(BUILD)/libspdl.so
 	@mkdir -p $(@D)

@@ -172,7 +172,7 @@ typedef struct spdl_reader spdl_reader;
 typedef struct spdl_attach_opts {
     uint32_t struct_size;
     uint32_t flags;      /* SPDL_ATTACH_* */
-    const char *group;   /* NULL: the only declared group of consumers; without one, a group of this reader's own */
+    const char *group;   /* NULL or "": the only declared group of consumers; without one, a group of this reader's own */
     int32_t lane;        /* SPDL_ANY_LANE, or the lane to take in a lanes group */
     uint32_t max_leases; /* batches this reader may hold at once, reserved at attach; 0: 4, or as many as the ring has left */
     int64_t timeout_ns;  /* for the engine to appear and answer; SPDL_FOREVER; 0: 10 s, for spdl_open as long as it takes to start */

@@ -2,7 +2,12 @@
 held=$(mktemp) running=
 
 beside() { # beside COMMAND...: starts it
-    "$@" >"$held" 2>&1 &
+    (
+        TIMEFORMAT='     beside others: %0R s, CPU %0U s + %0S s' status=0
+        trap 'kill $! 2>/dev/null' TERM
+        time { "$@" & wait $! || status=$?; }
+        exit $status
+    ) >"$held" 2>&1 &
     running=$!
 }
 told() { # waits for it, and says what it said, with its status

@@ -18,6 +18,7 @@ suite() { # suite NAME COMMAND...
     shift
     printf '\n---- %s\n' "$name"
     local TIMEFORMAT="     $name: %0R s, CPU %0U s + %0S s"
+    if [ "$1" = told ]; then TIMEFORMAT="     $name: %0R s more were waited"; fi
     if time "$@"; then passed=$((passed + 1)); else failed+=("$name"); fi
 }
 want() { [ "$which" = all ] || [ "$which" = "$1" ]; }

@@ -80,7 +80,7 @@ func (s *samples) follow(of *spec.Spec, columns []source.Column) (all []source.C
 			if b.Masks != "" {
 				c := moves(b.Masks)
 				s.masks = append(s.masks, differ[len(differ)-1])
-				s.parts[i].outlined = &outlined{name: b.Masks, column: differ[len(differ)-1], boxes: b.Column}
+				s.parts[i].outlined = &outlined{name: b.Masks, column: differ[len(differ)-1], boxes: b.Column, numbers: c.Type == source.List}
 				maskColumn(c, img, boxes.MaxLength)
 			}
 		}

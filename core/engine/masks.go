@@ -15,6 +15,8 @@ type outlined struct {
 	name   string // of the column
 	column int
 	boxes  string // the column that has these
+
+	numbers bool // outlines are numbers, else JSON
 }
 
 // maskColumn makes of a column of outlines what a batch has of it: masks of at most so many boxes. Those of pictures that keep their size are
@@ -39,7 +41,7 @@ func planes(of *spec.Spec) map[string]string {
 
 // draw makes the masks of the sample whose boxes were moved.
 func (o *outlined) draw(to *following, d *imageDecoder, sample encoded) error {
-	if err := to.objects.Read(sample.Value(o.column)); err != nil {
+	if err := o.read(&to.objects, sample.Value(o.column)); err != nil {
 		return o.failed(err)
 	}
 	if got, want := to.objects.Len(), len(to.kept); got != want {
@@ -50,6 +52,14 @@ func (o *outlined) draw(to *following, d *imageDecoder, sample encoded) error {
 		return o.failed(err)
 	}
 	return nil
+}
+
+// read reads the outlines of a sample.
+func (o *outlined) read(to *media.Outlines, value []byte) error {
+	if o.numbers {
+		return to.ReadNumbers(value)
+	}
+	return to.Read(value)
 }
 
 // failed is why masks could not be made: there is no memory, or an outline is wrong, or not of the picture.

@@ -131,6 +131,8 @@ func (p *orderPlan) shuffle(n int64) (sampler.Sequence, error) {
 			return nil, err
 		}
 		return sampler.Mix(strata, 0, p.global, o.Seed)
+	case o.Group != "":
+		return p.grouped(n)
 	case o.Buckets.Sizes != nil:
 		return p.apart(n)
 	case o.Buckets.MaxTotal > 0:
@@ -202,8 +204,8 @@ func (p *orderPlan) column(key, name string) (func(sample int64) any, error) {
 		hint = fmt.Sprintf("; did you mean %q?", near)
 	}
 	file := ""
-	if key == "weights" {
-		file = ", or a file of a number for each sample, such as weights.npy"
+	if key == "weights" || key == "group" {
+		file = fmt.Sprintf(", or a file of a number for each sample, such as %s.npy", key)
 	}
 	return nil, fmt.Errorf("%s: column %q is not known without reading the samples; want label, index, key, or a column of "+
 		"source.columns of a table (.csv, .jsonl, .parquet) or of Arrow%s%s", key, name, file, hint)

@@ -270,7 +270,7 @@ func TestEveryOrderResumesAtAnotherWorldSize(t *testing.T) {
 	list := table(t, 30, quarter)
 	for _, order := range []string{
 		"filter: label != 1", "repeat: 2", "weights: weight", "weights: weight, replacement: false, rows: 20", "balance: label",
-		"stratify: label", "buckets: {by: width, count: 3}", "window: 1", "buckets: {by: width, count: 3, max_total: 700, multiple_of: 2}",
+		"stratify: label", "group: label", "buckets: {by: width, count: 3}", "window: 1", "buckets: {by: width, count: 3, max_total: 700, multiple_of: 2}",
 	} {
 		shared := strings.Replace(order, "700, multiple_of: 2", "350", 1)
 		shared = "order: {epochs: 2, seed: 5, " + shared + "}\n"

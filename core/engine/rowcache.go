@@ -60,13 +60,26 @@ func roomFor(columns []source.Column) (v valueRoom) {
 	return v
 }
 
-// put writes the values of a row of a batch.
-func (v valueRoom) put(to []byte, w *work, row int) {
+// put writes the values of a row of a batch, and returns how much they take of the room.
+func (v valueRoom) put(to []byte, w *work, row int) int {
 	at := 4 * v.columns
 	for c := range v.columns {
 		at += copy(to[at:], w.Kept(row, c))
 		binary.LittleEndian.PutUint32(to[4*c:], uint32(at))
 	}
+	return at
+}
+
+// used is what put has returned, by the last value's end; where that is damaged, what the ends alone take.
+func (v valueRoom) used(from []byte) int {
+	if v.columns == 0 {
+		return 0
+	}
+	ends := 4 * v.columns
+	if end := int(binary.LittleEndian.Uint32(from[ends-4:])); end >= ends && end <= v.bytes {
+		return end
+	}
+	return ends
 }
 
 // keep hands the values to a row of a batch; false: they are damaged.

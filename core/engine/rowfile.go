@@ -19,14 +19,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A file of rows: a page that says what it is of, then a place for each sample: its record, the values of its columns, its row. All
-// numbers are little-endian. A record is the xxh3 of the sample's identity and that of identity, values and row; zero: nothing is there.
+// A file of rows: a page that says what it is of, then a place for each sample: its record, the values of its columns, its row. Of the room for
+// values only what they take is written and read: the rest of it is a hole, or what a longer sample left. All numbers are little-endian. A record is the xxh3 of the sample's identity and that of identity, values and row; zero: nothing is there.
 //
 // The file is read and written, not mapped: what a full or failing disk does to a mapping ends the process, and a read from the page
 // cache into the slot is the same one copy. A row is written before its record, and whoever reads a row checks it whole, so that a
 // process may die at any moment, several may share the file, as what they write is the same, and whatever else becomes of the file is found.
 const (
-	rowMagic     = "SPDLROW\x01"
+	rowMagic     = "SPDLROW\x02"
 	rowPage      = 4096
 	recordBytes  = 16
 	rowFullPause = 10 * time.Second // nothing is written for so long after the disk was full
@@ -50,6 +50,7 @@ type rowScratch struct {
 	row      [][]byte // the fields of the row in hand
 	identity []byte
 	head     []byte // record and values
+	used     int    // bytes of the values, their ends included
 	hash     xxh3.Hasher
 }
 
@@ -61,19 +62,25 @@ func openRowFile(s *spec.Spec, src source.Source, c *rowCache, unkept func(error
 	}
 	f := &rowFile{cache: c, each: int64(recordBytes + c.values.bytes + c.rowBytes), versions: versions, begun: time.Now(), unkept: unkept}
 	f.scratch.New = func() any { return &rowScratch{head: make([]byte, recordBytes+c.values.bytes)} }
-	head := f.header(s)
-	if err := os.MkdirAll(s.Cache.RowsDir, 0o700); err != nil {
-		return nil, err
-	}
-	path := filepath.Join(s.Cache.RowsDir, hex.EncodeToString(head[len(rowMagic):][:16])+".rows")
-	var err error
-	if f.fd, err = unix.Open(path, unix.O_RDWR|unix.O_CREAT|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600); err != nil {
-		return nil, fmt.Errorf("%q: %w", path, err)
-	}
-	if err := f.begin(head); err != nil {
-		return nil, errors.Join(fmt.Errorf("%q: %w", path, err), f.close())
+	if err := f.open(s.Cache.RowsDir, f.header(s)); err != nil {
+		return nil, fmt.Errorf("%w; make room, or name a directory in which this user may make files", err)
 	}
 	return f, nil
+}
+
+// open opens the file in dir that has this header.
+func (f *rowFile) open(dir string, head []byte) (err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	path := filepath.Join(dir, hex.EncodeToString(head[len(rowMagic):][:16])+".rows")
+	if f.fd, err = unix.Open(path, unix.O_RDWR|unix.O_CREAT|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600); err != nil {
+		return fmt.Errorf("%q: %w", path, err)
+	}
+	if err := f.begin(head); err != nil {
+		return errors.Join(fmt.Errorf("%q: %w", path, err), f.close())
+	}
+	return nil
 }
 
 // header is the first page: what decides the bytes of the rows, beside the samples themselves.
@@ -138,7 +145,7 @@ func (f *rowFile) read(w *work, row int, place int64) bool {
 	s.row = w.Row(row, s.row[:0])
 	// Readers may meet here; what becomes of the place is decided, and counted, once.
 	next, count := f.check(s, w, row, was == rowUnknown, f.load(s, place))
-	if next == rowReady && !f.cache.values.keep(w, row, s.head[recordBytes:]) {
+	if next == rowReady && !f.cache.values.keep(w, row, s.values()) {
 		next, count = rowAbsent, &f.corrupt
 	}
 	if state.CompareAndSwap(was, next) && count != nil {
@@ -152,8 +159,10 @@ func (f *rowFile) read(w *work, row int, place int64) bool {
 
 // load reads a place; false: it was never written, or cannot be read.
 func (f *rowFile) load(s *rowScratch, place int64) bool {
-	at := f.at(place)
-	good := f.readFull(s.head, at)
+	at, ends := f.at(place), recordBytes+4*f.cache.values.columns
+	good := f.readFull(s.head[:ends], at)
+	s.used = f.cache.values.used(s.head[recordBytes:])
+	good = good && f.readFull(s.head[ends:recordBytes+s.used], at+int64(ends))
 	at += int64(len(s.head))
 	for _, field := range s.row {
 		good = good && f.readFull(field, at)
@@ -194,11 +203,14 @@ func (f *rowFile) check(s *rowScratch, w *work, row int, first, loaded bool) (st
 	return rowReady, nil
 }
 
+// values are those in s.head.
+func (s *rowScratch) values() []byte { return s.head[recordBytes:][:s.used] }
+
 // sum is the xxh3 of the identity and the values in s.head and of the row in s.row.
 func (s *rowScratch) sum() uint64 {
 	s.hash.Reset()
 	_, _ = s.hash.Write(s.head[:8]) // a hash takes everything
-	_, _ = s.hash.Write(s.head[recordBytes:])
+	_, _ = s.hash.Write(s.values())
 	for _, field := range s.row {
 		_, _ = s.hash.Write(field)
 	}
@@ -217,15 +229,14 @@ func (f *rowFile) write(w *work, row int, place int64) bool {
 	if identity == 0 || identity != w.identities[row] {
 		return false
 	}
-	clear(s.head)
-	f.cache.values.put(s.head[recordBytes:], w, row)
+	s.used = f.cache.values.put(s.head[recordBytes:], w, row)
 	binary.LittleEndian.PutUint64(s.head, identity)
 	s.row = w.Row(row, s.row[:0])
 	binary.LittleEndian.PutUint64(s.head[8:], s.sum())
 	at := f.at(place)
 	err := f.writeRow(s.row, at+int64(len(s.head)))
 	if err == nil {
-		err = f.writeFull(s.head, at)
+		err = f.writeFull(s.head[:recordBytes+s.used], at)
 	}
 	if err != nil {
 		f.failed.Add(1)

@@ -65,6 +65,32 @@ func TestRowsWithColumnsAreTheSameFromMemoryAndFile(t *testing.T) {
 	}
 }
 
+// Of the room that the longest values would take only what a sample's values take is written: the rest of the file is holes.
+func TestOfTheRoomForValuesOnlyTheValuesAreWritten(t *testing.T) {
+	leavesNothing(t)
+	pattern, dir := shardsOf(t, 30, 7, nil), t.TempDir()
+	columns := "[{name: caption, from: txt, max_bytes: 256KiB}]"
+	want, _, _ := whole(t, pattern, columns, "cache: {rows_bytes: 16MiB}\n")
+	for run := range 2 {
+		got, n, _ := whole(t, pattern, columns, fmt.Sprintf("cache: {rows_bytes: 16MiB, rows_dir: %q}\n", dir))
+		if !slices.Equal(got, want) {
+			t.Fatalf("run %d: other batches:\n%s\n%s", run, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+		if n.Warm != uint64(30*run) || n.Stale+n.Corrupt+n.Failed != 0 {
+			t.Errorf("run %d: %+v", run, n)
+		}
+	}
+	files, err := filepath.Glob(dir + "/*.rows")
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	var st unix.Stat_t
+	must(unix.Stat(files[0], &st))
+	if took := st.Blocks * 512; st.Size < 7<<20 || took > 1<<20 {
+		t.Errorf("a file of %d bytes takes %d of the disk, want less than 1 MiB", st.Size, took)
+	}
+}
+
 // A sample that is another than it was, a row that is damaged, and a file that is cut off are decoded again, counted, and kept again.
 func TestRowsThatAreStaleOrDamagedAreMadeAgain(t *testing.T) {
 	leavesNothing(t)
@@ -195,7 +221,27 @@ func TestCacheThatCannotBeIsRefused(t *testing.T) {
 	must(os.WriteFile(file, nil, 0o600))
 	for cache, want := range map[string]string{"{rows_bytes: 1MiB, rows_dir: %q}": "cache.rows_dir: ", "{dir: %q}": "source: cache "} {
 		_, err := New(describe(t, folder(t, 4, nil), fmt.Sprintf("cache: "+cache+"\n", file+"/below")), nil)
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), file) {
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), file) || !strings.HasSuffix(err.Error(), cacheRemedy) {
+			t.Errorf("%s: got %v", cache, err)
+		}
+	}
+}
+
+const cacheRemedy = "; make room, or name a directory in which this user may make files"
+
+// A disk that is full when the engine starts, so that a cache cannot be begun there, is refused with what to do.
+func TestCacheThatHasNoRoomToBeginIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=64k"); err != nil {
+		t.Skipf("a small file system needs root: %v", err)
+	}
+	defer func() { must(unix.Unmount(dir, unix.MNT_DETACH)) }()
+	if err := os.WriteFile(filepath.Join(dir, "full"), make([]byte, 128<<10), 0o600); err == nil {
+		t.Fatal("128 KiB are in 64")
+	}
+	for _, cache := range []string{"{rows_bytes: 1MiB, rows_dir: %q}", "{dir: %q}"} {
+		_, err := New(describe(t, folder(t, 4, nil), fmt.Sprintf("cache: "+cache+"\n", dir+"/below")), nil)
+		if err == nil || !strings.Contains(err.Error(), dir+"/below") || !strings.HasSuffix(err.Error(), "no space left on device"+cacheRemedy) {
 			t.Errorf("%s: got %v", cache, err)
 		}
 	}

@@ -13,7 +13,7 @@ func (p *orderPlan) weights(n int64) ([]float64, error) {
 	if p.spec.WeightsFile == "" {
 		return weights, p.numbers("weights", p.spec.Weights, weightRange, n, func(place int64, v float64) { weights[place] = v })
 	}
-	all, err := weightsIn(p.spec.WeightsFile, p.source.Len())
+	all, err := numbersIn(p.spec.WeightsFile, p.source.Len())
 	if err != nil {
 		return nil, fmt.Errorf("weights: %w", err)
 	}
@@ -28,8 +28,8 @@ func (p *orderPlan) weights(n int64) ([]float64, error) {
 	return weights, nil
 }
 
-// weightsIn reads a file of one number a sample.
-func weightsIn(path string, samples int64) ([]float64, error) {
+// numbersIn reads a file of one number a sample.
+func numbersIn(path string, samples int64) ([]float64, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err // it names the file

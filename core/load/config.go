@@ -120,7 +120,7 @@ func member(c *media.Config, s spec.Step, group int, low, high float64) {
 }
 
 var filters = map[spec.Interpolation]media.Interpolation{spec.AnyFilter: media.Bilinear, spec.Bilinear: media.Bilinear, spec.Bicubic: media.Bicubic, spec.Nearest: media.Nearest, spec.Lanczos: media.Lanczos, spec.BoxFilter: media.BoxFilter, spec.HammingFilter: media.HammingFilter,
-	spec.CV2Linear: media.CV2Linear, spec.CV2Nearest: media.CV2Nearest, spec.CV2Area: media.CV2Area, spec.CV2Cubic: media.CV2Cubic, spec.CV2Lanczos4: media.CV2Lanczos4, spec.TorchNearest: media.TorchNearest}
+	spec.CV2Linear: media.CV2Linear, spec.CV2Nearest: media.CV2Nearest, spec.CV2Area: media.CV2Area, spec.CV2Cubic: media.CV2Cubic, spec.CV2Lanczos4: media.CV2Lanczos4, spec.TorchNearest: media.TorchNearest, spec.TorchBilinear: media.TorchBilinear, spec.TorchBicubic: media.TorchBicubic, spec.TorchLanczos: media.TorchLanczos}
 
 var corners = map[string]media.Corner{spec.TopLeft: media.TopLeft, spec.TopRight: media.TopRight, spec.BottomLeft: media.BottomLeft, spec.BottomRight: media.BottomRight}
 
@@ -140,12 +140,20 @@ func center(c spec.Pivot) *media.Center {
 	return &media.Center{X: c.X, Y: c.Y}
 }
 
+// step says a step in core/media's words.
+func step(c *media.Config, s spec.Step) media.Step {
+	made := stepOf(c, s)
+	if spec.ByTorch(s) {
+		c.ByTorch = append(c.ByTorch, made)
+	}
+	return made
+}
+
 func jitter(j *spec.ColorJitter) *media.Jitter {
 	return &media.Jitter{P: j.P, Brightness: j.Brightness, Contrast: j.Contrast, Saturation: j.Saturation, Hue: j.Hue}
 }
 
-// step says a step in core/media's words.
-func step(c *media.Config, s spec.Step) media.Step {
+func stepOf(c *media.Config, s spec.Step) media.Step {
 	switch s := s.(type) {
 	case *spec.Symmetry:
 		return chance(c, s.Operation, s.P)

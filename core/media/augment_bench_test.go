@@ -41,6 +41,7 @@ func BenchmarkAugment(b *testing.B) {
 	augment := func(kind Augmentation, filter Interpolation) Config {
 		return Config{Augment: &Augment{Kind: kind, Ops: 2, Magnitude: 9, Bins: 31, Interpolation: filter}}
 	}
+	jittered := &Jitter{P: 1, Brightness: &[2]float64{0.6, 1.4}, Contrast: &[2]float64{0.6, 1.4}, Saturation: &[2]float64{0.6, 1.4}, Hue: &[2]float64{-0.1, 0.1}}
 	for _, c := range []struct {
 		name string
 		cfg  Config
@@ -65,6 +66,11 @@ func BenchmarkAugment(b *testing.B) {
 		{"autocontrast", Config{Autocontrast: 1}},
 		{"equalize", Config{Equalize: 1}},
 		{"random_rotate90", Config{Quarters: 1}},
+		{"adjust_sharpness_of_tensors", Config{Sharpness: &Sharpness{P: 1, Factor: 2}, ByTorch: byTorch}},
+		{"grayscale", Config{Grayscale: 1}},
+		{"grayscale_of_tensors", Config{Grayscale: 1, ByTorch: byTorch}},
+		{"color_jitter", Config{Jitter: jittered}},
+		{"color_jitter_of_tensors", Config{Jitter: jittered, ByTorch: byTorch}},
 		{"random_photometric_distort", Config{Distort: &Jitter{P: 0.5, Brightness: &[2]float64{0.875, 1.125}, Contrast: &[2]float64{0.5, 1.5}, Saturation: &[2]float64{0.5, 1.5}, Hue: &[2]float64{-0.05, 0.05}}}},
 		{"random_channel_permutation", Config{Permute: 1}},
 		{"gaussian_noise", Config{Noise: &Noise{P: 1, Sigma: [2]float64{0.1, 0.1}}}},
@@ -92,23 +98,40 @@ func BenchmarkAugment(b *testing.B) {
 		{"jpeg", Config{JPEG: &JPEG{P: 1, Quality: [2]int{30, 95}}}},
 	} {
 		c.cfg.Out = Square(side)
-		op, err := Compile(c.cfg)
-		if err != nil {
-			b.Fatal(err)
-		}
-		row := make([]byte, op.RowBytes())
-		p := &Picture{Pixels: unsafe.Pointer(&pixels[0]), StrideBytes: 4 * side, Width: side, Height: side, Orientation: 1}
-		b.Run(c.name, func(b *testing.B) {
-			runtime.LockOSThread()
-			defer runtime.UnlockOSThread()
-			b.ReportAllocs()
-			began := used(b)
-			for i := range b.N {
-				if _, err := w.Picture(row, p, op, Draw{Seed: 5, Index: uint64(i)}); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(used(b)-began)/float64(b.N), "cpu-ns/op")
-		})
+		timed(b, c.name, w, &Picture{Pixels: unsafe.Pointer(&pixels[0]), StrideBytes: 4 * side, Width: side, Height: side, Orientation: 1}, c.cfg)
 	}
+}
+
+// What resizing 500 x 375 to 224 x 224 costs, besides decoding.
+func BenchmarkResize(b *testing.B) {
+	w, err := NewWorker(nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer w.Close()
+	pixels := splitmix(1, 4*500*375+PictureSlack)
+	for name, by := range map[string]Interpolation{"resize_bilinear": Bilinear, "resize_bicubic": Bicubic, "resize_torch_bilinear": TorchBilinear, "resize_torch_bicubic": TorchBicubic} {
+		timed(b, name, w, &Picture{Pixels: unsafe.Pointer(&pixels[0]), StrideBytes: 4 * 500, Width: 500, Height: 375, Orientation: 1}, Config{Random: &RandomCrop{Scale: [2]float64{0.9, 1}}, Out: Square(224), Interpolation: by})
+	}
+}
+
+// timed is a benchmark of making rows of a picture, each of draws of its own.
+func timed(b *testing.B, name string, w *Worker, p *Picture, cfg Config) {
+	op, err := Compile(cfg)
+	if err != nil {
+		b.Fatal(err)
+	}
+	row := make([]byte, op.RowBytes())
+	b.Run(name, func(b *testing.B) {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		b.ReportAllocs()
+		began := used(b)
+		for i := range b.N {
+			if _, err := w.Picture(row, p, op, Draw{Seed: 5, Index: uint64(i)}); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(used(b)-began)/float64(b.N), "cpu-ns/op")
+	})
 }

@@ -2,7 +2,7 @@
  *
  * Sharpness is Pillow's to the bit: ImageFilter.SMOOTH, which leaves the outermost pixels as they are and pictures of less than
  * 3 x 3 whole, and a blend with it. Its sums, divided by 13, are never half way between two numbers, so whole numbers give
- * what its floats do.
+ * what its floats do, and torch's, of which the blend alone is another on a tensor of bytes.
  *
  * The blur is torchvision's of PIL images, within 1: weights exp(-x^2 / 2 sigma^2) whose sum is 1, pixels mirrored at the
  * borders without the outermost one, rounded half to even at the end. torch sums k x k products in an order of its own; here
@@ -18,7 +18,10 @@
 
 #include "internal.h"
 
-void media_sharpness(const media_pixels *px, const media_pixels *from, float factor) {
+/* What is made of a value and of what it is smoothed to. */
+typedef uint8_t blend(int smooth, int value, float factor);
+
+static inline void sharpen(const media_pixels *px, const media_pixels *from, float factor, blend *with) {
     int32_t step = px->step, len = px->w * step;
     if (px->w < 3 || px->h < 3) return;
     for (int32_t y = 1; y < px->h - 1; y++) {
@@ -27,9 +30,22 @@ void media_sharpness(const media_pixels *px, const media_pixels *from, float fac
         for (int32_t i = step; i < len - step; i++) {
             int l = i - step, r = i + step;
             int sum = a[l] + a[i] + a[r] + b[l] + 5 * b[i] + b[r] + c[l] + c[i] + c[r];
-            to[i] = media_blend((2 * sum + 13) / 26, b[i], factor);
+            to[i] = with((2 * sum + 13) / 26, b[i], factor);
         }
     }
+}
+
+void media_sharpness(const media_pixels *px, const media_pixels *from, float factor) {
+    sharpen(px, from, factor, media_blend);
+}
+
+static inline uint8_t blend_tensor(int smooth, int value, float of_smooth) {
+    float v = media_fused((float)value, (float)(smooth - value), of_smooth);
+    return v <= 0 ? 0 : v >= 255 ? 255 : (uint8_t)v;
+}
+
+void media_torch_sharpness(const media_pixels *px, const media_pixels *from, double factor) {
+    sharpen(px, from, (float)(1.0 - factor), blend_tensor);
 }
 
 /* Four floats, or whatever the processor makes of them; each is what a float alone would be. */

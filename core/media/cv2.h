@@ -23,9 +23,6 @@ static inline double media_between(const double range[2], double u) {
     return range[0] + u * (range[1] - range[0]);
 }
 
-/* sum + a * b, rounded once, as processors with FMA do it. */
-static inline float media_fused(float sum, float a, float b) { return (float)((double)a * b + sum); }
-
 /* The whole number nearest to v, of two the even one; and as a byte. */
 static inline float media_rint(float v) { return v + 12582912.0f - 12582912.0f; }
 

@@ -12,9 +12,10 @@ import (
 )
 
 // foreignFilters are those that are not Pillow's.
-var foreignFilters = map[string]Interpolation{"cv2_linear": CV2Linear, "cv2_nearest": CV2Nearest, "cv2_area": CV2Area, "cv2_cubic": CV2Cubic, "cv2_lanczos4": CV2Lanczos4, "torch_nearest": TorchNearest}
+var foreignFilters = map[string]Interpolation{"cv2_linear": CV2Linear, "cv2_nearest": CV2Nearest, "cv2_area": CV2Area, "cv2_cubic": CV2Cubic, "cv2_lanczos4": CV2Lanczos4, "torch_nearest": TorchNearest,
+	"torch_bilinear": TorchBilinear, "torch_bicubic": TorchBicubic, "torch_lanczos": TorchLanczos}
 
-// splitmix is the picture of make_cv2.py: its values channel by channel.
+// splitmix is the picture of tests/exact/shapes.py: its values channel by channel.
 func splitmix(seed uint64, n int) []byte {
 	out := make([]byte, n)
 	for i := range out {
@@ -49,9 +50,15 @@ func resized(t testing.TB, w *Worker, pixels []byte, size Size, channels int, cf
 }
 
 // The bytes are those of cv2.resize, whose digests tests/exact/make_cv2.py has written, on every instruction set and in both layouts.
-func TestRowsAreOpenCVs(t *testing.T) {
+func TestRowsAreOpenCVs(t *testing.T) { rowsAreThoseOf(t, "cv2.tsv", 500) }
+
+// The bytes are those of torch's interpolate, of bytes and antialiased: tests/exact/make_torch.py.
+func TestRowsAreTorchs(t *testing.T) { rowsAreThoseOf(t, "torch.tsv", 300) }
+
+// rowsAreThoseOf holds rows against at least so many digests of a table.
+func rowsAreThoseOf(t *testing.T, table string, least int) {
 	best, portable := worker(t, nil), worker(t, &Options{Portable: true})
-	lines := strings.Split(strings.TrimSpace(string(testdata(t, "cv2.tsv"))), "\n")[1:]
+	lines := strings.Split(strings.TrimSpace(string(testdata(t, table))), "\n")[1:]
 	for _, line := range lines {
 		var name, want string
 		var seed uint64
@@ -73,7 +80,7 @@ func TestRowsAreOpenCVs(t *testing.T) {
 			}
 		}
 	}
-	if len(lines) < 500 {
+	if len(lines) < least {
 		t.Errorf("got %d lines, want all", len(lines))
 	}
 }

@@ -168,6 +168,7 @@ typedef struct media_kernels {
     void (*finish)(const media_op *op, const uint8_t *line, int32_t y, void *dst);
     void (*normals)(const uint32_t key[2], uint32_t channel, uint32_t block, size_t n, float *dst);
     const struct media_cv2 *cv2;
+    const struct media_torch *torch;
     /* A WARP or a PERSPECTIVE that is BILINEAR or BICUBIC. */
     void (*mixed)(const media_pixels *px, const media_pixels *from, const double *m, int perspective,
                   int filter, const uint8_t fill[4]);
@@ -197,9 +198,9 @@ void media_horizontal1(const media_axis *a, const uint8_t *src, uint8_t *dst);
 
 /* What two of OpenCV's filters become at some sizes. */
 enum {
-    MEDIA_CV2_ENLARGE = 12, /* AREA where a side grows */
-    MEDIA_CV2_HALVES = 13,  /* AREA and LINEAR where both sides are halved */
-    MEDIA_CV2_MEAN = 14,    /* AREA where both sides are divided by whole numbers */
+    MEDIA_CV2_ENLARGE = 15, /* AREA where a side grows */
+    MEDIA_CV2_HALVES = 16,  /* AREA and LINEAR where both sides are halved */
+    MEDIA_CV2_MEAN = 17,    /* AREA where both sides are divided by whole numbers */
 };
 
 /* The filter of both axes of a pass, from that of the op. */
@@ -234,6 +235,9 @@ static inline size_t media_plane_pixels(const media_op *op) { return (size_t)op-
 
 /* An open row becomes zero where its picture is not. */
 void media_clear_beyond(const media_op *op, void *dst);
+
+/* sum + a * b, rounded once, as processors with FMA do it. */
+static inline float media_fused(float sum, float a, float b) { return (float)((double)a * b + sum); }
 
 /* --- retouch.c --- */
 
@@ -288,6 +292,12 @@ enum {
     MEDIA_MOTION,
     MEDIA_HOLE,
     MEDIA_CLAHE,
+    MEDIA_TORCH_CONTRAST, /* from here on torch.h */
+    MEDIA_TORCH_SATURATION,
+    MEDIA_TORCH_HUE,
+    MEDIA_TORCH_GRAY,
+    MEDIA_TORCH_SHARPNESS,
+    MEDIA_TORCH_AUTOCONTRAST,
     MEDIA_MIX, /* what follows, up to MIXED, is done to copies, which are added up; the picture's own share is the value */
     MEDIA_MIX_AGAIN, /* a copy is done, and has this share; another begins */
     MEDIA_MIXED,     /* the last one is */
@@ -484,12 +494,14 @@ void media_solarize_add(const media_pixels *px, int add); /* to what is below 12
 void media_posterize(const media_pixels *px, int bits);
 void media_invert(const media_pixels *px);
 void media_autocontrast(const media_pixels *px);
+void media_torch_autocontrast(const media_pixels *px);
 void media_equalize(const media_pixels *px);
 
 /* --- blur.c --- */
 
-/* From a copy of the pixels. */
+/* From a copy of the pixels; and as torch does it on a tensor of bytes. */
 void media_sharpness(const media_pixels *px, const media_pixels *from, float factor);
+void media_torch_sharpness(const media_pixels *px, const media_pixels *from, double factor);
 
 /* room: media_blur_bytes(), of no more than taps lines. taps: odd, to MEDIA_MAX_KERNEL, and less than twice either side. */
 void media_gaussian_blur(const media_pixels *px, float *room, int32_t taps, double sigma);

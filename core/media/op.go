@@ -1,7 +1,7 @@
 package media
 
 /*
-#cgo CFLAGS: -std=c11 -O2
+#cgo CFLAGS: -std=c11 -O2 -Wno-psabi
 #cgo LDFLAGS: -ljpeg -ldeflate -lwebpdemux -lwebp -lm
 #include "row.h"
 */
@@ -20,7 +20,7 @@ type Size struct{ H, W int }
 func Square(n int) Size { return Size{n, n} }
 
 // Interpolation is a resampling filter: Pillow's, antialiased, or the nearest source pixel, which keeps the numbers of a mask; or those
-// of cv2.resize, of which CV2Area alone is antialiased, and torch's nearest.
+// of cv2.resize, of which CV2Area alone is antialiased; or torch's, of a tensor of bytes: its nearest, and three that are antialiased.
 type Interpolation uint8
 
 const (
@@ -36,6 +36,9 @@ const (
 	CV2Cubic
 	CV2Lanczos4
 	TorchNearest
+	TorchBilinear
+	TorchBicubic
+	TorchLanczos
 )
 
 // picks says whether pixels stay what they are: none are mixed.
@@ -218,6 +221,7 @@ type Config struct {
 	Resized        int       // and how many then to what it was resized to, ahead of the crop
 	Groups         []Member  // steps that are done together or not at all, or of which one is
 	Shuffled       [2]int    // from which on how many of Order are done in an order that is drawn
+	ByTorch        []Step    // of Jitter, Distort, Grayscale, Sharpness and Autocontrast: done as torchvision's v2 does it on a tensor of bytes, not on a PIL image
 	Flip           float64   // probability of a horizontal flip
 	VFlip          float64   // and of a vertical one
 	Quarters       float64   // that the row, a square, is turned to the left by a quarter of a circle, two, three or none
@@ -295,6 +299,9 @@ func Compile(cfg Config) (*Op, error) {
 	}
 	for _, m := range cfg.Groups {
 		op.c.members[m.Step] = C.media_member{group: C.uint32_t(m.Group), low: C.double(m.Low), high: C.double(m.High)}
+	}
+	for _, s := range cfg.ByTorch {
+		op.c.by_torch |= 1 << s
 	}
 	op.c.shuffled = [2]C.uint32_t{C.uint32_t(cfg.Shuffled[0]), C.uint32_t(cfg.Shuffled[1])}
 	op.c.ahead = [2]C.uint32_t{C.uint32_t(cfg.Ahead), C.uint32_t(cfg.Resized)}
@@ -462,7 +469,7 @@ func (cfg *Config) check() error {
 	if err := cfg.checkChances(); err != nil {
 		return err
 	}
-	if cfg.Interpolation > TorchNearest || cfg.Mode > Index || cfg.DType > F32 || cfg.Layout > NCHW {
+	if cfg.Interpolation > TorchLanczos || cfg.Mode > Index || cfg.DType > F32 || cfg.Layout > NCHW {
 		return fmt.Errorf("config: interpolation %d, mode %d, dtype %d or layout %d is not one of the named values",
 			cfg.Interpolation, cfg.Mode, cfg.DType, cfg.Layout)
 	}
@@ -497,6 +504,9 @@ func (cfg *Config) check() error {
 		return err
 	}
 	if err := checkGroups(cfg.Groups); err != nil {
+		return err
+	}
+	if err := checkByTorch(cfg.ByTorch); err != nil {
 		return err
 	}
 	if err := cfg.checkErase(); err != nil {

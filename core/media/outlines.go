@@ -68,6 +68,8 @@ func (o *Outlines) fit(seen Size) error {
 
 const outlineWant = "a list of polygons [[x, y, x, y, x, y]], or runs {\"size\": [height, width], \"counts\": ...}"
 
+var errNoPolygon = errors.New("got no polygon, want at least one; leave out an object that has none, with its box")
+
 // object reads what one object has.
 func (o *Outlines) object() error {
 	switch o.next() {
@@ -85,7 +87,7 @@ func (o *Outlines) object() error {
 		return nil
 	}, outlineWant)
 	if err == nil && len(o.shapes) == first {
-		err = errors.New("got no polygon, want at least one; leave out an object that has none, with its box")
+		err = errNoPolygon
 	}
 	return err
 }
@@ -94,19 +96,33 @@ func (o *Outlines) polygon() error {
 	first := len(o.numbers)
 	err := o.each(func() error {
 		v, err := o.number()
-		if err == nil && math.Abs(v) > MaxOutline {
-			err = fmt.Errorf("got %g, want a pixel, from %d to %d", v, -MaxOutline, MaxOutline)
+		if err == nil {
+			err = o.point(v)
 		}
-		o.numbers = append(o.numbers, v)
 		return err
 	}, "a list of x, y, x, y, ...")
-	if n := len(o.numbers) - first; err == nil && (n < minPolygon || n%2 != 0) {
-		err = fmt.Errorf("got %d numbers, want x and y of each point, and %d points at least", n, minPolygon/2)
-	}
 	if err == nil {
-		o.shapes = append(o.shapes, outline{first: first, end: len(o.numbers)})
+		err = o.closes(first)
 	}
 	return err
+}
+
+// point takes the next number of a polygon.
+func (o *Outlines) point(v float64) error {
+	o.numbers = append(o.numbers, v)
+	if !(math.Abs(v) <= MaxOutline) {
+		return fmt.Errorf("got %g, want a pixel, from %d to %d", v, -MaxOutline, MaxOutline)
+	}
+	return nil
+}
+
+// closes makes a polygon of the numbers from first on.
+func (o *Outlines) closes(first int) error {
+	if n := len(o.numbers) - first; n < minPolygon || n%2 != 0 {
+		return fmt.Errorf("got %d numbers, want x and y of each point, and %d points at least", n, minPolygon/2)
+	}
+	o.shapes = append(o.shapes, outline{first: first, end: len(o.numbers)})
+	return nil
 }
 
 // packed reads runs.
@@ -140,13 +156,13 @@ func (o *Outlines) packed() error {
 	if !sized || !counted {
 		return errors.New("got runs without size or without counts, want both")
 	}
-	s.end = len(o.runs)
-	o.shapes = append(o.shapes, s)
 	return o.comesTo(s)
 }
 
-// comesTo refuses runs that are not all of their picture.
+// comesTo takes the runs from s.first on, which have to be all of their picture.
 func (o *Outlines) comesTo(s outline) error {
+	s.end = len(o.runs)
+	o.shapes = append(o.shapes, s)
 	sum, want := uint64(0), uint64(s.size.H)*uint64(s.size.W)
 	for _, n := range o.runs[s.first:s.end] {
 		sum += uint64(n)
@@ -207,42 +223,63 @@ func (o *Outlines) counts() error {
 	}, "a list of counts")
 }
 
-// packedCounts reads pycocotools' text of counts: numbers of 5 bits a character, from '0' on, the lowest first, the sixth bit saying that more follow, the last one's fifth that
-// it is negative. From the fourth count on it is the difference to the last but one.
+// packedCounts reads pycocotools' text of counts.
 func (o *Outlines) packedCounts(first int) error {
 	if !o.take('"') {
 		return fmt.Errorf("got %.20q, want counts as a list of numbers or as a text", o.text)
 	}
-	value, bits := int64(0), 0
+	var p packedCount
 	for {
 		c, end, err := o.character()
-		switch {
-		case err != nil:
+		if err == nil && end {
+			return p.end()
+		}
+		if err == nil {
+			err = o.unpack(&p, first, c)
+		}
+		if err != nil {
 			return err
-		case end && bits > 0:
-			return errors.New("counts: the text ends within a number")
-		case end:
-			return nil
-		case c < '0' || c > '0'+63 || bits > 30:
-			return fmt.Errorf("counts: got character %q, want pycocotools' from \"0\" to \"o\", 7 a number at most", c)
 		}
-		c -= '0'
-		value |= int64(c&31) << bits
-		if bits += 5; c&32 != 0 {
-			continue
-		}
-		if c&16 != 0 {
-			value -= 1 << bits
-		}
-		if n := len(o.runs); n-first > 2 {
-			value += int64(o.runs[n-2])
-		}
-		if value < 0 || value > math.MaxUint32 {
-			return fmt.Errorf("counts: got %d as number %d, want the length of a run", value, len(o.runs)-first)
-		}
-		o.runs = append(o.runs, uint32(value))
-		value, bits = 0, 0
 	}
+}
+
+// packedCount is what has come of a number of pycocotools' text of counts: it has 5 bits a character, from '0' on, the lowest first, the sixth bit saying that more follow, the last
+// one's fifth that it is negative. From the fourth count on it is the difference to the last but one.
+type packedCount struct {
+	value int64
+	bits  int
+}
+
+// unpack takes the next character of a text whose runs begin at first.
+func (o *Outlines) unpack(p *packedCount, first int, c byte) error {
+	if c < '0' || c > '0'+63 || p.bits > 30 {
+		return fmt.Errorf("counts: got character %q, want pycocotools' from \"0\" to \"o\", 7 a number at most", c)
+	}
+	c -= '0'
+	p.value |= int64(c&31) << p.bits
+	if p.bits += 5; c&32 != 0 {
+		return nil
+	}
+	if c&16 != 0 {
+		p.value -= 1 << p.bits
+	}
+	if n := len(o.runs); n-first > 2 {
+		p.value += int64(o.runs[n-2])
+	}
+	if p.value < 0 || p.value > math.MaxUint32 {
+		return fmt.Errorf("counts: got %d as number %d, want the length of a run", p.value, len(o.runs)-first)
+	}
+	o.runs = append(o.runs, uint32(p.value))
+	*p = packedCount{}
+	return nil
+}
+
+// end refuses a text that ends within a number.
+func (p *packedCount) end() error {
+	if p.bits > 0 {
+		return errors.New("counts: the text ends within a number")
+	}
+	return nil
 }
 
 // character is the next one of a text; end: it was its end.

@@ -1,7 +1,9 @@
-/* resample.c - Pillow's resampling, antialiased or to the nearest: coefficients and plain C passes.
+/* resample.c - Pillow's resampling, antialiased or to the nearest, and torch's of bytes: coefficients and plain C passes.
  *
  * A pass is a sum of products of 8-bit samples and 22-bit fixed-point
  * coefficients, rounded and clipped to 8 bits; the horizontal pass comes first.
+ * torch's coefficients are Pillow's, rounded to fewer bits (torch_bits): with
+ * zeros behind those they go through the same passes.
  * The doubles below follow Pillow's order of operations, since the last bit of
  * a coefficient can change a pixel: products and sums must not be contracted,
  * which GCC's -std=c11 and the pragma below see to. */
@@ -13,6 +15,7 @@
 #include <string.h>
 
 #include "cv2.h"
+#include "torch.h"
 
 static const double PI = 3.14159265358979323846;
 
@@ -44,7 +47,9 @@ static double hamming(double x) {
 
 static double weight(int32_t filter, double x) {
     switch (filter) {
+    case MEDIA_TORCH_BICUBIC:
     case MEDIA_BICUBIC: return bicubic(x);
+    case MEDIA_TORCH_LANCZOS:
     case MEDIA_LANCZOS: return lanczos(x);
     case MEDIA_BOX: return box(x);
     case MEDIA_HAMMING: return hamming(x);
@@ -55,7 +60,9 @@ static double weight(int32_t filter, double x) {
 /* How far the filter reaches to either side. */
 static double reach(int32_t filter) {
     switch (filter) {
+    case MEDIA_TORCH_BICUBIC:
     case MEDIA_BICUBIC: return 2.0;
+    case MEDIA_TORCH_LANCZOS:
     case MEDIA_LANCZOS: return 3.0;
     case MEDIA_BOX: return 0.5;
     default: return 1.0;
@@ -145,24 +152,52 @@ static void place_nearest(media_axis *a) {
     }
 }
 
-static int32_t fixed_point(double w) {
-    double one = (double)(1 << MEDIA_PRECISION_BITS);
+/* w with so many bits behind the point, rounded half away from zero. */
+static int32_t fixed_point(double w, int bits) {
+    double one = (double)(1 << bits);
     return w < 0 ? (int32_t)(-0.5 + w * one) : (int32_t)(0.5 + w * one);
 }
 
-/* The coefficients of output i, whose centre in the source is given. */
-static void weigh(media_axis *a, int32_t i, double centre, double filterscale, int32_t filter, double *w) {
-    int32_t *k = a->k + (size_t)i * a->groups * 4;
-    int32_t count = a->count[i];
+/* The weights of count source elements from start on, in an output whose centre is given. */
+static void weigh(double *w, int32_t start, int32_t count, double centre, double filterscale,
+                  int32_t filter) {
     double sum = 0.0, inverse = 1.0 / filterscale;
     for (int32_t t = 0; t < count; t++) {
-        double x = (t + a->start[i] - centre + 0.5) * inverse;
+        double x = (t + start - centre + 0.5) * inverse;
         w[t] = weight(filter, x);
         sum += w[t];
     }
-    for (int32_t t = 0; t < count; t++) {
-        if (sum != 0.0) w[t] /= sum;
-        k[t] = fixed_point(w[t]);
+    for (int32_t t = 0; t < count && sum != 0.0; t++) w[t] /= sum;
+}
+
+/* The bits behind the point that torch's coefficients have: as many as leave the greatest of the whole axis, of all its outputs, in an int16. */
+static int torch_bits(const media_axis *a, double scale, double filterscale) {
+    const media_axis_key *key = &a->key;
+    double greatest = 0.0;
+    for (int32_t p = 0; p < key->out; p++) {
+        double centre = (p + 0.5) * scale;
+        int32_t start, count = bounds(centre, reach(key->filter) * filterscale, key->in, &start);
+        weigh(a->weights, start, count, centre, filterscale, key->filter);
+        for (int32_t t = 0; t < count; t++)
+            if (a->weights[t] > greatest) greatest = a->weights[t];
+    }
+    int bits = 0;
+    while (bits < MEDIA_PRECISION_BITS && fixed_point(greatest, bits + 1) <= INT16_MAX) bits++;
+    return bits;
+}
+
+/* The coefficients of all outputs, of a filter that mixes. */
+static void mix(media_axis *a, double scale, double filterscale) {
+    const media_axis_key *key = &a->key;
+    const int is_torchs = key->filter >= MEDIA_TORCH_BILINEAR && key->filter <= MEDIA_TORCH_LANCZOS;
+    const int bits = is_torchs ? torch_bits(a, scale, filterscale) : MEDIA_PRECISION_BITS;
+    for (int32_t i = 0; i < a->n; i++) {
+        int32_t *k = a->k + (size_t)i * (size_t)a->groups * 4, count = a->count[i];
+        if (count == 0) continue;
+        double centre = (media_axis_output(key, i) + 0.5) * scale;
+        weigh(a->weights, a->start[i], count, centre, filterscale, key->filter);
+        for (int32_t t = 0; t < count; t++)
+            k[t] = fixed_point(a->weights[t], bits) * (1 << (MEDIA_PRECISION_BITS - bits));
     }
 }
 
@@ -178,6 +213,7 @@ static void split(media_axis *a) {
     }
 }
 
+/* Room for the coefficients, zeros at first, and for the weights of one output, of the whole axis the widest. */
 static int reserve(media_axis *a, int32_t widest) {
     size_t ints = (size_t)a->n * sizeof(int32_t);
     size_t taps = (size_t)a->groups * 4;
@@ -200,26 +236,26 @@ static int unchanged(media_axis *a, const media_axis_key *key) {
     return 0;
 }
 
-/* The axis of a filter of Pillow's, of one that picks the nearest, or where an element becomes an element. */
+/* The axis of a filter of Pillow's or torch's, of one that picks the nearest, or where an element becomes an element. */
 static int pillow_axis(media_axis *a) {
     const media_axis_key *key = &a->key;
     const int nearest = media_way(key->filter) == MEDIA_BY_NEAREST;
     double scale = (double)key->in / key->out;
     double filterscale = scale < 1.0 ? 1.0 : scale;
+    double support = reach(key->filter) * filterscale;
     int32_t widest = 1;
     a->identity = key->in == key->out;
     if (nearest && !a->identity)
         place_nearest(a);
     else
-        widest = place(a, reach(key->filter) * filterscale);
+        widest = place(a, support);
     a->groups = (widest + 3) / 4;
-    if (reserve(a, widest) != MEDIA_OK) return MEDIA_NO_MEMORY;
-    for (int32_t i = 0; i < a->n; i++) {
-        if (a->identity || nearest)
-            a->k[(size_t)i * a->groups * 4] = a->count[i] << MEDIA_PRECISION_BITS;
-        else if (a->count[i] > 0)
-            weigh(a, i, (media_axis_output(key, i) + 0.5) * scale, filterscale, key->filter, a->weights);
-    }
+    if (reserve(a, 2 * (int32_t)ceil(support) + 1) != MEDIA_OK) return MEDIA_NO_MEMORY;
+    if (a->identity || nearest)
+        for (int32_t i = 0; i < a->n; i++)
+            a->k[(size_t)i * (size_t)a->groups * 4] = a->count[i] << MEDIA_PRECISION_BITS;
+    else
+        mix(a, scale, filterscale);
     split(a);
     if (nearest) a->identity = 1;
     return MEDIA_OK;
@@ -317,6 +353,7 @@ const media_kernels media_portable = {"portable",
                                       media_finish_portable,
                                       media_normals_portable,
                                       &media_cv2_portable,
+                                      &media_torch_portable,
                                       media_mixed};
 
 #if !defined(__x86_64__)

@@ -4,6 +4,7 @@
  * of halves and added (vpmaddwd), and the exact sum is
  * (sum of high products << 11) + sum of low products. */
 #include "cv2.h"
+#include "torch.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -166,6 +167,7 @@ static const media_kernels avx2 = {"avx2",
                                    media_finish_avx2,
                                    media_normals_avx2,
                                    &media_cv2_avx2,
+                                   &media_torch_avx2,
                                    media_mixed_avx2};
 
 const media_kernels *media_best_kernels(void) {

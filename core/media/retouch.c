@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cv2.h"
+#include "torch.h"
 
 enum { OP_BLUR = 9, OP_TONES = 10 };
 
@@ -103,6 +104,7 @@ void media_draw_steps(const media_op *op, const media_draw *d, uint32_t first, u
         if (media_left_out(op, d, step)) continue;
         draw_step(op, d, step, to);
         for (; at < to->n; at++) {
+            if (op->by_torch >> step & 1) to->all[at].kind = media_torch_kind(to->all[at].kind);
             to->all[at].w = to->w;
             to->all[at].h = to->h;
         }
@@ -165,6 +167,11 @@ int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const 
     case MEDIA_POSTERIZE: media_posterize(px, (int)r->value); break;
     case MEDIA_INVERT: media_invert(px); break;
     case MEDIA_AUTOCONTRAST: media_autocontrast(px); break;
+    case MEDIA_TORCH_CONTRAST: media_torch_contrast(px, by, r->value); break;
+    case MEDIA_TORCH_SATURATION: by->torch->saturate(px, (float)r->value, media_torch_rest(r->value)); break;
+    case MEDIA_TORCH_HUE: by->torch->turn(px, (float)r->value); break;
+    case MEDIA_TORCH_GRAY: by->torch->to_gray(px); break;
+    case MEDIA_TORCH_AUTOCONTRAST: media_torch_autocontrast(px); break;
     case MEDIA_EQUALIZE: media_equalize(px); break;
     case MEDIA_LIGHT: media_light(px, (float)r->value, (float)r->mean); break;
     case MEDIA_GAMMA: media_gamma(px, r->value); break;
@@ -194,6 +201,10 @@ int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const 
     case MEDIA_SHARPNESS:
         if (!media_copy_pixels(px, room, 0, &from)) return MEDIA_NO_MEMORY;
         media_sharpness(px, &from, (float)r->value);
+        break;
+    case MEDIA_TORCH_SHARPNESS:
+        if (!media_copy_pixels(px, room, 0, &from)) return MEDIA_NO_MEMORY;
+        media_torch_sharpness(px, &from, r->value);
         break;
     case MEDIA_WARP:
     case MEDIA_PERSPECTIVE:

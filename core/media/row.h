@@ -57,6 +57,9 @@ enum {
     MEDIA_CV2_CUBIC = 9,
     MEDIA_CV2_LANCZOS4 = 10,
     MEDIA_TORCH_NEAREST = 11,
+    MEDIA_TORCH_BILINEAR = 12,
+    MEDIA_TORCH_BICUBIC = 13,
+    MEDIA_TORCH_LANCZOS = 14,
 };
 enum { MEDIA_CLOSED = 0, MEDIA_OPEN_PADDED = 1, MEDIA_OPEN_DENSE = 2 };
 enum { MEDIA_RGB = 0, MEDIA_GRAY = 1, MEDIA_LUMA = 2, MEDIA_INDEX = 3 };
@@ -244,6 +247,8 @@ typedef struct media_op {
     double elastic_sigma;        /* of the blur of how far they move; 0: none */
     uint32_t elastic_filter;     /* NEAREST or BILINEAR */
     uint8_t elastic_fill[4];
+    /* Bit MEDIA_DO_...: JITTER, DISTORT, GRAY, SHARPNESS or AUTOCONTRAST is done as torchvision's v2 does it on a tensor of bytes, not on a PIL image. */
+    uint64_t by_torch;
     uint32_t augment;           /* MEDIA_NO_AUGMENT ... MEDIA_AUG_MIX */
     uint32_t augment_policy;    /* of AUTO_AUGMENT */
     uint32_t augment_ops;       /* of RAND_AUGMENT and timm's: how many */

@@ -114,6 +114,18 @@ func checkOrder(order []Step) error {
 	return nil
 }
 
+// byTorch are the steps whose numbers on a tensor are not those on a PIL image.
+var byTorch = []Step{StepJitter, StepDistort, StepGrayscale, StepSharpness, StepAutocontrast}
+
+func checkByTorch(all []Step) error {
+	for _, s := range all {
+		if !slices.Contains(byTorch, s) {
+			return fmt.Errorf("by torch: got step %d, want jitter, distort, grayscale, sharpness or autocontrast", s)
+		}
+	}
+	return nil
+}
+
 // early are the steps that may be done ahead of the geometry.
 var early = []Step{StepFlip, StepVFlip, StepRotation, StepAffine, StepPerspective, StepCV2Affine, StepZoomOut, StepIoUCrop, StepJitter, StepDistort}
 

@@ -173,6 +173,49 @@ func TestALateFlipIsToldAndFollowed(t *testing.T) {
 	}
 }
 
+// What torch does otherwise on a tensor is done so wherever the step stands, by the very draws, and on every instruction set.
+func TestStepsByTorchHaveOtherNumbersAndTheSameDraws(t *testing.T) {
+	best, portable, size := worker(t, nil), worker(t, &Options{Portable: true}), Size{41, 57}
+	pixels := splitmix(4, size.H*size.W*3)
+	for i := range pixels { // values of 50 to 152: an autocontrast by their distance differs where that is a whole part of 255
+		pixels[i] = pixels[i]/5*2 + 50
+	}
+	for _, s := range byTorch {
+		for _, channels := range []int{3, 1} {
+			if channels == 1 && (s == StepJitter || s == StepDistort || s == StepGrayscale) {
+				continue // which are of colours
+			}
+			differ := false
+			for i := range uint64(40) {
+				cfg := Config{Out: size, Layout: Layout(i % 2), Order: []Step{s}}
+				happens[s](&cfg)
+				if j := cfg.Jitter; j != nil {
+					j.Contrast, j.Saturation = &[2]float64{0.5, 1.5}, &[2]float64{0.5, 1.5}
+				}
+				draw := Draw{Seed: 7, Index: i}
+				of := resized(t, best, pixels, size, channels, cfg, draw)
+				cfg.ByTorch = []Step{s}
+				row := resized(t, best, pixels, size, channels, cfg, draw)
+				if !bytes.Equal(row, resized(t, portable, pixels, size, channels, cfg, draw)) {
+					t.Errorf("step %d of %d channels, draw %d: other bytes than without vectors", s, channels, i)
+				}
+				for k := range row {
+					differ = differ || row[k] != of[k]
+					if max(row[k], of[k])-min(row[k], of[k]) > 32 {
+						t.Fatalf("step %d of %d channels, draw %d: got %d, where a PIL image has %d", s, channels, i, row[k], of[k])
+					}
+				}
+			}
+			if !differ && s != StepSharpness {
+				t.Errorf("step %d of %d channels: no byte is another than a PIL image's", s, channels)
+			}
+		}
+	}
+	if _, err := Compile(Config{Out: size, ByTorch: []Step{StepFlip}}); err == nil || !strings.Contains(err.Error(), "by torch: got step 0, want jitter, distort, grayscale, sharpness or autocontrast") {
+		t.Errorf("a flip by torch: got %v", err)
+	}
+}
+
 func TestAnOrderThatIsNoneIsRefused(t *testing.T) {
 	for want, order := range map[string][]Step{
 		"media: order: got step 8 twice, want each once":             {StepJitter, StepFlip, StepJitter},

@@ -93,14 +93,31 @@ static void by_tables(const media_pixels *px, const channels_u8 *t) {
     }
 }
 
+/* The smallest value that is there, and the largest. */
+static void ends(const uint32_t n[256], int *low, int *high) {
+    for (*low = 0; *low < 255 && n[*low] == 0;) ++*low;
+    for (*high = 255; *high > 0 && n[*high] == 0;) --*high;
+}
+
 /* The smallest value becomes 0 and the largest 255. */
 static void stretch(const uint32_t n[256], uint8_t table[256]) {
-    int low = 0, high = 255;
-    while (low < 255 && n[low] == 0) low++;
-    while (high > 0 && n[high] == 0) high--;
+    int low, high;
+    ends(n, &low, &high);
     double scale = high > low ? 255.0 / (high - low) : 1, offset = high > low ? -low * scale : 0;
     for (int x = 0; x < 256; x++) {
         double v = x * scale + offset;
+        table[x] = v <= 0 ? 0 : v >= 255 ? 255 : (uint8_t)v;
+    }
+}
+
+/* The same as torchvision's v2 does it on a tensor of bytes: in floats of 32 bits, and by a quotient. */
+static void stretch_tensor(const uint32_t n[256], uint8_t table[256]) {
+    int low, high;
+    ends(n, &low, &high);
+    float least = high > low ? (float)low : 0;
+    float share = high > low ? (float)(high - low) * (float)(1.0 / 255) : 1;
+    for (int x = 0; x < 256; x++) {
+        float v = ((float)x - least) / share;
         table[x] = v <= 0 ? 0 : v >= 255 ? 255 : (uint8_t)v;
     }
 }
@@ -129,5 +146,7 @@ static void by_histogram(const media_pixels *px, void (*make)(const uint32_t n[2
 }
 
 void media_autocontrast(const media_pixels *px) { by_histogram(px, stretch); }
+
+void media_torch_autocontrast(const media_pixels *px) { by_histogram(px, stretch_tensor); }
 
 void media_equalize(const media_pixels *px) { by_histogram(px, flatten); }

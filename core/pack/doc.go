@@ -10,8 +10,8 @@
 // which [source.OpenShards] takes labels from. Pictures may be made smaller on the way ([Smaller]). Equal samples in equal
 // order give equal archives, byte for byte, whatever the number of workers.
 //
-// An archive appears at its name when it is whole (package whole); what is there already is never written over. Nothing is
-// kept in memory but the samples in work.
+// An archive appears at its name when it is whole (package whole, or an upload in parts to an S3 store); what is there already is never written
+// over. Nothing is kept in memory but the samples in work.
 //
-// Not covered: archives in an object store, zip, compression.
+// Not covered: stores that do not speak S3, zip, compression.
 package pack

@@ -76,7 +76,7 @@ type Cache struct {
 func OpenCache(c CacheConfig) (*Cache, error) {
 	k := &Cache{c: c, begun: time.Now()}
 	if err := k.open(); err != nil {
-		return nil, fmt.Errorf("source: cache %q: %w", c.Dir, err)
+		return nil, fmt.Errorf("source: cache %q: %w; make room, or name a directory in which this user may make files", c.Dir, err)
 	}
 	return k, nil
 }

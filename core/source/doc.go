@@ -1,7 +1,7 @@
 // Package source says where samples are and reads their bytes.
 //
 // A [Source] numbers its samples from 0. [OpenFolder] makes one of a directory tree or a prefix of s3://, gs:// or hf://, [OpenList] of a text file with a
-// path a line or of a table (CSV, JSON lines, Parquet), [OpenShards] of tar and zip archives, TFRecords, ArrayRecords, RecordIO, LMDB, MDS, litData and Arrow, [OpenParquet] of Parquet files with pictures
+// path a line or of a table (CSV, JSON lines, Parquet, .npz), [OpenShards] of tar and zip archives, TFRecords, ArrayRecords, RecordIO, LMDB, MDS, litData and Arrow, [OpenParquet] of Parquet files with pictures
 // or other media in columns, [OpenHost] of samples that the program around the engine brings through a [Feed]. Read fills a [Buffer], taken from a [Pool] and used again, and allocates nothing for local files once buffers have
 // grown; Parquet, ArrayRecords, http and s3 do allocate.
 //

@@ -69,7 +69,7 @@ type list struct {
 }
 
 // OpenList reads a list file whole and checks every line. A wrong line is an error that names it. A file that ends in .csv,
-// .jsonl or .parquet is a table.
+// .jsonl, .parquet or .npz is a table.
 func OpenList(c ListConfig) (Source, error) {
 	if packed.MatchString(c.File) {
 		return nil, fmt.Errorf("source: list %q: a compressed list is not read; unpack it", store.Shown(c.File))
@@ -86,12 +86,12 @@ func OpenList(c ListConfig) (Source, error) {
 }
 
 // packed is the name of a list that a program for compression has made.
-var packed = regexp.MustCompile(`(?i)\.(zst|bz2|xz)(\?.*)?$|\.parquet\.gz(\?.*)?$`)
+var packed = regexp.MustCompile(`(?i)\.(zst|bz2|xz)(\?.*)?$|\.(parquet|npz)\.gz(\?.*)?$`)
 
 // gzipped is the name of a list that is unpacked as it is read.
 var gzipped = regexp.MustCompile(`(?i)\.gz(\?.*)?$`)
 
-// form is how a table is written: csv, with quotes; tsv, whose fields are as they are, whatever is between them; json, jsonl or parquet. A list of paths has none.
+// form is how a table is written: csv, with quotes; tsv, whose fields are as they are, whatever is between them; json, jsonl, parquet or npz. A list of paths has none.
 func (c *ListConfig) form() string {
 	ending := tableEnding(c.File)
 	switch {

@@ -136,6 +136,15 @@ func (p *picked) Lengths(column string) func(i int64) int64 {
 	return func(i int64) int64 { return lengths(p.at(i)) }
 }
 
+// Notes are those of the other, and that this is a part of it.
+func (p *picked) Notes() []string {
+	again := ""
+	if p.n > p.Source.Len() {
+		again = ", some several times"
+	}
+	return slices.Concat(p.outer.Notes(), []string{fmt.Sprintf("source.only takes %d of the source's %d samples%s", p.n, p.Source.Len(), again)})
+}
+
 // Shards are the stretches that lie in one shard of the other's.
 func (p *picked) Shards() (firsts []int64) {
 	starts := p.outer.Shards()

@@ -48,6 +48,26 @@ func choose(t *testing.T, s Source, c Only) Source {
 	return p
 }
 
+// Whoever asks is told that they are a part, and of how many.
+func TestChosenSamplesAreSaidToBeAPart(t *testing.T) {
+	s := six(t)
+	for _, c := range []struct {
+		only Only
+		want string
+	}{
+		{Only{Numbers: Numbers{Given: []int64{3, 1, 3}}}, "source.only takes 3 of the source's 6 samples"},
+		{Only{Numbers: Numbers{Given: []int64{0, 1, 2, 3, 4, 5, 0}}}, "source.only takes 7 of the source's 6 samples, some several times"},
+		{Only{From: 4, To: -1}, "source.only takes 2 of the source's 6 samples"},
+	} {
+		if got := (outer{choose(t, s, c.only)}).Notes(); !slices.Equal(got, []string{c.want}) {
+			t.Errorf("%+v: got %q, want %q", c.only, got, c.want)
+		}
+	}
+	if got := (outer{choose(t, s, Only{To: -1})}).Notes(); got != nil {
+		t.Errorf("all of them: got %q", got)
+	}
+}
+
 // Some samples of a source, in any order and as often as they are named, have its keys, labels, bytes and columns.
 func TestChosenSamplesAreThoseThatAreNamed(t *testing.T) {
 	s := six(t)

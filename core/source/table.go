@@ -19,7 +19,7 @@ import (
 
 const maxWhole = 1 << 53 // up to which a double tells whole numbers
 
-// tableEnding is csv, json, jsonl (which is called ndjson, too) or parquet by a file's ending, of text also before .gz, or empty.
+// tableEnding is csv, json, jsonl (which is called ndjson, too), parquet or npz by a file's ending, of text also before .gz, or empty.
 func tableEnding(name string) string {
 	if store.IsURL(name) {
 		name, _, _ = strings.Cut(name, "?")
@@ -27,7 +27,7 @@ func tableEnding(name string) string {
 	name = strings.ToLower(name)
 	plain := strings.TrimSuffix(name, ".gz")
 	switch e := filepath.Ext(plain); e {
-	case ".parquet":
+	case ".parquet", ".npz":
 		if plain == name {
 			return e[1:]
 		}
@@ -167,6 +167,9 @@ func (r *tableReader) read() error {
 	}
 	r.version = xxh3.Hash(text)
 	r.content = r.version
+	if r.c.form() == "npz" {
+		return r.npz(text)
+	}
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	switch r.c.form() {
 	case "csv":
@@ -194,6 +197,8 @@ func (r *tableReader) empty() error {
 	switch {
 	case r.c.form() == "jsonl" || r.c.form() == "json":
 		want = fmt.Sprintf("a JSON object a line, with %s in %q", what, first)
+	case r.c.form() == "npz":
+		want = "an array for each column, as numpy.savez writes them"
 	case r.c.Names != nil:
 		want = "a row a line"
 	}

@@ -207,11 +207,12 @@ func (f *following) boxes(b *Boxes, points *Points, at string) {
 
 // masks checks the column that the masks of boxes are drawn from.
 func (f *following) masks(b *Boxes, at string) {
-	const want = ", text, of COCO's segmentation of each box as a list in JSON, such as {name: masks, from: segmentation, type: text, max_bytes: 1MiB}"
+	const want = ", text, of COCO's segmentation of each box as a list in JSON, such as {name: masks, from: segmentation, type: text, max_bytes: 1MiB}, or the same as numbers, " +
+		"{name: masks, type: list, dtype: f64, max_length: 10000}"
 	if b.Masks == "" || f.err != nil {
 		return
 	}
-	if c := f.take(at, b.Masks, "", want); c != nil && c.Type != TypeText {
+	if c := f.take(at, b.Masks, "", want); c != nil && c.Type != TypeText && !(c.Type == TypeList && c.DType == tensor.F64 && c.MaxLength > 0 && len(c.Shape) == 0) {
 		f.failAt(at, "got %q, %s, want outlines%s", b.Masks, c.described(), want)
 	}
 }

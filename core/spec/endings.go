@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// IsTable reports whether the list has columns: CSV, JSON or Parquet, by its ending, or the heading of another.
+// IsTable reports whether the list has columns: CSV, JSON, Parquet or NumPy's, by its ending, or the heading of another.
 func (s *Source) IsTable() bool {
 	return s.Heading || s.Names != nil || s.isCSV() || s.namesColumns()
 }
@@ -16,7 +16,7 @@ func (s *Source) isCSV() bool { return listEnding(s.List) == ".csv" }
 
 // namesColumns reports whether the list ends as one whose rows name their columns.
 func (s *Source) namesColumns() bool {
-	return slices.Contains([]string{".json", ".jsonl", ".ndjson", ".parquet"}, listEnding(s.List))
+	return slices.Contains([]string{".json", ".jsonl", ".ndjson", ".parquet", ".npz"}, listEnding(s.List))
 }
 
 // listEnding is ending, of text that is packed that before .gz.
@@ -27,7 +27,7 @@ func listEnding(name string) string {
 	if isURL(name) {
 		name, _, _ = strings.Cut(name, "?")
 	}
-	if end := ending(name[:len(name)-len(".gz")]); end != ".parquet" {
+	if end := ending(name[:len(name)-len(".gz")]); end != ".parquet" && end != ".npz" {
 		return end
 	}
 	return ".gz"

@@ -131,7 +131,7 @@ var foreignKeys = map[string][]string{
 
 // leftOut are other libraries' keys of an operation that say what is so here, or cannot be.
 var leftOut = map[string]string{
-	"antialias":   "every interpolation but nearest and OpenCV's is antialiased; of these cv2_area is",
+	"antialias":   "every interpolation but the nearest and OpenCV's is antialiased; of these cv2_area is",
 	"padifneeded": "a smaller picture has a border",
 	"inplace":     "a batch is new memory",
 }

@@ -37,7 +37,7 @@ func TestOperationsOfOtherLibrariesAreAnswered(t *testing.T) {
 		{"GridDistortion: {}", "unknown key; there is none; functions of your own take whole batches"},
 		{"ToTensor", `got text "ToTensor", want a mapping of resize`},
 		{"center_crop: {height: 224, width: 224}", ".center_crop.height: unknown key; write size: [H, W]"},
-		{"resize: {size: [9, 9], antialias: true}", ".resize.antialias: unknown key; leave it out: every interpolation but nearest and OpenCV's is antialiased; of these cv2_area is"},
+		{"resize: {size: [9, 9], antialias: true}", ".resize.antialias: unknown key; leave it out: every interpolation but the nearest and OpenCV's is antialiased; of these cv2_area is"},
 		{"random_crop: {size: 9, pad_if_needed: true}", ".random_crop.pad_if_needed: unknown key; leave it out: a smaller picture has a border"},
 		{"resize: {size: [9, 9], resample: bicubic}", `.resize.resample: unknown key; did you mean "interpolation"?`},
 		{"random_rotation: {limit: 30}", `.random_rotation.limit: unknown key; did you mean "degrees"?`},

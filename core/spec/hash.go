@@ -91,6 +91,7 @@ type canonicalOrder struct {
 	Distinct    bool   `json:"distinct,omitempty"` // draws without replacement
 	Balance     string `json:"balance,omitempty"`
 	Stratify    string `json:"stratify,omitempty"`
+	Group       string `json:"group,omitempty"`
 	BucketsBy   string `json:"buckets_by,omitempty"`
 	BucketCount int    `json:"bucket_count,omitempty"`
 
@@ -104,13 +105,16 @@ type canonicalOrder struct {
 func (o *Order) canonical() canonicalOrder {
 	c := canonicalOrder{
 		Shuffle: o.Shuffle, Seed: o.Seed, Epochs: o.Epochs, Last: o.Last, Filter: o.Filter, Rows: o.Rows, Window: o.Window,
-		Weights: o.Weights, Distinct: o.Weights != "" && !o.Replacement, Balance: o.Balance, Stratify: o.Stratify, BucketsBy: o.Buckets.By,
+		Weights: o.Weights, Distinct: o.Weights != "" && !o.Replacement, Balance: o.Balance, Stratify: o.Stratify, Group: o.Group, BucketsBy: o.Buckets.By,
 	}
 	if o.Repeat > 1 {
 		c.Repeat = o.Repeat
 	}
 	if o.WeightsFile != "" {
-		c.Weights = weightsEnding // what a file says the engine adds, wherever it lies
+		c.Weights = numbersEnding // what a file says the engine adds, wherever it lies
+	}
+	if o.GroupFile != "" {
+		c.Group = numbersEnding
 	}
 	if c.BucketsBy != "" {
 		c.BucketCount, c.MaxTotal = o.Buckets.Count, o.Buckets.MaxTotal

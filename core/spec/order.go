@@ -28,27 +28,27 @@ func (s *section) shuffle(dst *bool) {
 	s.flag("shuffle", dst)
 }
 
-// weightsEnding tells a file of weights from a column.
-const weightsEnding = ".npy"
+// numbersEnding tells a file of a number for each sample from a column.
+const numbersEnding = ".npy"
 
-// weights reads a column, or a file that is relative to dir.
-func (s *section) weights(o *Order, dir string) {
-	if !s.has("weights") {
+// columnOrFile reads a column, or a file of a number for each sample, which is relative to dir.
+func (s *section) columnOrFile(key string, column, file *string, dir string) {
+	if !s.has(key) {
 		return
 	}
-	o.WeightsFile = ""
-	s.textOrNone("weights", &o.Weights)
-	if ending(o.Weights) != weightsEnding {
+	*file = ""
+	s.textOrNone(key, column)
+	if ending(*column) != numbersEnding {
 		return
 	}
-	name, err := located(o.Weights)
+	name, err := located(*column)
 	if err == nil && isURL(name) {
 		err = errors.New("got a URL, want a local file of a number for each sample")
 	}
 	if err != nil {
-		s.fail("weights", "%v", err)
+		s.fail(key, "%v", err)
 	}
-	o.Weights, o.WeightsFile = resolve(name, dir)
+	*column, *file = resolve(name, dir)
 }
 
 // order reads the keys that say how the shuffle is done.
@@ -57,10 +57,11 @@ func (s *section) order(o *Order, dir string) {
 	whole(s, "repeat", &o.Repeat, 1, maxRepeat)
 	whole(s, "rows", &o.Rows, 0, maxRows)
 	whole(s, "window", &o.Window, 0, maxWindow)
-	s.weights(o, dir)
+	s.columnOrFile("weights", &o.Weights, &o.WeightsFile, dir)
 	s.flag("replacement", &o.Replacement)
 	s.textOrNone("balance", &o.Balance)
 	s.textOrNone("stratify", &o.Stratify)
+	s.columnOrFile("group", &o.Group, &o.GroupFile, dir)
 	switch {
 	case s.takenBack("buckets"):
 		o.Buckets = noBuckets()
@@ -69,14 +70,14 @@ func (s *section) order(o *Order, dir string) {
 	}
 }
 
-// Kinds are the names of those keys that are set of which only one may be: window, weights, balance, stratify, buckets.
+// Kinds are the names of those keys that are set of which only one may be: window, weights, balance, stratify, group, buckets.
 func (o *Order) Kinds() (set []string) {
 	for _, k := range []struct {
 		name string
 		on   bool
 	}{
 		{"window", o.Window > 0}, {"weights", o.Weights != ""}, {"balance", o.Balance != ""},
-		{"stratify", o.Stratify != ""}, {"buckets", o.Buckets.By != "" || o.Buckets.Sizes != nil},
+		{"stratify", o.Stratify != ""}, {"group", o.Group != ""}, {"buckets", o.Buckets.By != "" || o.Buckets.Sizes != nil},
 	} {
 		if k.on {
 			set = append(set, k.name)

@@ -12,7 +12,7 @@ func TestEveryWordOnTheOrderChangesItsHash(t *testing.T) {
 	hashes := map[[32]byte]string{}
 	for _, order := range []string{
 		"{}", "{shuffle: false}", "{seed: 1}", "{last: drop}", "{filter: label == 1}", "{repeat: 2}", "{window: 4}", "{window: 5}", "{weights: a}",
-		"{weights: b}", "{weights: a, replacement: false}", "{weights: a, rows: 9}", "{weights: a.npy}", "{balance: label}", "{balance: label, rows: 9}", "{stratify: label}",
+		"{weights: b}", "{weights: a, replacement: false}", "{weights: a, rows: 9}", "{weights: a.npy}", "{balance: label}", "{balance: label, rows: 9}", "{stratify: label}", "{group: label}", "{group: other}", "{group: a.npy}",
 		"{buckets: {by: n}}", "{buckets: {by: n, count: 3}}",
 	} {
 		h := parse(t, small+"source: {folder: p}\norder: "+order).OrderHash()
@@ -28,7 +28,7 @@ func TestEveryWordOnTheOrderChangesItsHash(t *testing.T) {
 		}
 		hashes[h] = mix
 	}
-	for _, same := range []string{"{epochs: 7}", "{buckets: {by: n, count: 8}}", "{buckets: {by: n, max_total: 9, multiple_of: 4}}", "{weights: a, replacement: true}", "{weights: elsewhere/b.NPY}", "{repeat: 1}"} {
+	for _, same := range []string{"{epochs: 7}", "{buckets: {by: n, count: 8}}", "{buckets: {by: n, max_total: 9, multiple_of: 4}}", "{weights: a, replacement: true}", "{weights: elsewhere/b.NPY}", "{group: elsewhere/b.npy}", "{repeat: 1}"} {
 		if _, known := hashes[parse(t, small+"source: {folder: p}\norder: "+same).OrderHash()]; !known {
 			t.Errorf("%s changes the order's hash", same)
 		}
@@ -43,6 +43,10 @@ func TestOrdersThatCannotBe(t *testing.T) {
 		"{window: 2, rows: 5}":                                "order.rows: got 5 without weights, balance or a weighted mix",
 		"{replacement: false}":                                "order.replacement: got false without weights",
 		"{weights: 's3://b/w.npy'}":                           "order.weights: got a URL, want a local file of a number for each sample",
+		"{group: 's3://b/g.npy'}":                             "order.group: got a URL, want a local file of a number for each sample",
+		"{group: label, stratify: label}":                     "order.group: got stratify and group, want one of them",
+		"{group: label, shuffle: false}":                      "order.group: got it with shuffle: false, want one of the two: it is a way to shuffle",
+		"{group: label, rows: 5}":                             "order.rows: got 5 without weights, balance or a weighted mix",
 		"{repeat: 0}":                                         "order.repeat: got 0, want a whole number from 1 to 1024",
 		"{buckets: {count: 3}}":                               "order.buckets: by is missing",
 		"{buckets: {by: n, count: 0}}":                        "order.buckets.count: got 0",

@@ -8,11 +8,11 @@ import (
 )
 
 // resamplers are the filters of what resizes: Pillow's, then OpenCV's and torch's.
-var resamplers = []Interpolation{Bilinear, Bicubic, Lanczos, BoxFilter, HammingFilter, Nearest, CV2Linear, CV2Nearest, CV2Area, CV2Cubic, CV2Lanczos4, TorchNearest}
+var resamplers = []Interpolation{Bilinear, Bicubic, Lanczos, BoxFilter, HammingFilter, Nearest, CV2Linear, CV2Nearest, CV2Area, CV2Cubic, CV2Lanczos4, TorchNearest, TorchBilinear, TorchBicubic, TorchLanczos}
 
 // ofPillow says whether the filter is one of Pillow's, not of cv2.resize's or torch's.
 func (i Interpolation) ofPillow() bool {
-	return i != TorchNearest && !strings.HasPrefix(string(i), "cv2_")
+	return !strings.HasPrefix(string(i), "torch_") && !strings.HasPrefix(string(i), "cv2_")
 }
 
 // picks says whether pixels stay what they are: none are mixed.

@@ -20,10 +20,17 @@ const (
 	maxElasticSigma    = (maxKernel - 1) / 8.0
 )
 
-// Chance is a step of which there is nothing to say but its probability, above 0.
+// Arithmetic is by whose numbers colours change: "" is torchvision's on a PIL image, Pillow's.
+type Arithmetic string
+
+// OfTorch is v2's on a tensor of bytes.
+const OfTorch Arithmetic = "torch"
+
+// Chance is a step of which there is nothing to say but its probability, above 0, and, of some, whose arithmetic it is.
 type Chance struct {
-	Operation string
-	P         float64
+	Operation  string
+	P          float64
+	Arithmetic Arithmetic
 }
 
 // ColorJitter changes colours by factors between low and high, in an order that is drawn; nil is left out.
@@ -33,6 +40,7 @@ type ColorJitter struct {
 	Contrast   *[2]float64 `json:"contrast"`
 	Saturation *[2]float64 `json:"saturation"`
 	Hue        *[2]float64 `json:"hue"`
+	Arithmetic Arithmetic  `json:"arithmetic,omitempty"`
 }
 
 // RandomPhotometricDistort makes each of a jitter's changes with probability P.
@@ -59,8 +67,9 @@ type Posterize struct {
 
 // AdjustSharpness is 0 for a smoothed picture, 1 for the picture, 2 for one twice as sharp.
 type AdjustSharpness struct {
-	Factor float64 `json:"factor"`
-	P      float64 `json:"p"`
+	Factor     float64    `json:"factor"`
+	P          float64    `json:"p"`
+	Arithmetic Arithmetic `json:"arithmetic,omitempty"`
 }
 
 // GaussianNoise is of values from 0 to 1, its standard deviation between low and high.
@@ -100,8 +109,32 @@ func (a *AdjustSharpness) random() bool          { return chance(a.P) }
 func (g *GaussianNoise) random() bool            { return true }
 func (j *JPEG) random() bool                     { return chance(j.P) || j.P > 0 && j.Quality[0] < j.Quality[1] }
 
-// MarshalJSON is the probability alone.
-func (c *Chance) MarshalJSON() ([]byte, error) { return json.Marshal(c.P) }
+// MarshalJSON is the probability alone, where nothing else is said.
+func (c *Chance) MarshalJSON() ([]byte, error) {
+	if c.Arithmetic == "" {
+		return json.Marshal(c.P)
+	}
+	return json.Marshal(struct {
+		P          float64    `json:"p"`
+		Arithmetic Arithmetic `json:"arithmetic"`
+	}{c.P, c.Arithmetic})
+}
+
+// ByTorch says that a step is v2's on a tensor of bytes.
+func ByTorch(s Step) bool {
+	of := Arithmetic("")
+	switch s := s.(type) {
+	case *Chance:
+		of = s.Arithmetic
+	case *ColorJitter:
+		of = s.Arithmetic
+	case *RandomPhotometricDistort:
+		of = s.Arithmetic
+	case *AdjustSharpness:
+		of = s.Arithmetic
+	}
+	return of == OfTorch
+}
 
 func (c *Chance) check(i *Image, at string, fail func(path, format string, args ...any)) {
 	switch {
@@ -152,6 +185,29 @@ func (d *decoder) chance(op *section, name string) *Chance {
 	return c
 }
 
+// chanceOf is chance of an operation that may be a mapping, of p and of whose arithmetic it is.
+func (d *decoder) chanceOf(op *section, name string) *Chance {
+	if target(op.values[name]).Kind != yaml.MappingNode {
+		return d.chance(op, name)
+	}
+	c := &Chance{Operation: name}
+	sec := d.needs(op, name, "p", "0.2")
+	sec.number("p", &c.P, 0, 1)
+	d.arithmetic(&sec, &c.Arithmetic)
+	if c.P == 0 {
+		return nil
+	}
+	return c
+}
+
+func (d *decoder) arithmetic(s *section, to *Arithmetic) {
+	of := Arithmetic(Pillow)
+	choice(s, "arithmetic", &of, Pillow, OfTorch)
+	if of != Pillow {
+		*to = of
+	}
+}
+
 func (d *decoder) colorJitter(op *section) *ColorJitter {
 	const key = "color_jitter"
 	sec := d.section(op.values[key], join(op.table, key), join(op.shown, key), join(op.place, key))
@@ -164,6 +220,7 @@ func (d *decoder) colorJitter(op *section) *ColorJitter {
 	j.Contrast = d.factor(&sec, "contrast", 1, 0, maxFactor)
 	j.Saturation = d.factor(&sec, "saturation", 1, 0, maxFactor)
 	j.Hue = d.factor(&sec, "hue", 0, -maxTurn, maxTurn)
+	d.arithmetic(&sec, &j.Arithmetic)
 	return j
 }
 
@@ -188,6 +245,7 @@ func (d *decoder) adjustSharpness(op *section) *AdjustSharpness {
 	sec := d.needs(op, "adjust_sharpness", "factor", "2")
 	sec.number("factor", &a.Factor, 0, maxFactor)
 	sec.number("p", &a.P, 0, 1)
+	d.arithmetic(&sec, &a.Arithmetic)
 	return a
 }
 
@@ -217,6 +275,7 @@ func (d *decoder) photometricDistort(op *section) *RandomPhotometricDistort {
 		j.P, _ = d.number(p, shown, 0, 1)
 	}
 	d.factors(sec, (*ColorJitter)(j))
+	d.arithmetic(sec, &j.Arithmetic)
 	return j
 }
 

@@ -421,9 +421,9 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column, alone boo
 	table := src.IsTable()
 	switch {
 	case (src.Heading || src.Names != nil) && (src.List == "" || src.namesColumns()):
-		d.failAt(at+".heading", "goes with a list of lines that have fields; .json, .jsonl and .parquet have their columns' names anyway")
+		d.failAt(at+".heading", "goes with a list of lines that have fields; .json, .jsonl, .parquet and .npz have their columns' names anyway")
 	case src.Separator != "" && (src.List == "" || src.namesColumns()):
-		d.failAt(at+".separator", "goes with a list of lines that have fields, a .csv or one with heading; .json, .jsonl and .parquet have other forms")
+		d.failAt(at+".separator", "goes with a list of lines that have fields, a .csv or one with heading; .json, .jsonl, .parquet and .npz have other forms")
 	case src.Separator != "" && !table:
 		d.failAt(at+".separator", "goes with a list whose columns have names: say heading: true where its first line has them, or else name them, as heading: [path, label]")
 	case src.isCSV() && !src.Heading && src.Names == nil && d.pos[at+".heading"].line > 0:

@@ -161,6 +161,8 @@ type Order struct {
 	Replacement bool    // of weighted draws
 	Balance     string  // column
 	Stratify    string  // column
+	Group       string  // column, or a file as it was written
+	GroupFile   string  // where that is; "": a column
 	Buckets     Buckets // neither By nor Sizes: off
 }
 
@@ -199,7 +201,7 @@ const (
 	Index Mode = "index" // the numbers that a PNG with a palette, or of greys, stores
 )
 
-// Interpolation is a resize filter: Pillow's, antialiased, or the nearest pixel; or one of cv2.resize's.
+// Interpolation is a resize filter: Pillow's, antialiased, or the nearest pixel; or one of cv2.resize's, or of torch's.
 type Interpolation string
 
 const (
@@ -215,6 +217,9 @@ const (
 	CV2Cubic      Interpolation = "cv2_cubic"
 	CV2Lanczos4   Interpolation = "cv2_lanczos4"
 	TorchNearest  Interpolation = "torch_nearest"
+	TorchBilinear Interpolation = "torch_bilinear"
+	TorchBicubic  Interpolation = "torch_bicubic"
+	TorchLanczos  Interpolation = "torch_lanczos"
 )
 
 // The values of Image.Layout.

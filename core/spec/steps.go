@@ -194,7 +194,11 @@ func (d *reading) step(op *section, name string) Step {
 		if c := d.chance(op, name); c != nil {
 			return &Symmetry{*c}
 		}
-	case "random_channel_permutation", "grayscale", "invert", "autocontrast", "equalize", cv2Gray:
+	case "grayscale", "autocontrast":
+		if c := d.chanceOf(op, name); c != nil {
+			return c
+		}
+	case "random_channel_permutation", "invert", "equalize", cv2Gray:
 		if c := d.chance(op, name); c != nil {
 			return c
 		}

@@ -49,7 +49,7 @@ def drawn_description(r, at, form):
     if form in ("lists", "mixed"):
         ids.update(max_length=30, padded=r.random() < 0.5)
         spec["source"] = {**lists(r, at / "t.jsonl", n), "columns": [ids, {"name": "len", "type": "i64"}, {"name": "x", "type": "f64"}]}
-        way = r.choice([{}, {"buckets": {"by": "len", "count": 3}}, {"buckets": {"by": "len", "count": 3, "max_total": 120, "multiple_of": 2}}, {"weights": "x"}, {"stratify": "label"}])
+        way = r.choice([{}, {"buckets": {"by": "len", "count": 3}}, {"buckets": {"by": "len", "count": 3, "max_total": 120, "multiple_of": 2}}, {"weights": "x"}, {"stratify": "label"}, {"group": "label"}])
         order.update(way if form == "lists" else {})
         if form == "mixed":
             parts = [lists(r, at / f"{k}.jsonl", r.randint(5, 20)) for k in range(2)]
@@ -71,7 +71,7 @@ def drawn_description(r, at, form):
         if form == "boxes":
             columns = {"boxes": {"dtype": "f32", "shape": [-1, 4]}, "classes": {"dtype": "i64"}}
             spec["source"]["columns"] = [{"name": name, "type": "list", "max_length": 9, **column} for name, column in columns.items()]
-    if not order.keys() & {"buckets", "weights", "stratify"} and form not in ("mixed", "packed") and r.random() < 0.3:
+    if not order.keys() & {"buckets", "weights", "stratify", "group"} and form not in ("mixed", "packed") and r.random() < 0.3:
         order["shuffle"] = False
     return spec
 

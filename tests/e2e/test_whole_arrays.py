@@ -77,3 +77,24 @@ def test_arrays_that_do_not_go_together_are_refused_by_name(tmp_path):
     ):
         with pytest.raises(spdl.EngineStartError, match=message):
             spdl.open(spec)
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_a_table_that_numpy_wrote(tmp_path, open_, save):
+    """The columns of docs/sources.md, with rows of any length and of one, in the order of the rows."""
+    rng = np.random.default_rng(2)
+    boxes = [rng.normal(size=(n % 4, 4)).astype(np.float32) for n in range(30)]
+    texts = [f"picture {n} ü".encode() * (n % 3) for n in range(30)]
+    pairs = np.asfortranarray(rng.normal(size=(30, 2, 3)).astype(">f8"))
+    save(tmp_path / "train.npz", label=np.arange(30, dtype=np.uint8) % 5, score=rng.normal(size=30).astype(np.float32), pairs=pairs,
+         **{"text": np.frombuffer(b"".join(texts), np.uint8), "text.offsets": np.cumsum([0, *map(len, texts)]), "boxes": np.concatenate(boxes), "boxes.offsets": np.cumsum([0, *map(len, boxes)])})
+    columns = [{"name": "boxes", "type": "list", "dtype": "f32", "shape": [-1, 4], "max_length": 3}, {"name": "pairs", "type": "list", "dtype": "f64", "shape": [2, 3]}, {"name": "score", "type": "f64"}, "text"]
+    with open_({"source": {"list": str(tmp_path / "train.npz"), "columns": columns}, "batch": 8, "order": {"shuffle": False}}) as loader:
+        rows = 0
+        for batch in loader:
+            for row, i in enumerate(batch["index"].tolist()):
+                np.testing.assert_array_equal(batch["boxes"][row], boxes[i])
+                np.testing.assert_array_equal(batch["pairs"][row], pairs[i])
+                assert batch["score"][row] == np.load(tmp_path / "train.npz")["score"][i] and batch.text("text")[row].encode() == texts[i] and batch["label"][row] == i % 5
+                rows += 1
+        assert rows == 30

@@ -412,7 +412,7 @@ def test_a_section_says_which_columns_boxes_and_points_are_in():
     compose = A.Compose([A.Resize(16, 16)], bbox_params=A.BboxParams("pascal_voc", label_fields=["classes"]), keypoint_params=A.KeypointParams("xy"))
     said = spdl.describe({"image": {"transform": compose, "boxes": "regions", "points": {"column": "joints"}}})["image"]
     assert said["boxes"] == {"column": "regions", "format": "xyxy", "min_size": 0, "min_area": 1e-7, "with": ["classes"]} and said["points"] == {"column": "joints", "remove_invisible": True}
-    with pytest.raises(spdl.SpecError, match="image.boxes.format: got 'xywh', and the Compose says 'xyxy'; leave format out"):
+    with pytest.raises(spdl.SpecError, match="image.boxes.format: got 'xywh', and the transform says 'xyxy'; leave format out"):
         spdl.describe({"image": {"transform": compose, "boxes": {"column": "regions", "format": "xywh"}}})
     assert "boxes" not in spdl.describe({"image": {"mode": "index", "transform": compose}})["image"], "a mask has none"
 

@@ -7,12 +7,11 @@ import pytest
 from PIL import Image
 
 from conftest import RowError, picture
+from shapes import made, shapes
 from test_augment import INDEX, NCHW, RGB
 from test_jpeg import F32, GRAY
 
 cv2 = pytest.importorskip("cv2", reason="needs OpenCV: pip install opencv-python-headless==4.11.0.86")
-
-from make_cv2 import made, shapes  # noqa: E402  it needs OpenCV, too
 
 LINEAR, NEAREST, AREA, CUBIC, LANCZOS4 = 6, 7, 8, 9, 10
 FILTERS = {LINEAR: cv2.INTER_LINEAR, NEAREST: cv2.INTER_NEAREST, AREA: cv2.INTER_AREA, CUBIC: cv2.INTER_CUBIC, LANCZOS4: cv2.INTER_LANCZOS4}

@@ -112,6 +112,11 @@ V2 = {
     "of kinds": lambda: v2.Compose([v2.RGB(), v2.Resize((40, 36), "bicubic"), v2.ToImage(), v2.ToDtype({torchvision.tv_tensors.Image: torch.float32, "others": None}, scale=True), v2.ToPureTensor()]),
     "bytes": lambda: v2.Compose([v2.Resize((40, 36), interpolation=1, antialias=False), v2.PILToTensor()]),
     "padded": lambda: v2.Compose([v2.Resize((30, 26)), v2.Pad([1, 2, 3, 4], fill={"others": 7}), v2.Identity(), v2.ToImage()]),
+    "evaluation of a tensor": lambda: v2.Compose([v2.ToImage(), v2.ToDtype(torch.uint8, scale=True), v2.Resize(48), v2.CenterCrop(40), v2.ToDtype(torch.float32, scale=True), v2.Normalize(MEAN, STD)]),
+    "bicubic of a tensor": lambda: v2.Compose([v2.PILToTensor(), v2.Resize((40, 36), v2.InterpolationMode.BICUBIC)]),
+    "lanczos of a tensor": lambda: v2.Compose([v2.ToImage(), v2.Resize((40, 36), interpolation=1), v2.ToPureTensor()]),
+    "nearest of a tensor": lambda: v2.Compose([v2.ToImage(), v2.Resize((40, 36), "nearest", antialias=None)]),
+    "grey as a tensor": lambda: v2.Compose([v2.Grayscale(), v2.ToImage(), v2.Resize(30, max_size=50), v2.CenterCrop(40)]),
     "weights": lambda: torchvision.models.ResNet18_Weights.DEFAULT.transforms(crop_size=40, resize_size=48),
 }
 
@@ -151,12 +156,26 @@ ALWAYS = {  # what is random, with nothing to draw; within how much
     "v2.RandomResize": (lambda: v2.RandomResize(64, 65), 0),
     "v2.ScaleJitter": (lambda: v2.ScaleJitter((64, 64), (1, 1)), 0),
     "v2.RandomShortestSize": (lambda: v2.RandomShortestSize([64], 90), 0),
+    "v2.RandomResizedCrop": (lambda: v2.Compose([v2.ToImage(), v2.RandomResizedCrop((40, 50), scale=(1, 1), ratio=(1, 1), antialias=True)]), 0),
+    "v2.RandomResize of a tensor": (lambda: v2.Compose([v2.ToImage(), v2.RandomResize(70, 71)]), 0),
+    "v2.ScaleJitter of a tensor": (lambda: v2.Compose([v2.ToImage(), v2.ScaleJitter((64, 64), (1.5, 1.5), v2.InterpolationMode.BICUBIC)]), 0),
+    "v2.RandomShortestSize of a tensor": (lambda: v2.Compose([v2.ToImage(), v2.RandomShortestSize([61], 90)]), 0),
+    "v2.ColorJitter of a tensor": (lambda: v2.Compose([v2.ToImage(), v2.ColorJitter(contrast=(0.5, 0.5))]), 0),
+    "v2.ColorJitter of a tensor, brightness": (lambda: v2.Compose([v2.ToImage(), v2.ColorJitter(brightness=(1.5, 1.5))]), 0),
+    "v2.ColorJitter of a tensor, saturation": (lambda: v2.Compose([v2.ToImage(), v2.ColorJitter(saturation=(1.5, 1.5))]), 0),
+    "v2.ColorJitter of a tensor, hue": (lambda: v2.Compose([v2.ToImage(), v2.ColorJitter(hue=(0.25, 0.25))]), 0),
+    "v2.Grayscale of a tensor": (lambda: v2.Compose([v2.ToImage(), v2.Grayscale(3)]), 0),
+    "v2.RandomGrayscale of a tensor": (lambda: v2.Compose([v2.ToImage(), v2.RandomApply([v2.RandomGrayscale(1)], 1)]), 0),
+    "v2.RandomAdjustSharpness of a tensor": (lambda: v2.Compose([v2.ToImage(), v2.RandomAdjustSharpness(2.7, p=1)]), 0),
+    "v2.RandomAutocontrast of a tensor": (lambda: v2.Compose([v2.ToImage(), v2.RandomPosterize(5, 1), v2.RandomAutocontrast(1)]), 0),
+    "v2.RandomEqualize of a tensor": (lambda: v2.Compose([v2.ToImage(), v2.RandomEqualize(1)]), 0),
+    "v2.RandomPhotometricDistort of a tensor": (lambda: v2.Compose([v2.ToImage(), v2.RandomPhotometricDistort(p=0)]), 0),
     "v2.RandomHorizontalFlip": (lambda: v2.RandomHorizontalFlip(1), 0),
     "v2.RandomRotation": (lambda: v2.RandomRotation((30, 30), "bilinear", fill={Image.Image: 50}), 0),
     "v2.ColorJitter": (lambda: v2.ColorJitter(contrast=(0.5, 0.5)), 0),
     "v2.RandomApply": (lambda: v2.RandomApply([v2.RandomPosterize(4, 1)], 1), 0),
 }
-BEFORE_A_CROP = ("v2.RandomZoomOut", "v2.RandomResize", "v2.ScaleJitter", "v2.RandomShortestSize")
+BEFORE_A_CROP = ("v2.RandomZoomOut", "v2.RandomResize", "v2.ScaleJitter", "v2.RandomShortestSize", "v2.RandomResize of a tensor", "v2.ScaleJitter of a tensor", "v2.RandomShortestSize of a tensor")
 
 
 @pytest.mark.parametrize("name", ALWAYS)
@@ -167,7 +186,7 @@ def test_what_is_random_gives_torchs_bytes_where_nothing_is_drawn(squares, name)
     one = make()
     front = [] if "Crop" in name else [T.Resize((64, 64))] if name not in BEFORE_A_CROP else []
     behind = [T.CenterCrop(60)] if name in BEFORE_A_CROP else []
-    same(datasets.ImageFolder(squares, T.Compose([*front, one, *behind, *([] if "Noise" in name else [T.PILToTensor()])])), batch_size=2, within=within)
+    same(datasets.ImageFolder(squares, T.Compose([*front, one, *behind, *([T.PILToTensor()] if "ToImage" not in repr(one) else [])])), batch_size=2, within=within)
 
 
 def section(operations):
@@ -203,6 +222,11 @@ DESCRIBED = {
                          {"random_choice": [{"random_affine": {"degrees": [-9, 9]}}, {"horizontal_flip": 1}, {"rand_augment": {"num_ops": 1, "magnitude": 9, "num_magnitude_bins": 31}}]}]),
     "in any order": (lambda: T.Compose([T.CenterCrop(40), T.RandomOrder([T.RandomRotation(30), T.RandomGrayscale(0.5), T.RandomApply([T.ColorJitter(hue=0.25)], 0.5)]), T.ToTensor()]),
                      [{"center_crop": 40}, {"random_order": [{"random_rotation": {"degrees": [-30, 30]}}, {"grayscale": 0.5}, {"color_jitter": {"hue": [-0.25, 0.25], "p": 0.5}}]}]),
+    "v2, as torchvision's documentation has it": (lambda: v2.Compose([v2.ToImage(), v2.ToDtype(torch.uint8, scale=True), v2.RandomResizedCrop(size=(224, 224), antialias=True), v2.RandomHorizontalFlip(p=0.5), v2.ToDtype(torch.float32, scale=True), v2.Normalize(list(MEAN), list(STD))]),
+                                                  [{"random_resized_crop": {"size": 224, "interpolation": "torch_bilinear"}}, {"horizontal_flip": 0.5}, {"normalize": "imagenet"}]),
+    "v2, SimCLR on a tensor": (lambda: v2.Compose([v2.ToImage(), v2.RandomResizedCrop(64), v2.RandomApply([v2.ColorJitter(0.5, hue=0.25)], 0.5), v2.RandomApply([v2.RandomGrayscale(0.5)], 0.5), v2.RandomAdjustSharpness(2), v2.RandomAutocontrast(), v2.RandomEqualize(), v2.ToDtype(torch.float32, scale=True)]),
+                               [{"random_resized_crop": {"size": 64, "interpolation": "torch_bilinear"}}, {"color_jitter": {"brightness": [0.5, 1.5], "hue": [-0.25, 0.25], "arithmetic": "torch", "p": 0.5}}, {"grayscale": {"p": 0.25, "arithmetic": "torch"}},
+                                {"adjust_sharpness": {"factor": 2, "p": 0.5, "arithmetic": "torch"}}, {"autocontrast": {"p": 0.5, "arithmetic": "torch"}}, {"equalize": 0.5}]),
     "v2, groups": (lambda: v2.Compose([v2.CenterCrop(30), v2.RandomChoice([v2.RandomInvert(1), v2.RandomEqualize(1)]), v2.RandomApply([v2.RandomPosterize(3), v2.RandomAutocontrast(1)], 0.5), v2.ToImage(), v2.ToDtype(torch.float32, scale=True)]),
                    [{"center_crop": 30}, {"random_choice": [{"invert": 1}, {"equalize": 1}]}, {"random_apply": {"transforms": [{"posterize": {"bits": 3, "p": 0.5}}, {"autocontrast": 1}], "p": 0.5}}]),
     "v2": (lambda: v2.Compose([v2.RandomResizedCrop((64, 48), interpolation=v2.InterpolationMode.BICUBIC), v2.RandomPhotometricDistort(), v2.RandomChannelPermutation(), v2.ToImage(), v2.RandomHorizontalFlip(), v2.GaussianNoise(sigma=0.05),
@@ -248,7 +272,12 @@ REFUSED = {
     "RandomOrder of a tensor": (lambda: T.RandomOrder([T.RandomInvert(), T.ToTensor()]), "got in an order by chance of what makes another kind of picture, want none among them"),
     "RandomChoice of several at once": (lambda: T.RandomChoice([T.RandomInvert(), T.Compose([T.RandomEqualize(), T.RandomGrayscale()])]), "got 2 operations in the place of one, want one of each"),
     "RandomChoice of other kinds": (lambda: T.RandomChoice([T.Grayscale(), T.RandomInvert()]), "got one of several of what makes another kind of picture, want none among them"),
-    "Resize of a tensor": (lambda: T.Compose([T.ToTensor(), T.Resize(8)]), r"transforms\[1\]: Resize.*works on a tensor of floats, where Resize computes in other numbers than on a PIL image; put it in front"),
+    "Resize of a tensor": (lambda: T.Compose([T.ToTensor(), T.Resize(8)]), r"transforms\[1\]: Resize.*works on a tensor of floats, where Resize computes in other numbers than on a tensor of u8; put it in front of what makes floats"),
+    "Resize of bytes": (lambda: T.Compose([T.PILToTensor(), T.Resize(8)]), r"transforms\[1\]: Resize.*works on a tensor of u8, where v1's Resize computes in floats, want torchvision.transforms.v2.Resize, which computes in bytes; or this in front"),
+    "v2, not antialiased": (lambda: [v2.ToImage(), v2.RandomResizedCrop(8, antialias=False)], r"antialias: got False, want True; a tensor without antialiasing is not resized here; in front"),
+    "v2, Resize of floats": (lambda: [v2.ToImage(), v2.ToDtype(torch.float32, scale=True), v2.Resize(8)], "Resize.*works on a tensor of floats, where Resize computes in other numbers than on a tensor of u8; put it in front of what makes floats"),
+    "v2, nearest exactly": (lambda: [v2.ToImage(), v2.Resize(8, v2.InterpolationMode.NEAREST_EXACT)], "interpolation: got nearest-exact of a tensor, want nearest; or this in front"),
+    "v2, a box of a tensor": (lambda: [v2.ToImage(), v2.Resize(8, v2.InterpolationMode.BOX)], "interpolation: got box, want one of bilinear, bicubic, nearest, lanczos"),
     "blur of floats": (lambda: [T.Resize((8, 8)), T.ToTensor(), T.GaussianBlur(3)], "works on a tensor of floats.*put it in front of what makes floats"),
     "Normalize of bytes": (lambda: [T.PILToTensor(), T.Normalize(MEAN, STD)], "works on a tensor of u8, want a tensor of floats; put ToTensor"),
     "Normalize of PIL": (lambda: [T.Normalize(MEAN, STD)], "works on a PIL image, want a tensor of floats; put ToTensor"),
@@ -276,7 +305,12 @@ REFUSED = {
     "v2, longer side": (lambda: v2.Resize(None, max_size=30), "size: got None.*fit: contain"),
     "v2, noise past its range": (lambda: v2.GaussianNoise(clip=False), "works on a PIL image, want a tensor of u8"),
     "v2, noise of bytes past their range": (lambda: [v2.ToImage(), v2.GaussianNoise(clip=False)], "clip: got False, want True"),
-    "v2, colours of a tensor": (lambda: [v2.ToImage(), v2.ColorJitter(0.5)], "works on a tensor of u8, where ColorJitter computes in other numbers"),
+    "v2, colours of floats": (lambda: [v2.ToImage(), v2.ToDtype(torch.float32, scale=True), v2.ColorJitter(0.5)], "works on a tensor of floats, where ColorJitter computes in other numbers than on a tensor of u8; put it in front of what makes floats"),
+    "v2, a turn of a tensor": (lambda: [v2.ToImage(), v2.RandomRotation(5)], "works on a tensor of u8, where RandomRotation computes in other numbers than on a PIL image; put it in front of the transforms that make a tensor"),
+    "v2, a policy on a tensor": (lambda: [v2.ToImage(), v2.RandAugment()], "works on a tensor of u8, where RandAugment computes in other numbers than on a PIL image; put it in front"),
+    "v2, grey of a tensor": (lambda: [v2.ToImage(), v2.Grayscale()], "num_output_channels: got 1 of a tensor.*put it in front of what makes a tensor, or want 3"),
+    "colours of bytes": (lambda: [T.PILToTensor(), T.ColorJitter(0.5)], "ColorJitter.*works on a tensor of u8, where v1's ColorJitter computes in floats, want torchvision.transforms.v2.ColorJitter"),
+    "equalized bytes": (lambda: [T.PILToTensor(), T.RandomEqualize()], "where v1's RandomEqualize computes in floats, want torchvision.transforms.v2.RandomEqualize"),
     "v2, boxes": (lambda: [v2.Resize((8, 8)), v2.SanitizeBoundingBoxes()], r"transform\[1\]: .*got torchvision's SanitizeBoundingBoxes, .*image: \{boxes: \{column: NAME, with: \[LABELS\]\}\}"),
     "v2, a crop by boxes": (lambda: v2.RandomIoUCrop(), r"got torchvision's RandomIoUCrop, .*random_iou_crop in image.transform, beside image: \{boxes"),
     "v2, MixUp": (lambda: v2.MixUp(num_classes=3), "got torchvision's MixUp, .*call it in the loop"),
@@ -653,7 +687,7 @@ def test_ranks_have_torchs_batches_and_each_sample_once(root, drop):
 @pytest.mark.parametrize("said, message", [
     (dict(batch_size=None), "batch_size: got None.*want a number"), (dict(batch_size=0), "batch_size: got 0, want 1 or more"), (dict(batch_size=2.5), "batch_size=2.5, want a whole number"),
     (dict(shuffle="yes"), "shuffle: got 'yes', want True or False"), (dict(collate_fn=3), "collate_fn: got 3, want a function"),
-    (dict(batch_sampler=[[0]]), "batch_sampler: got list, want a BatchSampler of torch's, or batch_size and sampler"), (dict(worker_init_fn=print), "worker_init_fn: got one, want none"),
+    (dict(batch_sampler=[[0]]), "batch_sampler: got list, want a BatchSampler of torch's, a GroupedBatchSampler of torchvision's references, or batch_size and sampler"), (dict(worker_init_fn=print), "worker_init_fn: got one, want none"),
     (dict(timeout=5), "timeout: got 5, want none"), (dict(num_workers=-1), "num_workers: got -1, want 0 or more"), (dict(prefetch_factor=0), "prefetch_factor: got 0"),
     (dict(sampler=WeightedRandomSampler([1.0] * 10, 11)), "sampler: got a WeightedRandomSampler of 10 weights, want one for each of the data set's 11"),
     (dict(sampler=RandomSampler(range(12))), "sampler: got a RandomSampler of 12 samples, want one of this data set, which has 11"), (dict(sampler=SequentialSampler(range(11)), shuffle=True), "shuffle: got True beside sampler"),

@@ -39,6 +39,7 @@ def coco(tmp_path_factory):
 
 CHAINS = {
     "to a size": lambda: floats(v2.Resize((50, 70)), v2.RandomHorizontalFlip(1)),
+    "as tensors": lambda: floats(v2.ToImage(), v2.ColorJitter(saturation=(1.75, 1.75)), v2.Resize((50, 70)), v2.RandomGrayscale(1)),
     "cropped and sanitized": lambda: v2.Compose([floats(v2.Resize(32), v2.CenterCrop((30, 20))), v2.SanitizeBoundingBoxes()]),
     "around, upside down": lambda: v2.Compose([floats(v2.Resize((30, 40)), v2.Pad([1, 2, 3, 4]), v2.RandomVerticalFlip(1)), v2.ToPureTensor()]),
     "cropped": lambda: floats(v2.Resize((30, 40)), v2.RandomCrop((34, 44), padding=2)),
@@ -79,7 +80,7 @@ def test_a_training_by_random_crops_has_masks_of_its_boxes(coco):
     chain = v2.Compose([v2.RandomZoomOut(fill={tv_tensors.Mask: 0, "others": 7}), v2.RandomIoUCrop(), v2.Resize((60, 60)), v2.RandomHorizontalFlip(),
                         v2.ToImage(), v2.ToDtype(torch.float32, scale=True), v2.SanitizeBoundingBoxes()])
     seen = 0
-    with spdl.DataLoader(detection(coco, chain, target_keys={"image_id", *KEYS}), batch_size=3, shuffle=True, copy=True) as loader:
+    with spdl.DataLoader(detection(coco, chain, target_keys={"image_id", *KEYS}), batch_size=3, shuffle=True, copy=True, generator=torch.Generator().manual_seed(1)) as loader:
         for images, targets in [batch for _ in range(8) for batch in loader]:
             for image, target in zip(images, targets):
                 assert list(target) == ["image_id", "boxes", "masks", "labels"] and target["masks"].shape == (len(target["boxes"]), 60, 60)
@@ -99,7 +100,7 @@ def test_masks_come_where_they_are_asked_for(coco):
     batches, _ = loaded(detection(coco, CHAINS["to a size"]()), batch_size=6)
     assert list(batches[0][1][0]) == ["image_id", "boxes", "labels"]
     described = spdl.describe(detection(coco, CHAINS["to a size"](), target_keys=KEYS))
-    assert described["image"]["boxes"]["masks"] == "masks" and described["source"]["columns"][1]["type"] == "text"
+    assert described["image"]["boxes"]["masks"] == "masks" and {key: described["source"]["columns"][1][key] for key in ("name", "type", "dtype")} == {"name": "masks", "type": "list", "dtype": "f64"}
 
 
 @pytest.mark.parametrize("transforms, message", [
@@ -117,10 +118,13 @@ def test_what_masks_of_objects_cannot_be_is_refused(coco, transforms, message):
 def test_objects_without_an_outline_are_refused(coco):
     dataset = detection(coco, CHAINS["to a size"](), target_keys=KEYS)
     inner = dataset._dataset
-    for wrong in ([], None, {"size": [3, 3], "counts": b"x"}):
+    for wrong in ([], None, {"size": [3, 3], "counts": b"x"}, {"counts": "x"}, {"size": [3], "counts": [9]}):
         next(iter(inner.coco.imgToAnns[inner.ids[0]]))["segmentation"] = wrong
         with pytest.raises(spdl.ArgumentError, match="segmentation: got .*, want a list of polygons, or a dict of size and counts"):
             spdl.describe(dataset)
+    next(iter(inner.coco.imgToAnns[inner.ids[0]]))["segmentation"] = [[1, 2, 3, "4", 5, 6]]
+    with pytest.raises(spdl.ArgumentError, match=r"png: segmentation of object 0: got '4' in it, want numbers: polygons \[\[x, y"):
+        spdl.DataLoader(dataset)
     with pytest.raises(spdl.ArgumentError, match="target_keys: got .*masks"):
         spdl.describe(detection(coco, CHAINS["to a size"](), target_keys=("masks",)))
 

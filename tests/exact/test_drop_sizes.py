@@ -321,7 +321,7 @@ REFUSED = {
     "padded": (lambda f: (f.of(floats(v2.Pad(3))), dict(collate_fn=zipped)), r"image.transform\[0\].pad: got pad without a size to add to.*is of dataset.transforms.transforms\[0\], Pad"),
     "grown behind a resize": (lambda f: (f.of(floats(v2.Resize(24, max_size=50), v2.RandomZoomOut())), dict(collate_fn=zipped)), r"got random_zoom_out behind what resizes the picture.*write random_zoom_out in front of that.*RandomZoomOut"),
     "grown behind a blur": (lambda f: (f.of(floats(v2.GaussianBlur(3), v2.RandomZoomOut())), dict(collate_fn=zipped)), "got random_zoom_out behind gaussian_blur, where the row has its size"),
-    "resized as a tensor": (lambda f: (f.of(v2.Compose([v2.ToImage(), v2.RandomShortestSize(9, max_size=20)])), dict(collate_fn=zipped)), r"RandomShortestSize.*works on a tensor of u8.*put it in front"),
+    "resized as a tensor of floats": (lambda f: (f.of(v2.Compose([v2.ToImage(), v2.ToDtype(torch.float32, scale=True), v2.RandomShortestSize(9, max_size=20)])), dict(collate_fn=zipped)), r"RandomShortestSize.*works on a tensor of floats.*put it in front"),
     "no sanitizing": (lambda f: (f.of(floats(v2.RandomIoUCrop())), dict(collate_fn=zipped)), "leaves boxes out, want SanitizeBoundingBoxes"),
     "a class of the references": (lambda f: (f.of(floats(v2.ScaleJitter((64, 64)), FixedSizeCrop())), dict(collate_fn=zipped)), "FixedSizeCrop.*a class of torchvision's references: leave it out, where pictures keep the size that ScaleJitter gives them"),
     "a preset": (lambda f: (f.of(Preset()), dict(collate_fn=zipped)), "got a Preset of .*give its transforms: dataset.transforms.transforms"),

@@ -41,6 +41,7 @@ def voc(tmp_path_factory):
 
 DETECTED = {
     "to a size": lambda: floats(v2.Resize((50, 70)), v2.RandomHorizontalFlip(1)),
+    "as tensors": lambda: floats(v2.ToImage(), v2.ColorJitter(saturation=(1.75, 1.75)), v2.Resize((50, 70)), v2.RandomAdjustSharpness(2, 1), v2.RandomHorizontalFlip(1)),
     "cropped, nothing dropped": lambda: floats(v2.Resize(32), v2.CenterCrop((30, 40))),
     "cropped and sanitized": lambda: v2.Compose([floats(v2.Resize(32), v2.CenterCrop((30, 20))), v2.SanitizeBoundingBoxes()]),
     "sanitized by more": lambda: v2.Compose([floats(v2.Resize(32), v2.CenterCrop((30, 20))), v2.ClampBoundingBoxes(), v2.SanitizeBoundingBoxes(min_size=9, min_area=100), v2.RandomVerticalFlip(1)]),
@@ -114,8 +115,8 @@ def test_ssds_training_is_described_as_it_is(coco, tmp_path):
     described = spdl.describe(detection(coco, chain), batch_size=3, files=tmp_path)
     assert described["image"]["transform"][:-1] == [{"random_zoom_out": {"side_range": [1, 4], "p": 0.5, "fill": [123, 117, 104]}}, {"random_iou_crop": {}}, {"horizontal_flip": 0.5}, {"resize": [30, 30]}]
     assert described["image"]["boxes"] == {"column": "boxes", "format": "xyxy", "with": ["labels"]}
-    assert described["source"]["list"] == str(tmp_path / "table.jsonl") and len((tmp_path / "table.jsonl").read_text().splitlines()) == 6
-    assert spdl.describe(detection(coco, chain))["source"]["list"] == "table.jsonl"
+    assert described["source"]["list"] == str(tmp_path / "table.npz") and len(np.load(tmp_path / "table.npz")["path.offsets"]) == 7
+    assert spdl.describe(detection(coco, chain))["source"]["list"] == "table.npz"
     with spdl.DataLoader(described, fields=("image", "boxes")) as loader:  # which is a description like any other
         assert len(list(loader)) == 2
     with spdl.DataLoader(detection(coco, chain), batch_size=3, shuffle=True, collate_fn=zipped, copy=True) as loader:
@@ -152,6 +153,7 @@ def test_vocs_boxes_are_torchs(voc, chain, within):
 
 CHAINS = {
     "to a size": lambda: [v2.Resize((50, 70))],
+    "as tensors": lambda: [v2.ToImage(), v2.Resize((50, 70)), v2.ColorJitter(hue=(0.1, 0.1))],
     "smaller": lambda: [v2.Resize((31, 17))],
     "larger": lambda: [v2.Resize((300, 301))],
     "shorter side": lambda: [v2.Resize(40), v2.CenterCrop(32)],
@@ -296,6 +298,7 @@ DATASETS_REFUSED = {
     "another class": (lambda coco, voc: damaged(voc, lambda text: text.replace("<name>person", "<name>dodo")), "got an object of class 'dodo', want one of VOC's"),
     "half a pixel": (lambda coco, voc: damaged(voc, lambda text: text.replace("<xmin>3<", "<xmin>3.5<")), "bndbox: .*3.5.*want whole numbers"),
     "half a box": (lambda coco, voc: halved(coco), r"annotation 1: bbox: got \[1, 2\], want x, y, width and height"),
+    "a class by half": (lambda coco, voc: halved(coco, category_id=1.5), "annotation 1: category_id: got 1.5, want a whole number"),
     "names for numbers": (lambda coco, voc: named_images(coco), "image ids: got 'a', want whole numbers; leave image_id out of target_keys"),
     "pets with two": (lambda coco, voc: pets(["category", "segmentation"]), r"target_types: got \['category', 'segmentation'\], want \"segmentation\""),
     "bare pets": (lambda coco, voc: pets(["segmentation"], wrap=False), 'target_types: .*want "category"; want wrap_dataset'),
@@ -314,9 +317,9 @@ def made(cls, transform, **attributes):
     return dataset
 
 
-def halved(coco):
+def halved(coco, **said):
     dataset = detection(coco, floats(SIZE), wrap=False)
-    dataset.coco.anns[1]["bbox"] = [1, 2]
+    dataset.coco.anns[1].update(said or {"bbox": [1, 2]})
     return datasets.wrap_dataset_for_transforms_v2(dataset)
 
 
@@ -527,7 +530,7 @@ class OwnBatches(BatchSampler):
     (lambda f: dict(sampler=WeightedRandomSampler([1.0] * 3 + [0.0] * 9, 4, replacement=False)), "of num_samples=4 without replacement, want at most 3"),
     (lambda f: dict(sampler=RandomSampler(f, num_samples=13)), "RandomSampler of num_samples=13 without replacement, want at most 12"),
     (lambda f: dict(sampler=[0], shuffle=True), "shuffle: got True beside sampler"),
-    (lambda f: dict(batch_sampler=[[0]]), "batch_sampler: got list, want a BatchSampler of torch's, or batch_size and sampler"),
+    (lambda f: dict(batch_sampler=[[0]]), "batch_sampler: got list, want a BatchSampler of torch's, a GroupedBatchSampler of torchvision's references, or batch_size and sampler"),
     (lambda f: dict(batch_sampler=OwnBatches([0], 1, False)), "batch_sampler: got OwnBatches, want a BatchSampler"),
     (lambda f: dict(batch_sampler=BatchSampler([0], 1, False), batch_size=4), "batch_size: got 4 beside batch_sampler, which says it"),
     (lambda f: dict(batch_sampler=BatchSampler([0], 1, False), sampler=[1]), r"sampler: got \[1\] beside batch_sampler"),
@@ -575,7 +578,7 @@ def test_files_beside_a_description_go_with_their_loader(coco, folder, monkeypat
     def files():
         return sorted(os.path.basename(path) for path in glob.glob(f"{tmp_path}/spdl-*/*"))
     one = spdl.DataLoader(detection(coco, DETECTED["to a size"]()), batch_size=2, sampler=WeightedRandomSampler([1.0] * 6, 6))
-    assert files() == ["table.jsonl", "weights.npy"]
+    assert files() == ["table.npz", "weights.npy"]
     one.close()
     assert not os.listdir(tmp_path)
     with spdl.DataLoader(folder, sampler=WeightedRandomSampler([1.0] * 12, 6)):
@@ -598,7 +601,7 @@ def test_ranks_each_write_their_own(coco, monkeypatch):
     for name, value in dict(RANK=1, WORLD_SIZE=2, LOCAL_RANK=1, LOCAL_WORLD_SIZE=2).items():
         monkeypatch.setenv(name, str(value))
     sampler = DistributedSampler(dataset, 2, 1, shuffle=False)
-    with pytest.raises(spdl.ArgumentError, match="share=True and a data set with boxes, masks, weights or chosen rows"):
+    with pytest.raises(spdl.ArgumentError, match="share=True and a data set with boxes, masks, weights, groups or chosen rows"):
         spdl.DataLoader(dataset, batch_size=1, sampler=sampler, share=True)
     batches, n = loaded(dataset, batch_size=1, sampler=sampler)
     assert n == 3 and [targets[0]["image_id"] for _, targets in batches] == [dataset.ids[i] for i in (1, 3, 5)]

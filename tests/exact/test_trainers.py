@@ -1,5 +1,5 @@
 """Lightning, Hugging Face's Trainer, accelerate and a loop over DistributedDataParallel train from spdl.DataLoader: every sample once an epoch, over
-all ranks and over a resume in the middle of an epoch. Nobody installs them here: pip install lightning transformers accelerate, beside torch."""
+all ranks and over a resume in the middle of an epoch. make exact brings transformers and accelerate; lightning nobody installs here: pip install lightning, beside torch."""
 
 import collections
 import json
@@ -20,6 +20,8 @@ N, N_VAL, BATCH = 40, 13, 4
 PRELUDE = """
 import json, os, sys
 import spdl, torch
+
+torch.version.cuda = "13.0"  # as which torchaudio loads, which transformers looks at
 
 resume = sys.argv[1] if len(sys.argv) > 1 else None
 rank = int(os.environ.get("RANK", 0))
@@ -114,6 +116,36 @@ args = transformers.TrainingArguments("kept", num_train_epochs=4, max_steps=-1 i
                                       save_steps=STEPS - 1, report_to=[], use_cpu=True, disable_tqdm=True, ignore_data_skip=True, gradient_accumulation_steps=ACCUMULATE)
 trainer = Trainer(Model(), args, train_dataset=train, eval_dataset=val, callbacks=[SaveLoader()])
 trainer.train(resume_from_checkpoint=kept if resume else None)
+"""
+
+# A data set of theirs and an image processor are a loader in one word, whose batches their own models take.
+PROCESSOR = """
+import datasets, transformers
+
+def data(split):
+    paths = sorted(os.path.join(at, name) for at, _, names in os.walk(split) for name in names)
+    return datasets.Dataset.from_dict({"image": paths, "label": [path.split(os.sep)[-2] for path in paths]}).cast_column("image", datasets.Image()).class_encode_column("label")
+
+class Trainer(transformers.Trainer):
+    def get_train_dataloader(self):
+        return self.train_dataset
+
+    def get_eval_dataloader(self, eval_dataset=None):
+        return self.eval_dataset
+
+def seen(model, args, batch):
+    note("train" if model.training else "val", train.loader.epoch if model.training else 0, (batch["pixel_values"] * 255).round())
+
+processor = transformers.ViTImageProcessor(size={"height": 8, "width": 8}, do_normalize=False)
+train = spdl.DataLoader(data("train"), transform=processor, batch_size=4, shuffle=True)
+val = spdl.DataLoader(data("val"), transform=processor, batch_size=4)
+config = transformers.ViTConfig(image_size=8, patch_size=4, hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2, num_labels=len(train.classes))
+args = transformers.TrainingArguments("kept", num_train_epochs=2, eval_strategy="epoch", save_strategy="no", report_to=[], use_cpu=True, disable_tqdm=True)
+model = transformers.ViTForImageClassification(config)
+model.register_forward_pre_hook(seen, with_kwargs=True)
+trainer = Trainer(model, args, train_dataset=train, eval_dataset=val)
+trainer.train()
+assert trainer.state.global_step == 20 and [entry["epoch"] for entry in trainer.state.log_history if "eval_loss" in entry] == [1, 2]
 """
 
 ACCELERATE = """
@@ -219,6 +251,14 @@ def test_hugging_faces_trainer(folder, ranks, accumulate):
     pytest.importorskip("transformers", reason="transformers is not installed")
     pytest.importorskip("accelerate", reason="accelerate is not installed")
     check_resumed(folder, HUGGING_FACE, ranks, accumulate=accumulate)
+
+
+def test_hugging_faces_trainer_with_a_data_set_and_an_image_processor(folder):
+    for name in ("transformers", "accelerate", "datasets"):
+        pytest.importorskip(name, reason=f"{name} is not installed")
+    seen = run(folder, PROCESSOR, 1)
+    assert epochs(seen["train"]) == {0: EACH_ONCE, 1: EACH_ONCE}
+    assert epochs(seen["val"]) == {0: sorted(2 * list(range(N_VAL)))}
 
 
 @pytest.mark.parametrize("ranks", [1, 2])

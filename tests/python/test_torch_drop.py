@@ -6,6 +6,7 @@ from __future__ import annotations
 import enum
 import json
 import sys
+from array import array
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,14 @@ Mode = enum.Enum("Mode", {"BILINEAR": "bilinear", "BICUBIC": "bicubic"})
 
 def resize(*size: int) -> Any:
     return Resize(size=size[0] if len(size) == 1 else list(size), interpolation=Mode.BILINEAR, max_size=None)
+
+
+def of_v2(name: str, **attributes: Any) -> Any:
+    return named(name, "torchvision.transforms.v2._some")(**attributes)
+
+
+def resize_of_v2(size: int, interpolation: Any = Mode.BILINEAR, antialias: Any = True) -> Any:
+    return of_v2("Resize", size=[size], interpolation=interpolation, max_size=None, antialias=antialias)
 
 
 EVALUATION = Compose(transforms=[resize(20), CenterCrop(size=(16, 16)), RandomHorizontalFlip(p=0.5), ToTensor(), Normalize(mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225))])
@@ -65,6 +74,11 @@ def test_transforms_are_told_as_a_section():
     assert spdl.describe(EVALUATION) == {"transform": DESCRIBED, "layout": "NCHW", "dtype": "f32"}
     assert spdl.describe([resize(8, 9), PILToTensor()]) == {"transform": [{"resize": [8, 9]}], "layout": "NCHW", "dtype": "u8"}
     assert spdl.describe(resize(8)) == {"transform": [{"resize": 8}]}
+    assert spdl.describe([PILToTensor(), resize_of_v2(8)]) == {"transform": [{"resize": {"size": 8, "interpolation": "torch_bilinear"}}], "layout": "NCHW", "dtype": "u8"}
+    assert spdl.describe([PILToTensor(), resize_of_v2(8, "nearest", None)])["transform"] == [{"resize": {"size": 8, "interpolation": "torch_nearest"}}]
+    assert spdl.describe([of_v2("RandomGrayscale", p=0.25), PILToTensor(), of_v2("RandomAutocontrast", p=0.5), of_v2("RandomEqualize", p=0.5)])["transform"] == [
+        {"grayscale": 0.25}, {"autocontrast": {"p": 0.5, "arithmetic": "torch"}}, {"equalize": 0.5}]
+    assert spdl.describe([resize_of_v2(8, antialias=False), PILToTensor()])["transform"] == [{"resize": 8}], "Pillow's is antialiased always"
     assert spdl.describe([resize(8, 8), PILToTensor(), {"normalize": "imagenet"}, {"random_erasing": 0.5}])["dtype"] == "f32"
     assert spdl.describe([resize(8, 8), {"normalize": "imagenet"}]).keys() == {"transform"}, "layout and dtype are the description's to say"
 
@@ -132,6 +146,13 @@ def test_what_contradicts_the_transforms_is_refused(said, message):
 
 @pytest.mark.parametrize("transform, message", [
     ([resize(8), Lambda()], r"spdl: image.transform\[1\]: Lambda\(\): got torchvision's Lambda, want .*map whole batches"),
+    ([PILToTensor(), resize(8)], r"image.transform\[1\]: Resize.*works on a tensor of u8, where v1's Resize computes in floats, want torchvision.transforms.v2.Resize"),
+    ([PILToTensor(), ColorJitter(brightness=(0.5, 1.5), contrast=None, saturation=None, hue=None)], r"ColorJitter.*works on a tensor of u8, where v1's ColorJitter computes in floats, want torchvision.transforms.v2.ColorJitter"),
+    ([PILToTensor(), of_v2("Grayscale", num_output_channels=1)], r"num_output_channels: got 1 of a tensor.*put it in front of what makes a tensor, or want 3"),
+    ([PILToTensor(), of_v2("RandomRotation", degrees=(0, 9))], r"RandomRotation.*works on a tensor of u8, where RandomRotation computes in other numbers than on a PIL image"),
+    ([PILToTensor(), resize_of_v2(8, antialias=False)], r"antialias: got False, want True; a tensor without antialiasing"),
+    ([PILToTensor(), resize_of_v2(8, interpolation="nearest-exact")], r"interpolation: got nearest-exact of a tensor, want nearest"),
+    ([PILToTensor(), resize_of_v2(8, interpolation="box")], r"interpolation: got box, want one of bilinear, bicubic, nearest, lanczos"),
     (Compose(transforms=[ToTensor(), resize(8)]), r"image.transform.transforms\[1\]: Resize.*works on a tensor of floats.*put it in front"),
     ([Normalize(mean=[0], std=[1])], r"image.transform\[0\]: Normalize.*works on a PIL image, want a tensor of floats; put ToTensor"),
     ([Resize(size=8, interpolation="cubic", max_size=None)], r"interpolation: got cubic, want one of bilinear, bicubic"),
@@ -346,6 +367,24 @@ def test_samplers_are_orders(loading, folder):
         spdl.DataLoader(dataset, 9, batch_sampler=batches)
 
 
+def test_a_grouped_batch_sampler_makes_batches_of_its_groups(loading, folder):
+    dataset = image_folder(folder, [resize(8, 8), PILToTensor()])
+
+    class GroupedBatchSampler(Torchs):
+        sampler, group_ids, batch_size = sampler("RandomSampler", data_source=range(6), replacement=False, num_samples=6), np.array([5, 7, 5, 7, 5, 5]), 2
+
+        def __iter__(self):
+            raise AssertionError("nobody asks it for its order")
+    batches = GroupedBatchSampler()
+    got = sorted(tuple(sorted(numbers)) for numbers, _ in colours(loading(dataset, batch_sampler=batches)))
+    assert [set(batches.group_ids[list(one)].tolist()) for one in got].count({7}) == 1 and sorted(n for one in got for n in one) == list(range(6)) and {len(one) for one in got} == {2}
+    Image.new("RGB", (8, 8)).save(folder / "a" / "new.png")
+    assert len(colours(loading(dataset, batch_sampler=batches))) == 3  # of the six that the data set has
+    batches.group_ids = [1, 2]
+    with pytest.raises(spdl.ArgumentError, match="batch_sampler: got a GroupedBatchSampler of 2 group_ids, want one for each of the data set's 6 samples"):
+        spdl.DataLoader(dataset, batch_sampler=batches)
+
+
 def test_weights_of_a_folder_that_has_grown_are_those_of_the_data_set(loading, folder):
     dataset = image_folder(folder, [resize(8, 8), PILToTensor()])
     Image.new("RGB", (8, 8)).save(folder / "a" / "new.png")
@@ -378,7 +417,34 @@ def test_boxes_follow_their_pictures(loading, folder):
     assert first["boxes"].tolist() == [[36, 6, 44, 16], [0, 0, 48, 40]] and first["labels"].tolist() == [9, 8] and second["boxes"].shape == (0, 4)
     said = spdl.describe(dataset, files=folder)
     assert said["image"]["boxes"] == {"column": "boxes", "format": "xyxy", "with": ["labels"], "min_size": 0, "min_area": 0}
-    assert [json.loads(line)["boxes"] for line in (folder / "table.jsonl").read_text().splitlines()] == [[[2, 3, 6, 8], [0, 0, 24, 20]], []]
+    table = np.load(folder / "table.npz")
+    assert table["boxes"].dtype == np.float32 and table["boxes"].tolist() == [[2, 3, 6, 8], [0, 0, 24, 20]] and table["boxes.offsets"].tolist() == [0, 2, 2]
+    assert table["path"].tobytes() == b"".join(bytes(path) for path in files[:2]) and table["image_id"].tolist() == [7, 9] and table["labels"].tolist() == [9, 8]
+
+
+def test_a_table_of_numbers_is_numpys(tmp_path):
+    """Written in parts, of more samples than are in hand at once, with none among them; as numpy.savez has them."""
+    from spdl._torch.table import table
+    from spdl._torch.targets import MASK, Target
+
+    outlines = [[[[1, 2, 3, 4, 5, 6.5], [7] * 6], {"size": [2, 3], "counts": [1, 5]}, {"size": [2, 3], "counts": "06"}][:n % 4] for n in range(700)]
+    corners = [array("f", range(4 * (n % 4))) for n in range(700)]
+    targets = [{"boxes": boxes, "labels": array("q", range(len(masks))), "masks": masks} for boxes, masks in zip(corners, outlines)]
+    columns, parts = table(Target("boxes", ("boxes", "masks", "labels")), [f"/{n}.jpg" for n in range(700)], targets, "cxcywh")
+    (tmp_path / "t.npz").write_bytes(b"".join(parts()))
+    got = np.load(tmp_path / "t.npz")
+    assert columns == [{"name": "boxes", "type": "list", "dtype": "f32", "shape": [-1, 4], "max_length": 3}, {"name": "masks", "type": "list", "dtype": "f64", "max_length": 15 + 6 + 6},
+                       {"name": "labels", "type": "list", "dtype": "i64", "max_length": 3}]
+    assert got["boxes"][:3].tolist() == [[1, 2, 2, 2], [1, 2, 2, 2], [5, 6, 2, 2]] and len(got["boxes"]) == got["boxes.offsets"][-1] == 175 * 6
+    row = [2, 6, 1, 2, 3, 4, 5, 6.5, 6, *[7] * 6, 0, 2, 3, 2, 1, 5, 0, 2, 3, -2, 48, 54]
+    assert got["masks"].dtype == np.float64 and got["masks"][got["masks.offsets"][699]:].tolist() == row and got["masks.offsets"][:2].tolist() == [0, 0]
+    assert got["path"].tobytes()[-8:] == b"/699.jpg" and got["path.offsets"][-1] == len(got["path"]) and got["labels.offsets"].tolist() == got["boxes.offsets"].tolist()
+    columns, parts = table(MASK, ["/a", "/b"], ["/x", "/yy"], "")
+    (tmp_path / "m.npz").write_bytes(b"".join(parts()))
+    assert columns == [] and np.load(tmp_path / "m.npz")["mask"].tobytes() == b"/x/yy"
+    columns, parts = table(Target("values", length=2), ["/a", "/b"], [[1, 2], [3, -4]], "")
+    (tmp_path / "v.npz").write_bytes(b"".join(parts()))
+    assert columns[0]["shape"] == [2] and np.load(tmp_path / "v.npz")["target"].tolist() == [[1, 2], [3, -4]]
 
 
 def test_masks_follow_their_pictures(loading, folder):

@@ -92,7 +92,7 @@ def _beside(drop: arguments.Drop, options: dict[str, Any], owner: Any) -> Option
         return None
     if _torchrun.ranks() is not None:
         if options.get("share"):
-            raise ArgumentError("spdl: DataLoader: share=True and a data set with boxes, masks, weights or chosen rows, which are written down for this program's engine alone; leave share out")
+            raise ArgumentError("spdl: DataLoader: share=True and a data set with boxes, masks, weights, groups or chosen rows, which are written down for this program's engine alone; leave share out")
         options["share"] = False
     return beside.Beside(drop.files, owner)
 
@@ -105,7 +105,7 @@ def _opened(drop: arguments.Drop, options: dict[str, Any], files: Optional[besid
         try:
             loader = opens()
         except SpecError as error:
-            if "weights" not in description["order"] or "folder" not in description["source"]:
+            if not description["order"].keys() & {"weights", "group"} or "folder" not in description["source"]:
                 raise drop.made.places.explained(error) from None
         else:
             samples = loader.info.samples
@@ -152,7 +152,7 @@ class DataLoader:
     Of a data set of torchvision's, torch's arguments mean what they mean there, and its defaults hold: batch_size=1, no shuffle, a short last batch
     unless drop_last. The order is another than torch's of the same seed, which is generator's, or else torch.initial_seed() where torch is imported
     (another in each run unless torch.manual_seed was called; state= wants the same), or else 0; so are the numbers that transforms draw. A sampler
-    may be a RandomSampler, SequentialSampler, SubsetRandomSampler or WeightedRandomSampler, a BatchSampler of one, indices as a list, an array or a
+    may be a RandomSampler, SequentialSampler, SubsetRandomSampler or WeightedRandomSampler, a BatchSampler of one, a GroupedBatchSampler of torchvision's references, indices as a list, an array or a
     tensor, which are the order of each epoch, or a DistributedSampler, which under torchrun it is to be; of that each sample comes once.
     collate_fn is called by the loop, with a list of samples, whose pictures may have sizes of their own. Without one, boxes come as (images, targets), one
     tensor and a list of dicts.
@@ -166,7 +166,7 @@ class DataLoader:
 
     Of a data set of Hugging Face's (datasets.Dataset) a batch is a dict of its columns, as torch's loop over it has them: pictures and numbers in tensors, texts in lists, lists of
     numbers in one tensor where all are of one length, else in a list of tensors. fields= names those that are wanted, in a tuple, in a dict {key: column} or one alone. transform= is
-    its pictures'; of several columns of media a dict {column: transform}, where a section of a description may stand as well, as it does for sounds. select, shuffle, filter, splits
+    its pictures', and may be an image processor of transformers', whose batches have pixel_values and labels; of several columns of media a dict {column: transform}, where a section of a description may stand as well, as it does for sounds. select, shuffle, filter, splits
     and joined data sets have the same samples in the same order. The engine reads its files; what is in none, it gets in one of its own, below $TMPDIR.
     """
 

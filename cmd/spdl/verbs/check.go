@@ -72,6 +72,7 @@ func (v *checking) run(ctx context.Context, args []string) error {
 		return err
 	}
 	asked := v.asked(s)
+	inOrder(s)
 	l, err := v.openWith(ctx, s, engine.Options{Trial: true}, 1)
 	if err != nil {
 		return err
@@ -119,6 +120,7 @@ func (v *checking) checkRing(ctx context.Context, asked *spec.Spec, l *local, ri
 		return err
 	}
 	v.shapes(l.engine.Shapes(ring), asked)
+	v.groups(l.engine.Groups(ring), asked)
 	v.packing(l.engine.Packing(ring), asked)
 	v.schema(l.reader.Schema(), asked)
 	short := v.room(l, ring, asked.Ring.Backing)
@@ -287,6 +289,22 @@ func (v *checking) shapes(report *engine.ShapeReport, r *spec.Spec) {
 	if missed > 0 && r.Order.Last == spec.LastDrop {
 		fmt.Fprintf(v.out, "  dropped  %s of buckets that have less than a step: last: drop leaves them out of every epoch\n", counted(missed, "sample"))
 	}
+}
+
+// groups says how many groups there are, how large they are, and what becomes of what each has left over.
+func (v *checking) groups(report *engine.GroupReport, r *spec.Spec) {
+	if report == nil {
+		return
+	}
+	of := counted(slices.Max(report.Samples), "sample")
+	if least := slices.Min(report.Samples); least < slices.Max(report.Samples) {
+		of = fmt.Sprintf("%s to %s", thousands(least), of)
+	}
+	fmt.Fprintf(v.out, "  grouped  by %s, %s of %s", printable(r.Order.Group), counted(len(report.Samples), "group"), of)
+	if short := counted(report.Short, "step"); report.Short > 0 {
+		fmt.Fprintf(v.out, "; left over: %s, %s", short, map[string]string{spec.LastCover: "short", spec.LastDrop: "dropped", spec.LastPad: "filled up"}[r.Order.Last])
+	}
+	fmt.Fprintln(v.out)
 }
 
 // lengthText is a length, which may be a count or a time.

@@ -40,6 +40,21 @@ func TestCheckShowsWhatConsumersWillSee(t *testing.T) {
 		"0 0 0 blue blue/000.jpg", "3 3 0 blue blue/003.jpg", " ok\n")
 }
 
+// The batch that is shown is the first, though delivery: ready would give the next one first, which is ready long before.
+func TestCheckShowsTheFirstBatch(t *testing.T) {
+	name := home(t)
+	out := good(t, "check", describe(t, slowOne(t, 0), name, "order: {shuffle: false}\nring: {delivery: ready}\nlimits: {cpus: 2}\n"))
+	wants(t, out, "batch 0 4 rows after", "0 0 none 00.png", "3 3 none 03.png")
+}
+
+// Of a source of which a part is taken check says so.
+func TestCheckSaysThatASourceIsAPart(t *testing.T) {
+	name, dir := home(t), pictures(t, 10)
+	file := writeFile(t, filepath.Join(t.TempDir(), "p.yaml"), fmt.Sprintf(
+		"name: %s\nsource: {folder: %s, only: '2:6'}\nbatch: 4\nimage: {transform: [{resize: [16, 16]}]}\n", name, dir))
+	wants(t, good(t, "check", file), "folder "+dir+": 4 samples, 2 classes", "note source.only takes 4 of the source's 10 samples", " ok\n")
+}
+
 // Of rows that a batch has as large as its largest the capacity is a bound, and is called one.
 func TestCheckSaysWhichShapesAreBounds(t *testing.T) {
 	name, dir := home(t), pictures(t, 5)
@@ -228,6 +243,20 @@ func TestCheckShowsTheBatchesOfBuckets(t *testing.T) {
 	refused(t, exitUsage, `order: buckets.max_total: column "seconds": sample 4 "x.csv:4": got a length of 8, the longest of 4 that are too long, want at most max_total, 7; raise max_total to 8`,
 		"check", file(", max_total: 7"))
 	refused(t, exitUsage, "order.buckets.multiple_of: got 3, want a number that divides batch, 4, the most rows", "check", file(", max_total: 7, multiple_of: 3"))
+}
+
+// Of groups check says how many there are, how large, and what becomes of what they have left over.
+func TestCheckShowsGroups(t *testing.T) {
+	home(t)
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "x.csv"), "kind,n\na,1\na,1\nb,1\nb,1\nb,1\n")
+	file := func(order string) string {
+		return writeFile(t, filepath.Join(dir, "x.yaml"), "source: {list: x.csv, columns: [kind, {name: n, type: i64}]}\nbatch: 2\norder: {"+order+"}\n")
+	}
+	wants(t, good(t, "check", file("group: kind")), "grouped by kind, 2 groups of 2 to 3 samples; left over: 1 step, short\n", "3 steps an epoch")
+	wants(t, good(t, "check", file("group: kind, last: drop")), "2 groups of 2 to 3 samples; left over: 1 step, dropped\n", "2 steps an epoch")
+	wants(t, good(t, "check", file("group: n, last: pad")), "grouped by n, 1 group of 5 samples; left over: 1 step, filled up\n", "3 steps an epoch")
+	wants(t, good(t, "check", file("group: kind"), "--batch", "1"), "2 groups of 2 to 3 samples\n")
 }
 
 func TestCheckRefusesWhatCannotBeServed(t *testing.T) {

@@ -215,15 +215,28 @@ func flagError(c *cobra.Command, err error) error {
 	case errors.As(err, &value):
 		return usage("%s--%s %q, want %s", where, value.GetFlag().Name, value.GetValue(), kindText(value.GetFlag().Value.Type()))
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
-		var near []string
-		c.Flags().VisitAll(func(f *pflag.Flag) {
-			if !f.Hidden && spelling.Edits(unknown.GetSpecifiedName(), f.Name) <= 2 {
-				near = append(near, "--"+f.Name)
-			}
-		})
-		return usage("%sno flag --%s%s (%s --help lists them)", where, unknown.GetSpecifiedName(), didYouMean(near), c.CommandPath())
+		return usage("%sno flag --%s%s (%s --help lists them)", where, unknown.GetSpecifiedName(), didYouMean(flagsNear(c, unknown.GetSpecifiedName())), c.CommandPath())
 	}
 	return usage("%s%v (%s --help lists the flags)", where, err, c.CommandPath())
+}
+
+// flagsNear are the flags that were perhaps meant: those that differ in a letter or two, or else the one that the name begins with, as --batch
+// is of --batch-size.
+func flagsNear(c *cobra.Command, written string) (near []string) {
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		names = append(names, f.Name)
+		if spelling.Edits(written, f.Name) <= 2 {
+			near = append(near, "--"+f.Name)
+		}
+	})
+	if one := spelling.Nearest(written, names); len(near) == 0 && one != "" {
+		near = append(near, "--"+one)
+	}
+	return near
 }
 
 // kindText is what a flag of that type takes.

@@ -115,8 +115,14 @@ func faultsOf(verb string, one *spec.Spec, given, described string) (*engine.Fau
 	if err == nil && st.IsDir() {
 		return nil, usage("%s: journal %q is a directory, want the file that spdl serve --journal keeps", verb, journal)
 	}
-	if _, faults := os.Stat(engine.FaultsPath(journal)); given != "" && err != nil && faults != nil {
+	faults := engine.FaultsPath(journal)
+	_, missing := os.Stat(faults)
+	switch {
+	case given != "" && err != nil && missing != nil:
 		return nil, fmt.Errorf("%s: --journal %q: %w; name the file that spdl serve --journal keeps, or leave it out to go without", verb, journal, unwrapPath(err))
+	case err == nil && missing != nil: // every engine with a journal makes both: it is another file, or a copy of one alone
+		return nil, fmt.Errorf("%s: journal %q: %q, where its engine keeps which samples could not be read, is not beside it: %w; name the file that spdl serve --journal keeps, and copy both",
+			verb, journal, faults, unwrapPath(missing))
 	}
 	return engine.ReadFaults(journal, one.RingName)
 }

@@ -80,10 +80,20 @@ func TestReplayMakesADeliveredBatchAgain(t *testing.T) {
 
 // The batch is that of the step, though delivery: ready would give the next one first, which is ready long before.
 func TestReplayWaitsForItsBatch(t *testing.T) {
-	name, dir := home(t), t.TempDir()
+	name := home(t)
+	file := describe(t, slowOne(t, 4), name, "order: {shuffle: false}\nring: {delivery: ready}\nlimits: {cpus: 2}\n")
+	if b := again(t, file, "1"); b.Step != 1 {
+		t.Errorf("got %+v, want step 1", b)
+	}
+}
+
+// slowOne is a folder of 12 pictures, one of which takes longer to decode than all others.
+func slowOne(t *testing.T, slow int) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
 	for i := range 12 {
 		side := 8
-		if i == 4 {
+		if i == slow {
 			side = 2500
 		}
 		m := image.NewRGBA(image.Rect(0, 0, side, side))
@@ -96,10 +106,7 @@ func TestReplayWaitsForItsBatch(t *testing.T) {
 		}
 		writeFile(t, filepath.Join(dir, fmt.Sprintf("%02d.png", i)), b.String())
 	}
-	file := describe(t, dir, name, "order: {shuffle: false}\nring: {delivery: ready}\nlimits: {cpus: 2}\n")
-	if b := again(t, file, "1"); b.Step != 1 {
-		t.Errorf("got %+v, want step 1", b)
-	}
+	return dir
 }
 
 func TestReplayShowsAndDraws(t *testing.T) {
@@ -257,6 +264,8 @@ func TestAJournalThatIsNotThereIsRefused(t *testing.T) {
 	for verb, argument := range map[string]string{"verify": log, "replay": "0"} {
 		refused(t, exitNotFound, verb+`: --journal "`+absent+`": no such file or directory; name the file that spdl serve --journal keeps`, verb, file, argument, "--journal", absent)
 		refused(t, exitUsage, verb+`: journal "`+dir+`" is a directory, want the file`, verb, file, argument, "--journal", dir)
+		refused(t, exitNotFound, verb+`: journal "`+log+`": "`+log+`.faults", where its engine keeps which samples could not be read, is not beside it: no such file or directory; `,
+			verb, file, argument, "--journal", log) // any other file
 		good(t, verb, file, argument) // the description's is not there before its engine was
 	}
 	writeFile(t, absent+".faults", "")

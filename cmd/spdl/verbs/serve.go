@@ -304,8 +304,13 @@ func parseGroup(text string) (spec.Group, error) {
 		return g, usage("serve: --group %q, %s", text, want)
 	}
 	g.Name = parts[0]
+	said := map[string]bool{}
 	for _, part := range parts[1:] {
 		key, value, _ := strings.Cut(part, "=")
+		if said[key] {
+			return g, usage("serve: --group %q: got %s twice, want it once", text, key)
+		}
+		said[key] = true
 		var err error
 		ok := true
 		switch key {

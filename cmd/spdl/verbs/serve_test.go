@@ -332,7 +332,7 @@ func TestGroupsAreReadFromTheCommandLine(t *testing.T) {
 			t.Errorf("%q: %+v, %v, want %+v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", ":", "a:lanes", "a:lanes=x", "a:lanes=65", "a,slow=later", "a,redeliver=perhaps", "a,color=red"} {
+	for _, text := range []string{"", ":", "a:lanes", "a:lanes=x", "a:lanes=65", "a,slow=later", "a,redeliver=perhaps", "a,color=red", "a:lanes=2,lanes=3"} {
 		if _, err := parseGroup(text); exitCode(err) != exitUsage {
 			t.Errorf("%q: %v, want a refusal", text, err)
 		}

@@ -304,6 +304,32 @@ func TestALargeObjectThatBecameSmallIsRead(t *testing.T) {
 	}
 }
 
+// What comes from elsewhere in a large object in place of its beginning is not kept as that: all of it is asked for.
+func TestABeginningFromElsewhereIsNotKept(t *testing.T) {
+	s := serve(t, nil)
+	s.always = func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/b" && r.Header.Get("Range") != "" {
+			r.Header.Set("Range", fmt.Sprintf("bytes=100-%d", 100+blockBytes-1))
+		}
+		w.Header().Set("ETag", `"v1"`)
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(film))
+	}
+	c := client(t, Options{HedgeAfter: -1})
+	for _, name := range []string{"a", "b"} { // of the first the length is not known before
+		_, o, err := c.ReadAll(background, s.URL+"/"+name, 1, 1, nil)
+		if o == nil || err != nil {
+			t.Fatalf("%s: got %v, %v", name, o, err)
+		}
+		first := make([]byte, blockBytes)
+		if _, err := c.Reader(o).ReadAt(first, 0); err != nil || !bytes.Equal(first, film[:blockBytes]) {
+			t.Errorf("%s: the beginning is another, %v", name, err)
+		}
+	}
+	if n := s.requests(); n != 3 {
+		t.Errorf("%d requests, want one for a, and for b one more", n)
+	}
+}
+
 // Behind a large object the next one's beginning is asked for alone, so that no answer is broken off; behind one that is not large, all of it.
 func TestBehindALargeObjectTheBeginningIsAskedFor(t *testing.T) {
 	large, beginning := int64(len(film)), blocksOf(0, 1)

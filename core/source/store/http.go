@@ -100,6 +100,7 @@ func unreachable(err error) *Error {
 	var name *net.DNSError
 	var authority x509.UnknownAuthorityError
 	var certificate *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
 	switch {
 	case errors.Is(err, errRedirect) || errors.Is(err, errProxy):
 		e.again = false
@@ -109,6 +110,8 @@ func unreachable(err error) *Error {
 		e.again, e.Detail = false, "the server's certificate is of nobody we know; $SSL_CERT_FILE may name whom to trust"
 	case errors.As(err, &certificate):
 		e.again = false
+	case errors.As(err, &record): // as Python's http.server answers, without HTTP's version before its refusal
+		e.again, e.Detail = false, "the server does not speak TLS; write http, not https, if it speaks that"
 	case errors.Is(err, http.ErrSchemeMismatch):
 		e.again, e.Detail = false, "the server speaks http, not https"
 	}
@@ -317,11 +320,15 @@ func (c *Client) readWhole(ctx context.Context, q question) (all whole, err erro
 	}
 	defer a.Body.Close()
 	n, inParts := a.ContentLength, a.Header.Get("Accept-Ranges") == "bytes"
-	if q.beginning && a.StatusCode == http.StatusPartialContent {
-		if _, _, n, err = contentRange(a.Header.Get("Content-Range")); err != nil || n < q.large {
+	if a.StatusCode == http.StatusPartialContent {
+		n, err = sizeOf(a, q.beginning)
+		switch {
+		case q.beginning && (err != nil || n < q.large):
 			return whole{unread: true}, nil
+		case err != nil:
+			return all, err
 		}
-		inParts = true
+		inParts = inParts || q.beginning
 	}
 	switch {
 	case n < 0:
@@ -341,6 +348,22 @@ func (c *Client) readWhole(ctx context.Context, q question) (all whole, err erro
 	}
 	all.n = int(n)
 	return all, checksum(a.Header, p)
+}
+
+// sizeOf is the size of an object of which a part has come. That has to be what was asked for: the first block, or, without a range, all of it.
+func sizeOf(a *http.Response, beginning bool) (int64, error) {
+	from, to, size, err := contentRange(a.Header.Get("Content-Range"))
+	last := size - 1
+	if beginning {
+		last = min(last, blockBytes-1)
+	}
+	switch {
+	case err != nil:
+		return 0, &Error{Cause: IO, Status: a.StatusCode, Detail: err.Error(), again: true}
+	case from != 0 || to != last:
+		return 0, &Error{Cause: IO, Status: a.StatusCode, Detail: fmt.Sprintf("asked for it from its first byte on, got Content-Range %.60q", a.Header.Get("Content-Range")), again: true}
+	}
+	return size, nil
 }
 
 // readBeginning keeps the first block of a large object for Readers, who want it first; the rest of the answer is not taken.

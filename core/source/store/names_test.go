@@ -10,6 +10,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/binary"
+	"io"
 	"math/big"
 	"net"
 	"net/http"
@@ -178,6 +179,34 @@ func (a *authority) issue(t *testing.T, name string, from time.Duration) tls.Cer
 		t.Fatal(err)
 	}
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+// A server that answers a handshake with a page is named at the first attempt.
+func TestServerWithoutTLSIsRefusedAtOnce(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = c.Read(make([]byte, 1<<10))
+			_, _ = io.WriteString(c, "<!DOCTYPE HTML><p>Bad request version</p>")
+			_ = c.Close()
+		}
+	}()
+	k := client(t, Options{HedgeAfter: -1})
+	e := wantCause(t, k.ReadAt(background, &Object{URL: "https://" + l.Addr().String() + "/x", Size: 9}, make([]byte, 9), 0), IO, "the server does not speak TLS; write http, not https, ")
+	if e.Attempts != 1 {
+		t.Errorf("%d attempts, want 1", e.Attempts)
+	}
+	_ = l.Close()
+	<-ended
 }
 
 // A store whose certificate is another name's, of another time or of nobody we know, or that has none, is refused at the

@@ -61,7 +61,7 @@ func (c *Client) call(ctx context.Context, name string, try attempt) error {
 			last = &Error{Cause: IO, Err: err, again: true}
 		}
 		if errors.Is(last.Err, context.DeadlineExceeded) {
-			last.Cause, last.Detail, last.Err = Deadline, "no answer within "+(c.o.Timeout/attemptShare).Round(time.Millisecond).String(), nil
+			last.Cause, last.Detail, last.Err = Deadline, c.late(last.Detail), nil
 		}
 		last.URL, last.Attempts = name, n+1
 		if time.Now().Before(deadline) && (!last.again || n == c.o.Retries) {
@@ -78,6 +78,15 @@ func (c *Client) call(ctx context.Context, name string, try attempt) error {
 		}
 		c.counters.retries.Add(1)
 	}
+}
+
+// late says that an attempt took too long; came is what had come of an answer by then, "" of none.
+func (c *Client) late(came string) string {
+	within := (c.o.Timeout / attemptShare).Round(time.Millisecond).String()
+	if came == "" {
+		return "no answer within " + within
+	}
+	return "no whole answer within " + within + ": " + came + "; raise source.remote.timeout, of which an attempt has a third"
 }
 
 // tooLate says why there is no further attempt before the deadline.

@@ -24,12 +24,20 @@ const emptySum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b8
 // s3Options completes the options from the environment, as Amazon's tools do.
 func (c *Client) s3Options() error {
 	o := &c.o
-	o.Endpoint = cmp.Or(o.Endpoint, os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL"))
+	said := "the endpoint"
+	for _, name := range []string{"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"} {
+		if o.Endpoint == "" {
+			o.Endpoint, said = os.Getenv(name), "$"+name
+		}
+	}
 	o.Region = cmp.Or(o.Region, os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"), "us-east-1")
 	if o.Endpoint != "" {
 		u, err := url.Parse(o.Endpoint)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
-			return errors.New("store: the endpoint: want a URL such as https://storage.example.com, without user, path and query")
+			if strings.ContainsAny(o.Endpoint, "@?") { // which may hold what is secret
+				o.Endpoint = "one with a user or a query"
+			}
+			return fmt.Errorf("store: %s: got %.80q, want a URL such as https://storage.example.com, without user, path and query", said, o.Endpoint)
 		}
 		c.endpoint = u
 	}

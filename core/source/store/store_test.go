@@ -248,7 +248,8 @@ func TestDeadlineEndsEveryWait(t *testing.T) {
 		s.always = f
 		c := client(t, Options{Timeout: 300 * time.Millisecond, HedgeAfter: -1})
 		began := time.Now()
-		wantCause(t, c.ReadAt(background, s.object(), make([]byte, 1000), 0), Deadline, "no good answer within 300ms")
+		last := map[string]string{"silence": "last: no answer within 100ms", "trickle": "last: no whole answer within 100ms: got "}[what]
+		wantCause(t, c.ReadAt(background, s.object(), make([]byte, 1000), 0), Deadline, "no good answer within 300ms", last)
 		if took := time.Since(began); took > 20*time.Second {
 			t.Errorf("%s: %v", what, took)
 		}
@@ -542,6 +543,43 @@ func TestReadAll(t *testing.T) {
 	wantCause(t, err, Empty, "got 0 bytes")
 }
 
+// A part of an object in answer to a question for all of it is not taken for the object, unless it is all of it.
+func TestPartsThatNobodyAskedForAreNoObjects(t *testing.T) {
+	part := func(span string, body []byte) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			if span != "" {
+				w.Header().Set("Content-Range", span)
+			}
+			w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+			w.WriteHeader(http.StatusPartialContent)
+			_, _ = w.Write(body)
+		}
+	}
+	for what, c := range map[string]struct {
+		answer http.HandlerFunc
+		want   string // "": the object
+	}{
+		"all of it":      {part("bytes 0-1048575/1048576", content), ""},
+		"its beginning":  {part("bytes 0-999/1048576", content[:1000]), `got Content-Range "bytes 0-999/1048576"`},
+		"its end":        {part("bytes 1000-1048575/1048576", content[1000:]), `got Content-Range "bytes 1000-1048575/1048576"`},
+		"of any size":    {part("bytes 0-999/*", content[:1000]), `got Content-Range "bytes 0-999/*"`},
+		"without a word": {part("", content[:1000]), `got Content-Range ""`},
+		"a shorter one":  {part("bytes 0-1048575/1048576", content[:1000]), "got 1000 of 1048576 bytes"},
+	} {
+		s := serve(t, nil)
+		s.always = c.answer
+		k := client(t, Options{Retries: 1, HedgeAfter: -1})
+		var got []byte
+		n, _, err := k.ReadAll(background, s.URL+"/x", 2<<20, 0, func(n int) []byte { got = make([]byte, n); return got })
+		switch {
+		case c.want == "" && (err != nil || n != len(content) || !bytes.Equal(got, content)):
+			t.Errorf("%s: got %d bytes, %v", what, n, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || s.requests() != 2):
+			t.Errorf("%s: got %d bytes, %v after %d requests, want %s after 2", what, n, err, s.requests(), c.want)
+		}
+	}
+}
+
 // Redirects are followed a few times over, not in circles, and not to other schemes.
 func TestRedirects(t *testing.T) {
 	s := serve(t, nil)
@@ -598,10 +636,16 @@ func TestMessagesHoldNoSecrets(t *testing.T) {
 // Options that make no sense are refused.
 func TestOptionsThatCannotBe(t *testing.T) {
 	for want, o := range map[string]Options{
-		"want a URL such as https://": {Endpoint: "storage.example.com"}, "without user, path and query": {Endpoint: "http://h/bucket"}, "the endpoint: want": {Endpoint: "http://me:secret@h?x"}, "want one": {PathStyle: true, VirtualHost: true},
+		"want a URL such as https://": {Endpoint: "storage.example.com"}, "without user, path and query": {Endpoint: "http://h/bucket"}, `the endpoint: got "one with a user or a query", want`: {Endpoint: "http://me:secret@h?x"}, "want one": {PathStyle: true, VirtualHost: true},
 	} {
 		if _, err := New(o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	for _, name := range []string{"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"} { // the second comes first
+		t.Setenv(name, "minio:9000")
+		if _, err := New(Options{}); err == nil || !strings.Contains(err.Error(), "store: $"+name+`: got "minio:9000", want a URL such as https://`) {
+			t.Errorf("%s: got %v", name, err)
 		}
 	}
 }

@@ -73,11 +73,11 @@ def _coco(dataset: Any, target: Target) -> Iterator[tuple[str, dict[str, Any]]]:
     coco = dataset.coco
     for number in dataset.ids:
         annotations = coco.imgToAnns.get(number, ())
-        if "image_id" in target.keys and not isinstance(number, int):
+        if "image_id" in target.keys and not (isinstance(number, int) and -1 << 63 <= number < 1 << 63):
             raise Unknown(f"image ids: got {number!r:.60}, want whole numbers; leave image_id out of target_keys")
         image = coco.imgs[number]
         yield os.path.join(dataset.root, image["file_name"]), {
-            "image_id": number, "boxes": _corners(annotations), "labels": [one["category_id"] for one in annotations],
+            "image_id": number, "boxes": _corners(annotations), "labels": _classes(annotations),
             "extent": _extent(image.get("height"), image.get("width")), **({"masks": [_outline(one) for one in annotations]} if "masks" in target.keys else {}),
         }
 
@@ -85,7 +85,9 @@ def _coco(dataset: Any, target: Target) -> Iterator[tuple[str, dict[str, Any]]]:
 def _outline(one: Mapping[str, Any]) -> Any:
     """The polygons of an object, or its runs, as its annotation has them."""
     outline = one.get("segmentation")
-    if isinstance(outline, list) and outline or isinstance(outline, dict) and isinstance(outline.get("counts"), (str, list)):
+    if isinstance(outline, list) and outline:
+        return outline
+    if isinstance(outline, dict) and isinstance(outline.get("counts"), (str, list)) and isinstance(outline.get("size"), (list, tuple)) and len(outline["size"]) == 2:
         return outline
     raise Unknown(f"annotation {one.get('id')}: segmentation: got {outline!r:.80}, want a list of polygons, or a dict of size and counts, as pycocotools takes them; leave masks out of "
                   "target_keys, or objects without an outline out of the annotations")
@@ -110,9 +112,19 @@ def _corners(annotations: Iterable[Mapping[str, Any]]) -> array[float]:
     return corners
 
 
+def _classes(annotations: Iterable[Mapping[str, Any]]) -> array[int]:
+    labels = array("q")
+    for one in annotations:
+        try:
+            labels.append(one["category_id"])
+        except (TypeError, OverflowError):
+            raise Unknown(f"annotation {one.get('id')}: category_id: got {one['category_id']!r:.60}, want a whole number") from None
+    return labels
+
+
 def _voc(dataset: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     for path, annotation in zip(dataset.images, dataset.annotations):
-        boxes, labels = array("f"), []
+        boxes, labels = array("f"), array("q")
         root = xml.etree.ElementTree.parse(annotation).getroot()
         for one in root.findall("object"):
             name = (one.findtext("name") or "").strip()

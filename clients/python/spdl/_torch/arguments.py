@@ -11,8 +11,9 @@ from .._errors import ArgumentError
 from .._given import plain, whole
 from . import annotated, beside, columns, datasets, extents, huggingface, joint, samplers
 from .given import Operation, refusal
-from .made import Made
-from .targets import LABEL, TABLE, Finish, table
+from .made import Made, uncollected
+from .table import TABLE, table
+from .targets import LABEL, Finish
 from .transforms import SIZED, Places, Told, is_plain, resolved, told
 
 # torch's arguments, in the order of its positional ones; the rest go by name.
@@ -33,7 +34,7 @@ class Drop(NamedTuple):
 
 
 def describe(what: Any, /, **arguments: Any) -> dict[str, Any]:
-    """What spdl makes of torchvision's, timm's and albumentations' transforms and of torchvision's and Hugging Face's data sets, as plain data: to see it, and to keep it as a file.
+    """What spdl makes of torchvision's, timm's and albumentations' transforms, of transformers' image processors and of torchvision's and Hugging Face's data sets, as plain data: to see it, and to keep it as a file.
 
         spdl.describe(transforms.Compose([...]))           # the section of a picture: {"transform": [...], "layout": "NCHW", "dtype": "f32"}
         spdl.describe(ImageFolder(root, transform), batch_size=64, shuffle=True)        # a description, as spdl.DataLoader of the same opens it
@@ -43,8 +44,8 @@ def describe(what: Any, /, **arguments: Any) -> dict[str, Any]:
     {"host": {"samples": N}}: the files are brought by the loader (source=). Raises SpecError and ArgumentError with where, what and a remedy for
     what has no equal here: nothing is approximated.
 
-    A sampler's weights, and boxes, masks and other targets than labels, are files beside the description: weights.npy and table.jsonl; of Hugging Face's which rows of its files
-    a data set has, only.npy, and data.arrow, rows that are in no file. files=DIR,
+    A sampler's weights or groups, and boxes, masks and other targets than labels, are files beside the description: weights.npy, groups.npy and table.npz; of Hugging Face's which rows of its files
+    a data set has, only.npy, and data.arrow, rows that are in no file, or table.jsonl, those whose pictures are files. files=DIR,
     beside the arguments, writes them there, and the description has their paths.
     """
     directory = arguments.pop("files", None)
@@ -71,24 +72,27 @@ def is_dataset(one: Any) -> bool:
     return huggingface.is_dataset(one) or datasets.is_dataset(one)
 
 
+@uncollected()
 def drop(dataset: Any, arguments: dict[str, Any]) -> Drop:
     """What torch's DataLoader would do with these arguments."""
     count, make, arguments = _looked_at(dataset, arguments)
     said = _Arguments(arguments)
     order: dict[str, Any] = {"shuffle": said.flag("shuffle"), "seed": said.seed(said.get("generator")), "last": "drop" if said.flag("drop_last") else "cover"}
-    chosen, world, weights = samplers.sampled(said, count, order)
+    sampled = samplers.sampled(said, count, order)
+    groups = samplers.grouped(said, sampled, count, order)
     if count == 0:
         datasets.refuse("dataset", dataset, "has no samples")
-    made = make(chosen, said)
+    made = make(sampled.chosen, said)
     description: dict[str, Any] = {
         "source": made.source, "batch": said.batch_size(), "order": order, **made.sections, "bad_sample": {"policy": "fail"},  # as an exception in a worker does
     }
     files = dict(made.files)
-    if weights is not None:
-        files[beside.WEIGHTS] = beside.npy(weights)
-        order["weights"] = beside.WEIGHTS
-    if world:
-        description["world"] = world
+    for key, name, numbers in (("weights", beside.WEIGHTS, sampled.weights), ("group", beside.GROUPS, groups)):
+        if numbers is not None:
+            files[name] = beside.npy(numbers)
+            order[key] = name
+    if sampled.world:
+        description["world"] = sampled.world
     if ring := said.ring():
         description["ring"] = ring
     said.check_rest()
@@ -115,8 +119,7 @@ def _of_pictures(of: datasets.Pictures, dataset: Any, said: _Arguments) -> Made:
     source: dict[str, Any] = {"host": {"samples": len(of.pictures)}}
     files: beside.Files = {}
     if of.target != LABEL:
-        files[TABLE] = table(of.target, of.pictures, of.labels, sections["image"]["boxes"]["format"] if of.target.kind == "boxes" else "")
-        columns = of.target.columns(of.labels)
+        columns, files[TABLE] = table(of.target, of.pictures, of.labels, sections["image"]["boxes"]["format"] if of.target.kind == "boxes" else "")
         source = {"list": TABLE, "labels": "none", **({"columns": columns} if columns else {})}
     elif datasets.is_folder(of):
         source = {"folder": of.root, "extensions": [ending.lstrip(".") for ending in of.extensions]}
@@ -201,6 +204,7 @@ class _Arguments:
 
     def __init__(self, given: dict[str, Any]) -> None:
         self._given = dict(given)
+        self.groups: Any = None  # of which batches are, of each sample one
         for name in given:
             if name not in ARGUMENTS:
                 raise TypeError(f"spdl: DataLoader: got an unexpected argument {name} beside a data set; torch's are {', '.join(ARGUMENTS)}")
@@ -209,13 +213,15 @@ class _Arguments:
 
     def _unpack(self, batches: Any) -> None:
         """What a BatchSampler has in it takes the place of what it stands for."""
-        if samplers.kind_of(batches) != "BatchSampler":
-            self.refuse("batch_sampler", f"got {type(batches).__qualname__}, want a BatchSampler of torch's, or batch_size and sampler; batches by length are order: "
-                                         "{buckets: {by: COLUMN, max_total: N}} of a description")
+        grouped = samplers.is_grouped(batches)
+        if not grouped and samplers.kind_of(batches) != "BatchSampler":
+            self.refuse("batch_sampler", f"got {type(batches).__qualname__}, want a BatchSampler of torch's, a GroupedBatchSampler of torchvision's references, or batch_size and sampler; batches by "
+                                         "length are order: {buckets: {by: COLUMN, max_total: N}} of a description")
         for name, usual in (("batch_size", 1), ("shuffle", False), ("sampler", None), ("drop_last", False)):
             if self.get(name) not in (None, usual):
                 self.refuse(name, f"got {self.get(name)!r:.60} beside batch_sampler, which says it; leave it out, as torch wants it")
-        self._given.update(batch_size=batches.batch_size, sampler=batches.sampler, drop_last=batches.drop_last)
+        self._given.update(batch_size=batches.batch_size, sampler=batches.sampler, drop_last=getattr(batches, "drop_last", False))
+        self.groups = batches.group_ids if grouped else None
 
     def get(self, name: str) -> Any:
         return self._given.get(name)

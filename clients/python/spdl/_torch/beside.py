@@ -8,22 +8,71 @@ import struct
 import sys
 import tempfile
 import weakref
+import zipfile
 from array import array
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Union
+from typing import Any, NamedTuple, Union
 
-WEIGHTS = "weights.npy"
+WEIGHTS, GROUPS = "weights.npy", "groups.npy"
 
 Files = dict[str, Callable[[], Iterable[bytes]]]  # what is in each, by its name in the description
 
 
 def npy(numbers: array[Any]) -> Callable[[], Iterable[bytes]]:
     """An .npy file of f64 or i64."""
-    order, kind = "<" if sys.byteorder == "little" else ">", {"d": "f8", "q": "i8"}[numbers.typecode]
-    header = f"{{'descr': '{order}{kind}', 'fortran_order': False, 'shape': ({len(numbers)},), }}"
+    return lambda: (_header(numbers.typecode, (len(numbers),)), numbers.tobytes())
+
+
+def _header(typecode: str, shape: Sequence[int]) -> bytes:
+    """What an .npy file has ahead of its elements."""
+    order, kind = "<" if sys.byteorder == "little" else ">", {"d": "f8", "f": "f4", "q": "i8", "B": "u1"}[typecode]
+    header = f"{{'descr': '{order if kind != 'u1' else '|'}{kind}', 'fortran_order': False, 'shape': ({', '.join(map(str, shape))},), }}"
     header += " " * (-(10 + len(header) + 1) % 64) + "\n"  # elements begin at a multiple of 64
-    return lambda: (b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode(), numbers.tobytes())
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode()
+
+
+class Numbers(NamedTuple):
+    """An array, whose elements are made when they are written."""
+
+    typecode: str  # as array has it
+    shape: Sequence[int]
+    parts: Callable[[], Iterable[bytes]]  # the elements
+
+
+class _Sink:
+    """What is written to it, until it is taken."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def write(self, data: bytes) -> int:
+        self._parts.append(bytes(data))
+        return len(data)
+
+    def flush(self) -> None:
+        pass
+
+    def taken(self) -> list[bytes]:
+        parts, self._parts = self._parts, []
+        return parts
+
+
+def npz(arrays: Mapping[str, Numbers]) -> Callable[[], Iterable[bytes]]:
+    """An .npz file of these, as numpy.savez writes one."""
+    return lambda: _npz(arrays)
+
+
+def _npz(arrays: Mapping[str, Numbers]) -> Iterator[bytes]:
+    sink = _Sink()
+    with zipfile.ZipFile(sink, "w") as archive:  # type: ignore[arg-type] # a file that is written from its beginning to its end
+        for name, one in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                member.write(_header(one.typecode, one.shape))
+                for part in one.parts():
+                    member.write(part)
+                    yield from sink.taken()
+    yield from sink.taken()
 
 
 def named(description: Mapping[str, Any], files: Files, directory: Union[str, os.PathLike[str]]) -> dict[str, Any]:

@@ -12,9 +12,8 @@ from . import extents, features, huggingface
 from .beside import Files
 from .features import Leaf, Tree
 from .given import refusal
-from .huggingface import ONLY, Samples
+from .huggingface import LINES, ONLY, Samples
 from .made import Made
-from .targets import TABLE
 from .transforms import Places, told
 
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,62}")
@@ -35,6 +34,8 @@ class _Columns:
     def __init__(self, of: Samples, fields: Any) -> None:
         self.of = of
         self.form, self.wanted = _wanted(of, fields)
+        self.named = fields is not None  # whether keys are the program's own
+        self.prepared: dict[str, str] = {}  # columns of pictures that an image processor makes, and what its models call them
         self.trees = {column: self._tree(column) for column in dict.fromkeys(self.wanted.values())}
         self.leaves = [leaf for tree in self.trees.values() for leaf in features.leaves(tree)]
         self.media = [leaf for leaf in self.leaves if leaf.kind in ("image", "audio")]
@@ -81,9 +82,20 @@ class _Columns:
         if columns:
             source["columns"] = columns
         classes = None if self.label is None else getattr(self.label.feature, "names", None)
-        finish = Finish({key: self._indexed(self.trees[column]) for key, column in self.wanted.items()}, [self._cast(leaf) for leaf in self.leaves],
+        finish = Finish({self._key(key, column, collate is None): self._indexed(self.trees[column]) for key, column in self.wanted.items()}, [self._cast(leaf) for leaf in self.leaves],
                         [leaf.kind == "number" and not self.of.torch for leaf in self.leaves], self.form, collate)
         return Made(len(self.of), source, sections, None, self.fields, finish, collate is not None, classes and list(classes), files, self.places)
+
+    def _key(self, key: str, column: str, collated: bool) -> str:
+        """What a batch calls a column where nobody says it: of an image processor's picture, and of the label beside that, what models take."""
+        if self.named or len(self.prepared) != 1:
+            return key
+        if column in self.prepared:
+            key = self.prepared[column]
+            if key in self.wanted and key != column:
+                self.of.refuse(f"has a column {key!r} beside {column!r}, of which the image processor makes the same, want fields={{{key!r}: {column!r}, ...}}, which names those that are wanted")
+            return key
+        return "labels" if collated and self.label is not None and column == self.label.column and "labels" not in self.wanted else key
 
     def _source(self) -> tuple[dict[str, Any], list[str], Files]:
         """Where the samples lie, what each leaf is called there, and what is written for it."""
@@ -91,8 +103,8 @@ class _Columns:
         if len(paths) > 1:
             self.of.refuse("has media of bytes in one column and of paths in another, want one kind: save_to_disk writes the files into the data set")
         if True in paths:
-            source: dict[str, Any] = {"list": TABLE}
-            stored, files = self.fields, {TABLE: self.of.lines(list(zip(self.fields, self.leaves)))}
+            source: dict[str, Any] = {"list": LINES}
+            stored, files = self.fields, {LINES: self.of.lines(list(zip(self.fields, self.leaves)))}
         else:
             at = self.of.located(self.leaves)
             source, files = {"shards": at.files}, dict(at.beside)
@@ -141,7 +153,11 @@ class _Columns:
         said = told(given, place, 3 if _MODES[mode] == "rgb" else 1)
         if "layout" not in said.section:
             self.of.refuse(f"{place}: ends with a picture of PIL's or an array, which no batch of tensors can be made of; add ToTensor() for floats, PILToTensor() for bytes, ToTensorV2() behind albumentations")
+        if "tiles" in said.section:
+            self.of.refuse(f"{place}: cuts pictures into tiles, which come with their count, grid and size in a description's batches alone, want one: image: {{\"transform\": processor}} (docs/media.md#tiles-of-a-picture)")
         section.update(self._shape(given, place, said.operations, listed))
+        if said.key is not None and len(leaf.path) == 1:
+            self.prepared[leaf.column] = said.key
         if "points" in said.section:
             self.of.refuse(f"{place}: has keypoint_params, of a column that a description names, want a description: image: {{\"transform\": ..., \"points\": COLUMN}} "
                            "(docs/migrate-from-dataloader.md#albumentations)")

@@ -13,6 +13,7 @@ PIL, BYTES, FLOATS, NORMALIZED, ERASED = range(5)
 IN_HAND = ("a PIL image", "a tensor of u8", "a tensor of floats", "a normalized tensor", "a tensor with RandomErasing done")
 
 RESIZERS = ("bilinear", "bicubic", "nearest", "lanczos", "box", "hamming")
+RESIZERS_OF_TENSORS = ("bilinear", "bicubic", "nearest", "lanczos")  # which are torch_bilinear and so on here
 WARPERS = ("nearest", "bilinear", "bicubic")
 _PILLOWS = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")  # by Pillow's numbers
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, NoReturn, Optional, Union
 from . import beside, datasets, features
 from .features import Leaf
 
-ONLY, ROWS = "only.npy", "data.arrow"
+ONLY, ROWS, LINES = "only.npy", "data.arrow", "table.jsonl"
 _MODULES = ("datasets.arrow_dataset", "datasets.iterable_dataset", "datasets.dataset_dict")
 _KINDS = ("Dataset", "IterableDataset", "DatasetDict", "IterableDatasetDict")
 _BEHAVIOUR = ("__getitem__", "__getitems__", "__len__", "_getitem")
@@ -61,7 +61,7 @@ def _check(dataset: Any, place: str) -> None:
     form = dataset.format
     if form["type"] == "custom":
         datasets.refuse(place, dataset, "has a function as its transform (set_transform, with_transform), of which nobody knows what it does, want dataset.with_format(None), and "
-                                        "transform=Compose([...]) of spdl.DataLoader, which is its pictures'")
+                                        "transform=Compose([...]), or an image processor, of spdl.DataLoader, which is its pictures'")
     if form["type"] not in (None, "torch"):
         datasets.refuse(place, dataset, f'has the format {form["type"]}, want none or torch: dataset.with_format("torch"); spdl.DataLoader(..., tensors="numpy") gives NumPy\'s arrays')
     if form.get("format_kwargs"):

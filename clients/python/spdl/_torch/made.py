@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+import gc
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Optional
 
 from . import beside
 from .transforms import Places
+
+
+@contextlib.contextmanager
+def uncollected() -> Iterator[None]:
+    """Python looks for garbage in cycles whenever many objects were made, and goes through all there are for it: of a large data set millions, again and again while its samples are told."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 class Made(NamedTuple):

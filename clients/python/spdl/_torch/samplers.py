@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional
 
 from .. import _torchrun
 from .._errors import ArgumentError
 
+GROUPED = "GroupedBatchSampler"  # of torchvision's references, and of detectron2's
 KNOWN = ("RandomSampler(dataset), SequentialSampler, SubsetRandomSampler, WeightedRandomSampler or DistributedSampler, a BatchSampler of one of these as batch_sampler, "
          "or indices as a list, a range, an array or a tensor")
 _OWN = ("its order is its own code's, of which nothing is known here; sampler=list(sampler) is its order of now, the same in every epoch, WeightedRandomSampler draws by weights, "
@@ -71,6 +72,30 @@ def kind_of(sampler: Any) -> str:
     return "one's own"
 
 
+def is_grouped(batches: Any) -> bool:
+    """Whether this makes batches of samples of one group: a class of that name has its order, and says what it goes by."""
+    order = next((cls for cls in type(batches).__mro__ if "__iter__" in vars(cls)), None)
+    return order is not None and order.__name__ == GROUPED and all(hasattr(batches, name) for name in ("sampler", "group_ids", "batch_size"))
+
+
+def grouped(said: Any, sampled: Sampled, samples: int, order: Mapping[str, Any]) -> Optional[array[int]]:
+    """The group of each sample that a sampler names; None: batches are of any."""
+    if said.groups is None:
+        return None
+    if sampled.weights is not None or not order["shuffle"]:
+        said.refuse("batch_sampler", f"got a {GROUPED} of a {type(said.get('sampler')).__qualname__}{' that draws' if sampled.weights is not None else ''}, want one of RandomSampler(dataset), SubsetRandomSampler or a "
+                                     "DistributedSampler that shuffles: batches of groups come shuffled, each sample once")
+    groups = said.groups.tolist() if hasattr(said.groups, "tolist") else list(said.groups)
+    if len(groups) != samples:
+        said.refuse("batch_sampler", f"got a {GROUPED} of {len(groups)} group_ids, want one for each of the data set's {samples} samples")
+    chosen = groups if sampled.chosen is None else [groups[i] for i in sampled.chosen]
+    try:
+        return array("q", chosen)
+    except (TypeError, OverflowError):
+        wrong = next(one for one in chosen if isinstance(one, bool) or not isinstance(one, int) or not -1 << 63 <= one < 1 << 63)
+        said.refuse("batch_sampler", f"got {wrong!r:.60} among a {GROUPED}'s group_ids, want whole numbers of 64 bits")
+
+
 def _first(samples: int, count: int, kind: str) -> Optional[range]:
     """The samples whose numbers a sampler of so many draws; None: all."""
     if count > samples:
@@ -115,6 +140,9 @@ def _distributed(said: Any, sampler: Any, samples: int, order: dict[str, Any], r
         _refuse(f"got rank {rank} of {size}, and torchrun says rank {ranks.rank} of {ranks.world_size}; want DistributedSampler(dataset) without numbers")
     if len(sampler.dataset) != samples:
         _refuse(f"got a DistributedSampler of {len(sampler.dataset)} samples, want one of this data set, which has {samples}")
+    if said.groups is not None:  # of which a rank's batches are no others' in torch
+        order["last"] = "pad"
+        return {"size": size, "rank": rank} if ranks is None else None
     theirs = sampler.num_samples // batch if down else -(-sampler.num_samples // batch)
     ours = samples // (batch * size) if down else -(-samples // (batch * size))
     if theirs != ours:

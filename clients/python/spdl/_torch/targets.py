@@ -1,13 +1,10 @@
-"""What samples have beside their picture: a label, numbers, boxes or a mask. How a table says it, and what a loop gets of a batch."""
+"""What samples have beside their picture: a label, numbers, boxes or a mask, and what a loop gets of it."""
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Optional
-
-TABLE = "table.jsonl"
 
 
 class Target(NamedTuple):
@@ -25,50 +22,9 @@ class Target(NamedTuple):
         """The attribute of its data set by which pictures are changed: with what lies in them, or alone."""
         return "transforms" if self.kind in ("boxes", "mask") else "transform"
 
-    def columns(self, targets: Sequence[Any]) -> list[dict[str, Any]]:
-        """The table's columns that hold targets."""
-        if self.kind == "values":
-            return [{"name": "target", "type": "list", "dtype": "i64", "shape": [self.length]}]
-        if self.kind != "boxes":
-            return []
-        most = max(1, *(len(target["boxes"]) // 4 for target in targets))
-        said = {"boxes": {"type": "list", "dtype": "f32", "shape": [-1, 4], "max_length": most}, "labels": {"type": "list", "dtype": "i64", "max_length": most}, "image_id": {"type": "i64"},
-                "masks": {"type": "text", "max_bytes": max((_room(target["masks"]) for target in targets if "masks" in target), default=1)}}
-        return [{"name": key, **said[key]} for key in self.keys]
 
-    def row(self, path: str, target: Any, form: str) -> dict[str, Any]:
-        """A sample's line of the table, with boxes, of which the corners are given, in this form."""
-        if self.kind == "boxes":
-            corners = target["boxes"]
-            boxes = [_FORMS[form](*corners[at:at + 4]) for at in range(0, len(corners), 4)]
-            return {"path": path, **{key: target[key] for key in self.keys}, "boxes": boxes}
-        return {"path": path, {"label": "label", "values": "target", "mask": "mask"}[self.kind]: target}
-
-
-_NUMBER = 26  # characters that json.dumps writes of a number at most, with what is between two of them
-
-
-def _room(outlines: Iterable[Any]) -> int:
-    """Bytes that json.dumps needs for outlines at most, which a batch has no room for: it has masks."""
-    counted = 2
-    for one in outlines:
-        for numbers in [one["counts"]] if isinstance(one, dict) else one:
-            counted += (2 * len(numbers) if isinstance(numbers, str) else _NUMBER * len(numbers)) + 4 * _NUMBER
-    return counted
-
-
-_FORMS: dict[str, Callable[[float, float, float, float], list[float]]] = {
-    "xyxy": lambda x1, y1, x2, y2: [x1, y1, x2, y2],
-    "xywh": lambda x1, y1, x2, y2: [x1, y1, x2 - x1, y2 - y1],
-    "cxcywh": lambda x1, y1, x2, y2: [(x1 + x2) / 2, (y1 + y2) / 2, x2 - x1, y2 - y1],
-}
 LABEL = Target("label")
 MASK = Target("mask")
-
-
-def table(target: Target, paths: Sequence[str], targets: Sequence[Any], form: str) -> Callable[[], Iterable[bytes]]:
-    """A line of JSON for each sample, with boxes in this form."""
-    return lambda: (json.dumps(target.row(path, one, form)).encode() + b"\n" for path, one in zip(paths, targets))
 
 
 class Finish(NamedTuple):

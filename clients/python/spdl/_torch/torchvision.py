@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from .given import BYTES, ERASED, FLOATS, NORMALIZED, PIL, RESIZERS, WARPERS, Given, Operation, Rule, of_32_bits, short, whole, without
+from .given import BYTES, ERASED, FLOATS, NORMALIZED, PIL, RESIZERS, RESIZERS_OF_TENSORS, WARPERS, Given, Operation, Rule, of_32_bits, short, whole, without
 
 IMAGENET = {"mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225]}
 
@@ -16,6 +16,26 @@ def sized(g: Given, name: str, operation: Operation) -> Operation:
 # ---- what crops, pads and resizes
 
 
+def resampler(g: Given) -> str:
+    """The filter of what resizes: Pillow's, or, of a tensor of bytes, torch's."""
+    if g.in_hand == PIL:
+        return g.filter(RESIZERS)
+    of_v2(g)
+    if g.get("interpolation") == "nearest-exact":
+        g.refuse("interpolation: got nearest-exact of a tensor, want nearest; or this in front of what makes a tensor, where both are one")
+    filter = g.filter(RESIZERS_OF_TENSORS)
+    if filter != "nearest":
+        g.always("antialias", True, "a tensor without antialiasing is not resized here; in front of what makes a tensor pictures are antialiased always")
+    return f"torch_{filter}"
+
+
+def of_v2(g: Given) -> None:
+    """Refuse a class of v1 on a tensor of bytes."""
+    if ".v2." not in type_of(g):
+        name = type(g.transform).__qualname__
+        g.refuse(f"works on a tensor of u8, where v1's {name} computes in floats, want torchvision.transforms.v2.{name}, which computes in bytes; or this in front of what makes a tensor")
+
+
 def resize(g: Given) -> Operation:
     if g.get("size") is None:
         g.refuse("size: got None, where max_size says the longer side, want a size; "
@@ -24,7 +44,7 @@ def resize(g: Given) -> Operation:
     if len(size) == 1 and g.pictures is not None and g.get("max_size") is None:
         shorter = min(g.pictures)
         size = [size[0] * side // shorter for side in g.pictures]
-    return sized(g, "resize", {"size": size[0] if len(size) == 1 else size, "interpolation": g.filter(RESIZERS), "max_size": g.get("max_size")})
+    return sized(g, "resize", {"size": size[0] if len(size) == 1 else size, "interpolation": resampler(g), "max_size": g.get("max_size")})
 
 
 def center_crop(g: Given) -> Operation:
@@ -68,26 +88,26 @@ def fits(g: Given, got: str) -> None:
 
 def random_resized_crop(g: Given, filter: str = "") -> Operation:
     return sized(g, "random_resized_crop", without(
-        {"size": g.extent(), "scale": g.pair("scale"), "ratio": g.pair("ratio"), "interpolation": filter or g.filter(RESIZERS)},
+        {"size": g.extent(), "scale": g.pair("scale"), "ratio": g.pair("ratio"), "interpolation": filter or resampler(g)},
         scale=[0.08, 1], ratio=[3 / 4, 4 / 3]))
 
 
 def random_resize(g: Given) -> Operation:
-    return {"random_resize": without({"min_size": g.get("min_size"), "max_size": g.get("max_size"), "interpolation": g.filter(RESIZERS)}, interpolation="bilinear")}
+    return {"random_resize": without({"min_size": g.get("min_size"), "max_size": g.get("max_size"), "interpolation": resampler(g)}, interpolation="bilinear")}
 
 
 def random_shortest_size(g: Given) -> Operation:
     sizes = g.get("min_size")
     sizes = sizes[0] if isinstance(sizes, list) and len(sizes) == 1 else sizes
     return {"random_shortest_size": short("min_size", without(
-        {"min_size": sizes, "max_size": g.get("max_size"), "interpolation": g.filter(RESIZERS)}, interpolation="bilinear"))}
+        {"min_size": sizes, "max_size": g.get("max_size"), "interpolation": resampler(g)}, interpolation="bilinear"))}
 
 
 def scale_jitter(g: Given) -> Operation:
     width, height = g.pair("target_size")
     size = height if height == width else [height, width]
     return {"scale_jitter": short("target_size", without(
-        {"target_size": size, "scale_range": g.pair("scale_range"), "interpolation": g.filter(RESIZERS)}, scale_range=[0.1, 2], interpolation="bilinear"))}
+        {"target_size": size, "scale_range": g.pair("scale_range"), "interpolation": resampler(g)}, scale_range=[0.1, 2], interpolation="bilinear"))}
 
 
 # ---- what moves pixels
@@ -128,13 +148,24 @@ def elastic_transform(g: Given) -> Operation:
 # ---- what changes colours
 
 
+def colours(g: Given, operation: Operation) -> Operation:
+    """What changes colours, by the numbers of a PIL image, or, of a tensor of bytes, by torch's."""
+    if g.in_hand == PIL:
+        return operation
+    of_v2(g)
+    (name, value), = operation.items()
+    return {name: {**(value if isinstance(value, dict) else {"p": value}), "arithmetic": "torch"}}
+
+
 def grayscale(g: Given) -> Optional[Operation]:
     channels = g.get("num_output_channels")
+    if channels == 1 and g.in_hand != PIL:
+        g.refuse("num_output_channels: got 1 of a tensor, where pictures are grey (mode: gray) from the first on; put it in front of what makes a tensor, or want 3")
     if channels == 3 and g.channels < g.channels_of_pictures:
         g.refuse("num_output_channels: got 3 behind Grayscale(1), want 3 of that, which does both")
     if channels == 3:
         g.channels = 3
-        return {"grayscale": 1}
+        return colours(g, {"grayscale": 1})
     if channels != 1:
         g.refuse(f"num_output_channels: got {channels}, want 1 or 3")
     if any(not name.endswith("_flip") for operation in g.before for name in operation):
@@ -150,11 +181,11 @@ def rgb(g: Given) -> None:
 
 def color_jitter(g: Given) -> Optional[Operation]:
     ranges = {name: [whole(v) for v in g.get(name)] for name in ("brightness", "contrast", "saturation", "hue") if g.get(name) is not None}
-    return {"color_jitter": ranges} if ranges else None
+    return colours(g, {"color_jitter": ranges}) if ranges else None
 
 
 def random_photometric_distort(g: Given) -> Operation:
-    return {"random_photometric_distort": {"p": g.number("p"), **{name: g.pair(name) for name in ("brightness", "contrast", "saturation", "hue")}}}
+    return colours(g, {"random_photometric_distort": {"p": g.number("p"), **{name: g.pair(name) for name in ("brightness", "contrast", "saturation", "hue")}}})
 
 
 def gaussian_blur(g: Given) -> Operation:
@@ -192,6 +223,17 @@ def chance(name: str, upto: int = PIL) -> Rule:
 def by(name: str, key: str, attribute: str, upto: int = PIL) -> Rule:
     """An operation of one number and its probability."""
     return Rule(lambda g: {name: {key: g.number(attribute), "p": g.number("p")}}, upto)
+
+
+def of_tensors_too(rule: Rule) -> Rule:
+    """The same on a tensor of bytes, by other numbers."""
+    return Rule(lambda g: colours(g, rule.tell(g) or {}), BYTES)
+
+
+def equalize(g: Given) -> Operation:
+    if g.in_hand != PIL:
+        of_v2(g)  # which has the numbers of a PIL image
+    return {"equalize": g.number("p")}
 
 
 # ---- what makes tensors, and what comes then
@@ -260,14 +302,14 @@ def nothing(g: Given) -> None:
 
 
 RULES: dict[str, Rule] = {
-    "Resize": Rule(resize),
+    "Resize": Rule(resize, BYTES),
     "CenterCrop": Rule(center_crop, FLOATS),
     "RandomCrop": Rule(random_crop, FLOATS),
     "Pad": Rule(pad, FLOATS),
-    "RandomResizedCrop": Rule(random_resized_crop),
-    "RandomResize": Rule(random_resize),
-    "RandomShortestSize": Rule(random_shortest_size),
-    "ScaleJitter": Rule(scale_jitter),
+    "RandomResizedCrop": Rule(random_resized_crop, BYTES),
+    "RandomResize": Rule(random_resize, BYTES),
+    "RandomShortestSize": Rule(random_shortest_size, BYTES),
+    "ScaleJitter": Rule(scale_jitter, BYTES),
     "RandomHorizontalFlip": chance("horizontal_flip", NORMALIZED),
     "RandomVerticalFlip": chance("vertical_flip", NORMALIZED),
     "RandomRotation": Rule(random_rotation),
@@ -279,21 +321,21 @@ RULES: dict[str, Rule] = {
     "TrivialAugmentWide": augmentation("trivial_augment_wide", "num_magnitude_bins"),
     "AutoAugment": augmentation("auto_augment", "policy"),
     "AugMix": Rule(aug_mix, BYTES),
-    "ColorJitter": Rule(color_jitter),
-    "RandomPhotometricDistort": Rule(random_photometric_distort),
+    "ColorJitter": Rule(color_jitter, BYTES),
+    "RandomPhotometricDistort": Rule(random_photometric_distort, BYTES),
     "RandomChannelPermutation": Rule(lambda g: {"random_channel_permutation": 1}, BYTES),
-    "Grayscale": Rule(grayscale),
+    "Grayscale": Rule(grayscale, BYTES),
     "RGB": Rule(rgb, ERASED),
-    "RandomGrayscale": chance("grayscale"),
+    "RandomGrayscale": of_tensors_too(chance("grayscale")),
     "GaussianBlur": Rule(gaussian_blur, BYTES),
     "GaussianNoise": Rule(gaussian_noise, BYTES, BYTES),
     "JPEG": Rule(jpeg, BYTES),
     "RandomSolarize": by("solarize", "threshold", "threshold", BYTES),
     "RandomPosterize": by("posterize", "bits", "bits", BYTES),
-    "RandomAdjustSharpness": by("adjust_sharpness", "factor", "sharpness_factor"),
+    "RandomAdjustSharpness": of_tensors_too(by("adjust_sharpness", "factor", "sharpness_factor")),
     "RandomInvert": chance("invert", BYTES),
-    "RandomAutocontrast": chance("autocontrast"),
-    "RandomEqualize": chance("equalize"),
+    "RandomAutocontrast": of_tensors_too(chance("autocontrast")),
+    "RandomEqualize": Rule(equalize, BYTES),
     "ToTensor": Rule(to_floats),
     "PILToTensor": Rule(to_bytes),
     "ToImage": Rule(to_image, ERASED),

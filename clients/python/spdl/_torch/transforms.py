@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from .._errors import SpecError
-from . import albumentations, joint, timm, torchvision
+from . import albumentations, joint, processors, timm, torchvision
 from .given import BYTES, ERASED, FLOATS, IN_HAND, NORMALIZED, PIL, RESIZERS, Given, Operation, Rule, refusal, shown, whole
 
 Place = tuple[str, Any]  # where a transform stands, and the transform
@@ -36,10 +36,11 @@ class Told(NamedTuple):
 
     operations: list[Operation]
     places: list[Place]  # of each operation
-    section: dict[str, Any]  # layout, dtype, mode, boxes and points, as far as they follow
+    section: dict[str, Any]  # layout, dtype, mode, boxes, points and tiles, as far as they follow
     last: Optional[Place]  # the last transform
     tv_image: bool  # whether it leaves v2's own kind of tensor
     pure: bool  # whether it has made plain tensors of v2's kinds
+    key: Optional[str]  # what a batch calls pictures that an image processor has made
 
 
 def is_plain(transform: Any) -> bool:
@@ -64,7 +65,7 @@ def told(transform: Any, place: str, channels: int = 3, size: Optional[list[int]
     if walk.channels != channels:
         section["mode"] = "gray" if walk.channels == 1 else "rgb"
     both = walk.steps + walk.endings
-    return Told([operation for operation, _ in both], [at for _, at in both], section, walk.last, walk.tv_image, walk.pure)
+    return Told([operation for operation, _ in both], [at for _, at in both], section, walk.last, walk.tv_image, walk.pure, walk.key)
 
 
 class _Walk:
@@ -77,8 +78,9 @@ class _Walk:
         self.rows_last, self.is_mask = False, False  # whether floats are an array still, channels last; whether masks are in hand
         self.forced = False  # whether the next transform happens, whatever its p
         self.pending: Optional[albumentations.Pending] = None
-        self.follows: dict[str, Any] = {}  # boxes and points
+        self.follows: dict[str, Any] = {}  # boxes, points and tiles
         self.last: Optional[Place] = None
+        self.key: Optional[str] = None
         self._channels, self._size, self._beside = channels, size, beside
         self._depth = 0  # of groups that may not happen
 
@@ -88,6 +90,8 @@ class _Walk:
         elif isinstance(one, Sequence) and not isinstance(one, (str, bytes)):
             for i, child in enumerate(one):
                 self.add(child, f"{place}[{i}]")
+        elif processors.is_processor(one):
+            self._processor(one, place)
         elif (home := _home(one)) is None:
             refuse_unknown(one, place)
         elif home[0] == "albumentations":
@@ -153,6 +157,25 @@ class _Walk:
         self.floats = self.floats or self.in_hand in (FLOATS, NORMALIZED)
         self.pure = self.pure or rule is torchvision.RULES["ToPureTensor"]
 
+    def _processor(self, one: Any, place: str) -> None:
+        """An image processor of transformers'."""
+        if self.in_hand != PIL:
+            raise refusal(place, one, f"makes tensors of PIL images, and {IN_HAND[self.in_hand]} is in hand, want it in the place of what makes that")
+        if self.is_mask or self.channels != 3:
+            raise refusal(place, one, "makes pictures of three channels, want RGB (mode: rgb, or dataset.cast_column(NAME, Image(mode=\"RGB\"))); a mask has operations of its own, such as "
+                                      "{resize: {size: [224, 224], interpolation: nearest}}")
+        if self._depth or self._beside is not None:
+            raise refusal(place, one, "makes a tensor of a picture alone, always, want it outside of what may not happen, and no boxes or masks that go through it; a description says what becomes of these")
+        if processors.of_timm(one):
+            self.add(one.val_transforms, f"{place}.val_transforms")
+        else:
+            said = processors.told(one, place, [operation for operation, _ in self.steps])
+            for operation in said.operations:
+                self._keep(operation, (place, one))
+            self.in_hand, self.floats = said.in_hand, said.in_hand != BYTES
+            self.follows.update({} if said.tiles is None else {"tiles": said.tiles})
+        self.last, self.key = (place, one), processors.KEY
+
     def _array(self, name: str, one: Any, place: str) -> None:
         """A transform of albumentations."""
         if name == "ToTensorV2":
@@ -209,10 +232,10 @@ class _Walk:
         """Operations happen by p times the probability that they have."""
         for operation, one in new:
             (name, value), = operation.items()
-            if name in _IS_PROBABILITY:
+            if isinstance(value, Mapping) and (name in _HAPPENS or name in _IS_PROBABILITY):
+                operation[name] = {**value, "p": value.get("p", _HAPPENS.get(name)) * p}
+            elif name in _IS_PROBABILITY:
                 operation[name] = value * p
-            elif name in _HAPPENS and isinstance(value, Mapping):
-                operation[name] = {**value, "p": value.get("p", _HAPPENS[name]) * p}
             else:
                 raise refusal(*at, f"got p={p:g} of {name}, which has no probability, want 1; those that have one are "
                                    f"{', '.join(sorted([*_HAPPENS, *_IS_PROBABILITY]))}")
@@ -327,7 +350,7 @@ def refuse_unknown(one: Any, place: str) -> NoReturn:
         remedy = ("write what it does as an operation of a description (docs/migrate-from-dataloader.md), map whole batches (spdl.DataLoader(..., transform=)), "
                   "or keep torch's DataLoader for it")
     got = f"{library}'s {name}" if library else f"a {name} of {type(one).__module__}"
-    raise refusal(place, one, f"got {got}, want a transform of torchvision, timm or albumentations that has an operation here; {remedy}")
+    raise refusal(place, one, f"got {got}, want a transform of torchvision, timm or albumentations, or an image processor of transformers, that has an operation here; {remedy}")
 
 
 def _refuse_place(rule: Rule, in_hand: int, one: Any, place: str) -> NoReturn:
@@ -390,7 +413,7 @@ def _with(section: dict[str, Any], said: Told, video: bool, at: str) -> dict[str
     last = shown(said.last[1]) if said.last else "none"
     for key, value in said.section.items():
         if key in _FOLLOWING:
-            section[key] = _following(section.get(key), value, f"{at}.{key}")
+            section[key] = _following(section.get(key), value, f"{at}.{key}", _FOLLOWING[key])
             continue
         value = f"NT{value[1:]}" if video and key == "layout" else value
         same = (value, "NCTHW") if video and key == "layout" else (value,)
@@ -400,13 +423,13 @@ def _with(section: dict[str, Any], said: Told, video: bool, at: str) -> dict[str
     return section
 
 
-_FOLLOWING = ("boxes", "points")
+_FOLLOWING = {"boxes": "column", "points": "column", "tiles": "size"}  # and what one says who says one thing
 
 
-def _following(given: Any, value: Operation, at: str) -> Operation:
-    """What a section says of boxes or points, with what a Compose says of them."""
-    given = {} if given is None else {"column": given} if isinstance(given, str) else dict(given)
+def _following(given: Any, value: Operation, at: str, short: str) -> Operation:
+    """What a section says of boxes, points or tiles, with what a transform says of them."""
+    given = {} if given is None else dict(given) if isinstance(given, Mapping) else {short: given}
     for key, said in value.items():
         if key != "column" and given.setdefault(key, said) != said:
-            raise SpecError(f"spdl: {at}.{key}: got {given[key]!r}, and the Compose says {said!r}; leave {key} out")
-    return {"column": value["column"], **given}
+            raise SpecError(f"spdl: {at}.{key}: got {given[key]!r}, and the transform says {said!r}; leave {key} out")
+    return {**value, **given}

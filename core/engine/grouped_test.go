@@ -1,0 +1,161 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spdl/spdl/core/sampler"
+	"github.com/spdl/spdl/shm"
+)
+
+// A batch holds samples of one group, all full ones come before what groups have left over, and an epoch has each sample once, shuffled anew.
+func TestGroupedBatchesAreOfOneGroup(t *testing.T) {
+	leavesNothing(t)
+	list := table(t, 34, quarter) // 12, 11 and 11 of a label
+	orders := map[string]bool{}
+	for _, seed := range []int{1, 2} {
+		batches := run(t, describeTable(t, list, fmt.Sprintf("batch: 4\norder: {epochs: 1, group: label, seed: %d}\n", seed)))
+		var rows []int
+		for _, b := range batches {
+			if rows = append(rows, len(b.Index)); slices.Min(b.Label) != slices.Max(b.Label) {
+				t.Errorf("seed %d, step %d: labels %v, want one", seed, b.Step, b.Label)
+			}
+		}
+		if want := []int{4, 4, 4, 4, 4, 4, 4, 3, 3}; !slices.Equal(rows, want) {
+			t.Errorf("seed %d: got batches of %v rows, want %v", seed, rows, want)
+		}
+		all := indexes(batches)
+		orders[fmt.Sprint(all)] = true
+		if slices.Sort(all); len(slices.Compact(all)) != 34 {
+			t.Errorf("seed %d: got %v, want each of 34 samples", seed, all)
+		}
+	}
+	if len(orders) != 2 {
+		t.Error("two seeds have one order")
+	}
+}
+
+// Groups are the same whether numbers, texts or a file say them, and behind a filter, repeated, and of samples that a program brings.
+func TestGroupsAreWhatIsTogether(t *testing.T) {
+	leavesNothing(t)
+	list := table(t, 32, quarter)
+	order := func(group, more string) []int64 {
+		return indexes(run(t, describeTable(t, list, fmt.Sprintf("batch: 4\norder: {epochs: 1, group: %q%s}\n", group, more))))
+	}
+	halves := func(i int) float64 { return float64(9 - i%2*5) }
+	for _, more := range []string{"", ", filter: label != 1", ", repeat: 3", ", last: pad", ", last: drop"} {
+		want := order("split", more)
+		for _, whole := range []bool{false, true} {
+			if got := order(weightsFile(t, 32, whole, halves), more); len(got) == 0 || !slices.Equal(got, want) {
+				t.Errorf("%s: got %v of a file, want %v of a column of texts", more, got, want)
+			}
+		}
+	}
+	path := weightsFile(t, 32, false, halves)
+	r := start(t, describeHost(t, 32, fmt.Sprintf("batch: 4\norder: {epochs: 1, group: %q}\n", path)), &Options{Feed: fed(t)})
+	if got, want := indexes(rest(t, r.attach(shm.AttachOptions{}))), order("split", ""); !slices.Equal(got, want) {
+		t.Errorf("of a program: got %v, want %v", got, want)
+	}
+}
+
+// What a group has left over is short, left out, or filled up with its own samples, which are marked.
+func TestWhatGroupsHaveLeftOver(t *testing.T) {
+	leavesNothing(t)
+	list := table(t, 34, quarter)
+	for _, last := range []string{"cover", "drop", "pad"} {
+		r := startAgain(t, describeTable(t, list, "batch: 4\norder: {epochs: 1, group: label, last: "+last+"}\n"), nil)
+		report := r.Groups(0)
+		if !slices.Equal(report.Samples, []int64{12, 11, 11}) || report.Rows != 4 || report.Short != 2 {
+			t.Errorf("%s: got %+v", last, report)
+		}
+		steps, padded := 0, 0
+		reader := r.attach(shm.AttachOptions{})
+		for b := take(t, reader); b != nil; b = take(t, reader) {
+			steps++
+			for _, status := range b.Status {
+				if status != 0 {
+					padded++
+				}
+			}
+			if slices.Min(b.Label) != slices.Max(b.Label) || last != "cover" && len(b.Index) != 4 {
+				t.Errorf("%s: got labels %v", last, b.Label)
+			}
+		}
+		if wantSteps, wantPadded := map[string]int{"cover": 9, "drop": 7, "pad": 9}[last], map[string]int{"pad": 2}[last]; steps != wantSteps || padded != wantPadded {
+			t.Errorf("%s: got %d steps and %d rows that fill up, want %d and %d", last, steps, padded, wantSteps, wantPadded)
+		}
+		must(reader.Close())
+		must(r.end())
+	}
+	plain := startAgain(t, describeTable(t, list, "batch: 4\n"), nil)
+	if plain.Groups(0) != nil {
+		t.Error("a ring without groups tells of some")
+	}
+	must(plain.end())
+}
+
+// A state fits where the same samples are together, whatever their group is called, and nowhere else.
+func TestAStateKnowsGroupsByWhatIsTogether(t *testing.T) {
+	leavesNothing(t)
+	list := table(t, 12, quarter)
+	more := func(group func(i int) float64) string {
+		return fmt.Sprintf("batch: 2\norder: {group: %q}\n", weightsFile(t, 12, false, group))
+	}
+	r := startAgain(t, describeTable(t, list, more(quarter)), nil)
+	reader := r.attach(shm.AttachOptions{})
+	take(t, reader)
+	state, err := reader.SaveState(testContext(t), false)
+	must(err)
+	must(reader.Close())
+	must(r.end())
+	e, err := New(describeTable(t, list, more(func(i int) float64 { return 100 - quarter(i) })), &Options{State: state})
+	must(err)
+	must(e.Close())
+	_, err = New(describeTable(t, list, more(func(i int) float64 { return float64(i % 3) })), &Options{State: state})
+	wantError(t, err, sampler.ErrStateMismatch, "order (filter, weights, mix and so on, or what their columns say)")
+}
+
+// Groups that nothing says, or that are as many as samples, are refused.
+func TestGroupsThatCannotBeAreRefused(t *testing.T) {
+	leavesNothing(t)
+	list := table(t, 12, quarter)
+	many := filepath.Join(t.TempDir(), "many.csv")
+	var lines strings.Builder
+	lines.WriteString("n\n")
+	for i := range maxGroups + 1 {
+		fmt.Fprintln(&lines, i)
+	}
+	must(os.WriteFile(many, []byte(lines.String()), 0o600))
+	nan := func(i int) float64 {
+		if i == 5 {
+			return math.NaN()
+		}
+		return 0
+	}
+	file := func(n int, value func(i int) float64) string { return weightsFile(t, n, false, value) }
+	for name, c := range map[string]struct{ order, want string }{
+		"unknown":   {"group: lable", `order: group: column "lable" is not known without reading the samples; want label, index, key, or a column of source.columns of a table (.csv, .jsonl, .parquet) or of Arrow, or a file of a number for each sample, such as group.npy; did you mean "label"?`},
+		"too short": {fmt.Sprintf("group: %q", file(11, quarter)), `weights.npy": got shape 11, want [12], a number for each sample of the source`},
+		"none":      {"group: /no/such.npy", "order: group: open /no/such.npy: no such file or directory"},
+		"NaN":       {fmt.Sprintf("group: %q", file(12, nan)), `weights.npy": sample 5 "005.jpg": got NaN, want a number or text; mend the value`},
+	} {
+		_, err := New(describeTable(t, list, "batch: 4\norder: {"+c.order+"}\n"), nil)
+		if !errors.Is(err, ErrDescription) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q", name, err, c.want)
+		}
+	}
+	_, err := New(parsed(t, fmt.Sprintf("name: %s\nsource: {list: %q, columns: [{name: n, type: i64}]}\norder: {group: n}\n", testName(), many)), nil)
+	if want := `order: group: column "n": got more than 65536 values by sample 65536, want groups of many samples each`; !errors.Is(err, ErrDescription) || !strings.Contains(err.Error(), want) {
+		t.Errorf("many: got %v, want %q", err, want)
+	}
+	_, err = New(describeHost(t, 5, "order: {group: label}\n"), &Options{Feed: fed(t)})
+	if want := "group: label is not known before a sample of source.host is read; want index"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("of a program: got %v, want %q", err, want)
+	}
+}
