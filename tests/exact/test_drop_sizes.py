@@ -207,8 +207,11 @@ def painted(tmp_path_factory):
     return root
 
 
-def preset(policy, fill=0):
-    """torchvision's DetectionPresetTrain of v2 and PIL images (references/detection/presets.py), whose mean is fill here."""
+BACKENDS = {"pil": [], "tensor": [v2.PILToTensor()], "tv_tensor": [v2.ToImage()]}
+
+
+def preset(policy, backend, fill=0):
+    """torchvision's DetectionPresetTrain of v2 (references/detection/presets.py), whose mean is fill here."""
     front = {
         "hflip": lambda: [v2.RandomHorizontalFlip()],
         "lsj": lambda: [v2.ScaleJitter((100, 100), (0.8, 1.5), antialias=True), v2.RandomHorizontalFlip()],
@@ -216,7 +219,7 @@ def preset(policy, fill=0):
         "ssd": lambda: [v2.RandomPhotometricDistort(), v2.RandomZoomOut(fill=defaultdict(lambda: fill, {tv_tensors.Mask: 0})), v2.RandomIoUCrop(), v2.RandomHorizontalFlip()],
         "ssdlite": lambda: [v2.RandomIoUCrop(), v2.RandomHorizontalFlip()],
     }[policy]()
-    return v2.Compose([*front, v2.ToImage(), v2.ToDtype(torch.float, scale=True), v2.ConvertBoundingBoxFormat(tv_tensors.BoundingBoxFormat.XYXY), v2.SanitizeBoundingBoxes(), v2.ToPureTensor()])
+    return v2.Compose([*BACKENDS[backend], *front, *([v2.ToImage()] if backend == "pil" else []), v2.ToDtype(torch.float, scale=True), v2.ConvertBoundingBoxFormat(tv_tensors.BoundingBoxFormat.XYXY), v2.SanitizeBoundingBoxes(), v2.ToPureTensor()])
 
 
 def is_painted(image, box):
@@ -230,10 +233,11 @@ def is_painted(image, box):
     return grey[within(-2)].min(initial=1) - grey[within(3) & ~within(1)].max(initial=0) > 0.2
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("policy", ["hflip", "lsj", "multiscale", "ssd", "ssdlite"])
-def test_the_presets_of_torchvisions_references(painted, policy):
+def test_the_presets_of_torchvisions_references(painted, policy, backend):
     """Each box that comes out is where it is painted, in a picture of a size that torch's chain could give."""
-    dataset = detection(painted, preset(policy))
+    dataset = detection(painted, preset(policy, backend))
     sizes, seen, whole = set(), 0, 0
     with spdl.DataLoader(dataset, batch_size=2, shuffle=True, generator=torch.Generator().manual_seed(3), collate_fn=zipped) as loader:
         for _ in range(6):

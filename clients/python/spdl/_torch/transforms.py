@@ -111,7 +111,7 @@ class _Walk:
         elif isinstance(self._beside, joint.Boxes) and home[0] == "torchvision" and home[1] in joint.RULES:
             self._of_boxes(home[1], one, place)
         elif isinstance(self._beside, joint.Boxes) and home == ("torchvision", "RandomIoUCrop"):
-            self._rule(Rule(joint.iou_crop), one, place)
+            self._rule(Rule(joint.iou_crop, BYTES), one, place)
         elif home[1] in _RULES[home[0]]:
             self._rule(_RULES[home[0]][home[1]], one, place)
         else:
