@@ -208,7 +208,7 @@ func (p *orderPlan) column(key, name string) (func(sample int64) any, error) {
 		file = fmt.Sprintf(", or a file of a number for each sample, such as %s.npy", key)
 	}
 	return nil, fmt.Errorf("%s: column %q is not known without reading the samples; want label, index, key, or a column of "+
-		"source.columns of a table (.csv, .jsonl, .parquet) or of Arrow%s%s", key, name, file, hint)
+		"source.columns of a table (.csv, .jsonl, .parquet, .npz) or of Arrow%s%s", key, name, file, hint)
 }
 
 // limits are the smallest and the largest number that a column may hold; NaN lies between no two numbers.

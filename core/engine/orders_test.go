@@ -342,13 +342,13 @@ func TestOrdersThatTheSourceCannotFollowAreRefused(t *testing.T) {
 	list := table(t, 12, quarter)
 	for order, want := range map[string]string{
 		"weights: split":                                `order: weights: column "split" holds text, want numbers`,
-		"weights: score":                                `order: weights: column "score" is not known without reading the samples; want label, index, key, or a column of source.columns of a table (.csv, .jsonl, .parquet) or of Arrow, or a file of a number for each sample, such as weights.npy`,
-		"stratify: weigth":                              `column "weigth" is not known without reading the samples; want label, index, key, or a column of source.columns of a table (.csv, .jsonl, .parquet) or of Arrow; did you mean "weight"?`,
+		"weights: score":                                `order: weights: column "score" is not known without reading the samples; want label, index, key, or a column of source.columns of a table (.csv, .jsonl, .parquet, .npz) or of Arrow, or a file of a number for each sample, such as weights.npy`,
+		"stratify: weigth":                              `column "weigth" is not known without reading the samples; want label, index, key, or a column of source.columns of a table (.csv, .jsonl, .parquet, .npz) or of Arrow; did you mean "weight"?`,
 		"balance: nothing":                              `order: balance: column "nothing" is not known`,
 		"filter: 'label ?? 1'":                          `order: filter: "label ?? 1": sample 0: got 0, want true or false`,
 		"filter: 'label > 9'":                           `order: filter: "label > 9" is true for none of 12 samples`,
 		"filter: 'label >'":                             `order: filter: "label >": unexpected token`,
-		"filter: 'lable > 1'":                           `of a table (.csv, .jsonl, .parquet) or of Arrow; did you mean "label"?`,
+		"filter: 'lable > 1'":                           `of a table (.csv, .jsonl, .parquet, .npz) or of Arrow; did you mean "label"?`,
 		"filter: label":                                 `order: filter: "label": expected bool, but got int64`,
 		"filter: 'label > \"a\"'":                       `order: filter: "label > \"a\"": invalid operation`,
 		"weights: weight, rows: 99, replacement: false": `got 99 draws without replacement of 9 samples`,

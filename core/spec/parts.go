@@ -116,7 +116,7 @@ func (d *decoder) checkPartsOf(src *Source, at string, media []Medium) {
 		switch from := m.From(); {
 		case from == nil:
 		case src.Host.Samples > 0 || src.List != "" && !table:
-			d.failAt(key, "goes with shards, with a list that is a table (.csv, .jsonl or .parquet), and with a folder; %s has one file a sample", at)
+			d.failAt(key, "goes with shards, with a list that is a table (.csv, .jsonl, .parquet or .npz), and with a folder; %s has one file a sample", at)
 		case src.Folder != "" && i == 0:
 			d.failAt(key, "given for the first medium of a folder, whose files are its samples; say their endings in %s.extensions", at)
 		case (table || src.Folder != "") && len(from) > 1 && (m.Image == nil || m.Image.Many == nil || m.Image.Many.Of == nil):
@@ -139,7 +139,7 @@ func (d *decoder) checkSeveral(src *Source, at string, media []Medium) {
 	case src.Host.Samples > 0:
 		d.failAt(second, "given beside %s, but your program brings one file a sample; want one medium", media[0].Path())
 	case src.List != "" && !src.IsTable():
-		d.failAt(second, "given beside %s, but a line of the list names one file; use a table (.csv, .jsonl or .parquet) with a column for each", media[0].Path())
+		d.failAt(second, "given beside %s, but a line of the list names one file; use a table (.csv, .jsonl, .parquet or .npz) with a column for each", media[0].Path())
 	case src.Image != nil:
 		d.failAt(at+".image", "given for several media; say from in each of them")
 	}

@@ -457,23 +457,23 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column, alone boo
 		d.failAt(at+".labels", "got directory, which goes with folder and with archives as shards; Parquet has its labels in the column that label names; "+
 			"want none, or leave it out")
 	case src.ByMember == LabelsNames && !table && (src.Shards == nil || src.areArchives()) || src.Labels == LabelsNames:
-		d.failAt(at+".labels", "got names, which goes with a list that is a table (.csv, .jsonl or .parquet) and with Parquet and Arrow as shards; of a folder directory is what names classes, and elsewhere labels are numbers")
+		d.failAt(at+".labels", "got names, which goes with a list that is a table (.csv, .jsonl, .parquet or .npz) and with Parquet and Arrow as shards; of a folder directory is what names classes, and elsewhere labels are numbers")
 	case src.ByMember != "" && src.ByMember != LabelsNames && src.Label != "":
 		d.failAt(at+".label", "given beside labels: %s; leave one of them out", src.ByMember)
 	case !table && src.Path != "":
-		d.failAt(at+".path", "goes with a list that is a table: .csv, .jsonl or .parquet")
+		d.failAt(at+".path", "goes with a list that is a table: .csv, .jsonl, .parquet or .npz")
 	case src.Shards == nil && src.Image != nil:
 		d.failAt(at+".image", "goes with shards")
 	case src.Arrays != nil && src.Label != "" && !slices.ContainsFunc(src.Arrays, func(a ArrayFiles) bool { return a.Name == src.Label }):
 		d.failAt(at+".label", "got %q, want the name of one of the arrays", src.Label)
 	case src.Shards == nil && !table && src.Arrays == nil && src.Label != "":
-		d.failAt(at+".label", "goes with shards and with a list that is a table: .csv, .jsonl or .parquet")
+		d.failAt(at+".label", "goes with shards and with a list that is a table: .csv, .jsonl, .parquet or .npz")
 	case alone && src.Path != "":
 		d.failAt(at+".path", "names the column of the samples' files, and they have none: there is no image, video, audio or fields; leave it out")
 	case alone && src.Image != nil:
 		d.failAt(at+".image", "names the part that is a picture, and there is no image, video, audio or fields; leave it out, or add such a section")
 	case alone && src.List != "" && !table:
-		d.failAt(at+".list", "is a list of paths, which has no columns; want a table (.csv, .jsonl or .parquet), in which a column of type npy holds paths of arrays")
+		d.failAt(at+".list", "is a list of paths, which has no columns; want a table (.csv, .jsonl, .parquet or .npz), in which a column of type npy holds paths of arrays")
 	case alone && src.Host.Samples > 0 && severalFiles(columns):
 		d.failAt("source.columns", "got several files a sample, but your program brings one; make columns of its members, such as npz[latents] and npz[ids]")
 	case alone && src.Host.Samples > 0:
@@ -483,7 +483,7 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column, alone boo
 		if src.List != "" {
 			remedy = "; of another say heading: true where its first line names the columns, or else name them, as heading: [path, text]; separator says what is between"
 		}
-		d.failAt("source.columns", "goes with shards, with a folder and with a list that is a table: .csv, .jsonl or .parquet%s", remedy)
+		d.failAt("source.columns", "goes with shards, with a folder and with a list that is a table: .csv, .jsonl, .parquet or .npz%s", remedy)
 	case src.IsParquet() && slices.ContainsFunc(columns, func(c Column) bool { return c.Type == TypeNPY }):
 		d.failAt("source.columns", "got type npy with Parquet, whose arrays are lists: say type: list, with dtype and shape or max_length; .npy files go with archives, folders and lists that are tables")
 	case (table || src.IsParquet()) && slices.ContainsFunc(columns, func(c Column) bool { return c.Default != nil }):
