@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spdl/spdl/core/sampler"
 	"github.com/spdl/spdl/shm"
 )
 
@@ -43,25 +42,7 @@ func TestGroupedBatchesAreOfOneGroup(t *testing.T) {
 
 // Groups are the same whether numbers, texts or a file say them, and behind a filter, repeated, and of samples that a program brings.
 func TestGroupsAreWhatIsTogether(t *testing.T) {
-	leavesNothing(t)
-	list := table(t, 32, quarter)
-	order := func(group, more string) []int64 {
-		return indexes(run(t, describeTable(t, list, fmt.Sprintf("batch: 4\norder: {epochs: 1, group: %q%s}\n", group, more))))
-	}
-	halves := func(i int) float64 { return float64(9 - i%2*5) }
-	for _, more := range []string{"", ", filter: label != 1", ", repeat: 3", ", last: pad", ", last: drop"} {
-		want := order("split", more)
-		for _, whole := range []bool{false, true} {
-			if got := order(weightsFile(t, 32, whole, halves), more); len(got) == 0 || !slices.Equal(got, want) {
-				t.Errorf("%s: got %v of a file, want %v of a column of texts", more, got, want)
-			}
-		}
-	}
-	path := weightsFile(t, 32, false, halves)
-	r := start(t, describeHost(t, 32, fmt.Sprintf("batch: 4\norder: {epochs: 1, group: %q}\n", path)), &Options{Feed: fed(t)})
-	if got, want := indexes(rest(t, r.attach(shm.AttachOptions{}))), order("split", ""); !slices.Equal(got, want) {
-		t.Errorf("of a program: got %v, want %v", got, want)
-	}
+	fileOrdersAs(t, "group", "split", func(i int) float64 { return float64(9 - i%2*5) }, ", filter: label != 1", ", repeat: 3", ", last: pad", ", last: drop", "")
 }
 
 // What a group has left over is short, left out, or filled up with its own samples, which are marked.
@@ -102,23 +83,7 @@ func TestWhatGroupsHaveLeftOver(t *testing.T) {
 
 // A state fits where the same samples are together, whatever their group is called, and nowhere else.
 func TestAStateKnowsGroupsByWhatIsTogether(t *testing.T) {
-	leavesNothing(t)
-	list := table(t, 12, quarter)
-	more := func(group func(i int) float64) string {
-		return fmt.Sprintf("batch: 2\norder: {group: %q}\n", weightsFile(t, 12, false, group))
-	}
-	r := startAgain(t, describeTable(t, list, more(quarter)), nil)
-	reader := r.attach(shm.AttachOptions{})
-	take(t, reader)
-	state, err := reader.SaveState(testContext(t), false)
-	must(err)
-	must(reader.Close())
-	must(r.end())
-	e, err := New(describeTable(t, list, more(func(i int) float64 { return 100 - quarter(i) })), &Options{State: state})
-	must(err)
-	must(e.Close())
-	_, err = New(describeTable(t, list, more(func(i int) float64 { return float64(i % 3) })), &Options{State: state})
-	wantError(t, err, sampler.ErrStateMismatch, "order (filter, weights, mix and so on, or what their columns say)")
+	stateOfFileFits(t, "group", quarter, func(i int) float64 { return 100 - quarter(i) }, func(i int) float64 { return float64(i % 3) })
 }
 
 // Groups that nothing says, or that are as many as samples, are refused.
@@ -138,12 +103,12 @@ func TestGroupsThatCannotBeAreRefused(t *testing.T) {
 		}
 		return 0
 	}
-	file := func(n int, value func(i int) float64) string { return weightsFile(t, n, false, value) }
+	file := func(n int, value func(i int) float64) string { return numbersFile(t, n, false, value) }
 	for name, c := range map[string]struct{ order, want string }{
-		"unknown":   {"group: lable", `order: group: column "lable" is not known without reading the samples; want label, index, key, or a column of source.columns of a table (.csv, .jsonl, .parquet) or of Arrow, or a file of a number for each sample, such as group.npy; did you mean "label"?`},
-		"too short": {fmt.Sprintf("group: %q", file(11, quarter)), `weights.npy": got shape 11, want [12], a number for each sample of the source`},
+		"unknown":   {"group: lable", `order: group: column "lable" is not known without reading the samples; want label, index, key, or a column of source.columns of a table (.csv, .jsonl, .parquet, .npz) or of Arrow, or a file of a number for each sample, such as group.npy; did you mean "label"?`},
+		"too short": {fmt.Sprintf("group: %q", file(11, quarter)), `numbers.npy": got shape 11, want [12], a number for each sample of the source`},
 		"none":      {"group: /no/such.npy", "order: group: open /no/such.npy: no such file or directory"},
-		"NaN":       {fmt.Sprintf("group: %q", file(12, nan)), `weights.npy": sample 5 "005.jpg": got NaN, want a number or text; mend the value`},
+		"NaN":       {fmt.Sprintf("group: %q", file(12, nan)), `numbers.npy": sample 5 "005.jpg": got NaN, want a number or text; mend the value`},
 	} {
 		_, err := New(describeTable(t, list, "batch: 4\norder: {"+c.order+"}\n"), nil)
 		if !errors.Is(err, ErrDescription) || !strings.Contains(err.Error(), c.want) {

@@ -13,7 +13,7 @@ import (
 func TestARingOfSomeSamplesHasThose(t *testing.T) {
 	leavesNothing(t)
 	list := table(t, 32, quarter)
-	file := weightsFile(t, 5, true, func(i int) float64 { return float64([]int{30, 2, 2, 7, 31}[i]) })
+	file := numbersFile(t, 5, true, func(i int) float64 { return float64([]int{30, 2, 2, 7, 31}[i]) })
 	labels := func(only, order string) (all []int64) {
 		s := parsed(t, fmt.Sprintf("name: %s\nsource: {list: %q, only: %s}\nimage: {transform: [{resize: [8, 8]}]}\nbatch: 2\norder: {epochs: 1%s}\n", testName(), list, only, order))
 		for k, b := range run(t, s) {
@@ -46,7 +46,7 @@ func TestARingOfSomeSamplesHasThose(t *testing.T) {
 	if got := labels("'29:'", ", shuffle: false"); !slices.Equal(got, []int64{29, 30, 31}) {
 		t.Errorf("of a range: got %v", got)
 	}
-	weighed := describeTable(t, list, fmt.Sprintf("batch: 2\norder: {epochs: 1, weights: %q, rows: 8}\n", weightsFile(t, 2, false, func(i int) float64 { return float64(i) })))
+	weighed := describeTable(t, list, fmt.Sprintf("batch: 2\norder: {epochs: 1, weights: %q, rows: 8}\n", numbersFile(t, 2, false, func(i int) float64 { return float64(i) })))
 	weighed.All()[0].Source.Only = parsed(t, "source: {folder: p, only: [9, 4]}\nimage: {transform: [{resize: [8, 8]}]}\n").Source.Only
 	for _, b := range run(t, weighed) {
 		if !slices.Equal(b.Keys, []string{"004.jpg", "004.jpg"}) {
@@ -65,7 +65,7 @@ func TestAStateKnowsWhichSamplesAreChosen(t *testing.T) {
 	r := startAgain(t, of("[1, 2, 3, 4]"), nil)
 	state := r.rings[0].order.State(1, nil).JSON()
 	must(r.end())
-	for only, fits := range map[string]bool{"'1:5'": true, fmt.Sprintf("%q", weightsFile(t, 4, true, func(i int) float64 { return float64(i + 1) })): true, "[1, 2, 4, 3]": false, "[1, 2, 3, 5]": false} {
+	for only, fits := range map[string]bool{"'1:5'": true, fmt.Sprintf("%q", numbersFile(t, 4, true, func(i int) float64 { return float64(i + 1) })): true, "[1, 2, 4, 3]": false, "[1, 2, 3, 5]": false} {
 		if fits {
 			must(startAgain(t, of(only), &Options{State: state}).end())
 			continue
