@@ -41,7 +41,7 @@ void media_sharpness(const media_pixels *px, const media_pixels *from, float fac
 
 static inline uint8_t blend_tensor(int smooth, int value, float of_smooth) {
     float v = media_fused((float)value, (float)(smooth - value), of_smooth);
-    return v <= 0 ? 0 : v >= 255 ? 255 : (uint8_t)v;
+    return media_cut(v);
 }
 
 void media_torch_sharpness(const media_pixels *px, const media_pixels *from, double factor) {

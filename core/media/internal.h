@@ -236,6 +236,9 @@ static inline size_t media_plane_pixels(const media_op *op) { return (size_t)op-
 /* An open row becomes zero where its picture is not. */
 void media_clear_beyond(const media_op *op, void *dst);
 
+/* A number cut to a whole one of 0 to 255. */
+static inline uint8_t media_cut(float v) { return v <= 0 ? 0 : v >= 255 ? 255 : (uint8_t)v; }
+
 /* sum + a * b, rounded once, as processors with FMA do it. */
 static inline float media_fused(float sum, float a, float b) { return (float)((double)a * b + sum); }
 
@@ -444,7 +447,7 @@ void media_to_gray(const media_pixels *px);
 /* Image.blend: from at 0, to at 1, and beyond. */
 static inline uint8_t media_blend(int from, int to, float factor) {
     float v = (float)from + factor * (float)(to - from);
-    return v <= 0 ? 0 : v >= 255 ? 255 : (uint8_t)v;
+    return media_cut(v);
 }
 
 /* --- distort.c --- */

@@ -118,7 +118,7 @@ static void stretch_tensor(const uint32_t n[256], uint8_t table[256]) {
     float share = high > low ? (float)(high - low) * (float)(1.0 / 255) : 1;
     for (int x = 0; x < 256; x++) {
         float v = ((float)x - least) / share;
-        table[x] = v <= 0 ? 0 : v >= 255 ? 255 : (uint8_t)v;
+        table[x] = media_cut(v);
     }
 }
 

@@ -45,7 +45,7 @@ void media_torch_contrast(const media_pixels *px, const media_kernels *by, doubl
     uint8_t table[256];
     for (int x = 0; x < 256; x++) {
         float v = fmaf(mean, of_mean, (float)x * own);
-        table[x] = v <= 0 ? 0 : v >= 255 ? 255 : (uint8_t)v;
+        table[x] = media_cut(v);
     }
     media_by_table(px, table);
 }
