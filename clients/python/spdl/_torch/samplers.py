@@ -88,12 +88,13 @@ def grouped(said: Any, sampled: Sampled, samples: int, order: Mapping[str, Any])
     groups = said.groups.tolist() if hasattr(said.groups, "tolist") else list(said.groups)
     if len(groups) != samples:
         said.refuse("batch_sampler", f"got a {GROUPED} of {len(groups)} group_ids, want one for each of the data set's {samples} samples")
-    chosen = groups if sampled.chosen is None else [groups[i] for i in sampled.chosen]
-    try:
-        return array("q", chosen)
-    except (TypeError, OverflowError):
-        wrong = next(one for one in chosen if isinstance(one, bool) or not isinstance(one, int) or not -1 << 63 <= one < 1 << 63)
-        said.refuse("batch_sampler", f"got {wrong!r:.60} among a {GROUPED}'s group_ids, want whole numbers of 64 bits")
+    chosen = array("q")
+    for one in groups if sampled.chosen is None else (groups[i] for i in sampled.chosen):
+        try:
+            chosen.append(one)
+        except (TypeError, OverflowError):
+            said.refuse("batch_sampler", f"got {one!r:.60} among a {GROUPED}'s group_ids, want whole numbers of 64 bits")
+    return chosen
 
 
 def _first(samples: int, count: int, kind: str) -> Optional[range]:
