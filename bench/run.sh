@@ -65,4 +65,5 @@ say "what-if beside the truth, and what the instruments cost"
 .venv/bin/python bench/insight.py --images "$images" --rounds "$rounds" | tee "$out/insight.txt"
 say "concurrency that is found beside the best fixed one; the mix shifts after 30 s"
 ${GO:-go} run ./bench/autotune -rounds 1 -seconds 15 | tee "$out/autotune.txt"
+[ "$out" != bench/results ] || python3 bench/chart.py # the README's picture
 say "done"

@@ -94,6 +94,7 @@ run "header as C++17 (g++)" header g++ -std=c++17 -x c++
 run "header as C11 (clang)" header clang-14 -std=c11 -Weverything -Wno-padded -Wno-unused-macros
 run "header as C++17 (clang)" header clang++-14 -std=c++17 -x c++
 run "python compiles" python3 -m compileall -q clients/python tests/python
+run "the picture of speeds is of the results" python3 bench/chart.py --check
 run "a second checkout builds" second_checkout
 run "no open ends" bash -c "! git grep -nE '\\b(TODO|FIXME|XXX)\\b' -- '*.go' '*.c' '*.h' '*.hpp' '*.py' '*.sh' | grep -v scripts/check.sh"
 printf '%d passed, %d failed\n' $passed $failed
