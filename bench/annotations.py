@@ -64,7 +64,7 @@ def once(path):
     os.environ.setdefault("SPDL_LOG", "error")
     sys.path.insert(0, str(ROOT / "clients/python"))
     import spdl
-    import torch  # noqa: F401 # which the data set has loaded anyway
+    import torch  # which the data set has loaded anyway
     from torchvision import datasets
     from torchvision.transforms import v2
 

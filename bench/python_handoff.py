@@ -34,7 +34,7 @@ def bodies():
     yield "and a numpy view", lambda batch: batch["x"]
     yield "and numpy.from_dlpack", lambda batch: numpy.from_dlpack(batch.array("x"))
     try:
-        import torch
+        import torch  # noqa: F401
     except ImportError:
         return
     yield "and a torch view", lambda batch: batch.array("x").torch()

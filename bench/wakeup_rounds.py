@@ -13,7 +13,7 @@ ROW = re.compile(r"(.+?)\s+p50\s+([\d.]+) us, p90\s+([\d.]+) us, p99\s+([\d.]+) 
 
 def read(lines):
     """{heading: {contender: [(p50, p90, p99) of each round]}}"""
-    tables = {}
+    tables, table = {}, {}
     for line in lines:
         row = ROW.match(line)
         if row:

@@ -55,7 +55,7 @@ def test_serve_takes_a_split_of_the_directory(greys, serve, attach, name):
     check(attach(name))
 
 
-def test_a_store_is_read_by_ranges(greys, server, open_):  # noqa: F811
+def test_a_store_is_read_by_ranges(greys, server, open_):
     url, directory, _ = server
     written("greys-train*", directory / "greys")
     check(open_({"source": {"shards": f"{url}/greys/greys-train.array_record-{{00000..00001}}-of-00002", "label": "label"}, **SPEC}))

@@ -56,7 +56,7 @@ def test_serve_takes_the_directory(pictures, tmp_path, serve, attach, name):
     check(attach(name), pictures.samples, key(20))
 
 
-def test_a_store_is_read_in_any_order(pictures, server, open_):  # noqa: F811
+def test_a_store_is_read_in_any_order(pictures, server, open_):
     url, directory, _ = server
     values = make_litdata(directory / "lit", pictures.samples, 20)
     alone = {"source": {"shards": f"{url}/lit/", "columns": COLUMNS}, "batch": 8, "order": {"seed": 3, "epochs": 2}}

@@ -7,6 +7,7 @@ import pathlib
 import struct
 import subprocess
 import threading
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -127,7 +128,7 @@ def server(tmp_path):
 
         do_HEAD = do_GET
 
-        def answer(self, status, data, headers={}):
+        def answer(self, status, data, headers=MappingProxyType({})):
             self.send_response(status)
             for name, value in {**headers, "Content-Length": str(len(data)), "Accept-Ranges": "bytes"}.items():
                 self.send_header(name, value)
@@ -161,7 +162,7 @@ def test_a_store_is_read_in_any_order(pictures, server, open_, packed):
     assert not packed or len(shards) <= len(set(shards)), f"a shard that was unpacked before was read again: {shards}"
 
 
-def test_s3_gives_what_the_folder_gives(pictures, store, open_):  # noqa: F811
+def test_s3_gives_what_the_folder_gives(pictures, store, open_):
     bucket, remote, _ = store
     make_mds(pathlib.Path(bucket) / "mds", pictures.samples, 20)
     check(open_({"source": {"shards": "s3://bucket/mds/", "remote": remote}, **TRANSFORM}), pictures.samples, key(20))

@@ -55,7 +55,7 @@ def test_serve_and_check_take_the_directory(pictures, tmp_path, serve, attach, n
     assert f"{len(pictures.samples)} samples" in run.stdout
 
 
-def test_a_store_is_read_in_any_order(pictures, server, open_):  # noqa: F811
+def test_a_store_is_read_in_any_order(pictures, server, open_):
     url, directory, _ = server
     make_faces(directory / "rec", pictures.samples, 1000)
     seen = {}

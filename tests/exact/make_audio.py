@@ -16,7 +16,7 @@ import torch
 from audio import decoded, write_wav
 
 torch.version.cuda = "13.0"  # torchaudio refuses a torch built for another CUDA; nothing here runs on one
-import torchaudio
+import torchaudio  # noqa: E402, F401
 
 OUT = pathlib.Path(__file__).resolve().parents[2] / "core/media/audio/testdata"
 RATE, FRAMES = 8000, 3999

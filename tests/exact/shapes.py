@@ -19,7 +19,10 @@ def made(seed, w, h, channels):
 
 def shape(rng, kind):
     """(w, h) in and out: any, by whole numbers, by two, grown by whole numbers, along one side, of one pixel, and of extreme ratios."""
-    n = lambda low, high: int(rng.integers(low, high))
+
+    def n(low, high):
+        return int(rng.integers(low, high))
+
     if kind == 0:
         return n(1, 200), n(1, 200), n(1, 200), n(1, 200)
     if kind == 1:

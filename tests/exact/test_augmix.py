@@ -148,7 +148,7 @@ def test_it_is_torchvisions_own_on_our_draws(rows, tmp_path, monkeypatch, of):
     functional, transforms = autoaugment.F, pytest.importorskip("torchvision.transforms")
     if not hasattr(autoaugment, "AugMix"):
         pytest.skip("this torchvision has no AugMix")
-    apply, rng, off, many = autoaugment._apply_op, np.random.default_rng(3), [], 0
+    apply, rng, off = autoaugment._apply_op, np.random.default_rng(3), []
 
     def of_pil(img, name, magnitude, interpolation, fill):
         im = functional.to_pil_image(img[0])

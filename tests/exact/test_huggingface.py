@@ -3,7 +3,6 @@
 import io
 import json
 import pathlib
-import sys
 
 import numpy as np
 import pytest

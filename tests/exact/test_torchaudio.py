@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from audio import DECIBEL, F32, FBANK, INTEGRATED, LINEAR, MEL, MFCC, NATURAL, SINC_KAISER, SPECTROGRAM, Audio, signal, write_wav
+from audio import DECIBEL, FBANK, INTEGRATED, LINEAR, MEL, MFCC, NATURAL, SINC_KAISER, SPECTROGRAM, Audio, signal, write_wav
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 

@@ -18,12 +18,12 @@ from PIL import Image
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-import staged  # noqa: E402
-from staged import BATCH, GROUPS, STEPS, WATCHDOG, Restarts, Run  # noqa: E402
+import staged
+from staged import BATCH, GROUPS, STEPS, WATCHDOG, Restarts, Run
 
-import driver  # noqa: E402
-import spdl  # noqa: E402
-from engines import MARK, eventually, processes_of  # noqa: E402
+import driver
+import spdl
+from engines import MARK, eventually, processes_of
 
 KILLS = int(os.environ.get("SPDL_KILLS", 40 if os.environ.get("SPDL_FAULT_LONG") else 3))
 # Where the engine dies, and at which visit at the latest; those that its uploader has to die for before.

@@ -19,9 +19,9 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-from staged import BUILD, GROUPS, STAGES, Consumer, Run  # noqa: E402
+from staged import BUILD, GROUPS, STAGES, Consumer, Run
 
-import spdl  # noqa: E402
+import spdl
 
 ROUNDS = int(os.environ.get("SPDL_KILLS", 150 if os.environ.get("SPDL_FAULT_LONG") else 20))
 ONCE = ["attach.sent", "attach.mapped", "detach.unmap", "detach.sent"]

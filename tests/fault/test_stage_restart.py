@@ -14,9 +14,9 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-from staged import GROUPS, STAGES, Consumer, Restarts, Run  # noqa: E402
+from staged import GROUPS, STAGES, Consumer, Restarts, Run
 
-import spdl  # noqa: E402
+import spdl
 
 KILLS = int(os.environ.get("SPDL_KILLS", 40 if os.environ.get("SPDL_FAULT_LONG") else 3))
 # Where the engine dies, and at which visit at the latest.

@@ -1,7 +1,5 @@
 """Writes the arrays that the tests of core/array read, with NumPy: python3 make.py, in this directory."""
 
-import io
-
 import numpy as np
 
 one = np.arange(24, dtype="<i4").reshape(2, 3, 4)

@@ -50,7 +50,10 @@ def types():
     """A table with a column of every type; None is null."""
     day, moment = datetime.date(2020, 1, 31), datetime.datetime(2020, 1, 31, 13, 45, 0, 250000)
     clock = datetime.time(13, 45, 0, 250000)
-    none = lambda i, v: None if i == 3 else v
+
+    def none(i, v):
+        return None if i == 3 else v
+
     columns = {"label": pa.array([i - 1 for i in range(N)], pa.int64())}
     for name in WHOLE:
         least, most = int(np.iinfo(name).min), int(np.iinfo(name).max)
@@ -125,7 +128,12 @@ few(50, "lz4", "lz4.feather")
 few(50, "zstd", "zstd_stream.arrows")
 deltas()
 pa.feather.write_feather(pa.table({"label": [1]}), str(HERE / "old.feather"), version=1)
-based = lambda v: base64.b64encode(v).decode() if isinstance(v, bytes) else v
+
+
+def based(v):
+    return base64.b64encode(v).decode() if isinstance(v, bytes) else v
+
+
 (HERE / "want.json").write_text(json.dumps({k: [{key: based(v) for key, v in row.items()} for row in rows] for k, rows in want.items()}, separators=(",", ":")) + "\n")
 for split in (HERE / "splits").iterdir():
     if split.is_dir():

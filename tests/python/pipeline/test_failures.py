@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-import time
 from contextlib import asynccontextmanager
 from fractions import Fraction
 

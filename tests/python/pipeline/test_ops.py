@@ -178,7 +178,7 @@ def test_num_threads_bounds_the_sync_ops_that_run_at_once():
 
 def test_concurrency_bounds_the_items_of_a_stage_in_work():
     """A stage with concurrency n has at most n items in its op."""
-    running, peak, lock = 0, 0, threading.Lock()
+    running, peak = 0, 0
 
     async def op(x):
         nonlocal running, peak
