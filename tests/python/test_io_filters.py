@@ -220,6 +220,21 @@ def test_what_waits_in_a_graph_is_bounded():
     assert graph.get_frames().shape == (1, 2, 8, 1)
 
 
+def test_frames_that_are_larger_than_what_may_wait_go_through_one_by_one():
+    graph = spdl.io.FilterGraph("buffer=video_size=4x2:pix_fmt=gray:time_base=1/10,buffersink", max_bytes=5)
+    frame = np.zeros((2, 4), "u1")
+    for _ in range(3):
+        graph.add_frames(frame)
+        assert graph.get_frames().shape == (1, 2, 4, 1)
+    graph.add_frames(frame)
+    with pytest.raises(spdl.SampleError, match="buffersink"):
+        graph.add_frames(frame)
+    keeps = spdl.io.FilterGraph("buffer=video_size=4x2:pix_fmt=gray:time_base=1/10,reverse,buffersink", max_bytes=5)
+    keeps.add_frames(frame)
+    with pytest.raises(spdl.SampleError, match="8 bytes went in since a frame came out, want at most 5; filters that keep everything need max_bytes raised"):
+        keeps.add_frames(frame)
+
+
 # ---- batches
 
 

@@ -350,15 +350,16 @@ static int make_room(media_av_graph *g, const input *in, uint64_t bytes) {
         return fail(g, MEDIA_AV_FILTER, "%s: it was flushed; open another graph for more", in->end.name);
     for (int i = 0; i < g->n_out; i++)
         if (too_full(g, &g->out[i])) return MEDIA_AV_TOO_MUCH;
-    if (!most) return MEDIA_AV_OK;
-    if (in->has && ahead(g, in, &behind) + bytes > most) {
+    if (!most || !in->has) return MEDIA_AV_OK;
+    uint64_t lead = ahead(g, in, &behind);
+    if (behind && lead + bytes > most) {
         snprintf(g->detail, sizeof g->detail,
                  "input %s is ahead of %s by more than the %" PRIu64
                  " bytes that may wait; add frames there first, or raise max_bytes",
                  in->end.name, behind->end.name, most);
         return MEDIA_AV_TOO_MUCH;
     }
-    if (in->waiting + bytes > most && in->has) {
+    if (in->waiting && in->waiting + bytes > most) {
         snprintf(g->detail, sizeof g->detail,
                  "input %s: %" PRIu64 " bytes went in since a frame came out, want at most %" PRIu64
                  "; filters that keep everything need max_bytes raised",
