@@ -144,7 +144,7 @@ func (r *ring) openBefore(ctx context.Context, ring *spec.Spec, s *spec.Source, 
 		}
 		return open(ctx, source.ShardsConfig{
 			Opened: opened, ReadAhead: r.advised, InPlace: inPlace, Progress: p, Fetch: r.fetchers,
-			Shards: s.Shards, Media: media, Label: s.Label, Labels: source.ShardLabels(s.ByMember), Columns: columnsOf(s.Columns), IndexBeside: s.Index == spec.IndexBeside, Store: r.store,
+			Shards: s.Shards, Media: media, Label: s.Label, Labels: source.ShardLabels(s.ByMember), Split: s.Split, Columns: columnsOf(s.Columns), IndexBeside: s.Index == spec.IndexBeside, Store: r.store,
 		})
 	}
 	list := source.ListConfig{
@@ -412,5 +412,5 @@ func PartsOf(ctx context.Context, s *spec.Spec) ([]string, error) {
 		return nil, err
 	}
 	defer client.Close()
-	return source.PartsOf(ctx, source.ShardsConfig{Shards: one.Shards, IndexBeside: one.Index == spec.IndexBeside, Store: client})
+	return source.PartsOf(ctx, source.ShardsConfig{Shards: one.Shards, Split: one.Split, IndexBeside: one.Index == spec.IndexBeside, Store: client})
 }

@@ -296,7 +296,7 @@ func TestArrowSavedDataSetsAreRefusedByName(t *testing.T) {
 	_, err := OpenShards(background, ShardsConfig{Shards: []string{splits}})
 	_, list := OpenList(ListConfig{File: splits + "/train/data-00000-of-00001.arrow"})
 	_, folder := OpenFolder(FolderConfig{Dir: splits})
-	for err, want := range map[error]string{err: "it is a data set of 2 splits; name one: " + splits + "/train, " + splits + "/test", list: "files of Arrow are read by shards in place of list",
+	for err, want := range map[error]string{err: "it is a data set of 2 splits; want source.split: one of train, test, or the directory of one", list: "files of Arrow are read by shards in place of list",
 		folder: "; archives are read by shards in place of folder, such as shards: DIR/*.arrow"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

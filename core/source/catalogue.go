@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,7 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A catalogue is the index.json of a data set of MDS or of litData, or the state.json of one that Hugging Face's datasets has saved: it lists the shards beside it, or in directories below.
+// A catalogue is the index.json of a data set of MDS or of litData, the state.json of one that Hugging Face's datasets has saved, or the split.yaml of one of Megatron-Energon: it lists the shards beside it,
+// or in directories below.
 const (
 	CatalogueName     = "index.json"
 	maxCatalogueBytes = 256 << 20
@@ -57,6 +59,9 @@ func endsAsShard(name string) bool {
 
 // catalogueOf is the catalogue that a name means: its own, or that of a directory, of which LMDB's is its file; "": the name is a shard's.
 func catalogueOf(name string) string {
+	if isEnergon(name) {
+		return name
+	}
 	if store.IsURL(name) {
 		path, query := parted(name)
 		switch path = strings.TrimSuffix(path, "/"); {
@@ -74,7 +79,7 @@ func catalogueOf(name string) string {
 	if endsAsShard(name) {
 		return "" // spares a look at each of many
 	}
-	for _, catalogue := range catalogues {
+	for _, catalogue := range slices.Concat(catalogues, energonNames) {
 		inside := filepath.Join(name, catalogue)
 		if st, err := os.Stat(inside); err == nil && st.Mode().IsRegular() {
 			return inside
@@ -85,17 +90,20 @@ func catalogueOf(name string) string {
 
 // ListsShards reports whether a local directory, or a file, is a data set whose shards a catalogue lists.
 func ListsShards(path string) bool {
-	name := baseName(catalogueOf(path))
-	return name == CatalogueName || name == SavedName
+	catalogue := catalogueOf(path)
+	name := baseName(catalogue)
+	return name == CatalogueName || name == SavedName || isEnergon(catalogue)
 }
 
-// CatalogueFormat is the format of the shards that the catalogue of a local directory lists, or the one of that name: MDS, litData or Arrow, or that it is LMDB's. Of a URL that names one it is
+// CatalogueFormat is the format of the shards that the catalogue of a local directory lists, or the one of that name: MDS, litData, Arrow or Energon, or that it is LMDB's. Of a URL that names one it is
 // not asked for, and is its name; "" of anything else.
 func CatalogueFormat(path string) string {
 	name := catalogueOf(path)
 	switch {
 	case filepath.Base(name) == lmdbName:
 		return "LMDB"
+	case isEnergon(name):
+		return "Energon"
 	case name == "", store.IsURL(path) && baseName(path) != CatalogueName && baseName(path) != SavedName: // a prefix may be a folder's
 		return ""
 	case store.IsURL(path):
@@ -137,12 +145,19 @@ func (c *ShardsConfig) written(ctx context.Context, names []string) (all []strin
 			return nil, fmt.Errorf("%q: %w", store.Shown(catalogue), err)
 		}
 	}
+	if c.Split != "" && !c.chose {
+		return nil, lacking("split: got %q, and none of the shards is a data set that lists its splits (Megatron-Energon's, save_to_disk's); name the split's own files, such as train-*.tar", c.Split)
+	}
 	return all, nil
 }
 
 // appendCatalogue appends the shards that a catalogue lists.
 func (c *ShardsConfig) appendCatalogue(ctx context.Context, names []string, catalogue string) ([]string, error) {
-	text, err := readFile(ctx, catalogue, maxCatalogueBytes, c.Store, c.Progress)
+	most, energon := int64(maxCatalogueBytes), isEnergon(catalogue)
+	if energon {
+		most = maxEnergonBytes
+	}
+	text, err := readFile(ctx, catalogue, most, c.Store, c.Progress)
 	if err != nil {
 		return nil, fileError(catalogue, err)
 	}
@@ -152,11 +167,19 @@ func (c *ShardsConfig) appendCatalogue(ctx context.Context, names []string, cata
 		dir = strings.TrimSuffix(dir, "/")
 		dir = dir[:strings.LastIndexByte(dir, '/')+1]
 	}
-	switch baseName(catalogue) {
-	case SavedName:
+	switch name := baseName(catalogue); {
+	case energon:
+		c.chose = true
+		return appendEnergon(names, text, cmp.Or(c.Split, energonSplit), over(dir), query)
+	case name == SavedName:
 		return appendSaved(names, text, dir, query)
-	case savedSplits:
-		return nil, severalSplits(text, dir)
+	case name == savedSplits:
+		split, err := savedSplit(text, c.Split, dir)
+		if err != nil {
+			return nil, err
+		}
+		c.chose = true
+		return c.appendCatalogue(ctx, names, split)
 	}
 	return c.appendListed(names, text, dir, query)
 }

@@ -4,8 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"strings"
+	"slices"
 )
 
 // What save_to_disk of Hugging Face's datasets writes: a directory with the shards of a split, which state.json lists in their order, or one with such a directory for each
@@ -52,17 +51,19 @@ func appendSaved(names []string, text []byte, dir, query string) ([]string, erro
 	return names, nil
 }
 
-// severalSplits refuses a data set of which nobody can tell which split is meant.
-func severalSplits(text []byte, dir string) error {
+// savedSplit is the state.json of a split of a data set that has several, of which one has to be named.
+func savedSplit(text []byte, split, dir string) (string, error) {
 	var of struct{ Splits []string }
 	if err := json.Unmarshal(text, &of); err != nil || len(of.Splits) == 0 {
-		return errors.Join(errors.New("it lists no splits, as save_to_disk writes them; name the directory of one"), err)
+		return "", errors.Join(errors.New("it lists no splits, as save_to_disk writes them; name the directory of one"), err)
 	}
-	var all []string
-	for _, split := range of.Splits {
-		all = append(all, filepath.Join(dir, split))
+	switch {
+	case split == "":
+		return "", lacking("it is a data set of %d splits; want source.split: one of %s, or the directory of one in source.shards", len(of.Splits), splitsText(of.Splits))
+	case !slices.Contains(of.Splits, split):
+		return "", lacking("it has no split %q; want source.split: one of %s", split, splitsText(of.Splits))
 	}
-	return fmt.Errorf("it is a data set of %d splits; name one: %s", len(all), strings.Join(all[:min(len(all), maxNamedSplits)], ", "))
+	return below(split+"/"+SavedName, dir, "")
 }
 
 // maxNamedSplits is how many splits a refusal names.

@@ -27,6 +27,7 @@ type ShardsConfig struct {
 	Media        []Medium // what each sample has beside columns; nil: a picture, empty: nothing
 	Label        string   // part that holds the label; "" is cls, of TFRecords, ArrayRecords, MDS, litData and Arrow also label or image/class/label, and a sample without it has the label -1
 	Labels       ShardLabels
+	Split        string   // of Megatron-Energon's data sets, and Hugging Face's saved ones, which lists say; "": of the first train, of the others none
 	Columns      []Column // more parts
 	IndexDir     string   // where indexes are kept; "" is DefaultIndexDir
 	IndexBeside  bool     // keep those of local archives beside them
@@ -46,6 +47,7 @@ type ShardsConfig struct {
 	pace   *pace                    // nil: what reads of the store take is yet to be learned
 	listed map[string]*store.Object // by name: shards whose versions a listing has told
 	said   map[string]listedShard   // by name: what a catalogue says of them
+	chose  bool                     // Split was asked for
 }
 
 // shards are archives of samples: tar, zip, TFRecord, ArrayRecord, RecordIO, MDS, litData and Arrow, local and remote, and LMDB, local. What is in them is known from their indexes.

@@ -54,7 +54,6 @@ var brought = []struct {
 	{inSource, called(`urls?`, `tars?`, `webdataset`, `wds`, `tfrecords?`, `array_?records?`), "say shards: FILES, such as train-{0000..0127}.tar"},
 	{inSource, called(`data_files`, `data_dir`, `dataset`, `dataset_path`, `imagefolder`, `root_dir`, `file_root`, `input_dir`, `local`),
 		"say folder: DIR, shards: FILES of tar, zip, Parquet or TFRecord, or list: FILE of a table of paths"},
-	{inSource, called(`split`), "name the split's own files: folder: DIR/train, or shards: train-*.parquet"},
 	{anywhere, called(`shuffle_(buffer|buffer_size|size)`, `buffer_size`, `shardshuffle`, `shuffle_files`, `initial_fill`, `random_shuffle`, `reshuffle_each_iteration`, `shuffle_algo`, `shuffle_block_size`, `streaming`),
 		"leave it out: all samples are shuffled, in a new order every epoch, without a buffer; order: {window: 8} keeps reads of shards together, order: {shuffle: false} keeps the source's order"},
 	{anywhere, called(`nodesplitter`, `workersplitter`, `split_by_(node|worker)`, `num_shards`, `shard_id`, `num_replicas`, `world_size`),

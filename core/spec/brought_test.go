@@ -40,7 +40,6 @@ func TestKeysFromElsewhereAreAnsweredWithWhatDoesItHere(t *testing.T) {
 		"source: {mix: [{url: x.tar}]}\n" + image:                                              "source.mix[0].url: unknown key; say shards: FILES",
 		"source: {data_files: x.parquet}\n" + image:                                            "source.data_files: unknown key; say folder: DIR, shards: FILES",
 		"source: {imagefolder: x}\n" + image:                                                   "source.imagefolder: unknown key; say folder: DIR",
-		"source: {folder: x, split: train}\n" + image:                                          "source.split: unknown key; name the split's own files",
 		"source: {shards: x.tar, shardshuffle: true}\n" + image:                                "source.shardshuffle: unknown key; leave it out: all samples are shuffled",
 		"source: {shards: x.tar}\norder: {shuffle_buffer: 9}\n" + image:                        "order.shuffle_buffer: unknown key; leave it out: all samples",
 		"source: {shards: x.tar}\norder: {resampled: true}\n" + image:                          "order.resampled: unknown key; take as many batches",

@@ -44,6 +44,7 @@ type canonicalSource struct {
 	Path    string            `json:"path,omitempty"`
 	Image   []string          `json:"image,omitempty"`
 	Label   string            `json:"label,omitempty"`
+	Split   string            `json:"split,omitempty"`
 	Columns []canonicalColumn `json:"columns,omitempty"`
 	Mix     []canonicalPart   `json:"mix,omitempty"`
 	Host    int64             `json:"host,omitempty"` // samples
@@ -310,7 +311,7 @@ func (s *Source) canonical() canonicalSource {
 	}
 	c := canonicalSource{
 		Folder: cmp.Or(w.folder, s.Folder), List: cmp.Or(w.list, s.List), Root: cmp.Or(w.root, s.Root),
-		Extensions: s.Extensions, Labels: s.Labels, Shards: shards, Path: s.Path, Image: s.Image, Label: s.Label,
+		Extensions: s.Extensions, Labels: s.Labels, Shards: shards, Path: s.Path, Image: s.Image, Label: s.Label, Split: s.Split,
 		Host: s.Host.Samples, Stream: s.Host.Stream, Members: s.ByMember, Heading: s.Heading, Names: s.Names, Between: s.Separator, Packing: (*canonicalPacking)(s.Packing),
 		Episodes: s.Episodes.canonical(), Only: s.Only.canonical(),
 	}

@@ -32,6 +32,7 @@ var keys = withFrames([]Key{
 	{"source.separator", "text", "(a comma of .csv, else a tab)", "The character between the fields of a list with columns. With a comma or a semicolon quotes are CSV's; elsewhere fields are as they are. A blank is any number of blanks and tabs, and the last field has the rest of its line."},
 	{"source.image", "text or list of text", "(the part that ends in an image extension; of Parquet and Arrow audio or video where the samples are such, else of TFRecords, ArrayRecords, RecordIO and Arrow image, of ArrayRecords of other records record, of LMDB image-{n:09d} or {key}, and of MDS and litData what is encoded as a picture)", "Part, column or feature of shards, or template of LMDB's keys such as image-{n:09d}, that is the picture, video or sound; of several the first that a sample has. Where samples have several media, each says it in `from`."},
 	{"source.label", "text", "(cls or label, where there is one)", "Part or feature of shards, column of a table, or one of arrays, that holds the label, a whole number (with labels: names a name); label[0] is the first of several in RecordIO; when it is given, a sample without it is bad. labels: none leaves labels out."},
+	{"source.split", "text", "(train of Energon's)", "Which split of shards that list theirs: data sets of Megatron-Energon (.nv-meta/split.yaml), and those of several splits that Hugging Face's save_to_disk has written."},
 	{"source.only", "path, FROM:TO or list of whole numbers", "(all)", "The samples that there are, in this order, by their numbers from 0 in the source's: an .npy file, an array of Zarr, FROM:TO as Python has it, of which either may be left out (\":45000\"), or the numbers themselves. A sample that comes several times is several. " +
 		"`index`, weights.npy and the like count them; a part of a mixture has its own."},
 	{"source.arrays", "list of mappings", "(none)", "Arrays in local files whose rows, or windows of rows, are the samples: an x.npy and a y.npy, a tokens.bin, the datasets of an HDF5 file, or arrays of Zarr. All have equally many samples. They are the fields of the batch, but for those that image, video, audio or fields name with from: their rows are encoded media."},
@@ -64,6 +65,7 @@ var keys = withFrames([]Key{
 	{"source.mix[].separator", "text", "(as above)", "As above."},
 	{"source.mix[].image", "text or list of text", "(as above)", "As above."},
 	{"source.mix[].label", "text", "(as above)", "As above."},
+	{"source.mix[].split", "text", "(as above)", "As above."},
 	{"source.mix[].only", "path, FROM:TO or list of whole numbers", "(all)", "As above."},
 	{"source.mix[].extensions", "list of text", "(as above)", "As above."},
 	{"source.mix[].labels", "directory, names, none", "(as below)", "As below."},

@@ -76,7 +76,7 @@ var values = map[string]string{
 	"version": "1", "name": "x", "source": "{folder: p}", "source.folder": "p", "source.list": "l", "source.root": "r",
 	"source.extensions": "[a]", "source.labels": "none", "order": "{}", "order.shuffle": "true", "order.seed": "1", "order.epochs": "1",
 	"source.mix": "[{folder: p}, {folder: q}]", "source.mix[].folder": "p", "source.mix[].list": "l", "source.mix[].root": "r", "source.mix[].shards": "a.tar",
-	"source.only": "'3:9'", "source.mix[].only": "[4, 2, 4]", "source.mix[].path": "file", "source.mix[].image": "[jpg]", "source.mix[].label": "cls", "source.mix[].extensions": "[a]", "source.mix[].labels": "none",
+	"source.only": "'3:9'", "source.mix[].only": "[4, 2, 4]", "source.mix[].path": "file", "source.mix[].image": "[jpg]", "source.mix[].label": "cls", "source.split": "val", "source.mix[].split": "val", "source.mix[].extensions": "[a]", "source.mix[].labels": "none",
 	"source.mix[].weight": "{0: 3, 10: 1}", "order.filter": "index < 3", "order.repeat": "3", "order.rows": "100", "order.window": "4", "order.weights": "w", "order.replacement": "false",
 	"order.balance": "label", "order.stratify": "label", "order.group": "groups.npy", "order.buckets": "{by: n}", "order.buckets.by": "n", "order.buckets.count": "3",
 	"order.buckets.max_total": "120.5", "order.buckets.multiple_of": "8", "order.buckets.sizes": "[[8, 16], [16, 8]]", "order.buckets.area": "262144", "order.buckets.step": "32", "order.buckets.min": "256", "order.buckets.max": "1024",
@@ -291,7 +291,7 @@ func document(path, value string) string {
 		source = "source: {mix: " + value + "}\n"
 	case strings.HasPrefix(path, "source.mix[]."):
 		with := map[string]string{"root": "list: l, ", "path": "list: l.csv, ", "heading": "list: l.tsv, ", "separator": "list: l.csv, ", "image": "shards: a.tar, ", "label": "shards: a.tar, ",
-			"extensions": "folder: p, ", "labels": "folder: p, ", "weight": "folder: p, ", "only": "folder: p, "}[lastKey(path)]
+			"extensions": "folder: p, ", "labels": "folder: p, ", "weight": "folder: p, ", "only": "folder: p, ", "split": "shards: a, "}[lastKey(path)]
 		source = "source: {mix: [{" + with + lastKey(path) + ": " + value + "}]}\n"
 	case path == "source.host":
 		source = "source: {host: " + value + "}\n"
@@ -301,7 +301,7 @@ func document(path, value string) string {
 		source, rest = "source: {host: {samples: 9, stream: "+value+"}}\n", "order: {shuffle: false}\n"
 	case path == "source.host.timeout":
 		source = "source: {host: {samples: 9, timeout: " + value + "}}\n"
-	case path == "source.image" || path == "source.label" || path == "source.columns" || path == "source.only":
+	case path == "source.image" || path == "source.label" || path == "source.split" || path == "source.columns" || path == "source.only":
 		source = "source: {shards: a.tar, " + key + ": " + value + "}\n"
 	case strings.HasPrefix(path, "source.remote."):
 		source = "source: {folder: p, remote: {" + lastKey(path) + ": " + value + "}}\n"

@@ -124,6 +124,7 @@ func (d *decoder) place(s *section, src *Source, dir string) {
 		src.Image = s.texts("image", "a part's name or a list of them", maxExtensions)
 	}
 	s.text("label", &src.Label)
+	s.text("split", &src.Split)
 	if s.has("only") {
 		src.Only = s.only(dir)
 	}
@@ -395,7 +396,7 @@ func (d *decoder) wordOfOne(src *Source) string {
 		given bool
 	}{
 		{"folder", src.Folder != ""}, {"list", src.List != ""}, {"root", src.Root != ""}, {"shards", src.Shards != nil}, {"arrays", src.Arrays != nil}, {"episodes", src.Episodes != nil}, {"heading", src.Heading || src.Names != nil}, {"separator", src.Separator != ""}, {"path", src.Path != ""},
-		{"image", src.Image != nil}, {"label", src.Label != ""}, {"only", src.Only != nil}, {"extensions", src.Extensions != nil}, {"labels", d.pos["source.labels"].line > 0},
+		{"image", src.Image != nil}, {"label", src.Label != ""}, {"split", src.Split != ""}, {"only", src.Only != nil}, {"extensions", src.Extensions != nil}, {"labels", d.pos["source.labels"].line > 0},
 	} {
 		if k.given {
 			return k.key
@@ -462,6 +463,8 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column, alone boo
 		d.failAt(at+".label", "given beside labels: %s; leave one of them out", src.ByMember)
 	case !table && src.Path != "":
 		d.failAt(at+".path", "goes with a list that is a table: .csv, .jsonl, .parquet or .npz")
+	case (src.Shards == nil || src.IsParquet()) && src.Split != "":
+		d.failAt(at+".split", "goes with shards of a data set that lists its splits (Megatron-Energon's, save_to_disk's); of others name the split's own files: folder: DIR/train, or shards: train-*.parquet")
 	case src.Shards == nil && src.Image != nil:
 		d.failAt(at+".image", "goes with shards")
 	case src.Arrays != nil && src.Label != "" && !slices.ContainsFunc(src.Arrays, func(a ArrayFiles) bool { return a.Name == src.Label }):

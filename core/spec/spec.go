@@ -49,6 +49,7 @@ type Source struct {
 	Image      []string     // of shards: the parts or columns that are the picture, best first; nil: by their endings
 	Mix        []Part       // data sets in place of the one above
 	Host       Host         // samples that the program around the engine brings
+	Split      string       // of shards that have splits: the one that is read; "": train, where there is such a one
 	Label      string       // of shards and tables: the part or column that is the label; "": cls or label, where there is one
 	Columns    []Column     // more fields of a batch
 	Index      string       // where the indexes of shards are kept
