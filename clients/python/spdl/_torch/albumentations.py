@@ -172,6 +172,8 @@ def fits_within(before: list[Operation], size: list[int]) -> bool:
         made = operation.get("resize")
         if isinstance(made, dict):
             largest = made.get("size", made.get("max_size"))
+            if not isinstance(largest, (int, list)):  # a bucket's size, or one by pixels
+                return False
             h, w = largest if isinstance(largest, list) else (largest, largest)
             return (isinstance(largest, list) or "size" not in made) and h <= size[0] and w <= size[1]
     return False
