@@ -94,7 +94,7 @@ def Decoder(codec: Codec, *, filter_desc: Optional[str] = None, decode_config: O
     section = {**configured("Decoder", kind, decoding=decode_config), **section}
     if filter_desc is not None:
         section["filter"] = filter_desc
-    return {"video": VideoDecoder, "audio": AudioDecoder}[kind](codec, section)
+    return (VideoDecoder if kind == "video" else AudioDecoder)(codec, section)
 
 
 class _Decoder(Handle):
