@@ -9,7 +9,7 @@ import operator
 import os
 import pickle
 from ctypes import POINTER, c_char_p, c_double, c_int, c_size_t, c_uint32, c_uint64, c_void_p
-from typing import TYPE_CHECKING, Any, Collection, Iterator, Mapping, Optional, SupportsIndex, Union, overload
+from typing import TYPE_CHECKING, Any, Collection, Iterator, Mapping, Optional, SupportsIndex, TypeVar, Union, overload
 
 from .._errors import ArgumentError, SampleError
 from .._given import c_text, whole
@@ -81,6 +81,8 @@ FUNCTIONS = {
 
 _api = bound(FUNCTIONS)
 
+P = TypeVar("P", bound="Packets")
+
 
 class Codec:
     """A stream, as its container describes it: name, time_base ..., whatever of it is known. Muxer.add_remux_stream takes it."""
@@ -122,16 +124,16 @@ class Packets:
         data = _loaded(made, _NOWHERE, None)["bytes"].memoryview()
         return _of_bytes, (pickle.PickleBuffer(data) if operator.index(protocol) >= 5 else bytes(data),)
 
-    def __copy__(self) -> Packets:
+    def __copy__(self: P) -> P:
         return self.clone()
 
-    def __deepcopy__(self, _: Any) -> Packets:
+    def __deepcopy__(self: P, _: Any) -> P:
         return self.clone()
 
     def __len__(self) -> int:
         return int(_api().packets_count(self._handle))
 
-    def __getitem__(self, part: slice) -> Packets:
+    def __getitem__(self: P, part: slice) -> P:
         if not isinstance(part, slice) or part.step not in (None, 1):
             raise ArgumentError(f"spdl: io: packets[{part!r}]: want a slice without a step; packet(i) is one of them")
         first, end, _ = part.indices(len(self))
@@ -183,7 +185,7 @@ class Packets:
         start, end = self.timestamp or (-math.inf, math.inf)
         return sorted(t for t in times if start <= t < end)
 
-    def clone(self) -> Packets:
+    def clone(self: P) -> P:
         """The same packets, which are shared."""
         return self[:]
 
@@ -251,12 +253,13 @@ class ImagePackets:
         return load(self.data, description)
 
 
-def _packets(handle: c_void_p) -> Packets:
+def _packets(handle: c_void_p) -> Any:
+    """Packets of the stream's kind."""
     kind = json.loads(_api().packets_info(handle))["kind"]
     return {"audio": AudioPackets, "video": VideoPackets}[kind](handle.value or 0)
 
 
-def _of_bytes(data: Any) -> Packets:
+def _of_bytes(data: Any) -> Any:
     address, size, _, keep = _memory_of(data)
     handle = c_void_p()
     _check(_api().packets_of(address or None, size, handle))
@@ -403,9 +406,9 @@ class Demuxer:
         return self._stream("video").info["stream"]
 
     @overload
-    def streaming_demux(self, indices: Optional[int] = None, *, duration: float = -1, num_packets: int = -1) -> Iterator[Packets]: ...
+    def streaming_demux(self, indices: Optional[int] = None, *, duration: float = -1, num_packets: int = -1) -> Iterator[Union[AudioPackets, VideoPackets]]: ...
     @overload
-    def streaming_demux(self, indices: Collection[int], *, duration: float = -1, num_packets: int = -1) -> Iterator[dict[int, Packets]]: ...
+    def streaming_demux(self, indices: Collection[int], *, duration: float = -1, num_packets: int = -1) -> Iterator[dict[int, Union[AudioPackets, VideoPackets]]]: ...
 
     def streaming_demux(self, indices: Union[int, Collection[int], None] = None, *, duration: float = -1,
                         num_packets: int = -1) -> Iterator[Any]:
@@ -446,7 +449,7 @@ def _pieces(streams: dict[int, _Demuxing]) -> Iterator[dict[int, Packets]]:
             yield item
 
 
-def apply_bsf(packets: Packets, bsf: str) -> Packets:
+def apply_bsf(packets: P, bsf: str) -> P:
     """Packets through FFmpeg's bitstream filters, such as "h264_mp4toannexb"; several with commas."""
     handle = c_void_p()
     _check(_api().packets_filter(packets._handle, c_text("io: apply_bsf: bsf", bsf), handle))
