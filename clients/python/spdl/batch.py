@@ -47,7 +47,7 @@ class Batch(Mapping[str, Any]):
     # ---- fields
 
     def __getitem__(self, name: str) -> Any:
-        """A view of one field. Raises KeyError (as spdl.NotFound), and Stale once the batch has ended."""
+        """A view of one field; of which kind the description decides, so to a type checker it is Any. Raises KeyError (as spdl.NotFound), and Stale once the batch has ended."""
         lease, field = self._lease, self._schema[name]
         if lease is None:
             raise self._ended(f'take "{name}" of')

@@ -24,6 +24,9 @@ class PipelineBuilder(Generic[T, U]):
                     .aggregate(32)
                     .add_sink(3)
                     .build(num_threads=8))
+
+    To a type checker items are anything, unless a program says what goes in and what comes out: `builder: PipelineBuilder[str, Picture] =
+    PipelineBuilder()` builds a Pipeline[Picture].
     """
 
     def __init__(self) -> None:
