@@ -200,7 +200,7 @@ class Packets:
         return loading
 
 
-# What the container may leave open is None then.
+# What a container may leave open is None then; as Any, since who knows the files need not ask.
 
 
 class AudioPackets(Packets):
