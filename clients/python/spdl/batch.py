@@ -6,16 +6,13 @@ import gc
 import sys
 import traceback
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Iterator, NoReturn, Optional, Union
+from typing import Any, Iterator, NoReturn, Optional, Union
 
 from . import _c, _dlpack
 from ._errors import Stale, Unsupported
 from ._reader import FREE_THREADED, Lease
 from .arrays import Array, DType, Ragged, view
 from .schema import Field, FieldNotFound, Layout, Schema
-
-if TYPE_CHECKING:
-    import numpy
 
 _OFFSETS = DType(_c.INT, 64)
 
