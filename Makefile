@@ -91,7 +91,7 @@ torch: ## the tests against torch, torchvision and jax (Debian's torch: 120 MB m
 	@$(MAKE) --no-print-directory all-built
 	@scripts/test.sh torch
 
-check: ## format, vet, lint, import directions, the header alone as C11 and C++17
+check: ## format, vet, lint, types, import directions, the header alone as C11 and C++17
 	@scripts/deps.sh check
 	@scripts/check.sh
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Format, vet, lint, import directions, and the public header alone as C11 and C++17. Names every finding;
+# Format, vet, lint, types, import directions, and the public header alone as C11 and C++17. Names every finding;
 # ends with "N passed, N failed".
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -18,6 +18,12 @@ run() { # run NAME COMMAND...: the command must succeed and print nothing
 c_files() { git ls-files '*.c' '*.h' '*.cpp' '*.hpp'; }
 go_format() { gofmt -l $(git ls-files '*.go'); }
 c_format() { c_files | xargs clang-format-14 --dry-run 2>&1 | grep -m 20 warning; true; }
+client_types() { (cd clients/python && ../../.venv/bin/python -m mypy --no-error-summary); }
+told_types() { # the examples are no typed programs, and must be no wrong ones
+    .venv/bin/python -m mypy --no-error-summary --config-file tests/python/typed/mypy.ini tests/python/typed
+    MYPYPATH=clients/python .venv/bin/python -m mypy --no-error-summary --config-file= --cache-dir build/mypy --follow-imports silent --ignore-missing-imports \
+        --check-untyped-defs examples/python/*.py examples/spdl/*.py
+}
 header() { "$@" -Wall -Wextra -Wpedantic -Wconversion -Werror -fsyntax-only include/spdl.h; }
 
 # room: the rooms of ours that it may import, directly or not
@@ -94,6 +100,8 @@ run "header as C++17 (g++)" header g++ -std=c++17 -x c++
 run "header as C11 (clang)" header clang-14 -std=c11 -Weverything -Wno-padded -Wno-unused-macros
 run "header as C++17 (clang)" header clang++-14 -std=c++17 -x c++
 run "python compiles" python3 -m compileall -q clients/python tests/python
+run "types of the Python client" client_types
+run "types that Python programs are told" told_types
 run "the picture of speeds is of the results" python3 bench/chart.py --check
 run "a second checkout builds" second_checkout
 run "no open ends" bash -c "! git grep -nE '\\b(TODO|FIXME|XXX)\\b' -- '*.go' '*.c' '*.h' '*.hpp' '*.py' '*.sh' | grep -v scripts/check.sh"

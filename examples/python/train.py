@@ -47,7 +47,8 @@ def hash_batch(batch):
 
 def run(loader, with_hash):
     batches = rows = elements = 0
-    total, labels = 0.0, set()
+    total = 0.0
+    labels: set[int] = set()
     start = time.monotonic()
     for batch in loader:
         if with_hash:

@@ -450,6 +450,7 @@ REFUSED = [
     ([A.PadIfNeeded(8, 8)], r"PadIfNeeded.*leaves pictures that are larger as they are.*put RandomCrop or CenterCrop of \[8, 8\] right behind it, or LongestMaxSize\(8\)"),
     ([A.PadIfNeeded(8, 8), A.HorizontalFlip(), A.RandomCrop(8, 8)], "PadIfNeeded.*leaves pictures that are larger"),
     ([A.PadIfNeeded(8, 8), {"random_crop": 8}], "PadIfNeeded.*leaves pictures that are larger"),
+    ([{"resize": {"min_pixels": 64, "max_pixels": 256, "multiple_of": 4}}, A.PadIfNeeded(8, 8)], "PadIfNeeded.*leaves pictures that are larger"),
     ([A.PadIfNeeded(16, 16), A.RandomCrop(8, 8)], r"PadIfNeeded.*got \[16, 16\] in front of a crop of \[8, 8\]"),
     ([A.PadIfNeeded(16, 16, position="top_left"), A.RandomCrop(16, 16)], "position: got 'top_left' where pictures may be larger"),
     ([A.LongestMaxSize(8), A.PadIfNeeded(8, 8, position="random")], "position: got 'random', want 'center' or a corner"),

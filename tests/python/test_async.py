@@ -193,6 +193,45 @@ def test_a_task_that_is_over_gives_back_what_it_had_in_hand(engine, how):
             assert isinstance(task.exception(), ValueError)
 
 
+def test_a_task_that_fails_when_its_loader_is_gone_ends_in_its_own_error_alone(engine):
+    """A loop over a loader that nobody else has ends by break, and the loader with it; its batch stays in hand."""
+    name, told = engine("--batches", "3").name, []
+
+    async def leave():
+        async for batch in spdl.attach(name):
+            break
+        assert batch.ticket == 0
+        raise ValueError("enough")
+
+    async def run():
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: told.append(repr(context.get("exception"))))
+        await asyncio.wait([task := asyncio.ensure_future(leave())])
+        await asyncio.sleep(0)  # a turn for its callbacks
+        return task.exception()
+
+    assert isinstance(asyncio.run(asyncio.wait_for(run(), 20)), ValueError)
+    assert told == []
+
+
+def test_a_callback_that_asks_for_a_batch_is_told(engine):
+    """It is no task, which a batch could be in hand of."""
+    async def run(loader):
+        told = asyncio.get_running_loop().create_future()
+
+        def ask():
+            try:
+                loader.__aiter__().__anext__()
+            except BaseException as error:
+                told.set_result(error)
+
+        asyncio.get_running_loop().call_soon(ask)
+        return await told
+
+    with spdl.attach(engine("--batches", "3").name) as loader:
+        error = asyncio.run(asyncio.wait_for(run(loader), 20))
+    assert isinstance(error, RuntimeError) and "spdl: async for" in str(error) and "want a task" in str(error)
+
+
 @pytest.mark.parametrize("leases", [1, 4])
 def test_a_batch_that_was_awaited_in_another_task_is_in_hand_of_the_one_that_asked(engine, leases):
     """As asyncio.wait_for does before Python 3.12, for each call."""

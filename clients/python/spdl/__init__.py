@@ -12,6 +12,8 @@ neither numpy nor torch. docs/migrate-from-dataloader.md walks through replacing
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ._c import (
     BATCH_BAD,
     BATCH_KEY_CUT,
@@ -68,12 +70,18 @@ __version__ = "0.1.0"
 _MODULES = ("dataloader", "io", "pipeline", "source")  # imported when they are first named
 
 
-def __getattr__(name: str) -> object:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
+if TYPE_CHECKING:
+    from . import dataloader as dataloader
+    from . import io as io
+    from . import pipeline as pipeline
+    from . import source as source
+else:
+    def __getattr__(name: str) -> object:
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        import importlib
 
-    return importlib.import_module(f".{name}", __name__)
+        return importlib.import_module(f".{name}", __name__)
 
 
 def __dir__() -> list[str]:

@@ -37,6 +37,8 @@ class AsyncEpoch:
         """The next batch, for the task that asks here (asyncio.wait_for awaits it in a task of its own before Python 3.12). Asking gives back what
         the task has in hand; what it asks for several times before one has come, it has in hand together."""
         loader, task = self._loader, asyncio.current_task()
+        if task is None:
+            raise RuntimeError("spdl: async for: asked by a callback of the event loop, want a task, which has the batch in hand; ask in a coroutine")
         if task not in loader._tasks:
             task.add_done_callback(partial(_task_over, weakref.ref(loader)))
         _retire(loader, loader._tasks.get(task, ()))
@@ -51,7 +53,7 @@ class AsyncEpoch:
         if self._over:
             raise StopAsyncIteration
         lease = await _acquire(loader, number, task)
-        if type(lease) is int:
+        if isinstance(lease, int):
             self._over = True
             _wake(loader._reader.waiting.get(asyncio.get_running_loop(), set()))  # the others' loops over it end, too
             raise StopAsyncIteration
@@ -78,7 +80,9 @@ def _task_over(loader_ref: weakref.ref[Loader], task: asyncio.Task) -> None:
     """Let go of what a task that is over had in hand. One that has returned may have returned the batch: it is its holder's then. An
     error's traceback has the frames that had it, for as long as somebody keeps the task: then it is given back here."""
     loader: Optional[Loader] = loader_ref()
-    batches = loader._tasks.pop(task, ()) if loader is not None else ()
+    if loader is None:  # and with it what any task had in hand
+        return
+    batches = loader._tasks.pop(task, ())
     error = asyncio.CancelledError() if task.cancelled() else task._exception  # exception() would count as having looked
     if error is None:
         return

@@ -23,7 +23,7 @@ from ctypes import (
     c_uint64,
     c_void_p,
 )
-from typing import Optional
+from typing import TYPE_CHECKING, Any, Optional
 
 from ._errors import LibraryNotFound
 from ._lock import Lock
@@ -244,6 +244,9 @@ class Api:
 
 class _Functions:
     """The declared functions of one library, as attributes."""
+
+    if TYPE_CHECKING:
+        def __getattr__(self, name: str) -> Any: ...
 
 
 def _declare(dll: ctypes.CDLL) -> _Functions:

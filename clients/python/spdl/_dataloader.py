@@ -8,7 +8,7 @@ import inspect
 import operator
 import sys
 from numbers import Integral
-from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Optional, Union
 
 from . import _torchrun
 from ._errors import ArgumentError, Busy, SpecError
@@ -68,7 +68,7 @@ def _check_option(name: str) -> None:
     raise TypeError(f"spdl: DataLoader: got an unexpected argument {name}; {remedy}")
 
 
-def _dropped(dataset: Any, fields: Union[Fields, int], more: tuple[Any, ...], transform: Any, options: dict[str, Any]) -> tuple[Fields, arguments.Drop]:
+def _dropped(dataset: Any, fields: Any, more: tuple[Any, ...], transform: Any, options: dict[str, Any]) -> tuple[Fields, arguments.Drop]:
     """What torch's arguments say, of which options keeps the others. By their places they are torch's, unless the first is fields."""
     given = {name: options.pop(name) for name in arguments.ARGUMENTS if name in options}
     if "source" in options:
@@ -232,10 +232,11 @@ class DataLoader:
         """What it is of: its len() is the number of samples, of all ranks. The data set itself, where one was given."""
         return _Samples(self.loader) if self._source is None else self._source
 
-    def __getattr__(self, name: str) -> Any:
-        if name in _TORCH:
-            raise AttributeError(f"spdl: DataLoader: has no {name} as torch's has; {_ASKED.get(name) or _TORCH[name]}")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    if not TYPE_CHECKING:  # to a type checker it would say that every name is there
+        def __getattr__(self, name: str) -> Any:
+            if name in _TORCH:
+                raise AttributeError(f"spdl: DataLoader: has no {name} as torch's has; {_ASKED.get(name) or _TORCH[name]}")
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __len__(self) -> int:
         """Batches per epoch, in this rank's lane."""

@@ -27,7 +27,7 @@ import ctypes
 import struct
 import sys
 from ctypes import c_char_p, c_int, c_size_t, c_uint8, c_uint64, c_void_p
-from typing import Optional
+from typing import Any, Callable, Optional
 
 from . import _c
 from ._lock import Lock
@@ -48,8 +48,8 @@ _ENDED = 2**64 - 1  # the first 8 bytes after the deleter
 _PAD = tuple((0,) * n for n in range(_MAX_NDIM + 1))
 
 
-def _function(name: str, result: object, *arguments: object) -> ctypes._FuncPointer:
-    function = ctypes.pythonapi[name]  # a private copy: attributes of pythonapi are shared by everyone
+def _function(name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
+    function: Any = ctypes.pythonapi[name]  # a private copy: attributes of pythonapi are shared by everyone
     function.restype, function.argtypes = result, arguments
     return function
 
@@ -94,7 +94,6 @@ class _Export:
             self.capsule = None
             return False
         return lonely
-
 
     def late(self) -> bool:
         """Whether it is of a loader that is closed."""
@@ -162,7 +161,7 @@ def _block() -> _Block:
 def _deleter() -> int:
     global _deleter_address
     if not _deleter_address:
-        _deleter_address = ctypes.cast(_c.library().held.dlpack_deleter, c_void_p).value
+        _deleter_address = ctypes.cast(_c.library().held.dlpack_deleter, c_void_p).value or 0
     return _deleter_address
 
 

@@ -50,7 +50,7 @@ class Epoch:
 
                 _aio.leave(self._loader)
         if batch is not None:
-            if not self._over and not self._shelf.wander and batch._holders() == ALONE and batch._lease.spare is None:
+            if not self._over and not self._shelf.wander and batch._holders() == ALONE and batch._lease.spare is None:  # type: ignore[union-attr]  # of an ended one it is not ALONE
                 try:
                     news = batch._swap(number)
                 except Undone:

@@ -11,7 +11,7 @@ import threading
 import time
 import traceback
 from ctypes import POINTER, Structure, c_char_p, c_int, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
-from typing import Any, Mapping, Optional
+from typing import Any, Mapping, Sequence
 
 from . import _c
 from ._errors import ArgumentError, SpecError, error_for
@@ -199,7 +199,7 @@ def _bytes_of(got: Any) -> bytes:
     except (TypeError, RuntimeError):  # no buffer; a tensor of a device
         raise Unfit(f"got {type(got).__name__}, {want}; decoding is the engine's") from None
     if view.ndim != 1:
-        raise Unfit(f"got {type(got).__name__} of shape {list(view.shape)}, {want}; decoding is the engine's")
+        raise Unfit(f"got {type(got).__name__} of shape {list(view.shape or ())}, {want}; decoding is the engine's")
     return view.tobytes()
 
 
@@ -222,7 +222,7 @@ def _c_text(what: str, text: bytes) -> bytes:
 def _text(error: BaseException) -> bytes:
     """What a log line says of an exception: type, text, and where it was raised."""
     text, where = "".join(traceback.format_exception_only(type(error), error)).strip(), ""
-    frames: Optional[traceback.StackSummary] = traceback.extract_tb(error.__traceback__)[1:]
+    frames: Sequence[traceback.FrameSummary] = traceback.extract_tb(error.__traceback__)[1:]
     if isinstance(error, Unfit):  # raised here, where nobody need look
         text = f"TypeError: {error}"
     elif frames:

@@ -98,7 +98,7 @@ class Shelf:
         self.wander = True
         with self._lock:
             for hand in others:
-                if hand is last and goes_on or hand.names() == UNNAMED and (hand is last and not self._stage or hand.batch._holders() == ALONE):
+                if hand is last and goes_on or hand.names() == UNNAMED and (hand is last and not self._stage or hand.batch._holders() == ALONE):  # type: ignore[union-attr]  # UNNAMED: it has one
                     hand.retire()
 
     def held(self) -> list[str]:

@@ -20,13 +20,16 @@ import threading
 import time
 import warnings
 import weakref
-from typing import Any, Callable, Optional
+from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from . import _c, _dlpack
 from ._dlpack import live as exports
 from ._errors import ArgumentError, Detached, Interrupted, SpdlError, error_for
 from ._interrupt import Call
 from ._lock import Lock
+
+if TYPE_CHECKING:
+    import asyncio
 
 _BATCH_BYTES = ctypes.sizeof(_c.Batch)
 EMPTY = _c.Batch(_BATCH_BYTES)  # of a lease that has no batch yet
@@ -50,9 +53,10 @@ def _at_exit() -> None:
     for reader in list(_readers):
         reader.close()
     _exiting = True
-    if _c.loaded() is not None:
+    api = _c.loaded()
+    if api is not None:
         _dlpack.unwatch()
-        _c.loaded().free.shutdown()  # a batch that is held keeps an engine in this process, and exit() does not come after a Ctrl-C
+        api.free.shutdown()  # a batch that is held keeps an engine in this process, and exit() does not come after a Ctrl-C
 
 
 atexit.register(_at_exit)
@@ -170,7 +174,7 @@ class Reader:
         self.thread = _Thread()
         # Guards the calls, and whether it is closed and detached; a finaliser may enter again.
         self.lock = _shared if FREE_THREADED else Lock()
-        self.waiting: dict[Any, set] = {}  # asyncio loop: futures of its tasks that wait for a batch
+        self.waiting: dict[asyncio.AbstractEventLoop, set[asyncio.Future[None]]] = {}  # asyncio loop: futures of its tasks that wait for a batch
         self._calls: set[object] = set()  # one for each that may wait
         self._last_wait: tuple[Optional[_c.Batch], int] = (None, 0)  # what it waited for, and since when
         # Length of waits of late, and how far they were from that; threads that wait at the same time may lose one another's.

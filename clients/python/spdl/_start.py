@@ -78,7 +78,7 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
         raise ArgumentError("spdl: open: share=True needs LOCAL_RANK and its kin in the environment; run under torchrun")
     if isinstance(args, (str, bytes)):
         raise TypeError(f"spdl: open: args is the text {args!r}, want a list of arguments, such as args={args.split()!r}")
-    attach_opts = dict(group=group, lane=lane, max_leases=max_leases, handoff=handoff, timeout=timeout)
+    attach_opts: dict[str, Any] = dict(group=group, lane=lane, max_leases=max_leases, handoff=handoff, timeout=timeout)
     name: Optional[str] = None
     if ranks is not None and ranks.world_size > 1:
         if share is False or ranks.local_size == 1:
@@ -108,7 +108,7 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
         if isinstance(error, SpecError):
             raise made.explained(error) from None
         raise
-    if name is not None:
+    if name is not None and ranks is not None:
         _torchrun.host(loader, name, ranks.local_size - 1)
     if source is not None:
         try:
@@ -225,7 +225,7 @@ def attach_ring(of: Loader, ring: str, recipe: Optional[tuple], **options: Any) 
 def _load(api: _c.Api, function: Any, what: bytes, opts: ctypes.Structure, recipe: Optional[tuple]) -> Loader:
     reader = None
 
-    def join() -> int:
+    def join() -> Optional[int]:
         handle = ctypes.c_void_p()
         status = function(what, ctypes.byref(opts), ctypes.byref(handle))
         if status < 0:

@@ -23,7 +23,7 @@ import threading
 import time
 import warnings
 import weakref
-from typing import TYPE_CHECKING, Iterator, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Optional
 
 from . import _siblings
 from ._errors import ArgumentError, EngineStartError, NotFound, SpdlError, SystemCallError, error_for
@@ -48,7 +48,7 @@ class Ranks(NamedTuple):
 def ranks() -> Optional[Ranks]:
     """What torchrun says in the environment; None elsewhere. Raises ArgumentError if it says half of it."""
     names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
-    values = [os.environ.get(name) for name in names]
+    values: list[Any] = [os.environ.get(name) for name in names]
     if "LOCAL_RANK" not in os.environ or "LOCAL_WORLD_SIZE" not in os.environ:
         return None
     try:
@@ -356,11 +356,13 @@ def _await_visits(opened: Optional[socket.socket], host: Host) -> bool:
     """Whether all others came. Those who live and have not come may come yet, for LEAVE_S."""
     if opened is None:
         return False  # of the process that this one was forked from
-    end, came, visits = time.monotonic() + LEAVE_S, 0, set()
+    end, came = time.monotonic() + LEAVE_S, 0
+    visits: set[socket.socket] = set()
     all_seen, to_come = len(host.seen) == host.others, {one.pid: one.fd for one in host.seen}
     with selectors.DefaultSelector() as selector:
-        for one in (opened, *to_come.values()):
-            selector.register(one, selectors.EVENT_READ)
+        selector.register(opened, selectors.EVENT_READ)
+        for process in to_come.values():
+            selector.register(process, selectors.EVENT_READ)
         while (visits or came < host.others and (to_come or not all_seen)) and (left := end - time.monotonic()) > 0:
             for key, _ in selector.select(left):
                 if key.fileobj is opened:
@@ -370,11 +372,12 @@ def _await_visits(opened: Optional[socket.socket], host: Host) -> bool:
                     selector.register(visit, selectors.EVENT_READ)
                     to_come.pop(_peer(visit), None)
                 else:  # nobody says anything there but that it leaves; a process has ended
-                    selector.unregister(key.fileobj)
-                    if key.fileobj in visits:
-                        visits.remove(key.fileobj)
-                        key.fileobj.close()
-                    to_come = {pid: fd for pid, fd in to_come.items() if fd != key.fileobj}
+                    left_by: Any = key.fileobj
+                    selector.unregister(left_by)
+                    if left_by in visits:
+                        visits.remove(left_by)
+                        left_by.close()
+                    to_come = {pid: fd for pid, fd in to_come.items() if fd != left_by}
     for visit in visits:
         visit.close()
     return came >= host.others

@@ -13,14 +13,16 @@ import operator
 import pickle
 import struct
 import warnings
-from typing import TYPE_CHECKING, Any, Iterator, Optional, Union, overload
+from typing import TYPE_CHECKING, Any, Iterator, Optional, SupportsIndex, Union, overload
 
 from . import _dlpack
 from ._errors import ArgumentError, Unsupported
 
 if TYPE_CHECKING:
-    import numpy
+    import builtins
+
     import torch
+    from numpy.typing import NDArray
 
 
 _DEFAULT_STREAM = 1  # the legacy default stream, as DLPack and the CUDA array interface number it
@@ -76,7 +78,7 @@ class Array:
 
     def __init__(self, owner: object, address: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType,
                  readonly: bool, device: tuple[int, int] = (_dlpack.CPU, 0), copied: bool = False) -> None:
-        self._owner = owner
+        self._owner: Any = owner  # of device memory the lease
         self._address = address
         self.shape = shape
         self.strides = strides
@@ -120,14 +122,15 @@ class Array:
             _copy_strided(address, strides, self._address, self.strides, self.shape, self.dtype.itemsize)
         return Array(memory, address, self.shape, strides, self.dtype, False, copied=True)
 
-    def __reduce_ex__(self, protocol: int) -> tuple:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
         """The elements, and what a subclass adds to them; never the address. Raises Unsupported for memory of a device."""
         self._need_cpu("pickle or copy")
-        if protocol >= 5 and self.nbytes:
+        if operator.index(protocol) >= 5 and self.nbytes:
             data: Any = pickle.PickleBuffer(self._dense()._flat())
         else:
             data = bytes(self)
-        attributes, slots = object.__reduce_ex__(self, 2)[2]
+        state: Any = object.__reduce_ex__(self, 2)[2]
+        attributes, slots = state
         slots = {name: value for name, value in slots.items() if name not in Array.__slots__}
         return _unpickled, (type(self), data, self.shape, self.dtype.dlpack), (attributes, slots)
 
@@ -140,7 +143,7 @@ class Array:
         return {"version": 3, "shape": self.shape, "typestr": self.dtype.typestr, "strides": self.strides,
                 "data": (self._address, self.readonly)}
 
-    def numpy(self) -> numpy.ndarray:
+    def numpy(self) -> NDArray[Any]:
         """A numpy view. Raises Unsupported for bfloat16, which numpy has not, and ImportError without numpy."""
         import numpy
 
@@ -225,7 +228,7 @@ class Array:
 
     # ---- without numpy
 
-    def memoryview(self) -> memoryview:
+    def memoryview(self) -> builtins.memoryview:
         """The elements as a memoryview of this shape; flat bytes for types that memoryview has not.
 
         Raises BufferError where rows are padded: numpy() has those, or copy().
@@ -233,19 +236,19 @@ class Array:
         self._need_cpu("memoryview")
         if not is_dense(self.shape, self.strides, self.dtype.itemsize):
             raise BufferError(f"spdl: memoryview of {self!r}: its rows are padded; use numpy() or copy().memoryview()")
-        view = self._flat()
+        view: Any = self._flat()
         if self.dtype.format is not None and self.nbytes:
             view = view.cast(self.dtype.format, self.shape)
         return view
 
-    def _flat(self) -> memoryview:
+    def _flat(self) -> builtins.memoryview:
         """The bytes of a dense array, a view."""
-        memory = (ctypes.c_uint8 * self.nbytes).from_address(self._address)
+        memory: Any = (ctypes.c_uint8 * self.nbytes).from_address(self._address)
         memory.owner = self._owner
         view = memoryview(memory).cast("B")
         return view.toreadonly() if self.readonly else view
 
-    def tolist(self) -> list:
+    def tolist(self) -> list[Any]:
         """The elements as nested lists of Python numbers. Raises Unsupported for types that Python has no numbers for."""
         if self.size and self.dtype.format is not None:
             return self._dense().memoryview().tolist()
@@ -291,16 +294,16 @@ class Ragged:
         return Array(values._owner, values._address, shape, _dense_strides(shape, values.dtype.itemsize), values.dtype, values.readonly, values._device)
 
     @overload
-    def __getitem__(self, row: int) -> Union[numpy.ndarray, Array]: ...
+    def __getitem__(self, row: int) -> Union[NDArray[Any], Array]: ...
     @overload
-    def __getitem__(self, row: slice) -> list[Union[numpy.ndarray, Array]]: ...
+    def __getitem__(self, row: slice) -> list[Union[NDArray[Any], Array]]: ...
 
     def __getitem__(self, row: Union[int, slice]) -> Any:
         if isinstance(row, slice):
             return [self[number] for number in range(*row.indices(len(self)))]
         return view(self._row(self._number(row)))
 
-    def __iter__(self) -> Iterator[Union[numpy.ndarray, Array]]:
+    def __iter__(self) -> Iterator[Union[NDArray[Any], Array]]:
         return (self[row] for row in range(len(self)))
 
     def __repr__(self) -> str:
@@ -312,7 +315,7 @@ class Ragged:
 
     __copy__ = copy
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return Ragged, (self.values, self.offsets, self.step, self.extents, self.planar)
 
     def bytes_of(self, row: int) -> bytes:
@@ -397,10 +400,16 @@ def numpy_if_installed() -> Any:
     return _numpy
 
 
-def view(array: Union[Array, Ragged]) -> Union[numpy.ndarray, Array, Ragged]:
+@overload
+def view(array: Array) -> Union[NDArray[Any], Array]: ...
+@overload
+def view(array: Union[Array, Ragged]) -> Union[NDArray[Any], Array, Ragged]: ...
+
+
+def view(array: Union[Array, Ragged]) -> Union[NDArray[Any], Array, Ragged]:
     """What a field is handed out as: a numpy view, or the Array itself without numpy and for bfloat16."""
     numpy = numpy_if_installed()
-    if numpy is None or type(array) is Ragged or array.dtype.typestr is None or array._device[0] != _dlpack.CPU:
+    if numpy is None or isinstance(array, Ragged) or array.dtype.typestr is None or array._device[0] != _dlpack.CPU:
         return array
     return numpy.asarray(array)
 
@@ -418,7 +427,7 @@ def _warn_read_only(owner: object) -> None:
         warnings.warn(f"spdl: {text}", stacklevel=3)
 
 
-def _floats(array: Array) -> list:
+def _floats(array: Array) -> list[Any]:
     """The elements, one after the other, of types that memoryview has not; none of an empty array."""
     data = bytes(array)
     if array.dtype == "float16":
@@ -432,7 +441,7 @@ def _floats(array: Array) -> list:
     return []
 
 
-def _nested(flat: list, shape: tuple[int, ...]) -> Any:
+def _nested(flat: list[Any], shape: tuple[int, ...]) -> Any:
     """The elements as lists in lists."""
     if not shape:
         return flat[0]

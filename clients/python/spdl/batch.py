@@ -6,7 +6,7 @@ import gc
 import sys
 import traceback
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Iterator, Optional, Union
+from typing import Any, Iterator, NoReturn, Optional, Union
 
 from . import _c, _dlpack
 from ._errors import Stale, Unsupported
@@ -14,13 +14,10 @@ from ._reader import FREE_THREADED, Lease
 from .arrays import Array, DType, Ragged, view
 from .schema import Field, FieldNotFound, Layout, Schema
 
-if TYPE_CHECKING:
-    import numpy
-
 _OFFSETS = DType(_c.INT, 64)
 
 
-class Batch(Mapping):
+class Batch(Mapping[str, Any]):
     """N samples, leased: `batch["image"]` is a view of shared memory, not a copy.
 
     A field comes as a numpy array where numpy is installed, as a spdl.Array otherwise and for bfloat16, and as a
@@ -47,7 +44,7 @@ class Batch(Mapping):
     # ---- fields
 
     def __getitem__(self, name: str) -> Any:
-        """A view of one field. Raises KeyError (as spdl.NotFound), and Stale once the batch has ended."""
+        """A view of one field; of which kind the description decides, so to a type checker it is Any. Raises KeyError (as spdl.NotFound), and Stale once the batch has ended."""
         lease, field = self._lease, self._schema[name]
         if lease is None:
             raise self._ended(f'take "{name}" of')
@@ -110,7 +107,7 @@ class Batch(Mapping):
         """All fields in memory of their own, free of the slot, by name."""
         return {name: view(self.array(name).copy()) for name in self}
 
-    def __reduce_ex__(self, protocol: object) -> tuple:
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise Unsupported(
             "spdl: pickle or copy batch: it is leased to this process, whose memory its views are of; "
             "pass batch.copy() on, or attach the other process to the ring"
@@ -252,7 +249,7 @@ class Batch(Mapping):
 
     def _swap(self, epoch: int) -> Batch | int:
         """End, and return the next batch of the epoch in the same lease, or the news; for a batch whose lease nobody else holds."""
-        lease = self._lease
+        lease: Lease = self._lease  # type: ignore[assignment]  # who asks has seen that it has one
         status = lease.reader.swap(lease, epoch)
         self._lease = None
         return status if status else Batch(lease, self._schema)
@@ -303,7 +300,7 @@ class Batch(Mapping):
         self._leave(error)
 
 
-class DeviceFields(Mapping):
+class DeviceFields(Mapping[str, Array]):
     """The fields of a batch that lie in device memory, by name."""
 
     __slots__ = ("_batch",)
@@ -318,7 +315,8 @@ class DeviceFields(Mapping):
         if lease is None:
             raise batch._ended(f'take "{name}" of')
         address, raw = lease.tensor(field.position)
-        return batch._array(field, lease, address, field.layout(raw))
+        layout = field.layout(raw)
+        return Array(lease, address, layout.shape, layout.strides, field.dtype, batch._schema.readonly, layout.device)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._batch._schema.device)
@@ -329,7 +327,7 @@ class DeviceFields(Mapping):
 
 def _measure_alone() -> int:
     """What Batch._holders says of a lease without views; interpreters count differently."""
-    lease = Lease.__new__(Lease)
+    lease: Any = Lease.__new__(Lease)
     lease.raw = lease.spare = lease.reader = None
     lease.passed = True
     batch = Batch.__new__(Batch)

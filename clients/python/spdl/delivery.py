@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Iterator, Union
+from typing import Iterator, TextIO, Union
 
 from .batch import Batch
 from .loader import Loader
@@ -21,7 +21,7 @@ class DeliveryLog:
     consumers of a group that every sample came as often as planned. Each line is flushed to the operating system.
     """
 
-    def __init__(self, loader: Loader, path: Union[str, os.PathLike]) -> None:
+    def __init__(self, loader: Loader, path: Union[str, os.PathLike[str]]) -> None:
         self.loader = loader
         self.path = path
         info = loader.info
@@ -54,11 +54,11 @@ class DeliveryLog:
         })
 
     @staticmethod
-    def _write(log, line: str) -> None:
+    def _write(log: TextIO, line: str) -> None:
         log.write(line + "\n")
         log.flush()
 
 
-def delivery_log(loader: Loader, path: Union[str, os.PathLike]) -> DeliveryLog:
+def delivery_log(loader: Loader, path: Union[str, os.PathLike[str]]) -> DeliveryLog:
     """Write down every batch of loader that is completed, in path: see DeliveryLog."""
     return DeliveryLog(loader, path)

@@ -6,14 +6,14 @@ import ctypes
 import json
 import warnings
 import weakref
-from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Iterator, NamedTuple, NoReturn, Optional
+from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Iterator, NamedTuple, Optional
 
 from . import _c, _dlpack, _torchrun
 from ._epoch import Epoch
 from ._errors import ArgumentError, NotFound, StateError, Timeout, Unsupported
 from ._feed import Feed
 from ._hands import Shelf
-from ._reader import Reader, nanoseconds
+from ._reader import Lease, Reader, nanoseconds
 from .batch import Batch
 from .schema import Field, Schema
 
@@ -151,7 +151,7 @@ class Loader:
         this very thread; EngineLost, EngineFailed, EngineStopped once nothing published is left; GroupClosed.
         """
         lease = self._reader.acquire(-1 if timeout is None else nanoseconds("acquire", timeout))
-        if type(lease) is not int:
+        if isinstance(lease, Lease):
             return Batch(lease, self.schema)
         if lease == _c.TIMEOUT:
             raise Timeout(f"spdl: acquire: no batch was ready within {timeout} s")

@@ -14,7 +14,7 @@ from ._reader import Reader
 from .arrays import DType, is_dense, numpy_if_installed
 
 if TYPE_CHECKING:
-    import numpy
+    from numpy.typing import NDArray
 
 _ROLES = {_c.ROLE_FIELD: "field", _c.ROLE_INDEX: "index", _c.ROLE_KEY: "key", _c.ROLE_STATUS: "status",
           _c.ROLE_LABEL: "label"}
@@ -91,9 +91,9 @@ class Layout:
         if numpy and on_host and size and dtype.typestr and is_dense(self.shape, self.strides, dtype.itemsize):
             self.numpy_dtype = numpy.dtype(dtype.typestr)
             self._numpy = numpy
-            self._memory = ctypes.c_uint8 * size
+            self._memory: Any = ctypes.c_uint8 * size
 
-    def numpy(self, owner: object, address: int, readonly: bool) -> numpy.ndarray:
+    def numpy(self, owner: object, address: int, readonly: bool) -> NDArray[Any]:
         """A numpy view of memory that owner keeps in place; half the cost of the array interface."""
         memory = self._memory.from_address(address)
         memory.owner = owner

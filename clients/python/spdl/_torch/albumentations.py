@@ -11,7 +11,7 @@ from .torchvision import IMAGENET
 _FILTERS = {0: "cv2_nearest", 1: "cv2_linear", 2: "cv2_cubic", 3: "cv2_area", 4: "cv2_lanczos4"}  # by OpenCV's numbers
 _BORDERS = {1: "edge", 2: "symmetric", 4: "reflect"}
 _CONSTANT = 0
-_FORMATS = {"pascal_voc": {"format": "xyxy"}, "coco": {"format": "xywh"}, "yolo": {"format": "cxcywh", "normalized": True}, "albumentations": {"format": "xyxy", "normalized": True}}
+_FORMATS: dict[str, Operation] = {"pascal_voc": {"format": "xyxy"}, "coco": {"format": "xywh"}, "yolo": {"format": "cxcywh", "normalized": True}, "albumentations": {"format": "xyxy", "normalized": True}}
 _LEAST_SIGMA = 0.001  # of a Gaussian blur: by less it is none
 _ANY_AREA = 1e-7  # of a box, in pixels: less is none
 
@@ -172,6 +172,8 @@ def fits_within(before: list[Operation], size: list[int]) -> bool:
         made = operation.get("resize")
         if isinstance(made, dict):
             largest = made.get("size", made.get("max_size"))
+            if not isinstance(largest, (int, list)):  # a bucket's size, or one by pixels
+                return False
             h, w = largest if isinstance(largest, list) else (largest, largest)
             return (isinstance(largest, list) or "size" not in made) and h <= size[0] and w <= size[1]
     return False
@@ -291,7 +293,7 @@ def coarse_dropout(g: Array) -> Optional[Operation]:
     height, width = g.pair("hole_height_range"), g.pair("hole_width_range")
     pixels = height[1] >= 1
     if pixels:
-        height, width = ([int(low), int(high + 1) - 1] for low, high in (height, width))
+        height[:], width[:] = ([int(low), int(high + 1) - 1] for low, high in (height, width))
     return {"coarse_dropout": without({"holes": g.pair("num_holes_range"), "height": height, "width": width, "pixels": pixels, "p": whole(g.p), "fill": g.fill()}, pixels=False)}
 
 

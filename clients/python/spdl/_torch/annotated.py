@@ -30,7 +30,7 @@ def annotated(dataset: Any, name: str, keys: Any) -> tuple[list[str], list[Any],
     """The pictures of a data set of this kind, their targets, and what these are. Raises Unknown."""
     if name in BOXED:
         target = Target("boxes", _chosen(_KEYS[name], keys))
-        samples = list(_coco(dataset, target) if name == "CocoDetection" else _voc(dataset))
+        samples: list[tuple[str, Any]] = list(_coco(dataset, target) if name == "CocoDetection" else _voc(dataset))
     else:
         target = MASK
         samples = list(_masks(dataset, name))
@@ -140,7 +140,7 @@ def _voc(dataset: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _masks(dataset: Any, name: str) -> Iterator[tuple[str, str]]:
     if name == "VOCSegmentation":
-        pairs = zip(dataset.images, dataset.masks)
+        pairs: Iterable[tuple[str, str]] = zip(dataset.images, dataset.masks)
     elif name == "Cityscapes":
         _want("target_type", dataset.target_type, "semantic")
         pairs = ((path, targets[0]) for path, targets in zip(dataset.images, dataset.targets))

@@ -65,7 +65,7 @@ def npz(arrays: Mapping[str, Numbers]) -> Callable[[], Iterable[bytes]]:
 
 def _npz(arrays: Mapping[str, Numbers]) -> Iterator[bytes]:
     sink = _Sink()
-    with zipfile.ZipFile(sink, "w") as archive:  # type: ignore[arg-type] # a file that is written from its beginning to its end
+    with zipfile.ZipFile(sink, "w") as archive:  # type: ignore[call-overload]  # a file that is written from its beginning to its end
         for name, one in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 member.write(_header(one.typecode, one.shape))

@@ -62,7 +62,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 class Pictures(NamedTuple):
     """Files, or pictures that are held, and their targets, and what becomes of each picture."""
 
-    pictures: Sequence[Union[str, Held]]
+    pictures: Sequence[Any]  # paths, or all of them Held
     labels: list[Any]  # or other targets
     transform: Any
     classes: Optional[list[str]]
@@ -138,7 +138,8 @@ def _wrapped(dataset: Any, place: str) -> Pictures:
 
 def _held(dataset: Any, name: str, place: str) -> Pictures:
     held, said, axes = _PIXELS[name]
-    data, labels = getattr(dataset, held, None), getattr(dataset, said, None)
+    data: Any = getattr(dataset, held, None)
+    labels: Any = getattr(dataset, said, None)
     data = data.numpy() if hasattr(data, "numpy") else data
     shape = list(getattr(data, "shape", ()))
     want = f"[N, {', '.join(axes)}] of u8".replace("C", "3")

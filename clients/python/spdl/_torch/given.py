@@ -24,7 +24,7 @@ Operation = dict[str, Any]  # one entry of a transform list
 class Rule(NamedTuple):
     """What a class of transforms is here."""
 
-    tell: Callable[[Given], Optional[Operation]]  # its operation; None: it changes nothing, or has changed what is in hand
+    tell: Callable[[Any], Optional[Operation]]  # its operation; None: it changes nothing, or has changed what is in hand
     upto: int = PIL
     since: int = PIL
 

@@ -135,7 +135,8 @@ class Samples:
         blocks = _blocks(self.table)
         if blocks is None:
             return None
-        parts, rows = [], {}
+        parts: list[_Part] = []
+        rows: dict[str, int] = {}
         for block in blocks:
             part = _part(block, columns, self.table.schema)
             if part is None or parts and part.names != parts[0].names:

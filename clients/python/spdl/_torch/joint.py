@@ -35,7 +35,7 @@ class Boxes:
         for name in operation or ():
             if name == "random_iou_crop":
                 self._marked = (place, one)
-            if self._sanitized is not None and not _is_still(operation, (*_STILL, *_FLIPS)):
+            if self._sanitized is not None and not _is_still(operation or {}, (*_STILL, *_FLIPS)):
                 raise refusal(place, one, f"stands behind SanitizeBoundingBoxes, and {name} moves boxes or cuts them, want it in front: boxes are sanitized once, at the end")
 
     def sanitize(self, g: Given) -> None:

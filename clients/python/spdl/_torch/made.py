@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Optional
 
 from . import beside
@@ -31,7 +31,7 @@ class Made(NamedTuple):
     sections: dict[str, Any]  # of what a sample has
     brought: Any  # what brings the samples to an engine in process: where the source is host, or the files are others by now; None: nothing does
     fields: Sequence[str]  # what is picked of a batch
-    finish: Callable[[Sequence[Any]], Any]  # what becomes of that
+    finish: Any  # what becomes of that: called with it
     collates: bool  # with the program's own function
     classes: Optional[list[str]]
     files: beside.Files  # that the source names

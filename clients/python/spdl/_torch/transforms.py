@@ -109,7 +109,7 @@ class _Walk:
         elif home == ("torchvision", "ImageClassification"):
             self._classification(one, place)
         elif isinstance(self._beside, joint.Boxes) and home[0] == "torchvision" and home[1] in joint.RULES:
-            self._of_boxes(home[1], one, place)
+            self._of_boxes(self._beside, home[1], one, place)
         elif isinstance(self._beside, joint.Boxes) and home == ("torchvision", "RandomIoUCrop"):
             self._rule(Rule(joint.iou_crop, BYTES), one, place)
         elif home[1] in _RULES[home[0]]:
@@ -132,11 +132,11 @@ class _Walk:
         if self._beside is not None and not self._depth:
             self._beside.passed(operation, *at)
 
-    def _of_boxes(self, name: str, one: Any, place: str) -> None:
+    def _of_boxes(self, beside: joint.Boxes, name: str, one: Any, place: str) -> None:
         """A transform that is of boxes alone."""
         if self._depth:
             raise refusal(place, one, "stands among what may not happen, want it outside, where it always does")
-        joint.RULES[name](self._beside, Given(one, place, [], self.in_hand))
+        joint.RULES[name](beside, Given(one, place, [], self.in_hand))
         self.last = (place, one)
 
     def _rule(self, rule: Rule, one: Any, place: str) -> None:

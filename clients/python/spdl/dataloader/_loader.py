@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, AsyncIterable, Callable, Generic, Iterable, Iterator, Optional, TypeVar, Union
+from typing import Any, AsyncIterable, Callable, Generic, Iterable, Iterator, Optional, Union
 
 from ..pipeline import Pipeline, PipelineBuilder
+from ..pipeline._variables import T
 from ..pipeline.defs import at_least_one
 
-Output = TypeVar("Output")
 
-
-class DataLoader(Generic[Output]):
+class DataLoader(Generic[T]):
     """Items of src, preprocessed, in batches; each iteration is an epoch of a pipeline of its own.
 
         loader = DataLoader(paths, preprocessor=decode, batch_size=32, aggregator=stack, num_threads=8)
@@ -28,7 +27,7 @@ class DataLoader(Generic[Output]):
     def __init__(self, src: Union[Iterable[Any], AsyncIterable[Any]], *,
                  preprocessor: Optional[Callable[..., Any]] = None, batch_size: Optional[int] = None,
                  drop_last: bool = False, aggregator: Optional[Callable[..., Any]] = None,
-                 transfer_fn: Optional[Callable[[Output], Output]] = None, buffer_size: int = 3, num_threads: int = 8,
+                 transfer_fn: Optional[Callable[..., T]] = None, buffer_size: int = 3, num_threads: int = 8,
                  timeout: Optional[float] = None, output_order: str = "completion") -> None:
         self._src = src
         self._preprocessor = preprocessor
@@ -42,8 +41,8 @@ class DataLoader(Generic[Output]):
         self._output_order = output_order
         self._build()  # refuses wrong arguments here, and not in the first iteration
 
-    def _build(self) -> Pipeline[Output]:
-        builder: PipelineBuilder[Any, Output] = PipelineBuilder().add_source(self._src)
+    def _build(self) -> Pipeline[T]:
+        builder: PipelineBuilder[Any, T] = PipelineBuilder().add_source(self._src)
         if self._preprocessor is not None:
             builder.pipe(self._preprocessor, concurrency=self._num_threads, output_order=self._output_order)
         if self._batch_size is not None:
@@ -62,7 +61,7 @@ class DataLoader(Generic[Output]):
             return count
         return count // self._batch_size if self._drop_last else -(-count // self._batch_size)
 
-    def __iter__(self) -> Iterator[Output]:
+    def __iter__(self) -> Iterator[T]:
         pipeline = self._build()
         with pipeline.auto_stop():
             yield from pipeline.get_iterator(timeout=self._timeout)

@@ -22,7 +22,7 @@ def get_pytorch_dataloader(dataset: Any, batch_size: Optional[int] = 1, shuffle:
                            worker_init_fn: Optional[Callable[[int], None]] = None, multiprocessing_context: Any = None,
                            generator: Any = None, *, prefetch_factor: int = 2, persistent_workers: bool = False,
                            pin_memory_device: Optional[str] = None, in_order: bool = False,
-                           worker_init_concurrency: Optional[int] = None) -> PyTorchDataLoader:
+                           worker_init_concurrency: Optional[int] = None) -> PyTorchDataLoader[Any]:
     """A loader over dataset[index], with the arguments of torch.utils.data.DataLoader.
 
     Unlike torch's: num_workers 0 means 1, in_order is False unless told, a batch's arrays come through one memory

@@ -20,7 +20,7 @@ What is random in a transform draws the same each time: a ring is what augments.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..arrays import Array as CPUBuffer
 from . import utils
@@ -109,7 +109,8 @@ _INSTEAD = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name in _INSTEAD:
-        raise AttributeError(f"spdl.io has no {name}; use {_INSTEAD[name]}")
-    raise AttributeError(f"module 'spdl.io' has no attribute {name!r}")
+if not TYPE_CHECKING:  # to a type checker it would say that every name is there
+    def __getattr__(name: str) -> object:
+        if name in _INSTEAD:
+            raise AttributeError(f"spdl.io has no {name}; use {_INSTEAD[name]}")
+        raise AttributeError(f"module 'spdl.io' has no attribute {name!r}")

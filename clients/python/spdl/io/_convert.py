@@ -10,8 +10,8 @@ from ..arrays import Array, DType, _dense_strides
 from ._memory import memory_of
 
 if TYPE_CHECKING:
-    import numpy
     import torch
+    from numpy.typing import NDArray
 
 _CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "bool": 6}
 
@@ -55,7 +55,7 @@ def convert_array(vals: Any) -> Array:
     return out
 
 
-def to_numpy(buffer: Array) -> numpy.ndarray:
+def to_numpy(buffer: Array) -> NDArray[Any]:
     """A numpy view, as buffer.numpy()."""
     return buffer.numpy()
 

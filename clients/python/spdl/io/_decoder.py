@@ -9,7 +9,7 @@ from .._errors import ArgumentError
 from .._given import c_text, whole
 from ._config import DecodeConfig, configured
 from ._load import _NOWHERE, Frames, Handle, _check, _loaded, bound, described, frames_of
-from ._packets import Codec, Packets, _packets
+from ._packets import AudioPackets, Codec, P, Packets, VideoPackets, _packets
 
 FUNCTIONS = {
     # spdl_status spdl_bsf_open(const spdl_packets *stream, const char *filters, spdl_bsf **out);
@@ -58,20 +58,21 @@ class BSF(Handle):
         if hasattr(self, "_close"):
             self._close(self._handle)
 
-    def filter(self, packets: Packets, flush: bool = False) -> Optional[Packets]:
+    def filter(self, packets: P, flush: bool = False) -> Optional[P]:
         """What comes out for packets; None: nothing yet. With flush these are the last, and what is held back comes, too."""
         out = c_void_p()
         _check(_api().bsf_filter(self._handle, packets._handle, int(flush), out))
         return _some(out)
 
-    def flush(self) -> Optional[Packets]:
+    def flush(self) -> Optional[Union[AudioPackets, VideoPackets]]:
         """What the filters still hold, after which they take no packets; None: nothing."""
         out = c_void_p()
         _check(_api().bsf_flush(self._handle, out))
         return _some(out)
 
 
-def _some(handle: c_void_p) -> Optional[Packets]:
+def _some(handle: c_void_p) -> Any:
+    """Packets; None: of none."""
     made = _packets(handle)
     return made if len(made) else None
 
@@ -94,7 +95,7 @@ def Decoder(codec: Codec, *, filter_desc: Optional[str] = None, decode_config: O
     section = {**configured("Decoder", kind, decoding=decode_config), **section}
     if filter_desc is not None:
         section["filter"] = filter_desc
-    return {"video": VideoDecoder, "audio": AudioDecoder}[kind](codec, section)
+    return (VideoDecoder if kind == "video" else AudioDecoder)(codec, section)
 
 
 class _Decoder(Handle):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Optional, Union
+from typing import Any, Optional, Sequence, Union
 
 from .._errors import ArgumentError
 from .._given import whole
@@ -13,7 +13,7 @@ from ._packets import AudioPackets, Codec, ImagePackets, VideoPackets
 Window = tuple[float, Optional[float]]
 
 
-def _join(parts: list[Optional[str]], behind: Optional[str]) -> Optional[str]:
+def _join(parts: Sequence[Any], behind: Optional[str]) -> Optional[str]:
     """The filters, one behind the other; None where there are none."""
     return ",".join(p for p in (*parts, behind) if p) or None
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from ctypes import POINTER, c_char_p, c_double, c_int, c_size_t, c_void_p
-from typing import Any, Mapping, Optional, Sequence, Union
+from typing import Any, Mapping, Optional, Sequence
 
 from .. import _dlpack
 from .._errors import ArgumentError
 from .._given import whole
-from ..arrays import Array
 from ._load import _NOWHERE, Frames, Handle, Loaded, _check, _loaded, bound, described, frames_of
 from ._memory import Memory, memory_of, pictures_in
 

@@ -100,7 +100,7 @@ class _Memory(Handle):
         self.free(self.handle)
 
 
-class Loaded(Mapping):
+class Loaded(Mapping[str, Array]):
     """The arrays that were decoded, by name, and `info`: what the file says of itself, and what was done."""
 
     def __init__(self, arrays: dict[str, Array], info: dict[str, Any]) -> None:

@@ -52,7 +52,7 @@ def memory_of(data: Any, what: str) -> Memory:
         raise ArgumentError(f"spdl: io: {what}: elements of {_COMPLEX[element]}, want real numbers; give an array of their parts (.real, .imag)")
     if element not in _FORMATS:
         raise ArgumentError(f"spdl: io: {what}: elements of the format {view.format!r}, want numbers in this machine's order")
-    numpy, shape, size = numpy_if_installed(), view.shape, view.itemsize
+    numpy, shape, size = numpy_if_installed(), view.shape or (), view.itemsize
     if not view.c_contiguous:
         view = memoryview(view.tobytes())
     flat = view.cast("B") if view.nbytes else view
@@ -65,7 +65,7 @@ def memory_of(data: Any, what: str) -> Memory:
     else:
         keep = flat.tobytes()
         address = ctypes.cast(c_char_p(keep), c_void_p).value or 0
-    return Memory(address, tuple(shape), _FORMATS[element], size, keep)
+    return Memory(address, shape, _FORMATS[element], size, keep)
 
 
 def _of_dlpack(data: Any, what: str) -> Memory:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ctypes
 import json
 import math
+import operator
 import os
 import pickle
 from ctypes import POINTER, c_char_p, c_double, c_int, c_size_t, c_uint32, c_uint64, c_void_p
-from typing import Any, Collection, Iterator, Mapping, Optional, Union
+from typing import TYPE_CHECKING, Any, Collection, Iterator, Mapping, Optional, SupportsIndex, TypeVar, Union, overload
 
 from .._errors import ArgumentError, SampleError
 from .._given import c_text, whole
@@ -80,6 +81,8 @@ FUNCTIONS = {
 
 _api = bound(FUNCTIONS)
 
+P = TypeVar("P", bound="Packets")
+
 
 class Codec:
     """A stream, as its container describes it: name, time_base ..., whatever of it is known. Muxer.add_remux_stream takes it."""
@@ -115,22 +118,22 @@ class Packets:
         if hasattr(self, "_free"):
             self._free(self._handle)
 
-    def __reduce_ex__(self, protocol: int) -> Any:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
         made = c_void_p()
         _check(_api().packets_bytes(self._handle, made))
         data = _loaded(made, _NOWHERE, None)["bytes"].memoryview()
-        return _of_bytes, (pickle.PickleBuffer(data) if protocol >= 5 else bytes(data),)
+        return _of_bytes, (pickle.PickleBuffer(data) if operator.index(protocol) >= 5 else bytes(data),)
 
-    def __copy__(self) -> Packets:
+    def __copy__(self: P) -> P:
         return self.clone()
 
-    def __deepcopy__(self, _: Any) -> Packets:
+    def __deepcopy__(self: P, _: Any) -> P:
         return self.clone()
 
     def __len__(self) -> int:
         return int(_api().packets_count(self._handle))
 
-    def __getitem__(self, part: slice) -> Packets:
+    def __getitem__(self: P, part: slice) -> P:
         if not isinstance(part, slice) or part.step not in (None, 1):
             raise ArgumentError(f"spdl: io: packets[{part!r}]: want a slice without a step; packet(i) is one of them")
         first, end, _ = part.indices(len(self))
@@ -142,11 +145,12 @@ class Packets:
         window = f", {self.timestamp[0]:g} to {self.timestamp[1]:g} s" if self.timestamp else ""
         return f"<spdl.io.{type(self).__name__} {len(self)} of {self.info['name']}{window}>"
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name not in _FACTS.get(type(self), ()):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        value = self.info.get(name)
-        return tuple(value) if isinstance(value, list) else value
+    if not TYPE_CHECKING:  # what there is stands in the classes below
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_") or name not in getattr(type(self), "__annotations__", {}):
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            value = self.info.get(name)
+            return tuple(value) if isinstance(value, list) else value
 
     @property
     def timestamp(self) -> Optional[tuple[float, float]]:
@@ -181,7 +185,7 @@ class Packets:
         start, end = self.timestamp or (-math.inf, math.inf)
         return sorted(t for t in times if start <= t < end)
 
-    def clone(self) -> Packets:
+    def clone(self: P) -> P:
         """The same packets, which are shared."""
         return self[:]
 
@@ -196,12 +200,30 @@ class Packets:
         return loading
 
 
+# What a container may leave open is None then; as Any, since who knows the files need not ask.
+
+
 class AudioPackets(Packets):
-    """Packets of a sound: sample_rate, num_channels, sample_fmt, channel_layout."""
+    """Packets of a sound, and what is known of it."""
+
+    sample_rate: Union[int, Any]
+    num_channels: Union[int, Any]
+    sample_fmt: Union[str, Any]
+    channel_layout: Union[str, Any]
+    time_base: tuple[int, int]
+    bit_rate: int
 
 
 class VideoPackets(Packets):
-    """Packets of a video: width, height, pix_fmt, frame_rate, sample_aspect_ratio."""
+    """Packets of a video, and what is known of it."""
+
+    width: Union[int, Any]
+    height: Union[int, Any]
+    pix_fmt: Union[str, Any]
+    frame_rate: tuple[int, int]
+    sample_aspect_ratio: tuple[int, int]
+    time_base: tuple[int, int]
+    bit_rate: int
 
 
 class ImagePackets:
@@ -218,9 +240,10 @@ class ImagePackets:
     def __repr__(self) -> str:
         return f"<spdl.io.ImagePackets of {len(self.data)} bytes>"
 
-    def __getattr__(self, name: str) -> Any:
-        remedy = "; decode_packets(packets) tells: it has shape and dtype" if name in ("width", "height", "pix_fmt", "codec") else ""
-        raise AttributeError(f"'ImagePackets' object has no attribute {name!r}{remedy}")
+    if not TYPE_CHECKING:  # to a type checker it would say that every name is there
+        def __getattr__(self, name: str) -> Any:
+            remedy = "; decode_packets(packets) tells: it has shape and dtype" if name in ("width", "height", "pix_fmt", "codec") else ""
+            raise AttributeError(f"'ImagePackets' object has no attribute {name!r}{remedy}")
 
     def clone(self) -> ImagePackets:
         """The same picture, which is shared."""
@@ -230,18 +253,13 @@ class ImagePackets:
         return load(self.data, description)
 
 
-_FACTS = {
-    AudioPackets: ("sample_rate", "num_channels", "sample_fmt", "channel_layout", "time_base", "bit_rate"),
-    VideoPackets: ("width", "height", "pix_fmt", "frame_rate", "sample_aspect_ratio", "time_base", "bit_rate"),
-}
-
-
-def _packets(handle: c_void_p) -> Packets:
+def _packets(handle: c_void_p) -> Any:
+    """Packets of the stream's kind."""
     kind = json.loads(_api().packets_info(handle))["kind"]
     return {"audio": AudioPackets, "video": VideoPackets}[kind](handle.value or 0)
 
 
-def _of_bytes(data: Any) -> Packets:
+def _of_bytes(data: Any) -> Any:
     address, size, _, keep = _memory_of(data)
     handle = c_void_p()
     _check(_api().packets_of(address or None, size, handle))
@@ -274,7 +292,8 @@ class _Demuxing(Handle):
         return _packets(handle) if _check(_api().demuxing_next(self._handle, handle)) == 0 else None
 
 
-def _demux(src: Source, kind: str, window: Optional[Seconds], bsf: Optional[str]) -> Packets:
+def _demux(src: Source, kind: str, window: Optional[Seconds], bsf: Optional[str]) -> Any:
+    """Packets of the kind."""
     demuxing = _Demuxing(src, kind, **_window(window), **({"filters": bsf} if bsf else {}))
     return demuxing.next() or demuxing.stream()
 
@@ -386,6 +405,11 @@ class Demuxer:
         """The best video's number in the file."""
         return self._stream("video").info["stream"]
 
+    @overload
+    def streaming_demux(self, indices: Optional[int] = None, *, duration: float = -1, num_packets: int = -1) -> Iterator[Union[AudioPackets, VideoPackets]]: ...
+    @overload
+    def streaming_demux(self, indices: Collection[int], *, duration: float = -1, num_packets: int = -1) -> Iterator[dict[int, Union[AudioPackets, VideoPackets]]]: ...
+
     def streaming_demux(self, indices: Union[int, Collection[int], None] = None, *, duration: float = -1,
                         num_packets: int = -1) -> Iterator[Any]:
         """Packets in pieces of `duration` seconds or of `num_packets`, the last of them shorter.
@@ -397,7 +421,8 @@ class Demuxer:
             raise ArgumentError(f"spdl: io: streaming_demux: duration={duration}, num_packets={num_packets}, want one of them above 0")
         piece = {"length": f"{float(duration):.9f}s"} if duration > 0 else {"packets": whole("io: streaming_demux: num_packets", num_packets)}
         one = not isinstance(indices, Collection)
-        numbers = sorted({whole("io: streaming_demux: a stream's number", i) for i in ([indices or 0] if one else indices)})
+        asked = indices if isinstance(indices, Collection) else [indices or 0]
+        numbers = sorted({whole("io: streaming_demux: a stream's number", i) for i in asked})
         streams = {number: self._open(number, piece) for number in numbers}
         pieces = _pieces(streams)
         return (item[numbers[0]] for item in pieces) if one else pieces
@@ -424,7 +449,7 @@ def _pieces(streams: dict[int, _Demuxing]) -> Iterator[dict[int, Packets]]:
             yield item
 
 
-def apply_bsf(packets: Packets, bsf: str) -> Packets:
+def apply_bsf(packets: P, bsf: str) -> P:
     """Packets through FFmpeg's bitstream filters, such as "h264_mp4toannexb"; several with commas."""
     handle = c_void_p()
     _check(_api().packets_filter(packets._handle, c_text("io: apply_bsf: bsf", bsf), handle))

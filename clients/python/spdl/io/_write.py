@@ -221,7 +221,7 @@ def save_video(path: Optional[Path], frames: Any, frame_rate: Rate, *, audio: An
     config = video_encode_config(height=height, width=width, frame_rate=frame_rate, pix_fmt=stored, input=pix_fmt, bit_rate=bit_rate, qscale=qscale)
     pictures = muxer.add_encode_stream(config, encoder=codec, encoder_config=options)
     sound = None
-    if audio is not None:
+    if audio is not None and sample_rate is not None:
         channels = memory_of(audio, "save_video").shape[0]
         sound = muxer.add_encode_stream(audio_encode_config(num_channels=channels, sample_rate=sample_rate, sample_fmt=_stored_of(audio, "save_video")),
                                         encoder=audio_codec)
@@ -235,11 +235,11 @@ def save_video(path: Optional[Path], frames: Any, frame_rate: Rate, *, audio: An
 # ---- containers
 
 
-class VideoEncodeConfig(dict):
+class VideoEncodeConfig(dict[str, Any]):
     """What video_encode_config made."""
 
 
-class AudioEncodeConfig(dict):
+class AudioEncodeConfig(dict[str, Any]):
     """What audio_encode_config made."""
 
 
@@ -402,7 +402,7 @@ class Encoder:
 def _turned(memory: Memory) -> Memory:
     """[samples, channels] of float32 as [channels, samples]."""
     length, channels = memory.shape
-    values = (ctypes.c_float * (length * channels)).from_address(memory.address)
+    values: Any = (ctypes.c_float * (length * channels)).from_address(memory.address)
     planes = (ctypes.c_float * (length * channels))()
     for c in range(channels):
         planes[c * length:(c + 1) * length] = values[c::channels]
@@ -489,7 +489,7 @@ class Muxer(Handle):
             raise ArgumentError(f"spdl: io: muxer: stream {stream_index} of {len(self._streams)} takes packets, got {type(packets).__name__}")
         self._encoders[stream_index].encode(packets)
 
-    def _write(self, number: int, memory: Memory, seconds: Optional[list[float]]) -> None:
+    def _write(self, number: int, memory: Memory, seconds: Optional[Sequence[float]]) -> None:
         times = (c_double * len(seconds))(*seconds) if seconds is not None else None
         _check(_api().muxer_write(self._opened(), number, memory.address or None, memory.nbytes, times, len(seconds or ())))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any, Optional
 
 from .._errors import ArgumentError, SpdlError
 from ._load import load
@@ -58,7 +58,8 @@ def built_with_nvjpeg() -> bool:
     return False
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("tracing", "trace_event", "trace_counter", "trace_gc"):
-        raise AttributeError(f"spdl.io.utils has no {name}; use spdl trace, which shows what the engine does and when (docs/performance.md)")
-    raise AttributeError(f"module 'spdl.io.utils' has no attribute {name!r}")
+if not TYPE_CHECKING:  # to a type checker it would say that every name is there
+    def __getattr__(name: str) -> object:
+        if name in ("tracing", "trace_event", "trace_counter", "trace_gc"):
+            raise AttributeError(f"spdl.io.utils has no {name}; use spdl trace, which shows what the engine does and when (docs/performance.md)")
+        raise AttributeError(f"module 'spdl.io.utils' has no attribute {name!r}")

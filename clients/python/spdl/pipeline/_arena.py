@@ -217,7 +217,7 @@ class _Pickler(pickle.Pickler):
         return None
 
     def _tensor(self, tensor: Any) -> Any:
-        torch = self._torch
+        torch: Any = self._torch
         if tensor.layout is not torch.strided or type(tensor) not in (torch.Tensor, torch.nn.Parameter):
             return None
         flat = tensor.detach().cpu().contiguous()

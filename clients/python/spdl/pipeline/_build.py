@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Optional, Sequence, TypeVar
+from typing import Callable, Iterable, Optional, Sequence
 
 from . import config as defaults
 from . import defs
 from ._compose import compose
+from ._hooks import TaskHook
+from ._info import StageInfo
 from ._pipeline import Pipeline
 from ._plan import Options, compile_plan, is_continuous
+from ._queues import AsyncQueue
 from ._tasks import BackgroundTaskFactory
-
-U = TypeVar("U")
+from ._variables import U
 
 
 def build_pipeline(pipeline_cfg: defs.PipelineConfig[U], /, *, num_threads: int, max_failures: defs.MaxFailures = -1,
-                   report_stats_interval: float = -1, queue_class: Optional[type] = None,
-                   task_hook_factory: Optional[Callable[..., Any]] = None, stage_id: int = 0,
+                   report_stats_interval: float = -1, queue_class: Optional[type[AsyncQueue]] = None,
+                   task_hook_factory: Optional[Callable[[StageInfo], Iterable[TaskHook]]] = None, stage_id: int = 0,
                    background_tasks: Optional[list[BackgroundTaskFactory]] = None,
                    use_thread_output_queue: bool = False) -> Pipeline[U]:
     """Make a pipeline of its config.

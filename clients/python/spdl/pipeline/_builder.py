@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from concurrent.futures import Executor
-from typing import Any, AsyncIterable, Callable, Generic, Iterable, Optional, Sequence, TypeVar, Union
+from typing import Any, AsyncIterable, Callable, Generic, Iterable, Optional, Sequence, Union
 
 from . import defs
 from ._build import build_pipeline
+from ._hooks import TaskHook
+from ._info import StageInfo
 from ._pipeline import Pipeline
-
-T = TypeVar("T")
-U = TypeVar("U")
+from ._queues import AsyncQueue
+from ._variables import T, U
 
 
 class PipelineBuilder(Generic[T, U]):
@@ -23,12 +24,15 @@ class PipelineBuilder(Generic[T, U]):
                     .aggregate(32)
                     .add_sink(3)
                     .build(num_threads=8))
+
+    To a type checker items are anything, unless a program says what goes in and what comes out: `builder: PipelineBuilder[str, Picture] =
+    PipelineBuilder()` builds a Pipeline[Picture].
     """
 
     def __init__(self) -> None:
-        self._src: Optional[defs.SourceConfig] = None
+        self._src: Optional[defs.SourceConfig[T]] = None
         self._pipes: list[Any] = []
-        self._sink: Optional[defs.SinkConfig] = None
+        self._sink: Optional[defs.SinkConfig[U]] = None
 
     def add_source(self, source: Union[Iterable[T], AsyncIterable[T]], *,
                    continuous: bool = False) -> PipelineBuilder[T, U]:
@@ -87,8 +91,9 @@ class PipelineBuilder(Generic[T, U]):
         return defs.PipelineConfig(self._src, list(self._pipes), self._sink)
 
     def build(self, *, num_threads: int, max_failures: defs.MaxFailures = -1, report_stats_interval: float = -1,
-              queue_class: Optional[type] = None, task_hook_factory: Optional[Callable[..., Any]] = None,
-              stage_id: int = 0, use_thread_output_queue: bool = False) -> Pipeline[U]:
+              queue_class: Optional[type[AsyncQueue]] = None,
+              task_hook_factory: Optional[Callable[[StageInfo], Iterable[TaskHook]]] = None, stage_id: int = 0,
+              use_thread_output_queue: bool = False) -> Pipeline[U]:
         """Make the pipeline; arguments as for build_pipeline."""
         return build_pipeline(self.get_config(), num_threads=num_threads, max_failures=max_failures,
                               report_stats_interval=report_stats_interval, queue_class=queue_class,

@@ -127,7 +127,7 @@ class Core:
             hooks = [hook for hook in stage.hooks if not timed_only(hook) or records(hook)] if stage else []
             if not hooks and queue is None:
                 continue
-            scope = _Scope(stage.info if stage else queue.info, hooks, queue, self)
+            scope = _Scope((hosts.get(name) or queues[name]).info, hooks, queue, self)
             opened = self.loop.start(scope.open())
             try:
                 opened.result(timeout)
@@ -137,7 +137,7 @@ class Core:
                     raise TimeoutError(f"spdl: pipeline {self.plan.name}: start: the hooks of stage {scope.info} "
                                        f"were not entered within {timeout:g} s") from None
                 self.blame(scope.info, error)
-                raise self.failure() from None
+                raise self.failure() from None  # type: ignore[misc]  # of what was blamed
             self._scopes[name] = scope
 
     def _start_threads(self, stage: HostStage) -> None:
@@ -328,10 +328,11 @@ class _Scope:
             async with AsyncExitStack() as stack:
                 for hook in self._hooks:
                     await stack.enter_async_context(hook.stage_hook())
-                if self._queue is not None:
-                    queue = self._queue.make()
+                plan = self._queue
+                if plan is not None:
+                    queue = plan.make()
                     if isinstance(queue, StatsQueue):
-                        queue.follow(lambda: self._core.queue_stats(self._queue.name))
+                        queue.follow(lambda: self._core.queue_stats(plan.name))
                     await stack.enter_async_context(queue.stage_hook())
                 opened.set_result(None)
                 await self.over.wait()

@@ -13,31 +13,34 @@ from .._lock import Lock
 
 log = logging.getLogger("spdl.pipeline")
 
-_Base = ExceptionGroup if sys.version_info >= (3, 11) else RuntimeError  # noqa: F821
+if sys.version_info >= (3, 11):
+    _Base = ExceptionGroup
+else:
+    _Base = RuntimeError
 
 
-class PipelineFailure(_Base):  # type: ignore[valid-type,misc]
+class PipelineFailure(_Base):
     """The pipeline failed. `exceptions` has the cause; from Python 3.11 on this is an ExceptionGroup.
 
     On older interpreters it is a RuntimeError, whose __cause__ is the first of them.
     """
 
     def __new__(cls, errs: list[tuple[str, Exception]]) -> PipelineFailure:
-        if _Base is RuntimeError:
-            return super().__new__(cls, _text(errs))
-        return super().__new__(cls, _text(errs), [error for _, error in errs])
+        if sys.version_info >= (3, 11):
+            return super().__new__(cls, _text(errs), [error for _, error in errs])
+        return super().__new__(cls, _text(errs))
 
     def __init__(self, errs: list[tuple[str, Exception]]) -> None:
-        super().__init__(errs)
+        super().__init__(errs)  # type: ignore[call-arg,arg-type,unused-ignore]  # a group's, too, takes what the class is called with
         self.errs = errs
-        if _Base is RuntimeError:
+        if sys.version_info < (3, 11):
             self.exceptions = tuple(error for _, error in errs)
             self.__cause__ = errs[0][1] if errs else None
 
     def __str__(self) -> str:
         return _text(self.errs)
 
-    def derive(self, excs: Sequence[Exception]) -> PipelineFailure:
+    def derive(self, excs: Sequence[Exception]) -> PipelineFailure:  # type: ignore[override,unused-ignore]  # of its own errors, which are Exceptions
         """The group of some of the errors, for split() and except*."""
         stages = {id(error): stage for stage, error in self.errs}
         return PipelineFailure([(stages.get(id(error), "?"), error) for error in excs])

@@ -10,7 +10,7 @@ import ctypes
 import json
 import os
 from ctypes import POINTER, Structure, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any, Optional
 
 from .. import _c
 from .._errors import Unsupported, error_for
@@ -100,6 +100,9 @@ class Api:
 
 class _Functions:
     """The declared functions of one library, as attributes."""
+
+    if TYPE_CHECKING:
+        def __getattr__(self, name: str) -> Any: ...
 
 
 def _declare(dll: ctypes.CDLL, path: str) -> _Functions:

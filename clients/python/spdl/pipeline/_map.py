@@ -159,7 +159,7 @@ def timed_only(hook: TaskHook) -> bool:
     return isinstance(hook, TaskStatsHook) and type(hook).task_hook is TaskStatsHook.task_hook
 
 
-def records(hook: TaskStatsHook) -> bool:
+def records(hook: TaskHook) -> bool:
     """Whether somebody will see what the hook counts; else the engine's own statistics are logged at the end."""
     return type(hook) is not TaskStatsHook or hook.interval > 0
 
@@ -239,7 +239,7 @@ def _task_hook(hook: TaskHook, item: Any) -> Any:
         item = item.item
     if inspect.signature(hook.task_hook).parameters:
         return hook.task_hook(item)
-    return hook.task_hook()  # type: ignore[call-arg]
+    return hook.task_hook()
 
 
 class PathMapStage(MapStage):

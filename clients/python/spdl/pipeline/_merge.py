@@ -66,7 +66,7 @@ class _Run:
     async def next(self) -> Any:
         """The next item, EPOCH_END, or EOF; raises what the function or an input raised, after what was put before."""
         if self._failure is not None:
-            return self._next_left()
+            return self._next_left(self._failure)
         getting = asyncio.ensure_future(self._output.get())
         waiting = {getting, self._main, *self._feeders}
         while True:
@@ -74,7 +74,7 @@ class _Run:
             failed = next((task.exception() for task in (self._main, *self._feeders) if task.done() and task.exception()), None)
             if failed is not None:
                 await self._fail(failed, getting)
-                return self._next_left()
+                return self._next_left(failed)
             if getting.done():
                 return getting.result()
             if self._main.done() and self._output.empty():
@@ -93,10 +93,10 @@ class _Run:
         self._failure = why
         await self._stop()
 
-    def _next_left(self) -> Any:
+    def _next_left(self, why: BaseException) -> Any:
         if self._left:
             return self._left.popleft()
-        raise self._failure
+        raise why
 
     async def _merge(self, op: Any, info: StageInfo) -> None:
         await op(info, self._queues, self._output)

@@ -6,14 +6,13 @@ import threading
 import time
 import weakref
 from contextlib import contextmanager
-from typing import Any, Generic, Iterator, Optional, TypeVar
+from typing import Any, Generic, Iterator, Optional
 
 from .._lock import Lock
 from ._core import STOP_PATIENCE, Core, Plan, abandon
 from ._failure import PipelineFailure
 from ._host import END_EPOCH, OK, TIMEOUT, WORK_LIST, Work
-
-T = TypeVar("T")
+from ._variables import T
 
 EPOCH_ENDS, DATA_ENDS = object(), object()
 

@@ -7,7 +7,7 @@ import inspect
 import itertools
 import queue
 from dataclasses import replace
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Callable, Iterable, Optional, Sequence
 
 from .._given import shown
 from . import config as defaults
@@ -31,7 +31,8 @@ class Options:
     """What build_pipeline() was told."""
 
     def __init__(self, num_threads: int, max_failures: defs.MaxFailures, report_stats_interval: float,
-                 queue_class: Optional[type], task_hook_factory: Optional[Callable[..., Any]], stage_id: int) -> None:
+                 queue_class: Optional[type[AsyncQueue]], task_hook_factory: Optional[Callable[[StageInfo], Iterable[TaskHook]]],
+                 stage_id: int) -> None:
         defs.check_max_failures(max_failures)
         if max_failures is None:
             raise ValueError("spdl: pipeline: build: max_failures is None, want -1 for no limit, a count or a Fraction")

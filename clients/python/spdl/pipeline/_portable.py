@@ -54,9 +54,9 @@ def _recipe(executor: Optional[Executor]) -> Any:
     if type(executor) is ProcessPoolExecutor:
         if executor._processes:
             raise _used(executor)
-        return _Recipe(id(executor), functools.partial(
-            _process_pool, executor._max_workers, executor._mp_context.get_start_method(), executor._initializer,
-            executor._initargs))
+        pool: Any = executor  # what it keeps for itself, no declaration has
+        return _Recipe(id(pool), functools.partial(
+            _process_pool, pool._max_workers, pool._mp_context.get_start_method(), pool._initializer, pool._initargs))
     return executor
 
 

@@ -110,7 +110,8 @@ def _run(config: defs.PipelineConfig, limit: Optional[int], num_threads: int = 8
         results = list(islice(pipeline, limit))
         took = time.perf_counter() - begun
         queues = pipeline.stats().get("queues", [])
-    count = len(config.src.source) if isinstance(getattr(config.src, "source", None), list) else len(results)
+    source = getattr(config.src, "source", None)
+    count = len(source) if isinstance(source, list) else len(results)
     occupancy = queues[1]["occupancy"] if len(queues) > 1 else 0.0
     return results, count / max(took, 1e-9), occupancy
 

@@ -20,7 +20,7 @@ from ._times import Times
 log = logging.getLogger("spdl.pipeline")
 
 
-class AsyncQueue(asyncio.Queue):
+class AsyncQueue(asyncio.Queue[Any]):
     """A queue that belongs to a stage."""
 
     def __init__(self, info: StageInfo, *, buffer_size: int = 1) -> None:

@@ -51,9 +51,10 @@ class SourceStage(HostStage):
         desk.end(GIVE_END)
 
     def _iterate(self) -> Iterator[Any]:
-        if hasattr(self.source, "__iter__"):
-            return iter(self.source)
-        return self._iterate_async(self.source.__aiter__())
+        source: Any = self.source
+        if hasattr(source, "__iter__"):
+            return iter(source)
+        return self._iterate_async(source.__aiter__())
 
     def _iterate_async(self, iterator: Any) -> Iterator[Any]:
         loop = self.core.loop
@@ -76,7 +77,6 @@ class SourceStage(HostStage):
                 f"spdl: pipeline: source {type(self.source).__name__}: {self._barren} epochs in a row without an item; "
                 "a continuous source must be iterable again, so give a sequence or an object with __iter__, "
                 "not a generator")
-
 
 
 class AggregatorStage(HostStage):

@@ -11,8 +11,14 @@ import time
 from typing import Any, Callable, Generic, Iterable, Iterator, Optional, Sequence, TypeVar, Union
 
 from . import _host, defs
-from ._arena import BUDGET
+from ._arena import BUDGET, SharedMemoryRingBuffer, SharedMemorySegmentPool
+from ._builder import PipelineBuilder
+from ._hooks import TaskHook
+from ._info import StageInfo
 from ._portable import portable
+from ._queues import AsyncQueue
+from ._tasks import BackgroundTaskFactory
+from ._variables import U
 from ._worker import Channel, Worker, WorkerDied, received_error, send_error
 
 T = TypeVar("T")
@@ -22,7 +28,7 @@ Initializer = Union[Callable[[], None], Sequence[Callable[[], None]], None]
 
 def iterate_in_subprocess(fn: Callable[[], Iterable[T]], *, buffer_size: int = 3, initializer: Initializer = None,
                           mp_context: Optional[str] = None, timeout: Optional[float] = None, daemon: bool = False,
-                          arena: Any = None) -> Iterable[T]:
+                          arena: Union[SharedMemorySegmentPool, SharedMemoryRingBuffer, None] = None) -> Iterable[T]:
     """Iterate fn() in a process of its own, which lives as long as what is returned; iterate that again and again.
 
     fn           called there; where it returns a generator, it is called again for each further iteration
@@ -180,11 +186,11 @@ def _send_all(channel: Channel, iterator: Iterator[Any], number: int, buffer_siz
 # ---- a pipeline there --------------------------------------------------------------------------
 
 
-def run_pipeline_in_subprocess(config_or_builder: Any, /, *, num_threads: int, max_failures: defs.MaxFailures = -1,
-                               report_stats_interval: float = -1, queue_class: Optional[type] = None,
-                               task_hook_factory: Optional[Callable[..., Any]] = None,
-                               background_tasks: Optional[list[Any]] = None, use_thread_output_queue: bool = False,
-                               **kwargs: Any) -> Iterable[Any]:
+def run_pipeline_in_subprocess(config_or_builder: Union[defs.PipelineConfig[U], PipelineBuilder[Any, U]], /, *, num_threads: int, max_failures: defs.MaxFailures = -1,
+                               report_stats_interval: float = -1, queue_class: Optional[type[AsyncQueue]] = None,
+                               task_hook_factory: Optional[Callable[[StageInfo], Iterable[TaskHook]]] = None,
+                               background_tasks: Optional[list[BackgroundTaskFactory]] = None, use_thread_output_queue: bool = False,
+                               **kwargs: Any) -> Iterable[U]:
     """Run a pipeline in a process of its own and iterate over its results here, an epoch at a time.
 
     The process stays between iterations; a continuous pipeline also runs on there. It begins with this process's
@@ -192,14 +198,15 @@ def run_pipeline_in_subprocess(config_or_builder: Any, /, *, num_threads: int, m
     been used. kwargs go to iterate_in_subprocess, the others to build_pipeline. mp_context None means the
     platform's own, but "spawn" where this process has run a pipeline before: the engine does not survive a fork.
     """
-    config = config_or_builder.get_config() if hasattr(config_or_builder, "get_config") else config_or_builder
+    given: Any = config_or_builder
+    config = given.get_config() if hasattr(given, "get_config") else given
     options = {"num_threads": num_threads, "max_failures": max_failures, "report_stats_interval": report_stats_interval,
                "queue_class": queue_class, "task_hook_factory": task_hook_factory,
                "background_tasks": background_tasks, "use_thread_output_queue": use_thread_output_queue}
     if kwargs.get("mp_context") is None and _host.loaded():
         kwargs["mp_context"] = "spawn"
-    given = kwargs.pop("initializer", None)
-    initializers = () if given is None else (given,) if callable(given) else tuple(given)
+    before = kwargs.pop("initializer", None)
+    initializers = () if before is None else (before,) if callable(before) else tuple(before)
     kwargs["initializer"] = (functools.partial(_set_random_states, _random_states()), *initializers)
     return iterate_in_subprocess(functools.partial(_Epochs, portable(config), options), **kwargs)
 

@@ -67,7 +67,7 @@ class Worker:
 
     def __init__(self, name: str, main: Callable[..., None], args: tuple, *, mp_context: Optional[str] = None,
                  daemon: bool = False, budget: int = BUDGET) -> None:
-        context = multiprocessing.get_context(mp_context)
+        context: Any = multiprocessing.get_context(mp_context)
         ours, theirs = context.Pipe()
         up, down = SharedFile(), SharedFile()
         try:

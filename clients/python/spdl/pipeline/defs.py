@@ -18,7 +18,9 @@ from abc import ABC, abstractmethod
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, AsyncIterable, Callable, Generic, Iterable, Optional, Protocol, Sequence, TypeVar, Union
+from typing import Any, AsyncIterable, Callable, Generic, Iterable, Optional, Protocol, Sequence, Union
+
+from ._variables import T, U
 
 __all__ = [
     "Aggregate", "AggregateConfig", "Aggregator", "Collate", "Disaggregate", "DisaggregateConfig", "ExecutorConfig",
@@ -26,9 +28,6 @@ __all__ = [
     "Pipe", "PipeConfig", "PipelineConfig", "PlacementConfig", "ProcessPoolExecutorConfig", "SinkConfig",
     "SourceConfig", "SupportsGetItem",
 ]
-
-T = TypeVar("T")
-U = TypeVar("U")
 
 MaxFailures = Union[int, Fraction]
 
@@ -52,7 +51,7 @@ def at_least_one(where: str, value: Any) -> int:
         raise ValueError(f"spdl: {where} {value!r} is a {type(value).__name__}, want an int")
     if value < 1:
         raise ValueError(f"spdl: {where} {value}, want 1 or more")
-    return int(value)
+    return int(value)  # type: ignore[call-overload]  # typeshed's Real has no __int__
 
 
 # ---- source and sink ---------------------------------------------------------------------------
@@ -259,7 +258,8 @@ class AggregateConfig(Generic[T]):
 
 def Aggregate(input: Union[int, Aggregator], /, *, drop_last: bool = False) -> AggregateConfig:
     """Make lists of `input` items, or what an Aggregator makes of them. drop_last: drop the incomplete last one."""
-    op = Collate(input) if isinstance(input, numbers.Integral) else input
+    given: Any = input
+    op = Collate(given) if isinstance(input, numbers.Integral) else input
     if not isinstance(op, Aggregator):
         raise ValueError(f"spdl: pipeline: aggregate: got a {type(input).__name__}, want an int or an Aggregator")
     label = repr(op) if type(op).__repr__ is not object.__repr__ else type(op).__name__

@@ -6,7 +6,9 @@ import logging
 import math
 import random
 import time
-from typing import Any, Iterable, Iterator, Optional, Sequence, TypeVar
+from typing import Any, Iterable, Iterator, Optional, Sequence, TypeVar, overload
+
+from ._protocols import IterableWithShuffle, SizedIterable, SizedIterableWithShuffle
 
 __all__ = ["embed_shuffle", "MergeIterator", "repeat_source"]
 
@@ -114,7 +116,13 @@ class _SizedEmbedShuffle(_EmbedShuffle[T]):
         return len(self._src)
 
 
-def embed_shuffle(src: Any, /, *, shuffle_last: bool = False, epoch: int = 0) -> Any:
+@overload
+def embed_shuffle(src: SizedIterableWithShuffle[T], /, *, shuffle_last: bool = False, epoch: int = 0) -> SizedIterable[T]: ...
+@overload
+def embed_shuffle(src: IterableWithShuffle[T], /, *, shuffle_last: bool = False, epoch: int = 0) -> Iterable[T]: ...
+
+
+def embed_shuffle(src: Any, /, *, shuffle_last: bool = False, epoch: int = 0) -> Iterable[Any]:
     """src, shuffled by itself with the seeds epoch, epoch + 1, ... before each iteration.
 
     shuffle_last  shuffle after the iteration instead, while the consumer is busy with the last items
