@@ -11,7 +11,6 @@ from .._errors import ArgumentError
 from . import extents, features, huggingface
 from .beside import Files
 from .features import Leaf, Tree
-from .given import refusal
 from .huggingface import LINES, ONLY, Samples
 from .made import Made
 from .transforms import Places, told
@@ -155,7 +154,7 @@ class _Columns:
             self.of.refuse(f"{place}: ends with a picture of PIL's or an array, which no batch of tensors can be made of; add ToTensor() for floats, PILToTensor() for bytes, ToTensorV2() behind albumentations")
         if "tiles" in said.section:
             self.of.refuse(f"{place}: cuts pictures into tiles, which come with their count, grid and size in a description's batches alone, want one: image: {{\"transform\": processor}} (docs/media.md#tiles-of-a-picture)")
-        section.update(self._shape(given, place, said.operations, listed))
+        section.update(extents.shape(given, place, said.operations, listed))
         if said.key is not None and len(leaf.path) == 1:
             self.prepared[leaf.column] = said.key
         if "points" in said.section:
@@ -179,16 +178,6 @@ class _Columns:
                            "label_fields are names of columns, or of members of their structs")
         self.followed += found
         return self.fields[self.leaves.index(found[0])]
-
-    def _shape(self, given: Any, place: str, operations: list[Any], listed: bool) -> dict[str, Any]:
-        if not extents.differ(operations):
-            return {}
-        if not listed:
-            raise refusal(place, given, "leaves the size of each picture open, and torch's own collate makes batches of one size, want one: Resize((H, W)), or a crop behind what is there; or a collate_fn, "
-                                        "which has pictures of any size in a list of samples")
-        if not extents.bounded(operations):
-            raise refusal(place, given, "leaves the size of each picture open, and nobody says how large the pictures are, want what bounds it: Resize(N, max_size=M) or RandomShortestSize(N, max_size=M)")
-        return {"shape": "ragged"}
 
     def _sound(self, leaf: Leaf, given: Any, place: str) -> dict[str, Any]:
         rate = getattr(leaf.feature, "sampling_rate", None)

@@ -26,7 +26,7 @@ def uncollected() -> Iterator[None]:
 class Made(NamedTuple):
     """What a data set and its transforms are."""
 
-    samples: int
+    samples: Optional[int]  # None: its files say it
     source: dict[str, Any]
     sections: dict[str, Any]  # of what a sample has
     brought: Any  # what brings the samples to an engine in process: where the source is host, or the files are others by now; None: nothing does
@@ -36,3 +36,13 @@ class Made(NamedTuple):
     classes: Optional[list[str]]
     files: beside.Files  # that the source names
     places: Places  # of transforms that are told already
+    epoch: Optional[int] = None  # batches of a loop, where these are not those of an epoch
+
+
+class Streamed(NamedTuple):
+    """A data set that is iterated, which says its batches and its order itself."""
+
+    made: Made
+    batch: int
+    order: dict[str, Any]
+    bad_sample: dict[str, Any]
