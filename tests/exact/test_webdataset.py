@@ -3,6 +3,7 @@
 import io
 import itertools
 import json
+import pathlib
 import tarfile
 
 import numpy as np
@@ -302,3 +303,13 @@ def test_without_one_it_ends_the_loop(damaged):
 def test_what_has_no_equal_is_refused_by_its_place(shards, make, message):
     with pytest.raises(spdl.ArgumentError if "leaves the size" not in message else spdl.SpecError, match=message):
         spdl.DataLoader(make(shards), batch_size=None)
+
+
+def test_the_loop_of_the_page(shards, tmp_path, monkeypatch):
+    """docs/migrate-from-dataloader.md, as it is written."""
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/migrate-from-dataloader.md").read_text(encoding="utf-8")
+    block = page.partition("### webdataset's pipelines")[2].split("```python\n")[1].split("```")[0]
+    monkeypatch.chdir(pathlib.Path(shards).parent)
+    batches = []
+    exec(block, {"train": lambda images, labels: batches.append((tuple(images.shape), labels.tolist()))})
+    assert [shape for shape, _ in batches] == [(4, 3, 224, 224)] * 7 + [(1, 3, 224, 224)] and sorted(n for _, labels in batches for n in labels) == sorted(i % 5 for i in range(N))

@@ -42,8 +42,8 @@ def _piped(command: str, url: str, place: str) -> str:
         rest = words[len(copy):]
         if words[:len(copy)] != copy:
             continue
-        rest = rest[:-1] if copy[0] == "aws" and rest[-1:] == ["-"] else rest
         rest = rest[:-2] if rest[-2:] == ["||", "true"] else rest
+        rest = rest[:-1] if copy[0] == "aws" and rest[-1:] == ["-"] else rest
         rest = [word for word in rest if copy != ["curl"] or word not in _QUIET]
         if len(rest) == 1 and not rest[0].startswith("-") and not set(rest[0]) & set("|;&<>$`"):
             return address(rest[0], place)

@@ -51,7 +51,7 @@ def _followed(function: FunctionType) -> Optional[Member]:
             if not isinstance(of, Member) or of.cast or type(key) not in (str, int):
                 return None
             stack.append(Member((*of.path, key), ""))
-        elif name.startswith("CALL") and step.arg == 1 and len(stack) > 1:
+        elif name in ("CALL", "CALL_FUNCTION") and step.arg == 1 and len(stack) > 1:
             of, cast = stack.pop(), stack.pop()
             if not isinstance(of, Member) or of.cast or cast not in _CASTS.values():
                 return None

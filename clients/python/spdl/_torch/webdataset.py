@@ -86,7 +86,7 @@ class Pipeline:
 
     def _stage(self, stage: Any, place: str) -> None:
         name, args, options = _taken_apart(stage)
-        place = f"{place}, {name.lstrip('_')}"
+        place = f"{place}, {name.lstrip('_')}" if name else place
         if is_pipeline(stage):
             self.read(stage, place)
         elif _is_torchs(stage):
@@ -94,7 +94,7 @@ class Pipeline:
         elif name in _STAGES:
             _STAGES[name](self, stage, place, args, options)
         elif name not in _NOTHING:
-            own = name == "" or not _home(stage).startswith("webdataset")
+            own = name == ""
             remedy = "webdataset's stages alone are known here; what a function does to whole batches goes into the loop" if own else _REMEDIES.get(name, "leave it out")
             self.refuse(place, stage, f"got {'a stage of its own' if own else 'it'}, which has no equal here; {remedy}")
         self.handle(options.get("handler", getattr(stage, "handler", None)), place, name in ("_decode", "_map", "_to_tuple", "_rename", "_map_dict", "_map_tuple"))
