@@ -142,8 +142,8 @@ def test_what_has_no_equal_is_refused_by_its_place(make, message):
 
 @pytest.mark.parametrize("make, arguments, message", [
     (lambda: numbers(BATCHED), dict(batch_size=4), "batch_size: .*got batches of 8 in hand, .*want batch_size=None behind batched"),
-    (lambda: numbers(BATCHED), dict(shuffle=True), "shuffle: got True beside a WebDataset, which is iterated, want none, as torch does: the data set says its order"),
-    (lambda: numbers(BATCHED), dict(sampler=[1, 2]), r"sampler: got \[1, 2\] beside a WebDataset"),
+    (lambda: numbers(BATCHED), dict(shuffle=True), "shuffle: got True beside WebDataset, which is iterated, want none, as torch does: the data set says its order"),
+    (lambda: numbers(BATCHED), dict(sampler=[1, 2]), r"sampler: got \[1, 2\] beside WebDataset"),
     (lambda: numbers(BATCHED), dict(collate_fn=list), "collate_fn: got one beside batch_size=None, of whole batches"),
     (lambda: numbers(BATCHED, repetitions=sys.maxsize, nsamples=3), dict(in_order=False), "in_order: got False beside with_epoch"),
     (lambda: numbers(repetitions=sys.maxsize, nsamples=9), dict(batch_size=4), r"got an epoch of 9 samples \(with_epoch\), of which batches of 4 would have a short one at its end, want a multiple of 4, or with_epoch\(3\)"),
@@ -207,11 +207,11 @@ def test_ranks_want_a_splitter(monkeypatch):
     assert described(pipeline(shards(), split, made("detshuffle", "webdataset.filters", bufsize=9, seed=5), *rest))["order"] == {"shuffle": True, "seed": 5, "last": "cover", "window": 8}
 
 
-def test_a_description_of_one_is_what_docs_migrate_has():
+def test_a_description_says_all_of_a_pipeline():
     dataset = pipeline(shards("/data/a.tar", "/data/b.tar"), function("split_by_worker", "webdataset.shardlists"), stage("_shuffle", 100, seed=1), TAR, stage("_shuffle", 1000), DECODE,
                        stage("_to_tuple", "jpg;png", "cls", "json", "txt"), stage("_map_tuple", [{"resize": [8, 8]}, cls("ToTensor", "torchvision.transforms.transforms")()], int, lambda about: float(about["size"]["w"]), str), BATCHED)
     out = described(dataset)
     out["order"].pop("seed")
     assert out == {
-        "source": {"shards": ["/data/a.tar", "/data/b.tar"], "label": "cls", "columns": [{"name": "w", "from": "json[size.w]", "type": "f64"}, {"name": "txt", "type": "text", "max_bytes": "16KiB"}]},
+        "source": {"shards": ["/data/a.tar", "/data/b.tar"], "label": "cls", "columns": [{"name": "w", "from": "json[size.w]", "type": "f64"}, {"name": "txt", "type": "text", "max_bytes": 16384}]},
         "batch": 8, "order": {"shuffle": True, "last": "cover", "window": 8}, "image": {"from": ["jpg", "png"], "transform": [{"resize": [8, 8]}], "layout": "NCHW", "dtype": "f32"}, "bad_sample": {"policy": "fail"}}

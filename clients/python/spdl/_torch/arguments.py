@@ -35,7 +35,7 @@ class Drop(NamedTuple):
 
 
 def describe(what: Any, /, **arguments: Any) -> dict[str, Any]:
-    """What spdl makes of torchvision's, timm's and albumentations' transforms, of transformers' image processors and of torchvision's and Hugging Face's data sets, as plain data: to see it, and to keep it as a file.
+    """What spdl makes of torchvision's, timm's and albumentations' transforms, of transformers' image processors and of torchvision's and Hugging Face's data sets and webdataset's pipelines, as plain data: to see it, and to keep it as a file.
 
         spdl.describe(transforms.Compose([...]))           # the section of a picture: {"transform": [...], "layout": "NCHW", "dtype": "f32"}
         spdl.describe(ImageFolder(root, transform), batch_size=64, shuffle=True)        # a description, as spdl.DataLoader of the same opens it
@@ -77,7 +77,9 @@ def is_dataset(one: Any) -> bool:
 def drop(dataset: Any, arguments: dict[str, Any]) -> Drop:
     """What torch's DataLoader would do with these arguments."""
     if streams.is_dataset(dataset):
-        return _streamed(streams.read(dataset, said := _Arguments(arguments)), said)
+        own = {name: arguments.get(name) for name in HUGGING_FACES} if huggingface.is_dataset(dataset) else {}
+        said = _Arguments({name: value for name, value in arguments.items() if name not in own})
+        return _streamed(streams.read(dataset, said, own), said)
     count, make, arguments = _looked_at(dataset, arguments)
     said = _Arguments(arguments)
     order: dict[str, Any] = {"shuffle": said.flag("shuffle"), "seed": said.seed(said.get("generator")), "last": "drop" if said.flag("drop_last") else "cover"}
@@ -102,7 +104,8 @@ def drop(dataset: Any, arguments: dict[str, Any]) -> Drop:
 def _streamed(read: Streamed, said: _Arguments) -> Drop:
     """Of one that is iterated, which says its order itself."""
     made = read.made
-    return _ended({"source": made.source, "batch": read.batch, "order": read.order, **made.sections, "bad_sample": read.bad_sample}, made, made.files, said)
+    description = {"source": made.source, "batch": read.batch, "order": read.order, **made.sections, "bad_sample": read.bad_sample, **({"world": read.world} if read.world else {})}
+    return _ended(description, made, made.files, said)
 
 
 def _ended(description: dict[str, Any], made: Made, files: beside.Files, said: _Arguments) -> Drop:

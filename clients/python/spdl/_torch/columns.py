@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn, Optional
+from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from .._errors import ArgumentError
 from . import extents, features, huggingface
 from .beside import Files
 from .features import Leaf, Tree
 from .huggingface import LINES, ONLY, Samples
+from .streamed import Files as Streamed
 from .made import Made
 from .transforms import Places, told
 
@@ -22,7 +23,7 @@ _MODES = {None: "rgb", "RGB": "rgb", "L": "gray"}
 _DTYPES = {**dict.fromkeys(features.WHOLE, "i64"), **dict.fromkeys(features.FLOATS, "f32"), "bool": "u8"}  # of lists, as with_format("torch") has them
 
 
-def made(of: Samples, transform: Any, fields: Any, collate: Any) -> Made:
+def made(of: Union[Samples, Streamed], transform: Any, fields: Any, collate: Any) -> Made:
     """What a data set is, of which those fields are wanted, in samples for a collate_fn or, where it is None, in batches."""
     return _Columns(of, fields).made(transform, collate)
 
@@ -30,7 +31,7 @@ def made(of: Samples, transform: Any, fields: Any, collate: Any) -> Made:
 class _Columns:
     """The columns that a loop wants, and what each of them is in a batch."""
 
-    def __init__(self, of: Samples, fields: Any) -> None:
+    def __init__(self, of: Union[Samples, Streamed], fields: Any) -> None:
         self.of = of
         self.form, self.wanted = _wanted(of, fields)
         self.named = fields is not None  # whether keys are the program's own
@@ -46,7 +47,7 @@ class _Columns:
 
     def _tree(self, column: str) -> Tree:
         try:
-            return features.tree(self.of.dataset.features[column], column)
+            return features.tree(self.of.features[column], column)
         except features.Unknown as error:
             self.of.refuse(str(error))
 
@@ -83,7 +84,7 @@ class _Columns:
         classes = None if self.label is None else getattr(self.label.feature, "names", None)
         finish = Finish({self._key(key, column, collate is None): self._indexed(self.trees[column]) for key, column in self.wanted.items()}, [self._cast(leaf) for leaf in self.leaves],
                         [leaf.kind == "number" and not self.of.torch for leaf in self.leaves], self.form, collate)
-        return Made(len(self.of), source, sections, None, self.fields, finish, collate is not None, classes and list(classes), files, self.places)
+        return Made(self.of.number, source, sections, None, self.fields, finish, collate is not None, classes and list(classes), files, self.places)
 
     def _key(self, key: str, column: str, collated: bool) -> str:
         """What a batch calls a column where nobody says it: of an image processor's picture, and of the label beside that, what models take."""
@@ -109,7 +110,7 @@ class _Columns:
             source, files = {"shards": at.files}, dict(at.beside)
             stored = [".".join((at.names[leaf.column], *leaf.path[1:])) for leaf in self.leaves]
             if isinstance(at.only, range):
-                source["only"] = f"{at.only.start}:{at.only.stop}"
+                source["only"] = f"{at.only.start}:{'' if at.only.stop == huggingface.ENDLESS else at.only.stop}"
             elif at.only is not None:
                 source["only"], files[ONLY] = ONLY, huggingface.npy(at.only)
         return {**source, **({"labels": "none"} if self.label is None else {"label": stored[self.leaves.index(self.label)]})}, stored, files
@@ -119,7 +120,7 @@ class _Columns:
     def _transforms(self, transform: Any) -> dict[str, Any]:
         """What becomes of each column of media."""
         columns = [leaf.column for leaf in self.media]
-        if isinstance(transform, Mapping) and set(transform) <= set(self.of.dataset.features):
+        if isinstance(transform, Mapping) and set(transform) <= set(self.of.features):
             other = next((name for name in transform if name not in columns), None)
             if other is not None:
                 self.of.refuse(f"transform[{other!r}]: got one of a column that is no picture or sound that is asked for, want {_listed(columns)}")
@@ -217,7 +218,7 @@ class _Columns:
         return {key: self._indexed(one) for key, one in tree.items()}
 
 
-def _wanted(of: Samples, fields: Any) -> tuple[str, dict[str, str]]:
+def _wanted(of: Union[Samples, Streamed], fields: Any) -> tuple[str, dict[str, str]]:
     """In what form columns are handed out, and which, by their keys there."""
     have = of.columns
     if fields is None:

@@ -11,6 +11,10 @@ from . import beside
 from .transforms import Places
 
 
+TEXT = 16 << 10  # bytes that a text may have, where nobody says how long they are
+WINDOW = 8  # shards among which samples are shuffled, where these and a buffer are
+
+
 @contextlib.contextmanager
 def uncollected() -> Iterator[None]:
     """Python looks for garbage in cycles whenever many objects were made, and goes through all there are for it: of a large data set millions, again and again while its samples are told."""
@@ -46,3 +50,4 @@ class Streamed(NamedTuple):
     batch: int
     order: dict[str, Any]
     bad_sample: dict[str, Any]
+    world: Optional[dict[str, int]] = None  # of which this is a rank

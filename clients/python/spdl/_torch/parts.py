@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Optional
 
 from . import addresses, columns, extents
 from .functions import Member, member
-from .made import Made, Streamed
+from .made import TEXT, WINDOW, Made, Streamed
 from .transforms import Places, told
 from .webdataset import DICTS, TUPLES, Part, Pipeline
 
@@ -18,8 +18,6 @@ _KINDS = {  # of what a decoder makes of an ending
     **dict.fromkeys(("jpg", "jpeg", "jpe", "jfif", "png", "webp", "gif", "bmp", "tif", "tiff", "ppm", "pgm", "pbm", "pnm", "tga", "jp2"), "picture"),
 }
 _MODES = {"pil": "rgb", "pilrgb": "rgb", "pill": "gray"}
-_TEXT = "16KiB"  # that a text may be, as nobody says how long they are
-_WINDOW = 8  # shards among which samples are shuffled
 _TO_TENSOR = ("from_numpy", "as_tensor", "tensor")  # of torch's, which a batch has anyway
 
 
@@ -46,7 +44,7 @@ def streamed(pipeline: Pipeline, dataset: Any, said: Any) -> Streamed:
     source: dict[str, Any] = {"shards": shards, **({"label": fields.label} if fields.label else {"labels": "none"}), **({"columns": fields.columns} if fields.columns else {})}
     order: dict[str, Any] = {"shuffle": pipeline.shuffled, "seed": said.seed_of_stream(pipeline.seed), "last": "pad" if pipeline.resampled else "drop" if batches.drop_last else "cover"}
     if pipeline.shuffled:
-        order["window"] = max(_WINDOW, pipeline.workers)
+        order["window"] = max(WINDOW, pipeline.workers)
     made = Made(None, source, fields.sections, None, [leaf.field for leaf in leaves], finish, batches.collate is not None, None, {}, Places(), pipeline.epoch)
     return Streamed(made, batches.size, order, {"policy": "skip", "max_rate": 1} if pipeline.skips else {"policy": "fail"})
 
@@ -154,7 +152,7 @@ class _Fields:
         return self._column(name, part.names[0], "npy")
 
     def _column(self, name: str, stored: str, type: str) -> _Leaf:
-        self.columns.append({"name": name, **({} if name == stored else {"from": stored}), "type": type, **({"max_bytes": _TEXT} if type == "text" else {})})
+        self.columns.append({"name": name, **({} if name == stored else {"from": stored}), "type": type, **({"max_bytes": TEXT} if type == "text" else {})})
         return _Leaf(name, number=type in ("i64", "f64"))
 
     def _free(self, wanted: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _torchrun
-from . import datasets, parts, webdataset
+from . import columns, datasets, huggingface, parts, streamed, webdataset
 from .made import Streamed
 
 _NONE = {  # torch's arguments for which one that is iterated has no use
@@ -16,15 +16,24 @@ _NONE = {  # torch's arguments for which one that is iterated has no use
 
 
 def is_dataset(one: Any) -> bool:
-    return webdataset.is_pipeline(one)
+    return webdataset.is_pipeline(one) or huggingface.is_streamed(one)
 
 
-def read(dataset: Any, said: Any) -> Streamed:
+def read(dataset: Any, said: Any, own: dict[str, Any]) -> Streamed:
     """What one is beside torch's arguments. Raises ArgumentError and SpecError with what does it here where it cannot be told."""
     for name, why in _NONE.items():
         if said.get(name) not in (None, False):
-            said.refuse(name, f"got {said.get(name)!r:.60} beside a {type(dataset).__qualname__}, which is iterated, want none, as torch does: {why}")
-    return _pipeline(dataset, said)
+            said.refuse(name, f"got {said.get(name)!r:.60} beside {type(dataset).__qualname__}, which is iterated, want none, as torch does: {why}")
+    return _hugging_faces(dataset, said, own) if huggingface.is_streamed(dataset) else _pipeline(dataset, said)
+
+
+def _hugging_faces(dataset: Any, said: Any, own: dict[str, Any]) -> Streamed:
+    of, order = streamed.samples(dataset, "dataset")
+    made = columns.made(of, **own, collate=said.collate())
+    said_order: dict[str, Any] = {"shuffle": order.shuffled, "seed": said.seed_of_stream(order.seed), "last": "drop" if said.flag("drop_last") else "cover"}
+    if order.window:
+        said_order["window"] = order.window
+    return Streamed(made, said.batch_size(), said_order, {"policy": "fail"}, order.world)
 
 
 def _pipeline(dataset: Any, said: Any) -> Streamed:
