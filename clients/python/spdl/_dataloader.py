@@ -135,7 +135,7 @@ class DataLoader:
             ...
 
     source     what spdl.open takes (with `options` passed on to it), or a Loader, which stays the caller's to close; or a data set of torchvision's
-               that is files, or pixels, with labels, boxes or masks, a Subset or ConcatDataset of such, or one of Hugging Face's, with torch's arguments: see below
+               that is files, or pixels, with labels, boxes or masks, a Subset or ConcatDataset of such, one of Hugging Face's, or a pipeline of webdataset's, with torch's arguments: see below
     fields     a sequence of names gives tuples; a dict {key: field} gives dicts; one name gives the tensor alone;
                None gives dicts of all fields and labels. Left out: ("image", "label"), or where there is no image the
                first field and the label, such as ("video", "label"). The field "key" and columns of text come as a list of str
