@@ -275,6 +275,24 @@ def test_without_one_it_ends_the_loop(damaged):
         list(loader)
 
 
+@pytest.mark.parametrize("part, content, names, message", [
+    ("txt", b"x" * (16 << 10), "txt", None), ("txt", b"x" * ((16 << 10) + 1), "txt", "max_bytes"), ("json", b'{"score": 1}', "json", None), ("json", b'{"size": 1}', "json", "score"),
+])
+def test_what_does_not_fit_ends_the_loop_and_is_named(tmp_path, part, content, names, message):
+    """A text is not cut, and a member that is not there is no number."""
+    with tarfile.open(tmp_path / "a.tar", "w") as tar:
+        for i, data_of in enumerate([b'{"score": 1}' if part == "json" else b"short", content]):
+            member = tarfile.TarInfo(f"{i}.{part}")
+            member.size = len(data_of)
+            tar.addfile(member, io.BytesIO(data_of))
+    dataset = data(str(tmp_path / "a.tar")).decode().to_tuple(names).map_tuple(*([lambda about: float(about["score"])] if part == "json" else [])).batched(2)
+    if message is None:
+        equal(ours(dataset, batch_size=None), list(DataLoader(dataset, batch_size=None)))
+        return
+    with pytest.raises(spdl.SpdlError, match=message), spdl.DataLoader(dataset, batch_size=None) as loader:
+        list(loader)
+
+
 # ---- refusals of the real objects; tests/python/test_webdataset.py has the others
 
 
