@@ -106,6 +106,15 @@ def test_what_has_no_equal_is_refused_with_the_remedy(make, message):
         spdl.DataLoader(make(), batch_size=4)
 
 
+def test_a_class_of_ones_own_and_a_subset_are_refused():
+    whole = stream(parquet())
+    own = type("Own", (type(whole),), {"__module__": "mine", "__iter__": lambda self: iter(())})()
+    with pytest.raises(spdl.ArgumentError, match="Own is a class of its own, which reads by its __iter__, want datasets.IterableDataset itself"):
+        spdl.describe(own)
+    with pytest.raises(spdl.ArgumentError, match=r"dataset.dataset: IterableDataset is streamed, whose samples have no numbers, want it without a Subset: dataset.take\(n\)"):
+        spdl.describe(made("Subset", "torch.utils.data.dataset", dataset=whole, indices=[0]))
+
+
 def test_features_have_to_be_there():
     dataset = stream(parquet())
     dataset.features = None

@@ -63,12 +63,9 @@ def _check(dataset: Any, place: str) -> None:
     if kind in ("DatasetDict", "IterableDatasetDict"):
         splits = list(dataset)
         datasets.refuse(place, dataset, f"has the splits {', '.join(map(str, splits)):.120}, want one of them: dataset[{splits[0] if splits else 'train'!r}]")
-    for cls in type(dataset).__mro__:
-        if cls.__module__ in _MODULES:
-            break
-        own = [name for name in _BEHAVIOUR if name in vars(cls)]
-        if own:
-            datasets.refuse(place, dataset, f"is a class of its own, which reads by its {own[0]}, want datasets.Dataset itself")
+    if kind == "IterableDataset":
+        datasets.refuse(place, dataset, "is streamed, whose samples have no numbers, want it without a Subset: dataset.take(n) and dataset.skip(n)")
+    check_class(dataset, place, _BEHAVIOUR)
     form = dataset.format
     if form["type"] == "custom":
         datasets.refuse(place, dataset, "has a function as its transform (set_transform, with_transform), of which nobody knows what it does, want dataset.with_format(None), and "
@@ -77,6 +74,16 @@ def _check(dataset: Any, place: str) -> None:
         datasets.refuse(place, dataset, f'has the format {form["type"]}, want none or torch: dataset.with_format("torch"); spdl.DataLoader(..., tensors="numpy") gives NumPy\'s arrays')
     if form.get("format_kwargs"):
         datasets.refuse(place, dataset, f"has a format with {', '.join(form['format_kwargs'])}, want one without: dataset.with_format(\"torch\"); numbers are i64 and f32, as of that")
+
+
+def check_class(dataset: Any, place: str, behaviour: Sequence[str]) -> None:
+    """Refuse a class of one's own that reads by itself."""
+    for cls in type(dataset).__mro__:
+        if cls.__module__ in _MODULES:
+            return
+        own = [name for name in behaviour if name in vars(cls)]
+        if own:
+            datasets.refuse(place, dataset, f"is a class of its own, which reads by its {own[0]}, want datasets.{_kind(dataset)} itself")
 
 
 class Located(NamedTuple):
@@ -95,7 +102,7 @@ class Samples:
         self.dataset, self.place, self.features = dataset, place, dataset.features
         self.table = dataset.data
         self._numbers = numbers  # NumPy's; None: all
-        self.columns_of: Optional[list[str]] = None
+        self.columns_of: Optional[list[str]] = None  # of what is streamed its own; None: those of its format
         self.torch = dataset.format["type"] == "torch"
 
     def __len__(self) -> int:

@@ -77,6 +77,7 @@ class Files:
 
 def samples(dataset: Any, place: str) -> tuple[Any, Order]:
     """What a streamed data set is of, and in what order."""
+    huggingface.check_class(dataset, place, ("__iter__", "_ex_iterable"))
     form = _form(dataset)
     if form not in (None, "torch"):
         datasets.refuse(place, dataset, f'has the format {form}, want none or torch: dataset.with_format("torch")')
