@@ -424,7 +424,6 @@ REFUSED = {
     "a function": (lambda d: d.with_transform(lambda batch: batch), r"has a function as its transform \(set_transform, with_transform\).*dataset.with_format\(None\), and transform=Compose"),
     "another format": (lambda d: d.with_format("numpy"), r'has the format numpy, want none or torch: dataset.with_format\("torch"\); spdl.DataLoader\(..., tensors="numpy"\)'),
     "a format's dtype": (lambda d: d.with_format("torch", dtype=torch.float16), "has a format with dtype, want one without"),
-    "a stream": (lambda d: d.to_iterable_dataset(), "dataset: IterableDataset is streamed, in an order of its own, want a data set that is on a disk.*hf://"),
     "splits": (lambda d: datasets.DatasetDict(train=d, test=d), r"dataset: DatasetDict has the splits train, test, want one of them: dataset\['train'\]"),
     "none": (lambda d: d.select([]), "dataset: Dataset has no samples"),
     "a class of one's own": (lambda d: Own(d.data), "Own is a class of its own, which reads by its __getitem__"),

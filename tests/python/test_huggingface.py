@@ -31,7 +31,6 @@ IMAGE, LABEL = feature("Image", mode=None, decode=True), feature("ClassLabel", n
 
 
 @pytest.mark.parametrize("make, message", [
-    (lambda: theirs("IterableDataset", "datasets.iterable_dataset"), "dataset: IterableDataset is streamed, in an order of its own.*hf://datasets/USER/NAME"),
     (lambda: theirs("DatasetDict", "datasets.dataset_dict", dict), r"dataset: DatasetDict has the splits , want one of them: dataset\['train'\]"),
     (lambda: dataset("custom", image=IMAGE), r"has a function as its transform .*want dataset.with_format\(None\), and transform=Compose\(\[...\]\)"),
     (lambda: dataset("pandas", image=IMAGE), "has the format pandas, want none or torch"),

@@ -114,6 +114,17 @@ def test_webdataset_gives_the_same(run):
     same(run(block("webdataset", 2)), theirs, by=lambda row: row[3])
 
 
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_webdatasets_pipeline_gives_the_same_by_one_word(run, ranks):
+    pytest.importorskip("webdataset")
+    pytest.importorskip("torchvision.transforms")
+    theirs = block("webdataset")
+    ours = theirs.replace("wds.WebLoader(", "spdl.DataLoader(")
+    assert ours != theirs
+    rows = run("import spdl\n" + ours, ranks=ranks, quiet=False)
+    same(rows if ranks == 1 else rows[0] + rows[1], run(theirs, quiet=False), by=lambda row: row[3])
+
+
 def test_an_epoch_of_so_many_batches_goes_on_in_the_stream(run):
     """3 times 4 batches of 8 are two passes over 41 samples, whose last batch has one."""
     rows = run(block("webdataset", 3))

@@ -473,3 +473,21 @@ def test_boxes_and_masks_that_cannot_be_told_are_refused(make, message):
 def test_describe_writes_files_beside_a_data_set_alone(tmp_path):
     with pytest.raises(TypeError, match="got files, torch's arguments, beside a Compose, want them beside a data set alone"):
         spdl.describe(EVALUATION, files=tmp_path)
+
+
+def test_shards_of_streaming_data_sets_are_named_in_their_refusal():
+    """Of MosaicML's and litData's, and of classes that are derived of them: the engine reads these by a description."""
+    iterable = named("IterableDataset", "torch.utils.data.dataset", named("Dataset", "torch.utils.data.dataset"))
+    mosaics, litdatas = named("StreamingDataset", "streaming.base.dataset", iterable, __getitem__=print), named("StreamingDataset", "litdata.streaming.dataset", iterable, __getitem__=print)
+    stream, directory = named("Stream", "streaming.base.stream"), named("Dir", "litdata.streaming.resolver")
+    own = named("Own", "mine", mosaics, __getitem__=print)
+    near, far = stream(local="/data/mds", remote=None, split="train"), stream(local="/tmp/mds", remote="s3://bucket/mds", split=None)
+    for dataset, message in [
+        (mosaics(streams=[near]), r"StreamingDataset reads its samples by itself, and the engine the same shards: want source: \{shards: /data/mds/train\} of a description, .*sources.md#mds"),
+        (own(streams=[far]), r"Own reads its samples by itself.*\{shards: s3://bucket/mds/\} of a description"),
+        (mosaics(streams=[near, far]), r"\{shards: \['/data/mds/train', 's3://bucket/mds/'\]\} of a description"),
+        (litdatas(input_dir=directory(path="/data/lit", url=None)), r"\{shards: /data/lit\} of a description, .*sources.md#litdata"),
+        (litdatas(input_dir=directory(path="/tmp/x", url="s3://bucket/lit")), r"\{shards: s3://bucket/lit/\} of a description"),
+    ]:
+        with pytest.raises(spdl.ArgumentError, match=message):
+            spdl.DataLoader(dataset, batch_size=4)

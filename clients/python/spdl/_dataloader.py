@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Op
 
 from . import _torchrun
 from ._errors import ArgumentError, Busy, SpecError
+from ._epoch import Stretch
 from ._start import open
 from ._torch import arguments, beside, huggingface
 from .arrays import Array, Ragged, view
@@ -109,7 +110,7 @@ def _opened(drop: arguments.Drop, options: dict[str, Any], files: Optional[besid
                 raise drop.made.places.explained(error) from None
         else:
             samples = loader.info.samples
-            if samples == drop.made.samples:
+            if drop.made.samples in (None, samples):
                 return opens, loader
             loader.close()
             if drop.made.brought is None:
@@ -134,7 +135,7 @@ class DataLoader:
             ...
 
     source     what spdl.open takes (with `options` passed on to it), or a Loader, which stays the caller's to close; or a data set of torchvision's
-               that is files, or pixels, with labels, boxes or masks, a Subset or ConcatDataset of such, or one of Hugging Face's, with torch's arguments: see below
+               that is files, or pixels, with labels, boxes or masks, a Subset or ConcatDataset of such, one of Hugging Face's, or a pipeline of webdataset's, with torch's arguments: see below
     fields     a sequence of names gives tuples; a dict {key: field} gives dicts; one name gives the tensor alone;
                None gives dicts of all fields and labels. Left out: ("image", "label"), or where there is no image the
                first field and the label, such as ("video", "label"). The field "key" and columns of text come as a list of str
@@ -167,7 +168,10 @@ class DataLoader:
     Of a data set of Hugging Face's (datasets.Dataset) a batch is a dict of its columns, as torch's loop over it has them: pictures and numbers in tensors, texts in lists, lists of
     numbers in one tensor where all are of one length, else in a list of tensors. fields= names those that are wanted, in a tuple, in a dict {key: column} or one alone. transform= is
     its pictures', and may be an image processor of transformers', whose batches have pixel_values and labels; of several columns of media a dict {column: transform}, where a section of a description may stand as well, as it does for sounds. select, shuffle, filter, splits
-    and joined data sets have the same samples in the same order. The engine reads its files; what is in none, it gets in one of its own, below $TMPDIR.
+    and joined data sets have the same samples in the same order. The engine reads its files; what is in none, it gets in one of its own, below $TMPDIR. One that is streamed
+    (datasets.IterableDataset) says its order itself, by its shuffle; so does a pipeline of webdataset's:
+
+        spdl.DataLoader(wds.WebDataset(urls, shardshuffle=100).shuffle(1000).decode("pil").to_tuple("jpg", "cls").map_tuple(transform).batched(64), batch_size=None)
     """
 
     def __init__(self, source: Any, /, fields: Union[Fields, int] = _USUAL, *more: Any,
@@ -191,6 +195,7 @@ class DataLoader:
         self._finish: Optional[Callable[[Any], Any]] = None
         self._files: Optional[beside.Beside] = None
         self._source: Any = options.get("source")
+        self._length: Optional[int] = None if drop is None else drop.made.epoch  # batches of an epoch, where these are not the loader's
         if drop is None:
             self._open: Callable[..., Loader] = functools.partial(open, source, **options)
             self.loader: Loader = self._open() if self._owned else source
@@ -205,7 +210,7 @@ class DataLoader:
         self._tensors = tensors
         self._copy = copy
         self._restart = drop is not None if restart is None else restart
-        self._rest: Optional[Epoch] = None  # what the last loop has left, until it has been told that nothing is
+        self._rest: Union[Epoch, Stretch, None] = None  # what the last loop has left, until it has been told that nothing is
         self._at_end = False  # whether that is nothing: it has had the epoch's last batch
         self._transform = transform
         self._text = self.loader._text_fields()
@@ -240,7 +245,7 @@ class DataLoader:
 
     def __len__(self) -> int:
         """Batches per epoch, in this rank's lane."""
-        return len(self.loader)
+        return self._length or len(self.loader)
 
     def __iter__(self) -> Iterator[Any]:
         if self._rest is not None and (self._restart or self._at_end):
@@ -253,7 +258,7 @@ class DataLoader:
         epoch = operator.index(epoch)  # numpy's integers, too
         if self._at_end:
             self._leave_rest()
-        now = self.loader.epoch
+        now = self.loader.epoch if self._length is None else self._step() // self._length
         if epoch == now + 1:
             self._leave_rest()
         elif epoch != now or self._restart and self._rest is not None:
@@ -263,6 +268,8 @@ class DataLoader:
         """Begin the next epoch. Ranks that share an engine go through what is left of their lane, as none of them moves the others."""
         rest, self._rest = self._rest or iter(self.loader), None
         at_end, self._at_end = self._at_end, False
+        if not at_end and self._length is not None:
+            return self._go_to(self._step() // self._length + 1)
         if not at_end:  # a restart would skip the epoch that comes next
             try:
                 return self.loader.restart()
@@ -275,7 +282,13 @@ class DataLoader:
         state = self.loader.state_dict()
         if epoch < 0 or "epoch" not in state or self.loader._streamed():  # the items of an iterable are counted, not found
             raise ArgumentError(f"spdl: DataLoader: set_epoch({epoch}) in epoch {self.loader.epoch}; use load_state_dict() to go there")
-        self.load_state_dict({**state, "epoch": epoch, "step": 0, "done": []})
+        epoch, step = (epoch, 0) if self._length is None else divmod(epoch * self._length, len(self.loader))
+        self.load_state_dict({**state, "epoch": epoch, "step": step, "done": []})
+
+    def _step(self) -> int:
+        """The batches before the next one, of all epochs."""
+        state = self.loader.state_dict()
+        return int(state["epoch"]) * len(self.loader) + int(state["step"]) + len(state["done"])
 
     def state_dict(self) -> dict[str, Any]:
         """As Loader.state_dict: the batch in hand counts as completed."""
@@ -373,7 +386,7 @@ class _Epoch:
 
     def __init__(self, parent: DataLoader) -> None:
         self._parent = parent
-        self._batches = iter(parent.loader)
+        self._batches: Union[Epoch, Stretch] = iter(parent.loader) if parent._length is None else Stretch(parent.loader, parent._length)
 
     def __iter__(self) -> _Epoch:
         return self
@@ -385,6 +398,6 @@ class _Epoch:
         except StopIteration:
             parent._rest, parent._at_end = None, False
             raise
-        parent._rest, parent._at_end = self._batches, batch.last
+        parent._rest, parent._at_end = self._batches, batch.last if isinstance(self._batches, Epoch) else self._batches.ends(batch)
         picked = parent._pick(batch)
         return picked if parent._transform is None else parent._transform(picked)

@@ -93,3 +93,29 @@ class Epoch:
         self._over = True
         self._loader._raise_of_source()
         raise StopIteration
+
+
+class Stretch:
+    """Batches up to the next multiple of a number, however many epochs of the loader they are of, as an iterator: an epoch of webdataset's with_epoch."""
+
+    def __init__(self, loader: Loader, length: int) -> None:
+        self._loader, self._length = loader, length
+        self._batches = iter(loader)
+        self._over = False
+
+    def __iter__(self) -> Stretch:
+        return self
+
+    def __next__(self) -> Batch:
+        if self._over:
+            raise StopIteration
+        try:
+            batch = next(self._batches)
+        except StopIteration:
+            self._batches = iter(self._loader)
+            batch = next(self._batches)
+        self._over = self.ends(batch)
+        return batch
+
+    def ends(self, batch: Batch) -> bool:
+        return (batch.step + 1) % self._length == 0

@@ -7,11 +7,12 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional
 
+from .. import _torchrun
 from .._errors import ArgumentError
 from .._given import plain, whole
-from . import annotated, beside, columns, datasets, extents, huggingface, joint, samplers
+from . import annotated, beside, columns, datasets, extents, huggingface, joint, samplers, streams
 from .given import Operation, refusal
-from .made import Made, uncollected
+from .made import Made, Streamed, uncollected
 from .table import TABLE, table
 from .targets import LABEL, Finish
 from .transforms import SIZED, Places, Told, is_plain, resolved, told
@@ -34,7 +35,7 @@ class Drop(NamedTuple):
 
 
 def describe(what: Any, /, **arguments: Any) -> dict[str, Any]:
-    """What spdl makes of torchvision's, timm's and albumentations' transforms, of transformers' image processors and of torchvision's and Hugging Face's data sets, as plain data: to see it, and to keep it as a file.
+    """What spdl makes of torchvision's, timm's and albumentations' transforms, of transformers' image processors and of torchvision's and Hugging Face's data sets and webdataset's pipelines, as plain data: to see it, and to keep it as a file.
 
         spdl.describe(transforms.Compose([...]))           # the section of a picture: {"transform": [...], "layout": "NCHW", "dtype": "f32"}
         spdl.describe(ImageFolder(root, transform), batch_size=64, shuffle=True)        # a description, as spdl.DataLoader of the same opens it
@@ -69,12 +70,16 @@ def describe(what: Any, /, **arguments: Any) -> dict[str, Any]:
 
 def is_dataset(one: Any) -> bool:
     """Whether this is a data set that somebody gives in the place of a description."""
-    return huggingface.is_dataset(one) or datasets.is_dataset(one)
+    return huggingface.is_dataset(one) or datasets.is_dataset(one) or streams.is_dataset(one)
 
 
 @uncollected()
 def drop(dataset: Any, arguments: dict[str, Any]) -> Drop:
     """What torch's DataLoader would do with these arguments."""
+    if streams.is_dataset(dataset):
+        own = {name: arguments.get(name) for name in HUGGING_FACES} if huggingface.is_dataset(dataset) else {}
+        said = _Arguments({name: value for name, value in arguments.items() if name not in own})
+        return _streamed(streams.read(dataset, said, own), said)
     count, make, arguments = _looked_at(dataset, arguments)
     said = _Arguments(arguments)
     order: dict[str, Any] = {"shuffle": said.flag("shuffle"), "seed": said.seed(said.get("generator")), "last": "drop" if said.flag("drop_last") else "cover"}
@@ -93,6 +98,18 @@ def drop(dataset: Any, arguments: dict[str, Any]) -> Drop:
             order[key] = name
     if sampled.world:
         description["world"] = sampled.world
+    return _ended(description, made, files, said)
+
+
+def _streamed(read: Streamed, said: _Arguments) -> Drop:
+    """Of one that is iterated, which says its order itself."""
+    made = read.made
+    description = {"source": made.source, "batch": read.batch, "order": read.order, **made.sections, "bad_sample": read.bad_sample, **({"world": read.world} if read.world else {})}
+    return _ended(description, made, made.files, said)
+
+
+def _ended(description: dict[str, Any], made: Made, files: beside.Files, said: _Arguments) -> Drop:
+    """What the rest of torch's arguments say."""
     if ring := said.ring():
         description["ring"] = ring
     said.check_rest()
@@ -226,6 +243,21 @@ class _Arguments:
     def get(self, name: str) -> Any:
         return self._given.get(name)
 
+    def given(self) -> list[str]:
+        """Those that were given another value than None."""
+        return [name for name, value in self._given.items() if value is not None]
+
+    def given_as_none(self, name: str) -> bool:
+        return name in self._given and self._given[name] is None
+
+    def workers(self, workers: int, ahead: int) -> None:
+        """As many as a loader has that was made before."""
+        self._given.update(num_workers=workers, prefetch_factor=ahead)
+
+    def collate(self) -> Any:
+        """The program's own collate_fn; None: torch's."""
+        return _collate(self)
+
     def flag(self, name: str) -> bool:
         value = self._given.get(name)
         if value not in (None, True, False):
@@ -252,6 +284,13 @@ class _Arguments:
         torch = sys.modules.get("torch")
         source = generator if generator is not None else torch
         return int(source.initial_seed()) & (1 << 64) - 1 if source is not None else 0
+
+    def seed_of_stream(self, own: Optional[int]) -> int:
+        """Of a data set that is iterated: its own, or the generator's or torch's. Ranks have to have one: where none is said, 0."""
+        ranks = _torchrun.ranks()
+        if own is not None or self.get("generator") is None and ranks is not None and ranks.world_size > 1:
+            return (own or 0) & (1 << 64) - 1
+        return self.seed(self.get("generator"))
 
     def ring(self) -> dict[str, Any]:
         """As many batches ahead as all of torch's workers have, and whether they may pass each other."""

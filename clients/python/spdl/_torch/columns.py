@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn, Optional
+from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from .._errors import ArgumentError
 from . import extents, features, huggingface
 from .beside import Files
 from .features import Leaf, Tree
-from .given import refusal
 from .huggingface import LINES, ONLY, Samples
+from .streamed import Files as Streamed
 from .made import Made
 from .transforms import Places, told
 
@@ -23,7 +23,7 @@ _MODES = {None: "rgb", "RGB": "rgb", "L": "gray"}
 _DTYPES = {**dict.fromkeys(features.WHOLE, "i64"), **dict.fromkeys(features.FLOATS, "f32"), "bool": "u8"}  # of lists, as with_format("torch") has them
 
 
-def made(of: Samples, transform: Any, fields: Any, collate: Any) -> Made:
+def made(of: Union[Samples, Streamed], transform: Any, fields: Any, collate: Any) -> Made:
     """What a data set is, of which those fields are wanted, in samples for a collate_fn or, where it is None, in batches."""
     return _Columns(of, fields).made(transform, collate)
 
@@ -31,7 +31,7 @@ def made(of: Samples, transform: Any, fields: Any, collate: Any) -> Made:
 class _Columns:
     """The columns that a loop wants, and what each of them is in a batch."""
 
-    def __init__(self, of: Samples, fields: Any) -> None:
+    def __init__(self, of: Union[Samples, Streamed], fields: Any) -> None:
         self.of = of
         self.form, self.wanted = _wanted(of, fields)
         self.named = fields is not None  # whether keys are the program's own
@@ -47,7 +47,7 @@ class _Columns:
 
     def _tree(self, column: str) -> Tree:
         try:
-            return features.tree(self.of.dataset.features[column], column)
+            return features.tree(self.of.features[column], column)
         except features.Unknown as error:
             self.of.refuse(str(error))
 
@@ -84,7 +84,7 @@ class _Columns:
         classes = None if self.label is None else getattr(self.label.feature, "names", None)
         finish = Finish({self._key(key, column, collate is None): self._indexed(self.trees[column]) for key, column in self.wanted.items()}, [self._cast(leaf) for leaf in self.leaves],
                         [leaf.kind == "number" and not self.of.torch for leaf in self.leaves], self.form, collate)
-        return Made(len(self.of), source, sections, None, self.fields, finish, collate is not None, classes and list(classes), files, self.places)
+        return Made(self.of.number, source, sections, None, self.fields, finish, collate is not None, classes and list(classes), files, self.places)
 
     def _key(self, key: str, column: str, collated: bool) -> str:
         """What a batch calls a column where nobody says it: of an image processor's picture, and of the label beside that, what models take."""
@@ -110,7 +110,7 @@ class _Columns:
             source, files = {"shards": at.files}, dict(at.beside)
             stored = [".".join((at.names[leaf.column], *leaf.path[1:])) for leaf in self.leaves]
             if isinstance(at.only, range):
-                source["only"] = f"{at.only.start}:{at.only.stop}"
+                source["only"] = f"{at.only.start}:{'' if at.only.stop == huggingface.ENDLESS else at.only.stop}"
             elif at.only is not None:
                 source["only"], files[ONLY] = ONLY, huggingface.npy(at.only)
         return {**source, **({"labels": "none"} if self.label is None else {"label": stored[self.leaves.index(self.label)]})}, stored, files
@@ -120,7 +120,7 @@ class _Columns:
     def _transforms(self, transform: Any) -> dict[str, Any]:
         """What becomes of each column of media."""
         columns = [leaf.column for leaf in self.media]
-        if isinstance(transform, Mapping) and set(transform) <= set(self.of.dataset.features):
+        if isinstance(transform, Mapping) and set(transform) <= set(self.of.features):
             other = next((name for name in transform if name not in columns), None)
             if other is not None:
                 self.of.refuse(f"transform[{other!r}]: got one of a column that is no picture or sound that is asked for, want {_listed(columns)}")
@@ -155,7 +155,7 @@ class _Columns:
             self.of.refuse(f"{place}: ends with a picture of PIL's or an array, which no batch of tensors can be made of; add ToTensor() for floats, PILToTensor() for bytes, ToTensorV2() behind albumentations")
         if "tiles" in said.section:
             self.of.refuse(f"{place}: cuts pictures into tiles, which come with their count, grid and size in a description's batches alone, want one: image: {{\"transform\": processor}} (docs/media.md#tiles-of-a-picture)")
-        section.update(self._shape(given, place, said.operations, listed))
+        section.update(extents.shape(given, place, said.operations, listed))
         if said.key is not None and len(leaf.path) == 1:
             self.prepared[leaf.column] = said.key
         if "points" in said.section:
@@ -179,16 +179,6 @@ class _Columns:
                            "label_fields are names of columns, or of members of their structs")
         self.followed += found
         return self.fields[self.leaves.index(found[0])]
-
-    def _shape(self, given: Any, place: str, operations: list[Any], listed: bool) -> dict[str, Any]:
-        if not extents.differ(operations):
-            return {}
-        if not listed:
-            raise refusal(place, given, "leaves the size of each picture open, and torch's own collate makes batches of one size, want one: Resize((H, W)), or a crop behind what is there; or a collate_fn, "
-                                        "which has pictures of any size in a list of samples")
-        if not extents.bounded(operations):
-            raise refusal(place, given, "leaves the size of each picture open, and nobody says how large the pictures are, want what bounds it: Resize(N, max_size=M) or RandomShortestSize(N, max_size=M)")
-        return {"shape": "ragged"}
 
     def _sound(self, leaf: Leaf, given: Any, place: str) -> dict[str, Any]:
         rate = getattr(leaf.feature, "sampling_rate", None)
@@ -228,7 +218,7 @@ class _Columns:
         return {key: self._indexed(one) for key, one in tree.items()}
 
 
-def _wanted(of: Samples, fields: Any) -> tuple[str, dict[str, str]]:
+def _wanted(of: Union[Samples, Streamed], fields: Any) -> tuple[str, dict[str, str]]:
     """In what form columns are handed out, and which, by their keys there."""
     have = of.columns
     if fields is None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from .given import Operation
+from .given import Operation, refusal
 
 Extent = tuple[int, int]  # height and width
 
@@ -28,6 +28,18 @@ def bounded(operations: list[Operation]) -> bool:
     """Whether they themselves say how large a picture becomes at most, so that a description needs no room."""
     return any(name == "scale_jitter" or isinstance(value, dict) and (name in ("resize", "random_shortest_size") and value.get("max_size") is not None or "max_pixels" in value)
                for name, value in _each(operations))
+
+
+def shape(given: Any, place: str, operations: list[Operation], listed: bool) -> dict[str, Any]:
+    """What a section says of the shape of its rows where nobody says how large the pictures are: as the loop has them in a list of samples, they may keep sizes of their own."""
+    if not differ(operations):
+        return {}
+    if not listed:
+        raise refusal(place, given, "leaves the size of each picture open, and torch's own collate makes batches of one size, want one: Resize((H, W)), or a crop behind what is there; or a collate_fn, "
+                                    "which has pictures of any size in a list of samples")
+    if not bounded(operations):
+        raise refusal(place, given, "leaves the size of each picture open, and nobody says how large the pictures are, want what bounds it: Resize(N, max_size=M) or RandomShortestSize(N, max_size=M)")
+    return {"shape": "ragged"}
 
 
 def room(extents: Iterable[Extent], operations: list[Operation]) -> list[int]:

@@ -44,7 +44,11 @@ def tree(feature: Any, *path: str) -> Tree:
     if isinstance(feature, Mapping):
         return {key: tree(one, *path, key) for key, one in feature.items()}
     if name in _LISTS or isinstance(feature, list):
-        return _listed(feature[0] if isinstance(feature, list) else feature.feature, path)
+        listed = _listed(feature[0] if isinstance(feature, list) else feature.feature, path)
+        length = getattr(feature, "length", -1)
+        if isinstance(listed, Leaf) and length is not None and length > 0 and type(getattr(feature, "feature", None)).__name__ in ("Value", "ClassLabel"):
+            return listed._replace(shape=(length,))
+        return listed
     if name in _GRIDS:
         return Leaf(path, "list", feature.dtype, shape=tuple(feature.shape))
     if name == "ClassLabel":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional, Union
@@ -16,6 +17,7 @@ ONLY, ROWS, LINES = "only.npy", "data.arrow", "table.jsonl"
 _MODULES = ("datasets.arrow_dataset", "datasets.iterable_dataset", "datasets.dataset_dict")
 _KINDS = ("Dataset", "IterableDataset", "DatasetDict", "IterableDatasetDict")
 _BEHAVIOUR = ("__getitem__", "__getitems__", "__len__", "_getitem")
+ENDLESS = 1 << 62  # of rows up to the last, where nobody has counted them
 _AT_ONCE = 1000  # rows that are written at a time
 
 
@@ -43,6 +45,18 @@ def samples(dataset: Any, place: str = "dataset") -> Samples:
     return Samples(dataset, place, None if indices is None else indices.column(0).to_numpy())
 
 
+def is_streamed(one: Any) -> bool:
+    return _kind(one) == "IterableDataset"
+
+
+def joined(dataset: Any, parts: Sequence[Any], place: str, names: Names, torch: bool) -> Samples:
+    """What a streamed data set is of, that was made of some on a disk, under those names."""
+    named = [part.select_columns(list(names.values())).rename_columns({of: name for name, of in names.items() if name != of}) for part in parts]
+    of = samples(named[0] if len(named) == 1 else sys.modules["datasets"].concatenate_datasets(named), place)
+    of.dataset, of.features, of.columns_of, of.torch = dataset, dataset.features, list(dataset.features), torch
+    return of
+
+
 def _check(dataset: Any, place: str) -> None:
     """Refuse what changes samples, and what is no data set of rows."""
     kind = _kind(dataset)
@@ -50,14 +64,8 @@ def _check(dataset: Any, place: str) -> None:
         splits = list(dataset)
         datasets.refuse(place, dataset, f"has the splits {', '.join(map(str, splits)):.120}, want one of them: dataset[{splits[0] if splits else 'train'!r}]")
     if kind == "IterableDataset":
-        datasets.refuse(place, dataset, 'is streamed, in an order of its own, want a data set that is on a disk: load_dataset(...) without streaming=True; or its files where they are, as '
-                                        'source: {shards: "hf://datasets/USER/NAME/data/train-*.parquet"} (docs/sources.md#the-hugging-face-hub)')
-    for cls in type(dataset).__mro__:
-        if cls.__module__ in _MODULES:
-            break
-        own = [name for name in _BEHAVIOUR if name in vars(cls)]
-        if own:
-            datasets.refuse(place, dataset, f"is a class of its own, which reads by its {own[0]}, want datasets.Dataset itself")
+        datasets.refuse(place, dataset, "is streamed, whose samples have no numbers, want it without a Subset: dataset.take(n) and dataset.skip(n)")
+    check_class(dataset, place, _BEHAVIOUR)
     form = dataset.format
     if form["type"] == "custom":
         datasets.refuse(place, dataset, "has a function as its transform (set_transform, with_transform), of which nobody knows what it does, want dataset.with_format(None), and "
@@ -66,6 +74,16 @@ def _check(dataset: Any, place: str) -> None:
         datasets.refuse(place, dataset, f'has the format {form["type"]}, want none or torch: dataset.with_format("torch"); spdl.DataLoader(..., tensors="numpy") gives NumPy\'s arrays')
     if form.get("format_kwargs"):
         datasets.refuse(place, dataset, f"has a format with {', '.join(form['format_kwargs'])}, want one without: dataset.with_format(\"torch\"); numbers are i64 and f32, as of that")
+
+
+def check_class(dataset: Any, place: str, behaviour: Sequence[str]) -> None:
+    """Refuse a class of one's own that reads by itself."""
+    for cls in type(dataset).__mro__:
+        if cls.__module__ in _MODULES:
+            return
+        own = [name for name in behaviour if name in vars(cls)]
+        if own:
+            datasets.refuse(place, dataset, f"is a class of its own, which reads by its {own[0]}, want datasets.{_kind(dataset)} itself")
 
 
 class Located(NamedTuple):
@@ -81,13 +99,18 @@ class Samples:
     """Rows of a data set, by their numbers in its table."""
 
     def __init__(self, dataset: Any, place: str, numbers: Any) -> None:
-        self.dataset, self.place = dataset, place
+        self.dataset, self.place, self.features = dataset, place, dataset.features
         self.table = dataset.data
         self._numbers = numbers  # NumPy's; None: all
+        self.columns_of: Optional[list[str]] = None  # of what is streamed its own; None: those of its format
         self.torch = dataset.format["type"] == "torch"
 
     def __len__(self) -> int:
         return self.table.num_rows if self._numbers is None else len(self._numbers)
+
+    @property
+    def number(self) -> int:
+        return len(self)
 
     def part(self, chosen: Sequence[int]) -> Samples:
         import numpy  # Hugging Face's datasets have it
@@ -98,8 +121,10 @@ class Samples:
     @property
     def columns(self) -> list[str]:
         """Those that the data set gives."""
+        if self.columns_of is not None:
+            return self.columns_of
         form = self.dataset.format
-        all = list(self.dataset.features)
+        all = list(self.features)
         return all if form.get("output_all_columns") or form["columns"] is None else [name for name in all if name in form["columns"]]
 
     def refuse(self, what: str) -> NoReturn:

@@ -11,6 +11,10 @@ from . import beside
 from .transforms import Places
 
 
+TEXT = 16 << 10  # bytes that a text may have, where nobody says how long they are
+WINDOW = 8  # shards among which samples are shuffled, where these and a buffer are
+
+
 @contextlib.contextmanager
 def uncollected() -> Iterator[None]:
     """Python looks for garbage in cycles whenever many objects were made, and goes through all there are for it: of a large data set millions, again and again while its samples are told."""
@@ -26,7 +30,7 @@ def uncollected() -> Iterator[None]:
 class Made(NamedTuple):
     """What a data set and its transforms are."""
 
-    samples: int
+    samples: Optional[int]  # None: its files say it
     source: dict[str, Any]
     sections: dict[str, Any]  # of what a sample has
     brought: Any  # what brings the samples to an engine in process: where the source is host, or the files are others by now; None: nothing does
@@ -36,3 +40,14 @@ class Made(NamedTuple):
     classes: Optional[list[str]]
     files: beside.Files  # that the source names
     places: Places  # of transforms that are told already
+    epoch: Optional[int] = None  # batches of a loop, where these are not those of an epoch
+
+
+class Streamed(NamedTuple):
+    """A data set that is iterated, which says its batches and its order itself."""
+
+    made: Made
+    batch: int
+    order: dict[str, Any]
+    bad_sample: dict[str, Any]
+    world: Optional[dict[str, int]] = None  # of which this is a rank

@@ -1,0 +1,73 @@
+"""Small functions of one's own whose code says all that they do: x, x["a"]["b"], int(x["a"])."""
+
+from __future__ import annotations
+
+import dis
+from types import FunctionType
+from typing import Any, NamedTuple, Optional
+
+_SKIPPED = {"RESUME", "CACHE", "PUSH_NULL", "PRECALL", "NOP", "COPY_FREE_VARS", "NOT_TAKEN"}
+_CASTS = {"int": int, "float": float, "str": str}
+
+
+class Member(NamedTuple):
+    """What a function takes of its argument."""
+
+    path: tuple[Any, ...]  # keys and numbers, one in the other
+    cast: str  # "int", "float", "str", or "": as it is
+
+
+def member(function: Any) -> Optional[Member]:
+    """What a function takes, None: it does more than that, or nobody can tell."""
+    named = next((name for name, cast in _CASTS.items() if function is cast), None)
+    if named is not None:
+        return Member((), named)
+    if getattr(function, "__name__", "") == "identity" and (getattr(function, "__module__", None) or "").startswith("webdataset"):
+        return Member((), "")
+    if not isinstance(function, FunctionType) or function.__code__.co_argcount != 1 or function.__code__.co_flags & 0x0C or function.__code__.co_kwonlyargcount:
+        return None
+    return _followed(function)
+
+
+def is_identity(function: Any) -> bool:
+    return member(function) == Member((), "")
+
+
+def _followed(function: FunctionType) -> Optional[Member]:
+    """Goes through its code with its argument in hand."""
+    argument, stack, casts = function.__code__.co_varnames[0], [], _Casts(function)
+    for step in dis.get_instructions(function):
+        name, value = step.opname, step.argval
+        if name in _SKIPPED:
+            continue
+        if name.startswith("LOAD_FAST") and value == argument:
+            stack.append(Member((), ""))
+        elif name.startswith("LOAD_CONST") or name == "LOAD_SMALL_INT":
+            stack.append(value)
+        elif name.startswith("LOAD_GLOBAL") and value in casts:
+            stack.append(_CASTS[value])
+        elif (name == "BINARY_SUBSCR" or name == "BINARY_OP" and step.argrepr == "[]") and len(stack) > 1:
+            key, of = stack.pop(), stack.pop()
+            if not isinstance(of, Member) or of.cast or type(key) not in (str, int):
+                return None
+            stack.append(Member((*of.path, key), ""))
+        elif name in ("CALL", "CALL_FUNCTION") and step.arg == 1 and len(stack) > 1:
+            of, cast = stack.pop(), stack.pop()
+            if not isinstance(of, Member) or of.cast or cast not in _CASTS.values():
+                return None
+            stack.append(of._replace(cast=cast.__name__))
+        elif name.startswith("RETURN_VALUE"):
+            return stack[-1] if len(stack) == 1 and isinstance(stack[-1], Member) else None
+        else:
+            return None
+    return None
+
+
+class _Casts:
+    """The names of Python's own types that a function has not given another meaning."""
+
+    def __init__(self, function: FunctionType) -> None:
+        self._globals: dict[str, Any] = function.__globals__
+
+    def __contains__(self, name: str) -> bool:
+        return name in _CASTS and self._globals.get(name, _CASTS[name]) is _CASTS[name]
