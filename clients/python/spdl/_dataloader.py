@@ -190,13 +190,14 @@ class DataLoader:
         self._classes: Optional[list[str]] = None
         self._finish: Optional[Callable[[Any], Any]] = None
         self._files: Optional[beside.Beside] = None
+        self._together: frozenset[str] = frozenset()
         self._source: Any = options.get("source")
         if drop is None:
             self._open: Callable[..., Loader] = functools.partial(open, source, **options)
             self.loader: Loader = self._open() if self._owned else source
         else:
             if fields is _USUAL:
-                fields, self._finish = drop.made.fields, drop.made.finish
+                fields, self._finish, self._together = drop.made.fields, drop.made.finish, frozenset(drop.made.together)
             elif drop.made.collates:
                 raise ArgumentError(f"spdl: DataLoader: got fields={fields!r:.80} beside collate_fn, which takes samples as the data set has them; leave one of them out")
             self._files = _beside(drop, options, self)
@@ -340,6 +341,8 @@ class DataLoader:
         if name in self._text:
             return batch.text(name)
         field = batch.array(name)
+        if isinstance(field, Ragged) and name in self._together:
+            return self._tensor(field.steps, self._copy)
         if isinstance(field, Ragged):
             return [self._tensor(field._row(row), self._copy) for row in range(len(field))]
         return self._tensor(field, self._copy or len(field.shape) == 1)

@@ -36,3 +36,4 @@ class Made(NamedTuple):
     classes: Optional[list[str]]
     files: beside.Files  # that the source names
     places: Places  # of transforms that are told already
+    together: Sequence[str] = ()  # fields of tiles or patches that are picked as those of all rows, one behind the other
