@@ -162,13 +162,17 @@ TILED = {
 }
 
 
+TILES = [pytest.param(cls, given, id=cls.__name__) for name, given in TILED.items() for cls in dict.fromkeys(classes(name).values())
+         if not (cls.__name__.endswith("Fast") and name in ("Idefics3", "SmolVLM"))]  # of transformers 4, which are refused
+
+
 @pytest.mark.parametrize("raw", [True, False], ids=["bytes", "numbers"])
-@pytest.mark.parametrize("cls, given", [pytest.param(cls, given, id=cls.__name__) for name, given in TILED.items() for cls in dict.fromkeys(classes(name).values())])
+@pytest.mark.parametrize("cls, given", TILES)
 def test_tiles_are_theirs(pictures, cls, given, raw):
     """To the bit ahead of rescaling, on Pillow's pictures behind it, too; those behind the last tile of a row are zero."""
     processor = by(cls, given, **(dict(do_rescale=False, do_normalize=False) if raw else {}))
     for image, path in pictures:
-        want = np.asarray(processor(image, return_tensors="np")["pixel_values"], np.float32).reshape(-1, 3, T, T)
+        want = np.asarray(processor(image, return_tensors="pt")["pixel_values"], np.float32).reshape(-1, 3, T, T)
         got = ours(path, processor).reshape(-1, 3, T, T)
         n = min(len(got), len(want))
         assert np.abs(got[:n] - want[:n]).max() <= (WITHIN * np.abs(want).max() if of_tensors(cls) and not raw else 0), image.size

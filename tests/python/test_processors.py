@@ -207,6 +207,7 @@ def inside(one: Any) -> Any:
     (lambda: processor("Qwen2VLImageProcessor", **QWEN | dict(do_resize=False)), "do_resize: got False, pictures that are whole patches as they are, want True"),
     (lambda: processor("Qwen2VLImageProcessor", **QWEN | dict(size={"shortest_edge": 9})), "size: got {'shortest_edge': 9}, want {'shortest_edge': N, 'longest_edge': N}, pixels at least and at most"),
     (lambda: processor("Qwen2VLImageProcessor"), "size: got {'height': 20, 'width': 24}, want {'shortest_edge'"),
+    (lambda: processor("SmolVLMImageProcessorFast", Fast, **TILED[4][1]), "resizes torch's tensors as transformers 4 does.*want use_fast=False; in transformers 5 both kinds are taken"),
     (lambda: processor("Siglip2ImageProcessorFast", Fast), "has no attribute patch_size"),
     (lambda: processor("Siglip2ImageProcessor", patch_size=16, max_num_patches=4, do_resize=False), "do_resize: got False"),
     (lambda: processor("DetrImageProcessorFast", Fast), "padded to the largest of a batch; .*shape: padded, and boxes that follow"),

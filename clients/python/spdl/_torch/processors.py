@@ -286,6 +286,8 @@ def mllama(p: Processor) -> list[Operation]:
 def idefics3(p: Processor) -> list[Operation]:
     if not p.flag("do_image_splitting"):
         p.refuse("do_image_splitting: got False, pictures of sizes of their own, want True")
+    if p.is_fast:
+        p.refuse("resizes torch's tensors as transformers 4 does, by bicubic in the place of lanczos and in other steps than on Pillow's pictures, want use_fast=False; in transformers 5 both kinds are taken")
     return p.tiled(p.longest("max_image_size"), prepared.IDEFICS3, kind="idefics3", longest_edge=p.longest("size"))
 
 
