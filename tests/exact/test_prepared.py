@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from conftest import picture
-from test_processors import BICUBIC, BILINEAR, LANCZOS, SIZES, TILED, TILES, WITHIN, classes, of_tensors, rows, spdl, torch, transformers
+from test_processors import BICUBIC, BILINEAR, LANCZOS, SIZES, TILED, TILES, WITHIN, classes, of_tensors, rows, spdl, torch
 
 SMALL = {"shortest_edge": 28 * 28, "longest_edge": 20 * 28 * 28}
 PATCHED = {
@@ -100,9 +100,6 @@ def test_a_batch_of_patches_is_what_the_processor_returns(data, cls, given):
 def test_a_batch_of_tiles_is_what_the_processor_returns(data, cls, given):
     for got, want in batches(data, cls(**given)):
         del got["caption"], got["labels"]
-        if transformers.__version__ < "5" and "LlavaOnevision" in cls.__name__:
-            got.pop("batch_num_images")  # which older ones have in part
-            want.pop("batch_num_images", None)
         same(got, want, not of_tensors(cls))
 
 
