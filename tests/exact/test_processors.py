@@ -40,6 +40,7 @@ SAID = {
                    dict(size={"height": 28, "width": 34}, do_center_crop=False, crop_pct=0.95)],
     "Pvt": [dict(size={"height": 24, "width": 24})],
     "Beit": [dict(size={"height": 24, "width": 24}, do_center_crop=False), dict(size={"height": 32, "width": 32}, do_center_crop=True, crop_size={"height": 28, "width": 28})],
+    "Segformer": [dict(size={"height": 24, "width": 24}), dict(size={"height": 22, "width": 29}, resample=BICUBIC, do_reduce_labels=True)],
     "Perceiver": [dict(size={"height": 24, "width": 24}, do_center_crop=False)],
     "Blip": [dict(size={"height": 24, "width": 24})],
     "ChineseCLIP": [dict(size={"height": 27, "width": 26}, crop_size={"height": 24, "width": 24})],
@@ -268,3 +269,23 @@ def test_the_pages_block_runs(data, monkeypatch):
     seen = []
     exec(block, {"train": seen.append})
     assert seen == [{"pixel_values": [11, 3, 224, 224], "labels": [11]}]
+
+
+@pytest.mark.parametrize("cls", [cls for cls in dict.fromkeys(classes("Segformer").values()) if not of_tensors(cls)], ids=lambda cls: cls.__name__)
+def test_maps_beside_a_processor_are_theirs(data, cls):
+    """Of semantic segmentation: a column of maps has a section of its own, by nearest, and is what the processor on Pillow makes of segmentation_maps."""
+    from datasets import Image as Picture
+
+    rng, maps = np.random.default_rng(6), []
+    for image in data["image"]:
+        one = io.BytesIO()
+        Image.fromarray(rng.integers(0, 150, image.size[::-1], np.uint8)).save(one, "PNG")
+        maps.append({"bytes": one.getvalue(), "path": None})
+    data = data.add_column("mask", maps).cast_column("mask", Picture())
+    processor = cls(size={"height": 24, "width": 31})
+    section = {"mode": "index", "layout": "NCHW", "transform": [{"resize": {"size": [24, 31], "interpolation": "nearest"}}]}
+    with spdl.DataLoader(data, fields={"pixel_values": "image", "labels": "mask"}, transform={"image": processor, "mask": section}, batch_size=11, copy=True) as loader:
+        (batch,) = loader
+    want = processor([image.convert("RGB") for image in data["image"]], data["mask"][:], return_tensors="pt")
+    labels = batch["labels"][:, 0].long()
+    assert torch.equal(labels, torch.stack(list(want["labels"]))) and (batch["pixel_values"] - want["pixel_values"]).abs().max() <= WITHIN * want["pixel_values"].abs().max()

@@ -311,7 +311,7 @@ def siglip2(p: Processor) -> list[Operation]:
 
 _RULES: dict[str, Callable[[Processor], list[Operation]]] = {
     "": plain,  # as their bases do it, whatever the model
-    **{f"{name}ImageProcessor": plain for name in ("ViT", "DeiT", "Bit", "CLIP", "Siglip", "MobileNetV1", "MobileNetV2", "MobileViT", "Pvt", "Beit", "Blip", "ChineseCLIP")},
+    **{f"{name}ImageProcessor": plain for name in ("ViT", "DeiT", "Bit", "CLIP", "Siglip", "MobileNetV1", "MobileNetV2", "MobileViT", "Pvt", "Beit", "Segformer", "Blip", "ChineseCLIP")},
     "ConvNextImageProcessor": convnext, "LevitImageProcessor": levit, "PoolFormerImageProcessor": poolformer, "EfficientNetImageProcessor": efficientnet,
     "FlavaImageProcessor": flava, "PerceiverImageProcessor": perceiver, "DINOv3ViTImageProcessor": dinov3,
     "GotOcr2ImageProcessor": internvl, "LlavaNextImageProcessor": llava_next, "LlavaOnevisionImageProcessor": llava_onevision, "MllamaImageProcessor": mllama,
