@@ -164,3 +164,16 @@ def test_a_models_tower_takes_a_batch(data):
             mine, other = (tower(one["pixel_values"], grid_thw=one["image_grid_thw"]) for one in (got, want))
         mine, other = (getattr(one, "pooler_output", one) for one in (mine, other))
         assert mine.shape == (got["image_grid_thw"].prod(1).sum() // 4, 48) and torch.equal(mine, other)
+
+
+def test_a_member_of_a_column_is_refused(data):
+    from datasets import Dataset, Features
+    from datasets import Image as Picture
+
+    pairs = Dataset.from_dict({"pair": [{"image": one} for one in data.cast_column("image", Picture(decode=False))["image"]]}, Features({"pair": {"image": Picture()}}))
+    processor = list(classes("Qwen2VL").values())[-1](size=SMALL)
+    with pytest.raises(spdl.ArgumentError, match=r"transform: makes pixel_values, image_grid_thw of a picture, and 'pair.image' is a member of a column, want a column of pictures: dataset.flatten\(\)"):
+        spdl.DataLoader(pairs, transform=processor)
+    with spdl.DataLoader(pairs.flatten(), transform=processor, batch_size=11, copy=True) as loader:
+        (batch,) = loader
+    assert set(batch) == {"pixel_values", "image_grid_thw"}
