@@ -119,6 +119,8 @@ func modalityOf(m *spec.Medium, clips int, cache *spec.Cache) (modality, error) 
 		return newPictures(m)
 	case m.Image.Transform.Tiles != nil:
 		return newTiles(m)
+	case m.Image.Patches != nil:
+		return newPatches(m, cache.RowsDir != "")
 	}
 	return newImages(m, cache.RowsDir != "")
 }

@@ -25,13 +25,16 @@ func PictureConfig(i *spec.Image) media.Config {
 		case r.Fit.Contain:
 			c.Contain = &media.Contain{Corner: r.Fit.Corner, Shrink: r.Fit.Shrink, Letterbox: r.Fit.Letterbox}
 		case r.Area != nil:
-			c.ResizeArea = &media.ResizeArea{Min: r.Area.MinPixels, Max: r.Area.MaxPixels, Multiple: r.Area.MultipleOf}
+			c.ResizeArea = &media.ResizeArea{Min: r.Area.MinPixels, Max: r.Area.MaxPixels, Multiple: r.Area.MultipleOf, Up: r.Area.Up}
 		default:
 			c.Resize, c.Cover = size(r.Extent), r.Fit.Cover
 		}
 	}
 	if s := t.Tiles; s != nil {
 		c.Resize, c.Tiles = c.Out, tiles(s)
+	}
+	if p := i.Patches; p != nil {
+		c.Patches = &media.Patches{Size: p.Size, Merge: p.Merge, Temporal: p.Temporal}
 	}
 	if r := t.RandomResize; r != nil {
 		c.RandomResize = &media.RandomResize{Min: r.MinSize, Max: r.MaxSize}

@@ -55,6 +55,10 @@ func (l *loading) image(s *spec.Spec) (*Media, error) {
 		return nil, err
 	}
 	info, err := w.Row(t.Data, data, op, media.Draw{})
+	if p := s.Image.Patches; err == nil && p != nil {
+		clear(t.Data[info.Tiles*len(t.Data)/int(t.Shape[0]):])
+		return &Media{[]Tensor{t}, tilesInfo{info, info.Grid}}, nil
+	}
 	if err != nil || most == 0 {
 		return &Media{[]Tensor{t}, info}, err
 	}
@@ -62,7 +66,7 @@ func (l *loading) image(s *spec.Spec) (*Media, error) {
 	return &Media{[]Tensor{t}, tilesInfo{info, info.Grid}}, nil
 }
 
-// tilesInfo says what was done, and which grid of tiles the picture was cut into.
+// tilesInfo says what was done, and which grid of tiles or patches the picture was cut into.
 type tilesInfo struct {
 	media.Info
 	Grid media.Grid `json:"grid"`

@@ -45,7 +45,7 @@ size_t media_pixel_bytes(const media_op *op) { return op->channels * size_of(op-
 
 size_t media_picture_bytes(const media_op *op) {
     size_t pixels = op->open ? (size_t)op->room_h * op->room_w : (size_t)op->out_h * op->out_w;
-    return pixels * media_pixel_bytes(op);
+    return pixels * media_pixel_bytes(op) * (op->patch ? op->temporal : 1);
 }
 
 size_t media_op_row_bytes(const media_op *op) { return op->most * media_picture_bytes(op); }

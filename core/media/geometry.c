@@ -1,7 +1,7 @@
 /* geometry.c - which part of the picture becomes the row, and at what size.
  *
  * The rules are torchvision's (Resize, RandomResize, RandomShortestSize, ScaleJitter, CenterCrop, RandomCrop, RandomResizedCrop,
- * RandomHorizontalFlip, RandomVerticalFlip on PIL images), Pillow's (ImageOps.pad and cover), YOLO's (letterbox), Qwen2-VL's (smart_resize) and, where
+ * RandomHorizontalFlip, RandomVerticalFlip on PIL images), Pillow's (ImageOps.pad and cover), YOLO's (letterbox), Qwen2-VL's (smart_resize), SigLIP 2's and, where
  * op says so, albumentations' (SmallestMaxSize, LongestMaxSize, CenterCrop); rounding is half to even, as Python's.
  *
  * Draws, in the words of philox.c: operation 1 is the random crop. Its try t
@@ -157,6 +157,28 @@ static double multiple(const media_op *op, int32_t n, double by, double to(doubl
     return to(n / by / op->multiple) * op->multiple;
 }
 
+/* A side times a scale, rounded up to whole multiples, of which it has one at least. */
+static double multiple_up(const media_op *op, int32_t n, double by) {
+    return fmax(op->multiple, ceil(n * by / op->multiple) * op->multiple);
+}
+
+/* SigLIP 2's rule: of the scales up to 100 the largest by which both sides, rounded up to whole multiples, have no more pixels, which is looked for in halves
+ * down to one of 100000. */
+static int by_multiples(const media_op *op, int32_t w, int32_t h, media_plan *p) {
+    const double near = 1e-5;
+    double low = near / 10, high = 100;
+    while (high - low >= near) {
+        double by = (low + high) / 2;
+        if (multiple_up(op, w, by) * multiple_up(op, h, by) <= (double)op->area_max)
+            low = by;
+        else
+            high = by;
+    }
+    p->res_w = (int32_t)multiple_up(op, w, low);
+    p->res_h = (int32_t)multiple_up(op, h, low);
+    return MEDIA_OK;
+}
+
 /* smart_resize: sides of whole multiples near the picture's own, unless they have too many pixels, or too few. */
 static int by_area(const media_op *op, int32_t w, int32_t h, media_plan *p) {
     double least = op->multiple, pixels = (double)w * h;
@@ -254,7 +276,7 @@ int media_fit(const media_op *op, const media_draw *draw, int32_t w, int32_t h, 
     case MEDIA_RANDOM_SHORTEST: shortest(op, draw, w, h, p); break;
     case MEDIA_SCALE_JITTER: scale_jitter(op, draw, w, h, p); break;
     case MEDIA_CONTAIN: contain(op, w, h, p); break;
-    case MEDIA_RESIZE_AREA: return by_area(op, w, h, p);
+    case MEDIA_RESIZE_AREA: return op->multiple_up ? by_multiples(op, w, h, p) : by_area(op, w, h, p);
     case MEDIA_RESIZE_COVER: cover(op, w, h, p); break;
     case MEDIA_RESIZE_EXACT:
         p->res_w = (int32_t)op->resize_w;

@@ -242,6 +242,12 @@ static inline uint8_t media_cut(float v) { return v <= 0 ? 0 : v >= 255 ? 255 : 
 /* sum + a * b, rounded once, as processors with FMA do it. */
 static inline float media_fused(float sum, float a, float b) { return (float)((double)a * b + sum); }
 
+/* --- patches.c --- */
+
+/* Line y of the row's picture into the row, which may be one of patches: then by way of c->strip, which media_patches_begin has made. */
+int media_patches_begin(media_ctx *c, const media_op *op);
+void media_finish_line(const media_ctx *c, const media_op *op, const uint8_t *line, int32_t y, void *dst);
+
 /* --- retouch.c --- */
 
 /* Bytes from one line of w pixels to the next where nothing else decides: whole multiples of 64, with slack. */
@@ -666,6 +672,7 @@ struct media_ctx {
     media_buf mid;             /* horizontally resampled rows */
     media_buf sum;             /* of some of them */
     media_buf line;            /* one vertically resampled row */
+    media_buf strip;           /* the same finished, on its way into patches */
     media_buf region;          /* a decoded region that must be turned, or is looked at more than once */
     media_buf turned;
     media_buf picture;   /* what another decoder made */

@@ -98,6 +98,9 @@ const MaxSide = C.MEDIA_MAX_SIDE
 // DefaultMaxPixels is the picture size above which Pillow refuses to open one.
 const DefaultMaxPixels = 178956970
 
+// MaxPatch bounds the numbers of Patches.
+const MaxPatch = 1024
+
 // MaxFactor bounds brightness, contrast and saturation.
 const MaxFactor = 1000
 
@@ -182,7 +185,14 @@ type ScaleJitter struct {
 
 // ResizeArea is Qwen2-VL's smart_resize: each side becomes a whole multiple of Multiple, the nearest, or, where the picture had less than Min or
 // more than Max pixels then, one of those by which it has as many, its shape kept as well as may be.
-type ResizeArea struct{ Min, Max, Multiple int }
+type ResizeArea struct {
+	Min, Max, Multiple int
+	Up                 bool // SigLIP 2's: both sides by one scale, rounded up, so that they have as many of Max as there may be; there is no Min
+}
+
+// Patches are what a row becomes in the place of a picture, of an Open one that is dense, whose sides are whole multiples of Size * Merge: squares of
+// Size x Size pixels one behind the other, line by line of blocks of Merge x Merge of them, and in a block line by line. Each has its pixels Temporal times.
+type Patches struct{ Size, Merge, Temporal int }
 
 // Open is a row whose picture has the size that the geometry gives, which differs from picture to picture.
 type Open struct {
@@ -207,6 +217,7 @@ type Config struct {
 	ResizeArea     *ResizeArea
 	Open           *Open       // nil: rows have the size Out. Else there is no Out, crop and padding, and no step between resize and crop
 	Tiles          *Tiles      // nil: a row is one picture
+	Patches        *Patches    // nil: of lines of pixels
 	Random         *RandomCrop // nil: not asked
 	Corner         Corner      // of the picture in which a crop lies
 	MiddleDown     bool        // of a crop in the middle: half of an odd number of pixels is rounded down, not to even
@@ -378,7 +389,7 @@ func (cfg *Config) geometry(op *C.media_op) {
 	case cfg.ResizeArea != nil:
 		op.geometry = C.MEDIA_RESIZE_AREA
 		a := cfg.ResizeArea
-		op.area_min, op.area_max, op.multiple = C.uint64_t(a.Min), C.uint64_t(a.Max), C.uint32_t(a.Multiple)
+		op.area_min, op.area_max, op.multiple, op.multiple_up = C.uint64_t(a.Min), C.uint64_t(a.Max), C.uint32_t(a.Multiple), flag(a.Up)
 	case cfg.Contain != nil:
 		op.geometry = C.MEDIA_CONTAIN
 		op.corner, op.shrink, op.letterbox = flag(cfg.Contain.Corner), flag(cfg.Contain.Shrink), flag(cfg.Contain.Letterbox)
@@ -412,6 +423,9 @@ func (cfg *Config) open(op *C.media_op) {
 	}
 	op.room_h, op.room_w = C.uint32_t(o.Room.H), C.uint32_t(o.Room.W)
 	op.least_side = C.uint32_t(cfg.leastSide())
+	if p := cfg.Patches; p != nil {
+		op.patch, op.merge, op.temporal = C.uint32_t(p.Size), C.uint32_t(p.Merge), C.uint32_t(p.Temporal)
+	}
 }
 
 // leastSide is what both sides of an open row must have at least, for what mirrors it at its borders.
@@ -624,10 +638,13 @@ func (cfg *Config) checkGeometry() error {
 	if r := cfg.RandomShortest; r != nil && (len(r.Sizes) < 1 || len(r.Sizes) > MaxSizes || slices.Min(r.Sizes) < 1 || slices.Max(r.Sizes) > MaxSide || r.Longest < 0 || r.Longest > MaxSide) {
 		return fmt.Errorf("random shortest: got sizes %v and a longest side of %d, want 1 to %d sizes of 1 to %d, and 0 to %[4]d", r.Sizes, r.Longest, MaxSizes, MaxSide)
 	}
-	if a := cfg.ResizeArea; a != nil && !(a.Min >= 1 && a.Min <= a.Max && a.Max <= MaxSide*MaxSide && a.Multiple >= 1 && a.Multiple <= MaxSide) {
+	if a := cfg.ResizeArea; a != nil && !((a.Up && a.Min == 0 || !a.Up && a.Min >= 1) && a.Min <= a.Max && a.Max <= MaxSide*MaxSide && a.Multiple >= 1 && a.Multiple <= MaxSide) {
 		return fmt.Errorf("resize: got %d to %d pixels in multiples of %d, want 1 <= least <= most <= %d and multiples of 1 to %d", a.Min, a.Max, a.Multiple, MaxSide*MaxSide, MaxSide)
 	}
 	if err := cfg.checkTiles(); err != nil {
+		return err
+	}
+	if err := cfg.checkPatches(); err != nil {
 		return err
 	}
 	if cfg.Cover && cfg.Resize == (Size{}) {
@@ -673,6 +690,23 @@ func (cfg *Config) checkOpen() error {
 		return fmt.Errorf("open: got a geometry that fixes the row's size, want a resize that keeps the picture's shape, or none")
 	case cfg.Quarters > 0:
 		return fmt.Errorf("open: got quarters, want none, as rows are not square")
+	}
+	return nil
+}
+
+// checkPatches wants rows of a size that is whole patches, of which nothing is erased.
+func (cfg *Config) checkPatches() error {
+	p, a := cfg.Patches, cfg.ResizeArea
+	if p == nil {
+		return nil
+	}
+	for _, n := range []int{p.Size, p.Merge, p.Temporal} {
+		if n < 1 || n > MaxPatch {
+			return fmt.Errorf("patches: got %+v, want numbers of 1 to %d", *p, MaxPatch)
+		}
+	}
+	if cfg.Open == nil || !cfg.Open.Dense || a == nil || a.Multiple%(p.Size*p.Merge) != 0 || cfg.Erase != nil {
+		return fmt.Errorf("patches: want an open row that is dense, resized to whole multiples of %d, and nothing erased", p.Size*p.Merge)
 	}
 	return nil
 }

@@ -99,7 +99,7 @@ func TestAnOpenRowRefusesWhatItHasNoRoomFor(t *testing.T) {
 		{Config{ResizeShort: 40, Open: &Open{Room: Size{40, 60}, Dense: true}}, 122, 80, CauseTooLarge, []string{"becomes 40 x 61", "2400 pixels", "image.room"}},
 		{Config{ResizeShort: 40, Open: &Open{Room: Size{2, 1220}, Dense: true}}, 122, 80, "", nil}, // as many pixels
 		{Config{ResizeShort: 8, Open: &Open{Room: Size{40, 40}}, Blur: &Blur{P: 1, Size: 17, Sigma: [2]float64{1, 2}}}, 122, 80, CauseTooSmall, []string{"becomes 8 x 12", "at least 9"}},
-		{Config{ResizeArea: &ResizeArea{1, 400, 2}, Open: &Open{Room: Size{40, 400}}}, 202, 1, CauseTooOblong, []string{"200 times"}},
+		{Config{ResizeArea: &ResizeArea{Min: 1, Max: 400, Multiple: 2}, Open: &Open{Room: Size{40, 400}}}, 202, 1, CauseTooOblong, []string{"200 times"}},
 	} {
 		op := compiled(t, c.cfg)
 		_, err := w.Row(make([]byte, op.RowBytes()), slope(t, c.w, c.h, 1), op, Draw{})
@@ -139,7 +139,7 @@ func smart(h, w, factor, least, most int) Size {
 // A resize by area gives the sides that smart_resize gives.
 func TestAResizeByAreaGivesTheSidesOfSmartResize(t *testing.T) {
 	w := worker(t, nil)
-	for _, a := range []ResizeArea{{56 * 56, 28 * 28 * 1280, 28}, {3136, 10000, 28}, {100 * 100, 160 * 160, 32}, {1, 5000, 1}, {20000, 20000, 14}} {
+	for _, a := range []ResizeArea{{56 * 56, 28 * 28 * 1280, 28, false}, {3136, 10000, 28, false}, {100 * 100, 160 * 160, 32, false}, {1, 5000, 1, false}, {20000, 20000, 14, false}} {
 		op := compiled(t, Config{ResizeArea: &a, Open: &Open{Room: Size{1200, 1200}, Dense: true}})
 		row := make([]byte, op.RowBytes())
 		for _, of := range []Size{{1, 1}, {1, 150}, {14, 14}, {42, 42}, {70, 98}, {13, 200}, {200, 13}, {101, 203}, {640, 480}, {333, 777}} {
@@ -157,7 +157,7 @@ func TestAnOpenRowTakesNothingThatFixesItsSize(t *testing.T) {
 	for _, cfg := range []Config{
 		{Open: open, Out: Square(8)}, {Open: open, Resize: Square(8)}, {Open: open, Contain: &Contain{}}, {Open: open, Random: &RandomCrop{}}, {Open: open, Anywhere: true},
 		{Open: open, Pad: Around(1)}, {Open: open, Quarters: 0.5}, {Open: &Open{}}, {Open: &Open{Room: Square(MaxSide + 1)}}, {Open: open, Order: []Step{StepFlip}, Resized: 1},
-		{Out: Square(8), ResizeArea: &ResizeArea{}}, {Out: Square(8), ResizeArea: &ResizeArea{9, 8, 1}}, {Out: Square(8), ResizeArea: &ResizeArea{1, 8, 0}},
+		{Out: Square(8), ResizeArea: &ResizeArea{}}, {Out: Square(8), ResizeArea: &ResizeArea{Min: 9, Max: 8, Multiple: 1}}, {Out: Square(8), ResizeArea: &ResizeArea{Min: 1, Max: 8}},
 		{Out: Square(8), RandomShortest: &RandomShortest{}}, {Out: Square(8), RandomShortest: &RandomShortest{Sizes: []int{8, 0}}}, {Out: Square(8), RandomShortest: &RandomShortest{Sizes: []int{8}, Longest: MaxSide + 1}},
 		{Out: Square(8), RandomShortest: &RandomShortest{Sizes: make([]int, MaxSizes+1)}},
 	} {

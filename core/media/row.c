@@ -19,10 +19,10 @@ media_ctx *media_ctx_new(int without) {
 }
 
 static media_buf *buffers(media_ctx *c, int i) {
-    media_buf *all[] = {&c->rows,        &c->mid,          &c->line,      &c->region,    &c->turned,
-                        &c->picture,     &c->sum,          &c->shades,    &c->room,      &c->mix,
-                        &c->png.data,    &c->png.unpacked, &c->sheets[0], &c->sheets[1], &c->boxes,
-                        &c->masks.drawn, &c->masks.edges,  &c->masks.odd};
+    media_buf *all[] = {&c->rows,   &c->mid,         &c->line,         &c->strip,     &c->region,
+                        &c->turned, &c->picture,     &c->sum,          &c->shades,    &c->room,
+                        &c->mix,    &c->png.data,    &c->png.unpacked, &c->sheets[0], &c->sheets[1],
+                        &c->boxes,  &c->masks.drawn, &c->masks.edges,  &c->masks.odd};
     return i < (int)(sizeof all / sizeof all[0]) ? all[i] : NULL;
 }
 
@@ -122,7 +122,12 @@ static int settle(media_ctx *c, const media_op *op, const media_plan *p) {
     c->settled.out_w = w;
     if (op->open == MEDIA_OPEN_DENSE) {
         c->settled.line = w;
-        c->settled.lines = h;
+        c->settled.lines = op->patch ? 1 : h; /* patches are made of one line at a time */
+    }
+    if (op->patch) {
+        c->info.grid_rows = p->res_h / (int32_t)op->patch;
+        c->info.grid_columns = p->res_w / (int32_t)op->patch;
+        c->info.tiles = c->info.grid_rows * c->info.grid_columns;
     }
     c->op = &c->settled;
     return MEDIA_OK;
@@ -215,7 +220,7 @@ static int retouch(media_ctx *c, const media_op *op, const media_pixels *px, voi
     }
     if (media_retouch_row(&c->retouches, c->kernels, px, &c->room, &c->mix) != MEDIA_OK)
         return MEDIA_NO_MEMORY;
-    for (int32_t y = 0; y < px->h; y++) c->kernels->finish(op, media_line(px, y), y, dst);
+    for (int32_t y = 0; y < px->h; y++) media_finish_line(c, op, media_line(px, y), y, dst);
     return MEDIA_OK;
 }
 
@@ -227,6 +232,7 @@ static int finish(media_ctx *c, const media_op *op, int32_t rows, media_fetch fe
                       .end_column = c->end_column};
     w.made.step = op->channels == 1 ? 1 : media_planar(op) ? 4 : 3;
     int rc = media_window_init(c, &w, c->keeps ? &c->shades : NULL);
+    if (rc == MEDIA_OK && op->patch) rc = media_patches_begin(c, op);
     if (rc != MEDIA_OK) return rc;
     media_resample(c, op, &w, rows, fetch, dst);
     if (c->keeps && retouch(c, op, &w.made, dst) != MEDIA_OK) return media_fail(c, MEDIA_NO_MEMORY, "");

@@ -172,6 +172,7 @@ typedef struct media_op {
         n_shortest;              /* RANDOM_SHORTEST: one of these; longest is its bound, too */
     uint64_t area_min, area_max; /* RESIZE_AREA: pixels; of sides that are whole multiples of */
     uint32_t multiple;
+    uint32_t multiple_up;  /* 1: both by one scale, rounded up, and as many of area_max as there may be */
     uint32_t out_h, out_w; /* the row's picture; a centre crop of what the geometry gives */
     /* Not MEDIA_CLOSED: the row's picture is all that the geometry gives, of at most room_h x room_w, for which a row has memory. OPEN_PADDED:
      * at its top left, lines as far apart as those of room_w, and zeros elsewhere; OPEN_DENSE: from its beginning on, of as many pixels, with
@@ -187,6 +188,9 @@ typedef struct media_op {
     uint32_t n_grids;
     uint8_t grids[MEDIA_MAX_GRIDS][2]; /* rows and columns, in the order in which the rule tries them */
     uint32_t whole;
+    /* Not 0, of OPEN_DENSE: a row is patches of patch x patch pixels, each of all channels, one behind the other: line by line of squares of merge x merge
+     * patches, and in a square line by line. A patch has its pixels `temporal` times: NCHW [C, temporal, patch, patch], NHWC [temporal, patch, patch, C]. */
+    uint32_t patch, merge, temporal;
     uint32_t filter;
     uint32_t any_filter; /* RANDOM_CROP, 1: BILINEAR or BICUBIC is drawn in its place */
     uint32_t mode;
@@ -359,7 +363,7 @@ typedef struct media_info {
                        * from i to i + 1; zeros where a perspective or an elastic map was drawn, which is no such map */
     int32_t erased_y, erased_x, erased_h,
         erased_w;  /* the part of the row that was erased; of no size: none */
-    int32_t tiles; /* of the row, of tiles; those of its grid, in */
+    int32_t tiles; /* of the row, of tiles or patches; those of its grid, in */
     int32_t grid_rows, grid_columns;
     char detail[200]; /* what was wrong, for a message */
 } media_info;

@@ -57,7 +57,7 @@ static void put(const media_ctx *c, const media_op *op, const media_window *w, i
     uint8_t *to = place_of(c, w, y);
     frame(c, op, w, y, line);
     if (!w->made.p)
-        c->kernels->finish(op, line, w->from_below ? w->made.h - 1 - y : y, dst);
+        media_finish_line(c, op, line, w->from_below ? w->made.h - 1 - y : y, dst);
     else if (line != to)
         memcpy(to, line, (size_t)(w->made.w * w->made.step));
 }

@@ -73,7 +73,7 @@ type Info struct {
 
 	Row    Size `json:"-"`      // the row's picture
 	Erased Box  `json:"erased"` // the part of the row that was erased; of no size: none
-	Tiles  int  `json:"-"`      // of a row of tiles, how many there are
+	Tiles  int  `json:"-"`      // of a row of tiles or patches, how many there are
 	Grid   Grid `json:"-"`      // of those that the picture was cut into
 }
 

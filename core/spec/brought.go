@@ -18,6 +18,7 @@ var (
 	inVideo     = regexp.MustCompile(`(^|\.)video$`)
 	inSelect    = regexp.MustCompile(`(^|\.)video\.select$`)
 	inPictures  = regexp.MustCompile(`(^|\.)image$`)
+	inPatches   = regexp.MustCompile(`(^|\.)image\.patches$`)
 	inTiles     = regexp.MustCompile(`(^|\.)image\.tiles$`)
 	inMany      = regexp.MustCompile(`(^|\.)image\.many$`)
 	inDrawn     = regexp.MustCompile(`\.rand_augment$`)
@@ -86,8 +87,13 @@ var brought = []struct {
 	{inPictures, called(`(instance_)?masks?`, `segmentations?`, `outlines?`, `polygons?`, `rles?`), "say boxes: {column: boxes, masks: COLUMN}, of a column in source.columns with COCO's segmentation of each box; a mask of class numbers is a field, with mode: index"},
 	{inPictures, called(`keypoints?(_params)?`, `landmarks`, `key_points`), "say points: NAME, of a column in source.columns"},
 	{inPictures, called(`(max|num|n|max_num)_(images|pictures)`, `(images|pictures)_per_sample`, `multi_?image`, `multiple`), "say many: 8, the most pictures of a sample"},
-	{inPictures, called(`(max|min)_(num|patches|image_tiles|dynamic_patch)`, `dynamic_(preprocess|image_size)`, `any_?res`, `image_(aspect_ratio|grid_pinpoints)`, `grid_pinpoints`, `crop_to_patches`, `do_image_splitting`, `use_thumbnail`, `patches`),
+	{inPictures, called(`(max|min)_(num|patches|image_tiles|dynamic_patch)`, `dynamic_(preprocess|image_size)`, `any_?res`, `image_(aspect_ratio|grid_pinpoints)`, `grid_pinpoints`, `crop_to_patches`, `do_image_splitting`, `use_thumbnail`),
 		"say tiles: {size: 448, max: 12}, of InternVL; kind: llava_next, mllama and idefics3 are the others' rules"},
+	{inPictures, called(`(temporal_)?patch(_size|ify)`, `(spatial_)?merge_size`, `max_num_patches`), "say patches: {size: 14, merge: 2, temporal: 2}, and how many there are in resize: {max_pixels: N}"},
+	{inPatches, called(`patch_size`), `did you mean "size"?`},
+	{inPatches, called(`(spatial_)?merge_size`), `did you mean "merge"?`},
+	{inPatches, called(`temporal_patch_size`), `did you mean "temporal"?`},
+	{inPatches, called(`max(_num)?(_patches)?`, `num`), "resize says how many there are, by max_pixels: N patches are N times size times size"},
 	{inTiles, called(`max_(num|patches|image_tiles|dynamic_patch)`), `did you mean "max"?`},
 	{inTiles, called(`min_(num|patches|dynamic_patch)`), `did you mean "min"?`},
 	{inTiles, called(`(image|patch|tile|crop)_size`), `did you mean "size"? The side of a tile`},

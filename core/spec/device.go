@@ -102,6 +102,7 @@ func (d *decoder) checkDevice(s *Spec) {
 	case s.Image == nil: // said elsewhere
 	case s.Image.DType != tensor.U8 || s.Image.Layout != NHWC:
 		d.failAt("device.finish", "got pictures of %v in %s, want u8 in NHWC: leave normalize, dtype and layout out of image", s.Image.DType, s.Image.Layout)
+	case s.Image.Patches != nil: // said elsewhere
 	case s.Image.Open():
 		d.failAt("device.finish", "got pictures of shape: %s, want fixed, as all of a row is finished; leave it out, and normalize in image.transform", s.Image.Shape)
 	case s.Image.Mode == Index:
@@ -123,6 +124,9 @@ func (s *Spec) raggedPictures() string {
 	for _, m := range s.Media() {
 		switch i := m.Image; {
 		case i == nil:
+		case i.Patches != nil && i.Patches.Shape == Ragged:
+			return m.Path() + ".patches.shape"
+		case i.Patches != nil:
 		case i.Shape == Ragged:
 			return m.Path() + ".shape"
 		case i.Many != nil && i.Many.Shape == Ragged:

@@ -166,6 +166,7 @@ type canonicalImage struct {
 	Points       *Points             `json:"points,omitempty"`
 	Many         *Many               `json:"many,omitempty"`
 	Tiles        *Tiles              `json:"tiles,omitempty"`
+	Patches      *Patches            `json:"patches,omitempty"`
 	RandomResize *canonicalSizes     `json:"random_resize,omitempty"`
 	ScaleJitter  *canonicalScale     `json:"scale_jitter,omitempty"`
 	RandomShort  *RandomShortestSize `json:"random_shortest_size,omitempty"`
@@ -369,7 +370,7 @@ func (i *Image) canonical() *canonicalImage {
 	}
 	c := &canonicalImage{
 		From: i.From, Mode: i.Mode, Orientation: i.Orient, DType: i.DType.String(), Layout: i.Layout, MaxPixels: i.MaxPixels,
-		Affine: i.Affine, Boxes: i.Boxes, Points: i.Points, Many: i.Many, Tiles: i.Transform.Tiles, Erasing: i.Transform.RandomErasing,
+		Affine: i.Affine, Boxes: i.Boxes, Points: i.Points, Many: i.Many, Tiles: i.Transform.Tiles, Patches: i.Patches, Erasing: i.Transform.RandomErasing,
 		Ahead: canonicalSteps(i.Transform.Ahead), Resized: canonicalSteps(i.Transform.Resized), Steps: canonicalSteps(i.Transform.Steps),
 	}
 	if i.Open() {

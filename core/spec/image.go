@@ -44,6 +44,7 @@ func (d *decoder) image(s *section, above *Image) *Image {
 	img.Boxes = over(s, "boxes", img.Boxes, d.boxes)
 	img.Points = over(s, "points", img.Points, d.points)
 	d.shape(s, img)
+	d.patched(s, img)
 	img.Many = over(s, "many", img.Many, d.many)
 	tiles := over(s, "tiles", img.Transform.Tiles, d.tiles)
 	d.pixels(s, img)
@@ -356,6 +357,7 @@ func (i *Image) checkOne(section string, fail func(path, format string, args ...
 	i.checkPad(section, fail)
 	i.divide()
 	i.checkEarly(section, fail)
+	i.checkPatches(section, fail)
 	i.checkShape(section, fail)
 	if !i.Open() && t.Output() == (Extent{}) {
 		got := "leaves the size of the picture open"

@@ -101,6 +101,8 @@ func (m *Medium) Padded() bool {
 		return m.Image.Many.Shape == Padded
 	case m.Image.Transform.Tiles != nil:
 		return m.Image.Transform.Tiles.Shape == Padded
+	case m.Image.Patches != nil:
+		return m.Image.Patches.Shape == Padded
 	}
 	return m.Image.Shape == Padded
 }

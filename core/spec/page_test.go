@@ -137,7 +137,7 @@ var values = map[string]string{
 	"image.transform[].random_iou_crop.max_aspect_ratio": "3", "image.transform[].random_iou_crop.sampler_options": "[0.5, 2]", "image.transform[].random_iou_crop.trials": "9",
 	"image.boxes": "b", "image.boxes.column": "b", "image.boxes.format": "cxcywh", "image.boxes.normalized": "true", "image.boxes.min_size": "4.5", "image.boxes.min_area": "100", "image.boxes.min_visibility": "0.3", "image.boxes.with": "[c, d]", "image.boxes.masks": "s",
 	"image.tiles": "8", "image.tiles.size": "9", "image.tiles.kind": "mllama", "image.tiles.min": "2", "image.tiles.max": "9", "image.tiles.thumbnail": "false", "image.tiles.grid_pinpoints": "[[8, 16], [16, 16]]", "image.tiles.longest_edge": "30",
-	"image.tiles.interpolation": "lanczos", "image.tiles.shape": "ragged",
+	"image.tiles.interpolation": "lanczos", "image.tiles.shape": "ragged", "image.patches": "2", "image.patches.size": "2", "image.patches.merge": "3", "image.patches.temporal": "2", "image.patches.shape": "padded",
 	"image.many": "8", "image.many.most": "8", "image.many.of": "[a, b]", "image.many.shape": "ragged", "image.many.over": "cut",
 	"image.points": "{column: p}", "image.points.column": "p", "image.points.normalized": "true", "image.points.remove_invisible": "true", "image.points.with": "c",
 	"image.layout": "NCHW", "image.affine": "true", "image.max_pixels": "1", "bad_sample": "{}", "bad_sample.policy": "fail", "bad_sample.max_count": "0",
@@ -374,6 +374,12 @@ func document(path, value string) string {
 	case strings.HasPrefix(path, "image.many."):
 		with := map[bool]string{true: "most: 9, "}[lastKey(path) != "most"]
 		source, image = "source: {shards: a.tar}\n", "image: {transform: [center_crop: 224], many: {"+with+lastKey(path)+": "+value+"}}\n"
+	case strings.HasPrefix(path, "image.patches"):
+		with := map[string]string{"patches": value, "size": "{size: " + value + "}"}[lastKey(path)]
+		if with == "" {
+			with = "{size: 2, " + lastKey(path) + ": " + value + "}"
+		}
+		image = "image: {transform: [resize: {max_pixels: 7200, multiple_of: 6, rounding: up}], patches: " + with + "}\n"
 	case path == "image.tiles":
 		image = "image: {tiles: " + value + "}\n"
 	case strings.HasPrefix(path, "image.tiles."):

@@ -23,9 +23,10 @@ type Resize struct {
 
 // ByArea is Qwen2-VL's smart_resize: sides that are whole multiples of MultipleOf, near the picture's own, and so many pixels.
 type ByArea struct {
-	MinPixels  int `json:"min_pixels"`
-	MaxPixels  int `json:"max_pixels"`
-	MultipleOf int `json:"multiple_of"`
+	MinPixels  int  `json:"min_pixels"`
+	MaxPixels  int  `json:"max_pixels"`
+	MultipleOf int  `json:"multiple_of"`
+	Up         bool `json:"up,omitempty"` // SigLIP 2's: by one scale, rounded up, as many as MaxPixels has room for; there is no MinPixels
 }
 
 // Fit is how a picture of another shape comes to be of Extent: stretched, if it is zero.
@@ -104,7 +105,13 @@ func (d *decoder) area(s *section, r *Resize) {
 		return
 	}
 	r.Area = &ByArea{}
-	for _, key := range []string{"size", "max_size", "rounding", "fit", "place", "upscale", "fill"} {
+	how := toNearest
+	choice(s, "rounding", &how, toNearest, upwards)
+	r.Area.Up = how == upwards
+	if r.Area.Up && s.has("min_pixels") {
+		s.fail("min_pixels", "given beside rounding: up, by which a picture has as many of max_pixels as there may be; leave it out")
+	}
+	for _, key := range []string{"size", "max_size", "fit", "place", "upscale", "fill"} {
 		if s.has(key) {
 			s.fail(key, "given beside min_pixels, max_pixels and multiple_of, which say how large a picture becomes; leave one or the other out")
 		}
@@ -118,6 +125,9 @@ func (d *decoder) area(s *section, r *Resize) {
 		{"max_pixels", "1003520", maxSide * maxSide, &r.Area.MaxPixels},
 		{"multiple_of", "28", maxMultiple, &r.Area.MultipleOf},
 	} {
+		if r.Area.Up && n.key == "min_pixels" {
+			continue
+		}
 		if d.err == nil && !s.has(n.key) {
 			d.failAt(s.place, "%s is missing, want all of min_pixels, max_pixels and multiple_of, such as %s: %s", n.key, n.key, n.example)
 		}
@@ -133,6 +143,7 @@ func (d *decoder) area(s *section, r *Resize) {
 const (
 	toNearest = "nearest"
 	downwards = "down"
+	upwards   = "up"
 )
 
 func (d *decoder) rounding(s *section, r *Resize) {
@@ -304,6 +315,9 @@ func (r *Resize) says() string {
 
 // resized is h x w with its shorter side brought to Short, or, where the longer would be more than MaxSize, that to it; or as large as covers Extent.
 func (r *Resize) resized(h, w int) (int, int) {
+	if r.Area != nil && r.Area.Up {
+		return r.Area.multiplesUp(h, w)
+	}
 	if r.Area != nil {
 		return r.Area.resized(h, w)
 	}
@@ -354,6 +368,9 @@ const maxOblong = 200
 // most bounds the pixels of what resized makes: MaxPixels, unless a side of a long picture is one MultipleOf because it cannot be less, or sides that
 // grow to MinPixels are rounded up beyond it.
 func (a *ByArea) most() int {
+	if a.Up {
+		return max(a.MaxPixels, a.MultipleOf*a.MultipleOf)
+	}
 	m := float64(a.MultipleOf)
 	shrunk := max(1, math.Floor(math.Sqrt(maxOblong*float64(a.MaxPixels))/m)) // multiples of the longer side, where the shorter is one
 	if float64(a.MaxPixels) >= maxOblong*m*m {

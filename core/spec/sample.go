@@ -47,7 +47,10 @@ func ParseSample(document []byte) (*Spec, error) {
 	if d.err == nil && s.Image != nil && s.Image.Affine {
 		d.failAt("image.affine", "is a field of batches; leave it out: what is told of one picture has it always")
 	}
-	if d.err == nil && s.Image != nil && s.Image.Open() {
+	if d.err == nil && s.Image != nil && s.Image.Patches != nil && s.Image.Patches.Shape == Padded {
+		d.failAt("image.patches.shape", "got padded, which is of a ring's batches, whose rows differ; leave it out, or write fixed")
+	}
+	if d.err == nil && s.Image != nil && s.Image.Open() && s.Image.Patches == nil {
 		d.failAt("image.shape", "is of a ring's batches, whose rows differ; leave it out: one picture has the size that its transform gives it")
 	}
 	if d.err == nil && s.Image != nil && s.Image.Boxes != nil {
@@ -62,6 +65,7 @@ func ParseSample(document []byte) (*Spec, error) {
 	if d.err == nil && s.Image != nil && s.Image.Transform.Tiles != nil && s.Image.Transform.Tiles.Shape != Fixed {
 		d.failAt("image.tiles.shape", "is of a ring's batches, whose rows differ; leave it out: one picture has as many tiles as it has")
 	}
+	d.checkPatchesBeside(s)
 	d.checkTiles(s)
 	if v := s.Video; d.err == nil && v != nil && v.Frames == 0 && (v.Select.Kind == SelectUniform || v.Select.Kind == SelectSegments) {
 		d.failAt("video.select", "got kind: %s without frames, want how many, such as frames: 16", v.Select.Kind)
@@ -109,9 +113,13 @@ func (s *Spec) FixSize(h, w int) error {
 		if t.Resize != nil {
 			h, w = t.Resize.resized(h, w)
 		}
-		if t.Pad == nil {
+		switch {
+		case img.Patches != nil && img.Patches.Shape == Ragged:
+			img.Room = Extent{h, w}
+		case img.Patches != nil:
+		case t.Pad == nil:
 			t.CenterCrop = &CenterCrop{Extent: Extent{h, w}}
-		} else {
+		default:
 			t.Resize = &Resize{Extent: Extent{h, w}, Interpolation: t.Filter()}
 		}
 	}

@@ -31,6 +31,21 @@ func (d *decoder) shape(s *section, i *Image) {
 
 const maxMultiple = 1024
 
+// patched reads patches, of which rows are as open as those of ragged pictures, however they lie.
+func (d *decoder) patched(s *section, i *Image) {
+	above := i.Patches
+	if i.Patches = over(s, "patches", above, d.patches); i.Patches == nil {
+		if above != nil && !s.has("shape") {
+			i.Shape, i.Room = "", Extent{}
+		}
+		return
+	}
+	if s.has("shape") {
+		s.fail("shape", "given beside patches, whose own shape says how rows of fewer lie; leave it out")
+	}
+	i.Shape = Ragged
+}
+
 // divide says what is done to the whole picture of a row that keeps its size, where no geometry stands behind it: all up to the last step that
 // gives the picture another size.
 func (i *Image) divide() {
@@ -61,6 +76,8 @@ func (i *Image) checkShape(section string, fail func(path, format string, args .
 	t := &i.Transform
 	out := t.Output()
 	switch {
+	case i.Patches != nil && out != (Extent{}):
+		return // said by checkPatches
 	case !i.Open() && i.Room != (Extent{}):
 		fail(section+".room", "given with shape: fixed, whose rows have the size that the transform says; leave it out, or write shape: padded or ragged")
 	case i.Shape != Padded && i.MultipleOf > 0:
@@ -71,6 +88,12 @@ func (i *Image) checkShape(section string, fail func(path, format string, args .
 	case i.Room == (Extent{}):
 		if i.Room = i.largest(); i.Room == (Extent{}) {
 			fail(section+".room", "is missing: %s leaves open how large a picture may become; want what a row has room for, such as room: [1333, 1333]", t.sizing())
+		}
+	}
+	if p := i.Patches; p != nil && p.Size > 0 {
+		n := p.Size * p.Size
+		if i.Room = (Extent{i.Room.Height * i.Room.Width / n * n, 1}); i.Room.Height == 0 {
+			fail(section+".room", "got less than a patch of %d x %[1]d, want room for as many as a picture becomes", p.Size)
 		}
 	}
 	if n := i.MultipleOf; i.Open() && n > 0 {
@@ -123,7 +146,10 @@ func (t *Transform) sizing() string {
 
 // known are the names of what a batch says of its pictures.
 func (i *Image) known() (all []string) {
-	if i.Open() {
+	switch {
+	case i.Patches != nil:
+		all = append(all, "count", "grid", "size")
+	case i.Open():
 		all = append(all, "extent")
 	}
 	if i.Many != nil {

@@ -37,13 +37,14 @@ func TestOpenPicturesHaveTheRoomTheirTransformBounds(t *testing.T) {
 	}
 }
 
-// Whatever a picture's shape, what min_pixels and max_pixels make of it has room in a ragged row.
+// Whatever a picture's shape, what min_pixels and max_pixels, and rounding: up, make of it has room in a ragged row.
 func TestRowsByAreaHaveRoomForPicturesOfEveryShape(t *testing.T) {
-	for _, a := range []ByArea{{400, 1600, 7}, {900, 900, 2}, {1, 9, 4}, {1, 50, 10}, {5000, 5000, 28}, {3136, 1003520, 28}, {1, 1, 1}, {199, 200, 1}} {
+	for _, a := range []ByArea{{400, 1600, 7, false}, {900, 900, 2, false}, {1, 9, 4, false}, {1, 50, 10, false}, {5000, 5000, 28, false}, {3136, 1003520, 28, false}, {1, 1, 1, false}, {199, 200, 1, false},
+		{0, 65536, 16, true}, {0, 9, 4, true}, {0, 100, 28, true}} {
 		for long := 1; long <= 1300; long += 1 + long/9 {
 			for short := max(1, (long+maxOblong-1)/maxOblong); short <= long; short += 1 + short/9 {
 				for _, h := range []int{short, long} {
-					if high, wide := a.resized(h, short+long-h); high*wide > a.most() {
+					if high, wide := (&Resize{Area: &a}).resized(h, short+long-h); high*wide > a.most() {
 						t.Fatalf("%+v: %d x %d becomes %d x %d, and there is room for %d pixels", a, h, short+long-h, high, wide, a.most())
 					}
 				}

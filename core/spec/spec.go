@@ -247,6 +247,8 @@ type Image struct {
 	Boxes  *Boxes
 	Points *Points
 	Many   *Many // a sample has several pictures; nil: one
+
+	Patches *Patches // a row is the patches of a picture of its own size, and Shape is Ragged, however they lie; nil: lines of pixels
 }
 
 // Transform is the geometry, with steps around it, then Normalize and RandomErasing. Nil leaves out; one of Resize, CenterCrop, RandomCrop and
@@ -505,10 +507,12 @@ func (t *Transform) random() bool {
 // RowShape is the shape of one picture of the section image.
 func (s *Spec) RowShape() tensor.Shape { return s.Image.RowShape() }
 
-// RowShape is the shape of one picture, or tile: H, W, C or C, H, W by Layout; of one that keeps its size that of the room for it, ragged [pixels, C].
+// RowShape is the shape of one picture, or tile: H, W, C or C, H, W by Layout; of one that keeps its size that of the room for it, ragged [pixels, C]; of patches [patches, elements of one].
 func (i *Image) RowShape() tensor.Shape {
 	out, c := i.Transform.Output(), int64(i.Channels())
 	switch {
+	case i.Patches != nil:
+		return i.patchShape()
 	case i.Shape == Ragged:
 		return tensor.Shape{int64(i.Room.Height) * int64(i.Room.Width), c}
 	case i.Shape == Padded:

@@ -78,6 +78,7 @@ func (d *decoder) complete(s *Spec) {
 	d.checkWindows(s)
 	d.checkChosen(s)
 	d.checkBoxes(s)
+	d.checkPatchesBeside(s)
 	d.checkMany(s)
 	d.checkTiles(s)
 	d.checkStream(s)

@@ -152,6 +152,25 @@ def test_a_processor_of_tiles_says_them(name, given, tiles):
         spdl.describe({"image": {"transform": one, "tiles": 56}})
 
 
+QWEN = dict(size={"shortest_edge": 784, "longest_edge": 7840}, resample=3, patch_size=14, merge_size=2, temporal_patch_size=2)
+
+
+@pytest.mark.parametrize("name, base, given, patches, resize, layout", [
+    ("Qwen2VLImageProcessor", Base, QWEN, {"size": 14, "merge": 2, "temporal": 2}, {"min_pixels": 784, "max_pixels": 7840, "multiple_of": 28, "interpolation": "bicubic"}, "NCHW"),
+    ("Qwen2VLImageProcessor", Torchvision, QWEN | dict(size=SizeDict(shortest_edge=1, longest_edge=9), patch_size=16), {"size": 16, "merge": 2, "temporal": 2},
+     {"min_pixels": 1, "max_pixels": 9, "multiple_of": 32, "interpolation": "torch_bicubic"}, "NCHW"),
+    ("Siglip2ImageProcessorFast", Fast, dict(patch_size=16, max_num_patches=256), {"size": 16, "shape": "fixed"}, {"max_pixels": 65536, "multiple_of": 16, "rounding": "up", "interpolation": "torch_bilinear"}, "NHWC"),
+    ("Siglip2ImageProcessorPil", Pil, dict(patch_size=14, max_num_patches=10), {"size": 14, "shape": "fixed"}, {"max_pixels": 1960, "multiple_of": 14, "rounding": "up"}, "NHWC"),
+])
+def test_a_processor_of_patches_says_them(name, base, given, patches, resize, layout):
+    one = processor(name, base, **given)
+    assert spdl.describe(one) == {"patches": patches, "transform": [{"resize": resize}, NORMALIZED], "layout": layout, "dtype": "f32"}
+    with pytest.raises(spdl.SpecError, match="image.patches.size: got 8, and the transform says 1[46]; leave size out"):
+        spdl.describe({"image": {"transform": one, "patches": 8}})
+    with pytest.raises(spdl.SpecError, match=f"image.layout: got '{'NHWC' if layout == 'NCHW' else 'NCHW'}', and the transform, whose last is .*makes {layout}"):
+        spdl.describe({"image": {"transform": one, "layout": "NHWC" if layout == "NCHW" else "NCHW"}})
+
+
 class Own(type(processor())):
     def preprocess(self, images: Any) -> None: ...
 
@@ -179,14 +198,18 @@ def inside(one: Any) -> Any:
     (lambda: processor("PerceiverImageProcessor", do_center_crop=True), "do_center_crop: got True, the middle of a picture in a share of its shorter side"),
     (lambda: processor("DINOv3ViTImageProcessorFast", Fast), r"do_resize: got True, of floats.*ViTImageProcessor\(size=processor.size"),
     (lambda: processor("FlavaImageProcessor", return_image_mask=True), "return_image_mask: got True, which makes more than pixel_values, want False"),
-    (lambda: processor("GotOcr2ImageProcessorFast", Fast, **TILED[0][1]), "cuts tiles of torch's tensors, want what works on Pillow's pictures: use_fast=False, or in transformers 5 GotOcr2ImageProcessorPil"),
+    (lambda: processor("GotOcr2ImageProcessorFast", Fast, **TILED[0][1] | dict(resample=0)), "resample: got nearest of torch's tensors"),
     (lambda: processor("GotOcr2ImageProcessor", **TILED[0][1] | dict(do_resize=False)), "makes tiles of a picture as it is, want do_resize=True"),
     (lambda: processor("MllamaImageProcessor", max_image_tiles=4), "size: got {'height': 20, 'width': 24}, want as many pixels in both ways: tiles are square"),
     (lambda: processor("LlavaNextImageProcessor", **TILED[1][1] | dict(size={"shortest_edge": 30})), "crop_size: got 28, want that of size, 30"),
     (lambda: processor("Idefics3ImageProcessor", **TILED[4][1] | dict(do_image_splitting=False)), "do_image_splitting: got False"),
     (lambda: processor("Idefics3ImageProcessor", **TILED[4][1] | dict(size={"height": 9, "width": 9})), "size: got {'height': 9, 'width': 9}, want {'longest_edge': N}"),
-    (lambda: processor("Siglip2ImageProcessorFast", Fast), "got Siglip2ImageProcessorFast of transformers.models.one.*AutoImageProcessor makes SiglipImageProcessor"),
-    (lambda: processor("Qwen2VLImageProcessor"), "multiple_of: M}, with shape: ragged"),
+    (lambda: processor("Qwen2VLImageProcessor", **QWEN | dict(do_resize=False)), "do_resize: got False, pictures that are whole patches as they are, want True"),
+    (lambda: processor("Qwen2VLImageProcessor", **QWEN | dict(size={"shortest_edge": 9})), "size: got {'shortest_edge': 9}, want {'shortest_edge': N, 'longest_edge': N}, pixels at least and at most"),
+    (lambda: processor("Qwen2VLImageProcessor"), "size: got {'height': 20, 'width': 24}, want {'shortest_edge'"),
+    (lambda: processor("SmolVLMImageProcessorFast", Fast, **TILED[4][1]), "resizes torch's tensors as transformers 4 does.*want use_fast=False; in transformers 5 both kinds are taken"),
+    (lambda: processor("Siglip2ImageProcessorFast", Fast), "has no attribute patch_size"),
+    (lambda: processor("Siglip2ImageProcessor", patch_size=16, max_num_patches=4, do_resize=False), "do_resize: got False"),
     (lambda: processor("DetrImageProcessorFast", Fast), "padded to the largest of a batch; .*shape: padded, and boxes that follow"),
     (lambda: processor("VideoMAEImageProcessor"), "frames of clips"),
     (lambda: processor("NewModelImageProcessor"), "got NewModelImageProcessor of transformers.models.*want an image processor that has operations here; write what it does as operations"),

@@ -186,6 +186,14 @@ def test_vision_language_has_tiles(run):
         assert [prompt.count("<IMG_CONTEXT>") for prompt in prompts] == [256 * n for n in patches] and all(prompt.endswith("</img>\nWhat is it?") for prompt in prompts)
 
 
+def test_vision_language_has_patches(run):
+    got = run("Vision | 4")
+    assert len(got) == 2
+    for _, pixels, grids, prompts in got:
+        assert pixels == ["float32", sum(h * w for _, h, w in grids), 1176] and len(grids) == 4 and all(t == 1 and h % 2 == w % 2 == 0 and 1024 <= h * w <= 5120 for t, h, w in grids)
+        assert [prompt.count("<|image_pad|>") for prompt in prompts] == [h * w // 4 for _, h, w in grids] and all(prompt.endswith("<|vision_end|>\nWhat is it?") for prompt in prompts)
+
+
 DOCUMENTS = """
 def documents(segments, positions, begins):
     \"""Each is within one row, and of one segment, from its first position on.\"""

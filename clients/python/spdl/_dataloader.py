@@ -194,6 +194,7 @@ class DataLoader:
         self._classes: Optional[list[str]] = None
         self._finish: Optional[Callable[[Any], Any]] = None
         self._files: Optional[beside.Beside] = None
+        self._together: frozenset[str] = frozenset()
         self._source: Any = options.get("source")
         self._length: Optional[int] = None if drop is None else drop.made.epoch  # batches of an epoch, where these are not the loader's
         if drop is None:
@@ -201,7 +202,7 @@ class DataLoader:
             self.loader: Loader = self._open() if self._owned else source
         else:
             if fields is _USUAL:
-                fields, self._finish = drop.made.fields, drop.made.finish
+                fields, self._finish, self._together = drop.made.fields, drop.made.finish, frozenset(drop.made.together)
             elif drop.made.collates:
                 raise ArgumentError(f"spdl: DataLoader: got fields={fields!r:.80} beside collate_fn, which takes samples as the data set has them; leave one of them out")
             self._files = _beside(drop, options, self)
@@ -354,6 +355,8 @@ class DataLoader:
         if name in self._text:
             return batch.text(name)
         field = batch.array(name)
+        if isinstance(field, Ragged) and name in self._together:
+            return self._tensor(field.steps, self._copy)
         if isinstance(field, Ragged):
             return [self._tensor(field._row(row), self._copy) for row in range(len(field))]
         return self._tensor(field, self._copy or len(field.shape) == 1)

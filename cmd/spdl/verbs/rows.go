@@ -193,7 +193,7 @@ func (r *ringFacts) media() (all []mediumFacts) {
 	return append(all, r.Fields...)
 }
 
-// lengths is the name of the field that says how long a video or a sound is, or how many pictures or tiles there are.
+// lengths is the name of the field that says how long a video or a sound is, or how many pictures, tiles or patches there are.
 func (m *mediumFacts) lengths() string {
 	switch {
 	case m.Video != nil:
@@ -213,17 +213,18 @@ func (m *mediumFacts) named(what string) string {
 }
 
 // pictureFacts are the mean and standard deviation that floats were brought to (nil: none, or not told), what channels are and where they lie, whether a sample has several
-// pictures, or tiles of one, and what is marked.
+// pictures, or tiles or patches of one, and what is marked.
 type pictureFacts struct {
-	Mean   []float64    `json:"mean"`
-	Std    []float64    `json:"std"`
-	Mode   spec.Mode    `json:"mode"`
-	Layout string       `json:"layout"`
-	Many   *spec.Many   `json:"many"`
-	Tiles  *spec.Tiles  `json:"tiles"`
-	Boxes  *spec.Boxes  `json:"boxes"`
-	Points *spec.Points `json:"points"`
-	Shape  spec.Cut     `json:"shape"` // "": rows have one size
+	Mean    []float64     `json:"mean"`
+	Std     []float64     `json:"std"`
+	Mode    spec.Mode     `json:"mode"`
+	Layout  string        `json:"layout"`
+	Patches *spec.Patches `json:"patches"`
+	Many    *spec.Many    `json:"many"`
+	Tiles   *spec.Tiles   `json:"tiles"`
+	Boxes   *spec.Boxes   `json:"boxes"`
+	Points  *spec.Points  `json:"points"`
+	Shape   spec.Cut      `json:"shape"` // "": rows have one size
 }
 
 // factsOf reads the text of a ring; a ring of another producer may have none.

@@ -161,6 +161,7 @@ func painterOf(schema []shm.TensorRecord, m *mediumFacts, f *facts) (painter, er
 		return nil, &because{fmt.Errorf("view: field %q: the ring does not tell what it is, or has none of that name", m.Name), shm.ErrFormat}
 	}
 	switch {
+	case m.Image != nil && m.Image.Patches != nil:
 	case m.Image != nil && m.Image.Shape != "":
 		p, err := sizedOf(schema, t, m, f)
 		if err == nil {
@@ -184,6 +185,8 @@ func painterOf(schema []shm.TensorRecord, m *mediumFacts, f *facts) (painter, er
 	switch {
 	case m.Video != nil:
 		return filmOf(schema, t, length, f, m.Video, "frames")
+	case m.Image != nil && m.Image.Patches != nil:
+		return patchesOf(schema, t, length, m)
 	case m.Image != nil && m.Image.Tiles != nil:
 		return mosaicOf(schema, t, length, f, m)
 	case m.Image != nil:

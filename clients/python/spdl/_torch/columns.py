@@ -14,11 +14,12 @@ from .features import Leaf, Tree
 from .huggingface import LINES, ONLY, Samples
 from .streamed import Files as Streamed
 from .made import Made
+from .prepared import KEY, PLAIN, Prepared
 from .transforms import Places, told
 
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,62}")
 _TAKEN = ("label", "index", "key", "status")  # by fields that batches have of themselves,
-_OF_MEDIA = ("image", "audio", "length")  # and by those of a picture and a sound
+_OF_MEDIA = ("image", "audio", "length", "count", "grid", "size")  # and by those of a picture and a sound
 _MODES = {None: "rgb", "RGB": "rgb", "L": "gray"}
 _DTYPES = {**dict.fromkeys(features.WHOLE, "i64"), **dict.fromkeys(features.FLOATS, "f32"), "bool": "u8"}  # of lists, as with_format("torch") has them
 
@@ -35,7 +36,7 @@ class _Columns:
         self.of = of
         self.form, self.wanted = _wanted(of, fields)
         self.named = fields is not None  # whether keys are the program's own
-        self.prepared: dict[str, str] = {}  # columns of pictures that an image processor makes, and what its models call them
+        self.prepared: dict[str, Prepared] = {}  # columns of pictures that an image processor makes
         self.trees = {column: self._tree(column) for column in dict.fromkeys(self.wanted.values())}
         self.leaves = [leaf for tree in self.trees.values() for leaf in features.leaves(tree)]
         self.media = [leaf for leaf in self.leaves if leaf.kind in ("image", "audio")]
@@ -82,19 +83,20 @@ class _Columns:
         if columns:
             source["columns"] = columns
         classes = None if self.label is None else getattr(self.label.feature, "names", None)
-        finish = Finish({self._key(key, column, collate is None): self._indexed(self.trees[column]) for key, column in self.wanted.items()}, [self._cast(leaf) for leaf in self.leaves],
-                        [leaf.kind == "number" and not self.of.torch for leaf in self.leaves], self.form, collate)
-        return Made(self.of.number, source, sections, None, self.fields, finish, collate is not None, classes and list(classes), files, self.places)
+        known, together = self._known(collate is None)
+        finish = Finish({self._key(key, column, collate is None): self._indexed(self.trees[column]) for key, column in self.wanted.items()}, [*(self._cast(leaf) for leaf in self.leaves), *(None for _ in known)],
+                        [*(leaf.kind == "number" and not self.of.torch for leaf in self.leaves), *(False for _ in known)], self.form, collate, len(self.prepared) == 1 and not self.named)
+        return Made(self.of.number, source, sections, None, [*self.fields, *known], finish, collate is not None, classes and list(classes), files, self.places, together=together)
 
     def _key(self, key: str, column: str, collated: bool) -> str:
         """What a batch calls a column where nobody says it: of an image processor's picture, and of the label beside that, what models take."""
         if self.named or len(self.prepared) != 1:
             return key
         if column in self.prepared:
-            key = self.prepared[column]
-            if key in self.wanted and key != column:
-                self.of.refuse(f"has a column {key!r} beside {column!r}, of which the image processor makes the same, want fields={{{key!r}: {column!r}, ...}}, which names those that are wanted")
-            return key
+            taken = next((name for name in self.prepared[column].names if name in self.wanted and name != column), None)
+            if taken is not None:
+                self.of.refuse(f"has a column {taken!r} beside {column!r}, of which the image processor makes the same, want fields={{{KEY!r}: {column!r}, ...}}, which names those that are wanted")
+            return KEY
         return "labels" if collated and self.label is not None and column == self.label.column and "labels" not in self.wanted else key
 
     def _source(self) -> tuple[dict[str, Any], list[str], Files]:
@@ -153,11 +155,12 @@ class _Columns:
         said = told(given, place, 3 if _MODES[mode] == "rgb" else 1)
         if "layout" not in said.section:
             self.of.refuse(f"{place}: ends with a picture of PIL's or an array, which no batch of tensors can be made of; add ToTensor() for floats, PILToTensor() for bytes, ToTensorV2() behind albumentations")
-        if "tiles" in said.section:
-            self.of.refuse(f"{place}: cuts pictures into tiles, which come with their count, grid and size in a description's batches alone, want one: image: {{\"transform\": processor}} (docs/media.md#tiles-of-a-picture)")
-        section.update(extents.shape(given, place, said.operations, listed))
-        if said.key is not None and len(leaf.path) == 1:
-            self.prepared[leaf.column] = said.key
+        if "tiles" in said.section and said.prepared is not None:
+            section["tiles"] = {"shape": "ragged" if listed and said.prepared.shape == "padded" else said.prepared.shape}
+        elif "patches" not in said.section:
+            section.update(extents.shape(given, place, said.operations, listed))
+        if said.prepared is not None and (len(leaf.path) == 1 or said.prepared.known):
+            self.prepared[leaf.column] = self._whole(leaf, said.prepared, place)
         if "points" in said.section:
             self.of.refuse(f"{place}: has keypoint_params, of a column that a description names, want a description: image: {{\"transform\": ..., \"points\": COLUMN}} "
                            "(docs/migrate-from-dataloader.md#albumentations)")
@@ -165,6 +168,23 @@ class _Columns:
             return {**section, "transform": given}  # which open tells, and can say of a refusal which transform it is
         self.places[f"{at}.transform"] = said.places
         return {**said.section, **section, "boxes": self._boxes(said.section["boxes"], place), "transform": said.operations}
+
+    def _whole(self, leaf: Leaf, of: Prepared, place: str) -> Prepared:
+        if len(leaf.path) > 1:
+            self.of.refuse(f"{place}: makes {', '.join(of.names)} of a picture, and {leaf.shown!r} is a member of a column, want a column of pictures: dataset.flatten()")
+        return of
+
+    def _known(self, collated: bool) -> tuple[list[str], list[str]]:
+        """The fields that say something of pictures that image processors make, and those of pictures that a batch has in one."""
+        known, together = [], []
+        for leaf, field in zip(self.leaves, self.fields):
+            of = self.prepared.get(leaf.column, PLAIN) if leaf.kind == "image" else PLAIN
+            if of.known:
+                at = len(self.leaves) + len(known)
+                self.trees[leaf.column] = Output(of, [self.leaves.index(leaf), *range(at, at + len(of.known))])
+            known += [name if self.single else f"{field}.{name}" for name in of.known]
+            together += [field] if of.together and collated else []
+        return known, together
 
     def _boxes(self, said: Mapping[str, Any], place: str) -> dict[str, Any]:
         """bbox_params, of columns by their own names or those that they have in a struct."""
@@ -212,7 +232,9 @@ class _Columns:
             return "bool"
         return "float32" if leaf.kind == "number" and leaf.dtype in features.FLOATS and self.of.torch else None
 
-    def _indexed(self, tree: Tree) -> Any:
+    def _indexed(self, tree: Any) -> Any:
+        if isinstance(tree, Output):
+            return tree
         if isinstance(tree, Leaf):
             return self.leaves.index(tree)
         return {key: self._indexed(one) for key, one in tree.items()}
@@ -243,6 +265,16 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names) if names else "none"
 
 
+class Output(NamedTuple):
+    """What an image processor makes of a picture, of the numbers of fields."""
+
+    of: Prepared
+    fields: list[int]
+
+    def __call__(self, fields: Sequence[Any]) -> Any:
+        return self.of.made([fields[number] for number in self.fields])
+
+
 class Finish(NamedTuple):
     """How a batch's fields become what a loop over the data set gets."""
 
@@ -251,13 +283,21 @@ class Finish(NamedTuple):
     python: Sequence[bool]  # which fields are Python's numbers in a sample
     form: str
     collate: Optional[Callable[[list[Any]], Any]]  # the program's, of a list of samples
+    spread: bool = False  # whether what a processor makes stands beside the other columns, and not below its column's key
 
     def __call__(self, picked: Sequence[Any]) -> Any:
         fields = [one if cast is None else _cast(one, cast) for one, cast in zip(picked, self.casts)]
         if self.collate is None:
-            return self._formed({key: _built(tree, fields) for key, tree in self.trees.items()})
+            return self._formed(self._built(fields))
         rows = zip(*[[one.item() for one in field] if python else field for field, python in zip(fields, self.python)])
-        return self.collate([self._formed({key: _built(tree, row) for key, tree in self.trees.items()}) for row in rows])
+        return self.collate([self._formed(self._built(row)) for row in rows])
+
+    def _built(self, fields: Sequence[Any]) -> dict[str, Any]:
+        whole: dict[str, Any] = {}
+        for key, tree in self.trees.items():
+            one = _built(tree, fields)
+            whole.update(one if self.spread and isinstance(tree, Output) else {key: one})
+        return whole
 
     def _formed(self, whole: dict[str, Any]) -> Any:
         if self.form == "dict":
@@ -266,6 +306,8 @@ class Finish(NamedTuple):
 
 
 def _built(tree: Any, fields: Sequence[Any]) -> Any:
+    if isinstance(tree, Output):
+        return tree(fields)
     return fields[tree] if isinstance(tree, int) else {key: _built(one, fields) for key, one in tree.items()}
 
 

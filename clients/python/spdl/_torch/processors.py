@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, NoReturn, Optional
+from typing import Any, NamedTuple, NoReturn
 
+from . import prepared
 from .given import BYTES, FLOATS, NORMALIZED, PIL, RESIZERS, Given, Number, Operation, refusal, short, whole, without
+from .prepared import Prepared
 from .torchvision import IMAGENET
 
-KEY = "pixel_values"  # what their models call pictures
 _ROOTS = (("transformers.image_processing_base", "ImageProcessingMixin"), ("transformers.processing_utils", "ProcessorMixin"))
 
 _OF_TENSORS = ("BaseImageProcessorFast", "TorchvisionBackend")  # the bases of those that work on torch's tensors; all others work on Pillow's pictures
@@ -26,7 +27,8 @@ class Said(NamedTuple):
 
     operations: list[Operation]
     in_hand: int  # what it leaves
-    tiles: Optional[dict[str, Any]]  # into which it cuts it
+    section: dict[str, Any]  # tiles or patches that it cuts it into, and how these lie
+    prepared: Prepared  # what a batch has of it
 
 
 def is_processor(one: Any) -> bool:
@@ -44,7 +46,7 @@ def told(one: Any, place: str, before: list[Operation]) -> Said:
     if name not in _RULES:
         _refuse_unknown(one, place, name)
     p = Processor(one, place, before, base)
-    return Said(_RULES[name](p), p.in_hand, p.tiles)
+    return Said(_RULES[name](p), p.in_hand, p.section, p.prepared)
 
 
 def _home(one: Any) -> tuple[str, str]:
@@ -84,7 +86,8 @@ class Processor(Given):
 
     def __init__(self, one: Any, place: str, before: list[Operation], base: str) -> None:
         super().__init__(one, place, before, PIL)
-        self.tiles: Optional[dict[str, Any]] = None
+        self.section: dict[str, Any] = {}
+        self.prepared = prepared.PLAIN
         self._by_torch, self.is_fast = base in _OF_TENSORS, base == "BaseImageProcessorFast"
         self._rounding = "nearest" if self.is_fast and _version() < (4, 57) else "down"  # of a middle that leaves out an odd number of pixels
 
@@ -109,12 +112,16 @@ class Processor(Given):
         """To what it makes of its sides, N of the shorter one or [H, W], where it resizes."""
         if not self.flag("do_resize"):
             return []
+        said = {"size": size(self.sides("size")), "interpolation": self.resampler()}
+        return [{"resize": short("size", without(said, interpolation="bilinear"))}]
+
+    def resampler(self) -> str:
+        """The filter of its resize."""
         filter = self.filter(RESIZERS, "resample")
         if self._by_torch and filter not in _FILTERS:
             self.refuse(f"resample: got {filter} of torch's tensors, want one of {', '.join(_FILTERS)}; what works on Pillow's pictures has all filters: use_fast=False, or in transformers 5 the class with Pil "
                         "in its name")
-        said = {"size": size(self.sides("size")), "interpolation": f"torch_{filter}" if self._by_torch else filter}
-        return [{"resize": short("size", without(said, interpolation="bilinear"))}]
+        return f"torch_{filter}" if self._by_torch else str(filter)
 
     def middle(self, operations: list[Operation], rounding: str = "") -> list[Operation]:
         """The middle of what those leave, where it crops."""
@@ -140,7 +147,7 @@ class Processor(Given):
         """Rescaled, less an offset, normalized, and once more divided by std: in one, of pixels from 0 to 1."""
         if self.flag("do_flip_channel_order"):
             self.refuse("do_flip_channel_order: got True, blue first, want False, and pixel_values.flip(1) in the loop")
-        if self.flag("do_pad") and self.tiles is None:
+        if self.flag("do_pad") and not self.section:
             self.refuse("do_pad: got True, want False: pictures that are padded to the largest of a batch are a description's, with shape: padded (docs/media.md#pictures-of-their-own-size)")
         rescales, normalizes = self.flag("do_rescale"), self.flag("do_normalize")
         if not (rescales or normalizes or again):
@@ -153,15 +160,19 @@ class Processor(Given):
         self.in_hand = FLOATS if said == {"mean": [0] * 3, "std": [1] * 3} else NORMALIZED
         return [] if self.in_hand == FLOATS else [{"normalize": "imagenet" if said == IMAGENET else said}]
 
-    def tiled(self, side: int, **said: Any) -> list[Operation]:
+    def patched(self, resize: Operation, made: Prepared, **said: Any) -> list[Operation]:
+        """Resized to whole patches, and cut into these."""
+        if not self.flag("do_resize"):
+            self.refuse("do_resize: got False, pictures that are whole patches as they are, want True")
+        self.prepared, self.section = made, {"patches": {"size": self.get("patch_size"), **said}}
+        return [{"resize": without({**resize, "interpolation": self.resampler()}, interpolation="bilinear")}, *self.finished()]
+
+    def tiled(self, side: int, made: Prepared, **said: Any) -> list[Operation]:
         """Cut into tiles of that side, by the rule of a kind, and its numbers."""
-        if self._by_torch:
-            self.refuse(f"cuts tiles of torch's tensors, want what works on Pillow's pictures: use_fast=False, or in transformers 5 {type(self.transform).__qualname__.removesuffix('Fast')}Pil")
         if not self.flag("do_resize") or self.before:
             self.refuse("makes tiles of a picture as it is, want do_resize=True and nothing in front of it")
-        filter = self.filter(RESIZERS, "resample")
         usual = {"mllama": "bilinear", "idefics3": "lanczos"}.get(said.get("kind", ""), "bicubic")
-        self.tiles = {"size": side, **without({**said, "interpolation": filter}, interpolation=usual)}
+        self.prepared, self.section = made, {"tiles": {"size": side, **without({**said, "interpolation": self.resampler()}, interpolation=usual)}}
         return self.finished()
 
     def square(self, name: str) -> int:
@@ -254,47 +265,65 @@ def dinov3(p: Processor) -> list[Operation]:
 def internvl(p: Processor) -> list[Operation]:
     if not p.flag("crop_to_patches"):
         return plain(p)
-    return p.tiled(p.square("size"), min=p.get("min_patches"), max=p.get("max_patches"))
+    return p.tiled(p.square("size"), prepared.INTERNVL, min=p.get("min_patches"), max=p.get("max_patches"))
 
 
 def llava_next(p: Processor) -> list[Operation]:
     side = p.square("crop_size") if p.flag("do_center_crop") else p.square("size")
     if p.square("size") != side:
         p.refuse(f"crop_size: got {side}, want that of size, {p.square('size')}")
-    return p.tiled(side, kind="llava_next", grid_pinpoints=p.get("image_grid_pinpoints"))
+    return p.tiled(side, prepared.LLAVA_NEXT, kind="llava_next", grid_pinpoints=p.get("image_grid_pinpoints"))
 
 
 def llava_onevision(p: Processor) -> list[Operation]:
-    return p.tiled(p.square("size"), kind="llava_next", grid_pinpoints=p.get("image_grid_pinpoints"))
+    return p.tiled(p.square("size"), prepared.LLAVA_ONEVISION, kind="llava_next", grid_pinpoints=p.get("image_grid_pinpoints"))
 
 
 def mllama(p: Processor) -> list[Operation]:
-    return p.tiled(p.square("size"), kind="mllama", max=p.get("max_image_tiles"))
+    return p.tiled(p.square("size"), prepared.mllama(p.get("max_image_tiles")), kind="mllama", max=p.get("max_image_tiles"))
 
 
 def idefics3(p: Processor) -> list[Operation]:
     if not p.flag("do_image_splitting"):
         p.refuse("do_image_splitting: got False, pictures of sizes of their own, want True")
-    return p.tiled(p.longest("max_image_size"), kind="idefics3", longest_edge=p.longest("size"))
+    if p.is_fast:
+        p.refuse("resizes torch's tensors as transformers 4 does, by bicubic in the place of lanczos and in other steps than on Pillow's pictures, want use_fast=False; in transformers 5 both kinds are taken")
+    return p.tiled(p.longest("max_image_size"), prepared.IDEFICS3, kind="idefics3", longest_edge=p.longest("size"))
+
+
+# ---- what cuts patches
+
+
+def qwen2_vl(p: Processor) -> list[Operation]:
+    said = p.measures("size")
+    if set(said) != {"shortest_edge", "longest_edge"} or not all(isinstance(n, int) for n in said.values()):
+        p.refuse(f"size: got {said}, want {{'shortest_edge': N, 'longest_edge': N}}, pixels at least and at most")
+    by = p.get("patch_size") * p.get("merge_size")
+    return p.patched({"min_pixels": said["shortest_edge"], "max_pixels": said["longest_edge"], "multiple_of": by}, prepared.QWEN2_VL, merge=p.get("merge_size"), temporal=p.get("temporal_patch_size"))
+
+
+def siglip2(p: Processor) -> list[Operation]:
+    side = p.get("patch_size")
+    operations = p.patched({"max_pixels": p.get("max_num_patches") * side * side, "multiple_of": side, "rounding": "up"}, prepared.SIGLIP2, shape="fixed")
+    p.section["layout"] = "NHWC"
+    return operations
 
 
 _RULES: dict[str, Callable[[Processor], list[Operation]]] = {
     "": plain,  # as their bases do it, whatever the model
-    **{f"{name}ImageProcessor": plain for name in ("ViT", "DeiT", "Bit", "CLIP", "Siglip", "MobileNetV1", "MobileNetV2", "MobileViT", "Pvt", "Beit", "Blip", "ChineseCLIP")},
+    **{f"{name}ImageProcessor": plain for name in ("ViT", "DeiT", "Bit", "CLIP", "Siglip", "MobileNetV1", "MobileNetV2", "MobileViT", "Pvt", "Beit", "Segformer", "Blip", "ChineseCLIP")},
     "ConvNextImageProcessor": convnext, "LevitImageProcessor": levit, "PoolFormerImageProcessor": poolformer, "EfficientNetImageProcessor": efficientnet,
     "FlavaImageProcessor": flava, "PerceiverImageProcessor": perceiver, "DINOv3ViTImageProcessor": dinov3,
     "GotOcr2ImageProcessor": internvl, "LlavaNextImageProcessor": llava_next, "LlavaOnevisionImageProcessor": llava_onevision, "MllamaImageProcessor": mllama,
     "Idefics3ImageProcessor": idefics3, "SmolVLMImageProcessor": idefics3,
+    "Qwen2VLImageProcessor": qwen2_vl, "Siglip2ImageProcessor": siglip2,
 }
 
-_PATCHES = "its pixel_values are patches of pictures of any size; a description has these pictures: resize: {min_pixels: N, max_pixels: N, multiple_of: M}, with shape: ragged (docs/media.md#pictures-of-their-own-size)"
 _PADDED = ("its pictures keep sizes of their own, and are padded to the largest of a batch; a description has them: resize: {size: N, max_size: M}, with shape: padded, and boxes that follow "
            "(docs/media.md#pictures-of-their-own-size)")
 
 # What is known and has no operations here, and what does it.
 _REMEDIES = {
-    "Siglip2ImageProcessor": "its pixel_values are patches of pictures of any size; of a checkpoint of fixed size AutoImageProcessor makes SiglipImageProcessor, which is taken",
-    **{f"{name}ImageProcessor": _PATCHES for name in ("Qwen2VL", "Qwen3VL")},
     **{f"{name}ImageProcessor": _PADDED for name in ("Detr", "ConditionalDetr", "DeformableDetr", "Deta", "Yolos", "RTDetr", "GroundingDino", "Mask2Former", "MaskFormer", "OneFormer")},
     **{f"{name}ImageProcessor": "its pictures are the frames of clips; a description's section video has them (docs/media.md)" for name in ("VideoMAE", "Vivit", "TvLT", "Tvp")},
 }

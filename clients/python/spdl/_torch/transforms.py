@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from .._errors import SpecError
-from . import albumentations, joint, processors, timm, torchvision
+from . import albumentations, joint, prepared, processors, timm, torchvision
 from .given import BYTES, ERASED, FLOATS, IN_HAND, NORMALIZED, PIL, RESIZERS, Given, Operation, Rule, refusal, shown, whole
 
 Place = tuple[str, Any]  # where a transform stands, and the transform
@@ -36,11 +36,11 @@ class Told(NamedTuple):
 
     operations: list[Operation]
     places: list[Place]  # of each operation
-    section: dict[str, Any]  # layout, dtype, mode, boxes, points and tiles, as far as they follow
+    section: dict[str, Any]  # layout, dtype, mode, boxes, points, tiles and patches, as far as they follow
     last: Optional[Place]  # the last transform
     tv_image: bool  # whether it leaves v2's own kind of tensor
     pure: bool  # whether it has made plain tensors of v2's kinds
-    key: Optional[str]  # what a batch calls pictures that an image processor has made
+    prepared: Optional[prepared.Prepared]  # what a batch has of pictures that an image processor has made
 
 
 def is_plain(transform: Any) -> bool:
@@ -61,11 +61,11 @@ def told(transform: Any, place: str, channels: int = 3, size: Optional[list[int]
     if walk.in_hand != PIL:
         section["dtype"] = "f32" if walk.floats else "u8"
         if not walk.rows_last:
-            section["layout"] = "NCHW"
+            section.setdefault("layout", "NCHW")
     if walk.channels != channels:
         section["mode"] = "gray" if walk.channels == 1 else "rgb"
     both = walk.steps + walk.endings
-    return Told([operation for operation, _ in both], [at for _, at in both], section, walk.last, walk.tv_image, walk.pure, walk.key)
+    return Told([operation for operation, _ in both], [at for _, at in both], section, walk.last, walk.tv_image, walk.pure, walk.prepared)
 
 
 class _Walk:
@@ -78,9 +78,9 @@ class _Walk:
         self.rows_last, self.is_mask = False, False  # whether floats are an array still, channels last; whether masks are in hand
         self.forced = False  # whether the next transform happens, whatever its p
         self.pending: Optional[albumentations.Pending] = None
-        self.follows: dict[str, Any] = {}  # boxes, points and tiles
+        self.follows: dict[str, Any] = {}  # boxes, points, tiles and patches
         self.last: Optional[Place] = None
-        self.key: Optional[str] = None
+        self.prepared: Optional[prepared.Prepared] = None
         self._channels, self._size, self._beside = channels, size, beside
         self._depth = 0  # of groups that may not happen
 
@@ -168,13 +168,15 @@ class _Walk:
             raise refusal(place, one, "makes a tensor of a picture alone, always, want it outside of what may not happen, and no boxes or masks that go through it; a description says what becomes of these")
         if processors.of_timm(one):
             self.add(one.val_transforms, f"{place}.val_transforms")
+            self.prepared = prepared.PLAIN
         else:
             said = processors.told(one, place, [operation for operation, _ in self.steps])
             for operation in said.operations:
                 self._keep(operation, (place, one))
             self.in_hand, self.floats = said.in_hand, said.in_hand != BYTES
-            self.follows.update({} if said.tiles is None else {"tiles": said.tiles})
-        self.last, self.key = (place, one), processors.KEY
+            self.follows.update(said.section)
+            self.prepared = said.prepared
+        self.last = (place, one)
 
     def _array(self, name: str, one: Any, place: str) -> None:
         """A transform of albumentations."""
@@ -423,11 +425,11 @@ def _with(section: dict[str, Any], said: Told, video: bool, at: str) -> dict[str
     return section
 
 
-_FOLLOWING = {"boxes": "column", "points": "column", "tiles": "size"}  # and what one says who says one thing
+_FOLLOWING = {"boxes": "column", "points": "column", "tiles": "size", "patches": "size"}  # and what one says who says one thing
 
 
 def _following(given: Any, value: Operation, at: str, short: str) -> Operation:
-    """What a section says of boxes, points or tiles, with what a transform says of them."""
+    """What a section says of boxes, points, tiles or patches, with what a transform says of them."""
     given = {} if given is None else dict(given) if isinstance(given, Mapping) else {short: given}
     for key, said in value.items():
         if key != "column" and given.setdefault(key, said) != said:
