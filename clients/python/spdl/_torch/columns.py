@@ -37,7 +37,7 @@ class _Columns:
         self.form, self.wanted = _wanted(of, fields)
         self.named = fields is not None  # whether keys are the program's own
         self.prepared: dict[str, Prepared] = {}  # columns of pictures that an image processor makes
-        self.trees = {column: self._tree(column) for column in dict.fromkeys(self.wanted.values())}
+        self.trees: dict[str, Any] = {column: self._tree(column) for column in dict.fromkeys(self.wanted.values())}
         self.leaves = [leaf for tree in self.trees.values() for leaf in features.leaves(tree)]
         self.media = [leaf for leaf in self.leaves if leaf.kind in ("image", "audio")]
         self.single = all(sum(leaf.kind == kind for leaf in self.media) <= 1 for kind in ("image", "audio"))  # each has a section of its own
@@ -176,7 +176,8 @@ class _Columns:
 
     def _known(self, collated: bool) -> tuple[list[str], list[str]]:
         """The fields that say something of pictures that image processors make, and those of pictures that a batch has in one."""
-        known, together = [], []
+        known: list[str] = []
+        together: list[str] = []
         for leaf, field in zip(self.leaves, self.fields):
             of = self.prepared.get(leaf.column, PLAIN) if leaf.kind == "image" else PLAIN
             if of.known:

@@ -35,7 +35,8 @@ def is_identity(function: Any) -> bool:
 
 def _followed(function: FunctionType) -> Optional[Member]:
     """Goes through its code with its argument in hand."""
-    argument, stack, casts = function.__code__.co_varnames[0], [], _Casts(function)
+    argument, casts = function.__code__.co_varnames[0], _Casts(function)
+    stack: list[Any] = []
     for step in dis.get_instructions(function):
         name, value = step.opname, step.argval
         if name in _SKIPPED:

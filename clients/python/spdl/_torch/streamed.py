@@ -115,7 +115,8 @@ class _Walk:
 
     def __init__(self, dataset: Any, place: str) -> None:
         self._dataset, self._place = dataset, place
-        self.shuffled, self.seed = False, None
+        self.shuffled = False
+        self.seed: Optional[int] = None
         self.files: list[str] = []
         self.only: Optional[range] = None
         self.numbered: Any = None  # of a data set that was on a disk
@@ -171,7 +172,7 @@ class _Walk:
                 self._refuse("takes or skips some of a data set's samples, want them of that: dataset.select(range(...)).to_iterable_dataset()")
             self.numbered = huggingface.joined(self._dataset, one.kwargs["shards"], self._place, self.names, _form(self._dataset) == "torch")
             return
-        builder = getattr(function, "__self__", None)
+        builder: Any = getattr(function, "__self__", None)
         reader = type(builder).__name__
         if reader not in _READERS:
             self._refuse(f"reads by {reader}, {_OTHERS.get(reader, 'want Parquet or Arrow')}")

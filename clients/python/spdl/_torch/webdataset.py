@@ -149,7 +149,7 @@ class Pipeline:
         self._decoded(place, stage, list(args), options)
 
     def _map(self, stage: Any, place: str, args: Sequence[Any], options: dict[str, Any]) -> None:
-        decoder = args[0] if args else None
+        decoder: Any = args[0] if args else None
         if type(decoder).__qualname__ != "Decoder" or not _home(decoder).startswith("webdataset"):
             if decoder is None or not is_identity(decoder):
                 self.refuse(place, decoder, f"got it, which has no equal here; {_REMEDIES['_map']}")
