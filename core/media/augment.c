@@ -2,7 +2,7 @@
  * images, or on tensors of bytes, with their operations, magnitudes, signs and policies.
  *
  * Magnitudes are torch.linspace's, in floats of 32 bits, each step rounded: the first half counted from the first, the other from
- * the last. The last bit of torch's own depends on its build and the processor.
+ * the last. The last bit of torch's own depends on its build and the processor; of tensors it is that of a processor with FMA.
  *
  * Draws, in the words of philox.c: operation 8. RandAugment takes its n-th operation from the first uniform of block n, in the
  * order below, and its sign from the second, negative below a half. TrivialAugmentWide takes operation and sign likewise from
@@ -62,6 +62,12 @@ double media_linspace(double first, double last, int n, int i) {
     return i < n / 2 ? from + way : to - way;
 }
 
+static double linspace(const space *s, double first, double last, int i) {
+    if (!s->of_tensors) return media_linspace(first, last, s->bins, i);
+    float from = (float)first, to = (float)last, step = (to - from) / (float)(s->bins - 1);
+    return i < s->bins / 2 ? media_fused(from, step, (float)i) : media_fused(to, -step, (float)(s->bins - 1 - i));
+}
+
 /* How many bits posterize leaves. */
 static double bits_left(const space *s, int bin) {
     float share = (float)((s->bins - 1) / s->bits);
@@ -71,14 +77,13 @@ static double bits_left(const space *s, int bin) {
 static double magnitude(int operation, const space *s, int bin) {
     switch (operation) {
     case SHEAR_X:
-    case SHEAR_Y: return media_linspace(0, s->shear, s->bins, bin);
-    case TRANSLATE_X: return media_linspace(0, s->translate_x, s->bins, bin);
-    case TRANSLATE_Y: return media_linspace(0, s->translate_y, s->bins, bin);
-    case ROTATE: return media_linspace(0, s->degrees, s->bins, bin);
+    case SHEAR_Y: return linspace(s, 0, s->shear, bin);
+    case TRANSLATE_X: return linspace(s, 0, s->translate_x, bin);
+    case TRANSLATE_Y: return linspace(s, 0, s->translate_y, bin);
+    case ROTATE: return linspace(s, 0, s->degrees, bin);
     case POSTERIZE: return bits_left(s, bin);
-    case SOLARIZE:
-        return s->of_tensors ? (float)(255 * media_linspace(1, 0, s->bins, bin)) : media_linspace(255, 0, s->bins, bin);
-    default: return media_linspace(0, s->factor, s->bins, bin);
+    case SOLARIZE: return s->of_tensors ? (float)(255 * linspace(s, 1, 0, bin)) : linspace(s, 255, 0, bin);
+    default: return linspace(s, 0, s->factor, bin);
     }
 }
 

@@ -211,7 +211,7 @@ func TestStepsByTorchHaveOtherNumbersAndTheSameDraws(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Compile(Config{Out: size, ByTorch: []Step{StepFlip}}); err == nil || !strings.Contains(err.Error(), "by torch: got step 0, want jitter, distort, grayscale, sharpness or autocontrast") {
+	if _, err := Compile(Config{Out: size, ByTorch: []Step{StepFlip}}); err == nil || !strings.Contains(err.Error(), "by torch: got step 0, want rotation, affine, perspective, augment, jitter, distort, grayscale, sharpness or autocontrast") {
 		t.Errorf("a flip by torch: got %v", err)
 	}
 }
