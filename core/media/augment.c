@@ -52,7 +52,8 @@ static space space_of(const media_op *op) {
     if (op->augment == MEDIA_TRIVIAL_AUGMENT_WIDE)
         return (space){(int)op->augment_bins, 0.99, 135, 0.99, 6, 32, 32, of_tensors(op)};
     int bins = op->augment == MEDIA_AUTO_AUGMENT ? 10 : (int)op->augment_bins;
-    return (space){bins, 0.3, 30, 0.9, 4, 150.0 / 331.0 * op->out_w, 150.0 / 331.0 * op->out_h, of_tensors(op)};
+    return (space){bins,          0.3, 30, 0.9, 4, 150.0 / 331.0 * op->out_w, 150.0 / 331.0 * op->out_h,
+                   of_tensors(op)};
 }
 
 double media_linspace(double first, double last, int n, int i) {
@@ -65,7 +66,8 @@ double media_linspace(double first, double last, int n, int i) {
 static double linspace(const space *s, double first, double last, int i) {
     if (!s->of_tensors) return media_linspace(first, last, s->bins, i);
     float from = (float)first, to = (float)last, step = (to - from) / (float)(s->bins - 1);
-    return i < s->bins / 2 ? media_fused(from, step, (float)i) : media_fused(to, -step, (float)(s->bins - 1 - i));
+    return i < s->bins / 2 ? media_fused(from, step, (float)i)
+                           : media_fused(to, -step, (float)(s->bins - 1 - i));
 }
 
 /* How many bits posterize leaves. */

@@ -58,7 +58,7 @@ type Augment struct {
 	Policy        Policy        // of AutoAugment
 	Interpolation Interpolation // Nearest, Bilinear or Bicubic
 	Fill          Fill
-	Bare          bool // as Rotation's
+	Bare          bool       // as Rotation's
 	Timm          TimmLevels // of timm's
 	Mix           Mix        // of AugMix
 }

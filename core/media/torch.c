@@ -43,7 +43,8 @@ static int32_t kind_of_tensor(int32_t kind) {
 
 void media_of_tensor(media_retouch *r, int step) {
     r->kind = kind_of_tensor(r->kind);
-    if (step == MEDIA_DO_JITTER || step == MEDIA_DO_DISTORT) r->value = (float)r->value; /* as torchvision draws it */
+    if (step == MEDIA_DO_JITTER || step == MEDIA_DO_DISTORT)
+        r->value = (float)r->value; /* as torchvision draws it */
 }
 
 static uint64_t sum_values(const media_pixels *px) {

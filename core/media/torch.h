@@ -23,7 +23,8 @@ typedef struct media_torch {
     /* own times a value and of_gray times the grey of its pixel. */
     void (*saturate)(const media_pixels *px, float own, float of_gray);
     void (*turn)(const media_pixels *px, float by);
-    void (*warp)(const media_pixels *px, const media_pixels *from, const media_grid *g); /* of any number of channels */
+    void (*warp)(const media_pixels *px, const media_pixels *from,
+                 const media_grid *g); /* of any number of channels */
 } media_torch;
 
 extern const media_torch media_torch_portable, media_torch_avx2;

@@ -21,7 +21,8 @@ ISA static inline void sources(const media_grid *g, const media_pixels *from, v8
 /* The pixel at a whole place, or those that are not there. */
 ISA static inline const uint8_t *pixel_or(const media_pixels *from, int step, int32_t x, int32_t y,
                                           const uint8_t *none) {
-    return x >= 0 && x < from->w && y >= 0 && y < from->h ? media_line(from, y) + (size_t)x * (size_t)step : none;
+    return x >= 0 && x < from->w && y >= 0 && y < from->h ? media_line(from, y) + (size_t)x * (size_t)step
+                                                          : none;
 }
 
 /* Of four pixels around (x, y), which is less than one beyond the picture. */
@@ -43,8 +44,8 @@ ISA static inline void mix_four(uint8_t *to, const media_pixels *from, int step,
     whole4(to, step, sum);
 }
 
-ISA static inline __attribute__((always_inline)) void warp_lines(const media_pixels *px, const media_pixels *from,
-                                                                 const media_grid *g, int step, int mixes) {
+ISA static inline __attribute__((always_inline)) void
+warp_lines(const media_pixels *px, const media_pixels *from, const media_grid *g, int step, int mixes) {
     const v4 fill = {g->fill[0], g->fill[1], g->fill[2], 0};
     const v8 ramp = {0, 1, 2, 3, 4, 5, 6, 7}, even = ALL(0x1.8p23f);
     const float w = (float)from->w, h = (float)from->h;
@@ -54,7 +55,8 @@ ISA static inline __attribute__((always_inline)) void warp_lines(const media_pix
             v8 at[BOTH];
             sources(g, from, ramp + ALL((float)x + g->first_x), (float)y + g->first_y, at);
             if (!mixes)
-                for (int axis = 0; axis < BOTH; axis++) at[axis] = at[axis] + even - even; /* rounded half to even */
+                for (int axis = 0; axis < BOTH; axis++)
+                    at[axis] = at[axis] + even - even; /* rounded half to even */
             for (int i = 0; i < LANES && x + i < px->w; i++, to += step) {
                 const float sx = at[0][i], sy = at[1][i];
                 if (!(sx > -1 && sx < w && sy > -1 && sy < h))
@@ -62,7 +64,8 @@ ISA static inline __attribute__((always_inline)) void warp_lines(const media_pix
                 else if (mixes)
                     mix_four(to, from, step, sx, sy, g, fill);
                 else
-                    memcpy(to, media_line(from, (int32_t)sy) + (size_t)(int32_t)sx * (size_t)step, (size_t)step);
+                    memcpy(to, media_line(from, (int32_t)sy) + (size_t)(int32_t)sx * (size_t)step,
+                           (size_t)step);
             }
         }
     }
