@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from conftest import RowError, picture
-from test_augment import AFFINE, AUTO, INDEX, NCHW, OPERATIONS, RAND, RGB, SIGNED, SIZES, WIDE, some
+from test_augment import AFFINE, AUTO, INDEX, NCHW, OPERATIONS, RAND, RGB, SIZES, WIDE, some
 from test_augmix import Draws, Told, ours as mix
 from test_jpeg import BICUBIC, BILINEAR, GRAY, NEAREST, uniforms
 from test_perspective import corners
@@ -46,7 +46,7 @@ def made(rows, path, im, mode, i, **config):
 
 
 def given(im, i):
-    image = tensor(np.asarray(im))
+    image = tensor(np.array(im))
     return channels_last(image) if i % 3 == 0 else image
 
 
