@@ -136,6 +136,9 @@ func fill(f *spec.Fill) media.Fill {
 	return f.Values
 }
 
+// bare says that a tensor's map has no fill, not even black.
+func bare(of spec.Arithmetic, f *spec.Fill) bool { return of == spec.OfTorch && f == nil }
+
 func center(c spec.Pivot) *media.Center {
 	if !c.Given {
 		return nil
@@ -163,13 +166,13 @@ func stepOf(c *media.Config, s spec.Step) media.Step {
 	case *spec.Chance:
 		return chance(c, s.Operation, s.P)
 	case *spec.RandomRotation:
-		c.Rotation = &media.Rotation{Degrees: s.Degrees, Center: center(s.Center), Expand: s.Expand, Interpolation: filters[s.Interpolation], Fill: fill(s.Fill)}
+		c.Rotation = &media.Rotation{Degrees: s.Degrees, Center: center(s.Center), Expand: s.Expand, Interpolation: filters[s.Interpolation], Fill: fill(s.Fill), Bare: bare(s.Arithmetic, s.Fill)}
 		return media.StepRotation
 	case *spec.RandomAffine:
-		c.Affine = &media.Affine{Degrees: s.Degrees, Center: center(s.Center), Translate: s.Translate, Scale: s.Scale, ShearX: s.ShearX, ShearY: s.ShearY, Interpolation: filters[s.Interpolation], Fill: fill(s.Fill)}
+		c.Affine = &media.Affine{Degrees: s.Degrees, Center: center(s.Center), Translate: s.Translate, Scale: s.Scale, ShearX: s.ShearX, ShearY: s.ShearY, Interpolation: filters[s.Interpolation], Fill: fill(s.Fill), Bare: bare(s.Arithmetic, s.Fill)}
 		return media.StepAffine
 	case *spec.RandomPerspective:
-		c.Perspective = &media.Perspective{P: s.P, Scale: s.DistortionScale, Interpolation: filters[s.Interpolation], Fill: fill(s.Fill)}
+		c.Perspective = &media.Perspective{P: s.P, Scale: s.DistortionScale, Interpolation: filters[s.Interpolation], Fill: fill(s.Fill), Bare: bare(s.Arithmetic, s.Fill)}
 		return media.StepPerspective
 	case *spec.RandomZoomOut:
 		c.ZoomOut = &media.ZoomOut{P: s.P, Sides: s.SideRange, Fill: fill(s.Fill)}
@@ -182,13 +185,13 @@ func stepOf(c *media.Config, s spec.Step) media.Step {
 		return media.StepElastic
 	case *spec.Augment:
 		c.Augment = &media.Augment{
-			Kind: augmentations[s.Kind], Ops: s.NumOps, Magnitude: s.Magnitude, Bins: s.Bins, Policy: policies[s.Policy], Interpolation: filters[s.Interpolation], Fill: fill(s.Fill),
+			Kind: augmentations[s.Kind], Ops: s.NumOps, Magnitude: s.Magnitude, Bins: s.Bins, Policy: policies[s.Policy], Interpolation: filters[s.Interpolation], Fill: fill(s.Fill), Bare: bare(s.Arithmetic, s.Fill),
 			Timm: media.TimmLevels{P: s.P, Std: s.MagnitudeStd, Max: s.MagnitudeMax, Uniform: s.Uniform, Increasing: s.Increasing, AnyFilter: s.AnyFilter},
 		}
 		return media.StepAugment
 	case *spec.AugMix:
 		c.Augment = &media.Augment{
-			Kind: media.AugMix, Magnitude: s.Severity, Interpolation: filters[s.Interpolation], Fill: fill(s.Fill),
+			Kind: media.AugMix, Magnitude: s.Severity, Interpolation: filters[s.Interpolation], Fill: fill(s.Fill), Bare: bare(s.Arithmetic, s.Fill),
 			Mix: media.Mix{Width: s.MixtureWidth, Depth: max(0, s.ChainDepth), Alpha: s.Alpha, Fewer: !s.AllOps},
 		}
 		return media.StepAugment

@@ -18,13 +18,17 @@ void media_draw_rotation(const media_op *op, const media_draw *d, media_retouche
     if (!op->rotation.on) return;
     media_uniforms(d, OP_ROTATION, 0, u);
     media_retouch *r = &to->all[to->n++];
-    *r = (media_retouch){.kind = MEDIA_WARP, .size = (int32_t)op->rotation_filter};
+    *r = (media_retouch){.size = (int32_t)op->rotation_filter};
     memcpy(r->fill, op->rotation_fill, sizeof r->fill);
-    double x = op->rotation_centered ? op->rotation_x : to->w / 2.0,
-           y = op->rotation_centered ? op->rotation_y : to->h / 2.0;
-    double degrees = within(&op->rotation, u[0]);
-    media_rotation_matrix(degrees, x, y, r->matrix);
-    if (op->rotation_expand) media_expand(degrees, (int)op->rotation_centered, r->matrix, &to->w, &to->h);
+    const media_rotation turn = {
+        .degrees = within(&op->rotation, u[0]),
+        .x = op->rotation_centered ? op->rotation_x : to->w / 2.0,
+        .y = op->rotation_centered ? op->rotation_y : to->h / 2.0,
+        .by_torch = media_by_torch(op, MEDIA_DO_ROTATION),
+        .centered = (int)op->rotation_centered,
+        .expand = (int)op->rotation_expand,
+    };
+    media_rotation_retouch(r, &turn, &to->w, &to->h);
 }
 
 void media_draw_quarters(const media_op *op, const media_draw *d, media_retouches *to) {
@@ -86,9 +90,9 @@ void media_draw_affine(const media_op *op, const media_draw *d, media_retouches 
         .center_y = op->affine_centered ? op->affine_center_y : to->h * 0.5,
     };
     media_retouch *r = &to->all[to->n++];
-    *r = (media_retouch){.kind = MEDIA_WARP, .size = (int32_t)op->affine_filter};
+    *r = (media_retouch){.size = (int32_t)op->affine_filter};
     memcpy(r->fill, op->affine_fill, sizeof r->fill);
-    media_affine_matrix(&a, r->matrix);
+    media_affine_retouch(r, media_by_torch(op, MEDIA_DO_AFFINE), &a, to->w, to->h);
 }
 
 void media_draw_mirror(const media_op *op, const media_draw *d, int step, media_retouches *to) {

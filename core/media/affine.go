@@ -35,14 +35,16 @@ func (c *Center) check(name string) error {
 	return nil
 }
 
-// Rotation is torchvision's RandomRotation on a PIL image: to the left by degrees between two, around Center. Where there are no
-// pixels the row is Fill.
+// Rotation is torchvision's RandomRotation on a PIL image, or by torch on a tensor of bytes, which has no Bicubic: to the left by degrees between two,
+// around Center. Where there are no pixels the row is Fill. Bare is v2's fill=None: of a tensor that is Bilinear, edges are mixed with black once, and
+// not with the fill thereafter; else it is a black Fill. So have Affine, Perspective and Augment.
 type Rotation struct {
 	Degrees       [2]float64
 	Center        *Center
 	Expand        bool          // ahead of the geometry alone: the picture becomes as large as all of it needs
 	Interpolation Interpolation // Nearest, Bilinear or Bicubic
 	Fill          Fill
+	Bare          bool
 }
 
 // Affine is torchvision's RandomAffine on a PIL image: to the right by Degrees, moved by up to Translate of width and height to either
@@ -55,6 +57,7 @@ type Affine struct {
 	ShearX, ShearY [2]float64
 	Interpolation  Interpolation // Nearest, Bilinear or Bicubic
 	Fill           Fill
+	Bare           bool
 }
 
 func (a *Affine) scale() [2]float64 {
@@ -70,6 +73,7 @@ type Perspective struct {
 	P, Scale      float64
 	Interpolation Interpolation // Nearest, Bilinear or Bicubic
 	Fill          Fill
+	Bare          bool
 }
 
 // ZoomOut is torchvision's RandomZoomOut on a PIL image, ahead of the geometry or between a resize and a crop: with probability P the picture lies
@@ -106,12 +110,12 @@ func (cfg *Config) warp(op *C.media_op) {
 	}
 	op.quarters_p = C.double(cfg.Quarters)
 	if r := cfg.Rotation; r != nil {
-		op.rotation, op.rotation_filter, op.rotation_fill = between(r.Degrees), C.uint32_t(r.Interpolation), r.Fill.c()
+		op.rotation, op.rotation_filter, op.rotation_fill = between(r.Degrees), C.uint32_t(r.Interpolation), r.Fill.or(r.Bare)
 		op.rotation_centered, op.rotation_x, op.rotation_y = r.Center.c()
 		op.rotation_expand = flag(r.Expand)
 	}
 	if a := cfg.Affine; a != nil {
-		op.affine, op.affine_filter, op.affine_fill = 1, C.uint32_t(a.Interpolation), a.Fill.c()
+		op.affine, op.affine_filter, op.affine_fill = 1, C.uint32_t(a.Interpolation), a.Fill.or(a.Bare)
 		op.affine_centered, op.affine_center_x, op.affine_center_y = a.Center.c()
 		op.affine_angle, op.affine_scale = between(a.Degrees), between(a.scale())
 		op.affine_x, op.affine_y = C.double(a.Translate[0]), C.double(a.Translate[1])
@@ -119,7 +123,7 @@ func (cfg *Config) warp(op *C.media_op) {
 	}
 	if p := cfg.Perspective; p != nil {
 		op.perspective_p, op.perspective_scale = C.double(p.P), C.double(p.Scale)
-		op.perspective_filter, op.perspective_fill = C.uint32_t(p.Interpolation), p.Fill.c()
+		op.perspective_filter, op.perspective_fill = C.uint32_t(p.Interpolation), p.Fill.or(p.Bare)
 	}
 	if z := cfg.ZoomOut; z != nil {
 		op.zoom_out_p, op.zoom_out_min, op.zoom_out_max, op.zoom_out_fill = C.double(z.P), C.double(z.Sides[0]), C.double(z.Sides[1]), z.Fill.c()

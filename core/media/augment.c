@@ -1,8 +1,8 @@
 /* augment.c - the augmentations whose operations are drawn: torchvision's RandAugment, TrivialAugmentWide, AutoAugment and AugMix on PIL
- * images, with their operations, magnitudes, signs and policies.
+ * images, or on tensors of bytes, with their operations, magnitudes, signs and policies.
  *
  * Magnitudes are torch.linspace's, in floats of 32 bits, each step rounded: the first half counted from the first, the other from
- * the last. The last bit of torch's own depends on its build and the processor.
+ * the last. The last bit of torch's own depends on its build and the processor; of tensors it is that of a processor with FMA.
  *
  * Draws, in the words of philox.c: operation 8. RandAugment takes its n-th operation from the first uniform of block n, in the
  * order below, and its sign from the second, negative below a half. TrivialAugmentWide takes operation and sign likewise from
@@ -43,13 +43,17 @@ typedef struct space {
     int bins;
     double shear, degrees, factor, bits;
     double translate_x, translate_y; /* pixels */
+    int of_tensors;
 } space;
+
+static int of_tensors(const media_op *op) { return media_by_torch(op, MEDIA_DO_AUGMENT); }
 
 static space space_of(const media_op *op) {
     if (op->augment == MEDIA_TRIVIAL_AUGMENT_WIDE)
-        return (space){(int)op->augment_bins, 0.99, 135, 0.99, 6, 32, 32};
+        return (space){(int)op->augment_bins, 0.99, 135, 0.99, 6, 32, 32, of_tensors(op)};
     int bins = op->augment == MEDIA_AUTO_AUGMENT ? 10 : (int)op->augment_bins;
-    return (space){bins, 0.3, 30, 0.9, 4, 150.0 / 331.0 * op->out_w, 150.0 / 331.0 * op->out_h};
+    return (space){bins,          0.3, 30, 0.9, 4, 150.0 / 331.0 * op->out_w, 150.0 / 331.0 * op->out_h,
+                   of_tensors(op)};
 }
 
 double media_linspace(double first, double last, int n, int i) {
@@ -57,6 +61,13 @@ double media_linspace(double first, double last, int n, int i) {
     float from = (float)first, to = (float)last, step = (to - from) / (float)(n - 1);
     float way = step * (float)(i < n / 2 ? i : n - 1 - i);
     return i < n / 2 ? from + way : to - way;
+}
+
+static double linspace(const space *s, double first, double last, int i) {
+    if (!s->of_tensors) return media_linspace(first, last, s->bins, i);
+    float from = (float)first, to = (float)last, step = (to - from) / (float)(s->bins - 1);
+    return i < s->bins / 2 ? media_fused(from, step, (float)i)
+                           : media_fused(to, -step, (float)(s->bins - 1 - i));
 }
 
 /* How many bits posterize leaves. */
@@ -68,13 +79,13 @@ static double bits_left(const space *s, int bin) {
 static double magnitude(int operation, const space *s, int bin) {
     switch (operation) {
     case SHEAR_X:
-    case SHEAR_Y: return media_linspace(0, s->shear, s->bins, bin);
-    case TRANSLATE_X: return media_linspace(0, s->translate_x, s->bins, bin);
-    case TRANSLATE_Y: return media_linspace(0, s->translate_y, s->bins, bin);
-    case ROTATE: return media_linspace(0, s->degrees, s->bins, bin);
+    case SHEAR_Y: return linspace(s, 0, s->shear, bin);
+    case TRANSLATE_X: return linspace(s, 0, s->translate_x, bin);
+    case TRANSLATE_Y: return linspace(s, 0, s->translate_y, bin);
+    case ROTATE: return linspace(s, 0, s->degrees, bin);
     case POSTERIZE: return bits_left(s, bin);
-    case SOLARIZE: return media_linspace(255, 0, s->bins, bin);
-    default: return media_linspace(0, s->factor, s->bins, bin);
+    case SOLARIZE: return s->of_tensors ? (float)(255 * linspace(s, 1, 0, bin)) : linspace(s, 255, 0, bin);
+    default: return linspace(s, 0, s->factor, bin);
     }
 }
 
@@ -82,12 +93,14 @@ static double magnitude(int operation, const space *s, int bin) {
 static double shear_degrees(double shear) { return atan(shear) * (180.0 / 3.141592653589793); }
 
 static void warp(const media_op *op, int operation, double m, media_retouch *r) {
-    double w = op->out_w, h = op->out_h;
-    *r = (media_retouch){.kind = MEDIA_WARP, .size = (int32_t)op->augment_filter};
+    int32_t width = (int32_t)op->out_w, height = (int32_t)op->out_h;
+    double w = width, h = height;
+    *r = (media_retouch){.size = (int32_t)op->augment_filter};
     memcpy(r->fill, op->augment_fill, sizeof r->fill);
     media_affine a = {.scale = 1};
+    const media_rotation turn = {.degrees = m, .x = w / 2, .y = h / 2, .by_torch = of_tensors(op)};
     switch (operation) {
-    case ROTATE: media_rotation_matrix(m, op->out_w / 2.0, op->out_h / 2.0, r->matrix); return;
+    case ROTATE: media_rotation_retouch(r, &turn, &width, &height); return;
     case SHEAR_X: a.shear_x = shear_degrees(m); break; /* around the first pixel's corner */
     case SHEAR_Y: a.shear_y = shear_degrees(m); break;
     case TRANSLATE_X:
@@ -97,7 +110,7 @@ static void warp(const media_op *op, int operation, double m, media_retouch *r) 
         a = (media_affine){.scale = 1, .translate_y = trunc(m), .center_x = w * 0.5, .center_y = h * 0.5};
         break;
     }
-    media_affine_matrix(&a, r->matrix);
+    media_affine_retouch(r, of_tensors(op), &a, width, height);
 }
 
 static void add(const media_op *op, int operation, double m, media_retouches *to) {
@@ -222,7 +235,7 @@ enum { MIX_DEPTH = 256, MIX_OPERATION = 512, MIX_FEWER = 9, MIX_BINS = 10 };
 /* The n-th operation of chain i. */
 static void mix_operation(const media_op *op, const media_draw *d, uint32_t i, uint32_t n,
                           media_retouches *to) {
-    const space s = {MIX_BINS, 0.3, 30, 0.9, 4, op->out_w / 3.0, op->out_h / 3.0};
+    const space s = {MIX_BINS, 0.3, 30, 0.9, 4, op->out_w / 3.0, op->out_h / 3.0, of_tensors(op)};
     uint32_t block = MIX_OPERATION + 2 * (MEDIA_MAX_MIX * i + n);
     double u[2], sign[2];
     media_uniforms(d, OP_AUGMENT, block, u);

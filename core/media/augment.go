@@ -48,7 +48,7 @@ const (
 	MaxSigma  = 1000
 )
 
-// Augment is torchvision's RandAugment, TrivialAugmentWide, AutoAugment or AugMix, or timm's RandAugment, on a PIL image: what shears, moves and turns leaves
+// Augment is torchvision's RandAugment, TrivialAugmentWide, AutoAugment or AugMix, or timm's RandAugment, on a PIL image, or but for timm's on a tensor: what shears, moves and turns leaves
 // Fill where there are no pixels. In grey pictures Color does nothing.
 type Augment struct {
 	Kind          Augmentation
@@ -58,6 +58,7 @@ type Augment struct {
 	Policy        Policy        // of AutoAugment
 	Interpolation Interpolation // Nearest, Bilinear or Bicubic
 	Fill          Fill
+	Bare          bool       // as Rotation's
 	Timm          TimmLevels // of timm's
 	Mix           Mix        // of AugMix
 }
@@ -114,7 +115,7 @@ type JPEG struct {
 func (cfg *Config) retouch(op *C.media_op) {
 	if a := cfg.Augment; a != nil {
 		op.augment, op.augment_policy, op.augment_filter = C.uint32_t(a.Kind), C.uint32_t(a.Policy), C.uint32_t(a.Interpolation)
-		op.augment_fill = a.Fill.c()
+		op.augment_fill = a.Fill.or(a.Bare)
 		op.augment_ops, op.augment_magnitude, op.augment_bins = C.uint32_t(a.Ops), C.uint32_t(a.Magnitude), C.uint32_t(a.Bins)
 		t := &a.Timm
 		op.augment_p, op.augment_std, op.augment_max = C.double(t.P), C.double(t.Std), C.double(t.Max)

@@ -307,6 +307,8 @@ enum {
     MEDIA_TORCH_GRAY,
     MEDIA_TORCH_SHARPNESS,
     MEDIA_TORCH_AUTOCONTRAST,
+    MEDIA_TORCH_WARP, /* its matrix, about the middles, and the size of what it leads to */
+    MEDIA_TORCH_PERSPECTIVE,
     MEDIA_MIX, /* what follows, up to MIXED, is done to copies, which are added up; the picture's own share is the value */
     MEDIA_MIX_AGAIN, /* a copy is done, and has this share; another begins */
     MEDIA_MIXED,     /* the last one is */
@@ -355,6 +357,8 @@ void media_draw_retouches(const media_op *op, const media_draw *d, media_retouch
 int media_left_out(const media_op *op, const media_draw *d, int step);
 
 /* More of them: the steps from first to end of the op's order. */
+static inline int media_by_torch(const media_op *op, int step) { return (int)(op->by_torch >> step & 1); }
+
 void media_draw_steps(const media_op *op, const media_draw *d, uint32_t first, uint32_t end,
                       media_retouches *to);
 
@@ -364,7 +368,8 @@ void media_retouch_points(const media_retouches *retouches, double affine[6]);
 
 /* Whether it takes each pixel from elsewhere in the picture, by one map for all of it. */
 static inline int media_warps(int kind) {
-    return kind == MEDIA_WARP || kind == MEDIA_PERSPECTIVE || kind == MEDIA_CV2_AFFINE;
+    return kind == MEDIA_WARP || kind == MEDIA_PERSPECTIVE || kind == MEDIA_CV2_AFFINE ||
+           kind == MEDIA_TORCH_WARP || kind == MEDIA_TORCH_PERSPECTIVE;
 }
 
 /* One that warps: `to`, of a size of its own, of the pixels of another picture. */
@@ -529,6 +534,8 @@ typedef struct media_affine {
 void media_affine_matrix(const media_affine *a, double m[6]);
 void media_rotation_matrix(double degrees, double x, double y, double m[6]); /* around a place */
 
+double media_once_around(double degrees); /* within a circle, as Python's % gives it */
+
 /* From a copy of the pixels, or from a picture of another size. */
 void media_warp(const media_pixels *px, const media_kernels *by, const media_pixels *from, const double m[6],
                 int filter, const uint8_t fill[4]);
@@ -545,6 +552,20 @@ void media_mixed_avx2(const media_pixels *px, const media_pixels *from, const do
 
 /* Image.rotate's expand: the picture of w x h becomes as large as all of it needs, and m leads to its pixels from there. */
 void media_expand(double degrees, int centered, double m[6], int32_t *w, int32_t *h);
+
+/* --- torch_warp.c --- */
+
+/* A turn to the left about a place, which is the middle where it is not centered. */
+typedef struct media_rotation {
+    double degrees, x, y;
+    int by_torch, centered, expand;
+} media_rotation;
+
+/* What does that to a picture of w x h, which may grow by a rotation; by_torch: to a tensor of bytes. */
+void media_affine_retouch(media_retouch *r, int by_torch, const media_affine *a, int32_t w, int32_t h);
+void media_rotation_retouch(media_retouch *r, const media_rotation *t, int32_t *w, int32_t *h);
+
+/* --- warp.c --- */
 
 /* A map of points to the row goes on to where the warp by m moves them; one of zeros stays that, here and below. */
 void media_warp_points(const double m[6], double affine[6]);

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "cv2.h"
+#include "torch.h"
 
 enum {
     MEDIA_IOU_ROUNDS = 64
@@ -44,8 +45,10 @@ static int add_retouches(media_moves *to, const media_retouches *from) {
         if (!media_warps(r->kind)) continue;
         memcpy(m, r->matrix, sizeof m);
         if (r->kind == MEDIA_CV2_AFFINE) media_cv2_back(r, m);
+        if (r->kind == MEDIA_TORCH_WARP) media_torch_back(r, m);
         homogeneous(m, back);
-        if (r->kind == MEDIA_PERSPECTIVE) memcpy(back, r->matrix, 8 * sizeof *back);
+        if (r->kind == MEDIA_PERSPECTIVE || r->kind == MEDIA_TORCH_PERSPECTIVE)
+            memcpy(back, r->matrix, 8 * sizeof *back);
         inverse(back, there);
         if (add(to, there, r->w, r->h, r->kind == MEDIA_WARP && r->value == MEDIA_BY_CENTRES) < 0) return -1;
     }

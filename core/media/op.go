@@ -120,6 +120,15 @@ func (f Fill) c() [4]C.uint8_t {
 	return [4]C.uint8_t{C.uint8_t(f[0]), C.uint8_t(f[1]), C.uint8_t(f[2])}
 }
 
+// or is c, of what may be bare.
+func (f Fill) or(bare bool) [4]C.uint8_t {
+	c := f.c()
+	if bare {
+		c = [4]C.uint8_t{3: 1}
+	}
+	return c
+}
+
 // Sides are pixels around a picture.
 type Sides struct{ Left, Top, Right, Bottom int }
 
@@ -232,7 +241,7 @@ type Config struct {
 	Resized        int       // and how many then to what it was resized to, ahead of the crop
 	Groups         []Member  // steps that are done together or not at all, or of which one is
 	Shuffled       [2]int    // from which on how many of Order are done in an order that is drawn
-	ByTorch        []Step    // of Jitter, Distort, Grayscale, Sharpness and Autocontrast: done as torchvision's v2 does it on a tensor of bytes, not on a PIL image
+	ByTorch        []Step    // of Rotation, Affine, Perspective, Augment but timm's, Jitter, Distort, Grayscale, Sharpness and Autocontrast: done as torchvision's v2 does it on a tensor of bytes, not on a PIL image
 	Flip           float64   // probability of a horizontal flip
 	VFlip          float64   // and of a vertical one
 	Quarters       float64   // that the row, a square, is turned to the left by a quarter of a circle, two, three or none
@@ -520,7 +529,7 @@ func (cfg *Config) check() error {
 	if err := checkGroups(cfg.Groups); err != nil {
 		return err
 	}
-	if err := checkByTorch(cfg.ByTorch); err != nil {
+	if err := cfg.checkByTorch(); err != nil {
 		return err
 	}
 	if err := cfg.checkErase(); err != nil {

@@ -104,7 +104,7 @@ void media_draw_steps(const media_op *op, const media_draw *d, uint32_t first, u
         if (media_left_out(op, d, step)) continue;
         draw_step(op, d, step, to);
         for (; at < to->n; at++) {
-            if (op->by_torch >> step & 1) to->all[at].kind = media_torch_kind(to->all[at].kind);
+            if (media_by_torch(op, step)) media_of_tensor(&to->all[at], step);
             to->all[at].w = to->w;
             to->all[at].h = to->h;
         }
@@ -121,16 +121,16 @@ void media_draw_retouches(const media_op *op, const media_draw *d, media_retouch
 void media_retouch_points(const media_retouches *retouches, double affine[6]) {
     for (int i = 0; i < retouches->n; i++) {
         int kind = retouches->all[i].kind;
-        if (kind == MEDIA_PERSPECTIVE || kind == MEDIA_ELASTIC || kind == MEDIA_MIX) {
+        if (kind == MEDIA_PERSPECTIVE || kind == MEDIA_TORCH_PERSPECTIVE || kind == MEDIA_ELASTIC ||
+            kind == MEDIA_MIX) {
             memset(affine, 0, 6 * sizeof *affine);
             return;
         }
         double back[6];
         if (kind == MEDIA_WARP) media_warp_points(retouches->all[i].matrix, affine);
-        if (kind == MEDIA_CV2_AFFINE) {
-            media_cv2_back(&retouches->all[i], back);
-            media_warp_points(back, affine);
-        }
+        if (kind == MEDIA_CV2_AFFINE) media_cv2_back(&retouches->all[i], back);
+        if (kind == MEDIA_TORCH_WARP) media_torch_back(&retouches->all[i], back);
+        if (kind == MEDIA_CV2_AFFINE || kind == MEDIA_TORCH_WARP) media_warp_points(back, affine);
     }
 }
 
@@ -148,6 +148,8 @@ void media_warp_by(const media_retouch *r, const media_kernels *by, const media_
     switch (r->kind) {
     case MEDIA_PERSPECTIVE: media_warp_perspective(to, by, from, r->matrix, r->size, r->fill); break;
     case MEDIA_CV2_AFFINE: media_warp_cv2(to, by, from, r); break;
+    case MEDIA_TORCH_WARP:
+    case MEDIA_TORCH_PERSPECTIVE: media_torch_warp(to, by, from, r); break;
     default: media_warp(to, by, from, r->matrix, r->size, r->fill); break;
     }
 }
@@ -209,6 +211,8 @@ int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const 
     case MEDIA_WARP:
     case MEDIA_PERSPECTIVE:
     case MEDIA_CV2_AFFINE:
+    case MEDIA_TORCH_WARP:
+    case MEDIA_TORCH_PERSPECTIVE:
         if (!media_copy_pixels(px, room, 0, &from)) return MEDIA_NO_MEMORY;
         media_warp_by(r, by, px, &from);
         break;

@@ -251,7 +251,8 @@ typedef struct media_op {
     double elastic_sigma;        /* of the blur of how far they move; 0: none */
     uint32_t elastic_filter;     /* NEAREST or BILINEAR */
     uint8_t elastic_fill[4];
-    /* Bit MEDIA_DO_...: JITTER, DISTORT, GRAY, SHARPNESS or AUTOCONTRAST is done as torchvision's v2 does it on a tensor of bytes, not on a PIL image. */
+    /* Bit MEDIA_DO_...: ROTATION, AFFINE, PERSPECTIVE, AUGMENT, JITTER, DISTORT, GRAY, SHARPNESS or AUTOCONTRAST is done as torchvision's v2 does it on a tensor
+     * of bytes, not on a PIL image. The fourth byte of a fill of the first four is 1 where it is bare: see Rotation in affine.go. */
     uint64_t by_torch;
     uint32_t augment;           /* MEDIA_NO_AUGMENT ... MEDIA_AUG_MIX */
     uint32_t augment_policy;    /* of AUTO_AUGMENT */

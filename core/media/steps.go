@@ -115,15 +115,41 @@ func checkOrder(order []Step) error {
 }
 
 // byTorch are the steps whose numbers on a tensor are not those on a PIL image.
-var byTorch = []Step{StepJitter, StepDistort, StepGrayscale, StepSharpness, StepAutocontrast}
+var byTorch = []Step{StepRotation, StepAffine, StepPerspective, StepAugment, StepJitter, StepDistort, StepGrayscale, StepSharpness, StepAutocontrast}
 
-func checkByTorch(all []Step) error {
-	for _, s := range all {
+func (cfg *Config) checkByTorch() error {
+	for _, s := range cfg.ByTorch {
 		if !slices.Contains(byTorch, s) {
-			return fmt.Errorf("by torch: got step %d, want jitter, distort, grayscale, sharpness or autocontrast", s)
+			return fmt.Errorf("by torch: got step %d, want rotation, affine, perspective, augment, jitter, distort, grayscale, sharpness or autocontrast", s)
+		}
+	}
+	if a := cfg.Augment; a != nil && a.Kind == TimmRandAugment && slices.Contains(cfg.ByTorch, StepAugment) {
+		return fmt.Errorf("by torch: got timm's augmentation, whose operations are on PIL images alone")
+	}
+	for s, by := range cfg.warpers() {
+		if by == Bicubic && slices.Contains(cfg.ByTorch, s) {
+			return fmt.Errorf("by torch: step %d: got interpolation bicubic, want nearest or bilinear, which are all that torch's has", s)
 		}
 	}
 	return nil
+}
+
+// warpers are the filters of the steps that torch warps by a grid.
+func (cfg *Config) warpers() map[Step]Interpolation {
+	all := map[Step]Interpolation{}
+	if r := cfg.Rotation; r != nil {
+		all[StepRotation] = r.Interpolation
+	}
+	if a := cfg.Affine; a != nil {
+		all[StepAffine] = a.Interpolation
+	}
+	if p := cfg.Perspective; p != nil {
+		all[StepPerspective] = p.Interpolation
+	}
+	if a := cfg.Augment; a != nil {
+		all[StepAugment] = a.Interpolation
+	}
+	return all
 }
 
 // early are the steps that may be done ahead of the geometry.

@@ -11,11 +11,24 @@ static inline v8 fused(v8 sum, v8 a, v8 b) {
     return to;
 }
 
+static inline v4 fused4(v4 sum, v4 a, v4 b) {
+    v4 to;
+    for (int i = 0; i < 4; i++) to[i] = media_fused(sum[i], a[i], b[i]);
+    return to;
+}
+
+static inline v4 four(const uint8_t *c) { return (v4){c[0], c[1], c[2], c[3]}; }
+
+static inline void whole4(uint8_t *to, int step, v4 v) {
+    for (int i = 0; i < (step == 1 ? 1 : 3); i++) to[i] = (uint8_t)lrintf(v[i]);
+}
+
 #include "torch_isa.h"
+#include "torch_warp_isa.h"
 
-const media_torch media_torch_portable = {to_gray, sum_gray, saturate, turn};
+const media_torch media_torch_portable = {to_gray, sum_gray, saturate, turn, warp};
 
-int32_t media_torch_kind(int32_t kind) {
+static int32_t kind_of_tensor(int32_t kind) {
     switch (kind) {
     case MEDIA_CONTRAST: return MEDIA_TORCH_CONTRAST;
     case MEDIA_SATURATION: return MEDIA_TORCH_SATURATION;
@@ -23,8 +36,15 @@ int32_t media_torch_kind(int32_t kind) {
     case MEDIA_TO_GRAY: return MEDIA_TORCH_GRAY;
     case MEDIA_SHARPNESS: return MEDIA_TORCH_SHARPNESS;
     case MEDIA_AUTOCONTRAST: return MEDIA_TORCH_AUTOCONTRAST;
+    case MEDIA_PERSPECTIVE: return MEDIA_TORCH_PERSPECTIVE;
     default: return kind;
     }
+}
+
+void media_of_tensor(media_retouch *r, int step) {
+    r->kind = kind_of_tensor(r->kind);
+    if (step == MEDIA_DO_JITTER || step == MEDIA_DO_DISTORT)
+        r->value = (float)r->value; /* as torchvision draws it */
 }
 
 static uint64_t sum_values(const media_pixels *px) {

@@ -37,14 +37,13 @@ static double round15(double x) {
     return strtod(text, NULL);
 }
 
-/* Within a circle, as Python's % gives it. */
-static double once_around(double degrees) {
+double media_once_around(double degrees) {
     double turn = fmod(degrees, 360.0);
     return turn < 0 ? turn + 360.0 : turn;
 }
 
 void media_rotation_matrix(double degrees, double x, double y, double m[6]) {
-    double turn = -radians(once_around(degrees));
+    double turn = -radians(media_once_around(degrees));
     m[0] = m[4] = round15(cos(turn));
     m[1] = round15(sin(turn));
     m[3] = round15(-sin(turn));
@@ -64,7 +63,7 @@ static int32_t extent(const double m[3], double w, double h) {
 }
 
 void media_expand(double degrees, int centered, double m[6], int32_t *w, int32_t *h) {
-    double turn = once_around(degrees);
+    double turn = media_once_around(degrees);
     int32_t wide = extent(m, *w, *h), high = extent(m + 3, *w, *h);
     if (!centered && (turn == 90 || turn == 270)) { /* no rounding of halves: the sides change places */
         wide = *h;

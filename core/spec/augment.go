@@ -27,6 +27,7 @@ type Augment struct {
 	Policy        string        `json:"policy"`             // of AutoAugment
 	Interpolation Interpolation `json:"interpolation"`
 	Fill          *Fill         `json:"fill,omitempty"`
+	Arithmetic    Arithmetic    `json:"arithmetic,omitempty"`
 
 	// Of TimmRandAugment: that an operation happens, how its magnitude is drawn, whether larger ones do more of all, and whether bilinear or bicubic
 	// is drawn, too.
@@ -44,7 +45,7 @@ func (a *Augment) random() bool { return true }
 
 func (a *Augment) draws() any {
 	c := *a
-	c.Interpolation, c.Fill = "", nil
+	c.Interpolation, c.Fill, c.Arithmetic = "", nil, ""
 	return c
 }
 
@@ -77,7 +78,6 @@ func (d *decoder) augment(op *section, kind string) *Augment {
 			a.Policy, _ = oneOf(d, plain, shown, PolicyImageNet, PolicyCIFAR10, PolicySVHN)
 		}
 	}
-	choice(sec, "interpolation", &a.Interpolation, warpers...)
-	d.fill(sec, &a.Fill)
+	d.warped(sec, &a.Interpolation, &a.Fill, &a.Arithmetic)
 	return a
 }

@@ -22,6 +22,7 @@ type AugMix struct {
 	AllOps        bool          `json:"all_ops"`
 	Interpolation Interpolation `json:"interpolation"`
 	Fill          *Fill         `json:"fill,omitempty"`
+	Arithmetic    Arithmetic    `json:"arithmetic,omitempty"`
 }
 
 func (a *AugMix) Name() string { return augMix }
@@ -30,7 +31,7 @@ func (a *AugMix) random() bool { return true }
 
 func (a *AugMix) draws() any {
 	c := *a
-	c.Interpolation, c.Fill = "", nil
+	c.Interpolation, c.Fill, c.Arithmetic = "", nil, ""
 	return c
 }
 
@@ -59,7 +60,6 @@ func (d *decoder) augMix(op *section) *AugMix {
 	}
 	sec.number("alpha", &a.Alpha, minMixAlpha, maxMixAlpha)
 	sec.flag("all_ops", &a.AllOps)
-	choice(sec, "interpolation", &a.Interpolation, warpers...)
-	d.fill(sec, &a.Fill)
+	d.warped(sec, &a.Interpolation, &a.Fill, &a.Arithmetic)
 	return a
 }

@@ -20,7 +20,7 @@ const (
 	maxElasticSigma    = (maxKernel - 1) / 8.0
 )
 
-// Arithmetic is by whose numbers colours change: "" is torchvision's on a PIL image, Pillow's.
+// Arithmetic is by whose numbers colours change, and pixels move: "" is torchvision's on a PIL image, Pillow's.
 type Arithmetic string
 
 // OfTorch is v2's on a tensor of bytes.
@@ -124,6 +124,16 @@ func (c *Chance) MarshalJSON() ([]byte, error) {
 func ByTorch(s Step) bool {
 	of := Arithmetic("")
 	switch s := s.(type) {
+	case *RandomRotation:
+		of = s.Arithmetic
+	case *RandomAffine:
+		of = s.Arithmetic
+	case *RandomPerspective:
+		of = s.Arithmetic
+	case *Augment:
+		of = s.Arithmetic
+	case *AugMix:
+		of = s.Arithmetic
 	case *Chance:
 		of = s.Arithmetic
 	case *ColorJitter:

@@ -25,6 +25,7 @@ type RandomRotation struct {
 	Expand        bool          `json:"expand"` // the picture grows until all of it is there
 	Interpolation Interpolation `json:"interpolation"`
 	Fill          *Fill         `json:"fill,omitempty"`
+	Arithmetic    Arithmetic    `json:"arithmetic,omitempty"`
 }
 
 // RandomAffine turns pictures to the right, moves them by up to Translate of width and height to either side, scales and shears them.
@@ -37,6 +38,7 @@ type RandomAffine struct {
 	ShearY        [2]float64    `json:"shear_y"`
 	Interpolation Interpolation `json:"interpolation"`
 	Fill          *Fill         `json:"fill,omitempty"`
+	Arithmetic    Arithmetic    `json:"arithmetic,omitempty"`
 }
 
 // RandomPerspective moves each corner of a picture inwards, by up to DistortionScale of half its sides.
@@ -45,6 +47,7 @@ type RandomPerspective struct {
 	P               float64       `json:"p"`
 	Interpolation   Interpolation `json:"interpolation"`
 	Fill            *Fill         `json:"fill,omitempty"`
+	Arithmetic      Arithmetic    `json:"arithmetic,omitempty"`
 }
 
 // RandomZoomOut puts a picture somewhere into one whose sides are longer by a number of SideRange.
@@ -90,19 +93,19 @@ func (s *Symmetry) draws() any { return s.P }
 
 func (r *RandomRotation) draws() any {
 	c := *r
-	c.Interpolation, c.Fill = "", nil
+	c.Interpolation, c.Fill, c.Arithmetic = "", nil, ""
 	return c
 }
 
 func (r *RandomAffine) draws() any {
 	c := *r
-	c.Interpolation, c.Fill = "", nil
+	c.Interpolation, c.Fill, c.Arithmetic = "", nil, ""
 	return c
 }
 
 func (r *RandomPerspective) draws() any {
 	c := *r
-	c.Interpolation, c.Fill = "", nil
+	c.Interpolation, c.Fill, c.Arithmetic = "", nil, ""
 	return c
 }
 
@@ -175,6 +178,21 @@ func (i *Image) checkAffine(s Step, at string, fail func(path, format string, ar
 	}
 }
 
+// warped reads a map's filter and fill, and whose arithmetic it is by. On a tensor black is a fill like another, and none is v2's fill=None, which
+// bilinear tells from it.
+func (d *decoder) warped(s *section, by *Interpolation, fill **Fill, of *Arithmetic) {
+	choice(s, "interpolation", by, warpers...)
+	d.fill(s, fill)
+	d.arithmetic(s, of)
+	switch {
+	case d.err != nil || *of != OfTorch:
+	case *by == Bicubic:
+		s.fail("interpolation", "got bicubic beside arithmetic: torch, want nearest or bilinear, which are all that torch has for tensors")
+	case *by == Bilinear && *fill == nil && s.has("fill"):
+		*fill = &Fill{Channels: 1}
+	}
+}
+
 func (d *decoder) randomRotation(op *section) *RandomRotation {
 	const key = "random_rotation"
 	r := &RandomRotation{Interpolation: Nearest}
@@ -186,8 +204,7 @@ func (d *decoder) randomRotation(op *section) *RandomRotation {
 	r.Degrees = d.around(&sec, "degrees", maxDegrees)
 	d.center(&sec, &r.Center)
 	sec.flag("expand", &r.Expand)
-	choice(&sec, "interpolation", &r.Interpolation, warpers...)
-	d.fill(&sec, &r.Fill)
+	d.warped(&sec, &r.Interpolation, &r.Fill, &r.Arithmetic)
 	return r
 }
 
@@ -204,8 +221,7 @@ func (d *decoder) randomAffine(op *section) *RandomAffine {
 	d.interval(&sec, "scale", &r.Scale, minScale, maxScale)
 	d.shear(&sec, r)
 	d.center(&sec, &r.Center)
-	choice(&sec, "interpolation", &r.Interpolation, warpers...)
-	d.fill(&sec, &r.Fill)
+	d.warped(&sec, &r.Interpolation, &r.Fill, &r.Arithmetic)
 	return r
 }
 
@@ -218,8 +234,7 @@ func (d *decoder) randomPerspective(op *section) *RandomPerspective {
 		r.DistortionScale, _ = d.number(scale, shown, 0, 1)
 	}
 	sec.number("p", &r.P, 0, 1)
-	choice(sec, "interpolation", &r.Interpolation, warpers...)
-	d.fill(sec, &r.Fill)
+	d.warped(sec, &r.Interpolation, &r.Fill, &r.Arithmetic)
 	return r
 }
 

@@ -49,6 +49,7 @@ DETECTED = {
     "bytes": lambda: v2.Compose([v2.RandomZoomOut(side_range=(1, 1), p=1), v2.Resize((40, 30)), v2.PILToTensor(), v2.Identity()]),
     "widths": lambda: v2.Compose([floats(v2.Resize((44, 33))), v2.ConvertBoundingBoxFormat("XYWH")]),
     "middles": lambda: v2.Compose([v2.ConvertBoundingBoxFormat(tv_tensors.BoundingBoxFormat.CXCYWH), floats(v2.Resize((44, 33)), v2.RandomHorizontalFlip(1)), v2.SanitizeBoundingBoxes()]),
+    "turned as tensors": lambda: v2.Compose([floats(v2.ToImage(), v2.Resize((60, 60)), v2.RandomRotation((30, 30)), v2.RandomGrayscale(1)), v2.SanitizeBoundingBoxes()]),
     "turned": lambda: v2.Compose([floats(v2.Resize((60, 60)), v2.RandomRotation((30, 30)), v2.RandomGrayscale(1)), v2.SanitizeBoundingBoxes()]),
     "colours first": lambda: floats(v2.ColorJitter(contrast=(1.7, 1.7)), v2.Resize((50, 70)), v2.RandomGrayscale(1)),
     "normalized": lambda: v2.Compose([floats(v2.Resize((50, 70))), v2.Normalize((0.5, 0.4, 0.3), (0.1, 0.2, 0.3)), v2.SanitizeBoundingBoxes()]),

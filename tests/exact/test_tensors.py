@@ -160,5 +160,5 @@ def test_what_a_pil_image_has_is_another(rows, tmp_path):
             of_pillow = rows.row(tmp_path / f"{i}.png", Out=(200, 301), **{k: v for k, v in config.items() if k != "ByTorch"})
             same = same and np.array_equal(rows.row(tmp_path / f"{i}.png", Out=(200, 301), **config), of_pillow)
         assert same == (name in ("brightness", "equalize")), name
-    with pytest.raises(RowError, match="by torch: got step 18, want jitter, distort, grayscale, sharpness or autocontrast"):
+    with pytest.raises(RowError, match="by torch: got step 18, want rotation, affine, perspective, augment, jitter, distort, grayscale, sharpness or autocontrast"):
         rows.row(tmp_path / "0.png", Out=(8, 8), ByTorch=[18])

@@ -15,6 +15,7 @@ IN_HAND = ("a PIL image", "a tensor of u8", "a tensor of floats", "a normalized 
 RESIZERS = ("bilinear", "bicubic", "nearest", "lanczos", "box", "hamming")
 RESIZERS_OF_TENSORS = ("bilinear", "bicubic", "nearest", "lanczos")  # which are torch_bilinear and so on here
 WARPERS = ("nearest", "bilinear", "bicubic")
+WARPERS_OF_TENSORS = ("nearest", "bilinear")
 _PILLOWS = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")  # by Pillow's numbers
 
 Number = Union[int, float]
@@ -91,11 +92,20 @@ class Given:
             self.refuse(f"{name}: got {value}, want one of {', '.join(among)}")
         return value
 
-    def fill(self, name: str = "fill") -> Union[None, int, list[int]]:
-        """None where it is black."""
+    def _fill(self, name: str) -> Any:
         value = self.get(name)
         if isinstance(value, dict):  # by type, of v2
-            value = value.get("PIL.Image.Image", value.get("others", value))
+            kind = "PIL.Image.Image" if self.in_hand == PIL else "torchvision.tv_tensors._image.Image" if self.tv_image else "torch.Tensor"
+            value = value.get(kind, value.get("others", value))
+        return value
+
+    def filled(self, name: str = "fill") -> bool:
+        """Whether there is one, be it black."""
+        return self._fill(name) is not None
+
+    def fill(self, name: str = "fill") -> Union[None, int, list[int]]:
+        """None where it is black."""
+        value = self._fill(name)
         values = value if isinstance(value, list) else [0 if value is None else value]
         if not values or not all(isinstance(v, (int, float)) and v == int(v) and 0 <= v <= 255 for v in values):
             self.refuse(f"{name}: got {value!r:.60}, want a whole number from 0 to 255, or one a channel")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from .given import BYTES, ERASED, FLOATS, NORMALIZED, PIL, RESIZERS, RESIZERS_OF_TENSORS, WARPERS, Given, Operation, Rule, of_32_bits, short, whole, without
+from .given import BYTES, ERASED, FLOATS, NORMALIZED, PIL, RESIZERS, RESIZERS_OF_TENSORS, WARPERS, WARPERS_OF_TENSORS, Given, Operation, Rule, of_32_bits, short, whole, without
 
 IMAGENET = {"mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225]}
 
@@ -113,21 +113,32 @@ def scale_jitter(g: Given) -> Operation:
 # ---- what moves pixels
 
 
+def warped(g: Given, tensors: bool = False) -> Operation:
+    """How pixels are taken from elsewhere: by Pillow, or, of a tensor of bytes, by torch, whose bilinear tells a black fill from none."""
+    if g.in_hand == PIL and not tensors:
+        return {"interpolation": g.filter(WARPERS), "fill": g.fill()}
+    of_v2(g)
+    filter, fill = g.filter(WARPERS_OF_TENSORS), g.fill()
+    if filter == "bilinear" and fill is None and g.filled():
+        fill = 0
+    return {"interpolation": filter, "fill": fill, "arithmetic": "torch"}
+
+
 def random_rotation(g: Given) -> Operation:
     return {"random_rotation": without(
-        {"degrees": g.pair("degrees"), "center": g.get("center"), "expand": bool(g.get("expand")), "interpolation": g.filter(WARPERS), "fill": g.fill()},
+        {"degrees": g.pair("degrees"), "center": g.get("center"), "expand": bool(g.get("expand")), **warped(g)},
         expand=False, interpolation="nearest")}
 
 
 def random_affine(g: Given) -> Operation:
     return {"random_affine": without(
-        {"degrees": g.pair("degrees"), "translate": g.get("translate"), "scale": g.get("scale"), "shear": g.get("shear"), "center": g.get("center"),
-         "interpolation": g.filter(WARPERS), "fill": g.fill()}, interpolation="nearest")}
+        {"degrees": g.pair("degrees"), "translate": g.get("translate"), "scale": g.get("scale"), "shear": g.get("shear"), "center": g.get("center"), **warped(g)},
+        interpolation="nearest")}
 
 
 def random_perspective(g: Given) -> Operation:
     return {"random_perspective": without(
-        {"distortion_scale": g.number("distortion_scale"), "p": g.number("p"), "interpolation": g.filter(WARPERS), "fill": g.fill()}, interpolation="bilinear")}
+        {"distortion_scale": g.number("distortion_scale"), "p": g.number("p"), **warped(g)}, interpolation="bilinear")}
 
 
 def random_zoom_out(g: Given) -> Operation:
@@ -205,14 +216,15 @@ def jpeg(g: Given) -> Operation:
 
 
 def augmentation(name: str, *keys: str) -> Rule:
-    return Rule(lambda g: {name: without({**{key: g.get(key) for key in keys}, "interpolation": g.filter(WARPERS), "fill": g.fill()}, interpolation="nearest")})
+    return Rule(lambda g: {name: without({**{key: g.get(key) for key in keys}, **warped(g)}, interpolation="nearest")}, BYTES)
 
 
 def aug_mix(g: Given) -> Operation:
     usual = {"severity": 3, "mixture_width": 3, "chain_depth": -1, "alpha": 1, "all_ops": True, "interpolation": "bilinear"}
     said = {**{key: g.number(key) for key in ("severity", "mixture_width", "chain_depth", "alpha")}, "all_ops": g.get("all_ops")}
     said["chain_depth"] = max(-1, said["chain_depth"]) or -1  # any but a positive one is by chance
-    return {"aug_mix": without({**said, "interpolation": g.filter(WARPERS), "fill": g.fill()}, **usual)}
+    tensors = ".v2." in type_of(g)  # which it makes of PIL images first; v1's own arithmetic of these is no operation here
+    return {"aug_mix": without({**said, **warped(g, tensors)}, **usual)}
 
 
 def chance(name: str, upto: int = PIL) -> Rule:
@@ -312,9 +324,9 @@ RULES: dict[str, Rule] = {
     "ScaleJitter": Rule(scale_jitter, BYTES),
     "RandomHorizontalFlip": chance("horizontal_flip", NORMALIZED),
     "RandomVerticalFlip": chance("vertical_flip", NORMALIZED),
-    "RandomRotation": Rule(random_rotation),
-    "RandomAffine": Rule(random_affine),
-    "RandomPerspective": Rule(random_perspective),
+    "RandomRotation": Rule(random_rotation, BYTES),
+    "RandomAffine": Rule(random_affine, BYTES),
+    "RandomPerspective": Rule(random_perspective, BYTES),
     "RandomZoomOut": Rule(random_zoom_out, BYTES),
     "ElasticTransform": Rule(elastic_transform, BYTES),
     "RandAugment": augmentation("rand_augment", "num_ops", "magnitude", "num_magnitude_bins"),
