@@ -16,6 +16,7 @@ import (
 	"github.com/spdl/spdl/core/engine"
 	"github.com/spdl/spdl/core/sampler"
 	"github.com/spdl/spdl/core/source"
+	"github.com/spdl/spdl/core/source/store"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/shm"
 )
@@ -94,6 +95,7 @@ func TestEveryRefusalHasItsCodeAndStatus(t *testing.T) {
 		{fmt.Errorf("a: %w", sampler.ErrNoBatch), exitUsage, shm.ErrSpec},
 		{fmt.Errorf("a: %w", engine.ErrDescription), exitUsage, shm.ErrSpec},
 		{fmt.Errorf("a: %w", shm.ErrState), exitUsage, shm.ErrState},
+		{fmt.Errorf("a: %w", store.ErrOptions), exitUsage, shm.ErrSpec},
 		{fmt.Errorf("a: %w", source.ErrNoSamples), exitNotFound, shm.ErrEngineStart},
 		{fmt.Errorf("a: %w", fs.ErrNotExist), exitNotFound, shm.ErrEngineStart},
 		{&because{errors.New("a"), fs.ErrPermission}, exitDenied, shm.ErrEngineStart},

@@ -215,6 +215,9 @@ func TestServeRefusesWhatItCannotServe(t *testing.T) {
 		}
 		refused(t, c.code, c.want, append([]string{"serve"}, c.args...)...)
 	}
+	t.Setenv("AWS_ENDPOINT_URL", "minio:9000")
+	refused(t, exitUsage, `store: $AWS_ENDPOINT_URL: got "minio:9000", want a URL such as https://`, "serve", "s3://b/p", "--name", name)
+	refused(t, exitUsage, `store: $AWS_ENDPOINT_URL: got "minio:9000", want`, "pack", dir, "--out", "s3://b/p")
 	if os.Geteuid() != 0 {
 		refused(t, exitDenied, "permission denied", "serve", denied, "--name", name)
 	}
