@@ -12,13 +12,11 @@ import (
 	"syscall"
 
 	"github.com/spdl/spdl/core/engine"
+	"github.com/spdl/spdl/core/sampler"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/shm"
 	"github.com/spf13/cobra"
 )
-
-// maxState is more than any saved position takes.
-const maxState = 1 << 20
 
 // serving is one run of serve.
 type serving struct {
@@ -345,8 +343,8 @@ func savedState(verb, state string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: --state: %w", verb, err)
 	}
-	if !st.Mode().IsRegular() || st.Size() > maxState {
-		return nil, usage("%s: --state %q: want a file of JSON of at most %d bytes", verb, state, maxState)
+	if !st.Mode().IsRegular() || st.Size() > sampler.MaxStateBytes {
+		return nil, usage("%s: --state %q: want a file of JSON of at most %d bytes", verb, state, sampler.MaxStateBytes)
 	}
 	text, err := os.ReadFile(state)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spdl/spdl/core/sampler"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/shm"
 	"golang.org/x/sys/unix"
@@ -384,13 +385,17 @@ func TestServeGoesOnFromAState(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.stop()
-	for _, given := range []string{string(state), writeFile(t, filepath.Join(t.TempDir(), "state.json"), string(state))} {
+	padded := func(n int) string {
+		return writeFile(t, filepath.Join(t.TempDir(), "padded.json"), string(state)+strings.Repeat(" ", n-len(state)))
+	}
+	for _, given := range []string{string(state), writeFile(t, filepath.Join(t.TempDir(), "state.json"), string(state)), padded(sampler.MaxStateBytes)} {
 		s := serve(t, name, append(args, "--state", given)...)
 		if got := keys(t, s.attach(shm.AttachOptions{})); !slices.Equal(got, []string{"red/004.jpg", "red/005.jpg", "red/006.jpg", "red/007.jpg"}) {
 			t.Errorf("went on with %v", got)
 		}
 		s.stop()
 	}
+	refused(t, exitUsage, "want a file of JSON of at most 2097152 bytes", append([]string{"serve", "--name", name, "--state", padded(sampler.MaxStateBytes + 1)}, args...)...)
 }
 
 // Several rings share one engine; each is attached by its own name.
