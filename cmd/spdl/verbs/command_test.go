@@ -47,6 +47,11 @@ func TestAMistypedVerbOrFlagIsNamedWithTheNearest(t *testing.T) {
 	refused(t, exitUsage, `view: --timeout "soon", want a time such as 10s`, "view", "x", "--timeout", "soon")
 	refused(t, exitUsage, `flag needs an argument: --batch`, "serve", "x", "--batch")
 	refused(t, exitUsage, `unknown shorthand flag: 'z'`, "serve", "-z")
+	refused(t, exitUsage, `replay: step "-1", want a whole number from 0`, "replay", "x", "-1")
+	refused(t, exitUsage, `replay: step "-12.5", want a whole number from 0`, "replay", "x", "-12.5")
+	refused(t, exitUsage, `replay: step "-1", want a whole number from 0`, "replay", "x", "--", "-1")
+	refused(t, exitUsage, `replay: unknown shorthand flag: 'z' in -z1 (spdl replay --help lists the flags)`, "replay", "x", "-z1")
+	refused(t, exitUsage, `replay: no flag --srate; did you mean --state?`, "replay", "x", "1", "--srate", "3")
 	refused(t, exitUsage, `no flag --versoin; did you mean --version?`, "--versoin")
 }
 
