@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strconv"
@@ -30,6 +31,7 @@ type serving struct {
 	journal             string
 	child, listen       bool
 	controlFD, parentFD int
+	specFD, stateFD     int
 }
 
 func (a *app) serve() *cobra.Command {
@@ -85,7 +87,9 @@ SPDL_CACHE_BYTES (where indexes and unpacked lists are kept, and how many bytes 
 	f.BoolVar(&v.listen, "listen", false, "child: let others attach by name, too")
 	f.IntVar(&v.controlFD, "control-fd", -1, "child: the engine's end of the parent's socket pair")
 	f.IntVar(&v.parentFD, "parent-fd", -1, "child: a pidfd of the parent")
-	for _, hidden := range []string{"child", "listen", "control-fd", "parent-fd"} {
+	f.IntVar(&v.specFD, "spec-json-fd", -1, "child: a file with what --spec-json would have, where that is too long for a word")
+	f.IntVar(&v.stateFD, "state-fd", -1, "child: likewise of --state")
+	for _, hidden := range []string{"child", "listen", "control-fd", "parent-fd", "spec-json-fd", "state-fd"} {
 		_ = f.MarkHidden(hidden)
 	}
 	return c
@@ -97,6 +101,9 @@ func (v *serving) run(ctx context.Context, args []string) error {
 	}
 	if v.child && (v.control == nil || v.parentFD < 3) {
 		return usage("serve: --child needs --control-fd and --parent-fd; it is for spdl_open, not for people")
+	}
+	if err := v.takeTexts(); err != nil {
+		return err
 	}
 	level := engine.Info
 	if v.child {
@@ -131,6 +138,27 @@ func (v *serving) run(ctx context.Context, args []string) error {
 	}
 	defer e.Close()
 	return v.runEngine(ctx, e, s, log)
+}
+
+// takeTexts reads what a parent has put into files, as it is too long for the command line.
+func (v *serving) takeTexts() error {
+	for flag, fd := range map[string]int{"spec-json": v.specFD, "state": v.stateFD} {
+		switch {
+		case !v.given(flag + "-fd"):
+			continue
+		case !v.child || fd < 3 || v.given(flag):
+			return usage("serve: --%s-fd is for spdl_open, not for people; want --%s", flag, flag)
+		}
+		file := os.NewFile(uintptr(fd), flag)
+		text, err := io.ReadAll(file)
+		if err = errors.Join(err, file.Close()); err != nil {
+			return fmt.Errorf("serve: --%s-fd: %w", flag, err)
+		}
+		if err := v.flags.Set(flag, string(text)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // runEngine decodes and serves until ctx ends, the parent is gone, or somebody asks for a stop. Decoding begins before all of
