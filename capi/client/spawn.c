@@ -104,6 +104,15 @@ static spdl_status find_engine(const char *wanted, char *path, size_t bytes) {
 
 /* ---- the two clones ------------------------------------------------------------------------------- */
 
+/* glibc's clone by its other name: a program under ThreadSanitizer has a clone of its own, which takes part in what memory it
+ * believes to be a copy, and ends the process where one clone makes another. */
+#ifdef __GLIBC__
+int __clone(int (*run)(void *), void *stack, int flags, void *arg, ...);
+#define plain_clone __clone
+#else
+#define plain_clone clone
+#endif
+
 /* Handlers of the host must not run in its memory once signals are let through. Ignored signals stay
  * ignored, but for the two that change how a program runs its own children and pipes. */
 NO_TSAN static void reset_signals(void) {
@@ -150,7 +159,7 @@ NO_TSAN static int run_engine(void *arg) {
 NO_TSAN static int run_intermediate(void *arg) {
     launch *l = arg;
     int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD;
-    if (clone(run_engine, l->engine_stack + STACK_BYTES, flags, l, &l->pidfd) < 0) l->error = errno;
+    if (plain_clone(run_engine, l->engine_stack + STACK_BYTES, flags, l, &l->pidfd) < 0) l->error = errno;
     return 0;
 }
 
@@ -162,7 +171,7 @@ static spdl_status clone_engine(launch *l) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int pid = clone(run_intermediate, stacks + STACK_BYTES, CLONE_VM | CLONE_VFORK | CLONE_FILES, l);
+    int pid = plain_clone(run_intermediate, stacks + STACK_BYTES, CLONE_VM | CLONE_VFORK | CLONE_FILES, l);
     int code = pid < 0 ? errno : l->error;
     if (code == 0 && (l->pidfd = sp_above_2(l->pidfd)) < 0) code = errno;
     while (pid > 0 && waitpid(pid, NULL, __WCLONE) < 0 && errno == EINTR) {

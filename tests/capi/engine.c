@@ -65,7 +65,10 @@ static void put_arguments_into_text(standin *s, int argc, char **argv, int texts
 static bool ended(int parent, standin *s, bool child) {
     struct pollfd p = {parent, POLLIN, 0};
     if (child && poll(&p, 1, 0) > 0) return true;
-    return child && __atomic_load_n(&s->peers[0].fd, __ATOMIC_RELAXED) < 0;
+    pthread_mutex_lock(&s->lock);
+    bool is_alone = s->peers[0].fd < 0;
+    pthread_mutex_unlock(&s->lock);
+    return child && is_alone;
 }
 
 int main(int argc, char **argv) {

@@ -224,7 +224,6 @@ TEST(an_engine_that_does_not_answer_is_no_dead_one_and_its_late_answer_is_nobody
 
 /* ---- spdl_open ---------------------------------------------------------------------------------------- */
 
-#ifndef SHARE_MAPPINGS /* the thread sanitizer's own clone cannot be nested */
 static volatile sig_atomic_t children;
 static void on_child(int sig) {
     (void)sig;
@@ -373,8 +372,6 @@ TEST(an_engine_that_cannot_start_says_why) {
     CHECK(strstr(spdl_last_error(), "$SPDL_ENGINE"));
     unsetenv("SPDL_ENGINE");
 }
-
-#endif
 
 /* ---- consumers killed at every point -------------------------------------------------------------------- */
 
