@@ -205,7 +205,7 @@ enum { SPDL_FORM_CHILD = 0, SPDL_FORM_IN_PROCESS = 1 };
 /* Start an engine for this reader and attach to it, of several rings to the first (see spdl_attach_ring).
  *
  * spec  path of a description (YAML or JSON), or of a folder of pictures; or the description itself when
- *       it begins with '{', white space aside.
+ *       it begins with '{', white space aside, of any length.
  *
  * As a child, the engine is a process that the host's SIGCHLD and waitpid(-1) never see. In process, it is
  * libspdl_engine ($SPDL_ENGINE_LIBRARY, beside libspdl, then the system's), with the Go runtime in it: threads,

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# sanitize.sh: the C client under AddressSanitizer, UBSan and ThreadSanitizer (tests/capi, tests/cuda), then the decoders under the first two: C and Go of
+# sanitize.sh: the C client under AddressSanitizer, UBSan and ThreadSanitizer (tests/capi, tests/cuda), pipelines under the last, then the decoders under the first two: C and Go of
 # core/media, fed with files of every kind that are cut and flipped, lie, or are too much (rows E1 to E4 of docs/fault-matrix.md). SPDL_FAULT_LONG=1: 10,000
 # of each. The decoders are built beside the client's tests, which takes minutes the first time, as Go's library is compiled again.
 #
@@ -16,7 +16,7 @@ trap ended EXIT
 mkdir -p "$out"
 beside env CGO_CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=undefined -fno-sanitize-recover=all" CGO_LDFLAGS=-fsanitize=undefined \
     go test -asan -c -o "$out/" ./core/media ./core/media/audio ./core/media/video
-make --no-print-directory capi-asan capi-tsan cuda-asan
+make --no-print-directory capi-asan capi-tsan engine-tsan cuda-asan
 told
 for room in media audio video; do
     for sanitizer in __asan_report_load __ubsan_handle; do

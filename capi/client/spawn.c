@@ -31,6 +31,8 @@
 #define STACK_BYTES 65536u
 #define CONTROL_FD 3
 #define PARENT_FD 4
+#define TEXT_FD 5              /* the first of the texts that are no words */
+#define WORD_BYTES (32 * 4096) /* of the longest word that execve takes, its NUL included: MAX_ARG_STRLEN */
 
 #if defined(__SANITIZE_THREAD__)
 #define NO_TSAN __attribute__((no_sanitize("thread")))
@@ -50,6 +52,8 @@ typedef struct launch {
     const char *path;
     char **argv;
     int control, parent; /* the engine's end of the socket pair; a pidfd of this process */
+    int texts[2];        /* files of a description and a state that are too long for a word */
+    int n_texts;
     uint8_t *engine_stack;
     int pidfd; /* of the engine; -1 */
     int error; /* errno of the step that failed; 0 */
@@ -100,6 +104,15 @@ static spdl_status find_engine(const char *wanted, char *path, size_t bytes) {
 
 /* ---- the two clones ------------------------------------------------------------------------------- */
 
+/* glibc's clone by its other name: a program under ThreadSanitizer has a clone of its own, which takes part in what memory it
+ * believes to be a copy, and ends the process where one clone makes another. */
+#ifdef __GLIBC__
+int __clone(int (*run)(void *), void *stack, int flags, void *arg, ...);
+#define plain_clone __clone
+#else
+#define plain_clone clone
+#endif
+
 /* Handlers of the host must not run in its memory once signals are let through. Ignored signals stay
  * ignored, but for the two that change how a program runs its own children and pipes. */
 NO_TSAN static void reset_signals(void) {
@@ -116,15 +129,20 @@ NO_TSAN static void reset_signals(void) {
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* In the engine's own descriptor table: 0 and 1 to /dev/null, 2 as it is, the two, nothing else. */
+/* In the engine's own descriptor table: 0 and 1 to /dev/null, 2 as it is, the two, the texts, nothing else. */
 NO_TSAN static bool arrange_descriptors(const launch *l) {
     int control = fcntl(l->control, F_DUPFD, 10);
     int parent = fcntl(l->parent, F_DUPFD, 10);
+    int texts[2] = {0, 0};
+    for (int i = 0; i < l->n_texts; i++) texts[i] = fcntl(l->texts[i], F_DUPFD, 10);
     int null = open("/dev/null", O_RDWR);
     if (errno == EINVAL) errno = EMFILE; /* as F_DUPFD says where the limit is 10 or lower */
-    if (control < 0 || parent < 0 || null < 0) return false;
+    if (control < 0 || parent < 0 || texts[0] < 0 || texts[1] < 0 || null < 0) return false;
+    for (int i = 0; i < l->n_texts; i++)
+        if (dup2(texts[i], TEXT_FD + i) != TEXT_FD + i) return false;
     return dup2(null, 0) == 0 && dup2(null, 1) == 1 && dup2(control, CONTROL_FD) == CONTROL_FD &&
-           dup2(parent, PARENT_FD) == PARENT_FD && syscall(SYS_close_range, PARENT_FD + 1, ~0u, 0) == 0;
+           dup2(parent, PARENT_FD) == PARENT_FD &&
+           syscall(SYS_close_range, TEXT_FD + l->n_texts, ~0u, 0) == 0;
 }
 
 NO_TSAN static int run_engine(void *arg) {
@@ -141,7 +159,7 @@ NO_TSAN static int run_engine(void *arg) {
 NO_TSAN static int run_intermediate(void *arg) {
     launch *l = arg;
     int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD;
-    if (clone(run_engine, l->engine_stack + STACK_BYTES, flags, l, &l->pidfd) < 0) l->error = errno;
+    if (plain_clone(run_engine, l->engine_stack + STACK_BYTES, flags, l, &l->pidfd) < 0) l->error = errno;
     return 0;
 }
 
@@ -153,7 +171,7 @@ static spdl_status clone_engine(launch *l) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int pid = clone(run_intermediate, stacks + STACK_BYTES, CLONE_VM | CLONE_VFORK | CLONE_FILES, l);
+    int pid = plain_clone(run_intermediate, stacks + STACK_BYTES, CLONE_VM | CLONE_VFORK | CLONE_FILES, l);
     int code = pid < 0 ? errno : l->error;
     if (code == 0 && (l->pidfd = sp_above_2(l->pidfd)) < 0) code = errno;
     while (pid > 0 && waitpid(pid, NULL, __WCLONE) < 0 && errno == EINTR) {
@@ -222,6 +240,41 @@ const char **sp_serve_words(const char *const *before, const char *spec, const c
     return v;
 }
 
+/* A file without a name that holds the text, read from its start. */
+static int file_of(const char *text) {
+    int fd = sp_above_2(memfd_create("spdl-text", MFD_CLOEXEC));
+    size_t left = strlen(text);
+    while (fd >= 0 && left > 0) {
+        ssize_t n = write(fd, text, left);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) {
+            int error = errno;
+            close(fd);
+            errno = error;
+            return -1;
+        }
+        text += n, left -= (size_t)n;
+    }
+    if (fd >= 0) lseek(fd, 0, SEEK_SET);
+    return fd;
+}
+
+/* A description or a state that execve would refuse for its length goes as a file: --spec-json TEXT as --spec-json-fd 5. */
+static spdl_status lend_long_words(launch *l) {
+    static char numbers[2][2] = {"5", "6"};
+    static char flags[2][16] = {"--spec-json-fd", "--state-fd"};
+    for (char **v = l->argv; v[0] && v[1]; v++) {
+        bool is_spec = strcmp(v[0], "--spec-json") == 0;
+        if ((!is_spec && strcmp(v[0], "--state") != 0) || strlen(v[1]) < WORD_BYTES || l->n_texts == 2)
+            continue;
+        int fd = file_of(v[1]);
+        if (fd < 0) return sp_fail_errno("open: a file for the description or the state");
+        v[0] = flags[is_spec ? 0 : 1], v[1] = numbers[l->n_texts];
+        l->texts[l->n_texts++] = fd;
+    }
+    return SPDL_OK;
+}
+
 static spdl_status launch_engine(const char *spec, const spdl_open_opts *o, launch *l, int *control) {
     int pair[2];
     spdl_status s = sp_make_ends(&l->parent, pair);
@@ -231,8 +284,11 @@ static spdl_status launch_engine(const char *spec, const spdl_open_opts *o, laun
     const char *after[] = {"--child", "--control-fd", "3", "--parent-fd", "4", NULL};
     uint32_t n;
     l->argv = (char **)(uintptr_t)sp_serve_words(before, spec, after, o, &n);
-    s = l->argv ? clone_engine(l) : sp_fail(SPDL_E_NOMEM, "spdl: open: no memory for the engine's arguments");
+    s = l->argv ? lend_long_words(l)
+                : sp_fail(SPDL_E_NOMEM, "spdl: open: no memory for the engine's arguments");
+    if (s == SPDL_OK) s = clone_engine(l);
     free(l->argv);
+    sp_close_fds(l->texts, (uint32_t)l->n_texts);
     close(l->parent);
     close(pair[1]);
     if (s != SPDL_OK) close(pair[0]);

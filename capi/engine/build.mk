@@ -29,6 +29,17 @@ $(BUILD)/plain/engine-test: $(ENGINE_TEST_SOURCES) $(CAPI_SOURCES) $(CAPI_HEADER
 	@mkdir -p $(@D)
 	$(CC) $(CAPI_TEST_FLAGS) -O2 $(CAPI_SOURCES) $(ENGINE_TEST_SOURCES) -o $@ -lpthread -ldl
 
+# Pipelines alone: a sanitizer's fork and Go's do not go together.
+ENGINE_TSAN_SOURCES = tests/capi/main.c tests/capi/test_pipeline.c tests/capi/test_pipeline_failures.c
+
+$(BUILD)/tsan/engine-test: $(ENGINE_TSAN_SOURCES) $(CAPI_SOURCES) $(CAPI_HEADERS) tests/capi/test.h tests/capi/pipeline.h
+	@mkdir -p $(@D)
+	$(TSAN_CC) $(CAPI_TEST_FLAGS) -O1 -fsanitize=thread -Wno-unknown-warning-option $(CAPI_SOURCES) $(ENGINE_TSAN_SOURCES) -o $@ -lpthread -ldl
+
+.PHONY: engine-tsan
+engine-tsan: $(BUILD)/tsan/engine-test $(BUILD)/libspdl_engine.so ## pipelines in C under ThreadSanitizer
+	TSAN_OPTIONS=suppressions=$(CURDIR)/tests/capi/tsan.supp SPDL_ENGINE_LIBRARY=$(CURDIR)/$(BUILD)/libspdl_engine.so $<
+
 .PHONY: engine-test
 engine-test: $(BUILD)/plain/engine-test engine-symbols ## pipelines and sources in C, against the real engine
 	SPDL_ENGINE=$(CURDIR)/$(BUILD)/spdl SPDL_ENGINE_LIBRARY=$(CURDIR)/$(BUILD)/libspdl_engine.so $<

@@ -241,7 +241,7 @@ func (e *Engine) Run(ctx context.Context) (err error) {
 			if lost := <-kept; lost != nil {
 				err = errors.Join(err, fmt.Errorf("engine: %w", lost))
 			}
-			e.faults.release() // the next engine need not wait for the rest of this one's end
+			e.faults.release(e.journal.written != nil) // the next engine need not wait for the rest of this one's end
 		}()
 	}
 	rings.Wait()
@@ -274,6 +274,7 @@ func (e *Engine) Close() error {
 	for _, c := range e.caches {
 		errs = append(errs, c.Close())
 	}
+	e.faults.release(e.journal != nil && e.journal.written != nil)
 	errs = append(errs, e.faults.close())
 	return errors.Join(errs...)
 }

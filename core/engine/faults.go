@@ -142,6 +142,7 @@ func ReadFaults(journal, ring string) (*Faults, error) {
 type faultFile struct {
 	mu    sync.Mutex // guards the rest
 	file  *os.File
+	made  bool // by this engine; false once it is settled whether it stays
 	bytes int64
 	known map[string]map[rowPlace]bool // by ring: batches, by their first rows, that there is a line of
 	told  map[string]*Faults           // by ring: what the lines say
@@ -149,14 +150,11 @@ type faultFile struct {
 
 // openFaults goes on with the file of a journal, or begins it anew. Its lock is the journal's: whoever has it writes both.
 func openFaults(ctx context.Context, journal string, fresh bool) (*faultFile, error) {
-	file, err := os.OpenFile(FaultsPath(journal), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	file, made, err := lockFaults(ctx, journal)
 	if err != nil {
-		return nil, fmt.Errorf("engine: journal %q: the file of faults beside it: %w; %s", journal, err, journalRemedy)
+		return nil, err
 	}
-	if err := lockJournal(ctx, journal, file); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	f := &faultFile{file: file, known: map[string]map[rowPlace]bool{}, told: map[string]*Faults{}}
+	f := &faultFile{file: file, made: made, known: map[string]map[rowPlace]bool{}, told: map[string]*Faults{}}
 	if fresh {
 		err = file.Truncate(0)
 	} else {
@@ -166,6 +164,35 @@ func openFaults(ctx context.Context, journal string, fresh bool) (*faultFile, er
 		return nil, errors.Join(fmt.Errorf("engine: faults %q: %w", file.Name(), err), f.close())
 	}
 	return f, nil
+}
+
+// lockFaults opens the file and takes its lock. Who had it before may have taken the file away meanwhile; then there is another.
+func lockFaults(ctx context.Context, journal string) (file *os.File, made bool, err error) {
+	for path := FaultsPath(journal); ; {
+		file, err = os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+		if made = errors.Is(err, fs.ErrNotExist); made {
+			file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+		}
+		if made && errors.Is(err, fs.ErrExist) {
+			if _, err := os.Stat(path); err == nil { // another engine's, of this moment
+				continue
+			}
+		}
+		if err != nil {
+			return nil, false, fmt.Errorf("engine: journal %q: the file of faults beside it: %w; %s", journal, err, journalRemedy)
+		}
+		if err := lockJournal(ctx, journal, file); err != nil {
+			return nil, false, errors.Join(err, file.Close())
+		}
+		locked, err := file.Stat()
+		now, missing := os.Stat(path)
+		if err == nil && missing == nil && os.SameFile(locked, now) {
+			return file, made, nil
+		}
+		if err := errors.Join(err, file.Close()); err != nil {
+			return nil, false, fmt.Errorf("engine: journal %q: the file of faults beside it: %w", journal, err)
+		}
+	}
 }
 
 // readBack finds out which batches there are lines of, and cuts a torn last line off.
@@ -224,18 +251,24 @@ func (f *faultFile) write(l *faultLine) error {
 	return nil
 }
 
-// release gives the journal's lock back, once nothing is written any more.
-func (f *faultFile) release() {
-	if f != nil {
-		unlock(f.file)
+// release gives the journal's lock back, once nothing is written any more. Without a journal beside it, a file that this engine has made and
+// written nothing in goes with it: an engine that was refused has left nothing.
+func (f *faultFile) release(journalled bool) {
+	if f == nil {
+		return
 	}
+	if f.made && f.bytes == 0 && !journalled {
+		_ = os.Remove(f.file.Name()) // an empty file more
+	}
+	f.made = false // the next engine may have it from here on
+	unlock(f.file)
 }
 
 func (f *faultFile) close() error {
 	if f == nil {
 		return nil
 	}
-	f.release()
+	unlock(f.file)
 	return f.file.Close()
 }
 

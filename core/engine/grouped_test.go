@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/shm"
 )
 
@@ -43,6 +44,50 @@ func TestGroupedBatchesAreOfOneGroup(t *testing.T) {
 // Groups are the same whether numbers, texts or a file say them, and behind a filter, repeated, and of samples that a program brings.
 func TestGroupsAreWhatIsTogether(t *testing.T) {
 	fileOrdersAs(t, "group", "split", func(i int) float64 { return float64(9 - i%2*5) }, ", filter: label != 1", ", repeat: 3", ", last: pad", ", last: drop", "")
+}
+
+// The data sets of a mixture are groups, tables or folders, each with its samples once, and ranks have batches of one in a step; a mixture that draws by
+// weights has an order of its own.
+func TestDataSetsOfAMixtureAreGroups(t *testing.T) {
+	leavesNothing(t)
+	tables := [2]string{table(t, 11, quarter), table(t, 34, quarter)}
+	of := func(kind, weight, more string) *spec.Spec {
+		sources := ""
+		for i := range tables {
+			path := tables[i]
+			if kind == "folder" {
+				path = filepath.Dir(path)
+			}
+			sources += fmt.Sprintf("{%s: %q%s}, ", kind, path, weight)
+		}
+		return parsed(t, fmt.Sprintf("name: %s\nsource: {mix: [%s]}\nimage: {transform: [{resize: [8, 8]}]}\n%s", testName(), sources, more))
+	}
+	for _, kind := range []string{"list", "folder"} {
+		for last, rows := range map[string]int{"cover": 45, "drop": 40, "pad": 48} {
+			steps, all := map[uint64][]int64{}, []int64{}
+			for rank := range 2 {
+				more := fmt.Sprintf("batch: 2\norder: {epochs: 1, group: part, seed: 3, last: %s}\nworld: {size: 2, rank: %d}\n", last, rank)
+				for _, b := range run(t, of(kind, "", more)) {
+					steps[b.Step] = append(steps[b.Step], b.Index...)
+				}
+			}
+			for step, index := range steps {
+				if all = append(all, index...); (slices.Min(index) < 11) != (slices.Max(index) < 11) {
+					t.Errorf("%s, %s, step %d: samples %v of both data sets", kind, last, step, index)
+				}
+			}
+			slices.Sort(all)
+			if once := len(slices.Compact(slices.Clone(all))); len(all) != rows || once != min(rows, 45) {
+				t.Errorf("%s, %s: got %d rows of %d samples, want %d", kind, last, len(all), once, rows)
+			}
+		}
+	}
+	_, err := New(of("list", "", "batch: 2\norder: {group: parts}\n"), nil)
+	wantError(t, err, ErrDescription, `column "parts" is not known without reading the samples; want label, index, key, part, or a column of source.columns`, `did you mean "part"?`)
+	_, err = spec.Parse([]byte(fmt.Sprintf("source: {mix: [{list: %q, weight: 1}, {list: %q, weight: 2}]}\nimage: {transform: [{resize: [8, 8]}]}\norder: {group: part}\n", tables[0], tables[1])), "")
+	if want := "order.group: got"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("a weighted mixture: got %v, want %q", err, want)
+	}
 }
 
 // What a group has left over is short, left out, or filled up with its own samples, which are marked.

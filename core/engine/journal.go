@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -29,6 +30,7 @@ const (
 	complainEvery  = time.Minute
 	maxJournal     = 16 << 20
 	trialBytes     = 64 << 10
+	journalLook    = 512 // bytes of a file in which its first key is
 
 	journalRemedy = "make room, or name one in a directory in which this user may make files (key journal, or --journal)"
 )
@@ -50,15 +52,47 @@ func (j *journal) refuse(format string, args ...any) error {
 	return refuse(shm.ErrState, nil, "engine: journal %q: %s; restore it, or begin anew with --fresh", j.path, fmt.Sprintf(format, args...))
 }
 
+// ours refuses what no engine has written. A journal is replaced whole, with --fresh and --state unread: whatever else has its name would be gone.
+// What a full disk or a power cut leaves of one is ours.
+func (j *journal) ours() error {
+	st, err := os.Stat(j.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil && !st.Mode().IsRegular() {
+		return j.foreign("it is no file")
+	}
+	start, err := startOf(j.path, journalLook)
+	if err != nil {
+		return fmt.Errorf("engine: journal: %w", err)
+	}
+	text := strings.Trim(start, "\x00 \t\r\n")
+	if !strings.HasPrefix(`{"spdl_journal"`, text) && !(text[0] == '{' && strings.Contains(text, `"spdl_journal"`)) {
+		return j.foreign(fmt.Sprintf("no journal: got a file that begins with %.20q, want one with the key spdl_journal", text))
+	}
+	return nil
+}
+
+// startOf is the beginning of a file, n bytes of it at most.
+func startOf(path string, n int64) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	start, err := io.ReadAll(io.LimitReader(file, n))
+	return string(start), errors.Join(err, file.Close())
+}
+
+func (j *journal) foreign(what string) error {
+	return refuse(shm.ErrState, nil, "engine: journal %q: %s; name another file, or move this one away", j.path, what)
+}
+
 // read returns each ring's state; nil when there is no file yet. Whatever else is there is believed whole or refused: a
 // run must not begin anew because a disk was full.
 func (j *journal) read() (map[string]json.RawMessage, error) {
 	st, err := os.Stat(j.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
-	}
-	if err == nil && !st.Mode().IsRegular() {
-		return nil, j.refuse("it is no file")
 	}
 	if err == nil && st.Size() > maxJournal {
 		return nil, j.refuse("got %d bytes, want at most %d", st.Size(), maxJournal)
@@ -82,8 +116,6 @@ func (j *journal) parse(data []byte) (map[string]json.RawMessage, error) {
 		return nil, j.refuse("torn or no journal: %v", err)
 	}
 	switch sum := checksum(f.Rings); {
-	case f.Version == 0:
-		return nil, j.refuse("no journal: got no key spdl_journal")
 	case f.Version != journalVersion:
 		return nil, j.refuse("version %d, this build reads %d", f.Version, journalVersion)
 	case f.Checksum != sum:
@@ -178,6 +210,9 @@ func (e *Engine) openJournal(o *Options) (states map[string]json.RawMessage, err
 		return nil, fmt.Errorf("engine: journal %q: its directory: %w", path, err)
 	}
 	e.journal = &journal{path: path, name: e.spec.Name}
+	if err := e.journal.ours(); err != nil {
+		return nil, err
+	}
 	if !o.Trial { // an engine that serves the description may have them
 		if e.faults, err = openFaults(e.openCtx, path, o.Fresh); err != nil {
 			return nil, err

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/shm"
 	"golang.org/x/sys/unix"
@@ -382,7 +383,6 @@ func TestUnusableJournalIsRefusedByName(t *testing.T) {
 	for want, content := range map[string][]byte{
 		"it is empty":                      {},
 		"torn or no journal":               good[:len(good)/2],
-		"no key spdl_journal":              []byte(`{"epoch": 3}`),
 		"damaged: checksum":                edit(`\"step\"`, `x`),
 		"version 2, this build reads 1":    edit(`"spdl_journal":1`, `"spdl_journal":2`),
 		`it is of engine "other"`:          edit(`"name":"`+s.Name, `"name":"other`),
@@ -417,10 +417,82 @@ func TestUnusableJournalIsRefusedByName(t *testing.T) {
 	if now, _ := os.ReadFile(o.Journal); !bytes.Equal(now, good) {
 		t.Fatalf("the journal is %s, want %s", now, good)
 	}
-	fresh.Journal = t.TempDir()
-	fresh.Fresh = false
-	_, err = New(s, &fresh)
-	wantError(t, err, shm.ErrState, "it is no file")
+}
+
+// A file that no engine has written is not replaced, by none of the ways to begin with a journal, and an engine that was refused leaves nothing beside it.
+func TestAFileThatIsNoJournalStays(t *testing.T) {
+	leavesNothing(t)
+	s, o := journalled(t, folder(t, 18, nil), resumeSpec)
+	state := startAgain(t, s, nil)
+	reader := state.attach(shm.AttachOptions{})
+	saved, err := reader.SaveState(testContext(t), false)
+	must(err)
+	state.leave(reader)
+	refused := func(o Options, want string) {
+		t.Helper()
+		e, err := New(s, &o)
+		if err == nil {
+			_ = e.Close()
+		}
+		wantError(t, err, shm.ErrState, o.Journal, want, "name another file, or move this one away")
+		if _, err := os.Stat(FaultsPath(o.Journal)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the refused engine has left %s: %v", FaultsPath(o.Journal), err)
+		}
+	}
+	for _, content := range []string{"# Notes\n", `{"epoch": 3}`, "[1, 2]", "\x00\x00x", `{"spdl_journals": 1}`[:13] + "x"} {
+		must(os.WriteFile(o.Journal, []byte(content), 0o600))
+		for _, way := range []Options{{}, {Fresh: true}, {State: saved}} {
+			way.Journal = o.Journal
+			refused(way, "want one with the key spdl_journal")
+			if now, err := os.ReadFile(o.Journal); err != nil || string(now) != content {
+				t.Errorf("the file is %q, %v, want %q", now, err, content)
+			}
+		}
+	}
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	must(unix.Mkfifo(pipe, 0o600))
+	for _, path := range []string{t.TempDir(), pipe} {
+		refused(Options{Journal: path}, "it is no file")
+		refused(Options{Journal: path, Fresh: true}, "it is no file")
+	}
+	for _, rest := range []string{"", "\n", "\x00\x00\x00", `{"spdl`, `{ "spdl_journal": 1}`} { // of a journal, after a power cut
+		must(os.WriteFile(o.Journal, []byte(rest), 0o600))
+		must(startAgain(t, s, &Options{Journal: o.Journal, Fresh: true}).end())
+	}
+}
+
+// What an engine that gave nothing has made beside its journal goes with it, also where another waits for that; with a journal it stays.
+func TestFaultsOfAnEngineThatGaveNothingAreGone(t *testing.T) {
+	leavesNothing(t)
+	s, o := journalled(t, folder(t, 18, nil), resumeSpec)
+	there := func(want bool) {
+		t.Helper()
+		if _, err := os.Stat(FaultsPath(o.Journal)); (err == nil) != want {
+			t.Errorf("the file of faults: %v, want it there: %v", err, want)
+		}
+	}
+	wrong := *s
+	wrong.Source.Folder = t.TempDir()
+	_, err := New(&wrong, o)
+	wantError(t, err, source.ErrNoSamples)
+	there(false)
+
+	first := startAgain(t, s, o)
+	there(true)
+	ended := make(chan error, 1)
+	time.AfterFunc(50*time.Millisecond, func() { ended <- first.end() })
+	next := startAgain(t, s, o)
+	must(<-ended)
+	there(true)
+	defer func(d time.Duration) { journalWait = d }(journalWait)
+	journalWait = 50 * time.Millisecond
+	_, err = New(s, o)
+	wantError(t, err, shm.ErrNameInUse, o.Journal)
+	there(true)
+	reader := next.attach(shm.AttachOptions{})
+	takeBatches(t, reader, 1)
+	next.leave(reader)
+	there(true)
 }
 
 // A journal that could not be written is refused at the start, by its name and with the remedy; nothing is left beside it.

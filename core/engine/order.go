@@ -184,12 +184,16 @@ func (p *orderPlan) column(key, name string) (func(sample int64) any, error) {
 	case "key":
 		return func(i int64) any { return string(p.source.Key(i, nil)) }, nil
 	}
+	names := []string{"label", "index", "key"}
 	if known, ok := p.source.(source.Knowing); ok {
 		if f := known.Known(name); f != nil {
 			return f, nil
 		}
+		if known.Known("part") != nil {
+			names = append(names, "part")
+		}
 	}
-	names := []string{"label", "index", "key"}
+	always := strings.Join(names, ", ")
 	if c, ok := p.source.(source.Columnar); ok {
 		all := c.Columns()
 		for _, c := range all {
@@ -207,8 +211,8 @@ func (p *orderPlan) column(key, name string) (func(sample int64) any, error) {
 	if key == "weights" || key == "group" {
 		file = fmt.Sprintf(", or a file of a number for each sample, such as %s.npy", key)
 	}
-	return nil, fmt.Errorf("%s: column %q is not known without reading the samples; want label, index, key, or a column of "+
-		"source.columns of a table (.csv, .jsonl, .parquet, .npz) or of Arrow%s%s", key, name, file, hint)
+	return nil, fmt.Errorf("%s: column %q is not known without reading the samples; want %s, or a column of "+
+		"source.columns of a table (.csv, .jsonl, .parquet, .npz) or of Arrow%s%s", key, name, always, file, hint)
 }
 
 // limits are the smallest and the largest number that a column may hold; NaN lies between no two numbers.

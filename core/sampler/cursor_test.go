@@ -346,7 +346,7 @@ func TestParseStateIsStrict(t *testing.T) {
 		{edit(`[4,9]`, `[[4,6],6]`), "done: got 6 after 6"},
 		{edit(`18446744073709551615`, `18446744073709551616`), `key "seed"`},
 		{edit(`"version":1`, `"version":2`), "this build reads 1"},
-		{edit("{", "{"+strings.Repeat(" ", maxStateBytes)), "want at most"},
+		{edit("{", "{"+strings.Repeat(" ", MaxStateBytes)), "want at most"},
 	} {
 		if s, err := ParseState([]byte(c.in)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.120s: want %q, got %+v, %v", c.in, c.want, s, err)

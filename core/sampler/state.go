@@ -17,10 +17,12 @@ const StateVersion = 1
 // ErrStateMismatch is returned when a state belongs to another order; its text names what differs.
 var ErrStateMismatch = errors.New("state is of another run")
 
+// MaxStateBytes is more than any State takes as text.
+const MaxStateBytes = 2 << 20
+
 const (
-	maxStateBytes = 2 << 20
-	maxDone       = 1 << 20 // completed steps above the first open one: as long as somebody holds a batch they grow
-	maxStep       = 1 << 61
+	maxDone = 1 << 20 // completed steps above the first open one: as long as somebody holds a batch they grow
+	maxStep = 1 << 61
 )
 
 // State names the completed steps of a training run: everything before (Epoch, Step), and Done. It says nothing about
@@ -66,8 +68,8 @@ func ParseState(data []byte) (State, error) {
 }
 
 func parseState(data []byte) (s State, err error) {
-	if len(data) > maxStateBytes {
-		return s, fmt.Errorf("got %d bytes, want at most %d", len(data), maxStateBytes)
+	if len(data) > MaxStateBytes {
+		return s, fmt.Errorf("got %d bytes, want at most %d", len(data), MaxStateBytes)
 	}
 	fields := map[string]any{
 		"version": &s.Version, "epoch": &s.Epoch, "step": &s.Step, "done": &s.Done, "seed": &s.Seed, "n": &s.N,

@@ -224,7 +224,6 @@ TEST(an_engine_that_does_not_answer_is_no_dead_one_and_its_late_answer_is_nobody
 
 /* ---- spdl_open ---------------------------------------------------------------------------------------- */
 
-#ifndef SHARE_MAPPINGS /* the thread sanitizer's own clone cannot be nested */
 static volatile sig_atomic_t children;
 static void on_child(int sig) {
     (void)sig;
@@ -299,6 +298,46 @@ TEST(a_description_may_have_white_space_before_it) {
     spdl_detach(r);
 }
 
+static char *long_text(size_t n) {
+    char *text = malloc(n + 1);
+    memset(text, ' ', n);
+    text[0] = '{', text[n - 1] = '}', text[n] = 0;
+    return text;
+}
+
+/* The bytes of a word that execve takes, and one more. */
+TEST(a_description_and_a_state_of_any_length_reach_the_engine) {
+    const size_t most = 32 * 4096 - 1;
+    char *fits = long_text(most), *longer = long_text(most + 1), *longest = long_text(700000);
+    const struct {
+        const char *spec, *state, *want;
+    } cases[] = {
+        {"{}", longer, "serve|--spec-json|{}|--child|--control-fd|3|--parent-fd|4|--state-fd|5|131072{}|"},
+        {longest, NULL, "serve|--spec-json-fd|5|--child|--control-fd|3|--parent-fd|4|700000{}|"},
+        {longest, longer,
+         "serve|--spec-json-fd|5|--child|--control-fd|3|--parent-fd|4|--state-fd|6|700000{}|131072{}|"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        spdl_open_opts o = SPDL_OPEN_OPTS_INIT;
+        spdl_ring_info info = SPDL_RING_INFO_INIT;
+        spdl_reader *r;
+        o.engine = program("capi-engine"), o.state = cases[i].state;
+        int before = test_open_fds();
+        CHECK_STATUS(spdl_open(cases[i].spec, &o, &r), SPDL_OK);
+        CHECK_STATUS(spdl_get_ring_info(r, &info), SPDL_OK);
+        if (strcmp(info.text, cases[i].want) != 0) test_fail(__FILE__, __LINE__, info.text);
+        spdl_detach(r);
+        CHECK(test_open_fds() == before);
+    }
+    spdl_reader *r;
+    spdl_ring_info info = SPDL_RING_INFO_INIT;
+    CHECK_STATUS(open_engine(fits, 0, &r), SPDL_OK); /* a word still */
+    CHECK_STATUS(spdl_get_ring_info(r, &info), SPDL_OK);
+    CHECK(strstr(info.text, "serve|--spec-json|{ ") == info.text);
+    spdl_detach(r);
+    free(fits), free(longer), free(longest);
+}
+
 TEST(an_engine_that_cannot_start_says_why) {
     spdl_reader *r;
     for (int i = 0; i < 20; i++) { /* it may have said so and gone before we have sent our hello, or after */
@@ -333,8 +372,6 @@ TEST(an_engine_that_cannot_start_says_why) {
     CHECK(strstr(spdl_last_error(), "$SPDL_ENGINE"));
     unsetenv("SPDL_ENGINE");
 }
-
-#endif
 
 /* ---- consumers killed at every point -------------------------------------------------------------------- */
 

@@ -199,3 +199,15 @@ def test_no_time_to_start_in_is_said_in_words_of_python(pictures):
     """open(timeout=0) names the argument that is to be raised."""
     with pytest.raises(spdl.EngineStartError, match=r"was not ready when its time was over; raise timeout \(in C opts.attach.timeout_ns\), or leave it out"):
         spdl.open(endless(pictures.path), timeout=0)
+
+
+def test_a_description_of_any_length_reaches_the_engine(pictures, tmp_path):
+    """A subset of sixty thousand samples by number is longer than a word of a command line may be."""
+    table = tmp_path / "list.csv"
+    picture = sorted(p for p in pathlib.Path(pictures.path).rglob("*") if p.is_file())[0]
+    table.write_text("path\n" + f"{picture}\n" * 60_000)
+    only = list(range(59_999, -1, -1))
+    spec = {"source": {"list": str(table), "only": only}, "image": {"transform": [{"resize": [4, 4]}]}, "batch": 8, "order": {"shuffle": False}}
+    assert len(json.dumps(spec)) > 32 * 4096
+    with spdl.open(spec) as loader, loader.acquire() as batch:
+        assert (loader.info.samples, batch["index"].tolist()) == (60_000, list(range(8)))

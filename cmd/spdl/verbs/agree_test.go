@@ -52,7 +52,7 @@ func TestCheckRefusesWhatServeRefuses(t *testing.T) {
 		{folder + "cache: {rows_bytes: 1KiB}\n", "cache.rows_bytes: 8 rows of"},
 		{folder + "journal: " + at("nowhere/j") + "\n", "its directory: "},
 		{folder + "journal: " + dir + "\n", "it is no file"},
-		{folder + "journal: " + at("garbage") + "\n", "torn or no journal"},
+		{folder + "journal: " + at("garbage") + "\n", "no journal: got a file that begins with"},
 		{folder + "journal: " + journal + "\n", "it has seed 5, now 0"},
 		{folder + "journal: " + journal + "\nrings: {a: {}, b: {}}\n", `it has nothing on ring "` + name + `/a"`},
 		{folder + "http: \"192.0.2.1:8080\"\n", "listen 192.0.2.1:8080: bind: "},

@@ -16,6 +16,7 @@ import (
 	"github.com/spdl/spdl/core/engine"
 	"github.com/spdl/spdl/core/sampler"
 	"github.com/spdl/spdl/core/source"
+	"github.com/spdl/spdl/core/source/store"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/shm"
 )
@@ -46,6 +47,11 @@ func TestAMistypedVerbOrFlagIsNamedWithTheNearest(t *testing.T) {
 	refused(t, exitUsage, `view: --timeout "soon", want a time such as 10s`, "view", "x", "--timeout", "soon")
 	refused(t, exitUsage, `flag needs an argument: --batch`, "serve", "x", "--batch")
 	refused(t, exitUsage, `unknown shorthand flag: 'z'`, "serve", "-z")
+	refused(t, exitUsage, `replay: step "-1", want a whole number from 0`, "replay", "x", "-1")
+	refused(t, exitUsage, `replay: step "-12.5", want a whole number from 0`, "replay", "x", "-12.5")
+	refused(t, exitUsage, `replay: step "-1", want a whole number from 0`, "replay", "x", "--", "-1")
+	refused(t, exitUsage, `replay: unknown shorthand flag: 'z' in -z1 (spdl replay --help lists the flags)`, "replay", "x", "-z1")
+	refused(t, exitUsage, `replay: no flag --srate; did you mean --state?`, "replay", "x", "1", "--srate", "3")
 	refused(t, exitUsage, `no flag --versoin; did you mean --version?`, "--versoin")
 }
 
@@ -94,6 +100,7 @@ func TestEveryRefusalHasItsCodeAndStatus(t *testing.T) {
 		{fmt.Errorf("a: %w", sampler.ErrNoBatch), exitUsage, shm.ErrSpec},
 		{fmt.Errorf("a: %w", engine.ErrDescription), exitUsage, shm.ErrSpec},
 		{fmt.Errorf("a: %w", shm.ErrState), exitUsage, shm.ErrState},
+		{fmt.Errorf("a: %w", store.ErrOptions), exitUsage, shm.ErrSpec},
 		{fmt.Errorf("a: %w", source.ErrNoSamples), exitNotFound, shm.ErrEngineStart},
 		{fmt.Errorf("a: %w", fs.ErrNotExist), exitNotFound, shm.ErrEngineStart},
 		{&because{errors.New("a"), fs.ErrPermission}, exitDenied, shm.ErrEngineStart},

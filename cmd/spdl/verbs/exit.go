@@ -12,6 +12,7 @@ import (
 	"github.com/spdl/spdl/core/pack"
 	"github.com/spdl/spdl/core/sampler"
 	"github.com/spdl/spdl/core/source"
+	"github.com/spdl/spdl/core/source/store"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/shm"
 )
@@ -42,7 +43,7 @@ var statuses = []struct {
 	code int
 }{
 	{shm.ErrNameInUse, exitBusy}, {shm.ErrNoSpace, exitNoRoom},
-	{source.ErrNoSamples, exitNotFound}, {source.ErrLacking, exitUsage}, {sampler.ErrNoBatch, exitUsage}, {engine.ErrDescription, exitUsage},
+	{source.ErrNoSamples, exitNotFound}, {source.ErrLacking, exitUsage}, {store.ErrOptions, exitUsage}, {sampler.ErrNoBatch, exitUsage}, {engine.ErrDescription, exitUsage},
 	{shm.ErrSpec, exitUsage}, {shm.ErrState, exitUsage}, {shm.ErrArgument, exitUsage},
 	{shm.ErrNotFound, exitNotFound}, {shm.ErrDenied, exitDenied}, {shm.ErrBusy, exitBusy}, {shm.ErrNoMemory, exitNoRoom},
 	{shm.ErrVersion, exitMismatch}, {shm.ErrFormat, exitMismatch},
@@ -93,7 +94,7 @@ func told(err error) error {
 	var wrong *usageError
 	var described *spec.Error
 	switch {
-	case errors.As(err, &described), errors.Is(err, sampler.ErrNoBatch), errors.Is(err, engine.ErrDescription), errors.Is(err, source.ErrLacking):
+	case errors.As(err, &described), errors.Is(err, sampler.ErrNoBatch), errors.Is(err, engine.ErrDescription), errors.Is(err, source.ErrLacking), errors.Is(err, store.ErrOptions):
 		status = shm.ErrSpec
 	case errors.As(err, &wrong):
 		status = shm.ErrArgument

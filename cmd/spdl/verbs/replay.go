@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"github.com/spdl/spdl/core/tensor"
 	"github.com/spdl/spdl/shm"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // replaying is one run of replay.
@@ -46,6 +48,15 @@ then are bad again. Without one a sample that could not be read then may be ther
   spdl replay imagenet.yaml 12345 --state checkpoint.json --json --raw step.bin`,
 		RunE: func(c *cobra.Command, args []string) error { return v.run(c.Context(), args) },
 	}
+	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		var unknown *pflag.NotExistError
+		if errors.As(err, &unknown) {
+			if step := "-" + unknown.GetSpecifiedShortnames(); strings.Trim(step, "-0123456789.") == "" && len(step) > 1 {
+				return noStep(step)
+			}
+		}
+		return flagError(c, err)
+	})
 	v.addFlags(c)
 	f := c.Flags()
 	f.StringVar(&v.ring, "ring", "", "of a description with several rings: the one to replay (default: the first)")
@@ -57,6 +68,9 @@ then are bad again. Without one a sample that could not be read then may be ther
 	return c
 }
 
+// noStep refuses a text that is no step, also where it looks like a flag.
+func noStep(text string) error { return usage("replay: step %q, want a whole number from 0", text) }
+
 func (v *replaying) run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return usage("replay: nothing to read; want a description and a step")
@@ -66,7 +80,7 @@ func (v *replaying) run(ctx context.Context, args []string) error {
 	}
 	step, err := strconv.ParseInt(args[len(args)-1], 10, 64)
 	if err != nil || step < 0 {
-		return usage("replay: step %q, want a whole number from 0", args[len(args)-1])
+		return noStep(args[len(args)-1])
 	}
 	if v.file == "-" || v.raw == "-" {
 		return usage("replay: --out and --raw want a file; standard output has the report")

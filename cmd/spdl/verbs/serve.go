@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strconv"
@@ -12,13 +13,11 @@ import (
 	"syscall"
 
 	"github.com/spdl/spdl/core/engine"
+	"github.com/spdl/spdl/core/sampler"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/shm"
 	"github.com/spf13/cobra"
 )
-
-// maxState is more than any saved position takes.
-const maxState = 1 << 20
 
 // serving is one run of serve.
 type serving struct {
@@ -32,6 +31,7 @@ type serving struct {
 	journal             string
 	child, listen       bool
 	controlFD, parentFD int
+	specFD, stateFD     int
 }
 
 func (a *app) serve() *cobra.Command {
@@ -87,7 +87,9 @@ SPDL_CACHE_BYTES (where indexes and unpacked lists are kept, and how many bytes 
 	f.BoolVar(&v.listen, "listen", false, "child: let others attach by name, too")
 	f.IntVar(&v.controlFD, "control-fd", -1, "child: the engine's end of the parent's socket pair")
 	f.IntVar(&v.parentFD, "parent-fd", -1, "child: a pidfd of the parent")
-	for _, hidden := range []string{"child", "listen", "control-fd", "parent-fd"} {
+	f.IntVar(&v.specFD, "spec-json-fd", -1, "child: a file with what --spec-json would have, where that is too long for a word")
+	f.IntVar(&v.stateFD, "state-fd", -1, "child: likewise of --state")
+	for _, hidden := range []string{"child", "listen", "control-fd", "parent-fd", "spec-json-fd", "state-fd"} {
 		_ = f.MarkHidden(hidden)
 	}
 	return c
@@ -99,6 +101,9 @@ func (v *serving) run(ctx context.Context, args []string) error {
 	}
 	if v.child && (v.control == nil || v.parentFD < 3) {
 		return usage("serve: --child needs --control-fd and --parent-fd; it is for spdl_open, not for people")
+	}
+	if err := v.takeTexts(); err != nil {
+		return err
 	}
 	level := engine.Info
 	if v.child {
@@ -133,6 +138,27 @@ func (v *serving) run(ctx context.Context, args []string) error {
 	}
 	defer e.Close()
 	return v.runEngine(ctx, e, s, log)
+}
+
+// takeTexts reads what a parent has put into files, as it is too long for the command line.
+func (v *serving) takeTexts() error {
+	for flag, fd := range map[string]int{"spec-json": v.specFD, "state": v.stateFD} {
+		switch {
+		case !v.given(flag + "-fd"):
+			continue
+		case !v.child || fd < 3 || v.given(flag):
+			return usage("serve: --%s-fd is for spdl_open, not for people; want --%s", flag, flag)
+		}
+		file := os.NewFile(uintptr(fd), flag)
+		text, err := io.ReadAll(file)
+		if err = errors.Join(err, file.Close()); err != nil {
+			return fmt.Errorf("serve: --%s-fd: %w", flag, err)
+		}
+		if err := v.flags.Set(flag, string(text)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // runEngine decodes and serves until ctx ends, the parent is gone, or somebody asks for a stop. Decoding begins before all of
@@ -345,8 +371,8 @@ func savedState(verb, state string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: --state: %w", verb, err)
 	}
-	if !st.Mode().IsRegular() || st.Size() > maxState {
-		return nil, usage("%s: --state %q: want a file of JSON of at most %d bytes", verb, state, maxState)
+	if !st.Mode().IsRegular() || st.Size() > sampler.MaxStateBytes {
+		return nil, usage("%s: --state %q: want a file of JSON of at most %d bytes", verb, state, sampler.MaxStateBytes)
 	}
 	text, err := os.ReadFile(state)
 	if err != nil {

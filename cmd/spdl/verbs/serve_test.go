@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spdl/spdl/core/sampler"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/shm"
 	"golang.org/x/sys/unix"
@@ -215,6 +216,9 @@ func TestServeRefusesWhatItCannotServe(t *testing.T) {
 		}
 		refused(t, c.code, c.want, append([]string{"serve"}, c.args...)...)
 	}
+	t.Setenv("AWS_ENDPOINT_URL", "minio:9000")
+	refused(t, exitUsage, `store: $AWS_ENDPOINT_URL: got "minio:9000", want a URL such as https://`, "serve", "s3://b/p", "--name", name)
+	refused(t, exitUsage, `store: $AWS_ENDPOINT_URL: got "minio:9000", want`, "pack", dir, "--out", "s3://b/p")
 	if os.Geteuid() != 0 {
 		refused(t, exitDenied, "permission denied", "serve", denied, "--name", name)
 	}
@@ -381,13 +385,17 @@ func TestServeGoesOnFromAState(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.stop()
-	for _, given := range []string{string(state), writeFile(t, filepath.Join(t.TempDir(), "state.json"), string(state))} {
+	padded := func(n int) string {
+		return writeFile(t, filepath.Join(t.TempDir(), "padded.json"), string(state)+strings.Repeat(" ", n-len(state)))
+	}
+	for _, given := range []string{string(state), writeFile(t, filepath.Join(t.TempDir(), "state.json"), string(state)), padded(sampler.MaxStateBytes)} {
 		s := serve(t, name, append(args, "--state", given)...)
 		if got := keys(t, s.attach(shm.AttachOptions{})); !slices.Equal(got, []string{"red/004.jpg", "red/005.jpg", "red/006.jpg", "red/007.jpg"}) {
 			t.Errorf("went on with %v", got)
 		}
 		s.stop()
 	}
+	refused(t, exitUsage, "want a file of JSON of at most 2097152 bytes", append([]string{"serve", "--name", name, "--state", padded(sampler.MaxStateBytes + 1)}, args...)...)
 }
 
 // Several rings share one engine; each is attached by its own name.
@@ -419,6 +427,12 @@ func TestServeServesEveryRingOfADescription(t *testing.T) {
 // child starts spdl serve --child with this process, or whom parent is a pidfd of, as its parent.
 func child(t *testing.T, parent *os.File, args ...string) (*service, *os.File) {
 	t.Helper()
+	return childWith(t, parent, nil, args...)
+}
+
+// childWith is child with texts as files, from descriptor 5 on.
+func childWith(t *testing.T, parent *os.File, texts []string, args ...string) (*service, *os.File) {
+	t.Helper()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -435,6 +449,14 @@ func child(t *testing.T, parent *os.File, args ...string) (*service, *os.File) {
 	close(s.log)
 	s.cmd = command(t, append(append([]string{"serve"}, args...), "--child", "--control-fd", "3", "--parent-fd", "4")...)
 	s.cmd.ExtraFiles = []*os.File{theirs, parent}
+	for _, text := range texts {
+		file, err := os.Open(writeFile(t, filepath.Join(t.TempDir(), "text"), text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		s.cmd.ExtraFiles = append(s.cmd.ExtraFiles, file)
+	}
 	s.cmd.Stderr = &s.seen
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -470,6 +492,51 @@ func TestChildServesItsParentAlone(t *testing.T) {
 	if code := s.wait(); code != exitOK {
 		t.Errorf("exit code %d", code)
 	}
+}
+
+// A description and a state that are too long for a command line come as files, and are all the same to it.
+func TestChildTakesTextsOfAnyLengthAsFiles(t *testing.T) {
+	name, dir := home(t), pictures(t, 8)
+	list := writeFile(t, filepath.Join(t.TempDir(), "list.csv"), "path\n"+strings.Repeat(dir+"/red/004.jpg\n", 2))
+	long := strings.Repeat("1, 0, ", 30_000)
+	text := `{"source": {"list": "` + list + `", "only": [` + long + `0]}, "batch": 30001, "order": {"epochs": 1, "shuffle": false}, "image": {"transform": [{"resize": [2, 2]}]}}`
+	var state []byte
+	for _, c := range []struct {
+		texts []string
+		args  []string
+		want  uint64
+	}{{[]string{text}, []string{"--spec-json-fd", "5"}, 0}, {[]string{text, ""}, []string{"--spec-json-fd", "5", "--state-fd", "6"}, 1}} {
+		if c.want == 1 {
+			c.texts[1] = string(state) + strings.Repeat(" ", 200_000)
+		}
+		s, control := childWith(t, nil, c.texts, append(c.args, "--name", name)...)
+		r, err := shm.AttachFD(testContext(t), control, shm.AttachOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := r.Acquire(testContext(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.Step != c.want {
+			t.Errorf("step %d, want %d", l.Step, c.want)
+		}
+		_ = l.Release()
+		if state, err = r.SaveState(testContext(t), false); err != nil {
+			t.Fatal(err)
+		}
+		_ = r.Close()
+		if code := s.wait(); code != exitOK {
+			t.Errorf("exit code %d", code)
+		}
+	}
+	s, control := childWith(t, nil, []string{`{"soruce": {}}`}, "--spec-json-fd", "5", "--name", name)
+	if _, err := shm.AttachFD(testContext(t), control, shm.AttachOptions{}); !errors.Is(err, shm.ErrSpec) || !strings.Contains(err.Error(), "spec:1:2: soruce: unknown key") {
+		t.Errorf("told %v", err)
+	}
+	s.wait()
+	refused(t, exitUsage, "serve: --state-fd is for spdl_open, not for people; want --state", "serve", dir, "--state-fd", "0")
+	refused(t, exitUsage, "serve: --spec-json-fd is for spdl_open, not for people; want --spec-json", "serve", "--spec-json-fd", "7")
 }
 
 // Under torchrun the first rank's child lets the other ranks attach by name.

@@ -24,23 +24,42 @@ func packed(n int) []byte {
 	return b.Bytes()
 }
 
-// Compression is not asked for, and what comes compressed all the same is taken as it is: its bytes are the object's, and nothing unpacks them.
+// Compression is not asked for, and nothing unpacks what comes compressed all the same: it is refused, unless the name says that the file is. A
+// bucket's object is taken as it is stored.
 func TestCompressedAnswersAreNeverUnpacked(t *testing.T) {
+	noAmazon(t)
 	bomb := packed(64 << 20)
-	s := serve(t, nil)
+	s, coding := serve(t, nil), ""
 	s.always = func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Encoding", "gzip")
-		_, _ = w.Write(bomb)
+		w.Header().Set("Content-Encoding", coding)
+		w.Header().Set("Content-Length", fmt.Sprint(len(bomb)))
+		_, _ = w.Write(bomb) // of a HEAD nothing
 	}
-	c := client(t, Options{HedgeAfter: -1})
-	var got []byte
+	c := client(t, Options{HedgeAfter: -1, Retries: -1, Endpoint: s.URL, Anonymous: true})
 	before := allocated()
-	n, _, err := c.ReadAll(background, s.URL+"/x", 1<<20, 0, func(n int) []byte { got = make([]byte, n); return got })
-	if err != nil || n != len(bomb) || !bytes.Equal(got, bomb) {
-		t.Fatalf("got %d bytes of %d, %v", n, len(bomb), err)
+	for _, c := range []struct {
+		coding, name string
+		refused      bool
+		client       *Client
+	}{
+		{"gzip", s.URL + "/x", true, c}, {"br", s.URL + "/x.jpg?y.gz", true, c}, {"X-GZIP", s.URL + "/x.tar", true, c}, {"deflate", s.URL + "/a.gz/x", true, c},
+		{"gzip", s.URL + "/x.csv.gz", false, c}, {"x-gzip", s.URL + "/X.TGZ?y=z", false, c}, {"zstd", s.URL + "/x.zst", false, c},
+		{"", s.URL + "/x", false, c}, {"identity", s.URL + "/x", false, c}, {"aws-chunked", s.URL + "/x", false, c}, {"gzip", "s3://bucket/x", false, c},
+	} {
+		coding = c.coding
+		var got []byte
+		n, _, err := c.client.ReadAll(background, c.name, 1<<20, 0, func(n int) []byte { got = make([]byte, n); return got })
+		_, unseen := c.client.Stat(background, c.name)
+		if c.refused {
+			want := "the answer is packed (Content-Encoding: " + strings.ToLower(c.coding) + "), which was not asked for"
+			wantCause(t, err, IO, want)
+			wantCause(t, unseen, IO, want)
+		} else if err != nil || unseen != nil || n != len(bomb) || !bytes.Equal(got, bomb) {
+			t.Errorf("%s, %q: got %d bytes of %d, %v, %v", c.name, c.coding, n, len(bomb), err, unseen)
+		}
 	}
 	if took := allocated() - before; took > 16<<20 {
-		t.Errorf("%d bytes of memory for an answer of %d", took, len(bomb))
+		t.Errorf("%d bytes of memory for answers of %d", took, len(bomb))
 	}
 	if asked := s.seen[0].Header.Get("Accept-Encoding"); asked != "identity" {
 		t.Errorf("asked for %q, want identity", asked)

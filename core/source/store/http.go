@@ -84,11 +84,35 @@ func (c *Client) do(r *http.Request, client *http.Client) (*http.Response, error
 		return nil, unreachable(err)
 	}
 	if a.StatusCode == http.StatusOK || a.StatusCode == http.StatusPartialContent || a.StatusCode == http.StatusNoContent && r.Method == http.MethodDelete {
-		return a, nil
+		if client == c.http {
+			err = asItIs(a, r.URL.Path)
+		}
+		if err != nil {
+			_ = a.Body.Close() // the error says enough
+			a = nil
+		}
+		return a, err
 	}
 	defer discard(a.Body)
 	return nil, refusal(a)
 }
+
+// asItIs refuses an answer that a server, or a cache on the way, has packed although it was asked for none: its length and its parts are not the
+// file's. Where the name says that the file is packed, servers say of its own bytes that they are. Of a signed request to a bucket the header is
+// what the object was stored with, and its bytes are as they are stored, as the stores' own tools take them.
+func asItIs(a *http.Response, path string) error {
+	switch coding := strings.ToLower(strings.TrimSpace(a.Header.Get("Content-Encoding"))); coding {
+	case "gzip", "x-gzip", "deflate", "br", "zstd", "compress", "x-compress":
+		if packedName.MatchString(path) || packedName.MatchString(a.Request.URL.Path) {
+			return nil
+		}
+		return &Error{Cause: IO, Status: a.StatusCode, Detail: fmt.Sprintf("the answer is packed (Content-Encoding: %s), which was not asked for, and so has neither the file's length nor its parts; have the server send such files as they are", coding)}
+	}
+	return nil
+}
+
+// packedName is the path of a file that is packed by its name.
+var packedName = regexp.MustCompile(`(?i)\.(t?gz|taz|z|br|zst)$`)
 
 // unreachable is the error of a request without an answer.
 func unreachable(err error) *Error {

@@ -147,7 +147,15 @@ func Shown(name string) string {
 	return name
 }
 
-// New makes a client. It reaches nothing yet.
+// ErrOptions is what New's errors are: the options, or the environment that completes them, make no sense.
+var ErrOptions = errors.New("options that make no sense")
+
+// optionsError is an error that is ErrOptions; its text says enough.
+type optionsError struct{ error }
+
+func (optionsError) Is(target error) bool { return target == ErrOptions }
+
+// New makes a client. It reaches nothing yet. Errors are ErrOptions.
 func New(o Options) (*Client, error) {
 	c := &Client{o: o, hub: newHub(o.Anonymous), blocks: blocks{all: map[blockName]*block{}, most: cmp.Or(o.KeepBytes, DefaultKeepBytes)}}
 	if c.o.Timeout == 0 {
@@ -160,10 +168,10 @@ func New(o Options) (*Client, error) {
 		c.o.Retries = 0
 	}
 	if o.PathStyle && o.VirtualHost {
-		return nil, errors.New("store: got path style and virtual hosts, want one")
+		return nil, optionsError{errors.New("store: got path style and virtual hosts, want one")}
 	}
 	if err := c.s3Options(); err != nil {
-		return nil, err
+		return nil, optionsError{err}
 	}
 	c.gcs = newGCS(&c.o)
 	t := &http.Transport{

@@ -638,13 +638,13 @@ func TestOptionsThatCannotBe(t *testing.T) {
 	for want, o := range map[string]Options{
 		"want a URL such as https://": {Endpoint: "storage.example.com"}, "without user, path and query": {Endpoint: "http://h/bucket"}, `the endpoint: got "one with a user or a query", want`: {Endpoint: "http://me:secret@h?x"}, "want one": {PathStyle: true, VirtualHost: true},
 	} {
-		if _, err := New(o); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := New(o); !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
 	for _, name := range []string{"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"} { // the second comes first
 		t.Setenv(name, "minio:9000")
-		if _, err := New(Options{}); err == nil || !strings.Contains(err.Error(), "store: $"+name+`: got "minio:9000", want a URL such as https://`) {
+		if _, err := New(Options{}); !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), "store: $"+name+`: got "minio:9000", want a URL such as https://`) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
