@@ -99,6 +99,7 @@ run "header as C11 (gcc)" header gcc -std=c11
 run "header as C++17 (g++)" header g++ -std=c++17 -x c++
 run "header as C11 (clang)" header clang-14 -std=c11 -Weverything -Wno-padded -Wno-unused-macros
 run "header as C++17 (clang)" header clang++-14 -std=c++17 -x c++
+run "names in Python" .venv/bin/python -m ruff check --no-cache --quiet --output-format concise
 run "python compiles" python3 -m compileall -q clients/python tests/python
 run "types of the Python client" client_types
 run "types that Python programs are told" told_types

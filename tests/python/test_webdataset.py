@@ -158,7 +158,7 @@ FLOAT = float
 
 
 def shadowed() -> Any:
-    int = len  # noqa: F841, A001 # another meaning of the name
+    int = len  # another meaning of the name
     return lambda x: int(x)
 
 
