@@ -95,6 +95,8 @@ def torchvision(im, rows):
     return made | {name: timed(lambda i, t=t: t(tensor), rows) for name, t in {
         "random_channel_permutation": v2.RandomChannelPermutation(), "gaussian_noise": v2.GaussianNoise(), "jpeg": v2.JPEG((30, 95)),
         "color_jitter_of_tensors": v2.ColorJitter(0.4, 0.4, 0.4, 0.1), "grayscale_of_tensors": v2.RandomGrayscale(1), "adjust_sharpness_of_tensors": v2.RandomAdjustSharpness(2, 1),
+        "rand_augment_of_tensors": v2.RandAugment(), "trivial_augment_wide_of_tensors": v2.TrivialAugmentWide(),
+        "random_rotation_of_tensors": v2.RandomRotation(30), "random_rotation_bilinear_of_tensors": v2.RandomRotation(30, T.InterpolationMode.BILINEAR),
     }.items()}
 
 
@@ -124,10 +126,10 @@ def main():
     im = Image.fromarray(picture(np.random.default_rng(1), *SIZE))
     rounds = [(ours(), pillow(im, a.rows), torchvision(im, a.rows), albumentations(im, a.rows)) for _ in range(a.rounds)]
     mine, pil, tv, albu = ({name: min(r[k][name] for r in rounds) for name in rounds[0][k]} for k in range(4))
-    print(f"{'ms a row':26}{'ours':>8}{'Pillow':>8}{'ratio':>7}{'torchvision':>13}{'ratio':>7}{'albumentations':>16}{'ratio':>7}")
+    print(f"{'ms a row':36}{'ours':>8}{'Pillow':>8}{'ratio':>7}{'torchvision':>13}{'ratio':>7}{'albumentations':>16}{'ratio':>7}")
     for name, ms in mine.items():
         cells = "".join(f"{other[name]:{w}.2f}{other[name] / ms:7.1f}" if name in other else " " * (w + 7) for other, w in ((pil, 8), (tv, 13), (albu, 16)))
-        print(f"{name:26}{ms:8.2f}{cells}")
+        print(f"{name:36}{ms:8.2f}{cells}")
 
 
 if __name__ == "__main__":

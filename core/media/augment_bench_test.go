@@ -41,6 +41,10 @@ func BenchmarkAugment(b *testing.B) {
 	augment := func(kind Augmentation, filter Interpolation) Config {
 		return Config{Augment: &Augment{Kind: kind, Ops: 2, Magnitude: 9, Bins: 31, Interpolation: filter}}
 	}
+	ofTensors := func(c Config) Config {
+		c.ByTorch = byTorch
+		return c
+	}
 	jittered := &Jitter{P: 1, Brightness: &[2]float64{0.6, 1.4}, Contrast: &[2]float64{0.6, 1.4}, Saturation: &[2]float64{0.6, 1.4}, Hue: &[2]float64{-0.1, 0.1}}
 	for _, c := range []struct {
 		name string
@@ -54,6 +58,10 @@ func BenchmarkAugment(b *testing.B) {
 		{"random_rotation", Config{Rotation: &Rotation{Degrees: [2]float64{-30, 30}, Interpolation: Nearest}}},
 		{"random_rotation_bilinear", Config{Rotation: &Rotation{Degrees: [2]float64{-30, 30}}}},
 		{"random_rotation_bicubic", Config{Rotation: &Rotation{Degrees: [2]float64{-30, 30}, Interpolation: Bicubic}}},
+		{"rand_augment_of_tensors", ofTensors(augment(RandAugment, Nearest))},
+		{"trivial_augment_wide_of_tensors", ofTensors(augment(TrivialAugmentWide, Nearest))},
+		{"random_rotation_of_tensors", ofTensors(Config{Rotation: &Rotation{Degrees: [2]float64{-30, 30}, Interpolation: Nearest}})},
+		{"random_rotation_bilinear_of_tensors", ofTensors(Config{Rotation: &Rotation{Degrees: [2]float64{-30, 30}}})},
 		{"elastic_transform", Config{Elastic: &Elastic{P: 1, Alpha: [2]float64{50, 50}, Sigma: 5}}},
 		{"border_of_fill", Config{Anywhere: true, Pad: Around(16)}},
 		{"border_mirrored", Config{Anywhere: true, Pad: Around(16), Padding: Reflect}},
