@@ -74,8 +74,9 @@ func TestMovesTellOfAPerspectiveAndOfNoElasticMap(t *testing.T) {
 	if _, told := w.Moves(nil); told {
 		t.Error("an elastic map is told of")
 	}
-	for i := range uint64(20) {
-		pixels, _ := row(Config{Out: Size{90, 200}, Perspective: &Perspective{P: 1, Scale: 0.5, Interpolation: Bilinear}}, i)
+	for i := range uint64(40) {
+		by := [][]Step{nil, {StepPerspective}}[i%2]
+		pixels, _ := row(Config{Out: Size{90, 200}, Perspective: &Perspective{P: 1, Scale: 0.5, Interpolation: Bilinear}, ByTorch: by}, i)
 		moves, told := w.Moves(nil)
 		if !told {
 			t.Fatal("a perspective is not told of")

@@ -176,8 +176,7 @@ def test_aug_mix_is_torchvisions(rows, tmp_path, monkeypatch):
     assert exact > 60
 
 
-def test_points_and_masks_follow(rows, tmp_path):
-    """Where a map takes points is told as of a PIL image, but for a growing picture's half pixels."""
+def test_where_points_go_is_told_as_of_a_pil_image(rows, tmp_path):
     im = Image.fromarray(picture(np.random.default_rng(7), 61, 40))
     im.save(tmp_path / "a.png")
     for config in (dict(Rotation=dict(Degrees=[33, 33])), dict(Rotation=dict(Degrees=[-70, -70], Center=dict(X=7, Y=11))),
