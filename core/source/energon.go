@@ -76,6 +76,9 @@ func appendEnergon(names []string, text []byte, split, dir, query string) ([]str
 			return nil, fmt.Errorf("exclude has %q, a sample of a shard; whole shards alone are left out here: take it out, and name the samples there are in source.only", sample)
 		}
 		name, err := below(shard, dir, query)
+		if err == nil && len(names) == maxShards {
+			err = fmt.Errorf("got more than %d shards", maxShards)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("split_parts.%s: %q: %w", split, shard, err)
 		}

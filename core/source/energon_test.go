@@ -86,8 +86,12 @@ func TestSplitsThatAreNotSoAreRefused(t *testing.T) {
 			t.Errorf("%.60q, %q: got %v, want %q", c.text, c.split, err, c.want)
 		}
 	}
+	_, err := appendEnergon(make([]string, maxShards), []byte(splitYAML), "train", "d", "")
+	if want := fmt.Sprintf(`split_parts.train: "shards/s_000.tar": got more than %d shards`, maxShards); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %q", err, want)
+	}
 	whole := energonSet(t, "split.yaml", splitYAML)
-	_, err := OpenShards(background, ShardsConfig{Shards: []string{filepath.Join(whole, "shards/s_000.tar")}, Split: "val", IndexDir: t.TempDir()})
+	_, err = OpenShards(background, ShardsConfig{Shards: []string{filepath.Join(whole, "shards/s_000.tar")}, Split: "val", IndexDir: t.TempDir()})
 	if want := `split: got "val", and none of the shards is a data set that lists its splits`; err == nil || !errors.Is(err, ErrLacking) || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
 	}
