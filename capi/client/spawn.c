@@ -34,16 +34,9 @@
 #define TEXT_FD 5              /* the first of the texts that are no words */
 #define WORD_BYTES (32 * 4096) /* of the longest word that execve takes, its NUL included: MAX_ARG_STRLEN */
 
-#if defined(__SANITIZE_THREAD__)
-#define NO_TSAN __attribute__((no_sanitize("thread")))
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define NO_TSAN __attribute__((no_sanitize("thread")))
-#endif
-#endif
-#ifndef NO_TSAN
-#define NO_TSAN
-#endif
+/* What the clones run is not watched by a sanitizer: AddressSanitizer marks what lies around a function's variables, and of one
+ * that ends in execve the marks would stay in our memory; ThreadSanitizer keeps the calls of a thread. */
+#define UNWATCHED __attribute__((no_sanitize("address"), no_sanitize("thread")))
 
 extern char **environ;
 
@@ -115,7 +108,7 @@ int __clone(int (*run)(void *), void *stack, int flags, void *arg, ...);
 
 /* Handlers of the host must not run in its memory once signals are let through. Ignored signals stay
  * ignored, but for the two that change how a program runs its own children and pipes. */
-NO_TSAN static void reset_signals(void) {
+UNWATCHED static void reset_signals(void) {
     for (int sig = 1; sig < 65; sig++) {
         struct sigaction a;
         if (sigaction(sig, NULL, &a) != 0 || a.sa_handler == SIG_DFL) continue;
@@ -130,7 +123,7 @@ NO_TSAN static void reset_signals(void) {
 }
 
 /* In the engine's own descriptor table: 0 and 1 to /dev/null, 2 as it is, the two, the texts, nothing else. */
-NO_TSAN static bool arrange_descriptors(const launch *l) {
+UNWATCHED static bool arrange_descriptors(const launch *l) {
     int control = fcntl(l->control, F_DUPFD, 10);
     int parent = fcntl(l->parent, F_DUPFD, 10);
     int texts[2] = {0, 0};
@@ -145,7 +138,7 @@ NO_TSAN static bool arrange_descriptors(const launch *l) {
            syscall(SYS_close_range, TEXT_FD + l->n_texts, ~0u, 0) == 0;
 }
 
-NO_TSAN static int run_engine(void *arg) {
+UNWATCHED static int run_engine(void *arg) {
     launch *l = arg;
     setsid(); /* a Ctrl-C at the host's terminal is the host's to handle */
     if (arrange_descriptors(l)) {
@@ -156,7 +149,7 @@ NO_TSAN static int run_engine(void *arg) {
     return 127; /* of the process: a clone ends with its function */
 }
 
-NO_TSAN static int run_intermediate(void *arg) {
+UNWATCHED static int run_intermediate(void *arg) {
     launch *l = arg;
     int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD;
     if (plain_clone(run_engine, l->engine_stack + STACK_BYTES, flags, l, &l->pidfd) < 0) l->error = errno;

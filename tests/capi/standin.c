@@ -472,8 +472,8 @@ static void serve_request(standin *s, int peer, const spdl_l_msg *m, const uint8
         break;
     }
     case SPDL_L_MSG_DETACH:
-        __atomic_fetch_add(&s->detaches, 1, __ATOMIC_RELEASE);
         drop_peer(s, peer);
+        __atomic_fetch_add(&s->detaches, 1, __ATOMIC_RELEASE); /* last: who sees it sees what it left */
         break;
     case SPDL_L_MSG_STATE:
         answer(fd, SPDL_L_MSG_OK, m->id, 0, payload[0] ? "{\"held\":1}" : "{\"held\":0}", 10, NULL, 0);

@@ -10,6 +10,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -270,6 +271,25 @@ TEST(an_opened_engine_serves_and_its_host_never_sees_it) {
     CHECK(children == 0);
     sigaction(SIGCHLD, &old, NULL);
 }
+
+#ifdef __SANITIZE_ADDRESS__
+void *__asan_region_is_poisoned(void *start, size_t bytes);
+
+/* Both clones run in our memory and one of them never returns: had they marked their stacks as the sanitizer does, whatever is
+ * mapped there next would be no memory to it. */
+TEST(nothing_of_an_opened_engines_clones_stays_marked_in_memory) {
+    enum { REGIONS = 16, BYTES = 2 << 16 };
+    void *region[REGIONS];
+    spdl_reader *r;
+    CHECK_STATUS(open_engine("{}", 0, &r), SPDL_OK);
+    spdl_detach(r);
+    for (int i = 0; i < REGIONS; i++) {
+        region[i] = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        CHECK(region[i] != MAP_FAILED && !__asan_region_is_poisoned(region[i], BYTES));
+    }
+    for (int i = 0; i < REGIONS; i++) munmap(region[i], BYTES);
+}
+#endif
 
 static int open_without_descriptors(void) {
     spdl_reader *r;
