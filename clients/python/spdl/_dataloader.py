@@ -14,7 +14,7 @@ from . import _torchrun
 from ._errors import ArgumentError, Busy, SpecError
 from ._epoch import Stretch
 from ._start import open
-from ._torch import arguments, beside, huggingface
+from ._torch import arguments, beside
 from .arrays import Array, Ragged, view
 from .batch import Batch
 from .loader import Epoch, Loader
@@ -81,7 +81,7 @@ def _dropped(dataset: Any, fields: Any, more: tuple[Any, ...], transform: Any, o
         if name in given:
             raise TypeError(f"spdl: DataLoader: got {name} twice, by its place and by its name")
         given[name] = value
-    if huggingface.is_dataset(dataset):
+    if arguments.has_columns(dataset):
         given.update(transform=transform, fields=None if fields is _USUAL or places else fields)
         return _USUAL, arguments.drop(dataset, given)
     return _USUAL if places else fields, arguments.drop(dataset, given)
@@ -170,7 +170,7 @@ class DataLoader:
     numbers in one tensor where all are of one length, else in a list of tensors. fields= names those that are wanted, in a tuple, in a dict {key: column} or one alone. transform= is
     its pictures', and may be an image processor of transformers', whose batches have pixel_values and labels; of several columns of media a dict {column: transform}, where a section of a description may stand as well, as it does for sounds. select, shuffle, filter, splits
     and joined data sets have the same samples in the same order. The engine reads its files; what is in none, it gets in one of its own, below $TMPDIR. One that is streamed
-    (datasets.IterableDataset) says its order itself, by its shuffle; so does a pipeline of webdataset's:
+    (datasets.IterableDataset) says its order itself, by its shuffle; so do MosaicML's StreamingDataset, whose batches are such dicts, too, and a pipeline of webdataset's:
 
         spdl.DataLoader(wds.WebDataset(urls, shardshuffle=100).shuffle(1000).decode("pil").to_tuple("jpg", "cls").map_tuple(transform).batched(64), batch_size=None)
     """
@@ -183,7 +183,7 @@ class DataLoader:
         drop: Optional[arguments.Drop] = None
         if arguments.is_dataset(source):
             fields, drop = _dropped(source, fields, more, transform, options)
-            transform = None if huggingface.is_dataset(source) else transform
+            transform = None if arguments.has_columns(source) else transform
         elif more:
             raise TypeError(f"spdl: DataLoader: got {', '.join(repr(one)[:40] for one in (fields, *more))} behind the description, want fields alone; "
                             "batch_size, shuffle and what else torch takes there is the description's")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn, Optional
 from .. import _torchrun
 from .._errors import ArgumentError
 from .._given import plain, whole
-from . import annotated, beside, columns, datasets, extents, held, huggingface, joint, samplers, streams
+from . import annotated, beside, columns, datasets, extents, held, huggingface, joint, mosaic, samplers, streams
 from .given import Operation, refusal
 from .made import Made, Streamed, uncollected
 from .table import TABLE, table
@@ -21,7 +21,7 @@ from .transforms import SIZED, Places, Told, is_plain, resolved, told
 POSITIONAL = ("batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn", "pin_memory", "drop_last", "timeout", "worker_init_fn",
               "multiprocessing_context", "generator")
 ARGUMENTS = (*POSITIONAL, "prefetch_factor", "persistent_workers", "pin_memory_device", "in_order")
-HUGGING_FACES = ("transform", "fields")  # what a data set of theirs is told beside them
+COLUMNS = ("transform", "fields")  # what a data set of columns, Hugging Face's or MosaicML's, is told beside them
 
 
 class Drop(NamedTuple):
@@ -72,11 +72,16 @@ def is_dataset(one: Any) -> bool:
     return huggingface.is_dataset(one) or datasets.is_dataset(one) or streams.is_dataset(one) or held.is_rows(one)
 
 
+def has_columns(one: Any) -> bool:
+    """Whether a data set's samples are columns by their names, with transform= of its pictures and fields=."""
+    return huggingface.is_dataset(one) or mosaic.is_dataset(one)
+
+
 @uncollected()
 def drop(dataset: Any, arguments: dict[str, Any]) -> Drop:
     """What torch's DataLoader would do with these arguments."""
     if streams.is_dataset(dataset):
-        own = {name: arguments.get(name) for name in HUGGING_FACES} if huggingface.is_dataset(dataset) else {}
+        own = {name: arguments.get(name) for name in COLUMNS} if has_columns(dataset) else {}
         said = _Arguments({name: value for name, value in arguments.items() if name not in own})
         return _streamed(streams.read(dataset, said, own), said)
     count, make, arguments = _looked_at(dataset, arguments)
@@ -120,7 +125,7 @@ def _looked_at(dataset: Any, arguments: dict[str, Any]) -> tuple[int, Callable[[
     """How many samples there are; what makes parts of a description of some of them, or, of None, of all; and torch's arguments."""
     if huggingface.is_dataset(dataset):
         of_theirs = huggingface.samples(dataset)
-        own = {name: arguments.get(name) for name in HUGGING_FACES}
+        own = {name: arguments.get(name) for name in COLUMNS}
         return len(of_theirs), lambda chosen, said: columns.made(of_theirs if chosen is None else of_theirs.part(chosen), **own, collate=_collate(said)), \
             {name: value for name, value in arguments.items() if name not in own}
     if any(huggingface.is_dataset(one) for one in getattr(dataset, "datasets", ())):

@@ -231,7 +231,7 @@ def refuse(place: str, dataset: Any, what: str) -> NoReturn:
 
 def _home(dataset: Any, place: str) -> tuple[str, str]:
     """The library and the name of the class that says what its samples are."""
-    _refuse_shards(dataset, place)
+    refuse_shards(dataset, place)
     for cls in type(dataset).__mro__:
         for library, module in (("torchvision", "torchvision.datasets"), ("torch", "torch.utils.data")):
             if cls.__module__ == module or cls.__module__.startswith(module + "."):
@@ -242,8 +242,8 @@ def _home(dataset: Any, place: str) -> tuple[str, str]:
     refuse(place, dataset, f"is no data set of torch's, want one of torchvision's of files and labels; {_SOURCE}")
 
 
-def _refuse_shards(dataset: Any, place: str) -> None:
-    """MosaicML's and litData's, and what is derived of them: the engine reads their shards, by a description."""
+def refuse_shards(dataset: Any, place: str, why: str = "reads its samples by itself, and the engine the same shards: want ") -> None:
+    """litData's, and what is derived of MosaicML's: the engine reads their shards, by a description."""
     library = next((cls.__module__.partition(".")[0] for cls in type(dataset).__mro__ if cls.__qualname__ == "StreamingDataset"), "")
     if library == "streaming":
         places, page = [posixpath.join(one.remote or one.local, one.split or "") for one in dataset.streams], "mds"
@@ -252,7 +252,7 @@ def _refuse_shards(dataset: Any, place: str) -> None:
     else:
         return
     named = [f"{one.rstrip('/')}/" if "://" in one else str(one) for one in places]  # of a store a directory ends so
-    refuse(place, dataset, f"reads its samples by itself, and the engine the same shards: want source: {{shards: {named[0] if len(named) == 1 else named}}} of a description, with what becomes of each column in it; "
+    refuse(place, dataset, f"{why}source: {{shards: {named[0] if len(named) == 1 else named}}} of a description, with what becomes of each column in it; "
                            f"its shuffle is order: {{shuffle: true}} (docs/sources.md#{page}, docs/migrate.md#{page})")
 
 
