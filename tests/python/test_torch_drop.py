@@ -502,6 +502,7 @@ def test_mosaics_streaming_data_set_is_told_as_a_description():
 @pytest.mark.parametrize("make, message", [
     (lambda: mosaics(FAR, of=named("Own", "mine", Mosaics, __getitem__=print)),
      r"Own is a class of its own, which reads by its __getitem__, .*want streaming.StreamingDataset itself, .*or source: \{shards: s3://bucket/mds/\} of a description, .*sources.md#mds"),
+    (lambda: mosaics(NEAR, of=named("StreamingDataset", "mine", Mosaics, __getitem__=print)), "StreamingDataset is a class of its own, which reads by its __getitem__"),
     (lambda: mosaics(NEAR, FAR, of=named("Own", "mine", Mosaics, __iter__=print)), r"Own .* reads by its __iter__, .*\{shards: \['/data/mds/train', 's3://bucket/mds/'\]\} of a description"),
     (lambda: mosaics(NEAR, samples_per_stream=[4]), "draws 5 samples an epoch .* of 4, want each once"),
     (lambda: mosaics(NEAR, replication=2), "has batching_method='random' and replication=2, want"),

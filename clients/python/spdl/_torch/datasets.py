@@ -244,7 +244,7 @@ def _home(dataset: Any, place: str) -> tuple[str, str]:
 
 def refuse_shards(dataset: Any, place: str, why: str = "reads its samples by itself, and the engine the same shards: want ") -> None:
     """litData's, and what is derived of MosaicML's: the engine reads their shards, by a description."""
-    library = next((cls.__module__.partition(".")[0] for cls in type(dataset).__mro__ if cls.__qualname__ == "StreamingDataset"), "")
+    library = next((home for cls in type(dataset).__mro__ if cls.__qualname__ == "StreamingDataset" and (home := cls.__module__.partition(".")[0]) in ("streaming", "litdata")), "")
     if library == "streaming":
         places, page = [posixpath.join(one.remote or one.local, one.split or "") for one in dataset.streams], "mds"
     elif library == "litdata":
