@@ -110,12 +110,12 @@ bench: ## our figures side by side with the limit and the peers (brings torch: g
 	@$(MAKE) --no-print-directory bench-programs
 	@bench/run.sh
 
-exact: ## frames and samples beside torchcodec, PyAV and torchaudio, pictures, boxes and masks beside OpenCV, timm, torchvision's DataLoader, Hugging Face's datasets and transformers, webdataset's pipelines, and training with torch, which make test has not (brings torch: gigabytes)
+exact: ## frames and samples beside torchcodec, PyAV and torchaudio, pictures, boxes and masks beside OpenCV, timm, torchvision's DataLoader, Hugging Face's datasets and transformers, webdataset's pipelines, MosaicML's shards, and training with torch, which make test has not (brings torch: gigabytes)
 	@scripts/deps.sh exact
 	@$(MAKE) --no-print-directory all-built
 	@SPDL_BUILD=$(abspath $(BUILD)) SPDL_LIBRARY=$(abspath $(BUILD))/libspdl.so SPDL_ENGINE=$(abspath $(BUILD))/spdl PYTHONPATH=clients/python \
 		.venv-bench/bin/python -m pytest -q -p no:cacheprovider \
-		tests/exact/test_video.py tests/exact/test_audio_formats.py tests/exact/test_torchaudio.py tests/exact/test_trainers.py tests/exact/test_cv2.py tests/exact/test_timm.py tests/exact/test_drop.py tests/exact/test_drop_targets.py tests/exact/test_drop_sizes.py tests/exact/test_drop_masks.py tests/exact/test_drop_groups.py tests/exact/test_masks.py tests/exact/test_boxes.py tests/exact/test_augmix.py tests/exact/test_corners.py tests/exact/test_tensors.py tests/exact/test_tensor_maps.py tests/exact/test_albumentations.py tests/exact/test_huggingface.py tests/exact/test_streamed.py tests/exact/test_webdataset.py tests/exact/test_processors.py tests/exact/test_prepared.py
+		tests/exact/test_video.py tests/exact/test_audio_formats.py tests/exact/test_torchaudio.py tests/exact/test_trainers.py tests/exact/test_cv2.py tests/exact/test_timm.py tests/exact/test_drop.py tests/exact/test_drop_targets.py tests/exact/test_drop_sizes.py tests/exact/test_drop_masks.py tests/exact/test_drop_groups.py tests/exact/test_held.py tests/exact/test_masks.py tests/exact/test_boxes.py tests/exact/test_augmix.py tests/exact/test_corners.py tests/exact/test_tensors.py tests/exact/test_tensor_maps.py tests/exact/test_albumentations.py tests/exact/test_huggingface.py tests/exact/test_streamed.py tests/exact/test_webdataset.py tests/exact/test_mosaic.py tests/exact/test_processors.py tests/exact/test_prepared.py
 
 bench-compare: ## our figures against another revision, REF=...
 	@bench/compare.sh "$(REF)"

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 // arrayFile is a local file that arrays are in, opened once however many of them are read.
 type arrayFile struct {
 	name string
+	base string // in keys and fingerprints
 	path string // absolute, for identities
 	file *os.File
 	stat unix.Stat_t // when it was opened
@@ -55,9 +57,20 @@ func (s *arrays) openAs(known, name string) (*arrayFile, error) {
 	if err != nil {
 		return nil, unwrapPath(err)
 	}
-	f := &arrayFile{name: name, path: absoluteDir(name), file: file}
+	f := &arrayFile{name: name, base: baseOf(file), path: absoluteDir(name), file: file}
 	s.files[known] = f
 	return f, unix.Fstat(int(file.Fd()), &f.stat)
+}
+
+// baseOf is a file's name without where it lies. One that a program hands over open and without a name (memfd_create) is called what the program calls it.
+func baseOf(file *os.File) string {
+	if handed, _ := filepath.Match("/proc/*/fd/*", file.Name()); handed {
+		if name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", file.Fd())); err == nil {
+			name = strings.TrimSuffix(filepath.Base(name), " (deleted)")
+			return strings.TrimPrefix(name, "memfd:")
+		}
+	}
+	return filepath.Base(file.Name())
 }
 
 // zipped is an array in an archive, which is opened once however many of its arrays are read. The archive's version is theirs.
@@ -74,7 +87,7 @@ func (s *arrays) zipped(name, archive, member string) (*arrayFile, error) {
 		}
 	}
 	f := *z
-	f.name, f.path, f.member = name, absoluteDir(name), member
+	f.name, f.base, f.path, f.member = name, filepath.Base(name), absoluteDir(name), member
 	s.files[name] = &f
 	return &f, nil
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -349,7 +348,7 @@ func (s *arrays) Columns() []Column { return s.columns }
 // Key is FILE:NUMBER, the first array's file, with its dataset where there are several in it, and the sample's number in that.
 func (s *arrays) Key(i int64, dst []byte) []byte {
 	f := s.all[0].fileOf(i)
-	return fmt.Appendf(dst, "%s%s:%d", filepath.Base(f.name), f.dataset, i-f.first)
+	return fmt.Appendf(dst, "%s%s:%d", f.base, f.dataset, i-f.first)
 }
 
 func (s *arrays) Label(i int64) int64 {
@@ -395,7 +394,7 @@ func (s *arrays) Fingerprint() (Fingerprint, bool) {
 		}
 		for k := range a.files {
 			f := &a.files[k]
-			names.text(filepath.Base(f.name))
+			names.text(f.base)
 			names.number(f.stat.Size)
 			if f.dataset != "" || f.chunks != nil {
 				names.text(f.dataset)

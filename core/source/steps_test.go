@@ -191,6 +191,45 @@ func TestFingerprintsOfArrays(t *testing.T) {
 	}
 }
 
+// An array that a program hands over as a descriptor is known by the name that the program gave it, whatever number the descriptor has.
+func TestArraysInMemoryAreCalledWhatTheirProgramCallsThem(t *testing.T) {
+	named := npyFile(t, filepath.Join(t.TempDir(), "x.npy"), tensor.U8, 60)
+	data, err := os.ReadFile(named)
+	must(t, err)
+	handed := func(name string) Source {
+		fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
+		must(t, err)
+		file := os.NewFile(uintptr(fd), name)
+		t.Cleanup(func() { _ = file.Close() })
+		_, err = file.Write(data)
+		must(t, err)
+		return arraysOf(t, ArraysConfig{Arrays: []ArrayFiles{{Name: "x", Files: []string{fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), fd)}}}})
+	}
+	print := func(s Source) Fingerprint {
+		f, _ := s.(Fingerprinted).Fingerprint()
+		return f
+	}
+	x, y, file := handed("x.npy"), handed("y.npy"), arraysOf(t, ArraysConfig{Arrays: []ArrayFiles{{Name: "x", Files: []string{named}}}})
+	if print(x) != print(handed("x.npy")) || print(x) != print(file) || print(x) == print(y) {
+		t.Error("a fingerprint depends on a descriptor's number")
+	}
+	if key := string(x.Key(7, nil)); key != "x.npy:7" {
+		t.Errorf("got key %q", key)
+	}
+}
+
+// A bf16 file, which .npy has no word for, is elements alone.
+func TestArraysOfBF16(t *testing.T) {
+	path := writtenTo(t, filepath.Join(t.TempDir(), "x.bin"), counting(12, tensor.BF16))
+	s := arraysOf(t, ArraysConfig{Arrays: []ArrayFiles{{Name: "x", Files: []string{path}, DType: tensor.BF16, Shape: tensor.Shape{4}}}})
+	if c := s.(Columnar).Columns()[0]; s.Len() != 3 || c.DType != tensor.BF16 || !slices.Equal(c.Shape, tensor.Shape{4}) {
+		t.Errorf("got %d samples of %v of %v", s.Len(), c.Shape, c.DType)
+	}
+	if got := elements(t, s, 2, 0); !slices.Equal(got, []uint64{8, 9, 10, 11}) {
+		t.Errorf("got %d", got)
+	}
+}
+
 func TestArraysThatAreNoSamplesAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	x := npyFile(t, filepath.Join(dir, "x.npy"), tensor.F32, 5, 2)

@@ -224,7 +224,7 @@ func (n *Numbers) canonical() canonicalNumbers {
 // elements reads what a file without a header does not say.
 func (a *ArrayFiles) elements(s *section) {
 	name := ""
-	choice(s, "dtype", &name, "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f16", "f32", "f64")
+	choice(s, "dtype", &name, "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f16", "bf16", "f32", "f64")
 	if name != "" {
 		a.DType, _ = tensor.ParseDType(name)
 	}

@@ -39,7 +39,7 @@ var keys = withFrames([]Key{
 	{"source.arrays[].name", "text", "(required)", "Name of the field, spelt like a ring's."},
 	{"source.arrays[].file", "path or list of paths", "(required)", "An .npy file, in C's order, an HDF5 file, or the directory of an array of Zarr, also within a zip (x.zarr.zip/data/action), whose first axis counts rows; several, also by braces and globs, are read one behind the other."},
 	{"source.arrays[].dataset", "text or list of text", "(of HDF5 required, of others none)", "Path of the array in an HDF5 file, such as /data/demo_0/actions; several, also by braces `{0..199}` and globs, are read one behind the other, each as a file of its own would be."},
-	{"source.arrays[].dtype", "u8, i8, u16, i16, u32, i32, u64, i64, f16, f32, f64", "(.npy, HDF5 and Zarr say it)", "Type of the elements of files that are elements alone, little-endian, as numpy's tofile writes them."},
+	{"source.arrays[].dtype", "u8, i8, u16, i16, u32, i32, u64, i64, f16, bf16, f32, f64", "(.npy, HDF5 and Zarr say it)", "Type of the elements of files that are elements alone, little-endian, as numpy's tofile writes them."},
 	{"source.arrays[].shape", "list of whole numbers", "(a number)", "Shape of a row in such files."},
 	{"source.arrays[].window", "whole number from 1", "(none: a sample is one row)", "Rows of a sample, which then has them as its first axis; none lies across two files, datasets or episodes."},
 	{"source.arrays[].step", "whole number from 1", "(window)", "Rows from the beginning of a sample to that of the next."},

@@ -602,7 +602,7 @@ def test_ranks_each_write_their_own(coco, monkeypatch):
     for name, value in dict(RANK=1, WORLD_SIZE=2, LOCAL_RANK=1, LOCAL_WORLD_SIZE=2).items():
         monkeypatch.setenv(name, str(value))
     sampler = DistributedSampler(dataset, 2, 1, shuffle=False)
-    with pytest.raises(spdl.ArgumentError, match="share=True and a data set with boxes, masks, weights, groups or chosen rows"):
+    with pytest.raises(spdl.ArgumentError, match="share=True and a data set with boxes, masks, weights, groups, tensors or chosen rows"):
         spdl.DataLoader(dataset, batch_size=1, sampler=sampler, share=True)
     batches, n = loaded(dataset, batch_size=1, sampler=sampler)
     assert n == 3 and [targets[0]["image_id"] for _, targets in batches] == [dataset.ids[i] for i in (1, 3, 5)]

@@ -476,19 +476,53 @@ def test_describe_writes_files_beside_a_data_set_alone(tmp_path):
         spdl.describe(EVALUATION, files=tmp_path)
 
 
-def test_shards_of_streaming_data_sets_are_named_in_their_refusal():
-    """Of MosaicML's and litData's, and of classes that are derived of them: the engine reads these by a description."""
-    iterable = named("IterableDataset", "torch.utils.data.dataset", named("Dataset", "torch.utils.data.dataset"))
-    mosaics, litdatas = named("StreamingDataset", "streaming.base.dataset", iterable, __getitem__=print), named("StreamingDataset", "litdata.streaming.dataset", iterable, __getitem__=print)
-    stream, directory = named("Stream", "streaming.base.stream"), named("Dir", "litdata.streaming.resolver")
-    own = named("Own", "mine", mosaics, __getitem__=print)
-    near, far = stream(local="/data/mds", remote=None, split="train"), stream(local="/tmp/mds", remote="s3://bucket/mds", split=None)
-    for dataset, message in [
-        (mosaics(streams=[near]), r"StreamingDataset reads its samples by itself, and the engine the same shards: want source: \{shards: /data/mds/train\} of a description, .*sources.md#mds"),
-        (own(streams=[far]), r"Own reads its samples by itself.*\{shards: s3://bucket/mds/\} of a description"),
-        (mosaics(streams=[near, far]), r"\{shards: \['/data/mds/train', 's3://bucket/mds/'\]\} of a description"),
-        (litdatas(input_dir=directory(path="/data/lit", url=None)), r"\{shards: /data/lit\} of a description, .*sources.md#litdata"),
-        (litdatas(input_dir=directory(path="/tmp/x", url="s3://bucket/lit")), r"\{shards: s3://bucket/lit/\} of a description"),
-    ]:
-        with pytest.raises(spdl.ArgumentError, match=message):
-            spdl.DataLoader(dataset, batch_size=4)
+ITERABLE = named("IterableDataset", "torch.utils.data.dataset", named("Dataset", "torch.utils.data.dataset"))
+Mosaics = named("StreamingDataset", "streaming.base.dataset", ITERABLE, __getitem__=print)
+Litdatas = named("StreamingDataset", "litdata.streaming.dataset", ITERABLE, __getitem__=print)
+NEAR = named("Stream", "streaming.base.stream")(local="/data/mds", remote=None, split="train", choose=5)
+FAR = named("Stream", "streaming.base.stream")(local="/tmp/mds", remote="s3://bucket/mds", split=None, choose=3)
+
+
+def mosaics(*streams: Any, of: Any = Mosaics, reader: str = "MDSReader", encodings: Any = ("jpeg", "int", "str", "float32"), **more: Any) -> Any:
+    """As it stands when it has read its index.json: a shard of each stream."""
+    names = ("image", "label", "a b", "score")
+    shards = [named(reader, "streaming.base.format.mds.reader")(column_names=names, column_encodings=encodings, samples=one.choose) for one in streams]
+    return of(**{"streams": streams, "shards": shards, "samples_per_stream": [one.choose for one in streams], "shuffle": True, "shuffle_seed": 9, "batching_method": "random", "replication": None, **more})
+
+
+def test_mosaics_streaming_data_set_is_told_as_a_description():
+    said = spdl.describe(mosaics(NEAR, FAR), transform=[resize(8, 8), ToTensor()], batch_size=4, drop_last=True)
+    assert said["source"] == {"shards": ["/data/mds/train/index.json", "s3://bucket/mds/index.json"], "label": "label",
+                              "columns": [{"name": "column_0", "from": "a b", "type": "text", "max_bytes": 16384}, {"name": "score", "type": "npy"}]}
+    assert said["order"] == {"shuffle": True, "seed": 9, "last": "drop"} and said["batch"] == 4 and said["bad_sample"] == {"policy": "fail"}
+    assert said["image"] == {"from": ["image"], "transform": [{"resize": [8, 8]}], "layout": "NCHW", "dtype": "f32"}
+    assert spdl.describe(mosaics(NEAR, shuffle=False), fields=("label",))["source"] == {"shards": ["/data/mds/train/index.json"], "labels": "none", "columns": [{"name": "column_0", "from": "label", "type": "i64"}]}
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda: mosaics(FAR, of=named("Own", "mine", Mosaics, __getitem__=print)),
+     r"Own is a class of its own, which reads by its __getitem__, .*want streaming.StreamingDataset itself, .*or source: \{shards: s3://bucket/mds/\} of a description, .*sources.md#mds"),
+    (lambda: mosaics(NEAR, of=named("StreamingDataset", "mine", Mosaics, __getitem__=print)), "StreamingDataset is a class of its own, which reads by its __getitem__"),
+    (lambda: mosaics(NEAR, FAR, of=named("Own", "mine", Mosaics, __iter__=print)), r"Own .* reads by its __iter__, .*\{shards: \['/data/mds/train', 's3://bucket/mds/'\]\} of a description"),
+    (lambda: mosaics(NEAR, samples_per_stream=[4]), "draws 5 samples an epoch .* of 4, want each once"),
+    (lambda: mosaics(NEAR, replication=2), "has batching_method='random' and replication=2, want"),
+    (lambda: mosaics(NEAR, reader="JSONReader"), r"has shards of JSONReader, want MDS: a table of JSON or CSV is source: \{list: FILE\}"),
+    (lambda: mosaics(NEAR, encodings=("jpeg", "int", "str", "pkl")), r"columns\['score'\]: got pkl, want int, .*; it is not read; fields=\[...\] leaves it out"),
+    (lambda: mosaics(NEAR, encodings=("jpeg", "int", "str", "png")), r"has the pictures image, score, want one: fields="),
+    (lambda: mosaics(named("Stream", "x")(local="/x", remote="azure://c/mds", split=None, choose=1)), "got an address of 'azure', want a path"),
+    (lambda: Litdatas(input_dir=named("Dir", "litdata.streaming.resolver")(path="/data/lit", url=None)),
+     r"StreamingDataset reads its samples by itself, and the engine the same shards: want source: \{shards: /data/lit\} of a description, .*sources.md#litdata"),
+    (lambda: Litdatas(input_dir=named("Dir", "litdata.streaming.resolver")(path="/tmp/x", url="s3://bucket/lit")), r"\{shards: s3://bucket/lit/\} of a description"),
+])
+def test_streaming_data_sets_that_cannot_be_told_are_refused(make, message):
+    """MosaicML's, litData's and classes that are derived of them: where the engine reads their shards by a description, these are named."""
+    given = {} if type(dataset := make()) is Litdatas else {"transform": [resize(8, 8), ToTensor()]}
+    with pytest.raises(spdl.ArgumentError, match=message):
+        spdl.DataLoader(dataset, batch_size=4, **given)
+
+
+def test_shards_of_other_columns_than_the_first_are_refused():
+    dataset = mosaics(NEAR, FAR)
+    dataset.shards[1].column_encodings = ("jpeg", "int", "str", "float64")
+    with pytest.raises(spdl.ArgumentError, match="has columns .*float64.* in shard 1, and .*float32.* in shard 0, want the same in all"):
+        spdl.DataLoader(dataset, fields="score")

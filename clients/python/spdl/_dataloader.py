@@ -14,7 +14,7 @@ from . import _torchrun
 from ._errors import ArgumentError, Busy, SpecError
 from ._epoch import Stretch
 from ._start import open
-from ._torch import arguments, beside, huggingface
+from ._torch import arguments, beside
 from .arrays import Array, Ragged, view
 from .batch import Batch
 from .loader import Epoch, Loader
@@ -81,7 +81,7 @@ def _dropped(dataset: Any, fields: Any, more: tuple[Any, ...], transform: Any, o
         if name in given:
             raise TypeError(f"spdl: DataLoader: got {name} twice, by its place and by its name")
         given[name] = value
-    if huggingface.is_dataset(dataset):
+    if arguments.has_columns(dataset):
         given.update(transform=transform, fields=None if fields is _USUAL or places else fields)
         return _USUAL, arguments.drop(dataset, given)
     return _USUAL if places else fields, arguments.drop(dataset, given)
@@ -93,14 +93,14 @@ def _beside(drop: arguments.Drop, options: dict[str, Any], owner: Any) -> Option
         return None
     if _torchrun.ranks() is not None:
         if options.get("share"):
-            raise ArgumentError("spdl: DataLoader: share=True and a data set with boxes, masks, weights, groups or chosen rows, which are written down for this program's engine alone; leave share out")
+            raise ArgumentError("spdl: DataLoader: share=True and a data set with boxes, masks, weights, groups, tensors or chosen rows, which are written down for this program's engine alone; leave share out")
         options["share"] = False
     return beside.Beside(drop.files, owner)
 
 
 def _opened(drop: arguments.Drop, options: dict[str, Any], files: Optional[beside.Beside]) -> tuple[Callable[..., Loader], Loader]:
     """A loader of exactly the data set's files, and what opens another."""
-    description = drop.description if files is None else beside.named(drop.description, drop.files, files.directory)
+    description = drop.description if files is None else beside.named(drop.description, files.at)
     if "host" not in description["source"]:
         opens: Callable[..., Loader] = functools.partial(open, description, **options)
         try:
@@ -135,7 +135,7 @@ class DataLoader:
             ...
 
     source     what spdl.open takes (with `options` passed on to it), or a Loader, which stays the caller's to close; or a data set of torchvision's
-               that is files, or pixels, with labels, boxes or masks, a Subset or ConcatDataset of such, one of Hugging Face's, or a pipeline of webdataset's, with torch's arguments: see below
+               that is files, or pixels, with labels, boxes or masks, a Subset or ConcatDataset of such, a TensorDataset, a list of samples or an array, one of Hugging Face's, or a pipeline of webdataset's, with torch's arguments: see below
     fields     a sequence of names gives tuples; a dict {key: field} gives dicts; one name gives the tensor alone;
                None gives dicts of all fields and labels. Left out: ("image", "label"), or where there is no image the
                first field and the label, such as ("video", "label"). The field "key" and columns of text come as a list of str
@@ -160,6 +160,7 @@ class DataLoader:
     prefetch_factor times num_workers batches are ready ahead; otherwise num_workers, persistent_workers and multiprocessing_context say nothing to
     the engine, whose threads are as many as the process has CPUs (args=["--cpus", "8"] bounds them). pin_memory pins where CUDA is. A picture that
     cannot be read ends the loop with an error.
+    Of tensors, arrays and lists of samples a batch is what torch's loop has, to the bit: a tuple, a dict, or one tensor. Their rows are copied once, into memory that the engine reads.
     The transform and what the data set knows are told as spdl.describe tells them. Files that are no folder as ImageFolder lists it are named by
     this program, whose engine is in process then. What has no equal here is refused, with what does it.
 
@@ -169,7 +170,7 @@ class DataLoader:
     numbers in one tensor where all are of one length, else in a list of tensors. fields= names those that are wanted, in a tuple, in a dict {key: column} or one alone. transform= is
     its pictures', and may be an image processor of transformers', whose batches have pixel_values and labels; of several columns of media a dict {column: transform}, where a section of a description may stand as well, as it does for sounds. select, shuffle, filter, splits
     and joined data sets have the same samples in the same order. The engine reads its files; what is in none, it gets in one of its own, below $TMPDIR. One that is streamed
-    (datasets.IterableDataset) says its order itself, by its shuffle; so does a pipeline of webdataset's:
+    (datasets.IterableDataset) says its order itself, by its shuffle; so do MosaicML's StreamingDataset, whose batches are such dicts, too, and a pipeline of webdataset's:
 
         spdl.DataLoader(wds.WebDataset(urls, shardshuffle=100).shuffle(1000).decode("pil").to_tuple("jpg", "cls").map_tuple(transform).batched(64), batch_size=None)
     """
@@ -182,7 +183,7 @@ class DataLoader:
         drop: Optional[arguments.Drop] = None
         if arguments.is_dataset(source):
             fields, drop = _dropped(source, fields, more, transform, options)
-            transform = None if huggingface.is_dataset(source) else transform
+            transform = None if arguments.has_columns(source) else transform
         elif more:
             raise TypeError(f"spdl: DataLoader: got {', '.join(repr(one)[:40] for one in (fields, *more))} behind the description, want fields alone; "
                             "batch_size, shuffle and what else torch takes there is the description's")

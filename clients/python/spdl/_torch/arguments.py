@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn, Optional
 from .. import _torchrun
 from .._errors import ArgumentError
 from .._given import plain, whole
-from . import annotated, beside, columns, datasets, extents, huggingface, joint, samplers, streams
+from . import annotated, beside, columns, datasets, extents, held, huggingface, joint, mosaic, samplers, streams
 from .given import Operation, refusal
 from .made import Made, Streamed, uncollected
 from .table import TABLE, table
@@ -21,7 +21,7 @@ from .transforms import SIZED, Places, Told, is_plain, resolved, told
 POSITIONAL = ("batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn", "pin_memory", "drop_last", "timeout", "worker_init_fn",
               "multiprocessing_context", "generator")
 ARGUMENTS = (*POSITIONAL, "prefetch_factor", "persistent_workers", "pin_memory_device", "in_order")
-HUGGING_FACES = ("transform", "fields")  # what a data set of theirs is told beside them
+COLUMNS = ("transform", "fields")  # what a data set of columns, Hugging Face's or MosaicML's, is told beside them
 
 
 class Drop(NamedTuple):
@@ -45,7 +45,7 @@ def describe(what: Any, /, **arguments: Any) -> dict[str, Any]:
     {"host": {"samples": N}}: the files are brought by the loader (source=). Raises SpecError and ArgumentError with where, what and a remedy for
     what has no equal here: nothing is approximated.
 
-    A sampler's weights or groups, and boxes, masks and other targets than labels, are files beside the description: weights.npy, groups.npy and table.npz; of Hugging Face's which rows of its files
+    A sampler's weights or groups, boxes, masks and other targets than labels, and tensors are files beside the description: weights.npy, groups.npy, table.npz and data.FIELD.npy; of Hugging Face's which rows of its files
     a data set has, only.npy, and data.arrow, rows that are in no file, or table.jsonl, those whose pictures are files. files=DIR,
     beside the arguments, writes them there, and the description has their paths.
     """
@@ -54,8 +54,7 @@ def describe(what: Any, /, **arguments: Any) -> dict[str, Any]:
         made = drop(what, arguments)
         description = resolved(made.description)[0]
         if directory is not None:
-            beside.write(made.files, directory)
-            description = beside.named(description, made.files, directory)
+            description = beside.named(description, beside.write(made.files, directory))
     elif arguments or directory is not None:
         raise TypeError(f"spdl: describe: got {', '.join([*arguments, *(['files'] if directory is not None else [])])}, torch's arguments, beside a {type(what).__qualname__}, want them beside a data set alone")
     elif isinstance(what, Mapping):
@@ -70,14 +69,19 @@ def describe(what: Any, /, **arguments: Any) -> dict[str, Any]:
 
 def is_dataset(one: Any) -> bool:
     """Whether this is a data set that somebody gives in the place of a description."""
-    return huggingface.is_dataset(one) or datasets.is_dataset(one) or streams.is_dataset(one)
+    return huggingface.is_dataset(one) or datasets.is_dataset(one) or streams.is_dataset(one) or held.is_rows(one)
+
+
+def has_columns(one: Any) -> bool:
+    """Whether a data set's samples are columns by their names, with transform= of its pictures and fields=."""
+    return huggingface.is_dataset(one) or mosaic.is_dataset(one)
 
 
 @uncollected()
 def drop(dataset: Any, arguments: dict[str, Any]) -> Drop:
     """What torch's DataLoader would do with these arguments."""
     if streams.is_dataset(dataset):
-        own = {name: arguments.get(name) for name in HUGGING_FACES} if huggingface.is_dataset(dataset) else {}
+        own = {name: arguments.get(name) for name in COLUMNS} if has_columns(dataset) else {}
         said = _Arguments({name: value for name, value in arguments.items() if name not in own})
         return _streamed(streams.read(dataset, said, own), said)
     count, make, arguments = _looked_at(dataset, arguments)
@@ -120,12 +124,15 @@ def _ended(description: dict[str, Any], made: Made, files: beside.Files, said: _
 def _looked_at(dataset: Any, arguments: dict[str, Any]) -> tuple[int, Callable[[Optional[Sequence[int]], _Arguments], Made], dict[str, Any]]:
     """How many samples there are; what makes parts of a description of some of them, or, of None, of all; and torch's arguments."""
     if huggingface.is_dataset(dataset):
-        rows = huggingface.samples(dataset)
-        own = {name: arguments.get(name) for name in HUGGING_FACES}
-        return len(rows), lambda chosen, said: columns.made(rows if chosen is None else rows.part(chosen), **own, collate=_collate(said)), \
+        of_theirs = huggingface.samples(dataset)
+        own = {name: arguments.get(name) for name in COLUMNS}
+        return len(of_theirs), lambda chosen, said: columns.made(of_theirs if chosen is None else of_theirs.part(chosen), **own, collate=_collate(said)), \
             {name: value for name, value in arguments.items() if name not in own}
     if any(huggingface.is_dataset(one) for one in getattr(dataset, "datasets", ())):
         datasets.refuse("dataset", dataset, "has data sets of Hugging Face's in it, want one of theirs: datasets.concatenate_datasets([...])")
+    if held.is_held(dataset):
+        rows = held.held(dataset)
+        return len(rows), lambda chosen, said: held.made(rows if chosen is None else rows.part(chosen), dataset, said.collate()), arguments
     of = datasets.pictures(dataset)
     return len(of.pictures), lambda chosen, said: _of_pictures(of if chosen is None else datasets.part(of, chosen), dataset, said), arguments
 

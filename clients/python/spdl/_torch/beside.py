@@ -1,7 +1,8 @@
-"""Files that stand beside a description and say of the samples what it has no place for."""
+"""Files that stand beside a description and say of the samples what it has no place for, or are the samples."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import struct
@@ -11,12 +12,25 @@ import weakref
 import zipfile
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple, Union
 
+from .._errors import ArgumentError
+from . import memory
+
 WEIGHTS, GROUPS = "weights.npy", "groups.npy"
+_KINDS = {"d": "f8", "f": "f4", "q": "i8", "B": "u1"}  # NumPy's types, by array's
 
 Files = dict[str, Callable[[], Iterable[bytes]]]  # what is in each, by its name in the description
+
+
+class Large:
+    """What is in a file of samples themselves, which may be large and whose ending the engine need not know."""
+
+    def __init__(self, size_bytes: int, parts: Callable[[], Iterable[bytes]]) -> None:
+        self.size_bytes, self._parts = size_bytes, parts
+
+    def __call__(self) -> Iterable[bytes]:
+        return self._parts()
 
 
 def npy(numbers: array[Any]) -> Callable[[], Iterable[bytes]]:
@@ -25,11 +39,15 @@ def npy(numbers: array[Any]) -> Callable[[], Iterable[bytes]]:
 
 
 def _header(typecode: str, shape: Sequence[int]) -> bytes:
-    """What an .npy file has ahead of its elements."""
-    order, kind = "<" if sys.byteorder == "little" else ">", {"d": "f8", "f": "f4", "q": "i8", "B": "u1"}[typecode]
-    header = f"{{'descr': '{order if kind != 'u1' else '|'}{kind}', 'fortran_order': False, 'shape': ({', '.join(map(str, shape))},), }}"
-    header += " " * (-(10 + len(header) + 1) % 64) + "\n"  # elements begin at a multiple of 64
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode()
+    kind = _KINDS[typecode]
+    return header(f"{'<' if sys.byteorder == 'little' else '>'}{kind}" if kind != "u1" else "|u1", shape)
+
+
+def header(descr: str, shape: Sequence[int]) -> bytes:
+    """What an .npy file has ahead of its elements, which are of a type that NumPy calls so."""
+    text = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': ({', '.join(map(str, shape))},), }}"
+    text += " " * (-(10 + len(text) + 1) % 64) + "\n"  # elements begin at a multiple of 64
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode()
 
 
 class Numbers(NamedTuple):
@@ -75,26 +93,58 @@ def _npz(arrays: Mapping[str, Numbers]) -> Iterator[bytes]:
     yield from sink.taken()
 
 
-def named(description: Mapping[str, Any], files: Files, directory: Union[str, os.PathLike[str]]) -> dict[str, Any]:
-    """The description with the paths that its files have in a directory."""
+def named(value: Any, at: Mapping[str, str]) -> Any:
+    """A description, or what is in one, with the paths of its files."""
+    if isinstance(value, Mapping):
+        return {key: named(one, at) for key, one in value.items()}
+    if isinstance(value, list):
+        return [named(one, at) for one in value]
+    return at.get(value, value) if isinstance(value, str) else value
+
+
+def write(files: Files, directory: Union[str, os.PathLike[str]]) -> dict[str, str]:
+    """Writes them into a directory, and returns their paths."""
     at = {name: os.path.join(os.path.abspath(directory), name) for name in files}
-    return {key: named(value, files, directory) if isinstance(value, Mapping) else at.get(value, value) if isinstance(value, str) else value
-            for key, value in description.items()}
-
-
-def write(files: Files, directory: Union[str, os.PathLike[str]]) -> None:
     for name, parts in files.items():
-        with open(Path(directory) / name, "wb") as file:
+        with open(at[name], "wb") as file:
             file.writelines(parts())
+    return at
 
 
 class Beside:
-    """A directory with the files, until close(), or until its owner and this program have ended."""
+    """The files until close(), or until their owner and this program have ended. Large ones are in memory and have no name, so that nothing stays of them however the program ends; the
+    others, which the engine knows by their endings, are in a directory.
+    """
 
     def __init__(self, files: Files, owner: Any) -> None:
-        self.directory = tempfile.mkdtemp(prefix="spdl-")
-        self.close = weakref.finalize(owner, _remove, self.directory, os.getpid())
-        write(files, self.directory)
+        held = contextlib.ExitStack()
+        self.close = weakref.finalize(owner, held.close)
+        large = {name: parts for name, parts in files.items() if isinstance(parts, Large)}
+        try:
+            self.at = _in_memory(large, held)
+            if len(large) < len(files):
+                directory = tempfile.mkdtemp(prefix="spdl-")
+                held.callback(_remove, directory, os.getpid())
+                self.at.update(write({name: parts for name, parts in files.items() if name not in large}, directory))
+        except BaseException:
+            self.close()
+            raise
+
+
+def _in_memory(files: Mapping[str, Large], held: contextlib.ExitStack) -> dict[str, str]:
+    """The paths by which this program's descriptors are opened."""
+    need, room = sum(parts.size_bytes for parts in files.values()), memory.available()
+    if room is not None and need > room:
+        raise ArgumentError(f"spdl: DataLoader: dataset: has {need / (1 << 20):.1f} MiB, of which the engine gets a copy in memory, and {room / (1 << 20):.1f} MiB of memory are available; want arrays in "
+                            "files (numpy.save), and source: {arrays: [{name: x, file: x.npy}]} of a description, which are read where they lie (docs/sources.md#whole-arrays)")
+    at = {}
+    for name, parts in files.items():
+        descriptor = os.memfd_create(name)
+        held.callback(os.close, descriptor)
+        with open(descriptor, "wb", closefd=False) as file:
+            file.writelines(parts())
+        at[name] = f"/proc/{os.getpid()}/fd/{descriptor}"
+    return at
 
 
 def _remove(directory: str, pid: int) -> None:

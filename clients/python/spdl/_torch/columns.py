@@ -34,7 +34,7 @@ class _Columns:
 
     def __init__(self, of: Union[Samples, Streamed], fields: Any) -> None:
         self.of = of
-        self.form, self.wanted = _wanted(of, fields)
+        self.form, self.wanted = wanted(of, fields)
         self.named = fields is not None  # whether keys are the program's own
         self.prepared: dict[str, Prepared] = {}  # columns of pictures that an image processor makes
         self.trees: dict[str, Any] = {column: self._tree(column) for column in dict.fromkeys(self.wanted.values())}
@@ -241,7 +241,7 @@ class _Columns:
         return {key: self._indexed(one) for key, one in tree.items()}
 
 
-def _wanted(of: Union[Samples, Streamed], fields: Any) -> tuple[str, dict[str, str]]:
+def wanted(of: Any, fields: Any) -> tuple[str, dict[str, str]]:
     """In what form columns are handed out, and which, by their keys there."""
     have = of.columns
     if fields is None:

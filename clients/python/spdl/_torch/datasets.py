@@ -34,7 +34,7 @@ _BOXED = ("WIDERFace", "Kitti")
 _BOXES = ("has boxes and other targets, which come with a description alone: write a line of JSON a picture, with its boxes and classes as lists, and say "
           "image: {boxes: {column: boxes, with: [classes]}}, by which they follow every operation; docs/recipes.md has it for COCO")
 _WRAP = "want wrap_dataset_for_transforms_v2(dataset) of torchvision.datasets, with transforms= of v2, which take the picture and its target together"
-_BEHAVIOUR = ("__getitem__", "__getitems__", "__len__")
+BEHAVIOUR = ("__getitem__", "__getitems__", "__len__")
 _SOURCE = "spdl.DataLoader(spec, source=dataset), with a __getitem__ that returns encoded bytes or a path, and a label: the engine decodes (docs/sources.md)"
 
 
@@ -231,20 +231,20 @@ def refuse(place: str, dataset: Any, what: str) -> NoReturn:
 
 def _home(dataset: Any, place: str) -> tuple[str, str]:
     """The library and the name of the class that says what its samples are."""
-    _refuse_shards(dataset, place)
+    refuse_shards(dataset, place)
     for cls in type(dataset).__mro__:
         for library, module in (("torchvision", "torchvision.datasets"), ("torch", "torch.utils.data")):
             if cls.__module__ == module or cls.__module__.startswith(module + "."):
                 return library, cls.__qualname__
-        own = [name for name in _BEHAVIOUR if name in vars(cls)]
+        own = [name for name in BEHAVIOUR if name in vars(cls)]
         if own:
             refuse(place, dataset, f"is a class of its own, which reads by its {own[0]}: only torchvision's classes of files are known here; {_SOURCE}")
     refuse(place, dataset, f"is no data set of torch's, want one of torchvision's of files and labels; {_SOURCE}")
 
 
-def _refuse_shards(dataset: Any, place: str) -> None:
-    """MosaicML's and litData's, and what is derived of them: the engine reads their shards, by a description."""
-    library = next((cls.__module__.partition(".")[0] for cls in type(dataset).__mro__ if cls.__qualname__ == "StreamingDataset"), "")
+def refuse_shards(dataset: Any, place: str, why: str = "reads its samples by itself, and the engine the same shards: want ") -> None:
+    """litData's, and what is derived of MosaicML's: the engine reads their shards, by a description."""
+    library = next((home for cls in type(dataset).__mro__ if cls.__qualname__ == "StreamingDataset" and (home := cls.__module__.partition(".")[0]) in ("streaming", "litdata")), "")
     if library == "streaming":
         places, page = [posixpath.join(one.remote or one.local, one.split or "") for one in dataset.streams], "mds"
     elif library == "litdata":
@@ -252,7 +252,7 @@ def _refuse_shards(dataset: Any, place: str) -> None:
     else:
         return
     named = [f"{one.rstrip('/')}/" if "://" in one else str(one) for one in places]  # of a store a directory ends so
-    refuse(place, dataset, f"reads its samples by itself, and the engine the same shards: want source: {{shards: {named[0] if len(named) == 1 else named}}} of a description, with what becomes of each column in it; "
+    refuse(place, dataset, f"{why}source: {{shards: {named[0] if len(named) == 1 else named}}} of a description, with what becomes of each column in it; "
                            f"its shuffle is order: {{shuffle: true}} (docs/sources.md#{page}, docs/migrate.md#{page})")
 
 
@@ -269,7 +269,7 @@ def _refuse_kind(library: str, name: str, dataset: Any, place: str) -> NoReturn:
         refuse(place, dataset, "has masks as .mat files of MATLAB's, which no engine reads; write them as PNGs of class numbers once, and name them in a table: a mask is a field "
                                "(docs/recipes.md)")
     if name == "TensorDataset":
-        refuse(place, dataset, "holds tensors; write them as .npy files and say source: {arrays: [...]} (docs/sources.md)")
+        refuse(place, dataset, "holds tensors, and stands beside pictures in files, want data sets of one kind in a ConcatDataset")
     if name in ("IterableDataset", "ChainDataset"):
         refuse(place, dataset, "is an iterable; it comes behind a description: spdl.DataLoader(spec, source=dataset)")
     refuse(place, dataset, f"of {library} reads its samples by itself, want one of {', '.join(sorted([*_FILES, *_PIXELS, *_NUMBERED]))}, or a Subset or ConcatDataset of such; "
