@@ -228,6 +228,11 @@ def test_what_torch_is_told_is_refused_with_what_does_it_here(mock):
         spdl.DataLoader("x", num_workers=8, batch=3)
 
 
+def test_what_is_no_description_is_so_before_its_arguments_are_looked_at(mock):
+    with pytest.raises(TypeError, match="the description is of type list, want a dict, or the path of a file or folder; a data set of yours comes as source="):
+        spdl.DataLoader([1, 2, 3], batch_size=2)
+
+
 @pytest.mark.parametrize("arguments, message", [
     ({"num_worker": 3}, "num_worker is torch's num_workers; leave it out"),
     ({"max_lease": 3}, "unexpected argument max_lease; did you mean max_leases?"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 
 import pytest
@@ -34,6 +35,13 @@ def test_a_status_of_a_newer_library_is_a_plain_error_that_keeps_its_number(mock
     with pytest.raises(spdl.SpdlError, match="something new") as caught:
         spdl.attach("x")
     assert type(caught.value) is spdl.SpdlError and caught.value.status == -999
+
+
+def test_errors_are_named_as_programs_have_them():
+    """In tracebacks, and where they are pickled."""
+    errors = [one for one in vars(spdl).values() if isinstance(one, type) and issubclass(one, spdl.SpdlError)]
+    assert len(errors) > 25 and [f"{one.__module__}.{one.__qualname__}" for one in errors] == [f"spdl.{one.__name__}" for one in errors]
+    assert [repr(pickle.loads(pickle.dumps(one("x")))) for one in errors] == [f"{one.__name__}('x')" for one in errors]
 
 
 def test_errors_are_the_builtin_ones_that_foreign_code_expects():

@@ -23,6 +23,26 @@ def test_the_modules_are_there_when_they_are_named_and_not_before(python):
     assert done.stdout.splitlines() == ["[]", "spdl.io PipelineBuilder spdl.source spdl.dataloader", "True False"], done.stderr
 
 
+def test_completion_offers_what_is_public(python):
+    """dir() is what a shell completes by: the names of __all__, and of spdl its modules."""
+    done = python("import spdl\n"
+                  "for module in (spdl, spdl.io, spdl.pipeline, spdl.source, spdl.dataloader):\n"
+                  "    print(sorted({name for name in dir(module) if not name.startswith('__')} ^ {name for name in module.__all__ if name[0] != '_'}), '__doc__' in dir(module))")
+    assert done.stdout.splitlines() == ["['dataloader', 'io', 'pipeline', 'source'] True"] + ["[] True"] * 4, done.stderr
+
+
+def test_public_names_say_what_they_are(python):
+    """Each class, function, method and property of ours in spdl and spdl.io has a docstring."""
+    done = python("import inspect, spdl\n"
+                  "def public(module):\n"
+                  "    return {name: getattr(module, name) for name in module.__all__ if name[0] != '_' and (callable(getattr(module, name)))}\n"
+                  "for name, one in {**public(spdl), **public(spdl.io)}.items():\n"
+                  "    parts = {f'{name}.{part}': value for part, value in vars(one).items() if part[0] != '_' and (inspect.isfunction(value) or isinstance(value, property))} if inspect.isclass(one) else {}\n"
+                  "    print(*(what for what, value in {name: one, **parts}.items() if not (value.__doc__ or '').strip()), sep='\\n', end='')\n"
+                  "print(len(public(spdl)))")
+    assert done.stdout.strip().isdecimal() and int(done.stdout) > 30, (done.stdout, done.stderr)
+
+
 def test_importing_spdl_needs_no_library(python):
     assert python("import spdl", library="/nowhere/libspdl.so").returncode == 0
 

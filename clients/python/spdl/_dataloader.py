@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Op
 from . import _torchrun
 from ._errors import ArgumentError, Busy, SpecError
 from ._epoch import Stretch
-from ._start import open
+from ._start import check_kind, open
 from ._torch import arguments, beside
 from .arrays import Array, Ragged, view
 from .batch import Batch
@@ -21,7 +21,7 @@ from .loader import Epoch, Loader
 
 # What torch's DataLoader is told and an engine is not, and what does it here.
 _TORCH = {
-    "batch_size": "say batch: N in the description",
+    "batch_size": 'say batch: N in the description, or of a folder args=["--batch", "N"]',
     "batch_sampler": "say batch: N and order: {...} in the description; by length order: {buckets: {by: COLUMN, max_total: N}}",
     "dataset": "it comes as source=, behind a description: spdl.DataLoader(spec, source=dataset)",
     "collate_fn": "batches come collated; transform= maps a whole one",
@@ -35,7 +35,7 @@ _TORCH = {
     "pin_memory_device": "call loader.loader.pin(device=N) (docs/gpu.md)",
     "prefetch_factor": "say ring: {slots: N} in the description",
     "sampler": "say order: {...} in the description",
-    "shuffle": "say order: {shuffle: true, seed: N} in the description",
+    "shuffle": 'say order: {shuffle: true, seed: N} in the description; of a folder it is so, unless args=["--no-shuffle"]',
     "worker_init_fn": "leave it out: there are no workers",
 }
 
@@ -187,9 +187,11 @@ class DataLoader:
         elif more:
             raise TypeError(f"spdl: DataLoader: got {', '.join(repr(one)[:40] for one in (fields, *more))} behind the description, want fields alone; "
                             "batch_size, shuffle and what else torch takes there is the description's")
+        self._owned = not isinstance(source, Loader)
+        if drop is None and self._owned:
+            check_kind(source)
         for name in options:
             _check_option(name)
-        self._owned = not isinstance(source, Loader)
         if not self._owned and options:
             raise ArgumentError(f"spdl: DataLoader: {', '.join(options)} are for a loader that it opens itself")
         self._classes: Optional[list[str]] = None

@@ -186,6 +186,8 @@ class PoolLost(SpdlError):
 
 
 _BY_STATUS = {c.status: c for c in SpdlError.__subclasses__() if c.status is not None}
+for _error in (SpdlError, *SpdlError.__subclasses__()):
+    _error.__module__ = "spdl"  # where programs have them from, and what a traceback says
 
 
 def error_for(status: int, text: str) -> SpdlError:

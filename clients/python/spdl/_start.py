@@ -265,17 +265,23 @@ def _attach_opts(group: Optional[str], lane: Optional[int], max_leases: Optional
     )
 
 
+def check_kind(spec: Spec) -> None:
+    """Refuse what is no description at all, with TypeError."""
+    if isinstance(spec, (str, bytes, os.PathLike, Mapping)):
+        return
+    is_data = hasattr(spec, "__getitem__") or hasattr(spec, "__iter__")
+    remedy = "; a data set of yours comes as source=, behind a description of the rest" if is_data else ""
+    raise TypeError(f"spdl: open: the description is of type {type(spec).__name__}, want a dict, or the path of a file or folder{remedy}")
+
+
 def _spec_text(spec: Spec) -> str:
     """What spdl_open takes: a path, or a description as JSON, which begins with '{'."""
-    if isinstance(spec, dict):
+    if isinstance(spec, Mapping):
         try:
-            return json.dumps(spec, default=plain)
+            return json.dumps(dict(spec), default=plain)
         except (TypeError, ValueError) as error:
             raise SpecError(f"spdl: open: the description is not plain data: {error}") from None
-    if not isinstance(spec, (str, bytes, os.PathLike)):
-        is_data = hasattr(spec, "__getitem__") or hasattr(spec, "__iter__")
-        remedy = "; a data set of yours comes as source=, behind a description of the rest" if is_data else ""
-        raise TypeError(f"spdl: open: the description is of type {type(spec).__name__}, want a dict, or the path of a file or folder{remedy}")
+    check_kind(spec)
     path = os.fspath(spec)
     if isinstance(path, bytes):
         path = os.fsdecode(path)

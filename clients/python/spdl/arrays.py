@@ -89,6 +89,7 @@ class Array:
 
     @property
     def ndim(self) -> int:
+        """How many dimensions it has."""
         return len(self.shape)
 
     @property
@@ -98,6 +99,7 @@ class Array:
 
     @property
     def nbytes(self) -> int:
+        """The bytes of its elements, without gaps that strides leave between them."""
         return self.size * self.dtype.itemsize
 
     def __len__(self) -> int:

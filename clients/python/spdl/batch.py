@@ -137,6 +137,7 @@ class Batch(Mapping[str, Any]):
 
     @property
     def lane(self) -> int:
+        """The lane that it came by; 0 in a group without lanes."""
         return self._raw.lane
 
     @property

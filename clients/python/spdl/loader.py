@@ -233,6 +233,7 @@ class Loader:
 
     @property
     def info(self) -> Info:
+        """The ring and this loader's place in it, as they are now."""
         ring, place = self._ring(), self._place()
         return Info(
             name=ring.name.decode(), text=self._text,
@@ -293,6 +294,7 @@ class Loader:
 
     @property
     def closed(self) -> bool:
+        """Whether close() was called, or the with-block has ended."""
         return self._reader.closed
 
     def close(self) -> None:

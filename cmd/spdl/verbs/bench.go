@@ -51,7 +51,7 @@ func (a *app) bench() *cobra.Command {
 	v := &benching{app: a}
 	c := &cobra.Command{
 		Use:   "bench SPEC|FOLDER|SHARDS",
-		Short: "Measure samples per second, CPU time, memory and the time to the first batch",
+		Short: "Measure rate, CPU time, memory and the time to the first batch",
 		Long: `Bench runs the engine in this process, in a ring of private memory, with a consumer that gives each batch back at once, for
 --epochs epochs (1 if nothing is said), --batches batches or --seconds seconds, whichever comes first. Ctrl-C ends it with the figures
 so far.
@@ -65,6 +65,7 @@ what it had of heap, stacks and buffers, without the ring and without program fi
 	}
 	v.addFlags(c)
 	f := c.Flags()
+	f.Lookup("epochs").Usage = "epochs; 0: until --batches or --seconds (default 1)"
 	f.StringVar(&v.ring, "ring", "", "of a description with several rings: the one to run (default: the first)")
 	f.Int64Var(&v.batches, "batches", 0, "stop after so many batches; 0: do not")
 	f.Float64Var(&v.seconds, "seconds", 0, "stop so long after the first batch; 0: do not")

@@ -104,9 +104,9 @@ func (a *app) root() *cobra.Command {
 		Long: `spdl reads pictures, videos and sounds, decodes and batches them straight into a ring of slots in shared memory, where
 programs in any language take them without a copy.
 
-  spdl serve /data/train --size 224 --batch 64     a folder of pictures, one class per directory
-  spdl serve imagenet.yaml                         a description: see docs/spec.md
-  spdl check imagenet.yaml                         what would a consumer see?
+  spdl serve /data/train --size 224 --batch 64   a folder of pictures
+  spdl serve imagenet.yaml                       a description: see docs/spec.md
+  spdl check imagenet.yaml                       what would a consumer see?
 
 Exit codes: 0 done; 1 failed; 2 command line, description or state wrong; 3 not found; 4 denied; 5 name, lane or leases
 in use; 6 no room in memory or /dev/shm; 7 other version or format; 130 interrupted.`,
@@ -137,13 +137,12 @@ in use; 6 no room in memory or /dev/shm; 7 other version or format; 130 interrup
 			return of.Help()
 		},
 	})
-	help := root.HelpFunc()
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
 		if verb := slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") }); c == root && verb == 0 && args[0] != "help" {
 			a.refused = noVerb(root, args[0]) // cobra has no place for it
 			return
 		}
-		help(c, args)
+		a.help(c)
 	})
 	root.SetVersionTemplate("spdl {{.Version}}\n")
 	root.AddCommand(a.serve(), a.check(), a.view(), a.pack(), a.bench(), a.profile(), a.top(), a.trace(), a.replay(), a.verify(), a.inspect(), a.clean(), a.version())

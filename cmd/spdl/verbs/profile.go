@@ -27,7 +27,7 @@ func (a *app) profile() *cobra.Command {
 	v := &profiling{app: a}
 	c := &cobra.Command{
 		Use:   "profile SPEC|FOLDER|SHARDS",
-		Short: "Run every stage alone with 1, 2, 4 ... workers, and show which one is the limit",
+		Short: "Run every stage alone, and show which one is the limit",
 		Long: `Profile reads a description or folder as serve does and runs its stages one at a time: fetch reads the samples in the epoch's
 order, decode works on samples that are in memory already. Each number of workers gets --seconds seconds. There is no ring, no batch and
 no other stage, so the slowest stage at its best is what the whole can reach. Efficiency is the rate beside as many times that of one worker.

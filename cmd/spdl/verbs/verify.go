@@ -54,7 +54,7 @@ func (a *app) verify() *cobra.Command {
 	v := &verifying{app: a, taken: map[int64][]stretch{}}
 	c := &cobra.Command{
 		Use:   "verify SPEC|FOLDER|SHARDS LOG...",
-		Short: "Prove from consumers' logs that every sample came as often as planned",
+		Short: "Prove from logs that every sample came as often as planned",
 		Long: `Verify reads the logs of all consumers of one group, compares every batch with the plan of the description, and says which steps are
 missing, came twice, or hold other samples. From the first step in the logs to the last every row of every rank must be there once; the
 world size may have changed on the way.

@@ -422,15 +422,6 @@ static int decode_one(video_ctx *v, AVFrame *to) {
     return rc;
 }
 
-int video_forward(video_ctx *v, AVFrame **frame, int64_t *pts, int64_t *duration) {
-    int rc = decode_one(v, v->show);
-    if (rc != MEDIA_AV_OK) return rc;
-    *frame = v->show;
-    *pts = v->show->pts;
-    *duration = v->show->pkt_duration;
-    return damaged(v->show) ? media_av_fail(v->a, MEDIA_AV_CORRUPT, "a damaged picture") : MEDIA_AV_OK;
-}
-
 /* Whether a key frame lies between the frame that comes next and the one asked for. */
 static int worth_seeking(const video_ctx *v, int64_t at) {
     if (!v->coming->buf[0]) return at > 0;

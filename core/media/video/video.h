@@ -105,9 +105,6 @@ int video_at(video_ctx *v, int64_t at, AVFrame **frame, int64_t *pts, int64_t *d
 int video_fed(video_ctx *v, const media_packets *p, int64_t *next, AVFrame **frame, int64_t *pts,
               int64_t *duration);
 
-/* The frame after the last one that was taken, in presentation order, without a scan. */
-int video_forward(video_ctx *v, AVFrame **frame, int64_t *pts, int64_t *duration);
-
 /* --- pixels --- */
 
 enum { VIDEO_RGB24 = 0, VIDEO_RGBX = 1 };

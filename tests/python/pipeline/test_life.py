@@ -500,3 +500,16 @@ def test_a_pipeline_that_failed_is_collected_like_any(how):
     gc.collect()
     assert pipeline() is None
     wait_for(lambda: core() is None or core().closed, "the core is closed")
+
+
+def test_what_it_is_made_of_can_be_seen():
+    builder = PipelineBuilder().pipe(int, concurrency=4)
+    assert repr(builder) == "<spdl.pipeline.PipelineBuilder no source, int(concurrency=4, op=int), no sink>"
+    builder.add_source(["1", "2"]).add_sink(3)
+    assert repr(builder) == "<spdl.pipeline.PipelineBuilder source, int(concurrency=4, op=int), sink(3)>"
+    pipeline = builder.build(num_threads=1)
+    name = pipeline.stats()["name"]
+    assert repr(pipeline) == f"<spdl.pipeline.Pipeline {name!r} ready: 0:src, 1:int>"
+    with pipeline.auto_stop():
+        assert list(pipeline) == [1, 2] and " started: " in repr(pipeline)
+    assert " stopped: " in repr(pipeline)

@@ -101,11 +101,6 @@ def refuse():
     raise ValueError("not today")
 
 
-def pid_and_random():
-    while True:
-        yield os.getpid(), random.random()
-
-
 def double(x):
     return 2 * x
 

@@ -10,3 +10,7 @@ from ._loader import DataLoader
 from ._pytorch import PyTorchDataLoader, get_pytorch_dataloader
 
 __all__ = ["CacheDataLoader", "DataLoader", "get_pytorch_dataloader", "PyTorchDataLoader"]
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

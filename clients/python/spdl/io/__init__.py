@@ -91,6 +91,10 @@ __all__ = [
     "streaming_decode_packets", "streaming_load_video", "to_numpy", "to_torch", "utils", "VideoDecoder", "video_encode_config", "VideoPackets",
 ]
 
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+
 _INSTEAD = {
     "streaming_load_video_nvdec": "streaming_load_video(src, num_frames)",
     "streaming_demux_video": "Demuxer(src).streaming_demux(index, num_packets=...)",

@@ -56,3 +56,7 @@ __all__ = [
     "SharedMemorySegmentPool", "StageInfo", "StatsQueue", "TaskHook", "TaskPerfStats", "TaskStatsHook",
     "WorkerDied", "WorkerError",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -34,6 +34,10 @@ class PipelineBuilder(Generic[T, U]):
         self._pipes: list[Any] = []
         self._sink: Optional[defs.SinkConfig[U]] = None
 
+    def __repr__(self) -> str:
+        parts = ["no source" if self._src is None else "source", *map(repr, self._pipes), "no sink" if self._sink is None else f"sink({self._sink.buffer_size})"]
+        return f"<spdl.pipeline.PipelineBuilder {', '.join(parts)}>"
+
     def add_source(self, source: Union[Iterable[T], AsyncIterable[T]], *,
                    continuous: bool = False) -> PipelineBuilder[T, U]:
         """Where the items come from. A sync iterable is iterated on a thread of its own, so it may block.

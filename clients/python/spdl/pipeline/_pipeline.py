@@ -40,6 +40,10 @@ class Pipeline(Generic[T]):
         self._finaliser = weakref.finalize(self, abandon, self._core)
         self._finaliser.atexit = False  # the core's own exit handler waits, too
 
+    def __repr__(self) -> str:
+        state = "stopped" if self._stopped else "started" if self._started else "ready"
+        return f"<spdl.pipeline.Pipeline {self._core.plan.name!r} {state}: {', '.join(stage.name for stage in self._core.plan.stages)}>"
+
     # ---- life
 
     def start(self, *, timeout: Optional[float] = None, **kwargs: Any) -> None:

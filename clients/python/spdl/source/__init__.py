@@ -15,3 +15,7 @@ __all__ = [
     "DistributedDeterministicSampler", "DistributedRandomSampler", "IterableWithShuffle", "SizedIterable",
     "SizedIterableWithShuffle",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
