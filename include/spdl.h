@@ -562,7 +562,7 @@ enum { SPDL_AFTER_STREAM = 1, SPDL_AFTER_EVENT = 2 };
  * If this process dies in the middle of a copy, the engine takes the slot back when the process is gone, and its copies with it.
  *
  * Returns SPDL_OK; SPDL_E_STALE; SPDL_E_UNSUPPORTED without a driver; SPDL_E_DEVICE if the driver refuses the handle: the lease is
- * the caller's still; SPDL_E_NOMEM; SPDL_E_ARGUMENT. Like spdl_release nothing in a forked child. */
+ * the caller's still; SPDL_E_NOMEM; SPDL_E_ARGUMENT, above all for a stream that is being captured into a graph. Like spdl_release nothing in a forked child. */
 SPDL_API spdl_status spdl_release_after(spdl_reader *reader, const spdl_batch *batch, uint32_t kind, void *handle);
 
 /* Let a stream wait until the batch's device tensors are complete. Tensors in device memory come from an engine that uploads
@@ -572,6 +572,7 @@ SPDL_API spdl_status spdl_release_after(spdl_reader *reader, const spdl_batch *b
  * stream  NULL: the default one of the device's primary context.
  *
  * Returns SPDL_OK; SPDL_E_POOL_LOST; SPDL_E_STALE; SPDL_E_UNSUPPORTED; SPDL_E_NOT_FOUND: this process does not see the device;
+ * SPDL_E_ARGUMENT: the stream is being captured into a graph;
  * SPDL_E_DEVICE, above all where the driver lets no memory be shared between these processes (containers). Host tensors are good in every case. */
 SPDL_API spdl_status spdl_stream_wait(spdl_reader *reader, const spdl_batch *batch, void *stream);
 

@@ -43,7 +43,13 @@ enum {
     CU_E_NOT_REGISTERED = 713,
     CU_E_LAUNCH_FAILED = 719,
     CU_E_NOT_PERMITTED = 800,
-    CU_E_NOT_SUPPORTED = 801
+    CU_E_NOT_SUPPORTED = 801,
+    CU_E_CAPTURE_UNSUPPORTED = 900, /* from here to the last: not while a graph is captured */
+    CU_E_CAPTURE_INVALIDATED = 901,
+    CU_E_CAPTURE_ISOLATION = 905,
+    CU_E_CAPTURE_IMPLICIT = 906,
+    CU_E_CAPTURED_EVENT = 907,
+    CU_E_CAPTURE_WRONG_THREAD = 908
 };
 
 enum { /* of a device */
@@ -62,6 +68,8 @@ enum { CU_HOST_PORTABLE = 1 };
 enum { CU_STREAM_NON_BLOCKING = 1 };
 enum { CU_EVENT_BLOCKING_SYNC = 1, CU_EVENT_DISABLE_TIMING = 2, CU_EVENT_INTERPROCESS = 4 };
 enum { CU_IPC_LAZY_PEER_ACCESS = 1 };
+enum { CU_CAPTURE_NONE = 0, CU_CAPTURE_ACTIVE = 1, CU_CAPTURE_INVALIDATED = 2 }; /* of a stream */
+enum { CU_CAPTURE_GLOBAL = 0, CU_CAPTURE_THREAD_LOCAL = 1, CU_CAPTURE_RELAXED = 2 };
 
 #define CUDA_LIBRARY "libcuda.so.1"
 #define CUDA_OLDEST 11010 /* what cuDriverGetVersion must say: 1000 * major + 10 * minor */
@@ -106,6 +114,8 @@ enum { CU_IPC_LAZY_PEER_ACCESS = 1 };
     X(StreamSynchronize, cuStreamSynchronize, (cu_stream stream))                                           \
     X(StreamWaitEvent, cuStreamWaitEvent, (cu_stream stream, cu_event event, unsigned flags))               \
     X(StreamGetCtx, cuStreamGetCtx, (cu_stream stream, cu_context * context))                               \
+    X(StreamIsCapturing, cuStreamIsCapturing, (cu_stream stream, int *status))                              \
+    X(ThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, (int *mode))                      \
     X(EventCreate, cuEventCreate, (cu_event * event, unsigned flags))                                       \
     X(EventDestroy, cuEventDestroy_v2, (cu_event event))                                                    \
     X(EventRecord, cuEventRecord, (cu_event event, cu_stream stream))                                       \

@@ -2,12 +2,12 @@
  *
  * build/cuda/libcuda.so.1 stands in for the driver's library: name it in SPDL_CUDA_LIBRARY, or have its directory in
  * LD_LIBRARY_PATH. It has no behaviour of its own beyond what programs may rely on, and is stricter than a real driver where that finds
- * mistakes: registering memory twice, copying outside an allocation, opening one's own IPC handle are errors; a copy from memory that is not pinned is
+ * mistakes: registering memory twice, copying outside an allocation, opening one's own IPC handle, asking an event while a graph is captured are errors; a copy from memory that is not pinned is
  * counted.
  *
  *   device.c   start, devices, contexts, errors, faults
  *   memory.c   device memory, pinned host memory, handles for other processes
- *   stream.c   streams, events, copies, launches: one thread per stream
+ *   stream.c   streams, events, copies, launches: one thread per stream; streams that are captured into a graph
  *   kernels.c  what our kernels do, in C
  *   ffmpeg.c   what FFmpeg asks of the driver besides, for its decoders on the device
  *   nvcuvid.c, parameters.c, software.c
@@ -105,6 +105,8 @@ bool fake_is_device(cu_address at, size_t bytes);
 bool fake_is_pinned(const void *at, size_t bytes);
 void fake_end_streams(context *c);
 void fake_pass(void); /* let others have the lock for a moment */
+/* What a call that is not safe while a graph is captured must say: CU_OK, or an error, and then the captures in its way are void. */
+cu_result fake_unsafe(void);
 
 /* A copy of rows, as cuMemcpy2D takes it. */
 enum { FAKE_ON_HOST = 1, FAKE_ON_DEVICE = 2 };

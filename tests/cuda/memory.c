@@ -81,6 +81,7 @@ FAKE_API cu_result cuMemAlloc_v2(cu_address *memory, size_t bytes) {
     ENTER(MemAlloc);
     cu_result why;
     context *c = fake_current(&why);
+    if (why == CU_OK) why = fake_unsafe();
     if (why != CU_OK) LEAVE(why);
     if (bytes == 0) LEAVE(CU_E_INVALID_VALUE);
     if (bytes > fake_settings.memory - c->used) LEAVE(CU_E_OUT_OF_MEMORY);
@@ -143,6 +144,7 @@ FAKE_API cu_result cuMemHostRegister_v2(void *memory, size_t bytes, unsigned fla
     ENTER(MemHostRegister);
     cu_result why;
     context *c = fake_current(&why);
+    if (why == CU_OK) why = fake_unsafe();
     if (why != CU_OK) LEAVE(why);
     bool read_only = (flags & CU_REGISTER_READ_ONLY) != 0;
     if (!memory || bytes == 0) LEAVE(CU_E_INVALID_VALUE);
@@ -174,6 +176,7 @@ FAKE_API cu_result cuMemHostAlloc(void **memory, size_t bytes, unsigned flags) {
     (void)flags;
     cu_result why;
     context *c = fake_current(&why);
+    if (why == CU_OK) why = fake_unsafe();
     if (why != CU_OK) LEAVE(why);
     void *p = bytes == 0 ? MAP_FAILED
                          : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -237,6 +240,7 @@ FAKE_API cu_result cuIpcOpenMemHandle_v2(cu_address *memory, cu_handle handle, u
     context *c = fake_current(&why);
     exported e;
     memcpy(&e, &handle, sizeof e);
+    if (why == CU_OK) why = fake_unsafe();
     if (why != CU_OK) LEAVE(why);
     if (e.magic != MAGIC) LEAVE(CU_E_INVALID_HANDLE);
     if (e.pid == getpid() || e.device != c->device) LEAVE(CU_E_INVALID_CONTEXT);

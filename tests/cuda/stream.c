@@ -1,4 +1,5 @@
-/* stream.c - streams, events, copies and launches. Each stream has a thread, which does one thing after the other. */
+/* stream.c - streams, events, copies and launches. Each stream has a thread, which does one thing after the other, but for what is put into it
+ * while it is captured into a graph: that is counted and never done. */
 #include "fake.h"
 
 #include <errno.h>
@@ -31,6 +32,7 @@ typedef struct event {
     int fd;   /* of a shared one of our own */
     int refs; /* the handle, and each operation that waits in a stream */
     bool shared, imported;
+    bool captured; /* recorded last in a stream that was captured: there is nothing to ask */
 } event;
 
 enum { COPY, COPY_ROWS, FILL, RECORD, WAIT, HOST_FUNCTION, KERNEL };
@@ -56,12 +58,42 @@ struct stream {
     context *owner;
     operation *first, **last;
     bool closing, busy;
+    int capture, capture_mode; /* CU_CAPTURE_* */
+    pthread_t capturer;
     pthread_cond_t news;
 };
 
 static event *events[MAX_EVENTS];
 static stream *streams[MAX_STREAMS];
 _Thread_local bool fake_in_host_function;
+static _Thread_local int thread_mode = CU_CAPTURE_GLOBAL;
+
+/* ---- captures ------------------------------------------------------------------------------------------ */
+
+/* Whether this capture forbids this thread what is not safe meanwhile. */
+static bool forbids(const stream *s) {
+    bool mine = pthread_equal(s->capturer, pthread_self()) != 0;
+    if (s->capture != CU_CAPTURE_ACTIVE || thread_mode == CU_CAPTURE_RELAXED) return false;
+    if (mine) return s->capture_mode != CU_CAPTURE_RELAXED;
+    return thread_mode == CU_CAPTURE_GLOBAL && s->capture_mode == CU_CAPTURE_GLOBAL;
+}
+
+cu_result fake_unsafe(void) {
+    cu_result r = CU_OK;
+    for (int i = 0; i < MAX_STREAMS; i++) {
+        if (!streams[i] || !forbids(streams[i])) continue;
+        streams[i]->capture = CU_CAPTURE_INVALIDATED;
+        r = CU_E_CAPTURE_UNSUPPORTED;
+    }
+    return r;
+}
+
+/* What waits for, or asks, a stream that is captured never may. */
+static cu_result refuse_captured(stream *s) {
+    if (s->capture == CU_CAPTURE_NONE) return CU_OK;
+    s->capture = CU_CAPTURE_INVALIDATED;
+    return CU_E_CAPTURE_UNSUPPORTED;
+}
 
 /* ---- events ----------------------------------------------------------------------------------------- */
 
@@ -139,6 +171,9 @@ FAKE_API cu_result cuEventQuery(cu_event out) {
     ENTER(EventQuery);
     event *e = out;
     if (!is_event(e)) LEAVE(CU_E_INVALID_HANDLE);
+    if (e->captured) LEAVE(CU_E_CAPTURED_EVENT);
+    cu_result unsafe = fake_unsafe();
+    if (unsafe != CU_OK) LEAVE(unsafe);
     if (e->owner->lost) LEAVE(e->owner->lost);
     LEAVE(is_reached(e->marks, atomic_load(&e->marks->recorded)) ? CU_OK : CU_E_NOT_READY);
 }
@@ -147,6 +182,9 @@ FAKE_API cu_result cuEventSynchronize(cu_event out) {
     ENTER(EventSynchronize);
     event *e = out;
     if (!is_event(e)) LEAVE(CU_E_INVALID_HANDLE);
+    if (e->captured) LEAVE(CU_E_CAPTURED_EVENT);
+    cu_result unsafe = fake_unsafe();
+    if (unsafe != CU_OK) LEAVE(unsafe);
     uint64_t mark = atomic_load(&e->marks->recorded);
     e->refs++;
     while (!e->owner->lost && !is_reached(e->marks, mark)) {
@@ -328,6 +366,11 @@ static stream *resolve(cu_stream handle, cu_result *why) {
 static cu_result put(cu_stream handle, const operation *what) {
     cu_result why;
     stream *s = resolve(handle, &why);
+    if (s && why == CU_OK && s->capture != CU_CAPTURE_NONE) {
+        if (s->capture != CU_CAPTURE_ACTIVE) return CU_E_CAPTURE_INVALIDATED;
+        free(what->staged);
+        return CU_OK;
+    }
     operation *o = s && why == CU_OK ? malloc(sizeof *o) : NULL;
     if (!o) return why != CU_OK ? why : CU_E_OUT_OF_MEMORY;
     *o = *what;
@@ -374,6 +417,7 @@ FAKE_API cu_result cuStreamQuery(cu_stream handle) {
     ENTER(StreamQuery);
     cu_result why;
     stream *s = resolve(handle, &why);
+    if (why == CU_OK) why = refuse_captured(s);
     if (why != CU_OK) LEAVE(why);
     LEAVE(is_idle(s) ? CU_OK : CU_E_NOT_READY);
 }
@@ -383,6 +427,7 @@ FAKE_API cu_result cuStreamSynchronize(cu_stream handle) {
     cu_result why;
     for (;;) {
         stream *s = resolve(handle, &why);
+        if (why == CU_OK) why = refuse_captured(s);
         if (why != CU_OK || is_idle(s)) LEAVE(why);
         fake_pass();
     }
@@ -393,13 +438,63 @@ FAKE_API cu_result cuCtxSynchronize(void) {
     cu_result why;
     for (;;) {
         context *c = fake_current(&why);
+        bool idle = !c || !c->null_stream || is_idle(c->null_stream);
+        for (int i = 0; i < MAX_STREAMS && why == CU_OK; i++) {
+            if (!streams[i] || streams[i]->owner != c) continue;
+            why = refuse_captured(streams[i]);
+            idle = idle && is_idle(streams[i]);
+        }
         if (why != CU_OK) LEAVE(why);
-        bool idle = !c->null_stream || is_idle(c->null_stream);
-        for (int i = 0; i < MAX_STREAMS; i++)
-            if (streams[i] && streams[i]->owner == c) idle = idle && is_idle(streams[i]);
         if (idle) LEAVE(CU_OK);
         fake_pass();
     }
+}
+
+FAKE_API cu_result cuStreamBeginCapture_v2(cu_stream handle, int mode) {
+    ENTER(StreamBeginCapture);
+    cu_result why;
+    stream *s = resolve(handle, &why);
+    if (why != CU_OK) LEAVE(why);
+    if (s == s->owner->null_stream) LEAVE(CU_E_CAPTURE_UNSUPPORTED);
+    if (s->capture != CU_CAPTURE_NONE || mode < CU_CAPTURE_GLOBAL || mode > CU_CAPTURE_RELAXED)
+        LEAVE(CU_E_INVALID_VALUE);
+    s->capture = CU_CAPTURE_ACTIVE;
+    s->capture_mode = mode;
+    s->capturer = pthread_self();
+    LEAVE(CU_OK);
+}
+
+/* There is no graph to be had: who asks wants to know whether it came to one. */
+FAKE_API cu_result cuStreamEndCapture(cu_stream handle, void **graph) {
+    ENTER(StreamEndCapture);
+    cu_result why;
+    stream *s = resolve(handle, &why);
+    *graph = NULL;
+    if (why != CU_OK) LEAVE(why);
+    int capture = s->capture;
+    if (capture != CU_CAPTURE_NONE && s->capture_mode != CU_CAPTURE_RELAXED &&
+        !pthread_equal(s->capturer, pthread_self()))
+        LEAVE(CU_E_CAPTURE_WRONG_THREAD);
+    s->capture = CU_CAPTURE_NONE;
+    if (capture == CU_CAPTURE_NONE) LEAVE(CU_E_INVALID_VALUE);
+    LEAVE(capture == CU_CAPTURE_ACTIVE ? CU_OK : CU_E_CAPTURE_INVALIDATED);
+}
+
+FAKE_API cu_result cuStreamIsCapturing(cu_stream handle, int *status) {
+    ENTER(StreamIsCapturing);
+    cu_result why;
+    stream *s = resolve(handle, &why);
+    if (s) *status = s->capture;
+    LEAVE(why);
+}
+
+FAKE_API cu_result cuThreadExchangeStreamCaptureMode(int *mode) {
+    ENTER(ThreadExchangeStreamCaptureMode);
+    int before = thread_mode;
+    if (*mode < CU_CAPTURE_GLOBAL || *mode > CU_CAPTURE_RELAXED) LEAVE(CU_E_INVALID_VALUE);
+    thread_mode = *mode;
+    *mode = before;
+    LEAVE(CU_OK);
 }
 
 FAKE_API cu_result cuStreamGetCtx(cu_stream handle, cu_context *out) {
@@ -418,7 +513,9 @@ FAKE_API cu_result cuEventRecord(cu_event out, cu_stream handle) {
     stream *s = resolve(handle, &why);
     if (why != CU_OK) LEAVE(why);
     if (!is_event(e) || e->imported) LEAVE(CU_E_INVALID_HANDLE);
-    if (e->owner != s->owner) LEAVE(CU_E_INVALID_CONTEXT);
+    if (e->owner != s->owner) LEAVE(CU_E_INVALID_HANDLE);
+    e->captured = s->capture == CU_CAPTURE_ACTIVE;
+    if (e->captured) LEAVE(CU_OK);
     uint64_t mark = atomic_fetch_add(&e->marks->recorded, 1) + 1;
     LEAVE(put(handle, &(operation){.kind = RECORD, .event = e, .mark = mark}));
 }
@@ -428,6 +525,12 @@ FAKE_API cu_result cuStreamWaitEvent(cu_stream handle, cu_event out, unsigned fl
     event *e = out;
     if (flags != 0) LEAVE(CU_E_INVALID_VALUE);
     if (!is_event(e)) LEAVE(CU_E_INVALID_HANDLE);
+    cu_result why;
+    stream *s = resolve(handle, &why);
+    if (why == CU_OK && s->capture == CU_CAPTURE_ACTIVE && !e->captured) { /* of no part of the graph */
+        s->capture = CU_CAPTURE_INVALIDATED;
+        LEAVE(CU_E_CAPTURE_ISOLATION);
+    }
     fake_counts->waits++;
     LEAVE(put(handle, &(operation){.kind = WAIT, .event = e, .mark = atomic_load(&e->marks->recorded)}));
 }

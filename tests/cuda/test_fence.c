@@ -264,6 +264,72 @@ TEST(event_that_its_owner_destroyed_costs_a_wait_and_not_a_slot_too_early) {
     rig_end(&g);
 }
 
+/* ---- graphs ------------------------------------------------------------------------------------------------- */
+
+TEST(capture_of_a_graph_is_not_disturbed_by_who_acquires_and_releases_meanwhile) {
+    for (int captured_by = CU_CAPTURE_GLOBAL; captured_by <= CU_CAPTURE_RELAXED; captured_by++) {
+        rig g = rig_of(2);
+        cu_stream graph;
+        spdl_pin_info info = SPDL_PIN_INFO_INIT;
+        spdl_batch none = SPDL_BATCH_INIT;
+        CHECK(cu.StreamCreate(&graph, CU_STREAM_NON_BLOCKING) == CU_OK);
+        gpu_shut();
+        spdl_batch b = send_new(&g);
+        gpu_capture(graph, captured_by);
+        CHECK_STATUS(spdl_acquire(g.r, 0, &none), SPDL_TIMEOUT); /* it looks */
+        CHECK(pending(g.r) == 1 && state_of(g.s, b.slot) == SPDL_L_DONE);
+        gpu_open();
+        WAIT_UNTIL(spdl_acquire(g.r, 0, &none) == SPDL_TIMEOUT && pending(g.r) == 0);
+        CHECK(state_of(g.s, b.slot) == SPDL_L_FREE);
+        send_new(&g); /* behind another stream's copy */
+        CHECK_STATUS(spdl_unpin(g.r), SPDL_OK);
+        CHECK_STATUS(spdl_pin(g.r, NULL, NULL), SPDL_OK);
+        CHECK(gpu_end_capture(graph) == CU_OK);
+        CHECK_STATUS(spdl_get_pin_info(g.r, &info), SPDL_OK);
+        int mode = CU_CAPTURE_GLOBAL;
+        CHECK(cu.ThreadExchangeStreamCaptureMode(&mode) == CU_OK &&
+              mode == CU_CAPTURE_GLOBAL); /* as it was */
+        CHECK(info.device_error == 0 && cu.StreamDestroy(graph) == CU_OK);
+        rig_end(&g);
+    }
+}
+
+TEST(release_behind_a_stream_that_is_captured_is_refused_and_spoils_nothing) {
+    rig g = rig_of(1);
+    spdl_batch b = new_batch(g.s, g.r);
+    gpu_capture(g.stream, CU_CAPTURE_GLOBAL);
+    CHECK_STATUS(spdl_release_after(g.r, &b, SPDL_AFTER_STREAM, g.stream), SPDL_E_ARGUMENT);
+    CHECK(strstr(spdl_last_error(),
+                 "being captured into a graph; release the batch behind the graph's launch"));
+    CHECK(pending(g.r) == 0 && state_of(g.s, b.slot) == SPDL_L_HELD);
+    CHECK(gpu_end_capture(g.stream) == CU_OK);
+    CHECK_STATUS(spdl_release_after(g.r, &b, SPDL_AFTER_STREAM, g.stream), SPDL_OK);
+    rig_end(&g);
+}
+
+/* The batch was copied outside of the graph; that its event is another's now is the caller's mistake, and costs no slot. */
+TEST(event_that_was_recorded_again_in_a_capture_keeps_its_slot_until_it_tells) {
+    rig g = rig_of(2);
+    cu_event event;
+    spdl_pin_info info = SPDL_PIN_INFO_INIT;
+    spdl_batch b = send_held_up(&g, &event), none = SPDL_BATCH_INIT;
+    cu_stream graph;
+    CHECK(cu.StreamCreate(&graph, CU_STREAM_NON_BLOCKING) == CU_OK);
+    gpu_capture(graph, CU_CAPTURE_GLOBAL);
+    CHECK(cu.EventRecord(event, graph) == CU_OK);
+    CHECK_STATUS(spdl_acquire(g.r, 0, &none), SPDL_TIMEOUT);
+    CHECK(state_of(g.s, b.slot) == SPDL_L_DONE && gpu_end_capture(graph) == CU_OK);
+    CHECK_STATUS(spdl_acquire(g.r, 0, &none), SPDL_TIMEOUT);
+    CHECK_STATUS(spdl_get_pin_info(g.r, &info), SPDL_OK);
+    CHECK(info.pending == 1 && info.device_error == 0);
+    gpu_open();
+    CHECK(cu.EventRecord(event, g.stream) == CU_OK && cu.StreamSynchronize(g.stream) == CU_OK);
+    CHECK_STATUS(spdl_acquire(g.r, 0, &none), SPDL_TIMEOUT);
+    CHECK(pending(g.r) == 0 && state_of(g.s, b.slot) == SPDL_L_FREE);
+    CHECK(cu.EventDestroy(event) == CU_OK && cu.StreamDestroy(graph) == CU_OK);
+    rig_end(&g);
+}
+
 TEST(epoch_ends_while_the_gpu_has_its_last_batch) {
     rig g = rig_of(2);
     spdl_batch none = SPDL_BATCH_INIT;

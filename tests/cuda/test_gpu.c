@@ -69,6 +69,15 @@ void gpu_end(cu_stream stream, cu_address memory) {
           n->events == 0);
 }
 
+void gpu_capture(cu_stream stream, int mode) {
+    CHECK(((cu_result(*)(cu_stream, int))symbol("cuStreamBeginCapture_v2"))(stream, mode) == CU_OK);
+}
+
+cu_result gpu_end_capture(cu_stream stream) {
+    void *graph;
+    return ((cu_result(*)(cu_stream, void **))symbol("cuStreamEndCapture"))(stream, &graph);
+}
+
 const fake_stats *gpu_stats(void) { return ((fake_stats * (*)(void)) symbol("fake_cuda_stats"))(); }
 
 bool gpu_alone(const char *test, const char *settings) {
@@ -139,6 +148,30 @@ TEST(fake_refuses_what_is_a_mistake) {
           cu.IpcOpenMemHandle(&more, handle, 0) == CU_E_INVALID_CONTEXT);
     CHECK(cu.StreamQuery((cu_stream)page) == CU_E_INVALID_HANDLE &&
           cu.EventQuery(page) == CU_E_INVALID_HANDLE);
+    gpu_end(stream, memory);
+}
+
+TEST(fake_makes_a_capture_void_when_anybody_asks_an_event_and_does_not_say_that_it_may) {
+    gpu_start("");
+    cu_address memory;
+    cu_stream stream = gpu_begin(64, &memory);
+    cu_event event;
+    int mode = CU_CAPTURE_RELAXED, status;
+    CHECK(cu.EventCreate(&event, CU_EVENT_DISABLE_TIMING) == CU_OK);
+    gpu_capture(stream, CU_CAPTURE_GLOBAL);
+    CHECK(cu.StreamIsCapturing(stream, &status) == CU_OK && status == CU_CAPTURE_ACTIVE);
+    CHECK(cu.ThreadExchangeStreamCaptureMode(&mode) == CU_OK && mode == CU_CAPTURE_GLOBAL);
+    CHECK(cu.EventQuery(event) == CU_OK);
+    CHECK(cu.ThreadExchangeStreamCaptureMode(&mode) == CU_OK && mode == CU_CAPTURE_RELAXED);
+    CHECK(gpu_end_capture(stream) == CU_OK);
+    gpu_capture(stream, CU_CAPTURE_GLOBAL);
+    CHECK(cu.EventQuery(event) == CU_E_CAPTURE_UNSUPPORTED);
+    CHECK(gpu_end_capture(stream) == CU_E_CAPTURE_INVALIDATED);
+    gpu_capture(stream, CU_CAPTURE_THREAD_LOCAL);
+    CHECK(cu.EventRecord(event, stream) == CU_OK && cu.EventQuery(event) == CU_E_CAPTURED_EVENT);
+    CHECK(cu.CtxSynchronize() == CU_E_CAPTURE_UNSUPPORTED);
+    CHECK(gpu_end_capture(stream) == CU_E_CAPTURE_INVALIDATED);
+    CHECK(cu.EventDestroy(event) == CU_OK);
     gpu_end(stream, memory);
 }
 
