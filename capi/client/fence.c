@@ -24,10 +24,17 @@ static bool is_default(const void *stream) { return (uintptr_t)stream <= 2; } /*
 
 /* The context that the handle's work is in. */
 static cu_result context_of(const gpu *g, uint32_t kind, void *handle, cu_context *out) {
-    if (kind == SPDL_AFTER_STREAM && !is_default(handle)) return g->driver->StreamGetCtx(handle, out);
-    cu_result e = g->driver->CtxGetCurrent(out);
+    const cuda_driver *d = g->driver;
+    cu_context before;
+    cu_result e = d->CtxGetCurrent(out);
     if (e == CU_OK && !*out) *out = g->context;
-    return e == CU_OK && !*out ? CU_E_INVALID_CONTEXT : e;
+    if (e == CU_OK && !*out) return CU_E_INVALID_CONTEXT;
+    if (e != CU_OK || kind != SPDL_AFTER_STREAM || is_default(handle)) return e;
+    e = d->CtxPushCurrent(*out); /* some context has to be current, whichever */
+    if (e != CU_OK) return e;
+    e = d->StreamGetCtx(handle, out);
+    d->CtxPopCurrent(&before);
+    return e;
 }
 
 /* One that was used before in this context, or a new one; NULL without memory. */
@@ -73,7 +80,7 @@ static spdl_status make_fence(gpu *g, uint32_t kind, void *handle, fence **out) 
     if (e == CU_E_INVALID_CONTEXT)
         return sp_fail(
             SPDL_E_DEVICE,
-            "spdl: release_after: no context is current in this thread; give the stream, or call spdl_pin");
+            "spdl: release_after: no context is current in this thread; make the stream's device current, or call spdl_pin");
     if (e == CU_OK) e = d->CtxPushCurrent(context);
     if (e != CU_OK) return sp_fail_cuda(d, "release_after", "the stream's context", e);
     if (kind == SPDL_AFTER_STREAM) {

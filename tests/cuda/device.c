@@ -94,9 +94,19 @@ static cu_result injected(const char *call, int nth) {
     return CU_OK;
 }
 
+/* What is done to memory, streams, events and modules is done in a context. */
+static bool needs_context(const char *call) {
+    static const char *const kinds[] = {"Mem", "Stream", "Event", "Ipc", "Module", "Launch"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strncmp(call, kinds[i], strlen(kinds[i])) == 0) return true;
+    return false;
+}
+
 cu_result fake_enter(const char *call) {
+    cu_result why = CU_OK;
     if (fake_in_host_function) return CU_E_NOT_PERMITTED;
     pthread_mutex_lock(&fake_lock);
+    if (started && needs_context(call) && !fake_current(&why)) return fake_leave(why);
     if (!started && strcmp(call, "Init") != 0) return fake_leave(CU_E_NOT_INITIALIZED);
     cu_result r = injected(call, count_call(call));
     return r == CU_OK ? CU_OK : fake_leave(r);

@@ -647,6 +647,11 @@ FAKE_API cu_result cuLaunchKernel(cu_function function, unsigned grid_x, unsigne
         .kind = KERNEL, .kernel = k, .grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z}};
     for (int i = 0; i < MAX_PARAMS && k->sizes[i]; i++)
         memcpy(&o.values[i], params[i], (size_t)(k->sizes[i] - '0'));
+    cu_result why;
+    const stream *s = resolve(handle, &why);
+    if (why == CU_OK && s->owner != fake_current(&why))
+        why = CU_E_INVALID_HANDLE; /* copies may go to any stream */
+    if (why != CU_OK) LEAVE(why);
     fake_counts->launches++;
     LEAVE(put(handle, &o));
 }

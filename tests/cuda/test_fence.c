@@ -381,6 +381,26 @@ TEST(release_after_needs_no_pinned_memory) {
     standin_free(s);
 }
 
+/* Which context a stream is of is asked in some context, and the caller's thread may have none. */
+TEST(stream_is_enough_in_a_thread_without_a_current_context) {
+    rig g = rig_with("FAKE_CUDA_DEVICES=2", (standin_opts)STANDIN_OPTS, 1);
+    cu_context first, second;
+    cu_stream other;
+    CHECK(cu.CtxGetCurrent(&first) == CU_OK && cu.DevicePrimaryCtxRetain(&second, 1) == CU_OK);
+    CHECK(cu.CtxSetCurrent(second) == CU_OK && cu.StreamCreate(&other, CU_STREAM_NON_BLOCKING) == CU_OK);
+    CHECK(cu.CtxSetCurrent(NULL) == CU_OK);
+    for (int i = 0; i < 2; i++) { /* of the pinned device, and of another one */
+        cu_context current;
+        spdl_batch b = new_batch(g.s, g.r);
+        CHECK_STATUS(spdl_release_after(g.r, &b, SPDL_AFTER_STREAM, i ? other : g.stream), SPDL_OK);
+        CHECK(cu.CtxGetCurrent(&current) == CU_OK && !current);
+    }
+    CHECK_STATUS(spdl_unpin(g.r), SPDL_OK);
+    CHECK(cu.CtxSetCurrent(second) == CU_OK && cu.StreamDestroy(other) == CU_OK);
+    CHECK(cu.CtxSetCurrent(first) == CU_OK && cu.DevicePrimaryCtxRelease(1) == CU_OK);
+    rig_end(&g);
+}
+
 TEST(thousand_batches_reuse_a_few_events) {
     rig g = rig_of(4);
     for (uint64_t i = 0; i < 1000; i++) CHECK(send_new(&g).ticket == i); /* eight slots for four leases */

@@ -148,6 +148,10 @@ TEST(fake_refuses_what_is_a_mistake) {
           cu.IpcOpenMemHandle(&more, handle, 0) == CU_E_INVALID_CONTEXT);
     CHECK(cu.StreamQuery((cu_stream)page) == CU_E_INVALID_HANDLE &&
           cu.EventQuery(page) == CU_E_INVALID_HANDLE);
+    cu_context context;
+    CHECK(cu.CtxGetCurrent(&context) == CU_OK && cu.CtxSetCurrent(NULL) == CU_OK);
+    CHECK(cu.StreamQuery(stream) == CU_E_INVALID_CONTEXT && cu.MemFree(memory) == CU_E_INVALID_CONTEXT);
+    CHECK(cu.CtxSetCurrent(context) == CU_OK);
     gpu_end(stream, memory);
 }
 
@@ -188,7 +192,7 @@ TEST(fake_runs_host_functions_in_order_and_forbids_them_the_driver) {
 }
 
 TEST(fake_runs_a_kernel_by_the_name_in_its_text) {
-    gpu_start("");
+    gpu_start("FAKE_CUDA_DEVICES=2");
     cu_address memory;
     cu_stream stream = gpu_begin(64, &memory);
     cu_module module;
@@ -203,6 +207,13 @@ TEST(fake_runs_a_kernel_by_the_name_in_its_text) {
     CHECK(cu.LaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, stream, params, NULL) == CU_OK);
     CHECK(cu.MemcpyDtoHAsync(to, memory, 11, stream) == CU_OK && cu.StreamSynchronize(stream) == CU_OK);
     CHECK(to[0] == 3 && to[9] == 3 && to[10] == 0);
+    cu_context first, second;
+    CHECK(cu.CtxGetCurrent(&first) == CU_OK && cu.DevicePrimaryCtxRetain(&second, 1) == CU_OK);
+    CHECK(cu.CtxSetCurrent(second) ==
+          CU_OK); /* a kernel is launched in the context of its stream, a copy anywhere */
+    CHECK(cu.LaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, stream, params, NULL) == CU_E_INVALID_HANDLE);
+    CHECK(cu.MemcpyDtoHAsync(to, memory, 11, stream) == CU_OK && cu.StreamSynchronize(stream) == CU_OK);
+    CHECK(cu.CtxSetCurrent(first) == CU_OK && cu.DevicePrimaryCtxRelease(1) == CU_OK);
     CHECK(cu.ModuleUnload(module) == CU_OK);
     gpu_end(stream, memory);
 }
