@@ -534,7 +534,7 @@ typedef struct spdl_pin_info {
  *
  * It ends with spdl_unpin, or with the memory itself (see spdl_detach). Blocks while the driver starts and the pages are locked.
  *
- * Returns SPDL_OK; SPDL_E_UNSUPPORTED without a driver, with one older than CUDA 11.1, or where the memory is mapped read-only and
+ * Returns SPDL_OK; SPDL_E_UNSUPPORTED without a driver, with one older than CUDA 11.1, in a child of a process that used CUDA before it forked, or where the memory is mapped read-only and
  * the device cannot pin that: open the ring with `access: private`, or allow SPDL_PIN_STAGE; SPDL_E_NOT_FOUND: no
  * such device; SPDL_E_BUSY: it is pinned already; SPDL_E_NOMEM: the machine does not let so much be locked;
  * SPDL_E_DEVICE; SPDL_E_ARGUMENT; SPDL_E_FORKED. */

@@ -12,12 +12,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- the driver ------------------------------------------------------------------------------------ */
 
 static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
 static cuda_driver driver; /* never unloaded: it has threads of its own */
 static _Atomic bool started;
+static pid_t starter; /* before started */
+
+static spdl_status fail_forked(const char *call) {
+    return sp_fail(
+        SPDL_E_UNSUPPORTED,
+        "spdl: %s: CUDA was in use before this process was forked, and works in no child of a fork; start it anew (multiprocessing: "
+        "\"spawn\"), or go on in host memory",
+        call);
+}
 
 static spdl_status start_driver(const char *call) {
     char why[512] = "";
@@ -45,15 +55,18 @@ static spdl_status start_driver(const char *call) {
         return sp_fail(SPDL_E_NOT_FOUND,
                        "spdl: %s: the CUDA driver sees no device (CUDA_VISIBLE_DEVICES is \"%s\")", call,
                        getenv("CUDA_VISIBLE_DEVICES") ? getenv("CUDA_VISIBLE_DEVICES") : "not set");
+    if (r == CU_E_NOT_INITIALIZED) return fail_forked(call);
     return r == CU_OK ? SPDL_OK : sp_fail_cuda(&driver, call, asked, r);
 }
 
 spdl_status sp_cuda(const char *call, const cuda_driver **out) {
     spdl_status s = SPDL_OK;
     *out = &driver;
-    if (atomic_load_explicit(&started, memory_order_acquire)) return SPDL_OK;
+    if (atomic_load_explicit(&started, memory_order_acquire))
+        return starter == getpid() ? SPDL_OK : fail_forked(call);
     pthread_mutex_lock(&loading);
     if (!atomic_load(&started)) s = start_driver(call);
+    if (s == SPDL_OK) starter = getpid();
     if (s == SPDL_OK) atomic_store_explicit(&started, true, memory_order_release);
     pthread_mutex_unlock(&loading);
     return s;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DEPTH 16
 #define MAX_CALLS 96
@@ -17,6 +18,7 @@ static fake_stats own_counts;
 fake_stats *fake_counts = &own_counts;
 
 static bool started;
+static pid_t starter; /* a process that was forked since has no driver */
 static context contexts[FAKE_CONTEXTS];
 static _Thread_local context *stack[DEPTH];
 static _Thread_local int depth;
@@ -47,6 +49,7 @@ static void map_counts(void) {
 static void read_settings(void) {
     settings s = {.devices = (int)number("FAKE_CUDA_DEVICES", 1),
                   .version = (int)number("FAKE_CUDA_VERSION", 12040),
+                  .part = (int)number("FAKE_CUDA_PART", 0),
                   .latency_us = (int)number("FAKE_CUDA_LATENCY_US", 0),
                   .read_only = number("FAKE_CUDA_READ_ONLY", 1) != 0,
                   .memory = number("FAKE_CUDA_MEMORY", 1ull << 30)};
@@ -106,6 +109,7 @@ cu_result fake_enter(const char *call) {
     cu_result why = CU_OK;
     if (fake_in_host_function) return CU_E_NOT_PERMITTED;
     pthread_mutex_lock(&fake_lock);
+    if (started && starter != getpid()) return fake_leave(CU_E_NOT_INITIALIZED);
     if (started && needs_context(call) && !fake_current(&why)) return fake_leave(why);
     if (!started && strcmp(call, "Init") != 0) return fake_leave(CU_E_NOT_INITIALIZED);
     cu_result r = injected(call, count_call(call));
@@ -126,10 +130,12 @@ cu_result fake_cuda_fault(const char *call) {
 
 FAKE_API cu_result cuInit(unsigned flags) {
     pthread_mutex_lock(&fake_lock);
+    if (started && starter != getpid()) return fake_leave(CU_E_NOT_INITIALIZED);
     if (!started) {
         read_settings();
         map_counts();
         started = true;
+        starter = getpid();
     }
     cu_result r = injected("Init", count_call("Init"));
     if (r == CU_OK && fake_settings.devices == 0) r = CU_E_NO_DEVICE;
@@ -219,6 +225,15 @@ FAKE_API cu_result cuDeviceGetUuid(cu_uuid *uuid, cu_device device) {
     ENTER(DeviceGetUuid);
     if (!is_device(device)) LEAVE(CU_E_INVALID_DEVICE);
     memset(uuid->bytes, 0xf0 + device, sizeof uuid->bytes);
+    LEAVE(CU_OK);
+}
+
+/* A part of a device has the uuid of the whole by the call above. */
+FAKE_API cu_result cuDeviceGetUuid_v2(cu_uuid *uuid, cu_device device) {
+    ENTER(DeviceGetUuid);
+    if (!is_device(device)) LEAVE(CU_E_INVALID_DEVICE);
+    memset(uuid->bytes, 0xf0 + device, sizeof uuid->bytes);
+    uuid->bytes[0] = (uint8_t)(uuid->bytes[0] ^ fake_settings.part);
     LEAVE(CU_OK);
 }
 

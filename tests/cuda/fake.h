@@ -2,7 +2,7 @@
  *
  * build/cuda/libcuda.so.1 stands in for the driver's library: name it in SPDL_CUDA_LIBRARY, or have its directory in
  * LD_LIBRARY_PATH. It has no behaviour of its own beyond what programs may rely on, and is stricter than a real driver where that finds
- * mistakes: registering memory twice, copying outside an allocation, opening one's own IPC handle, calls without a current context, launches into a stream of another, asking an event while a graph is captured are errors; a copy from memory that is not pinned is
+ * mistakes: registering memory twice, copying outside an allocation, opening one's own IPC handle, any call in a forked child, calls without a current context, launches into a stream of another, asking an event while a graph is captured are errors; a copy from memory that is not pinned is
  * counted.
  *
  *   device.c   start, devices, contexts, errors, faults
@@ -20,6 +20,7 @@
  * Environment, read by the first cuInit and by fake_cuda_reset():
  *
  *   FAKE_CUDA_DEVICES     1; 0: cuInit finds no device
+ *   FAKE_CUDA_PART        0; of the device (MIG), which this process sees: another's memory cannot be opened
  *   FAKE_CUDA_MEMORY      bytes of each device, 1 GiB
  *   FAKE_CUDA_VERSION     12040
  *   FAKE_CUDA_READ_ONLY   1; 0: the device cannot pin memory that is mapped read-only
@@ -80,7 +81,7 @@ struct context { /* a device's primary one, or one that cuCtxCreate made */
 };
 
 typedef struct settings {
-    int devices, version, latency_us;
+    int devices, part, version, latency_us;
     bool read_only;
     uint64_t memory;
     char gate[256], fault[256];
