@@ -18,6 +18,7 @@ using namespace ours;
     static_assert(same(&::symbol, static_cast<cu_result(*) parameters>(nullptr)), #symbol);
 CUDA_CALLS(X)
 #undef X
+static_assert(same(&::cuDeviceGetUuid_v2, static_cast<cu_result (*)(cu_uuid *, cu_device)>(nullptr)));
 } // namespace calls
 
 SAME(CU_OK, CUDA_SUCCESS);

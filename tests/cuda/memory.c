@@ -215,7 +215,7 @@ FAKE_API cu_result cuIpcGetMemHandle(cu_handle *handle, cu_address memory) {
     struct piece *p = find(DEVICE, (void *)(uintptr_t)memory);
     struct stat st;
     if (!p || fstat(p->fd, &st) != 0) LEAVE(CU_E_INVALID_VALUE);
-    exported e = {MAGIC, getpid(), p->fd, p->owner->device, p->bytes, st.st_ino};
+    exported e = {MAGIC, getpid(), p->fd, p->owner->device | fake_settings.part << 8, p->bytes, st.st_ino};
     memset(handle, 0, sizeof *handle);
     memcpy(handle, &e, sizeof e);
     LEAVE(CU_OK);
@@ -243,7 +243,7 @@ FAKE_API cu_result cuIpcOpenMemHandle_v2(cu_address *memory, cu_handle handle, u
     if (why == CU_OK) why = fake_unsafe();
     if (why != CU_OK) LEAVE(why);
     if (e.magic != MAGIC) LEAVE(CU_E_INVALID_HANDLE);
-    if (e.pid == getpid() || e.device != c->device) LEAVE(CU_E_INVALID_CONTEXT);
+    if (e.pid == getpid() || e.device != (c->device | fake_settings.part << 8)) LEAVE(CU_E_INVALID_CONTEXT);
     for (int i = 0; i < MAX_PIECES; i++) {
         if (pieces[i].kind != IMPORTED || memcmp(&pieces[i].handle, &handle, sizeof handle) != 0) continue;
         pieces[i].refs++;

@@ -10,7 +10,7 @@ cuda_driver cu;
 static char gate[64];
 static const char *const names[] = {"FAKE_CUDA_DEVICES",   "FAKE_CUDA_MEMORY",     "FAKE_CUDA_VERSION",
                                     "FAKE_CUDA_READ_ONLY", "FAKE_CUDA_LATENCY_US", "FAKE_CUDA_FAULT",
-                                    "FAKE_CUDA_STATS"};
+                                    "FAKE_CUDA_STATS",     "FAKE_CUDA_PART"};
 
 static void *symbol(const char *name) {
     void *found = dlsym(cu.library, name);

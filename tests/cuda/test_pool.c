@@ -327,6 +327,16 @@ TEST(device_that_this_process_does_not_see_is_named) {
     end_ring(&e, s);
 }
 
+TEST(another_part_of_the_device_is_another_device) {
+    gpu_start("FAKE_CUDA_PART=1");
+    exporter e = start_exporter();
+    standin *s = make_ring();
+    announce(s, &e, 1);
+    gpu_start("FAKE_CUDA_PART=2");
+    check_forged(s, SPDL_E_NOT_FOUND, "is none of the 1 that this process sees");
+    end_ring(&e, s);
+}
+
 TEST(damaged_pool_records_and_descriptors_are_refused) {
     standin *s;
     exporter e = export_ring("", &s);
