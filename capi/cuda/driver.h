@@ -67,7 +67,9 @@ enum {
 enum { CU_HOST_PORTABLE = 1 };
 enum { CU_STREAM_NON_BLOCKING = 1 };
 enum { CU_EVENT_BLOCKING_SYNC = 1, CU_EVENT_DISABLE_TIMING = 2, CU_EVENT_INTERPROCESS = 4 };
-enum { CU_IPC_LAZY_PEER_ACCESS = 1 };
+enum { CU_IPC_LAZY_PEER_ACCESS = 1 }; /* must be given */
+/* What the driver may cut device memory from: a handle of it opens all of the piece it is in, so what is exported is a multiple of this. */
+#define CUDA_SHAREABLE ((size_t)2 << 20)
 enum { CU_CAPTURE_NONE = 0, CU_CAPTURE_ACTIVE = 1, CU_CAPTURE_INVALIDATED = 2 }; /* of a stream */
 enum { CU_CAPTURE_GLOBAL = 0, CU_CAPTURE_THREAD_LOCAL = 1, CU_CAPTURE_RELAXED = 2 };
 

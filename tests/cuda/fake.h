@@ -2,7 +2,7 @@
  *
  * build/cuda/libcuda.so.1 stands in for the driver's library: name it in SPDL_CUDA_LIBRARY, or have its directory in
  * LD_LIBRARY_PATH. It has no behaviour of its own beyond what programs may rely on, and is stricter than a real driver where that finds
- * mistakes: registering memory twice, copying outside an allocation, opening one's own IPC handle, any call in a forked child, calls without a current context, launches into a stream of another, asking an event while a graph is captured are errors; a copy from memory that is not pinned is
+ * mistakes: registering memory twice, copying outside an allocation, opening one's own IPC handle, one in two contexts, exporting memory whose piece has other memory in it, any call in a forked child, calls without a current context, launches into a stream of another, asking an event while a graph is captured are errors; a copy from memory that is not pinned is
  * counted.
  *
  *   device.c   start, devices, contexts, errors, faults

@@ -215,6 +215,7 @@ FAKE_API cu_result cuIpcGetMemHandle(cu_handle *handle, cu_address memory) {
     struct piece *p = find(DEVICE, (void *)(uintptr_t)memory);
     struct stat st;
     if (!p || fstat(p->fd, &st) != 0) LEAVE(CU_E_INVALID_VALUE);
+    if (p->bytes % CUDA_SHAREABLE != 0) LEAVE(CU_E_INVALID_VALUE); /* it would show other memory, too */
     exported e = {MAGIC, getpid(), p->fd, p->owner->device | fake_settings.part << 8, p->bytes, st.st_ino};
     memset(handle, 0, sizeof *handle);
     memcpy(handle, &e, sizeof e);
@@ -235,17 +236,18 @@ static int open_exported(const exported *e) {
 
 FAKE_API cu_result cuIpcOpenMemHandle_v2(cu_address *memory, cu_handle handle, unsigned flags) {
     ENTER(IpcOpenMemHandle);
-    (void)flags;
     cu_result why;
     context *c = fake_current(&why);
     exported e;
     memcpy(&e, &handle, sizeof e);
     if (why == CU_OK) why = fake_unsafe();
     if (why != CU_OK) LEAVE(why);
+    if (flags != CU_IPC_LAZY_PEER_ACCESS) LEAVE(CU_E_INVALID_VALUE); /* it must be given */
     if (e.magic != MAGIC) LEAVE(CU_E_INVALID_HANDLE);
     if (e.pid == getpid() || e.device != (c->device | fake_settings.part << 8)) LEAVE(CU_E_INVALID_CONTEXT);
     for (int i = 0; i < MAX_PIECES; i++) {
         if (pieces[i].kind != IMPORTED || memcmp(&pieces[i].handle, &handle, sizeof handle) != 0) continue;
+        if (pieces[i].owner != c) LEAVE(CU_E_INVALID_CONTEXT); /* one context of a process */
         pieces[i].refs++;
         *memory = (cu_address)(uintptr_t)pieces[i].base;
         LEAVE(CU_OK);

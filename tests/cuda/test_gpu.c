@@ -144,8 +144,7 @@ TEST(fake_refuses_what_is_a_mistake) {
     CHECK(cu.MemHostRegister(page + 1000, 10, 0) == CU_E_ALREADY_REGISTERED);
     CHECK(cu.MemHostUnregister(page) == CU_OK && cu.MemHostUnregister(page) == CU_E_NOT_REGISTERED);
     CHECK(cu.MemcpyHtoDAsync(memory + 1, page, 600, stream) == CU_E_INVALID_VALUE);
-    CHECK(cu.IpcGetMemHandle(&handle, memory) == CU_OK &&
-          cu.IpcOpenMemHandle(&more, handle, 0) == CU_E_INVALID_CONTEXT);
+    CHECK(cu.IpcGetMemHandle(&handle, memory) == CU_E_INVALID_VALUE); /* its piece has other memory */
     CHECK(cu.StreamQuery((cu_stream)page) == CU_E_INVALID_HANDLE &&
           cu.EventQuery(page) == CU_E_INVALID_HANDLE);
     cu_context context;
@@ -176,6 +175,17 @@ TEST(fake_makes_a_capture_void_when_anybody_asks_an_event_and_does_not_say_that_
     CHECK(cu.CtxSynchronize() == CU_E_CAPTURE_UNSUPPORTED);
     CHECK(gpu_end_capture(stream) == CU_E_CAPTURE_INVALIDATED);
     CHECK(cu.EventDestroy(event) == CU_OK);
+    gpu_end(stream, memory);
+}
+
+TEST(fake_opens_a_handle_in_another_process_only_with_its_flag) {
+    gpu_start("");
+    cu_address memory, more;
+    cu_stream stream = gpu_begin(CUDA_SHAREABLE, &memory);
+    cu_handle handle;
+    CHECK(cu.IpcGetMemHandle(&handle, memory) == CU_OK);
+    CHECK(cu.IpcOpenMemHandle(&more, handle, CU_IPC_LAZY_PEER_ACCESS) == CU_E_INVALID_CONTEXT);
+    CHECK(cu.IpcOpenMemHandle(&more, handle, 0) == CU_E_INVALID_VALUE);
     gpu_end(stream, memory);
 }
 

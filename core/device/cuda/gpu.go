@@ -121,7 +121,12 @@ func (g *GPU) Alloc(bytes uint64) (at Address, err error) {
 	return Address(c), err
 }
 
-// Export is a handle of memory that Alloc returned.
+// AllocShared returns device memory to Export: so much more that no other memory shares a piece of the driver's with it.
+func (g *GPU) AllocShared(bytes uint64) (Address, error) {
+	return g.Alloc((bytes + C.CUDA_SHAREABLE - 1) &^ (C.CUDA_SHAREABLE - 1))
+}
+
+// Export is a handle of memory that AllocShared returned.
 func (g *GPU) Export(at Address) (h Handle, err error) {
 	err = try("export memory", func(words *C.char) C.int { return C.gpu_export(g.c, C.cu_address(at), (*C.uint8_t)(&h[0]), words) })
 	return h, err

@@ -89,7 +89,7 @@ func (u *uploader) prepare(ctx context.Context, p *device.Plan) error {
 		return err
 	}
 	u.stride = stride
-	if u.memory, err = u.gpu.Alloc(stride * uint64(slots)); err != nil {
+	if u.memory, err = u.gpu.AllocShared(stride * uint64(slots)); err != nil {
 		return err
 	}
 	for range p.InFlight {
