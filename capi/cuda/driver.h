@@ -30,11 +30,18 @@ enum {
     CU_E_OUT_OF_MEMORY = 2,
     CU_E_NOT_INITIALIZED = 3,
     CU_E_DEINITIALIZED = 4, /* the process is ending */
+    CU_E_STUB_LIBRARY = 34,
+    CU_E_UNAVAILABLE = 46, /* another process has the device for itself */
     CU_E_NO_DEVICE = 100,
     CU_E_INVALID_DEVICE = 101,
     CU_E_INVALID_IMAGE = 200,
     CU_E_INVALID_CONTEXT = 201,
     CU_E_MAP_FAILED = 205,
+    CU_E_NO_BINARY = 209, /* for this device: it is older than the kernels */
+    CU_E_INVALID_PTX = 218,
+    CU_E_NO_JIT_COMPILER = 221,
+    CU_E_UNSUPPORTED_PTX = 222,
+    CU_E_JIT_DISABLED = 223,
     CU_E_INVALID_HANDLE = 400,
     CU_E_NOT_FOUND = 500,
     CU_E_NOT_READY = 600,
@@ -44,6 +51,8 @@ enum {
     CU_E_LAUNCH_FAILED = 719,
     CU_E_NOT_PERMITTED = 800,
     CU_E_NOT_SUPPORTED = 801,
+    CU_E_DRIVER_MISMATCH = 803, /* the library is of another version than the kernel's module */
+    CU_E_COMPAT_NOT_SUPPORTED = 804,
     CU_E_CAPTURE_UNSUPPORTED = 900, /* from here to the last: not while a graph is captured */
     CU_E_CAPTURE_INVALIDATED = 901,
     CU_E_CAPTURE_ISOLATION = 905,
@@ -52,13 +61,16 @@ enum {
     CU_E_CAPTURE_WRONG_THREAD = 908
 };
 
-enum { /* of a device */
+enum {                            /* of a device */
+       CU_ATTR_COMPUTE_MODE = 20, /* CU_COMPUTE_* */
        CU_ATTR_UNIFIED_ADDRESSING = 41,
        CU_ATTR_MAJOR = 75,
        CU_ATTR_MINOR = 76,
        CU_ATTR_HOST_REGISTER = 99,
-       CU_ATTR_READ_ONLY_REGISTER = 113 /* of drivers from 11.1 on */
+       CU_ATTR_READ_ONLY_REGISTER = 113, /* of drivers from 11.1 on */
+       CU_ATTR_MPS = 133 /* of newer ones: NVIDIA's server for several processes shares the device */
 };
+enum { CU_COMPUTE_DEFAULT = 0, CU_COMPUTE_PROHIBITED = 2, CU_COMPUTE_EXCLUSIVE = 3 };
 
 enum {
     CU_REGISTER_PORTABLE = 1, /* pinned for every context */

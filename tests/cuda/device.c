@@ -158,10 +158,14 @@ static const struct {
     {CU_E_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
     {CU_E_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
     {CU_E_NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
+    {CU_E_UNAVAILABLE, "CUDA_ERROR_DEVICE_UNAVAILABLE", "CUDA-capable device(s) is/are busy or unavailable"},
     {CU_E_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
     {CU_E_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
     {CU_E_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
     {CU_E_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+    {CU_E_NO_BINARY, "CUDA_ERROR_NO_BINARY_FOR_GPU",
+     "no kernel image is available for execution on the device"},
+    {CU_E_NO_JIT_COMPILER, "CUDA_ERROR_JIT_COMPILER_NOT_FOUND", "PTX JIT compiler library not found"},
     {CU_E_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     {CU_E_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {CU_E_NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready"},
@@ -171,6 +175,8 @@ static const struct {
     {CU_E_NOT_REGISTERED, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED", "host memory is not registered"},
     {CU_E_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
     {CU_E_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
+    {CU_E_DRIVER_MISMATCH, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
+     "system has unsupported display driver / cuda driver combination"},
     {CU_E_CAPTURE_UNSUPPORTED, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
      "operation not permitted when stream is capturing"},
     {CU_E_CAPTURE_INVALIDATED, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
@@ -243,6 +249,8 @@ FAKE_API cu_result cuDeviceGetAttribute(int *value, int attribute, cu_device dev
     switch (attribute) {
     case CU_ATTR_MAJOR: *value = 7; break;
     case CU_ATTR_MINOR: *value = 0; break;
+    case CU_ATTR_COMPUTE_MODE: *value = (int)number("FAKE_CUDA_COMPUTE_MODE", CU_COMPUTE_DEFAULT); break;
+    case CU_ATTR_MPS: *value = (int)number("FAKE_CUDA_MPS", 0); break;
     case CU_ATTR_UNIFIED_ADDRESSING:
     case CU_ATTR_HOST_REGISTER: *value = 1; break;
     case CU_ATTR_READ_ONLY_REGISTER: *value = fake_settings.read_only; break;

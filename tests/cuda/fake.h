@@ -24,6 +24,8 @@
  *   FAKE_CUDA_MEMORY      bytes of each device, 1 GiB
  *   FAKE_CUDA_VERSION     12040
  *   FAKE_CUDA_READ_ONLY   1; 0: the device cannot pin memory that is mapped read-only
+ *   FAKE_CUDA_COMPUTE_MODE, FAKE_CUDA_MPS
+ *                         0, 0; what the device says of these attributes: 3 is for one process alone, 2 for none
  *   FAKE_CUDA_LATENCY_US  of every copy and launch, 0
  *   FAKE_CUDA_GATE        a file: as long as it exists, streams stand still
  *   FAKE_CUDA_FAULT       CALL:NTH:RESULT[:sticky], separated by commas: the nth call of CALL (a name of CUDA_CALLS) from now fails; with sticky

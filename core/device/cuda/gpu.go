@@ -29,16 +29,31 @@ type Error struct {
 
 func (e *Error) Error() string {
 	text := fmt.Sprintf("cuda: %s: %s", e.Call, e.Words)
-	if e.Code == C.CU_E_OUT_OF_MEMORY {
-		text += "; lower device.slots, device.in_flight or batch, or with decode: nvjpeg have the processor decode"
+	if remedy := remedies[e.Code]; remedy != "" {
+		text += "; " + remedy
 	}
 	return text
+}
+
+// remedies are for what the driver's words do not help with.
+var remedies = map[int]string{
+	C.CU_E_OUT_OF_MEMORY:        "lower device.slots, device.in_flight or batch, or with decode: nvjpeg have the processor decode",
+	C.CU_E_UNAVAILABLE:          "another process has the device for itself; see nvidia-smi, and its -c DEFAULT",
+	C.CU_E_NO_BINARY:            "the device is older than Volta (sm_70), or the driver than the device",
+	C.CU_E_UNSUPPORTED_PTX:      "the driver is older than the kernels; update it",
+	C.CU_E_NO_JIT_COMPILER:      "libnvidia-ptxjitcompiler.so.1 of the driver is missing; a container needs NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+	C.CU_E_JIT_DISABLED:         "unset CUDA_DISABLE_PTX_JIT",
+	C.CU_E_STUB_LIBRARY:         "this libcuda.so.1 is for linking alone; have the driver's own come first",
+	C.CU_E_DRIVER_MISMATCH:      "the driver was updated since its module was loaded; reboot, or load the module again",
+	C.CU_E_COMPAT_NOT_SUPPORTED: "CUDA's compatibility package does not serve this device; leave it out, and update the driver",
 }
 
 // Final says that trying again is of no use on this machine, as it is.
 func (e *Error) Final() bool {
 	switch e.Code {
-	case C.CU_E_NO_DEVICE, C.CU_E_INVALID_DEVICE, C.CU_E_NOT_PERMITTED, C.CU_E_NOT_SUPPORTED, C.CU_E_INVALID_IMAGE, C.CU_E_NOT_FOUND:
+	case C.CU_E_NO_DEVICE, C.CU_E_INVALID_DEVICE, C.CU_E_NOT_PERMITTED, C.CU_E_NOT_SUPPORTED, C.CU_E_INVALID_IMAGE, C.CU_E_NOT_FOUND,
+		C.CU_E_NO_BINARY, C.CU_E_INVALID_PTX, C.CU_E_UNSUPPORTED_PTX, C.CU_E_NO_JIT_COMPILER, C.CU_E_JIT_DISABLED,
+		C.CU_E_STUB_LIBRARY, C.CU_E_DRIVER_MISMATCH, C.CU_E_COMPAT_NOT_SUPPORTED:
 		return true
 	}
 	return e.Code < 0

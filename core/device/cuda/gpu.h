@@ -11,7 +11,7 @@
 enum { GPU_WORDS = 256, GPU_CHANNELS = 4 };
 
 /* What gpu_open returns beside the driver's results. */
-enum { GPU_NO_LIBRARY = -1, GPU_TOO_OLD = -2, GPU_NO_SUCH = -3 };
+enum { GPU_NO_LIBRARY = -1, GPU_TOO_OLD = -2, GPU_NO_SUCH = -3, GPU_NOT_SHARED = -4 };
 
 typedef struct gpu {
     cuda_driver d;
