@@ -77,6 +77,7 @@ enum {
     CU_REGISTER_READ_ONLY = 8
 };
 enum { CU_HOST_PORTABLE = 1 };
+enum { CU_CTX_BLOCKING_SYNC = 4 }; /* who waits sleeps, and does not spin */
 enum { CU_STREAM_NON_BLOCKING = 1 };
 enum { CU_EVENT_BLOCKING_SYNC = 1, CU_EVENT_DISABLE_TIMING = 2, CU_EVENT_INTERPROCESS = 4 };
 enum { CU_IPC_LAZY_PEER_ACCESS = 1 }; /* must be given */
@@ -100,6 +101,7 @@ enum { CU_CAPTURE_GLOBAL = 0, CU_CAPTURE_THREAD_LOCAL = 1, CU_CAPTURE_RELAXED = 
     X(DeviceGetAttribute, cuDeviceGetAttribute, (int *value, int attribute, cu_device device))              \
     X(DeviceGetUuid, cuDeviceGetUuid, (cu_uuid * uuid, cu_device device))                                   \
     X(DevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (cu_context * context, cu_device device))           \
+    X(DevicePrimaryCtxSetFlags, cuDevicePrimaryCtxSetFlags_v2, (cu_device device, unsigned flags))          \
     X(DevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (cu_device device))                            \
     X(CtxGetCurrent, cuCtxGetCurrent, (cu_context * context))                                               \
     X(CtxSetCurrent, cuCtxSetCurrent, (cu_context context))                                                 \

@@ -231,9 +231,11 @@ func TestUploaderKilledAtAnyStepLosesNothing(t *testing.T) {
 
 // The driver's counters, struct fake_stats of tests/cuda/fake.h.
 const (
-	fakeInFlight = 8
-	fakeCopies   = 9
-	fakePageable = 10
+	fakeRegistered = 3
+	fakeInFlight   = 8
+	fakeCopies     = 9
+	fakePageable   = 10
+	fakeSpins      = 20
 )
 
 func fakeCount(t *testing.T, path string, which int) uint64 {
@@ -276,6 +278,23 @@ func TestSeveralBatchesAreCopiedAtATimeAndComeInOrder(t *testing.T) {
 	inOrder(t, epochOnDevice(t, consumer, nil), 10)
 	if copies, pageable := fakeCount(t, counters, fakeCopies), fakeCount(t, counters, fakePageable); copies != 20 || pageable != 0 {
 		t.Fatalf("%d copies, %d of them from memory that is not pinned; want 20 and none", copies, pageable)
+	}
+}
+
+// An uploader that ends in good order has let go of the ring's memory before it is unmapped, and no wait of its kept a processor busy.
+func TestUploaderUnpinsTheRingAndSleepsWhenItWaits(t *testing.T) {
+	counters := filepath.Join(t.TempDir(), "counters")
+	withDevice(t, "FAKE_CUDA_STATS="+counters)
+	r := start(t, describe(t, folder(t, 16, nil), "batch: 4\norder: {epochs: 1}\ndevice: {}\n"), nil)
+	inOrder(t, epochOnDevice(t, r.attach(shm.AttachOptions{}), nil), 4)
+	if n := fakeCount(t, counters, fakeRegistered); n != 1 {
+		t.Fatalf("%d pieces of memory are pinned, want the ring", n)
+	}
+	if err := r.end(); err != nil {
+		t.Fatal(err)
+	}
+	if pinned, spins := fakeCount(t, counters, fakeRegistered), fakeCount(t, counters, fakeSpins); pinned != 0 || spins != 0 {
+		t.Fatalf("%d pieces are pinned at the end and %d waits kept a processor busy, want none", pinned, spins)
 	}
 }
 

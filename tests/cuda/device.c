@@ -279,6 +279,14 @@ FAKE_API cu_result cuDevicePrimaryCtxRetain(cu_context *out, cu_device device) {
     LEAVE(CU_OK);
 }
 
+FAKE_API cu_result cuDevicePrimaryCtxSetFlags_v2(cu_device device, unsigned flags) {
+    ENTER(DevicePrimaryCtxSetFlags);
+    if (!is_device(device)) LEAVE(CU_E_INVALID_DEVICE);
+    if (flags & ~(unsigned)CU_CTX_BLOCKING_SYNC) LEAVE(CU_E_INVALID_VALUE);
+    contexts[device].flags = flags;
+    LEAVE(CU_OK);
+}
+
 FAKE_API cu_result cuDevicePrimaryCtxRelease_v2(cu_device device) {
     ENTER(DevicePrimaryCtxRelease);
     if (!is_device(device)) LEAVE(CU_E_INVALID_DEVICE);

@@ -2,7 +2,7 @@
  *
  * build/cuda/libcuda.so.1 stands in for the driver's library: name it in SPDL_CUDA_LIBRARY, or have its directory in
  * LD_LIBRARY_PATH. It has no behaviour of its own beyond what programs may rely on, and is stricter than a real driver where that finds
- * mistakes: registering memory twice, copying outside an allocation, opening one's own IPC handle, one in two contexts, exporting memory whose piece has other memory in it, any call in a forked child, calls without a current context, launches into a stream of another, asking an event while a graph is captured are errors; a copy from memory that is not pinned is
+ * mistakes: registering memory twice, copying outside an allocation, unregistering memory that is not mapped any more, opening one's own IPC handle, one in two contexts, exporting memory whose piece has other memory in it, any call in a forked child, calls without a current context, launches into a stream of another, asking an event while a graph is captured are errors; a copy from memory that is not pinned is
  * counted.
  *
  *   device.c   start, devices, contexts, errors, faults
@@ -56,7 +56,8 @@ typedef struct fake_stats {
     _Atomic uint64_t copies, pageable, launches, host_functions, waits, registrations, read_only;
     _Atomic uint64_t decoders, mapped; /* there now */
     _Atomic uint64_t opened,
-        pictures; /* done: contexts that are not a device's primary one, pictures decoded */
+        pictures;           /* done: contexts that are not a device's primary one, pictures decoded */
+    _Atomic uint64_t spins; /* done: waits that keep a processor busy */
 } fake_stats;
 
 /* Read the environment again, with a lost device as new, and count calls for FAKE_CUDA_FAULT from here. */
@@ -77,6 +78,7 @@ typedef struct stream stream;
 
 struct context { /* a device's primary one, or one that cuCtxCreate made */
     int device, refs;
+    unsigned flags; /* CU_CTX_BLOCKING_SYNC */
     cu_result lost; /* what every call says since the device was lost; CU_OK */
     stream *null_stream;
     uint64_t used; /* bytes of the device */

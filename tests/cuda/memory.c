@@ -125,15 +125,15 @@ static bool overlaps(const void *at, size_t bytes) {
     return false;
 }
 
-/* Whether every page of the range may be written; false too if one is not mapped. */
-static bool is_writable(const void *at, size_t bytes) {
+/* Whether every page of the range is mapped, and may be written if that is asked. */
+static bool is_mapped(const void *at, size_t bytes, bool writable) {
     uintptr_t want = (uintptr_t)at, end = want + bytes;
     FILE *f = fopen("/proc/self/maps", "re");
     char line[512], mode[8];
     unsigned long from, to;
     while (f && want < end && fgets(line, sizeof line, f))
         if (sscanf(line, "%lx-%lx %7s", &from, &to, mode) == 3 && from <= want && want < to) {
-            if (mode[1] != 'w') break;
+            if (writable && mode[1] != 'w') break;
             want = to;
         }
     if (f) fclose(f);
@@ -150,7 +150,7 @@ FAKE_API cu_result cuMemHostRegister_v2(void *memory, size_t bytes, unsigned fla
     if (!memory || bytes == 0) LEAVE(CU_E_INVALID_VALUE);
     if (read_only && !fake_settings.read_only) LEAVE(CU_E_NOT_SUPPORTED);
     if (overlaps(memory, bytes)) LEAVE(CU_E_ALREADY_REGISTERED);
-    if (!read_only && !is_writable(memory, bytes)) LEAVE(CU_E_INVALID_VALUE);
+    if (!is_mapped(memory, bytes, !read_only)) LEAVE(CU_E_INVALID_VALUE);
     if (!add(REGISTERED, memory, bytes, c)) LEAVE(CU_E_OUT_OF_MEMORY);
     fake_counts->registered++;
     fake_counts->registrations++;
@@ -165,6 +165,7 @@ FAKE_API cu_result cuMemHostUnregister(void *memory) {
     if (!fake_current(&why)) LEAVE(why);
     struct piece *p = find(REGISTERED, memory);
     if (!p) LEAVE(CU_E_NOT_REGISTERED);
+    if (!is_mapped(p->base, p->bytes, false)) LEAVE(CU_E_INVALID_VALUE); /* it stays counted */
     fake_counts->registered--;
     fake_counts->registered_bytes -= p->bytes;
     p->kind = NOTHING;

@@ -185,6 +185,7 @@ FAKE_API cu_result cuEventSynchronize(cu_event out) {
     if (e->captured) LEAVE(CU_E_CAPTURED_EVENT);
     cu_result unsafe = fake_unsafe();
     if (unsafe != CU_OK) LEAVE(unsafe);
+    fake_counts->spins += !(e->flags & CU_EVENT_BLOCKING_SYNC);
     uint64_t mark = atomic_load(&e->marks->recorded);
     e->refs++;
     while (!e->owner->lost && !is_reached(e->marks, mark)) {
@@ -425,6 +426,7 @@ FAKE_API cu_result cuStreamQuery(cu_stream handle) {
 FAKE_API cu_result cuStreamSynchronize(cu_stream handle) {
     ENTER(StreamSynchronize);
     cu_result why;
+    fake_counts->spins += !(fake_current(&why)->flags & CU_CTX_BLOCKING_SYNC);
     for (;;) {
         stream *s = resolve(handle, &why);
         if (why == CU_OK) why = refuse_captured(s);

@@ -67,6 +67,7 @@ int gpu_open(gpu *g, int ordinal, char *words) {
     if (r != CU_OK) return r;
     TRY(DeviceGetUuid, &uuid, g->device);
     memcpy(g->uuid, uuid.bytes, sizeof g->uuid);
+    TRY(DevicePrimaryCtxSetFlags, g->device, CU_CTX_BLOCKING_SYNC); /* the processors are for decoding */
     TRY(DevicePrimaryCtxRetain, &g->context, g->device);
     TRY(CtxSetCurrent, g->context);
     return CU_OK;
@@ -108,6 +109,12 @@ int gpu_export(gpu *g, cu_address at, uint8_t handle[64], char *words) {
 int gpu_pin(gpu *g, void *host, uint64_t bytes, char *words) {
     TRY(CtxSetCurrent, g->context);
     TRY(MemHostRegister, host, bytes, CU_REGISTER_PORTABLE);
+    return CU_OK;
+}
+
+int gpu_unpin(gpu *g, void *host, char *words) {
+    TRY(CtxSetCurrent, g->context);
+    TRY(MemHostUnregister, host);
     return CU_OK;
 }
 

@@ -147,10 +147,17 @@ func (g *GPU) Export(at Address) (h Handle, err error) {
 	return h, err
 }
 
-// Pin makes host memory a source of copies at the bus's speed, until Close. It must not be Go's.
+// Pin makes host memory a source of copies at the bus's speed, until Unpin. It must not be Go's.
 func (g *GPU) Pin(host []byte) error {
 	return try(fmt.Sprintf("pin %d bytes", len(host)), func(words *C.char) C.int {
 		return C.gpu_pin(g.c, unsafe.Pointer(unsafe.SliceData(host)), C.uint64_t(len(host)), words)
+	})
+}
+
+// Unpin ends that, before the memory is unmapped and when no copy reads it.
+func (g *GPU) Unpin(host []byte) error {
+	return try("unpin", func(words *C.char) C.int {
+		return C.gpu_unpin(g.c, unsafe.Pointer(unsafe.SliceData(host)), words)
 	})
 }
 

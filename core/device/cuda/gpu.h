@@ -35,6 +35,7 @@ int gpu_alloc(gpu *g, uint64_t bytes, cu_address *at, char *words);
 int gpu_host_alloc(gpu *g, uint64_t bytes, void **at, char *words);
 int gpu_export(gpu *g, cu_address at, uint8_t handle[64], char *words);
 int gpu_pin(gpu *g, void *host, uint64_t bytes, char *words);
+int gpu_unpin(gpu *g, void *host, char *words);
 int gpu_stream(gpu *g, cu_stream *out, char *words);
 /* An event that other processes may wait for; waiting for it here sleeps. */
 int gpu_event(gpu *g, cu_event *out, uint8_t handle[64], char *words);
