@@ -58,6 +58,7 @@ struct stream {
     context *owner;
     operation *first, **last;
     bool closing, busy;
+    bool blocking;             /* the default stream joins it */
     int capture, capture_mode; /* CU_CAPTURE_* */
     pthread_t capturer;
     pthread_cond_t news;
@@ -86,6 +87,19 @@ cu_result fake_unsafe(void) {
         r = CU_E_CAPTURE_UNSUPPORTED;
     }
     return r;
+}
+
+/* The default stream would join those that are captured, and is none of their graph's. */
+static bool joins_capture(const stream *s, bool spoil) {
+    bool joins = false;
+    for (int i = 0; i < MAX_STREAMS && s == s->owner->null_stream; i++) {
+        stream *other = streams[i];
+        if (!other || other->owner != s->owner || !other->blocking || other->capture != CU_CAPTURE_ACTIVE)
+            continue;
+        if (spoil) other->capture = CU_CAPTURE_INVALIDATED;
+        joins = true;
+    }
+    return joins;
 }
 
 /* What waits for, or asks, a stream that is captured never may. */
@@ -367,6 +381,7 @@ static stream *resolve(cu_stream handle, cu_result *why) {
 static cu_result put(cu_stream handle, const operation *what) {
     cu_result why;
     stream *s = resolve(handle, &why);
+    if (s && why == CU_OK && joins_capture(s, true)) return CU_E_CAPTURE_IMPLICIT;
     if (s && why == CU_OK && s->capture != CU_CAPTURE_NONE) {
         if (s->capture != CU_CAPTURE_ACTIVE) return CU_E_CAPTURE_INVALIDATED;
         free(what->staged);
@@ -388,7 +403,6 @@ static cu_result put(cu_stream handle, const operation *what) {
 
 FAKE_API cu_result cuStreamCreate(cu_stream *out, unsigned flags) {
     ENTER(StreamCreate);
-    (void)flags;
     cu_result why;
     context *c = fake_current(&why);
     if (why != CU_OK) LEAVE(why);
@@ -396,6 +410,7 @@ FAKE_API cu_result cuStreamCreate(cu_stream *out, unsigned flags) {
     while (i < MAX_STREAMS && streams[i]) i++;
     stream *s = i < MAX_STREAMS ? start_stream(c) : NULL;
     if (!s) LEAVE(CU_E_OUT_OF_MEMORY);
+    s->blocking = !(flags & CU_STREAM_NON_BLOCKING);
     streams[i] = s;
     *out = (cu_stream)s;
     LEAVE(CU_OK);
@@ -487,6 +502,7 @@ FAKE_API cu_result cuStreamIsCapturing(cu_stream handle, int *status) {
     cu_result why;
     stream *s = resolve(handle, &why);
     if (s) *status = s->capture;
+    if (why == CU_OK && joins_capture(s, false)) why = CU_E_CAPTURE_IMPLICIT;
     LEAVE(why);
 }
 

@@ -303,6 +303,11 @@ TEST(release_behind_a_stream_that_is_captured_is_refused_and_spoils_nothing) {
                  "being captured into a graph; release the batch behind the graph's launch"));
     CHECK(pending(g.r) == 0 && state_of(g.s, b.slot) == SPDL_L_HELD);
     CHECK(gpu_end_capture(g.stream) == CU_OK);
+    cu_stream joined; /* by the default stream, which is refused then, too */
+    CHECK(cu.StreamCreate(&joined, 0) == CU_OK);
+    gpu_capture(joined, CU_CAPTURE_RELAXED);
+    CHECK_STATUS(spdl_release_after(g.r, &b, SPDL_AFTER_STREAM, NULL), SPDL_E_ARGUMENT);
+    CHECK(gpu_end_capture(joined) == CU_OK && cu.StreamDestroy(joined) == CU_OK);
     CHECK_STATUS(spdl_release_after(g.r, &b, SPDL_AFTER_STREAM, g.stream), SPDL_OK);
     rig_end(&g);
 }
