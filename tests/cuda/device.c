@@ -17,7 +17,7 @@ settings fake_settings;
 static fake_stats own_counts;
 fake_stats *fake_counts = &own_counts;
 
-static bool started;
+static bool started, ended;
 static pid_t starter; /* a process that was forked since has no driver */
 static context contexts[FAKE_CONTEXTS];
 static _Thread_local context *stack[DEPTH];
@@ -73,6 +73,13 @@ void fake_cuda_reset(void) {
 
 fake_stats *fake_cuda_stats(void) { return fake_counts; }
 
+void fake_cuda_end(void) {
+    pthread_mutex_lock(&fake_lock);
+    ended = true;
+    for (int i = 0; i < FAKE_CONTEXTS; i++) contexts[i].lost = CU_E_DEINITIALIZED;
+    pthread_mutex_unlock(&fake_lock);
+}
+
 /* ---- calls that fail ---------------------------------------------------------------------------- */
 
 static int count_call(const char *call) {
@@ -109,6 +116,7 @@ cu_result fake_enter(const char *call) {
     cu_result why = CU_OK;
     if (fake_in_host_function) return CU_E_NOT_PERMITTED;
     pthread_mutex_lock(&fake_lock);
+    if (ended) return fake_leave(CU_E_DEINITIALIZED);
     if (started && starter != getpid()) return fake_leave(CU_E_NOT_INITIALIZED);
     if (started && needs_context(call) && !fake_current(&why)) return fake_leave(why);
     if (!started && strcmp(call, "Init") != 0) return fake_leave(CU_E_NOT_INITIALIZED);
@@ -159,6 +167,7 @@ static const struct {
     {CU_E_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
     {CU_E_NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
     {CU_E_UNAVAILABLE, "CUDA_ERROR_DEVICE_UNAVAILABLE", "CUDA-capable device(s) is/are busy or unavailable"},
+    {CU_E_DEINITIALIZED, "CUDA_ERROR_DEINITIALIZED", "driver shutting down"},
     {CU_E_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
     {CU_E_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
     {CU_E_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},

@@ -63,6 +63,8 @@ typedef struct fake_stats {
 /* Read the environment again, with a lost device as new, and count calls for FAKE_CUDA_FAULT from here. */
 FAKE_API void fake_cuda_reset(void);
 FAKE_API fake_stats *fake_cuda_stats(void);
+/* As when the process ends and the driver has already: what was under way is not done, and no call does anything. */
+FAKE_API void fake_cuda_end(void);
 
 /* What FAKE_CUDA_FAULT has for this call of libnvcuvid's. */
 FAKE_API cu_result fake_cuda_fault(const char *call);

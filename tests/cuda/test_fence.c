@@ -235,6 +235,28 @@ TEST(slots_come_back_when_the_device_is_lost_and_batches_go_on) {
     rig_end(&g);
 }
 
+/* A loader that the program's last destructors close finds the driver gone. */
+TEST(reader_that_outlives_the_driver_gives_everything_back_and_hangs_nowhere) {
+    if (!gpu_alone("reader_that_outlives_the_driver", "")) return;
+    rig g = rig_of(3);
+    spdl_batch none = SPDL_BATCH_INIT;
+    spdl_pin_info info = SPDL_PIN_INFO_INIT;
+    gpu_shut();
+    spdl_batch a = send_new(&g), held = new_batch(g.s, g.r);
+    CHECK(cu.MemFree(g.memory) == CU_OK); /* a descriptor of the stand-in's; no copy is done any more */
+    gpu_deinit();
+    CHECK_STATUS(spdl_acquire(g.r, 0, &none), SPDL_TIMEOUT);
+    CHECK(state_of(g.s, a.slot) == SPDL_L_FREE);
+    CHECK_STATUS(spdl_get_pin_info(g.r, &info), SPDL_OK);
+    CHECK(info.pending == 0 && info.device_error == 0); /* no device was lost */
+    CHECK_STATUS(spdl_release_after(g.r, &held, SPDL_AFTER_STREAM, g.stream), SPDL_E_DEVICE);
+    CHECK(strstr(spdl_last_error(), "CUDA_ERROR_DEINITIALIZED"));
+    CHECK_STATUS(spdl_release(g.r, &held), SPDL_OK);
+    rig_detach(&g);
+    gpu_open();
+    standin_free(g.s);
+}
+
 TEST(refused_handle_leaves_the_lease_with_the_caller) {
     gpu_start(""); /* no context is current here */
     standin *s = make_served((standin_opts)STANDIN_OPTS);

@@ -78,6 +78,8 @@ cu_result gpu_end_capture(cu_stream stream) {
     return ((cu_result(*)(cu_stream, void **))symbol("cuStreamEndCapture"))(stream, &graph);
 }
 
+void gpu_deinit(void) { ((void (*)(void))symbol("fake_cuda_end"))(); }
+
 const fake_stats *gpu_stats(void) { return ((fake_stats * (*)(void)) symbol("fake_cuda_stats"))(); }
 
 bool gpu_alone(const char *test, const char *settings) {
