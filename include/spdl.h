@@ -534,7 +534,7 @@ typedef struct spdl_pin_info {
  *
  * It ends with spdl_unpin, or with the memory itself (see spdl_detach). Blocks while the driver starts and the pages are locked.
  *
- * Returns SPDL_OK; SPDL_E_UNSUPPORTED without a driver, with one older than CUDA 11.1, or where the memory is mapped read-only and
+ * Returns SPDL_OK; SPDL_E_UNSUPPORTED without a driver, with one older than CUDA 11.1, in a child of a process that used CUDA before it forked, or where the memory is mapped read-only and
  * the device cannot pin that: open the ring with `access: private`, or allow SPDL_PIN_STAGE; SPDL_E_NOT_FOUND: no
  * such device; SPDL_E_BUSY: it is pinned already; SPDL_E_NOMEM: the machine does not let so much be locked;
  * SPDL_E_DEVICE; SPDL_E_ARGUMENT; SPDL_E_FORKED. */
@@ -562,7 +562,7 @@ enum { SPDL_AFTER_STREAM = 1, SPDL_AFTER_EVENT = 2 };
  * If this process dies in the middle of a copy, the engine takes the slot back when the process is gone, and its copies with it.
  *
  * Returns SPDL_OK; SPDL_E_STALE; SPDL_E_UNSUPPORTED without a driver; SPDL_E_DEVICE if the driver refuses the handle: the lease is
- * the caller's still; SPDL_E_NOMEM; SPDL_E_ARGUMENT. Like spdl_release nothing in a forked child. */
+ * the caller's still; SPDL_E_NOMEM; SPDL_E_ARGUMENT, above all for a stream that is being captured into a graph. Like spdl_release nothing in a forked child. */
 SPDL_API spdl_status spdl_release_after(spdl_reader *reader, const spdl_batch *batch, uint32_t kind, void *handle);
 
 /* Let a stream wait until the batch's device tensors are complete. Tensors in device memory come from an engine that uploads
@@ -572,6 +572,7 @@ SPDL_API spdl_status spdl_release_after(spdl_reader *reader, const spdl_batch *b
  * stream  NULL: the default one of the device's primary context.
  *
  * Returns SPDL_OK; SPDL_E_POOL_LOST; SPDL_E_STALE; SPDL_E_UNSUPPORTED; SPDL_E_NOT_FOUND: this process does not see the device;
+ * SPDL_E_ARGUMENT: the stream is being captured into a graph;
  * SPDL_E_DEVICE, above all where the driver lets no memory be shared between these processes (containers). Host tensors are good in every case. */
 SPDL_API spdl_status spdl_stream_wait(spdl_reader *reader, const spdl_batch *batch, void *stream);
 

@@ -12,12 +12,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- the driver ------------------------------------------------------------------------------------ */
 
 static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
 static cuda_driver driver; /* never unloaded: it has threads of its own */
 static _Atomic bool started;
+static pid_t starter; /* before started */
+
+static spdl_status fail_forked(const char *call) {
+    return sp_fail(
+        SPDL_E_UNSUPPORTED,
+        "spdl: %s: CUDA was in use before this process was forked, and works in no child of a fork; start it anew (multiprocessing: "
+        "\"spawn\"), or go on in host memory",
+        call);
+}
 
 static spdl_status start_driver(const char *call) {
     char why[512] = "";
@@ -45,15 +55,18 @@ static spdl_status start_driver(const char *call) {
         return sp_fail(SPDL_E_NOT_FOUND,
                        "spdl: %s: the CUDA driver sees no device (CUDA_VISIBLE_DEVICES is \"%s\")", call,
                        getenv("CUDA_VISIBLE_DEVICES") ? getenv("CUDA_VISIBLE_DEVICES") : "not set");
+    if (r == CU_E_NOT_INITIALIZED) return fail_forked(call);
     return r == CU_OK ? SPDL_OK : sp_fail_cuda(&driver, call, asked, r);
 }
 
 spdl_status sp_cuda(const char *call, const cuda_driver **out) {
     spdl_status s = SPDL_OK;
     *out = &driver;
-    if (atomic_load_explicit(&started, memory_order_acquire)) return SPDL_OK;
+    if (atomic_load_explicit(&started, memory_order_acquire))
+        return starter == getpid() ? SPDL_OK : fail_forked(call);
     pthread_mutex_lock(&loading);
     if (!atomic_load(&started)) s = start_driver(call);
+    if (s == SPDL_OK) starter = getpid();
     if (s == SPDL_OK) atomic_store_explicit(&started, true, memory_order_release);
     pthread_mutex_unlock(&loading);
     return s;
@@ -65,18 +78,54 @@ spdl_status sp_fail_cuda(const cuda_driver *d, const char *call, const char *wha
     return sp_fail(s, "spdl: %s: %s: %s", call, what, sp_cuda_error(d, error, text, sizeof text));
 }
 
-spdl_status sp_gpu(spdl_reader *r, const char *call, gpu **out) {
+/* What the thread's mode was; negative: nothing to put back. */
+static int relax(const cuda_driver *d) {
+    int mode = CU_CAPTURE_RELAXED;
+    return d->ThreadExchangeStreamCaptureMode(&mode) == CU_OK ? mode : -1;
+}
+
+static void put_back_mode(const cuda_driver *d, int mode) {
+    if (mode >= 0) d->ThreadExchangeStreamCaptureMode(&mode);
+}
+
+gpu *sp_gpu_lock(spdl_reader *r, int *mode) {
+    pthread_mutex_lock(&r->gpu_lock);
+    gpu *g = atomic_load(&r->gpu);
+    *mode = g ? relax(g->driver) : -1;
+    return g;
+}
+
+void sp_gpu_unlock(spdl_reader *r, int mode) {
+    put_back_mode(&driver, mode);
+    pthread_mutex_unlock(&r->gpu_lock);
+}
+
+spdl_status sp_gpu(spdl_reader *r, const char *call, gpu **out, int *mode) {
     const cuda_driver *d;
-    *out = atomic_load(&r->gpu);
-    if (*out) return SPDL_OK;
     spdl_status s = sp_cuda(call, &d);
     if (s != SPDL_OK) return s;
+    *out = sp_gpu_lock(r, mode);
+    if (*out) return SPDL_OK;
     gpu *g = calloc(1, sizeof *g);
-    if (!g) return sp_fail(SPDL_E_NOMEM, "spdl: %s: no memory", call);
+    if (!g) {
+        sp_gpu_unlock(r, *mode);
+        return sp_fail(SPDL_E_NOMEM, "spdl: %s: no memory", call);
+    }
     g->driver = d;
     *out = g;
+    *mode = relax(d);
     atomic_store(&r->gpu, g);
     return SPDL_OK;
+}
+
+spdl_status sp_check_capture(const cuda_driver *d, const char *call, cu_stream stream, const char *remedy) {
+    int status = CU_CAPTURE_NONE;
+    cu_result e = d->StreamIsCapturing(stream, &status);
+    if (e == CU_OK && status == CU_CAPTURE_NONE) return SPDL_OK;
+    if (e == CU_OK || e == CU_E_CAPTURE_IMPLICIT) /* the default stream, which joins the others */
+        return sp_fail(SPDL_E_ARGUMENT, "spdl: %s: the stream is being captured into a graph; %s", call,
+                       remedy);
+    return sp_fail_cuda(d, call, "the stream", e);
 }
 
 /* ---- pinning ----------------------------------------------------------------------------------------- */
@@ -139,15 +188,12 @@ static spdl_status register_memory(spdl_reader *r, gpu *g, uint32_t flags) {
     return sp_fail_cuda(d, "pin", what, e);
 }
 
-static spdl_status pin_locked(spdl_reader *r, const spdl_pin_opts *o) {
+static spdl_status pin_locked(spdl_reader *r, gpu *g, const spdl_pin_opts *o) {
     cu_context before;
-    gpu *g;
-    spdl_status s = sp_gpu(r, "pin", &g);
-    if (s != SPDL_OK) return s;
     if (g->mode != SPDL_PIN_NONE)
         return sp_fail(SPDL_E_BUSY, "spdl: pin: ring \"%s\": this reader is pinned for device %d already",
                        r->ring_name, g->device);
-    s = choose_device(g, o, &g->device);
+    spdl_status s = choose_device(g, o, &g->device);
     if (s != SPDL_OK) return s;
     cu_result e = g->driver->DevicePrimaryCtxRetain(&g->context, g->device);
     if (e != CU_OK) {
@@ -191,9 +237,12 @@ spdl_status spdl_pin(spdl_reader *r, const spdl_pin_opts *opts, spdl_pin_info *i
     if (!opts) opts = &defaults;
     spdl_status s = check_pin(r, opts, info);
     if (s != SPDL_OK) return s;
-    pthread_mutex_lock(&r->gpu_lock);
-    s = pin_locked(r, opts);
-    pthread_mutex_unlock(&r->gpu_lock);
+    gpu *g;
+    int mode;
+    s = sp_gpu(r, "pin", &g, &mode);
+    if (s != SPDL_OK) return s;
+    s = pin_locked(r, g, opts);
+    sp_gpu_unlock(r, mode);
     return s == SPDL_OK && info ? spdl_get_pin_info(r, info) : s;
 }
 
@@ -223,15 +272,15 @@ spdl_status spdl_unpin(spdl_reader *r) {
     if (!r) return sp_fail(SPDL_E_ARGUMENT, "spdl: unpin: reader is NULL");
     spdl_status s = sp_usable(r);
     if (s != SPDL_OK) return s;
-    pthread_mutex_lock(&r->gpu_lock);
-    gpu *g = atomic_load(&r->gpu);
+    int mode;
+    gpu *g = sp_gpu_lock(r, &mode);
     while (g && g->waiting) { /* another thread may have released a batch since */
-        pthread_mutex_unlock(&r->gpu_lock);
+        sp_gpu_unlock(r, mode);
         sp_fences_drain(r);
-        pthread_mutex_lock(&r->gpu_lock);
+        g = sp_gpu_lock(r, &mode);
     }
     if (g) unpin_locked(r, g);
-    pthread_mutex_unlock(&r->gpu_lock);
+    sp_gpu_unlock(r, mode);
     return SPDL_OK;
 }
 
@@ -246,8 +295,8 @@ spdl_status spdl_get_pin_info(spdl_reader *r, spdl_pin_info *out) {
     memcpy(out, &empty, sizeof empty);
     out->struct_size = size;
     out->pending = atomic_load_explicit(&r->pending, memory_order_relaxed);
-    pthread_mutex_lock(&r->gpu_lock);
-    gpu *g = atomic_load(&r->gpu);
+    int mode;
+    const gpu *g = sp_gpu_lock(r, &mode);
     if (g) {
         g->driver->DriverGetVersion(&out->driver_version);
         out->mode = g->mode;
@@ -259,7 +308,7 @@ spdl_status spdl_get_pin_info(spdl_reader *r, spdl_pin_info *out) {
         out->device = g->device;
         g->driver->DeviceGetName(out->device_name, sizeof out->device_name, g->device);
     }
-    pthread_mutex_unlock(&r->gpu_lock);
+    sp_gpu_unlock(r, mode);
     return SPDL_OK;
 }
 
@@ -315,29 +364,31 @@ static spdl_status stage_locked(spdl_reader *r, gpu *g, const spdl_batch *b, con
 spdl_status sp_stage(spdl_reader *r, const spdl_batch *b, const schema_tensor *t, uint64_t bytes,
                      spdl_tensor *out) {
     spdl_status s = SPDL_OK;
-    pthread_mutex_lock(&r->gpu_lock);
-    gpu *g = atomic_load(&r->gpu);
+    int mode;
+    gpu *g = sp_gpu_lock(r, &mode);
     if (g->mode == SPDL_PIN_STAGED) s = stage_locked(r, g, b, t, bytes, out);
-    pthread_mutex_unlock(&r->gpu_lock);
+    sp_gpu_unlock(r, mode);
     return s;
 }
 
 /* ---- ends ----------------------------------------------------------------------------------------------------- */
 
 void sp_gpu_forget(spdl_reader *r, uint32_t slot, uint64_t token) {
-    pthread_mutex_lock(&r->gpu_lock);
-    gpu *g = atomic_load(&r->gpu);
+    int mode;
+    gpu *g = sp_gpu_lock(r, &mode);
     for (uint32_t i = 0; g->staging && i < r->max_leases; i++)
         if (g->staging[i].token == token) g->staging[i].token = 0;
     sp_pool_leave(r, slot);
-    pthread_mutex_unlock(&r->gpu_lock);
+    sp_gpu_unlock(r, mode);
 }
 
 void sp_gpu_free(spdl_reader *r) {
     gpu *g = atomic_load(&r->gpu);
     if (!g) return;
+    int mode = relax(g->driver);
     sp_pools_close(g);
     sp_fences_free(g);
     unpin_locked(r, g);
+    put_back_mode(g->driver, mode);
     free(g);
 }

@@ -24,10 +24,17 @@ static bool is_default(const void *stream) { return (uintptr_t)stream <= 2; } /*
 
 /* The context that the handle's work is in. */
 static cu_result context_of(const gpu *g, uint32_t kind, void *handle, cu_context *out) {
-    if (kind == SPDL_AFTER_STREAM && !is_default(handle)) return g->driver->StreamGetCtx(handle, out);
-    cu_result e = g->driver->CtxGetCurrent(out);
+    const cuda_driver *d = g->driver;
+    cu_context before;
+    cu_result e = d->CtxGetCurrent(out);
     if (e == CU_OK && !*out) *out = g->context;
-    return e == CU_OK && !*out ? CU_E_INVALID_CONTEXT : e;
+    if (e == CU_OK && !*out) return CU_E_INVALID_CONTEXT;
+    if (e != CU_OK || kind != SPDL_AFTER_STREAM || is_default(handle)) return e;
+    e = d->CtxPushCurrent(*out); /* some context has to be current, whichever */
+    if (e != CU_OK) return e;
+    e = d->StreamGetCtx(handle, out);
+    d->CtxPopCurrent(&before);
+    return e;
 }
 
 /* One that was used before in this context, or a new one; NULL without memory. */
@@ -73,9 +80,17 @@ static spdl_status make_fence(gpu *g, uint32_t kind, void *handle, fence **out) 
     if (e == CU_E_INVALID_CONTEXT)
         return sp_fail(
             SPDL_E_DEVICE,
-            "spdl: release_after: no context is current in this thread; give the stream, or call spdl_pin");
+            "spdl: release_after: no context is current in this thread; make the stream's device current, or call spdl_pin");
     if (e == CU_OK) e = d->CtxPushCurrent(context);
     if (e != CU_OK) return sp_fail_cuda(d, "release_after", "the stream's context", e);
+    if (kind == SPDL_AFTER_STREAM) {
+        spdl_status s =
+            sp_check_capture(d, "release_after", handle, "release the batch behind the graph's launch");
+        if (s != SPDL_OK) {
+            d->CtxPopCurrent(&before);
+            return s;
+        }
+    }
     fence *f = take_fence(g, context);
     if (f) f->context = context;
     if (f && kind == SPDL_AFTER_STREAM) {
@@ -124,14 +139,15 @@ static spdl_status hand_over(spdl_reader *r, const spdl_batch *b, fence *f) {
 spdl_status spdl_release_after(spdl_reader *r, const spdl_batch *b, uint32_t kind, void *handle) {
     fence *f = NULL;
     gpu *g;
+    int mode;
     spdl_status s = check_call(r, b, kind, handle);
     if (s != SPDL_OK || is_forked(r)) return s;
     if (atomic_load_explicit(&r->detached, memory_order_acquire)) return sp_usable(r);
     if (b->token == 0 || b->slot >= r->h.n_slots) return sp_stale(b);
     if (sp_fences_wait(r)) sp_fences_settle(r);
-    pthread_mutex_lock(&r->gpu_lock);
-    s = sp_gpu(r, "release_after", &g);
-    if (s == SPDL_OK) s = make_fence(g, kind, handle, &f);
+    s = sp_gpu(r, "release_after", &g, &mode);
+    if (s != SPDL_OK) return s;
+    s = make_fence(g, kind, handle, &f);
     if (s == SPDL_OK) {
         s = hand_over(r, b, f);
         if (s == SPDL_OK) {
@@ -142,30 +158,37 @@ spdl_status spdl_release_after(spdl_reader *r, const spdl_batch *b, uint32_t kin
             put_back(g, f);
         }
     }
-    pthread_mutex_unlock(&r->gpu_lock);
+    sp_gpu_unlock(r, mode);
     if (s == SPDL_OK) (void)sp_fault("after.fence");
     return s;
 }
 
 /* ---- asking ------------------------------------------------------------------------------------------------------ */
 
-/* What an event answers that is neither yes nor no. The handle may be one that its owner destroyed: then the work behind it is waited
- * for, with all else in its context. If that fails, too, the device is lost and nothing runs on it. */
-static void doubt(gpu *g, cu_result said) {
-    cu_result e = g->driver->CtxSynchronize();
-    if (e != CU_OK && e != CU_E_DEINITIALIZED) g->lost = said;
+/* The driver does not tell as long as somebody captures a graph in the context, or what it was asked about is part of one. */
+static bool is_capture(cu_result e) {
+    return e >= CU_E_CAPTURE_UNSUPPORTED && e <= CU_E_CAPTURE_WRONG_THREAD;
 }
 
-/* Whether the GPU is through. With wait, it is. */
+/* What an event answers that is neither yes nor no. The handle may be one that its owner destroyed: then the work behind it is waited
+ * for, with all else in its context. If that fails, too, the device is lost and nothing runs on it. False: the next one may ask again. */
+static bool doubt(gpu *g, cu_result said) {
+    cu_result e = is_capture(said) ? said : g->driver->CtxSynchronize();
+    if (is_capture(e)) return false;
+    if (e != CU_OK && e != CU_E_DEINITIALIZED) g->lost = said;
+    return true;
+}
+
+/* Whether the GPU is through. With wait, it is, and so is one whom nobody can ask: its reader is about to go. */
 static bool is_through(gpu *g, const fence *f, bool wait) {
     const cuda_driver *d = g->driver;
     cu_context before;
     cu_result e = d->CtxPushCurrent(f->context);
     if (e != CU_OK) return true; /* the context is gone, and its work */
     e = wait ? d->EventSynchronize(f->event) : d->EventQuery(f->event);
-    if (e != CU_OK && e != CU_E_NOT_READY) doubt(g, e);
+    bool through = e == CU_OK || (e != CU_E_NOT_READY && doubt(g, e));
     d->CtxPopCurrent(&before);
-    return e != CU_E_NOT_READY;
+    return through || wait;
 }
 
 /* Take out of `waiting` what the GPU is through with. */
@@ -186,18 +209,18 @@ static fence *collect(gpu *g, bool wait) {
 
 static void settle(spdl_reader *r, bool wait) {
     int shield = sp_shield();
-    pthread_mutex_lock(&r->gpu_lock);
-    gpu *g = atomic_load(&r->gpu);
+    int mode;
+    gpu *g = sp_gpu_lock(r, &mode);
     fence *through = g ? collect(g, wait) : NULL;
-    pthread_mutex_unlock(&r->gpu_lock);
+    sp_gpu_unlock(r, mode);
     while (through) {
         fence *f = through;
         through = f->next;
         sp_give_back(r, f->slot, f->token);
         atomic_fetch_sub_explicit(&r->pending, 1, memory_order_release);
-        pthread_mutex_lock(&r->gpu_lock);
+        g = sp_gpu_lock(r, &mode);
         put_back(g, f);
-        pthread_mutex_unlock(&r->gpu_lock);
+        sp_gpu_unlock(r, mode);
     }
     sp_unshield(shield);
 }

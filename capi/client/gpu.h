@@ -51,8 +51,15 @@ typedef struct gpu {
 
 /* The driver, loaded and started. call is the name for the error text. */
 spdl_status sp_cuda(const char *call, const cuda_driver **out);
-/* The reader's record, made on the first call. Under gpu_lock. */
-spdl_status sp_gpu(spdl_reader *r, const char *call, gpu **out);
+/* Take gpu_lock, and return the reader's record, NULL if nobody has asked for a GPU. Until sp_gpu_unlock, which wants what is left in `mode`,
+ * this thread may ask the driver whatever it wants: another may be capturing a graph, which the driver makes void when anybody asks an event or
+ * pins memory meanwhile, unless who asks says that it has no part in graphs. */
+gpu *sp_gpu_lock(spdl_reader *r, int *mode);
+void sp_gpu_unlock(spdl_reader *r, int mode);
+/* The same, with the driver started and the record made on the first call. Nothing is locked on failure. */
+spdl_status sp_gpu(spdl_reader *r, const char *call, gpu **out, int *mode);
+/* Refuse a stream that is captured: what is put there happens when its graph is launched, with whatever lies there then. In its context. */
+spdl_status sp_check_capture(const cuda_driver *d, const char *call, cu_stream stream, const char *remedy);
 /* SPDL_E_DEVICE, or the status that says more. */
 spdl_status sp_fail_cuda(const cuda_driver *d, const char *call, const char *what, cu_result error);
 

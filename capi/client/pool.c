@@ -228,12 +228,13 @@ static spdl_status describe_device(spdl_reader *r, const spdl_batch *b, const im
 spdl_status sp_device_tensor(spdl_reader *r, const spdl_batch *b, const schema_tensor *t, spdl_tensor *out) {
     import *i = NULL;
     gpu *g;
+    int mode;
     if (r->leases[b->slot].pool != 0 && t->t.pool != r->leases[b->slot].pool) return damaged(b, "pool");
-    pthread_mutex_lock(&r->gpu_lock);
-    spdl_status s = sp_gpu(r, "batch_tensor", &g);
-    if (s == SPDL_OK) s = enter_pool(r, g, b, &i);
+    spdl_status s = sp_gpu(r, "batch_tensor", &g, &mode);
+    if (s != SPDL_OK) return s;
+    s = enter_pool(r, g, b, &i);
     if (s == SPDL_OK) s = describe_device(r, b, i, t, out);
-    pthread_mutex_unlock(&r->gpu_lock);
+    sp_gpu_unlock(r, mode);
     return s;
 }
 
@@ -261,7 +262,8 @@ static spdl_status wait_locked(spdl_reader *r, gpu *g, const spdl_batch *b, cu_s
     if (s != SPDL_OK || l->fence_kind != SPDL_L_FENCE_CUDA_EVENT) return s;
     cu_result e = g->driver->CtxPushCurrent(i->context);
     if (e != CU_OK) return sp_fail_cuda(g->driver, "stream_wait", "cuCtxPushCurrent", e);
-    s = open_event(r, g, b, i, l->device_slot);
+    s = sp_check_capture(g->driver, "stream_wait", stream, "wait for the batch before the capture");
+    if (s == SPDL_OK) s = open_event(r, g, b, i, l->device_slot);
     if (s == SPDL_OK) e = g->driver->StreamWaitEvent(stream, i->events[l->device_slot], 0);
     if (s == SPDL_OK && e != CU_OK) s = sp_fail_cuda(g->driver, "stream_wait", "cuStreamWaitEvent", e);
     g->driver->CtxPopCurrent(&before);
@@ -270,6 +272,7 @@ static spdl_status wait_locked(spdl_reader *r, gpu *g, const spdl_batch *b, cu_s
 
 spdl_status spdl_stream_wait(spdl_reader *r, const spdl_batch *b, void *stream) {
     gpu *g;
+    int mode;
     spdl_status s = sp_check_batch(r, b, "stream_wait");
     if (s == SPDL_OK) s = sp_usable(r);
     if (s != SPDL_OK) return s;
@@ -277,9 +280,9 @@ spdl_status spdl_stream_wait(spdl_reader *r, const spdl_batch *b, void *stream) 
         atomic_load_explicit(&r->leases[b->slot].token, memory_order_acquire) != b->token)
         return sp_stale(b);
     if (!(r->h.features_required & SPDL_L_FEATURE_DEVICE)) return SPDL_OK;
-    pthread_mutex_lock(&r->gpu_lock);
-    s = sp_gpu(r, "stream_wait", &g);
-    if (s == SPDL_OK) s = wait_locked(r, g, b, stream);
-    pthread_mutex_unlock(&r->gpu_lock);
+    s = sp_gpu(r, "stream_wait", &g, &mode);
+    if (s != SPDL_OK) return s;
+    s = wait_locked(r, g, b, stream);
+    sp_gpu_unlock(r, mode);
     return s;
 }

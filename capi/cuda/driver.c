@@ -30,6 +30,9 @@ int sp_cuda_load(cuda_driver *d, char *why, size_t bytes) {
     if ((got = find(d->library, #symbol, (void *)&d->name, why, bytes)) != CUDA_LOADED) goto bad;
     CUDA_CALLS(X)
 #undef X
+    /* Drivers from 11.4 on tell parts of one device (MIG) apart by another call. */
+    void *of_part = dlsym(d->library, "cuDeviceGetUuid_v2");
+    if (of_part) memcpy(&d->DeviceGetUuid, &of_part, sizeof of_part);
     return CUDA_LOADED;
 bad:
     dlclose(d->library);

@@ -30,11 +30,18 @@ enum {
     CU_E_OUT_OF_MEMORY = 2,
     CU_E_NOT_INITIALIZED = 3,
     CU_E_DEINITIALIZED = 4, /* the process is ending */
+    CU_E_STUB_LIBRARY = 34,
+    CU_E_UNAVAILABLE = 46, /* another process has the device for itself */
     CU_E_NO_DEVICE = 100,
     CU_E_INVALID_DEVICE = 101,
     CU_E_INVALID_IMAGE = 200,
     CU_E_INVALID_CONTEXT = 201,
     CU_E_MAP_FAILED = 205,
+    CU_E_NO_BINARY = 209, /* for this device: it is older than the kernels */
+    CU_E_INVALID_PTX = 218,
+    CU_E_NO_JIT_COMPILER = 221,
+    CU_E_UNSUPPORTED_PTX = 222,
+    CU_E_JIT_DISABLED = 223,
     CU_E_INVALID_HANDLE = 400,
     CU_E_NOT_FOUND = 500,
     CU_E_NOT_READY = 600,
@@ -43,25 +50,41 @@ enum {
     CU_E_NOT_REGISTERED = 713,
     CU_E_LAUNCH_FAILED = 719,
     CU_E_NOT_PERMITTED = 800,
-    CU_E_NOT_SUPPORTED = 801
+    CU_E_NOT_SUPPORTED = 801,
+    CU_E_DRIVER_MISMATCH = 803, /* the library is of another version than the kernel's module */
+    CU_E_COMPAT_NOT_SUPPORTED = 804,
+    CU_E_CAPTURE_UNSUPPORTED = 900, /* from here to the last: not while a graph is captured */
+    CU_E_CAPTURE_INVALIDATED = 901,
+    CU_E_CAPTURE_ISOLATION = 905,
+    CU_E_CAPTURE_IMPLICIT = 906,
+    CU_E_CAPTURED_EVENT = 907,
+    CU_E_CAPTURE_WRONG_THREAD = 908
 };
 
-enum { /* of a device */
+enum {                            /* of a device */
+       CU_ATTR_COMPUTE_MODE = 20, /* CU_COMPUTE_* */
        CU_ATTR_UNIFIED_ADDRESSING = 41,
        CU_ATTR_MAJOR = 75,
        CU_ATTR_MINOR = 76,
        CU_ATTR_HOST_REGISTER = 99,
-       CU_ATTR_READ_ONLY_REGISTER = 113 /* of drivers from 11.1 on */
+       CU_ATTR_READ_ONLY_REGISTER = 113, /* of drivers from 11.1 on */
+       CU_ATTR_MPS = 133 /* of newer ones: NVIDIA's server for several processes shares the device */
 };
+enum { CU_COMPUTE_DEFAULT = 0, CU_COMPUTE_PROHIBITED = 2, CU_COMPUTE_EXCLUSIVE = 3 };
 
 enum {
     CU_REGISTER_PORTABLE = 1, /* pinned for every context */
     CU_REGISTER_READ_ONLY = 8
 };
 enum { CU_HOST_PORTABLE = 1 };
+enum { CU_CTX_BLOCKING_SYNC = 4 }; /* who waits sleeps, and does not spin */
 enum { CU_STREAM_NON_BLOCKING = 1 };
 enum { CU_EVENT_BLOCKING_SYNC = 1, CU_EVENT_DISABLE_TIMING = 2, CU_EVENT_INTERPROCESS = 4 };
-enum { CU_IPC_LAZY_PEER_ACCESS = 1 };
+enum { CU_IPC_LAZY_PEER_ACCESS = 1 }; /* must be given */
+/* What the driver may cut device memory from: a handle of it opens all of the piece it is in, so what is exported is a multiple of this. */
+#define CUDA_SHAREABLE ((size_t)2 << 20)
+enum { CU_CAPTURE_NONE = 0, CU_CAPTURE_ACTIVE = 1, CU_CAPTURE_INVALIDATED = 2 }; /* of a stream */
+enum { CU_CAPTURE_GLOBAL = 0, CU_CAPTURE_THREAD_LOCAL = 1, CU_CAPTURE_RELAXED = 2 };
 
 #define CUDA_LIBRARY "libcuda.so.1"
 #define CUDA_OLDEST 11010 /* what cuDriverGetVersion must say: 1000 * major + 10 * minor */
@@ -78,6 +101,7 @@ enum { CU_IPC_LAZY_PEER_ACCESS = 1 };
     X(DeviceGetAttribute, cuDeviceGetAttribute, (int *value, int attribute, cu_device device))              \
     X(DeviceGetUuid, cuDeviceGetUuid, (cu_uuid * uuid, cu_device device))                                   \
     X(DevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (cu_context * context, cu_device device))           \
+    X(DevicePrimaryCtxSetFlags, cuDevicePrimaryCtxSetFlags_v2, (cu_device device, unsigned flags))          \
     X(DevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (cu_device device))                            \
     X(CtxGetCurrent, cuCtxGetCurrent, (cu_context * context))                                               \
     X(CtxSetCurrent, cuCtxSetCurrent, (cu_context context))                                                 \
@@ -106,6 +130,8 @@ enum { CU_IPC_LAZY_PEER_ACCESS = 1 };
     X(StreamSynchronize, cuStreamSynchronize, (cu_stream stream))                                           \
     X(StreamWaitEvent, cuStreamWaitEvent, (cu_stream stream, cu_event event, unsigned flags))               \
     X(StreamGetCtx, cuStreamGetCtx, (cu_stream stream, cu_context * context))                               \
+    X(StreamIsCapturing, cuStreamIsCapturing, (cu_stream stream, int *status))                              \
+    X(ThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, (int *mode))                      \
     X(EventCreate, cuEventCreate, (cu_event * event, unsigned flags))                                       \
     X(EventDestroy, cuEventDestroy_v2, (cu_event event))                                                    \
     X(EventRecord, cuEventRecord, (cu_event event, cu_stream stream))                                       \

@@ -231,9 +231,11 @@ func TestUploaderKilledAtAnyStepLosesNothing(t *testing.T) {
 
 // The driver's counters, struct fake_stats of tests/cuda/fake.h.
 const (
-	fakeInFlight = 8
-	fakeCopies   = 9
-	fakePageable = 10
+	fakeRegistered = 3
+	fakeInFlight   = 8
+	fakeCopies     = 9
+	fakePageable   = 10
+	fakeSpins      = 20
 )
 
 func fakeCount(t *testing.T, path string, which int) uint64 {
@@ -279,6 +281,23 @@ func TestSeveralBatchesAreCopiedAtATimeAndComeInOrder(t *testing.T) {
 	}
 }
 
+// An uploader that ends in good order has let go of the ring's memory before it is unmapped, and no wait of its kept a processor busy.
+func TestUploaderUnpinsTheRingAndSleepsWhenItWaits(t *testing.T) {
+	counters := filepath.Join(t.TempDir(), "counters")
+	withDevice(t, "FAKE_CUDA_STATS="+counters)
+	r := start(t, describe(t, folder(t, 16, nil), "batch: 4\norder: {epochs: 1}\ndevice: {}\n"), nil)
+	inOrder(t, epochOnDevice(t, r.attach(shm.AttachOptions{}), nil), 4)
+	if n := fakeCount(t, counters, fakeRegistered); n != 1 {
+		t.Fatalf("%d pieces of memory are pinned, want the ring", n)
+	}
+	if err := r.end(); err != nil {
+		t.Fatal(err)
+	}
+	if pinned, spins := fakeCount(t, counters, fakeRegistered), fakeCount(t, counters, fakeSpins); pinned != 0 || spins != 0 {
+		t.Fatalf("%d pieces are pinned at the end and %d waits kept a processor busy, want none", pinned, spins)
+	}
+}
+
 // Without a device the ring ends with an error that says what is missing, or goes on in host memory.
 func TestWithoutADeviceTheErrorSaysSoOrBatchesStayInHostMemory(t *testing.T) {
 	for what, c := range map[string]struct{ env, want string }{
@@ -288,6 +307,12 @@ func TestWithoutADeviceTheErrorSaysSoOrBatchesStayInHostMemory(t *testing.T) {
 		"another ordinal":  {"FAKE_CUDA_DEVICES=1", "no device 1: 1 are here"},
 		"an old driver":    {"FAKE_CUDA_VERSION=10020", "the driver knows CUDA 10.2, want 11.1 or newer"},
 		"memory used up":   {"FAKE_CUDA_MEMORY=2048", "CUDA_ERROR_OUT_OF_MEMORY (2: out of memory); lower device.slots, device.in_flight or batch"},
+		"no kernels":       {"FAKE_CUDA_FAULT=ModuleLoadData:1:209", "CUDA_ERROR_NO_BINARY_FOR_GPU (209: no kernel image is available for execution on the device); the device is older than Volta"},
+		"no compiler":      {"FAKE_CUDA_FAULT=ModuleLoadData:1:221", "a container needs NVIDIA_DRIVER_CAPABILITIES=compute,utility"},
+		"a mixed driver":   {"FAKE_CUDA_FAULT=Init:1:803", "reboot, or load the module again"},
+		"a taken device":   {"FAKE_CUDA_FAULT=DevicePrimaryCtxRetain:1:46,DevicePrimaryCtxRetain:2:46", "another process has the device for itself"},
+		"one process":      {"FAKE_CUDA_COMPUTE_MODE=3", "device 0 is for one process at a time (its compute mode), and uploads are a process of their own; nvidia-smi -c DEFAULT, or start MPS"},
+		"nobody's device":  {"FAKE_CUDA_COMPUTE_MODE=2", "device 0 is for nobody"},
 		"no rights to IPC": {"FAKE_CUDA_FAULT=IpcGetMemHandle:1:800", "cuIpcGetMemHandle"},
 		"a device lost":    {"FAKE_CUDA_FAULT=EventSynchronize:1:719:sticky", "CUDA_ERROR_LAUNCH_FAILED"},
 	} {
@@ -298,7 +323,7 @@ func TestWithoutADeviceTheErrorSaysSoOrBatchesStayInHostMemory(t *testing.T) {
 				if what == "another ordinal" {
 					cuda = 1
 				}
-				more := fmt.Sprintf("batch: 4\norder: {epochs: 1}\ndevice: {cuda: %d, restarts: 1, otherwise: %s}\n", cuda, otherwise)
+				more := fmt.Sprintf("batch: 4\norder: {epochs: 1}\ndevice: {cuda: %d, restarts: 1, finish: {}, otherwise: %s}\n", cuda, otherwise)
 				r := start(t, describe(t, folder(t, 16, nil), more), nil)
 				consumer := r.attach(shm.AttachOptions{})
 				if otherwise == "host" {
@@ -311,6 +336,17 @@ func TestWithoutADeviceTheErrorSaysSoOrBatchesStayInHostMemory(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A device for one process at a time is shared by NVIDIA's server.
+func TestDeviceThatMPSSharesIsUsed(t *testing.T) {
+	withDevice(t, "FAKE_CUDA_COMPUTE_MODE=3", "FAKE_CUDA_MPS=1")
+	r := start(t, describe(t, folder(t, 16, nil), "batch: 4\norder: {epochs: 1}\ndevice: {}\n"), nil)
+	uploaded := 0
+	inOrder(t, epochOnDevice(t, r.attach(shm.AttachOptions{}), func(*shm.Lease) { uploaded++ }), 4)
+	if uploaded != 4 {
+		t.Fatalf("%d of 4 batches are on the device", uploaded)
 	}
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DEPTH 16
 #define MAX_CALLS 96
@@ -16,7 +17,8 @@ settings fake_settings;
 static fake_stats own_counts;
 fake_stats *fake_counts = &own_counts;
 
-static bool started;
+static bool started, ended;
+static pid_t starter; /* a process that was forked since has no driver */
 static context contexts[FAKE_CONTEXTS];
 static _Thread_local context *stack[DEPTH];
 static _Thread_local int depth;
@@ -47,6 +49,7 @@ static void map_counts(void) {
 static void read_settings(void) {
     settings s = {.devices = (int)number("FAKE_CUDA_DEVICES", 1),
                   .version = (int)number("FAKE_CUDA_VERSION", 12040),
+                  .part = (int)number("FAKE_CUDA_PART", 0),
                   .latency_us = (int)number("FAKE_CUDA_LATENCY_US", 0),
                   .read_only = number("FAKE_CUDA_READ_ONLY", 1) != 0,
                   .memory = number("FAKE_CUDA_MEMORY", 1ull << 30)};
@@ -69,6 +72,13 @@ void fake_cuda_reset(void) {
 }
 
 fake_stats *fake_cuda_stats(void) { return fake_counts; }
+
+void fake_cuda_end(void) {
+    pthread_mutex_lock(&fake_lock);
+    ended = true;
+    for (int i = 0; i < FAKE_CONTEXTS; i++) contexts[i].lost = CU_E_DEINITIALIZED;
+    pthread_mutex_unlock(&fake_lock);
+}
 
 /* ---- calls that fail ---------------------------------------------------------------------------- */
 
@@ -94,9 +104,21 @@ static cu_result injected(const char *call, int nth) {
     return CU_OK;
 }
 
+/* What is done to memory, streams, events and modules is done in a context. */
+static bool needs_context(const char *call) {
+    static const char *const kinds[] = {"Mem", "Stream", "Event", "Ipc", "Module", "Launch"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strncmp(call, kinds[i], strlen(kinds[i])) == 0) return true;
+    return false;
+}
+
 cu_result fake_enter(const char *call) {
+    cu_result why = CU_OK;
     if (fake_in_host_function) return CU_E_NOT_PERMITTED;
     pthread_mutex_lock(&fake_lock);
+    if (ended) return fake_leave(CU_E_DEINITIALIZED);
+    if (started && starter != getpid()) return fake_leave(CU_E_NOT_INITIALIZED);
+    if (started && needs_context(call) && !fake_current(&why)) return fake_leave(why);
     if (!started && strcmp(call, "Init") != 0) return fake_leave(CU_E_NOT_INITIALIZED);
     cu_result r = injected(call, count_call(call));
     return r == CU_OK ? CU_OK : fake_leave(r);
@@ -116,10 +138,12 @@ cu_result fake_cuda_fault(const char *call) {
 
 FAKE_API cu_result cuInit(unsigned flags) {
     pthread_mutex_lock(&fake_lock);
+    if (started && starter != getpid()) return fake_leave(CU_E_NOT_INITIALIZED);
     if (!started) {
         read_settings();
         map_counts();
         started = true;
+        starter = getpid();
     }
     cu_result r = injected("Init", count_call("Init"));
     if (r == CU_OK && fake_settings.devices == 0) r = CU_E_NO_DEVICE;
@@ -142,10 +166,15 @@ static const struct {
     {CU_E_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
     {CU_E_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
     {CU_E_NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
+    {CU_E_UNAVAILABLE, "CUDA_ERROR_DEVICE_UNAVAILABLE", "CUDA-capable device(s) is/are busy or unavailable"},
+    {CU_E_DEINITIALIZED, "CUDA_ERROR_DEINITIALIZED", "driver shutting down"},
     {CU_E_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
     {CU_E_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
     {CU_E_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
     {CU_E_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+    {CU_E_NO_BINARY, "CUDA_ERROR_NO_BINARY_FOR_GPU",
+     "no kernel image is available for execution on the device"},
+    {CU_E_NO_JIT_COMPILER, "CUDA_ERROR_JIT_COMPILER_NOT_FOUND", "PTX JIT compiler library not found"},
     {CU_E_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     {CU_E_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {CU_E_NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready"},
@@ -155,6 +184,14 @@ static const struct {
     {CU_E_NOT_REGISTERED, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED", "host memory is not registered"},
     {CU_E_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
     {CU_E_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
+    {CU_E_DRIVER_MISMATCH, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
+     "system has unsupported display driver / cuda driver combination"},
+    {CU_E_CAPTURE_UNSUPPORTED, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
+     "operation not permitted when stream is capturing"},
+    {CU_E_CAPTURE_INVALIDATED, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
+     "operation failed due to a previous error during capture"},
+    {CU_E_CAPTURED_EVENT, "CUDA_ERROR_CAPTURED_EVENT",
+     "operation not permitted on an event last recorded in a capturing stream"},
 };
 
 static int place(cu_result error) {
@@ -206,12 +243,23 @@ FAKE_API cu_result cuDeviceGetUuid(cu_uuid *uuid, cu_device device) {
     LEAVE(CU_OK);
 }
 
+/* A part of a device has the uuid of the whole by the call above. */
+FAKE_API cu_result cuDeviceGetUuid_v2(cu_uuid *uuid, cu_device device) {
+    ENTER(DeviceGetUuid);
+    if (!is_device(device)) LEAVE(CU_E_INVALID_DEVICE);
+    memset(uuid->bytes, 0xf0 + device, sizeof uuid->bytes);
+    uuid->bytes[0] = (uint8_t)(uuid->bytes[0] ^ fake_settings.part);
+    LEAVE(CU_OK);
+}
+
 FAKE_API cu_result cuDeviceGetAttribute(int *value, int attribute, cu_device device) {
     ENTER(DeviceGetAttribute);
     if (!is_device(device)) LEAVE(CU_E_INVALID_DEVICE);
     switch (attribute) {
     case CU_ATTR_MAJOR: *value = 7; break;
     case CU_ATTR_MINOR: *value = 0; break;
+    case CU_ATTR_COMPUTE_MODE: *value = (int)number("FAKE_CUDA_COMPUTE_MODE", CU_COMPUTE_DEFAULT); break;
+    case CU_ATTR_MPS: *value = (int)number("FAKE_CUDA_MPS", 0); break;
     case CU_ATTR_UNIFIED_ADDRESSING:
     case CU_ATTR_HOST_REGISTER: *value = 1; break;
     case CU_ATTR_READ_ONLY_REGISTER: *value = fake_settings.read_only; break;
@@ -237,6 +285,14 @@ FAKE_API cu_result cuDevicePrimaryCtxRetain(cu_context *out, cu_device device) {
     if (c->refs++ == 0) fake_counts->contexts++;
     c->device = device;
     *out = c;
+    LEAVE(CU_OK);
+}
+
+FAKE_API cu_result cuDevicePrimaryCtxSetFlags_v2(cu_device device, unsigned flags) {
+    ENTER(DevicePrimaryCtxSetFlags);
+    if (!is_device(device)) LEAVE(CU_E_INVALID_DEVICE);
+    if (flags & ~(unsigned)CU_CTX_BLOCKING_SYNC) LEAVE(CU_E_INVALID_VALUE);
+    contexts[device].flags = flags;
     LEAVE(CU_OK);
 }
 

@@ -21,7 +21,7 @@ int main(int argc, char **argv) {
     if (slots < 1 || slots > EXPORTED_SLOTS || bytes < 1) return 2;
     start_driver(0);
     MUST(DeviceGetUuid(&out.uuid, 0));
-    MUST(MemAlloc(&memory, bytes * (size_t)slots));
+    MUST(MemAlloc(&memory, whole_pieces(bytes * (size_t)slots)));
     MUST(IpcGetMemHandle(&out.memory, memory));
     MUST(StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     for (int i = 0; i < slots; i++) {

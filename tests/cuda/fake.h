@@ -2,12 +2,12 @@
  *
  * build/cuda/libcuda.so.1 stands in for the driver's library: name it in SPDL_CUDA_LIBRARY, or have its directory in
  * LD_LIBRARY_PATH. It has no behaviour of its own beyond what programs may rely on, and is stricter than a real driver where that finds
- * mistakes: registering memory twice, copying outside an allocation, opening one's own IPC handle are errors; a copy from memory that is not pinned is
+ * mistakes: registering memory twice, copying outside an allocation, unregistering memory that is not mapped any more, opening one's own IPC handle, one in two contexts, exporting memory whose piece has other memory in it, any call in a forked child, calls without a current context, launches into a stream of another, asking an event while a graph is captured are errors; a copy from memory that is not pinned is
  * counted.
  *
  *   device.c   start, devices, contexts, errors, faults
  *   memory.c   device memory, pinned host memory, handles for other processes
- *   stream.c   streams, events, copies, launches: one thread per stream
+ *   stream.c   streams, events, copies, launches: one thread per stream; streams that are captured into a graph
  *   kernels.c  what our kernels do, in C
  *   ffmpeg.c   what FFmpeg asks of the driver besides, for its decoders on the device
  *   nvcuvid.c, parameters.c, software.c
@@ -20,9 +20,12 @@
  * Environment, read by the first cuInit and by fake_cuda_reset():
  *
  *   FAKE_CUDA_DEVICES     1; 0: cuInit finds no device
+ *   FAKE_CUDA_PART        0; of the device (MIG), which this process sees: another's memory cannot be opened
  *   FAKE_CUDA_MEMORY      bytes of each device, 1 GiB
  *   FAKE_CUDA_VERSION     12040
  *   FAKE_CUDA_READ_ONLY   1; 0: the device cannot pin memory that is mapped read-only
+ *   FAKE_CUDA_COMPUTE_MODE, FAKE_CUDA_MPS
+ *                         0, 0; what the device says of these attributes: 3 is for one process alone, 2 for none
  *   FAKE_CUDA_LATENCY_US  of every copy and launch, 0
  *   FAKE_CUDA_GATE        a file: as long as it exists, streams stand still
  *   FAKE_CUDA_FAULT       CALL:NTH:RESULT[:sticky], separated by commas: the nth call of CALL (a name of CUDA_CALLS) from now fails; with sticky
@@ -53,12 +56,15 @@ typedef struct fake_stats {
     _Atomic uint64_t copies, pageable, launches, host_functions, waits, registrations, read_only;
     _Atomic uint64_t decoders, mapped; /* there now */
     _Atomic uint64_t opened,
-        pictures; /* done: contexts that are not a device's primary one, pictures decoded */
+        pictures;           /* done: contexts that are not a device's primary one, pictures decoded */
+    _Atomic uint64_t spins; /* done: waits that keep a processor busy */
 } fake_stats;
 
 /* Read the environment again, with a lost device as new, and count calls for FAKE_CUDA_FAULT from here. */
 FAKE_API void fake_cuda_reset(void);
 FAKE_API fake_stats *fake_cuda_stats(void);
+/* As when the process ends and the driver has already: what was under way is not done, and no call does anything. */
+FAKE_API void fake_cuda_end(void);
 
 /* What FAKE_CUDA_FAULT has for this call of libnvcuvid's. */
 FAKE_API cu_result fake_cuda_fault(const char *call);
@@ -74,13 +80,14 @@ typedef struct stream stream;
 
 struct context { /* a device's primary one, or one that cuCtxCreate made */
     int device, refs;
+    unsigned flags; /* CU_CTX_BLOCKING_SYNC */
     cu_result lost; /* what every call says since the device was lost; CU_OK */
     stream *null_stream;
     uint64_t used; /* bytes of the device */
 };
 
 typedef struct settings {
-    int devices, version, latency_us;
+    int devices, part, version, latency_us;
     bool read_only;
     uint64_t memory;
     char gate[256], fault[256];
@@ -105,6 +112,8 @@ bool fake_is_device(cu_address at, size_t bytes);
 bool fake_is_pinned(const void *at, size_t bytes);
 void fake_end_streams(context *c);
 void fake_pass(void); /* let others have the lock for a moment */
+/* What a call that is not safe while a graph is captured must say: CU_OK, or an error, and then the captures in its way are void. */
+cu_result fake_unsafe(void);
 
 /* A copy of rows, as cuMemcpy2D takes it. */
 enum { FAKE_ON_HOST = 1, FAKE_ON_DEVICE = 2 };

@@ -21,6 +21,11 @@ void gpu_open(void);
 /* A stream, and device memory, of device 0's primary context, which is current from here to gpu_end. */
 cu_stream gpu_begin(size_t bytes, cu_address *memory);
 void gpu_end(cu_stream stream, cu_address memory);
+/* Begin to capture a stream into a graph, CU_CAPTURE_*; and end it: what the driver says then. */
+void gpu_capture(cu_stream stream, int mode);
+cu_result gpu_end_capture(cu_stream stream);
+/* The driver has ended, and the process is about to: for a process of its own. */
+void gpu_deinit(void);
 /* What the fake counts now. */
 const fake_stats *gpu_stats(void);
 /* True in a process of its own with these settings. False in the caller, once that process has passed. */

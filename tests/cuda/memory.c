@@ -81,6 +81,7 @@ FAKE_API cu_result cuMemAlloc_v2(cu_address *memory, size_t bytes) {
     ENTER(MemAlloc);
     cu_result why;
     context *c = fake_current(&why);
+    if (why == CU_OK) why = fake_unsafe();
     if (why != CU_OK) LEAVE(why);
     if (bytes == 0) LEAVE(CU_E_INVALID_VALUE);
     if (bytes > fake_settings.memory - c->used) LEAVE(CU_E_OUT_OF_MEMORY);
@@ -124,15 +125,15 @@ static bool overlaps(const void *at, size_t bytes) {
     return false;
 }
 
-/* Whether every page of the range may be written; false too if one is not mapped. */
-static bool is_writable(const void *at, size_t bytes) {
+/* Whether every page of the range is mapped, and may be written if that is asked. */
+static bool is_mapped(const void *at, size_t bytes, bool writable) {
     uintptr_t want = (uintptr_t)at, end = want + bytes;
     FILE *f = fopen("/proc/self/maps", "re");
     char line[512], mode[8];
     unsigned long from, to;
     while (f && want < end && fgets(line, sizeof line, f))
         if (sscanf(line, "%lx-%lx %7s", &from, &to, mode) == 3 && from <= want && want < to) {
-            if (mode[1] != 'w') break;
+            if (writable && mode[1] != 'w') break;
             want = to;
         }
     if (f) fclose(f);
@@ -143,12 +144,13 @@ FAKE_API cu_result cuMemHostRegister_v2(void *memory, size_t bytes, unsigned fla
     ENTER(MemHostRegister);
     cu_result why;
     context *c = fake_current(&why);
+    if (why == CU_OK) why = fake_unsafe();
     if (why != CU_OK) LEAVE(why);
     bool read_only = (flags & CU_REGISTER_READ_ONLY) != 0;
     if (!memory || bytes == 0) LEAVE(CU_E_INVALID_VALUE);
     if (read_only && !fake_settings.read_only) LEAVE(CU_E_NOT_SUPPORTED);
     if (overlaps(memory, bytes)) LEAVE(CU_E_ALREADY_REGISTERED);
-    if (!read_only && !is_writable(memory, bytes)) LEAVE(CU_E_INVALID_VALUE);
+    if (!is_mapped(memory, bytes, !read_only)) LEAVE(CU_E_INVALID_VALUE);
     if (!add(REGISTERED, memory, bytes, c)) LEAVE(CU_E_OUT_OF_MEMORY);
     fake_counts->registered++;
     fake_counts->registrations++;
@@ -163,6 +165,7 @@ FAKE_API cu_result cuMemHostUnregister(void *memory) {
     if (!fake_current(&why)) LEAVE(why);
     struct piece *p = find(REGISTERED, memory);
     if (!p) LEAVE(CU_E_NOT_REGISTERED);
+    if (!is_mapped(p->base, p->bytes, false)) LEAVE(CU_E_INVALID_VALUE); /* it stays counted */
     fake_counts->registered--;
     fake_counts->registered_bytes -= p->bytes;
     p->kind = NOTHING;
@@ -174,6 +177,7 @@ FAKE_API cu_result cuMemHostAlloc(void **memory, size_t bytes, unsigned flags) {
     (void)flags;
     cu_result why;
     context *c = fake_current(&why);
+    if (why == CU_OK) why = fake_unsafe();
     if (why != CU_OK) LEAVE(why);
     void *p = bytes == 0 ? MAP_FAILED
                          : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -212,7 +216,8 @@ FAKE_API cu_result cuIpcGetMemHandle(cu_handle *handle, cu_address memory) {
     struct piece *p = find(DEVICE, (void *)(uintptr_t)memory);
     struct stat st;
     if (!p || fstat(p->fd, &st) != 0) LEAVE(CU_E_INVALID_VALUE);
-    exported e = {MAGIC, getpid(), p->fd, p->owner->device, p->bytes, st.st_ino};
+    if (p->bytes % CUDA_SHAREABLE != 0) LEAVE(CU_E_INVALID_VALUE); /* it would show other memory, too */
+    exported e = {MAGIC, getpid(), p->fd, p->owner->device | fake_settings.part << 8, p->bytes, st.st_ino};
     memset(handle, 0, sizeof *handle);
     memcpy(handle, &e, sizeof e);
     LEAVE(CU_OK);
@@ -232,16 +237,18 @@ static int open_exported(const exported *e) {
 
 FAKE_API cu_result cuIpcOpenMemHandle_v2(cu_address *memory, cu_handle handle, unsigned flags) {
     ENTER(IpcOpenMemHandle);
-    (void)flags;
     cu_result why;
     context *c = fake_current(&why);
     exported e;
     memcpy(&e, &handle, sizeof e);
+    if (why == CU_OK) why = fake_unsafe();
     if (why != CU_OK) LEAVE(why);
+    if (flags != CU_IPC_LAZY_PEER_ACCESS) LEAVE(CU_E_INVALID_VALUE); /* it must be given */
     if (e.magic != MAGIC) LEAVE(CU_E_INVALID_HANDLE);
-    if (e.pid == getpid() || e.device != c->device) LEAVE(CU_E_INVALID_CONTEXT);
+    if (e.pid == getpid() || e.device != (c->device | fake_settings.part << 8)) LEAVE(CU_E_INVALID_CONTEXT);
     for (int i = 0; i < MAX_PIECES; i++) {
         if (pieces[i].kind != IMPORTED || memcmp(&pieces[i].handle, &handle, sizeof handle) != 0) continue;
+        if (pieces[i].owner != c) LEAVE(CU_E_INVALID_CONTEXT); /* one context of a process */
         pieces[i].refs++;
         *memory = (cu_address)(uintptr_t)pieces[i].base;
         LEAVE(CU_OK);

@@ -19,6 +19,11 @@ static void must(cu_result e, const char *what) {
 }
 #define MUST(call) must(d.call, #call)
 
+/* What is allocated to export so many bytes. */
+static inline size_t whole_pieces(size_t bytes) {
+    return (bytes + CUDA_SHAREABLE - 1) / CUDA_SHAREABLE * CUDA_SHAREABLE;
+}
+
 /* Start the driver, and make the primary context of this device current. */
 static void start_driver(int ordinal) {
     char why[256];

@@ -1,4 +1,5 @@
-/* stream.c - streams, events, copies and launches. Each stream has a thread, which does one thing after the other. */
+/* stream.c - streams, events, copies and launches. Each stream has a thread, which does one thing after the other, but for what is put into it
+ * while it is captured into a graph: that is counted and never done. */
 #include "fake.h"
 
 #include <errno.h>
@@ -31,6 +32,7 @@ typedef struct event {
     int fd;   /* of a shared one of our own */
     int refs; /* the handle, and each operation that waits in a stream */
     bool shared, imported;
+    bool captured; /* recorded last in a stream that was captured: there is nothing to ask */
 } event;
 
 enum { COPY, COPY_ROWS, FILL, RECORD, WAIT, HOST_FUNCTION, KERNEL };
@@ -56,12 +58,56 @@ struct stream {
     context *owner;
     operation *first, **last;
     bool closing, busy;
+    bool blocking;             /* the default stream joins it */
+    int capture, capture_mode; /* CU_CAPTURE_* */
+    pthread_t capturer;
     pthread_cond_t news;
 };
 
 static event *events[MAX_EVENTS];
 static stream *streams[MAX_STREAMS];
 _Thread_local bool fake_in_host_function;
+static _Thread_local int thread_mode = CU_CAPTURE_GLOBAL;
+
+/* ---- captures ------------------------------------------------------------------------------------------ */
+
+/* Whether this capture forbids this thread what is not safe meanwhile. */
+static bool forbids(const stream *s) {
+    bool mine = pthread_equal(s->capturer, pthread_self()) != 0;
+    if (s->capture != CU_CAPTURE_ACTIVE || thread_mode == CU_CAPTURE_RELAXED) return false;
+    if (mine) return s->capture_mode != CU_CAPTURE_RELAXED;
+    return thread_mode == CU_CAPTURE_GLOBAL && s->capture_mode == CU_CAPTURE_GLOBAL;
+}
+
+cu_result fake_unsafe(void) {
+    cu_result r = CU_OK;
+    for (int i = 0; i < MAX_STREAMS; i++) {
+        if (!streams[i] || !forbids(streams[i])) continue;
+        streams[i]->capture = CU_CAPTURE_INVALIDATED;
+        r = CU_E_CAPTURE_UNSUPPORTED;
+    }
+    return r;
+}
+
+/* The default stream would join those that are captured, and is none of their graph's. */
+static bool joins_capture(const stream *s, bool spoil) {
+    bool joins = false;
+    for (int i = 0; i < MAX_STREAMS && s == s->owner->null_stream; i++) {
+        stream *other = streams[i];
+        if (!other || other->owner != s->owner || !other->blocking || other->capture != CU_CAPTURE_ACTIVE)
+            continue;
+        if (spoil) other->capture = CU_CAPTURE_INVALIDATED;
+        joins = true;
+    }
+    return joins;
+}
+
+/* What waits for, or asks, a stream that is captured never may. */
+static cu_result refuse_captured(stream *s) {
+    if (s->capture == CU_CAPTURE_NONE) return CU_OK;
+    s->capture = CU_CAPTURE_INVALIDATED;
+    return CU_E_CAPTURE_UNSUPPORTED;
+}
 
 /* ---- events ----------------------------------------------------------------------------------------- */
 
@@ -139,6 +185,9 @@ FAKE_API cu_result cuEventQuery(cu_event out) {
     ENTER(EventQuery);
     event *e = out;
     if (!is_event(e)) LEAVE(CU_E_INVALID_HANDLE);
+    if (e->captured) LEAVE(CU_E_CAPTURED_EVENT);
+    cu_result unsafe = fake_unsafe();
+    if (unsafe != CU_OK) LEAVE(unsafe);
     if (e->owner->lost) LEAVE(e->owner->lost);
     LEAVE(is_reached(e->marks, atomic_load(&e->marks->recorded)) ? CU_OK : CU_E_NOT_READY);
 }
@@ -147,6 +196,10 @@ FAKE_API cu_result cuEventSynchronize(cu_event out) {
     ENTER(EventSynchronize);
     event *e = out;
     if (!is_event(e)) LEAVE(CU_E_INVALID_HANDLE);
+    if (e->captured) LEAVE(CU_E_CAPTURED_EVENT);
+    cu_result unsafe = fake_unsafe();
+    if (unsafe != CU_OK) LEAVE(unsafe);
+    fake_counts->spins += !(e->flags & CU_EVENT_BLOCKING_SYNC);
     uint64_t mark = atomic_load(&e->marks->recorded);
     e->refs++;
     while (!e->owner->lost && !is_reached(e->marks, mark)) {
@@ -328,6 +381,12 @@ static stream *resolve(cu_stream handle, cu_result *why) {
 static cu_result put(cu_stream handle, const operation *what) {
     cu_result why;
     stream *s = resolve(handle, &why);
+    if (s && why == CU_OK && joins_capture(s, true)) return CU_E_CAPTURE_IMPLICIT;
+    if (s && why == CU_OK && s->capture != CU_CAPTURE_NONE) {
+        if (s->capture != CU_CAPTURE_ACTIVE) return CU_E_CAPTURE_INVALIDATED;
+        free(what->staged);
+        return CU_OK;
+    }
     operation *o = s && why == CU_OK ? malloc(sizeof *o) : NULL;
     if (!o) return why != CU_OK ? why : CU_E_OUT_OF_MEMORY;
     *o = *what;
@@ -344,7 +403,6 @@ static cu_result put(cu_stream handle, const operation *what) {
 
 FAKE_API cu_result cuStreamCreate(cu_stream *out, unsigned flags) {
     ENTER(StreamCreate);
-    (void)flags;
     cu_result why;
     context *c = fake_current(&why);
     if (why != CU_OK) LEAVE(why);
@@ -352,6 +410,7 @@ FAKE_API cu_result cuStreamCreate(cu_stream *out, unsigned flags) {
     while (i < MAX_STREAMS && streams[i]) i++;
     stream *s = i < MAX_STREAMS ? start_stream(c) : NULL;
     if (!s) LEAVE(CU_E_OUT_OF_MEMORY);
+    s->blocking = !(flags & CU_STREAM_NON_BLOCKING);
     streams[i] = s;
     *out = (cu_stream)s;
     LEAVE(CU_OK);
@@ -374,6 +433,7 @@ FAKE_API cu_result cuStreamQuery(cu_stream handle) {
     ENTER(StreamQuery);
     cu_result why;
     stream *s = resolve(handle, &why);
+    if (why == CU_OK) why = refuse_captured(s);
     if (why != CU_OK) LEAVE(why);
     LEAVE(is_idle(s) ? CU_OK : CU_E_NOT_READY);
 }
@@ -381,8 +441,10 @@ FAKE_API cu_result cuStreamQuery(cu_stream handle) {
 FAKE_API cu_result cuStreamSynchronize(cu_stream handle) {
     ENTER(StreamSynchronize);
     cu_result why;
+    fake_counts->spins += !(fake_current(&why)->flags & CU_CTX_BLOCKING_SYNC);
     for (;;) {
         stream *s = resolve(handle, &why);
+        if (why == CU_OK) why = refuse_captured(s);
         if (why != CU_OK || is_idle(s)) LEAVE(why);
         fake_pass();
     }
@@ -393,13 +455,64 @@ FAKE_API cu_result cuCtxSynchronize(void) {
     cu_result why;
     for (;;) {
         context *c = fake_current(&why);
+        bool idle = !c || !c->null_stream || is_idle(c->null_stream);
+        for (int i = 0; i < MAX_STREAMS && why == CU_OK; i++) {
+            if (!streams[i] || streams[i]->owner != c) continue;
+            why = refuse_captured(streams[i]);
+            idle = idle && is_idle(streams[i]);
+        }
         if (why != CU_OK) LEAVE(why);
-        bool idle = !c->null_stream || is_idle(c->null_stream);
-        for (int i = 0; i < MAX_STREAMS; i++)
-            if (streams[i] && streams[i]->owner == c) idle = idle && is_idle(streams[i]);
         if (idle) LEAVE(CU_OK);
         fake_pass();
     }
+}
+
+FAKE_API cu_result cuStreamBeginCapture_v2(cu_stream handle, int mode) {
+    ENTER(StreamBeginCapture);
+    cu_result why;
+    stream *s = resolve(handle, &why);
+    if (why != CU_OK) LEAVE(why);
+    if (s == s->owner->null_stream) LEAVE(CU_E_CAPTURE_UNSUPPORTED);
+    if (s->capture != CU_CAPTURE_NONE || mode < CU_CAPTURE_GLOBAL || mode > CU_CAPTURE_RELAXED)
+        LEAVE(CU_E_INVALID_VALUE);
+    s->capture = CU_CAPTURE_ACTIVE;
+    s->capture_mode = mode;
+    s->capturer = pthread_self();
+    LEAVE(CU_OK);
+}
+
+/* There is no graph to be had: who asks wants to know whether it came to one. */
+FAKE_API cu_result cuStreamEndCapture(cu_stream handle, void **graph) {
+    ENTER(StreamEndCapture);
+    cu_result why;
+    stream *s = resolve(handle, &why);
+    *graph = NULL;
+    if (why != CU_OK) LEAVE(why);
+    int capture = s->capture;
+    if (capture != CU_CAPTURE_NONE && s->capture_mode != CU_CAPTURE_RELAXED &&
+        !pthread_equal(s->capturer, pthread_self()))
+        LEAVE(CU_E_CAPTURE_WRONG_THREAD);
+    s->capture = CU_CAPTURE_NONE;
+    if (capture == CU_CAPTURE_NONE) LEAVE(CU_E_INVALID_VALUE);
+    LEAVE(capture == CU_CAPTURE_ACTIVE ? CU_OK : CU_E_CAPTURE_INVALIDATED);
+}
+
+FAKE_API cu_result cuStreamIsCapturing(cu_stream handle, int *status) {
+    ENTER(StreamIsCapturing);
+    cu_result why;
+    stream *s = resolve(handle, &why);
+    if (s) *status = s->capture;
+    if (why == CU_OK && joins_capture(s, false)) why = CU_E_CAPTURE_IMPLICIT;
+    LEAVE(why);
+}
+
+FAKE_API cu_result cuThreadExchangeStreamCaptureMode(int *mode) {
+    ENTER(ThreadExchangeStreamCaptureMode);
+    int before = thread_mode;
+    if (*mode < CU_CAPTURE_GLOBAL || *mode > CU_CAPTURE_RELAXED) LEAVE(CU_E_INVALID_VALUE);
+    thread_mode = *mode;
+    *mode = before;
+    LEAVE(CU_OK);
 }
 
 FAKE_API cu_result cuStreamGetCtx(cu_stream handle, cu_context *out) {
@@ -418,7 +531,9 @@ FAKE_API cu_result cuEventRecord(cu_event out, cu_stream handle) {
     stream *s = resolve(handle, &why);
     if (why != CU_OK) LEAVE(why);
     if (!is_event(e) || e->imported) LEAVE(CU_E_INVALID_HANDLE);
-    if (e->owner != s->owner) LEAVE(CU_E_INVALID_CONTEXT);
+    if (e->owner != s->owner) LEAVE(CU_E_INVALID_HANDLE);
+    e->captured = s->capture == CU_CAPTURE_ACTIVE;
+    if (e->captured) LEAVE(CU_OK);
     uint64_t mark = atomic_fetch_add(&e->marks->recorded, 1) + 1;
     LEAVE(put(handle, &(operation){.kind = RECORD, .event = e, .mark = mark}));
 }
@@ -428,6 +543,12 @@ FAKE_API cu_result cuStreamWaitEvent(cu_stream handle, cu_event out, unsigned fl
     event *e = out;
     if (flags != 0) LEAVE(CU_E_INVALID_VALUE);
     if (!is_event(e)) LEAVE(CU_E_INVALID_HANDLE);
+    cu_result why;
+    stream *s = resolve(handle, &why);
+    if (why == CU_OK && s->capture == CU_CAPTURE_ACTIVE && !e->captured) { /* of no part of the graph */
+        s->capture = CU_CAPTURE_INVALIDATED;
+        LEAVE(CU_E_CAPTURE_ISOLATION);
+    }
     fake_counts->waits++;
     LEAVE(put(handle, &(operation){.kind = WAIT, .event = e, .mark = atomic_load(&e->marks->recorded)}));
 }
@@ -544,6 +665,11 @@ FAKE_API cu_result cuLaunchKernel(cu_function function, unsigned grid_x, unsigne
         .kind = KERNEL, .kernel = k, .grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z}};
     for (int i = 0; i < MAX_PARAMS && k->sizes[i]; i++)
         memcpy(&o.values[i], params[i], (size_t)(k->sizes[i] - '0'));
+    cu_result why;
+    const stream *s = resolve(handle, &why);
+    if (why == CU_OK && s->owner != fake_current(&why))
+        why = CU_E_INVALID_HANDLE; /* copies may go to any stream */
+    if (why != CU_OK) LEAVE(why);
     fake_counts->launches++;
     LEAVE(put(handle, &o));
 }

@@ -235,6 +235,28 @@ TEST(slots_come_back_when_the_device_is_lost_and_batches_go_on) {
     rig_end(&g);
 }
 
+/* A loader that the program's last destructors close finds the driver gone. */
+TEST(reader_that_outlives_the_driver_gives_everything_back_and_hangs_nowhere) {
+    if (!gpu_alone("reader_that_outlives_the_driver", "")) return;
+    rig g = rig_of(3);
+    spdl_batch none = SPDL_BATCH_INIT;
+    spdl_pin_info info = SPDL_PIN_INFO_INIT;
+    gpu_shut();
+    spdl_batch a = send_new(&g), held = new_batch(g.s, g.r);
+    CHECK(cu.MemFree(g.memory) == CU_OK); /* a descriptor of the stand-in's; no copy is done any more */
+    gpu_deinit();
+    CHECK_STATUS(spdl_acquire(g.r, 0, &none), SPDL_TIMEOUT);
+    CHECK(state_of(g.s, a.slot) == SPDL_L_FREE);
+    CHECK_STATUS(spdl_get_pin_info(g.r, &info), SPDL_OK);
+    CHECK(info.pending == 0 && info.device_error == 0); /* no device was lost */
+    CHECK_STATUS(spdl_release_after(g.r, &held, SPDL_AFTER_STREAM, g.stream), SPDL_E_DEVICE);
+    CHECK(strstr(spdl_last_error(), "CUDA_ERROR_DEINITIALIZED"));
+    CHECK_STATUS(spdl_release(g.r, &held), SPDL_OK);
+    rig_detach(&g);
+    gpu_open();
+    standin_free(g.s);
+}
+
 TEST(refused_handle_leaves_the_lease_with_the_caller) {
     gpu_start(""); /* no context is current here */
     standin *s = make_served((standin_opts)STANDIN_OPTS);
@@ -261,6 +283,77 @@ TEST(event_that_its_owner_destroyed_costs_a_wait_and_not_a_slot_too_early) {
     CHECK_STATUS(spdl_acquire(g.r, 0, &none), SPDL_TIMEOUT);
     CHECK(state_of(g.s, b.slot) == SPDL_L_FREE && gpu_stats()->in_flight == 0);
     CHECK(pthread_join(thread, NULL) == 0);
+    rig_end(&g);
+}
+
+/* ---- graphs ------------------------------------------------------------------------------------------------- */
+
+TEST(capture_of_a_graph_is_not_disturbed_by_who_acquires_and_releases_meanwhile) {
+    for (int captured_by = CU_CAPTURE_GLOBAL; captured_by <= CU_CAPTURE_RELAXED; captured_by++) {
+        rig g = rig_of(2);
+        cu_stream graph;
+        spdl_pin_info info = SPDL_PIN_INFO_INIT;
+        spdl_batch none = SPDL_BATCH_INIT;
+        CHECK(cu.StreamCreate(&graph, CU_STREAM_NON_BLOCKING) == CU_OK);
+        gpu_shut();
+        spdl_batch b = send_new(&g);
+        gpu_capture(graph, captured_by);
+        CHECK_STATUS(spdl_acquire(g.r, 0, &none), SPDL_TIMEOUT); /* it looks */
+        CHECK(pending(g.r) == 1 && state_of(g.s, b.slot) == SPDL_L_DONE);
+        gpu_open();
+        WAIT_UNTIL(spdl_acquire(g.r, 0, &none) == SPDL_TIMEOUT && pending(g.r) == 0);
+        CHECK(state_of(g.s, b.slot) == SPDL_L_FREE);
+        send_new(&g); /* behind another stream's copy */
+        CHECK_STATUS(spdl_unpin(g.r), SPDL_OK);
+        CHECK_STATUS(spdl_pin(g.r, NULL, NULL), SPDL_OK);
+        CHECK(gpu_end_capture(graph) == CU_OK);
+        CHECK_STATUS(spdl_get_pin_info(g.r, &info), SPDL_OK);
+        int mode = CU_CAPTURE_GLOBAL;
+        CHECK(cu.ThreadExchangeStreamCaptureMode(&mode) == CU_OK &&
+              mode == CU_CAPTURE_GLOBAL); /* as it was */
+        CHECK(info.device_error == 0 && cu.StreamDestroy(graph) == CU_OK);
+        rig_end(&g);
+    }
+}
+
+TEST(release_behind_a_stream_that_is_captured_is_refused_and_spoils_nothing) {
+    rig g = rig_of(1);
+    spdl_batch b = new_batch(g.s, g.r);
+    gpu_capture(g.stream, CU_CAPTURE_GLOBAL);
+    CHECK_STATUS(spdl_release_after(g.r, &b, SPDL_AFTER_STREAM, g.stream), SPDL_E_ARGUMENT);
+    CHECK(strstr(spdl_last_error(),
+                 "being captured into a graph; release the batch behind the graph's launch"));
+    CHECK(pending(g.r) == 0 && state_of(g.s, b.slot) == SPDL_L_HELD);
+    CHECK(gpu_end_capture(g.stream) == CU_OK);
+    cu_stream joined; /* by the default stream, which is refused then, too */
+    CHECK(cu.StreamCreate(&joined, 0) == CU_OK);
+    gpu_capture(joined, CU_CAPTURE_RELAXED);
+    CHECK_STATUS(spdl_release_after(g.r, &b, SPDL_AFTER_STREAM, NULL), SPDL_E_ARGUMENT);
+    CHECK(gpu_end_capture(joined) == CU_OK && cu.StreamDestroy(joined) == CU_OK);
+    CHECK_STATUS(spdl_release_after(g.r, &b, SPDL_AFTER_STREAM, g.stream), SPDL_OK);
+    rig_end(&g);
+}
+
+/* The batch was copied outside of the graph; that its event is another's now is the caller's mistake, and costs no slot. */
+TEST(event_that_was_recorded_again_in_a_capture_keeps_its_slot_until_it_tells) {
+    rig g = rig_of(2);
+    cu_event event;
+    spdl_pin_info info = SPDL_PIN_INFO_INIT;
+    spdl_batch b = send_held_up(&g, &event), none = SPDL_BATCH_INIT;
+    cu_stream graph;
+    CHECK(cu.StreamCreate(&graph, CU_STREAM_NON_BLOCKING) == CU_OK);
+    gpu_capture(graph, CU_CAPTURE_GLOBAL);
+    CHECK(cu.EventRecord(event, graph) == CU_OK);
+    CHECK_STATUS(spdl_acquire(g.r, 0, &none), SPDL_TIMEOUT);
+    CHECK(state_of(g.s, b.slot) == SPDL_L_DONE && gpu_end_capture(graph) == CU_OK);
+    CHECK_STATUS(spdl_acquire(g.r, 0, &none), SPDL_TIMEOUT);
+    CHECK_STATUS(spdl_get_pin_info(g.r, &info), SPDL_OK);
+    CHECK(info.pending == 1 && info.device_error == 0);
+    gpu_open();
+    CHECK(cu.EventRecord(event, g.stream) == CU_OK && cu.StreamSynchronize(g.stream) == CU_OK);
+    CHECK_STATUS(spdl_acquire(g.r, 0, &none), SPDL_TIMEOUT);
+    CHECK(pending(g.r) == 0 && state_of(g.s, b.slot) == SPDL_L_FREE);
+    CHECK(cu.EventDestroy(event) == CU_OK && cu.StreamDestroy(graph) == CU_OK);
     rig_end(&g);
 }
 
@@ -313,6 +406,26 @@ TEST(release_after_needs_no_pinned_memory) {
     spdl_detach(r);
     gpu_end(stream, memory);
     standin_free(s);
+}
+
+/* Which context a stream is of is asked in some context, and the caller's thread may have none. */
+TEST(stream_is_enough_in_a_thread_without_a_current_context) {
+    rig g = rig_with("FAKE_CUDA_DEVICES=2", (standin_opts)STANDIN_OPTS, 1);
+    cu_context first, second;
+    cu_stream other;
+    CHECK(cu.CtxGetCurrent(&first) == CU_OK && cu.DevicePrimaryCtxRetain(&second, 1) == CU_OK);
+    CHECK(cu.CtxSetCurrent(second) == CU_OK && cu.StreamCreate(&other, CU_STREAM_NON_BLOCKING) == CU_OK);
+    CHECK(cu.CtxSetCurrent(NULL) == CU_OK);
+    for (int i = 0; i < 2; i++) { /* of the pinned device, and of another one */
+        cu_context current;
+        spdl_batch b = new_batch(g.s, g.r);
+        CHECK_STATUS(spdl_release_after(g.r, &b, SPDL_AFTER_STREAM, i ? other : g.stream), SPDL_OK);
+        CHECK(cu.CtxGetCurrent(&current) == CU_OK && !current);
+    }
+    CHECK_STATUS(spdl_unpin(g.r), SPDL_OK);
+    CHECK(cu.CtxSetCurrent(second) == CU_OK && cu.StreamDestroy(other) == CU_OK);
+    CHECK(cu.CtxSetCurrent(first) == CU_OK && cu.DevicePrimaryCtxRelease(1) == CU_OK);
+    rig_end(&g);
 }
 
 TEST(thousand_batches_reuse_a_few_events) {

@@ -10,7 +10,7 @@ cuda_driver cu;
 static char gate[64];
 static const char *const names[] = {"FAKE_CUDA_DEVICES",   "FAKE_CUDA_MEMORY",     "FAKE_CUDA_VERSION",
                                     "FAKE_CUDA_READ_ONLY", "FAKE_CUDA_LATENCY_US", "FAKE_CUDA_FAULT",
-                                    "FAKE_CUDA_STATS"};
+                                    "FAKE_CUDA_STATS",     "FAKE_CUDA_PART"};
 
 static void *symbol(const char *name) {
     void *found = dlsym(cu.library, name);
@@ -68,6 +68,17 @@ void gpu_end(cu_stream stream, cu_address memory) {
     CHECK(n->contexts == 0 && n->registered == 0 && n->host_allocated == 0 && n->imports == 0 &&
           n->events == 0);
 }
+
+void gpu_capture(cu_stream stream, int mode) {
+    CHECK(((cu_result(*)(cu_stream, int))symbol("cuStreamBeginCapture_v2"))(stream, mode) == CU_OK);
+}
+
+cu_result gpu_end_capture(cu_stream stream) {
+    void *graph;
+    return ((cu_result(*)(cu_stream, void **))symbol("cuStreamEndCapture"))(stream, &graph);
+}
+
+void gpu_deinit(void) { ((void (*)(void))symbol("fake_cuda_end"))(); }
 
 const fake_stats *gpu_stats(void) { return ((fake_stats * (*)(void)) symbol("fake_cuda_stats"))(); }
 
@@ -135,10 +146,48 @@ TEST(fake_refuses_what_is_a_mistake) {
     CHECK(cu.MemHostRegister(page + 1000, 10, 0) == CU_E_ALREADY_REGISTERED);
     CHECK(cu.MemHostUnregister(page) == CU_OK && cu.MemHostUnregister(page) == CU_E_NOT_REGISTERED);
     CHECK(cu.MemcpyHtoDAsync(memory + 1, page, 600, stream) == CU_E_INVALID_VALUE);
-    CHECK(cu.IpcGetMemHandle(&handle, memory) == CU_OK &&
-          cu.IpcOpenMemHandle(&more, handle, 0) == CU_E_INVALID_CONTEXT);
+    CHECK(cu.IpcGetMemHandle(&handle, memory) == CU_E_INVALID_VALUE); /* its piece has other memory */
     CHECK(cu.StreamQuery((cu_stream)page) == CU_E_INVALID_HANDLE &&
           cu.EventQuery(page) == CU_E_INVALID_HANDLE);
+    cu_context context;
+    CHECK(cu.CtxGetCurrent(&context) == CU_OK && cu.CtxSetCurrent(NULL) == CU_OK);
+    CHECK(cu.StreamQuery(stream) == CU_E_INVALID_CONTEXT && cu.MemFree(memory) == CU_E_INVALID_CONTEXT);
+    CHECK(cu.CtxSetCurrent(context) == CU_OK);
+    gpu_end(stream, memory);
+}
+
+TEST(fake_makes_a_capture_void_when_anybody_asks_an_event_and_does_not_say_that_it_may) {
+    gpu_start("");
+    cu_address memory;
+    cu_stream stream = gpu_begin(64, &memory);
+    cu_event event;
+    int mode = CU_CAPTURE_RELAXED, status;
+    CHECK(cu.EventCreate(&event, CU_EVENT_DISABLE_TIMING) == CU_OK);
+    gpu_capture(stream, CU_CAPTURE_GLOBAL);
+    CHECK(cu.StreamIsCapturing(stream, &status) == CU_OK && status == CU_CAPTURE_ACTIVE);
+    CHECK(cu.ThreadExchangeStreamCaptureMode(&mode) == CU_OK && mode == CU_CAPTURE_GLOBAL);
+    CHECK(cu.EventQuery(event) == CU_OK);
+    CHECK(cu.ThreadExchangeStreamCaptureMode(&mode) == CU_OK && mode == CU_CAPTURE_RELAXED);
+    CHECK(gpu_end_capture(stream) == CU_OK);
+    gpu_capture(stream, CU_CAPTURE_GLOBAL);
+    CHECK(cu.EventQuery(event) == CU_E_CAPTURE_UNSUPPORTED);
+    CHECK(gpu_end_capture(stream) == CU_E_CAPTURE_INVALIDATED);
+    gpu_capture(stream, CU_CAPTURE_THREAD_LOCAL);
+    CHECK(cu.EventRecord(event, stream) == CU_OK && cu.EventQuery(event) == CU_E_CAPTURED_EVENT);
+    CHECK(cu.CtxSynchronize() == CU_E_CAPTURE_UNSUPPORTED);
+    CHECK(gpu_end_capture(stream) == CU_E_CAPTURE_INVALIDATED);
+    CHECK(cu.EventDestroy(event) == CU_OK);
+    gpu_end(stream, memory);
+}
+
+TEST(fake_opens_a_handle_in_another_process_only_with_its_flag) {
+    gpu_start("");
+    cu_address memory, more;
+    cu_stream stream = gpu_begin(CUDA_SHAREABLE, &memory);
+    cu_handle handle;
+    CHECK(cu.IpcGetMemHandle(&handle, memory) == CU_OK);
+    CHECK(cu.IpcOpenMemHandle(&more, handle, CU_IPC_LAZY_PEER_ACCESS) == CU_E_INVALID_CONTEXT);
+    CHECK(cu.IpcOpenMemHandle(&more, handle, 0) == CU_E_INVALID_VALUE);
     gpu_end(stream, memory);
 }
 
@@ -155,7 +204,7 @@ TEST(fake_runs_host_functions_in_order_and_forbids_them_the_driver) {
 }
 
 TEST(fake_runs_a_kernel_by_the_name_in_its_text) {
-    gpu_start("");
+    gpu_start("FAKE_CUDA_DEVICES=2");
     cu_address memory;
     cu_stream stream = gpu_begin(64, &memory);
     cu_module module;
@@ -170,6 +219,13 @@ TEST(fake_runs_a_kernel_by_the_name_in_its_text) {
     CHECK(cu.LaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, stream, params, NULL) == CU_OK);
     CHECK(cu.MemcpyDtoHAsync(to, memory, 11, stream) == CU_OK && cu.StreamSynchronize(stream) == CU_OK);
     CHECK(to[0] == 3 && to[9] == 3 && to[10] == 0);
+    cu_context first, second;
+    CHECK(cu.CtxGetCurrent(&first) == CU_OK && cu.DevicePrimaryCtxRetain(&second, 1) == CU_OK);
+    CHECK(cu.CtxSetCurrent(second) ==
+          CU_OK); /* a kernel is launched in the context of its stream, a copy anywhere */
+    CHECK(cu.LaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, stream, params, NULL) == CU_E_INVALID_HANDLE);
+    CHECK(cu.MemcpyDtoHAsync(to, memory, 11, stream) == CU_OK && cu.StreamSynchronize(stream) == CU_OK);
+    CHECK(cu.CtxSetCurrent(first) == CU_OK && cu.DevicePrimaryCtxRelease(1) == CU_OK);
     CHECK(cu.ModuleUnload(module) == CU_OK);
     gpu_end(stream, memory);
 }

@@ -307,6 +307,45 @@ TEST(pin_in_a_forked_child_is_refused) {
     leave(s, r);
 }
 
+/* Attach in a child of a fork, and see pinning refused and batches come. */
+static bool refused_in_child(const standin *s) {
+    spdl_reader *r = NULL;
+    pid_t child = fork();
+    if (child == 0) {
+        spdl_batch b = SPDL_BATCH_INIT;
+        bool ok = spdl_attach(s->path, NULL, &r) == SPDL_OK &&
+                  spdl_pin(r, NULL, NULL) == SPDL_E_UNSUPPORTED &&
+                  strstr(spdl_last_error(), "CUDA was in use before this process was forked") &&
+                  spdl_acquire(r, SPDL_FOREVER, &b) == SPDL_OK && spdl_release(r, &b) == SPDL_OK &&
+                  spdl_detach(r) == SPDL_OK;
+        _exit(ok ? 0 : 1);
+    }
+    int status = 1;
+    CHECK(waitpid(child, &status, 0) == child);
+    return status == 0;
+}
+
+TEST(driver_that_was_started_before_a_fork_is_not_used_in_the_child) {
+    standin *s;
+    spdl_reader *r = reader_with("", SPDL_L_ACCESS_SHARED, 1, &s);
+    pinned(r, 0);
+    CHECK_STATUS(spdl_unpin(r), SPDL_OK);
+    spdl_detach(r);
+    standin_publish(s, 0, false);
+    CHECK(refused_in_child(s));
+    standin_free(s);
+}
+
+/* As when the program's own CUDA is older than the fork and libspdl's first call is not. */
+TEST(driver_that_others_started_before_a_fork_is_not_used_in_the_child) {
+    if (!gpu_alone("driver_that_others_started_before_a_fork", "")) return;
+    gpu_start("");
+    standin *s = make_ring(SPDL_L_ACCESS_SHARED);
+    standin_publish(s, 0, false);
+    CHECK(refused_in_child(s));
+    standin_free(s);
+}
+
 TEST(thousand_readers_that_pin_leave_nothing) {
     gpu_start("");
     standin *s = make_ring(SPDL_L_ACCESS_SHARED);

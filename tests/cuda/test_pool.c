@@ -168,6 +168,25 @@ TEST(stream_waits_for_the_copy_of_the_uploader) {
     end_ring(&e, s);
 }
 
+TEST(device_tensors_are_found_while_a_graph_is_captured_and_its_stream_waits_for_none) {
+    standin *s;
+    exporter e = export_ring("", &s);
+    spdl_reader *r = attach_with(s, 1, 0);
+    cu_address memory;
+    cu_stream stream = gpu_begin(64, &memory);
+    spdl_batch b = new_batch(s, r);
+    gpu_capture(stream, CU_CAPTURE_GLOBAL);
+    CHECK(tensor_of(r, &b, STANDIN_DEVICE).data); /* imported meanwhile */
+    CHECK_STATUS(spdl_stream_wait(r, &b, stream), SPDL_E_ARGUMENT);
+    CHECK(strstr(spdl_last_error(), "being captured into a graph; wait for the batch before the capture"));
+    CHECK(gpu_end_capture(stream) == CU_OK);
+    CHECK_STATUS(spdl_stream_wait(r, &b, stream), SPDL_OK);
+    CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
+    spdl_detach(r);
+    gpu_end(stream, memory);
+    end_ring(&e, s);
+}
+
 TEST(death_of_the_uploader_is_a_named_error_and_host_tensors_stay) {
     standin *s;
     exporter e = export_ring("", &s);
@@ -305,6 +324,16 @@ TEST(device_that_this_process_does_not_see_is_named) {
     announce(s, &e, 1);
     for (uint32_t i = 1; i <= SLOTS; i++) standin_pool(s, i)->device_id = 5;
     check_forged(s, SPDL_E_NOT_FOUND, "device 5 is none of the 1");
+    end_ring(&e, s);
+}
+
+TEST(another_part_of_the_device_is_another_device) {
+    gpu_start("FAKE_CUDA_PART=1");
+    exporter e = start_exporter();
+    standin *s = make_ring();
+    announce(s, &e, 1);
+    gpu_start("FAKE_CUDA_PART=2");
+    check_forged(s, SPDL_E_NOT_FOUND, "is none of the 1 that this process sees");
     end_ring(&e, s);
 }
 

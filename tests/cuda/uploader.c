@@ -50,7 +50,7 @@ int main(void) {
     cu_stream stream;
     char text[256];
     start_driver(0);
-    MUST(MemAlloc(&memory, SLOTS * SLOT_BYTES));
+    MUST(MemAlloc(&memory, whole_pieces(SLOTS * SLOT_BYTES)));
     MUST(StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     for (uint32_t i = 0; i < SLOTS; i++)
         MUST(EventCreate(&events[i], CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS));

@@ -34,6 +34,10 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("drawn", range(metafunc.config.getoption("seeds")))
 
 
+# Descriptors of the driver, which keeps them. A GPU's has queues and sockets of its own, too, that it opens when it likes.
+KEPT = ("/dev/nvidia", "anon_inode:", "pipe:", "socket:") if driver.GPU else ("/dev/nvidia",)
+
+
 class Surroundings:
     """What a test may not change: this process's descriptors and children, sockets, names in /dev/shm."""
 
@@ -47,7 +51,7 @@ class Surroundings:
         for fd in os.listdir("/proc/self/fd"):
             try:
                 what = os.readlink(f"/proc/self/fd/{fd}")
-                if not what.startswith("/dev/nvidia"):  # the driver's, which keeps them
+                if not what.startswith(KEPT):
                     found.add((int(fd), what))
             except OSError:
                 continue  # the listing's own
@@ -65,7 +69,8 @@ IN_PROCESS = os.environ.get("SPDL_E2E_IN_PROCESS") == "1"  # test_in_process.py 
 
 @pytest.fixture(scope="session", autouse=True)
 def form(tmp_path_factory):
-    """In process: spdl.open everywhere; what Go opens once for the whole process is there before a test counts descriptors."""
+    """In process: spdl.open everywhere; what Go opens once for the whole process is there before a test counts descriptors. So is what a GPU needs."""
+    driver.begin()
     if IN_PROCESS:
         spdl.open = functools.partial(spdl.open, in_process=True)
         folder = make_folder(tmp_path_factory.mktemp("warm"), 4)

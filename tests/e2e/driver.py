@@ -2,6 +2,7 @@
 
 import ctypes
 import functools
+import importlib
 import os
 
 import numpy as np
@@ -33,6 +34,28 @@ def library():
         lib = ctypes.CDLL(os.environ.get("SPDL_CUDA_LIBRARY", "libcuda.so.1"))
     assert lib.cuInit(0) == 0
     return lib
+
+
+BEGUN = {  # consumers, by what has each make its context, and whatever it opens with that
+    "torch": lambda torch: torch.cuda.is_available() and torch.zeros(1, device="cuda"),
+    "jax": lambda jax: jax.numpy.zeros(1).block_until_ready(),
+    "cupy": lambda cupy: cupy.zeros(1),
+}
+
+
+def begin():
+    """On a GPU: what the driver and consumers make once for the whole process is there before a test looks what it left. The context is kept, which
+    would be made and destroyed with every copy otherwise."""
+    if not GPU:
+        return
+    assert library().cuDevicePrimaryCtxRetain(ctypes.byref(ctypes.c_void_p()), 0) == 0
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # JAX takes three quarters of the device else, and uploaders none
+    for name, first in BEGUN.items():
+        try:
+            consumer = importlib.import_module(name)
+        except ImportError:
+            continue
+        first(consumer)
 
 
 def install(monkeypatch):

@@ -13,7 +13,7 @@ DRIVER = BUILD / "cuda"
 FILES = ROOT / "core/media/video/testdata"
 DECODED = ["odd.webm", "bframes.mp4", "cropped.mp4", "full.mp4", "turned90.mp4", "ten_bits.webm"]
 REFUSED = ["av1.mp4", "ten_bits.mp4"]
-COUNTS = 20  # of fake_stats in tests/cuda/fake.h
+COUNTS = 21  # of fake_stats in tests/cuda/fake.h
 
 
 @pytest.fixture

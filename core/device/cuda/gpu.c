@@ -34,6 +34,21 @@ static int find(gpu *g, int ordinal, char *words) {
     return CU_OK;
 }
 
+/* A device for one process at a time would be ours, and no trainer's: better that we do without. Drivers that do not know about MPS may have it. */
+static int check_shared(const gpu *g, int ordinal, char *words) {
+    int mode = CU_COMPUTE_DEFAULT, shared = 1;
+    if (g->d.DeviceGetAttribute(&mode, CU_ATTR_COMPUTE_MODE, g->device) != CU_OK) return CU_OK;
+    if (mode == CU_COMPUTE_EXCLUSIVE && g->d.DeviceGetAttribute(&shared, CU_ATTR_MPS, g->device) != CU_OK)
+        shared = 1;
+    if (mode == CU_COMPUTE_PROHIBITED) shared = 0;
+    if (shared) return CU_OK;
+    snprintf(
+        words, GPU_WORDS,
+        "device %d is for %s (its compute mode), and uploads are a process of their own; nvidia-smi -c DEFAULT, or start MPS",
+        ordinal, mode == CU_COMPUTE_PROHIBITED ? "nobody" : "one process at a time");
+    return GPU_NOT_SHARED;
+}
+
 int gpu_open(gpu *g, int ordinal, char *words) {
     char why[GPU_WORDS - 64];
     cu_uuid uuid;
@@ -48,9 +63,11 @@ int gpu_open(gpu *g, int ordinal, char *words) {
     }
     TRY(Init, 0);
     int r = find(g, ordinal, words);
+    if (r == CU_OK) r = check_shared(g, ordinal, words);
     if (r != CU_OK) return r;
     TRY(DeviceGetUuid, &uuid, g->device);
     memcpy(g->uuid, uuid.bytes, sizeof g->uuid);
+    TRY(DevicePrimaryCtxSetFlags, g->device, CU_CTX_BLOCKING_SYNC); /* the processors are for decoding */
     TRY(DevicePrimaryCtxRetain, &g->context, g->device);
     TRY(CtxSetCurrent, g->context);
     return CU_OK;
@@ -92,6 +109,12 @@ int gpu_export(gpu *g, cu_address at, uint8_t handle[64], char *words) {
 int gpu_pin(gpu *g, void *host, uint64_t bytes, char *words) {
     TRY(CtxSetCurrent, g->context);
     TRY(MemHostRegister, host, bytes, CU_REGISTER_PORTABLE);
+    return CU_OK;
+}
+
+int gpu_unpin(gpu *g, void *host, char *words) {
+    TRY(CtxSetCurrent, g->context);
+    TRY(MemHostUnregister, host);
     return CU_OK;
 }
 

@@ -29,16 +29,31 @@ type Error struct {
 
 func (e *Error) Error() string {
 	text := fmt.Sprintf("cuda: %s: %s", e.Call, e.Words)
-	if e.Code == C.CU_E_OUT_OF_MEMORY {
-		text += "; lower device.slots, device.in_flight or batch, or with decode: nvjpeg have the processor decode"
+	if remedy := remedies[e.Code]; remedy != "" {
+		text += "; " + remedy
 	}
 	return text
+}
+
+// remedies are for what the driver's words do not help with.
+var remedies = map[int]string{
+	C.CU_E_OUT_OF_MEMORY:        "lower device.slots, device.in_flight or batch, or with decode: nvjpeg have the processor decode",
+	C.CU_E_UNAVAILABLE:          "another process has the device for itself; see nvidia-smi, and its -c DEFAULT",
+	C.CU_E_NO_BINARY:            "the device is older than Volta (sm_70), or the driver than the device",
+	C.CU_E_UNSUPPORTED_PTX:      "the driver is older than the kernels; update it",
+	C.CU_E_NO_JIT_COMPILER:      "libnvidia-ptxjitcompiler.so.1 of the driver is missing; a container needs NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+	C.CU_E_JIT_DISABLED:         "unset CUDA_DISABLE_PTX_JIT",
+	C.CU_E_STUB_LIBRARY:         "this libcuda.so.1 is for linking alone; have the driver's own come first",
+	C.CU_E_DRIVER_MISMATCH:      "the driver was updated since its module was loaded; reboot, or load the module again",
+	C.CU_E_COMPAT_NOT_SUPPORTED: "CUDA's compatibility package does not serve this device; leave it out, and update the driver",
 }
 
 // Final says that trying again is of no use on this machine, as it is.
 func (e *Error) Final() bool {
 	switch e.Code {
-	case C.CU_E_NO_DEVICE, C.CU_E_INVALID_DEVICE, C.CU_E_NOT_PERMITTED, C.CU_E_NOT_SUPPORTED, C.CU_E_INVALID_IMAGE, C.CU_E_NOT_FOUND:
+	case C.CU_E_NO_DEVICE, C.CU_E_INVALID_DEVICE, C.CU_E_NOT_PERMITTED, C.CU_E_NOT_SUPPORTED, C.CU_E_INVALID_IMAGE, C.CU_E_NOT_FOUND,
+		C.CU_E_NO_BINARY, C.CU_E_INVALID_PTX, C.CU_E_UNSUPPORTED_PTX, C.CU_E_NO_JIT_COMPILER, C.CU_E_JIT_DISABLED,
+		C.CU_E_STUB_LIBRARY, C.CU_E_DRIVER_MISMATCH, C.CU_E_COMPAT_NOT_SUPPORTED:
 		return true
 	}
 	return e.Code < 0
@@ -121,16 +136,28 @@ func (g *GPU) Alloc(bytes uint64) (at Address, err error) {
 	return Address(c), err
 }
 
-// Export is a handle of memory that Alloc returned.
+// AllocShared returns device memory to Export: so much more that no other memory shares a piece of the driver's with it.
+func (g *GPU) AllocShared(bytes uint64) (Address, error) {
+	return g.Alloc((bytes + C.CUDA_SHAREABLE - 1) &^ (C.CUDA_SHAREABLE - 1))
+}
+
+// Export is a handle of memory that AllocShared returned.
 func (g *GPU) Export(at Address) (h Handle, err error) {
 	err = try("export memory", func(words *C.char) C.int { return C.gpu_export(g.c, C.cu_address(at), (*C.uint8_t)(&h[0]), words) })
 	return h, err
 }
 
-// Pin makes host memory a source of copies at the bus's speed, until Close. It must not be Go's.
+// Pin makes host memory a source of copies at the bus's speed, until Unpin. It must not be Go's.
 func (g *GPU) Pin(host []byte) error {
 	return try(fmt.Sprintf("pin %d bytes", len(host)), func(words *C.char) C.int {
 		return C.gpu_pin(g.c, unsafe.Pointer(unsafe.SliceData(host)), C.uint64_t(len(host)), words)
+	})
+}
+
+// Unpin ends that, before the memory is unmapped and when no copy reads it.
+func (g *GPU) Unpin(host []byte) error {
+	return try("unpin", func(words *C.char) C.int {
+		return C.gpu_unpin(g.c, unsafe.Pointer(unsafe.SliceData(host)), words)
 	})
 }
 

@@ -11,7 +11,7 @@
 enum { GPU_WORDS = 256, GPU_CHANNELS = 4 };
 
 /* What gpu_open returns beside the driver's results. */
-enum { GPU_NO_LIBRARY = -1, GPU_TOO_OLD = -2, GPU_NO_SUCH = -3 };
+enum { GPU_NO_LIBRARY = -1, GPU_TOO_OLD = -2, GPU_NO_SUCH = -3, GPU_NOT_SHARED = -4 };
 
 typedef struct gpu {
     cuda_driver d;
@@ -35,6 +35,7 @@ int gpu_alloc(gpu *g, uint64_t bytes, cu_address *at, char *words);
 int gpu_host_alloc(gpu *g, uint64_t bytes, void **at, char *words);
 int gpu_export(gpu *g, cu_address at, uint8_t handle[64], char *words);
 int gpu_pin(gpu *g, void *host, uint64_t bytes, char *words);
+int gpu_unpin(gpu *g, void *host, char *words);
 int gpu_stream(gpu *g, cu_stream *out, char *words);
 /* An event that other processes may wait for; waiting for it here sleeps. */
 int gpu_event(gpu *g, cu_event *out, uint8_t handle[64], char *words);

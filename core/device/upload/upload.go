@@ -27,10 +27,23 @@ func Run(ctx context.Context, control *os.File, p device.Plan) error {
 	}
 	defer r.Close()
 	u := &uploader{gpu: g, ring: r, landed: make(chan struct{}, 1)}
+	defer u.unpin()
 	if err := u.prepare(ctx, &p); err != nil {
 		return ended(ctx, err)
 	}
 	return ended(ctx, u.run(ctx))
+}
+
+// unpin is for before the ring is unmapped: of batches in flight when another failed, copies may still be reading it. On a lost device nothing reads,
+// and who waited has said so.
+func (u *uploader) unpin() {
+	if !u.pinned {
+		return
+	}
+	for i := range u.lanes {
+		_ = u.gpu.Drain(u.lanes[i].stream)
+	}
+	_ = u.gpu.Unpin(u.ring.Data())
 }
 
 // ended makes nil of what is no failure: the engine is gone, or this process was asked to end.
@@ -51,6 +64,7 @@ type uploader struct {
 	gpu  *cuda.GPU
 	ring *shm.Reader
 
+	pinned bool         // the ring's memory
 	memory cuda.Address // device slots
 	stride uint64       // between them
 	events []cuda.Event // of each device slot
@@ -89,7 +103,7 @@ func (u *uploader) prepare(ctx context.Context, p *device.Plan) error {
 		return err
 	}
 	u.stride = stride
-	if u.memory, err = u.gpu.Alloc(stride * uint64(slots)); err != nil {
+	if u.memory, err = u.gpu.AllocShared(stride * uint64(slots)); err != nil {
 		return err
 	}
 	for range p.InFlight {
@@ -113,6 +127,7 @@ func (u *uploader) prepare(ctx context.Context, p *device.Plan) error {
 	if err := u.gpu.Pin(u.ring.Data()); err != nil {
 		return err
 	}
+	u.pinned = true
 	_ = shm.Fault("device.pin")
 	return u.offer(ctx, p, slots)
 }
