@@ -203,6 +203,18 @@ def moving(path, codec, container, base=25, between=2, **options):
         return np.stack([fr.to_ndarray(format="rgb24").astype(int) for fr in f.decode(video=0)])
 
 
+@pytest.mark.parametrize("codec, container", [("mpeg4", "m4v"), ("mpeg4", "asf"), ("mpeg2video", "asf"), ("mpeg1video", "asf"), ("mpeg2video", "mpeg2video")])
+def test_pictures_are_in_the_order_in_which_they_are_shown_where_only_packets_have_times(videos, tmp_path, codec, container):
+    path = tmp_path / "moving"
+    want = moving(path, codec, container)
+    got = videos.row(path, size=(48, 64), frames=20)
+    assert len(want) == videos.info["frames"] == 20
+    assert (np.diff(videos.pts) > 0).all()
+    off = np.abs(got[:, None].astype(int) - want[None]).mean(axis=(2, 3, 4))
+    np.testing.assert_array_equal(off.argmin(axis=1), np.arange(20))
+    assert off.diagonal().max() < 8 and np.partition(off, 1, axis=1)[:, 1].min() > 2 * off.diagonal().max()
+
+
 @pytest.mark.parametrize("codec, container", [("flv", "flv"), ("msmpeg4v2", "asf")])
 def test_the_last_frame_is_on_show_where_the_container_names_no_durations(videos, tmp_path, codec, container):
     path = tmp_path / "moving"
