@@ -215,6 +215,15 @@ def test_pictures_are_in_the_order_in_which_they_are_shown_where_only_packets_ha
     assert off.diagonal().max() < 8 and np.partition(off, 1, axis=1)[:, 1].min() > 2 * off.diagonal().max()
 
 
+def test_pictures_of_an_avi_that_counts_fields_last_until_the_next(videos, tmp_path):
+    path = tmp_path / "fields.avi"
+    want = moving(path, "libx264", "avi", base=50, preset="veryfast")
+    videos.row(path, size=(48, 64), frames=20)
+    assert len(want) == videos.info["frames"] == 20
+    np.testing.assert_allclose(np.diff(videos.pts), 1 / 25, atol=1e-9)
+    np.testing.assert_allclose(videos.duration, 1 / 25, atol=1e-9)
+
+
 @pytest.mark.parametrize("codec, container", [("flv", "flv"), ("msmpeg4v2", "asf")])
 def test_the_last_frame_is_on_show_where_the_container_names_no_durations(videos, tmp_path, codec, container):
     path = tmp_path / "moving"

@@ -152,13 +152,34 @@ int video_find_holes(video_ctx *v) {
     return times_by_decoding(v);
 }
 
+/* Of a container that says when packets are decoded and no more (AVI) a picture lasts as long as it takes to the next one's: its rate may
+ * be that of fields. */
+static void last_until_next(video_ctx *v) {
+    video_packet *before = NULL;
+    int64_t step = 0;
+    for (int32_t i = 0; i < v->n; i++) {
+        video_packet *p = &v->packets[i];
+        if (p->flags & VIDEO_SECOND) continue;
+        if (before && before->dts != AV_NOPTS_VALUE && p->dts != AV_NOPTS_VALUE && p->dts > before->dts)
+            before->duration = step = p->dts - before->dts;
+        before = p;
+    }
+    if (before && step) before->duration = step;
+}
+
 static int settle_times(video_ctx *v) {
-    int missing = 0;
-    for (int32_t i = 0; i < v->n; i++)
-        missing |= v->packets[i].pts == AV_NOPTS_VALUE && v->packets[i].size > 0 &&
-                   !(v->packets[i].flags & VIDEO_SECOND);
+    int32_t pictures = 0, missing = 0;
+    for (int32_t i = 0; i < v->n; i++) {
+        const video_packet *p = &v->packets[i];
+        if (p->size == 0 || p->flags & VIDEO_SECOND) continue;
+        pictures++;
+        missing += p->pts == AV_NOPTS_VALUE;
+    }
     if (!missing) return MEDIA_AV_OK;
-    if (!decoded_in_time(v)) return times_by_decoding(v);
+    if (!decoded_in_time(v)) {
+        if (missing == pictures) last_until_next(v);
+        return times_by_decoding(v);
+    }
     times_of_references(v);
     return MEDIA_AV_OK;
 }
