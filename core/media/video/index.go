@@ -64,7 +64,7 @@ func (ix *Index) Ticks(i int) int64 { return ix.at(i).pts }
 func (ix *Index) TimeBase() (num, den int64) { return ix.num, ix.den }
 
 // Duration is for how many seconds frame i is shown: up to the next, and for the
-// last one what its packet says, or as long as the one before.
+// last one what its packet says.
 func (ix *Index) Duration(i int) float64 { return ix.seconds(ix.lasts(i)) }
 
 // lasts is Duration in ticks.
@@ -72,10 +72,7 @@ func (ix *Index) lasts(i int) int64 {
 	if i+1 < len(ix.order) {
 		return ix.at(i+1).pts - ix.at(i).pts
 	}
-	if d := ix.at(i).duration; d > 0 || i == 0 {
-		return d
-	}
-	return ix.lasts(i - 1)
+	return ix.at(i).duration
 }
 
 // Key says whether frame i is a key frame.

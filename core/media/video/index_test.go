@@ -68,18 +68,6 @@ func TestDurationsReachToTheNextFrame(t *testing.T) {
 	}
 }
 
-// The last frame of a container that names no durations (FLV, ASF) is shown as long as the one before it.
-func TestTheLastFrameWithoutADurationLastsAsTheOneBefore(t *testing.T) {
-	ix := &Index{}
-	ix.arrange([]packet{{pts: 0, size: 1, flags: flagKey}, {pts: 40, size: 1}, {pts: 80, size: 1}}, 1, 1000)
-	if got := ix.Duration(2); got != 0.04 {
-		t.Errorf("got %gs for the last frame, want 0.04s", got)
-	}
-	if from, to := ix.Between(0.1, 0.2); from != 2 || to != 3 {
-		t.Errorf("got frames %d to %d on show from 0.1s on, want the last one", from, to)
-	}
-}
-
 // Seconds have no exact ticks, and the end of one frame is the start of the next: neither is in a window that it only touches.
 func TestAWindowEndsWhereFramesDo(t *testing.T) {
 	times := []int64{key(880)}
