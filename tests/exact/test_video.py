@@ -3,6 +3,7 @@
 import json
 import pathlib
 import subprocess
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -180,6 +181,47 @@ def test_regular_clips_by_time_are_torchcodecs(videos, name, clips):
         sampling_range_end=clips.get("RangeEnd"), policy=["repeat_last", "wrap"][clips.get("Policy", 0)])
     videos.row(name, size=size_of(name), frames=200, kind="ClipsRegularTimes", select=clips)
     np.testing.assert_allclose(videos.pts, want.pts_seconds.numpy().ravel(), atol=1e-9)
+
+
+# --- containers that do not say when pictures are shown ---
+
+
+def moving(path, codec, container, base=25, **options):
+    """Twenty pictures, 25 a second, none like those beside it; the container's clock may be finer. PyAV's frames as they come out of the decoder."""
+    with av.open(str(path), "w", format=container) as out:
+        s = out.add_stream(codec, rate=25, options=options)
+        s.width, s.height, s.pix_fmt, s.codec_context.gop_size = 64, 48, "yuv420p", 10
+        s.codec_context.max_b_frames = 2
+        s.time_base = s.codec_context.time_base = Fraction(1, base)
+        for i in range(20):
+            picture = np.add.outer(np.arange(48) * 2, np.arange(64) + i * 80).astype(np.uint8)
+            f = av.VideoFrame.from_ndarray(np.stack([picture] * 3, -1), format="rgb24").reformat(format="yuv420p")
+            f.pts = i * base // 25
+            out.mux(s.encode(f))
+        out.mux(s.encode(None))
+    with av.open(str(path)) as f:
+        return np.stack([fr.to_ndarray(format="rgb24").astype(int) for fr in f.decode(video=0)])
+
+
+@pytest.mark.parametrize("codec, container", [("mpeg4", "m4v"), ("mpeg4", "asf"), ("mpeg2video", "asf"), ("mpeg1video", "asf"), ("mpeg2video", "mpeg2video")])
+def test_pictures_are_in_the_order_in_which_they_are_shown_where_only_packets_have_times(videos, tmp_path, codec, container):
+    path = tmp_path / "moving"
+    want = moving(path, codec, container)
+    got = videos.row(path, size=(48, 64), frames=20)
+    assert len(want) == videos.info["frames"] == 20
+    assert (np.diff(videos.pts) > 0).all()
+    off = np.abs(got[:, None].astype(int) - want[None]).mean(axis=(2, 3, 4))
+    np.testing.assert_array_equal(off.argmin(axis=1), np.arange(20))
+    assert off.diagonal().max() < 8 and np.partition(off, 1, axis=1)[:, 1].min() > 2 * off.diagonal().max()
+
+
+def test_pictures_of_an_avi_that_counts_fields_last_until_the_next(videos, tmp_path):
+    path = tmp_path / "fields.avi"
+    want = moving(path, "libx264", "avi", base=50, preset="veryfast")
+    videos.row(path, size=(48, 64), frames=20)
+    assert len(want) == videos.info["frames"] == 20
+    np.testing.assert_allclose(np.diff(videos.pts), 1 / 25, atol=1e-9)
+    np.testing.assert_allclose(videos.duration, 1 / 25, atol=1e-9)
 
 
 # --- turned, as PyAV and numpy turn it ---

@@ -122,6 +122,15 @@ def test_a_window_of_one_frame_is_that_where_packets_do_not_say_how_long_they_ar
     assert len(got) == 1
 
 
+@pytest.mark.parametrize("window", [(0.2, 0.9), (2.5, 3.5), (4.2, None)])
+def test_a_window_of_sounds_that_were_joined_is_that_of_the_file(window):
+    joined = 2 * spdl.io.save_audio(None, tone(66150), 22050, codec="libvorbis", format="ogg")
+    want = spdl.io.load_audio(joined, timestamp=window).numpy()
+    got = spdl.io.decode_packets(spdl.io.demux_audio(joined, window)).numpy()
+    assert got.shape == want.shape
+    np.testing.assert_allclose(got, want, atol=1e-4)
+
+
 def test_sampled_frames_are_the_files_in_any_order(clip):
     all_frames = spdl.io.load_video(clip).numpy()
     packets = spdl.io.demux_video(clip)

@@ -396,3 +396,12 @@ def test_what_goes_wrong_while_writing_is_named():
         muxer.write(0, pictures(2))
         untimed.encode(pictures(1), [0])
     assert len(spdl.io.demux_video(muxer.getvalue())) == 5
+
+
+@pytest.mark.parametrize("options", [{}, {"x265-params": "bframes=0"}])
+def test_x265_writes_nothing_to_standard_error_unless_it_is_told_to(capfd, options):
+    data = spdl.io.save_video(None, pictures(4), 25, codec="libx265", format="mp4", options=options)
+    assert len(spdl.io.load_video(data).numpy()) == 4
+    assert capfd.readouterr() == ("", "")
+    spdl.io.save_video(None, pictures(4), 25, codec="libx265", format="mp4", options={"x265-params": "log-level=info"})
+    assert "x265 [info]" in capfd.readouterr().err

@@ -410,6 +410,20 @@ static void learn_duration(const media_packets *p, const AVPacket *next) {
         last->duration = next->dts - last->dts;
 }
 
+/* Whether a sound's clock begins anew: sounds were joined in a file (a chain of Ogg). */
+static int begins_anew(const media_av *a, int64_t at, int64_t before) {
+    const int64_t second = av_rescale_q(1, (AVRational){1, 1}, a->stream->time_base);
+    return at != AV_NOPTS_VALUE && before != AV_NOPTS_VALUE && at <= before - second;
+}
+
+/* From the stream's first packet on, of which none is passed over. */
+static int again_from_start(media_packets *p, media_av *a) {
+    while (p->n > 0) av_packet_free(&p->packet[--p->n]);
+    p->bytes = 0;
+    p->from_start = 1;
+    return media_av_rewind(a);
+}
+
 int media_packets_window(media_packets *p, media_av *a, int64_t start, int64_t end) {
     int audio = a->stream->codecpar->codec_type == AVMEDIA_TYPE_AUDIO;
     AVPacket *packet = NULL, *held = av_packet_alloc();
@@ -423,8 +437,22 @@ int media_packets_window(media_packets *p, media_av *a, int64_t start, int64_t e
     p->from_start = audio;
     /* Sound is read from its start: few containers know exactly where in it they have landed. */
     int rc = audio ? MEDIA_AV_OK : enter(a, start, held), late = 0;
+    /* Of a sound: the time of the packet before, and what the clock lags behind. */
+    int64_t before = AV_NOPTS_VALUE, shift = 0;
     while (rc == MEDIA_AV_OK && (rc = next_of(a, held, &packet)) == MEDIA_AV_OK) {
         int64_t at = time_of(packet);
+        if (audio && begins_anew(a, at, before)) {
+            shift += before - at;
+            skips = 0;
+            if (!p->from_start) { /* only all packets can be counted now */
+                before = AV_NOPTS_VALUE;
+                shift = 0;
+                rc = again_from_start(p, a);
+                continue;
+            }
+        }
+        before = at;
+        if (audio && at != AV_NOPTS_VALUE) at += shift;
         if (audio)
             learn_origin(a, packet);
         else

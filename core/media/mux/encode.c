@@ -115,9 +115,25 @@ static int prepare(media_enc *e, const media_enc_config *c, enum AVMediaType typ
     return MEDIA_MUX_OK;
 }
 
+/* x265 writes to standard error by itself, whatever FFmpeg's level is. Here it writes nothing, unless its own parameters say how loud it is. */
+static int hush(const AVCodec *codec, AVDictionary **options) {
+    const char *name = "x265-params", *quiet = "log-level=none";
+    const AVDictionaryEntry *given = av_dict_get(*options, name, NULL, 0);
+    if (strcmp(codec->name, "libx265") != 0 || (given && strstr(given->value, "log"))) return 0;
+    if (!given) return av_dict_set(options, name, quiet, 0);
+    size_t room = strlen(quiet) + strlen(given->value) + 2;
+    char *both = malloc(room);
+    if (!both) return AVERROR(ENOMEM);
+    snprintf(both, room, "%s:%s", quiet, given->value);
+    int rc = av_dict_set(options, name, both, 0);
+    free(both);
+    return rc;
+}
+
 static int open_codec(media_enc *e, AVDictionary **options) {
     media_av_forget();
-    int rc = avcodec_open2(e->codec, e->codec->codec, options);
+    int rc = hush(e->codec->codec, options);
+    if (rc >= 0) rc = avcodec_open2(e->codec, e->codec->codec, options);
     if (rc < 0) return failed(e, rc, MEDIA_MUX_UNSUPPORTED);
     const AVDictionaryEntry *unknown = av_dict_get(*options, "", NULL, AV_DICT_IGNORE_SUFFIX);
     if (unknown)

@@ -24,17 +24,25 @@ void *video_grown(void *p, int32_t *cap, int32_t n, size_t item) {
 
 /* --- packets --- */
 
-/* Whether the picture of a packet of MPEG-4 is a B-frame. */
-static int is_between(const AVPacket *p) {
-    for (int i = 0; i + 4 < p->size; i++)
-        if (p->data[i] == 0 && p->data[i + 1] == 0 && p->data[i + 2] == 1 && p->data[i + 3] == 0xb6)
-            return p->data[i + 4] >> 6 == 2;
+/* Whether the codec is one that holds back one picture: what others refer to is shown when the next such picture is decoded, and what
+ * nothing refers to at once. */
+static int holds_back_one(enum AVCodecID id) {
+    return id == AV_CODEC_ID_MPEG4 || id == AV_CODEC_ID_MPEG2VIDEO || id == AV_CODEC_ID_MPEG1VIDEO;
+}
+
+/* Whether the picture of a packet of such a codec is a B-frame. */
+static int is_between(const AVPacket *p, enum AVCodecID id) {
+    const int mpeg4 = id == AV_CODEC_ID_MPEG4, start = mpeg4 ? 0xb6 : 0;
+    for (int i = 0; i + (mpeg4 ? 4 : 5) < p->size; i++)
+        if (p->data[i] == 0 && p->data[i + 1] == 0 && p->data[i + 2] == 1 && p->data[i + 3] == start)
+            return mpeg4 ? p->data[i + 4] >> 6 == 2 : (p->data[i + 5] >> 3 & 7) == 3;
     return 0;
 }
 
 static video_packet packet_of(const video_ctx *v, const AVPacket *p) {
     video_packet out = {p->pts, p->dts, p->pos, p->duration, p->size, 0};
-    if (v->a->stream->codecpar->codec_id == AV_CODEC_ID_MPEG4 && is_between(p)) out.flags |= VIDEO_BETWEEN;
+    const enum AVCodecID id = v->a->stream->codecpar->codec_id;
+    if (holds_back_one(id) && is_between(p, id)) out.flags |= VIDEO_BETWEEN;
     if (p->flags & AV_PKT_FLAG_KEY && !(out.flags & VIDEO_BETWEEN)) out.flags |= VIDEO_KEY;
     if (p->flags & AV_PKT_FLAG_DISCARD) out.flags |= VIDEO_DISCARD;
     if (p->flags & AV_PKT_FLAG_CORRUPT) out.flags |= VIDEO_SUSPECT;
@@ -54,7 +62,20 @@ int video_keep(video_ctx *v, AVPacket *p, int32_t *cap) {
 
 /* --- times --- */
 
-/* What FFmpeg says when pictures of packed packets are shown is in the order of packets. */
+/* Whether the times are those of packets: no picture is said to be shown later than it is decoded, not even one that B-frames wait for. So
+ * it is of MPEG-4 without a container. */
+static int times_are_of_packets(const video_ctx *v) {
+    int early = 0;
+    for (int32_t i = 0; i < v->n; i++) {
+        const video_packet *p = &v->packets[i];
+        if (p->pts == AV_NOPTS_VALUE) continue;
+        if (p->pts != p->dts) return 0;
+        early |= i + 1 < v->n && !(p->flags & VIDEO_BETWEEN) && p[1].flags & VIDEO_BETWEEN;
+    }
+    return early;
+}
+
+/* Forget them: known is when B-frames are shown, if anything is. */
 static void forget_times(video_ctx *v) {
     for (int32_t i = 0; i < v->n; i++) {
         video_packet *p = &v->packets[i];
@@ -62,11 +83,9 @@ static void forget_times(video_ctx *v) {
     }
 }
 
-/* Codecs that hold back one picture: what others refer to is shown when the next such picture is decoded, and what nothing
- * refers to at once. */
-static int holds_back_one(const video_ctx *v) {
-    enum AVCodecID id = v->a->stream->codecpar->codec_id;
-    if (id != AV_CODEC_ID_MPEG4 && id != AV_CODEC_ID_MPEG2VIDEO && id != AV_CODEC_ID_MPEG1VIDEO) return 0;
+/* Whether the order of packets says when pictures are shown. */
+static int decoded_in_time(const video_ctx *v) {
+    if (!holds_back_one(v->a->stream->codecpar->codec_id)) return 0;
     for (int32_t i = 0; i < v->n; i++)
         if (v->packets[i].dts == AV_NOPTS_VALUE) return 0;
     return 1;
@@ -77,6 +96,7 @@ static void times_of_references(video_ctx *v) {
     int64_t shown = last->dts + (last->duration > 0 ? last->duration : 1);
     for (int32_t i = v->n - 1; i >= 0; i--) {
         video_packet *p = &v->packets[i];
+        if (p->pts == AV_NOPTS_VALUE && p->flags & VIDEO_BETWEEN) p->pts = p->dts;
         if (p->pts == p->dts) continue;
         if (p->pts == AV_NOPTS_VALUE) p->pts = shown;
         shown = p->dts;
@@ -132,13 +152,34 @@ int video_find_holes(video_ctx *v) {
     return times_by_decoding(v);
 }
 
+/* Of a container that says when packets are decoded and no more (AVI) a picture lasts as long as it takes to the next one's: its rate may
+ * be that of fields. */
+static void last_until_next(video_ctx *v) {
+    video_packet *before = NULL;
+    int64_t step = 0;
+    for (int32_t i = 0; i < v->n; i++) {
+        video_packet *p = &v->packets[i];
+        if (p->flags & VIDEO_SECOND) continue;
+        if (before && before->dts != AV_NOPTS_VALUE && p->dts != AV_NOPTS_VALUE && p->dts > before->dts)
+            before->duration = step = p->dts - before->dts;
+        before = p;
+    }
+    if (before && step) before->duration = step;
+}
+
 static int settle_times(video_ctx *v) {
-    int missing = 0;
-    for (int32_t i = 0; i < v->n; i++)
-        missing |= v->packets[i].pts == AV_NOPTS_VALUE && v->packets[i].size > 0 &&
-                   !(v->packets[i].flags & VIDEO_SECOND);
+    int32_t pictures = 0, missing = 0;
+    for (int32_t i = 0; i < v->n; i++) {
+        const video_packet *p = &v->packets[i];
+        if (p->size == 0 || p->flags & VIDEO_SECOND) continue;
+        pictures++;
+        missing += p->pts == AV_NOPTS_VALUE;
+    }
     if (!missing) return MEDIA_AV_OK;
-    if (!holds_back_one(v)) return times_by_decoding(v);
+    if (!decoded_in_time(v)) {
+        if (missing == pictures) last_until_next(v);
+        return times_by_decoding(v);
+    }
     times_of_references(v);
     return MEDIA_AV_OK;
 }
@@ -315,7 +356,7 @@ int video_scan(video_ctx *v, int64_t keep_bytes, int tables) {
     if (rc == MEDIA_AV_END) rc = check_joins(v);
     if (rc != MEDIA_AV_OK) return rc;
     v->all_keys = all_keys(v);
-    if (v->a->unpacked) forget_times(v);
+    if (v->a->unpacked || times_are_of_packets(v)) forget_times(v);
     rc = settle_times(v);
     return rc == MEDIA_AV_OK ? settle_head(v) : rc;
 }

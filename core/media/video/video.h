@@ -8,7 +8,7 @@
 
 #include "../av/packets.h"
 
-/* Flags of a packet. SECOND: the second field of the frame whose first is the packet before. BETWEEN: a B-frame of MPEG-4,
+/* Flags of a packet. SECOND: the second field of the frame whose first is the packet before. BETWEEN: a B-frame of MPEG-1, 2 or 4,
  * shown when it is decoded. SUSPECT: the container missed something before or in it. PALETTE: it brings the colours of its picture and of
  * those after it. */
 enum {
