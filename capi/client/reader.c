@@ -279,9 +279,10 @@ static spdl_status connect_again(spdl_reader *of, int *control) {
     int pair[2];
     *control = -1;
     if (of->h.layout_minor < 6)
-        return sp_fail(SPDL_E_UNSUPPORTED,
-                       "spdl: attach_ring: the engine of ring \"%s\" is of layout %u.%u, want 1.6; attach by name",
-                       of->ring_name, of->h.layout_major, of->h.layout_minor);
+        return sp_fail(
+            SPDL_E_UNSUPPORTED,
+            "spdl: attach_ring: the engine of ring \"%s\" is of layout %u.%u, want 1.6; attach by name",
+            of->ring_name, of->h.layout_major, of->h.layout_minor);
     spdl_status s = sp_make_pair(pair);
     if (s != SPDL_OK) return s;
     s = sp_request_connect(of, pair[1]);
