@@ -385,7 +385,7 @@ SPDL_API spdl_status spdl_schema_tensor(const spdl_reader *reader, uint32_t i, s
 
 /* A deleter for a DLManagedTensor or a DLManagedTensorVersioned made by a client that has no compiled code of its own: it
  * stores all ones over the struct's first 8 bytes, which nobody reads any more. The client finds such structs and frees
- * them. Any thread, at any time. */
+ * them. Any thread, at any time. NULL is fine. */
 SPDL_API void spdl_dlpack_deleter(void *managed);
 
 /* From now on the end of such a struct asks schedule(call, argument) once, and no more until the next call of this: for a client that

@@ -18,6 +18,7 @@ static _Atomic uint32_t telling; /* threads that are about to look for a listene
 /* D: the mark is stored before the look for a listener. Pairs with L: a listener is there before its sweep looks for marks, so one of the
  * two sees the other. */
 void spdl_dlpack_deleter(void *managed) {
+    if (!managed) return;
     store_release64((uint64_t *)managed, UINT64_MAX);
     atomic_fetch_add(&telling, 1);
     atomic_thread_fence(memory_order_seq_cst);

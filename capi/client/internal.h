@@ -269,7 +269,7 @@ spdl_status sp_join(int control, const char *peer, const char *ring, const spdl_
                     uint64_t deadline, spdl_reader **out);
 /* Send hello with our own pidfd, for engines on kernels without SO_PEERPIDFD. */
 spdl_status sp_send_hello(int control, const char *peer, spdl_l_hello *hello);
-spdl_status sp_check_attach_opts(const spdl_attach_opts *opts);
+spdl_status sp_check_attach_opts(const char *call, const char *what, const spdl_attach_opts *opts);
 void sp_reader_unref(spdl_reader *r);
 /* SPDL_OK, or why this reader may not be used. */
 spdl_status sp_usable(const spdl_reader *r);

@@ -243,15 +243,15 @@ spdl_status sp_join(int control, const char *peer, const char *ring, const spdl_
 
 /* ---- attach ------------------------------------------------------------------------------------------ */
 
-spdl_status sp_check_attach_opts(const spdl_attach_opts *o) {
+spdl_status sp_check_attach_opts(const char *call, const char *what, const spdl_attach_opts *o) {
     if (o->struct_size < sizeof *o)
-        return sp_small("attach", "opts", o->struct_size, sizeof *o, "SPDL_ATTACH_OPTS_INIT");
+        return sp_small(call, what, o->struct_size, sizeof *o, "SPDL_ATTACH_OPTS_INIT");
     if (o->flags & ~SPDL_ATTACH_HANDOFF)
-        return sp_fail(SPDL_E_ARGUMENT, "spdl: attach: opts.flags is 0x%x, this library knows 0x%x", o->flags,
-                       SPDL_ATTACH_HANDOFF);
+        return sp_fail(SPDL_E_ARGUMENT, "spdl: %s: %s.flags is 0x%x, this library knows 0x%x", call, what,
+                       o->flags, SPDL_ATTACH_HANDOFF);
     if (o->lane < SPDL_ANY_LANE)
-        return sp_fail(SPDL_E_ARGUMENT, "spdl: attach: opts.lane is %d, want SPDL_ANY_LANE or a lane from 0",
-                       o->lane);
+        return sp_fail(SPDL_E_ARGUMENT, "spdl: %s: %s.lane is %d, want SPDL_ANY_LANE or a lane from 0", call,
+                       what, o->lane);
     return SPDL_OK;
 }
 
@@ -279,9 +279,10 @@ static spdl_status connect_again(spdl_reader *of, int *control) {
     int pair[2];
     *control = -1;
     if (of->h.layout_minor < 6)
-        return sp_fail(SPDL_E_UNSUPPORTED,
-                       "spdl: attach: the engine of ring \"%s\" is of layout %u.%u, want 1.6; attach by name",
-                       of->ring_name, of->h.layout_major, of->h.layout_minor);
+        return sp_fail(
+            SPDL_E_UNSUPPORTED,
+            "spdl: attach_ring: the engine of ring \"%s\" is of layout %u.%u, want 1.6; attach by name",
+            of->ring_name, of->h.layout_major, of->h.layout_minor);
     spdl_status s = sp_make_pair(pair);
     if (s != SPDL_OK) return s;
     s = sp_request_connect(of, pair[1]);
@@ -295,17 +296,17 @@ spdl_status spdl_attach_ring(spdl_reader *of, const char *ring, const spdl_attac
                              spdl_reader **out) {
     const spdl_attach_opts defaults = SPDL_ATTACH_OPTS_INIT;
     if (out) *out = NULL;
-    if (!of || !out) return sp_fail(SPDL_E_ARGUMENT, "spdl: attach: %s is NULL", of ? "out" : "reader");
+    if (!of || !out) return sp_fail(SPDL_E_ARGUMENT, "spdl: attach_ring: %s is NULL", of ? "out" : "of");
     if (!opts) opts = &defaults;
     spdl_status s = sp_usable(of);
-    if (s == SPDL_OK) s = sp_check_attach_opts(opts);
+    if (s == SPDL_OK) s = sp_check_attach_opts("attach_ring", "opts", opts);
     if (s != SPDL_OK) return s;
     if (!ring) ring = sp_ring_of(of);
     if (strlen(ring) >= SPDL_L_NAME)
-        return sp_fail(SPDL_E_ARGUMENT, "spdl: attach: ring \"%.80s\" is longer than 63 bytes", ring);
+        return sp_fail(SPDL_E_ARGUMENT, "spdl: attach_ring: ring \"%.80s\" is longer than 63 bytes", ring);
     uint64_t deadline = attach_deadline(opts);
     char peer[PEER_BYTES];
-    snprintf(peer, sizeof peer, "ring \"%s\": attach \"%s\"", of->ring_name, ring);
+    snprintf(peer, sizeof peer, "ring \"%s\": attach_ring \"%s\"", of->ring_name, ring);
     int control, shield = sp_shield();
     s = connect_again(of, &control);
     if (s == SPDL_OK) s = sp_join(control, peer, ring, opts, deadline, out);
@@ -323,7 +324,7 @@ spdl_status spdl_attach(const char *name, const spdl_attach_opts *opts, spdl_rea
     if (out) *out = NULL;
     if (!name || !out) return sp_fail(SPDL_E_ARGUMENT, "spdl: attach: %s is NULL", name ? "out" : "name");
     if (!opts) opts = &defaults;
-    spdl_status s = sp_check_attach_opts(opts);
+    spdl_status s = sp_check_attach_opts("attach", "opts", opts);
     if (s != SPDL_OK) return s;
 
     uint64_t deadline = attach_deadline(opts);

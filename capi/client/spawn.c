@@ -323,7 +323,7 @@ static spdl_status check_open_opts(const spdl_open_opts *o) {
             SPDL_E_STATE,
             "spdl: open: opts.state is \"%.80s\", want the JSON of spdl_state_save, which begins with '{'; of a file its text",
             o->state);
-    return sp_check_attach_opts(&o->attach);
+    return sp_check_attach_opts("open", "opts.attach", &o->attach);
 }
 
 static spdl_status open_child(const char *spec, const spdl_open_opts *opts, uint64_t deadline,

@@ -90,6 +90,32 @@ func TestDataSetsOfAMixtureAreGroups(t *testing.T) {
 	}
 }
 
+// Of a mixture part is the number of a data set. Where a column has that name too, an order says which is meant; a table alone has the column, and a
+// batch has it always.
+func TestAColumnCalledPartIsNotTakenForTheDataSet(t *testing.T) {
+	leavesNothing(t)
+	tables := []string{table(t, 12, quarter), table(t, 6, quarter)}
+	of := func(sources, column, more string) *spec.Spec {
+		return parsed(t, fmt.Sprintf("name: %s\nsource: {%s, columns: [{name: %s, from: width, type: i64}]}\nimage: {transform: [{resize: [8, 8]}]}\nbatch: 2\n%s", testName(), sources, column, more))
+	}
+	mix := fmt.Sprintf("mix: [{list: %q}, {list: %q}]", tables[0], tables[1])
+	for key, order := range map[string]string{"group": "group: part", "stratify": "stratify: part", "balance": "balance: part, rows: 4", "filter": "filter: part == 0"} {
+		_, err := New(of(mix, "part", "order: {"+order+"}\n"), nil)
+		wantError(t, err, ErrDescription, key+": part is the number of a data set in the mixture, and a column of source.columns as well", "{name: piece, from: part}")
+		if e, err := New(of(mix, "piece", "order: {"+order+"}\n"), nil); err != nil {
+			t.Errorf("%s, of a column of another name: %v", key, err)
+		} else {
+			must(e.Close())
+		}
+	}
+	if got := indexes(run(t, of("list: "+tables[0], "part", "order: {epochs: 1, shuffle: false, filter: part >= 100}\n"))); !slices.Equal(got, []int64{10, 11}) {
+		t.Errorf("a table alone, by its column: samples %v, want 10 and 11", got)
+	}
+	if got := run(t, of(mix, "part", "order: {epochs: 1}\n")); len(got) != 9 {
+		t.Errorf("a mixture that is not ordered by it: %d batches, want 9", len(got))
+	}
+}
+
 // What a group has left over is short, left out, or filled up with its own samples, which are marked.
 func TestWhatGroupsHaveLeftOver(t *testing.T) {
 	leavesNothing(t)

@@ -183,6 +183,10 @@ func (p *orderPlan) column(key, name string) (func(sample int64) any, error) {
 		return func(i int64) any { return i }, nil
 	case "key":
 		return func(i int64) any { return string(p.source.Key(i, nil)) }, nil
+	case "part":
+		if c, ok := p.source.(source.Columnar); ok && len(p.parts) > 0 && slices.ContainsFunc(c.Columns(), func(c source.Column) bool { return c.Name == name }) {
+			return nil, fmt.Errorf("%s: part is the number of a data set in the mixture, and a column of source.columns as well; give the column another name, such as {name: piece, from: part}", key)
+		}
 	}
 	names := []string{"label", "index", "key"}
 	if known, ok := p.source.(source.Knowing); ok {

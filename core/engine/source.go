@@ -123,6 +123,11 @@ func localTimeout(s *spec.Source) time.Duration {
 }
 
 func (r *ring) openBefore(ctx context.Context, ring *spec.Spec, s *spec.Source, p *source.Progress) (source.Source, error) {
+	for _, name := range append([]string{s.Folder, s.Root, s.List}, s.Files()...) {
+		if err := r.store.May(name); err != nil {
+			return nil, err
+		}
+	}
 	media, inPlace := mediaOf(ring, s), r.inPlaceFrom(ring, p)
 	switch {
 	case s.Mix != nil:
@@ -156,7 +161,14 @@ func (r *ring) openBefore(ctx context.Context, ring *spec.Spec, s *spec.Source, 
 	if len(media) > 0 {
 		list.Path, list.First, list.Others = first(media[0].From), media[0], media[1:]
 	}
-	return source.OpenList(list)
+	opened, err := source.OpenList(list)
+	if err != nil || opened.Len() == 0 {
+		return opened, err
+	}
+	if err := r.store.May(string(opened.Key(0, nil))); err != nil { // where one line is an address, as a rule all are
+		return nil, errors.Join(err, opened.Close())
+	}
+	return opened, nil
 }
 
 // inPlaceBytes is how large a video or a sound is that is not read whole, but as it is decoded; a variable for tests.

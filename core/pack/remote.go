@@ -91,8 +91,10 @@ func (s *shards) openStore() (err error) {
 	case s.c.Beside:
 		return fmt.Errorf("pack: out %q: %w: indexes lie beside archives in a directory alone; leave that out", s.c.Out, ErrName)
 	}
-	s.store, err = store.New(store.Options{Timeout: uploadTime})
-	return err
+	if s.store, err = store.New(store.Options{Timeout: uploadTime}); err != nil {
+		return err
+	}
+	return s.store.May(s.c.Out)
 }
 
 // noneInStore refuses names that objects have.

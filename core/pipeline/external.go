@@ -236,7 +236,9 @@ func (x *External[In, Out]) Give(token uint64, r Result[Out]) error {
 		if !r.Skip {
 			x.out.drop(r.Value)
 		}
-		return x.fail(w, Fatal(errOneResult))
+		x.judged(w.place, Fatal(errOneResult))
+		x.giveBackLater(w) // the item is with who makes results of it, until the last of them
+		return ErrEnded
 	}
 	goOn := true
 	if !r.Skip {

@@ -491,7 +491,15 @@ func TestAnExternalStageInAnOrderedPathGivesOneResult(t *testing.T) {
 				j.pass(w.Item)
 				switch {
 				case many && w.Item == 20:
-					_ = x.Give(w.Token, Result[int]{Value: 1000, More: true})
+					if err := x.Give(w.Token, Result[int]{Value: 1000, More: true}); !errors.Is(err, ErrEnded) {
+						t.Errorf("got %v, want that the run is over", err)
+					}
+					if l.mu.Lock(); slices.Contains(l.discarded, w.Item) {
+						t.Error("an item that a thread has in hand was discarded")
+					}
+					l.mu.Unlock()
+					l.discard(w.Item)
+					_ = x.Give(w.Token, Result[int]{Skip: true})
 				case w.Item%10 == 4:
 					_ = x.Give(w.Token, Result[int]{Err: errBoom})
 				case w.Item%10 == 6:

@@ -18,66 +18,116 @@ import (
 // maxShards is the most shards of one source.
 const maxShards = 1 << 20
 
+// maxNamesBytes is the most that the names of one list of patterns take together: a pattern of a few bytes may stand for any number of long ones.
+const maxNamesBytes = 1 << 30
+
 // Braces writes a pattern's {0000..1023} and {a,b,c} out, the last one fastest, as a shell does. Leading zeros set the
 // width of numbers.
 func Braces(pattern string) ([]string, error) {
-	names, err := braces(nil, "", pattern)
-	if err != nil {
-		return nil, fmt.Errorf("pattern %q: %w", pattern, err)
+	var w written
+	if err := w.add(pattern); err != nil {
+		return nil, fmt.Errorf("pattern %.200q: %w", pattern, err)
 	}
-	return names, nil
+	return w.names, nil
 }
 
-func braces(names []string, before, pattern string) ([]string, error) {
-	open := strings.IndexByte(pattern, '{')
-	if open < 0 {
-		if strings.IndexByte(pattern, '}') >= 0 {
-			return nil, errors.New("got '}' without '{'")
+// written are the names of patterns, at most maxShards of maxNamesBytes.
+type written struct {
+	names []string
+	bytes int // at most, as if all names of a pattern were as long as its longest
+}
+
+// add writes a pattern out, or nothing where that were too much.
+func (w *written) add(pattern string) error {
+	var parts []choice
+	all, longest := 1, 0
+	for rest := pattern; rest != ""; {
+		c, after, err := choiceOf(rest)
+		if err != nil {
+			return err
 		}
-		if len(names) == maxShards {
-			return nil, fmt.Errorf("got more than %d names", maxShards)
+		if all *= c.n; all > maxShards-len(w.names) {
+			return fmt.Errorf("got more than %d names", maxShards)
 		}
-		return append(names, before+pattern), nil
+		parts, rest, longest = append(parts, c), after, longest+c.longest()
 	}
-	inside, after, ok := strings.Cut(pattern[open+1:], "}")
+	if w.bytes += all * longest; w.bytes > maxNamesBytes {
+		return fmt.Errorf("got %d names of up to %d bytes, want at most %d MiB of all names", all, longest, maxNamesBytes>>20)
+	}
+	var name []byte
+	for i := range all {
+		name = name[:0]
+		for k, each := 0, all; k < len(parts); k++ {
+			each /= parts[k].n
+			name = parts[k].append(name, i/each%parts[k].n)
+		}
+		w.names = append(w.names, string(name))
+	}
+	return nil
+}
+
+// choice is a piece of a pattern: texts, of which each name has one, or numbers from first on, width digits at least.
+type choice struct {
+	n     int
+	texts []string // nil: numbers
+	first uint64
+	width int
+}
+
+func (c *choice) longest() (n int) {
+	for _, text := range c.texts {
+		n = max(n, len(text))
+	}
+	if c.texts == nil {
+		n = max(c.width, len(strconv.FormatUint(c.first+uint64(c.n-1), 10)))
+	}
+	return n
+}
+
+func (c *choice) append(name []byte, i int) []byte {
+	if c.texts != nil {
+		return append(name, c.texts[i]...)
+	}
+	return fmt.Appendf(name, "%0*d", c.width, c.first+uint64(i))
+}
+
+// choiceOf is a pattern's next piece, plain text or a pair of braces, and what comes after.
+func choiceOf(pattern string) (c choice, after string, err error) {
+	switch open := strings.IndexAny(pattern, "{}"); {
+	case open < 0:
+		return choice{n: 1, texts: []string{pattern}}, "", nil
+	case pattern[open] == '}':
+		return c, "", errors.New("got '}' without '{'")
+	case open > 0:
+		return choice{n: 1, texts: []string{pattern[:open]}}, pattern[open:], nil
+	}
+	inside, after, ok := strings.Cut(pattern[1:], "}")
 	if !ok || strings.IndexByte(inside, '{') >= 0 {
-		return nil, errors.New("got '{' without its own '}'; braces do not nest")
+		return c, "", errors.New("got '{' without its own '}'; braces do not nest")
 	}
-	choices, err := choicesOf(inside)
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range choices {
-		if names, err = braces(names, before+pattern[:open]+c, after); err != nil {
-			return nil, err
-		}
-	}
-	return names, nil
+	c, err = choicesOf(inside)
+	return c, after, err
 }
 
-func choicesOf(inside string) ([]string, error) {
+func choicesOf(inside string) (choice, error) {
 	first, last, ok := strings.Cut(inside, "..")
 	if !ok {
 		choices := strings.Split(inside, ",")
 		if len(choices) < 2 {
-			return nil, fmt.Errorf("got {%.60s}, want {FIRST..LAST} or {A,B}", inside)
+			return choice{}, fmt.Errorf("got {%.60s}, want {FIRST..LAST} or {A,B}", inside)
 		}
-		return choices, nil
+		return choice{n: len(choices), texts: choices}, nil
 	}
 	from, err1 := strconv.ParseUint(first, 10, 32)
 	to, err2 := strconv.ParseUint(last, 10, 32)
 	if err1 != nil || err2 != nil || to < from || to-from >= maxShards {
-		return nil, fmt.Errorf("got {%.60s}, want two whole numbers, the smaller one first, such as {0000..1023}", inside)
+		return choice{}, fmt.Errorf("got {%.60s}, want two whole numbers, the smaller one first, such as {0000..1023}", inside)
 	}
-	width := 0
+	c := choice{n: int(to-from) + 1, first: from}
 	if len(first) > 1 && first[0] == '0' || len(last) > 1 && last[0] == '0' {
-		width = max(len(first), len(last))
+		c.width = max(len(first), len(last))
 	}
-	var choices []string
-	for n := from; n <= to; n++ {
-		choices = append(choices, fmt.Sprintf("%0*d", width, n))
-	}
-	return choices, nil
+	return c, nil
 }
 
 // shardNames are the shards of the config's patterns: see filesNamed. Objects that a listing has told of are noted, and not asked for again.

@@ -99,13 +99,14 @@ func over(dir string) string {
 }
 
 // writtenOut is a list of names with their braces written out.
-func writtenOut(key string, patterns []string) (names []string, err error) {
+func writtenOut(key string, patterns []string) ([]string, error) {
+	var w written
 	for _, pattern := range patterns {
-		if names, err = braces(names, "", pattern); err != nil {
-			return nil, fmt.Errorf("%s: pattern %q: %w", key, pattern, err)
+		if err := w.add(pattern); err != nil {
+			return nil, fmt.Errorf("%s: pattern %.200q: %w", key, pattern, err)
 		}
 	}
-	return names, nil
+	return w.names, nil
 }
 
 // splitsText lists splits by their names.

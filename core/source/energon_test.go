@@ -7,10 +7,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spdl/spdl/core/source/store"
+	"go.yaml.in/yaml/v3"
 )
 
 // energonSet is a data set of four shards of two samples each, as `energon prepare` leaves it.
@@ -102,4 +104,29 @@ func TestSplitsThatAreNotSoAreRefused(t *testing.T) {
 	if want := `it has no split "val"; want source.split: one of train, test`; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
 	}
+}
+
+// FuzzEnergon: whatever a list of splits says, its shards lie below its directory, and none that exclude names is among them.
+func FuzzEnergon(f *testing.F) {
+	for _, text := range []string{splitYAML, splitJSON, "split_parts: {train: [../a.tar, /b.tar, 'c{1,2}.tar']}", "exclude: &e [a.tar, a.tar/3]\nsplit_parts: {train: *e}", "split_parts: {train: [{}]}", "exclude: {a: b}"} {
+		f.Add([]byte(text), "train")
+	}
+	f.Fuzz(func(t *testing.T, text []byte, split string) {
+		names, err := appendEnergon(nil, text, split, "/data/energon", "")
+		if err != nil {
+			return
+		}
+		if len(names) == 0 || len(names) > maxShards {
+			t.Fatalf("%d shards without an error", len(names))
+		}
+		var said energonSplits
+		must(t, yaml.Unmarshal(text, &said))
+		left, err := writtenOut("exclude", said.Exclude)
+		must(t, err)
+		for _, name := range names {
+			if !strings.HasPrefix(name, "/data/energon/") || slices.Contains(left, strings.TrimPrefix(name, "/data/energon/")) {
+				t.Fatalf("%q leads to %q, exclude has %q", text, name, left)
+			}
+		}
+	})
 }

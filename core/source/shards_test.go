@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -220,6 +221,55 @@ func TestBraces(t *testing.T) {
 			t.Errorf("%s: %q %v", pattern, got, err)
 		}
 	}
+}
+
+// A few bytes may stand for more names, or for longer ones, than any machine has room for: such a pattern is refused before they are written out.
+func TestBracesThatAreTooMuchAreNotWrittenOut(t *testing.T) {
+	many := "{0..1048575}"
+	for want, pattern := range map[string]string{
+		"got more than 1048576 names":                         strings.Repeat(many, 1<<16),
+		"got 1048576 names of up to 1031 bytes, want at most": strings.Repeat("a", 1024) + many,
+	} {
+		allocated := testing.AllocsPerRun(1, func() {
+			if _, err := Braces(pattern); err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 1024 {
+				t.Errorf("%.40s...: got %.300v, want %q", pattern, err, want)
+			}
+		})
+		if allocated > 1<<10 {
+			t.Errorf("%.40s...: %v allocations for a refusal", pattern, allocated)
+		}
+	}
+	if _, err := writtenOut("exclude", slices.Repeat([]string{strings.Repeat("a", 1<<20)}, 1025)); err == nil || !strings.Contains(err.Error(), "exclude: pattern") || !strings.Contains(err.Error(), "want at most 1024 MiB of all names") {
+		t.Errorf("got %.300v", err)
+	}
+}
+
+// Whatever a pattern is, it is refused or has as many names as its braces have choices for, each of which once where the choices differ.
+func FuzzBraces(f *testing.F) {
+	for _, pattern := range []string{"", "a", "x{000..010}.tar", "{a,b}{1,2}", "{,}", "{9..10}", "}", "{1..0}", "{{a,b}}", "{0..1048575}{0..1048575}", "{007..1}"} {
+		f.Add(pattern)
+	}
+	f.Fuzz(func(t *testing.T, pattern string) {
+		names, err := Braces(pattern)
+		if err != nil {
+			if len(names) > 0 || len(err.Error()) > 1200 {
+				t.Fatalf("%d names beside %.100v", len(names), err)
+			}
+			return
+		}
+		want := 1
+		for _, braces := range regexp.MustCompile(`\{[^}]*\}`).FindAllString(pattern, -1) {
+			var from, to int
+			if n, _ := fmt.Sscanf(braces, "{%d..%d}", &from, &to); n == 2 {
+				want *= to - from + 1
+			} else {
+				want *= 1 + strings.Count(braces, ",")
+			}
+		}
+		if len(names) != want || strings.ContainsAny(strings.Join(names, ""), "{}") {
+			t.Fatalf("%d names, want %d", len(names), want)
+		}
+	})
 }
 
 // A file of a pattern's very name is meant itself; only where there is none is it a pattern.

@@ -297,6 +297,9 @@ func TestElementsThatCannotBeAreRefused(t *testing.T) {
 
 // A sample of a list is read with no memory of its own.
 func TestListsAreReadIntoTheBuffer(t *testing.T) {
+	if raceEnabled {
+		t.Skip("under the race detector a sync.Pool drops some of what it is given")
+	}
 	text := dataset("text", "/texts/utf8")
 	text.MaxBytes = 5000
 	s := arraysOf(t, ArraysConfig{Arrays: []ArrayFiles{dataset("x", "/vlen"), text}, Media: []Medium{{Name: "x"}}})

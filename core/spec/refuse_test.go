@@ -326,6 +326,8 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(least))
 	f.Add([]byte(several))
 	f.Add([]byte(`{"source": {"list": "x"}, "image": {"transform": [{"random_resized_crop": {"size": [1, 2]}}]}}`))
+	f.Add([]byte(`{"source": {"folder": "x"}, "image": {"transform": [{"resize": {"max_pixels": 7200, "multiple_of": 6}}], "patches": {"size": 3, "merge": 2, "temporal": 2, "shape": "padded"}}}`))
+	f.Add([]byte(`{"source": {"folder": "x"}, "image": {"transform": [{"resize": {"max_pixels": 64, "multiple_of": 4}}, {"normalize": "imagenet"}], "layout": "NCHW", "patches": 4}}`))
 	f.Add([]byte(least + "rings: &r {a: {order: &o {seed: 1}}, b: {order: *o}}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := Parse(data, "x.yaml")

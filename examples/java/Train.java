@@ -113,7 +113,7 @@ public final class Train {
     }
 
     static final class Reader implements AutoCloseable {
-        final Pointer pointer;
+        private Pointer pointer; // null once closed, which every call refuses
 
         Reader(String what, String group) {
             Spdl.OpenOpts opts = new Spdl.OpenOpts();
@@ -138,7 +138,9 @@ public final class Train {
 
         @Override
         public void close() {
-            Spdl.C.spdl_detach(pointer);
+            Pointer open = pointer;
+            pointer = null;
+            Spdl.C.spdl_detach(open);
         }
     }
 

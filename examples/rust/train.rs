@@ -227,6 +227,12 @@ impl Drop for Batch<'_> {
     }
 }
 
+/// What a tensor's memory may be read as: types that have a value for all bits.
+trait Number: Copy {}
+impl Number for u8 {}
+impl Number for f32 {}
+impl Number for i64 {}
+
 /// A view of a batch's memory; it cannot outlive the batch.
 struct Tensor<'b> {
     raw: sys::Tensor,
@@ -245,7 +251,7 @@ impl Tensor<'_> {
     }
 
     /// All of them, one after the other; T is a number type that `is` has answered for, or u8.
-    fn values<T>(&self) -> &[T] {
+    fn values<T: Number>(&self) -> &[T] {
         match self.raw.bytes as usize / mem::size_of::<T>() {
             0 => &[],
             n => unsafe { slice::from_raw_parts(self.raw.data as *const T, n) },

@@ -392,15 +392,26 @@ TEST(a_ring_that_cannot_be_attached_leaves_the_reader_as_it_was) {
     int fds = test_open_fds();
     CHECK_STATUS(spdl_attach_ring(NULL, "val", NULL, &other), SPDL_E_ARGUMENT);
     CHECK(other == NULL);
+    CHECK_SAYS("spdl: attach_ring: of is NULL");
     CHECK_STATUS(spdl_attach_ring(r, "val", NULL, NULL), SPDL_E_ARGUMENT);
+    CHECK_SAYS("spdl: attach_ring: out is NULL");
     CHECK_STATUS(spdl_attach_ring(r, long_name, NULL, &other), SPDL_E_ARGUMENT);
-    CHECK(strstr(spdl_last_error(), "63 bytes"));
+    CHECK_SAYS("spdl: attach_ring: ring \"nnn");
+    CHECK_SAYS("63 bytes");
     o.group = "nobody's";
     CHECK_STATUS(spdl_attach_ring(r, "val", &o, &other), SPDL_E_NOT_FOUND);
+    o.group = long_name;
+    CHECK_STATUS(spdl_attach_ring(r, "val", &o, &other), SPDL_E_ARGUMENT);
+    CHECK_SAYS(": attach_ring \"val\": group \"nnn");
     o.lane = -2;
     CHECK_STATUS(spdl_attach_ring(r, "val", &o, &other), SPDL_E_ARGUMENT);
+    CHECK_SAYS("spdl: attach_ring: opts.lane is -2, want");
+    o.flags = 4;
+    CHECK_STATUS(spdl_attach_ring(r, "val", &o, &other), SPDL_E_ARGUMENT);
+    CHECK_SAYS("spdl: attach_ring: opts.flags is 0x4, this library knows 0x1");
     o.struct_size = 8;
     CHECK_STATUS(spdl_attach_ring(r, "val", &o, &other), SPDL_E_ARGUMENT);
+    CHECK_SAYS("spdl: attach_ring: opts.struct_size is 8, want");
     WAIT_UNTIL(test_open_fds() <= fds);
     char text[64];
     CHECK_STATUS(spdl_state_save(r, 0, text, sizeof text, NULL), SPDL_OK);
@@ -414,7 +425,8 @@ TEST(an_engine_of_an_older_release_gives_no_other_ring) {
     standin_serve(s, -1);
     spdl_reader *r = attach_with(s, 2, 0), *other = NULL;
     CHECK_STATUS(spdl_attach_ring(r, "val", NULL, &other), SPDL_E_UNSUPPORTED);
-    CHECK(strstr(spdl_last_error(), "layout 1.5, want 1.6; attach by name"));
+    CHECK_SAYS("spdl: attach_ring: the engine of ring");
+    CHECK_SAYS("layout 1.5, want 1.6; attach by name");
     spdl_detach(r);
     standin_free(s);
 }

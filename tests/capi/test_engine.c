@@ -51,6 +51,20 @@ TEST(an_engine_command_in_process_is_refused) {
     CHECK(strstr(spdl_last_error(), "opts.engine"));
 }
 
+TEST(what_is_wrong_with_how_to_attach_is_named_as_the_callers_of_open_wrote_it) {
+    spdl_open_opts o = SPDL_OPEN_OPTS_INIT;
+    spdl_reader *r;
+    o.attach.lane = -2;
+    CHECK_STATUS(spdl_open("x", &o, &r), SPDL_E_ARGUMENT);
+    CHECK_SAYS("spdl: open: opts.attach.lane is -2, want");
+    o.attach.flags = 4;
+    CHECK_STATUS(spdl_open("x", &o, &r), SPDL_E_ARGUMENT);
+    CHECK_SAYS("spdl: open: opts.attach.flags is 0x4");
+    o.attach.struct_size = 8;
+    CHECK_STATUS(spdl_open("x", &o, &r), SPDL_E_ARGUMENT);
+    CHECK_SAYS("spdl: open: opts.attach.struct_size is 8, want");
+}
+
 static void check_state_is_refused(const char *state, const char *says) {
     spdl_open_opts o = SPDL_OPEN_OPTS_INIT;
     spdl_reader *r;

@@ -234,3 +234,11 @@ TEST(the_end_of_a_dlpack_tensor_is_told_once_to_who_listens) {
     spdl_dlpack_deleter(&tensors[4]);
     CHECK(asked == 3 && tensors[4] == UINT64_MAX);
 }
+
+TEST(the_end_of_no_dlpack_tensor_is_nothing_and_nobody_is_told) {
+    int by = 7, before = asked;
+    spdl_dlpack_listen(refuse_once, count, &by);
+    spdl_dlpack_deleter(NULL);
+    CHECK(asked == before);
+    spdl_dlpack_listen(NULL, NULL, NULL);
+}

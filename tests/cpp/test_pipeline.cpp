@@ -289,6 +289,29 @@ void each_item_goes_down_the_path_that_the_router_says() {
            std::vector<std::string>{"third 0.", "1.", "-2.", "third 1.", "4.", "-5.", "third 2.", "7."}));
 }
 
+// In order an item of a path has one result, or none: a second one ends the pipeline with a text, and every value is freed, once.
+void a_generator_that_gives_two_results_in_an_ordered_path_ends_the_pipeline() {
+    auto p = started(
+        spdl::source("in", count_counted(9))
+            .variants(
+                "parity", [](const Counted &v) { return v.value % 2; }, spdl::StageOptions().in_order(),
+                [](spdl::Stages<Counted> head) {
+                    return std::move(head).generate<Counted>("twice",
+                                                             [](Counted &v, spdl::Emit<Counted> &emit) {
+                                                                 emit(Counted(v.value));
+                                                                 CHECK(!emit(Counted(v.value)));
+                                                             });
+                },
+                [](spdl::Stages<Counted> head) { return head; })
+            .try_start("test"));
+    Counted one;
+    spdl::Status status;
+    while ((status = p.try_next(one, std::chrono::minutes(1))).ok()) {
+    }
+    CHECK(status.code() == SPDL_E_PIPELINE);
+    CHECK(status.text().find("\"twice\": more than one result of an item") != std::string::npos);
+}
+
 void a_path_may_pass_its_items_on_and_lists_stay_whole() {
     auto p = started(spdl::source("in", count_counted(9))
                          .aggregate("three", 3)
@@ -638,6 +661,7 @@ int main() {
         TEST(a_default_made_pipeline_says_so),
         TEST(statistics_name_every_stage),
         TEST(each_item_goes_down_the_path_that_the_router_says),
+        TEST(a_generator_that_gives_two_results_in_an_ordered_path_ends_the_pipeline),
         TEST(a_path_may_pass_its_items_on_and_lists_stay_whole),
         TEST(each_element_of_a_list_goes_its_way_and_the_list_comes_back),
         TEST(a_router_that_names_no_path_or_fails_ends_the_pipeline),

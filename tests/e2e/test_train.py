@@ -5,7 +5,7 @@ import re
 import subprocess
 
 import pytest
-from engines import CONSUMERS, LANGUAGES, describe, environment
+from engines import CONSUMERS, LANGUAGES, ROOT, describe, environment
 
 
 def train(language, *args):
@@ -27,3 +27,43 @@ def test_labels_are_counted_whatever_they_are_and_none_is_none(pictures, tmp_pat
 def test_a_misspelt_flag_is_no_group(pictures, language):
     done = train(language, str(pictures.path), "--hahs")
     assert done.returncode == 2 and "usage: " in done.stderr, done
+
+
+TWICE = """
+public final class Twice {
+    public static void main(String[] args) {
+        Train.Reader reader = new Train.Reader(args[0], null);
+        Train.Batch batch = reader.next();
+        batch.close();
+        batch.close();
+        try { batch.tensor(0); } catch (IllegalStateException e) { System.out.println(e.getMessage()); }
+        reader.close();
+        reader.close();
+        try { reader.next(); } catch (IllegalStateException e) { System.out.println(e.getMessage()); }
+        try { batch.tensor(0); } catch (IllegalStateException e) { System.out.println(e.getMessage()); }
+    }
+}
+"""
+
+
+@pytest.mark.skipif("java" not in LANGUAGES, reason="the example in Java is not built; run make languages")
+def test_what_is_closed_in_java_may_be_closed_again_and_refuses_the_rest(pictures, tmp_path):
+    (tmp_path / "Twice.java").write_text(TWICE)
+    java, *options, program = CONSUMERS["java"]
+    path = f"{options[-1]}:{tmp_path}"
+    subprocess.run(["javac", "-cp", path, "-d", tmp_path, tmp_path / "Twice.java"], check=True, timeout=120)
+    done = subprocess.run([java, *options[:-1], path, "Twice", str(pictures.path)], env=environment(), capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done
+    stale, *closed = done.stdout.splitlines()
+    assert "batch_tensor" in stale and all("reader is NULL" in line for line in closed) and len(closed) == 2, done
+
+
+@pytest.mark.skipif("rust" not in LANGUAGES, reason="the example in Rust is not built; run make examples where rustc is")
+def test_memory_is_read_in_rust_as_numbers_alone(tmp_path):
+    """A text or a bool has no value for most bytes: to read a tensor as one does not compile."""
+    source = (ROOT / "examples/rust/train.rs").read_text()
+    for kind in ["u8", "f32", "String", "bool"]:
+        (tmp_path / "read.rs").write_text(f"{source}\n#[allow(dead_code)]\nfn read(t: &Tensor) -> usize {{ t.values::<{kind}>().len() }}\n")
+        done = subprocess.run(["rustc", "--edition", "2021", "--emit=metadata", "-o", tmp_path / "read", tmp_path / "read.rs"], capture_output=True, text=True, timeout=120)
+        assert (done.returncode == 0) == (kind in ("u8", "f32")), done
+        assert done.returncode == 0 or f"`{kind}: Number` is not satisfied" in done.stderr, done

@@ -159,6 +159,18 @@ func fill(t *testing.T, pipe *os.File) {
 	}
 }
 
+// An endpoint that makes no sense is a wrong setting of what leads to s3://, and of nothing else.
+func TestAWrongEndpointIsRefusedWhereItIsUsed(t *testing.T) {
+	name, dir := home(t), pictures(t, 4)
+	t.Setenv("AWS_ENDPOINT_URL", "minio:9000")
+	refused(t, exitUsage, `store: $AWS_ENDPOINT_URL: got "minio:9000", want a URL such as https://`, "serve", "s3://b/p", "--name", name)
+	refused(t, exitUsage, `store: $AWS_ENDPOINT_URL: got "minio:9000", want`, "pack", dir, "--out", "s3://b/p-%06d.tar")
+	list := writeFile(t, filepath.Join(t.TempDir(), "list.txt"), "s3://b/a.jpg\n")
+	lists := writeFile(t, filepath.Join(t.TempDir(), "lists.yaml"), "source: {list: "+list+"}\nimage: {transform: [{resize: 16}, {center_crop: 16}]}\nbatch: 1\n")
+	refused(t, exitUsage, `store: $AWS_ENDPOINT_URL: got "minio:9000", want`, "check", lists)
+	good(t, "check", describe(t, dir, name, "")) // a folder on this machine
+}
+
 func TestServeRefusesWhatItCannotServe(t *testing.T) {
 	name, dir := home(t), pictures(t, 4)
 	good := describe(t, dir, name, "")
@@ -216,9 +228,6 @@ func TestServeRefusesWhatItCannotServe(t *testing.T) {
 		}
 		refused(t, c.code, c.want, append([]string{"serve"}, c.args...)...)
 	}
-	t.Setenv("AWS_ENDPOINT_URL", "minio:9000")
-	refused(t, exitUsage, `store: $AWS_ENDPOINT_URL: got "minio:9000", want a URL such as https://`, "serve", "s3://b/p", "--name", name)
-	refused(t, exitUsage, `store: $AWS_ENDPOINT_URL: got "minio:9000", want`, "pack", dir, "--out", "s3://b/p")
 	if os.Geteuid() != 0 {
 		refused(t, exitDenied, "permission denied", "serve", denied, "--name", name)
 	}

@@ -21,27 +21,43 @@ const contentSum = "X-Amz-Content-Sha256"
 
 const emptySum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-// s3Options completes the options from the environment, as Amazon's tools do.
-func (c *Client) s3Options() error {
+// s3Options completes the options from the environment, as Amazon's tools do. An endpoint of the environment that makes no sense is an error of what
+// is read from s3:// alone.
+func (c *Client) s3Options() (err error) {
 	o := &c.o
-	said := "the endpoint"
+	said := ""
 	for _, name := range []string{"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"} {
 		if o.Endpoint == "" {
 			o.Endpoint, said = os.Getenv(name), "$"+name
 		}
 	}
 	o.Region = cmp.Or(o.Region, os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"), "us-east-1")
-	if o.Endpoint != "" {
-		u, err := url.Parse(o.Endpoint)
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
-			if strings.ContainsAny(o.Endpoint, "@?") { // which may hold what is secret
-				o.Endpoint = "one with a user or a query"
-			}
-			return fmt.Errorf("store: %s: got %.80q, want a URL such as https://storage.example.com, without user, path and query", said, o.Endpoint)
-		}
-		c.endpoint = u
-	}
 	c.keys = findKeys(o)
+	if o.Endpoint == "" {
+		return nil
+	}
+	if c.endpoint, err = parseEndpoint(cmp.Or(said, "the endpoint"), o.Endpoint); said != "" {
+		c.misled, err = err, nil
+	}
+	return err
+}
+
+func parseEndpoint(said, text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && strings.Trim(u.Path, "/") == "" && u.RawQuery == "" && u.User == nil {
+		return u, nil
+	}
+	if strings.ContainsAny(text, "@?") { // which may hold what is secret
+		text = "one with a user or a query"
+	}
+	return nil, optionsError{fmt.Errorf("store: %s: got %.80q, want a URL such as https://storage.example.com, without user, path and query", said, text)}
+}
+
+// May says whether the environment makes sense for a name, which may be none of a store; if not, the error is ErrOptions.
+func (c *Client) May(name string) error {
+	if strings.HasPrefix(Plain(name), "s3://") {
+		return c.misled
+	}
 	return nil
 }
 
@@ -49,6 +65,9 @@ func (c *Client) s3Options() error {
 func (c *Client) request(ctx context.Context, method, name string, query url.Values) (*http.Request, signatory, error) {
 	if !IsURL(name) {
 		return nil, nil, &Error{Cause: IO, Detail: "want a URL of http, https, s3, gs or hf"}
+	}
+	if err := c.May(name); err != nil {
+		return nil, nil, &Error{Cause: IO, Err: err}
 	}
 	name = Plain(name)
 	by, target := signatory(nil), name

@@ -102,6 +102,7 @@ type Client struct {
 	straight *http.Client // for signed requests and the Hub: follows no redirect
 	keys     *keys
 	endpoint *url.URL // of s3; nil: Amazon's
+	misled   error    // what the environment says of the endpoint makes no sense; else nil
 	hub      *hub
 	gcs      *gcs
 	pace     pace
@@ -147,7 +148,7 @@ func Shown(name string) string {
 	return name
 }
 
-// ErrOptions is what New's errors are: the options, or the environment that completes them, make no sense.
+// ErrOptions is what the errors of New and May are, and what those of reads wrap: the options, or the environment that completes them, make no sense.
 var ErrOptions = errors.New("options that make no sense")
 
 // optionsError is an error that is ErrOptions; its text says enough.
@@ -155,7 +156,7 @@ type optionsError struct{ error }
 
 func (optionsError) Is(target error) bool { return target == ErrOptions }
 
-// New makes a client. It reaches nothing yet. Errors are ErrOptions.
+// New makes a client. It reaches nothing yet. Errors are ErrOptions, and never for what the environment says: see May.
 func New(o Options) (*Client, error) {
 	c := &Client{o: o, hub: newHub(o.Anonymous), blocks: blocks{all: map[blockName]*block{}, most: cmp.Or(o.KeepBytes, DefaultKeepBytes)}}
 	if c.o.Timeout == 0 {
@@ -171,7 +172,7 @@ func New(o Options) (*Client, error) {
 		return nil, optionsError{errors.New("store: got path style and virtual hosts, want one")}
 	}
 	if err := c.s3Options(); err != nil {
-		return nil, optionsError{err}
+		return nil, err
 	}
 	c.gcs = newGCS(&c.o)
 	t := &http.Transport{

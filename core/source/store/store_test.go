@@ -644,9 +644,36 @@ func TestOptionsThatCannotBe(t *testing.T) {
 	}
 	for _, name := range []string{"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"} { // the second comes first
 		t.Setenv(name, "minio:9000")
-		if _, err := New(Options{}); !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), "store: $"+name+`: got "minio:9000", want a URL such as https://`) {
-			t.Errorf("%s: got %v", name, err)
+		c := client(t, Options{})
+		want := "store: $" + name + `: got "minio:9000", want a URL such as https://`
+		_, err := c.Stat(background, "s3://b/k")
+		for _, err := range []error{err, c.May("s3://b/k"), c.May("S3://b/k"), c.List(background, "s3://b/k", func(Object) error { return nil })} {
+			if !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: got %v, want %q", name, err, want)
+			}
 		}
+		if s := c.Stats(); s.Requests+s.Retries > 0 {
+			t.Errorf("%s: %+v: what cannot be asked was asked for", name, s)
+		}
+	}
+}
+
+// An endpoint of the environment that makes no sense is none of what is not read from s3://, nor where the options name another.
+func TestAWrongEndpointIsOfS3Alone(t *testing.T) {
+	noAmazon(t)
+	s := serve(t, nil)
+	t.Setenv("AWS_ENDPOINT_URL", "minio:9000")
+	c := client(t, Options{})
+	for _, name := range []string{"", "/data/train", "gs://b/k", "hf://datasets/a/b/c", s.URL + "/b/k"} {
+		if err := c.May(name); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if _, err := c.Stat(background, s.URL+"/b/k"); err != nil {
+		t.Error(err)
+	}
+	if _, err := client(t, Options{Endpoint: s.URL, Anonymous: true}).Stat(background, "s3://b/k"); err != nil {
+		t.Error(err)
 	}
 }
 
