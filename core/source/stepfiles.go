@@ -20,6 +20,7 @@ type arrayFile struct {
 	path string // absolute, for identities
 	file *os.File
 	stat unix.Stat_t // when it was opened
+	mem  []byte      // the file, if it is sealed; nil: it is read
 	hdf5 *grid.HDF5  // nil: it is none, or the source is open
 	zarr string      // file that says what the directory's array is; "": it is no directory
 
@@ -59,7 +60,21 @@ func (s *arrays) openAs(known, name string) (*arrayFile, error) {
 	}
 	f := &arrayFile{name: name, base: baseOf(file), path: absoluteDir(name), file: file}
 	s.files[known] = f
-	return f, unix.Fstat(int(file.Fd()), &f.stat)
+	if err := unix.Fstat(int(file.Fd()), &f.stat); err != nil {
+		return f, err
+	}
+	return f, f.mapSealed()
+}
+
+// mapSealed maps a file that nobody can write or shorten any more, such as one that a program hands over from its memory, so that it needs no look
+// at whether it is what it was, and no copy. Another file is read: a mapped one that is cut short ends who looks at it.
+func (f *arrayFile) mapSealed() (err error) {
+	const fixed = unix.F_SEAL_WRITE | unix.F_SEAL_SHRINK
+	seals, none := unix.FcntlInt(f.file.Fd(), unix.F_GET_SEALS, 0)
+	if none == nil && seals&fixed == fixed && f.stat.Size > 0 {
+		f.mem, err = unix.Mmap(int(f.file.Fd()), 0, int(f.stat.Size), unix.PROT_READ, unix.MAP_SHARED)
+	}
+	return err
 }
 
 // baseOf is a file's name without where it lies. One that a program hands over open and without a name (memfd_create) is called what the program calls it.
@@ -119,6 +134,9 @@ func (s *arrays) addZarr(a *stepped, c *ArrayFiles, f *arrayFile, first int64) (
 
 // unchanged says that a file is as it was when it was opened. Of Zarr it is the description that tells.
 func (f *arrayFile) unchanged(now *unix.Stat_t) error {
+	if f.mem != nil {
+		return nil
+	}
 	if f.zarr == "" {
 		return unchanged(int(f.file.Fd()), &f.stat, now)
 	}
@@ -278,10 +296,22 @@ func (f *stepFile) fill(data []byte, row, rowBytes int64) error {
 	if f.chunks != nil {
 		return chunkError(f.chunks.ReadRows(data, row, f.cache))
 	}
+	if mem := f.inMemory(row, rowBytes); mem != nil {
+		copy(data, mem)
+		return nil
+	}
 	if n, err := f.file.ReadAt(data, f.at+row*rowBytes); n < len(data) {
 		return readError(unwrapPath(err))
 	}
 	return nil
+}
+
+// inMemory are a file's elements from a row on; nil: they have to be read.
+func (f *stepFile) inMemory(row, rowBytes int64) []byte {
+	if f.mem == nil || f.chunks != nil {
+		return nil
+	}
+	return f.mem[f.at+row*rowBytes:]
 }
 
 // chunkError is why a chunk could not be read or unpacked.

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spdl/spdl/core/array"
@@ -323,6 +324,9 @@ func (a *stepped) takeNumbers(c *ArrayFiles, whole *array.Array, shape tensor.Sh
 
 // fileOf is the file that has sample i.
 func (a *stepped) fileOf(i int64) *stepFile {
+	if len(a.files) == 1 {
+		return &a.files[0]
+	}
 	k, found := slices.BinarySearchFunc(a.files, i, func(f stepFile, i int64) int {
 		switch {
 		case f.first < i:
@@ -348,7 +352,8 @@ func (s *arrays) Columns() []Column { return s.columns }
 // Key is FILE:NUMBER, the first array's file, with its dataset where there are several in it, and the sample's number in that.
 func (s *arrays) Key(i int64, dst []byte) []byte {
 	f := s.all[0].fileOf(i)
-	return fmt.Appendf(dst, "%s%s:%d", f.base, f.dataset, i-f.first)
+	dst = append(append(append(dst, f.base...), f.dataset...), ':')
+	return strconv.AppendInt(dst, i-f.first, 10)
 }
 
 func (s *arrays) Label(i int64) int64 {
@@ -366,6 +371,9 @@ func (s *arrays) Classes() []string { return nil }
 func (s *arrays) Close() (err error) {
 	for _, f := range s.files {
 		if f.member == "" { // an archive's file is the archive's
+			if f.mem != nil {
+				err = errors.Join(err, unix.Munmap(f.mem))
+			}
 			err = errors.Join(err, f.file.Close())
 		}
 	}
@@ -482,6 +490,10 @@ func (s *arrays) Read(ctx context.Context, i int64, b *Buffer) error {
 // readNumbers appends sample i as the buffer's next value.
 func (a *stepped) readNumbers(i int64, b *Buffer) error {
 	at, from := a.at(i), len(b.values)
+	if mem := at.inMemory(at.row, a.rowBytes); mem != nil && at.end-at.begin == a.window && !a.elements.Swapped {
+		b.columns = append(b.columns, value{lies: mem[:a.bytes]})
+		return nil
+	}
 	b.values = slices.Grow(b.values, int(a.bytes))[:from+int(a.bytes)]
 	data := b.values[from:]
 	head, n := min(at.begin, a.window-1)*a.rowBytes, max(at.end-at.begin, 1)*a.rowBytes

@@ -197,13 +197,7 @@ func TestArraysInMemoryAreCalledWhatTheirProgramCallsThem(t *testing.T) {
 	data, err := os.ReadFile(named)
 	must(t, err)
 	handed := func(name string) Source {
-		fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
-		must(t, err)
-		file := os.NewFile(uintptr(fd), name)
-		t.Cleanup(func() { _ = file.Close() })
-		_, err = file.Write(data)
-		must(t, err)
-		return arraysOf(t, ArraysConfig{Arrays: []ArrayFiles{{Name: "x", Files: []string{fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), fd)}}}})
+		return arraysOf(t, ArraysConfig{Arrays: []ArrayFiles{{Name: "x", Files: []string{handedOver(t, name, data, 0)}}}})
 	}
 	print := func(s Source) Fingerprint {
 		f, _ := s.(Fingerprinted).Fingerprint()
@@ -215,6 +209,66 @@ func TestArraysInMemoryAreCalledWhatTheirProgramCallsThem(t *testing.T) {
 	}
 	if key := string(x.Key(7, nil)); key != "x.npy:7" {
 		t.Errorf("got key %q", key)
+	}
+}
+
+// handedOver is the path of bytes in memory that a program hands over, with seals.
+func handedOver(t *testing.T, name string, data []byte, seals int) string {
+	t.Helper()
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	must(t, err)
+	file := os.NewFile(uintptr(fd), name)
+	t.Cleanup(func() { _ = file.Close() })
+	_, err = file.Write(data)
+	must(t, err)
+	_, err = unix.FcntlInt(file.Fd(), unix.F_ADD_SEALS, seals)
+	must(t, err)
+	return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), fd)
+}
+
+// What nobody can change any more is mapped, and its samples lie there; they are those of a file that is read, also at the edges of episodes and where
+// bytes are turned.
+func TestSealedArraysAreMapped(t *testing.T) {
+	const sealed = unix.F_SEAL_WRITE | unix.F_SEAL_SHRINK
+	dir := t.TempDir()
+	plain, err := os.ReadFile(npyFile(t, filepath.Join(dir, "x.npy"), tensor.I32, 20, 3))
+	must(t, err)
+	swapped := []byte(strings.Replace(string(plain), "<i4", ">i4", 1))
+	for name, c := range map[string]struct {
+		data         []byte
+		with         ArrayFiles
+		seals        int
+		mapped, lies bool
+	}{
+		"rows":           {plain, ArrayFiles{}, sealed, true, true},
+		"windows":        {plain, ArrayFiles{Window: 4, Step: 3}, sealed, true, true},
+		"edges":          {plain, ArrayFiles{Window: 30, Step: 1, PadBefore: 4, PadAfter: 28}, sealed, true, false},
+		"turned":         {swapped, ArrayFiles{}, sealed, true, false},
+		"no header":      {plain[len(plain)-240:], ArrayFiles{DType: tensor.I32, Shape: tensor.Shape{3}}, sealed, true, true},
+		"may be written": {plain, ArrayFiles{}, unix.F_SEAL_SHRINK, false, false},
+		"may be cut":     {plain, ArrayFiles{}, unix.F_SEAL_WRITE, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			of := func(path string) *arrays {
+				c.with.Name, c.with.Files = "x", []string{path}
+				return arraysOf(t, ArraysConfig{Arrays: []ArrayFiles{c.with}}).(*arrays)
+			}
+			read, held := of(writtenTo(t, filepath.Join(dir, "file.npy"), c.data)), of(handedOver(t, "file.npy", c.data, c.seals))
+			if held.all[0].files[0].mem != nil != c.mapped || read.all[0].files[0].mem != nil {
+				t.Fatal("got the wrong file mapped")
+			}
+			var b Buffer
+			for i := range read.Len() {
+				want := elements(t, read, i, 0)
+				if got := elements(t, held, i, 0); held.Len() != read.Len() || !slices.Equal(got, want) {
+					t.Fatalf("sample %d: got %v, want %v", i, got, want)
+				}
+				must(t, held.Read(background, i, &b))
+				if got := b.columns[0].lies != nil; got != c.lies {
+					t.Fatalf("sample %d lies where it was: got %v", i, got)
+				}
+			}
+		})
 	}
 }
 

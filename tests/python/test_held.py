@@ -38,6 +38,15 @@ def test_a_collate_fn_gets_samples_as_the_list_has_them(loading):
         assert [[(x.tolist(), y, type(y)) for x, y in batch] for batch in loader] == [[([0, 1], 0.0, float), ([1, 2], 0.5, float)], [([2, 3], 1.0, float)]]
 
 
+def test_rows_are_in_sealed_memory_that_the_engine_maps(loading):
+    with loading(np.arange(6), batch_size=3) as loader:
+        next(iter(loader))
+        (held,) = [int(fd.name) for fd in Path("/proc/self/fd").iterdir() if fd.is_symlink() and os.readlink(fd).startswith("/memfd:data.")]
+        with pytest.raises(PermissionError):
+            os.pwrite(held, b"x", 0)
+        assert "memfd:data." in Path(f"/proc/{loader.loader.stats()['pid']}/maps").read_text()
+
+
 def test_more_than_memory_has_is_refused(loading):
     before = os.listdir("/proc/self/fd")
     with pytest.raises(spdl.ArgumentError, match=r"dataset: has 268435456.0 MiB, of which the engine gets a copy in memory, and .* MiB of memory are available; want arrays in files .*source: \{arrays"):

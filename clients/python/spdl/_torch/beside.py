@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import shutil
 import struct
@@ -139,10 +140,11 @@ def _in_memory(files: Mapping[str, Large], held: contextlib.ExitStack) -> dict[s
                             "files (numpy.save), and source: {arrays: [{name: x, file: x.npy}]} of a description, which are read where they lie (docs/sources.md#whole-arrays)")
     at = {}
     for name, parts in files.items():
-        descriptor = os.memfd_create(name)
+        descriptor = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         held.callback(os.close, descriptor)
         with open(descriptor, "wb", closefd=False) as file:
             file.writelines(parts())
+        fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE)  # so the engine maps it
         at[name] = f"/proc/{os.getpid()}/fd/{descriptor}"
     return at
 
