@@ -25,11 +25,9 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 		return r, err
 	}
 	e.scanned += time.Since(began)
+	r.perJob = r.together(s)
 	if r.inPlaceFrom(s, nil) > 0 && r.isDistant(&s.Source) {
 		r.decoders = min(waitingDecoders*r.decoders, max(maxFetch, r.decoders))
-	}
-	if columnBytes(r.columns) >= aloneBytes {
-		r.perJob = 1
 	}
 	if err = r.prepare(s, o); err != nil {
 		return r, err
@@ -81,7 +79,7 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 func (e *Engine) newRing(s *spec.Spec) *ring {
 	r := &ring{
 		engine: e, name: s.FullName(), ringName: s.RingName, seed: s.Order.Seed, lanes: s.Lanes(), firstRank: s.World.Rank,
-		fetchers: s.Limits.Fetch, decoders: e.may.decoders, perJob: perJob(s.Batch, e.may.decoders), hashed: s.Ring.Hash == spec.XXH3, mayEnd: mayEnd(s),
+		fetchers: s.Limits.Fetch, decoders: e.may.decoders, hashed: s.Ring.Hash == spec.XXH3, mayEnd: mayEnd(s),
 		moves: make(chan *move), over: make(chan struct{}), broken: make(chan error, 1),
 	}
 	if s.Ring.Delivery == spec.Ready {
@@ -153,13 +151,25 @@ func (r *ring) takeRoom(s *spec.Spec, o *Options, c shm.Config) (err error) {
 	return r.engine.may.reserve(r.name, r.servedSlot, c.Slots)
 }
 
-// perJob is how many samples of a batch travel together: so many that hand-overs cost little, so few that every worker
-// has several jobs of each batch.
-func perJob(rows, decoders int) int { return min(max(rows/(4*decoders), 1), 4) }
+// Samples of a job are read before the read-ahead budget is asked, and its fetcher holds them until there is room.
+const (
+	aloneBytes = 256 << 10 // what the columns of a sample have that does not travel with others
+	fewSamples = 4         // that travel together
+	manyRows   = 64        // likewise, of whole arrays, whose rows are copied in less time than a hand-over takes
+)
 
-// aloneBytes is what the columns of a sample have that does not travel with others: a job's samples are read before the read-ahead budget is
-// asked, and its fetcher holds them until there is room.
-const aloneBytes = 256 << 10
+// together is how many samples of a batch travel together: so many that hand-overs cost little, so few that every worker
+// has several jobs of each batch.
+func (r *ring) together(s *spec.Spec) int {
+	bytes, most := columnBytes(r.columns), fewSamples
+	switch {
+	case bytes >= aloneBytes:
+		most = 1
+	case s.Source.Arrays != nil && len(s.Media()) == 0:
+		most = min(max(aloneBytes/max(bytes, 1), fewSamples), manyRows)
+	}
+	return max(min(s.Batch/(4*r.decoders), most), 1)
+}
 
 // columnBytes is what the columns of a sample have at most, texts aside.
 func columnBytes(columns []source.Column) (n int) {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spdl/spdl/core/sampler"
 	"github.com/spdl/spdl/core/source"
+	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/core/tensor"
 	"github.com/spdl/spdl/shm"
 )
 
@@ -103,5 +105,29 @@ func TestChildIsPrivateAndUnnamed(t *testing.T) {
 			t.Fatalf("child %v: a second consumer got %v", child, err)
 		}
 		_ = r.end()
+	}
+}
+
+// Rows of whole arrays are copied in less time than a hand-over takes, so many of them travel together, unless they are large; other samples are few. Every worker has several
+// jobs of a batch.
+func TestSmallRowsOfArraysTravelTogether(t *testing.T) {
+	arrays, media := []spec.ArrayFiles{{Name: "x"}}, &spec.Image{}
+	for name, c := range map[string]struct {
+		spec     spec.Spec
+		rowBytes int64
+		want     int
+	}{
+		"small rows":       {spec.Spec{Batch: 4096, Source: spec.Source{Arrays: arrays}}, 128, 64},
+		"a small batch":    {spec.Spec{Batch: 80, Source: spec.Source{Arrays: arrays}}, 128, 10},
+		"rows of 16 KiB":   {spec.Spec{Batch: 4096, Source: spec.Source{Arrays: arrays}}, 16 << 10, 16},
+		"large rows":       {spec.Spec{Batch: 4096, Source: spec.Source{Arrays: arrays}}, 1 << 20, 1},
+		"pictures of them": {spec.Spec{Batch: 4096, Source: spec.Source{Arrays: arrays}, Image: media}, 128, 4},
+		"other samples":    {spec.Spec{Batch: 4096, Source: spec.Source{Folder: "d"}, Image: media}, 128, 4},
+		"one sample":       {spec.Spec{Batch: 1, Source: spec.Source{Arrays: arrays}}, 128, 1},
+	} {
+		r := &ring{decoders: 2, columns: []source.Column{{Type: source.Array, DType: tensor.U8, Shape: tensor.Shape{c.rowBytes}}}}
+		if got := r.together(&c.spec); got != c.want {
+			t.Errorf("%s: got %d, want %d", name, got, c.want)
+		}
 	}
 }
