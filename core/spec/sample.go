@@ -65,8 +65,7 @@ func ParseSample(document []byte) (*Spec, error) {
 	if d.err == nil && s.Image != nil && s.Image.Transform.Tiles != nil && s.Image.Transform.Tiles.Shape != Fixed {
 		d.failAt("image.tiles.shape", "is of a ring's batches, whose rows differ; leave it out: one picture has as many tiles as it has")
 	}
-	d.checkPatchesBeside(s)
-	d.checkTiles(s)
+	d.checkPieces(s)
 	if v := s.Video; d.err == nil && v != nil && v.Frames == 0 && (v.Select.Kind == SelectUniform || v.Select.Kind == SelectSegments) {
 		d.failAt("video.select", "got kind: %s without frames, want how many, such as frames: 16", v.Select.Kind)
 	}
