@@ -169,6 +169,11 @@ func (c *Config) check() error {
 			return err
 		}
 	}
+	return c.checkGroups(bad)
+}
+
+// checkGroups wants groups of names of their own, the uploader's last.
+func (c *Config) checkGroups(bad func(format string, args ...any) error) error {
 	seen := map[string]bool{}
 	for i, g := range c.Groups {
 		switch {

@@ -1,7 +1,7 @@
 /* buf.c - buffers that grow and are kept. */
 #include <stdlib.h>
 
-#include "internal.h"
+#include "pixels.h"
 
 uint8_t *media_buf_get(media_buf *b, size_t size) {
     if (size <= b->cap) return b->p;

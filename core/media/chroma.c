@@ -1,7 +1,7 @@
 /* chroma.c - as many chroma samples as luma samples: each of a subsampled plane lies in the middle of its two or four
  * pixels, and what lies between is weighed by distance, 9:3:3:1. That is what libavif does, and libjpeg-turbo under the
  * name of fancy upsampling. swscale neither keeps to the middle in odd sizes nor weighs lines of chroma in equal heights. */
-#include "internal.h"
+#include "files.h"
 
 /* One sample: the sum, with weights of 3 and 1 along each halved axis, of the near one and its neighbours. */
 #define UPSAMPLE(name, sample)                                                                           \

@@ -1,5 +1,5 @@
 /* colour.c - rows of one colour space into another, in place. */
-#include "internal.h"
+#include "files.h"
 
 /* x * y / 255, rounded, as Pillow's MULDIV255. */
 static uint32_t multiply255(uint32_t x, uint32_t y) {

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "internal.h"
+#include "resample.h"
 
 enum { ONE = 1 << 11, MOST_TAPS = 8 };
 

@@ -1,6 +1,6 @@
 /* cv2_avx2.c - the passes of cv2_rows.c in AVX2, equal bit for bit. Products and sums of floats are not contracted: the target has no
  * fused ones. */
-#include "internal.h"
+#include "resample.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#include "internal.h"
+#include "resample.h"
 
 enum { BITS = 22 }; /* of both passes' coefficients */
 

@@ -5,7 +5,7 @@
  * PNG, in the EXIF chunk of a WebP, or is the file. XMP is not read. */
 #include <string.h>
 
-#include "internal.h"
+#include "files.h"
 
 typedef struct span {
     const uint8_t *p;

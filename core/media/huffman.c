@@ -14,7 +14,7 @@
  * of the bytes at `p`, so that a refill may set them again. */
 #include <string.h>
 
-#include "internal.h"
+#include "jpeg.h"
 
 #define ALWAYS_INLINE inline __attribute__((always_inline)) /* the bits stay in registers */
 

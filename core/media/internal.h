@@ -1,31 +1,10 @@
-/* internal.h - what the kernel's files share with each other. */
+/* internal.h - how a picture becomes a row: what is drawn, the geometry, what is done to the row's pixels, and the context that a
+ * worker keeps for it. The files that pictures are in, resampling and pixels alone have headers of their own. */
 #ifndef SPDL_MEDIA_INTERNAL_H
 #define SPDL_MEDIA_INTERNAL_H
 
-#include <string.h>
-
-#include "jpeg.h"
-#include "row.h"
-
-/* A buffer that grows and is reused. */
-typedef struct media_buf {
-    uint8_t *p;
-    size_t cap;
-} media_buf;
-
-/* At least size bytes, 64-byte aligned; old contents are lost. NULL when there
- * is no memory. */
-uint8_t *media_buf_get(media_buf *b, size_t size);
-void media_buf_trim(media_buf *b); /* give back what is larger than MEDIA_KEEP_BYTES */
-void media_buf_free(media_buf *b);
-
-/* A row's pixels while it is one of bytes: stride bytes from line to line, step from pixel to pixel, 1 of grey, else 3 or 4. */
-typedef struct media_pixels {
-    uint8_t *p;
-    size_t stride;
-    int32_t w, h;
-    int step;
-} media_pixels;
+#include "files.h"
+#include "resample.h"
 
 /* --- philox.c --- */
 
@@ -77,90 +56,7 @@ void media_plan_tile(const media_op *op, const media_tiling *t, int32_t k, media
 /* 1: the whole picture goes with so many tiles of a grid. */
 int32_t media_with_whole(const media_op *op, int32_t tiles);
 
-/* --- resample.c --- */
-
-/* in elements become out, of which the n from win on are wanted, in reverse
- * order if mirror. No padding in it: keys are compared as bytes. */
-typedef struct media_axis_key {
-    int32_t in, out, win, n, filter, mirror;
-} media_axis_key;
-
-/* Of an axis, what OpenCV's filters have. */
-typedef struct media_taps {
-    int32_t n;       /* of an output: 2, 4 or 8 of fixed point, 0 of MEAN, of AREA the most */
-    int16_t *across; /* n per output, 11-bit; those beyond the edge are added to the outermost element's */
-    int16_t *down;   /* the same as they are */
-    uint8_t *at;     /* and the elements that these are of, from start on */
-    float *share;    /* of AREA: n per output */
-} media_taps;
-
-/* One axis of the resampling: output i is the sum over t < count[i] of
- * coefficient t times source element start[i] + t, relative to `first`. */
-typedef struct media_axis {
-    int32_t n;          /* outputs */
-    int32_t groups;     /* of 4 taps, the same for every output; unused taps are zero */
-    int32_t first, end; /* source elements that are read: [first, end) of the box */
-    int32_t identity;   /* 1: an element becomes an element: nothing is mixed along this axis */
-    int32_t *start;     /* relative to first */
-    int32_t *count;     /* 0: outside the picture */
-    int16_t *split;     /* groups * 8 per output: 4 high halves, then 4 low halves */
-    int32_t *k;         /* groups * 4 per output: the 22-bit coefficients */
-    double *weights;    /* of the output being computed */
-    media_taps taps;    /* in place of these: of OpenCV's filters */
-    media_axis_key key; /* what the fields above were made for, if ready */
-    int32_t ready;
-    media_buf places, coefficients;
-} media_axis;
-
-/* Which output of the whole axis is number i of those that are wanted; -1: none, it is outside. */
-static inline int32_t media_axis_output(const media_axis_key *key, int32_t i) {
-    int32_t p = key->win + (key->mirror ? key->n - 1 - i : i);
-    return p < key->out ? p < 0 ? -1 : p : -1;
-}
-
-int media_axis_init(media_axis *a, const media_axis_key *key);
-void media_axis_free(media_axis *a);
-void media_axis_trim(media_axis *a);
-
-/* Room for the axis's outputs, of which none reads anything yet; and the part of the source that they read, once all are placed. */
-int media_axis_places(media_axis *a);
-void media_axis_reach(media_axis *a);
-
-enum { MEDIA_PRECISION_BITS = 22, MEDIA_SPLIT_BITS = 11 };
-
-/* A way to resample: along x into lines of elements that are kept, and these along y into bytes. */
-typedef struct media_resampler {
-    int bytes; /* of an element */
-    /* Four source rows (RGBX) through the axis into four destination rows of
-     * step (3 or 4) elements per pixel; each destination has slack of one pixel. */
-    void (*across4)(const media_axis *a, const uint8_t *const src[4], uint8_t *const dst[4], int step);
-    void (*across1)(const media_axis *a, const uint8_t *src, uint8_t *dst); /* a row of one channel */
-    /* Lines of len elements, stride bytes apart, combined by output i of the axis. src is
-     * the first of them; reads and writes may run past len by 31 elements, and
-     * count[i] rounded up to even many lines are read. NULL: by the two below. */
-    void (*down)(const media_axis *a, int32_t i, const uint8_t *src, size_t stride, uint8_t *dst,
-                 int32_t len);
-    /* Line t of output i is added to the sum, which line 0 begins; the sum becomes bytes. Of both, as above. */
-    void (*add)(const media_axis *a, int32_t i, int32_t t, const uint8_t *line, void *sum, int32_t len);
-    void (*round)(const media_axis *x, const media_axis *y, const void *sum, uint8_t *dst, int32_t len);
-    /* Behind down: elements that it has made and that are made otherwise. NULL: none. */
-    void (*mend)(const media_axis *x, const media_axis *y, int32_t i, const uint8_t *src, size_t stride,
-                 uint8_t *dst, int32_t len);
-} media_resampler;
-
-/* The ways, by what a pass does. */
-enum {
-    MEDIA_BY_PILLOW = 0,
-    MEDIA_BY_NEAREST, /* and where nothing is resampled at all */
-    MEDIA_BY_LINEAR,
-    MEDIA_BY_HALVES,
-    MEDIA_BY_CUBIC,
-    MEDIA_BY_LANCZOS4,
-    MEDIA_BY_AREA,
-    MEDIA_BY_MEAN,
-    MEDIA_WAYS,
-};
-
+/* What each instruction set does in its own way. */
 typedef struct media_kernels {
     const char *isa;
     const media_resampler *by[MEDIA_WAYS];
@@ -174,7 +70,6 @@ typedef struct media_kernels {
                   int filter, const uint8_t fill[4]);
 } media_kernels;
 
-extern const media_resampler media_nearest; /* on every instruction set */
 extern const media_kernels media_portable;
 const media_kernels *media_best_kernels(void); /* for this processor */
 
@@ -192,36 +87,6 @@ static inline float media_next_normal(media_noise *n) {
     return n->some[n->given++ % many];
 }
 
-void media_horizontal1(const media_axis *a, const uint8_t *src, uint8_t *dst);
-
-/* --- cv2.c --- */
-
-/* What two of OpenCV's filters become at some sizes. */
-enum {
-    MEDIA_CV2_ENLARGE = 15, /* AREA where a side grows */
-    MEDIA_CV2_HALVES = 16,  /* AREA and LINEAR where both sides are halved */
-    MEDIA_CV2_MEAN = 17,    /* AREA where both sides are divided by whole numbers */
-};
-
-/* The filter of both axes of a pass, from that of the op. */
-int32_t media_settle(int32_t filter, const media_axis_key *x, const media_axis_key *y);
-
-/* How a pass with that filter is done, MEDIA_BY_..., and its axis. */
-int media_way(int32_t filter);
-int media_cv2_axis(media_axis *a);
-
-/* --- cv2_rows.c --- */
-extern const media_resampler media_cv2_linear, media_cv2_halves, media_cv2_cubic, media_cv2_lanczos4,
-    media_cv2_area, media_cv2_mean;
-
-/* CUBIC's last elements of line i, counted as OpenCV does, which its loop over whole vectors leaves to another in whole numbers. */
-void media_cv2_cubic_mend(const media_axis *x, const media_axis *y, int32_t i, const uint8_t *src,
-                          size_t stride, uint8_t *dst, int32_t len);
-
-/* --- cv2_avx2.c --- */
-extern const media_resampler media_cv2_linear_avx2, media_cv2_halves_avx2, media_cv2_cubic_avx2,
-    media_cv2_lanczos4_avx2, media_cv2_area_avx2, media_cv2_mean_avx2;
-
 /* --- finish.c --- */
 uint16_t media_f16(float x);
 uint16_t media_bf16(float x);
@@ -236,12 +101,6 @@ static inline size_t media_plane_pixels(const media_op *op) { return (size_t)op-
 /* An open row becomes zero where its picture is not. */
 void media_clear_beyond(const media_op *op, void *dst);
 
-/* A number cut to a whole one of 0 to 255. */
-static inline uint8_t media_cut(float v) { return v <= 0 ? 0 : v >= 255 ? 255 : (uint8_t)v; }
-
-/* sum + a * b, rounded once, as processors with FMA do it. */
-static inline float media_fused(float sum, float a, float b) { return (float)((double)a * b + sum); }
-
 /* --- patches.c --- */
 
 /* Line y of the row's picture into the row, which may be one of patches: then by way of c->strip, which media_patches_begin has made. */
@@ -249,24 +108,6 @@ int media_patches_begin(media_ctx *c, const media_op *op);
 void media_finish_line(const media_ctx *c, const media_op *op, const uint8_t *line, int32_t y, void *dst);
 
 /* --- retouch.c --- */
-
-/* Bytes from one line of w pixels to the next where nothing else decides: whole multiples of 64, with slack. */
-static inline size_t media_line_stride(int32_t w, int step) {
-    return (((size_t)w * (size_t)step + 63) & ~(size_t)63) + MEDIA_SLACK_BYTES;
-}
-
-static inline uint8_t *media_line(const media_pixels *px, int32_t y) {
-    return px->p + (size_t)y * px->stride;
-}
-
-/* n pixels of one colour. */
-static inline void media_fill(uint8_t *to, int32_t n, int step, const uint8_t colour[4]) {
-    if (step == 1 || (colour[0] == colour[1] && colour[0] == colour[2])) {
-        memset(to, colour[0], (size_t)n * (size_t)step);
-        return;
-    }
-    for (; n > 0; n--, to += step) memcpy(to, colour, 3);
-}
 
 /* What is done, after MEDIA_BRIGHTNESS ... MEDIA_HUE. */
 enum {
@@ -573,10 +414,6 @@ void media_warp_points(const double m[6], double affine[6]);
 /* A map of points goes on by another. */
 void media_follow_points(const double by[6], double affine[6]);
 
-typedef struct media_region {
-    int32_t x, y, w, h;
-} media_region;
-
 /* --- erase.c --- */
 
 typedef struct media_erased {
@@ -588,54 +425,6 @@ void media_draw_erased(const media_op *op, const media_draw *d, media_erased *to
 
 /* The part of a finished row is erased. */
 void media_erase(const media_op *op, const media_kernels *by, const media_erased *e, void *dst);
-
-/* --- exif.c --- */
-
-/* Orientation 1-8 of a JPEG, PNG, WebP or TIFF file; 1 if it names none. */
-int media_exif_orientation(const uint8_t *data, size_t size);
-
-/* --- png.c --- */
-
-/* A PNG while it is decoded. */
-typedef struct media_png {
-    struct libdeflate_decompressor *unpacker; /* NULL: not yet needed */
-    uint32_t width, height;
-    uint32_t depth, colour,
-        channels;         /* as the file says: bits of a sample, PNG's colour type, samples of a pixel */
-    int numbers;          /* samples of up to 8 bits are what they are, not colours */
-    uint32_t table[256];  /* of samples of up to 8 bits: RGBX in memory */
-    const uint8_t *coded; /* the zlib stream, in the file or in data */
-    size_t coded_bytes;
-    media_buf data;       /* coded, where the file has it in several chunks */
-    media_buf unpacked;   /* a row of zeros, then all rows, each behind its filter */
-    size_t stride, need;  /* bytes from row to row; bytes of a row that are looked at */
-    uint8_t *next;        /* row, not yet unfiltered */
-    uint32_t left, shown; /* columns wanted: the first, and how many */
-    int to_gray;
-} media_png;
-
-/* A chunk: its kind, four letters, and n bytes of data. */
-typedef struct media_chunk {
-    const uint8_t *kind, *data;
-    uint32_t n;
-} media_chunk;
-
-int media_is_png(const uint8_t *data, size_t size);
-
-/* The chunk of a PNG at *at, which moves behind it; from 0 on all of them. 0 where there is none, or not all of it. */
-int media_png_chunk(const uint8_t *file, size_t size, size_t *at, media_chunk *c);
-void media_png_destroy(media_png *p);
-
-/* As media_row(); MEDIA_OTHER_FORMAT where the file is interlaced, too large or not sound: another decoder says what is wrong. */
-int media_png_row(media_ctx *c, void *dst, const uint8_t *data, size_t size, const media_op *op,
-                  const media_draw *draw);
-
-/* Whether a sound zlib stream unpacks to `need` bytes, or to more; 0 also where there is no memory to look. */
-int media_zlib_fills(const uint8_t *data, size_t n, size_t need);
-
-/* Copy a file; of a PNG without its profiles and packed texts, which change no pixel, and which FFmpeg unpacks to
- * whatever size they have. Returns the size of the copy. */
-size_t media_png_copy(uint8_t *dst, const uint8_t *src, size_t size);
 
 /* --- ahead.c --- */
 
@@ -721,38 +510,6 @@ struct media_ctx {
     const uint8_t *picture_next; /* of media_fetch_picture */
     size_t picture_stride;
 };
-
-int media_jpeg_create(media_jpeg *j);
-void media_jpeg_destroy(media_jpeg *j);
-/* What the file says of itself; MEDIA_OTHER_FORMAT: nothing for a decoder elsewhere. */
-int media_jpeg_header(media_ctx *c, const uint8_t *data, size_t size, const media_op *op);
-int media_jpeg_row(media_ctx *c, void *dst, const uint8_t *data, size_t size, const media_op *op,
-                   const media_draw *draw);
-
-/* --- colour.c --- */
-void media_cmyk_to_rgbx(uint8_t *row, uint32_t n);
-void media_unmultiply(uint8_t *row, uint32_t n);
-void media_rgbx_to_gray(uint8_t *row, uint32_t n);
-
-/* --- chroma.c --- */
-
-/* A plane of samples of 1 or 2 bytes. */
-typedef struct media_plane {
-    const uint8_t *data;
-    ptrdiff_t stride_bytes;
-    int height;
-} media_plane;
-
-/* The plane, halved along either axis, as w x h samples at dst. */
-void media_upsample(const media_plane *src, int half_w, int half_h, int bytes, uint8_t *dst,
-                    size_t stride_bytes, int w, int h);
-
-/* --- webp.c --- */
-int media_is_webp(const uint8_t *data, size_t size);
-
-/* As media_row(). */
-int media_webp_row(media_ctx *c, void *dst, const uint8_t *data, size_t size, const media_op *op,
-                   const media_draw *draw);
 
 /* --- row.c --- */
 

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "jpeg.h"
+#include "row.h"
 
 #include <jerror.h> /* after jpeglib.h, whose configuration numbers its messages */
 

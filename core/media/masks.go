@@ -10,6 +10,9 @@ import (
 	"unsafe"
 )
 
+// MaxOutline is how far from a picture's corner a number of a polygon may lie.
+const MaxOutline = C.MEDIA_MAX_OUTLINE
+
 // Masks appends to dst a mask of each object that is kept, of the last row's picture as it is seen and by the op of that row: bytes 0 and 1, one behind
 // the other, as many as the picture has in the row. They are drawn as pycocotools draws them, and go where the picture's pixels went: the nearest pixel in the place of a
 // filter (cv2.resize's where the picture's is one of that, else torch's), and 0 where there is none. Once for each row, behind [Worker.Moves]. It fails if there is

@@ -2,7 +2,7 @@ package media
 
 /*
 #include "row.h"
-#include "internal.h"
+#include "files.h"
 */
 import "C"
 

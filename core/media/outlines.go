@@ -27,9 +27,6 @@ type outline struct {
 	size       Size // of the picture that has the runs; zero: a polygon
 }
 
-// MaxOutline is how far from a picture's corner a number of a polygon may lie.
-const MaxOutline = 1000000
-
 // minPolygon is how many numbers a polygon has at least.
 const minPolygon = 6
 

@@ -5,7 +5,7 @@ package media
 /*
 #include "row.h"
 #include "gif.h"
-#include "internal.h"
+#include "files.h"
 */
 import "C"
 

@@ -75,7 +75,8 @@ func (cfg *Config) checkShuffled() error {
 }
 
 // checkGroups wants each step in one group.
-func checkGroups(all []Member) error {
+func (cfg *Config) checkGroups() error {
+	all := cfg.Groups
 	for i, m := range all {
 		switch {
 		case m.Step >= steps, m.Step == StepZoomOut, m.Step == StepIoUCrop:
@@ -102,7 +103,8 @@ func complete(order []Step) []Step {
 	return all
 }
 
-func checkOrder(order []Step) error {
+func (cfg *Config) checkOrder() error {
+	order := cfg.Order
 	for i, s := range order {
 		if s >= steps {
 			return fmt.Errorf("order: got step %d, want one of the named values", s)

@@ -4,7 +4,7 @@ package media
 
 /*
 #include "ffmpeg.h"
-#include "internal.h"
+#include "files.h"
 */
 import "C"
 

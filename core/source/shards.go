@@ -113,10 +113,7 @@ func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &shards{store: c.Store, media: c.Media, columns: partColumns(c.Columns), labels: c.Labels, strict: c.Label != "", maxBytes: c.MaxFileBytes, config: &c}
-	if s.maxBytes == 0 {
-		s.maxBytes = DefaultMaxFileBytes
-	}
+	s := &shards{store: c.Store, media: c.Media, columns: partColumns(c.Columns), labels: c.Labels, strict: c.Label != "", maxBytes: cmp.Or(c.MaxFileBytes, DefaultMaxFileBytes), config: &c}
 	if s.media == nil {
 		s.media = onePicture
 	}
@@ -132,51 +129,79 @@ func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
 		return nil, errors.Join(err, closeAll(opened))
 	}
 	c.Progress.Work()
-	total := int64(0)
 	joinParts(opened)
+	if err = s.gather(opened); err == nil {
+		err = s.settle(ctx, &c)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// gather keeps the shards that hold samples, and closes the others.
+func (s *shards) gather(opened []shard) error {
+	total := int64(0)
 	for i := range opened {
 		sh := &opened[i]
 		if sh.index.n == 0 {
 			s.notes = append(s.notes, fmt.Sprintf("shard %q holds no samples", store.Shown(sh.name)))
 			if err := sh.close(); err != nil {
-				return nil, err
+				return errors.Join(err, closeAll(opened[i+1:]))
 			}
 			continue
-		}
-		s.roles(sh, &c)
-		if err == nil {
-			err = s.checkEncodings(sh, &c)
-		}
-		if err == nil && sh.chunk >= 0 {
-			err = s.stretch(ctx, sh)
 		}
 		s.remote = s.remote || sh.object != nil
 		s.all, s.firsts = append(s.all, *sh), append(s.firsts, total)
 		total += sh.index.n
 	}
 	s.firsts = append(s.firsts, total)
-	if err == nil {
-		err = s.check(&c, total)
+	return nil
+}
+
+// settle finds in each shard what samples are made of, and over all of them what labels and arrays are.
+func (s *shards) settle(ctx context.Context, c *ShardsConfig) error {
+	for i := range s.all {
+		sh := &s.all[i]
+		s.roles(sh, c)
+		if err := s.checkEncodings(sh, c); err != nil {
+			return err
+		}
+		if sh.chunk >= 0 {
+			if err := s.stretch(ctx, sh); err != nil {
+				return err
+			}
+		}
 	}
-	if err == nil && s.labels == LabelsOfDirectory {
+	if err := s.check(c, s.firsts[len(s.all)]); err != nil {
+		return err
+	}
+	if err := s.settleLabels(ctx, c); err != nil {
+		return err
+	}
+	c.Progress.Step()
+	if err := settleArrays(ctx, s, s.columns); err != nil {
+		return err
+	}
+	if c.ReadAhead > 0 && slices.ContainsFunc(s.all, func(sh shard) bool { return sh.object == nil }) {
+		s.advisor, s.adviseBytes = newAdvisor(ownKernel{}), max(c.ReadAhead/advisedBatches, 1)
+	}
+	s.shape = shapeOf("", s.media, c.Label, s.columns, s.maxBytes)
+	return nil
+}
+
+// settleLabels finds the classes that labels are numbers of.
+func (s *shards) settleLabels(ctx context.Context, c *ShardsConfig) (err error) {
+	switch s.labels {
+	case LabelsOfDirectory:
 		err = s.findClasses()
-	}
-	if err == nil && s.labels == LabelsOfNames {
+	case LabelsOfNames:
 		err = s.nameLabels(ctx, cmp.Or(c.Label, "label"))
 	}
 	if err == nil {
 		s.nameClasses()
-		c.Progress.Step()
-		err = settleArrays(ctx, s, s.columns)
 	}
-	if err == nil && c.ReadAhead > 0 && slices.ContainsFunc(s.all, func(sh shard) bool { return sh.object == nil }) {
-		s.advisor, s.adviseBytes = newAdvisor(ownKernel{}), max(c.ReadAhead/advisedBatches, 1)
-	}
-	s.shape = shapeOf("", s.media, c.Label, s.columns, s.maxBytes)
-	if err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	return s, nil
+	return err
 }
 
 // labelParts are the names of parts that may be the label, best first.

@@ -27,7 +27,7 @@ type Augment struct {
 	Policy        string        `json:"policy"`             // of AutoAugment
 	Interpolation Interpolation `json:"interpolation"`
 	Fill          *Fill         `json:"fill,omitempty"`
-	Arithmetic    Arithmetic    `json:"arithmetic,omitempty"`
+	Arithmetic    `json:"arithmetic,omitempty"`
 
 	// Of TimmRandAugment: that an operation happens, how its magnitude is drawn, whether larger ones do more of all, and whether bilinear or bicubic
 	// is drawn, too.

@@ -22,7 +22,7 @@ type AugMix struct {
 	AllOps        bool          `json:"all_ops"`
 	Interpolation Interpolation `json:"interpolation"`
 	Fill          *Fill         `json:"fill,omitempty"`
-	Arithmetic    Arithmetic    `json:"arithmetic,omitempty"`
+	Arithmetic    `json:"arithmetic,omitempty"`
 }
 
 func (a *AugMix) Name() string { return augMix }

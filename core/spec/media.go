@@ -99,10 +99,9 @@ func (m *Medium) Padded() bool {
 		return m.Audio.Shape == Padded
 	case m.Image.Many != nil:
 		return m.Image.Many.Shape == Padded
-	case m.Image.Transform.Tiles != nil:
-		return m.Image.Transform.Tiles.Shape == Padded
-	case m.Image.Patches != nil:
-		return m.Image.Patches.Shape == Padded
+	}
+	if name, shape := m.Image.pieces(); name != "" {
+		return shape == Padded
 	}
 	return m.Image.Shape == Padded
 }

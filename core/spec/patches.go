@@ -68,32 +68,6 @@ func (i *Image) checkPatches(section string, fail func(path, format string, args
 	}
 }
 
-// checkPatchesBeside holds patches against the rest of the ring.
-func (d *decoder) checkPatchesBeside(s *Spec) {
-	for _, m := range s.Media() {
-		if m.Image == nil || m.Image.Patches == nil {
-			continue
-		}
-		at, i := m.Path()+".patches", m.Image
-		switch {
-		case i.Transform.Tiles != nil:
-			d.failAt(m.Path()+".tiles", "given beside patches; leave one of them out")
-		case i.Many != nil:
-			d.failAt(m.Path()+".many", "given beside patches, which are of one picture a sample; leave one of them out, or give each picture a field of its own, with from")
-		case i.Boxes != nil:
-			d.failAt(m.Path()+".boxes", "given beside patches; leave one of them out: keep boxes as a column, and place them by size and grid, which say what the picture was and is")
-		case i.Points != nil:
-			d.failAt(m.Path()+".points", "given beside patches; leave one of them out: keep points as a column, and place them by size and grid, which say what the picture was and is")
-		case i.Affine:
-			d.failAt(m.Path()+".affine", "given beside patches; leave it out: size and grid say what the picture was and is")
-		case s.Device.DecodesPictures():
-			d.failAt("device.decode", "got nvjpeg beside %s, want cpu: the device makes a picture of one size of a file", at)
-		case s.Device != nil && s.Device.Finish != nil:
-			d.failAt("device.finish", "given beside %s, want normalize and dtype in image: the device finishes one picture a sample", at)
-		}
-	}
-}
-
 // multiplesUp is h x w by SigLIP 2's rule: the largest scale, looked for in halves, by which both sides, rounded up to whole multiples, have no more pixels
 // than MaxPixels, as core/media does it.
 func (a *ByArea) multiplesUp(h, w int) (int, int) {

@@ -20,17 +20,19 @@ const (
 	maxElasticSigma    = (maxKernel - 1) / 8.0
 )
 
-// Arithmetic is by whose numbers colours change, and pixels move: "" is torchvision's on a PIL image, Pillow's.
+// Arithmetic is by whose numbers colours change, and pixels move: "" is torchvision's on a PIL image, Pillow's. A step that has it embeds it.
 type Arithmetic string
 
 // OfTorch is v2's on a tensor of bytes.
 const OfTorch Arithmetic = "torch"
 
+func (a Arithmetic) byTorch() bool { return a == OfTorch }
+
 // Chance is a step of which there is nothing to say but its probability, above 0, and, of some, whose arithmetic it is.
 type Chance struct {
-	Operation  string
-	P          float64
-	Arithmetic Arithmetic
+	Operation string
+	P         float64
+	Arithmetic
 }
 
 // ColorJitter changes colours by factors between low and high, in an order that is drawn; nil is left out.
@@ -40,7 +42,7 @@ type ColorJitter struct {
 	Contrast   *[2]float64 `json:"contrast"`
 	Saturation *[2]float64 `json:"saturation"`
 	Hue        *[2]float64 `json:"hue"`
-	Arithmetic Arithmetic  `json:"arithmetic,omitempty"`
+	Arithmetic `json:"arithmetic,omitempty"`
 }
 
 // RandomPhotometricDistort makes each of a jitter's changes with probability P.
@@ -67,9 +69,9 @@ type Posterize struct {
 
 // AdjustSharpness is 0 for a smoothed picture, 1 for the picture, 2 for one twice as sharp.
 type AdjustSharpness struct {
-	Factor     float64    `json:"factor"`
-	P          float64    `json:"p"`
-	Arithmetic Arithmetic `json:"arithmetic,omitempty"`
+	Factor     float64 `json:"factor"`
+	P          float64 `json:"p"`
+	Arithmetic `json:"arithmetic,omitempty"`
 }
 
 // GaussianNoise is of values from 0 to 1, its standard deviation between low and high.
@@ -122,28 +124,8 @@ func (c *Chance) MarshalJSON() ([]byte, error) {
 
 // ByTorch says that a step is v2's on a tensor of bytes.
 func ByTorch(s Step) bool {
-	of := Arithmetic("")
-	switch s := s.(type) {
-	case *RandomRotation:
-		of = s.Arithmetic
-	case *RandomAffine:
-		of = s.Arithmetic
-	case *RandomPerspective:
-		of = s.Arithmetic
-	case *Augment:
-		of = s.Arithmetic
-	case *AugMix:
-		of = s.Arithmetic
-	case *Chance:
-		of = s.Arithmetic
-	case *ColorJitter:
-		of = s.Arithmetic
-	case *RandomPhotometricDistort:
-		of = s.Arithmetic
-	case *AdjustSharpness:
-		of = s.Arithmetic
-	}
-	return of == OfTorch
+	of, has := s.(interface{ byTorch() bool })
+	return has && of.byTorch()
 }
 
 func (c *Chance) check(i *Image, at string, fail func(path, format string, args ...any)) {

@@ -39,44 +39,59 @@ func ParseSample(document []byte) (*Spec, error) {
 	}
 	d.sample(&top, s)
 	d.sampleCache(&top, s)
-	for _, m := range s.Media() {
-		if d.err == nil && m.From() != nil {
-			d.failAt(m.Path()+".from", "is of a ring's samples, which have parts; leave it out")
-		}
-	}
-	if d.err == nil && s.Image != nil && s.Image.Affine {
-		d.failAt("image.affine", "is a field of batches; leave it out: what is told of one picture has it always")
-	}
-	if d.err == nil && s.Image != nil && s.Image.Patches != nil && s.Image.Patches.Shape == Padded {
-		d.failAt("image.patches.shape", "got padded, which is of a ring's batches, whose rows differ; leave it out, or write fixed")
-	}
-	if d.err == nil && s.Image != nil && s.Image.Open() && s.Image.Patches == nil {
-		d.failAt("image.shape", "is of a ring's batches, whose rows differ; leave it out: one picture has the size that its transform gives it")
-	}
-	if d.err == nil && s.Image != nil && s.Image.Boxes != nil {
-		d.failAt("image.boxes", followsNone)
-	}
-	if d.err == nil && s.Image != nil && s.Image.Points != nil {
-		d.failAt("image.points", followsNone)
-	}
-	if d.err == nil && s.Image != nil && s.Image.Many != nil {
-		d.failAt("image.many", "is of a ring's samples, which may have several pictures; leave it out")
-	}
-	if d.err == nil && s.Image != nil && s.Image.Transform.Tiles != nil && s.Image.Transform.Tiles.Shape != Fixed {
-		d.failAt("image.tiles.shape", "is of a ring's batches, whose rows differ; leave it out: one picture has as many tiles as it has")
-	}
-	d.checkPatchesBeside(s)
-	d.checkTiles(s)
-	if v := s.Video; d.err == nil && v != nil && v.Frames == 0 && (v.Select.Kind == SelectUniform || v.Select.Kind == SelectSegments) {
-		d.failAt("video.select", "got kind: %s without frames, want how many, such as frames: 16", v.Select.Kind)
-	}
-	if d.err == nil && s.Video != nil {
-		s.Video.checkAnywhere(d.failAt)
-	}
+	d.checkSample(s)
 	if d.err != nil {
 		return nil, d.err
 	}
 	return s, nil
+}
+
+// checkSample refuses what only a ring's batches have, and what one sample cannot do without.
+func (d *decoder) checkSample(s *Spec) {
+	if d.err != nil {
+		return
+	}
+	for _, m := range s.Media() {
+		if m.From() != nil {
+			d.failAt(m.Path()+".from", "is of a ring's samples, which have parts; leave it out")
+		}
+	}
+	if s.Image != nil {
+		d.checkPicture(s.Image)
+	}
+	d.checkPieces(s)
+	if s.Video != nil {
+		d.checkVideo(s.Video)
+	}
+}
+
+// checkPicture refuses of one picture what only a ring's batches have.
+func (d *decoder) checkPicture(i *Image) {
+	tiles, patches := i.Transform.Tiles, i.Patches
+	switch {
+	case i.Affine:
+		d.failAt("image.affine", "is a field of batches; leave it out: what is told of one picture has it always")
+	case patches != nil && patches.Shape == Padded:
+		d.failAt("image.patches.shape", "got padded, which is of a ring's batches, whose rows differ; leave it out, or write fixed")
+	case i.Open() && patches == nil:
+		d.failAt("image.shape", "is of a ring's batches, whose rows differ; leave it out: one picture has the size that its transform gives it")
+	case i.Boxes != nil:
+		d.failAt("image.boxes", followsNone)
+	case i.Points != nil:
+		d.failAt("image.points", followsNone)
+	case i.Many != nil:
+		d.failAt("image.many", "is of a ring's samples, which may have several pictures; leave it out")
+	case tiles != nil && tiles.Shape != Fixed:
+		d.failAt("image.tiles.shape", "is of a ring's batches, whose rows differ; leave it out: one picture has as many tiles as it has")
+	}
+}
+
+// checkVideo wants of one video that its frames are found without a ring.
+func (d *decoder) checkVideo(v *Video) {
+	if v.Frames == 0 && (v.Select.Kind == SelectUniform || v.Select.Kind == SelectSegments) {
+		d.failAt("video.select", "got kind: %s without frames, want how many, such as frames: 16", v.Select.Kind)
+	}
+	v.checkAnywhere(d.failAt)
 }
 
 // followsNone is why one sample has no boxes and points.

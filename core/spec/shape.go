@@ -146,17 +146,14 @@ func (t *Transform) sizing() string {
 
 // known are the names of what a batch says of its pictures.
 func (i *Image) known() (all []string) {
-	switch {
-	case i.Patches != nil:
+	switch name, _ := i.pieces(); {
+	case name != "":
 		all = append(all, "count", "grid", "size")
 	case i.Open():
 		all = append(all, "extent")
 	}
 	if i.Many != nil {
 		all = append(all, "count")
-	}
-	if i.Transform.Tiles != nil {
-		all = append(all, "count", "grid", "size")
 	}
 	if i.Affine {
 		all = append(all, "affine", "size")

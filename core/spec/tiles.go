@@ -173,35 +173,6 @@ func (t *Tiles) Room() (most int) {
 	return most
 }
 
-// checkTiles holds tiles against the rest of the ring.
-func (d *decoder) checkTiles(s *Spec) {
-	for _, m := range s.Media() {
-		if m.Image == nil || m.Image.Transform.Tiles == nil {
-			continue
-		}
-		at, t := m.Path()+".tiles", &m.Image.Transform
-		name := t.besideTiles()
-		switch {
-		case m.Image.Many != nil:
-			d.failAt(m.Path()+".many", "given beside tiles, which are of one picture a sample; leave one of them out, or give each picture a field of its own, with from")
-		case m.Image.Open():
-			d.failAt(m.Path()+".shape", "got %s beside tiles, which have one size, and whose own shape says how rows of fewer lie; leave it out", m.Image.Shape)
-		case m.Image.Boxes != nil:
-			d.failAt(m.Path()+".boxes", "given beside tiles: a box may lie in several of them; leave one of them out, and keep boxes of the whole picture as a column, with size and grid to place them")
-		case m.Image.Points != nil:
-			d.failAt(m.Path()+".points", "given beside tiles: a point lies in one of them, and in the whole picture; leave one of them out, and keep points of the whole picture as a column, with size and grid to place them")
-		case m.Image.Affine:
-			d.failAt(m.Path()+".affine", "given beside tiles, each of which has a map of its own; leave it out: size and grid say where tiles lie")
-		case name != "":
-			d.failAt(m.Path()+".transform."+name, "got %s beside tiles, which are cut from the picture as it is, and resized by their own rule; leave it out: normalize alone goes with them", name)
-		case s.Device.DecodesPictures():
-			d.failAt("device.decode", "got nvjpeg beside %s, want cpu: the device makes one picture of a file", at)
-		case s.Device != nil && s.Device.Finish != nil:
-			d.failAt("device.finish", "given beside %s, want normalize and dtype in image: the device finishes one picture a sample", at)
-		}
-	}
-}
-
 // besideTiles is the first operation that is beside them, but for normalize; "": there is none.
 func (t *Transform) besideTiles() string {
 	for _, o := range []struct {

@@ -25,7 +25,7 @@ type RandomRotation struct {
 	Expand        bool          `json:"expand"` // the picture grows until all of it is there
 	Interpolation Interpolation `json:"interpolation"`
 	Fill          *Fill         `json:"fill,omitempty"`
-	Arithmetic    Arithmetic    `json:"arithmetic,omitempty"`
+	Arithmetic    `json:"arithmetic,omitempty"`
 }
 
 // RandomAffine turns pictures to the right, moves them by up to Translate of width and height to either side, scales and shears them.
@@ -38,7 +38,7 @@ type RandomAffine struct {
 	ShearY        [2]float64    `json:"shear_y"`
 	Interpolation Interpolation `json:"interpolation"`
 	Fill          *Fill         `json:"fill,omitempty"`
-	Arithmetic    Arithmetic    `json:"arithmetic,omitempty"`
+	Arithmetic    `json:"arithmetic,omitempty"`
 }
 
 // RandomPerspective moves each corner of a picture inwards, by up to DistortionScale of half its sides.
@@ -47,7 +47,7 @@ type RandomPerspective struct {
 	P               float64       `json:"p"`
 	Interpolation   Interpolation `json:"interpolation"`
 	Fill            *Fill         `json:"fill,omitempty"`
-	Arithmetic      Arithmetic    `json:"arithmetic,omitempty"`
+	Arithmetic      `json:"arithmetic,omitempty"`
 }
 
 // RandomZoomOut puts a picture somewhere into one whose sides are longer by a number of SideRange.

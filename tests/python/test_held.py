@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 import spdl
@@ -68,19 +68,15 @@ def test_what_cannot_be_told_is_refused(loading, dataset, message):
         loading(dataset)
 
 
-def test_memory_that_is_left_is_that_of_the_tightest_group(tmp_path):
+_LEFT = json.loads((Path(__file__).parents[2] / "core/engine/testdata/memory.json").read_text(encoding="utf-8"))  # the engine's table
+
+
+@pytest.mark.parametrize("case", _LEFT, ids=[case["name"] for case in _LEFT])
+def test_memory_that_is_left_is_what_the_engine_says(tmp_path, case):
     from spdl._torch.memory import available
 
-    def says(**files: Any) -> None:
-        for path, text in files.items():
-            at = tmp_path / path.replace("__", "/").replace("_DOT_", ".")
-            at.parent.mkdir(parents=True, exist_ok=True)
-            at.write_text(text)
-    assert available(tmp_path) is None
-    says(proc__meminfo="MemTotal: 9000 kB\nMemAvailable:    4096 kB\n", proc__self__cgroup="0::/a/b\n")
-    assert available(tmp_path) == 4 << 20
-    says(sys__fs__cgroup__a__b__memory_DOT_max="max\n", sys__fs__cgroup__a__b__memory_DOT_current="5\n", sys__fs__cgroup__a__memory_DOT_max="1000\n", sys__fs__cgroup__a__memory_DOT_current="300\n")
-    assert available(tmp_path) == 700
-    says(proc__self__cgroup="3:cpu:/\n9:memory,hugetlb:/c\n0::/\n", sys__fs__cgroup__memory__c__memory_DOT_limit_in_bytes="50\n", sys__fs__cgroup__memory__c__memory_DOT_usage_in_bytes="60\n",
-         sys__fs__cgroup__memory__memory_DOT_limit_in_bytes=f"{(1 << 63) - 4096}\n", sys__fs__cgroup__memory__memory_DOT_usage_in_bytes="70\n")
-    assert available(tmp_path) == 0
+    for path, text in case["files"].items():
+        at = tmp_path / path
+        at.parent.mkdir(parents=True, exist_ok=True)
+        at.write_text(text, encoding="utf-8")
+    assert available(tmp_path) == case["left"]

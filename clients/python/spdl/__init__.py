@@ -57,6 +57,7 @@ from ._errors import (
     Unsupported,
     VersionMismatch,
 )
+from ._listing import offered
 from ._start import attach, open
 from ._torch.arguments import describe
 from .arrays import Array, DType, Ragged
@@ -84,10 +85,6 @@ else:
         return importlib.import_module(f".{name}", __name__)
 
 
-def __dir__() -> list[str]:
-    return sorted({*__all__, *_MODULES, *(name for name in globals() if name.startswith("__"))})
-
-
 __all__ = [
     "__version__", "ArgumentError", "Array", "attach", "Batch", "BATCH_BAD", "BATCH_KEY_CUT", "BATCH_LAST",
     "BATCH_PADDED", "BATCH_SHORT", "Busy", "DataLoader", "delivery_log", "DeliveryLog", "Denied", "describe", "Detached", "DeviceError", "DType", "EngineFailed",
@@ -97,3 +94,5 @@ __all__ = [
     "SpecError", "StageMisuse", "Stale", "StateError", "SystemCallError", "Timeout", "Undone", "Unsupported",
     "VersionMismatch",
 ]
+
+__dir__ = offered(globals(), *_MODULES)

@@ -80,23 +80,21 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
         raise TypeError(f"spdl: open: args is the text {args!r}, want a list of arguments, such as args={args.split()!r}")
     attach_opts: dict[str, Any] = dict(group=group, lane=lane, max_leases=max_leases, handoff=handoff, timeout=timeout)
     name: Optional[str] = None
-    if ranks is not None and ranks.world_size > 1:
-        if share is False or ranks.local_size == 1:
-            if ranks.local_size > 1 or not _says_world(spec, args):
-                args = [*args, *_torchrun.own_arguments(ranks, world=not _stream.is_stream(source))]  # an iterable is each rank's own
-        else:
-            name = _torchrun.next_name(ranks, text)
-            if ranks.local_rank > 0:
-                try:
-                    return _attach_to_rank_0(name, **{**attach_opts, "group": group or _torchrun.GROUP, "lane": ranks.local_rank})
-                except BaseException:
-                    _torchrun.take_back(name)
-                    raise
-            args = [*args, *_torchrun.shared_arguments(ranks, name)]
-            attach_opts.update(group=group or _torchrun.GROUP, lane=0)
-    elif ranks is None and not _stream.is_stream(source) and (world := _torchrun.unsaid()) and not _says_world(spec, args):
-        warnings.warn(f"spdl: open: this process is one of several ranks, world: {world}, and torchrun did not start it: each rank reads all samples; "
-                      f"say world: {world} in the description", RuntimeWarning, stacklevel=2)
+    if ranks is None:
+        _warn_of_ranks(spec, args, source)
+    elif ranks.world_size > 1 and (share is False or ranks.local_size == 1):
+        if ranks.local_size > 1 or not _says_world(spec, args):
+            args = [*args, *_torchrun.own_arguments(ranks, world=not _stream.is_stream(source))]  # an iterable is each rank's own
+    elif ranks.world_size > 1:
+        name = _torchrun.next_name(ranks, text)
+        attach_opts.update(group=group or _torchrun.GROUP, lane=ranks.local_rank)
+        if ranks.local_rank > 0:
+            try:
+                return _attach_to_rank_0(name, **attach_opts)
+            except BaseException:
+                _torchrun.take_back(name)
+                raise
+        args = [*args, *_torchrun.shared_arguments(ranks, name)]
     api = _c.library()
     try:
         with contextlib.nullcontext() if name is None else _torchrun.opening(name):  # what is refused from here on, the other ranks are told
@@ -111,13 +109,26 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
     if name is not None and ranks is not None:
         _torchrun.host(loader, name, ranks.local_size - 1)
     if source is not None:
-        try:
-            loader._feed = _feed.Feed(loader._reader, source, source_threads, loader.info.samples, loader._streamed(), loader._takes_arrays())
-            weakref.finalize(loader, loader._reader.close)  # at exit too: the threads are told before Python ends under them
-        except BaseException:
-            loader.close()
-            raise
+        _bring(loader, source, source_threads)
     return loader
+
+
+def _warn_of_ranks(spec: Spec, args: Sequence[str], source: Any) -> None:
+    """Of a process that is one of several ranks by what its environment says, and of which neither torchrun nor the description says so."""
+    world = None if _stream.is_stream(source) else _torchrun.unsaid()
+    if world and not _says_world(spec, args):
+        warnings.warn(f"spdl: open: this process is one of several ranks, world: {world}, and torchrun did not start it: each rank reads all samples; "
+                      f"say world: {world} in the description", RuntimeWarning, stacklevel=3)
+
+
+def _bring(loader: Loader, source: Any, threads: int) -> None:
+    """The program's own samples to a loader's engine, as long as the loader is open."""
+    try:
+        loader._feed = _feed.Feed(loader._reader, source, threads, loader.info.samples, loader._streamed(), loader._takes_arrays())
+        weakref.finalize(loader, loader._reader.close)  # at exit too: the threads are told before Python ends under them
+    except BaseException:
+        loader.close()
+        raise
 
 
 def _open_opts(in_process: bool, engine: Union[str, os.PathLike[str], None], args: Sequence[str], state: Optional[dict[str, Any]],

@@ -160,23 +160,8 @@ func painterOf(schema []shm.TensorRecord, m *mediumFacts, f *facts) (painter, er
 	if t < 0 || m.Image == nil && m.Video == nil && m.Audio == nil {
 		return nil, &because{fmt.Errorf("view: field %q: the ring does not tell what it is, or has none of that name", m.Name), shm.ErrFormat}
 	}
-	switch {
-	case m.Image != nil && m.Image.Patches != nil:
-	case m.Image != nil && m.Image.Shape != "":
-		p, err := sizedOf(schema, t, m, f)
-		if err == nil {
-			p.marks = marksOf(schema, m.Image, f)
-		}
-		return p, err
-	case m.Image != nil && (m.Image.Many != nil || m.Image.Tiles != nil):
-	case m.Image != nil && schema[t].Kind == shm.Ragged:
-		return filesOf(schema, t, m)
-	case m.Image != nil:
-		p, err := picturesOf(schema, t, *m.Image)
-		if err == nil {
-			p.marks = marksOf(schema, m.Image, f)
-		}
-		return p, err
+	if i := m.Image; i != nil && i.Patches == nil && (i.Shape != "" || i.Many == nil && i.Tiles == nil) {
+		return pictureOf(schema, t, m, f)
 	}
 	length := fieldNamed(schema, m.lengths())
 	if length < 0 || !wide(&schema[length]) {
@@ -185,14 +170,33 @@ func painterOf(schema []shm.TensorRecord, m *mediumFacts, f *facts) (painter, er
 	switch {
 	case m.Video != nil:
 		return filmOf(schema, t, length, f, m.Video, "frames")
-	case m.Image != nil && m.Image.Patches != nil:
+	case m.Audio != nil:
+		return waveOf(schema, t, length, f, m.Audio)
+	case m.Image.Patches != nil:
 		return patchesOf(schema, t, length, m)
-	case m.Image != nil && m.Image.Tiles != nil:
+	case m.Image.Tiles != nil:
 		return mosaicOf(schema, t, length, f, m)
-	case m.Image != nil:
-		return filmOf(schema, t, length, f, m.Image.severally(m.Image.Many.Most), "pictures")
 	}
-	return waveOf(schema, t, length, f, m.Audio)
+	return filmOf(schema, t, length, f, m.Image.severally(m.Image.Many.Most), "pictures")
+}
+
+// pictureOf is painterOf of one picture a sample.
+func pictureOf(schema []shm.TensorRecord, t int, m *mediumFacts, f *facts) (painter, error) {
+	switch {
+	case m.Image.Shape != "":
+		p, err := sizedOf(schema, t, m, f)
+		if err == nil {
+			p.marks = marksOf(schema, m.Image, f)
+		}
+		return p, err
+	case schema[t].Kind == shm.Ragged:
+		return filesOf(schema, t, m)
+	}
+	p, err := picturesOf(schema, t, *m.Image)
+	if err == nil {
+		p.marks = marksOf(schema, m.Image, f)
+	}
+	return p, err
 }
 
 // picturesOf draws a dense field of pictures.

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from .._errors import ArgumentError
-from . import annotated
+from . import annotated, libraries
 from .targets import LABEL, Target
 
 # torchvision's data sets that open a file, convert it to RGB and give it a label: the attributes of their files and of their labels, or of both.
@@ -35,6 +35,7 @@ _BOXES = ("has boxes and other targets, which come with a description alone: wri
           "image: {boxes: {column: boxes, with: [classes]}}, by which they follow every operation; docs/recipes.md has it for COCO")
 _WRAP = "want wrap_dataset_for_transforms_v2(dataset) of torchvision.datasets, with transforms= of v2, which take the picture and its target together"
 BEHAVIOUR = ("__getitem__", "__getitems__", "__len__")
+_LIBRARIES = {"torchvision.datasets": "torchvision", "torch.utils.data": "torch"}
 _SOURCE = "spdl.DataLoader(spec, source=dataset), with a __getitem__ that returns encoded bytes or a path, and a label: the engine decodes (docs/sources.md)"
 
 
@@ -96,7 +97,7 @@ class Files:
 
 def is_dataset(one: Any) -> bool:
     """Whether this is one of torch's."""
-    return any(cls.__qualname__ == "Dataset" and cls.__module__.startswith("torch.utils.data") for cls in type(one).__mro__)
+    return libraries.derives(one, "torch.utils.data", "Dataset")
 
 
 def pictures(dataset: Any, place: str = "dataset") -> Pictures:
@@ -232,19 +233,17 @@ def refuse(place: str, dataset: Any, what: str) -> NoReturn:
 def _home(dataset: Any, place: str) -> tuple[str, str]:
     """The library and the name of the class that says what its samples are."""
     refuse_shards(dataset, place)
-    for cls in type(dataset).__mro__:
-        for library, module in (("torchvision", "torchvision.datasets"), ("torch", "torch.utils.data")):
-            if cls.__module__ == module or cls.__module__.startswith(module + "."):
-                return library, cls.__qualname__
-        own = [name for name in BEHAVIOUR if name in vars(cls)]
-        if own:
-            refuse(place, dataset, f"is a class of its own, which reads by its {own[0]}: only torchvision's classes of files are known here; {_SOURCE}")
-    refuse(place, dataset, f"is no data set of torch's, want one of torchvision's of files and labels; {_SOURCE}")
+    home = libraries.home(dataset, _LIBRARIES, BEHAVIOUR)
+    if home.own:
+        refuse(place, dataset, f"is a class of its own, which reads by its {home.own}: only torchvision's classes of files are known here; {_SOURCE}")
+    if not home.module:
+        refuse(place, dataset, f"is no data set of torch's, want one of torchvision's of files and labels; {_SOURCE}")
+    return _LIBRARIES[home.module], home.name
 
 
 def refuse_shards(dataset: Any, place: str, why: str = "reads its samples by itself, and the engine the same shards: want ") -> None:
     """litData's, and what is derived of MosaicML's: the engine reads their shards, by a description."""
-    library = next((home for cls in type(dataset).__mro__ if cls.__qualname__ == "StreamingDataset" and (home := cls.__module__.partition(".")[0]) in ("streaming", "litdata")), "")
+    library = next((library for library in ("streaming", "litdata") if libraries.derives(dataset, library, "StreamingDataset")), "")
     if library == "streaming":
         places, page = [posixpath.join(one.remote or one.local, one.split or "") for one in dataset.streams], "mds"
     elif library == "litdata":

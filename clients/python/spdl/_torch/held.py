@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional
 
 from .._errors import ArgumentError
-from . import beside, datasets
+from . import beside, datasets, libraries
 from .made import Made
 from .transforms import Places
 
@@ -24,7 +24,7 @@ def is_held(one: Any) -> bool:
     """Whether the samples of this are in memory: or of parts of it, or of what it is joined of."""
     while datasets.is_dataset(one) and type(one).__qualname__ in ("Subset", "ConcatDataset"):
         one = one.dataset if type(one).__qualname__ == "Subset" else next(iter(one.datasets), None)
-    return is_rows(one) or datasets.is_dataset(one) and any(cls.__qualname__ in _TORCHS and _is_torchs(cls) for cls in type(one).__mro__)
+    return is_rows(one) or libraries.derives(one, "torch.utils.data", *_TORCHS)
 
 
 def is_rows(one: Any) -> bool:
@@ -32,10 +32,6 @@ def is_rows(one: Any) -> bool:
     if isinstance(one, (list, tuple)):
         return bool(one) and any(_is_array(value) for value in _values(one[0]))
     return _is_array(one)
-
-
-def _is_torchs(cls: type) -> bool:
-    return cls.__module__.startswith("torch.utils.data")
 
 
 def _is_array(one: Any) -> bool:
@@ -133,15 +129,10 @@ def held(dataset: Any, place: str = "dataset") -> Tensors:
 
 
 def _torchs_class(dataset: Any, place: str) -> str:
-    for cls in type(dataset).__mro__:
-        if _is_torchs(cls):
-            return cls.__qualname__
-        own = [name for name in datasets.BEHAVIOUR if name in vars(cls)]
-        if own and is_held(dataset):
-            datasets.refuse(place, dataset, f"is a class of its own, which reads by its {own[0]}, want TensorDataset itself: what changes samples works on whole batches in the loop")
-        if own:
-            break
-    return ""
+    home = libraries.home(dataset, ("torch.utils.data",), datasets.BEHAVIOUR)
+    if home.own and is_held(dataset):
+        datasets.refuse(place, dataset, f"is a class of its own, which reads by its {home.own}, want TensorDataset itself: what changes samples works on whole batches in the loop")
+    return home.name
 
 
 def _form(cls: type, keys: Optional[Sequence[Any]]) -> Form:

@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
-from . import beside, datasets, features
+from . import beside, datasets, features, libraries
 from .features import Leaf
 
 ONLY, ROWS, LINES = "only.npy", "data.arrow", "table.jsonl"
@@ -78,12 +78,9 @@ def _check(dataset: Any, place: str) -> None:
 
 def check_class(dataset: Any, place: str, behaviour: Sequence[str]) -> None:
     """Refuse a class of one's own that reads by itself."""
-    for cls in type(dataset).__mro__:
-        if cls.__module__ in _MODULES:
-            return
-        own = [name for name in behaviour if name in vars(cls)]
-        if own:
-            datasets.refuse(place, dataset, f"is a class of its own, which reads by its {own[0]}, want datasets.{_kind(dataset)} itself")
+    own = libraries.home(dataset, _MODULES, behaviour).own
+    if own:
+        datasets.refuse(place, dataset, f"is a class of its own, which reads by its {own}, want datasets.{_kind(dataset)} itself")
 
 
 class Located(NamedTuple):

@@ -39,6 +39,6 @@ def _limits(root: Path) -> Iterator[tuple[int, int]]:
 
 def _text(root: Path, path: Path) -> str:
     try:
-        return (root / path.relative_to("/")).read_text(encoding="ascii")
+        return (root / path.relative_to("/")).read_text(encoding="utf-8", errors="surrogateescape")  # groups have any name
     except OSError:
         return ""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn, Optional
 
-from . import addresses, columns, datasets, extents
+from . import addresses, columns, datasets, extents, libraries
 from .made import TEXT, Made, Streamed
 from .transforms import Places, told
 
@@ -30,7 +30,7 @@ class _Column(NamedTuple):
 
 def is_dataset(one: Any) -> bool:
     """Whether this is MosaicML's, or derived of it."""
-    return any(cls.__qualname__ == "StreamingDataset" and cls.__module__.partition(".")[0] == "streaming" for cls in type(one).__mro__)
+    return libraries.derives(one, "streaming", "StreamingDataset")
 
 
 def streamed(dataset: Any, said: Any, transform: Any = None, fields: Any = None) -> Streamed:
@@ -71,12 +71,9 @@ class _Shards:
 
     def _check(self) -> None:
         dataset = self.dataset
-        for cls in type(dataset).__mro__:
-            if cls.__module__.partition(".")[0] == "streaming":
-                break
-            own = [name for name in _BEHAVIOUR if name in vars(cls)]
-            if own:
-                datasets.refuse_shards(dataset, "dataset", f"is a class of its own, which reads by its {own[0]}, and the engine the same shards: want streaming.StreamingDataset itself, of which transform= is its pictures' and fields= its columns, or ")
+        own = libraries.home(dataset, ("streaming",), _BEHAVIOUR).own
+        if own:
+            datasets.refuse_shards(dataset, "dataset", f"is a class of its own, which reads by its {own}, and the engine the same shards: want streaming.StreamingDataset itself, of which transform= is its pictures' and fields= its columns, or ")
         if dataset.batching_method != "random" or dataset.replication is not None:
             self.refuse(f"has batching_method={dataset.batching_method!r} and replication={dataset.replication!r}, want \"random\" and None: several data sets in proportions are source: {{mix: [...]}} of a description "
                         "(docs/sources.md#several-data-sets)")

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, NoReturn, Optional
 
 from .. import _torchrun
 from .._errors import ArgumentError
+from . import libraries
 
 GROUPED = "GroupedBatchSampler"  # of torchvision's references, and of detectron2's
 KNOWN = ("RandomSampler(dataset), SequentialSampler, SubsetRandomSampler, WeightedRandomSampler or DistributedSampler, a BatchSampler of one of these as batch_sampler, "
@@ -64,12 +65,7 @@ def kind_of(sampler: Any) -> str:
     """The name of torch's class that says the order; or that these are plain indices, which have one order; or that it is one's own."""
     if type(sampler) in (list, tuple, range, array) or hasattr(sampler, "tolist") and len(getattr(sampler, "shape", ())) == 1:
         return "indices"
-    for cls in type(sampler).__mro__:
-        if cls.__module__.startswith("torch.utils.data"):
-            return cls.__qualname__
-        if "__iter__" in vars(cls):
-            break
-    return "one's own"
+    return libraries.home(sampler, ("torch.utils.data",), ("__iter__",)).name or "one's own"
 
 
 def is_grouped(batches: Any) -> bool:

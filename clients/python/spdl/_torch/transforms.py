@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from .._errors import SpecError
-from . import albumentations, joint, prepared, processors, timm, torchvision
+from . import albumentations, joint, libraries, prepared, processors, timm, torchvision
 from .given import BYTES, ERASED, FLOATS, IN_HAND, NORMALIZED, PIL, RESIZERS, Given, Operation, Rule, refusal, shown, whole
 
 Place = tuple[str, Any]  # where a transform stands, and the transform
 
 _RULES: dict[str, dict[str, Rule]] = {"torchvision": torchvision.RULES, "timm": timm.RULES, "torch": {"Identity": torchvision.RULES["Identity"]}, "albumentations": albumentations.RULES}
 _REMEDIES = {"torchvision": torchvision.REMEDIES, "timm": timm.REMEDIES, "torch": {}, "albumentations": albumentations.REMEDIES}
-_HOMES = (("torchvision", "torchvision.transforms"), ("timm", "timm.data"), ("torch", "torch.nn.modules"), ("albumentations", "albumentations"))
+_LIBRARIES = {"torchvision.transforms": "torchvision", "timm.data": "timm", "torch.nn.modules": "torch", "albumentations": "albumentations"}
 _BEHAVIOUR = ("__call__", "forward", "transform", "_transform", "make_params", "get_params", "_get_params", "_call_kernel", "apply", "apply_to_mask", "get_params_dependent_on_data")
 _ENDINGS = {"normalize": NORMALIZED, "random_erasing": ERASED}
 
@@ -330,13 +330,8 @@ class _Walk:
 
 def _home(one: Any) -> Optional[tuple[str, str]]:
     """The library and the name of the class that says how a transform behaves; None of one's own."""
-    for cls in type(one).__mro__:
-        for library, module in _HOMES:
-            if cls.__module__ == module or cls.__module__.startswith(module + "."):
-                return library, cls.__qualname__
-        if any(name in vars(cls) for name in _BEHAVIOUR):
-            return None
-    return None
+    home = libraries.home(one, _LIBRARIES, _BEHAVIOUR)
+    return (_LIBRARIES[home.module], home.name) if home.module else None
 
 
 def _children(one: Any) -> list[Any]:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
-from . import addresses, datasets
+from . import addresses, datasets, libraries
 from .functions import is_identity
 
 _REMEDIES = {  # of stages that have no equal here
@@ -78,11 +78,8 @@ class Pipeline:
         self.epoch = int(dataset.nsamples)
 
     def _check_class(self, dataset: Any, place: str) -> None:
-        for cls in type(dataset).__mro__:
-            if cls.__module__.startswith("webdataset."):
-                return
-            if "__iter__" in vars(cls) or "iterator" in vars(cls) or "iterator1" in vars(cls):
-                datasets.refuse(place, dataset, "is a class of its own, which goes through its samples by itself, want wds.WebDataset or wds.DataPipeline themselves")
+        if libraries.home(dataset, ("webdataset",), ("__iter__", "iterator", "iterator1")).own:
+            datasets.refuse(place, dataset, "is a class of its own, which goes through its samples by itself, want wds.WebDataset or wds.DataPipeline themselves")
 
     def _stage(self, stage: Any, place: str) -> None:
         name, args, options = _taken_apart(stage)
@@ -285,7 +282,7 @@ _STAGES: dict[str, Callable[[Pipeline, Any, str, Sequence[Any], dict[str, Any]],
 
 def is_pipeline(one: Any) -> bool:
     """Whether this is one of webdataset's."""
-    return any(cls.__qualname__ == "DataPipeline" and cls.__module__.startswith("webdataset.") for cls in type(one).__mro__)
+    return libraries.derives(one, "webdataset", "DataPipeline")
 
 
 def is_loader(dataset: Any) -> bool:
@@ -294,7 +291,7 @@ def is_loader(dataset: Any) -> bool:
 
 
 def _is_torchs(stage: Any) -> bool:
-    return any(cls.__qualname__ == "DataLoader" and cls.__module__.startswith("torch.utils.data") for cls in type(stage).__mro__)
+    return libraries.derives(stage, "torch.utils.data", "DataLoader")
 
 
 def _home(one: Any) -> str:

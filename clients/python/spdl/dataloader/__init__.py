@@ -5,6 +5,7 @@ spdl.DataLoader is another one: batches that the engine itself has decoded, in s
 
 from __future__ import annotations
 
+from .._listing import offered
 from ._cache import CacheDataLoader
 from ._loader import DataLoader
 from ._pytorch import PyTorchDataLoader, get_pytorch_dataloader
@@ -12,5 +13,4 @@ from ._pytorch import PyTorchDataLoader, get_pytorch_dataloader
 __all__ = ["CacheDataLoader", "DataLoader", "get_pytorch_dataloader", "PyTorchDataLoader"]
 
 
-def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+__dir__ = offered(globals())

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .._listing import offered
 from ..arrays import Array as CPUBuffer
 from . import utils
 from ._batch import ImageBatch, load_image_batch
@@ -92,8 +93,7 @@ __all__ = [
 ]
 
 
-def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+__dir__ = offered(globals())
 
 _INSTEAD = {
     "streaming_load_video_nvdec": "streaming_load_video(src, num_frames)",

@@ -20,6 +20,7 @@ nothing of the engine runs in the interpreter.
 
 from __future__ import annotations
 
+from .._listing import offered
 from ._arena import SharedMemoryRingBuffer, SharedMemorySegmentPool
 from ._build import build_pipeline
 from ._builder import PipelineBuilder
@@ -58,5 +59,4 @@ __all__ = [
 ]
 
 
-def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+__dir__ = offered(globals())

@@ -8,6 +8,7 @@ No sampler holds a list of indices: an order is a function of the seed, asked po
 
 from __future__ import annotations
 
+from .._listing import offered
 from ._protocols import IterableWithShuffle, SizedIterable, SizedIterableWithShuffle
 from ._samplers import DistributedDeterministicSampler, DistributedRandomSampler
 
@@ -17,5 +18,4 @@ __all__ = [
 ]
 
 
-def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+__dir__ = offered(globals())
