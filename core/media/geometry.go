@@ -1,0 +1,256 @@
+package media
+
+/*
+#include "row.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"slices"
+)
+
+// out is the size of the row's picture.
+func (cfg *Config) out() Size {
+	if cfg.Out == (Size{}) {
+		return cfg.Resize
+	}
+	return cfg.Out
+}
+
+// known is out, or, of an open row, whose pictures are each measured when they come, as large as any.
+func (cfg *Config) known() Size {
+	if cfg.Open != nil {
+		return Square(MaxSide)
+	}
+	return cfg.out()
+}
+
+func (cfg *Config) geometry(op *C.media_op) {
+	out := cfg.out()
+	op.out_h, op.out_w = C.uint32_t(out.H), C.uint32_t(out.W)
+	cfg.open(op)
+	cfg.tiles(op)
+	switch {
+	case cfg.bySide():
+		op.geometry = C.MEDIA_RESIZE_SHORT
+		op.resize_h, op.longest, op.nearest_side = C.uint32_t(cfg.ResizeShort), C.uint32_t(cfg.Longest), flag(cfg.NearestSide)
+	case cfg.Resize != (Size{}):
+		op.geometry = C.MEDIA_RESIZE_EXACT
+		if cfg.Cover {
+			op.geometry = C.MEDIA_RESIZE_COVER
+		}
+		op.resize_h, op.resize_w = C.uint32_t(cfg.Resize.H), C.uint32_t(cfg.Resize.W)
+	case cfg.Random != nil:
+		op.geometry = C.MEDIA_RANDOM_CROP
+		scale, ratio := cfg.Random.ranges()
+		op.scale_min, op.scale_max = C.double(scale[0]), C.double(scale[1])
+		op.ratio_min, op.ratio_max = C.double(ratio[0]), C.double(ratio[1])
+		op.any_filter = flag(cfg.Random.AnyFilter)
+	case cfg.RandomResize != nil:
+		op.geometry = C.MEDIA_RANDOM_RESIZE
+		op.resize_h, op.resize_w = C.uint32_t(cfg.RandomResize.Min), C.uint32_t(cfg.RandomResize.Max)
+	case cfg.RandomShortest != nil:
+		op.geometry = C.MEDIA_RANDOM_SHORTEST
+		for i, n := range cfg.RandomShortest.Sizes {
+			op.shortest[i] = C.uint32_t(n)
+		}
+		op.n_shortest, op.longest = C.uint32_t(len(cfg.RandomShortest.Sizes)), C.uint32_t(cfg.RandomShortest.Longest)
+	case cfg.ScaleJitter != nil:
+		op.geometry = C.MEDIA_SCALE_JITTER
+		j := cfg.ScaleJitter
+		op.resize_h, op.resize_w = C.uint32_t(j.Size.H), C.uint32_t(j.Size.W)
+		op.scale_min, op.scale_max = C.double(j.Scale[0]), C.double(j.Scale[1])
+	case cfg.ResizeArea != nil:
+		op.geometry = C.MEDIA_RESIZE_AREA
+		a := cfg.ResizeArea
+		op.area_min, op.area_max, op.multiple, op.multiple_up = C.uint64_t(a.Min), C.uint64_t(a.Max), C.uint32_t(a.Multiple), flag(a.Up)
+	case cfg.Contain != nil:
+		op.geometry = C.MEDIA_CONTAIN
+		op.corner, op.shrink, op.letterbox = flag(cfg.Contain.Corner), flag(cfg.Contain.Shrink), flag(cfg.Contain.Letterbox)
+	default:
+		op.geometry = C.MEDIA_AS_IS
+	}
+	op.fill = cfg.Fill.c()
+	if c := cfg.Corner; c != Middle {
+		op.corner_x, op.corner_y = C.MEDIA_FIRST, C.MEDIA_FIRST
+		if c == TopRight || c == BottomRight {
+			op.corner_x = C.MEDIA_LAST
+		}
+		if c == BottomLeft || c == BottomRight {
+			op.corner_y = C.MEDIA_LAST
+		}
+	}
+	op.middle_down = flag(cfg.MiddleDown)
+	op.anywhere, op.padding_mode = flag(cfg.Anywhere), C.uint32_t(cfg.Padding)
+	op.pad_left, op.pad_top = C.uint32_t(cfg.Pad.Left), C.uint32_t(cfg.Pad.Top)
+	op.pad_right, op.pad_bottom = C.uint32_t(cfg.Pad.Right), C.uint32_t(cfg.Pad.Bottom)
+}
+
+func (cfg *Config) open(op *C.media_op) {
+	o := cfg.Open
+	if o == nil {
+		return
+	}
+	op.open = C.MEDIA_OPEN_PADDED
+	if o.Dense {
+		op.open = C.MEDIA_OPEN_DENSE
+	}
+	op.room_h, op.room_w = C.uint32_t(o.Room.H), C.uint32_t(o.Room.W)
+	op.least_side = C.uint32_t(cfg.leastSide())
+	if p := cfg.Patches; p != nil {
+		op.patch, op.merge, op.temporal = C.uint32_t(p.Size), C.uint32_t(p.Merge), C.uint32_t(p.Temporal)
+	}
+}
+
+// leastSide is what both sides of an open row must have at least, for what mirrors it at its borders.
+func (cfg *Config) leastSide() (n int) {
+	if b := cfg.Blur; b != nil && b.P > 0 {
+		n = b.Size/2 + 1
+	}
+	if e := cfg.Elastic; e != nil && e.P > 0 {
+		n = max(n, reach(e.Sigma)+1)
+	}
+	return n
+}
+
+func (r *RandomCrop) ranges() (scale, ratio [2]float64) {
+	scale, ratio = r.Scale, r.Ratio
+	if scale == ([2]float64{}) {
+		scale = [2]float64{0.08, 1}
+	}
+	if ratio == ([2]float64{}) {
+		ratio = [2]float64{3.0 / 4, 4.0 / 3}
+	}
+	return scale, ratio
+}
+
+// bySide says that one side decides about the other.
+func (cfg *Config) bySide() bool { return cfg.ResizeShort != 0 || cfg.Longest != 0 }
+
+// resizes is how many ways to resize are asked for.
+func (cfg *Config) resizes() (asked int) {
+	for _, is := range []bool{cfg.bySide(), cfg.Resize != Size{}, cfg.Random != nil, cfg.Contain != nil, cfg.RandomResize != nil, cfg.ScaleJitter != nil, cfg.ResizeArea != nil, cfg.RandomShortest != nil} {
+		if is {
+			asked++
+		}
+	}
+	return asked
+}
+
+func (cfg *Config) checkGeometry() error {
+	if asked := cfg.resizes(); asked > 1 {
+		return fmt.Errorf("geometry: got %d of resize to a shorter side, to a size and to a random one, contain and random crop, want one", asked)
+	}
+	if cfg.ResizeShort < 0 || cfg.ResizeShort > MaxSide {
+		return fmt.Errorf("resize: got shorter side %d, want 1 to %d", cfg.ResizeShort, MaxSide)
+	}
+	if cfg.NearestSide && (cfg.ResizeShort > 0) == (cfg.Longest > 0) {
+		return fmt.Errorf("resize: got rounding to the nearest with a shorter side of %d and a longest of %d, want one of them", cfg.ResizeShort, cfg.Longest)
+	}
+	if cfg.Longest != 0 && (cfg.Longest <= cfg.ResizeShort || cfg.Longest > MaxSide) {
+		return fmt.Errorf("resize: got a longest side of %d beside a shorter side of %d, want more than that, to %d", cfg.Longest, cfg.ResizeShort, MaxSide)
+	}
+	if r := cfg.RandomResize; r != nil && !(r.Min >= 1 && r.Min < r.Max && r.Max <= MaxSide+1) {
+		return fmt.Errorf("random resize: got %d to %d, want 1 <= smallest < largest <= %d", r.Min, r.Max, MaxSide+1)
+	}
+	if j := cfg.ScaleJitter; j != nil && !j.Size.valid() {
+		return fmt.Errorf("scale jitter: got %d x %d, want sides of 1 to %d", j.Size.H, j.Size.W, MaxSide)
+	} else if j != nil {
+		if err := ordered("scale jitter: scale", j.Scale, MinScale, MaxScale); err != nil {
+			return err
+		}
+	}
+	if cfg.Resize != (Size{}) && !cfg.Resize.valid() {
+		return fmt.Errorf("resize: got %d x %d, want sides of 1 to %d", cfg.Resize.H, cfg.Resize.W, MaxSide)
+	}
+	if r := cfg.RandomShortest; r != nil && (len(r.Sizes) < 1 || len(r.Sizes) > MaxSizes || slices.Min(r.Sizes) < 1 || slices.Max(r.Sizes) > MaxSide || r.Longest < 0 || r.Longest > MaxSide) {
+		return fmt.Errorf("random shortest: got sizes %v and a longest side of %d, want 1 to %d sizes of 1 to %d, and 0 to %[4]d", r.Sizes, r.Longest, MaxSizes, MaxSide)
+	}
+	if a := cfg.ResizeArea; a != nil && !((a.Up && a.Min == 0 || !a.Up && a.Min >= 1) && a.Min <= a.Max && a.Max <= MaxSide*MaxSide && a.Multiple >= 1 && a.Multiple <= MaxSide) {
+		return fmt.Errorf("resize: got %d to %d pixels in multiples of %d, want 1 <= least <= most <= %d and multiples of 1 to %d", a.Min, a.Max, a.Multiple, MaxSide*MaxSide, MaxSide)
+	}
+	if err := cfg.checkTiles(); err != nil {
+		return err
+	}
+	if err := cfg.checkPatches(); err != nil {
+		return err
+	}
+	if cfg.Cover && cfg.Resize == (Size{}) {
+		return fmt.Errorf("cover: want a size to resize to")
+	}
+	if cfg.Open != nil {
+		return cfg.checkOpen()
+	}
+	if cfg.Out == (Size{}) && (cfg.Resize == (Size{}) || cfg.Cover) {
+		return fmt.Errorf("geometry: the row has no fixed size; add a centre crop or resize to [height, width]")
+	}
+	if cfg.Out != (Size{}) && !cfg.Out.valid() {
+		return fmt.Errorf("row: got %d x %d, want sides of 1 to %d", cfg.Out.H, cfg.Out.W, MaxSide)
+	}
+	if (cfg.Anywhere || cfg.Pad != Sides{} || cfg.Padding != Constant) && (cfg.Random != nil || cfg.Contain != nil || cfg.Out == (Size{})) {
+		return fmt.Errorf("geometry: anywhere and padding are of a crop to Out, beside no random crop and no contain")
+	}
+	if cfg.Corner > BottomRight || cfg.Corner != Middle && (cfg.Anywhere || cfg.Random != nil || cfg.Contain != nil || cfg.Out == Size{}) {
+		return fmt.Errorf("corner: got %d, want one of the named values, of a crop to Out that is not anywhere, and no random crop or contain", cfg.Corner)
+	}
+	for _, n := range []int{cfg.Pad.Left, cfg.Pad.Top, cfg.Pad.Right, cfg.Pad.Bottom} {
+		if n < 0 || n > MaxSide {
+			return fmt.Errorf("pad: got %d, want 0 to %d", n, MaxSide)
+		}
+	}
+	if cfg.Padding > Symmetric {
+		return fmt.Errorf("padding: %d is not one of the named values", cfg.Padding)
+	}
+	if cfg.Random != nil {
+		return cfg.Random.check()
+	}
+	return nil
+}
+
+// checkOpen wants a geometry that leaves the row's size open, and nothing that needs it beforehand.
+func (cfg *Config) checkOpen() error {
+	switch {
+	case !cfg.Open.Dense && !cfg.Open.Room.valid():
+		return fmt.Errorf("open: got room for %d x %d, want sides of 1 to %d", cfg.Open.Room.H, cfg.Open.Room.W, MaxSide)
+	case cfg.Open.Dense && !(cfg.Open.Room.H >= 1 && cfg.Open.Room.H <= MaxSide*MaxSide && cfg.Open.Room.W >= 1 && cfg.Open.Room.W <= MaxSide*MaxSide/cfg.Open.Room.H):
+		return fmt.Errorf("open: got room for %d x %d pixels, want 1 to %d", cfg.Open.Room.H, cfg.Open.Room.W, MaxSide*MaxSide)
+	case cfg.Out != Size{} || cfg.Resize != Size{} && !cfg.Cover || cfg.Contain != nil || cfg.Random != nil || cfg.Anywhere || cfg.Corner != Middle || cfg.Pad != Sides{} || cfg.Padding != Constant || cfg.Resized > 0:
+		return fmt.Errorf("open: got a geometry that fixes the row's size, want a resize that keeps the picture's shape, or none")
+	case cfg.Quarters > 0:
+		return fmt.Errorf("open: got quarters, want none, as rows are not square")
+	}
+	return nil
+}
+
+// checkPatches wants rows of a size that is whole patches, of which nothing is erased.
+func (cfg *Config) checkPatches() error {
+	p, a := cfg.Patches, cfg.ResizeArea
+	if p == nil {
+		return nil
+	}
+	for _, n := range []int{p.Size, p.Merge, p.Temporal} {
+		if n < 1 || n > MaxPatch {
+			return fmt.Errorf("patches: got %+v, want numbers of 1 to %d", *p, MaxPatch)
+		}
+	}
+	if cfg.Open == nil || !cfg.Open.Dense || a == nil || a.Multiple%(p.Size*p.Merge) != 0 || cfg.Erase != nil {
+		return fmt.Errorf("patches: want an open row that is dense, resized to whole multiples of %d, and nothing erased", p.Size*p.Merge)
+	}
+	return nil
+}
+
+func (s Size) valid() bool {
+	return s.H >= 1 && s.H <= MaxSide && s.W >= 1 && s.W <= MaxSide
+}
+
+func (r *RandomCrop) check() error {
+	scale, ratio := r.ranges()
+	if !(scale[0] > 0 && scale[0] <= scale[1] && scale[1] <= 1) {
+		return fmt.Errorf("random crop: got scale %v, want 0 < smallest <= largest <= 1", scale)
+	}
+	if !(ratio[0] >= 1e-3 && ratio[0] <= ratio[1] && ratio[1] <= 1e3) {
+		return fmt.Errorf("random crop: got ratio %v, want 0.001 <= smallest <= largest <= 1000", ratio)
+	}
+	return nil
+}
