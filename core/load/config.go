@@ -146,6 +146,10 @@ func center(c spec.Pivot) *media.Center {
 	return &media.Center{X: c.X, Y: c.Y}
 }
 
+func bent(b *spec.Bent) media.Bent {
+	return media.Bent{Interpolation: filters[b.Interpolation], Padding: paddings[b.Padding], Fill: fill(b.Fill)}
+}
+
 // step says a step in core/media's words.
 func step(c *media.Config, s spec.Step) media.Step {
 	made := stepOf(c, s)
@@ -183,6 +187,12 @@ func stepOf(c *media.Config, s spec.Step) media.Step {
 	case *spec.ElasticTransform:
 		c.Elastic = &media.Elastic{P: s.P, Alpha: s.Alpha, Sigma: s.Sigma, Interpolation: filters[s.Interpolation], Fill: fill(s.Fill)}
 		return media.StepElastic
+	case *spec.OpticalDistortion:
+		c.Optical = &media.Optical{P: s.P, Limit: s.Limit, Bent: bent(&s.Bent)}
+		return media.StepOptical
+	case *spec.GridDistortion:
+		c.Grid = &media.GridDistortion{P: s.P, Steps: s.NumSteps, Limit: s.Limit, Normalized: s.Normalized, Bent: bent(&s.Bent)}
+		return media.StepGrid
 	case *spec.Augment:
 		c.Augment = &media.Augment{
 			Kind: augmentations[s.Kind], Ops: s.NumOps, Magnitude: s.Magnitude, Bins: s.Bins, Policy: policies[s.Policy], Interpolation: filters[s.Interpolation], Fill: fill(s.Fill), Bare: bare(s.Arithmetic, s.Fill),
@@ -254,6 +264,20 @@ func stepOf(c *media.Config, s spec.Step) media.Step {
 	case *spec.CLAHE:
 		c.CLAHE = &media.CLAHE{P: s.P, Limit: s.Limit, Across: s.Tiles[0], Down: s.Tiles[1]}
 		return media.StepCLAHE
+	case *spec.Effect:
+		e := &media.Effect{P: s.P, Alpha: s.Alpha, By: s.By}
+		if s.Operation == "sharpen" {
+			c.Sharpen = e
+			return media.StepSharpen
+		}
+		c.Emboss = e
+		return media.StepEmboss
+	case *spec.RandomToneCurve:
+		c.ToneCurve = &media.ToneCurve{P: s.P, Scale: s.Scale, Each: s.PerChannel}
+		return media.StepToneCurve
+	case *spec.ChannelDropout:
+		c.DropChannels = &media.DropChannels{P: s.P, Count: s.Channels, Fill: uint8(s.Fill)}
+		return media.StepDropChannels
 	case *spec.GaussianNoise:
 		c.Noise = &media.Noise{P: s.P, Mean: s.Mean, Sigma: s.Sigma}
 		return media.StepNoise
@@ -276,6 +300,15 @@ func chance(c *media.Config, operation string, p float64) media.Step {
 	case "random_rotate90":
 		c.Quarters = p
 		return media.StepQuarters
+	case "transpose":
+		c.Transpose = p
+		return media.StepTranspose
+	case "to_sepia":
+		c.Sepia = p
+		return media.StepSepia
+	case "cv2_equalize":
+		c.CV2Equalize = p
+		return media.StepCV2Equalize
 	case "random_channel_permutation":
 		c.Permute = p
 		return media.StepPermute

@@ -35,7 +35,8 @@ void media_philox(const uint32_t key[2], uint32_t c[4]);
 /* Four words from Philox4x32-10, keyed by seed, at counter (index, epoch, op, block). */
 void media_words(const media_draw *d, uint32_t op, uint32_t block, uint32_t c[4]);
 
-/* Two uniforms in [0, 1) of 53 bits from these words. */
+/* Two uniforms in [0, 1) of 53 bits from four words, or from those at a block. */
+void media_uniforms_of(const uint32_t words[4], double u[2]);
 void media_uniforms(const media_draw *d, uint32_t op, uint32_t block, double u[2]);
 
 /* Whether what has probability p happens: by the block's first uniform. */
@@ -301,6 +302,14 @@ enum {
     MEDIA_MOTION,
     MEDIA_HOLE,
     MEDIA_CLAHE,
+    MEDIA_SHARPEN,
+    MEDIA_EMBOSS,
+    MEDIA_SEPIA,
+    MEDIA_TONE_CURVE,
+    MEDIA_DROP_CHANNELS,
+    MEDIA_CV2_EQUALIZE,
+    MEDIA_OPTICAL,
+    MEDIA_GRID,
     MEDIA_TORCH_CONTRAST, /* from here on torch.h */
     MEDIA_TORCH_SATURATION,
     MEDIA_TORCH_HUE,
@@ -340,7 +349,7 @@ enum {
         (MEDIA_JITTERS + 2) /* distortion, permutation */ + 2 /* grey, blur */ + MEDIA_TONES +
         2 /* noise, JPEG */ + 3 /* light, gamma, OpenCV's grey */ +
         3 /* its affine map, shifts of HSV and RGB */ + MEDIA_JITTERS + 5 /* its blurs, CLAHE */ +
-        MEDIA_MAX_HOLES,
+        MEDIA_MAX_HOLES + 9 /* sharpen, emboss, sepia, tone curve, channels, equalize, transpose, lens, grid */,
 };
 
 /* What is done to a row's pixels once they are in their place, in this order. */
@@ -365,6 +374,11 @@ void media_draw_steps(const media_op *op, const media_draw *d, uint32_t first, u
 /* A map of points to the row (media_info.affine), which goes on to where the retouches move its pixels; zeros behind a perspective,
  * an elastic map and a mix, which are no such map. */
 void media_retouch_points(const media_retouches *retouches, double affine[6]);
+
+/* Whether it moves points in no way that can be told. */
+static inline int media_untold(int kind) {
+    return kind == MEDIA_ELASTIC || kind == MEDIA_MIX || kind == MEDIA_OPTICAL || kind == MEDIA_GRID;
+}
 
 /* Whether it takes each pixel from elsewhere in the picture, by one map for all of it. */
 static inline int media_warps(int kind) {
@@ -408,6 +422,7 @@ void media_border_row(const media_border *b, const media_pixels *px, const media
 void media_draw_rotation(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_affine(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_quarters(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_transpose(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_zoom_out(const media_op *op, const media_draw *d, media_retouches *to);
 
 /* Left and right change places (MEDIA_DO_FLIP) or top and bottom, if the geometry has not seen to it. */
@@ -503,6 +518,10 @@ int media_recode(const media_pixels *px, media_buf *room, int quality, int bgr);
 
 /* --- tones.c --- */
 void media_by_table(const media_pixels *px, const uint8_t table[256]);
+void media_by_tables(const media_pixels *px, const uint8_t of[3][256]); /* of each channel its own */
+
+/* By what is made of how often each value of a channel is there. */
+void media_by_histogram(const media_pixels *px, void (*make)(const uint32_t n[256], uint8_t table[256]));
 void media_solarize(const media_pixels *px, double threshold);
 void media_solarize_add(const media_pixels *px, int add); /* to what is below 128 */
 void media_posterize(const media_pixels *px, int bits);

@@ -40,7 +40,7 @@ static int add_retouches(media_moves *to, const media_retouches *from) {
     for (int i = 0; i < from->n; i++) {
         const media_retouch *r = &from->all[i];
         double back[9], there[9];
-        if (r->kind == MEDIA_ELASTIC || r->kind == MEDIA_MIX) return -1;
+        if (media_untold(r->kind)) return -1;
         double m[6];
         if (!media_warps(r->kind)) continue;
         memcpy(m, r->matrix, sizeof m);

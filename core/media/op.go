@@ -277,6 +277,15 @@ type Config struct {
 	Motion         *Motion
 	Holes          *Holes
 	CLAHE          *CLAHE
+	Transpose      float64 // that the row, a square, has its lines for columns
+	Sharpen        *Effect // albumentations'
+	Emboss         *Effect // albumentations'
+	Sepia          float64 // that colours become albumentations' brown
+	ToneCurve      *ToneCurve
+	DropChannels   *DropChannels
+	CV2Equalize    float64 // as Equalize, by OpenCV's table
+	Optical        *Optical
+	Grid           *GridDistortion
 	Normalize      *Normalize // nil: floats are x/255
 	Erase          *Erase     // nil: no part of the finished row is erased
 	Mode           Mode
@@ -310,6 +319,9 @@ func Compile(cfg Config) (*Op, error) {
 	cfg.light(&op.c)
 	cfg.cv2Colours(&op.c)
 	cfg.cv2Blurs(&op.c)
+	cfg.cv2Effects(&op.c)
+	cfg.Optical.fill(&op.c)
+	cfg.Grid.fill(&op.c)
 	cfg.Holes.fill(&op.c)
 	cfg.CLAHE.fill(&op.c)
 	cfg.CV2Affine.fill(&op.c)
@@ -401,6 +413,9 @@ func (cfg *Config) check() error {
 	if err := cfg.checkCV2Blurs(); err != nil {
 		return err
 	}
+	if err := cfg.checkCV2Effects(); err != nil {
+		return err
+	}
 	if err := checkOrder(cfg.Order); err != nil {
 		return err
 	}
@@ -423,7 +438,7 @@ func (cfg *Config) check() error {
 }
 
 func (cfg *Config) checkChances() error {
-	all := append(cfg.chances(), chance{"horizontal flip", cfg.Flip}, chance{"vertical flip", cfg.VFlip}, chance{"quarters", cfg.Quarters})
+	all := append(cfg.chances(), chance{"horizontal flip", cfg.Flip}, chance{"vertical flip", cfg.VFlip}, chance{"quarters", cfg.Quarters}, chance{"transpose", cfg.Transpose})
 	if cfg.Perspective != nil {
 		all = append(all, chance{"perspective", cfg.Perspective.P})
 	}
@@ -435,6 +450,12 @@ func (cfg *Config) checkChances() error {
 	}
 	if cfg.CV2Affine != nil {
 		all = append(all, chance{"OpenCV's affine", cfg.CV2Affine.P})
+	}
+	if cfg.Optical != nil {
+		all = append(all, chance{"optical", cfg.Optical.P})
+	}
+	if cfg.Grid != nil {
+		all = append(all, chance{"grid", cfg.Grid.P})
 	}
 	if cfg.Erase != nil {
 		all = append(all, chance{"erase", cfg.Erase.P})

@@ -69,6 +69,15 @@ static void draw_step(const media_op *op, const media_draw *d, int step, media_r
     case MEDIA_DO_MOTION: media_draw_motion(op, d, to); break;
     case MEDIA_DO_HOLES: media_draw_holes(op, d, to); break;
     case MEDIA_DO_CLAHE: media_draw_clahe(op, d, to); break;
+    case MEDIA_DO_TRANSPOSE: media_draw_transpose(op, d, to); break;
+    case MEDIA_DO_SHARPEN: media_draw_sharpen(op, d, to); break;
+    case MEDIA_DO_EMBOSS: media_draw_emboss(op, d, to); break;
+    case MEDIA_DO_SEPIA: media_draw_sepia(op, d, to); break;
+    case MEDIA_DO_TONE_CURVE: media_draw_tone_curve(op, d, to); break;
+    case MEDIA_DO_DROP_CHANNELS: media_draw_drop_channels(op, d, to); break;
+    case MEDIA_DO_CV2_EQUALIZE: media_draw_cv2_equalize(op, d, to); break;
+    case MEDIA_DO_OPTICAL: media_draw_optical(op, d, to); break;
+    case MEDIA_DO_GRID: media_draw_grid(op, d, to); break;
     default: draw_tone(op, d, step, to); break;
     }
 }
@@ -121,8 +130,7 @@ void media_draw_retouches(const media_op *op, const media_draw *d, media_retouch
 void media_retouch_points(const media_retouches *retouches, double affine[6]) {
     for (int i = 0; i < retouches->n; i++) {
         int kind = retouches->all[i].kind;
-        if (kind == MEDIA_PERSPECTIVE || kind == MEDIA_TORCH_PERSPECTIVE || kind == MEDIA_ELASTIC ||
-            kind == MEDIA_MIX) {
+        if (kind == MEDIA_PERSPECTIVE || kind == MEDIA_TORCH_PERSPECTIVE || media_untold(kind)) {
             memset(affine, 0, 6 * sizeof *affine);
             return;
         }
@@ -187,7 +195,13 @@ int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const 
     case MEDIA_BOX_BLUR:
     case MEDIA_MEDIAN:
     case MEDIA_CV2_BLUR:
-    case MEDIA_MOTION: return media_cv2_blurs(px, by, r, room);
+    case MEDIA_MOTION:
+    case MEDIA_SHARPEN:
+    case MEDIA_EMBOSS: return media_cv2_blurs(px, by, r, room);
+    case MEDIA_SEPIA: media_sepia(px); break;
+    case MEDIA_TONE_CURVE: media_tone_curve(px, r->matrix); break;
+    case MEDIA_DROP_CHANNELS: media_drop_channels(px, r->size, r->fill[0]); break;
+    case MEDIA_CV2_EQUALIZE: media_cv2_equalize(px); break;
     case MEDIA_HOLE: media_hole(px, r); break;
     case MEDIA_CLAHE: return media_clahe(px, by, r, room);
     case MEDIA_PERMUTE: media_permute(px, r->size); break;
@@ -215,6 +229,11 @@ int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const 
     case MEDIA_TORCH_PERSPECTIVE:
         if (!media_copy_pixels(px, room, 0, &from)) return MEDIA_NO_MEMORY;
         media_warp_by(r, by, px, &from);
+        break;
+    case MEDIA_OPTICAL:
+    case MEDIA_GRID:
+        if (!media_copy_pixels(px, room, 0, &from)) return MEDIA_NO_MEMORY;
+        media_bend(px, by, &from, r);
         break;
     case MEDIA_ELASTIC:
         if (!(more = media_copy_pixels(px, room, media_elastic_bytes(px, r), &from))) return MEDIA_NO_MEMORY;

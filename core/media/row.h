@@ -123,7 +123,16 @@ enum {
     MEDIA_DO_MOTION = 33,
     MEDIA_DO_HOLES = 34,
     MEDIA_DO_CLAHE = 35,
-    MEDIA_STEPS = 36,
+    MEDIA_DO_TRANSPOSE = 36,
+    MEDIA_DO_SHARPEN = 37,
+    MEDIA_DO_EMBOSS = 38,
+    MEDIA_DO_SEPIA = 39,
+    MEDIA_DO_TONE_CURVE = 40,
+    MEDIA_DO_DROP_CHANNELS = 41,
+    MEDIA_DO_CV2_EQUALIZE = 42,
+    MEDIA_DO_OPTICAL = 43,
+    MEDIA_DO_GRID = 44,
+    MEDIA_STEPS = 45,
 };
 enum { MEDIA_BRIGHTNESS = 0, MEDIA_CONTRAST = 1, MEDIA_SATURATION = 2, MEDIA_HUE = 3, MEDIA_JITTERS = 4 };
 
@@ -135,6 +144,7 @@ enum {
     MEDIA_MAX_MIX = 8,                   /* chains of AUG_MIX, and operations of each */
     MEDIA_MAX_KERNEL = 255,              /* of a blur */
     MEDIA_MAX_HOLES = 32,                /* of a row */
+    MEDIA_MAX_STEPS = 64,                /* of a grid that bends a row */
     MEDIA_MAX_SIZES = 32,                /* of RANDOM_SHORTEST */
     MEDIA_MAX_OPTIONS = 16,              /* of IOU_CROP */
     MEDIA_MAX_TILES = 64,                /* of a grid */
@@ -322,6 +332,23 @@ typedef struct media_op {
     double clahe_p;                          /* that the histograms of tiles are equalized */
     double clahe_limit[2];                   /* times the mean: what a value counts at most */
     uint32_t clahe_tiles[2];                 /* across and down */
+    double transpose_p;                      /* that a square row's lines become its columns */
+    double sharpen_p, sharpen_alpha[2], sharpen_lightness[2]; /* albumentations' kernels of 3 x 3 */
+    double emboss_p, emboss_alpha[2], emboss_strength[2];
+    double sepia_p; /* that colours become brown */
+    double tone_curve_p, tone_curve_scale; /* that values go by a curve whose two points move by a normal number times scale */
+    uint32_t tone_curve_each;  /* 1: of each channel another */
+    double drop_channels_p;    /* that channels become a number */
+    uint32_t drop_channels[2]; /* how many of three */
+    uint32_t drop_fill;
+    double cv2_equalize_p; /* as equalize, by OpenCV's table */
+    double optical_p, optical_limit[2]; /* that the row is seen through a lens, and how much it bends */
+    uint32_t optical_filter, optical_border; /* here and below as cv2_affine's */
+    uint8_t optical_fill[4];
+    double grid_p, grid_limit[2]; /* that cells are stretched and squeezed by 1 + this */
+    uint32_t grid_steps, grid_normalized; /* cells, 1 to MEDIA_MAX_STEPS; 1: all of the row stays there */
+    uint32_t grid_filter, grid_border;
+    uint8_t grid_fill[4];
     double erase_p;                          /* that a part of the finished row becomes something else */
     double erase_scale_min, erase_scale_max; /* its share of the row's area */
     double erase_ratio_min, erase_ratio_max; /* its height / width */

@@ -46,6 +46,15 @@ const (
 	StepMotion
 	StepHoles
 	StepCLAHE
+	StepTranspose
+	StepSharpen
+	StepEmboss
+	StepSepia
+	StepToneCurve
+	StepDropChannels
+	StepCV2Equalize
+	StepOptical
+	StepGrid
 	steps
 )
 

@@ -62,7 +62,18 @@ var happens = map[Step]func(c *Config){
 	StepMotion: func(c *Config) {
 		c.Motion = &Motion{Kernel: Kernel{1, [2]int{5, 7}}, Angle: [2]float64{0, 360}, Direction: [2]float64{-1, 1}, Shifted: true}
 	},
-	StepCLAHE: func(c *Config) { c.CLAHE = &CLAHE{1, [2]float64{2, 4}, 8, 8} },
+	StepCLAHE:        func(c *Config) { c.CLAHE = &CLAHE{1, [2]float64{2, 4}, 8, 8} },
+	StepTranspose:    func(c *Config) { c.Transpose = 1 },
+	StepSharpen:      func(c *Config) { c.Sharpen = &Effect{1, [2]float64{0.2, 0.5}, [2]float64{0.5, 1}} },
+	StepEmboss:       func(c *Config) { c.Emboss = &Effect{1, [2]float64{0.2, 0.5}, [2]float64{0.2, 0.7}} },
+	StepSepia:        func(c *Config) { c.Sepia = 1 },
+	StepToneCurve:    func(c *Config) { c.ToneCurve = &ToneCurve{1, 0.2, true} },
+	StepDropChannels: func(c *Config) { c.DropChannels = &DropChannels{1, [2]int{1, 2}, 9} },
+	StepCV2Equalize:  func(c *Config) { c.CV2Equalize = 1 },
+	StepOptical:      func(c *Config) { c.Optical = &Optical{1, [2]float64{0.3, 0.6}, Bent{Interpolation: CV2Linear}} },
+	StepGrid: func(c *Config) {
+		c.Grid = &GridDistortion{1, 5, [2]float64{-0.4, 0.4}, true, Bent{Interpolation: CV2Linear}}
+	},
 	StepHoles: func(c *Config) {
 		c.Holes = &Holes{1, [2]int{2, 3}, [2]float64{0.2, 0.4}, [2]float64{0.1, 0.4}, false, Fill{9, 99, 199}}
 	},

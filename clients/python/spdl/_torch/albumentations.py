@@ -283,6 +283,34 @@ def clahe(g: Array) -> Operation:
     return {"clahe": without({"clip_limit": g.pair("clip_limit"), "tiles": tiles[0] if tiles[0] == tiles[1] else tiles, "p": whole(g.p)}, tiles=8)}
 
 
+def effect(name: str, by: str) -> Callable[[Array], Operation]:
+    """A kernel of 3 x 3, of which an effect has a share."""
+    def tell(g: Array) -> Operation:
+        if by == "lightness" and g.get("method") != "kernel":
+            g.refuse(f"method: got {g.get('method')!r}, whose differences of bytes wrap around, want 'kernel'")
+        return {name: {"alpha": g.pair("alpha"), by: g.pair(by), "p": whole(g.p)}}
+    return tell
+
+
+def sepia(g: Array) -> Optional[Operation]:
+    return {"to_sepia": whole(g.p)} if g.channels == 3 else None  # which leaves grey as it is
+
+
+def tone_curve(g: Array) -> Operation:
+    return {"random_tone_curve": without({"scale": g.number("scale"), "per_channel": g.get("per_channel"), "p": whole(g.p)}, per_channel=False)}
+
+
+def channel_dropout(g: Array) -> Operation:
+    return {"channel_dropout": without({"channels": g.pair("channel_drop_range"), "p": whole(g.p), "fill": g.fill()}, fill=None)}
+
+
+def equalize(g: Array) -> Operation:
+    for name, usual, remedy in (("mode", "cv", "equalize is Pillow's"), ("by_channels", True, "each channel has a histogram of its own here"), ("mask", None, "the histogram is of all pixels here")):
+        if g.get(name) != usual:
+            g.refuse(f"{name}: got {g.get(name)!r:.60}, want {usual!r}: {remedy}")
+    return {"cv2_equalize": whole(g.p)}
+
+
 def coarse_dropout(g: Array) -> Optional[Operation]:
     if g.followed:
         g.refuse("beside bbox_params or keypoint_params it drops and cuts what holes cover, which nothing does here; leave one of them out, or take {\"coarse_dropout\": {...}}, by which boxes stay as they are")
@@ -318,15 +346,36 @@ def safe_rotate(g: Array) -> Operation:
     return warped(g, {"degrees": g.pair("limit"), "fit": True})
 
 
-def warped(g: Array, says: Operation) -> Operation:
-    if g.get("rotate_method") != "largest_box":
-        g.refuse(f"rotate_method: got {g.get('rotate_method')!r}, want 'largest_box'")
+def picked(g: Array) -> Operation:
+    """How pixels are taken from where a map has them."""
     name = "mask_interpolation" if g.is_mask else "interpolation"
     filter = {0: "cv2_nearest", 1: "cv2_linear"}.get(g.get(name))
     if filter is None:
         g.refuse(f"{name}: got cv2's {g.get(name)}, want INTER_NEAREST or INTER_LINEAR")
+    return without({"interpolation": filter}, interpolation="cv2_linear")
+
+
+def warped(g: Array, says: Operation) -> Operation:
+    if g.get("rotate_method") != "largest_box":
+        g.refuse(f"rotate_method: got {g.get('rotate_method')!r}, want 'largest_box'")
     said = without(says, translate=[0, 0], translate_px=[0, 0], scale=[1, 1], shear=[0, 0], keep_ratio=False)
-    return {"cv2_affine": {**said, "p": whole(g.p), **without({"interpolation": filter}, interpolation="cv2_linear"), **g.warped_border()}}
+    return {"cv2_affine": {**said, "p": whole(g.p), **picked(g), **g.warped_border()}}
+
+
+def bent(g: Array, name: str, says: Operation) -> Operation:
+    if g.followed:
+        g.refuse("beside bbox_params or keypoint_params, which nothing can follow here; leave one of them out, or take Affine or ShiftScaleRotate")
+    return {name: {"limit": g.pair("distort_limit"), **says, "p": whole(g.p), **picked(g), **g.border_of()}}
+
+
+def optical_distortion(g: Array) -> Operation:
+    if g.get("mode") != "camera":
+        g.refuse(f"mode: got {g.get('mode')!r}, whose map of floats depends on the build of numpy, want 'camera'")
+    return bent(g, "optical_distortion", {})
+
+
+def grid_distortion(g: Array) -> Operation:
+    return bent(g, "grid_distortion", without({"num_steps": g.get("num_steps"), "normalized": g.get("normalized")}, num_steps=5, normalized=True))
 
 
 def chance(name: str, upto: int = PIL) -> Rule:
@@ -376,6 +425,7 @@ RULES: dict[str, Rule] = {
     "HorizontalFlip": chance("horizontal_flip", NORMALIZED),
     "VerticalFlip": chance("vertical_flip", NORMALIZED),
     "RandomRotate90": chance("random_rotate90", NORMALIZED),
+    "Transpose": chance("transpose", NORMALIZED),
     "InvertImg": chance("invert"),
     "ChannelShuffle": chance("random_channel_permutation"),
     "Posterize": Rule(posterize),
@@ -393,7 +443,15 @@ RULES: dict[str, Rule] = {
     "GaussNoise": Rule(gauss_noise),
     "ImageCompression": Rule(image_compression),
     "CLAHE": Rule(clahe),
+    "Sharpen": Rule(effect("sharpen", "lightness")),
+    "Emboss": Rule(effect("emboss", "strength")),
+    "ToSepia": Rule(sepia),
+    "RandomToneCurve": Rule(tone_curve),
+    "ChannelDropout": Rule(channel_dropout),
+    "Equalize": Rule(equalize),
     "CoarseDropout": Rule(coarse_dropout),
+    "OpticalDistortion": Rule(optical_distortion),
+    "GridDistortion": Rule(grid_distortion),
     "Affine": Rule(affine),
     "ShiftScaleRotate": Rule(affine),
     "Rotate": Rule(rotate),
@@ -404,18 +462,15 @@ RULES: dict[str, Rule] = {
 }
 
 # What leaves a mask as it is.
-OF_COLOURS = ("ToGray", "RandomBrightnessContrast", "RandomGamma", "HueSaturationValue", "RGBShift", "ColorJitter", "Blur", "MedianBlur", "GaussianBlur", "MotionBlur", "GaussNoise", "ImageCompression", "CLAHE", "InvertImg", "ChannelShuffle", "Posterize", "Solarize", "ToFloat", "Normalize")
+OF_COLOURS = ("ToGray", "RandomBrightnessContrast", "RandomGamma", "HueSaturationValue", "RGBShift", "ColorJitter", "Blur", "MedianBlur", "GaussianBlur", "MotionBlur", "GaussNoise", "ImageCompression", "CLAHE",
+              "Sharpen", "Emboss", "ToSepia", "RandomToneCurve", "ChannelDropout", "Equalize", "InvertImg", "ChannelShuffle", "Posterize", "Solarize", "ToFloat", "Normalize")
 
 _NEAR = "OpenCV's arithmetic for it has no operation here; "
 _MOVED = "OpenCV's map for it has no operation here; "
 
 # What is known and cannot be told, and what does it here.
 REMEDIES = {
-    "Transpose": "with both flips at 0.5 it is all eight positions of a square, which D4() is, too: random_rotate90: 1 with horizontal_flip: 0.5",
-    "RandomToneCurve": _NEAR + "ColorJitter is near",
     "ISONoise": _NEAR + "gaussian_noise is near",
-    "Sharpen": _NEAR + "adjust_sharpness is Pillow's",
-    "Equalize": _NEAR + "equalize is Pillow's",
     "AutoContrast": _NEAR + "autocontrast is Pillow's",
     "Perspective": _MOVED + "random_perspective is Pillow's and torchvision's",
     "ElasticTransform": _MOVED + "elastic_transform is torchvision's",
