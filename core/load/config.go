@@ -85,7 +85,10 @@ func PictureConfig(i *spec.Image) media.Config {
 			from := 0.0
 			for i, of := range s.Of {
 				member(&c, of, numbers[s], from, s.Upto[i])
-				from = s.Upto[i]
+				if from = s.Upto[i]; s.N > 1 {
+					m := &c.Groups[len(c.Groups)-1]
+					m.Low, m.High, m.Pick, m.Of, m.Which = 0, 1, s.N, len(s.Of), i
+				}
 			}
 		case *spec.RandomOrder:
 			c.Shuffled = [2]int{len(c.Order), len(s.Of)}
@@ -146,8 +149,8 @@ func center(c spec.Pivot) *media.Center {
 	return &media.Center{X: c.X, Y: c.Y}
 }
 
-func bent(b *spec.Bent) media.Bent {
-	return media.Bent{Interpolation: filters[b.Interpolation], Padding: paddings[b.Padding], Fill: fill(b.Fill)}
+func bent(t *spec.Taken) media.Bent {
+	return media.Bent{Interpolation: filters[t.Interpolation], Padding: paddings[t.Padding], Fill: fill(t.Fill)}
 }
 
 // step says a step in core/media's words.
@@ -187,11 +190,14 @@ func stepOf(c *media.Config, s spec.Step) media.Step {
 	case *spec.ElasticTransform:
 		c.Elastic = &media.Elastic{P: s.P, Alpha: s.Alpha, Sigma: s.Sigma, Interpolation: filters[s.Interpolation], Fill: fill(s.Fill)}
 		return media.StepElastic
+	case *spec.CV2Perspective:
+		c.CV2Perspective = &media.CV2Perspective{P: s.P, Scale: s.Scale, Bent: bent(&s.Taken)}
+		return media.StepCV2Perspective
 	case *spec.OpticalDistortion:
-		c.Optical = &media.Optical{P: s.P, Limit: s.Limit, Bent: bent(&s.Bent)}
+		c.Optical = &media.Optical{P: s.P, Limit: s.Limit, Bent: bent(&s.Taken)}
 		return media.StepOptical
 	case *spec.GridDistortion:
-		c.Grid = &media.GridDistortion{P: s.P, Steps: s.NumSteps, Limit: s.Limit, Normalized: s.Normalized, Bent: bent(&s.Bent)}
+		c.Grid = &media.GridDistortion{P: s.P, Steps: s.NumSteps, Limit: s.Limit, Normalized: s.Normalized, Bent: bent(&s.Taken)}
 		return media.StepGrid
 	case *spec.Augment:
 		c.Augment = &media.Augment{
@@ -264,6 +270,15 @@ func stepOf(c *media.Config, s spec.Step) media.Step {
 	case *spec.CLAHE:
 		c.CLAHE = &media.CLAHE{P: s.P, Limit: s.Limit, Across: s.Tiles[0], Down: s.Tiles[1]}
 		return media.StepCLAHE
+	case *spec.GridDropout:
+		c.GridHoles = &media.GridHoles{P: s.P, Ratio: s.Ratio, Cells: s.Grid, Unit: s.UnitSize, Anywhere: s.Anywhere, Shift: s.Shift, Fill: fill(s.Fill)}
+		return media.StepGridHoles
+	case *spec.PixelDropout:
+		c.Specks = &media.Specks{P: s.P, Share: s.Share, Each: s.PerChannel, Fill: fill(s.Fill)}
+		return media.StepSpecks
+	case *spec.Downscale:
+		c.Downscale = &media.Downscale{P: s.P, Scale: s.Scale}
+		return media.StepDownscale
 	case *spec.Effect:
 		e := &media.Effect{P: s.P, Alpha: s.Alpha, By: s.By}
 		if s.Operation == "sharpen" {

@@ -24,7 +24,11 @@ enum {
     LATER_TONE_CURVE = 226,    /* and six more */
     LATER_TRANSPOSE = 233,
     LATER_OPTICAL = 234,
-    LATER_GRID = 236, /* and one more */
+    LATER_GRID = 236,            /* and one more */
+    LATER_CV2_PERSPECTIVE = 240, /* and eight more */
+    LATER_GRID_HOLES = 250,      /* and one more */
+    LATER_SPECKS = 252,          /* and one more */
+    LATER_DOWNSCALE = 254,
 };
 
 /* A number of a range. */
@@ -96,6 +100,16 @@ typedef struct media_places {
     int32_t across[MEDIA_CV2_COLUMNS], down[MEDIA_CV2_COLUMNS];
 } media_places;
 
+/* --- cv2_perspective.c --- */
+void media_draw_cv2_perspective(const media_op *op, const media_draw *d, media_retouches *to);
+
+/* The map of a CV2_PERSPECTIVE as a PERSPECTIVE's is: it leads back, and pixel i reaches from i to i + 1. */
+void media_cv2_perspective_back(const media_retouch *r, double back[9]);
+
+/* From a copy of the pixels, or from a picture of another size. */
+void media_warp_cv2_perspective(const media_pixels *px, const media_kernels *by, const media_pixels *from,
+                                const media_retouch *r);
+
 /* --- cv2_maps.c --- */
 void media_draw_optical(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_grid(const media_op *op, const media_draw *d, media_retouches *to);
@@ -156,6 +170,16 @@ void media_cv2_equalize(const media_pixels *px);
 /* --- holes.c --- */
 void media_draw_holes(const media_op *op, const media_draw *d, media_retouches *to);
 void media_hole(const media_pixels *px, const media_retouch *r);
+void media_draw_grid_holes(const media_op *op, const media_draw *d, media_retouches *to);
+void media_grid_holes(const media_pixels *px, const media_retouch *r);
+void media_draw_specks(const media_op *op, const media_draw *d, media_retouches *to);
+void media_specks(const media_pixels *px, const media_retouch *r);
+
+/* --- downscale.c --- */
+void media_draw_downscale(const media_op *op, const media_draw *d, media_retouches *to);
+
+/* From a copy of the pixels; columns: room for as many numbers. */
+void media_downscale(const media_pixels *px, const media_pixels *from, double scale, int32_t *columns);
 
 /* --- what has vectors --- */
 

@@ -1,8 +1,7 @@
 /* cv2_tables.c - colours by albumentations' RandomToneCurve, ChannelDropout and ToSepia and OpenCV's equalizeHist.
  *
  * A tone curve is a table of doubles, rounded half to even: a curve of Bezier's from 0 to 1 whose two points in the middle are a quarter and three quarters,
- * more or less. Sepia is cv2.transform: whole numbers of 10 bits, cut off, but floats, rounded half to even, for as many of the last pixels as its vectors
- * leave. A table of equalizeHist is of floats of 32 bits, rounded half to even.
+ * more or less. Sepia is cv2.transform: whole numbers of 10 bits. A table of equalizeHist is of floats of 32 bits, rounded half to even.
  *
  * Draws, in the words of philox.c: of each its first block has in the first uniform whether it happens. DROP_CHANNELS' second says how many, the next block
  * which; TONE_CURVE has a block for each point of each channel, whose normal number is timm.c's. */
@@ -40,8 +39,7 @@ void media_draw_drop_channels(const media_op *op, const media_draw *d, media_ret
 static double off(const media_draw *d, uint32_t block, double place, double scale) {
     double u[2];
     media_uniforms(d, OP_LATER, block, u);
-    double normal = sqrt(-2 * log(1 - u[0])) * cos(2 * 3.141592653589793 * u[1]);
-    return fmin(fmax(place + scale * normal, 0), 1);
+    return fmin(fmax(place + scale * media_normal(u), 0), 1);
 }
 
 void media_draw_tone_curve(const media_op *op, const media_draw *d, media_retouches *to) {
@@ -93,25 +91,15 @@ static void equalize(const uint32_t n[256], uint8_t table[256]) {
 
 void media_cv2_equalize(const media_pixels *px) { media_by_histogram(px, equalize); }
 
-enum { SEPIA_BITS = 10, SEPIA_VECTOR = 32 };
-
 void media_sepia(const media_pixels *px) {
-    static const float m[3][3] = {
-        {0.393f, 0.769f, 0.189f}, {0.349f, 0.686f, 0.168f}, {0.272f, 0.534f, 0.131f}};
-    int32_t whole[3][3];
-    int64_t left = (int64_t)px->w * px->h / SEPIA_VECTOR * SEPIA_VECTOR; /* of vectors */
-    for (int i = 0; i < 3; i++)
-        for (int k = 0; k < 3; k++) whole[i][k] = (int32_t)rint(m[i][k] * (1 << SEPIA_BITS));
+    enum { BITS = 10, HALF = 1 << (BITS - 1) };
     for (int32_t y = 0; y < px->h; y++) {
         uint8_t *c = media_line(px, y);
-        for (int32_t x = 0; x < px->w; x++, left--, c += px->step) {
-            const int32_t was[3] = {c[0], c[1], c[2]};
-            for (int i = 0; i < 3; i++) {
-                const int32_t *w = whole[i];
-                const float *f = m[i];
-                c[i] = left > 0 ? media_byte((w[0] * was[0] + w[1] * was[1] + w[2] * was[2] + (1 << (SEPIA_BITS - 1))) >> SEPIA_BITS)
-                                : media_nearest_byte(f[0] * (float)was[0] + f[1] * (float)was[1] + f[2] * (float)was[2]);
-            }
+        for (int32_t x = 0; x < px->w; x++, c += px->step) {
+            int32_t r = c[0], g = c[1], b = c[2];
+            c[0] = media_byte((402 * r + 787 * g + 194 * b + HALF) >> BITS); /* 0.393, 0.769, 0.189 */
+            c[1] = media_byte((357 * r + 702 * g + 172 * b + HALF) >> BITS); /* 0.349, 0.686, 0.168 */
+            c[2] = media_byte((279 * r + 547 * g + 134 * b + HALF) >> BITS); /* 0.272, 0.534, 0.131 */
         }
     }
 }

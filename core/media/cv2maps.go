@@ -14,6 +14,14 @@ type Bent struct {
 	Fill          Fill // of Constant
 }
 
+// CV2Perspective is albumentations' Perspective, by cv2.warpPerspective: with probability P the row, or a picture ahead of its crop, is seen from aside. Its corners
+// move inwards by normal numbers times one of Scale, as shares of its sides.
+type CV2Perspective struct {
+	P     float64
+	Scale [2]float64 // 0 to 1
+	Bent
+}
+
 // Optical is albumentations' OpticalDistortion by a camera: with probability P a lens bends the row by a number between two, outwards below 0.
 type Optical struct {
 	P     float64
@@ -34,6 +42,14 @@ type GridDistortion struct {
 // MaxSteps bounds GridDistortion's Steps.
 const MaxSteps = C.MEDIA_MAX_STEPS
 
+func (p *CV2Perspective) fill(op *C.media_op) {
+	if p == nil {
+		return
+	}
+	op.cv2_perspective_p, op.cv2_perspective_scale = C.double(p.P), cRange(p.Scale)
+	op.cv2_perspective_filter, op.cv2_perspective_border, op.cv2_perspective_fill = C.uint32_t(p.Interpolation), C.uint32_t(p.Padding), p.Fill.c()
+}
+
 func (o *Optical) fill(op *C.media_op) {
 	if o == nil {
 		return
@@ -51,7 +67,7 @@ func (g *GridDistortion) fill(op *C.media_op) {
 	op.grid_filter, op.grid_border, op.grid_fill = C.uint32_t(g.Interpolation), C.uint32_t(g.Padding), g.Fill.c()
 }
 
-func (b *Bent) check(name string, limit [2]float64, mode Mode) error {
+func (b *Bent) check(name string, by [2]float64, least float64, mode Mode) error {
 	switch {
 	case b.Interpolation != CV2Nearest && b.Interpolation != CV2Linear:
 		return fmt.Errorf("%s: want interpolation cv2_nearest or cv2_linear", name)
@@ -60,13 +76,18 @@ func (b *Bent) check(name string, limit [2]float64, mode Mode) error {
 	case b.Padding > Symmetric:
 		return fmt.Errorf("%s: padding: %d is not one of the named values", name, b.Padding)
 	}
-	return ordered(name, limit, -1, 1)
+	return ordered(name, by, least, 1)
 }
 
 // checkMaps wants numbers in range, and a grid whose cells have pixels.
 func (cfg *Config) checkMaps() error {
+	if p := cfg.CV2Perspective; p != nil {
+		if err := p.check("OpenCV's perspective", p.Scale, 0, cfg.Mode); err != nil {
+			return err
+		}
+	}
 	if o := cfg.Optical; o != nil {
-		if err := o.check("optical", o.Limit, cfg.Mode); err != nil {
+		if err := o.check("optical", o.Limit, -1, cfg.Mode); err != nil {
 			return err
 		}
 	}
@@ -77,5 +98,5 @@ func (cfg *Config) checkMaps() error {
 	if out := cfg.known(); g.Steps < 1 || g.Steps > MaxSteps || g.Steps > min(out.H, out.W) {
 		return fmt.Errorf("grid: got %d steps for rows of %d x %d, want 1 to %d, and no more than the shorter side", g.Steps, out.H, out.W, MaxSteps)
 	}
-	return g.check("grid", g.Limit, cfg.Mode)
+	return g.check("grid", g.Limit, -1, cfg.Mode)
 }

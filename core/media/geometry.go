@@ -114,6 +114,9 @@ func (cfg *Config) leastSide() (n int) {
 	if g := cfg.Grid; g != nil && g.P > 0 {
 		n = max(n, g.Steps)
 	}
+	if g := cfg.GridHoles; g != nil && g.P > 0 {
+		n = max(n, g.Unit[1], g.Cells[0], g.Cells[1])
+	}
 	return n
 }
 

@@ -2,6 +2,7 @@
 #ifndef SPDL_MEDIA_INTERNAL_H
 #define SPDL_MEDIA_INTERNAL_H
 
+#include <math.h>
 #include <string.h>
 
 #include "jpeg.h"
@@ -38,6 +39,11 @@ void media_words(const media_draw *d, uint32_t op, uint32_t block, uint32_t c[4]
 /* Two uniforms in [0, 1) of 53 bits from four words, or from those at a block. */
 void media_uniforms_of(const uint32_t words[4], double u[2]);
 void media_uniforms(const media_draw *d, uint32_t op, uint32_t block, double u[2]);
+
+/* A normal number from two uniforms, by Box and Muller. */
+static inline double media_normal(const double u[2]) {
+    return sqrt(-2 * log(1 - u[0])) * cos(2 * 3.141592653589793 * u[1]);
+}
 
 /* Whether what has probability p happens: by the block's first uniform. */
 int media_chance(const media_draw *d, uint32_t op, uint32_t block, double p);
@@ -310,6 +316,10 @@ enum {
     MEDIA_CV2_EQUALIZE,
     MEDIA_OPTICAL,
     MEDIA_GRID,
+    MEDIA_CV2_PERSPECTIVE, /* its matrix leads there */
+    MEDIA_GRID_HOLES,
+    MEDIA_SPECKS,
+    MEDIA_DOWNSCALE,
     MEDIA_TORCH_CONTRAST, /* from here on torch.h */
     MEDIA_TORCH_SATURATION,
     MEDIA_TORCH_HUE,
@@ -349,7 +359,7 @@ enum {
         (MEDIA_JITTERS + 2) /* distortion, permutation */ + 2 /* grey, blur */ + MEDIA_TONES +
         2 /* noise, JPEG */ + 3 /* light, gamma, OpenCV's grey */ +
         3 /* its affine map, shifts of HSV and RGB */ + MEDIA_JITTERS + 5 /* its blurs, CLAHE */ +
-        MEDIA_MAX_HOLES + 9 /* sharpen, emboss, sepia, tone curve, channels, equalize, transpose, lens, grid */,
+        MEDIA_MAX_HOLES + 13 /* OpenCV's perspective, holes of a grid, specks, downscale, sharpen, emboss, sepia, tone curve, channels, equalize, transpose, lens, grid */,
 };
 
 /* What is done to a row's pixels once they are in their place, in this order. */
@@ -383,7 +393,7 @@ static inline int media_untold(int kind) {
 /* Whether it takes each pixel from elsewhere in the picture, by one map for all of it. */
 static inline int media_warps(int kind) {
     return kind == MEDIA_WARP || kind == MEDIA_PERSPECTIVE || kind == MEDIA_CV2_AFFINE ||
-           kind == MEDIA_TORCH_WARP || kind == MEDIA_TORCH_PERSPECTIVE;
+           kind == MEDIA_CV2_PERSPECTIVE || kind == MEDIA_TORCH_WARP || kind == MEDIA_TORCH_PERSPECTIVE;
 }
 
 /* One that warps: `to`, of a size of its own, of the pixels of another picture. */
@@ -501,6 +511,7 @@ enum {
     LATER_GAMMA = 43,
     LATER_CV2_GRAY = 44,
     LATER_ORDER = 48,         /* and one for each step */
+    LATER_PICK = 1 << 12,     /* and on, 64 of each group */
     LATER_IOU_CROP = 1 << 16, /* and on, 4096 of each of its MEDIA_IOU_ROUNDS */
 };
 

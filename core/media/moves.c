@@ -49,6 +49,7 @@ static int add_retouches(media_moves *to, const media_retouches *from) {
         homogeneous(m, back);
         if (r->kind == MEDIA_PERSPECTIVE || r->kind == MEDIA_TORCH_PERSPECTIVE)
             memcpy(back, r->matrix, 8 * sizeof *back);
+        if (r->kind == MEDIA_CV2_PERSPECTIVE) media_cv2_perspective_back(r, back);
         inverse(back, there);
         if (add(to, there, r->w, r->h, r->kind == MEDIA_WARP && r->value == MEDIA_BY_CENTRES) < 0) return -1;
     }

@@ -284,6 +284,10 @@ type Config struct {
 	ToneCurve      *ToneCurve
 	DropChannels   *DropChannels
 	CV2Equalize    float64 // as Equalize, by OpenCV's table
+	GridHoles      *GridHoles
+	Specks         *Specks
+	Downscale      *Downscale
+	CV2Perspective *CV2Perspective
 	Optical        *Optical
 	Grid           *GridDistortion
 	Normalize      *Normalize // nil: floats are x/255
@@ -320,6 +324,8 @@ func Compile(cfg Config) (*Op, error) {
 	cfg.cv2Colours(&op.c)
 	cfg.cv2Blurs(&op.c)
 	cfg.cv2Effects(&op.c)
+	cfg.GridHoles.fill(&op.c)
+	cfg.CV2Perspective.fill(&op.c)
 	cfg.Optical.fill(&op.c)
 	cfg.Grid.fill(&op.c)
 	cfg.Holes.fill(&op.c)
@@ -329,7 +335,10 @@ func Compile(cfg Config) (*Op, error) {
 		op.c.order[i] = C.uint8_t(s)
 	}
 	for _, m := range cfg.Groups {
-		op.c.members[m.Step] = C.media_member{group: C.uint32_t(m.Group), low: C.double(m.Low), high: C.double(m.High)}
+		op.c.members[m.Step] = C.media_member{
+			group: C.uint32_t(m.Group), low: C.double(m.Low), high: C.double(m.High),
+			pick: C.uint32_t(m.Pick), of: C.uint32_t(m.Of), which: C.uint32_t(m.Which),
+		}
 	}
 	for _, s := range cfg.ByTorch {
 		op.c.by_torch |= 1 << s
@@ -450,6 +459,9 @@ func (cfg *Config) checkChances() error {
 	}
 	if cfg.CV2Affine != nil {
 		all = append(all, chance{"OpenCV's affine", cfg.CV2Affine.P})
+	}
+	if cfg.CV2Perspective != nil {
+		all = append(all, chance{"OpenCV's perspective", cfg.CV2Perspective.P})
 	}
 	if cfg.Optical != nil {
 		all = append(all, chance{"optical", cfg.Optical.P})

@@ -78,6 +78,7 @@ var kinds = []kind{
 	{"random_affine", turning, also},
 	{"random_perspective", turning, also},
 	{cv2Affine, turning, also},
+	{cv2Perspective, turning, also},
 	{"elastic_transform", turning, never},
 	{opticalDistortion, turning, never},
 	{gridDistortion, turning, never},
@@ -112,6 +113,9 @@ var kinds = []kind{
 	{motionBlur, changing, never},
 	{coarseDropout, changing, never},
 	{clahe, changing, never},
+	{gridDropout, changing, never},
+	{pixelDropout, changing, never},
+	{downscale, changing, never},
 	{sharpen, changing, never},
 	{emboss, changing, never},
 	{sepia, changing, never},
@@ -219,6 +223,8 @@ func (d *reading) step(op *section, name string) Step {
 		return d.randomPerspective(op)
 	case "elastic_transform":
 		return d.elasticTransform(op)
+	case cv2Perspective:
+		return d.cv2Perspective(op)
 	case opticalDistortion:
 		return d.opticalDistortion(op)
 	case gridDistortion:
@@ -267,6 +273,12 @@ func (d *reading) step(op *section, name string) Step {
 		return d.coarseDropout(op)
 	case clahe:
 		return d.clahe(op)
+	case gridDropout:
+		return d.gridDropout(op)
+	case pixelDropout:
+		return d.pixelDropout(op)
+	case downscale:
+		return d.downscale(op)
 	case sharpen, emboss:
 		return d.effect(op, name)
 	case toneCurve:
@@ -342,7 +354,7 @@ func (i *Image) checkStepOfIndex(s Step, at string, fail func(path, format strin
 		fail(at, "got %s with mode index, whose numbers of classes are no colours; leave it out: only the picture's section needs it", s.Name())
 	} else if m, is := s.(mixer); is && m.mixes() != Nearest && m.mixes() != CV2Nearest {
 		want := Nearest
-		if slices.Contains([]string{cv2Affine, opticalDistortion, gridDistortion}, s.Name()) {
+		if slices.Contains([]string{cv2Affine, cv2Perspective, opticalDistortion, gridDistortion}, s.Name()) {
 			want = CV2Nearest
 		}
 		fail(at, "got interpolation %s with mode index, want %s, as others mix numbers of classes; write {interpolation: %[2]s}", m.mixes(), want)

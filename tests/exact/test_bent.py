@@ -1,4 +1,6 @@
-"""optical_distortion and grid_distortion on our draws against albumentations' own functions of the same numbers, on opencv-python-headless 4.11.0.86."""
+"""cv2_perspective, optical_distortion and grid_distortion on our draws against albumentations' own functions of the same numbers, on opencv-python-headless 4.11.0.86."""
+
+import math
 
 import numpy as np
 import pytest
@@ -14,9 +16,10 @@ cv2 = pytest.importorskip("cv2")
 from albumentations.augmentations.geometric import functional as F  # noqa: E402
 
 CV2_LINEAR, CV2_NEAREST = 6, 7
+STEP = 45  # media.StepCV2Perspective
 FILTERS = {CV2_LINEAR: cv2.INTER_LINEAR, CV2_NEAREST: cv2.INTER_NEAREST}
 BORDERS = (cv2.BORDER_CONSTANT, cv2.BORDER_REPLICATE, cv2.BORDER_REFLECT_101, cv2.BORDER_REFLECT)
-OPTICAL, GRID, KEY = 234, 236, 237  # blocks of draws
+OPTICAL, GRID, KEY, PERSPECTIVE = 234, 236, 237, 240  # blocks of draws
 FILL = [9, 99, 199]
 SIZES = [(64, 64), (31, 50), (50, 31), (90, 144), (12, 300), (300, 13), (97, 129)]
 
@@ -42,10 +45,48 @@ def remapped(pixels, maps, filter, border):
     return F.remap(pixels, *maps, FILTERS[filter], BORDERS[border], FILL)
 
 
+def seen_from_aside(index, size, low, high):
+    """Theirs of our numbers: the map there, and what the row is of then."""
+    u = uniforms(5, 0, index, LATER, PERSPECTIVE)
+    h, w = size
+    normal = [math.sqrt(-2 * math.log(1 - a)) * math.cos(2 * math.pi * b) for a, b in (uniforms(5, 0, index, LATER, PERSPECTIVE + 1 + i) for i in range(8))]
+    points = F.generate_perspective_points(size, low + u[1] * (high - low), Given(np.array(normal).reshape(4, 2)))
+    return F.compute_perspective_params(F.order_points(points), size)
+
+
+class Given:
+    """A generator whose normal numbers are known."""
+
+    def __init__(self, numbers):
+        self.numbers = numbers
+
+    def normal(self, mean, scale, size):
+        assert size == self.numbers.shape
+        return mean + scale * self.numbers
+
+
 def shown(tmp_path, i, size):
     pixels = picture(np.random.default_rng(i), size[1], size[0])
     Image.fromarray(pixels).save(tmp_path / "a.png")
     return pixels
+
+
+def test_a_perspective_is_albumentations(rows, tmp_path):
+    """Of rows, and, every third time, of a whole picture ahead of its crop."""
+    moved = 0
+    for i in range(96):
+        size, low, high = SIZES[i % len(SIZES)], [0.05, 0, 0.3][i % 3], [0.1, 1, 0.3][i % 3]
+        pixels, filter, border = shown(tmp_path, i, size), [CV2_LINEAR, CV2_NEAREST][i // 4 % 2], i // 8 % 4
+        ours = dict(P=1, Scale=[low, high], Interpolation=filter, Padding=border, Fill=FILL)
+        ahead = dict(Order=[STEP], Ahead=1, Out=(9, 8)) if i % 3 == 0 else dict(Out=size)
+        got = rows.row(tmp_path / "a.png", CV2Perspective=ours, Mode=RGB, draw=dict(Seed=5, Index=i), **ahead)
+        want = F.perspective(pixels, *seen_from_aside(i, size, low, high), FILL, BORDERS[border], True, FILTERS[filter])
+        if i % 3 == 0:
+            top, left = round((size[0] - 9) / 2), round((size[1] - 8) / 2)
+            want = want[top : top + 9, left : left + 8]
+        assert np.array_equal(got, want), (i, size, low, high)
+        moved += not np.array_equal(got, pixels)
+    assert moved > 90
 
 
 def test_a_lens_bends_as_albumentations_has_it(rows, tmp_path):
@@ -94,7 +135,7 @@ def test_masks_bend_with_their_pictures(rows, tmp_path):
     shape = picture(np.random.default_rng(2), 60, 60, 1) > 127
     Image.fromarray(np.where(shape, 255, 0).astype(np.uint8)).convert("RGB").save(tmp_path / "a.png")
     Image.fromarray(shape.astype(np.uint8)).save(tmp_path / "b.png")
-    for ours in (dict(Grid=dict(P=1, Steps=5, Limit=[-0.5, 0.5], Normalized=True, Interpolation=CV2_NEAREST)), dict(Optical=dict(P=1, Limit=[-1, 1], Interpolation=CV2_NEAREST))):
+    for ours in (dict(CV2Perspective=dict(P=1, Scale=[0.1, 0.2], Interpolation=CV2_NEAREST)), dict(Grid=dict(P=1, Steps=5, Limit=[-0.5, 0.5], Normalized=True, Interpolation=CV2_NEAREST)), dict(Optical=dict(P=1, Limit=[-1, 1], Interpolation=CV2_NEAREST))):
         for i in range(10):
             a = rows.row(tmp_path / "a.png", Out=(60, 60), draw=dict(Seed=5, Index=i), **ours)
             b = rows.row(tmp_path / "b.png", Out=(60, 60), draw=dict(Seed=5, Index=i), Mode=INDEX, **ours)
@@ -111,7 +152,7 @@ def test_points_are_not_told_of_it_and_the_frames_of_a_video_bend_alike(rows, tm
 
 def test_what_bends_nothing_is_refused(rows, tmp_path):
     shown(tmp_path, 5, (40, 50))
-    good = dict(Optical=dict(P=1, Limit=[-0.1, 0.1], Interpolation=CV2_LINEAR), Grid=dict(P=1, Steps=5, Limit=[-0.1, 0.1], Interpolation=CV2_LINEAR))
+    good = dict(CV2Perspective=dict(P=1, Scale=[0, 0.1], Interpolation=CV2_LINEAR), Optical=dict(P=1, Limit=[-0.1, 0.1], Interpolation=CV2_LINEAR), Grid=dict(P=1, Steps=5, Limit=[-0.1, 0.1], Interpolation=CV2_LINEAR))
     for name, called in (("Optical", "optical"), ("Grid", "grid")):
         for wrong, why in ((dict(P=2), "got probability 2"), (dict(Limit=[-1.1, 0]), r"got \[-1.1 0\], want -1"), (dict(Limit=[0.2, 0.1]), r"got \[0.2 0.1\]"), (dict(Padding=4), "padding: 4 is not one"),
                            (dict(Interpolation=BILINEAR), "want interpolation cv2_nearest or cv2_linear")):
@@ -119,6 +160,9 @@ def test_what_bends_nothing_is_refused(rows, tmp_path):
                 rows.row(tmp_path / "a.png", Out=(40, 50), **{name: {**good[name], **wrong}})
         with pytest.raises(RowError, match=f"{called}: want interpolation cv2_nearest with mode index"):
             rows.row(tmp_path / "a.png", Out=(40, 50), Mode=INDEX, **{name: good[name]})
+    for wrong, why in ((dict(P=2), "got probability 2"), (dict(Scale=[-0.1, 1]), r"got \[-0.1 1\], want 0"), (dict(Interpolation=BILINEAR), "want interpolation cv2_nearest or cv2_linear")):
+        with pytest.raises(RowError, match=f"OpenCV's perspective: {why}"):
+            rows.row(tmp_path / "a.png", Out=(40, 50), CV2Perspective={**good["CV2Perspective"], **wrong})
     for steps in (0, 41, 65):
         with pytest.raises(RowError, match=f"grid: got {steps} steps for rows of 40 x 50, want 1 to 64, and no more than the shorter side"):
             rows.row(tmp_path / "a.png", Out=(40, 50), Grid={**good["Grid"], "Steps": steps})

@@ -106,6 +106,7 @@ class Walk(Protocol):
     def apply(self, transforms: Any, p: float, one: Any, place: str) -> None: ...
     def choose(self, children: list[tuple[float, Any, str]], p: float, one: Any, place: str, forced: bool = True) -> None: ...
     def order(self, one: Any, place: str) -> None: ...
+    def some(self, n: int, one: Any, place: str) -> None: ...
     def follow(self, key: str, says: Operation, one: Any, place: str) -> None: ...
 
 
@@ -311,11 +312,43 @@ def equalize(g: Array) -> Operation:
     return {"cv2_equalize": whole(g.p)}
 
 
-def coarse_dropout(g: Array) -> Optional[Operation]:
+def holes_alone(g: Array, name: str, of_mask: str) -> None:
+    """Refuse what follows holes: boxes and points that these cover, and masks."""
     if g.followed:
-        g.refuse("beside bbox_params or keypoint_params it drops and cuts what holes cover, which nothing does here; leave one of them out, or take {\"coarse_dropout\": {...}}, by which boxes stay as they are")
-    if g.get("fill_mask") is not None:
-        g.refuse(f"fill_mask: got {g.get('fill_mask')}, want None: masks keep what is beneath holes")
+        g.refuse(f'beside bbox_params or keypoint_params it drops and cuts what holes cover, which nothing does here; leave one of them out, or take {{"{name}": {{...}}}}, by which boxes stay as they are')
+    if g.get(of_mask) is not None:
+        g.refuse(f"{of_mask}: got {g.get(of_mask)}, want None: masks keep what is beneath holes")
+
+
+def grid_dropout(g: Array) -> Optional[Operation]:
+    holes_alone(g, "grid_dropout", "fill_mask")
+    if g.is_mask:
+        return None
+    units, anywhere = g.get("unit_size_range"), g.get("random_offset")
+    if units is not None and g.get("holes_number_xy") is None:
+        units = [units[0], max(units[0], units[1] - 1)]  # theirs leaves out the last
+    else:
+        units = None
+    return {"grid_dropout": without({"ratio": g.number("ratio"), "grid": g.get("holes_number_xy"), "unit_size": units, "random_offset": anywhere, "shift": None if anywhere else g.get("shift_xy"), "p": whole(g.p),
+                                     "fill": g.fill()}, random_offset=True, shift=[0, 0], grid=None, unit_size=None)}
+
+
+def pixel_dropout(g: Array) -> Optional[Operation]:
+    holes_alone(g, "pixel_dropout", "mask_drop_value")
+    if g.get("drop_value") is None:
+        g.refuse("drop_value: got None, drawn for each picture, want a number, or one a channel")
+    return None if g.is_mask else {"pixel_dropout": without({"share": g.number("dropout_prob"), "per_channel": g.get("per_channel"), "p": whole(g.p), "fill": g.fill("drop_value")}, per_channel=False)}
+
+
+def downscale(g: Array) -> Operation:
+    pair = g.get("interpolation_pair")
+    if set(pair.values()) != {0}:
+        g.refuse(f"interpolation_pair: got cv2's {pair.get('downscale')} and {pair.get('upscale')}, want INTER_NEAREST of both")
+    return {"downscale": {"scale": g.pair("scale_range"), "p": whole(g.p)}}
+
+
+def coarse_dropout(g: Array) -> Optional[Operation]:
+    holes_alone(g, "coarse_dropout", "fill_mask")
     if g.is_mask:
         return None
     height, width = g.pair("hole_height_range"), g.pair("hole_width_range")
@@ -366,6 +399,12 @@ def bent(g: Array, name: str, says: Operation) -> Operation:
     if g.followed:
         g.refuse("beside bbox_params or keypoint_params, which nothing can follow here; leave one of them out, or take Affine or ShiftScaleRotate")
     return {name: {"limit": g.pair("distort_limit"), **says, "p": whole(g.p), **picked(g), **g.border_of()}}
+
+
+def perspective(g: Array) -> Operation:
+    if not g.get("keep_size") or g.get("fit_output"):
+        g.refuse(f"keep_size, fit_output: got {g.get('keep_size')} and {g.get('fit_output')}, want True and False: all rows of a batch are of one size")
+    return {"cv2_perspective": {"scale": g.pair("scale"), "p": whole(g.p), **picked(g), **g.warped_border()}}
 
 
 def optical_distortion(g: Array) -> Operation:
@@ -450,6 +489,10 @@ RULES: dict[str, Rule] = {
     "ChannelDropout": Rule(channel_dropout),
     "Equalize": Rule(equalize),
     "CoarseDropout": Rule(coarse_dropout),
+    "GridDropout": Rule(grid_dropout),
+    "PixelDropout": Rule(pixel_dropout),
+    "Downscale": Rule(downscale),
+    "Perspective": Rule(perspective),
     "OpticalDistortion": Rule(optical_distortion),
     "GridDistortion": Rule(grid_distortion),
     "Affine": Rule(affine),
@@ -463,7 +506,7 @@ RULES: dict[str, Rule] = {
 
 # What leaves a mask as it is.
 OF_COLOURS = ("ToGray", "RandomBrightnessContrast", "RandomGamma", "HueSaturationValue", "RGBShift", "ColorJitter", "Blur", "MedianBlur", "GaussianBlur", "MotionBlur", "GaussNoise", "ImageCompression", "CLAHE",
-              "Sharpen", "Emboss", "ToSepia", "RandomToneCurve", "ChannelDropout", "Equalize", "InvertImg", "ChannelShuffle", "Posterize", "Solarize", "ToFloat", "Normalize")
+              "Downscale", "Sharpen", "Emboss", "ToSepia", "RandomToneCurve", "ChannelDropout", "Equalize", "InvertImg", "ChannelShuffle", "Posterize", "Solarize", "ToFloat", "Normalize")
 
 _NEAR = "OpenCV's arithmetic for it has no operation here; "
 _MOVED = "OpenCV's map for it has no operation here; "
@@ -472,7 +515,6 @@ _MOVED = "OpenCV's map for it has no operation here; "
 REMEDIES = {
     "ISONoise": _NEAR + "gaussian_noise is near",
     "AutoContrast": _NEAR + "autocontrast is Pillow's",
-    "Perspective": _MOVED + "random_perspective is Pillow's and torchvision's",
     "ElasticTransform": _MOVED + "elastic_transform is torchvision's",
     "RandomScale": "sizes are rounded otherwise; scale_jitter or random_resize with random_crop behind is near",
     "RandomSizedCrop": "its size is drawn by height; random_resized_crop: {size: N, scale: [a, b], ratio: [1, 1]} is near",
@@ -568,7 +610,7 @@ def one_or_other(walk: Walk, one: Any, place: str) -> None:
 
 
 def some_of(walk: Walk, one: Any, place: str) -> None:
-    """All of its transforms, or one, each of which then has its own probability."""
+    """All of its transforms, or some, each of which then has its own probability."""
     p, name = float(one.p), type(one).__qualname__
     walk.forced = False
     if not one.replace and one.n == len(one.transforms):
@@ -580,8 +622,12 @@ def some_of(walk: Walk, one: Any, place: str) -> None:
             walk.order(one, place)
     elif one.n == 1:
         walk.choose([(1.0, child, f"{place}.transforms[{i}]") for i, child in enumerate(one.transforms)], p, one, place, forced=False)
+    elif one.replace or name != "SomeOf":
+        raise refusal(place, one, f"n: got {one.n} of {len(one.transforms)}{' with replacement' if one.replace else ' in an order by chance'}, want 1, or all of them without replacement")
+    elif p != 1:
+        raise refusal(place, one, f"p: got {p:g}, want 1 of {one.n} that are picked: each may have a p of its own")
     else:
-        raise refusal(place, one, f"n: got {one.n} of {len(one.transforms)}{' with replacement' if one.replace else ''}, want 1, or all of them without")
+        walk.some(one.n, one, place)
 
 
 def d4(walk: Walk, one: Any, place: str) -> None:
