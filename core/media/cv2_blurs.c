@@ -69,10 +69,8 @@ static void draw_kernel(int kind, uint32_t block, double p, const double alpha[2
     if (!media_chance(d, OP_LATER, block, p)) return;
     media_uniforms(d, OP_LATER, block, u);
     media_uniforms(d, OP_LATER, block + 1, more);
-    to->all[to->n++] = (media_retouch){.kind = kind,
-                                       .size = 3,
-                                       .value = media_between(alpha, u[1]),
-                                       .mean = media_between(by, more[0])};
+    to->all[to->n++] = (media_retouch){
+        .kind = kind, .size = 3, .value = media_between(alpha, u[1]), .mean = media_between(by, more[0])};
 }
 
 void media_draw_sharpen(const media_op *op, const media_draw *d, media_retouches *to) {

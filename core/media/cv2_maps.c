@@ -73,7 +73,8 @@ static double sum_of(const double *v, int32_t n) {
         memcpy(eight, v, sizeof eight);
         for (i = 8; i + 8 <= n; i += 8)
             for (int k = 0; k < 8; k++) eight[k] += v[i + k];
-        sum = ((eight[0] + eight[1]) + (eight[2] + eight[3])) + ((eight[4] + eight[5]) + (eight[6] + eight[7]));
+        sum =
+            ((eight[0] + eight[1]) + (eight[2] + eight[3])) + ((eight[4] + eight[5]) + (eight[6] + eight[7]));
     }
     for (; i < n; i++) sum += v[i];
     return sum;

@@ -69,7 +69,11 @@ typedef struct parts {
 
 static parts parts_of(const media_retouch *r, uint32_t axis, int32_t side) {
     uint32_t n = (uint32_t)r->matrix[axis];
-    return (parts){.key = r->key, .axis = axis, .n = n, .over = n ? (uint32_t)side % n : 0, .size = n ? side / (int32_t)n : 0};
+    return (parts){.key = r->key,
+                   .axis = axis,
+                   .n = n,
+                   .over = n ? (uint32_t)side % n : 0,
+                   .size = n ? side / (int32_t)n : 0};
 }
 
 /* The next one; 0: there is none. */
@@ -88,7 +92,8 @@ static int next_part(parts *p) {
 }
 
 /* Where in a part of a side a hole begins and ends. */
-static void hole_in(const parts *p, const media_retouch *r, int32_t side, double u, int32_t *at, int32_t *end) {
+static void hole_in(const parts *p, const media_retouch *r, int32_t side, double u, int32_t *at,
+                    int32_t *end) {
     int32_t n = p->end - p->at, hole = (int32_t)fmin(fmax(n * r->value, 1), n - 1);
     double shift = r->matrix[2 + p->axis];
     *at = p->at + (shift < 0 ? (int32_t)(u * (n - hole + 1)) : (int32_t)shift);
@@ -107,7 +112,8 @@ void media_grid_holes(const media_pixels *px, const media_retouch *r) {
             hole_in(&down, r, px->h, u[0], &top, &bottom);
             hole_in(&across, r, px->w, u[1], &left, &right);
             for (int32_t y = top; y < bottom && left < right; y++)
-                media_fill(media_line(px, y) + (size_t)left * (size_t)px->step, right - left, px->step, r->fill);
+                media_fill(media_line(px, y) + (size_t)left * (size_t)px->step, right - left, px->step,
+                           r->fill);
         }
 }
 
