@@ -85,7 +85,10 @@ func PictureConfig(i *spec.Image) media.Config {
 			from := 0.0
 			for i, of := range s.Of {
 				member(&c, of, numbers[s], from, s.Upto[i])
-				from = s.Upto[i]
+				if from = s.Upto[i]; s.N > 1 {
+					m := &c.Groups[len(c.Groups)-1]
+					m.Low, m.High, m.Pick, m.Of, m.Which = 0, 1, s.N, len(s.Of), i
+				}
 			}
 		case *spec.RandomOrder:
 			c.Shuffled = [2]int{len(c.Order), len(s.Of)}
@@ -146,6 +149,10 @@ func center(c spec.Pivot) *media.Center {
 	return &media.Center{X: c.X, Y: c.Y}
 }
 
+func bent(t *spec.Taken) media.Bent {
+	return media.Bent{Interpolation: filters[t.Interpolation], Padding: paddings[t.Padding], Fill: fill(t.Fill)}
+}
+
 // step says a step in core/media's words.
 func step(c *media.Config, s spec.Step) media.Step {
 	made := stepOf(c, s)
@@ -183,6 +190,15 @@ func stepOf(c *media.Config, s spec.Step) media.Step {
 	case *spec.ElasticTransform:
 		c.Elastic = &media.Elastic{P: s.P, Alpha: s.Alpha, Sigma: s.Sigma, Interpolation: filters[s.Interpolation], Fill: fill(s.Fill)}
 		return media.StepElastic
+	case *spec.CV2Perspective:
+		c.CV2Perspective = &media.CV2Perspective{P: s.P, Scale: s.Scale, Bent: bent(&s.Taken)}
+		return media.StepCV2Perspective
+	case *spec.OpticalDistortion:
+		c.Optical = &media.Optical{P: s.P, Limit: s.Limit, Bent: bent(&s.Taken)}
+		return media.StepOptical
+	case *spec.GridDistortion:
+		c.Grid = &media.GridDistortion{P: s.P, Steps: s.NumSteps, Limit: s.Limit, Normalized: s.Normalized, Bent: bent(&s.Taken)}
+		return media.StepGrid
 	case *spec.Augment:
 		c.Augment = &media.Augment{
 			Kind: augmentations[s.Kind], Ops: s.NumOps, Magnitude: s.Magnitude, Bins: s.Bins, Policy: policies[s.Policy], Interpolation: filters[s.Interpolation], Fill: fill(s.Fill), Bare: bare(s.Arithmetic, s.Fill),
@@ -254,6 +270,29 @@ func stepOf(c *media.Config, s spec.Step) media.Step {
 	case *spec.CLAHE:
 		c.CLAHE = &media.CLAHE{P: s.P, Limit: s.Limit, Across: s.Tiles[0], Down: s.Tiles[1]}
 		return media.StepCLAHE
+	case *spec.GridDropout:
+		c.GridHoles = &media.GridHoles{P: s.P, Ratio: s.Ratio, Cells: s.Grid, Unit: s.UnitSize, Anywhere: s.Anywhere, Shift: s.Shift, Fill: fill(s.Fill)}
+		return media.StepGridHoles
+	case *spec.PixelDropout:
+		c.Specks = &media.Specks{P: s.P, Share: s.Share, Each: s.PerChannel, Fill: fill(s.Fill)}
+		return media.StepSpecks
+	case *spec.Downscale:
+		c.Downscale = &media.Downscale{P: s.P, Scale: s.Scale}
+		return media.StepDownscale
+	case *spec.Effect:
+		e := &media.Effect{P: s.P, Alpha: s.Alpha, By: s.By}
+		if s.Operation == "sharpen" {
+			c.Sharpen = e
+			return media.StepSharpen
+		}
+		c.Emboss = e
+		return media.StepEmboss
+	case *spec.RandomToneCurve:
+		c.ToneCurve = &media.ToneCurve{P: s.P, Scale: s.Scale, Each: s.PerChannel}
+		return media.StepToneCurve
+	case *spec.ChannelDropout:
+		c.DropChannels = &media.DropChannels{P: s.P, Count: s.Channels, Fill: uint8(s.Fill)}
+		return media.StepDropChannels
 	case *spec.GaussianNoise:
 		c.Noise = &media.Noise{P: s.P, Mean: s.Mean, Sigma: s.Sigma}
 		return media.StepNoise
@@ -276,6 +315,15 @@ func chance(c *media.Config, operation string, p float64) media.Step {
 	case "random_rotate90":
 		c.Quarters = p
 		return media.StepQuarters
+	case "transpose":
+		c.Transpose = p
+		return media.StepTranspose
+	case "to_sepia":
+		c.Sepia = p
+		return media.StepSepia
+	case "cv2_equalize":
+		c.CV2Equalize = p
+		return media.StepCV2Equalize
 	case "random_channel_permutation":
 		c.Permute = p
 		return media.StepPermute

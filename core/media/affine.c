@@ -7,7 +7,7 @@
  * say whether, and how large; those of its place how far to the right and down: floats, as torch's numbers are. */
 #include <math.h>
 
-#include "internal.h"
+#include "cv2.h"
 
 enum { OP_ROTATION = 11, OP_AFFINE = 12 };
 
@@ -42,6 +42,12 @@ void media_draw_quarters(const media_op *op, const media_draw *d, media_retouche
     media_retouch *r = &to->all[to->n++];
     *r = (media_retouch){.kind = MEDIA_WARP, .size = MEDIA_NEAREST};
     memcpy(r->matrix, turns[quarters], sizeof turns[quarters]);
+}
+
+void media_draw_transpose(const media_op *op, const media_draw *d, media_retouches *to) {
+    if (!media_chance(d, OP_LATER, LATER_TRANSPOSE, op->transpose_p)) return;
+    to->all[to->n++] =
+        (media_retouch){.kind = MEDIA_WARP, .size = MEDIA_NEAREST, .matrix = {[1] = 1, [3] = 1}};
 }
 
 /* A side that becomes n times as long, and where the old one lies in it. */

@@ -108,7 +108,7 @@ func (cfg *Config) warp(op *C.media_op) {
 	between := func(f [2]float64) C.media_factor {
 		return C.media_factor{on: 1, low: C.double(f[0]), high: C.double(f[1])}
 	}
-	op.quarters_p = C.double(cfg.Quarters)
+	op.quarters_p, op.transpose_p = C.double(cfg.Quarters), C.double(cfg.Transpose)
 	if r := cfg.Rotation; r != nil {
 		op.rotation, op.rotation_filter, op.rotation_fill = between(r.Degrees), C.uint32_t(r.Interpolation), r.Fill.or(r.Bare)
 		op.rotation_centered, op.rotation_x, op.rotation_y = r.Center.c()
@@ -136,8 +136,10 @@ func (cfg *Config) warp(op *C.media_op) {
 }
 
 func (cfg *Config) checkWarps() error {
-	if out := cfg.out(); cfg.Quarters > 0 && out.H != out.W {
-		return fmt.Errorf("quarters: got rows of %d x %d, want square ones", out.H, out.W)
+	for _, c := range []chance{{"quarters", cfg.Quarters}, {"transpose", cfg.Transpose}} {
+		if out := cfg.out(); c.p > 0 && out.H != out.W {
+			return fmt.Errorf("%s: got rows of %d x %d, want square ones", c.name, out.H, out.W)
+		}
 	}
 	if r := cfg.Rotation; r != nil {
 		if err := checkWarp("rotation", r.Interpolation, cfg.Mode); err != nil {
@@ -170,6 +172,9 @@ func (cfg *Config) checkWarps() error {
 		return err
 	}
 	if err := cfg.CV2Affine.check(cfg.Mode); err != nil {
+		return err
+	}
+	if err := cfg.checkMaps(); err != nil {
 		return err
 	}
 	return cfg.Affine.check(cfg.Mode)

@@ -179,7 +179,7 @@ func (cfg *Config) chances() []chance {
 	if cfg.JPEG != nil {
 		all = append(all, chance{"jpeg", cfg.JPEG.P})
 	}
-	return slices.Concat(all, cfg.lightChances(), cfg.cv2ColourChances(), cfg.cv2BlurChances())
+	return slices.Concat(all, cfg.lightChances(), cfg.cv2ColourChances(), cfg.cv2BlurChances(), cfg.cv2EffectChances())
 }
 
 // checkRetouches wants numbers in range, and colours where values change.

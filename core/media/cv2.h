@@ -16,6 +16,19 @@ enum {
     LATER_MOTION = 144,   /* and two more */
     LATER_HOLES = 148,    /* and two for each */
     LATER_CLAHE = 216,
+    LATER_SHARPEN = 218, /* and one more */
+    LATER_EMBOSS = 220,  /* and one more */
+    LATER_SEPIA = 222,
+    LATER_CV2_EQUALIZE = 223,
+    LATER_DROP_CHANNELS = 224, /* and one more */
+    LATER_TONE_CURVE = 226,    /* and six more */
+    LATER_TRANSPOSE = 233,
+    LATER_OPTICAL = 234,
+    LATER_GRID = 236,            /* and one more */
+    LATER_CV2_PERSPECTIVE = 240, /* and eight more */
+    LATER_GRID_HOLES = 250,      /* and one more */
+    LATER_SPECKS = 252,          /* and one more */
+    LATER_DOWNSCALE = 254,
 };
 
 /* A number of a range. */
@@ -87,13 +100,34 @@ typedef struct media_places {
     int32_t across[MEDIA_CV2_COLUMNS], down[MEDIA_CV2_COLUMNS];
 } media_places;
 
+/* --- cv2_perspective.c --- */
+void media_draw_cv2_perspective(const media_op *op, const media_draw *d, media_retouches *to);
+
+/* The map of a CV2_PERSPECTIVE as a PERSPECTIVE's is: it leads back, and pixel i reaches from i to i + 1. */
+void media_cv2_perspective_back(const media_retouch *r, double back[9]);
+
+/* From a copy of the pixels, or from a picture of another size. */
+void media_warp_cv2_perspective(const media_pixels *px, const media_kernels *by, const media_pixels *from,
+                                const media_retouch *r);
+
+/* --- cv2_maps.c --- */
+void media_draw_optical(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_grid(const media_op *op, const media_draw *d, media_retouches *to);
+
+/* An OPTICAL or a GRID, from a copy of the pixels. */
+void media_bend(const media_pixels *px, const media_kernels *by, const media_pixels *from,
+                const media_retouch *r);
+
 /* --- cv2_blurs.c, cv2_blurs_avx2.c --- */
 void media_draw_box_blur(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_median(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_cv2_blur(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_motion(const media_op *op, const media_draw *d, media_retouches *to);
 
-/* BOX_BLUR ... MOTION; MEDIA_NO_MEMORY where room cannot be had. */
+void media_draw_sharpen(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_emboss(const media_op *op, const media_draw *d, media_retouches *to);
+
+/* BOX_BLUR ... MOTION, SHARPEN and EMBOSS; MEDIA_NO_MEMORY where room cannot be had. */
 int media_cv2_blurs(const media_pixels *px, const media_kernels *by, const media_retouch *r, media_buf *room);
 
 /* --- clahe.c, clahe_avx2.c --- */
@@ -123,9 +157,29 @@ typedef struct media_near {
     const float *before, *behind;
 } media_near;
 
+/* --- cv2_tables.c --- */
+void media_draw_sepia(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_tone_curve(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_drop_channels(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_cv2_equalize(const media_op *op, const media_draw *d, media_retouches *to);
+void media_sepia(const media_pixels *px); /* of three channels */
+void media_tone_curve(const media_pixels *px, const double points[6]);
+void media_drop_channels(const media_pixels *px, int which, uint8_t fill);
+void media_cv2_equalize(const media_pixels *px);
+
 /* --- holes.c --- */
 void media_draw_holes(const media_op *op, const media_draw *d, media_retouches *to);
 void media_hole(const media_pixels *px, const media_retouch *r);
+void media_draw_grid_holes(const media_op *op, const media_draw *d, media_retouches *to);
+void media_grid_holes(const media_pixels *px, const media_retouch *r);
+void media_draw_specks(const media_op *op, const media_draw *d, media_retouches *to);
+void media_specks(const media_pixels *px, const media_retouch *r);
+
+/* --- downscale.c --- */
+void media_draw_downscale(const media_op *op, const media_draw *d, media_retouches *to);
+
+/* From a copy of the pixels; columns: room for as many numbers. */
+void media_downscale(const media_pixels *px, const media_pixels *from, double scale, int32_t *columns);
 
 /* --- what has vectors --- */
 
@@ -179,6 +233,7 @@ void media_turn(const media_pixels *px, const media_turned *t);
 void media_shift(const media_pixels *px, const int32_t by[3]);
 void media_saturate(const media_pixels *px, float own, float of_gray);
 uint64_t media_sum_gray(const media_pixels *px);
+void media_pick_row(uint8_t *to, int32_t first, int32_t n, const media_places *at); /* the nearest */
 void media_mix_row(uint8_t *to, int32_t first, int32_t n, const media_places *at);
 void media_mix_row_avx2(uint8_t *to, int32_t first, int32_t n, const media_places *at);
 void media_turn_avx2(const media_pixels *px, const media_turned *t);

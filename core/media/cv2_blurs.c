@@ -1,4 +1,4 @@
-/* cv2_blurs.c - a row's pixels beside their neighbours, as albumentations' Blur, MedianBlur, GaussianBlur and MotionBlur have them by OpenCV.
+/* cv2_blurs.c - a row's pixels beside their neighbours, as albumentations' Blur, MedianBlur, GaussianBlur, MotionBlur, Sharpen and Emboss have them by OpenCV.
  *
  * The mean (cv2.blur) is rounded, and never half way between two numbers, as kernels are odd; the median (cv2.medianBlur) is what it is. The Gaussian
  * (cv2.sepFilter2D of a kernel of doubles) and the motion (cv2.filter2D) are sums of floats in OpenCV's order, each product added with one rounding
@@ -6,7 +6,7 @@
  * Borders are mirrored without the outermost pixel, but the median's, which goes on with that.
  *
  * Draws, in the words of philox.c: of each its first block has in the first uniform whether it happens, in the second which size; GAUSS's next has sigma,
- * MOTION's angle and direction, then how far to the right and down. */
+ * MOTION's angle and direction, then how far to the right and down. SHARPEN's and EMBOSS's second uniform is alpha, the next block's first lightness and strength. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #endif
@@ -61,6 +61,24 @@ void media_draw_motion(const media_op *op, const media_draw *d, media_retouches 
     r->matrix[1] = media_between(op->motion_direction, way[1]);
     r->matrix[2] = op->motion_shifts ? shift[0] * 2 - 1 : 0;
     r->matrix[3] = op->motion_shifts ? shift[1] * 2 - 1 : 0;
+}
+
+static void draw_kernel(int kind, uint32_t block, double p, const double alpha[2], const double by[2],
+                        const media_draw *d, media_retouches *to) {
+    double u[2], more[2];
+    if (!media_chance(d, OP_LATER, block, p)) return;
+    media_uniforms(d, OP_LATER, block, u);
+    media_uniforms(d, OP_LATER, block + 1, more);
+    to->all[to->n++] = (media_retouch){
+        .kind = kind, .size = 3, .value = media_between(alpha, u[1]), .mean = media_between(by, more[0])};
+}
+
+void media_draw_sharpen(const media_op *op, const media_draw *d, media_retouches *to) {
+    draw_kernel(MEDIA_SHARPEN, LATER_SHARPEN, op->sharpen_p, op->sharpen_alpha, op->sharpen_lightness, d, to);
+}
+
+void media_draw_emboss(const media_op *op, const media_draw *d, media_retouches *to) {
+    draw_kernel(MEDIA_EMBOSS, LATER_EMBOSS, op->emboss_p, op->emboss_alpha, op->emboss_strength, d, to);
 }
 
 /* A line of w pixels at to, with n more on either side. */
@@ -244,15 +262,35 @@ static int32_t way_through(const media_retouch *r, tap *taps) {
     return n;
 }
 
-static void motion(const media_pixels *px, const media_pixels *from, const media_cv2 *by,
-                   const media_retouch *r, float *room) {
+/* Those of a kernel of 3 x 3 that are not 0, and their weights: the picture's own, and so much of an effect, as floats of 32 bits. */
+static int32_t effect(const media_retouch *r, tap *taps, float *k) {
+    const double by = r->mean, sharper[9] = {-1, -1, -1, -1, 8 + by, -1, -1, -1, -1},
+                 raised[9] = {-1 - by, -by, 0, -by, 1, by, 0, by, 1 + by};
+    const float own = (float)(1 - r->value), alpha = (float)r->value;
+    int32_t n = 0;
+    for (int32_t i = 0; i < 9; i++) {
+        float much = alpha * (float)(r->kind == MEDIA_SHARPEN ? sharper : raised)[i];
+        k[n] = (i == 4 ? own : 0) + much;
+        if (k[n] != 0) taps[n++] = (tap){(uint8_t)(i % 3), (uint8_t)(i / 3)};
+    }
+    return n;
+}
+
+static int32_t mean_of_way(const media_retouch *r, tap *taps, float *k) {
+    int32_t n = way_through(r, taps);
+    for (int32_t t = 0; t < n; t++) k[t] = 1.0f / (float)n;
+    return n;
+}
+
+static void filtered(const media_pixels *px, const media_pixels *from, const media_cv2 *by,
+                     const media_retouch *r, float *room) {
     tap taps[MEDIA_MAX_KERNEL];
     float k[MEDIA_MAX_KERNEL];
     const float *at[MEDIA_MAX_KERNEL];
     const float_lines lines = {room, floats_of(from), r->size};
     float *sums = room + (size_t)r->size * lines.stride;
-    int32_t step = px->step, n = px->w * step, count = way_through(r, taps);
-    for (int32_t t = 0; t < count; t++) k[t] = 1.0f / (float)count;
+    int32_t step = px->step, n = px->w * step;
+    int32_t count = r->kind == MEDIA_MOTION ? mean_of_way(r, taps, k) : effect(r, taps, k);
     for (int32_t y = 0; y < from->h; y++) {
         int32_t first = y - (r->size - 1);
         by->widen(float_line(&lines, y), media_line(from, y), from->w * step);
@@ -278,7 +316,7 @@ int media_cv2_blurs(const media_pixels *px, const media_kernels *by, const media
     case MEDIA_BOX_BLUR: by->cv2->means(px, &from, r->size, scratch); break;
     case MEDIA_MEDIAN: by->cv2->medians(px, &from, r->size, scratch); break;
     case MEDIA_CV2_BLUR: gauss(px, &from, by->cv2, r->size, r->value, (float *)(void *)scratch); break;
-    default: motion(px, &from, by->cv2, r, (float *)(void *)scratch); break;
+    default: filtered(px, &from, by->cv2, r, (float *)(void *)scratch); break;
     }
     return MEDIA_OK;
 }

@@ -156,7 +156,7 @@ static inline __attribute__((always_inline)) void picked(uint8_t *to, int32_t fi
     for (int32_t i = first; i < first + n; i++, to += step) pick(to, step, at, i);
 }
 
-static void pick_row(uint8_t *to, int32_t first, int32_t n, const media_places *at) {
+void media_pick_row(uint8_t *to, int32_t first, int32_t n, const media_places *at) {
     switch (at->from->step) {
     case 1: picked(to, first, n, 1, at); break;
     case 3: picked(to, first, n, 3, at); break;
@@ -194,7 +194,7 @@ void media_warp_cv2(const media_pixels *px, const media_kernels *by, const media
             uint8_t *to = media_line(px, y) + (size_t)first * (size_t)px->step;
             at.x = sum(places(m[1] * y + m[2]), half);
             at.y = sum(places(m[4] * y + m[5]), half);
-            (linear ? by->cv2->mix_row : pick_row)(to, 0, n, &at);
+            (linear ? by->cv2->mix_row : media_pick_row)(to, 0, n, &at);
         }
     }
 }

@@ -24,6 +24,11 @@ func vectored(i uint64) (all, rgb map[string]Config) {
 		"cv2_affine":        {CV2Affine: &turned},
 		"affine, nearest":   {CV2Affine: &nearest},
 		"affine, far":       {CV2Affine: &far},
+		"sharpen":           {Sharpen: &Effect{1, [2]float64{0, 1}, [2]float64{0, 3}}},
+		"emboss":            {Emboss: &Effect{1, [2]float64{0, 1}, [2]float64{0, 3}}},
+		"perspective":       {CV2Perspective: &CV2Perspective{1, [2]float64{0, 0.5}, Bent{CV2Linear, Padding(i % 4), Fill{9, 99, 199}}}},
+		"optical":           {Optical: &Optical{1, [2]float64{-1, 1}, Bent{CV2Linear, Padding(i % 4), Fill{9, 99, 199}}}},
+		"grid":              {Grid: &GridDistortion{1, 1, [2]float64{-1, 1}, i%3 == 0, Bent{CV2Linear, Padding(i % 4), Fill{9, 99, 199}}}},
 		"clahe":             {CLAHE: &CLAHE{1, [2]float64{1, 5}, 1 + int(i%9), 1 + int(i%7)}},
 	}
 	shift := [3][2]float64{{-255, 255}, {-255, 255}, {-255, 255}}
@@ -37,6 +42,7 @@ func vectored(i uint64) (all, rgb map[string]Config) {
 		"saturation":           {CV2Jitter: &Jitter{P: 1, Saturation: range2}},
 		"hue":                  {CV2Jitter: &Jitter{P: 1, Hue: &[2]float64{-0.5, 0.5}}},
 		"cv2_grayscale":        {CV2Gray: 1},
+		"to_sepia":             {Sepia: 1},
 	}
 	return all, rgb
 }

@@ -1,7 +1,11 @@
-/* holes.c - parts of a row that become one colour: albumentations' CoarseDropout.
+/* holes.c - parts of a row that become one colour: albumentations' CoarseDropout, GridDropout and PixelDropout.
  *
  * Draws, in the words of philox.c: the first block says whether, and how many; each hole has two blocks behind it, height and width, then how far down and to
- * the right. Holes lie within the row, and may lie on each other. */
+ * the right. Holes lie within the row, and may lie on each other. A grid's block says whether, and how large its cells are; pixels' whether. The block behind it is
+ * the key of what is then drawn one by one: of a grid the counter (i, 0, 0, 0) says with the first uniform whether line i of cells has one of the pixels that are left
+ * over, (i, 1, 0, 0) of column i, and (i, 2, k, 0) where the hole of line i and column k lies, down and to the right; of pixels a word of (i / 4, channel, 0, 0). */
+#include <math.h>
+
 #include "cv2.h"
 
 /* Of a row's side of n: a share that is cut to whole pixels, or one of these from the first to the last. */
@@ -36,4 +40,113 @@ void media_hole(const media_pixels *px, const media_retouch *r) {
     for (uint32_t y = 0; y < r->key[3]; y++)
         media_fill(media_line(px, (int32_t)(r->key[1] + y)) + (size_t)r->key[0] * (size_t)px->step,
                    (int32_t)r->key[2], px->step, r->fill);
+}
+
+void media_draw_grid_holes(const media_op *op, const media_draw *d, media_retouches *to) {
+    double u[2];
+    if (!media_chance(d, OP_LATER, LATER_GRID_HOLES, op->grid_holes_p)) return;
+    media_uniforms(d, OP_LATER, LATER_GRID_HOLES, u);
+    const uint32_t *unit = op->grid_holes_unit;
+    int32_t side = (int32_t)(unit[0] + (uint32_t)(u[1] * (unit[1] - unit[0] + 1)));
+    const int32_t sides[2] = {to->h, to->w};
+    media_retouch *r = &to->all[to->n++];
+    *r = (media_retouch){.kind = MEDIA_GRID_HOLES, .value = op->grid_holes_ratio};
+    for (int i = 0; i < 2; i++) {
+        int32_t cell = side > 0 ? side : sides[i] / 10 > 2 ? sides[i] / 10 : 2;
+        r->matrix[i] = op->grid_holes_cells[0] > 0 ? (double)op->grid_holes_cells[i] : sides[i] / cell;
+        r->matrix[2 + i] = op->grid_holes_anywhere ? -1 : (double)op->grid_holes_shift[1 - i];
+    }
+    memcpy(r->fill, op->grid_holes_fill, sizeof r->fill);
+    media_words(d, OP_LATER, LATER_GRID_HOLES + 1, r->key);
+}
+
+/* A side in so many parts that are alike, but for what is left over, of which some of them, by chance, have a pixel each. */
+typedef struct parts {
+    const uint32_t *key;
+    uint32_t axis, i, n, over; /* the next one, all, and those that are still to have a pixel more */
+    int32_t size, at, end;     /* of the part in hand */
+} parts;
+
+static parts parts_of(const media_retouch *r, uint32_t axis, int32_t side) {
+    uint32_t n = (uint32_t)r->matrix[axis];
+    return (parts){.key = r->key,
+                   .axis = axis,
+                   .n = n,
+                   .over = n ? (uint32_t)side % n : 0,
+                   .size = n ? side / (int32_t)n : 0};
+}
+
+/* The next one; 0: there is none. */
+static int next_part(parts *p) {
+    uint32_t words[4] = {p->i, p->axis};
+    double u[2];
+    if (p->i == p->n) return 0;
+    media_philox(p->key, words);
+    media_uniforms_of(words, u);
+    uint32_t one = u[0] * (p->n - p->i) < p->over;
+    p->over -= one;
+    p->i++;
+    p->at = p->end;
+    p->end += p->size + (int32_t)one;
+    return 1;
+}
+
+/* Where in a part of a side a hole begins and ends. */
+static void hole_in(const parts *p, const media_retouch *r, int32_t side, double u, int32_t *at,
+                    int32_t *end) {
+    int32_t n = p->end - p->at, hole = (int32_t)fmin(fmax(n * r->value, 1), n - 1);
+    double shift = r->matrix[2 + p->axis];
+    *at = p->at + (shift < 0 ? (int32_t)(u * (n - hole + 1)) : (int32_t)shift);
+    if (*at > side - hole) *at = side - hole;
+    *end = *at + hole;
+}
+
+void media_grid_holes(const media_pixels *px, const media_retouch *r) {
+    for (parts down = parts_of(r, 0, px->h); next_part(&down);)
+        for (parts across = parts_of(r, 1, px->w); next_part(&across);) {
+            uint32_t words[4] = {down.i - 1, 2, across.i - 1};
+            double u[2];
+            int32_t top, bottom, left, right;
+            media_philox(r->key, words);
+            media_uniforms_of(words, u);
+            hole_in(&down, r, px->h, u[0], &top, &bottom);
+            hole_in(&across, r, px->w, u[1], &left, &right);
+            for (int32_t y = top; y < bottom && left < right; y++)
+                media_fill(media_line(px, y) + (size_t)left * (size_t)px->step, right - left, px->step,
+                           r->fill);
+        }
+}
+
+void media_draw_specks(const media_op *op, const media_draw *d, media_retouches *to) {
+    if (!media_chance(d, OP_LATER, LATER_SPECKS, op->specks_p)) return;
+    media_retouch *r = &to->all[to->n++];
+    *r = (media_retouch){.kind = MEDIA_SPECKS, .size = (int32_t)op->specks_each, .value = op->specks_share};
+    memcpy(r->fill, op->specks_fill, sizeof r->fill);
+    media_words(d, OP_LATER, LATER_SPECKS + 1, r->key);
+}
+
+/* A channel's values, or, of all channels, its pixels. */
+static void speckle(const media_pixels *px, const media_retouch *r, uint32_t channel, int first, int end) {
+    const double share = r->value * 0x1p32;
+    uint32_t words[4], n = 0;
+    for (int32_t y = 0; y < px->h; y++) {
+        uint8_t *c = media_line(px, y);
+        for (int32_t x = 0; x < px->w; x++, n++, c += px->step) {
+            if (n % 4 == 0) {
+                memcpy(words, (const uint32_t[4]){n / 4, channel}, sizeof words);
+                media_philox(r->key, words);
+            }
+            if (words[n % 4] < share)
+                for (int ch = first; ch < end; ch++) c[ch] = r->fill[ch];
+        }
+    }
+}
+
+void media_specks(const media_pixels *px, const media_retouch *r) {
+    int channels = px->step == 1 ? 1 : 3;
+    if (!r->size) {
+        speckle(px, r, 0, 0, channels);
+        return;
+    }
+    for (int ch = 0; ch < channels; ch++) speckle(px, r, (uint32_t)ch, ch, ch + 1);
 }

@@ -3,6 +3,8 @@
 #ifndef SPDL_MEDIA_INTERNAL_H
 #define SPDL_MEDIA_INTERNAL_H
 
+#include <math.h>
+
 #include "files.h"
 #include "resample.h"
 
@@ -14,8 +16,14 @@ void media_philox(const uint32_t key[2], uint32_t c[4]);
 /* Four words from Philox4x32-10, keyed by seed, at counter (index, epoch, op, block). */
 void media_words(const media_draw *d, uint32_t op, uint32_t block, uint32_t c[4]);
 
-/* Two uniforms in [0, 1) of 53 bits from these words. */
+/* Two uniforms in [0, 1) of 53 bits from four words, or from those at a block. */
+void media_uniforms_of(const uint32_t words[4], double u[2]);
 void media_uniforms(const media_draw *d, uint32_t op, uint32_t block, double u[2]);
+
+/* A normal number from two uniforms, by Box and Muller. */
+static inline double media_normal(const double u[2]) {
+    return sqrt(-2 * log(1 - u[0])) * cos(2 * 3.141592653589793 * u[1]);
+}
 
 /* Whether what has probability p happens: by the block's first uniform. */
 int media_chance(const media_draw *d, uint32_t op, uint32_t block, double p);
@@ -142,6 +150,18 @@ enum {
     MEDIA_MOTION,
     MEDIA_HOLE,
     MEDIA_CLAHE,
+    MEDIA_SHARPEN,
+    MEDIA_EMBOSS,
+    MEDIA_SEPIA,
+    MEDIA_TONE_CURVE,
+    MEDIA_DROP_CHANNELS,
+    MEDIA_CV2_EQUALIZE,
+    MEDIA_OPTICAL,
+    MEDIA_GRID,
+    MEDIA_CV2_PERSPECTIVE, /* its matrix leads there */
+    MEDIA_GRID_HOLES,
+    MEDIA_SPECKS,
+    MEDIA_DOWNSCALE,
     MEDIA_TORCH_CONTRAST, /* from here on torch.h */
     MEDIA_TORCH_SATURATION,
     MEDIA_TORCH_HUE,
@@ -181,7 +201,9 @@ enum {
         (MEDIA_JITTERS + 2) /* distortion, permutation */ + 2 /* grey, blur */ + MEDIA_TONES +
         2 /* noise, JPEG */ + 3 /* light, gamma, OpenCV's grey */ +
         3 /* its affine map, shifts of HSV and RGB */ + MEDIA_JITTERS + 5 /* its blurs, CLAHE */ +
-        MEDIA_MAX_HOLES,
+        MEDIA_MAX_HOLES +
+        13 /* OpenCV's perspective, holes of a grid, specks, downscale, sharpen, emboss, sepia, tone curve, channels, equalize, transpose, lens, grid */
+    ,
 };
 
 /* What is done to a row's pixels once they are in their place, in this order. */
@@ -207,10 +229,15 @@ void media_draw_steps(const media_op *op, const media_draw *d, uint32_t first, u
  * an elastic map and a mix, which are no such map. */
 void media_retouch_points(const media_retouches *retouches, double affine[6]);
 
+/* Whether it moves points in no way that can be told. */
+static inline int media_untold(int kind) {
+    return kind == MEDIA_ELASTIC || kind == MEDIA_MIX || kind == MEDIA_OPTICAL || kind == MEDIA_GRID;
+}
+
 /* Whether it takes each pixel from elsewhere in the picture, by one map for all of it. */
 static inline int media_warps(int kind) {
     return kind == MEDIA_WARP || kind == MEDIA_PERSPECTIVE || kind == MEDIA_CV2_AFFINE ||
-           kind == MEDIA_TORCH_WARP || kind == MEDIA_TORCH_PERSPECTIVE;
+           kind == MEDIA_CV2_PERSPECTIVE || kind == MEDIA_TORCH_WARP || kind == MEDIA_TORCH_PERSPECTIVE;
 }
 
 /* One that warps: `to`, of a size of its own, of the pixels of another picture. */
@@ -249,6 +276,7 @@ void media_border_row(const media_border *b, const media_pixels *px, const media
 void media_draw_rotation(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_affine(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_quarters(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_transpose(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_zoom_out(const media_op *op, const media_draw *d, media_retouches *to);
 
 /* Left and right change places (MEDIA_DO_FLIP) or top and bottom, if the geometry has not seen to it. */
@@ -327,6 +355,7 @@ enum {
     LATER_GAMMA = 43,
     LATER_CV2_GRAY = 44,
     LATER_ORDER = 48,         /* and one for each step */
+    LATER_PICK = 1 << 12,     /* and on, 64 of each group */
     LATER_IOU_CROP = 1 << 16, /* and on, 4096 of each of its MEDIA_IOU_ROUNDS */
 };
 
@@ -344,6 +373,10 @@ int media_recode(const media_pixels *px, media_buf *room, int quality, int bgr);
 
 /* --- tones.c --- */
 void media_by_table(const media_pixels *px, const uint8_t table[256]);
+void media_by_tables(const media_pixels *px, const uint8_t of[3][256]); /* of each channel its own */
+
+/* By what is made of how often each value of a channel is there. */
+void media_by_histogram(const media_pixels *px, void (*make)(const uint32_t n[256], uint8_t table[256]));
 void media_solarize(const media_pixels *px, double threshold);
 void media_solarize_add(const media_pixels *px, int add); /* to what is below 128 */
 void media_posterize(const media_pixels *px, int bits);

@@ -151,7 +151,8 @@ static void keep_moves(media_retouches *all) {
     for (int i = 0; i < all->n; i++) {
         media_retouch r = all->all[i];
         if (!media_warps(r.kind)) continue;
-        r.size = r.kind == MEDIA_CV2_AFFINE ? MEDIA_CV2_NEAREST : MEDIA_NEAREST;
+        r.size =
+            r.kind == MEDIA_CV2_AFFINE || r.kind == MEDIA_CV2_PERSPECTIVE ? MEDIA_CV2_NEAREST : MEDIA_NEAREST;
         memset(r.fill, 0, sizeof r.fill);
         all->all[n++] = r;
     }

@@ -40,7 +40,7 @@ static int add_retouches(media_moves *to, const media_retouches *from) {
     for (int i = 0; i < from->n; i++) {
         const media_retouch *r = &from->all[i];
         double back[9], there[9];
-        if (r->kind == MEDIA_ELASTIC || r->kind == MEDIA_MIX) return -1;
+        if (media_untold(r->kind)) return -1;
         double m[6];
         if (!media_warps(r->kind)) continue;
         memcpy(m, r->matrix, sizeof m);
@@ -49,6 +49,7 @@ static int add_retouches(media_moves *to, const media_retouches *from) {
         homogeneous(m, back);
         if (r->kind == MEDIA_PERSPECTIVE || r->kind == MEDIA_TORCH_PERSPECTIVE)
             memcpy(back, r->matrix, 8 * sizeof *back);
+        if (r->kind == MEDIA_CV2_PERSPECTIVE) media_cv2_perspective_back(r, back);
         inverse(back, there);
         if (add(to, there, r->w, r->h, r->kind == MEDIA_WARP && r->value == MEDIA_BY_CENTRES) < 0) return -1;
     }

@@ -81,6 +81,19 @@ type Config struct {
 	Motion         *Motion
 	Holes          *Holes
 	CLAHE          *CLAHE
+	Transpose      float64 // that the row, a square, has its lines for columns
+	Sharpen        *Effect // albumentations'
+	Emboss         *Effect // albumentations'
+	Sepia          float64 // that colours become albumentations' brown
+	ToneCurve      *ToneCurve
+	DropChannels   *DropChannels
+	CV2Equalize    float64 // as Equalize, by OpenCV's table
+	GridHoles      *GridHoles
+	Specks         *Specks
+	Downscale      *Downscale
+	CV2Perspective *CV2Perspective
+	Optical        *Optical
+	Grid           *GridDistortion
 	Normalize      *Normalize // nil: floats are x/255
 	Erase          *Erase     // nil: no part of the finished row is erased
 	Mode           Mode
@@ -114,6 +127,11 @@ func Compile(cfg Config) (*Op, error) {
 	cfg.light(&op.c)
 	cfg.cv2Colours(&op.c)
 	cfg.cv2Blurs(&op.c)
+	cfg.cv2Effects(&op.c)
+	cfg.GridHoles.fill(&op.c)
+	cfg.CV2Perspective.fill(&op.c)
+	cfg.Optical.fill(&op.c)
+	cfg.Grid.fill(&op.c)
 	cfg.Holes.fill(&op.c)
 	cfg.CLAHE.fill(&op.c)
 	cfg.CV2Affine.fill(&op.c)
@@ -121,7 +139,10 @@ func Compile(cfg Config) (*Op, error) {
 		op.c.order[i] = C.uint8_t(s)
 	}
 	for _, m := range cfg.Groups {
-		op.c.members[m.Step] = C.media_member{group: C.uint32_t(m.Group), low: C.double(m.Low), high: C.double(m.High)}
+		op.c.members[m.Step] = C.media_member{
+			group: C.uint32_t(m.Group), low: C.double(m.Low), high: C.double(m.High),
+			pick: C.uint32_t(m.Pick), of: C.uint32_t(m.Of), which: C.uint32_t(m.Which),
+		}
 	}
 	for _, s := range cfg.ByTorch {
 		op.c.by_torch |= 1 << s
@@ -156,7 +177,7 @@ func flag(is bool) C.uint32_t {
 
 func (cfg *Config) check() error {
 	for _, check := range []func() error{
-		cfg.checkGeometry, cfg.checkChances, cfg.checkValues, cfg.checkColours, cfg.checkWarps, cfg.checkRetouches, cfg.checkCV2Colours, cfg.checkCV2Blurs,
+		cfg.checkGeometry, cfg.checkChances, cfg.checkValues, cfg.checkColours, cfg.checkWarps, cfg.checkRetouches, cfg.checkCV2Colours, cfg.checkCV2Blurs, cfg.checkCV2Effects,
 		cfg.checkOrder, cfg.checkAhead, cfg.checkShuffled, cfg.checkGroups, cfg.checkByTorch, cfg.checkErase, cfg.checkNormalize,
 	} {
 		if err := check(); err != nil {
@@ -167,7 +188,7 @@ func (cfg *Config) check() error {
 }
 
 func (cfg *Config) checkChances() error {
-	all := append(cfg.chances(), chance{"horizontal flip", cfg.Flip}, chance{"vertical flip", cfg.VFlip}, chance{"quarters", cfg.Quarters})
+	all := append(cfg.chances(), chance{"horizontal flip", cfg.Flip}, chance{"vertical flip", cfg.VFlip}, chance{"quarters", cfg.Quarters}, chance{"transpose", cfg.Transpose})
 	if cfg.Perspective != nil {
 		all = append(all, chance{"perspective", cfg.Perspective.P})
 	}
@@ -179,6 +200,15 @@ func (cfg *Config) checkChances() error {
 	}
 	if cfg.CV2Affine != nil {
 		all = append(all, chance{"OpenCV's affine", cfg.CV2Affine.P})
+	}
+	if cfg.CV2Perspective != nil {
+		all = append(all, chance{"OpenCV's perspective", cfg.CV2Perspective.P})
+	}
+	if cfg.Optical != nil {
+		all = append(all, chance{"optical", cfg.Optical.P})
+	}
+	if cfg.Grid != nil {
+		all = append(all, chance{"grid", cfg.Grid.P})
 	}
 	if cfg.Erase != nil {
 		all = append(all, chance{"erase", cfg.Erase.P})

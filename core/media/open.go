@@ -35,13 +35,19 @@ func (cfg *Config) open(op *C.media_op) {
 	cfg.Patches.fill(op)
 }
 
-// leastSide is what both sides of an open row must have at least, for what mirrors it at its borders.
+// leastSide is what both sides of an open row must have at least, for what mirrors it at its borders, and for what divides it into cells.
 func (cfg *Config) leastSide() (n int) {
 	if b := cfg.Blur; b != nil && b.P > 0 {
 		n = b.Size/2 + 1
 	}
 	if e := cfg.Elastic; e != nil && e.P > 0 {
 		n = max(n, reach(e.Sigma)+1)
+	}
+	if g := cfg.Grid; g != nil && g.P > 0 {
+		n = max(n, g.Steps)
+	}
+	if g := cfg.GridHoles; g != nil && g.P > 0 {
+		n = max(n, g.Unit[1], g.Cells[0], g.Cells[1])
 	}
 	return n
 }
@@ -55,8 +61,8 @@ func (cfg *Config) checkOpen() error {
 		return fmt.Errorf("open: got room for %d x %d pixels, want 1 to %d", cfg.Open.Room.H, cfg.Open.Room.W, MaxSide*MaxSide)
 	case cfg.Out != Size{} || cfg.Resize != Size{} && !cfg.Cover || cfg.Contain != nil || cfg.Random != nil || cfg.Anywhere || cfg.Corner != Middle || cfg.Pad != Sides{} || cfg.Padding != Constant || cfg.Resized > 0:
 		return fmt.Errorf("open: got a geometry that fixes the row's size, want a resize that keeps the picture's shape, or none")
-	case cfg.Quarters > 0:
-		return fmt.Errorf("open: got quarters, want none, as rows are not square")
+	case cfg.Quarters > 0 || cfg.Transpose > 0:
+		return fmt.Errorf("open: got quarters or transpose, want none, as rows are not square")
 	}
 	return nil
 }

@@ -44,11 +44,15 @@ void media_words(const media_draw *d, uint32_t op, uint32_t block, uint32_t c[4]
     media_philox(key, c);
 }
 
+void media_uniforms_of(const uint32_t words[4], double u[2]) {
+    u[0] = uniform53(words[0], words[1]);
+    u[1] = uniform53(words[2], words[3]);
+}
+
 void media_uniforms(const media_draw *d, uint32_t op, uint32_t block, double u[2]) {
     uint32_t c[4];
     media_words(d, op, block, c);
-    u[0] = uniform53(c[0], c[1]);
-    u[1] = uniform53(c[2], c[3]);
+    media_uniforms_of(c, u);
 }
 
 int media_chance(const media_draw *d, uint32_t op, uint32_t block, double p) {

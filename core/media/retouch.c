@@ -69,7 +69,32 @@ static void draw_step(const media_op *op, const media_draw *d, int step, media_r
     case MEDIA_DO_MOTION: media_draw_motion(op, d, to); break;
     case MEDIA_DO_HOLES: media_draw_holes(op, d, to); break;
     case MEDIA_DO_CLAHE: media_draw_clahe(op, d, to); break;
+    case MEDIA_DO_TRANSPOSE: media_draw_transpose(op, d, to); break;
+    case MEDIA_DO_SHARPEN: media_draw_sharpen(op, d, to); break;
+    case MEDIA_DO_EMBOSS: media_draw_emboss(op, d, to); break;
+    case MEDIA_DO_SEPIA: media_draw_sepia(op, d, to); break;
+    case MEDIA_DO_TONE_CURVE: media_draw_tone_curve(op, d, to); break;
+    case MEDIA_DO_DROP_CHANNELS: media_draw_drop_channels(op, d, to); break;
+    case MEDIA_DO_CV2_EQUALIZE: media_draw_cv2_equalize(op, d, to); break;
+    case MEDIA_DO_OPTICAL: media_draw_optical(op, d, to); break;
+    case MEDIA_DO_GRID: media_draw_grid(op, d, to); break;
+    case MEDIA_DO_CV2_PERSPECTIVE: media_draw_cv2_perspective(op, d, to); break;
+    case MEDIA_DO_GRID_HOLES: media_draw_grid_holes(op, d, to); break;
+    case MEDIA_DO_SPECKS: media_draw_specks(op, d, to); break;
+    case MEDIA_DO_DOWNSCALE: media_draw_downscale(op, d, to); break;
     default: draw_tone(op, d, step, to); break;
+    }
+}
+
+/* Whether a member is one of those that are picked: each is with the chance that so many of those from it on still have to be. */
+static int picked(const media_member *m, const media_draw *d) {
+    uint32_t pick = m->pick;
+    for (uint32_t i = 0;; i++) {
+        double u[2];
+        media_uniforms(d, OP_LATER, LATER_PICK + 64 * m->group + i, u);
+        int is = u[0] * (m->of - i) < pick;
+        if (i == m->which) return is;
+        pick -= (uint32_t)is;
     }
 }
 
@@ -77,6 +102,7 @@ int media_left_out(const media_op *op, const media_draw *d, int step) {
     const media_member *m = &op->members[step];
     double u[2];
     if (!m->group || (d->replay && step <= MEDIA_DO_VFLIP)) return 0;
+    if (m->pick > 0) return !picked(m, d);
     media_uniforms(d, OP_LATER, LATER_GROUP + m->group, u);
     return u[0] < m->low || u[0] >= m->high;
 }
@@ -121,8 +147,8 @@ void media_draw_retouches(const media_op *op, const media_draw *d, media_retouch
 void media_retouch_points(const media_retouches *retouches, double affine[6]) {
     for (int i = 0; i < retouches->n; i++) {
         int kind = retouches->all[i].kind;
-        if (kind == MEDIA_PERSPECTIVE || kind == MEDIA_TORCH_PERSPECTIVE || kind == MEDIA_ELASTIC ||
-            kind == MEDIA_MIX) {
+        if (kind == MEDIA_PERSPECTIVE || kind == MEDIA_CV2_PERSPECTIVE || kind == MEDIA_TORCH_PERSPECTIVE ||
+            media_untold(kind)) {
             memset(affine, 0, 6 * sizeof *affine);
             return;
         }
@@ -148,6 +174,7 @@ void media_warp_by(const media_retouch *r, const media_kernels *by, const media_
     switch (r->kind) {
     case MEDIA_PERSPECTIVE: media_warp_perspective(to, by, from, r->matrix, r->size, r->fill); break;
     case MEDIA_CV2_AFFINE: media_warp_cv2(to, by, from, r); break;
+    case MEDIA_CV2_PERSPECTIVE: media_warp_cv2_perspective(to, by, from, r); break;
     case MEDIA_TORCH_WARP:
     case MEDIA_TORCH_PERSPECTIVE: media_torch_warp(to, by, from, r); break;
     default: media_warp(to, by, from, r->matrix, r->size, r->fill); break;
@@ -187,8 +214,16 @@ int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const 
     case MEDIA_BOX_BLUR:
     case MEDIA_MEDIAN:
     case MEDIA_CV2_BLUR:
-    case MEDIA_MOTION: return media_cv2_blurs(px, by, r, room);
+    case MEDIA_MOTION:
+    case MEDIA_SHARPEN:
+    case MEDIA_EMBOSS: return media_cv2_blurs(px, by, r, room);
+    case MEDIA_SEPIA: media_sepia(px); break;
+    case MEDIA_TONE_CURVE: media_tone_curve(px, r->matrix); break;
+    case MEDIA_DROP_CHANNELS: media_drop_channels(px, r->size, r->fill[0]); break;
+    case MEDIA_CV2_EQUALIZE: media_cv2_equalize(px); break;
     case MEDIA_HOLE: media_hole(px, r); break;
+    case MEDIA_GRID_HOLES: media_grid_holes(px, r); break;
+    case MEDIA_SPECKS: media_specks(px, r); break;
     case MEDIA_CLAHE: return media_clahe(px, by, r, room);
     case MEDIA_PERMUTE: media_permute(px, r->size); break;
     case MEDIA_NOISE: media_add_noise(px, by, r); break;
@@ -211,10 +246,21 @@ int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const 
     case MEDIA_WARP:
     case MEDIA_PERSPECTIVE:
     case MEDIA_CV2_AFFINE:
+    case MEDIA_CV2_PERSPECTIVE:
     case MEDIA_TORCH_WARP:
     case MEDIA_TORCH_PERSPECTIVE:
         if (!media_copy_pixels(px, room, 0, &from)) return MEDIA_NO_MEMORY;
         media_warp_by(r, by, px, &from);
+        break;
+    case MEDIA_OPTICAL:
+    case MEDIA_GRID:
+        if (!media_copy_pixels(px, room, 0, &from)) return MEDIA_NO_MEMORY;
+        media_bend(px, by, &from, r);
+        break;
+    case MEDIA_DOWNSCALE:
+        if (!(more = media_copy_pixels(px, room, (size_t)px->w * sizeof(int32_t), &from)))
+            return MEDIA_NO_MEMORY;
+        media_downscale(px, &from, r->value, (int32_t *)(void *)more);
         break;
     case MEDIA_ELASTIC:
         if (!(more = media_copy_pixels(px, room, media_elastic_bytes(px, r), &from))) return MEDIA_NO_MEMORY;

@@ -84,7 +84,7 @@ enum {
 };
 enum { MEDIA_NO_WHOLE = 0, MEDIA_WHOLE_FIRST = 1, MEDIA_WHOLE_LAST = 2 };
 enum { MEDIA_IMAGENET = 0, MEDIA_CIFAR10 = 1, MEDIA_SVHN = 2 };
-/* What may be done to a row once it is cropped and resized; flips, ROTATION, AFFINE, PERSPECTIVE, CV2_AFFINE, JITTER and DISTORT also to a picture ahead of that,
+/* What may be done to a row once it is cropped and resized; flips, ROTATION, AFFINE, PERSPECTIVE, CV2_AFFINE, CV2_PERSPECTIVE, JITTER and DISTORT also to a picture ahead of that,
  * ZOOM_OUT and IOU_CROP to such a one alone. */
 enum {
     MEDIA_DO_FLIP = 0,
@@ -123,7 +123,20 @@ enum {
     MEDIA_DO_MOTION = 33,
     MEDIA_DO_HOLES = 34,
     MEDIA_DO_CLAHE = 35,
-    MEDIA_STEPS = 36,
+    MEDIA_DO_TRANSPOSE = 36,
+    MEDIA_DO_SHARPEN = 37,
+    MEDIA_DO_EMBOSS = 38,
+    MEDIA_DO_SEPIA = 39,
+    MEDIA_DO_TONE_CURVE = 40,
+    MEDIA_DO_DROP_CHANNELS = 41,
+    MEDIA_DO_CV2_EQUALIZE = 42,
+    MEDIA_DO_OPTICAL = 43,
+    MEDIA_DO_GRID = 44,
+    MEDIA_DO_CV2_PERSPECTIVE = 45,
+    MEDIA_DO_GRID_HOLES = 46,
+    MEDIA_DO_SPECKS = 47,
+    MEDIA_DO_DOWNSCALE = 48,
+    MEDIA_STEPS = 49,
 };
 enum { MEDIA_BRIGHTNESS = 0, MEDIA_CONTRAST = 1, MEDIA_SATURATION = 2, MEDIA_HUE = 3, MEDIA_JITTERS = 4 };
 
@@ -135,6 +148,7 @@ enum {
     MEDIA_MAX_MIX = 8,                   /* chains of AUG_MIX, and operations of each */
     MEDIA_MAX_KERNEL = 255,              /* of a blur */
     MEDIA_MAX_HOLES = 32,                /* of a row */
+    MEDIA_MAX_STEPS = 64,                /* of a grid that bends a row */
     MEDIA_MAX_SIZES = 32,                /* of RANDOM_SHORTEST */
     MEDIA_MAX_OPTIONS = 16,              /* of IOU_CROP */
     MEDIA_MAX_TILES = 64,                /* of a grid */
@@ -149,10 +163,12 @@ typedef struct media_factor {
     double low, high;
 } media_factor;
 
-/* A step that is left out unless its group's number lies in [low, high). */
+/* A step that is left out unless its group's number lies in [low, high), or it is one of those that are picked. */
 typedef struct media_member {
     uint32_t group; /* 0: it is in none */
     double low, high;
+    uint32_t pick, of,
+        which; /* so many of the group's steps are picked, of which it is number `which`; 0: it goes by the group's number */
 } media_member;
 
 /* One compiled description; read-only once media_op_init() has returned, so
@@ -319,9 +335,45 @@ typedef struct media_op {
     uint32_t holes_pixels;                       /* 1: sides are whole pixels, not shares of the row's */
     double holes_height[2], holes_width[2];
     uint8_t holes_fill[4];
-    double clahe_p;                          /* that the histograms of tiles are equalized */
-    double clahe_limit[2];                   /* times the mean: what a value counts at most */
-    uint32_t clahe_tiles[2];                 /* across and down */
+    double clahe_p;          /* that the histograms of tiles are equalized */
+    double clahe_limit[2];   /* times the mean: what a value counts at most */
+    uint32_t clahe_tiles[2]; /* across and down */
+    double transpose_p;      /* that a square row's lines become its columns */
+    double sharpen_p, sharpen_alpha[2], sharpen_lightness[2]; /* albumentations' kernels of 3 x 3 */
+    double emboss_p, emboss_alpha[2], emboss_strength[2];
+    double sepia_p; /* that colours become brown */
+    double tone_curve_p,
+        tone_curve_scale; /* that values go by a curve whose two points move by a normal number times scale */
+    uint32_t tone_curve_each;  /* 1: of each channel another */
+    double drop_channels_p;    /* that channels become a number */
+    uint32_t drop_channels[2]; /* how many of three */
+    uint32_t drop_fill;
+    double cv2_equalize_p; /* as equalize, by OpenCV's table */
+    double cv2_perspective_p,
+        cv2_perspective_scale[2]; /* that the row is seen from aside, by normal numbers times one of these */
+    uint32_t cv2_perspective_filter, cv2_perspective_border; /* here and below as cv2_affine's */
+    uint8_t cv2_perspective_fill[4];
+    double grid_holes_p,
+        grid_holes_ratio;         /* that a part of each cell becomes fill, this share of its sides */
+    uint32_t grid_holes_cells[2]; /* down and across; 0: by unit */
+    uint32_t
+        grid_holes_unit[2]; /* the sides of a cell, from one number to another; 0: a tenth of the row's */
+    uint32_t grid_holes_anywhere; /* 1: anywhere in its cell; else moved by shift, across and down */
+    uint32_t grid_holes_shift[2];
+    uint8_t grid_holes_fill[4];
+    double specks_p, specks_share; /* that each pixel becomes fill with so much of a chance */
+    uint32_t specks_each;          /* 1: each value of a pixel by itself */
+    uint8_t specks_fill[4];
+    double downscale_p,
+        downscale_scale
+            [2]; /* that the row is made so much smaller, and as large as it was, by the nearest pixel */
+    double optical_p, optical_limit[2]; /* that the row is seen through a lens, and how much it bends */
+    uint32_t optical_filter, optical_border;
+    uint8_t optical_fill[4];
+    double grid_p, grid_limit[2];         /* that cells are stretched and squeezed by 1 + this */
+    uint32_t grid_steps, grid_normalized; /* cells, 1 to MEDIA_MAX_STEPS; 1: all of the row stays there */
+    uint32_t grid_filter, grid_border;
+    uint8_t grid_fill[4];
     double erase_p;                          /* that a part of the finished row becomes something else */
     double erase_scale_min, erase_scale_max; /* its share of the row's area */
     double erase_ratio_min, erase_ratio_max; /* its height / width */

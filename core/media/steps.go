@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Step is what may be done to a row once it is cropped and resized, and is a field of Config. Flips, Rotation, Affine, Perspective, CV2Affine, Jitter
-// and Distort may also be done to a picture ahead of that, ZoomOut and IoUCrop to such a one alone.
+// Step is what may be done to a row once it is cropped and resized, and is a field of Config. Flips, Rotation, Affine, Perspective, CV2Affine, CV2Perspective,
+// Jitter and Distort may also be done to a picture ahead of that, ZoomOut and IoUCrop to such a one alone.
 type Step uint8
 
 const (
@@ -46,19 +46,36 @@ const (
 	StepMotion
 	StepHoles
 	StepCLAHE
+	StepTranspose
+	StepSharpen
+	StepEmboss
+	StepSepia
+	StepToneCurve
+	StepDropChannels
+	StepCV2Equalize
+	StepOptical
+	StepGrid
+	StepCV2Perspective
+	StepGridHoles
+	StepSpecks
+	StepDownscale
 	steps
 )
 
 // Member is a step of a group, for which a number from 0 to 1 is drawn: it is left out unless that lies from Low on and below High. Beside that it has
-// the probability that it has without.
+// the probability that it has without. With Pick there is no such number, but so many Of the group's steps are done, of which it is number Which.
 type Member struct {
-	Step      Step
-	Group     int // 1 to MaxGroups
-	Low, High float64
+	Step            Step
+	Group           int // 1 to MaxGroups
+	Low, High       float64
+	Pick, Of, Which int // Which: 0 to Of - 1
 }
 
-// MaxGroups bounds the numbers of groups.
-const MaxGroups = 16
+// MaxGroups bounds the numbers of groups, MaxPicked the steps of one of which some are picked.
+const (
+	MaxGroups = 16
+	MaxPicked = 64
+)
 
 // checkShuffled wants a part of the order, on one side of the geometry.
 func (cfg *Config) checkShuffled() error {
@@ -85,6 +102,8 @@ func (cfg *Config) checkGroups() error {
 			return fmt.Errorf("groups: got step %d twice, want each once", m.Step)
 		case m.Group < 1 || m.Group > MaxGroups:
 			return fmt.Errorf("groups: got group %d, want 1 to %d", m.Group, MaxGroups)
+		case m.Pick != 0 && !(0 < m.Pick && m.Pick <= m.Of && m.Of <= MaxPicked && 0 <= m.Which && m.Which < m.Of):
+			return fmt.Errorf("groups: got number %d of %d of which %d are picked, want one of at most %d, and fewer to pick than there are", m.Which, m.Of, m.Pick, MaxPicked)
 		case !(m.Low >= 0 && m.Low <= m.High && m.High <= 1):
 			return fmt.Errorf("groups: got %v to %v, want 0 <= low <= high <= 1", m.Low, m.High)
 		}
@@ -155,7 +174,7 @@ func (cfg *Config) warpers() map[Step]Interpolation {
 }
 
 // early are the steps that may be done ahead of the geometry.
-var early = []Step{StepFlip, StepVFlip, StepRotation, StepAffine, StepPerspective, StepCV2Affine, StepZoomOut, StepIoUCrop, StepJitter, StepDistort}
+var early = []Step{StepFlip, StepVFlip, StepRotation, StepAffine, StepPerspective, StepCV2Affine, StepCV2Perspective, StepZoomOut, StepIoUCrop, StepJitter, StepDistort}
 
 // checkAhead wants of what is done ahead of the geometry that it may be, and something to be ahead of.
 func (cfg *Config) checkAhead() error {

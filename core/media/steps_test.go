@@ -62,7 +62,26 @@ var happens = map[Step]func(c *Config){
 	StepMotion: func(c *Config) {
 		c.Motion = &Motion{Kernel: Kernel{1, [2]int{5, 7}}, Angle: [2]float64{0, 360}, Direction: [2]float64{-1, 1}, Shifted: true}
 	},
-	StepCLAHE: func(c *Config) { c.CLAHE = &CLAHE{1, [2]float64{2, 4}, 8, 8} },
+	StepCLAHE:        func(c *Config) { c.CLAHE = &CLAHE{1, [2]float64{2, 4}, 8, 8} },
+	StepTranspose:    func(c *Config) { c.Transpose = 1 },
+	StepSharpen:      func(c *Config) { c.Sharpen = &Effect{1, [2]float64{0.2, 0.5}, [2]float64{0.5, 1}} },
+	StepEmboss:       func(c *Config) { c.Emboss = &Effect{1, [2]float64{0.2, 0.5}, [2]float64{0.2, 0.7}} },
+	StepSepia:        func(c *Config) { c.Sepia = 1 },
+	StepToneCurve:    func(c *Config) { c.ToneCurve = &ToneCurve{1, 0.2, true} },
+	StepDropChannels: func(c *Config) { c.DropChannels = &DropChannels{1, [2]int{1, 2}, 9} },
+	StepCV2Equalize:  func(c *Config) { c.CV2Equalize = 1 },
+	StepOptical:      func(c *Config) { c.Optical = &Optical{1, [2]float64{0.3, 0.6}, Bent{Interpolation: CV2Linear}} },
+	StepCV2Perspective: func(c *Config) {
+		c.CV2Perspective = &CV2Perspective{1, [2]float64{0.1, 0.2}, Bent{CV2Linear, Constant, Fill{9, 99, 199}}}
+	},
+	StepGridHoles: func(c *Config) {
+		c.GridHoles = &GridHoles{P: 1, Ratio: 0.4, Anywhere: true, Fill: Fill{9, 99, 199}}
+	},
+	StepSpecks:    func(c *Config) { c.Specks = &Specks{P: 1, Share: 0.3, Fill: Fill{9, 99, 199}} },
+	StepDownscale: func(c *Config) { c.Downscale = &Downscale{1, [2]float64{0.2, 0.4}} },
+	StepGrid: func(c *Config) {
+		c.Grid = &GridDistortion{1, 5, [2]float64{-0.4, 0.4}, true, Bent{Interpolation: CV2Linear}}
+	},
 	StepHoles: func(c *Config) {
 		c.Holes = &Holes{1, [2]int{2, 3}, [2]float64{0.2, 0.4}, [2]float64{0.1, 0.4}, false, Fill{9, 99, 199}}
 	},
@@ -234,9 +253,9 @@ func TestAnOrderThatIsNoneIsRefused(t *testing.T) {
 func TestStepsOfGroupsAreDoneByOneDraw(t *testing.T) {
 	w, data := worker(t, nil), testJPEG(t, 60, 60)
 	choice := of(StepJitter, StepBlur, StepEqualize)
-	choice.Groups = []Member{{StepJitter, 2, 0, 0.2}, {StepBlur, 2, 0.2, 0.7}, {StepEqualize, 2, 0.7, 1}}
+	choice.Groups = []Member{{Step: StepJitter, Group: 2, Low: 0, High: 0.2}, {Step: StepBlur, Group: 2, Low: 0.2, High: 0.7}, {Step: StepEqualize, Group: 2, Low: 0.7, High: 1}}
 	both := of(StepInvert, StepSharpness, StepNoise)
-	both.Groups = []Member{{StepInvert, 1, 0, 0.3}, {StepNoise, 1, 0, 0.3}}
+	both.Groups = []Member{{Step: StepInvert, Group: 1, Low: 0, High: 0.3}, {Step: StepNoise, Group: 1, Low: 0, High: 0.3}}
 	const n, groups = 400, 20
 	var chosen [3]int
 	done := 0
@@ -384,13 +403,13 @@ func TestAnOrderIsDrawn(t *testing.T) {
 
 func TestGroupsThatAreNoneAreRefused(t *testing.T) {
 	for want, groups := range map[string][]Member{
-		"media: groups: got step 21, want one of a row":             {{StepZoomOut, 1, 0, 1}},
-		"media: groups: got step 15 twice, want each once":          {{StepInvert, 1, 0, 1}, {StepInvert, 2, 0, 1}},
-		"media: groups: got group 0, want 1 to 16":                  {{StepInvert, 0, 0, 1}},
-		"media: groups: got group 17, want 1 to 16":                 {{StepInvert, 17, 0, 1}},
-		"media: groups: got 0.5 to 0.4, want 0 <= low <= high <= 1": {{StepInvert, 1, 0.5, 0.4}},
-		"media: groups: got NaN to 0.4, want 0 <= low <= high <= 1": {{StepInvert, 1, nan(), 0.4}},
-		"media: groups: got 0 to 2, want 0 <= low <= high <= 1":     {{StepInvert, 1, 0, 2}},
+		"media: groups: got step 21, want one of a row":             {{Step: StepZoomOut, Group: 1, Low: 0, High: 1}},
+		"media: groups: got step 15 twice, want each once":          {{Step: StepInvert, Group: 1, Low: 0, High: 1}, {Step: StepInvert, Group: 2, Low: 0, High: 1}},
+		"media: groups: got group 0, want 1 to 16":                  {{Step: StepInvert, Group: 0, Low: 0, High: 1}},
+		"media: groups: got group 17, want 1 to 16":                 {{Step: StepInvert, Group: 17, Low: 0, High: 1}},
+		"media: groups: got 0.5 to 0.4, want 0 <= low <= high <= 1": {{Step: StepInvert, Group: 1, Low: 0.5, High: 0.4}},
+		"media: groups: got NaN to 0.4, want 0 <= low <= high <= 1": {{Step: StepInvert, Group: 1, Low: nan(), High: 0.4}},
+		"media: groups: got 0 to 2, want 0 <= low <= high <= 1":     {{Step: StepInvert, Group: 1, Low: 0, High: 2}},
 	} {
 		if _, err := Compile(Config{Resize: Square(4), Groups: groups}); err == nil || err.Error() != want {
 			t.Errorf("%v: got %v, want %q", groups, err, want)

@@ -41,7 +41,7 @@ static double magnitude(const media_op *op, const double u[2]) {
     if (op->augment_uniform)
         m *= u[0];
     else if (op->augment_std > 0)
-        m += op->augment_std * (sqrt(-2 * log(1 - u[0])) * cos(2 * 3.141592653589793 * u[1]));
+        m += op->augment_std * media_normal(u);
     return m < 0 ? 0 : m > op->augment_max ? op->augment_max : m;
 }
 

@@ -78,17 +78,17 @@ static void count(const media_pixels *px, channels_u32 *n) {
     }
 }
 
-static void by_tables(const media_pixels *px, const channels_u8 *t) {
+void media_by_tables(const media_pixels *px, const uint8_t of[3][256]) {
     if (px->step == 1) {
-        media_by_table(px, t->of[0]);
+        media_by_table(px, of[0]);
         return;
     }
     for (int32_t y = 0; y < px->h; y++) {
         uint8_t *c = media_line(px, y), *end = c + (size_t)px->w * (size_t)px->step;
         for (; c < end; c += px->step) {
-            c[0] = t->of[0][c[0]];
-            c[1] = t->of[1][c[1]];
-            c[2] = t->of[2][c[2]];
+            c[0] = of[0][c[0]];
+            c[1] = of[1][c[1]];
+            c[2] = of[2][c[2]];
         }
     }
 }
@@ -137,16 +137,16 @@ static void flatten(const uint32_t n[256], uint8_t table[256]) {
     }
 }
 
-static void by_histogram(const media_pixels *px, void (*make)(const uint32_t n[256], uint8_t table[256])) {
+void media_by_histogram(const media_pixels *px, void (*make)(const uint32_t n[256], uint8_t table[256])) {
     channels_u32 n;
     channels_u8 t;
     count(px, &n);
     for (int ch = 0; ch < channels(px); ch++) make(n.of[ch], t.of[ch]);
-    by_tables(px, &t);
+    media_by_tables(px, t.of);
 }
 
-void media_autocontrast(const media_pixels *px) { by_histogram(px, stretch); }
+void media_autocontrast(const media_pixels *px) { media_by_histogram(px, stretch); }
 
-void media_torch_autocontrast(const media_pixels *px) { by_histogram(px, stretch_tensor); }
+void media_torch_autocontrast(const media_pixels *px) { media_by_histogram(px, stretch_tensor); }
 
-void media_equalize(const media_pixels *px) { by_histogram(px, flatten); }
+void media_equalize(const media_pixels *px) { media_by_histogram(px, flatten); }

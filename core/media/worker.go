@@ -262,7 +262,7 @@ func (op *Op) unfit(status int, row Size) *LimitError {
 		}
 		return &LimitError{Detail: fmt.Sprintf("it becomes %d x %d, want %s; raise image.room, or resize to less", row.H, row.W, room), cause: CauseTooLarge}
 	case C.MEDIA_ROW_TOO_SMALL:
-		return &LimitError{Detail: fmt.Sprintf("it becomes %d x %d, want sides of at least %d, for gaussian_blur and elastic_transform, which mirror it at its borders", row.H, row.W, int(op.c.least_side)), cause: CauseTooSmall}
+		return &LimitError{Detail: fmt.Sprintf("it becomes %d x %d, want sides of at least %d, for gaussian_blur and elastic_transform, which mirror it at its borders, and grid_distortion and grid_dropout, which divide it", row.H, row.W, int(op.c.least_side)), cause: CauseTooSmall}
 	case C.MEDIA_TOO_OBLONG:
 		return &LimitError{Detail: fmt.Sprintf("want one side of at most %d times the other, for resize by min_pixels and max_pixels", C.MEDIA_MAX_OBLONG), cause: CauseTooOblong}
 	}

@@ -52,7 +52,7 @@ var foreigns = []foreign{
 	{names: []string{"imagecompression", "jpegcompression", "randomjpeg", "jpegquality"}, write: "jpeg: {quality: [30, 95], p: 0.5}"},
 	{names: []string{"gray", "grey", "togray", "togrey", "randomgray"}, write: "grayscale: 0.2"},
 	{names: []string{"blur", "gaussian"}, write: "gaussian_blur: {kernel_size: 23, sigma: [0.1, 2], p: 0.5}"},
-	{names: []string{"sharpen", "sharpness", "randomsharpness"}, write: "adjust_sharpness: {factor: 2, p: 0.5}"},
+	{names: []string{"sharpness", "randomsharpness"}, write: "adjust_sharpness: {factor: 2, p: 0.5}"},
 	{names: []string{"cutout", "erase", "erasing", "randomerase", "hideandseek"}, write: "random_erasing: 0.25"},
 	{names: []string{"standardize", "meanstd"}, write: "normalize: {mean: [0.5, 0.5, 0.5], std: [0.5, 0.5, 0.5]}"},
 	{names: []string{"aa", "timm", "timmrandaug", "randaugmenttimm"}, write: "timm_rand_augment: rand-m9-mstd0.5-inc1"},
@@ -67,7 +67,6 @@ var foreigns = []foreign{
 	{names: []string{"someof"}, note: "write the operations themselves; color_jitter, gaussian_blur and others have a p, random_apply, random_choice and random_order hold several"},
 	{names: []string{"lambda"}, note: wholeBatches},
 	{names: []string{"mixup", "randommixup", "cutmix", "randomcutmix", "mixupcutmix", "mosaic", "copypaste"}, note: inTheLoop},
-	{names: []string{"transpose", "griddistortion", "opticaldistortion"}, note: "there is none; " + wholeBatches},
 	{names: []string{"fivecrop", "tencrop"}, write: "center_crop: {size: 224, position: top_left}", note: "in a field, and one for each of the others; docs/media.md has all"},
 }
 

@@ -26,10 +26,12 @@ type RandomApply struct {
 	P  float64
 }
 
-// RandomChoice does one of its steps. Upto are the probabilities that it is one of the first, the first two, and so on; the last is 1.
+// RandomChoice does one of its steps, or N of them, in their order. Upto are the probabilities that the one is one of the first, the first two, and so on; the
+// last is 1.
 type RandomChoice struct {
 	Of   []Step
 	Upto []float64
+	N    int
 }
 
 // RandomOrder does all of its steps, in an order that is drawn.
@@ -53,7 +55,7 @@ func (a *RandomApply) draws() any {
 	return fmt.Sprint(a.P, stepNames(moved(a.Of)))
 }
 
-func (c *RandomChoice) draws() any { return fmt.Sprint(c.Upto, stepNames(c.Of)) }
+func (c *RandomChoice) draws() any { return fmt.Sprint(c.Upto, c.N, stepNames(c.Of)) }
 
 func (o *RandomOrder) draws() any { return fmt.Sprint(stepNames(o.Of)) }
 
@@ -114,6 +116,9 @@ func (a *RandomApply) MarshalJSON() ([]byte, error) {
 
 // MarshalJSON has each step by its name.
 func (c *RandomChoice) MarshalJSON() ([]byte, error) {
+	if c.N > 1 {
+		return json.Marshal(map[string]any{"transforms": canonicalSteps(c.Of), "n": c.N})
+	}
 	return json.Marshal(map[string]any{"transforms": canonicalSteps(c.Of), "upto": c.Upto})
 }
 
@@ -134,7 +139,13 @@ func (r *reading) randomApply(op *section) Step {
 
 func (r *reading) randomChoice(op *section) Step {
 	items, shown, sec := r.short(op, randomChoice, "transforms")
-	c := &RandomChoice{Of: r.grouped(op, randomChoice, items, shown)}
+	c := &RandomChoice{Of: r.grouped(op, randomChoice, items, shown), N: 1}
+	if whole(sec, "n", &c.N, 1, maxGroup); r.err == nil && c.N > len(c.Of) {
+		sec.fail("n", "got %d of %d transforms, want no more than there are", c.N, len(c.Of))
+	}
+	if r.err == nil && c.N > 1 && sec.has("p") {
+		sec.fail("p", "given beside n: %d, which picks all alike; leave one of them out, or give transforms a p of their own", c.N)
+	}
 	weights := slices.Repeat([]float64{1}, len(c.Of))
 	if sec.has("p") {
 		weights = r.each(sec, "p", fmt.Sprintf("a number for each of the %d transforms", len(c.Of)), len(c.Of), 0, 1e6)

@@ -133,7 +133,7 @@ func (c *Chance) check(i *Image, at string, fail func(path, format string, args 
 	case i.Mode == RGB:
 	case c.Operation == permutation:
 		fail(at, "got mode %s, whose pictures have one channel; leave it out, or use mode rgb", i.Mode)
-	case c.Operation == "grayscale", c.Operation == cv2Gray:
+	case c.Operation == "grayscale", c.Operation == cv2Gray, c.Operation == sepia:
 		fail(at, colourless, i.Mode)
 	}
 }

@@ -72,12 +72,16 @@ const (
 var kinds = []kind{
 	{"horizontal_flip", turning, also},
 	{"vertical_flip", turning, also},
-	{"random_rotate90", turning, never},
+	{rotate90, turning, never},
+	{transpose, turning, never},
 	{"random_rotation", turning, also},
 	{"random_affine", turning, also},
 	{"random_perspective", turning, also},
 	{cv2Affine, turning, also},
+	{cv2Perspective, turning, also},
 	{"elastic_transform", turning, never},
+	{opticalDistortion, turning, never},
+	{gridDistortion, turning, never},
 	{"random_zoom_out", turning, always},
 	{iouCrop, turning, always},
 	{RandAugment, augmenting, never},
@@ -109,6 +113,15 @@ var kinds = []kind{
 	{motionBlur, changing, never},
 	{coarseDropout, changing, never},
 	{clahe, changing, never},
+	{gridDropout, changing, never},
+	{pixelDropout, changing, never},
+	{downscale, changing, never},
+	{sharpen, changing, never},
+	{emboss, changing, never},
+	{sepia, changing, never},
+	{toneCurve, changing, never},
+	{channelDropout, changing, never},
+	{cv2Equalize, changing, never},
 	{cv2Gray, changing, never},
 	{randomApply, grouping, also}, // as its steps are
 	{randomChoice, grouping, also},
@@ -190,7 +203,7 @@ func (d *reading) step(op *section, name string) Step {
 		return d.randomChoice(op)
 	case randomOrder:
 		return d.randomOrder(op)
-	case "horizontal_flip", "vertical_flip", "random_rotate90":
+	case "horizontal_flip", "vertical_flip", rotate90, transpose:
 		if c := d.chance(op, name); c != nil {
 			return &Symmetry{*c}
 		}
@@ -198,7 +211,7 @@ func (d *reading) step(op *section, name string) Step {
 		if c := d.chanceOf(op, name); c != nil {
 			return c
 		}
-	case "random_channel_permutation", "invert", "equalize", cv2Gray:
+	case "random_channel_permutation", "invert", "equalize", cv2Gray, sepia, cv2Equalize:
 		if c := d.chance(op, name); c != nil {
 			return c
 		}
@@ -210,6 +223,12 @@ func (d *reading) step(op *section, name string) Step {
 		return d.randomPerspective(op)
 	case "elastic_transform":
 		return d.elasticTransform(op)
+	case cv2Perspective:
+		return d.cv2Perspective(op)
+	case opticalDistortion:
+		return d.opticalDistortion(op)
+	case gridDistortion:
+		return d.gridDistortion(op)
 	case "random_zoom_out":
 		return d.randomZoomOut(op)
 	case iouCrop:
@@ -254,6 +273,18 @@ func (d *reading) step(op *section, name string) Step {
 		return d.coarseDropout(op)
 	case clahe:
 		return d.clahe(op)
+	case gridDropout:
+		return d.gridDropout(op)
+	case pixelDropout:
+		return d.pixelDropout(op)
+	case downscale:
+		return d.downscale(op)
+	case sharpen, emboss:
+		return d.effect(op, name)
+	case toneCurve:
+		return d.toneCurve(op)
+	case channelDropout:
+		return d.channelDropout(op)
 	case "gaussian_noise":
 		return d.gaussianNoise(op)
 	case "jpeg":
@@ -323,7 +354,7 @@ func (i *Image) checkStepOfIndex(s Step, at string, fail func(path, format strin
 		fail(at, "got %s with mode index, whose numbers of classes are no colours; leave it out: only the picture's section needs it", s.Name())
 	} else if m, is := s.(mixer); is && m.mixes() != Nearest && m.mixes() != CV2Nearest {
 		want := Nearest
-		if s.Name() == cv2Affine {
+		if slices.Contains([]string{cv2Affine, cv2Perspective, opticalDistortion, gridDistortion}, s.Name()) {
 			want = CV2Nearest
 		}
 		fail(at, "got interpolation %s with mode index, want %s, as others mix numbers of classes; write {interpolation: %[2]s}", m.mixes(), want)

@@ -16,7 +16,10 @@ type Pivot struct {
 }
 
 // rotate90 is the symmetry that wants square rows.
-const rotate90 = "random_rotate90"
+const (
+	rotate90  = "random_rotate90"
+	transpose = "transpose"
+)
 
 // RandomRotation turns pictures to the left by degrees between low and high.
 type RandomRotation struct {
@@ -139,11 +142,13 @@ func (r *RandomRotation) grows() (growth, bool) {
 func (z *RandomZoomOut) grows() (growth, bool) { return growth{z.Name(), z.Name(), z.Name()}, true }
 
 func (s *Symmetry) check(i *Image, at string, fail func(path, format string, args ...any)) {
-	out := i.Transform.Output()
-	if s.Operation == rotate90 && i.Open() {
-		fail(at, "got random_rotate90 with shape: %s, want square rows, as a quarter of a turn changes their sides; leave it out, or write center_crop in place of shape", i.Shape)
-	} else if s.Operation == rotate90 && out.Height != out.Width {
-		fail(at, "got random_rotate90 with rows of %d x %d, want square ones, as a quarter of a turn changes their sides; write center_crop: %d", out.Height, out.Width, min(out.Height, out.Width))
+	out, why := i.Transform.Output(), map[string]string{rotate90: "a quarter of a turn changes their sides", transpose: "lines become columns"}[s.Operation]
+	switch {
+	case why == "":
+	case i.Open():
+		fail(at, "got %s with shape: %s, want square rows, as %s; leave it out, or write center_crop in place of shape", s.Operation, i.Shape, why)
+	case out.Height != out.Width:
+		fail(at, "got %s with rows of %d x %d, want square ones, as %s; write center_crop: %d", s.Operation, out.Height, out.Width, why, min(out.Height, out.Width))
 	}
 }
 

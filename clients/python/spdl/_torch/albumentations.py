@@ -106,6 +106,7 @@ class Walk(Protocol):
     def apply(self, transforms: Any, p: float, one: Any, place: str) -> None: ...
     def choose(self, children: list[tuple[float, Any, str]], p: float, one: Any, place: str, forced: bool = True) -> None: ...
     def order(self, one: Any, place: str) -> None: ...
+    def some(self, n: int, one: Any, place: str) -> None: ...
     def follow(self, key: str, says: Operation, one: Any, place: str) -> None: ...
 
 
@@ -283,11 +284,71 @@ def clahe(g: Array) -> Operation:
     return {"clahe": without({"clip_limit": g.pair("clip_limit"), "tiles": tiles[0] if tiles[0] == tiles[1] else tiles, "p": whole(g.p)}, tiles=8)}
 
 
-def coarse_dropout(g: Array) -> Optional[Operation]:
+def effect(name: str, by: str) -> Callable[[Array], Operation]:
+    """A kernel of 3 x 3, of which an effect has a share."""
+    def tell(g: Array) -> Operation:
+        if by == "lightness" and g.get("method") != "kernel":
+            g.refuse(f"method: got {g.get('method')!r}, whose differences of bytes wrap around, want 'kernel'")
+        return {name: {"alpha": g.pair("alpha"), by: g.pair(by), "p": whole(g.p)}}
+    return tell
+
+
+def sepia(g: Array) -> Optional[Operation]:
+    return {"to_sepia": whole(g.p)} if g.channels == 3 else None  # which leaves grey as it is
+
+
+def tone_curve(g: Array) -> Operation:
+    return {"random_tone_curve": without({"scale": g.number("scale"), "per_channel": g.get("per_channel"), "p": whole(g.p)}, per_channel=False)}
+
+
+def channel_dropout(g: Array) -> Operation:
+    return {"channel_dropout": without({"channels": g.pair("channel_drop_range"), "p": whole(g.p), "fill": g.fill()}, fill=None)}
+
+
+def equalize(g: Array) -> Operation:
+    for name, usual, remedy in (("mode", "cv", "equalize is Pillow's"), ("by_channels", True, "each channel has a histogram of its own here"), ("mask", None, "the histogram is of all pixels here")):
+        if g.get(name) != usual:
+            g.refuse(f"{name}: got {g.get(name)!r:.60}, want {usual!r}: {remedy}")
+    return {"cv2_equalize": whole(g.p)}
+
+
+def holes_alone(g: Array, name: str, of_mask: str) -> None:
+    """Refuse what follows holes: boxes and points that these cover, and masks."""
     if g.followed:
-        g.refuse("beside bbox_params or keypoint_params it drops and cuts what holes cover, which nothing does here; leave one of them out, or take {\"coarse_dropout\": {...}}, by which boxes stay as they are")
-    if g.get("fill_mask") is not None:
-        g.refuse(f"fill_mask: got {g.get('fill_mask')}, want None: masks keep what is beneath holes")
+        g.refuse(f'beside bbox_params or keypoint_params it drops and cuts what holes cover, which nothing does here; leave one of them out, or take {{"{name}": {{...}}}}, by which boxes stay as they are')
+    if g.get(of_mask) is not None:
+        g.refuse(f"{of_mask}: got {g.get(of_mask)}, want None: masks keep what is beneath holes")
+
+
+def grid_dropout(g: Array) -> Optional[Operation]:
+    holes_alone(g, "grid_dropout", "fill_mask")
+    if g.is_mask:
+        return None
+    units, anywhere = g.get("unit_size_range"), g.get("random_offset")
+    if units is not None and g.get("holes_number_xy") is None:
+        units = [units[0], max(units[0], units[1] - 1)]  # theirs leaves out the last
+    else:
+        units = None
+    return {"grid_dropout": without({"ratio": g.number("ratio"), "grid": g.get("holes_number_xy"), "unit_size": units, "random_offset": anywhere, "shift": None if anywhere else g.get("shift_xy"), "p": whole(g.p),
+                                     "fill": g.fill()}, random_offset=True, shift=[0, 0], grid=None, unit_size=None)}
+
+
+def pixel_dropout(g: Array) -> Optional[Operation]:
+    holes_alone(g, "pixel_dropout", "mask_drop_value")
+    if g.get("drop_value") is None:
+        g.refuse("drop_value: got None, drawn for each picture, want a number, or one a channel")
+    return None if g.is_mask else {"pixel_dropout": without({"share": g.number("dropout_prob"), "per_channel": g.get("per_channel"), "p": whole(g.p), "fill": g.fill("drop_value")}, per_channel=False)}
+
+
+def downscale(g: Array) -> Operation:
+    pair = g.get("interpolation_pair")
+    if set(pair.values()) != {0}:
+        g.refuse(f"interpolation_pair: got cv2's {pair.get('downscale')} and {pair.get('upscale')}, want INTER_NEAREST of both")
+    return {"downscale": {"scale": g.pair("scale_range"), "p": whole(g.p)}}
+
+
+def coarse_dropout(g: Array) -> Optional[Operation]:
+    holes_alone(g, "coarse_dropout", "fill_mask")
     if g.is_mask:
         return None
     height, width = g.pair("hole_height_range"), g.pair("hole_width_range")
@@ -318,15 +379,42 @@ def safe_rotate(g: Array) -> Operation:
     return warped(g, {"degrees": g.pair("limit"), "fit": True})
 
 
-def warped(g: Array, says: Operation) -> Operation:
-    if g.get("rotate_method") != "largest_box":
-        g.refuse(f"rotate_method: got {g.get('rotate_method')!r}, want 'largest_box'")
+def picked(g: Array) -> Operation:
+    """How pixels are taken from where a map has them."""
     name = "mask_interpolation" if g.is_mask else "interpolation"
     filter = {0: "cv2_nearest", 1: "cv2_linear"}.get(g.get(name))
     if filter is None:
         g.refuse(f"{name}: got cv2's {g.get(name)}, want INTER_NEAREST or INTER_LINEAR")
+    return without({"interpolation": filter}, interpolation="cv2_linear")
+
+
+def warped(g: Array, says: Operation) -> Operation:
+    if g.get("rotate_method") != "largest_box":
+        g.refuse(f"rotate_method: got {g.get('rotate_method')!r}, want 'largest_box'")
     said = without(says, translate=[0, 0], translate_px=[0, 0], scale=[1, 1], shear=[0, 0], keep_ratio=False)
-    return {"cv2_affine": {**said, "p": whole(g.p), **without({"interpolation": filter}, interpolation="cv2_linear"), **g.warped_border()}}
+    return {"cv2_affine": {**said, "p": whole(g.p), **picked(g), **g.warped_border()}}
+
+
+def bent(g: Array, name: str, says: Operation) -> Operation:
+    if g.followed:
+        g.refuse("beside bbox_params or keypoint_params, which nothing can follow here; leave one of them out, or take Affine or ShiftScaleRotate")
+    return {name: {"limit": g.pair("distort_limit"), **says, "p": whole(g.p), **picked(g), **g.border_of()}}
+
+
+def perspective(g: Array) -> Operation:
+    if not g.get("keep_size") or g.get("fit_output"):
+        g.refuse(f"keep_size, fit_output: got {g.get('keep_size')} and {g.get('fit_output')}, want True and False: all rows of a batch are of one size")
+    return {"cv2_perspective": {"scale": g.pair("scale"), "p": whole(g.p), **picked(g), **g.warped_border()}}
+
+
+def optical_distortion(g: Array) -> Operation:
+    if g.get("mode") != "camera":
+        g.refuse(f"mode: got {g.get('mode')!r}, whose map of floats depends on the build of numpy, want 'camera'")
+    return bent(g, "optical_distortion", {})
+
+
+def grid_distortion(g: Array) -> Operation:
+    return bent(g, "grid_distortion", without({"num_steps": g.get("num_steps"), "normalized": g.get("normalized")}, num_steps=5, normalized=True))
 
 
 def chance(name: str, upto: int = PIL) -> Rule:
@@ -376,6 +464,7 @@ RULES: dict[str, Rule] = {
     "HorizontalFlip": chance("horizontal_flip", NORMALIZED),
     "VerticalFlip": chance("vertical_flip", NORMALIZED),
     "RandomRotate90": chance("random_rotate90", NORMALIZED),
+    "Transpose": chance("transpose", NORMALIZED),
     "InvertImg": chance("invert"),
     "ChannelShuffle": chance("random_channel_permutation"),
     "Posterize": Rule(posterize),
@@ -393,7 +482,19 @@ RULES: dict[str, Rule] = {
     "GaussNoise": Rule(gauss_noise),
     "ImageCompression": Rule(image_compression),
     "CLAHE": Rule(clahe),
+    "Sharpen": Rule(effect("sharpen", "lightness")),
+    "Emboss": Rule(effect("emboss", "strength")),
+    "ToSepia": Rule(sepia),
+    "RandomToneCurve": Rule(tone_curve),
+    "ChannelDropout": Rule(channel_dropout),
+    "Equalize": Rule(equalize),
     "CoarseDropout": Rule(coarse_dropout),
+    "GridDropout": Rule(grid_dropout),
+    "PixelDropout": Rule(pixel_dropout),
+    "Downscale": Rule(downscale),
+    "Perspective": Rule(perspective),
+    "OpticalDistortion": Rule(optical_distortion),
+    "GridDistortion": Rule(grid_distortion),
     "Affine": Rule(affine),
     "ShiftScaleRotate": Rule(affine),
     "Rotate": Rule(rotate),
@@ -404,20 +505,16 @@ RULES: dict[str, Rule] = {
 }
 
 # What leaves a mask as it is.
-OF_COLOURS = ("ToGray", "RandomBrightnessContrast", "RandomGamma", "HueSaturationValue", "RGBShift", "ColorJitter", "Blur", "MedianBlur", "GaussianBlur", "MotionBlur", "GaussNoise", "ImageCompression", "CLAHE", "InvertImg", "ChannelShuffle", "Posterize", "Solarize", "ToFloat", "Normalize")
+OF_COLOURS = ("ToGray", "RandomBrightnessContrast", "RandomGamma", "HueSaturationValue", "RGBShift", "ColorJitter", "Blur", "MedianBlur", "GaussianBlur", "MotionBlur", "GaussNoise", "ImageCompression", "CLAHE",
+              "Downscale", "Sharpen", "Emboss", "ToSepia", "RandomToneCurve", "ChannelDropout", "Equalize", "InvertImg", "ChannelShuffle", "Posterize", "Solarize", "ToFloat", "Normalize")
 
 _NEAR = "OpenCV's arithmetic for it has no operation here; "
 _MOVED = "OpenCV's map for it has no operation here; "
 
 # What is known and cannot be told, and what does it here.
 REMEDIES = {
-    "Transpose": "with both flips at 0.5 it is all eight positions of a square, which D4() is, too: random_rotate90: 1 with horizontal_flip: 0.5",
-    "RandomToneCurve": _NEAR + "ColorJitter is near",
     "ISONoise": _NEAR + "gaussian_noise is near",
-    "Sharpen": _NEAR + "adjust_sharpness is Pillow's",
-    "Equalize": _NEAR + "equalize is Pillow's",
     "AutoContrast": _NEAR + "autocontrast is Pillow's",
-    "Perspective": _MOVED + "random_perspective is Pillow's and torchvision's",
     "ElasticTransform": _MOVED + "elastic_transform is torchvision's",
     "RandomScale": "sizes are rounded otherwise; scale_jitter or random_resize with random_crop behind is near",
     "RandomSizedCrop": "its size is drawn by height; random_resized_crop: {size: N, scale: [a, b], ratio: [1, 1]} is near",
@@ -513,7 +610,7 @@ def one_or_other(walk: Walk, one: Any, place: str) -> None:
 
 
 def some_of(walk: Walk, one: Any, place: str) -> None:
-    """All of its transforms, or one, each of which then has its own probability."""
+    """All of its transforms, or some, each of which then has its own probability."""
     p, name = float(one.p), type(one).__qualname__
     walk.forced = False
     if not one.replace and one.n == len(one.transforms):
@@ -525,8 +622,12 @@ def some_of(walk: Walk, one: Any, place: str) -> None:
             walk.order(one, place)
     elif one.n == 1:
         walk.choose([(1.0, child, f"{place}.transforms[{i}]") for i, child in enumerate(one.transforms)], p, one, place, forced=False)
+    elif one.replace or name != "SomeOf":
+        raise refusal(place, one, f"n: got {one.n} of {len(one.transforms)}{' with replacement' if one.replace else ' in an order by chance'}, want 1, or all of them without replacement")
+    elif p != 1:
+        raise refusal(place, one, f"p: got {p:g}, want 1 of {one.n} that are picked: each may have a p of its own")
     else:
-        raise refusal(place, one, f"n: got {one.n} of {len(one.transforms)}{' with replacement' if one.replace else ''}, want 1, or all of them without")
+        walk.some(one.n, one, place)
 
 
 def d4(walk: Walk, one: Any, place: str) -> None:

@@ -21,14 +21,16 @@ _ENDINGS = {"normalize": NORMALIZED, "random_erasing": ERASED}
 # Operations with a probability that they happen, and what it is where none is said. The others have nothing between always and never.
 _HAPPENS = {"color_jitter": 1, "gaussian_blur": 1, "gaussian_noise": 1, "jpeg": 1, "elastic_transform": 1, "solarize": 0.5, "posterize": 0.5,
             "adjust_sharpness": 0.5, "random_perspective": 0.5, "random_zoom_out": 0.5, "random_erasing": 0.5, "random_brightness_contrast": 0.5, "random_gamma": 0.5,
-            "cv2_affine": 0.5, "hue_saturation_value": 0.5, "rgb_shift": 0.5, "cv2_color_jitter": 0.5, "box_blur": 0.5, "median_blur": 0.5, "cv2_gaussian_blur": 0.5, "motion_blur": 0.5, "coarse_dropout": 0.5, "clahe": 0.5}
-_GROUPED = ("horizontal_flip", "vertical_flip", "random_rotate90", "random_rotation", "random_affine", "random_perspective", "cv2_affine", "elastic_transform", "rand_augment",
+            "cv2_affine": 0.5, "hue_saturation_value": 0.5, "rgb_shift": 0.5, "cv2_color_jitter": 0.5, "box_blur": 0.5, "median_blur": 0.5, "cv2_gaussian_blur": 0.5, "motion_blur": 0.5, "coarse_dropout": 0.5, "clahe": 0.5,
+            "sharpen": 0.5, "emboss": 0.5, "random_tone_curve": 0.5, "channel_dropout": 0.5, "grid_dropout": 0.5, "pixel_dropout": 0.5, "downscale": 0.5, "cv2_perspective": 0.5, "optical_distortion": 0.5, "grid_distortion": 0.5}
+_GROUPED = ("horizontal_flip", "vertical_flip", "random_rotate90", "transpose", "random_rotation", "random_affine", "random_perspective", "cv2_affine", "cv2_perspective", "elastic_transform", "optical_distortion", "grid_distortion", "rand_augment",
             "trivial_augment_wide", "auto_augment", "timm_rand_augment", "aug_mix", "color_jitter", "random_photometric_distort", "random_channel_permutation", "grayscale", "gaussian_blur", "solarize",
             "posterize", "invert", "adjust_sharpness", "autocontrast", "equalize", "gaussian_noise", "jpeg", "random_brightness_contrast", "random_gamma", "hue_saturation_value", "rgb_shift",
-            "cv2_color_jitter", "box_blur", "median_blur", "cv2_gaussian_blur", "motion_blur", "coarse_dropout", "clahe", "cv2_grayscale")  # those that random_apply and its kin hold
+            "cv2_color_jitter", "box_blur", "median_blur", "cv2_gaussian_blur", "motion_blur", "coarse_dropout", "clahe", "grid_dropout", "pixel_dropout", "downscale", "sharpen", "emboss", "to_sepia", "random_tone_curve", "channel_dropout", "cv2_equalize", "cv2_grayscale")  # those that random_apply and its kin hold
 SIZED = ("resize", "center_crop", "random_crop", "random_resized_crop", "random_resize", "random_shortest_size", "scale_jitter")  # what says a size
 _IS_PROBABILITY = ("horizontal_flip", "vertical_flip", "grayscale", "invert", "autocontrast", "equalize", "random_channel_permutation", "random_rotate90",
-                   "cv2_grayscale")
+                   "cv2_grayscale", "transpose", "to_sepia", "cv2_equalize")
+_MASKS = "got one of several of which some leave a mask as it is, want all to move pixels, or none: a mask's section has the same as its picture's"
 
 
 class Told(NamedTuple):
@@ -260,7 +262,7 @@ class _Walk:
             weights += [whole(weight)] * len(made)
         self.in_hand, self.channels = sizes
         if self.is_mask and 0 < len(new) < len(children):
-            raise refusal(place, one, "got one of several of which some leave a mask as it is, want all to move pixels, or none: a mask's section has the same as its picture's")
+            raise refusal(place, one, _MASKS)
         p *= sum(weights) / sum(weight for weight, _, _ in children) if new else 0
         if not new or p == 0:
             del self.steps[steps:]
@@ -273,6 +275,16 @@ class _Walk:
         """RandomOrder: each of its transforms is one operation."""
         steps = len(self.steps)
         self._together("random_order", self._each(one, place, "in an order by chance"), {}, steps, (place, one))
+
+    def some(self, n: int, one: Any, place: str) -> None:
+        """SomeOf: n of its transforms, in their order. Those that leave a mask as it is are none of its own."""
+        steps, children = len(self.steps), _children(one)
+        left = [child for child in children if type(child).__qualname__ in albumentations.OF_COLOURS] if self.is_mask else []
+        if left and len(left) == len(children):
+            return
+        if left:
+            raise refusal(place, one, _MASKS)
+        self._together("random_choice", self._each(one, place, f"{n} of several"), {"n": n}, steps, (place, one))
 
     def _choice(self, one: Any, place: str) -> None:
         """RandomChoice: each of its transforms is one operation."""

@@ -1,0 +1,105 @@
+/* cv2_tables.c - colours by albumentations' RandomToneCurve, ChannelDropout and ToSepia and OpenCV's equalizeHist.
+ *
+ * A tone curve is a table of doubles, rounded half to even: a curve of Bezier's from 0 to 1 whose two points in the middle are a quarter and three quarters,
+ * more or less. Sepia is cv2.transform: whole numbers of 10 bits. A table of equalizeHist is of floats of 32 bits, rounded half to even.
+ *
+ * Draws, in the words of philox.c: of each its first block has in the first uniform whether it happens. DROP_CHANNELS' second says how many, the next block
+ * which; TONE_CURVE has a block for each point of each channel, whose normal number is timm.c's. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#endif
+
+#include <math.h>
+
+#include "cv2.h"
+
+void media_draw_sepia(const media_op *op, const media_draw *d, media_retouches *to) {
+    if (media_chance(d, OP_LATER, LATER_SEPIA, op->sepia_p))
+        to->all[to->n++] = (media_retouch){.kind = MEDIA_SEPIA};
+}
+
+void media_draw_cv2_equalize(const media_op *op, const media_draw *d, media_retouches *to) {
+    if (media_chance(d, OP_LATER, LATER_CV2_EQUALIZE, op->cv2_equalize_p))
+        to->all[to->n++] = (media_retouch){.kind = MEDIA_CV2_EQUALIZE};
+}
+
+void media_draw_drop_channels(const media_op *op, const media_draw *d, media_retouches *to) {
+    double u[2], of[2];
+    if (!media_chance(d, OP_LATER, LATER_DROP_CHANNELS, op->drop_channels_p)) return;
+    media_uniforms(d, OP_LATER, LATER_DROP_CHANNELS, u);
+    media_uniforms(d, OP_LATER, LATER_DROP_CHANNELS + 1, of);
+    uint32_t n = op->drop_channels[0] + (uint32_t)(u[1] * (op->drop_channels[1] - op->drop_channels[0] + 1));
+    int one = 1 << (int)(of[0] * 3); /* which is dropped, or, of two, is not */
+    media_retouch *r = &to->all[to->n++];
+    *r = (media_retouch){.kind = MEDIA_DROP_CHANNELS, .size = n == 1 ? one : 7 - one};
+    r->fill[0] = (uint8_t)op->drop_fill;
+}
+
+/* A place between 0 and 1 that is a normal number off another. */
+static double off(const media_draw *d, uint32_t block, double place, double scale) {
+    double u[2];
+    media_uniforms(d, OP_LATER, block, u);
+    return fmin(fmax(place + scale * media_normal(u), 0), 1);
+}
+
+void media_draw_tone_curve(const media_op *op, const media_draw *d, media_retouches *to) {
+    if (!media_chance(d, OP_LATER, LATER_TONE_CURVE, op->tone_curve_p)) return;
+    media_retouch *r = &to->all[to->n++];
+    *r = (media_retouch){.kind = MEDIA_TONE_CURVE};
+    for (uint32_t ch = 0; ch < 3; ch++) {
+        uint32_t block = LATER_TONE_CURVE + 1 + (op->tone_curve_each ? 2 * ch : 0);
+        r->matrix[2 * ch] = off(d, block, 0.25, op->tone_curve_scale);
+        r->matrix[2 * ch + 1] = off(d, block + 1, 0.75, op->tone_curve_scale);
+    }
+}
+
+void media_tone_curve(const media_pixels *px, const double points[6]) {
+    uint8_t of[3][256];
+    for (int ch = 0; ch < 3; ch++) {
+        double low = points[2 * ch], high = points[2 * ch + 1];
+        for (int x = 0; x < 256; x++) {
+            double t = x == 255 ? 1 : x * (1.0 / 255), rest = 1 - t;
+            double v = (3 * (rest * rest) * t * low + 3 * rest * (t * t) * high + pow(t, 3)) * 255;
+            of[ch][x] = (uint8_t)fmin(fmax(rint(v), 0), 255);
+        }
+    }
+    media_by_tables(px, of);
+}
+
+void media_drop_channels(const media_pixels *px, int which, uint8_t fill) {
+    for (int32_t y = 0; y < px->h; y++) {
+        uint8_t *c = media_line(px, y);
+        for (int32_t x = 0; x < px->w; x++, c += px->step)
+            for (int ch = 0; ch < 3; ch++)
+                if (which >> ch & 1) c[ch] = fill;
+    }
+}
+
+/* The smallest value that is there becomes 0, and each other the share of all but these that are not above it. */
+static void equalize(const uint32_t n[256], uint8_t table[256]) {
+    uint64_t all = 0, sum = 0;
+    int x = 0;
+    for (int i = 0; i < 256; i++) all += n[i];
+    while (x < 255 && n[x] == 0) table[x++] = 0;
+    table[x] = (uint8_t)(n[x] == all ? x : 0);
+    float scale = n[x] == all ? 0 : 255.0f / (float)(all - n[x]);
+    for (x++; x < 256; x++) {
+        sum += n[x];
+        table[x] = media_nearest_byte((float)sum * scale);
+    }
+}
+
+void media_cv2_equalize(const media_pixels *px) { media_by_histogram(px, equalize); }
+
+void media_sepia(const media_pixels *px) {
+    enum { BITS = 10, HALF = 1 << (BITS - 1) };
+    for (int32_t y = 0; y < px->h; y++) {
+        uint8_t *c = media_line(px, y);
+        for (int32_t x = 0; x < px->w; x++, c += px->step) {
+            int32_t r = c[0], g = c[1], b = c[2];
+            c[0] = media_byte((402 * r + 787 * g + 194 * b + HALF) >> BITS); /* 0.393, 0.769, 0.189 */
+            c[1] = media_byte((357 * r + 702 * g + 172 * b + HALF) >> BITS); /* 0.349, 0.686, 0.168 */
+            c[2] = media_byte((279 * r + 547 * g + 134 * b + HALF) >> BITS); /* 0.272, 0.534, 0.131 */
+        }
+    }
+}

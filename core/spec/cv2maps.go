@@ -1,0 +1,122 @@
+package spec
+
+// maxSteps is the decoders' limit (core/media).
+const maxSteps = 64
+
+// albumentations' maps of OpenCV's beside its affine one.
+const (
+	cv2Perspective    = "cv2_perspective"
+	opticalDistortion = "optical_distortion"
+	gridDistortion    = "grid_distortion"
+)
+
+// Bent is what is drawn for a row that is bent, a number between two.
+type Bent struct {
+	Limit [2]float64 `json:"limit"`
+	Taken
+}
+
+// Taken is how pixels are taken from where a map has them, by a probability.
+type Taken struct {
+	P             float64       `json:"p"`
+	Interpolation Interpolation `json:"interpolation"`
+	Padding       string        `json:"padding_mode,omitempty"` // "": Fill
+	Fill          *Fill         `json:"fill,omitempty"`
+}
+
+// CV2Perspective is a picture seen from aside, whose corners move inwards by normal numbers times one of a range.
+type CV2Perspective struct {
+	Scale [2]float64 `json:"scale"`
+	Taken
+}
+
+// OpticalDistortion is a row seen through a lens.
+type OpticalDistortion struct{ Bent }
+
+// GridDistortion is a row whose columns and lines are stretched and squeezed in NumSteps parts.
+type GridDistortion struct {
+	NumSteps   int  `json:"num_steps"`
+	Normalized bool `json:"normalized"`
+	Bent
+}
+
+func (p *CV2Perspective) Name() string    { return cv2Perspective }
+func (o *OpticalDistortion) Name() string { return opticalDistortion }
+func (g *GridDistortion) Name() string    { return gridDistortion }
+
+func (p *CV2Perspective) random() bool    { return p.P > 0 && p.Scale != [2]float64{} }
+func (o *OpticalDistortion) random() bool { return drawn(o.P, o.Limit) }
+func (g *GridDistortion) random() bool    { return drawn(g.P, g.Limit) }
+
+func (t *Taken) mixes() Interpolation { return t.Interpolation }
+func (t *Taken) fills() *Fill         { return t.Fill }
+
+// own is without what each section has for itself.
+func (b Bent) own() Bent { return Bent{b.Limit, Taken{P: b.P}} }
+
+func (p *CV2Perspective) draws() any    { return CV2Perspective{p.Scale, Taken{P: p.P}} }
+func (o *OpticalDistortion) draws() any { return o.own() }
+func (g *GridDistortion) draws() any    { return GridDistortion{g.NumSteps, g.Normalized, g.own()} }
+
+func (p *CV2Perspective) check(i *Image, at string, fail func(path, format string, args ...any)) {
+	i.checkAffine(p, at, fail)
+}
+
+func (o *OpticalDistortion) check(i *Image, at string, fail func(path, format string, args ...any)) {
+	i.checkMapped(o, at, fail)
+}
+
+func (g *GridDistortion) check(i *Image, at string, fail func(path, format string, args ...any)) {
+	if out := i.Transform.Output(); !i.Open() && g.NumSteps > min(out.Height, out.Width) {
+		fail(at, "got num_steps %d for rows of %d x %d, want no more than the shorter side, as each step has a pixel or more", g.NumSteps, out.Height, out.Width)
+	}
+	i.checkMapped(g, at, fail)
+}
+
+// taken reads how pixels are taken, and the probability.
+func (d *decoder) taken(sec *section) Taken {
+	t := Taken{P: 0.5, Interpolation: CV2Linear}
+	sec.number("p", &t.P, 0, 1)
+	choice(sec, "interpolation", &t.Interpolation, CV2Linear, CV2Nearest)
+	border := Border{}
+	d.border(sec, &border)
+	t.Padding, t.Fill = border.Mode, border.Fill
+	return t
+}
+
+func (d *decoder) cv2Perspective(op *section) *CV2Perspective {
+	op.switchedOn(cv2Perspective)
+	p := &CV2Perspective{Scale: [2]float64{0.05, 0.1}}
+	scale, shown, sec := d.short(op, cv2Perspective, "scale")
+	d.numberOrRange(scale, shown, &p.Scale, 0, 1)
+	p.Taken = d.taken(sec)
+	return p
+}
+
+// bent reads a map's keys, of which the range is main.
+func (d *decoder) bent(op *section, key string, most float64) (Bent, *section) {
+	op.switchedOn(key)
+	b := Bent{Limit: [2]float64{-most, most}}
+	limit, _, sec := d.short(op, key, "limit")
+	switch {
+	case sec.has("limit"):
+		b.Limit = d.around(sec, "limit", 1)
+	case limit != nil:
+		b.Limit = d.around(op, key, 1)
+	}
+	b.Taken = d.taken(sec)
+	return b, sec
+}
+
+func (d *decoder) opticalDistortion(op *section) *OpticalDistortion {
+	b, _ := d.bent(op, opticalDistortion, 0.05)
+	return &OpticalDistortion{b}
+}
+
+func (d *decoder) gridDistortion(op *section) *GridDistortion {
+	b, sec := d.bent(op, gridDistortion, 0.3)
+	g := &GridDistortion{NumSteps: 5, Normalized: true, Bent: b}
+	whole(sec, "num_steps", &g.NumSteps, 1, maxSteps)
+	sec.flag("normalized", &g.Normalized)
+	return g
+}

@@ -1,0 +1,168 @@
+"""cv2_perspective, optical_distortion and grid_distortion on our draws against albumentations' own functions of the same numbers, on opencv-python-headless 4.11.0.86."""
+
+import math
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from conftest import RowError, picture
+from test_augment import INDEX, RGB
+from test_distort import LATER, words
+from test_jpeg import BILINEAR, philox, uniforms
+
+A = pytest.importorskip("albumentations", reason="needs albumentations: pip install albumentations==2.0.8 opencv-python-headless==4.11.0.86")
+cv2 = pytest.importorskip("cv2")
+from albumentations.augmentations.geometric import functional as F  # noqa: E402
+
+CV2_LINEAR, CV2_NEAREST = 6, 7
+STEP = 45  # media.StepCV2Perspective
+FILTERS = {CV2_LINEAR: cv2.INTER_LINEAR, CV2_NEAREST: cv2.INTER_NEAREST}
+BORDERS = (cv2.BORDER_CONSTANT, cv2.BORDER_REPLICATE, cv2.BORDER_REFLECT_101, cv2.BORDER_REFLECT)
+OPTICAL, GRID, KEY, PERSPECTIVE = 234, 236, 237, 240  # blocks of draws
+FILL = [9, 99, 199]
+SIZES = [(64, 64), (31, 50), (50, 31), (90, 144), (12, 300), (300, 13), (97, 129)]
+
+
+@pytest.fixture(autouse=True)
+def without_ipp():
+    cv2.ipp.setUseIPP(False)
+    yield
+    cv2.ipp.setUseIPP(True)
+
+
+def steps_of(index, count, low, high):
+    """1 and a number of each part, along x and along y, of a row of seed 5."""
+    key = [int(w[0]) for w in words(5, np.array([index], np.uint64), np.array([0], np.uint64), LATER, KEY)[:2]]
+    drawn = []
+    for i in range(count + 1):
+        c = philox(key, (i, 0, 0, 0))
+        drawn.append([((c[k] >> 5) * 67108864 + (c[k + 1] >> 6)) / 9007199254740992 for k in (0, 2)])
+    return ([1 + (low + u[axis] * (high - low)) for u in drawn] for axis in (0, 1))
+
+
+def remapped(pixels, maps, filter, border):
+    return F.remap(pixels, *maps, FILTERS[filter], BORDERS[border], FILL)
+
+
+def seen_from_aside(index, size, low, high):
+    """Theirs of our numbers: the map there, and what the row is of then."""
+    u = uniforms(5, 0, index, LATER, PERSPECTIVE)
+    h, w = size
+    normal = [math.sqrt(-2 * math.log(1 - a)) * math.cos(2 * math.pi * b) for a, b in (uniforms(5, 0, index, LATER, PERSPECTIVE + 1 + i) for i in range(8))]
+    points = F.generate_perspective_points(size, low + u[1] * (high - low), Given(np.array(normal).reshape(4, 2)))
+    return F.compute_perspective_params(F.order_points(points), size)
+
+
+class Given:
+    """A generator whose normal numbers are known."""
+
+    def __init__(self, numbers):
+        self.numbers = numbers
+
+    def normal(self, mean, scale, size):
+        assert size == self.numbers.shape
+        return mean + scale * self.numbers
+
+
+def shown(tmp_path, i, size):
+    pixels = picture(np.random.default_rng(i), size[1], size[0])
+    Image.fromarray(pixels).save(tmp_path / "a.png")
+    return pixels
+
+
+def test_a_perspective_is_albumentations(rows, tmp_path):
+    """Of rows, and, every third time, of a whole picture ahead of its crop."""
+    moved = 0
+    for i in range(96):
+        size, low, high = SIZES[i % len(SIZES)], [0.05, 0, 0.3][i % 3], [0.1, 1, 0.3][i % 3]
+        pixels, filter, border = shown(tmp_path, i, size), [CV2_LINEAR, CV2_NEAREST][i // 4 % 2], i // 8 % 4
+        ours = dict(P=1, Scale=[low, high], Interpolation=filter, Padding=border, Fill=FILL)
+        ahead = dict(Order=[STEP], Ahead=1, Out=(9, 8)) if i % 3 == 0 else dict(Out=size)
+        got = rows.row(tmp_path / "a.png", CV2Perspective=ours, Mode=RGB, draw=dict(Seed=5, Index=i), **ahead)
+        want = F.perspective(pixels, *seen_from_aside(i, size, low, high), FILL, BORDERS[border], True, FILTERS[filter])
+        if i % 3 == 0:
+            top, left = round((size[0] - 9) / 2), round((size[1] - 8) / 2)
+            want = want[top : top + 9, left : left + 8]
+        assert np.array_equal(got, want), (i, size, low, high)
+        moved += not np.array_equal(got, pixels)
+    assert moved > 90
+
+
+def test_a_lens_bends_as_albumentations_has_it(rows, tmp_path):
+    moved = 0
+    for i in range(56):
+        size, low, high = SIZES[i % len(SIZES)], [-0.05, -1, 0, 0.3][i % 4], [0.05, 1, 0, 0.3][i % 4]
+        pixels, filter, border = shown(tmp_path, i, size), [CV2_LINEAR, CV2_NEAREST][i // 4 % 2], i // 8 % 4
+        ours = dict(P=0.9, Limit=[low, high], Interpolation=filter, Padding=border, Fill=FILL)
+        got = rows.row(tmp_path / "a.png", Out=size, Optical=ours, Mode=RGB, draw=dict(Seed=5, Index=i))
+        u = uniforms(5, 0, i, LATER, OPTICAL)
+        k = low + u[1] * (high - low)
+        want = remapped(pixels, F.get_camera_matrix_distortion_maps(size, k), filter, border) if u[0] < 0.9 else pixels
+        assert np.array_equal(got, want), (i, size, k)
+        moved += not np.array_equal(got, pixels)
+    assert 40 < moved < 56
+
+
+def test_a_grid_bends_as_albumentations_has_it(rows, tmp_path):
+    moved = 0
+    for i in range(84):
+        size, count, (low, high) = SIZES[i % len(SIZES)], [5, 1, 12, 2, 7, 9, 8][i // 3 % 7], [(-0.3, 0.3), (-1, 1), (0.2, 0.2)][i % 3]
+        pixels, filter, border, normalized = shown(tmp_path, i, size), [CV2_LINEAR, CV2_NEAREST][i // 4 % 2], i // 8 % 4, i % 5 > 1
+        ours = dict(P=1, Steps=count, Limit=[low, high], Normalized=normalized, Interpolation=filter, Padding=border, Fill=FILL)
+        got = rows.row(tmp_path / "a.png", Out=size, Grid=ours, Mode=RGB, draw=dict(Seed=5, Index=i))
+        across, down = steps_of(i, count, low, high)
+        if normalized:
+            across, down = F.normalize_grid_distortion_steps(size, count, across, down).values()
+        assert np.array_equal(got, remapped(pixels, F.generate_grid(size, across, down, count), filter, border)), (i, size, count)
+        moved += not np.array_equal(got, pixels)
+    assert moved > 50
+
+
+def test_a_grid_of_most_steps_has_numpys_sum(rows, tmp_path):
+    for i in range(24):
+        count, size = [8, 15, 16, 33, 63, 64][i % 6], (70 + i, 200 - 5 * i)
+        pixels = shown(tmp_path, i, size)
+        ours = dict(P=1, Steps=count, Limit=[-0.9, 0.9], Normalized=True, Interpolation=CV2_LINEAR)
+        got = rows.row(tmp_path / "a.png", Out=size, Grid=ours, draw=dict(Seed=5, Index=i))
+        steps = F.normalize_grid_distortion_steps(size, count, *steps_of(i, count, -0.9, 0.9))
+        want = F.remap(pixels, *F.generate_grid(size, *steps.values(), count), cv2.INTER_LINEAR, cv2.BORDER_CONSTANT, 0)
+        assert np.array_equal(got, want), (i, count, size)
+
+
+def test_masks_bend_with_their_pictures(rows, tmp_path):
+    """Where the picture is white the mask is 1; by the nearest pixel both stay that."""
+    shape = picture(np.random.default_rng(2), 60, 60, 1) > 127
+    Image.fromarray(np.where(shape, 255, 0).astype(np.uint8)).convert("RGB").save(tmp_path / "a.png")
+    Image.fromarray(shape.astype(np.uint8)).save(tmp_path / "b.png")
+    for ours in (dict(CV2Perspective=dict(P=1, Scale=[0.1, 0.2], Interpolation=CV2_NEAREST)), dict(Grid=dict(P=1, Steps=5, Limit=[-0.5, 0.5], Normalized=True, Interpolation=CV2_NEAREST)), dict(Optical=dict(P=1, Limit=[-1, 1], Interpolation=CV2_NEAREST))):
+        for i in range(10):
+            a = rows.row(tmp_path / "a.png", Out=(60, 60), draw=dict(Seed=5, Index=i), **ours)
+            b = rows.row(tmp_path / "b.png", Out=(60, 60), draw=dict(Seed=5, Index=i), Mode=INDEX, **ours)
+            assert np.array_equal(a[..., 0] == 255, b.reshape(60, 60) == 1) and not np.array_equal(b.reshape(60, 60) == 1, shape)
+
+
+def test_points_are_not_told_of_it_and_the_frames_of_a_video_bend_alike(rows, tmp_path):
+    shown(tmp_path, 3, (30, 40))
+    for ours in (dict(Grid=dict(P=1, Steps=5, Limit=[-0.5, 0.5], Normalized=True, Interpolation=CV2_LINEAR)), dict(Optical=dict(P=1, Limit=[-1, 1], Interpolation=CV2_LINEAR))):
+        first, second = (rows.row(tmp_path / "a.png", Out=(30, 40), draw=dict(Seed=5, Index=1, Frame=frame), **ours) for frame in (0, 7))
+        assert np.array_equal(first, second)
+        assert rows.info["affine"] == [[0, 0, 0], [0, 0, 0]]
+
+
+def test_what_bends_nothing_is_refused(rows, tmp_path):
+    shown(tmp_path, 5, (40, 50))
+    good = dict(CV2Perspective=dict(P=1, Scale=[0, 0.1], Interpolation=CV2_LINEAR), Optical=dict(P=1, Limit=[-0.1, 0.1], Interpolation=CV2_LINEAR), Grid=dict(P=1, Steps=5, Limit=[-0.1, 0.1], Interpolation=CV2_LINEAR))
+    for name, called in (("Optical", "optical"), ("Grid", "grid")):
+        for wrong, why in ((dict(P=2), "got probability 2"), (dict(Limit=[-1.1, 0]), r"got \[-1.1 0\], want -1"), (dict(Limit=[0.2, 0.1]), r"got \[0.2 0.1\]"), (dict(Padding=4), "padding: 4 is not one"),
+                           (dict(Interpolation=BILINEAR), "want interpolation cv2_nearest or cv2_linear")):
+            with pytest.raises(RowError, match=f"{called}: {why}"):
+                rows.row(tmp_path / "a.png", Out=(40, 50), **{name: {**good[name], **wrong}})
+        with pytest.raises(RowError, match=f"{called}: want interpolation cv2_nearest with mode index"):
+            rows.row(tmp_path / "a.png", Out=(40, 50), Mode=INDEX, **{name: good[name]})
+    for wrong, why in ((dict(P=2), "got probability 2"), (dict(Scale=[-0.1, 1]), r"got \[-0.1 1\], want 0"), (dict(Interpolation=BILINEAR), "want interpolation cv2_nearest or cv2_linear")):
+        with pytest.raises(RowError, match=f"OpenCV's perspective: {why}"):
+            rows.row(tmp_path / "a.png", Out=(40, 50), CV2Perspective={**good["CV2Perspective"], **wrong})
+    for steps in (0, 41, 65):
+        with pytest.raises(RowError, match=f"grid: got {steps} steps for rows of 40 x 50, want 1 to 64, and no more than the shorter side"):
+            rows.row(tmp_path / "a.png", Out=(40, 50), Grid={**good["Grid"], "Steps": steps})
