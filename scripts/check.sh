@@ -75,6 +75,10 @@ imports() {
     # go-astiav lives in core/media alone; libspdl and the clients know no engine header
     git grep -l 'go-astiav"' -- '*.go' | grep -v '^core/media/' | sed 's/$/ must not import go-astiav (core\/media only)/'
     git grep -nE '#include "(core|shm)/' -- clients examples
+    # who looks for a room finds it
+    git ls-files 'core/*.go' 'shm/*.go' 'capi/*.go' 'cmd/*.go' | xargs -n 1 dirname | sort -u | while read -r room; do
+        grep -qF "\`$room\`" docs/architecture.md || echo "$room is not in docs/architecture.md"
+    done
     true
 }
 

@@ -28,6 +28,15 @@ def picture(rng, w, h):
     return Image.fromarray(np.clip(out, 0, 255).astype(np.uint8))
 
 
+def sized(directory, sizes):
+    """PNGs of these sizes (w, h) in a directory, in their order; it, and the pictures."""
+    rng = np.random.default_rng(3)
+    made = [picture(rng, *size) for size in sizes]
+    for i, image in enumerate(made):
+        image.save(directory / f"{i}.png")
+    return directory, made
+
+
 def save(rng, image, path, kind):
     """One of the kinds a folder is made of; returns the path with its ending."""
     match kind:

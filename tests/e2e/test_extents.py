@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import spdl
 from engines import LANGUAGES, PATIENCE, SPDL, example, groups
-from pictures import picture
+from pictures import picture, sized
 from PIL import Image
 
 SIZES = [(60, 40), (40, 60), (31, 30), (17, 90), (23, 23), (90, 31), (64, 48), (48, 64)]  # (w, h), as Pillow has them
@@ -24,11 +24,7 @@ SMART = {"resize": {"min_pixels": 400, "max_pixels": 1600, "multiple_of": 7, "in
 @pytest.fixture(scope="module")
 def photos(tmp_path_factory):
     """A folder of PNGs of SIZES, and them."""
-    folder, rng = tmp_path_factory.mktemp("photos"), np.random.default_rng(3)
-    made = [picture(rng, *size) for size in SIZES]
-    for i, image in enumerate(made):
-        image.save(folder / f"{i}.png")
-    return folder, made
+    return sized(tmp_path_factory.mktemp("photos"), SIZES)
 
 
 def described(folder, image, **more):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import spdl
 from engines import describe
-from pictures import picture
+from pictures import picture, sized
 from PIL import Image, ImageOps
 
 FILTERS = {"bilinear": Image.BILINEAR, "bicubic": Image.BICUBIC, "lanczos": Image.LANCZOS, "box": Image.BOX, "hamming": Image.HAMMING, "nearest": Image.NEAREST}
@@ -17,11 +17,7 @@ PURPLE = (120, 7, 201)
 @pytest.fixture(scope="module")
 def photos(tmp_path_factory):
     """A folder of PNGs of SIZES, and them."""
-    folder, rng = tmp_path_factory.mktemp("photos"), np.random.default_rng(3)
-    made = [picture(rng, *size) for size in SIZES]
-    for i, image in enumerate(made):
-        image.save(folder / f"{i}.png")
-    return folder, made
+    return sized(tmp_path_factory.mktemp("photos"), SIZES)
 
 
 @pytest.fixture(scope="module")

@@ -1,13 +1,12 @@
 """What the comparisons of sound share: a process that makes rows, and WAV files."""
 
-import json
 import pathlib
 import struct
-import subprocess
 
 import numpy as np
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from tools import Tool
+
 F32, I16 = 2 | 32 << 8 | 1 << 16, 16 << 8 | 1 << 16  # core/tensor's words
 SINC_HANN, SINC_KAISER, SWRESAMPLE = 0, 1, 2
 REFUSE, START, CENTRE, RANDOM = 0, 1, 2, 3
@@ -31,35 +30,13 @@ def decoded(container):
             yield from decoder.decode(packet)
 
 
-class RowError(Exception):
-    def __init__(self, answer):
-        super().__init__(answer["error"])
-        self.cause = answer.get("cause")
-
-
-class Audio:
-    """One audiotool process; every row is also made by the portable C and compared there."""
-
-    def __init__(self, folder, tags=""):
-        binary = folder / f"audiotool{tags}"
-        subprocess.run(["go", "build", "-tags", tags, "-o", binary, "./tests/exact/audiotool"], cwd=ROOT, check=True)
-        self.process = subprocess.Popen([binary], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+class Audio(Tool):
+    """Every row is also made by the portable C and compared there."""
 
     def row(self, path, *, draw=None, file=False, **config):
-        request = dict(path=str(path), config=config, draw=draw or {}, file=file)
-        self.process.stdin.write(json.dumps(request).encode() + b"\n")
-        self.process.stdin.flush()
-        answer = json.loads(self.process.stdout.readline())
-        if answer.get("error"):
-            raise RowError(answer)
-        data = self.process.stdout.read(answer["bytes"])
+        answer, data = self.ask(path, config, draw, file=file)
         self.info = answer["info"]
         return np.frombuffer(data, np.int16 if config.get("DType") == I16 else np.float32).reshape(answer["shape"])
-
-    def close(self):
-        self.process.stdin.close()
-        assert self.process.wait(10) == 0
-        self.process.stdout.close()
 
 
 def write_wav(path, x, rate, tag=3, bits=32, data=None):

@@ -1,27 +1,16 @@
-"""What the comparisons share: a process that makes rows, and pictures made with Pillow."""
-
-import json
-import pathlib
-import subprocess
+"""What the comparisons share: processes that make rows, and pictures."""
 
 import numpy as np
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from audio import Audio
+from tools import Tool
+
 DTYPES = {0: np.uint8, 1: np.float16, 2: np.uint16, 3: np.float32}
 
 
-class RowError(Exception):
-    def __init__(self, answer):
-        super().__init__(answer["error"])
-        self.cause = answer.get("cause")
-
-
-class Rows:
-    """One rowtool process; every row is also made by the portable C and compared there."""
-
-    def __init__(self, binary):
-        self.process = subprocess.Popen([binary], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+class Rows(Tool):
+    """Every row is also made by the portable C and compared there."""
 
     def row(self, path, *, draw=None, portable_too=True, **config):
         config = {k: v for k, v in config.items() if v is not None}
@@ -30,40 +19,30 @@ class Rows:
                 config[key] = {"H": config[key][0], "W": config[key][1]}
         if isinstance(pad := config.get("Pad"), int):
             config["Pad"] = dict(Left=pad, Top=pad, Right=pad, Bottom=pad)
-        request = dict(path=str(path), config=config, draw=draw or {}, portable_too=portable_too)
-        self.process.stdin.write(json.dumps(request).encode() + b"\n")
-        self.process.stdin.flush()
-        answer = json.loads(self.process.stdout.readline())
-        if answer.get("error"):
-            raise RowError(answer)
-        data = self.process.stdout.read(answer["bytes"])
+        answer, data = self.ask(path, config, draw, portable_too=portable_too)
         self.info, self.grid = answer["info"], answer["grid"]
         return np.frombuffer(data, DTYPES[config.get("DType", 0)]).reshape(answer["shape"])
-
-    def close(self):
-        self.process.stdin.close()
-        assert self.process.wait(10) == 0
-        self.process.stdout.close()
-
-
-def start(tmp_path_factory, tags):
-    binary = tmp_path_factory.mktemp("rowtool") / "rowtool"
-    subprocess.run(["go", "build", "-tags", tags, "-o", binary, "./tests/exact/rowtool"], cwd=ROOT, check=True)
-    return Rows(binary)
 
 
 @pytest.fixture(scope="session")
 def rows(tmp_path_factory):
-    r = start(tmp_path_factory, "")
+    r = Rows("rowtool", tmp_path_factory.mktemp("rowtool"))
     yield r
     r.close()
 
 
 @pytest.fixture(scope="session")
 def rows_without_ffmpeg(tmp_path_factory):
-    r = start(tmp_path_factory, "noffmpeg")
+    r = Rows("rowtool", tmp_path_factory.mktemp("rowtool"), "noffmpeg")
     yield r
     r.close()
+
+
+@pytest.fixture(scope="session")
+def audio(tmp_path_factory):
+    a = Audio("audiotool", tmp_path_factory.mktemp("audiotool"))
+    yield a
+    a.close()
 
 
 def picture(rng, w, h, channels=3):

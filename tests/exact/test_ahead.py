@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageOps
 
-from conftest import RowError
+from tools import RowError
 from test_augment import AFFINE, FILTERS, INDEX, RGB, ROTATION, affine, as_array, between, some
 from test_jpeg import BICUBIC, BILINEAR, GRAY, NEAREST, centre_crop, random_jpeg, random_resized_crop, resize_short, uniforms
 from test_perspective import moved

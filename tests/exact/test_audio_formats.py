@@ -3,16 +3,10 @@
 import numpy as np
 import pytest
 
-from audio import Audio, RowError, decoded
+from audio import decoded
+from tools import RowError
 
 av = pytest.importorskip("av", reason="PyAV is not installed")
-
-
-@pytest.fixture(scope="session")
-def audio(tmp_path_factory):
-    a = Audio(tmp_path_factory.mktemp("audiotool"))
-    yield a
-    a.close()
 
 
 def tones(frames, rate, channels):

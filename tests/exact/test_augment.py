@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageEnhance, ImageOps
 
-from conftest import RowError, picture
+from conftest import picture
+from tools import RowError
 from test_colours import ADJUST, fixed, to_gray
 from test_jpeg import BICUBIC, BILINEAR, GRAY, LUMA, NEAREST, uniforms
 

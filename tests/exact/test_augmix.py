@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from conftest import RowError
+from tools import RowError
 from test_augment import AUGMENT, FILTERS, INDEX, NCHW, RGB, SIZES, as_array, done, linspace, some
 from test_jpeg import BICUBIC, BILINEAR, GRAY, LUMA, NEAREST, uniforms
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageEnhance
 
-from conftest import RowError, picture
+from conftest import picture
+from tools import RowError
 from test_jpeg import F32, FILTERS, GRAY, LUMA, MEAN, RGB, STD
 
 NHWC, NCHW = 0, 1

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from conftest import RowError, picture
+from conftest import picture
+from tools import RowError
 
 CORNERS = {1: (0, 0), 2: (1, 0), 3: (0, 1), 4: (1, 1)}  # right, bottom
 

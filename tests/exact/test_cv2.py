@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from conftest import RowError, picture
+from conftest import picture
+from tools import RowError
 from shapes import made, shapes
 from test_augment import INDEX, NCHW, RGB
 from test_jpeg import F32, GRAY

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from conftest import RowError, picture
+from conftest import picture
+from tools import RowError
 from test_augment import INDEX, NCHW, RGB, as_array, some
 from test_distort import LATER, words
 from test_jpeg import BICUBIC, BILINEAR, GRAY, NEAREST, uniforms

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from conftest import RowError, picture
+from conftest import picture
+from tools import RowError
 from test_augment import NCHW, RGB, as_array
 from test_jpeg import GRAY
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageOps
 
-from conftest import RowError, picture
+from conftest import picture
+from tools import RowError
 
 
 def save(path, im, kind, **kw):

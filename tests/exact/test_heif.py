@@ -9,7 +9,8 @@ import pillow_heif
 import pytest
 from PIL import Image, ImageOps
 
-from conftest import RowError, picture
+from conftest import picture
+from tools import RowError
 
 pillow_heif.register_heif_opener()
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageOps
 
-from conftest import RowError, picture
+from conftest import picture
+from tools import RowError
 
 BILINEAR, BICUBIC, NEAREST = 0, 1, 2
 FILTERS = {BILINEAR: Image.BILINEAR, BICUBIC: Image.BICUBIC, NEAREST: Image.NEAREST}

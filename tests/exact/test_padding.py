@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageOps
 
-from conftest import RowError, picture
+from conftest import picture
+from tools import RowError
 from test_augment import INDEX, NCHW, RGB, TONES, WIDE, as_array, done, drawn, some
 from test_fill import FILTERS, middle
 from test_jpeg import BILINEAR, GRAY, NEAREST, resize_short, uniforms

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from conftest import RowError, picture
+from conftest import picture
+from tools import RowError
 from test_augment import FILTERS, INDEX, NCHW, RGB, SIZES, as_array, some
 from test_jpeg import BICUBIC, BILINEAR, GRAY, NEAREST, uniforms
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from conftest import RowError, picture
+from conftest import picture
+from tools import RowError
 from test_augment import AFFINE, AUTO, INDEX, NCHW, OPERATIONS, RAND, RGB, SIZES, WIDE, some
 from test_augmix import Draws, Told, ours as mix
 from test_jpeg import BICUBIC, BILINEAR, GRAY, NEAREST, uniforms

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageFile
 
-from conftest import RowError, picture
+from conftest import picture
+from tools import RowError
 from shapes import made, shapes
 from test_jpeg import GRAY, random_jpeg
 from test_augment import NCHW, RGB

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageEnhance, ImageOps
 
-from conftest import RowError
+from tools import RowError
 from test_augment import AUGMENT, FILTERS, INDEX, NCHW, RGB, SIZES, as_array, some
 from test_jpeg import BICUBIC, BILINEAR, GRAY, NEAREST, uniforms
 

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from audio import DECIBEL, FBANK, INTEGRATED, LINEAR, MEL, MFCC, NATURAL, SINC_KAISER, SPECTROGRAM, Audio, signal, write_wav
+from audio import DECIBEL, FBANK, INTEGRATED, LINEAR, MEL, MFCC, NATURAL, SINC_KAISER, SPECTROGRAM, signal, write_wav
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
@@ -24,13 +24,6 @@ def torchaudio():
     finally:
         torch.version.cuda = kept
     return torchaudio
-
-
-@pytest.fixture(scope="session")
-def audio(tmp_path_factory):
-    a = Audio(tmp_path_factory.mktemp("audiotool"))
-    yield a
-    a.close()
 
 
 def noise_of(exact):

@@ -2,11 +2,12 @@
 
 import json
 import pathlib
-import subprocess
 from fractions import Fraction
 
 import numpy as np
 import pytest
+
+from tools import Tool
 
 av = pytest.importorskip("av", reason="PyAV is not installed (requirements-bench.txt)")
 
@@ -20,39 +21,21 @@ THWC, TCHW, CTHW = 0, 1, 2
 TIMED = [n for n in sorted(GOLDEN) if "no_times" not in n]
 
 
-class Videos:
-    """One videotool process."""
-
-    def __init__(self, binary):
-        self.process = subprocess.Popen([binary], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
+class Videos(Tool):
     def row(self, name, *, size=None, frames=0, kind="All", in_memory=False, image=None, draw=None, select=None, **config):
         image = dict(image or {})
         if size:
             image["Out"] = {"H": size[0], "W": size[1]}
         select = dict(select or {}, Kind=KINDS.index(kind))
         config = dict(Image=image, Frames=frames, Select=select, **config)
-        request = dict(path=str(FILES / name), in_memory=in_memory, config=config, draw=draw or {})
-        self.process.stdin.write(json.dumps(request).encode() + b"\n")
-        self.process.stdin.flush()
-        answer = json.loads(self.process.stdout.readline())
-        if answer.get("error"):
-            raise RuntimeError(answer["error"])
-        data = np.frombuffer(self.process.stdout.read(answer["bytes"]), np.uint8 if not image.get("DType") else np.float32)
+        answer, data = self.ask(FILES / name, config, draw, in_memory=in_memory)
         self.info, self.pts, self.duration = answer["info"], answer["pts"], answer["duration"]
-        return data.reshape(answer["shape"])
-
-    def close(self):
-        self.process.stdin.close()
-        assert self.process.wait(10) == 0
-        self.process.stdout.close()
+        return np.frombuffer(data, np.uint8 if not image.get("DType") else np.float32).reshape(answer["shape"])
 
 
 @pytest.fixture(scope="session")
 def videos(tmp_path_factory):
-    binary = tmp_path_factory.mktemp("videotool") / "videotool"
-    subprocess.run(["go", "build", "-o", binary, "./tests/exact/videotool"], cwd=ROOT, check=True)
-    v = Videos(binary)
+    v = Videos("videotool", tmp_path_factory.mktemp("videotool"))
     yield v
     v.close()
 
