@@ -39,11 +39,10 @@ void media_draw_grid(const media_op *op, const media_draw *d, media_retouches *t
     media_words(d, OP_LATER, LATER_GRID + 1, r->key);
 }
 
-/* A place as media_places has it. */
-static int32_t place(float v, int linear) {
+/* A place as media_places has it, which no number from -1 to 1 takes far out. */
+static inline int32_t place(float v, int linear) {
     int bits = linear ? MEDIA_CV2_SUBPLACES : 0;
-    double at = rint((double)v * (1 << bits)) * (1 << (MEDIA_CV2_PLACES - bits));
-    return fabs(at) < 0x1p31 ? (int32_t)at : INT32_MIN;
+    return (int32_t)((double)v * (1 << bits) + 0x1.8p52 - 0x1.8p52) * (1 << (MEDIA_CV2_PLACES - bits));
 }
 
 static void optical_row(media_places *at, const media_pixels *px, double k, int32_t first, int32_t y,
@@ -96,7 +95,7 @@ static void make_cells(cells *c, const media_retouch *r, int axis, int32_t side)
     if (r->matrix[2] != 0) { /* so that all of the row is there, and nothing beyond it */
         int32_t last = side < c->n * c->step ? side : c->n * c->step;
         by[steps] *= (double)(last - steps * c->step) / c->step;
-        double whole = (double)side / c->step / sum_of(by, c->n);
+        double sum = sum_of(by, c->n), whole = sum > 0 ? (double)side / c->step / sum : 0;
         for (int32_t i = 0; i < c->n; i++) by[i] *= whole;
     }
     for (int32_t i = 0; i < c->n; i++) {

@@ -145,17 +145,39 @@ static int32_t block_of(int32_t w, int32_t h) {
 }
 
 /* As media_places has it: half to even. */
-static int32_t place(double v, int bits) {
+static inline int32_t place(double v, int bits) {
     enum { MOST = 1 << 20 }; /* pixels: beyond it all are as far */
-    double at = rint(fmin(fmax(v, INT32_MIN), INT32_MAX));
-    double most = (double)MOST * (1 << bits), rest = fmod(at, 1 << bits);
-    if (fabs(at) > most) at = copysign(most, at) + rest;
-    return (int32_t)at * (1 << (MEDIA_CV2_PLACES - bits));
+    double most = (double)MOST * (1 << bits);
+    if (!(fabs(v) < most)) v = copysign(most, v) + fmod(rint(fmin(fmax(v, INT32_MIN), INT32_MAX)), 1 << bits);
+    return (int32_t)(v + 0x1.8p52 - 0x1.8p52) * (1 << (MEDIA_CV2_PLACES - bits));
+}
+
+/* Of pixel (x, y), the first of its block: both numerators and what they are divided by. */
+static void begin_block(const double m[9], int32_t x, int32_t y, double from[3]) {
+    for (int i = 0; i < 3; i++) from[i] = m[3 * i] * x + m[3 * i + 1] * y + m[3 * i + 2];
+}
+
+/* Where n pixels from (first, y) on come from. */
+static void find(media_places *at, const double m[9], int32_t block, int32_t first, int32_t y, int32_t n,
+                 int bits) {
+    int32_t more = first % block;
+    double from[3];
+    begin_block(m, first - more, y, from);
+    for (int32_t i = 0; i < n; i++, more++) {
+        if (more == block) {
+            more = 0;
+            begin_block(m, first + i, y, from);
+        }
+        double z = from[2] + m[6] * more;
+        z = z != 0 ? (1 << bits) / z : 0;
+        at->across[i] = place((from[0] + m[0] * more) * z, bits);
+        at->down[i] = place((from[1] + m[3] * more) * z, bits);
+    }
 }
 
 void media_warp_cv2_perspective(const media_pixels *px, const media_kernels *by, const media_pixels *from,
                                 const media_retouch *r) {
-    int linear = r->size == MEDIA_CV2_LINEAR, bits = linear ? MEDIA_CV2_SUBPLACES : 0;
+    int linear = r->size == MEDIA_CV2_LINEAR;
     int32_t block = block_of(px->w, px->h);
     double m[9];
     media_places at = {.from = from, .r = r};
@@ -164,13 +186,7 @@ void media_warp_cv2_perspective(const media_pixels *px, const media_kernels *by,
         for (int32_t first = 0; first < px->w; first += MEDIA_CV2_COLUMNS) {
             uint8_t *to = media_line(px, y) + (size_t)first * (size_t)px->step;
             int32_t n = px->w - first < MEDIA_CV2_COLUMNS ? px->w - first : MEDIA_CV2_COLUMNS;
-            for (int32_t i = 0; i < n; i++) {
-                int32_t x = (first + i) / block * block, more = first + i - x;
-                double z = m[6] * x + m[7] * y + m[8] + m[6] * more;
-                z = z != 0 ? (1 << bits) / z : 0;
-                at.across[i] = place((m[0] * x + m[1] * y + m[2] + m[0] * more) * z, bits);
-                at.down[i] = place((m[3] * x + m[4] * y + m[5] + m[3] * more) * z, bits);
-            }
+            find(&at, m, block, first, y, n, linear ? MEDIA_CV2_SUBPLACES : 0);
             (linear ? by->cv2->mix_row : media_pick_row)(to, 0, n, &at);
         }
 }

@@ -66,12 +66,18 @@ void media_tone_curve(const media_pixels *px, const double points[6]) {
     media_by_tables(px, of);
 }
 
+static inline __attribute__((always_inline)) void drop(uint8_t *c, int32_t n, int step, int which,
+                                                       uint8_t fill) {
+    for (int32_t x = 0; x < n; x++, c += step)
+        for (int ch = 0; ch < 3; ch++) c[ch] = which >> ch & 1 ? fill : c[ch];
+}
+
 void media_drop_channels(const media_pixels *px, int which, uint8_t fill) {
     for (int32_t y = 0; y < px->h; y++) {
-        uint8_t *c = media_line(px, y);
-        for (int32_t x = 0; x < px->w; x++, c += px->step)
-            for (int ch = 0; ch < 3; ch++)
-                if (which >> ch & 1) c[ch] = fill;
+        if (px->step == 3)
+            drop(media_line(px, y), px->w, 3, which, fill);
+        else
+            drop(media_line(px, y), px->w, 4, which, fill);
     }
 }
 
@@ -91,15 +97,26 @@ static void equalize(const uint32_t n[256], uint8_t table[256]) {
 
 void media_cv2_equalize(const media_pixels *px) { media_by_histogram(px, equalize); }
 
+/* A weighted sum of 10 bits as a byte. */
+static inline uint8_t weighed(uint32_t sum) {
+    sum = (sum + 512) >> 10;
+    return (uint8_t)(sum < 255 ? sum : 255);
+}
+
+static inline __attribute__((always_inline)) void brown(uint8_t *c, int32_t n, int step) {
+    for (int32_t x = 0; x < n; x++, c += step) {
+        uint32_t r = c[0], g = c[1], b = c[2];
+        c[0] = weighed(402 * r + 787 * g + 194 * b); /* 0.393, 0.769, 0.189 */
+        c[1] = weighed(357 * r + 702 * g + 172 * b); /* 0.349, 0.686, 0.168 */
+        c[2] = weighed(279 * r + 547 * g + 134 * b); /* 0.272, 0.534, 0.131 */
+    }
+}
+
 void media_sepia(const media_pixels *px) {
-    enum { BITS = 10, HALF = 1 << (BITS - 1) };
     for (int32_t y = 0; y < px->h; y++) {
-        uint8_t *c = media_line(px, y);
-        for (int32_t x = 0; x < px->w; x++, c += px->step) {
-            int32_t r = c[0], g = c[1], b = c[2];
-            c[0] = media_byte((402 * r + 787 * g + 194 * b + HALF) >> BITS); /* 0.393, 0.769, 0.189 */
-            c[1] = media_byte((357 * r + 702 * g + 172 * b + HALF) >> BITS); /* 0.349, 0.686, 0.168 */
-            c[2] = media_byte((279 * r + 547 * g + 134 * b + HALF) >> BITS); /* 0.272, 0.534, 0.131 */
-        }
+        if (px->step == 3)
+            brown(media_line(px, y), px->w, 3);
+        else
+            brown(media_line(px, y), px->w, 4);
     }
 }

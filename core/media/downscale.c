@@ -35,17 +35,21 @@ static int32_t origin(int32_t i, int32_t side, int32_t few, double scale) {
     return nearest(nearest(i, 1 / ((double)side / few), few), 1 / scale, side);
 }
 
+static inline __attribute__((always_inline)) void pick(uint8_t *to, const uint8_t *line, int32_t n,
+                                                       size_t step, const int32_t *columns) {
+    for (int32_t x = 0; x < n; x++, to += step) memcpy(to, line + (size_t)columns[x] * step, step);
+}
+
 void media_downscale(const media_pixels *px, const media_pixels *from, double scale, int32_t *columns) {
     int32_t w = smaller(px->w, scale), h = smaller(px->h, scale);
-    size_t step = (size_t)px->step;
     if (w == px->w && h == px->h) return;
     for (int32_t x = 0; x < px->w; x++) columns[x] = origin(x, px->w, w, scale);
     for (int32_t y = 0; y < px->h; y++) {
         const uint8_t *line = media_line(from, origin(y, px->h, h, scale));
-        uint8_t *to = media_line(px, y);
-        for (int32_t x = 0; x < px->w; x++, to += step) {
-            const uint8_t *c = line + (size_t)columns[x] * step;
-            for (size_t k = 0; k < step && k < 3; k++) to[k] = c[k];
+        switch (px->step) {
+        case 1: pick(media_line(px, y), line, px->w, 1, columns); break;
+        case 3: pick(media_line(px, y), line, px->w, 3, columns); break;
+        default: pick(media_line(px, y), line, px->w, 4, columns); break;
         }
     }
 }

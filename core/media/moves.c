@@ -28,11 +28,18 @@ static int add(media_moves *to, const double map[9], int32_t w, int32_t h, int c
     if (to->n == MEDIA_MAX_MOVES) return -1;
     media_move *m = &to->all[to->n++];
     memcpy(m->map, map, sizeof m->map);
-    for (int i = 0; i < 9; i++) m->map[i] /= map[8];
+    for (int i = 0; i < 9; i++) m->map[i] /= fabs(map[8]);
     m->w = w;
     m->h = h;
     m->centres = centres;
     return 0;
+}
+
+/* Whether the place that the row's middle comes from is divided by a number below 0, which is what lies beyond the horizon. */
+static int seen_from_behind(const media_retouch *r, const double back[9], const double there[9]) {
+    double z = back[6] * r->w / 2 + back[7] * r->h / 2 + back[8],
+           det = back[6] * there[2] + back[7] * there[5] + back[8] * there[8];
+    return det * z < 0;
 }
 
 /* -1: a retouch moves points in no way that can be told. */
@@ -51,6 +58,8 @@ static int add_retouches(media_moves *to, const media_retouches *from) {
             memcpy(back, r->matrix, 8 * sizeof *back);
         if (r->kind == MEDIA_CV2_PERSPECTIVE) media_cv2_perspective_back(r, back);
         inverse(back, there);
+        if (seen_from_behind(r, back, there))
+            for (int k = 0; k < 9; k++) there[k] = -there[k];
         if (add(to, there, r->w, r->h, r->kind == MEDIA_WARP && r->value == MEDIA_BY_CENTRES) < 0) return -1;
     }
     return 0;
