@@ -8,8 +8,10 @@ from typing import Optional
 
 
 def nearest(written: str, names: Iterable[str]) -> Optional[str]:
-    """The name that is near enough to what was written, in any case, to be meant; None where none is."""
-    among = {name.lower(): name for name in names}
+    """The name that is near enough to what was written, in any case, to be meant; None where none is. Of two that differ in case the first."""
+    among: dict[str, str] = {}
+    for name in names:
+        among.setdefault(name.lower(), name)
     near = difflib.get_close_matches(written.lower(), among, 1)
     return among[near[0]] if near else None
 
