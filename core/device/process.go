@@ -137,13 +137,13 @@ func (e *Exit) Error() string {
 	return "device: uploader: " + e.Text
 }
 
-// tail keeps the end of what a process says, and passes its warnings on.
+// tail keeps the end of what a process says, but for its warnings, which it passes on.
 type tail struct {
 	warn func(string)
 
 	mu   sync.Mutex
 	text []byte
-	line []byte // that has no end yet, as much of it as a warning may have
+	line []byte // that has no end yet, as much of it as is kept
 }
 
 const maxTail = 4096
@@ -151,27 +151,29 @@ const maxTail = 4096
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.text = append(t.text, p...)
-	if over := len(t.text) - maxTail; over > 0 {
-		t.text = append(t.text[:0], t.text[over:]...)
-	}
 	for rest := p; len(rest) > 0; {
 		part, after, ended := bytes.Cut(rest, []byte("\n"))
 		t.line, rest = append(t.line, part[:min(len(part), maxTail-len(t.line))]...), after
-		if !ended {
-			break
+		if ended {
+			t.endLine()
 		}
-		if text, is := strings.CutPrefix(string(t.line), Warning); is {
-			t.warn(text)
-		}
-		t.line = t.line[:0]
 	}
 	return len(p), nil
+}
+
+func (t *tail) endLine() {
+	if text, is := strings.CutPrefix(string(t.line), Warning); is {
+		t.warn(text)
+	} else {
+		t.text = append(append(t.text, t.line...), '\n')
+		t.text = t.text[max(len(t.text)-maxTail, 0):]
+	}
+	t.line = t.line[:0]
 }
 
 func (t *tail) lastLine() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	lines := bytes.Split(bytes.TrimSpace(t.text), []byte("\n"))
+	lines := bytes.Split(bytes.TrimSpace(append(t.text, t.line...)), []byte("\n"))
 	return strings.TrimSpace(string(lines[len(lines)-1]))
 }

@@ -62,7 +62,7 @@ func TestWarningsOfAnUploaderArePassedOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	var end *Exit
-	if err := p.Wait(); !errors.As(err, &end) || end.Said != "warning: four" {
+	if err := p.Wait(); !errors.As(err, &end) || end.Said != "no warning: two" {
 		t.Fatalf("got %v", err)
 	}
 	if len(warned) != 4 || warned[0] != "one" || warned[1] != "three" || !strings.HasPrefix(warned[2], "unendedxxx") || len(warned[2]) > maxTail || warned[3] != "four" {
@@ -110,7 +110,7 @@ func TestUploaderIsLookedForInOrder(t *testing.T) {
 	if _, err := Find(); !errors.Is(err, ErrNoProgram) || !strings.Contains(err.Error(), "$SPDL_DEVICE") {
 		t.Errorf("got %v, want ErrNoProgram and the remedy", err)
 	}
-	if _, err := Start("/nonexistent/up", Plan{}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Start("/nonexistent/up", Plan{}, func(string) {}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v, want that it does not exist", err)
 	}
 }
