@@ -46,7 +46,7 @@ if [ "$which" = all ]; then suite "faults, short" told; fi
 if [ "$which" = languages ]; then
     languages="go java" # those that must be there
     if [ -d build/examples/node/node_modules/koffi ]; then languages+=" node"; else printf '\n---- JavaScript: left out, there is no koffi\n'; fi
-    suite "consumers in other languages" env SPDL_LANGUAGES="$languages" .venv/bin/python -m pytest -q tests/e2e -k 'train or engine_go_consumer or columns'
+    suite "consumers in other languages" env SPDL_LANGUAGES="$languages" .venv/bin/python -m pytest -q tests/e2e -k 'train or engine_go_consumer or columns or language_deaths'
 fi
 if want fault; then suite "go, killed at fault points" go test -tags spdlfault -run AtEveryPoint ./shm; fi
 if [ "$which" = fault ]; then

@@ -31,7 +31,7 @@ func (p Problem) String() string { return p.Where + ": " + p.What }
 
 // Observe copies a running engine's ring, NAME or NAME/RING, over its socket, without becoming a consumer.
 func Observe(ctx context.Context, name string) (*Snapshot, error) {
-	conn, ring, err := dialEngine(ctx, name)
+	conn, ring, err := dialNamed(ctx, name)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,7 +37,7 @@ const welcomeFDs = 6
 //
 // It returns ErrNotFound, ErrDenied, ErrBusy with the numbers, ErrVersion, ErrFormat.
 func Attach(ctx context.Context, name string, opts AttachOptions) (*Reader, error) {
-	conn, ring, err := dialEngine(ctx, name)
+	conn, ring, err := dialNamed(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -44,6 +46,23 @@ func Attach(ctx context.Context, name string, opts AttachOptions) (*Reader, erro
 		r.search.address = name
 	}
 	return r, err
+}
+
+// dialNamed is dialEngine for who has the name from a person: where no engine has it, the error says which there are.
+func dialNamed(ctx context.Context, name string) (*net.UnixConn, string, error) {
+	conn, ring, err := dialEngine(ctx, name)
+	if !errors.Is(err, ErrNotFound) || strings.HasPrefix(name, "/") {
+		return conn, ring, err
+	}
+	sockets, _ := RunningSockets() // of a directory that is refused the error tells already
+	if len(sockets) == 0 {
+		return nil, "", err
+	}
+	for i, path := range sockets {
+		sockets[i] = strings.TrimSuffix(filepath.Base(path), ".sock")
+	}
+	slices.Sort(sockets)
+	return nil, "", because(err, ErrNotFound, "%v, or attach to one that runs: %s", err, strings.Join(sockets, ", "))
 }
 
 // dialEngine connects to the engine that NAME, NAME/RING or an absolute path means, and tells which ring was named.
@@ -220,7 +239,7 @@ type Operator struct{ c caller }
 
 // Operate connects to the engine NAME or the socket at an absolute path.
 func Operate(ctx context.Context, name string) (*Operator, error) {
-	conn, _, err := dialEngine(ctx, name)
+	conn, _, err := dialNamed(ctx, name)
 	if err != nil {
 		return nil, err
 	}

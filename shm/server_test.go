@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -75,6 +76,9 @@ func TestAttachIsRefusedWithTheNumbers(t *testing.T) {
 	}
 	_, err = Attach(testContext(t), "no/such/name", AttachOptions{})
 	wantErr(t, err, ErrNotFound)
+	if _, running, _ := strings.Cut(err.Error(), "start one with spdl serve, or attach to one that runs: "); !slices.Contains(strings.Split(running, ", "), r.cfg.Name) {
+		t.Errorf("got %q, want it to name the running %q", err, r.cfg.Name)
+	}
 	_, err = Attach(testContext(t), "bad name", AttachOptions{})
 	wantErr(t, err, ErrArgument)
 }

@@ -4,6 +4,7 @@
  */
 #include "internal.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -168,6 +169,53 @@ spdl_status sp_connect(const char *name, uint64_t deadline, char ring[SPDL_L_NAM
         s = sp_await(-1, least64(deadline, now + RETRY_NS));
         if (s != SPDL_TIMEOUT) return s;
     }
+}
+
+/* ---- who answers, for who has mistaken a name ---------------------------------------------------- */
+
+#define MOST_ASKED 64 /* sockets of a directory */
+#define MOST_NAMED 8
+
+static bool answers(const char *directory, const char *file) {
+    char path[sizeof((place *)0)->path];
+    int fd;
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", directory, file) >= sizeof path || strlen(path) > 107)
+        return false;
+    int code = try_connect(path, &fd);
+    if (code == 0) close(fd);
+    return code == 0 || code == EAGAIN; /* which is a queue of those who connect */
+}
+
+/* Adds the names of the engines that answer in a directory. Returns how many there are then. */
+static size_t name_answering(const char *directory, char names[MOST_NAMED][SPDL_L_NAME], size_t n) {
+    static const char ending[] = ".sock";
+    DIR *d = why_unsafe(directory) ? NULL : opendir(directory);
+    const struct dirent *e;
+    for (int asked = 0; d && n < MOST_NAMED && asked < MOST_ASKED && (e = readdir(d));) {
+        size_t stem = strlen(e->d_name) - (strlen(e->d_name) > strlen(ending) ? strlen(ending) : 0);
+        if (stem >= SPDL_L_NAME || strcmp(e->d_name + stem, ending) != 0) continue;
+        asked++;
+        if (!answers(directory, e->d_name)) continue;
+        memcpy(names[n], e->d_name, stem);
+        names[n++][stem] = 0;
+    }
+    if (d) closedir(d);
+    return n;
+}
+
+static int by_name(const void *a, const void *b) { return strcmp(a, b); }
+
+spdl_status sp_name_running(const char *name) {
+    place places[3];
+    char names[MOST_NAMED][SPDL_L_NAME], text[MOST_NAMED * (SPDL_L_NAME + 2)] = "";
+    size_t found = 0, n = name[0] == '/' ? 0 : list_places("", places);
+    for (size_t i = 0; i < n; i++) found = name_answering(places[i].directory, names, found);
+    if (found == 0) return SPDL_E_NOT_FOUND;
+    qsort(names, found, sizeof *names, by_name);
+    for (size_t i = 0, at = 0; i < found; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%s", i ? ", " : "", names[i]);
+    return sp_fail(SPDL_E_NOT_FOUND, "%s, or attach to one that runs: %s%s", spdl_last_error(), text,
+                   found == MOST_NAMED ? ", ..." : "");
 }
 
 /* ---- messages ------------------------------------------------------------------------------------ */

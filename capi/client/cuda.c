@@ -185,7 +185,13 @@ static spdl_status register_memory(spdl_reader *r, gpu *g, uint32_t flags) {
     char what[160];
     snprintf(what, sizeof what, "cuMemHostRegister of the %llu bytes of ring \"%s\"",
              (unsigned long long)r->data.bytes, r->ring_name);
-    return sp_fail_cuda(d, "pin", what, e);
+    spdl_status s = sp_fail_cuda(d, "pin", what, e);
+    if (s != SPDL_E_NOMEM) return s;
+    return sp_fail(
+        s,
+        "%s; the machine lets no more memory be locked: raise the limit (ulimit -l), use fewer or smaller slots, "
+        "allow SPDL_PIN_STAGE, or go on without: copies are slower, and right",
+        spdl_last_error());
 }
 
 static spdl_status pin_locked(spdl_reader *r, gpu *g, const spdl_pin_opts *o) {

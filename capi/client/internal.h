@@ -218,6 +218,8 @@ typedef struct message {
  * the slash, or to "", and peer to the attach and its socket's path. */
 spdl_status sp_connect(const char *name, uint64_t deadline, char ring[SPDL_L_NAME], char peer[PEER_BYTES],
                        int *out);
+/* Adds to the last error, that no engine answers by this name, which ones do. Returns SPDL_E_NOT_FOUND. */
+spdl_status sp_name_running(const char *name);
 /* The name of the reader's ring within its engine. */
 const char *sp_ring_of(const spdl_reader *r);
 /* Both: SPDL_E_ENGINE_LOST if the peer hung up; SPDL_TIMEOUT, without a text, if it does not read or answer. */

@@ -331,6 +331,7 @@ spdl_status spdl_attach(const char *name, const spdl_attach_opts *opts, spdl_rea
     char ring[SPDL_L_NAME], peer[PEER_BYTES];
     int control, shield = sp_shield();
     s = sp_connect(name, deadline, ring, peer, &control);
+    if (s == SPDL_E_NOT_FOUND) s = sp_name_running(name);
     if (s == SPDL_OK) s = sp_join(control, peer, ring, opts, deadline, out);
     if (s == SPDL_TIMEOUT) s = no_welcome(peer, opts);
     if (s == SPDL_OK) snprintf((*out)->address, sizeof(*out)->address, "%s", name);

@@ -35,7 +35,8 @@ func run(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	syscall.CloseOnExec(*control)
-	err := upload.Run(ctx, os.NewFile(uintptr(*control), "control"), plan)
+	warn := func(text string) { fmt.Fprintf(os.Stderr, "%s%s\n", device.Warning, text) }
+	err := upload.Run(ctx, os.NewFile(uintptr(*control), "control"), plan, warn)
 	if err == nil {
 		return 0
 	}

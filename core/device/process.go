@@ -39,6 +39,9 @@ func Find() (string, error) {
 	return path, nil
 }
 
+// Warning begins a line of an uploader's that is for the engine's log.
+const Warning = "warning: "
+
 // Process is a running uploader.
 type Process struct {
 	cmd     *exec.Cmd
@@ -47,8 +50,9 @@ type Process struct {
 	said    tail
 }
 
-// Start begins an uploader. It has no descriptor of ours but its end of a socket pair and what it says.
-func Start(path string, p Plan) (*Process, error) {
+// Start begins an uploader. It has no descriptor of ours but its end of a socket pair and what it says, of which warn is called with each warning, by
+// another goroutine, before Wait returns.
+func Start(path string, p Plan, warn func(string)) (*Process, error) {
 	text, err := json.Marshal(p)
 	if err != nil {
 		return nil, fmt.Errorf("device: plan: %w", err)
@@ -59,7 +63,7 @@ func Start(path string, p Plan) (*Process, error) {
 	}
 	ours, theirs := os.NewFile(uintptr(pair[0]), "control"), os.NewFile(uintptr(pair[1]), "control")
 	defer theirs.Close()
-	u := &Process{cmd: exec.Command(path, "--control-fd", "3", "--plan", string(text)), control: ours}
+	u := &Process{cmd: exec.Command(path, "--control-fd", "3", "--plan", string(text)), control: ours, said: tail{warn: warn}}
 	u.cmd.ExtraFiles = []*os.File{theirs}
 	u.cmd.Stdout, u.cmd.Stderr = &u.said, &u.said
 	u.cmd.WaitDelay = time.Second
@@ -133,10 +137,13 @@ func (e *Exit) Error() string {
 	return "device: uploader: " + e.Text
 }
 
-// tail keeps the end of what a process says.
+// tail keeps the end of what a process says, but for its warnings, which it passes on.
 type tail struct {
+	warn func(string)
+
 	mu   sync.Mutex
 	text []byte
+	line []byte // that has no end yet, as much of it as is kept
 }
 
 const maxTail = 4096
@@ -144,16 +151,29 @@ const maxTail = 4096
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.text = append(t.text, p...)
-	if over := len(t.text) - maxTail; over > 0 {
-		t.text = append(t.text[:0], t.text[over:]...)
+	for rest := p; len(rest) > 0; {
+		part, after, ended := bytes.Cut(rest, []byte("\n"))
+		t.line, rest = append(t.line, part[:min(len(part), maxTail-len(t.line))]...), after
+		if ended {
+			t.endLine()
+		}
 	}
 	return len(p), nil
+}
+
+func (t *tail) endLine() {
+	if text, is := strings.CutPrefix(string(t.line), Warning); is {
+		t.warn(text)
+	} else {
+		t.text = append(append(t.text, t.line...), '\n')
+		t.text = t.text[max(len(t.text)-maxTail, 0):]
+	}
+	t.line = t.line[:0]
 }
 
 func (t *tail) lastLine() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	lines := bytes.Split(bytes.TrimSpace(t.text), []byte("\n"))
+	lines := bytes.Split(bytes.TrimSpace(append(t.text, t.line...)), []byte("\n"))
 	return strings.TrimSpace(string(lines[len(lines)-1]))
 }

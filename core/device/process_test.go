@@ -22,7 +22,7 @@ func uploader(t *testing.T, script string) string {
 
 func ended(t *testing.T, script string) error {
 	t.Helper()
-	p, err := Start(uploader(t, script), Plan{InFlight: 2})
+	p, err := Start(uploader(t, script), Plan{InFlight: 2}, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,9 +53,26 @@ func TestEndOfAnUploaderSaysWhyAndWhetherToTryAgain(t *testing.T) {
 	}
 }
 
+// What an uploader warns of is passed on while it runs, line by line, and is no word about its end.
+func TestWarningsOfAnUploaderArePassedOn(t *testing.T) {
+	script := "printf 'warning: one\\nno warning: two\\nwarn' >&2; printf 'ing: thr' >&2; printf 'ee\\n\\nwarning: unended' >&2; head -c 9000 /dev/zero | tr '\\0' x >&2; echo >&2; echo warning: four; exit 1"
+	var warned []string
+	p, err := Start(uploader(t, script), Plan{InFlight: 2}, func(text string) { warned = append(warned, text) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	var end *Exit
+	if err := p.Wait(); !errors.As(err, &end) || end.Said != "no warning: two" {
+		t.Fatalf("got %v", err)
+	}
+	if len(warned) != 4 || warned[0] != "one" || warned[1] != "three" || !strings.HasPrefix(warned[2], "unendedxxx") || len(warned[2]) > maxTail || warned[3] != "four" {
+		t.Fatalf("warned %.100q", warned)
+	}
+}
+
 // Who waits for the uploader elsewhere sets its descriptor not to block: the end is waited for all the same.
 func TestADescriptorThatDoesNotBlockEndsNoWait(t *testing.T) {
-	p, err := Start(uploader(t, "sleep 0.2; kill -9 $$"), Plan{InFlight: 2})
+	p, err := Start(uploader(t, "sleep 0.2; kill -9 $$"), Plan{InFlight: 2}, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +110,7 @@ func TestUploaderIsLookedForInOrder(t *testing.T) {
 	if _, err := Find(); !errors.Is(err, ErrNoProgram) || !strings.Contains(err.Error(), "$SPDL_DEVICE") {
 		t.Errorf("got %v, want ErrNoProgram and the remedy", err)
 	}
-	if _, err := Start("/nonexistent/up", Plan{}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Start("/nonexistent/up", Plan{}, func(string) {}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v, want that it does not exist", err)
 	}
 }

@@ -30,11 +30,12 @@ type uploading struct {
 
 // UploadStats says how the uploaders of a ring fared.
 type UploadStats struct {
-	BatchBytes uint64 `json:"batch_bytes"`    // that are copied of a full batch, without files
-	FileBytes  uint64 `json:"file_bytes"`     // of files, and of the pixels in their place, in batches that were published
-	Refused    uint64 `json:"refused"`        // samples whose files the device does not decode, and the processor does
-	Ended      int    `json:"ended"`          // that did not end in good order
-	Last       string `json:"last,omitempty"` // how the latest of them did
+	BatchBytes uint64 `json:"batch_bytes"`       // that are copied of a full batch, without files
+	FileBytes  uint64 `json:"file_bytes"`        // of files, and of the pixels in their place, in batches that were published
+	Refused    uint64 `json:"refused"`           // samples whose files the device does not decode, and the processor does
+	Ended      int    `json:"ended"`             // that did not end in good order
+	Last       string `json:"last,omitempty"`    // how the latest of them did
+	Warning    string `json:"warning,omitempty"` // what the latest goes on without
 }
 
 // deviceOf is what a ring's tensors are on the device, and how they come there: those of a fixed place in every row, which are the
@@ -135,7 +136,7 @@ func (r *ring) keepUploading(ctx context.Context) error {
 	defer server.Close()
 	for inARow := 0; ; {
 		before, refused := r.shm.Info().Device.Uploaded, r.refused.count()
-		err := uploadOnce(ctx, server, path, r.upload.plan)
+		err := r.uploadOnce(ctx, server, path)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -172,8 +173,8 @@ func pauseBefore(n int) time.Duration {
 const stopTime = 5 * time.Second
 
 // uploadOnce is the life of one uploader. An error that is no device.Exit says why there was none.
-func uploadOnce(ctx context.Context, server *shm.Server, path string, plan device.Plan) error {
-	p, err := device.Start(path, plan)
+func (r *ring) uploadOnce(ctx context.Context, server *shm.Server, path string) error {
+	p, err := device.Start(path, r.upload.plan, r.warnUploading)
 	if err != nil {
 		return err
 	}
@@ -200,6 +201,17 @@ func uploadOnce(ctx context.Context, server *shm.Server, path string, plan devic
 		<-ended
 	}
 	return nil
+}
+
+// warnUploading logs what an uploader goes on without, and what the next one does not if it is the same.
+func (r *ring) warnUploading(text string) {
+	r.mu.Lock()
+	known := r.upload.stats.Warning == text
+	r.upload.stats.Warning = text
+	r.mu.Unlock()
+	if !known {
+		r.engine.log.Warnf(r.name, "device: %s", text)
+	}
 }
 
 func (r *ring) noteUploader(err error) {

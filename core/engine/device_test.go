@@ -339,6 +339,34 @@ func TestWithoutADeviceTheErrorSaysSoOrBatchesStayInHostMemory(t *testing.T) {
 	}
 }
 
+// Where the ring's memory cannot be pinned every batch is uploaded all the same, and the log says so once, with the remedy, however many uploaders there are.
+func TestMemoryThatCannotBePinnedIsUploadedAndSaidOnce(t *testing.T) {
+	counters := filepath.Join(t.TempDir(), "counters")
+	withDevice(t, "FAKE_CUDA_FAULT=MemHostRegister:1:2", "FAKE_CUDA_STATS="+counters, "SPDL_FAULT=upload.released:5:kill")
+	log := &lockedBuffer{}
+	r := start(t, describe(t, folder(t, 64, nil), "batch: 4\norder: {epochs: 1}\ndevice: {finish: {}}\n"), &Options{Log: NewLog(log, Warn)})
+	consumer := r.attach(shm.AttachOptions{})
+	inOrder(t, epochOnDevice(t, consumer, func(l *shm.Lease) {
+		if got := onDeviceBytes(t, consumer, l, "label@cuda"); got != nil && !bytes.Equal(got, hostBytes(t, consumer, l, "label")) {
+			t.Errorf("ticket %d differs on the device", l.Ticket)
+		}
+	}), 16)
+	if stats := r.Stats().Rings[0].Upload; stats.Ended < 2 || !strings.Contains(stats.Last, "killed") {
+		t.Errorf("got %+v, want several uploaders that were killed", stats)
+	}
+	if pageable, registered := fakeCount(t, counters, fakePageable), fakeCount(t, counters, fakeRegistered); pageable == 0 || registered != 0 {
+		t.Errorf("%d copies from memory that is not pinned and %d pieces that are, want all of the copies and none", pageable, registered)
+	}
+	const want = "CUDA_ERROR_OUT_OF_MEMORY (2: out of memory); the machine lets no more memory be locked: raise the limit (ulimit -l, LimitMEMLOCK= of a service, " +
+		"--ulimit memlock=-1 of a container), or lower ring.slots or batch; it uploads from memory that is not pinned, which is slower"
+	if said := log.String(); strings.Count(said, want) != 1 {
+		t.Errorf("the log says %q, want %q once", said, want)
+	}
+	if warned := r.Stats().Rings[0].Upload.Warning; !strings.HasSuffix(warned, want) {
+		t.Errorf("the statistics say %q", warned)
+	}
+}
+
 // A device for one process at a time is shared by NVIDIA's server.
 func TestDeviceThatMPSSharesIsUsed(t *testing.T) {
 	withDevice(t, "FAKE_CUDA_COMPUTE_MODE=3", "FAKE_CUDA_MPS=1")

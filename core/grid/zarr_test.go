@@ -178,3 +178,57 @@ func FuzzCodecs(f *testing.F) {
 		}
 	})
 }
+
+// oneChunk are files of Zarr's of which each has the same bytes.
+type oneChunk []byte
+
+func (c oneChunk) size(string) (int64, bool, error) { return int64(len(c)), true, nil }
+func (c oneChunk) example() string                  { return "NAME" }
+func (c oneChunk) read(_ string, off int64, dst []byte) error {
+	if off < 0 || off+int64(len(dst)) > int64(len(c)) {
+		return io.ErrUnexpectedEOF
+	}
+	copy(dst, c[off:])
+	return nil
+}
+
+// FuzzZarr: whatever a .zarray or zarr.json says, and whatever its chunks have, it is refused or its rows are read or damaged.
+func FuzzZarr(f *testing.F) {
+	dir := zarrs(f)
+	must(f, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.Name() != "zarr.json" && e.Name() != ".zarray" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		must(f, err)
+		for _, chunk := range []string{"0", "0.0", "c/0", "c/0/0"} {
+			if data, err := os.ReadFile(filepath.Join(filepath.Dir(path), chunk)); err == nil {
+				f.Add(text, data)
+				return nil
+			}
+		}
+		f.Add(text, []byte{})
+		return nil
+	}))
+	f.Add([]byte(shardsJSON), shard([]byte{1, 0, 2, 0, 3, 0, 4, 0}, 0, 4, 4, 4))
+	f.Fuzz(func(t *testing.T, text, data []byte) {
+		a, err := zarrOf(text, oneChunk(data))
+		if err != nil || a.rowBytes == 0 {
+			return
+		}
+		const most = 1 << 18
+		work := a.chunkBytes // unpacked for a row
+		for _, n := range a.grid[1:] {
+			work = min(work, most+1) * min(n, most+1)
+		}
+		if work > most {
+			return
+		}
+		for _, row := range []int64{0, a.Shape[0] / 2, a.Shape[0] - 1} {
+			if a.Shape[0] == 0 {
+				continue
+			}
+			_ = a.ReadRows(make([]byte, a.rowBytes), row, NewCache(1<<16)) // whatever they are
+		}
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"os"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/spdl/spdl/core/media/video"
 	"github.com/spdl/spdl/core/source/store"
 	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/core/spelling"
 	"github.com/spdl/spdl/core/tensor"
 )
 
@@ -244,6 +246,9 @@ func (l *loading) bytes() ([]byte, error) {
 		return src.Bytes, err
 	}
 	st, err := os.Stat(l.source.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%q: %w%s", l.source.Path, errors.Unwrap(err), spelling.NotThere(l.source.Path))
+	}
 	if err != nil {
 		return nil, err
 	}

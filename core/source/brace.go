@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/spdl/spdl/core/grid"
 	"github.com/spdl/spdl/core/source/store"
+	"github.com/spdl/spdl/core/spelling"
 )
 
 // maxShards is the most shards of one source.
@@ -220,7 +222,7 @@ func appendGlob(ctx context.Context, names []string, pattern string, c *store.Cl
 		return nil, fmt.Errorf("pattern %q: %w", pattern, err)
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("%w: pattern %q: no file is named so", ErrNoSamples, pattern)
+		return nil, fmt.Errorf("%w: pattern %q: no file is named so%s", ErrNoSamples, pattern, spelling.NoneFits(pattern))
 	}
 	slices.Sort(found)
 	return append(names, found...), nil
@@ -260,6 +262,9 @@ func unlisted(name string, err error) error {
 			}
 		}
 		return fmt.Errorf("%w; name the files in it, such as %s", err, filepath.Join(name, kind))
+	}
+	if errors.Is(err, fs.ErrNotExist) && !store.IsURL(name) {
+		return fmt.Errorf("%w%s", err, spelling.NotThere(name))
 	}
 	var e *store.Error
 	path, _, _ := strings.Cut(name, "?")

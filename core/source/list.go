@@ -15,6 +15,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/spdl/spdl/core/source/store"
+	"github.com/spdl/spdl/core/spelling"
 	"github.com/zeebo/xxh3"
 	"golang.org/x/sys/unix"
 )
@@ -352,7 +353,7 @@ func fileError(file string, err error) error {
 	}
 	switch {
 	case e.Cause == Missing:
-		return errors.New("no such file" + asWritten(file))
+		return errors.New("no such file" + spelling.NotThere(file))
 	case e.Cause == TooLarge:
 		return fmt.Errorf("%s; split it", e.Detail)
 	case e.Cause == Empty:

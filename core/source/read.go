@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strings"
 	"unsafe"
 
+	"github.com/spdl/spdl/core/spelling"
 	"golang.org/x/sys/unix"
 )
 
@@ -50,19 +50,11 @@ func openRoot(dir string, maxBytes int64) (root, error) {
 func openError(dir string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return errors.New("no such directory" + asWritten(dir))
+		return errors.New("no such directory" + spelling.NotThere(dir))
 	case err == unix.ENOTDIR:
 		return errors.New("is not a directory")
 	}
 	return err
-}
-
-// asWritten says of a path that is not there, and that a shell would have changed, that nothing has.
-func asWritten(path string) string {
-	if strings.HasPrefix(path, "~") || strings.Contains(path, "/~/") || strings.Contains(path, "$") {
-		return "; it is taken as it is written: ~ and $NAME are a shell's"
-	}
-	return ""
 }
 
 func probeError(err error) error {

@@ -105,6 +105,7 @@ var brought = []struct {
 	{inPixels, called(`width`, `height`, `crop`, `resize`, `image_size`, `img_size`, `input_size`), "the transform says it, such as transform: [{resize: [224, 224]}]"},
 	{inPixels, called(`dimension_order`, `channels_(first|last)`, `data_format`), "say layout: NCHW or NHWC, of videos NTCHW, NCTHW or NTHWC"},
 	{inAudio, called(`sr`, `sample_rate`, `sampling_rate`, `target_sr`, `resample_rate`), "say rate: 16000"},
+	{inAudio, called(`mono`, `to_mono`, `num_channels`, `nb_channels`), "say channels: 1, which is the mean of all"},
 	{inAudio, called(`fbank`, `mel`, `mfcc`, `spectrogram`, `mel_?spectrogram`, `num_mel_bins`, `n_mels`), "say features: {kind: mel, n_mels: 80}; its kinds are spectrogram, mel, mfcc, fbank and whisper"},
 	{inAudio, called(`spec_?augment`), "say features: {frequency_mask: {freq_mask_param: 27}, time_mask: {time_mask_param: 100}}"},
 	{inAudio, called(`perturb_speed`, `speed_perturb(ation)?`), "say speed: {factors: [0.9, 1.0, 1.1]}"},

@@ -22,11 +22,13 @@ static spdl_tensor tensor_init(void) { spdl_tensor t = SPDL_TENSOR_INIT; return 
 import "C"
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"os"
+	"os/signal"
 	"runtime"
 	"strings"
 	"time"
@@ -149,6 +151,19 @@ func (all *totals) train(reader *C.spdl_reader, batch *C.spdl_batch) error {
 	return nil
 }
 
+// acquire waits for the next batch; false at the end of the epoch. A call into C cannot be cancelled, so it looks after ctx ten times a second.
+func acquire(ctx context.Context, reader *C.spdl_reader, batch *C.spdl_batch) (bool, error) {
+	for ctx.Err() == nil {
+		switch status := C.spdl_acquire(reader, 100*1000*1000, batch); {
+		case status < 0:
+			return false, lastError()
+		case status != C.SPDL_TIMEOUT:
+			return status == C.SPDL_OK, nil
+		}
+	}
+	return false, ctx.Err()
+}
+
 func counted(n int, one, more string) string {
 	if n == 1 {
 		return fmt.Sprint(n, " ", one)
@@ -163,14 +178,16 @@ func run(what, group string, withHash bool) error {
 		return err
 	}
 	defer C.spdl_detach(reader)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt) // a Ctrl-C before, or a second one, ends the program at once
+	context.AfterFunc(ctx, stop)
 	all, batch, start := totals{labels: map[int64]bool{}}, C.batch_init(), time.Now()
 	for {
-		status := C.spdl_acquire(reader, C.SPDL_FOREVER, &batch)
-		if status < 0 {
-			return lastError()
+		there, err := acquire(ctx, reader, &batch)
+		if err != nil {
+			return err
 		}
-		if status != C.SPDL_OK {
-			break // the end of the epoch
+		if !there {
+			break
 		}
 		if withHash {
 			crc, err := hash(reader, &batch)
@@ -179,7 +196,7 @@ func run(what, group string, withHash bool) error {
 			}
 			fmt.Printf("%d %08x\n", uint64(batch.ticket), crc)
 		}
-		err := all.train(reader, &batch)
+		err = all.train(reader, &batch)
 		C.spdl_release(reader, &batch)
 		if err != nil {
 			return err

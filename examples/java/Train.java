@@ -31,8 +31,7 @@ import java.util.zip.CRC32;
 public final class Train {
     interface Spdl extends Library {
         Spdl C = Native.load("spdl", Spdl.class, Map.of(Library.OPTION_STRING_ENCODING, "UTF-8"));
-        int OK = 0;
-        long FOREVER = -1;
+        int OK = 0, TIMEOUT = 1;
         int ANY_LANE = -1;
         byte INT = 0, UINT = 1, FLOAT = 2;
 
@@ -128,10 +127,14 @@ public final class Train {
             pointer = out.getValue();
         }
 
-        /** The next batch; null at the end of the epoch. */
-        Batch next() {
+        /** The next batch; null at the end of the epoch. No interrupt reaches a call into C, so it is looked after ten times a second. */
+        Batch next() throws InterruptedException {
             Spdl.RawBatch raw = new Spdl.RawBatch();
-            int status = Spdl.C.spdl_acquire(pointer, Spdl.FOREVER, raw);
+            int status = Spdl.TIMEOUT;
+            while (status == Spdl.TIMEOUT) {
+                if (Thread.interrupted()) throw new InterruptedException("interrupted while it waited for a batch");
+                status = Spdl.C.spdl_acquire(pointer, 100_000_000, raw);
+            }
             if (status < 0) throw lastError();
             return status == Spdl.OK ? new Batch(this, raw) : null;
         }
@@ -209,7 +212,7 @@ public final class Train {
         rows += batch.raw.rows;
     }
 
-    private void run(String what, String group, boolean hash) {
+    private void run(String what, String group, boolean hash) throws InterruptedException {
         try (Reader reader = new Reader(what, group)) {
             long start = System.nanoTime();
             while (true) {
@@ -249,7 +252,7 @@ public final class Train {
         }
         try {
             new Train().run(words.get(0), words.size() > 1 ? words.get(1) : null, hash);
-        } catch (IllegalStateException e) {
+        } catch (IllegalStateException | InterruptedException e) {
             System.err.println("train: " + e.getMessage());
             System.exit(1);
         }

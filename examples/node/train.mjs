@@ -13,7 +13,7 @@ import process from "node:process";
 import koffi from "koffi";
 
 const lib = koffi.load(process.env.SPDL_LIBRARY || "libspdl.so.0");
-const OK = 0, FOREVER = -1, ANY_LANE = -1;
+const OK = 0, TIMEOUT = 1, ANY_LANE = -1;
 const INT = 0, UINT = 1, FLOAT = 2;
 
 const Reader = koffi.opaque("spdl_reader");
@@ -51,6 +51,14 @@ const c = {
 function check(status) {
   if (status < 0) throw new Error(c.lastError());
   return status;
+}
+
+// Waits for the next batch in pieces of 100 ms: of a worker thread process.exit() waits for the call that it is in.
+function acquire(reader, batch) {
+  for (;;) {
+    const status = check(c.acquire(reader, 100_000_000, batch));
+    if (status !== TIMEOUT) return status;
+  }
 }
 
 function openOrAttach(what, group) {
@@ -134,7 +142,7 @@ function run(what, group, withHash) {
   const reader = openOrAttach(what, group);
   try {
     const all = new Totals(), start = process.hrtime.bigint(), batch = { struct_size: koffi.sizeof(Batch) };
-    while (check(c.acquire(reader, FOREVER, batch)) === OK) {
+    while (acquire(reader, batch) === OK) {
       if (withHash) console.log(`${batch.ticket} ${hash(reader, batch).toString(16).padStart(8, "0")}`);
       all.train(reader, batch);
       c.release(reader, batch);
@@ -158,5 +166,5 @@ try {
   run(words[0], words[1], flags.length > 0);
 } catch (e) {
   console.error(`train: ${e.message}`);
-  process.exit(1);
+  process.exitCode = 1; // and not exit(), which loses what a pipe has not taken yet
 }

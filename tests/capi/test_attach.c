@@ -1,11 +1,14 @@
 /* test_attach.c - finding the engine, the hand-shake, detach, and what a wrong peer gets. */
 #include "test.h"
 
+#include <fcntl.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,6 +30,27 @@ TEST(an_absent_engine_is_not_found) {
     CHECK(strstr(spdl_last_error(), "nobody.sock"));
     unsetenv("SPDL_RUNTIME_DIR");
     CHECK_STATUS(try_attach("/tmp/spdl-no-such.sock", 1), SPDL_E_NOT_FOUND);
+}
+
+TEST(an_absent_engine_is_answered_with_those_that_run) {
+    standin *s = make_served((standin_opts)STANDIN_OPTS);
+    char dead[160], other[160];
+    snprintf(other, sizeof other, "%s/data.txt", s->directory);
+    snprintf(dead, sizeof dead, "%s/killed.sock", s->directory);
+    int left = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0),
+        file = open(other, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    memcpy(a.sun_path, dead, strlen(dead) + 1);
+    CHECK(file >= 0 && bind(left, (struct sockaddr *)&a, sizeof a) == 0 && close(left) == 0 &&
+          close(file) == 0);
+    setenv("SPDL_RUNTIME_DIR", s->directory, 1);
+    CHECK_STATUS(try_attach("rign", soon), SPDL_E_NOT_FOUND);
+    CHECK(strstr(spdl_last_error(), "start one with spdl serve, or attach to one that runs: ring"));
+    CHECK(!strstr(spdl_last_error(), "killed") && !strstr(spdl_last_error(), "data"));
+    CHECK_STATUS(try_attach("ring", SPDL_FOREVER), SPDL_OK);
+    unsetenv("SPDL_RUNTIME_DIR");
+    unlink(dead), unlink(other);
+    standin_free(s);
 }
 
 static void *serve_late(void *s) {

@@ -252,7 +252,9 @@ TEST(pin_takes_the_device_of_the_current_context) {
 
 TEST(pin_without_lockable_memory_is_out_of_memory_and_leaves_nothing) {
     gpu_start("FAKE_CUDA_FAULT=MemHostRegister:1:2");
-    check_no_pin(SPDL_E_NOMEM, "CUDA_ERROR_OUT_OF_MEMORY (2: out of memory)");
+    check_no_pin(
+        SPDL_E_NOMEM,
+        "CUDA_ERROR_OUT_OF_MEMORY (2: out of memory); the machine lets no more memory be locked: raise the limit (ulimit -l)");
     CHECK(gpu_stats()->contexts == 0);
 }
 

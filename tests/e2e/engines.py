@@ -173,9 +173,8 @@ class Consumer:
     started = []  # in this test, for its end
 
     def __init__(self, command, **options):
-        options.setdefault("env", environment())
-        self.process = subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True, **options)
+        options = {"env": environment(), "stdout": subprocess.PIPE, **options}
+        self.process = subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **options)
         self.started.append(self)
 
     def __enter__(self):
@@ -186,7 +185,7 @@ class Consumer:
 
     def kill(self):
         self.process.kill()
-        if not self.process.stdout.closed:
+        if not self.process.stderr.closed:
             self.process.communicate()
 
     @classmethod

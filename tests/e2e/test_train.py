@@ -31,7 +31,7 @@ def test_a_misspelt_flag_is_no_group(pictures, language):
 
 TWICE = """
 public final class Twice {
-    public static void main(String[] args) {
+    public static void main(String[] args) throws InterruptedException {
         Train.Reader reader = new Train.Reader(args[0], null);
         Train.Batch batch = reader.next();
         batch.close();

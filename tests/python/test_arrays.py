@@ -7,6 +7,8 @@ import ctypes
 import gc
 import itertools
 import pickle
+import sys
+import types
 import weakref
 
 import pytest
@@ -434,3 +436,35 @@ def test_jax_takes_an_array_without_a_copy():
     gc.collect()
     _dlpack.sweep()
     assert memory() is None
+
+
+def test_jax_takes_read_only_memory_without_a_copy_and_an_own_one_with():
+    """It asks for DLPack without a version, to which such memory is refused."""
+    jax = pytest.importorskip("jax")
+    array, memory = make(numpy.arange(64), readonly=True)
+    with pytest.raises(BufferError, match=r"cannot mark memory read-only .*; jax\(\) and torch\(\) take it"):
+        jax.dlpack.from_dlpack(array)
+    taken, own = array.jax(), array.jax(copy=True)
+    assert taken.unsafe_buffer_pointer() == array._address != own.unsafe_buffer_pointer()
+    assert taken.tolist() == own.tolist() == list(range(64))
+    del array
+    gc.collect()
+    assert memory() is not None
+    del taken
+    gc.collect()
+    _dlpack.sweep()
+    assert memory() is None and own.tolist() == list(range(64))
+
+
+def test_jax_is_asked_with_and_without_a_version_of_the_protocol(monkeypatch):
+    """Releases of it differ in that; with a version or without, it is given a capsule that it may take."""
+    array, _ = make([1.0, 2.0], readonly=True)
+    for asked in ({}, {"stream": None}, {"stream": None, "max_version": (1, 0), "dl_device": (1, 0), "copy": None}):
+        module = types.ModuleType("jax")
+        module.numpy = types.ModuleType("jax.numpy")
+        module.dlpack = types.ModuleType("jax.dlpack")
+        module.dlpack.from_dlpack = lambda one: (one.__dlpack_device__(), repr(one.__dlpack__(**asked)))
+        for name in ("jax", "jax.numpy", "jax.dlpack"):
+            monkeypatch.setitem(sys.modules, name, module if name == "jax" else getattr(module, name[4:]))
+        device, capsule = array.jax()
+        assert device == (1, 0) and '"dltensor"' in capsule

@@ -15,6 +15,7 @@ import pytest
 import spdl
 from conftest import ROOT, check
 from spdl import _dlpack, _gpu
+from spdl.arrays import _Unmarked
 
 
 class Stats(ctypes.Structure):  # fake_stats
@@ -311,6 +312,9 @@ def test_the_interfaces_of_cuda_arrays_have_the_stream_that_waits(gpu, uploader)
         assert gpu.stats.waits == waits + 4
         image.__dlpack__(stream=-1, max_version=(1, 0))  # the reader sees to it itself
         assert gpu.stats.waits == waits + 4
+        for stream in (None, 1, gpu.cuda_stream.value, -1):
+            _Unmarked(image).__dlpack__(stream=stream)  # what jax() hands over, on a ring of shared access, too
+        assert gpu.stats.waits == waits + 7
         with pytest.raises(spdl.ArgumentError, match="stream 0"):
             image.__dlpack__(stream=0, max_version=(1, 0))
         with pytest.raises(BufferError, match="read-only"):

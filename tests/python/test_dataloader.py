@@ -9,7 +9,7 @@ import sys
 import pytest
 import spdl
 from conftest import built
-from spdl import _c
+from spdl import _c, _foreign
 
 numpy = pytest.importorskip("numpy")
 
@@ -67,7 +67,7 @@ def test_it_says_of_how_many_samples_it_is(loader):
     assert len(loaded.dataset) == loader.info.samples > 0 and loaded.dataset.classes == loader.classes
 
 
-@pytest.mark.parametrize("name", set(spdl._dataloader._TORCH) - {"dataset", "batch_size"})
+@pytest.mark.parametrize("name", set(_foreign.TORCH) - {"dataset", "batch_size"})
 def test_what_torchs_loader_has_and_this_has_not_is_named_with_the_remedy(loader, name):
     loaded = spdl.DataLoader(loader, tensors="numpy")
     with pytest.raises(AttributeError, match=f"spdl: DataLoader: has no {name} as torch's has; "):
@@ -220,10 +220,11 @@ def test_wrong_arguments_are_refused(mock, loader):
 
 
 def test_what_torch_is_told_is_refused_with_what_does_it_here(mock):
-    for name, remedy in spdl._dataloader._TORCH.items():
-        with pytest.raises(TypeError, match=f"spdl: DataLoader: {name} is torch's; ") as refused:
-            spdl.DataLoader("x", **{name: 1})
-        assert remedy in str(refused.value)
+    for name, remedy in _foreign.TORCH.items():
+        for call, loader in ((spdl.DataLoader, "loader.loader"), (spdl.open, "loader")):
+            with pytest.raises(TypeError, match=f"spdl: {call.__name__}: {name} is torch's; ") as refused:
+                call("x", **{name: 1})
+            assert remedy.replace("{loader}", loader) in str(refused.value)
     with pytest.raises(TypeError, match="num_workers is torch's; leave it out: the engine has threads"):
         spdl.DataLoader("x", num_workers=8, batch=3)
 

@@ -58,6 +58,7 @@ from ._errors import (
     VersionMismatch,
 )
 from ._listing import offered
+from ._spelling import no_attribute
 from ._start import attach, open
 from ._torch.arguments import describe
 from .arrays import Array, DType, Ragged
@@ -78,11 +79,16 @@ if TYPE_CHECKING:
     from . import source as source
 else:
     def __getattr__(name: str) -> object:
-        if name not in _MODULES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         import importlib
 
-        return importlib.import_module(f".{name}", __name__)
+        if name in _MODULES:
+            return importlib.import_module(f".{name}", __name__)
+        remedy = ""
+        if not name.startswith("_"):
+            for module in _MODULES:
+                if name in importlib.import_module(f".{module}", __name__).__all__:
+                    remedy = f"it is {__name__}.{module}.{name}"
+        raise no_attribute(__name__, name, [*__all__, *_MODULES], remedy)
 
 
 __all__ = [

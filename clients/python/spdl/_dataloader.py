@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
-import inspect
 import operator
 import sys
 from numbers import Integral
@@ -13,31 +11,12 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Op
 from . import _torchrun
 from ._errors import ArgumentError, Busy, SpecError
 from ._epoch import Stretch
-from ._start import check_kind, open
+from ._foreign import TORCH, refusal, torchs
+from ._start import OPTIONS, check_kind, open
 from ._torch import arguments, beside
 from .arrays import Array, Ragged, view
 from .batch import Batch
 from .loader import Epoch, Loader
-
-# What torch's DataLoader is told and an engine is not, and what does it here.
-_TORCH = {
-    "batch_size": 'say batch: N in the description, or of a folder args=["--batch", "N"]',
-    "batch_sampler": "say batch: N and order: {...} in the description; by length order: {buckets: {by: COLUMN, max_total: N}}",
-    "dataset": "it comes as source=, behind a description: spdl.DataLoader(spec, source=dataset)",
-    "collate_fn": "batches come collated; transform= maps a whole one",
-    "drop_last": "say order: {last: drop} in the description",
-    "generator": "say order: {seed: N} in the description",
-    "in_order": "leave it out: batches come in order; ring: {delivery: ready} in the description lets them pass each other",
-    "multiprocessing_context": "leave it out: the engine is a program of its own",
-    "num_workers": 'leave it out: the engine has threads; args=["--cpus", "8"] bounds them',
-    "persistent_workers": "leave it out: the engine stays from epoch to epoch",
-    "pin_memory": "call loader.loader.pin() (docs/gpu.md)",
-    "pin_memory_device": "call loader.loader.pin(device=N) (docs/gpu.md)",
-    "prefetch_factor": "say ring: {slots: N} in the description",
-    "sampler": "say order: {...} in the description",
-    "shuffle": 'say order: {shuffle: true, seed: N} in the description; of a folder it is so, unless args=["--no-shuffle"]',
-    "worker_init_fn": "leave it out: there are no workers",
-}
 
 # Where a program asks a loader for it.
 _ASKED = {
@@ -45,28 +24,17 @@ _ASKED = {
                "Hugging Face's Trainer does without ignore_data_skip=True, is state= (docs/recipes.md)",
 }
 
-# Keys of the description that one may take for arguments.
-_KEYS = {"batch": "batch: N", "seed": "order: {seed: N}", "epochs": "order: {epochs: N}", "image": "image: {...}"}
-
 Fields = Union[str, Iterable[str], Mapping[str, str], None]
 _USUAL = ("image", "label")
 
 
-_OPTIONS = [name for name in inspect.signature(open).parameters if name != "spec"]
+_OWN = ("fields", "transform", "tensors", "copy", "restart")
 
 
 def _check_option(name: str) -> None:
     """Refuse what spdl.open does not take, and say what does it."""
-    if name in _OPTIONS:
-        return
-    if name in _KEYS:
-        raise TypeError(f"spdl: DataLoader: {name} is the description's; say {_KEYS[name]} there")
-    near = difflib.get_close_matches(name, [*_OPTIONS, *_TORCH, "fields", "transform", "tensors", "copy"], 1)
-    torchs = name if name in _TORCH else near[0] if near and near[0] in _TORCH else None
-    if torchs is not None:
-        raise TypeError(f"spdl: DataLoader: {name} is torch's{'' if name == torchs else f' {torchs}'}; {_TORCH[torchs]}")
-    remedy = f"did you mean {near[0]}?" if near else "what it takes stands in help(spdl.DataLoader) and help(spdl.open)"
-    raise TypeError(f"spdl: DataLoader: got an unexpected argument {name}; {remedy}")
+    if name not in OPTIONS:
+        raise refusal("DataLoader", name, [*OPTIONS, *_OWN], "what it takes stands in help(spdl.DataLoader) and help(spdl.open)", "loader.loader")
 
 
 def _dropped(dataset: Any, fields: Any, more: tuple[Any, ...], transform: Any, options: dict[str, Any]) -> tuple[Fields, arguments.Drop]:
@@ -243,8 +211,8 @@ class DataLoader:
 
     if not TYPE_CHECKING:  # to a type checker it would say that every name is there
         def __getattr__(self, name: str) -> Any:
-            if name in _TORCH:
-                raise AttributeError(f"spdl: DataLoader: has no {name} as torch's has; {_ASKED.get(name) or _TORCH[name]}")
+            if name in TORCH:
+                raise AttributeError(f"spdl: DataLoader: has no {name} as torch's has; {_ASKED.get(name) or torchs(name, 'loader.loader')}")
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __len__(self) -> int:

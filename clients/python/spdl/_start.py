@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import ctypes
+import inspect
 import json
 import os
 import re
@@ -17,6 +18,7 @@ from typing import Any, Optional, Union
 
 from . import _c, _feed, _stream, _torchrun
 from ._errors import ArgumentError, NotFound, SpecError, StateError, error_for
+from ._foreign import own_arguments, refusal, unexpected
 from ._given import c_text, plain
 from ._interrupt import Call
 from ._reader import Reader, nanoseconds
@@ -26,6 +28,7 @@ from .loader import Loader
 Spec = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 
 
+@own_arguments(lambda name, takes: refusal("open", name, takes, "what it takes stands in help(spdl.open)"))
 def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[str, os.PathLike[str], None] = None,
          args: Sequence[str] = (), group: Optional[str] = None, lane: Optional[int] = None,
          max_leases: Optional[int] = None, share: Optional[bool] = None, handoff: bool = False,
@@ -62,7 +65,7 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
 
     Blocks until the engine is ready or has said why not; a rank that attaches to the engine of local rank 0, with no timeout, as long as rank 0
     does, and raises what it raises. Its log goes to stderr (SPDL_LOG sets the level).
-    Raises SpecError, EngineStartError, StateError, and what attach() raises.
+    Raises SpecError, EngineStartError, StateError, and what attach() raises; TypeError for other arguments, with what does what they mean.
     """
     made = Places()
     if isinstance(spec, Mapping):
@@ -118,7 +121,7 @@ def _warn_of_ranks(spec: Spec, args: Sequence[str], source: Any) -> None:
     world = None if _stream.is_stream(source) else _torchrun.unsaid()
     if world and not _says_world(spec, args):
         warnings.warn(f"spdl: open: this process is one of several ranks, world: {world}, and torchrun did not start it: each rank reads all samples; "
-                      f"say world: {world} in the description", RuntimeWarning, stacklevel=3)
+                      f"say world: {world} in the description", RuntimeWarning, stacklevel=4)
 
 
 def _bring(loader: Loader, source: Any, threads: int) -> None:
@@ -142,6 +145,10 @@ def _open_opts(in_process: bool, engine: Union[str, os.PathLike[str], None], arg
     return opts
 
 
+OPTIONS = [name for name in inspect.signature(open).parameters if name != "spec"]
+
+
+@own_arguments(lambda name, takes: unexpected("attach", name, takes, f"want {', '.join(takes)}; what batches are is told to the engine, by spdl serve or spdl.open"))
 def attach(name: str, group: Optional[str] = None, lane: Optional[int] = None, max_leases: Optional[int] = None,
            handoff: bool = False, timeout: Optional[float] = None) -> Loader:
     """Attach to a running engine's ring, "NAME" or "NAME/RING"; a name that begins with "/" is its socket's path.

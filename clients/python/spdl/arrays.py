@@ -21,6 +21,7 @@ from ._errors import ArgumentError, Unsupported
 if TYPE_CHECKING:
     import builtins
 
+    import jax
     import torch
     from numpy.typing import NDArray
 
@@ -68,8 +69,8 @@ BOOL = DType(6, 8)
 class Array:
     """A dense tensor in memory that something else owns: `shape`, `strides` (bytes), `dtype`, `nbytes`, `readonly`.
 
-    Of a batch it is a view of the batch's slot, read-only on a ring of shared access. `numpy()`, `torch()` and
-    `memoryview()` give the same memory to others, `copy()` and `bytes()` an own one, and so do copy.copy, copy.deepcopy and pickle (with
+    Of a batch it is a view of the batch's slot, read-only on a ring of shared access. `numpy()`, `torch()`, `jax()`
+    and `memoryview()` give the same memory to others, `copy()` and `bytes()` an own one, and so do copy.copy, copy.deepcopy and pickle (with
     protocol 5 out of band, where that is asked for). It is no buffer itself: numpy would prefer that to the array interface, and buffers
     know neither half floats nor empty shapes.
     """
@@ -184,7 +185,7 @@ class Array:
         if self.readonly and not versioned:
             raise BufferError(
                 f"spdl: dlpack of {self!r}: the consumer cannot mark memory read-only (it asks for DLPack {max_version}, "
-                "want 1.0 or newer); pass a copy(), or use a ring of private access"
+                "want 1.0 or newer); jax() and torch() take it, or pass a copy(), or use a ring of private access"
             )
         return self._capsule(versioned)
 
@@ -228,6 +229,18 @@ class Array:
             _warn_read_only(array._owner)
         return torch.utils.dlpack.from_dlpack(array._capsule(versioned=False))
 
+    def jax(self, copy: bool = False) -> jax.Array:
+        """A jax array of the same memory, where that lies, or with copy=True of its own.
+
+        jax speaks DLPack as it was before 1.0, which cannot mark memory read-only. Its arrays are never written, so it is given read-only memory, too,
+        with one rule: donate no such array (donate_argnums), as what is donated is written.
+        """
+        import jax.dlpack
+        import jax.numpy
+
+        taken = jax.dlpack.from_dlpack(_Unmarked(self))
+        return jax.numpy.array(taken, copy=True) if copy else taken
+
     # ---- without numpy
 
     def memoryview(self) -> builtins.memoryview:
@@ -262,6 +275,23 @@ class Array:
 
     def _dense(self) -> Array:
         return self if is_dense(self.shape, self.strides, self.dtype.itemsize) else self.copy()
+
+
+class _Unmarked:
+    """An array for a consumer that cannot be told that memory is read-only, and writes into none."""
+
+    __slots__ = ("_array",)
+
+    def __init__(self, array: Array) -> None:
+        self._array = array
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._array.__dlpack_device__()
+
+    def __dlpack__(self, *, stream: Optional[int] = None, **unread: Any) -> object:
+        if stream != -1:
+            self._array._wait(stream)
+        return self._array._capsule(versioned=False)
 
 
 class Ragged:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import difflib
 import struct
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Optional
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Optional
 from . import _c, _dlpack
 from ._errors import NotFound
 from ._reader import Reader
+from ._spelling import nearest
 from .arrays import DType, is_dense, numpy_if_installed
 
 if TYPE_CHECKING:
@@ -142,6 +142,6 @@ class Schema:
 
     def _no_field(self, name: object, among: Optional[Mapping[str, Field]] = None) -> str:
         fields = self.fields if among is None else among
-        near = difflib.get_close_matches(str(name), fields, 1)
-        remedy = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(fields)}"
+        near = nearest(str(name), fields)
+        remedy = f'did you mean "{near}"?' if near else f"there are {', '.join(fields)}"
         return f'spdl: batch: no field "{name}"; {remedy}'

@@ -267,6 +267,15 @@ func TestCheckRefusesWhatCannotBeServed(t *testing.T) {
 	refused(t, exitUsage, "check: "+strconv.Quote(list)+" is no description, but a list by its name; put it into one: {source: {list: ", "check", list)
 	arrays := writeFile(t, filepath.Join(t.TempDir(), "x.npy"), "\x93NUMPY")
 	refused(t, exitUsage, fmt.Sprintf("check: %q is no description, but an array by its name; put it into one: {source: {arrays: [{name: x, file: %q}]}}", arrays, arrays), "check", arrays)
+	for ending, is := range map[string]string{"JPG": "a picture", "mp4": "a video", "flac": "a sound"} {
+		media := writeFile(t, filepath.Join(dir, "one."+ending), "\xff\xd8")
+		refused(t, exitUsage, fmt.Sprintf("check: %q is no description, but %s by its name; name the folder that it is in, %q, or of some files a list of them", media, is, dir), "check", media)
+		if err := os.Remove(media); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused(t, exitUsage, `check: got 2 files of media by their names, such as "a.jpg"; want their folder, or a list of them in a description: {source: {list: FILE}`, "check", "a.jpg", "b.wav")
+	refused(t, exitUsage, "check: got 2 arguments, want one: a description (YAML or JSON), a folder of media or shards", "check", "a.jpg", "b")
 	packed := writeFile(t, filepath.Join(t.TempDir(), "train.tar.GZ"), "\x1f\x8b")
 	refused(t, exitUsage, "check: "+strconv.Quote(packed)+" is compressed by its name, and samples of such an archive cannot be found; unpack it to a .tar",
 		"check", packed, "--size", "8")

@@ -216,7 +216,20 @@ func flagError(c *cobra.Command, err error) error {
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
 		return usage("%sno flag --%s%s (%s --help lists them)", where, unknown.GetSpecifiedName(), didYouMean(flagsNear(c, unknown.GetSpecifiedName())), c.CommandPath())
 	}
+	if unknown != nil {
+		return usage("%sno flag -%s: flags are whole words%s (%s --help lists them)", where, unknown.GetSpecifiedName(), didYouMean(flagsFrom(c, unknown.GetSpecifiedName())), c.CommandPath())
+	}
 	return usage("%s%v (%s --help lists the flags)", where, err, c.CommandPath())
+}
+
+// flagsFrom are the flags that begin with a letter.
+func flagsFrom(c *cobra.Command, letter string) (all []string) {
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden && strings.HasPrefix(f.Name, letter) {
+			all = append(all, "--"+f.Name)
+		}
+	})
+	return all
 }
 
 // flagsNear are the flags that were perhaps meant: those that differ in a letter or two, or else the one that the name begins with, as --batch

@@ -17,6 +17,7 @@ import (
 	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/core/source/store"
 	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/core/spelling"
 	"github.com/spdl/spdl/core/tensor"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -98,6 +99,9 @@ func (d *description) base(ctx context.Context, verb string, args []string) (*sp
 		return nil, hdf5ForDescription(verb, args[0])
 	case len(args) > 0 && isFile(args[0]) && source.Foreign(args[0]) != "":
 		return nil, usage("%s: %q: %s", verb, args[0], source.Foreign(args[0]))
+	case len(args) > 1 && !slices.ContainsFunc(args, func(a string) bool { return mediumOf(a) == "" }):
+		return nil, usage("%s: got %d files of media by their names, such as %q; want their folder, or a list of them in a description: {source: {list: FILE}, image: {transform: [{resize: [224, 224]}]}}",
+			verb, len(args), args[0])
 	case len(args) > 1:
 		return nil, usage("%s: got %d arguments, want one: a description (YAML or JSON), a folder of media or shards", verb, len(args))
 	case d.given("spec-json"):
@@ -112,7 +116,7 @@ func (d *description) base(ctx context.Context, verb string, args []string) (*sp
 	st, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &because{fmt.Errorf("%s: %q: no such file or folder; want a description (YAML or JSON), a folder of media or shards", verb, path), err}
+		return nil, &because{fmt.Errorf("%s: %q: no such file or folder%s; want a description (YAML or JSON), a folder of media or shards", verb, path, spelling.NotThere(path)), err}
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", verb, err)
 	case st.IsDir() && source.ZarrIn(path) != "":
@@ -144,8 +148,24 @@ func otherThanDescription(verb, path string) error {
 	case ending == ".bin":
 		return usage("%s: %q is no description, but an array without a head by its name; put it into one, with the type of its elements: {source: {arrays: [{name: x, file: %q, dtype: u16, window: 1024}]}}, "+
 			"as a file or, in JSON, as --spec-json", verb, path, path)
+	case mediumOf(path) != "":
+		return usage("%s: %q is no description, but %s by its name; name the folder that it is in, %q, or of some files a list of them, in a description: {source: {list: FILE}, ...}", verb, path, mediumOf(path), filepath.Dir(path))
 	}
 	return nil
+}
+
+// mediumOf is what a file is by its name; "" of what is no picture, video or sound.
+func mediumOf(name string) string {
+	if slices.Contains(source.ImageExtensions, endingOf(name)) {
+		return "a picture"
+	}
+	switch m, _ := spec.MediaOf(name); m {
+	case spec.Videos:
+		return "a video"
+	case spec.Sounds:
+		return "a sound"
+	}
+	return ""
 }
 
 // zarrForDescription refuses a directory or an archive of Zarr, whose arrays have to be named in a description.

@@ -25,11 +25,16 @@ type Error struct {
 	Call  string // what was tried
 	Code  int    // the driver's number; negative: there was nobody to ask
 	Words string
+	host  bool // it was about memory of the host
 }
 
 func (e *Error) Error() string {
-	text := fmt.Sprintf("cuda: %s: %s", e.Call, e.Words)
-	if remedy := remedies[e.Code]; remedy != "" {
+	text, remedy := fmt.Sprintf("cuda: %s: %s", e.Call, e.Words), remedies[e.Code]
+	if e.host && e.Code == C.CU_E_OUT_OF_MEMORY {
+		remedy = "the machine lets no more memory be locked: raise the limit (ulimit -l, LimitMEMLOCK= of a service, --ulimit memlock=-1 of a container), " +
+			"or lower ring.slots or batch"
+	}
+	if remedy != "" {
 		text += "; " + remedy
 	}
 	return text
@@ -98,9 +103,18 @@ func Open(ordinal int) (*GPU, error) {
 func try(what string, call func(words *C.char) C.int) error {
 	var words [C.GPU_WORDS]C.char
 	if code := call(&words[0]); code != C.CU_OK {
-		return &Error{what, int(code), C.GoString(&words[0])}
+		return &Error{Call: what, Code: int(code), Words: C.GoString(&words[0])}
 	}
 	return nil
+}
+
+// tryHost is try for what is about memory of the host.
+func tryHost(what string, call func(words *C.char) C.int) error {
+	err := try(what, call)
+	if e, failed := err.(*Error); failed {
+		e.host = true
+	}
+	return err
 }
 
 // zeroed is memory of C's for n of T.
@@ -108,7 +122,7 @@ func zeroed[T any](what string, n int) (*T, error) {
 	var t T
 	p := (*T)(C.calloc(C.size_t(n), C.size_t(unsafe.Sizeof(t))))
 	if p == nil {
-		return nil, &Error{what, C.CU_E_OUT_OF_MEMORY, "no memory of the host"}
+		return nil, &Error{Call: what, Code: C.CU_E_OUT_OF_MEMORY, Words: "no memory of the host"}
 	}
 	return p, nil
 }
@@ -149,7 +163,7 @@ func (g *GPU) Export(at Address) (h Handle, err error) {
 
 // Pin makes host memory a source of copies at the bus's speed, until Unpin. It must not be Go's.
 func (g *GPU) Pin(host []byte) error {
-	return try(fmt.Sprintf("pin %d bytes", len(host)), func(words *C.char) C.int {
+	return tryHost(fmt.Sprintf("pin %d bytes", len(host)), func(words *C.char) C.int {
 		return C.gpu_pin(g.c, unsafe.Pointer(unsafe.SliceData(host)), C.uint64_t(len(host)), words)
 	})
 }

@@ -158,7 +158,7 @@ func (g *GPU) NewPlaces(r *Resize, room, group, taps int) (p *Places, err error)
 	p = &Places{taps: taps}
 	bytes := uint64(room) * C.sizeof_gpu_place
 	var host unsafe.Pointer
-	err = try(fmt.Sprintf("allocate %d bytes of pinned memory", bytes), func(words *C.char) C.int {
+	err = tryHost(fmt.Sprintf("allocate %d bytes of pinned memory", bytes), func(words *C.char) C.int {
 		return C.gpu_host_alloc(g.c, C.uint64_t(bytes), &host, words)
 	})
 	if err != nil {

@@ -12,8 +12,9 @@ import (
 	"github.com/spdl/spdl/shm"
 )
 
-// Run uploads until the ring ends, its engine is gone or ctx ends; it returns nil then. An error is the device's, or says what does not fit.
-func Run(ctx context.Context, control *os.File, p device.Plan) error {
+// Run uploads until the ring ends, its engine is gone or ctx ends; it returns nil then. An error is the device's, or says what does not fit. What it goes
+// on without it warns of.
+func Run(ctx context.Context, control *os.File, p device.Plan, warn func(string)) error {
 	g, err := cuda.Open(p.Device)
 	if err != nil {
 		_ = control.Close()
@@ -26,7 +27,7 @@ func Run(ctx context.Context, control *os.File, p device.Plan) error {
 		return ended(ctx, err)
 	}
 	defer r.Close()
-	u := &uploader{gpu: g, ring: r, landed: make(chan struct{}, 1)}
+	u := &uploader{gpu: g, ring: r, warn: warn, landed: make(chan struct{}, 1)}
 	defer u.unpin()
 	if err := u.prepare(ctx, &p); err != nil {
 		return ended(ctx, err)
@@ -63,8 +64,9 @@ func ended(ctx context.Context, err error) error {
 type uploader struct {
 	gpu  *cuda.GPU
 	ring *shm.Reader
+	warn func(string)
 
-	pinned bool         // the ring's memory
+	pinned bool         // the ring's memory; else the driver copies what is uploaded to memory of its own first, before it returns
 	memory cuda.Address // device slots
 	stride uint64       // between them
 	events []cuda.Event // of each device slot
@@ -125,9 +127,10 @@ func (u *uploader) prepare(ctx context.Context, p *device.Plan) error {
 	}
 	_ = shm.Fault("device.memory")
 	if err := u.gpu.Pin(u.ring.Data()); err != nil {
-		return err
+		u.warn(fmt.Sprintf("%v; it uploads from memory that is not pinned, which is slower", err))
+	} else {
+		u.pinned = true
 	}
-	u.pinned = true
 	_ = shm.Fault("device.pin")
 	return u.offer(ctx, p, slots)
 }

@@ -23,6 +23,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .._listing import offered
+from .._spelling import no_attribute
 from ..arrays import Array as CPUBuffer
 from . import utils
 from ._batch import ImageBatch, load_image_batch
@@ -117,4 +118,4 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
     def __getattr__(name: str) -> object:
         if name in _INSTEAD:
             raise AttributeError(f"spdl.io has no {name}; use {_INSTEAD[name]}")
-        raise AttributeError(f"module 'spdl.io' has no attribute {name!r}")
+        raise no_attribute(__name__, name, __all__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Optional
 
 from .._errors import ArgumentError, SpdlError
+from .._spelling import no_attribute
 from ._load import load
 
 __all__ = [
@@ -62,4 +63,4 @@ if not TYPE_CHECKING:  # to a type checker it would say that every name is there
     def __getattr__(name: str) -> object:
         if name in ("tracing", "trace_event", "trace_counter", "trace_gc"):
             raise AttributeError(f"spdl.io.utils has no {name}; use spdl trace, which shows what the engine does and when (docs/performance.md)")
-        raise AttributeError(f"module 'spdl.io.utils' has no attribute {name!r}")
+        raise no_attribute(__name__, name, __all__)

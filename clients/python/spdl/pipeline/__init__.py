@@ -20,7 +20,10 @@ nothing of the engine runs in the interpreter.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from .._listing import offered
+from .._spelling import no_attribute
 from ._arena import SharedMemoryRingBuffer, SharedMemorySegmentPool
 from ._build import build_pipeline
 from ._builder import PipelineBuilder
@@ -60,3 +63,8 @@ __all__ = [
 
 
 __dir__ = offered(globals())
+
+
+if not TYPE_CHECKING:  # to a type checker it would say that every name is there
+    def __getattr__(name: str) -> object:
+        raise no_attribute(__name__, name, __all__)

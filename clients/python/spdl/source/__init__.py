@@ -8,7 +8,10 @@ No sampler holds a list of indices: an order is a function of the seed, asked po
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from .._listing import offered
+from .._spelling import no_attribute
 from ._protocols import IterableWithShuffle, SizedIterable, SizedIterableWithShuffle
 from ._samplers import DistributedDeterministicSampler, DistributedRandomSampler
 
@@ -19,3 +22,8 @@ __all__ = [
 
 
 __dir__ = offered(globals())
+
+
+if not TYPE_CHECKING:  # to a type checker it would say that every name is there
+    def __getattr__(name: str) -> object:
+        raise no_attribute(__name__, name, __all__)
