@@ -407,6 +407,7 @@ int media_av_open(media_av *a, const media_av_source *source, const media_av_opt
     a->refused = MEDIA_AV_OK;
     a->refused_width = a->refused_height = 0;
     a->ended = a->drained = a->on_device = a->off_device = a->unpacked = 0;
+    a->missed = INT64_MIN;
     a->device_format = AV_PIX_FMT_NONE;
     a->detail[0] = 0;
     media_av_allow(a, options->budget_ns);
@@ -610,8 +611,19 @@ static int decoder_status(media_av *a, int rc) {
     return media_av_status(a, rc, "decoding");
 }
 
+/* Known by what only a decoder of ours has. Its threads have each a copy of the context, with the number of their packet. */
+void media_av_misses(const AVCodecContext *c) {
+    if (c->get_buffer2 != get_buffer) return;
+    media_av *a = c->opaque;
+    __atomic_store_n(&a->missed, c->reordered_opaque,
+                     __ATOMIC_RELAXED); /* its frames come later, by FFmpeg's locks */
+}
+
+int64_t media_av_missed(const media_av *a) { return __atomic_load_n(&a->missed, __ATOMIC_RELAXED); }
+
 int media_av_send(media_av *a, const AVPacket *packet) {
     if (!packet) a->drained = 1;
+    if (packet) a->codec->reordered_opaque = packet->pts;
     int rc = avcodec_send_packet(a->codec, packet);
     if (rc < 0 && a->off_device && a->device_format != AV_PIX_FMT_NONE) {
         int opened = leave_device(a);
@@ -643,6 +655,7 @@ int media_av_is_key(const media_av *a, const AVFrame *frame) {
 void media_av_flush(media_av *a) {
     if (a->codec) avcodec_flush_buffers(a->codec);
     a->drained = 0;
+    a->missed = INT64_MIN;
 }
 
 static int next_frame(media_av *a, AVFrame **frame) {
