@@ -87,10 +87,16 @@ int media_av_status(media_av *a, int rc, const char *what) {
 
 /* --- bytes --- */
 
+/* FFmpeg asks nothing else whether there is time left while it opens a container. */
 static int read_bytes(void *opaque, uint8_t *to, int n) {
     media_av *a = opaque;
     int64_t left = a->source.size - a->position;
     if (left <= 0) return AVERROR_EOF;
+    const int late = media_av_check(a);
+    if (late != MEDIA_AV_OK) {
+        a->refused = late;
+        return AVERROR_EXIT;
+    }
     if (n > left) n = (int)left;
     if (a->source.data) {
         memcpy(to, a->source.data + a->position, (size_t)n);
