@@ -482,6 +482,16 @@ static int read_container(media_av *a) {
     return media_av_lost(a, 0);
 }
 
+/* Wave64 fills its chunks up to eight bytes, and FFmpeg counts that as sound when it writes them: what is less than a frame at the end no decoder of
+ * samples takes. 1: the packet has nothing else. */
+static int leave_filling(media_av *a) {
+    const AVCodecParameters *p = a->stream->codecpar;
+    if (!a->format->iformat || strcmp(a->format->iformat->name, "w64") != 0) return 0;
+    if (p->block_align <= 0 || av_get_exact_bits_per_sample(p->codec_id) < 8) return 0;
+    av_shrink_packet(a->packet, a->packet->size - a->packet->size % p->block_align);
+    return a->packet->size == 0;
+}
+
 int media_av_read(media_av *a, AVPacket **packet) {
     media_av_forget();
     for (;;) {
@@ -489,7 +499,7 @@ int media_av_read(media_av *a, AVPacket **packet) {
         int rc = media_av_check(a);
         if (rc == MEDIA_AV_OK) rc = a->source.packets ? media_packets_next(a) : read_container(a);
         if (rc != MEDIA_AV_OK) return rc;
-        if (a->packet->stream_index != a->stream->index) continue;
+        if (a->packet->stream_index != a->stream->index || leave_filling(a)) continue;
         rc = unpack(a);
         if (rc < 0) return rc;
         if (rc == MEDIA_AV_OK) break;
