@@ -111,3 +111,14 @@ def test_masks_hide_whole_steps_and_bands_of_a_sound():
     assert 0 < steps.sum() < 109 and 0 < bands.sum() < 38
     np.testing.assert_array_equal(hidden, steps[None, :] | bands[:, None])
     np.testing.assert_allclose(got[hidden], plain.mean(), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("channels, filling", [(1, 2), (2, 4)])
+def test_wave64_that_is_filled_up_is_read_through_ffmpeg_too(channels, filling):
+    """FFmpeg counts the bytes that fill up the chunk of 24-bit samples as sound: less than a frame, behind the last."""
+    samples = (np.round(np.random.default_rng(4).uniform(-0.5, 0.5, (channels, 4410)) * 2**23) / 2**23).astype(np.float32)
+    data = spdl.io.save_audio(None, samples, 44100, codec="pcm_s24le", format="w64")
+    assert len(data) == 40 + 64 + 24 + samples.size * 3 + filling
+    np.testing.assert_array_equal(spdl.io.load_audio(data).numpy(), samples)
+    np.testing.assert_array_equal(spdl.io.load_audio(data, filter_desc="anull").numpy(), samples)
+    np.testing.assert_array_equal(spdl.io.decode_packets(spdl.io.demux_audio(data)).numpy(), samples)

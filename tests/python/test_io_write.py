@@ -405,3 +405,14 @@ def test_x265_writes_nothing_to_standard_error_unless_it_is_told_to(capfd, optio
     assert capfd.readouterr() == ("", "")
     spdl.io.save_video(None, pictures(4), 25, codec="libx265", format="mp4", options={"x265-params": "log-level=info"})
     assert "x265 [info]" in capfd.readouterr().err
+
+
+def test_svt_av1_writes_nothing_to_standard_error_unless_it_is_told_to(capfd, monkeypatch):
+    monkeypatch.delenv("SVT_LOG", raising=False)
+    for _ in range(2):
+        data = spdl.io.save_video(None, pictures(4, 64, 64), 25, codec="libsvtav1", format="mp4")
+        assert len(spdl.io.load_video(data).numpy()) == 4
+        assert capfd.readouterr() == ("", "")
+    monkeypatch.setenv("SVT_LOG", "3")
+    spdl.io.save_video(None, pictures(4, 64, 64), 25, codec="libsvtav1", format="mp4")
+    assert "Svt[info]" in capfd.readouterr().err

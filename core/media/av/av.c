@@ -87,10 +87,16 @@ int media_av_status(media_av *a, int rc, const char *what) {
 
 /* --- bytes --- */
 
+/* FFmpeg asks nothing else whether there is time left while it opens a container. */
 static int read_bytes(void *opaque, uint8_t *to, int n) {
     media_av *a = opaque;
     int64_t left = a->source.size - a->position;
     if (left <= 0) return AVERROR_EOF;
+    const int late = media_av_check(a);
+    if (late != MEDIA_AV_OK) {
+        a->refused = late;
+        return AVERROR_EXIT;
+    }
     if (n > left) n = (int)left;
     if (a->source.data) {
         memcpy(to, a->source.data + a->position, (size_t)n);
@@ -407,6 +413,7 @@ int media_av_open(media_av *a, const media_av_source *source, const media_av_opt
     a->refused = MEDIA_AV_OK;
     a->refused_width = a->refused_height = 0;
     a->ended = a->drained = a->on_device = a->off_device = a->unpacked = 0;
+    a->missed = INT64_MIN;
     a->device_format = AV_PIX_FMT_NONE;
     a->detail[0] = 0;
     media_av_allow(a, options->budget_ns);
@@ -475,6 +482,16 @@ static int read_container(media_av *a) {
     return media_av_lost(a, 0);
 }
 
+/* Wave64 fills its chunks up to eight bytes, and FFmpeg counts that as sound when it writes them: what is less than a frame at the end no decoder of
+ * samples takes. 1: the packet has nothing else. */
+static int leave_filling(media_av *a) {
+    const AVCodecParameters *p = a->stream->codecpar;
+    if (!a->format->iformat || strcmp(a->format->iformat->name, "w64") != 0) return 0;
+    if (p->block_align <= 0 || av_get_exact_bits_per_sample(p->codec_id) < 8) return 0;
+    av_shrink_packet(a->packet, a->packet->size - a->packet->size % p->block_align);
+    return a->packet->size == 0;
+}
+
 int media_av_read(media_av *a, AVPacket **packet) {
     media_av_forget();
     for (;;) {
@@ -482,7 +499,7 @@ int media_av_read(media_av *a, AVPacket **packet) {
         int rc = media_av_check(a);
         if (rc == MEDIA_AV_OK) rc = a->source.packets ? media_packets_next(a) : read_container(a);
         if (rc != MEDIA_AV_OK) return rc;
-        if (a->packet->stream_index != a->stream->index) continue;
+        if (a->packet->stream_index != a->stream->index || leave_filling(a)) continue;
         rc = unpack(a);
         if (rc < 0) return rc;
         if (rc == MEDIA_AV_OK) break;
@@ -610,8 +627,19 @@ static int decoder_status(media_av *a, int rc) {
     return media_av_status(a, rc, "decoding");
 }
 
+/* Known by what only a decoder of ours has. Its threads have each a copy of the context, with the number of their packet. */
+void media_av_misses(const AVCodecContext *c) {
+    if (c->get_buffer2 != get_buffer) return;
+    media_av *a = c->opaque;
+    __atomic_store_n(&a->missed, c->reordered_opaque,
+                     __ATOMIC_RELAXED); /* its frames come later, by FFmpeg's locks */
+}
+
+int64_t media_av_missed(const media_av *a) { return __atomic_load_n(&a->missed, __ATOMIC_RELAXED); }
+
 int media_av_send(media_av *a, const AVPacket *packet) {
     if (!packet) a->drained = 1;
+    if (packet) a->codec->reordered_opaque = packet->pts;
     int rc = avcodec_send_packet(a->codec, packet);
     if (rc < 0 && a->off_device && a->device_format != AV_PIX_FMT_NONE) {
         int opened = leave_device(a);
@@ -643,6 +671,7 @@ int media_av_is_key(const media_av *a, const AVFrame *frame) {
 void media_av_flush(media_av *a) {
     if (a->codec) avcodec_flush_buffers(a->codec);
     a->drained = 0;
+    a->missed = INT64_MIN;
 }
 
 static int next_frame(media_av *a, AVFrame **frame) {

@@ -89,6 +89,7 @@ typedef struct media_av {
     int refused;   /* status that a callback could not return; MEDIA_AV_OK: none */
     int on_device; /* 1: the frames received last came from the device */
     int unpacked; /* 1: a packet had two pictures (DivX's packed B-frames), which come one by one; see media_av_read */
+    int64_t missed; /* media_av_missed() */
 
     /* Private. */
     media_av_source source;
@@ -175,6 +176,13 @@ int media_av_is_key(const media_av *a, const AVFrame *frame);
 
 /* Forget what the decoder holds. */
 void media_av_flush(media_av *a);
+
+/* The pts of the packet given last before which a decoder of H.264 found pictures missing that others refer to, by their numbers; INT64_MIN:
+ * of none since the last flush. Where it was entered at no IDR picture that is one, too. */
+int64_t media_av_missed(const media_av *a);
+
+/* For log.c: the decoder, in whichever of its threads, says so. */
+void media_av_misses(const AVCodecContext *c);
 
 /* The next frame of the stream, read and sent as needed. */
 int media_av_next(media_av *a, AVFrame **frame);

@@ -26,9 +26,16 @@ static void show(void *object, int level, const char *format, va_list args) {
     va_end(again);
 }
 
+/* Of a decoder that misses pictures nothing else tells. */
+static void look_for_gap(void *object, const char *format) {
+    if (!object || strncmp(format, "Frame num gap", 13) != 0) return;
+    if (strcmp((*(const AVClass **)object)->class_name, "AVCodecContext") == 0) media_av_misses(object);
+}
+
 /* Messages come in pieces; a line ends with the piece that ends in a newline. */
 static void on_log(void *object, int level, const char *format, va_list args) {
     if (level <= atomic_load(&level_shown)) show(object, level, format, args);
+    look_for_gap(object, format);
     size_t n = strlen(first_message);
     if (level > AV_LOG_ERROR || strchr(first_message, '\n') || n + 1 >= sizeof first_message ||
         strncmp(format, "Unknown or unsupported tag", 26) == 0)

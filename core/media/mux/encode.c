@@ -3,6 +3,7 @@
 /* encode.c - pictures and samples to packets. */
 #include "mux.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,8 @@
 #include <libavutil/pixdesc.h>
 
 #include "../av/av.h"
+
+extern char **environ;
 
 enum { ANY_FRAME_SIZE = 4096 }; /* samples a frame, for encoders that take any number */
 
@@ -130,9 +133,30 @@ static int hush(const AVCodec *codec, AVDictionary **options) {
     return rc;
 }
 
+/* So does SVT-AV1, which looks into the environment alone for how loud it is. Where that says nothing it says 0 from now on. It is a new one with
+ * an entry more, and the one before stays as it is: other threads may be looking into it. */
+static int hush_environment(void) {
+    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+    static char quiet[] = "SVT_LOG=0";
+    size_t n = 0;
+    char **more = NULL;
+    pthread_mutex_lock(&one);
+    const int said = getenv("SVT_LOG") != NULL;
+    while (!said && environ && environ[n]) n++;
+    if (!said && (more = malloc((n + 2) * sizeof *more)) != NULL) {
+        if (n > 0) memcpy(more, environ, n * sizeof *more);
+        more[n] = quiet;
+        more[n + 1] = NULL;
+        __atomic_store_n(&environ, more, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&one);
+    return said || more ? 0 : AVERROR(ENOMEM);
+}
+
 static int open_codec(media_enc *e, AVDictionary **options) {
     media_av_forget();
     int rc = hush(e->codec->codec, options);
+    if (rc >= 0 && strcmp(e->codec->codec->name, "libsvtav1") == 0) rc = hush_environment();
     if (rc >= 0) rc = avcodec_open2(e->codec, e->codec->codec, options);
     if (rc < 0) return failed(e, rc, MEDIA_MUX_UNSUPPORTED);
     const AVDictionaryEntry *unknown = av_dict_get(*options, "", NULL, AV_DICT_IGNORE_SUFFIX);

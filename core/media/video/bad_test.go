@@ -3,8 +3,10 @@
 package video
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -143,6 +145,37 @@ func TestLimitsAreNamed(t *testing.T) {
 		_, err := decode(t, cfg, src, Draw{})
 		if causeOf(err) != test.want || !strings.Contains(err.Error(), test.words) {
 			t.Errorf("got %v, want cause %q and words %q", err, test.want, test.words)
+		}
+	}
+}
+
+// lateReader uses up the budget of a sample with one of its reads.
+type lateReader struct {
+	io.ReaderAt
+	budget      time.Duration
+	late, reads int
+}
+
+func (r *lateReader) ReadAt(p []byte, at int64) (int, error) {
+	if r.reads++; r.reads == r.late {
+		time.Sleep(2 * r.budget)
+	}
+	return r.ReaderAt.ReadAt(p, at)
+}
+
+// Of a container nothing more is read once the time is up, before FFmpeg opens it or while it does.
+func TestAContainerThatTakesTooLongToOpenIsReadNoMore(t *testing.T) {
+	data := append(box("free", make([]byte, 8)), box("ftyp", []byte("isom"), words(512), []byte("isom"))...)
+	for range 40 { // each passed over, in a read of its own
+		data = append(data, box("free", make([]byte, 200<<10))...)
+	}
+	for _, late := range []int{2, 60} {
+		r := &lateReader{ReaderAt: bytes.NewReader(data), budget: 200 * time.Millisecond, late: late}
+		cfg := small()
+		cfg.Budget = r.budget
+		_, err := decode(t, cfg, Source{File: &av.File{From: r, FD: -1, Size: int64(len(data))}}, Draw{})
+		if causeOf(err) != av.CauseTooSlow || r.reads > late {
+			t.Errorf("late at read %d: got %v after %d reads, want cause %q and none behind", late, err, r.reads, av.CauseTooSlow)
 		}
 	}
 }

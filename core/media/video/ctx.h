@@ -23,6 +23,8 @@ struct video_ctx {
     int holes;       /* a packet gave no frame, and nothing is damaged */
     int lenient;     /* packets that give no frame are no damage */
     int recovering;  /* the run was entered at a recovery point */
+    int thinned;     /* of the run a picture was left out to which no other refers */
+    int gaps;        /* of this plan: pictures are missing, so no more is left out */
     int retries;     /* of this run, from earlier key frames */
     int damage;      /* of this run: a status, raised if a wanted frame came after it */
     AVFrame *show;   /* video_at: the frame on show */

@@ -120,7 +120,7 @@ int video_plan(video_ctx *v, int32_t n_runs, int32_t reorder, uint8_t **want, vi
     v->run = 0;
     v->next = -1;
     v->low = 0;
-    v->retries = v->damage = v->mistrusts = 0;
+    v->retries = v->damage = v->mistrusts = v->gaps = 0;
     v->reorder = reorder;
     v->a->options.reorder = reorder + 1;
     *want = w;
@@ -295,12 +295,15 @@ static int send_next(video_ctx *v) {
     }
     const int64_t pts = p->pts, dts = p->dts;
     if (number == v->runs[v->run].key) {
+        v->thinned = 0;
         v->recovering = media_packets_recovers(p, v->a->stream->codecpar);
         if (number > 0 && !v->lenient && !media_packets_recovers_from(v->a, p)) return finish_run(v);
     }
     p->pts = number; /* rides through the decoder */
     p->dts = AV_NOPTS_VALUE;
-    v->a->codec->skip_frame = wanted || number > v->runs[v->run].last ? AVDISCARD_DEFAULT : AVDISCARD_NONREF;
+    const int thin = !wanted && !v->gaps && number <= v->runs[v->run].last;
+    v->thinned |= thin;
+    v->a->codec->skip_frame = thin ? AVDISCARD_NONREF : AVDISCARD_DEFAULT;
     rc = media_av_send(v->a, p);
     p->pts = pts;
     p->dts = dts;
@@ -331,6 +334,25 @@ static int feed(video_ctx *v) {
     r[1].key = r->key; /* one run from here on */
     v->run++;
     return MEDIA_AV_OK;
+}
+
+/* Whether the decoder missed pictures behind the run's key frame and has not had all that it would have, were the whole file decoded. What it then
+ * shows in their place hangs on pictures, too, to which no other refers, and behind a recovery point on those in front of it. */
+static int missed_some(video_ctx *v) {
+    const int32_t key = v->runs[v->run].key;
+    if (media_av_missed(v->a) <= key) return 0;
+    v->gaps = 1;
+    return v->thinned || (v->recovering && key > 0);
+}
+
+/* Decode the run anew, all of it, and where that says little from the file's first packet on. */
+static void start_over(video_ctx *v) {
+    media_av_flush(v->a);
+    v->next = -1;
+    v->damage = MEDIA_AV_OK;
+    if (!v->recovering) return;
+    v->mistrusts = 1;
+    v->runs[v->run].key = v->low = 0;
 }
 
 static int damaged(const AVFrame *f) { return f->decode_error_flags || (f->flags & AV_FRAME_FLAG_CORRUPT); }
@@ -378,6 +400,11 @@ int video_next(video_ctx *v, AVFrame **frame, int32_t *number) {
         if (v->run >= v->n_runs) return MEDIA_AV_END;
         rc = media_av_receive(v->a, frame);
         v->decoded += rc == MEDIA_AV_OK;
+        if (rc >= 0 && missed_some(v)) {
+            start_over(v);
+            rc = MEDIA_AV_OK;
+            continue;
+        }
         if (rc == MEDIA_AV_OK && is_no_key(v, *frame)) {
             v->mistrusts = 1;
             rc = finish_run(v);
