@@ -416,3 +416,17 @@ def test_svt_av1_writes_nothing_to_standard_error_unless_it_is_told_to(capfd, mo
     monkeypatch.setenv("SVT_LOG", "3")
     spdl.io.save_video(None, pictures(4, 64, 64), 25, codec="libsvtav1", format="mp4")
     assert "Svt[info]" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("codec, container", [("flv", "flv"), ("msmpeg4v2", "asf")])
+def test_the_last_frame_lasts_as_the_one_before_it_where_the_container_names_no_durations(codec, container):
+    data = spdl.io.save_video(None, pictures(10), 25, codec=codec, format=container)
+    all_of = spdl.io.load(data, {"video": {}})
+    np.testing.assert_allclose(all_of["duration"].numpy(), 1 / 25, atol=1e-9)
+    last = spdl.io.load(data, {"video": {"select": {"kind": "times", "times": [float(all_of["pts"].numpy()[-1]) + 0.03]}}})
+    np.testing.assert_array_equal(last["video"].numpy()[0], all_of["video"].numpy()[-1])
+    by_rate = spdl.io.load(data, {"video": {"select": {"kind": "fps", "rate": 25}}})
+    np.testing.assert_array_equal(by_rate["video"].numpy(), all_of["video"].numpy())
+    clip = {"kind": "clips_at_regular_timestamps", "seconds_between_clip_starts": 9, "num_frames_per_clip": 2, "seconds_between_frames": 0.04,
+            "sampling_range_start": float(all_of["pts"].numpy()[-2]) + 0.01}
+    np.testing.assert_array_equal(spdl.io.load(data, {"video": {"select": clip}})["video"].numpy(), all_of["video"].numpy()[-2:])

@@ -167,6 +167,32 @@ static void last_until_next(video_ctx *v) {
     if (before && step) before->duration = step;
 }
 
+static int is_shown(const video_packet *p) {
+    return p->size > 0 && p->pts != AV_NOPTS_VALUE && !(p->flags & (VIDEO_SECOND | VIDEO_DISCARD));
+}
+
+/* FLV and ASF have no place for durations. */
+static int names_durations(const video_ctx *v) {
+    const AVInputFormat *from = v->a->format->iformat;
+    return !from || (strcmp(from->name, "flv") != 0 && strcmp(from->name, "asf") != 0);
+}
+
+/* The last frame of such a container is on show as long as the one before it. */
+static void settle_end(video_ctx *v) {
+    video_packet *last = NULL;
+    int64_t before = AV_NOPTS_VALUE;
+    for (int32_t i = 0; i < v->n; i++) {
+        video_packet *p = &v->packets[i];
+        if (!is_shown(p)) continue;
+        if (!last || p->pts >= last->pts) {
+            if (last) before = last->pts;
+            last = p;
+        } else if (p->pts > before)
+            before = p->pts;
+    }
+    if (last && last->duration <= 0 && before != AV_NOPTS_VALUE) last->duration = last->pts - before;
+}
+
 static int settle_times(video_ctx *v) {
     int32_t pictures = 0, missing = 0;
     for (int32_t i = 0; i < v->n; i++) {
@@ -358,7 +384,9 @@ int video_scan(video_ctx *v, int64_t keep_bytes, int tables) {
     v->all_keys = all_keys(v);
     if (v->a->unpacked || times_are_of_packets(v)) forget_times(v);
     rc = settle_times(v);
-    return rc == MEDIA_AV_OK ? settle_head(v) : rc;
+    if (rc == MEDIA_AV_OK) rc = settle_head(v);
+    if (rc == MEDIA_AV_OK && !names_durations(v)) settle_end(v);
+    return rc;
 }
 
 const video_packet *video_packets(const video_ctx *v, int32_t *n) {
