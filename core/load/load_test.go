@@ -303,3 +303,19 @@ func TestWrongDescriptionsAndSamplesAreToldApart(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A file that is not there is told with where it was looked for, and a key that others have of sounds with ours.
+func TestWhatIsNotThereIsToldWithWhatIs(t *testing.T) {
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for description, want := range map[string]string{
+		`{"image": {}}`:             fmt.Sprintf(`load: "no/where.jpg": no such file or directory; looked for as %q`, here+"/no/where.jpg"),
+		`{"audio": {"mono": true}}`: "audio.mono: unknown key; say channels: 1, which is the mean of all",
+	} {
+		if _, err := Load([]byte(description), Source{Path: "no/where.jpg"}, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", description, err, want)
+		}
+	}
+}
