@@ -198,9 +198,11 @@ void media_horizontal1(const media_axis *a, const uint8_t *src, uint8_t *dst);
 
 /* What two of OpenCV's filters become at some sizes. */
 enum {
-    MEDIA_CV2_ENLARGE = 15, /* AREA where a side grows */
-    MEDIA_CV2_HALVES = 16,  /* AREA and LINEAR where both sides are halved */
-    MEDIA_CV2_MEAN = 17,    /* AREA where both sides are divided by whole numbers */
+    MEDIA_CV2_ENLARGE = 16, /* AREA where a side grows */
+    MEDIA_CV2_HALVES = 17,  /* AREA and LINEAR where both sides are halved */
+    MEDIA_CV2_MEAN = 18,    /* AREA where both sides are divided by whole numbers */
+    MEDIA_TORCH_SMALL =
+        19, /* TORCH_NEAREST_EXACT of both sides of up to 128 together, of which torch has another kernel */
 };
 
 /* The filter of both axes of a pass, from that of the op. */
@@ -301,6 +303,7 @@ enum {
     MEDIA_MOTION,
     MEDIA_HOLE,
     MEDIA_CLAHE,
+    MEDIA_REMAP,
     MEDIA_TORCH_CONTRAST, /* from here on torch.h */
     MEDIA_TORCH_SATURATION,
     MEDIA_TORCH_HUE,
@@ -330,6 +333,7 @@ typedef struct media_retouch {
         [4]; /* of NOISE and ELASTIC; of HOLE where it lies: left, top, width, height; of CLAHE its tiles, across and down */
     uint32_t
         first; /* of NOISE: the channel's number where the frame's begin; of CV2_AFFINE: MEDIA_PAD_CONSTANT ...; of RECODE 1: BGR */
+    const uint8_t *table; /* of REMAP: the op's, of 256 */
 } media_retouch;
 
 enum {
@@ -340,7 +344,7 @@ enum {
         (MEDIA_JITTERS + 2) /* distortion, permutation */ + 2 /* grey, blur */ + MEDIA_TONES +
         2 /* noise, JPEG */ + 3 /* light, gamma, OpenCV's grey */ +
         3 /* its affine map, shifts of HSV and RGB */ + MEDIA_JITTERS + 5 /* its blurs, CLAHE */ +
-        MEDIA_MAX_HOLES,
+        1 /* other values */ + MEDIA_MAX_HOLES,
 };
 
 /* What is done to a row's pixels once they are in their place, in this order. */

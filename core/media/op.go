@@ -20,7 +20,7 @@ type Size struct{ H, W int }
 func Square(n int) Size { return Size{n, n} }
 
 // Interpolation is a resampling filter: Pillow's, antialiased, or the nearest source pixel, which keeps the numbers of a mask; or those
-// of cv2.resize, of which CV2Area alone is antialiased; or torch's, of a tensor of bytes: its nearest, and three that are antialiased.
+// of cv2.resize, of which CV2Area alone is antialiased; or torch's, of a tensor of bytes: its two of the nearest, and three that are antialiased.
 type Interpolation uint8
 
 const (
@@ -39,10 +39,13 @@ const (
 	TorchBilinear
 	TorchBicubic
 	TorchLanczos
+	TorchNearestExact
 )
 
 // picks says whether pixels stay what they are: none are mixed.
-func (by Interpolation) picks() bool { return by == Nearest || by == CV2Nearest || by == TorchNearest }
+func (by Interpolation) picks() bool {
+	return by == Nearest || by == CV2Nearest || by == TorchNearest || by == TorchNearestExact
+}
 
 // Mode is what the channels of a row are.
 type Mode uint8
@@ -217,6 +220,7 @@ type Config struct {
 	ResizeShort    int      // the shorter side becomes this; 0: not asked
 	Longest        int      // of ResizeShort: but the longer side becomes no more than this; 0: no bound; without it: the longer side becomes this
 	NearestSide    bool     // of these: sides are rounded to the nearest, as albumentations', not down, as torchvision's
+	DETRSides      bool     // of both: where Longest bounds the shorter side that is rounded to the nearest, as in DETR's image processors
 	Resize         Size     // exactly this size; zero: not asked
 	Cover          bool     // of Resize: the picture keeps its shape, and is as small as both sides can be no less (Pillow's ImageOps.cover)
 	Contain        *Contain // nil: not asked
@@ -278,8 +282,9 @@ type Config struct {
 	Motion         *Motion
 	Holes          *Holes
 	CLAHE          *CLAHE
-	Normalize      *Normalize // nil: floats are x/255
-	Erase          *Erase     // nil: no part of the finished row is erased
+	Remap          *[256]uint8 // what becomes of each value, of a mask's numbers: nil: itself
+	Normalize      *Normalize  // nil: floats are x/255
+	Erase          *Erase      // nil: no part of the finished row is erased
 	Mode           Mode
 	DType          DType
 	Layout         Layout
@@ -314,6 +319,7 @@ func Compile(cfg Config) (*Op, error) {
 	cfg.Holes.fill(&op.c)
 	cfg.CLAHE.fill(&op.c)
 	cfg.CV2Affine.fill(&op.c)
+	cfg.remap(&op.c)
 	for i, s := range complete(cfg.Order) {
 		op.c.order[i] = C.uint8_t(s)
 	}
@@ -369,6 +375,9 @@ func (cfg *Config) geometry(op *C.media_op) {
 	case cfg.bySide():
 		op.geometry = C.MEDIA_RESIZE_SHORT
 		op.resize_h, op.longest, op.nearest_side = C.uint32_t(cfg.ResizeShort), C.uint32_t(cfg.Longest), flag(cfg.NearestSide)
+		if cfg.DETRSides {
+			op.nearest_side = 2
+		}
 	case cfg.Resize != (Size{}):
 		op.geometry = C.MEDIA_RESIZE_EXACT
 		if cfg.Cover {
@@ -492,7 +501,7 @@ func (cfg *Config) check() error {
 	if err := cfg.checkChances(); err != nil {
 		return err
 	}
-	if cfg.Interpolation > TorchLanczos || cfg.Mode > Index || cfg.DType > F32 || cfg.Layout > NCHW {
+	if cfg.Interpolation > TorchNearestExact || cfg.Mode > Index || cfg.DType > F32 || cfg.Layout > NCHW {
 		return fmt.Errorf("config: interpolation %d, mode %d, dtype %d or layout %d is not one of the named values",
 			cfg.Interpolation, cfg.Mode, cfg.DType, cfg.Layout)
 	}
@@ -500,7 +509,7 @@ func (cfg *Config) check() error {
 		return fmt.Errorf("mode index: want dtype u8, as floats are x/255 and numbers of classes are whole")
 	}
 	if cfg.Mode == Index && (cfg.resizes() > 0 && !cfg.Interpolation.picks() || cfg.Random != nil && cfg.Random.AnyFilter) {
-		return fmt.Errorf("mode index: want interpolation nearest, cv2_nearest or torch_nearest, as the others mix numbers of classes")
+		return fmt.Errorf("mode index: want interpolation nearest, cv2_nearest, torch_nearest or torch_nearest_exact, as the others mix numbers of classes")
 	}
 	if err := cfg.checkColours(); err != nil {
 		return err
@@ -624,6 +633,9 @@ func (cfg *Config) checkGeometry() error {
 	}
 	if cfg.ResizeShort < 0 || cfg.ResizeShort > MaxSide {
 		return fmt.Errorf("resize: got shorter side %d, want 1 to %d", cfg.ResizeShort, MaxSide)
+	}
+	if cfg.DETRSides && (cfg.NearestSide || cfg.ResizeShort == 0 || cfg.Longest == 0) {
+		return fmt.Errorf("resize: got DETR's rounding with a shorter side of %d and a longest of %d, want both, and no other rounding", cfg.ResizeShort, cfg.Longest)
 	}
 	if cfg.NearestSide && (cfg.ResizeShort > 0) == (cfg.Longest > 0) {
 		return fmt.Errorf("resize: got rounding to the nearest with a shorter side of %d and a longest of %d, want one of them", cfg.ResizeShort, cfg.Longest)

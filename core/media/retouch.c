@@ -69,6 +69,9 @@ static void draw_step(const media_op *op, const media_draw *d, int step, media_r
     case MEDIA_DO_MOTION: media_draw_motion(op, d, to); break;
     case MEDIA_DO_HOLES: media_draw_holes(op, d, to); break;
     case MEDIA_DO_CLAHE: media_draw_clahe(op, d, to); break;
+    case MEDIA_DO_REMAP:
+        if (op->remap) to->all[to->n++] = (media_retouch){.kind = MEDIA_REMAP, .table = op->remapped};
+        break;
     default: draw_tone(op, d, step, to); break;
     }
 }
@@ -190,6 +193,7 @@ int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const 
     case MEDIA_MOTION: return media_cv2_blurs(px, by, r, room);
     case MEDIA_HOLE: media_hole(px, r); break;
     case MEDIA_CLAHE: return media_clahe(px, by, r, room);
+    case MEDIA_REMAP: media_by_table(px, r->table); break;
     case MEDIA_PERMUTE: media_permute(px, r->size); break;
     case MEDIA_NOISE: media_add_noise(px, by, r); break;
     case MEDIA_MIX:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image"
 	"image/png"
+	"math/bits"
 	"slices"
 	"strings"
 	"testing"
@@ -62,6 +63,7 @@ var happens = map[Step]func(c *Config){
 	StepMotion: func(c *Config) {
 		c.Motion = &Motion{Kernel: Kernel{1, [2]int{5, 7}}, Angle: [2]float64{0, 360}, Direction: [2]float64{-1, 1}, Shifted: true}
 	},
+	StepRemap: func(c *Config) { c.Remap = reversed() },
 	StepCLAHE: func(c *Config) { c.CLAHE = &CLAHE{1, [2]float64{2, 4}, 8, 8} },
 	StepHoles: func(c *Config) {
 		c.Holes = &Holes{1, [2]int{2, 3}, [2]float64{0.2, 0.4}, [2]float64{0.1, 0.4}, false, Fill{9, 99, 199}}
@@ -69,6 +71,15 @@ var happens = map[Step]func(c *Config){
 	StepCV2Jitter: func(c *Config) {
 		c.CV2Jitter = &Jitter{P: 1, Contrast: &[2]float64{0.4, 0.6}, Hue: &[2]float64{0.1, 0.2}}
 	},
+}
+
+// reversed are the values with their bits in another order.
+func reversed() *[256]uint8 {
+	all := &[256]uint8{}
+	for v := range all {
+		all[v] = bits.Reverse8(uint8(v))
+	}
+	return all
 }
 
 // of is a configuration in which these steps happen, in the order of the fields, of rows of 60 x 60.
