@@ -82,7 +82,7 @@ independent() { # the readers that tests/exact compares with; torchaudio's wheel
         .venv-bench/bin/pip install -q --disable-pip-version-check --no-deps torchaudio==2.11.0
     .venv-bench/bin/python -c 'import importlib.metadata as m; assert m.version("timm") == "1.0.15"' 2>/dev/null ||
         .venv-bench/bin/pip install -q --disable-pip-version-check --no-deps timm==1.0.15
-    .venv-bench/bin/python -c 'import importlib.metadata as m; assert m.version("mosaicml-streaming") == "0.13.0"' 2>/dev/null ||
+    .venv-bench/bin/python -c 'import importlib.metadata as m; assert (m.version("mosaicml-streaming"), m.version("litdata")) == ("0.13.0", "0.2.76")' 2>/dev/null ||
         .venv-bench/bin/pip install -q --disable-pip-version-check --no-deps -r requirements-streaming.txt
 }
 

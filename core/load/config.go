@@ -20,7 +20,7 @@ func PictureConfig(i *spec.Image) media.Config {
 		c.Open = &media.Open{Room: size(i.Room), Dense: i.Shape == spec.Ragged}
 	}
 	if r := t.Resize; r != nil {
-		c.ResizeShort, c.Longest, c.NearestSide, c.Fill = r.Short, r.MaxSize, r.Nearest, fill(r.Fill)
+		c.ResizeShort, c.Longest, c.NearestSide, c.DETRSides, c.Fill = r.Short, r.MaxSize, r.Nearest, r.DETR, fill(r.Fill)
 		switch {
 		case r.Fit.Contain:
 			c.Contain = &media.Contain{Corner: r.Fit.Corner, Shrink: r.Fit.Shrink, Letterbox: r.Fit.Letterbox}
@@ -126,7 +126,7 @@ func member(c *media.Config, s spec.Step, group int, low, high float64) {
 }
 
 var filters = map[spec.Interpolation]media.Interpolation{spec.AnyFilter: media.Bilinear, spec.Bilinear: media.Bilinear, spec.Bicubic: media.Bicubic, spec.Nearest: media.Nearest, spec.Lanczos: media.Lanczos, spec.BoxFilter: media.BoxFilter, spec.HammingFilter: media.HammingFilter,
-	spec.CV2Linear: media.CV2Linear, spec.CV2Nearest: media.CV2Nearest, spec.CV2Area: media.CV2Area, spec.CV2Cubic: media.CV2Cubic, spec.CV2Lanczos4: media.CV2Lanczos4, spec.TorchNearest: media.TorchNearest, spec.TorchBilinear: media.TorchBilinear, spec.TorchBicubic: media.TorchBicubic, spec.TorchLanczos: media.TorchLanczos}
+	spec.CV2Linear: media.CV2Linear, spec.CV2Nearest: media.CV2Nearest, spec.CV2Area: media.CV2Area, spec.CV2Cubic: media.CV2Cubic, spec.CV2Lanczos4: media.CV2Lanczos4, spec.TorchNearest: media.TorchNearest, spec.TorchBilinear: media.TorchBilinear, spec.TorchBicubic: media.TorchBicubic, spec.TorchLanczos: media.TorchLanczos, spec.TorchNearestExact: media.TorchNearestExact}
 
 var corners = map[string]media.Corner{spec.TopLeft: media.TopLeft, spec.TopRight: media.TopRight, spec.BottomLeft: media.BottomLeft, spec.BottomRight: media.BottomRight}
 
@@ -293,6 +293,9 @@ func stepOf(c *media.Config, s spec.Step) media.Step {
 	case *spec.ChannelDropout:
 		c.DropChannels = &media.DropChannels{P: s.P, Count: s.Channels, Fill: uint8(s.Fill)}
 		return media.StepDropChannels
+	case *spec.RemapClasses:
+		c.Remap = s.Table()
+		return media.StepRemap
 	case *spec.GaussianNoise:
 		c.Noise = &media.Noise{P: s.P, Mean: s.Mean, Sigma: s.Sigma}
 		return media.StepNoise

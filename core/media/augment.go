@@ -146,6 +146,17 @@ func (cfg *Config) retouch(op *C.media_op) {
 	op.invert_p, op.autocontrast_p, op.equalize_p = C.double(cfg.Invert), C.double(cfg.Autocontrast), C.double(cfg.Equalize)
 }
 
+// remap fills in what becomes of values.
+func (cfg *Config) remap(op *C.media_op) {
+	if cfg.Remap == nil {
+		return
+	}
+	op.remap = 1
+	for v, to := range cfg.Remap {
+		op.remapped[v] = C.uint8_t(to)
+	}
+}
+
 // chance is one of the row's probabilities.
 type chance struct {
 	name string

@@ -33,6 +33,7 @@ int32_t media_settle(int32_t filter, const media_axis_key *x, const media_axis_k
     if (x->in == x->out && y->in == y->out) return MEDIA_NEAREST; /* a copy, whatever the filter */
     if (filter == MEDIA_CV2_AREA) return settle_area(sx, sy);
     if (filter == MEDIA_CV2_LINEAR && sx == 2 && sy == 2) return MEDIA_CV2_HALVES;
+    if (filter == MEDIA_TORCH_NEAREST_EXACT && x->out + y->out <= 128) return MEDIA_TORCH_SMALL;
     return filter;
 }
 
@@ -40,7 +41,9 @@ int media_way(int32_t filter) {
     switch (filter) {
     case MEDIA_NEAREST:
     case MEDIA_CV2_NEAREST:
-    case MEDIA_TORCH_NEAREST: return MEDIA_BY_NEAREST;
+    case MEDIA_TORCH_NEAREST:
+    case MEDIA_TORCH_NEAREST_EXACT:
+    case MEDIA_TORCH_SMALL: return MEDIA_BY_NEAREST;
     case MEDIA_CV2_LINEAR:
     case MEDIA_CV2_ENLARGE: return MEDIA_BY_LINEAR;
     case MEDIA_CV2_HALVES: return MEDIA_BY_HALVES;

@@ -105,6 +105,17 @@ static void nearest_sides(int32_t want, int32_t side, int32_t w, int32_t h, medi
     p->res_h = (int32_t)fmin(fmax(rint(h * by), 1), INT32_MAX / 2.0);
 }
 
+/* DETR's: as short_side, but where the bound makes the shorter side less, that is rounded to the nearest, and the longer one is cut off of what it is
+ * without that; a picture whose shorter side stays is left as it is. */
+static void detr_sides(int32_t want, int32_t longest, int32_t w, int32_t h, media_plan *p) {
+    double s = w < h ? w : h, l = w < h ? h : w, exact = want;
+    if (l / s * want > longest) exact = longest * s / l;
+    double shorter = fmax(rint(exact), 1), longer = floor(exact * l / s);
+    if (shorter == s) return;
+    p->res_w = (int32_t)(w <= h ? shorter : longer);
+    p->res_h = (int32_t)(w <= h ? longer : shorter);
+}
+
 /* The shorter side becomes `want`, the longer no more than `longest`, unless that is 0; or the longer becomes that, where `want` is. */
 static void short_side(int32_t want, int32_t longest, int32_t w, int32_t h, media_plan *p) {
     int64_t s = w <= h ? w : h, l = w <= h ? h : w;
@@ -265,7 +276,9 @@ int media_fit(const media_op *op, const media_draw *draw, int32_t w, int32_t h, 
     media_whole(p, w, h);
     switch (op->geometry) {
     case MEDIA_RESIZE_SHORT:
-        if (!op->nearest_side)
+        if (op->nearest_side == 2)
+            detr_sides((int32_t)op->resize_h, (int32_t)op->longest, w, h, p);
+        else if (!op->nearest_side)
             short_side((int32_t)op->resize_h, (int32_t)op->longest, w, h, p);
         else if (op->resize_h > 0)
             nearest_sides((int32_t)op->resize_h, w < h ? w : h, w, h, p);

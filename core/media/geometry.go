@@ -17,7 +17,7 @@ type Size struct{ H, W int }
 func Square(n int) Size { return Size{n, n} }
 
 // Interpolation is a resampling filter: Pillow's, antialiased, or the nearest source pixel, which keeps the numbers of a mask; or those
-// of cv2.resize, of which CV2Area alone is antialiased; or torch's, of a tensor of bytes: its nearest, and three that are antialiased.
+// of cv2.resize, of which CV2Area alone is antialiased; or torch's, of a tensor of bytes: its two of the nearest, and three that are antialiased.
 type Interpolation uint8
 
 const (
@@ -36,10 +36,13 @@ const (
 	TorchBilinear
 	TorchBicubic
 	TorchLanczos
+	TorchNearestExact
 )
 
 // picks says whether pixels stay what they are: none are mixed.
-func (by Interpolation) picks() bool { return by == Nearest || by == CV2Nearest || by == TorchNearest }
+func (by Interpolation) picks() bool {
+	return by == Nearest || by == CV2Nearest || by == TorchNearest || by == TorchNearestExact
+}
 
 // MaxSide bounds the height and the width of a row and of a resize.
 const MaxSide = C.MEDIA_MAX_SIDE
@@ -129,6 +132,9 @@ func (cfg *Config) geometry(op *C.media_op) {
 	case cfg.bySide():
 		op.geometry = C.MEDIA_RESIZE_SHORT
 		op.resize_h, op.longest, op.nearest_side = C.uint32_t(cfg.ResizeShort), C.uint32_t(cfg.Longest), flag(cfg.NearestSide)
+		if cfg.DETRSides {
+			op.nearest_side = 2
+		}
 	case cfg.Resize != (Size{}):
 		op.geometry = C.MEDIA_RESIZE_EXACT
 		if cfg.Cover {
@@ -242,6 +248,9 @@ func (cfg *Config) checkGeometry() error {
 func (cfg *Config) checkResize() error {
 	if cfg.ResizeShort < 0 || cfg.ResizeShort > MaxSide {
 		return fmt.Errorf("resize: got shorter side %d, want 1 to %d", cfg.ResizeShort, MaxSide)
+	}
+	if cfg.DETRSides && (cfg.NearestSide || cfg.ResizeShort == 0 || cfg.Longest == 0) {
+		return fmt.Errorf("resize: got DETR's rounding with a shorter side of %d and a longest of %d, want both, and no other rounding", cfg.ResizeShort, cfg.Longest)
 	}
 	if cfg.NearestSide && (cfg.ResizeShort > 0) == (cfg.Longest > 0) {
 		return fmt.Errorf("resize: got rounding to the nearest with a shorter side of %d and a longest of %d, want one of them", cfg.ResizeShort, cfg.Longest)

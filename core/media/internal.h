@@ -162,6 +162,7 @@ enum {
     MEDIA_GRID_HOLES,
     MEDIA_SPECKS,
     MEDIA_DOWNSCALE,
+    MEDIA_REMAP,
     MEDIA_TORCH_CONTRAST, /* from here on torch.h */
     MEDIA_TORCH_SATURATION,
     MEDIA_TORCH_HUE,
@@ -191,6 +192,7 @@ typedef struct media_retouch {
         [4]; /* of NOISE and ELASTIC; of HOLE where it lies: left, top, width, height; of CLAHE its tiles, across and down */
     uint32_t
         first; /* of NOISE: the channel's number where the frame's begin; of CV2_AFFINE: MEDIA_PAD_CONSTANT ...; of RECODE 1: BGR */
+    const uint8_t *table; /* of REMAP: the op's, of 256 */
 } media_retouch;
 
 enum {
@@ -201,7 +203,7 @@ enum {
         (MEDIA_JITTERS + 2) /* distortion, permutation */ + 2 /* grey, blur */ + MEDIA_TONES +
         2 /* noise, JPEG */ + 3 /* light, gamma, OpenCV's grey */ +
         3 /* its affine map, shifts of HSV and RGB */ + MEDIA_JITTERS + 5 /* its blurs, CLAHE */ +
-        MEDIA_MAX_HOLES +
+        MEDIA_MAX_HOLES + 1 /* other values */ +
         13 /* OpenCV's perspective, holes of a grid, specks, downscale, sharpen, emboss, sepia, tone curve, channels, equalize, transpose, lens, grid */
     ,
 };

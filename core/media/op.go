@@ -20,6 +20,7 @@ type Config struct {
 	ResizeShort    int      // the shorter side becomes this; 0: not asked
 	Longest        int      // of ResizeShort: but the longer side becomes no more than this; 0: no bound; without it: the longer side becomes this
 	NearestSide    bool     // of these: sides are rounded to the nearest, as albumentations', not down, as torchvision's
+	DETRSides      bool     // of both: where Longest bounds the shorter side that is rounded to the nearest, as in DETR's image processors
 	Resize         Size     // exactly this size; zero: not asked
 	Cover          bool     // of Resize: the picture keeps its shape, and is as small as both sides can be no less (Pillow's ImageOps.cover)
 	Contain        *Contain // nil: not asked
@@ -94,8 +95,9 @@ type Config struct {
 	CV2Perspective *CV2Perspective
 	Optical        *Optical
 	Grid           *GridDistortion
-	Normalize      *Normalize // nil: floats are x/255
-	Erase          *Erase     // nil: no part of the finished row is erased
+	Remap          *[256]uint8 // what becomes of each value, of a mask's numbers: nil: itself
+	Normalize      *Normalize  // nil: floats are x/255
+	Erase          *Erase      // nil: no part of the finished row is erased
 	Mode           Mode
 	DType          DType
 	Layout         Layout
@@ -135,6 +137,7 @@ func Compile(cfg Config) (*Op, error) {
 	cfg.Holes.fill(&op.c)
 	cfg.CLAHE.fill(&op.c)
 	cfg.CV2Affine.fill(&op.c)
+	cfg.remap(&op.c)
 	for i, s := range complete(cfg.Order) {
 		op.c.order[i] = C.uint8_t(s)
 	}

@@ -62,7 +62,7 @@ func (op *Op) retouches() bool {
 			return true
 		}
 	}
-	return c.late != [2]C.uint32_t{} || c.iou_crop != 0 || c.rotation.on != 0 || c.affine != 0 || c.augment != C.MEDIA_NO_AUGMENT
+	return c.remap != 0 || c.late != [2]C.uint32_t{} || c.iou_crop != 0 || c.rotation.on != 0 || c.affine != 0 || c.augment != C.MEDIA_NO_AUGMENT
 }
 
 // Uniforms draws two numbers of [0, 1) for a purpose of the caller's, from 16 to

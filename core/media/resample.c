@@ -121,11 +121,14 @@ static int32_t place(media_axis *a, double support) {
 }
 
 /* One source element for each output. Pillow's places are sums: a product may round to the other side of an edge. OpenCV's are products, and
- * torch's are products of floats. */
+ * torch's are products of floats, and of its two to the nearest the second fuses them, but for small pictures. */
 static int32_t place_of(int32_t filter, int32_t p, double scale, double sum) {
     switch (filter) {
     case MEDIA_CV2_NEAREST: return (int32_t)(p * scale);
     case MEDIA_TORCH_NEAREST: return (int32_t)((float)p * (float)scale);
+    case MEDIA_TORCH_NEAREST_EXACT:
+        return (int32_t)(fmaxf(fmaf((float)scale, (float)p + 0.5f, -0.5f), 0) + 0.5f);
+    case MEDIA_TORCH_SMALL: return (int32_t)(float)((p + 0.5) * scale);
     default: return (int32_t)sum;
     }
 }
@@ -133,7 +136,9 @@ static int32_t place_of(int32_t filter, int32_t p, double scale, double sum) {
 static double scale_of(const media_axis_key *key) {
     switch (key->filter) {
     case MEDIA_CV2_NEAREST: return 1.0 / ((double)key->out / key->in);
-    case MEDIA_TORCH_NEAREST: return (float)key->in / (float)key->out;
+    case MEDIA_TORCH_NEAREST:
+    case MEDIA_TORCH_NEAREST_EXACT:
+    case MEDIA_TORCH_SMALL: return (float)key->in / (float)key->out;
     default: return (double)key->in / key->out;
     }
 }

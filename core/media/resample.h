@@ -95,9 +95,11 @@ void media_horizontal1(const media_axis *a, const uint8_t *src, uint8_t *dst);
 
 /* What two of OpenCV's filters become at some sizes. */
 enum {
-    MEDIA_CV2_ENLARGE = 15, /* AREA where a side grows */
-    MEDIA_CV2_HALVES = 16,  /* AREA and LINEAR where both sides are halved */
-    MEDIA_CV2_MEAN = 17,    /* AREA where both sides are divided by whole numbers */
+    MEDIA_CV2_ENLARGE = 16, /* AREA where a side grows */
+    MEDIA_CV2_HALVES = 17,  /* AREA and LINEAR where both sides are halved */
+    MEDIA_CV2_MEAN = 18,    /* AREA where both sides are divided by whole numbers */
+    MEDIA_TORCH_SMALL =
+        19, /* TORCH_NEAREST_EXACT of both sides of up to 128 together, of which torch has another kernel */
 };
 
 /* The filter of both axes of a pass, from that of the op. */

@@ -60,6 +60,7 @@ enum {
     MEDIA_TORCH_BILINEAR = 12,
     MEDIA_TORCH_BICUBIC = 13,
     MEDIA_TORCH_LANCZOS = 14,
+    MEDIA_TORCH_NEAREST_EXACT = 15,
 };
 enum { MEDIA_CLOSED = 0, MEDIA_OPEN_PADDED = 1, MEDIA_OPEN_DENSE = 2 };
 enum { MEDIA_RGB = 0, MEDIA_GRAY = 1, MEDIA_LUMA = 2, MEDIA_INDEX = 3 };
@@ -136,7 +137,8 @@ enum {
     MEDIA_DO_GRID_HOLES = 46,
     MEDIA_DO_SPECKS = 47,
     MEDIA_DO_DOWNSCALE = 48,
-    MEDIA_STEPS = 49,
+    MEDIA_DO_REMAP = 49,
+    MEDIA_STEPS = 50,
 };
 enum { MEDIA_BRIGHTNESS = 0, MEDIA_CONTRAST = 1, MEDIA_SATURATION = 2, MEDIA_HUE = 3, MEDIA_JITTERS = 4 };
 
@@ -180,7 +182,7 @@ typedef struct media_op {
     /* RESIZE_SHORT: the longer side's most; 0: no bound; without a shorter side what the longer becomes */
     uint32_t longest;
     uint32_t
-        nearest_side;   /* 1, RESIZE_SHORT: sides are rounded to the nearest, as albumentations', not down */
+        nearest_side; /* 1, RESIZE_SHORT: sides are rounded to the nearest, as albumentations', not down; 2: as DETR's */
     uint32_t corner;    /* CONTAIN, in out_h x out_w: at the top left, not in the middle */
     uint32_t shrink;    /* CONTAIN: a smaller picture keeps its size */
     uint32_t letterbox; /* CONTAIN: rounded as in YOLO's letterbox, not as in ImageOps.pad */
@@ -374,6 +376,8 @@ typedef struct media_op {
     uint32_t grid_steps, grid_normalized; /* cells, 1 to MEDIA_MAX_STEPS; 1: all of the row stays there */
     uint32_t grid_filter, grid_border;
     uint8_t grid_fill[4];
+    uint32_t remap; /* 1: each value becomes what remapped has for it */
+    uint8_t remapped[256];
     double erase_p;                          /* that a part of the finished row becomes something else */
     double erase_scale_min, erase_scale_max; /* its share of the row's area */
     double erase_ratio_min, erase_ratio_max; /* its height / width */

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image"
 	"image/png"
+	"math/bits"
 	"slices"
 	"strings"
 	"testing"
@@ -82,12 +83,22 @@ var happens = map[Step]func(c *Config){
 	StepGrid: func(c *Config) {
 		c.Grid = &GridDistortion{1, 5, [2]float64{-0.4, 0.4}, true, Bent{Interpolation: CV2Linear}}
 	},
+	StepRemap: func(c *Config) { c.Remap = reversed() },
 	StepHoles: func(c *Config) {
 		c.Holes = &Holes{1, [2]int{2, 3}, [2]float64{0.2, 0.4}, [2]float64{0.1, 0.4}, false, Fill{9, 99, 199}}
 	},
 	StepCV2Jitter: func(c *Config) {
 		c.CV2Jitter = &Jitter{P: 1, Contrast: &[2]float64{0.4, 0.6}, Hue: &[2]float64{0.1, 0.2}}
 	},
+}
+
+// reversed are the values with their bits in another order.
+func reversed() *[256]uint8 {
+	all := &[256]uint8{}
+	for v := range all {
+		all[v] = bits.Reverse8(uint8(v))
+	}
+	return all
 }
 
 // of is a configuration in which these steps happen, in the order of the fields, of rows of 60 x 60.

@@ -79,7 +79,7 @@ type Normalize struct{ Mean, Std []float64 }
 
 // checkValues wants named values, and of a mask's numbers that they stay what they are.
 func (cfg *Config) checkValues() error {
-	if cfg.Interpolation > TorchLanczos || cfg.Mode > Index || cfg.DType > F32 || cfg.Layout > NCHW {
+	if cfg.Interpolation > TorchNearestExact || cfg.Mode > Index || cfg.DType > F32 || cfg.Layout > NCHW {
 		return fmt.Errorf("config: interpolation %d, mode %d, dtype %d or layout %d is not one of the named values",
 			cfg.Interpolation, cfg.Mode, cfg.DType, cfg.Layout)
 	}
@@ -87,7 +87,7 @@ func (cfg *Config) checkValues() error {
 		return fmt.Errorf("mode index: want dtype u8, as floats are x/255 and numbers of classes are whole")
 	}
 	if cfg.Mode == Index && (cfg.resizes() > 0 && !cfg.Interpolation.picks() || cfg.Random != nil && cfg.Random.AnyFilter) {
-		return fmt.Errorf("mode index: want interpolation nearest, cv2_nearest or torch_nearest, as the others mix numbers of classes")
+		return fmt.Errorf("mode index: want interpolation nearest, cv2_nearest, torch_nearest or torch_nearest_exact, as the others mix numbers of classes")
 	}
 	return nil
 }

@@ -55,6 +55,8 @@ var foreigns = []foreign{
 	{names: []string{"sharpness", "randomsharpness"}, write: "adjust_sharpness: {factor: 2, p: 0.5}"},
 	{names: []string{"cutout", "erase", "erasing", "randomerase", "hideandseek"}, write: "random_erasing: 0.25"},
 	{names: []string{"standardize", "meanstd"}, write: "normalize: {mean: [0.5, 0.5, 0.5], std: [0.5, 0.5, 0.5]}"},
+	{names: []string{"reducelabels", "doreducelabels", "reducezerolabel"}, write: "remap_classes: reduce", note: "in the section of a mask, of mode: index"},
+	{names: []string{"mapclasses", "maplabels", "remaplabels", "relabel", "labelmap"}, write: "remap_classes: [255, 0, 1]", note: "which is what 0, 1 and 2 become, in the section of a mask, of mode: index"},
 	{names: []string{"aa", "timm", "timmrandaug", "randaugmenttimm"}, write: "timm_rand_augment: rand-m9-mstd0.5-inc1"},
 	{names: []string{"augmixaugment"}, write: "aug_mix: {}", note: "which is torchvision's"},
 	{names: []string{"randaugmentmc"}, write: "rand_augment: 9", note: "or trivial_augment_wide: {}, or auto_augment: imagenet"},
@@ -78,6 +80,8 @@ func transformHint(written, table string, names []string) string {
 		return ""
 	case operation == "" && written == iouCrop:
 		return "frames of a video have no boxes, by which it goes; take random_crop or random_resized_crop"
+	case operation == "" && written == remapClasses:
+		return "frames of a video have no classes, whose numbers it changes"
 	case operation == "":
 		return hint(written)
 	}

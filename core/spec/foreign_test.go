@@ -78,6 +78,9 @@ func TestAnswersAreDescriptions(t *testing.T) {
 		switch {
 		case strings.Contains(f.note, "a crop behind"):
 			ops += ", {random_crop: 9}"
+		case name == remapClasses:
+			parse(t, "source: {folder: p}\nimage: {mode: index, transform: [{center_crop: 99}, "+ops+"]}\n")
+			continue
 		case name == "elastic_transform" || name == augMix: // which boxes do not follow
 			parse(t, "source: {folder: p}\nimage: {transform: [{center_crop: 99}, "+ops+"]}\n")
 			continue

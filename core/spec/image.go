@@ -313,7 +313,7 @@ func (d *decoder) numbers(s *section, key string, low, high float64) []float64 {
 func (i *Image) checkIndex(section string, fail func(path, format string, args ...any)) {
 	t := &i.Transform
 	if (t.Resize != nil || t.RandomResize != nil || t.RandomShortestSize != nil || t.ScaleJitter != nil || t.RandomResizedCrop != nil || t.Tiles != nil) && !t.Filter().picks() {
-		fail(section+".transform", "got interpolation %s with mode index, want nearest, cv2_nearest or torch_nearest, as the others mix numbers of classes; "+
+		fail(section+".transform", "got interpolation %s with mode index, want nearest, cv2_nearest, torch_nearest or torch_nearest_exact, as the others mix numbers of classes; "+
 			"write {size: ..., interpolation: nearest}", t.Filter())
 	}
 	if t.Normalize != nil {

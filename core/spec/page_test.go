@@ -117,7 +117,7 @@ var values = map[string]string{
 	"image.transform[].box_blur": "5", "image.transform[].box_blur.kernel_size": "[3, 5]", "image.transform[].box_blur.p": "1", "image.transform[].median_blur": "5", "image.transform[].median_blur.kernel_size": "[3, 5]", "image.transform[].median_blur.p": "1",
 	"image.transform[].cv2_gaussian_blur": "{}", "image.transform[].cv2_gaussian_blur.sigma": "2", "image.transform[].cv2_gaussian_blur.kernel_size": "[3, 6]", "image.transform[].cv2_gaussian_blur.p": "1",
 	"image.transform[].motion_blur": "5", "image.transform[].motion_blur.kernel_size": "[3, 5]", "image.transform[].motion_blur.angle": "[10, 20]", "image.transform[].motion_blur.direction": "0", "image.transform[].motion_blur.shifted": "false", "image.transform[].motion_blur.p": "1",
-	"image.transform[].clahe": "{}", "image.transform[].clahe.clip_limit": "3", "image.transform[].clahe.tiles": "[4, 3]", "image.transform[].clahe.p": "1",
+	"image.transform[].remap_classes": "reduce", "image.transform[].clahe": "{}", "image.transform[].clahe.clip_limit": "3", "image.transform[].clahe.tiles": "[4, 3]", "image.transform[].clahe.p": "1",
 	"image.transform[].coarse_dropout": "{}", "image.transform[].coarse_dropout.holes": "[3, 8]", "image.transform[].coarse_dropout.height": "0.3", "image.transform[].coarse_dropout.width": "[0.1, 0.4]", "image.transform[].coarse_dropout.pixels": "true, height: 8, width: 8", "image.transform[].coarse_dropout.fill": "9", "image.transform[].coarse_dropout.p": "1",
 	"image.transform[].random_brightness_contrast": "{}", "image.transform[].random_brightness_contrast.brightness": "0.3", "image.transform[].random_brightness_contrast.contrast": "[0.5, 2]", "image.transform[].random_brightness_contrast.p": "1", "image.transform[].random_gamma": "[0.5, 2]", "image.transform[].random_gamma.gamma": "0.7", "image.transform[].random_gamma.p": "1", "image.transform[].cv2_grayscale": "0.3",
 	"image.transform[].cv2_perspective": "0.1", "image.transform[].cv2_perspective.scale": "[0, 0.2]", "image.transform[].cv2_perspective.p": "1", "image.transform[].cv2_perspective.interpolation": "cv2_nearest", "image.transform[].cv2_perspective.padding_mode": "edge", "image.transform[].cv2_perspective.fill": "9",
@@ -356,6 +356,9 @@ func document(path, value string) string {
 			entry = "{center_crop: 224}, " + entry
 		}
 		image = "image: {transform: [" + entry + "]}\n"
+		if op == remapClasses {
+			image = "image: {mode: index, transform: [" + entry + "]}\n"
+		}
 		if op == "random_iou_crop" {
 			source, image = boxedSource, "image: {transform: ["+entry+"], boxes: b}\n"
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 // resamplers are the filters of what resizes: Pillow's, then OpenCV's and torch's.
-var resamplers = []Interpolation{Bilinear, Bicubic, Lanczos, BoxFilter, HammingFilter, Nearest, CV2Linear, CV2Nearest, CV2Area, CV2Cubic, CV2Lanczos4, TorchNearest, TorchBilinear, TorchBicubic, TorchLanczos}
+var resamplers = []Interpolation{Bilinear, Bicubic, Lanczos, BoxFilter, HammingFilter, Nearest, CV2Linear, CV2Nearest, CV2Area, CV2Cubic, CV2Lanczos4, TorchNearest, TorchBilinear, TorchBicubic, TorchLanczos, TorchNearestExact}
 
 // ofPillow says whether the filter is one of Pillow's, not of cv2.resize's or torch's.
 func (i Interpolation) ofPillow() bool {
@@ -16,7 +16,9 @@ func (i Interpolation) ofPillow() bool {
 }
 
 // picks says whether pixels stay what they are: none are mixed.
-func (i Interpolation) picks() bool { return i == Nearest || i == CV2Nearest || i == TorchNearest }
+func (i Interpolation) picks() bool {
+	return i == Nearest || i == CV2Nearest || i == TorchNearest || i == TorchNearestExact
+}
 
 // resampler reads the interpolation of what resizes, one of all or of more. OpenCV's own names and numbers are told what they are here.
 func (d *decoder) resampler(s *section, dst *Interpolation, more ...Interpolation) {

@@ -14,6 +14,7 @@ type Resize struct {
 	Short   int
 	MaxSize int  // of Short: the longer side is no more, whatever becomes of the shorter one; 0: no bound
 	Nearest bool // of one side: the other is rounded to the nearest, not down
+	DETR    bool // of Short and MaxSize: as DETR's image processors round
 	Extent
 	Interpolation Interpolation
 	Fit           Fit
@@ -144,18 +145,21 @@ const (
 	toNearest = "nearest"
 	downwards = "down"
 	upwards   = "up"
+	ofDETR    = "detr"
 )
 
 func (d *decoder) rounding(s *section, r *Resize) {
 	how := downwards
-	choice(s, "rounding", &how, downwards, toNearest)
-	r.Nearest = how == toNearest
+	choice(s, "rounding", &how, downwards, toNearest, ofDETR)
+	r.Nearest, r.DETR = how == toNearest, how == ofDETR
 	switch {
 	case !s.has("rounding"):
 	case r.Exact():
 		s.fail("rounding", "given beside a size of [H, W], where nothing is rounded; leave it out, or write size: N, the shorter side")
 	case r.Nearest && r.Short > 0 && r.MaxSize > 0:
-		s.fail("rounding", "got nearest beside size and max_size, want it beside one of them; leave it or max_size out")
+		s.fail("rounding", "got nearest beside size and max_size, want it beside one of them; leave it or max_size out, or write detr")
+	case r.DETR && (r.Short == 0 || r.MaxSize == 0):
+		s.fail("rounding", "got detr beside one of size and max_size, want both, such as {size: 800, max_size: 1333, rounding: detr}")
 	}
 }
 
@@ -325,6 +329,9 @@ func (r *Resize) resized(h, w int) (int, int) {
 		return r.covering(h, w)
 	}
 	short, long := min(h, w), max(h, w)
+	if r.DETR {
+		return r.ofDETR(h, w)
+	}
 	if r.Nearest {
 		by := float64(r.MaxSize) / float64(long)
 		if r.Short > 0 {
@@ -342,6 +349,23 @@ func (r *Resize) resized(h, w int) (int, int) {
 		return s, l
 	}
 	return l, s
+}
+
+// ofDETR is h x w as DETR's image processors have it: where MaxSize bounds the shorter side that is rounded to the nearest, and the longer one cut off of
+// what it is without that.
+func (r *Resize) ofDETR(h, w int) (int, int) {
+	short, long, exact := float64(min(h, w)), float64(max(h, w)), float64(r.Short)
+	if long/short*exact > float64(r.MaxSize) {
+		exact = float64(r.MaxSize) * short / long
+	}
+	s, l := math.RoundToEven(exact), math.Floor(exact*long/short)
+	switch s = max(1, s); {
+	case s == short:
+		return h, w
+	case h <= w:
+		return int(s), int(l)
+	}
+	return int(l), int(s)
 }
 
 // resized is h x w by smart_resize's rule: rounded half to even, as core/media does it.

@@ -206,21 +206,22 @@ const (
 type Interpolation string
 
 const (
-	Bilinear      Interpolation = "bilinear"
-	Bicubic       Interpolation = "bicubic"
-	Nearest       Interpolation = "nearest"
-	Lanczos       Interpolation = "lanczos"
-	BoxFilter     Interpolation = "box"
-	HammingFilter Interpolation = "hamming"
-	CV2Linear     Interpolation = "cv2_linear"
-	CV2Nearest    Interpolation = "cv2_nearest"
-	CV2Area       Interpolation = "cv2_area"
-	CV2Cubic      Interpolation = "cv2_cubic"
-	CV2Lanczos4   Interpolation = "cv2_lanczos4"
-	TorchNearest  Interpolation = "torch_nearest"
-	TorchBilinear Interpolation = "torch_bilinear"
-	TorchBicubic  Interpolation = "torch_bicubic"
-	TorchLanczos  Interpolation = "torch_lanczos"
+	Bilinear          Interpolation = "bilinear"
+	Bicubic           Interpolation = "bicubic"
+	Nearest           Interpolation = "nearest"
+	Lanczos           Interpolation = "lanczos"
+	BoxFilter         Interpolation = "box"
+	HammingFilter     Interpolation = "hamming"
+	CV2Linear         Interpolation = "cv2_linear"
+	CV2Nearest        Interpolation = "cv2_nearest"
+	CV2Area           Interpolation = "cv2_area"
+	CV2Cubic          Interpolation = "cv2_cubic"
+	CV2Lanczos4       Interpolation = "cv2_lanczos4"
+	TorchNearest      Interpolation = "torch_nearest"
+	TorchBilinear     Interpolation = "torch_bilinear"
+	TorchBicubic      Interpolation = "torch_bicubic"
+	TorchLanczos      Interpolation = "torch_lanczos"
+	TorchNearestExact Interpolation = "torch_nearest_exact"
 )
 
 // The values of Image.Layout.

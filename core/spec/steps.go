@@ -122,6 +122,7 @@ var kinds = []kind{
 	{toneCurve, changing, never},
 	{channelDropout, changing, never},
 	{cv2Equalize, changing, never},
+	{remapClasses, changing, also},
 	{cv2Gray, changing, never},
 	{randomApply, grouping, also}, // as its steps are
 	{randomChoice, grouping, also},
@@ -135,7 +136,7 @@ var (
 	alone         = []string{"random_resize", randomShortestSize, "scale_jitter", "random_resized_crop"} // that come first
 	turns         = namesOf(func(k kind) bool { return k.class == turning && k.early != always })
 	ofPictures    = namesOf(func(k kind) bool { return k.early != never })
-	ofMasks       = namesOf(func(k kind) bool { return k.class == turning || k.class == grouping })
+	ofMasks       = namesOf(func(k kind) bool { return k.class == turning || k.class == grouping || k.name == remapClasses })
 	augmentations = namesOf(func(k kind) bool { return k.class == augmenting })
 	changes       = namesOf(func(k kind) bool { return k.class == changing || k.class == grouping })
 	steps         = namesOf(func(kind) bool { return true })
@@ -285,6 +286,8 @@ func (d *reading) step(op *section, name string) Step {
 		return d.toneCurve(op)
 	case channelDropout:
 		return d.channelDropout(op)
+	case remapClasses:
+		return d.remapClasses(op)
 	case "gaussian_noise":
 		return d.gaussianNoise(op)
 	case "jpeg":
@@ -348,7 +351,7 @@ func (i *Image) checkSteps(section string, fail func(path, format string, args .
 	}
 }
 
-// checkStepOfIndex wants of a mask's step that it moves pixels, and mixes none.
+// checkStepOfIndex wants of a mask's step that it moves pixels, and mixes none, or that it is of classes.
 func (i *Image) checkStepOfIndex(s Step, at string, fail func(path, format string, args ...any)) {
 	if !slices.Contains(ofMasks, s.Name()) {
 		fail(at, "got %s with mode index, whose numbers of classes are no colours; leave it out: only the picture's section needs it", s.Name())

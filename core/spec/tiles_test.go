@@ -124,7 +124,7 @@ func TestTilesThatCannotBeAreRefused(t *testing.T) {
 		beside("transform: [{random_rotation: 5}, {color_jitter: {hue: 0.1}}]"): "image.transform[0].random_rotation: got random_rotation beside tiles",
 		beside("transform: [{normalize: imagenet}, {random_erasing: 0.5}]"):     "image.transform[1].random_erasing: got random_erasing beside tiles",
 		beside("transform: [{resize: {size: bucket, fit: cover}}, {center_crop: bucket}]") + "order: {buckets: {sizes: [[8, 8], [8, 16]]}}\n": "image.transform[0].resize: got resize beside tiles",
-		beside("mode: index"): "image.transform: got interpolation bicubic with mode index, want nearest, cv2_nearest or torch_nearest",
+		beside("mode: index"): "image.transform: got interpolation bicubic with mode index, want nearest, cv2_nearest, torch_nearest or torch_nearest_exact",
 		tiled("8") + "order: {buckets: {sizes: [[8, 8], [8, 16]]}}\n":             "order.buckets: got sizes, and no transform of pictures is of them",
 		boxed + "image: {tiles: 8, boxes: boxes}\n":                               "image.boxes: given beside tiles, over several of which a box may lie; leave one of them out",
 		boxed + "image: {tiles: 8, points: spots}\n":                              "image.points: given beside tiles, each of which has a part of the picture; leave one of them out",

@@ -403,7 +403,7 @@ REFUSED = [
     ([{"random_rotate90": 1}, {"center_crop": 8}], "transform[1].center_crop: comes after random_rotate90; want resize"),
     ([{"pad": 4}], "transform[0].pad: got pad without a size to add to; write it behind resize: [H, W], or in front of random_crop"),
     ([{"random_resize": {"min_size": 8, "max_size": 20}}], "random_resize leaves the size of the picture to chance, and every row of a batch must have one size; add random_crop: 10"),
-    ([{"resize": {"size": [8, 8], "interpolation": "lanczo"}}], 'transform[0].resize.interpolation: got text "lanczo", want one of bilinear, bicubic, lanczos, box, hamming, nearest, cv2_linear, cv2_nearest, cv2_area, cv2_cubic, cv2_lanczos4, torch_nearest, torch_bilinear, torch_bicubic, torch_lanczos; did you mean lanczos?'),
+    ([{"resize": {"size": [8, 8], "interpolation": "lanczo"}}], 'transform[0].resize.interpolation: got text "lanczo", want one of bilinear, bicubic, lanczos, box, hamming, nearest, cv2_linear, cv2_nearest, cv2_area, cv2_cubic, cv2_lanczos4, torch_nearest, torch_bilinear, torch_bicubic, torch_lanczos, torch_nearest_exact; did you mean lanczos?'),
     ([{"center_crop": {"size": 8, "fill": [1, 2]}}], "transform[0].center_crop.fill: got a list of 2, want a whole number from 0 to 255, or a list of one a channel"),
 ]
 

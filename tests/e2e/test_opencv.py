@@ -124,7 +124,7 @@ def test_a_scale_is_jittered_in_opencvs_pixels(photos, open_):
 
 @pytest.mark.parametrize("section, more, text", [
     ("video", {"frames": 2, "scaler": "area"}, "video.scaler: got area, of swscale, beside interpolation cv2_linear, want pillow"),
-    ("image", {"mode": "index"}, "got interpolation cv2_linear with mode index, want nearest, cv2_nearest or torch_nearest"),
+    ("image", {"mode": "index"}, "got interpolation cv2_linear with mode index, want nearest, cv2_nearest, torch_nearest or torch_nearest_exact"),
 ])
 def test_what_makes_no_rows_is_refused(photos, section, more, text):
     transform = [{"resize": {"size": [8, 8], **LINEAR}}]

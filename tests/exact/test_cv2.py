@@ -124,7 +124,7 @@ def test_masks_keep_their_numbers(rows, tmp_path):
         pixels = save(tmp_path / "a.png", rng.integers(0, 256, (h, w)).astype(np.uint8))
         size = tuple(int(v) for v in rng.integers(1, 200, 2))
         assert np.array_equal(rows.row(tmp_path / "a.png", Resize=size, Interpolation=NEAREST, Mode=INDEX), resize(pixels, size, NEAREST))
-    with pytest.raises(RowError, match="want interpolation nearest, cv2_nearest or torch_nearest"):
+    with pytest.raises(RowError, match="want interpolation nearest, cv2_nearest, torch_nearest or torch_nearest_exact"):
         rows.row(tmp_path / "a.png", Resize=(4, 4), Interpolation=LINEAR, Mode=INDEX)
 
 

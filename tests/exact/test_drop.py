@@ -288,7 +288,6 @@ REFUSED = {
     "Resize of bytes": (lambda: T.Compose([T.PILToTensor(), T.Resize(8)]), r"transforms\[1\]: Resize.*works on a tensor of u8, where v1's Resize computes in floats, want torchvision.transforms.v2.Resize, which computes in bytes; or this in front"),
     "v2, not antialiased": (lambda: [v2.ToImage(), v2.RandomResizedCrop(8, antialias=False)], r"antialias: got False, want True; a tensor without antialiasing is not resized here; in front"),
     "v2, Resize of floats": (lambda: [v2.ToImage(), v2.ToDtype(torch.float32, scale=True), v2.Resize(8)], "Resize.*works on a tensor of floats, where Resize computes in other numbers than on a tensor of u8; put it in front of what makes floats"),
-    "v2, nearest exactly": (lambda: [v2.ToImage(), v2.Resize(8, v2.InterpolationMode.NEAREST_EXACT)], "interpolation: got nearest-exact of a tensor, want nearest; or this in front"),
     "v2, a box of a tensor": (lambda: [v2.ToImage(), v2.Resize(8, v2.InterpolationMode.BOX)], "interpolation: got box, want one of bilinear, bicubic, nearest, lanczos"),
     "blur of floats": (lambda: [T.Resize((8, 8)), T.ToTensor(), T.GaussianBlur(3)], "works on a tensor of floats.*put it in front of what makes floats"),
     "Normalize of bytes": (lambda: [T.PILToTensor(), T.Normalize(MEAN, STD)], "works on a tensor of u8, want a tensor of floats; put ToTensor"),

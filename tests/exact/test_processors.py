@@ -20,11 +20,11 @@ import spdl.io  # noqa: E402
 
 SIZES = [(32, 32), (47, 61), (61, 47), (90, 33), (33, 90), (25, 24), (19, 23), (128, 96), (200, 151), (151, 333)]  # W, H
 IMAGENET, HALF, CLIP = ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]), ([0.5] * 3, [0.5] * 3), ([0.48145466, 0.4578275, 0.40821073], [0.26862954, 0.26130258, 0.27577711])
-LANCZOS, BILINEAR, BICUBIC = 1, 2, 3
+NEAREST, LANCZOS, BILINEAR, BICUBIC = range(4)
 
 # What their checkpoints say, on smaller pictures.
 SAID = {
-    "ViT": [dict(size={"height": 24, "width": 24}), dict(size={"height": 31, "width": 18}, resample=BICUBIC), dict(size={"height": 22, "width": 29}, resample=LANCZOS)],
+    "ViT": [dict(size={"height": 24, "width": 24}), dict(size={"height": 31, "width": 18}, resample=BICUBIC), dict(size={"height": 22, "width": 29}, resample=LANCZOS), dict(size={"height": 35, "width": 29}, resample=NEAREST)],
     "DeiT": [dict(size={"height": 32, "width": 32}, resample=BICUBIC, do_center_crop=True, crop_size={"height": 28, "width": 28})],
     "Bit": [dict(size={"shortest_edge": 32}, resample=BICUBIC, do_center_crop=True, crop_size={"height": 28, "width": 28}), dict(size={"shortest_edge": 33}, crop_size={"height": 24, "width": 31})],
     "CLIP": [dict(size={"shortest_edge": 24}, crop_size={"height": 24, "width": 24})],
@@ -46,6 +46,8 @@ SAID = {
     "ChineseCLIP": [dict(size={"height": 27, "width": 26}, crop_size={"height": 24, "width": 24})],
     "Flava": [dict(size={"height": 24, "width": 24}, crop_size={"height": 24, "width": 24})],
     "DINOv3ViT": [dict(do_resize=False)],
+    "DPT": [dict(size={"height": 24, "width": 31}), dict(size={"height": 28, "width": 42}, ensure_multiple_of=14, resample=BILINEAR)],
+    "RTDetr": [dict(size={"height": 24, "width": 31})],
 }
 WITHIN = 3e-7  # of a row's largest value, where theirs rounds elsewhere
 
@@ -271,21 +273,86 @@ def test_the_pages_block_runs(data, monkeypatch):
     assert seen == [{"pixel_values": [11, 3, 224, 224], "labels": [11]}]
 
 
-@pytest.mark.parametrize("cls", [cls for cls in dict.fromkeys(classes("Segformer").values()) if not of_tensors(cls)], ids=lambda cls: cls.__name__)
-def test_maps_beside_a_processor_are_theirs(data, cls):
-    """Of semantic segmentation: a column of maps has a section of its own, by nearest, and is what the processor on Pillow makes of segmentation_maps."""
+# ---- maps
+
+REDUCED = dict(do_reduce_labels=True)
+MAPPED = {
+    "Segformer": [dict(size={"height": 24, "width": 31}), dict(size={"height": 55, "width": 17}, **REDUCED), dict(size={"height": 64, "width": 64}, resample=BICUBIC, **REDUCED)],
+    "MobileViT": [dict(size={"shortest_edge": 36}, crop_size={"height": 32, "width": 30}, do_flip_channel_order=False, **REDUCED), dict(size={"height": 20, "width": 24}, do_center_crop=False, do_flip_channel_order=False),
+                  dict(size={"shortest_edge": 20}, crop_size={"height": 40, "width": 60}, do_flip_channel_order=False, **REDUCED)],
+    "MobileNetV2": [dict(size={"shortest_edge": 33}, crop_size={"height": 28, "width": 28}, **REDUCED)],
+    "Beit": [dict(size={"height": 24, "width": 31}, resample=NEAREST, do_center_crop=False, **REDUCED)],
+    "DPT": [dict(size={"height": 24, "width": 31}, resample=NEAREST, **REDUCED)],
+}
+MAPS = [pytest.param(cls, given, id=f"{cls.__name__}-{i}") for name, all in MAPPED.items() for cls in dict.fromkeys(classes(name).values()) for i, given in enumerate(all)
+        if of_tensors(cls) or "crop_size" not in given or max(given["crop_size"].values()) <= 36]  # Pillow's goes around a smaller picture otherwise, and is refused
+
+
+@pytest.fixture
+def mapped(data):
+    """With a column of maps, of all numbers there are."""
     from datasets import Image as Picture
 
     rng, maps = np.random.default_rng(6), []
     for image in data["image"]:
         one = io.BytesIO()
-        Image.fromarray(rng.integers(0, 150, image.size[::-1], np.uint8)).save(one, "PNG")
+        Image.fromarray(rng.integers(0, 256, image.size[::-1], np.uint8)).save(one, "PNG")
         maps.append({"bytes": one.getvalue(), "path": None})
-    data = data.add_column("mask", maps).cast_column("mask", Picture())
+    return data.add_column("annotation", maps).cast_column("annotation", Picture())
+
+
+FIELDS = {"pixel_values": "image", "labels": "annotation"}
+
+
+def batches_and_theirs(data, processor, **given):
+    with spdl.DataLoader(data, fields=FIELDS, batch_size=4, copy=True, **given) as loader:
+        for n, batch in enumerate(loader):
+            rows = data[4 * n:4 * n + 4]
+            yield batch, processor([image.convert("RGB") for image in rows["image"]], rows["annotation"], return_tensors="pt")
+
+
+@pytest.mark.parametrize("cls, given", MAPS)
+def test_maps_are_theirs(mapped, cls, given):
+    """Of semantic segmentation, in one word: what the processor makes of segmentation_maps, to the bit, beside its pictures."""
+    processor = cls(**given)
+    for got, want in batches_and_theirs(mapped, processor, transform=processor):
+        labels = torch.stack(list(want["labels"]))
+        assert set(got) == {"pixel_values", "labels"} and got["labels"].dtype == labels.dtype == torch.int64 and torch.equal(got["labels"], labels)
+        assert got["pixel_values"].shape == want["pixel_values"].shape and (got["pixel_values"] - want["pixel_values"]).abs().max() <= WITHIN * want["pixel_values"].abs().max()
+        assert len(labels.unique()) > 100 and (labels.max() == 255)
+
+
+@pytest.mark.parametrize("cls", [list(classes("Segformer").values())[-1]], ids=["Segformer"])
+def test_maps_go_with_their_pictures_and_have_no_colours(mapped, cls):
+    """A list in front of a processor is of both, but for what changes colours; a dict by columns says the same, and samples of a collate_fn are those of a batch."""
+    from torchvision import transforms as T
+
+    processor = cls(size={"height": 24, "width": 31}, **REDUCED)
+    with spdl.DataLoader(mapped, fields=FIELDS, transform=[T.RandomHorizontalFlip(1), T.ColorJitter(0.3), processor], batch_size=11, copy=True) as loader:
+        (batch,) = loader
+    want = processor([image.convert("RGB") for image in mapped["image"]], mapped["annotation"][:], return_tensors="pt")
+    mirrored = processor([image.convert("RGB").transpose(Image.Transpose.FLIP_LEFT_RIGHT) for image in mapped["image"]], [one.transpose(Image.Transpose.FLIP_LEFT_RIGHT) for one in mapped["annotation"]], return_tensors="pt")
+    assert torch.equal(batch["labels"], torch.stack(list(mirrored["labels"]))) and not torch.equal(batch["labels"], torch.stack(list(want["labels"])))
+    with spdl.DataLoader(mapped, fields={**FIELDS, "text": "caption"}, transform={"image": processor, "annotation": processor}, batch_size=11, copy=True, collate_fn=list) as loader:
+        (samples,) = loader
+    assert all(torch.equal(one["labels"], other) and set(one) == {"pixel_values", "labels", "text"} for one, other in zip(samples, want["labels"]))
+    with spdl.DataLoader(mapped, fields=FIELDS, transform=processor, batch_size=11, copy=True, tensors="numpy") as loader:
+        (batch,) = loader
+    assert batch["labels"].dtype == np.int64 and np.array_equal(batch["labels"], torch.stack(list(want["labels"])))
+
+
+@pytest.mark.parametrize("cls", [cls for cls in dict.fromkeys(classes("Segformer").values()) if not of_tensors(cls)], ids=lambda cls: cls.__name__)
+def test_a_section_of_a_map_of_its_own(mapped, cls):
+    """By nearest, where a processor is of pictures alone, or mixes numbers."""
     processor = cls(size={"height": 24, "width": 31})
     section = {"mode": "index", "layout": "NCHW", "transform": [{"resize": {"size": [24, 31], "interpolation": "nearest"}}]}
-    with spdl.DataLoader(data, fields={"pixel_values": "image", "labels": "mask"}, transform={"image": processor, "mask": section}, batch_size=11, copy=True) as loader:
-        (batch,) = loader
-    want = processor([image.convert("RGB") for image in data["image"]], data["mask"][:], return_tensors="pt")
-    labels = batch["labels"][:, 0].long()
-    assert torch.equal(labels, torch.stack(list(want["labels"]))) and (batch["pixel_values"] - want["pixel_values"]).abs().max() <= WITHIN * want["pixel_values"].abs().max()
+    for got, want in batches_and_theirs(mapped, processor, transform={"image": processor, "annotation": section}):
+        assert torch.equal(got["labels"][:, 0].long(), torch.stack(list(want["labels"])))
+
+
+def test_maps_that_are_not_named_are_asked_for(mapped):
+    processor = list(classes("Segformer").values())[-1]()
+    with pytest.raises(spdl.ArgumentError, match="transform: got one for the columns image, annotation, want one for each: .*; or, where one is a map of the other's classes, fields={'pixel_values': 'image', 'labels': 'annotation'}"):
+        spdl.DataLoader(mapped, transform=processor)
+    with pytest.raises(spdl.SpecError, match=r"transform\['annotation'\]: BeitImageProcessor.*resample: got bicubic, by which it resizes segmentation_maps, too"):
+        spdl.DataLoader(mapped, fields=FIELDS, transform=list(classes("Beit").values())[-1]())

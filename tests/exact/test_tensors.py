@@ -20,6 +20,7 @@ from torchvision.transforms.v2 import functional as F  # noqa: E402
 
 ImageFile.MAXBLOCK = 1 << 22  # Pillow's writer of progressive files needs the room
 BILINEAR, BICUBIC, LANCZOS = 12, 13, 14
+PICKED = {"nearest": 11, "nearest-exact": 15}
 FILTERS = {BILINEAR: "bilinear", BICUBIC: "bicubic", LANCZOS: "lanczos"}
 
 
@@ -71,6 +72,19 @@ def test_a_crop_of_what_was_resized_is_torchvisions(rows, tmp_path, f):
         want = F.center_crop(F.resize(F.pil_to_tensor(im), [short], FILTERS[f]), out)
         got = rows.row(tmp_path / "a.jpg", ResizeShort=short, Out=tuple(out), Interpolation=f, Layout=NCHW)
         assert np.array_equal(got, want), (i, im.size, short, out)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])
+def test_the_nearest_is_torchs(rows, tmp_path, mode):
+    """Which of two pixels is the nearest where one is half way is said by floats of 32 bits."""
+    for i, (w, h, ow, oh) in enumerate(shapes(700, 6)):
+        channels = 1 + 2 * (i // 7 % 2)
+        pixels = made(i, w, h, channels)
+        Image.fromarray(pixels).save(tmp_path / "a.png")
+        got = rows.row(tmp_path / "a.png", Resize=(oh, ow), Interpolation=PICKED[mode], Mode=RGB if channels == 3 else GRAY, Layout=NCHW)
+        image = tensor(pixels)
+        for of in (image, channels_last(image)):
+            assert np.array_equal(got, F.resize(of, [oh, ow], mode)), (i, (w, h), (ow, oh), channels)
 
 
 def test_they_differ_from_pillows(rows, tmp_path):

@@ -171,6 +171,46 @@ def test_a_processor_of_patches_says_them(name, base, given, patches, resize, la
         spdl.describe({"image": {"transform": one, "layout": "NHWC" if layout == "NCHW" else "NCHW"}})
 
 
+def detr(base: type = Pil, **given: Any) -> Any:
+    return processor("DetrImageProcessor", base, **dict(size=SizeDict(shortest_edge=20, longest_edge=33), do_pad=True, pad_size=None) | given)
+
+
+def test_a_processor_of_detrs_kin_pads_a_batch_to_its_largest():
+    assert spdl.describe(detr()) == {"shape": "padded", "transform": [{"resize": {"size": 20, "max_size": 33, "rounding": "detr"}}, NORMALIZED], "layout": "NCHW", "dtype": "f32"}
+    assert spdl.describe(detr(Torchvision, resample=3))["transform"][0] == {"resize": {"size": 20, "max_size": 33, "rounding": "detr", "interpolation": "torch_bicubic"}}
+    of_one_size = spdl.describe(detr(size={"height": 20, "width": 24}))
+    assert of_one_size == spdl.describe(detr(size={"height": 20, "width": 24}, do_pad=False)) == {"transform": [{"resize": [20, 24]}, NORMALIZED], "layout": "NCHW", "dtype": "f32"}
+    with pytest.raises(spdl.SpecError, match="image.shape: got 'ragged', and the transform, whose last is DetrImageProcessor.*makes padded"):
+        spdl.describe({"image": {"transform": detr(), "shape": "ragged"}})
+
+
+@pytest.mark.parametrize("name, base, given, made", [
+    ("SegformerImageProcessor", Base, {}, [{"resize": {"size": [20, 24], "interpolation": "nearest"}}]),
+    ("SegformerImageProcessorFast", Fast, dict(do_reduce_labels=True), [{"resize": {"size": [20, 24], "interpolation": "torch_nearest_exact"}}, {"remap_classes": "reduce"}]),
+    ("SegformerImageProcessorPil", Pil, dict(do_resize=False, do_reduce_labels=True), [{"remap_classes": "reduce"}]),
+    ("MobileViTImageProcessor", Torchvision, dict(size={"shortest_edge": 30}, do_reduce_labels=True, do_center_crop=True, crop_size={"height": 20, "width": 20}, do_flip_channel_order=True),
+     [{"resize": {"size": 30, "interpolation": "torch_nearest_exact"}}, {"remap_classes": "reduce"}, {"center_crop": {"size": 20, "rounding": "down"}}]),
+    ("MobileNetV2ImageProcessor", Base, dict(size={"shortest_edge": 30}), [{"resize": {"size": 30, "interpolation": "nearest"}}]),
+    ("BeitImageProcessor", Pil, dict(resample=0), [{"resize": {"size": [20, 24], "interpolation": "nearest"}}]),
+    ("DPTImageProcessor", Torchvision, dict(resample=0, do_reduce_labels=None), [{"resize": {"size": [20, 24], "interpolation": "torch_nearest_exact"}}]),
+])
+def test_a_processor_says_what_becomes_of_segmentation_maps(name, base, given, made):
+    """In a section of mode index."""
+    one = processor(name, base, **given)
+    assert spdl.describe({"mask": {"image": {"mode": "index", "transform": one}}}) == {"mask": {"image": {"mode": "index", "transform": made, "dtype": "u8", "layout": "NCHW"}}}
+
+
+@pytest.mark.parametrize("one, message", [
+    (processor(), r"image.transform: ViTImageProcessor\(...\): takes no segmentation_maps, want one of SegformerImageProcessor, .*or a section of the maps' own: {\"mode\": \"index\""),
+    (processor("BeitImageProcessor", resample=3), "resample: got bicubic, by which it resizes segmentation_maps, too, and mixes numbers of classes, want resample=0, of both; or a section of the maps' own"),
+    (processor("DPTImageProcessor", Torchvision), "resample: got bilinear, by which it resizes segmentation_maps, too"),
+    (processor("SegformerImageProcessor", size={"longest_edge": 9}), "size: got {'longest_edge': 9}, want"),
+])
+def test_maps_that_cannot_be_told_are_refused_with_the_remedy(one, message):
+    with pytest.raises(spdl.SpecError, match=message):
+        spdl.describe({"image": {"mode": "index", "transform": one}})
+
+
 class Own(type(processor())):
     def preprocess(self, images: Any) -> None: ...
 
@@ -186,7 +226,7 @@ def inside(one: Any) -> Any:
     (lambda: processor(size=None), "size: got None, want {'height'"),
     (lambda: processor(size={"height": "20", "width": 24}), "size: got {'height': '20', 'width': 24}, want"),
     (lambda: processor(resample=9), "resample: got 9, want one of bilinear, bicubic, nearest"),
-    (lambda: processor("ViTImageProcessorFast", Fast, resample=0), "resample: got nearest of torch's tensors, want one of bilinear, bicubic, lanczos; .*use_fast=False"),
+    (lambda: processor("ViTImageProcessorFast", Fast, resample=4), "resample: got box of torch's tensors, want one of bilinear, bicubic, nearest, lanczos; .*use_fast=False"),
     (lambda: processor(do_center_crop=True, crop_size={"height": 21, "width": 24}), r"crop_size: got \[21, 24\] of pictures that may be smaller.*resized to 24 or more"),
     (lambda: processor(do_resize=False, do_center_crop=True, crop_size={"height": 21, "width": 24}), r"crop_size: got \[21, 24\] of pictures that may be smaller"),
     (lambda: processor(do_pad=True), "do_pad: got True, want False: .*shape: padded"),
@@ -198,7 +238,7 @@ def inside(one: Any) -> Any:
     (lambda: processor("PerceiverImageProcessor", do_center_crop=True), "do_center_crop: got True, the middle of a picture in a share of its shorter side"),
     (lambda: processor("DINOv3ViTImageProcessorFast", Fast), r"do_resize: got True, of floats.*ViTImageProcessor\(size=processor.size"),
     (lambda: processor("FlavaImageProcessor", return_image_mask=True), "return_image_mask: got True, which makes more than pixel_values, want False"),
-    (lambda: processor("GotOcr2ImageProcessorFast", Fast, **TILED[0][1] | dict(resample=0)), "resample: got nearest of torch's tensors"),
+    (lambda: processor("GotOcr2ImageProcessorFast", Fast, **TILED[0][1] | dict(resample=4)), "resample: got box of torch's tensors"),
     (lambda: processor("GotOcr2ImageProcessor", **TILED[0][1] | dict(do_resize=False)), "makes tiles of a picture as it is, want do_resize=True"),
     (lambda: processor("MllamaImageProcessor", max_image_tiles=4), "size: got {'height': 20, 'width': 24}, want as many pixels in both ways: tiles are square"),
     (lambda: processor("LlavaNextImageProcessor", **TILED[1][1] | dict(size={"shortest_edge": 30})), "crop_size: got 28, want that of size, 30"),
@@ -210,7 +250,13 @@ def inside(one: Any) -> Any:
     (lambda: processor("SmolVLMImageProcessorFast", Fast, **TILED[4][1]), "resizes torch's tensors as transformers 4 does.*want use_fast=False; in transformers 5 both kinds are taken"),
     (lambda: processor("Siglip2ImageProcessorFast", Fast), "has no attribute patch_size"),
     (lambda: processor("Siglip2ImageProcessor", patch_size=16, max_num_patches=4, do_resize=False), "do_resize: got False"),
-    (lambda: processor("DetrImageProcessorFast", Fast), "padded to the largest of a batch; .*shape: padded, and boxes that follow"),
+    (lambda: processor("YolosImageProcessorFast", Fast), "padded to the largest of a batch; .*shape: padded, and boxes that follow"),
+    (lambda: detr(pad_size={"height": 9, "width": 9}), "pad_size: got {'height': 9, 'width': 9}, want None: a batch is as large as its largest picture"),
+    (lambda: detr(do_pad=False), "do_pad: got False of pictures of sizes of their own, of which no batch can be made, want True"),
+    (lambda: detr(do_resize=False), "do_resize: got False, pictures as large as they are, of which nobody knows how much room they need, want True"),
+    (lambda: detr(size={"max_height": 9, "max_width": 9}), "size: got {'max_height': 9, 'max_width': 9}, want {'height': H, 'width': W}"),
+    (lambda: processor("DPTImageProcessor", Torchvision, keep_aspect_ratio=True), r"keep_aspect_ratio: got True, pictures of sizes of their own, want False, or one size: T.Resize\(\(H, W\)\) in front"),
+    (lambda: processor("DPTImageProcessor", ensure_multiple_of=7), r"size: got {'height': 20, 'width': 24}, want {'height': H, 'width': W} of whole multiples of 7 \(ensure_multiple_of\)"),
     (lambda: processor("VideoMAEImageProcessor"), "frames of clips"),
     (lambda: processor("NewModelImageProcessor"), "got NewModelImageProcessor of transformers.models.*want an image processor that has operations here; write what it does as operations"),
     (lambda: processor("NewModelImageProcessorFast", Fast), "got NewModelImageProcessorFast of .*write what it does"),
@@ -225,6 +271,5 @@ def test_what_cannot_be_told_is_refused_with_the_remedy(make, message):
 
 
 def test_a_processor_makes_three_channels():
-    for mode in ("gray", "index"):
-        with pytest.raises(spdl.SpecError, match=r"image.transform: ViTImageProcessor\(...\): makes pictures of three channels, want RGB .*a mask has operations of its own"):
-            spdl.describe({"image": {"mode": mode, "transform": processor()}})
+    with pytest.raises(spdl.SpecError, match=r"image.transform: ViTImageProcessor\(...\): makes pictures of three channels, want RGB .*of maps of classes, its segmentation_maps, want mode: index"):
+        spdl.describe({"image": {"mode": "gray", "transform": processor()}})

@@ -76,6 +76,7 @@ def test_transforms_are_told_as_a_section():
     assert spdl.describe(resize(8)) == {"transform": [{"resize": 8}]}
     assert spdl.describe([PILToTensor(), resize_of_v2(8)]) == {"transform": [{"resize": {"size": 8, "interpolation": "torch_bilinear"}}], "layout": "NCHW", "dtype": "u8"}
     assert spdl.describe([PILToTensor(), resize_of_v2(8, "nearest", None)])["transform"] == [{"resize": {"size": 8, "interpolation": "torch_nearest"}}]
+    assert spdl.describe([PILToTensor(), resize_of_v2(8, "nearest-exact", None)])["transform"] == [{"resize": {"size": 8, "interpolation": "torch_nearest_exact"}}]
     assert spdl.describe([of_v2("RandomGrayscale", p=0.25), PILToTensor(), of_v2("RandomAutocontrast", p=0.5), of_v2("RandomEqualize", p=0.5)])["transform"] == [
         {"grayscale": 0.25}, {"autocontrast": {"p": 0.5, "arithmetic": "torch"}}, {"equalize": 0.5}]
     assert spdl.describe([resize_of_v2(8, antialias=False), PILToTensor()])["transform"] == [{"resize": 8}], "Pillow's is antialiased always"
@@ -152,7 +153,6 @@ def test_what_contradicts_the_transforms_is_refused(said, message):
     ([PILToTensor(), of_v2("RandomRotation", degrees=(0, 9), center=None, expand=False, interpolation="bicubic", fill=0)], r"RandomRotation.*interpolation: got bicubic, want one of nearest, bilinear"),
     ([PILToTensor(), named("RandAugment")(num_ops=2, magnitude=9, num_magnitude_bins=31)], r"RandAugment.*works on a tensor of u8, where v1's RandAugment computes in floats, want torchvision.transforms.v2.RandAugment"),
     ([PILToTensor(), resize_of_v2(8, antialias=False)], r"antialias: got False, want True; a tensor without antialiasing"),
-    ([PILToTensor(), resize_of_v2(8, interpolation="nearest-exact")], r"interpolation: got nearest-exact of a tensor, want nearest"),
     ([PILToTensor(), resize_of_v2(8, interpolation="box")], r"interpolation: got box, want one of bilinear, bicubic, nearest, lanczos"),
     (Compose(transforms=[ToTensor(), resize(8)]), r"image.transform.transforms\[1\]: Resize.*works on a tensor of floats.*put it in front"),
     ([Normalize(mean=[0], std=[1])], r"image.transform\[0\]: Normalize.*works on a PIL image, want a tensor of floats; put ToTensor"),
@@ -510,15 +510,48 @@ def test_mosaics_streaming_data_set_is_told_as_a_description():
     (lambda: mosaics(NEAR, encodings=("jpeg", "int", "str", "pkl")), r"columns\['score'\]: got pkl, want int, .*; it is not read; fields=\[...\] leaves it out"),
     (lambda: mosaics(NEAR, encodings=("jpeg", "int", "str", "png")), r"has the pictures image, score, want one: fields="),
     (lambda: mosaics(named("Stream", "x")(local="/x", remote="azure://c/mds", split=None, choose=1)), "got an address of 'azure', want a path"),
-    (lambda: Litdatas(input_dir=named("Dir", "litdata.streaming.resolver")(path="/data/lit", url=None)),
-     r"StreamingDataset reads its samples by itself, and the engine the same shards: want source: \{shards: /data/lit\} of a description, .*sources.md#litdata"),
-    (lambda: Litdatas(input_dir=named("Dir", "litdata.streaming.resolver")(path="/tmp/x", url="s3://bucket/lit")), r"\{shards: s3://bucket/lit/\} of a description"),
+    (lambda: named("Own", "mine", Litdatas, __getitem__=print)(input_dir=named("Dir", "litdata.streaming.resolver")(path="/data/lit", url=None)),
+     r"Own is a class of its own, which reads by its __getitem__, .*want litdata.StreamingDataset itself, .*or source: \{shards: /data/lit\} of a description, .*sources.md#litdata"),
+    (lambda: named("Own", "mine", Litdatas, __next__=print)(input_dir=named("Dir", "litdata.streaming.resolver")(path="/tmp/x", url="s3://bucket/lit")), r"reads by its __next__, .*\{shards: s3://bucket/lit/\} of a description"),
+    (lambda: Litdatas(transform=[print]), "transform: got one of litData's, of whole samples, want none"),
+    (lambda: Litdatas(item_loader=named("TokensLoader", "litdata.streaming.item_loader")()), "item_loader: got a TokensLoader, want PyTreeLoader, or none"),
 ])
 def test_streaming_data_sets_that_cannot_be_told_are_refused(make, message):
     """MosaicML's, litData's and classes that are derived of them: where the engine reads their shards by a description, these are named."""
-    given = {} if type(dataset := make()) is Litdatas else {"transform": [resize(8, 8), ToTensor()]}
     with pytest.raises(spdl.ArgumentError, match=message):
-        spdl.DataLoader(dataset, batch_size=4, **given)
+        spdl.DataLoader(make(), batch_size=4, transform=[resize(8, 8), ToTensor()])
+
+
+def litdatas(at, spec: Any, formats: list[str], *chunks: int, **more: Any) -> Any:
+    """As it stands when it has read, or brought, its index.json."""
+    config = {"data_format": formats, "data_spec": json.dumps([1, spec])}
+    (at / "index.json").write_text(json.dumps({"chunks": [{"chunk_size": n} for n in chunks], "config": config}))
+    said = {"input_dir": named("Dir", "litdata.streaming.resolver")(path=str(at), url=None), "item_loader": None, "region_of_interest": [(0, n) for n in chunks], "shuffle": True, "seed": 42}
+    return Litdatas(**{**said, **more})
+
+
+LEAF: Any = {"type": None, "context": None, "children_spec": []}
+
+
+def node(kind: str, children: list[Any], keys: Any = None) -> Any:
+    return {"type": f"builtins.{kind}", "context": json.dumps(keys), "children_spec": children}
+
+
+def test_litdatas_streaming_data_set_is_told_as_a_description(tmp_path):
+    spec = node("dict", [LEAF, LEAF, node("dict", [LEAF, node("list", [LEAF])], ["width", "tags"])], ["image", "label", "about"])
+    dataset = litdatas(tmp_path, spec, ["jpeg", "int", "int", "no_header_tensor:1"], 3, 4)
+    said = spdl.describe(dataset, transform=[resize(8, 8), ToTensor()], batch_size=4)
+    assert said["source"] == {"shards": [f"{tmp_path}/index.json"], "label": "label", "columns": [{"name": "column_0", "from": "about.width", "type": "i64"}, {"name": "column_1", "from": "about.tags.0", "type": "npy"}]}
+    assert said["order"] == {"shuffle": True, "seed": 42, "last": "cover"} and said["batch"] == 4 and said["image"]["from"] == ["image"]
+    far = named("Dir", "litdata.streaming.resolver")(path=str(tmp_path), url="s3://bucket/lit")
+    assert spdl.describe(litdatas(tmp_path, node("tuple", [LEAF, LEAF]), ["str", "bool"], 7, input_dir=far))["source"] == {
+        "shards": ["s3://bucket/lit/index.json"], "labels": "none", "columns": [{"name": "0", "type": "text", "max_bytes": 16384}, {"name": "1", "type": "i64"}]}
+    assert spdl.describe(litdatas(tmp_path, LEAF, ["float"], 7))["source"]["columns"] == [{"name": "0", "type": "f64"}]
+    for more, message in (({"region_of_interest": [(0, 5)]}, r"has 5 of its 7 samples \(subsample, train_test_split\), want all of them"), ({"input_dir": named("Dir", "x")(path=str(tmp_path), url="azure://c/lit")}, "got an address of 'azure'")):
+        with pytest.raises(spdl.ArgumentError, match=message):
+            spdl.DataLoader(litdatas(tmp_path, LEAF, ["float"], 7, **more))
+    with pytest.raises(spdl.ArgumentError, match=r"columns\['0'\]: got pickle, want int, .*; it is not read; fields=\[...\] leaves it out"):
+        spdl.DataLoader(litdatas(tmp_path, LEAF, ["pickle"], 7))
 
 
 def test_shards_of_other_columns_than_the_first_are_refused():

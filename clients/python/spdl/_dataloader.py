@@ -138,7 +138,7 @@ class DataLoader:
     numbers in one tensor where all are of one length, else in a list of tensors. fields= names those that are wanted, in a tuple, in a dict {key: column} or one alone. transform= is
     its pictures', and may be an image processor of transformers', whose batches have pixel_values and labels; of several columns of media a dict {column: transform}, where a section of a description may stand as well, as it does for sounds. select, shuffle, filter, splits
     and joined data sets have the same samples in the same order. The engine reads its files; what is in none, it gets in one of its own, below $TMPDIR. One that is streamed
-    (datasets.IterableDataset) says its order itself, by its shuffle; so do MosaicML's StreamingDataset, whose batches are such dicts, too, and a pipeline of webdataset's:
+    (datasets.IterableDataset) says its order itself, by its shuffle; so do MosaicML's StreamingDataset and litData's, whose batches are such dicts, too, or what litData's samples are, and a pipeline of webdataset's:
 
         spdl.DataLoader(wds.WebDataset(urls, shardshuffle=100).shuffle(1000).decode("pil").to_tuple("jpg", "cls").map_tuple(transform).batched(64), batch_size=None)
     """

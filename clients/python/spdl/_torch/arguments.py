@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn, Optional
 from .. import _torchrun
 from .._errors import ArgumentError
 from .._given import plain, whole
-from . import annotated, beside, columns, datasets, extents, held, huggingface, joint, mosaic, samplers, streams
+from . import annotated, beside, columns, datasets, extents, held, huggingface, joint, litdata, mosaic, samplers, streams
 from .given import Operation, refusal
 from .made import Made, Streamed, uncollected
 from .table import TABLE, table
@@ -21,7 +21,7 @@ from .transforms import SIZED, Places, Told, is_plain, resolved, told
 POSITIONAL = ("batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn", "pin_memory", "drop_last", "timeout", "worker_init_fn",
               "multiprocessing_context", "generator")
 ARGUMENTS = (*POSITIONAL, "prefetch_factor", "persistent_workers", "pin_memory_device", "in_order")
-COLUMNS = ("transform", "fields")  # what a data set of columns, Hugging Face's or MosaicML's, is told beside them
+COLUMNS = ("transform", "fields")  # what a data set of columns, Hugging Face's, MosaicML's or litData's, is told beside them
 
 
 class Drop(NamedTuple):
@@ -74,7 +74,7 @@ def is_dataset(one: Any) -> bool:
 
 def has_columns(one: Any) -> bool:
     """Whether a data set's samples are columns by their names, with transform= of its pictures and fields=."""
-    return huggingface.is_dataset(one) or mosaic.is_dataset(one)
+    return huggingface.is_dataset(one) or mosaic.is_dataset(one) or litdata.is_dataset(one)
 
 
 @uncollected()

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from .._errors import ArgumentError
-from . import extents, features, huggingface
+from . import extents, features, huggingface, joint, processors
 from .beside import Files
 from .features import Leaf, Tree
 from .huggingface import LINES, ONLY, Samples
 from .streamed import Files as Streamed
 from .made import Made
-from .prepared import KEY, PLAIN, Prepared
+from .prepared import KEY, MAPS, PLAIN, Prepared
 from .transforms import Places, told
 
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,62}")
 _TAKEN = ("label", "index", "key", "status")  # by fields that batches have of themselves,
-_OF_MEDIA = ("image", "audio", "length", "count", "grid", "size")  # and by those of a picture and a sound
+_OF_MEDIA = ("image", "audio", "length", "count", "grid", "size", "extent")  # and by those of a picture and a sound
 _MODES = {None: "rgb", "RGB": "rgb", "L": "gray"}
 _DTYPES = {**dict.fromkeys(features.WHOLE, "i64"), **dict.fromkeys(features.FLOATS, "f32"), "bool": "u8"}  # of lists, as with_format("torch") has them
 
@@ -41,6 +41,7 @@ class _Columns:
         self.leaves = [leaf for tree in self.trees.values() for leaf in features.leaves(tree)]
         self.media = [leaf for leaf in self.leaves if leaf.kind in ("image", "audio")]
         self.single = all(sum(leaf.kind == kind for leaf in self.media) <= 1 for kind in ("image", "audio"))  # each has a section of its own
+        self.maps = self._maps()
         self.label = self._label()
         self.fields = self._named()
         self.followed: list[Leaf] = []  # lists that lose what a picture's transform drops
@@ -51,6 +52,13 @@ class _Columns:
             return features.tree(self.of.features[column], column)
         except features.Unknown as error:
             self.of.refuse(str(error))
+
+    def _maps(self) -> Optional[Leaf]:
+        """The column of pictures that are maps of classes: of pictures in the places of pixel_values and labels, as image processors call them, the second."""
+        columns = [self.wanted.get(key) for key in (KEY, *MAPS.names)] if self.form == "dict" and self.named else []
+        pictures = [leaf for leaf in self.media if leaf.kind == "image" and len(leaf.path) == 1]
+        found = [leaf for column in dict.fromkeys(columns) for leaf in pictures if leaf.column == column]
+        return found[1] if len(found) == 2 else None
 
     def _label(self) -> Optional[Leaf]:
         """The column that is the samples' label: `label`, or else the only one of classes."""
@@ -127,8 +135,9 @@ class _Columns:
             if other is not None:
                 self.of.refuse(f"transform[{other!r}]: got one of a column that is no picture or sound that is asked for, want {_listed(columns)}")
             given = dict(transform)
-        elif len(columns) > 1 and transform is not None:
-            self.of.refuse(f"transform: got one for the columns {', '.join(columns)}, want one for each: transform={{{', '.join(f'{name!r}: ...' for name in columns)}}}")
+        elif len(columns) > 1 and transform is not None and not (len(columns) == 2 and self.maps is not None and processors.ends(transform)):
+            of_maps = f"; or, where one is a map of the other's classes, fields={{'pixel_values': {columns[0]!r}, 'labels': {columns[1]!r}}}" if len(columns) == 2 and processors.ends(transform) else ""
+            self.of.refuse(f"transform: got one for the columns {', '.join(columns)}, want one for each: transform={{{', '.join(f'{name!r}: ...' for name in columns)}}}{of_maps}")
         elif transform is not None and not columns:
             self.of.refuse("transform: got one, and no column that is asked for is a picture, want none; map whole batches in the loop")
         else:
@@ -152,11 +161,15 @@ class _Columns:
             section["mode"] = _MODES[mode]
         if isinstance(given, Mapping):
             return {**section, **given}
+        if leaf is self.maps and processors.ends(given):
+            return self._map(leaf, given, listed, at, place)
         said = told(given, place, 3 if _MODES[mode] == "rgb" else 1)
         if "layout" not in said.section:
             self.of.refuse(f"{place}: ends with a picture of PIL's or an array, which no batch of tensors can be made of; add ToTensor() for floats, PILToTensor() for bytes, ToTensorV2() behind albumentations")
         if "tiles" in said.section and said.prepared is not None:
             section["tiles"] = {"shape": "ragged" if listed and said.prepared.shape == "padded" else said.prepared.shape}
+        elif "shape" in said.section:
+            section["shape"] = "ragged" if listed else "padded"
         elif "patches" not in said.section:
             section.update(extents.shape(given, place, said.operations, listed))
         if said.prepared is not None and (len(leaf.path) == 1 or said.prepared.known):
@@ -164,10 +177,21 @@ class _Columns:
         if "points" in said.section:
             self.of.refuse(f"{place}: has keypoint_params, of a column that a description names, want a description: image: {{\"transform\": ..., \"points\": COLUMN}} "
                            "(docs/migrate-from-dataloader.md#albumentations)")
-        if "boxes" not in said.section:
+        if "boxes" not in said.section and "shape" not in said.section:
             return {**section, "transform": given}  # which open tells, and can say of a refusal which transform it is
         self.places[f"{at}.transform"] = said.places
+        if "boxes" not in said.section:
+            return {**said.section, **section, "transform": said.operations}
         return {**said.section, **section, "boxes": self._boxes(said.section["boxes"], place), "transform": said.operations}
+
+    def _map(self, leaf: Leaf, given: Any, listed: bool, at: str, place: str) -> dict[str, Any]:
+        """Of a map of classes, what moves pixels; colours are its picture's."""
+        said = told(given, place, is_mask=True)
+        steps = [(operation, at) for operation, at in zip(said.operations, said.places) if not joint.is_still(operation)]
+        operations = [operation for operation, _ in steps]
+        self.prepared[leaf.column] = MAPS
+        self.places[f"{at}.transform"] = [place for _, place in steps]
+        return {"orientation": "apply", **said.section, **extents.shape(given, place, operations, listed), "mode": "index", "transform": operations}
 
     def _whole(self, leaf: Leaf, of: Prepared, place: str) -> Prepared:
         if len(leaf.path) > 1:
@@ -180,7 +204,7 @@ class _Columns:
         together: list[str] = []
         for leaf, field in zip(self.leaves, self.fields):
             of = self.prepared.get(leaf.column, PLAIN) if leaf.kind == "image" else PLAIN
-            if of.known:
+            if of != PLAIN:
                 at = len(self.leaves) + len(known)
                 self.trees[leaf.column] = Output(of, [self.leaves.index(leaf), *range(at, at + len(of.known))])
             known += [name if self.single else f"{field}.{name}" for name in of.known]
@@ -284,7 +308,7 @@ class Finish(NamedTuple):
     python: Sequence[bool]  # which fields are Python's numbers in a sample
     form: str
     collate: Optional[Callable[[list[Any]], Any]]  # the program's, of a list of samples
-    spread: bool = False  # whether what a processor makes stands beside the other columns, and not below its column's key
+    spread: bool = False  # whether what a processor makes stands beside the other columns, and not below its column's key, unless that is the first of its names
 
     def __call__(self, picked: Sequence[Any]) -> Any:
         fields = [one if cast is None else _cast(one, cast) for one, cast in zip(picked, self.casts)]
@@ -297,7 +321,7 @@ class Finish(NamedTuple):
         whole: dict[str, Any] = {}
         for key, tree in self.trees.items():
             one = _built(tree, fields)
-            whole.update(one if self.spread and isinstance(tree, Output) else {key: one})
+            whole.update(one if isinstance(tree, Output) and isinstance(one, dict) and (self.spread or key == KEY) else {key: one})
         return whole
 
     def _formed(self, whole: dict[str, Any]) -> Any:
@@ -307,9 +331,23 @@ class Finish(NamedTuple):
 
 
 def _built(tree: Any, fields: Sequence[Any]) -> Any:
-    if isinstance(tree, Output):
-        return tree(fields)
-    return fields[tree] if isinstance(tree, int) else {key: _built(one, fields) for key, one in tree.items()}
+    return tree(fields) if isinstance(tree, Output) else mapped(tree, fields)
+
+
+def mapped(tree: Any, to: Any) -> Any:
+    """A tree of dicts and lists, with what its leaves stand for in their places."""
+    if isinstance(tree, dict):
+        return {key: mapped(one, to) for key, one in tree.items()}
+    return [mapped(one, to) for one in tree] if isinstance(tree, list) else to[tree]
+
+
+def leaves(tree: Any) -> Iterator[Any]:
+    """Those of a tree of dicts and lists."""
+    if not isinstance(tree, (dict, list)):
+        yield tree
+        return
+    for one in tree.values() if isinstance(tree, dict) else tree:
+        yield from leaves(one)
 
 
 def _cast(field: Any, to: str) -> Any:

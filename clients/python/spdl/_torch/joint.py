@@ -115,6 +115,11 @@ def _check_masks(operation: Operation, g: Given) -> None:
             g.refuse(f'fill: got {fill} of masks, which are 0 where no picture is, want fill={{tv_tensors.Mask: 0, "others": {fill}}}')
 
 
+def is_still(operation: Operation) -> bool:
+    """Whether it leaves pixels where they are, so that a map of classes knows nothing of it."""
+    return _is_still(operation, _STILL)
+
+
 def _is_still(operation: Operation, still: tuple[str, ...]) -> bool:
     """Whether an operation, and each of a group, is one of these."""
     for name, value in operation.items():

@@ -21,7 +21,7 @@ class Prepared(NamedTuple):
     def made(self, fields: list[Any]) -> Any:
         """What the processor returns, or, where that is the picture alone, that."""
         made = dict(zip(self.names, self.outputs(*fields)))
-        return made if len(made) > 1 else made[KEY]
+        return made if len(made) > 1 else made[self.names[0]]
 
 
 def _library(of: Any) -> Any:
@@ -38,6 +38,26 @@ def _first(count: Any, room: int, dtype: str) -> Any:
 
 def _siglip2(patches: Any, count: Any, grid: Any) -> tuple[Any, ...]:
     return patches, _first(count, patches.shape[-2], "int32"), grid[..., 1:]
+
+
+def _masked(pixels: Any, extent: Any) -> tuple[Any, ...]:
+    """1 where a picture is, of a batch that is as large as its largest."""
+    library = _library(extent)
+    height, width = pixels.shape[-2:]
+    inside = (library.arange(height) < extent[..., :1])[..., None] & (library.arange(width) < extent[..., 1:])[..., None, :]
+    return pixels, _whole(inside)
+
+
+def _all(pixels: Any) -> tuple[Any, ...]:
+    return pixels, _library(pixels).ones((*pixels.shape[:-3], *pixels.shape[-2:]), dtype=_library(pixels).int64)
+
+
+def _classes(maps: Any) -> tuple[Any, ...]:
+    return (_whole(maps[..., 0, :, :]),)
+
+
+def _whole(numbers: Any) -> Any:
+    return numbers.long() if hasattr(numbers, "long") else numbers.astype("int64")
 
 
 def _onevision(tiles: Any, size: Any) -> tuple[Any, ...]:
@@ -66,6 +86,9 @@ def _idefics3(tiles: Any, count: Any) -> tuple[Any, ...]:
 
 
 PLAIN = Prepared()
+MAPS = Prepared(("labels",), (), _classes)
+DETR = Prepared((KEY, "pixel_mask"), ("extent",), _masked)
+DETR_OF_ONE_SIZE = Prepared((KEY, "pixel_mask"), (), _all)
 QWEN2_VL = Prepared((KEY, "image_grid_thw"), ("grid",), together=True)
 SIGLIP2 = Prepared((KEY, "pixel_attention_mask", "spatial_shapes"), ("count", "grid"), _siglip2)
 INTERNVL = Prepared((KEY, "num_patches"), ("count",), shape="ragged", together=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
 from . import prepared
-from .given import BYTES, FLOATS, NORMALIZED, PIL, RESIZERS, Given, Number, Operation, refusal, short, whole, without
+from .given import BYTES, FLOATS, NORMALIZED, PIL, RESIZERS, RESIZERS_OF_TENSORS, Given, Number, Operation, refusal, short, whole, without
 from .prepared import Prepared
 from .torchvision import IMAGENET
 
@@ -18,7 +18,6 @@ _BASES = (*_OF_TENSORS, "PilBackend")
 _BEHAVIOUR = ("__call__", "preprocess", "_preprocess", "_preprocess_image_like_inputs", "_prepare_image_like_inputs", "process_image", "_process_image", "convert_to_rgb", "resize", "crop",
               "center_crop", "rescale", "normalize", "rescale_and_normalize", "_rescale_and_normalize", "_fuse_mean_std_and_rescale_factor", "pad",
               "_standardize_kwargs", "_further_process_kwargs", "_validate_preprocess_kwargs")
-_FILTERS = ("bilinear", "bicubic", "lanczos")  # of tensors, torch_bilinear and so on here; their nearest is nearest-exact
 _TIMM = "TimmWrapperImageProcessor"
 
 
@@ -35,6 +34,11 @@ def is_processor(one: Any) -> bool:
     return any((cls.__module__, cls.__qualname__) in _ROOTS for cls in type(one).__mro__)
 
 
+def ends(transform: Any) -> bool:
+    """Whether a transform is a processor, or a list that ends with one."""
+    return is_processor(transform[-1] if isinstance(transform, (list, tuple)) and transform else transform)
+
+
 def of_timm(one: Any) -> bool:
     """Whether it has timm's transforms in it, and does nothing else."""
     return _home(one)[0] == _TIMM
@@ -47,6 +51,24 @@ def told(one: Any, place: str, before: list[Operation]) -> Said:
         _refuse_unknown(one, place, name)
     p = Processor(one, place, before, base)
     return Said(_RULES[name](p), p.in_hand, p.section, p.prepared)
+
+
+def told_of_maps(one: Any, place: str, before: list[Operation]) -> list[Operation]:
+    """What a processor does to segmentation_maps, which are numbers of classes: their size, and do_reduce_labels behind that, as nothing is mixed in between."""
+    name, base = _home(one)
+    if name not in _MAPPED:
+        _refuse_maps(one, place, f"takes no segmentation_maps, want one of {', '.join(_MAPPED)}; ")
+    p = Processor(one, place, before, base)
+    if name not in _BY_NEAREST and p.flag("do_resize") and p.filter(RESIZERS, "resample") != "nearest":
+        _refuse_maps(one, place, f"resample: got {p.filter(RESIZERS, 'resample')}, by which it resizes segmentation_maps, too, and mixes numbers of classes, want resample=0, of both; ")
+    operations = p.resized(_size, p.nearest())
+    if p.flag("do_reduce_labels"):
+        operations.append({"remap_classes": "reduce"})
+    return p.middle(operations)
+
+
+def _refuse_maps(one: Any, place: str, what: str) -> NoReturn:
+    raise refusal(place, one, what + 'or a section of the maps\' own: {"mode": "index", "layout": "NCHW", "transform": [{"resize": {"size": [512, 512], "interpolation": "nearest"}}]}')
 
 
 def _home(one: Any) -> tuple[str, str]:
@@ -108,20 +130,23 @@ class Processor(Given):
                         "resize: {size: N, max_size: M}, with shape: padded (docs/media.md#pictures-of-their-own-size)")
         return said
 
-    def resized(self, size: Callable[[dict[str, int]], Any]) -> list[Operation]:
-        """To what it makes of its sides, N of the shorter one or [H, W], where it resizes."""
+    def resized(self, size: Callable[[dict[str, int]], Any], by: str = "") -> list[Operation]:
+        """To what it makes of its sides, N of the shorter one or [H, W], where it resizes, by that filter or its own."""
         if not self.flag("do_resize"):
             return []
-        said = {"size": size(self.sides("size")), "interpolation": self.resampler()}
+        said = {"size": size(self.sides("size")), "interpolation": by or self.resampler()}
         return [{"resize": short("size", without(said, interpolation="bilinear"))}]
 
     def resampler(self) -> str:
         """The filter of its resize."""
         filter = self.filter(RESIZERS, "resample")
-        if self._by_torch and filter not in _FILTERS:
-            self.refuse(f"resample: got {filter} of torch's tensors, want one of {', '.join(_FILTERS)}; what works on Pillow's pictures has all filters: use_fast=False, or in transformers 5 the class with Pil "
-                        "in its name")
-        return f"torch_{filter}" if self._by_torch else str(filter)
+        if self._by_torch and filter not in RESIZERS_OF_TENSORS:
+            self.refuse(f"resample: got {filter} of torch's tensors, want one of {', '.join(RESIZERS_OF_TENSORS)}; what works on Pillow's pictures has all filters: use_fast=False, or in transformers 5 the class "
+                        "with Pil in its name")
+        return self.nearest() if filter == "nearest" else f"torch_{filter}" if self._by_torch else str(filter)
+
+    def nearest(self) -> str:
+        return "torch_nearest_exact" if self._by_torch else "nearest"
 
     def middle(self, operations: list[Operation], rounding: str = "") -> list[Operation]:
         """The middle of what those leave, where it crops."""
@@ -147,7 +172,7 @@ class Processor(Given):
         """Rescaled, less an offset, normalized, and once more divided by std: in one, of pixels from 0 to 1."""
         if self.flag("do_flip_channel_order"):
             self.refuse("do_flip_channel_order: got True, blue first, want False, and pixel_values.flip(1) in the loop")
-        if self.flag("do_pad") and not self.section:
+        if self.flag("do_pad") and self.prepared is prepared.PLAIN:
             self.refuse("do_pad: got True, want False: pictures that are padded to the largest of a batch are a description's, with shape: padded (docs/media.md#pictures-of-their-own-size)")
         rescales, normalizes = self.flag("do_rescale"), self.flag("do_normalize")
         if not (rescales or normalizes or again):
@@ -259,6 +284,37 @@ def dinov3(p: Processor) -> list[Operation]:
     return plain(p)
 
 
+def dpt(p: Processor) -> list[Operation]:
+    """Sides are whole multiples, which they have to be as they are said, and pictures keep no shape."""
+    if not p.flag("do_resize"):
+        return plain(p)
+    if p.flag("keep_aspect_ratio"):
+        p.refuse("keep_aspect_ratio: got True, pictures of sizes of their own, want False, or one size: T.Resize((H, W)) in front of it, with do_resize=False")
+    multiple, sides = p.get("ensure_multiple_of") or 1, p.sides("size")
+    if "shortest_edge" in sides or any(side % multiple for side in sides.values()):
+        p.refuse(f"size: got {sides}, want {{'height': H, 'width': W}} of whole multiples of {multiple} (ensure_multiple_of)")
+    return plain(p)
+
+
+def detr(p: Processor) -> list[Operation]:
+    """One size, or the shorter side and a bound of the longer one; a batch is as large as its largest, and a mask says where pictures are."""
+    said = p.measures("size")
+    sized = set(said) == {"shortest_edge", "longest_edge"}
+    if p.flag("do_pad"):
+        if p.measures("pad_size"):
+            p.refuse(f"pad_size: got {p.measures('pad_size')}, want None: a batch is as large as its largest picture")
+        p.prepared = prepared.DETR if sized else prepared.DETR_OF_ONE_SIZE
+    elif sized:
+        p.refuse("do_pad: got False of pictures of sizes of their own, of which no batch can be made, want True")
+    if not p.flag("do_resize"):
+        p.refuse("do_resize: got False, pictures as large as they are, of which nobody knows how much room they need, want True")
+    if not sized:
+        return [*p.resized(_size), *p.finished()]
+    p.section = {"shape": "padded"}
+    resize = {"size": said["shortest_edge"], "max_size": said["longest_edge"], "rounding": "detr", "interpolation": p.resampler()}
+    return [{"resize": without(resize, interpolation="bilinear")}, *p.finished()]
+
+
 # ---- what cuts tiles
 
 
@@ -312,6 +368,7 @@ def siglip2(p: Processor) -> list[Operation]:
 _RULES: dict[str, Callable[[Processor], list[Operation]]] = {
     "": plain,  # as their bases do it, whatever the model
     **{f"{name}ImageProcessor": plain for name in ("ViT", "DeiT", "Bit", "CLIP", "Siglip", "MobileNetV1", "MobileNetV2", "MobileViT", "Pvt", "Beit", "Segformer", "Blip", "ChineseCLIP")},
+    **{f"{name}ImageProcessor": detr for name in ("Detr", "ConditionalDetr", "DeformableDetr", "RTDetr", "GroundingDino")}, "DPTImageProcessor": dpt,
     "ConvNextImageProcessor": convnext, "LevitImageProcessor": levit, "PoolFormerImageProcessor": poolformer, "EfficientNetImageProcessor": efficientnet,
     "FlavaImageProcessor": flava, "PerceiverImageProcessor": perceiver, "DINOv3ViTImageProcessor": dinov3,
     "GotOcr2ImageProcessor": internvl, "LlavaNextImageProcessor": llava_next, "LlavaOnevisionImageProcessor": llava_onevision, "MllamaImageProcessor": mllama,
@@ -319,11 +376,15 @@ _RULES: dict[str, Callable[[Processor], list[Operation]]] = {
     "Qwen2VLImageProcessor": qwen2_vl, "Siglip2ImageProcessor": siglip2,
 }
 
+# Those that take segmentation_maps, and of these those that resize them to the nearest, and not by the filter of pictures.
+_BY_NEAREST = tuple(f"{name}ImageProcessor" for name in ("Segformer", "MobileViT", "MobileNetV2"))
+_MAPPED = (*_BY_NEAREST, "BeitImageProcessor", "DPTImageProcessor")
+
 _PADDED = ("its pictures keep sizes of their own, and are padded to the largest of a batch; a description has them: resize: {size: N, max_size: M}, with shape: padded, and boxes that follow "
            "(docs/media.md#pictures-of-their-own-size)")
 
 # What is known and has no operations here, and what does it.
 _REMEDIES = {
-    **{f"{name}ImageProcessor": _PADDED for name in ("Detr", "ConditionalDetr", "DeformableDetr", "Deta", "Yolos", "RTDetr", "GroundingDino", "Mask2Former", "MaskFormer", "OneFormer")},
+    **{f"{name}ImageProcessor": _PADDED for name in ("Deta", "Yolos", "Mask2Former", "MaskFormer", "OneFormer")},
     **{f"{name}ImageProcessor": "its pictures are the frames of clips; a description's section video has them (docs/media.md)" for name in ("VideoMAE", "Vivit", "TvLT", "Tvp")},
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _torchrun
-from . import columns, datasets, huggingface, mosaic, parts, streamed, webdataset
+from . import columns, datasets, huggingface, litdata, mosaic, parts, streamed, webdataset
 from .made import Streamed
 
 _NONE = {  # torch's arguments for which one that is iterated has no use
@@ -16,7 +16,7 @@ _NONE = {  # torch's arguments for which one that is iterated has no use
 
 
 def is_dataset(one: Any) -> bool:
-    return webdataset.is_pipeline(one) or huggingface.is_streamed(one) or mosaic.is_dataset(one)
+    return webdataset.is_pipeline(one) or huggingface.is_streamed(one) or mosaic.is_dataset(one) or litdata.is_dataset(one)
 
 
 def read(dataset: Any, said: Any, own: dict[str, Any]) -> Streamed:
@@ -26,6 +26,8 @@ def read(dataset: Any, said: Any, own: dict[str, Any]) -> Streamed:
             said.refuse(name, f"got {said.get(name)!r:.60} beside {type(dataset).__qualname__}, which is iterated, want none, as torch does: {why}")
     if mosaic.is_dataset(dataset):
         return mosaic.streamed(dataset, said, **own)
+    if litdata.is_dataset(dataset):
+        return litdata.streamed(dataset, said, **own)
     return _hugging_faces(dataset, said, own) if huggingface.is_streamed(dataset) else _pipeline(dataset, said)
 
 

@@ -22,7 +22,7 @@ def resampler(g: Given) -> str:
         return g.filter(RESIZERS)
     of_v2(g)
     if g.get("interpolation") == "nearest-exact":
-        g.refuse("interpolation: got nearest-exact of a tensor, want nearest; or this in front of what makes a tensor, where both are one")
+        return "torch_nearest_exact"
     filter = g.filter(RESIZERS_OF_TENSORS)
     if filter != "nearest":
         g.always("antialias", True, "a tensor without antialiasing is not resized here; in front of what makes a tensor pictures are antialiased always")

@@ -163,12 +163,15 @@ class _Walk:
         """An image processor of transformers'."""
         if self.in_hand != PIL:
             raise refusal(place, one, f"makes tensors of PIL images, and {IN_HAND[self.in_hand]} is in hand, want it in the place of what makes that")
-        if self.is_mask or self.channels != 3:
-            raise refusal(place, one, "makes pictures of three channels, want RGB (mode: rgb, or dataset.cast_column(NAME, Image(mode=\"RGB\"))); a mask has operations of its own, such as "
-                                      "{resize: {size: [224, 224], interpolation: nearest}}")
+        if not self.is_mask and self.channels != 3:
+            raise refusal(place, one, "makes pictures of three channels, want RGB (mode: rgb, or dataset.cast_column(NAME, Image(mode=\"RGB\"))); of maps of classes, its segmentation_maps, want mode: index")
         if self._depth or self._beside is not None:
             raise refusal(place, one, "makes a tensor of a picture alone, always, want it outside of what may not happen, and no boxes or masks that go through it; a description says what becomes of these")
-        if processors.of_timm(one):
+        if self.is_mask:
+            for operation in processors.told_of_maps(one, place, [operation for operation, _ in self.steps]):
+                self._keep(operation, (place, one))
+            self.in_hand, self.prepared = BYTES, prepared.MAPS
+        elif processors.of_timm(one):
             self.add(one.val_transforms, f"{place}.val_transforms")
             self.prepared = prepared.PLAIN
         else:
