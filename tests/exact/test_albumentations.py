@@ -396,6 +396,7 @@ def test_boxes_and_points_follow_a_perspective(tmp_path):
     pixels[20:44, 24:64] = 255
     Image.fromarray(pixels).save(tmp_path / "a.png")
     columns = [{"name": name, "type": "list", "dtype": "f32", "shape": [-1, n], "max_length": 8} for name, n in (("bboxes", 4), ("keypoints", 2))]
+    seen = 0
     for ahead in (False, True):
         transform = [{"cv2_perspective": {"scale": 0.15, "p": 1}}]
         transform = [*transform, {"center_crop": [60, 80]}] if ahead else [{"center_crop": [60, 80]}, *transform]
@@ -406,7 +407,10 @@ def test_boxes_and_points_follow_a_perspective(tmp_path):
             y, x = np.nonzero(pixels[..., 0] > 127)
             inside = [max(float(points[:, 0].min()), 0), max(float(points[:, 1].min()), 0), min(float(points[:, 0].max()), 80), min(float(points[:, 1].max()), 60)]
             np.testing.assert_allclose(box, inside, atol=1e-3)
-            np.testing.assert_allclose(box, [x.min(), y.min(), x.max() + 1, y.max() + 1], atol=2.5)
+            if (points >= 0).all() and (points <= (80, 60)).all():  # else the box is around corners that are not there to be seen
+                np.testing.assert_allclose(box, [x.min(), y.min(), x.max() + 1, y.max() + 1], atol=1.5)
+                seen += 1
+    assert seen > 10
 
 
 def test_masks_turn_with_their_pictures(tmp_path):
