@@ -169,12 +169,12 @@ def test_regular_clips_by_time_are_torchcodecs(videos, name, clips):
 # --- containers that do not say when pictures are shown ---
 
 
-def moving(path, codec, container, base=25, **options):
+def moving(path, codec, container, base=25, between=2, **options):
     """Twenty pictures, 25 a second, none like those beside it; the container's clock may be finer. PyAV's frames as they come out of the decoder."""
     with av.open(str(path), "w", format=container) as out:
         s = out.add_stream(codec, rate=25, options=options)
         s.width, s.height, s.pix_fmt, s.codec_context.gop_size = 64, 48, "yuv420p", 10
-        s.codec_context.max_b_frames = 2
+        s.codec_context.max_b_frames = between
         s.time_base = s.codec_context.time_base = Fraction(1, base)
         for i in range(20):
             picture = np.add.outer(np.arange(48) * 2, np.arange(64) + i * 80).astype(np.uint8)
@@ -205,6 +205,21 @@ def test_pictures_of_an_avi_that_counts_fields_last_until_the_next(videos, tmp_p
     assert len(want) == videos.info["frames"] == 20
     np.testing.assert_allclose(np.diff(videos.pts), 1 / 25, atol=1e-9)
     np.testing.assert_allclose(videos.duration, 1 / 25, atol=1e-9)
+
+
+# torchcodec says as much of the frame, but has its stream end where the frame begins: it does not show it, and of 25 frames at 25 a second it gives 24.
+@pytest.mark.parametrize("codec, container", [("flv", "flv"), ("msmpeg4v2", "asf")])
+def test_the_last_frame_is_on_show_where_the_container_names_no_durations(videos, tmp_path, codec, container):
+    path = tmp_path / "moving"
+    moving(path, codec, container, between=0)
+    got = videos.row(path, size=(48, 64), frames=20)
+    np.testing.assert_allclose(videos.duration, 1 / 25, atol=1e-9)
+    np.testing.assert_allclose(torch_decoder(path).get_frame_at(19).duration_seconds, 1 / 25, atol=1e-9)
+    last = videos.row(path, size=(48, 64), frames=1, kind="AtTimes", select={"Times": [videos.pts[-1] + 0.03]})
+    np.testing.assert_array_equal(last[0], got[-1])
+    np.testing.assert_array_equal(videos.row(path, size=(48, 64), frames=20, kind="FPS", select={"Rate": 25}), got)
+    clip = videos.row(path, size=(48, 64), frames=2, kind="ClipsRegularTimes", select={"BetweenClips": 9, "ClipFrames": 2, "BetweenSecs": 0.04, "RangeStart": 0.73})
+    np.testing.assert_array_equal(clip, got[-2:])
 
 
 # --- turned, as PyAV and numpy turn it ---
