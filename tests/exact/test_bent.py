@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from conftest import RowError, picture
+from conftest import picture
 from test_augment import INDEX, RGB
 from test_distort import LATER, words
 from test_jpeg import BILINEAR, philox, uniforms
+from tools import RowError
 
 A = pytest.importorskip("albumentations", reason="needs albumentations: pip install albumentations==2.0.8 opencv-python-headless==4.11.0.86")
 cv2 = pytest.importorskip("cv2")
