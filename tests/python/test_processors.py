@@ -186,7 +186,7 @@ def test_a_processor_of_detrs_kin_pads_a_batch_to_its_largest():
 
 @pytest.mark.parametrize("name, base, given, made", [
     ("SegformerImageProcessor", Base, {}, [{"resize": {"size": [20, 24], "interpolation": "nearest"}}]),
-    ("SegformerImageProcessorFast", Fast, dict(do_reduce_labels=True), [{"resize": {"size": [20, 24], "interpolation": "torch_nearest_exact"}}, {"remap_classes": "reduce"}]),
+    ("SegformerImageProcessor", Torchvision, dict(do_reduce_labels=True), [{"resize": {"size": [20, 24], "interpolation": "torch_nearest_exact"}}, {"remap_classes": "reduce"}]),
     ("SegformerImageProcessorPil", Pil, dict(do_resize=False, do_reduce_labels=True), [{"remap_classes": "reduce"}]),
     ("MobileViTImageProcessor", Torchvision, dict(size={"shortest_edge": 30}, do_reduce_labels=True, do_center_crop=True, crop_size={"height": 20, "width": 20}, do_flip_channel_order=True),
      [{"resize": {"size": 30, "interpolation": "torch_nearest_exact"}}, {"remap_classes": "reduce"}, {"center_crop": {"size": 20, "rounding": "down"}}]),
@@ -203,6 +203,7 @@ def test_a_processor_says_what_becomes_of_segmentation_maps(name, base, given, m
 @pytest.mark.parametrize("one, message", [
     (processor(), r"image.transform: ViTImageProcessor\(...\): takes no segmentation_maps, want one of SegformerImageProcessor, .*or a section of the maps' own: {\"mode\": \"index\""),
     (processor("BeitImageProcessor", resample=3), "resample: got bicubic, by which it resizes segmentation_maps, too, and mixes numbers of classes, want resample=0, of both; or a section of the maps' own"),
+    (processor("SegformerImageProcessorFast", Fast), "makes other maps of tensors than transformers 5 does, want transformers 5, or the class without Fast; or a section of the maps' own"),
     (processor("DPTImageProcessor", Torchvision), "resample: got bilinear, by which it resizes segmentation_maps, too"),
     (processor("SegformerImageProcessor", size={"longest_edge": 9}), "size: got {'longest_edge': 9}, want"),
 ])

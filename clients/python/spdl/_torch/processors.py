@@ -59,6 +59,8 @@ def told_of_maps(one: Any, place: str, before: list[Operation]) -> list[Operatio
     if name not in _MAPPED:
         _refuse_maps(one, place, f"takes no segmentation_maps, want one of {', '.join(_MAPPED)}; ")
     p = Processor(one, place, before, base)
+    if p.is_fast:
+        _refuse_maps(one, place, "makes other maps of tensors than transformers 5 does, want transformers 5, or the class without Fast; ")
     if name not in _BY_NEAREST and p.flag("do_resize") and p.filter(RESIZERS, "resample") != "nearest":
         _refuse_maps(one, place, f"resample: got {p.filter(RESIZERS, 'resample')}, by which it resizes segmentation_maps, too, and mixes numbers of classes, want resample=0, of both; ")
     operations = p.resized(_size, p.nearest())
