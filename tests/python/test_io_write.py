@@ -418,6 +418,20 @@ def test_svt_av1_writes_nothing_to_standard_error_unless_it_is_told_to(capfd, mo
     assert "Svt[info]" in capfd.readouterr().err
 
 
+def test_svt_av1_leaves_threads_as_they_were_scheduled(tmp_path):
+    """As root it would have them, and whatever they start, run ahead of all others of the machine."""
+    def policies():
+        return {os.sched_getscheduler(int(thread)) for thread in os.listdir("/proc/self/task")}
+
+    before = policies()
+    muxer = spdl.io.Muxer(tmp_path / "a.mp4")
+    video = muxer.add_encode_stream(spdl.io.video_encode_config(width=64, height=64, frame_rate=(25, 1)), encoder="libsvtav1")
+    with muxer.open():
+        video.encode(pictures(4, 64, 64), [n / 25 for n in range(4)])
+        assert policies() == before and os.sched_getscheduler(0) == os.SCHED_OTHER
+    assert policies() == before
+
+
 @pytest.mark.parametrize("codec, container", [("flv", "flv"), ("msmpeg4v2", "asf")])
 def test_the_last_frame_lasts_as_the_one_before_it_where_the_container_names_no_durations(codec, container):
     data = spdl.io.save_video(None, pictures(10), 25, codec=codec, format=container)

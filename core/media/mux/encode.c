@@ -3,7 +3,9 @@
 /* encode.c - pictures and samples to packets. */
 #include "mux.h"
 
+#include <dirent.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,11 +155,58 @@ static int hush_environment(void) {
     return said || more ? 0 : AVERROR(ENOMEM);
 }
 
+/* The threads of the process; none where there are more than most. */
+static int threads(pid_t *all, int most) {
+    DIR *dir = opendir("/proc/self/task");
+    if (!dir) return 0;
+    int n = 0;
+    for (struct dirent *one; (one = readdir(dir)) != NULL;) {
+        if (one->d_name[0] == '.') continue;
+        if (n == most) {
+            n = 0;
+            break;
+        }
+        all[n++] = (pid_t)strtol(one->d_name, NULL, 10);
+    }
+    closedir(dir);
+    return n;
+}
+
+static int is_among(pid_t one, const pid_t *all, int n) {
+    for (int i = 0; i < n; i++)
+        if (all[i] == one) return 1;
+    return 0;
+}
+
+enum { MOST_THREADS = 4096 };
+
+/* SVT-AV1 opens. Where it may, as root, it has the thread that opens it and its own run ahead of all others of the machine (SCHED_FIFO, and so have
+ * what that thread starts from then on); they are put back to how the thread ran before. */
+static int open_svt(media_enc *e, AVDictionary **options) {
+    struct sched_param was;
+    const int policy = sched_getscheduler(0);
+    int rc = hush_environment();
+    if (rc < 0) return rc;
+    pid_t *before = malloc(2 * MOST_THREADS * sizeof *before), *after = before + MOST_THREADS;
+    if (!before) return AVERROR(ENOMEM);
+    const int known = policy >= 0 && sched_getparam(0, &was) == 0 ? threads(before, MOST_THREADS) : 0;
+    rc = avcodec_open2(e->codec, e->codec->codec, options);
+    const int n = known > 0 ? threads(after, MOST_THREADS) : 0;
+    for (int i = 0; i < n; i++)
+        if (!is_among(after[i], before, known) && sched_getscheduler(after[i]) == SCHED_FIFO)
+            (void)sched_setscheduler(after[i], policy, &was);
+    if (known > 0) (void)sched_setscheduler(0, policy, &was);
+    free(before);
+    return rc;
+}
+
 static int open_codec(media_enc *e, AVDictionary **options) {
     media_av_forget();
     int rc = hush(e->codec->codec, options);
-    if (rc >= 0 && strcmp(e->codec->codec->name, "libsvtav1") == 0) rc = hush_environment();
-    if (rc >= 0) rc = avcodec_open2(e->codec, e->codec->codec, options);
+    if (rc >= 0)
+        rc = strcmp(e->codec->codec->name, "libsvtav1") == 0
+                 ? open_svt(e, options)
+                 : avcodec_open2(e->codec, e->codec->codec, options);
     if (rc < 0) return failed(e, rc, MEDIA_MUX_UNSUPPORTED);
     const AVDictionaryEntry *unknown = av_dict_get(*options, "", NULL, AV_DICT_IGNORE_SUFFIX);
     if (unknown)
