@@ -299,7 +299,8 @@ def test_a_path_that_begins_with_a_dash_is_a_path(pictures, tmp_path):
             except spdl.EngineStartError as error:
                 print(error)
     """, str(tmp_path))
-    assert out.splitlines() == ["53", "53", 'serve: "--help": no such file or folder; want a description (YAML or JSON), a folder of media or shards'] * 2
+    refused = f'serve: "--help": no such file or folder; looked for as "{tmp_path}/--help"; want a description (YAML or JSON), a folder of media or shards'
+    assert out.splitlines() == ["53", "53", refused] * 2
 
 
 def test_a_missing_engine_library_is_named(pictures):

@@ -49,4 +49,4 @@ def test_they_are_of_what_resizes_alone(rows, tmp_path):
     with pytest.raises(RowError, match="want interpolation nearest"):
         rows.row(tmp_path / "a.png", Resize=(4, 4), Mode=3, Interpolation=BOX)
     with pytest.raises(RowError, match="is not one of the named values"):
-        rows.row(tmp_path / "a.png", Resize=(4, 4), Interpolation=15)
+        rows.row(tmp_path / "a.png", Resize=(4, 4), Interpolation=16)
