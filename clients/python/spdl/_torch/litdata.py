@@ -7,7 +7,7 @@ import os
 import posixpath
 from typing import Any, Optional
 
-from . import addresses, datasets
+from . import addresses, datasets, libraries
 from .made import Streamed
 from .mosaic import Shards, described
 
@@ -24,7 +24,7 @@ _REMEDIES = {
 
 def is_dataset(one: Any) -> bool:
     """Whether this is litData's, or derived of it."""
-    return any(cls.__qualname__ == "StreamingDataset" and cls.__module__.partition(".")[0] == "litdata" for cls in type(one).__mro__)
+    return libraries.derives(one, "litdata", "StreamingDataset")
 
 
 def streamed(dataset: Any, said: Any, transform: Any = None, fields: Any = None) -> Streamed:
@@ -62,13 +62,10 @@ class LitData(Shards):
 
     def _check(self) -> None:
         dataset = self.dataset
-        for cls in type(dataset).__mro__:
-            if cls.__module__.partition(".")[0] == "litdata":
-                break
-            own = [name for name in _BEHAVIOUR if name in vars(cls)]
-            if own:
-                datasets.refuse_shards(dataset, "dataset", f"is a class of its own, which reads by its {own[0]}, and the engine the same chunks: want litdata.StreamingDataset itself, of which transform= is its pictures' "
-                                                           "and fields= its columns, or ")
+        own = libraries.home(dataset, ("litdata",), _BEHAVIOUR).own
+        if own:
+            datasets.refuse_shards(dataset, "dataset", f"is a class of its own, which reads by its {own}, and the engine the same chunks: want litdata.StreamingDataset itself, of which transform= is its pictures' "
+                                                       "and fields= its columns, or ")
         if getattr(dataset, "transform", None):
             self.refuse("transform: got one of litData's, of whole samples, want none: spdl.DataLoader(dataset, transform=...) is its pictures', and a collate_fn takes samples")
         loader = type(dataset.item_loader).__qualname__
