@@ -74,9 +74,12 @@ void media_add_noise(const media_pixels *px, const media_kernels *by, const medi
         media_noise noise = {.by = by, .key = r->key, .channel = r->first + (uint32_t)ch};
         for (int32_t y = 0; y < px->h; y++) {
             uint8_t *c = media_line(px, y) + ch;
-            for (int32_t x = 0; x < px->w; x++, c += px->step) {
-                int v = *c + (int)(mean + media_next_normal(&noise) * sigma); /* cut, as torch does */
-                *c = (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
+            for (int32_t x = 0, n; x < px->w; x += n) {
+                const float *normal = media_next_normals(&noise, px->w - x, &n);
+                for (int32_t i = 0; i < n; i++, c += px->step) {
+                    int v = *c + (int)(mean + normal[i] * sigma); /* cut, as torch does */
+                    *c = (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
+                }
             }
         }
     }

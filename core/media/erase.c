@@ -50,8 +50,10 @@ static void erase_channel(const media_op *op, const media_kernels *by, const med
     media_noise noise = {.by = by, .key = e->key, .channel = (uint32_t)ch};
     for (int32_t y = 0; y < e->part.h; y++, first += line) {
         uint8_t *to = first;
-        for (int32_t x = 0; x < e->part.w; x++, to += step)
-            put(op, to, op->erase_noise ? media_next_normal(&noise) : op->erase_value[ch]);
+        for (int32_t x = 0, n = e->part.w; x < e->part.w; x += n) {
+            const float *normal = op->erase_noise ? media_next_normals(&noise, e->part.w - x, &n) : NULL;
+            for (int32_t i = 0; i < n; i++, to += step) put(op, to, normal ? normal[i] : op->erase_value[ch]);
+        }
     }
 }
 

@@ -81,7 +81,7 @@ typedef struct media_kernels {
 extern const media_kernels media_portable;
 const media_kernels *media_best_kernels(void); /* for this processor */
 
-/* A channel's normal numbers one by one, from the first on; {.by, .key, .channel} is ready for it. */
+/* A channel's normal numbers, from the first on; {.by, .key, .channel} is ready for it. */
 typedef struct media_noise {
     const media_kernels *by;
     const uint32_t *key;
@@ -89,10 +89,13 @@ typedef struct media_noise {
     float some[256];
 } media_noise;
 
-static inline float media_next_normal(media_noise *n) {
-    const uint32_t many = sizeof n->some / sizeof n->some[0];
-    if (n->given % many == 0) n->by->normals(n->key, n->channel, n->given / 4, many, n->some);
-    return n->some[n->given++ % many];
+/* The next ones, at least one and at most `most`; how many is *n. They stay until the next call. */
+static inline const float *media_next_normals(media_noise *of, int32_t most, int32_t *n) {
+    const uint32_t all = sizeof of->some / sizeof of->some[0], at = of->given % all;
+    if (at == 0) of->by->normals(of->key, of->channel, of->given / 4, all, of->some);
+    *n = (uint32_t)most < all - at ? most : (int32_t)(all - at);
+    of->given += (uint32_t)*n;
+    return of->some + at;
 }
 
 /* --- finish.c --- */

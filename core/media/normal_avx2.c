@@ -3,6 +3,7 @@
 
 #if defined(__x86_64__)
 #define ISA __attribute__((target("avx2")))
+#define NORMAL_AVX2
 #include "normal_isa.h"
 
 void media_normals_avx2(const uint32_t key[2], uint32_t channel, uint32_t block, size_t n, float *dst) {

@@ -1,8 +1,12 @@
-/* normal_isa.h - normal numbers by their address, the same on every instruction set; included once per instruction set, with ISA (an attribute).
+/* normal_isa.h - normal numbers by their address, the same on every instruction set; included once per instruction set, with ISA (an attribute) and, where
+ * there is AVX2, NORMAL_AVX2.
  *
  * Block b of a channel is Philox4x32-10 (philox.c) of the counter (b, 0, channel, 0) under a key: four words, two pairs, and of each pair
  * (v, w) two numbers of Box and Muller's: r cos t and r sin t, with r = sqrt(-2 ln u), u = (v / 2^8 + 1) / 2^24 and
  * t = 2 pi (w / 2^8) / 2^24, quotients of whole numbers rounded down. */
+#ifdef NORMAL_AVX2
+#include <immintrin.h>
+#endif
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -14,6 +18,7 @@
 /* Vectors of floats lie where Go slices do, those of integers anywhere in a file. */
 typedef float v8 __attribute__((vector_size(32), aligned(4), may_alias));
 typedef int32_t v8i __attribute__((vector_size(32), aligned(1), may_alias));
+typedef uint64_t v4q __attribute__((vector_size(32)));
 
 enum { LANES = 8 };
 
@@ -34,6 +39,38 @@ ISA static void ln8(v8 *x) {
     *x = k * ALL(0x1.62e4p-1f) + (ALL(2.0f) * s + (ALL(2.0f) * s * tail + k * ALL(0x1.7f7d1cp-20f)));
 }
 
+/* --- the words of eight blocks, word k of block i in word[k][i], and square roots --- */
+
+#ifdef NORMAL_AVX2
+/* Each word is the lower half of a number; what its upper half holds does not matter. Blocks 0, 1, 4 and 5, and the others. */
+ISA static void noise_words(const uint32_t key[2], uint32_t channel, uint32_t block, v8i word[4]) {
+    v4q c[2][4];
+    const v4q m0 = {0xD2511F53u, 0xD2511F53u, 0xD2511F53u, 0xD2511F53u};
+    const v4q m1 = {0xCD9E8D57u, 0xCD9E8D57u, 0xCD9E8D57u, 0xCD9E8D57u};
+    const v4q none = {0}, of = none + channel;
+    uint32_t k0 = key[0], k1 = key[1];
+    c[0][0] = none + block + (v4q){0, 1, 4, 5};
+    c[1][0] = none + block + (v4q){2, 3, 6, 7};
+    for (int h = 0; h < 2; h++) c[h][1] = none, c[h][2] = of, c[h][3] = none;
+    for (int round = 0; round < 10; round++) {
+        v4q x0 = none + k0, x1 = none + k1;
+        for (int h = 0; h < 2; h++) {
+            v4q p0 = (v4q)_mm256_mul_epu32((__m256i)c[h][0], (__m256i)m0),
+                p1 = (v4q)_mm256_mul_epu32((__m256i)c[h][2], (__m256i)m1);
+            c[h][0] = (p1 >> 32) ^ c[h][1] ^ x0;
+            c[h][1] = p1;
+            c[h][2] = (p0 >> 32) ^ c[h][3] ^ x1;
+            c[h][3] = p0;
+        }
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    for (int k = 0; k < 4; k++)
+        word[k] = __builtin_shufflevector((v8i)c[0][k], (v8i)c[1][k], 0, 2, 8, 10, 4, 6, 12, 14);
+}
+
+ISA static v8 roots(v8 x) { return (v8)_mm256_sqrt_ps((__m256)x); }
+#else
 ISA static void noise_block(const uint32_t key[2], uint32_t block, uint32_t channel, uint32_t c[4]) {
     uint32_t k0 = key[0], k1 = key[1];
     c[0] = block, c[1] = 0, c[2] = channel, c[3] = 0;
@@ -45,6 +82,22 @@ ISA static void noise_block(const uint32_t key[2], uint32_t block, uint32_t chan
         k1 += 0xBB67AE85u;
     }
 }
+
+ISA static void noise_words(const uint32_t key[2], uint32_t channel, uint32_t block, v8i word[4]) {
+    for (int l = 0; l < LANES; l++) {
+        uint32_t c[4];
+        noise_block(key, block + (uint32_t)l, channel, c);
+        for (int k = 0; k < 4; k++) word[k][l] = (int32_t)c[k];
+    }
+}
+
+ISA static v8 roots(v8 x) {
+    for (int l = 0; l < LANES; l++) x[l] = sqrtf(x[l]);
+    return x;
+}
+#endif
+
+/* --- normal numbers --- */
 
 /* The cosine and the sine of 2 pi turn / 2^24: of the angle's distance to the nearest quarter by their series, at most pi / 4 long, whose first
  * terms left out are below 3e-8. */
@@ -65,21 +118,27 @@ ISA static void circle8(v8i turn, v8 *cosine, v8 *sine) {
 ISA static void normals(const uint32_t key[2], uint32_t channel, uint32_t block, size_t n, float *dst) {
     for (size_t at = 0; at < n; at += 4 * LANES) {
         v8i word[4];
-        for (int l = 0; l < LANES; l++) {
-            uint32_t c[4];
-            noise_block(key, block + (uint32_t)(at / 4) + (uint32_t)l, channel, c);
-            for (int k = 0; k < 4; k++) word[k][l] = (int32_t)(c[k] >> 8);
-        }
-        float made[4 * LANES];
+        v8 c[2], s[2], low[2], high[2], made[4];
+        noise_words(key, channel, block + (uint32_t)(at / 4), word);
+        for (int k = 0; k < 4; k++) word[k] = word[k] >> 8 & 0xffffff;
         for (int pair = 0; pair < 2; pair++) {
-            v8 r = __builtin_convertvector((v8i)(word[2 * pair] + 1), v8) * ALL(0x1p-24f), c, s;
-            ln8(&r);
-            for (int l = 0; l < LANES; l++) r[l] = sqrtf(-2.0f * r[l]);
-            circle8(word[2 * pair + 1], &c, &s);
-            c *= r;
-            s *= r;
-            for (int l = 0; l < LANES; l++) made[4 * l + 2 * pair] = c[l], made[4 * l + 2 * pair + 1] = s[l];
+            v8 u = __builtin_convertvector((v8i)(word[2 * pair] + 1), v8) * ALL(0x1p-24f);
+            ln8(&u);
+            v8 r = roots(ALL(-2.0f) * u);
+            circle8(word[2 * pair + 1], &c[pair], &s[pair]);
+            c[pair] *= r;
+            s[pair] *= r;
+            low[pair] = __builtin_shufflevector(c[pair], s[pair], 0, 8, 1, 9, 4, 12, 5, 13);
+            high[pair] = __builtin_shufflevector(c[pair], s[pair], 2, 10, 3, 11, 6, 14, 7, 15);
         }
+        v8 a = __builtin_shufflevector(low[0], low[1], 0, 1, 8, 9, 4, 5, 12, 13);     /* blocks 0, 4 */
+        v8 b = __builtin_shufflevector(low[0], low[1], 2, 3, 10, 11, 6, 7, 14, 15);   /* 1, 5 */
+        v8 d = __builtin_shufflevector(high[0], high[1], 0, 1, 8, 9, 4, 5, 12, 13);   /* 2, 6 */
+        v8 e = __builtin_shufflevector(high[0], high[1], 2, 3, 10, 11, 6, 7, 14, 15); /* 3, 7 */
+        made[0] = __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11);
+        made[1] = __builtin_shufflevector(d, e, 0, 1, 2, 3, 8, 9, 10, 11);
+        made[2] = __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
+        made[3] = __builtin_shufflevector(d, e, 4, 5, 6, 7, 12, 13, 14, 15);
         memcpy(dst + at, made, (n - at < 4 * LANES ? n - at : 4 * LANES) * sizeof *dst);
     }
 }
