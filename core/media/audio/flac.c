@@ -71,13 +71,7 @@ const char *audio_flac_detail(const audio_flac *f) { return f->bytes.detail; }
 
 /* The checksum of n bytes; 0 of bytes that end with their own. */
 static unsigned crc16(const audio_flac *f, const uint8_t *p, size_t n) {
-    unsigned sum = 0;
-    for (; n >= 8; n -= 8, p += 8)
-        sum = f->crc16[7][p[0] ^ sum >> 8] ^ f->crc16[6][p[1] ^ (sum & 0xff)] ^ f->crc16[5][p[2]] ^
-              f->crc16[4][p[3]] ^ f->crc16[3][p[4]] ^ f->crc16[2][p[5]] ^ f->crc16[1][p[6]] ^
-              f->crc16[0][p[7]];
-    for (; n > 0; n--, p++) sum = (sum << 8 & 0xff00) ^ f->crc16[0][(sum >> 8 ^ *p) & 0xff];
-    return sum;
+    return f->k->flac_checksum(f->crc16, p, n);
 }
 
 /* --- bytes --- */

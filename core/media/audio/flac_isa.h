@@ -1,6 +1,13 @@
 /* flac_isa.h - the bits of a FLAC frame, and the floats of its samples; part of kernels_isa.h.
  *
  * What a damaged frame asks for may be any number: sums are of unsigned numbers, which wrap. */
+#ifdef FLAC_AVX2
+#include <immintrin.h>
+#define FLAC_ZEROS(x) _lzcnt_u64(x)
+#else
+#define FLAC_ZEROS(x) __builtin_clzll((x) | 1)
+#endif
+
 #include "flac.h"
 
 typedef uint32_t v8w __attribute__((vector_size(32), aligned(1), may_alias));
@@ -89,7 +96,7 @@ ISA static __attribute__((noinline)) uint32_t flac_long_code(flac_bits *b, uint3
 /* One sample of a run: its residual, and what the ones before predict. The newest is what the next one waits for: it stays in a register. */
 #define FLAC_STEP(sample, sum, wrap)                                                                        \
     do {                                                                                                    \
-        uint32_t zeros = (uint32_t)__builtin_clzll(cache | 1), used = zeros + 1 + k, v;                     \
+        uint32_t zeros = (uint32_t)FLAC_ZEROS(cache), used = zeros + 1 + k, v;                              \
         if (__builtin_expect(used <= have, 1)) {                                                            \
             v = ((zeros - 1) << k) + (uint32_t)(cache << zeros >> (63 - k));                                \
             cache <<= used;                                                                                 \
@@ -102,6 +109,7 @@ ISA static __attribute__((noinline)) uint32_t flac_long_code(flac_bits *b, uint3
         }                                                                                                   \
         sum x = 0;                                                                                          \
         _Pragma("GCC unroll 12") for (int j = order - 1; j > 0; j--) x += (sum)l->coef[j] * (sum)s[-1 - j]; \
+        __asm__("" : "+r"(x)); /* these wait for nothing: they are summed before the newest is known */     \
         if (order > 0) x += (sum)l->coef[0] * (sum)newest;                                                  \
         newest = (sample)((wrap)(int32_t)(v >> 1 ^ -(v & 1)) +                                              \
                           (wrap)(order > 0 ? FLAC_SIGNED_##sum(x) >> shift : 0));                           \
@@ -302,3 +310,51 @@ ISA static void flac_floats(const audio_flac_frame *f, int c, size_t skip, size_
     else
         flac_alone(own, own, up, n, dst);
 }
+
+/* --- checksums: remainders by x^16 + x^15 + x^2 + 1, the first bit being of the highest power --- */
+
+ISA static unsigned flac_checksum_by_tables(const uint16_t table[8][256], const uint8_t *p, size_t n) {
+    unsigned sum = 0;
+    for (; n >= 8; n -= 8, p += 8)
+        sum = table[7][p[0] ^ sum >> 8] ^ table[6][p[1] ^ (sum & 0xff)] ^ table[5][p[2]] ^ table[4][p[3]] ^
+              table[3][p[4]] ^ table[2][p[5]] ^ table[1][p[6]] ^ table[0][p[7]];
+    for (; n > 0; n--, p++) sum = (sum << 8 & 0xff00) ^ table[0][(sum >> 8 ^ *p) & 0xff];
+    return sum;
+}
+
+#ifdef FLAC_AVX2
+ISA static __m128i flac_reversed(__m128i x) {
+    return _mm_shuffle_epi8(x, _mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+}
+
+ISA static __m128i flac_sixteen(const uint8_t *p) {
+    return flac_reversed(_mm_loadu_si128((const __m128i *)p));
+}
+
+/* x with as many zeros behind it as `by` stands for, joined with what takes their place: another number of 128 bits with the same remainder. */
+ISA static __m128i flac_folded(__m128i x, __m128i by, __m128i next) {
+    return _mm_xor_si128(next,
+                         _mm_xor_si128(_mm_clmulepi64_si128(x, by, 0x11), _mm_clmulepi64_si128(x, by, 0x00)));
+}
+
+/* Four numbers at a time become the 64 bytes behind them, one after the other at last, and what is left goes by the tables. */
+ISA static unsigned flac_checksum(const uint16_t table[8][256], const uint8_t *p, size_t n) {
+    /* The remainders of x^192 and x^128, and of x^576 and x^512: of the upper and the lower half. */
+    const __m128i by16 = _mm_set_epi64x(0x1666, 0x0106), by64 = _mm_set_epi64x(0x1446, 0x8107);
+    uint8_t rest[16 + 15];
+    if (n < 64) return flac_checksum_by_tables(table, p, n);
+    __m128i x[4];
+    for (int i = 0; i < 4; i++) x[i] = flac_sixteen(p + 16 * i);
+    for (n -= 64, p += 64; n >= 64; n -= 64, p += 64)
+        for (int i = 0; i < 4; i++) x[i] = flac_folded(x[i], by64, flac_sixteen(p + 16 * i));
+    for (int i = 1; i < 4; i++) x[i] = flac_folded(x[i - 1], by16, x[i]);
+    for (; n >= 16; n -= 16, p += 16) x[3] = flac_folded(x[3], by16, flac_sixteen(p));
+    _mm_storeu_si128((__m128i *)rest, flac_reversed(x[3]));
+    memcpy(rest + 16, p, n);
+    return flac_checksum_by_tables(table, rest, 16 + n);
+}
+#else
+ISA static unsigned flac_checksum(const uint16_t table[8][256], const uint8_t *p, size_t n) {
+    return flac_checksum_by_tables(table, p, n);
+}
+#endif

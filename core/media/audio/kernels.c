@@ -9,7 +9,8 @@
 #if defined(__x86_64__)
 const audio_kernels *audio_best(void) {
     int all = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-              __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("lzcnt");
+              __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("lzcnt") &&
+              __builtin_cpu_supports("pclmul");
     return all ? &audio_avx2 : &audio_portable;
 }
 #else

@@ -109,6 +109,9 @@ typedef struct audio_kernels {
     /* n samples of a frame's channel c, from skip on, over 2^(bits - 1). */
     void (*flac_floats)(const audio_flac_frame *frame, int c, size_t skip, size_t n, float *dst);
 
+    /* The checksum of so many bytes of FLAC; table[i]: that of a byte with i zeros behind it. */
+    unsigned (*flac_checksum)(const uint16_t table[8][256], const uint8_t *p, size_t n);
+
     /* The samples of a frame of MPEG layer III whose side information is known: to to[0] and to[1], or a mean to to[0]. Returns a status. */
     int (*mp3_frame)(audio_mp3_state *state, audio_mp3_frame *frame, int wanted, float *const to[2]);
 

@@ -536,7 +536,7 @@ ISA static void spectra(const audio_spectrum *f, const float *x, int64_t frames,
 #include "opus_isa.h"
 
 const audio_kernels BANK = {
-    ISA_NAME,          from_pcm, to_s16, mean,    polyphase,  spectra,     log_all,   scale,
-    at_least,          peak,     matrix, normals, flac_frame, flac_floats, mp3_frame, aac_frame,
-    opus_frame_decode,
+    ISA_NAME,   from_pcm,    to_s16,        mean,      polyphase, spectra,
+    log_all,    scale,       at_least,      peak,      matrix,    normals,
+    flac_frame, flac_floats, flac_checksum, mp3_frame, aac_frame, opus_frame_decode,
 };
