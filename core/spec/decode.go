@@ -249,6 +249,8 @@ func (d *decoder) unknown(key *yaml.Node, table, shown string, names []string) {
 		d.fail(key, path, "unknown key; %s", h)
 	} else if remedy := instead(shown, key.Value); remedy != "" {
 		d.fail(key, path, "unknown key; %s", remedy)
+	} else if h := operationHint(key.Value, names); h != "" {
+		d.fail(key, path, "unknown key; %s", h)
 	} else if near := spelling.Nearest(key.Value, names); near != "" && !(shown == "" && elsewhere(key.Value, "source.") != "") {
 		d.fail(key, path, "unknown key; did you mean %q?", near)
 	} else if key.Value == "size" && slices.Contains(names, "transform") { // that of the world is another's

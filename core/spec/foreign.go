@@ -88,6 +88,18 @@ func transformHint(written, table string, names []string) string {
 	return keyHint(written, names)
 }
 
+// operationHint is hint of a key beside transform; "" of operations by their own names, whose place is known.
+func operationHint(written string, names []string) string {
+	if !slices.Contains(names, "transform") || slices.Contains(operations, written) {
+		return ""
+	}
+	h := hint(written)
+	if h == "" || strings.HasPrefix(h, "leave it out") {
+		return h
+	}
+	return "an operation is an entry of transform: " + h
+}
+
 // hint is what is to be written in place of another library's operation; "" of what none calls so. Names in another spelling, and Random in front of
 // them, are ours: RandomHorizontalFlip.
 func hint(written string) string {
