@@ -29,6 +29,41 @@ def test_a_misspelt_name_is_answered_with_the_one_that_was_meant(name, answer):
     assert answer in str(told.value)
 
 
+@pytest.mark.parametrize("name, answer", [
+    ("image", """'Batch' object has no attribute 'image'; write batch["image"]"""),
+    ("images", 'did you mean batch["image"]?'),
+    ("to", 'batch["image"] is a numpy view of one field, batch.array("image").torch() a tensor'),
+    ("relase", "did you mean release?"),
+])
+def test_what_is_asked_of_a_batch_is_answered_with_how_it_is_said(mock, name, answer):
+    with spdl.attach("x") as loader, loader.acquire() as batch:
+        with pytest.raises(AttributeError) as told:
+            getattr(batch, name)
+        assert answer in str(told.value)
+
+
+@pytest.mark.parametrize("name, answer", [
+    ("set_epoch", "'Loader' object has no attribute 'set_epoch'; leave it out: each loop over a loader is the next epoch"),
+    ("batch_size", "write loader.info.batch_rows"),
+    ("sampler", "say order: {...} in the description"),
+    ("seed", "write loader.info.seed"),
+    ("clases", "did you mean classes?"),
+])
+def test_what_is_asked_of_a_loader_is_answered_with_how_it_is_said(mock, name, answer):
+    with spdl.attach("x") as loader:
+        with pytest.raises(AttributeError) as told:
+            getattr(loader, name)
+        assert answer in str(told.value)
+
+
+def test_a_batch_and_a_loader_lack_what_programs_ask_for(mock):
+    with spdl.attach("x") as loader, loader.acquire() as batch:
+        for one in (loader, batch):
+            assert not hasattr(one, "__wrapped__") and not hasattr(one, "_qqqqqqqq"), one
+            with pytest.raises(AttributeError, match="^'[A-Z][a-z]*' object has no attribute 'qqqqqqqq'$"):
+                one.qqqqqqqq
+
+
 def test_a_name_that_resembles_none_is_answered_without_a_guess():
     for module in (spdl, spdl.io, spdl.pipeline, spdl.source, spdl.dataloader):
         with pytest.raises(AttributeError, match=f"^module '{module.__name__}' has no attribute 'qqqqqqqq'$"):

@@ -6,15 +6,17 @@ import gc
 import sys
 import traceback
 from collections.abc import Mapping
-from typing import Any, Iterator, NoReturn, Optional, Union
+from typing import TYPE_CHECKING, Any, Iterator, NoReturn, Optional, Union
 
 from . import _c, _dlpack
 from ._errors import Stale, Unsupported
 from ._reader import FREE_THREADED, Lease
+from ._spelling import lacks, nearest
 from .arrays import Array, DType, Ragged, view
 from .schema import Field, FieldNotFound, Layout, Schema
 
 _OFFSETS = DType(_c.INT, 64)
+_TENSORS = {"to", "cpu", "numpy", "torch", "tensor", "float", "half", "shape", "size", "dim", "dtype", "device"}  # what one asks a tensor
 
 
 class Batch(Mapping[str, Any]):
@@ -61,6 +63,17 @@ class Batch(Mapping[str, Any]):
             raise self._ended(f'take "{name}" of')
         address, raw = lease.tensor(field.position)
         return self._array(field, lease, address, field.layout(raw))
+
+    if not TYPE_CHECKING:  # to a type checker it would say that every name is there
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):
+                raise lacks("'Batch' object", name, ())
+            remedy, field = "", nearest(name, self)
+            if field:
+                remedy = f'write batch["{field}"]' if field == name else f'did you mean batch["{field}"]?'
+            elif name in _TENSORS:
+                remedy = 'it is a mapping: batch["image"] is a numpy view of one field, batch.array("image").torch() a tensor'
+            raise lacks("'Batch' object", name, dir(type(self)), remedy)
 
     @property
     def cuda(self) -> DeviceFields:

@@ -12,8 +12,10 @@ from . import _c, _dlpack, _torchrun
 from ._epoch import Epoch
 from ._errors import ArgumentError, NotFound, StateError, Timeout, Unsupported
 from ._feed import Feed
+from ._foreign import TORCH, torchs
 from ._hands import Shelf
 from ._reader import Lease, Reader, nanoseconds
+from ._spelling import lacks
 from .batch import Batch
 from .schema import Field, Schema
 
@@ -53,6 +55,13 @@ class Info(NamedTuple):
     completed: int
     waited: float
     stage: bool  # a member of a stage: it has batches before consumers do, and may write them
+
+
+_NEXT = "leave it out: each loop over a loader is the next epoch, in an order of its own, and load_state_dict() goes on where another ended"
+_ASKED = {  # of other libraries' loaders
+    "set_epoch": _NEXT, "reset": _NEXT, "batch_size": "write loader.info.batch_rows", "next": "write loader.acquire(), or next of iter(loader)",
+    "dataset": "loader.info has its number of samples, loader.classes the names of its labels", "stop": "write loader.close()", "shutdown": "write loader.close()",
+}
 
 
 class Loader:
@@ -250,6 +259,11 @@ class Loader:
     def fields(self) -> tuple[Field, ...]:
         """What every batch holds, in the order of the schema."""
         return tuple(self.schema.fields.values())
+
+    if not TYPE_CHECKING:  # to a type checker it would say that every name is there
+        def __getattr__(self, name: str) -> Any:
+            remedy = _ASKED.get(name) or (f"write loader.info.{name}" if name in Info._fields else torchs(name, "loader") if name in TORCH else "")
+            raise lacks("'Loader' object", name, dir(type(self)), remedy)
 
     def stats(self) -> dict[str, Any]:
         """The engine's counters. Asks the engine: up to 10 s."""
