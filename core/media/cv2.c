@@ -44,6 +44,9 @@ int media_way(int32_t filter) {
     case MEDIA_TORCH_NEAREST:
     case MEDIA_TORCH_NEAREST_EXACT:
     case MEDIA_TORCH_SMALL: return MEDIA_BY_NEAREST;
+    case MEDIA_TORCH_BILINEAR:
+    case MEDIA_TORCH_BICUBIC:
+    case MEDIA_TORCH_LANCZOS: return MEDIA_BY_TORCH;
     case MEDIA_CV2_LINEAR:
     case MEDIA_CV2_ENLARGE: return MEDIA_BY_LINEAR;
     case MEDIA_CV2_HALVES: return MEDIA_BY_HALVES;

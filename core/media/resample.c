@@ -191,11 +191,9 @@ static int torch_bits(const media_axis *a, double scale, double filterscale) {
     return bits;
 }
 
-/* The coefficients of all outputs, of a filter that mixes. */
-static void mix(media_axis *a, double scale, double filterscale) {
+/* The coefficients of all outputs, with so many bits behind the point, of a filter that mixes. */
+static void mix(media_axis *a, double scale, double filterscale, int bits) {
     const media_axis_key *key = &a->key;
-    const int is_torchs = key->filter >= MEDIA_TORCH_BILINEAR && key->filter <= MEDIA_TORCH_LANCZOS;
-    const int bits = is_torchs ? torch_bits(a, scale, filterscale) : MEDIA_PRECISION_BITS;
     for (int32_t i = 0; i < a->n; i++) {
         int32_t *k = a->k + (size_t)i * (size_t)a->groups * 4, count = a->count[i];
         if (count == 0) continue;
@@ -206,14 +204,15 @@ static void mix(media_axis *a, double scale, double filterscale) {
     }
 }
 
-/* Each coefficient as high * 2^11 + low: both halves fit int16, so that
+/* Each coefficient as high * 2^low bits + low: both halves fit int16, so that
  * multiply-add instructions give exact 32-bit sums. */
-static void split(media_axis *a) {
+static void split(media_axis *a, int low) {
+    a->low = low;
     for (size_t g = 0; g < (size_t)a->n * a->groups; g++) {
         for (int t = 0; t < 4; t++) {
             int32_t k = a->k[g * 4 + t];
-            a->split[g * 8 + t] = (int16_t)(k >> MEDIA_SPLIT_BITS);
-            a->split[g * 8 + 4 + t] = (int16_t)(k & ((1 << MEDIA_SPLIT_BITS) - 1));
+            a->split[g * 8 + t] = (int16_t)(k >> low);
+            a->split[g * 8 + 4 + t] = (int16_t)(k & ((1 << low) - 1));
         }
     }
 }
@@ -244,7 +243,7 @@ static int unchanged(media_axis *a, const media_axis_key *key) {
 /* The axis of a filter of Pillow's or torch's, of one that picks the nearest, or where an element becomes an element. */
 static int pillow_axis(media_axis *a) {
     const media_axis_key *key = &a->key;
-    const int nearest = media_way(key->filter) == MEDIA_BY_NEAREST;
+    const int way = media_way(key->filter), nearest = way == MEDIA_BY_NEAREST;
     double scale = (double)key->in / key->out;
     double filterscale = scale < 1.0 ? 1.0 : scale;
     double support = reach(key->filter) * filterscale;
@@ -256,12 +255,14 @@ static int pillow_axis(media_axis *a) {
         widest = place(a, support);
     a->groups = (widest + 3) / 4;
     if (reserve(a, 2 * (int32_t)ceil(support) + 1) != MEDIA_OK) return MEDIA_NO_MEMORY;
+    int bits = MEDIA_PRECISION_BITS, low = MEDIA_SPLIT_BITS;
     if (a->identity || nearest)
         for (int32_t i = 0; i < a->n; i++)
             a->k[(size_t)i * (size_t)a->groups * 4] = a->count[i] << MEDIA_PRECISION_BITS;
     else
-        mix(a, scale, filterscale);
-    split(a);
+        mix(a, scale, filterscale, bits = way == MEDIA_BY_TORCH ? torch_bits(a, scale, filterscale) : bits);
+    if (way == MEDIA_BY_TORCH) low = a->identity ? MEDIA_PRECISION_BITS - 14 : MEDIA_PRECISION_BITS - bits;
+    split(a, low);
     if (nearest) a->identity = 1;
     return MEDIA_OK;
 }
@@ -352,7 +353,7 @@ static const media_resampler pillow = {
 const media_resampler media_nearest = {.bytes = 1, .across4 = pick4, .across1 = pick1, .down = vertical};
 
 const media_kernels media_portable = {"portable",
-                                      {&pillow, &media_nearest, &media_cv2_linear, &media_cv2_halves,
+                                      {&pillow, &pillow, &media_nearest, &media_cv2_linear, &media_cv2_halves,
                                        &media_cv2_cubic, &media_cv2_lanczos4, &media_cv2_area,
                                        &media_cv2_mean},
                                       media_finish_portable,

@@ -30,7 +30,8 @@ typedef struct media_axis {
     int32_t identity;   /* 1: an element becomes an element: nothing is mixed along this axis */
     int32_t *start;     /* relative to first */
     int32_t *count;     /* 0: outside the picture */
-    int16_t *split;     /* groups * 8 per output: 4 high halves, then 4 low halves */
+    int16_t *split;     /* groups * 8 per output: 4 high halves, then 4 low halves, which are 0 of torch's */
+    int32_t low;        /* bits of a low half */
     int32_t *k;         /* groups * 4 per output: the 22-bit coefficients */
     double *weights;    /* of the output being computed */
     media_taps taps;    /* in place of these: of OpenCV's filters */
@@ -78,6 +79,7 @@ typedef struct media_resampler {
 /* The ways, by what a pass does. */
 enum {
     MEDIA_BY_PILLOW = 0,
+    MEDIA_BY_TORCH,   /* the same, of coefficients that an int16 holds */
     MEDIA_BY_NEAREST, /* and where nothing is resampled at all */
     MEDIA_BY_LINEAR,
     MEDIA_BY_HALVES,
