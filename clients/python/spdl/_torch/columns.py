@@ -169,7 +169,7 @@ class _Columns:
         if "tiles" in said.section and said.prepared is not None:
             section["tiles"] = {"shape": "ragged" if listed and said.prepared.shape == "padded" else said.prepared.shape}
         elif "shape" in said.section:
-            section["shape"] = "ragged" if listed else "padded"
+            section["shape"] = "ragged" if listed and "multiple_of" not in said.section else "padded"
         elif "patches" not in said.section:
             section.update(extents.shape(given, place, said.operations, listed))
         if said.prepared is not None and (len(leaf.path) == 1 or said.prepared.known):
