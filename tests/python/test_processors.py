@@ -172,7 +172,7 @@ def test_a_processor_of_patches_says_them(name, base, given, patches, resize, la
 
 
 def detr(base: type = Pil, **given: Any) -> Any:
-    return processor("DetrImageProcessor", base, **dict(size=SizeDict(shortest_edge=20, longest_edge=33), do_pad=True, pad_size=None) | given)
+    return processor("DetrImageProcessor", base, **dict(size=SizeDict(shortest_edge=20, longest_edge=33), do_pad=True, pad_size=None, format="coco_detection", do_convert_annotations=True) | given)
 
 
 def test_a_processor_of_detrs_kin_pads_a_batch_to_its_largest():

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from . import prepared
 from .given import BYTES, FLOATS, NORMALIZED, PIL, RESIZERS, RESIZERS_OF_TENSORS, Given, Number, Operation, refusal, short, whole, without
+from .labels import Labels
 from .prepared import Prepared
 from .torchvision import IMAGENET
 
@@ -37,7 +38,11 @@ def is_processor(one: Any) -> bool:
 
 def ends(transform: Any) -> bool:
     """Whether a transform is a processor, or a list that ends with one."""
-    return is_processor(transform[-1] if isinstance(transform, (list, tuple)) and transform else transform)
+    return is_processor(_last(transform))
+
+
+def _last(transform: Any) -> Any:
+    return transform[-1] if isinstance(transform, (list, tuple)) and transform else transform
 
 
 def of_timm(one: Any) -> bool:
@@ -68,6 +73,20 @@ def told_of_maps(one: Any, place: str, before: list[Operation]) -> list[Operatio
     if p.flag("do_reduce_labels"):
         operations.append({"remap_classes": "reduce"})
     return p.middle(operations)
+
+
+def takes_annotations(transform: Any) -> bool:
+    """Whether a transform is a processor that makes labels of annotations of objects, or a list that ends with one."""
+    return ends(transform) and _home(_last(transform))[0] in _ANNOTATED
+
+
+def told_of_annotations(transform: Any, place: str) -> Labels:
+    """What such a processor makes of the annotations of pictures' objects."""
+    one = _last(transform)
+    p = Processor(one, place, [], _home(one)[1])
+    if p.get("format") != "coco_detection":
+        p.refuse(f"format: got {p.get('format')}, of pictures of segments, want coco_detection: boxes; segments are masks of a description (docs/recipes.md)")
+    return Labels(p.flag("do_convert_annotations"), not p.of_tensors)
 
 
 def _refuse_maps(one: Any, place: str, what: str) -> NoReturn:
@@ -391,13 +410,13 @@ def siglip2(p: Processor) -> list[Operation]:
     return operations
 
 
-# DETR's kin.
-_OF_DETR = tuple(f"{name}ImageProcessor" for name in ("Detr", "ConditionalDetr", "DeformableDetr", "RTDetr", "GroundingDino"))
+# Those that take annotations of objects.
+_ANNOTATED = tuple(f"{name}ImageProcessor" for name in ("Detr", "ConditionalDetr", "DeformableDetr", "RTDetr", "GroundingDino", "Yolos"))
 
 _RULES: dict[str, Callable[[Processor], list[Operation]]] = {
     "": plain,  # as their bases do it, whatever the model
     **{f"{name}ImageProcessor": plain for name in ("ViT", "DeiT", "Bit", "CLIP", "Siglip", "MobileNetV1", "MobileNetV2", "MobileViT", "Pvt", "Beit", "Segformer", "Blip", "ChineseCLIP")},
-    **{name: detr for name in _OF_DETR}, "YolosImageProcessor": yolos, "DPTImageProcessor": dpt,
+    **{name: detr for name in _ANNOTATED}, "YolosImageProcessor": yolos, "DPTImageProcessor": dpt,
     "ConvNextImageProcessor": convnext, "LevitImageProcessor": levit, "PoolFormerImageProcessor": poolformer, "EfficientNetImageProcessor": efficientnet,
     "FlavaImageProcessor": flava, "PerceiverImageProcessor": perceiver, "DINOv3ViTImageProcessor": dinov3,
     "GotOcr2ImageProcessor": internvl, "LlavaNextImageProcessor": llava_next, "LlavaOnevisionImageProcessor": llava_onevision, "MllamaImageProcessor": mllama,
