@@ -20,7 +20,7 @@ func PictureConfig(i *spec.Image) media.Config {
 		c.Open = &media.Open{Room: size(i.Room), Dense: i.Shape == spec.Ragged}
 	}
 	if r := t.Resize; r != nil {
-		c.ResizeShort, c.Longest, c.NearestSide, c.DETRSides, c.Fill = r.Short, r.MaxSize, r.Nearest, r.DETR, fill(r.Fill)
+		c.ResizeShort, c.Longest, c.NearestSide, c.DETRSides, c.YOLOSSides, c.Fill = r.Short, r.MaxSize, r.Nearest, r.DETR, r.YOLOS, fill(r.Fill)
 		switch {
 		case r.Fit.Contain:
 			c.Contain = &media.Contain{Corner: r.Fit.Corner, Shrink: r.Fit.Shrink, Letterbox: r.Fit.Letterbox}

@@ -106,14 +106,31 @@ static void nearest_sides(int32_t want, int32_t side, int32_t w, int32_t h, medi
 }
 
 /* DETR's: as short_side, but where the bound makes the shorter side less, that is rounded to the nearest, and the longer one is cut off of what it is
- * without that; a picture whose shorter side stays is left as it is. */
+ * without that; a picture whose shorter side stays is left as it is. Where no shorter side is wanted both are times one scale, and cut off. */
 static void detr_sides(int32_t want, int32_t longest, int32_t w, int32_t h, media_plan *p) {
+    if (want == 0) {
+        double by = (double)longest / (w < h ? h : w);
+        p->res_w = (int32_t)fmax(w * by, 1);
+        p->res_h = (int32_t)fmax(h * by, 1);
+        return;
+    }
     double s = w < h ? w : h, l = w < h ? h : w, exact = want;
     if (l / s * want > longest) exact = longest * s / l;
     double shorter = fmax(rint(exact), 1), longer = floor(exact * l / s);
     if (shorter == s) return;
     p->res_w = (int32_t)(w <= h ? shorter : longer);
     p->res_h = (int32_t)(w <= h ? longer : shorter);
+}
+
+/* YOLOS': as DETR's, but for a picture that is higher than wide, which is never left as it is; both sides are cut to whole multiples of 16, one at least. */
+static void yolos_sides(int32_t want, int32_t longest, int32_t w, int32_t h, media_plan *p) {
+    double s = w < h ? w : h, l = w < h ? h : w, exact = want;
+    if (l / s * want > longest) exact = longest * s / l;
+    double shorter = rint(exact), longer = h <= w && shorter == s ? l : floor(exact * l / s);
+    shorter = fmax(floor(shorter / 16), 1) * 16;
+    longer = fmax(floor(longer / 16), 1) * 16;
+    p->res_w = (int32_t)(w < h ? shorter : longer);
+    p->res_h = (int32_t)(w < h ? longer : shorter);
 }
 
 /* The shorter side becomes `want`, the longer no more than `longest`, unless that is 0; or the longer becomes that, where `want` is. */
@@ -278,6 +295,8 @@ int media_fit(const media_op *op, const media_draw *draw, int32_t w, int32_t h, 
     case MEDIA_RESIZE_SHORT:
         if (op->nearest_side == 2)
             detr_sides((int32_t)op->resize_h, (int32_t)op->longest, w, h, p);
+        else if (op->nearest_side == 3)
+            yolos_sides((int32_t)op->resize_h, (int32_t)op->longest, w, h, p);
         else if (!op->nearest_side)
             short_side((int32_t)op->resize_h, (int32_t)op->longest, w, h, p);
         else if (op->resize_h > 0)

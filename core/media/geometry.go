@@ -134,6 +134,8 @@ func (cfg *Config) geometry(op *C.media_op) {
 		op.resize_h, op.longest, op.nearest_side = C.uint32_t(cfg.ResizeShort), C.uint32_t(cfg.Longest), flag(cfg.NearestSide)
 		if cfg.DETRSides {
 			op.nearest_side = 2
+		} else if cfg.YOLOSSides {
+			op.nearest_side = 3
 		}
 	case cfg.Resize != (Size{}):
 		op.geometry = C.MEDIA_RESIZE_EXACT
@@ -249,8 +251,11 @@ func (cfg *Config) checkResize() error {
 	if cfg.ResizeShort < 0 || cfg.ResizeShort > MaxSide {
 		return fmt.Errorf("resize: got shorter side %d, want 1 to %d", cfg.ResizeShort, MaxSide)
 	}
-	if cfg.DETRSides && (cfg.NearestSide || cfg.ResizeShort == 0 || cfg.Longest == 0) {
-		return fmt.Errorf("resize: got DETR's rounding with a shorter side of %d and a longest of %d, want both, and no other rounding", cfg.ResizeShort, cfg.Longest)
+	if cfg.DETRSides && (cfg.NearestSide || cfg.Longest == 0) {
+		return fmt.Errorf("resize: got DETR's rounding with a shorter side of %d and a longest of %d, want the longest, and no other rounding", cfg.ResizeShort, cfg.Longest)
+	}
+	if cfg.YOLOSSides && (cfg.NearestSide || cfg.DETRSides || cfg.ResizeShort == 0 || cfg.Longest == 0) {
+		return fmt.Errorf("resize: got YOLOS' rounding with a shorter side of %d and a longest of %d, want both, and no other rounding", cfg.ResizeShort, cfg.Longest)
 	}
 	if cfg.NearestSide && (cfg.ResizeShort > 0) == (cfg.Longest > 0) {
 		return fmt.Errorf("resize: got rounding to the nearest with a shorter side of %d and a longest of %d, want one of them", cfg.ResizeShort, cfg.Longest)

@@ -218,6 +218,8 @@ func TestCompileNamesWhatIsWrong(t *testing.T) {
 		"got 2 of resize": with(func(c *Config) { c.Resize = Square(5) }),
 		"got rounding to the nearest with a shorte": {ResizeShort: 5, Longest: 9, NearestSide: true, Out: Square(5)},
 		"got DETR's rounding with a shorter side o": {ResizeShort: 5, DETRSides: true, Out: Square(5)},
+		"a longest of 9, want the longest, and no ": {Longest: 9, DETRSides: true, NearestSide: true, Out: Square(5)},
+		"got YOLOS' rounding with a shorter side o": {Longest: 5, YOLOSSides: true, Out: Square(5)},
 		"rounding to the nearest with a shorter si": {Out: Square(5), NearestSide: true},
 		"got a longest side of 16385":               {Longest: 16385, Out: Square(5)},
 		"shorter side -1":                           with(func(c *Config) { c.ResizeShort = -1 }),

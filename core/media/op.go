@@ -20,7 +20,8 @@ type Config struct {
 	ResizeShort    int      // the shorter side becomes this; 0: not asked
 	Longest        int      // of ResizeShort: but the longer side becomes no more than this; 0: no bound; without it: the longer side becomes this
 	NearestSide    bool     // of these: sides are rounded to the nearest, as albumentations', not down, as torchvision's
-	DETRSides      bool     // of both: where Longest bounds the shorter side that is rounded to the nearest, as in DETR's image processors
+	DETRSides      bool     // of both: where Longest bounds the shorter side that is rounded to the nearest, as in DETR's image processors; of Longest: both sides are cut off, as there
+	YOLOSSides     bool     // of both: as DETRSides, to whole multiples of 16, as in YOLOS' image processors
 	Resize         Size     // exactly this size; zero: not asked
 	Cover          bool     // of Resize: the picture keeps its shape, and is as small as both sides can be no less (Pillow's ImageOps.cover)
 	Contain        *Contain // nil: not asked

@@ -182,7 +182,7 @@ typedef struct media_op {
     /* RESIZE_SHORT: the longer side's most; 0: no bound; without a shorter side what the longer becomes */
     uint32_t longest;
     uint32_t
-        nearest_side; /* 1, RESIZE_SHORT: sides are rounded to the nearest, as albumentations', not down; 2: as DETR's */
+        nearest_side; /* 1, RESIZE_SHORT: sides are rounded to the nearest, as albumentations', not down; 2: DETR's; 3: YOLOS' */
     uint32_t corner;    /* CONTAIN, in out_h x out_w: at the top left, not in the middle */
     uint32_t shrink;    /* CONTAIN: a smaller picture keeps its size */
     uint32_t letterbox; /* CONTAIN: rounded as in YOLO's letterbox, not as in ImageOps.pad */

@@ -242,6 +242,7 @@ type canonicalCrop struct {
 	Area          *ByArea       `json:"area,omitempty"`
 	Rounded       bool          `json:"rounded,omitempty"` // another way than the usual one
 	DETR          bool          `json:"detr,omitempty"`
+	YOLOS         bool          `json:"yolos,omitempty"`
 }
 
 type canonicalFit struct {
@@ -378,7 +379,7 @@ func (i *Image) canonical() *canonicalImage {
 		c.Shape, c.Room, c.MultipleOf = i.Shape, &i.Room, i.MultipleOf
 	}
 	if r := i.Transform.Resize; r != nil {
-		c.Resize = &canonicalCrop{Short: r.Short, Height: r.Height, Width: r.Width, Interpolation: r.Interpolation, Fill: r.Fill, MaxSize: r.MaxSize, Area: r.Area, Rounded: r.Nearest, DETR: r.DETR}
+		c.Resize = &canonicalCrop{Short: r.Short, Height: r.Height, Width: r.Width, Interpolation: r.Interpolation, Fill: r.Fill, MaxSize: r.MaxSize, Area: r.Area, Rounded: r.Nearest, DETR: r.DETR, YOLOS: r.YOLOS}
 		if r.Fit != (Fit{}) {
 			c.Resize.Fit = (*canonicalFit)(&r.Fit)
 		}

@@ -132,7 +132,7 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{ops("resize: {min_pixels: 1, max_pixels: 9, multiple_of: 1, rounding: up}"), "image.transform[0].resize.min_pixels: given beside rounding: up, by which a picture has as many of max_pixels as there may be; leave it out"},
 		{ops("resize: {max_pixels: 9, rounding: up}"), "image.transform[0].resize: multiple_of is missing"},
 		{ops("resize: {min_pixels: 1, max_pixels: 9, multiple_of: 1, rounding: down}"), "image.transform[0].resize.rounding: got text \"down\", want one of nearest, up"},
-		{ops("resize: {size: 9, rounding: up}"), "image.transform[0].resize.rounding: got text \"up\", want one of down, nearest, detr"},
+		{ops("resize: {size: 9, rounding: up}"), "image.transform[0].resize.rounding: got text \"up\", want one of down, nearest, detr, yolos"},
 		{ops("resize: {min_pixels: 10, max_pixels: 9, multiple_of: 1}"), "image.transform[0].resize.max_pixels: got 9, want at least min_pixels, 10"},
 		{image("shape: ragged, transform: [resize: {size: 8, max_size: 9}]") + "device: {}", "image.shape: got ragged with a device, which uploads what has a fixed place in every row; want padded"},
 		{image("shape: padded, transform: [resize: {size: 8, max_size: 9}]") + "device: {finish: {}}", "device.finish: got pictures of shape: padded, want fixed"},

@@ -14,7 +14,8 @@ type Resize struct {
 	Short   int
 	MaxSize int  // of Short: the longer side is no more, whatever becomes of the shorter one; 0: no bound
 	Nearest bool // of one side: the other is rounded to the nearest, not down
-	DETR    bool // of Short and MaxSize: as DETR's image processors round
+	DETR    bool // of MaxSize, with Short or without: as DETR's image processors round
+	YOLOS   bool // of Short and MaxSize: as DETR, but to whole multiples of 16, as YOLOS' round
 	Extent
 	Interpolation Interpolation
 	Fit           Fit
@@ -146,20 +147,23 @@ const (
 	downwards = "down"
 	upwards   = "up"
 	ofDETR    = "detr"
+	ofYOLOS   = "yolos"
 )
 
 func (d *decoder) rounding(s *section, r *Resize) {
 	how := downwards
-	choice(s, "rounding", &how, downwards, toNearest, ofDETR)
-	r.Nearest, r.DETR = how == toNearest, how == ofDETR
+	choice(s, "rounding", &how, downwards, toNearest, ofDETR, ofYOLOS)
+	r.Nearest, r.DETR, r.YOLOS = how == toNearest, how == ofDETR, how == ofYOLOS
 	switch {
 	case !s.has("rounding"):
 	case r.Exact():
 		s.fail("rounding", "given beside a size of [H, W], where nothing is rounded; leave it out, or write size: N, the shorter side")
 	case r.Nearest && r.Short > 0 && r.MaxSize > 0:
 		s.fail("rounding", "got nearest beside size and max_size, want it beside one of them; leave it or max_size out, or write detr")
-	case r.DETR && (r.Short == 0 || r.MaxSize == 0):
-		s.fail("rounding", "got detr beside one of size and max_size, want both, such as {size: 800, max_size: 1333, rounding: detr}")
+	case r.YOLOS && (r.Short == 0 || r.MaxSize == 0):
+		s.fail("rounding", "got yolos beside one of size and max_size, want both, such as {size: 800, max_size: 1333, rounding: yolos}")
+	case r.DETR && r.MaxSize == 0:
+		s.fail("rounding", "got detr without max_size, want that beside it, such as {size: 800, max_size: 1333, rounding: detr}, or {max_size: 480, rounding: detr}")
 	}
 }
 
@@ -329,7 +333,7 @@ func (r *Resize) resized(h, w int) (int, int) {
 		return r.covering(h, w)
 	}
 	short, long := min(h, w), max(h, w)
-	if r.DETR {
+	if r.DETR || r.YOLOS {
 		return r.ofDETR(h, w)
 	}
 	if r.Nearest {
@@ -352,17 +356,25 @@ func (r *Resize) resized(h, w int) (int, int) {
 }
 
 // ofDETR is h x w as DETR's image processors have it: where MaxSize bounds the shorter side that is rounded to the nearest, and the longer one cut off of
-// what it is without that.
+// what it is without that. Without Short both sides are times one scale, and cut off (max_height and max_width). YOLOS' leave no picture that is higher
+// than wide as it is, and cut both sides to multiples of 16.
 func (r *Resize) ofDETR(h, w int) (int, int) {
+	if r.Short == 0 {
+		by := float64(r.MaxSize) / float64(max(h, w))
+		return max(1, int(float64(h)*by)), max(1, int(float64(w)*by))
+	}
 	short, long, exact := float64(min(h, w)), float64(max(h, w)), float64(r.Short)
 	if long/short*exact > float64(r.MaxSize) {
 		exact = float64(r.MaxSize) * short / long
 	}
 	s, l := math.RoundToEven(exact), math.Floor(exact*long/short)
-	switch s = max(1, s); {
-	case s == short:
-		return h, w
-	case h <= w:
+	if s = max(1, s); s == short && (h <= w || !r.YOLOS) {
+		l = long
+	}
+	if r.YOLOS {
+		s, l = max(1, math.Floor(s/16))*16, max(1, math.Floor(l/16))*16
+	}
+	if h <= w {
 		return int(s), int(l)
 	}
 	return int(l), int(s)

@@ -35,6 +35,31 @@ def test_sizes_are_theirs(tmp_path, size, most):
     assert min(seen.values()) > 10, seen
 
 
+@pytest.mark.parametrize("rounding, given", [("yolos", (34, 60)), ("yolos", (100, 180)), ("yolos", (64, 250)), ("detr", (48,)), ("detr", (131,))])
+def test_other_sizes_are_theirs(tmp_path, rounding, given):
+    """Of many sizes, in which floats count: YOLOS', and max_height and max_width."""
+    if rounding == "yolos":
+        module = __import__("transformers.models.yolos.image_processing_yolos", fromlist=["one"])
+        theirs = getattr(module, "get_size_with_aspect_ratio_yolos", None) or module.get_size_with_aspect_ratio
+        resize = dict(zip(("size", "max_size"), given), rounding="yolos")
+    else:
+        theirs, resize = transformers.image_utils.get_image_size_for_max_height_width, {"max_size": given[0], "rounding": "detr"}
+        given = given * 2
+    rng, want = np.random.default_rng(sum(given)), []
+    (tmp_path / "one").mkdir()
+    while len(want) < 800:
+        w, h = (int(v) for v in rng.integers(1, (60, 300, 2 * given[0])[len(want) % 3], 2))
+        high, wide = (int(n) for n in theirs((h, w), *given))
+        if min(high, wide) < 1:
+            continue
+        Image.new("L", (w, h)).save(tmp_path / "one" / f"{len(want):04}.png")
+        want.append([high, wide])
+    image = {"mode": "gray", "shape": "ragged", "room": 400, "transform": [{"resize": {**resize, "interpolation": "nearest"}}]}
+    with spdl.DataLoader({"source": {"folder": str(tmp_path)}, "batch": 100, "order": {"shuffle": False}, "image": image}, fields="extent", tensors="numpy", copy=True) as loader:
+        assert np.concatenate(list(loader)).tolist() == want
+    assert len({tuple(sides) for sides in want}) > 4
+
+
 @pytest.fixture
 def data():
     pytest.importorskip("datasets", reason="Hugging Face's datasets are not here; make exact brings them")

@@ -172,7 +172,7 @@ def test_a_processor_of_patches_says_them(name, base, given, patches, resize, la
 
 
 def detr(base: type = Pil, **given: Any) -> Any:
-    return processor("DetrImageProcessor", base, **dict(size=SizeDict(shortest_edge=20, longest_edge=33), do_pad=True, pad_size=None) | given)
+    return processor("DetrImageProcessor", base, **dict(size=SizeDict(shortest_edge=20, longest_edge=33), do_pad=True, pad_size=None, format="coco_detection", do_convert_annotations=True) | given)
 
 
 def test_a_processor_of_detrs_kin_pads_a_batch_to_its_largest():
@@ -180,6 +180,11 @@ def test_a_processor_of_detrs_kin_pads_a_batch_to_its_largest():
     assert spdl.describe(detr(Torchvision, resample=3))["transform"][0] == {"resize": {"size": 20, "max_size": 33, "rounding": "detr", "interpolation": "torch_bicubic"}}
     of_one_size = spdl.describe(detr(size={"height": 20, "width": 24}))
     assert of_one_size == spdl.describe(detr(size={"height": 20, "width": 24}, do_pad=False)) == {"transform": [{"resize": [20, 24]}, NORMALIZED], "layout": "NCHW", "dtype": "f32"}
+    assert of_one_size == spdl.describe(detr(size={"height": 20, "width": 24}, pad_size={"height": 20, "width": 24}))
+    bounded = spdl.describe(detr(size=SizeDict(max_height=48, max_width=48), pad_size={"height": 48, "width": 48}))
+    assert bounded == {"multiple_of": 48, "shape": "padded", "transform": [{"resize": {"max_size": 48, "rounding": "detr"}}, NORMALIZED], "layout": "NCHW", "dtype": "f32"}
+    yolos = processor("YolosImageProcessor", Pil, size={"shortest_edge": 20, "longest_edge": 33}, do_pad=True)
+    assert spdl.describe(yolos) == {"shape": "padded", "transform": [{"resize": {"size": 20, "max_size": 33, "rounding": "yolos"}}, NORMALIZED], "layout": "NCHW", "dtype": "f32"}
     with pytest.raises(spdl.SpecError, match="image.shape: got 'ragged', and the transform, whose last is DetrImageProcessor.*makes padded"):
         spdl.describe({"image": {"transform": detr(), "shape": "ragged"}})
 
@@ -251,11 +256,14 @@ def inside(one: Any) -> Any:
     (lambda: processor("SmolVLMImageProcessorFast", Fast, **TILED[4][1]), "resizes torch's tensors as transformers 4 does.*want use_fast=False; in transformers 5 both kinds are taken"),
     (lambda: processor("Siglip2ImageProcessorFast", Fast), "has no attribute patch_size"),
     (lambda: processor("Siglip2ImageProcessor", patch_size=16, max_num_patches=4, do_resize=False), "do_resize: got False"),
-    (lambda: processor("YolosImageProcessorFast", Fast), "padded to the largest of a batch; .*shape: padded, and boxes that follow"),
-    (lambda: detr(pad_size={"height": 9, "width": 9}), "pad_size: got {'height': 9, 'width': 9}, want None: a batch is as large as its largest picture"),
+    (lambda: processor("Mask2FormerImageProcessorFast", Fast), "padded to the largest of a batch; .*shape: padded, and boxes that follow"),
+    (lambda: detr(pad_size={"height": 9, "width": 9}), "pad_size: got {'height': 9, 'width': 9}, want as much in both ways, from 33 to 1024, as in {'height': 33, 'width': 33}, or None: a batch is as large as its largest picture"),
+    (lambda: detr(pad_size={"height": 1333, "width": 1333}), "pad_size: got .*want as much in both ways, from 33 to 1024"),
+    (lambda: detr(pad_size={"height": 40, "width": 50}), "pad_size: got .*want as much in both ways, from 33 to 1024"),
+    (lambda: detr(size={"height": 20, "width": 24}, pad_size={"height": 40, "width": 40}), "pad_size: got {'height': 40, 'width': 40}, want that of size, or None: a batch"),
     (lambda: detr(do_pad=False), "do_pad: got False of pictures of sizes of their own, of which no batch can be made, want True"),
     (lambda: detr(do_resize=False), "do_resize: got False, pictures as large as they are, of which nobody knows how much room they need, want True"),
-    (lambda: detr(size={"max_height": 9, "max_width": 9}), "size: got {'max_height': 9, 'max_width': 9}, want {'height': H, 'width': W}"),
+    (lambda: detr(size={"max_height": 9, "max_width": 8}), "size: got {'max_height': 9, 'max_width': 8}, want max_height and max_width alike, as in {'max_height': N, 'max_width': N}"),
     (lambda: processor("DPTImageProcessor", Torchvision, keep_aspect_ratio=True), r"keep_aspect_ratio: got True, pictures of sizes of their own, want False, or one size: T.Resize\(\(H, W\)\) in front"),
     (lambda: processor("DPTImageProcessor", ensure_multiple_of=7), r"size: got {'height': 20, 'width': 24}, want {'height': H, 'width': W} of whole multiples of 7 \(ensure_multiple_of\)"),
     (lambda: processor("VideoMAEImageProcessor"), "frames of clips"),

@@ -123,6 +123,7 @@ class DataLoader:
     (another in each run unless torch.manual_seed was called; state= wants the same), or else 0; so are the numbers that transforms draw. A sampler
     may be a RandomSampler, SequentialSampler, SubsetRandomSampler or WeightedRandomSampler, a BatchSampler of one, a GroupedBatchSampler of torchvision's references, indices as a list, an array or a
     tensor, which are the order of each epoch, or a DistributedSampler, which under torchrun it is to be; of that each sample comes once.
+    A CocoDetection of one's own whose __getitem__ does no more than to call an image processor of DETR's kin has its samples.
     collate_fn is called by the loop, with a list of samples, whose pictures may have sizes of their own. Without one, boxes come as (images, targets), one
     tensor and a list of dicts.
     prefetch_factor times num_workers batches are ready ahead; otherwise num_workers, persistent_workers and multiprocessing_context say nothing to
@@ -136,7 +137,8 @@ class DataLoader:
 
     Of a data set of Hugging Face's (datasets.Dataset) a batch is a dict of its columns, as torch's loop over it has them: pictures and numbers in tensors, texts in lists, lists of
     numbers in one tensor where all are of one length, else in a list of tensors. fields= names those that are wanted, in a tuple, in a dict {key: column} or one alone. transform= is
-    its pictures', and may be an image processor of transformers', whose batches have pixel_values and labels; of several columns of media a dict {column: transform}, where a section of a description may stand as well, as it does for sounds. select, shuffle, filter, splits
+    its pictures', and may be an image processor of transformers', whose batches have pixel_values and labels, with fields={"pixel_values": "image", "labels": "objects"} those of DETR's kin the labels of
+    objects that COCO's annotations say; of several columns of media a dict {column: transform}, where a section of a description may stand as well, as it does for sounds. select, shuffle, filter, splits
     and joined data sets have the same samples in the same order. The engine reads its files; what is in none, it gets in one of its own, below $TMPDIR. One that is streamed
     (datasets.IterableDataset) says its order itself, by its shuffle; so do MosaicML's StreamingDataset and litData's, whose batches are such dicts, too, or what litData's samples are, and a pipeline of webdataset's:
 

@@ -37,6 +37,40 @@ def annotated(dataset: Any, name: str, keys: Any) -> tuple[list[str], list[Any],
     return [os.path.abspath(path) for path, _ in samples], [one for _, one in samples], target
 
 
+def objects(dataset: Any) -> tuple[list[str], list[Any]]:
+    """The pictures of a CocoDetection and their objects, as image processors of transformers' take these: without groups of them (iscrowd). Raises Unknown."""
+    paths, targets = [], []
+    for number in dataset.ids:
+        _check_number(number, "want whole numbers, as transformers' labels have them")
+        annotations = [one for one in dataset.coco.imgToAnns.get(number, ()) if one.get("iscrowd", 0) == 0]
+        other = next((one for one in annotations if "keypoints" in one), None)
+        if other is not None:
+            raise Unknown(f"annotation {other.get('id')}: has keypoints, which come into labels, want annotations without: a description has points that follow their picture (docs/media.md)")
+        paths.append(os.path.abspath(os.path.join(dataset.root, dataset.coco.imgs[number]["file_name"])))
+        targets.append({"image_id": number, "boxes": _numbers(annotations, "bbox", 4), "labels": _classes(annotations), "areas": _numbers(annotations, "area", 1)})
+    return paths, targets
+
+
+def _numbers(annotations: Iterable[Mapping[str, Any]], key: str, count: int) -> array[float]:
+    """So many numbers of each annotation, one behind the other, as they are among floats of 32 bits."""
+    numbers = array("f")
+    for one in annotations:
+        value = one.get(key)
+        try:
+            many = [value] if count == 1 else list(value)  # type: ignore[arg-type]
+            if len(many) != count:
+                raise TypeError
+            numbers.extend(many)  # type: ignore[arg-type]
+        except TypeError:
+            raise Unknown(f"annotation {one.get('id')}: {key}: got {value!r:.80}, want {'a number' if count == 1 else 'x, y, width and height'}, which the labels of objects have") from None
+    return numbers
+
+
+def _check_number(number: Any, want: str) -> None:
+    if not (isinstance(number, int) and -1 << 63 <= number < 1 << 63):
+        raise Unknown(f"image ids: got {number!r:.60}, {want}")
+
+
 def extents(target: Target, paths: Sequence[str], targets: Sequence[Any]) -> Iterator[tuple[int, int]]:
     """Height and width of each picture, as its annotation or its mask says. Raises Unknown."""
     for path, one in zip(paths, targets):
@@ -73,8 +107,8 @@ def _coco(dataset: Any, target: Target) -> Iterator[tuple[str, dict[str, Any]]]:
     coco = dataset.coco
     for number in dataset.ids:
         annotations = coco.imgToAnns.get(number, ())
-        if "image_id" in target.keys and not (isinstance(number, int) and -1 << 63 <= number < 1 << 63):
-            raise Unknown(f"image ids: got {number!r:.60}, want whole numbers; leave image_id out of target_keys")
+        if "image_id" in target.keys:
+            _check_number(number, "want whole numbers; leave image_id out of target_keys")
         image = coco.imgs[number]
         yield os.path.join(dataset.root, image["file_name"]), {
             "image_id": number, "boxes": _corners(annotations), "labels": _classes(annotations),
@@ -116,9 +150,9 @@ def _classes(annotations: Iterable[Mapping[str, Any]]) -> array[int]:
     labels = array("q")
     for one in annotations:
         try:
-            labels.append(one["category_id"])
+            labels.append(one.get("category_id"))  # type: ignore[arg-type]
         except (TypeError, OverflowError):
-            raise Unknown(f"annotation {one.get('id')}: category_id: got {one['category_id']!r:.60}, want a whole number") from None
+            raise Unknown(f"annotation {one.get('id')}: category_id: got {one.get('category_id')!r:.60}, want a whole number") from None
     return labels
 
 

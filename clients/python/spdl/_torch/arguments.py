@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn, Optional
+from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from .. import _torchrun
 from .._errors import ArgumentError
 from .._given import plain, whole
-from . import annotated, beside, columns, datasets, extents, held, huggingface, joint, litdata, mosaic, samplers, streams
+from . import annotated, beside, columns, datasets, extents, held, huggingface, joint, litdata, mosaic, processors, samplers, streams
 from .given import Operation, refusal
+from .labels import Sampled
 from .made import Made, Streamed, uncollected
+from .methods import MASK
 from .table import TABLE, table
 from .targets import LABEL, Finish
 from .transforms import SIZED, Places, Told, is_plain, resolved, told
@@ -147,11 +149,14 @@ def _of_pictures(of: datasets.Pictures, dataset: Any, said: _Arguments) -> Made:
         source = {"list": TABLE, "labels": "none", **({"columns": columns} if columns else {})}
     elif datasets.is_folder(of):
         source = {"folder": of.root, "extensions": [ending.lstrip(".") for ending in of.extensions]}
-    return Made(len(of.pictures), source, sections, datasets.Files(of), of.target.fields(), finish, finish.collate is not None, of.classes, files, places)
+    fields = (*of.target.fields(), *finish.known) if isinstance(finish, Sampled) else of.target.fields()
+    return Made(len(of.pictures), source, sections, datasets.Files(of), fields, finish, finish.collate is not None, of.classes, files, places)
 
 
-def _sections(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[Finish, dict[str, Any], Places]:
+def _sections(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[Union[Finish, Sampled], dict[str, Any], Places]:
     """What becomes of a batch, and the sections of a picture and of what goes through its transforms with it; and of what these are made."""
+    if of.target.kind == "objects":
+        return _of_objects(of, dataset, given)
     collate = _collate(given, of.target.kind == "boxes")
     listed = given.batch_size() == 1 or collate is not None and not _is_torchs_own(collate)
     through: Any = {"boxes": lambda: joint.Boxes(of.target.keys), "mask": joint.Mask}.get(of.target.kind, lambda: None)()
@@ -169,6 +174,23 @@ def _sections(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[F
     if of.size is None:
         return finish, {"image": {**shape, "transform": of.transform}}, Places()  # which open tells, and can say of a refusal which transform it is
     return finish, {"image": {**({"mode": "gray"} if of.channels == 1 else {}), **image}}, Places()
+
+
+def _of_objects(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[Sampled, dict[str, Any], Places]:
+    """Of pictures and objects of which an image processor makes samples."""
+    place, collate = f"dataset.{of.target.transformed()}", _collate(given)
+    if collate is None:
+        datasets.refuse("dataset", dataset, "has samples with labels of as many objects as there are in each, of which torch's own collate makes no batch, want a collate_fn of a list of samples, as its guide has one")
+    if not processors.takes_annotations(of.transform):
+        datasets.refuse(place, dataset, f"got {type(of.transform).__qualname__}, which makes no labels of annotations, want one of DETR's kin (docs/migrate-from-dataloader.md#transformers-image-processors)")
+    said = _told(of, dataset)
+    assert said.prepared is not None
+    if MASK in of.target.sample.keys() and MASK not in said.prepared.names:
+        datasets.refuse(place, dataset, f"do_pad: got False, and samples have a {MASK}, want True")
+    shape = {"shape": "ragged"} if "shape" in said.section and "multiple_of" not in said.section else {}
+    image = {**said.section, **shape, "affine": True, "transform": said.operations}
+    finish = Sampled(of.target.sample, said.prepared, processors.told_of_annotations(of.transform, place), collate)
+    return finish, {"image": image}, Places({"image.transform": said.places})
 
 
 def _collate(given: _Arguments, keep: bool = False) -> Any:

@@ -12,39 +12,42 @@ from . import extents, features, huggingface, joint, processors
 from .beside import Files
 from .features import Leaf, Tree
 from .huggingface import LINES, ONLY, Samples
+from .given import refusal
+from .labels import KNOWN, Labels, Objects
 from .streamed import Files as Streamed
 from .made import Made
 from .prepared import KEY, MAPS, PLAIN, Prepared
-from .transforms import Places, told
+from .transforms import Places, Told, told
 
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,62}")
 _TAKEN = ("label", "index", "key", "status")  # by fields that batches have of themselves,
-_OF_MEDIA = ("image", "audio", "length", "count", "grid", "size", "extent")  # and by those of a picture and a sound
+_OF_MEDIA = ("image", "audio", "length", "count", "grid", "size", "extent", "affine")  # and by those of a picture and a sound
 _MODES = {None: "rgb", "RGB": "rgb", "L": "gray"}
 _DTYPES = {**dict.fromkeys(features.WHOLE, "i64"), **dict.fromkeys(features.FLOATS, "f32"), "bool": "u8"}  # of lists, as with_format("torch") has them
 
 
 def made(of: Union[Samples, Streamed], transform: Any, fields: Any, collate: Any) -> Made:
     """What a data set is, of which those fields are wanted, in samples for a collate_fn or, where it is None, in batches."""
-    return _Columns(of, fields).made(transform, collate)
+    return _Columns(of, fields, transform).made(transform, collate)
 
 
 class _Columns:
     """The columns that a loop wants, and what each of them is in a batch."""
 
-    def __init__(self, of: Union[Samples, Streamed], fields: Any) -> None:
+    def __init__(self, of: Union[Samples, Streamed], fields: Any, transform: Any) -> None:
         self.of = of
         self.form, self.wanted = wanted(of, fields)
         self.named = fields is not None  # whether keys are the program's own
         self.prepared: dict[str, Prepared] = {}  # columns of pictures that an image processor makes
         self.trees: dict[str, Any] = {column: self._tree(column) for column in dict.fromkeys(self.wanted.values())}
+        self.annotated = self._annotated(transform)
         self.leaves = [leaf for tree in self.trees.values() for leaf in features.leaves(tree)]
         self.media = [leaf for leaf in self.leaves if leaf.kind in ("image", "audio")]
         self.single = all(sum(leaf.kind == kind for leaf in self.media) <= 1 for kind in ("image", "audio"))  # each has a section of its own
         self.maps = self._maps()
         self.label = self._label()
         self.fields = self._named()
-        self.followed: list[Leaf] = []  # lists that lose what a picture's transform drops
+        self.followed: list[Leaf] = [] if self.annotated is None else list(self.annotated.members.values())  # lists that lose what a picture's transform drops, or an image processor
         self.places = Places()
 
     def _tree(self, column: str) -> Tree:
@@ -52,6 +55,38 @@ class _Columns:
             return features.tree(self.of.features[column], column)
         except features.Unknown as error:
             self.of.refuse(str(error))
+
+    def _annotated(self, transform: Any) -> Optional[Annotated]:
+        """Of a picture in the place of pixel_values and objects with boxes in that of labels, as image processors call them, these, where the processor takes annotations."""
+        picture, objects = (self.wanted.get(key, "") if self.form == "dict" and self.named else "" for key in (KEY, "labels"))
+        given = transform[picture] if isinstance(transform, Mapping) and picture in transform else transform
+        leaf, tree = self.trees.get(picture), self.trees.get(objects)
+        if not isinstance(leaf, Leaf) or leaf.kind != "image" or not isinstance(tree, dict) or "bbox" not in tree or not processors.takes_annotations(given):
+            return None
+        if list(self.wanted.values()).count(objects) > 1:
+            _refuse_fields(self.wanted, f"want {objects!r} once, as labels, which an image processor makes of it")
+        if "image_id" not in self.of.columns:
+            self.of.refuse(f"has no column image_id, which the labels of objects have, want one: dataset.add_column(\"image_id\", range(len(dataset))); it has {_listed(self.of.columns)}")
+        number = self.trees["image_id"] if "image_id" in self.trees else self._tree("image_id")
+        if not isinstance(number, Leaf) or number.kind != "number" or number.dtype not in features.WHOLE:
+            self.of.refuse("features['image_id']: want whole numbers, which the labels of objects have")
+        members = self._members(objects, tree)
+        self.trees[objects], self.trees["image_id"] = {one.path[-1]: one for one in members.values()}, number
+        return Annotated(leaf, objects, number, members, processors.told_of_annotations(given, "transform"))
+
+    def _members(self, objects: str, tree: Mapping[str, Tree]) -> dict[str, Leaf]:
+        """The lists of which labels are made."""
+        category = next((tree[name] for name in ("category_id", "category", "label") if name in tree), None)
+        found: dict[str, Leaf] = {}
+        for name, one, of in (("bbox", tree["bbox"], (*features.WHOLE, *features.FLOATS)), ("category", category, features.WHOLE), ("area", tree.get("area"), (*features.WHOLE, *features.FLOATS)),
+                              ("iscrowd", tree.get("iscrowd"), (*features.WHOLE, "bool"))):
+            if isinstance(one, Leaf) and one.kind == "list" and one.dtype in of:
+                found[name] = one
+            elif one is not None or name != "iscrowd":
+                wrong = "not there" if one is None else f"no list of {'whole numbers' if features.FLOATS[0] not in of else 'numbers'}"
+                self.of.refuse(f"features[{objects!r}]: got objects with {_listed(list(tree))}, want lists of numbers bbox, of x, y, width and height, category_id (or category, label), area, and iscrowd if there are "
+                               f"groups, as COCO's annotations have them, and {name} is {wrong}; a description takes boxes of any kind (docs/recipes.md#detection-boxes-that-follow-the-crop)")
+        return found
 
     def _maps(self) -> Optional[Leaf]:
         """The column of pictures that are maps of classes: of pictures in the places of pixel_values and labels, as image processors call them, the second."""
@@ -92,6 +127,8 @@ class _Columns:
             source["columns"] = columns
         classes = None if self.label is None else getattr(self.label.feature, "names", None)
         known, together = self._known(collate is None)
+        if self.annotated is not None:
+            known += self._noted(len(self.leaves) + len(known))
         finish = Finish({self._key(key, column, collate is None): self._indexed(self.trees[column]) for key, column in self.wanted.items()}, [*(self._cast(leaf) for leaf in self.leaves), *(None for _ in known)],
                         [*(leaf.kind == "number" and not self.of.torch for leaf in self.leaves), *(False for _ in known)], self.form, collate, len(self.prepared) == 1 and not self.named)
         return Made(self.of.number, source, sections, None, [*self.fields, *known], finish, collate is not None, classes and list(classes), files, self.places, together=together)
@@ -169,7 +206,7 @@ class _Columns:
         if "tiles" in said.section and said.prepared is not None:
             section["tiles"] = {"shape": "ragged" if listed and said.prepared.shape == "padded" else said.prepared.shape}
         elif "shape" in said.section:
-            section["shape"] = "ragged" if listed else "padded"
+            section["shape"] = "ragged" if listed and "multiple_of" not in said.section else "padded"
         elif "patches" not in said.section:
             section.update(extents.shape(given, place, said.operations, listed))
         if said.prepared is not None and (len(leaf.path) == 1 or said.prepared.known):
@@ -177,12 +214,34 @@ class _Columns:
         if "points" in said.section:
             self.of.refuse(f"{place}: has keypoint_params, of a column that a description names, want a description: image: {{\"transform\": ..., \"points\": COLUMN}} "
                            "(docs/migrate-from-dataloader.md#albumentations)")
-        if "boxes" not in said.section and "shape" not in said.section:
+        if "boxes" not in said.section and "shape" not in said.section and (self.annotated is None or leaf is not self.annotated.picture):
             return {**section, "transform": given}  # which open tells, and can say of a refusal which transform it is
         self.places[f"{at}.transform"] = said.places
+        if self.annotated is not None and leaf is self.annotated.picture:
+            self._check_follows(said, place)
+            section["affine"] = True
         if "boxes" not in said.section:
             return {**said.section, **section, "transform": said.operations}
         return {**said.section, **section, "boxes": self._boxes(said.section["boxes"], place), "transform": said.operations}
+
+    def _check_follows(self, said: Told, place: str) -> None:
+        """Refuse what is done to pictures ahead of their processor that labels do not follow."""
+        remedy = "a description has boxes that follow every operation (docs/recipes.md#detection-boxes-that-follow-the-crop)"
+        if "boxes" in said.section:
+            self.of.refuse(f"{place}: has bbox_params, and labels are made of the boxes that the data set has, want Compose without it: they follow flips, and what changes colours leaves them; {remedy}")
+        for operation, (at, one) in zip(said.operations, said.places):
+            if not processors.is_processor(one) and not joint.only_flips(operation):
+                raise refusal(at, one, f"got {', '.join(operation)} of pictures whose processor makes labels of objects, want flips and what changes colours: {remedy}")
+
+    def _noted(self, at: int) -> list[str]:
+        """Labels in the place of objects, and the fields that these are made of beside their columns and their picture's, of which the first has that number."""
+        assert self.annotated is not None
+        of, picture = self.annotated, self.leaves.index(self.annotated.picture)
+        output = self.trees[of.picture.column]
+        extent = dict(zip(output.of.known, output.fields[1:])) if isinstance(output, Output) else {}
+        members = {_OBJECTS[name]: self.leaves.index(leaf) for name, leaf in of.members.items()}
+        self.trees[of.column] = Labelled(of.labels, {"image": picture, "image_id": self.leaves.index(of.number), **members, **extent, **{name: at + n for n, name in enumerate(KNOWN)}})
+        return [name if self.single else f"{self.fields[picture]}.{name}" for name in KNOWN]
 
     def _map(self, leaf: Leaf, given: Any, listed: bool, at: str, place: str) -> dict[str, Any]:
         """Of a map of classes, what moves pixels; colours are its picture's."""
@@ -248,6 +307,10 @@ class _Columns:
             self.of.refuse(f"features[{leaf.shown!r}]: has lists in lists of {inner[uneven - 1][0]} to {inner[uneven - 1][1]} numbers, want them of one length, such as boxes of 4; pad them, or leave the column out "
                            "(fields=)")
         sides = [n for n, _ in inner]
+        if self.annotated is not None and leaf is self.annotated.members["bbox"]:
+            if sides != [4] and most > 0:
+                self.of.refuse(f"features[{leaf.shown!r}]: got boxes of {sides[0] if sides else 'single'} numbers, want x, y, width and height")
+            sides = [4]
         column.update(type="list", dtype=_DTYPES[leaf.dtype])
         return {**column, "shape": [most, *sides]} if least == most > 0 and leaf not in self.followed else {**column, "shape": [-1, *sides], "max_length": max(1, most)}
 
@@ -258,7 +321,7 @@ class _Columns:
         return "float32" if leaf.kind == "number" and leaf.dtype in features.FLOATS and self.of.torch else None
 
     def _indexed(self, tree: Any) -> Any:
-        if isinstance(tree, Output):
+        if isinstance(tree, (Output, Labelled)):
             return tree
         if isinstance(tree, Leaf):
             return self.leaves.index(tree)
@@ -300,6 +363,29 @@ class Output(NamedTuple):
         return self.of.made([fields[number] for number in self.fields])
 
 
+class Annotated(NamedTuple):
+    """Pictures with objects of which an image processor makes labels."""
+
+    picture: Leaf
+    column: str  # of the objects
+    number: Leaf  # image_id
+    members: dict[str, Leaf]  # bbox, category, area and, where there are any, iscrowd
+    labels: Labels
+
+
+_OBJECTS = {"bbox": "boxes", "category": "classes", "area": "areas", "iscrowd": "crowds"}  # what Objects call them
+
+
+class Labelled(NamedTuple):
+    """Labels, of the numbers of fields."""
+
+    of: Labels
+    fields: dict[str, int]
+
+    def __call__(self, fields: Sequence[Any]) -> Any:
+        return self.of(Objects(**{name: fields[number] for name, number in self.fields.items()}))
+
+
 class Finish(NamedTuple):
     """How a batch's fields become what a loop over the data set gets."""
 
@@ -331,7 +417,7 @@ class Finish(NamedTuple):
 
 
 def _built(tree: Any, fields: Sequence[Any]) -> Any:
-    return tree(fields) if isinstance(tree, Output) else mapped(tree, fields)
+    return tree(fields) if isinstance(tree, (Output, Labelled)) else mapped(tree, fields)
 
 
 def mapped(tree: Any, to: Any) -> Any:

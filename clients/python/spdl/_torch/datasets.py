@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import posixpath
 import struct
@@ -10,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from .._errors import ArgumentError
-from . import annotated, libraries
-from .targets import LABEL, Target
+from . import annotated, libraries, methods, processors
+from .targets import LABEL, OBJECTS, Target
 
 # torchvision's data sets that open a file, convert it to RGB and give it a label: the attributes of their files and of their labels, or of both.
 _FILES: dict[str, tuple[str, ...]] = {
@@ -104,6 +105,8 @@ def pictures(dataset: Any, place: str = "dataset") -> Pictures:
     """What a data set is of. Raises ArgumentError with what does it here where it cannot be told."""
     if any(cls.__qualname__ == annotated.WRAPPER for cls in type(dataset).__mro__):
         return _wrapped(dataset, place)
+    if _prepares(dataset):
+        return _prepared(dataset, place)
     library, name = _home(dataset, place)
     if (library, name) == ("torch", "Subset"):
         return part(pictures(dataset.dataset, f"{place}.dataset"), dataset.indices)
@@ -136,6 +139,38 @@ def _wrapped(dataset: Any, place: str) -> Pictures:
     except annotated.Unknown as error:
         refuse(place, dataset, str(error))
     return Pictures(paths, targets, both, None, None, (), target=target)
+
+
+def _prepares(dataset: Any) -> bool:
+    """Whether this is a CocoDetection with a __getitem__ of its own, and an image processor of transformers'."""
+    return libraries.derives(dataset, "torchvision.datasets", "CocoDetection") and bool(_own(dataset, "__getitem__")) and any(map(processors.is_processor, vars(dataset).values()))
+
+
+def _own(dataset: Any, method: str) -> list[type]:
+    """The classes of the program's own, ahead of torchvision's, that have a method."""
+    classes = itertools.takewhile(lambda cls: not cls.__module__.startswith("torchvision."), type(dataset).__mro__)
+    return [cls for cls in classes if method in vars(cls)]
+
+
+def _prepared(dataset: Any, place: str) -> Pictures:
+    """Of pictures and objects of which an image processor makes samples."""
+    cls, *others = _own(dataset, "__getitem__")
+    if others:
+        refuse(place, dataset, f"has a __getitem__ of its own above that of {others[0].__qualname__}, which is no less of its own, {methods.WANT}")
+    for other in ("_load_image", "_load_target", "__getitems__", "__len__"):
+        if _own(dataset, other):
+            refuse(place, dataset, f"has a {other} of its own beside its __getitem__, {methods.WANT}")
+    if dataset.transforms is not None:
+        refuse(place, dataset, f"transforms: got one in front of its image processor, of which boxes know nothing, {methods.WANT}")
+    try:
+        sample = methods.sample(cls)
+        processor = getattr(dataset, sample.processor, None)
+        if not processors.is_processor(processor):
+            refuse(place, dataset, f"{sample.processor}: got a {type(processor).__qualname__}, want an image processor of transformers', {methods.WANT}")
+        paths, targets = annotated.objects(dataset)
+    except annotated.Unknown as error:
+        refuse(place, dataset, str(error))
+    return Pictures(paths, targets, processor, None, None, (), target=Target("objects", OBJECTS, sample=sample))
 
 
 def _held(dataset: Any, name: str, place: str) -> Pictures:

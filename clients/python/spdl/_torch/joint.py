@@ -11,6 +11,8 @@ from .given import Given, Operation, refusal, without
 _STILL = ("grayscale", "invert", "autocontrast", "equalize", "color_jitter", "random_photometric_distort", "random_channel_permutation", "gaussian_blur", "gaussian_noise",
           "jpeg", "solarize", "posterize", "adjust_sharpness", "normalize", "random_erasing")
 _FLIPS = ("horizontal_flip", "vertical_flip")
+_COLOURS = ("random_brightness_contrast", "random_gamma", "hue_saturation_value", "rgb_shift", "cv2_color_jitter", "box_blur", "median_blur", "cv2_gaussian_blur", "motion_blur", "clahe", "downscale",
+            "sharpen", "emboss", "to_sepia", "random_tone_curve", "channel_dropout", "cv2_equalize", "cv2_grayscale")  # albumentations'
 _GROUPS = ("random_apply", "random_choice", "random_order")
 _RESIZE = {"resize": "size", "random_resized_crop": "size", "random_resize": "min_size", "random_shortest_size": "min_size", "scale_jitter": "target_size"}  # and the main key of each
 _FILL = {"center_crop": "size", "random_crop": "size", "pad": "padding", "random_rotation": "degrees", "random_affine": "degrees", "random_perspective": "distortion_scale",
@@ -118,6 +120,11 @@ def _check_masks(operation: Operation, g: Given) -> None:
 def is_still(operation: Operation) -> bool:
     """Whether it leaves pixels where they are, so that a map of classes knows nothing of it."""
     return _is_still(operation, _STILL)
+
+
+def only_flips(operation: Operation) -> bool:
+    """Whether it does no more to boxes than to flip them with their picture."""
+    return _is_still(operation, (*_STILL, *_FLIPS, *_COLOURS))
 
 
 def _is_still(operation: Operation, still: tuple[str, ...]) -> bool:

@@ -88,6 +88,7 @@ def _idefics3(tiles: Any, count: Any) -> tuple[Any, ...]:
 PLAIN = Prepared()
 MAPS = Prepared(("labels",), (), _classes)
 DETR = Prepared((KEY, "pixel_mask"), ("extent",), _masked)
+YOLOS = Prepared((KEY,), ("extent",), lambda pixels, _: (pixels,))
 DETR_OF_ONE_SIZE = Prepared((KEY, "pixel_mask"), (), _all)
 QWEN2_VL = Prepared((KEY, "image_grid_thw"), ("grid",), together=True)
 SIGLIP2 = Prepared((KEY, "pixel_attention_mask", "spatial_shapes"), ("count", "grid"), _siglip2)

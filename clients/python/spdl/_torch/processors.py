@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from . import prepared
 from .given import BYTES, FLOATS, NORMALIZED, PIL, RESIZERS, RESIZERS_OF_TENSORS, Given, Number, Operation, refusal, short, whole, without
+from .labels import Labels
 from .prepared import Prepared
 from .torchvision import IMAGENET
 
@@ -19,6 +20,7 @@ _BEHAVIOUR = ("__call__", "preprocess", "_preprocess", "_preprocess_image_like_i
               "center_crop", "rescale", "normalize", "rescale_and_normalize", "_rescale_and_normalize", "_fuse_mean_std_and_rescale_factor", "pad",
               "_standardize_kwargs", "_further_process_kwargs", "_validate_preprocess_kwargs")
 _TIMM = "TimmWrapperImageProcessor"
+_MOST_MULTIPLE = 1024  # of which the sides of a padded batch may be multiples
 
 
 class Said(NamedTuple):
@@ -36,7 +38,11 @@ def is_processor(one: Any) -> bool:
 
 def ends(transform: Any) -> bool:
     """Whether a transform is a processor, or a list that ends with one."""
-    return is_processor(transform[-1] if isinstance(transform, (list, tuple)) and transform else transform)
+    return is_processor(_last(transform))
+
+
+def _last(transform: Any) -> Any:
+    return transform[-1] if isinstance(transform, (list, tuple)) and transform else transform
 
 
 def of_timm(one: Any) -> bool:
@@ -67,6 +73,20 @@ def told_of_maps(one: Any, place: str, before: list[Operation]) -> list[Operatio
     if p.flag("do_reduce_labels"):
         operations.append({"remap_classes": "reduce"})
     return p.middle(operations)
+
+
+def takes_annotations(transform: Any) -> bool:
+    """Whether a transform is a processor that makes labels of annotations of objects, or a list that ends with one."""
+    return ends(transform) and _home(_last(transform))[0] in _ANNOTATED
+
+
+def told_of_annotations(transform: Any, place: str) -> Labels:
+    """What such a processor makes of the annotations of pictures' objects."""
+    one = _last(transform)
+    p = Processor(one, place, [], _home(one)[1])
+    if p.get("format") != "coco_detection":
+        p.refuse(f"format: got {p.get('format')}, of pictures of segments, want coco_detection: boxes; segments are masks of a description (docs/recipes.md)")
+    return Labels(p.flag("do_convert_annotations"), not p.of_tensors)
 
 
 def _refuse_maps(one: Any, place: str, what: str) -> NoReturn:
@@ -112,7 +132,8 @@ class Processor(Given):
         super().__init__(one, place, before, PIL)
         self.section: dict[str, Any] = {}
         self.prepared = prepared.PLAIN
-        self._by_torch, self.is_fast = base in _OF_TENSORS, base == "BaseImageProcessorFast"
+        self.base = base  # of transformers' own that it has; "": none of _BASES
+        self.of_tensors, self.is_fast = base in _OF_TENSORS, base == "BaseImageProcessorFast"
         self._rounding = "nearest" if self.is_fast and _version() < (4, 57) else "down"  # of a middle that leaves out an odd number of pixels
 
     def flag(self, name: str) -> bool:
@@ -142,13 +163,13 @@ class Processor(Given):
     def resampler(self) -> str:
         """The filter of its resize."""
         filter = self.filter(RESIZERS, "resample")
-        if self._by_torch and filter not in RESIZERS_OF_TENSORS:
+        if self.of_tensors and filter not in RESIZERS_OF_TENSORS:
             self.refuse(f"resample: got {filter} of torch's tensors, want one of {', '.join(RESIZERS_OF_TENSORS)}; what works on Pillow's pictures has all filters: use_fast=False, or in transformers 5 the class "
                         "with Pil in its name")
-        return self.nearest() if filter == "nearest" else f"torch_{filter}" if self._by_torch else str(filter)
+        return self.nearest() if filter == "nearest" else f"torch_{filter}" if self.of_tensors else str(filter)
 
     def nearest(self) -> str:
-        return "torch_nearest_exact" if self._by_torch else "nearest"
+        return "torch_nearest_exact" if self.of_tensors else "nearest"
 
     def middle(self, operations: list[Operation], rounding: str = "") -> list[Operation]:
         """The middle of what those leave, where it crops."""
@@ -167,7 +188,7 @@ class Processor(Given):
         made = next((operation["resize"] for operation in reversed(operations) if "resize" in operation), None)
         size = made["size"] if isinstance(made, dict) and "max_size" not in made else made
         fits = isinstance(size, int) and size >= max(height, width) or isinstance(size, list) and all(of >= n or (n - of) % 2 == 0 for of, n in zip(size, (height, width)))
-        if not self._by_torch and not fits:
+        if not self.of_tensors and not fits:
             self.refuse(f"crop_size: got {[height, width]} of pictures that may be smaller, around which black goes, in theirs with a row more of it above, want them resized to {max(height, width)} or more")
 
     def finished(self, offset: Number = 0, again: bool = False) -> list[Operation]:
@@ -298,13 +319,15 @@ def dpt(p: Processor) -> list[Operation]:
     return plain(p)
 
 
-def detr(p: Processor) -> list[Operation]:
-    """One size, or the shorter side and a bound of the longer one; a batch is as large as its largest, and a mask says where pictures are."""
+def detr(p: Processor, rounding: str = "detr") -> list[Operation]:
+    """One size, or the shorter side and a bound of the longer one, or of both; a batch is as large as its largest, or of one size, and a mask says where pictures are."""
     said = p.measures("size")
-    sized = set(said) == {"shortest_edge", "longest_edge"}
+    square = said.get("max_height") == said.get("max_width")
+    sized = set(said) == {"shortest_edge", "longest_edge"} or set(said) == {"max_height", "max_width"} and square
+    if not square:
+        p.refuse(f"size: got {said}, want max_height and max_width alike, as in {{'max_height': N, 'max_width': N}}")
     if p.flag("do_pad"):
-        if p.measures("pad_size"):
-            p.refuse(f"pad_size: got {p.measures('pad_size')}, want None: a batch is as large as its largest picture")
+        _pads_to(p, said, sized)
         p.prepared = prepared.DETR if sized else prepared.DETR_OF_ONE_SIZE
     elif sized:
         p.refuse("do_pad: got False of pictures of sizes of their own, of which no batch can be made, want True")
@@ -312,9 +335,29 @@ def detr(p: Processor) -> list[Operation]:
         p.refuse("do_resize: got False, pictures as large as they are, of which nobody knows how much room they need, want True")
     if not sized:
         return [*p.resized(_size), *p.finished()]
-    p.section = {"shape": "padded"}
-    resize = {"size": said["shortest_edge"], "max_size": said["longest_edge"], "rounding": "detr", "interpolation": p.resampler()}
+    p.section["shape"] = "padded"
+    resize = {"size": said.get("shortest_edge"), "max_size": said.get("longest_edge") or said["max_height"], "rounding": rounding if "shortest_edge" in said else "detr", "interpolation": p.resampler()}
     return [{"resize": without(resize, interpolation="bilinear")}, *p.finished()]
+
+
+def yolos(p: Processor) -> list[Operation]:
+    """As DETR's, but to sides that are multiples of 16. On Pillow's pictures that of transformers 4 makes no mask."""
+    operations = detr(p, "yolos")
+    if p.flag("do_pad") and not p.base:
+        p.prepared = prepared.YOLOS if p.prepared is prepared.DETR else prepared.PLAIN
+    return operations
+
+
+def _pads_to(p: Processor, said: dict[str, Any], sized: bool) -> None:
+    """To one size: as whole multiples of what no picture is larger than a batch has that."""
+    to = p.measures("pad_size")
+    side, most = to.get("height"), said.get("longest_edge") or said.get("max_height") or 0
+    if not to or not sized and to == said:
+        return
+    if not sized or set(to) != {"height", "width"} or side != to["width"] or not isinstance(side, int) or not most <= side <= _MOST_MULTIPLE:
+        p.refuse(f"pad_size: got {to}, want {f'as much in both ways, from {most} to {_MOST_MULTIPLE}, as in ' + repr({'height': most, 'width': most}) if sized else 'that of size'}, or None: "
+                 "a batch is as large as its largest picture")
+    p.section["multiple_of"] = side
 
 
 # ---- what cuts tiles
@@ -367,10 +410,13 @@ def siglip2(p: Processor) -> list[Operation]:
     return operations
 
 
+# Those that take annotations of objects.
+_ANNOTATED = tuple(f"{name}ImageProcessor" for name in ("Detr", "ConditionalDetr", "DeformableDetr", "RTDetr", "GroundingDino", "Yolos"))
+
 _RULES: dict[str, Callable[[Processor], list[Operation]]] = {
     "": plain,  # as their bases do it, whatever the model
     **{f"{name}ImageProcessor": plain for name in ("ViT", "DeiT", "Bit", "CLIP", "Siglip", "MobileNetV1", "MobileNetV2", "MobileViT", "Pvt", "Beit", "Segformer", "Blip", "ChineseCLIP")},
-    **{f"{name}ImageProcessor": detr for name in ("Detr", "ConditionalDetr", "DeformableDetr", "RTDetr", "GroundingDino")}, "DPTImageProcessor": dpt,
+    **{name: detr for name in _ANNOTATED}, "YolosImageProcessor": yolos, "DPTImageProcessor": dpt,
     "ConvNextImageProcessor": convnext, "LevitImageProcessor": levit, "PoolFormerImageProcessor": poolformer, "EfficientNetImageProcessor": efficientnet,
     "FlavaImageProcessor": flava, "PerceiverImageProcessor": perceiver, "DINOv3ViTImageProcessor": dinov3,
     "GotOcr2ImageProcessor": internvl, "LlavaNextImageProcessor": llava_next, "LlavaOnevisionImageProcessor": llava_onevision, "MllamaImageProcessor": mllama,
@@ -387,6 +433,6 @@ _PADDED = ("its pictures keep sizes of their own, and are padded to the largest 
 
 # What is known and has no operations here, and what does it.
 _REMEDIES = {
-    **{f"{name}ImageProcessor": _PADDED for name in ("Deta", "Yolos", "Mask2Former", "MaskFormer", "OneFormer")},
+    **{f"{name}ImageProcessor": _PADDED for name in ("Deta", "Mask2Former", "MaskFormer", "OneFormer")},
     **{f"{name}ImageProcessor": "its pictures are the frames of clips; a description's section video has them (docs/media.md)" for name in ("VideoMAE", "Vivit", "TvLT", "Tvp")},
 }

@@ -66,6 +66,12 @@ def _labels(_: Sequence[str], targets: Sequence[Any], __: str) -> Column:
     return {"type": "list", "dtype": "i64", "max_length": _most(ends)}, _ragged("labels", numbers, ends)
 
 
+def _areas(_: Sequence[str], targets: Sequence[Any], __: str) -> Column:
+    ends = list(itertools.accumulate(len(one["areas"]) for one in targets))
+    numbers = Numbers("f", (_last(ends),), lambda: (b"".join([one["areas"].tobytes() for one in few]) for few in _few(targets)))
+    return {"type": "list", "dtype": "f32", "max_length": _most(ends)}, _ragged("areas", numbers, ends)
+
+
 def _masks(paths: Sequence[str], targets: Sequence[Any], _: str) -> Column:
     """Outlines as numbers (docs/media.md)."""
     ends = list(itertools.accumulate(_counted(one["masks"]) for one in targets))
@@ -83,7 +89,7 @@ def _masks(paths: Sequence[str], targets: Sequence[Any], _: str) -> Column:
     return {"type": "list", "dtype": "f64", "max_length": _most(ends)}, _ragged("masks", Numbers("d", (_last(ends),), parts), ends)
 
 
-_COLUMNS: dict[str, Callable[[Sequence[str], Sequence[Any], str], Column]] = {"image_id": _image_id, "boxes": _boxes, "labels": _labels, "masks": _masks}
+_COLUMNS: dict[str, Callable[[Sequence[str], Sequence[Any], str], Column]] = {"image_id": _image_id, "boxes": _boxes, "labels": _labels, "areas": _areas, "masks": _masks}
 
 
 def _counted(outlines: Sequence[Any]) -> int:

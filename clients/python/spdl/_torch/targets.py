@@ -10,21 +10,25 @@ from typing import Any, NamedTuple, Optional
 class Target(NamedTuple):
     """What a sample has."""
 
-    kind: str  # "label", a number; "values", several; "boxes", a dict of boxes, the corners of all in one array, and more by keys, of masks COCO's segmentations; "mask", a picture of class numbers
-    keys: tuple[str, ...] = ()  # of boxes, as they are handed out
+    kind: str  # "label", a number; "values", several; "boxes", a dict of boxes, the corners of all in one array, and more by keys, of masks COCO's segmentations; "objects", the same with x, y, width and height; "mask", a picture of class numbers
+    keys: tuple[str, ...] = ()  # of boxes, as they are handed out, and of objects
     length: int = 0  # of values
+    sample: Any = None  # of objects what their data set makes of a picture and them (methods.Sample)
 
     def fields(self) -> tuple[str, ...]:
         """What is picked of a batch."""
-        return ("image", *self.keys) if self.kind == "boxes" else ("image", {"label": "label", "values": "target", "mask": "mask"}[self.kind])
+        return ("image", *self.keys) if self.kind in ("boxes", "objects") else ("image", {"label": "label", "values": "target", "mask": "mask"}[self.kind])
 
     def transformed(self) -> str:
         """The attribute of its data set by which pictures are changed: with what lies in them, or alone."""
+        if self.kind == "objects":
+            return str(self.sample.processor)
         return "transforms" if self.kind in ("boxes", "mask") else "transform"
 
 
 LABEL = Target("label")
 MASK = Target("mask")
+OBJECTS = ("image_id", "boxes", "labels", "areas")  # the keys of objects
 
 
 class Finish(NamedTuple):
