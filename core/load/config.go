@@ -59,7 +59,7 @@ func PictureConfig(i *spec.Image) media.Config {
 		border(r.Border)
 	}
 	if r := t.RandomResizedCrop; r != nil {
-		c.Random = &media.RandomCrop{Scale: r.Scale, Ratio: r.Ratio, AnyFilter: r.Interpolation == spec.AnyFilter}
+		c.Random = &media.RandomCrop{Scale: r.Scale, Ratio: r.Ratio, Height: r.PartHeight, AnyFilter: r.Interpolation == spec.AnyFilter}
 	}
 	c.Interpolation = filters[t.Filter()]
 	if r := t.RandomErasing; r != nil {

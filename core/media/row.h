@@ -218,6 +218,8 @@ typedef struct media_op {
     uint64_t max_pixels;         /* refuse a larger picture before allocating for it */
     double scale_min, scale_max; /* RANDOM_CROP: share of the picture's area; SCALE_JITTER: of what fits */
     double ratio_min, ratio_max; /* RANDOM_CROP: width / height */
+    uint32_t crop_h
+        [2]; /* RANDOM_CROP: the part is so many pixels high, from one number to another, and ratio_min times as wide; zeros: by scale and ratio */
     uint32_t corner_x,
         corner_y; /* MEDIA_MIDDLE, MEDIA_FIRST or MEDIA_LAST: where out_h x out_w lie in what the geometry gives, CONTAIN but for */
     uint32_t

@@ -199,7 +199,7 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 	}
 	for _, other := range [][2]string{
 		{"{resize: [8, 8]}", "{random_crop: 8}"}, {"{random_crop: 8}", "{random_crop: {size: 8, padding: 2}}"}, {"{random_resized_crop: 8}", "{resize: {size: [8, 8], interpolation: nearest}}"},
-		{"{random_resized_crop: 8}", "{random_resized_crop: {size: 8, scale: [0.5, 1], interpolation: nearest}}"}, {"{center_crop: 8}, {horizontal_flip: 0.5}", "{center_crop: 8}"},
+		{"{random_resized_crop: 8}", "{random_resized_crop: {size: 8, scale: [0.5, 1], interpolation: nearest}}"}, {"{random_resized_crop: {size: 8, height: 9}}", "{random_resized_crop: {size: 8, height: 8, interpolation: nearest}}"}, {"{center_crop: 8}, {horizontal_flip: 0.5}", "{center_crop: 8}"},
 		{"{center_crop: 8}, {vertical_flip: 0.5}", "{center_crop: 8}, {vertical_flip: 0.4}"}, {"{resize: {size: [8, 8], fit: contain}}", "{resize: {size: [8, 8], interpolation: nearest}}"},
 		{"{random_resize: {min_size: 8, max_size: 16}}, {random_crop: 8}", "{random_resize: {min_size: 8, max_size: 17, interpolation: nearest}}, {random_crop: 8}"},
 		{"{resize: {size: [8, 8], fit: contain}}", "{resize: {size: [8, 8], interpolation: nearest, fit: contain, place: top_left}}"},

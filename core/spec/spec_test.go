@@ -160,7 +160,7 @@ func TestDefaultsAreFilledIn(t *testing.T) {
 		},
 		strings.Replace(least, "center_crop: 224", "random_resized_crop: 64", 1): func(s *Spec) bool {
 			r := s.Image.Transform.RandomResizedCrop
-			return *r == RandomResizedCrop{Extent{64, 64}, [2]float64{0.08, 1}, [2]float64{0.75, 1.3333333333333333}, Bilinear}
+			return *r == RandomResizedCrop{Extent{64, 64}, [2]float64{0.08, 1}, [2]float64{0.75, 1.3333333333333333}, [2]int{}, Bilinear}
 		},
 		strings.Replace(least, "center_crop: 224", "resize: 256, center_crop: 224", 1): nil,
 		strings.Replace(least, "center_crop: 224", "resize: {size: 256, interpolation: bicubic}}, {center_crop: 224", 1): func(s *Spec) bool {
@@ -396,7 +396,7 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 		}
 	}
 	crops := map[[32]byte]string{}
-	for _, transform := range []string{"center_crop: 223", "resize: [224, 224]", "random_resized_crop: 224", "random_resized_crop: {size: 224, interpolation: random}", "random_crop: 224", "random_crop: {size: 224, padding: 4}",
+	for _, transform := range []string{"center_crop: 223", "resize: [224, 224]", "random_resized_crop: 224", "random_resized_crop: {size: 224, height: 256}", "random_resized_crop: {size: 224, height: [200, 256]}", "random_resized_crop: {size: 224, height: 256, ratio: [2, 2]}", "random_resized_crop: {size: 224, interpolation: random}", "random_crop: 224", "random_crop: {size: 224, padding: 4}",
 		"resize: {size: [224, 224], fit: contain}", "resize: {size: [224, 224], fit: contain, fill: 1}", "resize: {size: [224, 224], fit: contain, place: top_left}",
 		"resize: {size: [224, 224], fit: contain, upscale: false}", "resize: {size: [224, 224], fit: letterbox}", "resize: {size: [224, 224], interpolation: cv2_linear}", "resize: {size: [224, 224], interpolation: cv2_area}", "resize: {size: [224, 224], interpolation: torch_nearest}", "resize: {size: [224, 224], interpolation: torch_bilinear}", "resize: {size: [224, 224], interpolation: torch_bicubic}", "resize: {size: [224, 224], interpolation: torch_nearest_exact}",
 		"resize: {size: 224, max_size: 300}}, {center_crop: 224", "resize: {size: 224, max_size: 300, rounding: detr}}, {center_crop: 224", "resize: {size: [224, 224], interpolation: torch_lanczos}", "resize: 256}, {center_crop: 224", "resize: {size: 256, max_size: 300}}, {center_crop: 224", "resize: {max_size: 256}}, {center_crop: 224", "resize: {size: 256, rounding: nearest}}, {center_crop: 224", "resize: {max_size: 256, rounding: nearest}}, {center_crop: 224", "center_crop: {size: 224, rounding: down}",

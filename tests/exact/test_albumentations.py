@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 
 from conftest import picture
+from test_jpeg import uniforms
 
 A = pytest.importorskip("albumentations", reason="needs albumentations: pip install albumentations==2.0.8 opencv-python-headless==4.11.0.86")
 cv2 = pytest.importorskip("cv2")
@@ -15,6 +16,7 @@ spdl = pytest.importorskip("spdl")
 import spdl.io  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+CV2_LINEAR, CROP = 6, 1  # a filter of core/media's, and the operation of draws of a random crop
 SIZES = [(90, 60), (60, 90), (64, 64), (40, 33), (200, 31), (71, 71), (37, 120), (81, 80), (33, 40), (51, 47)]
 
 
@@ -65,6 +67,8 @@ EXACT = {
     "crop of what is padded": lambda: [A.PadIfNeeded(70, 70, fill=9), A.CenterCrop(70, 70)],
     "crop that pads": lambda: [A.CenterCrop(70, 71, pad_if_needed=True, fill=9)],
     "RandomCrop of all": lambda: [A.Resize(40, 36), A.RandomCrop(40, 36)],
+    "RandomSizedCrop of all": lambda: [A.RandomSizedCrop((300, 400), (24, 20), 2)],
+    "RandomSizedCrop of all, area": lambda: [A.RandomSizedCrop((300, 300), (11, 12), interpolation=cv2.INTER_AREA)],
     "RandomResizedCrop of all": lambda: [A.Resize(40, 40), A.CenterCrop(40, 40), A.HorizontalFlip(p=1)],
     "flips": lambda: [A.Resize(40, 36), A.HorizontalFlip(p=1), A.VerticalFlip(p=1)],
     "colours": lambda: [A.Resize(40, 36), A.Solarize((0.3, 0.3), p=1), A.Posterize(3, p=1), A.InvertImg(p=1)],
@@ -489,6 +493,43 @@ def test_random_crops_are_parts_of_what_albumentations_resizes(pictures):
         assert np.array_equal(row(path, at_most), theirs(at_most, pixels))
 
 
+def test_a_random_sized_crop_has_albumentations_bytes(rows, tmp_path):
+    """Of our numbers: a part by theirs of a height and of where it begins, by cv2.resize."""
+    from albumentations.augmentations.crops.functional import crop, get_crop_coords
+
+    rng, seen = np.random.default_rng(15), set()
+    for i in range(60):
+        pixels = picture(rng, int(rng.integers(8, 90)), int(rng.integers(8, 90)))
+        Image.fromarray(pixels).save(tmp_path / "a.png")
+        low, high, ratio = *sorted(int(n) for n in rng.integers(1, 60, 2)), float(rng.choice([1, 0.7, 2.3]))
+        got = rows.row(tmp_path / "a.png", Random={"Height": [low, high], "Ratio": [ratio, ratio]}, Out=(17, 19), Interpolation=CV2_LINEAR, draw={"Seed": 5, "Index": i})
+        (of_height, _), at = (uniforms(5, 0, i, CROP, block) for block in (0, 1))
+        height = low + int(of_height * (high - low + 1))
+        part = crop(pixels, *get_crop_coords(pixels.shape, (height, max(1, int(height * ratio))), *at))
+        assert np.array_equal(got, cv2.resize(part, (19, 17), interpolation=cv2.INTER_LINEAR)), (i, pixels.shape, part.shape)
+        seen.add(part.shape)
+    assert len(seen) > 40
+
+
+def test_masks_are_cropped_by_their_height_as_their_pictures(tmp_path):
+    """Where the picture is white the mask is 1: both are of the nearest pixels."""
+    shape = picture(np.random.default_rng(2), 60, 50, 1) > 127
+    Image.fromarray(np.where(shape, 255, 0).astype(np.uint8)).convert("RGB").save(tmp_path / "a.png")
+    Image.fromarray(shape.astype(np.uint8)).save(tmp_path / "b.png")
+    transform = A.Compose([A.RandomSizedCrop((20, 40), (16, 18), 1.2, interpolation=cv2.INTER_NEAREST)])
+    (tmp_path / "t.jsonl").write_text(json.dumps({"path": str(tmp_path / "a.png"), "mask": str(tmp_path / "b.png")}) + "\n")
+    made = set()
+    spec = {"source": {"list": str(tmp_path / "t.jsonl")}, "batch": 1, "order": {"shuffle": False, "seed": 3, "epochs": 12},
+            "fields": {"image": {"image": {"from": "path", "transform": transform}}, "mask": {"image": {"from": "mask", "mode": "index", "transform": transform}}}}
+    with spdl.open(spec) as loader:
+        for _ in range(12):
+            for batch in loader:
+                a, b = np.array(batch["image"][0]), np.array(batch["mask"][0])
+                assert np.array_equal(a[..., 0] == 255, b[..., 0] == 1)
+                made.add(a.tobytes())
+    assert len(made) > 8
+
+
 ROOM = [{"resize": {"size": [16, 16], "interpolation": "cv2_linear"}}]
 DESCRIBED = {
     "evaluation": (lambda: A.Compose([A.SmallestMaxSize(256), A.CenterCrop(224, 224), A.Normalize()]),
@@ -497,6 +538,9 @@ DESCRIBED = {
     "training": (lambda: A.Compose([A.RandomResizedCrop((64, 64), (0.2, 1)), A.HorizontalFlip(), A.RandomRotate90(p=0.3), A.ChannelShuffle(p=0.1), A.ToFloat()]),
                  {"transform": [{"random_resized_crop": {"size": 64, "scale": [0.2, 1], "interpolation": "cv2_linear"}}, {"horizontal_flip": 0.5}, {"random_rotate90": 0.3},
                                 {"random_channel_permutation": 0.1}], "dtype": "f32"}),
+    "RandomSizedCrop": (lambda: [A.RandomSizedCrop((128, 256), (64, 64))], {"transform": [{"random_resized_crop": {"size": 64, "height": [128, 256], "interpolation": "cv2_linear"}}]}),
+    "RandomSizedCrop of a ratio": (lambda: [A.RandomSizedCrop((128, 128), (64, 32), 0.5, cv2.INTER_AREA)],
+                                   {"transform": [{"random_resized_crop": {"size": [64, 32], "height": [128, 128], "ratio": [0.5, 0.5], "interpolation": "cv2_area"}}]}),
     "light": (lambda: [A.Resize(16, 16), A.RandomBrightnessContrast(), A.RandomGamma(p=0.25), A.ToGray(p=0.1)],
               {"transform": [*ROOM, {"random_brightness_contrast": {"brightness": [-0.2, 0.2], "contrast": [0.8, 1.2], "p": 0.5}}, {"random_gamma": {"gamma": [0.8, 1.2], "p": 0.25}}, {"cv2_grayscale": 0.1}]}),
     "one of light": (lambda: [A.Resize(16, 16), A.OneOf([A.RandomBrightnessContrast(p=1), A.RandomGamma(p=1), A.ToGray(p=1)], p=0.5)],
@@ -643,6 +687,8 @@ REFUSED = [
     ([A.Resize(8, 8), A.Normalize(p=0.5)], "p: got 0.5, want 1: all rows of a batch are of one type"),
     ([A.Resize(8, 8, cv2.INTER_LINEAR_EXACT)], "interpolation: got cv2's 5, want one of cv2_nearest"),
     ([A.Resize(8, 8, area_for_downscale="image")], "area_for_downscale: got 'image', .*want None"),
+    ([A.RandomSizedCrop((8, 16), (8, 8), p=0.5)], "p: got 0.5, want 1: all rows of a batch are of one size"),
+    ([A.RandomSizedCrop((8, 16), (8, 8), area_for_downscale="image_mask")], "area_for_downscale: got 'image_mask', .*want None"),
     ([A.SmallestMaxSize([8, 16]), A.CenterCrop(8, 8)], r"max_size: got \[8, 16\], want a whole number"),
     ([A.SmallestMaxSize(max_size_hw=(8, 16)), A.CenterCrop(8, 8)], r"max_size_hw: got \[8, 16\], want max_size"),
     ([A.CenterCrop(8, 8, pad_if_needed=True, pad_position="top_left")], "pad_position: got 'top_left', want 'center'"),

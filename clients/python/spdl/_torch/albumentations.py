@@ -192,6 +192,12 @@ def random_resized_crop(g: Array) -> Operation:
         {"size": g.size(), "scale": g.pair("scale"), "ratio": g.pair("ratio"), "interpolation": g.cv2_filter()}, scale=[0.08, 1], ratio=[3 / 4, 4 / 3]))
 
 
+def random_sized_crop(g: Array) -> Operation:
+    g.always_happens()
+    ratio = g.number("w2h_ratio")
+    return sized("random_resized_crop", without({"size": g.size(), "height": g.pair("min_max_height"), "ratio": [ratio, ratio], "interpolation": g.cv2_filter()}, ratio=[1, 1]))
+
+
 # ---- what changes colours
 
 
@@ -461,6 +467,7 @@ RULES: dict[str, Rule] = {
     "CenterCrop": Rule(center_crop, NORMALIZED),
     "RandomCrop": Rule(random_crop, NORMALIZED),
     "RandomResizedCrop": Rule(random_resized_crop),
+    "RandomSizedCrop": Rule(random_sized_crop),
     "HorizontalFlip": chance("horizontal_flip", NORMALIZED),
     "VerticalFlip": chance("vertical_flip", NORMALIZED),
     "RandomRotate90": chance("random_rotate90", NORMALIZED),
@@ -517,7 +524,6 @@ REMEDIES = {
     "AutoContrast": _NEAR + "autocontrast is Pillow's",
     "ElasticTransform": _MOVED + "elastic_transform is torchvision's",
     "RandomScale": "sizes are rounded otherwise; scale_jitter or random_resize with random_crop behind is near",
-    "RandomSizedCrop": "its size is drawn by height; random_resized_crop: {size: N, scale: [a, b], ratio: [1, 1]} is near",
     "CropAndPad": "it goes by shares; pad and random_crop are near",
     "Crop": "a part by its place has no operation; center_crop with position is a corner",
     "Erasing": "its area is drawn otherwise; random_erasing: {p: 0.5, scale: [0.02, 0.33]} is torchvision's",
