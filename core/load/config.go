@@ -279,6 +279,9 @@ func stepOf(c *media.Config, s spec.Step) media.Step {
 	case *spec.Downscale:
 		c.Downscale = &media.Downscale{P: s.P, Scale: s.Scale}
 		return media.StepDownscale
+	case *spec.MultiplicativeNoise:
+		c.Multiply = &media.Multiply{P: s.P, By: s.Multiplier, Each: s.PerChannel, Elements: s.Elementwise}
+		return media.StepMultiply
 	case *spec.Effect:
 		e := &media.Effect{P: s.P, Alpha: s.Alpha, By: s.By}
 		if s.Operation == "sharpen" {

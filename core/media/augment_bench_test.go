@@ -113,6 +113,8 @@ func BenchmarkAugment(b *testing.B) {
 		{"grid_dropout", Config{GridHoles: &GridHoles{P: 1, Ratio: 0.5, Anywhere: true}}},
 		{"pixel_dropout", Config{Specks: &Specks{P: 1, Share: 0.01}}},
 		{"downscale", Config{Downscale: &Downscale{1, [2]float64{0.25, 0.25}}}},
+		{"multiplicative_noise", Config{Multiply: &Multiply{P: 1, By: [2]float64{0.9, 1.1}}}},
+		{"multiplicative_noise_of_elements", Config{Multiply: &Multiply{P: 1, By: [2]float64{0.9, 1.1}, Elements: true}}},
 		{"optical_distortion", Config{Optical: &Optical{1, [2]float64{-0.05, 0.05}, Bent{Interpolation: CV2Linear}}}},
 		{"grid_distortion", Config{Grid: &GridDistortion{1, 5, [2]float64{-0.3, 0.3}, true, Bent{Interpolation: CV2Linear}}}},
 		{"coarse_dropout", Config{Holes: &Holes{1, [2]int{1, 2}, [2]float64{0.1, 0.2}, [2]float64{0.1, 0.2}, false, Fill{}}}},

@@ -29,6 +29,7 @@ enum {
     LATER_GRID_HOLES = 250,      /* and one more */
     LATER_SPECKS = 252,          /* and one more */
     LATER_DOWNSCALE = 254,
+    LATER_MULTIPLY = 256, /* and one more */
 };
 
 /* A number of a range. */
@@ -174,6 +175,10 @@ void media_draw_grid_holes(const media_op *op, const media_draw *d, media_retouc
 void media_grid_holes(const media_pixels *px, const media_retouch *r);
 void media_draw_specks(const media_op *op, const media_draw *d, media_retouches *to);
 void media_specks(const media_pixels *px, const media_retouch *r);
+
+/* --- multiply.c --- */
+void media_draw_multiply(const media_op *op, const media_draw *d, media_retouches *to);
+void media_multiply(const media_pixels *px, const media_retouch *r);
 
 /* --- downscale.c --- */
 void media_draw_downscale(const media_op *op, const media_draw *d, media_retouches *to);

@@ -56,6 +56,14 @@ type Downscale struct {
 	Scale [2]float64 // MinScale to 1
 }
 
+// Multiply is albumentations' MultiplicativeNoise: with probability P values are multiplied by numbers between two: all by one, those of each channel by another
+// (Each), those of each pixel (Elements), or each by its own (both).
+type Multiply struct {
+	P              float64
+	By             [2]float64 // 0 to MaxFactor
+	Each, Elements bool
+}
+
 func (g *GridHoles) fill(op *C.media_op) {
 	if g == nil {
 		return
@@ -104,6 +112,9 @@ func (cfg *Config) cv2Effects(op *C.media_op) {
 	if d := cfg.Downscale; d != nil {
 		op.downscale_p, op.downscale_scale = C.double(d.P), cRange(d.Scale)
 	}
+	if m := cfg.Multiply; m != nil {
+		op.multiply_p, op.multiply_by, op.multiply_each, op.multiply_elements = C.double(m.P), cRange(m.By), flag(m.Each), flag(m.Elements)
+	}
 	op.sepia_p, op.cv2_equalize_p = C.double(cfg.Sepia), C.double(cfg.CV2Equalize)
 }
 
@@ -134,6 +145,9 @@ func (cfg *Config) cv2EffectChances() []chance {
 	if cfg.Downscale != nil {
 		all = append(all, chance{"downscale", cfg.Downscale.P})
 	}
+	if cfg.Multiply != nil {
+		all = append(all, chance{"multiply", cfg.Multiply.P})
+	}
 	if cfg.ToneCurve != nil {
 		all = append(all, chance{"tone curve", cfg.ToneCurve.P})
 	}
@@ -161,6 +175,11 @@ func (cfg *Config) checkCV2Effects() error {
 	}
 	if d := cfg.Downscale; d != nil {
 		if err := ordered("downscale: scale", d.Scale, MinScale, 1); err != nil {
+			return err
+		}
+	}
+	if m := cfg.Multiply; m != nil {
+		if err := ordered("multiply", m.By, 0, MaxFactor); err != nil {
 			return err
 		}
 	}

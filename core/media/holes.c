@@ -128,17 +128,12 @@ void media_draw_specks(const media_op *op, const media_draw *d, media_retouches 
 /* A channel's values, or, of all channels, its pixels. */
 static void speckle(const media_pixels *px, const media_retouch *r, uint32_t channel, int first, int end) {
     const double share = r->value * 0x1p32;
-    uint32_t words[4], n = 0;
+    media_each each = {.key = r->key, .channel = channel};
     for (int32_t y = 0; y < px->h; y++) {
         uint8_t *c = media_line(px, y);
-        for (int32_t x = 0; x < px->w; x++, n++, c += px->step) {
-            if (n % 4 == 0) {
-                memcpy(words, (const uint32_t[4]){n / 4, channel}, sizeof words);
-                media_philox(r->key, words);
-            }
-            if (words[n % 4] < share)
+        for (int32_t x = 0; x < px->w; x++, c += px->step)
+            if (media_next_word(&each) < share)
                 for (int ch = first; ch < end; ch++) c[ch] = r->fill[ch];
-        }
     }
 }
 

@@ -95,6 +95,7 @@ type Config struct {
 	CV2Perspective *CV2Perspective
 	Optical        *Optical
 	Grid           *GridDistortion
+	Multiply       *Multiply
 	Remap          *[256]uint8 // what becomes of each value, of a mask's numbers: nil: itself
 	Normalize      *Normalize  // nil: floats are x/255
 	Erase          *Erase      // nil: no part of the finished row is erased

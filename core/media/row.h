@@ -138,7 +138,8 @@ enum {
     MEDIA_DO_SPECKS = 47,
     MEDIA_DO_DOWNSCALE = 48,
     MEDIA_DO_REMAP = 49,
-    MEDIA_STEPS = 50,
+    MEDIA_DO_MULTIPLY = 50,
+    MEDIA_STEPS = 51,
 };
 enum { MEDIA_BRIGHTNESS = 0, MEDIA_CONTRAST = 1, MEDIA_SATURATION = 2, MEDIA_HUE = 3, MEDIA_JITTERS = 4 };
 
@@ -378,7 +379,9 @@ typedef struct media_op {
     uint32_t grid_steps, grid_normalized; /* cells, 1 to MEDIA_MAX_STEPS; 1: all of the row stays there */
     uint32_t grid_filter, grid_border;
     uint8_t grid_fill[4];
-    uint32_t remap; /* 1: each value becomes what remapped has for it */
+    double multiply_p, multiply_by[2];         /* that values are multiplied by a number between two */
+    uint32_t multiply_each, multiply_elements; /* 1: of each channel another; of each pixel another */
+    uint32_t remap;                            /* 1: each value becomes what remapped has for it */
     uint8_t remapped[256];
     double erase_p;                          /* that a part of the finished row becomes something else */
     double erase_scale_min, erase_scale_max; /* its share of the row's area */

@@ -60,6 +60,7 @@ const (
 	StepSpecks
 	StepDownscale
 	StepRemap
+	StepMultiply
 	steps
 )
 

@@ -24,6 +24,7 @@ const (
 	gridDropout    = "grid_dropout"
 	pixelDropout   = "pixel_dropout"
 	downscale      = "downscale"
+	multiplication = "multiplicative_noise"
 )
 
 // Effect is a Sharpen or an Emboss: a kernel of 3 x 3 of which an effect has a share, Alpha. By is how strong that is: a lightness, or a strength.
@@ -73,6 +74,14 @@ type Downscale struct {
 	P     float64    `json:"p"`
 }
 
+// MultiplicativeNoise multiplies values by numbers between two.
+type MultiplicativeNoise struct {
+	Multiplier  [2]float64 `json:"multiplier"`
+	PerChannel  bool       `json:"per_channel"`
+	Elementwise bool       `json:"elementwise"`
+	P           float64    `json:"p"`
+}
+
 func (e *Effect) Name() string          { return e.Operation }
 func (t *RandomToneCurve) Name() string { return toneCurve }
 func (c *ChannelDropout) Name() string  { return channelDropout }
@@ -81,6 +90,8 @@ func (g *GridDropout) Name() string  { return gridDropout }
 func (p *PixelDropout) Name() string { return pixelDropout }
 func (d *Downscale) Name() string    { return downscale }
 
+func (m *MultiplicativeNoise) Name() string { return multiplication }
+
 func (e *Effect) random() bool          { return drawn(e.P, e.Alpha, e.By) }
 func (t *RandomToneCurve) random() bool { return drawn(t.P, [2]float64{0, t.Scale}) }
 func (c *ChannelDropout) random() bool  { return c.P > 0 }
@@ -88,6 +99,8 @@ func (c *ChannelDropout) random() bool  { return c.P > 0 }
 func (g *GridDropout) random() bool  { return g.P > 0 }
 func (p *PixelDropout) random() bool { return p.P > 0 && p.Share > 0 }
 func (d *Downscale) random() bool    { return drawn(d.P, d.Scale) }
+
+func (m *MultiplicativeNoise) random() bool { return drawn(m.P, m.Multiplier) }
 
 func (g *GridDropout) fills() *Fill  { return g.Fill }
 func (p *PixelDropout) fills() *Fill { return p.Fill }
@@ -205,4 +218,14 @@ func (d *decoder) downscale(op *section) *Downscale {
 	d.numberOrRange(scale, shown, &s.Scale, minScale, 1)
 	sec.number("p", &s.P, 0, 1)
 	return s
+}
+
+func (d *decoder) multiplicativeNoise(op *section) *MultiplicativeNoise {
+	m := &MultiplicativeNoise{Multiplier: [2]float64{0.9, 1.1}, P: 0.5}
+	by, shown, sec := d.short(op, multiplication, "multiplier")
+	d.numberOrRange(by, shown, &m.Multiplier, 0, maxFactor)
+	sec.flag("per_channel", &m.PerChannel)
+	sec.flag("elementwise", &m.Elementwise)
+	sec.number("p", &m.P, 0, 1)
+	return m
 }

@@ -116,6 +116,7 @@ var kinds = []kind{
 	{gridDropout, changing, never},
 	{pixelDropout, changing, never},
 	{downscale, changing, never},
+	{multiplication, changing, never},
 	{sharpen, changing, never},
 	{emboss, changing, never},
 	{sepia, changing, never},
@@ -280,6 +281,8 @@ func (d *reading) step(op *section, name string) Step {
 		return d.pixelDropout(op)
 	case downscale:
 		return d.downscale(op)
+	case multiplication:
+		return d.multiplicativeNoise(op)
 	case sharpen, emboss:
 		return d.effect(op, name)
 	case toneCurve:

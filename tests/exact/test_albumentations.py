@@ -8,7 +8,8 @@ import pytest
 from PIL import Image
 
 from conftest import picture
-from test_jpeg import uniforms
+from test_distort import LATER, words
+from test_jpeg import philox, uniforms
 
 A = pytest.importorskip("albumentations", reason="needs albumentations: pip install albumentations==2.0.8 opencv-python-headless==4.11.0.86")
 cv2 = pytest.importorskip("cv2")
@@ -17,6 +18,7 @@ import spdl.io  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 CV2_LINEAR, CROP = 6, 1  # a filter of core/media's, and the operation of draws of a random crop
+MULTIPLY = 256  # a block of draws
 SIZES = [(90, 60), (60, 90), (64, 64), (40, 33), (200, 31), (71, 71), (37, 120), (81, 80), (33, 40), (51, 47)]
 
 
@@ -100,6 +102,11 @@ EXACT = {
     "Downscale": lambda: [A.Resize(40, 37), A.Downscale((0.3, 0.3), p=1)],
     "Downscale by hardly anything": lambda: [A.Resize(40, 37), A.Downscale((0.99, 0.99), p=1)],
     "Downscale of one pixel": lambda: [A.Resize(3, 3), A.Downscale((0.25, 0.25), p=1)],
+    "MultiplicativeNoise of one number": lambda: [A.Resize(40, 37), A.MultiplicativeNoise((1.37, 1.37), p=1)],
+    "MultiplicativeNoise of one number, of channels": lambda: [A.Resize(40, 37), A.MultiplicativeNoise((0.73, 0.73), per_channel=True, p=1)],
+    "MultiplicativeNoise of one number, of pixels": lambda: [A.Resize(40, 37), A.MultiplicativeNoise((1.1, 1.1), elementwise=True, p=1)],
+    "MultiplicativeNoise of one number, of values": lambda: [A.Resize(40, 37), A.MultiplicativeNoise((0.3, 0.3), True, True, p=1)],
+    "MultiplicativeNoise by nothing": lambda: [A.Resize(40, 37), A.MultiplicativeNoise((0, 0), p=1)],
     "PixelDropout of all": lambda: [A.Resize(40, 37), A.PixelDropout(1, drop_value=(1, 2, 3), p=1)],
     "GridDropout without a chance": lambda: [A.Resize(40, 30), A.GridDropout(0.37, False, holes_number_xy=(4, 6), shift_xy=(2, 3), fill=(1, 2, 3), p=1)],
     "GridDropout of a unit": lambda: [A.Resize(40, 30), A.GridDropout(0.6, False, unit_size_range=(5, 6), shift_xy=(9, 0), p=1)],
@@ -318,6 +325,31 @@ def test_pixels_are_dropped_by_their_chance(ramp, tmp_path):
         assert abs(np.corrcoef(dropped[:, :, 1:, 0].ravel(), dropped[:, :, :-1, 0].ravel())[0, 1]) < 0.01 and abs(np.corrcoef(dropped[1:, ..., 0].ravel(), dropped[:-1, ..., 0].ravel())[0, 1]) < 0.01
 
 
+def test_multipliers_are_drawn_and_multiply_as_albumentations_has_it(rows, ramp):
+    """Of our numbers: apply() of theirs, in colour and in grey."""
+    path, pixels = ramp
+    for i in range(24):
+        each, elements, mode = i % 2 == 1, i // 2 % 2 == 1, 2 * (i // 4 % 2)
+        low, high = [(0.5, 2), (0, 0.3), (0.9, 1.1)][i % 3]
+        got = rows.row(path, Out=(31, 27), Mode=mode, Multiply={"P": 1, "By": [low, high], "Each": each, "Elements": elements}, draw={"Seed": 5, "Index": i})
+        part = rows.row(path, Out=(31, 27), Mode=mode)
+        channels = part.shape[-1]
+        u = [uniforms(5, 0, i, LATER, MULTIPLY)[1], *uniforms(5, 0, i, LATER, MULTIPLY + 1)]
+        drawn = np.array(u[:channels] if each else u[:1] * channels)
+        if elements:
+            drawn = np.stack([words_of(i, MULTIPLY + 1, channel if each else 0, 31 * 27) for channel in range(channels)], 1).reshape(31, 27, channels)
+        multiplier = (low + drawn * (high - low)).astype(np.float32)
+        want = A.MultiplicativeNoise().apply(part, multiplier.reshape(part.shape) if elements else multiplier)
+        assert np.array_equal(got.reshape(want.shape), want), (i, each, elements, mode)
+        assert not np.array_equal(got, part)
+
+
+def words_of(index, block, channel, n):
+    """Numbers from 0 to 1 of the counters (i / 4, channel, 0, 0), under the key of a block."""
+    key = [int(w[0]) for w in words(5, np.array([index], np.uint64), np.array([0], np.uint64), LATER, block)[:2]]
+    return np.array([word for i in range((n + 3) // 4) for word in philox(key, (i, channel, 0, 0))][:n]) / 2**32
+
+
 def test_tone_curves_are_albumentations_and_moved_by_normal_numbers(tmp_path):
     """Each row is by a curve of theirs: at the two points that three of its values tell. These lie around theirs as normal numbers do."""
     from albumentations.augmentations.pixel.functional import move_tone_curve
@@ -469,7 +501,7 @@ def test_masks_are_told_by_what_a_compose_does_to_masks(tmp_path):
         for transform in (
             A.Compose([A.Resize(40, 36, mask_interpolation=cv2.INTER_NEAREST), A.OpticalDistortion((0.3, 0.3), fill=3, fill_mask=255, p=1), A.GridDistortion(distort_limit=(-0.2, -0.2), normalized=False, p=1)]),
             A.Compose([A.Resize(40, 40, mask_interpolation=cv2.INTER_NEAREST), A.Transpose(p=1), A.Sharpen(p=1), A.Emboss(p=1), A.ToSepia(p=1), A.RandomToneCurve(p=1), A.ChannelDropout(p=1), A.Equalize(p=1),
-                       A.GridDropout(p=1), A.PixelDropout(p=1), A.Downscale(p=1)]),
+                       A.GridDropout(p=1), A.PixelDropout(p=1), A.Downscale(p=1), A.MultiplicativeNoise(p=1)]),
             A.Compose([A.Resize(40, 36, mask_interpolation=cv2.INTER_NEAREST), A.InvertImg(p=1), A.HorizontalFlip(p=1), A.Normalize()]),
             A.Compose([A.LongestMaxSize(48), A.PadIfNeeded(48, 50, fill=114, fill_mask=255), A.OneOf([A.InvertImg(), A.Solarize()], p=1), A.VerticalFlip(p=1)]),
         ):
@@ -589,6 +621,10 @@ DESCRIBED = {
                                        {"downscale": {"scale": [0.25, 0.5], "p": 0.5}}]}),
     "holes in rows": (lambda: [A.Resize(16, 16), A.GridDropout(random_offset=False, holes_number_xy=(3, 4), shift_xy=(1, 2))],
                       {"transform": [*ROOM, {"grid_dropout": {"ratio": 0.5, "grid": [3, 4], "random_offset": False, "shift": [1, 2], "p": 0.5}}]}),
+    "multipliers": (lambda: [A.Resize(16, 16), A.MultiplicativeNoise()], {"transform": [*ROOM, {"multiplicative_noise": {"multiplier": [0.9, 1.1], "p": 0.5}}]}),
+    "multipliers of values": (lambda: [A.Resize(16, 16), A.OneOf([A.MultiplicativeNoise((0.5, 2), True, True, p=1), A.Sharpen(p=1)], p=0.5)],
+                              {"transform": [*ROOM, {"random_choice": [{"multiplicative_noise": {"multiplier": [0.5, 2], "per_channel": True, "elementwise": True, "p": 0.5}},
+                                                                       {"sharpen": {"alpha": [0.2, 0.5], "lightness": [0.5, 1], "p": 0.5}}]}]}),
     "one of effects": (lambda: [A.Resize(16, 16), A.OneOf([A.CLAHE(p=1), A.Sharpen(p=1), A.Emboss(p=1), A.RandomBrightnessContrast(p=1)], p=0.5)],
                        {"transform": [*ROOM, {"random_choice": [{"clahe": {"clip_limit": [1, 4], "p": 0.5}}, {"sharpen": {"alpha": [0.2, 0.5], "lightness": [0.5, 1], "p": 0.5}},
                                                                 {"emboss": {"alpha": [0.2, 0.5], "strength": [0.2, 0.7], "p": 0.5}},

@@ -279,6 +279,11 @@ def gauss_noise(g: Array) -> Operation:
     return {"gaussian_noise": without({"sigma": g.pair("std_range"), "mean": low, "p": whole(g.p)}, mean=0)}
 
 
+def multiplicative_noise(g: Array) -> Operation:
+    each, elements = g.get("per_channel"), g.get("elementwise")
+    return {"multiplicative_noise": without({"multiplier": g.pair("multiplier"), "per_channel": each, "elementwise": elements, "p": whole(g.p)}, per_channel=False, elementwise=False)}
+
+
 def image_compression(g: Array) -> Operation:
     if g.get("compression_type") != "jpeg":
         g.refuse(f"compression_type: got {g.get('compression_type')!r}, want 'jpeg'")
@@ -487,6 +492,7 @@ RULES: dict[str, Rule] = {
     "GaussianBlur": Rule(gaussian_blur),
     "MotionBlur": Rule(motion_blur),
     "GaussNoise": Rule(gauss_noise),
+    "MultiplicativeNoise": Rule(multiplicative_noise),
     "ImageCompression": Rule(image_compression),
     "CLAHE": Rule(clahe),
     "Sharpen": Rule(effect("sharpen", "lightness")),
@@ -512,7 +518,7 @@ RULES: dict[str, Rule] = {
 }
 
 # What leaves a mask as it is.
-OF_COLOURS = ("ToGray", "RandomBrightnessContrast", "RandomGamma", "HueSaturationValue", "RGBShift", "ColorJitter", "Blur", "MedianBlur", "GaussianBlur", "MotionBlur", "GaussNoise", "ImageCompression", "CLAHE",
+OF_COLOURS = ("ToGray", "RandomBrightnessContrast", "RandomGamma", "HueSaturationValue", "RGBShift", "ColorJitter", "Blur", "MedianBlur", "GaussianBlur", "MotionBlur", "GaussNoise", "MultiplicativeNoise", "ImageCompression", "CLAHE",
               "Downscale", "Sharpen", "Emboss", "ToSepia", "RandomToneCurve", "ChannelDropout", "Equalize", "InvertImg", "ChannelShuffle", "Posterize", "Solarize", "ToFloat", "Normalize")
 
 _NEAR = "OpenCV's arithmetic for it has no operation here; "
