@@ -290,6 +290,9 @@ func stepOf(c *media.Config, s spec.Step) media.Step {
 		}
 		c.Emboss = e
 		return media.StepEmboss
+	case *spec.UnsharpMask:
+		c.Unsharp = &media.Unsharp{Kernel: media.Kernel{P: s.P, Size: s.Size}, Sigma: s.Sigma, Alpha: s.Alpha, Threshold: s.Threshold}
+		return media.StepUnsharp
 	case *spec.RandomToneCurve:
 		c.ToneCurve = &media.ToneCurve{P: s.P, Scale: s.Scale, Each: s.PerChannel}
 		return media.StepToneCurve

@@ -104,6 +104,7 @@ func BenchmarkAugment(b *testing.B) {
 		{"clahe", Config{CLAHE: &CLAHE{1, [2]float64{1, 4}, 8, 8}}},
 		{"transpose", Config{Transpose: 1}},
 		{"sharpen", Config{Sharpen: &Effect{1, [2]float64{0.2, 0.5}, [2]float64{0.5, 1}}}},
+		{"unsharp_mask", Config{Unsharp: &Unsharp{Kernel{1, [2]int{3, 7}}, [2]float64{}, [2]float64{0.2, 0.5}, 10}}},
 		{"emboss", Config{Emboss: &Effect{1, [2]float64{0.2, 0.5}, [2]float64{0.2, 0.7}}}},
 		{"to_sepia", Config{Sepia: 1}},
 		{"random_tone_curve", Config{ToneCurve: &ToneCurve{1, 0.1, false}}},

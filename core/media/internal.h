@@ -179,6 +179,7 @@ enum {
     MEDIA_DOWNSCALE,
     MEDIA_REMAP,
     MEDIA_MULTIPLY,
+    MEDIA_UNSHARP,
     MEDIA_TORCH_CONTRAST, /* from here on torch.h */
     MEDIA_TORCH_SATURATION,
     MEDIA_TORCH_HUE,
@@ -220,7 +221,7 @@ enum {
         2 /* noise, JPEG */ + 3 /* light, gamma, OpenCV's grey */ +
         3 /* its affine map, shifts of HSV and RGB */ + MEDIA_JITTERS + 5 /* its blurs, CLAHE */ +
         MEDIA_MAX_HOLES + 1 /* other values */ +
-        14 /* OpenCV's perspective, holes of a grid, specks, downscale, sharpen, emboss, sepia, tone curve, channels, equalize, transpose, lens, grid, multipliers */
+        15 /* OpenCV's perspective, holes of a grid, specks, downscale, sharpen, emboss, sepia, tone curve, channels, equalize, transpose, lens, grid, multipliers, unsharp mask */
     ,
 };
 

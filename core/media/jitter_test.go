@@ -120,7 +120,7 @@ func TestChangedRowsAreNeitherPlannedNorCopied(t *testing.T) {
 		"posterize": {Posterize: &Posterize{P: 0.5}}, "invert": {Invert: 0.5}, "sharpness": {Sharpness: &Sharpness{P: 0.5}}, "autocontrast": {Autocontrast: 0.5},
 		"equalize": {Equalize: 0.5}, "quarters": {Quarters: 0.5, Out: Square(50)}, "distort": {Distort: &Jitter{P: 0.5}}, "permute": {Permute: 0.5},
 		"transpose": {Transpose: 0.5, Out: Square(50)}, "sharpen": {Sharpen: &Effect{P: 0.5}}, "emboss": {Emboss: &Effect{P: 0.5}}, "sepia": {Sepia: 0.5}, "tone curve": {ToneCurve: &ToneCurve{P: 0.5}},
-		"drop channels": {DropChannels: &DropChannels{0.5, [2]int{1, 1}, 0}}, "OpenCV's equalize": {CV2Equalize: 0.5}, "OpenCV's perspective": {CV2Perspective: &CV2Perspective{P: 0.5, Bent: Bent{Interpolation: CV2Linear}}}, "grid holes": {GridHoles: &GridHoles{P: 0.5, Ratio: 1}}, "specks": {Specks: &Specks{P: 0.5}}, "downscale": {Downscale: &Downscale{0.5, [2]float64{1, 1}}}, "multiply": {Multiply: &Multiply{P: 0.5}},
+		"drop channels": {DropChannels: &DropChannels{0.5, [2]int{1, 1}, 0}}, "OpenCV's equalize": {CV2Equalize: 0.5}, "OpenCV's perspective": {CV2Perspective: &CV2Perspective{P: 0.5, Bent: Bent{Interpolation: CV2Linear}}}, "grid holes": {GridHoles: &GridHoles{P: 0.5, Ratio: 1}}, "specks": {Specks: &Specks{P: 0.5}}, "downscale": {Downscale: &Downscale{0.5, [2]float64{1, 1}}}, "multiply": {Multiply: &Multiply{P: 0.5}}, "unsharp": {Unsharp: &Unsharp{Kernel: Kernel{0.5, [2]int{3, 3}}}},
 		"optical": {Optical: &Optical{P: 0.5, Bent: Bent{Interpolation: CV2Linear}}}, "grid": {Grid: &GridDistortion{P: 0.5, Steps: 2, Bent: Bent{Interpolation: CV2Linear}}},
 		"noise": {Noise: &Noise{P: 0.5}}, "jpeg": {JPEG: &JPEG{P: 0.5, Quality: [2]int{50, 60}}},
 	} {

@@ -96,6 +96,7 @@ type Config struct {
 	Optical        *Optical
 	Grid           *GridDistortion
 	Multiply       *Multiply
+	Unsharp        *Unsharp
 	Remap          *[256]uint8 // what becomes of each value, of a mask's numbers: nil: itself
 	Normalize      *Normalize  // nil: floats are x/255
 	Erase          *Erase      // nil: no part of the finished row is erased

@@ -83,6 +83,7 @@ static void draw_step(const media_op *op, const media_draw *d, int step, media_r
     case MEDIA_DO_SPECKS: media_draw_specks(op, d, to); break;
     case MEDIA_DO_DOWNSCALE: media_draw_downscale(op, d, to); break;
     case MEDIA_DO_MULTIPLY: media_draw_multiply(op, d, to); break;
+    case MEDIA_DO_UNSHARP: media_draw_unsharp(op, d, to); break;
     case MEDIA_DO_REMAP:
         if (op->remap) to->all[to->n++] = (media_retouch){.kind = MEDIA_REMAP, .table = op->remapped};
         break;
@@ -229,6 +230,7 @@ int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const 
     case MEDIA_GRID_HOLES: media_grid_holes(px, r); break;
     case MEDIA_SPECKS: media_specks(px, r); break;
     case MEDIA_MULTIPLY: media_multiply(px, r); break;
+    case MEDIA_UNSHARP: return media_unsharp(px, by, r, room);
     case MEDIA_CLAHE: return media_clahe(px, by, r, room);
     case MEDIA_REMAP: media_by_table(px, r->table); break;
     case MEDIA_PERMUTE: media_permute(px, r->size); break;

@@ -139,7 +139,8 @@ enum {
     MEDIA_DO_DOWNSCALE = 48,
     MEDIA_DO_REMAP = 49,
     MEDIA_DO_MULTIPLY = 50,
-    MEDIA_STEPS = 51,
+    MEDIA_DO_UNSHARP = 51,
+    MEDIA_STEPS = 52,
 };
 enum { MEDIA_BRIGHTNESS = 0, MEDIA_CONTRAST = 1, MEDIA_SATURATION = 2, MEDIA_HUE = 3, MEDIA_JITTERS = 4 };
 
@@ -381,7 +382,11 @@ typedef struct media_op {
     uint8_t grid_fill[4];
     double multiply_p, multiply_by[2];         /* that values are multiplied by a number between two */
     uint32_t multiply_each, multiply_elements; /* 1: of each channel another; of each pixel another */
-    uint32_t remap;                            /* 1: each value becomes what remapped has for it */
+    double unsharp_p, unsharp_sigma[2],
+        unsharp_alpha
+            [2]; /* that the row is made as much sharper where it differs from its blur; sigma of 0: by the size */
+    uint32_t unsharp_size[2], unsharp_threshold; /* of the kernel; by more than this, of values to 255 */
+    uint32_t remap;                              /* 1: each value becomes what remapped has for it */
     uint8_t remapped[256];
     double erase_p;                          /* that a part of the finished row becomes something else */
     double erase_scale_min, erase_scale_max; /* its share of the row's area */

@@ -61,6 +61,7 @@ const (
 	StepDownscale
 	StepRemap
 	StepMultiply
+	StepUnsharp
 	steps
 )
 

@@ -118,6 +118,7 @@ var kinds = []kind{
 	{downscale, changing, never},
 	{multiplication, changing, never},
 	{sharpen, changing, never},
+	{unsharpMask, changing, never},
 	{emboss, changing, never},
 	{sepia, changing, never},
 	{toneCurve, changing, never},
@@ -285,6 +286,8 @@ func (d *reading) step(op *section, name string) Step {
 		return d.multiplicativeNoise(op)
 	case sharpen, emboss:
 		return d.effect(op, name)
+	case unsharpMask:
+		return d.unsharpMask(op)
 	case toneCurve:
 		return d.toneCurve(op)
 	case channelDropout:

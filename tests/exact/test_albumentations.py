@@ -99,6 +99,9 @@ EXACT = {
     "Sharpen": lambda: [A.Resize(40, 37), A.Sharpen((0.3, 0.3), (0.7, 0.7), p=1)],
     "Emboss": lambda: [A.Resize(40, 37), A.Emboss((0.3, 0.3), (0.6, 0.6), p=1)],
     "Sharpen of one pixel": lambda: [A.Resize(1, 1), A.Sharpen((0.3, 0.3), (0.7, 0.7), p=1)],
+    "UnsharpMask": lambda: [A.Resize(40, 37), A.UnsharpMask((3, 3), alpha=(0.4, 0.4), p=1)],
+    "UnsharpMask of a sigma": lambda: [A.Resize(40, 37), A.UnsharpMask((11, 11), (1.7, 1.7), (1, 1), 0, p=1)],
+    "UnsharpMask, larger than the picture": lambda: [A.Resize(5, 7), A.UnsharpMask((31, 31), alpha=(0.9, 0.9), p=1)],
     "Downscale": lambda: [A.Resize(40, 37), A.Downscale((0.3, 0.3), p=1)],
     "Downscale by hardly anything": lambda: [A.Resize(40, 37), A.Downscale((0.99, 0.99), p=1)],
     "Downscale of one pixel": lambda: [A.Resize(3, 3), A.Downscale((0.25, 0.25), p=1)],
@@ -325,6 +328,19 @@ def test_pixels_are_dropped_by_their_chance(ramp, tmp_path):
         assert abs(np.corrcoef(dropped[:, :, 1:, 0].ravel(), dropped[:, :, :-1, 0].ravel())[0, 1]) < 0.01 and abs(np.corrcoef(dropped[1:, ..., 0].ravel(), dropped[:-1, ..., 0].ravel())[0, 1]) < 0.01
 
 
+def test_unsharp_masks_have_albumentations_bytes_for_any_number(pictures, ramp):
+    rng = np.random.default_rng(16)
+    for i in range(120):
+        path, pixels = [*pictures, ramp][i % (len(pictures) + 1)]
+        size, alpha, threshold = int(rng.integers(1, 9)) * 2 + 1, float(rng.uniform(0, 1)), int(rng.integers(0, [256, 30][i % 2]))
+        sigma = float(rng.uniform(0, 3)) if i % 3 else 0.0
+        one = A.UnsharpMask((size, size), (sigma, sigma), (alpha, alpha), threshold, p=1)
+        transform = A.Compose([A.CenterCrop(min(pixels.shape[0], 64), min(pixels.shape[1], 61 - i % 30)), one])
+        assert np.array_equal(row(path, transform), theirs(transform, pixels)), transform
+        grey = row(path, A.Compose([*transform.transforms[:1]]), mode="luma")[..., 0]
+        assert np.array_equal(row(path, transform, mode="luma")[..., 0], one(image=grey)["image"]), transform
+
+
 def test_multipliers_are_drawn_and_multiply_as_albumentations_has_it(rows, ramp):
     """Of our numbers: apply() of theirs, in colour and in grey."""
     path, pixels = ramp
@@ -500,7 +516,7 @@ def test_masks_are_told_by_what_a_compose_does_to_masks(tmp_path):
         Image.fromarray(mask).save(tmp_path / "a.png")
         for transform in (
             A.Compose([A.Resize(40, 36, mask_interpolation=cv2.INTER_NEAREST), A.OpticalDistortion((0.3, 0.3), fill=3, fill_mask=255, p=1), A.GridDistortion(distort_limit=(-0.2, -0.2), normalized=False, p=1)]),
-            A.Compose([A.Resize(40, 40, mask_interpolation=cv2.INTER_NEAREST), A.Transpose(p=1), A.Sharpen(p=1), A.Emboss(p=1), A.ToSepia(p=1), A.RandomToneCurve(p=1), A.ChannelDropout(p=1), A.Equalize(p=1),
+            A.Compose([A.Resize(40, 40, mask_interpolation=cv2.INTER_NEAREST), A.Transpose(p=1), A.Sharpen(p=1), A.UnsharpMask(p=1), A.Emboss(p=1), A.ToSepia(p=1), A.RandomToneCurve(p=1), A.ChannelDropout(p=1), A.Equalize(p=1),
                        A.GridDropout(p=1), A.PixelDropout(p=1), A.Downscale(p=1), A.MultiplicativeNoise(p=1)]),
             A.Compose([A.Resize(40, 36, mask_interpolation=cv2.INTER_NEAREST), A.InvertImg(p=1), A.HorizontalFlip(p=1), A.Normalize()]),
             A.Compose([A.LongestMaxSize(48), A.PadIfNeeded(48, 50, fill=114, fill_mask=255), A.OneOf([A.InvertImg(), A.Solarize()], p=1), A.VerticalFlip(p=1)]),
@@ -621,6 +637,9 @@ DESCRIBED = {
                                        {"downscale": {"scale": [0.25, 0.5], "p": 0.5}}]}),
     "holes in rows": (lambda: [A.Resize(16, 16), A.GridDropout(random_offset=False, holes_number_xy=(3, 4), shift_xy=(1, 2))],
                       {"transform": [*ROOM, {"grid_dropout": {"ratio": 0.5, "grid": [3, 4], "random_offset": False, "shift": [1, 2], "p": 0.5}}]}),
+    "unsharp masks": (lambda: [A.Resize(16, 16), A.UnsharpMask(), A.UnsharpMask(5, p=0)], {"transform": [*ROOM, {"unsharp_mask": {"alpha": [0.2, 0.5], "p": 0.5}}]}),
+    "unsharp masks of a sigma": (lambda: [A.Resize(16, 16), A.UnsharpMask((5, 9), (0.5, 2), (0.1, 0.3), 3, p=1)],
+                                 {"transform": [*ROOM, {"unsharp_mask": {"alpha": [0.1, 0.3], "kernel_size": [5, 9], "sigma": [0.5, 2], "threshold": 3, "p": 1}}]}),
     "multipliers": (lambda: [A.Resize(16, 16), A.MultiplicativeNoise()], {"transform": [*ROOM, {"multiplicative_noise": {"multiplier": [0.9, 1.1], "p": 0.5}}]}),
     "multipliers of values": (lambda: [A.Resize(16, 16), A.OneOf([A.MultiplicativeNoise((0.5, 2), True, True, p=1), A.Sharpen(p=1)], p=0.5)],
                               {"transform": [*ROOM, {"random_choice": [{"multiplicative_noise": {"multiplier": [0.5, 2], "per_channel": True, "elementwise": True, "p": 0.5}},

@@ -304,6 +304,11 @@ def effect(name: str, by: str) -> Callable[[Array], Operation]:
     return tell
 
 
+def unsharp_mask(g: Array) -> Operation:
+    says = {"alpha": g.pair("alpha"), "kernel_size": g.pair("blur_limit"), "sigma": g.pair("sigma_limit"), "threshold": g.get("threshold"), "p": whole(g.p)}
+    return {"unsharp_mask": without(says, kernel_size=[3, 7], sigma=[0, 0], threshold=10)}
+
+
 def sepia(g: Array) -> Optional[Operation]:
     return {"to_sepia": whole(g.p)} if g.channels == 3 else None  # which leaves grey as it is
 
@@ -496,6 +501,7 @@ RULES: dict[str, Rule] = {
     "ImageCompression": Rule(image_compression),
     "CLAHE": Rule(clahe),
     "Sharpen": Rule(effect("sharpen", "lightness")),
+    "UnsharpMask": Rule(unsharp_mask),
     "Emboss": Rule(effect("emboss", "strength")),
     "ToSepia": Rule(sepia),
     "RandomToneCurve": Rule(tone_curve),
@@ -519,7 +525,7 @@ RULES: dict[str, Rule] = {
 
 # What leaves a mask as it is.
 OF_COLOURS = ("ToGray", "RandomBrightnessContrast", "RandomGamma", "HueSaturationValue", "RGBShift", "ColorJitter", "Blur", "MedianBlur", "GaussianBlur", "MotionBlur", "GaussNoise", "MultiplicativeNoise", "ImageCompression", "CLAHE",
-              "Downscale", "Sharpen", "Emboss", "ToSepia", "RandomToneCurve", "ChannelDropout", "Equalize", "InvertImg", "ChannelShuffle", "Posterize", "Solarize", "ToFloat", "Normalize")
+              "Downscale", "Sharpen", "UnsharpMask", "Emboss", "ToSepia", "RandomToneCurve", "ChannelDropout", "Equalize", "InvertImg", "ChannelShuffle", "Posterize", "Solarize", "ToFloat", "Normalize")
 
 _NEAR = "OpenCV's arithmetic for it has no operation here; "
 _MOVED = "OpenCV's map for it has no operation here; "
