@@ -199,6 +199,9 @@ func stepOf(c *media.Config, s spec.Step) media.Step {
 	case *spec.GridDistortion:
 		c.Grid = &media.GridDistortion{P: s.P, Steps: s.NumSteps, Limit: s.Limit, Normalized: s.Normalized, Bent: bent(&s.Taken)}
 		return media.StepGrid
+	case *spec.RandomGridShuffle:
+		c.Shuffle = &media.Shuffle{P: s.P, Grid: s.Grid}
+		return media.StepShuffle
 	case *spec.Augment:
 		c.Augment = &media.Augment{
 			Kind: augmentations[s.Kind], Ops: s.NumOps, Magnitude: s.Magnitude, Bins: s.Bins, Policy: policies[s.Policy], Interpolation: filters[s.Interpolation], Fill: fill(s.Fill), Bare: bare(s.Arithmetic, s.Fill),

@@ -116,6 +116,7 @@ func BenchmarkAugment(b *testing.B) {
 		{"downscale", Config{Downscale: &Downscale{1, [2]float64{0.25, 0.25}}}},
 		{"multiplicative_noise", Config{Multiply: &Multiply{P: 1, By: [2]float64{0.9, 1.1}}}},
 		{"multiplicative_noise_of_elements", Config{Multiply: &Multiply{P: 1, By: [2]float64{0.9, 1.1}, Elements: true}}},
+		{"random_grid_shuffle", Config{Shuffle: &Shuffle{1, [2]int{3, 3}}}},
 		{"optical_distortion", Config{Optical: &Optical{1, [2]float64{-0.05, 0.05}, Bent{Interpolation: CV2Linear}}}},
 		{"grid_distortion", Config{Grid: &GridDistortion{1, 5, [2]float64{-0.3, 0.3}, true, Bent{Interpolation: CV2Linear}}}},
 		{"coarse_dropout", Config{Holes: &Holes{1, [2]int{1, 2}, [2]float64{0.1, 0.2}, [2]float64{0.1, 0.2}, false, Fill{}}}},

@@ -31,6 +31,7 @@ enum {
     LATER_DOWNSCALE = 254,
     LATER_MULTIPLY = 256, /* and one more */
     LATER_UNSHARP = 258,  /* and one more */
+    LATER_SHUFFLE = 260,  /* and one more */
 };
 
 /* A number of a range. */
@@ -182,12 +183,29 @@ void media_drop_channels(const media_pixels *px, int which, uint8_t fill);
 void media_cv2_equalize(const media_pixels *px);
 
 /* --- holes.c --- */
+
+/* A side in so many parts that are alike, but for what is left over, of which some of them, by chance, have a pixel each: number i if the first uniform of the
+ * counter (i, axis, 0, 0) says so. */
+typedef struct media_parts {
+    const uint32_t *key;
+    uint32_t axis, i, n, over; /* the next one, all, and those that are still to have a pixel more */
+    int32_t size, at, end;     /* of the part in hand, from where to where it is */
+} media_parts;
+
+/* Of a retouch with a key, whose matrix says how many parts there are down and across. */
+media_parts media_parts_of(const media_retouch *r, uint32_t axis, int32_t side);
+int media_next_part(media_parts *p); /* the next one; 0: there is none */
+
 void media_draw_holes(const media_op *op, const media_draw *d, media_retouches *to);
 void media_hole(const media_pixels *px, const media_retouch *r);
 void media_draw_grid_holes(const media_op *op, const media_draw *d, media_retouches *to);
 void media_grid_holes(const media_pixels *px, const media_retouch *r);
 void media_draw_specks(const media_op *op, const media_draw *d, media_retouches *to);
 void media_specks(const media_pixels *px, const media_retouch *r);
+
+/* --- shuffle.c --- */
+void media_draw_shuffle(const media_op *op, const media_draw *d, media_retouches *to);
+void media_shuffle(const media_pixels *px, const media_pixels *from, const media_retouch *r);
 
 /* --- multiply.c --- */
 void media_draw_multiply(const media_op *op, const media_draw *d, media_retouches *to);

@@ -180,6 +180,7 @@ enum {
     MEDIA_REMAP,
     MEDIA_MULTIPLY,
     MEDIA_UNSHARP,
+    MEDIA_SHUFFLE,
     MEDIA_TORCH_CONTRAST, /* from here on torch.h */
     MEDIA_TORCH_SATURATION,
     MEDIA_TORCH_HUE,
@@ -221,7 +222,7 @@ enum {
         2 /* noise, JPEG */ + 3 /* light, gamma, OpenCV's grey */ +
         3 /* its affine map, shifts of HSV and RGB */ + MEDIA_JITTERS + 5 /* its blurs, CLAHE */ +
         MEDIA_MAX_HOLES + 1 /* other values */ +
-        15 /* OpenCV's perspective, holes of a grid, specks, downscale, sharpen, emboss, sepia, tone curve, channels, equalize, transpose, lens, grid, multipliers, unsharp mask */
+        16 /* OpenCV's perspective, holes of a grid, specks, downscale, sharpen, emboss, sepia, tone curve, channels, equalize, transpose, lens, grid, multipliers, unsharp mask, shuffled tiles */
     ,
 };
 
@@ -250,7 +251,8 @@ void media_retouch_points(const media_retouches *retouches, double affine[6]);
 
 /* Whether it moves points in no way that can be told. */
 static inline int media_untold(int kind) {
-    return kind == MEDIA_ELASTIC || kind == MEDIA_MIX || kind == MEDIA_OPTICAL || kind == MEDIA_GRID;
+    return kind == MEDIA_ELASTIC || kind == MEDIA_MIX || kind == MEDIA_OPTICAL || kind == MEDIA_GRID ||
+           kind == MEDIA_SHUFFLE;
 }
 
 /* Whether it takes each pixel from elsewhere in the picture, by one map for all of it. */

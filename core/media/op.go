@@ -97,6 +97,7 @@ type Config struct {
 	Grid           *GridDistortion
 	Multiply       *Multiply
 	Unsharp        *Unsharp
+	Shuffle        *Shuffle
 	Remap          *[256]uint8 // what becomes of each value, of a mask's numbers: nil: itself
 	Normalize      *Normalize  // nil: floats are x/255
 	Erase          *Erase      // nil: no part of the finished row is erased
@@ -136,6 +137,7 @@ func Compile(cfg Config) (*Op, error) {
 	cfg.CV2Perspective.fill(&op.c)
 	cfg.Optical.fill(&op.c)
 	cfg.Grid.fill(&op.c)
+	cfg.Shuffle.fill(&op.c)
 	cfg.Holes.fill(&op.c)
 	cfg.CLAHE.fill(&op.c)
 	cfg.CV2Affine.fill(&op.c)
@@ -214,6 +216,9 @@ func (cfg *Config) checkChances() error {
 	}
 	if cfg.Grid != nil {
 		all = append(all, chance{"grid", cfg.Grid.P})
+	}
+	if cfg.Shuffle != nil {
+		all = append(all, chance{"shuffle", cfg.Shuffle.P})
 	}
 	if cfg.Erase != nil {
 		all = append(all, chance{"erase", cfg.Erase.P})

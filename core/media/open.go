@@ -49,6 +49,9 @@ func (cfg *Config) leastSide() (n int) {
 	if g := cfg.GridHoles; g != nil && g.P > 0 {
 		n = max(n, g.Unit[1], g.Cells[0], g.Cells[1])
 	}
+	if s := cfg.Shuffle; s != nil && s.P > 0 {
+		n = max(n, s.Grid[0], s.Grid[1])
+	}
 	return n
 }
 

@@ -84,6 +84,7 @@ static void draw_step(const media_op *op, const media_draw *d, int step, media_r
     case MEDIA_DO_DOWNSCALE: media_draw_downscale(op, d, to); break;
     case MEDIA_DO_MULTIPLY: media_draw_multiply(op, d, to); break;
     case MEDIA_DO_UNSHARP: media_draw_unsharp(op, d, to); break;
+    case MEDIA_DO_SHUFFLE: media_draw_shuffle(op, d, to); break;
     case MEDIA_DO_REMAP:
         if (op->remap) to->all[to->n++] = (media_retouch){.kind = MEDIA_REMAP, .table = op->remapped};
         break;
@@ -264,6 +265,10 @@ int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const 
     case MEDIA_GRID:
         if (!media_copy_pixels(px, room, 0, &from)) return MEDIA_NO_MEMORY;
         media_bend(px, by, &from, r);
+        break;
+    case MEDIA_SHUFFLE:
+        if (!media_copy_pixels(px, room, 0, &from)) return MEDIA_NO_MEMORY;
+        media_shuffle(px, &from, r);
         break;
     case MEDIA_DOWNSCALE:
         if (!(more = media_copy_pixels(px, room, (size_t)px->w * sizeof(int32_t), &from)))

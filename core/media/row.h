@@ -140,7 +140,8 @@ enum {
     MEDIA_DO_REMAP = 49,
     MEDIA_DO_MULTIPLY = 50,
     MEDIA_DO_UNSHARP = 51,
-    MEDIA_STEPS = 52,
+    MEDIA_DO_SHUFFLE = 52,
+    MEDIA_STEPS = 53,
 };
 enum { MEDIA_BRIGHTNESS = 0, MEDIA_CONTRAST = 1, MEDIA_SATURATION = 2, MEDIA_HUE = 3, MEDIA_JITTERS = 4 };
 
@@ -152,7 +153,7 @@ enum {
     MEDIA_MAX_MIX = 8,                   /* chains of AUG_MIX, and operations of each */
     MEDIA_MAX_KERNEL = 255,              /* of a blur */
     MEDIA_MAX_HOLES = 32,                /* of a row */
-    MEDIA_MAX_STEPS = 64,                /* of a grid that bends a row */
+    MEDIA_MAX_STEPS = 64,                /* of a grid that bends a row, or whose tiles change places */
     MEDIA_MAX_SIZES = 32,                /* of RANDOM_SHORTEST */
     MEDIA_MAX_OPTIONS = 16,              /* of IOU_CROP */
     MEDIA_MAX_TILES = 64,                /* of a grid */
@@ -386,6 +387,8 @@ typedef struct media_op {
         unsharp_alpha
             [2]; /* that the row is made as much sharper where it differs from its blur; sigma of 0: by the size */
     uint32_t unsharp_size[2], unsharp_threshold; /* of the kernel; by more than this, of values to 255 */
+    double shuffle_p;                            /* that tiles change places */
+    uint32_t shuffle_grid[2];                    /* of so many down and across, 1 to MEDIA_MAX_STEPS */
     uint32_t remap;                              /* 1: each value becomes what remapped has for it */
     uint8_t remapped[256];
     double erase_p;                          /* that a part of the finished row becomes something else */

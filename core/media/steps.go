@@ -62,6 +62,7 @@ const (
 	StepRemap
 	StepMultiply
 	StepUnsharp
+	StepShuffle
 	steps
 )
 

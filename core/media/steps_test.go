@@ -81,6 +81,7 @@ var happens = map[Step]func(c *Config){
 	StepSpecks:    func(c *Config) { c.Specks = &Specks{P: 1, Share: 0.3, Fill: Fill{9, 99, 199}} },
 	StepDownscale: func(c *Config) { c.Downscale = &Downscale{1, [2]float64{0.2, 0.4}} },
 	StepMultiply:  func(c *Config) { c.Multiply = &Multiply{P: 1, By: [2]float64{0.3, 0.8}, Elements: true} },
+	StepShuffle:   func(c *Config) { c.Shuffle = &Shuffle{1, [2]int{3, 4}} },
 	StepUnsharp: func(c *Config) {
 		c.Unsharp = &Unsharp{Kernel: Kernel{1, [2]int{3, 7}}, Alpha: [2]float64{0.3, 0.5}, Threshold: 3}
 	},

@@ -164,7 +164,7 @@ func (d *decoder) gridDropout(op *section) *GridDropout {
 	if ratio != nil && d.err == nil {
 		g.Ratio, _ = d.number(ratio, shown, minHole, 1)
 	}
-	d.wholes(sec, "grid", "[rows, columns]", &g.Grid, 1)
+	d.wholePair(sec.values["grid"], join(sec.shown, "grid"), "[rows, columns]", &g.Grid, 1, maxSide)
 	if sec.has("unit_size") {
 		oneOrRange(d, sec.values["unit_size"], join(sec.shown, "unit_size"), "a whole number from 2 to 16384", &g.UnitSize, func(n *yaml.Node, shown string) (v int) {
 			d.wholeAt(n, shown, &v, 2, maxSide)
@@ -175,7 +175,7 @@ func (d *decoder) gridDropout(op *section) *GridDropout {
 		}
 	}
 	sec.flag("random_offset", &g.Anywhere)
-	d.wholes(sec, "shift", "[across, down]", &g.Shift, 0)
+	d.wholePair(sec.values["shift"], join(sec.shown, "shift"), "[across, down]", &g.Shift, 0, maxSide)
 	if d.err == nil && g.Shift != [2]int{} && g.Anywhere {
 		sec.fail("shift", "given without random_offset: false, by which holes lie anywhere in their cells; write random_offset: false, or leave it out")
 	}
@@ -184,18 +184,18 @@ func (d *decoder) gridDropout(op *section) *GridDropout {
 	return g
 }
 
-// wholes reads two whole numbers.
-func (d *decoder) wholes(sec *section, key, want string, to *[2]int, least int) {
-	if !sec.has(key) {
+// wholePair reads two whole numbers between least and most, where there is something to read.
+func (d *decoder) wholePair(n *yaml.Node, shown, want string, to *[2]int, least, most int) {
+	if n == nil || d.err != nil {
 		return
 	}
-	items := sec.items(key, want, maxChannels)
+	items := d.items(n, shown, want, maxChannels)
 	if d.err == nil && len(items) != 2 {
-		sec.fail(key, "got a list of %d, want %s", len(items), want)
+		d.fail(n, shown, "got a list of %d, want %s", len(items), want)
 	}
-	for i, n := range items {
+	for i, item := range items {
 		if d.err == nil {
-			d.wholeAt(n, fmt.Sprintf("%s[%d]", join(sec.shown, key), i), &to[i], least, maxSide)
+			d.wholeAt(item, fmt.Sprintf("%s[%d]", shown, i), &to[i], least, most)
 		}
 	}
 }

@@ -82,6 +82,7 @@ var kinds = []kind{
 	{"elastic_transform", turning, never},
 	{opticalDistortion, turning, never},
 	{gridDistortion, turning, never},
+	{gridShuffle, turning, never},
 	{"random_zoom_out", turning, always},
 	{iouCrop, turning, always},
 	{RandAugment, augmenting, never},
@@ -232,6 +233,8 @@ func (d *reading) step(op *section, name string) Step {
 		return d.opticalDistortion(op)
 	case gridDistortion:
 		return d.gridDistortion(op)
+	case gridShuffle:
+		return d.randomGridShuffle(op)
 	case "random_zoom_out":
 		return d.randomZoomOut(op)
 	case iouCrop:

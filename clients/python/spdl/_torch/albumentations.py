@@ -411,9 +411,19 @@ def warped(g: Array, says: Operation) -> Operation:
     return {"cv2_affine": {**said, "p": whole(g.p), **picked(g), **g.warped_border()}}
 
 
-def bent(g: Array, name: str, says: Operation) -> Operation:
+def alone(g: Array) -> None:
+    """Refuse what boxes and points cannot follow."""
     if g.followed:
         g.refuse("beside bbox_params or keypoint_params, which nothing can follow here; leave one of them out, or take Affine or ShiftScaleRotate")
+
+
+def grid_shuffle(g: Array) -> Operation:
+    alone(g)
+    return {"random_grid_shuffle": without({"grid": g.get("grid"), "p": whole(g.p)}, grid=[3, 3])}
+
+
+def bent(g: Array, name: str, says: Operation) -> Operation:
+    alone(g)
     return {name: {"limit": g.pair("distort_limit"), **says, "p": whole(g.p), **picked(g), **g.border_of()}}
 
 
@@ -514,6 +524,7 @@ RULES: dict[str, Rule] = {
     "Perspective": Rule(perspective),
     "OpticalDistortion": Rule(optical_distortion),
     "GridDistortion": Rule(grid_distortion),
+    "RandomGridShuffle": Rule(grid_shuffle, NORMALIZED),
     "Affine": Rule(affine),
     "ShiftScaleRotate": Rule(affine),
     "Rotate": Rule(rotate),
