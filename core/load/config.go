@@ -282,6 +282,9 @@ func stepOf(c *media.Config, s spec.Step) media.Step {
 	case *spec.Downscale:
 		c.Downscale = &media.Downscale{P: s.P, Scale: s.Scale}
 		return media.StepDownscale
+	case *spec.Morphological:
+		c.Morph = &media.Morph{P: s.P, Erode: s.Erosion, Size: s.Size}
+		return media.StepMorph
 	case *spec.MultiplicativeNoise:
 		c.Multiply = &media.Multiply{P: s.P, By: s.Multiplier, Each: s.PerChannel, Elements: s.Elementwise}
 		return media.StepMultiply

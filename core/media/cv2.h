@@ -32,6 +32,7 @@ enum {
     LATER_MULTIPLY = 256, /* and one more */
     LATER_UNSHARP = 258,  /* and one more */
     LATER_SHUFFLE = 260,  /* and one more */
+    LATER_MORPH = 262,
 };
 
 /* A number of a range. */
@@ -202,6 +203,10 @@ void media_draw_grid_holes(const media_op *op, const media_draw *d, media_retouc
 void media_grid_holes(const media_pixels *px, const media_retouch *r);
 void media_draw_specks(const media_op *op, const media_draw *d, media_retouches *to);
 void media_specks(const media_pixels *px, const media_retouch *r);
+
+/* --- morph.c --- */
+void media_draw_morph(const media_op *op, const media_draw *d, media_retouches *to);
+int media_morph(const media_pixels *px, const media_retouch *r, media_buf *room); /* MEDIA_NO_MEMORY */
 
 /* --- shuffle.c --- */
 void media_draw_shuffle(const media_op *op, const media_draw *d, media_retouches *to);

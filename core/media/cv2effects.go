@@ -56,6 +56,14 @@ type Downscale struct {
 	Scale [2]float64 // MinScale to 1
 }
 
+// Morph is albumentations' Morphological: with probability P each value becomes the largest of its channel around it, as far as an ellipse reaches, or the smallest
+// (Erode).
+type Morph struct {
+	P     float64
+	Erode bool
+	Size  [2]int // the ellipse's width and height, 1 to MaxKernel
+}
+
 // Multiply is albumentations' MultiplicativeNoise: with probability P values are multiplied by numbers between two: all by one, those of each channel by another
 // (Each), those of each pixel (Elements), or each by its own (both).
 type Multiply struct {
@@ -114,6 +122,9 @@ func (cfg *Config) cv2Effects(op *C.media_op) {
 	}
 	if m := cfg.Multiply; m != nil {
 		op.multiply_p, op.multiply_by, op.multiply_each, op.multiply_elements = C.double(m.P), cRange(m.By), flag(m.Each), flag(m.Elements)
+	}
+	if m := cfg.Morph; m != nil {
+		op.morph_p, op.morph_erodes, op.morph_size = C.double(m.P), flag(m.Erode), [2]C.uint32_t{C.uint32_t(m.Size[0]), C.uint32_t(m.Size[1])}
 	}
 	op.sepia_p, op.cv2_equalize_p = C.double(cfg.Sepia), C.double(cfg.CV2Equalize)
 }
@@ -182,6 +193,9 @@ func (cfg *Config) checkCV2Effects() error {
 		if err := ordered("multiply", m.By, 0, MaxFactor); err != nil {
 			return err
 		}
+	}
+	if m := cfg.Morph; m != nil && (min(m.Size[0], m.Size[1]) < 1 || max(m.Size[0], m.Size[1]) > MaxKernel) {
+		return fmt.Errorf("morph: got an ellipse of %d x %d, want 1 to %d", m.Size[0], m.Size[1], MaxKernel)
 	}
 	if err := cfg.GridHoles.check(); err != nil {
 		return err

@@ -181,6 +181,8 @@ enum {
     MEDIA_MULTIPLY,
     MEDIA_UNSHARP,
     MEDIA_SHUFFLE,
+    MEDIA_DILATE, /* by an ellipse that is `size` wide and `first` high */
+    MEDIA_ERODE,
     MEDIA_TORCH_CONTRAST, /* from here on torch.h */
     MEDIA_TORCH_SATURATION,
     MEDIA_TORCH_HUE,
@@ -222,7 +224,7 @@ enum {
         2 /* noise, JPEG */ + 3 /* light, gamma, OpenCV's grey */ +
         3 /* its affine map, shifts of HSV and RGB */ + MEDIA_JITTERS + 5 /* its blurs, CLAHE */ +
         MEDIA_MAX_HOLES + 1 /* other values */ +
-        16 /* OpenCV's perspective, holes of a grid, specks, downscale, sharpen, emboss, sepia, tone curve, channels, equalize, transpose, lens, grid, multipliers, unsharp mask, shuffled tiles */
+        17 /* OpenCV's perspective, holes of a grid, specks, downscale, sharpen, emboss, sepia, tone curve, channels, equalize, transpose, lens, grid, multipliers, unsharp mask, shuffled tiles, ellipses */
     ,
 };
 

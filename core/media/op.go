@@ -98,6 +98,7 @@ type Config struct {
 	Multiply       *Multiply
 	Unsharp        *Unsharp
 	Shuffle        *Shuffle
+	Morph          *Morph
 	Remap          *[256]uint8 // what becomes of each value, of a mask's numbers: nil: itself
 	Normalize      *Normalize  // nil: floats are x/255
 	Erase          *Erase      // nil: no part of the finished row is erased
@@ -216,6 +217,9 @@ func (cfg *Config) checkChances() error {
 	}
 	if cfg.Grid != nil {
 		all = append(all, chance{"grid", cfg.Grid.P})
+	}
+	if cfg.Morph != nil {
+		all = append(all, chance{"morph", cfg.Morph.P})
 	}
 	if cfg.Shuffle != nil {
 		all = append(all, chance{"shuffle", cfg.Shuffle.P})

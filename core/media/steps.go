@@ -63,6 +63,7 @@ const (
 	StepMultiply
 	StepUnsharp
 	StepShuffle
+	StepMorph
 	steps
 )
 

@@ -25,6 +25,7 @@ const (
 	pixelDropout   = "pixel_dropout"
 	downscale      = "downscale"
 	multiplication = "multiplicative_noise"
+	morphological  = "morphological"
 )
 
 // Effect is a Sharpen or an Emboss: a kernel of 3 x 3 of which an effect has a share, Alpha. By is how strong that is: a lightness, or a strength.
@@ -82,6 +83,13 @@ type MultiplicativeNoise struct {
 	P           float64    `json:"p"`
 }
 
+// Morphological makes each value the largest around it, as far as an ellipse reaches, or the smallest.
+type Morphological struct {
+	Erosion bool    `json:"erosion"`
+	Size    [2]int  `json:"kernel_size"` // width and height
+	P       float64 `json:"p"`
+}
+
 func (e *Effect) Name() string          { return e.Operation }
 func (t *RandomToneCurve) Name() string { return toneCurve }
 func (c *ChannelDropout) Name() string  { return channelDropout }
@@ -91,6 +99,7 @@ func (p *PixelDropout) Name() string { return pixelDropout }
 func (d *Downscale) Name() string    { return downscale }
 
 func (m *MultiplicativeNoise) Name() string { return multiplication }
+func (m *Morphological) Name() string       { return morphological }
 
 func (e *Effect) random() bool          { return drawn(e.P, e.Alpha, e.By) }
 func (t *RandomToneCurve) random() bool { return drawn(t.P, [2]float64{0, t.Scale}) }
@@ -101,6 +110,10 @@ func (p *PixelDropout) random() bool { return p.P > 0 && p.Share > 0 }
 func (d *Downscale) random() bool    { return drawn(d.P, d.Scale) }
 
 func (m *MultiplicativeNoise) random() bool { return drawn(m.P, m.Multiplier) }
+func (m *Morphological) random() bool       { return chance(m.P) }
+
+// A mask grows and shrinks with what its picture shows.
+func (m *Morphological) draws() any { return *m }
 
 func (g *GridDropout) fills() *Fill  { return g.Fill }
 func (p *PixelDropout) fills() *Fill { return p.Fill }
@@ -229,3 +242,25 @@ func (d *decoder) multiplicativeNoise(op *section) *MultiplicativeNoise {
 	sec.number("p", &m.P, 0, 1)
 	return m
 }
+
+func (d *decoder) morphological(op *section) *Morphological {
+	m := &Morphological{Size: [2]int{2, 3}, P: 0.5}
+	size, shown, sec := d.short(op, morphological, "kernel_size")
+	if size != nil && target(size).Kind == yaml.ScalarNode && !isNull(target(size)) {
+		d.wholeAt(size, shown, &m.Size[0], 1, maxKernel)
+		m.Size[1] = m.Size[0]
+	} else {
+		d.wholePair(size, shown, "a whole number from 1 to 255, or [width, height]", &m.Size, 1, maxKernel)
+	}
+	operation := dilation
+	choice(sec, "operation", &operation, dilation, erosion)
+	m.Erosion = operation == erosion
+	sec.number("p", &m.P, 0, 1)
+	return m
+}
+
+// The words of morphological's operation.
+const (
+	dilation = "dilation"
+	erosion  = "erosion"
+)

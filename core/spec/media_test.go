@@ -144,7 +144,7 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 		} {
 			_, err := Parse([]byte(fmt.Sprintf(fields, "8", op, "", other, "")), "x.yaml")
 			want := fmt.Sprintf("fields.photo.image.transform[1].%s: got %s, which puts pixels elsewhere, beside fields.other.%s, whose rows are drawn alike and would not follow, as %s is another there; "+
-				"if they need not fit, make them fields, one with draw: own; if they must (a mask), give both the same size, the same random crop and flips and the same operations that turn, shear, move or bend (random_rotation to grid_distortion), in the same order and place, or leave it out", name, name, other[:5], unlike)
+				"if they need not fit, make them fields, one with draw: own; if they must (a mask), give both the same size, the same random crop and flips and the same operations that turn, shear, move or bend (random_rotation to random_grid_shuffle, morphological), in the same order and place, or leave it out", name, name, other[:5], unlike)
 			if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x.yaml:3:") {
 				t.Errorf("%s beside %s\ngot  %v\nwant %s", op, other, err, want)
 			}

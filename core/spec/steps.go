@@ -118,6 +118,7 @@ var kinds = []kind{
 	{pixelDropout, changing, never},
 	{downscale, changing, never},
 	{multiplication, changing, never},
+	{morphological, changing, never},
 	{sharpen, changing, never},
 	{unsharpMask, changing, never},
 	{emboss, changing, never},
@@ -133,13 +134,15 @@ var kinds = []kind{
 }
 
 // The operations of a transform: first the geometry, in this order; then the steps, in any, of the augmentations one; then what ends it. Those of
-// whole pictures may also stand ahead of the geometry, or behind one of its resizes; those of masks move pixels.
+// whole pictures may also stand ahead of the geometry, or behind one of its resizes; those of masks move pixels, or are of classes and shapes.
 var (
-	geometries    = []string{"resize", "random_resize", randomShortestSize, "scale_jitter", "pad", "center_crop", "random_crop", "random_resized_crop"}
-	alone         = []string{"random_resize", randomShortestSize, "scale_jitter", "random_resized_crop"} // that come first
-	turns         = namesOf(func(k kind) bool { return k.class == turning && k.early != always })
-	ofPictures    = namesOf(func(k kind) bool { return k.early != never })
-	ofMasks       = namesOf(func(k kind) bool { return k.class == turning || k.class == grouping || k.name == remapClasses })
+	geometries = []string{"resize", "random_resize", randomShortestSize, "scale_jitter", "pad", "center_crop", "random_crop", "random_resized_crop"}
+	alone      = []string{"random_resize", randomShortestSize, "scale_jitter", "random_resized_crop"} // that come first
+	turns      = namesOf(func(k kind) bool { return k.class == turning && k.early != always })
+	ofPictures = namesOf(func(k kind) bool { return k.early != never })
+	ofMasks    = namesOf(func(k kind) bool {
+		return k.class == turning || k.class == grouping || k.name == remapClasses || k.name == morphological
+	})
 	augmentations = namesOf(func(k kind) bool { return k.class == augmenting })
 	changes       = namesOf(func(k kind) bool { return k.class == changing || k.class == grouping })
 	steps         = namesOf(func(kind) bool { return true })
@@ -285,6 +288,8 @@ func (d *reading) step(op *section, name string) Step {
 		return d.pixelDropout(op)
 	case downscale:
 		return d.downscale(op)
+	case morphological:
+		return d.morphological(op)
 	case multiplication:
 		return d.multiplicativeNoise(op)
 	case sharpen, emboss:

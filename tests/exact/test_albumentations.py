@@ -103,6 +103,9 @@ EXACT = {
     "UnsharpMask of a sigma": lambda: [A.Resize(40, 37), A.UnsharpMask((11, 11), (1.7, 1.7), (1, 1), 0, p=1)],
     "UnsharpMask, larger than the picture": lambda: [A.Resize(5, 7), A.UnsharpMask((31, 31), alpha=(0.9, 0.9), p=1)],
     "RandomGridShuffle of one tile": lambda: [A.Resize(40, 37), A.RandomGridShuffle((1, 1), p=1)],
+    "Morphological": lambda: [A.Resize(40, 37), A.Morphological(p=1)],
+    "Morphological, erosion": lambda: [A.Resize(40, 37), A.Morphological((7, 4), "erosion", p=1)],
+    "Morphological, larger than the picture": lambda: [A.Resize(5, 7), A.Morphological((20, 31), p=1)],
     "Downscale": lambda: [A.Resize(40, 37), A.Downscale((0.3, 0.3), p=1)],
     "Downscale by hardly anything": lambda: [A.Resize(40, 37), A.Downscale((0.99, 0.99), p=1)],
     "Downscale of one pixel": lambda: [A.Resize(3, 3), A.Downscale((0.25, 0.25), p=1)],
@@ -340,6 +343,39 @@ def test_unsharp_masks_have_albumentations_bytes_for_any_number(pictures, ramp):
         assert np.array_equal(row(path, transform), theirs(transform, pixels)), transform
         grey = row(path, A.Compose([*transform.transforms[:1]]), mode="luma")[..., 0]
         assert np.array_equal(row(path, transform, mode="luma")[..., 0], one(image=grey)["image"]), transform
+
+
+def test_ellipses_have_opencv_bytes_for_any_size(pictures, tmp_path):
+    """Of pictures, and of their masks."""
+    rng = np.random.default_rng(17)
+    for i in range(90):
+        path, pixels = pictures[i % len(pictures)]
+        size = tuple(int(n) for n in rng.integers(1, [6, 30][i % 2], 2))
+        transform = A.Compose([A.CenterCrop(min(pixels.shape[0], 64), min(pixels.shape[1], 61)), A.Morphological(size, ["dilation", "erosion"][i // 2 % 2], p=1)])
+        assert np.array_equal(row(path, transform), theirs(transform, pixels)), transform
+        mask = rng.integers(0, 20, pixels.shape[:2]).astype(np.uint8)
+        Image.fromarray(mask).save(tmp_path / "a.png")
+        assert np.array_equal(row(tmp_path / "a.png", transform, mode="index")[..., 0], transform(image=pixels, mask=mask)["mask"]), transform
+
+
+def test_masks_grow_with_their_pictures(tmp_path):
+    """By one chance in the field of each: where the picture is white the mask is 1."""
+    shape = picture(np.random.default_rng(2), 40, 40, 1) > 150
+    Image.fromarray(np.where(shape, 255, 0).astype(np.uint8)).convert("RGB").save(tmp_path / "a.png")
+    Image.fromarray(shape.astype(np.uint8)).save(tmp_path / "b.png")
+    lines = "".join(json.dumps({"path": str(tmp_path / "a.png"), "mask": str(tmp_path / "b.png")}) + "\n" for _ in range(40))
+    (tmp_path / "t.jsonl").write_text(lines)
+    grown = [{"center_crop": 40}, {"random_apply": [{"invert": 1}]}, {"random_apply": [{"morphological": {"kernel_size": 5, "p": 1}}]}]
+    spec = {"source": {"list": str(tmp_path / "t.jsonl")}, "batch": 40, "order": {"shuffle": False, "seed": 3},
+            "fields": {"image": {"image": {"from": "path", "transform": [grown[0], grown[2], {"sharpen": {"alpha": 0, "p": 1}}]}}, "mask": {"image": {"from": "mask", "mode": "index", "transform": [grown[0], grown[2]]}},
+                       "other": {"image": {"from": "path", "transform": grown}}}}
+    with spdl.open(spec) as loader:
+        batch = next(iter(loader))
+        a, b = np.array(batch["image"])[..., 0] == 255, np.array(batch["mask"])[..., 0] == 1
+    more = (b != shape).any((1, 2))
+    assert np.array_equal(a, b) and 8 < more.sum() < 32
+    with pytest.raises(spdl.SpecError, match="random_apply, which puts pixels elsewhere, beside fields.mask.image, whose rows are drawn alike and would not follow"):
+        spdl.open({**spec, "fields": {**spec["fields"], "mask": {"image": {"from": "mask", "mode": "index", "transform": grown[:1]}}}})
 
 
 def test_multipliers_are_drawn_and_multiply_as_albumentations_has_it(rows, ramp):
@@ -644,6 +680,8 @@ DESCRIBED = {
     "shuffled tiles": (lambda: [A.Resize(16, 16), A.RandomGridShuffle(), A.Normalize()], {"transform": [*ROOM, {"random_grid_shuffle": {"p": 0.5}}, {"normalize": "imagenet"}], "dtype": "f32"}),
     "shuffled tiles or bent": (lambda: [A.Resize(16, 16), A.OneOf([A.RandomGridShuffle((2, 5), p=1), A.GridDistortion(p=1)], p=0.5)],
                                {"transform": [*ROOM, {"random_choice": [{"random_grid_shuffle": {"grid": [2, 5], "p": 0.5}}, {"grid_distortion": {"limit": [-0.3, 0.3], "p": 0.5}}]}]}),
+    "ellipses": (lambda: [A.Resize(16, 16), A.Morphological(), A.OneOf([A.Morphological(5, "erosion", p=1)], p=0)], {"transform": [*ROOM, {"morphological": {"kernel_size": [2, 3], "p": 0.5}}]}),
+    "one ellipse": (lambda: [A.Resize(16, 16), A.Morphological(5, "erosion", p=1)], {"transform": [*ROOM, {"morphological": {"kernel_size": [1, 5], "operation": "erosion", "p": 1}}]}),
     "multipliers": (lambda: [A.Resize(16, 16), A.MultiplicativeNoise()], {"transform": [*ROOM, {"multiplicative_noise": {"multiplier": [0.9, 1.1], "p": 0.5}}]}),
     "multipliers of values": (lambda: [A.Resize(16, 16), A.OneOf([A.MultiplicativeNoise((0.5, 2), True, True, p=1), A.Sharpen(p=1)], p=0.5)],
                               {"transform": [*ROOM, {"random_choice": [{"multiplicative_noise": {"multiplier": [0.5, 2], "per_channel": True, "elementwise": True, "p": 0.5}},
@@ -713,6 +751,7 @@ REFUSED = [
     ([A.Resize(8, 8), A.GridDistortion(border_mode=cv2.BORDER_WRAP)], "border_mode: got cv2's 3, want BORDER_CONSTANT"),
     (A.Compose([A.Resize(8, 8), A.GridDistortion()], bbox_params=A.BboxParams("coco")), "GridDistortion.*beside bbox_params or keypoint_params, which nothing can follow here"),
     (A.Compose([A.Resize(8, 8), A.RandomGridShuffle()], bbox_params=A.BboxParams("coco")), "RandomGridShuffle.*beside bbox_params or keypoint_params, which nothing can follow here"),
+    (A.Compose([A.Resize(8, 8), A.Morphological()], bbox_params=A.BboxParams("coco")), "Morphological.*beside bbox_params or keypoint_params it makes boxes larger or smaller"),
     ([A.Resize(8, 8), A.Downscale(interpolation_pair={"downscale": cv2.INTER_AREA, "upscale": cv2.INTER_NEAREST})], "interpolation_pair: got cv2's 3 and 0, want INTER_NEAREST of both"),
     ([A.Resize(8, 8), A.PixelDropout(drop_value=None)], "drop_value: got None, drawn for each picture"),
     ([A.Resize(8, 8), A.PixelDropout(mask_drop_value=1)], "mask_drop_value: got 1.*, want None"),

@@ -279,6 +279,13 @@ def gauss_noise(g: Array) -> Operation:
     return {"gaussian_noise": without({"sigma": g.pair("std_range"), "mean": low, "p": whole(g.p)}, mean=0)}
 
 
+def morphological(g: Array) -> Operation:
+    if g.followed:
+        g.refuse('beside bbox_params or keypoint_params it makes boxes larger or smaller, which nothing does here; leave one of them out, or take {"morphological": {...}}, by which boxes stay as they are')
+    said = None if g.get("operation") == "dilation" else g.get("operation")
+    return {"morphological": without({"kernel_size": g.pair("scale"), "operation": said, "p": whole(g.p)})}
+
+
 def multiplicative_noise(g: Array) -> Operation:
     each, elements = g.get("per_channel"), g.get("elementwise")
     return {"multiplicative_noise": without({"multiplier": g.pair("multiplier"), "per_channel": each, "elementwise": elements, "p": whole(g.p)}, per_channel=False, elementwise=False)}
@@ -508,6 +515,7 @@ RULES: dict[str, Rule] = {
     "MotionBlur": Rule(motion_blur),
     "GaussNoise": Rule(gauss_noise),
     "MultiplicativeNoise": Rule(multiplicative_noise),
+    "Morphological": Rule(morphological),
     "ImageCompression": Rule(image_compression),
     "CLAHE": Rule(clahe),
     "Sharpen": Rule(effect("sharpen", "lightness")),
