@@ -206,13 +206,18 @@ func TestStepsAheadReachTheDecoderWhereTheyStand(t *testing.T) {
 		`{"resize": 9}, ` + movers + `, {"center_crop": 8}`: {0, 6}, `{"random_resize": {"min_size": 8, "max_size": 9}}, ` + movers + `, {"random_crop": 8}`: {0, 6},
 		`{"scale_jitter": 9}, ` + movers + `, {"pad": 3}, {"random_crop": 8}, {"invert": 1}`: {0, 6},
 		`{"random_apply": [{"vertical_flip": 1}, {"random_perspective": {}}]}, {"random_order": [{"random_affine": {"degrees": 9}}, {"random_rotation": {"degrees": 9, "expand": true}}]}, {"resize": 9}, {"random_zoom_out": {}}, {"random_choice": [{"horizontal_flip": 1}]}, {"center_crop": 8}`: {4, 2},
-		strings.Replace(movers, `{"random_affine"`, `{"resize": 9}, {"random_affine"`, 1) + `, {"center_crop": 8}`: {2, 4},
+		strings.Replace(strings.Replace(movers, `{"vertical_flip": 1}`, `{"transpose": 1}`, 1), `{"horizontal_flip": 1}`, `{"random_rotate90": 1}`, 1) + `, {"resize": [8, 9]}`:                                                                                                                     {6, 0},
+		strings.Replace(movers, `{"random_affine"`, `{"resize": 9}, {"random_affine"`, 1) + `, {"center_crop": 8}`:                                                                                                                                                                                  {2, 4},
 	} {
 		s, err := spec.ParseSample([]byte(`{"image": {"transform": [` + transform + `]}}`))
 		if err != nil {
 			t.Fatalf("%s: %v", transform, err)
 		}
 		c := PictureConfig(s.Image)
+		order := slices.Clone(order)
+		if strings.Contains(transform, "transpose") {
+			order[0], order[5] = media.StepTranspose, media.StepQuarters
+		}
 		if got := [2]int{c.Ahead, c.Resized}; got != want || !slices.Equal(c.Order[:len(order)], order) {
 			t.Errorf("%s: got %v of %v, want %v of %v", transform, got, c.Order, want, order)
 		}

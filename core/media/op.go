@@ -48,7 +48,7 @@ type Config struct {
 	ByTorch        []Step    // of Rotation, Affine, Perspective, Augment but timm's, Jitter, Distort, Grayscale, Sharpness and Autocontrast: done as torchvision's v2 does it on a tensor of bytes, not on a PIL image
 	Flip           float64   // probability of a horizontal flip
 	VFlip          float64   // and of a vertical one
-	Quarters       float64   // that the row, a square, is turned to the left by a quarter of a circle, two, three or none
+	Quarters       float64   // that the row, a square, or a picture ahead or resized, is turned to the left by a quarter of a circle, two, three or none
 	Rotation       *Rotation // nil: rows are not turned
 	Affine         *Affine   // nil: nor turned, moved, scaled and sheared
 	Perspective    *Perspective
@@ -82,7 +82,7 @@ type Config struct {
 	Motion         *Motion
 	Holes          *Holes
 	CLAHE          *CLAHE
-	Transpose      float64 // that the row, a square, has its lines for columns
+	Transpose      float64 // that the row, a square, or a picture ahead or resized, has its lines for columns
 	Sharpen        *Effect // albumentations'
 	Emboss         *Effect // albumentations'
 	Sepia          float64 // that colours become albumentations' brown

@@ -85,7 +85,7 @@ enum {
 };
 enum { MEDIA_NO_WHOLE = 0, MEDIA_WHOLE_FIRST = 1, MEDIA_WHOLE_LAST = 2 };
 enum { MEDIA_IMAGENET = 0, MEDIA_CIFAR10 = 1, MEDIA_SVHN = 2 };
-/* What may be done to a row once it is cropped and resized; flips, ROTATION, AFFINE, PERSPECTIVE, CV2_AFFINE, CV2_PERSPECTIVE, JITTER and DISTORT also to a picture ahead of that,
+/* What may be done to a row once it is cropped and resized; flips, QUARTERS, TRANSPOSE, ROTATION, AFFINE, PERSPECTIVE, CV2_AFFINE, CV2_PERSPECTIVE, JITTER and DISTORT also to a picture ahead of that,
  * ZOOM_OUT and IOU_CROP to such a one alone. */
 enum {
     MEDIA_DO_FLIP = 0,
@@ -241,7 +241,8 @@ typedef struct media_op {
      * RESIZE_SHORT, RESIZE_EXACT, RESIZE_COVER, RANDOM_RESIZE or SCALE_JITTER made of it, ahead of the crop. */
     uint32_t ahead[2];
     double flip_p, vflip_p;
-    double quarters_p;        /* that a square row is turned by as many quarters as are drawn, 0 to 3 */
+    double
+        quarters_p; /* that a square row, or a picture ahead of its crop, is turned by as many quarters as are drawn, 0 to 3 */
     media_factor rotation;    /* degrees, to the left */
     uint32_t rotation_expand; /* 1, ahead of the geometry alone: it grows until all of it is there */
     uint32_t rotation_filter;
@@ -346,7 +347,7 @@ typedef struct media_op {
     double clahe_p;          /* that the histograms of tiles are equalized */
     double clahe_limit[2];   /* times the mean: what a value counts at most */
     uint32_t clahe_tiles[2]; /* across and down */
-    double transpose_p;      /* that a square row's lines become its columns */
+    double transpose_p;      /* likewise that lines become columns */
     double sharpen_p, sharpen_alpha[2], sharpen_lightness[2]; /* albumentations' kernels of 3 x 3 */
     double emboss_p, emboss_alpha[2], emboss_strength[2];
     double sepia_p; /* that colours become brown */

@@ -47,7 +47,7 @@ var foreigns = []foreign{
 		write: "color_jitter: {brightness: 0.4, contrast: 0.4, saturation: 0.4, hue: 0.1}"},
 	{names: []string{"photometricdistort", "photometricdistortion", "ssdphotometric"}, write: "random_photometric_distort: {}"},
 	{names: []string{"channelshuffle", "shufflechannels"}, write: "random_channel_permutation: 0.5"},
-	{names: []string{"rot90", "rotate90", "randomrot90"}, write: "random_rotate90: 1", note: "rows must be square"},
+	{names: []string{"rot90", "rotate90", "randomrot90"}, write: "random_rotate90: 1", note: "rows must be square, or it stands in front of what crops or resizes"},
 	{names: []string{"d4"}, write: "random_rotate90: 1", note: "and horizontal_flip: 0.5"},
 	{names: []string{"gaussnoise", "randomnoise", "addgaussiannoise"}, write: "gaussian_noise: {sigma: [0, 0.1], p: 0.5}"},
 	{names: []string{"imagecompression", "jpegcompression", "randomjpeg", "jpegquality"}, write: "jpeg: {quality: [30, 95], p: 0.5}"},

@@ -222,7 +222,7 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 		parse(t, fmt.Sprintf(fields, "8", op, "", mask, ""))
 	}
 	parse(t, fmt.Sprintf(fields, "8", "random_rotate90: 1", "", "image: {from: png, mode: index, transform: [{center_crop: 8}, {random_rotate90: 1}]}", ""))
-	for _, unlike := range []string{"{center_crop: 8}", "{center_crop: 8}, {random_rotate90: 0.5}"} {
+	for _, unlike := range []string{"{center_crop: 8}", "{center_crop: 8}, {random_rotate90: 0.5}", "{random_rotate90: 1}, {center_crop: 8}"} {
 		text := fmt.Sprintf(fields, "8", "random_rotate90: 1", "", "image: {from: png, mode: index, transform: ["+unlike+"]}", "")
 		if _, err := Parse([]byte(text), "x.yaml"); err == nil || !strings.Contains(err.Error(), "got random_rotate90, which puts pixels elsewhere") {
 			t.Errorf("a mask of %s: got %v", unlike, err)

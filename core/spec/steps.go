@@ -72,8 +72,8 @@ const (
 var kinds = []kind{
 	{"horizontal_flip", turning, also},
 	{"vertical_flip", turning, also},
-	{rotate90, turning, never},
-	{transpose, turning, never},
+	{rotate90, turning, also},
+	{transpose, turning, also},
 	{"random_rotation", turning, also},
 	{"random_affine", turning, also},
 	{"random_perspective", turning, also},

@@ -95,6 +95,10 @@ EXACT = {
     "CLAHE": lambda: [A.Resize(40, 48), A.CLAHE((2.5, 2.5), p=1)],
     "CLAHE of a row that is no whole number of tiles": lambda: [A.Resize(40, 37), A.CLAHE((3, 3), (5, 3), p=1)],
     "Transpose": lambda: [A.Resize(40, 40), A.Transpose(p=1)],
+    "Transpose ahead of a resize": lambda: [A.Transpose(p=1), A.Resize(40, 31)],
+    "Transpose ahead of a crop": lambda: [A.Transpose(p=1), A.HorizontalFlip(p=1), A.CenterCrop(28, 30, pad_if_needed=True)],
+    "Transpose and padded": lambda: [A.Resize(20, 40), A.Transpose(p=1), A.PadIfNeeded(40, 44, fill=7)],
+    "Transpose between": lambda: [A.SmallestMaxSize(40), A.Transpose(p=1), A.CenterCrop(28, 33)],
     "Transpose, flips and turns": lambda: [A.Resize(40, 40), A.HorizontalFlip(p=1), A.Transpose(p=1), A.VerticalFlip(p=1), A.Transpose(p=0)],
     "Sharpen": lambda: [A.Resize(40, 37), A.Sharpen((0.3, 0.3), (0.7, 0.7), p=1)],
     "Emboss": lambda: [A.Resize(40, 37), A.Emboss((0.3, 0.3), (0.6, 0.6), p=1)],
@@ -479,6 +483,23 @@ def test_boxes_and_points_turn_with_their_pictures(pictures, tmp_path):
             np.testing.assert_allclose(got["keypoints"][i], points, atol=2e-4)
 
 
+def test_all_eight_positions_of_a_picture_come_alike_ahead_of_a_resize_and_boxes_follow(tmp_path):
+    pixels = np.zeros((20, 30, 3), np.uint8)
+    pixels[2:8, 3:15] = 255
+    Image.fromarray(pixels).save(tmp_path / "a.png")
+    columns = [{"name": "bboxes", "type": "list", "dtype": "f32", "shape": [-1, 4], "max_length": 8}]
+    compose = A.Compose([A.D4(p=1), A.Resize(60, 60, cv2.INTER_NEAREST)], bbox_params=A.BboxParams("pascal_voc"))
+    whole, seen = [np.rot90(side, k) for side in (pixels, pixels[:, ::-1]) for k in range(4)], {}
+    spec = {"source": {"columns": columns}, "image": {"transform": compose}}
+    got = rows_of(tmp_path, [{"path": str(tmp_path / "a.png"), "bboxes": [[3, 2, 15, 8]]}] * 400, spec)
+    for row, (box,) in zip(got["image"], got["bboxes"]):
+        (k,) = [k for k, one in enumerate(whole) if np.array_equal(row, cv2.resize(np.ascontiguousarray(one), (60, 60), interpolation=cv2.INTER_NEAREST))]
+        y, x = np.nonzero(row[..., 0])
+        np.testing.assert_allclose(box, [x.min(), y.min(), x.max() + 1, y.max() + 1], atol=1e-3)
+        seen[k] = seen.get(k, 0) + 1
+    assert len(seen) == 8 and all(abs(n - 50) < 30 for n in seen.values()), seen
+
+
 def test_boxes_and_points_follow_a_perspective(tmp_path):
     """Around what they were around: a bright part of a dark picture."""
     pixels = np.zeros((60, 80, 3), np.uint8)
@@ -692,6 +713,7 @@ DESCRIBED = {
                                                                 {"random_brightness_contrast": {"brightness": [-0.2, 0.2], "contrast": [0.8, 1.2], "p": 0.5}}]}]}),
     "curves of channels": (lambda: [A.Resize(16, 16), A.RandomToneCurve(0.2, True, p=1)], {"transform": [*ROOM, {"random_tone_curve": {"scale": 0.2, "per_channel": True, "p": 1}}]}),
     "D4": (lambda: [A.Resize(16, 16), A.D4()], {"transform": [*ROOM, {"horizontal_flip": 0.5}, {"random_rotate90": 1}]}),
+    "D4 ahead": (lambda: [A.D4(), A.RandomRotate90(p=0), A.Resize(16, 16)], {"transform": [{"horizontal_flip": 0.5}, {"random_rotate90": 1}, *ROOM]}),
     "D4 at times": (lambda: [A.Resize(16, 16), A.SquareSymmetry(p=0.25)], {"transform": [*ROOM, {"random_apply": {"transforms": [{"horizontal_flip": 0.5}, {"random_rotate90": 1}], "p": 0.25}}]}),
     "OneOf": (lambda: [A.Resize(16, 16), A.OneOf([A.InvertImg(p=0.5), A.HorizontalFlip(p=0.25)], p=1)],
               {"transform": [*ROOM, {"random_choice": {"transforms": [{"invert": 1}, {"horizontal_flip": 1}], "p": [0.5, 0.25]}}]}),
@@ -795,6 +817,7 @@ REFUSED = [
     ([A.Resize(8, 8), A.Normalize(), A.Pad(2)], "fill: is of a normalized array, want this in front of"),
     ([A.Resize(8, 8), A.Pad(2, fill=0.5)], "fill: got 0.5, want a whole number"),
     ([A.PadIfNeeded(8, 8)], r"PadIfNeeded.*leaves pictures that are larger as they are.*put RandomCrop or CenterCrop of \[8, 8\] right behind it, or LongestMaxSize\(8\)"),
+    ([A.Resize(8, 16), A.Transpose(), A.PadIfNeeded(8, 16)], "PadIfNeeded.*leaves pictures that are larger"),
     ([A.PadIfNeeded(8, 8), A.HorizontalFlip(), A.RandomCrop(8, 8)], "PadIfNeeded.*leaves pictures that are larger"),
     ([A.PadIfNeeded(8, 8), {"random_crop": 8}], "PadIfNeeded.*leaves pictures that are larger"),
     ([{"resize": {"min_pixels": 64, "max_pixels": 256, "multiple_of": 4}}, A.PadIfNeeded(8, 8)], "PadIfNeeded.*leaves pictures that are larger"),

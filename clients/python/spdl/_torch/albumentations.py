@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Callable, NamedTuple, Optional, Protocol
 
+from . import extents
 from .given import FLOATS, NORMALIZED, PIL, Given, Number, Operation, Rule, refusal, short, whole, without
 from .torchvision import IMAGENET
 
@@ -169,13 +170,15 @@ def pad_if_needed(g: Array) -> Optional[Operation]:
 
 def fits_within(before: list[Operation], size: list[int]) -> bool:
     """Whether what is in hand is no larger."""
-    for operation in reversed(before):
-        made = operation.get("resize")
+    for i in reversed(range(len(before))):
+        made = before[i].get("resize")
         if isinstance(made, dict):
             largest = made.get("size", made.get("max_size"))
             if not isinstance(largest, (int, list)):  # a bucket's size, or one by pixels
                 return False
             h, w = largest if isinstance(largest, list) else (largest, largest)
+            if extents.sideways(before[i + 1:]):
+                h = w = max(h, w)
             return (isinstance(largest, list) or "size" not in made) and h <= size[0] and w <= size[1]
     return False
 

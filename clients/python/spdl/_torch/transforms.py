@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from .._errors import SpecError
-from . import albumentations, joint, libraries, prepared, processors, timm, torchvision
+from . import albumentations, extents, joint, libraries, prepared, processors, timm, torchvision
 from .given import BYTES, ERASED, FLOATS, IN_HAND, NORMALIZED, PIL, RESIZERS, Given, Operation, Rule, refusal, shown, whole
 
 Place = tuple[str, Any]  # where a transform stands, and the transform
@@ -148,7 +148,9 @@ class _Walk:
 
     def _tell(self, rule: Rule, given: Given) -> None:
         given.channels, given.channels_of_pictures, given.tv_image, given.rows_last = self.channels, self._channels, self.tv_image, self.rows_last
-        given.pictures = None if any(name in ("pad", *SIZED) for operation, _ in self.steps for name in operation) else self._size
+        given.pictures = None if any(name in ("pad", *SIZED) for operation in given.before for name in operation) else self._size
+        if given.pictures is not None and given.pictures[0] != given.pictures[-1] and extents.sideways(given.before):
+            given.pictures = None
         operation = rule.tell(given)
         self.last = at = given.place, given.transform
         if operation is not None:
