@@ -285,6 +285,9 @@ func stepOf(c *media.Config, s spec.Step) media.Step {
 	case *spec.Morphological:
 		c.Morph = &media.Morph{P: s.P, Erode: s.Erosion, Size: s.Size}
 		return media.StepMorph
+	case *spec.ISONoise:
+		c.ISO = &media.ISO{P: s.P, Shift: s.ColorShift, Intensity: s.Intensity}
+		return media.StepISO
 	case *spec.MultiplicativeNoise:
 		c.Multiply = &media.Multiply{P: s.P, By: s.Multiplier, Each: s.PerChannel, Elements: s.Elementwise}
 		return media.StepMultiply

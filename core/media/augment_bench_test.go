@@ -118,6 +118,7 @@ func BenchmarkAugment(b *testing.B) {
 		{"multiplicative_noise_of_elements", Config{Multiply: &Multiply{P: 1, By: [2]float64{0.9, 1.1}, Elements: true}}},
 		{"morphological", Config{Morph: &Morph{1, false, [2]int{2, 3}}}},
 		{"morphological_9", Config{Morph: &Morph{1, false, [2]int{9, 9}}}},
+		{"iso_noise", Config{ISO: &ISO{1, [2]float64{0.01, 0.05}, [2]float64{0.1, 0.5}}}},
 		{"random_grid_shuffle", Config{Shuffle: &Shuffle{1, [2]int{3, 3}}}},
 		{"optical_distortion", Config{Optical: &Optical{1, [2]float64{-0.05, 0.05}, Bent{Interpolation: CV2Linear}}}},
 		{"grid_distortion", Config{Grid: &GridDistortion{1, 5, [2]float64{-0.3, 0.3}, true, Bent{Interpolation: CV2Linear}}}},

@@ -33,6 +33,7 @@ enum {
     LATER_UNSHARP = 258,  /* and one more */
     LATER_SHUFFLE = 260,  /* and one more */
     LATER_MORPH = 262,
+    LATER_ISO = 264, /* and two more */
 };
 
 /* A number of a range. */
@@ -203,6 +204,11 @@ void media_draw_grid_holes(const media_op *op, const media_draw *d, media_retouc
 void media_grid_holes(const media_pixels *px, const media_retouch *r);
 void media_draw_specks(const media_op *op, const media_draw *d, media_retouches *to);
 void media_specks(const media_pixels *px, const media_retouch *r);
+
+/* --- iso.c --- */
+void media_draw_iso(const media_op *op, const media_draw *d, media_retouches *to);
+void media_iso(const media_pixels *px, const media_kernels *by,
+               const media_retouch *r); /* of three channels */
 
 /* --- morph.c --- */
 void media_draw_morph(const media_op *op, const media_draw *d, media_retouches *to);

@@ -45,6 +45,7 @@ func vectored(i uint64) (all, rgb map[string]Config) {
 		"hue":                  {CV2Jitter: &Jitter{P: 1, Hue: &[2]float64{-0.5, 0.5}}},
 		"cv2_grayscale":        {CV2Gray: 1},
 		"to_sepia":             {Sepia: 1},
+		"iso_noise":            {ISO: &ISO{1, [2]float64{0, 1}, [2]float64{0, 3}}},
 	}
 	return all, rgb
 }

@@ -183,6 +183,7 @@ enum {
     MEDIA_SHUFFLE,
     MEDIA_DILATE, /* by an ellipse that is `size` wide and `first` high */
     MEDIA_ERODE,
+    MEDIA_ISO,            /* its value is the intensity, its mean the shift of colours */
     MEDIA_TORCH_CONTRAST, /* from here on torch.h */
     MEDIA_TORCH_SATURATION,
     MEDIA_TORCH_HUE,
@@ -224,7 +225,7 @@ enum {
         2 /* noise, JPEG */ + 3 /* light, gamma, OpenCV's grey */ +
         3 /* its affine map, shifts of HSV and RGB */ + MEDIA_JITTERS + 5 /* its blurs, CLAHE */ +
         MEDIA_MAX_HOLES + 1 /* other values */ +
-        17 /* OpenCV's perspective, holes of a grid, specks, downscale, sharpen, emboss, sepia, tone curve, channels, equalize, transpose, lens, grid, multipliers, unsharp mask, shuffled tiles, ellipses */
+        18 /* OpenCV's perspective, holes of a grid, specks, downscale, sharpen, emboss, sepia, tone curve, channels, equalize, transpose, lens, grid, multipliers, unsharp mask, shuffled tiles, ellipses, a camera's noise */
     ,
 };
 

@@ -99,6 +99,7 @@ type Config struct {
 	Unsharp        *Unsharp
 	Shuffle        *Shuffle
 	Morph          *Morph
+	ISO            *ISO
 	Remap          *[256]uint8 // what becomes of each value, of a mask's numbers: nil: itself
 	Normalize      *Normalize  // nil: floats are x/255
 	Erase          *Erase      // nil: no part of the finished row is erased

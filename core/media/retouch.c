@@ -86,6 +86,7 @@ static void draw_step(const media_op *op, const media_draw *d, int step, media_r
     case MEDIA_DO_UNSHARP: media_draw_unsharp(op, d, to); break;
     case MEDIA_DO_SHUFFLE: media_draw_shuffle(op, d, to); break;
     case MEDIA_DO_MORPH: media_draw_morph(op, d, to); break;
+    case MEDIA_DO_ISO: media_draw_iso(op, d, to); break;
     case MEDIA_DO_REMAP:
         if (op->remap) to->all[to->n++] = (media_retouch){.kind = MEDIA_REMAP, .table = op->remapped};
         break;
@@ -235,6 +236,7 @@ int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const 
     case MEDIA_UNSHARP: return media_unsharp(px, by, r, room);
     case MEDIA_DILATE:
     case MEDIA_ERODE: return media_morph(px, r, room);
+    case MEDIA_ISO: media_iso(px, by, r); break;
     case MEDIA_CLAHE: return media_clahe(px, by, r, room);
     case MEDIA_REMAP: media_by_table(px, r->table); break;
     case MEDIA_PERMUTE: media_permute(px, r->size); break;

@@ -142,7 +142,8 @@ enum {
     MEDIA_DO_UNSHARP = 51,
     MEDIA_DO_SHUFFLE = 52,
     MEDIA_DO_MORPH = 53,
-    MEDIA_STEPS = 54,
+    MEDIA_DO_ISO = 54,
+    MEDIA_STEPS = 55,
 };
 enum { MEDIA_BRIGHTNESS = 0, MEDIA_CONTRAST = 1, MEDIA_SATURATION = 2, MEDIA_HUE = 3, MEDIA_JITTERS = 4 };
 
@@ -392,8 +393,9 @@ typedef struct media_op {
     double shuffle_p;                            /* that tiles change places */
     uint32_t shuffle_grid[2];                    /* of so many down and across, 1 to MEDIA_MAX_STEPS */
     double morph_p; /* that values become the largest of those around them, as far as an ellipse reaches */
-    uint32_t morph_erodes, morph_size[2]; /* 1: the smallest; width and height */
-    uint32_t remap;                       /* 1: each value becomes what remapped has for it */
+    uint32_t morph_erodes, morph_size[2];         /* 1: the smallest; width and height */
+    double iso_p, iso_shift[2], iso_intensity[2]; /* that hue and lightness get a camera's noise */
+    uint32_t remap;                               /* 1: each value becomes what remapped has for it */
     uint8_t remapped[256];
     double erase_p;                          /* that a part of the finished row becomes something else */
     double erase_scale_min, erase_scale_max; /* its share of the row's area */

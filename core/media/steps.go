@@ -64,6 +64,7 @@ const (
 	StepUnsharp
 	StepShuffle
 	StepMorph
+	StepISO
 	steps
 )
 

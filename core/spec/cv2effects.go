@@ -11,6 +11,8 @@ const (
 	maxEffect  = 100
 	maxDropped = 2
 	minHole    = 1e-3
+
+	maxIntensity = 10
 )
 
 // More operations of albumentations'.
@@ -26,6 +28,7 @@ const (
 	downscale      = "downscale"
 	multiplication = "multiplicative_noise"
 	morphological  = "morphological"
+	isoNoise       = "iso_noise"
 )
 
 // Effect is a Sharpen or an Emboss: a kernel of 3 x 3 of which an effect has a share, Alpha. By is how strong that is: a lightness, or a strength.
@@ -83,6 +86,13 @@ type MultiplicativeNoise struct {
 	P           float64    `json:"p"`
 }
 
+// ISONoise is a camera's, of hue and lightness.
+type ISONoise struct {
+	Intensity  [2]float64 `json:"intensity"`
+	ColorShift [2]float64 `json:"color_shift"`
+	P          float64    `json:"p"`
+}
+
 // Morphological makes each value the largest around it, as far as an ellipse reaches, or the smallest.
 type Morphological struct {
 	Erosion bool    `json:"erosion"`
@@ -100,6 +110,7 @@ func (d *Downscale) Name() string    { return downscale }
 
 func (m *MultiplicativeNoise) Name() string { return multiplication }
 func (m *Morphological) Name() string       { return morphological }
+func (n *ISONoise) Name() string            { return isoNoise }
 
 func (e *Effect) random() bool          { return drawn(e.P, e.Alpha, e.By) }
 func (t *RandomToneCurve) random() bool { return drawn(t.P, [2]float64{0, t.Scale}) }
@@ -111,6 +122,7 @@ func (d *Downscale) random() bool    { return drawn(d.P, d.Scale) }
 
 func (m *MultiplicativeNoise) random() bool { return drawn(m.P, m.Multiplier) }
 func (m *Morphological) random() bool       { return chance(m.P) }
+func (n *ISONoise) random() bool            { return n.P > 0 }
 
 // A mask grows and shrinks with what its picture shows.
 func (m *Morphological) draws() any { return *m }
@@ -126,6 +138,12 @@ func (g *GridDropout) check(i *Image, at string, fail func(path, format string, 
 		fail(at, "got a unit_size of %d for rows of %d x %d, want no more than the shorter side", g.UnitSize[1], out.Height, out.Width)
 	case g.Grid[0] > out.Height || g.Grid[1] > out.Width:
 		fail(at, "got a grid of %d x %d for rows of %d x %d, want cells of a pixel or more", g.Grid[0], g.Grid[1], out.Height, out.Width)
+	}
+}
+
+func (n *ISONoise) check(i *Image, at string, fail func(path, format string, args ...any)) {
+	if i.Mode != RGB {
+		fail(at, colourless, i.Mode)
 	}
 }
 
@@ -264,3 +282,12 @@ const (
 	dilation = "dilation"
 	erosion  = "erosion"
 )
+
+func (d *decoder) isoNoise(op *section) *ISONoise {
+	n := &ISONoise{Intensity: [2]float64{0.1, 0.5}, ColorShift: [2]float64{0.01, 0.05}, P: 0.5}
+	intensity, shown, sec := d.short(op, isoNoise, "intensity")
+	d.numberOrRange(intensity, shown, &n.Intensity, 0, maxIntensity)
+	d.numberOrRange(sec.values["color_shift"], join(sec.shown, "color_shift"), &n.ColorShift, 0, 1)
+	sec.number("p", &n.P, 0, 1)
+	return n
+}

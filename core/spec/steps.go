@@ -118,6 +118,7 @@ var kinds = []kind{
 	{pixelDropout, changing, never},
 	{downscale, changing, never},
 	{multiplication, changing, never},
+	{isoNoise, changing, never},
 	{morphological, changing, never},
 	{sharpen, changing, never},
 	{unsharpMask, changing, never},
@@ -290,6 +291,8 @@ func (d *reading) step(op *section, name string) Step {
 		return d.downscale(op)
 	case morphological:
 		return d.morphological(op)
+	case isoNoise:
+		return d.isoNoise(op)
 	case multiplication:
 		return d.multiplicativeNoise(op)
 	case sharpen, emboss:

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from conftest import picture
-from test_distort import LATER, words
+from test_distort import LATER, normals, words
 from test_jpeg import philox, uniforms
 
 A = pytest.importorskip("albumentations", reason="needs albumentations: pip install albumentations==2.0.8 opencv-python-headless==4.11.0.86")
@@ -18,7 +18,7 @@ import spdl.io  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 CV2_LINEAR, CROP = 6, 1  # a filter of core/media's, and the operation of draws of a random crop
-MULTIPLY = 256  # a block of draws
+MULTIPLY, ISO = 256, 264  # blocks of draws
 SIZES = [(90, 60), (60, 90), (64, 64), (40, 33), (200, 31), (71, 71), (37, 120), (81, 80), (33, 40), (51, 47)]
 
 
@@ -110,6 +110,7 @@ EXACT = {
     "Morphological": lambda: [A.Resize(40, 37), A.Morphological(p=1)],
     "Morphological, erosion": lambda: [A.Resize(40, 37), A.Morphological((7, 4), "erosion", p=1)],
     "Morphological, larger than the picture": lambda: [A.Resize(5, 7), A.Morphological((20, 31), p=1)],
+    "ISONoise of none": lambda: [A.Resize(40, 37), A.ISONoise((0.1, 0.1), (0, 0), p=1)],
     "Downscale": lambda: [A.Resize(40, 37), A.Downscale((0.3, 0.3), p=1)],
     "Downscale by hardly anything": lambda: [A.Resize(40, 37), A.Downscale((0.99, 0.99), p=1)],
     "Downscale of one pixel": lambda: [A.Resize(3, 3), A.Downscale((0.25, 0.25), p=1)],
@@ -401,6 +402,46 @@ def test_multipliers_are_drawn_and_multiply_as_albumentations_has_it(rows, ramp)
         assert not np.array_equal(got, part)
 
 
+class Given:
+    """A generator whose numbers are known: normal ones, and from 0 to 1 those by which Poisson's are found."""
+
+    def __init__(self, normals, uniforms):
+        self.normals, self.uniforms = normals, uniforms
+
+    def normal(self, mean, scale, size):
+        return mean + scale * self.normals.reshape(size).astype(np.float64)
+
+    def poisson(self, mean, size):
+        (mean,), (p, k, made) = mean, (np.exp(-mean[0]), 0, np.zeros(self.uniforms.shape, np.int64))
+        upto = p
+        while (more := self.uniforms >= upto).any():
+            k += 1
+            p *= mean / k
+            upto += p
+            made += more
+        return made.reshape(size)
+
+
+def test_a_cameras_noise_is_albumentations_of_our_numbers(rows, pictures, ramp):
+    from albumentations.augmentations.pixel.functional import iso_noise
+
+    changed = 0
+    for i in range(44):
+        path, pixels = [*pictures, ramp][i % (len(pictures) + 1)]
+        h, w = min(pixels.shape[0], 64), min(pixels.shape[1], 61 - i % 30)
+        shift, intensity = [(0.01, 0.05), (0.5, 1), (0, 0.3)][i % 3], [(0.1, 0.5), (0.5, 3), (1, 10)][i // 3 % 3]
+        part = rows.row(path, Out=(h, w))
+        got = rows.row(path, Out=(h, w), ISO={"P": 1, "Shift": shift, "Intensity": intensity}, draw={"Seed": 5, "Index": i})
+        u = uniforms(5, 0, i, LATER, ISO + 1)
+        by_shift, by_intensity = (low + v * (high - low) for v, (low, high) in zip(u, (shift, intensity)))
+        key = [int(word[0]) for word in words(5, np.array([i], np.uint64), np.array([0], np.uint64), LATER, ISO + 2)[:2]]
+        numbers = Given(normals(key[0] | key[1] << 32, 0, h * w), words_of(i, ISO + 2, 1, h * w))
+        want = iso_noise(part, by_shift, by_intensity, numbers)
+        assert np.array_equal(got, want), (i, shift, intensity)
+        changed += (got != part).mean() > 0.1
+    assert changed > 25
+
+
 def words_of(index, block, channel, n):
     """Numbers from 0 to 1 of the counters (i / 4, channel, 0, 0), under the key of a block."""
     key = [int(w[0]) for w in words(5, np.array([index], np.uint64), np.array([0], np.uint64), LATER, block)[:2]]
@@ -575,7 +616,7 @@ def test_masks_are_told_by_what_a_compose_does_to_masks(tmp_path):
         for transform in (
             A.Compose([A.Resize(40, 36, mask_interpolation=cv2.INTER_NEAREST), A.OpticalDistortion((0.3, 0.3), fill=3, fill_mask=255, p=1), A.GridDistortion(distort_limit=(-0.2, -0.2), normalized=False, p=1)]),
             A.Compose([A.Resize(40, 40, mask_interpolation=cv2.INTER_NEAREST), A.Transpose(p=1), A.Sharpen(p=1), A.UnsharpMask(p=1), A.Emboss(p=1), A.ToSepia(p=1), A.RandomToneCurve(p=1), A.ChannelDropout(p=1), A.Equalize(p=1),
-                       A.GridDropout(p=1), A.PixelDropout(p=1), A.Downscale(p=1), A.MultiplicativeNoise(p=1)]),
+                       A.GridDropout(p=1), A.PixelDropout(p=1), A.Downscale(p=1), A.MultiplicativeNoise(p=1), A.ISONoise(p=1)]),
             A.Compose([A.Resize(40, 36, mask_interpolation=cv2.INTER_NEAREST), A.InvertImg(p=1), A.HorizontalFlip(p=1), A.Normalize()]),
             A.Compose([A.LongestMaxSize(48), A.PadIfNeeded(48, 50, fill=114, fill_mask=255), A.OneOf([A.InvertImg(), A.Solarize()], p=1), A.VerticalFlip(p=1)]),
         ):
@@ -703,6 +744,7 @@ DESCRIBED = {
                                {"transform": [*ROOM, {"random_choice": [{"random_grid_shuffle": {"grid": [2, 5], "p": 0.5}}, {"grid_distortion": {"limit": [-0.3, 0.3], "p": 0.5}}]}]}),
     "ellipses": (lambda: [A.Resize(16, 16), A.Morphological(), A.OneOf([A.Morphological(5, "erosion", p=1)], p=0)], {"transform": [*ROOM, {"morphological": {"kernel_size": [2, 3], "p": 0.5}}]}),
     "one ellipse": (lambda: [A.Resize(16, 16), A.Morphological(5, "erosion", p=1)], {"transform": [*ROOM, {"morphological": {"kernel_size": [1, 5], "operation": "erosion", "p": 1}}]}),
+    "a camera's noise": (lambda: [A.Resize(16, 16), A.ISONoise(), A.ISONoise((0.1, 0.2), (1, 2), p=0)], {"transform": [*ROOM, {"iso_noise": {"intensity": [0.1, 0.5], "color_shift": [0.01, 0.05], "p": 0.5}}]}),
     "multipliers": (lambda: [A.Resize(16, 16), A.MultiplicativeNoise()], {"transform": [*ROOM, {"multiplicative_noise": {"multiplier": [0.9, 1.1], "p": 0.5}}]}),
     "multipliers of values": (lambda: [A.Resize(16, 16), A.OneOf([A.MultiplicativeNoise((0.5, 2), True, True, p=1), A.Sharpen(p=1)], p=0.5)],
                               {"transform": [*ROOM, {"random_choice": [{"multiplicative_noise": {"multiplier": [0.5, 2], "per_channel": True, "elementwise": True, "p": 0.5}},
@@ -849,6 +891,11 @@ REFUSED = [
     (A.Compose([A.HorizontalFlip(), A.Resize(8, 8)], bbox_params=A.BboxParams("coco", min_area=2)), "min_area, min_width and min_height count behind each transform, of which horizontal_flip is ahead of resize"),
     (A.Compose([A.Resize(8, 8)], keypoint_params=A.KeypointParams("xya")), "keypoint_params: format: got 'xya', want 'xy'"),
 ]
+
+
+def test_a_cameras_noise_is_of_colours():
+    with pytest.raises(spdl.SpecError, match="ISONoise.*works on pictures of three channels, and one is in hand"):
+        spdl.describe({"image": {"mode": "gray", "transform": A.Compose([A.Resize(8, 8), A.ISONoise()])}})
 
 
 @pytest.mark.parametrize("transform, message", REFUSED)

@@ -282,6 +282,12 @@ def gauss_noise(g: Array) -> Operation:
     return {"gaussian_noise": without({"sigma": g.pair("std_range"), "mean": low, "p": whole(g.p)}, mean=0)}
 
 
+def iso_noise(g: Array) -> Operation:
+    if g.channels != 3:
+        g.refuse("works on pictures of three channels, and one is in hand, want mode: rgb, or it left out")
+    return {"iso_noise": {"intensity": g.pair("intensity"), "color_shift": g.pair("color_shift"), "p": whole(g.p)}}
+
+
 def morphological(g: Array) -> Operation:
     if g.followed:
         g.refuse('beside bbox_params or keypoint_params it makes boxes larger or smaller, which nothing does here; leave one of them out, or take {"morphological": {...}}, by which boxes stay as they are')
@@ -518,6 +524,7 @@ RULES: dict[str, Rule] = {
     "MotionBlur": Rule(motion_blur),
     "GaussNoise": Rule(gauss_noise),
     "MultiplicativeNoise": Rule(multiplicative_noise),
+    "ISONoise": Rule(iso_noise),
     "Morphological": Rule(morphological),
     "ImageCompression": Rule(image_compression),
     "CLAHE": Rule(clahe),
@@ -546,7 +553,7 @@ RULES: dict[str, Rule] = {
 }
 
 # What leaves a mask as it is.
-OF_COLOURS = ("ToGray", "RandomBrightnessContrast", "RandomGamma", "HueSaturationValue", "RGBShift", "ColorJitter", "Blur", "MedianBlur", "GaussianBlur", "MotionBlur", "GaussNoise", "MultiplicativeNoise", "ImageCompression", "CLAHE",
+OF_COLOURS = ("ToGray", "RandomBrightnessContrast", "RandomGamma", "HueSaturationValue", "RGBShift", "ColorJitter", "Blur", "MedianBlur", "GaussianBlur", "MotionBlur", "GaussNoise", "MultiplicativeNoise", "ISONoise", "ImageCompression", "CLAHE",
               "Downscale", "Sharpen", "UnsharpMask", "Emboss", "ToSepia", "RandomToneCurve", "ChannelDropout", "Equalize", "InvertImg", "ChannelShuffle", "Posterize", "Solarize", "ToFloat", "Normalize")
 
 _NEAR = "OpenCV's arithmetic for it has no operation here; "
@@ -554,7 +561,6 @@ _MOVED = "OpenCV's map for it has no operation here; "
 
 # What is known and cannot be told, and what does it here.
 REMEDIES = {
-    "ISONoise": _NEAR + "gaussian_noise is near",
     "AutoContrast": _NEAR + "autocontrast is Pillow's",
     "ElasticTransform": _MOVED + "elastic_transform is torchvision's",
     "RandomScale": "sizes are rounded otherwise; scale_jitter or random_resize with random_crop behind is near",
