@@ -59,7 +59,7 @@ func PictureConfig(i *spec.Image) media.Config {
 		border(r.Border)
 	}
 	if r := t.RandomResizedCrop; r != nil {
-		c.Random = &media.RandomCrop{Scale: r.Scale, Ratio: r.Ratio, AnyFilter: r.Interpolation == spec.AnyFilter}
+		c.Random = &media.RandomCrop{Scale: r.Scale, Ratio: r.Ratio, Height: r.PartHeight, AnyFilter: r.Interpolation == spec.AnyFilter}
 	}
 	c.Interpolation = filters[t.Filter()]
 	if r := t.RandomErasing; r != nil {
@@ -199,6 +199,9 @@ func stepOf(c *media.Config, s spec.Step) media.Step {
 	case *spec.GridDistortion:
 		c.Grid = &media.GridDistortion{P: s.P, Steps: s.NumSteps, Limit: s.Limit, Normalized: s.Normalized, Bent: bent(&s.Taken)}
 		return media.StepGrid
+	case *spec.RandomGridShuffle:
+		c.Shuffle = &media.Shuffle{P: s.P, Grid: s.Grid}
+		return media.StepShuffle
 	case *spec.Augment:
 		c.Augment = &media.Augment{
 			Kind: augmentations[s.Kind], Ops: s.NumOps, Magnitude: s.Magnitude, Bins: s.Bins, Policy: policies[s.Policy], Interpolation: filters[s.Interpolation], Fill: fill(s.Fill), Bare: bare(s.Arithmetic, s.Fill),
@@ -279,6 +282,15 @@ func stepOf(c *media.Config, s spec.Step) media.Step {
 	case *spec.Downscale:
 		c.Downscale = &media.Downscale{P: s.P, Scale: s.Scale}
 		return media.StepDownscale
+	case *spec.Morphological:
+		c.Morph = &media.Morph{P: s.P, Erode: s.Erosion, Size: s.Size}
+		return media.StepMorph
+	case *spec.ISONoise:
+		c.ISO = &media.ISO{P: s.P, Shift: s.ColorShift, Intensity: s.Intensity}
+		return media.StepISO
+	case *spec.MultiplicativeNoise:
+		c.Multiply = &media.Multiply{P: s.P, By: s.Multiplier, Each: s.PerChannel, Elements: s.Elementwise}
+		return media.StepMultiply
 	case *spec.Effect:
 		e := &media.Effect{P: s.P, Alpha: s.Alpha, By: s.By}
 		if s.Operation == "sharpen" {
@@ -287,6 +299,9 @@ func stepOf(c *media.Config, s spec.Step) media.Step {
 		}
 		c.Emboss = e
 		return media.StepEmboss
+	case *spec.UnsharpMask:
+		c.Unsharp = &media.Unsharp{Kernel: media.Kernel{P: s.P, Size: s.Size}, Sigma: s.Sigma, Alpha: s.Alpha, Threshold: s.Threshold}
+		return media.StepUnsharp
 	case *spec.RandomToneCurve:
 		c.ToneCurve = &media.ToneCurve{P: s.P, Scale: s.Scale, Each: s.PerChannel}
 		return media.StepToneCurve

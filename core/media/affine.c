@@ -31,10 +31,17 @@ void media_draw_rotation(const media_op *op, const media_draw *d, media_retouche
     media_rotation_retouch(r, &turn, &to->w, &to->h);
 }
 
+/* Of a row they are the same. */
+static void change_sides(media_retouches *to) {
+    int32_t w = to->w;
+    to->w = to->h;
+    to->h = w;
+}
+
 void media_draw_quarters(const media_op *op, const media_draw *d, media_retouches *to) {
-    double u[2], n = to->w; /* the rows are square */
+    double u[2], w = to->w, h = to->h;
     const double turns[4][6] = {
-        {1, 0, 0, 0, 1, 0}, {0, -1, n, 1, 0, 0}, {-1, 0, n, 0, -1, n}, {0, 1, 0, -1, 0, n}};
+        {1, 0, 0, 0, 1, 0}, {0, -1, w, 1, 0, 0}, {-1, 0, w, 0, -1, h}, {0, 1, 0, -1, 0, h}};
     if (!media_chance(d, OP_LATER, LATER_QUARTERS, op->quarters_p)) return;
     media_uniforms(d, OP_LATER, LATER_QUARTERS, u);
     int quarters = (int)(u[1] * 4);
@@ -42,12 +49,14 @@ void media_draw_quarters(const media_op *op, const media_draw *d, media_retouche
     media_retouch *r = &to->all[to->n++];
     *r = (media_retouch){.kind = MEDIA_WARP, .size = MEDIA_NEAREST};
     memcpy(r->matrix, turns[quarters], sizeof turns[quarters]);
+    if (quarters % 2) change_sides(to);
 }
 
 void media_draw_transpose(const media_op *op, const media_draw *d, media_retouches *to) {
     if (!media_chance(d, OP_LATER, LATER_TRANSPOSE, op->transpose_p)) return;
     to->all[to->n++] =
         (media_retouch){.kind = MEDIA_WARP, .size = MEDIA_NEAREST, .matrix = {[1] = 1, [3] = 1}};
+    change_sides(to);
 }
 
 /* A side that becomes n times as long, and where the old one lies in it. */

@@ -8,6 +8,7 @@ import "C"
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Limits of Rotation and Affine.
@@ -135,10 +136,22 @@ func (cfg *Config) warp(op *C.media_op) {
 	}
 }
 
+// sideways are what turns a row's sides into each other: a picture's, ahead of the geometry or behind a resize, may be any.
+func (cfg *Config) sideways() (all []chance) {
+	before := cfg.Order[:min(max(0, cfg.Ahead)+max(0, cfg.Resized), len(cfg.Order))]
+	if cfg.Quarters > 0 && !slices.Contains(before, StepQuarters) {
+		all = append(all, chance{"quarters", cfg.Quarters})
+	}
+	if cfg.Transpose > 0 && !slices.Contains(before, StepTranspose) {
+		all = append(all, chance{"transpose", cfg.Transpose})
+	}
+	return all
+}
+
 func (cfg *Config) checkWarps() error {
-	for _, c := range []chance{{"quarters", cfg.Quarters}, {"transpose", cfg.Transpose}} {
-		if out := cfg.out(); c.p > 0 && out.H != out.W {
-			return fmt.Errorf("%s: got rows of %d x %d, want square ones", c.name, out.H, out.W)
+	for _, c := range cfg.sideways() {
+		if out := cfg.out(); out.H != out.W {
+			return fmt.Errorf("%s: got rows of %d x %d, want square ones, or it ahead or resized", c.name, out.H, out.W)
 		}
 	}
 	if r := cfg.Rotation; r != nil {

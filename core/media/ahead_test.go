@@ -99,20 +99,22 @@ func TestAFlipAheadIsNotTheGeometrys(t *testing.T) {
 func TestStepsAheadThatAreNoneAreRefused(t *testing.T) {
 	turn := &Rotation{Degrees: [2]float64{1, 2}, Interpolation: Nearest, Expand: true}
 	for want, cfg := range map[string]Config{
-		"media: ahead, resized: got 2 and 0, want numbers of the 1 steps of order":                                                    {Order: []Step{StepFlip}, Ahead: 2},
-		"media: ahead, resized: got -1 and 1, want numbers":                                                                           {Order: []Step{StepFlip}, Ahead: -1, Resized: 1},
-		"media: ahead, resized: got 1 and -1, want numbers":                                                                           {Order: []Step{StepFlip}, Ahead: 1, Resized: -1},
-		"media: ahead, resized: got step 2, want a flip, rotation, affine, perspective, zoom out, IoU crop, jitter, distort or remap": {Order: []Step{StepQuarters}, Ahead: 1},
-		"media: ahead, resized: got step 6, want a flip":                                                                              {Order: []Step{StepElastic}, Ahead: 1},
-		"media: ahead, resized: got step 10, want a flip":                                                                             {Order: []Step{StepFlip, StepPermute}, Ahead: 2},
-		"media: resized: got 1 steps, want a resize that they come behind":                                                            {Order: []Step{StepFlip}, Resized: 1},
-		"media: resized: got 2 steps, want a resize that they come behind, and no random crop":                                        {Order: []Step{StepFlip, StepVFlip}, Resized: 2, Random: &RandomCrop{}},
-		"media: zoom out: got one of a row, whose size is fixed, want it ahead or resized":                                            {Order: []Step{StepFlip}, Ahead: 1, ZoomOut: &ZoomOut{Sides: [2]float64{1, 2}}},
-		"media: zoom out: sides: got [0.5 2], want 1 <= smallest <= largest <= 16":                                                    {Order: []Step{StepZoomOut}, Ahead: 1, ZoomOut: &ZoomOut{Sides: [2]float64{0.5, 2}}},
-		"media: zoom out: got probability 2":                                                                                          {Order: []Step{StepZoomOut}, Ahead: 1, ZoomOut: &ZoomOut{P: 2, Sides: [2]float64{1, 2}}},
-		"media: rotation: got expand of a row, whose size is fixed, want it ahead or resized":                                         {Order: []Step{StepFlip, StepRotation}, Ahead: 1, Rotation: turn},
+		"media: ahead, resized: got 2 and 0, want numbers of the 1 steps of order": {Order: []Step{StepFlip}, Ahead: 2},
+		"media: ahead, resized: got -1 and 1, want numbers":                        {Order: []Step{StepFlip}, Ahead: -1, Resized: 1},
+		"media: ahead, resized: got 1 and -1, want numbers":                        {Order: []Step{StepFlip}, Ahead: 1, Resized: -1},
+		"media: ahead, resized: got step 6, want a flip, quarters, transpose, rotation, affine, perspective, zoom out, IoU crop, jitter, distort or remap": {Order: []Step{StepElastic}, Ahead: 1},
+		"media: quarters: got rows of 8 x 9, want square ones, or it ahead or resized":                                                                     {Order: []Step{StepFlip, StepQuarters}, Ahead: 1, Quarters: 1, Out: Size{8, 9}},
+		"media: ahead, resized: got step 10, want a flip":                                                                                                  {Order: []Step{StepFlip, StepPermute}, Ahead: 2},
+		"media: resized: got 1 steps, want a resize that they come behind":                                                                                 {Order: []Step{StepFlip}, Resized: 1},
+		"media: resized: got 2 steps, want a resize that they come behind, and no random crop":                                                             {Order: []Step{StepFlip, StepVFlip}, Resized: 2, Random: &RandomCrop{}},
+		"media: zoom out: got one of a row, whose size is fixed, want it ahead or resized":                                                                 {Order: []Step{StepFlip}, Ahead: 1, ZoomOut: &ZoomOut{Sides: [2]float64{1, 2}}},
+		"media: zoom out: sides: got [0.5 2], want 1 <= smallest <= largest <= 16":                                                                         {Order: []Step{StepZoomOut}, Ahead: 1, ZoomOut: &ZoomOut{Sides: [2]float64{0.5, 2}}},
+		"media: zoom out: got probability 2":                                                                                                               {Order: []Step{StepZoomOut}, Ahead: 1, ZoomOut: &ZoomOut{P: 2, Sides: [2]float64{1, 2}}},
+		"media: rotation: got expand of a row, whose size is fixed, want it ahead or resized":                                                              {Order: []Step{StepFlip, StepRotation}, Ahead: 1, Rotation: turn},
 	} {
-		cfg.Out = Square(8)
+		if cfg.Out == (Size{}) {
+			cfg.Out = Square(8)
+		}
 		if _, err := Compile(cfg); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%+v: got %v, want %q", cfg, err, want)
 		}

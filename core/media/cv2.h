@@ -29,6 +29,11 @@ enum {
     LATER_GRID_HOLES = 250,      /* and one more */
     LATER_SPECKS = 252,          /* and one more */
     LATER_DOWNSCALE = 254,
+    LATER_MULTIPLY = 256, /* and one more */
+    LATER_UNSHARP = 258,  /* and one more */
+    LATER_SHUFFLE = 260,  /* and one more */
+    LATER_MORPH = 262,
+    LATER_ISO = 264, /* and two more */
 };
 
 /* A number of a range. */
@@ -124,8 +129,20 @@ void media_draw_median(const media_op *op, const media_draw *d, media_retouches 
 void media_draw_cv2_blur(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_motion(const media_op *op, const media_draw *d, media_retouches *to);
 
+/* One of the odd numbers between two. */
+static inline int32_t media_odd(const uint32_t range[2], double u) {
+    return (int32_t)(range[0] + 2 * (uint32_t)(u * ((range[1] - range[0]) / 2 + 1)));
+}
+
 void media_draw_sharpen(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_emboss(const media_op *op, const media_draw *d, media_retouches *to);
+
+/* Pixels, without memory, of which there are n more on all sides than of px; a copy of px in such, by what lies beyond it; and that in memory of room, behind
+ * which there is room for more bytes, aligned, which it returns. NULL when there is no memory. */
+media_pixels media_wider(const media_pixels *px, int32_t n);
+void media_copy_bordered(const media_pixels *px, int32_t n, uint32_t mode, const media_pixels *to);
+uint8_t *media_bordered(const media_pixels *px, int32_t n, uint32_t mode, media_buf *room, size_t more,
+                        media_pixels *to);
 
 /* BOX_BLUR ... MOTION, SHARPEN and EMBOSS; MEDIA_NO_MEMORY where room cannot be had. */
 int media_cv2_blurs(const media_pixels *px, const media_kernels *by, const media_retouch *r, media_buf *room);
@@ -168,12 +185,42 @@ void media_drop_channels(const media_pixels *px, int which, uint8_t fill);
 void media_cv2_equalize(const media_pixels *px);
 
 /* --- holes.c --- */
+
+/* A side in so many parts that are alike, but for what is left over, of which some of them, by chance, have a pixel each: number i if the first uniform of the
+ * counter (i, axis, 0, 0) says so. */
+typedef struct media_parts {
+    const uint32_t *key;
+    uint32_t axis, i, n, over; /* the next one, all, and those that are still to have a pixel more */
+    int32_t size, at, end;     /* of the part in hand, from where to where it is */
+} media_parts;
+
+/* Of a retouch with a key, whose matrix says how many parts there are down and across. */
+media_parts media_parts_of(const media_retouch *r, uint32_t axis, int32_t side);
+int media_next_part(media_parts *p); /* the next one; 0: there is none */
+
 void media_draw_holes(const media_op *op, const media_draw *d, media_retouches *to);
 void media_hole(const media_pixels *px, const media_retouch *r);
 void media_draw_grid_holes(const media_op *op, const media_draw *d, media_retouches *to);
 void media_grid_holes(const media_pixels *px, const media_retouch *r);
 void media_draw_specks(const media_op *op, const media_draw *d, media_retouches *to);
 void media_specks(const media_pixels *px, const media_retouch *r);
+
+/* --- iso.c --- */
+void media_draw_iso(const media_op *op, const media_draw *d, media_retouches *to);
+void media_iso(const media_pixels *px, const media_kernels *by,
+               const media_retouch *r); /* of three channels */
+
+/* --- morph.c --- */
+void media_draw_morph(const media_op *op, const media_draw *d, media_retouches *to);
+int media_morph(const media_pixels *px, const media_retouch *r, media_buf *room); /* MEDIA_NO_MEMORY */
+
+/* --- shuffle.c --- */
+void media_draw_shuffle(const media_op *op, const media_draw *d, media_retouches *to);
+void media_shuffle(const media_pixels *px, const media_pixels *from, const media_retouch *r);
+
+/* --- multiply.c --- */
+void media_draw_multiply(const media_op *op, const media_draw *d, media_retouches *to);
+void media_multiply(const media_pixels *px, const media_retouch *r);
 
 /* --- downscale.c --- */
 void media_draw_downscale(const media_op *op, const media_draw *d, media_retouches *to);
@@ -213,6 +260,31 @@ typedef struct media_cv2 {
 } media_cv2;
 
 extern const media_cv2 media_cv2_portable, media_cv2_avx2;
+
+/* --- cv2_blurs.c --- */
+
+/* Lines of floats that a kernel blurs along them, from its first tap to its last or, if it is small, as OpenCV does it of floats, and across, the middle tap
+ * first and then those beside it two by two. Of a picture with half a kernel's pixels more on all sides each line is put into `wide`, one after the other. */
+typedef struct media_gauss {
+    float k[MEDIA_MAX_KERNEL];
+    int small;           /* 1: of 3 or 5 taps, and so */
+    const media_cv2 *by; /* here and below what media_gauss_begin says */
+    int32_t taps, step, n;
+    size_t stride;
+    float *kept, *wide, *sums;
+} media_gauss;
+
+/* from: with those pixels; room: media_gauss_bytes(), aligned as floats are. */
+size_t media_gauss_bytes(const media_pixels *from, int32_t taps);
+void media_gauss_begin(media_gauss *g, const media_cv2 *by, const media_pixels *from, int32_t taps,
+                       float *room);
+
+/* With line y in `wide`, the blurred line y - (taps - 1), of n floats, or NULL, where there is none yet. */
+const float *media_gauss_line(const media_gauss *g, int32_t y);
+
+/* --- unsharp.c --- */
+void media_draw_unsharp(const media_op *op, const media_draw *d, media_retouches *to);
+int media_unsharp(const media_pixels *px, const media_kernels *by, const media_retouch *r, media_buf *room);
 
 /* --- cv2_medians.c, cv2_medians_avx2.c --- */
 

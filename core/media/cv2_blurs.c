@@ -15,11 +15,6 @@
 
 #include "cv2.h"
 
-/* One of the odd numbers between two. */
-static int32_t odd(const uint32_t range[2], double u) {
-    return (int32_t)(range[0] + 2 * (uint32_t)(u * ((range[1] - range[0]) / 2 + 1)));
-}
-
 static int drawn_size(uint32_t block, double p, const media_draw *d, double u[2]) {
     media_uniforms(d, OP_LATER, block, u);
     return media_chance(d, OP_LATER, block, p);
@@ -28,13 +23,14 @@ static int drawn_size(uint32_t block, double p, const media_draw *d, double u[2]
 void media_draw_box_blur(const media_op *op, const media_draw *d, media_retouches *to) {
     double u[2];
     if (drawn_size(LATER_BOX_BLUR, op->box_blur_p, d, u))
-        to->all[to->n++] = (media_retouch){.kind = MEDIA_BOX_BLUR, .size = odd(op->box_blur_size, u[1])};
+        to->all[to->n++] =
+            (media_retouch){.kind = MEDIA_BOX_BLUR, .size = media_odd(op->box_blur_size, u[1])};
 }
 
 void media_draw_median(const media_op *op, const media_draw *d, media_retouches *to) {
     double u[2];
     if (drawn_size(LATER_MEDIAN, op->median_p, d, u))
-        to->all[to->n++] = (media_retouch){.kind = MEDIA_MEDIAN, .size = odd(op->median_size, u[1])};
+        to->all[to->n++] = (media_retouch){.kind = MEDIA_MEDIAN, .size = media_odd(op->median_size, u[1])};
 }
 
 void media_draw_cv2_blur(const media_op *op, const media_draw *d, media_retouches *to) {
@@ -56,7 +52,7 @@ void media_draw_motion(const media_op *op, const media_draw *d, media_retouches 
     media_uniforms(d, OP_LATER, LATER_MOTION + 1, way);
     media_uniforms(d, OP_LATER, LATER_MOTION + 2, shift);
     media_retouch *r = &to->all[to->n++];
-    *r = (media_retouch){.kind = MEDIA_MOTION, .size = odd(op->motion_size, u[1])};
+    *r = (media_retouch){.kind = MEDIA_MOTION, .size = media_odd(op->motion_size, u[1])};
     r->matrix[0] = media_between(op->motion_angle, way[0]);
     r->matrix[1] = media_between(op->motion_direction, way[1]);
     r->matrix[2] = op->motion_shifts ? shift[0] * 2 - 1 : 0;
@@ -92,13 +88,13 @@ static inline __attribute__((always_inline)) void border_line(uint8_t *to, const
     }
 }
 
-/* A copy of the pixels with n more on all sides, whose top left one is at `to`; returns room for more bytes, aligned. NULL when there is no memory. */
-static uint8_t *bordered(const media_pixels *px, int32_t n, uint32_t mode, media_buf *room, size_t more,
-                         media_pixels *to) {
-    *to = (media_pixels){.w = px->w + 2 * n, .h = px->h + 2 * n, .step = px->step};
-    to->stride = media_line_stride(to->w, to->step);
-    to->p = media_buf_get(room, to->stride * (size_t)to->h + more);
-    if (!to->p) return NULL;
+media_pixels media_wider(const media_pixels *px, int32_t n) {
+    int32_t w = px->w + 2 * n;
+    return (media_pixels){
+        .w = w, .h = px->h + 2 * n, .step = px->step, .stride = media_line_stride(w, px->step)};
+}
+
+void media_copy_bordered(const media_pixels *px, int32_t n, uint32_t mode, const media_pixels *to) {
     for (int32_t y = 0; y < to->h; y++) {
         const uint8_t *from = media_line(px, media_border_at(mode, y - n, px->h));
         switch (px->step) {
@@ -107,7 +103,15 @@ static uint8_t *bordered(const media_pixels *px, int32_t n, uint32_t mode, media
         default: border_line(media_line(to, y), from, px->w, n, mode, 4); break;
         }
     }
-    return to->p + to->stride * (size_t)to->h;
+}
+
+uint8_t *media_bordered(const media_pixels *px, int32_t n, uint32_t mode, media_buf *room, size_t more,
+                        media_pixels *to) {
+    *to = media_wider(px, n);
+    to->p = media_buf_get(room, media_pixels_bytes(to) + more);
+    if (!to->p) return NULL;
+    media_copy_bordered(px, n, mode, to);
+    return to->p + media_pixels_bytes(to);
 }
 
 /* A line of means, of sums of columns: what comes into a sum and what leaves it. */
@@ -215,24 +219,60 @@ static size_t floats_of(const media_pixels *from) {
 
 static float *float_line(const float_lines *l, int32_t y) { return l->p + (size_t)(y % l->n) * l->stride; }
 
-/* Lines from the first tap to the last, then of all lines the middle one, and those beside it two by two. */
+size_t media_gauss_bytes(const media_pixels *from, int32_t taps) {
+    return (size_t)(taps + 3) * floats_of(from) * sizeof(float); /* those kept, wide, sums and one more */
+}
+
+void media_gauss_begin(media_gauss *g, const media_cv2 *by, const media_pixels *from, int32_t taps,
+                       float *room) {
+    g->by = by;
+    g->taps = taps;
+    g->step = from->step;
+    g->n = (from->w - (taps - 1)) * from->step;
+    g->stride = floats_of(from);
+    g->kept = room;
+    g->wide = room + (size_t)taps * g->stride;
+    g->sums = g->wide + g->stride;
+}
+
+/* The two beside the middle, the middle, the two beside those; of an odd number of values, without a fourth of a pixel, the last one from the middle on. */
+static void along_small(const media_gauss *g, float *to) {
+    const int32_t half = g->taps / 2, last = g->step == 4 ? g->n - 2 : g->n - 1;
+    const float *middle = g->wide + half * g->step, *k = g->k + half;
+    float *pairs[2] = {g->sums, g->sums + g->stride}; /* sums are made later */
+    const float *const at[3] = {pairs[0], middle, pairs[1]}, by[3] = {k[1], k[0], half > 1 ? k[2] : 0};
+    for (int32_t t = 0; t < half; t++)
+        for (int32_t i = 0; i < g->n; i++)
+            pairs[t][i] = middle[i - (t + 1) * g->step] + middle[i + (t + 1) * g->step];
+    g->by->fuse(to, at, by, half + 1, g->n);
+    if (g->n / g->step % 2 == 0) return;
+    to[last] = middle[last] * k[0];
+    for (int32_t t = 0; t < half; t++) to[last] = media_fused(to[last], pairs[t][last], k[t + 1]);
+}
+
+const float *media_gauss_line(const media_gauss *g, int32_t y) {
+    const float *at[MEDIA_MAX_KERNEL];
+    const float_lines lines = {g->kept, g->stride, g->taps};
+    for (int32_t t = 0; t < g->taps; t++) at[t] = g->wide + t * g->step;
+    if (g->small)
+        along_small(g, float_line(&lines, y));
+    else
+        g->by->fuse(float_line(&lines, y), at, g->k, g->taps, g->n);
+    if (y < g->taps - 1) return NULL;
+    for (int32_t t = 0; t < g->taps; t++) at[t] = float_line(&lines, y - (g->taps - 1) + t);
+    g->by->fuse_pairs(g->sums, at, g->k, g->taps / 2, g->n);
+    return g->sums;
+}
+
 static void gauss(const media_pixels *px, const media_pixels *from, const media_cv2 *by, int32_t taps,
                   double sigma, float *room) {
-    float k[MEDIA_MAX_KERNEL];
-    const float *beside[MEDIA_MAX_KERNEL], *below[MEDIA_MAX_KERNEL];
-    const float_lines lines = {room, floats_of(from), taps};
-    float *wide = float_line(&lines, 0) + (size_t)taps * lines.stride, *sums = wide + lines.stride;
-    int32_t n = px->w * px->step;
-    weigh(k, taps, sigma);
-    for (int32_t t = 0; t < taps; t++) beside[t] = wide + t * px->step;
+    media_gauss g = {.small = 0};
+    media_gauss_begin(&g, by, from, taps, room);
+    weigh(g.k, taps, sigma);
     for (int32_t y = 0; y < from->h; y++) {
-        int32_t first = y - (taps - 1);
-        by->widen(wide, media_line(from, y), from->w * from->step);
-        by->fuse(float_line(&lines, y), beside, k, taps, n);
-        if (first < 0) continue;
-        for (int32_t t = 0; t < taps; t++) below[t] = float_line(&lines, first + t);
-        by->fuse_pairs(sums, below, k, taps / 2, n);
-        by->narrow(media_line(px, first), sums, n);
+        by->widen(g.wide, media_line(from, y), from->w * from->step);
+        const float *sums = media_gauss_line(&g, y);
+        if (sums) by->narrow(media_line(px, y - (taps - 1)), sums, g.n);
     }
 }
 
@@ -306,11 +346,11 @@ int media_cv2_blurs(const media_pixels *px, const media_kernels *by, const media
     media_pixels from;
     int32_t half = r->size / 2;
     const media_pixels reach = {.w = px->w + 2 * half, .step = px->step};
-    size_t more = (size_t)(r->size + 2) * floats_of(&reach) * sizeof(float);
+    size_t more = media_gauss_bytes(&reach, r->size);
     if (r->kind == MEDIA_BOX_BLUR) more = MEDIA_MEAN_LINES * media_line_stride(reach.w, reach.step);
     if (r->kind == MEDIA_MEDIAN) more = media_medians_bytes(&reach, r->size);
-    uint8_t *scratch =
-        bordered(px, half, r->kind == MEDIA_MEDIAN ? MEDIA_PAD_EDGE : MEDIA_PAD_REFLECT, room, more, &from);
+    uint8_t *scratch = media_bordered(px, half, r->kind == MEDIA_MEDIAN ? MEDIA_PAD_EDGE : MEDIA_PAD_REFLECT,
+                                      room, more, &from);
     if (!scratch) return MEDIA_NO_MEMORY;
     switch (r->kind) {
     case MEDIA_BOX_BLUR: by->cv2->means(px, &from, r->size, scratch); break;

@@ -32,6 +32,15 @@ type Motion struct {
 	Shifted          bool
 }
 
+// Unsharp is albumentations' UnsharpMask: with probability P the row is as much sharper as Alpha, a number between two, says, where it differs by more than
+// Threshold from what a kernel and a sigma between two make of it.
+type Unsharp struct {
+	Kernel
+	Sigma     [2]float64 // 0 to MaxSigma; 0: what OpenCV has for the kernel's size
+	Alpha     [2]float64 // 0 to 1
+	Threshold int        // 0 to 255
+}
+
 // Holes are albumentations' CoarseDropout: with probability P a number of rectangles between two, each with a height and a width of its own, become Fill.
 type Holes struct {
 	P             float64
@@ -69,6 +78,9 @@ func (cfg *Config) cv2Blurs(op *C.media_op) {
 	if b := cfg.CV2Blur; b != nil {
 		op.cv2_blur_p, op.cv2_blur_sigma = C.double(b.P), cRange(b.Sigma)
 		op.cv2_blur_size = [2]C.uint32_t{C.uint32_t(b.Size[0]), C.uint32_t(b.Size[1])}
+	}
+	if u := cfg.Unsharp; u != nil {
+		op.unsharp_p, op.unsharp_size, op.unsharp_sigma, op.unsharp_alpha, op.unsharp_threshold = C.double(u.P), u.c(), cRange(u.Sigma), cRange(u.Alpha), C.uint32_t(u.Threshold)
 	}
 	if m := cfg.Motion; m != nil {
 		op.motion_p, op.motion_size, op.motion_shifts = C.double(m.P), m.c(), flag(m.Shifted)
@@ -129,6 +141,9 @@ func (cfg *Config) kernels() (all []named) {
 	if cfg.Motion != nil {
 		all = append(all, named{"motion", &cfg.Motion.Kernel})
 	}
+	if cfg.Unsharp != nil {
+		all = append(all, named{"unsharp", &cfg.Unsharp.Kernel})
+	}
 	return all
 }
 
@@ -155,6 +170,9 @@ func (cfg *Config) checkCV2Blurs() error {
 			return err
 		}
 	}
+	if err := cfg.Unsharp.check(); err != nil {
+		return err
+	}
 	if c := cfg.CLAHE; c != nil {
 		if min(c.Across, c.Down) < 1 || max(c.Across, c.Down) > MaxCLAHETiles {
 			return fmt.Errorf("CLAHE: got %d x %d tiles, want 1 to %d across and down", c.Down, c.Across, MaxCLAHETiles)
@@ -164,6 +182,19 @@ func (cfg *Config) checkCV2Blurs() error {
 		}
 	}
 	return cfg.Holes.check()
+}
+
+func (u *Unsharp) check() error {
+	switch {
+	case u == nil:
+		return nil
+	case u.Threshold < 0 || u.Threshold > 255:
+		return fmt.Errorf("unsharp: got threshold %d, want 0 to 255", u.Threshold)
+	}
+	if err := ordered("unsharp: sigma", u.Sigma, 0, MaxSigma); err != nil {
+		return err
+	}
+	return ordered("unsharp: alpha", u.Alpha, 0, 1)
 }
 
 func (h *Holes) check() error {

@@ -56,6 +56,33 @@ type Downscale struct {
 	Scale [2]float64 // MinScale to 1
 }
 
+// Morph is albumentations' Morphological: with probability P each value becomes the largest of its channel around it, as far as an ellipse reaches, or the smallest
+// (Erode).
+type Morph struct {
+	P     float64
+	Erode bool
+	Size  [2]int // the ellipse's width and height, 1 to MaxKernel
+}
+
+// ISO is albumentations' ISONoise: with probability P the hue gets normal numbers, and the lightness Poisson's, as of a camera at an Intensity between two; Shift is how
+// much of that the hue has.
+type ISO struct {
+	P         float64
+	Shift     [2]float64 // 0 to 1
+	Intensity [2]float64 // 0 to MaxIntensity
+}
+
+// MaxIntensity bounds ISO's Intensity.
+const MaxIntensity = 10
+
+// Multiply is albumentations' MultiplicativeNoise: with probability P values are multiplied by numbers between two: all by one, those of each channel by another
+// (Each), those of each pixel (Elements), or each by its own (both).
+type Multiply struct {
+	P              float64
+	By             [2]float64 // 0 to MaxFactor
+	Each, Elements bool
+}
+
 func (g *GridHoles) fill(op *C.media_op) {
 	if g == nil {
 		return
@@ -104,6 +131,15 @@ func (cfg *Config) cv2Effects(op *C.media_op) {
 	if d := cfg.Downscale; d != nil {
 		op.downscale_p, op.downscale_scale = C.double(d.P), cRange(d.Scale)
 	}
+	if m := cfg.Multiply; m != nil {
+		op.multiply_p, op.multiply_by, op.multiply_each, op.multiply_elements = C.double(m.P), cRange(m.By), flag(m.Each), flag(m.Elements)
+	}
+	if m := cfg.Morph; m != nil {
+		op.morph_p, op.morph_erodes, op.morph_size = C.double(m.P), flag(m.Erode), [2]C.uint32_t{C.uint32_t(m.Size[0]), C.uint32_t(m.Size[1])}
+	}
+	if n := cfg.ISO; n != nil {
+		op.iso_p, op.iso_shift, op.iso_intensity = C.double(n.P), cRange(n.Shift), cRange(n.Intensity)
+	}
 	op.sepia_p, op.cv2_equalize_p = C.double(cfg.Sepia), C.double(cfg.CV2Equalize)
 }
 
@@ -133,6 +169,12 @@ func (cfg *Config) cv2EffectChances() []chance {
 	}
 	if cfg.Downscale != nil {
 		all = append(all, chance{"downscale", cfg.Downscale.P})
+	}
+	if cfg.Multiply != nil {
+		all = append(all, chance{"multiply", cfg.Multiply.P})
+	}
+	if cfg.ISO != nil {
+		all = append(all, chance{"ISO", cfg.ISO.P})
 	}
 	if cfg.ToneCurve != nil {
 		all = append(all, chance{"tone curve", cfg.ToneCurve.P})
@@ -164,14 +206,30 @@ func (cfg *Config) checkCV2Effects() error {
 			return err
 		}
 	}
+	if m := cfg.Multiply; m != nil {
+		if err := ordered("multiply", m.By, 0, MaxFactor); err != nil {
+			return err
+		}
+	}
+	if m := cfg.Morph; m != nil && (min(m.Size[0], m.Size[1]) < 1 || max(m.Size[0], m.Size[1]) > MaxKernel) {
+		return fmt.Errorf("morph: got an ellipse of %d x %d, want 1 to %d", m.Size[0], m.Size[1], MaxKernel)
+	}
+	if n := cfg.ISO; n != nil {
+		if err := ordered("ISO: shift", n.Shift, 0, 1); err != nil {
+			return err
+		}
+		if err := ordered("ISO: intensity", n.Intensity, 0, MaxIntensity); err != nil {
+			return err
+		}
+	}
 	if err := cfg.GridHoles.check(); err != nil {
 		return err
 	}
 	if t := cfg.ToneCurve; t != nil && !(t.Scale >= 0 && t.Scale <= 1) {
 		return fmt.Errorf("tone curve: got scale %v, want 0 to 1", t.Scale)
 	}
-	if (cfg.Sepia > 0 || cfg.DropChannels != nil) && cfg.Mode != RGB {
-		return fmt.Errorf("sepia, drop channels: want mode RGB, as grey has one channel")
+	if (cfg.Sepia > 0 || cfg.DropChannels != nil || cfg.ISO != nil) && cfg.Mode != RGB {
+		return fmt.Errorf("sepia, drop channels, ISO: want mode RGB, as grey has one channel")
 	}
 	if d := cfg.DropChannels; d != nil && !(1 <= d.Count[0] && d.Count[0] <= d.Count[1] && d.Count[1] <= 2) {
 		return fmt.Errorf("drop channels: got %v, want 1 <= fewest <= most <= 2, of three", d.Count)

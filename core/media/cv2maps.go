@@ -39,7 +39,13 @@ type GridDistortion struct {
 	Bent
 }
 
-// MaxSteps bounds GridDistortion's Steps.
+// Shuffle is albumentations' RandomGridShuffle: with probability P the tiles of a grid change places with others of their size.
+type Shuffle struct {
+	P    float64
+	Grid [2]int // down and across, 1 to MaxSteps, and no more than the row's height and width
+}
+
+// MaxSteps bounds GridDistortion's Steps and Shuffle's Grid.
 const MaxSteps = C.MEDIA_MAX_STEPS
 
 func (p *CV2Perspective) fill(op *C.media_op) {
@@ -67,6 +73,22 @@ func (g *GridDistortion) fill(op *C.media_op) {
 	op.grid_filter, op.grid_border, op.grid_fill = C.uint32_t(g.Interpolation), C.uint32_t(g.Padding), g.Fill.c()
 }
 
+func (s *Shuffle) fill(op *C.media_op) {
+	if s != nil {
+		op.shuffle_p, op.shuffle_grid = C.double(s.P), [2]C.uint32_t{C.uint32_t(s.Grid[0]), C.uint32_t(s.Grid[1])}
+	}
+}
+
+func (s *Shuffle) check(out Size) error {
+	if s == nil {
+		return nil
+	}
+	if g := s.Grid; min(g[0], g[1]) < 1 || max(g[0], g[1]) > MaxSteps || g[0] > out.H || g[1] > out.W {
+		return fmt.Errorf("shuffle: got a grid of %d x %d for rows of %d x %d, want 1 to %d down and across, and tiles of a pixel or more", g[0], g[1], out.H, out.W, MaxSteps)
+	}
+	return nil
+}
+
 func (b *Bent) check(name string, by [2]float64, least float64, mode Mode) error {
 	switch {
 	case b.Interpolation != CV2Nearest && b.Interpolation != CV2Linear:
@@ -90,6 +112,9 @@ func (cfg *Config) checkMaps() error {
 		if err := o.check("optical", o.Limit, -1, cfg.Mode); err != nil {
 			return err
 		}
+	}
+	if err := cfg.Shuffle.check(cfg.known()); err != nil {
+		return err
 	}
 	g := cfg.Grid
 	if g == nil {

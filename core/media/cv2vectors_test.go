@@ -25,6 +25,8 @@ func vectored(i uint64) (all, rgb map[string]Config) {
 		"affine, nearest":   {CV2Affine: &nearest},
 		"affine, far":       {CV2Affine: &far},
 		"sharpen":           {Sharpen: &Effect{1, [2]float64{0, 1}, [2]float64{0, 3}}},
+		"unsharp":           {Unsharp: &Unsharp{*exactly(odd), [2]float64{0, 3 * float64(i%2)}, [2]float64{0, 1}, int(i % 30)}},
+		"morph":             {Morph: &Morph{1, i%2 == 0, [2]int{1 + int(i%8), 1 + int(i%11)}}},
 		"emboss":            {Emboss: &Effect{1, [2]float64{0, 1}, [2]float64{0, 3}}},
 		"perspective":       {CV2Perspective: &CV2Perspective{1, [2]float64{0, 0.5}, Bent{CV2Linear, Padding(i % 4), Fill{9, 99, 199}}}},
 		"optical":           {Optical: &Optical{1, [2]float64{-1, 1}, Bent{CV2Linear, Padding(i % 4), Fill{9, 99, 199}}}},
@@ -43,6 +45,7 @@ func vectored(i uint64) (all, rgb map[string]Config) {
 		"hue":                  {CV2Jitter: &Jitter{P: 1, Hue: &[2]float64{-0.5, 0.5}}},
 		"cv2_grayscale":        {CV2Gray: 1},
 		"to_sepia":             {Sepia: 1},
+		"iso_noise":            {ISO: &ISO{1, [2]float64{0, 1}, [2]float64{0, 3}}},
 	}
 	return all, rgb
 }

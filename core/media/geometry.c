@@ -2,11 +2,12 @@
  *
  * The rules are torchvision's (Resize, RandomResize, RandomShortestSize, ScaleJitter, CenterCrop, RandomCrop, RandomResizedCrop,
  * RandomHorizontalFlip, RandomVerticalFlip on PIL images), Pillow's (ImageOps.pad and cover), YOLO's (letterbox), Qwen2-VL's (smart_resize), SigLIP 2's and, where
- * op says so, albumentations' (SmallestMaxSize, LongestMaxSize, CenterCrop); rounding is half to even, as Python's.
+ * op says so, albumentations' (SmallestMaxSize, LongestMaxSize, CenterCrop, RandomSizedCrop); rounding is half to even, as Python's.
  *
  * Draws, in the words of philox.c: operation 1 is the random crop. Its try t
  * (0-9) takes area from the first and aspect ratio from the second uniform of
- * block 2t; an accepted try takes y, then x from block 2t + 1. Operation 2 is
+ * block 2t; an accepted try takes y, then x from block 2t + 1. Of a crop by its
+ * height that is the first uniform of block 0, y and x block 1. Operation 2 is
  * the horizontal flip, 3 the vertical one: the first uniform of block 0, flipped
  * if below p. Operation 6 is where in the picture the row lies: y, then x from
  * block 0. Operation 13 is a random resize: the shorter side from the first uniform of block 0; operation
@@ -45,6 +46,19 @@ static int draw_crop(const media_op *op, const media_draw *d, int32_t w, int32_t
         return 1;
     }
     return 0;
+}
+
+/* albumentations' RandomSizedCrop: no larger than the picture, and a pixel wide at least. */
+static void sized_crop(const media_op *op, const media_draw *d, int32_t w, int32_t h, media_plan *p) {
+    double u[2], at[2];
+    media_uniforms(d, OP_CROP, 0, u);
+    media_uniforms(d, OP_CROP, 1, at);
+    int32_t high = (int32_t)(op->crop_h[0] + (uint32_t)(u[0] * (op->crop_h[1] - op->crop_h[0] + 1)));
+    double wide = fmax(floor(high * op->ratio_min), 1);
+    p->box_h = high < h ? high : h;
+    p->box_w = wide < w ? (int32_t)wide : w;
+    p->box_y = (int32_t)(at[0] * (h - p->box_h + 1));
+    p->box_x = (int32_t)(at[1] * (w - p->box_w + 1));
 }
 
 /* The central crop that torchvision falls back to after ten tries. */
@@ -318,6 +332,8 @@ int media_fit(const media_op *op, const media_draw *draw, int32_t w, int32_t h, 
         if (draw->replay) {
             int rc = replay_crop(draw, w, h, p);
             if (rc != MEDIA_OK) return rc;
+        } else if (op->crop_h[1] > 0) {
+            sized_crop(op, draw, w, h, p);
         } else if (!draw_crop(op, draw, w, h, p)) {
             fallback_crop(op, w, h, p);
         }

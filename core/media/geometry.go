@@ -49,9 +49,12 @@ const MaxSide = C.MEDIA_MAX_SIDE
 
 // RandomCrop is torchvision's RandomResizedCrop: a box of Scale of the
 // picture's area and Ratio of width to height, resized to the row's size.
+// With Height it is albumentations' RandomSizedCrop: a box so many pixels high,
+// from one number to another, and Ratio times as wide.
 type RandomCrop struct {
-	Scale [2]float64 // zero: 0.08 to 1
-	Ratio [2]float64 // zero: 3/4 to 4/3
+	Scale  [2]float64 // zero: 0.08 to 1
+	Ratio  [2]float64 // zero: 3/4 to 4/3; of Height twice the same
+	Height [2]int     // 1 to MaxSide; zeros: by Scale, of which there is none beside it
 
 	AnyFilter bool // timm's: Bilinear or Bicubic is drawn, in the place of Interpolation
 }
@@ -148,6 +151,7 @@ func (cfg *Config) geometry(op *C.media_op) {
 		scale, ratio := cfg.Random.ranges()
 		op.scale_min, op.scale_max = C.double(scale[0]), C.double(scale[1])
 		op.ratio_min, op.ratio_max = C.double(ratio[0]), C.double(ratio[1])
+		op.crop_h = [2]C.uint32_t{C.uint32_t(cfg.Random.Height[0]), C.uint32_t(cfg.Random.Height[1])}
 		op.any_filter = flag(cfg.Random.AnyFilter)
 	case cfg.RandomResize != nil:
 		op.geometry = C.MEDIA_RANDOM_RESIZE
@@ -321,6 +325,12 @@ func (r *RandomCrop) check() error {
 	}
 	if !(ratio[0] >= 1e-3 && ratio[0] <= ratio[1] && ratio[1] <= 1e3) {
 		return fmt.Errorf("random crop: got ratio %v, want 0.001 <= smallest <= largest <= 1000", ratio)
+	}
+	if n := r.Height; n != [2]int{} && !(n[0] >= 1 && n[0] <= n[1] && n[1] <= MaxSide) {
+		return fmt.Errorf("random crop: got height %v, want 1 <= smallest <= largest <= %d", n, MaxSide)
+	}
+	if r.Height != [2]int{} && (r.Scale != [2]float64{} || ratio[0] != ratio[1]) {
+		return fmt.Errorf("random crop: got height beside scale %v and ratio %v, want no scale, and one ratio", r.Scale, ratio)
 	}
 	return nil
 }

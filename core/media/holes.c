@@ -60,24 +60,16 @@ void media_draw_grid_holes(const media_op *op, const media_draw *d, media_retouc
     media_words(d, OP_LATER, LATER_GRID_HOLES + 1, r->key);
 }
 
-/* A side in so many parts that are alike, but for what is left over, of which some of them, by chance, have a pixel each. */
-typedef struct parts {
-    const uint32_t *key;
-    uint32_t axis, i, n, over; /* the next one, all, and those that are still to have a pixel more */
-    int32_t size, at, end;     /* of the part in hand */
-} parts;
-
-static parts parts_of(const media_retouch *r, uint32_t axis, int32_t side) {
+media_parts media_parts_of(const media_retouch *r, uint32_t axis, int32_t side) {
     uint32_t n = (uint32_t)r->matrix[axis];
-    return (parts){.key = r->key,
-                   .axis = axis,
-                   .n = n,
-                   .over = n ? (uint32_t)side % n : 0,
-                   .size = n ? side / (int32_t)n : 0};
+    return (media_parts){.key = r->key,
+                         .axis = axis,
+                         .n = n,
+                         .over = n ? (uint32_t)side % n : 0,
+                         .size = n ? side / (int32_t)n : 0};
 }
 
-/* The next one; 0: there is none. */
-static int next_part(parts *p) {
+int media_next_part(media_parts *p) {
     uint32_t words[4] = {p->i, p->axis};
     double u[2];
     if (p->i == p->n) return 0;
@@ -92,7 +84,7 @@ static int next_part(parts *p) {
 }
 
 /* Where in a part of a side a hole begins and ends. */
-static void hole_in(const parts *p, const media_retouch *r, int32_t side, double u, int32_t *at,
+static void hole_in(const media_parts *p, const media_retouch *r, int32_t side, double u, int32_t *at,
                     int32_t *end) {
     int32_t n = p->end - p->at, hole = (int32_t)fmin(fmax(n * r->value, 1), n - 1);
     double shift = r->matrix[2 + p->axis];
@@ -102,8 +94,8 @@ static void hole_in(const parts *p, const media_retouch *r, int32_t side, double
 }
 
 void media_grid_holes(const media_pixels *px, const media_retouch *r) {
-    for (parts down = parts_of(r, 0, px->h); next_part(&down);)
-        for (parts across = parts_of(r, 1, px->w); next_part(&across);) {
+    for (media_parts down = media_parts_of(r, 0, px->h); media_next_part(&down);)
+        for (media_parts across = media_parts_of(r, 1, px->w); media_next_part(&across);) {
             uint32_t words[4] = {down.i - 1, 2, across.i - 1};
             double u[2];
             int32_t top, bottom, left, right;
@@ -128,17 +120,12 @@ void media_draw_specks(const media_op *op, const media_draw *d, media_retouches 
 /* A channel's values, or, of all channels, its pixels. */
 static void speckle(const media_pixels *px, const media_retouch *r, uint32_t channel, int first, int end) {
     const double share = r->value * 0x1p32;
-    uint32_t words[4], n = 0;
+    media_each each = {.key = r->key, .channel = channel};
     for (int32_t y = 0; y < px->h; y++) {
         uint8_t *c = media_line(px, y);
-        for (int32_t x = 0; x < px->w; x++, n++, c += px->step) {
-            if (n % 4 == 0) {
-                memcpy(words, (const uint32_t[4]){n / 4, channel}, sizeof words);
-                media_philox(r->key, words);
-            }
-            if (words[n % 4] < share)
+        for (int32_t x = 0; x < px->w; x++, c += px->step)
+            if (media_next_word(&each) < share)
                 for (int ch = first; ch < end; ch++) c[ch] = r->fill[ch];
-        }
     }
 }
 

@@ -20,6 +20,21 @@ void media_words(const media_draw *d, uint32_t op, uint32_t block, uint32_t c[4]
 void media_uniforms_of(const uint32_t words[4], double u[2]);
 void media_uniforms(const media_draw *d, uint32_t op, uint32_t block, double u[2]);
 
+/* Words one by one under a key, of a channel: number n is word n % 4 of the counter (n / 4, channel, 0, 0). {.key, .channel} is ready for it. */
+typedef struct media_each {
+    const uint32_t *key;
+    uint32_t channel, n, words[4];
+} media_each;
+
+static inline uint32_t media_next_word(media_each *e) {
+    if (e->n % 4 == 0) {
+        const uint32_t counter[4] = {e->n / 4, e->channel};
+        memcpy(e->words, counter, sizeof counter);
+        media_philox(e->key, e->words);
+    }
+    return e->words[e->n++ % 4];
+}
+
 /* A normal number from two uniforms, by Box and Muller. */
 static inline double media_normal(const double u[2]) {
     return sqrt(-2 * log(1 - u[0])) * cos(2 * 3.141592653589793 * u[1]);
@@ -166,6 +181,12 @@ enum {
     MEDIA_SPECKS,
     MEDIA_DOWNSCALE,
     MEDIA_REMAP,
+    MEDIA_MULTIPLY,
+    MEDIA_UNSHARP,
+    MEDIA_SHUFFLE,
+    MEDIA_DILATE, /* by an ellipse that is `size` wide and `first` high */
+    MEDIA_ERODE,
+    MEDIA_ISO,            /* its value is the intensity, its mean the shift of colours */
     MEDIA_TORCH_CONTRAST, /* from here on torch.h */
     MEDIA_TORCH_SATURATION,
     MEDIA_TORCH_HUE,
@@ -188,7 +209,7 @@ typedef struct media_retouch {
     double value; /* a factor, sigma, a threshold or a number of bits; of WARP maybe MEDIA_BY_CENTRES */
     double mean;  /* of NOISE; of LIGHT what is added */
     double matrix
-        [8]; /* of WARP, six, and of PERSPECTIVE; of CV2_AFFINE, which leads there; of ELASTIC alpha, along x and y; of shifts, three; of MOTION its angle, direction and shifts */
+        [8]; /* of WARP, six, and of PERSPECTIVE; of CV2_AFFINE, which leads there; of ELASTIC alpha, along x and y; of shifts and MULTIPLY, three; of MOTION its angle, direction and shifts */
     uint8_t fill[4]; /* of these: where there is no pixel */
     int32_t w, h;    /* of these: the size of what is made; of a row its own */
     uint32_t key
@@ -207,7 +228,7 @@ enum {
         2 /* noise, JPEG */ + 3 /* light, gamma, OpenCV's grey */ +
         3 /* its affine map, shifts of HSV and RGB */ + MEDIA_JITTERS + 5 /* its blurs, CLAHE */ +
         MEDIA_MAX_HOLES + 1 /* other values */ +
-        13 /* OpenCV's perspective, holes of a grid, specks, downscale, sharpen, emboss, sepia, tone curve, channels, equalize, transpose, lens, grid */
+        18 /* OpenCV's perspective, holes of a grid, specks, downscale, sharpen, emboss, sepia, tone curve, channels, equalize, transpose, lens, grid, multipliers, unsharp mask, shuffled tiles, ellipses, a camera's noise */
     ,
 };
 
@@ -236,7 +257,8 @@ void media_retouch_points(const media_retouches *retouches, double affine[6]);
 
 /* Whether it moves points in no way that can be told. */
 static inline int media_untold(int kind) {
-    return kind == MEDIA_ELASTIC || kind == MEDIA_MIX || kind == MEDIA_OPTICAL || kind == MEDIA_GRID;
+    return kind == MEDIA_ELASTIC || kind == MEDIA_MIX || kind == MEDIA_OPTICAL || kind == MEDIA_GRID ||
+           kind == MEDIA_SHUFFLE;
 }
 
 /* Whether it takes each pixel from elsewhere in the picture, by one map for all of it. */

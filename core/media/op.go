@@ -49,7 +49,7 @@ type Config struct {
 	ByTorch        []Step    // of Rotation, Affine, Perspective, Augment but timm's, Jitter, Distort, Grayscale, Sharpness and Autocontrast: done as torchvision's v2 does it on a tensor of bytes, not on a PIL image
 	Flip           float64   // probability of a horizontal flip
 	VFlip          float64   // and of a vertical one
-	Quarters       float64   // that the row, a square, is turned to the left by a quarter of a circle, two, three or none
+	Quarters       float64   // that the row, a square, or a picture ahead or resized, is turned to the left by a quarter of a circle, two, three or none
 	Rotation       *Rotation // nil: rows are not turned
 	Affine         *Affine   // nil: nor turned, moved, scaled and sheared
 	Perspective    *Perspective
@@ -83,7 +83,7 @@ type Config struct {
 	Motion         *Motion
 	Holes          *Holes
 	CLAHE          *CLAHE
-	Transpose      float64 // that the row, a square, has its lines for columns
+	Transpose      float64 // that the row, a square, or a picture ahead or resized, has its lines for columns
 	Sharpen        *Effect // albumentations'
 	Emboss         *Effect // albumentations'
 	Sepia          float64 // that colours become albumentations' brown
@@ -96,6 +96,11 @@ type Config struct {
 	CV2Perspective *CV2Perspective
 	Optical        *Optical
 	Grid           *GridDistortion
+	Multiply       *Multiply
+	Unsharp        *Unsharp
+	Shuffle        *Shuffle
+	Morph          *Morph
+	ISO            *ISO
 	Remap          *[256]uint8 // what becomes of each value, of a mask's numbers: nil: itself
 	Normalize      *Normalize  // nil: floats are x/255
 	Erase          *Erase      // nil: no part of the finished row is erased
@@ -135,6 +140,7 @@ func Compile(cfg Config) (*Op, error) {
 	cfg.CV2Perspective.fill(&op.c)
 	cfg.Optical.fill(&op.c)
 	cfg.Grid.fill(&op.c)
+	cfg.Shuffle.fill(&op.c)
 	cfg.Holes.fill(&op.c)
 	cfg.CLAHE.fill(&op.c)
 	cfg.CV2Affine.fill(&op.c)
@@ -213,6 +219,12 @@ func (cfg *Config) checkChances() error {
 	}
 	if cfg.Grid != nil {
 		all = append(all, chance{"grid", cfg.Grid.P})
+	}
+	if cfg.Morph != nil {
+		all = append(all, chance{"morph", cfg.Morph.P})
+	}
+	if cfg.Shuffle != nil {
+		all = append(all, chance{"shuffle", cfg.Shuffle.P})
 	}
 	if cfg.Erase != nil {
 		all = append(all, chance{"erase", cfg.Erase.P})

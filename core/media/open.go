@@ -49,6 +49,9 @@ func (cfg *Config) leastSide() (n int) {
 	if g := cfg.GridHoles; g != nil && g.P > 0 {
 		n = max(n, g.Unit[1], g.Cells[0], g.Cells[1])
 	}
+	if s := cfg.Shuffle; s != nil && s.P > 0 {
+		n = max(n, s.Grid[0], s.Grid[1])
+	}
 	return n
 }
 
@@ -61,8 +64,8 @@ func (cfg *Config) checkOpen() error {
 		return fmt.Errorf("open: got room for %d x %d pixels, want 1 to %d", cfg.Open.Room.H, cfg.Open.Room.W, MaxSide*MaxSide)
 	case cfg.Out != Size{} || cfg.Resize != Size{} && !cfg.Cover || cfg.Contain != nil || cfg.Random != nil || cfg.Anywhere || cfg.Corner != Middle || cfg.Pad != Sides{} || cfg.Padding != Constant || cfg.Resized > 0:
 		return fmt.Errorf("open: got a geometry that fixes the row's size, want a resize that keeps the picture's shape, or none")
-	case cfg.Quarters > 0 || cfg.Transpose > 0:
-		return fmt.Errorf("open: got quarters or transpose, want none, as rows are not square")
+	case len(cfg.sideways()) > 0:
+		return fmt.Errorf("open: got quarters or transpose of rows, which are not square, want it ahead")
 	}
 	return nil
 }

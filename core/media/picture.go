@@ -57,7 +57,7 @@ func (op *Op) retouches() bool {
 	c := &op.c
 	for _, p := range []C.double{c.jitter_p, c.gray_p, c.blur_p, c.solarize_p, c.posterize_p, c.invert_p, c.sharpness_p, c.autocontrast_p, c.equalize_p, c.erase_p,
 		c.quarters_p, c.perspective_p, c.zoom_out_p, c.elastic_p, c.distort_p, c.permute_p, c.noise_p, c.jpeg_p, c.light_p, c.gamma_p, c.cv2_gray_p, c.cv2_affine_p, c.hsv_p, c.rgb_shift_p, c.cv2_jitter_p,
-		c.box_blur_p, c.median_p, c.cv2_blur_p, c.motion_p, c.holes_p, c.clahe_p, c.transpose_p, c.sharpen_p, c.emboss_p, c.sepia_p, c.tone_curve_p, c.drop_channels_p, c.cv2_equalize_p, c.grid_holes_p, c.specks_p, c.downscale_p, c.cv2_perspective_p, c.optical_p, c.grid_p} {
+		c.box_blur_p, c.median_p, c.cv2_blur_p, c.motion_p, c.holes_p, c.clahe_p, c.transpose_p, c.sharpen_p, c.emboss_p, c.sepia_p, c.tone_curve_p, c.drop_channels_p, c.cv2_equalize_p, c.grid_holes_p, c.specks_p, c.downscale_p, c.multiply_p, c.unsharp_p, c.shuffle_p, c.morph_p, c.iso_p, c.cv2_perspective_p, c.optical_p, c.grid_p} {
 		if p > 0 {
 			return true
 		}

@@ -35,6 +35,8 @@ static inline size_t media_line_stride(int32_t w, int step) {
     return (((size_t)w * (size_t)step + 63) & ~(size_t)63) + MEDIA_SLACK_BYTES;
 }
 
+static inline size_t media_pixels_bytes(const media_pixels *px) { return px->stride * (size_t)px->h; }
+
 static inline uint8_t *media_line(const media_pixels *px, int32_t y) {
     return px->p + (size_t)y * px->stride;
 }

@@ -82,6 +82,11 @@ static void draw_step(const media_op *op, const media_draw *d, int step, media_r
     case MEDIA_DO_GRID_HOLES: media_draw_grid_holes(op, d, to); break;
     case MEDIA_DO_SPECKS: media_draw_specks(op, d, to); break;
     case MEDIA_DO_DOWNSCALE: media_draw_downscale(op, d, to); break;
+    case MEDIA_DO_MULTIPLY: media_draw_multiply(op, d, to); break;
+    case MEDIA_DO_UNSHARP: media_draw_unsharp(op, d, to); break;
+    case MEDIA_DO_SHUFFLE: media_draw_shuffle(op, d, to); break;
+    case MEDIA_DO_MORPH: media_draw_morph(op, d, to); break;
+    case MEDIA_DO_ISO: media_draw_iso(op, d, to); break;
     case MEDIA_DO_REMAP:
         if (op->remap) to->all[to->n++] = (media_retouch){.kind = MEDIA_REMAP, .table = op->remapped};
         break;
@@ -227,6 +232,11 @@ int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const 
     case MEDIA_HOLE: media_hole(px, r); break;
     case MEDIA_GRID_HOLES: media_grid_holes(px, r); break;
     case MEDIA_SPECKS: media_specks(px, r); break;
+    case MEDIA_MULTIPLY: media_multiply(px, r); break;
+    case MEDIA_UNSHARP: return media_unsharp(px, by, r, room);
+    case MEDIA_DILATE:
+    case MEDIA_ERODE: return media_morph(px, r, room);
+    case MEDIA_ISO: media_iso(px, by, r); break;
     case MEDIA_CLAHE: return media_clahe(px, by, r, room);
     case MEDIA_REMAP: media_by_table(px, r->table); break;
     case MEDIA_PERMUTE: media_permute(px, r->size); break;
@@ -260,6 +270,10 @@ int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const 
     case MEDIA_GRID:
         if (!media_copy_pixels(px, room, 0, &from)) return MEDIA_NO_MEMORY;
         media_bend(px, by, &from, r);
+        break;
+    case MEDIA_SHUFFLE:
+        if (!media_copy_pixels(px, room, 0, &from)) return MEDIA_NO_MEMORY;
+        media_shuffle(px, &from, r);
         break;
     case MEDIA_DOWNSCALE:
         if (!(more = media_copy_pixels(px, room, (size_t)px->w * sizeof(int32_t), &from)))

@@ -85,7 +85,7 @@ enum {
 };
 enum { MEDIA_NO_WHOLE = 0, MEDIA_WHOLE_FIRST = 1, MEDIA_WHOLE_LAST = 2 };
 enum { MEDIA_IMAGENET = 0, MEDIA_CIFAR10 = 1, MEDIA_SVHN = 2 };
-/* What may be done to a row once it is cropped and resized; flips, ROTATION, AFFINE, PERSPECTIVE, CV2_AFFINE, CV2_PERSPECTIVE, JITTER and DISTORT also to a picture ahead of that,
+/* What may be done to a row once it is cropped and resized; flips, QUARTERS, TRANSPOSE, ROTATION, AFFINE, PERSPECTIVE, CV2_AFFINE, CV2_PERSPECTIVE, JITTER and DISTORT also to a picture ahead of that,
  * ZOOM_OUT and IOU_CROP to such a one alone. */
 enum {
     MEDIA_DO_FLIP = 0,
@@ -138,7 +138,12 @@ enum {
     MEDIA_DO_SPECKS = 47,
     MEDIA_DO_DOWNSCALE = 48,
     MEDIA_DO_REMAP = 49,
-    MEDIA_STEPS = 50,
+    MEDIA_DO_MULTIPLY = 50,
+    MEDIA_DO_UNSHARP = 51,
+    MEDIA_DO_SHUFFLE = 52,
+    MEDIA_DO_MORPH = 53,
+    MEDIA_DO_ISO = 54,
+    MEDIA_STEPS = 55,
 };
 enum { MEDIA_BRIGHTNESS = 0, MEDIA_CONTRAST = 1, MEDIA_SATURATION = 2, MEDIA_HUE = 3, MEDIA_JITTERS = 4 };
 
@@ -150,7 +155,7 @@ enum {
     MEDIA_MAX_MIX = 8,                   /* chains of AUG_MIX, and operations of each */
     MEDIA_MAX_KERNEL = 255,              /* of a blur */
     MEDIA_MAX_HOLES = 32,                /* of a row */
-    MEDIA_MAX_STEPS = 64,                /* of a grid that bends a row */
+    MEDIA_MAX_STEPS = 64,                /* of a grid that bends a row, or whose tiles change places */
     MEDIA_MAX_SIZES = 32,                /* of RANDOM_SHORTEST */
     MEDIA_MAX_OPTIONS = 16,              /* of IOU_CROP */
     MEDIA_MAX_TILES = 64,                /* of a grid */
@@ -218,6 +223,8 @@ typedef struct media_op {
     uint64_t max_pixels;         /* refuse a larger picture before allocating for it */
     double scale_min, scale_max; /* RANDOM_CROP: share of the picture's area; SCALE_JITTER: of what fits */
     double ratio_min, ratio_max; /* RANDOM_CROP: width / height */
+    uint32_t crop_h
+        [2]; /* RANDOM_CROP: the part is so many pixels high, from one number to another, and ratio_min times as wide; zeros: by scale and ratio */
     uint32_t corner_x,
         corner_y; /* MEDIA_MIDDLE, MEDIA_FIRST or MEDIA_LAST: where out_h x out_w lie in what the geometry gives, CONTAIN but for */
     uint32_t
@@ -235,7 +242,8 @@ typedef struct media_op {
      * RESIZE_SHORT, RESIZE_EXACT, RESIZE_COVER, RANDOM_RESIZE or SCALE_JITTER made of it, ahead of the crop. */
     uint32_t ahead[2];
     double flip_p, vflip_p;
-    double quarters_p;        /* that a square row is turned by as many quarters as are drawn, 0 to 3 */
+    double
+        quarters_p; /* that a square row, or a picture ahead of its crop, is turned by as many quarters as are drawn, 0 to 3 */
     media_factor rotation;    /* degrees, to the left */
     uint32_t rotation_expand; /* 1, ahead of the geometry alone: it grows until all of it is there */
     uint32_t rotation_filter;
@@ -340,7 +348,7 @@ typedef struct media_op {
     double clahe_p;          /* that the histograms of tiles are equalized */
     double clahe_limit[2];   /* times the mean: what a value counts at most */
     uint32_t clahe_tiles[2]; /* across and down */
-    double transpose_p;      /* that a square row's lines become its columns */
+    double transpose_p;      /* likewise that lines become columns */
     double sharpen_p, sharpen_alpha[2], sharpen_lightness[2]; /* albumentations' kernels of 3 x 3 */
     double emboss_p, emboss_alpha[2], emboss_strength[2];
     double sepia_p; /* that colours become brown */
@@ -376,7 +384,18 @@ typedef struct media_op {
     uint32_t grid_steps, grid_normalized; /* cells, 1 to MEDIA_MAX_STEPS; 1: all of the row stays there */
     uint32_t grid_filter, grid_border;
     uint8_t grid_fill[4];
-    uint32_t remap; /* 1: each value becomes what remapped has for it */
+    double multiply_p, multiply_by[2];         /* that values are multiplied by a number between two */
+    uint32_t multiply_each, multiply_elements; /* 1: of each channel another; of each pixel another */
+    double unsharp_p, unsharp_sigma[2],
+        unsharp_alpha
+            [2]; /* that the row is made as much sharper where it differs from its blur; sigma of 0: by the size */
+    uint32_t unsharp_size[2], unsharp_threshold; /* of the kernel; by more than this, of values to 255 */
+    double shuffle_p;                            /* that tiles change places */
+    uint32_t shuffle_grid[2];                    /* of so many down and across, 1 to MEDIA_MAX_STEPS */
+    double morph_p; /* that values become the largest of those around them, as far as an ellipse reaches */
+    uint32_t morph_erodes, morph_size[2];         /* 1: the smallest; width and height */
+    double iso_p, iso_shift[2], iso_intensity[2]; /* that hue and lightness get a camera's noise */
+    uint32_t remap;                               /* 1: each value becomes what remapped has for it */
     uint8_t remapped[256];
     double erase_p;                          /* that a part of the finished row becomes something else */
     double erase_scale_min, erase_scale_max; /* its share of the row's area */

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Step is what may be done to a row once it is cropped and resized, and is a field of Config. Flips, Rotation, Affine, Perspective, CV2Affine, CV2Perspective,
+// Step is what may be done to a row once it is cropped and resized, and is a field of Config. Flips, Quarters, Transpose, Rotation, Affine, Perspective, CV2Affine, CV2Perspective,
 // Jitter, Distort and Remap may also be done to a picture ahead of that, ZoomOut and IoUCrop to such a one alone.
 type Step uint8
 
@@ -60,6 +60,11 @@ const (
 	StepSpecks
 	StepDownscale
 	StepRemap
+	StepMultiply
+	StepUnsharp
+	StepShuffle
+	StepMorph
+	StepISO
 	steps
 )
 
@@ -175,7 +180,7 @@ func (cfg *Config) warpers() map[Step]Interpolation {
 }
 
 // early are the steps that may be done ahead of the geometry.
-var early = []Step{StepFlip, StepVFlip, StepRotation, StepAffine, StepPerspective, StepCV2Affine, StepCV2Perspective, StepZoomOut, StepIoUCrop, StepJitter, StepDistort, StepRemap}
+var early = []Step{StepFlip, StepVFlip, StepQuarters, StepTranspose, StepRotation, StepAffine, StepPerspective, StepCV2Affine, StepCV2Perspective, StepZoomOut, StepIoUCrop, StepJitter, StepDistort, StepRemap}
 
 // checkAhead wants of what is done ahead of the geometry that it may be, and something to be ahead of.
 func (cfg *Config) checkAhead() error {
@@ -185,7 +190,7 @@ func (cfg *Config) checkAhead() error {
 	}
 	for _, s := range cfg.Order[:n] {
 		if !slices.Contains(early, s) {
-			return fmt.Errorf("ahead, resized: got step %d, want a flip, rotation, affine, perspective, zoom out, IoU crop, jitter, distort or remap", s)
+			return fmt.Errorf("ahead, resized: got step %d, want a flip, quarters, transpose, rotation, affine, perspective, zoom out, IoU crop, jitter, distort or remap", s)
 		}
 	}
 	if cfg.Resized > 0 && (cfg.resizes() == 0 || cfg.Random != nil || cfg.Contain != nil) {

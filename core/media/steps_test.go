@@ -80,6 +80,13 @@ var happens = map[Step]func(c *Config){
 	},
 	StepSpecks:    func(c *Config) { c.Specks = &Specks{P: 1, Share: 0.3, Fill: Fill{9, 99, 199}} },
 	StepDownscale: func(c *Config) { c.Downscale = &Downscale{1, [2]float64{0.2, 0.4}} },
+	StepMultiply:  func(c *Config) { c.Multiply = &Multiply{P: 1, By: [2]float64{0.3, 0.8}, Elements: true} },
+	StepShuffle:   func(c *Config) { c.Shuffle = &Shuffle{1, [2]int{3, 4}} },
+	StepMorph:     func(c *Config) { c.Morph = &Morph{1, true, [2]int{4, 5}} },
+	StepISO:       func(c *Config) { c.ISO = &ISO{1, [2]float64{0.1, 0.5}, [2]float64{0.5, 1}} },
+	StepUnsharp: func(c *Config) {
+		c.Unsharp = &Unsharp{Kernel: Kernel{1, [2]int{3, 7}}, Alpha: [2]float64{0.3, 0.5}, Threshold: 3}
+	},
 	StepGrid: func(c *Config) {
 		c.Grid = &GridDistortion{1, 5, [2]float64{-0.4, 0.4}, true, Bent{Interpolation: CV2Linear}}
 	},

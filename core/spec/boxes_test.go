@@ -92,6 +92,8 @@ func TestBoxesAndPointsThatCannotFollowAreRefused(t *testing.T) {
 		view("boxes: boxes"):  `fields.b.image.boxes.column: got "boxes", which fields.a.image.boxes.column has already, and a column is moved once; list it a second time`,
 		view("points: spots"): "",
 		strings.Replace(boxed("boxes: boxes"), "center_crop: 8", "{center_crop: 64}, {elastic_transform: {}}", 1):                                                 "image.boxes: given beside elastic_transform, which nothing can follow; leave one of them out, or take random_affine or random_perspective",
+		strings.Replace(boxed("boxes: boxes"), "center_crop: 8", "{center_crop: 64}, {random_grid_shuffle: {}}", 1):                                               "image.boxes: given beside random_grid_shuffle, which nothing can follow",
+		strings.Replace(boxed("points: spots"), "center_crop: 8", "{center_crop: 64}, {random_grid_shuffle: {}}", 1):                                              "image.points: given beside random_grid_shuffle, which nothing can follow",
 		strings.Replace(boxed("points: spots"), "center_crop: 8", "{center_crop: 64}, {elastic_transform: {}}", 1):                                                "image.points: given beside elastic_transform, which nothing can follow",
 		strings.Replace(boxed("points: spots, boxes: boxes"), "center_crop: 8", "{center_crop: 64}, {random_perspective: {}}", 1):                                 "",
 		strings.Replace(boxed("boxes: boxes"), "center_crop: 8", "{center_crop: 64}, {random_apply: [{elastic_transform: {}}]}", 1):                               "image.boxes: given beside elastic_transform, which nothing can follow",

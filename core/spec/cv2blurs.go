@@ -17,6 +17,7 @@ const (
 	medianBlur    = "median_blur"
 	cv2Blur       = "cv2_gaussian_blur"
 	motionBlur    = "motion_blur"
+	unsharpMask   = "unsharp_mask"
 	coarseDropout = "coarse_dropout"
 	clahe         = "clahe"
 )
@@ -44,6 +45,16 @@ type MotionBlur struct {
 	P         float64    `json:"p"`
 }
 
+// UnsharpMask makes rows sharper, by a share between two, where they differ by more than Threshold from what a kernel, whose size is an odd number between two,
+// and a sigma between two, 0 being what the size has, make of them.
+type UnsharpMask struct {
+	Alpha     [2]float64 `json:"alpha"`
+	Size      [2]int     `json:"kernel_size"`
+	Sigma     [2]float64 `json:"sigma"`
+	Threshold int        `json:"threshold"`
+	P         float64    `json:"p"`
+}
+
 // CoarseDropout makes a number of rectangles, between two, one colour.
 type CoarseDropout struct {
 	Holes  [2]int     `json:"holes"`
@@ -64,6 +75,7 @@ type CLAHE struct {
 func (k *Kernel) Name() string          { return k.Operation }
 func (b *CV2GaussianBlur) Name() string { return cv2Blur }
 func (m *MotionBlur) Name() string      { return motionBlur }
+func (u *UnsharpMask) Name() string     { return unsharpMask }
 func (c *CoarseDropout) Name() string   { return coarseDropout }
 func (c *CLAHE) Name() string           { return clahe }
 
@@ -73,6 +85,9 @@ func (b *CV2GaussianBlur) random() bool {
 }
 func (m *MotionBlur) random() bool {
 	return drawn(m.P, m.Angle, m.Direction) || m.P > 0 && (m.Shifted || m.Size[0] < m.Size[1])
+}
+func (u *UnsharpMask) random() bool {
+	return drawn(u.P, u.Alpha, u.Sigma) || u.P > 0 && u.Size[0] < u.Size[1]
 }
 func (c *CoarseDropout) random() bool { return true }
 func (c *CLAHE) random() bool         { return drawn(c.P, c.Limit) }
@@ -119,6 +134,17 @@ func (d *decoder) motionBlur(op *section) *MotionBlur {
 	sec.flag("shifted", &m.Shifted)
 	sec.number("p", &m.P, 0, 1)
 	return m
+}
+
+func (d *decoder) unsharpMask(op *section) *UnsharpMask {
+	u := &UnsharpMask{Alpha: [2]float64{0.2, 0.5}, Size: [2]int{3, 7}, Threshold: 10, P: 0.5}
+	alpha, shown, sec := d.short(op, unsharpMask, "alpha")
+	d.numberOrRange(alpha, shown, &u.Alpha, 0, 1)
+	d.kernel(sec.values["kernel_size"], join(sec.shown, "kernel_size"), &u.Size)
+	d.numberOrRange(sec.values["sigma"], join(sec.shown, "sigma"), &u.Sigma, 0, maxSigma)
+	whole(sec, "threshold", &u.Threshold, 0, 255)
+	sec.number("p", &u.P, 0, 1)
+	return u
 }
 
 func (d *decoder) coarseDropout(op *section) *CoarseDropout {

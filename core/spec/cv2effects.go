@@ -11,6 +11,8 @@ const (
 	maxEffect  = 100
 	maxDropped = 2
 	minHole    = 1e-3
+
+	maxIntensity = 10
 )
 
 // More operations of albumentations'.
@@ -24,6 +26,9 @@ const (
 	gridDropout    = "grid_dropout"
 	pixelDropout   = "pixel_dropout"
 	downscale      = "downscale"
+	multiplication = "multiplicative_noise"
+	morphological  = "morphological"
+	isoNoise       = "iso_noise"
 )
 
 // Effect is a Sharpen or an Emboss: a kernel of 3 x 3 of which an effect has a share, Alpha. By is how strong that is: a lightness, or a strength.
@@ -73,6 +78,28 @@ type Downscale struct {
 	P     float64    `json:"p"`
 }
 
+// MultiplicativeNoise multiplies values by numbers between two.
+type MultiplicativeNoise struct {
+	Multiplier  [2]float64 `json:"multiplier"`
+	PerChannel  bool       `json:"per_channel"`
+	Elementwise bool       `json:"elementwise"`
+	P           float64    `json:"p"`
+}
+
+// ISONoise is a camera's, of hue and lightness.
+type ISONoise struct {
+	Intensity  [2]float64 `json:"intensity"`
+	ColorShift [2]float64 `json:"color_shift"`
+	P          float64    `json:"p"`
+}
+
+// Morphological makes each value the largest around it, as far as an ellipse reaches, or the smallest.
+type Morphological struct {
+	Erosion bool    `json:"erosion"`
+	Size    [2]int  `json:"kernel_size"` // width and height
+	P       float64 `json:"p"`
+}
+
 func (e *Effect) Name() string          { return e.Operation }
 func (t *RandomToneCurve) Name() string { return toneCurve }
 func (c *ChannelDropout) Name() string  { return channelDropout }
@@ -81,6 +108,10 @@ func (g *GridDropout) Name() string  { return gridDropout }
 func (p *PixelDropout) Name() string { return pixelDropout }
 func (d *Downscale) Name() string    { return downscale }
 
+func (m *MultiplicativeNoise) Name() string { return multiplication }
+func (m *Morphological) Name() string       { return morphological }
+func (n *ISONoise) Name() string            { return isoNoise }
+
 func (e *Effect) random() bool          { return drawn(e.P, e.Alpha, e.By) }
 func (t *RandomToneCurve) random() bool { return drawn(t.P, [2]float64{0, t.Scale}) }
 func (c *ChannelDropout) random() bool  { return c.P > 0 }
@@ -88,6 +119,13 @@ func (c *ChannelDropout) random() bool  { return c.P > 0 }
 func (g *GridDropout) random() bool  { return g.P > 0 }
 func (p *PixelDropout) random() bool { return p.P > 0 && p.Share > 0 }
 func (d *Downscale) random() bool    { return drawn(d.P, d.Scale) }
+
+func (m *MultiplicativeNoise) random() bool { return drawn(m.P, m.Multiplier) }
+func (m *Morphological) random() bool       { return chance(m.P) }
+func (n *ISONoise) random() bool            { return n.P > 0 }
+
+// A mask grows and shrinks with what its picture shows.
+func (m *Morphological) draws() any { return *m }
 
 func (g *GridDropout) fills() *Fill  { return g.Fill }
 func (p *PixelDropout) fills() *Fill { return p.Fill }
@@ -100,6 +138,12 @@ func (g *GridDropout) check(i *Image, at string, fail func(path, format string, 
 		fail(at, "got a unit_size of %d for rows of %d x %d, want no more than the shorter side", g.UnitSize[1], out.Height, out.Width)
 	case g.Grid[0] > out.Height || g.Grid[1] > out.Width:
 		fail(at, "got a grid of %d x %d for rows of %d x %d, want cells of a pixel or more", g.Grid[0], g.Grid[1], out.Height, out.Width)
+	}
+}
+
+func (n *ISONoise) check(i *Image, at string, fail func(path, format string, args ...any)) {
+	if i.Mode != RGB {
+		fail(at, colourless, i.Mode)
 	}
 }
 
@@ -151,7 +195,7 @@ func (d *decoder) gridDropout(op *section) *GridDropout {
 	if ratio != nil && d.err == nil {
 		g.Ratio, _ = d.number(ratio, shown, minHole, 1)
 	}
-	d.wholes(sec, "grid", "[rows, columns]", &g.Grid, 1)
+	d.wholePair(sec.values["grid"], join(sec.shown, "grid"), "[rows, columns]", &g.Grid, 1, maxSide)
 	if sec.has("unit_size") {
 		oneOrRange(d, sec.values["unit_size"], join(sec.shown, "unit_size"), "a whole number from 2 to 16384", &g.UnitSize, func(n *yaml.Node, shown string) (v int) {
 			d.wholeAt(n, shown, &v, 2, maxSide)
@@ -162,7 +206,7 @@ func (d *decoder) gridDropout(op *section) *GridDropout {
 		}
 	}
 	sec.flag("random_offset", &g.Anywhere)
-	d.wholes(sec, "shift", "[across, down]", &g.Shift, 0)
+	d.wholePair(sec.values["shift"], join(sec.shown, "shift"), "[across, down]", &g.Shift, 0, maxSide)
 	if d.err == nil && g.Shift != [2]int{} && g.Anywhere {
 		sec.fail("shift", "given without random_offset: false, by which holes lie anywhere in their cells; write random_offset: false, or leave it out")
 	}
@@ -171,18 +215,18 @@ func (d *decoder) gridDropout(op *section) *GridDropout {
 	return g
 }
 
-// wholes reads two whole numbers.
-func (d *decoder) wholes(sec *section, key, want string, to *[2]int, least int) {
-	if !sec.has(key) {
+// wholePair reads two whole numbers between least and most, where there is something to read.
+func (d *decoder) wholePair(n *yaml.Node, shown, want string, to *[2]int, least, most int) {
+	if n == nil || d.err != nil {
 		return
 	}
-	items := sec.items(key, want, maxChannels)
+	items := d.items(n, shown, want, maxChannels)
 	if d.err == nil && len(items) != 2 {
-		sec.fail(key, "got a list of %d, want %s", len(items), want)
+		d.fail(n, shown, "got a list of %d, want %s", len(items), want)
 	}
-	for i, n := range items {
+	for i, item := range items {
 		if d.err == nil {
-			d.wholeAt(n, fmt.Sprintf("%s[%d]", join(sec.shown, key), i), &to[i], least, maxSide)
+			d.wholeAt(item, fmt.Sprintf("%s[%d]", shown, i), &to[i], least, most)
 		}
 	}
 }
@@ -205,4 +249,45 @@ func (d *decoder) downscale(op *section) *Downscale {
 	d.numberOrRange(scale, shown, &s.Scale, minScale, 1)
 	sec.number("p", &s.P, 0, 1)
 	return s
+}
+
+func (d *decoder) multiplicativeNoise(op *section) *MultiplicativeNoise {
+	m := &MultiplicativeNoise{Multiplier: [2]float64{0.9, 1.1}, P: 0.5}
+	by, shown, sec := d.short(op, multiplication, "multiplier")
+	d.numberOrRange(by, shown, &m.Multiplier, 0, maxFactor)
+	sec.flag("per_channel", &m.PerChannel)
+	sec.flag("elementwise", &m.Elementwise)
+	sec.number("p", &m.P, 0, 1)
+	return m
+}
+
+func (d *decoder) morphological(op *section) *Morphological {
+	m := &Morphological{Size: [2]int{2, 3}, P: 0.5}
+	size, shown, sec := d.short(op, morphological, "kernel_size")
+	if size != nil && target(size).Kind == yaml.ScalarNode && !isNull(target(size)) {
+		d.wholeAt(size, shown, &m.Size[0], 1, maxKernel)
+		m.Size[1] = m.Size[0]
+	} else {
+		d.wholePair(size, shown, "a whole number from 1 to 255, or [width, height]", &m.Size, 1, maxKernel)
+	}
+	operation := dilation
+	choice(sec, "operation", &operation, dilation, erosion)
+	m.Erosion = operation == erosion
+	sec.number("p", &m.P, 0, 1)
+	return m
+}
+
+// The words of morphological's operation.
+const (
+	dilation = "dilation"
+	erosion  = "erosion"
+)
+
+func (d *decoder) isoNoise(op *section) *ISONoise {
+	n := &ISONoise{Intensity: [2]float64{0.1, 0.5}, ColorShift: [2]float64{0.01, 0.05}, P: 0.5}
+	intensity, shown, sec := d.short(op, isoNoise, "intensity")
+	d.numberOrRange(intensity, shown, &n.Intensity, 0, maxIntensity)
+	d.numberOrRange(sec.values["color_shift"], join(sec.shown, "color_shift"), &n.ColorShift, 0, 1)
+	sec.number("p", &n.P, 0, 1)
+	return n
 }

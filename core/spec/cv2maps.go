@@ -8,6 +8,7 @@ const (
 	cv2Perspective    = "cv2_perspective"
 	opticalDistortion = "optical_distortion"
 	gridDistortion    = "grid_distortion"
+	gridShuffle       = "random_grid_shuffle"
 )
 
 // Bent is what is drawn for a row that is bent, a number between two.
@@ -40,6 +41,16 @@ type GridDistortion struct {
 	Bent
 }
 
+// RandomGridShuffle puts the tiles of a grid in other places.
+type RandomGridShuffle struct {
+	Grid [2]int  `json:"grid"` // down and across
+	P    float64 `json:"p"`
+}
+
+func (r *RandomGridShuffle) Name() string { return gridShuffle }
+func (r *RandomGridShuffle) random() bool { return r.P > 0 && r.Grid != [2]int{1, 1} }
+func (r *RandomGridShuffle) draws() any   { return *r }
+
 func (p *CV2Perspective) Name() string    { return cv2Perspective }
 func (o *OpticalDistortion) Name() string { return opticalDistortion }
 func (g *GridDistortion) Name() string    { return gridDistortion }
@@ -71,6 +82,22 @@ func (g *GridDistortion) check(i *Image, at string, fail func(path, format strin
 		fail(at, "got num_steps %d for rows of %d x %d, want no more than the shorter side, as each step has a pixel or more", g.NumSteps, out.Height, out.Width)
 	}
 	i.checkMapped(g, at, fail)
+}
+
+func (r *RandomGridShuffle) check(i *Image, at string, fail func(path, format string, args ...any)) {
+	if out := i.Transform.Output(); !i.Open() && (r.Grid[0] > out.Height || r.Grid[1] > out.Width) {
+		fail(at, "got a grid of %d x %d for rows of %d x %d, want tiles of a pixel or more", r.Grid[0], r.Grid[1], out.Height, out.Width)
+	}
+	i.checkMapped(r, at, fail)
+}
+
+func (d *decoder) randomGridShuffle(op *section) *RandomGridShuffle {
+	op.switchedOn(gridShuffle)
+	r := &RandomGridShuffle{Grid: [2]int{3, 3}, P: 0.5}
+	grid, shown, sec := d.short(op, gridShuffle, "grid")
+	d.wholePair(grid, shown, "[rows, columns]", &r.Grid, 1, maxSteps)
+	sec.number("p", &r.P, 0, 1)
+	return r
 }
 
 // taken reads how pixels are taken, and the probability.

@@ -12,6 +12,7 @@ func TestOperationsOfOtherLibrariesAreAnswered(t *testing.T) {
 	for _, c := range []struct{ op, want string }{
 		{"letterbox: 640", "unknown key; write resize: {size: [640, 640], fit: letterbox, interpolation: cv2_linear, fill: 114}"},
 		{"RandomResizedCrop: 224", `unknown key; did you mean "random_resized_crop"?`},
+		{"RandomSizedCrop: {size: [224, 224]}", "unknown key; write random_resized_crop: 224; albumentations' is {size: 224, height: [256, 512]}"},
 		{"RandomHorizontalFlip: {p: 0.5}", `unknown key; did you mean "horizontal_flip"?`},
 		{"random_grayscale: 0.2", `unknown key; did you mean "grayscale"?`},
 		{"CenterCrop: {size: 224}", `unknown key; did you mean "center_crop"?`},

@@ -243,6 +243,7 @@ type canonicalCrop struct {
 	Rounded       bool          `json:"rounded,omitempty"` // another way than the usual one
 	DETR          bool          `json:"detr,omitempty"`
 	YOLOS         bool          `json:"yolos,omitempty"`
+	PartHeight    *[2]int       `json:"part_height,omitempty"` // nil: by scale
 }
 
 type canonicalFit struct {
@@ -389,6 +390,9 @@ func (i *Image) canonical() *canonicalImage {
 	}
 	if r := i.Transform.RandomResizedCrop; r != nil {
 		c.RandomCrop = &canonicalCrop{Height: r.Height, Width: r.Width, Scale: r.Scale, Ratio: r.Ratio, Interpolation: r.Interpolation}
+		if r.PartHeight != [2]int{} {
+			c.RandomCrop.PartHeight = &r.PartHeight
+		}
 	}
 	c.RandomPart = i.Transform.RandomCrop.canonical()
 	if p := i.Transform.Pad; p != nil {

@@ -105,7 +105,7 @@ func (r *reading) entry(n *yaml.Node, group, table, shown, place string) (op sec
 	}
 	for name = range op.values {
 		if group != "" && !groups(name) {
-			op.fail(name, "got it within %s, want one of a row (horizontal_flip to grid_distortion, an augmentation, or color_jitter to cv2_grayscale); most of these have a p of their own", group)
+			op.fail(name, "got it within %s, want one of a row (horizontal_flip to random_grid_shuffle, an augmentation, or color_jitter to cv2_grayscale); most of these have a p of their own", group)
 		}
 		if slices.Contains(r.before, name) && name != randomApply && name != randomChoice {
 			op.fail(name, "is there twice; want it once: leave one of them out")
@@ -179,7 +179,13 @@ func (d *decoder) operation(op *section, t *Transform) {
 			short, r.Extent = d.extent(size, shown)
 			r.square(short)
 			d.interval(sec, "scale", &r.Scale, 1e-6, 1)
+			if sec.has("height") {
+				d.byHeight(sec, r)
+			}
 			d.interval(sec, "ratio", &r.Ratio, minRatio, maxRatio)
+			if d.err == nil && r.PartHeight != [2]int{} && r.Ratio[0] != r.Ratio[1] {
+				sec.fail("ratio", "got [%g, %g] beside height, want the same twice, such as [1, 1]: how many times as wide as high the part is", r.Ratio[0], r.Ratio[1])
+			}
 			d.resampler(sec, &r.Interpolation, AnyFilter)
 		}
 		t.RandomResizedCrop = r
@@ -188,6 +194,18 @@ func (d *decoder) operation(op *section, t *Transform) {
 	case op.has("random_erasing"):
 		t.RandomErasing = d.randomErasing(op)
 	}
+}
+
+// byHeight reads the height of a part, which is as wide unless a ratio is said.
+func (d *decoder) byHeight(sec *section, r *RandomResizedCrop) {
+	if sec.has("scale") {
+		sec.fail("scale", "given beside height, which says how large the part is; leave one of them out")
+	}
+	r.Scale, r.Ratio = [2]float64{}, [2]float64{1, 1}
+	oneOrRange(d, sec.values["height"], join(sec.shown, "height"), "a whole number from 1 to 16384", &r.PartHeight, func(n *yaml.Node, shown string) (v int) {
+		d.wholeAt(n, shown, &v, 1, maxSide)
+		return v
+	})
 }
 
 // square puts N x N where a size was given as N.

@@ -144,7 +144,7 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 		} {
 			_, err := Parse([]byte(fmt.Sprintf(fields, "8", op, "", other, "")), "x.yaml")
 			want := fmt.Sprintf("fields.photo.image.transform[1].%s: got %s, which puts pixels elsewhere, beside fields.other.%s, whose rows are drawn alike and would not follow, as %s is another there; "+
-				"if they need not fit, make them fields, one with draw: own; if they must (a mask), give both the same size, the same random crop and flips and the same operations that turn, shear, move or bend (random_rotation to grid_distortion), in the same order and place, or leave it out", name, name, other[:5], unlike)
+				"if they need not fit, make them fields, one with draw: own; if they must (a mask), give both the same size, the same random crop and flips and the same operations that turn, shear, move or bend (random_rotation to random_grid_shuffle, morphological), in the same order and place, or leave it out", name, name, other[:5], unlike)
 			if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x.yaml:3:") {
 				t.Errorf("%s beside %s\ngot  %v\nwant %s", op, other, err, want)
 			}
@@ -199,7 +199,7 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 	}
 	for _, other := range [][2]string{
 		{"{resize: [8, 8]}", "{random_crop: 8}"}, {"{random_crop: 8}", "{random_crop: {size: 8, padding: 2}}"}, {"{random_resized_crop: 8}", "{resize: {size: [8, 8], interpolation: nearest}}"},
-		{"{random_resized_crop: 8}", "{random_resized_crop: {size: 8, scale: [0.5, 1], interpolation: nearest}}"}, {"{center_crop: 8}, {horizontal_flip: 0.5}", "{center_crop: 8}"},
+		{"{random_resized_crop: 8}", "{random_resized_crop: {size: 8, scale: [0.5, 1], interpolation: nearest}}"}, {"{random_resized_crop: {size: 8, height: 9}}", "{random_resized_crop: {size: 8, height: 8, interpolation: nearest}}"}, {"{center_crop: 8}, {horizontal_flip: 0.5}", "{center_crop: 8}"},
 		{"{center_crop: 8}, {vertical_flip: 0.5}", "{center_crop: 8}, {vertical_flip: 0.4}"}, {"{resize: {size: [8, 8], fit: contain}}", "{resize: {size: [8, 8], interpolation: nearest}}"},
 		{"{random_resize: {min_size: 8, max_size: 16}}, {random_crop: 8}", "{random_resize: {min_size: 8, max_size: 17, interpolation: nearest}}, {random_crop: 8}"},
 		{"{resize: {size: [8, 8], fit: contain}}", "{resize: {size: [8, 8], interpolation: nearest, fit: contain, place: top_left}}"},
@@ -222,7 +222,7 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 		parse(t, fmt.Sprintf(fields, "8", op, "", mask, ""))
 	}
 	parse(t, fmt.Sprintf(fields, "8", "random_rotate90: 1", "", "image: {from: png, mode: index, transform: [{center_crop: 8}, {random_rotate90: 1}]}", ""))
-	for _, unlike := range []string{"{center_crop: 8}", "{center_crop: 8}, {random_rotate90: 0.5}"} {
+	for _, unlike := range []string{"{center_crop: 8}", "{center_crop: 8}, {random_rotate90: 0.5}", "{random_rotate90: 1}, {center_crop: 8}"} {
 		text := fmt.Sprintf(fields, "8", "random_rotate90: 1", "", "image: {from: png, mode: index, transform: ["+unlike+"]}", "")
 		if _, err := Parse([]byte(text), "x.yaml"); err == nil || !strings.Contains(err.Error(), "got random_rotate90, which puts pixels elsewhere") {
 			t.Errorf("a mask of %s: got %v", unlike, err)

@@ -298,6 +298,7 @@ type RandomCrop struct {
 type RandomResizedCrop struct {
 	Extent
 	Scale, Ratio  [2]float64 // low, high
+	PartHeight    [2]int     // in place of Scale: pixels of the part, low, high, which is then Ratio times as wide; zeros: by Scale
 	Interpolation Interpolation
 }
 

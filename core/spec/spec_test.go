@@ -160,7 +160,7 @@ func TestDefaultsAreFilledIn(t *testing.T) {
 		},
 		strings.Replace(least, "center_crop: 224", "random_resized_crop: 64", 1): func(s *Spec) bool {
 			r := s.Image.Transform.RandomResizedCrop
-			return *r == RandomResizedCrop{Extent{64, 64}, [2]float64{0.08, 1}, [2]float64{0.75, 1.3333333333333333}, Bilinear}
+			return *r == RandomResizedCrop{Extent{64, 64}, [2]float64{0.08, 1}, [2]float64{0.75, 1.3333333333333333}, [2]int{}, Bilinear}
 		},
 		strings.Replace(least, "center_crop: 224", "resize: 256, center_crop: 224", 1): nil,
 		strings.Replace(least, "center_crop: 224", "resize: {size: 256, interpolation: bicubic}}, {center_crop: 224", 1): func(s *Spec) bool {
@@ -396,7 +396,7 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 		}
 	}
 	crops := map[[32]byte]string{}
-	for _, transform := range []string{"center_crop: 223", "resize: [224, 224]", "random_resized_crop: 224", "random_resized_crop: {size: 224, interpolation: random}", "random_crop: 224", "random_crop: {size: 224, padding: 4}",
+	for _, transform := range []string{"center_crop: 223", "resize: [224, 224]", "random_resized_crop: 224", "random_resized_crop: {size: 224, height: 256}", "random_resized_crop: {size: 224, height: [200, 256]}", "random_resized_crop: {size: 224, height: 256, ratio: [2, 2]}", "random_resized_crop: {size: 224, interpolation: random}", "random_crop: 224", "random_crop: {size: 224, padding: 4}",
 		"resize: {size: [224, 224], fit: contain}", "resize: {size: [224, 224], fit: contain, fill: 1}", "resize: {size: [224, 224], fit: contain, place: top_left}",
 		"resize: {size: [224, 224], fit: contain, upscale: false}", "resize: {size: [224, 224], fit: letterbox}", "resize: {size: [224, 224], interpolation: cv2_linear}", "resize: {size: [224, 224], interpolation: cv2_area}", "resize: {size: [224, 224], interpolation: torch_nearest}", "resize: {size: [224, 224], interpolation: torch_bilinear}", "resize: {size: [224, 224], interpolation: torch_bicubic}", "resize: {size: [224, 224], interpolation: torch_nearest_exact}",
 		"resize: {size: 224, max_size: 300}}, {center_crop: 224", "resize: {size: 224, max_size: 300, rounding: detr}}, {center_crop: 224", "resize: {size: 224, max_size: 300, rounding: yolos}}, {center_crop: 224", "resize: {max_size: 300, rounding: detr}}, {center_crop: 224", "resize: {size: [224, 224], interpolation: torch_lanczos}", "resize: 256}, {center_crop: 224", "resize: {size: 256, max_size: 300}}, {center_crop: 224", "resize: {max_size: 256}}, {center_crop: 224", "resize: {size: 256, rounding: nearest}}, {center_crop: 224", "resize: {max_size: 256, rounding: nearest}}, {center_crop: 224", "center_crop: {size: 224, rounding: down}",
@@ -458,6 +458,11 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 		"clahe: {}", "clahe: 3", "clahe: {tiles: 4}", "clahe: {p: 1}",
 		"cv2_perspective: {}", "cv2_perspective: 0.1", "cv2_perspective: {p: 1}", "cv2_perspective: {interpolation: cv2_nearest}", "cv2_perspective: {padding_mode: edge}", "cv2_perspective: {fill: 9}",
 		"grid_dropout: {}", "grid_dropout: 0.3", "grid_dropout: {grid: [3, 4]}", "grid_dropout: {unit_size: 3}", "grid_dropout: {random_offset: false}", "grid_dropout: {random_offset: false, shift: [1, 0]}", "grid_dropout: {fill: 9}", "grid_dropout: {p: 1}", "pixel_dropout: {}", "pixel_dropout: 0.2", "pixel_dropout: {per_channel: true}", "pixel_dropout: {fill: 9}", "pixel_dropout: {p: 1}", "downscale: {}", "downscale: 0.5", "downscale: {p: 1}",
+		"unsharp_mask: {}", "unsharp_mask: 0.3", "unsharp_mask: {kernel_size: 3}", "unsharp_mask: {sigma: 1}", "unsharp_mask: {threshold: 9}", "unsharp_mask: {p: 1}",
+		"random_grid_shuffle: {}", "random_grid_shuffle: [3, 4]", "random_grid_shuffle: [4, 3]", "random_grid_shuffle: {p: 1}",
+		"morphological: {}", "morphological: 3", "morphological: [3, 2]", "morphological: {operation: erosion}", "morphological: {p: 1}",
+		"iso_noise: {}", "iso_noise: 0.3", "iso_noise: {color_shift: 0.1}", "iso_noise: {p: 1}",
+		"multiplicative_noise: {}", "multiplicative_noise: 2", "multiplicative_noise: {per_channel: true}", "multiplicative_noise: {elementwise: true}", "multiplicative_noise: {p: 1}",
 		"optical_distortion: {}", "optical_distortion: 0.3", "optical_distortion: {p: 1}", "optical_distortion: {interpolation: cv2_nearest}", "optical_distortion: {padding_mode: edge}", "optical_distortion: {fill: 9}", "grid_distortion: {}", "grid_distortion: 0.2", "grid_distortion: {num_steps: 4}", "grid_distortion: {normalized: false}", "grid_distortion: {p: 1}", "grid_distortion: {interpolation: cv2_nearest}", "grid_distortion: {padding_mode: edge}", "grid_distortion: {fill: 9}",
 		"transpose: 0.5", "sharpen: {}", "sharpen: 0.3", "sharpen: {lightness: 2}", "sharpen: {p: 1}", "emboss: {}", "emboss: 0.3", "emboss: {strength: 2}", "emboss: {p: 1}", "to_sepia: 0.5", "random_tone_curve: {}", "random_tone_curve: 0.2", "random_tone_curve: {per_channel: true}", "random_tone_curve: {p: 1}", "channel_dropout: {}", "channel_dropout: 2", "channel_dropout: {fill: 9}", "channel_dropout: {p: 1}", "cv2_equalize: 0.5",
 		"coarse_dropout: {}", "coarse_dropout: {holes: 3}", "coarse_dropout: {height: 0.3}", "coarse_dropout: {width: 0.3}", "coarse_dropout: {pixels: true, height: 1, width: 1}", "coarse_dropout: {height: 1, width: 1}", "coarse_dropout: {fill: 3}", "coarse_dropout: {p: 1}",

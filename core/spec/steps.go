@@ -72,8 +72,8 @@ const (
 var kinds = []kind{
 	{"horizontal_flip", turning, also},
 	{"vertical_flip", turning, also},
-	{rotate90, turning, never},
-	{transpose, turning, never},
+	{rotate90, turning, also},
+	{transpose, turning, also},
 	{"random_rotation", turning, also},
 	{"random_affine", turning, also},
 	{"random_perspective", turning, also},
@@ -82,6 +82,7 @@ var kinds = []kind{
 	{"elastic_transform", turning, never},
 	{opticalDistortion, turning, never},
 	{gridDistortion, turning, never},
+	{gridShuffle, turning, never},
 	{"random_zoom_out", turning, always},
 	{iouCrop, turning, always},
 	{RandAugment, augmenting, never},
@@ -116,7 +117,11 @@ var kinds = []kind{
 	{gridDropout, changing, never},
 	{pixelDropout, changing, never},
 	{downscale, changing, never},
+	{multiplication, changing, never},
+	{isoNoise, changing, never},
+	{morphological, changing, never},
 	{sharpen, changing, never},
+	{unsharpMask, changing, never},
 	{emboss, changing, never},
 	{sepia, changing, never},
 	{toneCurve, changing, never},
@@ -130,13 +135,15 @@ var kinds = []kind{
 }
 
 // The operations of a transform: first the geometry, in this order; then the steps, in any, of the augmentations one; then what ends it. Those of
-// whole pictures may also stand ahead of the geometry, or behind one of its resizes; those of masks move pixels.
+// whole pictures may also stand ahead of the geometry, or behind one of its resizes; those of masks move pixels, or are of classes and shapes.
 var (
-	geometries    = []string{"resize", "random_resize", randomShortestSize, "scale_jitter", "pad", "center_crop", "random_crop", "random_resized_crop"}
-	alone         = []string{"random_resize", randomShortestSize, "scale_jitter", "random_resized_crop"} // that come first
-	turns         = namesOf(func(k kind) bool { return k.class == turning && k.early != always })
-	ofPictures    = namesOf(func(k kind) bool { return k.early != never })
-	ofMasks       = namesOf(func(k kind) bool { return k.class == turning || k.class == grouping || k.name == remapClasses })
+	geometries = []string{"resize", "random_resize", randomShortestSize, "scale_jitter", "pad", "center_crop", "random_crop", "random_resized_crop"}
+	alone      = []string{"random_resize", randomShortestSize, "scale_jitter", "random_resized_crop"} // that come first
+	turns      = namesOf(func(k kind) bool { return k.class == turning && k.early != always })
+	ofPictures = namesOf(func(k kind) bool { return k.early != never })
+	ofMasks    = namesOf(func(k kind) bool {
+		return k.class == turning || k.class == grouping || k.name == remapClasses || k.name == morphological
+	})
 	augmentations = namesOf(func(k kind) bool { return k.class == augmenting })
 	changes       = namesOf(func(k kind) bool { return k.class == changing || k.class == grouping })
 	steps         = namesOf(func(kind) bool { return true })
@@ -230,6 +237,8 @@ func (d *reading) step(op *section, name string) Step {
 		return d.opticalDistortion(op)
 	case gridDistortion:
 		return d.gridDistortion(op)
+	case gridShuffle:
+		return d.randomGridShuffle(op)
 	case "random_zoom_out":
 		return d.randomZoomOut(op)
 	case iouCrop:
@@ -280,8 +289,16 @@ func (d *reading) step(op *section, name string) Step {
 		return d.pixelDropout(op)
 	case downscale:
 		return d.downscale(op)
+	case morphological:
+		return d.morphological(op)
+	case isoNoise:
+		return d.isoNoise(op)
+	case multiplication:
+		return d.multiplicativeNoise(op)
 	case sharpen, emboss:
 		return d.effect(op, name)
+	case unsharpMask:
+		return d.unsharpMask(op)
 	case toneCurve:
 		return d.toneCurve(op)
 	case channelDropout:

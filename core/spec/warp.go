@@ -15,7 +15,7 @@ type Pivot struct {
 	Y     float64 `json:"y"`
 }
 
-// rotate90 is the symmetry that wants square rows.
+// The symmetries that want square rows, where they are of rows.
 const (
 	rotate90  = "random_rotate90"
 	transpose = "transpose"
@@ -144,11 +144,11 @@ func (z *RandomZoomOut) grows() (growth, bool) { return growth{z.Name(), z.Name(
 func (s *Symmetry) check(i *Image, at string, fail func(path, format string, args ...any)) {
 	out, why := i.Transform.Output(), map[string]string{rotate90: "a quarter of a turn changes their sides", transpose: "lines become columns"}[s.Operation]
 	switch {
-	case why == "":
+	case why == "", slices.Contains(i.Transform.early(), Step(s)):
 	case i.Open():
-		fail(at, "got %s with shape: %s, want square rows, as %s; leave it out, or write center_crop in place of shape", s.Operation, i.Shape, why)
+		fail(at, "got %s with shape: %s, want square rows, as %s; write it in front of resize, or center_crop in place of shape", s.Operation, i.Shape, why)
 	case out.Height != out.Width:
-		fail(at, "got %s with rows of %d x %d, want square ones, as %s; write center_crop: %d", s.Operation, out.Height, out.Width, why, min(out.Height, out.Width))
+		fail(at, "got %s with rows of %d x %d, want square ones, as %s; write center_crop: %d, or it in front of what crops or resizes", s.Operation, out.Height, out.Width, why, min(out.Height, out.Width))
 	}
 }
 

@@ -65,6 +65,8 @@ EXACT = {
     "crop of what is padded": lambda: [A.PadIfNeeded(70, 70, fill=9), A.CenterCrop(70, 70)],
     "crop that pads": lambda: [A.CenterCrop(70, 71, pad_if_needed=True, fill=9)],
     "RandomCrop of all": lambda: [A.Resize(40, 36), A.RandomCrop(40, 36)],
+    "RandomSizedCrop of all": lambda: [A.RandomSizedCrop((300, 400), (24, 20), 2)],
+    "RandomSizedCrop of all, area": lambda: [A.RandomSizedCrop((300, 300), (11, 12), interpolation=cv2.INTER_AREA)],
     "RandomResizedCrop of all": lambda: [A.Resize(40, 40), A.CenterCrop(40, 40), A.HorizontalFlip(p=1)],
     "flips": lambda: [A.Resize(40, 36), A.HorizontalFlip(p=1), A.VerticalFlip(p=1)],
     "colours": lambda: [A.Resize(40, 36), A.Solarize((0.3, 0.3), p=1), A.Posterize(3, p=1), A.InvertImg(p=1)],
@@ -89,13 +91,30 @@ EXACT = {
     "CLAHE": lambda: [A.Resize(40, 48), A.CLAHE((2.5, 2.5), p=1)],
     "CLAHE of a row that is no whole number of tiles": lambda: [A.Resize(40, 37), A.CLAHE((3, 3), (5, 3), p=1)],
     "Transpose": lambda: [A.Resize(40, 40), A.Transpose(p=1)],
+    "Transpose ahead of a resize": lambda: [A.Transpose(p=1), A.Resize(40, 31)],
+    "Transpose ahead of a crop": lambda: [A.Transpose(p=1), A.HorizontalFlip(p=1), A.CenterCrop(28, 30, pad_if_needed=True)],
+    "Transpose and padded": lambda: [A.Resize(20, 40), A.Transpose(p=1), A.PadIfNeeded(40, 44, fill=7)],
+    "Transpose between": lambda: [A.SmallestMaxSize(40), A.Transpose(p=1), A.CenterCrop(28, 33)],
     "Transpose, flips and turns": lambda: [A.Resize(40, 40), A.HorizontalFlip(p=1), A.Transpose(p=1), A.VerticalFlip(p=1), A.Transpose(p=0)],
     "Sharpen": lambda: [A.Resize(40, 37), A.Sharpen((0.3, 0.3), (0.7, 0.7), p=1)],
     "Emboss": lambda: [A.Resize(40, 37), A.Emboss((0.3, 0.3), (0.6, 0.6), p=1)],
     "Sharpen of one pixel": lambda: [A.Resize(1, 1), A.Sharpen((0.3, 0.3), (0.7, 0.7), p=1)],
+    "UnsharpMask": lambda: [A.Resize(40, 37), A.UnsharpMask((3, 3), alpha=(0.4, 0.4), p=1)],
+    "UnsharpMask of a sigma": lambda: [A.Resize(40, 37), A.UnsharpMask((11, 11), (1.7, 1.7), (1, 1), 0, p=1)],
+    "UnsharpMask, larger than the picture": lambda: [A.Resize(5, 7), A.UnsharpMask((31, 31), alpha=(0.9, 0.9), p=1)],
+    "RandomGridShuffle of one tile": lambda: [A.Resize(40, 37), A.RandomGridShuffle((1, 1), p=1)],
+    "Morphological": lambda: [A.Resize(40, 37), A.Morphological(p=1)],
+    "Morphological, erosion": lambda: [A.Resize(40, 37), A.Morphological((7, 4), "erosion", p=1)],
+    "Morphological, larger than the picture": lambda: [A.Resize(5, 7), A.Morphological((20, 31), p=1)],
+    "ISONoise of none": lambda: [A.Resize(40, 37), A.ISONoise((0.1, 0.1), (0, 0), p=1)],
     "Downscale": lambda: [A.Resize(40, 37), A.Downscale((0.3, 0.3), p=1)],
     "Downscale by hardly anything": lambda: [A.Resize(40, 37), A.Downscale((0.99, 0.99), p=1)],
     "Downscale of one pixel": lambda: [A.Resize(3, 3), A.Downscale((0.25, 0.25), p=1)],
+    "MultiplicativeNoise of one number": lambda: [A.Resize(40, 37), A.MultiplicativeNoise((1.37, 1.37), p=1)],
+    "MultiplicativeNoise of one number, of channels": lambda: [A.Resize(40, 37), A.MultiplicativeNoise((0.73, 0.73), per_channel=True, p=1)],
+    "MultiplicativeNoise of one number, of pixels": lambda: [A.Resize(40, 37), A.MultiplicativeNoise((1.1, 1.1), elementwise=True, p=1)],
+    "MultiplicativeNoise of one number, of values": lambda: [A.Resize(40, 37), A.MultiplicativeNoise((0.3, 0.3), True, True, p=1)],
+    "MultiplicativeNoise by nothing": lambda: [A.Resize(40, 37), A.MultiplicativeNoise((0, 0), p=1)],
     "PixelDropout of all": lambda: [A.Resize(40, 37), A.PixelDropout(1, drop_value=(1, 2, 3), p=1)],
     "GridDropout without a chance": lambda: [A.Resize(40, 30), A.GridDropout(0.37, False, holes_number_xy=(4, 6), shift_xy=(2, 3), fill=(1, 2, 3), p=1)],
     "GridDropout of a unit": lambda: [A.Resize(40, 30), A.GridDropout(0.6, False, unit_size_range=(5, 6), shift_xy=(9, 0), p=1)],
@@ -390,6 +409,23 @@ def test_boxes_and_points_turn_with_their_pictures(pictures, tmp_path):
             np.testing.assert_allclose(got["keypoints"][i], points, atol=2e-4)
 
 
+def test_all_eight_positions_of_a_picture_come_alike_ahead_of_a_resize_and_boxes_follow(tmp_path):
+    pixels = np.zeros((20, 30, 3), np.uint8)
+    pixels[2:8, 3:15] = 255
+    Image.fromarray(pixels).save(tmp_path / "a.png")
+    columns = [{"name": "bboxes", "type": "list", "dtype": "f32", "shape": [-1, 4], "max_length": 8}]
+    compose = A.Compose([A.D4(p=1), A.Resize(60, 60, cv2.INTER_NEAREST)], bbox_params=A.BboxParams("pascal_voc"))
+    whole, seen = [np.rot90(side, k) for side in (pixels, pixels[:, ::-1]) for k in range(4)], {}
+    spec = {"source": {"columns": columns}, "image": {"transform": compose}}
+    got = rows_of(tmp_path, [{"path": str(tmp_path / "a.png"), "bboxes": [[3, 2, 15, 8]]}] * 400, spec)
+    for row, (box,) in zip(got["image"], got["bboxes"]):
+        (k,) = [k for k, one in enumerate(whole) if np.array_equal(row, cv2.resize(np.ascontiguousarray(one), (60, 60), interpolation=cv2.INTER_NEAREST))]
+        y, x = np.nonzero(row[..., 0])
+        np.testing.assert_allclose(box, [x.min(), y.min(), x.max() + 1, y.max() + 1], atol=1e-3)
+        seen[k] = seen.get(k, 0) + 1
+    assert len(seen) == 8 and all(abs(n - 50) < 30 for n in seen.values()), seen
+
+
 def test_boxes_and_points_follow_a_perspective(tmp_path):
     """Around what they were around: a bright part of a dark picture."""
     pixels = np.zeros((60, 80, 3), np.uint8)
@@ -464,8 +500,8 @@ def test_masks_are_told_by_what_a_compose_does_to_masks(tmp_path):
         Image.fromarray(mask).save(tmp_path / "a.png")
         for transform in (
             A.Compose([A.Resize(40, 36, mask_interpolation=cv2.INTER_NEAREST), A.OpticalDistortion((0.3, 0.3), fill=3, fill_mask=255, p=1), A.GridDistortion(distort_limit=(-0.2, -0.2), normalized=False, p=1)]),
-            A.Compose([A.Resize(40, 40, mask_interpolation=cv2.INTER_NEAREST), A.Transpose(p=1), A.Sharpen(p=1), A.Emboss(p=1), A.ToSepia(p=1), A.RandomToneCurve(p=1), A.ChannelDropout(p=1), A.Equalize(p=1),
-                       A.GridDropout(p=1), A.PixelDropout(p=1), A.Downscale(p=1)]),
+            A.Compose([A.Resize(40, 40, mask_interpolation=cv2.INTER_NEAREST), A.Transpose(p=1), A.Sharpen(p=1), A.UnsharpMask(p=1), A.Emboss(p=1), A.ToSepia(p=1), A.RandomToneCurve(p=1), A.ChannelDropout(p=1), A.Equalize(p=1),
+                       A.GridDropout(p=1), A.PixelDropout(p=1), A.Downscale(p=1), A.MultiplicativeNoise(p=1), A.ISONoise(p=1)]),
             A.Compose([A.Resize(40, 36, mask_interpolation=cv2.INTER_NEAREST), A.InvertImg(p=1), A.HorizontalFlip(p=1), A.Normalize()]),
             A.Compose([A.LongestMaxSize(48), A.PadIfNeeded(48, 50, fill=114, fill_mask=255), A.OneOf([A.InvertImg(), A.Solarize()], p=1), A.VerticalFlip(p=1)]),
         ):
@@ -497,6 +533,9 @@ DESCRIBED = {
     "training": (lambda: A.Compose([A.RandomResizedCrop((64, 64), (0.2, 1)), A.HorizontalFlip(), A.RandomRotate90(p=0.3), A.ChannelShuffle(p=0.1), A.ToFloat()]),
                  {"transform": [{"random_resized_crop": {"size": 64, "scale": [0.2, 1], "interpolation": "cv2_linear"}}, {"horizontal_flip": 0.5}, {"random_rotate90": 0.3},
                                 {"random_channel_permutation": 0.1}], "dtype": "f32"}),
+    "RandomSizedCrop": (lambda: [A.RandomSizedCrop((128, 256), (64, 64))], {"transform": [{"random_resized_crop": {"size": 64, "height": [128, 256], "interpolation": "cv2_linear"}}]}),
+    "RandomSizedCrop of a ratio": (lambda: [A.RandomSizedCrop((128, 128), (64, 32), 0.5, cv2.INTER_AREA)],
+                                   {"transform": [{"random_resized_crop": {"size": [64, 32], "height": [128, 128], "ratio": [0.5, 0.5], "interpolation": "cv2_area"}}]}),
     "light": (lambda: [A.Resize(16, 16), A.RandomBrightnessContrast(), A.RandomGamma(p=0.25), A.ToGray(p=0.1)],
               {"transform": [*ROOM, {"random_brightness_contrast": {"brightness": [-0.2, 0.2], "contrast": [0.8, 1.2], "p": 0.5}}, {"random_gamma": {"gamma": [0.8, 1.2], "p": 0.25}}, {"cv2_grayscale": 0.1}]}),
     "one of light": (lambda: [A.Resize(16, 16), A.OneOf([A.RandomBrightnessContrast(p=1), A.RandomGamma(p=1), A.ToGray(p=1)], p=0.5)],
@@ -545,12 +584,26 @@ DESCRIBED = {
                                        {"downscale": {"scale": [0.25, 0.5], "p": 0.5}}]}),
     "holes in rows": (lambda: [A.Resize(16, 16), A.GridDropout(random_offset=False, holes_number_xy=(3, 4), shift_xy=(1, 2))],
                       {"transform": [*ROOM, {"grid_dropout": {"ratio": 0.5, "grid": [3, 4], "random_offset": False, "shift": [1, 2], "p": 0.5}}]}),
+    "unsharp masks": (lambda: [A.Resize(16, 16), A.UnsharpMask(), A.UnsharpMask(5, p=0)], {"transform": [*ROOM, {"unsharp_mask": {"alpha": [0.2, 0.5], "p": 0.5}}]}),
+    "unsharp masks of a sigma": (lambda: [A.Resize(16, 16), A.UnsharpMask((5, 9), (0.5, 2), (0.1, 0.3), 3, p=1)],
+                                 {"transform": [*ROOM, {"unsharp_mask": {"alpha": [0.1, 0.3], "kernel_size": [5, 9], "sigma": [0.5, 2], "threshold": 3, "p": 1}}]}),
+    "shuffled tiles": (lambda: [A.Resize(16, 16), A.RandomGridShuffle(), A.Normalize()], {"transform": [*ROOM, {"random_grid_shuffle": {"p": 0.5}}, {"normalize": "imagenet"}], "dtype": "f32"}),
+    "shuffled tiles or bent": (lambda: [A.Resize(16, 16), A.OneOf([A.RandomGridShuffle((2, 5), p=1), A.GridDistortion(p=1)], p=0.5)],
+                               {"transform": [*ROOM, {"random_choice": [{"random_grid_shuffle": {"grid": [2, 5], "p": 0.5}}, {"grid_distortion": {"limit": [-0.3, 0.3], "p": 0.5}}]}]}),
+    "ellipses": (lambda: [A.Resize(16, 16), A.Morphological(), A.OneOf([A.Morphological(5, "erosion", p=1)], p=0)], {"transform": [*ROOM, {"morphological": {"kernel_size": [2, 3], "p": 0.5}}]}),
+    "one ellipse": (lambda: [A.Resize(16, 16), A.Morphological(5, "erosion", p=1)], {"transform": [*ROOM, {"morphological": {"kernel_size": [1, 5], "operation": "erosion", "p": 1}}]}),
+    "a camera's noise": (lambda: [A.Resize(16, 16), A.ISONoise(), A.ISONoise((0.1, 0.2), (1, 2), p=0)], {"transform": [*ROOM, {"iso_noise": {"intensity": [0.1, 0.5], "color_shift": [0.01, 0.05], "p": 0.5}}]}),
+    "multipliers": (lambda: [A.Resize(16, 16), A.MultiplicativeNoise()], {"transform": [*ROOM, {"multiplicative_noise": {"multiplier": [0.9, 1.1], "p": 0.5}}]}),
+    "multipliers of values": (lambda: [A.Resize(16, 16), A.OneOf([A.MultiplicativeNoise((0.5, 2), True, True, p=1), A.Sharpen(p=1)], p=0.5)],
+                              {"transform": [*ROOM, {"random_choice": [{"multiplicative_noise": {"multiplier": [0.5, 2], "per_channel": True, "elementwise": True, "p": 0.5}},
+                                                                       {"sharpen": {"alpha": [0.2, 0.5], "lightness": [0.5, 1], "p": 0.5}}]}]}),
     "one of effects": (lambda: [A.Resize(16, 16), A.OneOf([A.CLAHE(p=1), A.Sharpen(p=1), A.Emboss(p=1), A.RandomBrightnessContrast(p=1)], p=0.5)],
                        {"transform": [*ROOM, {"random_choice": [{"clahe": {"clip_limit": [1, 4], "p": 0.5}}, {"sharpen": {"alpha": [0.2, 0.5], "lightness": [0.5, 1], "p": 0.5}},
                                                                 {"emboss": {"alpha": [0.2, 0.5], "strength": [0.2, 0.7], "p": 0.5}},
                                                                 {"random_brightness_contrast": {"brightness": [-0.2, 0.2], "contrast": [0.8, 1.2], "p": 0.5}}]}]}),
     "curves of channels": (lambda: [A.Resize(16, 16), A.RandomToneCurve(0.2, True, p=1)], {"transform": [*ROOM, {"random_tone_curve": {"scale": 0.2, "per_channel": True, "p": 1}}]}),
     "D4": (lambda: [A.Resize(16, 16), A.D4()], {"transform": [*ROOM, {"horizontal_flip": 0.5}, {"random_rotate90": 1}]}),
+    "D4 ahead": (lambda: [A.D4(), A.RandomRotate90(p=0), A.Resize(16, 16)], {"transform": [{"horizontal_flip": 0.5}, {"random_rotate90": 1}, *ROOM]}),
     "D4 at times": (lambda: [A.Resize(16, 16), A.SquareSymmetry(p=0.25)], {"transform": [*ROOM, {"random_apply": {"transforms": [{"horizontal_flip": 0.5}, {"random_rotate90": 1}], "p": 0.25}}]}),
     "OneOf": (lambda: [A.Resize(16, 16), A.OneOf([A.InvertImg(p=0.5), A.HorizontalFlip(p=0.25)], p=1)],
               {"transform": [*ROOM, {"random_choice": {"transforms": [{"invert": 1}, {"horizontal_flip": 1}], "p": [0.5, 0.25]}}]}),
@@ -609,6 +662,8 @@ REFUSED = [
     ([A.Resize(8, 8), A.OpticalDistortion(interpolation=cv2.INTER_CUBIC)], "interpolation: got cv2's 2, want INTER_NEAREST or INTER_LINEAR"),
     ([A.Resize(8, 8), A.GridDistortion(border_mode=cv2.BORDER_WRAP)], "border_mode: got cv2's 3, want BORDER_CONSTANT"),
     (A.Compose([A.Resize(8, 8), A.GridDistortion()], bbox_params=A.BboxParams("coco")), "GridDistortion.*beside bbox_params or keypoint_params, which nothing can follow here"),
+    (A.Compose([A.Resize(8, 8), A.RandomGridShuffle()], bbox_params=A.BboxParams("coco")), "RandomGridShuffle.*beside bbox_params or keypoint_params, which nothing can follow here"),
+    (A.Compose([A.Resize(8, 8), A.Morphological()], bbox_params=A.BboxParams("coco")), "Morphological.*beside bbox_params or keypoint_params it makes boxes larger or smaller"),
     ([A.Resize(8, 8), A.Downscale(interpolation_pair={"downscale": cv2.INTER_AREA, "upscale": cv2.INTER_NEAREST})], "interpolation_pair: got cv2's 3 and 0, want INTER_NEAREST of both"),
     ([A.Resize(8, 8), A.PixelDropout(drop_value=None)], "drop_value: got None, drawn for each picture"),
     ([A.Resize(8, 8), A.PixelDropout(mask_drop_value=1)], "mask_drop_value: got 1.*, want None"),
@@ -643,6 +698,8 @@ REFUSED = [
     ([A.Resize(8, 8), A.Normalize(p=0.5)], "p: got 0.5, want 1: all rows of a batch are of one type"),
     ([A.Resize(8, 8, cv2.INTER_LINEAR_EXACT)], "interpolation: got cv2's 5, want one of cv2_nearest"),
     ([A.Resize(8, 8, area_for_downscale="image")], "area_for_downscale: got 'image', .*want None"),
+    ([A.RandomSizedCrop((8, 16), (8, 8), p=0.5)], "p: got 0.5, want 1: all rows of a batch are of one size"),
+    ([A.RandomSizedCrop((8, 16), (8, 8), area_for_downscale="image_mask")], "area_for_downscale: got 'image_mask', .*want None"),
     ([A.SmallestMaxSize([8, 16]), A.CenterCrop(8, 8)], r"max_size: got \[8, 16\], want a whole number"),
     ([A.SmallestMaxSize(max_size_hw=(8, 16)), A.CenterCrop(8, 8)], r"max_size_hw: got \[8, 16\], want max_size"),
     ([A.CenterCrop(8, 8, pad_if_needed=True, pad_position="top_left")], "pad_position: got 'top_left', want 'center'"),
@@ -650,6 +707,7 @@ REFUSED = [
     ([A.Resize(8, 8), A.Normalize(), A.Pad(2)], "fill: is of a normalized array, want this in front of"),
     ([A.Resize(8, 8), A.Pad(2, fill=0.5)], "fill: got 0.5, want a whole number"),
     ([A.PadIfNeeded(8, 8)], r"PadIfNeeded.*leaves pictures that are larger as they are.*put RandomCrop or CenterCrop of \[8, 8\] right behind it, or LongestMaxSize\(8\)"),
+    ([A.Resize(8, 16), A.Transpose(), A.PadIfNeeded(8, 16)], "PadIfNeeded.*leaves pictures that are larger"),
     ([A.PadIfNeeded(8, 8), A.HorizontalFlip(), A.RandomCrop(8, 8)], "PadIfNeeded.*leaves pictures that are larger"),
     ([A.PadIfNeeded(8, 8), {"random_crop": 8}], "PadIfNeeded.*leaves pictures that are larger"),
     ([{"resize": {"min_pixels": 64, "max_pixels": 256, "multiple_of": 4}}, A.PadIfNeeded(8, 8)], "PadIfNeeded.*leaves pictures that are larger"),
@@ -681,6 +739,11 @@ REFUSED = [
     (A.Compose([A.HorizontalFlip(), A.Resize(8, 8)], bbox_params=A.BboxParams("coco", min_area=2)), "min_area, min_width and min_height count behind each transform, of which horizontal_flip is ahead of resize"),
     (A.Compose([A.Resize(8, 8)], keypoint_params=A.KeypointParams("xya")), "keypoint_params: format: got 'xya', want 'xy'"),
 ]
+
+
+def test_a_cameras_noise_is_of_colours():
+    with pytest.raises(spdl.SpecError, match="ISONoise.*works on pictures of three channels, and one is in hand"):
+        spdl.describe({"image": {"mode": "gray", "transform": A.Compose([A.Resize(8, 8), A.ISONoise()])}})
 
 
 @pytest.mark.parametrize("transform, message", REFUSED)

@@ -1,4 +1,4 @@
-"""cv2_perspective, optical_distortion and grid_distortion on our draws against albumentations' own functions of the same numbers, on opencv-python-headless 4.11.0.86."""
+"""cv2_perspective, optical_distortion, grid_distortion and random_grid_shuffle on our draws against albumentations' own functions of the same numbers, on opencv-python-headless 4.11.0.86."""
 
 import math
 
@@ -20,7 +20,7 @@ CV2_LINEAR, CV2_NEAREST = 6, 7
 STEP = 45  # media.StepCV2Perspective
 FILTERS = {CV2_LINEAR: cv2.INTER_LINEAR, CV2_NEAREST: cv2.INTER_NEAREST}
 BORDERS = (cv2.BORDER_CONSTANT, cv2.BORDER_REPLICATE, cv2.BORDER_REFLECT_101, cv2.BORDER_REFLECT)
-OPTICAL, GRID, KEY, PERSPECTIVE = 234, 236, 237, 240  # blocks of draws
+OPTICAL, GRID, KEY, PERSPECTIVE, SHUFFLE = 234, 236, 237, 240, 260  # blocks of draws
 FILL = [9, 99, 199]
 SIZES = [(64, 64), (31, 50), (50, 31), (90, 144), (12, 300), (300, 13), (97, 129)]
 
@@ -136,16 +136,79 @@ def test_masks_bend_with_their_pictures(rows, tmp_path):
     shape = picture(np.random.default_rng(2), 60, 60, 1) > 127
     Image.fromarray(np.where(shape, 255, 0).astype(np.uint8)).convert("RGB").save(tmp_path / "a.png")
     Image.fromarray(shape.astype(np.uint8)).save(tmp_path / "b.png")
-    for ours in (dict(CV2Perspective=dict(P=1, Scale=[0.1, 0.2], Interpolation=CV2_NEAREST)), dict(Grid=dict(P=1, Steps=5, Limit=[-0.5, 0.5], Normalized=True, Interpolation=CV2_NEAREST)), dict(Optical=dict(P=1, Limit=[-1, 1], Interpolation=CV2_NEAREST))):
+    for ours in (dict(CV2Perspective=dict(P=1, Scale=[0.1, 0.2], Interpolation=CV2_NEAREST)), dict(Grid=dict(P=1, Steps=5, Limit=[-0.5, 0.5], Normalized=True, Interpolation=CV2_NEAREST)), dict(Optical=dict(P=1, Limit=[-1, 1], Interpolation=CV2_NEAREST)), dict(Shuffle=dict(P=1, Grid=(4, 7)))):
         for i in range(10):
             a = rows.row(tmp_path / "a.png", Out=(60, 60), draw=dict(Seed=5, Index=i), **ours)
             b = rows.row(tmp_path / "b.png", Out=(60, 60), draw=dict(Seed=5, Index=i), Mode=INDEX, **ours)
             assert np.array_equal(a[..., 0] == 255, b.reshape(60, 60) == 1) and not np.array_equal(b.reshape(60, 60) == 1, shape)
 
 
+def shuffled(index, size, grid):
+    """The tiles of a row of seed 5, and where each goes."""
+    key = [int(w[0]) for w in words(5, np.array([index], np.uint64), np.array([0], np.uint64), LATER, SHUFFLE + 1)[:2]]
+
+    def uniform(i, which):
+        c = philox(key, (i, which, 0, 0))
+        return ((c[0] >> 5) * 67108864 + (c[1] >> 6)) / 9007199254740992
+
+    splits = []
+    for axis, (side, n) in enumerate(zip(size, grid)):
+        over, ends = side % n, [0]
+        for i in range(n):
+            one = uniform(i, axis) * (n - i) < over
+            over -= one
+            ends.append(ends[-1] + side // n + one)
+        splits.append(ends)
+    down, across = splits
+    tiles = np.array([(down[y], across[x], down[y + 1], across[x + 1]) for y in range(grid[0]) for x in range(grid[1])])
+    mapping = [-1] * len(tiles)
+    for indices in F.create_shape_groups(tiles).values():
+        left = list(indices)
+        for i in range(len(left) - 1, 0, -1):
+            k = int(uniform(indices[i], 2) * (i + 1))
+            left[i], left[k] = left[k], left[i]
+        for old, new in zip(indices, left):
+            mapping[old] = new
+    return tiles, mapping
+
+
+def test_tiles_change_places_as_albumentations_has_it(rows, tmp_path):
+    moved = 0
+    for i in range(70):
+        size, grid = SIZES[i % len(SIZES)], [(3, 3), (1, 7), (12, 2), (5, 4), (12, 13), (2, 2), (1, 1)][i // len(SIZES) % 7]
+        pixels = shown(tmp_path, i, size)
+        got = rows.row(tmp_path / "a.png", Out=size, Shuffle=dict(P=0.9, Grid=grid), Mode=RGB, Layout=i % 2, draw=dict(Seed=5, Index=i))
+        got = got if i % 2 == 0 else got.transpose(1, 2, 0)
+        want = F.swap_tiles_on_image(pixels, *shuffled(i, size, grid)) if uniforms(5, 0, i, LATER, SHUFFLE)[0] < 0.9 else pixels
+        assert np.array_equal(got, want), (i, size, grid)
+        moved += not np.array_equal(got, pixels)
+    assert 40 < moved < 70
+
+
+def test_every_order_of_tiles_comes_alike(rows, tmp_path):
+    """Of four tiles of a size all 24; of three columns of 7 pixels each is the wide one as often, and stays where it is."""
+    Image.fromarray(np.array([[0, 1], [2, 3]], np.uint8)).save(tmp_path / "a.png")
+    seen = {}
+    for i in range(1200):
+        got = rows.row(tmp_path / "a.png", Out=(2, 2), Mode=INDEX, Shuffle=dict(P=1, Grid=(2, 2)), portable_too=False, draw=dict(Seed=5, Index=i)).tobytes()
+        seen[got] = seen.get(got, 0) + 1
+    assert len(seen) == 24 and all(abs(n - 50) < 32 for n in seen.values()), seen
+    Image.fromarray(np.arange(7, dtype=np.uint8)[None]).save(tmp_path / "a.png")
+    wide = {}
+    for i in range(600):
+        got = rows.row(tmp_path / "a.png", Out=(1, 7), Mode=INDEX, Shuffle=dict(P=1, Grid=(1, 3)), portable_too=False, draw=dict(Seed=5, Index=i)).ravel().tolist()
+        orders = {0: ([0, 1, 2, 3, 4, 5, 6], [0, 1, 2, 5, 6, 3, 4]), 1: ([0, 1, 2, 3, 4, 5, 6], [5, 6, 2, 3, 4, 0, 1]), 2: ([0, 1, 2, 3, 4, 5, 6], [2, 3, 0, 1, 4, 5, 6])}
+        of = [k for k, both in orders.items() if got == both[1]]
+        if of:
+            wide[of[0]] = wide.get(of[0], 0) + 1
+        else:
+            assert got == orders[0][0]
+    assert set(wide) == {0, 1, 2} and all(abs(n - 100) < 45 for n in wide.values()), wide
+
+
 def test_points_are_not_told_of_it_and_the_frames_of_a_video_bend_alike(rows, tmp_path):
     shown(tmp_path, 3, (30, 40))
-    for ours in (dict(Grid=dict(P=1, Steps=5, Limit=[-0.5, 0.5], Normalized=True, Interpolation=CV2_LINEAR)), dict(Optical=dict(P=1, Limit=[-1, 1], Interpolation=CV2_LINEAR))):
+    for ours in (dict(Grid=dict(P=1, Steps=5, Limit=[-0.5, 0.5], Normalized=True, Interpolation=CV2_LINEAR)), dict(Optical=dict(P=1, Limit=[-1, 1], Interpolation=CV2_LINEAR)), dict(Shuffle=dict(P=1, Grid=(3, 3)))):
         first, second = (rows.row(tmp_path / "a.png", Out=(30, 40), draw=dict(Seed=5, Index=1, Frame=frame), **ours) for frame in (0, 7))
         assert np.array_equal(first, second)
         assert rows.info["affine"] == [[0, 0, 0], [0, 0, 0]]

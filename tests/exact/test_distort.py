@@ -10,9 +10,10 @@ from PIL import Image
 from conftest import picture
 from test_augment import as_array, some
 from test_colours import ADJUST, BRIGHTNESS, CONTRAST, HUE, SATURATION
-from test_jpeg import GRAY, uniforms
+from test_jpeg import GRAY, NEAREST, uniforms
 
-RGB, NCHW, F32 = 0, 1, 3
+RGB, NCHW, F32, INDEX = 0, 1, 3, 3
+QUARTERS_STEP, TRANSPOSE_STEP, TRANSPOSE = 2, 36, 233  # media.Step, and a block of draws
 LATER, WHEN, CHANNELS, PERMUTE, NOISE, NOISE_KEY, QUARTERS, JPEG = 15, 4, 5, 6, 7, 8, 9, 10
 PERMUTATIONS = [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)]
 SSD = dict(Brightness=[0.875, 1.125], Contrast=[0.5, 1.5], Saturation=[0.5, 1.5], Hue=[-0.05, 0.05])
@@ -80,6 +81,38 @@ def test_quarters_are_numpys_rot90(rows, tmp_path, mode):
         got = rows.row(tmp_path / "a.png", Out=(33, 33), Mode=mode, Quarters=0.75, draw=dict(Seed=5, Index=i))
         assert np.array_equal(got, np.rot90(as_array(im), quarters)), (i, quarters)
     assert seen == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("mode", [RGB, GRAY, INDEX])
+def test_pictures_of_any_shape_are_turned_ahead_of_a_resize_and_a_crop(rows, tmp_path, mode):
+    """Quarters, then the transpose: ahead of all, and between a resize and a crop, which go by the sides that there are then. A point goes along."""
+    rng, seen = np.random.default_rng(44), set()
+    for i in range(60):
+        h, w = [(33, 20), (20, 33), (1, 9), (14, 14)][i % 4]
+        im = some(rng, (h, w), 3 if mode == RGB else 1)
+        im.save(tmp_path / "a.png")
+        quarters, across = (int(later(i, QUARTERS)[1] * 4) if later(i, QUARTERS)[0] < 0.75 else 0), later(i, TRANSPOSE)[0] < 0.5
+        turned = np.rot90(as_array(im), quarters)
+        turned = turned.swapaxes(0, 1) if across else turned
+        config = dict(Mode=mode, Interpolation=NEAREST, Order=[QUARTERS_STEP, TRANSPOSE_STEP], Quarters=0.75, Transpose=0.5, draw=dict(Seed=5, Index=i))
+        whole = rows.row(tmp_path / "a.png", Ahead=2, Out=turned.shape[:2], **config)
+        assert np.array_equal(whole.reshape(turned.shape), turned), (i, quarters, across)
+        (a, b, c), (d, e, f) = rows.info["affine"]
+        x, y = int(rng.integers(w)), int(rng.integers(h))
+        at = [int(v) for v in (a * (x + 0.5) + b * (y + 0.5) + c, d * (x + 0.5) + e * (y + 0.5) + f)]
+        assert np.array_equal(turned[at[1], at[0]], as_array(im)[y, x])
+        resized = rows.row(tmp_path / "a.png", Ahead=2, Resize=(7, 12), **config)
+        of = np.ascontiguousarray(turned if mode == RGB else turned[..., 0])
+        want = np.asarray(Image.fromarray(of).resize((12, 7), Image.NEAREST))
+        assert np.array_equal(resized.reshape(want.shape), want), (i, quarters, across)
+        between = rows.row(tmp_path / "a.png", Resized=2, Resize=(9, 15), Out=(8, 8), **config)
+        small = np.rot90(np.asarray(im.resize((15, 9), Image.NEAREST)), quarters)
+        small = small.swapaxes(0, 1) if across else small
+        top, left = round((small.shape[0] - 8) / 2), round((small.shape[1] - 8) / 2)
+        want = small[top : top + 8, left : left + 8]
+        assert np.array_equal(between.reshape(want.shape), want), (i, quarters, across)
+        seen.add((quarters, across))
+    assert len(seen) == 8
 
 
 def test_a_quarter_follows_a_flip(rows, tmp_path):

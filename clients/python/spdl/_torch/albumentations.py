@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Callable, NamedTuple, Optional, Protocol
 
+from . import extents
 from .given import FLOATS, NORMALIZED, PIL, Given, Number, Operation, Rule, refusal, short, whole, without
 from .torchvision import IMAGENET
 
@@ -169,13 +170,15 @@ def pad_if_needed(g: Array) -> Optional[Operation]:
 
 def fits_within(before: list[Operation], size: list[int]) -> bool:
     """Whether what is in hand is no larger."""
-    for operation in reversed(before):
-        made = operation.get("resize")
+    for i in reversed(range(len(before))):
+        made = before[i].get("resize")
         if isinstance(made, dict):
             largest = made.get("size", made.get("max_size"))
             if not isinstance(largest, (int, list)):  # a bucket's size, or one by pixels
                 return False
             h, w = largest if isinstance(largest, list) else (largest, largest)
+            if extents.sideways(before[i + 1:]):
+                h = w = max(h, w)
             return (isinstance(largest, list) or "size" not in made) and h <= size[0] and w <= size[1]
     return False
 
@@ -190,6 +193,12 @@ def random_resized_crop(g: Array) -> Operation:
     g.always_happens()
     return sized("random_resized_crop", without(
         {"size": g.size(), "scale": g.pair("scale"), "ratio": g.pair("ratio"), "interpolation": g.cv2_filter()}, scale=[0.08, 1], ratio=[3 / 4, 4 / 3]))
+
+
+def random_sized_crop(g: Array) -> Operation:
+    g.always_happens()
+    ratio = g.number("w2h_ratio")
+    return sized("random_resized_crop", without({"size": g.size(), "height": g.pair("min_max_height"), "ratio": [ratio, ratio], "interpolation": g.cv2_filter()}, ratio=[1, 1]))
 
 
 # ---- what changes colours
@@ -273,6 +282,24 @@ def gauss_noise(g: Array) -> Operation:
     return {"gaussian_noise": without({"sigma": g.pair("std_range"), "mean": low, "p": whole(g.p)}, mean=0)}
 
 
+def iso_noise(g: Array) -> Operation:
+    if g.channels != 3:
+        g.refuse("works on pictures of three channels, and one is in hand, want mode: rgb, or it left out")
+    return {"iso_noise": {"intensity": g.pair("intensity"), "color_shift": g.pair("color_shift"), "p": whole(g.p)}}
+
+
+def morphological(g: Array) -> Operation:
+    if g.followed:
+        g.refuse('beside bbox_params or keypoint_params it makes boxes larger or smaller, which nothing does here; leave one of them out, or take {"morphological": {...}}, by which boxes stay as they are')
+    said = None if g.get("operation") == "dilation" else g.get("operation")
+    return {"morphological": without({"kernel_size": g.pair("scale"), "operation": said, "p": whole(g.p)})}
+
+
+def multiplicative_noise(g: Array) -> Operation:
+    each, elements = g.get("per_channel"), g.get("elementwise")
+    return {"multiplicative_noise": without({"multiplier": g.pair("multiplier"), "per_channel": each, "elementwise": elements, "p": whole(g.p)}, per_channel=False, elementwise=False)}
+
+
 def image_compression(g: Array) -> Operation:
     if g.get("compression_type") != "jpeg":
         g.refuse(f"compression_type: got {g.get('compression_type')!r}, want 'jpeg'")
@@ -291,6 +318,11 @@ def effect(name: str, by: str) -> Callable[[Array], Operation]:
             g.refuse(f"method: got {g.get('method')!r}, whose differences of bytes wrap around, want 'kernel'")
         return {name: {"alpha": g.pair("alpha"), by: g.pair(by), "p": whole(g.p)}}
     return tell
+
+
+def unsharp_mask(g: Array) -> Operation:
+    says = {"alpha": g.pair("alpha"), "kernel_size": g.pair("blur_limit"), "sigma": g.pair("sigma_limit"), "threshold": g.get("threshold"), "p": whole(g.p)}
+    return {"unsharp_mask": without(says, kernel_size=[3, 7], sigma=[0, 0], threshold=10)}
 
 
 def sepia(g: Array) -> Optional[Operation]:
@@ -395,9 +427,19 @@ def warped(g: Array, says: Operation) -> Operation:
     return {"cv2_affine": {**said, "p": whole(g.p), **picked(g), **g.warped_border()}}
 
 
-def bent(g: Array, name: str, says: Operation) -> Operation:
+def alone(g: Array) -> None:
+    """Refuse what boxes and points cannot follow."""
     if g.followed:
         g.refuse("beside bbox_params or keypoint_params, which nothing can follow here; leave one of them out, or take Affine or ShiftScaleRotate")
+
+
+def grid_shuffle(g: Array) -> Operation:
+    alone(g)
+    return {"random_grid_shuffle": without({"grid": g.get("grid"), "p": whole(g.p)}, grid=[3, 3])}
+
+
+def bent(g: Array, name: str, says: Operation) -> Operation:
+    alone(g)
     return {name: {"limit": g.pair("distort_limit"), **says, "p": whole(g.p), **picked(g), **g.border_of()}}
 
 
@@ -461,6 +503,7 @@ RULES: dict[str, Rule] = {
     "CenterCrop": Rule(center_crop, NORMALIZED),
     "RandomCrop": Rule(random_crop, NORMALIZED),
     "RandomResizedCrop": Rule(random_resized_crop),
+    "RandomSizedCrop": Rule(random_sized_crop),
     "HorizontalFlip": chance("horizontal_flip", NORMALIZED),
     "VerticalFlip": chance("vertical_flip", NORMALIZED),
     "RandomRotate90": chance("random_rotate90", NORMALIZED),
@@ -480,9 +523,13 @@ RULES: dict[str, Rule] = {
     "GaussianBlur": Rule(gaussian_blur),
     "MotionBlur": Rule(motion_blur),
     "GaussNoise": Rule(gauss_noise),
+    "MultiplicativeNoise": Rule(multiplicative_noise),
+    "ISONoise": Rule(iso_noise),
+    "Morphological": Rule(morphological),
     "ImageCompression": Rule(image_compression),
     "CLAHE": Rule(clahe),
     "Sharpen": Rule(effect("sharpen", "lightness")),
+    "UnsharpMask": Rule(unsharp_mask),
     "Emboss": Rule(effect("emboss", "strength")),
     "ToSepia": Rule(sepia),
     "RandomToneCurve": Rule(tone_curve),
@@ -495,6 +542,7 @@ RULES: dict[str, Rule] = {
     "Perspective": Rule(perspective),
     "OpticalDistortion": Rule(optical_distortion),
     "GridDistortion": Rule(grid_distortion),
+    "RandomGridShuffle": Rule(grid_shuffle, NORMALIZED),
     "Affine": Rule(affine),
     "ShiftScaleRotate": Rule(affine),
     "Rotate": Rule(rotate),
@@ -505,19 +553,17 @@ RULES: dict[str, Rule] = {
 }
 
 # What leaves a mask as it is.
-OF_COLOURS = ("ToGray", "RandomBrightnessContrast", "RandomGamma", "HueSaturationValue", "RGBShift", "ColorJitter", "Blur", "MedianBlur", "GaussianBlur", "MotionBlur", "GaussNoise", "ImageCompression", "CLAHE",
-              "Downscale", "Sharpen", "Emboss", "ToSepia", "RandomToneCurve", "ChannelDropout", "Equalize", "InvertImg", "ChannelShuffle", "Posterize", "Solarize", "ToFloat", "Normalize")
+OF_COLOURS = ("ToGray", "RandomBrightnessContrast", "RandomGamma", "HueSaturationValue", "RGBShift", "ColorJitter", "Blur", "MedianBlur", "GaussianBlur", "MotionBlur", "GaussNoise", "MultiplicativeNoise", "ISONoise", "ImageCompression", "CLAHE",
+              "Downscale", "Sharpen", "UnsharpMask", "Emboss", "ToSepia", "RandomToneCurve", "ChannelDropout", "Equalize", "InvertImg", "ChannelShuffle", "Posterize", "Solarize", "ToFloat", "Normalize")
 
 _NEAR = "OpenCV's arithmetic for it has no operation here; "
 _MOVED = "OpenCV's map for it has no operation here; "
 
 # What is known and cannot be told, and what does it here.
 REMEDIES = {
-    "ISONoise": _NEAR + "gaussian_noise is near",
     "AutoContrast": _NEAR + "autocontrast is Pillow's",
     "ElasticTransform": _MOVED + "elastic_transform is torchvision's",
     "RandomScale": "sizes are rounded otherwise; scale_jitter or random_resize with random_crop behind is near",
-    "RandomSizedCrop": "its size is drawn by height; random_resized_crop: {size: N, scale: [a, b], ratio: [1, 1]} is near",
     "CropAndPad": "it goes by shares; pad and random_crop are near",
     "Crop": "a part by its place has no operation; center_crop with position is a corner",
     "Erasing": "its area is drawn otherwise; random_erasing: {p: 0.5, scale: [0.02, 0.33]} is torchvision's",

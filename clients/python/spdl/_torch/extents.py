@@ -64,6 +64,11 @@ def _reached(short: int, long: int, operations: list[Operation]) -> _Reach:
     return reach
 
 
+def sideways(operations: list[Operation]) -> bool:
+    """Whether one of them may turn the sides of a picture into each other."""
+    return any(name in ("random_rotate90", "transpose") for name, _ in _each(operations))
+
+
 def _each(operations: list[Operation]) -> Iterable[tuple[str, Any]]:
     """The operations by their names, those of groups as well."""
     for operation in operations:

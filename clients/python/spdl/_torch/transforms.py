@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from .._errors import SpecError
-from . import albumentations, joint, libraries, prepared, processors, timm, torchvision
+from . import albumentations, extents, joint, libraries, prepared, processors, timm, torchvision
 from .given import BYTES, ERASED, FLOATS, IN_HAND, NORMALIZED, PIL, RESIZERS, Given, Operation, Rule, refusal, shown, whole
 
 Place = tuple[str, Any]  # where a transform stands, and the transform
@@ -22,11 +22,11 @@ _ENDINGS = {"normalize": NORMALIZED, "random_erasing": ERASED}
 _HAPPENS = {"color_jitter": 1, "gaussian_blur": 1, "gaussian_noise": 1, "jpeg": 1, "elastic_transform": 1, "solarize": 0.5, "posterize": 0.5,
             "adjust_sharpness": 0.5, "random_perspective": 0.5, "random_zoom_out": 0.5, "random_erasing": 0.5, "random_brightness_contrast": 0.5, "random_gamma": 0.5,
             "cv2_affine": 0.5, "hue_saturation_value": 0.5, "rgb_shift": 0.5, "cv2_color_jitter": 0.5, "box_blur": 0.5, "median_blur": 0.5, "cv2_gaussian_blur": 0.5, "motion_blur": 0.5, "coarse_dropout": 0.5, "clahe": 0.5,
-            "sharpen": 0.5, "emboss": 0.5, "random_tone_curve": 0.5, "channel_dropout": 0.5, "grid_dropout": 0.5, "pixel_dropout": 0.5, "downscale": 0.5, "cv2_perspective": 0.5, "optical_distortion": 0.5, "grid_distortion": 0.5}
-_GROUPED = ("horizontal_flip", "vertical_flip", "random_rotate90", "transpose", "random_rotation", "random_affine", "random_perspective", "cv2_affine", "cv2_perspective", "elastic_transform", "optical_distortion", "grid_distortion", "rand_augment",
+            "sharpen": 0.5, "unsharp_mask": 0.5, "emboss": 0.5, "random_tone_curve": 0.5, "channel_dropout": 0.5, "grid_dropout": 0.5, "pixel_dropout": 0.5, "downscale": 0.5, "multiplicative_noise": 0.5, "iso_noise": 0.5, "morphological": 0.5, "cv2_perspective": 0.5, "optical_distortion": 0.5, "grid_distortion": 0.5, "random_grid_shuffle": 0.5}
+_GROUPED = ("horizontal_flip", "vertical_flip", "random_rotate90", "transpose", "random_rotation", "random_affine", "random_perspective", "cv2_affine", "cv2_perspective", "elastic_transform", "optical_distortion", "grid_distortion", "random_grid_shuffle", "rand_augment",
             "trivial_augment_wide", "auto_augment", "timm_rand_augment", "aug_mix", "color_jitter", "random_photometric_distort", "random_channel_permutation", "grayscale", "gaussian_blur", "solarize",
             "posterize", "invert", "adjust_sharpness", "autocontrast", "equalize", "gaussian_noise", "jpeg", "random_brightness_contrast", "random_gamma", "hue_saturation_value", "rgb_shift",
-            "cv2_color_jitter", "box_blur", "median_blur", "cv2_gaussian_blur", "motion_blur", "coarse_dropout", "clahe", "grid_dropout", "pixel_dropout", "downscale", "sharpen", "emboss", "to_sepia", "random_tone_curve", "channel_dropout", "cv2_equalize", "cv2_grayscale")  # those that random_apply and its kin hold
+            "cv2_color_jitter", "box_blur", "median_blur", "cv2_gaussian_blur", "motion_blur", "coarse_dropout", "clahe", "grid_dropout", "pixel_dropout", "downscale", "multiplicative_noise", "iso_noise", "morphological", "sharpen", "unsharp_mask", "emboss", "to_sepia", "random_tone_curve", "channel_dropout", "cv2_equalize", "cv2_grayscale")  # those that random_apply and its kin hold
 SIZED = ("resize", "center_crop", "random_crop", "random_resized_crop", "random_resize", "random_shortest_size", "scale_jitter")  # what says a size
 _IS_PROBABILITY = ("horizontal_flip", "vertical_flip", "grayscale", "invert", "autocontrast", "equalize", "random_channel_permutation", "random_rotate90",
                    "cv2_grayscale", "transpose", "to_sepia", "cv2_equalize")
@@ -148,7 +148,9 @@ class _Walk:
 
     def _tell(self, rule: Rule, given: Given) -> None:
         given.channels, given.channels_of_pictures, given.tv_image, given.rows_last = self.channels, self._channels, self.tv_image, self.rows_last
-        given.pictures = None if any(name in ("pad", *SIZED) for operation, _ in self.steps for name in operation) else self._size
+        given.pictures = None if any(name in ("pad", *SIZED) for operation in given.before for name in operation) else self._size
+        if given.pictures is not None and given.pictures[0] != given.pictures[-1] and extents.sideways(given.before):
+            given.pictures = None
         operation = rule.tell(given)
         self.last = at = given.place, given.transform
         if operation is not None:
