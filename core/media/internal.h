@@ -113,6 +113,11 @@ static inline const float *media_next_normals(media_noise *of, int32_t most, int
     return of->some + at;
 }
 
+static inline float media_next_normal(media_noise *of) {
+    int32_t n;
+    return *media_next_normals(of, 1, &n);
+}
+
 /* --- finish.c --- */
 uint16_t media_f16(float x);
 uint16_t media_bf16(float x);
