@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // The tests' uploaders are readers, and their device memory is a map: which ticket was copied to which device slot, in which
@@ -64,6 +66,37 @@ func checkUploaded(t testing.TB, r *Reader, l *Lease, memory *sync.Map) {
 	}
 	if got, _ := memory.Load([2]uint64{l.DeviceGeneration, uint64(l.DeviceSlot)}); got != l.Ticket {
 		t.Fatalf("ticket %d: device slot %d holds ticket %v", l.Ticket, l.DeviceSlot, got)
+	}
+}
+
+// An uploader pins the data, which it maps for writing, so on a shared memfd ring with a device they have no seal against that; what consumers are
+// given is open for reading alone.
+func TestSharedRingWithADeviceHasNoSealAgainstWriting(t *testing.T) {
+	for _, device := range []bool{false, true} {
+		cfg := deviceConfig(t, 8)
+		cfg.Access, cfg.Backing = Shared, Memfd
+		if !device {
+			cfg.Device = nil
+		}
+		r := newTestRing(t, cfg)
+		c := r.attach(AttachOptions{MaxLeases: 1})
+		fd := c.files[2].Fd()
+		seals, err := unix.FcntlInt(fd, unix.F_GET_SEALS, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if unsealed, said := seals&unix.F_SEAL_FUTURE_WRITE == 0, c.header.FeaturesRequired&featureStaged != 0; unsealed != device || said != device {
+			t.Errorf("device %v: seals %#x, required features %#x", device, seals, c.header.FeaturesRequired)
+		}
+		if _, err := unix.Mmap(int(fd), 0, onePage, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err == nil {
+			t.Errorf("device %v: a consumer mapped the data for writing", device)
+		}
+		if device {
+			u := r.uploader(&sync.Map{})
+			if flags, err := unix.FcntlInt(u.files[2].Fd(), unix.F_GETFL, 0); err != nil || flags&unix.O_ACCMODE != unix.O_RDWR {
+				t.Errorf("the uploader's descriptor has flags %#x, %v", flags, err)
+			}
+		}
 	}
 }
 
