@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -98,6 +99,32 @@ func TestSharedRingWithADeviceHasNoSealAgainstWriting(t *testing.T) {
 			}
 		}
 	}
+}
+
+// While there is no uploader nobody takes its place: the next one would be refused, and the ring with it. It is one beside all that consumers may have.
+func TestUploadersPlaceIsKept(t *testing.T) {
+	for n, want := range map[int]bool{1: false, 2: true, 4097: true, 4098: false} {
+		cfg := asGiven(deviceConfig(t, 8))
+		cfg.MaxConsumers = n
+		if _, err := cfg.withDefaults(); (err == nil) != want {
+			t.Errorf("%d members at most: %v", n, err)
+		}
+	}
+	cfg := deviceConfig(t, 8)
+	cfg.MaxConsumers = 2
+	r, memory := newTestRing(t, cfg), &sync.Map{}
+	first := r.attach(AttachOptions{MaxLeases: 1})
+	_, err := Attach(testContext(t), r.server.Path(), AttachOptions{MaxLeases: 1})
+	wantErr(t, err, ErrBusy)
+	if want := "all 1 consumers are attached"; !strings.Contains(err.Error(), want) {
+		t.Errorf("got %q, want %q in it", err, want)
+	}
+	u := r.uploader(memory)
+	r.publish(1, 0, false)
+	u.upload()
+	l := acquire(t, first)
+	checkUploaded(t, first, l, memory)
+	release(t, l)
 }
 
 // A consumer gets a batch when its copy is complete, not before, and the copies in ticket order.
