@@ -513,6 +513,32 @@ func TestMemberThatNobodyCanSeeKeepsTheRingAsItIs(t *testing.T) {
 	}
 }
 
+// A leftover that lacks a group's segment is not consistent, and says so as an engine would that was to go on with it.
+func TestCheckFindsThatAGroupsSegmentIsGone(t *testing.T) {
+	r := adoptable(t, nil)
+	r.publish(1, 0, false)
+	r.die()
+	left, err := leftover(r.base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for gone := range 2 {
+		snapshot, err := left.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Check(snapshot); len(got) != gone || gone == 1 && got[0] != (Problem{"group 0 (a)", "its segment is not there"}) {
+			t.Errorf("with %d segments less: %v", gone, got)
+		}
+		if err := os.Remove(filepath.Join(shmDir, r.base+".g1")); err == nil {
+			left, _ = leftover(r.base)
+		}
+	}
+	if err := removeStale(r.base); err != nil {
+		t.Error(err)
+	}
+}
+
 // Nothing is adopted from an engine that was never ready, had failed or had stopped.
 func TestEndedRingsAreNotGoneOnWith(t *testing.T) {
 	for _, state := range []uint32{StateStarting, StateFailed, StateStopped} {
