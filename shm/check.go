@@ -168,11 +168,11 @@ func (c *checker) group(index int, rec *GroupRecord, b []byte) {
 	case int(g.GroupIndex) != index || g.GroupID != rec.ID:
 		c.bad("segment of group %d id %d, record has id %d", g.GroupIndex, g.GroupID, rec.ID)
 		return
+	case uint64(rec.FirstQueue)+uint64(g.NLanes) > uint64(c.h.MaxQueues):
+		c.bad("queues %d to %d of %d", rec.FirstQueue, uint64(rec.FirstQueue)+uint64(g.NLanes), c.h.MaxQueues)
+		return
 	case rec.Completed.Load() > rec.Published.Load():
 		c.bad("%d batches completed of %d published", rec.Completed.Load(), rec.Published.Load())
-	case uint64(rec.FirstQueue)+uint64(g.NLanes) > uint64(c.h.MaxQueues):
-		c.bad("queues %d to %d of %d", rec.FirstQueue, rec.FirstQueue+g.NLanes, c.h.MaxQueues)
-		return
 	}
 	for lane := range g.NLanes {
 		c.lane(rec, g, b, lane)
