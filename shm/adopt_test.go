@@ -489,6 +489,56 @@ func truncateFile(t *testing.T, path string) {
 	}
 }
 
+// A consumer in a pid namespace of its own may live, and read what it holds: the ring is not gone on with until it has let go.
+func TestMemberThatNobodyCanSeeKeepsTheRingAsItIs(t *testing.T) {
+	r := adoptable(t, nil)
+	a := r.attach(AttachOptions{Group: "a", MaxLeases: 1})
+	r.publish(1, 0, false)
+	held := acquire(t, a)
+	for i := range r.owners {
+		if r.owners[i].Owner.Load() == a.Owner() {
+			r.owners[i].PID = 0
+		}
+	}
+	r.die()
+	_, err := Create(asGiven(r.cfg))
+	wantErr(t, err, ErrState)
+	want := fmt.Sprintf(`consumer %d of group "a" holds batches and is in a pid namespace that cannot be seen into; end it and start with --fresh`, a.Owner())
+	if !strings.Contains(err.Error(), want) {
+		t.Errorf("got %q, want %q in it", err, want)
+	}
+	release(t, held)
+	if next := r.successor(r.cfg); !next.Info().Adopted {
+		t.Error("a ring whose consumers hold nothing was not adopted")
+	}
+}
+
+// A leftover that lacks a group's segment is not consistent, and says so as an engine would that was to go on with it.
+func TestCheckFindsThatAGroupsSegmentIsGone(t *testing.T) {
+	r := adoptable(t, nil)
+	r.publish(1, 0, false)
+	r.die()
+	left, err := leftover(r.base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for gone := range 2 {
+		snapshot, err := left.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Check(snapshot); len(got) != gone || gone == 1 && got[0] != (Problem{"group 0 (a)", "its segment is not there"}) {
+			t.Errorf("with %d segments less: %v", gone, got)
+		}
+		if err := os.Remove(filepath.Join(shmDir, r.base+".g1")); err == nil {
+			left, _ = leftover(r.base)
+		}
+	}
+	if err := removeStale(r.base); err != nil {
+		t.Error(err)
+	}
+}
+
 // Nothing is adopted from an engine that was never ready, had failed or had stopped.
 func TestEndedRingsAreNotGoneOnWith(t *testing.T) {
 	for _, state := range []uint32{StateStarting, StateFailed, StateStopped} {

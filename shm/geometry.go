@@ -64,7 +64,7 @@ type Config struct {
 	World        int // 0: Lanes
 	FirstRank    int
 	BatchRows    int // capacity of the batch dimension
-	MaxConsumers int // 0: 16
+	MaxConsumers int // 0: 16. With a Device one of them is its uploader
 	Groups       []GroupConfig
 
 	NSamples, GlobalBatch, StepsPerEpoch, Epochs, Seed uint64
@@ -134,6 +134,10 @@ func (c *Config) check() error {
 	bad := func(format string, args ...any) error {
 		return refuse(ErrArgument, "shm: create %q: "+format, append([]any{c.label()}, args...)...)
 	}
+	places := 0 // that are no consumer's
+	if c.Device != nil {
+		places = 1
+	}
 	switch {
 	case !validName.MatchString(c.Name):
 		return bad("name %q, want %s", c.Name, nameRule)
@@ -159,8 +163,8 @@ func (c *Config) check() error {
 		return bad("batches are published as they are ready, want steps per epoch and no stages")
 	case c.BatchRows < 1 || c.BatchRows > 1<<24:
 		return bad("%d rows a batch, want 1 to %d", c.BatchRows, 1<<24)
-	case c.MaxConsumers < 1 || c.MaxConsumers > 4096:
-		return bad("%d consumers at most, want 1 to 4096", c.MaxConsumers)
+	case c.MaxConsumers < 1+places || c.MaxConsumers > 4096+places:
+		return bad("%d consumers at most, want %d to %d", c.MaxConsumers, 1+places, 4096+places)
 	case len(c.Text) > 1<<24:
 		return bad("%d bytes of text, want at most %d", len(c.Text), 1<<24)
 	}

@@ -83,13 +83,10 @@ func (r *Ring) reserve(h *Hello) (int, error) {
 	members, consumers, reserved, who := 0, 0, 0, ""
 	for _, g := range r.groups {
 		for _, m := range g.members {
-			if m != nil {
+			if m != nil && g.cfg.Kind != KindUploader { // the engine's own: it lets go of every batch without waiting for anybody
 				members++
 				if g.cfg.Kind == KindConsumer {
 					consumers++
-				}
-				if g.cfg.Kind == KindUploader {
-					continue // the engine's own: it lets go of every batch without waiting for anybody
 				}
 				reserved += m.leases
 				who += fmt.Sprintf(", pid %d holds %d", m.pid, m.leases)
@@ -100,6 +97,10 @@ func (r *Ring) reserve(h *Hello) (int, error) {
 	if h.MaxLeases > MaxSlots {
 		leases = MaxSlots
 	}
+	places, uploads := r.cfg.MaxConsumers, r.device != nil && text(h.Group[:]) == DeviceGroup
+	if r.device != nil {
+		places-- // one is the uploader's, whether there is one now or not
+	}
 	most := r.cfg.Slots - 2
 	if leases == 0 { // no number asked for: what fits
 		leases = max(1, min(defaultLeases, most-reserved))
@@ -107,9 +108,9 @@ func (r *Ring) reserve(h *Hello) (int, error) {
 	switch {
 	case r.cfg.Access == Private && consumers > 0 && !r.isStage(text(h.Group[:])):
 		return 0, refuse(ErrBusy, "shm: attach %q: a private ring has one consumer%s; end it, or give the ring access shared", label, who)
-	case members >= r.cfg.MaxConsumers:
-		return 0, refuse(ErrBusy, "shm: attach %q: all %d consumers are attached; detach one or raise max_consumers", label, r.cfg.MaxConsumers)
-	case reserved+leases > most && (r.device == nil || text(h.Group[:]) != DeviceGroup):
+	case members >= places && !uploads:
+		return 0, refuse(ErrBusy, "shm: attach %q: all %d consumers are attached; detach one or raise max_consumers", label, places)
+	case reserved+leases > most && !uploads:
 		return 0, refuse(ErrBusy, "shm: attach %q: %d leases asked for, %d of %d free (%d slots, 2 kept for the engine%s); ask for fewer or raise slots",
 			label, max(leases, int(h.MaxLeases)), most-reserved, most, r.cfg.Slots, who)
 	case r.lastOwner == maxOwner:

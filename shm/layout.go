@@ -23,7 +23,7 @@ const (
 	MaxTensors  = 256
 	MaxLanes    = 64
 
-	featureStaged = uint64(1) // stage groups may write the data of this shared memfd ring: it is not sealed
+	featureStaged = uint64(1) // stage groups, or an uploader, may write the data of this shared memfd ring: it is not sealed
 	featureDevice = uint64(2) // tensors lie in pools of device memory
 	knownRequired = featureStaged | featureDevice
 )

@@ -48,7 +48,7 @@
 #define SPDL_L_MAX_LANES 64u
 
 /* Feature bits. A reader refuses a required bit it does not know and ignores optional ones. */
-/* Bits of features_required. STAGED: a memfd ring of shared access has stage groups, so its data segment is not sealed
+/* Bits of features_required. STAGED: a memfd ring of shared access has stage groups or an uploader, so its data segment is not sealed
  * against writing. DEVICE: tensors lie in pools of device memory, not in their slot. */
 #define SPDL_L_FEATURE_STAGED 1ull
 #define SPDL_L_FEATURE_DEVICE 2ull

@@ -58,6 +58,18 @@ func TestGarbageOnTheSocketIsAnsweredOrCutOffAndHurtsNobody(t *testing.T) {
 	release(t, acquire(t, c))
 }
 
+// A member's request that makes no sense in itself is refused, and the member goes on asking.
+func TestMemberWhoseRequestIsRefusedStays(t *testing.T) {
+	r := newTestRing(t, testConfig(t, 8))
+	c := r.attach(AttachOptions{})
+	for _, kind := range []uint16{msgEvict, msgFail, msgDevice, msgConnect} {
+		_, err := c.call(testContext(t), kind, []byte{1})
+		wantErr(t, err, ErrFormat)
+	}
+	r.publishOne(0, false)
+	release(t, acquire(t, c))
+}
+
 func TestRandomMessagesDoNotHurt(t *testing.T) {
 	r := newTestRing(t, testConfig(t, 8))
 	rng := rand.New(rand.NewSource(3))
@@ -67,7 +79,7 @@ func TestRandomMessagesDoNotHurt(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 1 + rng.Intn(3) {
-			m := Msg{Magic: msgMagic, Version: msgVersion, Type: uint16(rng.Intn(15)), ID: rng.Uint32()}
+			m := Msg{Magic: msgMagic, Version: msgVersion, Type: uint16(rng.Intn(msgConnect + 1)), ID: rng.Uint32()}
 			if m.Type == msgEvict {
 				continue // it may name this process
 			}

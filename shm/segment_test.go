@@ -472,6 +472,22 @@ func FuzzCheckSegments(f *testing.F) {
 	})
 }
 
+// A record that is wrong in two ways is not looked at further than the first allows: its queues lie outside the segment.
+func TestCheckOfARecordThatIsWrongTwiceEnds(t *testing.T) {
+	r := newTestRing(t, testConfig(t, 4))
+	r.attach(AttachOptions{})
+	s, err := Observe(testContext(t), r.server.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := at[GroupRecord](s.Header, at[Header](s.Header, 0).GroupOff)
+	rec.Completed.Store(rec.Published.Load() + 1)
+	rec.FirstQueue = 1<<32 - 1
+	if got := Check(s); len(got) != 1 || !strings.Contains(got[0].What, "queues 4294967295 to 4294967296 of ") {
+		t.Errorf("got %v, want the queues", got)
+	}
+}
+
 func TestRuntimeDirectoryIsMadeForThisUserAlone(t *testing.T) {
 	dir := filepath.Join(shortDir(t), "rt")
 	t.Setenv("SPDL_RUNTIME_DIR", dir)

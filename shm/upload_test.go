@@ -5,8 +5,11 @@ import (
 	"errors"
 	"math/rand"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // The tests' uploaders are readers, and their device memory is a map: which ticket was copied to which device slot, in which
@@ -65,6 +68,63 @@ func checkUploaded(t testing.TB, r *Reader, l *Lease, memory *sync.Map) {
 	if got, _ := memory.Load([2]uint64{l.DeviceGeneration, uint64(l.DeviceSlot)}); got != l.Ticket {
 		t.Fatalf("ticket %d: device slot %d holds ticket %v", l.Ticket, l.DeviceSlot, got)
 	}
+}
+
+// An uploader pins the data, which it maps for writing, so on a shared memfd ring with a device they have no seal against that; what consumers are
+// given is open for reading alone.
+func TestSharedRingWithADeviceHasNoSealAgainstWriting(t *testing.T) {
+	for _, device := range []bool{false, true} {
+		cfg := deviceConfig(t, 8)
+		cfg.Access, cfg.Backing = Shared, Memfd
+		if !device {
+			cfg.Device = nil
+		}
+		r := newTestRing(t, cfg)
+		c := r.attach(AttachOptions{MaxLeases: 1})
+		fd := c.files[2].Fd()
+		seals, err := unix.FcntlInt(fd, unix.F_GET_SEALS, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if unsealed, said := seals&unix.F_SEAL_FUTURE_WRITE == 0, c.header.FeaturesRequired&featureStaged != 0; unsealed != device || said != device {
+			t.Errorf("device %v: seals %#x, required features %#x", device, seals, c.header.FeaturesRequired)
+		}
+		if _, err := unix.Mmap(int(fd), 0, onePage, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err == nil {
+			t.Errorf("device %v: a consumer mapped the data for writing", device)
+		}
+		if device {
+			u := r.uploader(&sync.Map{})
+			if flags, err := unix.FcntlInt(u.files[2].Fd(), unix.F_GETFL, 0); err != nil || flags&unix.O_ACCMODE != unix.O_RDWR {
+				t.Errorf("the uploader's descriptor has flags %#x, %v", flags, err)
+			}
+		}
+	}
+}
+
+// While there is no uploader nobody takes its place: the next one would be refused, and the ring with it. It is one beside all that consumers may have.
+func TestUploadersPlaceIsKept(t *testing.T) {
+	for n, want := range map[int]bool{1: false, 2: true, 4097: true, 4098: false} {
+		cfg := asGiven(deviceConfig(t, 8))
+		cfg.MaxConsumers = n
+		if _, err := cfg.withDefaults(); (err == nil) != want {
+			t.Errorf("%d members at most: %v", n, err)
+		}
+	}
+	cfg := deviceConfig(t, 8)
+	cfg.MaxConsumers = 2
+	r, memory := newTestRing(t, cfg), &sync.Map{}
+	first := r.attach(AttachOptions{MaxLeases: 1})
+	_, err := Attach(testContext(t), r.server.Path(), AttachOptions{MaxLeases: 1})
+	wantErr(t, err, ErrBusy)
+	if want := "all 1 consumers are attached"; !strings.Contains(err.Error(), want) {
+		t.Errorf("got %q, want %q in it", err, want)
+	}
+	u := r.uploader(memory)
+	r.publish(1, 0, false)
+	u.upload()
+	l := acquire(t, first)
+	checkUploaded(t, first, l, memory)
+	release(t, l)
 }
 
 // A consumer gets a batch when its copy is complete, not before, and the copies in ticket order.

@@ -1,6 +1,7 @@
 package media
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 )
@@ -27,8 +28,37 @@ var magics = []struct{ format, magic string }{
 	{"sunraster", "\x59\xa6\x6a\x95"},
 }
 
+// others tell sounds and videos by what lies at a place, in this order: their sections read them.
+var others = []struct {
+	at            int
+	magic         string
+	what, section string
+}{
+	{8, "WAVE", "a WAV file", "audio"},
+	{0, "fLaC", "a FLAC file", "audio"},
+	{0, "OggS", "an Ogg file", "audio"},
+	{0, "ID3", "a sound with ID3 tags", "audio"},
+	{0, "\xff\xfb", "an MP3 file", "audio"},
+	{0, "\xff\xf3", "an MP3 file", "audio"},
+	{0, "\xff\xf1", "an AAC file", "audio"},
+	{8, "AIF", "an AIFF file", "audio"},
+	{0, ".snd", "an AU file", "audio"},
+	{0, "caff", "a CAF file", "audio"},
+	{4, "ftypM4A", "an M4A file", "audio"},
+	{4, "ftyp", "an MP4 or QuickTime file", "video"},
+	{0, "\x1aE\xdf\xa3", "a Matroska or WebM file", "video"},
+	{8, "AVI ", "an AVI file", "video"},
+	{0, "FLV\x01", "an FLV file", "video"},
+	{0, "\x00\x00\x01\xba", "an MPEG file", "video"},
+}
+
 // notAnImage is the error of data that sniff does not know.
 func notAnImage(data []byte) error {
+	for _, o := range others {
+		if bytes.HasPrefix(data[min(o.at, len(data)):], []byte(o.magic)) {
+			return &FormatError{cause: CauseNotAnImage, Detail: fmt.Sprintf("it is %s, which the section %s reads, in Python spdl.io.load_%[2]s", o.what, o.section)}
+		}
+	}
 	const read = "JPEG, PNG, WebP, GIF, BMP, TIFF, AVIF, HEIC, JPEG 2000, QOI, PSD, DDS, OpenEXR, SGI, Sun raster, PCX, PBM, PGM, PPM and PAM"
 	return &FormatError{cause: CauseNotAnImage, Detail: fmt.Sprintf("it begins with %+q; read are %s", data[:min(len(data), 12)], read)}
 }

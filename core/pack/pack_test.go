@@ -380,14 +380,15 @@ func TestNextRunSweepsAwayWhatAKilledOneLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	part := filepath.Join(dir, leak.Names(t, dir)[0])
 	for _, name := range []string{".t-007.tar.0123456789abcdef.part", ".t-1000.tar.0123456789abcdef.part", ".u-007.tar.0123456789abcdef.part"} {
 		put(t, filepath.Join(dir, name), []byte("left"))
 	}
 	config := Config{Source: folder(t, tree(t, 3), nil), Samples: upTo(3), Parts: []Part{{}}, Out: filepath.Join(dir, "t-%03d.tar")}
-	if _, err := Write(testContext(t), config); !errors.Is(err, ErrTaken) || !strings.Contains(err.Error(), fmt.Sprintf("another run is writing %q", live.Name())) {
+	if _, err := Write(testContext(t), config); !errors.Is(err, ErrTaken) || !strings.Contains(err.Error(), fmt.Sprintf("another run is writing %q", part)) {
 		t.Errorf("beside a run that writes the same names: %v", err)
 	}
-	if _, err := os.Stat(live.Name()); err != nil {
+	if _, err := os.Stat(part); err != nil {
 		t.Error(err)
 	}
 	live.Abandon()

@@ -110,17 +110,15 @@ func (s *section) array(c *Column, packed bool) {
 
 // elements reads the type of an array's elements. JSON's numbers have none, so of a list it is to be given.
 func (s *section) elements(c *Column) {
-	want, name := "u8 i8 u16 i16 u32 i32 u64 i64 f16 f32 f64", ""
+	want, name := []string{"u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f16", "f32", "f64"}, ""
 	if c.Type == TypeList {
-		want = "u8 i8 u16 i16 u32 i32 u64 i64 f32 f64"
+		want = slices.DeleteFunc(want, func(t string) bool { return t == "f16" })
 		if !s.has("dtype") {
 			s.d.failAt(s.place, "dtype is missing, want the type of the list's numbers, such as dtype: i64 for token ids")
 		}
 	}
-	if s.text("dtype", &name); name != "" {
-		if c.DType, _ = tensor.ParseDType(name); !slices.Contains(strings.Fields(want), name) {
-			s.fail("dtype", "got %.40q, want one of %s", name, want)
-		}
+	if choice(s, "dtype", &name, want...); name != "" {
+		c.DType, _ = tensor.ParseDType(name)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/spdl/spdl/core/spelling"
+	"github.com/spdl/spdl/core/tensor"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -371,20 +372,29 @@ func oneOf[T ~string](d *decoder, n *yaml.Node, shown string, words ...T) (T, bo
 		return T(v.Value), true
 	}
 	hint := ""
-	if near := meant(v.Value, names); v.Kind == yaml.ScalarNode && near != "" {
+	if near := Meant(v.Value, names); v.Kind == yaml.ScalarNode && near != "" {
 		hint = fmt.Sprintf("; did you mean %s?", near)
 	}
 	d.fail(n, shown, "got %s, want one of %s%s", describe(n), strings.Join(names, ", "), hint)
 	return "", false
 }
 
-var shortType = strings.NewReplacer("uint", "u", "int", "i", "bfloat", "bf", "float", "f")
+var shortType = strings.NewReplacer("uint", "u", "int", "i", "bfloat", "bf", "float", "f", "fp", "f")
 
-// meant is the word that was meant in place of a wrong one, "" if none is near. It knows types as numpy and torch call them, float32, and classes of
-// torchaudio, MelSpectrogram, which begin with our word.
-func meant(wrong string, words []string) string {
-	if short := shortType.Replace(wrong); slices.Contains(words, short) {
-		return short
+// shortTypes are those of numpy, torch and C whose names do not tell their size.
+var shortTypes = map[string]string{"half": "f16", "float": "f32", "single": "f32", "double": "f64", "byte": "u8", "short": "i16", "int": "i32", "long": "i64"}
+
+// Meant is the word that was meant in place of a wrong one, "" if none is near. It knows types as numpy and torch call them, float32 and torch.half,
+// and classes of torchaudio, MelSpectrogram, which begin with our word.
+func Meant(wrong string, words []string) string {
+	name := strings.ToLower(wrong[strings.LastIndexByte(wrong, '.')+1:])
+	for _, short := range []string{shortTypes[name], shortType.Replace(name)} {
+		if slices.Contains(words, short) {
+			return short
+		}
+		if _, err := tensor.ParseDType(short); err == nil {
+			return "" // a type that is none of these
+		}
 	}
 	for _, w := range words {
 		if len(w) >= 3 && strings.HasPrefix(strings.ToLower(wrong), w) {

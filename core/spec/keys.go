@@ -672,7 +672,7 @@ var keys = withFrames([]Key{
 	{"ring.backing", "memfd, posix", "(memfd when opened by a client, posix when served)", "Anonymous memory, or names in /dev/shm."},
 	{"ring.access", "private, shared", "(private when opened by a client, shared when served)", "May the consumer write to its batches, or are they read-only for all."},
 	{"ring.mode", `"0600", "0640"`, `"0600"`, "Permission of posix segments and of the socket."},
-	{"ring.max_consumers", "whole number, 1 to 4096", "16", "Consumers attached at a time."},
+	{"ring.max_consumers", "whole number, 1 to 4096", "16", "Consumers and workers of stages attached at a time."},
 	{"ring.hash", "none, xxh3", "none", "Hash of each batch, to prove what was delivered: XXH3 (64 bits) of its rows' XXH3, 8 bytes each, little-endian, before any stage. Columns count where they are all that a sample has, and those that follow its pictures (image.boxes)."},
 	{"ring.reconnect", "time, 0 to 1h", "0s", "How long consumers look for a restarted engine before they report the loss (posix); 0: they report it at once."},
 	{"ring.delivery", "ordered, ready", "ordered", "ready: a finished batch does not wait for an earlier one of its epoch, so batches may come in another order; what is in each is the same. " +

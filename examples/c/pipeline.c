@@ -107,8 +107,10 @@ int main(int argc, char **argv) {
         words += result->words;
         free(result);
     }
-    if (s < 0) fprintf(stderr, "pipeline: %s\n", spdl_last_error());
-    printf("%8lu in all\n", words);
+    if (s < 0)
+        fprintf(stderr, "pipeline: %s\n", spdl_last_error());
+    else
+        printf("%8lu in all\n", words);
     for (int i = 0; i <= THREADS; i++) pthread_join(threads[i], NULL);
     spdl_pipeline_wait(pipeline, SPDL_FOREVER);
     spdl_pipeline_free(pipeline); /* what was dropped are paths of argv: nothing to reclaim */

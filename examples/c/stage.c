@@ -50,8 +50,10 @@ int main(int argc, char **argv) {
         if (s != SPDL_OK) break;
         batches++;
     }
-    if (s < SPDL_OK) fprintf(stderr, "stage: %s\n", spdl_last_error());
-    printf("%" PRIu64 " %s\n", batches, batches == 1 ? "batch" : "batches");
+    if (s < SPDL_OK)
+        fprintf(stderr, "stage: %s\n", spdl_last_error());
+    else
+        printf("%" PRIu64 " %s\n", batches, batches == 1 ? "batch" : "batches");
     spdl_detach(reader);
     return s < SPDL_OK;
 }

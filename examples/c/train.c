@@ -51,15 +51,17 @@ static uint32_t crc32(uint32_t crc, const void *data, size_t bytes) {
     return ~crc;
 }
 
-static uint32_t hash_batch(spdl_reader *reader, const spdl_batch *batch) {
+static spdl_status print_hash(spdl_reader *reader, const spdl_batch *batch) {
     uint32_t hash = crc32(0, &batch->rows, sizeof batch->rows);
     for (uint32_t i = 0; i < spdl_n_tensors(reader); i++) {
         spdl_tensor t = SPDL_TENSOR_INIT;
-        if (spdl_batch_tensor(reader, batch, i, &t) != SPDL_OK) return 0;
+        spdl_status s = spdl_batch_tensor(reader, batch, i, &t);
+        if (s != SPDL_OK) return s;
         hash = crc32(hash, t.data, t.bytes);
         if (t.offsets) hash = crc32(hash, t.offsets, (batch->rows + (size_t)1) * sizeof *t.offsets);
     }
-    return hash;
+    printf("%" PRIu64 " %08" PRIx32 "\n", batch->ticket, hash);
+    return SPDL_OK;
 }
 
 typedef struct totals {
@@ -159,19 +161,20 @@ int main(int argc, char **argv) {
     spdl_batch batch = SPDL_BATCH_INIT;
     double start = now();
     while ((s = spdl_acquire(reader, SPDL_FOREVER, &batch)) == SPDL_OK) {
-        if (hash) printf("%" PRIu64 " %08" PRIx32 "\n", batch.ticket, hash_batch(reader, &batch));
-        s = train(reader, &batch, &all);
+        if (hash) s = print_hash(reader, &batch);
+        if (s == SPDL_OK) s = train(reader, &batch, &all);
         spdl_release(reader, &batch);
         if (s != SPDL_OK) break;
     }
     double seconds = now() - start;
     if (s < 0) fprintf(stderr, "train: %s\n", spdl_last_error());
     spdl_detach(reader);
+    if (s < 0) return 1; /* part of an epoch is none */
 
     printf("%" PRIu64 " %s, %" PRIu64 " %s, %.1f batches/s; mean of image %.4f; %zu %s\n", all.batches,
            plural(all.batches, "batch", "batches"), all.rows, plural(all.rows, "row", "rows"),
            (double)all.batches / seconds, all.elements ? all.sum / (double)all.elements : 0.0, all.n_labels,
            plural(all.n_labels, "label", "labels"));
     free(all.labels);
-    return s < 0 ? 1 : 0;
+    return 0;
 }

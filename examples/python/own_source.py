@@ -47,11 +47,14 @@ def main():
         sys.exit(f"own_source: {error}")
     description = {"batch": 16, "order": {"epochs": 1}, "image": {"transform": [{"resize": [64, 64]}]}}
     sums, rows = np.zeros(len(pictures.classes)), np.zeros(len(pictures.classes), int)
-    with spdl.open(description, source=pictures) as loader:
-        for batch in loader:
-            np.add.at(sums, batch["label"], batch["image"].mean(axis=(1, 2, 3)))
-            np.add.at(rows, batch["label"], 1)
-        bad = loader.stats()["rings"][0]["bad_samples"]
+    try:
+        with spdl.open(description, source=pictures) as loader:
+            for batch in loader:
+                np.add.at(sums, batch["label"], batch["image"].mean(axis=(1, 2, 3)))
+                np.add.at(rows, batch["label"], 1)
+            bad = loader.stats()["rings"][0]["bad_samples"]
+    except spdl.SpdlError as error:
+        sys.exit(f"own_source: {error}")
     for name, total, n in zip(pictures.classes, sums, rows):
         print(f"{name}: {n} pictures, mean {total / max(n, 1):.2f}")
     for text in bad["last"]:

@@ -14,17 +14,25 @@ import numpy
 import spdl
 
 
-def main():
-    if len(sys.argv) != 3:
-        sys.exit("usage: stage.py NAME GROUP")
+def run(name, group):
     batches = 0
-    with spdl.attach(sys.argv[1], group=sys.argv[2]) as loader:
+    with spdl.attach(name, group=group) as loader:
         for epoch in loader.epochs():
             for batch in epoch:  # asking for the next one hands it on
                 image = batch["image"]
                 numpy.subtract(255, image, out=image)
                 batches += 1
     print(f"{batches} {'batch' if batches == 1 else 'batches'}")
+
+
+def main():
+    if len(sys.argv) != 3:
+        print("usage: stage.py NAME GROUP", file=sys.stderr)
+        sys.exit(2)
+    try:
+        run(*sys.argv[1:])
+    except spdl.SpdlError as error:
+        sys.exit(f"stage: {error}")
 
 
 if __name__ == "__main__":

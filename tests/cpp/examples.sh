@@ -23,6 +23,7 @@ status() { # status WANT COMMAND...
     "$@" >"$out/stdout" 2>"$out/stderr"
     [ $? = "$want" ]
 }
+lacks() { ! grep -qE "$1" "$2"; }
 totals='^5 batches, 15 rows, [0-9.]+ batches/s; mean of image 12\.5000; 15 labels$'
 for train in "$out/train_c" "$out/train_cpp"; do
     who=$(basename "$train")
@@ -39,6 +40,10 @@ for train in "$out/train_c" "$out/train_cpp"; do
     check "$who prints the library's text" grep -q '^train: mock: MOCK_FAIL' "$out/stderr"
     check "$who with an engine lost in the middle exits 1" status 1 env MOCK_FAIL=spdl_acquire:3 "$train" mock
     check "$who says that it was lost" grep -qE "^train: mock: MOCK_FAIL" "$out/stderr"
+    check "$who prints no totals of a part" lacks 'batch' "$out/stdout"
+    check "$who with a tensor that is not there exits 1" status 1 env MOCK_FAIL=spdl_batch_tensor:2 "$train" mock --hash
+    check "$who says why" grep -qE "^train: mock: MOCK_FAIL" "$out/stderr"
+    check "$who prints neither a hash nor totals of it" lacks . "$out/stdout"
 done
 printf '%d passed, %d failed\n' $passed $failed
 [ $failed = 0 ]

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import pathlib
 import signal
 import sys
 import threading
@@ -82,6 +83,21 @@ def test_stages_of_three_languages_follow_one_another(serve, pictures):
     same(everything(engine.name, "train"), want, lambda image: 255 - image)
     for w in workers:
         assert w.end()[0] == 0
+
+
+@pytest.mark.parametrize("language", WORKERS)
+def test_a_worker_whose_engine_is_killed_says_so_and_counts_nothing(serve, pictures, language):
+    """Exit code 1 and the text in every language, and no count, as at the end of the data; 2 for wrong arguments."""
+    description = describe(pictures.path, order={"epochs": 0}, ring=stages("augment"))
+    engine = serve(description)
+    doomed = worker(language, engine)
+    eventually("the worker", lambda: f"spdl.{engine.name}" in pathlib.Path(f"/proc/{doomed.pid}/maps").read_text())
+    engine.kill()
+    code, out, err = doomed.end()
+    assert code == 1 and err.startswith("stage: ") and engine.name in err and "Traceback" not in err and out == "", (out, err)
+    code, out, err = Consumer(WORKERS[language]).end()
+    assert code == 2 and err.startswith("usage: stage") and out == "", (out, err)
+    assert serve(description, name=engine.name).running  # takes over what was left, and removes it at its end
 
 
 HALF = """

@@ -16,7 +16,6 @@ from test_jpeg import BICUBIC, BILINEAR, GRAY, NEAREST, uniforms
 TIMM = 4
 OPERATIONS = ("AutoContrast", "Equalize", "Invert", "Rotate", "Posterize", "Solarize", "SolarizeAdd", "Color", "Contrast", "Brightness", "Sharpness",
               "ShearX", "ShearY", "TranslateXRel", "TranslateYRel")
-INCREASING = ("Posterize", "Solarize", "Color", "Contrast", "Brightness", "Sharpness")
 FILL = (124, 116, 104)
 
 

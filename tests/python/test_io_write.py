@@ -297,8 +297,12 @@ def test_a_failure_leaves_no_file(tmp_path):
             muxer.open()
             video.encode(np.zeros(100, np.uint8))
     assert (tmp_path / "old.mp4").read_bytes() == b"old" and os.listdir(tmp_path) == ["old.mp4"]
-    with pytest.raises(spdl.SystemCallError, match="no such file"):
-        spdl.io.save_video(tmp_path / "nowhere" / "a.mp4", pictures(1), 25)
+    nowhere = tmp_path / "nowhere"
+    for save in (lambda: spdl.io.save_video(nowhere / "a.mp4", pictures(1), 25), lambda: spdl.io.save_image(nowhere / "a.png", pictures(1)[0]),
+                 lambda: spdl.io.save_audio(nowhere / "a.wav", np.zeros((1, 8), np.float32), 8000)):
+        with pytest.raises(spdl.SystemCallError, match=f"{nowhere}/a\\..*no such file or directory; there is no directory \"{nowhere}\"") as told:
+            save()
+        assert ".part" not in str(told.value)
 
 
 def _open_sound():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import pickle
 import subprocess
 import sys
 
@@ -107,3 +109,57 @@ def test_what_attach_does_not_take_is_refused_with_the_names(mock):
         spdl.attach("x", groups="train")
     with pytest.raises(TypeError, match="attach: got an unexpected argument batch; want group, lane, max_leases, handoff, timeout; what batches are is told to the engine"):
         spdl.attach("x", batch=64)
+
+
+def build(builder: spdl.pipeline.PipelineBuilder, **arguments: object) -> object:
+    return builder.add_source([1]).add_sink().build(**arguments)
+
+
+@pytest.mark.parametrize("call, answer", [
+    (lambda b: b.pipe(print, concurency=4), "pipeline: pipe: got an unexpected argument concurency; did you mean concurrency?"),
+    (lambda b: b.pipe(print, num_workers=4), "pipeline: pipe: got an unexpected argument num_workers; want concurrency, executor, name, .*deadline$"),
+    (lambda b: b.pipe(print, 4), "pipeline: pipe: got 4 behind op, want the others by their names: concurrency, executor"),
+    (lambda b: b.add_source([1], continous=True), "add_source: got an unexpected argument continous; did you mean continuous?"),
+    (lambda b: b.aggregate(4, drop_lst=True), "aggregate: got an unexpected argument drop_lst; did you mean drop_last?"),
+    (lambda b: b.aggregate(4, True), "aggregate: got True behind input, want the others by their names: drop_last$"),
+    (lambda b: b.disaggregate(4), "disaggregate: got 4, want nothing; an item says itself what it is made of$"),
+    (lambda b: b.disaggregate(size=4), "disaggregate: got an unexpected argument size; an item says itself"),
+    (lambda b: b.path_variants(len, [], nmae="x"), "path_variants: got an unexpected argument nmae; did you mean name?"),
+    (lambda b: b.to(None, buffer=2), "to: got an unexpected argument buffer; did you mean buffer_size?"),
+    (lambda b: b.add_sink(bufer_size=2), "add_sink: got an unexpected argument bufer_size; did you mean buffer_size?"),
+    (lambda b: build(b, num_thread=4), "build: got an unexpected argument num_thread; did you mean num_threads?"),
+    (lambda b: spdl.pipeline.PipelineBuilder([1]), r"PipelineBuilder: got \[1\], want nothing; its methods take what a pipeline is made of"),
+    (lambda b: spdl.pipeline.build_pipeline(b.add_source([1]).add_sink().get_config(), threads=4), "build_pipeline: got an unexpected argument threads; did you mean num_threads?"),
+    (lambda b: spdl.pipeline.defs.Pipe(print, concurency=4), "Pipe: got an unexpected argument concurency; did you mean concurrency?"),
+    (lambda b: spdl.pipeline.defs.Aggregate(4, drop=True), "Aggregate: got an unexpected argument drop; did you mean drop_last?"),
+    (lambda b: spdl.pipeline.defs.Merge([], opp=print), "Merge: got an unexpected argument opp; did you mean op?"),
+])
+def test_what_a_pipeline_is_not_told_so_is_answered_with_what_it_takes(call, answer):
+    with pytest.raises(TypeError, match=answer):
+        call(spdl.pipeline.PipelineBuilder())
+
+
+def test_what_is_said_of_a_pipeline_says_as_before_what_it_takes():
+    """The answers are the calls' own: help() and type checkers see what there is."""
+    takes = inspect.signature(spdl.pipeline.PipelineBuilder.pipe).parameters
+    assert list(takes)[:3] == ["self", "op", "concurrency"] and takes["op"].kind is inspect.Parameter.POSITIONAL_ONLY
+    assert pickle.loads(pickle.dumps(spdl.pipeline.defs.Pipe)) is spdl.pipeline.defs.Pipe
+
+
+@pytest.mark.parametrize("arguments, named, got", [
+    ((), {}, "nothing"), (("imagenet.yaml",), {}, "str"), (({"source": {}},), {"batch_size": 64}, "dict, batch_size"), ((), {"spec": "x"}, "spec"),
+])
+def test_a_loader_is_made_by_the_calls_that_make_them(arguments, named, got):
+    with pytest.raises(TypeError, match=rf"^spdl: Loader: got {got}; spdl.open\(spec\) and spdl.attach\(name\) make loaders$"):
+        spdl.Loader(*arguments, **named)
+
+
+def test_what_a_loader_is_not_told_so_is_answered_with_what_it_takes(loader):
+    for call, answer in [
+        (lambda: loader.ring("val", groups="a"), "Loader.ring: got an unexpected argument groups; did you mean group?"),
+        (lambda: loader.ring("val", "a"), "Loader.ring: got 'a' behind name, want the others by their names: group, lane"),
+        (lambda: loader.pin(devices=0), "Loader.pin: got an unexpected argument devices; did you mean device?"),
+        (lambda: loader.state_dict(count=False), "Loader.state_dict: got an unexpected argument count; did you mean count_held?"),
+    ]:
+        with pytest.raises(TypeError, match=answer):
+            call()

@@ -115,7 +115,6 @@ assert spdl.io.load_video("a.mp4").shape == clip.shape and spdl.io.load_video(da
 """,
     'demuxer, muxer = spdl.io.Demuxer("a.mp4")': 'assert (spdl.io.load_video("b.mkv").numpy() == spdl.io.load_video("a.mp4").numpy()).all() and spdl.io.load_audio("b.mkv").shape == wave.shape',
 }
-OF_RINGS = 'for batch in loader:              # image'  # of a description beside it, and so is the one behind
 KINETICS = "source: {folder: /data/kinetics/train}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Sequence
-from typing import Any, Callable, TypeVar, cast
+from typing import Any, Callable, Optional, TypeVar, cast
 
 from ._spelling import nearest
 
@@ -77,25 +77,30 @@ def unexpected(call: str, name: str, takes: Sequence[str], remedy: str) -> TypeE
     return TypeError(f"spdl: {call}: got an unexpected argument {name}; {f'did you mean {near}?' if near else remedy}")
 
 
-def own_arguments(refused: Callable[[str, Sequence[str]], TypeError]) -> Callable[[_F], _F]:
-    """Have a call answer arguments that it does not take: by their names with what `refused` makes of the name and of those that there are,
-    by their places with those."""
+def own_arguments(call: str, refused: Optional[Callable[[str, Sequence[str]], TypeError]] = None, remedy: str = "") -> Callable[[_F], _F]:
+    """Have a function or a method answer arguments that it does not take: by their names with what `refused` makes of the name and of those that
+    there are (by itself the nearest of them, else the remedy, else all), by their places with those."""
 
     def around(function: _F) -> _F:
         parameters = inspect.signature(function).parameters
-        names, places = list(parameters), sum(p.kind is not p.KEYWORD_ONLY for p in parameters.values())
+        bound = int("self" in parameters)
+        names = list(parameters)[bound:]
+        takes = [name for name in names[1 - bound:] if parameters[name].kind is not inspect.Parameter.POSITIONAL_ONLY]
+        placed = [name for name in names if parameters[name].kind is not inspect.Parameter.KEYWORD_ONLY]
+        rest = names[len(placed):]
+        want = f"the others by their names: {', '.join(rest)}" if rest else "no more" if placed else f"nothing; {remedy}"
 
         @functools.wraps(function)
-        def call(*given: Any, **named: Any) -> Any:
+        def answered(*given: Any, **named: Any) -> Any:
             for name in named:
                 if name not in parameters:
-                    raise refused(name, names[1:])
-            if len(given) > places:
-                more, rest = (f"{one!r:.40}" for one in given[places:]), names[places:]
-                raise TypeError(f"spdl: {function.__name__}: got {', '.join(more)} behind {', '.join(names[:places])}, "
-                                f"want {'the others by their names: ' if rest else 'no more'}{', '.join(rest)}")
+                    raise refused(name, takes) if refused else unexpected(call, name, takes, remedy or f"want {', '.join(takes)}")
+            more = given[bound + len(placed):]
+            if more:
+                behind = f" behind {', '.join(placed)}" if placed else ""
+                raise TypeError(f"spdl: {call}: got {', '.join(f'{one!r:.40}' for one in more)}{behind}, want {want}")
             return function(*given, **named)
 
-        return cast(_F, call)
+        return cast(_F, answered)
 
     return around

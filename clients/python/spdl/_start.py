@@ -28,7 +28,7 @@ from .loader import Loader
 Spec = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 
 
-@own_arguments(lambda name, takes: refusal("open", name, takes, "what it takes stands in help(spdl.open)"))
+@own_arguments("open", lambda name, takes: refusal("open", name, takes, "what it takes stands in help(spdl.open)"))
 def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[str, os.PathLike[str], None] = None,
          args: Sequence[str] = (), group: Optional[str] = None, lane: Optional[int] = None,
          max_leases: Optional[int] = None, share: Optional[bool] = None, handoff: bool = False,
@@ -148,7 +148,7 @@ def _open_opts(in_process: bool, engine: Union[str, os.PathLike[str], None], arg
 OPTIONS = [name for name in inspect.signature(open).parameters if name != "spec"]
 
 
-@own_arguments(lambda name, takes: unexpected("attach", name, takes, f"want {', '.join(takes)}; what batches are is told to the engine, by spdl serve or spdl.open"))
+@own_arguments("attach", lambda name, takes: unexpected("attach", name, takes, f"want {', '.join(takes)}; what batches are is told to the engine, by spdl serve or spdl.open"))
 def attach(name: str, group: Optional[str] = None, lane: Optional[int] = None, max_leases: Optional[int] = None,
            handoff: bool = False, timeout: Optional[float] = None) -> Loader:
     """Attach to a running engine's ring, "NAME" or "NAME/RING"; a name that begins with "/" is its socket's path.

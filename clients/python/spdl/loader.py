@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import json
 import warnings
 import weakref
-from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Iterator, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Iterator, NamedTuple, Optional, TypeVar, cast
 
 from . import _c, _dlpack, _torchrun
 from ._epoch import Epoch
 from ._errors import ArgumentError, NotFound, StateError, Timeout, Unsupported
 from ._feed import Feed
-from ._foreign import TORCH, torchs
+from ._foreign import TORCH, own_arguments, torchs
 from ._hands import Shelf
 from ._reader import Lease, Reader, nanoseconds
 from ._spelling import lacks
@@ -25,6 +26,22 @@ if TYPE_CHECKING:
 
 _STATES = {_c.STARTING: "starting", _c.RUNNING: "running", _c.ENDED: "ended", _c.FAILED: "failed",
            _c.STOPPED: "stopped", _c.LOST: "lost"}
+
+
+_Init = TypeVar("_Init", bound=Callable[..., None])
+
+
+def _made_by_calls(init: _Init) -> _Init:
+    """Have a Loader's __init__ tell who calls it with what spdl.open takes, or whatever else, how loaders are made."""
+
+    @functools.wraps(init)
+    def made(self: Loader, *given: Any, **named: Any) -> None:
+        if not given or not isinstance(given[0], Reader) or len(given) + len(named) > 2 or named.keys() - {"recipe"}:
+            got = [type(one).__name__ for one in given] + list(named)
+            raise TypeError(f"spdl: Loader: got {', '.join(got) or 'nothing'}; spdl.open(spec) and spdl.attach(name) make loaders")
+        init(self, *given, **named)
+
+    return cast(_Init, made)
 
 
 class Info(NamedTuple):
@@ -79,9 +96,8 @@ class Loader:
     attach again there. An attached loader can be pickled: it attaches anew, under the same name, group and lane.
     """
 
+    @_made_by_calls
     def __init__(self, reader: Reader, recipe: Optional[tuple] = None) -> None:
-        if not isinstance(reader, Reader):
-            raise TypeError(f"spdl: Loader: got {type(reader).__name__}; spdl.open(spec) and spdl.attach(name) make loaders")
         self._reader = reader
         self._recipe = recipe  # arguments of spdl.attach; None: this engine is our child
         self._feed: Optional[Feed] = None  # threads that bring its samples
@@ -122,6 +138,7 @@ class Loader:
         while not self._epochs or self.epoch < self._epochs:
             yield Epoch(self)
 
+    @own_arguments("Loader.ring")
     def ring(self, name: str, *, group: Optional[str] = None, lane: Optional[int] = None, max_leases: Optional[int] = None,
              handoff: bool = False, timeout: Optional[float] = None) -> Loader:
         """Attach to another ring of this loader's engine, where several share one (`rings:` in the description):
@@ -147,7 +164,7 @@ class Loader:
         ours, theirs = set(self.classes or ()), set(other.classes or ())
         if ours and theirs and ours != theirs:
             warnings.warn(f"spdl: ring {name!r}: its classes are not those of {self.info.name!r}, so a label means another class there: "
-                          f"{len(ours - theirs)} are here alone, {len(theirs - ours)} there alone, such as {min(ours ^ theirs)!r}", RuntimeWarning, stacklevel=2)
+                          f"{len(ours - theirs)} are here alone, {len(theirs - ours)} there alone, such as {min(ours ^ theirs)!r}", RuntimeWarning, stacklevel=3)
         return other
 
     def acquire(self, timeout: Optional[float] = None) -> Optional[Batch]:
@@ -174,6 +191,7 @@ class Loader:
 
     # ---- GPUs
 
+    @own_arguments("Loader.pin")
     def pin(self, device: Optional[int] = None, stage: bool = False) -> PinInfo:
         """Pin the ring's memory, so that `batch.array("image").torch().to("cuda", non_blocking=True)` is a true asynchronous
         copy. Returns what came of it. End such a batch with its release_after(stream).
@@ -201,6 +219,7 @@ class Loader:
 
     # ---- state
 
+    @own_arguments("Loader.state_dict")
     def state_dict(self, count_held: bool = True) -> dict[str, Any]:
         """Which batches are completed, for a checkpoint: small, and plain Python.
 

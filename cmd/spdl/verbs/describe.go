@@ -372,13 +372,13 @@ func (d *description) setType(verb string, r *spec.Spec) error {
 	}
 	if m.Audio != nil {
 		if err != nil || t != tensor.F32 && t != tensor.I16 {
-			return usage("%s: --dtype %q, want f32 or i16 for sounds", verb, d.dtype)
+			return usage("%s: --dtype %q, want f32 or i16 for sounds%s", verb, d.dtype, didYouMean(meant(d.dtype, "f32", "i16")))
 		}
 		m.Audio.DType = t
 		return nil
 	}
 	if err != nil || !slices.Contains([]tensor.DType{tensor.U8, tensor.F16, tensor.BF16, tensor.F32}, t) {
-		return usage("%s: --dtype %q, want u8, f16, bf16 or f32", verb, d.dtype)
+		return usage("%s: --dtype %q, want u8, f16, bf16 or f32%s", verb, d.dtype, didYouMean(meant(d.dtype, "u8", "f16", "bf16", "f32")))
 	}
 	if m.Video != nil {
 		m.Video.Frame.DType = t
@@ -386,6 +386,11 @@ func (d *description) setType(verb string, r *spec.Spec) error {
 		m.Image.DType = t
 	}
 	return nil
+}
+
+// meant is the word that was meant by a flag's wrong one; none: none is near.
+func meant(wrong string, words ...string) []string {
+	return slices.DeleteFunc([]string{spec.Meant(wrong, words)}, func(near string) bool { return near == "" })
 }
 
 // onlyMedium is what a ring's samples are, where that is one thing.
@@ -413,7 +418,7 @@ func (d *description) setLayout(verb string, r *spec.Spec) error {
 	}
 	layout, layouts := layoutOf(&m)
 	if *layout = strings.ToUpper(d.layout); !slices.Contains(layouts, *layout) {
-		return usage("%s: --layout %q, want %s", verb, d.layout, strings.Join(layouts, " or "))
+		return usage("%s: --layout %q, want %s%s", verb, d.layout, strings.Join(layouts, " or "), didYouMean(meant(*layout, layouts...)))
 	}
 	return nil
 }

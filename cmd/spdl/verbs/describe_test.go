@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"context"
+	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -35,16 +36,31 @@ func TestFlagsFillInTheFormWithoutADescription(t *testing.T) {
 	}
 }
 
-// A type that no decoder writes is refused: a ring of it would tell consumers of bytes that are not there.
+// A type that no decoder writes is refused: a ring of it would tell consumers of bytes that are not there. One by numpy's or torch's name is
+// answered with ours.
 func TestTypesThatNoDecoderWritesAreRefused(t *testing.T) {
 	video := describe(t, "/data", "d", "")
-	for _, name := range []string{"f64", "i16", "i64", "u16", "F32", ""} {
+	for name, meant := range map[string]string{"f64": "", "i16": "", "i64": "", "u16": "", "float64": "", "torch.int64": "", "": "", "F32": "f32",
+		"float32": "f32", "torch.float16": "f16", "half": "f16", "bfloat16": "bf16", "fp32": "f32", "np.uint8": "u8"} {
 		for _, args := range [][]string{{t.TempDir()}, {video}} {
 			_, err := reading(t, &description{}, append(args, "--dtype", name)...)
-			if want := "test: --dtype " + strconv.Quote(name) + ", want u8, f16, bf16 or f32"; err == nil || err.Error() != want {
+			want := "test: --dtype " + strconv.Quote(name) + ", want u8, f16, bf16 or f32"
+			if meant != "" {
+				want += "; did you mean " + meant + "?"
+			}
+			if err == nil || err.Error() != want {
 				t.Errorf("%v: got %v, want %q", args, err, want)
 			}
 		}
+	}
+	sound := writeFile(t, filepath.Join(t.TempDir(), "s.yaml"), "source: {folder: /data}\naudio: {rate: 8000, length: 8000}\n")
+	_, err := reading(t, &description{}, sound, "--dtype", "int16")
+	if want := `test: --dtype "int16", want f32 or i16 for sounds; did you mean i16?`; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %q", err, want)
+	}
+	_, err = reading(t, &description{}, t.TempDir(), "--layout", "ncwh")
+	if want := `test: --layout "ncwh", want NHWC or NCHW; did you mean NCHW?`; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %q", err, want)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"image"
+	"image/png"
 	"math"
 	"os"
 	"slices"
@@ -301,6 +303,14 @@ func TestWhatIsNotAudioIsRefused(t *testing.T) {
 	}
 	refused(t, cfg, Source{Path: "testdata/none.wav"}, CauseRead)
 	refused(t, cfg, Source{Path: "testdata"}, CauseRead)
+	var encoded bytes.Buffer
+	if err := png.Encode(&encoded, image.NewGray(image.Rect(0, 0, 8, 8))); err != nil {
+		t.Fatal(err)
+	}
+	picture := refused(t, cfg, Source{Bytes: encoded.Bytes()}, "unsupported")
+	if want := "it is a picture (PNG), which the section image reads, in Python spdl.io.load_image"; !strings.HasSuffix(picture.Error(), want) {
+		t.Errorf("got %q, want it to end with %s", picture, want)
+	}
 }
 
 // More frames than the limit are refused before memory is taken for them.

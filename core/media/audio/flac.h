@@ -15,7 +15,6 @@
 
 enum {
     AUDIO_FLAC_MORE = 1, /* in place of a status, of a frame: its bytes end before it does */
-    AUDIO_FLAC_CHANNELS = 8,
     AUDIO_FLAC_BLOCK = 65535, /* samples of a frame */
 };
 

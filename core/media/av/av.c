@@ -364,6 +364,37 @@ static int not_media(media_av *a) {
     return media_av_fail(a, MEDIA_AV_NOT_MEDIA, text);
 }
 
+/* What it is that FFmpeg knows and is not let read: pictures have a decoder of their own. */
+static int not_read(media_av *a) {
+    static const struct {
+        int at;
+        const char *magic, *name;
+    } pictures[] = {
+        {0, "\xff\xd8\xff", "JPEG"},
+        {0, "\x89PNG", "PNG"},
+        {8, "WEBP", "WebP"},
+        {0, "BM", "BMP"},
+        {0, "II*", "TIFF"},
+        {0, "MM", "TIFF"},
+        {4, "jP  ", "JPEG 2000"},
+        {0, "\xff\x4f\xff", "JPEG 2000"},
+        {0, "qoif", "QOI"},
+        {0, "8BPS", "PSD"},
+        {0, "DDS ", "DDS"},
+        {0, "\x76\x2f\x31\x01", "OpenEXR"},
+    };
+    char head[12] = "", text[sizeof a->detail];
+    media_av_bytes(a, 0, (uint8_t *)head, sizeof head);
+    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++) {
+        if (memcmp(head + pictures[i].at, pictures[i].magic, strlen(pictures[i].magic)) != 0) continue;
+        snprintf(text, sizeof text,
+                 "it is a picture (%s), which the section image reads, in Python spdl.io.load_image",
+                 pictures[i].name);
+        return media_av_fail(a, MEDIA_AV_UNSUPPORTED, text);
+    }
+    return media_av_fail(a, MEDIA_AV_UNSUPPORTED, "a container of a kind that is not read");
+}
+
 static int open_input(media_av *a) {
     if (a->source.packets) return media_packets_open(a);
     int rc = a->options.type == AVMEDIA_TYPE_AUDIO ? pass_tags(a) : MEDIA_AV_OK;
@@ -372,7 +403,7 @@ static int open_input(media_av *a) {
     if (rc != MEDIA_AV_OK) return rc;
     rc = avformat_open_input(&a->format, NULL, known_format(a), NULL);
     if (rc == AVERROR(EINVAL) && a->refused == MEDIA_AV_OK && strstr(media_av_message(), "whitelist"))
-        return media_av_fail(a, MEDIA_AV_UNSUPPORTED, "a container of a kind that is not read");
+        return not_read(a);
     if (rc == AVERROR_INVALIDDATA && !says_truncated(media_av_message()) &&
         !says_damaged(media_av_message()) && a->refused == MEDIA_AV_OK)
         return not_media(a);

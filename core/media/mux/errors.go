@@ -3,6 +3,7 @@ package mux
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 )
 
 // ErrClosed is returned by what is called after Close or Abort.
@@ -36,6 +37,15 @@ func (e *Error) Unwrap() error { return e.err }
 
 func invalid(name, format string, args ...any) error {
 	return &Error{Name: name, cause: CauseInvalid, Detail: fmt.Sprintf(format, args...)}
+}
+
+// unwritten says why bytes could not be written. The name of the file is said once.
+func unwritten(name string, err error) error {
+	why := err.Error()
+	if path := (*fs.PathError)(nil); errors.As(err, &path) && path.Path == name {
+		why = path.Err.Error()
+	}
+	return &Error{Name: name, cause: CauseWrite, Detail: why, err: err}
 }
 
 func closed(name string) error {

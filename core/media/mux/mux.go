@@ -45,7 +45,7 @@ type output interface {
 func Create(path string, cfg Config) (*Muxer, error) {
 	out, err := createFile(path)
 	if err != nil {
-		return nil, &Error{Name: path, cause: CauseWrite, Detail: err.Error(), err: err}
+		return nil, unwritten(path, err)
 	}
 	return newMuxer(path, cfg, out)
 }
@@ -134,7 +134,7 @@ func (m *Muxer) written(err error) error {
 
 func (m *Muxer) take() error {
 	if err := m.out.take(unsafe.Slice((*byte)(m.m.memory), int(m.m.size))); err != nil {
-		return &Error{Name: m.name, cause: CauseWrite, Detail: err.Error(), err: err}
+		return unwritten(m.name, err)
 	}
 	return nil
 }
@@ -169,7 +169,7 @@ func (m *Muxer) Close() error {
 	}
 	if err == nil {
 		if failed := m.out.finish(); failed != nil {
-			err = &Error{Name: m.name, cause: CauseWrite, Detail: failed.Error(), err: failed}
+			err = unwritten(m.name, failed)
 		}
 		m.out = nil
 	}

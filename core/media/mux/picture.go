@@ -73,7 +73,7 @@ func save(path string, bytes []byte) error {
 		}
 	}
 	if err != nil {
-		return &Error{Name: path, cause: CauseWrite, Detail: err.Error(), err: err}
+		return unwritten(path, err)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ package mux
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -151,6 +152,9 @@ func TestContainersThatCannotBeAreRefused(t *testing.T) {
 	refuses(t, err, CauseUnsupported, "give a format")
 	_, err = Create(filepath.Join(dir, "missing", "a.mp4"), Config{})
 	refuses(t, err, CauseWrite, "no such file")
+	if want := fmt.Sprintf("mux: %q: no such file or directory; there is no directory %q", dir+"/missing/a.mp4", dir+"/missing"); err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
 	isEmpty(t, dir)
 }
 

@@ -3,6 +3,7 @@ package whole
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -11,10 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// File is open for writing until Finish or Abandon.
+// File is open for writing until Finish or Abandon. Its errors have the name that it is to have.
 type File struct {
 	*os.File
-	path string // that Finish names it; "": it has its name
+	part string // where it lies until Finish names it; "": it has its name
 }
 
 // Create begins the file at path, with the mode that os.Create gives. Of a FIFO it waits for the reader.
@@ -23,11 +24,15 @@ type File struct {
 // process that died, and Sweep removes it.
 func Create(path string) (*File, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return open(path, os.O_WRONLY, "")
+		file, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return nil, err
+		}
+		return &File{File: file}, nil
 	}
 	for {
-		name := fmt.Sprintf(".%s.%016x.part", filepath.Base(path), rand.Uint64())
-		f, err := open(filepath.Join(filepath.Dir(path), name), os.O_RDWR|os.O_CREATE|os.O_EXCL, path)
+		part := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%016x.part", filepath.Base(path), rand.Uint64()))
+		f, err := create(part, path)
 		if err != nil || f.lock() {
 			return f, err
 		}
@@ -35,12 +40,20 @@ func Create(path string) (*File, error) {
 	}
 }
 
-func open(name string, flags int, path string) (*File, error) {
-	file, err := os.OpenFile(name, flags, 0o666)
-	if err != nil {
-		return nil, err
+// create makes the file part, which is called path: whoever asked for that knows of no other name.
+func create(part, path string) (*File, error) {
+	for {
+		fd, err := unix.Open(part, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, 0o666)
+		switch {
+		case err == nil:
+			return &File{os.NewFile(uintptr(fd), path), part}, nil
+		case errors.Is(err, unix.ENOENT):
+			err = fmt.Errorf("%w; there is no directory %q", err, filepath.Dir(path))
+		case errors.Is(err, unix.EINTR):
+			continue
+		}
+		return nil, &fs.PathError{Op: "create", Path: path, Err: err}
 	}
-	return &File{file, path}, nil
 }
 
 // lock locks the new file; false: it is being swept away. Where a file system has no locks, it is not locked, and Sweep leaves it there.
@@ -54,7 +67,7 @@ func (f *File) lock() bool {
 }
 
 // Special reports whether it is a FIFO, a device or the like, which has no places to write at.
-func (f *File) Special() bool { return f.path == "" }
+func (f *File) Special() bool { return f.part == "" }
 
 // Finish closes the file and gives it its name. If it cannot, nothing is left of it.
 func (f *File) Finish() error {
@@ -67,10 +80,19 @@ func (f *File) Finish() error {
 		defer unix.Close(second)
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), f.path)
+		err = f.rename()
 	}
 	if err != nil {
-		_ = os.Remove(f.Name())
+		_ = os.Remove(f.part)
+	}
+	return err
+}
+
+func (f *File) rename() error {
+	err := os.Rename(f.part, f.Name())
+	var link *os.LinkError
+	if errors.As(err, &link) {
+		return &fs.PathError{Op: "create", Path: f.Name(), Err: link.Err}
 	}
 	return err
 }
@@ -78,7 +100,7 @@ func (f *File) Finish() error {
 // Abandon closes the file; nothing is left of it but what a special one took.
 func (f *File) Abandon() {
 	if !f.Special() {
-		_ = os.Remove(f.Name())
+		_ = os.Remove(f.part)
 	}
 	_ = f.Close()
 }

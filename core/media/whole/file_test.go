@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -86,14 +88,37 @@ func TestFailuresLeaveNothing(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(path, "full"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Finish(); err == nil {
-		t.Error("a directory was replaced")
+	if err := f.Finish(); err == nil || !strings.HasPrefix(err.Error(), "create "+path+": ") || strings.Contains(err.Error(), ".part") {
+		t.Errorf("a directory in the way: got %v, want it by the name that was asked for", err)
 	}
 	if got := leak.Names(t, dir); !slices.Equal(got, []string{"a"}) {
 		t.Errorf("got %q, want the directory alone", got)
 	}
-	if _, err := Create(filepath.Join(dir, "nowhere", "a")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("got %v, want that there is no such directory", err)
+	_, err := Create(filepath.Join(dir, "nowhere", "a"))
+	want := "create " + dir + "/nowhere/a: no such file or directory; there is no directory " + strconv.Quote(dir+"/nowhere")
+	if !errors.Is(err, os.ErrNotExist) || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// Whatever fails on the way is told of the name that was asked for: nobody knows of another.
+func TestErrorsNameTheFileThatWasAskedFor(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	f := begin(t, path, "text")
+	defer f.Abandon()
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 4, Max: limit.Max}); err != nil {
+		t.Skip(err)
+	}
+	_, err := f.WriteString("more")
+	if back := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); back != nil {
+		t.Fatal(back)
+	}
+	if !errors.Is(err, syscall.EFBIG) || err.Error() != "write "+path+": file too large" {
+		t.Errorf("got %v, want that %q is too large", err, path)
 	}
 }
 
@@ -111,10 +136,10 @@ func TestSweepTakesTheDeadAlone(t *testing.T) {
 	if err := os.Symlink("a.tar.0123456789abcdef.part", filepath.Join(dir, ".d.tar.0123456789abcdef.part")); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := Sweep(dir, func(name string) bool { return filepath.Ext(name) == ".tar" }); !slices.Equal(got, []string{live.Name()}) || err != nil {
-		t.Errorf("live are %q (%v), want %q", got, err, live.Name())
+	if got, err := Sweep(dir, func(name string) bool { return filepath.Ext(name) == ".tar" }); !slices.Equal(got, []string{live.part}) || err != nil {
+		t.Errorf("live are %q (%v), want %q", got, err, live.part)
 	}
-	if got := leak.Names(t, dir); len(got) != 5 || !slices.Contains(got, filepath.Base(live.Name())) {
+	if got := leak.Names(t, dir); len(got) != 5 || !slices.Contains(got, filepath.Base(live.part)) {
 		t.Errorf("left %q", got)
 	}
 	if err := live.Finish(); err != nil {

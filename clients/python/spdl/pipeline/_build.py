@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Callable, Iterable, Optional, Sequence
 
+from .._foreign import own_arguments
 from . import config as defaults
 from . import defs
 from ._compose import compose
@@ -16,6 +17,7 @@ from ._tasks import BackgroundTaskFactory
 from ._variables import U
 
 
+@own_arguments("pipeline: build_pipeline")
 def build_pipeline(pipeline_cfg: defs.PipelineConfig[U], /, *, num_threads: int, max_failures: defs.MaxFailures = -1,
                    report_stats_interval: float = -1, queue_class: Optional[type[AsyncQueue]] = None,
                    task_hook_factory: Optional[Callable[[StageInfo], Iterable[TaskHook]]] = None, stage_id: int = 0,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Executor
 from typing import Any, AsyncIterable, Callable, Generic, Iterable, Optional, Sequence, Union
 
+from .._foreign import own_arguments
 from . import defs
 from ._build import build_pipeline
 from ._hooks import TaskHook
@@ -29,6 +30,7 @@ class PipelineBuilder(Generic[T, U]):
     PipelineBuilder()` builds a Pipeline[Picture].
     """
 
+    @own_arguments("pipeline: PipelineBuilder", remedy="its methods take what a pipeline is made of, such as add_source(paths)")
     def __init__(self) -> None:
         self._src: Optional[defs.SourceConfig[T]] = None
         self._pipes: list[Any] = []
@@ -38,6 +40,7 @@ class PipelineBuilder(Generic[T, U]):
         parts = ["no source" if self._src is None else "source", *map(repr, self._pipes), "no sink" if self._sink is None else f"sink({self._sink.buffer_size})"]
         return f"<spdl.pipeline.PipelineBuilder {', '.join(parts)}>"
 
+    @own_arguments("pipeline: add_source")
     def add_source(self, source: Union[Iterable[T], AsyncIterable[T]], *,
                    continuous: bool = False) -> PipelineBuilder[T, U]:
         """Where the items come from. A sync iterable is iterated on a thread of its own, so it may block.
@@ -49,6 +52,7 @@ class PipelineBuilder(Generic[T, U]):
         self._src = defs.SourceConfig(source, continuous)
         return self
 
+    @own_arguments("pipeline: pipe")
     def pipe(self, op: Any, /, *, concurrency: int = 1, executor: Optional[Executor] = None,
              name: Optional[str] = None, output_order: str = "completion",
              max_failures: Optional[defs.MaxFailures] = None, retries: int = 0, backoff: float = 0.1,
@@ -58,19 +62,23 @@ class PipelineBuilder(Generic[T, U]):
                                    output_order=output_order, max_failures=max_failures, retries=retries,
                                    backoff=backoff, deadline=deadline))
 
+    @own_arguments("pipeline: aggregate")
     def aggregate(self, input: Union[int, defs.Aggregator], /, *, drop_last: bool = False) -> PipelineBuilder[T, U]:
         """Make one item of many: lists of `input`, or what an Aggregator makes of them."""
         return self._add(defs.Aggregate(input, drop_last=drop_last))
 
+    @own_arguments("pipeline: disaggregate", remedy="an item says itself what it is made of")
     def disaggregate(self) -> PipelineBuilder[T, U]:
         """Make many items of one iterable."""
         return self._add(defs.Disaggregate())
 
+    @own_arguments("pipeline: path_variants")
     def path_variants(self, router: Callable[..., Any], paths: Sequence[Sequence[Any]], name: Optional[str] = None,
                       batched: bool = False) -> PipelineBuilder[T, U]:
         """Send items along different paths; arguments as for defs.PathVariants."""
         return self._add(defs.PathVariants(router, paths, name, batched))
 
+    @own_arguments("pipeline: to")
     def to(self, target: Any, /, *, buffer_size: int = 1) -> PipelineBuilder[T, U]:
         """Run the stages from here to the next to() in worker processes (ProcessPoolExecutorConfig).
 
@@ -79,6 +87,7 @@ class PipelineBuilder(Generic[T, U]):
         """
         return self._add(defs.PlacementConfig(target, buffer_size=buffer_size))
 
+    @own_arguments("pipeline: add_sink")
     def add_sink(self, buffer_size: int = 3) -> PipelineBuilder[T, U]:
         """How many results may be ready ahead of the consumer, at least 1."""
         if self._sink is not None:
@@ -94,6 +103,7 @@ class PipelineBuilder(Generic[T, U]):
             raise RuntimeError("spdl: pipeline: the sink is not set; call add_sink first")
         return defs.PipelineConfig(self._src, list(self._pipes), self._sink)
 
+    @own_arguments("pipeline: build")
     def build(self, *, num_threads: int, max_failures: defs.MaxFailures = -1, report_stats_interval: float = -1,
               queue_class: Optional[type[AsyncQueue]] = None,
               task_hook_factory: Optional[Callable[[StageInfo], Iterable[TaskHook]]] = None, stage_id: int = 0,

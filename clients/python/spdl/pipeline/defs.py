@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, AsyncIterable, Callable, Generic, Iterable, Optional, Protocol, Sequence, Union
 
+from .._foreign import own_arguments
 from ._variables import T, U
 
 __all__ = [
@@ -112,6 +113,7 @@ class PipeConfig(Generic[T, U]):
         return f"{self.name}({', '.join(parts)})"
 
 
+@own_arguments("pipeline: Pipe")
 def Pipe(op: Any, /, *, concurrency: int = 1, executor: Optional[Executor] = None, name: Optional[str] = None,
          output_order: str = "completion", max_failures: Optional[MaxFailures] = None,
          retries: int = 0, backoff: float = 0.1, deadline: Optional[float] = None) -> PipeConfig:
@@ -256,6 +258,7 @@ class AggregateConfig(Generic[T]):
         return self.name
 
 
+@own_arguments("pipeline: Aggregate")
 def Aggregate(input: Union[int, Aggregator], /, *, drop_last: bool = False) -> AggregateConfig:
     """Make lists of `input` items, or what an Aggregator makes of them. drop_last: drop the incomplete last one."""
     given: Any = input
@@ -312,6 +315,7 @@ class PathVariantsConfig(Generic[T]):
         return f"{self.name}(router={describe(self.router)}, batched={self.batched}, paths={list(self.paths)})"
 
 
+@own_arguments("pipeline: PathVariants")
 def PathVariants(router: Callable[..., Any], paths: Sequence[Sequence[Any]], name: Optional[str] = None,
                  batched: bool = False) -> PathVariantsConfig:
     """Send each item along the path whose number router(item) says.
@@ -345,6 +349,7 @@ class MergeConfig:
         return f"Merge({list(self.pipeline_configs)}{op})"
 
 
+@own_arguments("pipeline: Merge")
 def Merge(pipeline_configs: Sequence[PipelineConfig], op: Optional[Callable[..., Any]] = None) -> MergeConfig:
     """Several pipelines as one source, in the order in which items arrive.
 
