@@ -14,7 +14,7 @@
 #include "bytes.h"
 
 enum {
-    AUDIO_FLAC_MORE = 1, /* in place of a status, of a frame: its bytes end before it does */
+    AUDIO_FLAC_MORE = 1,      /* in place of a status, of a frame: its bytes end before it does */
     AUDIO_FLAC_BLOCK = 65535, /* samples of a frame */
 };
 

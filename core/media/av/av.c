@@ -370,18 +370,12 @@ static int not_read(media_av *a) {
         int at;
         const char *magic, *name;
     } pictures[] = {
-        {0, "\xff\xd8\xff", "JPEG"},
-        {0, "\x89PNG", "PNG"},
-        {8, "WEBP", "WebP"},
-        {0, "BM", "BMP"},
-        {0, "II*", "TIFF"},
-        {0, "MM", "TIFF"},
-        {4, "jP  ", "JPEG 2000"},
-        {0, "\xff\x4f\xff", "JPEG 2000"},
-        {0, "qoif", "QOI"},
-        {0, "8BPS", "PSD"},
-        {0, "DDS ", "DDS"},
-        {0, "\x76\x2f\x31\x01", "OpenEXR"},
+        {0, "\xff\xd8\xff", "JPEG"}, {0, "\x89PNG", "PNG"},
+        {8, "WEBP", "WebP"},         {0, "BM", "BMP"},
+        {0, "II*", "TIFF"},          {0, "MM", "TIFF"},
+        {4, "jP  ", "JPEG 2000"},    {0, "\xff\x4f\xff", "JPEG 2000"},
+        {0, "qoif", "QOI"},          {0, "8BPS", "PSD"},
+        {0, "DDS ", "DDS"},          {0, "\x76\x2f\x31\x01", "OpenEXR"},
     };
     char head[12] = "", text[sizeof a->detail];
     media_av_bytes(a, 0, (uint8_t *)head, sizeof head);
