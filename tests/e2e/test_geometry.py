@@ -400,7 +400,7 @@ REFUSED = [
     ([{"random_crop": {"size": 8, "padding_mode": "reflect", "fill": 3}}], "transform[0].random_crop.fill: given beside padding_mode: reflect"),
     ([turned(9, expand=True), {"resize": 8}], "random_rotation with expand leaves the size of the picture to chance, and every row of a batch must have one size; add random_crop: 224"),
     ([{"center_crop": 8}, turned(9, expand=True)], "transform[1].random_rotation.expand: got true for rows, which have one size; write random_rotation ahead of center_crop"),
-    ([{"random_rotate90": 1}, {"center_crop": 8}], "transform[1].center_crop: comes after random_rotate90; want resize"),
+    ([{"elastic_transform": {"alpha": 50}}, {"center_crop": 8}], "transform[1].center_crop: comes after elastic_transform; want resize"),
     ([{"pad": 4}], "transform[0].pad: got pad without a size to add to; write it behind resize: [H, W], or in front of random_crop"),
     ([{"random_resize": {"min_size": 8, "max_size": 20}}], "random_resize leaves the size of the picture to chance, and every row of a batch must have one size; add random_crop: 10"),
     ([{"resize": {"size": [8, 8], "interpolation": "lanczo"}}], 'transform[0].resize.interpolation: got text "lanczo", want one of bilinear, bicubic, lanczos, box, hamming, nearest, cv2_linear, cv2_nearest, cv2_area, cv2_cubic, cv2_lanczos4, torch_nearest, torch_bilinear, torch_bicubic, torch_lanczos, torch_nearest_exact; did you mean lanczos?'),

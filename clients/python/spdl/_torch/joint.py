@@ -12,7 +12,7 @@ _STILL = ("grayscale", "invert", "autocontrast", "equalize", "color_jitter", "ra
           "jpeg", "solarize", "posterize", "adjust_sharpness", "normalize", "random_erasing")
 _FLIPS = ("horizontal_flip", "vertical_flip")
 _COLOURS = ("random_brightness_contrast", "random_gamma", "hue_saturation_value", "rgb_shift", "cv2_color_jitter", "box_blur", "median_blur", "cv2_gaussian_blur", "motion_blur", "clahe", "downscale",
-            "sharpen", "emboss", "to_sepia", "random_tone_curve", "channel_dropout", "cv2_equalize", "cv2_grayscale")  # albumentations'
+            "sharpen", "unsharp_mask", "emboss", "to_sepia", "random_tone_curve", "channel_dropout", "cv2_equalize", "cv2_grayscale", "multiplicative_noise", "iso_noise")  # albumentations'
 _GROUPS = ("random_apply", "random_choice", "random_order")
 _RESIZE = {"resize": "size", "random_resized_crop": "size", "random_resize": "min_size", "random_shortest_size": "min_size", "scale_jitter": "target_size"}  # and the main key of each
 _FILL = {"center_crop": "size", "random_crop": "size", "pad": "padding", "random_rotation": "degrees", "random_affine": "degrees", "random_perspective": "distortion_scale",
