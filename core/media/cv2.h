@@ -129,6 +129,9 @@ void media_draw_median(const media_op *op, const media_draw *d, media_retouches 
 void media_draw_cv2_blur(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_motion(const media_op *op, const media_draw *d, media_retouches *to);
 
+/* A float held to the range from 0 to 1. */
+static inline float media_clip(float v) { return v <= 0 ? 0 : v >= 1 ? 1 : v; }
+
 /* One of the odd numbers between two. */
 static inline int32_t media_odd(const uint32_t range[2], double u) {
     return (int32_t)(range[0] + 2 * (uint32_t)(u * ((range[1] - range[0]) / 2 + 1)));

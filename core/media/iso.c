@@ -77,8 +77,6 @@ static void by_pixel(hls from, float to[3]) {
     for (int i = 0; i < 3; i++) to[i] = from.s == 0 ? from.l : part[parts[sector][i]];
 }
 
-static float clip(float v) { return v <= 0 ? 0 : v >= 1 ? 1 : v; }
-
 /* The standard deviation of the lightness. */
 static double deviation(const media_pixels *px, const float share[256]) {
     double sum = 0, squares = 0, n = (double)px->w * px->h;
@@ -125,9 +123,9 @@ void media_iso(const media_pixels *px, const media_kernels *by, const media_reto
             int more = poisson(none, mean, media_next_word(&each) * 0x1p-32);
             at.h = (float)(at.h + degrees * media_next_normal(&normal));
             float brighter = (float)(more * intensity * (1 - at.l));
-            at.l = clip(at.l + brighter);
+            at.l = media_clip(at.l + brighter);
             (x < whole ? by_vector : by_pixel)(at, is);
-            for (int i = 0; i < 3; i++) c[i] = media_nearest_byte(clip(is[i]) * 255);
+            for (int i = 0; i < 3; i++) c[i] = media_nearest_byte(media_clip(is[i]) * 255);
         }
     }
 }

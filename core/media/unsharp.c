@@ -45,8 +45,6 @@ static void weigh(float *k, int32_t n, double sigma) {
     k[half] = (float)by;
 }
 
-static float clip(float v) { return v <= 0 ? 0 : v >= 1 ? 1 : v; }
-
 /* The row, which is a copy with half a kernel more on all sides, as it is being sharpened. */
 typedef struct sharpening {
     media_pixels from;
@@ -76,7 +74,7 @@ static void sharpen(const sharpening *s, media_gauss *g, const media_retouch *r,
         float *to = sharp_line(s, made);
         for (int32_t i = 0; i < g->n; i++) {
             float value = s->share[own[i]], residual = value - blur[i], more = alpha * residual;
-            to[i] = clip(value + more);
+            to[i] = media_clip(value + more);
             mask[i] = fabsf(residual) * 255 > threshold;
         }
     }
@@ -94,7 +92,7 @@ static void mix(const sharpening *s, media_gauss *g, const media_pixels *mask, c
         uint8_t *to = media_line(px, made);
         for (int32_t i = 0; i < g->n; i++) {
             float a = sharp[i] * soft[i], rest = 1 - soft[i], b = s->share[own[i]] * rest;
-            to[i] = media_nearest_byte(clip(clip(a) + clip(b)) * 255);
+            to[i] = media_nearest_byte(media_clip(media_clip(a) + media_clip(b)) * 255);
         }
     }
 }

@@ -130,7 +130,7 @@ var brought = []struct {
 	{inPixels, called(`(do_)?rescale(_factor)?`, `scale`, `float`, `to_float`, `divide_by`), "say dtype: f32, which is x/255, or normalize in the transform"},
 	{inPixels, called(`aug(s|ment|mentations?)?`, `pre_?process(ing)?`, `ops`), `did you mean "transform"?`},
 	{inPixels, called(`keep_(aspect(_ratio)?|ratio)`, `preserve_aspect_ratio`, `pad(ding)?`), "say resize: {size: [224, 224], fit: contain, fill: 0} in the transform, or resize: 256, of the shorter side, and center_crop: 224"},
-	{inPixels, called(`antialias`), "leave it out: every interpolation but the nearest and OpenCV's is antialiased; of these cv2_area is"},
+	{inPixels, called(`antialias`), "leave it out: " + leftOut["antialias"]},
 	{inPictures, called(`colou?r(_(mode|space))?`, `(num_)?channels?`, `convert(_rgb)?`, `rgb`, `is_gray`), "say mode: rgb, gray, luma or index"},
 	{inPixels, called(`dimension_order`, `channels?_(first|last)`, `data_format`, `memory_format`, `n?chw`, `n?hwc`), "say layout: NCHW or NHWC, of videos NTCHW, NCTHW or NTHWC"},
 	{inAudio, called(`sr`, `sample_rate`, `sampling_rate`, `target_sr`, `resample_rate`), "say rate: 16000"},
