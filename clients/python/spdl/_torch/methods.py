@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import ast
-import inspect
-import textwrap
 from collections.abc import Callable, Mapping
-from types import CodeType
 from typing import Any, NamedTuple, NoReturn
 
+from . import texts
 from .annotated import Unknown
 
 PICTURE, MASK, LABELS = "pixel_values", "pixel_mask", "labels"
@@ -52,33 +50,13 @@ def _filled(outputs: Any, encoding: Mapping[str, Any]) -> Any:
 def sample(cls: type) -> Sample:
     """What the __getitem__ of a class makes. Raises Unknown."""
     function = vars(cls)["__getitem__"]
-    return _Reader(cls, function, _parsed(cls, function)).sample()
-
-
-def _parsed(cls: type, function: Any) -> ast.FunctionDef:
-    """Its text, if that is what runs."""
     try:
-        text = inspect.getsource(function)
-        outer = [name for name in function.__code__.co_freevars if name != "__class__"]  # as in a function, which has them
-        head = ["def _():", *(f" {name} = None" for name in outer), f" class {cls.__name__}:"] if outer else [f"class {cls.__name__}:"]
-        module = ast.parse("\n".join([*head, text if text[:1].isspace() else textwrap.indent(text, "  ")]))
-        code = _defined(compile(module, function.__code__.co_filename, "exec", dont_inherit=True))
-    except (OSError, TypeError, SyntaxError, AttributeError):
-        raise Unknown(f"has a __getitem__ of its own, whose text cannot be read, {WANT}") from None
-    own = next((one for one in ast.walk(module) if isinstance(one, ast.FunctionDef) and one.name == "__getitem__"), None)
-    if own is None or own.decorator_list or not code or not _same(code[0], function.__code__):
-        raise Unknown(f"has a __getitem__ of its own, whose text is not what runs: it was changed since it was imported, or is wrapped, {WANT}")
-    return own
-
-
-def _defined(code: CodeType) -> list[CodeType]:
-    """Each __getitem__ in it."""
-    inner = [one for one in code.co_consts if isinstance(one, CodeType)]
-    return [found for one in inner for found in ([one] if one.co_name == "__getitem__" else _defined(one))]
-
-
-def _same(one: CodeType, other: CodeType) -> bool:
-    return one.co_code == other.co_code and one.co_names == other.co_names and one.co_consts == other.co_consts and one.co_varnames == other.co_varnames
+        own = texts.parsed(function)
+        if isinstance(own, ast.Lambda):
+            raise texts.Unread("whose text cannot be read: it is a lambda")
+    except texts.Unread as error:
+        raise Unknown(f"has a __getitem__ of its own, {error}, {WANT}") from None
+    return _Reader(cls, function, own).sample()
 
 
 # ---- what values stand for
@@ -204,8 +182,10 @@ class _Reader:
         return isinstance(named, ast.Name) and self._global(named.id) is self._cls and isinstance(one, ast.Name) and self._names.get(one.id) is _SELF
 
     def _global(self, name: str) -> Any:
-        cells = dict(zip(self._function.__code__.co_freevars, self._function.__closure__ or ()))
-        return cells[name].cell_contents if name in cells else self._function.__globals__.get(name)
+        try:
+            return texts.outside(self._function, name)
+        except KeyError:
+            return None
 
     def _processed(self, node: ast.Call, name: str) -> Any:
         given = dict(zip(("images",), node.args))

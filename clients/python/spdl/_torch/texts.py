@@ -1,0 +1,57 @@
+"""The text of a function of one's own, where it says what runs."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from types import CodeType, FunctionType
+from typing import Any, Union
+
+
+class Unread(Exception):
+    """Why the text of a function says nothing of it."""
+
+
+Definition = Union[ast.FunctionDef, ast.Lambda]
+
+
+def parsed(function: Any) -> Definition:
+    """Its text. Raises Unread where there is none, or where it is not what runs: its file is compiled again, as what is imported there decides on a function's code."""
+    try:
+        if not isinstance(function, FunctionType):
+            raise TypeError
+        runs = function.__code__
+        module = ast.parse("".join(inspect.findsource(function)[0]))
+        code = compile(module, runs.co_filename, "exec", dont_inherit=True)
+    except (OSError, TypeError, SyntaxError):
+        raise Unread("whose text cannot be read") from None
+    own = [one for one in ast.walk(module) if isinstance(one, (ast.FunctionDef, ast.Lambda)) and (getattr(one, "name", "<lambda>"), one.lineno) == (runs.co_name, runs.co_firstlineno)]
+    if len(own) != 1 or not any(one.co_firstlineno == runs.co_firstlineno and _same(one, runs) for one in _inner(code)):
+        raise Unread("whose text is not what runs: it was changed since it was imported, is wrapped, or is one of several on a line")
+    return own[0]
+
+
+def _inner(code: CodeType) -> Iterator[CodeType]:
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            yield one
+            yield from _inner(one)
+
+
+def _same(one: CodeType, other: CodeType) -> bool:
+    """Whether both do the same, whatever they are called in full."""
+    return (one.co_name, one.co_code, one.co_names, one.co_varnames, one.co_freevars, one.co_cellvars) == (other.co_name, other.co_code, other.co_names, other.co_varnames, other.co_freevars, other.co_cellvars) \
+        and len(one.co_consts) == len(other.co_consts) and all(map(_alike, one.co_consts, other.co_consts))
+
+
+def _alike(one: object, other: object) -> bool:
+    if isinstance(one, CodeType) and isinstance(other, CodeType):
+        return _same(one, other)
+    return type(one) is type(other) and one == other
+
+
+def outside(function: FunctionType, name: str) -> Any:
+    """What a name that is none of its own stands for. Raises KeyError."""
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+    return cells[name].cell_contents if name in cells else function.__globals__[name]
