@@ -3,6 +3,8 @@
 import io
 import json
 import pathlib
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -520,3 +522,16 @@ def test_boxes_follow_a_compose_of_albumentations(data):
         spdl.DataLoader(part, transform=A.Compose([A.Resize(16, 12), ToTensorV2()], keypoint_params=A.KeypointParams("xy")))
 
 
+def test_a_loader_that_nobody_closes_says_nothing(saved):
+    """Its engine has ended when the file goes that it reads."""
+    program = f"""
+import datasets, spdl
+from torchvision import transforms as T
+data = datasets.load_from_disk({saved!r}).map(lambda row: {{"more": 1}}, keep_in_memory=True)
+for end in (0, 1, 2):
+    loader = spdl.DataLoader(data, transform=T.Compose([T.Resize((16, 16)), T.ToTensor()]), fields=("image", "label"), batch_size=4)
+    rows = sum(len(labels) for _, labels in loader)
+    print(rows)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0 and done.stdout.split() == [str(N)] * 3 and "spdl:" not in done.stderr and "bad sample" not in done.stderr, done.stderr

@@ -180,6 +180,8 @@ class DataLoader:
                 raise ArgumentError(f"spdl: DataLoader: got fields={fields!r:.80} beside collate_fn, which takes samples as the data set has them; leave one of them out")
             self._files = _beside(drop, options, self)
             self._open, self.loader = _opened(drop, options, self._files)
+            if self._files is not None:
+                self._files.belong(self.loader, self.loader._reader.close)
             self._classes, self._source = drop.made.classes, source
         self._tensors = tensors
         self._copy = copy

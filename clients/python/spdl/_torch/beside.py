@@ -113,12 +113,12 @@ def write(files: Files, directory: Union[str, os.PathLike[str]]) -> dict[str, st
 
 
 class Beside:
-    """The files until close(), or until their owner and this program have ended. Large ones are in memory and have no name, so that nothing stays of them however the program ends; the
+    """The files until close(), or until their owner or this program has ended. Large ones are in memory and have no name, so that nothing stays of them however the program ends; the
     others, which the engine knows by their endings, are in a directory.
     """
 
     def __init__(self, files: Files, owner: Any) -> None:
-        held = contextlib.ExitStack()
+        held = self._held = contextlib.ExitStack()
         self.close = weakref.finalize(owner, held.close)
         large = {name: parts for name, parts in files.items() if isinstance(parts, Large)}
         try:
@@ -130,6 +130,12 @@ class Beside:
         except BaseException:
             self.close()
             raise
+
+    def belong(self, owner: Any, leave: Callable[[], Any]) -> None:
+        """To another owner, whose engine reads them: it has ended, by `leave`, before they go."""
+        self.close.detach()
+        self._held.callback(leave)
+        self.close = weakref.finalize(owner, self._held.close)
 
 
 def _in_memory(files: Mapping[str, Large], held: contextlib.ExitStack) -> dict[str, str]:
