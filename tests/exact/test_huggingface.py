@@ -423,7 +423,7 @@ class Own(Dataset):
 
 
 REFUSED = {
-    "a function": (lambda d: d.with_transform(lambda batch: batch), r"has a function as its transform \(set_transform, with_transform\).*dataset.with_format\(None\), and transform=Compose"),
+    "a function": (lambda d: d.with_transform(lambda batch: batch), r"has a function as its transform \(set_transform, with_transform\), and transform= is given, want one of them: dataset.with_format\(None\)"),
     "another format": (lambda d: d.with_format("numpy"), r'has the format numpy, want none or torch: dataset.with_format\("torch"\); spdl.DataLoader\(..., tensors="numpy"\)'),
     "a format's dtype": (lambda d: d.with_format("torch", dtype=torch.float16), "has a format with dtype, want one without"),
     "splits": (lambda d: datasets.DatasetDict(train=d, test=d), r"dataset: DatasetDict has the splits train, test, want one of them: dataset\['train'\]"),

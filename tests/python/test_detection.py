@@ -217,5 +217,5 @@ def test_objects_that_cannot_be_told_are_refused(features, fields, message):
 
 
 def test_a_function_as_its_transform_is_refused_with_what_does_it():
-    with pytest.raises(spdl.ArgumentError, match=r"has a function as its transform .*want dataset.with_format\(None\).*of objects with boxes fields=\{'pixel_values': 'image', 'labels': 'objects'\} beside a processor of DETR's kin"):
+    with pytest.raises(spdl.ArgumentError, match=r"has a function as its transform .*and transform= is given, want one of them: dataset.with_format\(None\); of objects with boxes fields=\{'pixel_values': 'image', 'labels': 'objects'\} beside a processor of DETR's kin"):
         spdl.DataLoader(dataset("custom", image=IMAGE, objects=OBJECTS), transform=detr(Pil))

@@ -32,7 +32,7 @@ IMAGE, LABEL = feature("Image", mode=None, decode=True), feature("ClassLabel", n
 
 @pytest.mark.parametrize("make, message", [
     (lambda: theirs("DatasetDict", "datasets.dataset_dict", dict), r"dataset: DatasetDict has the splits , want one of them: dataset\['train'\]"),
-    (lambda: dataset("custom", image=IMAGE), r"has a function as its transform .*want dataset.with_format\(None\), and transform=Compose\(\[...\]\)"),
+    (lambda: dataset("custom", image=IMAGE), r"has a function as its transform .*, whose text cannot be read, want .*; or dataset.with_format\(None\), and transform=Compose\(\[...\]\)"),
     (lambda: dataset("pandas", image=IMAGE), "has the format pandas, want none or torch"),
     (lambda: dataset(rows=0, image=IMAGE), "Dataset has no samples"),
     (lambda: dataset(image=IMAGE, when=feature("Value", dtype="timestamp[s]")), r"features\['when'\]: got Value\(timestamp\[s\]\), want texts, numbers and bool; leave its column out: fields="),

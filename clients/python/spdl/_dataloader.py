@@ -107,7 +107,7 @@ class DataLoader:
     fields     a sequence of names gives tuples; a dict {key: field} gives dicts; one name gives the tensor alone;
                None gives dicts of all fields and labels. Left out: ("image", "label"), or where there is no image the
                first field and the label, such as ("video", "label"). The field "key" and columns of text come as a list of str
-    transform  called with that; what it returns is handed out. Beside a data set of Hugging Face's it is its pictures', as with_transform's function has them
+    transform  called with that; what it returns is handed out. Beside a data set of Hugging Face's it is its pictures'
     tensors    "torch" or "numpy"
     copy       False: tensors are views, and keep their batch's slot leased while they live, but for those of one number a
                sample (labels), which are their own always; True: all are their own
@@ -138,7 +138,8 @@ class DataLoader:
     Of a data set of Hugging Face's (datasets.Dataset) a batch is a dict of its columns, as torch's loop over it has them: pictures and numbers in tensors, texts in lists, lists of
     numbers in one tensor where all are of one length, else in a list of tensors. fields= names those that are wanted, in a tuple, in a dict {key: column} or one alone. transform= is
     its pictures', and may be an image processor of transformers', whose batches have pixel_values and labels, with fields={"pixel_values": "image", "labels": "objects"} those of DETR's kin the labels of
-    objects that COCO's annotations say; of several columns of media a dict {column: transform}, where a section of a description may stand as well, as it does for sounds. select, shuffle, filter, splits
+    objects that COCO's annotations say; without it the data set's own function (with_transform, set_transform) is read, which may call a transform or a processor and hand on columns;
+    of several columns of media a dict {column: transform}, where a section of a description may stand as well, as it does for sounds. select, shuffle, filter, splits
     and joined data sets have the same samples in the same order. The engine reads its files; what is in none, it gets in one of its own, below $TMPDIR. One that is streamed
     (datasets.IterableDataset) says its order itself, by its shuffle; so do MosaicML's StreamingDataset and litData's, whose batches are such dicts, too, or what litData's samples are, and a pipeline of webdataset's:
 

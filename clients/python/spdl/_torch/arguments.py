@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn, Optional, Union
 from .. import _torchrun
 from .._errors import ArgumentError
 from .._given import plain, whole
-from . import annotated, beside, columns, datasets, extents, held, huggingface, joint, litdata, mosaic, processors, samplers, streams
+from . import annotated, beside, columns, datasets, extents, formats, held, huggingface, joint, litdata, mosaic, processors, samplers, streams
 from .given import Operation, refusal
 from .labels import Sampled
 from .made import Made, Streamed, uncollected
@@ -127,9 +127,9 @@ def _looked_at(dataset: Any, arguments: dict[str, Any]) -> tuple[int, Callable[[
     """How many samples there are; what makes parts of a description of some of them, or, of None, of all; and torch's arguments."""
     if huggingface.is_dataset(dataset):
         of_theirs = huggingface.samples(dataset)
-        own = {name: arguments.get(name) for name in COLUMNS}
-        return len(of_theirs), lambda chosen, said: columns.made(of_theirs if chosen is None else of_theirs.part(chosen), **own, collate=_collate(said)), \
-            {name: value for name, value in arguments.items() if name not in own}
+        transform, fields = (arguments.get(name) for name in COLUMNS)
+        return len(of_theirs), lambda chosen, said: columns.made(of_theirs if chosen is None else of_theirs.part(chosen), *formats.resolved(of_theirs, transform, fields, _collate(said))), \
+            {name: value for name, value in arguments.items() if name not in COLUMNS}
     if any(huggingface.is_dataset(one) for one in getattr(dataset, "datasets", ())):
         datasets.refuse("dataset", dataset, "has data sets of Hugging Face's in it, want one of theirs: datasets.concatenate_datasets([...])")
     if held.is_held(dataset):

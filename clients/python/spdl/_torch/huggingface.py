@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from . import beside, datasets, features, libraries
@@ -67,12 +67,8 @@ def _check(dataset: Any, place: str) -> None:
         datasets.refuse(place, dataset, "is streamed, whose samples have no numbers, want it without a Subset: dataset.take(n) and dataset.skip(n)")
     check_class(dataset, place, _BEHAVIOUR)
     form = dataset.format
-    if form["type"] == "custom":
-        objects = next((name for name, one in dataset.features.items() if isinstance(one, Mapping) and "bbox" in one), "")
-        picture = next((name for name, one in dataset.features.items() if type(one).__name__ == "Image"), "image")
-        datasets.refuse(place, dataset, "has a function as its transform (set_transform, with_transform), of which nobody knows what it does, want dataset.with_format(None), and "
-                                        "transform=Compose([...]), or an image processor, of spdl.DataLoader, which is its pictures'"
-                                        + (f"; of objects with boxes fields={dict(pixel_values=picture, labels=objects)} beside a processor of DETR's kin" if objects else ""))
+    if form["type"] == "custom":  # a function's, which formats.py reads
+        return
     if form["type"] not in (None, "torch"):
         datasets.refuse(place, dataset, f'has the format {form["type"]}, want none or torch: dataset.with_format("torch"); spdl.DataLoader(..., tensors="numpy") gives NumPy\'s arrays')
     if form.get("format_kwargs"):

@@ -1,0 +1,150 @@
+"""Functions that Hugging Face's data sets have as their transform: what is refused of them, by stand-ins. tests/exact/test_with_transform.py holds what is taken against torch's DataLoader."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import pytest
+import spdl
+from test_huggingface import IMAGE, LABEL, dataset, feature
+from test_processors import Pil, detr
+
+TEXT, RGB, GRAY = feature("Value", dtype="string"), feature("Image", mode="RGB", decode=True), feature("Image", mode="L", decode=True)
+WRITE = r"want it to be no more than batch\[\"pixel_values\"\] = .* or dataset.with_format\(None\), and transform=Compose\(\[...\]\)"
+
+
+def tensor(image: Any) -> Any:
+    return image
+
+
+PROCESSOR = detr(Pil)
+
+
+def given(function: Any) -> Any:
+    one = dataset("custom", image=IMAGE, label=LABEL, caption=TEXT, thumb=RGB, gray=GRAY)
+    one.format["format_kwargs"] = {"transform": function}
+    return one
+
+
+def loops(batch: Any) -> Any:
+    for image in batch["image"]:
+        image.rotate(90)
+    return batch
+
+
+def branches(batch: Any) -> Any:
+    return {"x": [tensor(one.convert("RGB")) for one in batch["image"] if one]}
+
+
+def turned(batch: Any) -> Any:
+    return {"x": [tensor(one.convert("RGB").rotate(90)) for one in batch["image"]]}
+
+
+def gray(batch: Any) -> Any:
+    return {"x": [tensor(one.convert("L")) for one in batch["image"]]}
+
+
+def any_mode(batch: Any) -> Any:
+    return {"x": [tensor(one) for one in batch["image"]]}
+
+
+def coloured(batch: Any) -> Any:
+    return {"x": [tensor(one.convert("RGB")) for one in batch["gray"]]}
+
+
+def changed_labels(batch: Any) -> Any:
+    return {"x": [tensor(one) for one in batch["thumb"]], "y": [one + 1 for one in batch["label"]]}
+
+
+def no_column(batch: Any) -> Any:
+    return {"x": batch["labels"]}
+
+
+def tokens(batch: Any) -> Any:
+    batch["ids"] = tensor(batch["caption"])
+    return batch
+
+
+def nothing(batch: Any) -> Any:
+    batch["x"] = batch["label"]
+
+
+def a_list(batch: Any) -> Any:
+    return [tensor(one) for one in batch["thumb"]]
+
+
+def more(batch: Any, other: Any = 3) -> Any:
+    return {"x": batch["label"]}
+
+
+def two_tensors(batch: Any) -> Any:
+    return {"x": [tensor(one) for one in batch["thumb"]], "y": [tensor(one) for one in batch["thumb"]]}
+
+
+def processed(batch: Any) -> Any:
+    return PROCESSOR(batch["image"], return_tensors="pt")
+
+
+def processed_so(batch: Any) -> Any:
+    return PROCESSOR(batch["image"], size={"height": 3}, return_tensors="pt")
+
+
+def processed_gray(batch: Any) -> Any:
+    return PROCESSOR(batch["gray"])
+
+
+def processed_texts(batch: Any) -> Any:
+    return PROCESSOR(batch["caption"])
+
+
+@functools.wraps(any_mode)
+def wrapped(batch: Any) -> Any:
+    return any_mode(batch)
+
+
+class Called:
+    def __call__(self, batch: Any) -> Any:
+        return batch
+
+
+exec("def unwritten(batch):\n    return batch")
+
+
+@pytest.mark.parametrize("function, message", [
+    (loops, r"test_with_transform.py:\d+: got .for image in batch\[.image.\]:"),
+    (branches, r"got .\[tensor\(one.convert\('RGB'\)\) for one in batch\['image'\] if one\]"),
+    (turned, r"got .one.convert\('RGB'\).rotate\(90\)"),
+    (gray, r"got .one.convert\('L'\)"),
+    (any_mode, r"got 'tensor\(one\)' of pictures of any mode, want image.convert\(\"RGB\"\) in it, or dataset.cast_column\('image', Image\(mode=\"RGB\"\)\)"),
+    (coloured, r"of pictures of mode L, want .*dataset.cast_column\('gray', Image\(mode=\"RGB\"\)\)"),
+    (changed_labels, r"got 'one \+ 1'"),
+    (no_column, r"got .batch\['labels'\]"),
+    (tokens, r"got .tensor\(batch\['caption'\]\)"),
+    (nothing, r"got .batch\['x'\] = batch\['label'\].* at its end, no dict of columns"),
+    (a_list, "at its end, no dict of columns and of what becomes of pictures"),
+    (more, "got other arguments than a batch"),
+    (processed, r"got .PROCESSOR\(batch\['image'\], return_tensors='pt'\).*, a processor that makes pixel_values, pixel_mask, want dataset.with_format\(None\), and transform=processor of spdl.DataLoader"),
+    (processed_so, r"of other arguments than images and return_tensors=\"pt\""),
+    (processed_gray, r"of pictures of mode L, want dataset.cast_column\('gray', Image\(mode=\"RGB\"\)\)"),
+    (processed_texts, r"got .PROCESSOR\(batch\['caption'\]\)"),
+    (wrapped, "whose text (cannot be read|is not what runs)"),
+    (Called(), "whose text cannot be read"),
+    (unwritten, "whose text cannot be read"),  # type: ignore[name-defined]  # noqa: F821
+    ((lambda batch: batch, lambda batch: {})[0], "whose text is not what runs: .*one of several on a line"),
+    (None, "whose text cannot be read"),
+])
+def test_a_function_that_does_more_is_refused_with_the_place(function, message):
+    for call in (spdl.DataLoader, spdl.describe):
+        with pytest.raises(spdl.ArgumentError, match=rf"spdl: DataLoader: dataset: Dataset has a function as its transform \(set_transform, with_transform\), .*{message}.*{WRITE}"):
+            call(given(function), batch_size=2)
+
+
+def test_two_tensors_of_a_column_are_refused():
+    with pytest.raises(spdl.ArgumentError, match="which makes two tensors of 'thumb', want one of each column of pictures"):
+        spdl.DataLoader(given(two_tensors), batch_size=2)
+
+
+def test_one_transform_is_enough():
+    with pytest.raises(spdl.ArgumentError, match=r"and transform= is given, want one of them: dataset.with_format\(None\)$"):
+        spdl.DataLoader(given(two_tensors), batch_size=2, transform=tensor)
