@@ -328,8 +328,8 @@ static int scan_tables(video_ctx *v) {
     media_av_skim(v->a, 0);
     if (rc == MEDIA_AV_END && keys == v->n && v->n > 1)
         rc = MEDIA_AV_AGAIN; /* so says who has no table of them */
-    if (rc != MEDIA_AV_AGAIN || v->n == 0) return rc;
-    v->n = 0;
+    if (rc != MEDIA_AV_AGAIN) return rc;
+    v->n = 0; /* the packet that says so was read, too */
     rc = media_av_rewind(v->a);
     return rc == MEDIA_AV_OK ? MEDIA_AV_AGAIN : rc;
 }

@@ -1,0 +1,70 @@
+"""Videos as muxers leave them, against PyAV (an FFmpeg of its own): which frames there are, and how long the last one lasts."""
+
+import io
+
+import numpy as np
+import pytest
+
+import spdl.io
+
+av = pytest.importorskip("av", reason="PyAV is not installed (requirements-bench.txt)")
+
+FRAMES = 30
+
+
+def film():
+    """Frames in which a bar grows over a picture that stands still, [FRAMES, 96, 128, 3]."""
+    frames = np.repeat(np.add.outer(np.arange(96), np.arange(128))[None, :, :, None], 3, axis=3).repeat(FRAMES, axis=0).astype(np.uint8)
+    for i in range(FRAMES):
+        frames[i, :, :4 * i] = 250
+    return frames
+
+
+def encoded(codec, container, *, gop=10, options=None, container_options=None, packet=None):
+    """The film in memory, by PyAV; packet may change what the encoder names."""
+    if codec not in av.codecs_available:
+        pytest.skip(f"PyAV has no {codec}")
+    file = io.BytesIO()
+    with av.open(file, "w", format=container, options=container_options or {}) as out:
+        stream = out.add_stream(codec, rate=24, options=options or {})
+        stream.width, stream.height, stream.codec_context.gop_size = 128, 96, gop
+        stream.pix_fmt = "rgb555le" if codec == "rpza" else "yuv420p"
+        for i, picture in enumerate(film()):
+            for p in [*stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")), *(stream.encode(None) if i == FRAMES - 1 else [])]:
+                out.mux(packet(p) if packet else p)
+    return file.getvalue()
+
+
+def decoded(data):
+    """PyAV's frames, and their times."""
+    with av.open(io.BytesIO(data)) as f:
+        frames = list(f.decode(video=0))
+    return np.stack([fr.to_ndarray(format="rgb24").astype(int) for fr in frames]), [fr.time for fr in frames]
+
+
+def load(src, **video):
+    return spdl.io.load(src, {"video": {"select": {"kind": "all"}, **video}})
+
+
+def same(got, want):
+    """Whether frames are the others, which another swscale made RGB."""
+    return got.shape == want.shape and np.abs(got.astype(int) - want).mean(axis=(1, 2, 3)).max() < 2
+
+
+def test_an_mp4_that_begins_at_a_recovery_point_has_its_frames(tmp_path):
+    """Its first packet is no IDR picture, so its table does not say what an index needs; the packet is not lost for that."""
+    whole = encoded("libx264", "mp4", options={"bf": "2", "x264-params": "open-gop=1:scenecut=0:threads=1"})
+    path = tmp_path / "cut.mp4"
+    with av.open(io.BytesIO(whole)) as f, av.open(str(path), "w") as out:
+        stream = out.add_stream_from_template(f.streams.video[0])
+        packets = [p for p in f.demux(video=0) if p.size]
+        begin = [i for i, p in enumerate(packets) if p.is_keyframe][1]
+        at = packets[begin].pts
+        for p in packets[begin:]:
+            p.stream = stream
+            out.mux(p)
+    frames, times = decoded(whole)
+    first = next(i for i, t in enumerate(times) if t >= at * packets[begin].time_base)
+    for src in (path, path.read_bytes()):
+        assert same(load(src)["video"].numpy(), frames[first:])
+        assert same(spdl.io.sample_decode_video(src, [3]).numpy(), frames[first + 3:first + 4])
