@@ -68,3 +68,16 @@ def test_an_mp4_that_begins_at_a_recovery_point_has_its_frames(tmp_path):
     for src in (path, path.read_bytes()):
         assert same(load(src)["video"].numpy(), frames[first:])
         assert same(spdl.io.sample_decode_video(src, [3]).numpy(), frames[first + 3:first + 4])
+
+
+@pytest.mark.parametrize("container", ["ivf", "matroska", "mp4"])
+def test_frames_of_av1_without_the_first_one_have_its_header(container):
+    """Where each frame stands for itself and only the first packet is called a key (FFmpeg's of SVT-AV1, with a key frame each), that packet's frame is
+    left out, but not the header of the sequence."""
+    try:
+        data = spdl.io.save_video(None, film(), 24, codec="libsvtav1", format=container, options={"g": 1, "preset": 12})
+    except spdl.Unsupported as error:
+        pytest.skip(str(error))
+    want, _ = decoded(data)
+    for i in (1, 7, FRAMES - 1):
+        assert same(spdl.io.sample_decode_video(data, [i]).numpy(), want[i:i + 1])
