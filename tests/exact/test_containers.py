@@ -81,3 +81,18 @@ def test_frames_of_av1_without_the_first_one_have_its_header(container):
     want, _ = decoded(data)
     for i in (1, 7, FRAMES - 1):
         assert same(spdl.io.sample_decode_video(data, [i]).numpy(), want[i:i + 1])
+
+
+@pytest.mark.parametrize("codec, between", [("libx264", "2"), ("libx264", "0"), ("libvpx-vp9", None)])
+def test_the_last_frame_of_a_fragmented_mp4_lasts_as_its_fragment_says(tmp_path, codec, between):
+    data = encoded(codec, "mp4", options={"bf": between} if between else {}, container_options={"movflags": "frag_keyframe+empty_moov+default_base_moof"})
+    path = tmp_path / "a.mp4"
+    path.write_bytes(data)
+    want, times = decoded(data)
+    for src in (data, path):
+        got = load(src)
+        np.testing.assert_allclose(got["pts"].numpy(), times, atol=1e-9)
+        np.testing.assert_allclose(got["duration"].numpy(), 1 / 24, atol=1e-9)
+        last = load(src, select={"kind": "times", "times": [times[-1] + 0.9 / 24]})["video"].numpy()
+        assert same(last, want[-1:])
+        assert len(load(src, select={"kind": "fps", "rate": 24})["video"].numpy()) == FRAMES

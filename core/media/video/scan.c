@@ -193,6 +193,19 @@ static void settle_end(video_ctx *v) {
     if (last && last->duration <= 0 && before != AV_NOPTS_VALUE) last->duration = last->pts - before;
 }
 
+/* Of an MP4's fragments FFmpeg names no durations: a frame is on show until the next is decoded, the last until the stream ends. */
+static void settle_fragments(video_ctx *v) {
+    const AVInputFormat *from = v->a->format->iformat;
+    int64_t end = v->a->stream->duration;
+    if (!from || !strstr(from->name, "mp4") || end == AV_NOPTS_VALUE) return;
+    for (int32_t i = v->n - 1; i >= 0; i--) {
+        video_packet *p = &v->packets[i];
+        if (p->dts == AV_NOPTS_VALUE) return;
+        if (p->duration <= 0 && end > p->dts) p->duration = end - p->dts;
+        end = p->dts;
+    }
+}
+
 static int settle_times(video_ctx *v) {
     int32_t pictures = 0, missing = 0;
     for (int32_t i = 0; i < v->n; i++) {
@@ -385,6 +398,7 @@ int video_scan(video_ctx *v, int64_t keep_bytes, int tables) {
     if (v->a->unpacked || times_are_of_packets(v)) forget_times(v);
     rc = settle_times(v);
     if (rc == MEDIA_AV_OK) rc = settle_head(v);
+    if (rc == MEDIA_AV_OK) settle_fragments(v);
     if (rc == MEDIA_AV_OK && !names_durations(v)) settle_end(v);
     return rc;
 }
