@@ -96,3 +96,17 @@ def test_the_last_frame_of_a_fragmented_mp4_lasts_as_its_fragment_says(tmp_path,
         last = load(src, select={"kind": "times", "times": [times[-1] + 0.9 / 24]})["video"].numpy()
         assert same(last, want[-1:])
         assert len(load(src, select={"kind": "fps", "rate": 24})["video"].numpy()) == FRAMES
+
+
+def test_a_movie_without_a_list_of_key_frames_is_decoded_from_its_first():
+    """Every frame is called a key then; a decoder that does not say which are is not entered at them."""
+    def key(packet):
+        packet.is_keyframe = True
+        return packet
+
+    data = encoded("rpza", "mov", gop=250, packet=key)
+    want, _ = decoded(data)
+    for i in (1, 7, FRAMES - 1):
+        assert same(spdl.io.sample_decode_video(data, [i]).numpy(), want[i:i + 1])
+    assert same(spdl.io.load_video(data, (0.5, 0.7)).numpy(), want[12:17])
+    assert same(spdl.io.decode_packets(spdl.io.demux_video(data, (0.5, 0.7))).numpy(), want[12:17])
