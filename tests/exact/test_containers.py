@@ -110,3 +110,10 @@ def test_a_movie_without_a_list_of_key_frames_is_decoded_from_its_first():
         assert same(spdl.io.sample_decode_video(data, [i]).numpy(), want[i:i + 1])
     assert same(spdl.io.load_video(data, (0.5, 0.7)).numpy(), want[12:17])
     assert same(spdl.io.decode_packets(spdl.io.demux_video(data, (0.5, 0.7))).numpy(), want[12:17])
+
+
+def test_a_part_without_a_key_frame_is_refused_where_key_frames_are_asked_for():
+    data = encoded("libx264", "mp4", gop=FRAMES)
+    assert len(load(data, select={"kind": "keyframes"})["video"].numpy()) == 1
+    with pytest.raises(spdl.SampleError, match="no key frame is among frames 12 to 16, from 0.5s to .*choose by another kind, or a longer window"):
+        load(data, select={"kind": "keyframes"}, window={"start": "0.5s", "duration": "0.2s"})
