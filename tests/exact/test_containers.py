@@ -117,3 +117,22 @@ def test_a_part_without_a_key_frame_is_refused_where_key_frames_are_asked_for():
     assert len(load(data, select={"kind": "keyframes"})["video"].numpy()) == 1
     with pytest.raises(spdl.SampleError, match="no key frame is among frames 12 to 16, from 0.5s to .*choose by another kind, or a longer window"):
         load(data, select={"kind": "keyframes"}, window={"start": "0.5s", "duration": "0.2s"})
+
+
+@pytest.mark.parametrize("container", ["mp4", "matroska"])
+def test_frames_are_as_large_as_the_codec_says_where_the_container_says_otherwise(tmp_path, container):
+    """A bitstream filter that crops changes what the codec says, and not the container's header."""
+    codec = spdl.io.demux_video(encoded("libx264", "mp4", options={"bf": "2"}))
+    muxer = spdl.io.Muxer(None, format=container)
+    muxer.add_remux_stream(codec.codec, bsf="h264_metadata=crop_right=6:crop_bottom=4")
+    with muxer.open():
+        muxer.write(0, codec)
+    path = tmp_path / "cropped"
+    path.write_bytes(muxer.getvalue())
+    want, _ = decoded(path.read_bytes())
+    assert want.shape == (FRAMES, 92, 122, 3)
+    assert spdl.io.probe_video(path)["width"] == 122
+    for src in (path, path.read_bytes()):
+        assert same(spdl.io.load_video(src).numpy(), want)
+        assert same(spdl.io.sample_decode_video(src, [9]).numpy(), want[9:10])
+        assert same(spdl.io.decode_packets(spdl.io.demux_video(src)).numpy(), want)
