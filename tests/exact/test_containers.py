@@ -136,3 +136,12 @@ def test_frames_are_as_large_as_the_codec_says_where_the_container_says_otherwis
         assert same(spdl.io.load_video(src).numpy(), want)
         assert same(spdl.io.sample_decode_video(src, [9]).numpy(), want[9:10])
         assert same(spdl.io.decode_packets(spdl.io.demux_video(src)).numpy(), want)
+
+
+def test_without_an_index_the_last_frame_is_the_one_on_show_behind_a_recovery_point():
+    """FFmpeg's decoder holds back what follows such an entry, and the frame before the last was given in its place."""
+    data = encoded("libx264", "mp4", gop=12, options={"bf": "5", "preset": "ultrafast", "x264-params": "open-gop=1:scenecut=0:threads=1"})
+    want, times = decoded(data)
+    for i in (FRAMES - 1, FRAMES - 2, 25, 3):
+        got = load(data, select={"kind": "times", "times": [times[i] + 0.01]}, seek="approximate")["video"].numpy()
+        assert same(got, want[i:i + 1])
