@@ -1,4 +1,4 @@
-"""Videos as muxers leave them, against PyAV (an FFmpeg of its own): which frames there are, and how long the last one lasts."""
+"""Files as muxers leave them, against PyAV (an FFmpeg of its own): which frames there are, how long the last one lasts, and windows of sounds."""
 
 import io
 
@@ -145,3 +145,23 @@ def test_without_an_index_the_last_frame_is_the_one_on_show_behind_a_recovery_po
     for i in (FRAMES - 1, FRAMES - 2, 25, 3):
         got = load(data, select={"kind": "times", "times": [times[i] + 0.01]}, seek="approximate")["video"].numpy()
         assert same(got, want[i:i + 1])
+
+
+@pytest.mark.parametrize("codec, container, rate", [("adpcm_yamaha", "wav", 44100), ("adpcm_ima_qt", "aiff", 22050), ("g723_1", "wav", 8000)])
+def test_a_window_of_packets_is_the_files_where_a_codec_remembers_all_that_came_before(codec, container, rate):
+    if codec not in av.codecs_available:
+        pytest.skip(f"PyAV has no {codec}")
+    file, n = io.BytesIO(), 2 * rate
+    with av.open(file, "w", format=container) as out:
+        stream = out.add_stream(codec, rate=rate, layout="mono", **({"bit_rate": 6300} if codec == "g723_1" else {}))
+        wave = 12000 * np.sin(np.arange(n) ** 1.3 / 200) + np.random.default_rng(7).normal(0, 3000, n)
+        frame = av.AudioFrame.from_ndarray(wave.astype(np.int16)[None], format="s16", layout="mono")
+        frame.sample_rate = rate
+        for f in [*av.AudioResampler(format=stream.codec_context.format, layout="mono", rate=rate, frame_size=stream.codec_context.frame_size).resample(frame), None]:
+            out.mux(stream.encode(f))
+    data = file.getvalue()
+    with av.open(io.BytesIO(data)) as f:
+        want = np.concatenate([fr.to_ndarray().reshape(1, -1) for fr in f.decode(audio=0)], axis=1) / np.float32(32768)
+    begin, end = int(1.4 * rate), int(1.5 * rate)
+    packets = spdl.io.demux_audio(data, (begin / rate, end / rate))
+    np.testing.assert_allclose(spdl.io.decode_packets(packets).numpy(), want[:, begin:end], atol=1e-7)
