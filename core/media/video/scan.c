@@ -193,11 +193,13 @@ static void settle_end(video_ctx *v) {
     if (last && last->duration <= 0 && before != AV_NOPTS_VALUE) last->duration = last->pts - before;
 }
 
-/* Of an MP4's fragments FFmpeg names no durations: a frame is on show until the next is decoded, the last until the stream ends. */
+/* Of an MP4's fragments, whose samples its head does not count, FFmpeg names no durations: a frame is on show until the next is decoded, the
+ * last until the stream ends. */
 static void settle_fragments(video_ctx *v) {
     const AVInputFormat *from = v->a->format->iformat;
     int64_t end = v->a->stream->duration;
-    if (!from || !strstr(from->name, "mp4") || end == AV_NOPTS_VALUE) return;
+    if (!from || !strstr(from->name, "mp4") || v->a->stream->nb_frames >= v->n || end == AV_NOPTS_VALUE)
+        return;
     for (int32_t i = v->n - 1; i >= 0; i--) {
         video_packet *p = &v->packets[i];
         if (p->dts == AV_NOPTS_VALUE) return;
