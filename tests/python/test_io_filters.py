@@ -108,6 +108,8 @@ def test_packets_say_which_filters_are_theirs(video, sound, tmp_path):
     (lambda: spdl.io.get_video_filter_desc(num_frames=0), "num_frames=0, want a whole number from 1"),
     (lambda: spdl.io.get_video_filter_desc(num_frames=1.5), "num_frames=1.5, want a whole number"),
     (lambda: spdl.io.get_video_filter_desc(crop_width=-1), "crop_width=-1"),
+    (lambda: spdl.io.get_video_filter_desc(frame_rate=30), r"get_video_filter_desc: frame_rate=30, want \(numerator, denominator\), such as \(30, 1\)"),
+    (lambda: spdl.io.get_video_filter_desc(scale_width="x"), "scale_width='x', want a whole number"),
     (lambda: spdl.io.get_audio_filter_desc(sample_rate=True), "sample_rate=True"),
     (lambda: spdl.io.get_audio_filter_desc(num_channels=9), "num_channels=9, want 1 to 8"),
     (lambda: spdl.io.get_buffer_desc("h264"), "a codec of str, want one of video: Demuxer.video_codec"),

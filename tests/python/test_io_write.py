@@ -312,6 +312,13 @@ def _open_sound():
     return track
 
 
+def _untimed():
+    muxer = spdl.io.Muxer(None, format="nut")
+    track = muxer.add_encode_stream(spdl.io.video_encode_config(width=64, height=48), encoder="ffv1")
+    muxer.open()
+    return track
+
+
 def _muxer(**config):
     muxer = spdl.io.Muxer(None, format="matroska")
     return muxer.add_encode_stream(spdl.io.video_encode_config(**{"width": 64, "height": 48, "frame_rate": 25, **config}), encoder="ffv1")
@@ -334,6 +341,13 @@ def _muxer(**config):
     (lambda: spdl.io.save_audio(None, tone(5), 44100.9, format="flac"), spdl.ArgumentError, "sample_rate=44100.9, want a whole number"),
     (lambda: spdl.io.save_video(None, pictures(1), (30000.5, 1001), format="mp4"), spdl.ArgumentError, r"frame_rate\[0\]=30000.5, want a whole number"),
     (lambda: spdl.io.save_video(None, pictures(1), float("nan"), format="mp4"), spdl.ArgumentError, "frame_rate=nan, want frames a second"),
+    (lambda: spdl.io.save_video(None, pictures(1), "25", format="mp4"), spdl.ArgumentError, r"frame_rate='25', want frames a second, such as 30, 29.97 or \(30000, 1001\)"),
+    (lambda: spdl.io.save_video(None, pictures(1), (25, 1, 2), format="mp4"), spdl.ArgumentError, r"frame_rate=\(25, 1, 2\), want frames a second"),
+    (lambda: spdl.io.save_video(None, pictures(1), None, format="mp4"), spdl.ArgumentError, "save_video: frame_rate=None, want frames a second"),
+    (lambda: spdl.io.save_video(None, pictures(1), 25, format="mp4", options=["crf"]), spdl.ArgumentError, r"options=\['crf'\], want a mapping, such as"),
+    (lambda: _untimed().encode(pictures(2)), spdl.ArgumentError, "frames without times on a track without a rate; give each frame a time"),
+    (lambda: spdl.io.Muxer(None, format="mp4").add_remux_stream(None), spdl.ArgumentError, "add_remux_stream: a codec of NoneType, want Demuxer.video_codec"),
+    (lambda: spdl.io.Muxer(None, format="mp4").write("0", None), spdl.ArgumentError, "stream_index='0', want a whole number"),
     (lambda: spdl.io.video_encode_config(width=64.5, height=48), spdl.ArgumentError, "video_encode_config: width=64.5, want a whole number"),
     (lambda: spdl.io.save_images("/tmp/a%d.png", pictures(1), first=0.5), spdl.ArgumentError, "save_images: first=0.5"),
     (lambda: spdl.io.save_image("/tmp/a.png\0.jpg", pictures(1)[0]), spdl.ArgumentError, "has a zero byte in it"),

@@ -261,7 +261,7 @@ static int prepare(media_av *a) {
 static int header_is_enough(const AVFormatContext *f, const AVCodecParameters *p) {
     if (!strstr(f->iformat->name, "mp4") && !strstr(f->iformat->name, "matroska")) return 0;
     if (p->codec_type == AVMEDIA_TYPE_VIDEO)
-        return p->width > 0 && p->height > 0 &&
+        return p->width > 0 && p->height > 0 && !media_packets_sized_otherwise(p) &&
                ((p->extradata_size > 0 &&
                  (p->codec_id == AV_CODEC_ID_H264 || p->codec_id == AV_CODEC_ID_HEVC ||
                   p->codec_id == AV_CODEC_ID_AV1)) ||

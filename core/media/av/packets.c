@@ -176,9 +176,18 @@ static int has_sure_keys(enum AVCodecID id) {
     return 0;
 }
 
+/* Whether an MP4's table tells key frames from others: without a list of them all packets are said to be some, as FFmpeg's muxer leaves it
+ * of encoders that name none. */
+static int tells_keys(const media_av *a) {
+    if (!strstr(a->format->iformat->name, "mov")) return 0;
+    for (int i = 0; i < avformat_index_get_entries_count(a->stream); i++)
+        if (!(avformat_index_get_entry(a->stream, i)->flags & AVINDEX_KEYFRAME)) return 1;
+    return 0;
+}
+
 int media_packets_lists_keys(const media_av *a) {
     if (has_sure_keys(a->stream->codecpar->codec_id)) return 1;
-    return a->format && a->format->iformat && (strstr(a->format->iformat->name, "mov") || has_index(a));
+    return a->format && a->format->iformat && (tells_keys(a) || has_index(a));
 }
 
 /* Whether a packet that is said to be a key frame is one, by what its decoder says of its picture: parsers that do not look (H.261, H.263, GIF) and
@@ -416,6 +425,20 @@ static int begins_anew(const media_av *a, int64_t at, int64_t before) {
     return at != AV_NOPTS_VALUE && before != AV_NOPTS_VALUE && at <= before - second;
 }
 
+/* Whether what a codec gives hangs on all that came before, for longer than a window holds: ADPCM whose blocks do not say where they begin, and
+ * codecs of speech. */
+static int remembers_all(enum AVCodecID id) {
+    static const enum AVCodecID all[] = {
+        AV_CODEC_ID_ADPCM_YAMAHA, AV_CODEC_ID_ADPCM_G722, AV_CODEC_ID_ADPCM_G726, AV_CODEC_ID_ADPCM_G726LE,
+        AV_CODEC_ID_ADPCM_IMA_QT, AV_CODEC_ID_ADPCM_ADX,  AV_CODEC_ID_G723_1,     AV_CODEC_ID_SPEEX,
+        AV_CODEC_ID_GSM,          AV_CODEC_ID_GSM_MS,     AV_CODEC_ID_ILBC,       AV_CODEC_ID_AMR_NB,
+        AV_CODEC_ID_AMR_WB,       AV_CODEC_ID_RA_144,     AV_CODEC_ID_RA_288,
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i] == id) return 1;
+    return 0;
+}
+
 /* From the stream's first packet on, of which none is passed over. */
 static int again_from_start(media_packets *p, media_av *a) {
     while (p->n > 0) av_packet_free(&p->packet[--p->n]);
@@ -432,8 +455,9 @@ int media_packets_window(media_packets *p, media_av *a, int64_t start, int64_t e
     int64_t preroll = audio ? av_rescale_q(PREROLL_MS, ms, a->stream->time_base) : 0;
     int64_t postroll = audio ? av_rescale_q(POSTROLL_MS, ms, a->stream->time_base) : 0;
     /* Where the container's clock is coarser than samples only those from the start on can be counted. */
-    int skips = audio && (int64_t)a->stream->time_base.num * a->stream->codecpar->sample_rate <=
-                             a->stream->time_base.den;
+    int skips =
+        audio && !remembers_all(a->stream->codecpar->codec_id) &&
+        (int64_t)a->stream->time_base.num * a->stream->codecpar->sample_rate <= a->stream->time_base.den;
     p->from_start = audio;
     /* Sound is read from its start: few containers know exactly where in it they have landed. */
     int rc = audio ? MEDIA_AV_OK : enter(a, start, held), late = 0;

@@ -52,16 +52,16 @@ static void pass_scaling_list(bits *b, int n) {
     }
 }
 
-/* What the high profiles say of colours and weights. */
-static void pass_high(bits *b) {
+/* What the high profiles say of colours and weights: ChromaArrayType, which is 0 of grey and of planes that are coded apart. */
+static uint32_t read_high(bits *b) {
     const uint32_t chroma = take_number(b);
-    if (chroma == 3) take(b, 1);
+    const uint32_t apart = chroma == 3 ? take(b, 1) : 0;
     take_number(b);
     take_number(b);
     take(b, 1);
-    if (!take(b, 1)) return;
-    for (int i = 0; i < (chroma == 3 ? 12 : 8); i++)
+    for (int i = 0, lists = take(b, 1) ? (chroma == 3 ? 12 : 8) : 0; i < lists; i++)
         if (take(b, 1)) pass_scaling_list(b, i < 6 ? 16 : 64);
+    return apart ? 0 : chroma;
 }
 
 static int is_high(uint32_t profile) {
@@ -81,22 +81,42 @@ static void pass_order(bits *b) {
     for (uint32_t n = take_number(b); n > 0 && b->at < b->n; n--) take_signed(b);
 }
 
-/* frame_mbs_only_flag: whether the sequence has no fields. */
-static int says_frames(const uint8_t *p, int n) {
+typedef struct sequence {
+    int frames_alone;      /* frame_mbs_only_flag: it has no fields */
+    int64_t width, height; /* of its pictures, cropped (7.4.2.1.1) */
+} sequence;
+
+/* 0: there is none that can be read. */
+static int read_sequence(const uint8_t *p, int n, sequence *s) {
     bits b;
     take_unit(&b, p, n);
     take(&b, 8);
     const uint32_t profile = take(&b, 8);
     take(&b, 16);
     take_number(&b);
-    if (is_high(profile)) pass_high(&b);
+    const uint32_t chroma = is_high(profile) ? read_high(&b) : 1;
     take_number(&b);
     pass_order(&b);
     take_number(&b);
     take(&b, 1);
-    take_number(&b);
-    take_number(&b);
-    return take(&b, 1) && b.at <= b.n;
+    s->width = 16 * ((int64_t)take_number(&b) + 1);
+    s->height = 16 * ((int64_t)take_number(&b) + 1);
+    s->frames_alone = (int)take(&b, 1);
+    if (b.at > b.n) return 0;
+    if (!s->frames_alone) {
+        take(&b, 1);
+        s->height *= 2;
+    }
+    take(&b, 1);
+    if (take(&b, 1)) {
+        const int64_t x = chroma == 1 || chroma == 2 ? 2 : 1,
+                      y = (chroma == 1 ? 2 : 1) * (s->frames_alone ? 1 : 2);
+        s->width -= x * take_number(&b);
+        s->width -= x * take_number(&b);
+        s->height -= y * take_number(&b);
+        s->height -= y * take_number(&b);
+    }
+    return b.at <= b.n;
 }
 
 int media_packets_frames_alone(const AVCodecParameters *codec) {
@@ -106,9 +126,20 @@ int media_packets_frames_alone(const AVCodecParameters *codec) {
     int at = 6, all = 0;
     for (int left = p[5] & 31; left > 0; left--) {
         const int n = at + 2 <= size ? p[at] << 8 | p[at + 1] : -1;
-        if (n < 4 || at + 2 + n > size || !says_frames(p + at + 2, n)) return 0;
+        sequence s;
+        if (n < 4 || at + 2 + n > size || !read_sequence(p + at + 2, n, &s) || !s.frames_alone) return 0;
         at += 2 + n;
         all++;
     }
     return all > 0;
+}
+
+int media_packets_sized_otherwise(const AVCodecParameters *codec) {
+    const uint8_t *p = codec->extradata;
+    if (codec->codec_id != AV_CODEC_ID_H264 || codec->extradata_size < 12 || p[0] != 1 || !(p[5] & 31))
+        return 0;
+    const int n = p[6] << 8 | p[7];
+    sequence s;
+    return n >= 4 && 8 + n <= codec->extradata_size && read_sequence(p + 8, n, &s) &&
+           (s.width != codec->width || s.height != codec->height);
 }

@@ -94,7 +94,7 @@ func (v *Video) config() C.media_enc_config {
 // Write writes frames [T, H, W, C] of the track's size, each shown one frame after the one before. It needs a Rate.
 func (t *VideoTrack) Write(frames []byte) error {
 	if t.v.Rate.Num == 0 {
-		return invalid(t.m.name, "frames without times on a track without a rate; use WriteAt or give the rate")
+		return invalid(t.m.name, "frames without times on a track without a rate; give each frame a time (encode(frames, seconds), WriteAt), or the track a frame rate")
 	}
 	n, err := t.frames(frames)
 	if err != nil || n == 0 {

@@ -128,15 +128,17 @@ void video_av1_open(video_av1 *a, const uint8_t *extradata, int size) {
 
 int video_av1_frames(video_av1 *a, const uint8_t *data, int size, video_av1_frame *frames, int room) {
     unit u;
-    int n = 0;
+    int n = 0, heads = 0;
     for (int at = 0, next; at < size; at = next) {
         next = next_unit(data, size, at, &u);
         if (next < 0 || u.layered) return -1;
+        heads |= u.type == SEQUENCE_HEADER;
         if (u.type == SEQUENCE_HEADER) read_sequence(a, &u);
         if (u.type == FRAME || u.type == FRAME_HEADER) {
             if (!a->known || n == room) return -1;
             memset(&frames[n], 0, sizeof frames[n]);
             frames[n].at = at;
+            frames[n].heads = (uint8_t)heads;
             if (!read_frame(a, &u, &frames[n++])) return -1;
         }
         if (u.type == TILE_LIST || (u.type == TILE_GROUP && n == 0)) return -1;

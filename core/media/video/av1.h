@@ -18,6 +18,7 @@ typedef struct video_av1_frame {
     int32_t at, end;         /* its bytes of that packet */
     uint8_t uses, refreshes; /* slots that it is predicted from, and those that it is then in */
     uint8_t shown, needed;
+    uint8_t heads; /* whether a sequence header is in front of it in the packet */
 } video_av1_frame;
 
 /* Look for a sequence header in a stream's `extradata` (av1C); where there is none the first key frame has it. */

@@ -471,7 +471,14 @@ static int decode_from_key(video_ctx *v, int64_t at) {
             (media_packets_lacks_colours(v->a, p) || (enters && !media_packets_recovers_from(v->a, p))))
             enters = 0;
     }
+    if (rc == MEDIA_AV_OK) v->recovering = media_packets_recovers(p, v->a->stream->codecpar);
     if (rc == MEDIA_AV_OK) rc = media_av_send(v->a, p);
+    return rc == MEDIA_AV_OK ? decode_one(v, v->coming) : rc;
+}
+
+static int enter_first(video_ctx *v) {
+    v->recovering = v->at_end = 0;
+    int rc = media_av_rewind(v->a);
     return rc == MEDIA_AV_OK ? decode_one(v, v->coming) : rc;
 }
 
@@ -481,24 +488,43 @@ static int enter_at(video_ctx *v, int64_t at) {
     v->at_end = 0;
     int rc = decode_from_key(v, at);
     if (rc == MEDIA_AV_END ||
-        (rc == MEDIA_AV_OK && v->coming->pts > at)) { /* an open group, or a container that seeks badly */
-        rc = media_av_rewind(v->a);
-        if (rc == MEDIA_AV_OK) rc = decode_one(v, v->coming);
-    }
+        (rc == MEDIA_AV_OK && v->coming->pts > at)) /* an open group, or a container that seeks badly */
+        rc = enter_first(v);
     return rc == MEDIA_AV_END ? media_av_fail(v->a, MEDIA_AV_CORRUPT, "no frame decodes") : rc;
+}
+
+/* Go on to the frame that is on show. */
+static int advance(video_ctx *v, int64_t at) {
+    int rc = MEDIA_AV_OK;
+    while (rc == MEDIA_AV_OK && !v->at_end && (!v->show->buf[0] || v->coming->pts <= at)) {
+        av_frame_unref(v->show);
+        av_frame_move_ref(v->show, v->coming);
+        rc = decode_one(v, v->coming);
+        if (rc == MEDIA_AV_END) v->at_end = 1, rc = MEDIA_AV_OK;
+    }
+    return rc;
+}
+
+/* Whether the last frame that came was off show by then, and more may be there: of those that FFmpeg's decoder of H.264 holds back it gives
+ * none at the end before it has shown the recovery point that it entered at. */
+static int lacks_last(const video_ctx *v, int64_t at) {
+    const AVFrame *f = v->show;
+    return v->at_end && v->recovering && f->pkt_duration > 0 && f->pts + f->pkt_duration <= at;
 }
 
 int video_at(video_ctx *v, int64_t at, AVFrame **frame, int64_t *pts, int64_t *duration) {
     int rc = MEDIA_AV_OK;
     if (!v->at_end && worth_seeking(v, at))
         rc = enter_at(v, at);
-    else if (!v->at_end && !v->coming->buf[0] && !v->show->buf[0])
+    else if (!v->at_end && !v->coming->buf[0] && !v->show->buf[0]) {
+        v->recovering = 0;
         rc = decode_one(v, v->coming);
-    while (rc == MEDIA_AV_OK && !v->at_end && (!v->show->buf[0] || v->coming->pts <= at)) {
+    }
+    if (rc == MEDIA_AV_OK) rc = advance(v, at);
+    if (rc == MEDIA_AV_OK && lacks_last(v, at)) {
         av_frame_unref(v->show);
-        av_frame_move_ref(v->show, v->coming);
-        rc = decode_one(v, v->coming);
-        if (rc == MEDIA_AV_END) v->at_end = 1, rc = MEDIA_AV_OK;
+        rc = enter_first(v);
+        if (rc == MEDIA_AV_OK) rc = advance(v, at);
     }
     if (rc == MEDIA_AV_END) return media_av_fail(v->a, MEDIA_AV_CORRUPT, "no frame decodes");
     if (rc != MEDIA_AV_OK) return rc;

@@ -77,10 +77,13 @@ static int without(video_ctx *v, const AVPacket *p, int32_t from, int32_t to, AV
 int video_only_needed(video_ctx *v, int32_t number, AVPacket **p) {
     if (v->n_frames == 0) return MEDIA_AV_OK;
     while (v->frame < v->n_frames && v->frames[v->frame].packet < number) v->frame++;
-    int32_t from = v->frame, to = from, needed = 0;
-    for (; to < v->n_frames && v->frames[to].packet == number; to++) needed += v->frames[to].needed;
+    int32_t from = v->frame, to = from, needed = 0, heads = 0;
+    for (; to < v->n_frames && v->frames[to].packet == number; to++) {
+        needed += v->frames[to].needed;
+        heads |= v->frames[to].heads;
+    }
     if (needed == to - from) return MEDIA_AV_OK;
-    if (needed > 0) return without(v, *p, from, to, p);
+    if (needed > 0 || heads) return without(v, *p, from, to, p);
     *p = NULL;
     return MEDIA_AV_OK;
 }

@@ -193,6 +193,21 @@ static void settle_end(video_ctx *v) {
     if (last && last->duration <= 0 && before != AV_NOPTS_VALUE) last->duration = last->pts - before;
 }
 
+/* Of an MP4's fragments, whose samples its head does not count, FFmpeg names no durations: a frame is on show until the next is decoded, the
+ * last until the stream ends. */
+static void settle_fragments(video_ctx *v) {
+    const AVInputFormat *from = v->a->format->iformat;
+    int64_t end = v->a->stream->duration;
+    if (!from || !strstr(from->name, "mp4") || v->a->stream->nb_frames >= v->n || end == AV_NOPTS_VALUE)
+        return;
+    for (int32_t i = v->n - 1; i >= 0; i--) {
+        video_packet *p = &v->packets[i];
+        if (p->dts == AV_NOPTS_VALUE) return;
+        if (p->duration <= 0 && end > p->dts) p->duration = end - p->dts;
+        end = p->dts;
+    }
+}
+
 static int settle_times(video_ctx *v) {
     int32_t pictures = 0, missing = 0;
     for (int32_t i = 0; i < v->n; i++) {
@@ -328,8 +343,8 @@ static int scan_tables(video_ctx *v) {
     media_av_skim(v->a, 0);
     if (rc == MEDIA_AV_END && keys == v->n && v->n > 1)
         rc = MEDIA_AV_AGAIN; /* so says who has no table of them */
-    if (rc != MEDIA_AV_AGAIN || v->n == 0) return rc;
-    v->n = 0;
+    if (rc != MEDIA_AV_AGAIN) return rc;
+    v->n = 0; /* the packet that says so was read, too */
     rc = media_av_rewind(v->a);
     return rc == MEDIA_AV_OK ? MEDIA_AV_AGAIN : rc;
 }
@@ -385,6 +400,7 @@ int video_scan(video_ctx *v, int64_t keep_bytes, int tables) {
     if (v->a->unpacked || times_are_of_packets(v)) forget_times(v);
     rc = settle_times(v);
     if (rc == MEDIA_AV_OK) rc = settle_head(v);
+    if (rc == MEDIA_AV_OK) settle_fragments(v);
     if (rc == MEDIA_AV_OK && !names_durations(v)) settle_end(v);
     return rc;
 }

@@ -156,7 +156,10 @@ func (s *Selection) Pick(to []int32, ix *Index, draw media.Draw) ([]int32, error
 	}
 	switch s.Kind {
 	case Uniform, Segments, Every, KeyFrames, All:
-		return s.spread(to, view, draw), nil
+		if picked := s.spread(to, view, draw); len(picked) > len(to) {
+			return picked, nil
+		}
+		return to, cannot("no key frame is among frames %d to %d, from %gs to %gs; choose by another kind, or a longer window", view.from, view.to-1, ix.PTS(view.from), ix.PTS(view.to-1))
 	case AtIndices:
 		return s.indices(to, view)
 	case AtTimes:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from ctypes import POINTER, c_char_p, c_int, c_void_p
-from typing import Any, Iterator, Mapping, Optional, Union
+from typing import Any, Iterator, Optional, Union
 
 from .._errors import ArgumentError
 from .._given import c_text, whole
 from ._config import DecodeConfig, configured
 from ._load import _NOWHERE, Frames, Handle, _check, _loaded, bound, described, frames_of
-from ._packets import AudioPackets, Codec, P, Packets, VideoPackets, _packets
+from ._packets import AudioPackets, Codec, P, Packets, VideoPackets, _packets, handle_of
 
 FUNCTIONS = {
     # spdl_status spdl_bsf_open(const spdl_packets *stream, const char *filters, spdl_bsf **out);
@@ -35,9 +36,11 @@ FUNCTIONS = {
 _api = bound(FUNCTIONS)
 
 
-def _stream_of(codec: Any, call: str) -> Packets:
+def stream_of(codec: Any, call: str) -> Packets:
+    """The stream of a codec, without packets."""
     if not isinstance(codec, Codec):
-        raise ArgumentError(f"spdl: io: {call}: a codec of {type(codec).__name__}, want Demuxer.video_codec, audio_codec or Packets.codec")
+        remedy = "; load_video, sample_decode_video and load_audio take a file" if isinstance(codec, (str, bytes, os.PathLike)) else ""
+        raise ArgumentError(f"spdl: io: {call}: a codec of {type(codec).__name__}, want Demuxer.video_codec, audio_codec or Packets.codec{remedy}")
     return codec._stream
 
 
@@ -51,7 +54,7 @@ class BSF(Handle):
 
     def __init__(self, codec: Codec, bsf: str) -> None:
         handle = c_void_p()
-        _check(_api().bsf_open(_stream_of(codec, "BSF")._handle, c_text("io: BSF: bsf", bsf), handle))
+        _check(_api().bsf_open(stream_of(codec, "BSF")._handle, c_text("io: BSF: bsf", bsf), handle))
         self._handle, self._close = handle, _api().bsf_close
 
     def __del__(self) -> None:
@@ -61,7 +64,7 @@ class BSF(Handle):
     def filter(self, packets: P, flush: bool = False) -> Optional[P]:
         """What comes out for packets; None: nothing yet. With flush these are the last, and what is held back comes, too."""
         out = c_void_p()
-        _check(_api().bsf_filter(self._handle, packets._handle, int(flush), out))
+        _check(_api().bsf_filter(self._handle, handle_of(packets, "BSF.filter"), int(flush), out))
         return _some(out)
 
     def flush(self) -> Optional[Union[AudioPackets, VideoPackets]]:
@@ -91,18 +94,19 @@ def Decoder(codec: Codec, *, filter_desc: Optional[str] = None, decode_config: O
     filter_desc  FFmpeg's filters, which also go on from packet to packet: "aresample=16000"
     section      keys of a description's video or audio without what needs the whole stream: transform, layout, dtype, channels ...
     """
-    kind = _stream_of(codec, "Decoder").info["kind"]
+    kind = stream_of(codec, "Decoder").info["kind"]
     section = {**configured("Decoder", kind, decoding=decode_config), **section}
     if filter_desc is not None:
         section["filter"] = filter_desc
-    return (VideoDecoder if kind == "video" else AudioDecoder)(codec, section)
+    return (VideoDecoder if kind == "video" else AudioDecoder)(codec, **section)
 
 
 class _Decoder(Handle):
     _kind: str
 
-    def __init__(self, codec: Codec, section: Mapping[str, Any]) -> None:
-        self._codec, self._section = codec, dict(section)
+    def __init__(self, codec: Codec, /, **section: Any) -> None:
+        stream_of(codec, type(self).__name__)
+        self._codec, self._section = codec, section
         self._handle: Optional[c_void_p] = None
         self._open()
 
@@ -122,7 +126,7 @@ class _Decoder(Handle):
 
     def streaming_decode_packets(self, packets: Packets) -> Iterator[Frames]:
         """What is ready with these packets. They are decoded as the iterator goes on, or else by the next call's."""
-        _check(_api().decoder_give(self._handle, packets._handle))
+        _check(_api().decoder_give(self._handle, handle_of(packets, "Decoder")))
         self._fed = True
         return self._ready()
 

@@ -81,12 +81,15 @@ def get_video_filter_desc(*, frame_rate: Optional[tuple[int, int]] = None, times
     call = "get_video_filter_desc"
     if scale_mode not in ("pad", "crop", None):
         raise ArgumentError(f'spdl: io: {call}: scale_mode={scale_mode!r}, want "pad", "crop" or None')
+    if frame_rate is not None and not (isinstance(frame_rate, (tuple, list)) and len(frame_rate) == 2):
+        raise ArgumentError(f"spdl: io: {call}: frame_rate={frame_rate!r:.60}, want (numerator, denominator), such as (30, 1)")
+    width, height = whole(f"io: {call}: scale_width", scale_width or 0), whole(f"io: {call}: scale_height", scale_height or 0)
     n = _count(call, "num_frames", num_frames)
     w, h = _count(call, "crop_width", crop_width, 0), _count(call, "crop_height", crop_height, 0)
     fill = "stop_mode=clone" if pad_mode is None else f"stop_mode=add:color={pad_mode}"
     return _join([
         frame_rate and f"fps={frame_rate[0]}/{frame_rate[1]}", _trim("trim", timestamp),
-        _scale(scale_width or 0, scale_height or 0, scale_algo, scale_mode, pad_mode or "black"), _middle(w, h),
+        _scale(width, height, scale_algo, scale_mode, pad_mode or "black"), _middle(w, h),
         n and f"tpad=stop={n}:{fill},trim=end_frame={n}", filter_desc,
     ], pix_fmt and f"format=pix_fmts={pix_fmt}")
 

@@ -12,7 +12,7 @@ import zlib
 from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint32, c_void_p
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Callable, Collection, Iterator, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Collection, Iterable, Iterator, Mapping, Optional, Sequence, Union
 from urllib.parse import unquote_to_bytes
 
 from .. import _c, _dlpack
@@ -192,6 +192,8 @@ def load(src: Source, description: Mapping[str, Any]) -> Loaded:
 
 def described(description: Mapping[str, Any]) -> bytes:
     """A description as C takes it; beside plain data it may hold what spdl.open's may. Raises SpecError."""
+    if not isinstance(description, Mapping):
+        raise SpecError(f'spdl: io: the description is of {type(description).__name__}, want a mapping, such as {{"video": {{}}}}')
     description, _ = resolved(description)
     try:
         return json.dumps(description, default=plain).encode()
@@ -305,7 +307,7 @@ def _filter(filter_desc: Optional[str]) -> dict[str, Any]:
 
 
 def _index(index_dir: Union[str, "os.PathLike[str]", None]) -> dict[str, Any]:
-    return {} if index_dir is None else {"cache": {"video_index_dir": os.fspath(index_dir)}}
+    return {} if index_dir is None else {"cache": {"video_index_dir": os.fsdecode(c_text("io: index_dir", index_dir))}}
 
 
 def load_video(src: Source, timestamp: Optional[Seconds] = None, *, filter_desc: Optional[str] = None,
@@ -334,6 +336,8 @@ def sample_decode_video(src: Source, indices: Sequence[int], *, filter_desc: Opt
     """These frames of a video, in this order; a frame may come twice, negative indices count from the end. Only the groups of
     pictures that hold them are decoded. Frame i is torchcodec's frame i in its exact mode. FFmpeg's filters, filter_desc, get
     these frames and no others. index_dir is load_video's."""
+    if not isinstance(indices, Iterable):
+        raise ArgumentError(f"spdl: io: sample_decode_video: indices={indices!r:.60}, want a list of whole numbers, such as [0, 10, -1]")
     numbers = [whole(f"io: sample_decode_video: indices[{n}]", i) for n, i in enumerate(indices)]
     return load_video(src, filter_desc=filter_desc, index_dir=index_dir, select={"kind": "indices", "indices": numbers}, **section)
 

@@ -165,7 +165,7 @@ class Packets:
 
     def packet(self, i: int) -> dict[str, Any]:
         """One packet (-1: the last): pts, dts and duration in seconds (None where the container says none), key, and its bytes as data."""
-        n = len(self)
+        n, i = len(self), whole("io: packet: number", i)
         if not -n <= i < n:
             raise IndexError(f"spdl: io: packet {i} of {n}; want {-n} to {n - 1}" if n else f"spdl: io: packet {i} of none")
         raw = self._packet(i % n)
@@ -265,6 +265,13 @@ def _of_bytes(data: Any) -> Any:
     _check(_api().packets_of(address or None, size, handle))
     del keep  # was needed until here
     return _packets(handle)
+
+
+def handle_of(packets: Any, call: str) -> int:
+    """What stands for packets in C."""
+    if not isinstance(packets, Packets):
+        raise ArgumentError(f"spdl: io: {call}: got {type(packets).__name__}, want AudioPackets or VideoPackets, as demux_video, demux_audio and Demuxer give them")
+    return packets._handle
 
 
 class _Demuxing(Handle):
@@ -417,12 +424,14 @@ class Demuxer:
         indices  the number of a stream (None: 0), each of whose pieces is Packets; or several, each item a dict of Packets by
                  number, those streams left out that have ended
         """
-        if (duration > 0) == (num_packets > 0):
-            raise ArgumentError(f"spdl: io: streaming_demux: duration={duration}, num_packets={num_packets}, want one of them above 0")
+        if (duration > 0) == (num_packets > 0) or duration == math.inf:
+            raise ArgumentError(f"spdl: io: streaming_demux: duration={duration}, num_packets={num_packets}, want one of them above 0, and finite")
         piece = {"length": f"{float(duration):.9f}s"} if duration > 0 else {"packets": whole("io: streaming_demux: num_packets", num_packets)}
         one = not isinstance(indices, Collection)
         asked = indices if isinstance(indices, Collection) else [indices or 0]
         numbers = sorted({whole("io: streaming_demux: a stream's number", i) for i in asked})
+        if not numbers:
+            raise ArgumentError("spdl: io: streaming_demux: no stream is named, want one or more, such as Demuxer.video_stream_index")
         streams = {number: self._open(number, piece) for number in numbers}
         pieces = _pieces(streams)
         return (item[numbers[0]] for item in pieces) if one else pieces
@@ -452,7 +461,7 @@ def _pieces(streams: dict[int, _Demuxing]) -> Iterator[dict[int, Packets]]:
 def apply_bsf(packets: P, bsf: str) -> P:
     """Packets through FFmpeg's bitstream filters, such as "h264_mp4toannexb"; several with commas."""
     handle = c_void_p()
-    _check(_api().packets_filter(packets._handle, c_text("io: apply_bsf: bsf", bsf), handle))
+    _check(_api().packets_filter(handle_of(packets, "apply_bsf"), c_text("io: apply_bsf: bsf", bsf), handle))
     return _packets(handle)
 
 

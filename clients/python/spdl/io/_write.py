@@ -7,12 +7,14 @@ import math
 import os
 from ctypes import POINTER, c_char_p, c_double, c_int, c_int32, c_size_t, c_void_p
 from fractions import Fraction
+from numbers import Rational, Real
 from typing import Any, Mapping, NamedTuple, Optional, Sequence, Union
 
 from .. import _dlpack
 from .._errors import ArgumentError
 from .._given import c_text, whole
 from ._load import _NOWHERE, Handle, _check, _loaded, bound, described
+from ._decoder import stream_of
 from ._memory import Memory, memory_of, pictures_in, samples_of
 from ._packets import Codec, Packets
 
@@ -96,10 +98,11 @@ def _size_of(memory: Memory, pix_fmt: str, what: str, leading: int) -> tuple[int
 
 def _rate(rate: Rate) -> list[int]:
     """Frames a second as a fraction; 29.97 is 30000/1001's."""
-    if isinstance(rate, (tuple, list)):
+    if isinstance(rate, (tuple, list)) and len(rate) == 2:
         return [whole("io: frame_rate[0]", rate[0]), whole("io: frame_rate[1]", rate[1])]
-    if isinstance(rate, float) and not math.isfinite(rate):
-        raise ArgumentError(f"spdl: io: frame_rate={rate!r}, want frames a second")
+    if not isinstance(rate, Real) or not math.isfinite(rate):
+        raise ArgumentError(f"spdl: io: frame_rate={rate!r:.60}, want frames a second, such as 30, 29.97 or (30000, 1001)")
+    rate = rate if isinstance(rate, Rational) else float(rate)
     if isinstance(rate, float) and rate != int(rate):
         near = Fraction(round(rate * 1001 / 1000) * 1000, 1001)
         fraction = near if abs(near - Fraction(rate)) < Fraction(1, 100) else Fraction(rate).limit_denominator(100000)
@@ -114,6 +117,8 @@ def _given(**keys: Any) -> dict[str, Any]:
 
 
 def _texts(options: Optional[Mapping[str, Any]]) -> dict[str, str]:
+    if options is not None and not isinstance(options, Mapping):
+        raise ArgumentError(f'spdl: io: options={options!r:.60}, want a mapping, such as {{"crf": 20}}')
     return {str(k): str(v) for k, v in (options or {}).items()}
 
 
@@ -215,6 +220,8 @@ def save_video(path: Optional[Path], frames: Any, frame_rate: Rate, *, audio: An
         raise ArgumentError("spdl: io: save_video: want audio and sample_rate, or neither")
     if audio is not None:
         _check_samples(memory_of(audio, "save_video").shape, "save_video: audio")
+    if frame_rate is None:
+        raise ArgumentError("spdl: io: save_video: frame_rate=None, want frames a second, such as 30; a Muxer's encode takes a time for each frame")
     memory = memory_of(frames, "save_video")
     height, width = _size_of(memory, pix_fmt, "save_video", 1)
     muxer = Muxer(path, format=format)
@@ -451,7 +458,7 @@ class Muxer(Handle):
 
     def add_remux_stream(self, codec: Codec, *, bsf: Optional[str] = None) -> None:
         """A stream whose packets are written as they are, or through FFmpeg's bitstream filters."""
-        self._add((codec._stream, bsf))
+        self._add((stream_of(codec, "add_remux_stream"), bsf))
 
     def _add(self, stream: Any) -> int:
         if self._handle is not None or self._closed:
@@ -481,6 +488,7 @@ class Muxer(Handle):
 
     def write(self, stream_index: int, packets: Any) -> None:
         """Packets of the stream's codec; or what Encoder.encode takes."""
+        stream_index = whole("io: muxer: stream_index", stream_index)
         if isinstance(packets, Packets):
             _check(_api().muxer_write_packets(self._opened(), stream_index, packets._handle))
             return
