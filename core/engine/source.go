@@ -83,8 +83,7 @@ func (r *ring) openGuarded(ctx context.Context, ring *spec.Spec, s *spec.Source)
 	if s.Mix != nil || s.Host.Samples > 0 || s.LocalTimeout < 0 { // the parts of a mixture have their own
 		return r.openBefore(ctx, ring, s, nil)
 	}
-	// Also what kind of file system it is can be asked for ever.
-	return source.Within(ctx, cmp.Or(s.LocalTimeout, networkTimeout)+s.Remote.Timeout, func(p *source.Progress) (source.Source, error) {
+	return source.Within(ctx, openingTimeout(s), func(p *source.Progress) (source.Source, error) {
 		timeout := localTimeout(s)
 		if timeout == 0 {
 			p.Work()
@@ -98,10 +97,18 @@ func (r *ring) openGuarded(ctx context.Context, ring *spec.Spec, s *spec.Source)
 	})
 }
 
-// localTimeout is the deadline of one read; 0: none. Where objects are read as well, theirs is within it.
-func localTimeout(s *spec.Source) time.Duration {
-	var paths []string
-	remote := s.List != "" // whose lines may be URLs
+// openingTimeout is the deadline of each step of opening a source, of whatever file system: which kind it is, that may be asked for ever, too.
+func openingTimeout(s *spec.Source) time.Duration {
+	timeout := cmp.Or(s.LocalTimeout, networkTimeout)
+	if _, remote := storages(s); remote {
+		timeout += s.Remote.Timeout
+	}
+	return timeout
+}
+
+// storages is which files and directories a source names, and whether it may name objects as well.
+func storages(s *spec.Source) (paths []string, remote bool) {
+	remote = s.List != "" // whose lines may be URLs
 	for _, p := range append([]string{s.Folder, cmp.Or(s.Root, s.List)}, s.Files()...) {
 		if store.IsURL(p) {
 			remote = true
@@ -109,6 +116,12 @@ func localTimeout(s *spec.Source) time.Duration {
 			paths = append(paths, p)
 		}
 	}
+	return paths, remote
+}
+
+// localTimeout is the deadline of one read; 0: none. Where objects are read as well, theirs is within it.
+func localTimeout(s *spec.Source) time.Duration {
+	paths, remote := storages(s)
 	timeout := s.LocalTimeout
 	if timeout == 0 && onNetwork(paths) {
 		timeout = networkTimeout

@@ -153,3 +153,21 @@ func TestLocalTimeoutIsOfFilesAlone(t *testing.T) {
 		must(r.end())
 	}
 }
+
+// While samples are looked for each step has the deadline that was said, and the time of a store only where one may be asked.
+func TestOpeningHasTheTimeOfWhatItAsks(t *testing.T) {
+	remote := spec.Remote{Timeout: time.Minute}
+	for _, c := range []struct {
+		s    spec.Source
+		want time.Duration
+	}{
+		{spec.Source{Folder: "/proc", LocalTimeout: time.Second, Remote: remote}, time.Second},
+		{spec.Source{Folder: "/proc", Remote: remote}, networkTimeout},
+		{spec.Source{Shards: []string{"/a.tar", "s3://b/b.tar"}, LocalTimeout: time.Second, Remote: remote}, time.Second + time.Minute},
+		{spec.Source{List: "/l.tsv", LocalTimeout: time.Second, Remote: remote}, time.Second + time.Minute},
+	} {
+		if got := openingTimeout(&c.s); got != c.want {
+			t.Errorf("%+v: %v, want %v", c.s, got, c.want)
+		}
+	}
+}

@@ -34,6 +34,8 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(Main(os.Args[1:], os.Stdout, os.Stderr))
 	}
+	// Under the race detector a process waits a second at its end, and the tests run hundreds of commands.
+	os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	if signal.Ignored(syscall.SIGHUP) { // under nohup; the commands that are started are to hear it
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}

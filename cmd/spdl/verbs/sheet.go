@@ -43,6 +43,14 @@ type cell struct {
 	asIs    bool   // the picture has its size already
 }
 
+// size is what the picture has on the sheet.
+func (c *cell) size() image.Point {
+	if c.asIs {
+		return c.picture.Bounds().Size()
+	}
+	return fitted(c.picture.Bounds())
+}
+
 // sheet is a page of pictures in rows.
 type sheet struct {
 	page       *image.RGBA
@@ -53,11 +61,8 @@ type sheet struct {
 func drawSheet(heading, about string, cells []cell, columns int) (*image.RGBA, error) {
 	w, h := 0, 0
 	for i := range cells {
-		if !cells[i].asIs {
-			cells[i].picture = fit(cells[i].picture)
-		}
-		size := cells[i].picture.Bounds()
-		w, h = max(w, size.Dx()), max(h, size.Dy())
+		size := cells[i].size()
+		w, h = max(w, size.X), max(h, size.Y)
 	}
 	w = max(w, 120)
 	cellW, cellH := w+cellGap, h+2*lineHeight+cellGap+4
@@ -78,6 +83,9 @@ func drawSheet(heading, about string, cells []cell, columns int) (*image.RGBA, e
 	s.write(s.bold, ink, heading, cellGap, 20, width-2*cellGap)
 	s.write(s.text, faint, about, cellGap, 37, width-2*cellGap)
 	for i := range cells {
+		if !cells[i].asIs {
+			cells[i].picture = fit(cells[i].picture)
+		}
 		x, y := cellGap+i%columns*cellW, headHeight+cellGap/2+i/columns*cellH
 		s.cell(&cells[i], x, y, w, h)
 	}

@@ -237,8 +237,12 @@ func TestSheetIsLaidOut(t *testing.T) {
 	if page, err = drawSheet("ring", "about", nil, 0); err != nil || page.Bounds().Empty() {
 		t.Errorf("an empty batch: %v, %v", page, err)
 	}
-	if _, err := drawSheet("ring", "about", cells(3000), 3000); exitCode(err) != exitUsage {
+	many := cells(3000)
+	if _, err := drawSheet("ring", "about", many, 3000); exitCode(err) != exitUsage {
 		t.Errorf("3000 side by side: %v, want a refusal", err)
+	}
+	if got := many[0].picture.Bounds().Dx(); got != 224 {
+		t.Errorf("what is refused was scaled first: a picture is %d pixels wide, want 224", got)
 	}
 	if m := fit(image.NewRGBA(image.Rect(0, 0, 1, 1))); m.Bounds().Dx() != cellSide {
 		t.Errorf("one pixel becomes %v", m.Bounds())

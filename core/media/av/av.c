@@ -4,6 +4,7 @@
 #include "claims.h"
 #include "cut.h"
 #include "packets.h"
+#include "unpack.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -413,16 +414,6 @@ static int open_input(media_av *a) {
                                                             : rc;
 }
 
-static int open_unpacking(media_av *a) {
-    if (!a->options.unpack || a->stream->codecpar->codec_id != AV_CODEC_ID_MPEG4) return MEDIA_AV_OK;
-    const AVBitStreamFilter *f = av_bsf_get_by_name("mpeg4_unpack_bframes");
-    if (!f) return MEDIA_AV_OK;
-    int rc = av_bsf_alloc(f, &a->unpack);
-    if (rc >= 0) rc = avcodec_parameters_copy(a->unpack->par_in, a->stream->codecpar);
-    if (rc >= 0) rc = av_bsf_init(a->unpack);
-    return rc >= 0 ? MEDIA_AV_OK : media_av_status(a, rc, "the stream's header");
-}
-
 int media_av_open(media_av *a, const media_av_source *source, const media_av_options *options) {
     media_av_close(a);
     media_av_forget();
@@ -446,7 +437,7 @@ int media_av_open(media_av *a, const media_av_source *source, const media_av_opt
         return media_av_fail(a, MEDIA_AV_EMPTY, "");
     int rc = open_input(a);
     if ((rc == MEDIA_AV_NOT_MEDIA || rc == MEDIA_AV_CORRUPT) && media_av_cut(a)) rc = MEDIA_AV_TRUNCATED;
-    if (rc == MEDIA_AV_OK) rc = open_unpacking(a);
+    if (rc == MEDIA_AV_OK) rc = media_unpack_open(a);
     if (rc != MEDIA_AV_OK) media_av_close(a);
     return rc;
 }
@@ -462,17 +453,6 @@ int media_av_may_skim(media_av *a) {
 void media_av_skim(media_av *a, int skim) {
     if (a->skim && !skim) a->io->buf_ptr = a->io->buf_end = a->io->buffer; /* which has zeros */
     a->skim = skim;
-}
-
-/* The packet with its first picture alone, or with the second of the one before. */
-static int unpack(media_av *a) {
-    int size = a->packet->size;
-    if (!a->unpack) return MEDIA_AV_OK;
-    int rc = av_bsf_send_packet(a->unpack, a->packet);
-    if (rc >= 0) rc = av_bsf_receive_packet(a->unpack, a->packet);
-    if (rc == AVERROR(EAGAIN)) return MEDIA_AV_AGAIN;
-    a->unpacked |= rc >= 0 && a->packet->size != size;
-    return rc >= 0 ? MEDIA_AV_OK : media_av_status(a, rc, "reading a packet");
 }
 
 /* What av_read_frame's end is. */
@@ -525,7 +505,7 @@ int media_av_read(media_av *a, AVPacket **packet) {
         if (rc == MEDIA_AV_OK) rc = a->source.packets ? media_packets_next(a) : read_container(a);
         if (rc != MEDIA_AV_OK) return rc;
         if (a->packet->stream_index != a->stream->index || leave_filling(a)) continue;
-        rc = unpack(a);
+        rc = media_unpack(a);
         if (rc < 0) return rc;
         if (rc == MEDIA_AV_OK) break;
     }
@@ -539,7 +519,7 @@ static int seek(media_av *a, int64_t ts, int flags) {
     a->ended = 0;
     a->behind = a->paged = -1;
     a->partial = 0;
-    if (a->unpack) av_bsf_flush(a->unpack);
+    media_unpack_flush(a);
     if (a->source.packets) return media_packets_seek(a, ts);
     int rc = av_seek_frame(a->format, a->stream->index, ts, flags);
     if (rc >= 0) return MEDIA_AV_OK;

@@ -78,6 +78,13 @@ typedef struct media_span {
     int64_t from, to;
 } media_span;
 
+/* What is known of packed B-frames; unpack.h. */
+typedef struct media_packing {
+    int said;           /* 1: the stream's headers say that it has them */
+    int time_bits;      /* that a picture's time has; 0: not known */
+    int behind_between; /* 1: the picture read last is a B-frame */
+} media_packing;
+
 typedef struct media_av {
     /* Read-only for callers. */
     AVFormatContext *format;
@@ -105,6 +112,7 @@ typedef struct media_av {
     AVIOContext *io;
     AVPacket *packet;
     AVBSFContext *unpack; /* of MPEG-4; NULL: packets come as they are */
+    media_packing packing;
     AVFrame *frame;
     AVFrame *copied;                  /* of a frame of the device's */
     enum AVPixelFormat device_format; /* of the device's frames; AV_PIX_FMT_NONE: it has none to give */
@@ -144,7 +152,8 @@ int media_av_open(media_av *a, const media_av_source *source, const media_av_opt
 void media_av_close(media_av *a);
 
 /* The stream's next packet, lent until the next call. MEDIA_AV_END after the last one. With unpack a packet's second picture
- * is given in place of the empty packet that follows, at whose time it stands. */
+ * is given in place of the empty packet that follows, at whose time it stands; where the container's parser has taken them apart, the empty one is
+ * left out. */
 int media_av_read(media_av *a, AVPacket **packet);
 
 /* Read on without the samples themselves: packets have their times, places, sizes and flags, and zeros for data, of which nothing is read. It

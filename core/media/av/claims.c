@@ -72,7 +72,7 @@ static int close_track(claims *c) {
 
 static void see_samples_of_chunks(claims *c, int64_t body, int64_t end) {
     uint64_t n = counted(c, body + 4, body + 8, end, 12 * 8);
-    for (uint64_t i = 0; i < n; i++) {
+    for (uint64_t i = 0; i < n && c->a->refused == MEDIA_AV_OK; i++) {
         uint32_t samples = word(c, body + 8 + (int64_t)i * 12 + 4);
         if (samples > c->most) c->most = samples;
     }
@@ -116,10 +116,17 @@ static int see_table(claims *c, uint32_t type, int64_t body, int64_t end) {
     return MEDIA_AV_OK;
 }
 
-/* Descriptions of codecs hold boxes at places of their own: whatever looks like one that counts is taken for it. */
+/* Descriptions of codecs hold boxes at places of their own: whatever looks like one that counts is taken for it. Tables of chunks have no business
+ * there, and one could begin at every fourth byte: they say anything. */
 static int see_descriptions(claims *c, int64_t at, int64_t end) {
     int rc = MEDIA_AV_OK;
-    for (; rc == MEDIA_AV_OK && at + 8 <= end; at++) rc = see_table(c, word(c, at), at + 4, end);
+    for (; rc == MEDIA_AV_OK && c->a->refused == MEDIA_AV_OK && at + 8 <= end; at++) {
+        const uint32_t type = word(c, at);
+        if (type == TAG('s', 't', 's', 'c'))
+            c->most = UINT32_MAX;
+        else
+            rc = see_table(c, type, at + 4, end);
+    }
     return rc;
 }
 
@@ -127,7 +134,7 @@ static int walk(claims *c, int64_t at, int64_t end, int depth);
 
 /* What FFmpeg looks for the boxes of in a meta box: from its hdlr on. */
 static int see_meta(claims *c, int64_t at, int64_t end, int depth) {
-    for (at += 4; at + 8 <= end; at += 4)
+    for (at += 4; c->a->refused == MEDIA_AV_OK && at + 8 <= end; at += 4)
         if (word(c, at) == TAG('h', 'd', 'l', 'r')) return walk(c, at - 4, end, depth);
     return MEDIA_AV_OK;
 }

@@ -1,17 +1,13 @@
 //go:build !noffmpeg
 
 /* sps.c - what H.264 says of a whole sequence, in its header (ISO/IEC 14496-10, 7.3.2.1.1). */
+#include "bits.h"
 #include "packets.h"
 
 enum { SPS_MOST = 1024 };
 
-/* Bits of a unit, without the bytes that only keep start codes out of it. */
-typedef struct bits {
-    uint8_t data[SPS_MOST];
-    int n, at; /* bits */
-} bits;
-
-static void take_unit(bits *b, const uint8_t *p, int n) {
+/* A unit's bytes, without those that only keep start codes out of it; how many. */
+static int take_unit(uint8_t to[SPS_MOST], const uint8_t *p, int n) {
     int kept = 0, zeros = 0;
     for (int i = 0; i < n && kept < SPS_MOST; i++) {
         if (zeros >= 2 && p[i] == 3) {
@@ -19,32 +15,24 @@ static void take_unit(bits *b, const uint8_t *p, int n) {
             continue;
         }
         zeros = p[i] ? 0 : zeros + 1;
-        b->data[kept++] = p[i];
+        to[kept++] = p[i];
     }
-    b->n = kept * 8;
-    b->at = 0;
-}
-
-/* The next n bits, up to 32; behind the end there are zeros. */
-static uint32_t take(bits *b, int n) {
-    uint32_t v = 0;
-    for (; n > 0; n--, b->at++) v = v << 1 | (b->at < b->n ? b->data[b->at / 8] >> (7 - b->at % 8) & 1u : 0);
-    return v;
+    return kept;
 }
 
 /* A number behind as many zeros as it has bits, less one (9.1). */
-static uint32_t take_number(bits *b) {
+static uint32_t take_number(media_bits *b) {
     int zeros = 0;
-    while (zeros < 32 && b->at < b->n && !take(b, 1)) zeros++;
-    return zeros < 32 ? (1u << zeros) - 1 + take(b, zeros) : UINT32_MAX;
+    while (zeros < 32 && b->at < b->n && !media_take(b, 1)) zeros++;
+    return zeros < 32 ? (1u << zeros) - 1 + media_take(b, zeros) : UINT32_MAX;
 }
 
-static int32_t take_signed(bits *b) {
+static int32_t take_signed(media_bits *b) {
     const uint32_t v = take_number(b);
     return v & 1 ? (int32_t)(v / 2 + 1) : -(int32_t)(v / 2);
 }
 
-static void pass_scaling_list(bits *b, int n) {
+static void pass_scaling_list(media_bits *b, int n) {
     int32_t last = 8, next = 8;
     for (int i = 0; i < n && next && b->at < b->n; i++) {
         next = (last + take_signed(b) % 256 + 256) % 256;
@@ -53,14 +41,14 @@ static void pass_scaling_list(bits *b, int n) {
 }
 
 /* What the high profiles say of colours and weights: ChromaArrayType, which is 0 of grey and of planes that are coded apart. */
-static uint32_t read_high(bits *b) {
+static uint32_t read_high(media_bits *b) {
     const uint32_t chroma = take_number(b);
-    const uint32_t apart = chroma == 3 ? take(b, 1) : 0;
+    const uint32_t apart = chroma == 3 ? media_take(b, 1) : 0;
     take_number(b);
     take_number(b);
-    take(b, 1);
-    for (int i = 0, lists = take(b, 1) ? (chroma == 3 ? 12 : 8) : 0; i < lists; i++)
-        if (take(b, 1)) pass_scaling_list(b, i < 6 ? 16 : 64);
+    media_take(b, 1);
+    for (int i = 0, lists = media_take(b, 1) ? (chroma == 3 ? 12 : 8) : 0; i < lists; i++)
+        if (media_take(b, 1)) pass_scaling_list(b, i < 6 ? 16 : 64);
     return apart ? 0 : chroma;
 }
 
@@ -71,11 +59,11 @@ static int is_high(uint32_t profile) {
     return 0;
 }
 
-static void pass_order(bits *b) {
+static void pass_order(media_bits *b) {
     const uint32_t kind = take_number(b);
     if (kind == 0) take_number(b);
     if (kind != 1) return;
-    take(b, 1);
+    media_take(b, 1);
     take_signed(b);
     take_signed(b);
     for (uint32_t n = take_number(b); n > 0 && b->at < b->n; n--) take_signed(b);
@@ -88,27 +76,27 @@ typedef struct sequence {
 
 /* 0: there is none that can be read. */
 static int read_sequence(const uint8_t *p, int n, sequence *s) {
-    bits b;
-    take_unit(&b, p, n);
-    take(&b, 8);
-    const uint32_t profile = take(&b, 8);
-    take(&b, 16);
+    uint8_t unit[SPS_MOST];
+    media_bits b = {unit, take_unit(unit, p, n) * 8, 0};
+    media_take(&b, 8);
+    const uint32_t profile = media_take(&b, 8);
+    media_take(&b, 16);
     take_number(&b);
     const uint32_t chroma = is_high(profile) ? read_high(&b) : 1;
     take_number(&b);
     pass_order(&b);
     take_number(&b);
-    take(&b, 1);
+    media_take(&b, 1);
     s->width = 16 * ((int64_t)take_number(&b) + 1);
     s->height = 16 * ((int64_t)take_number(&b) + 1);
-    s->frames_alone = (int)take(&b, 1);
+    s->frames_alone = (int)media_take(&b, 1);
     if (b.at > b.n) return 0;
     if (!s->frames_alone) {
-        take(&b, 1);
+        media_take(&b, 1);
         s->height *= 2;
     }
-    take(&b, 1);
-    if (take(&b, 1)) {
+    media_take(&b, 1);
+    if (media_take(&b, 1)) {
         const int64_t x = chroma == 1 || chroma == 2 ? 2 : 1,
                       y = (chroma == 1 ? 2 : 1) * (s->frames_alone ? 1 : 2);
         s->width -= x * take_number(&b);

@@ -147,7 +147,7 @@ func onProcessor(cfg Config) Config {
 
 // refused are the files that the stand-in decodes nothing of, as many a real device: their codec, bits or chroma.
 var refused = []string{
-	"av1.mp4", "called_keys.avi", "called_keys.mkv", "cut_hevc.ts", "cut_mpeg2.ts", "grain.mkv", "grey.mkv", "grey.mp4", "hdr.mp4", "hlg422.mp4", "layers.mp4", "lying.avi", "mpeg2.mpg", "no_index.avi", "no_times.h261", "no_times_packed.avi", "no_times_xvid.avi", "odd_mpeg4.avi", "opengroup_hevc.mp4", "palette.avi", "palette.gif",
+	"av1.mp4", "called_keys.avi", "called_keys.mkv", "cut_hevc.ts", "cut_mpeg2.ts", "grain.mkv", "grey.mkv", "grey.mp4", "hdr.mp4", "hlg422.mp4", "layers.mp4", "lying.avi", "mpeg2.mpg", "no_index.avi", "no_times.h261", "no_times_packed.asf", "no_times_packed.avi", "no_times_xvid.avi", "odd_mpeg4.avi", "opengroup_hevc.mp4", "palette.avi", "palette.gif",
 	"planar411.mkv", "planar422.mp4", "planar440.mkv", "planar444.mp4", "prores.mov", "prores_alpha.mov", "rgb.mp4", "rgb_bottom_up.avi", "sixteen_bits.mkv", "ten_bits.mp4",
 	"ten_bits_full.mp4", "twelve_bits.mp4", "vc2.mkv",
 }

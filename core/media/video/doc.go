@@ -28,7 +28,7 @@
 //
 // H.264 may give each field of a frame a packet; the two are one frame. What DivX
 // packed, a B-frame in the packet of the picture before, is unpacked, and shown in
-// the order in which it is meant.
+// the order in which it is meant; the empty pictures that stand in for it are none.
 //
 // Only the groups of pictures that hold chosen frames are decoded, each entered once
 // and left after its last chosen frame, and pictures that no other refers to are
