@@ -52,8 +52,8 @@ static inline uint8_t media_nearest_byte(float v) { return media_byte((int32_t)m
 void media_draw_light(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_gamma(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_cv2_gray(const media_op *op, const media_draw *d, media_retouches *to);
-void media_light(const media_pixels *px, float contrast, float brightness);
-void media_gamma(const media_pixels *px, double gamma);
+void media_light(const media_pixels *px, const media_kernels *by, float contrast, float brightness);
+void media_gamma(const media_pixels *px, const media_kernels *by, double gamma);
 void media_to_cv2_gray(const media_pixels *px); /* of three channels */
 
 /* cvtColor's weights for RGB2GRAY, of 15 bits. */
@@ -183,9 +183,9 @@ void media_draw_tone_curve(const media_op *op, const media_draw *d, media_retouc
 void media_draw_drop_channels(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_cv2_equalize(const media_op *op, const media_draw *d, media_retouches *to);
 void media_sepia(const media_pixels *px); /* of three channels */
-void media_tone_curve(const media_pixels *px, const double points[6]);
+void media_tone_curve(const media_pixels *px, const media_kernels *by, const double points[6]);
 void media_drop_channels(const media_pixels *px, int which, uint8_t fill);
-void media_cv2_equalize(const media_pixels *px);
+void media_cv2_equalize(const media_pixels *px, const media_kernels *by);
 
 /* --- holes.c --- */
 
@@ -223,7 +223,7 @@ void media_shuffle(const media_pixels *px, const media_pixels *from, const media
 
 /* --- multiply.c --- */
 void media_draw_multiply(const media_op *op, const media_draw *d, media_retouches *to);
-void media_multiply(const media_pixels *px, const media_retouch *r);
+void media_multiply(const media_pixels *px, const media_kernels *by, const media_retouch *r);
 
 /* --- downscale.c --- */
 void media_draw_downscale(const media_op *op, const media_draw *d, media_retouches *to);

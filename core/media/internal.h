@@ -91,10 +91,13 @@ typedef struct media_kernels {
     /* A WARP or a PERSPECTIVE that is BILINEAR or BICUBIC. */
     void (*mixed)(const media_pixels *px, const media_pixels *from, const double *m, int perspective,
                   int filter, const uint8_t fill[4]);
+    /* Every byte by a table, into slack; or, of three channels, each one's by its own. */
+    void (*by_table)(const media_pixels *px, const uint8_t table[256]);
+    void (*by_tables)(const media_pixels *px, const uint8_t of[3][256]);
 } media_kernels;
 
 extern const media_kernels media_portable;
-const media_kernels *media_best_kernels(void); /* for this processor */
+const media_kernels *media_best_kernels(int without); /* for this processor; MEDIA_PORTABLE, MEDIA_WIDE */
 
 /* A channel's normal numbers, from the first on; {.by, .key, .channel} is ready for it. */
 typedef struct media_noise {
@@ -350,8 +353,8 @@ int media_mix(const media_retouch *r, const media_pixels *px, media_buf *mix);
 /* --- jitter.c --- */
 void media_draw_jitter(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_gray(const media_op *op, const media_draw *d, media_retouches *to);
-void media_brightness(const media_pixels *px, float factor);
-void media_contrast(const media_pixels *px, float factor);
+void media_brightness(const media_pixels *px, const media_kernels *by, float factor);
+void media_contrast(const media_pixels *px, const media_kernels *by, float factor);
 void media_saturation(const media_pixels *px, float factor);
 void media_hue(const media_pixels *px, double factor);
 void media_to_gray(const media_pixels *px);
@@ -403,19 +406,26 @@ void media_draw_jpeg(const media_op *op, const media_draw *d, media_retouches *t
 /* The pixels as libjpeg-turbo reads them from what it wrote, which room holds; bgr: as those of BGR. */
 int media_recode(const media_pixels *px, media_buf *room, int quality, int bgr);
 
-/* --- tones.c --- */
+/* --- tones.c, tones_avx2.c, tones_vbmi.c --- */
 void media_by_table(const media_pixels *px, const uint8_t table[256]);
-void media_by_tables(const media_pixels *px, const uint8_t of[3][256]); /* of each channel its own */
+void media_by_tables(const media_pixels *px, const uint8_t of[3][256]);
+void media_by_table_avx2(const media_pixels *px, const uint8_t table[256]);
+void media_by_table_vbmi(const media_pixels *px, const uint8_t table[256]);
+void media_by_tables_vbmi(const media_pixels *px, const uint8_t of[3][256]);
+
+/* Each channel by its own, and grey by the first. */
+void media_by_channels(const media_pixels *px, const media_kernels *by, const uint8_t of[3][256]);
 
 /* By what is made of how often each value of a channel is there. */
-void media_by_histogram(const media_pixels *px, void (*make)(const uint32_t n[256], uint8_t table[256]));
-void media_solarize(const media_pixels *px, double threshold);
-void media_solarize_add(const media_pixels *px, int add); /* to what is below 128 */
-void media_posterize(const media_pixels *px, int bits);
-void media_invert(const media_pixels *px);
-void media_autocontrast(const media_pixels *px);
-void media_torch_autocontrast(const media_pixels *px);
-void media_equalize(const media_pixels *px);
+void media_by_histogram(const media_pixels *px, const media_kernels *by,
+                        void (*make)(const uint32_t n[256], uint8_t table[256]));
+void media_solarize(const media_pixels *px, const media_kernels *by, double threshold);
+void media_solarize_add(const media_pixels *px, const media_kernels *by, int add); /* to what is below 128 */
+void media_posterize(const media_pixels *px, const media_kernels *by, int bits);
+void media_invert(const media_pixels *px, const media_kernels *by);
+void media_autocontrast(const media_pixels *px, const media_kernels *by);
+void media_torch_autocontrast(const media_pixels *px, const media_kernels *by);
+void media_equalize(const media_pixels *px, const media_kernels *by);
 
 /* --- blur.c --- */
 

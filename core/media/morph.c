@@ -29,20 +29,20 @@ static void line_of(int32_t w, int32_t h, int32_t y, int32_t *first, int32_t *en
     *end = c + dx + 1 < w ? c + dx + 1 : w;
 }
 
-/* Bytes lie anywhere; vectors run past their end, into slack. */
-typedef uint8_t bytes __attribute__((vector_size(16), aligned(1), may_alias));
-
+/* Vectors run past the end of a line, into slack. */
 static void most(uint8_t *to, const uint8_t *from, int32_t n) {
-    for (int32_t i = 0; i < n; i += (int32_t)sizeof(bytes)) {
-        bytes a = *(const bytes *)(to + i), b = *(const bytes *)(from + i), is = (bytes)(a > b);
-        *(bytes *)(to + i) = (a & is) | (b & ~is);
+    for (int32_t i = 0; i < n; i += (int32_t)sizeof(media_bytes)) {
+        media_bytes a = *(const media_bytes *)(to + i), b = *(const media_bytes *)(from + i),
+                    is = (media_bytes)(a > b);
+        *(media_bytes *)(to + i) = (a & is) | (b & ~is);
     }
 }
 
 static void least(uint8_t *to, const uint8_t *from, int32_t n) {
-    for (int32_t i = 0; i < n; i += (int32_t)sizeof(bytes)) {
-        bytes a = *(const bytes *)(to + i), b = *(const bytes *)(from + i), is = (bytes)(a < b);
-        *(bytes *)(to + i) = (a & is) | (b & ~is);
+    for (int32_t i = 0; i < n; i += (int32_t)sizeof(media_bytes)) {
+        media_bytes a = *(const media_bytes *)(to + i), b = *(const media_bytes *)(from + i),
+                    is = (media_bytes)(a < b);
+        *(media_bytes *)(to + i) = (a & is) | (b & ~is);
     }
 }
 

@@ -360,8 +360,13 @@ const media_kernels media_portable = {"portable",
                                       media_normals_portable,
                                       &media_cv2_portable,
                                       &media_torch_portable,
-                                      media_mixed};
+                                      media_mixed,
+                                      media_by_table,
+                                      media_by_tables};
 
 #if !defined(__x86_64__)
-const media_kernels *media_best_kernels(void) { return &media_portable; }
+const media_kernels *media_best_kernels(int without) {
+    (void)without;
+    return &media_portable;
+}
 #endif

@@ -67,5 +67,5 @@ void media_torch_contrast(const media_pixels *px, const media_kernels *by, doubl
         float v = fmaf(mean, of_mean, (float)x * own);
         table[x] = media_cut(v);
     }
-    media_by_table(px, table);
+    by->by_table(px, table);
 }
