@@ -252,6 +252,7 @@ typedef struct media_cv2 {
     /* own times a value and of_gray times the grey of its pixel. */
     void (*saturate)(const media_pixels *px, float own, float of_gray);
     void (*gray)(const media_pixels *px);
+    void (*sepia)(const media_pixels *px);
     /* n pixels of those at these places from number first on, each made of four; up to seven more may be written. */
     void (*mix_row)(uint8_t *to, int32_t first, int32_t n, const media_places *at);
     uint64_t (*sum_gray)(const media_pixels *px);
@@ -315,6 +316,7 @@ void media_turn_avx2(const media_pixels *px, const media_turned *t);
 void media_shift_avx2(const media_pixels *px, const int32_t by[3]);
 void media_saturate_avx2(const media_pixels *px, float own, float of_gray);
 void media_cv2_gray_avx2(const media_pixels *px);
+void media_sepia_avx2(const media_pixels *px);
 void media_to_lab(const media_pixels *px, const media_lab *l);
 void media_from_lab(const media_pixels *px, const media_lab *l);
 void media_mix_tiles(uint8_t *c, int32_t n, int step, const uint32_t *fours, const media_near *near,

@@ -50,8 +50,12 @@ func vectored(i uint64) (all, rgb map[string]Config) {
 		"hue":                  {CV2Jitter: &Jitter{P: 1, Hue: &[2]float64{-0.5, 0.5}}},
 		"cv2_grayscale":        {CV2Gray: 1},
 		"to_sepia":             {Sepia: 1},
+		"grayscale":            {Grayscale: 1},
+		"grey of tensors":      {Grayscale: 1, ByTorch: byTorch},
+		"colours of tensors":   {Jitter: &Jitter{P: 1, Saturation: range2, Hue: &[2]float64{-0.5, 0.5}}, ByTorch: byTorch},
 		"each channel's curve": {ToneCurve: &ToneCurve{1, 0.3, true}},
 		"equalize":             {Equalize: 1},
+		"channel_dropout":      {DropChannels: &DropChannels{1, [2]int{1, 2}, byte(i)}},
 		"iso_noise":            {ISO: &ISO{1, [2]float64{0, 1}, [2]float64{0, 3}}},
 	}
 	return all, rgb

@@ -91,6 +91,7 @@ typedef struct media_kernels {
     /* A WARP or a PERSPECTIVE that is BILINEAR or BICUBIC. */
     void (*mixed)(const media_pixels *px, const media_pixels *from, const double *m, int perspective,
                   int filter, const uint8_t fill[4]);
+    void (*to_gray)(const media_pixels *px); /* Pillow's */
     /* Every byte by a table, into slack; or, of three channels, each one's by its own. */
     void (*by_table)(const media_pixels *px, const uint8_t table[256]);
     void (*by_tables)(const media_pixels *px, const uint8_t of[3][256]);
@@ -350,14 +351,15 @@ void media_draw_shares(const media_op *op, const media_draw *d, float *own, floa
 /* A MIX, MIX_AGAIN or MIXED; MEDIA_NO_MEMORY where there is none. mix is kept from the first to the last. */
 int media_mix(const media_retouch *r, const media_pixels *px, media_buf *mix);
 
-/* --- jitter.c --- */
+/* --- jitter.c, jitter_avx2.c --- */
 void media_draw_jitter(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_gray(const media_op *op, const media_draw *d, media_retouches *to);
 void media_brightness(const media_pixels *px, const media_kernels *by, float factor);
 void media_contrast(const media_pixels *px, const media_kernels *by, float factor);
 void media_saturation(const media_pixels *px, float factor);
 void media_hue(const media_pixels *px, double factor);
-void media_to_gray(const media_pixels *px);
+void media_to_gray(const media_pixels *px); /* of three channels */
+void media_to_gray_avx2(const media_pixels *px);
 
 /* Image.blend: from at 0, to at 1, and beyond. */
 static inline uint8_t media_blend(int from, int to, float factor) {

@@ -361,6 +361,7 @@ const media_kernels media_portable = {"portable",
                                       &media_cv2_portable,
                                       &media_torch_portable,
                                       media_mixed,
+                                      media_to_gray,
                                       media_by_table,
                                       media_by_tables};
 

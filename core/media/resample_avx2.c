@@ -176,6 +176,7 @@ static const media_resampler torch = {
         &media_cv2_avx2,                                                                               \
         &media_torch_avx2,                                                                             \
         media_mixed_avx2,                                                                              \
+        media_to_gray_avx2,                                                                            \
         by_table,                                                                                      \
         by_tables};
 

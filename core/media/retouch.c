@@ -198,7 +198,7 @@ int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const 
     case MEDIA_CONTRAST: media_contrast(px, by, (float)r->value); break;
     case MEDIA_SATURATION: media_saturation(px, (float)r->value); break;
     case MEDIA_HUE: media_hue(px, r->value); break;
-    case MEDIA_TO_GRAY: media_to_gray(px); break;
+    case MEDIA_TO_GRAY: by->to_gray(px); break;
     case MEDIA_SOLARIZE: media_solarize(px, by, r->value); break;
     case MEDIA_SOLARIZE_ADD: media_solarize_add(px, by, (int)r->value); break;
     case MEDIA_POSTERIZE: media_posterize(px, by, (int)r->value); break;
@@ -225,7 +225,7 @@ int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const 
     case MEDIA_MOTION:
     case MEDIA_SHARPEN:
     case MEDIA_EMBOSS: return media_cv2_blurs(px, by, r, room);
-    case MEDIA_SEPIA: media_sepia(px); break;
+    case MEDIA_SEPIA: by->cv2->sepia(px); break;
     case MEDIA_TONE_CURVE: media_tone_curve(px, by, r->matrix); break;
     case MEDIA_DROP_CHANNELS: media_drop_channels(px, r->size, r->fill[0]); break;
     case MEDIA_CV2_EQUALIZE: media_cv2_equalize(px, by); break;
