@@ -213,9 +213,20 @@ void media_draw_iso(const media_op *op, const media_draw *d, media_retouches *to
 void media_iso(const media_pixels *px, const media_kernels *by,
                const media_retouch *r); /* of three channels */
 
-/* --- morph.c --- */
+/* --- morph.c, morph_avx2.c --- */
+
+/* Lines into which what is around the bytes of one is put, as far as each reaches to the left and, but no further than `right`, to the right; those that reach least
+ * come first. */
+typedef struct media_spread {
+    int smallest; /* 1: that, 0: the largest */
+    int32_t step, right, n;
+    int32_t reach[MEDIA_MAX_KERNEL]; /* pixels */
+    uint8_t *to[MEDIA_MAX_KERNEL];
+} media_spread;
+
 void media_draw_morph(const media_op *op, const media_draw *d, media_retouches *to);
-int media_morph(const media_pixels *px, const media_retouch *r, media_buf *room); /* MEDIA_NO_MEMORY */
+int media_morph(const media_pixels *px, const media_kernels *by, const media_retouch *r,
+                media_buf *room); /* MEDIA_NO_MEMORY */
 
 /* --- shuffle.c --- */
 void media_draw_shuffle(const media_op *op, const media_draw *d, media_retouches *to);
@@ -246,6 +257,8 @@ typedef struct media_cv2 {
     /* Of squares; room: MEDIA_MEAN_LINES of from, and media_medians_bytes(). */
     void (*means)(const media_pixels *px, const media_pixels *from, int32_t size, void *room);
     void (*medians)(const media_pixels *px, const media_pixels *from, int32_t size, void *room);
+    /* n bytes of a line into these. */
+    void (*spread)(const media_spread *s, const uint8_t *line, int32_t n);
     /* To HSV, turned, and back. */
     void (*turn)(const media_pixels *px, const media_turned *t);
     void (*shift)(const media_pixels *px, const int32_t by[3]);
@@ -305,6 +318,8 @@ enum { MEDIA_MEAN_LINES = 6 };
 /* A line of means, of the sums of its columns. */
 void media_means_line(const media_pixels *px, int32_t y, int32_t size, const uint16_t *sums);
 
+void media_spread_portable(const media_spread *s, const uint8_t *line, int32_t n);
+void media_spread_avx2(const media_spread *s, const uint8_t *line, int32_t n);
 void media_turn(const media_pixels *px, const media_turned *t);
 void media_shift(const media_pixels *px, const int32_t by[3]);
 void media_saturate(const media_pixels *px, float own, float of_gray);

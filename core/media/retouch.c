@@ -235,7 +235,7 @@ int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const 
     case MEDIA_MULTIPLY: media_multiply(px, by, r); break;
     case MEDIA_UNSHARP: return media_unsharp(px, by, r, room);
     case MEDIA_DILATE:
-    case MEDIA_ERODE: return media_morph(px, r, room);
+    case MEDIA_ERODE: return media_morph(px, by, r, room);
     case MEDIA_ISO: media_iso(px, by, r); break;
     case MEDIA_CLAHE: return media_clahe(px, by, r, room);
     case MEDIA_REMAP: by->by_table(px, r->table); break;
