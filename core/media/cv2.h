@@ -206,7 +206,7 @@ void media_hole(const media_pixels *px, const media_retouch *r);
 void media_draw_grid_holes(const media_op *op, const media_draw *d, media_retouches *to);
 void media_grid_holes(const media_pixels *px, const media_retouch *r);
 void media_draw_specks(const media_op *op, const media_draw *d, media_retouches *to);
-void media_specks(const media_pixels *px, const media_retouch *r);
+void media_specks(const media_pixels *px, const media_kernels *by, const media_retouch *r);
 
 /* --- iso.c --- */
 void media_draw_iso(const media_op *op, const media_draw *d, media_retouches *to);

@@ -36,6 +36,7 @@ func vectored(i uint64) (all, rgb map[string]Config) {
 		"gamma":             {Gamma: &Gamma{1, [2]float64{0.1, 3}}},
 		"tone_curve":        {ToneCurve: &ToneCurve{1, 0.3, false}},
 		"multiplied":        {Multiply: &Multiply{P: 1, By: [2]float64{0, 3}, Elements: i%2 == 0, Each: i%3 == 0}},
+		"pixel_dropout":     {Specks: &Specks{P: 1, Share: 0.3, Each: i%2 == 0}},
 		"clahe":             {CLAHE: &CLAHE{1, [2]float64{1, 5}, 1 + int(i%9), 1 + int(i%7)}},
 	}
 	shift := [3][2]float64{{-255, 255}, {-255, 255}, {-255, 255}}

@@ -20,21 +20,6 @@ void media_words(const media_draw *d, uint32_t op, uint32_t block, uint32_t c[4]
 void media_uniforms_of(const uint32_t words[4], double u[2]);
 void media_uniforms(const media_draw *d, uint32_t op, uint32_t block, double u[2]);
 
-/* Words one by one under a key, of a channel: number n is word n % 4 of the counter (n / 4, channel, 0, 0). {.key, .channel} is ready for it. */
-typedef struct media_each {
-    const uint32_t *key;
-    uint32_t channel, n, words[4];
-} media_each;
-
-static inline uint32_t media_next_word(media_each *e) {
-    if (e->n % 4 == 0) {
-        const uint32_t counter[4] = {e->n / 4, e->channel};
-        memcpy(e->words, counter, sizeof counter);
-        media_philox(e->key, e->words);
-    }
-    return e->words[e->n++ % 4];
-}
-
 /* A normal number from two uniforms, by Box and Muller. */
 static inline double media_normal(const double u[2]) {
     return sqrt(-2 * log(1 - u[0])) * cos(2 * 3.141592653589793 * u[1]);
@@ -44,6 +29,10 @@ static inline double media_normal(const double u[2]) {
 int media_chance(const media_draw *d, uint32_t op, uint32_t block, double p);
 
 /* --- normal.c, normal_avx2.c --- */
+
+/* A channel's words under a key: n of them from number 4 * block on, of which number i is word i % 4 of the counter (i / 4, channel, 0, 0). */
+void media_words_portable(const uint32_t key[2], uint32_t channel, uint32_t block, size_t n, uint32_t *dst);
+void media_words_avx2(const uint32_t key[2], uint32_t channel, uint32_t block, size_t n, uint32_t *dst);
 
 /* A channel's standard normal numbers under a key (normal_isa.h): n of them from number 4 * block on. */
 void media_normals_portable(const uint32_t key[2], uint32_t channel, uint32_t block, size_t n, float *dst);
@@ -86,6 +75,7 @@ typedef struct media_kernels {
     /* One finished line into the row at dst, as picture row y. */
     void (*finish)(const media_op *op, const uint8_t *line, int32_t y, void *dst);
     void (*normals)(const uint32_t key[2], uint32_t channel, uint32_t block, size_t n, float *dst);
+    void (*words)(const uint32_t key[2], uint32_t channel, uint32_t block, size_t n, uint32_t *dst);
     const struct media_cv2 *cv2;
     const struct media_torch *torch;
     /* A WARP or a PERSPECTIVE that is BILINEAR or BICUBIC. */
@@ -99,6 +89,20 @@ typedef struct media_kernels {
 
 extern const media_kernels media_portable;
 const media_kernels *media_best_kernels(int without); /* for this processor; MEDIA_PORTABLE, MEDIA_WIDE */
+
+/* Words one by one under a key, of a channel: number n is word n % 4 of the counter (n / 4, channel, 0, 0). {.by, .key, .channel} is ready for it. */
+typedef struct media_each {
+    const media_kernels *by;
+    const uint32_t *key;
+    uint32_t channel, given, some[256];
+} media_each;
+
+static inline uint32_t media_next_word(media_each *e) {
+    const uint32_t all = sizeof e->some / sizeof e->some[0], at = e->given % all;
+    if (at == 0) e->by->words(e->key, e->channel, e->given / 4, all, e->some);
+    e->given++;
+    return e->some[at];
+}
 
 /* A channel's normal numbers, from the first on; {.by, .key, .channel} is ready for it. */
 typedef struct media_noise {

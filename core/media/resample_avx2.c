@@ -173,6 +173,7 @@ static const media_resampler torch = {
          &media_cv2_cubic_avx2, &media_cv2_lanczos4_avx2, &media_cv2_area_avx2, &media_cv2_mean_avx2}, \
         media_finish_avx2,                                                                             \
         media_normals_avx2,                                                                            \
+        media_words_avx2,                                                                              \
         &media_cv2_avx2,                                                                               \
         &media_torch_avx2,                                                                             \
         media_mixed_avx2,                                                                              \

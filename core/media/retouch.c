@@ -231,7 +231,7 @@ int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const 
     case MEDIA_CV2_EQUALIZE: media_cv2_equalize(px, by); break;
     case MEDIA_HOLE: media_hole(px, r); break;
     case MEDIA_GRID_HOLES: media_grid_holes(px, r); break;
-    case MEDIA_SPECKS: media_specks(px, r); break;
+    case MEDIA_SPECKS: media_specks(px, by, r); break;
     case MEDIA_MULTIPLY: media_multiply(px, by, r); break;
     case MEDIA_UNSHARP: return media_unsharp(px, by, r, room);
     case MEDIA_DILATE:
