@@ -259,6 +259,12 @@ typedef struct media_cv2 {
     void (*medians)(const media_pixels *px, const media_pixels *from, int32_t size, void *room);
     /* n bytes of a line into these. */
     void (*spread)(const media_spread *s, const uint8_t *line, int32_t n);
+    /* Of UNSHARP, n values each, of which up to MEDIA_MORE_FLOATS more may be written: bytes as numbers of 0 to 1; what is sharper than they by how they differ
+     * from their blur, and 1 in the mask where that is more than the threshold; and the sharper ones and those of their own by how much there is of the former. */
+    void (*shares)(float *to, const uint8_t *from, int32_t n);
+    void (*sharper)(float *to, uint8_t *mask, const uint8_t *own, const float *blur, int32_t n, float alpha,
+                    float threshold);
+    void (*soften)(uint8_t *to, const uint8_t *own, const float *sharp, const float *soft, int32_t n);
     /* To HSV, turned, and back. */
     void (*turn)(const media_pixels *px, const media_turned *t);
     void (*shift)(const media_pixels *px, const int32_t by[3]);
@@ -299,7 +305,17 @@ void media_gauss_begin(media_gauss *g, const media_cv2 *by, const media_pixels *
 /* With line y in `wide`, the blurred line y - (taps - 1), of n floats, or NULL, where there is none yet. */
 const float *media_gauss_line(const media_gauss *g, int32_t y);
 
-/* --- unsharp.c --- */
+/* --- unsharp.c, unsharp_avx2.c --- */
+enum { MEDIA_MORE_FLOATS = 7 };
+
+void media_shares(float *to, const uint8_t *from, int32_t n);
+void media_sharper(float *to, uint8_t *mask, const uint8_t *own, const float *blur, int32_t n, float alpha,
+                   float threshold);
+void media_soften(uint8_t *to, const uint8_t *own, const float *sharp, const float *soft, int32_t n);
+void media_shares_avx2(float *to, const uint8_t *from, int32_t n);
+void media_sharper_avx2(float *to, uint8_t *mask, const uint8_t *own, const float *blur, int32_t n,
+                        float alpha, float threshold);
+void media_soften_avx2(uint8_t *to, const uint8_t *own, const float *sharp, const float *soft, int32_t n);
 void media_draw_unsharp(const media_op *op, const media_draw *d, media_retouches *to);
 int media_unsharp(const media_pixels *px, const media_kernels *by, const media_retouch *r, media_buf *room);
 
