@@ -26,10 +26,6 @@ AVX2 static inline __m256i times(__m256i v, int32_t by) {
     return _mm256_mullo_epi32(v, _mm256_set1_epi32(by));
 }
 
-AVX2 static inline __m256i channel(__m256i v, int i) {
-    return _mm256_and_si256(_mm256_srli_epi32(v, 8 * i), _mm256_set1_epi32(255));
-}
-
 /* Light of red and green, two numbers of 16 bits, and of blue, into a line of the matrix, whose numbers have 12. */
 AVX2 static inline __m256i line_of(const int32_t m[3], __m256i red_green, __m256i blue) {
     __m256i sum = _mm256_add_epi32(_mm256_madd_epi16(red_green, _mm256_set1_epi32(m[1] << 16 | m[0])),

@@ -52,8 +52,8 @@ static inline uint8_t media_nearest_byte(float v) { return media_byte((int32_t)m
 void media_draw_light(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_gamma(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_cv2_gray(const media_op *op, const media_draw *d, media_retouches *to);
-void media_light(const media_pixels *px, float contrast, float brightness);
-void media_gamma(const media_pixels *px, double gamma);
+void media_light(const media_pixels *px, const media_kernels *by, float contrast, float brightness);
+void media_gamma(const media_pixels *px, const media_kernels *by, double gamma);
 void media_to_cv2_gray(const media_pixels *px); /* of three channels */
 
 /* cvtColor's weights for RGB2GRAY, of 15 bits. */
@@ -183,9 +183,9 @@ void media_draw_tone_curve(const media_op *op, const media_draw *d, media_retouc
 void media_draw_drop_channels(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_cv2_equalize(const media_op *op, const media_draw *d, media_retouches *to);
 void media_sepia(const media_pixels *px); /* of three channels */
-void media_tone_curve(const media_pixels *px, const double points[6]);
+void media_tone_curve(const media_pixels *px, const media_kernels *by, const double points[6]);
 void media_drop_channels(const media_pixels *px, int which, uint8_t fill);
-void media_cv2_equalize(const media_pixels *px);
+void media_cv2_equalize(const media_pixels *px, const media_kernels *by);
 
 /* --- holes.c --- */
 
@@ -206,16 +206,27 @@ void media_hole(const media_pixels *px, const media_retouch *r);
 void media_draw_grid_holes(const media_op *op, const media_draw *d, media_retouches *to);
 void media_grid_holes(const media_pixels *px, const media_retouch *r);
 void media_draw_specks(const media_op *op, const media_draw *d, media_retouches *to);
-void media_specks(const media_pixels *px, const media_retouch *r);
+void media_specks(const media_pixels *px, const media_kernels *by, const media_retouch *r);
 
 /* --- iso.c --- */
 void media_draw_iso(const media_op *op, const media_draw *d, media_retouches *to);
 void media_iso(const media_pixels *px, const media_kernels *by,
                const media_retouch *r); /* of three channels */
 
-/* --- morph.c --- */
+/* --- morph.c, morph_avx2.c --- */
+
+/* Lines into which what is around the bytes of one is put, as far as each reaches to the left and, but no further than `right`, to the right; those that reach least
+ * come first. */
+typedef struct media_spread {
+    int smallest; /* 1: that, 0: the largest */
+    int32_t step, right, n;
+    int32_t reach[MEDIA_MAX_KERNEL]; /* pixels */
+    uint8_t *to[MEDIA_MAX_KERNEL];
+} media_spread;
+
 void media_draw_morph(const media_op *op, const media_draw *d, media_retouches *to);
-int media_morph(const media_pixels *px, const media_retouch *r, media_buf *room); /* MEDIA_NO_MEMORY */
+int media_morph(const media_pixels *px, const media_kernels *by, const media_retouch *r,
+                media_buf *room); /* MEDIA_NO_MEMORY */
 
 /* --- shuffle.c --- */
 void media_draw_shuffle(const media_op *op, const media_draw *d, media_retouches *to);
@@ -223,7 +234,7 @@ void media_shuffle(const media_pixels *px, const media_pixels *from, const media
 
 /* --- multiply.c --- */
 void media_draw_multiply(const media_op *op, const media_draw *d, media_retouches *to);
-void media_multiply(const media_pixels *px, const media_retouch *r);
+void media_multiply(const media_pixels *px, const media_kernels *by, const media_retouch *r);
 
 /* --- downscale.c --- */
 void media_draw_downscale(const media_op *op, const media_draw *d, media_retouches *to);
@@ -246,12 +257,21 @@ typedef struct media_cv2 {
     /* Of squares; room: MEDIA_MEAN_LINES of from, and media_medians_bytes(). */
     void (*means)(const media_pixels *px, const media_pixels *from, int32_t size, void *room);
     void (*medians)(const media_pixels *px, const media_pixels *from, int32_t size, void *room);
+    /* n bytes of a line into these. */
+    void (*spread)(const media_spread *s, const uint8_t *line, int32_t n);
+    /* Of UNSHARP, n values each, of which up to MEDIA_MORE_FLOATS more may be written: bytes as numbers of 0 to 1; what is sharper than they by how they differ
+     * from their blur, and 1 in the mask where that is more than the threshold; and the sharper ones and those of their own by how much there is of the former. */
+    void (*shares)(float *to, const uint8_t *from, int32_t n);
+    void (*sharper)(float *to, uint8_t *mask, const uint8_t *own, const float *blur, int32_t n, float alpha,
+                    float threshold);
+    void (*soften)(uint8_t *to, const uint8_t *own, const float *sharp, const float *soft, int32_t n);
     /* To HSV, turned, and back. */
     void (*turn)(const media_pixels *px, const media_turned *t);
     void (*shift)(const media_pixels *px, const int32_t by[3]);
     /* own times a value and of_gray times the grey of its pixel. */
     void (*saturate)(const media_pixels *px, float own, float of_gray);
     void (*gray)(const media_pixels *px);
+    void (*sepia)(const media_pixels *px);
     /* n pixels of those at these places from number first on, each made of four; up to seven more may be written. */
     void (*mix_row)(uint8_t *to, int32_t first, int32_t n, const media_places *at);
     uint64_t (*sum_gray)(const media_pixels *px);
@@ -285,7 +305,17 @@ void media_gauss_begin(media_gauss *g, const media_cv2 *by, const media_pixels *
 /* With line y in `wide`, the blurred line y - (taps - 1), of n floats, or NULL, where there is none yet. */
 const float *media_gauss_line(const media_gauss *g, int32_t y);
 
-/* --- unsharp.c --- */
+/* --- unsharp.c, unsharp_avx2.c --- */
+enum { MEDIA_MORE_FLOATS = 7 };
+
+void media_shares(float *to, const uint8_t *from, int32_t n);
+void media_sharper(float *to, uint8_t *mask, const uint8_t *own, const float *blur, int32_t n, float alpha,
+                   float threshold);
+void media_soften(uint8_t *to, const uint8_t *own, const float *sharp, const float *soft, int32_t n);
+void media_shares_avx2(float *to, const uint8_t *from, int32_t n);
+void media_sharper_avx2(float *to, uint8_t *mask, const uint8_t *own, const float *blur, int32_t n,
+                        float alpha, float threshold);
+void media_soften_avx2(uint8_t *to, const uint8_t *own, const float *sharp, const float *soft, int32_t n);
 void media_draw_unsharp(const media_op *op, const media_draw *d, media_retouches *to);
 int media_unsharp(const media_pixels *px, const media_kernels *by, const media_retouch *r, media_buf *room);
 
@@ -304,6 +334,8 @@ enum { MEDIA_MEAN_LINES = 6 };
 /* A line of means, of the sums of its columns. */
 void media_means_line(const media_pixels *px, int32_t y, int32_t size, const uint16_t *sums);
 
+void media_spread_portable(const media_spread *s, const uint8_t *line, int32_t n);
+void media_spread_avx2(const media_spread *s, const uint8_t *line, int32_t n);
 void media_turn(const media_pixels *px, const media_turned *t);
 void media_shift(const media_pixels *px, const int32_t by[3]);
 void media_saturate(const media_pixels *px, float own, float of_gray);
@@ -315,6 +347,7 @@ void media_turn_avx2(const media_pixels *px, const media_turned *t);
 void media_shift_avx2(const media_pixels *px, const int32_t by[3]);
 void media_saturate_avx2(const media_pixels *px, float own, float of_gray);
 void media_cv2_gray_avx2(const media_pixels *px);
+void media_sepia_avx2(const media_pixels *px);
 void media_to_lab(const media_pixels *px, const media_lab *l);
 void media_from_lab(const media_pixels *px, const media_lab *l);
 void media_mix_tiles(uint8_t *c, int32_t n, int step, const uint32_t *fours, const media_near *near,

@@ -165,7 +165,7 @@ static void contrast(const media_pixels *px, const media_kernels *kernels, doubl
         float product = (float)x * by;
         table[x] = factor == 0 ? (uint8_t)(mean + 0.5) : cut(product + plus);
     }
-    media_by_table(px, table);
+    kernels->by_table(px, table);
 }
 
 void media_saturate(const media_pixels *px, float own, float of_gray) {
@@ -182,7 +182,7 @@ void media_cv2_colour(const media_pixels *px, const media_kernels *by, int kind,
     media_turned t = {.saturation = 0};
     if (factor == (kind == MEDIA_CV2_HUE ? 0 : 1)) return; /* as it is */
     switch (kind) {
-    case MEDIA_CV2_BRIGHTNESS: media_light(px, (float)factor, 0); break;
+    case MEDIA_CV2_BRIGHTNESS: media_light(px, by, (float)factor, 0); break;
     case MEDIA_CV2_CONTRAST: contrast(px, by, factor); break;
     case MEDIA_CV2_SATURATION: by->cv2->saturate(px, (float)factor, (float)(1 - factor)); break;
     default: turn_hues(&t, HUES * factor); by->cv2->turn(px, &t);

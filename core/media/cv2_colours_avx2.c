@@ -8,16 +8,8 @@
 
 enum { PIXELS = 8, BITS = 12, HALF = 1 << (BITS - 1) };
 
-AVX2 static inline __m256i channel(__m256i v, int i) {
-    return _mm256_and_si256(_mm256_srli_epi32(v, 8 * i), _mm256_set1_epi32(255));
-}
-
 AVX2 static inline __m256i byte(__m256i v) {
     return _mm256_min_epi32(_mm256_max_epi32(v, _mm256_setzero_si256()), _mm256_set1_epi32(255));
-}
-
-AVX2 static inline __m256i pixel(__m256i r, __m256i g, __m256i b) {
-    return _mm256_or_si256(r, _mm256_or_si256(_mm256_slli_epi32(g, 8), _mm256_slli_epi32(b, 16)));
 }
 
 /* v times top / by, that quotient of BITS bits; of nothing by nothing it is nothing. */
@@ -113,10 +105,8 @@ AVX2 void media_turn_avx2(const media_pixels *px, const media_turned *t) {
 }
 
 AVX2 static inline __m256i gray(__m256i v) {
-    __m256i red_blue = _mm256_and_si256(v, _mm256_set1_epi32(0xff00ff)), green = channel(v, 1);
-    __m256i sum = _mm256_add_epi32(_mm256_madd_epi16(red_blue, _mm256_set1_epi32(3735 << 16 | 9798)),
-                                   _mm256_madd_epi16(green, _mm256_set1_epi32(19235)));
-    return _mm256_srli_epi32(_mm256_add_epi32(sum, _mm256_set1_epi32(1 << 14)), 15);
+    __m256i sum = weighed(v, 9798, 19235, 3735, 1 << 14);
+    return _mm256_srli_epi32(sum, 15);
 }
 
 AVX2 static inline __m256i mixed(__m256i v, int i, __m256 own, __m256 gray) {
@@ -131,7 +121,7 @@ AVX2 void media_saturate_avx2(const media_pixels *px, float own, float of_gray) 
             __m256i v = load_pixels(c, px->step);
             __m256 plus = _mm256_mul_ps(_mm256_cvtepi32_ps(gray(v)), rest);
             store_pixels(c, px->step,
-                         pixel(mixed(v, 0, k, plus), mixed(v, 1, k, plus), mixed(v, 2, k, plus)));
+                         pixels_of(mixed(v, 0, k, plus), mixed(v, 1, k, plus), mixed(v, 2, k, plus)));
         }
     }
 }
@@ -141,7 +131,25 @@ AVX2 void media_cv2_gray_avx2(const media_pixels *px) {
         uint8_t *c = media_line(px, y);
         for (int32_t x = 0; x < px->w; x += PIXELS, c += PIXELS * px->step) {
             __m256i v = gray(load_pixels(c, px->step));
-            store_pixels(c, px->step, pixel(v, v, v));
+            store_pixels(c, px->step, pixels_of(v, v, v));
+        }
+    }
+}
+
+/* A weighted sum of 10 bits as a byte. */
+AVX2 static inline __m256i tenth_bits(__m256i sum) {
+    return _mm256_min_epi32(_mm256_srli_epi32(sum, 10), _mm256_set1_epi32(255));
+}
+
+AVX2 void media_sepia_avx2(const media_pixels *px) {
+    for (int32_t y = 0; y < px->h; y++) {
+        uint8_t *c = media_line(px, y);
+        for (int32_t x = 0; x < px->w; x += PIXELS, c += PIXELS * px->step) {
+            __m256i v = load_pixels(c, px->step);
+            store_pixels(c, px->step,
+                         pixels_of(tenth_bits(weighed(v, 402, 787, 194, 512)),
+                                   tenth_bits(weighed(v, 357, 702, 172, 512)),
+                                   tenth_bits(weighed(v, 279, 547, 134, 512))));
         }
     }
 }

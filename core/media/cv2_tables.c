@@ -53,31 +53,42 @@ void media_draw_tone_curve(const media_op *op, const media_draw *d, media_retouc
     }
 }
 
-void media_tone_curve(const media_pixels *px, const double points[6]) {
+static void curve(double low, double high, uint8_t table[256]) {
+    for (int x = 0; x < 256; x++) {
+        double t = x == 255 ? 1 : x * (1.0 / 255), rest = 1 - t;
+        double v = (3 * (rest * rest) * t * low + 3 * rest * (t * t) * high + pow(t, 3)) * 255;
+        table[x] = (uint8_t)fmin(fmax(rint(v), 0), 255);
+    }
+}
+
+void media_tone_curve(const media_pixels *px, const media_kernels *by, const double points[6]) {
     uint8_t of[3][256];
     for (int ch = 0; ch < 3; ch++) {
-        double low = points[2 * ch], high = points[2 * ch + 1];
-        for (int x = 0; x < 256; x++) {
-            double t = x == 255 ? 1 : x * (1.0 / 255), rest = 1 - t;
-            double v = (3 * (rest * rest) * t * low + 3 * rest * (t * t) * high + pow(t, 3)) * 255;
-            of[ch][x] = (uint8_t)fmin(fmax(rint(v), 0), 255);
-        }
-    }
-    media_by_tables(px, of);
-}
-
-static inline __attribute__((always_inline)) void drop(uint8_t *c, int32_t n, int step, int which,
-                                                       uint8_t fill) {
-    for (int32_t x = 0; x < n; x++, c += step)
-        for (int ch = 0; ch < 3; ch++) c[ch] = which >> ch & 1 ? fill : c[ch];
-}
-
-void media_drop_channels(const media_pixels *px, int which, uint8_t fill) {
-    for (int32_t y = 0; y < px->h; y++) {
-        if (px->step == 3)
-            drop(media_line(px, y), px->w, 3, which, fill);
+        const double *own = points + 2 * ch;
+        if (ch > 0 && own[0] == points[0] && own[1] == points[1])
+            memcpy(of[ch], of[0], sizeof of[0]);
         else
-            drop(media_line(px, y), px->w, 4, which, fill);
+            curve(own[0], own[1], of[ch]);
+    }
+    media_by_channels(px, by, of);
+}
+
+/* Sixteen bytes at a time, past the end into slack; after as many as PERIOD has, which are whole pixels, all is as before. */
+void media_drop_channels(const media_pixels *px, int which, uint8_t fill) {
+    enum { VECTOR = sizeof(media_bytes), PERIOD = 3 * VECTOR };
+    uint8_t kept[PERIOD], put[PERIOD];
+    int32_t n = px->w * px->step;
+    for (int i = 0; i < PERIOD; i++) {
+        int off = which >> i % px->step & 1;
+        kept[i] = off ? 0 : 255;
+        put[i] = off ? fill : 0;
+    }
+    for (int32_t y = 0; y < px->h; y++) {
+        uint8_t *line = media_line(px, y);
+        for (int32_t i = 0, at = 0; i < n; i += VECTOR, at = at + VECTOR < PERIOD ? at + VECTOR : 0) {
+            media_bytes *v = (media_bytes *)(line + i);
+            *v = (*v & *(const media_bytes *)(kept + at)) | *(const media_bytes *)(put + at);
+        }
     }
 }
 
@@ -95,7 +106,9 @@ static void equalize(const uint32_t n[256], uint8_t table[256]) {
     }
 }
 
-void media_cv2_equalize(const media_pixels *px) { media_by_histogram(px, equalize); }
+void media_cv2_equalize(const media_pixels *px, const media_kernels *by) {
+    media_by_histogram(px, by, equalize);
+}
 
 /* A weighted sum of 10 bits as a byte. */
 static inline uint8_t weighed(uint32_t sum) {

@@ -8,7 +8,7 @@ import (
 // exactly is an odd size that is drawn each time.
 func exactly(size int) *Kernel { return &Kernel{1, [2]int{size, size}} }
 
-// vectored are OpenCV's operations that have vectors, by what they are told; of three channels alone those that are.
+// vectored are operations that have vectors, OpenCV's and those by tables, by what they are told; of three channels alone those that are.
 func vectored(i uint64) (all, rgb map[string]Config) {
 	odd := 1 + 2*int(i%16)
 	turned := CV2Affine{P: 1, Degrees: [2]float64{-180, 180}, ShiftX: [2]float64{-0.6, 0.6}, ShiftY: [2]float64{-0.6, 0.6}, ScaleX: [2]float64{0.2, 3}, ScaleY: [2]float64{0.2, 3},
@@ -31,6 +31,12 @@ func vectored(i uint64) (all, rgb map[string]Config) {
 		"perspective":       {CV2Perspective: &CV2Perspective{1, [2]float64{0, 0.5}, Bent{CV2Linear, Padding(i % 4), Fill{9, 99, 199}}}},
 		"optical":           {Optical: &Optical{1, [2]float64{-1, 1}, Bent{CV2Linear, Padding(i % 4), Fill{9, 99, 199}}}},
 		"grid":              {Grid: &GridDistortion{1, 1, [2]float64{-1, 1}, i%3 == 0, Bent{CV2Linear, Padding(i % 4), Fill{9, 99, 199}}}},
+		"solarize":          {Solarize: &Solarize{P: 1, Threshold: float64(i * 2)}},
+		"brightness":        {Light: &Light{1, [2]float64{-1, 1}, [2]float64{0, 2}}},
+		"gamma":             {Gamma: &Gamma{1, [2]float64{0.1, 3}}},
+		"tone_curve":        {ToneCurve: &ToneCurve{1, 0.3, false}},
+		"multiplied":        {Multiply: &Multiply{P: 1, By: [2]float64{0, 3}, Elements: i%2 == 0, Each: i%3 == 0}},
+		"pixel_dropout":     {Specks: &Specks{P: 1, Share: 0.3, Each: i%2 == 0}},
 		"clahe":             {CLAHE: &CLAHE{1, [2]float64{1, 5}, 1 + int(i%9), 1 + int(i%7)}},
 	}
 	shift := [3][2]float64{{-255, 255}, {-255, 255}, {-255, 255}}
@@ -45,14 +51,20 @@ func vectored(i uint64) (all, rgb map[string]Config) {
 		"hue":                  {CV2Jitter: &Jitter{P: 1, Hue: &[2]float64{-0.5, 0.5}}},
 		"cv2_grayscale":        {CV2Gray: 1},
 		"to_sepia":             {Sepia: 1},
+		"grayscale":            {Grayscale: 1},
+		"grey of tensors":      {Grayscale: 1, ByTorch: byTorch},
+		"colours of tensors":   {Jitter: &Jitter{P: 1, Saturation: range2, Hue: &[2]float64{-0.5, 0.5}}, ByTorch: byTorch},
+		"each channel's curve": {ToneCurve: &ToneCurve{1, 0.3, true}},
+		"equalize":             {Equalize: 1},
+		"channel_dropout":      {DropChannels: &DropChannels{1, [2]int{1, 2}, byte(i)}},
 		"iso_noise":            {ISO: &ISO{1, [2]float64{0, 1}, [2]float64{0, 3}}},
 	}
 	return all, rgb
 }
 
 // Vectors make the bytes that are made without them: of rows of any width, down to one pixel, in colour, in planes and in grey, of noise and of few values.
-func TestOpenCVsOperationsAreTheSameWithoutVectors(t *testing.T) {
-	best, portable := worker(t, nil), worker(t, &Options{Portable: true})
+func TestOperationsAreTheSameWithoutVectors(t *testing.T) {
+	best, narrow, portable := worker(t, nil), worker(t, &Options{narrow: true}), worker(t, &Options{Portable: true})
 	same := func(name string, size Size, channels int, cfg Config, seed uint64) {
 		t.Helper()
 		pixels := splitmix(seed, size.W*size.H*channels)
@@ -63,9 +75,11 @@ func TestOpenCVsOperationsAreTheSameWithoutVectors(t *testing.T) {
 		}
 		cfg.Out = size
 		draw := Draw{Seed: 3, Index: seed}
-		got, want := resized(t, best, pixels, size, channels, cfg, draw), resized(t, portable, pixels, size, channels, cfg, draw)
-		if !bytes.Equal(got, want) {
-			t.Errorf("%s: %v of %d channels in layout %d, draw %d: other bytes than without vectors", name, size, channels, cfg.Layout, seed)
+		want := resized(t, portable, pixels, size, channels, cfg, draw)
+		for _, w := range []*Worker{best, narrow} {
+			if !bytes.Equal(resized(t, w, pixels, size, channels, cfg, draw), want) {
+				t.Errorf("%s: %v of %d channels in layout %d, draw %d: other bytes of %s than without vectors", name, size, channels, cfg.Layout, seed, w.ISA())
+			}
 		}
 	}
 	for i := range uint64(96) {

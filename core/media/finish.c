@@ -90,7 +90,7 @@ void media_op_init(media_op *op) {
     }
     op->fma_exact = 0;
 #if defined(__x86_64__)
-    if (media_best_kernels() != &media_portable) op->fma_exact = (uint32_t)media_finish_avx2_exact(op);
+    if (media_best_kernels(0) != &media_portable) op->fma_exact = (uint32_t)media_finish_avx2_exact(op);
 #endif
 }
 

@@ -118,9 +118,10 @@ void media_draw_specks(const media_op *op, const media_draw *d, media_retouches 
 }
 
 /* A channel's values, or, of all channels, its pixels. */
-static void speckle(const media_pixels *px, const media_retouch *r, uint32_t channel, int first, int end) {
+static void speckle(const media_pixels *px, const media_kernels *by, const media_retouch *r, uint32_t channel,
+                    int first, int end) {
     const double share = r->value * 0x1p32;
-    media_each each = {.key = r->key, .channel = channel};
+    media_each each = {.by = by, .key = r->key, .channel = channel};
     for (int32_t y = 0; y < px->h; y++) {
         uint8_t *c = media_line(px, y);
         for (int32_t x = 0; x < px->w; x++, c += px->step)
@@ -129,11 +130,11 @@ static void speckle(const media_pixels *px, const media_retouch *r, uint32_t cha
     }
 }
 
-void media_specks(const media_pixels *px, const media_retouch *r) {
+void media_specks(const media_pixels *px, const media_kernels *by, const media_retouch *r) {
     int channels = px->step == 1 ? 1 : 3;
     if (!r->size) {
-        speckle(px, r, 0, 0, channels);
+        speckle(px, by, r, 0, 0, channels);
         return;
     }
-    for (int ch = 0; ch < channels; ch++) speckle(px, r, (uint32_t)ch, ch, ch + 1);
+    for (int ch = 0; ch < channels; ch++) speckle(px, by, r, (uint32_t)ch, ch, ch + 1);
 }

@@ -20,21 +20,6 @@ void media_words(const media_draw *d, uint32_t op, uint32_t block, uint32_t c[4]
 void media_uniforms_of(const uint32_t words[4], double u[2]);
 void media_uniforms(const media_draw *d, uint32_t op, uint32_t block, double u[2]);
 
-/* Words one by one under a key, of a channel: number n is word n % 4 of the counter (n / 4, channel, 0, 0). {.key, .channel} is ready for it. */
-typedef struct media_each {
-    const uint32_t *key;
-    uint32_t channel, n, words[4];
-} media_each;
-
-static inline uint32_t media_next_word(media_each *e) {
-    if (e->n % 4 == 0) {
-        const uint32_t counter[4] = {e->n / 4, e->channel};
-        memcpy(e->words, counter, sizeof counter);
-        media_philox(e->key, e->words);
-    }
-    return e->words[e->n++ % 4];
-}
-
 /* A normal number from two uniforms, by Box and Muller. */
 static inline double media_normal(const double u[2]) {
     return sqrt(-2 * log(1 - u[0])) * cos(2 * 3.141592653589793 * u[1]);
@@ -44,6 +29,10 @@ static inline double media_normal(const double u[2]) {
 int media_chance(const media_draw *d, uint32_t op, uint32_t block, double p);
 
 /* --- normal.c, normal_avx2.c --- */
+
+/* A channel's words under a key: n of them from number 4 * block on, of which number i is word i % 4 of the counter (i / 4, channel, 0, 0). */
+void media_words_portable(const uint32_t key[2], uint32_t channel, uint32_t block, size_t n, uint32_t *dst);
+void media_words_avx2(const uint32_t key[2], uint32_t channel, uint32_t block, size_t n, uint32_t *dst);
 
 /* A channel's standard normal numbers under a key (normal_isa.h): n of them from number 4 * block on. */
 void media_normals_portable(const uint32_t key[2], uint32_t channel, uint32_t block, size_t n, float *dst);
@@ -86,15 +75,34 @@ typedef struct media_kernels {
     /* One finished line into the row at dst, as picture row y. */
     void (*finish)(const media_op *op, const uint8_t *line, int32_t y, void *dst);
     void (*normals)(const uint32_t key[2], uint32_t channel, uint32_t block, size_t n, float *dst);
+    void (*words)(const uint32_t key[2], uint32_t channel, uint32_t block, size_t n, uint32_t *dst);
     const struct media_cv2 *cv2;
     const struct media_torch *torch;
     /* A WARP or a PERSPECTIVE that is BILINEAR or BICUBIC. */
     void (*mixed)(const media_pixels *px, const media_pixels *from, const double *m, int perspective,
                   int filter, const uint8_t fill[4]);
+    void (*to_gray)(const media_pixels *px); /* Pillow's */
+    /* Every byte by a table, into slack; or, of three channels, each one's by its own. */
+    void (*by_table)(const media_pixels *px, const uint8_t table[256]);
+    void (*by_tables)(const media_pixels *px, const uint8_t of[3][256]);
 } media_kernels;
 
 extern const media_kernels media_portable;
-const media_kernels *media_best_kernels(void); /* for this processor */
+const media_kernels *media_best_kernels(int without); /* for this processor; MEDIA_PORTABLE, MEDIA_WIDE */
+
+/* Words one by one under a key, of a channel: number n is word n % 4 of the counter (n / 4, channel, 0, 0). {.by, .key, .channel} is ready for it. */
+typedef struct media_each {
+    const media_kernels *by;
+    const uint32_t *key;
+    uint32_t channel, given, some[256];
+} media_each;
+
+static inline uint32_t media_next_word(media_each *e) {
+    const uint32_t all = sizeof e->some / sizeof e->some[0], at = e->given % all;
+    if (at == 0) e->by->words(e->key, e->channel, e->given / 4, all, e->some);
+    e->given++;
+    return e->some[at];
+}
 
 /* A channel's normal numbers, from the first on; {.by, .key, .channel} is ready for it. */
 typedef struct media_noise {
@@ -347,14 +355,15 @@ void media_draw_shares(const media_op *op, const media_draw *d, float *own, floa
 /* A MIX, MIX_AGAIN or MIXED; MEDIA_NO_MEMORY where there is none. mix is kept from the first to the last. */
 int media_mix(const media_retouch *r, const media_pixels *px, media_buf *mix);
 
-/* --- jitter.c --- */
+/* --- jitter.c, jitter_avx2.c --- */
 void media_draw_jitter(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_gray(const media_op *op, const media_draw *d, media_retouches *to);
-void media_brightness(const media_pixels *px, float factor);
-void media_contrast(const media_pixels *px, float factor);
+void media_brightness(const media_pixels *px, const media_kernels *by, float factor);
+void media_contrast(const media_pixels *px, const media_kernels *by, float factor);
 void media_saturation(const media_pixels *px, float factor);
 void media_hue(const media_pixels *px, double factor);
-void media_to_gray(const media_pixels *px);
+void media_to_gray(const media_pixels *px); /* of three channels */
+void media_to_gray_avx2(const media_pixels *px);
 
 /* Image.blend: from at 0, to at 1, and beyond. */
 static inline uint8_t media_blend(int from, int to, float factor) {
@@ -403,19 +412,26 @@ void media_draw_jpeg(const media_op *op, const media_draw *d, media_retouches *t
 /* The pixels as libjpeg-turbo reads them from what it wrote, which room holds; bgr: as those of BGR. */
 int media_recode(const media_pixels *px, media_buf *room, int quality, int bgr);
 
-/* --- tones.c --- */
+/* --- tones.c, tones_avx2.c, tones_vbmi.c --- */
 void media_by_table(const media_pixels *px, const uint8_t table[256]);
-void media_by_tables(const media_pixels *px, const uint8_t of[3][256]); /* of each channel its own */
+void media_by_tables(const media_pixels *px, const uint8_t of[3][256]);
+void media_by_table_avx2(const media_pixels *px, const uint8_t table[256]);
+void media_by_table_vbmi(const media_pixels *px, const uint8_t table[256]);
+void media_by_tables_vbmi(const media_pixels *px, const uint8_t of[3][256]);
+
+/* Each channel by its own, and grey by the first. */
+void media_by_channels(const media_pixels *px, const media_kernels *by, const uint8_t of[3][256]);
 
 /* By what is made of how often each value of a channel is there. */
-void media_by_histogram(const media_pixels *px, void (*make)(const uint32_t n[256], uint8_t table[256]));
-void media_solarize(const media_pixels *px, double threshold);
-void media_solarize_add(const media_pixels *px, int add); /* to what is below 128 */
-void media_posterize(const media_pixels *px, int bits);
-void media_invert(const media_pixels *px);
-void media_autocontrast(const media_pixels *px);
-void media_torch_autocontrast(const media_pixels *px);
-void media_equalize(const media_pixels *px);
+void media_by_histogram(const media_pixels *px, const media_kernels *by,
+                        void (*make)(const uint32_t n[256], uint8_t table[256]));
+void media_solarize(const media_pixels *px, const media_kernels *by, double threshold);
+void media_solarize_add(const media_pixels *px, const media_kernels *by, int add); /* to what is below 128 */
+void media_posterize(const media_pixels *px, const media_kernels *by, int bits);
+void media_invert(const media_pixels *px, const media_kernels *by);
+void media_autocontrast(const media_pixels *px, const media_kernels *by);
+void media_torch_autocontrast(const media_pixels *px, const media_kernels *by);
+void media_equalize(const media_pixels *px, const media_kernels *by);
 
 /* --- blur.c --- */
 

@@ -113,7 +113,7 @@ void media_iso(const media_pixels *px, const media_kernels *by, const media_reto
     double none = exp(-mean);
     int32_t whole = px->w / VECTOR * VECTOR;
     media_noise normal = {.by = by, .key = r->key, .channel = r->first};
-    media_each each = {.key = r->key, .channel = r->first + 1};
+    media_each each = {.by = by, .key = r->key, .channel = r->first + 1};
     for (int32_t y = 0; y < px->h; y++) {
         uint8_t *c = media_line(px, y);
         for (int32_t x = 0; x < px->w; x++, c += px->step) {

@@ -47,10 +47,10 @@ static uint8_t luma(const uint8_t *c) {
 }
 
 /* Every value blended with one and the same. */
-static void blend_with(const media_pixels *px, int from, float factor) {
+static void blend_with(const media_pixels *px, const media_kernels *by, int from, float factor) {
     uint8_t table[256];
     for (int x = 0; x < 256; x++) table[x] = media_blend(from, x, factor);
-    media_by_table(px, table);
+    by->by_table(px, table);
 }
 
 /* The mean of the picture's grey, as ImageEnhance.Contrast rounds it. */
@@ -63,9 +63,13 @@ static int mean_luma(const media_pixels *px) {
     return (int)((double)sum / ((double)px->w * (double)px->h) + 0.5);
 }
 
-void media_brightness(const media_pixels *px, float factor) { blend_with(px, 0, factor); }
+void media_brightness(const media_pixels *px, const media_kernels *by, float factor) {
+    blend_with(px, by, 0, factor);
+}
 
-void media_contrast(const media_pixels *px, float factor) { blend_with(px, mean_luma(px), factor); }
+void media_contrast(const media_pixels *px, const media_kernels *by, float factor) {
+    blend_with(px, by, mean_luma(px), factor);
+}
 
 void media_saturation(const media_pixels *px, float factor) {
     for (int32_t y = 0; y < px->h; y++) {

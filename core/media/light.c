@@ -34,19 +34,19 @@ void media_draw_cv2_gray(const media_op *op, const media_draw *d, media_retouche
         to->all[to->n++] = (media_retouch){.kind = MEDIA_TO_CV2_GRAY};
 }
 
-void media_light(const media_pixels *px, float contrast, float brightness) {
+void media_light(const media_pixels *px, const media_kernels *by, float contrast, float brightness) {
     uint8_t table[256];
     for (int x = 0; x < 256; x++) {
         float stretched = (float)x * contrast;
-        table[x] = (uint8_t)fminf(fmaxf(stretched + brightness, 0), 255);
+        table[x] = media_cut(stretched + brightness);
     }
-    media_by_table(px, table);
+    by->by_table(px, table);
 }
 
-void media_gamma(const media_pixels *px, double gamma) {
+void media_gamma(const media_pixels *px, const media_kernels *by, double gamma) {
     uint8_t table[256];
     for (int x = 0; x < 256; x++) table[x] = (uint8_t)fmin(pow(x * (1.0 / 255), gamma) * 255, 255);
-    media_by_table(px, table);
+    by->by_table(px, table);
 }
 
 void media_to_cv2_gray(const media_pixels *px) {

@@ -20,44 +20,53 @@ void media_draw_morph(const media_op *op, const media_draw *d, media_retouches *
                                        .first = op->morph_size[1]};
 }
 
-/* From where to where line y of an ellipse of w x h goes. */
-static void line_of(int32_t w, int32_t h, int32_t y, int32_t *first, int32_t *end) {
-    int32_t r = h / 2, c = w / 2, dy = y - r;
+typedef media_bytes bytes;
+
+static inline bytes largest(bytes a, bytes b) {
+    bytes is = (bytes)(a > b);
+    return (a & is) | (b & ~is);
+}
+
+static inline bytes smallest(bytes a, bytes b) {
+    bytes is = (bytes)(a < b);
+    return (a & is) | (b & ~is);
+}
+
+#define ISA
+#include "morph_isa.h"
+
+void media_spread_portable(const media_spread *s, const uint8_t *line, int32_t n) { spread(s, line, n); }
+
+/* How far line dy above or below the middle of an ellipse of w x h goes. */
+static int32_t reach_of(int32_t w, int32_t h, int32_t dy) {
+    int32_t r = h / 2, c = w / 2;
     double by = r > 0 ? 1 / ((double)r * r) : 0;
-    int32_t dx = (int32_t)rint(c * sqrt((r * r - dy * dy) * by));
-    *first = c - dx;
-    *end = c + dx + 1 < w ? c + dx + 1 : w;
+    return (int32_t)rint(c * sqrt((r * r - dy * dy) * by));
 }
 
-/* Bytes lie anywhere; vectors run past their end, into slack. */
-typedef uint8_t bytes __attribute__((vector_size(16), aligned(1), may_alias));
-
-static void most(uint8_t *to, const uint8_t *from, int32_t n) {
-    for (int32_t i = 0; i < n; i += (int32_t)sizeof(bytes)) {
-        bytes a = *(const bytes *)(to + i), b = *(const bytes *)(from + i), is = (bytes)(a > b);
-        *(bytes *)(to + i) = (a & is) | (b & ~is);
-    }
-}
-
-static void least(uint8_t *to, const uint8_t *from, int32_t n) {
-    for (int32_t i = 0; i < n; i += (int32_t)sizeof(bytes)) {
-        bytes a = *(const bytes *)(to + i), b = *(const bytes *)(from + i), is = (bytes)(a < b);
-        *(bytes *)(to + i) = (a & is) | (b & ~is);
-    }
-}
-
-int media_morph(const media_pixels *px, const media_retouch *r, media_buf *room) {
-    media_pixels from;
-    int32_t w = r->size, h = (int32_t)r->first, half = (w > h ? w : h) / 2, step = px->step;
-    void (*const take)(uint8_t *, const uint8_t *, int32_t) = r->kind == MEDIA_DILATE ? most : least;
-    if (!media_bordered(px, half, MEDIA_PAD_EDGE, room, 0, &from)) return MEDIA_NO_MEMORY;
-    for (int32_t k = 0; k < h; k++) {
-        int32_t first, end;
-        line_of(w, h, k, &first, &end);
-        for (int32_t y = 0; y < px->h; y++) {
-            const uint8_t *line = media_line(&from, y + half - h / 2 + k) + (half - w / 2) * step;
-            for (int32_t x = first; x < end; x++) take(media_line(px, y), line + x * step, px->w * step);
+/* Line y is one of the ellipse's around those from h - 1 - h / 2 above it to h / 2 below it, of which the furthest reach least. */
+static void lines_around(media_spread *s, const media_pixels *px, const int32_t *reach, int32_t h,
+                         int32_t y) {
+    s->n = 0;
+    for (int32_t dy = h / 2; dy >= 0; dy--) {
+        const int32_t at[2] = {y + dy, y - dy};
+        for (int k = 0; k < (dy > 0 ? 2 : 1); k++) {
+            if (at[k] < 0 || at[k] >= px->h || y - at[k] > h - 1 - h / 2) continue;
+            s->reach[s->n] = reach[dy];
+            s->to[s->n++] = media_line(px, at[k]);
         }
+    }
+}
+
+int media_morph(const media_pixels *px, const media_kernels *by, const media_retouch *r, media_buf *room) {
+    media_pixels from;
+    int32_t w = r->size, h = (int32_t)r->first, half = (w > h ? w : h) / 2, reach[MEDIA_MAX_KERNEL / 2 + 1];
+    media_spread s = {.smallest = r->kind == MEDIA_ERODE, .step = px->step, .right = w - 1 - w / 2};
+    if (!media_bordered(px, half, MEDIA_PAD_EDGE, room, 0, &from)) return MEDIA_NO_MEMORY;
+    for (int32_t dy = 0; dy <= h / 2; dy++) reach[dy] = reach_of(w, h, dy);
+    for (int32_t y = -half; y < px->h + half; y++) {
+        lines_around(&s, px, reach, h, y);
+        by->cv2->spread(&s, media_line(&from, y + half) + half * px->step, px->w * px->step);
     }
     return MEDIA_OK;
 }

@@ -31,32 +31,32 @@ void media_draw_multiply(const media_op *op, const media_draw *d, media_retouche
         r->matrix[ch] = op->multiply_each ? media_between(op->multiply_by, more[ch - 1]) : r->matrix[0];
 }
 
-static void by_tables(const media_pixels *px, const double by[3]) {
+static void by_tables(const media_pixels *px, const media_kernels *kernels, const double by[3]) {
     uint8_t of[3][256];
     for (int ch = 0; ch < 3; ch++)
         for (int x = 0; x < 256; x++) of[ch][x] = media_cut((float)x * (float)by[ch]);
-    media_by_tables(px, of);
+    media_by_channels(px, kernels, of);
 }
 
 /* The values of some channels, each pixel's by one number. */
-static void by_elements(const media_pixels *px, const media_retouch *r, uint32_t channel, int first,
-                        int end) {
-    media_each each = {.key = r->key, .channel = channel};
+static void by_elements(const media_pixels *px, const media_kernels *by, const media_retouch *r,
+                        uint32_t channel, int first, int end) {
+    media_each each = {.by = by, .key = r->key, .channel = channel};
     for (int32_t y = 0; y < px->h; y++) {
         uint8_t *c = media_line(px, y);
         for (int32_t x = 0; x < px->w; x++, c += px->step) {
-            float by = (float)media_between(r->matrix, media_next_word(&each) * 0x1p-32);
-            for (int ch = first; ch < end; ch++) c[ch] = media_cut((float)c[ch] * by);
+            float much = (float)media_between(r->matrix, media_next_word(&each) * 0x1p-32);
+            for (int ch = first; ch < end; ch++) c[ch] = media_cut((float)c[ch] * much);
         }
     }
 }
 
-void media_multiply(const media_pixels *px, const media_retouch *r) {
+void media_multiply(const media_pixels *px, const media_kernels *by, const media_retouch *r) {
     int channels = px->step == 1 ? 1 : 3;
     switch (r->size) {
-    case BY_CHANNEL: by_tables(px, r->matrix); break;
-    case BY_PIXEL: by_elements(px, r, 0, 0, channels); break;
+    case BY_CHANNEL: by_tables(px, by, r->matrix); break;
+    case BY_PIXEL: by_elements(px, by, r, 0, 0, channels); break;
     default:
-        for (int ch = 0; ch < channels; ch++) by_elements(px, r, (uint32_t)ch, ch, ch + 1);
+        for (int ch = 0; ch < channels; ch++) by_elements(px, by, r, (uint32_t)ch, ch, ch + 1);
     }
 }

@@ -9,4 +9,8 @@
 void media_normals_avx2(const uint32_t key[2], uint32_t channel, uint32_t block, size_t n, float *dst) {
     normals(key, channel, block, n, dst);
 }
+
+void media_words_avx2(const uint32_t key[2], uint32_t channel, uint32_t block, size_t n, uint32_t *dst) {
+    words(key, channel, block, n, dst);
+}
 #endif

@@ -39,19 +39,19 @@ ISA static void ln8(v8 *x) {
     *x = k * ALL(0x1.62e4p-1f) + (ALL(2.0f) * s + (ALL(2.0f) * s * tail + k * ALL(0x1.7f7d1cp-20f)));
 }
 
-/* --- the words of eight blocks, word k of block i in word[k][i], and square roots --- */
+/* --- the words of eight blocks, word k of block i in word[k][i], whose counters have two words more, and square roots --- */
 
 #ifdef NORMAL_AVX2
 /* Each word is the lower half of a number; what its upper half holds does not matter. Blocks 0, 1, 4 and 5, and the others. */
-ISA static void noise_words(const uint32_t key[2], uint32_t channel, uint32_t block, v8i word[4]) {
+ISA static void noise_words(const uint32_t key[2], const uint32_t of[2], uint32_t block, v8i word[4]) {
     v4q c[2][4];
     const v4q m0 = {0xD2511F53u, 0xD2511F53u, 0xD2511F53u, 0xD2511F53u};
     const v4q m1 = {0xCD9E8D57u, 0xCD9E8D57u, 0xCD9E8D57u, 0xCD9E8D57u};
-    const v4q none = {0}, of = none + channel;
+    const v4q none = {0};
     uint32_t k0 = key[0], k1 = key[1];
     c[0][0] = none + block + (v4q){0, 1, 4, 5};
     c[1][0] = none + block + (v4q){2, 3, 6, 7};
-    for (int h = 0; h < 2; h++) c[h][1] = none, c[h][2] = of, c[h][3] = none;
+    for (int h = 0; h < 2; h++) c[h][1] = none + of[0], c[h][2] = none + of[1], c[h][3] = none;
     for (int round = 0; round < 10; round++) {
         v4q x0 = none + k0, x1 = none + k1;
         for (int h = 0; h < 2; h++) {
@@ -71,9 +71,9 @@ ISA static void noise_words(const uint32_t key[2], uint32_t channel, uint32_t bl
 
 ISA static v8 roots(v8 x) { return (v8)_mm256_sqrt_ps((__m256)x); }
 #else
-ISA static void noise_block(const uint32_t key[2], uint32_t block, uint32_t channel, uint32_t c[4]) {
+ISA static void noise_block(const uint32_t key[2], uint32_t block, const uint32_t of[2], uint32_t c[4]) {
     uint32_t k0 = key[0], k1 = key[1];
-    c[0] = block, c[1] = 0, c[2] = channel, c[3] = 0;
+    c[0] = block, c[1] = of[0], c[2] = of[1], c[3] = 0;
     for (int round = 0; round < 10; round++) {
         uint64_t p0 = (uint64_t)0xD2511F53u * c[0], p1 = (uint64_t)0xCD9E8D57u * c[2];
         uint32_t n0 = (uint32_t)(p1 >> 32) ^ c[1] ^ k0, n2 = (uint32_t)(p0 >> 32) ^ c[3] ^ k1;
@@ -83,10 +83,10 @@ ISA static void noise_block(const uint32_t key[2], uint32_t block, uint32_t chan
     }
 }
 
-ISA static void noise_words(const uint32_t key[2], uint32_t channel, uint32_t block, v8i word[4]) {
+ISA static void noise_words(const uint32_t key[2], const uint32_t of[2], uint32_t block, v8i word[4]) {
     for (int l = 0; l < LANES; l++) {
         uint32_t c[4];
-        noise_block(key, block + (uint32_t)l, channel, c);
+        noise_block(key, block + (uint32_t)l, of, c);
         for (int k = 0; k < 4; k++) word[k][l] = (int32_t)c[k];
     }
 }
@@ -96,6 +96,29 @@ ISA static v8 roots(v8 x) {
     return x;
 }
 #endif
+
+/* Words as they lie, number 4 b + k being word k of block b: n of them from the first of a block on. */
+ISA static void words(const uint32_t key[2], uint32_t channel, uint32_t block, size_t n, uint32_t *dst) {
+    const uint32_t of[2] = {channel, 0};
+    for (size_t at = 0; at < n; at += 4 * LANES) {
+        v8i word[4];
+        uint32_t made[4 * LANES];
+        noise_words(key, of, block + (uint32_t)(at / 4), word);
+        v8i low[2] = {__builtin_shufflevector(word[0], word[1], 0, 8, 1, 9, 4, 12, 5, 13),
+                      __builtin_shufflevector(word[2], word[3], 0, 8, 1, 9, 4, 12, 5, 13)},
+            high[2] = {__builtin_shufflevector(word[0], word[1], 2, 10, 3, 11, 6, 14, 7, 15),
+                       __builtin_shufflevector(word[2], word[3], 2, 10, 3, 11, 6, 14, 7, 15)};
+        v8i a = __builtin_shufflevector(low[0], low[1], 0, 1, 8, 9, 2, 3, 10, 11);     /* blocks 0, 1 */
+        v8i b = __builtin_shufflevector(high[0], high[1], 0, 1, 8, 9, 2, 3, 10, 11);   /* 2, 3 */
+        v8i c = __builtin_shufflevector(low[0], low[1], 4, 5, 12, 13, 6, 7, 14, 15);   /* 4, 5 */
+        v8i d = __builtin_shufflevector(high[0], high[1], 4, 5, 12, 13, 6, 7, 14, 15); /* 6, 7 */
+        memcpy(made, &a, sizeof a);
+        memcpy(made + 8, &b, sizeof b);
+        memcpy(made + 16, &c, sizeof c);
+        memcpy(made + 24, &d, sizeof d);
+        memcpy(dst + at, made, (n - at < 4 * LANES ? n - at : 4 * LANES) * sizeof *dst);
+    }
+}
 
 /* --- normal numbers --- */
 
@@ -116,10 +139,11 @@ ISA static void circle8(v8i turn, v8 *cosine, v8 *sine) {
 
 /* n numbers from the first of a block on. */
 ISA static void normals(const uint32_t key[2], uint32_t channel, uint32_t block, size_t n, float *dst) {
+    const uint32_t of[2] = {0, channel};
     for (size_t at = 0; at < n; at += 4 * LANES) {
         v8i word[4];
         v8 c[2], s[2], low[2], high[2], made[4];
-        noise_words(key, channel, block + (uint32_t)(at / 4), word);
+        noise_words(key, of, block + (uint32_t)(at / 4), word);
         for (int k = 0; k < 4; k++) word[k] = word[k] >> 8 & 0xffffff;
         for (int pair = 0; pair < 2; pair++) {
             v8 u = __builtin_convertvector((v8i)(word[2 * pair] + 1), v8) * ALL(0x1p-24f);

@@ -50,6 +50,9 @@ static inline void media_fill(uint8_t *to, int32_t n, int step, const uint8_t co
     for (; n > 0; n--, to += step) memcpy(to, colour, 3);
 }
 
+/* Bytes, which lie anywhere. */
+typedef uint8_t media_bytes __attribute__((vector_size(16), aligned(1), may_alias));
+
 /* A number cut to a whole one of 0 to 255. */
 static inline uint8_t media_cut(float v) { return v <= 0 ? 0 : v >= 255 ? 255 : (uint8_t)v; }
 

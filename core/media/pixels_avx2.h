@@ -31,4 +31,20 @@ AVX2 static inline void store_pixels(uint8_t *c, int step, __m256i v) {
     _mm_storeu_si32(c + 20, _mm_srli_si128(high, 8));
 }
 
+AVX2 static inline __m256i channel(__m256i v, int i) {
+    return _mm256_and_si256(_mm256_srli_epi32(v, 8 * i), _mm256_set1_epi32(255));
+}
+
+AVX2 static inline __m256i pixels_of(__m256i r, __m256i g, __m256i b) {
+    return _mm256_or_si256(r, _mm256_or_si256(_mm256_slli_epi32(g, 8), _mm256_slli_epi32(b, 16)));
+}
+
+/* The sum of r times red, g times green and b times blue and one number more, all of them below 2^15. */
+AVX2 static inline __m256i weighed(__m256i v, int r, int g, int b, int more) {
+    __m256i red_blue = _mm256_and_si256(v, _mm256_set1_epi32(0xff00ff)),
+            green_one = _mm256_or_si256(channel(v, 1), _mm256_set1_epi32(1 << 16));
+    return _mm256_add_epi32(_mm256_madd_epi16(red_blue, _mm256_set1_epi32(b << 16 | r)),
+                            _mm256_madd_epi16(green_one, _mm256_set1_epi32(more << 16 | g)));
+}
+
 #endif

@@ -358,10 +358,17 @@ const media_kernels media_portable = {"portable",
                                        &media_cv2_mean},
                                       media_finish_portable,
                                       media_normals_portable,
+                                      media_words_portable,
                                       &media_cv2_portable,
                                       &media_torch_portable,
-                                      media_mixed};
+                                      media_mixed,
+                                      media_to_gray,
+                                      media_by_table,
+                                      media_by_tables};
 
 #if !defined(__x86_64__)
-const media_kernels *media_best_kernels(void) { return &media_portable; }
+const media_kernels *media_best_kernels(int without) {
+    (void)without;
+    return &media_portable;
+}
 #endif

@@ -166,21 +166,32 @@ static const media_resampler pillow = {
 static const media_resampler torch = {
     .bytes = 1, .across4 = across_torch, .across1 = media_horizontal1, .down = down_torch};
 
-static const media_kernels avx2 = {"avx2",
-                                   {&pillow, &torch, &media_nearest, &media_cv2_linear_avx2,
-                                    &media_cv2_halves_avx2, &media_cv2_cubic_avx2, &media_cv2_lanczos4_avx2,
-                                    &media_cv2_area_avx2, &media_cv2_mean_avx2},
-                                   media_finish_avx2,
-                                   media_normals_avx2,
-                                   &media_cv2_avx2,
-                                   &media_torch_avx2,
-                                   media_mixed_avx2};
+#define KERNELS(isa, by_table, by_tables)                                                              \
+    static const media_kernels isa = {                                                                 \
+        #isa,                                                                                          \
+        {&pillow, &torch, &media_nearest, &media_cv2_linear_avx2, &media_cv2_halves_avx2,              \
+         &media_cv2_cubic_avx2, &media_cv2_lanczos4_avx2, &media_cv2_area_avx2, &media_cv2_mean_avx2}, \
+        media_finish_avx2,                                                                             \
+        media_normals_avx2,                                                                            \
+        media_words_avx2,                                                                              \
+        &media_cv2_avx2,                                                                               \
+        &media_torch_avx2,                                                                             \
+        media_mixed_avx2,                                                                              \
+        media_to_gray_avx2,                                                                            \
+        by_table,                                                                                      \
+        by_tables};
 
-const media_kernels *media_best_kernels(void) {
+KERNELS(avx2, media_by_table_avx2, media_by_tables)
+KERNELS(avx512vbmi, media_by_table_vbmi, media_by_tables_vbmi) /* AVX2's, but for these */
+
+const media_kernels *media_best_kernels(int without) {
     unsigned a, b, c, d;
     __builtin_cpu_init(); /* its answers know what the kernel saves; it has none for f16c */
     int f16c = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
-    if (f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &avx2;
-    return &media_portable;
+    if (without & MEDIA_PORTABLE || !f16c || !__builtin_cpu_supports("avx2") ||
+        !__builtin_cpu_supports("fma"))
+        return &media_portable;
+    int wide = __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw");
+    return wide && !(without & MEDIA_WIDE) ? &avx512vbmi : &avx2;
 }
 #endif

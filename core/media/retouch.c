@@ -194,24 +194,24 @@ int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const 
     media_pixels from;
     uint8_t *more;
     switch (r->kind) {
-    case MEDIA_BRIGHTNESS: media_brightness(px, (float)r->value); break;
-    case MEDIA_CONTRAST: media_contrast(px, (float)r->value); break;
+    case MEDIA_BRIGHTNESS: media_brightness(px, by, (float)r->value); break;
+    case MEDIA_CONTRAST: media_contrast(px, by, (float)r->value); break;
     case MEDIA_SATURATION: media_saturation(px, (float)r->value); break;
     case MEDIA_HUE: media_hue(px, r->value); break;
-    case MEDIA_TO_GRAY: media_to_gray(px); break;
-    case MEDIA_SOLARIZE: media_solarize(px, r->value); break;
-    case MEDIA_SOLARIZE_ADD: media_solarize_add(px, (int)r->value); break;
-    case MEDIA_POSTERIZE: media_posterize(px, (int)r->value); break;
-    case MEDIA_INVERT: media_invert(px); break;
-    case MEDIA_AUTOCONTRAST: media_autocontrast(px); break;
+    case MEDIA_TO_GRAY: by->to_gray(px); break;
+    case MEDIA_SOLARIZE: media_solarize(px, by, r->value); break;
+    case MEDIA_SOLARIZE_ADD: media_solarize_add(px, by, (int)r->value); break;
+    case MEDIA_POSTERIZE: media_posterize(px, by, (int)r->value); break;
+    case MEDIA_INVERT: media_invert(px, by); break;
+    case MEDIA_AUTOCONTRAST: media_autocontrast(px, by); break;
     case MEDIA_TORCH_CONTRAST: media_torch_contrast(px, by, r->value); break;
     case MEDIA_TORCH_SATURATION: by->torch->saturate(px, (float)r->value, media_torch_rest(r->value)); break;
     case MEDIA_TORCH_HUE: by->torch->turn(px, (float)r->value); break;
     case MEDIA_TORCH_GRAY: by->torch->to_gray(px); break;
-    case MEDIA_TORCH_AUTOCONTRAST: media_torch_autocontrast(px); break;
-    case MEDIA_EQUALIZE: media_equalize(px); break;
-    case MEDIA_LIGHT: media_light(px, (float)r->value, (float)r->mean); break;
-    case MEDIA_GAMMA: media_gamma(px, r->value); break;
+    case MEDIA_TORCH_AUTOCONTRAST: media_torch_autocontrast(px, by); break;
+    case MEDIA_EQUALIZE: media_equalize(px, by); break;
+    case MEDIA_LIGHT: media_light(px, by, (float)r->value, (float)r->mean); break;
+    case MEDIA_GAMMA: media_gamma(px, by, r->value); break;
     case MEDIA_TO_CV2_GRAY: by->cv2->gray(px); break;
     case MEDIA_HSV_SHIFT: media_hsv_shift(px, by, r->matrix); break;
     case MEDIA_RGB_SHIFT: media_rgb_shift(px, by, r->matrix); break;
@@ -225,20 +225,20 @@ int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const 
     case MEDIA_MOTION:
     case MEDIA_SHARPEN:
     case MEDIA_EMBOSS: return media_cv2_blurs(px, by, r, room);
-    case MEDIA_SEPIA: media_sepia(px); break;
-    case MEDIA_TONE_CURVE: media_tone_curve(px, r->matrix); break;
+    case MEDIA_SEPIA: by->cv2->sepia(px); break;
+    case MEDIA_TONE_CURVE: media_tone_curve(px, by, r->matrix); break;
     case MEDIA_DROP_CHANNELS: media_drop_channels(px, r->size, r->fill[0]); break;
-    case MEDIA_CV2_EQUALIZE: media_cv2_equalize(px); break;
+    case MEDIA_CV2_EQUALIZE: media_cv2_equalize(px, by); break;
     case MEDIA_HOLE: media_hole(px, r); break;
     case MEDIA_GRID_HOLES: media_grid_holes(px, r); break;
-    case MEDIA_SPECKS: media_specks(px, r); break;
-    case MEDIA_MULTIPLY: media_multiply(px, r); break;
+    case MEDIA_SPECKS: media_specks(px, by, r); break;
+    case MEDIA_MULTIPLY: media_multiply(px, by, r); break;
     case MEDIA_UNSHARP: return media_unsharp(px, by, r, room);
     case MEDIA_DILATE:
-    case MEDIA_ERODE: return media_morph(px, r, room);
+    case MEDIA_ERODE: return media_morph(px, by, r, room);
     case MEDIA_ISO: media_iso(px, by, r); break;
     case MEDIA_CLAHE: return media_clahe(px, by, r, room);
-    case MEDIA_REMAP: media_by_table(px, r->table); break;
+    case MEDIA_REMAP: by->by_table(px, r->table); break;
     case MEDIA_PERMUTE: media_permute(px, r->size); break;
     case MEDIA_NOISE: media_add_noise(px, by, r); break;
     case MEDIA_MIX:

@@ -9,7 +9,7 @@
 media_ctx *media_ctx_new(int without) {
     media_ctx *c = calloc(1, sizeof *c);
     if (!c) return NULL;
-    c->kernels = without & MEDIA_PORTABLE ? &media_portable : media_best_kernels();
+    c->kernels = media_best_kernels(without);
     c->libraries = (without & MEDIA_LIBRARIES) != 0;
     if (media_jpeg_create(&c->jpeg) != MEDIA_OK) {
         media_ctx_free(c);

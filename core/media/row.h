@@ -490,7 +490,8 @@ size_t media_op_row_bytes(const media_op *op);
 enum {
     MEDIA_PORTABLE = 1, /* vector instructions */
     MEDIA_LIBRARIES =
-        2 /* our decoders of JPEG's Huffman codes and of PNG: libjpeg's is used, and MEDIA_OTHER_FORMAT */
+        2, /* our decoders of JPEG's Huffman codes and of PNG: libjpeg's is used, and MEDIA_OTHER_FORMAT */
+    MEDIA_WIDE = 4, /* vectors of 64 bytes */
 };
 
 /* Returns NULL when there is no memory. */

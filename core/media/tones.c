@@ -31,25 +31,25 @@ void media_by_table(const media_pixels *px, const uint8_t table[256]) {
     }
 }
 
-void media_solarize(const media_pixels *px, double threshold) {
+void media_solarize(const media_pixels *px, const media_kernels *by, double threshold) {
     uint8_t table[256];
     for (int x = 0; x < 256; x++) table[x] = (uint8_t)(x < threshold ? x : 255 - x);
-    media_by_table(px, table);
+    by->by_table(px, table);
 }
 
-void media_solarize_add(const media_pixels *px, int add) {
+void media_solarize_add(const media_pixels *px, const media_kernels *by, int add) {
     uint8_t table[256];
     for (int x = 0; x < 256; x++) table[x] = (uint8_t)(x >= 128 ? x : x + add < 255 ? x + add : 255);
-    media_by_table(px, table);
+    by->by_table(px, table);
 }
 
-void media_posterize(const media_pixels *px, int bits) {
+void media_posterize(const media_pixels *px, const media_kernels *by, int bits) {
     uint8_t table[256];
     for (int x = 0; x < 256; x++) table[x] = (uint8_t)(x & ~((1 << (8 - bits)) - 1));
-    media_by_table(px, table);
+    by->by_table(px, table);
 }
 
-void media_invert(const media_pixels *px) { media_solarize(px, 0); }
+void media_invert(const media_pixels *px, const media_kernels *by) { media_solarize(px, by, 0); }
 
 /* A histogram, or a table, of each channel. */
 typedef struct channels_u32 {
@@ -79,10 +79,6 @@ static void count(const media_pixels *px, channels_u32 *n) {
 }
 
 void media_by_tables(const media_pixels *px, const uint8_t of[3][256]) {
-    if (px->step == 1) {
-        media_by_table(px, of[0]);
-        return;
-    }
     for (int32_t y = 0; y < px->h; y++) {
         uint8_t *c = media_line(px, y), *end = c + (size_t)px->w * (size_t)px->step;
         for (; c < end; c += px->step) {
@@ -91,6 +87,13 @@ void media_by_tables(const media_pixels *px, const uint8_t of[3][256]) {
             c[2] = of[2][c[2]];
         }
     }
+}
+
+void media_by_channels(const media_pixels *px, const media_kernels *by, const uint8_t of[3][256]) {
+    if (px->step == 1 || (memcmp(of[0], of[1], 256) == 0 && memcmp(of[0], of[2], 256) == 0))
+        by->by_table(px, of[0]);
+    else
+        by->by_tables(px, of);
 }
 
 /* The smallest value that is there, and the largest. */
@@ -137,16 +140,21 @@ static void flatten(const uint32_t n[256], uint8_t table[256]) {
     }
 }
 
-void media_by_histogram(const media_pixels *px, void (*make)(const uint32_t n[256], uint8_t table[256])) {
+void media_by_histogram(const media_pixels *px, const media_kernels *by,
+                        void (*make)(const uint32_t n[256], uint8_t table[256])) {
     channels_u32 n;
     channels_u8 t;
     count(px, &n);
     for (int ch = 0; ch < channels(px); ch++) make(n.of[ch], t.of[ch]);
-    media_by_tables(px, t.of);
+    media_by_channels(px, by, t.of);
 }
 
-void media_autocontrast(const media_pixels *px) { media_by_histogram(px, stretch); }
+void media_autocontrast(const media_pixels *px, const media_kernels *by) {
+    media_by_histogram(px, by, stretch);
+}
 
-void media_torch_autocontrast(const media_pixels *px) { media_by_histogram(px, stretch_tensor); }
+void media_torch_autocontrast(const media_pixels *px, const media_kernels *by) {
+    media_by_histogram(px, by, stretch_tensor);
+}
 
-void media_equalize(const media_pixels *px) { media_by_histogram(px, flatten); }
+void media_equalize(const media_pixels *px, const media_kernels *by) { media_by_histogram(px, by, flatten); }

@@ -23,6 +23,16 @@ static inline void whole4(uint8_t *to, int step, v4 v) {
     for (int i = 0; i < (step == 1 ? 1 : 3); i++) to[i] = (uint8_t)lrintf(v[i]);
 }
 
+static inline void apart(const uint8_t *c, int step, v8i of[3]) {
+    for (int i = 0; i < 8; i++, c += step)
+        for (int ch = 0; ch < 3; ch++) of[ch][i] = c[ch];
+}
+
+static inline void put(uint8_t *c, int step, const v8i of[3]) {
+    for (int i = 0; i < 8; i++, c += step)
+        for (int ch = 0; ch < 3; ch++) c[ch] = (uint8_t)of[ch][i];
+}
+
 #include "torch_isa.h"
 #include "torch_warp_isa.h"
 
@@ -67,5 +77,5 @@ void media_torch_contrast(const media_pixels *px, const media_kernels *by, doubl
         float v = fmaf(mean, of_mean, (float)x * own);
         table[x] = media_cut(v);
     }
-    media_by_table(px, table);
+    by->by_table(px, table);
 }

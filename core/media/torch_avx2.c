@@ -2,9 +2,9 @@
 #include "torch.h"
 
 #if defined(__x86_64__)
-#include <immintrin.h>
+#include "pixels_avx2.h"
 
-#define ISA __attribute__((target("avx2,fma")))
+#define ISA AVX2
 
 ISA static inline v8 fused(v8 sum, v8 a, v8 b) {
     return (v8)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)sum);
@@ -27,6 +27,15 @@ ISA static inline void whole4(uint8_t *to, int step, v4 v) {
         *to = (uint8_t)_mm_cvtsi128_si32(whole);
     else
         _mm_storeu_si32(to, whole);
+}
+
+ISA static inline void apart(const uint8_t *c, int step, v8i of[3]) {
+    __m256i v = load_pixels(c, step);
+    for (int ch = 0; ch < 3; ch++) of[ch] = (v8i)channel(v, ch);
+}
+
+ISA static inline void put(uint8_t *c, int step, const v8i of[3]) {
+    store_pixels(c, step, pixels_of((__m256i)of[0], (__m256i)of[1], (__m256i)of[2]));
 }
 
 #include "torch_isa.h"

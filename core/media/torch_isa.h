@@ -1,5 +1,6 @@
-/* torch_isa.h - colours of rows as torchvision's v2 computes them on a tensor of bytes; included once per instruction set, with ISA (an attribute) and
- * fused(), which is sum + a * b of eight floats, rounded once, as torch's add with an alpha is.
+/* torch_isa.h - colours of rows as torchvision's v2 computes them on a tensor of bytes; included once per instruction set, with ISA (an attribute),
+ * fused(), which is sum + a * b of eight floats, rounded once, as torch's add with an alpha is, and the channels of eight pixels as they are read
+ * (apart()) and written (put()), each a number.
  *
  * All else is rounded step by step, in floats of 32 bits, and what comes out is cut, not rounded. Grey is 0.2989 R + 0.587 G + 0.114 B. Eight pixels
  * are taken at a time, past the end of a line into its slack. */
@@ -22,8 +23,7 @@ typedef struct eight {
 ISA static inline eight taken(const uint8_t *c, int step) {
     v8i of[3];
     eight p;
-    for (int i = 0; i < LANES; i++, c += step)
-        for (int ch = 0; ch < 3; ch++) of[ch][i] = c[ch];
+    apart(c, step, of);
     for (int ch = 0; ch < 3; ch++) p.of[ch] = __builtin_convertvector(of[ch], v8);
     return p;
 }
@@ -32,11 +32,6 @@ ISA static inline eight taken(const uint8_t *c, int step) {
 ISA static inline v8i cut(v8 v) {
     v = PICK(v > ALL(0), v, ALL(0));
     return __builtin_convertvector(PICK(v < ALL(255), v, ALL(255)), v8i);
-}
-
-ISA static inline void put(uint8_t *c, int step, const v8i of[3]) {
-    for (int i = 0; i < LANES; i++, c += step)
-        for (int ch = 0; ch < 3; ch++) c[ch] = (uint8_t)of[ch][i];
 }
 
 ISA static inline v8i gray(const eight *p) {

@@ -45,12 +45,31 @@ static void weigh(float *k, int32_t n, double sigma) {
     k[half] = (float)by;
 }
 
+void media_shares(float *to, const uint8_t *from, int32_t n) {
+    for (int32_t i = 0; i < n; i++) to[i] = (float)from[i] / 255;
+}
+
+void media_sharper(float *to, uint8_t *mask, const uint8_t *own, const float *blur, int32_t n, float alpha,
+                   float threshold) {
+    for (int32_t i = 0; i < n; i++) {
+        float value = (float)own[i] / 255, residual = value - blur[i], more = alpha * residual;
+        to[i] = media_clip(value + more);
+        mask[i] = fabsf(residual) * 255 > threshold;
+    }
+}
+
+void media_soften(uint8_t *to, const uint8_t *own, const float *sharp, const float *soft, int32_t n) {
+    for (int32_t i = 0; i < n; i++) {
+        float a = sharp[i] * soft[i], rest = 1 - soft[i], b = (float)own[i] / 255 * rest;
+        to[i] = media_nearest_byte(media_clip(media_clip(a) + media_clip(b)) * 255);
+    }
+}
+
 /* The row, which is a copy with half a kernel more on all sides, as it is being sharpened. */
 typedef struct sharpening {
     media_pixels from;
     int32_t half;
-    float share[256]; /* x / 255 */
-    float *sharp;     /* a line of floats after the other, sharp_stride apart */
+    float *sharp; /* a line of floats after the other, sharp_stride apart, of which more may be written */
     size_t sharp_stride;
 } sharpening;
 
@@ -65,18 +84,12 @@ static void sharpen(const sharpening *s, media_gauss *g, const media_retouch *r,
     float alpha = (float)r->mean, threshold = (float)r->first;
     for (int32_t y = 0; y < s->from.h; y++) {
         const uint8_t *line = media_line(&s->from, y);
-        for (int32_t i = 0; i < s->from.w * s->from.step; i++) g->wide[i] = s->share[line[i]];
+        g->by->shares(g->wide, line, s->from.w * s->from.step);
         const float *blur = media_gauss_line(g, y);
         if (!blur) continue;
         int32_t made = y - (g->taps - 1);
-        const uint8_t *own = own_line(s, made);
-        uint8_t *mask = media_line(px, made);
-        float *to = sharp_line(s, made);
-        for (int32_t i = 0; i < g->n; i++) {
-            float value = s->share[own[i]], residual = value - blur[i], more = alpha * residual;
-            to[i] = media_clip(value + more);
-            mask[i] = fabsf(residual) * 255 > threshold;
-        }
+        g->by->sharper(sharp_line(s, made), media_line(px, made), own_line(s, made), blur, g->n, alpha,
+                       threshold);
     }
 }
 
@@ -87,13 +100,7 @@ static void mix(const sharpening *s, media_gauss *g, const media_pixels *mask, c
         const float *soft = media_gauss_line(g, y);
         if (!soft) continue;
         int32_t made = y - (g->taps - 1);
-        const uint8_t *own = own_line(s, made);
-        const float *sharp = sharp_line(s, made);
-        uint8_t *to = media_line(px, made);
-        for (int32_t i = 0; i < g->n; i++) {
-            float a = sharp[i] * soft[i], rest = 1 - soft[i], b = s->share[own[i]] * rest;
-            to[i] = media_nearest_byte(media_clip(media_clip(a) + media_clip(b)) * 255);
-        }
+        g->by->soften(media_line(px, made), own_line(s, made), sharp_line(s, made), soft, g->n);
     }
 }
 
@@ -103,12 +110,11 @@ int media_unsharp(const media_pixels *px, const media_kernels *by, const media_r
     media_pixels mask = s.from;
     size_t bytes = media_pixels_bytes(&s.from), blurs = media_gauss_bytes(&s.from, r->size);
     s.sharp_stride = (size_t)px->w * (size_t)px->step;
-    size_t floats = s.sharp_stride * (size_t)px->h * sizeof(float);
+    size_t floats = (s.sharp_stride * (size_t)px->h + MEDIA_MORE_FLOATS) * sizeof(float);
     s.from.p = media_buf_get(room, 2 * bytes + blurs + floats);
     if (!s.from.p) return MEDIA_NO_MEMORY;
     mask.p = s.from.p + bytes;
     s.sharp = (float *)(void *)(mask.p + bytes + blurs);
-    for (int x = 0; x < 256; x++) s.share[x] = (float)x / 255;
     media_gauss g = {.small = r->size == 3 || r->size == 5};
     media_gauss_begin(&g, by->cv2, &s.from, r->size, (float *)(void *)(mask.p + bytes));
     weigh(g.k, r->size, r->value);

@@ -95,13 +95,17 @@ type Worker struct {
 // Options of a worker; nil is the default.
 type Options struct {
 	Portable bool // plain C only, Huffman codes left to libjpeg and PNG to FFmpeg or Go; for comparing, the bytes are the same
+	narrow   bool // no vectors of 64 bytes; the bytes are the same
 }
 
 // NewWorker makes a worker. Close it.
 func NewWorker(o *Options) (*Worker, error) {
 	without := C.int(0)
+	if o != nil && o.narrow {
+		without |= C.MEDIA_WIDE
+	}
 	if o != nil && o.Portable {
-		without = C.MEDIA_PORTABLE | C.MEDIA_LIBRARIES
+		without |= C.MEDIA_PORTABLE | C.MEDIA_LIBRARIES
 	}
 	c := C.media_ctx_new(without)
 	if c == nil {
