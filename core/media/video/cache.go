@@ -32,7 +32,7 @@ import (
 //	end 4  CRC-32 (IEEE) of all before
 const (
 	cacheMagic   = "spdlvidx"
-	cacheVersion = 6
+	cacheVersion = 7
 	cacheHeader  = 56
 	packetBytes  = 40
 )
