@@ -155,7 +155,8 @@ int media_packets_lacks_colours(const media_av *a, const AVPacket *packet) {
            !av_packet_get_side_data(packet, AV_PKT_DATA_PALETTE, NULL);
 }
 
-/* Whether the container has an index in which not all packets are key frames. AVI without one calls all of them so. */
+/* Whether the container has an index in which not all packets are key frames. AVI without one calls all of them so, and so does an MP4 without a
+ * list of key frames, as FFmpeg's muxer leaves it of encoders that name none. */
 static int has_index(const media_av *a) {
     const int n = avformat_index_get_entries_count(a->stream);
     for (int i = 0; i < n; i++)
@@ -176,18 +177,9 @@ static int has_sure_keys(enum AVCodecID id) {
     return 0;
 }
 
-/* Whether an MP4's table tells key frames from others: without a list of them all packets are said to be some, as FFmpeg's muxer leaves it
- * of encoders that name none. */
-static int tells_keys(const media_av *a) {
-    if (!strstr(a->format->iformat->name, "mov")) return 0;
-    for (int i = 0; i < avformat_index_get_entries_count(a->stream); i++)
-        if (!(avformat_index_get_entry(a->stream, i)->flags & AVINDEX_KEYFRAME)) return 1;
-    return 0;
-}
-
 int media_packets_lists_keys(const media_av *a) {
     if (has_sure_keys(a->stream->codecpar->codec_id)) return 1;
-    return a->format && a->format->iformat && (tells_keys(a) || has_index(a));
+    return a->format && has_index(a);
 }
 
 /* Whether a packet that is said to be a key frame is one, by what its decoder says of its picture: parsers that do not look (H.261, H.263, GIF) and
