@@ -7,7 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WINDOW = 4096, DEEP = 32, LEAST_ENTRIES = 1 << 20 };
+enum { WINDOW = 4096, DEEP = 32, LEAST_ENTRIES = 1 << 20, MOST_INDEXES = 16 };
+
+/* Places of an index times those of them that lie before others: what FFmpeg sorts in some hundredths of a second. */
+enum { MOST_SORTED = 1 << 28 };
 
 /* The smallest number of samples that FFmpeg makes one entry of where it makes entries of chunks. */
 enum { SAMPLES_A_PIECE = 160 };
@@ -24,6 +27,11 @@ typedef struct claims {
     uint64_t edits;
     int sound, other, each,
         longer; /* its kinds; tables of times that say 1 of every sample, or anything else */
+
+    /* Of Matroska's indexes. */
+    int64_t index[MOST_INDEXES]; /* where they lie */
+    int indexes;
+    uint64_t places, backwards, latest; /* its places, those that lie before others, the latest time */
 } claims;
 
 #define TAG(a, b, c, d) ((uint32_t)(a) << 24 | (b) << 16 | (c) << 8 | (d))
@@ -227,6 +235,120 @@ static int walk_riff(claims *c, int64_t end) {
     return MEDIA_AV_OK;
 }
 
+/* --- Matroska and WebM, of whose index FFmpeg puts each place where its time belongs, and moves all that are later --- */
+
+enum {
+    EBML = 0x1a45dfa3,
+    SEGMENT = 0x18538067,
+    CLUSTER = 0x1f43b675,
+    CUES = 0x1c53bb6b,
+    CUE_POINT = 0xbb,
+    CUE_TIME = 0xb3,
+    SEEK_HEAD = 0x114d9b74,
+    SEEK = 0x4dbb,
+    SEEK_ID = 0x53ab,
+    SEEK_POSITION = 0x53ac
+};
+
+typedef struct element {
+    uint64_t id;
+    int64_t data, end;
+} element;
+
+/* A number of as many bytes, up to `most`, as there are zeros in front of its mark, and one (RFC 8794, 4); with the mark, or without. How many; 0: there is none. */
+static int marked(claims *c, int64_t at, int most, bool with, uint64_t *v) {
+    const uint8_t *p = look(c, at, 1);
+    int n = p && *p ? __builtin_clz(*p) - 23 : 0;
+    if (n == 0 || n > most || !(p = look(c, at, n))) return 0;
+    *v = with ? *p : *p & 0xffu >> n;
+    for (int i = 1; i < n; i++) *v = *v << 8 | p[i];
+    return n;
+}
+
+/* Up to `end`, as is one whose size nobody says. */
+static bool see_element(claims *c, int64_t at, int64_t end, element *e) {
+    uint64_t size;
+    int n = at < end ? marked(c, at, 4, true, &e->id) : 0, m = n ? marked(c, at + n, 8, false, &size) : 0;
+    e->data = at + n + m;
+    if (!m || e->data > end) return false;
+    bool open = size == (1ull << 7 * m) - 1;
+    e->end = open || size > (uint64_t)(end - e->data) ? end : e->data + (int64_t)size;
+    return true;
+}
+
+static uint64_t value_of(claims *c, const element *e) {
+    int64_t n = e->end - e->data;
+    const uint8_t *p = n > 0 && n <= 8 ? look(c, e->data, (int)n) : NULL;
+    uint64_t v = 0;
+    for (int64_t i = 0; p && i < n; i++) v = v << 8 | p[i];
+    return v;
+}
+
+static int count_step(claims *c) { return ++c->boxes % 4096 ? MEDIA_AV_OK : media_av_check(c->a); }
+
+static int see_cues(claims *c, const element *cues) {
+    element point, part;
+    for (int i = 0; i < c->indexes; i++)
+        if (c->index[i] == cues->data) return MEDIA_AV_OK;
+    if (c->indexes == MOST_INDEXES)
+        return media_av_fail(c->a, MEDIA_AV_TOO_MUCH, "its header names more than 16 indexes");
+    c->index[c->indexes++] = cues->data;
+    for (int64_t at = cues->data; see_element(c, at, cues->end, &point); at = point.end) {
+        uint64_t time = 0;
+        int rc = count_step(c);
+        if (rc != MEDIA_AV_OK) return rc;
+        if (point.id != CUE_POINT) continue;
+        for (int64_t in = point.data; see_element(c, in, point.end, &part); in = part.end)
+            if (part.id == CUE_TIME) time = value_of(c, &part);
+        c->places++;
+        if (time < c->latest) c->backwards++;
+        if (time > c->latest) c->latest = time;
+    }
+    if (c->backwards == 0 || c->places <= MOST_SORTED / c->backwards) return MEDIA_AV_OK;
+    char text[128];
+    snprintf(text, sizeof text, "its index has %llu places, %llu of them before others",
+             (unsigned long long)c->places, (unsigned long long)c->backwards);
+    return media_av_fail(c->a, MEDIA_AV_TOO_MUCH, text);
+}
+
+/* Whatever of a segment, which begins at `from`, lies here: an index, or a list of where others lie. */
+static int see_of_segment(claims *c, int64_t from, int64_t end, const element *e, int depth) {
+    element seek, part, there;
+    if (e->id == CUES) return see_cues(c, e);
+    if (e->id != SEEK_HEAD || depth == DEEP) return MEDIA_AV_OK;
+    int rc = MEDIA_AV_OK;
+    for (int64_t at = e->data; rc == MEDIA_AV_OK && see_element(c, at, e->end, &seek); at = seek.end) {
+        uint64_t id = 0, position = UINT64_MAX;
+        for (int64_t in = seek.data; seek.id == SEEK && see_element(c, in, seek.end, &part); in = part.end) {
+            if (part.id == SEEK_ID) id = value_of(c, &part);
+            if (part.id == SEEK_POSITION) position = value_of(c, &part);
+        }
+        rc = count_step(c);
+        if (rc == MEDIA_AV_OK && (id == CUES || id == SEEK_HEAD) && position < (uint64_t)(end - from) &&
+            see_element(c, from + (int64_t)position, end, &there) && there.id == id)
+            rc = see_of_segment(c, from, end, &there, depth + 1);
+    }
+    return rc;
+}
+
+/* What FFmpeg reads before the first cluster. */
+static int walk_matroska(claims *c, int64_t size) {
+    element e;
+    int64_t at = 0;
+    for (; see_element(c, at, size, &e) && e.id != SEGMENT; at = e.end) {
+        int rc = count_step(c);
+        if (rc != MEDIA_AV_OK) return rc;
+    }
+    if (e.id != SEGMENT) return MEDIA_AV_OK;
+    int rc = MEDIA_AV_OK;
+    int64_t from = e.data, end = e.end;
+    for (at = from; rc == MEDIA_AV_OK && see_element(c, at, end, &e) && e.id != CLUSTER; at = e.end) {
+        rc = see_of_segment(c, from, end, &e, 0);
+        if (rc == MEDIA_AV_OK) rc = count_step(c);
+    }
+    return rc;
+}
+
 static bool is_riff(claims *c) {
     uint32_t first = word(c, 0);
     return (first == TAG('R', 'I', 'F', 'F') || first == TAG('R', 'I', 'F', 'X') ||
@@ -238,6 +360,7 @@ int media_av_claims(media_av *a) {
     claims c = {.a = a, .limit = LEAST_ENTRIES};
     if ((uint64_t)a->source.size > c.limit) c.limit = (uint64_t)a->source.size;
     if (is_riff(&c)) return walk_riff(&c, a->source.size);
+    if (word(&c, 0) == EBML) return walk_matroska(&c, a->source.size);
     int rc = walk(&c, 0, a->source.size, 0);
     return rc == MEDIA_AV_OK ? close_track(&c) : rc;
 }

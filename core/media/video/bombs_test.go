@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/spdl/spdl/core/media"
@@ -116,6 +117,51 @@ func TestTablesWithinTablesAreNotCounted(t *testing.T) {
 	c := claim{samples: 1 << 16, size: 1, sound: true, inside: bytes.Repeat([]byte("stsc"), 2<<20), data: 1 << 17}
 	if _, err := decode(t, small(), Source{Bytes: c.file()}, Draw{}); causeOf(err) != av.CauseTooMuch {
 		t.Errorf("got %v, want cause %q", err, av.CauseTooMuch)
+	}
+}
+
+// element is one of Matroska's.
+func element(id uint32, parts ...[]byte) []byte {
+	body := bytes.Join(parts, nil)
+	head := bytes.TrimLeft(binary.BigEndian.AppendUint32(nil, id), "\x00")
+	return append(binary.BigEndian.AppendUint64(head, 1<<56|uint64(len(body))), body...)
+}
+
+// indexed is a Matroska of one black picture with an index of these times, behind its head, or at its end with a list that says where.
+func indexed(behind bool, times ...uint32) []byte {
+	var points []byte
+	for _, at := range times {
+		points = append(points, element(0xbb, element(0xb3, words(at)), element(0xb7, element(0xf7, []byte{1}), element(0xf1, words(0))))...)
+	}
+	cues := element(0x1c53bb6b, points)
+	track := element(0xae, element(0xd7, []byte{1}), element(0x73c5, []byte{1}), element(0x83, []byte{1}), element(0x86, []byte("V_UNCOMPRESSED")),
+		element(0xe0, element(0xb0, []byte{16}), element(0xba, []byte{16}), element(0x2eb524, []byte("I420"))))
+	rest := append(element(0x1549a966, element(0x2ad7b1, words(1000000))), element(0x1654ae6b, track)...)
+	cluster := element(0x1f43b675, element(0xe7, []byte{0}), element(0xa3, []byte{0x81, 0, 0, 0x80}, make([]byte, 16*16*3/2)))
+	if !behind {
+		return append(element(0x1a45dfa3, element(0x4282, []byte("matroska"))), element(0x18538067, rest, cues, cluster)...)
+	}
+	list := func(at int) []byte {
+		return element(0x114d9b74, element(0x4dbb, element(0x53ab, words(0x1c53bb6b)), element(0x53ac, words(uint32(at)))))
+	}
+	at := len(list(0)) + len(rest) + len(cluster)
+	return append(element(0x1a45dfa3, element(0x4282, []byte("matroska"))), element(0x18538067, list(at), rest, cluster, cues)...)
+}
+
+// FFmpeg sorts an index that runs backwards at length, and looks at no clock: such a one is refused by name, and one in which some places do is not.
+func TestIndexesThatRunBackwardsAreNotSorted(t *testing.T) {
+	var back, some []uint32
+	for i := range uint32(200000) {
+		back, some = append(back, 200000-i), append(some, i^1)
+	}
+	for _, behind := range []bool{false, true} {
+		_, err := decode(t, small(), Source{Bytes: indexed(behind, back...)}, Draw{})
+		if causeOf(err) != av.CauseTooMuch || !strings.Contains(err.Error(), "its index has 200000 places, 199999 of them before others") {
+			t.Errorf("behind %v: got %v, want cause %q", behind, err, av.CauseTooMuch)
+		}
+		if _, err = decode(t, small(), Source{Bytes: indexed(behind, some[:4000]...)}, Draw{}); err != nil {
+			t.Errorf("behind %v, of 2,000 pairs: %v", behind, err)
+		}
 	}
 }
 
