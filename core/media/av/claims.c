@@ -51,6 +51,9 @@ static uint32_t word(claims *c, int64_t at) {
     return p ? TAG(p[0], p[1], p[2], p[3]) : 0;
 }
 
+/* Whether a box more may be looked at; the clock is asked now and then. */
+static int count_step(claims *c) { return ++c->boxes % 4096 ? MEDIA_AV_OK : media_av_check(c->a); }
+
 static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 /* What a box counts, but no more than its bytes can hold of that size from `from` on; of size 0 anything. */
@@ -198,7 +201,7 @@ static int walk(claims *c, int64_t at, int64_t end, int depth) {
         if (size < (uint64_t)(body - at) || body > end) break;
         int64_t next = size < (uint64_t)(end - at) ? at + (int64_t)size : end;
         rc = see(c, type, body, next, depth + 1);
-        if (rc == MEDIA_AV_OK && ++c->boxes % 4096 == 0) rc = media_av_check(c->a);
+        if (rc == MEDIA_AV_OK) rc = count_step(c);
         at = next;
     }
     return rc;
@@ -227,10 +230,8 @@ static int walk_riff(claims *c, int64_t end) {
         uint64_t step = avi && list ? 12 : 8 + size + (size & 1);
         if (step > (uint64_t)(end - at)) break;
         at += (int64_t)step;
-        if (++c->boxes % 4096 == 0) {
-            int rc = media_av_check(c->a);
-            if (rc != MEDIA_AV_OK) return rc;
-        }
+        int rc = count_step(c);
+        if (rc != MEDIA_AV_OK) return rc;
     }
     return MEDIA_AV_OK;
 }
@@ -283,8 +284,6 @@ static uint64_t value_of(claims *c, const element *e) {
     for (int64_t i = 0; p && i < n; i++) v = v << 8 | p[i];
     return v;
 }
-
-static int count_step(claims *c) { return ++c->boxes % 4096 ? MEDIA_AV_OK : media_av_check(c->a); }
 
 static int see_cues(claims *c, const element *cues) {
     element point, part;
