@@ -126,15 +126,7 @@ AVX2 void media_saturate_avx2(const media_pixels *px, float own, float of_gray) 
     }
 }
 
-AVX2 void media_cv2_gray_avx2(const media_pixels *px) {
-    for (int32_t y = 0; y < px->h; y++) {
-        uint8_t *c = media_line(px, y);
-        for (int32_t x = 0; x < px->w; x += PIXELS, c += PIXELS * px->step) {
-            __m256i v = gray(load_pixels(c, px->step));
-            store_pixels(c, px->step, pixels_of(v, v, v));
-        }
-    }
-}
+AVX2 void media_cv2_gray_avx2(const media_pixels *px) { to_light(px, gray); }
 
 /* A weighted sum of 10 bits as a byte. */
 AVX2 static inline __m256i tenth_bits(__m256i sum) {

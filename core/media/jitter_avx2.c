@@ -4,8 +4,6 @@
 #if defined(__x86_64__)
 #include "pixels_avx2.h"
 
-enum { PIXELS = 8 };
-
 /* Pillow's weights have 16 bits, and that of green is twice a number that fits into 15. */
 AVX2 static inline __m256i luma(__m256i v) {
     __m256i once = _mm256_madd_epi16(channel(v, 1), _mm256_set1_epi32(19235)),
@@ -13,13 +11,5 @@ AVX2 static inline __m256i luma(__m256i v) {
     return _mm256_srli_epi32(_mm256_add_epi32(sum, _mm256_set1_epi32(1 << 15)), 16);
 }
 
-AVX2 void media_to_gray_avx2(const media_pixels *px) {
-    for (int32_t y = 0; y < px->h; y++) {
-        uint8_t *c = media_line(px, y);
-        for (int32_t x = 0; x < px->w; x += PIXELS, c += PIXELS * px->step) {
-            __m256i v = luma(load_pixels(c, px->step));
-            store_pixels(c, px->step, pixels_of(v, v, v));
-        }
-    }
-}
+AVX2 void media_to_gray_avx2(const media_pixels *px) { to_light(px, luma); }
 #endif
