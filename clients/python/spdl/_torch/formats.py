@@ -149,11 +149,12 @@ def _read(function: Any, of: Samples) -> dict[str, Any]:
     return _Reader(of, function, own, first, given).outputs()
 
 
-class _Reader:
+class _Reader(texts.Reader):
     """Goes through the statements, one after the other, with what names stand for."""
 
     def __init__(self, of: Samples, function: Any, own: texts.Definition, first: tuple[Any, ...], given: Mapping[str, Any]) -> None:
-        self._of, self._function, self._own = of, function, own
+        super().__init__(function, own)
+        self._of = of
         args = own.args
         names = [one.arg for one in args.args if one.arg not in given]
         if len(names) != 1 + len(first) or args.vararg or args.kwarg or args.posonlyargs or any(one.arg not in given for one in args.kwonlyargs):
@@ -162,11 +163,7 @@ class _Reader:
         self._names: dict[str, Any] = {**{name: Known(value) for name, value in given.items()}, **dict(zip(names, (*map(Known, first), batch)))}
 
     def _refuse(self, node: ast.AST, what: str) -> NoReturn:
-        line = self._function.__code__.co_firstlineno + getattr(node, "lineno", self._own.lineno) - self._own.lineno
-        raise _Unknown(f"{self._function.__code__.co_filename}:{line}: got {what}")
-
-    def _other(self, node: ast.AST) -> NoReturn:
-        self._refuse(node, repr(ast.unparse(node)[:120]))
+        raise _Unknown(f"{self._place(node)}: got {what}")
 
     def outputs(self) -> dict[str, Any]:
         *steps, last = [ast.Return(self._own.body)] if isinstance(self._own, ast.Lambda) else self._own.body
@@ -214,15 +211,11 @@ class _Reader:
         key = self._value(node)
         return key.value if isinstance(key, Known) and isinstance(key.value, str) else self._other(node)
 
-    def _value(self, node: ast.expr) -> Any:
-        read: Callable[[Any], Any] = getattr(self, f"_{type(node).__name__.lower()}", self._other)
-        return read(node)
-
     def _name(self, node: ast.Name) -> Any:
         if node.id in self._names:
             return self._names[node.id]
         try:
-            return Known(texts.outside(self._function, node.id))
+            return Known(self._outside(node.id))
         except (KeyError, ValueError):  # a name of Python's own, and one that has no value yet
             return self._other(node)
 

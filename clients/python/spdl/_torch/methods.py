@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple, NoReturn
 
 from . import texts
@@ -72,11 +72,14 @@ class _Whole(NamedTuple):
 _SELF, _INDEX, _ITEM, _IMAGE, _OBJECTS, _IDS, _ID = "self", "the index", "the sample", "the picture", "its annotations", "self.ids", "its number"
 
 
-class _Reader:
+class _Reader(texts.Reader):
     """Goes through the statements, one after the other, with what names stand for."""
 
+    _own: ast.FunctionDef
+
     def __init__(self, cls: type, function: Any, own: ast.FunctionDef) -> None:
-        self._cls, self._function, self._own = cls, function, own
+        super().__init__(function, own)
+        self._cls = cls
         self._processors: set[str] = set()
         args = own.args
         if len(args.args) != 2 or args.vararg or args.kwarg or args.kwonlyargs or args.posonlyargs or args.defaults:
@@ -84,8 +87,7 @@ class _Reader:
         self._names: dict[str, Any] = {args.args[0].arg: _SELF, args.args[1].arg: _INDEX}
 
     def _refuse(self, node: ast.AST, what: str) -> NoReturn:
-        line = self._function.__code__.co_firstlineno + getattr(node, "lineno", self._own.lineno) - self._own.lineno
-        raise Unknown(f"has a __getitem__ of its own, {self._function.__code__.co_filename}:{line}: got {what}, {WANT}")
+        raise Unknown(f"has a __getitem__ of its own, {self._place(node)}: got {what}, {WANT}")
 
     def sample(self) -> Sample:
         *steps, last = self._own.body
@@ -118,13 +120,6 @@ class _Reader:
         if len(names) != 2 or value is not _ITEM:
             self._refuse(step, repr(ast.unparse(step)[:80]))
         self._names.update(zip(names, (_IMAGE, _OBJECTS)))
-
-    def _value(self, node: ast.expr) -> Any:
-        read: Callable[[Any], Any] = getattr(self, f"_{type(node).__name__.lower()}", self._other)
-        return read(node)
-
-    def _other(self, node: ast.expr) -> NoReturn:
-        self._refuse(node, repr(ast.unparse(node)[:80]))
 
     def _name(self, node: ast.Name) -> Any:
         return self._names[node.id] if node.id in self._names else self._other(node)
@@ -183,7 +178,7 @@ class _Reader:
 
     def _global(self, name: str) -> Any:
         try:
-            return texts.outside(self._function, name)
+            return self._outside(name)
         except KeyError:
             return None
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
-from typing import Any, Union
+from typing import Any, NoReturn, Union
 
 
 class Unread(Exception):
@@ -51,7 +51,27 @@ def _alike(one: object, other: object) -> bool:
     return type(one) is type(other) and one == other
 
 
-def outside(function: FunctionType, name: str) -> Any:
-    """What a name that is none of its own stands for. Raises KeyError."""
-    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
-    return cells[name].cell_contents if name in cells else function.__globals__[name]
+class Reader:
+    """Goes through a function's expressions, with what each stands for: one of a kind of node is told by the method of its name in small letters, such as _name."""
+
+    def __init__(self, function: FunctionType, own: Definition) -> None:
+        self._function, self._own = function, own
+
+    def _refuse(self, node: ast.AST, what: str) -> NoReturn:
+        raise NotImplementedError
+
+    def _place(self, node: ast.AST) -> str:
+        """The file and the line."""
+        return f"{self._function.__code__.co_filename}:{getattr(node, 'lineno', self._own.lineno)}"
+
+    def _value(self, node: ast.expr) -> Any:
+        read: Callable[[Any], Any] = getattr(self, f"_{type(node).__name__.lower()}", self._other)
+        return read(node)
+
+    def _other(self, node: ast.AST) -> NoReturn:
+        self._refuse(node, repr(ast.unparse(node)[:80]))
+
+    def _outside(self, name: str) -> Any:
+        """What a name that is none of its own stands for. Raises KeyError, and ValueError of one that has no value yet."""
+        cells = dict(zip(self._function.__code__.co_freevars, self._function.__closure__ or ()))
+        return cells[name].cell_contents if name in cells else self._function.__globals__[name]
