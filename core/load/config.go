@@ -2,7 +2,6 @@ package load
 
 import (
 	"math"
-	"slices"
 
 	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/media/audio"
@@ -74,32 +73,39 @@ func PictureConfig(i *spec.Image) media.Config {
 		c.Layout = media.NCHW
 	}
 	numbers := t.GroupNumbers()
-	c.Ahead, c.Resized = len(spec.Flat(t.Ahead)), len(spec.Flat(t.Resized))
-	for _, s := range slices.Concat(t.Ahead, t.Resized, t.Steps) {
+	c.Ahead, c.Resized, c.Steps = placed(t.Ahead, numbers), placed(t.Resized, numbers), placed(t.Steps, numbers)
+	return c
+}
+
+// placed says steps in core/media's words, where those that are groups by their numbers.
+func placed(steps []spec.Step, numbers map[spec.Step]int) (all []media.Placed) {
+	add := func(s spec.Step, m media.Member, shuffled bool) {
+		all = append(all, media.Placed{Step: step(s), Member: m, ByTorch: spec.ByTorch(s), Shuffled: shuffled})
+	}
+	for _, s := range steps {
 		switch s := s.(type) {
 		case *spec.RandomApply:
 			for _, of := range s.Of {
-				member(&c, of, numbers[s], 0, s.P)
+				add(of, media.Member{Group: numbers[s], High: s.P}, false)
 			}
 		case *spec.RandomChoice:
 			from := 0.0
 			for i, of := range s.Of {
-				member(&c, of, numbers[s], from, s.Upto[i])
+				m := media.Member{Group: numbers[s], Low: from, High: s.Upto[i]}
 				if from = s.Upto[i]; s.N > 1 {
-					m := &c.Groups[len(c.Groups)-1]
-					m.Low, m.High, m.Pick, m.Of, m.Which = 0, 1, s.N, len(s.Of), i
+					m = media.Member{Group: numbers[s], High: 1, Pick: s.N, Of: len(s.Of), Which: i}
 				}
+				add(of, m, false)
 			}
 		case *spec.RandomOrder:
-			c.Shuffled = [2]int{len(c.Order), len(s.Of)}
 			for _, of := range s.Of {
-				c.Order = append(c.Order, step(&c, of))
+				add(of, media.Member{}, true)
 			}
 		default:
-			c.Order = append(c.Order, step(&c, s))
+			add(s, media.Member{}, false)
 		}
 	}
-	return c
+	return all
 }
 
 // tiles says them in core/media's words.
@@ -118,12 +124,6 @@ func tiles(t *spec.Tiles) *media.Tiles {
 }
 
 var tilings = map[string]media.Tiling{spec.InternVL: media.InternVL, spec.LLaVANeXT: media.LLaVANeXT, spec.MLlama: media.MLlama, spec.Idefics3: media.Idefics3}
-
-// member adds a step of a group, which is done where the group's number lies between low and high.
-func member(c *media.Config, s spec.Step, group int, low, high float64) {
-	c.Order = append(c.Order, step(c, s))
-	c.Groups = append(c.Groups, media.Member{Step: c.Order[len(c.Order)-1], Group: group, Low: low, High: high})
-}
 
 var filters = map[spec.Interpolation]media.Interpolation{spec.AnyFilter: media.Bilinear, spec.Bilinear: media.Bilinear, spec.Bicubic: media.Bicubic, spec.Nearest: media.Nearest, spec.Lanczos: media.Lanczos, spec.BoxFilter: media.BoxFilter, spec.HammingFilter: media.HammingFilter,
 	spec.CV2Linear: media.CV2Linear, spec.CV2Nearest: media.CV2Nearest, spec.CV2Area: media.CV2Area, spec.CV2Cubic: media.CV2Cubic, spec.CV2Lanczos4: media.CV2Lanczos4, spec.TorchNearest: media.TorchNearest, spec.TorchBilinear: media.TorchBilinear, spec.TorchBicubic: media.TorchBicubic, spec.TorchLanczos: media.TorchLanczos, spec.TorchNearestExact: media.TorchNearestExact}
@@ -153,215 +153,125 @@ func bent(t *spec.Taken) media.Bent {
 	return media.Bent{Interpolation: filters[t.Interpolation], Padding: paddings[t.Padding], Fill: fill(t.Fill)}
 }
 
-// step says a step in core/media's words.
-func step(c *media.Config, s spec.Step) media.Step {
-	made := stepOf(c, s)
-	if spec.ByTorch(s) {
-		c.ByTorch = append(c.ByTorch, made)
-	}
-	return made
-}
-
 func jitter(j *spec.ColorJitter) *media.Jitter {
 	return &media.Jitter{P: j.P, Brightness: j.Brightness, Contrast: j.Contrast, Saturation: j.Saturation, Hue: j.Hue}
 }
 
-func stepOf(c *media.Config, s spec.Step) media.Step {
+// step says a step in core/media's words.
+func step(s spec.Step) media.Step {
 	switch s := s.(type) {
 	case *spec.Symmetry:
-		return chance(c, s.Operation, s.P)
+		return media.Chance{Of: chances[s.Operation], P: s.P}
 	case *spec.Chance:
-		return chance(c, s.Operation, s.P)
+		return media.Chance{Of: chances[s.Operation], P: s.P}
 	case *spec.RandomRotation:
-		c.Rotation = &media.Rotation{Degrees: s.Degrees, Center: center(s.Center), Expand: s.Expand, Interpolation: filters[s.Interpolation], Fill: fill(s.Fill), Bare: bare(s.Arithmetic, s.Fill)}
-		return media.StepRotation
+		return &media.Rotation{Degrees: s.Degrees, Center: center(s.Center), Expand: s.Expand, Interpolation: filters[s.Interpolation], Fill: fill(s.Fill), Bare: bare(s.Arithmetic, s.Fill)}
 	case *spec.RandomAffine:
-		c.Affine = &media.Affine{Degrees: s.Degrees, Center: center(s.Center), Translate: s.Translate, Scale: s.Scale, ShearX: s.ShearX, ShearY: s.ShearY, Interpolation: filters[s.Interpolation], Fill: fill(s.Fill), Bare: bare(s.Arithmetic, s.Fill)}
-		return media.StepAffine
+		return &media.Affine{Degrees: s.Degrees, Center: center(s.Center), Translate: s.Translate, Scale: s.Scale, ShearX: s.ShearX, ShearY: s.ShearY, Interpolation: filters[s.Interpolation], Fill: fill(s.Fill), Bare: bare(s.Arithmetic, s.Fill)}
 	case *spec.RandomPerspective:
-		c.Perspective = &media.Perspective{P: s.P, Scale: s.DistortionScale, Interpolation: filters[s.Interpolation], Fill: fill(s.Fill), Bare: bare(s.Arithmetic, s.Fill)}
-		return media.StepPerspective
+		return &media.Perspective{P: s.P, Scale: s.DistortionScale, Interpolation: filters[s.Interpolation], Fill: fill(s.Fill), Bare: bare(s.Arithmetic, s.Fill)}
 	case *spec.RandomZoomOut:
-		c.ZoomOut = &media.ZoomOut{P: s.P, Sides: s.SideRange, Fill: fill(s.Fill)}
-		return media.StepZoomOut
+		return &media.ZoomOut{P: s.P, Sides: s.SideRange, Fill: fill(s.Fill)}
 	case *spec.RandomIoUCrop:
-		c.IoUCrop = &media.IoUCrop{Scale: s.Scale, Ratio: s.Ratio, Options: s.Options, Trials: s.Trials}
-		return media.StepIoUCrop
+		return &media.IoUCrop{Scale: s.Scale, Ratio: s.Ratio, Options: s.Options, Trials: s.Trials}
 	case *spec.ElasticTransform:
-		c.Elastic = &media.Elastic{P: s.P, Alpha: s.Alpha, Sigma: s.Sigma, Interpolation: filters[s.Interpolation], Fill: fill(s.Fill)}
-		return media.StepElastic
+		return &media.Elastic{P: s.P, Alpha: s.Alpha, Sigma: s.Sigma, Interpolation: filters[s.Interpolation], Fill: fill(s.Fill)}
 	case *spec.CV2Perspective:
-		c.CV2Perspective = &media.CV2Perspective{P: s.P, Scale: s.Scale, Bent: bent(&s.Taken)}
-		return media.StepCV2Perspective
+		return &media.CV2Perspective{P: s.P, Scale: s.Scale, Bent: bent(&s.Taken)}
 	case *spec.OpticalDistortion:
-		c.Optical = &media.Optical{P: s.P, Limit: s.Limit, Bent: bent(&s.Taken)}
-		return media.StepOptical
+		return &media.Optical{P: s.P, Limit: s.Limit, Bent: bent(&s.Taken)}
 	case *spec.GridDistortion:
-		c.Grid = &media.GridDistortion{P: s.P, Steps: s.NumSteps, Limit: s.Limit, Normalized: s.Normalized, Bent: bent(&s.Taken)}
-		return media.StepGrid
+		return &media.GridDistortion{P: s.P, Steps: s.NumSteps, Limit: s.Limit, Normalized: s.Normalized, Bent: bent(&s.Taken)}
 	case *spec.RandomGridShuffle:
-		c.Shuffle = &media.Shuffle{P: s.P, Grid: s.Grid}
-		return media.StepShuffle
+		return &media.Shuffle{P: s.P, Grid: s.Grid}
 	case *spec.Augment:
-		c.Augment = &media.Augment{
+		return &media.Augment{
 			Kind: augmentations[s.Kind], Ops: s.NumOps, Magnitude: s.Magnitude, Bins: s.Bins, Policy: policies[s.Policy], Interpolation: filters[s.Interpolation], Fill: fill(s.Fill), Bare: bare(s.Arithmetic, s.Fill),
 			Timm: media.TimmLevels{P: s.P, Std: s.MagnitudeStd, Max: s.MagnitudeMax, Uniform: s.Uniform, Increasing: s.Increasing, AnyFilter: s.AnyFilter},
 		}
-		return media.StepAugment
 	case *spec.AugMix:
-		c.Augment = &media.Augment{
+		return &media.Augment{
 			Kind: media.AugMix, Magnitude: s.Severity, Interpolation: filters[s.Interpolation], Fill: fill(s.Fill), Bare: bare(s.Arithmetic, s.Fill),
 			Mix: media.Mix{Width: s.MixtureWidth, Depth: max(0, s.ChainDepth), Alpha: s.Alpha, Fewer: !s.AllOps},
 		}
-		return media.StepAugment
 	case *spec.ColorJitter:
-		c.Jitter = jitter(s)
-		return media.StepJitter
+		return jitter(s)
 	case *spec.RandomPhotometricDistort:
-		c.Distort = jitter((*spec.ColorJitter)(s))
-		return media.StepDistort
+		return (*media.Distort)(jitter((*spec.ColorJitter)(s)))
 	case *spec.GaussianBlur:
-		c.Blur = &media.Blur{P: s.P, Size: s.KernelSize, Sigma: s.Sigma}
-		return media.StepBlur
+		return &media.Blur{P: s.P, Size: s.KernelSize, Sigma: s.Sigma}
 	case *spec.Solarize:
-		c.Solarize = &media.Solarize{P: s.P, Threshold: s.Threshold}
-		return media.StepSolarize
+		return &media.Solarize{P: s.P, Threshold: s.Threshold}
 	case *spec.Posterize:
-		c.Posterize = &media.Posterize{P: s.P, Bits: s.Bits}
-		return media.StepPosterize
+		return &media.Posterize{P: s.P, Bits: s.Bits}
 	case *spec.AdjustSharpness:
-		c.Sharpness = &media.Sharpness{P: s.P, Factor: s.Factor}
-		return media.StepSharpness
+		return &media.Sharpness{P: s.P, Factor: s.Factor}
 	case *spec.RandomBrightnessContrast:
-		c.Light = &media.Light{P: s.P, Brightness: s.Brightness, Contrast: s.Contrast}
-		return media.StepLight
+		return &media.Light{P: s.P, Brightness: s.Brightness, Contrast: s.Contrast}
 	case *spec.RandomGamma:
-		c.Gamma = &media.Gamma{P: s.P, Gamma: s.Gamma}
-		return media.StepGamma
+		return &media.Gamma{P: s.P, Gamma: s.Gamma}
 	case *spec.CV2Affine:
-		c.CV2Affine = &media.CV2Affine{
+		return &media.CV2Affine{
 			P: s.P, Degrees: s.Degrees, ShiftX: s.Translate[0], ShiftY: s.Translate[1], Pixels: s.Pixels, ScaleX: s.Scale[0], ScaleY: s.Scale[1], KeepRatio: s.KeepRatio, Fit: s.Fit,
 			ShearX: s.Shear[0], ShearY: s.Shear[1], Interpolation: filters[s.Interpolation], Padding: paddings[s.Padding], Fill: fill(s.Fill),
 		}
-		return media.StepCV2Affine
 	case *spec.HueSaturationValue:
-		c.HSV = &media.Shifts{P: s.P, By: [3][2]float64{s.Hue, s.Saturation, s.Value}}
-		return media.StepHSV
+		return &media.HSV{P: s.P, By: [3][2]float64{s.Hue, s.Saturation, s.Value}}
 	case *spec.RGBShift:
-		c.RGBShift = &media.Shifts{P: s.P, By: [3][2]float64{s.Red, s.Green, s.Blue}}
-		return media.StepRGBShift
+		return &media.RGBShift{P: s.P, By: [3][2]float64{s.Red, s.Green, s.Blue}}
 	case *spec.CV2ColorJitter:
-		c.CV2Jitter = jitter((*spec.ColorJitter)(s))
-		return media.StepCV2Jitter
+		return (*media.CV2Jitter)(jitter((*spec.ColorJitter)(s)))
 	case *spec.Kernel:
-		k := &media.Kernel{P: s.P, Size: s.Size}
 		if s.Operation == "box_blur" {
-			c.BoxBlur = k
-			return media.StepBoxBlur
+			return &media.BoxBlur{P: s.P, Size: s.Size}
 		}
-		c.Median = k
-		return media.StepMedian
+		return &media.Median{P: s.P, Size: s.Size}
 	case *spec.CV2GaussianBlur:
-		c.CV2Blur = &media.CV2Blur{P: s.P, Sigma: s.Sigma, Size: s.Size}
-		return media.StepCV2Blur
+		return &media.CV2Blur{P: s.P, Sigma: s.Sigma, Size: s.Size}
 	case *spec.MotionBlur:
-		c.Motion = &media.Motion{Kernel: media.Kernel{P: s.P, Size: s.Size}, Angle: s.Angle, Direction: s.Direction, Shifted: s.Shifted}
-		return media.StepMotion
+		return &media.Motion{Kernel: media.Kernel{P: s.P, Size: s.Size}, Angle: s.Angle, Direction: s.Direction, Shifted: s.Shifted}
 	case *spec.CoarseDropout:
-		c.Holes = &media.Holes{P: s.P, Count: s.Holes, Height: s.Height, Width: s.Width, Pixels: s.Pixels, Fill: fill(s.Fill)}
-		return media.StepHoles
+		return &media.Holes{P: s.P, Count: s.Holes, Height: s.Height, Width: s.Width, Pixels: s.Pixels, Fill: fill(s.Fill)}
 	case *spec.CLAHE:
-		c.CLAHE = &media.CLAHE{P: s.P, Limit: s.Limit, Across: s.Tiles[0], Down: s.Tiles[1]}
-		return media.StepCLAHE
+		return &media.CLAHE{P: s.P, Limit: s.Limit, Across: s.Tiles[0], Down: s.Tiles[1]}
 	case *spec.GridDropout:
-		c.GridHoles = &media.GridHoles{P: s.P, Ratio: s.Ratio, Cells: s.Grid, Unit: s.UnitSize, Anywhere: s.Anywhere, Shift: s.Shift, Fill: fill(s.Fill)}
-		return media.StepGridHoles
+		return &media.GridHoles{P: s.P, Ratio: s.Ratio, Cells: s.Grid, Unit: s.UnitSize, Anywhere: s.Anywhere, Shift: s.Shift, Fill: fill(s.Fill)}
 	case *spec.PixelDropout:
-		c.Specks = &media.Specks{P: s.P, Share: s.Share, Each: s.PerChannel, Fill: fill(s.Fill)}
-		return media.StepSpecks
+		return &media.Specks{P: s.P, Share: s.Share, Each: s.PerChannel, Fill: fill(s.Fill)}
 	case *spec.Downscale:
-		c.Downscale = &media.Downscale{P: s.P, Scale: s.Scale}
-		return media.StepDownscale
+		return &media.Downscale{P: s.P, Scale: s.Scale}
 	case *spec.Morphological:
-		c.Morph = &media.Morph{P: s.P, Erode: s.Erosion, Size: s.Size}
-		return media.StepMorph
+		return &media.Morph{P: s.P, Erode: s.Erosion, Size: s.Size}
 	case *spec.ISONoise:
-		c.ISO = &media.ISO{P: s.P, Shift: s.ColorShift, Intensity: s.Intensity}
-		return media.StepISO
+		return &media.ISO{P: s.P, Shift: s.ColorShift, Intensity: s.Intensity}
 	case *spec.MultiplicativeNoise:
-		c.Multiply = &media.Multiply{P: s.P, By: s.Multiplier, Each: s.PerChannel, Elements: s.Elementwise}
-		return media.StepMultiply
+		return &media.Multiply{P: s.P, By: s.Multiplier, Each: s.PerChannel, Elements: s.Elementwise}
 	case *spec.Effect:
-		e := &media.Effect{P: s.P, Alpha: s.Alpha, By: s.By}
 		if s.Operation == "sharpen" {
-			c.Sharpen = e
-			return media.StepSharpen
+			return &media.Sharpen{P: s.P, Alpha: s.Alpha, By: s.By}
 		}
-		c.Emboss = e
-		return media.StepEmboss
+		return &media.Emboss{P: s.P, Alpha: s.Alpha, By: s.By}
 	case *spec.UnsharpMask:
-		c.Unsharp = &media.Unsharp{Kernel: media.Kernel{P: s.P, Size: s.Size}, Sigma: s.Sigma, Alpha: s.Alpha, Threshold: s.Threshold}
-		return media.StepUnsharp
+		return &media.Unsharp{Kernel: media.Kernel{P: s.P, Size: s.Size}, Sigma: s.Sigma, Alpha: s.Alpha, Threshold: s.Threshold}
 	case *spec.RandomToneCurve:
-		c.ToneCurve = &media.ToneCurve{P: s.P, Scale: s.Scale, Each: s.PerChannel}
-		return media.StepToneCurve
+		return &media.ToneCurve{P: s.P, Scale: s.Scale, Each: s.PerChannel}
 	case *spec.ChannelDropout:
-		c.DropChannels = &media.DropChannels{P: s.P, Count: s.Channels, Fill: uint8(s.Fill)}
-		return media.StepDropChannels
+		return &media.DropChannels{P: s.P, Count: s.Channels, Fill: uint8(s.Fill)}
 	case *spec.RemapClasses:
-		c.Remap = s.Table()
-		return media.StepRemap
+		return (*media.Remap)(s.Table())
 	case *spec.GaussianNoise:
-		c.Noise = &media.Noise{P: s.P, Mean: s.Mean, Sigma: s.Sigma}
-		return media.StepNoise
+		return &media.Noise{P: s.P, Mean: s.Mean, Sigma: s.Sigma}
 	case *spec.JPEG:
-		c.JPEG = &media.JPEG{P: s.P, Quality: s.Quality, BGR: s.BGR}
-		return media.StepJPEG
+		return &media.JPEG{P: s.P, Quality: s.Quality, BGR: s.BGR}
 	}
 	panic("no step of core/media is " + s.Name())
 }
 
-// chance says a step that has a probability alone.
-func chance(c *media.Config, operation string, p float64) media.Step {
-	switch operation {
-	case "horizontal_flip":
-		c.Flip = p
-		return media.StepFlip
-	case "vertical_flip":
-		c.VFlip = p
-		return media.StepVFlip
-	case "random_rotate90":
-		c.Quarters = p
-		return media.StepQuarters
-	case "transpose":
-		c.Transpose = p
-		return media.StepTranspose
-	case "to_sepia":
-		c.Sepia = p
-		return media.StepSepia
-	case "cv2_equalize":
-		c.CV2Equalize = p
-		return media.StepCV2Equalize
-	case "random_channel_permutation":
-		c.Permute = p
-		return media.StepPermute
-	case "grayscale":
-		c.Grayscale = p
-		return media.StepGrayscale
-	case "invert":
-		c.Invert = p
-		return media.StepInvert
-	case "cv2_grayscale":
-		c.CV2Gray = p
-		return media.StepCV2Gray
-	case "autocontrast":
-		c.Autocontrast = p
-		return media.StepAutocontrast
-	case "equalize":
-		c.Equalize = p
-		return media.StepEqualize
-	}
-	panic("no step of core/media is " + operation)
+// chances are the steps that have a probability alone.
+var chances = map[string]media.Simple{
+	"horizontal_flip": media.Flip, "vertical_flip": media.VFlip, "random_rotate90": media.Quarters, "transpose": media.Transpose, "random_channel_permutation": media.Permute,
+	"grayscale": media.Grayscale, "invert": media.Invert, "autocontrast": media.Autocontrast, "equalize": media.Equalize,
+	"cv2_grayscale": media.CV2Gray, "to_sepia": media.Sepia, "cv2_equalize": media.CV2Equalize,
 }
 
 var augmentations = map[string]media.Augmentation{

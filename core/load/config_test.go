@@ -131,21 +131,33 @@ func TestEveryKeyReachesItsDecoder(t *testing.T) {
 	}
 }
 
+// stepNames says which steps these are.
+func stepNames(steps ...media.Placed) (all []string) {
+	for _, s := range steps {
+		name := strings.TrimPrefix(fmt.Sprintf("%T", s.Step), "*media.")
+		if c, ok := s.Step.(media.Chance); ok {
+			name = map[media.Simple]string{
+				media.Flip: "Flip", media.VFlip: "VFlip", media.Quarters: "Quarters", media.Transpose: "Transpose", media.Permute: "Permute", media.Grayscale: "Grayscale", media.Invert: "Invert",
+				media.Autocontrast: "Autocontrast", media.Equalize: "Equalize",
+			}[c.Of]
+		}
+		all = append(all, name)
+	}
+	return all
+}
+
 // The steps of a transform are done in its order.
 func TestStepsReachTheDecoderInTheirOrder(t *testing.T) {
 	steps := strings.Split(`"horizontal_flip": 1|"vertical_flip": 1|"random_rotate90": 1|"random_rotation": 9|"random_affine": {"degrees": 9}|"random_perspective": {}|"elastic_transform": {"sigma": 0.5}|"rand_augment": 9|"color_jitter": {"hue": 0.1}|"random_photometric_distort": {}|"random_channel_permutation": 1|"grayscale": 1|`+
 		`"gaussian_blur": 3|"solarize": {"threshold": 9}|"posterize": {"bits": 2}|"invert": 1|"adjust_sharpness": {"factor": 2}|"autocontrast": 1|"equalize": 1|"gaussian_noise": {}|"jpeg": 50`, "|")
-	order := func(steps []string) []media.Step {
+	order := func(steps []string) []string {
 		s, err := spec.ParseSample([]byte(`{"image": {"transform": [{"center_crop": 8}, {` + strings.Join(steps, "}, {") + `}, {"normalize": "imagenet"}]}}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return PictureConfig(s.Image).Order
+		return stepNames(PictureConfig(s.Image).Steps...)
 	}
-	var want []media.Step
-	for s := range media.StepZoomOut { // which is of no row
-		want = append(want, s)
-	}
+	want := strings.Fields("Flip VFlip Quarters Rotation Affine Perspective Elastic Augment Jitter Distort Permute Grayscale Blur Solarize Posterize Invert Sharpness Autocontrast Equalize Noise JPEG")
 	for _, way := range []string{"forwards", "backwards"} {
 		if got := order(steps); !slices.Equal(got, want) {
 			t.Errorf("%s: got %v, want %v", way, got, want)
@@ -154,7 +166,7 @@ func TestStepsReachTheDecoderInTheirOrder(t *testing.T) {
 		slices.Reverse(want)
 	}
 	for _, augmentation := range []string{`"trivial_augment_wide": {}`, `"auto_augment": "svhn"`, `"timm_rand_augment": "rand-m9"`, `"aug_mix": {}`} {
-		if got := order([]string{`"invert": 1`, augmentation}); !slices.Equal(got, []media.Step{media.StepInvert, media.StepAugment}) {
+		if got := order([]string{`"invert": 1`, augmentation}); !slices.Equal(got, []string{"Invert", "Augment"}) {
 			t.Errorf("invert before %s: got %v", augmentation, got)
 		}
 	}
@@ -167,16 +179,13 @@ func TestGroupsReachTheDecoder(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := PictureConfig(s.Image)
-	member := func(s media.Step, group int, low, high float64) media.Member {
-		return media.Member{Step: s, Group: group, Low: low, High: high}
+	want := []media.Member{{Group: 2, Low: 0, High: 0.25}, {Group: 2, Low: 0.25, High: 0.75}, {Group: 2, Low: 0.75, High: 1}, {}, {Group: 1, Low: 0, High: 0.25}, {Group: 1, Low: 0, High: 0.25}}
+	var got []media.Member
+	for _, p := range c.Steps {
+		got = append(got, p.Member)
 	}
-	want := []media.Member{
-		member(media.StepGrayscale, 2, 0, 0.25), member(media.StepJPEG, 2, 0.25, 0.75), member(media.StepEqualize, 2, 0.75, 1),
-		member(media.StepInvert, 1, 0, 0.25), member(media.StepPosterize, 1, 0, 0.25),
-	}
-	order := []media.Step{media.StepGrayscale, media.StepJPEG, media.StepEqualize, media.StepSolarize, media.StepInvert, media.StepPosterize}
-	if !slices.Equal(c.Groups, want) || !slices.Equal(c.Order, order) || c.Equalize != 0.5 {
-		t.Errorf("got %v, %v, want %v, %v", c.Groups, c.Order, want, order)
+	if order := strings.Fields("Grayscale JPEG Equalize Solarize Invert Posterize"); !slices.Equal(got, want) || !slices.Equal(stepNames(c.Steps...), order) || c.Steps[2].Step != media.Step(media.Chance{Of: media.Equalize, P: 0.5}) {
+		t.Errorf("got %v, %v, want %v, %v", got, stepNames(c.Steps...), want, order)
 	}
 	if _, err := media.Compile(c); err != nil {
 		t.Error(err)
@@ -190,8 +199,11 @@ func TestAnOrderByChanceReachesTheDecoder(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := PictureConfig(s.Image)
-	if want := []media.Step{media.StepInvert, media.StepFlip, media.StepRotation, media.StepEqualize, media.StepSolarize}; !slices.Equal(c.Order, want) || c.Shuffled != [2]int{1, 3} {
-		t.Errorf("got %v of %v, want 3 from 1 on of %v", c.Shuffled, c.Order, want)
+	want := strings.Fields("Invert Flip Rotation Equalize Solarize")
+	for i, p := range c.Steps {
+		if len(c.Steps) != len(want) || p.Shuffled != (1 <= i && i < 4) || stepNames(p)[0] != want[i] {
+			t.Errorf("got %+v, want 3 from 1 on of %v", c.Steps, want)
+		}
 	}
 	if _, err := media.Compile(c); err != nil {
 		t.Error(err)
@@ -201,7 +213,7 @@ func TestAnOrderByChanceReachesTheDecoder(t *testing.T) {
 // What stands ahead of the geometry, and behind a resize, the decoders take as that.
 func TestStepsAheadReachTheDecoderWhereTheyStand(t *testing.T) {
 	const movers = `{"vertical_flip": 1}, {"random_perspective": {}}, {"random_affine": {"degrees": 9}}, {"random_rotation": {"degrees": 9, "expand": true}}, {"random_zoom_out": {}}, {"horizontal_flip": 1}`
-	order := []media.Step{media.StepVFlip, media.StepPerspective, media.StepAffine, media.StepRotation, media.StepZoomOut, media.StepFlip}
+	order := strings.Fields("VFlip Perspective Affine Rotation ZoomOut Flip")
 	for transform, want := range map[string][2]int{
 		movers + `, {"center_crop": 8}`: {6, 0}, movers + `, {"random_resized_crop": 8}, {"invert": 1}`: {6, 0}, movers + `, {"resize": [8, 8]}`: {6, 0}, movers + `, {"pad": 3}, {"random_crop": 8}`: {6, 0},
 		`{"resize": 9}, ` + movers + `, {"center_crop": 8}`: {0, 6}, `{"random_resize": {"min_size": 8, "max_size": 9}}, ` + movers + `, {"random_crop": 8}`: {0, 6},
@@ -217,10 +229,10 @@ func TestStepsAheadReachTheDecoderWhereTheyStand(t *testing.T) {
 		c := PictureConfig(s.Image)
 		order := slices.Clone(order)
 		if strings.Contains(transform, "transpose") {
-			order[0], order[5] = media.StepTranspose, media.StepQuarters
+			order[0], order[5] = "Transpose", "Quarters"
 		}
-		if got := [2]int{c.Ahead, c.Resized}; got != want || !slices.Equal(c.Order[:len(order)], order) {
-			t.Errorf("%s: got %v of %v, want %v of %v", transform, got, c.Order, want, order)
+		if got, early := [2]int{len(c.Ahead), len(c.Resized)}, stepNames(append(c.Ahead, c.Resized...)...); got != want || !slices.Equal(early, order) {
+			t.Errorf("%s: got %v of %v, want %v of %v", transform, got, early, want, order)
 		}
 		if _, err := media.Compile(c); err != nil {
 			t.Errorf("%s: %v", transform, err)
@@ -351,7 +363,7 @@ func TestDescriptionsHaveTheDecodersLimits(t *testing.T) {
 // Each group draws by a number of its own. Those that put pixels elsewhere have the same in the section of a mask, which has no others.
 func TestGroupsOfAMaskHaveTheNumbersOfItsPicture(t *testing.T) {
 	const turns = `{"random_choice": [{"horizontal_flip": 1}, {"random_rotation": 9}]}, {"random_choice": [{"vertical_flip": 1}, {"cv2_affine": {"interpolation": "cv2_nearest"}}]}, {"random_apply": [{"random_affine": {"degrees": 3}}]}`
-	numbers := func(mode, transform string) map[media.Step]int {
+	numbers := func(mode, transform string) map[string]int {
 		s, err := spec.ParseSample([]byte(`{"image": {"mode": "` + mode + `", "transform": [{"center_crop": 8}, ` + transform + `]}}`))
 		if err != nil {
 			t.Fatal(err)
@@ -360,24 +372,21 @@ func TestGroupsOfAMaskHaveTheNumbersOfItsPicture(t *testing.T) {
 		if _, err := media.Compile(c); err != nil {
 			t.Fatal(err)
 		}
-		of := map[media.Step]int{}
-		for _, m := range c.Groups {
-			of[m.Step] = m.Group
+		of := map[string]int{}
+		for _, p := range c.Steps {
+			of[stepNames(p)[0]] = p.Group
 		}
 		return of
 	}
 	picture := numbers("rgb", `{"random_apply": [{"grayscale": 1}]}, {"random_choice": [{"invert": 1}, {"equalize": 1}]}, `+turns+`, {"random_choice": [{"jpeg": 9}, {"posterize": {"bits": 2}}]}`)
 	mask := numbers("index", turns)
-	want := map[media.Step]int{
-		media.StepFlip: 2, media.StepRotation: 2, media.StepVFlip: 3, media.StepCV2Affine: 3, media.StepAffine: 1,
-		media.StepGrayscale: 4, media.StepInvert: 5, media.StepEqualize: 5, media.StepJPEG: 6, media.StepPosterize: 6,
-	}
+	want := map[string]int{"Flip": 2, "Rotation": 2, "VFlip": 3, "CV2Affine": 3, "Affine": 1, "Grayscale": 4, "Invert": 5, "Equalize": 5, "JPEG": 6, "Posterize": 6}
 	if !maps.Equal(picture, want) {
 		t.Errorf("a picture's groups are %v, want %v", picture, want)
 	}
 	for step, number := range mask {
 		if number != want[step] {
-			t.Errorf("step %d of a mask is of group %d, want %d as its picture's", step, number, want[step])
+			t.Errorf("step %s of a mask is of group %d, want %d as its picture's", step, number, want[step])
 		}
 	}
 }
@@ -393,8 +402,9 @@ func TestClassesAreRemappedWhereItStands(t *testing.T) {
 		if _, err := media.Compile(c); err != nil {
 			t.Fatal(err)
 		}
-		if c.Remap == nil || c.Remap[0] != 255 || !slices.Equal(c.Order, []media.Step{media.StepRemap}) || c.Resized != resized {
-			t.Errorf("%s: got %v, order %v, %d behind the resize", transform, c.Remap, c.Order, c.Resized)
+		steps := append(c.Resized, c.Steps...)
+		if remap, ok := steps[0].Step.(*media.Remap); len(steps) != 1 || !ok || remap[0] != 255 || len(c.Resized) != resized {
+			t.Errorf("%s: got %v behind the resize, and %v", transform, c.Resized, c.Steps)
 		}
 	}
 }

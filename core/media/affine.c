@@ -11,22 +11,18 @@
 
 enum { OP_ROTATION = 11, OP_AFFINE = 12 };
 
-static double within(const media_factor *f, double u) { return f->low + u * (f->high - f->low); }
-
-void media_draw_rotation(const media_op *op, const media_draw *d, media_retouches *to) {
+void media_draw_rotation(const media_step *s, const media_draw *d, media_retouches *to) {
+    const media_rotation_step *of = &s->of.rotation;
     double u[2];
-    if (!op->rotation.on) return;
     media_uniforms(d, OP_ROTATION, 0, u);
-    media_retouch *r = &to->all[to->n++];
-    *r = (media_retouch){.size = (int32_t)op->rotation_filter};
-    memcpy(r->fill, op->rotation_fill, sizeof r->fill);
+    media_retouch *r = media_add_taken(to, 0, &of->by);
     const media_rotation turn = {
-        .degrees = within(&op->rotation, u[0]),
-        .x = op->rotation_centered ? op->rotation_x : to->w / 2.0,
-        .y = op->rotation_centered ? op->rotation_y : to->h / 2.0,
-        .by_torch = media_by_torch(op, MEDIA_DO_ROTATION),
-        .centered = (int)op->rotation_centered,
-        .expand = (int)op->rotation_expand,
+        .degrees = media_between(of->degrees, u[0]),
+        .x = of->center.given ? of->center.x : to->w / 2.0,
+        .y = of->center.given ? of->center.y : to->h / 2.0,
+        .by_torch = (int)s->by_torch,
+        .centered = (int)of->center.given,
+        .expand = (int)of->expand,
     };
     media_rotation_retouch(r, &turn, &to->w, &to->h);
 }
@@ -38,11 +34,11 @@ static void change_sides(media_retouches *to) {
     to->h = w;
 }
 
-void media_draw_quarters(const media_op *op, const media_draw *d, media_retouches *to) {
+void media_draw_quarters(const media_step *s, const media_draw *d, media_retouches *to) {
     double u[2], w = to->w, h = to->h;
     const double turns[4][6] = {
         {1, 0, 0, 0, 1, 0}, {0, -1, w, 1, 0, 0}, {-1, 0, w, 0, -1, h}, {0, 1, 0, -1, 0, h}};
-    if (!media_chance(d, OP_LATER, LATER_QUARTERS, op->quarters_p)) return;
+    if (!media_happens(s, d, LATER_QUARTERS)) return;
     media_uniforms(d, OP_LATER, LATER_QUARTERS, u);
     int quarters = (int)(u[1] * 4);
     if (quarters == 0) return;
@@ -52,8 +48,8 @@ void media_draw_quarters(const media_op *op, const media_draw *d, media_retouche
     if (quarters % 2) change_sides(to);
 }
 
-void media_draw_transpose(const media_op *op, const media_draw *d, media_retouches *to) {
-    if (!media_chance(d, OP_LATER, LATER_TRANSPOSE, op->transpose_p)) return;
+void media_draw_transpose(const media_step *s, const media_draw *d, media_retouches *to) {
+    if (!media_happens(s, d, LATER_TRANSPOSE)) return;
     to->all[to->n++] =
         (media_retouch){.kind = MEDIA_WARP, .size = MEDIA_NEAREST, .matrix = {[1] = 1, [3] = 1}};
     change_sides(to);
@@ -66,18 +62,19 @@ static int32_t place_in(int32_t side, int32_t old, double u) {
     return (int32_t)((float)(side - old) * (float)u);
 }
 
-void media_draw_zoom_out(const media_op *op, const media_draw *d, media_retouches *to) {
+void media_draw_zoom_out(const media_step *s, const media_draw *d, media_retouches *to) {
     double u[2], at[2];
-    if (!media_chance(d, OP_LATER, LATER_ZOOM_OUT, op->zoom_out_p)) return;
+    if (!media_happens(s, d, LATER_ZOOM_OUT)) return;
     media_uniforms(d, OP_LATER, LATER_ZOOM_OUT, u);
     media_uniforms(d, OP_LATER, LATER_ZOOM_OUT_PLACE, at);
-    float n = (float)op->zoom_out_min + (float)u[1] * (float)(op->zoom_out_max - op->zoom_out_min);
+    const double *sides = s->of.zoom_out.sides;
+    float n = (float)sides[0] + (float)u[1] * (float)(sides[1] - sides[0]);
     int32_t w = longer(to->w, n), h = longer(to->h, n);
     media_retouch *r = &to->all[to->n++];
     *r = (media_retouch){.kind = MEDIA_WARP, .size = MEDIA_NEAREST, .matrix = {[0] = 1, [4] = 1}};
     r->matrix[2] = -place_in(w, to->w, at[0]);
     r->matrix[5] = -place_in(h, to->h, at[1]);
-    memcpy(r->fill, op->zoom_out_fill, sizeof r->fill);
+    memcpy(r->fill, s->of.zoom_out.fill, sizeof r->fill);
     to->w = w;
     to->h = h;
 }
@@ -88,32 +85,29 @@ static double moved(double share, int32_t n, double u) {
     return rint(-most + u * (most + most));
 }
 
-void media_draw_affine(const media_op *op, const media_draw *d, media_retouches *to) {
+void media_draw_affine(const media_step *s, const media_draw *d, media_retouches *to) {
+    const media_affine_step *of = &s->of.affine;
     double turn[2], size[2], shear[2];
-    if (!op->affine) return;
     media_uniforms(d, OP_AFFINE, 0, turn);
     media_uniforms(d, OP_AFFINE, 1, size);
     media_uniforms(d, OP_AFFINE, 2, shear);
     media_affine a = {
-        .angle = within(&op->affine_angle, turn[0]),
-        .translate_x = moved(op->affine_x, to->w, turn[1]),
-        .translate_y = moved(op->affine_y, to->h, size[0]),
-        .scale = within(&op->affine_scale, size[1]),
-        .shear_x = within(&op->affine_shear_x, shear[0]),
-        .shear_y = within(&op->affine_shear_y, shear[1]),
-        .center_x = op->affine_centered ? op->affine_center_x : to->w * 0.5,
-        .center_y = op->affine_centered ? op->affine_center_y : to->h * 0.5,
+        .angle = media_between(of->degrees, turn[0]),
+        .translate_x = moved(of->x, to->w, turn[1]),
+        .translate_y = moved(of->y, to->h, size[0]),
+        .scale = media_between(of->scale, size[1]),
+        .shear_x = media_between(of->shear_x, shear[0]),
+        .shear_y = media_between(of->shear_y, shear[1]),
+        .center_x = of->center.given ? of->center.x : to->w * 0.5,
+        .center_y = of->center.given ? of->center.y : to->h * 0.5,
     };
-    media_retouch *r = &to->all[to->n++];
-    *r = (media_retouch){.size = (int32_t)op->affine_filter};
-    memcpy(r->fill, op->affine_fill, sizeof r->fill);
-    media_affine_retouch(r, media_by_torch(op, MEDIA_DO_AFFINE), &a, to->w, to->h);
+    media_affine_retouch(media_add_taken(to, 0, &of->by), (int)s->by_torch, &a, to->w, to->h);
 }
 
-void media_draw_mirror(const media_op *op, const media_draw *d, int step, media_retouches *to) {
-    if (!op->late[step] || !media_flipped(op, d, step)) return;
+void media_draw_mirror(const media_step *s, const media_draw *d, media_retouches *to) {
+    if (!s->late || !media_mirrors(s, d)) return;
     const double left_right[6] = {-1, 0, to->w, 0, 1, 0}, top_bottom[6] = {1, 0, 0, 0, -1, to->h};
     media_retouch *r = &to->all[to->n++];
     *r = (media_retouch){.kind = MEDIA_WARP, .size = MEDIA_NEAREST};
-    memcpy(r->matrix, step == MEDIA_DO_FLIP ? left_right : top_bottom, sizeof left_right);
+    memcpy(r->matrix, s->kind == MEDIA_DO_FLIP ? left_right : top_bottom, sizeof left_right);
 }

@@ -8,7 +8,6 @@ import "C"
 import (
 	"fmt"
 	"math"
-	"slices"
 )
 
 // Limits of Rotation and Affine.
@@ -22,11 +21,11 @@ const (
 type Center struct{ X, Y float64 }
 
 // c is what the kernel knows of it.
-func (c *Center) c() (is C.uint32_t, x, y C.double) {
+func (c *Center) c() C.media_center {
 	if c == nil {
-		return 0, 0, 0
+		return C.media_center{}
 	}
-	return 1, C.double(c.X), C.double(c.Y)
+	return C.media_center{given: 1, x: C.double(c.X), y: C.double(c.Y)}
 }
 
 func (c *Center) check(name string) error {
@@ -104,94 +103,70 @@ const (
 	MaxElasticSigma = (MaxKernel - 1) / 8.0
 )
 
-// warp fills in what the kernel knows of them.
-func (cfg *Config) warp(op *C.media_op) {
-	between := func(f [2]float64) C.media_factor {
-		return C.media_factor{on: 1, low: C.double(f[0]), high: C.double(f[1])}
-	}
-	op.quarters_p, op.transpose_p = C.double(cfg.Quarters), C.double(cfg.Transpose)
-	if r := cfg.Rotation; r != nil {
-		op.rotation, op.rotation_filter, op.rotation_fill = between(r.Degrees), C.uint32_t(r.Interpolation), r.Fill.or(r.Bare)
-		op.rotation_centered, op.rotation_x, op.rotation_y = r.Center.c()
-		op.rotation_expand = flag(r.Expand)
-	}
-	if a := cfg.Affine; a != nil {
-		op.affine, op.affine_filter, op.affine_fill = 1, C.uint32_t(a.Interpolation), a.Fill.or(a.Bare)
-		op.affine_centered, op.affine_center_x, op.affine_center_y = a.Center.c()
-		op.affine_angle, op.affine_scale = between(a.Degrees), between(a.scale())
-		op.affine_x, op.affine_y = C.double(a.Translate[0]), C.double(a.Translate[1])
-		op.affine_shear_x, op.affine_shear_y = between(a.ShearX), between(a.ShearY)
-	}
-	if p := cfg.Perspective; p != nil {
-		op.perspective_p, op.perspective_scale = C.double(p.P), C.double(p.Scale)
-		op.perspective_filter, op.perspective_fill = C.uint32_t(p.Interpolation), p.Fill.or(p.Bare)
-	}
-	if z := cfg.ZoomOut; z != nil {
-		op.zoom_out_p, op.zoom_out_min, op.zoom_out_max, op.zoom_out_fill = C.double(z.P), C.double(z.Sides[0]), C.double(z.Sides[1]), z.Fill.c()
-	}
-	cfg.IoUCrop.fill(op)
-	if e := cfg.Elastic; e != nil {
-		op.elastic_p, op.elastic_x, op.elastic_y, op.elastic_sigma = C.double(e.P), C.double(e.Alpha[0]), C.double(e.Alpha[1]), C.double(e.Sigma)
-		op.elastic_filter, op.elastic_fill = C.uint32_t(e.Interpolation), e.Fill.c()
-	}
+func cRange(r [2]float64) [2]C.double { return [2]C.double{C.double(r[0]), C.double(r[1])} }
+
+func cPair(n [2]int) [2]C.uint32_t { return [2]C.uint32_t{C.uint32_t(n[0]), C.uint32_t(n[1])} }
+
+// taken is how pixels come from elsewhere; bare: there is no fill.
+func taken(by Interpolation, fill Fill, bare bool) C.media_taken {
+	return C.media_taken{filter: C.uint32_t(by), fill: fill.or(bare)}
 }
 
-// sideways are what turns a row's sides into each other: a picture's, ahead of the geometry or behind a resize, may be any.
-func (cfg *Config) sideways() (all []chance) {
-	before := cfg.Order[:min(max(0, cfg.Ahead)+max(0, cfg.Resized), len(cfg.Order))]
-	if cfg.Quarters > 0 && !slices.Contains(before, StepQuarters) {
-		all = append(all, chance{"quarters", cfg.Quarters})
-	}
-	if cfg.Transpose > 0 && !slices.Contains(before, StepTranspose) {
-		all = append(all, chance{"transpose", cfg.Transpose})
-	}
-	return all
+func (r *Rotation) kind() C.uint32_t { return C.MEDIA_DO_ROTATION }
+
+func (r *Rotation) fill(to *C.media_step) {
+	*own[C.media_rotation_step](to) = C.media_rotation_step{degrees: cRange(r.Degrees), expand: flag(r.Expand), center: r.Center.c(), by: taken(r.Interpolation, r.Fill, r.Bare)}
 }
 
-func (cfg *Config) checkWarps() error {
-	for _, c := range cfg.sideways() {
-		if out := cfg.out(); out.H != out.W {
-			return fmt.Errorf("%s: got rows of %d x %d, want square ones, or it ahead or resized", c.name, out.H, out.W)
-		}
+func (r *Rotation) check(in place) error {
+	if r.Expand && !in.early {
+		return fmt.Errorf("rotation: got expand of a row, whose size is fixed, want it ahead or resized")
 	}
-	if r := cfg.Rotation; r != nil {
-		if err := checkWarp("rotation", r.Interpolation, cfg.Mode); err != nil {
-			return err
-		}
-		if err := r.Center.check("rotation"); err != nil {
-			return err
-		}
-		if err := ordered("rotation: degrees", r.Degrees, -MaxDegrees, MaxDegrees); err != nil {
-			return err
-		}
-	}
-	if p := cfg.Perspective; p != nil {
-		if err := checkWarp("perspective", p.Interpolation, cfg.Mode); err != nil {
-			return err
-		}
-		if !(p.Scale >= 0 && p.Scale <= 1) {
-			return fmt.Errorf("perspective: got scale %v, want 0 to 1", p.Scale)
-		}
-	}
-	if z := cfg.ZoomOut; z != nil {
-		if err := ordered("zoom out: sides", z.Sides, 1, MaxZoomOut); err != nil {
-			return err
-		}
-	}
-	if err := cfg.IoUCrop.check(); err != nil {
+	if err := in.filter("rotation", r.Interpolation); err != nil {
 		return err
 	}
-	if err := cfg.Elastic.check(cfg.Mode, cfg.known()); err != nil {
+	if err := r.Center.check("rotation"); err != nil {
 		return err
 	}
-	if err := cfg.CV2Affine.check(cfg.Mode); err != nil {
-		return err
-	}
-	if err := cfg.checkMaps(); err != nil {
-		return err
-	}
-	return cfg.Affine.check(cfg.Mode)
+	return ordered("rotation: degrees", r.Degrees, -MaxDegrees, MaxDegrees)
 }
+
+func (p *Perspective) kind() C.uint32_t { return C.MEDIA_DO_PERSPECTIVE }
+
+func (p *Perspective) fill(to *C.media_step) {
+	to.p = C.double(p.P)
+	*own[C.media_perspective_step](to) = C.media_perspective_step{scale: C.double(p.Scale), by: taken(p.Interpolation, p.Fill, p.Bare)}
+}
+
+func (p *Perspective) check(in place) error {
+	if !(p.Scale >= 0 && p.Scale <= 1) {
+		return fmt.Errorf("perspective: got scale %v, want 0 to 1", p.Scale)
+	}
+	return in.filter("perspective", p.Interpolation)
+}
+
+func (z *ZoomOut) kind() C.uint32_t { return C.MEDIA_DO_ZOOM_OUT }
+
+func (z *ZoomOut) fill(to *C.media_step) {
+	to.p = C.double(z.P)
+	*own[C.media_zoom_out_step](to) = C.media_zoom_out_step{sides: cRange(z.Sides), fill: z.Fill.c()}
+}
+
+func (z *ZoomOut) check(in place) error {
+	if !in.early {
+		return fmt.Errorf("zoom out: got one of a row, whose size is fixed, want it ahead or resized")
+	}
+	return ordered("zoom out: sides", z.Sides, 1, MaxZoomOut)
+}
+
+func (e *Elastic) kind() C.uint32_t { return C.MEDIA_DO_ELASTIC }
+
+func (e *Elastic) fill(to *C.media_step) {
+	to.p = C.double(e.P)
+	*own[C.media_elastic_step](to) = C.media_elastic_step{alpha: cRange(e.Alpha), sigma: C.double(e.Sigma), by: taken(e.Interpolation, e.Fill, false)}
+}
+
+func (e *Elastic) least() int { return reach(e.Sigma) + 1 }
 
 // reach is how far the blur of an elastic map goes to either side, in pixels.
 func reach(sigma float64) int {
@@ -201,14 +176,11 @@ func reach(sigma float64) int {
 	return (int(8*sigma+1) | 1) / 2
 }
 
-func (e *Elastic) check(mode Mode, out Size) error {
-	if e == nil {
-		return nil
-	}
-	if err := checkWarp("elastic", e.Interpolation, mode); err != nil {
+func (e *Elastic) check(in place) error {
+	if err := in.filter("elastic", e.Interpolation); err != nil {
 		return err
 	}
-	switch {
+	switch out := in.known(); {
 	case e.Interpolation == Bicubic:
 		return fmt.Errorf("elastic: want interpolation nearest or bilinear")
 	case !(min(e.Alpha[0], e.Alpha[1]) >= 0 && max(e.Alpha[0], e.Alpha[1]) <= MaxAlpha):
@@ -221,11 +193,17 @@ func (e *Elastic) check(mode Mode, out Size) error {
 	return nil
 }
 
-func (a *Affine) check(mode Mode) error {
-	if a == nil {
-		return nil
+func (a *Affine) kind() C.uint32_t { return C.MEDIA_DO_AFFINE }
+
+func (a *Affine) fill(to *C.media_step) {
+	*own[C.media_affine_step](to) = C.media_affine_step{
+		degrees: cRange(a.Degrees), x: C.double(a.Translate[0]), y: C.double(a.Translate[1]), scale: cRange(a.scale()), shear_x: cRange(a.ShearX), shear_y: cRange(a.ShearY),
+		center: a.Center.c(), by: taken(a.Interpolation, a.Fill, a.Bare),
 	}
-	if err := checkWarp("affine", a.Interpolation, mode); err != nil {
+}
+
+func (a *Affine) check(in place) error {
+	if err := in.filter("affine", a.Interpolation); err != nil {
 		return err
 	}
 	if err := a.Center.check("affine"); err != nil {
@@ -252,16 +230,6 @@ func (a *Affine) check(mode Mode) error {
 
 // warps reports whether Pillow's Image.transform has the filter.
 func (by Interpolation) warps() bool { return by == Nearest || by == Bilinear || by == Bicubic }
-
-func checkWarp(name string, by Interpolation, mode Mode) error {
-	switch {
-	case !by.warps():
-		return fmt.Errorf("%s: want interpolation nearest, bilinear or bicubic", name)
-	case by != Nearest && mode == Index:
-		return fmt.Errorf("%s: want interpolation nearest with mode index, as others mix numbers of classes", name)
-	}
-	return nil
-}
 
 func ordered(name string, got [2]float64, least, most float64) error {
 	if !(got[0] >= least && got[0] <= got[1] && got[1] <= most) {

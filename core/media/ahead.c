@@ -20,10 +20,9 @@ static int plan_stage(media_ctx *c, const media_op *op, const media_draw *draw, 
     const double resized[6] = {(double)p->res_w / p->box_w, 0, 0, 0, (double)p->res_h / p->box_h, 0};
     s->pass = (media_pass){.x = {p->box_w, p->res_w, 0, p->res_w, (int32_t)op->filter, 0},
                            .y = {p->box_h, p->res_h, 0, p->res_h, (int32_t)op->filter, 0}};
-    s->steps.w = p->res_w;
-    s->steps.h = p->res_h;
-    s->steps.n = 0;
     s->steps.of = c;
+    if (media_begin_steps(op, first, end, p->res_w, p->res_h, &s->steps) != MEDIA_OK)
+        return media_fail(c, MEDIA_NO_MEMORY, "");
     int rc = fits(c, op, s->steps.w, s->steps.h);
     for (uint32_t i = first; rc == MEDIA_OK && i < end; i++) {
         media_draw_steps(op, draw, i, i + 1, &s->steps);

@@ -10,44 +10,41 @@ import (
 // The draws of a step do not depend on where it stands: ahead of a crop that takes all of the picture it makes what it makes of the row.
 func TestAStepAheadOfNoGeometryIsTheStepOfTheRow(t *testing.T) {
 	w, data := worker(t, nil), testJPEG(t, 60, 60)
-	for _, step := range early {
-		if step == StepZoomOut || step == StepIoUCrop { // which a row has not
+	tried := 0
+	for _, step := range happening {
+		if !kinds[step.kind()].early {
 			continue
 		}
+		tried++
 		for _, mode := range []Mode{RGB, Gray} {
-			if mode == Gray && (step == StepJitter || step == StepDistort) { // which change hue and saturation
+			if mode == Gray && (name(step) == "jitter" || name(step) == "distort") { // which change hue and saturation
 				continue
 			}
-			cfg := of(step)
-			cfg.Mode, cfg.Order = mode, []Step{step}
-			want := made(t, w, data, cfg, Draw{Seed: 3, Index: 4})
-			cfg.Ahead = 1
-			if !bytes.Equal(made(t, w, data, cfg, Draw{Seed: 3, Index: 4}), want) {
-				t.Errorf("step %d, mode %d, ahead: not what it makes of the row", step, mode)
+			want := made(t, w, data, Config{Out: Square(60), Mode: mode, Steps: Steps(step)}, Draw{Seed: 3, Index: 4})
+			if !bytes.Equal(made(t, w, data, Config{Out: Square(60), Mode: mode, Ahead: Steps(step)}, Draw{Seed: 3, Index: 4}), want) {
+				t.Errorf("%s, mode %d, ahead: not what it makes of the row", name(step), mode)
 			}
-			cfg.Ahead, cfg.Resized, cfg.Resize = 0, 1, Square(60)
-			if !bytes.Equal(made(t, w, data, cfg, Draw{Seed: 3, Index: 4}), want) {
-				t.Errorf("step %d, mode %d, behind a resize: not what it makes of the row", step, mode)
+			if !bytes.Equal(made(t, w, data, Config{Resize: Square(60), Out: Square(60), Mode: mode, Resized: Steps(step)}, Draw{Seed: 3, Index: 4}), want) {
+				t.Errorf("%s, mode %d, behind a resize: not what it makes of the row", name(step), mode)
 			}
 		}
+	}
+	if tried != 12 {
+		t.Errorf("%d kinds of steps are done ahead, want 12", tried)
 	}
 }
 
 // Colours that change ahead of a resize are the picture's: what comes out is what the resize makes of a file of such a row. So it is between turns.
 func TestColoursAheadAreThoseOfTheWholePicture(t *testing.T) {
 	w, data, draw := worker(t, nil), testJPEG(t, 60, 60), Draw{Seed: 3, Index: 4}
-	for _, steps := range [][]Step{{StepJitter}, {StepDistort}, {StepJitter, StepRotation}, {StepRotation, StepDistort}, {StepDistort, StepFlip, StepJitter}} {
-		cfg := of(steps...)
-		cfg.Order = steps
-		between := asPNG(t, made(t, w, data, cfg, draw), 60, 60)
-		cfg.Ahead, cfg.ResizeShort, cfg.Out = len(steps), 40, Square(40)
-		behind := cfg
-		behind.Ahead = 0
-		got := made(t, w, data, cfg, draw)
+	jitter, distort := &Jitter{P: 1, Brightness: &[2]float64{0.4, 0.6}, Hue: &[2]float64{0.1, 0.2}}, &Distort{P: 1, Contrast: &[2]float64{0.4, 0.6}, Saturation: &[2]float64{2, 3}}
+	for _, steps := range [][]Step{{jitter}, {distort}, {jitter, rotated()}, {rotated(), distort}, {distort, flip, jitter}, {jitter, distort, jitter}} {
+		between := asPNG(t, made(t, w, data, of(steps...), draw), 60, 60)
+		got := made(t, w, data, Config{ResizeShort: 40, Out: Square(40), Ahead: Steps(steps...)}, draw)
 		if want := made(t, w, between, Config{ResizeShort: 40, Out: Square(40)}, draw); !bytes.Equal(got, want) {
 			t.Errorf("%v ahead: not what the resize makes of them", steps)
 		}
-		if bytes.Equal(got, made(t, w, data, behind, draw)) {
+		if bytes.Equal(got, made(t, w, data, Config{ResizeShort: 40, Out: Square(40), Steps: Steps(steps...)}, draw)) {
 			t.Errorf("%v ahead: what they make of the row", steps)
 		}
 	}
@@ -57,12 +54,10 @@ func TestColoursAheadAreThoseOfTheWholePicture(t *testing.T) {
 func TestAWorkerMakesRowsWithAndWithoutStepsAheadByTurns(t *testing.T) {
 	w := worker(t, nil)
 	files := [][]byte{testJPEG(t, 90, 60), testJPEG(t, 33, 120), testJPEG(t, 300, 200)}
-	both := of(StepRotation, StepAffine)
-	both.Order, both.Ahead, both.Resized, both.ResizeShort = []Step{StepRotation, StepAffine}, 1, 1, 70
-	both.Rotation.Expand = true
-	first, plain := both, of()
-	first.Affine, first.Order, first.Resized = nil, []Step{StepRotation}, 0
-	plain.ResizeShort = 70
+	turn := rotated()
+	turn.Expand = true
+	both := Config{Out: Square(60), ResizeShort: 70, Ahead: Steps(turn), Resized: Steps(sheared())}
+	first, plain := Config{Out: Square(60), ResizeShort: 70, Ahead: Steps(turn)}, Config{Out: Square(60), ResizeShort: 70}
 	for i := range 12 {
 		for _, cfg := range []Config{both, plain, first} {
 			data, draw := files[i%3], Draw{Seed: 3, Index: uint64(i)}
@@ -76,9 +71,9 @@ func TestAWorkerMakesRowsWithAndWithoutStepsAheadByTurns(t *testing.T) {
 // A flip ahead is told of, and a decoder elsewhere is not asked for it: it flips last.
 func TestAFlipAheadIsNotTheGeometrys(t *testing.T) {
 	w, data := worker(t, nil), testJPEG(t, 61, 40)
-	cfg := Config{Out: Square(60), Flip: 1, Order: []Step{StepFlip}}
+	cfg := Config{Out: Square(60), Steps: Steps(Chance{Flip, 1})}
 	behind := compiled(t, cfg)
-	cfg.Ahead = 1
+	cfg.Ahead, cfg.Steps = cfg.Steps, nil
 	ahead := compiled(t, cfg)
 	if _, ok, err := w.Plan(data, behind, Draw{}); !ok || err != nil {
 		t.Fatalf("a flip behind: got %v, %v, want a plan", ok, err)
@@ -99,18 +94,15 @@ func TestAFlipAheadIsNotTheGeometrys(t *testing.T) {
 func TestStepsAheadThatAreNoneAreRefused(t *testing.T) {
 	turn := &Rotation{Degrees: [2]float64{1, 2}, Interpolation: Nearest, Expand: true}
 	for want, cfg := range map[string]Config{
-		"media: ahead, resized: got 2 and 0, want numbers of the 1 steps of order": {Order: []Step{StepFlip}, Ahead: 2},
-		"media: ahead, resized: got -1 and 1, want numbers":                        {Order: []Step{StepFlip}, Ahead: -1, Resized: 1},
-		"media: ahead, resized: got 1 and -1, want numbers":                        {Order: []Step{StepFlip}, Ahead: 1, Resized: -1},
-		"media: ahead, resized: got step 6, want a flip, quarters, transpose, rotation, affine, perspective, zoom out, IoU crop, jitter, distort or remap": {Order: []Step{StepElastic}, Ahead: 1},
-		"media: quarters: got rows of 8 x 9, want square ones, or it ahead or resized":                                                                     {Order: []Step{StepFlip, StepQuarters}, Ahead: 1, Quarters: 1, Out: Size{8, 9}},
-		"media: ahead, resized: got step 10, want a flip":                                                                                                  {Order: []Step{StepFlip, StepPermute}, Ahead: 2},
-		"media: resized: got 1 steps, want a resize that they come behind":                                                                                 {Order: []Step{StepFlip}, Resized: 1},
-		"media: resized: got 2 steps, want a resize that they come behind, and no random crop":                                                             {Order: []Step{StepFlip, StepVFlip}, Resized: 2, Random: &RandomCrop{}},
-		"media: zoom out: got one of a row, whose size is fixed, want it ahead or resized":                                                                 {Order: []Step{StepFlip}, Ahead: 1, ZoomOut: &ZoomOut{Sides: [2]float64{1, 2}}},
-		"media: zoom out: sides: got [0.5 2], want 1 <= smallest <= largest <= 16":                                                                         {Order: []Step{StepZoomOut}, Ahead: 1, ZoomOut: &ZoomOut{Sides: [2]float64{0.5, 2}}},
-		"media: zoom out: got probability 2":                                                                                                               {Order: []Step{StepZoomOut}, Ahead: 1, ZoomOut: &ZoomOut{P: 2, Sides: [2]float64{1, 2}}},
-		"media: rotation: got expand of a row, whose size is fixed, want it ahead or resized":                                                              {Order: []Step{StepFlip, StepRotation}, Ahead: 1, Rotation: turn},
+		"media: elastic: got it ahead of a crop, want it behind":                               {Ahead: Steps(&Elastic{})},
+		"media: permute: got it ahead of a crop, want it behind":                               {Resize: Square(9), Resized: Steps(Chance{Permute, 1})},
+		"media: quarters: got rows of 8 x 9, want square ones, or it ahead or resized":         {Out: Size{8, 9}, Steps: Steps(Chance{Quarters, 1})},
+		"media: resized: got 1 steps, want a resize that they come behind":                     {Resized: Steps(flip)},
+		"media: resized: got 2 steps, want a resize that they come behind, and no random crop": {Random: &RandomCrop{}, Resized: Steps(flip, flip)},
+		"media: zoom out: got one of a row, whose size is fixed, want it ahead or resized":     {Steps: Steps(&ZoomOut{Sides: [2]float64{1, 2}})},
+		"media: zoom out: sides: got [0.5 2], want 1 <= smallest <= largest <= 16":             {Ahead: Steps(&ZoomOut{Sides: [2]float64{0.5, 2}})},
+		"media: zoom out: got probability 2":                                                   {Ahead: Steps(&ZoomOut{P: 2, Sides: [2]float64{1, 2}})},
+		"media: rotation: got expand of a row, whose size is fixed, want it ahead or resized":  {Steps: Steps(turn)},
 	} {
 		if cfg.Out == (Size{}) {
 			cfg.Out = Square(8)
@@ -124,9 +116,9 @@ func TestStepsAheadThatAreNoneAreRefused(t *testing.T) {
 // Damage in the middle of a picture, which libjpeg leaves by a jump out of a stage, ends its sample alone; odd sizes are as good as others.
 func TestDamagedPicturesAheadOfTheirCropEndTheirSamplesAlone(t *testing.T) {
 	w := worker(t, nil)
-	cfg := of(StepRotation, StepAffine, StepPerspective)
-	cfg.Order, cfg.Ahead, cfg.Resized, cfg.ResizeShort = []Step{StepRotation, StepPerspective, StepAffine}, 2, 1, 40
-	cfg.Rotation.Expand = true
+	turn := rotated()
+	turn.Expand = true
+	cfg := Config{Out: Square(60), ResizeShort: 40, Ahead: Steps(turn, tilted()), Resized: Steps(sheared())}
 	for _, cfg.Mode = range []Mode{RGB, Gray} {
 		op := compiled(t, cfg)
 		row := make([]byte, op.RowBytes())

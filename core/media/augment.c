@@ -46,14 +46,12 @@ typedef struct space {
     int of_tensors;
 } space;
 
-static int of_tensors(const media_op *op) { return media_by_torch(op, MEDIA_DO_AUGMENT); }
-
-static space space_of(const media_op *op) {
-    if (op->augment == MEDIA_TRIVIAL_AUGMENT_WIDE)
-        return (space){(int)op->augment_bins, 0.99, 135, 0.99, 6, 32, 32, of_tensors(op)};
-    int bins = op->augment == MEDIA_AUTO_AUGMENT ? 10 : (int)op->augment_bins;
-    return (space){bins,          0.3, 30, 0.9, 4, 150.0 / 331.0 * op->out_w, 150.0 / 331.0 * op->out_h,
-                   of_tensors(op)};
+static space space_of(const media_step *s, const media_retouches *to) {
+    const media_augment_step *of = &s->of.augment;
+    if (of->kind == MEDIA_TRIVIAL_AUGMENT_WIDE)
+        return (space){(int)of->bins, 0.99, 135, 0.99, 6, 32, 32, (int)s->by_torch};
+    int bins = of->kind == MEDIA_AUTO_AUGMENT ? 10 : (int)of->bins;
+    return (space){bins, 0.3, 30, 0.9, 4, 150.0 / 331.0 * to->w, 150.0 / 331.0 * to->h, (int)s->by_torch};
 }
 
 double media_linspace(double first, double last, int n, int i) {
@@ -92,13 +90,12 @@ static double magnitude(int operation, const space *s, int bin) {
 /* The angle whose tangent a shear is, by way of degrees as torchvision goes. */
 static double shear_degrees(double shear) { return atan(shear) * (180.0 / 3.141592653589793); }
 
-static void warp(const media_op *op, int operation, double m, media_retouch *r) {
-    int32_t width = (int32_t)op->out_w, height = (int32_t)op->out_h;
+static void warp(const media_step *s, int operation, double m, media_retouches *to) {
+    int32_t width = to->w, height = to->h;
     double w = width, h = height;
-    *r = (media_retouch){.size = (int32_t)op->augment_filter};
-    memcpy(r->fill, op->augment_fill, sizeof r->fill);
+    media_retouch *r = media_add_taken(to, 0, &s->of.augment.by);
     media_affine a = {.scale = 1};
-    const media_rotation turn = {.degrees = m, .x = w / 2, .y = h / 2, .by_torch = of_tensors(op)};
+    const media_rotation turn = {.degrees = m, .x = w / 2, .y = h / 2, .by_torch = (int)s->by_torch};
     switch (operation) {
     case ROTATE: media_rotation_retouch(r, &turn, &width, &height); return;
     case SHEAR_X: a.shear_x = shear_degrees(m); break; /* around the first pixel's corner */
@@ -110,17 +107,15 @@ static void warp(const media_op *op, int operation, double m, media_retouch *r) 
         a = (media_affine){.scale = 1, .translate_y = trunc(m), .center_x = w * 0.5, .center_y = h * 0.5};
         break;
     }
-    media_affine_retouch(r, of_tensors(op), &a, width, height);
+    media_affine_retouch(r, (int)s->by_torch, &a, width, height);
 }
 
-static void add(const media_op *op, int operation, double m, media_retouches *to) {
+/* COLOR does nothing to grey, which has none. */
+static void add(const media_step *s, int operation, double m, media_retouches *to) {
     media_retouch *r = &to->all[to->n];
     switch (operation) {
     case IDENTITY: return;
-    case COLOR:
-        if (op->channels == 1) return;
-        *r = (media_retouch){.kind = MEDIA_SATURATION, .value = 1 + m};
-        break;
+    case COLOR: *r = (media_retouch){.kind = MEDIA_SATURATION, .value = 1 + m}; break;
     case BRIGHTNESS: *r = (media_retouch){.kind = MEDIA_BRIGHTNESS, .value = 1 + m}; break;
     case CONTRAST: *r = (media_retouch){.kind = MEDIA_CONTRAST, .value = 1 + m}; break;
     case SHARPNESS: *r = (media_retouch){.kind = MEDIA_SHARPNESS, .value = 1 + m}; break;
@@ -129,31 +124,31 @@ static void add(const media_op *op, int operation, double m, media_retouches *to
     case AUTO_CONTRAST: *r = (media_retouch){.kind = MEDIA_AUTOCONTRAST}; break;
     case EQUALIZE: *r = (media_retouch){.kind = MEDIA_EQUALIZE}; break;
     case INVERT: *r = (media_retouch){.kind = MEDIA_INVERT}; break;
-    default: warp(op, operation, m, r); break;
+    default: warp(s, operation, m, to); return;
     }
     to->n++;
 }
 
 /* An operation with its magnitude, whose sign u decides where it has one: of what is sheared, moved, turned or enhanced. */
-static void add_signed(const media_op *op, int operation, int bin, double u, media_retouches *to) {
-    space s = space_of(op);
-    double m = magnitude(operation, &s, bin);
-    add(op, operation, operation <= SHARPNESS && u < 0.5 ? -m : m, to);
+static void add_signed(const media_step *s, int operation, int bin, double u, media_retouches *to) {
+    const space of = space_of(s, to);
+    double m = magnitude(operation, &of, bin);
+    add(s, operation, operation <= SHARPNESS && u < 0.5 ? -m : m, to);
 }
 
-static void rand_augment(const media_op *op, const media_draw *d, media_retouches *to) {
+static void rand_augment(const media_step *s, const media_draw *d, media_retouches *to) {
     double u[2];
-    for (uint32_t n = 0; n < op->augment_ops; n++) {
+    for (uint32_t n = 0; n < s->of.augment.ops; n++) {
         media_uniforms(d, OP_AUGMENT, n, u);
-        add_signed(op, (int)(u[0] * OPERATIONS), (int)op->augment_magnitude, u[1], to);
+        add_signed(s, (int)(u[0] * OPERATIONS), (int)s->of.augment.magnitude, u[1], to);
     }
 }
 
-static void trivial_augment_wide(const media_op *op, const media_draw *d, media_retouches *to) {
+static void trivial_augment_wide(const media_step *s, const media_draw *d, media_retouches *to) {
     double u[2], bin[2];
     media_uniforms(d, OP_AUGMENT, 0, u);
     media_uniforms(d, OP_AUGMENT, 1, bin);
-    add_signed(op, (int)(u[0] * OPERATIONS), (int)(bin[0] * op->augment_bins), u[1], to);
+    add_signed(s, (int)(u[0] * OPERATIONS), (int)(bin[0] * s->of.augment.bins), u[1], to);
 }
 
 /* An operation of a policy: how likely, in tenths, and the magnitude's bin of 10. */
@@ -215,13 +210,13 @@ static const likely policies[][POLICIES][2] = {
     },
 };
 
-static void auto_augment(const media_op *op, const media_draw *d, media_retouches *to) {
+static void auto_augment(const media_step *s, const media_draw *d, media_retouches *to) {
     double u[2];
     media_uniforms(d, OP_AUGMENT, 0, u);
-    const likely *pair = policies[op->augment_policy][(int)(u[0] * POLICIES)];
+    const likely *pair = policies[s->of.augment.policy][(int)(u[0] * POLICIES)];
     for (uint32_t n = 0; n < 2; n++) {
         media_uniforms(d, OP_AUGMENT, n + 1, u);
-        if (u[0] < pair[n].tenths / 10.0) add_signed(op, pair[n].operation, pair[n].bin, u[1], to);
+        if (u[0] < pair[n].tenths / 10.0) add_signed(s, pair[n].operation, pair[n].bin, u[1], to);
     }
 }
 
@@ -233,40 +228,42 @@ static const uint8_t mixed[] = {SHEAR_X,   SHEAR_Y,  TRANSLATE_X,   TRANSLATE_Y,
 enum { MIX_DEPTH = 256, MIX_OPERATION = 512, MIX_FEWER = 9, MIX_BINS = 10 };
 
 /* The n-th operation of chain i. */
-static void mix_operation(const media_op *op, const media_draw *d, uint32_t i, uint32_t n,
+static void mix_operation(const media_step *s, const media_draw *d, uint32_t i, uint32_t n,
                           media_retouches *to) {
-    const space s = {MIX_BINS, 0.3, 30, 0.9, 4, op->out_w / 3.0, op->out_h / 3.0, of_tensors(op)};
+    const media_augment_step *of = &s->of.augment;
+    const space all = {MIX_BINS, 0.3, 30, 0.9, 4, to->w / 3.0, to->h / 3.0, (int)s->by_torch};
     uint32_t block = MIX_OPERATION + 2 * (MEDIA_MAX_MIX * i + n);
     double u[2], sign[2];
     media_uniforms(d, OP_AUGMENT, block, u);
     media_uniforms(d, OP_AUGMENT, block + 1, sign);
-    int operation = mixed[(int)(u[0] * (op->mix_fewer ? MIX_FEWER : (int)sizeof mixed))];
-    double m = magnitude(operation, &s, (int)(u[1] * op->augment_magnitude));
+    int operation = mixed[(int)(u[0] * (of->fewer ? MIX_FEWER : (int)sizeof mixed))];
+    double m = magnitude(operation, &all, (int)(u[1] * of->magnitude));
     if (operation == POSTERIZE) m -= 4; /* from four bits to none */
-    add(op, operation, operation <= SHARPNESS && sign[0] < 0.5 ? -m : m, to);
+    add(s, operation, operation <= SHARPNESS && sign[0] < 0.5 ? -m : m, to);
 }
 
-static void aug_mix(const media_op *op, const media_draw *d, media_retouches *to) {
+static void aug_mix(const media_step *s, const media_draw *d, media_retouches *to) {
+    const media_augment_step *of = &s->of.augment;
     float own, shares[MEDIA_MAX_MIX];
     double u[2];
-    media_draw_shares(op, d, &own, shares);
+    media_draw_shares(of, d, &own, shares);
     to->all[to->n++] = (media_retouch){.kind = MEDIA_MIX, .value = own};
-    for (uint32_t i = 0; i < op->mix_width; i++) {
+    for (uint32_t i = 0; i < of->width; i++) {
         media_uniforms(d, OP_AUGMENT, MIX_DEPTH + i, u);
-        uint32_t depth = op->mix_depth ? op->mix_depth : 1 + (uint32_t)(u[0] * 3);
-        for (uint32_t n = 0; n < depth; n++) mix_operation(op, d, i, n, to);
-        to->all[to->n++] = (media_retouch){.kind = i + 1 < op->mix_width ? MEDIA_MIX_AGAIN : MEDIA_MIXED,
+        uint32_t depth = of->depth ? of->depth : 1 + (uint32_t)(u[0] * 3);
+        for (uint32_t n = 0; n < depth; n++) mix_operation(s, d, i, n, to);
+        to->all[to->n++] = (media_retouch){.kind = i + 1 < of->width ? MEDIA_MIX_AGAIN : MEDIA_MIXED,
                                            .value = shares[i]};
     }
 }
 
-void media_draw_augment(const media_op *op, const media_draw *d, media_retouches *to) {
-    switch (op->augment) {
-    case MEDIA_RAND_AUGMENT: rand_augment(op, d, to); break;
-    case MEDIA_TRIVIAL_AUGMENT_WIDE: trivial_augment_wide(op, d, to); break;
-    case MEDIA_AUTO_AUGMENT: auto_augment(op, d, to); break;
-    case MEDIA_TIMM_RAND_AUGMENT: media_draw_timm(op, d, to); break;
-    case MEDIA_AUG_MIX: aug_mix(op, d, to); break;
+void media_draw_augment(const media_step *s, const media_draw *d, media_retouches *to) {
+    switch (s->of.augment.kind) {
+    case MEDIA_RAND_AUGMENT: rand_augment(s, d, to); break;
+    case MEDIA_TRIVIAL_AUGMENT_WIDE: trivial_augment_wide(s, d, to); break;
+    case MEDIA_AUTO_AUGMENT: auto_augment(s, d, to); break;
+    case MEDIA_TIMM_RAND_AUGMENT: media_draw_timm(s, d, to); break;
+    case MEDIA_AUG_MIX: aug_mix(s, d, to); break;
     default: break;
     }
 }

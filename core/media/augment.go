@@ -5,10 +5,7 @@ package media
 */
 import "C"
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // Augmentation is a way to draw operations for a row.
 type Augmentation uint8
@@ -111,146 +108,117 @@ type JPEG struct {
 	BGR     bool // it is taken for one of BGR
 }
 
-// retouch fills in what the kernel knows of the configs above.
-func (cfg *Config) retouch(op *C.media_op) {
-	if a := cfg.Augment; a != nil {
-		op.augment, op.augment_policy, op.augment_filter = C.uint32_t(a.Kind), C.uint32_t(a.Policy), C.uint32_t(a.Interpolation)
-		op.augment_fill = a.Fill.or(a.Bare)
-		op.augment_ops, op.augment_magnitude, op.augment_bins = C.uint32_t(a.Ops), C.uint32_t(a.Magnitude), C.uint32_t(a.Bins)
-		t := &a.Timm
-		op.augment_p, op.augment_std, op.augment_max = C.double(t.P), C.double(t.Std), C.double(t.Max)
-		op.augment_uniform, op.augment_increasing, op.augment_any_filter = flag(t.Uniform), flag(t.Increasing), flag(t.AnyFilter)
-		m := &a.Mix
-		op.mix_width, op.mix_depth, op.mix_alpha, op.mix_fewer = C.uint32_t(m.Width), C.uint32_t(m.Depth), C.double(m.Alpha), flag(m.Fewer)
-	}
-	if b := cfg.Blur; b != nil {
-		op.blur_p, op.blur_size = C.double(b.P), C.uint32_t(b.Size)
-		op.sigma_min, op.sigma_max = C.double(b.Sigma[0]), C.double(b.Sigma[1])
-	}
-	if s := cfg.Solarize; s != nil {
-		op.solarize_p, op.solarize_threshold = C.double(s.P), C.double(s.Threshold)
-	}
-	if p := cfg.Posterize; p != nil {
-		op.posterize_p, op.posterize_bits = C.double(p.P), C.uint32_t(p.Bits)
-	}
-	if s := cfg.Sharpness; s != nil {
-		op.sharpness_p, op.sharpness_factor = C.double(s.P), C.double(s.Factor)
-	}
-	if n := cfg.Noise; n != nil {
-		op.noise_p, op.noise_mean = C.double(n.P), C.double(n.Mean*255)
-		op.noise_min, op.noise_max = C.double(n.Sigma[0]*255), C.double(n.Sigma[1]*255)
-	}
-	if j := cfg.JPEG; j != nil {
-		op.jpeg_p, op.jpeg_min, op.jpeg_max, op.jpeg_bgr = C.double(j.P), C.uint32_t(j.Quality[0]), C.uint32_t(j.Quality[1]), flag(j.BGR)
-	}
-	op.invert_p, op.autocontrast_p, op.equalize_p = C.double(cfg.Invert), C.double(cfg.Autocontrast), C.double(cfg.Equalize)
-}
+func (a *Augment) kind() C.uint32_t { return C.MEDIA_DO_AUGMENT }
 
-// remap fills in what becomes of values.
-func (cfg *Config) remap(op *C.media_op) {
-	if cfg.Remap == nil {
-		return
-	}
-	op.remap = 1
-	for v, to := range cfg.Remap {
-		op.remapped[v] = C.uint8_t(to)
+func (a *Augment) fill(to *C.media_step) {
+	t, m := &a.Timm, &a.Mix
+	*own[C.media_augment_step](to) = C.media_augment_step{
+		kind: C.uint32_t(a.Kind), policy: C.uint32_t(a.Policy), ops: C.uint32_t(a.Ops), magnitude: C.uint32_t(a.Magnitude), bins: C.uint32_t(a.Bins), by: taken(a.Interpolation, a.Fill, a.Bare),
+		happens: C.double(t.P), deviation: C.double(t.Std), most: C.double(t.Max), uniform: flag(t.Uniform), increasing: flag(t.Increasing), any_filter: flag(t.AnyFilter),
+		width: C.uint32_t(m.Width), depth: C.uint32_t(m.Depth), alpha: C.double(m.Alpha), fewer: flag(m.Fewer),
 	}
 }
 
-// chance is one of the row's probabilities.
-type chance struct {
-	name string
-	p    float64
+func (b *Blur) kind() C.uint32_t { return C.MEDIA_DO_BLUR }
+
+func (b *Blur) fill(to *C.media_step) {
+	to.p = C.double(b.P)
+	*own[C.media_blur_step](to) = C.media_blur_step{sigma: cRange(b.Sigma), size: C.uint32_t(b.Size)}
 }
 
-// chances are those of what is done to a row's bytes.
-func (cfg *Config) chances() []chance {
-	all := []chance{{"permute", cfg.Permute}, {"grayscale", cfg.Grayscale}, {"invert", cfg.Invert}, {"autocontrast", cfg.Autocontrast}, {"equalize", cfg.Equalize}}
-	if cfg.Jitter != nil {
-		all = append(all, chance{"jitter", cfg.Jitter.P})
-	}
-	if cfg.Distort != nil {
-		all = append(all, chance{"distort", cfg.Distort.P})
-	}
-	if cfg.Blur != nil {
-		all = append(all, chance{"blur", cfg.Blur.P})
-	}
-	if cfg.Solarize != nil {
-		all = append(all, chance{"solarize", cfg.Solarize.P})
-	}
-	if cfg.Posterize != nil {
-		all = append(all, chance{"posterize", cfg.Posterize.P})
-	}
-	if cfg.Sharpness != nil {
-		all = append(all, chance{"sharpness", cfg.Sharpness.P})
-	}
-	if cfg.Noise != nil {
-		all = append(all, chance{"noise", cfg.Noise.P})
-	}
-	if cfg.JPEG != nil {
-		all = append(all, chance{"jpeg", cfg.JPEG.P})
-	}
-	return slices.Concat(all, cfg.lightChances(), cfg.cv2ColourChances(), cfg.cv2BlurChances(), cfg.cv2EffectChances())
+func (b *Blur) least() int { return b.Size/2 + 1 }
+
+func (s *Solarize) kind() C.uint32_t { return C.MEDIA_DO_SOLARIZE }
+
+func (s *Solarize) fill(to *C.media_step) {
+	to.p = C.double(s.P)
+	*own[C.double](to) = C.double(s.Threshold)
 }
 
-// checkRetouches wants numbers in range, and colours where values change.
-func (cfg *Config) checkRetouches() error {
-	if cfg.Mode == Index {
-		return cfg.checkIndex()
-	}
-	if a := cfg.Augment; a != nil {
-		if err := a.check(); err != nil {
-			return err
-		}
-	}
-	if b := cfg.Blur; b != nil {
-		if err := b.check(cfg.known()); err != nil {
-			return err
-		}
-	}
-	if s := cfg.Solarize; s != nil && !(s.Threshold >= 0 && s.Threshold <= 256) {
+func (s *Solarize) check(place) error {
+	if !(s.Threshold >= 0 && s.Threshold <= 256) {
 		return fmt.Errorf("solarize: got threshold %v, want 0 to 256", s.Threshold)
-	}
-	if p := cfg.Posterize; p != nil && (p.Bits < 0 || p.Bits > 8) {
-		return fmt.Errorf("posterize: got %d bits, want 0 to 8", p.Bits)
-	}
-	if s := cfg.Sharpness; s != nil && !(s.Factor >= 0 && s.Factor <= MaxFactor) {
-		return fmt.Errorf("sharpness: got factor %v, want 0 to %d", s.Factor, MaxFactor)
-	}
-	if n := cfg.Noise; n != nil && !(n.Mean >= -1 && n.Mean <= 1 && n.Sigma[0] >= 0 && n.Sigma[0] <= n.Sigma[1] && n.Sigma[1] <= 1) {
-		return fmt.Errorf("noise: got mean %v and sigma %v, want -1 <= mean <= 1 and 0 <= smallest <= largest <= 1", n.Mean, n.Sigma)
-	}
-	if j := cfg.JPEG; j != nil && !(j.Quality[0] >= 1 && j.Quality[0] <= j.Quality[1] && j.Quality[1] <= 100) {
-		return fmt.Errorf("jpeg: got quality %v, want 1 <= lowest <= highest <= 100", j.Quality)
-	}
-	return cfg.checkLight()
-}
-
-// checkIndex refuses what would make other numbers of numbers of classes.
-func (cfg *Config) checkIndex() error {
-	if cfg.Augment != nil {
-		return fmt.Errorf("mode index: want no augmentation, as numbers of classes are no colours")
-	}
-	for _, c := range cfg.chances() {
-		if c.p > 0 {
-			return fmt.Errorf("mode index: want no %s, as numbers of classes are no colours", c.name)
-		}
 	}
 	return nil
 }
 
-func (a *Augment) check() error {
+func (p *Posterize) kind() C.uint32_t { return C.MEDIA_DO_POSTERIZE }
+
+func (p *Posterize) fill(to *C.media_step) {
+	to.p = C.double(p.P)
+	*own[C.double](to) = C.double(p.Bits)
+}
+
+func (p *Posterize) check(place) error {
+	if p.Bits < 0 || p.Bits > 8 {
+		return fmt.Errorf("posterize: got %d bits, want 0 to 8", p.Bits)
+	}
+	return nil
+}
+
+func (s *Sharpness) kind() C.uint32_t { return C.MEDIA_DO_SHARPNESS }
+
+func (s *Sharpness) fill(to *C.media_step) {
+	to.p = C.double(s.P)
+	*own[C.double](to) = C.double(s.Factor)
+}
+
+func (s *Sharpness) check(place) error {
+	if !(s.Factor >= 0 && s.Factor <= MaxFactor) {
+		return fmt.Errorf("sharpness: got factor %v, want 0 to %d", s.Factor, MaxFactor)
+	}
+	return nil
+}
+
+func (n *Noise) kind() C.uint32_t { return C.MEDIA_DO_NOISE }
+
+func (n *Noise) fill(to *C.media_step) {
+	to.p = C.double(n.P)
+	*own[C.media_noise_step](to) = C.media_noise_step{mean: C.double(n.Mean * 255), sigma: cRange([2]float64{n.Sigma[0] * 255, n.Sigma[1] * 255})}
+}
+
+func (n *Noise) check(place) error {
+	if !(n.Mean >= -1 && n.Mean <= 1 && n.Sigma[0] >= 0 && n.Sigma[0] <= n.Sigma[1] && n.Sigma[1] <= 1) {
+		return fmt.Errorf("noise: got mean %v and sigma %v, want -1 <= mean <= 1 and 0 <= smallest <= largest <= 1", n.Mean, n.Sigma)
+	}
+	return nil
+}
+
+func (j *JPEG) kind() C.uint32_t { return C.MEDIA_DO_JPEG }
+
+func (j *JPEG) fill(to *C.media_step) {
+	to.p = C.double(j.P)
+	*own[C.media_jpeg_step](to) = C.media_jpeg_step{quality: cPair(j.Quality), bgr: flag(j.BGR)}
+}
+
+func (j *JPEG) check(place) error {
+	if !(j.Quality[0] >= 1 && j.Quality[0] <= j.Quality[1] && j.Quality[1] <= 100) {
+		return fmt.Errorf("jpeg: got quality %v, want 1 <= lowest <= highest <= 100", j.Quality)
+	}
+	return nil
+}
+
+// Remap is what becomes of each value, such as of a mask's numbers.
+type Remap [256]uint8
+
+func (r *Remap) kind() C.uint32_t { return C.MEDIA_DO_REMAP }
+
+func (r *Remap) check(place) error { return nil }
+
+func (r *Remap) fill(to *C.media_step) { *own[Remap](to) = *r }
+
+func (a *Augment) check(in place) error {
 	if a.Kind < RandAugment || a.Kind > AugMix || a.Policy > SVHN {
 		return fmt.Errorf("augment: kind %d or policy %d is not one of the named values", a.Kind, a.Policy)
 	}
-	if !a.Interpolation.warps() {
-		return fmt.Errorf("augment: want interpolation nearest, bilinear or bicubic")
+	if err := in.filter("augment", a.Interpolation); err != nil {
+		return err
 	}
 	switch a.Kind {
 	case AutoAugment:
 		return nil
 	case TimmRandAugment:
-		return a.checkTimm()
+		return a.checkTimm(in)
 	case AugMix:
 		return a.checkMix()
 	}
@@ -269,9 +237,11 @@ func (a *Augment) check() error {
 	return nil
 }
 
-func (a *Augment) checkTimm() error {
+func (a *Augment) checkTimm(in place) error {
 	t := &a.Timm
 	switch {
+	case in.byTorch:
+		return fmt.Errorf("by torch: got timm's augmentation, whose operations are on PIL images alone")
 	case a.Ops < 1 || a.Ops > MaxOps:
 		return fmt.Errorf("augment: got %d operations, want 1 to %d", a.Ops, MaxOps)
 	case a.Magnitude < 0 || a.Magnitude > MaxMagnitude || !(t.Max >= 0 && t.Max <= MaxMagnitude):
@@ -295,7 +265,8 @@ func (a *Augment) checkMix() error {
 	return nil
 }
 
-func (b *Blur) check(out Size) error {
+func (b *Blur) check(in place) error {
+	out := in.known()
 	if b.Size < 1 || b.Size > MaxKernel || b.Size%2 == 0 {
 		return fmt.Errorf("blur: got size %d, want an odd number from 1 to %d", b.Size, MaxKernel)
 	}

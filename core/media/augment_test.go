@@ -44,7 +44,7 @@ func TestDrawsOfAugmentationsHaveTheirAddresses(t *testing.T) {
 			if augment.Kind == TrivialAugmentWide {
 				which = fmt.Sprint(which, int(bin*4))
 			}
-			got := made(t, w, data, Config{Augment: &augment}, draw)
+			got := made(t, w, data, Config{Steps: Steps(&augment)}, draw)
 			if before, ok := rows[which]; ok && !bytes.Equal(got, before) {
 				t.Fatalf("%s, row %d: other bytes than those of %s before", name, i, which)
 			}
@@ -67,7 +67,7 @@ func TestDrawsOfAugmentationsHaveTheirAddresses(t *testing.T) {
 func TestOperationsOfOneRowAreDrawnOneByOne(t *testing.T) {
 	w, data := worker(t, nil), testJPEG(t, 60, 50)
 	augment := func(ops int) Config {
-		return Config{Augment: &Augment{Kind: RandAugment, Ops: ops, Magnitude: 9, Bins: 31, Interpolation: Nearest}}
+		return Config{Steps: Steps(&Augment{Kind: RandAugment, Ops: ops, Magnitude: 9, Bins: 31, Interpolation: Nearest})}
 	}
 	same := 0
 	for i := range uint64(300) {
@@ -90,16 +90,16 @@ func TestDrawsOfBlurAndTonesHaveTheirAddresses(t *testing.T) {
 	w, data := worker(t, nil), testJPEG(t, 60, 50)
 	const p = 0.4
 	tones := []func(p float64) Config{ // by block
-		func(p float64) Config { return Config{Solarize: &Solarize{P: p, Threshold: 128}} },
-		func(p float64) Config { return Config{Posterize: &Posterize{P: p, Bits: 2}} },
-		func(p float64) Config { return Config{Invert: p} },
-		func(p float64) Config { return Config{Sharpness: &Sharpness{P: p, Factor: 3}} },
-		func(p float64) Config { return Config{Autocontrast: p} },
-		func(p float64) Config { return Config{Equalize: p} },
+		func(p float64) Config { return Config{Steps: Steps(&Solarize{P: p, Threshold: 128})} },
+		func(p float64) Config { return Config{Steps: Steps(&Posterize{P: p, Bits: 2})} },
+		func(p float64) Config { return Config{Steps: Steps(Chance{Invert, p})} },
+		func(p float64) Config { return Config{Steps: Steps(&Sharpness{P: p, Factor: 3})} },
+		func(p float64) Config { return Config{Steps: Steps(Chance{Autocontrast, p})} },
+		func(p float64) Config { return Config{Steps: Steps(Chance{Equalize, p})} },
 	}
 	plain := made(t, w, data, Config{}, Draw{})
 	blur := func(p, low, high float64) Config {
-		return Config{Blur: &Blur{P: p, Size: 7, Sigma: [2]float64{low, high}}}
+		return Config{Steps: Steps(&Blur{P: p, Size: 7, Sigma: [2]float64{low, high}})}
 	}
 	happened := make([]int, len(tones)+1)
 	for i := range uint64(100) {
@@ -134,7 +134,7 @@ func TestDrawsOfBlurAndTonesHaveTheirAddresses(t *testing.T) {
 func TestABlurIsTheSameInALargerKernel(t *testing.T) {
 	w, data := worker(t, nil), testPNG(t, 60, 50)
 	blurred := func(size int) []byte {
-		op := compiled(t, Config{Resize: Square(160), Blur: &Blur{P: 1, Size: size, Sigma: [2]float64{2, 2}}})
+		op := compiled(t, Config{Resize: Square(160), Steps: Steps(&Blur{P: 1, Size: size, Sigma: [2]float64{2, 2}})})
 		row := make([]byte, op.RowBytes())
 		if _, err := w.Row(row, data, op, Draw{}); err != nil {
 			t.Fatal(err)
@@ -151,7 +151,7 @@ func TestABlurOfALargeRowTakesNoNewMemory(t *testing.T) {
 	w, data := worker(t, nil), testPNG(t, 60, 50)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	op := compiled(t, Config{Resize: Size{1600, 2000}, Interpolation: Nearest, Blur: &Blur{P: 1, Size: 3, Sigma: [2]float64{1, 1}}})
+	op := compiled(t, Config{Resize: Size{1600, 2000}, Interpolation: Nearest, Steps: Steps(&Blur{P: 1, Size: 3, Sigma: [2]float64{1, 1}})})
 	row := make([]byte, op.RowBytes())
 	for i := range 2 {
 		before := usage(t).Minflt
@@ -170,7 +170,7 @@ func TestRowsOfPoliciesStayWhatTheyAre(t *testing.T) {
 	for policy, want := range map[Policy]string{ImageNet: "4a2eb338e5be450e", CIFAR10: "9ba016f8e19dbe19", SVHN: "825f7aad770727b9"} {
 		sum, distinct := sha256.New(), map[string]bool{}
 		for i := range uint64(200) {
-			row := made(t, w, data, Config{Augment: &Augment{Kind: AutoAugment, Policy: policy, Interpolation: Nearest}}, Draw{Seed: 1, Index: i})
+			row := made(t, w, data, Config{Steps: Steps(&Augment{Kind: AutoAugment, Policy: policy, Interpolation: Nearest})}, Draw{Seed: 1, Index: i})
 			sum.Write(row)
 			distinct[string(row)] = true
 		}
@@ -187,13 +187,13 @@ func TestDrawsOfWarpsHaveTheirAddresses(t *testing.T) {
 	at := func(least, most, u float64) [2]float64 { f := least + u*(most-least); return [2]float64{f, f} }
 	for i := range uint64(60) {
 		draw := Draw{Seed: 5, Epoch: 1, Index: i}
-		got := made(t, w, data, Config{Rotation: &Rotation{Degrees: [2]float64{-40, 70}}}, draw)
-		if want := made(t, w, data, Config{Rotation: &Rotation{Degrees: at(-40, 70, draw.Uniforms(rotation, 0)[0])}}, Draw{}); !bytes.Equal(got, want) {
+		got := made(t, w, data, Config{Steps: Steps(&Rotation{Degrees: [2]float64{-40, 70}})}, draw)
+		if want := made(t, w, data, Config{Steps: Steps(&Rotation{Degrees: at(-40, 70, draw.Uniforms(rotation, 0)[0])})}, Draw{}); !bytes.Equal(got, want) {
 			t.Fatalf("row %d: another angle", i)
 		}
 		turn, size, shear := draw.Uniforms(affine, 0), draw.Uniforms(affine, 1), draw.Uniforms(affine, 2)
-		got = made(t, w, data, Config{Affine: &Affine{Degrees: [2]float64{-40, 70}, Scale: [2]float64{0.5, 2}, ShearX: [2]float64{-20, 30}, ShearY: [2]float64{0, 10}}}, draw)
-		want := made(t, w, data, Config{Affine: &Affine{Degrees: at(-40, 70, turn[0]), Scale: at(0.5, 2, size[1]), ShearX: at(-20, 30, shear[0]), ShearY: at(0, 10, shear[1])}}, Draw{})
+		got = made(t, w, data, Config{Steps: Steps(&Affine{Degrees: [2]float64{-40, 70}, Scale: [2]float64{0.5, 2}, ShearX: [2]float64{-20, 30}, ShearY: [2]float64{0, 10}})}, draw)
+		want := made(t, w, data, Config{Steps: Steps(&Affine{Degrees: at(-40, 70, turn[0]), Scale: at(0.5, 2, size[1]), ShearX: at(-20, 30, shear[0]), ShearY: at(0, 10, shear[1])})}, Draw{})
 		if !bytes.Equal(got, want) {
 			t.Fatalf("row %d: another affine map", i)
 		}

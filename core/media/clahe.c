@@ -24,14 +24,14 @@ enum {
     BASE = 1 << BASE_BITS
 };
 
-void media_draw_clahe(const media_op *op, const media_draw *d, media_retouches *to) {
+void media_draw_clahe(const media_step *s, const media_draw *d, media_retouches *to) {
     double u[2];
-    if (!media_chance(d, OP_LATER, LATER_CLAHE, op->clahe_p)) return;
+    if (!media_happens(s, d, LATER_CLAHE)) return;
     media_uniforms(d, OP_LATER, LATER_CLAHE, u);
     media_retouch *r = &to->all[to->n++];
-    *r = (media_retouch){.kind = MEDIA_CLAHE, .value = media_between(op->clahe_limit, u[1])};
-    r->key[0] = op->clahe_tiles[0];
-    r->key[1] = op->clahe_tiles[1];
+    *r = (media_retouch){.kind = MEDIA_CLAHE, .value = media_between(s->of.clahe.limit, u[1])};
+    r->key[0] = s->of.clahe.tiles[0];
+    r->key[1] = s->of.clahe.tiles[1];
 }
 
 static media_lab lab;

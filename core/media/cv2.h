@@ -36,11 +36,6 @@ enum {
     LATER_ISO = 264, /* and two more */
 };
 
-/* A number of a range. */
-static inline double media_between(const double range[2], double u) {
-    return range[0] + u * (range[1] - range[0]);
-}
-
 /* The whole number nearest to v, of two the even one; and as a byte. */
 static inline float media_rint(float v) { return v + 12582912.0f - 12582912.0f; }
 
@@ -49,9 +44,9 @@ static inline uint8_t media_byte(int32_t v) { return (uint8_t)(v < 0 ? 0 : v > 2
 static inline uint8_t media_nearest_byte(float v) { return media_byte((int32_t)media_rint(v)); }
 
 /* --- light.c --- */
-void media_draw_light(const media_op *op, const media_draw *d, media_retouches *to);
-void media_draw_gamma(const media_op *op, const media_draw *d, media_retouches *to);
-void media_draw_cv2_gray(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_light(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_gamma(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_cv2_gray(const media_step *s, const media_draw *d, media_retouches *to);
 void media_light(const media_pixels *px, const media_kernels *by, float contrast, float brightness);
 void media_gamma(const media_pixels *px, const media_kernels *by, double gamma);
 void media_to_cv2_gray(const media_pixels *px); /* of three channels */
@@ -62,9 +57,9 @@ static inline uint8_t media_cv2_gray(const uint8_t *c) {
 }
 
 /* --- cv2_colours.c, cv2_colours_avx2.c --- */
-void media_draw_hsv(const media_op *op, const media_draw *d, media_retouches *to);
-void media_draw_rgb_shift(const media_op *op, const media_draw *d, media_retouches *to);
-void media_draw_cv2_jitter(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_hsv(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_rgb_shift(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_cv2_jitter(const media_step *s, const media_draw *d, media_retouches *to);
 
 /* Hues there are, and pixels that OpenCV's way back from them takes at once. */
 enum { MEDIA_HUES = 180, MEDIA_HSV_VECTOR = 32 };
@@ -85,7 +80,7 @@ void media_rgb_shift(const media_pixels *px, const media_kernels *by, const doub
 void media_cv2_colour(const media_pixels *px, const media_kernels *by, int kind, double factor);
 
 /* --- cv2_warp.c, cv2_warp_avx2.c --- */
-void media_draw_cv2_affine(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_cv2_affine(const media_step *s, const media_draw *d, media_retouches *to);
 
 /* The map of a CV2_AFFINE as a WARP's is: it leads back, and pixel i reaches from i to i + 1. */
 void media_cv2_back(const media_retouch *r, double m[6]);
@@ -106,7 +101,7 @@ typedef struct media_places {
 } media_places;
 
 /* --- cv2_perspective.c --- */
-void media_draw_cv2_perspective(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_cv2_perspective(const media_step *s, const media_draw *d, media_retouches *to);
 
 /* The map of a CV2_PERSPECTIVE as a PERSPECTIVE's is: it leads back, and pixel i reaches from i to i + 1. */
 void media_cv2_perspective_back(const media_retouch *r, double back[9]);
@@ -116,18 +111,18 @@ void media_warp_cv2_perspective(const media_pixels *px, const media_kernels *by,
                                 const media_retouch *r);
 
 /* --- cv2_maps.c --- */
-void media_draw_optical(const media_op *op, const media_draw *d, media_retouches *to);
-void media_draw_grid(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_optical(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_grid(const media_step *s, const media_draw *d, media_retouches *to);
 
 /* An OPTICAL or a GRID, from a copy of the pixels. */
 void media_bend(const media_pixels *px, const media_kernels *by, const media_pixels *from,
                 const media_retouch *r);
 
 /* --- cv2_blurs.c, cv2_blurs_avx2.c --- */
-void media_draw_box_blur(const media_op *op, const media_draw *d, media_retouches *to);
-void media_draw_median(const media_op *op, const media_draw *d, media_retouches *to);
-void media_draw_cv2_blur(const media_op *op, const media_draw *d, media_retouches *to);
-void media_draw_motion(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_box_blur(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_median(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_cv2_blur(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_motion(const media_step *s, const media_draw *d, media_retouches *to);
 
 /* A float held to the range from 0 to 1. */
 static inline float media_clip(float v) { return v <= 0 ? 0 : v >= 1 ? 1 : v; }
@@ -137,8 +132,8 @@ static inline int32_t media_odd(const uint32_t range[2], double u) {
     return (int32_t)(range[0] + 2 * (uint32_t)(u * ((range[1] - range[0]) / 2 + 1)));
 }
 
-void media_draw_sharpen(const media_op *op, const media_draw *d, media_retouches *to);
-void media_draw_emboss(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_sharpen(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_emboss(const media_step *s, const media_draw *d, media_retouches *to);
 
 /* Pixels, without memory, of which there are n more on all sides than of px; a copy of px in such, by what lies beyond it; and that in memory of room, behind
  * which there is room for more bytes, aligned, which it returns. NULL when there is no memory. */
@@ -151,7 +146,7 @@ uint8_t *media_bordered(const media_pixels *px, int32_t n, uint32_t mode, media_
 int media_cv2_blurs(const media_pixels *px, const media_kernels *by, const media_retouch *r, media_buf *room);
 
 /* --- clahe.c, clahe_avx2.c --- */
-void media_draw_clahe(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_clahe(const media_step *s, const media_draw *d, media_retouches *to);
 int media_clahe(const media_pixels *px, const media_kernels *by, const media_retouch *r, media_buf *room);
 
 enum {
@@ -178,10 +173,10 @@ typedef struct media_near {
 } media_near;
 
 /* --- cv2_tables.c --- */
-void media_draw_sepia(const media_op *op, const media_draw *d, media_retouches *to);
-void media_draw_tone_curve(const media_op *op, const media_draw *d, media_retouches *to);
-void media_draw_drop_channels(const media_op *op, const media_draw *d, media_retouches *to);
-void media_draw_cv2_equalize(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_sepia(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_tone_curve(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_drop_channels(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_cv2_equalize(const media_step *s, const media_draw *d, media_retouches *to);
 void media_sepia(const media_pixels *px); /* of three channels */
 void media_tone_curve(const media_pixels *px, const media_kernels *by, const double points[6]);
 void media_drop_channels(const media_pixels *px, int which, uint8_t fill);
@@ -201,15 +196,15 @@ typedef struct media_parts {
 media_parts media_parts_of(const media_retouch *r, uint32_t axis, int32_t side);
 int media_next_part(media_parts *p); /* the next one; 0: there is none */
 
-void media_draw_holes(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_holes(const media_step *s, const media_draw *d, media_retouches *to);
 void media_hole(const media_pixels *px, const media_retouch *r);
-void media_draw_grid_holes(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_grid_holes(const media_step *s, const media_draw *d, media_retouches *to);
 void media_grid_holes(const media_pixels *px, const media_retouch *r);
-void media_draw_specks(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_specks(const media_step *s, const media_draw *d, media_retouches *to);
 void media_specks(const media_pixels *px, const media_kernels *by, const media_retouch *r);
 
 /* --- iso.c --- */
-void media_draw_iso(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_iso(const media_step *s, const media_draw *d, media_retouches *to);
 void media_iso(const media_pixels *px, const media_kernels *by,
                const media_retouch *r); /* of three channels */
 
@@ -224,20 +219,20 @@ typedef struct media_spread {
     uint8_t *to[MEDIA_MAX_KERNEL];
 } media_spread;
 
-void media_draw_morph(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_morph(const media_step *s, const media_draw *d, media_retouches *to);
 int media_morph(const media_pixels *px, const media_kernels *by, const media_retouch *r,
                 media_buf *room); /* MEDIA_NO_MEMORY */
 
 /* --- shuffle.c --- */
-void media_draw_shuffle(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_shuffle(const media_step *s, const media_draw *d, media_retouches *to);
 void media_shuffle(const media_pixels *px, const media_pixels *from, const media_retouch *r);
 
 /* --- multiply.c --- */
-void media_draw_multiply(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_multiply(const media_step *s, const media_draw *d, media_retouches *to);
 void media_multiply(const media_pixels *px, const media_kernels *by, const media_retouch *r);
 
 /* --- downscale.c --- */
-void media_draw_downscale(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_downscale(const media_step *s, const media_draw *d, media_retouches *to);
 
 /* From a copy of the pixels; columns: room for as many numbers. */
 void media_downscale(const media_pixels *px, const media_pixels *from, double scale, int32_t *columns);
@@ -316,7 +311,7 @@ void media_shares_avx2(float *to, const uint8_t *from, int32_t n);
 void media_sharper_avx2(float *to, uint8_t *mask, const uint8_t *own, const float *blur, int32_t n,
                         float alpha, float threshold);
 void media_soften_avx2(uint8_t *to, const uint8_t *own, const float *sharp, const float *soft, int32_t n);
-void media_draw_unsharp(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_unsharp(const media_step *s, const media_draw *d, media_retouches *to);
 int media_unsharp(const media_pixels *px, const media_kernels *by, const media_retouch *r, media_buf *room);
 
 /* --- cv2_medians.c, cv2_medians_avx2.c --- */

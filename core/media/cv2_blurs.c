@@ -15,66 +15,69 @@
 
 #include "cv2.h"
 
-static int drawn_size(uint32_t block, double p, const media_draw *d, double u[2]) {
+static int drawn_size(const media_step *s, const media_draw *d, uint32_t block, double u[2]) {
     media_uniforms(d, OP_LATER, block, u);
-    return media_chance(d, OP_LATER, block, p);
+    return media_happens(s, d, block);
 }
 
-void media_draw_box_blur(const media_op *op, const media_draw *d, media_retouches *to) {
+void media_draw_box_blur(const media_step *s, const media_draw *d, media_retouches *to) {
     double u[2];
-    if (drawn_size(LATER_BOX_BLUR, op->box_blur_p, d, u))
+    if (drawn_size(s, d, LATER_BOX_BLUR, u))
         to->all[to->n++] =
-            (media_retouch){.kind = MEDIA_BOX_BLUR, .size = media_odd(op->box_blur_size, u[1])};
+            (media_retouch){.kind = MEDIA_BOX_BLUR, .size = media_odd(s->of.kernel.size, u[1])};
 }
 
-void media_draw_median(const media_op *op, const media_draw *d, media_retouches *to) {
+void media_draw_median(const media_step *s, const media_draw *d, media_retouches *to) {
     double u[2];
-    if (drawn_size(LATER_MEDIAN, op->median_p, d, u))
-        to->all[to->n++] = (media_retouch){.kind = MEDIA_MEDIAN, .size = media_odd(op->median_size, u[1])};
+    if (drawn_size(s, d, LATER_MEDIAN, u))
+        to->all[to->n++] = (media_retouch){.kind = MEDIA_MEDIAN, .size = media_odd(s->of.kernel.size, u[1])};
 }
 
-void media_draw_cv2_blur(const media_op *op, const media_draw *d, media_retouches *to) {
-    double u[2], sigma[2];
-    if (!drawn_size(LATER_CV2_BLUR, op->cv2_blur_p, d, u)) return;
-    media_uniforms(d, OP_LATER, LATER_CV2_BLUR + 1, sigma);
-    const uint32_t *size = op->cv2_blur_size;
-    double s = media_between(op->cv2_blur_sigma, sigma[0]);
+void media_draw_cv2_blur(const media_step *s, const media_draw *d, media_retouches *to) {
+    double u[2], more[2];
+    if (!drawn_size(s, d, LATER_CV2_BLUR, u)) return;
+    media_uniforms(d, OP_LATER, LATER_CV2_BLUR + 1, more);
+    const uint32_t *size = s->of.cv2_blur.size;
+    double sigma = media_between(s->of.cv2_blur.sigma, more[0]);
     int32_t n = (int32_t)size[0] + (int32_t)(u[1] * (size[1] - size[0] + 1));
-    if (n == 0) n = (int32_t)(s * 3.5) * 2;
+    if (n == 0) n = (int32_t)(sigma * 3.5) * 2;
     n |= 1;
     to->all[to->n++] = (media_retouch){
-        .kind = MEDIA_CV2_BLUR, .size = n < MEDIA_MAX_KERNEL ? n : MEDIA_MAX_KERNEL, .value = s};
+        .kind = MEDIA_CV2_BLUR, .size = n < MEDIA_MAX_KERNEL ? n : MEDIA_MAX_KERNEL, .value = sigma};
 }
 
-void media_draw_motion(const media_op *op, const media_draw *d, media_retouches *to) {
+void media_draw_motion(const media_step *s, const media_draw *d, media_retouches *to) {
+    const media_motion_step *of = &s->of.motion;
     double u[2], way[2], shift[2];
-    if (!drawn_size(LATER_MOTION, op->motion_p, d, u)) return;
+    if (!drawn_size(s, d, LATER_MOTION, u)) return;
     media_uniforms(d, OP_LATER, LATER_MOTION + 1, way);
     media_uniforms(d, OP_LATER, LATER_MOTION + 2, shift);
     media_retouch *r = &to->all[to->n++];
-    *r = (media_retouch){.kind = MEDIA_MOTION, .size = media_odd(op->motion_size, u[1])};
-    r->matrix[0] = media_between(op->motion_angle, way[0]);
-    r->matrix[1] = media_between(op->motion_direction, way[1]);
-    r->matrix[2] = op->motion_shifts ? shift[0] * 2 - 1 : 0;
-    r->matrix[3] = op->motion_shifts ? shift[1] * 2 - 1 : 0;
+    *r = (media_retouch){.kind = MEDIA_MOTION, .size = media_odd(of->size, u[1])};
+    r->matrix[0] = media_between(of->angle, way[0]);
+    r->matrix[1] = media_between(of->direction, way[1]);
+    r->matrix[2] = of->shifts ? shift[0] * 2 - 1 : 0;
+    r->matrix[3] = of->shifts ? shift[1] * 2 - 1 : 0;
 }
 
-static void draw_kernel(int kind, uint32_t block, double p, const double alpha[2], const double by[2],
-                        const media_draw *d, media_retouches *to) {
+static void draw_kernel(int kind, uint32_t block, const media_step *s, const media_draw *d,
+                        media_retouches *to) {
     double u[2], more[2];
-    if (!media_chance(d, OP_LATER, block, p)) return;
+    if (!media_happens(s, d, block)) return;
     media_uniforms(d, OP_LATER, block, u);
     media_uniforms(d, OP_LATER, block + 1, more);
-    to->all[to->n++] = (media_retouch){
-        .kind = kind, .size = 3, .value = media_between(alpha, u[1]), .mean = media_between(by, more[0])};
+    to->all[to->n++] = (media_retouch){.kind = kind,
+                                       .size = 3,
+                                       .value = media_between(s->of.effect.alpha, u[1]),
+                                       .mean = media_between(s->of.effect.by, more[0])};
 }
 
-void media_draw_sharpen(const media_op *op, const media_draw *d, media_retouches *to) {
-    draw_kernel(MEDIA_SHARPEN, LATER_SHARPEN, op->sharpen_p, op->sharpen_alpha, op->sharpen_lightness, d, to);
+void media_draw_sharpen(const media_step *s, const media_draw *d, media_retouches *to) {
+    draw_kernel(MEDIA_SHARPEN, LATER_SHARPEN, s, d, to);
 }
 
-void media_draw_emboss(const media_op *op, const media_draw *d, media_retouches *to) {
-    draw_kernel(MEDIA_EMBOSS, LATER_EMBOSS, op->emboss_p, op->emboss_alpha, op->emboss_strength, d, to);
+void media_draw_emboss(const media_step *s, const media_draw *d, media_retouches *to) {
+    draw_kernel(MEDIA_EMBOSS, LATER_EMBOSS, s, d, to);
 }
 
 /* A line of w pixels at to, with n more on either side. */

@@ -17,10 +17,11 @@
 enum { HUES = MEDIA_HUES, VECTOR = MEDIA_HSV_VECTOR, BITS = 12, HALF = 1 << (BITS - 1), ORDERS = 24 };
 
 /* Three shifts: the first from the block that says whether they happen, two from the next. */
-static void draw_shifts(int kind, uint32_t block, double p, const double range[3][2], const media_draw *d,
+static void draw_shifts(int kind, uint32_t block, const media_step *s, const media_draw *d,
                         media_retouches *to) {
+    const double(*range)[2] = s->of.shifts.by;
     double first[2], more[2];
-    if (!media_chance(d, OP_LATER, block, p)) return;
+    if (!media_happens(s, d, block)) return;
     media_uniforms(d, OP_LATER, block, first);
     media_uniforms(d, OP_LATER, block + 1, more);
     media_retouch *r = &to->all[to->n++];
@@ -30,17 +31,17 @@ static void draw_shifts(int kind, uint32_t block, double p, const double range[3
     r->matrix[2] = media_between(range[2], more[1]);
 }
 
-void media_draw_hsv(const media_op *op, const media_draw *d, media_retouches *to) {
-    draw_shifts(MEDIA_HSV_SHIFT, LATER_HSV, op->hsv_p, op->hsv, d, to);
+void media_draw_hsv(const media_step *s, const media_draw *d, media_retouches *to) {
+    draw_shifts(MEDIA_HSV_SHIFT, LATER_HSV, s, d, to);
 }
 
-void media_draw_rgb_shift(const media_op *op, const media_draw *d, media_retouches *to) {
-    draw_shifts(MEDIA_RGB_SHIFT, LATER_RGB_SHIFT, op->rgb_shift_p, op->rgb_shift, d, to);
+void media_draw_rgb_shift(const media_step *s, const media_draw *d, media_retouches *to) {
+    draw_shifts(MEDIA_RGB_SHIFT, LATER_RGB_SHIFT, s, d, to);
 }
 
-void media_draw_cv2_jitter(const media_op *op, const media_draw *d, media_retouches *to) {
+void media_draw_cv2_jitter(const media_step *s, const media_draw *d, media_retouches *to) {
     double u[2], share[MEDIA_JITTERS];
-    if (!media_chance(d, OP_LATER, LATER_CV2_JITTER, op->cv2_jitter_p)) return;
+    if (!media_happens(s, d, LATER_CV2_JITTER)) return;
     media_uniforms(d, OP_LATER, LATER_CV2_JITTER, u);
     media_uniforms(d, OP_LATER, LATER_CV2_JITTER + 1, &share[MEDIA_BRIGHTNESS]);
     media_uniforms(d, OP_LATER, LATER_CV2_JITTER + 2, &share[MEDIA_SATURATION]);
@@ -50,7 +51,7 @@ void media_draw_cv2_jitter(const media_op *op, const media_draw *d, media_retouc
         int at = order % n, which = left[at];
         order /= n;
         memmove(&left[at], &left[at + 1], (size_t)(n - 1 - at) * sizeof left[0]);
-        const media_factor *f = &op->cv2_jitter[which];
+        const media_factor *f = &s->of.jitter.by[which];
         if (!f->on) continue;
         to->all[to->n++] = (media_retouch){.kind = MEDIA_CV2_BRIGHTNESS + which,
                                            .value = f->low + share[which] * (f->high - f->low)};

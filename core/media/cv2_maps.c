@@ -14,28 +14,21 @@
 
 #include "cv2.h"
 
-static void add(int kind, uint32_t filter, uint32_t border, const uint8_t fill[4], double value,
-                media_retouches *to) {
-    media_retouch *r = &to->all[to->n++];
-    *r = (media_retouch){.kind = kind, .size = (int32_t)filter, .first = border, .value = value};
-    memcpy(r->fill, fill, sizeof r->fill);
-}
-
-void media_draw_optical(const media_op *op, const media_draw *d, media_retouches *to) {
+void media_draw_optical(const media_step *s, const media_draw *d, media_retouches *to) {
     double u[2];
-    if (!media_chance(d, OP_LATER, LATER_OPTICAL, op->optical_p)) return;
+    if (!media_happens(s, d, LATER_OPTICAL)) return;
     media_uniforms(d, OP_LATER, LATER_OPTICAL, u);
-    add(MEDIA_OPTICAL, op->optical_filter, op->optical_border, op->optical_fill,
-        media_between(op->optical_limit, u[1]), to);
+    media_add_taken(to, MEDIA_OPTICAL, &s->of.optical.by)->value = media_between(s->of.optical.limit, u[1]);
 }
 
-void media_draw_grid(const media_op *op, const media_draw *d, media_retouches *to) {
-    if (!media_chance(d, OP_LATER, LATER_GRID, op->grid_p)) return;
-    add(MEDIA_GRID, op->grid_filter, op->grid_border, op->grid_fill, op->grid_steps, to);
-    media_retouch *r = &to->all[to->n - 1];
-    r->matrix[0] = op->grid_limit[0];
-    r->matrix[1] = op->grid_limit[1];
-    r->matrix[2] = op->grid_normalized;
+void media_draw_grid(const media_step *s, const media_draw *d, media_retouches *to) {
+    if (!media_happens(s, d, LATER_GRID)) return;
+    const media_grid_step *of = &s->of.grid;
+    media_retouch *r = media_add_taken(to, MEDIA_GRID, &of->by);
+    r->value = of->steps;
+    r->matrix[0] = of->limit[0];
+    r->matrix[1] = of->limit[1];
+    r->matrix[2] = of->normalized;
     media_words(d, OP_LATER, LATER_GRID + 1, r->key);
 }
 

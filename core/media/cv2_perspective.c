@@ -87,21 +87,17 @@ static void lead(const point from[CORNERS], const point to[CORNERS], double m[UN
     solve(a, m);
 }
 
-void media_draw_cv2_perspective(const media_op *op, const media_draw *d, media_retouches *to) {
+void media_draw_cv2_perspective(const media_step *s, const media_draw *d, media_retouches *to) {
     double u[2];
     point from[CORNERS];
     float w = (float)to->w, h = (float)to->h;
     const point corners[CORNERS] = {{0, 0}, {w, 0}, {w, h}, {0, h}};
-    if (!media_chance(d, OP_LATER, LATER_CV2_PERSPECTIVE, op->cv2_perspective_p)) return;
+    if (!media_happens(s, d, LATER_CV2_PERSPECTIVE)) return;
     media_uniforms(d, OP_LATER, LATER_CV2_PERSPECTIVE, u);
-    draw_points(d, media_between(op->cv2_perspective_scale, u[1]), to->w, to->h, from);
+    draw_points(d, media_between(s->of.cv2_perspective.scale, u[1]), to->w, to->h, from);
     int32_t wide = (int32_t)fmaxf(fmaxf(between(from[1], from[0]), between(from[2], from[3])), LEAST),
             high = (int32_t)fmaxf(fmaxf(between(from[2], from[1]), between(from[3], from[0])), LEAST);
-    media_retouch *r = &to->all[to->n++];
-    *r = (media_retouch){.kind = MEDIA_CV2_PERSPECTIVE,
-                         .size = (int32_t)op->cv2_perspective_filter,
-                         .first = op->cv2_perspective_border};
-    memcpy(r->fill, op->cv2_perspective_fill, sizeof r->fill);
+    media_retouch *r = media_add_taken(to, MEDIA_CV2_PERSPECTIVE, &s->of.cv2_perspective.by);
     lead(from, corners, r->matrix);
     for (int i = 0; i < 3; i++) {
         r->matrix[i] *= (double)to->w / wide;

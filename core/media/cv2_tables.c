@@ -13,26 +13,26 @@
 
 #include "cv2.h"
 
-void media_draw_sepia(const media_op *op, const media_draw *d, media_retouches *to) {
-    if (media_chance(d, OP_LATER, LATER_SEPIA, op->sepia_p))
+void media_draw_sepia(const media_step *s, const media_draw *d, media_retouches *to) {
+    if (media_happens(s, d, LATER_SEPIA))
         to->all[to->n++] = (media_retouch){.kind = MEDIA_SEPIA};
 }
 
-void media_draw_cv2_equalize(const media_op *op, const media_draw *d, media_retouches *to) {
-    if (media_chance(d, OP_LATER, LATER_CV2_EQUALIZE, op->cv2_equalize_p))
+void media_draw_cv2_equalize(const media_step *s, const media_draw *d, media_retouches *to) {
+    if (media_happens(s, d, LATER_CV2_EQUALIZE))
         to->all[to->n++] = (media_retouch){.kind = MEDIA_CV2_EQUALIZE};
 }
 
-void media_draw_drop_channels(const media_op *op, const media_draw *d, media_retouches *to) {
+void media_draw_drop_channels(const media_step *s, const media_draw *d, media_retouches *to) {
     double u[2], of[2];
-    if (!media_chance(d, OP_LATER, LATER_DROP_CHANNELS, op->drop_channels_p)) return;
+    if (!media_happens(s, d, LATER_DROP_CHANNELS)) return;
     media_uniforms(d, OP_LATER, LATER_DROP_CHANNELS, u);
     media_uniforms(d, OP_LATER, LATER_DROP_CHANNELS + 1, of);
-    uint32_t n = op->drop_channels[0] + (uint32_t)(u[1] * (op->drop_channels[1] - op->drop_channels[0] + 1));
+    uint32_t n = media_whole_between(s->of.drop_channels.n, u[1]);
     int one = 1 << (int)(of[0] * 3); /* which is dropped, or, of two, is not */
     media_retouch *r = &to->all[to->n++];
     *r = (media_retouch){.kind = MEDIA_DROP_CHANNELS, .size = n == 1 ? one : 7 - one};
-    r->fill[0] = (uint8_t)op->drop_fill;
+    r->fill[0] = (uint8_t)s->of.drop_channels.fill;
 }
 
 /* A place between 0 and 1 that is a normal number off another. */
@@ -42,14 +42,14 @@ static double off(const media_draw *d, uint32_t block, double place, double scal
     return fmin(fmax(place + scale * media_normal(u), 0), 1);
 }
 
-void media_draw_tone_curve(const media_op *op, const media_draw *d, media_retouches *to) {
-    if (!media_chance(d, OP_LATER, LATER_TONE_CURVE, op->tone_curve_p)) return;
+void media_draw_tone_curve(const media_step *s, const media_draw *d, media_retouches *to) {
+    if (!media_happens(s, d, LATER_TONE_CURVE)) return;
     media_retouch *r = &to->all[to->n++];
     *r = (media_retouch){.kind = MEDIA_TONE_CURVE};
     for (uint32_t ch = 0; ch < 3; ch++) {
-        uint32_t block = LATER_TONE_CURVE + 1 + (op->tone_curve_each ? 2 * ch : 0);
-        r->matrix[2 * ch] = off(d, block, 0.25, op->tone_curve_scale);
-        r->matrix[2 * ch + 1] = off(d, block + 1, 0.75, op->tone_curve_scale);
+        uint32_t block = LATER_TONE_CURVE + 1 + (s->of.tone_curve.each ? 2 * ch : 0);
+        r->matrix[2 * ch] = off(d, block, 0.25, s->of.tone_curve.scale);
+        r->matrix[2 * ch + 1] = off(d, block + 1, 0.75, s->of.tone_curve.scale);
     }
 }
 

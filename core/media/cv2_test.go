@@ -148,7 +148,7 @@ func TestACropSeesNothingAroundIt(t *testing.T) {
 			if draw.Flip {
 				want = mirrored(want, out.W)
 			}
-			if got := resized(t, w, pixels, in, 3, Config{Random: &RandomCrop{}, Out: out, Interpolation: f, Flip: 0.5}, draw); !bytes.Equal(got, want) {
+			if got := resized(t, w, pixels, in, 3, Config{Random: &RandomCrop{}, Out: out, Interpolation: f, Steps: Steps(Chance{Flip, 0.5})}, draw); !bytes.Equal(got, want) {
 				t.Errorf("%s: box %v: other bytes than of the crop alone", name, box)
 			}
 		}
@@ -169,7 +169,7 @@ func TestAPartOfAResizedPictureIsThatOfTheWhole(t *testing.T) {
 			out := Size{min(30, size.H-1), min(38, size.W-1)}
 			x, y := int(math.RoundToEven(float64(size.W-out.W)/2)), int(math.RoundToEven(float64(size.H-out.H)/2))
 			flipped, early := mirrored(cut(all, size, x, y, out.W, out.H), out.W), cut(mirrored(all, size.W), size, x, y, out.W, out.H)
-			cfg := Config{Resize: size, Out: out, Interpolation: f, Flip: 1}
+			cfg := Config{Resize: size, Out: out, Interpolation: f, Steps: Steps(Chance{Flip, 1})}
 			for i, want := range [][]byte{flipped, early} {
 				got := make([]byte, len(want))
 				if _, err := w.Row(got, data, compiled(t, cfg), Draw{}); err != nil {
@@ -178,7 +178,7 @@ func TestAPartOfAResizedPictureIsThatOfTheWhole(t *testing.T) {
 				if !bytes.Equal(got, want) {
 					t.Errorf("%s to %v, flipped ahead of the crop %d: other bytes than those of the whole", name, size, i)
 				}
-				cfg.Order, cfg.Resized = []Step{StepFlip}, 1
+				cfg.Resized, cfg.Steps = Steps(flip), nil
 			}
 		}
 	}

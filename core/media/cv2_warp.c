@@ -37,8 +37,9 @@ static int is_identity(const double m[9]) {
 }
 
 /* How far, in whole pixels. */
-static double shifted(const media_op *op, const double range[2], int32_t side, double u) {
-    if (op->cv2_affine_pixels) return range[0] + floor(u * (range[1] - range[0] + 1));
+static double shifted(const media_cv2_affine_step *of, int axis, int32_t side, double u) {
+    const double *range = of->shift[axis];
+    if (of->pixels) return range[0] + floor(u * (range[1] - range[0] + 1));
     return trunc(media_between(range, u) * side);
 }
 
@@ -53,35 +54,32 @@ static void fit(double m[9], double degrees, double x, double y, int32_t w, int3
     then(m, turn);
 }
 
-void media_draw_cv2_affine(const media_op *op, const media_draw *d, media_retouches *to) {
+void media_draw_cv2_affine(const media_step *s, const media_draw *d, media_retouches *to) {
+    const media_cv2_affine_step *of = &s->of.cv2_affine;
     double turn[2], shift[2], scale[2], shear[2];
-    if (!media_chance(d, OP_LATER, LATER_CV2_AFFINE, op->cv2_affine_p)) return;
+    if (!media_happens(s, d, LATER_CV2_AFFINE)) return;
     media_uniforms(d, OP_LATER, LATER_CV2_AFFINE, turn);
     media_uniforms(d, OP_LATER, LATER_CV2_AFFINE + 1, shift);
     media_uniforms(d, OP_LATER, LATER_CV2_AFFINE + 2, scale);
     media_uniforms(d, OP_LATER, LATER_CV2_AFFINE + 3, shear);
-    double angle = fmod(media_between(op->cv2_affine_angle, turn[1]), 360);
+    double angle = fmod(media_between(of->degrees, turn[1]), 360);
     double a = radians(angle < 0 ? angle + 360 : angle);
     double x = to->w / 2.0 - 0.5, y = to->h / 2.0 - 0.5;
-    double move_x = shifted(op, op->cv2_affine_shift[0], to->w, shift[0]),
-           move_y = shifted(op, op->cv2_affine_shift[1], to->h, shift[1]);
-    double size_x = media_between(op->cv2_affine_scale[0], scale[0]),
-           size_y = op->cv2_affine_keeps ? size_x : media_between(op->cv2_affine_scale[1], scale[1]);
-    double shear_x = tan(radians(-media_between(op->cv2_affine_shear[0], shear[0]))),
-           shear_y = tan(radians(-media_between(op->cv2_affine_shear[1], shear[1])));
+    double move_x = shifted(of, 0, to->w, shift[0]),
+           move_y = shifted(of, 1, to->h, shift[1]);
+    double size_x = media_between(of->scale[0], scale[0]),
+           size_y = of->keeps ? size_x : media_between(of->scale[1], scale[1]);
+    double shear_x = tan(radians(-media_between(of->shear[0], shear[0]))),
+           shear_y = tan(radians(-media_between(of->shear[1], shear[1])));
     double m[9] = {1, 0, x, 0, 1, y, 0, 0, 1};
     then(m, (const double[9]){1, 0, move_x, 0, 1, move_y, 0, 0, 1});
     then(m, (const double[9]){1, shear_x, 0, shear_y, 1, 0, 0, 0, 1});
     then(m, (const double[9]){cos(a), sin(a), 0, -sin(a), cos(a), 0, 0, 0, 1});
     then(m, (const double[9]){size_x, 0, 0, 0, size_y, 0, 0, 0, 1});
     then(m, (const double[9]){1, 0, -x, 0, 1, -y, 0, 0, 1});
-    if (op->cv2_affine_fits) fit(m, media_between(op->cv2_affine_angle, turn[1]), x, y, to->w, to->h);
+    if (of->fits) fit(m, media_between(of->degrees, turn[1]), x, y, to->w, to->h);
     if (is_identity(m)) return;
-    media_retouch *r = &to->all[to->n++];
-    *r = (media_retouch){
-        .kind = MEDIA_CV2_AFFINE, .size = (int32_t)op->cv2_affine_filter, .first = op->cv2_affine_border};
-    memcpy(r->matrix, m, 6 * sizeof *m);
-    memcpy(r->fill, op->cv2_affine_fill, sizeof r->fill);
+    memcpy(media_add_taken(to, MEDIA_CV2_AFFINE, &of->by)->matrix, m, 6 * sizeof *m);
 }
 
 static void inverse(const double m[6], double back[6]) {

@@ -5,8 +5,6 @@ package media
 */
 import "C"
 
-import "fmt"
-
 // CV2Affine is albumentations' Affine, by cv2.warpAffine: with probability P to the left by Degrees, moved, scaled and sheared, around the middle. Of each
 // range a number is drawn, along x and y, in albumentations' order: scaled, turned, sheared, moved.
 type CV2Affine struct {
@@ -23,30 +21,21 @@ type CV2Affine struct {
 	Fill           Fill // of Constant
 }
 
-func (a *CV2Affine) fill(op *C.media_op) {
-	if a == nil {
-		return
+func (a *CV2Affine) kind() C.uint32_t { return C.MEDIA_DO_CV2_AFFINE }
+
+func (a *CV2Affine) fill(to *C.media_step) {
+	to.p = C.double(a.P)
+	*own[C.media_cv2_affine_step](to) = C.media_cv2_affine_step{
+		degrees: cRange(a.Degrees), shift: [2][2]C.double{cRange(a.ShiftX), cRange(a.ShiftY)}, pixels: flag(a.Pixels),
+		scale: [2][2]C.double{cRange(a.ScaleX), cRange(a.ScaleY)}, fits: flag(a.Fit), keeps: flag(a.KeepRatio),
+		shear: [2][2]C.double{cRange(a.ShearX), cRange(a.ShearY)}, by: Bent{a.Interpolation, a.Padding, a.Fill}.c(),
 	}
-	op.cv2_affine_p, op.cv2_affine_angle = C.double(a.P), cRange(a.Degrees)
-	op.cv2_affine_shift = [2][2]C.double{cRange(a.ShiftX), cRange(a.ShiftY)}
-	op.cv2_affine_pixels, op.cv2_affine_keeps, op.cv2_affine_fits = flag(a.Pixels), flag(a.KeepRatio), flag(a.Fit)
-	op.cv2_affine_scale = [2][2]C.double{cRange(a.ScaleX), cRange(a.ScaleY)}
-	op.cv2_affine_shear = [2][2]C.double{cRange(a.ShearX), cRange(a.ShearY)}
-	op.cv2_affine_filter, op.cv2_affine_border, op.cv2_affine_fill = C.uint32_t(a.Interpolation), C.uint32_t(a.Padding), a.Fill.c()
 }
 
-func (a *CV2Affine) check(mode Mode) error {
+func (a *CV2Affine) check(in place) error {
 	const name = "OpenCV's affine"
-	if a == nil {
-		return nil
-	}
-	switch {
-	case a.Interpolation != CV2Nearest && a.Interpolation != CV2Linear:
-		return fmt.Errorf("%s: want interpolation cv2_nearest or cv2_linear", name)
-	case a.Interpolation != CV2Nearest && mode == Index:
-		return fmt.Errorf("%s: want interpolation cv2_nearest with mode index, as cv2_linear mixes numbers of classes", name)
-	case a.Padding > Symmetric:
-		return fmt.Errorf("%s: padding: %d is not one of the named values", name, a.Padding)
+	if err := (Bent{a.Interpolation, a.Padding, a.Fill}).check(name, in.Mode); err != nil {
+		return err
 	}
 	shift := 1.0
 	if a.Pixels {

@@ -29,11 +29,11 @@ func TestAnAffineMapOfOpenCVIsDrawnByItsAddresses(t *testing.T) {
 	done := 0
 	for i := range uint64(24) {
 		draw := Draw{Seed: 9, Index: i}
-		cfg := Config{Out: Square(side), CV2Affine: &CV2Affine{
+		a := &CV2Affine{
 			P: 0.7, Degrees: [2]float64{-50, 70}, ShiftX: [2]float64{-0.1, 0.3}, ShiftY: [2]float64{-0.2, 0}, ScaleX: [2]float64{0.6, 1}, ScaleY: [2]float64{1, 1.5},
 			ShearX: [2]float64{-20, 5}, ShearY: [2]float64{0, 10}, Interpolation: CV2Linear, Padding: Padding(i % 4), Fill: Fill{9, 99, 199}, KeepRatio: i%2 == 1, Pixels: i%3 == 1,
-		}}
-		a := cfg.CV2Affine
+		}
+		cfg := Config{Out: Square(side), Steps: Steps(a)}
 		if a.Pixels {
 			a.ShiftX, a.ShiftY = [2]float64{-3, 20}, [2]float64{-9, -9}
 		}
@@ -122,7 +122,7 @@ func TestShiftsOfColoursAreDrawnByTheirAddresses(t *testing.T) {
 	done := 0
 	for i := range uint64(40) {
 		draw := Draw{Seed: 2, Index: i}
-		got := made(t, w, data, Config{Out: Square(60), RGBShift: &Shifts{0.6, by}}, draw)
+		got := made(t, w, data, Config{Out: Square(60), Steps: Steps(&RGBShift{0.6, by})}, draw)
 		first, more := draw.Uniforms(15, 130), draw.Uniforms(15, 131)
 		happens := first[0] < 0.6
 		if happens {

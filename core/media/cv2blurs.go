@@ -13,6 +13,12 @@ type Kernel struct {
 	Size [2]int // 1 to MaxKernel
 }
 
+// BoxBlur is albumentations' Blur: it becomes the mean of these.
+type BoxBlur Kernel
+
+// Median is albumentations' MedianBlur.
+type Median Kernel
+
 // CV2Blur is albumentations' GaussianBlur: with probability P, by a sigma between two. Size is that of the kernel, a whole number between two, of an even
 // one the next; 0: what sigma needs, int(3.5 sigma) to either side.
 type CV2Blur struct {
@@ -67,128 +73,73 @@ const (
 	MaxCLAHETiles      = 64
 )
 
-// cv2Blurs fills in what the kernel knows of them.
-func (cfg *Config) cv2Blurs(op *C.media_op) {
-	if b := cfg.BoxBlur; b != nil {
-		op.box_blur_p, op.box_blur_size = C.double(b.P), b.c()
-	}
-	if m := cfg.Median; m != nil {
-		op.median_p, op.median_size = C.double(m.P), m.c()
-	}
-	if b := cfg.CV2Blur; b != nil {
-		op.cv2_blur_p, op.cv2_blur_sigma = C.double(b.P), cRange(b.Sigma)
-		op.cv2_blur_size = [2]C.uint32_t{C.uint32_t(b.Size[0]), C.uint32_t(b.Size[1])}
-	}
-	if u := cfg.Unsharp; u != nil {
-		op.unsharp_p, op.unsharp_size, op.unsharp_sigma, op.unsharp_alpha, op.unsharp_threshold = C.double(u.P), u.c(), cRange(u.Sigma), cRange(u.Alpha), C.uint32_t(u.Threshold)
-	}
-	if m := cfg.Motion; m != nil {
-		op.motion_p, op.motion_size, op.motion_shifts = C.double(m.P), m.c(), flag(m.Shifted)
-		op.motion_angle, op.motion_direction = cRange(m.Angle), cRange(m.Direction)
-	}
+func (k *Kernel) fill(to *C.media_step) {
+	to.p = C.double(k.P)
+	own[C.media_kernel_step](to).size = cPair(k.Size)
 }
 
-func (c *CLAHE) fill(op *C.media_op) {
-	if c == nil {
-		return
+func (k *Kernel) check(name string) error {
+	if s := k.Size; s[0] < 1 || s[0] > s[1] || s[1] > MaxKernel || s[0]%2 == 0 || s[1]%2 == 0 {
+		return fmt.Errorf("%s: got sizes %v, want odd numbers, 1 <= smallest <= largest <= %d", name, s, MaxKernel)
 	}
-	op.clahe_p, op.clahe_limit = C.double(c.P), cRange(c.Limit)
-	op.clahe_tiles = [2]C.uint32_t{C.uint32_t(c.Across), C.uint32_t(c.Down)}
+	return nil
 }
 
-func (k *Kernel) c() [2]C.uint32_t {
-	return [2]C.uint32_t{C.uint32_t(k.Size[0]), C.uint32_t(k.Size[1])}
+func (b *BoxBlur) kind() C.uint32_t { return C.MEDIA_DO_BOX_BLUR }
+
+func (b *BoxBlur) fill(to *C.media_step) { (*Kernel)(b).fill(to) }
+
+func (b *BoxBlur) check(place) error { return (*Kernel)(b).check("box blur") }
+
+func (m *Median) kind() C.uint32_t { return C.MEDIA_DO_MEDIAN }
+
+func (m *Median) fill(to *C.media_step) { (*Kernel)(m).fill(to) }
+
+func (m *Median) check(place) error { return (*Kernel)(m).check("median") }
+
+func (b *CV2Blur) kind() C.uint32_t { return C.MEDIA_DO_CV2_BLUR }
+
+func (b *CV2Blur) fill(to *C.media_step) {
+	to.p = C.double(b.P)
+	*own[C.media_cv2_blur_step](to) = C.media_cv2_blur_step{sigma: cRange(b.Sigma), size: cPair(b.Size)}
 }
 
-func (h *Holes) fill(op *C.media_op) {
-	if h == nil {
-		return
+func (b *CV2Blur) check(place) error {
+	if s := b.Size; s[0] < 0 || s[0] > s[1] || s[1] > MaxKernel {
+		return fmt.Errorf("OpenCV's blur: got sizes %v, want 0 <= smallest <= largest <= %d", s, MaxKernel)
 	}
-	op.holes_p, op.holes_min, op.holes_max = C.double(h.P), C.uint32_t(h.Count[0]), C.uint32_t(h.Count[1])
-	op.holes_height, op.holes_width = cRange(h.Height), cRange(h.Width)
-	op.holes_pixels, op.holes_fill = flag(h.Pixels), h.Fill.c()
+	return ordered("OpenCV's blur: sigma", b.Sigma, MinSigma, MaxCV2Sigma)
 }
 
-// cv2BlurChances are the probabilities of these.
-func (cfg *Config) cv2BlurChances() (all []chance) {
-	for _, k := range cfg.kernels() {
-		all = append(all, chance{k.name, k.P})
-	}
-	if cfg.CV2Blur != nil {
-		all = append(all, chance{"OpenCV's blur", cfg.CV2Blur.P})
-	}
-	if cfg.Holes != nil {
-		all = append(all, chance{"holes", cfg.Holes.P})
-	}
-	if cfg.CLAHE != nil {
-		all = append(all, chance{"CLAHE", cfg.CLAHE.P})
-	}
-	return all
+func (m *Motion) kind() C.uint32_t { return C.MEDIA_DO_MOTION }
+
+func (m *Motion) fill(to *C.media_step) {
+	to.p = C.double(m.P)
+	*own[C.media_motion_step](to) = C.media_motion_step{size: cPair(m.Size), shifts: flag(m.Shifted), angle: cRange(m.Angle), direction: cRange(m.Direction)}
 }
 
-type named struct {
-	name string
-	*Kernel
-}
-
-func (cfg *Config) kernels() (all []named) {
-	if cfg.BoxBlur != nil {
-		all = append(all, named{"box blur", cfg.BoxBlur})
-	}
-	if cfg.Median != nil {
-		all = append(all, named{"median", cfg.Median})
-	}
-	if cfg.Motion != nil {
-		all = append(all, named{"motion", &cfg.Motion.Kernel})
-	}
-	if cfg.Unsharp != nil {
-		all = append(all, named{"unsharp", &cfg.Unsharp.Kernel})
-	}
-	return all
-}
-
-// checkCV2Blurs wants numbers in range.
-func (cfg *Config) checkCV2Blurs() error {
-	for _, k := range cfg.kernels() {
-		if s := k.Size; s[0] < 1 || s[0] > s[1] || s[1] > MaxKernel || s[0]%2 == 0 || s[1]%2 == 0 {
-			return fmt.Errorf("%s: got sizes %v, want odd numbers, 1 <= smallest <= largest <= %d", k.name, s, MaxKernel)
-		}
-	}
-	if b := cfg.CV2Blur; b != nil {
-		if s := b.Size; s[0] < 0 || s[0] > s[1] || s[1] > MaxKernel {
-			return fmt.Errorf("OpenCV's blur: got sizes %v, want 0 <= smallest <= largest <= %d", s, MaxKernel)
-		}
-		if err := ordered("OpenCV's blur: sigma", b.Sigma, MinSigma, MaxCV2Sigma); err != nil {
-			return err
-		}
-	}
-	if m := cfg.Motion; m != nil {
-		if err := ordered("motion: angle", m.Angle, -MaxDegrees, MaxDegrees); err != nil {
-			return err
-		}
-		if err := ordered("motion: direction", m.Direction, -1, 1); err != nil {
-			return err
-		}
-	}
-	if err := cfg.Unsharp.check(); err != nil {
+func (m *Motion) check(place) error {
+	if err := m.Kernel.check("motion"); err != nil {
 		return err
 	}
-	if c := cfg.CLAHE; c != nil {
-		if min(c.Across, c.Down) < 1 || max(c.Across, c.Down) > MaxCLAHETiles {
-			return fmt.Errorf("CLAHE: got %d x %d tiles, want 1 to %d across and down", c.Down, c.Across, MaxCLAHETiles)
-		}
-		if err := ordered("CLAHE: limit", c.Limit, MinLimit, MaxLimit); err != nil {
-			return err
-		}
+	if err := ordered("motion: angle", m.Angle, -MaxDegrees, MaxDegrees); err != nil {
+		return err
 	}
-	return cfg.Holes.check()
+	return ordered("motion: direction", m.Direction, -1, 1)
 }
 
-func (u *Unsharp) check() error {
-	switch {
-	case u == nil:
-		return nil
-	case u.Threshold < 0 || u.Threshold > 255:
+func (u *Unsharp) kind() C.uint32_t { return C.MEDIA_DO_UNSHARP }
+
+func (u *Unsharp) fill(to *C.media_step) {
+	to.p = C.double(u.P)
+	*own[C.media_unsharp_step](to) = C.media_unsharp_step{size: cPair(u.Size), threshold: C.uint32_t(u.Threshold), sigma: cRange(u.Sigma), alpha: cRange(u.Alpha)}
+}
+
+func (u *Unsharp) check(place) error {
+	if err := u.Kernel.check("unsharp"); err != nil {
+		return err
+	}
+	if u.Threshold < 0 || u.Threshold > 255 {
 		return fmt.Errorf("unsharp: got threshold %d, want 0 to 255", u.Threshold)
 	}
 	if err := ordered("unsharp: sigma", u.Sigma, 0, MaxSigma); err != nil {
@@ -197,10 +148,28 @@ func (u *Unsharp) check() error {
 	return ordered("unsharp: alpha", u.Alpha, 0, 1)
 }
 
-func (h *Holes) check() error {
-	if h == nil {
-		return nil
+func (c *CLAHE) kind() C.uint32_t { return C.MEDIA_DO_CLAHE }
+
+func (c *CLAHE) fill(to *C.media_step) {
+	to.p = C.double(c.P)
+	*own[C.media_clahe_step](to) = C.media_clahe_step{limit: cRange(c.Limit), tiles: cPair([2]int{c.Across, c.Down})}
+}
+
+func (c *CLAHE) check(place) error {
+	if min(c.Across, c.Down) < 1 || max(c.Across, c.Down) > MaxCLAHETiles {
+		return fmt.Errorf("CLAHE: got %d x %d tiles, want 1 to %d across and down", c.Down, c.Across, MaxCLAHETiles)
 	}
+	return ordered("CLAHE: limit", c.Limit, MinLimit, MaxLimit)
+}
+
+func (h *Holes) kind() C.uint32_t { return C.MEDIA_DO_HOLES }
+
+func (h *Holes) fill(to *C.media_step) {
+	to.p = C.double(h.P)
+	*own[C.media_holes_step](to) = C.media_holes_step{n: cPair(h.Count), pixels: flag(h.Pixels), height: cRange(h.Height), width: cRange(h.Width), fill: h.Fill.c()}
+}
+
+func (h *Holes) check(place) error {
 	if n := h.Count; n[0] < 0 || n[0] > n[1] || n[1] > MaxHoles {
 		return fmt.Errorf("holes: got %v, want 0 <= fewest <= most <= %d", n, MaxHoles)
 	}

@@ -25,9 +25,9 @@ func TestMeansAndMediansAreThoseOfASquare(t *testing.T) {
 		from := made(t, w, data, Config{Out: side}, Draw{})
 		at := func(x, y, ch int) int { return int(from[3*(y*side.W+x)+ch]) }
 		for _, size := range []int{1, 3, 5, 7, 15, 19} {
-			cfg := Config{Out: side, BoxBlur: &Kernel{1, [2]int{size, size}}}
+			cfg := Config{Out: side, Steps: Steps(&BoxBlur{1, [2]int{size, size}})}
 			means := made(t, w, data, cfg, Draw{})
-			cfg = Config{Out: side, Median: &Kernel{1, [2]int{size, size}}}
+			cfg = Config{Out: side, Steps: Steps(&Median{1, [2]int{size, size}})}
 			medians := made(t, w, data, cfg, Draw{})
 			for i := range means {
 				x, y, sum := i/3%side.W, i/3/side.W, 0
@@ -61,7 +61,7 @@ func TestAMotionIsTheMeanAlongAWay(t *testing.T) {
 		draw := Draw{Seed: 4, Index: i}
 		u := func(k, n int) float64 { return draw.Uniforms(15, uint32(144+k))[n] }
 		m.Shifted = i%2 == 1
-		got := made(t, w, data, Config{Out: Square(side), Motion: m}, draw)
+		got := made(t, w, data, Config{Out: Square(side), Steps: Steps(m)}, draw)
 		if u(0, 0) >= 0.7 {
 			if !slices.Equal(got, from) {
 				t.Errorf("draw %d: it happened, by chance %v", i, u(0, 0))
@@ -111,7 +111,7 @@ func TestAGaussianBlurOfOpenCVHasTheSizeOfItsSigma(t *testing.T) {
 		if i%2 == 1 {
 			b.Size = [2]int{2, 8}
 		}
-		got := made(t, w, data, Config{Out: Square(side), CV2Blur: b}, draw)
+		got := made(t, w, data, Config{Out: Square(side), Steps: Steps(b)}, draw)
 		sigma := 0.2 + draw.Uniforms(15, 143)[0]*2.3
 		size := 2*int(sigma*3.5) + 1
 		if i%2 == 1 {
@@ -148,7 +148,7 @@ func TestHolesAreDrawnByTheirAddresses(t *testing.T) {
 		if c.Pixels = i%2 == 1; c.Pixels {
 			c.Height, c.Width = [2]float64{3, 99}, [2]float64{0, 7}
 		}
-		got, want := made(t, w, data, Config{Out: Size{h, wide}, Holes: c}, draw), slices.Clone(from)
+		got, want := made(t, w, data, Config{Out: Size{h, wide}, Steps: Steps(c)}, draw), slices.Clone(from)
 		first := draw.Uniforms(15, 148)
 		n := 0
 		if first[0] < 0.8 {
@@ -183,7 +183,7 @@ func TestCLAHEOfOneTileEqualizesTheRow(t *testing.T) {
 	const side = 60
 	w, data := worker(t, nil), testJPEG(t, side, side)
 	from := made(t, w, data, Config{Out: Square(side), Mode: Gray}, Draw{})
-	got := made(t, w, data, Config{Out: Square(side), Mode: Gray, CLAHE: &CLAHE{1, [2]float64{1000, 1000}, 1, 1}}, Draw{})
+	got := made(t, w, data, Config{Out: Square(side), Mode: Gray, Steps: Steps(&CLAHE{1, [2]float64{1000, 1000}, 1, 1})}, Draw{})
 	for i, v := range from {
 		upto := 0
 		for _, other := range from {
@@ -196,7 +196,7 @@ func TestCLAHEOfOneTileEqualizesTheRow(t *testing.T) {
 		}
 	}
 	limited := func(limit [2]float64, draw Draw) []byte {
-		return made(t, w, data, Config{Out: Square(side), Mode: Gray, CLAHE: &CLAHE{0.5, limit, 4, 3}}, draw)
+		return made(t, w, data, Config{Out: Square(side), Mode: Gray, Steps: Steps(&CLAHE{0.5, limit, 4, 3})}, draw)
 	}
 	for i := range uint64(20) {
 		draw := Draw{Seed: 6, Index: i}
@@ -204,7 +204,7 @@ func TestCLAHEOfOneTileEqualizesTheRow(t *testing.T) {
 		want := from
 		if u[0] < 0.5 {
 			limit := 1 + u[1]*4
-			want = made(t, w, data, Config{Out: Square(side), Mode: Gray, CLAHE: &CLAHE{1, [2]float64{limit, limit}, 4, 3}}, Draw{})
+			want = made(t, w, data, Config{Out: Square(side), Mode: Gray, Steps: Steps(&CLAHE{1, [2]float64{limit, limit}, 4, 3})}, Draw{})
 		}
 		if !slices.Equal(limited([2]float64{1, 5}, draw), want) {
 			t.Errorf("draw %d: not what its address says, %v", i, u)
@@ -216,12 +216,12 @@ func TestCLAHEOfOneTileEqualizesTheRow(t *testing.T) {
 func TestBlursAreTheSameWithoutVectors(t *testing.T) {
 	best, portable, data := worker(t, nil), worker(t, &Options{Portable: true}), testJPEG(t, 90, 70)
 	for i := range uint64(60) {
-		cfg := Config{Out: Size{40 + int(i), 31 + int(i)}, CV2Blur: &CV2Blur{1, [2]float64{0.1, 6}, [2]int{0, 9}}}
+		cfg := Config{Out: Size{40 + int(i), 31 + int(i)}, Steps: Steps(&CV2Blur{1, [2]float64{0.1, 6}, [2]int{0, 9}})}
 		if i%2 == 1 {
 			cfg.Mode = Gray
 		}
 		if i%3 == 1 {
-			cfg.CV2Blur, cfg.Motion = nil, &Motion{Kernel{1, [2]int{3, 15}}, [2]float64{0, 360}, [2]float64{-1, 1}, true}
+			cfg.Steps = Steps(&Motion{Kernel{1, [2]int{3, 15}}, [2]float64{0, 360}, [2]float64{-1, 1}, true})
 		}
 		if draw := (Draw{Index: i}); !slices.Equal(made(t, best, data, cfg, draw), made(t, portable, data, cfg, draw)) {
 			t.Errorf("draw %d: other bytes than without vectors", i)

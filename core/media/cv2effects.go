@@ -15,6 +15,12 @@ type Effect struct {
 	By    [2]float64 // 0 to MaxEffect: Sharpen's lightness, Emboss's strength
 }
 
+// Sharpen and Emboss are these two.
+type (
+	Sharpen Effect
+	Emboss  Effect
+)
+
 // MaxEffect bounds Effect's By.
 const MaxEffect = 100
 
@@ -83,19 +89,16 @@ type Multiply struct {
 	Each, Elements bool
 }
 
-func (g *GridHoles) fill(op *C.media_op) {
-	if g == nil {
-		return
-	}
-	pair := func(n [2]int) [2]C.uint32_t { return [2]C.uint32_t{C.uint32_t(n[0]), C.uint32_t(n[1])} }
-	op.grid_holes_p, op.grid_holes_ratio, op.grid_holes_fill = C.double(g.P), C.double(g.Ratio), g.Fill.c()
-	op.grid_holes_cells, op.grid_holes_unit, op.grid_holes_shift, op.grid_holes_anywhere = pair(g.Cells), pair(g.Unit), pair(g.Shift), flag(g.Anywhere)
+func (g *GridHoles) kind() C.uint32_t { return C.MEDIA_DO_GRID_HOLES }
+
+func (g *GridHoles) fill(to *C.media_step) {
+	to.p = C.double(g.P)
+	*own[C.media_grid_holes_step](to) = C.media_grid_holes_step{ratio: C.double(g.Ratio), cells: cPair(g.Cells), unit: cPair(g.Unit), anywhere: flag(g.Anywhere), shift: cPair(g.Shift), fill: g.Fill.c()}
 }
 
-func (g *GridHoles) check() error {
-	if g == nil {
-		return nil
-	}
+func (g *GridHoles) least() int { return max(g.Unit[1], g.Cells[0], g.Cells[1]) }
+
+func (g *GridHoles) check(place) error {
 	within := func(n [2]int, least int) bool { return n[0] >= least && n[1] >= least && max(n[0], n[1]) <= MaxSide }
 	switch {
 	case !(g.Ratio > 0 && g.Ratio <= 1):
@@ -110,129 +113,114 @@ func (g *GridHoles) check() error {
 	return nil
 }
 
-// cv2Effects fills in what the kernel knows of them.
-func (cfg *Config) cv2Effects(op *C.media_op) {
-	if e := cfg.Sharpen; e != nil {
-		op.sharpen_p, op.sharpen_alpha, op.sharpen_lightness = C.double(e.P), cRange(e.Alpha), cRange(e.By)
-	}
-	if e := cfg.Emboss; e != nil {
-		op.emboss_p, op.emboss_alpha, op.emboss_strength = C.double(e.P), cRange(e.Alpha), cRange(e.By)
-	}
-	if t := cfg.ToneCurve; t != nil {
-		op.tone_curve_p, op.tone_curve_scale, op.tone_curve_each = C.double(t.P), C.double(t.Scale), flag(t.Each)
-	}
-	if d := cfg.DropChannels; d != nil {
-		op.drop_channels_p, op.drop_fill = C.double(d.P), C.uint32_t(d.Fill)
-		op.drop_channels = [2]C.uint32_t{C.uint32_t(d.Count[0]), C.uint32_t(d.Count[1])}
-	}
-	if s := cfg.Specks; s != nil {
-		op.specks_p, op.specks_share, op.specks_each, op.specks_fill = C.double(s.P), C.double(s.Share), flag(s.Each), s.Fill.c()
-	}
-	if d := cfg.Downscale; d != nil {
-		op.downscale_p, op.downscale_scale = C.double(d.P), cRange(d.Scale)
-	}
-	if m := cfg.Multiply; m != nil {
-		op.multiply_p, op.multiply_by, op.multiply_each, op.multiply_elements = C.double(m.P), cRange(m.By), flag(m.Each), flag(m.Elements)
-	}
-	if m := cfg.Morph; m != nil {
-		op.morph_p, op.morph_erodes, op.morph_size = C.double(m.P), flag(m.Erode), [2]C.uint32_t{C.uint32_t(m.Size[0]), C.uint32_t(m.Size[1])}
-	}
-	if n := cfg.ISO; n != nil {
-		op.iso_p, op.iso_shift, op.iso_intensity = C.double(n.P), cRange(n.Shift), cRange(n.Intensity)
-	}
-	op.sepia_p, op.cv2_equalize_p = C.double(cfg.Sepia), C.double(cfg.CV2Equalize)
+func (e *Effect) fill(to *C.media_step) {
+	to.p = C.double(e.P)
+	*own[C.media_effect_step](to) = C.media_effect_step{alpha: cRange(e.Alpha), by: cRange(e.By)}
 }
 
-type effect struct {
-	name string
-	*Effect
-}
-
-// effects are those that are kernels.
-func (cfg *Config) effects() []effect {
-	return []effect{{"sharpen", cfg.Sharpen}, {"emboss", cfg.Emboss}}
-}
-
-// cv2EffectChances are their probabilities.
-func (cfg *Config) cv2EffectChances() []chance {
-	all := []chance{{"sepia", cfg.Sepia}, {"OpenCV's equalize", cfg.CV2Equalize}}
-	for _, e := range cfg.effects() {
-		if e.Effect != nil {
-			all = append(all, chance{e.name, e.P})
-		}
-	}
-	if cfg.GridHoles != nil {
-		all = append(all, chance{"grid holes", cfg.GridHoles.P})
-	}
-	if cfg.Specks != nil {
-		all = append(all, chance{"specks", cfg.Specks.P})
-	}
-	if cfg.Downscale != nil {
-		all = append(all, chance{"downscale", cfg.Downscale.P})
-	}
-	if cfg.Multiply != nil {
-		all = append(all, chance{"multiply", cfg.Multiply.P})
-	}
-	if cfg.ISO != nil {
-		all = append(all, chance{"ISO", cfg.ISO.P})
-	}
-	if cfg.ToneCurve != nil {
-		all = append(all, chance{"tone curve", cfg.ToneCurve.P})
-	}
-	if cfg.DropChannels != nil {
-		all = append(all, chance{"drop channels", cfg.DropChannels.P})
-	}
-	return all
-}
-
-// checkCV2Effects wants numbers in range, and colours where they change.
-func (cfg *Config) checkCV2Effects() error {
-	for _, e := range cfg.effects() {
-		if e.Effect == nil {
-			continue
-		}
-		if err := ordered(e.name+": alpha", e.Alpha, 0, 1); err != nil {
-			return err
-		}
-		if err := ordered(e.name, e.By, 0, MaxEffect); err != nil {
-			return err
-		}
-	}
-	if s := cfg.Specks; s != nil && !(s.Share >= 0 && s.Share <= 1) {
-		return fmt.Errorf("specks: got a share of %v, want 0 to 1", s.Share)
-	}
-	if d := cfg.Downscale; d != nil {
-		if err := ordered("downscale: scale", d.Scale, MinScale, 1); err != nil {
-			return err
-		}
-	}
-	if m := cfg.Multiply; m != nil {
-		if err := ordered("multiply", m.By, 0, MaxFactor); err != nil {
-			return err
-		}
-	}
-	if m := cfg.Morph; m != nil && (min(m.Size[0], m.Size[1]) < 1 || max(m.Size[0], m.Size[1]) > MaxKernel) {
-		return fmt.Errorf("morph: got an ellipse of %d x %d, want 1 to %d", m.Size[0], m.Size[1], MaxKernel)
-	}
-	if n := cfg.ISO; n != nil {
-		if err := ordered("ISO: shift", n.Shift, 0, 1); err != nil {
-			return err
-		}
-		if err := ordered("ISO: intensity", n.Intensity, 0, MaxIntensity); err != nil {
-			return err
-		}
-	}
-	if err := cfg.GridHoles.check(); err != nil {
+func (e *Effect) check(name string) error {
+	if err := ordered(name+": alpha", e.Alpha, 0, 1); err != nil {
 		return err
 	}
-	if t := cfg.ToneCurve; t != nil && !(t.Scale >= 0 && t.Scale <= 1) {
+	return ordered(name, e.By, 0, MaxEffect)
+}
+
+func (e *Sharpen) kind() C.uint32_t { return C.MEDIA_DO_SHARPEN }
+
+func (e *Sharpen) fill(to *C.media_step) { (*Effect)(e).fill(to) }
+
+func (e *Sharpen) check(place) error { return (*Effect)(e).check("sharpen") }
+
+func (e *Emboss) kind() C.uint32_t { return C.MEDIA_DO_EMBOSS }
+
+func (e *Emboss) fill(to *C.media_step) { (*Effect)(e).fill(to) }
+
+func (e *Emboss) check(place) error { return (*Effect)(e).check("emboss") }
+
+func (t *ToneCurve) kind() C.uint32_t { return C.MEDIA_DO_TONE_CURVE }
+
+func (t *ToneCurve) fill(to *C.media_step) {
+	to.p = C.double(t.P)
+	*own[C.media_tone_curve_step](to) = C.media_tone_curve_step{scale: C.double(t.Scale), each: flag(t.Each)}
+}
+
+func (t *ToneCurve) check(place) error {
+	if !(t.Scale >= 0 && t.Scale <= 1) {
 		return fmt.Errorf("tone curve: got scale %v, want 0 to 1", t.Scale)
 	}
-	if (cfg.Sepia > 0 || cfg.DropChannels != nil || cfg.ISO != nil) && cfg.Mode != RGB {
-		return fmt.Errorf("sepia, drop channels, ISO: want mode RGB, as grey has one channel")
-	}
-	if d := cfg.DropChannels; d != nil && !(1 <= d.Count[0] && d.Count[0] <= d.Count[1] && d.Count[1] <= 2) {
+	return nil
+}
+
+func (d *DropChannels) kind() C.uint32_t { return C.MEDIA_DO_DROP_CHANNELS }
+
+func (d *DropChannels) fill(to *C.media_step) {
+	to.p = C.double(d.P)
+	*own[C.media_drop_channels_step](to) = C.media_drop_channels_step{n: cPair(d.Count), fill: C.uint32_t(d.Fill)}
+}
+
+func (d *DropChannels) check(place) error {
+	if !(1 <= d.Count[0] && d.Count[0] <= d.Count[1] && d.Count[1] <= 2) {
 		return fmt.Errorf("drop channels: got %v, want 1 <= fewest <= most <= 2, of three", d.Count)
 	}
 	return nil
+}
+
+func (s *Specks) kind() C.uint32_t { return C.MEDIA_DO_SPECKS }
+
+func (s *Specks) fill(to *C.media_step) {
+	to.p = C.double(s.P)
+	*own[C.media_specks_step](to) = C.media_specks_step{share: C.double(s.Share), each: flag(s.Each), fill: s.Fill.c()}
+}
+
+func (s *Specks) check(place) error {
+	if !(s.Share >= 0 && s.Share <= 1) {
+		return fmt.Errorf("specks: got a share of %v, want 0 to 1", s.Share)
+	}
+	return nil
+}
+
+func (d *Downscale) kind() C.uint32_t { return C.MEDIA_DO_DOWNSCALE }
+
+func (d *Downscale) fill(to *C.media_step) {
+	to.p = C.double(d.P)
+	own[C.media_downscale_step](to).scale = cRange(d.Scale)
+}
+
+func (d *Downscale) check(place) error { return ordered("downscale: scale", d.Scale, MinScale, 1) }
+
+func (m *Multiply) kind() C.uint32_t { return C.MEDIA_DO_MULTIPLY }
+
+func (m *Multiply) fill(to *C.media_step) {
+	to.p = C.double(m.P)
+	*own[C.media_multiply_step](to) = C.media_multiply_step{by: cRange(m.By), each: flag(m.Each), elements: flag(m.Elements)}
+}
+
+func (m *Multiply) check(place) error { return ordered("multiply", m.By, 0, MaxFactor) }
+
+func (m *Morph) kind() C.uint32_t { return C.MEDIA_DO_MORPH }
+
+func (m *Morph) fill(to *C.media_step) {
+	to.p = C.double(m.P)
+	*own[C.media_morph_step](to) = C.media_morph_step{erodes: flag(m.Erode), size: cPair(m.Size)}
+}
+
+func (m *Morph) check(place) error {
+	if min(m.Size[0], m.Size[1]) < 1 || max(m.Size[0], m.Size[1]) > MaxKernel {
+		return fmt.Errorf("morph: got an ellipse of %d x %d, want 1 to %d", m.Size[0], m.Size[1], MaxKernel)
+	}
+	return nil
+}
+
+func (n *ISO) kind() C.uint32_t { return C.MEDIA_DO_ISO }
+
+func (n *ISO) fill(to *C.media_step) {
+	to.p = C.double(n.P)
+	*own[C.media_iso_step](to) = C.media_iso_step{shift: cRange(n.Shift), intensity: cRange(n.Intensity)}
+}
+
+func (n *ISO) check(place) error {
+	if err := ordered("ISO: shift", n.Shift, 0, 1); err != nil {
+		return err
+	}
+	return ordered("ISO: intensity", n.Intensity, 0, MaxIntensity)
 }

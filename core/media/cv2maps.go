@@ -48,48 +48,11 @@ type Shuffle struct {
 // MaxSteps bounds GridDistortion's Steps and Shuffle's Grid.
 const MaxSteps = C.MEDIA_MAX_STEPS
 
-func (p *CV2Perspective) fill(op *C.media_op) {
-	if p == nil {
-		return
-	}
-	op.cv2_perspective_p, op.cv2_perspective_scale = C.double(p.P), cRange(p.Scale)
-	op.cv2_perspective_filter, op.cv2_perspective_border, op.cv2_perspective_fill = C.uint32_t(p.Interpolation), C.uint32_t(p.Padding), p.Fill.c()
+func (b Bent) c() C.media_taken {
+	return C.media_taken{filter: C.uint32_t(b.Interpolation), border: C.uint32_t(b.Padding), fill: b.Fill.c()}
 }
 
-func (o *Optical) fill(op *C.media_op) {
-	if o == nil {
-		return
-	}
-	op.optical_p, op.optical_limit = C.double(o.P), cRange(o.Limit)
-	op.optical_filter, op.optical_border, op.optical_fill = C.uint32_t(o.Interpolation), C.uint32_t(o.Padding), o.Fill.c()
-}
-
-func (g *GridDistortion) fill(op *C.media_op) {
-	if g == nil {
-		return
-	}
-	op.grid_p, op.grid_limit = C.double(g.P), cRange(g.Limit)
-	op.grid_steps, op.grid_normalized = C.uint32_t(g.Steps), flag(g.Normalized)
-	op.grid_filter, op.grid_border, op.grid_fill = C.uint32_t(g.Interpolation), C.uint32_t(g.Padding), g.Fill.c()
-}
-
-func (s *Shuffle) fill(op *C.media_op) {
-	if s != nil {
-		op.shuffle_p, op.shuffle_grid = C.double(s.P), [2]C.uint32_t{C.uint32_t(s.Grid[0]), C.uint32_t(s.Grid[1])}
-	}
-}
-
-func (s *Shuffle) check(out Size) error {
-	if s == nil {
-		return nil
-	}
-	if g := s.Grid; min(g[0], g[1]) < 1 || max(g[0], g[1]) > MaxSteps || g[0] > out.H || g[1] > out.W {
-		return fmt.Errorf("shuffle: got a grid of %d x %d for rows of %d x %d, want 1 to %d down and across, and tiles of a pixel or more", g[0], g[1], out.H, out.W, MaxSteps)
-	}
-	return nil
-}
-
-func (b *Bent) check(name string, by [2]float64, least float64, mode Mode) error {
+func (b Bent) check(name string, mode Mode) error {
 	switch {
 	case b.Interpolation != CV2Nearest && b.Interpolation != CV2Linear:
 		return fmt.Errorf("%s: want interpolation cv2_nearest or cv2_linear", name)
@@ -98,30 +61,70 @@ func (b *Bent) check(name string, by [2]float64, least float64, mode Mode) error
 	case b.Padding > Symmetric:
 		return fmt.Errorf("%s: padding: %d is not one of the named values", name, b.Padding)
 	}
-	return ordered(name, by, least, 1)
+	return nil
 }
 
-// checkMaps wants numbers in range, and a grid whose cells have pixels.
-func (cfg *Config) checkMaps() error {
-	if p := cfg.CV2Perspective; p != nil {
-		if err := p.check("OpenCV's perspective", p.Scale, 0, cfg.Mode); err != nil {
-			return err
-		}
-	}
-	if o := cfg.Optical; o != nil {
-		if err := o.check("optical", o.Limit, -1, cfg.Mode); err != nil {
-			return err
-		}
-	}
-	if err := cfg.Shuffle.check(cfg.known()); err != nil {
+func (p *CV2Perspective) kind() C.uint32_t { return C.MEDIA_DO_CV2_PERSPECTIVE }
+
+func (p *CV2Perspective) fill(to *C.media_step) {
+	to.p = C.double(p.P)
+	*own[C.media_cv2_perspective_step](to) = C.media_cv2_perspective_step{scale: cRange(p.Scale), by: p.c()}
+}
+
+func (p *CV2Perspective) check(in place) error {
+	if err := p.Bent.check("OpenCV's perspective", in.Mode); err != nil {
 		return err
 	}
-	g := cfg.Grid
-	if g == nil {
-		return nil
+	return ordered("OpenCV's perspective", p.Scale, 0, 1)
+}
+
+func (o *Optical) kind() C.uint32_t { return C.MEDIA_DO_OPTICAL }
+
+func (o *Optical) fill(to *C.media_step) {
+	to.p = C.double(o.P)
+	*own[C.media_optical_step](to) = C.media_optical_step{limit: cRange(o.Limit), by: o.c()}
+}
+
+func (o *Optical) check(in place) error {
+	if err := o.Bent.check("optical", in.Mode); err != nil {
+		return err
 	}
-	if out := cfg.known(); g.Steps < 1 || g.Steps > MaxSteps || g.Steps > min(out.H, out.W) {
+	return ordered("optical", o.Limit, -1, 1)
+}
+
+func (g *GridDistortion) kind() C.uint32_t { return C.MEDIA_DO_GRID }
+
+func (g *GridDistortion) fill(to *C.media_step) {
+	to.p = C.double(g.P)
+	*own[C.media_grid_step](to) = C.media_grid_step{limit: cRange(g.Limit), steps: C.uint32_t(g.Steps), normalized: flag(g.Normalized), by: g.c()}
+}
+
+func (g *GridDistortion) least() int { return g.Steps }
+
+// check wants a grid whose cells have pixels.
+func (g *GridDistortion) check(in place) error {
+	if out := in.known(); g.Steps < 1 || g.Steps > MaxSteps || g.Steps > min(out.H, out.W) {
 		return fmt.Errorf("grid: got %d steps for rows of %d x %d, want 1 to %d, and no more than the shorter side", g.Steps, out.H, out.W, MaxSteps)
 	}
-	return g.check("grid", g.Limit, -1, cfg.Mode)
+	if err := g.Bent.check("grid", in.Mode); err != nil {
+		return err
+	}
+	return ordered("grid", g.Limit, -1, 1)
+}
+
+func (s *Shuffle) kind() C.uint32_t { return C.MEDIA_DO_SHUFFLE }
+
+func (s *Shuffle) fill(to *C.media_step) {
+	to.p = C.double(s.P)
+	own[C.media_shuffle_step](to).grid = cPair(s.Grid)
+}
+
+func (s *Shuffle) least() int { return max(s.Grid[0], s.Grid[1]) }
+
+func (s *Shuffle) check(in place) error {
+	out := in.known()
+	if g := s.Grid; min(g[0], g[1]) < 1 || max(g[0], g[1]) > MaxSteps || g[0] > out.H || g[1] > out.W {
+		return fmt.Errorf("shuffle: got a grid of %d x %d for rows of %d x %d, want 1 to %d down and across, and tiles of a pixel or more", g[0], g[1], out.H, out.W, MaxSteps)
+	}
+	return nil
 }

@@ -17,47 +17,47 @@ func vectored(i uint64) (all, rgb map[string]Config) {
 	nearest.Interpolation = CV2Nearest
 	far.ShiftX, far.ShiftY, far.ScaleX, far.ScaleY = [2]float64{-1, 1}, [2]float64{-1, 1}, [2]float64{MinScale, 0.1}, [2]float64{MinScale, 0.1}
 	all = map[string]Config{
-		"box_blur":          {BoxBlur: exactly(odd)},
-		"median_blur":       {Median: exactly(odd)},
-		"cv2_gaussian_blur": {CV2Blur: &CV2Blur{1, [2]float64{0.1, 6}, [2]int{0, 9}}},
-		"motion_blur":       {Motion: &Motion{*exactly(odd), [2]float64{0, 360}, [2]float64{-1, 1}, true}},
-		"cv2_affine":        {CV2Affine: &turned},
-		"affine, nearest":   {CV2Affine: &nearest},
-		"affine, far":       {CV2Affine: &far},
-		"sharpen":           {Sharpen: &Effect{1, [2]float64{0, 1}, [2]float64{0, 3}}},
-		"unsharp":           {Unsharp: &Unsharp{*exactly(odd), [2]float64{0, 3 * float64(i%2)}, [2]float64{0, 1}, int(i % 30)}},
-		"morph":             {Morph: &Morph{1, i%2 == 0, [2]int{1 + int(i%8), 1 + int(i%11)}}},
-		"emboss":            {Emboss: &Effect{1, [2]float64{0, 1}, [2]float64{0, 3}}},
-		"perspective":       {CV2Perspective: &CV2Perspective{1, [2]float64{0, 0.5}, Bent{CV2Linear, Padding(i % 4), Fill{9, 99, 199}}}},
-		"optical":           {Optical: &Optical{1, [2]float64{-1, 1}, Bent{CV2Linear, Padding(i % 4), Fill{9, 99, 199}}}},
-		"grid":              {Grid: &GridDistortion{1, 1, [2]float64{-1, 1}, i%3 == 0, Bent{CV2Linear, Padding(i % 4), Fill{9, 99, 199}}}},
-		"solarize":          {Solarize: &Solarize{P: 1, Threshold: float64(i * 2)}},
-		"brightness":        {Light: &Light{1, [2]float64{-1, 1}, [2]float64{0, 2}}},
-		"gamma":             {Gamma: &Gamma{1, [2]float64{0.1, 3}}},
-		"tone_curve":        {ToneCurve: &ToneCurve{1, 0.3, false}},
-		"multiplied":        {Multiply: &Multiply{P: 1, By: [2]float64{0, 3}, Elements: i%2 == 0, Each: i%3 == 0}},
-		"pixel_dropout":     {Specks: &Specks{P: 1, Share: 0.3, Each: i%2 == 0}},
-		"clahe":             {CLAHE: &CLAHE{1, [2]float64{1, 5}, 1 + int(i%9), 1 + int(i%7)}},
+		"box_blur":          {Steps: Steps((*BoxBlur)(exactly(odd)))},
+		"median_blur":       {Steps: Steps((*Median)(exactly(odd)))},
+		"cv2_gaussian_blur": {Steps: Steps(&CV2Blur{1, [2]float64{0.1, 6}, [2]int{0, 9}})},
+		"motion_blur":       {Steps: Steps(&Motion{*exactly(odd), [2]float64{0, 360}, [2]float64{-1, 1}, true})},
+		"cv2_affine":        {Steps: Steps(&turned)},
+		"affine, nearest":   {Steps: Steps(&nearest)},
+		"affine, far":       {Steps: Steps(&far)},
+		"sharpen":           {Steps: Steps(&Sharpen{1, [2]float64{0, 1}, [2]float64{0, 3}})},
+		"unsharp":           {Steps: Steps(&Unsharp{*exactly(odd), [2]float64{0, 3 * float64(i%2)}, [2]float64{0, 1}, int(i % 30)})},
+		"morph":             {Steps: Steps(&Morph{1, i%2 == 0, [2]int{1 + int(i%8), 1 + int(i%11)}})},
+		"emboss":            {Steps: Steps(&Emboss{1, [2]float64{0, 1}, [2]float64{0, 3}})},
+		"perspective":       {Steps: Steps(&CV2Perspective{1, [2]float64{0, 0.5}, Bent{CV2Linear, Padding(i % 4), Fill{9, 99, 199}}})},
+		"optical":           {Steps: Steps(&Optical{1, [2]float64{-1, 1}, Bent{CV2Linear, Padding(i % 4), Fill{9, 99, 199}}})},
+		"grid":              {Steps: Steps(&GridDistortion{1, 1, [2]float64{-1, 1}, i%3 == 0, Bent{CV2Linear, Padding(i % 4), Fill{9, 99, 199}}})},
+		"solarize":          {Steps: Steps(&Solarize{P: 1, Threshold: float64(i * 2)})},
+		"brightness":        {Steps: Steps(&Light{1, [2]float64{-1, 1}, [2]float64{0, 2}})},
+		"gamma":             {Steps: Steps(&Gamma{1, [2]float64{0.1, 3}})},
+		"tone_curve":        {Steps: Steps(&ToneCurve{1, 0.3, false})},
+		"multiplied":        {Steps: Steps(&Multiply{P: 1, By: [2]float64{0, 3}, Elements: i%2 == 0, Each: i%3 == 0})},
+		"pixel_dropout":     {Steps: Steps(&Specks{P: 1, Share: 0.3, Each: i%2 == 0})},
+		"clahe":             {Steps: Steps(&CLAHE{1, [2]float64{1, 5}, 1 + int(i%9), 1 + int(i%7)})},
 	}
 	shift := [3][2]float64{{-255, 255}, {-255, 255}, {-255, 255}}
 	range2 := &[2]float64{0, 3}
 	rgb = map[string]Config{
-		"hue_saturation_value": {HSV: &Shifts{1, shift}},
-		"hue alone":            {HSV: &Shifts{1, [3][2]float64{{-90, 90}}}},
-		"hue all but none":     {HSV: &Shifts{1, [3][2]float64{{-1e-18, -1e-18}}}},
-		"rgb_shift":            {RGBShift: &Shifts{1, shift}},
-		"contrast":             {CV2Jitter: &Jitter{P: 1, Contrast: range2}},
-		"saturation":           {CV2Jitter: &Jitter{P: 1, Saturation: range2}},
-		"hue":                  {CV2Jitter: &Jitter{P: 1, Hue: &[2]float64{-0.5, 0.5}}},
-		"cv2_grayscale":        {CV2Gray: 1},
-		"to_sepia":             {Sepia: 1},
-		"grayscale":            {Grayscale: 1},
-		"grey of tensors":      {Grayscale: 1, ByTorch: byTorch},
-		"colours of tensors":   {Jitter: &Jitter{P: 1, Saturation: range2, Hue: &[2]float64{-0.5, 0.5}}, ByTorch: byTorch},
-		"each channel's curve": {ToneCurve: &ToneCurve{1, 0.3, true}},
-		"equalize":             {Equalize: 1},
-		"channel_dropout":      {DropChannels: &DropChannels{1, [2]int{1, 2}, byte(i)}},
-		"iso_noise":            {ISO: &ISO{1, [2]float64{0, 1}, [2]float64{0, 3}}},
+		"hue_saturation_value": {Steps: Steps(&HSV{1, shift})},
+		"hue alone":            {Steps: Steps(&HSV{1, [3][2]float64{{-90, 90}}})},
+		"hue all but none":     {Steps: Steps(&HSV{1, [3][2]float64{{-1e-18, -1e-18}}})},
+		"rgb_shift":            {Steps: Steps(&RGBShift{1, shift})},
+		"contrast":             {Steps: Steps(&CV2Jitter{P: 1, Contrast: range2})},
+		"saturation":           {Steps: Steps(&CV2Jitter{P: 1, Saturation: range2})},
+		"hue":                  {Steps: Steps(&CV2Jitter{P: 1, Hue: &[2]float64{-0.5, 0.5}})},
+		"cv2_grayscale":        {Steps: Steps(Chance{CV2Gray, 1})},
+		"to_sepia":             {Steps: Steps(Chance{Sepia, 1})},
+		"grayscale":            {Steps: Steps(Chance{Grayscale, 1})},
+		"grey of tensors":      {Steps: []Placed{{Step: Chance{Grayscale, 1}, ByTorch: true}}},
+		"colours of tensors":   {Steps: []Placed{{Step: &Jitter{P: 1, Saturation: range2, Hue: &[2]float64{-0.5, 0.5}}, ByTorch: true}}},
+		"each channel's curve": {Steps: Steps(&ToneCurve{1, 0.3, true})},
+		"equalize":             {Steps: Steps(Chance{Equalize, 1})},
+		"channel_dropout":      {Steps: Steps(&DropChannels{1, [2]int{1, 2}, byte(i)})},
+		"iso_noise":            {Steps: Steps(&ISO{1, [2]float64{0, 1}, [2]float64{0, 3}})},
 	}
 	return all, rgb
 }
@@ -105,9 +105,9 @@ func TestMapsAreTheSameWithoutVectors(t *testing.T) {
 	for i := range uint64(120) {
 		size, by, fill := Size{1 + int(i*7%37), 1 + int(i*13%71)}, []Interpolation{Bilinear, Bicubic}[i%2], Fill{9, 99, 199}
 		for name, cfg := range map[string]Config{
-			"rotation":    {Rotation: &Rotation{Degrees: [2]float64{-180, 180}, Interpolation: by, Fill: fill}},
-			"affine":      {Affine: &Affine{Degrees: [2]float64{-90, 90}, Scale: [2]float64{0.3, 3}, Translate: [2]float64{0.5, 0.5}, Interpolation: by, Fill: fill}},
-			"perspective": {Perspective: &Perspective{P: 1, Scale: 0.9, Interpolation: by, Fill: fill}},
+			"rotation":    {Steps: Steps(&Rotation{Degrees: [2]float64{-180, 180}, Interpolation: by, Fill: fill})},
+			"affine":      {Steps: Steps(&Affine{Degrees: [2]float64{-90, 90}, Scale: [2]float64{0.3, 3}, Translate: [2]float64{0.5, 0.5}, Interpolation: by, Fill: fill})},
+			"perspective": {Steps: Steps(&Perspective{P: 1, Scale: 0.9, Interpolation: by, Fill: fill})},
 		} {
 			cfg.Out, cfg.Layout = size, Layout(i/2%2)
 			for _, channels := range []int{1, 3} {
@@ -130,7 +130,7 @@ func TestColoursAreTheSameWithoutVectors(t *testing.T) {
 			step = (step*5 + 12345) & (1<<24 - 1)
 			pixels[3*k], pixels[3*k+1], pixels[3*k+2] = byte(c>>16), byte(c>>8), byte(c)
 		}
-		for _, cfg := range []Config{{HSV: &Shifts{1, [3][2]float64{{-180, 180}, {-60, 60}, {-60, 60}}}}, {CV2Jitter: &Jitter{P: 1, Saturation: &[2]float64{0, 2}}}} {
+		for _, cfg := range []Config{{Steps: Steps(&HSV{1, [3][2]float64{{-180, 180}, {-60, 60}, {-60, 60}}})}, {Steps: Steps(&CV2Jitter{P: 1, Saturation: &[2]float64{0, 2}})}} {
 			cfg.Out = size
 			draw := Draw{Index: uint64(n)}
 			if !bytes.Equal(resized(t, best, pixels, size, 3, cfg, draw), resized(t, portable, pixels, size, 3, cfg, draw)) {

@@ -12,34 +12,33 @@
 
 enum { PERMUTATIONS = 6 };
 
-static void draw_factor(const media_op *op, const media_draw *d, int kind, media_retouches *to) {
+static void draw_factor(const media_step *s, const media_draw *d, int kind, media_retouches *to) {
     double u[2];
-    const media_factor *f = &op->distort[kind];
-    if (!f->on || !media_chance(d, OP_LATER, LATER_DISTORT + (uint32_t)kind, op->distort_p)) return;
+    const media_factor *f = &s->of.jitter.by[kind];
+    if (!f->on || !media_happens(s, d, LATER_DISTORT + (uint32_t)kind)) return;
     media_uniforms(d, OP_LATER, LATER_DISTORT + (uint32_t)kind, u);
     to->all[to->n++] = (media_retouch){.kind = kind, .value = f->low + u[1] * (f->high - f->low)};
 }
 
-static void draw_channels(const media_draw *d, uint32_t block, double p, media_retouches *to) {
+static void draw_channels(const media_step *s, const media_draw *d, uint32_t block, media_retouches *to) {
     double u[2];
-    if (!media_chance(d, OP_LATER, block, p)) return;
+    if (!media_happens(s, d, block)) return;
     media_uniforms(d, OP_LATER, block, u);
     to->all[to->n++] = (media_retouch){.kind = MEDIA_PERMUTE, .size = (int32_t)(u[1] * PERMUTATIONS)};
 }
 
-void media_draw_distort(const media_op *op, const media_draw *d, media_retouches *to) {
-    if (op->distort_p <= 0) return;
+void media_draw_distort(const media_step *s, const media_draw *d, media_retouches *to) {
     int before = media_chance(d, OP_LATER, LATER_WHEN, 0.5);
-    draw_factor(op, d, MEDIA_BRIGHTNESS, to);
-    if (before) draw_factor(op, d, MEDIA_CONTRAST, to);
-    draw_factor(op, d, MEDIA_SATURATION, to);
-    draw_factor(op, d, MEDIA_HUE, to);
-    if (!before) draw_factor(op, d, MEDIA_CONTRAST, to);
-    draw_channels(d, LATER_DISTORT_CHANNELS, op->distort_p, to);
+    draw_factor(s, d, MEDIA_BRIGHTNESS, to);
+    if (before) draw_factor(s, d, MEDIA_CONTRAST, to);
+    draw_factor(s, d, MEDIA_SATURATION, to);
+    draw_factor(s, d, MEDIA_HUE, to);
+    if (!before) draw_factor(s, d, MEDIA_CONTRAST, to);
+    draw_channels(s, d, LATER_DISTORT_CHANNELS, to);
 }
 
-void media_draw_permute(const media_op *op, const media_draw *d, media_retouches *to) {
-    draw_channels(d, LATER_PERMUTE, op->permute_p, to);
+void media_draw_permute(const media_step *s, const media_draw *d, media_retouches *to) {
+    draw_channels(s, d, LATER_PERMUTE, to);
 }
 
 void media_permute(const media_pixels *px, int which) {
@@ -55,15 +54,15 @@ void media_permute(const media_pixels *px, int which) {
     }
 }
 
-void media_draw_noise(const media_op *op, const media_draw *d, media_retouches *to) {
+void media_draw_noise(const media_step *s, const media_draw *d, media_retouches *to) {
     double u[2];
-    if (!media_chance(d, OP_LATER, LATER_NOISE, op->noise_p)) return;
+    if (!media_happens(s, d, LATER_NOISE)) return;
     media_uniforms(d, OP_LATER, LATER_NOISE, u);
     media_retouch *r = &to->all[to->n++];
     *r = (media_retouch){.kind = MEDIA_NOISE,
-                         .mean = op->noise_mean,
-                         .value = op->noise_min + u[1] * (op->noise_max - op->noise_min)};
-    r->first = 3 * d->frame;
+                         .mean = s->of.noise.mean,
+                         .value = media_between(s->of.noise.sigma, u[1]),
+                         .first = 3 * d->frame};
     media_words(d, OP_LATER, LATER_NOISE_KEY, r->key);
 }
 

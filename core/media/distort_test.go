@@ -36,11 +36,11 @@ func TestADistortionIsMadeOfItsDraws(t *testing.T) {
 	w, data := worker(t, nil), testJPEG(t, 60, 50)
 	const p = 0.5
 	ranges := [distortFactors][2]float64{{0.875, 1.125}, {0.5, 1.5}, {0.5, 1.5}, {-0.05, 0.05}}
-	cfg := Config{Distort: &Jitter{P: p, Brightness: &ranges[0], Contrast: &ranges[1], Saturation: &ranges[2], Hue: &ranges[3]}}
+	cfg := Config{Steps: Steps(&Distort{P: p, Brightness: &ranges[0], Contrast: &ranges[1], Saturation: &ranges[2], Hue: &ranges[3]})}
 	one := func(kind int, factor float64) Config {
 		j, f := &Jitter{P: 1}, &[2]float64{factor, factor}
 		*[]**[2]float64{&j.Brightness, &j.Contrast, &j.Saturation, &j.Hue}[kind] = f
-		return Config{Jitter: j}
+		return Config{Steps: Steps(j)}
 	}
 	happened := map[int]int{}
 	for i := range uint64(200) {
@@ -84,7 +84,7 @@ func TestChannelsChangePlaces(t *testing.T) {
 			which := int(u[1] * 6)
 			want, seen[which] = permuted(plain, which), true
 		}
-		if !bytes.Equal(made(t, w, data, Config{Permute: 0.7}, draw), want) {
+		if !bytes.Equal(made(t, w, data, Config{Steps: Steps(Chance{Permute, 0.7})}, draw), want) {
 			t.Fatalf("row %d is not what its draw says", i)
 		}
 	}
@@ -100,7 +100,7 @@ func TestSquareRowsAreTurnedByQuarters(t *testing.T) {
 	square := Config{Out: Square(n)}
 	plain := made(t, w, data, square, Draw{})
 	turning := square
-	turning.Quarters = 0.8
+	do(&turning, Chance{Quarters, 0.8})
 	op, seen := compiled(t, turning), map[int]bool{}
 	for i := range uint64(60) {
 		draw, quarters := Draw{Seed: 2, Index: i}, 0
@@ -149,7 +149,7 @@ func noiseOf(t *testing.T, cfg Config, draw Draw) []float64 {
 }
 
 func TestNoiseIsNormalAndAnotherInEachSampleAndFrame(t *testing.T) {
-	cfg := Config{Noise: &Noise{P: 1, Mean: 0.02, Sigma: [2]float64{0.1, 0.1}}}
+	cfg := Config{Steps: Steps(&Noise{P: 1, Mean: 0.02, Sigma: [2]float64{0.1, 0.1}})}
 	all := noiseOf(t, cfg, Draw{Seed: 1})
 	var sum, squares float64
 	for _, v := range all {
@@ -172,13 +172,13 @@ func TestNoiseIsNormalAndAnotherInEachSampleAndFrame(t *testing.T) {
 			t.Errorf("another %s has %d of %d values of the same noise", name, same, len(all))
 		}
 	}
-	wide := Config{Noise: &Noise{P: 1, Mean: -1, Sigma: [2]float64{0, 0}}}
+	wide := Config{Steps: Steps(&Noise{P: 1, Mean: -1, Sigma: [2]float64{0, 0}})}
 	if darkest := noiseOf(t, wide, Draw{}); slices.Max(darkest) != -128 {
 		t.Errorf("all black, and the largest value is %v", slices.Max(darkest)+128)
 	}
 	draw := Draw{Seed: 1}
 	sigma := 0.1 + draw.Uniforms(drawLater, blockNoise)[1]*0.2
-	drawn, fixed := Config{Noise: &Noise{P: 1, Sigma: [2]float64{0.1, 0.3}}}, Config{Noise: &Noise{P: 1, Sigma: [2]float64{sigma, sigma}}}
+	drawn, fixed := Config{Steps: Steps(&Noise{P: 1, Sigma: [2]float64{0.1, 0.3}})}, Config{Steps: Steps(&Noise{P: 1, Sigma: [2]float64{sigma, sigma}})}
 	if !slices.Equal(noiseOf(t, drawn, draw), noiseOf(t, fixed, draw)) {
 		t.Error("sigma is not that of its draw")
 	}
@@ -187,7 +187,7 @@ func TestNoiseIsNormalAndAnotherInEachSampleAndFrame(t *testing.T) {
 // Of what is written more coarsely less is left, and every quality of the range comes.
 func TestARowIsWrittenAndReadAtTheQualityThatIsDrawn(t *testing.T) {
 	w, data := worker(t, nil), testPNG(t, 60, 50)
-	at := func(q int) Config { return Config{JPEG: &JPEG{P: 1, Quality: [2]int{q, q}}} }
+	at := func(q int) Config { return Config{Steps: Steps(&JPEG{P: 1, Quality: [2]int{q, q}})} }
 	seen := map[int]bool{}
 	for i := range uint64(80) {
 		draw, want := Draw{Seed: 9, Index: i}, made(t, w, data, Config{}, Draw{})
@@ -195,7 +195,7 @@ func TestARowIsWrittenAndReadAtTheQualityThatIsDrawn(t *testing.T) {
 			quality := 20 + int(u[1]*6)
 			want, seen[quality] = made(t, w, data, at(quality), Draw{}), true
 		}
-		if !bytes.Equal(made(t, w, data, Config{JPEG: &JPEG{P: 0.9, Quality: [2]int{20, 25}}}, draw), want) {
+		if !bytes.Equal(made(t, w, data, Config{Steps: Steps(&JPEG{P: 0.9, Quality: [2]int{20, 25}})}, draw), want) {
 			t.Fatalf("row %d is not what its draw says", i)
 		}
 	}
@@ -209,7 +209,7 @@ func TestRowsOfAnySizeAreWrittenAsAJPEG(t *testing.T) {
 	w := worker(t, nil)
 	for _, size := range []Size{{1, 1}, {1, 17}, {16, 1}, {15, 33}, {224, 224}} {
 		for _, mode := range []Mode{RGB, Gray} {
-			noise := Config{Out: size, Mode: mode, Noise: &Noise{P: 1, Sigma: [2]float64{1, 1}}, JPEG: &JPEG{P: 1, Quality: [2]int{100, 100}}}
+			noise := Config{Out: size, Mode: mode, Steps: Steps(&Noise{P: 1, Sigma: [2]float64{1, 1}}, &JPEG{P: 1, Quality: [2]int{100, 100}})}
 			made(t, w, testPNG(t, size.W, size.H), noise, Draw{})
 		}
 	}

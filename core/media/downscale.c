@@ -12,12 +12,12 @@
 
 #include "cv2.h"
 
-void media_draw_downscale(const media_op *op, const media_draw *d, media_retouches *to) {
+void media_draw_downscale(const media_step *s, const media_draw *d, media_retouches *to) {
     double u[2];
-    if (!media_chance(d, OP_LATER, LATER_DOWNSCALE, op->downscale_p)) return;
+    if (!media_happens(s, d, LATER_DOWNSCALE)) return;
     media_uniforms(d, OP_LATER, LATER_DOWNSCALE, u);
     to->all[to->n++] =
-        (media_retouch){.kind = MEDIA_DOWNSCALE, .value = media_between(op->downscale_scale, u[1])};
+        (media_retouch){.kind = MEDIA_DOWNSCALE, .value = media_between(s->of.downscale.scale, u[1])};
 }
 
 static int32_t smaller(int32_t side, double scale) {

@@ -16,14 +16,11 @@
 
 #include "internal.h"
 
-void media_draw_elastic(const media_op *op, const media_draw *d, media_retouches *to) {
-    if (!media_chance(d, OP_LATER, LATER_ELASTIC, op->elastic_p)) return;
-    media_retouch *r = &to->all[to->n++];
-    *r = (media_retouch){.kind = MEDIA_ELASTIC,
-                         .size = (int32_t)op->elastic_filter,
-                         .value = op->elastic_sigma,
-                         .matrix = {op->elastic_x, op->elastic_y}};
-    memcpy(r->fill, op->elastic_fill, sizeof r->fill);
+void media_draw_elastic(const media_step *s, const media_draw *d, media_retouches *to) {
+    if (!media_happens(s, d, LATER_ELASTIC)) return;
+    media_retouch *r = media_add_taken(to, MEDIA_ELASTIC, &s->of.elastic.by);
+    r->value = s->of.elastic.sigma;
+    memcpy(r->matrix, s->of.elastic.alpha, sizeof s->of.elastic.alpha);
     media_words(d, OP_LATER, LATER_ELASTIC_KEY, r->key);
 }
 

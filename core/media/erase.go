@@ -55,6 +55,9 @@ func (cfg *Config) checkErase() error {
 		return nil
 	}
 	scale, ratio := e.ranges()
+	if !(e.P >= 0 && e.P <= 1) {
+		return fmt.Errorf("erase: got probability %v, want 0 to 1", e.P)
+	}
 	if !(scale[0] >= 0 && scale[0] <= scale[1] && scale[1] <= 1) {
 		return fmt.Errorf("erase: got scale %v, want 0 <= smallest <= largest <= 1", scale)
 	}

@@ -45,7 +45,8 @@ func TestErasedPartsAreTheirValueAndTheRestIsAsItWas(t *testing.T) {
 	for i, size := range []Size{{31, 45}, {40, 12}, {3, 200}, {1, 1}, {2, 2}} {
 		for dtype := U8; dtype <= F32; dtype++ {
 			for _, cfg := range []Config{{}, {Layout: NCHW}, {Mode: Gray}, {Mode: Gray, Layout: NCHW}} {
-				cfg.Resize, cfg.DType, cfg.Flip = size, dtype, 0.5
+				cfg.Resize, cfg.DType = size, dtype
+				do(&cfg, Chance{Flip, 0.5})
 				if dtype != U8 && cfg.Mode == RGB {
 					cfg.Normalize = imagenet
 				}

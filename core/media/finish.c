@@ -50,20 +50,15 @@ size_t media_picture_bytes(const media_op *op) {
 
 size_t media_op_row_bytes(const media_op *op) { return op->most * media_picture_bytes(op); }
 
-/* Whether number i of the order is one of those that are shuffled. */
-static int is_shuffled(const media_op *op, int i) {
-    return i >= (int)op->shuffled[0] && i < (int)(op->shuffled[0] + op->shuffled[1]);
-}
-
 /* A flip is part of the geometry unless something else is done before, or may be, or it comes ahead itself. */
-static void init_order(media_op *op) {
-    int as_numbered = op->order[0] == op->order[1], others = 0, ahead = (int)(op->ahead[0] + op->ahead[1]);
-    for (int i = 0; i < MEDIA_STEPS; i++) {
-        if (as_numbered) op->order[i] = (uint8_t)i;
-        if (op->order[i] <= MEDIA_DO_VFLIP)
-            op->late[op->order[i]] = i < ahead || others > 0 || is_shuffled(op, i);
-        else if (i >= ahead)
-            others++;
+static void init_flips(media_op *op) {
+    const uint32_t ahead = op->ahead[0] + op->ahead[1], shuffled = op->shuffled[0];
+    int others = 0;
+    for (uint32_t i = 0; i < op->n_steps; i++) {
+        media_step *s = &op->steps[i];
+        int first = s->kind <= MEDIA_DO_VFLIP && s->again == 0;
+        s->late = !first || i < ahead || others > 0 || (i >= shuffled && i < shuffled + op->shuffled[1]);
+        if (!first && i >= ahead) others++;
     }
 }
 
@@ -77,7 +72,7 @@ void media_op_init(media_op *op) {
         const uint32_t n = (uint32_t)(tiles + media_with_whole(op, tiles));
         if (n > op->most) op->most = n;
     }
-    init_order(op);
+    init_flips(op);
     for (int ch = 0; ch < 3; ch++) {
         op->inv_std[ch] = 1.0f / op->std[ch];
         for (int x = 0; x < 256; x++) {

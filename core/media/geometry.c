@@ -291,11 +291,36 @@ static int32_t around(const media_op *op, int32_t size, uint32_t n) {
     return -(int32_t)(op->letterbox ? floor(half) : rint(half));
 }
 
-int media_flipped(const media_op *op, const media_draw *draw, int step) {
-    if (draw->replay) return (step == MEDIA_DO_FLIP ? draw->flip : draw->vflip) != 0;
-    if (media_left_out(op, draw, step)) return 0;
-    return step == MEDIA_DO_FLIP ? media_chance(draw, OP_FLIP, 0, op->flip_p)
-                                 : media_chance(draw, OP_VFLIP, 0, op->vflip_p);
+static int replayed(const media_draw *draw, uint32_t kind) {
+    return (kind == MEDIA_DO_FLIP ? draw->flip : draw->vflip) != 0;
+}
+
+int media_mirrors(const media_step *flip, const media_draw *draw) {
+    media_draw own = *draw;
+    own.again = flip->again;
+    if (draw->replay) return flip->again == 0 && replayed(draw, flip->kind);
+    if (media_left_out(flip, draw)) return 0;
+    return media_chance(&own, flip->kind == MEDIA_DO_FLIP ? OP_FLIP : OP_VFLIP, 0, flip->p);
+}
+
+int media_flipped(const media_op *op, const media_draw *draw, uint32_t kind) {
+    int is = 0;
+    if (draw->replay) return replayed(draw, kind);
+    for (uint32_t i = 0; i < op->n_steps; i++)
+        if (op->steps[i].kind == kind) is ^= media_mirrors(&op->steps[i], draw);
+    return is;
+}
+
+/* Whether the geometry has left and right, or top and bottom, change places. */
+static int flipped_early(const media_op *op, const media_draw *draw, uint32_t kind) {
+    int late = 0;
+    for (uint32_t i = 0; i < op->n_steps; i++) {
+        const media_step *s = &op->steps[i];
+        if (s->kind != kind) continue;
+        if (!s->late) return media_mirrors(s, draw);
+        late = 1;
+    }
+    return !late && draw->replay && replayed(draw, kind);
 }
 
 int32_t media_filter(const media_op *op, const media_draw *draw) {
@@ -360,6 +385,6 @@ void media_place(const media_op *op, const media_draw *draw, media_plan *p) {
         p->win_y = anywhere(p->res_h, (int32_t)op->out_h, op->pad_top, op->pad_bottom, u[0]);
         p->win_x = anywhere(p->res_w, (int32_t)op->out_w, op->pad_left, op->pad_right, u[1]);
     }
-    p->flip = !op->late[MEDIA_DO_FLIP] && media_flipped(op, draw, MEDIA_DO_FLIP);
-    p->vflip = !op->late[MEDIA_DO_VFLIP] && media_flipped(op, draw, MEDIA_DO_VFLIP);
+    p->flip = flipped_early(op, draw, MEDIA_DO_FLIP);
+    p->vflip = flipped_early(op, draw, MEDIA_DO_VFLIP);
 }

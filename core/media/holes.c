@@ -16,23 +16,24 @@ static int32_t side_of(const double range[2], int pixels, int32_t n, double u) {
     return side < n ? side : n;
 }
 
-void media_draw_holes(const media_op *op, const media_draw *d, media_retouches *to) {
+void media_draw_holes(const media_step *s, const media_draw *d, media_retouches *to) {
+    const media_holes_step *of = &s->of.holes;
     double u[2], size[2], at[2];
-    if (!media_chance(d, OP_LATER, LATER_HOLES, op->holes_p)) return;
+    if (!media_happens(s, d, LATER_HOLES)) return;
     media_uniforms(d, OP_LATER, LATER_HOLES, u);
-    uint32_t n = op->holes_min + (uint32_t)(u[1] * (op->holes_max - op->holes_min + 1));
+    uint32_t n = media_whole_between(of->n, u[1]);
     for (uint32_t i = 0; i < n; i++) {
         media_uniforms(d, OP_LATER, LATER_HOLES + 1 + 2 * i, size);
         media_uniforms(d, OP_LATER, LATER_HOLES + 2 + 2 * i, at);
-        int32_t h = side_of(op->holes_height, (int)op->holes_pixels, to->h, size[0]),
-                w = side_of(op->holes_width, (int)op->holes_pixels, to->w, size[1]);
+        int32_t h = side_of(of->height, (int)of->pixels, to->h, size[0]),
+                w = side_of(of->width, (int)of->pixels, to->w, size[1]);
         media_retouch *r = &to->all[to->n++];
         *r = (media_retouch){.kind = MEDIA_HOLE};
         r->key[0] = (uint32_t)(at[1] * (to->w - w + 1));
         r->key[1] = (uint32_t)(at[0] * (to->h - h + 1));
         r->key[2] = (uint32_t)w;
         r->key[3] = (uint32_t)h;
-        memcpy(r->fill, op->holes_fill, sizeof r->fill);
+        memcpy(r->fill, of->fill, sizeof r->fill);
     }
 }
 
@@ -42,21 +43,21 @@ void media_hole(const media_pixels *px, const media_retouch *r) {
                    (int32_t)r->key[2], px->step, r->fill);
 }
 
-void media_draw_grid_holes(const media_op *op, const media_draw *d, media_retouches *to) {
+void media_draw_grid_holes(const media_step *s, const media_draw *d, media_retouches *to) {
+    const media_grid_holes_step *of = &s->of.grid_holes;
     double u[2];
-    if (!media_chance(d, OP_LATER, LATER_GRID_HOLES, op->grid_holes_p)) return;
+    if (!media_happens(s, d, LATER_GRID_HOLES)) return;
     media_uniforms(d, OP_LATER, LATER_GRID_HOLES, u);
-    const uint32_t *unit = op->grid_holes_unit;
-    int32_t side = (int32_t)(unit[0] + (uint32_t)(u[1] * (unit[1] - unit[0] + 1)));
+    int32_t side = (int32_t)media_whole_between(of->unit, u[1]);
     const int32_t sides[2] = {to->h, to->w};
     media_retouch *r = &to->all[to->n++];
-    *r = (media_retouch){.kind = MEDIA_GRID_HOLES, .value = op->grid_holes_ratio};
+    *r = (media_retouch){.kind = MEDIA_GRID_HOLES, .value = of->ratio};
     for (int i = 0; i < 2; i++) {
         int32_t cell = side > 0 ? side : sides[i] / 10 > 2 ? sides[i] / 10 : 2;
-        r->matrix[i] = op->grid_holes_cells[0] > 0 ? (double)op->grid_holes_cells[i] : sides[i] / cell;
-        r->matrix[2 + i] = op->grid_holes_anywhere ? -1 : (double)op->grid_holes_shift[1 - i];
+        r->matrix[i] = of->cells[0] > 0 ? (double)of->cells[i] : sides[i] / cell;
+        r->matrix[2 + i] = of->anywhere ? -1 : (double)of->shift[1 - i];
     }
-    memcpy(r->fill, op->grid_holes_fill, sizeof r->fill);
+    memcpy(r->fill, of->fill, sizeof r->fill);
     media_words(d, OP_LATER, LATER_GRID_HOLES + 1, r->key);
 }
 
@@ -109,11 +110,11 @@ void media_grid_holes(const media_pixels *px, const media_retouch *r) {
         }
 }
 
-void media_draw_specks(const media_op *op, const media_draw *d, media_retouches *to) {
-    if (!media_chance(d, OP_LATER, LATER_SPECKS, op->specks_p)) return;
+void media_draw_specks(const media_step *s, const media_draw *d, media_retouches *to) {
+    if (!media_happens(s, d, LATER_SPECKS)) return;
     media_retouch *r = &to->all[to->n++];
-    *r = (media_retouch){.kind = MEDIA_SPECKS, .size = (int32_t)op->specks_each, .value = op->specks_share};
-    memcpy(r->fill, op->specks_fill, sizeof r->fill);
+    *r = (media_retouch){.kind = MEDIA_SPECKS, .size = (int32_t)s->of.specks.each, .value = s->of.specks.share};
+    memcpy(r->fill, s->of.specks.fill, sizeof r->fill);
     media_words(d, OP_LATER, LATER_SPECKS + 1, r->key);
 }
 

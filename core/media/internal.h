@@ -49,8 +49,9 @@ void media_place(const media_op *op, const media_draw *draw, media_plan *plan);
 /* The filter of the resize. */
 int32_t media_filter(const media_op *op, const media_draw *draw);
 
-/* Whether left and right (MEDIA_DO_FLIP) or top and bottom (MEDIA_DO_VFLIP) change places, then or later. */
-int media_flipped(const media_op *op, const media_draw *draw, int step);
+/* Whether left and right (MEDIA_DO_FLIP) or top and bottom (MEDIA_DO_VFLIP) change places, then or later; and whether one flip has them do so. */
+int media_flipped(const media_op *op, const media_draw *draw, uint32_t kind);
+int media_mirrors(const media_step *flip, const media_draw *draw);
 
 /* --- tiles.c --- */
 
@@ -232,37 +233,37 @@ typedef struct media_retouch {
     const uint8_t *table; /* of REMAP: the op's, of 256 */
 } media_retouch;
 
-enum {
-    MEDIA_TONES = 6, /* that happen by chance: solarize ... equalize */
-    MEDIA_MAX_RETOUCHES =
-        9 /* flips, quarters, rotation, affine map, perspective, zoom, crop by boxes, elastic map */ + 1 +
-        MEDIA_MAX_MIX * (MEDIA_MAX_MIX + 1) /* an augmentation */ + MEDIA_JITTERS +
-        (MEDIA_JITTERS + 2) /* distortion, permutation */ + 2 /* grey, blur */ + MEDIA_TONES +
-        2 /* noise, JPEG */ + 3 /* light, gamma, OpenCV's grey */ +
-        3 /* its affine map, shifts of HSV and RGB */ + MEDIA_JITTERS + 5 /* its blurs, CLAHE */ +
-        MEDIA_MAX_HOLES + 1 /* other values */ +
-        18 /* OpenCV's perspective, holes of a grid, specks, downscale, sharpen, emboss, sepia, tone curve, channels, equalize, transpose, lens, grid, multipliers, unsharp mask, shuffled tiles, ellipses, a camera's noise */
-    ,
-};
-
 /* What is done to a row's pixels once they are in their place, in this order. */
 typedef struct media_retouches {
     const struct media_ctx *of; /* of IOU_CROP */
     int32_t w, h;               /* of what they are done to, and in the end of what they make of it */
     int32_t n;
-    media_retouch all[MEDIA_MAX_RETOUCHES];
+    media_retouch *all; /* in room, which has as many as the steps may come to */
+    media_buf room;
 } media_retouches;
 
-void media_draw_retouches(const media_op *op, const media_draw *d, media_retouches *to);
+/* Begin to draw the steps from first to end of the op's order, for what is w x h; MEDIA_NO_MEMORY. */
+int media_begin_steps(const media_op *op, uint32_t first, uint32_t end, int32_t w, int32_t h,
+                      media_retouches *to);
 
-/* Whether a step of a group is not done. */
-int media_left_out(const media_op *op, const media_draw *d, int step);
-
-/* More of them: the steps from first to end of the op's order. */
-static inline int media_by_torch(const media_op *op, int step) { return (int)(op->by_torch >> step & 1); }
-
+/* Draw more of these. */
 void media_draw_steps(const media_op *op, const media_draw *d, uint32_t first, uint32_t end,
                       media_retouches *to);
+
+/* One that takes pixels from elsewhere: its filter, border and fill. */
+media_retouch *media_add_taken(media_retouches *to, int kind, const media_taken *by);
+
+/* Whether a step of a group is not done. */
+int media_left_out(const media_step *s, const media_draw *d);
+
+/* A number of a range; and a whole one. */
+static inline double media_between(const double range[2], double u) {
+    return range[0] + u * (range[1] - range[0]);
+}
+
+static inline uint32_t media_whole_between(const uint32_t range[2], double u) {
+    return range[0] + (uint32_t)(u * (range[1] - range[0] + 1));
+}
 
 /* A map of points to the row (media_info.affine), which goes on to where the retouches move its pixels; zeros behind a perspective,
  * an elastic map and a mix, which are no such map. */
@@ -313,23 +314,23 @@ void media_border_row(const media_border *b, const media_pixels *px, const media
                       int32_t *columns);
 
 /* --- affine.c --- */
-void media_draw_rotation(const media_op *op, const media_draw *d, media_retouches *to);
-void media_draw_affine(const media_op *op, const media_draw *d, media_retouches *to);
-void media_draw_quarters(const media_op *op, const media_draw *d, media_retouches *to);
-void media_draw_transpose(const media_op *op, const media_draw *d, media_retouches *to);
-void media_draw_zoom_out(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_rotation(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_affine(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_quarters(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_transpose(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_zoom_out(const media_step *s, const media_draw *d, media_retouches *to);
 
 /* Left and right change places (MEDIA_DO_FLIP) or top and bottom, if the geometry has not seen to it. */
-void media_draw_mirror(const media_op *op, const media_draw *d, int step, media_retouches *to);
+void media_draw_mirror(const media_step *s, const media_draw *d, media_retouches *to);
 
 /* --- moves.c --- */
-void media_draw_iou_crop(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_iou_crop(const media_step *s, const media_draw *d, media_retouches *to);
 
 /* --- perspective.c --- */
-void media_draw_perspective(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_perspective(const media_step *s, const media_draw *d, media_retouches *to);
 
 /* --- elastic.c --- */
-void media_draw_elastic(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_elastic(const media_step *s, const media_draw *d, media_retouches *to);
 
 /* From a copy of the pixels; room: media_elastic_bytes(), aligned as floats are. */
 void media_warp_elastic(const media_pixels *px, const media_pixels *from, const media_retouch *r,
@@ -342,22 +343,22 @@ enum { OP_AUGMENT = 8 }; /* of all of them, as a row has one */
 
 /* Number i of n from first to last, in floats, as torch.linspace gives it. */
 double media_linspace(double first, double last, int n, int i);
-void media_draw_augment(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_augment(const media_step *s, const media_draw *d, media_retouches *to);
 
 /* --- timm.c --- */
-void media_draw_timm(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_timm(const media_step *s, const media_draw *d, media_retouches *to);
 
 /* --- mix.c --- */
 
 /* What AugMix draws besides its operations: shares that add up to 1, of the picture itself and of each chain. */
-void media_draw_shares(const media_op *op, const media_draw *d, float *own, float *chains);
+void media_draw_shares(const media_augment_step *of, const media_draw *d, float *own, float *chains);
 
 /* A MIX, MIX_AGAIN or MIXED; MEDIA_NO_MEMORY where there is none. mix is kept from the first to the last. */
 int media_mix(const media_retouch *r, const media_pixels *px, media_buf *mix);
 
 /* --- jitter.c, jitter_avx2.c --- */
-void media_draw_jitter(const media_op *op, const media_draw *d, media_retouches *to);
-void media_draw_gray(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_jitter(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_gray(const media_step *s, const media_draw *d, media_retouches *to);
 void media_brightness(const media_pixels *px, const media_kernels *by, float factor);
 void media_contrast(const media_pixels *px, const media_kernels *by, float factor);
 void media_saturation(const media_pixels *px, float factor);
@@ -397,17 +398,22 @@ enum {
     LATER_CV2_GRAY = 44,
     LATER_ORDER = 48,         /* and one for each step */
     LATER_PICK = 1 << 12,     /* and on, 64 of each group */
-    LATER_IOU_CROP = 1 << 16, /* and on, 4096 of each of its MEDIA_IOU_ROUNDS */
+    LATER_IOU_CROP = 1 << 16, /* and on, 4096 of each of its MEDIA_IOU_ROUNDS; all are below 2^20 */
 };
 
-void media_draw_distort(const media_op *op, const media_draw *d, media_retouches *to);
-void media_draw_permute(const media_op *op, const media_draw *d, media_retouches *to);
-void media_draw_noise(const media_op *op, const media_draw *d, media_retouches *to);
+/* Whether a step is done, by the first uniform of its block. */
+static inline int media_happens(const media_step *s, const media_draw *d, uint32_t block) {
+    return media_chance(d, OP_LATER, block, s->p);
+}
+
+void media_draw_distort(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_permute(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_noise(const media_step *s, const media_draw *d, media_retouches *to);
 void media_permute(const media_pixels *px, int which);
 void media_add_noise(const media_pixels *px, const media_kernels *by, const media_retouch *r);
 
 /* --- recode.c --- */
-void media_draw_jpeg(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_jpeg(const media_step *s, const media_draw *d, media_retouches *to);
 
 /* The pixels as libjpeg-turbo reads them from what it wrote, which room holds; bgr: as those of BGR. */
 int media_recode(const media_pixels *px, media_buf *room, int quality, int bgr);

@@ -17,14 +17,14 @@
 
 enum { VECTOR = 8 };
 
-void media_draw_iso(const media_op *op, const media_draw *d, media_retouches *to) {
+void media_draw_iso(const media_step *s, const media_draw *d, media_retouches *to) {
     double u[2];
-    if (!media_chance(d, OP_LATER, LATER_ISO, op->iso_p)) return;
+    if (!media_happens(s, d, LATER_ISO)) return;
     media_uniforms(d, OP_LATER, LATER_ISO + 1, u);
     media_retouch *r = &to->all[to->n++];
     *r = (media_retouch){.kind = MEDIA_ISO,
-                         .value = media_between(op->iso_intensity, u[1]),
-                         .mean = media_between(op->iso_shift, u[0]),
+                         .value = media_between(s->of.iso.intensity, u[1]),
+                         .mean = media_between(s->of.iso.shift, u[0]),
                          .first = 2 * d->frame};
     media_words(d, OP_LATER, LATER_ISO + 2, r->key);
 }

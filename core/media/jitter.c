@@ -18,11 +18,10 @@
 
 enum { OP_JITTER = 4, OP_GRAY = 5, ORDERS = 24 };
 
-void media_draw_jitter(const media_op *op, const media_draw *d, media_retouches *to) {
+void media_draw_jitter(const media_step *s, const media_draw *d, media_retouches *to) {
     double u[2], share[MEDIA_JITTERS];
-    if (op->jitter_p <= 0) return;
     media_uniforms(d, OP_JITTER, 0, u);
-    if (u[0] >= op->jitter_p) return;
+    if (u[0] >= s->p) return;
     media_uniforms(d, OP_JITTER, 1, &share[MEDIA_BRIGHTNESS]);
     media_uniforms(d, OP_JITTER, 2, &share[MEDIA_SATURATION]);
     int order = (int)(u[1] * ORDERS);
@@ -31,15 +30,15 @@ void media_draw_jitter(const media_op *op, const media_draw *d, media_retouches 
         int at = order % n, kind = left[at];
         order /= n;
         memmove(&left[at], &left[at + 1], (size_t)(n - 1 - at) * sizeof left[0]);
-        const media_factor *f = &op->jitter[kind];
+        const media_factor *f = &s->of.jitter.by[kind];
         if (f->on)
             to->all[to->n++] =
                 (media_retouch){.kind = kind, .value = f->low + share[kind] * (f->high - f->low)};
     }
 }
 
-void media_draw_gray(const media_op *op, const media_draw *d, media_retouches *to) {
-    if (media_chance(d, OP_GRAY, 0, op->gray_p)) to->all[to->n++] = (media_retouch){.kind = MEDIA_TO_GRAY};
+void media_draw_gray(const media_step *s, const media_draw *d, media_retouches *to) {
+    if (media_chance(d, OP_GRAY, 0, s->p)) to->all[to->n++] = (media_retouch){.kind = MEDIA_TO_GRAY};
 }
 
 static uint8_t luma(const uint8_t *c) {

@@ -18,56 +18,37 @@ type Jitter struct {
 	Brightness, Contrast, Saturation, Hue *[2]float64
 }
 
-func (cfg *Config) colours(op *C.media_op) {
-	op.gray_p, op.permute_p = C.double(cfg.Grayscale), C.double(cfg.Permute)
-	if j := cfg.Jitter; j != nil {
-		op.jitter_p, op.jitter = C.double(j.P), j.factors()
-	}
-	if j := cfg.Distort; j != nil {
-		op.distort_p, op.distort = C.double(j.P), j.factors()
-	}
-}
+// Distort is torchvision's RandomPhotometricDistort: each of what is not nil happens with probability P, and so does a change of the channels' places.
+type Distort Jitter
 
-func (j *Jitter) factors() (all [C.MEDIA_JITTERS]C.media_factor) {
-	for i, f := range []*[2]float64{j.Brightness, j.Contrast, j.Saturation, j.Hue} {
+// CV2Jitter is albumentations' ColorJitter: as Jitter, by OpenCV's arithmetic.
+type CV2Jitter Jitter
+
+func (j *Jitter) kind() C.uint32_t { return C.MEDIA_DO_JITTER }
+
+func (j *Jitter) fill(to *C.media_step) {
+	to.p = C.double(j.P)
+	by := &own[C.media_jitter_step](to).by
+	for i, f := range j.factors() {
 		if f != nil {
-			all[i] = C.media_factor{on: 1, low: C.double(f[0]), high: C.double(f[1])}
+			by[i] = C.media_factor{on: 1, low: C.double(f[0]), high: C.double(f[1])}
 		}
 	}
-	return all
 }
 
-// checkColours wants factors in range, and colours where they change.
-func (cfg *Config) checkColours() error {
-	if cfg.Grayscale > 0 && cfg.Mode != RGB {
-		return fmt.Errorf("grayscale: want mode RGB")
-	}
-	if (cfg.Permute > 0 || cfg.Distort != nil) && cfg.Mode != RGB {
-		return fmt.Errorf("distort, permute: want mode RGB, as grey has one channel")
-	}
-	if err := cfg.Distort.check("distort"); err != nil {
-		return err
-	}
-	j := cfg.Jitter
-	if j == nil {
-		return nil
-	}
-	if cfg.Mode == Index {
-		return fmt.Errorf("mode index: want no jitter, as numbers of classes are no colours")
-	}
-	if (j.Saturation != nil || j.Hue != nil) && cfg.Mode != RGB {
-		return fmt.Errorf("jitter: saturation and hue want mode RGB, as grey has neither")
-	}
-	return j.check("jitter")
+func (j *Jitter) check(in place) error { return j.inRange("jitter", in.Mode) }
+
+func (j *Jitter) factors() [C.MEDIA_JITTERS]*[2]float64 {
+	return [...]*[2]float64{j.Brightness, j.Contrast, j.Saturation, j.Hue}
 }
 
-// check wants factors in range.
-func (j *Jitter) check(name string) error {
-	if j == nil {
-		return nil
+// inRange wants that of the factors, and of colours that there are some.
+func (j *Jitter) inRange(name string, mode Mode) error {
+	if (j.Saturation != nil || j.Hue != nil) && mode != RGB {
+		return fmt.Errorf("%s: saturation and hue want mode RGB, as grey has neither", name)
 	}
 	names := []string{"brightness", "contrast", "saturation", "hue"}
-	for i, f := range []*[2]float64{j.Brightness, j.Contrast, j.Saturation, j.Hue} {
+	for i, f := range j.factors() {
 		least, most := 0.0, float64(MaxFactor)
 		if i == 3 {
 			least, most = -0.5, 0.5
@@ -78,3 +59,15 @@ func (j *Jitter) check(name string) error {
 	}
 	return nil
 }
+
+func (j *Distort) kind() C.uint32_t { return C.MEDIA_DO_DISTORT }
+
+func (j *Distort) fill(to *C.media_step) { (*Jitter)(j).fill(to) }
+
+func (j *Distort) check(in place) error { return (*Jitter)(j).inRange("distort", in.Mode) }
+
+func (j *CV2Jitter) kind() C.uint32_t { return C.MEDIA_DO_CV2_JITTER }
+
+func (j *CV2Jitter) fill(to *C.media_step) { (*Jitter)(j).fill(to) }
+
+func (j *CV2Jitter) check(in place) error { return (*Jitter)(j).inRange("OpenCV's jitter", in.Mode) }

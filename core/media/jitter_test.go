@@ -5,31 +5,24 @@ import (
 	"testing"
 )
 
-// everything is a transform with all that is drawn.
-func everything() Config {
+// everything is a transform with all that is drawn: what has a probability has it times so much.
+func everything(often float64) Config {
 	cfg := train
-	cfg.VFlip, cfg.Grayscale, cfg.Erase = 0.5, 0.2, &Erase{P: 0.3}
-	cfg.Jitter = &Jitter{
-		P: 0.8, Brightness: &[2]float64{0.6, 1.4}, Contrast: &[2]float64{0.6, 1.4}, Saturation: &[2]float64{0.6, 1.4}, Hue: &[2]float64{-0.1, 0.1},
+	if often > 0 {
+		cfg.Erase = &Erase{P: 0.3}
+		do(&cfg, Chance{VFlip, 0.5}, &Rotation{Degrees: [2]float64{-10, 10}, Interpolation: Nearest}, &Affine{Degrees: [2]float64{-5, 5}, Translate: [2]float64{0.1, 0.1}, Interpolation: Nearest},
+			&Augment{Kind: RandAugment, Ops: 2, Magnitude: 9, Bins: 31, Interpolation: Nearest})
 	}
-	cfg.Rotation = &Rotation{Degrees: [2]float64{-10, 10}, Interpolation: Nearest}
-	cfg.Affine = &Affine{Degrees: [2]float64{-5, 5}, Translate: [2]float64{0.1, 0.1}, Interpolation: Nearest}
-	cfg.Augment = &Augment{Kind: RandAugment, Ops: 2, Magnitude: 9, Bins: 31, Interpolation: Nearest}
-	cfg.Blur = &Blur{P: 0.5, Size: 5, Sigma: [2]float64{0.1, 2}}
-	cfg.Solarize, cfg.Posterize, cfg.Sharpness = &Solarize{P: 0.2, Threshold: 128}, &Posterize{P: 0.2, Bits: 4}, &Sharpness{P: 0.5, Factor: 2}
-	cfg.Invert, cfg.Autocontrast, cfg.Equalize = 0.2, 0.2, 0.2
+	do(&cfg, &Jitter{P: 0.8 * often, Brightness: &[2]float64{0.6, 1.4}, Contrast: &[2]float64{0.6, 1.4}, Saturation: &[2]float64{0.6, 1.4}, Hue: &[2]float64{-0.1, 0.1}}, Chance{Grayscale, 0.2 * often},
+		&Blur{P: 0.5 * often, Size: 5, Sigma: [2]float64{0.1, 2}}, &Solarize{P: 0.2 * often, Threshold: 128}, &Posterize{P: 0.2 * often, Bits: 4}, Chance{Invert, 0.2 * often},
+		&Sharpness{P: 0.5 * often, Factor: 2}, Chance{Autocontrast, 0.2 * often}, Chance{Equalize, 0.2 * often})
 	return cfg
 }
 
 // What is drawn besides leaves crops and flips as they were without it, and what never happens changes nothing.
 func TestColoursAndVerticalFlipsLeaveOtherDrawsAlone(t *testing.T) {
 	w, data := worker(t, nil), testJPEG(t, 90, 70)
-	never := everything()
-	never.VFlip, never.Grayscale, never.Erase, never.Jitter.P = 0, 0, nil, 0
-	never.Rotation, never.Affine = nil, nil
-	never.Augment, never.Blur.P, never.Solarize.P, never.Posterize.P, never.Sharpness.P = nil, 0, 0, 0, 0
-	never.Invert, never.Autocontrast, never.Equalize = 0, 0, 0
-	plain, all, none := compiled(t, train), compiled(t, everything()), compiled(t, never)
+	plain, all, none := compiled(t, train), compiled(t, everything(1)), compiled(t, everything(0))
 	row, without := make([]byte, plain.RowBytes()), make([]byte, plain.RowBytes())
 	for i := range uint64(200) {
 		draw := Draw{Seed: 11, Epoch: i % 3, Index: i}
@@ -64,10 +57,10 @@ func TestDrawsOfColoursHaveTheirAddresses(t *testing.T) {
 	only := func(p float64, which int, f *[2]float64) Config {
 		j := &Jitter{P: p}
 		*[]**[2]float64{&j.Brightness, &j.Contrast, &j.Saturation, &j.Hue}[which] = f
-		return Config{Jitter: j}
+		return Config{Steps: Steps(j)}
 	}
 	plain, _ := made(Config{}, Draw{})
-	grey, _ := made(Config{Grayscale: 1}, Draw{})
+	grey, _ := made(Config{Steps: Steps(Chance{Grayscale, 1})}, Draw{})
 	happened := map[string]int{}
 	for i := range uint64(100) {
 		draw := Draw{Seed: 5, Epoch: 1, Index: i}
@@ -95,10 +88,10 @@ func TestDrawsOfColoursHaveTheirAddresses(t *testing.T) {
 			want = grey
 			happened["gray"]++
 		}
-		if got, _ := made(Config{Grayscale: p}, draw); !bytes.Equal(got, want) {
+		if got, _ := made(Config{Steps: Steps(Chance{Grayscale, p})}, draw); !bytes.Equal(got, want) {
 			t.Fatalf("row %d, of chance %v grey: other bytes", i, p)
 		}
-		if _, info := made(Config{VFlip: p}, draw); info.VFlip != (draw.Uniforms(vflip, 0)[0] < p) {
+		if _, info := made(Config{Steps: Steps(Chance{VFlip, p})}, draw); info.VFlip != (draw.Uniforms(vflip, 0)[0] < p) {
 			t.Fatalf("row %d: flipped %v", i, info.VFlip)
 		} else if info.VFlip {
 			happened["vflip"]++
@@ -115,14 +108,14 @@ func TestDrawsOfColoursHaveTheirAddresses(t *testing.T) {
 func TestChangedRowsAreNeitherPlannedNorCopied(t *testing.T) {
 	w, data := worker(t, nil), testJPEG(t, 60, 50)
 	for name, cfg := range map[string]Config{
-		"vertical flip": {VFlip: 0.5}, "jitter": {Jitter: &Jitter{P: 0.5, Hue: &[2]float64{0, 0.5}}}, "grayscale": {Grayscale: 0.5}, "erase": {Erase: &Erase{P: 0.5}},
-		"rotation": {Rotation: &Rotation{}}, "affine": {Affine: &Affine{}}, "augment": {Augment: &Augment{Kind: AutoAugment}}, "blur": {Blur: &Blur{P: 0.5, Size: 3, Sigma: [2]float64{1, 1}}}, "solarize": {Solarize: &Solarize{P: 0.5}},
-		"posterize": {Posterize: &Posterize{P: 0.5}}, "invert": {Invert: 0.5}, "sharpness": {Sharpness: &Sharpness{P: 0.5}}, "autocontrast": {Autocontrast: 0.5},
-		"equalize": {Equalize: 0.5}, "quarters": {Quarters: 0.5, Out: Square(50)}, "distort": {Distort: &Jitter{P: 0.5}}, "permute": {Permute: 0.5},
-		"transpose": {Transpose: 0.5, Out: Square(50)}, "sharpen": {Sharpen: &Effect{P: 0.5}}, "emboss": {Emboss: &Effect{P: 0.5}}, "sepia": {Sepia: 0.5}, "tone curve": {ToneCurve: &ToneCurve{P: 0.5}},
-		"drop channels": {DropChannels: &DropChannels{0.5, [2]int{1, 1}, 0}}, "OpenCV's equalize": {CV2Equalize: 0.5}, "OpenCV's perspective": {CV2Perspective: &CV2Perspective{P: 0.5, Bent: Bent{Interpolation: CV2Linear}}}, "grid holes": {GridHoles: &GridHoles{P: 0.5, Ratio: 1}}, "specks": {Specks: &Specks{P: 0.5}}, "downscale": {Downscale: &Downscale{0.5, [2]float64{1, 1}}}, "multiply": {Multiply: &Multiply{P: 0.5}}, "shuffle": {Shuffle: &Shuffle{0.5, [2]int{2, 2}}}, "morph": {Morph: &Morph{0.5, false, [2]int{2, 2}}}, "ISO": {ISO: &ISO{P: 0.5}}, "unsharp": {Unsharp: &Unsharp{Kernel: Kernel{0.5, [2]int{3, 3}}}},
-		"optical": {Optical: &Optical{P: 0.5, Bent: Bent{Interpolation: CV2Linear}}}, "grid": {Grid: &GridDistortion{P: 0.5, Steps: 2, Bent: Bent{Interpolation: CV2Linear}}},
-		"noise": {Noise: &Noise{P: 0.5}}, "jpeg": {JPEG: &JPEG{P: 0.5, Quality: [2]int{50, 60}}},
+		"vertical flip": {Steps: Steps(Chance{VFlip, 0.5})}, "jitter": {Steps: Steps(&Jitter{P: 0.5, Hue: &[2]float64{0, 0.5}})}, "grayscale": {Steps: Steps(Chance{Grayscale, 0.5})}, "erase": {Erase: &Erase{P: 0.5}},
+		"rotation": {Steps: Steps(&Rotation{})}, "affine": {Steps: Steps(&Affine{})}, "augment": {Steps: Steps(&Augment{Kind: AutoAugment})}, "blur": {Steps: Steps(&Blur{P: 0.5, Size: 3, Sigma: [2]float64{1, 1}})}, "solarize": {Steps: Steps(&Solarize{P: 0.5})},
+		"posterize": {Steps: Steps(&Posterize{P: 0.5})}, "invert": {Steps: Steps(Chance{Invert, 0.5})}, "sharpness": {Steps: Steps(&Sharpness{P: 0.5})}, "autocontrast": {Steps: Steps(Chance{Autocontrast, 0.5})},
+		"equalize": {Steps: Steps(Chance{Equalize, 0.5})}, "quarters": {Out: Square(50), Steps: Steps(Chance{Quarters, 0.5})}, "distort": {Steps: Steps(&Distort{P: 0.5})}, "permute": {Steps: Steps(Chance{Permute, 0.5})},
+		"transpose": {Out: Square(50), Steps: Steps(Chance{Transpose, 0.5})}, "sharpen": {Steps: Steps(&Sharpen{P: 0.5})}, "emboss": {Steps: Steps(&Emboss{P: 0.5})}, "sepia": {Steps: Steps(Chance{Sepia, 0.5})}, "tone curve": {Steps: Steps(&ToneCurve{P: 0.5})},
+		"drop channels": {Steps: Steps(&DropChannels{0.5, [2]int{1, 1}, 0})}, "OpenCV's equalize": {Steps: Steps(Chance{CV2Equalize, 0.5})}, "OpenCV's perspective": {Steps: Steps(&CV2Perspective{P: 0.5, Bent: Bent{Interpolation: CV2Linear}})}, "grid holes": {Steps: Steps(&GridHoles{P: 0.5, Ratio: 1})}, "specks": {Steps: Steps(&Specks{P: 0.5})}, "downscale": {Steps: Steps(&Downscale{0.5, [2]float64{1, 1}})}, "multiply": {Steps: Steps(&Multiply{P: 0.5})}, "shuffle": {Steps: Steps(&Shuffle{0.5, [2]int{2, 2}})}, "morph": {Steps: Steps(&Morph{0.5, false, [2]int{2, 2}})}, "ISO": {Steps: Steps(&ISO{P: 0.5})}, "unsharp": {Steps: Steps(&Unsharp{Kernel: Kernel{0.5, [2]int{3, 3}}})},
+		"optical": {Steps: Steps(&Optical{P: 0.5, Bent: Bent{Interpolation: CV2Linear}})}, "grid": {Steps: Steps(&GridDistortion{P: 0.5, Steps: 2, Bent: Bent{Interpolation: CV2Linear}})},
+		"noise": {Steps: Steps(&Noise{P: 0.5})}, "jpeg": {Steps: Steps(&JPEG{P: 0.5, Quality: [2]int{50, 60}})},
 	} {
 		if cfg.Out == (Size{}) {
 			cfg.Out = Size{50, 60}

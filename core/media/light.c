@@ -12,25 +12,23 @@
 
 #include "cv2.h"
 
-void media_draw_light(const media_op *op, const media_draw *d, media_retouches *to) {
+void media_draw_light(const media_step *s, const media_draw *d, media_retouches *to) {
     double u[2];
-    if (!media_chance(d, OP_LATER, LATER_LIGHT, op->light_p)) return;
+    if (!media_happens(s, d, LATER_LIGHT)) return;
     media_uniforms(d, OP_LATER, LATER_LIGHT_BY, u);
-    double contrast = op->contrast_min + u[0] * (op->contrast_max - op->contrast_min);
-    double brightness = op->brightness_min + u[1] * (op->brightness_max - op->brightness_min);
+    double contrast = media_between(s->of.light.contrast, u[0]), brightness = media_between(s->of.light.brightness, u[1]);
     to->all[to->n++] = (media_retouch){.kind = MEDIA_LIGHT, .value = contrast, .mean = brightness * 255};
 }
 
-void media_draw_gamma(const media_op *op, const media_draw *d, media_retouches *to) {
+void media_draw_gamma(const media_step *s, const media_draw *d, media_retouches *to) {
     double u[2];
-    if (!media_chance(d, OP_LATER, LATER_GAMMA, op->gamma_p)) return;
+    if (!media_happens(s, d, LATER_GAMMA)) return;
     media_uniforms(d, OP_LATER, LATER_GAMMA, u);
-    double gamma = op->gamma_min + u[1] * (op->gamma_max - op->gamma_min);
-    to->all[to->n++] = (media_retouch){.kind = MEDIA_GAMMA, .value = gamma};
+    to->all[to->n++] = (media_retouch){.kind = MEDIA_GAMMA, .value = media_between(s->of.gamma.power, u[1])};
 }
 
-void media_draw_cv2_gray(const media_op *op, const media_draw *d, media_retouches *to) {
-    if (media_chance(d, OP_LATER, LATER_CV2_GRAY, op->cv2_gray_p))
+void media_draw_cv2_gray(const media_step *s, const media_draw *d, media_retouches *to) {
+    if (media_happens(s, d, LATER_CV2_GRAY))
         to->all[to->n++] = (media_retouch){.kind = MEDIA_TO_CV2_GRAY};
 }
 

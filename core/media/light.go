@@ -5,8 +5,6 @@ package media
 */
 import "C"
 
-import "fmt"
-
 // Light is albumentations' RandomBrightnessContrast: with probability P values are multiplied by a contrast and a brightness of 255 is added, each
 // drawn between two numbers.
 type Light struct {
@@ -26,48 +24,25 @@ const (
 	MinGamma, MaxGamma = 0.01, 100
 )
 
-// light fills in what the kernel knows of them.
-func (cfg *Config) light(op *C.media_op) {
-	if l := cfg.Light; l != nil {
-		op.light_p = C.double(l.P)
-		op.brightness_min, op.brightness_max = C.double(l.Brightness[0]), C.double(l.Brightness[1])
-		op.contrast_min, op.contrast_max = C.double(l.Contrast[0]), C.double(l.Contrast[1])
-	}
-	if g := cfg.Gamma; g != nil {
-		op.gamma_p, op.gamma_min, op.gamma_max = C.double(g.P), C.double(g.Gamma[0]), C.double(g.Gamma[1])
-	}
-	op.cv2_gray_p = C.double(cfg.CV2Gray)
+func (l *Light) kind() C.uint32_t { return C.MEDIA_DO_LIGHT }
+
+func (l *Light) fill(to *C.media_step) {
+	to.p = C.double(l.P)
+	*own[C.media_light_step](to) = C.media_light_step{brightness: cRange(l.Brightness), contrast: cRange(l.Contrast)}
 }
 
-// lightChances are their probabilities.
-func (cfg *Config) lightChances() []chance {
-	all := []chance{{"OpenCV's grey", cfg.CV2Gray}}
-	if cfg.Light != nil {
-		all = append(all, chance{"light", cfg.Light.P})
+func (l *Light) check(place) error {
+	if err := ordered("light: brightness", l.Brightness, -MaxLight, MaxLight); err != nil {
+		return err
 	}
-	if cfg.Gamma != nil {
-		all = append(all, chance{"gamma", cfg.Gamma.P})
-	}
-	return all
+	return ordered("light: contrast", l.Contrast, -MaxLight, MaxLight)
 }
 
-// checkLight wants numbers in range.
-func (cfg *Config) checkLight() error {
-	if l := cfg.Light; l != nil {
-		if err := ordered("light: brightness", l.Brightness, -MaxLight, MaxLight); err != nil {
-			return err
-		}
-		if err := ordered("light: contrast", l.Contrast, -MaxLight, MaxLight); err != nil {
-			return err
-		}
-	}
-	if g := cfg.Gamma; g != nil {
-		if err := ordered("gamma", g.Gamma, MinGamma, MaxGamma); err != nil {
-			return err
-		}
-	}
-	if cfg.CV2Gray > 0 && cfg.Mode != RGB {
-		return fmt.Errorf("OpenCV's grey: want mode RGB")
-	}
-	return nil
+func (g *Gamma) kind() C.uint32_t { return C.MEDIA_DO_GAMMA }
+
+func (g *Gamma) fill(to *C.media_step) {
+	to.p = C.double(g.P)
+	*own[C.media_gamma_step](to) = C.media_gamma_step{power: cRange(g.Gamma)}
 }
+
+func (g *Gamma) check(place) error { return ordered("gamma", g.Gamma, MinGamma, MaxGamma) }

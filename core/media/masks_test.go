@@ -225,23 +225,23 @@ func TestMasksGoWhereThePicturesPixelsGo(t *testing.T) {
 	})
 	for name, cfg := range map[string]Config{
 		"larger":         {Resize: Size{200, 170}, Interpolation: Bicubic, Fill: grey},
-		"cropped":        {ResizeShort: 60, Out: Size{50, 44}, Anywhere: true, Flip: 0.5},
-		"around it":      {Out: Square(150), Fill: grey, VFlip: 0.5},
+		"cropped":        {ResizeShort: 60, Out: Size{50, 44}, Anywhere: true, Steps: Steps(Chance{Flip, 0.5})},
+		"around it":      {Out: Square(150), Fill: grey, Steps: Steps(Chance{VFlip, 0.5})},
 		"mirrored":       {Out: Square(100), Anywhere: true, Pad: Around(20), Padding: Reflect},
 		"letterbox":      {Out: Square(64), Contain: &Contain{Letterbox: true}, Interpolation: CV2Linear, Fill: grey},
-		"random":         {Random: &RandomCrop{AnyFilter: true}, Out: Size{48, 40}, Jitter: &Jitter{P: 1, Brightness: &[2]float64{0.5, 2}}, Flip: 0.5},
-		"turned":         {Random: &RandomCrop{}, Out: Square(50), Rotation: turned, Perspective: &Perspective{P: 0.5, Scale: 0.4, Interpolation: Bilinear, Fill: grey}, Grayscale: 1},
-		"turned ahead":   {ResizeShort: 60, Out: Square(50), Rotation: turned, Order: []Step{StepFlip, StepRotation}, Ahead: 2, Flip: 0.5},
-		"zoomed out":     {Resize: Square(70), ZoomOut: &ZoomOut{P: 0.7, Sides: [2]float64{1, 3}, Fill: grey}, Order: []Step{StepZoomOut}, Ahead: 1},
-		"between":        {Resize: Size{90, 100}, Out: Square(60), Anywhere: true, Rotation: turned, Order: []Step{StepRotation, StepFlip}, Resized: 2, Flip: 0.5},
-		"by OpenCV":      {Resize: Size{80, 140}, Interpolation: CV2Area, CV2Affine: moved},
-		"its own size":   {ResizeShort: 60, Open: &Open{Room: Square(200), Dense: true}, Flip: 0.5},
+		"random":         {Random: &RandomCrop{AnyFilter: true}, Out: Size{48, 40}, Steps: Steps(Chance{Flip, 0.5}, &Jitter{P: 1, Brightness: &[2]float64{0.5, 2}})},
+		"turned":         {Random: &RandomCrop{}, Out: Square(50), Steps: Steps(turned, &Perspective{P: 0.5, Scale: 0.4, Interpolation: Bilinear, Fill: grey}, Chance{Grayscale, 1})},
+		"turned ahead":   {ResizeShort: 60, Out: Square(50), Ahead: Steps(Chance{Flip, 0.5}, turned)},
+		"zoomed out":     {Resize: Square(70), Ahead: Steps(&ZoomOut{P: 0.7, Sides: [2]float64{1, 3}, Fill: grey})},
+		"between":        {Resize: Size{90, 100}, Out: Square(60), Anywhere: true, Resized: Steps(turned, Chance{Flip, 0.5})},
+		"by OpenCV":      {Resize: Size{80, 140}, Interpolation: CV2Area, Steps: Steps(moved)},
+		"its own size":   {ResizeShort: 60, Open: &Open{Room: Square(200), Dense: true}, Steps: Steps(Chance{Flip, 0.5})},
 		"padded":         {ResizeShort: 60, Open: &Open{Room: Square(200)}},
 		"floats, planes": {Resize: Size{90, 100}, DType: F32, Layout: NCHW, Normalize: &Normalize{Mean: []float64{0.5, 0.5, 0.5}, Std: []float64{0.25, 0.25, 0.25}}, Erase: &Erase{P: 1, Scale: [2]float64{0.3, 0.4}, Ratio: [2]float64{1, 1}}},
 	} {
 		op, of := compiled(t, cfg), cfg
-		of.Mode, of.DType, of.Layout, of.Normalize, of.Erase = Index, U8, NHWC, nil, nil
-		of.Jitter, of.Grayscale, of.Fill = nil, 0, Fill{}
+		of.Mode, of.DType, of.Layout, of.Normalize, of.Erase, of.Fill = Index, U8, NHWC, nil, nil, Fill{}
+		of.Ahead, of.Resized, of.Steps = ofNumbers(cfg.Ahead), ofNumbers(cfg.Resized), ofNumbers(cfg.Steps)
 		if of.Random != nil {
 			of.Random = &RandomCrop{}
 		}
@@ -250,20 +250,6 @@ func TestMasksGoWhereThePicturesPixelsGo(t *testing.T) {
 			nearest = CV2Nearest
 		}
 		of.Interpolation = nearest
-		if cfg.Rotation != nil {
-			of.Rotation = &Rotation{Degrees: turned.Degrees, Interpolation: Nearest}
-		}
-		if cfg.Perspective != nil {
-			of.Perspective = &Perspective{P: 0.5, Scale: 0.4, Interpolation: Nearest}
-		}
-		if cfg.ZoomOut != nil {
-			of.ZoomOut = &ZoomOut{P: 0.7, Sides: [2]float64{1, 3}}
-		}
-		if cfg.CV2Affine != nil {
-			of.CV2Affine = unmoved(func(a *CV2Affine) {
-				a.Degrees, a.ShiftX, a.Interpolation = moved.Degrees, moved.ShiftX, CV2Nearest
-			})
-		}
 		if of.Open != nil {
 			of.Open = &Open{Room: of.Open.Room, Dense: true}
 		}
@@ -293,8 +279,8 @@ func TestMasksStayWithinTheirBoxes(t *testing.T) {
 	const outlines = `[[[20, 10, 60, 10, 60, 50, 20, 50]], [[70, 30, 110, 30, 110, 70, 70, 70]]]`
 	wk, seen := worker(t, nil), 0
 	for name, cfg := range map[string]Config{
-		"by boxes":  {Resize: Size{64, 64}, IoUCrop: &IoUCrop{Scale: [2]float64{0.3, 1}, Ratio: [2]float64{0.5, 2}, Options: []float64{0, 0.1, 0.3}, Trials: 40}, Order: []Step{StepIoUCrop}, Ahead: 1},
-		"augmented": {Out: Size{h, w}, Augment: &Augment{Kind: TrivialAugmentWide, Bins: 31, Fill: Fill{255, 255, 255}}},
+		"by boxes":  {Resize: Size{64, 64}, Ahead: Steps(&IoUCrop{Scale: [2]float64{0.3, 1}, Ratio: [2]float64{0.5, 2}, Options: []float64{0, 0.1, 0.3}, Trials: 40})},
+		"augmented": {Out: Size{h, w}, Steps: Steps(&Augment{Kind: TrivialAugmentWide, Bins: 31, Fill: Fill{255, 255, 255}})},
 	} {
 		op := compiled(t, cfg)
 		size := op.Shape()[0] * op.Shape()[1]
@@ -468,4 +454,30 @@ func FuzzOutlines(f *testing.F) {
 			t.Errorf("got %d bytes of %d objects, the largest %d", len(all), o.Len(), slices.Max(append(all, 0)))
 		}
 	})
+}
+
+// ofNumbers are the steps that move pixels, by the nearest of them and with no fill.
+func ofNumbers(all []Placed) (to []Placed) {
+	for _, s := range all {
+		switch step := s.Step.(type) {
+		case *Rotation:
+			s.Step = &Rotation{Degrees: step.Degrees, Interpolation: Nearest}
+		case *Perspective:
+			s.Step = &Perspective{P: step.P, Scale: step.Scale, Interpolation: Nearest}
+		case *ZoomOut:
+			s.Step = &ZoomOut{P: step.P, Sides: step.Sides}
+		case *CV2Affine:
+			still := *step
+			still.Interpolation, still.Fill = CV2Nearest, Fill{}
+			s.Step = &still
+		case Chance:
+			if step.Of == Grayscale {
+				continue
+			}
+		case *Jitter:
+			continue
+		}
+		to = append(to, s)
+	}
+	return to
 }

@@ -75,7 +75,7 @@ func compiled(t testing.TB, cfg Config) *Op {
 var (
 	imagenet = &Normalize{Mean: []float64{0.485, 0.456, 0.406}, Std: []float64{0.229, 0.224, 0.225}}
 	eval     = Config{ResizeShort: 64, Out: Square(56), DType: F32, Layout: NCHW, Normalize: imagenet}
-	train    = Config{Random: &RandomCrop{}, Out: Square(56), Flip: 0.5, Layout: NCHW}
+	train    = Config{Random: &RandomCrop{}, Out: Square(56), Layout: NCHW, Steps: Steps(Chance{Flip, 0.5})}
 )
 
 // Every refusal of bytes has its type, its stable cause and a message that
@@ -232,8 +232,8 @@ func TestCompileNamesWhatIsWrong(t *testing.T) {
 		"resize: got 0 x 5":                         {Resize: Size{0, 5}, Out: Square(5)},
 		"row: got 0 x 5":                            with(func(c *Config) { c.Out = Size{0, 5} }),
 		"row: got 20000 x 5":                        with(func(c *Config) { c.Out = Size{20000, 5} }),
-		"got probability 1.5":                       with(func(c *Config) { c.Flip = 1.5 }),
-		"got probability NaN":                       with(func(c *Config) { c.Flip = nan() }),
+		"got probability 1.5":                       with(func(c *Config) { do(c, Chance{Flip, 1.5}) }),
+		"got probability NaN":                       with(func(c *Config) { do(c, Chance{Flip, nan()}) }),
 		"scale jitter: got 0 x 5":                   {Out: Square(5), ScaleJitter: &ScaleJitter{Size{0, 5}, [2]float64{1, 2}}},
 		"scale jitter: scale: got":                  {Out: Square(5), ScaleJitter: &ScaleJitter{Square(5), [2]float64{2, 1}}},
 		"pad: got -1":                               with(func(c *Config) { c.Anywhere, c.Pad = true, Around(-1) }),
@@ -249,170 +249,193 @@ func TestCompileNamesWhatIsWrong(t *testing.T) {
 		"erase: got value NaN":                      {Out: Square(5), DType: F32, Erase: &Erase{P: 1, Value: []float64{nan()}}},
 		"erase: got value 0.5, want a whole number": {Out: Square(5), Erase: &Erase{P: 1, Value: []float64{0.5}}},
 		"mode index: want no erasing":               {Out: Square(5), Mode: Index, Erase: &Erase{P: 0.1}},
-		"vertical flip: got probability -1":         with(func(c *Config) { c.VFlip = -1 }),
-		"grayscale: got probability 2":              with(func(c *Config) { c.Grayscale = 2 }),
-		"jitter: got probability NaN":               with(func(c *Config) { c.Jitter = &Jitter{P: nan()} }),
-		"jitter: got brightness [-1 1], want 0":     with(func(c *Config) { c.Jitter = &Jitter{Brightness: &[2]float64{-1, 1}} }),
-		"jitter: got contrast [2 1]":                with(func(c *Config) { c.Jitter = &Jitter{Contrast: &[2]float64{2, 1}} }),
-		"jitter: got saturation [0 1001]":           with(func(c *Config) { c.Jitter = &Jitter{Saturation: &[2]float64{0, 1001}} }),
-		"jitter: got hue [-0.6 0], want -0.5":       with(func(c *Config) { c.Jitter = &Jitter{Hue: &[2]float64{-0.6, 0}} }),
-		"jitter: got hue [NaN 0]":                   with(func(c *Config) { c.Jitter = &Jitter{Hue: &[2]float64{nan(), 0}} }),
-		"jitter: saturation and hue want mode":      with(func(c *Config) { c.Mode, c.Jitter = Gray, &Jitter{Hue: &[2]float64{0, 0.1}} }),
-		"grayscale: want mode RGB":                  with(func(c *Config) { c.Mode, c.Grayscale = Luma, 0.1 }),
-		"mode index: want no jitter, as numbers o":  {Out: Square(5), Mode: Index, Jitter: &Jitter{Contrast: &[2]float64{0, 1}}},
-		"rotation: want interpolation nearest, b":   with(func(c *Config) { c.Rotation = &Rotation{Interpolation: Lanczos} }),
-		"rotation: degrees: got [1 0], want -360":   with(func(c *Config) { c.Rotation = &Rotation{Degrees: [2]float64{1, 0}} }),
-		"rotation: degrees: got [NaN 0]":            with(func(c *Config) { c.Rotation = &Rotation{Degrees: [2]float64{nan(), 0}} }),
-		"rotation: want interpolation nearest with": {Out: Square(5), Mode: Index, Rotation: &Rotation{}},
-		"affine: want interpolation nearest with m": {Out: Square(5), Mode: Index, Affine: &Affine{}},
-		"affine: got translate [0 2], want shares ": with(func(c *Config) { c.Affine = &Affine{Translate: [2]float64{0, 2}} }),
-		"affine: scale: got [0 1], want 0.01":       with(func(c *Config) { c.Affine = &Affine{Scale: [2]float64{0, 1}} }),
-		"affine: shear along x: got [0 81]":         with(func(c *Config) { c.Affine = &Affine{ShearX: [2]float64{0, 81}} }),
-		"affine: shear along y: got [-81 0]":        with(func(c *Config) { c.Affine = &Affine{ShearY: [2]float64{-81, 0}} }),
-		"affine: degrees: got [0 361]":              with(func(c *Config) { c.Affine = &Affine{Degrees: [2]float64{0, 361}} }),
-		"augment: kind 0 or policy 0 is not":        with(func(c *Config) { c.Augment = &Augment{} }),
-		"augment: kind 6 or policy 0":               with(func(c *Config) { c.Augment = &Augment{Kind: 6} }),
-		"augment: kind 3 or policy 3":               with(func(c *Config) { c.Augment = &Augment{Kind: AutoAugment, Policy: 3} }),
-		"augment: want interpolation nearest":       with(func(c *Config) { c.Augment = &Augment{Kind: AutoAugment, Interpolation: Lanczos} }),
-		"augment: got 1 magnitude bins, want 2":     with(func(c *Config) { c.Augment = &Augment{Kind: TrivialAugmentWide, Bins: 1} }),
-		"augment: got 1001 magnitude bins":          with(func(c *Config) { c.Augment = &Augment{Kind: RandAugment, Ops: 1, Bins: 1001} }),
-		"augment: got severity 11, want 1 to 10":    with(func(c *Config) { c.Augment = &Augment{Kind: AugMix, Magnitude: 11} }),
+		"vertical flip: got probability -1":         with(func(c *Config) { do(c, Chance{VFlip, -1}) }),
+		"grayscale: got probability 2":              with(func(c *Config) { do(c, Chance{Grayscale, 2}) }),
+		"jitter: got probability NaN":               with(func(c *Config) { do(c, &Jitter{P: nan()}) }),
+		"jitter: got brightness [-1 1], want 0":     with(func(c *Config) { do(c, &Jitter{Brightness: &[2]float64{-1, 1}}) }),
+		"jitter: got contrast [2 1]":                with(func(c *Config) { do(c, &Jitter{Contrast: &[2]float64{2, 1}}) }),
+		"jitter: got saturation [0 1001]":           with(func(c *Config) { do(c, &Jitter{Saturation: &[2]float64{0, 1001}}) }),
+		"jitter: got hue [-0.6 0], want -0.5":       with(func(c *Config) { do(c, &Jitter{Hue: &[2]float64{-0.6, 0}}) }),
+		"jitter: got hue [NaN 0]":                   with(func(c *Config) { do(c, &Jitter{Hue: &[2]float64{nan(), 0}}) }),
+		"jitter: saturation and hue want mode": with(func(c *Config) {
+			c.Mode = Gray
+			do(c, &Jitter{Hue: &[2]float64{0, 0.1}})
+		}),
+		"grayscale: want mode RGB": with(func(c *Config) {
+			c.Mode = Luma
+			do(c, Chance{Grayscale, 0.1})
+		}),
+		"mode index: want no jitter, as numbers o":  {Out: Square(5), Mode: Index, Steps: Steps(&Jitter{P: 1, Contrast: &[2]float64{0, 1}})},
+		"rotation: want interpolation nearest, b":   with(func(c *Config) { do(c, &Rotation{Interpolation: Lanczos}) }),
+		"rotation: degrees: got [1 0], want -360":   with(func(c *Config) { do(c, &Rotation{Degrees: [2]float64{1, 0}}) }),
+		"rotation: degrees: got [NaN 0]":            with(func(c *Config) { do(c, &Rotation{Degrees: [2]float64{nan(), 0}}) }),
+		"rotation: want interpolation nearest with": {Out: Square(5), Mode: Index, Steps: Steps(&Rotation{})},
+		"affine: want interpolation nearest with m": {Out: Square(5), Mode: Index, Steps: Steps(&Affine{})},
+		"affine: got translate [0 2], want shares ": with(func(c *Config) { do(c, &Affine{Translate: [2]float64{0, 2}}) }),
+		"affine: scale: got [0 1], want 0.01":       with(func(c *Config) { do(c, &Affine{Scale: [2]float64{0, 1}}) }),
+		"affine: shear along x: got [0 81]":         with(func(c *Config) { do(c, &Affine{ShearX: [2]float64{0, 81}}) }),
+		"affine: shear along y: got [-81 0]":        with(func(c *Config) { do(c, &Affine{ShearY: [2]float64{-81, 0}}) }),
+		"affine: degrees: got [0 361]":              with(func(c *Config) { do(c, &Affine{Degrees: [2]float64{0, 361}}) }),
+		"augment: kind 0 or policy 0 is not":        with(func(c *Config) { do(c, &Augment{}) }),
+		"augment: kind 6 or policy 0":               with(func(c *Config) { do(c, &Augment{Kind: 6}) }),
+		"augment: kind 3 or policy 3":               with(func(c *Config) { do(c, &Augment{Kind: AutoAugment, Policy: 3}) }),
+		"augment: want interpolation nearest":       with(func(c *Config) { do(c, &Augment{Kind: AutoAugment, Interpolation: Lanczos}) }),
+		"augment: got 1 magnitude bins, want 2":     with(func(c *Config) { do(c, &Augment{Kind: TrivialAugmentWide, Bins: 1}) }),
+		"augment: got 1001 magnitude bins":          with(func(c *Config) { do(c, &Augment{Kind: RandAugment, Ops: 1, Bins: 1001}) }),
+		"augment: got severity 11, want 1 to 10":    with(func(c *Config) { do(c, &Augment{Kind: AugMix, Magnitude: 11}) }),
 		"augment: got a mix of 3 chains of 9 operations, want 1 to 8 chains of 0, by chance, to 8": with(func(c *Config) {
-			c.Augment = &Augment{Kind: AugMix, Magnitude: 3, Mix: Mix{Width: 3, Depth: 9, Alpha: 1}}
+			do(c, &Augment{Kind: AugMix, Magnitude: 3, Mix: Mix{Width: 3, Depth: 9, Alpha: 1}})
 		}),
 		"augment: got alpha 0.01, want 0.1 to 1000": with(func(c *Config) {
-			c.Augment = &Augment{Kind: AugMix, Magnitude: 3, Mix: Mix{Width: 3, Alpha: 0.01}}
+			do(c, &Augment{Kind: AugMix, Magnitude: 3, Mix: Mix{Width: 3, Alpha: 0.01}})
 		}),
-		"augment: got 0 operations, want 1 to 16":         with(func(c *Config) { c.Augment = &Augment{Kind: RandAugment, Bins: 31} }),
-		"augment: got 17 operations":                      with(func(c *Config) { c.Augment = &Augment{Kind: RandAugment, Bins: 31, Ops: 17} }),
-		"augment: got magnitude 31, want 0 to 30":         with(func(c *Config) { c.Augment = &Augment{Kind: RandAugment, Bins: 31, Ops: 1, Magnitude: 31} }),
-		"augment: got magnitude -1, want 0 to 30":         with(func(c *Config) { c.Augment = &Augment{Kind: RandAugment, Bins: 31, Ops: 1, Magnitude: -1} }),
-		"blur: got probability 2":                         with(func(c *Config) { c.Blur = &Blur{P: 2} }),
-		"blur: got size 4, want an odd number":            with(func(c *Config) { c.Blur = &Blur{Size: 4} }),
-		"blur: got size 257":                              with(func(c *Config) { c.Blur = &Blur{Size: 257} }),
-		"blur: got size 113 for a row of 56 x 56":         with(func(c *Config) { c.Blur = &Blur{Size: 113, Sigma: [2]float64{1, 1}} }),
-		"blur: got sigma [0 1], want 0.001":               with(func(c *Config) { c.Blur = &Blur{Size: 111, Sigma: [2]float64{0, 1}} }),
-		"blur: got sigma [2 1]":                           with(func(c *Config) { c.Blur = &Blur{Size: 3, Sigma: [2]float64{2, 1}} }),
-		"blur: got sigma [NaN 1]":                         with(func(c *Config) { c.Blur = &Blur{Size: 3, Sigma: [2]float64{nan(), 1}} }),
-		"blur: got sigma [1 1001]":                        with(func(c *Config) { c.Blur = &Blur{Size: 3, Sigma: [2]float64{1, 1001}} }),
-		"light: brightness: got [1 0], want -10":          with(func(c *Config) { c.Light = &Light{P: 1, Brightness: [2]float64{1, 0}} }),
-		"light: contrast: got [0 11], want -10":           with(func(c *Config) { c.Light = &Light{P: 1, Contrast: [2]float64{0, 11}} }),
-		"light: got probability 2":                        with(func(c *Config) { c.Light = &Light{P: 2} }),
-		"gamma: got [0 1], want 0.01":                     with(func(c *Config) { c.Gamma = &Gamma{P: 1, Gamma: [2]float64{0, 1}} }),
-		"gamma: got probability NaN":                      with(func(c *Config) { c.Gamma = &Gamma{P: nan(), Gamma: [2]float64{1, 1}} }),
-		"OpenCV's grey: want mode RGB":                    with(func(c *Config) { c.Mode, c.CV2Gray = Gray, 0.1 }),
-		"shift of HSV: want mode RGB":                     with(func(c *Config) { c.Mode, c.HSV = Gray, &Shifts{P: 1} }),
-		"shift of HSV: got [1 0], want -255":              with(func(c *Config) { c.HSV = &Shifts{P: 1, By: [3][2]float64{1: {1, 0}}} }),
-		"shift of HSV: got probability 2":                 with(func(c *Config) { c.HSV = &Shifts{P: 2} }),
-		"shift of RGB: got [0 256], want -255":            with(func(c *Config) { c.RGBShift = &Shifts{P: 1, By: [3][2]float64{2: {0, 256}}} }),
-		"OpenCV's jitter: saturation and hue want":        with(func(c *Config) { c.Mode, c.CV2Jitter = Gray, &Jitter{P: 1, Hue: &[2]float64{0, 0.1}} }),
-		"OpenCV's jitter: got hue [0 1]":                  with(func(c *Config) { c.CV2Jitter = &Jitter{P: 1, Hue: &[2]float64{0, 1}} }),
-		"OpenCV's affine: want interpolation cv2":         with(func(c *Config) { c.CV2Affine = &CV2Affine{P: 1} }),
-		"OpenCV's affine: degrees: got [0 361]":           with(func(c *Config) { c.CV2Affine = unmoved(func(a *CV2Affine) { a.Degrees[1] = 361 }) }),
-		"OpenCV's affine: shift along y: got [0 2]":       with(func(c *Config) { c.CV2Affine = unmoved(func(a *CV2Affine) { a.ShiftY[1] = 2 }) }),
-		"OpenCV's affine: scale along x: got [0 1]":       with(func(c *Config) { c.CV2Affine = unmoved(func(a *CV2Affine) { a.ScaleX[0] = 0 }) }),
-		"OpenCV's affine: shear along x: got [NaN":        with(func(c *Config) { c.CV2Affine = unmoved(func(a *CV2Affine) { a.ShearX[0] = nan() }) }),
-		"OpenCV's affine: padding: 4 is not one of":       with(func(c *Config) { c.CV2Affine = unmoved(func(a *CV2Affine) { a.Padding = 4 }) }),
-		"OpenCV's affine: got probability NaN":            with(func(c *Config) { c.CV2Affine = unmoved(func(a *CV2Affine) { a.P = nan() }) }),
-		"box blur: got sizes [2 3], want odd numbe":       with(func(c *Config) { c.BoxBlur = &Kernel{1, [2]int{2, 3}} }),
-		"median: got sizes [5 3], want odd numbers":       with(func(c *Config) { c.Median = &Kernel{1, [2]int{5, 3}} }),
-		"motion: got sizes [3 257], want odd":             with(func(c *Config) { c.Motion = &Motion{Kernel: Kernel{1, [2]int{3, 257}}} }),
-		"motion: direction: got [-2 0], want -1 <=":       with(func(c *Config) { c.Motion = &Motion{Kernel: Kernel{1, [2]int{3, 3}}, Direction: [2]float64{-2, 0}} }),
-		"motion: angle: got [0 NaN]":                      with(func(c *Config) { c.Motion = &Motion{Kernel: Kernel{1, [2]int{3, 3}}, Angle: [2]float64{0, nan()}} }),
-		"median: got probability 2":                       with(func(c *Config) { c.Median = &Kernel{2, [2]int{3, 3}} }),
-		"OpenCV's blur: got sizes [0 256], want":          with(func(c *Config) { c.CV2Blur = &CV2Blur{1, [2]float64{1, 1}, [2]int{0, 256}} }),
-		"OpenCV's blur: sigma: got [0 1], want 0.0":       with(func(c *Config) { c.CV2Blur = &CV2Blur{1, [2]float64{0, 1}, [2]int{}} }),
-		"OpenCV's blur: got probability NaN":              with(func(c *Config) { c.CV2Blur = &CV2Blur{nan(), [2]float64{1, 1}, [2]int{}} }),
-		"CLAHE: got 0 x 8 tiles, want 1 to 64":            with(func(c *Config) { c.CLAHE = &CLAHE{1, [2]float64{1, 1}, 8, 0} }),
-		"CLAHE: got 8 x 65 tiles, want 1 to 64":           with(func(c *Config) { c.CLAHE = &CLAHE{1, [2]float64{1, 1}, 65, 8} }),
-		"CLAHE: limit: got [0 1], want 0.001 <=":          with(func(c *Config) { c.CLAHE = &CLAHE{1, [2]float64{0, 1}, 8, 8} }),
-		"CLAHE: got probability 2":                        with(func(c *Config) { c.CLAHE = &CLAHE{2, [2]float64{1, 1}, 8, 8} }),
-		"holes: got [1 33], want 0 <= fewest":             with(func(c *Config) { c.Holes = &Holes{P: 1, Count: [2]int{1, 33}} }),
-		"holes: height: got [0 2], want 0 <=":             with(func(c *Config) { c.Holes = &Holes{P: 1, Height: [2]float64{0, 2}} }),
-		"holes: width: got [-1 2], want 0 <=":             with(func(c *Config) { c.Holes = &Holes{P: 1, Pixels: true, Width: [2]float64{-1, 2}} }),
-		"holes: got probability -1":                       with(func(c *Config) { c.Holes = &Holes{P: -1} }),
-		"solarize: got probability -1":                    with(func(c *Config) { c.Solarize = &Solarize{P: -1} }),
-		"solarize: got threshold 257, want 0 to 2":        with(func(c *Config) { c.Solarize = &Solarize{Threshold: 257} }),
-		"posterize: got probability NaN":                  with(func(c *Config) { c.Posterize = &Posterize{P: nan()} }),
-		"posterize: got 9 bits, want 0 to 8":              with(func(c *Config) { c.Posterize = &Posterize{Bits: 9} }),
-		"invert: got probability 2":                       with(func(c *Config) { c.Invert = 2 }),
-		"sharpness: got probability 2":                    with(func(c *Config) { c.Sharpness = &Sharpness{P: 2} }),
-		"sharpness: got factor 1001, want 0":              with(func(c *Config) { c.Sharpness = &Sharpness{Factor: 1001} }),
-		"autocontrast: got probability 2":                 with(func(c *Config) { c.Autocontrast = 2 }),
-		"equalize: got probability 2":                     with(func(c *Config) { c.Equalize = 2 }),
-		"permute: got probability 2":                      with(func(c *Config) { c.Permute = 2 }),
-		"distort: got probability -1":                     with(func(c *Config) { c.Distort = &Jitter{P: -1} }),
-		"distort: got contrast [2 1]":                     with(func(c *Config) { c.Distort = &Jitter{Contrast: &[2]float64{2, 1}} }),
-		"distort, permute: want mode RGB":                 with(func(c *Config) { c.Distort, c.Mode = &Jitter{}, Gray }),
-		"quarters: got probability NaN":                   with(func(c *Config) { c.Quarters = nan() }),
-		"quarters: got rows of 5 x 6, want square":        {Out: Size{5, 6}, Quarters: 0.5},
-		"groups: got number 2 of 2 of which 1 are picked": with(func(c *Config) { c.Groups = []Member{{Step: StepBlur, Group: 1, Pick: 1, Of: 2, Which: 2}} }),
-		"groups: got number 0 of 2 of which 3 are picked": with(func(c *Config) { c.Groups = []Member{{Step: StepBlur, Group: 1, Pick: 3, Of: 2}} }),
-		"grid holes: got ratio 0":                         with(func(c *Config) { c.GridHoles = &GridHoles{P: 1} }),
-		"grid holes: got [0 1] cells":                     with(func(c *Config) { c.GridHoles = &GridHoles{P: 1, Ratio: 1, Cells: [2]int{0, 1}} }),
-		"grid holes: got [1 1] cells beside unit [2 2]":   with(func(c *Config) { c.GridHoles = &GridHoles{P: 1, Ratio: 1, Cells: [2]int{1, 1}, Unit: [2]int{2, 2}} }),
-		"grid holes: got unit [1 2]":                      with(func(c *Config) { c.GridHoles = &GridHoles{P: 1, Ratio: 1, Unit: [2]int{1, 2}} }),
-		"grid holes: got shift [-1 0]":                    with(func(c *Config) { c.GridHoles = &GridHoles{P: 1, Ratio: 1, Shift: [2]int{-1, 0}} }),
-		"grid holes: got probability 2":                   with(func(c *Config) { c.GridHoles = &GridHoles{P: 2, Ratio: 1} }),
-		"specks: got a share of 2":                        with(func(c *Config) { c.Specks = &Specks{P: 1, Share: 2} }),
-		"specks: got probability 2":                       with(func(c *Config) { c.Specks = &Specks{P: 2} }),
-		"downscale: scale: got [0 1]":                     with(func(c *Config) { c.Downscale = &Downscale{1, [2]float64{0, 1}} }),
-		"downscale: got probability 2":                    with(func(c *Config) { c.Downscale = &Downscale{2, [2]float64{1, 1}} }),
-		"multiply: got [-1 1], want 0":                    with(func(c *Config) { c.Multiply = &Multiply{P: 1, By: [2]float64{-1, 1}} }),
-		"multiply: got [1 1001]":                          with(func(c *Config) { c.Multiply = &Multiply{P: 1, By: [2]float64{1, 1001}} }),
-		"multiply: got probability 2":                     with(func(c *Config) { c.Multiply = &Multiply{P: 2} }),
-		"unsharp: got sizes [2 3], want odd numbers":      with(func(c *Config) { c.Unsharp = &Unsharp{Kernel: Kernel{1, [2]int{2, 3}}} }),
-		"unsharp: sigma: got [0 1001], want 0 <=":         with(func(c *Config) { c.Unsharp = &Unsharp{Kernel: Kernel{1, [2]int{3, 3}}, Sigma: [2]float64{0, 1001}} }),
-		"unsharp: alpha: got [0 2], want 0 <=":            with(func(c *Config) { c.Unsharp = &Unsharp{Kernel: Kernel{1, [2]int{3, 3}}, Alpha: [2]float64{0, 2}} }),
-		"unsharp: got threshold 256, want 0 to 255":       with(func(c *Config) { c.Unsharp = &Unsharp{Kernel: Kernel{1, [2]int{3, 3}}, Threshold: 256} }),
-		"unsharp: got probability 2":                      with(func(c *Config) { c.Unsharp = &Unsharp{Kernel: Kernel{2, [2]int{3, 3}}} }),
-		"shuffle: got a grid of 0 x 1 for rows of 56":     with(func(c *Config) { c.Shuffle = &Shuffle{1, [2]int{0, 1}} }),
-		"shuffle: got a grid of 65 x 1 for rows of 99":    {Out: Square(99), Shuffle: &Shuffle{1, [2]int{65, 1}}},
-		"shuffle: got a grid of 5 x 7 for rows of 5 x 6":  {Out: Size{5, 6}, Shuffle: &Shuffle{1, [2]int{5, 7}}},
-		"shuffle: got probability 2":                      with(func(c *Config) { c.Shuffle = &Shuffle{2, [2]int{1, 1}} }),
-		"morph: got an ellipse of 0 x 3, want 1":          with(func(c *Config) { c.Morph = &Morph{1, false, [2]int{0, 3}} }),
-		"morph: got an ellipse of 3 x 256, want 1":        with(func(c *Config) { c.Morph = &Morph{1, true, [2]int{3, 256}} }),
-		"morph: got probability 2":                        with(func(c *Config) { c.Morph = &Morph{2, false, [2]int{1, 1}} }),
-		"transpose: got rows of 5 x 6, want square":       {Out: Size{5, 6}, Transpose: 0.5},
-		"sharpen: alpha: got [0 2]":                       with(func(c *Config) { c.Sharpen = &Effect{1, [2]float64{0, 2}, [2]float64{1, 1}} }),
-		"emboss: got [1 101]":                             with(func(c *Config) { c.Emboss = &Effect{1, [2]float64{0, 1}, [2]float64{1, 101}} }),
-		"emboss: got probability 2":                       with(func(c *Config) { c.Emboss = &Effect{P: 2} }),
-		"tone curve: got scale 2":                         with(func(c *Config) { c.ToneCurve = &ToneCurve{P: 1, Scale: 2} }),
-		"ISO: shift: got [0 1.1], want 0 <=":              with(func(c *Config) { c.ISO = &ISO{P: 1, Shift: [2]float64{0, 1.1}} }),
-		"ISO: intensity: got [0 11], want 0 <=":           with(func(c *Config) { c.ISO = &ISO{P: 1, Intensity: [2]float64{0, 11}} }),
-		"ISO: got probability 2":                          with(func(c *Config) { c.ISO = &ISO{P: 2} }),
-		"sepia, drop channels, ISO: want mode RGB":        with(func(c *Config) { c.Sepia, c.Mode = 1, Gray }),
-		"drop channels: got [0 1]":                        with(func(c *Config) { c.DropChannels = &DropChannels{P: 1, Count: [2]int{0, 1}} }),
-		"tone curve: got probability -1":                  with(func(c *Config) { c.ToneCurve = &ToneCurve{P: -1} }),
-		"drop channels: got probability 2":                with(func(c *Config) { c.DropChannels = &DropChannels{2, [2]int{1, 1}, 0} }),
-		"noise: got probability 2":                        with(func(c *Config) { c.Noise = &Noise{P: 2} }),
-		"noise: got mean 2 and sigma [0 0], want":         with(func(c *Config) { c.Noise = &Noise{Mean: 2} }),
-		"noise: got mean 0 and sigma [0 1.5], want":       with(func(c *Config) { c.Noise = &Noise{Sigma: [2]float64{0, 1.5}} }),
-		"noise: got mean 0 and sigma [1 0], want":         with(func(c *Config) { c.Noise = &Noise{Sigma: [2]float64{1, 0}} }),
-		"jpeg: got probability 2":                         with(func(c *Config) { c.JPEG = &JPEG{P: 2, Quality: [2]int{1, 1}} }),
-		"jpeg: got quality [0 9], want 1":                 with(func(c *Config) { c.JPEG = &JPEG{Quality: [2]int{0, 9}} }),
-		"jpeg: got quality [9 8], want 1":                 with(func(c *Config) { c.JPEG = &JPEG{Quality: [2]int{9, 8}} }),
-		"jpeg: got quality [9 101], want 1":               with(func(c *Config) { c.JPEG = &JPEG{Quality: [2]int{9, 101}} }),
-		"OpenCV's affine: want interpolation cv2_n":       {Out: Square(5), Mode: Index, CV2Affine: unmoved(func(*CV2Affine) {})},
-		"mode index: want no OpenCV's jitter":             {Out: Square(5), Mode: Index, CV2Jitter: &Jitter{P: 1}},
-		"mode index: want no jpeg":                        {Out: Square(5), Mode: Index, JPEG: &JPEG{P: 1, Quality: [2]int{9, 9}}},
-		"mode index: want no noise":                       {Out: Square(5), Mode: Index, Noise: &Noise{P: 1}},
-		"mode index: want no augmentation":                {Out: Square(5), Mode: Index, Augment: &Augment{Kind: AutoAugment}},
-		"mode index: want no equalize":                    {Out: Square(5), Mode: Index, Equalize: 0.5},
-		"mode index: want interpolation nearest":          {Random: &RandomCrop{AnyFilter: true}, Interpolation: Nearest, Mode: Index, Out: Square(5)},
-		"got scale [0.5 0.1]":                             {Random: &RandomCrop{Scale: [2]float64{0.5, 0.1}}, Out: Square(5)},
-		"got scale [0.5 2]":                               {Random: &RandomCrop{Scale: [2]float64{0.5, 2}}, Out: Square(5)},
-		"got ratio [0 1]":                                 {Random: &RandomCrop{Ratio: [2]float64{0, 1}}, Out: Square(5)},
-		"random crop: got height [0 1], want 1":           {Random: &RandomCrop{Ratio: [2]float64{1, 1}, Height: [2]int{0, 1}}, Out: Square(5)},
-		"random crop: got height [9 8], want 1":           {Random: &RandomCrop{Ratio: [2]float64{1, 1}, Height: [2]int{9, 8}}, Out: Square(5)},
-		"random crop: got height [1 16385], want 1":       {Random: &RandomCrop{Ratio: [2]float64{1, 1}, Height: [2]int{1, 16385}}, Out: Square(5)},
-		"random crop: got height beside scale [0 0]":      {Random: &RandomCrop{Height: [2]int{1, 2}}, Out: Square(5)},
-		"random crop: got height beside scale [0.5 1]":    {Random: &RandomCrop{Scale: [2]float64{0.5, 1}, Ratio: [2]float64{1, 1}, Height: [2]int{1, 2}}, Out: Square(5)},
-		"is not one of the named":                         with(func(c *Config) { c.Mode = 9 }),
-		"dtype is u8":                                     with(func(c *Config) { c.Normalize = imagenet }),
-		"got 3 means and 3 stds, wan":                     with(func(c *Config) { c.Normalize, c.DType, c.Mode = imagenet, F32, Gray }),
-		"got std 0":                                       with(func(c *Config) { c.Normalize, c.DType = &Normalize{imagenet.Mean, []float64{1, 0, 1}}, F32 }),
-		"got mean NaN":                                    with(func(c *Config) { c.Normalize, c.DType = &Normalize{[]float64{nan(), 0, 0}, imagenet.Std}, F32 }),
+		"augment: got 0 operations, want 1 to 16": with(func(c *Config) { do(c, &Augment{Kind: RandAugment, Bins: 31}) }),
+		"augment: got 17 operations":              with(func(c *Config) { do(c, &Augment{Kind: RandAugment, Bins: 31, Ops: 17}) }),
+		"augment: got magnitude 31, want 0 to 30": with(func(c *Config) { do(c, &Augment{Kind: RandAugment, Bins: 31, Ops: 1, Magnitude: 31}) }),
+		"augment: got magnitude -1, want 0 to 30": with(func(c *Config) { do(c, &Augment{Kind: RandAugment, Bins: 31, Ops: 1, Magnitude: -1}) }),
+		"blur: got probability 2":                 with(func(c *Config) { do(c, &Blur{P: 2}) }),
+		"blur: got size 4, want an odd number":    with(func(c *Config) { do(c, &Blur{Size: 4}) }),
+		"blur: got size 257":                      with(func(c *Config) { do(c, &Blur{Size: 257}) }),
+		"blur: got size 113 for a row of 56 x 56": with(func(c *Config) { do(c, &Blur{Size: 113, Sigma: [2]float64{1, 1}}) }),
+		"blur: got sigma [0 1], want 0.001":       with(func(c *Config) { do(c, &Blur{Size: 111, Sigma: [2]float64{0, 1}}) }),
+		"blur: got sigma [2 1]":                   with(func(c *Config) { do(c, &Blur{Size: 3, Sigma: [2]float64{2, 1}}) }),
+		"blur: got sigma [NaN 1]":                 with(func(c *Config) { do(c, &Blur{Size: 3, Sigma: [2]float64{nan(), 1}}) }),
+		"blur: got sigma [1 1001]":                with(func(c *Config) { do(c, &Blur{Size: 3, Sigma: [2]float64{1, 1001}}) }),
+		"light: brightness: got [1 0], want -10":  with(func(c *Config) { do(c, &Light{P: 1, Brightness: [2]float64{1, 0}}) }),
+		"light: contrast: got [0 11], want -10":   with(func(c *Config) { do(c, &Light{P: 1, Contrast: [2]float64{0, 11}}) }),
+		"light: got probability 2":                with(func(c *Config) { do(c, &Light{P: 2}) }),
+		"gamma: got [0 1], want 0.01":             with(func(c *Config) { do(c, &Gamma{P: 1, Gamma: [2]float64{0, 1}}) }),
+		"gamma: got probability NaN":              with(func(c *Config) { do(c, &Gamma{P: nan(), Gamma: [2]float64{1, 1}}) }),
+		"OpenCV's grey: want mode RGB": with(func(c *Config) {
+			c.Mode = Gray
+			do(c, Chance{CV2Gray, 0.1})
+		}),
+		"shift of HSV: want mode RGB": with(func(c *Config) {
+			c.Mode = Gray
+			do(c, &HSV{P: 1})
+		}),
+		"shift of HSV: got [1 0], want -255":   with(func(c *Config) { do(c, &HSV{P: 1, By: [3][2]float64{1: {1, 0}}}) }),
+		"shift of HSV: got probability 2":      with(func(c *Config) { do(c, &HSV{P: 2}) }),
+		"shift of RGB: got [0 256], want -255": with(func(c *Config) { do(c, &RGBShift{P: 1, By: [3][2]float64{2: {0, 256}}}) }),
+		"OpenCV's jitter: saturation and hue want": with(func(c *Config) {
+			c.Mode = Gray
+			do(c, &CV2Jitter{P: 1, Hue: &[2]float64{0, 0.1}})
+		}),
+		"OpenCV's jitter: got hue [0 1]":            with(func(c *Config) { do(c, &CV2Jitter{P: 1, Hue: &[2]float64{0, 1}}) }),
+		"OpenCV's affine: want interpolation cv2":   with(func(c *Config) { do(c, &CV2Affine{P: 1}) }),
+		"OpenCV's affine: degrees: got [0 361]":     with(func(c *Config) { do(c, unmoved(func(a *CV2Affine) { a.Degrees[1] = 361 })) }),
+		"OpenCV's affine: shift along y: got [0 2]": with(func(c *Config) { do(c, unmoved(func(a *CV2Affine) { a.ShiftY[1] = 2 })) }),
+		"OpenCV's affine: scale along x: got [0 1]": with(func(c *Config) { do(c, unmoved(func(a *CV2Affine) { a.ScaleX[0] = 0 })) }),
+		"OpenCV's affine: shear along x: got [NaN":  with(func(c *Config) { do(c, unmoved(func(a *CV2Affine) { a.ShearX[0] = nan() })) }),
+		"OpenCV's affine: padding: 4 is not one of": with(func(c *Config) { do(c, unmoved(func(a *CV2Affine) { a.Padding = 4 })) }),
+		"OpenCV's affine: got probability NaN":      with(func(c *Config) { do(c, unmoved(func(a *CV2Affine) { a.P = nan() })) }),
+		"box blur: got sizes [2 3], want odd numbe": with(func(c *Config) { do(c, &BoxBlur{1, [2]int{2, 3}}) }),
+		"median: got sizes [5 3], want odd numbers": with(func(c *Config) { do(c, &Median{1, [2]int{5, 3}}) }),
+		"motion: got sizes [3 257], want odd":       with(func(c *Config) { do(c, &Motion{Kernel: Kernel{1, [2]int{3, 257}}}) }),
+		"motion: direction: got [-2 0], want -1 <=": with(func(c *Config) { do(c, &Motion{Kernel: Kernel{1, [2]int{3, 3}}, Direction: [2]float64{-2, 0}}) }),
+		"motion: angle: got [0 NaN]":                with(func(c *Config) { do(c, &Motion{Kernel: Kernel{1, [2]int{3, 3}}, Angle: [2]float64{0, nan()}}) }),
+		"median: got probability 2":                 with(func(c *Config) { do(c, &Median{2, [2]int{3, 3}}) }),
+		"OpenCV's blur: got sizes [0 256], want":    with(func(c *Config) { do(c, &CV2Blur{1, [2]float64{1, 1}, [2]int{0, 256}}) }),
+		"OpenCV's blur: sigma: got [0 1], want 0.0": with(func(c *Config) { do(c, &CV2Blur{1, [2]float64{0, 1}, [2]int{}}) }),
+		"OpenCV's blur: got probability NaN":        with(func(c *Config) { do(c, &CV2Blur{nan(), [2]float64{1, 1}, [2]int{}}) }),
+		"CLAHE: got 0 x 8 tiles, want 1 to 64":      with(func(c *Config) { do(c, &CLAHE{1, [2]float64{1, 1}, 8, 0}) }),
+		"CLAHE: got 8 x 65 tiles, want 1 to 64":     with(func(c *Config) { do(c, &CLAHE{1, [2]float64{1, 1}, 65, 8}) }),
+		"CLAHE: limit: got [0 1], want 0.001 <=":    with(func(c *Config) { do(c, &CLAHE{1, [2]float64{0, 1}, 8, 8}) }),
+		"CLAHE: got probability 2":                  with(func(c *Config) { do(c, &CLAHE{2, [2]float64{1, 1}, 8, 8}) }),
+		"holes: got [1 33], want 0 <= fewest":       with(func(c *Config) { do(c, &Holes{P: 1, Count: [2]int{1, 33}}) }),
+		"holes: height: got [0 2], want 0 <=":       with(func(c *Config) { do(c, &Holes{P: 1, Height: [2]float64{0, 2}}) }),
+		"holes: width: got [-1 2], want 0 <=":       with(func(c *Config) { do(c, &Holes{P: 1, Pixels: true, Width: [2]float64{-1, 2}}) }),
+		"holes: got probability -1":                 with(func(c *Config) { do(c, &Holes{P: -1}) }),
+		"solarize: got probability -1":              with(func(c *Config) { do(c, &Solarize{P: -1}) }),
+		"solarize: got threshold 257, want 0 to 2":  with(func(c *Config) { do(c, &Solarize{Threshold: 257}) }),
+		"posterize: got probability NaN":            with(func(c *Config) { do(c, &Posterize{P: nan()}) }),
+		"posterize: got 9 bits, want 0 to 8":        with(func(c *Config) { do(c, &Posterize{Bits: 9}) }),
+		"invert: got probability 2":                 with(func(c *Config) { do(c, Chance{Invert, 2}) }),
+		"sharpness: got probability 2":              with(func(c *Config) { do(c, &Sharpness{P: 2}) }),
+		"sharpness: got factor 1001, want 0":        with(func(c *Config) { do(c, &Sharpness{Factor: 1001}) }),
+		"autocontrast: got probability 2":           with(func(c *Config) { do(c, Chance{Autocontrast, 2}) }),
+		"equalize: got probability 2":               with(func(c *Config) { do(c, Chance{Equalize, 2}) }),
+		"permute: got probability 2":                with(func(c *Config) { do(c, Chance{Permute, 2}) }),
+		"distort: got probability -1":               with(func(c *Config) { do(c, &Distort{P: -1}) }),
+		"distort: got contrast [2 1]":               with(func(c *Config) { do(c, &Distort{Contrast: &[2]float64{2, 1}}) }),
+		"distort: want mode RGB, as grey has one": with(func(c *Config) {
+			c.Mode = Gray
+			do(c, &Distort{P: 1})
+		}),
+		"quarters: got probability NaN":            with(func(c *Config) { do(c, Chance{Quarters, nan()}) }),
+		"quarters: got rows of 5 x 6, want square": {Out: Size{5, 6}, Steps: Steps(Chance{Quarters, 0.5})},
+		"groups: invert: got number 2 of 2 of which 1 are picked": with(func(c *Config) {
+			c.Steps = []Placed{{Step: invert, Member: Member{Group: 1, Pick: 1, Of: 2, Which: 2}}}
+		}),
+		"groups: invert: got number 0 of 2 of which 3 are picked": with(func(c *Config) { c.Steps = []Placed{{Step: invert, Member: Member{Group: 1, Pick: 3, Of: 2}}} }),
+		"grid holes: got ratio 0":                                 with(func(c *Config) { do(c, &GridHoles{P: 1}) }),
+		"grid holes: got [0 1] cells":                             with(func(c *Config) { do(c, &GridHoles{P: 1, Ratio: 1, Cells: [2]int{0, 1}}) }),
+		"grid holes: got [1 1] cells beside unit [2 2]":           with(func(c *Config) { do(c, &GridHoles{P: 1, Ratio: 1, Cells: [2]int{1, 1}, Unit: [2]int{2, 2}}) }),
+		"grid holes: got unit [1 2]":                              with(func(c *Config) { do(c, &GridHoles{P: 1, Ratio: 1, Unit: [2]int{1, 2}}) }),
+		"grid holes: got shift [-1 0]":                            with(func(c *Config) { do(c, &GridHoles{P: 1, Ratio: 1, Shift: [2]int{-1, 0}}) }),
+		"grid holes: got probability 2":                           with(func(c *Config) { do(c, &GridHoles{P: 2, Ratio: 1}) }),
+		"specks: got a share of 2":                                with(func(c *Config) { do(c, &Specks{P: 1, Share: 2}) }),
+		"specks: got probability 2":                               with(func(c *Config) { do(c, &Specks{P: 2}) }),
+		"downscale: scale: got [0 1]":                             with(func(c *Config) { do(c, &Downscale{1, [2]float64{0, 1}}) }),
+		"downscale: got probability 2":                            with(func(c *Config) { do(c, &Downscale{2, [2]float64{1, 1}}) }),
+		"multiply: got [-1 1], want 0":                            with(func(c *Config) { do(c, &Multiply{P: 1, By: [2]float64{-1, 1}}) }),
+		"multiply: got [1 1001]":                                  with(func(c *Config) { do(c, &Multiply{P: 1, By: [2]float64{1, 1001}}) }),
+		"multiply: got probability 2":                             with(func(c *Config) { do(c, &Multiply{P: 2}) }),
+		"unsharp: got sizes [2 3], want odd numbers":              with(func(c *Config) { do(c, &Unsharp{Kernel: Kernel{1, [2]int{2, 3}}}) }),
+		"unsharp: sigma: got [0 1001], want 0 <=":                 with(func(c *Config) { do(c, &Unsharp{Kernel: Kernel{1, [2]int{3, 3}}, Sigma: [2]float64{0, 1001}}) }),
+		"unsharp: alpha: got [0 2], want 0 <=":                    with(func(c *Config) { do(c, &Unsharp{Kernel: Kernel{1, [2]int{3, 3}}, Alpha: [2]float64{0, 2}}) }),
+		"unsharp: got threshold 256, want 0 to 255":               with(func(c *Config) { do(c, &Unsharp{Kernel: Kernel{1, [2]int{3, 3}}, Threshold: 256}) }),
+		"unsharp: got probability 2":                              with(func(c *Config) { do(c, &Unsharp{Kernel: Kernel{2, [2]int{3, 3}}}) }),
+		"shuffle: got a grid of 0 x 1 for rows of 56":             with(func(c *Config) { do(c, &Shuffle{1, [2]int{0, 1}}) }),
+		"shuffle: got a grid of 65 x 1 for rows of 99":            {Out: Square(99), Steps: Steps(&Shuffle{1, [2]int{65, 1}})},
+		"shuffle: got a grid of 5 x 7 for rows of 5 x 6":          {Out: Size{5, 6}, Steps: Steps(&Shuffle{1, [2]int{5, 7}})},
+		"shuffle: got probability 2":                              with(func(c *Config) { do(c, &Shuffle{2, [2]int{1, 1}}) }),
+		"morph: got an ellipse of 0 x 3, want 1":                  with(func(c *Config) { do(c, &Morph{1, false, [2]int{0, 3}}) }),
+		"morph: got an ellipse of 3 x 256, want 1":                with(func(c *Config) { do(c, &Morph{1, true, [2]int{3, 256}}) }),
+		"morph: got probability 2":                                with(func(c *Config) { do(c, &Morph{2, false, [2]int{1, 1}}) }),
+		"transpose: got rows of 5 x 6, want square":               {Out: Size{5, 6}, Steps: Steps(Chance{Transpose, 0.5})},
+		"sharpen: alpha: got [0 2]":                               with(func(c *Config) { do(c, &Sharpen{1, [2]float64{0, 2}, [2]float64{1, 1}}) }),
+		"emboss: got [1 101]":                                     with(func(c *Config) { do(c, &Emboss{1, [2]float64{0, 1}, [2]float64{1, 101}}) }),
+		"emboss: got probability 2":                               with(func(c *Config) { do(c, &Emboss{P: 2}) }),
+		"tone curve: got scale 2":                                 with(func(c *Config) { do(c, &ToneCurve{P: 1, Scale: 2}) }),
+		"ISO: shift: got [0 1.1], want 0 <=":                      with(func(c *Config) { do(c, &ISO{P: 1, Shift: [2]float64{0, 1.1}}) }),
+		"ISO: intensity: got [0 11], want 0 <=":                   with(func(c *Config) { do(c, &ISO{P: 1, Intensity: [2]float64{0, 11}}) }),
+		"ISO: got probability 2":                                  with(func(c *Config) { do(c, &ISO{P: 2}) }),
+		"sepia: want mode RGB, as grey has one ch": with(func(c *Config) {
+			c.Mode = Gray
+			do(c, Chance{Sepia, 1})
+		}),
+		"drop channels: got [0 1]":                     with(func(c *Config) { do(c, &DropChannels{P: 1, Count: [2]int{0, 1}}) }),
+		"tone curve: got probability -1":               with(func(c *Config) { do(c, &ToneCurve{P: -1}) }),
+		"drop channels: got probability 2":             with(func(c *Config) { do(c, &DropChannels{2, [2]int{1, 1}, 0}) }),
+		"noise: got probability 2":                     with(func(c *Config) { do(c, &Noise{P: 2}) }),
+		"noise: got mean 2 and sigma [0 0], want":      with(func(c *Config) { do(c, &Noise{Mean: 2}) }),
+		"noise: got mean 0 and sigma [0 1.5], want":    with(func(c *Config) { do(c, &Noise{Sigma: [2]float64{0, 1.5}}) }),
+		"noise: got mean 0 and sigma [1 0], want":      with(func(c *Config) { do(c, &Noise{Sigma: [2]float64{1, 0}}) }),
+		"jpeg: got probability 2":                      with(func(c *Config) { do(c, &JPEG{P: 2, Quality: [2]int{1, 1}}) }),
+		"jpeg: got quality [0 9], want 1":              with(func(c *Config) { do(c, &JPEG{Quality: [2]int{0, 9}}) }),
+		"jpeg: got quality [9 8], want 1":              with(func(c *Config) { do(c, &JPEG{Quality: [2]int{9, 8}}) }),
+		"jpeg: got quality [9 101], want 1":            with(func(c *Config) { do(c, &JPEG{Quality: [2]int{9, 101}}) }),
+		"OpenCV's affine: want interpolation cv2_n":    {Out: Square(5), Mode: Index, Steps: Steps(unmoved(func(*CV2Affine) {}))},
+		"mode index: want no OpenCV's jitter":          {Out: Square(5), Mode: Index, Steps: Steps(&CV2Jitter{P: 1})},
+		"mode index: want no jpeg":                     {Out: Square(5), Mode: Index, Steps: Steps(&JPEG{P: 1, Quality: [2]int{9, 9}})},
+		"mode index: want no noise":                    {Out: Square(5), Mode: Index, Steps: Steps(&Noise{P: 1})},
+		"mode index: want no augment, as numbers":      {Out: Square(5), Mode: Index, Steps: Steps(&Augment{Kind: AutoAugment})},
+		"mode index: want no equalize":                 {Out: Square(5), Mode: Index, Steps: Steps(Chance{Equalize, 0.5})},
+		"mode index: want interpolation nearest":       {Random: &RandomCrop{AnyFilter: true}, Interpolation: Nearest, Mode: Index, Out: Square(5)},
+		"got scale [0.5 0.1]":                          {Random: &RandomCrop{Scale: [2]float64{0.5, 0.1}}, Out: Square(5)},
+		"got scale [0.5 2]":                            {Random: &RandomCrop{Scale: [2]float64{0.5, 2}}, Out: Square(5)},
+		"got ratio [0 1]":                              {Random: &RandomCrop{Ratio: [2]float64{0, 1}}, Out: Square(5)},
+		"random crop: got height [0 1], want 1":        {Random: &RandomCrop{Ratio: [2]float64{1, 1}, Height: [2]int{0, 1}}, Out: Square(5)},
+		"random crop: got height [9 8], want 1":        {Random: &RandomCrop{Ratio: [2]float64{1, 1}, Height: [2]int{9, 8}}, Out: Square(5)},
+		"random crop: got height [1 16385], want 1":    {Random: &RandomCrop{Ratio: [2]float64{1, 1}, Height: [2]int{1, 16385}}, Out: Square(5)},
+		"random crop: got height beside scale [0 0]":   {Random: &RandomCrop{Height: [2]int{1, 2}}, Out: Square(5)},
+		"random crop: got height beside scale [0.5 1]": {Random: &RandomCrop{Scale: [2]float64{0.5, 1}, Ratio: [2]float64{1, 1}, Height: [2]int{1, 2}}, Out: Square(5)},
+		"is not one of the named":                      with(func(c *Config) { c.Mode = 9 }),
+		"dtype is u8":                                  with(func(c *Config) { c.Normalize = imagenet }),
+		"got 3 means and 3 stds, wan":                  with(func(c *Config) { c.Normalize, c.DType, c.Mode = imagenet, F32, Gray }),
+		"got std 0":                                    with(func(c *Config) { c.Normalize, c.DType = &Normalize{imagenet.Mean, []float64{1, 0, 1}}, F32 }),
+		"got mean NaN":                                 with(func(c *Config) { c.Normalize, c.DType = &Normalize{[]float64{nan(), 0, 0}, imagenet.Std}, F32 }),
 	} {
 		if _, err := Compile(cfg); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "media: ") {
 			t.Errorf("got %v, want an error with %q", err, want)
@@ -444,7 +467,7 @@ func TestRowSaysItsShapeAndSize(t *testing.T) {
 func TestRowAllocatesNothing(t *testing.T) {
 	w := worker(t, nil)
 	data := testJPEG(t, 200, 150)
-	for name, cfg := range map[string]Config{"eval": eval, "train": train, "everything": everything()} {
+	for name, cfg := range map[string]Config{"eval": eval, "train": train, "everything": everything(1)} {
 		op := compiled(t, cfg)
 		row := make([]byte, op.RowBytes())
 		var index uint64
@@ -464,7 +487,7 @@ func TestRowAllocatesNothing(t *testing.T) {
 func allConfigs() []Config {
 	var all []Config
 	for i := range 144 {
-		cfg := Config{Out: Size{31, 45}, DType: DType(i % 4), Layout: Layout(i / 4 % 2), Mode: Mode(i / 8 % 3), Interpolation: Interpolation(i / 24 % 3), Flip: 0.5}
+		cfg := Config{Out: Size{31, 45}, DType: DType(i % 4), Layout: Layout(i / 4 % 2), Mode: Mode(i / 8 % 3), Interpolation: Interpolation(i / 24 % 3), Steps: Steps(Chance{Flip, 0.5})}
 		switch i % 5 {
 		case 0:
 			cfg.ResizeShort = 40
@@ -487,26 +510,30 @@ func allConfigs() []Config {
 			cfg.Normalize = &Normalize{imagenet.Mean[:3-2*min(1, int(cfg.Mode))], imagenet.Std[:3-2*min(1, int(cfg.Mode))]}
 		}
 		if i%7 < 4 {
-			cfg.VFlip, cfg.Jitter = 0.5, &Jitter{P: 0.8, Brightness: &[2]float64{0.5, 2}, Contrast: &[2]float64{0.5, 2}}
+			jitter := &Jitter{P: 0.8, Brightness: &[2]float64{0.5, 2}, Contrast: &[2]float64{0.5, 2}}
+			do(&cfg, Chance{VFlip, 0.5}, jitter)
+			if i%7 < 3 && cfg.Mode == RGB {
+				jitter.Saturation, jitter.Hue = &[2]float64{0, 2}, &[2]float64{-0.5, 0.5}
+				do(&cfg, Chance{Grayscale, 0.2})
+			}
 		}
-		if i%7 < 3 && cfg.Mode == RGB {
-			cfg.Jitter.Saturation, cfg.Jitter.Hue, cfg.Grayscale = &[2]float64{0, 2}, &[2]float64{-0.5, 0.5}, 0.2
-		}
+		turn := &Rotation{Degrees: [2]float64{-40, 40}, Interpolation: Interpolation(i / 10 % 2 * 2), Expand: i%15 == 9 || i%15 == 14}
 		if i%5 == 4 {
-			cfg.Augment = &Augment{Kind: Augmentation(1 + i/5%3), Ops: 3, Magnitude: 5, Bins: 7, Policy: Policy(i / 15 % 3), Interpolation: Interpolation(i / 5 % 2 * 2)}
-			cfg.Blur = &Blur{P: 0.5, Size: 5, Sigma: [2]float64{0.1, 2}}
-			cfg.Rotation = &Rotation{Degrees: [2]float64{-40, 40}, Interpolation: Interpolation(i / 10 % 2 * 2)}
+			do(&cfg, &Augment{Kind: Augmentation(1 + i/5%3), Ops: 3, Magnitude: 5, Bins: 7, Policy: Policy(i / 15 % 3), Interpolation: Interpolation(i / 5 % 2 * 2)})
+			do(&cfg, &Blur{P: 0.5, Size: 5, Sigma: [2]float64{0.1, 2}})
 		}
 		switch i % 15 {
+		case 4:
+			do(&cfg, turn)
 		case 9:
-			cfg.Order, cfg.Ahead, cfg.Rotation.Expand = []Step{StepRotation}, 1, true
+			cfg.Ahead = Steps(turn)
 		case 14:
-			cfg.Order, cfg.Resized, cfg.Rotation.Expand = []Step{StepFlip, StepRotation}, 2, true
+			cfg.Resized = Steps(Chance{Flip, 0.5}, turn)
 		}
 		all = append(all, cfg)
 	}
 	for i := range 120 { // OpenCV's filters
-		cfg := Config{Out: Size{31, 45}, Layout: Layout(i / 5 % 2), Mode: Mode(i / 10 % 2), Interpolation: CV2Linear + Interpolation(i%5), Flip: 0.5, VFlip: 0.5}
+		cfg := Config{Out: Size{31, 45}, Layout: Layout(i / 5 % 2), Mode: Mode(i / 10 % 2), Interpolation: CV2Linear + Interpolation(i%5), Steps: Steps(Chance{Flip, 0.5}, Chance{VFlip, 0.5})}
 		switch i / 20 {
 		case 0:
 			cfg.Resize = Size{50, 60}
@@ -517,8 +544,8 @@ func allConfigs() []Config {
 		case 3:
 			cfg.Resize = Size{75, 100} // some are halved
 		case 4:
-			cfg.RandomResize, cfg.Rotation = &RandomResize{8, 60}, &Rotation{Degrees: [2]float64{-40, 40}, Interpolation: Bilinear, Expand: true}
-			cfg.Order, cfg.Resized = []Step{StepRotation}, 1
+			cfg.RandomResize = &RandomResize{8, 60}
+			cfg.Resized = Steps(&Rotation{Degrees: [2]float64{-40, 40}, Interpolation: Bilinear, Expand: true})
 		case 5:
 			cfg.ScaleJitter, cfg.Anywhere, cfg.DType = &ScaleJitter{Size{40, 60}, [2]float64{0.3, 2}}, true, F32
 		}
@@ -592,7 +619,7 @@ func TestEveryInstructionSetGivesTheSameBytes(t *testing.T) {
 // decoded before, failures included.
 func TestRowsDependOnNothingButTheirInputs(t *testing.T) {
 	inputs := [][]byte{testJPEG(t, 90, 70), testPNG(t, 60, 80), testJPEG(t, 33, 200), testdata(t, "progressive.jpg"), testdata(t, "arithmetic.jpg")}
-	op := compiled(t, everything())
+	op := compiled(t, everything(1))
 	want := make([][]byte, len(inputs))
 	for i, data := range inputs {
 		want[i] = make([]byte, op.RowBytes())

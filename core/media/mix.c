@@ -35,13 +35,13 @@ static double gamma_number(const media_draw *d, double alpha, uint32_t j) {
     return most * v * pow(1 - u[1], 1 / alpha);
 }
 
-void media_draw_shares(const media_op *op, const media_draw *d, float *own, float *chains) {
+void media_draw_shares(const media_augment_step *of, const media_draw *d, float *own, float *chains) {
     double all[MEDIA_MAX_MIX], sum = 0;
-    double picture = gamma_number(d, op->mix_alpha, 0), others = gamma_number(d, op->mix_alpha, 1);
-    for (uint32_t i = 0; i < op->mix_width; i++) sum += all[i] = gamma_number(d, op->mix_alpha, 2 + i);
+    double picture = gamma_number(d, of->alpha, 0), others = gamma_number(d, of->alpha, 1);
+    for (uint32_t i = 0; i < of->width; i++) sum += all[i] = gamma_number(d, of->alpha, 2 + i);
     *own = (float)(picture / (picture + others));
     float rest = (float)(others / (picture + others));
-    for (uint32_t i = 0; i < op->mix_width; i++) chains[i] = (float)(all[i] / sum) * rest;
+    for (uint32_t i = 0; i < of->width; i++) chains[i] = (float)(all[i] / sum) * rest;
 }
 
 /* What is in the room: the sum, and a copy of the pixels. */

@@ -13,11 +13,11 @@
 
 #include "cv2.h"
 
-void media_draw_morph(const media_op *op, const media_draw *d, media_retouches *to) {
-    if (!media_chance(d, OP_LATER, LATER_MORPH, op->morph_p)) return;
-    to->all[to->n++] = (media_retouch){.kind = op->morph_erodes ? MEDIA_ERODE : MEDIA_DILATE,
-                                       .size = (int32_t)op->morph_size[0],
-                                       .first = op->morph_size[1]};
+void media_draw_morph(const media_step *s, const media_draw *d, media_retouches *to) {
+    if (!media_happens(s, d, LATER_MORPH)) return;
+    to->all[to->n++] = (media_retouch){.kind = s->of.morph.erodes ? MEDIA_ERODE : MEDIA_DILATE,
+                                       .size = (int32_t)s->of.morph.size[0],
+                                       .first = s->of.morph.size[1]};
 }
 
 typedef media_bytes bytes;

@@ -145,26 +145,29 @@ static int suits(const media_ctx *c, const media_moves *by, const double crop[4]
     return centre && best >= least;
 }
 
-static float drawn(double low, double high, double u) { return (float)low + (float)(high - low) * (float)u; }
+static float drawn(const double range[2], double u) {
+    return (float)range[0] + (float)(range[1] - range[0]) * (float)u;
+}
 
 /* torchvision's RandomIoUCrop. Draws, in the words of philox.c: of each round the first uniform of its first block is the least overlap; of each of its
  * trials one block has the shares of width and height, the next how far to the right and down. */
-void media_draw_iou_crop(const media_op *op, const media_draw *d, media_retouches *to) {
+void media_draw_iou_crop(const media_step *s, const media_draw *d, media_retouches *to) {
+    const media_iou_crop_step *of = &s->of.iou_crop;
     media_moves by = {.n = 0};
-    if (!op->iou_crop || add_stages(&by, to->of) != 0) return;
+    if (add_stages(&by, to->of) != 0) return;
     for (uint32_t round = 0; round < MEDIA_IOU_ROUNDS; round++) {
         uint32_t block = LATER_IOU_CROP + 4096 * round;
         double option[2], size[2], at[2];
         media_uniforms(d, OP_LATER, block, option);
-        double least = op->iou_option[(uint32_t)(option[0] * op->iou_options)];
+        double least = of->options[(uint32_t)(option[0] * of->n_options)];
         if (least >= 1) return;
-        for (uint32_t i = 0; i < op->iou_trials; i++) {
+        for (uint32_t i = 0; i < of->trials; i++) {
             media_uniforms(d, OP_LATER, block + 1 + 2 * i, size);
-            int32_t w = (int32_t)((float)to->w * drawn(op->iou_scale_min, op->iou_scale_max, size[0]));
-            int32_t h = (int32_t)((float)to->h * drawn(op->iou_scale_min, op->iou_scale_max, size[1]));
+            int32_t w = (int32_t)((float)to->w * drawn(of->scale, size[0]));
+            int32_t h = (int32_t)((float)to->h * drawn(of->scale, size[1]));
             if (w == 0 || h == 0) continue;
             double ratio = (double)w / h;
-            if (ratio < op->iou_ratio_min || ratio > op->iou_ratio_max) continue;
+            if (ratio < of->ratio[0] || ratio > of->ratio[1]) continue;
             media_uniforms(d, OP_LATER, block + 2 + 2 * i, at);
             int32_t x = (int32_t)((float)(to->w - w) * (float)at[0]),
                     y = (int32_t)((float)(to->h - h) * (float)at[1]);

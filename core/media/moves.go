@@ -93,9 +93,11 @@ const (
 	MaxTrials  = 1000
 )
 
-func (c *IoUCrop) check() error {
-	if c == nil {
-		return nil
+func (c *IoUCrop) kind() C.uint32_t { return C.MEDIA_DO_IOU_CROP }
+
+func (c *IoUCrop) check(in place) error {
+	if !in.early {
+		return fmt.Errorf("IoU crop: got one of a row, whose size is fixed, want it ahead or resized")
 	}
 	if err := ordered("IoU crop: scale", c.Scale, 1e-3, 1); err != nil {
 		return err
@@ -114,16 +116,11 @@ func (c *IoUCrop) check() error {
 	return nil
 }
 
-func (c *IoUCrop) fill(op *C.media_op) {
-	if c == nil {
-		return
-	}
-	op.iou_crop = 1
-	op.iou_scale_min, op.iou_scale_max = C.double(c.Scale[0]), C.double(c.Scale[1])
-	op.iou_ratio_min, op.iou_ratio_max = C.double(c.Ratio[0]), C.double(c.Ratio[1])
-	op.iou_trials, op.iou_options = C.uint32_t(c.Trials), C.uint32_t(len(c.Options))
-	for i, o := range c.Options {
-		op.iou_option[i] = C.double(o)
+func (c *IoUCrop) fill(to *C.media_step) {
+	of := own[C.media_iou_crop_step](to)
+	*of = C.media_iou_crop_step{scale: cRange(c.Scale), ratio: cRange(c.Ratio), trials: C.uint32_t(c.Trials), n_options: C.uint32_t(len(c.Options))}
+	for i, o := range c.Options[:min(len(c.Options), MaxOptions)] {
+		of.options[i] = C.double(o)
 	}
 }
 

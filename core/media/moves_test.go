@@ -21,14 +21,15 @@ func TestMovesComeToTheMapOfTheRow(t *testing.T) {
 		"around it":       {Out: Square(240)},
 		"letterbox":       {Resize: Size{}, Out: Square(64), Contain: &Contain{Letterbox: true}},
 		"random":          {Random: &RandomCrop{}, Out: Size{48, 40}},
-		"turned ahead":    {ResizeShort: 60, Out: Square(50), Rotation: turned, Affine: sheared, Order: []Step{StepFlip, StepRotation}, Ahead: 2},
-		"grown":           {Random: &RandomCrop{}, Out: Square(50), ZoomOut: &ZoomOut{P: 0.5, Sides: [2]float64{1, 3}}, Order: []Step{StepZoomOut, StepRotation}, Rotation: turned, Ahead: 1, Resized: 0},
-		"between":         {ResizeShort: 60, Out: Square(50), Anywhere: true, Rotation: turned, Order: []Step{StepRotation, StepFlip}, Resized: 2},
-		"turned, sheared": {Resize: Size{80, 120}, Rotation: turned, Affine: sheared},
-		"by OpenCV":       {Resize: Size{80, 120}, CV2Affine: moved},
-		"by it, ahead":    {ResizeShort: 60, Out: Square(50), CV2Affine: moved, Order: []Step{StepCV2Affine}, Ahead: 1},
+		"turned ahead":    {ResizeShort: 60, Out: Square(50), Ahead: Steps(Chance{Flip, 0.5}, turned), Steps: Steps(sheared)},
+		"grown":           {Random: &RandomCrop{}, Out: Square(50), Ahead: Steps(&ZoomOut{P: 0.5, Sides: [2]float64{1, 3}}), Steps: Steps(turned)},
+		"between":         {ResizeShort: 60, Out: Square(50), Anywhere: true, Resized: Steps(turned, Chance{Flip, 0.5})},
+		"turned, sheared": {Resize: Size{80, 120}, Steps: Steps(turned, sheared)},
+		"by OpenCV":       {Resize: Size{80, 120}, Steps: Steps(moved)},
+		"by it, ahead":    {ResizeShort: 60, Out: Square(50), Ahead: Steps(moved)},
 	} {
-		cfg.Flip, cfg.VFlip, cfg.Orient = 0.5, 0.5, true
+		cfg.Orient = true
+		do(&cfg, Chance{Flip, 0.5}, Chance{VFlip, 0.5})
 		op := compiled(t, cfg)
 		row := make([]byte, op.RowBytes())
 		for i := range uint64(16) {
@@ -70,13 +71,12 @@ func TestMovesTellOfAPerspectiveAndOfNoElasticMap(t *testing.T) {
 		}
 		return dst, op
 	}
-	row(Config{Out: Size{90, 200}, Elastic: &Elastic{P: 1, Alpha: [2]float64{50, 50}, Sigma: 5}}, 0)
+	row(Config{Out: Size{90, 200}, Steps: Steps(&Elastic{P: 1, Alpha: [2]float64{50, 50}, Sigma: 5})}, 0)
 	if _, told := w.Moves(nil); told {
 		t.Error("an elastic map is told of")
 	}
 	for i := range uint64(40) {
-		by := [][]Step{nil, {StepPerspective}}[i%2]
-		pixels, _ := row(Config{Out: Size{90, 200}, Perspective: &Perspective{P: 1, Scale: 0.5, Interpolation: Bilinear}, ByTorch: by}, i)
+		pixels, _ := row(Config{Out: Size{90, 200}, Steps: []Placed{{Step: &Perspective{P: 1, Scale: 0.5, Interpolation: Bilinear}, ByTorch: i%2 == 1}}}, i)
 		moves, told := w.Moves(nil)
 		if !told {
 			t.Fatal("a perspective is not told of")
@@ -179,11 +179,10 @@ func TestACropByBoxesIsTorchvisions(t *testing.T) {
 		to   func(Rect) Rect // where the boxes are when it is drawn
 		w, h int
 	}{
-		"ahead":  {Config{Resize: Size{64, 64}, Order: []Step{StepIoUCrop}, Ahead: 1}, func(r Rect) Rect { return r }, 200, 90},
-		"behind": {Config{Resize: Size{64, 64}, Order: []Step{StepFlip, StepIoUCrop}, Ahead: 2, Flip: 1}, func(r Rect) Rect { return Rect{200 - r[2], r[1], 200 - r[0], r[3]} }, 200, 90},
-		"halved": {Config{Resize: Size{45, 100}, Out: Square(40), Order: []Step{StepIoUCrop}, Resized: 1}, func(r Rect) Rect { return Rect{r[0] / 2, r[1] / 2, r[2] / 2, r[3] / 2} }, 100, 45},
+		"ahead":  {Config{Resize: Size{64, 64}, Ahead: Steps(iou)}, func(r Rect) Rect { return r }, 200, 90},
+		"behind": {Config{Resize: Size{64, 64}, Ahead: Steps(flip, iou)}, func(r Rect) Rect { return Rect{200 - r[2], r[1], 200 - r[0], r[3]} }, 200, 90},
+		"halved": {Config{Resize: Size{45, 100}, Out: Square(40), Resized: Steps(iou)}, func(r Rect) Rect { return Rect{r[0] / 2, r[1] / 2, r[2] / 2, r[3] / 2} }, 100, 45},
 	} {
-		c.cfg.IoUCrop = iou
 		op := compiled(t, c.cfg)
 		row := make([]byte, op.RowBytes())
 		var there, shares []Rect
@@ -237,7 +236,7 @@ func TestACropByBoxesIsTorchvisions(t *testing.T) {
 // Without an option that leaves the picture as it is, and without a box, the search for a crop ends.
 func TestACropByBoxesThatAreNotThereEnds(t *testing.T) {
 	w := worker(t, nil)
-	op := compiled(t, Config{Resize: Size{8, 8}, Order: []Step{StepIoUCrop}, Ahead: 1, IoUCrop: &IoUCrop{Scale: [2]float64{0.3, 1}, Ratio: [2]float64{0.5, 2}, Options: []float64{0.5}, Trials: MaxTrials}})
+	op := compiled(t, Config{Resize: Size{8, 8}, Ahead: Steps(&IoUCrop{Scale: [2]float64{0.3, 1}, Ratio: [2]float64{0.5, 2}, Options: []float64{0.5}, Trials: MaxTrials})})
 	if _, err := w.Row(make([]byte, op.RowBytes()), slope(t, 40, 30, 1), op, Draw{}); err != nil {
 		t.Fatal(err)
 	}
@@ -249,20 +248,21 @@ func TestACropByBoxesThatAreNotThereEnds(t *testing.T) {
 // Numbers of a crop by boxes that are out of range are refused.
 func TestACropByBoxesOutOfRangeIsRefused(t *testing.T) {
 	good := IoUCrop{Scale: [2]float64{0.3, 1}, Ratio: [2]float64{0.5, 2}, Options: []float64{0.5}, Trials: 40}
-	for want, change := range map[string]func(*Config){
-		"IoU crop: got one of a row":                 func(c *Config) { c.Ahead = 0 },
-		"IoU crop: scale: got [1 0.3]":               func(c *Config) { c.IoUCrop.Scale = [2]float64{1, 0.3} },
-		"IoU crop: ratio: got [0 2]":                 func(c *Config) { c.IoUCrop.Ratio[0] = 0 },
-		"IoU crop: got 0 options and 40 trials":      func(c *Config) { c.IoUCrop.Options = nil },
-		"IoU crop: got 1 options and 0 trials":       func(c *Config) { c.IoUCrop.Trials = 0 },
-		"IoU crop: got option -1, want 0 or more":    func(c *Config) { c.IoUCrop.Options = []float64{-1} },
-		"IoU crop: got 17 options and 40 trials, wa": func(c *Config) { c.IoUCrop.Options = make([]float64, 17) },
+	for want, change := range map[string]func(*IoUCrop){
+		"IoU crop: scale: got [1 0.3]":               func(c *IoUCrop) { c.Scale = [2]float64{1, 0.3} },
+		"IoU crop: ratio: got [0 2]":                 func(c *IoUCrop) { c.Ratio[0] = 0 },
+		"IoU crop: got 0 options and 40 trials":      func(c *IoUCrop) { c.Options = nil },
+		"IoU crop: got 1 options and 0 trials":       func(c *IoUCrop) { c.Trials = 0 },
+		"IoU crop: got option -1, want 0 or more":    func(c *IoUCrop) { c.Options = []float64{-1} },
+		"IoU crop: got 17 options and 40 trials, wa": func(c *IoUCrop) { c.Options = make([]float64, 17) },
 	} {
 		iou := good
-		cfg := Config{Resize: Size{8, 8}, Order: []Step{StepIoUCrop}, Ahead: 1, IoUCrop: &iou}
-		change(&cfg)
-		if _, err := Compile(cfg); err == nil || !strings.Contains(err.Error(), want) {
+		change(&iou)
+		if _, err := Compile(Config{Resize: Size{8, 8}, Ahead: Steps(&iou)}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
+	}
+	if _, err := Compile(Config{Resize: Size{8, 8}, Steps: Steps(&good)}); err == nil || !strings.Contains(err.Error(), "IoU crop: got one of a row") {
+		t.Errorf("one of a row: got %v", err)
 	}
 }

@@ -13,22 +13,23 @@
 
 enum { BY_CHANNEL, BY_PIXEL, BY_VALUE };
 
-void media_draw_multiply(const media_op *op, const media_draw *d, media_retouches *to) {
+void media_draw_multiply(const media_step *s, const media_draw *d, media_retouches *to) {
+    const media_multiply_step *of = &s->of.multiply;
     double first[2], more[2];
-    if (!media_chance(d, OP_LATER, LATER_MULTIPLY, op->multiply_p)) return;
+    if (!media_happens(s, d, LATER_MULTIPLY)) return;
     media_retouch *r = &to->all[to->n++];
     *r = (media_retouch){.kind = MEDIA_MULTIPLY};
-    if (op->multiply_elements) {
-        r->size = op->multiply_each ? BY_VALUE : BY_PIXEL;
-        memcpy(r->matrix, op->multiply_by, sizeof op->multiply_by);
+    if (of->elements) {
+        r->size = of->each ? BY_VALUE : BY_PIXEL;
+        memcpy(r->matrix, of->by, sizeof of->by);
         media_words(d, OP_LATER, LATER_MULTIPLY + 1, r->key);
         return;
     }
     media_uniforms(d, OP_LATER, LATER_MULTIPLY, first);
     media_uniforms(d, OP_LATER, LATER_MULTIPLY + 1, more);
-    r->matrix[0] = media_between(op->multiply_by, first[1]);
+    r->matrix[0] = media_between(of->by, first[1]);
     for (int ch = 1; ch < 3; ch++)
-        r->matrix[ch] = op->multiply_each ? media_between(op->multiply_by, more[ch - 1]) : r->matrix[0];
+        r->matrix[ch] = of->each ? media_between(of->by, more[ch - 1]) : r->matrix[0];
 }
 
 static void by_tables(const media_pixels *px, const media_kernels *kernels, const double by[3]) {

@@ -57,7 +57,7 @@ func TestNumbersKeepTheirPlaces(t *testing.T) {
 	turn := [][]byte{append([]byte("eXIfMM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00"), 6, 0, 0, 0, 0, 0, 0)}
 	greys.extra, mask.extra = turn, turn
 	for i, cfg := range []Config{
-		{ResizeShort: 40, Out: Size{32, 32}}, {Resize: Size{20, 30}}, {Random: &RandomCrop{}, Out: Size{24, 24}, Flip: 0.5}, {Out: Size{100, 120}}, {Resize: Size{99, 200}, Layout: NCHW},
+		{ResizeShort: 40, Out: Size{32, 32}}, {Resize: Size{20, 30}}, {Random: &RandomCrop{}, Out: Size{24, 24}, Steps: Steps(Chance{Flip, 0.5})}, {Out: Size{100, 120}}, {Resize: Size{99, 200}, Layout: NCHW},
 	} {
 		for index := range uint64(8) {
 			draw := Draw{Seed: 1, Index: index}

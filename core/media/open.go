@@ -31,26 +31,16 @@ func (cfg *Config) open(op *C.media_op) {
 		op.open = C.MEDIA_OPEN_DENSE
 	}
 	op.room_h, op.room_w = C.uint32_t(o.Room.H), C.uint32_t(o.Room.W)
-	op.least_side = C.uint32_t(cfg.leastSide())
+	op.least_side = C.uint32_t(cfg.leastSide(op))
 	cfg.Patches.fill(op)
 }
 
 // leastSide is what both sides of an open row must have at least, for what mirrors it at its borders, and for what divides it into cells.
-func (cfg *Config) leastSide() (n int) {
-	if b := cfg.Blur; b != nil && b.P > 0 {
-		n = b.Size/2 + 1
-	}
-	if e := cfg.Elastic; e != nil && e.P > 0 {
-		n = max(n, reach(e.Sigma)+1)
-	}
-	if g := cfg.Grid; g != nil && g.P > 0 {
-		n = max(n, g.Steps)
-	}
-	if g := cfg.GridHoles; g != nil && g.P > 0 {
-		n = max(n, g.Unit[1], g.Cells[0], g.Cells[1])
-	}
-	if s := cfg.Shuffle; s != nil && s.P > 0 {
-		n = max(n, s.Grid[0], s.Grid[1])
+func (cfg *Config) leastSide(op *C.media_op) (n int) {
+	for i, s := range cfg.Steps {
+		if needs, ok := s.Step.(interface{ least() int }); ok && op.steps[len(cfg.Ahead)+len(cfg.Resized)+i].p > 0 {
+			n = max(n, needs.least())
+		}
 	}
 	return n
 }
@@ -62,10 +52,8 @@ func (cfg *Config) checkOpen() error {
 		return fmt.Errorf("open: got room for %d x %d, want sides of 1 to %d", cfg.Open.Room.H, cfg.Open.Room.W, MaxSide)
 	case cfg.Open.Dense && !(cfg.Open.Room.H >= 1 && cfg.Open.Room.H <= MaxSide*MaxSide && cfg.Open.Room.W >= 1 && cfg.Open.Room.W <= MaxSide*MaxSide/cfg.Open.Room.H):
 		return fmt.Errorf("open: got room for %d x %d pixels, want 1 to %d", cfg.Open.Room.H, cfg.Open.Room.W, MaxSide*MaxSide)
-	case cfg.Out != Size{} || cfg.Resize != Size{} && !cfg.Cover || cfg.Contain != nil || cfg.Random != nil || cfg.Anywhere || cfg.Corner != Middle || cfg.Pad != Sides{} || cfg.Padding != Constant || cfg.Resized > 0:
+	case cfg.Out != Size{} || cfg.Resize != Size{} && !cfg.Cover || cfg.Contain != nil || cfg.Random != nil || cfg.Anywhere || cfg.Corner != Middle || cfg.Pad != Sides{} || cfg.Padding != Constant || len(cfg.Resized) > 0:
 		return fmt.Errorf("open: got a geometry that fixes the row's size, want a resize that keeps the picture's shape, or none")
-	case len(cfg.sideways()) > 0:
-		return fmt.Errorf("open: got quarters or transpose of rows, which are not square, want it ahead")
 	}
 	return nil
 }

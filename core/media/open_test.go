@@ -31,17 +31,17 @@ func TestAnOpenRowHasTheBytesOfARowOfThatSize(t *testing.T) {
 	room := Size{90, 110}
 	for name, cfg := range map[string]Config{
 		"plain":            {ResizeShort: 40, Longest: 100},
-		"flipped":          {ResizeShort: 40, Longest: 100, Flip: 0.5, VFlip: 0.5},
+		"flipped":          {ResizeShort: 40, Longest: 100, Steps: Steps(Chance{Flip, 0.5}, Chance{VFlip, 0.5})},
 		"by area":          {ResizeArea: &ResizeArea{Min: 3000, Max: 4000, Multiple: 7}, Interpolation: Bicubic},
 		"random":           {RandomResize: &RandomResize{20, 45}},
 		"shortest":         {RandomShortest: &RandomShortest{Sizes: []int{20, 31, 45}, Longest: 70}},
 		"jitter":           {ScaleJitter: &ScaleJitter{Size: Size{45, 50}, Scale: [2]float64{0.5, 2}}},
-		"covering":         {Resize: Size{30, 50}, Cover: true, Interpolation: Bicubic, Flip: 0.5},
+		"covering":         {Resize: Size{30, 50}, Cover: true, Interpolation: Bicubic, Steps: Steps(Chance{Flip, 0.5})},
 		"unresized":        {},
-		"ahead":            {ResizeShort: 40, Longest: 100, ZoomOut: &ZoomOut{P: 1, Sides: [2]float64{1, 2}}, Order: []Step{StepZoomOut}, Ahead: 1},
-		"unresized, ahead": {Jitter: &Jitter{P: 1, Brightness: &[2]float64{0.4, 0.6}}, ZoomOut: &ZoomOut{P: 1, Sides: [2]float64{1.01, 1.02}}, Flip: 1, Order: []Step{StepJitter, StepZoomOut, StepFlip}, Ahead: 2},
-		"retouched":        {ResizeShort: 40, Longest: 100, Rotation: &Rotation{Degrees: [2]float64{-30, 30}}, Blur: &Blur{P: 1, Size: 5, Sigma: [2]float64{1, 2}}, Erase: &Erase{P: 1, Scale: [2]float64{0.1, 0.3}, Ratio: [2]float64{0.5, 2}}, Flip: 0.5},
-		"augmented":        {ResizeShort: 40, Longest: 100, Augment: &Augment{Kind: TrivialAugmentWide, Bins: 31}},
+		"ahead":            {ResizeShort: 40, Longest: 100, Ahead: Steps(&ZoomOut{P: 1, Sides: [2]float64{1, 2}})},
+		"unresized, ahead": {Ahead: Steps(&Jitter{P: 1, Brightness: &[2]float64{0.4, 0.6}}, &ZoomOut{P: 1, Sides: [2]float64{1.01, 1.02}}), Steps: Steps(Chance{Flip, 1})},
+		"retouched":        {ResizeShort: 40, Longest: 100, Erase: &Erase{P: 1, Scale: [2]float64{0.1, 0.3}, Ratio: [2]float64{0.5, 2}}, Steps: Steps(Chance{Flip, 0.5}, &Rotation{Degrees: [2]float64{-30, 30}}, &Blur{P: 1, Size: 5, Sigma: [2]float64{1, 2}})},
+		"augmented":        {ResizeShort: 40, Longest: 100, Steps: Steps(&Augment{Kind: TrivialAugmentWide, Bins: 31})},
 	} {
 		for layout := range Layout(2) {
 			for dtype := range DType(4) {
@@ -98,7 +98,7 @@ func TestAnOpenRowRefusesWhatItHasNoRoomFor(t *testing.T) {
 		{Config{ResizeShort: 40, Open: &Open{Room: Size{40, 61}}}, 122, 80, "", nil},
 		{Config{ResizeShort: 40, Open: &Open{Room: Size{40, 60}, Dense: true}}, 122, 80, CauseTooLarge, []string{"becomes 40 x 61", "2400 pixels", "image.room"}},
 		{Config{ResizeShort: 40, Open: &Open{Room: Size{2, 1220}, Dense: true}}, 122, 80, "", nil}, // as many pixels
-		{Config{ResizeShort: 8, Open: &Open{Room: Size{40, 40}}, Blur: &Blur{P: 1, Size: 17, Sigma: [2]float64{1, 2}}}, 122, 80, CauseTooSmall, []string{"becomes 8 x 12", "at least 9"}},
+		{Config{ResizeShort: 8, Open: &Open{Room: Size{40, 40}}, Steps: Steps(&Blur{P: 1, Size: 17, Sigma: [2]float64{1, 2}})}, 122, 80, CauseTooSmall, []string{"becomes 8 x 12", "at least 9"}},
 		{Config{ResizeArea: &ResizeArea{Min: 1, Max: 400, Multiple: 2}, Open: &Open{Room: Size{40, 400}}}, 202, 1, CauseTooOblong, []string{"200 times"}},
 	} {
 		op := compiled(t, c.cfg)
@@ -156,7 +156,7 @@ func TestAnOpenRowTakesNothingThatFixesItsSize(t *testing.T) {
 	open := &Open{Room: Size{64, 64}}
 	for _, cfg := range []Config{
 		{Open: open, Out: Square(8)}, {Open: open, Resize: Square(8)}, {Open: open, Contain: &Contain{}}, {Open: open, Random: &RandomCrop{}}, {Open: open, Anywhere: true},
-		{Open: open, Pad: Around(1)}, {Open: open, Quarters: 0.5}, {Open: &Open{}}, {Open: &Open{Room: Square(MaxSide + 1)}}, {Open: open, Order: []Step{StepFlip}, Resized: 1},
+		{Open: open, Pad: Around(1)}, {Open: open, Steps: Steps(Chance{Quarters, 0.5})}, {Open: &Open{}}, {Open: &Open{Room: Square(MaxSide + 1)}}, {Open: open, Resized: Steps(flip)},
 		{Out: Square(8), ResizeArea: &ResizeArea{}}, {Out: Square(8), ResizeArea: &ResizeArea{Min: 9, Max: 8, Multiple: 1}}, {Out: Square(8), ResizeArea: &ResizeArea{Min: 1, Max: 8}},
 		{Out: Square(8), RandomShortest: &RandomShortest{}}, {Out: Square(8), RandomShortest: &RandomShortest{Sizes: []int{8, 0}}}, {Out: Square(8), RandomShortest: &RandomShortest{Sizes: []int{8}, Longest: MaxSide + 1}},
 		{Out: Square(8), RandomShortest: &RandomShortest{Sizes: make([]int, MaxSizes+1)}},

@@ -41,7 +41,7 @@ func squares(op *Op, dense []byte, size Size, p Patches) (row []byte) {
 func TestPatchesAreTheSquaresOfThePicture(t *testing.T) {
 	for name, cfg := range map[string]Config{
 		"bytes": {}, "planes": {Layout: NCHW, DType: F32, Normalize: imagenet}, "halves": {DType: F16, Interpolation: Bicubic}, "bf16": {DType: BF16, Layout: NCHW}, "grey": {Mode: Gray, Layout: NCHW, DType: F32},
-		"upright": {Orient: true, Interpolation: CV2Area, Flip: 0.5, VFlip: 0.5}, "retouched": {Layout: NCHW, Rotation: &Rotation{Degrees: [2]float64{-30, 30}}, Flip: 0.5, Order: []Step{StepRotation, StepFlip}}, "torch": {Interpolation: TorchBicubic, DType: F32},
+		"upright": {Orient: true, Interpolation: CV2Area, Steps: Steps(Chance{Flip, 0.5}, Chance{VFlip, 0.5})}, "retouched": {Layout: NCHW, Steps: Steps(&Rotation{Degrees: [2]float64{-30, 30}}, Chance{Flip, 0.5})}, "torch": {Interpolation: TorchBicubic, DType: F32},
 	} {
 		for file, data := range map[string][]byte{"JPEG": testJPEG(t, 150, 70), "PNG": testPNG(t, 50, 120), "turned": slope(t, 90, 40, 6), "progressive": testdata(t, "progressive.jpg"), "small": testPNG(t, 5, 9)} {
 			for _, p := range []Patches{{4, 1, 1}, {4, 2, 2}, {3, 4, 1}, {2, 3, 3}} {

@@ -16,9 +16,9 @@ typedef struct corner {
 /* How far inwards, of 0 to most. */
 static int32_t inwards(int32_t most, double u) { return (int32_t)(u * (most + 1)); }
 
-static void draw_corners(const media_op *op, const media_draw *d, int32_t w, int32_t h, corner at[4]) {
-    int32_t most_x = (int32_t)(op->perspective_scale * (w / 2)),
-            most_y = (int32_t)(op->perspective_scale * (h / 2));
+static void draw_corners(double scale, const media_draw *d, int32_t w, int32_t h, corner at[4]) {
+    int32_t most_x = (int32_t)(scale * (w / 2)),
+            most_y = (int32_t)(scale * (h / 2));
     for (int i = 0; i < 4; i++) {
         double u[2];
         media_uniforms(d, OP_LATER, LATER_PERSPECTIVE + 1 + (uint32_t)i, u);
@@ -64,12 +64,10 @@ static int map_back(const corner at[4], int32_t w, int32_t h, double m[8]) {
     return 1;
 }
 
-void media_draw_perspective(const media_op *op, const media_draw *d, media_retouches *to) {
+void media_draw_perspective(const media_step *s, const media_draw *d, media_retouches *to) {
     corner at[4];
-    if (!media_chance(d, OP_LATER, LATER_PERSPECTIVE, op->perspective_p)) return;
-    draw_corners(op, d, to->w, to->h, at);
-    media_retouch *r = &to->all[to->n];
-    *r = (media_retouch){.kind = MEDIA_PERSPECTIVE, .size = (int32_t)op->perspective_filter};
-    memcpy(r->fill, op->perspective_fill, sizeof r->fill);
-    to->n += map_back(at, to->w, to->h, r->matrix);
+    if (!media_happens(s, d, LATER_PERSPECTIVE)) return;
+    draw_corners(s->of.perspective.scale, d, to->w, to->h, at);
+    media_retouch *r = media_add_taken(to, MEDIA_PERSPECTIVE, &s->of.perspective.by);
+    if (!map_back(at, to->w, to->h, r->matrix)) to->n--;
 }

@@ -4,9 +4,9 @@
  * SC 2011). The key is the seed; the counter's words are
  *
  *   0  sample index, low 32 bits     2  epoch, low 32 bits
- *   1  sample index, high 32 bits    3  operation << 24 | block
+ *   1  sample index, high 32 bits    3  operation << 24 | again << 20 | block
  *
- * so every draw has an address, and a sample's picture does not depend on which
+ * of which `again` is how many of a step's kind come before it, so every draw has an address, and a sample's picture does not depend on which
  * thread made it or what was made before. A block of four words gives two
  * uniforms of 53 bits: (a >> 5, b >> 6) as (a * 2^26 + b) / 2^53. */
 #include "internal.h"
@@ -40,7 +40,7 @@ void media_words(const media_draw *d, uint32_t op, uint32_t block, uint32_t c[4]
     c[0] = (uint32_t)d->index;
     c[1] = (uint32_t)(d->index >> 32);
     c[2] = (uint32_t)d->epoch;
-    c[3] = op << 24 | block;
+    c[3] = op << 24 | d->again << 20 | block;
     media_philox(key, c);
 }
 

@@ -49,20 +49,27 @@ func (w *Worker) Picture(dst []byte, p *Picture, op *Op, draw Draw) (Info, error
 // bytes as they are.
 func (op *Op) Copies(width, height int) bool {
 	return op.c.geometry == C.MEDIA_AS_IS && op.c.pad_left|op.c.pad_top|op.c.pad_right|op.c.pad_bottom == 0 && int(op.c.out_w) == width && int(op.c.out_h) == height &&
-		op.c.mode == C.MEDIA_RGB && op.c.dtype == C.MEDIA_U8 && op.c.layout == C.MEDIA_NHWC && op.c.flip_p == 0 && op.c.vflip_p == 0 && !op.retouches()
+		op.c.mode == C.MEDIA_RGB && op.c.dtype == C.MEDIA_U8 && op.c.layout == C.MEDIA_NHWC && !op.changes()
 }
 
-// retouches says that pixels may change after they are in their place.
-func (op *Op) retouches() bool {
-	c := &op.c
-	for _, p := range []C.double{c.jitter_p, c.gray_p, c.blur_p, c.solarize_p, c.posterize_p, c.invert_p, c.sharpness_p, c.autocontrast_p, c.equalize_p, c.erase_p,
-		c.quarters_p, c.perspective_p, c.zoom_out_p, c.elastic_p, c.distort_p, c.permute_p, c.noise_p, c.jpeg_p, c.light_p, c.gamma_p, c.cv2_gray_p, c.cv2_affine_p, c.hsv_p, c.rgb_shift_p, c.cv2_jitter_p,
-		c.box_blur_p, c.median_p, c.cv2_blur_p, c.motion_p, c.holes_p, c.clahe_p, c.transpose_p, c.sharpen_p, c.emboss_p, c.sepia_p, c.tone_curve_p, c.drop_channels_p, c.cv2_equalize_p, c.grid_holes_p, c.specks_p, c.downscale_p, c.multiply_p, c.unsharp_p, c.shuffle_p, c.morph_p, c.iso_p, c.cv2_perspective_p, c.optical_p, c.grid_p} {
-		if p > 0 {
+// changes says that pixels may change besides the geometry.
+func (op *Op) changes() bool {
+	for i := range op.c.steps[:op.c.n_steps] {
+		if op.c.steps[i].p > 0 {
 			return true
 		}
 	}
-	return c.remap != 0 || c.late != [2]C.uint32_t{} || c.iou_crop != 0 || c.rotation.on != 0 || c.affine != 0 || c.augment != C.MEDIA_NO_AUGMENT
+	return op.c.erase_p > 0
+}
+
+// flipsAlone says that nothing is done besides the geometry, in which left and right may change places.
+func (op *Op) flipsAlone() bool {
+	for i := range op.c.steps[:op.c.n_steps] {
+		if s := &op.c.steps[i]; s.p > 0 && (s.kind != C.MEDIA_DO_FLIP || s.late != 0) {
+			return false
+		}
+	}
+	return op.c.erase_p == 0
 }
 
 // Uniforms draws two numbers of [0, 1) for a purpose of the caller's, from 16 to

@@ -61,20 +61,21 @@ func TestAffineLeadsFromThePictureToTheRow(t *testing.T) {
 		"resized, anywhere":  {ResizeShort: 70, Out: Square(64), Anywhere: true},
 		"random":             {Random: &RandomCrop{}, Out: Size{48, 40}},
 		"nearest":            {Random: &RandomCrop{}, Out: Size{48, 40}, Interpolation: Nearest},
-		"augmented":          {Random: &RandomCrop{Scale: [2]float64{0.5, 1}}, Out: Size{70, 90}, Augment: &Augment{Kind: RandAugment, Ops: 2, Magnitude: 9, Bins: 31}},
-		"turned":             {Resize: Size{80, 120}, Rotation: &Rotation{Degrees: [2]float64{-40, 40}}},
-		"sheared":            {Resize: Size{80, 120}, Affine: &Affine{Degrees: [2]float64{-20, 20}, Translate: [2]float64{0.2, 0.1}, Scale: [2]float64{0.7, 1.4}, ShearX: [2]float64{-15, 15}, ShearY: [2]float64{-5, 5}}},
+		"augmented":          {Random: &RandomCrop{Scale: [2]float64{0.5, 1}}, Out: Size{70, 90}, Steps: Steps(&Augment{Kind: RandAugment, Ops: 2, Magnitude: 9, Bins: 31})},
+		"turned":             {Resize: Size{80, 120}, Steps: Steps(&Rotation{Degrees: [2]float64{-40, 40}})},
+		"sheared":            {Resize: Size{80, 120}, Steps: Steps(&Affine{Degrees: [2]float64{-20, 20}, Translate: [2]float64{0.2, 0.1}, Scale: [2]float64{0.7, 1.4}, ShearX: [2]float64{-15, 15}, ShearY: [2]float64{-5, 5}})},
 	} {
 		off := 1.01
-		if cfg.Augment != nil || cfg.Rotation != nil || cfg.Affine != nil {
+		if len(cfg.Steps) > 0 {
 			off = 2.5 // the nearest pixel, twice
 		}
-		cfg.Flip, cfg.VFlip, cfg.Orient = 0.5, 0.5, true
+		cfg.Orient = true
+		cfg.Steps = append(Steps(Chance{Flip, 0.5}, Chance{VFlip, 0.5}), cfg.Steps...)
 		op, looked := compiled(t, cfg), 0
 		row := make([]byte, op.RowBytes())
 		for i := range uint64(80) {
 			draw := Draw{Seed: 3, Index: i}
-			if cfg.Augment != nil && !onlyMoves(draw) {
+			if name == "augmented" && !onlyMoves(draw) {
 				continue
 			}
 			info, err := w.Row(row, slope(t, 200, 90, 1+int(i)%8), op, draw)

@@ -6,12 +6,13 @@
 
 #include "internal.h"
 
-void media_draw_jpeg(const media_op *op, const media_draw *d, media_retouches *to) {
+void media_draw_jpeg(const media_step *s, const media_draw *d, media_retouches *to) {
     double u[2];
-    if (!media_chance(d, OP_LATER, LATER_JPEG, op->jpeg_p)) return;
+    if (!media_happens(s, d, LATER_JPEG)) return;
     media_uniforms(d, OP_LATER, LATER_JPEG, u);
-    uint32_t quality = op->jpeg_min + (uint32_t)(u[1] * (op->jpeg_max - op->jpeg_min + 1));
-    to->all[to->n++] = (media_retouch){.kind = MEDIA_RECODE, .size = (int32_t)quality, .first = op->jpeg_bgr};
+    to->all[to->n++] = (media_retouch){.kind = MEDIA_RECODE,
+                                       .size = (int32_t)media_whole_between(s->of.jpeg.quality, u[1]),
+                                       .first = s->of.jpeg.bgr};
 }
 
 /* What libjpeg writes to and reads from. */

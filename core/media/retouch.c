@@ -11,87 +11,99 @@
 
 enum { OP_BLUR = 9, OP_TONES = 10 };
 
-static void draw_blur(const media_op *op, const media_draw *d, media_retouches *to) {
+static void draw_blur(const media_step *s, const media_draw *d, media_retouches *to) {
     double u[2];
-    if (!media_chance(d, OP_BLUR, 0, op->blur_p)) return;
+    if (!media_chance(d, OP_BLUR, 0, s->p)) return;
     media_uniforms(d, OP_BLUR, 0, u);
-    double sigma = op->sigma_min + u[1] * (op->sigma_max - op->sigma_min);
-    to->all[to->n++] = (media_retouch){.kind = MEDIA_BLUR, .size = (int32_t)op->blur_size, .value = sigma};
+    to->all[to->n++] = (media_retouch){.kind = MEDIA_BLUR,
+                                       .size = (int32_t)s->of.blur.size,
+                                       .value = media_between(s->of.blur.sigma, u[1])};
 }
 
-static void draw_tone(const media_op *op, const media_draw *d, int step, media_retouches *to) {
-    const struct {
-        double p;
+static void draw_tone(const media_step *s, const media_draw *d, media_retouches *to) {
+    static const struct {
         int32_t kind;
-        double value;
-    } tones[MEDIA_TONES] = {
-        {op->solarize_p, MEDIA_SOLARIZE, op->solarize_threshold}, /* block 0 */
-        {op->posterize_p, MEDIA_POSTERIZE, op->posterize_bits},   /* 1, and so on */
-        {op->invert_p, MEDIA_INVERT, 0},
-        {op->sharpness_p, MEDIA_SHARPNESS, op->sharpness_factor},
-        {op->autocontrast_p, MEDIA_AUTOCONTRAST, 0},
-        {op->equalize_p, MEDIA_EQUALIZE, 0},
+        int number; /* 1: it has one */
+    } tones[] = {
+        {MEDIA_SOLARIZE, 1},  /* block 0 */
+        {MEDIA_POSTERIZE, 1}, /* 1, and so on */
+        {MEDIA_INVERT, 0},   {MEDIA_SHARPNESS, 1}, {MEDIA_AUTOCONTRAST, 0}, {MEDIA_EQUALIZE, 0},
     };
-    int i = step - MEDIA_DO_SOLARIZE;
-    if (media_chance(d, OP_TONES, (uint32_t)i, tones[i].p))
-        to->all[to->n++] = (media_retouch){.kind = tones[i].kind, .value = tones[i].value};
+    uint32_t i = s->kind - MEDIA_DO_SOLARIZE;
+    if (media_chance(d, OP_TONES, i, s->p))
+        to->all[to->n++] =
+            (media_retouch){.kind = tones[i].kind, .value = tones[i].number ? s->of.number : 0};
 }
 
-static void draw_step(const media_op *op, const media_draw *d, int step, media_retouches *to) {
-    switch (step) {
-    case MEDIA_DO_FLIP:
-    case MEDIA_DO_VFLIP: media_draw_mirror(op, d, step, to); break;
-    case MEDIA_DO_QUARTERS: media_draw_quarters(op, d, to); break;
-    case MEDIA_DO_ROTATION: media_draw_rotation(op, d, to); break;
-    case MEDIA_DO_AFFINE: media_draw_affine(op, d, to); break;
-    case MEDIA_DO_PERSPECTIVE: media_draw_perspective(op, d, to); break;
-    case MEDIA_DO_ZOOM_OUT: media_draw_zoom_out(op, d, to); break;
-    case MEDIA_DO_IOU_CROP: media_draw_iou_crop(op, d, to); break;
-    case MEDIA_DO_ELASTIC: media_draw_elastic(op, d, to); break;
-    case MEDIA_DO_AUGMENT: media_draw_augment(op, d, to); break;
-    case MEDIA_DO_JITTER: media_draw_jitter(op, d, to); break;
-    case MEDIA_DO_DISTORT: media_draw_distort(op, d, to); break;
-    case MEDIA_DO_PERMUTE: media_draw_permute(op, d, to); break;
-    case MEDIA_DO_GRAY: media_draw_gray(op, d, to); break;
-    case MEDIA_DO_BLUR: draw_blur(op, d, to); break;
-    case MEDIA_DO_NOISE: media_draw_noise(op, d, to); break;
-    case MEDIA_DO_JPEG: media_draw_jpeg(op, d, to); break;
-    case MEDIA_DO_LIGHT: media_draw_light(op, d, to); break;
-    case MEDIA_DO_GAMMA: media_draw_gamma(op, d, to); break;
-    case MEDIA_DO_CV2_GRAY: media_draw_cv2_gray(op, d, to); break;
-    case MEDIA_DO_CV2_AFFINE: media_draw_cv2_affine(op, d, to); break;
-    case MEDIA_DO_HSV: media_draw_hsv(op, d, to); break;
-    case MEDIA_DO_RGB_SHIFT: media_draw_rgb_shift(op, d, to); break;
-    case MEDIA_DO_CV2_JITTER: media_draw_cv2_jitter(op, d, to); break;
-    case MEDIA_DO_BOX_BLUR: media_draw_box_blur(op, d, to); break;
-    case MEDIA_DO_MEDIAN: media_draw_median(op, d, to); break;
-    case MEDIA_DO_CV2_BLUR: media_draw_cv2_blur(op, d, to); break;
-    case MEDIA_DO_MOTION: media_draw_motion(op, d, to); break;
-    case MEDIA_DO_HOLES: media_draw_holes(op, d, to); break;
-    case MEDIA_DO_CLAHE: media_draw_clahe(op, d, to); break;
-    case MEDIA_DO_TRANSPOSE: media_draw_transpose(op, d, to); break;
-    case MEDIA_DO_SHARPEN: media_draw_sharpen(op, d, to); break;
-    case MEDIA_DO_EMBOSS: media_draw_emboss(op, d, to); break;
-    case MEDIA_DO_SEPIA: media_draw_sepia(op, d, to); break;
-    case MEDIA_DO_TONE_CURVE: media_draw_tone_curve(op, d, to); break;
-    case MEDIA_DO_DROP_CHANNELS: media_draw_drop_channels(op, d, to); break;
-    case MEDIA_DO_CV2_EQUALIZE: media_draw_cv2_equalize(op, d, to); break;
-    case MEDIA_DO_OPTICAL: media_draw_optical(op, d, to); break;
-    case MEDIA_DO_GRID: media_draw_grid(op, d, to); break;
-    case MEDIA_DO_CV2_PERSPECTIVE: media_draw_cv2_perspective(op, d, to); break;
-    case MEDIA_DO_GRID_HOLES: media_draw_grid_holes(op, d, to); break;
-    case MEDIA_DO_SPECKS: media_draw_specks(op, d, to); break;
-    case MEDIA_DO_DOWNSCALE: media_draw_downscale(op, d, to); break;
-    case MEDIA_DO_MULTIPLY: media_draw_multiply(op, d, to); break;
-    case MEDIA_DO_UNSHARP: media_draw_unsharp(op, d, to); break;
-    case MEDIA_DO_SHUFFLE: media_draw_shuffle(op, d, to); break;
-    case MEDIA_DO_MORPH: media_draw_morph(op, d, to); break;
-    case MEDIA_DO_ISO: media_draw_iso(op, d, to); break;
-    case MEDIA_DO_REMAP:
-        if (op->remap) to->all[to->n++] = (media_retouch){.kind = MEDIA_REMAP, .table = op->remapped};
-        break;
-    default: draw_tone(op, d, step, to); break;
-    }
+static void draw_remap(const media_step *s, const media_draw *d, media_retouches *to) {
+    (void)d;
+    to->all[to->n++] = (media_retouch){.kind = MEDIA_REMAP, .table = s->of.remap.table};
+}
+
+/* What draws a step of each kind. */
+static void (*const draws[MEDIA_STEPS])(const media_step *, const media_draw *, media_retouches *) = {
+    [MEDIA_DO_FLIP] = media_draw_mirror,
+    [MEDIA_DO_VFLIP] = media_draw_mirror,
+    [MEDIA_DO_QUARTERS] = media_draw_quarters,
+    [MEDIA_DO_ROTATION] = media_draw_rotation,
+    [MEDIA_DO_AFFINE] = media_draw_affine,
+    [MEDIA_DO_PERSPECTIVE] = media_draw_perspective,
+    [MEDIA_DO_ELASTIC] = media_draw_elastic,
+    [MEDIA_DO_AUGMENT] = media_draw_augment,
+    [MEDIA_DO_JITTER] = media_draw_jitter,
+    [MEDIA_DO_DISTORT] = media_draw_distort,
+    [MEDIA_DO_PERMUTE] = media_draw_permute,
+    [MEDIA_DO_GRAY] = media_draw_gray,
+    [MEDIA_DO_BLUR] = draw_blur,
+    [MEDIA_DO_SOLARIZE] = draw_tone,
+    [MEDIA_DO_POSTERIZE] = draw_tone,
+    [MEDIA_DO_INVERT] = draw_tone,
+    [MEDIA_DO_SHARPNESS] = draw_tone,
+    [MEDIA_DO_AUTOCONTRAST] = draw_tone,
+    [MEDIA_DO_EQUALIZE] = draw_tone,
+    [MEDIA_DO_NOISE] = media_draw_noise,
+    [MEDIA_DO_JPEG] = media_draw_jpeg,
+    [MEDIA_DO_ZOOM_OUT] = media_draw_zoom_out,
+    [MEDIA_DO_IOU_CROP] = media_draw_iou_crop,
+    [MEDIA_DO_LIGHT] = media_draw_light,
+    [MEDIA_DO_GAMMA] = media_draw_gamma,
+    [MEDIA_DO_CV2_GRAY] = media_draw_cv2_gray,
+    [MEDIA_DO_CV2_AFFINE] = media_draw_cv2_affine,
+    [MEDIA_DO_HSV] = media_draw_hsv,
+    [MEDIA_DO_RGB_SHIFT] = media_draw_rgb_shift,
+    [MEDIA_DO_CV2_JITTER] = media_draw_cv2_jitter,
+    [MEDIA_DO_BOX_BLUR] = media_draw_box_blur,
+    [MEDIA_DO_MEDIAN] = media_draw_median,
+    [MEDIA_DO_CV2_BLUR] = media_draw_cv2_blur,
+    [MEDIA_DO_MOTION] = media_draw_motion,
+    [MEDIA_DO_HOLES] = media_draw_holes,
+    [MEDIA_DO_CLAHE] = media_draw_clahe,
+    [MEDIA_DO_TRANSPOSE] = media_draw_transpose,
+    [MEDIA_DO_SHARPEN] = media_draw_sharpen,
+    [MEDIA_DO_EMBOSS] = media_draw_emboss,
+    [MEDIA_DO_SEPIA] = media_draw_sepia,
+    [MEDIA_DO_TONE_CURVE] = media_draw_tone_curve,
+    [MEDIA_DO_DROP_CHANNELS] = media_draw_drop_channels,
+    [MEDIA_DO_CV2_EQUALIZE] = media_draw_cv2_equalize,
+    [MEDIA_DO_OPTICAL] = media_draw_optical,
+    [MEDIA_DO_GRID] = media_draw_grid,
+    [MEDIA_DO_CV2_PERSPECTIVE] = media_draw_cv2_perspective,
+    [MEDIA_DO_GRID_HOLES] = media_draw_grid_holes,
+    [MEDIA_DO_SPECKS] = media_draw_specks,
+    [MEDIA_DO_DOWNSCALE] = media_draw_downscale,
+    [MEDIA_DO_REMAP] = draw_remap,
+    [MEDIA_DO_MULTIPLY] = media_draw_multiply,
+    [MEDIA_DO_UNSHARP] = media_draw_unsharp,
+    [MEDIA_DO_SHUFFLE] = media_draw_shuffle,
+    [MEDIA_DO_MORPH] = media_draw_morph,
+    [MEDIA_DO_ISO] = media_draw_iso,
+};
+
+media_retouch *media_add_taken(media_retouches *to, int kind, const media_taken *by) {
+    media_retouch *r = &to->all[to->n++];
+    *r = (media_retouch){.kind = kind, .size = (int32_t)by->filter, .first = by->border};
+    memcpy(r->fill, by->fill, sizeof r->fill);
+    return r;
 }
 
 /* Whether a member is one of those that are picked: each is with the chance that so many of those from it on still have to be. */
@@ -106,50 +118,55 @@ static int picked(const media_member *m, const media_draw *d) {
     }
 }
 
-int media_left_out(const media_op *op, const media_draw *d, int step) {
-    const media_member *m = &op->members[step];
+int media_left_out(const media_step *s, const media_draw *d) {
+    const media_member *m = &s->member;
     double u[2];
-    if (!m->group || (d->replay && step <= MEDIA_DO_VFLIP)) return 0;
+    if (!m->group || (d->replay && s->kind <= MEDIA_DO_VFLIP)) return 0;
     if (m->pick > 0) return !picked(m, d);
     media_uniforms(d, OP_LATER, LATER_GROUP + m->group, u);
     return u[0] < m->low || u[0] >= m->high;
 }
 
 /* The step whose place in the order is i: of those that are shuffled, number k is drawn from block k out of those that are left. */
-static int step_at(const media_op *op, const media_draw *d, uint32_t i) {
-    uint32_t first = op->shuffled[0], n = op->shuffled[1];
-    if (i < first || i >= first + n) return op->order[i];
-    uint8_t left[MEDIA_STEPS];
-    memcpy(left, op->order + first, n);
+static const media_step *step_at(const media_op *op, const media_draw *d, uint32_t i) {
+    uint32_t first = op->shuffled[0], n = op->shuffled[1], left[MEDIA_MAX_ORDER];
+    if (i < first || i >= first + n) return &op->steps[i];
+    for (uint32_t k = 0; k < n; k++) left[k] = first + k;
     for (uint32_t k = 0;; k++) {
         double u[2];
         media_uniforms(d, OP_LATER, LATER_ORDER + k, u);
         uint32_t at = (uint32_t)(u[0] * (n - k));
-        if (first + k == i) return left[at];
-        memmove(left + at, left + at + 1, n - k - 1 - at);
+        if (first + k == i) return &op->steps[left[at]];
+        memmove(left + at, left + at + 1, (n - k - 1 - at) * sizeof *left);
     }
+}
+
+int media_begin_steps(const media_op *op, uint32_t first, uint32_t end, int32_t w, int32_t h,
+                      media_retouches *to) {
+    size_t most = 0;
+    for (uint32_t i = first; i < end; i++) most += op->steps[i].most;
+    to->w = w;
+    to->h = h;
+    to->n = 0;
+    to->all = (media_retouch *)(void *)media_buf_get(&to->room, most * sizeof *to->all);
+    return most == 0 || to->all ? MEDIA_OK : MEDIA_NO_MEMORY;
 }
 
 void media_draw_steps(const media_op *op, const media_draw *d, uint32_t first, uint32_t end,
                       media_retouches *to) {
     for (uint32_t i = first; i < end; i++) {
+        const media_step *s = step_at(op, d, i);
+        if (media_left_out(s, d)) continue;
         int32_t at = to->n;
-        int step = step_at(op, d, i);
-        if (media_left_out(op, d, step)) continue;
-        draw_step(op, d, step, to);
+        media_draw own = *d;
+        own.again = s->again;
+        draws[s->kind](s, &own, to);
         for (; at < to->n; at++) {
-            if (media_by_torch(op, step)) media_of_tensor(&to->all[at], step);
+            if (s->by_torch) media_of_tensor(&to->all[at], s->kind);
             to->all[at].w = to->w;
             to->all[at].h = to->h;
         }
     }
-}
-
-void media_draw_retouches(const media_op *op, const media_draw *d, media_retouches *to) {
-    to->w = (int32_t)op->out_w;
-    to->h = (int32_t)op->out_h;
-    to->n = 0;
-    media_draw_steps(op, d, op->ahead[0] + op->ahead[1], MEDIA_STEPS, to);
 }
 
 void media_retouch_points(const media_retouches *retouches, double affine[6]) {
@@ -196,7 +213,9 @@ int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const 
     switch (r->kind) {
     case MEDIA_BRIGHTNESS: media_brightness(px, by, (float)r->value); break;
     case MEDIA_CONTRAST: media_contrast(px, by, (float)r->value); break;
-    case MEDIA_SATURATION: media_saturation(px, (float)r->value); break;
+    case MEDIA_SATURATION:
+        if (px->step > 1) media_saturation(px, (float)r->value);
+        break;
     case MEDIA_HUE: media_hue(px, r->value); break;
     case MEDIA_TO_GRAY: by->to_gray(px); break;
     case MEDIA_SOLARIZE: media_solarize(px, by, r->value); break;
@@ -205,7 +224,9 @@ int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const 
     case MEDIA_INVERT: media_invert(px, by); break;
     case MEDIA_AUTOCONTRAST: media_autocontrast(px, by); break;
     case MEDIA_TORCH_CONTRAST: media_torch_contrast(px, by, r->value); break;
-    case MEDIA_TORCH_SATURATION: by->torch->saturate(px, (float)r->value, media_torch_rest(r->value)); break;
+    case MEDIA_TORCH_SATURATION:
+        if (px->step > 1) by->torch->saturate(px, (float)r->value, media_torch_rest(r->value));
+        break;
     case MEDIA_TORCH_HUE: by->torch->turn(px, (float)r->value); break;
     case MEDIA_TORCH_GRAY: by->torch->to_gray(px); break;
     case MEDIA_TORCH_AUTOCONTRAST: media_torch_autocontrast(px, by); break;

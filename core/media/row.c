@@ -22,7 +22,8 @@ static media_buf *buffers(media_ctx *c, int i) {
     media_buf *all[] = {&c->rows,   &c->mid,         &c->line,         &c->strip,     &c->region,
                         &c->turned, &c->picture,     &c->sum,          &c->shades,    &c->room,
                         &c->mix,    &c->png.data,    &c->png.unpacked, &c->sheets[0], &c->sheets[1],
-                        &c->boxes,  &c->masks.drawn, &c->masks.edges,  &c->masks.odd};
+                        &c->boxes,  &c->masks.drawn, &c->masks.edges,  &c->masks.odd,
+                        &c->retouches.room, &c->stages[0].steps.room, &c->stages[1].steps.room};
     return i < (int)(sizeof all / sizeof all[0]) ? all[i] : NULL;
 }
 
@@ -200,7 +201,10 @@ int media_prepare(media_ctx *c, const media_op *op, const media_draw *draw, medi
     map_points(op, &p, c->row_map);
     media_follow_points(c->row_map, c->info.affine);
     make_by(c, op, &p, media_filter(op, draw));
-    media_draw_retouches(op, draw, &c->retouches);
+    rc = media_begin_steps(op, op->ahead[0] + op->ahead[1], op->n_steps, c->info.row_w, c->info.row_h,
+                           &c->retouches);
+    if (rc != MEDIA_OK) return media_fail(c, rc, "");
+    media_draw_steps(op, draw, op->ahead[0] + op->ahead[1], op->n_steps, &c->retouches);
     c->keeps = c->border.mode != MEDIA_PAD_CONSTANT || c->retouches.n > 0;
     media_retouch_points(&c->retouches, c->info.affine);
     media_draw_erased(op, draw, &c->erased);

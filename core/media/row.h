@@ -161,6 +161,8 @@ enum {
     MEDIA_MAX_TILES = 64,                /* of a grid */
     MEDIA_MAX_GRIDS = 512,
     MEDIA_MAX_OBLONG = 200, /* see MEDIA_TOO_OBLONG */
+    MEDIA_MAX_ORDER = 64,   /* steps of a row */
+    MEDIA_MAX_AGAIN = 15,
     MEDIA_MAX_SIDE = 16384, /* of a row, a resize, and a picture turned ahead of its crop */
 };
 
@@ -177,6 +179,291 @@ typedef struct media_member {
     uint32_t pick, of,
         which; /* so many of the group's steps are picked, of which it is number `which`; 0: it goes by the group's number */
 } media_member;
+
+/* What steps have beside their probability. Of two numbers in brackets, and of pairs of them along x and along y, one between them is drawn, whole ones with the last. */
+
+/* How pixels are taken from elsewhere, and what is there where none are. */
+typedef struct media_taken {
+    uint32_t filter;
+    uint32_t border; /* of OpenCV's: MEDIA_PAD_CONSTANT ... MEDIA_PAD_SYMMETRIC */
+    uint8_t fill[4]; /* a pixel as u8 rows have it; the fourth is 1 where there is none: see Rotation in affine.go */
+} media_taken;
+
+typedef struct media_center {
+    uint32_t given; /* 0: the middle */
+    double x, y;    /* pixels */
+} media_center;
+
+typedef struct media_rotation_step {
+    double degrees[2]; /* to the left */
+    uint32_t expand;   /* 1, ahead of the geometry alone: it grows until all of it is there */
+    media_center center;
+    media_taken by; /* NEAREST, BILINEAR or BICUBIC; here and below, but for OpenCV's */
+} media_rotation_step;
+
+typedef struct media_affine_step {
+    double degrees[2]; /* to the right */
+    double x, y;       /* the most to either side, as shares of width and height */
+    double scale[2];
+    double shear_x[2], shear_y[2]; /* degrees */
+    media_center center;
+    media_taken by;
+} media_affine_step;
+
+typedef struct media_perspective_step {
+    double scale; /* corners move by up to this share of half the sides */
+    media_taken by;
+} media_perspective_step;
+
+typedef struct media_zoom_out_step {
+    double sides[2]; /* of the larger picture: its own times this */
+    uint8_t fill[4];
+} media_zoom_out_step;
+
+/* A part of the picture is taken that the boxes in it decide. */
+typedef struct media_iou_crop_step {
+    double scale[2]; /* of each of its sides, as a share of the picture's */
+    double ratio[2]; /* width / height */
+    uint32_t trials, n_options;
+    double options[MEDIA_MAX_OPTIONS]; /* least overlaps, one of which is drawn; from 1 on the picture stays as it is */
+} media_iou_crop_step;
+
+typedef struct media_elastic_step {
+    double alpha[2]; /* torchvision's, along x and y */
+    double sigma;    /* of the blur of how far they move; 0: none */
+    media_taken by;  /* NEAREST or BILINEAR */
+} media_elastic_step;
+
+typedef struct media_augment_step {
+    uint32_t kind;      /* MEDIA_RAND_AUGMENT ... MEDIA_AUG_MIX */
+    uint32_t policy;    /* of AUTO_AUGMENT */
+    uint32_t ops;       /* of RAND_AUGMENT and timm's: how many */
+    uint32_t magnitude; /* and which of the bins */
+    uint32_t bins;      /* of RAND_AUGMENT and TRIVIAL_AUGMENT_WIDE: magnitudes there are, 2 or more */
+    media_taken by;
+    /* Of TIMM_RAND_AUGMENT, whose magnitude is one of 10: that an operation happens, the magnitude's standard deviation, or 1: anything up to the
+     * magnitude; the largest; 1: larger ones do more of all; and 1: bilinear or bicubic is drawn. */
+    double happens, deviation, most;
+    uint32_t uniform, increasing, any_filter;
+    /* Of AUG_MIX, whose magnitude is one of the first `magnitude`: chains, operations of each, 0: one to three are drawn; of the shares; and 1:
+     * brightness, colour, contrast and sharpness are left out. */
+    uint32_t width, depth;
+    double alpha;
+    uint32_t fewer;
+} media_augment_step;
+
+/* Of those of brightness, contrast, saturation and hue that are on. */
+typedef struct media_jitter_step {
+    media_factor by[MEDIA_JITTERS];
+} media_jitter_step;
+
+typedef struct media_blur_step {
+    double sigma[2];
+    uint32_t size; /* of the kernel: odd */
+} media_blur_step;
+
+typedef struct media_noise_step {
+    double mean, sigma[2]; /* of values to 255 */
+} media_noise_step;
+
+typedef struct media_jpeg_step {
+    uint32_t quality[2];
+    uint32_t bgr; /* 1: red and blue change places in between */
+} media_jpeg_step;
+
+typedef struct media_light_step {
+    double brightness[2]; /* a share of 255, is added */
+    double contrast[2];   /* values are multiplied by this */
+} media_light_step;
+
+typedef struct media_gamma_step {
+    double power[2]; /* of values of 0 to 1 */
+} media_gamma_step;
+
+/* OpenCV turns, moves, scales and shears the row. */
+typedef struct media_cv2_affine_step {
+    double degrees[2]; /* to the left */
+    double shift[2][2];
+    uint32_t pixels; /* 1: the shifts are whole pixels, not shares of width and height */
+    double scale[2][2];
+    uint32_t fits;      /* 1: turned alone, and shrunk until all of it is there */
+    uint32_t keeps;     /* 1: both sides by what x has */
+    double shear[2][2]; /* degrees */
+    media_taken by;     /* CV2_NEAREST or CV2_LINEAR; below, too */
+} media_cv2_affine_step;
+
+/* Hue, saturation and value, of 180, 255 and 255, or red, green and blue are shifted. */
+typedef struct media_shifts_step {
+    double by[3][2];
+} media_shifts_step;
+
+/* A pixel becomes the mean of those around it, or their median. */
+typedef struct media_kernel_step {
+    uint32_t size[2]; /* odd */
+} media_kernel_step;
+
+typedef struct media_cv2_blur_step {
+    double sigma[2];
+    uint32_t size[2]; /* of 0: by sigma; of an even number: one more */
+} media_cv2_blur_step;
+
+/* Pixels are the mean of those on a short way. */
+typedef struct media_motion_step {
+    uint32_t size[2], shifts; /* 1: it is moved in its kernel by chance */
+    double angle[2];          /* degrees */
+    double direction[2];      /* -1: all behind, 1: all ahead */
+} media_motion_step;
+
+/* Parts of the row become fill. */
+typedef struct media_holes_step {
+    uint32_t n[2];
+    uint32_t pixels; /* 1: sides are whole pixels, not shares of the row's */
+    double height[2], width[2];
+    uint8_t fill[4];
+} media_holes_step;
+
+/* The histograms of tiles are equalized. */
+typedef struct media_clahe_step {
+    double limit[2];   /* times the mean: what a value counts at most */
+    uint32_t tiles[2]; /* across and down */
+} media_clahe_step;
+
+/* albumentations' kernels of 3 x 3. */
+typedef struct media_effect_step {
+    double alpha[2];
+    double by[2]; /* SHARPEN's lightness, EMBOSS's strength */
+} media_effect_step;
+
+/* Values go by a curve whose two points move by a normal number times scale. */
+typedef struct media_tone_curve_step {
+    double scale;
+    uint32_t each; /* 1: of each channel another */
+} media_tone_curve_step;
+
+typedef struct media_drop_channels_step {
+    uint32_t n[2]; /* of three */
+    uint32_t fill;
+} media_drop_channels_step;
+
+/* The row is seen from aside, by normal numbers times scale. */
+typedef struct media_cv2_perspective_step {
+    double scale[2];
+    media_taken by;
+} media_cv2_perspective_step;
+
+/* A part of each cell becomes fill. */
+typedef struct media_grid_holes_step {
+    double ratio;      /* of its sides */
+    uint32_t cells[2]; /* down and across; 0: by unit */
+    uint32_t unit[2];  /* the sides of a cell; 0: a tenth of the row's */
+    uint32_t anywhere; /* 1: anywhere in its cell; else moved by shift, across and down */
+    uint32_t shift[2];
+    uint8_t fill[4];
+} media_grid_holes_step;
+
+/* Each pixel becomes fill with so much of a chance. */
+typedef struct media_specks_step {
+    double share;
+    uint32_t each; /* 1: each value of a pixel by itself */
+    uint8_t fill[4];
+} media_specks_step;
+
+/* The row is made so much smaller, and as large as it was, by the nearest pixel. */
+typedef struct media_downscale_step {
+    double scale[2];
+} media_downscale_step;
+
+/* The row is seen through a lens. */
+typedef struct media_optical_step {
+    double limit[2]; /* how much it bends */
+    media_taken by;
+} media_optical_step;
+
+/* Cells are stretched and squeezed by 1 + limit. */
+typedef struct media_grid_step {
+    double limit[2];
+    uint32_t steps, normalized; /* cells, 1 to MEDIA_MAX_STEPS; 1: all of the row stays there */
+    media_taken by;
+} media_grid_step;
+
+typedef struct media_multiply_step {
+    double by[2];
+    uint32_t each, elements; /* 1: of each channel another; of each pixel another */
+} media_multiply_step;
+
+/* The row is made as much sharper as alpha says where it differs from its blur. */
+typedef struct media_unsharp_step {
+    uint32_t size[2], threshold; /* of the kernel; by more than this, of values to 255 */
+    double sigma[2], alpha[2];   /* sigma of 0: by the size */
+} media_unsharp_step;
+
+/* Tiles change places. */
+typedef struct media_shuffle_step {
+    uint32_t grid[2]; /* of so many down and across, 1 to MEDIA_MAX_STEPS */
+} media_shuffle_step;
+
+/* Values become the largest of those around them, as far as an ellipse reaches. */
+typedef struct media_morph_step {
+    uint32_t erodes, size[2]; /* 1: the smallest; width and height */
+} media_morph_step;
+
+/* Hue and lightness get a camera's noise. */
+typedef struct media_iso_step {
+    double shift[2], intensity[2];
+} media_iso_step;
+
+typedef struct media_remap_step {
+    uint8_t table[256]; /* what each value becomes */
+} media_remap_step;
+
+/* One thing that is done to a row, or to a picture ahead of it. */
+typedef struct media_step {
+    uint32_t kind;     /* MEDIA_DO_ */
+    uint32_t again;    /* how many of its kind come before it, 0 to MEDIA_MAX_AGAIN: it draws numbers of its own */
+    uint32_t by_torch; /* 1: as torchvision's v2 does it on a tensor of bytes, not on a PIL image */
+    uint32_t most;     /* retouches that it may come to */
+    uint32_t late;     /* written by media_op_init(), of flips: 1: it is no part of the geometry */
+    double p;          /* that it is done; of those that draw no such number 1 */
+    media_member member;
+    union {
+        media_rotation_step rotation;
+        media_affine_step affine;
+        media_perspective_step perspective;
+        media_zoom_out_step zoom_out;
+        media_iou_crop_step iou_crop;
+        media_elastic_step elastic;
+        media_augment_step augment;
+        media_jitter_step jitter; /* and DISTORT and CV2_JITTER */
+        media_blur_step blur;
+        double number; /* SOLARIZE's threshold, POSTERIZE's bits that are left of 8, SHARPNESS's factor */
+        media_noise_step noise;
+        media_jpeg_step jpeg;
+        media_light_step light;
+        media_gamma_step gamma;
+        media_cv2_affine_step cv2_affine;
+        media_shifts_step shifts;
+        media_kernel_step kernel;
+        media_cv2_blur_step cv2_blur;
+        media_motion_step motion;
+        media_holes_step holes;
+        media_clahe_step clahe;
+        media_effect_step effect;
+        media_tone_curve_step tone_curve;
+        media_drop_channels_step drop_channels;
+        media_cv2_perspective_step cv2_perspective;
+        media_grid_holes_step grid_holes;
+        media_specks_step specks;
+        media_downscale_step downscale;
+        media_optical_step optical;
+        media_grid_step grid;
+        media_multiply_step multiply;
+        media_unsharp_step unsharp;
+        media_shuffle_step shuffle;
+        media_morph_step morph;
+        media_iso_step iso;
+        media_remap_step remap;
+    } of;
+} media_step;
 
 /* One compiled description; read-only once media_op_init() has returned, so
  * that any number of threads may share it. */
@@ -234,169 +521,13 @@ typedef struct media_op {
      * MEDIA_PAD_CONSTANT ... MEDIA_PAD_SYMMETRIC. */
     uint32_t pad_left, pad_top, pad_right, pad_bottom;
     uint32_t padding_mode;
-    uint8_t fill[4];                   /* of PAD_CONSTANT; here and below a pixel as u8 rows have it */
-    media_member members[MEDIA_STEPS]; /* by MEDIA_DO_ */
-    uint8_t order[MEDIA_STEPS];        /* of what follows: each MEDIA_DO_ once; zeros: as they are numbered */
-    uint32_t shuffled[2]; /* from which on how many of these are done in an order that is drawn */
+    uint8_t fill[4]; /* of PAD_CONSTANT: a pixel as u8 rows have it */
+    uint32_t n_steps;
+    media_step steps[MEDIA_MAX_ORDER]; /* in this order */
+    uint32_t shuffled[2];              /* from which on how many of these are done in an order that is drawn */
     /* How many of these, from the first on, are done to the picture as it is decoded, ahead of the geometry; and how many then to what
      * RESIZE_SHORT, RESIZE_EXACT, RESIZE_COVER, RANDOM_RESIZE or SCALE_JITTER made of it, ahead of the crop. */
     uint32_t ahead[2];
-    double flip_p, vflip_p;
-    double
-        quarters_p; /* that a square row, or a picture ahead of its crop, is turned by as many quarters as are drawn, 0 to 3 */
-    media_factor rotation;    /* degrees, to the left */
-    uint32_t rotation_expand; /* 1, ahead of the geometry alone: it grows until all of it is there */
-    uint32_t rotation_filter;
-    uint8_t rotation_fill[4];
-    uint32_t rotation_centered; /* 1: around this place, in pixels, not around the middle; here and below */
-    double rotation_x, rotation_y;
-    uint32_t affine;        /* 1: the row is turned, moved, scaled and sheared by what follows */
-    uint32_t affine_filter; /* NEAREST, BILINEAR or BICUBIC */
-    uint8_t affine_fill[4];
-    uint32_t affine_centered;
-    double affine_center_x, affine_center_y;
-    media_factor affine_angle; /* degrees, to the right */
-    double affine_x, affine_y; /* the most to either side, as shares of width and height */
-    media_factor affine_scale;
-    media_factor affine_shear_x, affine_shear_y; /* degrees */
-    double perspective_p;                        /* that the row's corners move */
-    double perspective_scale;                    /* by up to this share of half its sides */
-    uint32_t perspective_filter;                 /* NEAREST, BILINEAR or BICUBIC */
-    uint8_t perspective_fill[4];
-    double zoom_out_p;                 /* that the picture comes to lie in a larger one */
-    double zoom_out_min, zoom_out_max; /* whose sides are its own times one of these */
-    uint8_t zoom_out_fill[4];
-    uint32_t iou_crop;                   /* 1: a part of the picture is taken that the boxes in it decide */
-    double iou_scale_min, iou_scale_max; /* of each of its sides, as a share of the picture's */
-    double iou_ratio_min, iou_ratio_max; /* width / height */
-    uint32_t iou_trials, iou_options;
-    double iou_option
-        [MEDIA_MAX_OPTIONS]; /* least overlaps, one of which is drawn; from 1 on the picture stays as it is */
-    double elastic_p;        /* that the row is as if of rubber */
-    double elastic_x, elastic_y; /* torchvision's alpha, along x and y */
-    double elastic_sigma;        /* of the blur of how far they move; 0: none */
-    uint32_t elastic_filter;     /* NEAREST or BILINEAR */
-    uint8_t elastic_fill[4];
-    /* Bit MEDIA_DO_...: ROTATION, AFFINE, PERSPECTIVE, AUGMENT, JITTER, DISTORT, GRAY, SHARPNESS or AUTOCONTRAST is done as torchvision's v2 does it on a tensor
-     * of bytes, not on a PIL image. The fourth byte of a fill of the first four is 1 where it is bare: see Rotation in affine.go. */
-    uint64_t by_torch;
-    uint32_t augment;           /* MEDIA_NO_AUGMENT ... MEDIA_AUG_MIX */
-    uint32_t augment_policy;    /* of AUTO_AUGMENT */
-    uint32_t augment_ops;       /* of RAND_AUGMENT and timm's: how many */
-    uint32_t augment_magnitude; /* and which of the bins */
-    uint32_t augment_bins;   /* of RAND_AUGMENT and TRIVIAL_AUGMENT_WIDE: magnitudes there are, 2 or more */
-    uint32_t augment_filter; /* NEAREST, BILINEAR or BICUBIC */
-    uint8_t augment_fill[4];
-    /* Of TIMM_RAND_AUGMENT, whose magnitude is one of 10: that an operation happens, the magnitude's standard deviation, or 1: anything up to the
-     * magnitude; the largest; 1: larger ones do more of all; and 1: bilinear or bicubic is drawn. */
-    double augment_p, augment_std, augment_max;
-    uint32_t augment_uniform, augment_increasing, augment_any_filter;
-    /* Of AUG_MIX, whose magnitude is one of the first augment_magnitude: chains, operations of each, 0: one to three are drawn; of the shares; and 1:
-     * brightness, colour, contrast and sharpness are left out. */
-    uint32_t mix_width, mix_depth;
-    double mix_alpha;
-    uint32_t mix_fewer;
-    double jitter_p; /* that brightness, contrast, saturation and hue change, those that are on */
-    media_factor jitter[MEDIA_JITTERS];
-    double distort_p; /* of each of those below, and that the channels change places */
-    media_factor distort[MEDIA_JITTERS];
-    double permute_p; /* that the channels change places */
-    double gray_p;    /* that all channels become grey */
-    double blur_p, sigma_min, sigma_max;
-    uint32_t blur_size; /* of the kernel: odd */
-    double solarize_p, solarize_threshold;
-    double posterize_p;
-    uint32_t posterize_bits; /* that are left of 8 */
-    double invert_p;
-    double sharpness_p, sharpness_factor;
-    double autocontrast_p, equalize_p;
-    double noise_p, noise_mean, noise_min, noise_max; /* mean and standard deviations, of values to 255 */
-    double jpeg_p;                                    /* that the row is written as a JPEG and read again */
-    uint32_t jpeg_min, jpeg_max;                      /* quality */
-    uint32_t jpeg_bgr;                                /* 1: red and blue change places in between */
-    double light_p; /* that values are multiplied by a contrast, and a brightness, a share of 255, is added */
-    double brightness_min, brightness_max, contrast_min, contrast_max;
-    double gamma_p, gamma_min, gamma_max; /* that values of 0 to 1 are raised to a power */
-    double cv2_gray_p;                    /* that all channels become OpenCV's grey */
-    double cv2_affine_p;                  /* that OpenCV turns, moves, scales and shears the row */
-    uint32_t cv2_affine_filter;           /* CV2_NEAREST or CV2_LINEAR */
-    uint32_t cv2_affine_border;           /* MEDIA_PAD_CONSTANT ... MEDIA_PAD_SYMMETRIC */
-    uint8_t cv2_affine_fill[4];
-    double cv2_affine_angle[2]; /* degrees, to the left; here and below from one to another, of x and of y */
-    double cv2_affine_shift[2][2];
-    uint32_t cv2_affine_pixels;    /* 1: the shifts are whole pixels, not shares of width and height */
-    double cv2_affine_scale[2][2]; /* how often it is as large */
-    uint32_t cv2_affine_fits;      /* 1: turned alone, and shrunk until all of it is there */
-    uint32_t cv2_affine_keeps;     /* 1: both sides by what x has */
-    double cv2_affine_shear[2][2]; /* degrees */
-    double hsv_p, hsv[3][2];       /* that hue, saturation and value, of 180, 255 and 255, are shifted */
-    double rgb_shift_p, rgb_shift[3][2]; /* that red, green and blue are */
-    double cv2_jitter_p;                 /* as jitter, by albumentations' tables */
-    media_factor cv2_jitter[MEDIA_JITTERS];
-    double box_blur_p, median_p; /* that a pixel becomes the mean of those around it, or their median */
-    uint32_t box_blur_size[2], median_size[2];   /* kernels: from one odd number to another */
-    double cv2_blur_p, cv2_blur_sigma[2];        /* as blur, by sepFilter2D */
-    uint32_t cv2_blur_size[2];                   /* of 0: by sigma; of an even number: one more */
-    double motion_p;                             /* that pixels are the mean of those on a short way */
-    uint32_t motion_size[2], motion_shifts;      /* 1: which is moved in its kernel by chance */
-    double motion_angle[2], motion_direction[2]; /* degrees; -1: all behind, 1: all ahead */
-    double holes_p;                              /* that parts of the row become fill */
-    uint32_t holes_min, holes_max;               /* how many */
-    uint32_t holes_pixels;                       /* 1: sides are whole pixels, not shares of the row's */
-    double holes_height[2], holes_width[2];
-    uint8_t holes_fill[4];
-    double clahe_p;          /* that the histograms of tiles are equalized */
-    double clahe_limit[2];   /* times the mean: what a value counts at most */
-    uint32_t clahe_tiles[2]; /* across and down */
-    double transpose_p;      /* likewise that lines become columns */
-    double sharpen_p, sharpen_alpha[2], sharpen_lightness[2]; /* albumentations' kernels of 3 x 3 */
-    double emboss_p, emboss_alpha[2], emboss_strength[2];
-    double sepia_p; /* that colours become brown */
-    double tone_curve_p,
-        tone_curve_scale; /* that values go by a curve whose two points move by a normal number times scale */
-    uint32_t tone_curve_each;  /* 1: of each channel another */
-    double drop_channels_p;    /* that channels become a number */
-    uint32_t drop_channels[2]; /* how many of three */
-    uint32_t drop_fill;
-    double cv2_equalize_p; /* as equalize, by OpenCV's table */
-    double cv2_perspective_p,
-        cv2_perspective_scale[2]; /* that the row is seen from aside, by normal numbers times one of these */
-    uint32_t cv2_perspective_filter, cv2_perspective_border; /* here and below as cv2_affine's */
-    uint8_t cv2_perspective_fill[4];
-    double grid_holes_p,
-        grid_holes_ratio;         /* that a part of each cell becomes fill, this share of its sides */
-    uint32_t grid_holes_cells[2]; /* down and across; 0: by unit */
-    uint32_t
-        grid_holes_unit[2]; /* the sides of a cell, from one number to another; 0: a tenth of the row's */
-    uint32_t grid_holes_anywhere; /* 1: anywhere in its cell; else moved by shift, across and down */
-    uint32_t grid_holes_shift[2];
-    uint8_t grid_holes_fill[4];
-    double specks_p, specks_share; /* that each pixel becomes fill with so much of a chance */
-    uint32_t specks_each;          /* 1: each value of a pixel by itself */
-    uint8_t specks_fill[4];
-    double downscale_p,
-        downscale_scale
-            [2]; /* that the row is made so much smaller, and as large as it was, by the nearest pixel */
-    double optical_p, optical_limit[2]; /* that the row is seen through a lens, and how much it bends */
-    uint32_t optical_filter, optical_border;
-    uint8_t optical_fill[4];
-    double grid_p, grid_limit[2];         /* that cells are stretched and squeezed by 1 + this */
-    uint32_t grid_steps, grid_normalized; /* cells, 1 to MEDIA_MAX_STEPS; 1: all of the row stays there */
-    uint32_t grid_filter, grid_border;
-    uint8_t grid_fill[4];
-    double multiply_p, multiply_by[2];         /* that values are multiplied by a number between two */
-    uint32_t multiply_each, multiply_elements; /* 1: of each channel another; of each pixel another */
-    double unsharp_p, unsharp_sigma[2],
-        unsharp_alpha
-            [2]; /* that the row is made as much sharper where it differs from its blur; sigma of 0: by the size */
-    uint32_t unsharp_size[2], unsharp_threshold; /* of the kernel; by more than this, of values to 255 */
-    double shuffle_p;                            /* that tiles change places */
-    uint32_t shuffle_grid[2];                    /* of so many down and across, 1 to MEDIA_MAX_STEPS */
-    double morph_p; /* that values become the largest of those around them, as far as an ellipse reaches */
-    uint32_t morph_erodes, morph_size[2];         /* 1: the smallest; width and height */
-    double iso_p, iso_shift[2], iso_intensity[2]; /* that hue and lightness get a camera's noise */
-    uint32_t remap;                               /* 1: each value becomes what remapped has for it */
-    uint8_t remapped[256];
     double erase_p;                          /* that a part of the finished row becomes something else */
     double erase_scale_min, erase_scale_max; /* its share of the row's area */
     double erase_ratio_min, erase_ratio_max; /* its height / width */
@@ -409,8 +540,6 @@ typedef struct media_op {
     uint32_t line,
         lines; /* of a row's memory: pixels from one line to the next, and lines from one plane to the next */
     uint32_t most; /* pictures that a row has memory for: 1, or of tiles as many as the largest grid makes */
-    /* 1: left and right, top and bottom change places apart from the geometry: ahead of it, or after something else was done. */
-    uint32_t late[2];
     uint32_t fma_exact; /* 1: the vector path equals lut for every value */
     float inv_std[3];
     float lut[3][256];      /* (x / 255 - mean) / std, each step rounded to float */
@@ -421,6 +550,7 @@ typedef struct media_op {
 typedef struct media_draw {
     uint64_t seed, epoch, index;
     uint32_t frame; /* of a video's: for noise alone */
+    uint32_t again; /* of a step: its own */
     int32_t replay; /* 1: take the box and the flips below instead of drawing */
     int32_t flip, vflip;
     int32_t box_y, box_x, box_h, box_w;
@@ -470,7 +600,7 @@ typedef struct media_move {
     int32_t centres; /* 1: a crop of which a box counts as there only with its centre */
 } media_move;
 
-enum { MEDIA_MAX_MOVES = 64 };
+enum { MEDIA_MAX_MOVES = MEDIA_MAX_ORDER + 8 };
 
 typedef struct media_moves {
     int32_t n;

@@ -9,10 +9,10 @@
 
 enum { MOST = MEDIA_MAX_STEPS, SIZES = 4 };
 
-void media_draw_shuffle(const media_op *op, const media_draw *d, media_retouches *to) {
-    if (!media_chance(d, OP_LATER, LATER_SHUFFLE, op->shuffle_p)) return;
+void media_draw_shuffle(const media_step *s, const media_draw *d, media_retouches *to) {
+    if (!media_happens(s, d, LATER_SHUFFLE)) return;
     media_retouch *r = &to->all[to->n++];
-    *r = (media_retouch){.kind = MEDIA_SHUFFLE, .matrix = {op->shuffle_grid[0], op->shuffle_grid[1]}};
+    *r = (media_retouch){.kind = MEDIA_SHUFFLE, .matrix = {s->of.shuffle.grid[0], s->of.shuffle.grid[1]}};
     media_words(d, OP_LATER, LATER_SHUFFLE + 1, r->key);
 }
 

@@ -1,209 +1,286 @@
 package media
 
+/*
+#include "row.h"
+*/
+import "C"
+
 import (
 	"fmt"
-	"slices"
+	"unsafe"
 )
 
-// Step is what may be done to a row once it is cropped and resized, and is a field of Config. Flips, Quarters, Transpose, Rotation, Affine, Perspective, CV2Affine, CV2Perspective,
-// Jitter, Distort and Remap may also be done to a picture ahead of that, ZoomOut and IoUCrop to such a one alone.
-type Step uint8
+// Step is one thing that is done to a row once it is cropped and resized, or to a picture ahead of that: a Chance, or a pointer to Rotation,
+// Jitter, Blur and the other types here that are named after what they do.
+type Step interface {
+	kind() C.uint32_t // MEDIA_DO_
+	check(in place) error
+	fill(to *C.media_step)
+}
 
-const (
-	StepFlip Step = iota
-	StepVFlip
-	StepQuarters
-	StepRotation
-	StepAffine
-	StepPerspective
-	StepElastic
-	StepAugment
-	StepJitter
-	StepDistort
-	StepPermute
-	StepGrayscale
-	StepBlur
-	StepSolarize
-	StepPosterize
-	StepInvert
-	StepSharpness
-	StepAutocontrast
-	StepEqualize
-	StepNoise
-	StepJPEG
-	StepZoomOut
-	StepIoUCrop
-	StepLight
-	StepGamma
-	StepCV2Gray
-	StepCV2Affine
-	StepHSV
-	StepRGBShift
-	StepCV2Jitter
-	StepBoxBlur
-	StepMedian
-	StepCV2Blur
-	StepMotion
-	StepHoles
-	StepCLAHE
-	StepTranspose
-	StepSharpen
-	StepEmboss
-	StepSepia
-	StepToneCurve
-	StepDropChannels
-	StepCV2Equalize
-	StepOptical
-	StepGrid
-	StepCV2Perspective
-	StepGridHoles
-	StepSpecks
-	StepDownscale
-	StepRemap
-	StepMultiply
-	StepUnsharp
-	StepShuffle
-	StepMorph
-	StepISO
-	steps
-)
+// Placed is a step where Config has it.
+type Placed struct {
+	Step
+	Member        // of a group; zero: of none
+	ByTorch  bool // as torchvision's v2 does it on a tensor of bytes, not on a PIL image
+	Shuffled bool // it is one of those, next to each other, that are done in an order that is drawn
+}
 
-// Member is a step of a group, for which a number from 0 to 1 is drawn: it is left out unless that lies from Low on and below High. Beside that it has
+// Steps are steps that are in no group.
+func Steps(all ...Step) (placed []Placed) {
+	for _, s := range all {
+		placed = append(placed, Placed{Step: s})
+	}
+	return placed
+}
+
+// Member says in which group a step is, for which a number from 0 to 1 is drawn: it is left out unless that lies from Low on and below High. Beside that it has
 // the probability that it has without. With Pick there is no such number, but so many Of the group's steps are done, of which it is number Which.
 type Member struct {
-	Step            Step
 	Group           int // 1 to MaxGroups
 	Low, High       float64
 	Pick, Of, Which int // Which: 0 to Of - 1
 }
 
-// MaxGroups bounds the numbers of groups, MaxPicked the steps of one of which some are picked.
+// MaxGroups bounds the numbers of groups, MaxPicked the steps of one of which some are picked, MaxOrder the steps of a row and of what is ahead of it, and MaxAlike how many of these
+// may be of one kind.
 const (
 	MaxGroups = 16
 	MaxPicked = 64
+	MaxOrder  = C.MEDIA_MAX_ORDER
+	MaxAlike  = C.MEDIA_MAX_AGAIN + 1
 )
 
-// checkShuffled wants a part of the order, on one side of the geometry.
-func (cfg *Config) checkShuffled() error {
-	first, n := cfg.Shuffled[0], cfg.Shuffled[1]
-	if first < 0 || n < 0 || first+n > len(cfg.Order) {
-		return fmt.Errorf("shuffled: got %d from %d on, want a part of the %d steps of order", n, first, len(cfg.Order))
-	}
-	for _, end := range []int{cfg.Ahead, cfg.Ahead + cfg.Resized} {
-		if first < end && end < first+n {
-			return fmt.Errorf("shuffled: got %d from %d on, of which some are ahead of what others are behind", n, first)
-		}
+// Simple is a kind of step that has a probability alone.
+type Simple uint8
+
+const (
+	Flip         Simple = C.MEDIA_DO_FLIP      // left and right change places
+	VFlip        Simple = C.MEDIA_DO_VFLIP     // top and bottom do
+	Quarters     Simple = C.MEDIA_DO_QUARTERS  // a row that is square, or a picture ahead of that, is turned to the left by a quarter of a circle, two, three or none
+	Transpose    Simple = C.MEDIA_DO_TRANSPOSE // and such a one has its lines for columns
+	Permute      Simple = C.MEDIA_DO_PERMUTE   // the channels change places
+	Grayscale    Simple = C.MEDIA_DO_GRAY      // all channels become Pillow's L
+	Invert       Simple = C.MEDIA_DO_INVERT
+	Autocontrast Simple = C.MEDIA_DO_AUTOCONTRAST
+	Equalize     Simple = C.MEDIA_DO_EQUALIZE
+	CV2Gray      Simple = C.MEDIA_DO_CV2_GRAY     // all channels become OpenCV's grey
+	Sepia        Simple = C.MEDIA_DO_SEPIA        // colours become albumentations' brown
+	CV2Equalize  Simple = C.MEDIA_DO_CV2_EQUALIZE // as Equalize, by OpenCV's table
+)
+
+// Chance is such a step, which is done with probability P.
+type Chance struct {
+	Of Simple
+	P  float64
+}
+
+func (c Chance) kind() C.uint32_t { return C.uint32_t(c.Of) }
+
+func (c Chance) fill(to *C.media_step) { to.p = C.double(c.P) }
+
+// check wants a square of what turns a row's sides into each other.
+func (c Chance) check(in place) error {
+	out := in.out()
+	switch {
+	case c.Of != Quarters && c.Of != Transpose || in.early || c.P == 0:
+		return nil
+	case in.Open != nil:
+		return fmt.Errorf("open: got %s of rows, which are not square, want it ahead", kinds[c.Of].name)
+	case out.H != out.W:
+		return fmt.Errorf("%s: got rows of %d x %d, want square ones, or it ahead or resized", kinds[c.Of].name, out.H, out.W)
 	}
 	return nil
 }
 
-// checkGroups wants each step in one group.
-func (cfg *Config) checkGroups() error {
-	all := cfg.Groups
-	for i, m := range all {
-		switch {
-		case m.Step >= steps, m.Step == StepZoomOut, m.Step == StepIoUCrop:
-			return fmt.Errorf("groups: got step %d, want one of a row", m.Step)
-		case slices.ContainsFunc(all[:i], func(before Member) bool { return before.Step == m.Step }):
-			return fmt.Errorf("groups: got step %d twice, want each once", m.Step)
-		case m.Group < 1 || m.Group > MaxGroups:
-			return fmt.Errorf("groups: got group %d, want 1 to %d", m.Group, MaxGroups)
-		case m.Pick != 0 && !(0 < m.Pick && m.Pick <= m.Of && m.Of <= MaxPicked && 0 <= m.Which && m.Which < m.Of):
-			return fmt.Errorf("groups: got number %d of %d of which %d are picked, want one of at most %d, and fewer to pick than there are", m.Which, m.Of, m.Pick, MaxPicked)
-		case !(m.Low >= 0 && m.Low <= m.High && m.High <= 1):
-			return fmt.Errorf("groups: got %v to %v, want 0 <= low <= high <= 1", m.Low, m.High)
-		}
+// place is where a step is.
+type place struct {
+	*Config
+	early   bool // it is done to a picture ahead of the geometry, or between a resize and a crop
+	byTorch bool
+}
+
+// filter wants one that Pillow's Image.transform has, or torch's grid, and none that mixes numbers of classes.
+func (in place) filter(name string, by Interpolation) error {
+	switch {
+	case !by.warps():
+		return fmt.Errorf("%s: want interpolation nearest, bilinear or bicubic", name)
+	case by == Bicubic && in.byTorch:
+		return fmt.Errorf("%s: by torch: got interpolation bicubic, want nearest or bilinear, which are all that torch's has", name)
+	case by != Nearest && in.Mode == Index:
+		return fmt.Errorf("%s: want interpolation nearest with mode index, as others mix numbers of classes", name)
 	}
 	return nil
 }
 
-// complete is the order with what it does not name behind it.
-func complete(order []Step) []Step {
-	all := slices.Clone(order)
-	for s := range steps {
-		if !slices.Contains(order, s) {
-			all = append(all, s)
-		}
-	}
-	return all
+// kinds is what is known of each kind of step.
+var kinds = [C.MEDIA_STEPS]struct {
+	name    string
+	early   bool       // it may be ahead of the geometry, or between a resize and a crop
+	byTorch bool       // a tensor's numbers are others
+	values  bool       // it makes other values of values, which numbers of classes do not bear
+	colours bool       // it wants three channels
+	most    C.uint32_t // retouches that it may come to, where these may be more than one
+}{
+	C.MEDIA_DO_FLIP:            {name: "horizontal flip", early: true},
+	C.MEDIA_DO_VFLIP:           {name: "vertical flip", early: true},
+	C.MEDIA_DO_QUARTERS:        {name: "quarters", early: true},
+	C.MEDIA_DO_ROTATION:        {name: "rotation", early: true, byTorch: true},
+	C.MEDIA_DO_AFFINE:          {name: "affine", early: true, byTorch: true},
+	C.MEDIA_DO_PERSPECTIVE:     {name: "perspective", early: true, byTorch: true},
+	C.MEDIA_DO_ELASTIC:         {name: "elastic"},
+	C.MEDIA_DO_AUGMENT:         {name: "augment", byTorch: true, values: true, most: C.MEDIA_MAX_MIX*(C.MEDIA_MAX_MIX+1) + 1},
+	C.MEDIA_DO_JITTER:          {name: "jitter", early: true, byTorch: true, values: true, most: C.MEDIA_JITTERS},
+	C.MEDIA_DO_DISTORT:         {name: "distort", early: true, byTorch: true, values: true, colours: true, most: C.MEDIA_JITTERS + 1},
+	C.MEDIA_DO_PERMUTE:         {name: "permute", values: true, colours: true},
+	C.MEDIA_DO_GRAY:            {name: "grayscale", byTorch: true, values: true, colours: true},
+	C.MEDIA_DO_BLUR:            {name: "blur", values: true},
+	C.MEDIA_DO_SOLARIZE:        {name: "solarize", values: true},
+	C.MEDIA_DO_POSTERIZE:       {name: "posterize", values: true},
+	C.MEDIA_DO_INVERT:          {name: "invert", values: true},
+	C.MEDIA_DO_SHARPNESS:       {name: "sharpness", byTorch: true, values: true},
+	C.MEDIA_DO_AUTOCONTRAST:    {name: "autocontrast", byTorch: true, values: true},
+	C.MEDIA_DO_EQUALIZE:        {name: "equalize", values: true},
+	C.MEDIA_DO_NOISE:           {name: "noise", values: true},
+	C.MEDIA_DO_JPEG:            {name: "jpeg", values: true},
+	C.MEDIA_DO_ZOOM_OUT:        {name: "zoom out", early: true},
+	C.MEDIA_DO_IOU_CROP:        {name: "IoU crop", early: true},
+	C.MEDIA_DO_LIGHT:           {name: "light", values: true},
+	C.MEDIA_DO_GAMMA:           {name: "gamma", values: true},
+	C.MEDIA_DO_CV2_GRAY:        {name: "OpenCV's grey", values: true, colours: true},
+	C.MEDIA_DO_CV2_AFFINE:      {name: "OpenCV's affine", early: true},
+	C.MEDIA_DO_HSV:             {name: "shift of HSV", values: true, colours: true},
+	C.MEDIA_DO_RGB_SHIFT:       {name: "shift of RGB", values: true, colours: true},
+	C.MEDIA_DO_CV2_JITTER:      {name: "OpenCV's jitter", values: true, most: C.MEDIA_JITTERS},
+	C.MEDIA_DO_BOX_BLUR:        {name: "box blur", values: true},
+	C.MEDIA_DO_MEDIAN:          {name: "median", values: true},
+	C.MEDIA_DO_CV2_BLUR:        {name: "OpenCV's blur", values: true},
+	C.MEDIA_DO_MOTION:          {name: "motion", values: true},
+	C.MEDIA_DO_HOLES:           {name: "holes", values: true, most: C.MEDIA_MAX_HOLES},
+	C.MEDIA_DO_CLAHE:           {name: "CLAHE", values: true},
+	C.MEDIA_DO_TRANSPOSE:       {name: "transpose", early: true},
+	C.MEDIA_DO_SHARPEN:         {name: "sharpen", values: true},
+	C.MEDIA_DO_EMBOSS:          {name: "emboss", values: true},
+	C.MEDIA_DO_SEPIA:           {name: "sepia", values: true, colours: true},
+	C.MEDIA_DO_TONE_CURVE:      {name: "tone curve", values: true},
+	C.MEDIA_DO_DROP_CHANNELS:   {name: "drop channels", values: true, colours: true},
+	C.MEDIA_DO_CV2_EQUALIZE:    {name: "OpenCV's equalize", values: true},
+	C.MEDIA_DO_OPTICAL:         {name: "optical"},
+	C.MEDIA_DO_GRID:            {name: "grid"},
+	C.MEDIA_DO_CV2_PERSPECTIVE: {name: "OpenCV's perspective", early: true},
+	C.MEDIA_DO_GRID_HOLES:      {name: "grid holes", values: true},
+	C.MEDIA_DO_SPECKS:          {name: "specks", values: true},
+	C.MEDIA_DO_DOWNSCALE:       {name: "downscale", values: true},
+	C.MEDIA_DO_REMAP:           {name: "remap", early: true},
+	C.MEDIA_DO_MULTIPLY:        {name: "multiply", values: true},
+	C.MEDIA_DO_UNSHARP:         {name: "unsharp", values: true},
+	C.MEDIA_DO_SHUFFLE:         {name: "shuffle"},
+	C.MEDIA_DO_MORPH:           {name: "morph"},
+	C.MEDIA_DO_ISO:             {name: "ISO", values: true, colours: true},
 }
 
-func (cfg *Config) checkOrder() error {
-	order := cfg.Order
-	for i, s := range order {
-		if s >= steps {
-			return fmt.Errorf("order: got step %d, want one of the named values", s)
+// own is the part of a step that is its kind's own.
+func own[T any](s *C.media_step) *T { return (*T)(unsafe.Pointer(&s.of)) }
+
+// steps checks what is done besides the geometry, and fills in what the kernel knows of it.
+func (cfg *Config) steps(op *C.media_op) error {
+	if len(cfg.Resized) > 0 && (cfg.resizes() == 0 || cfg.Random != nil || cfg.Contain != nil) {
+		return fmt.Errorf("resized: got %d steps, want a resize that they come behind, and no random crop or contain", len(cfg.Resized))
+	}
+	if n := len(cfg.Ahead) + len(cfg.Resized) + len(cfg.Steps); n > MaxOrder {
+		return fmt.Errorf("steps: got %d, want at most %d", n, MaxOrder)
+	}
+	op.ahead = [2]C.uint32_t{C.uint32_t(len(cfg.Ahead)), C.uint32_t(len(cfg.Resized))}
+	for _, s := range cfg.Ahead {
+		if err := cfg.step(op, &s, true); err != nil {
+			return err
 		}
-		if slices.Contains(order[:i], s) {
-			return fmt.Errorf("order: got step %d twice, want each once", s)
+	}
+	for _, s := range cfg.Resized {
+		if err := cfg.step(op, &s, true); err != nil {
+			return err
 		}
+	}
+	for _, s := range cfg.Steps {
+		if err := cfg.step(op, &s, false); err != nil {
+			return err
+		}
+	}
+	return cfg.shuffled(op)
+}
+
+// step adds one.
+func (cfg *Config) step(op *C.media_op, s *Placed, early bool) error {
+	to, of := &op.steps[op.n_steps], &kinds[s.kind()]
+	*to = C.media_step{kind: s.kind(), p: 1, by_torch: flag(s.ByTorch), most: max(1, of.most)}
+	s.Step.fill(to)
+	for i := range op.steps[:op.n_steps] {
+		if op.steps[i].kind == to.kind {
+			to.again++
+		}
+	}
+	op.n_steps++
+	switch {
+	case !(to.p >= 0 && to.p <= 1):
+		return fmt.Errorf("%s: got probability %v, want 0 to 1", of.name, to.p)
+	case to.again >= MaxAlike:
+		return fmt.Errorf("%s: got it more than %d times", of.name, MaxAlike)
+	case early && !of.early:
+		return fmt.Errorf("%s: got it ahead of a crop, want it behind", of.name)
+	case s.ByTorch && !of.byTorch:
+		return fmt.Errorf("%s: by torch: want a step whose numbers on a tensor are not those on a picture", of.name)
+	case of.values && cfg.Mode == Index && to.p > 0:
+		return fmt.Errorf("mode index: want no %s, as numbers of classes are no colours", of.name)
+	case of.colours && cfg.Mode != RGB && to.p > 0:
+		return fmt.Errorf("%s: want mode RGB, as grey has one channel", of.name)
+	}
+	if err := s.check(place{cfg, early, s.ByTorch}); err != nil {
+		return err
+	}
+	return s.Member.fill(to)
+}
+
+// fill says in which group a step is.
+func (m *Member) fill(to *C.media_step) error {
+	name := kinds[to.kind].name
+	switch {
+	case *m == Member{}:
+		return nil
+	case to.kind == C.MEDIA_DO_ZOOM_OUT || to.kind == C.MEDIA_DO_IOU_CROP:
+		return fmt.Errorf("groups: got %s, want a step of a row", name)
+	case m.Group < 1 || m.Group > MaxGroups:
+		return fmt.Errorf("groups: %s: got group %d, want 1 to %d", name, m.Group, MaxGroups)
+	case m.Pick != 0 && !(0 < m.Pick && m.Pick <= m.Of && m.Of <= MaxPicked && 0 <= m.Which && m.Which < m.Of):
+		return fmt.Errorf("groups: %s: got number %d of %d of which %d are picked, want one of at most %d, and fewer to pick than there are", name, m.Which, m.Of, m.Pick, MaxPicked)
+	case !(m.Low >= 0 && m.Low <= m.High && m.High <= 1):
+		return fmt.Errorf("groups: %s: got %v to %v, want 0 <= low <= high <= 1", name, m.Low, m.High)
+	}
+	to.member = C.media_member{
+		group: C.uint32_t(m.Group), low: C.double(m.Low), high: C.double(m.High),
+		pick: C.uint32_t(m.Pick), of: C.uint32_t(m.Of), which: C.uint32_t(m.Which),
 	}
 	return nil
 }
 
-// byTorch are the steps whose numbers on a tensor are not those on a PIL image.
-var byTorch = []Step{StepRotation, StepAffine, StepPerspective, StepAugment, StepJitter, StepDistort, StepGrayscale, StepSharpness, StepAutocontrast}
-
-func (cfg *Config) checkByTorch() error {
-	for _, s := range cfg.ByTorch {
-		if !slices.Contains(byTorch, s) {
-			return fmt.Errorf("by torch: got step %d, want rotation, affine, perspective, augment, jitter, distort, grayscale, sharpness or autocontrast", s)
+// shuffled says which steps are, of one side of the geometry.
+func (cfg *Config) shuffled(op *C.media_op) error {
+	at, first, end := 0, -1, 0
+	for _, list := range [][]Placed{cfg.Ahead, cfg.Resized, cfg.Steps} {
+		for i, s := range list {
+			if s.Shuffled && first >= 0 && (end < at || i == 0) {
+				return fmt.Errorf("shuffled: got step %d of them, and others further ahead, want steps that are next to each other, on one side of a crop", at)
+			}
+			if s.Shuffled {
+				end = at + 1
+			}
+			if s.Shuffled && first < 0 {
+				first = at
+			}
+			at++
 		}
 	}
-	if a := cfg.Augment; a != nil && a.Kind == TimmRandAugment && slices.Contains(cfg.ByTorch, StepAugment) {
-		return fmt.Errorf("by torch: got timm's augmentation, whose operations are on PIL images alone")
-	}
-	for s, by := range cfg.warpers() {
-		if by == Bicubic && slices.Contains(cfg.ByTorch, s) {
-			return fmt.Errorf("by torch: step %d: got interpolation bicubic, want nearest or bilinear, which are all that torch's has", s)
-		}
-	}
-	return nil
-}
-
-// warpers are the filters of the steps that torch warps by a grid.
-func (cfg *Config) warpers() map[Step]Interpolation {
-	all := map[Step]Interpolation{}
-	if r := cfg.Rotation; r != nil {
-		all[StepRotation] = r.Interpolation
-	}
-	if a := cfg.Affine; a != nil {
-		all[StepAffine] = a.Interpolation
-	}
-	if p := cfg.Perspective; p != nil {
-		all[StepPerspective] = p.Interpolation
-	}
-	if a := cfg.Augment; a != nil {
-		all[StepAugment] = a.Interpolation
-	}
-	return all
-}
-
-// early are the steps that may be done ahead of the geometry.
-var early = []Step{StepFlip, StepVFlip, StepQuarters, StepTranspose, StepRotation, StepAffine, StepPerspective, StepCV2Affine, StepCV2Perspective, StepZoomOut, StepIoUCrop, StepJitter, StepDistort, StepRemap}
-
-// checkAhead wants of what is done ahead of the geometry that it may be, and something to be ahead of.
-func (cfg *Config) checkAhead() error {
-	n := cfg.Ahead + cfg.Resized
-	if cfg.Ahead < 0 || cfg.Resized < 0 || n > len(cfg.Order) {
-		return fmt.Errorf("ahead, resized: got %d and %d, want numbers of the %d steps of order", cfg.Ahead, cfg.Resized, len(cfg.Order))
-	}
-	for _, s := range cfg.Order[:n] {
-		if !slices.Contains(early, s) {
-			return fmt.Errorf("ahead, resized: got step %d, want a flip, quarters, transpose, rotation, affine, perspective, zoom out, IoU crop, jitter, distort or remap", s)
-		}
-	}
-	if cfg.Resized > 0 && (cfg.resizes() == 0 || cfg.Random != nil || cfg.Contain != nil) {
-		return fmt.Errorf("resized: got %d steps, want a resize that they come behind, and no random crop or contain", cfg.Resized)
-	}
-	if r := cfg.Rotation; r != nil && r.Expand && !slices.Contains(cfg.Order[:n], StepRotation) {
-		return fmt.Errorf("rotation: got expand of a row, whose size is fixed, want it ahead or resized")
-	}
-	if cfg.ZoomOut != nil && !slices.Contains(cfg.Order[:n], StepZoomOut) {
-		return fmt.Errorf("zoom out: got one of a row, whose size is fixed, want it ahead or resized")
-	}
-	if cfg.IoUCrop != nil && !slices.Contains(cfg.Order[:n], StepIoUCrop) {
-		return fmt.Errorf("IoU crop: got one of a row, whose size is fixed, want it ahead or resized")
+	if first >= 0 {
+		op.shuffled = [2]C.uint32_t{C.uint32_t(first), C.uint32_t(end - first)}
 	}
 	return nil
 }

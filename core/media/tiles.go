@@ -86,7 +86,7 @@ func (cfg *Config) checkTiles() error {
 
 // checkTileSteps wants nothing that moves or changes pixels.
 func (op *Op) checkTileSteps() error {
-	if op.Tiles() > 0 && (op.retouches() || op.c.flip_p > 0 || op.c.vflip_p > 0) {
+	if op.Tiles() > 0 && op.changes() {
 		return fmt.Errorf("tiles: got steps, want none: they are cut from the picture as it is")
 	}
 	return nil

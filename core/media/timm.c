@@ -36,13 +36,13 @@ enum {
 
 static const double MOST = 10; /* the magnitude by which all the others are divided */
 
-static double magnitude(const media_op *op, const double u[2]) {
-    double m = op->augment_magnitude;
-    if (op->augment_uniform)
+static double magnitude(const media_augment_step *by, const double u[2]) {
+    double m = by->magnitude;
+    if (by->uniform)
         m *= u[0];
-    else if (op->augment_std > 0)
-        m += op->augment_std * media_normal(u);
-    return m < 0 ? 0 : m > op->augment_max ? op->augment_max : m;
+    else if (by->deviation > 0)
+        m += by->deviation * media_normal(u);
+    return m < 0 ? 0 : m > by->most ? by->most : m;
 }
 
 /* How many bits posterize leaves. */
@@ -54,29 +54,26 @@ static int bits_left(int share, int increasing) {
 static double at_most(double most, double x) { return x < most ? x : most; }
 
 /* Of what is enhanced, around 1. */
-static double factor(const media_op *op, double share, double sign) {
-    if (!op->augment_increasing) return share * 1.8 + 0.1;
+static double factor(const media_augment_step *by, double share, double sign) {
+    if (!by->increasing) return share * 1.8 + 0.1;
     double f = 1 + sign * (share * .9);
     return f > 0.1 ? f : 0.1;
 }
 
-static void warp(const media_op *op, int operation, double by, int filter, const media_retouches *of,
-                 media_retouch *r) {
-    double *m = r->matrix;
-    *r = (media_retouch){.kind = MEDIA_WARP, .size = filter, .matrix = {[0] = 1, [4] = 1}};
-    memcpy(r->fill, op->augment_fill, sizeof r->fill);
+static void warp(const media_taken *taken, int operation, double by, media_retouches *to) {
+    double *m = media_add_taken(to, MEDIA_WARP, taken)->matrix;
+    m[0] = m[4] = 1;
     switch (operation) {
-    case ROTATE: media_rotation_matrix(by * 30., of->w / 2.0, of->h / 2.0, m); break;
+    case ROTATE: media_rotation_matrix(by * 30., to->w / 2.0, to->h / 2.0, m); break;
     case SHEAR_X: m[1] = by * 0.3; break;
     case SHEAR_Y: m[3] = by * 0.3; break;
-    case TRANSLATE_X: m[2] = by * 0.45 * of->w; break;
-    default: m[5] = by * 0.45 * of->h; break;
+    case TRANSLATE_X: m[2] = by * 0.45 * to->w; break;
+    default: m[5] = by * 0.45 * to->h; break;
     }
 }
 
-static void add(const media_op *op, int operation, double level, double sign, int filter,
+static void add(const media_augment_step *by, int operation, double level, double sign, uint32_t filter,
                 media_retouches *to) {
-    media_retouch *r = &to->all[to->n];
     double share = level / MOST, value = 0;
     int kind;
     switch (operation) {
@@ -85,22 +82,21 @@ static void add(const media_op *op, int operation, double level, double sign, in
     case INVERT: kind = MEDIA_INVERT; break;
     case POSTERIZE:
         kind = MEDIA_POSTERIZE;
-        value = bits_left((int)(share * 4), (int)op->augment_increasing);
+        value = bits_left((int)(share * 4), (int)by->increasing);
         if (value >= 8) return;
         break;
     case SOLARIZE:
         kind = MEDIA_SOLARIZE;
         value = at_most(256, trunc(share * 256));
-        if (op->augment_increasing) value = 256 - value;
+        if (by->increasing) value = 256 - value;
         break;
     case SOLARIZE_ADD:
         kind = MEDIA_SOLARIZE_ADD;
         value = at_most(128, trunc(share * 110));
         break;
     case COLOR:
-        if (op->channels == 1) return;
         kind = MEDIA_SATURATION;
-        value = factor(op, share, sign);
+        value = factor(by, share, sign);
         break;
     case CONTRAST:
     case BRIGHTNESS:
@@ -108,26 +104,28 @@ static void add(const media_op *op, int operation, double level, double sign, in
         kind = operation == CONTRAST     ? MEDIA_CONTRAST
                : operation == BRIGHTNESS ? MEDIA_BRIGHTNESS
                                          : MEDIA_SHARPNESS;
-        value = factor(op, share, sign);
+        value = factor(by, share, sign);
         break;
-    default:
-        warp(op, operation, sign * share, filter, to, r);
-        to->n++;
+    default: {
+        media_taken taken = by->by;
+        taken.filter = filter;
+        warp(&taken, operation, sign * share, to);
         return;
     }
-    *r = (media_retouch){.kind = kind, .value = value};
-    to->n++;
+    }
+    to->all[to->n++] = (media_retouch){.kind = kind, .value = value};
 }
 
-void media_draw_timm(const media_op *op, const media_draw *d, media_retouches *to) {
-    for (uint32_t n = 0; n < op->augment_ops; n++) {
+void media_draw_timm(const media_step *s, const media_draw *d, media_retouches *to) {
+    const media_augment_step *by = &s->of.augment;
+    for (uint32_t n = 0; n < by->ops; n++) {
         double which[2], of[2], how[2];
         media_uniforms(d, OP_AUGMENT, BLOCKS * n, which);
-        if (which[1] > op->augment_p) continue;
+        if (which[1] > by->happens) continue;
         media_uniforms(d, OP_AUGMENT, BLOCKS * n + 1, of);
         media_uniforms(d, OP_AUGMENT, BLOCKS * n + 2, how);
-        int filter = (int)op->augment_filter;
-        if (op->augment_any_filter) filter = how[1] < 0.5 ? MEDIA_BILINEAR : MEDIA_BICUBIC;
-        add(op, (int)(which[0] * OPERATIONS), magnitude(op, of), how[0] > 0.5 ? -1 : 1, filter, to);
+        uint32_t filter = by->by.filter;
+        if (by->any_filter) filter = how[1] < 0.5 ? MEDIA_BILINEAR : MEDIA_BICUBIC;
+        add(by, (int)(which[0] * OPERATIONS), magnitude(by, of), how[0] > 0.5 ? -1 : 1, filter, to);
     }
 }

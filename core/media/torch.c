@@ -51,7 +51,7 @@ static int32_t kind_of_tensor(int32_t kind) {
     }
 }
 
-void media_of_tensor(media_retouch *r, int step) {
+void media_of_tensor(media_retouch *r, uint32_t step) {
     r->kind = kind_of_tensor(r->kind);
     if (step == MEDIA_DO_JITTER || step == MEDIA_DO_DISTORT)
         r->value = (float)r->value; /* as torchvision draws it */

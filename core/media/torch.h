@@ -30,7 +30,7 @@ typedef struct media_torch {
 extern const media_torch media_torch_portable, media_torch_avx2;
 
 /* A retouch of a PIL image becomes that of a tensor, which it is already where both have the same numbers. step is what drew it. */
-void media_of_tensor(media_retouch *r, int step);
+void media_of_tensor(media_retouch *r, uint32_t step);
 
 /* What is left of 1 beside a factor. */
 static inline float media_torch_rest(double factor) { return (float)(1.0 - factor); }

@@ -12,16 +12,16 @@
 
 #include "cv2.h"
 
-void media_draw_unsharp(const media_op *op, const media_draw *d, media_retouches *to) {
+void media_draw_unsharp(const media_step *s, const media_draw *d, media_retouches *to) {
     double u[2], more[2];
-    if (!media_chance(d, OP_LATER, LATER_UNSHARP, op->unsharp_p)) return;
+    if (!media_happens(s, d, LATER_UNSHARP)) return;
     media_uniforms(d, OP_LATER, LATER_UNSHARP, u);
     media_uniforms(d, OP_LATER, LATER_UNSHARP + 1, more);
     to->all[to->n++] = (media_retouch){.kind = MEDIA_UNSHARP,
-                                       .size = media_odd(op->unsharp_size, u[1]),
-                                       .value = media_between(op->unsharp_sigma, more[0]),
-                                       .mean = media_between(op->unsharp_alpha, more[1]),
-                                       .first = op->unsharp_threshold};
+                                       .size = media_odd(s->of.unsharp.size, u[1]),
+                                       .value = media_between(s->of.unsharp.sigma, more[0]),
+                                       .mean = media_between(s->of.unsharp.alpha, more[1]),
+                                       .first = s->of.unsharp.threshold};
 }
 
 /* cv2.getGaussianKernel: without sigma up to 9 taps are whole parts, and more have one by their number. */

@@ -167,7 +167,7 @@ func (w *Worker) Plan(data []byte, op *Op, draw Draw) (plan Plan, ok bool, err e
 	if len(data) == 0 {
 		return plan, false, &FormatError{cause: CauseEmpty}
 	}
-	if op.c.open != C.MEDIA_CLOSED || op.Tiles() > 0 || op.c.mode == C.MEDIA_INDEX || op.c.any_filter != 0 || op.c.vflip_p > 0 || op.retouches() || op.c.fill != [4]C.uint8_t{} || op.c.padding_mode != C.MEDIA_PAD_CONSTANT {
+	if op.c.open != C.MEDIA_CLOSED || op.Tiles() > 0 || op.c.mode == C.MEDIA_INDEX || op.c.any_filter != 0 || !op.flipsAlone() || op.c.fill != [4]C.uint8_t{} || op.c.padding_mode != C.MEDIA_PAD_CONSTANT {
 		return plan, false, nil
 	}
 	p := &w.plan

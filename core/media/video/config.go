@@ -181,7 +181,7 @@ func (cfg *Config) check(t int) error {
 	if cfg.Scaler != Pillow && cfg.Image.Resize == (media.Size{}) {
 		return fmt.Errorf("scaler: swscale resizes to an exact size alone; set resize to [height, width]")
 	}
-	if cfg.Scaler != Pillow && cfg.Image.Ahead > 0 {
+	if cfg.Scaler != Pillow && len(cfg.Image.Ahead) > 0 {
 		return fmt.Errorf("scaler: swscale resizes frames as they are decoded; want no steps ahead of that")
 	}
 	if cfg.Threads < 0 || cfg.Threads > 64 {

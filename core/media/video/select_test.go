@@ -191,7 +191,7 @@ func TestSelectionsThatCannotBeAreRefused(t *testing.T) {
 
 // swscale resizes frames before anything else is done to them.
 func TestStepsAheadOfSwscaleAreRefused(t *testing.T) {
-	cfg := Config{Image: media.Config{Resize: media.Square(8), Flip: 1, Order: []media.Step{media.StepFlip}, Ahead: 1}}
+	cfg := Config{Image: media.Config{Resize: media.Square(8), Ahead: media.Steps(media.Chance{Of: media.Flip, P: 1})}}
 	if err := cfg.check(1); err != nil {
 		t.Errorf("by Pillow's rule: %v", err)
 	}
@@ -199,7 +199,7 @@ func TestStepsAheadOfSwscaleAreRefused(t *testing.T) {
 	if err := cfg.check(1); err == nil || !strings.Contains(err.Error(), "scaler: swscale resizes frames as they are decoded; want no steps ahead of that") {
 		t.Errorf("by swscale: got %v", err)
 	}
-	cfg.Image.Ahead, cfg.Image.Resized = 0, 1
+	cfg.Image.Ahead, cfg.Image.Resized = nil, cfg.Image.Ahead
 	if err := cfg.check(1); err != nil {
 		t.Errorf("by swscale, behind its resize: %v", err)
 	}

@@ -507,12 +507,11 @@ func TestColoursAreDrawnOncePerRow(t *testing.T) {
 	f := files[name]
 	plain := asStored(f, 4, Selection{Kind: Uniform, Count: 4})
 	drawn := plain
-	drawn.Image.VFlip, drawn.Image.Grayscale, drawn.Image.Erase = 0.5, 0.3, &media.Erase{P: 0.5}
-	drawn.Image.Jitter = &media.Jitter{P: 0.9, Brightness: &[2]float64{0.5, 2}, Contrast: &[2]float64{0.5, 2}, Saturation: &[2]float64{0, 3}, Hue: &[2]float64{-0.5, 0.5}}
-	drawn.Image.Augment = &media.Augment{Kind: media.RandAugment, Ops: 2, Magnitude: 9, Bins: 31, Interpolation: media.Nearest}
-	drawn.Image.Blur = &media.Blur{P: 0.5, Size: 5, Sigma: [2]float64{0.1, 2}}
-	drawn.Image.Autocontrast, drawn.Image.Equalize = 0.3, 0.3
-	drawn.Image.Noise = &media.Noise{P: 0.7, Sigma: [2]float64{0.05, 0.1}} // in each frame another
+	drawn.Image.Erase = &media.Erase{P: 0.5}
+	drawn.Image.Steps = media.Steps(media.Chance{Of: media.VFlip, P: 0.5}, &media.Augment{Kind: media.RandAugment, Ops: 2, Magnitude: 9, Bins: 31, Interpolation: media.Nearest},
+		&media.Jitter{P: 0.9, Brightness: &[2]float64{0.5, 2}, Contrast: &[2]float64{0.5, 2}, Saturation: &[2]float64{0, 3}, Hue: &[2]float64{-0.5, 0.5}},
+		media.Chance{Of: media.Grayscale, P: 0.3}, &media.Blur{P: 0.5, Size: 5, Sigma: [2]float64{0.1, 2}}, media.Chance{Of: media.Autocontrast, P: 0.3}, media.Chance{Of: media.Equalize, P: 0.3},
+		&media.Noise{P: 0.7, Sigma: [2]float64{0.05, 0.1}}) // in each frame another
 	op, err := media.Compile(drawn.Image)
 	if err != nil {
 		t.Fatal(err)
