@@ -252,8 +252,8 @@ static void aug_mix(const media_step *s, const media_draw *d, media_retouches *t
         media_uniforms(d, OP_AUGMENT, MIX_DEPTH + i, u);
         uint32_t depth = of->depth ? of->depth : 1 + (uint32_t)(u[0] * 3);
         for (uint32_t n = 0; n < depth; n++) mix_operation(s, d, i, n, to);
-        to->all[to->n++] = (media_retouch){.kind = i + 1 < of->width ? MEDIA_MIX_AGAIN : MEDIA_MIXED,
-                                           .value = shares[i]};
+        to->all[to->n++] =
+            (media_retouch){.kind = i + 1 < of->width ? MEDIA_MIX_AGAIN : MEDIA_MIXED, .value = shares[i]};
     }
 }
 

@@ -14,8 +14,7 @@
 #include "cv2.h"
 
 void media_draw_sepia(const media_step *s, const media_draw *d, media_retouches *to) {
-    if (media_happens(s, d, LATER_SEPIA))
-        to->all[to->n++] = (media_retouch){.kind = MEDIA_SEPIA};
+    if (media_happens(s, d, LATER_SEPIA)) to->all[to->n++] = (media_retouch){.kind = MEDIA_SEPIA};
 }
 
 void media_draw_cv2_equalize(const media_step *s, const media_draw *d, media_retouches *to) {

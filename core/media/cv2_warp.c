@@ -65,8 +65,7 @@ void media_draw_cv2_affine(const media_step *s, const media_draw *d, media_retou
     double angle = fmod(media_between(of->degrees, turn[1]), 360);
     double a = radians(angle < 0 ? angle + 360 : angle);
     double x = to->w / 2.0 - 0.5, y = to->h / 2.0 - 0.5;
-    double move_x = shifted(of, 0, to->w, shift[0]),
-           move_y = shifted(of, 1, to->h, shift[1]);
+    double move_x = shifted(of, 0, to->w, shift[0]), move_y = shifted(of, 1, to->h, shift[1]);
     double size_x = media_between(of->scale[0], scale[0]),
            size_y = of->keeps ? size_x : media_between(of->scale[1], scale[1]);
     double shear_x = tan(radians(-media_between(of->shear[0], shear[0]))),

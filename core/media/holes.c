@@ -113,7 +113,8 @@ void media_grid_holes(const media_pixels *px, const media_retouch *r) {
 void media_draw_specks(const media_step *s, const media_draw *d, media_retouches *to) {
     if (!media_happens(s, d, LATER_SPECKS)) return;
     media_retouch *r = &to->all[to->n++];
-    *r = (media_retouch){.kind = MEDIA_SPECKS, .size = (int32_t)s->of.specks.each, .value = s->of.specks.share};
+    *r = (media_retouch){
+        .kind = MEDIA_SPECKS, .size = (int32_t)s->of.specks.each, .value = s->of.specks.share};
     memcpy(r->fill, s->of.specks.fill, sizeof r->fill);
     media_words(d, OP_LATER, LATER_SPECKS + 1, r->key);
 }

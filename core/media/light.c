@@ -16,7 +16,8 @@ void media_draw_light(const media_step *s, const media_draw *d, media_retouches 
     double u[2];
     if (!media_happens(s, d, LATER_LIGHT)) return;
     media_uniforms(d, OP_LATER, LATER_LIGHT_BY, u);
-    double contrast = media_between(s->of.light.contrast, u[0]), brightness = media_between(s->of.light.brightness, u[1]);
+    double contrast = media_between(s->of.light.contrast, u[0]),
+           brightness = media_between(s->of.light.brightness, u[1]);
     to->all[to->n++] = (media_retouch){.kind = MEDIA_LIGHT, .value = contrast, .mean = brightness * 255};
 }
 
@@ -28,8 +29,7 @@ void media_draw_gamma(const media_step *s, const media_draw *d, media_retouches 
 }
 
 void media_draw_cv2_gray(const media_step *s, const media_draw *d, media_retouches *to) {
-    if (media_happens(s, d, LATER_CV2_GRAY))
-        to->all[to->n++] = (media_retouch){.kind = MEDIA_TO_CV2_GRAY};
+    if (media_happens(s, d, LATER_CV2_GRAY)) to->all[to->n++] = (media_retouch){.kind = MEDIA_TO_CV2_GRAY};
 }
 
 void media_light(const media_pixels *px, const media_kernels *by, float contrast, float brightness) {

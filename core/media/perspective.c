@@ -17,8 +17,7 @@ typedef struct corner {
 static int32_t inwards(int32_t most, double u) { return (int32_t)(u * (most + 1)); }
 
 static void draw_corners(double scale, const media_draw *d, int32_t w, int32_t h, corner at[4]) {
-    int32_t most_x = (int32_t)(scale * (w / 2)),
-            most_y = (int32_t)(scale * (h / 2));
+    int32_t most_x = (int32_t)(scale * (w / 2)), most_y = (int32_t)(scale * (h / 2));
     for (int i = 0; i < 4; i++) {
         double u[2];
         media_uniforms(d, OP_LATER, LATER_PERSPECTIVE + 1 + (uint32_t)i, u);

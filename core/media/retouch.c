@@ -15,9 +15,8 @@ static void draw_blur(const media_step *s, const media_draw *d, media_retouches 
     double u[2];
     if (!media_chance(d, OP_BLUR, 0, s->p)) return;
     media_uniforms(d, OP_BLUR, 0, u);
-    to->all[to->n++] = (media_retouch){.kind = MEDIA_BLUR,
-                                       .size = (int32_t)s->of.blur.size,
-                                       .value = media_between(s->of.blur.sigma, u[1])};
+    to->all[to->n++] = (media_retouch){
+        .kind = MEDIA_BLUR, .size = (int32_t)s->of.blur.size, .value = media_between(s->of.blur.sigma, u[1])};
 }
 
 static void draw_tone(const media_step *s, const media_draw *d, media_retouches *to) {
@@ -27,7 +26,7 @@ static void draw_tone(const media_step *s, const media_draw *d, media_retouches 
     } tones[] = {
         {MEDIA_SOLARIZE, 1},  /* block 0 */
         {MEDIA_POSTERIZE, 1}, /* 1, and so on */
-        {MEDIA_INVERT, 0},   {MEDIA_SHARPNESS, 1}, {MEDIA_AUTOCONTRAST, 0}, {MEDIA_EQUALIZE, 0},
+        {MEDIA_INVERT, 0},    {MEDIA_SHARPNESS, 1}, {MEDIA_AUTOCONTRAST, 0}, {MEDIA_EQUALIZE, 0},
     };
     uint32_t i = s->kind - MEDIA_DO_SOLARIZE;
     if (media_chance(d, OP_TONES, i, s->p))

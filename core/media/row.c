@@ -19,11 +19,28 @@ media_ctx *media_ctx_new(int without) {
 }
 
 static media_buf *buffers(media_ctx *c, int i) {
-    media_buf *all[] = {&c->rows,   &c->mid,         &c->line,         &c->strip,     &c->region,
-                        &c->turned, &c->picture,     &c->sum,          &c->shades,    &c->room,
-                        &c->mix,    &c->png.data,    &c->png.unpacked, &c->sheets[0], &c->sheets[1],
-                        &c->boxes,  &c->masks.drawn, &c->masks.edges,  &c->masks.odd,
-                        &c->retouches.room, &c->stages[0].steps.room, &c->stages[1].steps.room};
+    media_buf *all[] = {&c->rows,
+                        &c->mid,
+                        &c->line,
+                        &c->strip,
+                        &c->region,
+                        &c->turned,
+                        &c->picture,
+                        &c->sum,
+                        &c->shades,
+                        &c->room,
+                        &c->mix,
+                        &c->png.data,
+                        &c->png.unpacked,
+                        &c->sheets[0],
+                        &c->sheets[1],
+                        &c->boxes,
+                        &c->masks.drawn,
+                        &c->masks.edges,
+                        &c->masks.odd,
+                        &c->retouches.room,
+                        &c->stages[0].steps.room,
+                        &c->stages[1].steps.room};
     return i < (int)(sizeof all / sizeof all[0]) ? all[i] : NULL;
 }
 

@@ -186,7 +186,8 @@ typedef struct media_member {
 typedef struct media_taken {
     uint32_t filter;
     uint32_t border; /* of OpenCV's: MEDIA_PAD_CONSTANT ... MEDIA_PAD_SYMMETRIC */
-    uint8_t fill[4]; /* a pixel as u8 rows have it; the fourth is 1 where there is none: see Rotation in affine.go */
+    uint8_t fill
+        [4]; /* a pixel as u8 rows have it; the fourth is 1 where there is none: see Rotation in affine.go */
 } media_taken;
 
 typedef struct media_center {
@@ -225,7 +226,8 @@ typedef struct media_iou_crop_step {
     double scale[2]; /* of each of its sides, as a share of the picture's */
     double ratio[2]; /* width / height */
     uint32_t trials, n_options;
-    double options[MEDIA_MAX_OPTIONS]; /* least overlaps, one of which is drawn; from 1 on the picture stays as it is */
+    double options
+        [MEDIA_MAX_OPTIONS]; /* least overlaps, one of which is drawn; from 1 on the picture stays as it is */
 } media_iou_crop_step;
 
 typedef struct media_elastic_step {
@@ -418,8 +420,9 @@ typedef struct media_remap_step {
 
 /* One thing that is done to a row, or to a picture ahead of it. */
 typedef struct media_step {
-    uint32_t kind;     /* MEDIA_DO_ */
-    uint32_t again;    /* how many of its kind come before it, 0 to MEDIA_MAX_AGAIN: it draws numbers of its own */
+    uint32_t kind; /* MEDIA_DO_ */
+    uint32_t
+        again; /* how many of its kind come before it, 0 to MEDIA_MAX_AGAIN: it draws numbers of its own */
     uint32_t by_torch; /* 1: as torchvision's v2 does it on a tensor of bytes, not on a PIL image */
     uint32_t most;     /* retouches that it may come to */
     uint32_t late;     /* written by media_op_init(), of flips: 1: it is no part of the geometry */
@@ -524,7 +527,7 @@ typedef struct media_op {
     uint8_t fill[4]; /* of PAD_CONSTANT: a pixel as u8 rows have it */
     uint32_t n_steps;
     media_step steps[MEDIA_MAX_ORDER]; /* in this order */
-    uint32_t shuffled[2];              /* from which on how many of these are done in an order that is drawn */
+    uint32_t shuffled[2]; /* from which on how many of these are done in an order that is drawn */
     /* How many of these, from the first on, are done to the picture as it is decoded, ahead of the geometry; and how many then to what
      * RESIZE_SHORT, RESIZE_EXACT, RESIZE_COVER, RANDOM_RESIZE or SCALE_JITTER made of it, ahead of the crop. */
     uint32_t ahead[2];

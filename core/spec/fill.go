@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -65,9 +66,9 @@ func (t *Transform) fills() (all []filled) {
 	for _, b := range t.borders() {
 		add(b.name, b.Fill)
 	}
-	for _, s := range t.all() {
+	for at, s := range t.placed("") {
 		if f, is := s.(filler); is {
-			add(s.Name(), f.fills())
+			add(strings.TrimPrefix(at, ".transform."), f.fills())
 		}
 	}
 	return all

@@ -75,7 +75,7 @@ type reading struct {
 
 func (d *decoder) transform(s *section) Transform {
 	r := &reading{decoder: d, of: s}
-	items := s.items("transform", "a list of operations: "+strings.Join(operations, ", "), len(operations))
+	items := s.items("transform", "a list of operations: "+strings.Join(operations, ", "), len(operations)+mostSteps)
 	groups := 0
 	for i, n := range items {
 		entry := fmt.Sprintf("transform[%d]", i)
@@ -107,21 +107,66 @@ func (r *reading) entry(n *yaml.Node, group, table, shown, place string) (op sec
 		if group != "" && !groups(name) {
 			op.fail(name, "got it within %s, want one of a row (horizontal_flip to random_grid_shuffle, an augmentation, or color_jitter to cv2_grayscale); most of these have a p of their own", group)
 		}
-		if slices.Contains(r.before, name) && name != randomApply && name != randomChoice {
-			op.fail(name, "is there twice; want it once: leave one of them out")
+		if wrong := r.tooMany(name); wrong != "" {
+			op.fail(name, "%s", wrong)
 		} else if wrong := misplaced(name, r.before); wrong != "" {
 			op.fail(name, "%s; want %s", wrong, operationOrder)
 		}
 		if fit := r.t.fit(); fit.Contain && (name == "pad" || name == "center_crop" || name == "random_crop") {
 			op.fail(name, "comes after resize with fit: %s, after which every row has its size; leave it out, or resize to the shorter side or a max_size", fit.word())
 		}
-		r.pos[join(r.of.place, "transform."+name)] = placeOf(op.values[name], join(op.shown, name))
+		r.pos[join(r.of.place, "transform."+again(name, count(r.before, name)))] = placeOf(op.values[name], join(op.shown, name))
 		if isGeometry(name) {
 			r.t.behindSteps(!slices.ContainsFunc(r.before, isGeometry))
 		}
 		r.before = append(r.before, name)
 	}
 	return op, name
+}
+
+// tooMany says why an operation cannot be there once more; "" where it can.
+func (r *reading) tooMany(name string) string {
+	isStep := func(of string) bool {
+		return slices.ContainsFunc(kinds, func(k kind) bool { return k.name == of && k.class != grouping })
+	}
+	all := slices.DeleteFunc(slices.Clone(r.before), func(of string) bool { return !isStep(of) })
+	alike := []string{name}
+	if slices.Contains(augmentations, name) {
+		alike = augmentations
+	}
+	n := 0
+	for _, of := range alike {
+		n += count(all, of)
+	}
+	switch {
+	case !isStep(name):
+		if slices.Contains(r.before, name) && name != randomApply && name != randomChoice {
+			return "is there twice; want it once: leave one of them out"
+		}
+	case n >= mostAlike:
+		return fmt.Sprintf("is number %d of %s, want at most %d; leave some of them out", n+1, strings.Join(alike, ", "), mostAlike)
+	case len(all) >= mostSteps:
+		return fmt.Sprintf("is step %d of the transform, want at most %d; leave some of them out", len(all)+1, mostSteps)
+	}
+	return ""
+}
+
+// count is how many of the names are this one.
+func count(names []string, name string) (n int) {
+	for _, of := range names {
+		if of == name {
+			n++
+		}
+	}
+	return n
+}
+
+// again is the key of an operation's place where n of its name are before it.
+func again(name string, n int) string {
+	if n == 0 {
+		return name
+	}
+	return fmt.Sprintf("%s~%d", name, n+1)
 }
 
 // operation reads what is no step.

@@ -54,9 +54,15 @@ type class uint8
 
 const (
 	turning    class = iota // moves pixels, those of masks, too
-	augmenting              // draws its operations; a row has one
+	augmenting              // draws its operations
 	changing                // leaves pixels where they are
 	grouping                // does others
+)
+
+// How many steps a transform may have, and how many of one kind, of which the augmentations are one.
+const (
+	mostSteps = 64
+	mostAlike = 16
 )
 
 type early uint8
@@ -134,7 +140,7 @@ var kinds = []kind{
 	{randomOrder, grouping, also},
 }
 
-// The operations of a transform: first the geometry, in this order; then the steps, in any, of the augmentations one; then what ends it. Those of
+// The operations of a transform: first the geometry, in this order; then the steps, in any; then what ends it. Those of
 // whole pictures may also stand ahead of the geometry, or behind one of its resizes; those of masks move pixels, or are of classes and shapes.
 var (
 	geometries = []string{"resize", "random_resize", randomShortestSize, "scale_jitter", "pad", "center_crop", "random_crop", "random_resized_crop"}
@@ -162,7 +168,7 @@ func namesOf(is func(kind) bool) (all []string) {
 
 // operationOrder says the order in words.
 var operationOrder = "resize, center_crop or random_crop, resize, random_resize, random_shortest_size or scale_jitter and one of them, or random_resized_crop alone; pad behind resize: [H, W] or in front of random_crop; ahead of these, or behind resize, random_resize, random_shortest_size or scale_jitter, any of " + strings.Join(ofPictures, ", ") + "; then, in any order, " +
-	strings.Join(turns, ", ") + ", one of " + strings.Join(augmentations, ", ") + "; " + strings.Join(changes, ", ") + "; then " + strings.Join(endings, ", ") + "; each at most once"
+	strings.Join(turns, ", ") + ", " + strings.Join(augmentations, ", ") + "; " + strings.Join(changes, ", ") + "; then " + strings.Join(endings, ", ")
 
 // misplaced says why an operation cannot come after those before it, of which it is none; "" where it can.
 func misplaced(name string, before []string) string {
@@ -175,7 +181,7 @@ func misplaced(name string, before []string) string {
 	}
 	switch {
 	case slices.Contains(steps, name) && slices.Contains(endings, last), slices.Contains(endings, name) && slices.Index(operations, name) < slices.Index(operations, last),
-		clash(augmentations, augmentations...), clash([]string{"random_crop"}, "center_crop"):
+		clash([]string{"random_crop"}, "center_crop"):
 		return "comes after " + last
 	case isGeometry(name):
 		return misplacedGeometry(name, before)
@@ -347,6 +353,22 @@ func (t *Transform) step(name string) Step {
 	return nil
 }
 
+// placed are all the steps, each by the key of its place.
+func (t *Transform) placed(section string) func(yield func(at string, s Step) bool) {
+	return func(yield func(at string, s Step) bool) {
+		var before []string
+		for _, s := range t.all() {
+			if !yield(section+".transform."+again(s.Name(), count(before, s.Name())), s) {
+				return
+			}
+			before = append(before, s.Name())
+		}
+	}
+}
+
+// sectionOf is the section of the step that has its place at this key.
+func sectionOf(at string) string { return at[:strings.LastIndex(at, ".transform.")] }
+
 // stepNames are the operations' names.
 func stepNames(all []Step) (names []string) {
 	for _, s := range all {
@@ -357,8 +379,7 @@ func stepNames(all []Step) (names []string) {
 
 // checkSteps holds each step against its section.
 func (i *Image) checkSteps(section string, fail func(path, format string, args ...any)) {
-	for _, s := range i.Transform.all() {
-		at := section + ".transform." + s.Name()
+	for at, s := range i.Transform.placed(section) {
 		if i.Mode == Index {
 			i.checkStepOfIndex(s, at, fail)
 		}
@@ -384,9 +405,9 @@ func (i *Image) checkStepOfIndex(s Step, at string, fail func(path, format strin
 // checkEarly refuses a row that would grow.
 func (i *Image) checkEarly(section string, fail func(path, format string, args ...any)) {
 	t := &i.Transform
-	for _, s := range t.all() {
+	for at, s := range t.placed(section) {
 		g, is := growthOf(s)
-		at := section + ".transform." + g.key
+		at += strings.TrimPrefix(g.key, s.Name())
 		switch {
 		case !is:
 		case slices.Contains(Flat(t.Resized), s) && t.CenterCrop == nil && t.RandomCrop == nil:

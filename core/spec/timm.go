@@ -95,14 +95,17 @@ func (a *Augment) timm(section string) (want string) {
 
 // fillWithMean fills, where nothing was said, with the mean that normalize has, or ImageNet's, as timm does.
 func (t *Transform) fillWithMean() {
-	a, is := t.step(TimmRandAugment).(*Augment)
-	if !is || a.Fill != ofMean {
+	mean := cmp.Or(t.Normalize, imageNet()).Mean
+	if len(mean) == 0 { // which is refused where it is held against the channels
 		return
 	}
-	mean := cmp.Or(t.Normalize, imageNet()).Mean
 	f := &Fill{Channels: 1}
 	for i := range f.Values {
 		f.Values[i] = uint8(min(255, max(0, math.RoundToEven(255*mean[i%len(mean)]))))
 	}
-	a.Fill = f
+	for _, s := range t.all() {
+		if a, is := s.(*Augment); is && a.Fill == ofMean {
+			a.Fill = f
+		}
+	}
 }

@@ -3,7 +3,6 @@ package spec
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -167,7 +166,7 @@ func (e *ElasticTransform) check(i *Image, at string, fail func(path, format str
 func (i *Image) checkMapped(s Step, at string, fail func(path, format string, args ...any)) {
 	i.checkAffine(s, at, fail)
 	const unfollowed = "given beside %s, which nothing can follow; leave one of them out, or take random_affine or random_perspective"
-	section := strings.TrimSuffix(at, ".transform."+s.Name())
+	section := sectionOf(at)
 	switch {
 	case i.Boxes != nil:
 		fail(section+".boxes", unfollowed, s.Name())
@@ -179,7 +178,7 @@ func (i *Image) checkMapped(s Step, at string, fail func(path, format string, ar
 // checkAffine refuses a step that is no affine map where one is to be said.
 func (i *Image) checkAffine(s Step, at string, fail func(path, format string, args ...any)) {
 	if i.Affine {
-		fail(strings.TrimSuffix(at, ".transform."+s.Name())+".affine", "got affine beside %s, which is no affine map; leave one of them out, or take random_affine", s.Name())
+		fail(sectionOf(at)+".affine", "got affine beside %s, which is no affine map; leave one of them out, or take random_affine", s.Name())
 	}
 }
 

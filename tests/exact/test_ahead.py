@@ -12,8 +12,8 @@ from test_augment import AFFINE, FILTERS, INDEX, RGB, ROTATION, affine, as_array
 from test_jpeg import BICUBIC, BILINEAR, GRAY, NEAREST, centre_crop, random_jpeg, random_resized_crop, resize_short, uniforms
 from test_perspective import moved
 
-FLIP, VFLIP, QUARTERS, TURN, MAP, TILT = range(6)  # media.Step
-ZOOM = 21
+FLIP, VFLIP, QUARTERS, TURN, MAP, TILT = "Flip", "VFlip", "Quarters", "Rotation", "Affine", "Perspective"
+ZOOM = "ZoomOut"
 LATER, ZOOMED, ZOOMED_TO = 15, 18, 19  # of the draws
 SIZES = [(1, 1), (1, 40), (40, 1), (2, 3), (5, 4), (33, 20), (20, 33), (64, 64), (71, 53)]  # (h, w)
 ANGLES = [(-30, 30), (0, 360), (90, 90), (180, 180), (-90, -90), (0, 0), (270, 270), (45, 45)]

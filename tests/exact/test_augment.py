@@ -413,14 +413,14 @@ def test_what_has_an_order_of_its_own_is_pillows_in_that_order(rows, tmp_path, m
         im = want = some(rng, size, channels)
         im.save(tmp_path / "a.png")
         config, calls = {}, {
-            0: lambda im: im.transpose(Image.FLIP_LEFT_RIGHT), 1: lambda im: im.transpose(Image.FLIP_TOP_BOTTOM),
-            3: lambda im: im.rotate(between(-30, 30, uniforms(5, 0, i, ROTATION, 0)[0])),
+            "Flip": lambda im: im.transpose(Image.FLIP_LEFT_RIGHT), "VFlip": lambda im: im.transpose(Image.FLIP_TOP_BOTTOM),
+            "Rotation": lambda im: im.rotate(between(-30, 30, uniforms(5, 0, i, ROTATION, 0)[0])),
         }
-        for step, (name, make, pillow, values) in enumerate(TONE_OPS, start=13):  # media.StepSolarize and on
+        for name, make, pillow, values in TONE_OPS:
             value = values[i % len(values)]
             config.update(asked(name, make, value, 1))
-            calls[step] = lambda im, pillow=pillow, value=value: pillow(im, value)
-        order = [int(step) for step in rng.permutation(list(calls))]
+            calls[name] = lambda im, pillow=pillow, value=value: pillow(im, value)
+        order = [str(step) for step in rng.permutation(list(calls))]
         for step in order:
             want = calls[step](want)
         got = rows.row(tmp_path / "a.png", Out=size, Mode=mode, Layout=layout, Order=order, Flip=1, VFlip=1, draw=dict(Seed=5, Index=i),

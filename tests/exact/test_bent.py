@@ -17,7 +17,7 @@ cv2 = pytest.importorskip("cv2")
 from albumentations.augmentations.geometric import functional as F  # noqa: E402
 
 CV2_LINEAR, CV2_NEAREST = 6, 7
-STEP = 45  # media.StepCV2Perspective
+STEP = "CV2Perspective"
 FILTERS = {CV2_LINEAR: cv2.INTER_LINEAR, CV2_NEAREST: cv2.INTER_NEAREST}
 BORDERS = (cv2.BORDER_CONSTANT, cv2.BORDER_REPLICATE, cv2.BORDER_REFLECT_101, cv2.BORDER_REFLECT)
 OPTICAL, GRID, KEY, PERSPECTIVE, SHUFFLE = 234, 236, 237, 240, 260  # blocks of draws
@@ -111,7 +111,7 @@ def test_a_grid_bends_as_albumentations_has_it(rows, tmp_path):
         size, count, (low, high) = SIZES[i % len(SIZES)], [5, 1, 12, 2, 7, 9, 8][i // 3 % 7], [(-0.3, 0.3), (-1, 1), (0.2, 0.2)][i % 3]
         pixels, filter, border, normalized = shown(tmp_path, i, size), [CV2_LINEAR, CV2_NEAREST][i // 4 % 2], i // 8 % 4, i % 5 > 1
         ours = dict(P=1, Steps=count, Limit=[low, high], Normalized=normalized, Interpolation=filter, Padding=border, Fill=FILL)
-        got = rows.row(tmp_path / "a.png", Out=size, Grid=ours, Mode=RGB, draw=dict(Seed=5, Index=i))
+        got = rows.row(tmp_path / "a.png", Out=size, GridDistortion=ours, Mode=RGB, draw=dict(Seed=5, Index=i))
         across, down = steps_of(i, count, low, high)
         if normalized:
             across, down = F.normalize_grid_distortion_steps(size, count, across, down).values()
@@ -125,7 +125,7 @@ def test_a_grid_of_most_steps_has_numpys_sum(rows, tmp_path):
         count, size = [8, 15, 16, 33, 63, 64][i % 6], (70 + i, 200 - 5 * i)
         pixels = shown(tmp_path, i, size)
         ours = dict(P=1, Steps=count, Limit=[-0.9, 0.9], Normalized=True, Interpolation=CV2_LINEAR)
-        got = rows.row(tmp_path / "a.png", Out=size, Grid=ours, draw=dict(Seed=5, Index=i))
+        got = rows.row(tmp_path / "a.png", Out=size, GridDistortion=ours, draw=dict(Seed=5, Index=i))
         steps = F.normalize_grid_distortion_steps(size, count, *steps_of(i, count, -0.9, 0.9))
         want = F.remap(pixels, *F.generate_grid(size, *steps.values(), count), cv2.INTER_LINEAR, cv2.BORDER_CONSTANT, 0)
         assert np.array_equal(got, want), (i, count, size)
@@ -136,7 +136,7 @@ def test_masks_bend_with_their_pictures(rows, tmp_path):
     shape = picture(np.random.default_rng(2), 60, 60, 1) > 127
     Image.fromarray(np.where(shape, 255, 0).astype(np.uint8)).convert("RGB").save(tmp_path / "a.png")
     Image.fromarray(shape.astype(np.uint8)).save(tmp_path / "b.png")
-    for ours in (dict(CV2Perspective=dict(P=1, Scale=[0.1, 0.2], Interpolation=CV2_NEAREST)), dict(Grid=dict(P=1, Steps=5, Limit=[-0.5, 0.5], Normalized=True, Interpolation=CV2_NEAREST)), dict(Optical=dict(P=1, Limit=[-1, 1], Interpolation=CV2_NEAREST)), dict(Shuffle=dict(P=1, Grid=(4, 7)))):
+    for ours in (dict(CV2Perspective=dict(P=1, Scale=[0.1, 0.2], Interpolation=CV2_NEAREST)), dict(GridDistortion=dict(P=1, Steps=5, Limit=[-0.5, 0.5], Normalized=True, Interpolation=CV2_NEAREST)), dict(Optical=dict(P=1, Limit=[-1, 1], Interpolation=CV2_NEAREST)), dict(Shuffle=dict(P=1, Grid=(4, 7)))):
         for i in range(10):
             a = rows.row(tmp_path / "a.png", Out=(60, 60), draw=dict(Seed=5, Index=i), **ours)
             b = rows.row(tmp_path / "b.png", Out=(60, 60), draw=dict(Seed=5, Index=i), Mode=INDEX, **ours)
@@ -208,7 +208,7 @@ def test_every_order_of_tiles_comes_alike(rows, tmp_path):
 
 def test_points_are_not_told_of_it_and_the_frames_of_a_video_bend_alike(rows, tmp_path):
     shown(tmp_path, 3, (30, 40))
-    for ours in (dict(Grid=dict(P=1, Steps=5, Limit=[-0.5, 0.5], Normalized=True, Interpolation=CV2_LINEAR)), dict(Optical=dict(P=1, Limit=[-1, 1], Interpolation=CV2_LINEAR)), dict(Shuffle=dict(P=1, Grid=(3, 3)))):
+    for ours in (dict(GridDistortion=dict(P=1, Steps=5, Limit=[-0.5, 0.5], Normalized=True, Interpolation=CV2_LINEAR)), dict(Optical=dict(P=1, Limit=[-1, 1], Interpolation=CV2_LINEAR)), dict(Shuffle=dict(P=1, Grid=(3, 3)))):
         first, second = (rows.row(tmp_path / "a.png", Out=(30, 40), draw=dict(Seed=5, Index=1, Frame=frame), **ours) for frame in (0, 7))
         assert np.array_equal(first, second)
         assert rows.info["affine"] == [[0, 0, 0], [0, 0, 0]]
@@ -216,8 +216,8 @@ def test_points_are_not_told_of_it_and_the_frames_of_a_video_bend_alike(rows, tm
 
 def test_what_bends_nothing_is_refused(rows, tmp_path):
     shown(tmp_path, 5, (40, 50))
-    good = dict(CV2Perspective=dict(P=1, Scale=[0, 0.1], Interpolation=CV2_LINEAR), Optical=dict(P=1, Limit=[-0.1, 0.1], Interpolation=CV2_LINEAR), Grid=dict(P=1, Steps=5, Limit=[-0.1, 0.1], Interpolation=CV2_LINEAR))
-    for name, called in (("Optical", "optical"), ("Grid", "grid")):
+    good = dict(CV2Perspective=dict(P=1, Scale=[0, 0.1], Interpolation=CV2_LINEAR), Optical=dict(P=1, Limit=[-0.1, 0.1], Interpolation=CV2_LINEAR), GridDistortion=dict(P=1, Steps=5, Limit=[-0.1, 0.1], Interpolation=CV2_LINEAR))
+    for name, called in (("Optical", "optical"), ("GridDistortion", "grid")):
         for wrong, why in ((dict(P=2), "got probability 2"), (dict(Limit=[-1.1, 0]), r"got \[-1.1 0\], want -1"), (dict(Limit=[0.2, 0.1]), r"got \[0.2 0.1\]"), (dict(Padding=4), "padding: 4 is not one"),
                            (dict(Interpolation=BILINEAR), "want interpolation cv2_nearest or cv2_linear")):
             with pytest.raises(RowError, match=f"{called}: {why}"):
@@ -229,4 +229,4 @@ def test_what_bends_nothing_is_refused(rows, tmp_path):
             rows.row(tmp_path / "a.png", Out=(40, 50), CV2Perspective={**good["CV2Perspective"], **wrong})
     for steps in (0, 41, 65):
         with pytest.raises(RowError, match=f"grid: got {steps} steps for rows of 40 x 50, want 1 to 64, and no more than the shorter side"):
-            rows.row(tmp_path / "a.png", Out=(40, 50), Grid={**good["Grid"], "Steps": steps})
+            rows.row(tmp_path / "a.png", Out=(40, 50), GridDistortion={**good["GridDistortion"], "Steps": steps})

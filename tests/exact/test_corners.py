@@ -33,7 +33,7 @@ def test_each_corner_is_pillows_crop(rows, tmp_path, at, ending):
                 want = np.asarray(want.transpose(Image.FLIP_LEFT_RIGHT) if flip else want)
                 got = rows.row(tmp_path / f"a.{ending}", Out=(40, 48), Corner=at, ResizeShort=short or None, Flip=flip, Layout=layout)
                 assert np.array_equal(got, want.transpose(2, 0, 1) if layout else want), (w, h, flip, short)
-        turned = rows.row(tmp_path / f"a.{ending}", Out=(40, 48), Corner=at, VFlip=1, Order=[1], Ahead=1)
+        turned = rows.row(tmp_path / f"a.{ending}", Out=(40, 48), Corner=at, VFlip=1, Order=["VFlip"], Ahead=1)
         assert np.array_equal(turned, np.asarray(corner(im.transpose(Image.FLIP_TOP_BOTTOM), 48, 40, *CORNERS[at])))
 
 

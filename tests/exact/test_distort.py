@@ -13,7 +13,7 @@ from test_colours import ADJUST, BRIGHTNESS, CONTRAST, HUE, SATURATION
 from test_jpeg import GRAY, NEAREST, uniforms
 
 RGB, NCHW, F32, INDEX = 0, 1, 3, 3
-QUARTERS_STEP, TRANSPOSE_STEP, TRANSPOSE = 2, 36, 233  # media.Step, and a block of draws
+TRANSPOSE = 233  # a block of draws
 LATER, WHEN, CHANNELS, PERMUTE, NOISE, NOISE_KEY, QUARTERS, JPEG = 15, 4, 5, 6, 7, 8, 9, 10
 PERMUTATIONS = [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)]
 SSD = dict(Brightness=[0.875, 1.125], Contrast=[0.5, 1.5], Saturation=[0.5, 1.5], Hue=[-0.05, 0.05])
@@ -94,7 +94,7 @@ def test_pictures_of_any_shape_are_turned_ahead_of_a_resize_and_a_crop(rows, tmp
         quarters, across = (int(later(i, QUARTERS)[1] * 4) if later(i, QUARTERS)[0] < 0.75 else 0), later(i, TRANSPOSE)[0] < 0.5
         turned = np.rot90(as_array(im), quarters)
         turned = turned.swapaxes(0, 1) if across else turned
-        config = dict(Mode=mode, Interpolation=NEAREST, Order=[QUARTERS_STEP, TRANSPOSE_STEP], Quarters=0.75, Transpose=0.5, draw=dict(Seed=5, Index=i))
+        config = dict(Mode=mode, Interpolation=NEAREST, Order=["Quarters", "Transpose"], Quarters=0.75, Transpose=0.5, draw=dict(Seed=5, Index=i))
         whole = rows.row(tmp_path / "a.png", Ahead=2, Out=turned.shape[:2], **config)
         assert np.array_equal(whole.reshape(turned.shape), turned), (i, quarters, across)
         (a, b, c), (d, e, f) = rows.info["affine"]

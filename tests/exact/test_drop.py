@@ -98,6 +98,8 @@ DETERMINISTIC = {
     "flips ahead": lambda: finished(T.RandomHorizontalFlip(1), T.Resize(48), T.RandomVerticalFlip(1), T.CenterCrop(40)),
     "turned ahead": lambda: finished(T.RandomRotation((20, 20), expand=True), T.Resize((40, 36), T.InterpolationMode.BICUBIC), T.RandomInvert(1)),
     "chosen": lambda: finished(T.Resize((40, 36)), T.RandomChoice([T.RandomGrayscale(1), T.RandomInvert(1), T.RandomEqualize(1)], p=[0, 1, 0])),
+    "again and again": lambda: finished(T.RandomHorizontalFlip(1), T.Resize((40, 36)), T.RandomInvert(1), T.RandomHorizontalFlip(1), T.RandomSolarize(100, p=1), T.RandomInvert(1), T.RandomSolarize(60, p=1),
+                                        T.ColorJitter((1.5, 1.5)), T.RandomApply([T.RandomInvert(1)], p=1), T.ColorJitter((0.7, 0.7)), T.RandomVerticalFlip(1), T.RandomVerticalFlip(1)),
     "of modules": lambda: T.Compose([torch.nn.Sequential(T.Resize(48), T.CenterCrop(40)), T.ToTensor()]),
 }
 

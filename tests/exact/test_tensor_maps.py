@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch")
 v2 = pytest.importorskip("torchvision.transforms.v2")
 from torchvision.transforms.v2 import functional as F  # noqa: E402
 
-ROTATION, AFFINES, PERSPECTIVE, AUGMENTS = 3, 4, 5, 7  # core/media's steps
+ROTATION, AFFINES, PERSPECTIVE, AUGMENTS = "Rotation", "Affine", "Perspective", "Augment"
 FILTERS = {NEAREST: "nearest", BILINEAR: "bilinear"}
 LARGE = [(224, 224), (375, 500), (1, 700), (3, 2000)]
 
@@ -191,10 +191,10 @@ def test_where_points_go_is_told_as_of_a_pil_image(rows, tmp_path):
 
 def test_what_torch_has_not_is_refused(rows, tmp_path):
     Image.new("RGB", (9, 9)).save(tmp_path / "a.png")
-    for config, why in ((dict(Rotation=dict(Degrees=[0, 9], Interpolation=BICUBIC), ByTorch=[ROTATION]), "by torch: step 3: got interpolation bicubic, want nearest or bilinear"),
-                        (dict(Affine=dict(Degrees=[0, 9], Interpolation=BICUBIC), ByTorch=[AFFINES]), "by torch: step 4: got interpolation bicubic"),
-                        (dict(Perspective=dict(P=1, Scale=0.5, Interpolation=BICUBIC), ByTorch=[PERSPECTIVE]), "by torch: step 5: got interpolation bicubic"),
-                        (dict(Augment=dict(Kind=WIDE, Bins=31, Interpolation=BICUBIC), ByTorch=[AUGMENTS]), "by torch: step 7: got interpolation bicubic"),
+    for config, why in ((dict(Rotation=dict(Degrees=[0, 9], Interpolation=BICUBIC), ByTorch=[ROTATION]), "rotation: by torch: got interpolation bicubic, want nearest or bilinear"),
+                        (dict(Affine=dict(Degrees=[0, 9], Interpolation=BICUBIC), ByTorch=[AFFINES]), "affine: by torch: got interpolation bicubic"),
+                        (dict(Perspective=dict(P=1, Scale=0.5, Interpolation=BICUBIC), ByTorch=[PERSPECTIVE]), "perspective: by torch: got interpolation bicubic"),
+                        (dict(Augment=dict(Kind=WIDE, Bins=31, Interpolation=BICUBIC), ByTorch=[AUGMENTS]), "augment: by torch: got interpolation bicubic"),
                         (dict(Augment=dict(Kind=4, Ops=2, Magnitude=9, Interpolation=NEAREST, Timm=dict(P=0.5, Max=10)), ByTorch=[AUGMENTS]), "by torch: got timm's augmentation")):
         with pytest.raises(RowError, match=why):
             rows.row(tmp_path / "a.png", Out=(9, 9), **config)

@@ -104,7 +104,7 @@ def drawn(f):
     return float(np.float32(f))
 
 
-JITTER, DISTORT, GRAYSCALE, SHARPNESS, AUTOCONTRAST = 8, 9, 11, 16, 17  # core/media's steps
+JITTER, DISTORT, GRAYSCALE, SHARPNESS, AUTOCONTRAST = "Jitter", "Distort", "Grayscale", "Sharpness", "Autocontrast"
 FACTORS = (0.0, 0.001, 0.25, 0.4999, 0.6, 1 / 3, 0.9, 0.999, 1.0, 1.001, 1.1, 1.3, 1.7, 2.0, 2.5, 5.0, 17.3, 999.0)
 COLOURS = {
     "brightness": (F.adjust_brightness, lambda f: dict(Jitter=dict(P=1, Brightness=[f, f]), ByTorch=[JITTER])),
@@ -175,5 +175,5 @@ def test_what_a_pil_image_has_is_another(rows, tmp_path):
             of_pillow = rows.row(tmp_path / f"{i}.png", Out=(200, 301), **{k: v for k, v in config.items() if k != "ByTorch"})
             same = same and np.array_equal(rows.row(tmp_path / f"{i}.png", Out=(200, 301), **config), of_pillow)
         assert same == (name in ("brightness", "equalize")), name
-    with pytest.raises(RowError, match="by torch: got step 18, want rotation, affine, perspective, augment, jitter, distort, grayscale, sharpness or autocontrast"):
-        rows.row(tmp_path / "0.png", Out=(8, 8), ByTorch=[18])
+    with pytest.raises(RowError, match="equalize: by torch: want a step whose numbers on a tensor are not those on a picture"):
+        rows.row(tmp_path / "0.png", Out=(8, 8), Equalize=1, ByTorch=["Equalize"])

@@ -309,10 +309,10 @@ def test_what_is_turned_ahead_of_the_crop_is_torchvisions_on_our_draws(rows, tmp
             monkeypatch.setattr(turned, "get_params", lambda *_, angle=angle: angle)
             monkeypatch.setattr(moved, "get_params", lambda *_, of=of_affine: of)
         common = dict(Interpolation=interpolation, Fill=fill)
-        ours = dict(Rotation=dict(Degrees=degrees, Expand=expand, **common), Affine=dict(Degrees=degrees, Scale=[0.5, 1.5], **common), Order=[3, 4])
+        ours = dict(Rotation=dict(Degrees=degrees, Expand=expand, **common), Affine=dict(Degrees=degrees, Scale=[0.5, 1.5], **common), Order=["Rotation", "Affine"])
         resize, crop = V.Resize(72), V.CenterCrop(64)
         for steps, config in (
-            ([turned, resize, crop], dict(Ahead=1, Order=[3])), ([resize, turned, crop], dict(Resized=1, Order=[3])), ([turned, moved, resize, crop], dict(Ahead=2)),
+            ([turned, resize, crop], dict(Ahead=1, Order=["Rotation"])), ([resize, turned, crop], dict(Resized=1, Order=["Rotation"])), ([turned, moved, resize, crop], dict(Ahead=2)),
             ([resize, turned, moved, crop], dict(Resized=2)), ([turned, resize, moved, crop], dict(Ahead=1, Resized=1)),
         ):
             left = {key: value for key, value in ours.items() if key != "Affine" or moved in steps}
@@ -410,7 +410,7 @@ def test_a_zoom_out_is_random_zoom_outs_on_our_draws(rows, tmp_path, monkeypatch
         monkeypatch.setattr(torch, "rand", lambda *_, **__: torch.tensor(next(drawn), dtype=torch.float32))
         made = v2.RandomZoomOut((9, 99, 199), (low, high), 0.6)(im)
         monkeypatch.undo()
-        got = rows.row(path, Out=made.size[::-1], Layout=NCHW, draw=dict(Seed=5, Index=i), Ahead=1, Order=[21], ZoomOut=dict(P=0.6, Sides=[low, high], Fill=[9, 99, 199]))
+        got = rows.row(path, Out=made.size[::-1], Layout=NCHW, draw=dict(Seed=5, Index=i), Ahead=1, Order=["ZoomOut"], ZoomOut=dict(P=0.6, Sides=[low, high], Fill=[9, 99, 199]))
         assert bits(got) == bits(F.pil_to_tensor(made).numpy()), (i, im.size, made.size)
 
 

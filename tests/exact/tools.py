@@ -7,6 +7,21 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
+# The steps of core/media, by the names of their types or of what happens by chance.
+STEPS = ("Flip VFlip Quarters Rotation Affine Perspective Elastic Augment Jitter Distort Permute Grayscale Blur Solarize Posterize Invert Sharpness Autocontrast Equalize Noise JPEG ZoomOut IoUCrop Light Gamma "
+         "CV2Gray CV2Affine HSV RGBShift CV2Jitter BoxBlur Median CV2Blur Motion Holes CLAHE Transpose Sharpen Emboss Sepia ToneCurve DropChannels CV2Equalize Optical GridDistortion CV2Perspective GridHoles Specks "
+         "Downscale Remap Multiply Unsharp Shuffle Morph ISO").split()
+
+
+def placed(config, order=(), ahead=0, resized=0, by_torch=()):
+    """A configuration whose steps are given by name with the lists that core/media has them in: first those of order, the first of which are ahead of the
+    geometry or behind a resize, and then the others as they stand in STEPS."""
+    names = [*order, *(name for name in STEPS if name not in order)]
+    steps = [{name: config[name], **({"ByTorch": True} if name in by_torch else {})} for name in names if name in config]
+    lists = dict(Ahead=steps[:ahead], Resized=steps[ahead:ahead + resized], Steps=steps[ahead + resized:])
+    return {key: value for key, value in (config | lists).items() if key not in STEPS and value != []}
+
+
 class RowError(Exception):
     def __init__(self, answer):
         super().__init__(answer["error"])

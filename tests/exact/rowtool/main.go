@@ -13,9 +13,9 @@ import (
 
 type request struct {
 	Path        string       `json:"path"`
-	Config      media.Config `json:"config"`
-	Draw        media.Draw   `json:"draw"`
-	PortableToo bool         `json:"portable_too"` // decode again in plain C and compare
+	Config      config     `json:"config"`
+	Draw        media.Draw `json:"draw"`
+	PortableToo bool       `json:"portable_too"` // decode again in plain C and compare
 }
 
 type answer struct {
@@ -44,7 +44,7 @@ func (w rows) one(r *request) (tool.Answer, []byte, error) {
 	if err != nil {
 		return a, nil, err
 	}
-	op, err := media.Compile(r.Config)
+	op, err := media.Compile(r.Config.media())
 	if err != nil {
 		return a, nil, err
 	}
