@@ -191,19 +191,11 @@ func (cfg *Config) steps(op *C.media_op) error {
 		return fmt.Errorf("steps: got %d, want at most %d", n, MaxOrder)
 	}
 	op.ahead = [2]C.uint32_t{C.uint32_t(len(cfg.Ahead)), C.uint32_t(len(cfg.Resized))}
-	for _, s := range cfg.Ahead {
-		if err := cfg.step(op, &s, true); err != nil {
-			return err
-		}
-	}
-	for _, s := range cfg.Resized {
-		if err := cfg.step(op, &s, true); err != nil {
-			return err
-		}
-	}
-	for _, s := range cfg.Steps {
-		if err := cfg.step(op, &s, false); err != nil {
-			return err
+	for i, list := range [][]Placed{cfg.Ahead, cfg.Resized, cfg.Steps} {
+		for k := range list {
+			if err := cfg.step(op, &list[k], i < 2); err != nil {
+				return err
+			}
 		}
 	}
 	return cfg.shuffled(op)
