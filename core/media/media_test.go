@@ -420,7 +420,7 @@ func TestCompileNamesWhatIsWrong(t *testing.T) {
 		"mode index: want no OpenCV's jitter":          {Out: Square(5), Mode: Index, Steps: Steps(&CV2Jitter{P: 1})},
 		"mode index: want no jpeg":                     {Out: Square(5), Mode: Index, Steps: Steps(&JPEG{P: 1, Quality: [2]int{9, 9}})},
 		"mode index: want no noise":                    {Out: Square(5), Mode: Index, Steps: Steps(&Noise{P: 1})},
-		"mode index: want no augment, as numbers":      {Out: Square(5), Mode: Index, Steps: Steps(&Augment{Kind: AutoAugment})},
+		"mode index: want no augmentation, as nu":      {Out: Square(5), Mode: Index, Steps: Steps(&Augment{Kind: AutoAugment})},
 		"mode index: want no equalize":                 {Out: Square(5), Mode: Index, Steps: Steps(Chance{Equalize, 0.5})},
 		"mode index: want interpolation nearest":       {Random: &RandomCrop{AnyFilter: true}, Interpolation: Nearest, Mode: Index, Out: Square(5)},
 		"got scale [0.5 0.1]":                          {Random: &RandomCrop{Scale: [2]float64{0.5, 0.1}}, Out: Square(5)},

@@ -247,7 +247,7 @@ func TestStepsByTorchHaveOtherNumbersAndTheSameDraws(t *testing.T) {
 				}
 				for k := range row {
 					differ = differ || row[k] != pil[k]
-					if of.values && of.name != "augment" && max(row[k], pil[k])-min(row[k], pil[k]) > 32 { // what moves pixels puts others there
+					if of.values && of.name != "augmentation" && max(row[k], pil[k])-min(row[k], pil[k]) > 32 { // what moves pixels puts others there
 						t.Fatalf("%s of %d channels, draw %d: got %d, where a PIL image has %d", of.name, channels, i, row[k], pil[k])
 					}
 				}
