@@ -18,7 +18,10 @@ var ImageExtensions = []string{
 	"png", "pnm", "ppm", "psd", "qoi", "sgi", "tif", "tiff", "webp",
 }
 
-const chunkBytes = 1 << 20
+const (
+	chunkBytes  = 1 << 20
+	maxFileName = 255 // bytes, as its length is one; so it is with nearly all file systems
+)
 
 // FolderConfig says what OpenFolder reads.
 type FolderConfig struct {
@@ -149,6 +152,9 @@ func besides(c FolderConfig, extensions []string) (endings []string) {
 
 // add appends a file in the directory dir (a path with its slash).
 func (f *folder) add(dir string, file []byte) error {
+	if len(file) > maxFileName {
+		return fmt.Errorf("%.200q: got a name of %d bytes, want at most %d", dir+string(file), len(file), maxFileName)
+	}
 	last := len(f.chunks) - 1
 	if last < 0 || len(f.chunks[last])+1+len(file) > chunkBytes {
 		if len(f.chunks) == 1<<32/chunkBytes {
@@ -194,7 +200,7 @@ func (f *folder) find(i int64) (*run, []byte) {
 	at := f.offsets[i]
 	name := f.chunks[at/chunkBytes][at%chunkBytes:]
 	next := sort.Search(len(f.runs), func(r int) bool { return f.runs[r].first > i })
-	return &f.runs[next-1], name[1 : 1+name[0]]
+	return &f.runs[next-1], name[1 : 1+int(name[0])]
 }
 
 func (f *folder) Len() int64        { return int64(len(f.offsets)) }
