@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"sort"
 	"strings"
@@ -89,7 +90,7 @@ func openFolder(c FolderConfig) (Source, error) {
 	}
 	var err error
 	if f.root, err = openRoot(c.Dir, c.MaxFileBytes); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w%s", err, noFolder(c.Dir))
 	}
 	f.root.inPlace = c.InPlace
 	w := newWalker(&f, extensions)
@@ -113,6 +114,17 @@ func openFolder(c FolderConfig) (Source, error) {
 		return nil, errors.Join(err, f.root.close())
 	}
 	return w.f, nil
+}
+
+// noFolder is what helps where a folder cannot be opened: what reads the file that it is, or that it is no pattern.
+func noFolder(dir string) string {
+	if info, err := os.Stat(dir); err == nil && info.Mode().IsRegular() {
+		return readBy(dir, "folder")
+	}
+	if strings.ContainsAny(dir, "*?[{") {
+		return "; a folder is no pattern: name the directory, which is read with all that is below it, and in source.extensions the endings of what is meant"
+	}
+	return ""
 }
 
 // firstEnding is that of the first column that every sample must have, or of the first one. Without media its files are the samples.

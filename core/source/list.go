@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -129,6 +130,11 @@ func openList(c ListConfig) (Source, error) {
 	text, err := readList(&c)
 	if err != nil {
 		return nil, err
+	}
+	if bytes.IndexByte(text, 0) >= 0 {
+		if other := readBy(c.File, "list"); other != "" {
+			return nil, fmt.Errorf("got a zero byte, want text, one path a line%s", other)
+		}
 	}
 	l := &list{text: bytes.TrimPrefix(text, []byte("\ufeff")), unlabelled: c.NoLabels}
 	if err := l.scan(rulesOf(&c)); err != nil {
@@ -358,8 +364,14 @@ func fileError(file string, err error) error {
 		return fmt.Errorf("%s; split it", e.Detail)
 	case e.Cause == Empty:
 		return errors.New("it is empty; write or copy it again")
+	case e.Err != nil && e.Detail != "":
+		return fmt.Errorf("%s: %w", e.Detail, e.Err)
 	case e.Err != nil:
 		return e.Err
+	case e.Cause == NotRegular:
+		if info, err := os.Stat(file); err == nil && info.IsDir() {
+			return fmt.Errorf("%s; a directory of media is read by folder in place of list, one of shards by shards", e.Detail)
+		}
 	}
 	return errors.New(e.Detail)
 }
