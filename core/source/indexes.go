@@ -410,6 +410,9 @@ func buildZipIndex(ctx context.Context, w *window) (*indexBuilder, error) {
 	r, size := windowReader{w}, w.size
 	z, err := zip.NewReader(r, size)
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // names are checked by add
+		if errors.Is(err, zip.ErrFormat) {
+			err = errors.New("no directory is where it should be at its end: truncated, damaged or no zip archive; write or copy it again")
+		}
 		return nil, fmt.Errorf("zip: %w", err)
 	}
 	b, first := newIndexBuilder(), size
