@@ -277,6 +277,9 @@ func readList(c *ListConfig) ([]byte, error) {
 	if errors.As(err, &e) && e.Cause == Empty {
 		return nil, fmt.Errorf("%w: the file is empty; want one PATH or PATH<TAB>LABEL a line", ErrNoSamples)
 	}
+	if info, e := os.Stat(c.File); err != nil && e == nil && info.IsDir() {
+		return nil, fmt.Errorf("%w; a directory of media is read by folder in place of list, one of shards by shards", fileError(c.File, err))
+	}
 	if err != nil {
 		return nil, fileError(c.File, err)
 	}
@@ -368,10 +371,6 @@ func fileError(file string, err error) error {
 		return fmt.Errorf("%s: %w", e.Detail, e.Err)
 	case e.Err != nil:
 		return e.Err
-	case e.Cause == NotRegular:
-		if info, err := os.Stat(file); err == nil && info.IsDir() {
-			return fmt.Errorf("%s; a directory of media is read by folder in place of list, one of shards by shards", e.Detail)
-		}
 	}
 	return errors.New(e.Detail)
 }
