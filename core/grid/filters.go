@@ -74,7 +74,7 @@ func (a *Array) unpack(dst []byte, p place) error {
 			continue
 		}
 		if spare[to] == nil {
-			spare[to] = borrow(a.chunkBytes + slack)
+			spare[to] = borrow(max(a.chunkBytes+slack, int64(p.size))) // what does not compress is longer packed
 		}
 		n, err := a.filters[i].undo(*spare[to], src)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/zlib"
 	"encoding/binary"
+	"math/rand/v2"
 	"testing"
 )
 
@@ -58,6 +59,29 @@ func TestAChunkUnpacksWithoutTheFiltersItLeavesOut(t *testing.T) {
 				t.Errorf("%s without %b: got %v of %v, want %v", names(all), skip, err, got[:16], want[:16])
 			}
 		}
+	}
+}
+
+// A chunk that does not compress is longer packed than it is, by more than a checksum, and has one around that all the same.
+func TestAChunkMayBeLongerPacked(t *testing.T) {
+	want := make([]byte, 1<<20)
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range want {
+		want[i] = byte(r.Uint32())
+	}
+	var out bytes.Buffer
+	z := zlib.NewWriter(&out)
+	_, err := z.Write(want)
+	must(t, err)
+	must(t, z.Close())
+	packed := binary.LittleEndian.AppendUint32(out.Bytes(), fletcher32(out.Bytes()))
+	if len(packed) <= len(want)+slack {
+		t.Fatalf("got %d bytes packed, want more than %d", len(packed), len(want)+slack)
+	}
+	a := &Array{chunkBytes: int64(len(want)), filters: []filter{{"deflate", 1040, inflate}, {"fletcher32", 1, fletcher}}, chunks: &h5Chunks{r: bytes.NewReader(packed)}}
+	got := make([]byte, len(want))
+	if err := a.unpack(got, place{size: uint32(len(packed))}); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("got %v", err)
 	}
 }
 
