@@ -68,18 +68,19 @@ func (a *Array) unpack(dst []byte, p place) error {
 	}
 	src, spare := *packed, [2]*[]byte{}
 	defer func() { giveBack(spare[0]); giveBack(spare[1]) }()
+	to := 0 // the spare memory that src is not in, whichever filters are left out
 	for i := len(a.filters) - 1; i >= 0; i-- {
 		if p.skip>>i&1 != 0 {
 			continue
 		}
-		if spare[i%2] == nil {
-			spare[i%2] = borrow(a.chunkBytes + slack)
+		if spare[to] == nil {
+			spare[to] = borrow(max(a.chunkBytes+slack, int64(p.size))) // what does not compress is longer packed
 		}
-		n, err := a.filters[i].undo(*spare[i%2], src)
+		n, err := a.filters[i].undo(*spare[to], src)
 		if err != nil {
 			return fmt.Errorf("%w: chunk %d: %s: %w", ErrDamaged, p.index, a.filters[i].name, err)
 		}
-		src = (*spare[i%2])[:n]
+		src, to = (*spare[to])[:n], 1-to
 	}
 	if len(src) != len(dst) {
 		return fmt.Errorf("%w: chunk %d: unpacks to %d bytes, want %d", ErrDamaged, p.index, len(src), len(dst))

@@ -160,8 +160,13 @@ func TestApartRefusesWhatIsNone(t *testing.T) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
-	apart := must(NewApart([]uint16{0, 1, 0}, []int64{4, 4}, 1, 0))
-	if _, err := New(Config{N: 3, Batch: 4, World: 1, Sequence: apart, Cut: apart, Last: Drop}); err == nil || !strings.Contains(err.Error(), "last: drop leaves nothing") {
-		t.Errorf("got %v, want a refusal of an epoch without a step", err)
+	for want, buckets := range map[string][]uint16{
+		"last: drop leaves nothing: an epoch has 3 rows, a global batch takes 4 ":                                                                {0, 1, 0},
+		"last: drop leaves nothing: an epoch has 5 rows in batches of one kind each, of none of which there are enough, a global batch takes 4 ": {0, 1, 0, 1, 0},
+	} {
+		apart := must(NewApart(buckets, []int64{4, 4}, 1, 0))
+		if _, err := New(Config{N: int64(len(buckets)), Batch: 4, World: 1, Sequence: apart, Cut: apart, Last: Drop}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
 	}
 }

@@ -84,8 +84,12 @@ func New(c Config) (*Order, error) {
 		o.steps--
 	}
 	if o.steps == 0 {
-		return nil, fmt.Errorf("sampler: %w: last: drop leaves nothing: an epoch has %d rows, a global batch takes %d "+
-			"(batch %d x world %d); use a smaller batch, or last: cover or pad", ErrNoBatch, c.Sequence.Len(), last.Rows, last.Rows/int64(c.World), c.World)
+		which := ""
+		if c.Sequence.Len() >= last.Rows {
+			which = " in batches of one kind each, of none of which there are enough"
+		}
+		return nil, fmt.Errorf("sampler: %w: last: drop leaves nothing: an epoch has %d rows%s, a global batch takes %d "+
+			"(batch %d x world %d); use a smaller batch, or last: cover or pad", ErrNoBatch, c.Sequence.Len(), which, last.Rows, last.Rows/int64(c.World), c.World)
 	}
 	return o, nil
 }

@@ -255,13 +255,18 @@ func unlisted(name string, err error) error {
 	if info, e := os.Stat(name); e == nil && info.IsDir() {
 		kind := "*.tar"
 		inside, _ := os.ReadDir(name)
-		if i := slices.IndexFunc(inside, func(e os.DirEntry) bool { return endsAsShard(e.Name()) }); i >= 0 {
+		i := slices.IndexFunc(inside, func(e os.DirEntry) bool { return endsAsShard(e.Name()) })
+		if i >= 0 {
 			ending, numbered, _ := strings.Cut(filepath.Ext(inside[i].Name()), "-") // .tfrecord-00000-of-01024
 			if kind = "*" + ending; numbered != "" {
 				kind += "-*"
 			}
 		}
-		return fmt.Errorf("%w; name the files in it, such as %s", err, filepath.Join(name, kind))
+		other := ""
+		if i < 0 {
+			other = ", or, of media, say folder in place of shards"
+		}
+		return fmt.Errorf("%w; name the files in it, such as %s%s", err, filepath.Join(name, kind), other)
 	}
 	if errors.Is(err, fs.ErrNotExist) && !store.IsURL(name) {
 		return fmt.Errorf("%w%s", err, spelling.NotThere(name))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"sort"
 	"strings"
@@ -18,7 +19,10 @@ var ImageExtensions = []string{
 	"png", "pnm", "ppm", "psd", "qoi", "sgi", "tif", "tiff", "webp",
 }
 
-const chunkBytes = 1 << 20
+const (
+	chunkBytes  = 1 << 20
+	maxFileName = 255 // bytes, as its length is one; so it is with nearly all file systems
+)
 
 // FolderConfig says what OpenFolder reads.
 type FolderConfig struct {
@@ -86,7 +90,7 @@ func openFolder(c FolderConfig) (Source, error) {
 	}
 	var err error
 	if f.root, err = openRoot(c.Dir, c.MaxFileBytes); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w%s", err, noFolder(c.Dir))
 	}
 	f.root.inPlace = c.InPlace
 	w := newWalker(&f, extensions)
@@ -110,6 +114,17 @@ func openFolder(c FolderConfig) (Source, error) {
 		return nil, errors.Join(err, f.root.close())
 	}
 	return w.f, nil
+}
+
+// noFolder is what helps where a folder cannot be opened: what reads the file that it is, or that it is no pattern.
+func noFolder(dir string) string {
+	if info, err := os.Stat(dir); err == nil && info.Mode().IsRegular() {
+		return readBy(dir, "folder")
+	}
+	if strings.ContainsAny(dir, "*?[{") {
+		return "; a folder is no pattern: name the directory, which is read with all that is below it, and in source.extensions the endings of what is meant"
+	}
+	return ""
 }
 
 // firstEnding is that of the first column that every sample must have, or of the first one. Without media its files are the samples.
@@ -149,6 +164,9 @@ func besides(c FolderConfig, extensions []string) (endings []string) {
 
 // add appends a file in the directory dir (a path with its slash).
 func (f *folder) add(dir string, file []byte) error {
+	if len(file) > maxFileName {
+		return fmt.Errorf("%.200q: got a name of %d bytes, want at most %d", dir+string(file), len(file), maxFileName)
+	}
 	last := len(f.chunks) - 1
 	if last < 0 || len(f.chunks[last])+1+len(file) > chunkBytes {
 		if len(f.chunks) == 1<<32/chunkBytes {
@@ -194,7 +212,7 @@ func (f *folder) find(i int64) (*run, []byte) {
 	at := f.offsets[i]
 	name := f.chunks[at/chunkBytes][at%chunkBytes:]
 	next := sort.Search(len(f.runs), func(r int) bool { return f.runs[r].first > i })
-	return &f.runs[next-1], name[1 : 1+name[0]]
+	return &f.runs[next-1], name[1 : 1+int(name[0])]
 }
 
 func (f *folder) Len() int64        { return int64(len(f.offsets)) }

@@ -86,6 +86,25 @@ func TestFolderNamesCrossChunks(t *testing.T) {
 	}
 }
 
+// A name may be as long as file systems have them, 255 bytes; a longer one is refused, and never cut.
+func TestFolderOfTheLongestNames(t *testing.T) {
+	want := []string{strings.Repeat("a", maxFileName-len(".jpg")) + ".jpg", strings.Repeat("d", maxFileName) + "/" + strings.Repeat("é", 125) + "b.jpg"}
+	s := openF(t, FolderConfig{Dir: tree(t, want...)})
+	if got := keys(s); !slices.Equal(got, want) {
+		t.Fatalf("got %q, want %q", got, want)
+	}
+	var b Buffer
+	for i, p := range want {
+		must(t, s.Read(background, int64(i), &b))
+		if string(b.Bytes()) != p {
+			t.Fatalf("%s reads %q", p, b.Bytes())
+		}
+	}
+	if err := new(folder).add("d/", make([]byte, maxFileName+1)); err == nil || !strings.Contains(err.Error(), "got a name of 256 bytes, want at most 255") {
+		t.Fatalf("got %v", err)
+	}
+}
+
 // The configured extensions decide, in any case and with or without their dot.
 func TestFolderExtensionsCanBeChosen(t *testing.T) {
 	dir := tree(t, "a.jpg", "b.DAT", "c.dat", "d.data")

@@ -402,7 +402,7 @@ func build(ctx context.Context, name string, w *window, keys []string) (*indexBu
 	if head, err := w.bytes(0, recordHead); err == nil && packedAs(head) != "" {
 		return nil, fmt.Errorf("want a name that ends in .tar, .zip, .parquet, .arrow, .mds, .rec, .array_record, .mdb or .lmdb, or a TFRecord; if it is one, %w", packedRecords(head))
 	}
-	return nil, errors.New("want a name that ends in .tar, .zip, .parquet, .arrow, .mds, .rec, .array_record, .mdb or .lmdb, or a TFRecord")
+	return nil, errors.New("want a name that ends in .tar, .zip, .parquet, .arrow, .mds, .rec, .array_record, .mdb or .lmdb, or a TFRecord" + readBy(name, "shards"))
 }
 
 // buildZipIndex reads a zip archive's directory. Members must be stored, not compressed: pictures are already.
@@ -410,6 +410,9 @@ func buildZipIndex(ctx context.Context, w *window) (*indexBuilder, error) {
 	r, size := windowReader{w}, w.size
 	z, err := zip.NewReader(r, size)
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // names are checked by add
+		if errors.Is(err, zip.ErrFormat) {
+			err = errors.New("no directory is where it should be at its end: truncated, damaged or no zip archive; write or copy it again")
+		}
 		return nil, fmt.Errorf("zip: %w", err)
 	}
 	b, first := newIndexBuilder(), size

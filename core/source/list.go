@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -129,6 +130,11 @@ func openList(c ListConfig) (Source, error) {
 	text, err := readList(&c)
 	if err != nil {
 		return nil, err
+	}
+	if bytes.IndexByte(text, 0) >= 0 {
+		if other := readBy(c.File, "list"); other != "" {
+			return nil, fmt.Errorf("got a zero byte, want text, one path a line%s", other)
+		}
 	}
 	l := &list{text: bytes.TrimPrefix(text, []byte("\ufeff")), unlabelled: c.NoLabels}
 	if err := l.scan(rulesOf(&c)); err != nil {
@@ -271,6 +277,9 @@ func readList(c *ListConfig) ([]byte, error) {
 	if errors.As(err, &e) && e.Cause == Empty {
 		return nil, fmt.Errorf("%w: the file is empty; want one PATH or PATH<TAB>LABEL a line", ErrNoSamples)
 	}
+	if info, e := os.Stat(c.File); err != nil && e == nil && info.IsDir() {
+		return nil, fmt.Errorf("%w; a directory of media is read by folder in place of list, one of shards by shards", fileError(c.File, err))
+	}
 	if err != nil {
 		return nil, fileError(c.File, err)
 	}
@@ -358,6 +367,8 @@ func fileError(file string, err error) error {
 		return fmt.Errorf("%s; split it", e.Detail)
 	case e.Cause == Empty:
 		return errors.New("it is empty; write or copy it again")
+	case e.Err != nil && e.Detail != "":
+		return fmt.Errorf("%s: %w", e.Detail, e.Err)
 	case e.Err != nil:
 		return e.Err
 	}

@@ -123,8 +123,8 @@ func (p *prefix) enter(w *walker, o store.Object) error {
 	switch {
 	case !w.wants([]byte(file)) && !beside:
 		return nil
-	case len(file) > 255 || len(name) >= maxPath:
-		return fmt.Errorf("object %.200q: got a name of %d bytes, want at most 255", name, len(file))
+	case len(file) > maxFileName || len(name) >= maxPath:
+		return fmt.Errorf("object %.200q: got a name of %d bytes, want at most %d", name, len(file), maxFileName)
 	}
 	p.objects = append(p.objects, facts{o.Size, o.ETag})
 	return p.add(dir, []byte(file))

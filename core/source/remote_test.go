@@ -227,6 +227,11 @@ func TestAConnectionThatBreaksOffIsNoDamagedArchive(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", name, err, where)
 		}
 	}
+	o.data["/l.txt"] = "one.jpg\ntwo.jpg\n"
+	_, err = OpenList(ListConfig{File: o.URL + "/l.txt", Store: storeClient(t, store.Options{Retries: 1})})
+	if err == nil || !strings.Contains(err.Error(), "(after 2 attempts): unexpected EOF") {
+		t.Errorf("a list: got %v, want how often it was tried", err)
+	}
 }
 
 // A list may lie on a server, name paths beside itself and URLs anywhere; with a root it may not leave it.

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/spdl/spdl/core/source/store"
+	"github.com/spdl/spdl/core/spelling"
 	"golang.org/x/sys/unix"
 )
 
@@ -337,19 +338,15 @@ func (s *shards) check(c *ShardsConfig, total int64) error {
 	}
 	switch {
 	case s.strict && !labels && s.labels == LabelsOfPart:
-		remedy := ""
+		remedy := partMeant(c.Label, parts, false)
 		if _, member := memberOf(c.Label); member != "" {
 			remedy = fmt.Sprintf("; a number within a part is a column: {name: y, from: %q, type: i64}", c.Label)
 		}
-		return lacking("source.label: %s has a part %q; the parts are %s%s", s.noSample(), c.Label, describeParts(parts), remedy)
+		return lacking("source.label: %s has a part %q; %s%s", s.noSample(), c.Label, partsThere(parts), remedy)
 	}
 	for _, col := range s.columns {
 		if !has(col.From) {
-			remedy := ""
-			if has("json") && col.Type != Array && !strings.Contains(col.From, "[") {
-				remedy = fmt.Sprintf("; a value in the part json is from: json[%s]", col.From)
-			}
-			return lacking("source.columns: %s has a part %q; the parts are %s%s", s.noSample(), col.From, describeParts(parts), remedy)
+			return lacking("source.columns: %s has a part %q; %s%s", s.noSample(), col.From, partsThere(parts), partMeant(col.From, parts, col.Type != Array))
 		}
 	}
 	return nil
@@ -363,15 +360,49 @@ func (s *shards) lacks(m int, parts []string) error {
 		if slices.ContainsFunc(s.all[0].encoded, func(e *coding) bool { return e != nil && e.columnar }) {
 			remedy = "; where rows are all there is, leave image out and name their columns in source.columns"
 		}
-		return fmt.Errorf("%w: no part is a picture by its ending; the parts are %s; say which is in %s%s", ErrNoSamples, describeParts(parts), s.keyOf(m), remedy)
+		return fmt.Errorf("%w: no part is a picture by its ending; %s; say which is in %s%s", ErrNoSamples, partsThere(parts), s.keyOf(m), remedy)
 	}
 	remedy := ""
 	if slices.ContainsFunc(from, func(name string) bool { return strings.Contains(name, ";") }) {
 		remedy = "; several are a list: [jpg, png]"
 	} else if len(s.media) > 1 {
 		remedy = "; say which is in " + s.keyOf(m) + "; it may be another section's, too"
+	} else if len(from) == 1 {
+		remedy = partMeant(from[0], parts, false)
 	}
-	return fmt.Errorf("%w: %s has a part %s; the parts are %s%s", ErrNoSamples, s.noSample(), strings.Join(from, " or "), describeParts(parts), remedy)
+	return fmt.Errorf("%w: %s has a part %s; %s%s", ErrNoSamples, s.noSample(), strings.Join(from, " or "), partsThere(parts), remedy)
+}
+
+// partsThere says which parts samples have.
+func partsThere(parts []string) string {
+	if describeParts(parts) == "" {
+		return "there are none, as no member's name has a dot and an ending behind it"
+	}
+	return "the parts are " + describeParts(parts)
+}
+
+// partMeant is which part may have been meant by one that no sample has, to stand behind what says so. value: it may be a value in the part json.
+func partMeant(written string, parts []string, value bool) string {
+	if strings.Contains(written, "[") { // it is a way into a part
+		return ""
+	}
+	json := value && slices.Contains(parts, "json")
+	within, is := strings.CutPrefix(written, "json.")
+	if json && is {
+		return fmt.Sprintf("; a value in the part json is from: json[%s]", within)
+	}
+	if bare := strings.TrimPrefix(written, "."); bare != written && slices.Contains(parts, bare) {
+		return fmt.Sprintf("; did you mean %q? The dot ahead is none of its name", bare)
+	}
+	switch near := spelling.Nearest(written, parts); {
+	case near != "" && json:
+		return fmt.Sprintf("; did you mean %q, or json[%s], a value in the part json?", near, written)
+	case near != "":
+		return fmt.Sprintf("; did you mean %q?", near)
+	case json:
+		return fmt.Sprintf("; a value in the part json is from: json[%s]", written)
+	}
+	return ""
 }
 
 // noSample is of whom it is said that none of them has something.

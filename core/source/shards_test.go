@@ -199,14 +199,37 @@ func TestAValueInJSONThatIsTakenForAPartIsTold(t *testing.T) {
 	file := t.TempDir() + "/s.tar"
 	write(t, file, string(tarOf(t, tar.FormatPAX, part{"1.jpg", "p"}, part{"1.json", `{"width": 1}`})))
 	for want, c := range map[string]Column{
-		"the parts are jpg, json; a value in the part json is from: json[width]": {From: "width", Type: Float64},
-		`"json[]"; the parts are jpg, json`:                                      {From: "json[]"},
-		`"npz"; the parts are jpg, json`:                                         {From: "npz[width]", Type: Array},
+		"the parts are jpg, json; a value in the part json is from: json[width]":                              {From: "width", Type: Float64},
+		`"json[]"; the parts are jpg, json`:                                                                   {From: "json[]"},
+		`"npz"; the parts are jpg, json`:                                                                      {From: "npz[width]", Type: Array},
+		`a part "json.width"; the parts are jpg, json; a value in the part json is from: json[width]`:         {From: "json.width"},
+		`a part ".jpg"; the parts are jpg, json; did you mean "jpg"? The dot ahead is none of its name`:       {From: ".jpg"},
+		`a part "jsn"; the parts are jpg, json; did you mean "json", or json[jsn], a value in the part json?`: {From: "jsn"},
+		`a part "JPG"; the parts are jpg, json; did you mean "jpg"?`:                                          {From: "JPG", Type: Array},
 	} {
 		c.Name = "c"
 		_, err := OpenShards(background, ShardsConfig{Shards: []string{file}, Columns: []Column{c}})
 		if err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", c.From, err, want)
+		}
+	}
+}
+
+// Where names have no endings there are no parts, and a picture's or label's that is misspelt is told, too.
+func TestPartsThatWereMeant(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir+"/bare.tar", string(tarOf(t, tar.FormatPAX, part{"1", "p"})))
+	write(t, dir+"/a.tar", string(tarOf(t, tar.FormatPAX, part{"1.jpeg", "p"}, part{"1.cls", "1"})))
+	write(t, dir+"/cut.zip", "PK\x03\x04 and no more")
+	for want, c := range map[string]ShardsConfig{
+		`no sample has a part "txt"; there are none, as no member's name has a dot and an ending behind it`:                          {Shards: []string{dir + "/bare.tar"}, Media: []Medium{}, Columns: []Column{{Name: "txt"}}},
+		`no sample has a part jpg; the parts are jpeg, cls; did you mean "jpeg"?`:                                                    {Shards: []string{dir + "/a.tar"}, Media: []Medium{{From: []string{"jpg"}}}},
+		`source.label: no sample has a part ".cls"; the parts are jpeg, cls; did you mean "cls"?`:                                    {Shards: []string{dir + "/a.tar"}, Label: ".cls"},
+		`cut.zip": zip: no directory is where it should be at its end: truncated, damaged or no zip archive; write or copy it again`: {Shards: []string{dir + "/cut.zip"}},
+	} {
+		c.IndexDir = t.TempDir()
+		if _, err := OpenShards(background, c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package source
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spdl/spdl/core/array"
 	"github.com/spdl/spdl/core/grid"
+	"github.com/spdl/spdl/core/spelling"
 	"golang.org/x/sys/unix"
 )
 
@@ -55,6 +57,9 @@ func (s *arrays) file(name string) (*arrayFile, error) {
 // openAs opens a file that is known by another name.
 func (s *arrays) openAs(known, name string) (*arrayFile, error) {
 	file, err := os.OpenFile(name, openFlags, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w%s", unwrapPath(err), spelling.NotThere(name))
+	}
 	if err != nil {
 		return nil, unwrapPath(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -223,6 +224,8 @@ func headOf(f *os.File) (whole array.Array, at int64, err error) {
 		}
 	}
 	switch {
+	case err != nil && strings.EqualFold(filepath.Ext(f.Name()), ".npz"):
+		return whole, 0, fmt.Errorf("%w; an .npz has several arrays: numpy.save each, or, where they have a row a sample, say list: %s", err, f.Name())
 	case err != nil && !strings.HasSuffix(f.Name(), ".npy"):
 		return whole, 0, fmt.Errorf("%w; of elements without a header say dtype", err)
 	case err != nil:

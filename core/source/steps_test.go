@@ -297,29 +297,32 @@ func TestArraysThatAreNoSamplesAreRefused(t *testing.T) {
 	cut := writtenTo(t, filepath.Join(dir, "cut.npy"), whole[:len(whole)-4])
 	fortran := writtenTo(t, filepath.Join(dir, "f.npy"), []byte(strings.Replace(string(whole), "False", "True ", 1)))
 	vast, empty := writtenTo(t, filepath.Join(dir, "vast.npy"), fmt.Appendf(nil, "\x93NUMPY\x01\x00\x76\x00%-117s\n", "{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 2), }")), npyFile(t, filepath.Join(dir, "empty.npy"), tensor.F32, 0, 2)
-	fifo := filepath.Join(dir, "fifo.npy")
+	fifo, npz := filepath.Join(dir, "fifo.npy"), filepath.Join(dir, "several.npz")
+	write(t, npz, "PK\x03\x04 and more")
 	must(t, unix.Mkfifo(fifo, 0o600))
 	one := func(a ArrayFiles) ArraysConfig { return ArraysConfig{Arrays: []ArrayFiles{a}} }
 	for want, c := range map[string]ArraysConfig{
-		`source: array "x": "` + filepath.Join(dir, "none.npy") + `": no such file or directory`:          one(ArrayFiles{Name: "x", Files: []string{filepath.Join(dir, "none.npy")}}),
-		`source: array "x": "http://h/x.npy": want a local file: whole arrays are read in place`:          one(ArrayFiles{Name: "x", Files: []string{"http://h/x.npy"}}),
-		`source: array "x": "` + dir + `": got a directory, want a regular file`:                          one(ArrayFiles{Name: "x", Files: []string{dir}}),
-		`source: array "x": "` + fifo + `": got a fifo, want a regular file`:                              one(ArrayFiles{Name: "x", Files: []string{fifo}}),
-		`source: array "x": file "` + x + `": named twice`:                                                one(ArrayFiles{Name: "x", Files: []string{x, x}}),
-		`no .npy file; of elements without a header say dtype`:                                            one(ArrayFiles{Name: "x", Files: []string{flat}}),
-		`got a scalar, want an array whose first axis counts samples`:                                     one(ArrayFiles{Name: "x", Files: []string{scalar}}),
-		`got 10 bytes, want a multiple of the 4 of a step, scalar of f32`:                                 one(ArrayFiles{Name: "x", Files: []string{flat}, DType: tensor.F32}),
-		`got an .npy file, of 5x2 of f32, beside a dtype, which`:                                          one(ArrayFiles{Name: "x", Files: []string{x}, DType: tensor.F32, Shape: tensor.Shape{2}}),
-		`truncated: got 36 bytes of elements, want 40 for 5x2 of f32`:                                     one(ArrayFiles{Name: "x", Files: []string{cut}}),
-		`in Fortran's order, whose samples lie all over the file; want C's`:                               one(ArrayFiles{Name: "x", Files: []string{fortran}}),
-		`got samples of 3 of f32, want 2 of f32, as "` + x + `" has`:                                      one(ArrayFiles{Name: "x", Files: []string{x, z}}),
-		`shape 4611686018427387904x2: more than 2^63-1 elements`:                                          one(ArrayFiles{Name: "x", Files: []string{vast}}),
-		`no samples: want 1 rows or more in one file; of 1 files, such as "` + empty + `", none has them`: one(ArrayFiles{Name: "x", Files: []string{empty}}),
-		`no samples: want 6 rows or more in one file; of 1 files`:                                         one(ArrayFiles{Name: "x", Files: []string{flat}, DType: tensor.U16, Window: 6}),
-		`source: array "y": got 4 samples, want 5, as array "x" has`:                                      {Arrays: []ArrayFiles{{Name: "x", Files: []string{x}}, {Name: "y", Files: []string{y}}}},
-		`source: label "n": there is no such array`:                                                       {Arrays: []ArrayFiles{{Name: "y", Files: []string{y}}}, Label: "n"},
-		`source: label "x": got 2 of f32 a sample, want one whole number`:                                 {Arrays: []ArrayFiles{{Name: "x", Files: []string{x}}}, Label: "x"},
-		`got neither media nor columns`:                                                                   {},
+		`source: array "x": "` + filepath.Join(dir, "none.npy") + `": no such file or directory`:                          one(ArrayFiles{Name: "x", Files: []string{filepath.Join(dir, "none.npy")}}),
+		`source: array "x": "http://h/x.npy": want a local file: whole arrays are read in place`:                          one(ArrayFiles{Name: "x", Files: []string{"http://h/x.npy"}}),
+		`source: array "x": "` + dir + `": got a directory, want a regular file`:                                          one(ArrayFiles{Name: "x", Files: []string{dir}}),
+		`source: array "x": "` + fifo + `": got a fifo, want a regular file`:                                              one(ArrayFiles{Name: "x", Files: []string{fifo}}),
+		`source: array "x": file "` + x + `": named twice`:                                                                one(ArrayFiles{Name: "x", Files: []string{x, x}}),
+		`no .npy file; an .npz has several arrays: numpy.save each, or, where they have a row a sample, say list: ` + npz: one(ArrayFiles{Name: "x", Files: []string{npz}}),
+		`"` + filepath.Join(dir, "X.npy") + `": no such file or directory; did you mean "` + x + `"?`:                     one(ArrayFiles{Name: "x", Files: []string{filepath.Join(dir, "X.npy")}}),
+		`no .npy file; of elements without a header say dtype`:                                                            one(ArrayFiles{Name: "x", Files: []string{flat}}),
+		`got a scalar, want an array whose first axis counts samples`:                                                     one(ArrayFiles{Name: "x", Files: []string{scalar}}),
+		`got 10 bytes, want a multiple of the 4 of a step, scalar of f32`:                                                 one(ArrayFiles{Name: "x", Files: []string{flat}, DType: tensor.F32}),
+		`got an .npy file, of 5x2 of f32, beside a dtype, which`:                                                          one(ArrayFiles{Name: "x", Files: []string{x}, DType: tensor.F32, Shape: tensor.Shape{2}}),
+		`truncated: got 36 bytes of elements, want 40 for 5x2 of f32`:                                                     one(ArrayFiles{Name: "x", Files: []string{cut}}),
+		`in Fortran's order, whose samples lie all over the file; want C's`:                                               one(ArrayFiles{Name: "x", Files: []string{fortran}}),
+		`got samples of 3 of f32, want 2 of f32, as "` + x + `" has`:                                                      one(ArrayFiles{Name: "x", Files: []string{x, z}}),
+		`shape 4611686018427387904x2: more than 2^63-1 elements`:                                                          one(ArrayFiles{Name: "x", Files: []string{vast}}),
+		`no samples: want 1 rows or more in one file; of 1 files, such as "` + empty + `", none has them`:                 one(ArrayFiles{Name: "x", Files: []string{empty}}),
+		`no samples: want 6 rows or more in one file; of 1 files`:                                                         one(ArrayFiles{Name: "x", Files: []string{flat}, DType: tensor.U16, Window: 6}),
+		`source: array "y": got 4 samples, want 5, as array "x" has`:                                                      {Arrays: []ArrayFiles{{Name: "x", Files: []string{x}}, {Name: "y", Files: []string{y}}}},
+		`source: label "n": there is no such array`:                                                                       {Arrays: []ArrayFiles{{Name: "y", Files: []string{y}}}, Label: "n"},
+		`source: label "x": got 2 of f32 a sample, want one whole number`:                                                 {Arrays: []ArrayFiles{{Name: "x", Files: []string{x}}}, Label: "x"},
+		`got neither media nor columns`:                                                                                   {},
 	} {
 		s, err := OpenArrays(c)
 		if err == nil {

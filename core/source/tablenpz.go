@@ -157,6 +157,8 @@ func (c *npzColumn) cell(i int) []byte {
 		c.text = strconv.AppendFloat(c.text[:0], math.Float64frombits(uint64(v)), 'g', -1, 64)
 	case c.dtype == tensor.F32:
 		c.text = strconv.AppendFloat(c.text[:0], float64(math.Float32frombits(uint32(v))), 'g', -1, 64)
+	case c.dtype == tensor.F16:
+		c.text = strconv.AppendFloat(c.text[:0], tensor.Half(uint16(v)), 'g', -1, 64)
 	case c.dtype == tensor.U64:
 		c.text = strconv.AppendUint(c.text[:0], uint64(v), 10)
 	default:
@@ -229,11 +231,10 @@ func (r *tableReader) npzCells(k int, c *npzColumn, lists []int) (*npzColumn, er
 		r.rows.texts[column], lists[column] = all, k
 		return nil, err
 	}
-	number := c.isNumber() && c.dtype != tensor.F16
 	switch {
-	case r.numbers()[k] && !number:
-		return nil, fmt.Errorf("got %s a row, want a number of 8 to 64 bits, of floats of 32 or 64", c.described())
-	case !number && !c.isText():
+	case r.numbers()[k] && !c.isNumber():
+		return nil, fmt.Errorf("got %s a row, want a number", c.described())
+	case !c.isNumber() && !c.isText():
 		return nil, fmt.Errorf("got %s a row, want a text, which is bytes (u8) with %s beside them, or a number", c.described(), offsetsEnding)
 	}
 	return c, nil

@@ -51,14 +51,14 @@ func someColumns() []Column {
 		{Name: "caption"}, {Name: "width", Type: Int64}, {Name: "score", Type: Float64}, {Name: "count", From: "half", Type: Float64},
 		{Name: "ids", Type: List, DType: tensor.I32, MaxLength: 3, Shape: tensor.Shape{}}, {Name: "boxes", Type: List, DType: tensor.F32, MaxLength: 2, Shape: tensor.Shape{2}},
 		{Name: "pair", Type: List, DType: tensor.F64, Shape: tensor.Shape{2}}, {Name: "open", From: "pair", Type: List, DType: tensor.F64, MaxLength: 2, Shape: tensor.Shape{}},
-		{Name: "digits", From: "width", Type: Text},
+		{Name: "digits", From: "width", Type: Text}, {Name: "f16", Type: Float64}, {Name: "f16 as text", From: "f16"},
 	}
 }
 
 func numpysTable(t testing.TB, dir string) string {
 	return writeNPZ(t, filepath.Join(dir, "t.npz"), textsOf("path", "a.jpg", "b/c.jpg", "d.jpg"), textsOf("caption", "one", "", "drei\n"), []array.Named{
 		arrayOf("label", tensor.I16, []int16{3, -1, 7}), arrayOf("width", tensor.U64, []uint64{1, 2, 1 << 60}), arrayOf("score", tensor.F64, []float64{0.1, -2, 1e300}),
-		arrayOf("half", tensor.F32, []float32{0.5, 1, 0.1}),
+		arrayOf("half", tensor.F32, []float32{0.5, 1, 0.1}), arrayOf("f16", tensor.F16, []uint16{0x3c00, 0xc480, 0x0001}),
 		arrayOf("ids", tensor.I32, []int32{1, -2, 3, 4}), arrayOf("ids.offsets", tensor.I32, []int32{0, 3, 3, 4}),
 		arrayOf("boxes", tensor.F32, []float32{1, 2, 3, 4, 5, 6}, 3, 2), arrayOf("boxes.offsets", tensor.U8, []uint8{0, 1, 3, 3}),
 		arrayOf("pair", tensor.F64, []float64{1, 2, 3, 4, 5, 6}, 3, 2),
@@ -69,9 +69,9 @@ func numpysTable(t testing.TB, dir string) string {
 // A table of NumPy's has the samples of the same table in JSON, value for value.
 func TestATableOfNumPysIsItsJSON(t *testing.T) {
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "t.jsonl"), `{"path": "a.jpg", "label": 3, "caption": "one", "width": 1, "score": 0.1, "half": 0.5, "ids": [1, -2, 3], "boxes": [[1, 2]], "pair": [1, 2]}
-{"path": "b/c.jpg", "label": -1, "caption": "", "width": 2, "score": -2, "half": 1, "ids": [], "boxes": [[3, 4], [5, 6]], "pair": [3, 4]}
-{"path": "d.jpg", "label": 7, "caption": "drei\n", "width": 1152921504606846976, "score": 1e300, "half": 0.10000000149011612, "ids": [4], "boxes": [], "pair": [5, 6]}
+	write(t, filepath.Join(dir, "t.jsonl"), `{"path": "a.jpg", "label": 3, "caption": "one", "width": 1, "score": 0.1, "half": 0.5, "f16": 1, "ids": [1, -2, 3], "boxes": [[1, 2]], "pair": [1, 2]}
+{"path": "b/c.jpg", "label": -1, "caption": "", "width": 2, "score": -2, "half": 1, "f16": -4.5, "ids": [], "boxes": [[3, 4], [5, 6]], "pair": [3, 4]}
+{"path": "d.jpg", "label": 7, "caption": "drei\n", "width": 1152921504606846976, "score": 1e300, "half": 0.10000000149011612, "f16": 5.960464477539063e-08, "ids": [4], "boxes": [], "pair": [5, 6]}
 `)
 	for _, name := range []string{"a.jpg", "b/c.jpg", "d.jpg"} {
 		must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
@@ -149,7 +149,7 @@ func TestTablesOfNumPysThatAreWrongAreRefused(t *testing.T) {
 		"a scalar":            {[][]array.Named{paths, {{Name: "x", DType: tensor.I64, Shape: []int64{}, Data: make([]byte, 8)}}}, []Column{{Name: "x"}}, `column "x": got a scalar, want an array whose first dimension is the rows`},
 		"a text for a number": {[][]array.Named{paths, textsOf("x", "1", "2")}, []Column{{Name: "x", Type: Int64}}, `column "x": got a text a row, want a number`},
 		"a list for a text":   {[][]array.Named{paths, offsets(0, 1, 3)}, []Column{{Name: "x"}}, `column "x": got -1 of i64 a row, want a text, which is bytes (u8) with .offsets beside them, or a number`},
-		"a number for a path": {[][]array.Named{{arrayOf("path", tensor.F16, []uint16{1})}}, nil, `column "path": got a number of f16 a row, want a text`},
+		"an array for a path": {[][]array.Named{{arrayOf("path", tensor.F16, []uint16{1, 2}, 1, 2)}}, nil, `column "path": got 2 of f16 a row, want a text`},
 		"a fraction":          {[][]array.Named{paths, {arrayOf("x", tensor.F32, []float32{1, 0.5})}}, []Column{{Name: "x", Type: Int64}}, `row 1: column "x": got "0.5", want a whole number`},
 		"a path that climbs":  {[][]array.Named{textsOf("path", "a", "../b")}, nil, `row 1: path "../b": got ".."`},
 		"an empty path":       {[][]array.Named{textsOf("path", "a", "")}, nil, `row 1: column "path" is empty, want a path`},

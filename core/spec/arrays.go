@@ -59,7 +59,7 @@ func (d *decoder) arrays(s *section, src *Source, dir string) {
 		return
 	}
 	src.Arrays, src.Columns = nil, nil
-	for i, n := range s.items("arrays", "a list of arrays, each a mapping with name and file", maxColumns) {
+	for i, n := range s.items("arrays", "a list of arrays, each a mapping with name and file, such as [{name: x, file: x.npy}]", maxColumns) {
 		entry := fmt.Sprintf("arrays[%d]", i)
 		sec := d.section(n, "source.arrays[]", join(s.shown, entry), join(s.place, entry))
 		if d.err != nil {

@@ -156,7 +156,7 @@ func TestArraysThatCannotBeAreRefused(t *testing.T) {
 		"{arrays: [{name: x, file: x.npy, window: 0}]}":                                                             "source.arrays[0].window: got 0, want a whole number from 1",
 		"{arrays: [{name: x, file: x.bin, dtype: u8, shape: [1099511627776, 1099511627776]}]}":                      "source.arrays[0].shape: got samples of 1 rows of 1099511627776x1099511627776, want less than 2^63 bytes",
 		"{arrays: [{name: x, file: x.bin, dtype: f64, shape: [1099511627776], window: 1048576}]}":                   "source.arrays[0].shape: got samples of 1048576 rows of 1099511627776, want less than 2^63 bytes",
-		"{arrays: [{name: x, file: x.h5, dataset: []}]}":                                                            "source.arrays[0].dataset: got a list, want the path of a dataset in an HDF5 file",
+		"{arrays: [{name: x, file: x.h5, dataset: []}]}":                                                            "source.arrays[0].dataset: got an empty list, want the path of a dataset in an HDF5 file",
 		"{arrays: [{name: x, file: x.h5, dataset: [a, '']}]}":                                                       "source.arrays[0].dataset[1]: got text \"\", want text that is not empty",
 		"{arrays: [{name: x, file: x.h5, dataset: /a, dtype: u8}]}":                                                 "source.arrays[0].dtype: given beside dataset: HDF5 says it itself; leave it out",
 		"{arrays: [{name: x, file: x.npy, window: 4, within: 3}]}":                                                  "source.arrays[0].within: got 3, want at least window, 4: it is how many rows there must be",

@@ -55,6 +55,8 @@ var brought = []struct {
 	{inSource, called(`parquet`, `csv`, `tsv`, `jsonl?`, `tables?`, `data_?frame`, `df`), "say list: FILE, or shards: FILES for Parquet and tar files of samples"},
 	{inSource, called(`urls?`, `tars?`, `zips?`, `archives?`, `webdataset`, `wds`, `tfrecords?`, `array_?records?`), "say shards: FILES, such as train-{0000..0127}.tar"},
 	{inSource, called(`lmdb`, `recordio`, `rec`, `mds`, `litdata`, `arrow`, `feather`), "say shards: PATH, of the file, or of the directory of a database or data set"},
+	{inSource, called(`storage_options`, `client(_kwargs|_options)?`, `fs(_kwargs)?`, `credentials`, `s3_options`, `(aws_)?(access_key_id|secret_access_key|session_token)`),
+		"say remote: {endpoint: URL, region: NAME, profile: NAME, anonymous: true}, what of it is needed; keys come from the environment or ~/.aws/credentials"},
 	{inSource, called(`hf`, `hugging_?face`, `hub`, `repo(_id)?`), "say shards: hf://datasets/USER/NAME/PATH, or serve the data set by its root: spdl serve hf://datasets/USER/NAME"},
 	{inSource, called(`s3`, `gs`, `gcs`, `bucket`, `https?`), "write the address as the value of folder, list or shards, such as shards: s3://BUCKET/train-{0000..0127}.tar"},
 	{inSource, called(`hdf5`, `h5`, `zarr`, `npy`, `npz`, `numpy`, `mem_?map`, `mmap`, `bin`, `tokens`, `token_files?`),

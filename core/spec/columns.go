@@ -19,7 +19,14 @@ const (
 
 // columns reads the list of columns, each a name or a mapping. packed: they are documents, which are packed.
 func (d *decoder) columns(s *section, packed bool) (all []Column) {
-	for i, n := range s.items("columns", "a list of columns, each a name or a mapping with a name", maxColumns) {
+	const want = "a list of columns, each a name or a mapping with a name"
+	if s.has("columns") {
+		if as := asList(target(s.values["columns"])); as != "" {
+			s.fail("columns", "got %s, want %s; write %s", describe(s.values["columns"]), want, as)
+			return nil
+		}
+	}
+	for i, n := range s.items("columns", want, maxColumns) {
 		entry := fmt.Sprintf("columns[%d]", i)
 		c := Column{Type: TypeText, MaxBytes: 1 << 10}
 		d.pos[join(s.place, entry)] = placeOf(n, join(s.shown, entry))
@@ -27,7 +34,7 @@ func (d *decoder) columns(s *section, packed bool) (all []Column) {
 			sec := d.section(n, "source.columns[]", join(s.shown, entry), join(s.place, entry))
 			sec.text("name", &c.Name)
 			sec.text("from", &c.From)
-			choice(&sec, "type", &c.Type, TypeText, TypeI64, TypeF64, TypeNPY, TypeList)
+			sec.columnType(&c.Type)
 			if c.Type != TypeNPY && strings.HasPrefix(c.From, "npz[") {
 				sec.fail("from", "got %q of type %s, but what lies in an .npz file is an array: say type: npy", c.From, c.Type)
 			}
@@ -41,6 +48,42 @@ func (d *decoder) columns(s *section, packed bool) (all []Column) {
 		all = append(all, c)
 	}
 	return all
+}
+
+// asList says how columns that are given as a name alone, or as names with their types, are written; "" of a list.
+func asList(n *yaml.Node) string {
+	switch {
+	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str":
+		return fmt.Sprintf("[%.60s]", n.Value)
+	case n.Kind == yaml.MappingNode && len(n.Content) > 0 && n.Content[0].Value == "name":
+		return "[{name: ...}]"
+	case n.Kind == yaml.MappingNode && len(n.Content) > 0:
+		return fmt.Sprintf("[{name: %.60s}, ...]", n.Content[0].Value)
+	}
+	return ""
+}
+
+// columnType reads a column's type. What others call one, by the kind of its values, is told apart from a slip.
+func (s *section) columnType(to *string) {
+	words := []string{TypeText, TypeI64, TypeF64, TypeNPY, TypeList}
+	if !s.has("type") {
+		return
+	}
+	n := target(s.values["type"])
+	if meant := columnTypes[strings.ToLower(n.Value)]; n.Kind == yaml.ScalarNode && meant != "" {
+		s.fail("type", "got %s, want one of %s; did you mean %s?", describe(n), strings.Join(words, ", "), meant)
+		return
+	}
+	choice(s, "type", to, words...)
+}
+
+// columnTypes are types of values as others call them, in lower case.
+var columnTypes = map[string]string{
+	"str": TypeText, "string": TypeText, "utf8": TypeText, "bytes": TypeText, "binary": TypeText, "json": TypeText, "object": TypeText,
+	"int": TypeI64, "integer": TypeI64, "long": TypeI64, "bool": TypeI64, "boolean": TypeI64,
+	"int8": TypeI64, "int16": TypeI64, "int32": TypeI64, "uint8": TypeI64, "uint16": TypeI64, "uint32": TypeI64, "i8": TypeI64, "i16": TypeI64, "i32": TypeI64, "u8": TypeI64, "u16": TypeI64, "u32": TypeI64,
+	"float": TypeF64, "double": TypeF64, "number": TypeF64, "numeric": TypeF64, "float16": TypeF64, "float32": TypeF64, "f16": TypeF64, "f32": TypeF64,
+	"array": TypeNPY, "ndarray": TypeNPY, "tensor": TypeNPY, "numpy": TypeNPY, "sequence": TypeList, "ints": TypeList, "floats": TypeList,
 }
 
 // standIn reads what a sample gets that has no value of the column.

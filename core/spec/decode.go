@@ -152,6 +152,8 @@ func describe(n *yaml.Node) string {
 	switch n = target(n); {
 	case n.Kind == yaml.MappingNode:
 		return "a mapping"
+	case n.Kind == yaml.SequenceNode && len(n.Content) == 0:
+		return "an empty list"
 	case n.Kind == yaml.SequenceNode:
 		return "a list"
 	case isNull(n):
@@ -182,11 +184,13 @@ func join(path, key string) string {
 var mainKeys = map[string]string{"bad_sample": "policy", "cache": "dir", "ring.groups[]": "name", "source.packing": "length", "video.select": "kind", "audio.features": "kind",
 	"image.transform[].color_jitter": "brightness", "video.transform[].color_jitter": "brightness"}
 
-// mapped says how text that stands where a mapping should is written as one: a key alone, and the path of a source.
+// mapped says how what stands where a mapping should is written as one: a key alone, and the paths of a source.
 func mapped(n *yaml.Node, table string) string {
 	switch main := mainKeys[table]; {
-	case main != "" && n.Kind == yaml.ScalarNode && !isNull(n) && !slices.Contains(children(table), n.Value):
+	case main != "" && n.Kind == yaml.ScalarNode && !isNull(n) && n.ShortTag() != "!!bool" && !slices.Contains(children(table), n.Value):
 		return fmt.Sprintf("; write {%s: %.60s}", main, n.Value)
+	case n.Kind == yaml.SequenceNode && (table == "source" || table == "source.mix[]"):
+		return "; write {shards: [...]}, or {list: FILE} of a file with a path a line"
 	case n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str":
 		return ""
 	case slices.Contains(children(table), n.Value):

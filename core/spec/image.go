@@ -75,7 +75,7 @@ type reading struct {
 
 func (d *decoder) transform(s *section) Transform {
 	r := &reading{decoder: d, of: s}
-	items := s.items("transform", "a list of operations: "+strings.Join(operations, ", "), len(operations)+mostSteps)
+	items := s.items("transform", "a list of operations, such as [{resize: 256}, {center_crop: 224}]: "+strings.Join(operations, ", "), len(operations)+mostSteps)
 	groups := 0
 	for i, n := range items {
 		entry := fmt.Sprintf("transform[%d]", i)

@@ -21,6 +21,10 @@ var ofRange = regexp.MustCompile(`^([0-9]{0,13}):([0-9]{0,13})$`)
 func (s *section) only(dir string) *Only {
 	n := target(s.values["only"])
 	m := ofRange.FindStringSubmatch(n.Value)
+	if n.Kind == yaml.ScalarNode && m == nil && n.ShortTag() != "!!str" {
+		s.fail("only", "got %s, want FROM:TO such as \":45000\", the path of a file of numbers, or a list of them", describe(n))
+		return nil
+	}
 	if n.Kind != yaml.ScalarNode || m == nil {
 		return &Only{Numbers: s.numbers("only", dir), To: -1}
 	}

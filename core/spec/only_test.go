@@ -54,7 +54,7 @@ func TestSamplesThatCannotBeChosen(t *testing.T) {
 		"{host: {samples: 5}, only: [1]}":      "source.only: given with host, whose samples your program brings by their numbers; choose them there",
 		"{mix: [{folder: p}], only: [1]}":      "source.only: given beside mix, and is about one data set; it belongs into each entry of mix that it goes with",
 		"{mix: [{folder: p, only: [1, x]}]}":   `source.mix[0].only[1]: got text "x", want a whole number`,
-		"{folder: p, only: 3}":                 "source.only: got 3, want text",
+		"{folder: p, only: 3}":                 `source.only: got 3, want FROM:TO such as ":45000", the path of a file of numbers, or a list of them`,
 		"{folder: p, only: {from: 3}}":         "source.only: got a mapping",
 	} {
 		if _, err := Parse([]byte(small+"source: "+source), ""); err == nil || !strings.Contains(err.Error(), want) {

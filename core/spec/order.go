@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 )
 
 const (
@@ -37,6 +39,10 @@ func (s *section) columnOrFile(key string, column, file *string, dir string) {
 		return
 	}
 	*file = ""
+	if target(s.values[key]).Kind == yaml.SequenceNode {
+		s.fail(key, "got %s, want the name of a column, or the path of an .npy file with a number for each sample, which numpy.save writes", describe(s.values[key]))
+		return
+	}
 	s.textOrNone(key, column)
 	if ending(*column) != numbersEnding {
 		return

@@ -23,6 +23,10 @@ func (d *decoder) place(s *section, src *Source, dir string) {
 		{"root", &src.Root, &src.written.root},
 	} {
 		if s.has(p.key) {
+			if p.key == "list" && target(s.values[p.key]).Kind == yaml.SequenceNode {
+				s.fail(p.key, "got %s, want the path of a file that has them, one a line; archives and tables of samples are shards: [...]", describe(s.values[p.key]))
+				return
+			}
 			s.text(p.key, p.written)
 			name, err := located(*p.written)
 			if err != nil {
@@ -91,6 +95,9 @@ func isURL(name string) bool {
 	return ok && (scheme == "http" || scheme == "https" || scheme == "s3" || scheme == "gs" || scheme == "hf")
 }
 
+// oneSlash are addresses that a path's clean form, such as pathlib's, has cut a slash of.
+var oneSlash = regexp.MustCompile(`^(?i:https?|s3|gs|hf):/[^/]`)
+
 var schemed = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://(.*)$`)
 
 // located is the name of what is read as core/source takes it: a path, or a URL with its scheme in lower case. file:///PATH is the path.
@@ -100,6 +107,8 @@ func located(text string) (string, error) {
 		return "", errors.New("got a command (pipe:), of which no sample can be read by itself; name what it reads, by path or by a URL of http, https, s3, gs or hf")
 	case strings.Contains(text, ".tar::"):
 		return "", errors.New("got several names with :: between them, want a list of them: [a-{000..099}.tar, b-{000..099}.tar]")
+	case oneSlash.MatchString(text):
+		return "", fmt.Errorf("got %.200q, want two slashes, as in s3://NAME/PATH; a directory that is called so is ./%[1]s", text)
 	}
 	m := schemed.FindStringSubmatch(text)
 	if m == nil {

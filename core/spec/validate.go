@@ -85,7 +85,7 @@ func (d *decoder) complete(s *Spec) {
 	d.checkOrder(&s.Order, &s.Source)
 	d.checkGroups(&s.Ring)
 	if lanes := s.Lanes(); !s.World.Auto && s.World.Size < s.World.Rank+lanes {
-		d.failAt("world.size", "got %d, want at least rank + lanes = %d + %d = %d", s.World.Size, s.World.Rank, lanes, s.World.Rank+lanes)
+		d.failAt("world.size", "got %d, want at least rank + lanes = %d + %d = %d; ranks are counted from 0", s.World.Size, s.World.Rank, lanes, s.World.Rank+lanes)
 	}
 	if s.Batch < 1 || s.Batch > maxBatch {
 		d.failAt("batch", "got %d, want a whole number from 1 to %d", s.Batch, maxBatch)

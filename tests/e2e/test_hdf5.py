@@ -51,6 +51,17 @@ def test_every_kind_of_dataset_is_what_h5py_reads(tmp_path, open_, libver):
             np.testing.assert_array_equal(got, want.astype(want.dtype.newbyteorder("=")), name)
 
 
+def test_chunks_that_a_filter_would_make_larger_are_what_h5py_reads(tmp_path, open_):
+    """HDF5 leaves the filter out of such a chunk, and not those before and behind it."""
+    h5py = pytest.importorskip("h5py")
+    noise = np.frombuffer(np.random.default_rng(1).bytes(16 * 2048), "<f8").reshape(16, -1)
+    values = np.where(np.arange(16)[:, None] % 3 > 0, noise, 1.5)
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        data = file.create_dataset("x", data=values, chunks=(1, 256), shuffle=True, compression="lzf", fletcher32=True)
+        assert {data.id.get_chunk_info(i).filter_mask for i in range(16)} == {0, 2}
+    np.testing.assert_array_equal(read(open_, tmp_path / "x.h5", ["/x"])[0].view("u8"), values.view("u8"))
+
+
 def test_arrays_with_many_chunks_are_what_h5py_reads(tmp_path, open_):
     """So many that an index has pages, or several levels."""
     h5py = pytest.importorskip("h5py")

@@ -194,7 +194,7 @@ WRONG = {  # the description's change, and where and how it is refused
     "zero": ({"batch": 0}, "batch: got 0, want a whole number from 1"),
     "negative": ({"order": {"epochs": -1}}, "order.epochs: got -1"),
     "number for a flag": ({"order": {"shuffle": 1}}, "order.shuffle: got 1, want true or false"),
-    "list for a mapping": ({"image": []}, "image: got a list, want a mapping"),
+    "list for a mapping": ({"image": []}, "image: got an empty list, want a mapping"),
     "null": ({"batch": None}, "batch: got nothing"),
     "unknown word": ({"order": {"last": "wrap"}}, "order.last: got text \"wrap\", want one of cover, drop, pad"),
     "unknown op": ({"image": {"transform": [{"rotate": 90}]}}, "image.transform[0].rotate: unknown key; write random_rotation: 30"),

@@ -431,7 +431,7 @@ def test_descriptions_may_hold_numpys_numbers_and_arrays(noise):
     assert picture.shape == (4, 5, 3) and (picture.numpy() == 2).all()
     assert spdl.io.load_audio(wav_bytes(noise), sample_rate=np.int64(16000), num_channels=np.uint8(1), length=np.int16(2000)).shape == (1, 2000)
     assert spdl.io.load_audio(wav_bytes(noise), sample_rate=16000.0).shape == (2, 2000)
-    with pytest.raises(spdl.SpecError, match="is not plain data: got an object of type object"):
+    with pytest.raises(spdl.SpecError, match="image.mode: the description is not plain data: got an object of type object"):
         spdl.io.load_image(out.getvalue(), mode=object())
 
 

@@ -397,8 +397,13 @@ def test_wrong_arguments_are_refused(mock):
     for arguments, text in [({"lane": -2}, "lane -2, want 0 or more"), ({"max_leases": 0}, "max_leases 0, want 1 or more")]:
         with pytest.raises(spdl.ArgumentError, match=text):
             spdl.attach("x", **arguments)
-    with pytest.raises(spdl.SpecError, match="not plain data: got an object of type object"):
-        spdl.open({"batch": object()})
+    ring: list = [3]
+    ring.append(ring)
+    for description, place in [({"batch": object()}, "batch: the description is not plain data: got an object of type object"), ({"source": {"columns": [{"name": "a"}, {"type": int}]}},
+                               r"source.columns\[1\].type: the description is not plain data: got an object of type type"), ({(1, 2): 3}, "open: the description is not plain data: keys must be"),
+                               ({"source": {"folder": b"x"}}, "source.folder: the"), ({"source": {"only": ring}}, "source: the description is not plain data: Circular reference")]:
+        with pytest.raises(spdl.SpecError, match=place):
+            spdl.open(description)
     for text in ('{"batch": 3}', "batch: 3\nimage: {}\n"):
         with pytest.raises(spdl.SpecError, match=r"the description is text, want a dict, such as json.loads\(text\) or yaml"):
             spdl.open(text)

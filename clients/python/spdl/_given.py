@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
@@ -26,6 +27,24 @@ def plain(value: Any) -> Any:
     if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray, memoryview)):
         return list(value)
     raise TypeError(f"got an object of type {type(value).__name__}, want numbers, text, lists and mappings")
+
+
+def odd_place(value: Any, at: str = "") -> str:
+    """Where in a description something is that json.dumps(default=plain) refuses, with a colon behind: "source.columns[0].type: "; "" where it is
+    none of its values."""
+    within: list[tuple[str, Any]] = []
+    if isinstance(value, Mapping):
+        within = [(f"{at}.{key}" if at else str(key), one) for key, one in value.items()]
+    elif isinstance(value, (list, tuple)):
+        within = [(f"{at}[{i}]", one) for i, one in enumerate(value)]
+    for place, one in within:
+        try:
+            json.dumps(one, default=plain)
+        except TypeError:
+            return odd_place(one, place)
+        except ValueError:  # it holds itself
+            return f"{place}: "
+    return f"{at}: " if at else ""
 
 
 def c_text(what: str, text: Union[str, bytes, os.PathLike[str]]) -> bytes:

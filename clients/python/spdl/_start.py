@@ -19,7 +19,7 @@ from typing import Any, Optional, Union
 from . import _c, _feed, _stream, _torchrun
 from ._errors import ArgumentError, NotFound, SpecError, StateError, error_for
 from ._foreign import own_arguments, refusal, unexpected
-from ._given import c_text, plain
+from ._given import c_text, odd_place, plain
 from ._interrupt import Call
 from ._reader import Reader, nanoseconds
 from ._torch.transforms import Places, resolved
@@ -298,7 +298,7 @@ def _spec_text(spec: Spec) -> str:
         try:
             return json.dumps(dict(spec), default=plain)
         except (TypeError, ValueError) as error:
-            raise SpecError(f"spdl: open: the description is not plain data: {error}") from None
+            raise SpecError(f"spdl: open: {odd_place(spec)}the description is not plain data: {error}") from None
     check_kind(spec)
     path = os.fspath(spec)
     if isinstance(path, bytes):

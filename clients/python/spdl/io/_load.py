@@ -17,7 +17,7 @@ from urllib.parse import unquote_to_bytes
 
 from .. import _c, _dlpack
 from .._errors import ArgumentError, SampleError, SpecError, Unsupported, error_for
-from .._given import c_text, plain, whole
+from .._given import c_text, odd_place, plain, whole
 from .._torch.transforms import resolved
 from ..arrays import BOOL, Array, DType, numpy_if_installed
 from ._config import DecodeConfig, DemuxConfig, configured, in_memory, unfiltered
@@ -198,7 +198,7 @@ def described(description: Mapping[str, Any]) -> bytes:
     try:
         return json.dumps(description, default=plain).encode()
     except (TypeError, ValueError) as error:
-        raise SpecError(f"spdl: io: the description is not plain data: {error}") from None
+        raise SpecError(f"spdl: io: {odd_place(description)}the description is not plain data: {error}") from None
 
 
 class _Where:
