@@ -80,6 +80,11 @@ def finished(*front):
     return T.Compose([*front, T.ToTensor(), T.Normalize(MEAN, STD)])
 
 
+def to_rgb(image):
+    """As CLIP's own has it."""
+    return image.convert("RGB")
+
+
 DETERMINISTIC = {
     "evaluation": lambda: finished(T.Resize(48), T.CenterCrop(40)),
     "bicubic": lambda: finished(T.Resize(48, T.InterpolationMode.BICUBIC), T.CenterCrop((40, 36))),
@@ -98,6 +103,10 @@ DETERMINISTIC = {
     "flips ahead": lambda: finished(T.RandomHorizontalFlip(1), T.Resize(48), T.RandomVerticalFlip(1), T.CenterCrop(40)),
     "turned ahead": lambda: finished(T.RandomRotation((20, 20), expand=True), T.Resize((40, 36), T.InterpolationMode.BICUBIC), T.RandomInvert(1)),
     "chosen": lambda: finished(T.Resize((40, 36)), T.RandomChoice([T.RandomGrayscale(1), T.RandomInvert(1), T.RandomEqualize(1)], p=[0, 1, 0])),
+    "converted by a function": lambda: T.Compose([T.Resize(48, T.InterpolationMode.BICUBIC), T.CenterCrop(40), to_rgb, T.ToTensor(), T.Normalize(MEAN, STD)]),
+    "converted by a Lambda": lambda: finished(T.Lambda(lambda image: image.convert("RGB") if image.mode != "RGB" else image), T.Resize((40, 36)), T.Lambda(lambda x: x)),
+    "around zero": lambda: T.Compose([T.Resize((40, 36)), T.ToTensor(), T.Lambda(lambda t: (t * 2) - 1)]),
+    "around zero, grey": lambda: T.Compose([T.Grayscale(), T.Resize((40, 36)), T.ToTensor(), lambda x: (x - 0.5) / 0.5]),
     "of modules": lambda: T.Compose([torch.nn.Sequential(T.Resize(48), T.CenterCrop(40)), T.ToTensor()]),
 }
 
@@ -109,6 +118,7 @@ def test_a_compose_gives_torchs_tensors_labels_and_batches(root, name):
 
 V2 = {
     "evaluation": lambda: v2.Compose([v2.Resize(48), v2.CenterCrop(40), v2.ToImage(), v2.ToDtype(torch.float32, scale=True), v2.Normalize(MEAN, STD)]),
+    "by functions": lambda: v2.Compose([v2.Lambda(lambda image: image.convert("RGB")), v2.Resize((40, 36)), v2.ToImage(), v2.ToDtype(torch.float32, scale=True), v2.Lambda(lambda x: 2 * x - 1)]),
     "of kinds": lambda: v2.Compose([v2.RGB(), v2.Resize((40, 36), "bicubic"), v2.ToImage(), v2.ToDtype({torchvision.tv_tensors.Image: torch.float32, "others": None}, scale=True), v2.ToPureTensor()]),
     "bytes": lambda: v2.Compose([v2.Resize((40, 36), interpolation=1, antialias=False), v2.PILToTensor()]),
     "padded": lambda: v2.Compose([v2.Resize((30, 26)), v2.Pad([1, 2, 3, 4], fill={"others": 7}), v2.Identity(), v2.ToImage()]),

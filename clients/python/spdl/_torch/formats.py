@@ -13,6 +13,7 @@ from .._errors import ArgumentError
 from . import columns, processors, texts
 from .huggingface import Samples
 from .prepared import KEY
+from .transforms import makes_rgb
 
 _HAS = "has a function as its transform (set_transform, with_transform)"
 _WANT = ("want it to be no more than batch[\"pixel_values\"] = [transform(image.convert(\"RGB\")) for image in batch[\"image\"]], or processor(batch[\"image\"], return_tensors=\"pt\"), and columns as they are; or "
@@ -305,7 +306,7 @@ class _Reader(texts.Reader):
     def _transformed(self, node: ast.AST, picture: Value, transform: Any) -> Row:
         """Of pictures whose channels are known: their files may be of any mode."""
         mode = getattr(self._of.features[picture.name], "mode", None)
-        if mode != "RGB" and picture.converted == (mode is not None):
+        if mode != "RGB" and picture.converted == (mode is not None) and not (mode is None and makes_rgb(transform)):
             self._refuse(node, f"{ast.unparse(node)[:120]!r} of pictures of {'any mode' if mode is None else f'mode {mode}'}, want image.convert(\"RGB\") in it, or "
                                f"dataset.cast_column({picture.name!r}, Image(mode=\"RGB\"))")
         return Row(picture.name, transform)
