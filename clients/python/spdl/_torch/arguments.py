@@ -161,7 +161,7 @@ def _sections(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[U
     listed = given.batch_size() == 1 or collate is not None and not _is_torchs_own(collate)
     through: Any = {"boxes": lambda: joint.Boxes(of.target.keys), "mask": joint.Mask}.get(of.target.kind, lambda: None)()
     said = _told(of, dataset, through)
-    finish = Finish(of.target, collate, image=said.tv_image)
+    finish = Finish(of.target, collate, image=said.tv_image, sample=None if of.outputs is None else of.outputs.filled)
     operations = [*_front(of, said.operations), *said.operations]
     shape = _shape(of, dataset, operations, listed)
     image = {**said.section, **shape, "transform": operations}
@@ -172,7 +172,7 @@ def _sections(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[U
         return finish._replace(form="" if said.pure else "mask", wide=through.wide), {"fields": {"image": {"image": image}, "mask": {"image": mask}}}, \
             Places({"fields.image.image.transform": said.places})
     if of.size is None:
-        return finish, {"image": {**shape, "transform": of.transform}}, Places()  # which open tells, and can say of a refusal which transform it is
+        return finish, {"image": {**({"mode": "gray"} if of.channels == 1 else {}), **shape, "transform": of.transform}}, Places()  # which open tells, and can say of a refusal which transform it is
     return finish, {"image": {**({"mode": "gray"} if of.channels == 1 else {}), **image}}, Places()
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from .._errors import ArgumentError
-from . import annotated, libraries, methods, processors
+from . import annotated, libraries, methods, own, processors
 from .targets import LABEL, OBJECTS, Target
 
 # torchvision's data sets that open a file, convert it to RGB and give it a label: the attributes of their files and of their labels, or of both.
@@ -74,6 +74,7 @@ class Pictures(NamedTuple):
     channels: int = 3
     size: Optional[list[int]] = None  # height and width of all pictures, where they are held
     target: Target = LABEL
+    outputs: Optional[own.Outputs] = None  # what a sample is, of a class of the program's own
 
     def kind(self) -> str:
         what = "" if self.target == LABEL else f" with {self.target.kind}"
@@ -91,6 +92,8 @@ class Files:
 
     def __getitem__(self, index: int) -> tuple[Union[str, bytes], int, str]:
         one = self._pictures[index]
+        if isinstance(one, own.Opened):
+            return one.brought()
         if isinstance(one, Held):
             return one.png(), self._labels[index], one.name
         return one, self._labels[index], one
@@ -107,6 +110,9 @@ def pictures(dataset: Any, place: str = "dataset") -> Pictures:
         return _wrapped(dataset, place)
     if _prepares(dataset):
         return _prepared(dataset, place)
+    refuse_shards(dataset, place)
+    if (cls := _reads(dataset)) is not None:
+        return _opened(dataset, cls, place)
     library, name = _home(dataset, place)
     if (library, name) == ("torch", "Subset"):
         return part(pictures(dataset.dataset, f"{place}.dataset"), dataset.indices)
@@ -150,6 +156,26 @@ def _own(dataset: Any, method: str) -> list[type]:
     """The classes of the program's own, ahead of torchvision's, that have a method."""
     classes = itertools.takewhile(lambda cls: not cls.__module__.startswith("torchvision."), type(dataset).__mro__)
     return [cls for cls in classes if method in vars(cls)]
+
+
+def _reads(dataset: Any) -> Optional[type]:
+    """The class of the program's own by whose __getitem__ samples are read, ahead of all that torch and torchvision have."""
+    found = libraries.home(dataset, _LIBRARIES, BEHAVIOUR).own
+    cls = next((cls for cls in type(dataset).__mro__ if "__getitem__" in vars(cls)), object)
+    iterated = libraries.derives(dataset, "torch.utils.data", "IterableDataset") or any("__getitems__" in vars(one) for one in type(dataset).__mro__)
+    return cls if found and not iterated and not libraries.is_of(cls, *_LIBRARIES) else None
+
+
+def _opened(dataset: Any, cls: type, place: str) -> Pictures:
+    """Of a class of the program's own that opens files by Pillow."""
+    try:
+        read = own.samples(dataset, cls)
+    except annotated.Unknown as error:
+        refuse(place, dataset, f"is a class of its own, which reads by its __getitem__: {error}; or {_SOURCE}")
+    classes = getattr(dataset, "classes", None)
+    named = list(classes) if isinstance(classes, (list, tuple)) and all(isinstance(one, str) for one in classes) else None
+    transform = read.transforms[0] if len(read.transforms) == 1 else read.transforms or None
+    return Pictures(read.opened, [-1] * len(read.opened), transform, named, None, (), read.channels, outputs=read.outputs)
 
 
 def _prepared(dataset: Any, place: str) -> Pictures:
@@ -332,7 +358,9 @@ def _joined(parts: list[Pictures], dataset: Any, place: str) -> Pictures:
     for i, one in enumerate(parts):
         if one.transform is not first.transform and repr(one.transform) != repr(first.transform):
             refuse(place, dataset, f"datasets[{i}].transform: got another than datasets[0]'s, want one for all")
+        if one.outputs != first.outputs:
+            refuse(place, dataset, f"datasets[{i}]: has samples of another form, or labels of another type, than datasets[0], want one for all")
         if (one.channels, one.size, one.target) != (first.channels, first.size, first.target):
             refuse(place, dataset, f"datasets[{i}]: got {one.kind()}, and datasets[0] has {first.kind()}, want one kind")
     return Pictures([one for part in parts for one in part.pictures], [label for part in parts for label in part.labels], first.transform, first.classes, None, (),
-                    first.channels, first.size, first.target)
+                    first.channels, first.size, first.target, first.outputs)

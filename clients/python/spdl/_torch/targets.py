@@ -39,13 +39,17 @@ class Finish(NamedTuple):
     form: str = ""  # of boxes, as torchvision calls it; "": they are plain tensors at the end
     image: bool = False  # whether pictures are torchvision's own kind of tensor at the end
     wide: bool = False  # whether masks are of 64 bits
+    sample: Optional[Callable[[Any, Any], Any]] = None  # makes one of a picture and a label, and a batch of these; None: both are in a tuple
 
     def __call__(self, picked: Sequence[Any]) -> Any:
         images, *rest = picked
         targets = self._boxes(images, rest) if self.target.kind == "boxes" else self._wide(rest[0])
         if self.collate is None:
-            return _together(images), targets if self.target.kind == "boxes" else _together(targets)
-        return self.collate([(_kind("Image", image) if self.image else image, self._own(target)) for image, target in zip(images, targets)])
+            return self._sample(_together(images), targets if self.target.kind == "boxes" else _together(targets))
+        return self.collate([self._sample(_kind("Image", image) if self.image else image, self._own(target)) for image, target in zip(images, targets)])
+
+    def _sample(self, image: Any, target: Any) -> Any:
+        return (image, target) if self.sample is None else self.sample(image, target)
 
     def _boxes(self, images: Any, rest: list[Any]) -> list[dict[str, Any]]:
         columns = dict(zip(self.target.keys, rest))

@@ -1,0 +1,399 @@
+"""A data set of one's own whose __getitem__ opens a picture, gives it to a transform and hands out what that makes beside a label: what it says of these, and the rest of it, which runs."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import operator
+import os
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from types import CodeType, FunctionType
+from typing import Any, NamedTuple, NoReturn, Optional, Union
+
+from . import texts
+from .annotated import Unknown
+
+WANT = ("want it to open one picture, image = Image.open(path).convert(\"RGB\"), to give it to a transform, image = self.transform(image), or albumentations' as self.transform(image=np.array(image))[\"image\"], and to return "
+        "it beside a label, return image, label, or in a dict; what else it does may not look at the picture")
+_PICTURE, _LABEL = "picture", "label"  # in a sample
+_LOADERS = ("default_loader", "pil_loader")  # torchvision's, to RGB
+_NOTHING = object()
+_TAKEN = "_spdl_picture"  # what the rest of the function calls it
+
+
+class Opened(NamedTuple):
+    """A sample that is asked for when it is wanted."""
+
+    of: Rest
+    number: int
+
+    def brought(self) -> tuple[Union[str, bytes], int, str]:
+        """The path or the bytes of its picture, its label, and its name. Raises what the data set raises, and TypeError where these are something else."""
+        return self.of(self.number)
+
+
+class Samples(NamedTuple):
+    """What a data set has."""
+
+    opened: list[Opened]
+    transforms: list[Any]  # of each picture, one after the other
+    channels: int
+    outputs: Optional[Outputs]  # None: a picture and a number in a tuple
+
+
+class Outputs(NamedTuple):
+    """What a sample is."""
+
+    tree: Any  # _PICTURE and _LABEL, in a tuple or a dict
+    labels: str  # whose numbers labels are: "torch", "numpy", or "": Python's
+
+    def filled(self, picture: Any, label: Any) -> Any:
+        """A sample of these, whose label is a number, or a batch."""
+        if type(label) is int and self.labels:
+            label = sys.modules["torch"].tensor(label) if self.labels == "torch" else sys.modules["numpy"].int64(label)
+        made = {_PICTURE: picture, _LABEL: label}
+        if isinstance(self.tree, dict):
+            return {key: made[one] for key, one in self.tree.items()}
+        return tuple([made[one] for one in self.tree]) if isinstance(self.tree, tuple) else made[self.tree]
+
+
+def samples(dataset: Any, cls: type) -> Samples:
+    """What the __getitem__ of its class says. Raises Unknown where it does other things with a picture."""
+    function = vars(cls)["__getitem__"]
+    try:
+        own = texts.parsed(function)
+    except texts.Unread as error:
+        raise Unknown(f"{error}, {WANT}") from None
+    reader = _Reader(dataset, function, own)
+    rest = Rest(dataset, reader.rest(cls))
+    rest.look()
+    outputs = Outputs(reader.outputs, rest.labels)
+    return Samples([Opened(rest, i) for i in range(len(dataset))], list(reader.picture.transforms), 1 if reader.picture.mode == "L" else 3, None if outputs == ((_PICTURE, _LABEL), "") else outputs)
+
+
+class Rest:
+    """What is left of a __getitem__: where a picture lies, and its label. The data set's code is run by one thread at a time, as in a worker of torch's."""
+
+    def __init__(self, dataset: Any, function: FunctionType) -> None:
+        self._dataset, self._function = dataset, function
+        self._running = threading.Lock()
+        self.labels = ""  # whose numbers they are
+
+    def __call__(self, number: int) -> tuple[Union[str, bytes], int, str]:
+        with self._running:
+            return self._told(number, *self._function(self._dataset, number))
+
+    def look(self) -> None:
+        """Look at the first sample, which the others are like. Raises Unknown of what is wrong with it."""
+        try:
+            if len(self._dataset) > 0:
+                picture, label = self._function(self._dataset, 0)
+                self._told(0, picture, label)
+                self.labels = next((name for name in ("torch", "numpy") if type(label).__module__.partition(".")[0] == name), "")
+        except _Wrong as error:
+            raise Unknown(f"{error}") from None
+        except Exception:  # the sample is a bad one, when its turn comes
+            return
+
+    def _told(self, number: int, picture: Any, label: Any) -> tuple[Union[str, bytes], int, str]:
+        of = f"{type(self._dataset).__qualname__}[{number}]"
+        if isinstance(picture, (str, os.PathLike)):
+            path = os.path.abspath(os.fsdecode(picture))
+            return path, _whole(label, of), path
+        if not hasattr(picture, "read"):
+            raise _Wrong(f"{of} opens a {type(picture).__qualname__}, want a path, or a file such as io.BytesIO(bytes)")
+        return bytes(picture.read()), _whole(label, of), of
+
+
+class _Wrong(TypeError):
+    """Of a sample that is something else."""
+
+
+def _whole(label: Any, sample: str) -> int:
+    """A label that torch's collate makes i64 of."""
+    if label is _NOTHING:
+        return -1
+    of = str(getattr(label, "dtype", "")).replace("torch.", "")
+    if type(label) is int or of == "int64" and tuple(label.shape) == ():
+        return operator.index(label)
+    got = f"{of} of shape {list(label.shape)}" if of else f"{label!r:.60}"
+    raise _Wrong(f"{sample} has the label {got}, want a whole number, of i64; a text, a float or several of them are columns of a table: source: {{list: FILE, columns: [...]}} of a description (docs/sources.md#tables)")
+
+
+# ---- what names stand for
+
+
+class _Picture(NamedTuple):
+    """The picture, and what has become of it."""
+
+    mode: str = ""  # that it was converted to
+    array: bool = False  # of NumPy
+    inside: bool = False  # in a dict, as its image
+    transforms: tuple[Any, ...] = ()
+
+
+class _File(NamedTuple):
+    """An open file, by the expression of its path."""
+
+    path: ast.expr
+
+
+class _Reader:
+    """Goes through the statements: those that have to do with the picture are read, the others are kept."""
+
+    def __init__(self, dataset: Any, function: FunctionType, own: texts.Definition) -> None:
+        self._dataset, self._function = dataset, function
+        args = own.args
+        if isinstance(own, ast.Lambda) or len(args.args) != 2 or args.vararg or args.kwarg or args.kwonlyargs or args.posonlyargs or args.defaults:
+            self._refuse(own, "other arguments than self and an index")
+        self._own = own
+        self._self = args.args[0].arg
+        self._changed = {one.attr for one in ast.walk(own) if isinstance(one, ast.Attribute) and not isinstance(one.ctx, ast.Load)}  # attributes that are others in each call
+        self._names: dict[str, Union[_Picture, _File]] = {}
+        self._path: Optional[ast.expr] = None
+        self._label: Optional[ast.expr] = None
+        self.picture = _Picture()  # that is handed out
+        self._handed = 0  # how often
+        self.outputs: Any = None
+        self._body = self._read()
+
+    def _refuse(self, node: ast.AST, what: str, want: str = WANT) -> NoReturn:
+        raise Unknown(f"{self._function.__code__.co_filename}:{getattr(node, 'lineno', self._function.__code__.co_firstlineno)}: got {what}, {want}")
+
+    def _other(self, node: ast.AST) -> NoReturn:
+        self._refuse(node, repr(ast.unparse(node)[:80]))
+
+    def _read(self) -> list[ast.stmt]:
+        *steps, last = self._own.body
+        kept = self._steps(steps)
+        if not isinstance(last, ast.Return) or last.value is None or not self._mentions(last):
+            self._refuse(last, f"{ast.unparse(last)[:80]!r} at its end, and no picture in it that Image.open has opened")
+        before = self._path
+        self.outputs = self._output(last.value)
+        if self._path is not before:
+            kept.append(self._taken(last))
+        if self._handed != 1:
+            self._other(last)
+        if not self.picture.mode:
+            self._refuse(last, "pictures of whatever modes their files have", "want image.convert(\"RGB\") behind Image.open, as rows of a batch are of one kind")
+        values: list[ast.expr] = [ast.Name(_TAKEN, ast.Load()), self._label or ast.Name(_TAKEN, ast.Load())]
+        kept.append(ast.copy_location(ast.Return(ast.Tuple(values, ast.Load())), last))
+        return kept
+
+    # ---- statements
+
+    def _steps(self, steps: Sequence[ast.stmt]) -> list[ast.stmt]:
+        return [one for step in steps for one in self._step(step)]
+
+    def _step(self, step: ast.stmt) -> list[ast.stmt]:
+        if isinstance(step, ast.With) and len(step.items) == 1 and (made := self._opened_with(step)) is not None:
+            return made
+        if isinstance(step, ast.Assign) and len(step.targets) == 1 and isinstance(step.targets[0], ast.Name) and self._is_of_pictures(step.value):
+            before = self._path
+            self._names[step.targets[0].id] = self._picture(step.value)
+            return [] if self._path is before else [self._taken(step)]
+        if isinstance(step, ast.If) and self._mentions(step):
+            return self._steps(step.body if self._holds(step.test) else step.orelse)
+        if self._mentions(step) or any(isinstance(one, (ast.Return, ast.Yield, ast.YieldFrom, ast.Global, ast.Nonlocal)) for one in ast.walk(step)):
+            self._other(step)
+        return [step]
+
+    def _opened_with(self, step: ast.With) -> Optional[list[ast.stmt]]:
+        """with Image.open(path) as image, and with open(path, "rb") as file, which holds no more than what is done to the picture; None of others."""
+        item = step.items[0]
+        if not isinstance(item.optional_vars, ast.Name) or not isinstance(item.context_expr, ast.Call):
+            return None
+        name, call = item.optional_vars.id, item.context_expr
+        if isinstance(call.func, ast.Name) and call.func.id == "open" and self._known(call.func) is _NOTHING and call.args and not call.keywords:
+            self._names[name] = _File(call.args[0])
+            if not self._mentions(ast.Module(step.body, [])):
+                del self._names[name]
+                return None
+            front: list[ast.stmt] = []
+        elif self._is_of_pictures(call):
+            self._names[name] = self._picture(call)
+            front = [self._taken(step)]
+        else:
+            return None
+        made = front + self._steps(step.body)
+        if isinstance(self._names[name], _File):
+            del self._names[name]
+        return made
+
+    def _taken(self, at: ast.stmt) -> ast.stmt:
+        assert self._path is not None
+        return ast.copy_location(ast.Assign([ast.Name(_TAKEN, ast.Store())], self._path), at)
+
+    def _holds(self, test: ast.expr) -> bool:
+        """What a condition on what is known says."""
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            return not self._holds(test.operand)
+        if isinstance(test, ast.BoolOp):
+            return (all if isinstance(test.op, ast.And) else any)([self._holds(one) for one in test.values])
+        if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.Is, ast.IsNot)) and isinstance(test.comparators[0], ast.Constant) and test.comparators[0].value is None:
+            return (self._value(test.left) is None) == isinstance(test.ops[0], ast.Is)
+        return bool(self._value(test))
+
+    # ---- expressions
+
+    def _mentions(self, node: ast.AST) -> bool:
+        return any(isinstance(one, ast.Name) and one.id in self._names or self._is_open(one) for one in ast.walk(node))
+
+    def _is_open(self, node: ast.AST) -> bool:
+        return isinstance(node, ast.Call) and self._opens(self._known(node.func))
+
+    def _is_of_pictures(self, node: ast.expr) -> bool:
+        """Whether an expression is of the picture, and not merely has it in it somewhere."""
+        while not isinstance(node, ast.Name):
+            if self._is_open(node):
+                return True
+            if isinstance(node, ast.IfExp):
+                node = node.body
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "convert" and not self._is_known(node.func):
+                node = node.func.value
+            elif isinstance(node, ast.Call) and len(node.args) + len(node.keywords) == 1:
+                node = (node.args or [node.keywords[0].value])[0]
+            elif isinstance(node, ast.Subscript):
+                node = node.value
+            else:
+                return False
+        return isinstance(self._names.get(node.id), _Picture)
+
+    def _is_known(self, node: ast.expr) -> bool:
+        return self._known(node) is not _NOTHING
+
+    def _picture(self, node: ast.expr) -> _Picture:
+        if isinstance(node, ast.Name) and isinstance(one := self._names.get(node.id), _Picture):
+            return one
+        if isinstance(node, ast.IfExp):
+            return self._picture(node.body if self._holds(node.test) else node.orelse)
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value == "image":
+            one = self._picture(node.value)
+            return one._replace(inside=False) if one.inside else self._other(node)
+        return self._called(node) if isinstance(node, ast.Call) else self._other(node)
+
+    def _called(self, node: ast.Call) -> _Picture:
+        function = self._known(node.func)
+        if self._opens(function):
+            return self._opened(node, function)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "convert" and function is _NOTHING:
+            one, arguments = self._picture(node.func.value), [getattr(each, "value", None) for each in (*node.args, *[keyword.value for keyword in node.keywords])]
+            if arguments in (["RGB"], ["L"]) and one in (_Picture(), _Picture(mode=arguments[0])):
+                return one._replace(mode=arguments[0])
+            self._other(node)
+        if function is _NOTHING or len(node.args) + len(node.keywords) != 1:
+            self._other(node)
+        one = self._picture(node.args[0] if node.args else node.keywords[0].value)
+        if one.inside:
+            self._other(node)
+        numpy = sys.modules.get("numpy")
+        if node.args and numpy is not None and function in (numpy.array, numpy.asarray) and one.mode and not one.array and not one.transforms:
+            return one._replace(array=True)
+        if node.args and not one.array and callable(function):
+            return one._replace(transforms=(*one.transforms, function))
+        if not node.args and node.keywords[0].arg == "image" and one.array and any(cls.__module__.partition(".")[0] == "albumentations" for cls in type(function).__mro__):
+            return one._replace(inside=True, transforms=(*one.transforms, function))
+        return self._other(node)
+
+    def _opened(self, node: ast.Call, function: Any) -> _Picture:
+        if self._path is not None:
+            self._refuse(node, f"{ast.unparse(node)[:80]!r}, a second picture", "want one; several are fields of a description, of a table of their paths: fields: {NAME: {image: {from: COLUMN, transform: ...}}} (docs/recipes.md#segmentation-pictures-and-masks)")
+        if len(node.args) != 1 or node.keywords:
+            self._other(node)
+        path = node.args[0]
+        if isinstance(path, ast.Name) and isinstance(file := self._names.get(path.id), _File):
+            path = file.path
+        if self._mentions(path):
+            self._other(node)
+        self._path = path
+        return _Picture(mode="RGB" if function is not self._pillows() else "")
+
+    def _opens(self, function: Any) -> bool:
+        if getattr(function, "__module__", "") == "torchvision.datasets.folder" and getattr(function, "__name__", "") in _LOADERS:
+            return True
+        return function is not _NOTHING and function is self._pillows()
+
+    def _pillows(self) -> Any:
+        return getattr(sys.modules.get("PIL.Image"), "open", None)
+
+    def _value(self, node: ast.expr) -> Any:
+        value = self._known(node)
+        return value if value is not _NOTHING else self._other(node)
+
+    def _known(self, node: ast.expr) -> Any:
+        """An object from outside of the function, or an attribute or a member of one or of the data set."""
+        if isinstance(node, ast.Attribute):
+            of = self._known(node.value)
+            return _NOTHING if of is _NOTHING or node.attr in self._changed else getattr(of, node.attr, _NOTHING)
+        if isinstance(node, ast.Subscript):
+            of, key = self._known(node.value), node.slice.value if isinstance(node.slice, ast.Constant) else self._known(node.slice)
+            try:
+                return of[key] if type(of) in (dict, list, tuple) and key is not _NOTHING else _NOTHING
+            except (LookupError, TypeError):
+                return _NOTHING
+        if not isinstance(node, ast.Name):
+            return _NOTHING
+        code = self._function.__code__
+        if node.id == self._self:
+            return self._dataset
+        if node.id in code.co_varnames or node.id in code.co_cellvars:
+            return _NOTHING
+        cells = dict(zip(code.co_freevars, self._function.__closure__ or ()))
+        try:
+            return cells[node.id].cell_contents if node.id in cells else self._function.__globals__.get(node.id, _NOTHING)
+        except ValueError:  # it has none yet
+            return _NOTHING
+
+    # ---- what is handed out
+
+    def _output(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Tuple) and len(node.elts) == 2:
+            return tuple([self._part(one) for one in node.elts])
+        if isinstance(node, ast.Dict) and len(node.keys) in (1, 2) and all(isinstance(key, ast.Constant) and isinstance(key.value, str) for key in node.keys):
+            return {key.value: self._part(one) for key, one in zip(node.keys, node.values) if isinstance(key, ast.Constant)}
+        return self._part(node) if self._is_of_pictures(node) else self._other(node)
+
+    def _part(self, node: ast.expr) -> Any:
+        if self._is_of_pictures(node):
+            self.picture, self._handed = self._picture(node), self._handed + 1
+            return _PICTURE if not self.picture.inside else self._other(node)
+        if self._mentions(node) or self._label is not None:
+            self._other(node)
+        self._label = node
+        return _LABEL
+
+    # ---- what is left
+
+    def rest(self, cls: type) -> FunctionType:
+        """The function that returns the path of the picture, or its file, and the label."""
+        values = self._body[-1]
+        assert isinstance(values, ast.Return) and isinstance(values.value, ast.Tuple)
+        name, code = self._own.name, self._function.__code__
+        own = ast.copy_location(ast.FunctionDef(name=name, args=copy.deepcopy(self._own.args), body=self._body, decorator_list=[], returns=None, type_comment=None), self._own)
+        for one in own.args.args:
+            one.annotation = None
+        if sys.version_info >= (3, 12):
+            own.type_params = []
+        module = ast.parse(f"def around({', '.join(one for one in code.co_freevars if one != '__class__')}):\n class {cls.__name__}:\n  pass")
+        inner = module.body[0].body[0]  # type: ignore[attr-defined]
+        inner.body = [own]
+        made = next(one for one in _inner(compile(ast.fix_missing_locations(module), code.co_filename, "exec", dont_inherit=True)) if one.co_name == name)
+        cells = dict(zip(code.co_freevars, self._function.__closure__ or ()))
+        function = FunctionType(made, self._function.__globals__, name, None, tuple([cells[one] for one in made.co_freevars]))
+        if self._label is not None:
+            return function
+        return _alone(function)
+
+
+def _alone(function: FunctionType) -> Any:
+    """Of a picture without a label."""
+    return lambda dataset, index: (function(dataset, index)[0], _NOTHING)
+
+
+def _inner(code: CodeType) -> Iterator[CodeType]:
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            yield one
+            yield from _inner(one)
