@@ -13,6 +13,7 @@ from PIL import Image
 
 from conftest import picture
 
+cv2 = pytest.importorskip("cv2")
 torch = pytest.importorskip("torch")
 torchvision = pytest.importorskip("torchvision")
 spdl = pytest.importorskip("spdl")
@@ -45,7 +46,7 @@ def same(dataset, within=0.0, **arguments):
 
 def equal(got, want, within):
     if isinstance(want, torch.Tensor):
-        assert got.dtype == want.dtype and got.shape == want.shape and (got.double() - want.double()).abs().max() <= within
+        assert got.dtype == want.dtype and got.shape == want.shape and (torch.equal(got, want) if within == 0 else (got - want).abs().max() <= within)
     elif isinstance(want, dict):
         assert list(got) == list(want)
         for key in want:
@@ -191,8 +192,55 @@ def test_albumentations(root):
             image = Image.open(os.path.join(self.root, self.names[i])).convert("RGB")
             return self.transform(image=np.asarray(image))["image"], i
 
-    for cls in (Augmented, Short):
+    class ByOpenCV(Table):
+        def __getitem__(self, i):
+            image = cv2.imread(f"{self.root}/{self.names[i]}")
+            image = cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
+            return self.transform(image=image)["image"], i
+
+    class Turning(Table):
+        def __getitem__(self, i):
+            image = cv2.imread(f"{self.root}/{self.names[i]}", cv2.IMREAD_COLOR)[:, :, ::-1]
+            if self.transform:
+                image = self.transform(image=image)["image"]
+            return {"x": image, "y": i}
+
+    for cls in (Augmented, Short, ByOpenCV, Turning):
         same(cls(root, A.Compose([A.Resize(32, 30), A.Normalize(), ToTensorV2()])), within=2e-6, batch_size=4)
+
+
+def test_opencv_turns_as_exif_says_and_pillow_does_not(tmp_path):
+    exif = Image.Exif()
+    exif[0x112] = 6
+    Image.fromarray(picture(np.random.default_rng(6), 60, 40)).save(tmp_path / "0.jpg", exif=exif)
+
+    class ByOpenCV(Table):
+        def __getitem__(self, i):
+            image = cv2.cvtColor(cv2.imread(os.path.join(self.root, self.names[i])), cv2.COLOR_BGR2RGB)
+            return self.transform(Image.fromarray(image)), i
+
+    same(ByOpenCV(tmp_path))
+    same(Guided(tmp_path))
+    with pytest.raises(spdl.ArgumentError, match="pictures that another library opens"):
+        spdl.DataLoader(ConcatDataset([ByOpenCV(tmp_path), Guided(tmp_path, target_transform=int)]))
+
+
+@pytest.mark.parametrize("label", [float, np.float64, np.float32, lambda y: torch.tensor(y, dtype=torch.float32), lambda y: torch.tensor(y, dtype=torch.float64)],
+                         ids=["Python", "f64", "f32", "torch f32", "torch f64"])
+def test_labels_of_floats(root, label):
+    numbers = [0.1, -1 / 3, float("inf"), 5e-324, 0.0, 1e300]
+
+    class Regression(Table):
+        def __getitem__(self, i):
+            image = Image.open(os.path.join(self.root, self.names[i])).convert("RGB")
+            return self.transform(image), label(numbers[i % 5])
+
+    same(Regression(root), batch_size=4)
+    same(Regression(root), batch_size=4, collate_fn=lambda samples: [one for _, one in samples])
+    with spdl.DataLoader(Regression(root), batch_size=N, tensors="numpy", copy=True) as loader, np.errstate(over="ignore"):
+        ((_, got),) = loader
+        want = np.array([label(numbers[i % 5]) for i in range(N)])
+        assert got.dtype == want.dtype and got.tobytes() == want.tobytes()
 
 
 def test_shuffled_once_each_and_a_state_goes_on(root):
@@ -298,11 +346,21 @@ class Turned(Table):
         return self.transform(Image.open(self.names[i]).convert("RGB").rotate(90)), i
 
 
-class Number(Table):
-    answer = 0.5
-
+class Word(Table):
     def __getitem__(self, i):
-        return self.transform(Image.open(os.path.join(self.root, self.names[i])).convert("RGB")), self.answer
+        return self.transform(Image.open(os.path.join(self.root, self.names[i])).convert("RGB")), "a word"
+
+
+class Blue(Table):
+    def __getitem__(self, i):
+        image = cv2.imread(self.names[i])
+        return self.transform(image), i
+
+
+class Flagged(Table):
+    def __getitem__(self, i):
+        image = cv2.imread(self.names[i], 0)
+        return self.transform(Image.fromarray(image)), i
 
 
 class Decoded(Table):
@@ -319,17 +377,19 @@ REFUSED = [
     (Twice, r"got 'return \(?self.transform\(image\), self.transform\(image\)\)?'"),
     (Switched, r"got [\"']self.transform\(Image.open"),
     (BySample, r"got 'i % 2'"),
-    (Made, r"got 'return .*' at its end, and no picture in it that Image.open has opened"),
+    (Made, r"got 'return .*' at its end, and no picture in it that Image.open or cv2.imread has opened"),
     (Turned, r"got [\"']self.transform\(Image.open\(self.names\[i\]\).convert\('RGB'\).rotate\(90\)\)"),
-    (Number, r"Number\[0\] has the label 0.5, want a whole number, of i64; .*columns of a table"),
+    (Word, r"Word\[0\] has the label 'a word', want a whole number of i64 or a float, of f64 or f32; texts and several numbers are columns of a table"),
+    (Blue, r"got [\"']self.transform\(image\)[\"'] of a picture whose blue comes first, want image = cv2.cvtColor\(image, cv2.COLOR_BGR2RGB\) behind cv2.imread"),
+    (Flagged, r"got [\"']cv2.imread\(self.names\[i\], 0\)"),
     (Decoded, r"Decoded\[0\] opens a ndarray, want a path, or a file such as io.BytesIO\(bytes\)"),
     (lambda root: Guided(root, None), r"Guided has no transform, and pictures have to become tensors"),
     (lambda root: Guided(root, T.Resize(8)), r"dataset.transform: Guided ends with a PIL image"),
     (lambda root: Guided(root, T.Compose([T.Lambda(abs), T.ToTensor()])), r"got torchvision's Lambda"),
-    (lambda root: Guided(root, target_transform=lambda y: torch.eye(5)[y]), r"Guided\[0\] has the label float32 of shape \[5\], want a whole number"),
-    (lambda root: Guided(root, target_transform=lambda y: np.int32(y)), r"Guided\[0\] has the label int32 of shape \[\], want a whole number, of i64"),
+    (lambda root: Guided(root, target_transform=lambda y: torch.eye(5)[y]), r"Guided\[0\] has the label torch.float32 of shape \[5\], want a whole number"),
+    (lambda root: Guided(root, target_transform=lambda y: np.int32(y)), r"Guided\[0\] has the label int32 of shape \[\], want a whole number of i64 or a float"),
     (lambda root: Guided(root, target_transform=bool), r"Guided\[0\] has the label False, want a whole number"),
-    (lambda root: ConcatDataset([Guided(root), OfAFile(root)]), r"datasets\[1\]: has samples of another form, or labels of another type, than datasets\[0\]"),
+    (lambda root: ConcatDataset([Guided(root), OfAFile(root)]), r"datasets\[1\]: has samples of another form, labels of another type, .*than datasets\[0\]"),
 ]
 
 
@@ -350,7 +410,7 @@ def test_a_picture_that_cannot_be_read_and_an_error_of_its_own_end_the_loop(root
         for _ in loader:
             pass
     dataset = Guided(root, target_transform=lambda y: [0, 1, 2, 3, 0.25][y])
-    with spdl.DataLoader(dataset, batch_size=2) as loader, pytest.raises(spdl.EngineFailed, match=r"Guided\[\d\] has the label 0.25, want a whole number"):
+    with spdl.DataLoader(dataset, batch_size=2) as loader, pytest.raises(spdl.EngineFailed, match=r"Guided\[\d\] has the label 0.25, want int, as the first sample has it"):
         for _ in loader:
             pass
 

@@ -172,7 +172,7 @@ def _sections(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[U
         return finish._replace(form="" if said.pure else "mask", wide=through.wide), {"fields": {"image": {"image": image}, "mask": {"image": mask}}}, \
             Places({"fields.image.image.transform": said.places})
     if of.size is None:
-        return finish, {"image": {**({"mode": "gray"} if of.channels == 1 else {}), **shape, "transform": of.transform}}, Places()  # which open tells, and can say of a refusal which transform it is
+        return finish, {"image": {**({"mode": "gray"} if of.channels == 1 else {}), **({"orientation": "apply"} if of.turned else {}), **shape, "transform": of.transform}}, Places()  # which open tells, and can say of a refusal which transform it is
     return finish, {"image": {**({"mode": "gray"} if of.channels == 1 else {}), **image}}, Places()
 
 

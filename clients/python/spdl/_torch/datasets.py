@@ -75,6 +75,7 @@ class Pictures(NamedTuple):
     size: Optional[list[int]] = None  # height and width of all pictures, where they are held
     target: Target = LABEL
     outputs: Optional[own.Outputs] = None  # what a sample is, of a class of the program's own
+    turned: bool = False  # whether pictures are turned as their EXIF says
 
     def kind(self) -> str:
         what = "" if self.target == LABEL else f" with {self.target.kind}"
@@ -175,7 +176,7 @@ def _opened(dataset: Any, cls: type, place: str) -> Pictures:
     classes = getattr(dataset, "classes", None)
     named = list(classes) if isinstance(classes, (list, tuple)) and all(isinstance(one, str) for one in classes) else None
     transform = read.transforms[0] if len(read.transforms) == 1 else read.transforms or None
-    return Pictures(read.opened, [-1] * len(read.opened), transform, named, None, (), read.channels, outputs=read.outputs)
+    return Pictures(read.opened, [-1] * len(read.opened), transform, named, None, (), read.channels, outputs=read.outputs, turned=read.turned)
 
 
 def _prepared(dataset: Any, place: str) -> Pictures:
@@ -358,9 +359,9 @@ def _joined(parts: list[Pictures], dataset: Any, place: str) -> Pictures:
     for i, one in enumerate(parts):
         if one.transform is not first.transform and repr(one.transform) != repr(first.transform):
             refuse(place, dataset, f"datasets[{i}].transform: got another than datasets[0]'s, want one for all")
-        if one.outputs != first.outputs:
-            refuse(place, dataset, f"datasets[{i}]: has samples of another form, or labels of another type, than datasets[0], want one for all")
+        if (one.outputs, one.turned) != (first.outputs, first.turned):
+            refuse(place, dataset, f"datasets[{i}]: has samples of another form, labels of another type, or pictures that another library opens, than datasets[0], want one for all")
         if (one.channels, one.size, one.target) != (first.channels, first.size, first.target):
             refuse(place, dataset, f"datasets[{i}]: got {one.kind()}, and datasets[0] has {first.kind()}, want one kind")
     return Pictures([one for part in parts for one in part.pictures], [label for part in parts for label in part.labels], first.transform, first.classes, None, (),
-                    first.channels, first.size, first.target, first.outputs)
+                    first.channels, first.size, first.target, first.outputs, first.turned)

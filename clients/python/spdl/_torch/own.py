@@ -6,6 +6,7 @@ import ast
 import copy
 import operator
 import os
+import struct
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -15,8 +16,8 @@ from typing import Any, NamedTuple, NoReturn, Optional, Union
 from . import texts
 from .annotated import Unknown
 
-WANT = ("want it to open one picture, image = Image.open(path).convert(\"RGB\"), to give it to a transform, image = self.transform(image), or albumentations' as self.transform(image=np.array(image))[\"image\"], and to return "
-        "it beside a label, return image, label, or in a dict; what else it does may not look at the picture")
+WANT = ("want it to open one picture, image = Image.open(path).convert(\"RGB\") or cv2.cvtColor(cv2.imread(path), cv2.COLOR_BGR2RGB), to give it to a transform, image = self.transform(image), or albumentations' as "
+        "self.transform(image=np.array(image))[\"image\"], and to return it beside a label, return image, label, or in a dict; what else it does may not look at the picture")
 _PICTURE, _LABEL = "picture", "label"  # in a sample
 _LOADERS = ("default_loader", "pil_loader")  # torchvision's, to RGB
 _NOTHING = object()
@@ -40,23 +41,40 @@ class Samples(NamedTuple):
     opened: list[Opened]
     transforms: list[Any]  # of each picture, one after the other
     channels: int
-    outputs: Optional[Outputs]  # None: a picture and a number in a tuple
+    turned: bool  # whether pictures are, as their EXIF says
+    outputs: Optional[Outputs]  # None: a picture and a whole number of Python's in a tuple
 
 
 class Outputs(NamedTuple):
     """What a sample is."""
 
     tree: Any  # _PICTURE and _LABEL, in a tuple or a dict
-    labels: str  # whose numbers labels are: "torch", "numpy", or "": Python's
+    labels: str  # the type of labels: "int64", that of torch or NumPy, "float64" or "float32"; of Python's own "int" or "float"
 
     def filled(self, picture: Any, label: Any) -> Any:
         """A sample of these, whose label is a number, or a batch."""
-        if type(label) is int and self.labels:
-            label = sys.modules["torch"].tensor(label) if self.labels == "torch" else sys.modules["numpy"].int64(label)
+        label = self._number(label) if type(label) is int else self._numbers(label)
         made = {_PICTURE: picture, _LABEL: label}
         if isinstance(self.tree, dict):
             return {key: made[one] for key, one in self.tree.items()}
         return tuple([made[one] for one in self.tree]) if isinstance(self.tree, tuple) else made[self.tree]
+
+    def _number(self, bits: int) -> Any:
+        library, _, kind = self.labels.rpartition(".")
+        number = _unpacked(bits) if kind.startswith("float") else bits
+        if library == "torch":
+            torch = sys.modules["torch"]
+            return torch.tensor(number, dtype=getattr(torch, kind))
+        return getattr(sys.modules["numpy"], kind)(number) if library else number
+
+    def _numbers(self, bits: Any) -> Any:
+        """Of a batch's, which are the bits of floats of 64, where they are no whole numbers."""
+        if not self.labels.rpartition(".")[2].startswith("float"):
+            return bits
+        torch, single = sys.modules.get("torch"), self.labels.endswith("32")
+        if torch is not None and isinstance(bits, torch.Tensor):
+            return bits.view(torch.float64).to(torch.float32 if single else torch.float64)
+        return bits.view("float64").astype("float32" if single else "float64")
 
 
 def samples(dataset: Any, cls: type) -> Samples:
@@ -70,7 +88,8 @@ def samples(dataset: Any, cls: type) -> Samples:
     rest = Rest(dataset, reader.rest(cls))
     rest.look()
     outputs = Outputs(reader.outputs, rest.labels)
-    return Samples([Opened(rest, i) for i in range(len(dataset))], list(reader.picture.transforms), 1 if reader.picture.mode == "L" else 3, None if outputs == ((_PICTURE, _LABEL), "") else outputs)
+    return Samples([Opened(rest, i) for i in range(len(dataset))], list(reader.picture.transforms), 1 if reader.picture.mode == "L" else 3, reader.picture.turned,
+                   None if outputs == ((_PICTURE, _LABEL), "int") else outputs)
 
 
 class Rest:
@@ -79,7 +98,7 @@ class Rest:
     def __init__(self, dataset: Any, function: FunctionType) -> None:
         self._dataset, self._function = dataset, function
         self._running = threading.Lock()
-        self.labels = ""  # whose numbers they are
+        self.labels = "int"  # of what type they are
 
     def __call__(self, number: int) -> tuple[Union[str, bytes], int, str]:
         with self._running:
@@ -90,36 +109,55 @@ class Rest:
         try:
             if len(self._dataset) > 0:
                 picture, label = self._function(self._dataset, 0)
+                self.labels = _type(label)
                 self._told(0, picture, label)
-                self.labels = next((name for name in ("torch", "numpy") if type(label).__module__.partition(".")[0] == name), "")
         except _Wrong as error:
             raise Unknown(f"{error}") from None
         except Exception:  # the sample is a bad one, when its turn comes
             return
 
+    def _bits(self, label: Any, sample: str) -> int:
+        """A label as a whole number."""
+        if label is _NOTHING:
+            return -1
+        if self.labels in _TYPES and _type(label) == self.labels:
+            return _packed(float(label)) if "float" in self.labels else operator.index(label)
+        shape = list(getattr(label, "shape", ()))
+        got = f"{label.dtype} of shape {shape}" if hasattr(label, "dtype") else f"{label!r:.60}"
+        want = f"want {self.labels}, as the first sample has it" if self.labels in _TYPES else "want a whole number of i64 or a float, of f64 or f32"
+        raise _Wrong(f"{sample} has the label {got}, {want}; texts and several numbers are columns of a table: source: {{list: FILE, columns: [...]}} of a description (docs/sources.md#tables)")
+
     def _told(self, number: int, picture: Any, label: Any) -> tuple[Union[str, bytes], int, str]:
         of = f"{type(self._dataset).__qualname__}[{number}]"
         if isinstance(picture, (str, os.PathLike)):
             path = os.path.abspath(os.fsdecode(picture))
-            return path, _whole(label, of), path
+            return path, self._bits(label, of), path
         if not hasattr(picture, "read"):
             raise _Wrong(f"{of} opens a {type(picture).__qualname__}, want a path, or a file such as io.BytesIO(bytes)")
-        return bytes(picture.read()), _whole(label, of), of
+        return bytes(picture.read()), self._bits(label, of), of
 
 
 class _Wrong(TypeError):
     """Of a sample that is something else."""
 
 
-def _whole(label: Any, sample: str) -> int:
-    """A label that torch's collate makes i64 of."""
+_TYPES = ("int", "float", *(f"{library}.{kind}" for library in ("numpy", "torch") for kind in ("int64", "float64", "float32")))  # of which torch's collate makes tensors of 64 bits, or of f32
+
+
+def _type(label: Any) -> str:
     if label is _NOTHING:
-        return -1
-    of = str(getattr(label, "dtype", "")).replace("torch.", "")
-    if type(label) is int or of == "int64" and tuple(label.shape) == ():
-        return operator.index(label)
-    got = f"{of} of shape {list(label.shape)}" if of else f"{label!r:.60}"
-    raise _Wrong(f"{sample} has the label {got}, want a whole number, of i64; a text, a float or several of them are columns of a table: source: {{list: FILE, columns: [...]}} of a description (docs/sources.md#tables)")
+        return "int"
+    kind = str(getattr(label, "dtype", "")).replace("torch.", "")
+    return f"{type(label).__module__.partition('.')[0]}.{kind}" if kind and tuple(label.shape) == () else type(label).__name__
+
+
+def _packed(number: float) -> int:
+    """A float's bits, as whole numbers alone go with a picture."""
+    return int(struct.unpack("<q", struct.pack("<d", number))[0])
+
+
+def _unpacked(bits: int) -> float:
+    return float(struct.unpack("<d", struct.pack("<q", bits))[0])
 
 
 # ---- what names stand for
@@ -128,8 +166,9 @@ def _whole(label: Any, sample: str) -> int:
 class _Picture(NamedTuple):
     """The picture, and what has become of it."""
 
-    mode: str = ""  # that it was converted to
+    mode: str = ""  # that it was converted to; "BGR": as OpenCV reads it
     array: bool = False  # of NumPy
+    turned: bool = False  # as its EXIF says, as OpenCV does
     inside: bool = False  # in a dict, as its image
     transforms: tuple[Any, ...] = ()
 
@@ -169,7 +208,7 @@ class _Reader:
         *steps, last = self._own.body
         kept = self._steps(steps)
         if not isinstance(last, ast.Return) or last.value is None or not self._mentions(last):
-            self._refuse(last, f"{ast.unparse(last)[:80]!r} at its end, and no picture in it that Image.open has opened")
+            self._refuse(last, f"{ast.unparse(last)[:80]!r} at its end, and no picture in it that Image.open or cv2.imread has opened")
         before = self._path
         self.outputs = self._output(last.value)
         if self._path is not before:
@@ -178,6 +217,8 @@ class _Reader:
             self._other(last)
         if not self.picture.mode:
             self._refuse(last, "pictures of whatever modes their files have", "want image.convert(\"RGB\") behind Image.open, as rows of a batch are of one kind")
+        if self.picture.mode == "BGR":
+            self._other(last)
         values: list[ast.expr] = [ast.Name(_TAKEN, ast.Load()), self._label or ast.Name(_TAKEN, ast.Load())]
         kept.append(ast.copy_location(ast.Return(ast.Tuple(values, ast.Load())), last))
         return kept
@@ -241,9 +282,6 @@ class _Reader:
     def _mentions(self, node: ast.AST) -> bool:
         return any(isinstance(one, ast.Name) and one.id in self._names or self._is_open(one) for one in ast.walk(node))
 
-    def _is_open(self, node: ast.AST) -> bool:
-        return isinstance(node, ast.Call) and self._opens(self._known(node.func))
-
     def _is_of_pictures(self, node: ast.expr) -> bool:
         """Whether an expression is of the picture, and not merely has it in it somewhere."""
         while not isinstance(node, ast.Name):
@@ -253,7 +291,7 @@ class _Reader:
                 node = node.body
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "convert" and not self._is_known(node.func):
                 node = node.func.value
-            elif isinstance(node, ast.Call) and len(node.args) + len(node.keywords) == 1:
+            elif isinstance(node, ast.Call) and (len(node.args) + len(node.keywords) == 1 or node.args and self._is(node.func, "cv2", "cvtColor")):
                 node = (node.args or [node.keywords[0].value])[0]
             elif isinstance(node, ast.Subscript):
                 node = node.value
@@ -272,35 +310,46 @@ class _Reader:
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value == "image":
             one = self._picture(node.value)
             return one._replace(inside=False) if one.inside else self._other(node)
+        if isinstance(node, ast.Subscript) and ast.unparse(node.slice).strip("()") in (":, :, ::-1", "..., ::-1"):
+            return self._rgb(self._picture(node.value), node)
         return self._called(node) if isinstance(node, ast.Call) else self._other(node)
 
     def _called(self, node: ast.Call) -> _Picture:
         function = self._known(node.func)
-        if self._opens(function):
-            return self._opened(node, function)
+        if self._is_open(node):
+            return self._opened(node)
         if isinstance(node.func, ast.Attribute) and node.func.attr == "convert" and function is _NOTHING:
             one, arguments = self._picture(node.func.value), [getattr(each, "value", None) for each in (*node.args, *[keyword.value for keyword in node.keywords])]
             if arguments in (["RGB"], ["L"]) and one in (_Picture(), _Picture(mode=arguments[0])):
                 return one._replace(mode=arguments[0])
             self._other(node)
+        if self._is(node.func, "cv2", "cvtColor") and len(node.args) == 2 and self._is(node.args[1], "cv2", "COLOR_BGR2RGB"):
+            return self._rgb(self._picture(node.args[0]), node)
         if function is _NOTHING or len(node.args) + len(node.keywords) != 1:
             self._other(node)
         one = self._picture(node.args[0] if node.args else node.keywords[0].value)
         if one.inside:
             self._other(node)
-        numpy = sys.modules.get("numpy")
-        if node.args and numpy is not None and function in (numpy.array, numpy.asarray) and one.mode and not one.array and not one.transforms:
+        if one.mode == "BGR":
+            self._refuse(node, f"{ast.unparse(node)[:80]!r} of a picture whose blue comes first", "want image = cv2.cvtColor(image, cv2.COLOR_BGR2RGB) behind cv2.imread: rows are RGB")
+        if node.args and one.mode and not one.transforms and self._is(node.func, "numpy", "array", "asarray"):
             return one._replace(array=True)
+        if node.args and one.mode and not one.transforms and one.array and self._is(node.func, "PIL.Image", "fromarray"):
+            return one._replace(array=False)
         if node.args and not one.array and callable(function):
             return one._replace(transforms=(*one.transforms, function))
         if not node.args and node.keywords[0].arg == "image" and one.array and any(cls.__module__.partition(".")[0] == "albumentations" for cls in type(function).__mro__):
             return one._replace(inside=True, transforms=(*one.transforms, function))
         return self._other(node)
 
-    def _opened(self, node: ast.Call, function: Any) -> _Picture:
+    def _rgb(self, one: _Picture, node: ast.expr) -> _Picture:
+        return one._replace(mode="RGB") if one.mode == "BGR" else self._other(node)
+
+    def _opened(self, node: ast.Call) -> _Picture:
         if self._path is not None:
             self._refuse(node, f"{ast.unparse(node)[:80]!r}, a second picture", "want one; several are fields of a description, of a table of their paths: fields: {NAME: {image: {from: COLUMN, transform: ...}}} (docs/recipes.md#segmentation-pictures-and-masks)")
-        if len(node.args) != 1 or node.keywords:
+        of_opencv = self._is(node.func, "cv2", "imread")
+        if node.keywords or len(node.args) != 1 and not (of_opencv and len(node.args) == 2 and self._is(node.args[1], "cv2", "IMREAD_COLOR")):
             self._other(node)
         path = node.args[0]
         if isinstance(path, ast.Name) and isinstance(file := self._names.get(path.id), _File):
@@ -308,15 +357,19 @@ class _Reader:
         if self._mentions(path):
             self._other(node)
         self._path = path
-        return _Picture(mode="RGB" if function is not self._pillows() else "")
+        return _Picture("BGR", array=True, turned=True) if of_opencv else _Picture("" if self._is(node.func, "PIL.Image", "open") else "RGB")
 
-    def _opens(self, function: Any) -> bool:
-        if getattr(function, "__module__", "") == "torchvision.datasets.folder" and getattr(function, "__name__", "") in _LOADERS:
-            return True
-        return function is not _NOTHING and function is self._pillows()
+    def _is_open(self, node: ast.AST) -> bool:
+        if not isinstance(node, ast.Call):
+            return False
+        function = self._known(node.func)
+        its = getattr(function, "__module__", "") == "torchvision.datasets.folder" and getattr(function, "__name__", "") in _LOADERS
+        return its or self._is(node.func, "PIL.Image", "open") or self._is(node.func, "cv2", "imread")
 
-    def _pillows(self) -> Any:
-        return getattr(sys.modules.get("PIL.Image"), "open", None)
+    def _is(self, node: ast.expr, module: str, *names: str) -> bool:
+        """Whether it is one of a module's, if that is loaded."""
+        one = self._known(node)
+        return one is not _NOTHING and any(one is getattr(sys.modules.get(module), name, _NOTHING) for name in names)
 
     def _value(self, node: ast.expr) -> Any:
         value = self._known(node)
