@@ -565,6 +565,32 @@ def test_pictures_that_a_data_set_holds(name, transforms):
     same(Subset(ConcatDataset([dataset, dataset]), [9, 2, 6]), batch_size=2)
 
 
+def test_timms_create_dataset_of_a_folder(root, tmp_path):
+    timm_data = pytest.importorskip("timm.data")
+    for i, path in enumerate(sorted(pathlib.Path(root).glob("*/*"))):
+        (tmp_path / f"c{i % 3 + 9}").mkdir(exist_ok=True)
+        (tmp_path / f"c{i % 3 + 9}" / f"{i}{path.suffix}").symlink_to(path)  # c9 and 9.jpg come ahead of c10 and 10.jpg
+    dataset = timm_data.create_dataset("", root=str(tmp_path), split="train")
+    dataset.transform = timm_data.create_transform(40)
+    same(dataset, batch_size=4)
+    same(Subset(dataset, [5, 3]), batch_size=2)
+    with spdl.DataLoader(dataset, batch_size=4) as loader:
+        assert loader.classes == ["c9", "c10", "c11"]
+    grey = timm_data.ImageDataset(str(tmp_path), input_img_mode="L", transform=T.Compose([T.Resize((20, 24)), T.ToTensor()]))
+    same(grey, batch_size=4)
+    for change, message in [
+        (dict(reader=[]), "ImageDataset reader: got a list, want a ReaderImageFolder, of files in a folder; tar shards"),
+        (dict(load_bytes=True), "load_bytes: got True, and input_img_mode: got 'RGB', want False"),
+        (dict(input_img_mode=""), "input_img_mode: got '', want False, and \"RGB\" or \"L\""),
+        (dict(target_transform=abs), "target_transform: got .*want None"),
+        (dict(transform=None), "ImageDataset has no transform"),
+    ]:
+        other = timm_data.create_dataset("", root=str(tmp_path), split="train", transform=dataset.transform)
+        vars(other).update(change)
+        with pytest.raises(spdl.ArgumentError, match=message):
+            spdl.DataLoader(other)
+
+
 def test_data_sets_that_cannot_be_told_are_refused(root):
     folder = datasets.ImageFolder(root, small())
     floats = held(datasets.CIFAR10, small(), data=np.zeros((5, 32, 32, 3), np.float32), targets=[0] * 5)

@@ -104,6 +104,16 @@ class Alone(Table):
         return im
 
 
+class Checked(Table):
+    def __getitem__(self, i):
+        img = Image.open(os.path.join(self.root, self.names[i]))
+        if img is None:
+            raise FileNotFoundError(self.names[i])
+        if img.mode != "RGB":
+            img = img.convert("RGB")
+        return self.transform(img), i
+
+
 class Grey(Table):
     def __getitem__(self, i):
         path: str = f"{self.root}/{self.names[i]}"
@@ -156,7 +166,7 @@ def in_a_function(transform):
     return Local
 
 
-FORMS = {"guided": Guided, "of a file": OfAFile, "alone": Alone, "held": Held, "a child": Child, "in a function": in_a_function(TENSOR),
+FORMS = {"guided": Guided, "checked": Checked, "of a file": OfAFile, "alone": Alone, "held": Held, "a child": Child, "in a function": in_a_function(TENSOR),
          "labels by a function": lambda root: Guided(root, target_transform=lambda y: int(y) + 100), "grey": lambda root: Grey(root, T.Compose([T.Resize((32, 30)), T.ToTensor(), T.Normalize(0.5, 0.25)]))}
 
 
@@ -166,6 +176,26 @@ def test_batches_are_torchs(root, name):
     same(dataset, batch_size=4)
     same(dataset, batch_size=4, collate_fn=lambda samples: samples)
     same(ConcatDataset([Subset(dataset, [7, 2, 2]), dataset]), batch_size=3, drop_last=True)
+
+
+def test_an_assertion_of_a_picture(root, tmp_path, monkeypatch):
+    """In a module of its own, as pytest changes those of tests."""
+    (tmp_path / "asserting.py").write_text("""import cv2
+from test_own import Table
+
+class Asserting(Table):
+    def __getitem__(self, i):
+        image = cv2.imread(f"{self.root}/{self.names[i]}")
+        assert image is not None, "no picture"
+        image = cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
+        image = self.transform(image=image)["image"]
+        return image, i
+""")
+    A = pytest.importorskip("albumentations")
+    from albumentations.pytorch import ToTensorV2
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import asserting
+    same(asserting.Asserting(root, A.Compose([A.Resize(32, 30), ToTensorV2()])), batch_size=4)
 
 
 def test_a_class_below_imagefolder(root, tmp_path):
@@ -316,6 +346,14 @@ class Again(Table):
         return self.transform(image), i
 
 
+class Half(Table):
+    def __getitem__(self, i):
+        image = Image.open(self.names[i])
+        if image.mode == "RGBA":
+            image = image.convert("RGB")
+        return self.transform(image), i
+
+
 class Twice(Table):
     def __getitem__(self, i):
         image = Image.open(self.names[i]).convert("RGB")
@@ -374,6 +412,7 @@ REFUSED = [
     (Second, r"got 'Image.open\(self.names\[i\]\)', a second picture, want one; several are fields of a description"),
     (Three, r"got [\"']\(self.transform\(.*want it to open one picture"),
     (Again, r"got [\"']try:.*want it to open one picture"),
+    (Half, r"got [\"']image.mode == 'RGBA'[\"']"),
     (Twice, r"got 'return \(?self.transform\(image\), self.transform\(image\)\)?'"),
     (Switched, r"got [\"']self.transform\(Image.open"),
     (BySample, r"got 'i % 2'"),

@@ -36,7 +36,7 @@ _BOXES = ("has boxes and other targets, which come with a description alone: wri
           "image: {boxes: {column: boxes, with: [classes]}}, by which they follow every operation; docs/recipes.md has it for COCO")
 _WRAP = "want wrap_dataset_for_transforms_v2(dataset) of torchvision.datasets, with transforms= of v2, which take the picture and its target together"
 BEHAVIOUR = ("__getitem__", "__getitems__", "__len__")
-_LIBRARIES = {"torchvision.datasets": "torchvision", "torch.utils.data": "torch"}
+_LIBRARIES = {"torchvision.datasets": "torchvision", "torch.utils.data": "torch", "timm.data": "timm"}
 _SOURCE = "spdl.DataLoader(spec, source=dataset), with a __getitem__ that returns encoded bytes or a path, and a label: the engine decodes (docs/sources.md)"
 
 
@@ -119,6 +119,8 @@ def pictures(dataset: Any, place: str = "dataset") -> Pictures:
         return part(pictures(dataset.dataset, f"{place}.dataset"), dataset.indices)
     if (library, name) == ("torch", "ConcatDataset"):
         return _joined([pictures(one, f"{place}.datasets[{i}]") for i, one in enumerate(dataset.datasets)], dataset, place)
+    if (library, name) == ("timm", "ImageDataset"):
+        return _of_timm(dataset, place)
     if library != "torchvision" or not any(name in known for known in (_FILES, _PIXELS, _NUMBERED)):
         _refuse_kind(library, name, dataset, place)
     _check(dataset, name, place)
@@ -231,6 +233,19 @@ def _of_files(dataset: Any, name: str, place: str) -> Pictures:
     return Pictures(files, [int(label) for label in labels], getattr(dataset, "transform", None),
                     [one if isinstance(one, str) else ", ".join(one) for one in classes] if classes else None,
                     root, (extensions,) if isinstance(extensions, str) else tuple(extensions))
+
+
+def _of_timm(dataset: Any, place: str) -> Pictures:
+    """timm's ImageDataset, as its create_dataset makes one of a folder."""
+    reader, mode = dataset.reader, getattr(dataset, "input_img_mode", "RGB")
+    if not libraries.derives(reader, "timm.data", "ReaderImageFolder"):
+        refuse(place, dataset, f"reader: got a {type(reader).__qualname__}, want a ReaderImageFolder, of files in a folder; tar shards and Hugging Face's data sets are read as they are, by a description (docs/sources.md#shards) or datasets.load_dataset")
+    if dataset.load_bytes or mode not in ("RGB", "L"):
+        refuse(place, dataset, f"load_bytes: got {dataset.load_bytes!r}, and input_img_mode: got {mode!r}, want False, and \"RGB\" or \"L\": a batch has pictures of one kind")
+    _check(dataset, "ImageDataset", place)
+    names: dict[int, str] = {number: name for name, number in reader.class_to_idx.items()}
+    classes = [names[i] for i in range(len(names))] if names.keys() == set(range(len(names))) else None
+    return Pictures([os.path.abspath(path) for path, _ in reader.samples], [int(label) for _, label in reader.samples], dataset.transform, classes, None, (), 1 if mode == "L" else 3)
 
 
 def _of_numbers(dataset: Any, name: str, place: str) -> Pictures:

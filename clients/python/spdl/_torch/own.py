@@ -235,6 +235,10 @@ class _Reader:
             before = self._path
             self._names[step.targets[0].id] = self._picture(step.value)
             return [] if self._path is before else [self._taken(step)]
+        if isinstance(step, ast.Assert) and self._mentions(step) and self._holds(step.test):
+            return []
+        if isinstance(step, ast.If) and not step.orelse and any(ast.unparse(step.test) == f"{name}.mode != 'RGB'" for name, one in self._names.items() if one == _Picture()):
+            return self._steps(step.body)  # which convert it
         if isinstance(step, ast.If) and self._mentions(step):
             return self._steps(step.body if self._holds(step.test) else step.orelse)
         if self._mentions(step) or any(isinstance(one, (ast.Return, ast.Yield, ast.YieldFrom, ast.Global, ast.Nonlocal)) for one in ast.walk(step)):
@@ -274,7 +278,8 @@ class _Reader:
         if isinstance(test, ast.BoolOp):
             return (all if isinstance(test.op, ast.And) else any)([self._holds(one) for one in test.values])
         if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.Is, ast.IsNot)) and isinstance(test.comparators[0], ast.Constant) and test.comparators[0].value is None:
-            return (self._value(test.left) is None) == isinstance(test.ops[0], ast.Is)
+            is_none = not isinstance(test.left, ast.Name) or test.left.id not in self._names  # a picture, which the engine tells where it is none, is not
+            return (is_none and self._value(test.left) is None) == isinstance(test.ops[0], ast.Is)
         return bool(self._value(test))
 
     # ---- expressions
