@@ -52,6 +52,7 @@ def equal(got, want, within):
         for key in want:
             equal(got[key], want[key], within)
     elif isinstance(want, (list, tuple)):
+        assert type(got) is type(want) or not any(isinstance(one, str) for one in want)
         assert len(got) == len(want)
         for one, other in zip(got, want):
             equal(one, other, within)
@@ -102,6 +103,24 @@ class Alone(Table):
             im = im.convert(mode="RGB")
         im = im if self.transform is None else self.transform(im)
         return im
+
+
+class Named(Table):
+    def __getitem__(self, i):
+        image = Image.open(os.path.join(self.root, self.names[i])).convert("RGB")
+        return self.transform(image), self.names[i].partition(".")[0] + " é"
+
+
+class Both(Table):
+    def __getitem__(self, i):
+        path = os.path.join(self.root, self.names[i])
+        image = self.transform(Image.open(path).convert("RGB"))
+        return {"image": image, "name": os.path.basename(path), "score": np.float32(i / 3)}
+
+
+class Triple(Table):
+    def __getitem__(self, i):
+        return self.transform(Image.open(os.path.join(self.root, self.names[i])).convert("RGB")), i, str(i)
 
 
 class Checked(Table):
@@ -166,7 +185,7 @@ def in_a_function(transform):
     return Local
 
 
-FORMS = {"guided": Guided, "checked": Checked, "of a file": OfAFile, "alone": Alone, "held": Held, "a child": Child, "in a function": in_a_function(TENSOR),
+FORMS = {"with a name": Named, "in a dict with both": Both, "in a tuple with both": Triple, "guided": Guided, "checked": Checked, "of a file": OfAFile, "alone": Alone, "held": Held, "a child": Child, "in a function": in_a_function(TENSOR),
          "labels by a function": lambda root: Guided(root, target_transform=lambda y: int(y) + 100), "grey": lambda root: Grey(root, T.Compose([T.Resize((32, 30)), T.ToTensor(), T.Normalize(0.5, 0.25)]))}
 
 
@@ -334,7 +353,17 @@ class Second(Table):
 
 class Three(Table):
     def __getitem__(self, i):
-        return self.transform(Image.open(self.names[i]).convert("RGB")), i, self.names[i]
+        return self.transform(Image.open(os.path.join(self.root, self.names[i])).convert("RGB")), i, i + 1
+
+
+class Long(Table):
+    def __getitem__(self, i):
+        return self.transform(Image.open(os.path.join(self.root, self.names[i])).convert("RGB")), "é" * 65
+
+
+class Four(Table):
+    def __getitem__(self, i):
+        return self.transform(Image.open(self.names[i]).convert("RGB")), i, self.names[i], i
 
 
 class Again(Table):
@@ -386,7 +415,7 @@ class Turned(Table):
 
 class Word(Table):
     def __getitem__(self, i):
-        return self.transform(Image.open(os.path.join(self.root, self.names[i])).convert("RGB")), "a word"
+        return self.transform(Image.open(os.path.join(self.root, self.names[i])).convert("RGB")), None
 
 
 class Blue(Table):
@@ -410,7 +439,9 @@ REFUSED = [
     (Looks, r"Looks is a class of its own, which reads by its __getitem__: .*test_own.py:\d+: got '\(?width, height\)? = image.size', want it to open one picture, .*; or spdl.DataLoader\(spec, source=dataset\)"),
     (AnyMode, r"got pictures of whatever modes their files have, want image.convert\(\"RGB\"\) behind Image.open"),
     (Second, r"got 'Image.open\(self.names\[i\]\)', a second picture, want one; several are fields of a description"),
-    (Three, r"got [\"']\(self.transform\(.*want it to open one picture"),
+    (Three, r"Three\[0\] has two labels, 0, 1, want a number and a text at most; longer texts and several numbers are columns of a table"),
+    (Long, r"Long\[0\] has the text 'é.*', want one of 1 to 128 bytes in UTF-8"),
+    (Four, r"got [\"']\(self.transform\(.*want it to open one picture"),
     (Again, r"got [\"']try:.*want it to open one picture"),
     (Half, r"got [\"']image.mode == 'RGBA'[\"']"),
     (Twice, r"got 'return \(?self.transform\(image\), self.transform\(image\)\)?'"),
@@ -418,7 +449,7 @@ REFUSED = [
     (BySample, r"got 'i % 2'"),
     (Made, r"got 'return .*' at its end, and no picture in it that Image.open or cv2.imread has opened"),
     (Turned, r"got [\"']self.transform\(Image.open\(self.names\[i\]\).convert\('RGB'\).rotate\(90\)\)"),
-    (Word, r"Word\[0\] has the label 'a word', want a whole number of i64 or a float, of f64 or f32; texts and several numbers are columns of a table"),
+    (Word, r"Word\[0\] has the label None, want a whole number of i64, a float of f64 or f32, or a text; longer texts and several"),
     (Blue, r"got [\"']self.transform\(image\)[\"'] of a picture whose blue comes first, want image = cv2.cvtColor\(image, cv2.COLOR_BGR2RGB\) behind cv2.imread"),
     (Flagged, r"got [\"']cv2.imread\(self.names\[i\], 0\)"),
     (Decoded, r"Decoded\[0\] opens a ndarray, want a path, or a file such as io.BytesIO\(bytes\)"),
@@ -426,7 +457,7 @@ REFUSED = [
     (lambda root: Guided(root, T.Resize(8)), r"dataset.transform: Guided ends with a PIL image"),
     (lambda root: Guided(root, T.Compose([T.Lambda(abs), T.ToTensor()])), r"got torchvision's Lambda"),
     (lambda root: Guided(root, target_transform=lambda y: torch.eye(5)[y]), r"Guided\[0\] has the label torch.float32 of shape \[5\], want a whole number"),
-    (lambda root: Guided(root, target_transform=lambda y: np.int32(y)), r"Guided\[0\] has the label int32 of shape \[\], want a whole number of i64 or a float"),
+    (lambda root: Guided(root, target_transform=lambda y: np.int32(y)), r"Guided\[0\] has the label int32 of shape \[\], want a whole number of i64, a float"),
     (lambda root: Guided(root, target_transform=bool), r"Guided\[0\] has the label False, want a whole number"),
     (lambda root: ConcatDataset([Guided(root), OfAFile(root)]), r"datasets\[1\]: has samples of another form, labels of another type, .*than datasets\[0\]"),
 ]
@@ -463,5 +494,7 @@ def test_the_pages_block_runs(root, tmp_path, monkeypatch):
     (tmp_path / "train.csv").write_text("filename,label\n" + "".join(f"{name},{i % 3}\n" for i, name in enumerate(sorted(os.listdir(root)))))
     (tmp_path / "script.py").write_text(block)
     seen = []
-    exec(compile(block, str(tmp_path / "script.py"), "exec"), {"train": lambda images, labels: seen.append((images.shape, labels.tolist())), "__name__": "script"})
+    script = {"train": lambda images, labels: seen.append((images.shape, labels.tolist())), "__name__": "script"}
+    exec(compile(block, str(tmp_path / "script.py"), "exec"), script)
+    script["loader"].close()  # its files' names are of this directory
     assert [shape for shape, _ in seen] == [(4, 3, 224, 224), (4, 3, 224, 224), (3, 3, 224, 224)] and sorted(sum((labels for _, labels in seen), [])) == sorted(i % 3 for i in range(N))

@@ -149,8 +149,8 @@ def _of_pictures(of: datasets.Pictures, dataset: Any, said: _Arguments) -> Made:
         source = {"list": TABLE, "labels": "none", **({"columns": columns} if columns else {})}
     elif datasets.is_folder(of):
         source = {"folder": of.root, "extensions": [ending.lstrip(".") for ending in of.extensions]}
-    fields = (*of.target.fields(), *finish.known) if isinstance(finish, Sampled) else of.target.fields()
-    return Made(len(of.pictures), source, sections, datasets.Files(of), fields, finish, finish.collate is not None, of.classes, files, places)
+    more = finish.known if isinstance(finish, Sampled) else of.outputs.fields if of.outputs is not None else ()
+    return Made(len(of.pictures), source, sections, datasets.Files(of), (*of.target.fields(), *more), finish, finish.collate is not None, of.classes, files, places)
 
 
 def _sections(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[Union[Finish, Sampled], dict[str, Any], Places]:

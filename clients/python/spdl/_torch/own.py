@@ -17,8 +17,9 @@ from . import texts
 from .annotated import Unknown
 
 WANT = ("want it to open one picture, image = Image.open(path).convert(\"RGB\") or cv2.cvtColor(cv2.imread(path), cv2.COLOR_BGR2RGB), to give it to a transform, image = self.transform(image), or albumentations' as "
-        "self.transform(image=np.array(image))[\"image\"], and to return it beside a label, return image, label, or in a dict; what else it does may not look at the picture")
-_PICTURE, _LABEL = "picture", "label"  # in a sample
+        "self.transform(image=np.array(image))[\"image\"], and to return it beside a label, a text or both, return image, label, or in a dict; what else it does may not look at the picture")
+_PICTURE, _LABEL, _TEXT = "picture", "label", "text"  # in a sample
+_LONGEST = 128  # bytes of a text, which goes as its sample's key
 _LOADERS = ("default_loader", "pil_loader")  # torchvision's, to RGB
 _NOTHING = object()
 _TAKEN = "_spdl_picture"  # what the rest of the function calls it
@@ -48,13 +49,18 @@ class Samples(NamedTuple):
 class Outputs(NamedTuple):
     """What a sample is."""
 
-    tree: Any  # _PICTURE and _LABEL, in a tuple or a dict
-    labels: str  # the type of labels: "int64", that of torch or NumPy, "float64" or "float32"; of Python's own "int" or "float"
+    tree: Any  # _PICTURE, _LABEL and _TEXT, in a tuple or a dict
+    labels: str = "int"  # the type of labels, of _TYPES
 
-    def filled(self, picture: Any, label: Any) -> Any:
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """What is picked of a batch beside pictures and labels."""
+        return ("key",) if _TEXT in (self.tree.values() if isinstance(self.tree, dict) else self.tree) else ()
+
+    def filled(self, picture: Any, label: Any, text: Any = None) -> Any:
         """A sample of these, whose label is a number, or a batch."""
         label = self._number(label) if type(label) is int else self._numbers(label)
-        made = {_PICTURE: picture, _LABEL: label}
+        made = {_PICTURE: picture, _LABEL: label, _TEXT: tuple(text) if isinstance(text, list) and isinstance(self.tree, tuple) else text}
         if isinstance(self.tree, dict):
             return {key: made[one] for key, one in self.tree.items()}
         return tuple([made[one] for one in self.tree]) if isinstance(self.tree, tuple) else made[self.tree]
@@ -87,18 +93,28 @@ def samples(dataset: Any, cls: type) -> Samples:
     reader = _Reader(dataset, function, own)
     rest = Rest(dataset, reader.rest(cls))
     rest.look()
-    outputs = Outputs(reader.outputs, rest.labels)
+    outputs = Outputs(_mapped(reader.outputs, rest.kinds), rest.labels)
     return Samples([Opened(rest, i) for i in range(len(dataset))], list(reader.picture.transforms), 1 if reader.picture.mode == "L" else 3, reader.picture.turned,
-                   None if outputs == ((_PICTURE, _LABEL), "int") else outputs)
+                   None if outputs == Outputs((_PICTURE, _LABEL)) else outputs)
+
+
+def _mapped(outputs: Any, kinds: Sequence[str]) -> Any:
+    """What a sample is, with its label and its text in the places of the numbers of what it has beside the picture."""
+    if isinstance(outputs, dict):
+        return {key: _mapped(one, kinds) for key, one in outputs.items()}
+    if isinstance(outputs, tuple):
+        return tuple([_mapped(one, kinds) for one in outputs])
+    return outputs if outputs is _PICTURE else kinds[outputs]
 
 
 class Rest:
-    """What is left of a __getitem__: where a picture lies, and its label. The data set's code is run by one thread at a time, as in a worker of torch's."""
+    """What is left of a __getitem__: where a picture lies, its label and its text. The data set's code is run by one thread at a time, as in a worker of torch's."""
 
     def __init__(self, dataset: Any, function: FunctionType) -> None:
         self._dataset, self._function = dataset, function
         self._running = threading.Lock()
         self.labels = "int"  # of what type they are
+        self.kinds: list[str] = [_LABEL, _TEXT]  # what a sample has beside its picture
 
     def __call__(self, number: int) -> tuple[Union[str, bytes], int, str]:
         with self._running:
@@ -108,33 +124,46 @@ class Rest:
         """Look at the first sample, which the others are like. Raises Unknown of what is wrong with it."""
         try:
             if len(self._dataset) > 0:
-                picture, label = self._function(self._dataset, 0)
-                self.labels = _type(label)
-                self._told(0, picture, label)
+                picture, *values = self._function(self._dataset, 0)
+                self.kinds = [_TEXT if isinstance(one, str) else _LABEL for one in values]
+                if len(set(self.kinds)) < len(self.kinds):
+                    raise _Wrong(f"{self._name(0)} has two {self.kinds[0]}s, {', '.join(f'{one!r:.60}' for one in values)}, want a number and a text at most; {_COLUMNS}")
+                self.labels = next((_type(one) for one, kind in zip(values, self.kinds) if kind == _LABEL), "int")
+                self._told(0, picture, *values)
         except _Wrong as error:
             raise Unknown(f"{error}") from None
         except Exception:  # the sample is a bad one, when its turn comes
             return
 
-    def _bits(self, label: Any, sample: str) -> int:
-        """A label as a whole number."""
-        if label is _NOTHING:
-            return -1
-        if self.labels in _TYPES and _type(label) == self.labels:
-            return _packed(float(label)) if "float" in self.labels else operator.index(label)
-        shape = list(getattr(label, "shape", ()))
-        got = f"{label.dtype} of shape {shape}" if hasattr(label, "dtype") else f"{label!r:.60}"
-        want = f"want {self.labels}, as the first sample has it" if self.labels in _TYPES else "want a whole number of i64 or a float, of f64 or f32"
-        raise _Wrong(f"{sample} has the label {got}, {want}; texts and several numbers are columns of a table: source: {{list: FILE, columns: [...]}} of a description (docs/sources.md#tables)")
+    def _name(self, number: int) -> str:
+        return f"{type(self._dataset).__qualname__}[{number}]"
 
-    def _told(self, number: int, picture: Any, label: Any) -> tuple[Union[str, bytes], int, str]:
-        of = f"{type(self._dataset).__qualname__}[{number}]"
+    def _told(self, number: int, picture: Any, *values: Any) -> tuple[Union[str, bytes], int, str]:
+        of = self._name(number)
+        beside = dict(zip(self.kinds, values))
+        label, text = self._bits(beside[_LABEL], of) if _LABEL in beside else -1, self._text(beside[_TEXT], of) if _TEXT in beside else None
         if isinstance(picture, (str, os.PathLike)):
             path = os.path.abspath(os.fsdecode(picture))
-            return path, self._bits(label, of), path
+            return path, label, path if text is None else text
         if not hasattr(picture, "read"):
             raise _Wrong(f"{of} opens a {type(picture).__qualname__}, want a path, or a file such as io.BytesIO(bytes)")
-        return bytes(picture.read()), self._bits(label, of), of
+        return bytes(picture.read()), label, of if text is None else text
+
+    def _bits(self, label: Any, of: str) -> int:
+        """A label as a whole number."""
+        if self.labels in _TYPES and _type(label) == self.labels:
+            return _packed(float(label)) if "float" in self.labels else operator.index(label)
+        got = f"{label.dtype} of shape {list(getattr(label, 'shape', ()))}" if hasattr(label, "dtype") else f"{label!r:.60}"
+        want = f"want {self.labels}, as the first sample has it" if self.labels in _TYPES else "want a whole number of i64, a float of f64 or f32, or a text"
+        raise _Wrong(f"{of} has the label {got}, {want}; {_COLUMNS}")
+
+    def _text(self, text: Any, of: str) -> str:
+        if not isinstance(text, str) or not 0 < len(text.encode("utf-8", "surrogateescape")) <= _LONGEST or "\0" in text:
+            raise _Wrong(f"{of} has the text {text!r:.200}, want one of 1 to {_LONGEST} bytes in UTF-8, without zeros; {_COLUMNS}")
+        return str(text)
+
+
+_COLUMNS = "longer texts and several numbers are columns of a table: source: {list: FILE, columns: [...]} of a description (docs/sources.md#tables)"
 
 
 class _Wrong(TypeError):
@@ -145,8 +174,6 @@ _TYPES = ("int", "float", *(f"{library}.{kind}" for library in ("numpy", "torch"
 
 
 def _type(label: Any) -> str:
-    if label is _NOTHING:
-        return "int"
     kind = str(getattr(label, "dtype", "")).replace("torch.", "")
     return f"{type(label).__module__.partition('.')[0]}.{kind}" if kind and tuple(label.shape) == () else type(label).__name__
 
@@ -192,7 +219,7 @@ class _Reader:
         self._changed = {one.attr for one in ast.walk(own) if isinstance(one, ast.Attribute) and not isinstance(one.ctx, ast.Load)}  # attributes that are others in each call
         self._names: dict[str, Union[_Picture, _File]] = {}
         self._path: Optional[ast.expr] = None
-        self._label: Optional[ast.expr] = None
+        self._beside: list[ast.expr] = []  # what is handed out with it
         self.picture = _Picture()  # that is handed out
         self._handed = 0  # how often
         self.outputs: Any = None
@@ -219,8 +246,7 @@ class _Reader:
             self._refuse(last, "pictures of whatever modes their files have", "want image.convert(\"RGB\") behind Image.open, as rows of a batch are of one kind")
         if self.picture.mode == "BGR":
             self._other(last)
-        values: list[ast.expr] = [ast.Name(_TAKEN, ast.Load()), self._label or ast.Name(_TAKEN, ast.Load())]
-        kept.append(ast.copy_location(ast.Return(ast.Tuple(values, ast.Load())), last))
+        kept.append(ast.copy_location(ast.Return(ast.Tuple([ast.Name(_TAKEN, ast.Load()), *self._beside], ast.Load())), last))
         return kept
 
     # ---- statements
@@ -407,9 +433,9 @@ class _Reader:
     # ---- what is handed out
 
     def _output(self, node: ast.expr) -> Any:
-        if isinstance(node, ast.Tuple) and len(node.elts) == 2:
+        if isinstance(node, ast.Tuple) and len(node.elts) in (2, 3):
             return tuple([self._part(one) for one in node.elts])
-        if isinstance(node, ast.Dict) and len(node.keys) in (1, 2) and all(isinstance(key, ast.Constant) and isinstance(key.value, str) for key in node.keys):
+        if isinstance(node, ast.Dict) and len(node.keys) in (1, 2, 3) and all(isinstance(key, ast.Constant) and isinstance(key.value, str) for key in node.keys):
             return {key.value: self._part(one) for key, one in zip(node.keys, node.values) if isinstance(key, ast.Constant)}
         return self._part(node) if self._is_of_pictures(node) else self._other(node)
 
@@ -417,15 +443,15 @@ class _Reader:
         if self._is_of_pictures(node):
             self.picture, self._handed = self._picture(node), self._handed + 1
             return _PICTURE if not self.picture.inside else self._other(node)
-        if self._mentions(node) or self._label is not None:
+        if self._mentions(node):
             self._other(node)
-        self._label = node
-        return _LABEL
+        self._beside.append(node)
+        return len(self._beside) - 1
 
     # ---- what is left
 
     def rest(self, cls: type) -> FunctionType:
-        """The function that returns the path of the picture, or its file, and the label."""
+        """The function that returns the path of the picture, or its file, and what is handed out with it."""
         values = self._body[-1]
         assert isinstance(values, ast.Return) and isinstance(values.value, ast.Tuple)
         name, code = self._own.name, self._function.__code__
@@ -439,15 +465,7 @@ class _Reader:
         inner.body = [own]
         made = next(one for one in _inner(compile(ast.fix_missing_locations(module), code.co_filename, "exec", dont_inherit=True)) if one.co_name == name)
         cells = dict(zip(code.co_freevars, self._function.__closure__ or ()))
-        function = FunctionType(made, self._function.__globals__, name, None, tuple([cells[one] for one in made.co_freevars]))
-        if self._label is not None:
-            return function
-        return _alone(function)
-
-
-def _alone(function: FunctionType) -> Any:
-    """Of a picture without a label."""
-    return lambda dataset, index: (function(dataset, index)[0], _NOTHING)
+        return FunctionType(made, self._function.__globals__, name, None, tuple([cells[one] for one in made.co_freevars]))
 
 
 def _inner(code: CodeType) -> Iterator[CodeType]:
