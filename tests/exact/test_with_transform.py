@@ -91,6 +91,10 @@ def of_a_partial(batch, transform, name="unused", *, key):
     return {key: [transform(image.convert("RGB")) for image in batch["image"]]}
 
 
+def of_defaults(batch, transform=TENSOR, name="image", *, key="pixel_values"):
+    return {key: [transform(image.convert("RGB")) for image in batch[name]]}
+
+
 def columns(batch):
     return {"score": batch["score"], "text": batch["caption"]}
 
@@ -106,7 +110,7 @@ def converted_by_the_transform(examples):
     return examples
 
 
-FORMS = {"converted by the transform": converted_by_the_transform, "in place": in_place, "a new dict": a_new_dict, "spread": spread, "by arguments": by_arguments, "a method": Preparing(TENSOR).prepare, "nested": nested(), "a lambda": one_line,
+FORMS = {"defaults": of_defaults, "converted by the transform": converted_by_the_transform, "in place": in_place, "a new dict": a_new_dict, "spread": spread, "by arguments": by_arguments, "a method": Preparing(TENSOR).prepare, "nested": nested(), "a lambda": one_line,
          "a partial": functools.partial(of_a_partial, transform=TENSOR, name="x", key="image"), "columns alone": columns}
 
 

@@ -38,18 +38,21 @@ def resolved(of: Samples, transform: Any, fields: Any, collate: Any) -> Own:
     if form["type"] != "custom":
         return Own(transform, fields, collate)
     if transform is not None:
-        of.refuse(f"{_HAS}, and transform= is given, want one of them: dataset.with_format(None){_of_objects(of)}")
+        of.refuse(f"{_HAS}, and transform= is given, want one of them: dataset.with_format(None){_remedies(of)}")
     try:
         outputs = _read(form["format_kwargs"].get("transform"), of)
     except _Unknown as error:
-        of.refuse(f"{_HAS}, {error}, {_WANT}{_of_objects(of)}")
+        of.refuse(f"{_HAS}, {error}, {_WANT}{_remedies(of)}")
     outputs.update({name: Column(name) for name in of.columns if form["output_all_columns"] and name not in form["columns"]})
     return _chosen(of, outputs, fields, collate)
 
 
-def _of_objects(of: Samples) -> str:
+def _remedies(of: Samples) -> str:
     objects = next((name for name, one in of.features.items() if isinstance(one, Mapping) and "bbox" in one), "")
     picture = next((name for name in of.features if _is_picture(of, name)), "image")
+    sound = next((name for name, one in of.features.items() if type(one).__name__ == "Audio"), "")
+    if sound:
+        return f"; of sounds dataset.with_format(None), and transform={{{sound!r}: {{\"length\": \"10s\", \"shape\": \"padded\"}}}}, the section of a description (docs/media.md#a-ring-of-sounds)"
     return f"; of objects with boxes fields={dict(pixel_values=picture, labels=objects)} beside a processor of DETR's kin" if objects else ""
 
 
@@ -157,6 +160,8 @@ class _Reader(texts.Reader):
         super().__init__(function, own)
         self._of = of
         args = own.args
+        usual = function.__defaults__ or ()
+        given = {**dict(zip([one.arg for one in args.args][len(args.args) - len(usual):], usual)), **(function.__kwdefaults__ or {}), **given}
         names = [one.arg for one in args.args if one.arg not in given]
         if len(names) != 1 + len(first) or args.vararg or args.kwarg or args.posonlyargs or any(one.arg not in given for one in args.kwonlyargs):
             self._refuse(own, "other arguments than a batch")
