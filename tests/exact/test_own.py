@@ -123,6 +123,30 @@ class Triple(Table):
         return self.transform(Image.open(os.path.join(self.root, self.names[i])).convert("RGB")), i, str(i)
 
 
+class Testing(Table):
+    is_test = True
+
+    def __getitem__(self, i):
+        image = Image.open(os.path.join(self.root, self.names[i])).convert("RGB")
+        image = self.transform(image)
+        if self.is_test:
+            return image
+        return image, i
+
+
+class Training(Testing):
+    is_test = False
+
+
+class Sampled(Table):
+    def __getitem__(self, i):
+        image = Image.open(os.path.join(self.root, self.names[i])).convert("RGB")
+        if self.transform:
+            image = self.transform(image)
+        sample = {"image": image, "label": i}
+        return sample
+
+
 class Checked(Table):
     def __getitem__(self, i):
         img = Image.open(os.path.join(self.root, self.names[i]))
@@ -185,7 +209,7 @@ def in_a_function(transform):
     return Local
 
 
-FORMS = {"with a name": Named, "in a dict with both": Both, "in a tuple with both": Triple, "guided": Guided, "checked": Checked, "of a file": OfAFile, "alone": Alone, "held": Held, "a child": Child, "in a function": in_a_function(TENSOR),
+FORMS = {"testing": Testing, "training": Training, "a sample": Sampled, "with a name": Named, "in a dict with both": Both, "in a tuple with both": Triple, "guided": Guided, "checked": Checked, "of a file": OfAFile, "alone": Alone, "held": Held, "a child": Child, "in a function": in_a_function(TENSOR),
          "labels by a function": lambda root: Guided(root, target_transform=lambda y: int(y) + 100), "grey": lambda root: Grey(root, T.Compose([T.Resize((32, 30)), T.ToTensor(), T.Normalize(0.5, 0.25)]))}
 
 
@@ -383,6 +407,14 @@ class Half(Table):
         return self.transform(image), i
 
 
+class Returning(Table):
+    def __getitem__(self, i):
+        image = Image.open(self.names[i]).convert("RGB")
+        if i > 5:
+            return self.transform(image), 1
+        return self.transform(image), 0
+
+
 class Twice(Table):
     def __getitem__(self, i):
         image = Image.open(self.names[i]).convert("RGB")
@@ -444,6 +476,7 @@ REFUSED = [
     (Four, r"got [\"']\(self.transform\(.*want it to open one picture"),
     (Again, r"got [\"']try:.*want it to open one picture"),
     (Half, r"got [\"']image.mode == 'RGBA'[\"']"),
+    (Returning, r"got [\"']i > 5[\"']"),
     (Twice, r"got 'return \(?self.transform\(image\), self.transform\(image\)\)?'"),
     (Switched, r"got [\"']self.transform\(Image.open"),
     (BySample, r"got 'i % 2'"),

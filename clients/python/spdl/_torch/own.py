@@ -223,6 +223,7 @@ class _Reader:
         self.picture = _Picture()  # that is handed out
         self._handed = 0  # how often
         self.outputs: Any = None
+        self._last: Optional[ast.Return] = None
         self._body = self._read()
 
     def _refuse(self, node: ast.AST, what: str, want: str = WANT) -> NoReturn:
@@ -232,8 +233,8 @@ class _Reader:
         self._refuse(node, repr(ast.unparse(node)[:80]))
 
     def _read(self) -> list[ast.stmt]:
-        *steps, last = self._own.body
-        kept = self._steps(steps)
+        kept = self._steps(self._own.body)
+        last = self._last or self._own.body[-1]
         if not isinstance(last, ast.Return) or last.value is None or not self._mentions(last):
             self._refuse(last, f"{ast.unparse(last)[:80]!r} at its end, and no picture in it that Image.open or cv2.imread has opened")
         before = self._path
@@ -252,7 +253,19 @@ class _Reader:
     # ---- statements
 
     def _steps(self, steps: Sequence[ast.stmt]) -> list[ast.stmt]:
-        return [one for step in steps for one in self._step(step)]
+        """What is kept of statements, up to the one that returns."""
+        kept: list[ast.stmt] = []
+        for step, following in zip(steps, (*steps[1:], None)):
+            if isinstance(step, ast.Return):
+                self._last = step
+            elif isinstance(step, ast.Assign) and isinstance(step.value, (ast.Tuple, ast.Dict)) and isinstance(following, ast.Return) and isinstance(following.value, ast.Name) \
+                    and [ast.unparse(one) for one in step.targets] == [following.value.id]:
+                self._last = ast.copy_location(ast.Return(step.value), step)  # sample = {...}; return sample
+            else:
+                kept += self._step(step)
+            if self._last is not None:
+                break
+        return kept
 
     def _step(self, step: ast.stmt) -> list[ast.stmt]:
         if isinstance(step, ast.With) and len(step.items) == 1 and (made := self._opened_with(step)) is not None:
