@@ -123,7 +123,7 @@ class Triple(Table):
         return self.transform(Image.open(os.path.join(self.root, self.names[i])).convert("RGB")), i, str(i)
 
 
-class Testing(Table):
+class Inference(Table):
     is_test = True
 
     def __getitem__(self, i):
@@ -134,7 +134,7 @@ class Testing(Table):
         return image, i
 
 
-class Training(Testing):
+class Training(Inference):
     is_test = False
 
 
@@ -145,6 +145,52 @@ class Sampled(Table):
             image = self.transform(image)
         sample = {"image": image, "label": i}
         return sample
+
+
+def load(path):
+    with open(path, "rb") as f:
+        img = Image.open(f)
+        return img.convert("RGB")
+
+
+class ByAFunction(Table):
+    def __getitem__(self, i):
+        return self.transform(load(os.path.join(self.root, self.names[i]))), i
+
+
+class ByAMethod(Table):
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.__names = [os.path.join(self.root, name) for name in self.names]
+
+    def load_image(self, index: int) -> Image.Image:
+        path = self.__names[index]
+        return Image.open(path)
+
+    def label(self, index):
+        return index * 2
+
+    def __getitem__(self, i):
+        img = self.load_image(i).convert("RGB")
+        label = self.label(i)
+        if self.transform:
+            return self.transform(img), label
+        else:
+            return img, label
+
+
+def read(root, name):
+    image = cv2.imread(os.path.join(root, name))
+    return cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
+
+
+class ByBoth(Table):
+    def load(self, i):
+        return read(self.root, self.names[i])
+
+    def __getitem__(self, i):
+        image = Image.fromarray(self.load(i))
+        return self.transform(image), i
 
 
 class Checked(Table):
@@ -209,7 +255,7 @@ def in_a_function(transform):
     return Local
 
 
-FORMS = {"testing": Testing, "training": Training, "a sample": Sampled, "with a name": Named, "in a dict with both": Both, "in a tuple with both": Triple, "guided": Guided, "checked": Checked, "of a file": OfAFile, "alone": Alone, "held": Held, "a child": Child, "in a function": in_a_function(TENSOR),
+FORMS = {"by a function": ByAFunction, "by a method": ByAMethod, "by both": ByBoth, "inference": Inference, "training": Training, "a sample": Sampled, "with a name": Named, "in a dict with both": Both, "in a tuple with both": Triple, "guided": Guided, "checked": Checked, "of a file": OfAFile, "alone": Alone, "held": Held, "a child": Child, "in a function": in_a_function(TENSOR),
          "labels by a function": lambda root: Guided(root, target_transform=lambda y: int(y) + 100), "grey": lambda root: Grey(root, T.Compose([T.Resize((32, 30)), T.ToTensor(), T.Normalize(0.5, 0.25)]))}
 
 
@@ -415,6 +461,24 @@ class Returning(Table):
         return self.transform(image), 0
 
 
+def again(path):
+    return again(path) if path else Image.open(path).convert("RGB")
+
+
+class Endless(Table):
+    def __getitem__(self, i):
+        return self.transform(again(self.names[i])), i
+
+
+class Noisy(Table):
+    def load(self, i):
+        image = Image.open(self.names[i]).convert("RGB")
+        return image.rotate(90)
+
+    def __getitem__(self, i):
+        return self.transform(self.load(i)), i
+
+
 class Twice(Table):
     def __getitem__(self, i):
         image = Image.open(self.names[i]).convert("RGB")
@@ -477,6 +541,8 @@ REFUSED = [
     (Again, r"got [\"']try:.*want it to open one picture"),
     (Half, r"got [\"']image.mode == 'RGBA'[\"']"),
     (Returning, r"got [\"']i > 5[\"']"),
+    (Endless, "and no picture in it that Image.open or cv2.imread has opened"),
+    (Noisy, "and no picture in it that Image.open or cv2.imread has opened"),
     (Twice, r"got 'return \(?self.transform\(image\), self.transform\(image\)\)?'"),
     (Switched, r"got [\"']self.transform\(Image.open"),
     (BySample, r"got 'i % 2'"),

@@ -10,7 +10,7 @@ import struct
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from types import CodeType, FunctionType
+from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from . import texts
@@ -22,7 +22,8 @@ _PICTURE, _LABEL, _TEXT = "picture", "label", "text"  # in a sample
 _LONGEST = 128  # bytes of a text, which goes as its sample's key
 _LOADERS = ("default_loader", "pil_loader")  # torchvision's, to RGB
 _NOTHING = object()
-_TAKEN = "_spdl_picture"  # what the rest of the function calls it
+_TAKEN, _LOADS = "_spdl_picture", "_spdl_loads"  # what the rest of the function calls it, and the rest of a function that opens it
+_KNOWN_LIBRARIES = ("torch", "torchvision", "numpy", "PIL", "cv2", "pandas", "albumentations", "os", "posixpath")  # whose functions open no picture but those that are told by their names
 
 
 class Opened(NamedTuple):
@@ -85,13 +86,8 @@ class Outputs(NamedTuple):
 
 def samples(dataset: Any, cls: type) -> Samples:
     """What the __getitem__ of its class says. Raises Unknown where it does other things with a picture."""
-    function = vars(cls)["__getitem__"]
-    try:
-        own = texts.parsed(function)
-    except texts.Unread as error:
-        raise Unknown(f"{error}, {WANT}") from None
-    reader = _Reader(dataset, function, own)
-    rest = Rest(dataset, reader.rest(cls))
+    reader = _Reader(dataset, vars(cls)["__getitem__"], cls)
+    rest = Rest(dataset, reader.rest())
     rest.look()
     outputs = Outputs(_mapped(reader.outputs, rest.kinds), rest.labels)
     return Samples([Opened(rest, i) for i in range(len(dataset))], list(reader.picture.transforms), 1 if reader.picture.mode == "L" else 3, reader.picture.turned,
@@ -209,13 +205,20 @@ class _File(NamedTuple):
 class _Reader:
     """Goes through the statements: those that have to do with the picture are read, the others are kept."""
 
-    def __init__(self, dataset: Any, function: FunctionType, own: texts.Definition) -> None:
-        self._dataset, self._function = dataset, function
+    def __init__(self, dataset: Any, function: FunctionType, cls: Optional[type], within: tuple[FunctionType, ...] = ()) -> None:
+        """Of a method of a class, or of a function that such a one calls. Raises Unknown."""
+        self._dataset, self._function, self._cls, self._within = dataset, function, cls, (*within, function)
+        try:
+            own = texts.parsed(function)
+        except texts.Unread as error:
+            raise Unknown(f"{error}, {WANT}") from None
         args = own.args
-        if isinstance(own, ast.Lambda) or len(args.args) != 2 or args.vararg or args.kwarg or args.kwonlyargs or args.posonlyargs or args.defaults:
+        if isinstance(own, ast.Lambda) or not within and len(args.args) != 2 or args.vararg or args.kwarg or args.kwonlyargs or args.posonlyargs or args.defaults:
             self._refuse(own, "other arguments than self and an index")
         self._own = own
-        self._self = args.args[0].arg
+        self._self = args.args[0].arg if cls is not None else ""
+        self._loads: Optional[_Reader] = None  # the function that opens the picture for this one
+        self._read_loaders: dict[FunctionType, Optional[_Reader]] = {}
         self._changed = {one.attr for one in ast.walk(own) if isinstance(one, ast.Attribute) and not isinstance(one.ctx, ast.Load)}  # attributes that are others in each call
         self._names: dict[str, Union[_Picture, _File]] = {}
         self._path: Optional[ast.expr] = None
@@ -243,11 +246,14 @@ class _Reader:
             kept.append(self._taken(last))
         if self._handed != 1:
             self._other(last)
-        if not self.picture.mode:
-            self._refuse(last, "pictures of whatever modes their files have", "want image.convert(\"RGB\") behind Image.open, as rows of a batch are of one kind")
-        if self.picture.mode == "BGR":
+        if len(self._within) > 1 and (self.outputs is not _PICTURE or self.picture.transforms):
             self._other(last)
-        kept.append(ast.copy_location(ast.Return(ast.Tuple([ast.Name(_TAKEN, ast.Load()), *self._beside], ast.Load())), last))
+        if len(self._within) == 1 and not self.picture.mode:
+            self._refuse(last, "pictures of whatever modes their files have", "want image.convert(\"RGB\") behind Image.open, as rows of a batch are of one kind")
+        if len(self._within) == 1 and self.picture.mode == "BGR":
+            self._other(last)
+        taken: list[ast.expr] = [ast.Name(_TAKEN, ast.Load()), *self._beside]
+        kept.append(ast.copy_location(ast.Return(ast.Tuple(taken, ast.Load()) if len(self._within) == 1 else taken[0]), last))
         return kept
 
     # ---- statements
@@ -392,15 +398,20 @@ class _Reader:
     def _opened(self, node: ast.Call) -> _Picture:
         if self._path is not None:
             self._refuse(node, f"{ast.unparse(node)[:80]!r}, a second picture", "want one; several are fields of a description, of a table of their paths: fields: {NAME: {image: {from: COLUMN, transform: ...}}} (docs/recipes.md#segmentation-pictures-and-masks)")
+        loads = self._loader(node)
         of_opencv = self._is(node.func, "cv2", "imread")
-        if node.keywords or len(node.args) != 1 and not (of_opencv and len(node.args) == 2 and self._is(node.args[1], "cv2", "IMREAD_COLOR")):
+        if node.keywords or len(node.args) != 1 and loads is None and not (of_opencv and len(node.args) == 2 and self._is(node.args[1], "cv2", "IMREAD_COLOR")):
             self._other(node)
-        path = node.args[0]
+        path = node.args[0] if node.args else node
         if isinstance(path, ast.Name) and isinstance(file := self._names.get(path.id), _File):
             path = file.path
-        if self._mentions(path):
+        if any(self._mentions(one) for one in (path, *node.args[1:]) if one is not node):
             self._other(node)
         self._path = path
+        if loads is not None:
+            mine: list[ast.expr] = [ast.Name(self._self, ast.Load())] if loads._cls is not None else []
+            self._loads, self._path = loads, ast.copy_location(ast.Call(ast.Name(_LOADS, ast.Load()), [*mine, *node.args], []), node)
+            return loads.picture
         return _Picture("BGR", array=True, turned=True) if of_opencv else _Picture("" if self._is(node.func, "PIL.Image", "open") else "RGB")
 
     def _is_open(self, node: ast.AST) -> bool:
@@ -408,7 +419,25 @@ class _Reader:
             return False
         function = self._known(node.func)
         its = getattr(function, "__module__", "") == "torchvision.datasets.folder" and getattr(function, "__name__", "") in _LOADERS
-        return its or self._is(node.func, "PIL.Image", "open") or self._is(node.func, "cv2", "imread")
+        return its or self._is(node.func, "PIL.Image", "open") or self._is(node.func, "cv2", "imread") or self._loader(node) is not None
+
+    def _loader(self, node: ast.Call) -> Optional[_Reader]:
+        """A function of the program's own, or a method of the data set, that opens a picture and returns it; None: it is something else."""
+        function = self._known(node.func)
+        cls = None
+        if isinstance(function, MethodType) and function.__self__ is self._dataset:
+            function = getattr(function, "__func__", None)
+            cls = next((one for one in type(self._dataset).__mro__ if any(each is function for each in vars(one).values())), None)
+            function = function if cls is not None else None
+        library = str(getattr(function, "__module__", "")).partition(".")[0]
+        if not isinstance(function, FunctionType) or function in self._within or library in _KNOWN_LIBRARIES:
+            return None
+        if function not in self._read_loaders:
+            try:
+                self._read_loaders[function] = _Reader(self._dataset, function, cls, self._within)
+            except Unknown:
+                self._read_loaders[function] = None
+        return self._read_loaders[function]
 
     def _is(self, node: ast.expr, module: str, *names: str) -> bool:
         """Whether it is one of a module's, if that is loaded."""
@@ -423,7 +452,10 @@ class _Reader:
         """An object from outside of the function, or an attribute or a member of one or of the data set."""
         if isinstance(node, ast.Attribute):
             of = self._known(node.value)
-            return _NOTHING if of is _NOTHING or node.attr in self._changed else getattr(of, node.attr, _NOTHING)
+            try:
+                return _NOTHING if of is _NOTHING or node.attr in self._changed else getattr(of, node.attr, _NOTHING)
+            except Exception:  # of a property
+                return _NOTHING
         if isinstance(node, ast.Subscript):
             of, key = self._known(node.value), node.slice.value if isinstance(node.slice, ast.Constant) else self._known(node.slice)
             try:
@@ -463,21 +495,21 @@ class _Reader:
 
     # ---- what is left
 
-    def rest(self, cls: type) -> FunctionType:
+    def rest(self) -> FunctionType:
         """The function that returns the path of the picture, or its file, and what is handed out with it."""
-        values = self._body[-1]
-        assert isinstance(values, ast.Return) and isinstance(values.value, ast.Tuple)
         name, code = self._own.name, self._function.__code__
         own = ast.copy_location(ast.FunctionDef(name=name, args=copy.deepcopy(self._own.args), body=self._body, decorator_list=[], returns=None, type_comment=None), self._own)
         for one in own.args.args:
             one.annotation = None
         if sys.version_info >= (3, 12):
             own.type_params = []
-        module = ast.parse(f"def around({', '.join(one for one in code.co_freevars if one != '__class__')}):\n class {cls.__name__}:\n  pass")
-        inner = module.body[0].body[0]  # type: ignore[attr-defined]
-        inner.body = [own]
+        module = ast.parse(f"def around({', '.join([_LOADS, *(one for one in code.co_freevars if one != '__class__')])}):\n class {'Own' if self._cls is None else self._cls.__name__}:\n  pass")
+        around: Any = module.body[0]
+        (around if self._cls is None else around.body[0]).body = [own]  # names with two underscores are of the class
         made = next(one for one in _inner(compile(ast.fix_missing_locations(module), code.co_filename, "exec", dont_inherit=True)) if one.co_name == name)
         cells = dict(zip(code.co_freevars, self._function.__closure__ or ()))
+        if self._loads is not None:
+            cells[_LOADS] = CellType(self._loads.rest())
         return FunctionType(made, self._function.__globals__, name, None, tuple([cells[one] for one in made.co_freevars]))
 
 
