@@ -41,7 +41,11 @@ def does(function: Any, written: tuple[Callable[[Any], Any], ...]) -> bool:
 
 def _steps(function: Any) -> list[tuple[str, Any]]:
     argument = function.__code__.co_varnames[0]
-    return [(step.opname, "x" if step.argval == argument else step.argval) for step in dis.get_instructions(function) if step.opname not in _SKIPPED]
+
+    def named(value: Any) -> Any:
+        return tuple(map(named, value)) if isinstance(value, tuple) else "x" if value == argument else value  # two are loaded at once
+
+    return [(step.opname, named(step.argval)) for step in dis.get_instructions(function) if step.opname not in _SKIPPED]
 
 
 class Member(NamedTuple):

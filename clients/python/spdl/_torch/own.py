@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import dis
 import operator
 import os
 import struct
@@ -297,10 +298,9 @@ class _Reader:
             return None
         name, call = item.optional_vars.id, item.context_expr
         if isinstance(call.func, ast.Name) and call.func.id == "open" and self._known(call.func) is _NOTHING and call.args and not call.keywords:
-            self._names[name] = _File(call.args[0])
-            if not self._mentions(ast.Module(step.body, [])):
-                del self._names[name]
+            if not any(self._is_open(one) for part in step.body for one in ast.walk(part)):
                 return None
+            self._names[name] = _File(call.args[0])
             front: list[ast.stmt] = []
         elif self._is_of_pictures(call):
             self._names[name] = self._picture(call)
@@ -308,7 +308,7 @@ class _Reader:
         else:
             return None
         made = front + self._steps(step.body)
-        if isinstance(self._names[name], _File):
+        if isinstance(self._names[name], _File) and self._last is None:
             del self._names[name]
         return made
 
@@ -507,6 +507,8 @@ class _Reader:
         around: Any = module.body[0]
         (around if self._cls is None else around.body[0]).body = [own]  # names with two underscores are of the class
         made = next(one for one in _inner(compile(ast.fix_missing_locations(module), code.co_filename, "exec", dont_inherit=True)) if one.co_name == name)
+        stray = next((step.argval for step in dis.get_instructions(made) if step.opname == "LOAD_GLOBAL" and step.argval in code.co_varnames), None)
+        assert stray is None, f"{code.co_filename}:{code.co_firstlineno}: {stray} is of a statement that is not kept"
         cells = dict(zip(code.co_freevars, self._function.__closure__ or ()))
         if self._loads is not None:
             cells[_LOADS] = CellType(self._loads.rest())
