@@ -565,6 +565,14 @@ def test_pictures_that_a_data_set_holds(name, transforms):
     same(Subset(ConcatDataset([dataset, dataset]), [9, 2, 6]), batch_size=2)
 
 
+def test_a_folder_of_links(root, tmp_path):
+    """As programs make splits of what lies elsewhere."""
+    for path in sorted(pathlib.Path(root).glob("*/*")):
+        (tmp_path / path.parent.name).mkdir(exist_ok=True)
+        (tmp_path / path.parent.name / path.name).symlink_to(path)
+    same(datasets.ImageFolder(str(tmp_path), DETERMINISTIC["evaluation"]()), batch_size=4)
+
+
 def test_timms_create_dataset_of_a_folder(root, tmp_path):
     timm_data = pytest.importorskip("timm.data")
     for i, path in enumerate(sorted(pathlib.Path(root).glob("*/*"))):

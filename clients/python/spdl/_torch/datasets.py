@@ -286,7 +286,7 @@ def is_folder(of: Pictures) -> bool:
     if any(a >= b for a, b in zip(keys, keys[1:])):
         return False
     directories = list(dict.fromkeys(os.path.dirname(path) for path in below))
-    if any(not directory or f"/{directory}".find("/.") >= 0 or _is_linked(root, directory) for directory in directories):
+    if any(not directory or f"/{directory}".find("/.") >= 0 or _is_linked(root, directory) or _has_links(os.path.join(root, directory)) for directory in directories):
         return False
     if any(f"/{path}".rfind("/.") >= 0 for path in below):  # hidden files are none here
         return False
@@ -301,6 +301,15 @@ def _is_linked(root: str, directory: str) -> bool:
             return True
         directory = os.path.dirname(directory)
     return False
+
+
+def _has_links(directory: str) -> bool:
+    """Whether something in it is a link, which may lead out of the root, where a folder follows none."""
+    try:
+        with os.scandir(directory) as entries:
+            return any(one.is_symlink() for one in entries)
+    except OSError:
+        return True
 
 
 def refuse(place: str, dataset: Any, what: str) -> NoReturn:
