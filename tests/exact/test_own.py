@@ -307,6 +307,59 @@ def test_a_class_below_imagefolder(root, tmp_path):
     same(Folder(str(tmp_path), TENSOR), batch_size=4)
 
 
+class Transformed(Dataset):
+    def __init__(self, subset, transform=None):
+        self.subset, self.transform = subset, transform
+
+    def __getitem__(self, index):
+        x, y = self.subset[index]
+        if self.transform:
+            x = self.transform(x)
+        return x, y
+
+    def __len__(self):
+        return len(self.subset)
+
+
+class Shorter(Transformed):
+    def __len__(self):
+        return 2
+
+
+class Changing(Transformed):
+    def __getitem__(self, index):
+        x, y = self.subset[index]
+        y = y + 1
+        return self.transform(x), y
+
+
+class Swapped(Transformed):
+    def __getitem__(self, index):
+        x, y = self.subset[index]
+        return y, self.transform(x)
+
+
+def test_a_part_with_a_transform_of_its_own(root, tmp_path):
+    for i, name in enumerate(sorted(os.listdir(root))):
+        (tmp_path / f"c{i % 3}").mkdir(exist_ok=True)
+        (tmp_path / f"c{i % 3}" / name).symlink_to(root / name)
+    train, val = torch.utils.data.random_split(datasets.ImageFolder(str(tmp_path)), [8, 3])
+    for part in (train, val):
+        same(Transformed(part, TENSOR), batch_size=4)
+    same(Transformed(datasets.ImageFolder(str(tmp_path), T.Resize(48)), T.Compose(TENSOR.transforms[1:])), batch_size=4)
+    same(Transformed(Transformed(datasets.ImageFolder(str(tmp_path)), TENSOR)), batch_size=4)
+    for dataset, message in [
+        (Transformed(train), "Transformed has no transform"),
+        (Shorter(train, TENSOR), "Shorter has 2 samples, and subset has 8, want as many"),
+        (Changing(train, TENSOR), r"got 'y = y \+ 1' of a sample of self.subset, want image, label = it, .*labels are that data set's"),
+        (Swapped(train, TENSOR), r"got 'return \(?y, self.transform\(x\)\)?' of a sample of self.subset"),
+        (Transformed(OfAFile(root), TENSOR), "subset: has other samples than a picture and a whole number"),
+        (Transformed(datasets.FakeData(), TENSOR), "dataset.subset: FakeData makes pictures of noise"),
+    ]:
+        with pytest.raises((spdl.ArgumentError, spdl.SpecError), match=message):
+            spdl.DataLoader(dataset, batch_size=2)
+
+
 def test_albumentations(root):
     A = pytest.importorskip("albumentations")
     from albumentations.pytorch import ToTensorV2

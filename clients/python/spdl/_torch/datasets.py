@@ -175,10 +175,23 @@ def _opened(dataset: Any, cls: type, place: str) -> Pictures:
         read = own.samples(dataset, cls)
     except annotated.Unknown as error:
         refuse(place, dataset, f"is a class of its own, which reads by its __getitem__: {error}; or {_SOURCE}")
+    if isinstance(read, own.Around):
+        return _around(read, dataset, place)
     classes = getattr(dataset, "classes", None)
     named = list(classes) if isinstance(classes, (list, tuple)) and all(isinstance(one, str) for one in classes) else None
     transform = read.transforms[0] if len(read.transforms) == 1 else read.transforms or None
     return Pictures(read.opened, [-1] * len(read.opened), transform, named, None, (), read.channels, outputs=read.outputs, turned=read.turned)
+
+
+def _around(read: own.Around, dataset: Any, place: str) -> Pictures:
+    """Of a class that has another data set's samples, whose pictures it transforms."""
+    of = pictures(read.inner, f"{place}.{read.attribute}")
+    if of.target != LABEL or of.outputs is not None:
+        refuse(place, dataset, f"{read.attribute}: has other samples than a picture and a whole number, want transforms= of that data set")
+    if len(dataset) != len(of.pictures):
+        refuse(place, dataset, f"has {len(dataset)} samples, and {read.attribute} has {len(of.pictures)}, want as many: torch.utils.data.Subset names some of them")
+    transforms = [one for one in (of.transform, *read.transforms) if one is not None]
+    return of._replace(transform=transforms[0] if len(transforms) == 1 else transforms or None)
 
 
 def _prepared(dataset: Any, place: str) -> Pictures:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
-from . import texts
+from . import libraries, texts
 from .annotated import Unknown
 
 WANT = ("want it to open one picture, image = Image.open(path).convert(\"RGB\") or cv2.cvtColor(cv2.imread(path), cv2.COLOR_BGR2RGB), to give it to a transform, image = self.transform(image), or albumentations' as "
@@ -46,6 +46,14 @@ class Samples(NamedTuple):
     channels: int
     turned: bool  # whether pictures are, as their EXIF says
     outputs: Optional[Outputs]  # None: a picture and a whole number of Python's in a tuple
+
+
+class Around(NamedTuple):
+    """A data set that has another's pictures and labels, such as a part of a random_split's with a transform."""
+
+    inner: Any
+    attribute: str  # by which it has that
+    transforms: list[Any]
 
 
 class Outputs(NamedTuple):
@@ -85,9 +93,11 @@ class Outputs(NamedTuple):
         return bits.view("float64").astype("float32" if single else "float64")
 
 
-def samples(dataset: Any, cls: type) -> Samples:
+def samples(dataset: Any, cls: type) -> Union[Samples, Around]:
     """What the __getitem__ of its class says. Raises Unknown where it does other things with a picture."""
     reader = _Reader(dataset, vars(cls)["__getitem__"], cls)
+    if reader.inner is not None:
+        return Around(reader.inner[1], reader.inner[0], list(reader.picture.transforms))
     rest = Rest(dataset, reader.rest())
     rest.look()
     outputs = Outputs(_mapped(reader.outputs, rest.kinds), rest.labels)
@@ -218,6 +228,9 @@ class _Reader:
             self._refuse(own, "other arguments than self and an index")
         self._own = own
         self._self = args.args[0].arg if cls is not None else ""
+        self._index = args.args[1].arg if not within else ""
+        self.inner: Optional[tuple[str, Any]] = None  # the attribute that is a data set whose samples these are, and that
+        self._label = ""  # of a sample of that
         self._loads: Optional[_Reader] = None  # the function that opens the picture for this one
         self._read_loaders: dict[FunctionType, Optional[_Reader]] = {}
         self._changed = {one.attr for one in ast.walk(own) if isinstance(one, ast.Attribute) and not isinstance(one.ctx, ast.Load)}  # attributes that are others in each call
@@ -247,6 +260,8 @@ class _Reader:
             kept.append(self._taken(last))
         if self._handed != 1:
             self._other(last)
+        if self.inner is not None and (kept or [ast.unparse(one) for one in self._beside] != [self._label] or self.outputs != (_PICTURE, 0)):
+            self._refuse(kept[0] if kept else last, f"{ast.unparse(kept[0] if kept else last)[:80]!r} of a sample of self.{self.inner[0]}", "want image, label = it, image = self.transform(image), return image, label, and no more; labels are that data set's")
         if len(self._within) > 1 and (self.outputs is not _PICTURE or self.picture.transforms):
             self._other(last)
         if len(self._within) == 1 and not self.picture.mode:
@@ -281,6 +296,8 @@ class _Reader:
             before = self._path
             self._names[step.targets[0].id] = self._picture(step.value)
             return [] if self._path is before else [self._taken(step)]
+        if self._is_of_another(step):
+            return []
         if isinstance(step, ast.Assert) and self._mentions(step) and self._holds(step.test):
             return []
         if isinstance(step, ast.If) and not step.orelse and any(ast.unparse(step.test) == f"{name}.mode != 'RGB'" for name, one in self._names.items() if one == _Picture()):
@@ -290,6 +307,18 @@ class _Reader:
         if self._mentions(step) or any(isinstance(one, (ast.Return, ast.Yield, ast.YieldFrom, ast.Global, ast.Nonlocal)) for one in ast.walk(step)):
             self._other(step)
         return [step]
+
+    def _is_of_another(self, step: ast.stmt) -> bool:
+        """image, label = self.dataset[i], of a data set of torch's."""
+        if not isinstance(step, ast.Assign) or len(step.targets) != 1 or not isinstance(step.targets[0], ast.Tuple) or not isinstance(step.value, ast.Subscript) or not isinstance(step.value.value, ast.Attribute):
+            return False
+        names = [one.id for one in step.targets[0].elts if isinstance(one, ast.Name)]
+        inner = self._known(step.value.value)
+        if len(names) != 2 or self._names or not isinstance(step.value.slice, ast.Name) or step.value.slice.id != self._index or not libraries.derives(inner, "torch.utils.data", "Dataset"):
+            return False
+        self.inner, self._label = (step.value.value.attr, inner), names[1]
+        self._names[names[0]] = _Picture("RGB")
+        return True
 
     def _opened_with(self, step: ast.With) -> Optional[list[ast.stmt]]:
         """with Image.open(path) as image, and with open(path, "rb") as file, which holds no more than what is done to the picture; None of others."""
