@@ -80,6 +80,11 @@ def finished(*front):
     return T.Compose([*front, T.ToTensor(), T.Normalize(MEAN, STD)])
 
 
+def to_rgb(image):
+    """As CLIP's own has it."""
+    return image.convert("RGB")
+
+
 DETERMINISTIC = {
     "evaluation": lambda: finished(T.Resize(48), T.CenterCrop(40)),
     "bicubic": lambda: finished(T.Resize(48, T.InterpolationMode.BICUBIC), T.CenterCrop((40, 36))),
@@ -100,6 +105,10 @@ DETERMINISTIC = {
     "chosen": lambda: finished(T.Resize((40, 36)), T.RandomChoice([T.RandomGrayscale(1), T.RandomInvert(1), T.RandomEqualize(1)], p=[0, 1, 0])),
     "again and again": lambda: finished(T.RandomHorizontalFlip(1), T.Resize((40, 36)), T.RandomInvert(1), T.RandomHorizontalFlip(1), T.RandomSolarize(100, p=1), T.RandomInvert(1), T.RandomSolarize(60, p=1),
                                         T.ColorJitter((1.5, 1.5)), T.RandomApply([T.RandomInvert(1)], p=1), T.ColorJitter((0.7, 0.7)), T.RandomVerticalFlip(1), T.RandomVerticalFlip(1)),
+    "converted by a function": lambda: T.Compose([T.Resize(48, T.InterpolationMode.BICUBIC), T.CenterCrop(40), to_rgb, T.ToTensor(), T.Normalize(MEAN, STD)]),
+    "converted by a Lambda": lambda: finished(T.Lambda(lambda image: image.convert("RGB") if image.mode != "RGB" else image), T.Resize((40, 36)), T.Lambda(lambda x: x)),
+    "around zero": lambda: T.Compose([T.Resize((40, 36)), T.ToTensor(), T.Lambda(lambda t: (t * 2) - 1)]),
+    "around zero, grey": lambda: T.Compose([T.Grayscale(), T.Resize((40, 36)), T.ToTensor(), lambda x: (x - 0.5) / 0.5]),
     "of modules": lambda: T.Compose([torch.nn.Sequential(T.Resize(48), T.CenterCrop(40)), T.ToTensor()]),
 }
 
@@ -111,6 +120,7 @@ def test_a_compose_gives_torchs_tensors_labels_and_batches(root, name):
 
 V2 = {
     "evaluation": lambda: v2.Compose([v2.Resize(48), v2.CenterCrop(40), v2.ToImage(), v2.ToDtype(torch.float32, scale=True), v2.Normalize(MEAN, STD)]),
+    "by functions": lambda: v2.Compose([v2.Lambda(lambda image: image.convert("RGB")), v2.Resize((40, 36)), v2.ToImage(), v2.ToDtype(torch.float32, scale=True), v2.Lambda(lambda x: 2 * x - 1)]),
     "of kinds": lambda: v2.Compose([v2.RGB(), v2.Resize((40, 36), "bicubic"), v2.ToImage(), v2.ToDtype({torchvision.tv_tensors.Image: torch.float32, "others": None}, scale=True), v2.ToPureTensor()]),
     "bytes": lambda: v2.Compose([v2.Resize((40, 36), interpolation=1, antialias=False), v2.PILToTensor()]),
     "padded": lambda: v2.Compose([v2.Resize((30, 26)), v2.Pad([1, 2, 3, 4], fill={"others": 7}), v2.Identity(), v2.ToImage()]),
@@ -555,6 +565,40 @@ def test_pictures_that_a_data_set_holds(name, transforms):
     dataset = PIXELS[name](T.Compose([*transforms, T.ToTensor(), T.Normalize((0.5,), (0.25,))]))
     same(dataset, batch_size=4)
     same(Subset(ConcatDataset([dataset, dataset]), [9, 2, 6]), batch_size=2)
+
+
+def test_a_folder_of_links(root, tmp_path):
+    """As programs make splits of what lies elsewhere."""
+    for path in sorted(pathlib.Path(root).glob("*/*")):
+        (tmp_path / path.parent.name).mkdir(exist_ok=True)
+        (tmp_path / path.parent.name / path.name).symlink_to(path)
+    same(datasets.ImageFolder(str(tmp_path), DETERMINISTIC["evaluation"]()), batch_size=4)
+
+
+def test_timms_create_dataset_of_a_folder(root, tmp_path):
+    timm_data = pytest.importorskip("timm.data")
+    for i, path in enumerate(sorted(pathlib.Path(root).glob("*/*"))):
+        (tmp_path / f"c{i % 3 + 9}").mkdir(exist_ok=True)
+        (tmp_path / f"c{i % 3 + 9}" / f"{i}{path.suffix}").symlink_to(path)  # c9 and 9.jpg come ahead of c10 and 10.jpg
+    dataset = timm_data.create_dataset("", root=str(tmp_path), split="train")
+    dataset.transform = timm_data.create_transform(40)
+    same(dataset, batch_size=4)
+    same(Subset(dataset, [5, 3]), batch_size=2)
+    with spdl.DataLoader(dataset, batch_size=4) as loader:
+        assert loader.classes == ["c9", "c10", "c11"]
+    grey = timm_data.ImageDataset(str(tmp_path), input_img_mode="L", transform=T.Compose([T.Resize((20, 24)), T.ToTensor()]))
+    same(grey, batch_size=4)
+    for change, message in [
+        (dict(reader=[]), "ImageDataset reader: got a list, want a ReaderImageFolder, of files in a folder; tar shards"),
+        (dict(load_bytes=True), "load_bytes: got True, and input_img_mode: got 'RGB', want False"),
+        (dict(input_img_mode=""), "input_img_mode: got '', want False, and \"RGB\" or \"L\""),
+        (dict(target_transform=abs), "target_transform: got .*want None"),
+        (dict(transform=None), "ImageDataset has no transform"),
+    ]:
+        other = timm_data.create_dataset("", root=str(tmp_path), split="train", transform=dataset.transform)
+        vars(other).update(change)
+        with pytest.raises(spdl.ArgumentError, match=message):
+            spdl.DataLoader(other)
 
 
 def test_data_sets_that_cannot_be_told_are_refused(root):

@@ -346,7 +346,7 @@ def test_torchs_arguments_mean_what_they_mean(data):
 
 
 def test_a_collate_fn_gets_samples_as_the_data_set_has_them(data):
-    part = data.select_columns(["image", "label", "caption", "score", "good"])
+    part = data.select_columns(["image", "label", "caption", "score", "good", "ids", "four", "objects", "grid"])
     seen = []
 
     def collate(samples):
@@ -357,6 +357,11 @@ def test_a_collate_fn_gets_samples_as_the_data_set_has_them(data):
     for got, want in zip(seen, part):
         assert {name: (type(got[name]), got[name]) for name in want if name != "image"} == {name: (type(one), one) for name, one in want.items() if name != "image"}
     equal(images, torch.stack([SMALL(one.convert("RGB")) for one in part["image"]]))
+    ids = part.select_columns(["ids", "four"])
+    equal(ours(ids, None, batch_size=4, collate_fn=lambda samples: torch.tensor([sample["four"] for sample in samples])),
+          list(DataLoader(ids, batch_size=4, collate_fn=lambda samples: torch.tensor([sample["four"] for sample in samples]))))
+    (tensors,) = ours(ids.with_format("torch"), None, batch_size=N, collate_fn=lambda samples: [sample["ids"] for sample in samples])
+    equal(tensors, [sample["ids"] for sample in ids.with_format("torch")])
     sizes = T.Compose([T.Resize(20, max_size=24), T.PILToTensor()])
     (got,) = ours(part, sizes, batch_size=N, collate_fn=lambda samples: [sample["image"] for sample in samples])
     equal(got, [sizes(one.convert("RGB")) for one in part["image"]])

@@ -91,13 +91,26 @@ def of_a_partial(batch, transform, name="unused", *, key):
     return {key: [transform(image.convert("RGB")) for image in batch["image"]]}
 
 
+def of_defaults(batch, transform=TENSOR, name="image", *, key="pixel_values"):
+    return {key: [transform(image.convert("RGB")) for image in batch[name]]}
+
+
 def columns(batch):
     return {"score": batch["score"], "text": batch["caption"]}
 
 
 one_line = lambda batch: {"image": [TENSOR(i.convert("RGB")) for i in batch["image"]], "label": batch["label"]}  # noqa: E731
 
-FORMS = {"in place": in_place, "a new dict": a_new_dict, "spread": spread, "by arguments": by_arguments, "a method": Preparing(TENSOR).prepare, "nested": nested(), "a lambda": one_line,
+CONVERTING = T.Compose([T.Lambda(lambda img: img.convert("RGB") if img.mode != "RGB" else img), TENSOR])
+
+
+def converted_by_the_transform(examples):
+    examples["pixel_values"] = [CONVERTING(image) for image in examples["image"]]
+    del examples["image"]
+    return examples
+
+
+FORMS = {"defaults": of_defaults, "converted by the transform": converted_by_the_transform, "in place": in_place, "a new dict": a_new_dict, "spread": spread, "by arguments": by_arguments, "a method": Preparing(TENSOR).prepare, "nested": nested(), "a lambda": one_line,
          "a partial": functools.partial(of_a_partial, transform=TENSOR, name="x", key="image"), "columns alone": columns}
 
 

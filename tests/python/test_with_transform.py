@@ -74,7 +74,7 @@ def a_list(batch: Any) -> Any:
     return [tensor(one) for one in batch["thumb"]]
 
 
-def more(batch: Any, other: Any = 3) -> Any:
+def more(batch: Any, other: Any) -> Any:
     return {"x": batch["label"]}
 
 
@@ -138,6 +138,13 @@ def test_a_function_that_does_more_is_refused_with_the_place(function, message):
     for call in (spdl.DataLoader, spdl.describe):
         with pytest.raises(spdl.ArgumentError, match=rf"spdl: DataLoader: dataset: Dataset has a function as its transform \(set_transform, with_transform\), .*{message}.*{WRITE}"):
             call(given(function), batch_size=2)
+
+
+def test_a_function_beside_sounds_is_told_what_these_take():
+    one = dataset("custom", audio=feature("Audio", sampling_rate=16000, decode=True), label=LABEL)
+    one.format["format_kwargs"] = {"transform": loops}
+    with pytest.raises(spdl.ArgumentError, match=r"of sounds dataset.with_format\(None\), and transform=\{'audio': \{\"length\": \"10s\", \"shape\": \"padded\"\}\}, the section of a description"):
+        spdl.DataLoader(one, batch_size=2)
 
 
 def test_two_tensors_of_a_column_are_refused():

@@ -123,6 +123,8 @@ class DataLoader:
     (another in each run unless torch.manual_seed was called; state= wants the same), or else 0; so are the numbers that transforms draw. A sampler
     may be a RandomSampler, SequentialSampler, SubsetRandomSampler or WeightedRandomSampler, a BatchSampler of one, a GroupedBatchSampler of torchvision's references, indices as a list, an array or a
     tensor, which are the order of each epoch, or a DistributedSampler, which under torchrun it is to be; of that each sample comes once.
+    A data set of one's own whose __getitem__ opens a picture by Pillow or OpenCV, gives it to a transform and returns it, alone or beside a number, a short text or both, in a tuple or a dict, has its samples: that method is read,
+    and what is left of it, which finds the file and the label, runs in this program.
     A CocoDetection of one's own whose __getitem__ does no more than to call an image processor of DETR's kin has its samples.
     collate_fn is called by the loop, with a list of samples, whose pictures may have sizes of their own. Without one, boxes come as (images, targets), one
     tensor and a list of dicts.

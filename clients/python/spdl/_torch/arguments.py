@@ -149,8 +149,8 @@ def _of_pictures(of: datasets.Pictures, dataset: Any, said: _Arguments) -> Made:
         source = {"list": TABLE, "labels": "none", **({"columns": columns} if columns else {})}
     elif datasets.is_folder(of):
         source = {"folder": of.root, "extensions": [ending.lstrip(".") for ending in of.extensions]}
-    fields = (*of.target.fields(), *finish.known) if isinstance(finish, Sampled) else of.target.fields()
-    return Made(len(of.pictures), source, sections, datasets.Files(of), fields, finish, finish.collate is not None, of.classes, files, places)
+    more = finish.known if isinstance(finish, Sampled) else of.outputs.fields if of.outputs is not None else ()
+    return Made(len(of.pictures), source, sections, datasets.Files(of), (*of.target.fields(), *more), finish, finish.collate is not None, of.classes, files, places)
 
 
 def _sections(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[Union[Finish, Sampled], dict[str, Any], Places]:
@@ -161,7 +161,7 @@ def _sections(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[U
     listed = given.batch_size() == 1 or collate is not None and not _is_torchs_own(collate)
     through: Any = {"boxes": lambda: joint.Boxes(of.target.keys), "mask": joint.Mask}.get(of.target.kind, lambda: None)()
     said = _told(of, dataset, through)
-    finish = Finish(of.target, collate, image=said.tv_image)
+    finish = Finish(of.target, collate, image=said.tv_image, sample=None if of.outputs is None else of.outputs.filled)
     operations = [*_front(of, said.operations), *said.operations]
     shape = _shape(of, dataset, operations, listed)
     image = {**said.section, **shape, "transform": operations}
@@ -172,7 +172,7 @@ def _sections(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[U
         return finish._replace(form="" if said.pure else "mask", wide=through.wide), {"fields": {"image": {"image": image}, "mask": {"image": mask}}}, \
             Places({"fields.image.image.transform": said.places})
     if of.size is None:
-        return finish, {"image": {**shape, "transform": of.transform}}, Places()  # which open tells, and can say of a refusal which transform it is
+        return finish, {"image": {**({"mode": "gray"} if of.channels == 1 else {}), **({"orientation": "apply"} if of.turned else {}), **shape, "transform": of.transform}}, Places()  # which open tells, and can say of a refusal which transform it is
     return finish, {"image": {**({"mode": "gray"} if of.channels == 1 else {}), **image}}, Places()
 
 

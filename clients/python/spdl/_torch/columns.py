@@ -122,7 +122,7 @@ class _Columns:
             if leaf in self.media:
                 section = {"from": place, **self._section(leaf, given[leaf.column], collate is not None, field if self.single else f"fields.{field}.{leaf.kind}")}
                 sections.update({field: section} if self.single else {"fields": {**sections.get("fields", {}), field: {leaf.kind: section}}})
-        columns = [self._column(leaf, field, place) for leaf, field, place in named if leaf is not self.label and leaf not in self.media]
+        columns = [self._column(leaf, field, place, collate) for leaf, field, place in named if leaf is not self.label and leaf not in self.media]
         if columns:
             source["columns"] = columns
         classes = None if self.label is None else getattr(self.label.feature, "names", None)
@@ -130,7 +130,7 @@ class _Columns:
         if self.annotated is not None:
             known += self._noted(len(self.leaves) + len(known))
         finish = Finish({self._key(key, column, collate is None): self._indexed(self.trees[column]) for key, column in self.wanted.items()}, [*(self._cast(leaf) for leaf in self.leaves), *(None for _ in known)],
-                        [*(leaf.kind == "number" and not self.of.torch for leaf in self.leaves), *(False for _ in known)], self.form, collate, len(self.prepared) == 1 and not self.named)
+                        [*(leaf.kind == "number" and not self.of.torch or self._is_pythons(leaf, collate) for leaf in self.leaves), *(False for _ in known)], self.form, collate, len(self.prepared) == 1 and not self.named)
         return Made(self.of.number, source, sections, None, [*self.fields, *known], finish, collate is not None, classes and list(classes), files, self.places, together=together)
 
     def _key(self, key: str, column: str, collated: bool) -> str:
@@ -295,7 +295,11 @@ class _Columns:
 
     # ---- numbers, texts and lists
 
-    def _column(self, leaf: Leaf, field: str, stored: str) -> dict[str, Any]:
+    def _is_pythons(self, leaf: Leaf, collate: Any) -> bool:
+        """Whether it is a list of Python's in the samples of a collate_fn: with_format("torch") makes tensors of lists, and what goes through a transform is one here."""
+        return leaf.kind == "list" and collate is not None and not self.of.torch and leaf not in self.followed
+
+    def _column(self, leaf: Leaf, field: str, stored: str, collate: Any) -> dict[str, Any]:
         column = {"name": field} if stored == field else {"name": field, "from": stored}
         if leaf.kind == "text":
             return {**column, "type": "text", "max_bytes": max(1, self.of.longest_text(leaf))}
@@ -311,7 +315,7 @@ class _Columns:
             if sides != [4] and most > 0:
                 self.of.refuse(f"features[{leaf.shown!r}]: got boxes of {sides[0] if sides else 'single'} numbers, want x, y, width and height")
             sides = [4]
-        column.update(type="list", dtype=_DTYPES[leaf.dtype])
+        column.update(type="list", dtype="f64" if leaf.dtype == "float64" and self._is_pythons(leaf, collate) else _DTYPES[leaf.dtype])
         return {**column, "shape": [most, *sides]} if least == most > 0 and leaf not in self.followed else {**column, "shape": [-1, *sides], "max_length": max(1, most)}
 
     def _cast(self, leaf: Leaf) -> Optional[str]:
@@ -391,7 +395,7 @@ class Finish(NamedTuple):
 
     trees: dict[str, Any]  # numbers of fields, by keys
     casts: Sequence[Optional[str]]  # of each field's numbers, to what
-    python: Sequence[bool]  # which fields are Python's numbers in a sample
+    python: Sequence[bool]  # which fields are Python's numbers, or lists of them, in a sample
     form: str
     collate: Optional[Callable[[list[Any]], Any]]  # the program's, of a list of samples
     spread: bool = False  # whether what a processor makes stands beside the other columns, and not below its column's key, unless that is the first of its names
@@ -400,7 +404,7 @@ class Finish(NamedTuple):
         fields = [one if cast is None else _cast(one, cast) for one, cast in zip(picked, self.casts)]
         if self.collate is None:
             return self._formed(self._built(fields))
-        rows = zip(*[[one.item() for one in field] if python else field for field, python in zip(fields, self.python)])
+        rows = zip(*[[one.tolist() for one in field] if python else field for field, python in zip(fields, self.python)])
         return self.collate([self._formed(self._built(row)) for row in rows])
 
     def _built(self, fields: Sequence[Any]) -> dict[str, Any]:

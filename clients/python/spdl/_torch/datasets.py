@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from .._errors import ArgumentError
-from . import annotated, libraries, methods, processors
+from . import annotated, libraries, methods, own, processors
 from .targets import LABEL, OBJECTS, Target
 
 # torchvision's data sets that open a file, convert it to RGB and give it a label: the attributes of their files and of their labels, or of both.
@@ -36,7 +36,7 @@ _BOXES = ("has boxes and other targets, which come with a description alone: wri
           "image: {boxes: {column: boxes, with: [classes]}}, by which they follow every operation; docs/recipes.md has it for COCO")
 _WRAP = "want wrap_dataset_for_transforms_v2(dataset) of torchvision.datasets, with transforms= of v2, which take the picture and its target together"
 BEHAVIOUR = ("__getitem__", "__getitems__", "__len__")
-_LIBRARIES = {"torchvision.datasets": "torchvision", "torch.utils.data": "torch"}
+_LIBRARIES = {"torchvision.datasets": "torchvision", "torch.utils.data": "torch", "timm.data": "timm"}
 _SOURCE = "spdl.DataLoader(spec, source=dataset), with a __getitem__ that returns encoded bytes or a path, and a label: the engine decodes (docs/sources.md)"
 
 
@@ -74,6 +74,8 @@ class Pictures(NamedTuple):
     channels: int = 3
     size: Optional[list[int]] = None  # height and width of all pictures, where they are held
     target: Target = LABEL
+    outputs: Optional[own.Outputs] = None  # what a sample is, of a class of the program's own
+    turned: bool = False  # whether pictures are turned as their EXIF says
 
     def kind(self) -> str:
         what = "" if self.target == LABEL else f" with {self.target.kind}"
@@ -91,6 +93,8 @@ class Files:
 
     def __getitem__(self, index: int) -> tuple[Union[str, bytes], int, str]:
         one = self._pictures[index]
+        if isinstance(one, own.Opened):
+            return one.brought()
         if isinstance(one, Held):
             return one.png(), self._labels[index], one.name
         return one, self._labels[index], one
@@ -107,11 +111,16 @@ def pictures(dataset: Any, place: str = "dataset") -> Pictures:
         return _wrapped(dataset, place)
     if _prepares(dataset):
         return _prepared(dataset, place)
+    refuse_shards(dataset, place)
+    if (cls := _reads(dataset)) is not None:
+        return _opened(dataset, cls, place)
     library, name = _home(dataset, place)
     if (library, name) == ("torch", "Subset"):
         return part(pictures(dataset.dataset, f"{place}.dataset"), dataset.indices)
     if (library, name) == ("torch", "ConcatDataset"):
         return _joined([pictures(one, f"{place}.datasets[{i}]") for i, one in enumerate(dataset.datasets)], dataset, place)
+    if (library, name) == ("timm", "ImageDataset"):
+        return _of_timm(dataset, place)
     if library != "torchvision" or not any(name in known for known in (_FILES, _PIXELS, _NUMBERED)):
         _refuse_kind(library, name, dataset, place)
     _check(dataset, name, place)
@@ -150,6 +159,39 @@ def _own(dataset: Any, method: str) -> list[type]:
     """The classes of the program's own, ahead of torchvision's, that have a method."""
     classes = itertools.takewhile(lambda cls: not cls.__module__.startswith("torchvision."), type(dataset).__mro__)
     return [cls for cls in classes if method in vars(cls)]
+
+
+def _reads(dataset: Any) -> Optional[type]:
+    """The class of the program's own by whose __getitem__ samples are read, ahead of all that torch and torchvision have."""
+    found = libraries.home(dataset, _LIBRARIES, BEHAVIOUR).own
+    cls = next((cls for cls in type(dataset).__mro__ if "__getitem__" in vars(cls)), object)
+    iterated = libraries.derives(dataset, "torch.utils.data", "IterableDataset") or any("__getitems__" in vars(one) for one in type(dataset).__mro__)
+    return cls if found and not iterated and not libraries.is_of(cls, *_LIBRARIES) else None
+
+
+def _opened(dataset: Any, cls: type, place: str) -> Pictures:
+    """Of a class of the program's own that opens files by Pillow."""
+    try:
+        read = own.samples(dataset, cls)
+    except annotated.Unknown as error:
+        refuse(place, dataset, f"is a class of its own, which reads by its __getitem__: {error}; or {_SOURCE}")
+    if isinstance(read, own.Around):
+        return _around(read, dataset, place)
+    classes = getattr(dataset, "classes", None)
+    named = list(classes) if isinstance(classes, (list, tuple)) and all(isinstance(one, str) for one in classes) else None
+    transform = read.transforms[0] if len(read.transforms) == 1 else read.transforms or None
+    return Pictures(read.opened, [-1] * len(read.opened), transform, named, None, (), read.channels, outputs=read.outputs, turned=read.turned)
+
+
+def _around(read: own.Around, dataset: Any, place: str) -> Pictures:
+    """Of a class that has another data set's samples, whose pictures it transforms."""
+    of = pictures(read.inner, f"{place}.{read.attribute}")
+    if of.target != LABEL or of.outputs is not None:
+        refuse(place, dataset, f"{read.attribute}: has other samples than a picture and a whole number, want transforms= of that data set")
+    if len(dataset) != len(of.pictures):
+        refuse(place, dataset, f"has {len(dataset)} samples, and {read.attribute} has {len(of.pictures)}, want as many: torch.utils.data.Subset names some of them")
+    transforms = [one for one in (of.transform, *read.transforms) if one is not None]
+    return of._replace(transform=transforms[0] if len(transforms) == 1 else transforms or None)
 
 
 def _prepared(dataset: Any, place: str) -> Pictures:
@@ -206,6 +248,19 @@ def _of_files(dataset: Any, name: str, place: str) -> Pictures:
                     root, (extensions,) if isinstance(extensions, str) else tuple(extensions))
 
 
+def _of_timm(dataset: Any, place: str) -> Pictures:
+    """timm's ImageDataset, as its create_dataset makes one of a folder."""
+    reader, mode = dataset.reader, getattr(dataset, "input_img_mode", "RGB")
+    if not libraries.derives(reader, "timm.data", "ReaderImageFolder"):
+        refuse(place, dataset, f"reader: got a {type(reader).__qualname__}, want a ReaderImageFolder, of files in a folder; tar shards and Hugging Face's data sets are read as they are, by a description (docs/sources.md#shards) or datasets.load_dataset")
+    if dataset.load_bytes or mode not in ("RGB", "L"):
+        refuse(place, dataset, f"load_bytes: got {dataset.load_bytes!r}, and input_img_mode: got {mode!r}, want False, and \"RGB\" or \"L\": a batch has pictures of one kind")
+    _check(dataset, "ImageDataset", place)
+    names: dict[int, str] = {number: name for name, number in reader.class_to_idx.items()}
+    classes = [names[i] for i in range(len(names))] if names.keys() == set(range(len(names))) else None
+    return Pictures([os.path.abspath(path) for path, _ in reader.samples], [int(label) for _, label in reader.samples], dataset.transform, classes, None, (), 1 if mode == "L" else 3)
+
+
 def _of_numbers(dataset: Any, name: str, place: str) -> Pictures:
     target = LABEL
     kinds: list[str] = list(getattr(dataset, "target_type", ["category"]))
@@ -244,7 +299,7 @@ def is_folder(of: Pictures) -> bool:
     if any(a >= b for a, b in zip(keys, keys[1:])):
         return False
     directories = list(dict.fromkeys(os.path.dirname(path) for path in below))
-    if any(not directory or f"/{directory}".find("/.") >= 0 or _is_linked(root, directory) for directory in directories):
+    if any(not directory or f"/{directory}".find("/.") >= 0 or _is_linked(root, directory) or _has_links(os.path.join(root, directory)) for directory in directories):
         return False
     if any(f"/{path}".rfind("/.") >= 0 for path in below):  # hidden files are none here
         return False
@@ -259,6 +314,15 @@ def _is_linked(root: str, directory: str) -> bool:
             return True
         directory = os.path.dirname(directory)
     return False
+
+
+def _has_links(directory: str) -> bool:
+    """Whether something in it is a link, which may lead out of the root, where a folder follows none."""
+    try:
+        with os.scandir(directory) as entries:
+            return any(one.is_symlink() for one in entries)
+    except OSError:
+        return True
 
 
 def refuse(place: str, dataset: Any, what: str) -> NoReturn:
@@ -332,7 +396,9 @@ def _joined(parts: list[Pictures], dataset: Any, place: str) -> Pictures:
     for i, one in enumerate(parts):
         if one.transform is not first.transform and repr(one.transform) != repr(first.transform):
             refuse(place, dataset, f"datasets[{i}].transform: got another than datasets[0]'s, want one for all")
+        if (one.outputs, one.turned) != (first.outputs, first.turned):
+            refuse(place, dataset, f"datasets[{i}]: has samples of another form, labels of another type, or pictures that another library opens, than datasets[0], want one for all")
         if (one.channels, one.size, one.target) != (first.channels, first.size, first.target):
             refuse(place, dataset, f"datasets[{i}]: got {one.kind()}, and datasets[0] has {first.kind()}, want one kind")
     return Pictures([one for part in parts for one in part.pictures], [label for part in parts for label in part.labels], first.transform, first.classes, None, (),
-                    first.channels, first.size, first.target)
+                    first.channels, first.size, first.target, first.outputs, first.turned)

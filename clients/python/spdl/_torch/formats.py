@@ -13,6 +13,7 @@ from .._errors import ArgumentError
 from . import columns, processors, texts
 from .huggingface import Samples
 from .prepared import KEY
+from .transforms import makes_rgb
 
 _HAS = "has a function as its transform (set_transform, with_transform)"
 _WANT = ("want it to be no more than batch[\"pixel_values\"] = [transform(image.convert(\"RGB\")) for image in batch[\"image\"]], or processor(batch[\"image\"], return_tensors=\"pt\"), and columns as they are; or "
@@ -37,18 +38,21 @@ def resolved(of: Samples, transform: Any, fields: Any, collate: Any) -> Own:
     if form["type"] != "custom":
         return Own(transform, fields, collate)
     if transform is not None:
-        of.refuse(f"{_HAS}, and transform= is given, want one of them: dataset.with_format(None){_of_objects(of)}")
+        of.refuse(f"{_HAS}, and transform= is given, want one of them: dataset.with_format(None){_remedies(of)}")
     try:
         outputs = _read(form["format_kwargs"].get("transform"), of)
     except _Unknown as error:
-        of.refuse(f"{_HAS}, {error}, {_WANT}{_of_objects(of)}")
+        of.refuse(f"{_HAS}, {error}, {_WANT}{_remedies(of)}")
     outputs.update({name: Column(name) for name in of.columns if form["output_all_columns"] and name not in form["columns"]})
     return _chosen(of, outputs, fields, collate)
 
 
-def _of_objects(of: Samples) -> str:
+def _remedies(of: Samples) -> str:
     objects = next((name for name, one in of.features.items() if isinstance(one, Mapping) and "bbox" in one), "")
     picture = next((name for name in of.features if _is_picture(of, name)), "image")
+    sound = next((name for name, one in of.features.items() if type(one).__name__ == "Audio"), "")
+    if sound:
+        return f"; of sounds dataset.with_format(None), and transform={{{sound!r}: {{\"length\": \"10s\", \"shape\": \"padded\"}}}}, the section of a description (docs/media.md#a-ring-of-sounds)"
     return f"; of objects with boxes fields={dict(pixel_values=picture, labels=objects)} beside a processor of DETR's kin" if objects else ""
 
 
@@ -156,6 +160,8 @@ class _Reader(texts.Reader):
         super().__init__(function, own)
         self._of = of
         args = own.args
+        usual = function.__defaults__ or ()
+        given = {**dict(zip([one.arg for one in args.args][len(args.args) - len(usual):], usual)), **(function.__kwdefaults__ or {}), **given}
         names = [one.arg for one in args.args if one.arg not in given]
         if len(names) != 1 + len(first) or args.vararg or args.kwarg or args.posonlyargs or any(one.arg not in given for one in args.kwonlyargs):
             self._refuse(own, "other arguments than a batch")
@@ -305,7 +311,7 @@ class _Reader(texts.Reader):
     def _transformed(self, node: ast.AST, picture: Value, transform: Any) -> Row:
         """Of pictures whose channels are known: their files may be of any mode."""
         mode = getattr(self._of.features[picture.name], "mode", None)
-        if mode != "RGB" and picture.converted == (mode is not None):
+        if mode != "RGB" and picture.converted == (mode is not None) and not (mode is None and makes_rgb(transform)):
             self._refuse(node, f"{ast.unparse(node)[:120]!r} of pictures of {'any mode' if mode is None else f'mode {mode}'}, want image.convert(\"RGB\") in it, or "
                                f"dataset.cast_column({picture.name!r}, Image(mode=\"RGB\"))")
         return Row(picture.name, transform)

@@ -1,13 +1,51 @@
-"""Small functions of one's own whose code says all that they do: x, x["a"]["b"], int(x["a"])."""
+"""Small functions of one's own whose code says all that they do: x, x["a"]["b"], int(x["a"]), x.convert("RGB")."""
 
 from __future__ import annotations
 
 import dis
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any, NamedTuple, Optional
 
 _SKIPPED = {"RESUME", "CACHE", "PUSH_NULL", "PRECALL", "NOP", "COPY_FREE_VARS", "NOT_TAKEN"}
 _CASTS = {"int": int, "float": float, "str": str}
+
+
+def _rgb(x: Any) -> Any:
+    if x.mode != "RGB":
+        x = x.convert("RGB")
+    return x
+
+
+def _rgb_early(x: Any) -> Any:
+    if x.mode == "RGB":
+        return x
+    return x.convert("RGB")
+
+
+# What such functions are written as, each in the ways that programs have for it.
+IDENTITY: tuple[Callable[[Any], Any], ...] = (lambda x: x,)
+TO_RGB: tuple[Callable[[Any], Any], ...] = (
+    lambda x: x.convert("RGB"), lambda x: x.convert(mode="RGB"), lambda x: x.convert("RGB") if x.mode != "RGB" else x, lambda x: x if x.mode == "RGB" else x.convert("RGB"), _rgb, _rgb_early)
+AROUND_ZERO: tuple[Callable[[Any], Any], ...] = (  # of numbers from 0 to 1, to the bit what (x - 0.5) / 0.5 is
+    lambda x: x * 2 - 1, lambda x: 2 * x - 1, lambda x: x * 2.0 - 1.0, lambda x: 2.0 * x - 1.0, lambda x: (x - 0.5) * 2, lambda x: (x - 0.5) * 2.0, lambda x: (x - 0.5) / 0.5, lambda x: 2 * (x - 0.5))
+
+
+def does(function: Any, written: tuple[Callable[[Any], Any], ...]) -> bool:
+    """Whether a function is written in one of these ways, whatever its argument is called."""
+    if not isinstance(function, FunctionType) or function.__code__.co_argcount != 1 or function.__code__.co_flags & 0x0C or function.__code__.co_kwonlyargcount:
+        return False
+    steps = _steps(function)
+    return any(_steps(one) == steps for one in written)
+
+
+def _steps(function: Any) -> list[tuple[str, Any]]:
+    argument = function.__code__.co_varnames[0]
+
+    def named(value: Any) -> Any:
+        return tuple(map(named, value)) if isinstance(value, tuple) else "x" if value == argument else value  # two are loaded at once
+
+    return [(step.opname, named(step.argval)) for step in dis.get_instructions(function) if step.opname not in _SKIPPED]
 
 
 class Member(NamedTuple):

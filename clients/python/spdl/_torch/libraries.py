@@ -31,5 +31,10 @@ def derives(one: Any, module: str, *names: str) -> bool:
     return any(cls.__qualname__ in names and _is_of(cls, module) for cls in type(one).__mro__)
 
 
+def is_of(cls: type, *modules: str) -> bool:
+    """Whether a class is of one of these modules, or of one below them."""
+    return any(_is_of(cls, module) for module in modules)
+
+
 def _is_of(cls: type, module: str) -> bool:
     return f"{cls.__module__}.".startswith(f"{module}.")

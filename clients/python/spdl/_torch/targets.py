@@ -39,13 +39,24 @@ class Finish(NamedTuple):
     form: str = ""  # of boxes, as torchvision calls it; "": they are plain tensors at the end
     image: bool = False  # whether pictures are torchvision's own kind of tensor at the end
     wide: bool = False  # whether masks are of 64 bits
+    sample: Optional[Callable[..., Any]] = None  # makes one of a picture, a label and what else is picked, and a batch of these; None: a picture and a target are in a tuple
 
     def __call__(self, picked: Sequence[Any]) -> Any:
         images, *rest = picked
+        if self.sample is not None:
+            return self._samples(self.sample, images, *rest)
         targets = self._boxes(images, rest) if self.target.kind == "boxes" else self._wide(rest[0])
         if self.collate is None:
             return _together(images), targets if self.target.kind == "boxes" else _together(targets)
-        return self.collate([(_kind("Image", image) if self.image else image, self._own(target)) for image, target in zip(images, targets)])
+        return self.collate([(self._picture(image), self._own(target)) for image, target in zip(images, targets)])
+
+    def _samples(self, sample: Callable[..., Any], images: Any, *rest: Any) -> Any:
+        if self.collate is None:
+            return sample(_together(images), *rest)
+        return self.collate([sample(self._picture(image), int(label), *more) for image, label, *more in zip(images, *rest)])
+
+    def _picture(self, image: Any) -> Any:
+        return _kind("Image", image) if self.image else image
 
     def _boxes(self, images: Any, rest: list[Any]) -> list[dict[str, Any]]:
         columns = dict(zip(self.target.keys, rest))

@@ -361,7 +361,7 @@ RULES: dict[str, Rule] = {
 
 # What is known and cannot be told, and what does it here.
 REMEDIES = {
-    "Lambda": "a function of one's own has no operation; write what it does as one, or map whole batches: spdl.DataLoader(..., transform=)",
+    "Lambda": "a function of one's own has no operation but lambda x: x, x.convert(\"RGB\") of pictures and x * 2 - 1 of floats; write what it does as one, or map whole batches: spdl.DataLoader(..., transform=)",
     "FiveCrop": "a row is one crop; a field for each, with center_crop: {size: N, position: top_left} and so on, is all of them (docs/media.md)",
     "TenCrop": "a row is one crop; a field for each, with center_crop: {size: N, position: top_left} and so on, is all of them (docs/media.md)",
     "MixUp": "it is of batches; call it in the loop (docs/recipes.md)",

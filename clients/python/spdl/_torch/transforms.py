@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from .._errors import SpecError
-from . import albumentations, extents, joint, libraries, prepared, processors, timm, torchvision
+from . import albumentations, extents, functions, joint, libraries, prepared, processors, timm, torchvision
 from .given import BYTES, ERASED, FLOATS, IN_HAND, NORMALIZED, PIL, RESIZERS, Given, Operation, Rule, refusal, shown, whole
 
 Place = tuple[str, Any]  # where a transform stands, and the transform
@@ -94,8 +94,8 @@ class _Walk:
                 self.add(child, f"{place}[{i}]")
         elif processors.is_processor(one):
             self._processor(one, place)
-        elif (home := _home(one)) is None:
-            refuse_unknown(one, place)
+        elif (home := _home(one)) is None or home == ("torchvision", "Lambda"):
+            self._function(one, place)
         elif home[0] == "albumentations":
             self._array(home[1], one, place)
         elif self.rows_last:
@@ -184,6 +184,20 @@ class _Walk:
             self.follows.update(said.section)
             self.prepared = said.prepared
         self.last = (place, one)
+
+    def _function(self, one: Any, place: str) -> None:
+        """A function of one's own, alone or in a Lambda, whose code says what it does."""
+        function = getattr(one, "lambd", one)
+        alone = self._beside is None and not self.is_mask
+        if functions.does(function, functions.IDENTITY):
+            return
+        if alone and self.in_hand == PIL and functions.does(function, functions.TO_RGB):
+            self._rule(torchvision.RULES["RGB"], one, place)
+        elif alone and self.in_hand == FLOATS and not self.rows_last and functions.does(function, functions.AROUND_ZERO):
+            self._keep({"normalize": {"mean": [0.5] * self.channels, "std": [0.5] * self.channels}}, (place, one))
+            self.tv_image = False
+        else:
+            refuse_unknown(one, place)
 
     def _array(self, name: str, one: Any, place: str) -> None:
         """A transform of albumentations."""
@@ -351,6 +365,16 @@ def _home(one: Any) -> Optional[tuple[str, str]]:
     return (_LIBRARIES[home.module], home.name) if home.module else None
 
 
+def makes_rgb(one: Any) -> bool:
+    """Whether a transform begins with what makes a PIL image of any mode one in RGB."""
+    while isinstance(one, (list, tuple)) or (_home(one) or ("", ""))[1] in ("Compose", "Sequential"):
+        children = _children(one)
+        if not children:
+            return False
+        one = children[0]
+    return (_home(one) or ("", ""))[1] == "RGB" or functions.does(getattr(one, "lambd", one), functions.TO_RGB)
+
+
 def _children(one: Any) -> list[Any]:
     return list(one.transforms if hasattr(one, "transforms") else one)
 
@@ -362,7 +386,7 @@ def refuse_unknown(one: Any, place: str) -> NoReturn:
         remedy = f"give its transforms: {place}.transforms"
     elif not remedy:
         remedy = ("write what it does as an operation of a description (docs/migrate-from-dataloader.md), map whole batches (spdl.DataLoader(..., transform=)), "
-                  "or keep torch's DataLoader for it")
+                  "or keep torch's DataLoader for it; several views of a picture are fields of a description, each with draw: own (docs/media.md#several-views-of-one-sample)")
     got = f"{library}'s {name}" if library else f"a {name} of {type(one).__module__}"
     raise refusal(place, one, f"got {got}, want a transform of torchvision, timm or albumentations, or an image processor of transformers, that has an operation here; {remedy}")
 

@@ -11,7 +11,7 @@ from . import addresses, datasets, libraries
 from .functions import is_identity
 
 _REMEDIES = {  # of stages that have no equal here
-    "_select": "leave samples out in the loop, or over labels by order: {filter: \"label < 3\"} of a description (docs/migrate.md#webdataset)",
+    "_select": "leave samples out in the loop, or over labels by order: {filter: \"label < 3\"} of a description (docs/migrate.md#webdataset); those that lack a part which is asked for handler=wds.warn_and_continue of to_tuple or rename leaves out",
     "_rsample": "leave samples out in the loop",
     "_associate": "a table has such columns: source: {list: FILE} of a description (docs/sources.md#tables)",
     "_extract_keys": 'want .to_tuple("jpg;png", "cls"), which names parts as they are',

@@ -1,0 +1,665 @@
+"""spdl.DataLoader in the place of torch's, by one word: on data sets of the program's own, whose __getitem__ opens a picture by Pillow, batches are torch's; what else such a
+method does to a picture is refused by file and line."""
+
+import io
+import os
+import pathlib
+import threading
+
+import numpy as np
+import PIL.Image
+import pytest
+from PIL import Image
+
+from conftest import picture
+
+cv2 = pytest.importorskip("cv2")
+torch = pytest.importorskip("torch")
+torchvision = pytest.importorskip("torchvision")
+spdl = pytest.importorskip("spdl")
+from torch.utils.data import ConcatDataset, DataLoader, Dataset, Subset  # noqa: E402
+from torchvision import datasets, transforms as T  # noqa: E402
+from torchvision.datasets.folder import pil_loader  # noqa: E402
+
+N = 11
+TENSOR = T.Compose([T.Resize(48), T.CenterCrop(40), T.ToTensor(), T.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))])
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    at, rng = tmp_path_factory.mktemp("own"), np.random.default_rng(4)
+    for i in range(N):
+        one = Image.fromarray(picture(rng, 50 + 3 * i, 70 - 2 * i))
+        one = {1: one.convert("L"), 2: one.convert("P")}.get(i, one)
+        one.save(at / f"{i:02}.{'png' if i in (2, 5) else 'jpg'}")
+    return at
+
+
+def same(dataset, within=0.0, **arguments):
+    theirs = list(DataLoader(dataset, **arguments))
+    with spdl.DataLoader(dataset, copy=True, **arguments) as loader:
+        ours = list(loader)
+        assert len(loader) == len(theirs) == len(ours)
+    for got, want in zip(ours, theirs):
+        equal(got, want, within)
+
+
+def equal(got, want, within):
+    if isinstance(want, torch.Tensor):
+        assert got.dtype == want.dtype and got.shape == want.shape and (torch.equal(got, want) if within == 0 else (got - want).abs().max() <= within)
+    elif isinstance(want, dict):
+        assert list(got) == list(want)
+        for key in want:
+            equal(got[key], want[key], within)
+    elif isinstance(want, (list, tuple)):
+        assert type(got) is type(want) or not any(isinstance(one, str) for one in want)
+        assert len(got) == len(want)
+        for one, other in zip(got, want):
+            equal(one, other, within)
+    else:
+        assert type(got) is type(want) and got == want
+
+
+# What programs and guides have, in words of ours.
+
+
+class Table(Dataset):
+    def __init__(self, root, transform=TENSOR, target_transform=None):
+        self.root, self.transform, self.target_transform = root, transform, target_transform
+        self.names = sorted(os.listdir(root))
+        self.labels = np.arange(len(self.names)) * 7 % 5
+        self.classes = ["a", "b", "c", "d", "e"]
+
+    def __len__(self):
+        return len(self.names)
+
+
+class Guided(Table):
+    def __getitem__(self, idx):
+        """As torch's guide to data sets has it, with Pillow."""
+        if torch.is_tensor(idx):
+            idx = idx.tolist()
+        path = os.path.join(self.root, self.names[idx])
+        image = Image.open(path).convert("RGB")
+        label = self.labels[idx]
+        if self.transform:
+            image = self.transform(image)
+        if self.target_transform:
+            label = self.target_transform(label)
+        return image, label
+
+
+class OfAFile(Table):
+    def __getitem__(self, i):
+        with open(os.path.join(self.root, self.names[i]), "rb") as f:
+            img = PIL.Image.open(f)
+            img = img.convert("RGB")
+        return {"pixel_values": self.transform(img), "labels": torch.tensor(self.labels[i])}
+
+
+class Alone(Table):
+    def __getitem__(self, i):
+        with Image.open(pathlib.Path(self.root) / self.names[i]) as im:
+            im = im.convert(mode="RGB")
+        im = im if self.transform is None else self.transform(im)
+        return im
+
+
+class Named(Table):
+    def __getitem__(self, i):
+        image = Image.open(os.path.join(self.root, self.names[i])).convert("RGB")
+        return self.transform(image), self.names[i].partition(".")[0] + " é"
+
+
+class Both(Table):
+    def __getitem__(self, i):
+        path = os.path.join(self.root, self.names[i])
+        image = self.transform(Image.open(path).convert("RGB"))
+        return {"image": image, "name": os.path.basename(path), "score": np.float32(i / 3)}
+
+
+class Triple(Table):
+    def __getitem__(self, i):
+        return self.transform(Image.open(os.path.join(self.root, self.names[i])).convert("RGB")), i, str(i)
+
+
+class Inference(Table):
+    is_test = True
+
+    def __getitem__(self, i):
+        image = Image.open(os.path.join(self.root, self.names[i])).convert("RGB")
+        image = self.transform(image)
+        if self.is_test:
+            return image
+        return image, i
+
+
+class Training(Inference):
+    is_test = False
+
+
+class Sampled(Table):
+    def __getitem__(self, i):
+        image = Image.open(os.path.join(self.root, self.names[i])).convert("RGB")
+        if self.transform:
+            image = self.transform(image)
+        sample = {"image": image, "label": i}
+        return sample
+
+
+def load(path):
+    with open(path, "rb") as f:
+        return Image.open(f).convert("RGB")
+
+
+def load_slowly(path):
+    with open(path, "rb") as f:
+        img = Image.open(f)
+        return img.convert("RGB")
+
+
+class OfTwoFiles(Table):
+    def __getitem__(self, i):
+        with open(os.path.join(self.root, self.names[i]), "rb") as f:
+            size = len(f.read())
+        image = load_slowly(os.path.join(self.root, self.names[i]))
+        return self.transform(image), size
+
+
+class ByAFunction(Table):
+    def __getitem__(self, i):
+        return self.transform(load(os.path.join(self.root, self.names[i]))), i
+
+
+class ByAMethod(Table):
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.__names = [os.path.join(self.root, name) for name in self.names]
+
+    def load_image(self, index: int) -> Image.Image:
+        path = self.__names[index]
+        return Image.open(path)
+
+    def label(self, index):
+        return index * 2
+
+    def __getitem__(self, i):
+        img = self.load_image(i).convert("RGB")
+        label = self.label(i)
+        if self.transform:
+            return self.transform(img), label
+        else:
+            return img, label
+
+
+def read(root, name):
+    image = cv2.imread(os.path.join(root, name))
+    return cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
+
+
+class ByBoth(Table):
+    def load(self, i):
+        return read(self.root, self.names[i])
+
+    def __getitem__(self, i):
+        image = Image.fromarray(self.load(i))
+        return self.transform(image), i
+
+
+class Checked(Table):
+    def __getitem__(self, i):
+        img = Image.open(os.path.join(self.root, self.names[i]))
+        if img is None:
+            raise FileNotFoundError(self.names[i])
+        if img.mode != "RGB":
+            img = img.convert("RGB")
+        return self.transform(img), i
+
+
+class Grey(Table):
+    def __getitem__(self, i):
+        path: str = f"{self.root}/{self.names[i]}"
+        path = Image.open(path).convert("L")
+        return path if not self.transform else self.transform(path), i
+
+
+class Held(Table):
+    def __init__(self, root):
+        super().__init__(root)
+        self.__encoded = [(root / name).read_bytes() for name in self.names]
+
+    def __getitem__(self, i):
+        return int(self.labels[i]), self.transform(Image.open(io.BytesIO(self.__encoded[i])).convert("RGB"))
+
+
+class Folder(datasets.ImageFolder):
+    def __getitem__(self, index):
+        path, target = self.samples[index]
+        sample = self.loader(path)
+        if self.transform is not None:
+            sample = self.transform(sample)
+        return sample, target + 10
+
+
+class Parent(Table):
+    def where(self, i):
+        return os.path.join(self.root, self.names[i])
+
+
+class Child(Parent):
+    def where(self, i):
+        raise KeyError(i)
+
+    def __getitem__(self, i):
+        image = pil_loader(super().where(i))
+        image = self.transform.transforms[0](image)
+        image = TAIL(image)
+        return image, i
+
+
+TAIL = T.Compose(TENSOR.transforms[1:])
+
+
+def in_a_function(transform):
+    class Local(Table):
+        def __getitem__(self, i):
+            return transform(Image.open(os.path.join(self.root, self.names[i])).convert("RGB")), i % 2
+
+    return Local
+
+
+FORMS = {"of two files": OfTwoFiles, "by a function": ByAFunction, "by a method": ByAMethod, "by both": ByBoth, "inference": Inference, "training": Training, "a sample": Sampled, "with a name": Named, "in a dict with both": Both, "in a tuple with both": Triple, "guided": Guided, "checked": Checked, "of a file": OfAFile, "alone": Alone, "held": Held, "a child": Child, "in a function": in_a_function(TENSOR),
+         "labels by a function": lambda root: Guided(root, target_transform=lambda y: int(y) + 100), "grey": lambda root: Grey(root, T.Compose([T.Resize((32, 30)), T.ToTensor(), T.Normalize(0.5, 0.25)]))}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_batches_are_torchs(root, name):
+    dataset = FORMS[name](root)
+    same(dataset, batch_size=4)
+    same(dataset, batch_size=4, collate_fn=lambda samples: samples)
+    same(ConcatDataset([Subset(dataset, [7, 2, 2]), dataset]), batch_size=3, drop_last=True)
+
+
+def test_an_assertion_of_a_picture(root, tmp_path, monkeypatch):
+    """In a module of its own, as pytest changes those of tests."""
+    (tmp_path / "asserting.py").write_text("""import cv2
+from test_own import Table
+
+class Asserting(Table):
+    def __getitem__(self, i):
+        image = cv2.imread(f"{self.root}/{self.names[i]}")
+        assert image is not None, "no picture"
+        image = cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
+        image = self.transform(image=image)["image"]
+        return image, i
+""")
+    A = pytest.importorskip("albumentations")
+    from albumentations.pytorch import ToTensorV2
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import asserting
+    same(asserting.Asserting(root, A.Compose([A.Resize(32, 30), ToTensorV2()])), batch_size=4)
+
+
+def test_a_class_below_imagefolder(root, tmp_path):
+    for i, name in enumerate(sorted(os.listdir(root))):
+        (tmp_path / f"c{i % 3}").mkdir(exist_ok=True)
+        (tmp_path / f"c{i % 3}" / name).symlink_to(root / name)
+    same(Folder(str(tmp_path), TENSOR), batch_size=4)
+
+
+class Transformed(Dataset):
+    def __init__(self, subset, transform=None):
+        self.subset, self.transform = subset, transform
+
+    def __getitem__(self, index):
+        x, y = self.subset[index]
+        if self.transform:
+            x = self.transform(x)
+        return x, y
+
+    def __len__(self):
+        return len(self.subset)
+
+
+class Shorter(Transformed):
+    def __len__(self):
+        return 2
+
+
+class Changing(Transformed):
+    def __getitem__(self, index):
+        x, y = self.subset[index]
+        y = y + 1
+        return self.transform(x), y
+
+
+class Swapped(Transformed):
+    def __getitem__(self, index):
+        x, y = self.subset[index]
+        return y, self.transform(x)
+
+
+def test_a_part_with_a_transform_of_its_own(root, tmp_path):
+    for i, name in enumerate(sorted(os.listdir(root))):
+        (tmp_path / f"c{i % 3}").mkdir(exist_ok=True)
+        (tmp_path / f"c{i % 3}" / name).symlink_to(root / name)
+    train, val = torch.utils.data.random_split(datasets.ImageFolder(str(tmp_path)), [8, 3])
+    for part in (train, val):
+        same(Transformed(part, TENSOR), batch_size=4)
+    same(Transformed(datasets.ImageFolder(str(tmp_path), T.Resize(48)), T.Compose(TENSOR.transforms[1:])), batch_size=4)
+    same(Transformed(Transformed(datasets.ImageFolder(str(tmp_path)), TENSOR)), batch_size=4)
+    for dataset, message in [
+        (Transformed(train), "Transformed has no transform"),
+        (Shorter(train, TENSOR), "Shorter has 2 samples, and subset has 8, want as many"),
+        (Changing(train, TENSOR), r"got 'y = y \+ 1' of a sample of self.subset, want image, label = it, .*labels are that data set's"),
+        (Swapped(train, TENSOR), r"got 'return \(?y, self.transform\(x\)\)?' of a sample of self.subset"),
+        (Transformed(OfAFile(root), TENSOR), "subset: has other samples than a picture and a whole number"),
+        (Transformed(datasets.FakeData(), TENSOR), "dataset.subset: FakeData makes pictures of noise"),
+    ]:
+        with pytest.raises((spdl.ArgumentError, spdl.SpecError), match=message):
+            spdl.DataLoader(dataset, batch_size=2)
+
+
+def test_albumentations(root):
+    A = pytest.importorskip("albumentations")
+    from albumentations.pytorch import ToTensorV2
+
+    class Augmented(Table):
+        def __getitem__(self, i):
+            image = np.array(Image.open(os.path.join(self.root, self.names[i])).convert("RGB"))
+            if self.transform is not None:
+                augmented = self.transform(image=image)
+                image = augmented["image"]
+            return image, i
+
+    class Short(Table):
+        def __getitem__(self, i):
+            image = Image.open(os.path.join(self.root, self.names[i])).convert("RGB")
+            return self.transform(image=np.asarray(image))["image"], i
+
+    class ByOpenCV(Table):
+        def __getitem__(self, i):
+            image = cv2.imread(f"{self.root}/{self.names[i]}")
+            image = cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
+            return self.transform(image=image)["image"], i
+
+    class Turning(Table):
+        def __getitem__(self, i):
+            image = cv2.imread(f"{self.root}/{self.names[i]}", cv2.IMREAD_COLOR)[:, :, ::-1]
+            if self.transform:
+                image = self.transform(image=image)["image"]
+            return {"x": image, "y": i}
+
+    for cls in (Augmented, Short, ByOpenCV, Turning):
+        same(cls(root, A.Compose([A.Resize(32, 30), A.Normalize(), ToTensorV2()])), within=2e-6, batch_size=4)
+
+
+def test_opencv_turns_as_exif_says_and_pillow_does_not(tmp_path):
+    exif = Image.Exif()
+    exif[0x112] = 6
+    Image.fromarray(picture(np.random.default_rng(6), 60, 40)).save(tmp_path / "0.jpg", exif=exif)
+
+    class ByOpenCV(Table):
+        def __getitem__(self, i):
+            image = cv2.cvtColor(cv2.imread(os.path.join(self.root, self.names[i])), cv2.COLOR_BGR2RGB)
+            return self.transform(Image.fromarray(image)), i
+
+    same(ByOpenCV(tmp_path))
+    same(Guided(tmp_path))
+    with pytest.raises(spdl.ArgumentError, match="pictures that another library opens"):
+        spdl.DataLoader(ConcatDataset([ByOpenCV(tmp_path), Guided(tmp_path, target_transform=int)]))
+
+
+@pytest.mark.parametrize("label", [float, np.float64, np.float32, lambda y: torch.tensor(y, dtype=torch.float32), lambda y: torch.tensor(y, dtype=torch.float64)],
+                         ids=["Python", "f64", "f32", "torch f32", "torch f64"])
+def test_labels_of_floats(root, label):
+    numbers = [0.1, -1 / 3, float("inf"), 5e-324, 0.0, 1e300]
+
+    class Regression(Table):
+        def __getitem__(self, i):
+            image = Image.open(os.path.join(self.root, self.names[i])).convert("RGB")
+            return self.transform(image), label(numbers[i % 5])
+
+    same(Regression(root), batch_size=4)
+    same(Regression(root), batch_size=4, collate_fn=lambda samples: [one for _, one in samples])
+    with spdl.DataLoader(Regression(root), batch_size=N, tensors="numpy", copy=True) as loader, np.errstate(over="ignore"):
+        ((_, got),) = loader
+        want = np.array([label(numbers[i % 5]) for i in range(N)])
+        assert got.dtype == want.dtype and got.tobytes() == want.tobytes()
+
+
+def test_shuffled_once_each_and_a_state_goes_on(root):
+    def opened(**more):
+        return spdl.DataLoader(Guided(root, target_transform=lambda y: int(y)), batch_size=4, shuffle=True, generator=torch.Generator().manual_seed(3), copy=True, **more)
+
+    with opened() as loader:
+        whole = list(loader)
+        assert loader.classes == ["a", "b", "c", "d", "e"]
+    assert sorted(torch.cat([labels for _, labels in whole]).tolist()) == sorted(i * 7 % 5 for i in range(N))
+    with opened() as loader:
+        next(iter(loader))
+        state = loader.state_dict()
+    with opened(state=state) as loader:
+        for got, want in zip(loader, whole[1:]):
+            equal(got, want, 0)
+
+
+def test_its_code_runs_in_one_thread_at_a_time(root):
+    class Counting(Guided):
+        inside, most, lock = 0, 0, threading.Lock()
+
+        def where(self, i):
+            with self.lock:
+                self.inside += 1
+                self.most = max(self.most, self.inside)
+            for _ in range(1000):
+                self.lock.locked()
+            with self.lock:
+                self.inside -= 1
+            return os.path.join(self.root, self.names[i])
+
+        def __getitem__(self, i):
+            image = Image.open(self.where(i)).convert("RGB")
+            return self.transform(image), i
+
+    dataset = Counting(root)
+    with spdl.DataLoader(ConcatDataset([dataset] * 20), batch_size=4, copy=True) as loader:
+        assert sum(len(labels) for _, labels in loader) == 20 * N
+    assert dataset.most == 1
+
+
+class Looks(Table):
+    def __getitem__(self, i):
+        image = Image.open(self.names[i]).convert("RGB")
+        width, height = image.size
+        return self.transform(image), width
+
+
+class AnyMode(Table):
+    def __getitem__(self, i):
+        return self.transform(Image.open(self.names[i])), i
+
+
+class Second(Table):
+    def __getitem__(self, i):
+        one = Image.open(self.names[i]).convert("RGB")
+        other = Image.open(self.names[i]).convert("RGB")
+        return self.transform(one), self.transform(other)
+
+
+class Three(Table):
+    def __getitem__(self, i):
+        return self.transform(Image.open(os.path.join(self.root, self.names[i])).convert("RGB")), i, i + 1
+
+
+class Long(Table):
+    def __getitem__(self, i):
+        return self.transform(Image.open(os.path.join(self.root, self.names[i])).convert("RGB")), "é" * 65
+
+
+class Four(Table):
+    def __getitem__(self, i):
+        return self.transform(Image.open(self.names[i]).convert("RGB")), i, self.names[i], i
+
+
+class Again(Table):
+    def __getitem__(self, i):
+        try:
+            image = Image.open(self.names[i]).convert("RGB")
+        except OSError:
+            return self[i + 1]
+        return self.transform(image), i
+
+
+class Half(Table):
+    def __getitem__(self, i):
+        image = Image.open(self.names[i])
+        if image.mode == "RGBA":
+            image = image.convert("RGB")
+        return self.transform(image), i
+
+
+class Returning(Table):
+    def __getitem__(self, i):
+        image = Image.open(self.names[i]).convert("RGB")
+        if i > 5:
+            return self.transform(image), 1
+        return self.transform(image), 0
+
+
+def again(path):
+    return again(path) if path else Image.open(path).convert("RGB")
+
+
+class Endless(Table):
+    def __getitem__(self, i):
+        return self.transform(again(self.names[i])), i
+
+
+class Noisy(Table):
+    def load(self, i):
+        image = Image.open(self.names[i]).convert("RGB")
+        return image.rotate(90)
+
+    def __getitem__(self, i):
+        return self.transform(self.load(i)), i
+
+
+class Twice(Table):
+    def __getitem__(self, i):
+        image = Image.open(self.names[i]).convert("RGB")
+        return self.transform(image), self.transform(image)
+
+
+class Switched(Table):
+    def __getitem__(self, i):
+        self.transform = T.RandomCrop(20) if i % 2 else TENSOR
+        return self.transform(Image.open(self.names[i]).convert("RGB")), i
+
+
+class BySample(Table):
+    def __getitem__(self, i):
+        image = Image.open(self.names[i]).convert("RGB")
+        if i % 2:
+            image = self.transform(image)
+        return image, i
+
+
+class Made(Table):
+    def __getitem__(self, i):
+        return torch.zeros(3, 4, 4), i
+
+
+class Turned(Table):
+    def __getitem__(self, i):
+        return self.transform(Image.open(self.names[i]).convert("RGB").rotate(90)), i
+
+
+class Word(Table):
+    def __getitem__(self, i):
+        return self.transform(Image.open(os.path.join(self.root, self.names[i])).convert("RGB")), None
+
+
+class Blue(Table):
+    def __getitem__(self, i):
+        image = cv2.imread(self.names[i])
+        return self.transform(image), i
+
+
+class Flagged(Table):
+    def __getitem__(self, i):
+        image = cv2.imread(self.names[i], 0)
+        return self.transform(Image.fromarray(image)), i
+
+
+class Decoded(Table):
+    def __getitem__(self, i):
+        return self.transform(Image.open(self.labels).convert("RGB")), i
+
+
+REFUSED = [
+    (Looks, r"Looks is a class of its own, which reads by its __getitem__: .*test_own.py:\d+: got '\(?width, height\)? = image.size', want it to open one picture, .*; or spdl.DataLoader\(spec, source=dataset\)"),
+    (AnyMode, r"got pictures of whatever modes their files have, want image.convert\(\"RGB\"\) behind Image.open"),
+    (Second, r"got 'Image.open\(self.names\[i\]\)', a second picture, want one; several are fields of a description"),
+    (Three, r"Three\[0\] has two labels, 0, 1, want a number and a text at most; longer texts and several numbers are columns of a table"),
+    (Long, r"Long\[0\] has the text 'é.*', want one of 1 to 128 bytes in UTF-8"),
+    (Four, r"got [\"']\(self.transform\(.*want it to open one picture"),
+    (Again, r"got [\"']try:.*want it to open one picture"),
+    (Half, r"got [\"']image.mode == 'RGBA'[\"']"),
+    (Returning, r"got [\"']i > 5[\"']"),
+    (Endless, "and no picture in it that Image.open or cv2.imread has opened"),
+    (Noisy, "and no picture in it that Image.open or cv2.imread has opened"),
+    (Twice, r"got 'return \(?self.transform\(image\), self.transform\(image\)\)?'"),
+    (Switched, r"got [\"']self.transform\(Image.open"),
+    (BySample, r"got 'i % 2'"),
+    (Made, r"got 'return .*' at its end, and no picture in it that Image.open or cv2.imread has opened"),
+    (Turned, r"got [\"']self.transform\(Image.open\(self.names\[i\]\).convert\('RGB'\).rotate\(90\)\)"),
+    (Word, r"Word\[0\] has the label None, want a whole number of i64, a float of f64 or f32, or a text; longer texts and several"),
+    (Blue, r"got [\"']self.transform\(image\)[\"'] of a picture whose blue comes first, want image = cv2.cvtColor\(image, cv2.COLOR_BGR2RGB\) behind cv2.imread"),
+    (Flagged, r"got [\"']cv2.imread\(self.names\[i\], 0\)"),
+    (Decoded, r"Decoded\[0\] opens a ndarray, want a path, or a file such as io.BytesIO\(bytes\)"),
+    (lambda root: Guided(root, None), r"Guided has no transform, and pictures have to become tensors"),
+    (lambda root: Guided(root, T.Resize(8)), r"dataset.transform: Guided ends with a PIL image"),
+    (lambda root: Guided(root, T.Compose([T.Lambda(abs), T.ToTensor()])), r"got torchvision's Lambda"),
+    (lambda root: Guided(root, target_transform=lambda y: torch.eye(5)[y]), r"Guided\[0\] has the label torch.float32 of shape \[5\], want a whole number"),
+    (lambda root: Guided(root, target_transform=lambda y: np.int32(y)), r"Guided\[0\] has the label int32 of shape \[\], want a whole number of i64, a float"),
+    (lambda root: Guided(root, target_transform=bool), r"Guided\[0\] has the label False, want a whole number"),
+    (lambda root: ConcatDataset([Guided(root), OfAFile(root)]), r"datasets\[1\]: has samples of another form, labels of another type, .*than datasets\[0\]"),
+]
+
+
+@pytest.mark.parametrize("make, message", REFUSED, ids=[str(i) for i in range(len(REFUSED))])
+def test_what_else_is_done_is_refused_with_the_place(root, make, message):
+    with pytest.raises((spdl.ArgumentError, spdl.SpecError), match=message):
+        spdl.DataLoader(make(root), batch_size=2)
+
+
+def test_a_picture_that_cannot_be_read_and_an_error_of_its_own_end_the_loop(root):
+    dataset = Guided(root)
+    dataset.names[6] = "nowhere.jpg"
+    with spdl.DataLoader(dataset, batch_size=2) as loader, pytest.raises(spdl.EngineFailed, match="nowhere.jpg"):
+        for _ in loader:
+            pass
+    dataset = Guided(root, target_transform=lambda y: [5, 6, 7, 8][y])
+    with spdl.DataLoader(dataset, batch_size=2) as loader, pytest.raises(spdl.EngineFailed, match="IndexError: list index out of range"):
+        for _ in loader:
+            pass
+    dataset = Guided(root, target_transform=lambda y: [0, 1, 2, 3, 0.25][y])
+    with spdl.DataLoader(dataset, batch_size=2) as loader, pytest.raises(spdl.EngineFailed, match=r"Guided\[\d\] has the label 0.25, want int, as the first sample has it"):
+        for _ in loader:
+            pass
+
+
+def test_the_pages_block_runs(root, tmp_path, monkeypatch):
+    pytest.importorskip("pandas")
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/migrate-from-dataloader.md").read_text(encoding="utf-8")
+    block = page.split("### Data sets of your own")[1].split("```")[1].removeprefix("python")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train").symlink_to(root)
+    (tmp_path / "train.csv").write_text("filename,label\n" + "".join(f"{name},{i % 3}\n" for i, name in enumerate(sorted(os.listdir(root)))))
+    (tmp_path / "script.py").write_text(block)
+    seen = []
+    script = {"train": lambda images, labels: seen.append((images.shape, labels.tolist())), "__name__": "script"}
+    exec(compile(block, str(tmp_path / "script.py"), "exec"), script)
+    script["loader"].close()  # its files' names are of this directory
+    assert [shape for shape, _ in seen] == [(4, 3, 224, 224), (4, 3, 224, 224), (3, 3, 224, 224)] and sorted(sum((labels for _, labels in seen), [])) == sorted(i % 3 for i in range(N))
