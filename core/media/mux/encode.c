@@ -490,6 +490,26 @@ int media_enc_samples(media_enc *e, const uint8_t *samples, int n) {
     return MEDIA_MUX_OK;
 }
 
+/* Bit for bit, as PCM of floats and WavPack have them. */
+static int keeps_floats(const AVCodecContext *x) {
+    const AVCodecDescriptor *d = avcodec_descriptor_get(x->codec_id);
+    enum AVSampleFormat packed = av_get_packed_sample_fmt(x->sample_fmt);
+    return d && d->props & AV_CODEC_PROP_LOSSLESS &&
+           (packed == AV_SAMPLE_FMT_FLT || packed == AV_SAMPLE_FMT_DBL);
+}
+
+/* Without its sign a float grows as its bits do, with infinity and what is no number above all others. */
+int64_t media_enc_unstorable(const media_enc *e, const uint8_t *samples, int64_t n, float most) {
+    uint32_t limit, bits;
+    if (keeps_floats(e->codec)) return -1;
+    memcpy(&limit, &most, sizeof limit);
+    for (int64_t i = 0; i < n; i++) {
+        memcpy(&bits, samples + i * (int64_t)sizeof bits, sizeof bits);
+        if ((bits & INT32_MAX) > limit) return i;
+    }
+    return -1;
+}
+
 void media_enc_end(media_enc *e) {
     if (!e->ending) e->ending = 1;
 }

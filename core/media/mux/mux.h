@@ -78,6 +78,10 @@ int media_enc_picture(media_enc *e, const uint8_t *pixels, int64_t pts);
 int media_enc_samples(media_enc *e, const uint8_t *samples, int n);
 void media_enc_end(media_enc *e);
 
+/* The first of n samples of float that the encoder is not to be given: no number, infinite, or beyond most. -1: there is none, as
+ * in all that a codec stores which keeps floats as they are. */
+int64_t media_enc_unstorable(const media_enc *e, const uint8_t *samples, int64_t n, float most);
+
 /* The next packet, lent until the next call. */
 int media_enc_packet(media_enc *e, AVPacket **packet);
 
