@@ -90,6 +90,7 @@ typedef struct media_mux_track {
     media_enc *encoder; /* NULL: packets come as they are */
     AVBSFContext *filter;
     AVRational time_base; /* of the packets that the track is given */
+    int leads; /* 1: key packets begin with the codec's header, for which the container has no other place */
 } media_mux_track;
 
 typedef struct media_mux {
@@ -131,6 +132,14 @@ int media_mux_samples(media_mux *m, int track, const uint8_t *samples, int n);
 
 /* Write a packet of the stream that the track copies. Its bytes are shared, not copied. */
 int media_mux_packet(media_mux *m, int track, const AVPacket *packet);
+
+/* What streams of other files need before containers that keep no codec's header beside the packets (copied.c). A bitstream filter,
+ * behind those of filters, which may be NULL; into text, which is returned, NULL where there is none. */
+const char *media_mux_needs(const AVOutputFormat *to, const AVCodecParameters *codec, const char *filters,
+                            char *text, size_t size);
+/* Whether key packets are to begin with the header; and one that does, in place of packet. 0, or an AVERROR. */
+int media_mux_leads(const AVOutputFormat *to, const AVCodecParameters *codec);
+int media_mux_lead(const AVCodecParameters *codec, AVPacket *packet);
 
 /* Open bitstream filters for a stream's packets; to be freed whatever is returned. */
 int media_mux_filters(media_mux *m, AVBSFContext **filter, const AVStream *from, const char *filters);
