@@ -365,7 +365,7 @@ static int not_media(media_av *a) {
     if (!words && got >= 4 && memcmp(head, "caff", 4) == 0)
         return media_av_fail(
             a, MEDIA_AV_CORRUPT,
-            "a CAF whose desc chunk has a number below zero, as FFmpeg 5.1 may write it of FLAC; write it again, as .flac for instance");
+            "a CAF whose desc chunk has a number below zero, as FFmpeg 5.1 may write it of FLAC and Opus; write it again, as .flac or .opus for instance");
     return media_av_fail(a, MEDIA_AV_NOT_MEDIA, text);
 }
 
