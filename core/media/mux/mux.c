@@ -397,6 +397,16 @@ static int check_shown(media_mux *m, const media_mux_track *t, const AVPacket *p
         o->name);
 }
 
+/* FFmpeg reads where Vorbis ends in an Ogg only if a page of sound lies before the last one: the first packets that give samples have one. */
+static int end_first_page(media_mux *m, media_mux_track *t) {
+    const media_enc *e = t->encoder;
+    if (t->paged || m->n_tracks > 1 || !e || !e->vorbis || e->heard <= 0 || e->heard >= e->next ||
+        !av_match_name(m->format->oformat->name, "ogg,oga"))
+        return 0;
+    t->paged = 1;
+    return av_write_frame(m->format, NULL);
+}
+
 static int put(media_mux *m, media_mux_track *t, AVPacket *p) {
     int rc = check_shown(m, t, p);
     if (rc != MEDIA_MUX_OK) return rc;
@@ -406,6 +416,7 @@ static int put(media_mux *m, media_mux_track *t, AVPacket *p) {
     p->pos = -1;
     av_packet_rescale_ts(p, t->time_base, t->stream->time_base);
     rc = av_interleaved_write_frame(m->format, p);
+    if (rc >= 0) rc = end_first_page(m, t);
     if (rc >= 0 && m->io->error < 0) rc = m->io->error;
     return rc < 0 ? media_mux_failed(m, rc, MEDIA_MUX_INVALID, "a packet") : MEDIA_MUX_OK;
 }

@@ -10,6 +10,7 @@
 
 #include <libavcodec/avcodec.h>
 #include <libavcodec/bsf.h>
+#include <libavcodec/vorbis_parser.h>
 #include <libavformat/avformat.h>
 #include <libavutil/audio_fifo.h>
 #include <libswresample/swresample.h>
@@ -57,6 +58,9 @@ typedef struct media_enc {
     int64_t ticks; /* one frame in time_base; 0: varying */
     int64_t step;  /* between the last two pictures */
     int ending;    /* 1: the rest of fifo may be short; 2: the encoder was told */
+    AVVorbisParseContext
+        *vorbis;   /* of its packets' samples, which the encoder does not say; NULL: another codec */
+    int64_t heard; /* samples that these give so far; -1: no packet yet, and the first gives none */
     char detail[240];
 } media_enc;
 
@@ -90,6 +94,7 @@ typedef struct media_mux_track {
     media_enc *encoder; /* NULL: packets come as they are */
     AVBSFContext *filter;
     AVRational time_base; /* of the packets that the track is given */
+    int paged;            /* 1: the first page of an Ogg was ended */
     int leads; /* 1: key packets begin with the codec's header, for which the container has no other place */
 } media_mux_track;
 
