@@ -912,7 +912,8 @@ SPDL_API void spdl_graph_close(spdl_graph *graph);
  *                    quality (1 the best), options; first (a number): data is [N, H, W, C], and path a pattern with the
  *                    number in it, such as frames/%06d.png
  *                {"wav": {"rate": 16000, "channels": 1, ...}}    data is float32 [C, L]; also layout (NCL, or NLC for
- *                    [L, C]), encoding (u8, s16, s24, s32, f32, f64; s16). Needs no FFmpeg
+ *                    [L, C]), encoding (u8, s16, s24, s32, f32, f64; s16). Needs no FFmpeg. NaN, infinities and what is beyond
+ *                    1024 are SPDL_E_ARGUMENT but of f32 and f64
  * path         a file, which appears there whole or not at all. NULL: out
  * out          one tensor of bytes; NULL where there is a path
  *
@@ -946,7 +947,8 @@ SPDL_API spdl_status spdl_muxer_open(const char *description, const char *path, 
  *     threads, options
  * {"audio": {"rate", "channels", ...}}          samples, float32 [C, L], -1 to 1; also layout (NCL, or NLC for [L, C]), codec,
  *     sample_format (what is stored, such as s16; of several with commas the first that the codec stores; left out: the one that
- *     keeps most of a float), bit_rate, options */
+ *     keeps most of a float), bit_rate, options. NaN, infinities and what is beyond 1024 are SPDL_E_ARGUMENT of spdl_muxer_write,
+ *     but of codecs that keep floats as they are */
 SPDL_API int32_t spdl_muxer_add(spdl_muxer *muxer, const char *description);
 
 /* Add a track for packets of this stream, through bitstream filters unless they are NULL. The packets are not kept. */

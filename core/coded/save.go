@@ -2,6 +2,7 @@ package coded
 
 import (
 	"bytes"
+	"errors"
 
 	"github.com/spdl/spdl/core/media/audio"
 	"github.com/spdl/spdl/core/media/mux"
@@ -106,11 +107,15 @@ func (w *wav) save(data []byte, path string) ([]byte, error) {
 		samples = planesOf(samples, w.Channels)
 	}
 	wave := audio.Wave{Data: samples, Channels: w.Channels, Frames: len(samples) / w.Channels, Rate: w.Rate}
-	if path != "" {
-		return nil, audio.SaveWAV(path, wave, encoding)
-	}
 	var out bytes.Buffer
-	err = audio.WriteWAV(&out, wave, encoding)
+	if path != "" {
+		err = audio.SaveWAV(path, wave, encoding)
+	} else {
+		err = audio.WriteWAV(&out, wave, encoding)
+	}
+	if errors.As(err, new(*audio.ValueError)) {
+		err = misuse("%v", err)
+	}
 	return out.Bytes(), err
 }
 

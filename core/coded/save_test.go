@@ -97,7 +97,11 @@ func TestSaveRefusesWhatMakesNoSense(t *testing.T) {
 		channels string
 		data     []byte
 		words    string
-	}{{"1", one[:3], "samples of 3 bytes, want float32"}, {"2", one, "1 samples, want a multiple of the 2 channels"}} {
+	}{
+		{"1", one[:3], "samples of 3 bytes, want float32"}, {"2", one, "1 samples, want a multiple of the 2 channels"},
+		{"1", floatsOf(0, float32(math.NaN())), "sample 1 of channel 0 is NaN, want a number from -1 to 1; f32 and f64 take it"},
+		{"2", floatsOf(0, 0, 0, 20000), "sample 1 of channel 1 is 20000, want -1 to 1, and no more than 1024; integers of 16 bits are to be divided by 32768"},
+	} {
 		_, err := Save([]byte(`{"wav": {"rate": 8000, "channels": `+c.channels+`}}`), c.data, "", alloc)
 		var misused *MisuseError
 		if !errors.As(err, &misused) || !strings.Contains(err.Error(), c.words) {

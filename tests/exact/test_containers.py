@@ -165,3 +165,31 @@ def test_a_window_of_packets_is_the_files_where_a_codec_remembers_all_that_came_
     begin, end = int(1.4 * rate), int(1.5 * rate)
     packets = spdl.io.demux_audio(data, (begin / rate, end / rate))
     np.testing.assert_allclose(spdl.io.decode_packets(packets).numpy(), want[:, begin:end], atol=1e-7)
+
+
+def resized(data, container, width, height):
+    """The file whose header says another size of the pictures, which are of 128 x 96."""
+    data = bytearray(data)
+    if container == "mp4":
+        at = next(data.index(kind, data.index(b"stsd")) for kind in (b"hev1", b"hvc1", b"av01") if data.count(kind, data.index(b"stsd"))) + 4 + 24  # VisualSampleEntry, ISO/IEC 14496-12, 12.1.3
+        assert data[at:at + 4] == (128).to_bytes(2, "big") + (96).to_bytes(2, "big")
+        data[at:at + 4] = width.to_bytes(2, "big") + height.to_bytes(2, "big")
+    else:
+        at = data.index(b"\xb0\x81\x80\xba\x81\x60")  # PixelWidth, PixelHeight
+        data[at + 2], data[at + 5] = width, height
+    return bytes(data)
+
+
+@pytest.mark.parametrize("container", ["mp4", "matroska"])
+@pytest.mark.parametrize("codec, options", [("libx265", {"x265-params": "log-level=none"}), ("libsvtav1", {"preset": "10"})])
+def test_hevc_and_av1_are_as_large_as_they_say(tmp_path, codec, options, container):
+    data = encoded(codec, container, options=options)
+    path = tmp_path / "resized"
+    path.write_bytes(resized(data, container, 100, 70))
+    want, _ = decoded(path.read_bytes())
+    assert want.shape == (FRAMES, 96, 128, 3)
+    assert spdl.io.probe_video(path)["width"] == 128
+    for src in (path, path.read_bytes()):
+        assert same(spdl.io.load_video(src).numpy(), want)
+        assert same(spdl.io.sample_decode_video(src, [9]).numpy(), want[9:10])
+        assert same(spdl.io.decode_packets(spdl.io.demux_video(src)).numpy(), want)

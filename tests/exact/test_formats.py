@@ -110,6 +110,26 @@ def test_gif_first_frame_equals_pillow(rows, rows_without_ffmpeg, tmp_path):
             expect(r, path, im)
 
 
+@pytest.mark.parametrize("frames, begins", [(1, True), (1, False), (2, True)])
+def test_first_picture_of_an_animated_png_equals_pillow(rows, rows_without_ffmpeg, tmp_path, frames, begins):
+    """Also where the animation has one frame, and where its first picture is none of them."""
+    first, second = (picture(np.random.default_rng(i), 61, 47) for i in (1, 2))
+    lines = [zlib.compress(b"".join(b"\0" + row.tobytes() for row in p)) for p in (first, second)]
+
+    def control(number):
+        return chunk(b"fcTL", struct.pack(">5I2H2B", number, 61, 47, 0, 0, 1, 25, 0, 0))  # PNG's 3rd edition, 11.3.6.2
+
+    later = int(begins)  # the number of the next chunk of the animation
+    path = tmp_path / "a.png"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">2I5B", 61, 47, 8, 2, 0, 0, 0)) + chunk(b"acTL", struct.pack(">2I", frames, 0))
+                     + control(0) * begins + chunk(b"IDAT", lines[0])
+                     + (control(later) + chunk(b"fdAT", struct.pack(">I", later + 1) + lines[1])) * (frames > begins) + chunk(b"IEND", b""))
+    im = Image.open(path)
+    assert im.n_frames == frames + (not begins) and np.array_equal(np.asarray(im), first)
+    for tool in (rows, rows_without_ffmpeg):
+        expect(tool, path, im)
+
+
 def gif(screen, box, pixels, table=b"", local=b"", transparent=None, background=0):
     """A GIF of one picture of four colours at the box; its codes are eight times as long as they need be."""
     bits = "".join(f"{v:03b}"[::-1] for p in pixels for v in (4, p)) + "101"

@@ -64,6 +64,38 @@ def test_samples_are_stored_in_the_bits_that_they_have(tmp_path, name):
     spdl.io.save_audio(tmp_path / "a.mka", coarse, 22050, codec="pcm_u8")
 
 
+def marred(value):
+    samples = tone(9000)
+    samples[1, 5000] = value
+    return samples
+
+
+@pytest.mark.parametrize("value, shown", [("nan", "NaN"), ("inf", r"\+Inf"), ("-inf", "-Inf")])
+def test_what_is_no_number_is_refused_by_its_place(tmp_path, value, shown):
+    """By all that encodes sound; LAME would end the process. Floats keep it."""
+    needs_ffmpeg()
+    samples = marred(float(value))
+    for name, options in (("a.wav", {}), ("a.wav", {"encoding": "s32"}), ("a.wav", {"codec": "pcm_s16le"}), ("a.flac", {}), ("a.mp3", {}), ("a.m4a", {}),
+                          ("a.ogg", {"codec": "libvorbis"})):
+        with pytest.raises(spdl.ArgumentError, match=f"sample 5000 of channel 1 is {shown}, want a number"):
+            spdl.io.save_audio(tmp_path / name, samples, 22050, **options)
+    with pytest.raises(spdl.ArgumentError, match="sample 5000 of channel 1"):
+        spdl.io.save_video(tmp_path / "a.mkv", pictures(2), 25, audio=samples.astype("f8"), sample_rate=22050)
+    with pytest.raises(spdl.ArgumentError, match="sample 5000 of channel 1"):
+        _open_sound().encode(samples)
+    assert not list(tmp_path.iterdir())
+    for options in ({"encoding": "f32"}, {"encoding": "f64"}, {"codec": "pcm_f32le"}):
+        spdl.io.save_audio(tmp_path / "a.wav", samples, 22050, **options)
+        np.testing.assert_array_equal(spdl.io.load_audio(tmp_path / "a.wav").numpy(), samples)
+
+
+def test_integers_that_were_made_floats_and_not_divided_are_refused(tmp_path):
+    needs_ffmpeg()
+    for name in ("a.wav", "a.mp3", "a.flac"):
+        with pytest.raises(spdl.ArgumentError, match="sample 5000 of channel 1 is -20000, want -1 to 1, and no more than 1024; integers of 16 bits are to be"):
+            spdl.io.save_audio(tmp_path / name, marred(-20000), 22050)
+
+
 def test_pictures_come_back_bit_for_bit(tmp_path):
     needs_ffmpeg()
     Image = pytest.importorskip("PIL.Image")

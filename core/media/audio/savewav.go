@@ -28,8 +28,9 @@ func SaveWAV(path string, wave Wave, e Encoding) error {
 }
 
 // WriteWAV writes wave, planes [C][Frames] of it, as a WAV file, or as RF64 where the samples need 4 GiB or more. Integers
-// are the floats times 2^7, 2^15, 2^23 or 2^31, rounded to the nearest, halves to the even one, and cut to their range (what
-// is not a number is silence): what was decoded from an encoding is written in it bit for bit, but for s32, of which floats hold 24 bits.
+// are the floats times 2^7, 2^15, 2^23 or 2^31, rounded to the nearest, halves to the even one, and cut to their range: what was
+// decoded from an encoding is written in it bit for bit, but for s32, of which floats hold 24 bits. NaN, infinities and what is
+// beyond 1024 are refused where integers are written, with a *ValueError; f32 and f64 have every float as it is.
 func WriteWAV(w io.Writer, wave Wave, e Encoding) error {
 	if e > F64 {
 		return fmt.Errorf("audio: wav: no encoding %v, want u8, s16, s24, s32, f32 or f64", e)
@@ -39,6 +40,11 @@ func WriteWAV(w io.Writer, wave Wave, e Encoding) error {
 	}
 	if wave.Frames < 0 || len(wave.Data) != wave.Channels*wave.Frames {
 		return fmt.Errorf("audio: wav: %d samples, want %d channels of %d", len(wave.Data), wave.Channels, wave.Frames)
+	}
+	if e < F32 {
+		if i := unstorable(wave.Data); i >= 0 {
+			return &ValueError{Sample: i % wave.Frames, Channel: i / wave.Frames, Value: wave.Data[i]}
+		}
 	}
 	b := wavHeader(wave, e)
 	for i := range wave.Frames {
@@ -57,6 +63,35 @@ func WriteWAV(w io.Writer, wave Wave, e Encoding) error {
 	}
 	_, err := w.Write(b)
 	return err
+}
+
+// maxSample is the largest sample that integers are made of, as in core/media/mux.
+const maxSample = 1024
+
+// ValueError says which sample cannot be written as an integer.
+type ValueError struct {
+	Sample, Channel int
+	Value           float32
+}
+
+func (e *ValueError) Error() string {
+	if x := math.Abs(float64(e.Value)); x > maxSample && !math.IsInf(x, 0) {
+		return fmt.Sprintf("audio: wav: sample %d of channel %d is %g, want -1 to 1, and no more than %d; integers of 16 bits are to be divided by 32768",
+			e.Sample, e.Channel, e.Value, maxSample)
+	}
+	return fmt.Sprintf("audio: wav: sample %d of channel %d is %g, want a number from -1 to 1; f32 and f64 take it", e.Sample, e.Channel, e.Value)
+}
+
+// unstorable is the first sample of which no integer is made; -1: there is none. Without its sign a float grows as its bits do, with
+// infinity and what is no number above all others.
+func unstorable(samples []float32) int {
+	limit := math.Float32bits(maxSample)
+	for i, v := range samples {
+		if math.Float32bits(v)&math.MaxInt32 > limit {
+			return i
+		}
+	}
+	return -1
 }
 
 func dataBytes(wave Wave, e Encoding) int64 {
@@ -128,9 +163,5 @@ func (e Encoding) put(to []byte, v float32) []byte {
 // integer is v in a range of so many bits.
 func integer(v float32, bits int) int64 {
 	one := float64(int64(1) << (bits - 1))
-	x := math.RoundToEven(float64(v) * one)
-	if x != x {
-		return 0
-	}
-	return int64(max(-one, min(one-1, x)))
+	return int64(max(-one, min(one-1, math.RoundToEven(float64(v)*one))))
 }

@@ -2,7 +2,9 @@ package audio
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -64,13 +66,37 @@ func TestSavedWAVComesBackBitForBit(t *testing.T) {
 
 // Values round to the nearest, halves to even, and are cut to the range.
 func TestSavedIntegersAreRoundedAndCut(t *testing.T) {
-	nan := float32(math.NaN())
-	values := []float32{0, 0.5 / 32768, 1.5 / 32768, 2.4 / 32768, -0.5 / 32768, 1, 3, -1, -3, nan}
-	want := []int16{0, 0, 2, 2, 0, 32767, 32767, -32768, -32768, 0}
+	values := []float32{0, 0.5 / 32768, 1.5 / 32768, 2.4 / 32768, -0.5 / 32768, 1, 3, -1, -3, 1024, -1024}
+	want := []int16{0, 0, 2, 2, 0, 32767, 32767, -32768, -32768, 32767, -32768}
 	b := savedBytes(t, Wave{Data: values, Channels: 1, Frames: len(values), Rate: 8000}, S16)[44:]
 	for i, w := range want {
 		if got := int16(uint16(b[2*i]) | uint16(b[2*i+1])<<8); got != w {
 			t.Errorf("%g is stored as %d, want %d", values[i], got, w)
+		}
+	}
+}
+
+// No integer is made of what is no number, infinite or too large, and the refusal names the sample; floats are written as they are.
+func TestSamplesThatAreNoNumbersAreRefused(t *testing.T) {
+	inf := float32(math.Inf(1))
+	for _, bad := range []float32{float32(math.NaN()), inf, -inf, 1025, -32768} {
+		w := grid(2, 5)
+		w.Data[5+3] = bad
+		for e := U8; e <= S32; e++ {
+			dir := t.TempDir()
+			err := SaveWAV(filepath.Join(dir, "a.wav"), w, e)
+			var value *ValueError
+			if want := fmt.Sprintf("sample 3 of channel 1 is %g, want ", bad); !errors.As(err, &value) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v: error %v, want %s", e, err, want)
+			}
+			if left, _ := os.ReadDir(dir); len(left) > 0 {
+				t.Errorf("%s is left behind", left[0].Name())
+			}
+		}
+		b := savedBytes(t, w, F32)
+		got := binary.LittleEndian.Uint32(b[len(b)-4*(2*5-2*3-1):])
+		if got != math.Float32bits(bad) {
+			t.Errorf("%g is written as the bits %08x", bad, got)
 		}
 	}
 }

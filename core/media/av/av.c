@@ -362,6 +362,10 @@ static int not_media(media_av *a) {
         n += (size_t)snprintf(text + n, sizeof text - n, plain ? "%c" : "\\x%02x", head[i]);
     }
     if (n + 1 < sizeof text) memcpy(text + n, "\"", 2);
+    if (!words && got >= 4 && memcmp(head, "caff", 4) == 0)
+        return media_av_fail(
+            a, MEDIA_AV_CORRUPT,
+            "a CAF whose desc chunk has a number below zero, as FFmpeg 5.1 may write it of FLAC and Opus; write it again, as .flac or .opus for instance");
     return media_av_fail(a, MEDIA_AV_NOT_MEDIA, text);
 }
 
@@ -425,6 +429,7 @@ int media_av_open(media_av *a, const media_av_source *source, const media_av_opt
     a->packets = 0;
     a->from = a->behind = -1;
     a->paged = 0;
+    a->heard = 0;
     a->partial = 0;
     a->refused = MEDIA_AV_OK;
     a->refused_width = a->refused_height = 0;
@@ -505,6 +510,7 @@ int media_av_read(media_av *a, AVPacket **packet) {
         if (rc == MEDIA_AV_OK) rc = a->source.packets ? media_packets_next(a) : read_container(a);
         if (rc != MEDIA_AV_OK) return rc;
         if (a->packet->stream_index != a->stream->index || leave_filling(a)) continue;
+        if (!a->source.packets) media_av_count_samples(a);
         rc = media_unpack(a);
         if (rc < 0) return rc;
         if (rc == MEDIA_AV_OK) break;
@@ -517,7 +523,7 @@ static int seek(media_av *a, int64_t ts, int flags) {
     media_av_forget();
     media_av_flush(a);
     a->ended = 0;
-    a->behind = a->paged = -1;
+    a->behind = a->paged = a->heard = -1;
     a->partial = 0;
     media_unpack_flush(a);
     if (a->source.packets) return media_packets_seek(a, ts);

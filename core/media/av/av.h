@@ -109,6 +109,7 @@ typedef struct media_av {
     int64_t from, behind; /* where the bytes of the packet read last begin and end; -1: not known */
     int64_t paged;        /* of an Ogg: up to where its pages were looked at; -1: from where it is read on */
     int partial;          /* it lacks bytes, or is damaged */
+    int64_t heard;        /* samples of the packets read since open; -1: not known; kept by caf.c */
     AVIOContext *io;
     AVPacket *packet;
     AVBSFContext *unpack; /* of MPEG-4; NULL: packets come as they are */
@@ -150,6 +151,10 @@ const char *media_av_detail(const media_av *a);
  * Closes what was open before. On failure nothing is open. */
 int media_av_open(media_av *a, const media_av_source *source, const media_av_options *options);
 void media_av_close(media_av *a);
+
+/* Give a packet of FLAC in a CAF the time at which it is heard, by the frames before it: FFmpeg 5.1's muxer writes a mean of
+ * the samples of a packet, or a number that is none, and its demuxer counts by that. For media_av_read(). */
+void media_av_count_samples(media_av *a);
 
 /* The stream's next packet, lent until the next call. MEDIA_AV_END after the last one. With unpack a packet's second picture
  * is given in place of the empty packet that follows, at whose time it stands; where the container's parser has taken them apart, the empty one is

@@ -65,7 +65,7 @@ int64_t media_packets_unit(const AVPacket *p, const AVCodecParameters *codec, in
 /* Whether H.264's header, where it lies in the container's, says that all pictures are frames, and none fields. */
 int media_packets_frames_alone(const AVCodecParameters *codec);
 
-/* Whether that header has pictures of another size than the container says. */
+/* Whether that header, or HEVC's or AV1's, has pictures of another size than the container says. */
 int media_packets_sized_otherwise(const AVCodecParameters *codec);
 
 /* Samples of the encoder's delay that Matroska leaves in before time 0, at its first frame's pts; FFmpeg 5 does not drop them where

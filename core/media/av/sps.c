@@ -1,6 +1,7 @@
 //go:build !noffmpeg
 
-/* sps.c - what H.264 says of a whole sequence, in its header (ISO/IEC 14496-10, 7.3.2.1.1). */
+/* sps.c - what H.264 (ISO/IEC 14496-10, 7.3.2.1.1), HEVC (ISO/IEC 23008-2, 7.3.2.2) and AV1 (its specification, 5.5) say of a whole sequence, in its
+ * header where that lies in the container's. */
 #include "bits.h"
 #include "packets.h"
 
@@ -122,12 +123,129 @@ int media_packets_frames_alone(const AVCodecParameters *codec) {
     return all > 0;
 }
 
-int media_packets_sized_otherwise(const AVCodecParameters *codec) {
-    const uint8_t *p = codec->extradata;
-    if (codec->codec_id != AV_CODEC_ID_H264 || codec->extradata_size < 12 || p[0] != 1 || !(p[5] & 31))
-        return 0;
+/* H.264's, behind six bytes of avcC (ISO/IEC 14496-15, 5.3.3.1). 0: there is none that can be read. */
+static int sequence_of_avc(const uint8_t *p, int size, sequence *s) {
+    if (size < 12 || p[0] != 1 || !(p[5] & 31)) return 0;
     const int n = p[6] << 8 | p[7];
+    return n >= 4 && 8 + n <= size && read_sequence(p + 8, n, s);
+}
+
+/* Profile, tier and level, of the whole and of its layers in time (7.3.3). */
+static void pass_profile(media_bits *b, int more_layers) {
+    enum { PROFILE_BITS = 88, LEVEL_BITS = 8, MOST_LAYERS = 8 };
+    uint32_t profiles = 0, levels = 0;
+    b->at += PROFILE_BITS + LEVEL_BITS;
+    for (int i = 0; i < more_layers; i++) {
+        profiles += media_take(b, 1);
+        levels += media_take(b, 1);
+    }
+    if (more_layers > 0) b->at += 2 * (MOST_LAYERS - more_layers);
+    b->at += (int)(PROFILE_BITS * profiles + LEVEL_BITS * levels);
+}
+
+static int read_hevc(const uint8_t *p, int n, sequence *s) {
+    uint8_t unit[SPS_MOST];
+    media_bits b = {unit, take_unit(unit, p, n) * 8, 0};
+    media_take(&b, 16 + 4);
+    const int more_layers = (int)media_take(&b, 3);
+    media_take(&b, 1);
+    pass_profile(&b, more_layers);
+    take_number(&b);
+    const uint32_t chroma = take_number(&b);
+    if (chroma == 3) media_take(&b, 1);
+    s->width = take_number(&b);
+    s->height = take_number(&b);
+    if (media_take(&b, 1)) {
+        const int64_t x = chroma == 1 || chroma == 2 ? 2 : 1, y = chroma == 1 ? 2 : 1;
+        s->width -= x * take_number(&b);
+        s->width -= x * take_number(&b);
+        s->height -= y * take_number(&b);
+        s->height -= y * take_number(&b);
+    }
+    return b.at <= b.n;
+}
+
+/* HEVC's first of the base layer, in the arrays of units of hvcC (ISO/IEC 14496-15, 8.3.3.1). */
+static int sequence_of_hevc(const uint8_t *p, int size, sequence *s) {
+    enum { HEAD = 23, SEQUENCE = 33 };
+    if (size < HEAD || p[0] != 1) return 0;
+    int at = HEAD;
+    for (int arrays = p[HEAD - 1]; arrays > 0 && at + 3 <= size; arrays--) {
+        const int kind = p[at] & 63;
+        int units = p[at + 1] << 8 | p[at + 2];
+        for (at += 3; units > 0 && at + 2 <= size; units--) {
+            const int n = p[at] << 8 | p[at + 1];
+            at += 2;
+            if (at + n > size) return 0;
+            if (kind == SEQUENCE && n > 2 && !(p[at] & 1) && !(p[at + 1] >> 3))
+                return read_hevc(p + at, n, s);
+            at += n;
+        }
+    }
+    return 0;
+}
+
+/* Clock and decoder's model (5.5.3, 5.5.4): how many bits a delay of that has; 0: there is none. */
+static int pass_timing(media_bits *b) {
+    if (!media_take(b, 1)) return 0;
+    media_take(b, 32);
+    media_take(b, 32);
+    if (media_take(b, 1)) take_number(b);
+    if (!media_take(b, 1)) return 0;
+    const int delay = (int)media_take(b, 5) + 1;
+    media_take(b, 32);
+    media_take(b, 5 + 5);
+    return delay;
+}
+
+/* The largest frame (5.5.1). */
+static int read_av1(const uint8_t *p, int n, sequence *s) {
+    media_bits b = {p, n * 8, 0};
+    media_take(&b, 3 + 1);
+    if (media_take(&b, 1)) {
+        media_take(&b, 5);
+    } else {
+        const int delay = pass_timing(&b);
+        const uint32_t delayed = media_take(&b, 1);
+        for (uint32_t points = media_take(&b, 5) + 1; points > 0; points--) {
+            media_take(&b, 12);
+            if (media_take(&b, 5) > 7) media_take(&b, 1);
+            if (delay && media_take(&b, 1)) b.at += 2 * delay + 1;
+            if (delayed && media_take(&b, 1)) media_take(&b, 4);
+        }
+    }
+    const int width_bits = (int)media_take(&b, 4) + 1, height_bits = (int)media_take(&b, 4) + 1;
+    s->width = (int64_t)media_take(&b, width_bits) + 1;
+    s->height = (int64_t)media_take(&b, height_bits) + 1;
+    return b.at <= b.n;
+}
+
+/* AV1's, in the units behind four bytes of av1C (AV1 in ISOBMFF, 2.3.3). */
+static int sequence_of_av1(const uint8_t *p, int size, sequence *s) {
+    enum { SEQUENCE = 1 };
+    if (size < 4 || p[0] != 0x81) return 0;
+    for (int at = 4; at < size;) {
+        const int kind = p[at] >> 3 & 15, extended = p[at] >> 2 & 1, sized = p[at] >> 1 & 1;
+        int64_t n = 0;
+        at += 1 + extended;
+        for (int i = 0; sized && i < 8 && at < size; i++) {
+            n |= (int64_t)(p[at] & 127) << 7 * i;
+            if (!(p[at++] & 128)) break;
+        }
+        if (!sized) n = size - at;
+        if (n < 0 || n > size - at) return 0;
+        if (kind == SEQUENCE) return read_av1(p + at, (int)n, s);
+        at += (int)n;
+    }
+    return 0;
+}
+
+int media_packets_sized_otherwise(const AVCodecParameters *codec) {
+    int (*read)(const uint8_t *, int, sequence *) = codec->codec_id == AV_CODEC_ID_H264   ? sequence_of_avc
+                                                    : codec->codec_id == AV_CODEC_ID_HEVC ? sequence_of_hevc
+                                                    : codec->codec_id == AV_CODEC_ID_AV1  ? sequence_of_av1
+                                                                                          : NULL;
     sequence s;
-    return n >= 4 && 8 + n <= codec->extradata_size && read_sequence(p + 8, n, &s) &&
+    return read && read(codec->extradata, codec->extradata_size, &s) &&
            (s.width != codec->width || s.height != codec->height);
 }

@@ -116,3 +116,31 @@ func TestLossyAudioComesBackInItsPlace(t *testing.T) {
 		}
 	}
 }
+
+// Vorbis has no number of samples: the times of its packets say where it ends, in Ogg from two packets' samples on.
+func TestVorbisEndsWhereItsSoundDoes(t *testing.T) {
+	for _, file := range []string{"a.ogg", "a.oga", "a.mka", "a.webm"} {
+		for _, frames := range []int{1000, 5000, 44100, 48000, 48001, 100000} {
+			for _, rate := range []int{16000, 48000} {
+				path := filepath.Join(t.TempDir(), file)
+				m := must[*Muxer](t)(Create(path, Config{}))
+				samples := tone(frames, 2)
+				ok(t, must[*AudioTrack](t)(m.AddAudio(Audio{Codec: "libvorbis", Rate: rate, Channels: 2})).Write(samples))
+				ok(t, m.Close())
+				wave, _ := readAudio(t, audio.Source{Path: path})
+				if wave.Frames != frames {
+					t.Errorf("%s at %d Hz: %d frames, want %d", file, rate, wave.Frames, frames)
+					continue
+				}
+				var noise, signal float64
+				for i := range frames {
+					d := float64(wave.Data[i] - samples[2*i])
+					noise, signal = noise+d*d, signal+float64(samples[2*i]*samples[2*i])
+				}
+				if noise > signal/10 {
+					t.Errorf("%s at %d Hz: %d frames are not in their place: noise %g, signal %g", file, rate, frames, noise, signal)
+				}
+			}
+		}
+	}
+}

@@ -184,6 +184,62 @@ func TestPicturesOfUnknownTimesAreNotShuffled(t *testing.T) {
 	}
 }
 
+// Containers that keep a codec's header in the packets alone are given it there, whether the source has it beside them in lengths or start codes,
+// also of a part that begins at a later key frame.
+func TestCopiedPacketsHaveTheirHeader(t *testing.T) {
+	for _, c := range []struct {
+		codec string
+		to    []string
+	}{
+		{"mpeg4", []string{"mpegts", "mpeg", "m4v", "avi"}}, {"libx264", []string{"mpegts", "mpeg", "h264", "avi"}}, {"libx265", []string{"mpegts", "mpeg", "hevc"}},
+	} {
+		for _, from := range []string{"mp4", "nut"} {
+			path := filepath.Join(t.TempDir(), "a."+from)
+			options := map[string]string{"g": "12", "bf": "2"}
+			if c.codec == "libx265" {
+				options = map[string]string{"x265-params": "keyint=12:min-keyint=12:bframes=2:open-gop=0"}
+			}
+			writeVideo(t, path, Config{}, Video{Codec: c.codec, Width: 64, Height: 48, Rate: Rational{25, 1}, Options: options}, pictures(30, 64, 48, 3))
+			want, _ := readVideo(t, path, video.Torchcodec)
+			for _, to := range c.to {
+				for _, filters := range []string{"", "null"} {
+					for _, first := range []int{0, 1} { // key frames that are left out
+						file := filepath.Join(t.TempDir(), "b")
+						ok(t, copyFrom(t, path, file, to, filters, first))
+						got, _ := readVideo(t, file, video.Torchcodec)
+						if w := want[first*12*64*48*3:]; !bytes.Equal(got, w) {
+							t.Errorf("%s from %s to %s by %q: %d bytes of frames without %d groups, want the source's %d", c.codec, from, to, filters, len(got), first, len(w))
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// copyFrom copies a file's pictures from a key frame on.
+func copyFrom(t *testing.T, from, to, format, filters string, keys int) error {
+	t.Helper()
+	in := must[*Input](t)(OpenInput(Source{Path: from}, KindVideo))
+	defer in.Close()
+	m := must[*Muxer](t)(Create(to, Config{Format: format}))
+	defer m.Abort()
+	track := must[*CopyTrack](t)(m.AddCopy(in, Copy{Filters: filters}))
+	for keys++; ; {
+		p, err := in.Next()
+		if err == io.EOF {
+			return m.Close()
+		}
+		ok(t, err)
+		if p.Key {
+			keys--
+		}
+		if keys <= 0 {
+			ok(t, track.Write(p))
+		}
+	}
+}
+
 // Pixels that a container has no name for are not read back as others.
 func TestPixelsThatAContainerCannotNameAreNotCopied(t *testing.T) {
 	dir := t.TempDir()

@@ -79,6 +79,7 @@ void media_enc_free(media_enc *e) {
     avcodec_free_context(&e->codec);
     sws_freeContext(e->sws);
     swr_free(&e->swr);
+    av_vorbis_parse_free(&e->vorbis);
     if (e->fifo) av_audio_fifo_free(e->fifo);
     av_frame_free(&e->given);
     av_frame_free(&e->frame);
@@ -404,6 +405,8 @@ int media_enc_audio(media_enc *e, const media_enc_config *c, AVDictionary **opti
                              NULL);
     if (rc >= 0) rc = swr_init(e->swr);
     if (rc < 0) return failed(e, rc, MEDIA_MUX_UNSUPPORTED);
+    e->heard = -1;
+    if (x->codec_id == AV_CODEC_ID_VORBIS) e->vorbis = av_vorbis_parse_init(x->extradata, x->extradata_size);
     e->fifo = av_audio_fifo_alloc(x->sample_fmt, c->channels, ANY_FRAME_SIZE);
     return e->fifo ? MEDIA_MUX_OK : fail(e, MEDIA_MUX_NO_MEMORY, "the samples");
 }
@@ -490,6 +493,26 @@ int media_enc_samples(media_enc *e, const uint8_t *samples, int n) {
     return MEDIA_MUX_OK;
 }
 
+/* Bit for bit, as PCM of floats and WavPack have them. */
+static int keeps_floats(const AVCodecContext *x) {
+    const AVCodecDescriptor *d = avcodec_descriptor_get(x->codec_id);
+    enum AVSampleFormat packed = av_get_packed_sample_fmt(x->sample_fmt);
+    return d && d->props & AV_CODEC_PROP_LOSSLESS &&
+           (packed == AV_SAMPLE_FMT_FLT || packed == AV_SAMPLE_FMT_DBL);
+}
+
+/* Without its sign a float grows as its bits do, with infinity and what is no number above all others. */
+int64_t media_enc_unstorable(const media_enc *e, const uint8_t *samples, int64_t n, float most) {
+    uint32_t limit, bits;
+    if (keeps_floats(e->codec)) return -1;
+    memcpy(&limit, &most, sizeof limit);
+    for (int64_t i = 0; i < n; i++) {
+        memcpy(&bits, samples + i * (int64_t)sizeof bits, sizeof bits);
+        if ((bits & INT32_MAX) > limit) return i;
+    }
+    return -1;
+}
+
 void media_enc_end(media_enc *e) {
     if (!e->ending) e->ending = 1;
 }
@@ -518,6 +541,26 @@ static int feed(media_enc *e) {
  * would cut it off if it had no length. */
 static int64_t last_shown(const media_enc *e) { return e->packet->pts == e->next - 1 ? e->step : 0; }
 
+/* A packet of Vorbis at the time of its samples, and the last of them cut where the sound ends: FFmpeg counts the first packet, of which no
+ * sample comes, and says nothing of the end. Ogg ends at the time of its last packet's end; Matroska has a place for what is left out. */
+static int time_vorbis(media_enc *e) {
+    AVPacket *p = e->packet;
+    const int samples = av_vorbis_parse_frame(e->vorbis, p->data, p->size);
+    if (samples < 0) return fail(e, MEDIA_MUX_ENCODE, "the encoder made a packet that cannot be read");
+    const int64_t start = e->heard < 0 ? 0 : e->heard, end = e->heard < 0 ? 0 : start + samples;
+    const int64_t left_out = end - e->next;
+    e->heard = end;
+    p->pts = p->dts = start;
+    p->duration = left_out > 0 ? e->next - start : end - start;
+    av_packet_free_side_data(p);
+    if (left_out <= 0) return MEDIA_MUX_OK;
+    uint8_t *skip = av_packet_new_side_data(p, AV_PKT_DATA_SKIP_SAMPLES, 10);
+    if (!skip) return fail(e, MEDIA_MUX_NO_MEMORY, "a packet");
+    memset(skip, 0, 10);
+    for (int i = 0; i < 4; i++) skip[4 + i] = (uint8_t)(left_out >> 8 * i);
+    return MEDIA_MUX_OK;
+}
+
 int media_enc_packet(media_enc *e, AVPacket **packet) {
     media_av_forget();
     for (;;) {
@@ -525,7 +568,8 @@ int media_enc_packet(media_enc *e, AVPacket **packet) {
         if (rc == AVERROR_EOF) return MEDIA_MUX_END;
         if (rc < 0 && rc != AVERROR(EAGAIN)) return failed(e, rc, MEDIA_MUX_ENCODE);
         if (rc >= 0) {
-            if (!e->packet->duration) e->packet->duration = e->ticks ? e->ticks : last_shown(e);
+            if (e->vorbis && (rc = time_vorbis(e)) != MEDIA_MUX_OK) return rc;
+            if (!e->vorbis && !e->packet->duration) e->packet->duration = e->ticks ? e->ticks : last_shown(e);
             *packet = e->packet;
             return MEDIA_MUX_OK;
         }

@@ -347,8 +347,11 @@ static int copy_side_data(media_mux *m, AVStream *s, const AVStream *from) {
 int media_mux_copy(media_mux *m, const AVStream *from, const char *filters) {
     AVBSFContext *filter = NULL;
     AVStream *s;
+    const AVOutputFormat *o = m->format->oformat;
+    char both[1024];
     int rc = room(m);
     if (rc == MEDIA_MUX_OK) rc = holds_stream(m, from->codecpar);
+    filters = media_mux_needs(o, from->codecpar, filters, both, sizeof both);
     if (rc == MEDIA_MUX_OK && filters) rc = media_mux_filters(m, &filter, from, filters);
     if (rc == MEDIA_MUX_OK) rc = add(m, &s);
     if (rc == MEDIA_MUX_OK &&
@@ -363,7 +366,8 @@ int media_mux_copy(media_mux *m, const AVStream *from, const char *filters) {
     s->time_base = filter ? filter->time_base_out : from->time_base;
     s->avg_frame_rate = from->avg_frame_rate;
     s->sample_aspect_ratio = from->sample_aspect_ratio;
-    m->track[m->n_tracks] = (media_mux_track){.stream = s, .filter = filter, .time_base = s->time_base};
+    m->track[m->n_tracks] = (media_mux_track){
+        .stream = s, .filter = filter, .time_base = s->time_base, .leads = media_mux_leads(o, s->codecpar)};
     return m->n_tracks++;
 }
 
@@ -393,13 +397,26 @@ static int check_shown(media_mux *m, const media_mux_track *t, const AVPacket *p
         o->name);
 }
 
+/* FFmpeg reads where Vorbis ends in an Ogg only if a page of sound lies before the last one: the first packets that give samples have one. */
+static int end_first_page(media_mux *m, media_mux_track *t) {
+    const media_enc *e = t->encoder;
+    if (t->paged || m->n_tracks > 1 || !e || !e->vorbis || e->heard <= 0 || e->heard >= e->next ||
+        !av_match_name(m->format->oformat->name, "ogg,oga"))
+        return 0;
+    t->paged = 1;
+    return av_write_frame(m->format, NULL);
+}
+
 static int put(media_mux *m, media_mux_track *t, AVPacket *p) {
     int rc = check_shown(m, t, p);
     if (rc != MEDIA_MUX_OK) return rc;
+    if (t->leads && media_mux_lead(t->stream->codecpar, p) < 0)
+        return fail(m, MEDIA_MUX_NO_MEMORY, "a packet");
     p->stream_index = t->stream->index;
     p->pos = -1;
     av_packet_rescale_ts(p, t->time_base, t->stream->time_base);
     rc = av_interleaved_write_frame(m->format, p);
+    if (rc >= 0) rc = end_first_page(m, t);
     if (rc >= 0 && m->io->error < 0) rc = m->io->error;
     return rc < 0 ? media_mux_failed(m, rc, MEDIA_MUX_INVALID, "a packet") : MEDIA_MUX_OK;
 }

@@ -10,6 +10,7 @@
 
 #include <libavcodec/avcodec.h>
 #include <libavcodec/bsf.h>
+#include <libavcodec/vorbis_parser.h>
 #include <libavformat/avformat.h>
 #include <libavutil/audio_fifo.h>
 #include <libswresample/swresample.h>
@@ -57,6 +58,9 @@ typedef struct media_enc {
     int64_t ticks; /* one frame in time_base; 0: varying */
     int64_t step;  /* between the last two pictures */
     int ending;    /* 1: the rest of fifo may be short; 2: the encoder was told */
+    AVVorbisParseContext
+        *vorbis;   /* of its packets' samples, which the encoder does not say; NULL: another codec */
+    int64_t heard; /* samples that these give so far; -1: no packet yet, and the first gives none */
     char detail[240];
 } media_enc;
 
@@ -78,6 +82,10 @@ int media_enc_picture(media_enc *e, const uint8_t *pixels, int64_t pts);
 int media_enc_samples(media_enc *e, const uint8_t *samples, int n);
 void media_enc_end(media_enc *e);
 
+/* The first of n samples of float that the encoder is not to be given: no number, infinite, or beyond most. -1: there is none, as
+ * in all that a codec stores which keeps floats as they are. */
+int64_t media_enc_unstorable(const media_enc *e, const uint8_t *samples, int64_t n, float most);
+
 /* The next packet, lent until the next call. */
 int media_enc_packet(media_enc *e, AVPacket **packet);
 
@@ -86,6 +94,8 @@ typedef struct media_mux_track {
     media_enc *encoder; /* NULL: packets come as they are */
     AVBSFContext *filter;
     AVRational time_base; /* of the packets that the track is given */
+    int paged;            /* 1: the first page of an Ogg was ended */
+    int leads; /* 1: key packets begin with the codec's header, for which the container has no other place */
 } media_mux_track;
 
 typedef struct media_mux {
@@ -127,6 +137,14 @@ int media_mux_samples(media_mux *m, int track, const uint8_t *samples, int n);
 
 /* Write a packet of the stream that the track copies. Its bytes are shared, not copied. */
 int media_mux_packet(media_mux *m, int track, const AVPacket *packet);
+
+/* What streams of other files need before containers that keep no codec's header beside the packets (copied.c). A bitstream filter,
+ * behind those of filters, which may be NULL; into text, which is returned, NULL where there is none. */
+const char *media_mux_needs(const AVOutputFormat *to, const AVCodecParameters *codec, const char *filters,
+                            char *text, size_t size);
+/* Whether key packets are to begin with the header; and one that does, in place of packet. 0, or an AVERROR. */
+int media_mux_leads(const AVOutputFormat *to, const AVCodecParameters *codec);
+int media_mux_lead(const AVCodecParameters *codec, AVPacket *packet);
 
 /* Open bitstream filters for a stream's packets; to be freed whatever is returned. */
 int media_mux_filters(media_mux *m, AVBSFContext **filter, const AVStream *from, const char *filters);

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spdl/spdl/core/media/audio"
 	"github.com/spdl/spdl/core/media/video"
 )
 
@@ -179,6 +180,50 @@ func TestWritesThatMakeNoSenseAreRefused(t *testing.T) {
 	ok(t, m.Close())
 	if _, times := readVideo(t, path, video.Torchcodec); len(times) != 1 {
 		t.Errorf("%d frames", len(times))
+	}
+}
+
+// LAME ends the process at NaN, other encoders make noise of it: refused by where it is, and what is written after it is all that the file has.
+func TestSamplesThatAreNoNumbersAreRefused(t *testing.T) {
+	inf := float32(math.Inf(1))
+	for _, a := range []Audio{{Codec: "pcm_s16le"}, {Codec: "flac"}, {Codec: "libmp3lame"}, {Codec: "aac"}, {Codec: "libvorbis"}, {Codec: "wavpack", SampleFormat: "s32p"}} {
+		for _, bad := range []float32{float32(math.NaN()), inf, -inf, 1025, -32768} {
+			a.Rate, a.Channels = 44100, 2
+			path := filepath.Join(t.TempDir(), "a.mkv")
+			m := must[*Muxer](t)(Create(path, Config{}))
+			track := must[*AudioTrack](t)(m.AddAudio(a))
+			samples := tone(20000, 2)
+			samples[2*17001+1] = bad
+			words := fmt.Sprintf("sample 17001 of channel 1 is %g, want ", bad)
+			refuses(t, track.Write(samples), CauseInvalid, words)
+			refuses(t, track.WritePlanar([][]float32{tone(20000, 1), append(tone(17001, 1), bad)[:17002]}), CauseInvalid, "channel 1 of 17002 samples")
+			refuses(t, track.WritePlanar([][]float32{tone(17002, 1), append(tone(17001, 1), bad)}), CauseInvalid, words)
+			samples[2*17001+1] = 1024
+			ok(t, track.Write(samples))
+			ok(t, m.Close())
+			if wave, _ := readAudio(t, audio.Source{Path: path}); wave.Frames < 20000 || wave.Frames >= 2*17001 {
+				t.Errorf("%s: %d frames, want 20000 and the codec's own", a.Codec, wave.Frames)
+			}
+		}
+	}
+}
+
+// Codecs that keep floats as they are keep all of them, bit for bit.
+func TestFloatsAreStoredAsTheyAre(t *testing.T) {
+	samples := tone(9000, 1)
+	copy(samples[5000:], []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 32767, -1e30})
+	for _, a := range []Audio{{Codec: "pcm_f32le"}, {Codec: "wavpack"}, {Codec: "pcm_f64le"}} {
+		a.Rate, a.Channels = 44100, 1
+		path := filepath.Join(t.TempDir(), "a.mkv")
+		m := must[*Muxer](t)(Create(path, Config{}))
+		ok(t, must[*AudioTrack](t)(m.AddAudio(a)).Write(samples))
+		ok(t, m.Close())
+		wave, _ := readAudio(t, audio.Source{Path: path})
+		for i, v := range samples {
+			if math.Float32bits(wave.Data[i]) != math.Float32bits(v) {
+				t.Fatalf("%s: sample %d is %g, want %g", a.Codec, i, wave.Data[i], v)
+			}
+		}
 	}
 }
 

@@ -186,10 +186,15 @@ const (
 	maxThreads  = 1024
 	maxChannels = 64
 	chunkFrames = 1 << 14 // written at once
+
+	// maxSample is the largest sample that is taken. LAME ends the process (assert) at noise of some ten thousand, as 16-bit
+	// integers are that were not divided, and at what is no number; other encoders make something of both.
+	maxSample = 1024
 )
 
 // Write writes samples [T, C], -1 to 1. What lies outside is cut where integers are
-// stored; k/32768 is stored as the 16-bit integer k, exactly.
+// stored; k/32768 is stored as the 16-bit integer k, exactly. NaN, infinities and what is beyond
+// 1024 are refused, before any of the samples is written, but by codecs that keep floats as they are.
 func (t *AudioTrack) Write(samples []float32) error {
 	if err := t.m.begin(); err != nil {
 		return err
@@ -197,6 +202,28 @@ func (t *AudioTrack) Write(samples []float32) error {
 	if len(samples)%t.channels != 0 {
 		return invalid(t.m.name, "%d samples, want a multiple of the %d channels", len(samples), t.channels)
 	}
+	if i := t.unstorable(samples); i >= 0 {
+		return t.refused(i/t.channels, i%t.channels, samples[i])
+	}
+	return t.write(samples)
+}
+
+// unstorable is the first sample that the encoder is not to be given; -1: there is none.
+func (t *AudioTrack) unstorable(samples []float32) int {
+	return int(C.media_enc_unstorable(t.m.m.track[t.number].encoder, start(samples), C.int64_t(len(samples)), maxSample))
+}
+
+func (t *AudioTrack) refused(frame, channel int, v float32) error {
+	if x := math.Abs(float64(v)); x > maxSample && !math.IsInf(x, 0) {
+		return invalid(t.m.name, "sample %d of channel %d is %g, want -1 to 1, and no more than %d; integers of 16 bits are to be divided by 32768",
+			frame, channel, v, maxSample)
+	}
+	return invalid(t.m.name, "sample %d of channel %d is %g, want a number from -1 to 1; codecs that keep floats as they are (pcm_f32le, wavpack) take it",
+		frame, channel, v)
+}
+
+// write writes samples [T, C] that were looked at.
+func (t *AudioTrack) write(samples []float32) error {
 	for len(samples) > 0 {
 		n := min(len(samples), chunkFrames*t.channels)
 		status := C.media_mux_samples(t.m.m, t.number, start(samples[:n]), C.int(n/t.channels))
@@ -208,8 +235,11 @@ func (t *AudioTrack) Write(samples []float32) error {
 	return nil
 }
 
-// WritePlanar writes samples [C][T].
+// WritePlanar writes samples [C][T], as Write does.
 func (t *AudioTrack) WritePlanar(channels [][]float32) error {
+	if err := t.m.begin(); err != nil {
+		return err
+	}
 	if len(channels) != t.channels {
 		return invalid(t.m.name, "%d channels, want %d", len(channels), t.channels)
 	}
@@ -217,6 +247,11 @@ func (t *AudioTrack) WritePlanar(channels [][]float32) error {
 	for i, c := range channels {
 		if len(c) != frames {
 			return invalid(t.m.name, "channel %d of %d samples, channel 0 has %d", i, len(c), frames)
+		}
+	}
+	for c, samples := range channels {
+		if i := t.unstorable(samples); i >= 0 {
+			return t.refused(i, c, samples[i])
 		}
 	}
 	for first := 0; first < frames; first += chunkFrames {
@@ -227,7 +262,7 @@ func (t *AudioTrack) WritePlanar(channels [][]float32) error {
 				t.chunk = append(t.chunk, c[first+i])
 			}
 		}
-		if err := t.Write(t.chunk); err != nil {
+		if err := t.write(t.chunk); err != nil {
 			return err
 		}
 	}

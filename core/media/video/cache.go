@@ -32,7 +32,7 @@ import (
 //	end 4  CRC-32 (IEEE) of all before
 const (
 	cacheMagic   = "spdlvidx"
-	cacheVersion = 7
+	cacheVersion = 8
 	cacheHeader  = 56
 	packetBytes  = 40
 )

@@ -39,11 +39,28 @@ static int is_between(const AVPacket *p, enum AVCodecID id) {
     return 0;
 }
 
+/* Whether a packet of Dirac or VC-2 has units and none of them is a picture, as the last one in MPEG-TS, which is the sequence's end (SMPTE ST 2042-1,
+ * 10.5: a unit begins with BBCD, its kind and how far it is to the next one; 0 where it is the last). */
+static int is_pictureless(const AVPacket *p, enum AVCodecID id) {
+    enum { HEAD = 13, PICTURE = 8 };
+    if (id != AV_CODEC_ID_DIRAC) return 0;
+    int64_t at = 0, next = HEAD;
+    for (; at + HEAD <= p->size && next >= HEAD; at += next) {
+        const uint8_t *unit = p->data + at;
+        if (memcmp(unit, "BBCD", 4) != 0 || unit[4] & PICTURE) return 0;
+        next = (int64_t)unit[5] << 24 | unit[6] << 16 | unit[7] << 8 | unit[8];
+    }
+    return at > 0;
+}
+
 static video_packet packet_of(const video_ctx *v, const AVPacket *p) {
     video_packet out = {p->pts, p->dts, p->pos, p->duration, p->size, 0};
     const enum AVCodecID id = v->a->stream->codecpar->codec_id;
     if (holds_back_one(id) && is_between(p, id)) out.flags |= VIDEO_BETWEEN;
-    if (p->flags & AV_PKT_FLAG_KEY && !(out.flags & VIDEO_BETWEEN)) out.flags |= VIDEO_KEY;
+    if (is_pictureless(p, id))
+        out.flags |= VIDEO_DISCARD;
+    else if (p->flags & AV_PKT_FLAG_KEY && !(out.flags & VIDEO_BETWEEN))
+        out.flags |= VIDEO_KEY;
     if (p->flags & AV_PKT_FLAG_DISCARD) out.flags |= VIDEO_DISCARD;
     if (p->flags & AV_PKT_FLAG_CORRUPT) out.flags |= VIDEO_SUSPECT;
     if (av_packet_get_side_data(p, AV_PKT_DATA_PALETTE, NULL)) out.flags |= VIDEO_PALETTE;

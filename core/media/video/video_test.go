@@ -441,6 +441,17 @@ func TestADroppedPictureShowsTheOneBefore(t *testing.T) {
 	}
 }
 
+// The end of VC-2's sequence, a packet without a picture, is no frame: 4 are PyAV's and ffprobe's.
+func TestAPacketWithoutAPictureIsNoFrame(t *testing.T) {
+	f := &found{Size: [][2]int{{64, 48}}}
+	for _, name := range []string{"pictureless/vc2.ts", "vc2.mkv"} {
+		r := mustDecode(t, asStored(f, 9, Selection{}), file(t, name), Draw{})
+		if want := []int{0, 1, 2, 3}; !slices.Equal(r.numbers(), want) || r.info.Of != len(want) {
+			t.Errorf("%s: frames %v of %d, want %v of %d", name, r.numbers(), r.info.Of, want, len(want))
+		}
+	}
+}
+
 // Vector instructions give the bytes of plain C, at odd sizes and depths too.
 func TestVectorColoursArePlainCs(t *testing.T) {
 	files := golden(t)

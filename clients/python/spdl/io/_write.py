@@ -172,7 +172,8 @@ def save_audio(path: Optional[Path], data: Any, sample_rate: int, *, encoding: s
 
     A WAV file, which is what `.wav` and format="wav" are unless a codec is named, needs no FFmpeg and has the encoding u8, s16, s24,
     s32, f32 or f64. Other formats have a codec, a bit_rate and the codec's options; what they store is the codec's format that keeps
-    most of a float (24 bits in FLAC, ALAC and TTA, floats in WavPack), of an array of int16 16 bits.
+    most of a float (24 bits in FLAC, ALAC and TTA, floats in WavPack), of an array of int16 16 bits. NaN, infinities and samples beyond
+    1024 raise ArgumentError with the first one's place, but where floats are stored as they are.
     """
     memory = samples_of(data, "save_audio")
     _check_samples(memory.shape, "save_audio: samples")

@@ -413,8 +413,9 @@ def called_keys():
     (HERE / "no_index.avi").write_bytes(data[: data.rindex(b"idx1")])
     (HERE / "base.avi").unlink()
     # By the command (Debian 12's): PyAV puts no GIF into Matroska, and has no Xvid, which packs B-frames as DivX did. Of palette.avi the
-    # first packet alone brings the colours. VC-2 is coded without references, but FFmpeg's decoder keeps some of what the packets before said.
-    for name, options in ("called_keys.mkv", "-c:v gif -t 1"), ("vc2.mkv", "-c:v vc2 -strict -2 -b:v 2M -frames:v 4"), ("palette.avi", "-c:v rawvideo -pix_fmt pal8 -t 0.2"), ("no_times_xvid.avi", "-c:v libxvid -bf 2 -g 10 -q:v 5"):
+    # first packet alone brings the colours. VC-2 is coded without references, but FFmpeg's decoder keeps some of what the packets before said; in
+    # MPEG-TS the last packet is the end of the sequence, without a picture.
+    for name, options in ("called_keys.mkv", "-c:v gif -t 1"), ("vc2.mkv", "-c:v vc2 -strict -2 -b:v 2M -frames:v 4"), ("pictureless/vc2.ts", "-c:v vc2 -strict -2 -b:v 2M -frames:v 4"), ("palette.avi", "-c:v rawvideo -pix_fmt pal8 -t 0.2"), ("no_times_xvid.avi", "-c:v libxvid -bf 2 -g 10 -q:v 5"):
         subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", str(HERE / "bframes.mp4"), *options.split(), "-fflags", "+bitexact", str(HERE / name)], check=True)
 
 
@@ -475,7 +476,7 @@ def read(path):
 def record():
     """frames.json, of the files that are there."""
     found = {p.name: read(p) for p in sorted(HERE.iterdir())
-             if p.suffix not in (".py", ".json", ".m4a") and p.name not in ("no_frames.mp4", "hole.mp4")}
+             if p.is_file() and p.suffix not in (".py", ".json", ".m4a") and p.name not in ("no_frames.mp4", "hole.mp4")}
     lines = [f" {json.dumps(k)}: {json.dumps(v)}" for k, v in found.items()]
     (HERE / "frames.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
