@@ -12,7 +12,7 @@ import (
 )
 
 type request struct {
-	Path        string       `json:"path"`
+	Path        string     `json:"path"`
 	Config      config     `json:"config"`
 	Draw        media.Draw `json:"draw"`
 	PortableToo bool       `json:"portable_too"` // decode again in plain C and compare
