@@ -537,7 +537,8 @@ class _Reader:
         (around if self._cls is None else around.body[0]).body = [own]  # names with two underscores are of the class
         made = next(one for one in _inner(compile(ast.fix_missing_locations(module), code.co_filename, "exec", dont_inherit=True)) if one.co_name == name)
         stray = next((step.argval for step in dis.get_instructions(made) if step.opname == "LOAD_GLOBAL" and step.argval in code.co_varnames), None)
-        assert stray is None, f"{code.co_filename}:{code.co_firstlineno}: {stray} is of a statement that is not kept"
+        if stray is not None:
+            self._refuse(self._own, f"{stray!r} behind what opens the picture, which has it no more", WANT)
         cells = dict(zip(code.co_freevars, self._function.__closure__ or ()))
         if self._loads is not None:
             cells[_LOADS] = CellType(self._loads.rest())
