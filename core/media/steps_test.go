@@ -182,9 +182,9 @@ func TestManyStepsFit(t *testing.T) {
 	}
 	made(t, w, data, of(all...), Draw{Seed: 1})
 	for want, wrong := range map[string]Config{
-		"media: steps: got 65, want at most 64":                   of(append(all, invert)...),
-		"media: jitter: got it more than 16 times":                of(append(slices.DeleteFunc(slices.Clone(all), func(s Step) bool { return s == Step(Chance{Permute, 0.5}) }), &Jitter{})...),
-		"media: equalize: got it ahead of a crop, want it behind": {Out: Square(60), Ahead: Steps(equalize)},
+		"media: steps: got 65, want at most 64":                  of(append(all, invert)...),
+		"media: jitter: got it more than 16 times":               of(append(slices.DeleteFunc(slices.Clone(all), func(s Step) bool { return s == Step(Chance{Permute, 0.5}) }), &Jitter{})...),
+		"media: shuffle: got it ahead of a crop, want it behind": {Out: Square(60), Ahead: Steps(&Shuffle{1, [2]int{3, 4}})},
 	} {
 		if _, err := Compile(wrong); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %q", err, want)

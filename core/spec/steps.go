@@ -98,43 +98,43 @@ var kinds = []kind{
 	{augMix, augmenting, never},
 	{"color_jitter", changing, also},
 	{"random_photometric_distort", changing, also},
-	{"random_channel_permutation", changing, never},
-	{"grayscale", changing, never},
+	{"random_channel_permutation", changing, also},
+	{"grayscale", changing, also},
 	{"gaussian_blur", changing, never},
-	{"solarize", changing, never},
-	{"posterize", changing, never},
-	{"invert", changing, never},
-	{"adjust_sharpness", changing, never},
-	{"autocontrast", changing, never},
-	{"equalize", changing, never},
-	{"gaussian_noise", changing, never},
-	{"jpeg", changing, never},
-	{"random_brightness_contrast", changing, never},
-	{"random_gamma", changing, never},
-	{hsvShift, changing, never},
-	{rgbShift, changing, never},
-	{cv2Jitter, changing, never},
-	{boxBlur, changing, never},
-	{medianBlur, changing, never},
-	{cv2Blur, changing, never},
-	{motionBlur, changing, never},
-	{coarseDropout, changing, never},
-	{clahe, changing, never},
+	{"solarize", changing, also},
+	{"posterize", changing, also},
+	{"invert", changing, also},
+	{"adjust_sharpness", changing, also},
+	{"autocontrast", changing, also},
+	{"equalize", changing, also},
+	{"gaussian_noise", changing, also},
+	{"jpeg", changing, also},
+	{"random_brightness_contrast", changing, also},
+	{"random_gamma", changing, also},
+	{hsvShift, changing, also},
+	{rgbShift, changing, also},
+	{cv2Jitter, changing, also},
+	{boxBlur, changing, also},
+	{medianBlur, changing, also},
+	{cv2Blur, changing, also},
+	{motionBlur, changing, also},
+	{coarseDropout, changing, also},
+	{clahe, changing, also},
 	{gridDropout, changing, never},
-	{pixelDropout, changing, never},
-	{downscale, changing, never},
-	{multiplication, changing, never},
-	{isoNoise, changing, never},
+	{pixelDropout, changing, also},
+	{downscale, changing, also},
+	{multiplication, changing, also},
+	{isoNoise, changing, also},
 	{morphological, changing, never},
-	{sharpen, changing, never},
-	{unsharpMask, changing, never},
-	{emboss, changing, never},
-	{sepia, changing, never},
-	{toneCurve, changing, never},
-	{channelDropout, changing, never},
-	{cv2Equalize, changing, never},
+	{sharpen, changing, also},
+	{unsharpMask, changing, also},
+	{emboss, changing, also},
+	{sepia, changing, also},
+	{toneCurve, changing, also},
+	{channelDropout, changing, also},
+	{cv2Equalize, changing, also},
 	{remapClasses, changing, also},
-	{cv2Gray, changing, never},
+	{cv2Gray, changing, also},
 	{randomApply, grouping, also}, // as its steps are
 	{randomChoice, grouping, also},
 	{randomOrder, grouping, also},
@@ -143,11 +143,13 @@ var kinds = []kind{
 // The operations of a transform: first the geometry, in this order; then the steps, in any; then what ends it. Those of
 // whole pictures may also stand ahead of the geometry, or behind one of its resizes; those of masks move pixels, or are of classes and shapes.
 var (
-	geometries = []string{"resize", "random_resize", randomShortestSize, "scale_jitter", "pad", "center_crop", "random_crop", "random_resized_crop"}
-	alone      = []string{"random_resize", randomShortestSize, "scale_jitter", "random_resized_crop"} // that come first
-	turns      = namesOf(func(k kind) bool { return k.class == turning && k.early != always })
-	ofPictures = namesOf(func(k kind) bool { return k.early != never })
-	ofMasks    = namesOf(func(k kind) bool {
+	geometries  = []string{"resize", "random_resize", randomShortestSize, "scale_jitter", "pad", "center_crop", "random_crop", "random_resized_crop"}
+	alone       = []string{"random_resize", randomShortestSize, "scale_jitter", "random_resized_crop"} // that come first
+	turns       = namesOf(func(k kind) bool { return k.class == turning && k.early != always })
+	earlyTurns  = namesOf(func(k kind) bool { return k.class == turning && k.early != never })
+	ofRowsAlone = namesOf(func(k kind) bool { return k.class == changing && k.early == never })
+	ofPictures  = namesOf(func(k kind) bool { return k.early != never })
+	ofMasks     = namesOf(func(k kind) bool {
 		return k.class == turning || k.class == grouping || k.name == remapClasses || k.name == morphological
 	})
 	augmentations = namesOf(func(k kind) bool { return k.class == augmenting })
@@ -167,7 +169,7 @@ func namesOf(is func(kind) bool) (all []string) {
 }
 
 // operationOrder says the order in words.
-var operationOrder = "resize, center_crop or random_crop, resize, random_resize, random_shortest_size or scale_jitter and one of them, or random_resized_crop alone; pad behind resize: [H, W] or in front of random_crop; ahead of these, or behind resize, random_resize, random_shortest_size or scale_jitter, any of " + strings.Join(ofPictures, ", ") + "; then, in any order, " +
+var operationOrder = "resize, center_crop or random_crop, resize, random_resize, random_shortest_size or scale_jitter and one of them, or random_resized_crop alone; pad behind resize: [H, W] or in front of random_crop; ahead of these, or behind resize, random_resize, random_shortest_size or scale_jitter, any of " + strings.Join(earlyTurns, ", ") + ", and " + changes[0] + " to " + changes[len(changes)-1] + " but " + strings.Join(ofRowsAlone, ", ") + "; then, in any order, " +
 	strings.Join(turns, ", ") + ", " + strings.Join(augmentations, ", ") + "; " + strings.Join(changes, ", ") + "; then " + strings.Join(endings, ", ")
 
 // misplaced says why an operation cannot come after those before it, of which it is none; "" where it can.

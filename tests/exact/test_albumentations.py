@@ -144,6 +144,9 @@ EXACT = {
     "never": lambda: [A.Resize(40, 36), A.InvertImg(p=0), A.OneOf([A.HorizontalFlip()], p=0), A.D4(p=0)],
     "nested": lambda: [A.Compose([A.SmallestMaxSize(48), A.CenterCrop(40, 40)]), A.Sequential([A.InvertImg(p=1), A.NoOp()], p=1)],
     "one of one": lambda: [A.Resize(40, 36), A.OneOf([A.InvertImg(p=0.3)], p=1), A.OneOrOther(A.HorizontalFlip(p=0.1), A.NoOp(), p=1)],
+    "coloured ahead of a resize": lambda: [A.RandomBrightnessContrast((0.2, 0.2), (0.1, 0.1), p=1), A.CLAHE((2, 2), p=1), A.HueSaturationValue((11, 11), (-9, -9), (5, 5), p=1), A.Affine(rotate=21, p=1), A.MedianBlur((5, 5), p=1),
+                                           A.Sharpen((0.3, 0.3), (1, 1), p=1), A.ToSepia(p=1), A.Resize(40, 36)],
+    "coloured between": lambda: [A.SmallestMaxSize(40), A.RandomGamma((70, 70), p=1), A.Blur((3, 3), p=1), A.RGBShift((9, 9), (-9, -9), (3, 3), p=1), A.CenterCrop(28, 30)],
     "again and again": lambda: [A.Affine(rotate=21, p=1), A.Resize(40, 36), A.InvertImg(p=1), A.Posterize(4, p=1), A.Blur((3, 3), p=1), A.Affine(rotate=-9, p=1), A.OneOf([A.Blur((5, 5), p=1)], p=1), A.Posterize(2, p=1), A.InvertImg(p=1)],
     "all of some": lambda: [A.Resize(40, 36), A.SomeOf([A.InvertImg(p=1), A.Posterize(2, p=1)], n=2)],
 }
