@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=${BUILD:-build}/asan
-run='Damaged|Damage|Bad|Cut|Limit|PixelLimit|65535|InstructionSet|MaxFrames|Fuzz|WhatIsNot|Codes|EveryContainer|ContainersThat|CountsThat|PackedHeaders|FLAC|MP3|AAC|MP4|Opus|PNG|TIFF|EXR|Netpbm'
+run='Damaged|Damage|Bad|Cut|Limit|PixelLimit|65535|InstructionSet|MaxFrames|Fuzz|WhatIsNot|Codes|EveryContainer|ContainersThat|CountsThat|PackedHeaders|FLAC|MP3|AAC|MP4|Opus|PNG|TIFF|EXR|Netpbm|StepsAre|AStep|StepsFit'
 # Memory for what a header claims is refused as on a full machine; Go's own is never given back, which is no leak.
 sanitizers=(ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1)
 . scripts/beside.sh
