@@ -29,8 +29,8 @@ func TestAStepAheadOfNoGeometryIsTheStepOfTheRow(t *testing.T) {
 			}
 		}
 	}
-	if tried != 45 {
-		t.Errorf("%d kinds of steps are done ahead, want 45", tried)
+	if tried != 46 {
+		t.Errorf("%d kinds of steps are done ahead, want 46", tried)
 	}
 }
 
@@ -39,6 +39,7 @@ func TestColoursAheadAreThoseOfTheWholePicture(t *testing.T) {
 	w, data, draw := worker(t, nil), testJPEG(t, 60, 60), Draw{Seed: 3, Index: 4}
 	jitter, distort := &Jitter{P: 1, Brightness: &[2]float64{0.4, 0.6}, Hue: &[2]float64{0.1, 0.2}}, &Distort{P: 1, Contrast: &[2]float64{0.4, 0.6}, Saturation: &[2]float64{2, 3}}
 	for _, steps := range [][]Step{{jitter}, {distort}, {jitter, rotated()}, {rotated(), distort}, {distort, flip, jitter}, {jitter, distort, jitter},
+		{&Augment{Kind: RandAugment, Ops: 3, Magnitude: 20, Bins: 31, Interpolation: Nearest}, jitter, &Augment{Kind: TrivialAugmentWide, Bins: 31, Interpolation: Bilinear}},
 		{invert, &CLAHE{1, [2]float64{2, 4}, 8, 8}, rotated(), &Noise{P: 1, Sigma: [2]float64{0.1, 0.2}}, &JPEG{P: 1, Quality: [2]int{5, 40}}}, {&Holes{1, [2]int{2, 3}, [2]float64{0.2, 0.4}, [2]float64{0.1, 0.4}, false, Fill{9, 99, 199}}, &Motion{Kernel: Kernel{1, [2]int{5, 7}}, Angle: [2]float64{0, 360}, Direction: [2]float64{-1, 1}}}} {
 		between := asPNG(t, made(t, w, data, of(steps...), draw), 60, 60)
 		got := made(t, w, data, Config{ResizeShort: 40, Out: Square(40), Ahead: Steps(steps...)}, draw)
@@ -97,6 +98,7 @@ func TestStepsAheadThatAreNoneAreRefused(t *testing.T) {
 	for want, cfg := range map[string]Config{
 		"media: elastic: got it ahead of a crop, want it behind":                               {Ahead: Steps(&Elastic{})},
 		"media: blur: got it ahead of a crop, want it behind":                                  {Resize: Square(9), Resized: Steps(&Blur{P: 1, Size: 3, Sigma: [2]float64{1, 1}})},
+		"media: augment: got AugMix ahead of a crop, want it behind":                           {Ahead: Steps(&Augment{Kind: AugMix, Magnitude: 3, Interpolation: Nearest, Mix: Mix{Width: 3, Alpha: 1}})},
 		"media: quarters: got rows of 8 x 9, want square ones, or it ahead or resized":         {Out: Size{8, 9}, Steps: Steps(Chance{Quarters, 1})},
 		"media: resized: got 1 steps, want a resize that they come behind":                     {Resized: Steps(flip)},
 		"media: resized: got 2 steps, want a resize that they come behind, and no random crop": {Random: &RandomCrop{}, Resized: Steps(flip, flip)},

@@ -220,7 +220,7 @@ func (a *Augment) check(in place) error {
 	case TimmRandAugment:
 		return a.checkTimm(in)
 	case AugMix:
-		return a.checkMix()
+		return a.checkMix(in)
 	}
 	if a.Bins < 2 || a.Bins > MaxBins {
 		return fmt.Errorf("augment: got %d magnitude bins, want 2 to %d", a.Bins, MaxBins)
@@ -252,9 +252,11 @@ func (a *Augment) checkTimm(in place) error {
 	return nil
 }
 
-func (a *Augment) checkMix() error {
+func (a *Augment) checkMix(in place) error {
 	m := &a.Mix
 	switch {
+	case in.early:
+		return fmt.Errorf("augment: got AugMix ahead of a crop, want it behind")
 	case a.Magnitude < 1 || a.Magnitude > MaxSeverity:
 		return fmt.Errorf("augment: got severity %d, want 1 to %d", a.Magnitude, MaxSeverity)
 	case m.Width < 1 || m.Width > MaxMix || m.Depth < 0 || m.Depth > MaxMix:

@@ -129,7 +129,7 @@ var kinds = [C.MEDIA_STEPS]struct {
 	C.MEDIA_DO_AFFINE:          {name: "affine", early: true, byTorch: true},
 	C.MEDIA_DO_PERSPECTIVE:     {name: "perspective", early: true, byTorch: true},
 	C.MEDIA_DO_ELASTIC:         {name: "elastic"},
-	C.MEDIA_DO_AUGMENT:         {name: "augmentation", byTorch: true, values: true, most: C.MEDIA_MAX_MIX*(C.MEDIA_MAX_MIX+1) + 1},
+	C.MEDIA_DO_AUGMENT:         {name: "augmentation", early: true, byTorch: true, values: true, most: C.MEDIA_MAX_MIX*(C.MEDIA_MAX_MIX+1) + 1},
 	C.MEDIA_DO_JITTER:          {name: "jitter", early: true, byTorch: true, values: true, most: C.MEDIA_JITTERS},
 	C.MEDIA_DO_DISTORT:         {name: "distort", early: true, byTorch: true, values: true, colours: true, most: C.MEDIA_JITTERS + 1},
 	C.MEDIA_DO_PERMUTE:         {name: "permute", early: true, values: true, colours: true},

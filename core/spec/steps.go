@@ -91,10 +91,10 @@ var kinds = []kind{
 	{gridShuffle, turning, never},
 	{"random_zoom_out", turning, always},
 	{iouCrop, turning, always},
-	{RandAugment, augmenting, never},
-	{TrivialAugmentWide, augmenting, never},
-	{AutoAugment, augmenting, never},
-	{TimmRandAugment, augmenting, never},
+	{RandAugment, augmenting, also},
+	{TrivialAugmentWide, augmenting, also},
+	{AutoAugment, augmenting, also},
+	{TimmRandAugment, augmenting, also},
 	{augMix, augmenting, never},
 	{"color_jitter", changing, also},
 	{"random_photometric_distort", changing, also},
@@ -169,7 +169,7 @@ func namesOf(is func(kind) bool) (all []string) {
 }
 
 // operationOrder says the order in words.
-var operationOrder = "resize, center_crop or random_crop, resize, random_resize, random_shortest_size or scale_jitter and one of them, or random_resized_crop alone; pad behind resize: [H, W] or in front of random_crop; ahead of these, or behind resize, random_resize, random_shortest_size or scale_jitter, any of " + strings.Join(earlyTurns, ", ") + ", and " + changes[0] + " to " + changes[len(changes)-1] + " but " + strings.Join(ofRowsAlone, ", ") + "; then, in any order, " +
+var operationOrder = "resize, center_crop or random_crop, resize, random_resize, random_shortest_size or scale_jitter and one of them, or random_resized_crop alone; pad behind resize: [H, W] or in front of random_crop; ahead of these, or behind resize, random_resize, random_shortest_size or scale_jitter, any of " + strings.Join(earlyTurns, ", ") + ", " + strings.Join(augmentations[:len(augmentations)-1], ", ") + ", and " + changes[0] + " to " + changes[len(changes)-1] + " but " + strings.Join(ofRowsAlone, ", ") + "; then, in any order, " +
 	strings.Join(turns, ", ") + ", " + strings.Join(augmentations, ", ") + "; " + strings.Join(changes, ", ") + "; then " + strings.Join(endings, ", ")
 
 // misplaced says why an operation cannot come after those before it, of which it is none; "" where it can.

@@ -202,10 +202,13 @@ def test_augmentations_are_torchvisions_on_our_draws(rows, tmp_path, monkeypatch
             (T.AutoAugment(policies[i // 4 % 3], filters[interpolation]), dict(Kind=AUTO, Policy=i // 4 % 3)),
             (T.RandAugment(3, 27, 31, filters[interpolation]), dict(Kind=RAND, Ops=3, Magnitude=27, Bins=31)),
         ][i % 4]
-        want = F.pil_to_tensor(transform(im))
+        made = transform(im)
         monkeypatch.undo()
-        got = rows.row(path, Out=im.size[::-1], Layout=NCHW, Augment=dict(config, Interpolation=interpolation), draw=dict(Seed=5, Index=i))
-        assert bits(got) == bits(want.numpy()), (i, config)
+        asked = dict(Layout=NCHW, Augment=dict(config, Interpolation=interpolation), draw=dict(Seed=5, Index=i))
+        assert bits(rows.row(path, Out=im.size[::-1], **asked)) == bits(F.pil_to_tensor(made).numpy()), (i, config)
+        if i % 5 == 0:  # ahead of a crop, and of a resize
+            want = F.pil_to_tensor(T.CenterCrop(40)(T.Resize(48)(made)))
+            assert bits(rows.row(path, ResizeShort=48, Out=(40, 40), Order=["Augment"], Ahead=1, **asked)) == bits(want.numpy()), (i, config)
 
 
 def test_policies_are_torchvisions(rows, tmp_path, monkeypatch):
