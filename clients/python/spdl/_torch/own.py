@@ -9,12 +9,12 @@ import operator
 import os
 import struct
 import sys
-import threading
 from collections.abc import Iterator, Sequence
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from . import libraries, texts
+from .._lock import Lock
 from .annotated import Unknown
 
 WANT = ("want it to open one picture, image = Image.open(path).convert(\"RGB\") or cv2.cvtColor(cv2.imread(path), cv2.COLOR_BGR2RGB), to give it to a transform, image = self.transform(image), or albumentations' as "
@@ -119,7 +119,7 @@ class Rest:
 
     def __init__(self, dataset: Any, function: FunctionType) -> None:
         self._dataset, self._function = dataset, function
-        self._running = threading.Lock()
+        self._running = Lock()
         self.labels = "int"  # of what type they are
         self.kinds: list[str] = [_LABEL, _TEXT]  # what a sample has beside its picture
 
