@@ -156,7 +156,8 @@ class Storm:
     def __call__(self, call: Callable[[], object], after: Callable[[], object], strikes: int = 1000) -> None:
         for count in range(strikes):
             self._over = False
-            signal.setitimer(signal.ITIMER_REAL, (20 + count % 101 * 3) * 1e-6)  # at another moment of it each time
+            # At another moment of it each time; and again, as Python may not look at one that struck another thread while nobody waits for its lock.
+            signal.setitimer(signal.ITIMER_REAL, (20 + count % 101 * 3) * 1e-6, 1)
             while not self._over:
                 try:
                     self._inside = True
@@ -169,7 +170,7 @@ class Storm:
 
     def strike(self, _: int, frame: Optional[FrameType]) -> None:
         if not self._inside or finalises(frame):
-            signal.setitimer(signal.ITIMER_REAL, 1e-4)  # try again
+            signal.setitimer(signal.ITIMER_REAL, 1e-4, 1)  # try again
             return
         self._inside, self._over = False, True
         raise Struck
