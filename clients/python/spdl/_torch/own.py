@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
-from . import libraries, texts
 from .._lock import Lock
+from . import libraries, texts
 from .annotated import Unknown
 
 WANT = ("want it to open one picture, image = Image.open(path).convert(\"RGB\") or cv2.cvtColor(cv2.imread(path), cv2.COLOR_BGR2RGB), to give it to a transform, image = self.transform(image), or albumentations' as "
