@@ -306,7 +306,7 @@ func TestDemuxingRefusesWhatMakesNoSense(t *testing.T) {
 		``:                                      "description: is empty, want video, audio",
 		`{"video": {}} {}`:                      "got more after the description, want one JSON object",
 		`{"VIDEO": {}}`:                         `VIDEO: unknown key; did you mean "video"?`,
-		`{"video": []}`:                         "video: got a list, want a mapping of stream, window",
+		`{"video": []}`:                         "video: got an empty list, want a mapping of stream, window",
 		`{"video": {"stream": 1, "stream": 2}}`: "video.stream: given twice; keep one",
 	} {
 		_, err := OpenDemuxing([]byte(description), mux.Source{Path: path})
