@@ -524,7 +524,7 @@ typedef struct media_pass {
 /* What is done to a whole picture ahead of the geometry that is left. */
 typedef struct media_stage {
     media_pass pass;
-    media_retouches steps; /* WARP, PERSPECTIVE, CV2_AFFINE and colours, which leave the size as it is */
+    media_retouches steps; /* what warps, and may change the size, and what changes values */
 } media_stage;
 
 /* Draw the stages of a picture of w x h, and the first half of the plan of what is left for the row; MEDIA_TOO_MANY_PIXELS where a

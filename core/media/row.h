@@ -84,8 +84,8 @@ enum {
 };
 enum { MEDIA_NO_WHOLE = 0, MEDIA_WHOLE_FIRST = 1, MEDIA_WHOLE_LAST = 2 };
 enum { MEDIA_IMAGENET = 0, MEDIA_CIFAR10 = 1, MEDIA_SVHN = 2 };
-/* What may be done to a row once it is cropped and resized; flips, QUARTERS, TRANSPOSE, ROTATION, AFFINE, PERSPECTIVE, CV2_AFFINE, CV2_PERSPECTIVE, JITTER and DISTORT also to a picture ahead of that,
- * ZOOM_OUT and IOU_CROP to such a one alone. */
+/* What may be done to a row once it is cropped and resized, most of it also to a picture ahead of that (kinds in steps.go), ZOOM_OUT and IOU_CROP to
+ * such a one alone. */
 enum {
     MEDIA_DO_FLIP = 0,
     MEDIA_DO_VFLIP = 1,
@@ -185,8 +185,7 @@ typedef struct media_member {
 typedef struct media_taken {
     uint32_t filter;
     uint32_t border; /* of OpenCV's: MEDIA_PAD_CONSTANT ... MEDIA_PAD_SYMMETRIC */
-    uint8_t fill
-        [4]; /* a pixel as u8 rows have it; the fourth is 1 where there is none: see Rotation in affine.go */
+    uint8_t fill[4]; /* a pixel as u8 rows have it; the fourth is 1 where there is none (affine.go) */
 } media_taken;
 
 typedef struct media_center {
@@ -419,9 +418,8 @@ typedef struct media_remap_step {
 
 /* One thing that is done to a row, or to a picture ahead of it. */
 typedef struct media_step {
-    uint32_t kind; /* MEDIA_DO_ */
-    uint32_t
-        again; /* how many of its kind come before it, 0 to MEDIA_MAX_AGAIN: it draws numbers of its own */
+    uint32_t kind;     /* MEDIA_DO_ */
+    uint32_t again;    /* how many of its kind come before it, up to MEDIA_MAX_AGAIN: it draws for itself */
     uint32_t by_torch; /* 1: as torchvision's v2 does it on a tensor of bytes, not on a PIL image */
     uint32_t most;     /* retouches that it may come to */
     uint32_t late;     /* written by media_op_init(), of flips: 1: it is no part of the geometry */
