@@ -213,20 +213,22 @@ class _File(NamedTuple):
     path: ast.expr
 
 
-class _Reader:
+class _Reader(texts.Reader):
     """Goes through the statements: those that have to do with the picture are read, the others are kept."""
+
+    _own: ast.FunctionDef
 
     def __init__(self, dataset: Any, function: FunctionType, cls: Optional[type], within: tuple[FunctionType, ...] = ()) -> None:
         """Of a method of a class, or of a function that such a one calls. Raises Unknown."""
-        self._dataset, self._function, self._cls, self._within = dataset, function, cls, (*within, function)
+        self._dataset, self._cls, self._within = dataset, cls, (*within, function)
         try:
             own = texts.parsed(function)
         except texts.Unread as error:
             raise Unknown(f"{error}, {WANT}") from None
+        super().__init__(function, own)
         args = own.args
         if isinstance(own, ast.Lambda) or not within and len(args.args) != 2 or args.vararg or args.kwarg or args.kwonlyargs or args.posonlyargs or args.defaults:
             self._refuse(own, "other arguments than self and an index")
-        self._own = own
         self._self = args.args[0].arg if cls is not None else ""
         self._index = args.args[1].arg if not within else ""
         self.inner: Optional[tuple[str, Any]] = None  # the attribute that is a data set whose samples these are, and that
@@ -244,10 +246,7 @@ class _Reader:
         self._body = self._read()
 
     def _refuse(self, node: ast.AST, what: str, want: str = WANT) -> NoReturn:
-        raise Unknown(f"{self._function.__code__.co_filename}:{getattr(node, 'lineno', self._function.__code__.co_firstlineno)}: got {what}, {want}")
-
-    def _other(self, node: ast.AST) -> NoReturn:
-        self._refuse(node, repr(ast.unparse(node)[:80]))
+        raise Unknown(f"{self._place(node)}: got {what}, {want}")
 
     def _read(self) -> list[ast.stmt]:
         kept = self._steps(self._own.body)
@@ -353,8 +352,8 @@ class _Reader:
             return (all if isinstance(test.op, ast.And) else any)([self._holds(one) for one in test.values])
         if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.Is, ast.IsNot)) and isinstance(test.comparators[0], ast.Constant) and test.comparators[0].value is None:
             is_none = not isinstance(test.left, ast.Name) or test.left.id not in self._names  # a picture, which the engine tells where it is none, is not
-            return (is_none and self._value(test.left) is None) == isinstance(test.ops[0], ast.Is)
-        return bool(self._value(test))
+            return (is_none and self._certain(test.left) is None) == isinstance(test.ops[0], ast.Is)
+        return bool(self._certain(test))
 
     # ---- expressions
 
@@ -473,7 +472,7 @@ class _Reader:
         one = self._known(node)
         return one is not _NOTHING and any(one is getattr(sys.modules.get(module), name, _NOTHING) for name in names)
 
-    def _value(self, node: ast.expr) -> Any:
+    def _certain(self, node: ast.expr) -> Any:
         value = self._known(node)
         return value if value is not _NOTHING else self._other(node)
 
@@ -498,10 +497,9 @@ class _Reader:
             return self._dataset
         if node.id in code.co_varnames or node.id in code.co_cellvars:
             return _NOTHING
-        cells = dict(zip(code.co_freevars, self._function.__closure__ or ()))
         try:
-            return cells[node.id].cell_contents if node.id in cells else self._function.__globals__.get(node.id, _NOTHING)
-        except ValueError:  # it has none yet
+            return self._outside(node.id)
+        except (KeyError, ValueError):  # a name of Python's own, and one that has no value yet
             return _NOTHING
 
     # ---- what is handed out
