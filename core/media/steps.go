@@ -196,9 +196,26 @@ func (cfg *Config) steps(op *C.media_op) error {
 			if err := cfg.step(op, &list[k], i < 2); err != nil {
 				return err
 			}
+			if !list[k].Shuffled {
+				continue
+			}
+			if err := shuffle(op, op.n_steps-1, k == 0); err != nil {
+				return err
+			}
 		}
 	}
-	return cfg.shuffled(op)
+	return nil
+}
+
+// shuffle adds a step, which may be the first of its side of the geometry, to those that are done in an order that is drawn.
+func shuffle(op *C.media_op, at C.uint32_t, first bool) error {
+	if n := op.shuffled[1]; n == 0 {
+		op.shuffled[0] = at
+	} else if first || op.shuffled[0]+n != at {
+		return fmt.Errorf("shuffled: got step %d of them, and others further ahead, want steps that are next to each other, on one side of a crop", at)
+	}
+	op.shuffled[1]++
+	return nil
 }
 
 // step adds one.
@@ -250,29 +267,6 @@ func (m *Member) fill(to *C.media_step) error {
 	to.member = C.media_member{
 		group: C.uint32_t(m.Group), low: C.double(m.Low), high: C.double(m.High),
 		pick: C.uint32_t(m.Pick), of: C.uint32_t(m.Of), which: C.uint32_t(m.Which),
-	}
-	return nil
-}
-
-// shuffled says which steps are, of one side of the geometry.
-func (cfg *Config) shuffled(op *C.media_op) error {
-	at, first, end := 0, -1, 0
-	for _, list := range [][]Placed{cfg.Ahead, cfg.Resized, cfg.Steps} {
-		for i, s := range list {
-			if s.Shuffled && first >= 0 && (end < at || i == 0) {
-				return fmt.Errorf("shuffled: got step %d of them, and others further ahead, want steps that are next to each other, on one side of a crop", at)
-			}
-			if s.Shuffled {
-				end = at + 1
-			}
-			if s.Shuffled && first < 0 {
-				first = at
-			}
-			at++
-		}
-	}
-	if first >= 0 {
-		op.shuffled = [2]C.uint32_t{C.uint32_t(first), C.uint32_t(end - first)}
 	}
 	return nil
 }
