@@ -129,24 +129,30 @@ func (r *reading) tooMany(name string) string {
 	isStep := func(of string) bool {
 		return slices.ContainsFunc(kinds, func(k kind) bool { return k.name == of && k.class != grouping })
 	}
-	all := slices.DeleteFunc(slices.Clone(r.before), func(of string) bool { return !isStep(of) })
-	alike := []string{name}
-	if slices.Contains(augmentations, name) {
-		alike = augmentations
-	}
-	n := 0
-	for _, of := range alike {
-		n += count(all, of)
-	}
-	switch {
-	case !isStep(name):
+	if !isStep(name) {
 		if slices.Contains(r.before, name) && name != randomApply && name != randomChoice {
 			return "is there twice; want it once: leave one of them out"
 		}
-	case n >= mostAlike:
-		return fmt.Sprintf("is number %d of %s, want at most %d; leave some of them out", n+1, strings.Join(alike, ", "), mostAlike)
-	case len(all) >= mostSteps:
-		return fmt.Sprintf("is step %d of the transform, want at most %d; leave some of them out", len(all)+1, mostSteps)
+		return ""
+	}
+	kin := []string{name}
+	if slices.Contains(augmentations, name) {
+		kin = augmentations
+	}
+	all, alike := 0, 0
+	for _, of := range r.before {
+		if isStep(of) {
+			all++
+		}
+		if slices.Contains(kin, of) {
+			alike++
+		}
+	}
+	switch {
+	case alike >= mostAlike:
+		return fmt.Sprintf("is number %d of %s, want at most %d; leave some of them out", alike+1, strings.Join(kin, ", "), mostAlike)
+	case all >= mostSteps:
+		return fmt.Sprintf("is step %d of the transform, want at most %d; leave some of them out", all+1, mostSteps)
 	}
 	return ""
 }
