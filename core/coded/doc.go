@@ -14,5 +14,5 @@
 //
 // Errors are *spec.Error for what is wrong with a description, *MisuseError for arrays and tracks that do not go together,
 // *mux.Error for what cannot be written, and those of the inputs.
-// A Demuxing or a Muxing belongs to one goroutine at a time. docs/media.md shows both from Python and C.
+// A Demuxing or a Muxing belongs to one goroutine at a time. docs/io.md shows both from Python and C.
 package coded

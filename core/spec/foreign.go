@@ -70,7 +70,7 @@ var foreigns = []foreign{
 	{names: []string{"someof"}, note: "write the operations themselves; color_jitter, gaussian_blur and others have a p, random_apply, random_choice and random_order hold several"},
 	{names: []string{"lambda"}, note: wholeBatches},
 	{names: []string{"mixup", "randommixup", "cutmix", "randomcutmix", "mixupcutmix", "mosaic", "copypaste"}, note: inTheLoop},
-	{names: []string{"fivecrop", "tencrop"}, write: "center_crop: {size: 224, position: top_left}", note: "in a field, and one for each of the others; docs/media.md has all"},
+	{names: []string{"fivecrop", "tencrop"}, write: "center_crop: {size: 224, position: top_left}", note: "in a field, and one for each of the others; docs/images.md has all"},
 }
 
 // transformHint is what is to be written in place of another library's operation, or key of one, in a transform; "": nothing is known.

@@ -327,7 +327,7 @@ def test_draws_are_the_same_after_a_resume(tmp_path, open_):
 
 
 def test_plain_functions_have_the_clips_sound(tmp_path):
-    """What docs/media.md says of one sample: timestamp counts from the first sample, and start says when that is heard."""
+    """What docs/audio.md says of one sample: timestamp counts from the first sample, and start says when that is heard."""
     path = film(tmp_path / "a.mov", 0.2, 0.7)
     clip = spdl.io.load(path, {"video": {"select": {"kind": "indices", "indices": [10, 11, 12]}, "transform": PIXELS}})
     pts, duration = clip["pts"].numpy(), clip["duration"].numpy()

@@ -1,4 +1,4 @@
-"""Resampling, loudness and features equal torchaudio's within the tolerances that docs/media.md names."""
+"""Resampling, loudness and features equal torchaudio's within the tolerances that docs/audio.md names."""
 
 import warnings
 

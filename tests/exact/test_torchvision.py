@@ -142,7 +142,7 @@ def test_colours_give_the_same_bytes_as_color_jitter_and_random_grayscale(rows, 
 
 
 def defined(monkeypatch):
-    """Have torchvision's magnitudes be those of the definition (docs/media.md): the last bit of torch.linspace depends on torch's build and on the
+    """Have torchvision's magnitudes be those of the definition (docs/transforms.md): the last bit of torch.linspace depends on torch's build and on the
     processor, and with it a factor, or the pixels that a picture moves."""
     monkeypatch.setattr(torch, "linspace", lambda *of: torch.tensor(linspace(*of), dtype=torch.float32))
 

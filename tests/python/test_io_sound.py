@@ -59,7 +59,7 @@ def test_whispers_features_are_its_definition(seconds, n_mels):
     assert got.shape == (n_mels, 3000) and got.dtype == np.float32
     want, loudest = whisper(x, n_mels)
     off = np.abs(got - want)
-    near = want > loudest - 70 / 40  # 70 dB; further down float32's noise is seen (docs/media.md, "How near to torchaudio")
+    near = want > loudest - 70 / 40  # 70 dB; further down float32's noise is seen (docs/audio.md, "How near to torchaudio")
     assert off[near].max() <= 1e-4 and off.max() <= 4e-4 and near.mean() > 0.1
 
 

@@ -16,7 +16,7 @@ pytest.importorskip("PIL")
 
 PAGES = [page for pattern in ("*.md", "docs/*.md", "examples/*.md", "examples/spdl/*.md", "bench/**/*.md") for page in sorted(ROOT.glob(pattern))]
 
-# Films and sounds under the names that docs/media.md has, made once.
+# Films and sounds under the names that the pages of media have, made once.
 FILES = """
 import pathlib
 import numpy as np
@@ -86,7 +86,9 @@ def program(files, runtime):
     return program
 
 
-# ---- docs/media.md
+# ---- the pages of media: images, transforms, video, audio, io
+
+OF_MEDIA_PAGES = [f"docs/{name}.md" for name in ("media", "images", "transforms", "video", "audio", "io")]
 
 # The first words of each block, and what holds when it has run.
 OF_MEDIA = {
@@ -118,25 +120,68 @@ assert spdl.io.load_video("a.mp4").shape == clip.shape and spdl.io.load_video(da
 KINETICS = "source: {folder: /data/kinetics/train}"
 
 
+def of_media(begins: str) -> str:
+    """The block of Python of these pages that begins so."""
+    (block,) = [block for page in OF_MEDIA_PAGES for block in found(page, "python").values() if block.startswith(begins)]
+    return block
+
+
 @pytest.mark.parametrize("begins", OF_MEDIA)
-def test_a_block_of_the_page_of_media_runs(program, files, begins):
-    (files / "kinetics.yaml").write_text(one("docs/media.md", KINETICS, "yaml").replace("/data/", "").replace("batch: 16", "batch: 16\norder: {epochs: 1}"))
-    program(MEDIA + one("docs/media.md", begins) + "\n" + OF_MEDIA[begins], quiet=not begins.startswith("batch = "))
+def test_a_block_of_the_pages_of_media_runs(program, files, begins):
+    (files / "kinetics.yaml").write_text(one("docs/video.md", KINETICS, "yaml").replace("/data/", "").replace("batch: 16", "batch: 16\norder: {epochs: 1}"))
+    program(MEDIA + of_media(begins) + "\n" + OF_MEDIA[begins], quiet=not begins.startswith("batch = "))
 
 
-def test_pictures_of_their_own_size_are_as_the_page_of_media_says(program):
+def test_pictures_of_their_own_size_are_as_the_page_of_images_says(program):
     ring = 'with spdl.open({"source": {"list": "pictures.txt", "labels": "none"}, "batch": 2, "image": {"shape": "%s", "layout": "%s", "room": [300, 400]}}) as loader:\n'
-    padded, ragged = (block for block in found("docs/media.md", "python").values() if block.startswith("for batch in loader:"))
+    padded, ragged = (block for block in found("docs/images.md", "python").values() if block.startswith("for batch in loader:"))
     text = MEDIA + 'pathlib.Path("pictures.txt").write_text("page.png\\npage.png\\n")\n' + ring % ("padded", "NCHW") + textwrap.indent(padded, "    ")
     text += '        assert batch["image"].shape == (2, 3, 240, 320) and extent.tolist() == [[240, 320]] * 2\n'
     text += ring % ("ragged", "NHWC") + "    i = 1\n" + textwrap.indent(ragged, "    ") + '        assert (batch["image"][i] == spdl.io.load_image("page.png").numpy()).all() and batch["extent"].tolist() == [[240, 320]] * 2\n'
     program(text)
 
 
-def test_every_block_of_the_page_of_media_is_tried_here():
-    said = [block.partition("\n")[0] for block in found("docs/media.md", "python").values()]
+def test_every_block_of_the_pages_of_media_is_tried_here():
+    said = [block.partition("\n")[0] for page in OF_MEDIA_PAGES for block in found(page, "python").values()]
     assert all(sum(line.startswith(begins) for line in said) == 1 for begins in OF_MEDIA), said
     assert len(said) == len(OF_MEDIA) + 2, said
+
+
+def sections(page: str) -> list[str]:
+    """The sections `image` and `video` that a page writes in a line of YAML, one a description: those of whole pictures and videos, and of blocks of transforms each as one of images."""
+    parts = [block.splitlines() for block in found(page, "yaml").values()]
+    written = [line for lines in parts for line in lines if re.match("(image|video): *{(?!from)", line)]
+    alone = [lines for lines in parts if all(line.startswith("  transform: [") for line in lines)]
+    return written + ["image: {" + line.partition("#")[0].strip() + "}" for lines in alone for line in lines]
+
+
+@pytest.mark.parametrize("page", ["images", "transforms"])
+def test_a_transform_of_the_pages_is_a_description(page, files, tmp_path):
+    wrong, every = [], sections(f"docs/{page}.md")
+    for number, section in enumerate(every):
+        description = tmp_path / f"{number}.yaml"
+        description.write_text(f"source: {{list: {tmp_path}/list.txt, labels: none}}\nbatch: 1\n{section}\n")
+        (tmp_path / "list.txt").write_text(f"{files}/page.png\n")
+        done = subprocess.run([blocks.built("spdl"), "check", description], capture_output=True, text=True)
+        if done.returncode:
+            wrong.append((section, done.stderr or done.stdout))
+    assert not wrong
+    assert len(every) >= 5
+
+
+def test_every_step_has_its_place_on_the_page_of_transforms():
+    text = (ROOT / "docs/transforms.md").read_text(encoding="utf-8")
+    table = text.partition("## Every operation")[2].partition("## Where steps may stand")[0]
+    keys = set(re.findall(r"^\| `image\.transform\[\]\.(\w+)` \|", (ROOT / "docs/spec.md").read_text(encoding="utf-8"), re.M))
+    assert len(keys) > 60 and sorted(key for key in keys if f"`{key}`" not in table) == []
+
+
+def test_pages_that_messages_name_are_there():
+    """Of the sources of the engine and the clients."""
+    named = {(path.relative_to(ROOT), page, anchor) for pattern in ("core/**/*.go", "cmd/**/*.go", "clients/python/spdl/**/*.py", "include/**/*.h", "clients/cpp/**/*.hpp") for path in ROOT.glob(pattern)
+             for page, anchor in re.findall(r"\bdocs/([\w-]+\.md)(?:#([a-z0-9-]+))?", path.read_text(encoding="utf-8"))}
+    assert len(named) > 20
+    assert sorted(str(one) for one in named if not (ROOT / "docs" / one[1]).exists() or (one[2] and one[2] not in anchors(ROOT / "docs" / one[1]))) == []
 
 
 # ---- README, docs/sources.md, docs/migrate-from-dataloader.md
@@ -220,7 +265,7 @@ COMPILED = {
     ("README.md", "cpp", "for (spdl::Batch batch"): ("#include <spdl/spdl.hpp>\nvoid step(const uint8_t *, const int64_t *);\nvoid block() {\n", "}\n"),
     ("README.md", "c", "spdl_reader *reader;"): ('#include "spdl.h"\nvoid die(const char *);\nvoid step(const void *, const int64_t *);\nvoid block(void);\nvoid block(void) {\n', "}\n"),
     ("README.md", "cpp", "#include <spdl/pipeline.hpp>"): ("#include <optional>\n#include <string>\n#include <vector>\nstruct Image {};\nstd::optional<std::string> next_path();\nImage load(const std::string &);\nvoid use(const std::vector<Image> &);\n|void block() {\n", "}\n"),
-    ("docs/media.md", "c", "spdl_loaded *sound"): ('#include "spdl.h"\nvoid use(const void *, const int64_t *);\nvoid block(void);\nvoid block(void) {\n', "}\n"),
+    ("docs/io.md", "c", "spdl_loaded *sound"): ('#include "spdl.h"\nvoid use(const void *, const int64_t *);\nvoid block(void);\nvoid block(void) {\n', "}\n"),
     ("docs/pipeline.md", "cpp", "spdl::Pipeline<Row> rows"): ("#include <spdl/pipeline.hpp>\nstruct File { bool is_jpeg; };\nstruct Row {};\nstd::optional<File> photos();\nstd::optional<File> scans();\nRow decode_jpeg(const File &);\nRow decode_other(const File &);\nvoid block() {\n", "}\n"),
 }
 

@@ -43,7 +43,7 @@ class Array(Given):
     def side(self, name: str) -> int:
         value = self.get(name)
         if not isinstance(value, int):
-            self.refuse(f"{name}: got {value!r:.60}, want a whole number of pixels; a size that is drawn is random_resize's or scale_jitter's (docs/media.md)")
+            self.refuse(f"{name}: got {value!r:.60}, want a whole number of pixels; a size that is drawn is random_resize's or scale_jitter's (docs/transforms.md)")
         return value
 
     def extent_of(self, height: str = "height", width: str = "width") -> list[int]:

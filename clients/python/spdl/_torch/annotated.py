@@ -45,7 +45,7 @@ def objects(dataset: Any) -> tuple[list[str], list[Any]]:
         annotations = [one for one in dataset.coco.imgToAnns.get(number, ()) if one.get("iscrowd", 0) == 0]
         other = next((one for one in annotations if "keypoints" in one), None)
         if other is not None:
-            raise Unknown(f"annotation {other.get('id')}: has keypoints, which come into labels, want annotations without: a description has points that follow their picture (docs/media.md)")
+            raise Unknown(f"annotation {other.get('id')}: has keypoints, which come into labels, want annotations without: a description has points that follow their picture (docs/transforms.md)")
         paths.append(os.path.abspath(os.path.join(dataset.root, dataset.coco.imgs[number]["file_name"])))
         targets.append({"image_id": number, "boxes": _numbers(annotations, "bbox", 4), "labels": _classes(annotations), "areas": _numbers(annotations, "area", 1)})
     return paths, targets

@@ -52,7 +52,7 @@ def _remedies(of: Samples) -> str:
     picture = next((name for name in of.features if _is_picture(of, name)), "image")
     sound = next((name for name, one in of.features.items() if type(one).__name__ == "Audio"), "")
     if sound:
-        return f"; of sounds dataset.with_format(None), and transform={{{sound!r}: {{\"length\": \"10s\", \"shape\": \"padded\"}}}}, the section of a description (docs/media.md#a-ring-of-sounds)"
+        return f"; of sounds dataset.with_format(None), and transform={{{sound!r}: {{\"length\": \"10s\", \"shape\": \"padded\"}}}}, the section of a description (docs/audio.md)"
     return f"; of objects with boxes fields={dict(pixel_values=picture, labels=objects)} beside a processor of DETR's kin" if objects else ""
 
 

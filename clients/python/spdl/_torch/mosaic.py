@@ -86,7 +86,7 @@ class Shards:
         if transform is not None and not pictures:
             self.refuse("transform: got one, and no column that is asked for is a picture (jpeg or png), want none; map whole batches in the loop")
         if len(pictures) > 1:
-            self.refuse(f"has the pictures {', '.join(pictures)}, want one: fields=[...] names columns; several pictures are fields: of a description (docs/media.md#several-views-of-one-sample)")
+            self.refuse(f"has the pictures {', '.join(pictures)}, want one: fields=[...] names columns; several pictures are fields: of a description (docs/images.md#several-views-of-one-sample)")
         whole = [name for name in names if name == "label" and self._encodings[name] in self.whole]
         self.label = whole[0] if whole and len(names) > 1 else None  # alone it is a column: a ring has one, or a medium
         others = (f"column_{n}" for n in itertools.count() if f"column_{n}" not in names)

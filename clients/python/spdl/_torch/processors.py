@@ -150,7 +150,7 @@ class Processor(Given):
         said = self.measures(name)
         if set(said) not in ({"height", "width"}, {"shortest_edge"}) or not all(isinstance(n, int) for n in said.values()):
             self.refuse(f"{name}: got {said or getattr(self.transform, name, None)!r:.120}, want {{'height': H, 'width': W}} or {{'shortest_edge': N}}; pictures of sizes of their own are a description's: "
-                        "resize: {size: N, max_size: M}, with shape: padded (docs/media.md#pictures-of-their-own-size)")
+                        "resize: {size: N, max_size: M}, with shape: padded (docs/images.md#pictures-of-their-own-size)")
         return said
 
     def resized(self, size: Callable[[dict[str, int]], Any], by: str = "") -> list[Operation]:
@@ -196,7 +196,7 @@ class Processor(Given):
         if self.flag("do_flip_channel_order"):
             self.refuse("do_flip_channel_order: got True, blue first, want False, and pixel_values.flip(1) in the loop")
         if self.flag("do_pad") and self.prepared is prepared.PLAIN:
-            self.refuse("do_pad: got True, want False: pictures that are padded to the largest of a batch are a description's, with shape: padded (docs/media.md#pictures-of-their-own-size)")
+            self.refuse("do_pad: got True, want False: pictures that are padded to the largest of a batch are a description's, with shape: padded (docs/images.md#pictures-of-their-own-size)")
         rescales, normalizes = self.flag("do_rescale"), self.flag("do_normalize")
         if not (rescales or normalizes or again):
             self.in_hand = BYTES
@@ -429,10 +429,10 @@ _BY_NEAREST = tuple(f"{name}ImageProcessor" for name in ("Segformer", "MobileViT
 _MAPPED = (*_BY_NEAREST, "BeitImageProcessor", "DPTImageProcessor")
 
 _PADDED = ("its pictures keep sizes of their own, and are padded to the largest of a batch; a description has them: resize: {size: N, max_size: M}, with shape: padded, and boxes that follow "
-           "(docs/media.md#pictures-of-their-own-size)")
+           "(docs/images.md#pictures-of-their-own-size)")
 
 # What is known and has no operations here, and what does it.
 _REMEDIES = {
     **{f"{name}ImageProcessor": _PADDED for name in ("Deta", "Mask2Former", "MaskFormer", "OneFormer")},
-    **{f"{name}ImageProcessor": "its pictures are the frames of clips; a description's section video has them (docs/media.md)" for name in ("VideoMAE", "Vivit", "TvLT", "Tvp")},
+    **{f"{name}ImageProcessor": "its pictures are the frames of clips; a description's section video has them (docs/video.md)" for name in ("VideoMAE", "Vivit", "TvLT", "Tvp")},
 }

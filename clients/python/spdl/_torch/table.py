@@ -73,7 +73,7 @@ def _areas(_: Sequence[str], targets: Sequence[Any], __: str) -> Column:
 
 
 def _masks(paths: Sequence[str], targets: Sequence[Any], _: str) -> Column:
-    """Outlines as numbers (docs/media.md)."""
+    """Outlines as numbers (docs/transforms.md)."""
     ends = list(itertools.accumulate(_counted(one["masks"]) for one in targets))
 
     def parts() -> Iterator[bytes]:

@@ -362,14 +362,14 @@ RULES: dict[str, Rule] = {
 # What is known and cannot be told, and what does it here.
 REMEDIES = {
     "Lambda": "a function of one's own has no operation but lambda x: x, x.convert(\"RGB\") of pictures and x * 2 - 1 of floats; write what it does as one, or map whole batches: spdl.DataLoader(..., transform=)",
-    "FiveCrop": "a row is one crop; a field for each, with center_crop: {size: N, position: top_left} and so on, is all of them (docs/media.md)",
-    "TenCrop": "a row is one crop; a field for each, with center_crop: {size: N, position: top_left} and so on, is all of them (docs/media.md)",
+    "FiveCrop": "a row is one crop; a field for each, with center_crop: {size: N, position: top_left} and so on, is all of them (docs/images.md)",
+    "TenCrop": "a row is one crop; a field for each, with center_crop: {size: N, position: top_left} and so on, is all of them (docs/images.md)",
     "MixUp": "it is of batches; call it in the loop (docs/recipes.md)",
     "CutMix": "it is of batches; call it in the loop (docs/recipes.md)",
     "ToPILImage": "pictures are not made of tensors here; leave it out, with what makes the tensor in front of it",
     **{name: "boxes and points are a data set's, and a description names them: image: {boxes: {column: NAME, with: [LABELS]}} moves them with every operation, cuts them and drops those "
-             "that are gone (docs/media.md)" for name in ("SanitizeBoundingBoxes", "ClampBoundingBoxes", "ConvertBoundingBoxFormat", "SanitizeKeyPoints", "ClampKeyPoints")},
-    "RandomIoUCrop": "it goes by boxes, which a description names: random_iou_crop in image.transform, beside image: {boxes: {column: NAME}} (docs/media.md)",
+             "that are gone (docs/transforms.md)" for name in ("SanitizeBoundingBoxes", "ClampBoundingBoxes", "ConvertBoundingBoxFormat", "SanitizeKeyPoints", "ClampKeyPoints")},
+    "RandomIoUCrop": "it goes by boxes, which a description names: random_iou_crop in image.transform, beside image: {boxes: {column: NAME}} (docs/transforms.md)",
 }
 
 # The same of classes that torchvision's references have for themselves.
