@@ -18,5 +18,5 @@
 // exactly as many bytes as it has elements for, a list lies in its heap and that in the file, and no structure of a file makes more memory than it has bytes.
 //
 // An HDF5 is used by one goroutine at a time, arrays and caches by any number, which share no lock while they read and unpack.
-// docs/sources.md, Whole arrays, has what users see.
+// docs/arrays.md, Whole arrays, has what users see.
 package grid

@@ -81,7 +81,7 @@ def test_arrays_that_do_not_go_together_are_refused_by_name(tmp_path):
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
 def test_a_table_that_numpy_wrote(tmp_path, open_, save):
-    """The columns of docs/sources.md, with rows of any length and of one, in the order of the rows."""
+    """The columns of docs/arrays.md, with rows of any length and of one, in the order of the rows."""
     rng = np.random.default_rng(2)
     boxes = [rng.normal(size=(n % 4, 4)).astype(np.float32) for n in range(30)]
     texts = [f"picture {n} ü".encode() * (n % 3) for n in range(30)]

@@ -184,7 +184,7 @@ def test_pages_that_messages_name_are_there():
     assert sorted(str(one) for one in named if not (ROOT / "docs" / one[1]).exists() or (one[2] and one[2] not in anchors(ROOT / "docs" / one[1]))) == []
 
 
-# ---- README, docs/sources.md, docs/migrate-from-dataloader.md
+# ---- README, docs/tables.md, docs/sources.md, docs/migrate-from-dataloader.md
 
 
 def test_the_readmes_pipeline_runs(program):
@@ -192,7 +192,7 @@ def test_the_readmes_pipeline_runs(program):
     program("paths, got = range(70), []\nread = decode = int\ntrain = got.append\n" + block + "\nassert [len(batch) for batch in got] == [32, 32, 6] and sorted(sum(got, [])) == list(paths), got\n")
 
 
-def test_a_table_of_arrays_is_written_as_the_page_of_sources_says(program):
+def test_a_table_of_arrays_is_written_as_the_page_of_tables_says(program):
     check = """
 import pathlib
 import spdl
@@ -204,7 +204,7 @@ with spdl.open(spec) as loader:
     (got,) = [(batch["label"].tolist(), [len(batch["boxes"][i]) for i in range(2)]) for batch in loader]
 assert got == ([0, 1], [3, 0]), got
 """
-    program("import numpy as np\n" + one("docs/sources.md", "paths, boxes = ") + check)
+    program("import numpy as np\n" + one("docs/tables.md", "paths, boxes = ") + check)
 
 
 SOURCES = """

@@ -9,7 +9,7 @@ np = pytest.importorskip("numpy")
 pytest.importorskip("PIL")
 recipe_data = pytest.importorskip("recipe_data")
 
-HELD = 64 << 20  # bytes of lists in memory, as docs/sources.md says
+HELD = 64 << 20  # bytes of lists in memory, as docs/tables.md says
 FILES, ROWS, LENGTH = 5, 100, 1 << 15
 
 

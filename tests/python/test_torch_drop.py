@@ -507,7 +507,7 @@ def test_mosaics_streaming_data_set_is_told_as_a_description():
 
 @pytest.mark.parametrize("make, message", [
     (lambda: mosaics(FAR, of=named("Own", "mine", Mosaics, __getitem__=print)),
-     r"Own is a class of its own, which reads by its __getitem__, .*want streaming.StreamingDataset itself, .*or source: \{shards: s3://bucket/mds/\} of a description, .*sources.md#mds"),
+     r"Own is a class of its own, which reads by its __getitem__, .*want streaming.StreamingDataset itself, .*or source: \{shards: s3://bucket/mds/\} of a description, .*formats.md#mds"),
     (lambda: mosaics(NEAR, of=named("StreamingDataset", "mine", Mosaics, __getitem__=print)), "StreamingDataset is a class of its own, which reads by its __getitem__"),
     (lambda: mosaics(NEAR, FAR, of=named("Own", "mine", Mosaics, __iter__=print)), r"Own .* reads by its __iter__, .*\{shards: \['/data/mds/train', 's3://bucket/mds/'\]\} of a description"),
     (lambda: mosaics(NEAR, samples_per_stream=[4]), "draws 5 samples an epoch .* of 4, want each once"),
@@ -517,7 +517,7 @@ def test_mosaics_streaming_data_set_is_told_as_a_description():
     (lambda: mosaics(NEAR, encodings=("jpeg", "int", "str", "png")), r"has the pictures image, score, want one: fields="),
     (lambda: mosaics(named("Stream", "x")(local="/x", remote="azure://c/mds", split=None, choose=1)), "got an address of 'azure', want a path"),
     (lambda: named("Own", "mine", Litdatas, __getitem__=print)(input_dir=named("Dir", "litdata.streaming.resolver")(path="/data/lit", url=None)),
-     r"Own is a class of its own, which reads by its __getitem__, .*want litdata.StreamingDataset itself, .*or source: \{shards: /data/lit\} of a description, .*sources.md#litdata"),
+     r"Own is a class of its own, which reads by its __getitem__, .*want litdata.StreamingDataset itself, .*or source: \{shards: /data/lit\} of a description, .*formats.md#litdata"),
     (lambda: named("Own", "mine", Litdatas, __next__=print)(input_dir=named("Dir", "litdata.streaming.resolver")(path="/tmp/x", url="s3://bucket/lit")), r"reads by its __next__, .*\{shards: s3://bucket/lit/\} of a description"),
     (lambda: Litdatas(transform=[print]), "transform: got one of litData's, of whole samples, want none"),
     (lambda: Litdatas(item_loader=named("TokensLoader", "litdata.streaming.item_loader")()), "item_loader: got a TokensLoader, want PyTreeLoader, or none"),

@@ -143,7 +143,7 @@ def _in_memory(files: Mapping[str, Large], held: contextlib.ExitStack) -> dict[s
     need, room = sum(parts.size_bytes for parts in files.values()), memory.available()
     if room is not None and need > room:
         raise ArgumentError(f"spdl: DataLoader: dataset: has {need / (1 << 20):.1f} MiB, of which the engine gets a copy in memory, and {room / (1 << 20):.1f} MiB of memory are available; want arrays in "
-                            "files (numpy.save), and source: {arrays: [{name: x, file: x.npy}]} of a description, which are read where they lie (docs/sources.md#whole-arrays)")
+                            "files (numpy.save), and source: {arrays: [{name: x, file: x.npy}]} of a description, which are read where they lie (docs/arrays.md#whole-arrays)")
     at = {}
     for name, parts in files.items():
         descriptor = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)

@@ -279,7 +279,7 @@ def _of_numbers(dataset: Any, name: str, place: str) -> Pictures:
         target = LABEL if kinds == ["identity"] else Target("values", length=len(labels[0]) if labels else 0)
         labels = [one[0] for one in labels] if target == LABEL else labels
     else:
-        refuse(place, dataset, f"target_type: got {kinds}, want one of numbers; several targets are columns of a table (docs/sources.md)")
+        refuse(place, dataset, f"target_type: got {kinds}, want one of numbers; several targets are columns of a table (docs/tables.md)")
     return Pictures([os.path.abspath(os.path.join(dataset.root, path)) for path in paths], list(labels), getattr(dataset, "transform", None), list(classes) if classes else None,
                     None, (), target=target)
 
@@ -351,7 +351,7 @@ def refuse_shards(dataset: Any, place: str, why: str = "reads its samples by its
         return
     named = [f"{one.rstrip('/')}/" if "://" in one else str(one) for one in places]  # of a store a directory ends so
     refuse(place, dataset, f"{why}source: {{shards: {named[0] if len(named) == 1 else named}}} of a description, with what becomes of each column in it; "
-                           f"its shuffle is order: {{shuffle: true}} (docs/sources.md#{page}, docs/migrate.md#{page})")
+                           f"its shuffle is order: {{shuffle: true}} (docs/formats.md#{page}, docs/migrate.md#{page})")
 
 
 def _refuse_kind(library: str, name: str, dataset: Any, place: str) -> NoReturn:
@@ -387,7 +387,7 @@ def _check(dataset: Any, name: str, place: str) -> None:
     if both is not None and type(both).__qualname__ != "StandardTransform":
         refuse(place, dataset, f"transforms: got {type(both).__qualname__}, of pictures and targets together, want transform=, of the picture alone")
     if name == "OxfordIIITPet" and list(dataset._target_types) != ["category"]:
-        remedy = _WRAP if "segmentation" in dataset._target_types else "several targets are columns of a table (docs/sources.md)"
+        remedy = _WRAP if "segmentation" in dataset._target_types else "several targets are columns of a table (docs/tables.md)"
         refuse(place, dataset, f'target_types: got {dataset._target_types}, want "category"; {remedy}')
 
 

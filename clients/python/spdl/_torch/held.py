@@ -123,7 +123,7 @@ def held(dataset: Any, place: str = "dataset") -> Tensors:
     values = _values(parts)
     for i, one in enumerate(values):
         if not _is_array(one):
-            datasets.refuse(place, dataset, f"datasets[{i}]: got a {type(one).__qualname__}, want tensors or arrays alone, as TensorDataset has them: columns of one table otherwise (docs/sources.md)")
+            datasets.refuse(place, dataset, f"datasets[{i}]: got a {type(one).__qualname__}, want tensors or arrays alone, as TensorDataset has them: columns of one table otherwise (docs/tables.md)")
     keys = list(parts) if isinstance(parts, Mapping) else None
     return _stacked(values, _form(tuple, keys), keys, dataset, place, ".datasets")
 
@@ -170,7 +170,7 @@ def _kind(one: Any, refuse: Callable[[str], NoReturn]) -> Kind:
             refuse(f"got {one}, want a number of 64 bits")
         return Kind(_NUMBERS[type(one)], (), "number")
     if not _is_array(one):
-        refuse(f"got a {type(one).__qualname__}, want tensors, NumPy's arrays and numbers; texts, and values of any length, are columns of a table (docs/sources.md)")
+        refuse(f"got a {type(one).__qualname__}, want tensors, NumPy's arrays and numbers; texts, and values of any length, are columns of a table (docs/tables.md)")
     kind = Kind(str(one.dtype).rpartition(".")[2], tuple(map(int, one.shape)), "tensor" if _is_tensor(one) else "array")
     if kind.of == "tensor":
         _check_tensor(one, refuse)
@@ -223,7 +223,7 @@ def _listed(samples: Sequence[Any], place: str) -> Tensors:
             if number == 0:
                 kinds.append(kind)
             elif kind != kinds[i]:
-                _refuse(where, f"got {kind}, want {kinds[i]}, as {place}[0] has: torch's own collate makes batches of one shape; lists of any length are columns of a table, with max_length (docs/sources.md)")
+                _refuse(where, f"got {kind}, want {kinds[i]}, as {place}[0] has: torch's own collate makes batches of one shape; lists of any length are columns of a table, with max_length (docs/tables.md)")
     form = _form(type(first), keys)
     columns = [Column(kind, _values_of(samples, keys[i] if keys else i, single)) for i, kind in enumerate(kinds)]
     return Tensors(columns, form, keys, len(samples))

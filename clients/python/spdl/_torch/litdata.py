@@ -17,8 +17,8 @@ _KINDS = {
     **dict.fromkeys(("tensor", "numpy", "no_header_tensor", "no_header_numpy"), "npy"),
 }
 _REMEDIES = {
-    "bytes": 'a description says what they are: a picture, a sound, an .npy (docs/sources.md#litdata)', "file": "a description says what it is: a picture, a sound, an .npy (docs/sources.md#litdata)",
-    "json": "a description takes lists of numbers of it, as npy (docs/sources.md#litdata)", "pil": "optimize writes pictures of PIL's as jpeg, of which transform= makes tensors, where they come from JPEG files",
+    "bytes": 'a description says what they are: a picture, a sound, an .npy (docs/formats.md#litdata)', "file": "a description says what it is: a picture, a sound, an .npy (docs/formats.md#litdata)",
+    "json": "a description takes lists of numbers of it, as npy (docs/formats.md#litdata)", "pil": "optimize writes pictures of PIL's as jpeg, of which transform= makes tensors, where they come from JPEG files",
 }
 
 
@@ -70,7 +70,7 @@ class LitData(Shards):
             self.refuse("transform: got one of litData's, of whole samples, want none: spdl.DataLoader(dataset, transform=...) is its pictures', and a collate_fn takes samples")
         loader = type(dataset.item_loader).__qualname__
         if dataset.item_loader is not None and loader != "PyTreeLoader":
-            self.refuse(f"item_loader: got a {loader}, want PyTreeLoader, or none: tokens lie in plain files (docs/sources.md#whole-arrays), and Parquet is source: {{shards: ...}} of a description")
+            self.refuse(f"item_loader: got a {loader}, want PyTreeLoader, or none: tokens lie in plain files (docs/arrays.md#whole-arrays), and Parquet is source: {{shards: ...}} of a description")
 
     def _check_whole(self, config: dict[str, Any], chunks: list[dict[str, Any]]) -> None:
         dataset = self.dataset

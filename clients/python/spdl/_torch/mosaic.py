@@ -17,7 +17,7 @@ _NUMBERS = ("uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "in
 _NAME = re.compile("[A-Za-z0-9_-]{1,44}")
 _KINDS = {"jpeg": "picture", "png": "picture", "int": "i64", "str_int": "i64", "str_float": "f64", "str": "text", "ndarray": "npy", **dict.fromkeys(_NUMBERS, "npy")}
 _REMEDIES = {
-    "bytes": "a description says what they are: a picture, a sound, an .npy (docs/sources.md#mds)", "json": "a description takes values of it: from: \"NAME[a.b]\" (docs/sources.md#mds)",
+    "bytes": "a description says what they are: a picture, a sound, an .npy (docs/formats.md#mds)", "json": "a description takes values of it: from: \"NAME[a.b]\" (docs/formats.md#mds)",
     "str_decimal": "a description has it as text", "pil": "write it as jpeg or png, of which transform= makes tensors",
 }
 
@@ -149,4 +149,4 @@ class Mosaic(Shards):
             self.refuse(f"draws {', '.join(map(str, chosen))} samples an epoch (proportion, repeat, choose, epoch_size) of {', '.join(map(str, have))}, want each once: several data sets with weights are source: {{mix: [...]}} of a "
                         "description (docs/sources.md#several-data-sets)")
         if any(type(one).__qualname__ != "MDSReader" for one in dataset.shards):
-            self.refuse(f"has shards of {type(dataset.shards[0]).__qualname__}, want MDS: a table of JSON or CSV is source: {{list: FILE}} of a description (docs/sources.md#tables)")
+            self.refuse(f"has shards of {type(dataset.shards[0]).__qualname__}, want MDS: a table of JSON or CSV is source: {{list: FILE}} of a description (docs/tables.md)")

@@ -170,7 +170,7 @@ class Rest:
         return str(text)
 
 
-_COLUMNS = "longer texts and several numbers are columns of a table: source: {list: FILE, columns: [...]} of a description (docs/sources.md#tables)"
+_COLUMNS = "longer texts and several numbers are columns of a table: source: {list: FILE, columns: [...]} of a description (docs/tables.md)"
 
 
 class _Wrong(TypeError):

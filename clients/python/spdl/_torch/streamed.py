@@ -26,7 +26,7 @@ _READERS = ("Parquet", "Arrow")
 _OTHERS = {  # of builders whose files are read another way
     "WebDataset": 'want the shards themselves: wds.WebDataset(urls, shardshuffle=100).decode("pil").to_tuple("jpg", "cls"), which spdl.DataLoader takes, or source: {shards: ...} of a description',
     "ImageFolder": "want source: {folder: DIR} of a description, or load_dataset without streaming=True", "AudioFolder": "want source: {folder: DIR} of a description, or load_dataset without streaming=True",
-    **{name: "want source: {list: FILE} of a description (docs/sources.md#tables), or load_dataset without streaming=True" for name in ("Json", "Csv", "Text")},
+    **{name: "want source: {list: FILE} of a description (docs/tables.md), or load_dataset without streaming=True" for name in ("Json", "Csv", "Text")},
 }
 
 
