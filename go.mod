@@ -12,6 +12,7 @@ require (
 	github.com/minio/minio-go/v7 v7.0.95
 	github.com/parquet-go/parquet-go v0.25.0
 	github.com/pierrec/lz4/v4 v4.1.21
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.1
 	github.com/spf13/pflag v1.0.7
 	github.com/zeebo/xxh3 v1.0.2
 	go.yaml.in/yaml/v3 v3.0.4

@@ -33,21 +33,41 @@ Reading is strict. An unknown, misspelt or doubled key, a value of the wrong typ
 column, the dotted path, and the nearest valid name. Whole numbers are decimal, without exponent, leading zero or underscore.
 Relative paths are relative to the file. A document is at most 1 MiB; anchors and aliases are read, merge keys are not.
 
-| Key | Value | Default | Meaning |
-| --- | --- | --- | --- |
+` + "`spdl explain KEY`" + ` says the same in a terminal. An editor completes keys and marks what is misspelt by a JSON Schema, which ` + "`spdl schema > spdl.schema.json`" + ` writes: the first line of
+a description in YAML names it for editors with YAML's language server, ` + "`# yaml-language-server: $schema=spdl.schema.json`" + `. What the schema takes may still be refused: ` + "`spdl check`" + ` says.
 `
 
+// chapter is where a key stands: of a mapping the top level's name, of a transform's operations that of the transform.
+func chapter(path string) string {
+	if operation, is := strings.CutPrefix(path, "image.transform[]"); is && operation != "" {
+		return "image.transform"
+	}
+	top, _, _ := strings.Cut(path, ".")
+	return top
+}
+
 func page() string {
-	var b strings.Builder
-	b.WriteString(pageHead)
+	var chapters []string
+	tables := map[string]string{}
 	for _, k := range Keys() {
+		if strings.HasPrefix(k.Path, "video.transform[]") {
+			continue // which has what image.transform has
+		}
+		of := chapter(k.Path)
+		if tables[of] == "" {
+			chapters = append(chapters, of)
+		}
 		def := strings.Trim(k.Default, "()")
 		if def == k.Default {
 			def = "`" + def + "`"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", k.Path, k.Type, def, k.Doc)
+		tables[of] += fmt.Sprintf("| `%s` | %s | %s | %s |\n", k.Path, k.Type, def, k.Doc)
 	}
-	return b.String()
+	text := pageHead
+	for _, of := range chapters {
+		text += fmt.Sprintf("\n## %s\n\n| Key | Value | Default | Meaning |\n| --- | --- | --- | --- |\n%s", of, tables[of])
+	}
+	return text
 }
 
 // docs/spec.md is the table, no more and no less.

@@ -22,6 +22,9 @@ func parse(t testing.TB, text string) *Spec {
 	if err != nil {
 		t.Fatalf("%s\n%v", text, err)
 	}
+	if err := schemaTakes(t, text); err != nil {
+		t.Errorf("the schema: %s\n%v", text, err)
+	}
 	return s
 }
 

@@ -107,6 +107,7 @@ programs in any language take them without a copy.
   spdl serve /data/train --size 224 --batch 64   a folder of pictures
   spdl serve imagenet.yaml                       a description: see docs/spec.md
   spdl check imagenet.yaml                       what would a consumer see?
+  spdl explain random_resized_crop               what does a key of it mean?
 
 Exit codes: 0 done; 1 failed; 2 command line, description or state wrong; 3 not found; 4 denied; 5 name, lane or leases
 in use; 6 no room in memory or /dev/shm; 7 other version or format; 130 interrupted.`,
@@ -145,7 +146,7 @@ in use; 6 no room in memory or /dev/shm; 7 other version or format; 130 interrup
 		a.help(c)
 	})
 	root.SetVersionTemplate("spdl {{.Version}}\n")
-	root.AddCommand(a.serve(), a.check(), a.view(), a.pack(), a.bench(), a.profile(), a.top(), a.trace(), a.replay(), a.verify(), a.inspect(), a.clean(), a.version())
+	root.AddCommand(a.serve(), a.check(), a.view(), a.pack(), a.bench(), a.profile(), a.top(), a.trace(), a.replay(), a.verify(), a.inspect(), a.clean(), a.explain(), a.schema(), a.version())
 	return root
 }
 
