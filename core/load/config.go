@@ -178,6 +178,8 @@ func step(s spec.Step) media.Step {
 		return &media.Elastic{P: s.P, Alpha: s.Alpha, Sigma: s.Sigma, Interpolation: filters[s.Interpolation], Fill: fill(s.Fill)}
 	case *spec.CV2Perspective:
 		return &media.CV2Perspective{P: s.P, Scale: s.Scale, Bent: bent(&s.Taken)}
+	case *spec.CV2Elastic:
+		return &media.CV2Elastic{P: s.P, Alpha: s.Alpha, Sigma: s.Sigma, Approximate: s.Approximate, Same: s.Same, Uniform: s.Numbers == spec.Uniform, Bent: bent(&s.Taken)}
 	case *spec.OpticalDistortion:
 		return &media.Optical{P: s.P, Limit: s.Limit, Bent: bent(&s.Taken)}
 	case *spec.GridDistortion:

@@ -96,6 +96,7 @@ func TestAFlipAheadIsNotTheGeometrys(t *testing.T) {
 func TestStepsAheadThatAreNoneAreRefused(t *testing.T) {
 	turn := &Rotation{Degrees: [2]float64{1, 2}, Interpolation: Nearest, Expand: true}
 	for want, cfg := range map[string]Config{
+		"media: OpenCV's elastic: got it ahead of a crop, want it behind":                      {Ahead: Steps(&CV2Elastic{Alpha: 1, Sigma: 2})},
 		"media: elastic: got it ahead of a crop, want it behind":                               {Ahead: Steps(&Elastic{})},
 		"media: blur: got it ahead of a crop, want it behind":                                  {Resize: Square(9), Resized: Steps(&Blur{P: 1, Size: 3, Sigma: [2]float64{1, 1}})},
 		"media: augment: got AugMix ahead of a crop, want it behind":                           {Ahead: Steps(&Augment{Kind: AugMix, Magnitude: 3, Interpolation: Nearest, Mix: Mix{Width: 3, Alpha: 1}})},

@@ -33,7 +33,8 @@ enum {
     LATER_UNSHARP = 258,  /* and one more */
     LATER_SHUFFLE = 260,  /* and one more */
     LATER_MORPH = 262,
-    LATER_ISO = 264, /* and two more */
+    LATER_ISO = 264,         /* and two more */
+    LATER_CV2_ELASTIC = 268, /* and one more */
 };
 
 /* The whole number nearest to v, of two the even one; and as a byte. */
@@ -110,7 +111,27 @@ void media_cv2_perspective_back(const media_retouch *r, double back[9]);
 void media_warp_cv2_perspective(const media_pixels *px, const media_kernels *by, const media_pixels *from,
                                 const media_retouch *r);
 
+/* A place as media_places has it, of up to 2^20 pixels. */
+static inline int32_t media_cv2_place(float v, int linear) {
+    int bits = linear ? MEDIA_CV2_SUBPLACES : 0;
+    return (int32_t)((double)v * (1 << bits) + 0x1.8p52 - 0x1.8p52) * (1 << (MEDIA_CV2_PLACES - bits));
+}
+
+/* --- cv2_elastic.c --- */
+enum { MEDIA_APPROXIMATE = 17 }; /* taps of a blur that is approximate */
+
+void media_draw_cv2_elastic(const media_step *s, const media_draw *d, media_retouches *to);
+
+/* A CV2_ELASTIC, from a copy of the pixels; room: media_cv2_elastic_bytes(), aligned as floats are. */
+void media_bend_elastic(const media_pixels *px, const media_kernels *by, const media_pixels *from,
+                        const media_retouch *r, float *room);
+size_t media_cv2_elastic_bytes(const media_pixels *px, const media_retouch *r);
+
 /* --- cv2_maps.c --- */
+
+/* n pixels of line y from number first on are those at these places. */
+void media_take_row(const media_pixels *px, const media_kernels *by, const media_places *at, int32_t first,
+                    int32_t n, int32_t y);
 void media_draw_optical(const media_step *s, const media_draw *d, media_retouches *to);
 void media_draw_grid(const media_step *s, const media_draw *d, media_retouches *to);
 
@@ -284,7 +305,7 @@ extern const media_cv2 media_cv2_portable, media_cv2_avx2;
 /* Lines of floats that a kernel blurs along them, from its first tap to its last or, if it is small, as OpenCV does it of floats, and across, the middle tap
  * first and then those beside it two by two. Of a picture with half a kernel's pixels more on all sides each line is put into `wide`, one after the other. */
 typedef struct media_gauss {
-    float k[MEDIA_MAX_KERNEL];
+    float k[MEDIA_MAX_TAPS];
     int small;           /* 1: of 3 or 5 taps, and so */
     const media_cv2 *by; /* here and below what media_gauss_begin says */
     int32_t taps, step, n;
@@ -302,6 +323,9 @@ const float *media_gauss_line(const media_gauss *g, int32_t y);
 
 /* --- unsharp.c, unsharp_avx2.c --- */
 enum { MEDIA_MORE_FLOATS = 7 };
+
+/* cv2.getGaussianKernel of n taps, up to MEDIA_MAX_TAPS; a sigma of 0 is that of their number. */
+void media_gaussian_taps(float *k, int32_t n, double sigma);
 
 void media_shares(float *to, const uint8_t *from, int32_t n);
 void media_sharper(float *to, uint8_t *mask, const uint8_t *own, const float *blur, int32_t n, float alpha,

@@ -259,7 +259,7 @@ static void along_small(const media_gauss *g, float *to) {
 }
 
 const float *media_gauss_line(const media_gauss *g, int32_t y) {
-    const float *at[MEDIA_MAX_KERNEL];
+    const float *at[MEDIA_MAX_TAPS];
     const float_lines lines = {g->kept, g->stride, g->taps};
     for (int32_t t = 0; t < g->taps; t++) at[t] = g->wide + t * g->step;
     if (g->small)
@@ -334,7 +334,7 @@ static void filtered(const media_pixels *px, const media_pixels *from, const med
                      const media_retouch *r, float *room) {
     tap taps[MEDIA_MAX_KERNEL];
     float k[MEDIA_MAX_KERNEL];
-    const float *at[MEDIA_MAX_KERNEL];
+    const float *at[MEDIA_MAX_TAPS];
     const float_lines lines = {room, floats_of(from), r->size};
     float *sums = room + (size_t)r->size * lines.stride;
     int32_t step = px->step, n = px->w * step;

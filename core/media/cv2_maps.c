@@ -32,12 +32,6 @@ void media_draw_grid(const media_step *s, const media_draw *d, media_retouches *
     media_words(d, OP_LATER, LATER_GRID + 1, r->key);
 }
 
-/* A place as media_places has it, which no number from -1 to 1 takes far out. */
-static inline int32_t place(float v, int linear) {
-    int bits = linear ? MEDIA_CV2_SUBPLACES : 0;
-    return (int32_t)((double)v * (1 << bits) + 0x1.8p52 - 0x1.8p52) * (1 << (MEDIA_CV2_PLACES - bits));
-}
-
 static void optical_row(media_places *at, const media_pixels *px, double k, int32_t first, int32_t y,
                         int32_t n) {
     int linear = at->r->size == MEDIA_CV2_LINEAR;
@@ -46,8 +40,8 @@ static void optical_row(media_places *at, const media_pixels *px, double k, int3
     for (int32_t i = 0; i < n; i++) {
         double across = (first + i - (w - 1) * 0.5) / w, square = across * across + down * down;
         double by = 1 + (k * square + k) * square;
-        at->across[i] = place((float)(across * by * w + w / 2), linear);
-        at->down[i] = place((float)(down * by * h + h / 2), linear);
+        at->across[i] = media_cv2_place((float)(across * by * w + w / 2), linear);
+        at->down[i] = media_cv2_place((float)(down * by * h + h / 2), linear);
     }
 }
 
@@ -107,8 +101,8 @@ static float in_cells(const cells *c, int32_t i) {
     return (float)(n > 1 ? (i - first) * (way / (n - 1)) + c->from[cell] : c->from[cell]);
 }
 
-static void rows(const media_pixels *px, const media_kernels *by, media_places *at, int32_t first, int32_t n,
-                 int32_t y) {
+void media_take_row(const media_pixels *px, const media_kernels *by, const media_places *at, int32_t first,
+                    int32_t n, int32_t y) {
     uint8_t *to = media_line(px, y) + (size_t)first * (size_t)px->step;
     (at->r->size == MEDIA_CV2_LINEAR ? by->cv2->mix_row : media_pick_row)(to, 0, n, at);
 }
@@ -125,13 +119,14 @@ void media_bend(const media_pixels *px, const media_kernels *by, const media_pix
     for (int32_t first = 0; first < px->w; first += MEDIA_CV2_COLUMNS) {
         int32_t n = px->w - first < MEDIA_CV2_COLUMNS ? px->w - first : MEDIA_CV2_COLUMNS;
         if (r->kind == MEDIA_GRID)
-            for (int32_t i = 0; i < n; i++) at.across[i] = place(in_cells(&across, first + i), linear);
+            for (int32_t i = 0; i < n; i++)
+                at.across[i] = media_cv2_place(in_cells(&across, first + i), linear);
         for (int32_t y = 0; y < px->h; y++) {
             if (r->kind == MEDIA_GRID)
-                at.y = place(in_cells(&down, y), linear);
+                at.y = media_cv2_place(in_cells(&down, y), linear);
             else
                 optical_row(&at, px, r->value, first, y, n);
-            rows(px, by, &at, first, n, y);
+            media_take_row(px, by, &at, first, n, y);
         }
     }
 }

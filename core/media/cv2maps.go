@@ -39,6 +39,21 @@ type GridDistortion struct {
 	Bent
 }
 
+// CV2Elastic is albumentations' ElasticTransform: with probability P the row is of rubber. Numbers of each pixel along x and y, normal ones over the largest or, with
+// Uniform, of -1 to 1, blurred by Sigma, times Alpha, say how far beside its place it is taken from.
+type CV2Elastic struct {
+	P           float64
+	Alpha       float64 // pixels, 0 to MaxAlpha
+	Sigma       float64 // 1 to MaxCV2ElasticSigma
+	Approximate bool    // the blur has 17 taps, not 4 Sigma to either side
+	Same        bool    // along y as along x
+	Uniform     bool
+	Bent
+}
+
+// MaxCV2ElasticSigma bounds CV2Elastic's.
+const MaxCV2ElasticSigma = (C.MEDIA_MAX_TAPS - 1) / 8
+
 // Shuffle is albumentations' RandomGridShuffle: with probability P the tiles of a grid change places with others of their size.
 type Shuffle struct {
 	P    float64
@@ -110,6 +125,25 @@ func (g *GridDistortion) check(in place) error {
 		return err
 	}
 	return ordered("grid", g.Limit, -1, 1)
+}
+
+func (e *CV2Elastic) kind() C.uint32_t { return C.MEDIA_DO_CV2_ELASTIC }
+
+func (e *CV2Elastic) fill(to *C.media_step) {
+	to.p = C.double(e.P)
+	*own[C.media_cv2_elastic_step](to) = C.media_cv2_elastic_step{
+		alpha: C.double(e.Alpha), sigma: C.double(e.Sigma), approximate: flag(e.Approximate), same: flag(e.Same), uniform: flag(e.Uniform), by: e.c(),
+	}
+}
+
+func (e *CV2Elastic) check(in place) error {
+	switch {
+	case !(e.Alpha >= 0 && e.Alpha <= MaxAlpha):
+		return fmt.Errorf("OpenCV's elastic: got alpha %v, want 0 to %v", e.Alpha, MaxAlpha)
+	case !(e.Sigma >= 1 && e.Sigma <= MaxCV2ElasticSigma):
+		return fmt.Errorf("OpenCV's elastic: got sigma %v, want 1 to %v", e.Sigma, MaxCV2ElasticSigma)
+	}
+	return e.Bent.check("OpenCV's elastic", in.Mode)
 }
 
 func (s *Shuffle) kind() C.uint32_t { return C.MEDIA_DO_SHUFFLE }

@@ -27,8 +27,7 @@ void media_draw_elastic(const media_step *s, const media_draw *d, media_retouche
 /* Of the blur, whose middle is a number: 4 sigma to either side. 0: none. */
 static int32_t taps_of(double sigma) { return sigma > 0 ? (int32_t)(8 * sigma + 1) | 1 : 0; }
 
-/* n numbers from -1 to 1. */
-static void draw_numbers(const uint32_t key[2], uint32_t axis, float *to, size_t n) {
+void media_draw_even(const uint32_t key[2], uint32_t axis, float *to, size_t n) {
     for (size_t i = 0; i < n; i += 4) {
         uint32_t c[4] = {(uint32_t)(i / 4), 0, axis, 0};
         media_philox(key, c);
@@ -41,7 +40,7 @@ static void draw_ways(const media_retouch *r, uint32_t axis, int32_t w, int32_t 
     size_t n = (size_t)w * (size_t)h;
     int32_t taps = taps_of(r->value);
     float alpha = (float)r->matrix[axis], side = (float)(axis == 0 ? w : h);
-    draw_numbers(r->key, axis, to, n);
+    media_draw_even(r->key, axis, to, n);
     if (taps > 1) media_blur_plane(to, w, h, room, taps, r->value);
     for (size_t i = 0; i < n; i++) to[i] = to[i] * alpha / side;
 }

@@ -200,7 +200,8 @@ enum {
     MEDIA_SHUFFLE,
     MEDIA_DILATE, /* by an ellipse that is `size` wide and `first` high */
     MEDIA_ERODE,
-    MEDIA_ISO,            /* its value is the intensity, its mean the shift of colours */
+    MEDIA_ISO, /* its value is the intensity, its mean the shift of colours */
+    MEDIA_CV2_ELASTIC, /* its value is sigma, its mean alpha; taps, whether numbers are even, and whether both axes have the same */
     MEDIA_TORCH_CONTRAST, /* from here on torch.h */
     MEDIA_TORCH_SATURATION,
     MEDIA_TORCH_HUE,
@@ -272,7 +273,7 @@ void media_retouch_points(const media_retouches *retouches, double affine[6]);
 /* Whether it moves points in no way that can be told. */
 static inline int media_untold(int kind) {
     return kind == MEDIA_ELASTIC || kind == MEDIA_MIX || kind == MEDIA_OPTICAL || kind == MEDIA_GRID ||
-           kind == MEDIA_SHUFFLE;
+           kind == MEDIA_SHUFFLE || kind == MEDIA_CV2_ELASTIC;
 }
 
 /* Whether it takes each pixel from elsewhere in the picture, by one map for all of it. */
@@ -331,6 +332,9 @@ void media_draw_perspective(const media_step *s, const media_draw *d, media_reto
 
 /* --- elastic.c --- */
 void media_draw_elastic(const media_step *s, const media_draw *d, media_retouches *to);
+
+/* n numbers from -1 to 1 of an axis. */
+void media_draw_even(const uint32_t key[2], uint32_t axis, float *to, size_t n);
 
 /* From a copy of the pixels; room: media_elastic_bytes(), aligned as floats are. */
 void media_warp_elastic(const media_pixels *px, const media_pixels *from, const media_retouch *r,

@@ -114,7 +114,8 @@ func TestChangedRowsAreNeitherPlannedNorCopied(t *testing.T) {
 		"equalize": {Steps: Steps(Chance{Equalize, 0.5})}, "quarters": {Out: Square(50), Steps: Steps(Chance{Quarters, 0.5})}, "distort": {Steps: Steps(&Distort{P: 0.5})}, "permute": {Steps: Steps(Chance{Permute, 0.5})},
 		"transpose": {Out: Square(50), Steps: Steps(Chance{Transpose, 0.5})}, "sharpen": {Steps: Steps(&Sharpen{P: 0.5})}, "emboss": {Steps: Steps(&Emboss{P: 0.5})}, "sepia": {Steps: Steps(Chance{Sepia, 0.5})}, "tone curve": {Steps: Steps(&ToneCurve{P: 0.5})},
 		"drop channels": {Steps: Steps(&DropChannels{0.5, [2]int{1, 1}, 0})}, "OpenCV's equalize": {Steps: Steps(Chance{CV2Equalize, 0.5})}, "OpenCV's perspective": {Steps: Steps(&CV2Perspective{P: 0.5, Bent: Bent{Interpolation: CV2Linear}})}, "grid holes": {Steps: Steps(&GridHoles{P: 0.5, Ratio: 1})}, "specks": {Steps: Steps(&Specks{P: 0.5})}, "downscale": {Steps: Steps(&Downscale{0.5, [2]float64{1, 1}})}, "multiply": {Steps: Steps(&Multiply{P: 0.5})}, "shuffle": {Steps: Steps(&Shuffle{0.5, [2]int{2, 2}})}, "morph": {Steps: Steps(&Morph{0.5, false, [2]int{2, 2}})}, "ISO": {Steps: Steps(&ISO{P: 0.5})}, "unsharp": {Steps: Steps(&Unsharp{Kernel: Kernel{0.5, [2]int{3, 3}}})},
-		"optical": {Steps: Steps(&Optical{P: 0.5, Bent: Bent{Interpolation: CV2Linear}})}, "grid": {Steps: Steps(&GridDistortion{P: 0.5, Steps: 2, Bent: Bent{Interpolation: CV2Linear}})},
+		"OpenCV's elastic": {Steps: Steps(&CV2Elastic{P: 0.5, Alpha: 9, Sigma: 2, Bent: Bent{Interpolation: CV2Linear}})},
+		"optical":          {Steps: Steps(&Optical{P: 0.5, Bent: Bent{Interpolation: CV2Linear}})}, "grid": {Steps: Steps(&GridDistortion{P: 0.5, Steps: 2, Bent: Bent{Interpolation: CV2Linear}})},
 		"noise": {Steps: Steps(&Noise{P: 0.5})}, "jpeg": {Steps: Steps(&JPEG{P: 0.5, Quality: [2]int{50, 60}})},
 	} {
 		if cfg.Out == (Size{}) {

@@ -96,6 +96,7 @@ static void (*const draws[MEDIA_STEPS])(const media_step *, const media_draw *, 
     [MEDIA_DO_SHUFFLE] = media_draw_shuffle,
     [MEDIA_DO_MORPH] = media_draw_morph,
     [MEDIA_DO_ISO] = media_draw_iso,
+    [MEDIA_DO_CV2_ELASTIC] = media_draw_cv2_elastic,
 };
 
 media_retouch *media_add_taken(media_retouches *to, int kind, const media_taken *by) {
@@ -290,6 +291,11 @@ int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const 
     case MEDIA_GRID:
         if (!media_copy_pixels(px, room, 0, &from)) return MEDIA_NO_MEMORY;
         media_bend(px, by, &from, r);
+        break;
+    case MEDIA_CV2_ELASTIC:
+        if (!(more = media_copy_pixels(px, room, media_cv2_elastic_bytes(px, r), &from)))
+            return MEDIA_NO_MEMORY;
+        media_bend_elastic(px, by, &from, r, (float *)(void *)more);
         break;
     case MEDIA_SHUFFLE:
         if (!media_copy_pixels(px, room, 0, &from)) return MEDIA_NO_MEMORY;

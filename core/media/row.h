@@ -142,7 +142,8 @@ enum {
     MEDIA_DO_SHUFFLE = 52,
     MEDIA_DO_MORPH = 53,
     MEDIA_DO_ISO = 54,
-    MEDIA_STEPS = 55,
+    MEDIA_DO_CV2_ELASTIC = 55,
+    MEDIA_STEPS = 56,
 };
 enum { MEDIA_BRIGHTNESS = 0, MEDIA_CONTRAST = 1, MEDIA_SATURATION = 2, MEDIA_HUE = 3, MEDIA_JITTERS = 4 };
 
@@ -153,6 +154,7 @@ enum {
     MEDIA_MAX_OPS = 16,                  /* of RAND_AUGMENT, one after the other */
     MEDIA_MAX_MIX = 8,                   /* chains of AUG_MIX, and operations of each */
     MEDIA_MAX_KERNEL = 255,              /* of a blur */
+    MEDIA_MAX_TAPS = 1025,               /* of the blur of an elastic map */
     MEDIA_MAX_HOLES = 32,                /* of a row */
     MEDIA_MAX_STEPS = 64,                /* of a grid that bends a row, or whose tiles change places */
     MEDIA_MAX_SIZES = 32,                /* of RANDOM_SHORTEST */
@@ -386,6 +388,14 @@ typedef struct media_grid_step {
     media_taken by;
 } media_grid_step;
 
+/* The row is of rubber: each pixel comes from beside its place. */
+typedef struct media_cv2_elastic_step {
+    double alpha, sigma;
+    uint32_t approximate, same,
+        uniform; /* 1: 17 taps; along y as along x; numbers of -1 to 1, not normal ones */
+    media_taken by;
+} media_cv2_elastic_step;
+
 typedef struct media_multiply_step {
     double by[2];
     uint32_t each, elements; /* 1: of each channel another; of each pixel another */
@@ -456,6 +466,7 @@ typedef struct media_step {
         media_downscale_step downscale;
         media_optical_step optical;
         media_grid_step grid;
+        media_cv2_elastic_step cv2_elastic;
         media_multiply_step multiply;
         media_unsharp_step unsharp;
         media_shuffle_step shuffle;

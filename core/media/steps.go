@@ -176,6 +176,7 @@ var kinds = [C.MEDIA_STEPS]struct {
 	C.MEDIA_DO_UNSHARP:         {name: "unsharp", early: true, values: true},
 	C.MEDIA_DO_SHUFFLE:         {name: "shuffle"},
 	C.MEDIA_DO_MORPH:           {name: "morph"},
+	C.MEDIA_DO_CV2_ELASTIC:     {name: "OpenCV's elastic"},
 	C.MEDIA_DO_ISO:             {name: "ISO", early: true, values: true, colours: true},
 }
 

@@ -42,6 +42,7 @@ var happening = []Step{
 	&Holes{1, [2]int{2, 3}, [2]float64{0.2, 0.4}, [2]float64{0.1, 0.4}, false, Fill{9, 99, 199}},
 	&CLAHE{1, [2]float64{2, 4}, 8, 8}, Chance{Transpose, 1}, &Sharpen{1, [2]float64{0.2, 0.5}, [2]float64{0.5, 1}}, &Emboss{1, [2]float64{0.2, 0.5}, [2]float64{0.2, 0.7}},
 	Chance{Sepia, 1}, &ToneCurve{1, 0.2, true}, &DropChannels{1, [2]int{1, 2}, 9}, Chance{CV2Equalize, 1},
+	&CV2Elastic{P: 1, Alpha: 300, Sigma: 4, Bent: Bent{Interpolation: CV2Linear}},
 	&Optical{1, [2]float64{0.3, 0.6}, Bent{Interpolation: CV2Linear}}, &GridDistortion{1, 5, [2]float64{-0.4, 0.4}, true, Bent{Interpolation: CV2Linear}},
 	&CV2Perspective{1, [2]float64{0.1, 0.2}, Bent{CV2Linear, Constant, Fill{9, 99, 199}}},
 	&GridHoles{P: 1, Ratio: 0.4, Anywhere: true, Fill: Fill{9, 99, 199}}, &Specks{P: 1, Share: 0.3, Fill: Fill{9, 99, 199}}, &Downscale{1, [2]float64{0.2, 0.4}},

@@ -24,8 +24,8 @@ void media_draw_unsharp(const media_step *s, const media_draw *d, media_retouche
                                        .first = s->of.unsharp.threshold};
 }
 
-/* cv2.getGaussianKernel: without sigma up to 9 taps are whole parts, and more have one by their number. */
-static void weigh(float *k, int32_t n, double sigma) {
+/* Without sigma up to 9 taps are whole parts, and more have one by their number. */
+void media_gaussian_taps(float *k, int32_t n, double sigma) {
     enum { FIXED = 9 };
     static const float parts[4][5] = {{2, 1}, {6, 4, 1}, {36, 28, 14, 4}, {60, 51, 30, 13, 4}},
                        whole[4] = {4, 16, 128, 256};
@@ -34,7 +34,7 @@ static void weigh(float *k, int32_t n, double sigma) {
         for (int32_t i = 0; i <= half; i++) k[half - i] = k[half + i] = parts[half - 1][i] / whole[half - 1];
         return;
     }
-    double w[MEDIA_MAX_KERNEL / 2 + 1], sum = 0, s = sigma > 0 ? sigma : fma(n, 0.15, 0.35);
+    double w[MEDIA_MAX_TAPS / 2 + 1], sum = 0, s = sigma > 0 ? sigma : fma(n, 0.15, 0.35);
     double scale = -0.125 / (s * s);
     for (int32_t i = 0; i < half; i++) {
         double x = 1 - n + 2 * i; /* twice as far as from the middle */
@@ -117,7 +117,7 @@ int media_unsharp(const media_pixels *px, const media_kernels *by, const media_r
     s.sharp = (float *)(void *)(mask.p + bytes + blurs);
     media_gauss g = {.small = r->size == 3 || r->size == 5};
     media_gauss_begin(&g, by->cv2, &s.from, r->size, (float *)(void *)(mask.p + bytes));
-    weigh(g.k, r->size, r->value);
+    media_gaussian_taps(g.k, r->size, r->value);
     media_copy_bordered(px, s.half, MEDIA_PAD_REFLECT, &s.from);
     sharpen(&s, &g, r, px);
     media_copy_bordered(px, s.half, MEDIA_PAD_REFLECT, &mask);

@@ -6,6 +6,7 @@ const maxSteps = 64
 // albumentations' maps of OpenCV's beside its affine one.
 const (
 	cv2Perspective    = "cv2_perspective"
+	cv2Elastic        = "cv2_elastic_transform"
 	opticalDistortion = "optical_distortion"
 	gridDistortion    = "grid_distortion"
 	gridShuffle       = "random_grid_shuffle"
@@ -41,6 +42,16 @@ type GridDistortion struct {
 	Bent
 }
 
+// CV2Elastic takes each pixel from a place beside its own, as far off as Alpha says, alike among neighbours within some Sigma pixels.
+type CV2Elastic struct {
+	Alpha       float64 `json:"alpha"`
+	Sigma       float64 `json:"sigma"`
+	Approximate bool    `json:"approximate,omitempty"`
+	Same        bool    `json:"same_dxdy,omitempty"`
+	Numbers     string  `json:"noise_distribution,omitempty"` // Uniform; "": normal ones
+	Taken
+}
+
 // RandomGridShuffle puts the tiles of a grid in other places.
 type RandomGridShuffle struct {
 	Grid [2]int  `json:"grid"` // down and across
@@ -52,10 +63,12 @@ func (r *RandomGridShuffle) random() bool { return r.P > 0 && r.Grid != [2]int{1
 func (r *RandomGridShuffle) draws() any   { return *r }
 
 func (p *CV2Perspective) Name() string    { return cv2Perspective }
+func (e *CV2Elastic) Name() string        { return cv2Elastic }
 func (o *OpticalDistortion) Name() string { return opticalDistortion }
 func (g *GridDistortion) Name() string    { return gridDistortion }
 
 func (p *CV2Perspective) random() bool    { return p.P > 0 && p.Scale != [2]float64{} }
+func (e *CV2Elastic) random() bool        { return e.P > 0 && e.Alpha > 0 }
 func (o *OpticalDistortion) random() bool { return drawn(o.P, o.Limit) }
 func (g *GridDistortion) random() bool    { return drawn(g.P, g.Limit) }
 
@@ -71,6 +84,16 @@ func (g *GridDistortion) draws() any    { return GridDistortion{g.NumSteps, g.No
 
 func (p *CV2Perspective) check(i *Image, at string, fail func(path, format string, args ...any)) {
 	i.checkAffine(p, at, fail)
+}
+
+func (e *CV2Elastic) draws() any {
+	own := *e
+	own.Taken = Taken{P: e.P}
+	return own
+}
+
+func (e *CV2Elastic) check(i *Image, at string, fail func(path, format string, args ...any)) {
+	i.checkMapped(e, at, fail)
 }
 
 func (o *OpticalDistortion) check(i *Image, at string, fail func(path, format string, args ...any)) {
@@ -118,6 +141,30 @@ func (d *decoder) cv2Perspective(op *section) *CV2Perspective {
 	d.numberOrRange(scale, shown, &p.Scale, 0, 1)
 	p.Taken = d.taken(sec)
 	return p
+}
+
+// maxCV2ElasticSigma is the decoders' limit (core/media).
+const maxCV2ElasticSigma = 128
+
+// Uniform numbers, in place of normal ones, are those of an elastic map.
+const Uniform = "uniform"
+
+func (d *decoder) cv2Elastic(op *section) *CV2Elastic {
+	op.switchedOn(cv2Elastic)
+	e := &CV2Elastic{Alpha: 1, Sigma: 50}
+	alpha, shown, sec := d.short(op, cv2Elastic, "alpha")
+	if alpha != nil {
+		e.Alpha, _ = d.number(alpha, shown, 0, maxAlpha)
+	}
+	sec.number("sigma", &e.Sigma, 1, maxCV2ElasticSigma)
+	sec.flag("approximate", &e.Approximate)
+	sec.flag("same_dxdy", &e.Same)
+	numbers := "gaussian"
+	if choice(sec, "noise_distribution", &numbers, numbers, Uniform); numbers == Uniform {
+		e.Numbers = Uniform
+	}
+	e.Taken = d.taken(sec)
+	return e
 }
 
 // bent reads a map's keys, of which the range is main.

@@ -86,6 +86,7 @@ var kinds = []kind{
 	{cv2Affine, turning, also},
 	{cv2Perspective, turning, also},
 	{"elastic_transform", turning, never},
+	{cv2Elastic, turning, never},
 	{opticalDistortion, turning, never},
 	{gridDistortion, turning, never},
 	{gridShuffle, turning, never},
@@ -241,6 +242,8 @@ func (d *reading) step(op *section, name string) Step {
 		return d.elasticTransform(op)
 	case cv2Perspective:
 		return d.cv2Perspective(op)
+	case cv2Elastic:
+		return d.cv2Elastic(op)
 	case opticalDistortion:
 		return d.opticalDistortion(op)
 	case gridDistortion:

@@ -1,4 +1,4 @@
-"""cv2_perspective, optical_distortion, grid_distortion and random_grid_shuffle on our draws against albumentations' own functions of the same numbers, on opencv-python-headless 4.11.0.86."""
+"""cv2_perspective, optical_distortion, grid_distortion, cv2_elastic_transform and random_grid_shuffle on our draws against albumentations' own functions of the same numbers, on opencv-python-headless 4.11.0.86."""
 
 import math
 
@@ -8,7 +8,7 @@ from PIL import Image
 
 from conftest import picture
 from test_augment import INDEX, RGB
-from test_distort import LATER, words
+from test_distort import LATER, normals, words
 from test_jpeg import BILINEAR, philox, uniforms
 from tools import RowError
 
@@ -20,7 +20,7 @@ CV2_LINEAR, CV2_NEAREST = 6, 7
 STEP = "CV2Perspective"
 FILTERS = {CV2_LINEAR: cv2.INTER_LINEAR, CV2_NEAREST: cv2.INTER_NEAREST}
 BORDERS = (cv2.BORDER_CONSTANT, cv2.BORDER_REPLICATE, cv2.BORDER_REFLECT_101, cv2.BORDER_REFLECT)
-OPTICAL, GRID, KEY, PERSPECTIVE, SHUFFLE = 234, 236, 237, 240, 260  # blocks of draws
+OPTICAL, GRID, KEY, PERSPECTIVE, SHUFFLE, ELASTIC = 234, 236, 237, 240, 260, 268  # blocks of draws
 FILL = [9, 99, 199]
 SIZES = [(64, 64), (31, 50), (50, 31), (90, 144), (12, 300), (300, 13), (97, 129)]
 
@@ -53,6 +53,28 @@ def seen_from_aside(index, size, low, high):
     normal = [math.sqrt(-2 * math.log(1 - a)) * math.cos(2 * math.pi * b) for a, b in (uniforms(5, 0, index, LATER, PERSPECTIVE + 1 + i) for i in range(8))]
     points = F.generate_perspective_points(size, low + u[1] * (high - low), Given(np.array(normal).reshape(4, 2)))
     return F.compute_perspective_params(F.order_points(points), size)
+
+
+def key_of(index, block):
+    """The words that are the key of what a row of seed 5 draws."""
+    low, high = (int(w[0]) for w in words(5, np.array([index], np.uint64), np.array([0], np.uint64), LATER, block)[:2])
+    return high << 32 | low
+
+
+class Drawn:
+    """A generator of the numbers that a row's elastic map has."""
+
+    def __init__(self, index):
+        self.key = key_of(index, ELASTIC + 1)
+
+    def standard_normal(self, size, dtype):
+        return normals(self.key, 0, math.prod(size)).astype(dtype).reshape(size)
+
+    def uniform(self, low, high, size):
+        assert (low, high) == (-1, 1)
+        blocks = np.arange((math.prod(size) + 3) // 4, dtype=np.uint64)
+        drawn = np.stack(words(self.key, blocks, np.zeros_like(blocks), 0, 0), -1).ravel()[:math.prod(size)]
+        return ((drawn >> np.uint64(8)).astype(np.float64) * 2.0**-23 - 1).reshape(size)
 
 
 class Given:
@@ -131,12 +153,45 @@ def test_a_grid_of_most_steps_has_numpys_sum(rows, tmp_path):
         assert np.array_equal(got, want), (i, count, size)
 
 
+def rubber(index, size, alpha, sigma, same, approximate, uniform):
+    """Theirs of our numbers: ElasticTransform's maps."""
+    ways = F.generate_displacement_fields(size, alpha, sigma, same, (17, 17) if approximate else (0, 0), Drawn(index), "uniform" if uniform else "gaussian")
+    return (np.stack(np.meshgrid(np.arange(size[1]), np.arange(size[0]))) + np.stack(ways)).astype(np.float32)
+
+
+@pytest.mark.parametrize("ipp", [False, True])
+@pytest.mark.parametrize("uniform", [True, False])
+def test_rubber_bends_as_albumentations_has_it(rows, tmp_path, uniform, ipp):
+    """Normal numbers of ours are floats and here doubles, so of those a place may lie a 32nd of a pixel beside."""
+    cv2.ipp.setUseIPP(ipp)
+    moved = differ = values = 0
+    for i in range(64):
+        size, alpha, sigma = SIZES[i % len(SIZES)], [1, 120, 900, 0][i % 4], [6, 1, 2.5, 50, 128, 4.1][i // 2 % 6]
+        pixels, filter, border = shown(tmp_path, i, size), [CV2_LINEAR, CV2_NEAREST][i // 4 % 2], i // 8 % 4
+        same, approximate = i % 5 == 0, i % 3 == 0
+        ours = dict(P=0.9, Alpha=alpha, Sigma=sigma, Same=same, Approximate=approximate, Uniform=uniform, Interpolation=filter, Padding=border, Fill=FILL)
+        got = rows.row(tmp_path / "a.png", Out=size, CV2Elastic=ours, Mode=RGB, draw=dict(Seed=5, Index=i))
+        want = remapped(pixels, rubber(i, size, alpha, sigma, same, approximate, uniform), filter, border) if uniforms(5, 0, i, LATER, ELASTIC)[0] < 0.9 else pixels
+        differ, values = differ + np.count_nonzero(got != want), values + want.size
+        assert not uniform or np.array_equal(got, want), (i, size, alpha, sigma)
+        moved += not np.array_equal(got, pixels)
+    assert 25 < moved < 50 and differ < values / 5000, (moved, differ, values)
+
+
+def test_a_map_of_rubber_that_cannot_be_is_refused(rows, tmp_path):
+    shown(tmp_path, 1, (40, 50))
+    good = dict(P=1, Alpha=1, Sigma=5, Interpolation=CV2_LINEAR)
+    for wrong, said in ((dict(Alpha=-1), "alpha"), (dict(Alpha=10001), "alpha"), (dict(Sigma=0.5), "sigma"), (dict(Sigma=129), "sigma"), (dict(Interpolation=0), "interpolation")):
+        with pytest.raises(RowError, match=said):
+            rows.row(tmp_path / "a.png", Out=(40, 50), CV2Elastic={**good, **wrong})
+
+
 def test_masks_bend_with_their_pictures(rows, tmp_path):
     """Where the picture is white the mask is 1; by the nearest pixel both stay that."""
     shape = picture(np.random.default_rng(2), 60, 60, 1) > 127
     Image.fromarray(np.where(shape, 255, 0).astype(np.uint8)).convert("RGB").save(tmp_path / "a.png")
     Image.fromarray(shape.astype(np.uint8)).save(tmp_path / "b.png")
-    for ours in (dict(CV2Perspective=dict(P=1, Scale=[0.1, 0.2], Interpolation=CV2_NEAREST)), dict(GridDistortion=dict(P=1, Steps=5, Limit=[-0.5, 0.5], Normalized=True, Interpolation=CV2_NEAREST)), dict(Optical=dict(P=1, Limit=[-1, 1], Interpolation=CV2_NEAREST)), dict(Shuffle=dict(P=1, Grid=(4, 7)))):
+    for ours in (dict(CV2Perspective=dict(P=1, Scale=[0.1, 0.2], Interpolation=CV2_NEAREST)), dict(GridDistortion=dict(P=1, Steps=5, Limit=[-0.5, 0.5], Normalized=True, Interpolation=CV2_NEAREST)), dict(Optical=dict(P=1, Limit=[-1, 1], Interpolation=CV2_NEAREST)), dict(CV2Elastic=dict(P=1, Alpha=200, Sigma=4, Interpolation=CV2_NEAREST)), dict(Shuffle=dict(P=1, Grid=(4, 7)))):
         for i in range(10):
             a = rows.row(tmp_path / "a.png", Out=(60, 60), draw=dict(Seed=5, Index=i), **ours)
             b = rows.row(tmp_path / "b.png", Out=(60, 60), draw=dict(Seed=5, Index=i), Mode=INDEX, **ours)

@@ -455,6 +455,13 @@ def optical_distortion(g: Array) -> Operation:
     return bent(g, "optical_distortion", {})
 
 
+def elastic_transform(g: Array) -> Operation:
+    alone(g)
+    says = without({"sigma": g.get("sigma"), "approximate": g.get("approximate"), "same_dxdy": g.get("same_dxdy"), "noise_distribution": g.get("noise_distribution")},
+                   sigma=50, approximate=False, same_dxdy=False, noise_distribution="gaussian")
+    return {"cv2_elastic_transform": {"alpha": whole(g.get("alpha")), **says, "p": whole(g.p), **picked(g), **g.border_of()}}
+
+
 def grid_distortion(g: Array) -> Operation:
     return bent(g, "grid_distortion", without({"num_steps": g.get("num_steps"), "normalized": g.get("normalized")}, num_steps=5, normalized=True))
 
@@ -542,6 +549,7 @@ RULES: dict[str, Rule] = {
     "Perspective": Rule(perspective),
     "OpticalDistortion": Rule(optical_distortion),
     "GridDistortion": Rule(grid_distortion),
+    "ElasticTransform": Rule(elastic_transform),
     "RandomGridShuffle": Rule(grid_shuffle, NORMALIZED),
     "Affine": Rule(affine),
     "ShiftScaleRotate": Rule(affine),
@@ -557,12 +565,10 @@ OF_COLOURS = ("ToGray", "RandomBrightnessContrast", "RandomGamma", "HueSaturatio
               "Downscale", "Sharpen", "UnsharpMask", "Emboss", "ToSepia", "RandomToneCurve", "ChannelDropout", "Equalize", "InvertImg", "ChannelShuffle", "Posterize", "Solarize", "ToFloat", "Normalize")
 
 _NEAR = "OpenCV's arithmetic for it has no operation here; "
-_MOVED = "OpenCV's map for it has no operation here; "
 
 # What is known and cannot be told, and what does it here.
 REMEDIES = {
     "AutoContrast": _NEAR + "autocontrast is Pillow's",
-    "ElasticTransform": _MOVED + "elastic_transform is torchvision's",
     "RandomScale": "sizes are rounded otherwise; scale_jitter or random_resize with random_crop behind is near",
     "CropAndPad": "it goes by shares; pad and random_crop are near",
     "Crop": "a part by its place has no operation; center_crop with position is a corner",
