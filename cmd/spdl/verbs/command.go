@@ -106,6 +106,7 @@ programs in any language take them without a copy.
 
   spdl serve /data/train --size 224 --batch 64   a folder of pictures
   spdl serve imagenet.yaml                       a description: see docs/spec.md
+  spdl init /data/train > imagenet.yaml          a description to begin with
   spdl check imagenet.yaml                       what would a consumer see?
   spdl explain random_resized_crop               what does a key of it mean?
 
@@ -146,7 +147,7 @@ in use; 6 no room in memory or /dev/shm; 7 other version or format; 130 interrup
 		a.help(c)
 	})
 	root.SetVersionTemplate("spdl {{.Version}}\n")
-	root.AddCommand(a.serve(), a.check(), a.view(), a.pack(), a.bench(), a.profile(), a.top(), a.trace(), a.replay(), a.verify(), a.inspect(), a.clean(), a.explain(), a.schema(), a.version())
+	root.AddCommand(a.serve(), a.init(), a.check(), a.view(), a.pack(), a.bench(), a.profile(), a.top(), a.trace(), a.replay(), a.verify(), a.inspect(), a.clean(), a.explain(), a.schema(), a.version())
 	return root
 }
 

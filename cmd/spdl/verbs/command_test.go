@@ -71,8 +71,8 @@ func TestEveryVerbExplainsItself(t *testing.T) {
 			t.Errorf("%s --help:\n%s", c.Name(), help)
 		}
 	}
-	if verbs != 15 {
-		t.Errorf("%d verbs, want 15", verbs)
+	if verbs != 16 {
+		t.Errorf("%d verbs, want 16", verbs)
 	}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		if out := good(t, "completion", shell); len(out) < 1000 {
