@@ -62,7 +62,7 @@ func PictureConfig(i *spec.Image) media.Config {
 	}
 	c.Interpolation = filters[t.Filter()]
 	if r := t.RandomErasing; r != nil {
-		c.Erase = &media.Erase{P: r.P, Scale: r.Scale, Ratio: r.Ratio, Value: r.Value, Noise: r.Noise}
+		c.Erase = &media.Erase{P: r.P, Scale: r.Scale, Ratio: r.Ratio, Value: r.Value, Noise: r.Noise, Parts: parts(r.Parts)}
 	}
 	if n := t.Normalize; n != nil {
 		c.Normalize = &media.Normalize{Mean: n.Mean, Std: n.Std}
@@ -153,6 +153,13 @@ func bent(t *spec.Taken) media.Bent {
 	return media.Bent{Interpolation: filters[t.Interpolation], Padding: paddings[t.Padding], Fill: fill(t.Fill)}
 }
 
+func parts(p *spec.Parts) *media.Parts {
+	if p == nil {
+		return nil
+	}
+	return &media.Parts{Count: p.Holes, Height: p.Height, Width: p.Width, Pixels: p.Pixels}
+}
+
 func jitter(j *spec.ColorJitter) *media.Jitter {
 	return &media.Jitter{P: j.P, Brightness: j.Brightness, Contrast: j.Contrast, Saturation: j.Saturation, Hue: j.Hue}
 }
@@ -233,7 +240,7 @@ func step(s spec.Step) media.Step {
 	case *spec.MotionBlur:
 		return &media.Motion{Kernel: media.Kernel{P: s.P, Size: s.Size}, Angle: s.Angle, Direction: s.Direction, Shifted: s.Shifted}
 	case *spec.CoarseDropout:
-		return &media.Holes{P: s.P, Count: s.Holes, Height: s.Height, Width: s.Width, Pixels: s.Pixels, Fill: fill(s.Fill)}
+		return &media.Holes{P: s.P, Parts: *parts(&s.Parts), Fill: fill(s.Fill)}
 	case *spec.CLAHE:
 		return &media.CLAHE{P: s.P, Limit: s.Limit, Across: s.Tiles[0], Down: s.Tiles[1]}
 	case *spec.GridDropout:

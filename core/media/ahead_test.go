@@ -40,7 +40,7 @@ func TestColoursAheadAreThoseOfTheWholePicture(t *testing.T) {
 	jitter, distort := &Jitter{P: 1, Brightness: &[2]float64{0.4, 0.6}, Hue: &[2]float64{0.1, 0.2}}, &Distort{P: 1, Contrast: &[2]float64{0.4, 0.6}, Saturation: &[2]float64{2, 3}}
 	for _, steps := range [][]Step{{jitter}, {distort}, {jitter, rotated()}, {rotated(), distort}, {distort, flip, jitter}, {jitter, distort, jitter},
 		{&Augment{Kind: RandAugment, Ops: 3, Magnitude: 20, Bins: 31, Interpolation: Nearest}, jitter, &Augment{Kind: TrivialAugmentWide, Bins: 31, Interpolation: Bilinear}},
-		{invert, &CLAHE{1, [2]float64{2, 4}, 8, 8}, rotated(), &Noise{P: 1, Sigma: [2]float64{0.1, 0.2}}, &JPEG{P: 1, Quality: [2]int{5, 40}}}, {&Holes{1, [2]int{2, 3}, [2]float64{0.2, 0.4}, [2]float64{0.1, 0.4}, false, Fill{9, 99, 199}}, &Motion{Kernel: Kernel{1, [2]int{5, 7}}, Angle: [2]float64{0, 360}, Direction: [2]float64{-1, 1}}}} {
+		{invert, &CLAHE{1, [2]float64{2, 4}, 8, 8}, rotated(), &Noise{P: 1, Sigma: [2]float64{0.1, 0.2}}, &JPEG{P: 1, Quality: [2]int{5, 40}}}, {&Holes{1, Parts{[2]int{2, 3}, [2]float64{0.2, 0.4}, [2]float64{0.1, 0.4}, false}, Fill{9, 99, 199}}, &Motion{Kernel: Kernel{1, [2]int{5, 7}}, Angle: [2]float64{0, 360}, Direction: [2]float64{-1, 1}}}} {
 		between := asPNG(t, made(t, w, data, of(steps...), draw), 60, 60)
 		got := made(t, w, data, Config{ResizeShort: 40, Out: Square(40), Ahead: Steps(steps...)}, draw)
 		if want := made(t, w, between, Config{ResizeShort: 40, Out: Square(40)}, draw); !bytes.Equal(got, want) {

@@ -49,15 +49,10 @@ type Unsharp struct {
 
 // Holes are albumentations' CoarseDropout: with probability P a number of rectangles between two, each with a height and a width of its own, become Fill.
 type Holes struct {
-	P             float64
-	Count         [2]int // 0 to MaxHoles
-	Height, Width [2]float64
-	Pixels        bool // no shares of the row's sides, but whole pixels
-	Fill          Fill
+	P float64
+	Parts
+	Fill Fill
 }
-
-// MaxHoles bounds Holes' Count.
-const MaxHoles = C.MEDIA_MAX_HOLES
 
 // CLAHE is albumentations': with probability P the histogram of each of so many tiles is equalized, of which no value counts more than a limit between
 // two times the mean.
@@ -166,19 +161,9 @@ func (h *Holes) kind() C.uint32_t { return C.MEDIA_DO_HOLES }
 
 func (h *Holes) fill(to *C.media_step) {
 	to.p = C.double(h.P)
-	*own[C.media_holes_step](to) = C.media_holes_step{n: cPair(h.Count), pixels: flag(h.Pixels), height: cRange(h.Height), width: cRange(h.Width), fill: h.Fill.c()}
+	of := h.Parts.c()
+	of.fill = h.Fill.c()
+	*own[C.media_holes_step](to) = of
 }
 
-func (h *Holes) check(place) error {
-	if n := h.Count; n[0] < 0 || n[0] > n[1] || n[1] > MaxHoles {
-		return fmt.Errorf("holes: got %v, want 0 <= fewest <= most <= %d", n, MaxHoles)
-	}
-	most := 1.0
-	if h.Pixels {
-		most = MaxSide
-	}
-	if err := ordered("holes: height", h.Height, 0, most); err != nil {
-		return err
-	}
-	return ordered("holes: width", h.Width, 0, most)
-}
+func (h *Holes) check(place) error { return h.Parts.check("holes") }

@@ -144,7 +144,7 @@ func TestHolesAreDrawnByTheirAddresses(t *testing.T) {
 	done, counts := 0, map[int]int{}
 	for i := range uint64(80) {
 		draw := Draw{Seed: 4, Index: i}
-		c := &Holes{P: 0.8, Count: [2]int{0, 3}, Height: [2]float64{0, 0.5}, Width: [2]float64{0.2, 1}, Fill: Fill{9, 99, 199}}
+		c := &Holes{P: 0.8, Parts: Parts{Count: [2]int{0, 3}, Height: [2]float64{0, 0.5}, Width: [2]float64{0.2, 1}}, Fill: Fill{9, 99, 199}}
 		if c.Pixels = i%2 == 1; c.Pixels {
 			c.Height, c.Width = [2]float64{3, 99}, [2]float64{0, 7}
 		}

@@ -1,6 +1,7 @@
 package media
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -28,6 +29,56 @@ func erasedBox(draw Draw, e *Erase, size Size) (b Box) {
 		return Box{Y: int(u[0] * float64(size.H-h+1)), X: int(u[1] * float64(size.W-w+1)), H: h, W: w}
 	}
 	return b
+}
+
+// Several parts lie where their two blocks say, and the rest of the row is as it was.
+func TestSeveralErasedPartsAreTheirValue(t *testing.T) {
+	const address = 7
+	w, data := worker(t, nil), testJPEG(t, 90, 70)
+	erased, counts := 0, map[int]bool{}
+	for i, p := range []Parts{{Count: [2]int{1, 8}, Height: [2]float64{0.1, 0.5}, Width: [2]float64{0.2, 0.2}}, {Count: [2]int{0, 3}, Height: [2]float64{3, 9}, Width: [2]float64{1, 100}, Pixels: true}} {
+		for _, layout := range []Layout{NHWC, NCHW} {
+			size := Size{31, 45}
+			cfg := Config{Resize: size, DType: F32, Layout: layout, Normalize: imagenet}
+			plain := compiled(t, cfg)
+			cfg.Erase = &Erase{P: 0.8, Value: []float64{-1.5}, Parts: &p}
+			op := compiled(t, cfg)
+			for index := range uint64(40) {
+				draw := Draw{Seed: uint64(i), Epoch: 2, Index: index}
+				want, got := make([]byte, plain.RowBytes()), make([]byte, op.RowBytes())
+				for row, of := range map[*[]byte]*Op{&want: plain, &got: op} {
+					if _, err := w.Row(*row, data, of, draw); err != nil {
+						t.Fatal(err)
+					}
+				}
+				n := 0
+				if u := draw.Uniforms(address, 0); u[0] < cfg.Erase.P {
+					n = p.Count[0] + int(u[1]*float64(p.Count[1]-p.Count[0]+1))
+				}
+				counts[n] = true
+				side := func(of [2]float64, n int, u float64) int {
+					if !p.Pixels {
+						return int(float64(n) * (of[0] + u*(of[1]-of[0])))
+					}
+					return int(of[0]) + int(u*(min(of[1], float64(n))-of[0]+1))
+				}
+				for k := range n {
+					u, at := draw.Uniforms(address, 2*uint32(k)+1), draw.Uniforms(address, 2*uint32(k)+2)
+					h, v := side(p.Height, size.H, u[0]), side(p.Width, size.W, u[1])
+					for _, e := range elements(Box{Y: int(at[0] * float64(size.H-h+1)), X: int(at[1] * float64(size.W-v+1)), H: h, W: v}, op) {
+						binary.LittleEndian.PutUint32(want[4*e:], math.Float32bits(-1.5))
+						erased++
+					}
+				}
+				if !bytes.Equal(got, want) {
+					t.Fatalf("%+v, layout %d, sample %d: another row than %d parts make", p, layout, index, n)
+				}
+			}
+		}
+	}
+	if erased < 10000 || len(counts) < 8 {
+		t.Errorf("%d elements erased, %d counts of parts", erased, len(counts))
+	}
 }
 
 // erasures are ways to erase rows of a type.

@@ -16,23 +16,29 @@ static int32_t side_of(const double range[2], int pixels, int32_t n, double u) {
     return side < n ? side : n;
 }
 
+media_region media_draw_hole(const media_holes_step *of, const media_draw *d, uint32_t op, uint32_t block,
+                             int32_t h, int32_t w) {
+    double size[2], at[2];
+    media_uniforms(d, op, block, size);
+    media_uniforms(d, op, block + 1, at);
+    media_region r = {.h = side_of(of->height, (int)of->pixels, h, size[0]),
+                      .w = side_of(of->width, (int)of->pixels, w, size[1])};
+    r.y = (int32_t)(at[0] * (h - r.h + 1));
+    r.x = (int32_t)(at[1] * (w - r.w + 1));
+    return r;
+}
+
 void media_draw_holes(const media_step *s, const media_draw *d, media_retouches *to) {
     const media_holes_step *of = &s->of.holes;
-    double u[2], size[2], at[2];
+    double u[2];
     if (!media_happens(s, d, LATER_HOLES)) return;
     media_uniforms(d, OP_LATER, LATER_HOLES, u);
     uint32_t n = media_whole_between(of->n, u[1]);
     for (uint32_t i = 0; i < n; i++) {
-        media_uniforms(d, OP_LATER, LATER_HOLES + 1 + 2 * i, size);
-        media_uniforms(d, OP_LATER, LATER_HOLES + 2 + 2 * i, at);
-        int32_t h = side_of(of->height, (int)of->pixels, to->h, size[0]),
-                w = side_of(of->width, (int)of->pixels, to->w, size[1]);
+        media_region at = media_draw_hole(of, d, OP_LATER, LATER_HOLES + 1 + 2 * i, to->h, to->w);
         media_retouch *r = &to->all[to->n++];
-        *r = (media_retouch){.kind = MEDIA_HOLE};
-        r->key[0] = (uint32_t)(at[1] * (to->w - w + 1));
-        r->key[1] = (uint32_t)(at[0] * (to->h - h + 1));
-        r->key[2] = (uint32_t)w;
-        r->key[3] = (uint32_t)h;
+        *r = (media_retouch){.kind = MEDIA_HOLE,
+                             .key = {(uint32_t)at.x, (uint32_t)at.y, (uint32_t)at.w, (uint32_t)at.h}};
         memcpy(r->fill, of->fill, sizeof r->fill);
     }
 }

@@ -508,13 +508,18 @@ void media_follow_points(const double by[6], double affine[6]);
 /* --- erase.c --- */
 
 typedef struct media_erased {
-    media_region part; /* of the row; of no size: none */
-    uint32_t key[4];   /* of noise */
+    media_region parts[MEDIA_MAX_HOLES]; /* of the row */
+    int32_t n;
+    uint32_t key[4]; /* of noise */
 } media_erased;
 
 void media_draw_erased(const media_op *op, const media_draw *d, media_erased *to);
 
-/* The part of a finished row is erased. */
+/* Of a row of h x w a hole with its two blocks of an operation. */
+media_region media_draw_hole(const media_holes_step *of, const media_draw *d, uint32_t op, uint32_t block,
+                             int32_t h, int32_t w);
+
+/* The parts of a finished row are erased. */
 void media_erase(const media_op *op, const media_kernels *by, const media_erased *e, void *dst);
 
 /* --- ahead.c --- */

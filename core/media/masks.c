@@ -188,7 +188,7 @@ int media_masks_begin(media_ctx *c, const media_op *op) {
     make_op(&m->op, op->open ? &c->settled : op);
     c->op = &m->op;
     c->info.orientation = 1; /* the picture as it is seen has the outlines */
-    c->erased.part = (media_region){0};
+    c->erased.n = 0;
     by_nearest(&c->pass);
     keep_moves(&c->retouches);
     c->keeps = c->border.mode != MEDIA_PAD_CONSTANT || c->retouches.n > 0;

@@ -180,7 +180,7 @@ static int prepare_tiles(media_ctx *c, const media_op *op, int32_t w, int32_t h,
     const media_tiling *t = &c->tiling;
     c->op = op;
     c->keeps = 0;
-    c->erased.part = (media_region){0};
+    c->erased.n = 0;
     int rc = media_plan_tiles(c, op, w, h);
     if (rc != MEDIA_OK) return rc;
     c->info.tiles = t->n;
@@ -225,10 +225,11 @@ int media_prepare(media_ctx *c, const media_op *op, const media_draw *draw, medi
     c->keeps = c->border.mode != MEDIA_PAD_CONSTANT || c->retouches.n > 0;
     media_retouch_points(&c->retouches, c->info.affine);
     media_draw_erased(op, draw, &c->erased);
-    c->info.erased_y = c->erased.part.y;
-    c->info.erased_x = c->erased.part.x;
-    c->info.erased_h = c->erased.part.h;
-    c->info.erased_w = c->erased.part.w;
+    const media_region first = c->erased.n > 0 ? c->erased.parts[0] : (media_region){0};
+    c->info.erased_y = first.y;
+    c->info.erased_x = first.x;
+    c->info.erased_h = first.h;
+    c->info.erased_w = first.w;
     return begin_stage(c, 0, r);
 }
 

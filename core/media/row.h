@@ -539,7 +539,9 @@ typedef struct media_op {
     /* How many of these, from the first on, are done to the picture as it is decoded, ahead of the geometry; and how many then to what
      * RESIZE_SHORT, RESIZE_EXACT, RESIZE_COVER, RANDOM_RESIZE or SCALE_JITTER made of it, ahead of the crop. */
     uint32_t ahead[2];
-    double erase_p;                          /* that a part of the finished row becomes something else */
+    double erase_p; /* that a part of the finished row becomes something else */
+    media_holes_step
+        erase_holes; /* n of 0: one part, by the next ones; else so many, up to MEDIA_MAX_HOLES, by these */
     double erase_scale_min, erase_scale_max; /* its share of the row's area */
     double erase_ratio_min, erase_ratio_max; /* its height / width */
     float erase_value[3];                    /* what its elements become */
@@ -579,7 +581,7 @@ typedef struct media_info {
         [6]; /* a point (x, y) of the oriented picture lies in the row at (a0 x + a1 y + a2, a3 x + a4 y + a5), pixel i
                        * from i to i + 1; zeros where a perspective or an elastic map was drawn, which is no such map */
     int32_t erased_y, erased_x, erased_h,
-        erased_w;  /* the part of the row that was erased; of no size: none */
+        erased_w;  /* the first part of the row that was erased; of no size: none */
     int32_t tiles; /* of the row, of tiles or patches; those of its grid, in */
     int32_t grid_rows, grid_columns;
     char detail[200]; /* what was wrong, for a message */

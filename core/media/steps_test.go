@@ -39,7 +39,7 @@ var happening = []Step{
 	&CV2Jitter{P: 1, Contrast: &[2]float64{0.4, 0.6}, Hue: &[2]float64{0.1, 0.2}},
 	&BoxBlur{1, [2]int{3, 5}}, &Median{1, [2]int{3, 5}}, &CV2Blur{1, [2]float64{1, 2}, [2]int{}},
 	&Motion{Kernel: Kernel{1, [2]int{5, 7}}, Angle: [2]float64{0, 360}, Direction: [2]float64{-1, 1}, Shifted: true},
-	&Holes{1, [2]int{2, 3}, [2]float64{0.2, 0.4}, [2]float64{0.1, 0.4}, false, Fill{9, 99, 199}},
+	&Holes{1, Parts{[2]int{2, 3}, [2]float64{0.2, 0.4}, [2]float64{0.1, 0.4}, false}, Fill{9, 99, 199}},
 	&CLAHE{1, [2]float64{2, 4}, 8, 8}, Chance{Transpose, 1}, &Sharpen{1, [2]float64{0.2, 0.5}, [2]float64{0.5, 1}}, &Emboss{1, [2]float64{0.2, 0.5}, [2]float64{0.2, 0.7}},
 	Chance{Sepia, 1}, &ToneCurve{1, 0.2, true}, &DropChannels{1, [2]int{1, 2}, 9}, Chance{CV2Equalize, 1},
 	&CV2Elastic{P: 1, Alpha: 300, Sigma: 4, Bent: Bent{Interpolation: CV2Linear}},
@@ -175,7 +175,7 @@ func TestManyStepsFit(t *testing.T) {
 	w, data := worker(t, nil), testJPEG(t, 60, 60)
 	var all []Step
 	for range MaxAlike {
-		all = append(all, &Augment{Kind: AugMix, Magnitude: 3, Mix: Mix{Width: MaxMix, Depth: MaxMix, Alpha: 1}}, &Holes{P: 1, Count: [2]int{MaxHoles, MaxHoles}, Height: [2]float64{0.1, 0.1}, Width: [2]float64{0.1, 0.1}},
+		all = append(all, &Augment{Kind: AugMix, Magnitude: 3, Mix: Mix{Width: MaxMix, Depth: MaxMix, Alpha: 1}}, &Holes{P: 1, Parts: Parts{Count: [2]int{MaxHoles, MaxHoles}, Height: [2]float64{0.1, 0.1}, Width: [2]float64{0.1, 0.1}}},
 			&Jitter{P: 1, Brightness: &[2]float64{0.9, 1.1}, Hue: &[2]float64{0.1, 0.2}}, Chance{Permute, 0.5})
 	}
 	if len(all) != MaxOrder {

@@ -57,12 +57,17 @@ type UnsharpMask struct {
 
 // CoarseDropout makes a number of rectangles, between two, one colour.
 type CoarseDropout struct {
+	Parts
+	P    float64 `json:"p"`
+	Fill *Fill   `json:"fill,omitempty"`
+}
+
+// Parts are some of a row, which may lie on each other.
+type Parts struct {
 	Holes  [2]int     `json:"holes"`
 	Height [2]float64 `json:"height"`
 	Width  [2]float64 `json:"width"`
 	Pixels bool       `json:"pixels"` // of these: no shares of the row's sides
-	P      float64    `json:"p"`
-	Fill   *Fill      `json:"fill,omitempty"`
 }
 
 // CLAHE equalizes the histogram of each of so many tiles, across and down, of which no value counts more than a limit between two times the mean.
@@ -148,18 +153,24 @@ func (d *decoder) unsharpMask(op *section) *UnsharpMask {
 }
 
 func (d *decoder) coarseDropout(op *section) *CoarseDropout {
-	c := &CoarseDropout{Holes: [2]int{1, 2}, Height: [2]float64{0.1, 0.2}, Width: [2]float64{0.1, 0.2}, P: 0.5}
 	sec := d.below(op, coarseDropout)
-	oneOrRange(d, sec.values["holes"], join(sec.shown, "holes"), "a whole number from 0 to 32", &c.Holes, func(n *yaml.Node, shown string) (v int) {
-		d.wholeAt(n, shown, &v, 0, maxHoles)
-		return v
-	})
-	sec.flag("pixels", &c.Pixels)
-	d.holeSides(&sec, "height", c.Pixels, &c.Height)
-	d.holeSides(&sec, "width", c.Pixels, &c.Width)
+	c := &CoarseDropout{Parts: d.parts(&sec), P: 0.5}
 	sec.number("p", &c.P, 0, 1)
 	d.fill(&sec, &c.Fill)
 	return c
+}
+
+// parts reads how many there are, and how large.
+func (d *decoder) parts(sec *section) Parts {
+	p := Parts{Holes: [2]int{1, 2}, Height: [2]float64{0.1, 0.2}, Width: [2]float64{0.1, 0.2}}
+	oneOrRange(d, sec.values["holes"], join(sec.shown, "holes"), "a whole number from 0 to 32", &p.Holes, func(n *yaml.Node, shown string) (v int) {
+		d.wholeAt(n, shown, &v, 0, maxHoles)
+		return v
+	})
+	sec.flag("pixels", &p.Pixels)
+	d.holeSides(sec, "height", p.Pixels, &p.Height)
+	d.holeSides(sec, "width", p.Pixels, &p.Width)
+	return p
 }
 
 func (d *decoder) clahe(op *section) *CLAHE {

@@ -11,13 +11,14 @@ import (
 // maxErased bounds what a part of a row of floats may become (core/media).
 const maxErased = 10000
 
-// RandomErasing makes a part of the finished row, of a random area (a share of the row's) and shape, Value or noise.
+// RandomErasing makes a part of the finished row, of a random area (a share of the row's) and shape, Value or noise; or several parts Value.
 type RandomErasing struct {
 	P     float64    `json:"p"`
 	Scale [2]float64 `json:"scale"` // low, high
 	Ratio [2]float64 `json:"ratio"`
-	Value []float64  `json:"value"` // in the row's units, one or one a channel; nil: 0
-	Noise bool       `json:"noise"` // standard normal numbers instead
+	Value []float64  `json:"value"`           // in the row's units, one or one a channel; nil: 0
+	Noise bool       `json:"noise"`           // standard normal numbers instead
+	Parts *Parts     `json:"parts,omitempty"` // in the place of Scale and Ratio
 }
 
 func defaultErasing() *RandomErasing {
@@ -41,7 +42,32 @@ func (d *decoder) randomErasing(op *section) *RandomErasing {
 	if sec.has("value") {
 		d.erased(&sec, r)
 	}
+	d.erasedParts(&sec, r)
 	return r.orNone()
+}
+
+// erasedParts reads the parts, if there are several.
+func (d *decoder) erasedParts(sec *section, r *RandomErasing) {
+	if !sec.has("holes") {
+		for _, key := range []string{"height", "width", "pixels"} {
+			if sec.has(key) {
+				sec.fail(key, "given without holes, which says how many parts there are; without it one is as large as scale and ratio say")
+			}
+		}
+		return
+	}
+	for _, key := range []string{"scale", "ratio"} {
+		if sec.has(key) {
+			sec.fail(key, "given beside holes, which are as large as height and width say; leave one of them out")
+		}
+	}
+	parts := d.parts(sec)
+	switch r.Parts = &parts; {
+	case d.err == nil && parts.Holes[1] == 0:
+		sec.fail("holes", "got 0, want 1 or more; leave random_erasing out for none")
+	case d.err == nil && r.Noise:
+		sec.fail("value", "got random beside holes, want a number; noise is of one part, by scale and ratio")
+	}
 }
 
 // orNone is nil where nothing happens.

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Callable, NamedTuple, Optional, Protocol
 
 from . import extents
-from .given import FLOATS, NORMALIZED, PIL, Given, Number, Operation, Rule, refusal, short, whole, without
+from .given import ERASED, FLOATS, NORMALIZED, PIL, Given, Number, Operation, Rule, refusal, short, whole, without
 from .torchvision import IMAGENET
 
 _FILTERS = {0: "cv2_nearest", 1: "cv2_linear", 2: "cv2_cubic", 3: "cv2_area", 4: "cv2_lanczos4"}  # by OpenCV's numbers
@@ -387,7 +387,20 @@ def coarse_dropout(g: Array) -> Optional[Operation]:
     pixels = height[1] >= 1
     if pixels:
         height[:], width[:] = ([int(low), int(high + 1) - 1] for low, high in (height, width))
-    return {"coarse_dropout": without({"holes": g.pair("num_holes_range"), "height": height, "width": width, "pixels": pixels, "p": whole(g.p), "fill": g.fill()}, pixels=False)}
+    holes = {"holes": g.pair("num_holes_range"), "height": height, "width": width, "pixels": pixels, "p": whole(g.p)}
+    if g.in_hand == PIL:
+        return {"coarse_dropout": without({**holes, "fill": g.fill()}, pixels=False)}
+    g.in_hand = ERASED
+    return {"random_erasing": without({**holes, "value": erased(g)}, pixels=False, value=0)}
+
+
+def erased(g: Array) -> Any:
+    """What holes in floats become."""
+    value = g.get("fill")
+    some = value if isinstance(value, list) else [value]
+    if not all(isinstance(one, (int, float)) for one in some):
+        g.refuse(f"fill: got {value!r:.60} behind ToFloat or Normalize, want a number, or one for each channel")
+    return [whole(one) for one in value] if isinstance(value, list) else whole(value)
 
 
 # ---- what turns and moves
@@ -542,7 +555,7 @@ RULES: dict[str, Rule] = {
     "RandomToneCurve": Rule(tone_curve),
     "ChannelDropout": Rule(channel_dropout),
     "Equalize": Rule(equalize),
-    "CoarseDropout": Rule(coarse_dropout),
+    "CoarseDropout": Rule(coarse_dropout, NORMALIZED),
     "GridDropout": Rule(grid_dropout),
     "PixelDropout": Rule(pixel_dropout),
     "Downscale": Rule(downscale),
