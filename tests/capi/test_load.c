@@ -200,6 +200,17 @@ static size_t film(char *out) {
     return n;
 }
 
+TEST(a_sample_beyond_its_timeout_is_told_so) {
+    char bytes[256];
+    size_t n = film(bytes);
+    spdl_loaded *l = NULL;
+    CHECK_STATUS(spdl_load("{\"video\": {\"timeout\": \"1ns\"}}", bytes, n, NULL, &l), SPDL_E_SAMPLE);
+    CHECK_SAYS("too slow");
+    CHECK(!l);
+    CHECK_STATUS(spdl_load("{\"video\": {}}", bytes, n, NULL, &l), SPDL_OK);
+    spdl_loaded_free(l);
+}
+
 TEST(a_long_video_comes_in_chunks) {
     char bytes[256];
     size_t n = film(bytes);
