@@ -16,7 +16,7 @@ import (
 	"github.com/spdl/spdl/core/spec"
 )
 
-var errNoMemory = errors.New("spdl: load: no memory")
+var errNoMemory = errors.New("no memory")
 
 // cMemory is zeroed memory of C's, 64-byte aligned.
 func cMemory(n int) ([]byte, error) {

@@ -502,6 +502,10 @@ func TestJournalThatCannotBeWrittenIsRefusedAtTheStart(t *testing.T) {
 	must(os.Mkdir(FaultsPath(o.Journal), 0o700))
 	_, err := New(s, o)
 	wantError(t, err, unix.EISDIR, fmt.Sprintf("engine: journal %q: the file of faults beside it: ", o.Journal), "key journal")
+	nowhere := *o
+	nowhere.Journal = filepath.Join(t.TempDir(), "nowhere", "position")
+	_, err = New(s, &nowhere)
+	wantError(t, err, unix.ENOENT, fmt.Sprintf("engine: journal %q: its directory: ", nowhere.Journal))
 
 	full := t.TempDir()
 	if err := unix.Mount("tmpfs", full, "tmpfs", 0, "size=4k"); err != nil {

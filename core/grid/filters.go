@@ -15,6 +15,8 @@ import (
 type filter struct {
 	name string
 	most int64 // bytes that one byte may become
+	// packed is the most that n bytes may be, packed; nil: little more than n.
+	packed func(n int64) int64
 	// undo puts what src was made of into dst's memory, from its beginning on and no further than its end.
 	undo func(dst, src []byte) (n int, err error)
 }
@@ -56,9 +58,20 @@ func (a *Array) believable(p place) error {
 	return nil
 }
 
+// mostPacked is how long a chunk may be that does not compress, whichever filters it leaves out.
+func (a *Array) mostPacked() int64 {
+	most := a.chunkBytes
+	for _, f := range a.filters {
+		if f.packed != nil {
+			most = max(most, f.packed(most))
+		}
+	}
+	return most + most/4 + 4096
+}
+
 // unpack fills dst with a whole chunk.
 func (a *Array) unpack(dst []byte, p place) error {
-	if most := a.chunkBytes + a.chunkBytes/4 + 4096; int64(p.size) > most {
+	if most := a.mostPacked(); int64(p.size) > most {
 		return fmt.Errorf("%w: chunk %d: got %d bytes packed, want at most %d for the %d that it has", ErrDamaged, p.index, p.size, most, a.chunkBytes)
 	}
 	packed := borrow(int64(p.size))

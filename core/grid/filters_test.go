@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"compress/zlib"
 	"encoding/binary"
+	"errors"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // packer is a filter and what packs for it.
@@ -17,7 +20,7 @@ type packer struct {
 // Whatever filters a chunk leaves out, as HDF5 does with one that would make it larger, the others unpack it.
 func TestAChunkUnpacksWithoutTheFiltersItLeavesOut(t *testing.T) {
 	const size = 8
-	shuffle := packer{filter{"shuffle", 1, unshuffle(size)}, func(b []byte) []byte {
+	shuffle := packer{filter{name: "shuffle", most: 1, undo: unshuffle(size)}, func(b []byte) []byte {
 		planes, whole := make([]byte, 0, len(b)), len(b)-len(b)%size
 		for k := range size {
 			for at := k; at < whole; at += size {
@@ -26,7 +29,7 @@ func TestAChunkUnpacksWithoutTheFiltersItLeavesOut(t *testing.T) {
 		}
 		return append(planes, b[whole:]...)
 	}}
-	deflate := packer{filter{"deflate", 1040, inflate}, func(b []byte) []byte {
+	deflate := packer{filter{name: "deflate", most: 1040, undo: inflate}, func(b []byte) []byte {
 		var out bytes.Buffer
 		z := zlib.NewWriter(&out)
 		_, err := z.Write(b)
@@ -34,7 +37,7 @@ func TestAChunkUnpacksWithoutTheFiltersItLeavesOut(t *testing.T) {
 		must(t, z.Close())
 		return out.Bytes()
 	}}
-	sum := packer{filter{"fletcher32", 1, fletcher}, func(b []byte) []byte {
+	sum := packer{filter{name: "fletcher32", most: 1, undo: fletcher}, func(b []byte) []byte {
 		return binary.LittleEndian.AppendUint32(bytes.Clone(b), fletcher32(b))
 	}}
 	want := make([]byte, 17*size)
@@ -78,11 +81,54 @@ func TestAChunkMayBeLongerPacked(t *testing.T) {
 	if len(packed) <= len(want)+slack {
 		t.Fatalf("got %d bytes packed, want more than %d", len(packed), len(want)+slack)
 	}
-	a := &Array{chunkBytes: int64(len(want)), filters: []filter{{"deflate", 1040, inflate}, {"fletcher32", 1, fletcher}}, chunks: &h5Chunks{r: bytes.NewReader(packed)}}
+	a := &Array{chunkBytes: int64(len(want)), filters: []filter{{name: "deflate", most: 1040, undo: inflate}, {name: "fletcher32", most: 1, undo: fletcher}}, chunks: &h5Chunks{r: bytes.NewReader(packed)}}
 	got := make([]byte, len(want))
 	if err := a.unpack(got, place{size: uint32(len(packed))}); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// Blocks of few elements are much longer packed where they do not compress: with a size ahead of each, and a frame around it.
+func TestSmallBlocksThatDoNotCompressAreUnpacked(t *testing.T) {
+	want := make([]byte, 1<<16)
+	r := rand.New(rand.NewPCG(3, 4))
+	for i := range want {
+		want[i] = byte(r.Uint32())
+	}
+	z, err := zstd.NewWriter(nil)
+	must(t, err)
+	defer func() { must(t, z.Close()) }()
+	for compressor, pack := range map[uint64]func(b []byte) []byte{
+		2: func(b []byte) []byte { return append([]byte{byte(len(b)) << 4}, b...) }, // a block of LZ4 of literals alone
+		3: func(b []byte) []byte { return z.EncodeAll(b, nil) },
+	} {
+		f, err := bitShuffleOf([]uint64{0, 4, 1, 8, compressor}, 1)
+		must(t, err)
+		packed := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(nil, uint64(len(want))), 8)
+		for at := 0; at < len(want); at += 8 {
+			block := pack(bitPlanes(want[at : at+8]))
+			packed = append(binary.BigEndian.AppendUint32(packed, uint32(len(block))), block...)
+		}
+		a := &Array{chunkBytes: int64(len(want)), filters: []filter{f}, chunks: &h5Chunks{r: bytes.NewReader(packed)}}
+		got := make([]byte, len(want))
+		if err := a.unpack(got, place{size: uint32(len(packed))}); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("compressor %d: got %v", compressor, err)
+		}
+		if err := a.unpack(got, place{size: uint32(a.mostPacked()) + 1}); !errors.Is(err, ErrDamaged) {
+			t.Errorf("compressor %d, more than blocks can be: got %v", compressor, err)
+		}
+	}
+}
+
+// bitPlanes are the lowest bits of eight bytes, then the next ones, and so on.
+func bitPlanes(b []byte) []byte {
+	planes := make([]byte, 8)
+	for bit := range planes {
+		for i, v := range b {
+			planes[bit] |= v >> bit & 1 << i
+		}
+	}
+	return planes
 }
 
 func names(all []packer) (names []string) {

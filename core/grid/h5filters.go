@@ -63,7 +63,7 @@ func filterOf(c *cursor, version uint64, size int) (filter, error) {
 	}
 	switch id {
 	case filterDeflate:
-		return filter{"deflate", 1040, inflate}, nil
+		return filter{name: "deflate", most: 1040, undo: inflate}, nil
 	case filterShuffle:
 		if len(values) > 0 {
 			size = int(values[0])
@@ -71,19 +71,19 @@ func filterOf(c *cursor, version uint64, size int) (filter, error) {
 		if size < 1 || size > maxChunkBytes {
 			return filter{}, fmt.Errorf("got shuffled elements of %d bytes", size)
 		}
-		return filter{"shuffle", 1, unshuffle(size)}, nil
+		return filter{name: "shuffle", most: 1, undo: unshuffle(size)}, nil
 	case filterFletcher:
-		return filter{"fletcher32", 1, fletcher}, nil
+		return filter{name: "fletcher32", most: 1, undo: fletcher}, nil
 	case filterLZF:
-		return filter{"lzf", 100, unlzf}, nil
+		return filter{name: "lzf", most: 100, undo: unlzf}, nil
 	case filterBlosc:
-		return filter{"blosc", 1 << 29, unblosc}, nil
+		return filter{name: "blosc", most: 1 << 29, undo: unblosc}, nil
 	case filterLZ4:
-		return filter{"lz4", 256, unlz4Blocks}, nil
+		return filter{name: "lz4", most: 256, undo: unlz4Blocks}, nil
 	case filterBitShuffle:
 		return bitShuffleOf(values, size)
 	case filterZstd:
-		return filter{"zstd", 1 << 29, unzstd}, nil
+		return filter{name: "zstd", most: 1 << 29, undo: unzstd}, nil
 	}
 	name, known := filterNames[id]
 	if !known {
@@ -167,15 +167,21 @@ func bitShuffleOf(values []uint64, size int) (filter, error) {
 	}
 	switch packed {
 	case 0:
-		return filter{"bitshuffle", 1, b.undo}, nil
+		return filter{name: "bitshuffle", most: 1, undo: b.undo}, nil
 	case 2:
 		b.unpack = unlz4Block
-		return filter{"bitshuffle", 256, b.undo}, nil
+		return filter{name: "bitshuffle", most: 256, undo: b.undo, packed: b.packed}, nil
 	case 3:
 		b.unpack = unzstd
-		return filter{"bitshuffle", 1 << 29, b.undo}, nil
+		return filter{name: "bitshuffle", most: 1 << 29, undo: b.undo, packed: b.packed}, nil
 	}
 	return filter{}, fmt.Errorf("packed by the filter bitshuffle with compressor %d, want none, lz4 (2) or zstd (3); write it again with one of them", packed)
+}
+
+// packed counts for every block its size ahead of it, and what a frame of LZ4 or zstd has around bytes that do not compress.
+func (b *bitShuffled) packed(n int64) int64 {
+	const around = 4 + 32
+	return n + (n/int64(b.block*b.size)+1)*around
 }
 
 // undo unpacks blocks. The last one may have fewer elements, a multiple of 8 too, and up to 7 elements behind it are as they are.

@@ -29,7 +29,7 @@ func (a *Array) transposed(order []int) filter {
 		lengths[i], jumps[i] = int(a.chunk[axis]), strides[axis]
 	}
 	want := int(a.chunkBytes)
-	return filter{"order", 1, func(dst, src []byte) (int, error) {
+	return filter{name: "order", most: 1, undo: func(dst, src []byte) (int, error) {
 		if len(src) != want || len(dst) < want {
 			return 0, fmt.Errorf("got %d bytes, want %d", len(src), want)
 		}

@@ -177,9 +177,9 @@ func (z *zarrJSON) version2(a *Array, keys *zarrChunks) (err error) {
 	for _, c := range z.Filters {
 		switch {
 		case c.ID == "shuffle" && c.ElementSize > 0:
-			a.filters = append(a.filters, filter{"shuffle", 1, unshuffle(c.ElementSize)})
+			a.filters = append(a.filters, filter{name: "shuffle", most: 1, undo: unshuffle(c.ElementSize)})
 		case c.ID == "delta" && c.DType == name && (c.AsType == "" || c.AsType == name) && !a.DType.Float() && !a.Swapped:
-			a.filters = append(a.filters, filter{"delta", 1, undelta(int(a.DType.Bytes()))})
+			a.filters = append(a.filters, filter{name: "delta", most: 1, undo: undelta(int(a.DType.Bytes()))})
 		case c.ID == "delta":
 			return fmt.Errorf("filters: got delta of %q as %q, want whole numbers of the array's own type, little-endian; write it again without", c.DType, c.AsType)
 		default:
@@ -261,8 +261,8 @@ func (a *Array) codecs(all []zarrNamed) error {
 
 // packedBy adds a filter by the name that Zarr has for it.
 func (a *Array) packedBy(key, name string) error {
-	f, ok := map[string]filter{"zlib": {"zlib", 1040, inflate}, "gzip": {"gzip", 1040, gunzip}, "zstd": {"zstd", 1 << 29, unzstd}, "lz4": {"lz4", 256, unlz4},
-		"blosc": {"blosc", 1 << 29, unblosc}, "bz2": {"bz2", 1 << 29, unbz2}, "crc32c": {"crc32c", 1, crc32c}}[name]
+	f, ok := map[string]filter{"zlib": {name: "zlib", most: 1040, undo: inflate}, "gzip": {name: "gzip", most: 1040, undo: gunzip}, "zstd": {name: "zstd", most: 1 << 29, undo: unzstd}, "lz4": {name: "lz4", most: 256, undo: unlz4},
+		"blosc": {name: "blosc", most: 1 << 29, undo: unblosc}, "bz2": {name: "bz2", most: 1 << 29, undo: unbz2}, "crc32c": {name: "crc32c", most: 1, undo: crc32c}}[name]
 	if !ok {
 		return fmt.Errorf("%s: got %q, want none, zlib, gzip, zstd, lz4, bz2 or blosc; write it again with one of them", key, name)
 	}

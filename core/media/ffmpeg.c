@@ -133,6 +133,8 @@ static int status_of(const media_ff *f, int rc) {
     if (rc == AVERROR(ENOMEM)) return MEDIA_NO_MEMORY;
     if (says_truncated()) return MEDIA_TRUNCATED;
     const char *message = media_av_message(); /* some decoders call invalid what they do not know */
+    unsigned w, h;                            /* FFmpeg's own limit, whatever the description's is */
+    if (sscanf(message, "Picture size %ux%u is invalid", &w, &h) == 2 && w && h) return MEDIA_UNSUPPORTED;
     if (rc == AVERROR_PATCHWELCOME || strstr(message, "nsupported") || strstr(message, "not supported") ||
         strstr(message, "Unknown pixel format"))
         return MEDIA_UNSUPPORTED;

@@ -79,6 +79,7 @@ func TestBadArchivesAreRefusedByName(t *testing.T) {
 		"cut before the mark": {good[:6*1024], "truncated: it ends at 6144 bytes, before the end-of-archive mark"},
 		"empty":               {nil, "truncated"},
 		"gzip":                {append([]byte("\x1f\x8b\x08\x00"), make([]byte, 2000)...), "the archive is compressed"},
+		"little in gzip":      {append([]byte("\x1f\x8b\x08\x00"), make([]byte, 20)...), "header at 0: not a tar header; the archive is compressed"},
 		"not a tar":           {bytes.Repeat([]byte("hello "), 500), "not a tar header"},
 		"flipped bit":         {spoilt, "header at 1024: not a tar header: check sum"},
 		"joined by cat":       {append(bytes.Clone(good), good...), "tar --concatenate, not cat"},

@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -215,6 +216,21 @@ func TestArrowRefusesATruncatedFile(t *testing.T) {
 			if _, err := buildArrowIndex(background, &window{r: strings.NewReader(string(data[:n])), size: int64(n), chunk: localChunk}, false); err == nil {
 				t.Fatalf("%s: %d of %d bytes were taken for all", name, n, len(data))
 			}
+		}
+	}
+}
+
+// A file of Arrow that ends well and has no rows says so by its name.
+func TestArrowWithoutRowsIsRefused(t *testing.T) {
+	for what, text := range map[string]string{
+		"no batch":          arrowSchemaOf(wholeField) + arrowEnd,
+		"a batch of no row": arrowSchemaOf(wholeField) + arrowBatchOf(0, [][2]int64{{0, 0}}, [][2]int64{{0, 0}, {0, 0}}, "") + arrowEnd,
+	} {
+		name := filepath.Join(t.TempDir(), "a.arrow")
+		write(t, name, text)
+		_, err := OpenShards(background, ShardsConfig{Shards: []string{name}, Media: []Medium{}, Columns: []Column{{Name: "a", Type: Int64}}, IndexDir: t.TempDir()})
+		if want := fmt.Sprintf("files without a row or record; the first is %q", name); !errors.Is(err, ErrNoSamples) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", what, err, want)
 		}
 	}
 }

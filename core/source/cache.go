@@ -17,10 +17,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An entry of the cache is one sample: magic, xxh3 of the rest, number of parts, number of columns, the bytes of each part, the end of
+// An entry of the cache is one sample: magic, xxh3 of the rest with the first half of what names the entry, number of parts, number of columns, the bytes of each part, the end of
 // each column's value, the values, the parts, each but the last with Padding zero bytes behind it. All numbers are little-endian.
 const (
-	entryMagic  = "SPDLCE\x00\x02"
+	entryMagic  = "SPDLCE\x00\x03"
 	entryHeader = 24
 	touchAfter  = time.Minute      // an entry is marked as used at most so often
 	fullPause   = 10 * time.Second // nothing is written for so long after the disk was full
@@ -59,13 +59,15 @@ type CacheStats struct {
 type Cache struct {
 	c     CacheConfig
 	root  root
-	usage []byte // mapped, shared by all processes: bytes of all entries, and the file's inode
+	usage atomic.Pointer[usage]
+	old   []*usage // those before it; guarded by mending
 	tmp   atomic.Uint64
 
 	hits, misses, stored, corrupt, bypassed, failed, evicted atomic.Uint64
 
 	pausedUntil atomic.Int64 // nanoseconds since begun
 	begun       time.Time
+	mending     sync.Mutex               // who makes the counter again
 	busy        atomic.Bool              // an eviction or a count is under way
 	work        sync.WaitGroup           // those
 	recountAt   atomic.Int64             // nanoseconds since begun: not before
@@ -94,9 +96,11 @@ func (k *Cache) open() error {
 	if k.root, err = openRoot(k.c.Dir, 1<<40); err != nil {
 		return err
 	}
-	if err := k.mapUsage(); err != nil {
+	u, err := k.mapUsage()
+	if err != nil {
 		return errors.Join(err, k.root.close())
 	}
+	k.usage.Store(u)
 	k.removeStrays()
 	return nil
 }
@@ -116,13 +120,18 @@ func (k *Cache) removeStrays() {
 
 // Stats reads the counters.
 func (k *Cache) Stats() CacheStats {
-	return CacheStats{k.hits.Load(), k.misses.Load(), k.stored.Load(), k.corrupt.Load(), k.bypassed.Load(), k.failed.Load(), k.evicted.Load(), k.used().Load()}
+	used, _ := k.usage.Load().add(0)
+	return CacheStats{k.hits.Load(), k.misses.Load(), k.stored.Load(), k.corrupt.Load(), k.bypassed.Load(), k.failed.Load(), k.evicted.Load(), used}
 }
 
 // Close waits for an eviction or a count under way. The sources that use the cache are closed before.
 func (k *Cache) Close() error {
 	k.work.Wait()
-	return errors.Join(unix.Munmap(k.usage), k.root.close())
+	err := k.root.close()
+	for _, u := range append(k.old, k.usage.Load()) {
+		err = errors.Join(err, unix.Munmap(u.data))
+	}
+	return err
 }
 
 // Wrap is the source with its samples kept. It is refused for a source without versions.
@@ -153,7 +162,7 @@ func (c *cached) Read(ctx context.Context, i int64, b *Buffer) error {
 		return c.Source.Read(ctx, i, b) // which will say what is wrong with it
 	}
 	n := entryPath(b.path[:0], sum)
-	if c.cache.load(ctx, b, n, c.columns) {
+	if c.cache.load(ctx, b, n, c.columns, sum) {
 		c.cache.hits.Add(1)
 		return nil
 	}
@@ -184,14 +193,14 @@ func entryPath(dst []byte, sum [16]byte) int {
 }
 
 // load reads the entry b.path[:n] into the buffer; false: there is none that can be used.
-func (k *Cache) load(ctx context.Context, b *Buffer, n, columns int) bool {
+func (k *Cache) load(ctx context.Context, b *Buffer, n, columns int, sum [16]byte) bool {
 	b.drop()
 	fd, err := k.root.open(b, n)
 	if err != nil {
 		return false
 	}
 	size, err := k.root.fill(ctx, fd, b)
-	if err == nil && !b.entry(size, columns) {
+	if err == nil && !b.entry(size, columns, sum) {
 		err = errIndex
 	}
 	if err == nil && time.Since(time.Unix(b.stat[0].Mtim.Unix())) > touchAfter {
@@ -214,10 +223,10 @@ func touch(fd int) {
 	_, _, _ = unix.Syscall6(unix.SYS_UTIMENSAT, uintptr(fd), 0, 0, 0, 0, 0)
 }
 
-// entry checks an entry that lies in the buffer's memory and makes it the buffer's sample.
-func (b *Buffer) entry(size, columns int) bool {
+// entry checks an entry that lies in the buffer's memory, and is of that name, and makes it the buffer's sample.
+func (b *Buffer) entry(size, columns int, sum [16]byte) bool {
 	le, e := binary.LittleEndian, b.mem[:size]
-	if size < entryHeader || string(e[:8]) != entryMagic || le.Uint64(e[8:]) != xxh3.Hash(e[16:]) {
+	if size < entryHeader || string(e[:8]) != entryMagic || le.Uint64(e[8:]) != xxh3.Hash(e[16:])^le.Uint64(sum[:]) {
 		return false
 	}
 	parts, n := int(le.Uint32(e[16:])), int(le.Uint32(e[20:]))
@@ -261,7 +270,7 @@ func (k *Cache) store(b *Buffer, sum [16]byte) {
 		k.stored.Add(1)
 		return
 	}
-	k.used().Add(-size)
+	k.count(-size)
 	if errors.Is(err, unix.EEXIST) { // somebody else has kept it meanwhile, and counted it
 		return
 	}
@@ -320,7 +329,7 @@ func (k *Cache) write(b *Buffer, sum [16]byte) error {
 	for _, data := range all[1:] {
 		_, _ = h.Write(data)
 	}
-	le.PutUint64(head[8:], h.Sum64())
+	le.PutUint64(head[8:], h.Sum64()^le.Uint64(sum[:]))
 
 	tmp := fmt.Sprintf("tmp/%d-%d-%d", os.Getpid(), k.begun.UnixNano(), k.tmp.Add(1))
 	fd, err := unix.Openat(k.root.fd, tmp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, 0o600)

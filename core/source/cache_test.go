@@ -193,6 +193,22 @@ func TestDamagedEntryIsFetchedAgain(t *testing.T) {
 	}
 }
 
+// A sound entry under another's name, as a disk's repair may leave it, is no sample of that name.
+func TestEntryOfAnotherSampleIsFetchedAgain(t *testing.T) {
+	dir := t.TempDir()
+	k := openK(t, CacheConfig{Dir: dir})
+	s, o := behind(t, k, 4)
+	readAll(t, s)
+	all := entriesOf(t, dir)
+	must(t, os.Rename(all[0], dir+"/aside"))
+	must(t, os.Rename(all[1], all[0]))
+	must(t, os.Rename(dir+"/aside", all[1]))
+	readAll(t, s)
+	if got := k.Stats(); o.requests != 6 || got.Corrupt != 2 || got.Bytes != bytesIn(t, dir) {
+		t.Fatalf("%d requests, %+v", o.requests, got)
+	}
+}
+
 // An object that was written again is another one: the cache does not answer for it with the old bytes.
 func TestCacheFollowsTheVersion(t *testing.T) {
 	k := openK(t, CacheConfig{Dir: t.TempDir()})

@@ -41,7 +41,7 @@ func TestCacheThatLetsNothingGoFindsTheRoomThatOthersMake(t *testing.T) {
 		t.Fatalf("%d bytes in %d entries, %d of them removed; counted %d, limit %d", total, before, before/2, n.Bytes, limit)
 	}
 	counted := k.changed
-	k.used().Add(1) // which a count would put right
+	k.count(1) // which a count would put right
 	readAll(t, s)
 	k.work.Wait()
 	if k.changed != counted || k.Stats().Bytes != bytesIn(t, dir)+1 {
@@ -101,5 +101,49 @@ func TestDirectoryThatCannotBeReadIsNotCountedAsEmpty(t *testing.T) {
 	must(t, os.Remove(dir+"/usage"))
 	if _, err := OpenCache(CacheConfig{Dir: dir, MaxBytes: 1}); err == nil || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "not a directory") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A counter that somebody cuts off under a running cache is made again, and what is there counted; where it cannot be, nothing more is kept.
+func TestCounterThatIsCutOffIsMadeAgain(t *testing.T) {
+	dir := t.TempDir()
+	var said []string
+	k := openK(t, CacheConfig{Dir: dir, Unkept: func(err error) { said = append(said, err.Error()) }})
+	s, o := behind(t, k, 20)
+	other := openK(t, CacheConfig{Dir: dir})
+	for _, half := range []int64{0, 10} {
+		for i := range int64(10) {
+			read(t, s, half+i)
+		}
+		must(t, os.Truncate(dir+"/usage", 0))
+		if got := other.Stats().Bytes; got != 0 {
+			t.Errorf("without a counter %d bytes, want 0", got)
+		}
+	}
+	removeEntries(t, dir)
+	readAll(t, s)
+	if got, want := k.Stats().Bytes, bytesIn(t, dir); got != want || want == 0 || other.Stats().Bytes != want {
+		t.Errorf("counted %d and %d bytes, %d are there", got, other.Stats().Bytes, want)
+	}
+	readAll(t, s)
+	if got := k.Stats(); got.Failed != 0 || got.Corrupt != 0 || got.Hits != 20 || o.requests != 40 || said != nil {
+		t.Errorf("%d requests, %+v, said %q", o.requests, got, said)
+	}
+
+	removeEntries(t, dir)
+	must(t, os.Truncate(dir+"/usage", 0))
+	must(t, os.Rename(dir+"/usage", dir+"/was"))
+	must(t, os.Mkdir(dir+"/usage", 0o700))
+	readAll(t, s)
+	if got := k.Stats(); got.Bypassed != 20 || len(said) == 0 || !strings.HasPrefix(said[0], "usage: ") {
+		t.Errorf("%+v, said %q", got, said)
+	}
+}
+
+// removeEntries empties the directories of entries.
+func removeEntries(t *testing.T, dir string) {
+	t.Helper()
+	for _, e := range entriesOf(t, dir) {
+		must(t, os.Remove(e))
 	}
 }

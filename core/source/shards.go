@@ -316,7 +316,7 @@ func shapeOf(kind string, media []Medium, label string, columns []Column, maxByt
 // check refuses a source in which no sample has what was asked for.
 func (s *shards) check(c *ShardsConfig, total int64) error {
 	if total == 0 {
-		return fmt.Errorf("%w: got %d archives without a member that could be one", ErrNoSamples, len(c.Shards))
+		return fmt.Errorf("%w: got %d archives without a member that could be one, or files without a row or record; the first is %q", ErrNoSamples, len(c.Shards), store.Shown(c.Shards[0]))
 	}
 	var parts []string
 	found, labels := make([]bool, len(s.media)), false

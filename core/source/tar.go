@@ -49,6 +49,11 @@ func scanTar(w *window, each func(name []byte, off, size int64) error) error {
 // next reads one header and steps over its data.
 func (s *tarScanner) next(each func(name []byte, off, size int64) error) (done bool, err error) {
 	h, err := s.w.bytes(s.at, tarBlock)
+	if errors.Is(err, errEnd) && s.at == 0 { // of less than a header, which may be what was packed small
+		if b, begins := s.w.bytes(0, int(s.w.size)); begins == nil && isCompressed(b) {
+			return false, errCompressed
+		}
+	}
 	if err != nil {
 		return false, err
 	}
@@ -207,11 +212,13 @@ func isCompressed(b []byte) bool {
 	return false
 }
 
+var errCompressed = errors.New("not a tar header; the archive is compressed, so it cannot be read in any order; unpack it to a plain .tar")
+
 // checkSum proves a block to be a header: the sum of its bytes, with blanks in place of the sum.
 func checkSum(h []byte) error {
 	want, err := tarNumber(h[148:156])
 	if isCompressed(h) {
-		return errors.New("not a tar header; the archive is compressed, so it cannot be read in any order; unpack it to a plain .tar")
+		return errCompressed
 	}
 	if err != nil {
 		return errors.New("not a tar header; the archive is damaged or no tar archive")

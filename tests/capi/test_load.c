@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -138,6 +139,41 @@ TEST(a_batch_has_a_row_for_each_picture_and_says_which) {
     CHECK(strstr(spdl_last_error(), "make it with SPDL_SAMPLE_INIT") && !l);
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* their shadows have no bound */
+/* Bytes that this process has mapped; 0: the kernel did not say. */
+static size_t mapped(void) {
+    unsigned long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (!f) return 0;
+    if (fscanf(f, "%lu", &pages) != 1) pages = 0;
+    fclose(f);
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+TEST(a_result_without_memory_is_told_with_its_bytes_and_a_smaller_one_comes) {
+    static const char *const wide = "{\"image\": {}, \"batch\": {\"height\": 16384, \"width\": 16384}}";
+    spdl_sample sample = SPDL_SAMPLE_INIT;
+    spdl_loaded *l = NULL;
+    struct rlimit was, limit;
+    sample.bytes = gif;
+    sample.n_bytes = sizeof gif;
+    CHECK_STATUS(spdl_load_batch("{\"image\": {}}", &sample, 1, &l), SPDL_OK);
+    spdl_loaded_free(l);
+    l = NULL;
+    CHECK(getrlimit(RLIMIT_AS, &was) == 0 && mapped());
+    limit = was;
+    limit.rlim_cur = mapped() + 400000000;
+    CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+    spdl_status got = spdl_load_batch(wide, &sample, 1, &l);
+    CHECK(setrlimit(RLIMIT_AS, &was) == 0);
+    CHECK_STATUS(got, SPDL_E_NOMEM);
+    CHECK_SAYS("load: no memory for 805306368 bytes");
+    CHECK(!l);
+    CHECK_STATUS(spdl_load_batch("{\"image\": {}}", &sample, 1, &l), SPDL_OK);
+    spdl_loaded_free(l);
+}
+#endif
+
 TEST(loaded_memory_survives_a_fork_and_load_refuses_there) {
     spdl_loaded *l, *more;
     CHECK_STATUS(spdl_load("{\"audio\": {}}", wav, sizeof wav, NULL, &l), SPDL_OK);
@@ -162,6 +198,17 @@ static size_t film(char *out) {
         out[n++] = (char)128, out[n++] = (char)128;
     }
     return n;
+}
+
+TEST(a_sample_beyond_its_timeout_is_told_so) {
+    char bytes[256];
+    size_t n = film(bytes);
+    spdl_loaded *l = NULL;
+    CHECK_STATUS(spdl_load("{\"video\": {\"timeout\": \"1ns\"}}", bytes, n, NULL, &l), SPDL_E_SAMPLE);
+    CHECK_SAYS("too slow");
+    CHECK(!l);
+    CHECK_STATUS(spdl_load("{\"video\": {}}", bytes, n, NULL, &l), SPDL_OK);
+    spdl_loaded_free(l);
 }
 
 TEST(a_long_video_comes_in_chunks) {

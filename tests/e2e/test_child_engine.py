@@ -60,6 +60,21 @@ def test_the_engine_is_gone_when_close_has_returned(pictures, name):
         assert ended(pid)
 
 
+def test_close_does_not_wait_for_ever_for_an_engine_that_does_not_end(pictures):
+    """One that is stopped, as one whose storage hangs: close() returns while it is there, and it ends when it goes on."""
+    loader = spdl.open(describe(pictures.path))
+    pid = loader.info.engine_pid
+    with loader.acquire() as batch:
+        assert batch.step == 0
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        loader.close()
+        assert not ended(pid)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    eventually("the engine's end", lambda: ended(pid))
+
+
 def reads(pid):
     """Whether the process has mapped a ring."""
     return "memfd:spdl" in pathlib.Path(f"/proc/{pid}/maps").read_text()

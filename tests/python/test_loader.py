@@ -399,9 +399,12 @@ def test_wrong_arguments_are_refused(mock):
             spdl.attach("x", **arguments)
     ring: list = [3]
     ring.append(ring)
+    loop: dict = {"folder": "/data"}
+    loop["remote"] = {"region": loop}
     for description, place in [({"batch": object()}, "batch: the description is not plain data: got an object of type object"), ({"source": {"columns": [{"name": "a"}, {"type": int}]}},
                                r"source.columns\[1\].type: the description is not plain data: got an object of type type"), ({(1, 2): 3}, "open: the description is not plain data: keys must be"),
-                               ({"source": {"folder": b"x"}}, "source.folder: the"), ({"source": {"only": ring}}, "source: the description is not plain data: Circular reference")]:
+                               ({"source": {"folder": b"x"}}, "source.folder: the"), ({"source": {"only": ring}}, "source: the description is not plain data: Circular reference"),
+                               ({"source": loop}, "source.remote.region: the description is not plain data: it is in itself, without end"), (loop, "remote.region: the description is not")]:
         with pytest.raises(spdl.SpecError, match=place):
             spdl.open(description)
     for text in ('{"batch": 3}', "batch: 3\nimage: {}\n"):

@@ -103,6 +103,33 @@ func TestTwoSignalsAtOnceEndItInGoodOrder(t *testing.T) {
 	}
 }
 
+// An end that waits, here for who holds a batch, is cut short by a signal that comes when patience is over: it ends the process.
+func TestALaterSignalEndsAnEndThatWaits(t *testing.T) {
+	name, dir := home(t), pictures(t, 10)
+	s := serve(t, name, dir, "--size", "16", "--journal", filepath.Join(t.TempDir(), "position"))
+	r := s.attach(shm.AttachOptions{})
+	if _, err := r.Acquire(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.wait()
+	}()
+	for {
+		_ = s.cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-ended:
+			if w := s.cmd.ProcessState.Sys().(syscall.WaitStatus); !w.Signaled() || w.Signal() != syscall.SIGTERM {
+				t.Errorf("ended with %v, want the signal", s.cmd.ProcessState)
+			}
+			good(t, "clean", name) // it was killed
+			return
+		case <-time.After(patience / 20):
+		}
+	}
+}
+
 // A log that nobody reads any more does not end the service, and one whose reader is stopped does not hold it up: not its batches, not its end.
 func TestServeOutlivesTheReaderOfItsLog(t *testing.T) {
 	for name, stopped := range map[string]bool{"gone": false, "stopped": true} {

@@ -20,6 +20,14 @@ func readAudio(t *testing.T, src audio.Source) (audio.Wave, audio.Info) {
 	return wave, info
 }
 
+func writeSound(t *testing.T, path string, a Audio, samples []float32) {
+	t.Helper()
+	m := must[*Muxer](t)(Create(path, Config{}))
+	defer m.Abort()
+	ok(t, must[*AudioTrack](t)(m.AddAudio(a)).Write(samples))
+	ok(t, m.Close())
+}
+
 // 16-bit samples come back bit for bit from lossless codecs, of any number of channels, written interleaved or in planes.
 func TestLosslessAudioComesBackBitForBit(t *testing.T) {
 	for _, c := range []struct {

@@ -9,9 +9,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/spdl/spdl/core/media/audio"
 	"github.com/spdl/spdl/core/media/av"
 	"github.com/spdl/spdl/core/media/video"
 )
@@ -303,6 +305,84 @@ func TestCopiesThatCannotBeAreRefused(t *testing.T) {
 	refuses(t, err, CauseClosed, "it is closed")
 	_, err = m.AddCopy(in, Copy{})
 	refuses(t, err, CauseClosed, "it is closed")
+}
+
+// copySound copies a file's sound, packet by packet or as packets that were taken.
+func copySound(t *testing.T, from, to string, taken bool) error {
+	t.Helper()
+	in := must[*Input](t)(OpenInput(Source{Path: from}, KindAudio))
+	defer in.Close()
+	m := must[*Muxer](t)(Create(to, Config{}))
+	defer m.Abort()
+	if !taken {
+		track, err := m.AddCopy(in, Copy{})
+		if err == nil {
+			err = CopyAll(track)
+		}
+		return errors.Join(err, m.Close())
+	}
+	p := must[*av.Packets](t)(in.Take(0, 0))
+	defer p.Close()
+	track, err := m.AddPackets(p, Copy{})
+	if err == nil {
+		err = track.Write(p)
+	}
+	return errors.Join(err, m.Close())
+}
+
+// A copied sound is read back, or refused where what FFmpeg writes would not be.
+func TestCopiedSoundsAreReadBackOrRefused(t *testing.T) {
+	for _, c := range []struct {
+		codec, from, to string
+		words           string // of the refusal; empty: the samples come back
+	}{
+		{"libopus", "a.opus", "b.caf", "caf does not hold opus; choose another container"},
+		{"libopus", "a.opus", "b.ogg", ""},
+		{"tta", "a.tta", "b.mkv", ""},
+		{"tta", "a.mkv", "b.mkv", "the source's clock of 1/1000 s does not say how many samples its TTA has; decode and encode"},
+		{"tta", "a.mkv", "b.tta", "the source's clock of 1/1000 s"},
+		{"libmp3lame", "a.mp3", "b.w64", "w64 does not hold mp3"},
+		{"libmp3lame", "a.mp3", "b.mp3", ""},
+		{"adpcm_ms", "a.wav", "b.nut", "nut does not hold adpcm_ms"},
+		{"adpcm_ms", "a.wav", "b.w64", ""},
+		{"adpcm_ima_wav", "a.wav", "b.nut", "nut does not hold adpcm_ima_wav"},
+		{"adpcm_ima_wav", "a.wav", "b.w64", ""},
+		{"ac3", "a.ac3", "b.caf", ""},
+	} {
+		for _, taken := range []bool{false, true} {
+			dir := t.TempDir()
+			from, to := filepath.Join(dir, c.from), filepath.Join(dir, c.to)
+			writeSound(t, from, Audio{Codec: c.codec, Rate: 48000, Channels: 1}, tone(3*48000, 1))
+			err := copySound(t, from, to, taken)
+			if c.words != "" {
+				refuses(t, err, CauseUnsupported, c.words)
+				continue
+			}
+			ok(t, err)
+			want, _ := readAudio(t, audio.Source{Path: from})
+			got, _ := readAudio(t, audio.Source{Path: to})
+			if !slices.Equal(got.Data, want.Data) {
+				t.Errorf("%s from %s to %s, taken %t: %d samples that are not the source's %d", c.codec, c.from, c.to, taken, len(got.Data), len(want.Data))
+			}
+		}
+	}
+}
+
+// An MP3's head says how much ahead of it is no sound. Where the source says nothing of that, a decoder's 529 samples are left out, and no more.
+func TestMP3OfAnotherContainerKeepsItsBeginning(t *testing.T) {
+	dir := t.TempDir()
+	writeSound(t, dir+"/a.mkv", Audio{Codec: "libmp3lame", Rate: 48000, Channels: 1}, tone(3*48000, 1))
+	ok(t, copySound(t, dir+"/a.mkv", dir+"/b.mp3", false))
+	whole, _ := readAudio(t, audio.Source{Path: dir + "/a.mkv"})
+	got, _ := readAudio(t, audio.Source{Path: dir + "/b.mp3"})
+	if len(got.Data) != len(whole.Data)-529 {
+		t.Fatalf("%d samples, want the source's %d without 529", len(got.Data), len(whole.Data))
+	}
+	for i, v := range got.Data {
+		if math.Abs(float64(v-whole.Data[529+i])) > 1e-4 {
+			t.Fatalf("sample %d is %g, want %g", i, v, whole.Data[529+i])
+		}
+	}
 }
 
 func TestInputsThatCannotBeReadAreNamed(t *testing.T) {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <libavutil/avstring.h>
+#include <libavutil/intreadwrite.h>
 #include <libavutil/pixdesc.h>
 
 #include "../av/av.h"
@@ -215,9 +216,13 @@ static const struct {
      {AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG4, AV_CODEC_ID_H264, AV_CODEC_ID_HEVC,
       AV_CODEC_ID_MP1, AV_CODEC_ID_MP2, AV_CODEC_ID_MP3, AV_CODEC_ID_AC3, AV_CODEC_ID_DTS,
       AV_CODEC_ID_PCM_S16BE, AV_CODEC_ID_PCM_DVD}},
-    {"wav,w64", 0, {AV_CODEC_ID_AAC, AV_CODEC_ID_VORBIS}},
-    {"caf", 0, {AV_CODEC_ID_FLAC}},
-    {"nut", 0, {AV_CODEC_ID_FLAC, AV_CODEC_ID_WMAV1, AV_CODEC_ID_WMAV2}},
+    {"wav", 0, {AV_CODEC_ID_AAC, AV_CODEC_ID_VORBIS}},
+    {"w64", 0, {AV_CODEC_ID_AAC, AV_CODEC_ID_VORBIS, AV_CODEC_ID_MP3, AV_CODEC_ID_GSM_MS}},
+    {"caf", 0, {AV_CODEC_ID_FLAC, AV_CODEC_ID_OPUS}},
+    {"nut",
+     0,
+     {AV_CODEC_ID_FLAC, AV_CODEC_ID_WMAV1, AV_CODEC_ID_WMAV2, AV_CODEC_ID_ADPCM_MS,
+      AV_CODEC_ID_ADPCM_IMA_WAV}},
     {"swf", 0, {AV_CODEC_ID_PNG}},
     {"amr,ico,latm,spdif", 0, {AV_CODEC_ID_NONE}}, /* bare, and they look at the codec themselves */
 };
@@ -344,6 +349,18 @@ static int copy_side_data(media_mux *m, AVStream *s, const AVStream *from) {
     return MEDIA_MUX_OK;
 }
 
+/* TTA's header counts samples, and is made from how long its packets are, or the file: of a source whose clock is coarser, as Matroska's is,
+ * it counts others, and nothing decodes. */
+static int check_clock(media_mux *m, const AVStream *from) {
+    const AVCodecParameters *codec = from->codecpar;
+    if (codec->codec_id != AV_CODEC_ID_TTA ||
+        av_cmp_q(from->time_base, (AVRational){1, FFMAX(codec->sample_rate, 1)}) <= 0)
+        return MEDIA_MUX_OK;
+    return fail(m, MEDIA_MUX_UNSUPPORTED,
+                "the source's clock of %d/%d s does not say how many samples its TTA has; decode and encode",
+                from->time_base.num, from->time_base.den);
+}
+
 int media_mux_copy(media_mux *m, const AVStream *from, const char *filters) {
     AVBSFContext *filter = NULL;
     AVStream *s;
@@ -351,6 +368,7 @@ int media_mux_copy(media_mux *m, const AVStream *from, const char *filters) {
     char both[1024];
     int rc = room(m);
     if (rc == MEDIA_MUX_OK) rc = holds_stream(m, from->codecpar);
+    if (rc == MEDIA_MUX_OK) rc = check_clock(m, from);
     filters = media_mux_needs(o, from->codecpar, filters, both, sizeof both);
     if (rc == MEDIA_MUX_OK && filters) rc = media_mux_filters(m, &filter, from, filters);
     if (rc == MEDIA_MUX_OK) rc = add(m, &s);
@@ -407,11 +425,22 @@ static int end_first_page(media_mux *m, media_mux_track *t) {
     return av_write_frame(m->format, NULL);
 }
 
+/* A packet may say how many samples ahead of it are no sound. Of fewer than the 529 that a decoder makes FFmpeg 5.1's MP3 says 4096 and less. */
+static void count_ahead(const media_mux *m, const media_mux_track *t, AVPacket *p) {
+    enum { DECODERS_DELAY = 529, WHOLE = 10 };
+    size_t size = 0;
+    if (t->stream->codecpar->codec_id != AV_CODEC_ID_MP3 || strcmp(m->format->oformat->name, "mp3") != 0)
+        return;
+    uint8_t *skip = av_packet_get_side_data(p, AV_PKT_DATA_SKIP_SAMPLES, &size);
+    if (skip && size >= WHOLE && AV_RL32(skip) < DECODERS_DELAY) AV_WL32(skip, DECODERS_DELAY);
+}
+
 static int put(media_mux *m, media_mux_track *t, AVPacket *p) {
     int rc = check_shown(m, t, p);
     if (rc != MEDIA_MUX_OK) return rc;
     if (t->leads && media_mux_lead(t->stream->codecpar, p) < 0)
         return fail(m, MEDIA_MUX_NO_MEMORY, "a packet");
+    count_ahead(m, t, p);
     p->stream_index = t->stream->index;
     p->pos = -1;
     av_packet_rescale_ts(p, t->time_base, t->stream->time_base);

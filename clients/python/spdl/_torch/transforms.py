@@ -428,16 +428,19 @@ class Places(dict[str, list[Place]]):
 def resolved(description: Mapping[str, Any]) -> tuple[dict[str, Any], Places]:
     """A description with operations in the place of transforms, and with the layout, dtype and mode that follow from these."""
     places = Places()
-    return _resolved(description, "", places), places
+    return _resolved(description, "", places, ()), places
 
 
-def _resolved(section: Mapping[str, Any], at: str, places: Places) -> dict[str, Any]:
+def _resolved(section: Mapping[str, Any], at: str, places: Places, above: tuple[int, ...]) -> dict[str, Any]:
+    if id(section) in above:
+        raise SpecError(f"spdl: open: {at}: the description is not plain data: it is in itself, without end; give each section a dict of its own")
+    above += (id(section),)
     out = dict(section)
     for key, value in section.items():
         if not isinstance(value, Mapping):
             continue
         inside = f"{at}.{key}" if at else str(key)
-        out[key] = _resolved(value, inside, places)
+        out[key] = _resolved(value, inside, places, above)
         if key in ("image", "video") and not is_plain(value.get("transform")):
             mode = value.get("mode", "rgb")
             said = told(value["transform"], f"{inside}.transform", 3 if mode == "rgb" else 1, is_mask=mode == "index")
