@@ -210,8 +210,8 @@ func TestRingsBeyondTheMemoryBudgetAreRefused(t *testing.T) {
 		t.Fatalf("4 slots of 2 MiB in 10 MiB: %v", err)
 	}
 	wantError(t, may.reserve("val", 1<<20, 3), shm.ErrNoSpace, `ring "val"`, "3 slots of 1.0 MiB take 3.0 MiB", "limits.memory leaves 2.0 MiB", "raise it, or lower ring.slots or batch, or max_bytes of source.columns")
-	_, err := New(describe(t, folder(t, 4, nil), "limits: {memory: 1}\n"), nil)
-	wantError(t, err, shm.ErrNoSpace, "limits.memory leaves 0.0 MiB")
+	_, err := New(describe(t, folder(t, 4, nil), "limits: {memory: 8}\n"), nil)
+	wantError(t, err, shm.ErrNoSpace, "but limits.memory is 8 bytes; a number alone is bytes: write a unit, such as 8GiB")
 }
 
 // A bound on memory is one on what a ring keeps of large objects, too.

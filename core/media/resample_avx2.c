@@ -184,11 +184,19 @@ static const media_resampler torch = {
 KERNELS(avx2, media_by_table_avx2, media_by_tables)
 KERNELS(avx512vbmi, media_by_table_vbmi, media_by_tables_vbmi) /* AVX2's, but for these */
 
+/* Found once: every op and context asks, and a hypervisor traps CPUID, some us each. Threads that ask at the same time find the same. */
+static int has_f16c(void) {
+    static _Atomic int known; /* 1 or 2: no or yes */
+    if (!known) {
+        unsigned a, b, c, d;
+        known = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) ? 2 : 1;
+    }
+    return known == 2;
+}
+
 const media_kernels *media_best_kernels(int without) {
-    unsigned a, b, c, d;
     __builtin_cpu_init(); /* its answers know what the kernel saves; it has none for f16c */
-    int f16c = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
-    if (without & MEDIA_PORTABLE || !f16c || !__builtin_cpu_supports("avx2") ||
+    if (without & MEDIA_PORTABLE || !has_f16c() || !__builtin_cpu_supports("avx2") ||
         !__builtin_cpu_supports("fma"))
         return &media_portable;
     int wide = __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw");

@@ -3,6 +3,7 @@ package spec
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Key is one line of the description's reference.
@@ -768,18 +769,22 @@ func children(path string) []string {
 	if path == "fields.NAME" {
 		return inField
 	}
-	var names []string
-	prefix := path
-	if path != "" {
-		prefix += "."
-	}
+	return slices.Clip(namesBelow()[path])
+}
+
+// namesBelow are the names of the keys directly below each path, in the table's order. They are asked for at every key of a description, and a
+// description of one sample is read as often as there are samples.
+var namesBelow = sync.OnceValue(func() map[string][]string {
+	names := map[string][]string{}
 	for _, k := range keys {
-		if rest, below := strings.CutPrefix(k.Path, prefix); below && !strings.ContainsAny(rest, ".[") {
-			names = append(names, rest)
+		at := strings.LastIndexByte(k.Path, '.') + 1
+		if last := k.Path[at:]; !strings.Contains(last, "[") {
+			within := strings.TrimSuffix(k.Path[:at], ".")
+			names[within] = append(names[within], last)
 		}
 	}
 	return names
-}
+})
 
 // elsewhere finds the path that begins with within and ends in a key, for who wrote it one level too high or too low.
 func elsewhere(name, within string) string {

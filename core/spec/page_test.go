@@ -565,6 +565,21 @@ func TestDefaultsOfTheTableAreInForce(t *testing.T) {
 
 func lastKey(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 
+// A description of one sample is read for every sample, and each of its keys asks for these.
+func TestNamesBelowAPathAreMadeOnce(t *testing.T) {
+	for path, want := range map[string]string{"": "ring", "image": "layout", "image.transform[].resize": "size", "source.columns[]": "dtype"} {
+		if names := children(path); !slices.Contains(names, want) || slices.ContainsFunc(names, func(name string) bool { return strings.ContainsAny(name, ".[") }) {
+			t.Errorf("below %q: got %q, want %q among names", path, names, want)
+		}
+		if n := testing.AllocsPerRun(10, func() { children(path) }); n != 0 {
+			t.Errorf("below %q: asking made %v allocations, want none", path, n)
+		}
+	}
+	if names := children("nowhere"); names != nil {
+		t.Errorf("below no key: got %q", names)
+	}
+}
+
 // The names of the top level are what a misspelt key is compared with.
 func TestTopLevelNames(t *testing.T) {
 	names := children("")

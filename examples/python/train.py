@@ -54,11 +54,12 @@ def run(loader, with_hash):
         if with_hash:
             print(f"{batch.ticket} {hash_batch(batch):08x}")
         if "image" in batch:
-            image = batch["image"]  # a view of shared memory: no copy was made
-            if isinstance(image, spdl.Ragged):  # rows of different length
-                image = image.values.numpy()
-            total += float(image.sum(dtype="float64"))
-            elements += image.size
+            image = batch.array("image")
+            part = image.values if isinstance(image, spdl.Ragged) else image  # ragged: rows of different length
+            if part.dtype.typestr in ("|u1", "<f4"):
+                pixels = part.numpy()  # a view of shared memory: no copy was made
+                total += float(pixels.sum(dtype="float64"))
+                elements += pixels.size
         if "label" in batch:
             labels.update(label for label in batch["label"].tolist() if label != -1)  # -1: the sample has none
         batches += 1

@@ -23,6 +23,17 @@ def test_labels_are_counted_whatever_they_are_and_none_is_none(pictures, tmp_pat
         assert done.returncode == 0 and re.fullmatch(says, done.stdout.splitlines()[-1]), (n, done)
 
 
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_pictures_of_half_the_bits_have_no_mean_and_their_bytes_are_read(pictures, language, dtype):
+    """The mean is that of u8 and float32; of other types it is 0, also of bfloat16, which NumPy does not have."""
+    spec = json.dumps(describe(pictures.path, image={"transform": [{"resize": 16}, {"center_crop": 16}], "dtype": dtype}))
+    done = train(language, spec, "--hash")
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0 and "; mean of image 0.0000; " in lines[-1], done
+    assert lines[:-1] == train("c", spec, "--hash").stdout.splitlines()[:-1] and len(lines) > 2, lines
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_misspelt_flag_is_no_group(pictures, language):
     done = train(language, str(pictures.path), "--hahs")

@@ -173,8 +173,11 @@ func strictCompletion(root *cobra.Command) {
 	}
 }
 
-// noVerb says that there is none of that name.
+// noVerb says that there is none of that name, or that it was not looked for behind --.
 func noVerb(root *cobra.Command, name string) error {
+	if slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == name }) {
+		return usage("got \"--\" ahead of the verb %q; leave it out", name)
+	}
 	near := slices.DeleteFunc(root.SuggestionsFor(name), func(verb string) bool {
 		return spelling.Edits(name, verb) > max(1, len(name)/3) && !strings.HasPrefix(verb, name)
 	})

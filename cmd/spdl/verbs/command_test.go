@@ -24,6 +24,7 @@ import (
 func TestAMistypedVerbOrFlagIsNamedWithTheNearest(t *testing.T) {
 	refused(t, exitUsage, `no verb "serv"; did you mean serve?`, "serv")
 	refused(t, exitUsage, `no verb "foo" (spdl --help lists them)`, "foo")
+	refused(t, exitUsage, `got "--" ahead of the verb "serve"; leave it out`, "--", "serve", "x")
 	refused(t, exitUsage, `no verb "bogus" (spdl --help lists them)`, "help", "bogus")
 	refused(t, exitUsage, `no verb "stats" (spdl --help lists them)`, "stats", "--help")
 	refused(t, exitUsage, `help: got "check extra", want the name of one verb`, "help", "check", "extra")
@@ -171,7 +172,8 @@ func TestOutputThatIsLostIsAFailure(t *testing.T) {
 func TestAnOutputThatCannotBeThereIsRefusedFirst(t *testing.T) {
 	home(t)
 	for _, args := range [][]string{{"view", "/no/such"}, {"trace", "nobody"}, {"replay", "/no/such", "0"}} {
-		refused(t, exitNotFound, args[0]+`: --out "/absent/x.png": no such file or directory`, append(args, "--out", "/absent/x.png")...)
+		refused(t, exitNotFound, args[0]+`: --out "/absent/x.png": no such file or directory; make the directory first`, append(args, "--out", "/absent/x.png")...)
+		refused(t, exitUsage, args[0]+`: --out "/" is a directory, want the name of a file`, append(args, "--out", "/")...)
 	}
 }
 

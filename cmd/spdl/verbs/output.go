@@ -37,10 +37,19 @@ func (o *output) lost(failure error) error {
 	return fmt.Errorf("standard output: %v; what was printed is not complete", unwrapPath(o.failed))
 }
 
-// reachable refuses a file whose directory is not there before anything is waited for.
+// reachable refuses a file that cannot be written, as its directory is not there or it is one itself, before anything is waited for.
 func reachable(verb, flag, file string) error {
-	if _, err := os.Stat(filepath.Dir(file)); file != "" && file != "-" && err != nil {
+	if file == "" || file == "-" {
+		return nil
+	}
+	_, err := os.Stat(filepath.Dir(file))
+	switch st, here := os.Stat(file); {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s: --%s %q: %w; make the directory first", verb, flag, file, unwrapPath(err))
+	case err != nil:
 		return fmt.Errorf("%s: --%s %q: %w", verb, flag, file, unwrapPath(err))
+	case here == nil && st.IsDir():
+		return usage("%s: --%s %q is a directory, want the name of a file, there or elsewhere", verb, flag, file)
 	}
 	return nil
 }
