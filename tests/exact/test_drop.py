@@ -285,7 +285,7 @@ def test_a_random_compose_is_described_as_it_is_and_opens(root, name):
 
 class OwnResize(T.Resize):
     def forward(self, img):
-        return img
+        return img.rotate(90)
 
 
 REFUSED = {

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple, NoReturn, Optional, Union
 from .. import _torchrun
 from .._errors import ArgumentError
 from .._given import plain, whole
-from . import annotated, beside, columns, datasets, extents, formats, held, huggingface, joint, litdata, mosaic, processors, samplers, streams
+from . import annotated, apart, beside, columns, datasets, extents, formats, held, huggingface, joint, litdata, mosaic, processors, samplers, streams
 from .given import Operation, refusal
+from .kept import PLAIN, Kept, Samples
 from .labels import Sampled
 from .made import Made, Streamed, uncollected
 from .methods import MASK
@@ -141,7 +142,8 @@ def _looked_at(dataset: Any, arguments: dict[str, Any]) -> tuple[int, Callable[[
 
 def _of_pictures(of: datasets.Pictures, dataset: Any, said: _Arguments) -> Made:
     """What a data set of torchvision's is."""
-    finish, sections, places = _sections(of, dataset, said)
+    kept = Kept()
+    finish, sections, places, fields = _of_views(datasets.viewed(of), dataset, said, kept) if of.target.kind in ("label", "values") else (*_sections(of, dataset, said), of.target.fields())
     source: dict[str, Any] = {"host": {"samples": len(of.pictures)}}
     files: beside.Files = {}
     if of.target != LABEL:
@@ -149,8 +151,35 @@ def _of_pictures(of: datasets.Pictures, dataset: Any, said: _Arguments) -> Made:
         source = {"list": TABLE, "labels": "none", **({"columns": columns} if columns else {})}
     elif datasets.is_folder(of):
         source = {"folder": of.root, "extensions": [ending.lstrip(".") for ending in of.extensions]}
-    more = finish.known if isinstance(finish, Sampled) else of.outputs.fields if of.outputs is not None else ()
-    return Made(len(of.pictures), source, sections, datasets.Files(of), (*of.target.fields(), *more), finish, finish.collate is not None, of.classes, files, places)
+    more = finish.known if isinstance(finish, Sampled) else ()
+    return Made(len(of.pictures), source, sections, datasets.Files(of, kept), (*fields, *more), finish, finish.collate is not None, of.classes, files, places)
+
+
+def _of_views(of: datasets.Pictures, dataset: Any, given: _Arguments, kept: Kept) -> tuple[Union[Finish, Samples], dict[str, Any], Places, Sequence[str]]:
+    """What becomes of a batch of pictures, each once or as several, and of what is beside them; the sections of these, of what they are made, and what is picked."""
+    collate, place = _collate(given), f"dataset.{of.target.transformed()}"
+    listed = given.batch_size() == 1 or collate is not None and not _is_torchs_own(collate)
+    sections, images = [], []
+    for i, view in enumerate(of.views or ()):
+        transform = view.transforms[0] if len(view.transforms) == 1 else list(view.transforms) or None
+        one = of._replace(transform=transform, channels=1 if view.mode == "L" else 3)
+        said = _told(one, dataset)
+        apart.check(view, (of.views or ())[:i], place)
+        operations = [*_front(of, said.operations), *said.operations]
+        section = {**({"mode": "gray"} if one.channels == 1 else {}), **({"orientation": "apply"} if of.turned else {})}
+        shape = _shape(one, dataset, operations, listed)
+        if of.size is None:
+            sections.append({**section, **shape, "transform": transform})  # which open tells, and can say of a refusal which transform it is
+        else:
+            sections.append({**section, **said.section, **shape, "transform": operations})
+        images.append(said.tv_image)
+    if of.outputs == PLAIN:
+        return Finish(of.target, collate, image=images[0]), {"image": sections[0]}, Places(), of.target.fields()
+    finish = Samples(of.outputs, kept, collate, images)
+    if len(sections) == 1:
+        return finish, {"image": sections[0]}, Places(), ("image", "label")
+    named = {f"view{i}": {"draw": "own", "image": section} for i, section in enumerate(sections)}
+    return finish, {"fields": named}, Places(), (*named, "label")
 
 
 def _sections(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[Union[Finish, Sampled], dict[str, Any], Places]:
@@ -159,21 +188,17 @@ def _sections(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[U
         return _of_objects(of, dataset, given)
     collate = _collate(given, of.target.kind == "boxes")
     listed = given.batch_size() == 1 or collate is not None and not _is_torchs_own(collate)
-    through: Any = {"boxes": lambda: joint.Boxes(of.target.keys), "mask": joint.Mask}.get(of.target.kind, lambda: None)()
+    through: Any = joint.Boxes(of.target.keys) if of.target.kind == "boxes" else joint.Mask()
     said = _told(of, dataset, through)
-    finish = Finish(of.target, collate, image=said.tv_image, sample=None if of.outputs is None else of.outputs.filled)
+    finish = Finish(of.target, collate, image=said.tv_image)
     operations = [*_front(of, said.operations), *said.operations]
     shape = _shape(of, dataset, operations, listed)
     image = {**said.section, **shape, "transform": operations}
     if isinstance(through, joint.Boxes):
         return finish._replace(form="" if said.pure else through.form), {"image": {**image, "boxes": through.section()}}, Places({"image.transform": said.places})
-    if isinstance(through, joint.Mask):
-        mask = {"mode": "index", "layout": "NCHW", **shape, "transform": through.operations}
-        return finish._replace(form="" if said.pure else "mask", wide=through.wide), {"fields": {"image": {"image": image}, "mask": {"image": mask}}}, \
-            Places({"fields.image.image.transform": said.places})
-    if of.size is None:
-        return finish, {"image": {**({"mode": "gray"} if of.channels == 1 else {}), **({"orientation": "apply"} if of.turned else {}), **shape, "transform": of.transform}}, Places()  # which open tells, and can say of a refusal which transform it is
-    return finish, {"image": {**({"mode": "gray"} if of.channels == 1 else {}), **image}}, Places()
+    mask = {"mode": "index", "layout": "NCHW", **shape, "transform": through.operations}
+    return finish._replace(form="" if said.pure else "mask", wide=through.wide), {"fields": {"image": {"image": image}, "mask": {"image": mask}}}, \
+        Places({"fields.image.image.transform": said.places})
 
 
 def _of_objects(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[Sampled, dict[str, Any], Places]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import os
 import posixpath
-import struct
-import zlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from .._errors import ArgumentError
 from . import annotated, libraries, methods, own, processors
+from .kept import LABEL as WHOLE, PLAIN, Kept, has_values
+from .pixels import Held
+from .steps import Picture, listed, through
 from .targets import LABEL, OBJECTS, Target
 
 # torchvision's data sets that open a file, convert it to RGB and give it a label: the attributes of their files and of their labels, or of both.
@@ -40,28 +41,6 @@ _LIBRARIES = {"torchvision.datasets": "torchvision", "torch.utils.data": "torch"
 _SOURCE = "spdl.DataLoader(spec, source=dataset), with a __getitem__ that returns encoded bytes or a path, and a label: the engine decodes (docs/sources.md)"
 
 
-class Held(NamedTuple):
-    """A picture that its data set holds: its pixels, u8 [H, W] or [H, W, C] of NumPy's, and its name."""
-
-    pixels: Any
-    name: str
-
-    def png(self) -> bytes:
-        """A PNG of it without compression: the same pixels, at the cost of a copy and two checksums."""
-        height, width, *channels = self.pixels.shape
-        rows = bytearray(height * (1 + width * (channels[0] if channels else 1)))  # each has a 0 in front: it is stored as it is
-        memory = memoryview(rows)
-        for y, row in enumerate(self.pixels):
-            at, bytes_of_it = y * (len(rows) // height) + 1, row.tobytes()
-            memory[at:at + len(bytes_of_it)] = bytes_of_it
-        header = struct.pack(">IIBBBBB", width, height, 8, 2 if channels else 0, 0, 0, 0)
-        return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", zlib.compress(memory, 0)) + _chunk(b"IEND", b"")
-
-
-def _chunk(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-
 class Pictures(NamedTuple):
     """Files, or pictures that are held, and their targets, and what becomes of each picture."""
 
@@ -74,8 +53,9 @@ class Pictures(NamedTuple):
     channels: int = 3
     size: Optional[list[int]] = None  # height and width of all pictures, where they are held
     target: Target = LABEL
-    outputs: Optional[own.Outputs] = None  # what a sample is, of a class of the program's own
     turned: bool = False  # whether pictures are turned as their EXIF says
+    views: Optional[Sequence[Picture]] = None  # what becomes of a picture, where that is several or the program's own code says it
+    outputs: Any = PLAIN  # what a sample is then
 
     def kind(self) -> str:
         what = "" if self.target == LABEL else f" with {self.target.kind}"
@@ -85,8 +65,9 @@ class Pictures(NamedTuple):
 class Files:
     """Pictures as a source of the program's own."""
 
-    def __init__(self, pictures: Pictures) -> None:
+    def __init__(self, pictures: Pictures, kept: Kept) -> None:
         self._pictures, self._labels = pictures.pictures, pictures.labels
+        self._kept, self._keeps, self._labelled = kept, has_values(pictures.outputs), pictures.outputs == PLAIN
 
     def __len__(self) -> int:
         return len(self._pictures)
@@ -94,7 +75,8 @@ class Files:
     def __getitem__(self, index: int) -> tuple[Union[str, bytes], int, str]:
         one = self._pictures[index]
         if isinstance(one, own.Opened):
-            return one.brought()
+            picture, name, values = one.brought()
+            return picture, self._kept.keep(values) if self._keeps else values[0] if self._labelled else -1, name
         if isinstance(one, Held):
             return one.png(), self._labels[index], one.name
         return one, self._labels[index], one
@@ -179,19 +161,40 @@ def _opened(dataset: Any, cls: type, place: str) -> Pictures:
         return _around(read, dataset, place)
     classes = getattr(dataset, "classes", None)
     named = list(classes) if isinstance(classes, (list, tuple)) and all(isinstance(one, str) for one in classes) else None
-    transform = read.transforms[0] if len(read.transforms) == 1 else read.transforms or None
-    return Pictures(read.opened, [-1] * len(read.opened), transform, named, None, (), read.channels, outputs=read.outputs, turned=read.turned)
+    return Pictures(read.opened, [-1] * len(read.opened), _chain(read.views[0].transforms), named, None, (), 1 if read.views[0].mode == "L" else 3, read.size, turned=read.turned,
+                    views=read.views, outputs=read.tree)
+
+
+def _chain(transforms: Sequence[Any]) -> Any:
+    return transforms[0] if len(transforms) == 1 else list(transforms) or None
 
 
 def _around(read: own.Around, dataset: Any, place: str) -> Pictures:
     """Of a class that has another data set's samples, whose pictures it transforms."""
     of = pictures(read.inner, f"{place}.{read.attribute}")
-    if of.target != LABEL or of.outputs is not None:
+    if of.target != LABEL or of.outputs != PLAIN:
         refuse(place, dataset, f"{read.attribute}: has other samples than a picture and a whole number, want transforms= of that data set")
     if len(dataset) != len(of.pictures):
         refuse(place, dataset, f"has {len(dataset)} samples, and {read.attribute} has {len(of.pictures)}, want as many: torch.utils.data.Subset names some of them")
-    transforms = [one for one in (of.transform, *read.transforms) if one is not None]
-    return of._replace(transform=transforms[0] if len(transforms) == 1 else transforms or None)
+    first = Picture("L" if of.channels == 1 else "RGB") if of.views is None else of.views[0]
+    if of.views is None and of.transform is not None:
+        first = first._replace(transforms=(of.transform,), calls=(-1,))
+    views = [first._replace(transforms=(*first.transforms, *one.transforms), calls=(*first.calls, *one.calls)) for one in read.views]
+    return of._replace(transform=_chain(views[0].transforms), views=views, outputs=read.tree)
+
+
+def viewed(of: Pictures) -> Pictures:
+    """With what becomes of a picture, where a transform of the program's own says that."""
+    if of.views is not None:
+        return of
+    first = Picture("L" if of.channels == 1 else "RGB")
+    try:
+        made = through(of.transform, first)
+    except annotated.Unknown:  # it is a library's, or refused where it is told
+        return of._replace(views=[first._replace(transforms=() if of.transform is None else (of.transform,))])
+    views: list[Picture] = []
+    tree = listed(made, views)
+    return of._replace(views=views, outputs=(tree, WHOLE), transform=_chain(views[0].transforms))
 
 
 def _prepared(dataset: Any, place: str) -> Pictures:
@@ -394,11 +397,19 @@ def _check(dataset: Any, name: str, place: str) -> None:
 def _joined(parts: list[Pictures], dataset: Any, place: str) -> Pictures:
     first = parts[0]
     for i, one in enumerate(parts):
-        if one.transform is not first.transform and repr(one.transform) != repr(first.transform):
+        if any(a is not b and repr(a) != repr(b) for a, b in itertools.zip_longest(_transforms(one), _transforms(first))):
             refuse(place, dataset, f"datasets[{i}].transform: got another than datasets[0]'s, want one for all")
-        if (one.outputs, one.turned) != (first.outputs, first.turned):
+        if (one.outputs, one.turned, _modes(one)) != (first.outputs, first.turned, _modes(first)):
             refuse(place, dataset, f"datasets[{i}]: has samples of another form, labels of another type, or pictures that another library opens, than datasets[0], want one for all")
         if (one.channels, one.size, one.target) != (first.channels, first.size, first.target):
             refuse(place, dataset, f"datasets[{i}]: got {one.kind()}, and datasets[0] has {first.kind()}, want one kind")
     return Pictures([one for part in parts for one in part.pictures], [label for part in parts for label in part.labels], first.transform, first.classes, None, (),
-                    first.channels, first.size, first.target, first.outputs, first.turned)
+                    first.channels, first.size, first.target, first.turned, first.views, first.outputs)
+
+
+def _modes(of: Pictures) -> list[str]:
+    return [one.mode for one in of.views or ()]
+
+
+def _transforms(of: Pictures) -> list[Any]:
+    return [of.transform] if of.views is None else [one for view in of.views for one in (*view.transforms, None)]

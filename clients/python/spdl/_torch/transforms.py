@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from .._errors import SpecError
-from . import albumentations, extents, functions, joint, libraries, prepared, processors, timm, torchvision
+from . import albumentations, extents, functions, joint, libraries, prepared, processors, steps, timm, torchvision
+from .annotated import Unknown
 from .given import BYTES, ERASED, FLOATS, IN_HAND, NORMALIZED, PIL, RESIZERS, Given, Operation, Rule, refusal, shown, whole
 
 Place = tuple[str, Any]  # where a transform stands, and the transform
@@ -197,7 +198,23 @@ class _Walk:
             self._keep({"normalize": {"mean": [0.5] * self.channels, "std": [0.5] * self.channels}}, (place, one))
             self.tv_image = False
         else:
+            self._own(one, function, place, alone)
+
+    def _own(self, one: Any, function: Any, place: str, alone: bool) -> None:
+        """A function or an object of one's own, whose code calls other transforms."""
+        mode = "tensor" if self.in_hand != PIL else "L" if self.channels == 1 else "RGB"
+        if not alone or not steps.has_code(function):
             refuse_unknown(one, place)
+        try:
+            made = steps.through(function, steps.Picture(mode))
+        except Unknown as error:
+            refuse_unknown(one, place, f"{error}")
+        if not isinstance(made, steps.Picture):
+            raise refusal(place, one, "makes several pictures of one, want it alone, in the place of the Compose, or several fields of a description, each with draw: own (docs/media.md#several-views-of-one-sample)")
+        if made.mode != mode or made.array:
+            refuse_unknown(one, place)
+        for each in made.transforms:
+            self.add(each, place)
 
     def _array(self, name: str, one: Any, place: str) -> None:
         """A transform of albumentations."""
@@ -379,7 +396,7 @@ def _children(one: Any) -> list[Any]:
     return list(one.transforms if hasattr(one, "transforms") else one)
 
 
-def refuse_unknown(one: Any, place: str) -> NoReturn:
+def refuse_unknown(one: Any, place: str, why: str = "") -> NoReturn:
     library, name = _home(one) or ("", type(one).__qualname__)
     remedy = _REMEDIES[library].get(name, "") if library else torchvision.OF_REFERENCES.get(name, "")
     if not library and not remedy and hasattr(one, "transforms"):
@@ -388,7 +405,7 @@ def refuse_unknown(one: Any, place: str) -> NoReturn:
         remedy = ("write what it does as an operation of a description (docs/migrate-from-dataloader.md), map whole batches (spdl.DataLoader(..., transform=)), "
                   "or keep torch's DataLoader for it; several views of a picture are fields of a description, each with draw: own (docs/media.md#several-views-of-one-sample)")
     got = f"{library}'s {name}" if library else f"a {name} of {type(one).__module__}"
-    raise refusal(place, one, f"got {got}, want a transform of torchvision, timm or albumentations, or an image processor of transformers, that has an operation here; {remedy}")
+    raise refusal(place, one, f"got {got}, want a transform of torchvision, timm or albumentations, or an image processor of transformers, that has an operation here{' (' * bool(why)}{why}{')' * bool(why)}; {remedy}")
 
 
 def _refuse_place(rule: Rule, in_hand: int, one: Any, place: str) -> NoReturn:

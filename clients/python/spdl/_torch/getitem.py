@@ -1,0 +1,233 @@
+"""The __getitem__ of a data set of one's own: where its pictures lie, what becomes of them, and the rest of it, which runs."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import dis
+import sys
+from collections.abc import Iterator
+from types import CellType, CodeType, FunctionType, MethodType
+from typing import Any, NamedTuple, Optional
+
+from . import libraries, texts
+from .annotated import Unknown
+from .kept import Value, View
+from .steps import LIBRARIES, NOTHING, Picture, Steps, listed
+
+WANT = ("want it to open one picture, image = Image.open(path).convert(\"RGB\") or cv2.cvtColor(cv2.imread(path), cv2.COLOR_BGR2RGB), to give it to a transform, image = self.transform(image), or albumentations' as "
+        "self.transform(image=np.array(image))[\"image\"], and to return it, alone or beside anything else, return image, label, or in a dict; what else it does may not look at the picture")
+_LOADERS = ("default_loader", "pil_loader")  # torchvision's, to RGB
+_TAKEN, _LOADS = "_spdl_picture", "_spdl_loads"  # what the rest of the function calls it, and the rest of a function that opens it
+
+
+class _File(NamedTuple):
+    """An open file, by the expression of its path."""
+
+    path: ast.expr
+
+
+class Reader(Steps):
+    """Of a method of a class, or of a function that such a one calls."""
+
+    WANT = WANT
+    _own: ast.FunctionDef
+
+    def __init__(self, dataset: Any, function: FunctionType, cls: Optional[type], within: tuple[FunctionType, ...] = ()) -> None:
+        """Raises Unknown."""
+        try:
+            own = texts.parsed(function)
+        except texts.Unread as error:
+            raise Unknown(f"{error}, {WANT}") from None
+        super().__init__(function, own, dataset, within)
+        self._cls = cls
+        args = own.args
+        if isinstance(own, ast.Lambda) or not within and len(args.args) != 2 or args.vararg or args.kwarg or args.kwonlyargs or args.posonlyargs or args.defaults:
+            self._refuse(own, "other arguments than self and an index")
+        self._self = args.args[0].arg if cls is not None else ""
+        self._index = args.args[1].arg if not within else ""
+        self.inner: Optional[tuple[str, Any]] = None  # the attribute that is a data set whose samples these are, and that
+        self._label = ""  # of a sample of that
+        self._loads: Optional[Reader] = None  # the function that opens the picture for this one
+        self._read_loaders: dict[FunctionType, Optional[Reader]] = {}
+        self._files: dict[str, _File] = {}
+        self._path: Optional[ast.expr] = None
+        self._is_taken = False  # whether what is kept finds it
+        self._beside: list[ast.expr] = []  # what is handed out with pictures
+        self.views: list[Picture] = []  # that are handed out
+        self.outputs: Any = None
+        self._body = self._read()
+
+    def _read(self) -> list[ast.stmt]:
+        kept = self._steps(self._own.body)
+        last = self._last or self._own.body[-1]
+        if not isinstance(last, ast.Return) or last.value is None or not self._mentions(last):
+            self._refuse(last, f"{ast.unparse(last)[:80]!r} at its end, and no picture in it that Image.open or cv2.imread has opened")
+        self.outputs = self._output(last.value)
+        kept += self._opened_by(last)
+        if self.inner is not None and (kept or [ast.unparse(one) for one in self._beside] not in ([], [self._label])):
+            self._refuse(kept[0] if kept else last, f"{ast.unparse(kept[0] if kept else last)[:80]!r} of a sample of self.{self.inner[0]}",
+                         "want image, label = it, image = self.transform(image), return image, label, and no more; labels are that data set's")
+        if len(self._within) > 1:
+            if self.outputs != View(0) or self.views[0].transforms:
+                self._other(last)
+        elif not self.views:
+            self._other(last)
+        elif not all(one.mode for one in self.views):
+            self._refuse(last, "pictures of whatever modes their files have", "want image.convert(\"RGB\") behind Image.open, as rows of a batch are of one kind")
+        elif any(one.mode == "BGR" or one.array and not one.transforms for one in self.views):
+            self._other(last)
+        taken: list[ast.expr] = [ast.Name(_TAKEN, ast.Load()), *self._beside]
+        kept.append(ast.copy_location(ast.Return(ast.Tuple(taken, ast.Load()) if len(self._within) == 1 else taken[0]), last))
+        return kept
+
+    # ---- statements
+
+    def _step(self, step: ast.stmt) -> list[ast.stmt]:
+        if isinstance(step, ast.With) and len(step.items) == 1 and (made := self._opened_with(step)) is not None:
+            return made
+        return [] if self._is_of_another(step) else super()._step(step)
+
+    def _opened_by(self, step: ast.stmt) -> list[ast.stmt]:
+        if self._is_taken or self._path is None:
+            return []
+        self._is_taken = True
+        return [ast.copy_location(ast.Assign([ast.Name(_TAKEN, ast.Store())], self._path), step)]
+
+    def _is_of_another(self, step: ast.stmt) -> bool:
+        """image, label = self.dataset[i], of a data set of torch's."""
+        if not isinstance(step, ast.Assign) or len(step.targets) != 1 or not isinstance(step.targets[0], ast.Tuple) or not isinstance(step.value, ast.Subscript) or not isinstance(step.value.value, ast.Attribute):
+            return False
+        names = [one.id for one in step.targets[0].elts if isinstance(one, ast.Name)]
+        inner = self._known(step.value.value)
+        if len(names) != 2 or self._names or not isinstance(step.value.slice, ast.Name) or step.value.slice.id != self._index or not libraries.derives(inner, "torch.utils.data", "Dataset"):
+            return False
+        self.inner, self._label = (step.value.value.attr, inner), names[1]
+        self._names[names[0]] = Picture("RGB")
+        return True
+
+    def _opened_with(self, step: ast.With) -> Optional[list[ast.stmt]]:
+        """with Image.open(path) as image, and with open(path, "rb") as file, which holds no more than what is done to the picture; None of others."""
+        item = step.items[0]
+        if not isinstance(item.optional_vars, ast.Name) or not isinstance(item.context_expr, ast.Call):
+            return None
+        name, call = item.optional_vars.id, item.context_expr
+        if isinstance(call.func, ast.Name) and call.func.id == "open" and self._known(call.func) is NOTHING and call.args and not call.keywords:
+            if not any(self._is_open(one) for part in step.body for one in ast.walk(part)):
+                return None
+            self._files[name] = _File(call.args[0])
+        elif self._is_of_pictures(call):
+            self._names[name] = self._one(call)
+        else:
+            return None
+        made = [*self._opened_by(step), *self._steps(step.body)]
+        if self._last is None:
+            self._files.pop(name, None)
+        return made
+
+    # ---- expressions
+
+    def _mentions(self, node: ast.AST) -> bool:
+        return super()._mentions(node) or any(isinstance(one, ast.Name) and one.id in self._files for one in ast.walk(node))
+
+    def _opened(self, node: ast.Call) -> Picture:
+        if self._path is not None:
+            self._refuse(node, f"{ast.unparse(node)[:80]!r}, a second picture", "want one; several are fields of a description, of a table of their paths: fields: {NAME: {image: {from: COLUMN, transform: ...}}} (docs/recipes.md#segmentation-pictures-and-masks)")
+        loads = self._loader(node)
+        of_opencv, of_pixels = self._is(node.func, "cv2", "imread"), self._is(node.func, "PIL.Image", "fromarray")
+        if of_pixels:
+            self._check_fromarray(node)
+        elif node.keywords or len(node.args) != 1 and loads is None and not (of_opencv and len(node.args) == 2 and self._is(node.args[1], "cv2", "IMREAD_COLOR")):
+            self._other(node)
+        path = node.args[0] if node.args else node
+        if isinstance(path, ast.Name) and isinstance(file := self._files.get(path.id), _File):
+            path = file.path
+        if any(self._mentions(one) for one in (path, *node.args[1:]) if one is not node):
+            self._other(node)
+        self._path = path
+        if loads is not None:
+            mine: list[ast.expr] = [ast.Name(self._self, ast.Load())] if loads._cls is not None else []
+            self._loads, self._path = loads, ast.copy_location(ast.Call(ast.Name(_LOADS, ast.Load()), [*mine, *node.args], []), node)
+            return loads.views[0]
+        if of_opencv:
+            return Picture("BGR", array=True, turned=True)
+        return Picture("pixels" if of_pixels else "" if self._is(node.func, "PIL.Image", "open") else "RGB")
+
+    def _check_fromarray(self, node: ast.Call) -> None:
+        """Image.fromarray(pixels), and with the mode that follows from these."""
+        modes = [*node.args[1:], *[one.value for one in node.keywords if one.arg == "mode"]]
+        if not node.args or len(node.args) + len(node.keywords) != 1 + len(modes) or len(modes) > 1 or any(getattr(one, "value", None) not in ("L", "RGB") for one in modes):
+            self._other(node)
+
+    def _is_open(self, node: ast.AST) -> bool:
+        if not isinstance(node, ast.Call):
+            return False
+        function = self._known(node.func)
+        its = getattr(function, "__module__", "") == "torchvision.datasets.folder" and getattr(function, "__name__", "") in _LOADERS
+        if self._is(node.func, "PIL.Image", "fromarray"):
+            return not any(self._mentions(one) for one in node.args)
+        return its or self._is(node.func, "PIL.Image", "open") or self._is(node.func, "cv2", "imread") or self._loader(node) is not None
+
+    def _loader(self, node: ast.Call) -> Optional[Reader]:
+        """A function of the program's own, or a method of the data set, that opens a picture and returns it; None: it is something else."""
+        function = self._known(node.func)
+        cls = None
+        if isinstance(function, MethodType) and function.__self__ is self._object:
+            function = getattr(function, "__func__", None)
+            cls = next((one for one in type(self._object).__mro__ if any(each is function for each in vars(one).values())), None)
+            function = function if cls is not None else None
+        library = str(getattr(function, "__module__", "")).partition(".")[0]
+        if not isinstance(function, FunctionType) or function in self._within or library in LIBRARIES:
+            return None
+        if function not in self._read_loaders:
+            try:
+                self._read_loaders[function] = Reader(self._object, function, cls, self._within)
+            except Unknown:
+                self._read_loaders[function] = None
+        return self._read_loaders[function]
+
+    # ---- what is handed out
+
+    def _output(self, node: ast.expr) -> Any:
+        if isinstance(node, (ast.Tuple, ast.List, ast.Dict)) and self._mentions(node):
+            if isinstance(node, ast.Dict):
+                if not all(isinstance(key, ast.Constant) and isinstance(key.value, str) for key in node.keys):
+                    self._other(node)
+                return {key.value: self._output(one) for key, one in zip(node.keys, node.values) if isinstance(key, ast.Constant)}
+            several = [self._output(one) for one in node.elts]
+            return several if isinstance(node, ast.List) else tuple(several)
+        if self._is_of_pictures(node):
+            return listed(self._made(node), self.views)
+        if self._mentions(node):
+            self._other(node)
+        self._beside.append(node)
+        return Value(len(self._beside) - 1)
+
+    # ---- what is left
+
+    def rest(self) -> FunctionType:
+        """The function that returns the path of the picture, or its file, and what is handed out with it."""
+        name, code = self._own.name, self._function.__code__
+        own = ast.copy_location(ast.FunctionDef(name=name, args=copy.deepcopy(self._own.args), body=self._body, decorator_list=[], returns=None, type_comment=None), self._own)
+        for one in own.args.args:
+            one.annotation = None
+        if sys.version_info >= (3, 12):
+            own.type_params = []
+        module = ast.parse(f"def around({', '.join([_LOADS, *(one for one in code.co_freevars if one != '__class__')])}):\n class {'Own' if self._cls is None else self._cls.__name__}:\n  pass")
+        around: Any = module.body[0]
+        (around if self._cls is None else around.body[0]).body = [own]  # names with two underscores are of the class
+        made = next(one for one in _inner(compile(ast.fix_missing_locations(module), code.co_filename, "exec", dont_inherit=True)) if one.co_name == name)
+        stray = next((step.argval for step in dis.get_instructions(made) if step.opname == "LOAD_GLOBAL" and step.argval in code.co_varnames), None)
+        if stray is not None:
+            self._refuse(self._own, f"{stray!r} behind what opens the picture, which has it no more", WANT)
+        cells = dict(zip(code.co_freevars, self._function.__closure__ or ()))
+        if self._loads is not None:
+            cells[_LOADS] = CellType(self._loads.rest())
+        return FunctionType(made, self._function.__globals__, name, None, tuple([cells[one] for one in made.co_freevars]))
+
+
+def _inner(code: CodeType) -> Iterator[CodeType]:
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            yield one
+            yield from _inner(one)
