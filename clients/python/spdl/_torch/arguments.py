@@ -10,13 +10,14 @@ from typing import Any, NamedTuple, NoReturn, Optional, Union
 from .. import _torchrun
 from .._errors import ArgumentError
 from .._given import plain, whole
-from . import annotated, apart, beside, columns, datasets, extents, formats, held, huggingface, joint, litdata, mosaic, processors, samplers, streams
+from . import annotated, apart, beside, columns, datasets, extents, formats, held, huggingface, joint, litdata, mosaic, own, processors, samplers, streams
 from .given import Operation, refusal
-from .kept import PLAIN, Kept, Samples
+from .kept import PLAIN, Kept, Listed, Row, Samples
 from .labels import Sampled
 from .made import Made, Streamed, uncollected
 from .methods import MASK
-from .table import TABLE, table
+from .steps import Picture
+from .table import TABLE, files as table_of_files, table
 from .targets import LABEL, Finish
 from .transforms import SIZED, Places, Told, is_plain, resolved, told
 
@@ -149,6 +150,10 @@ def _of_pictures(of: datasets.Pictures, dataset: Any, said: _Arguments) -> Made:
     if of.target != LABEL:
         columns, files[TABLE] = table(of.target, of.pictures, of.labels, sections["image"]["boxes"]["format"] if of.target.kind == "boxes" else "")
         source = {"list": TABLE, "labels": "none", **({"columns": columns} if columns else {})}
+    elif of.found:
+        count = len(of.pictures[0].paths)
+        names = [f"file{i}" for i in range(count)]
+        source, files[TABLE] = {"list": TABLE, "labels": "none"}, table_of_files([one.paths for one in of.pictures], names)
     elif datasets.is_folder(of):
         source = {"folder": of.root, "extensions": [ending.lstrip(".") for ending in of.extensions]}
     more = finish.known if isinstance(finish, Sampled) else ()
@@ -157,29 +162,35 @@ def _of_pictures(of: datasets.Pictures, dataset: Any, said: _Arguments) -> Made:
 
 def _of_views(of: datasets.Pictures, dataset: Any, given: _Arguments, kept: Kept) -> tuple[Union[Finish, Samples], dict[str, Any], Places, Sequence[str]]:
     """What becomes of a batch of pictures, each once or as several, and of what is beside them; the sections of these, of what they are made, and what is picked."""
-    collate, place = _collate(given), f"dataset.{of.target.transformed()}"
+    collate, place, views = _collate(given), f"dataset.{of.target.transformed()}", of.views or ()
     listed = given.batch_size() == 1 or collate is not None and not _is_torchs_own(collate)
-    sections, images = [], []
-    for i, view in enumerate(of.views or ()):
-        transform = view.transforms[0] if len(view.transforms) == 1 else list(view.transforms) or None
-        one = of._replace(transform=transform, channels=1 if view.mode == "L" else 3)
-        said = _told(one, dataset)
-        apart.check(view, (of.views or ())[:i], place)
+    draws = apart.own_draws(views, place) if len(views) > 1 else [True]
+    sections, rows = [], []
+    for view in views:
+        transform = datasets.chain(view.transforms)
+        one, is_map = of._replace(transform=transform, channels=1 if view.mode == "L" else 3), own.is_map(view)
+        said = _told(one, dataset, is_map=is_map)
         operations = [*_front(of, said.operations), *said.operations]
-        section = {**({"mode": "gray"} if one.channels == 1 else {}), **({"orientation": "apply"} if of.turned else {})}
-        shape = _shape(one, dataset, operations, listed)
-        if of.size is None:
-            sections.append({**section, **shape, "transform": transform})  # which open tells, and can say of a refusal which transform it is
-        else:
-            sections.append({**section, **said.section, **shape, "transform": operations})
-        images.append(said.tv_image)
-    if of.outputs == PLAIN:
-        return Finish(of.target, collate, image=images[0]), {"image": sections[0]}, Places(), of.target.fields()
-    finish = Samples(of.outputs, kept, collate, images)
+        section = {**({"mode": "index"} if is_map else {"mode": "gray"} if one.channels == 1 else {}), **({"orientation": "apply"} if view.turned else {}), **_shape(one, dataset, operations, listed)}
+        # told is told by open, which can say of a refusal which transform it is
+        sections.append({**section, "transform": transform} if of.size is None and transform is not None else {**section, **said.section, "transform": operations})
+        rows.append(_row(view, said, is_map, place))
+    if of.outputs == PLAIN and not rows[0].then:
+        return Finish(of.target, collate, image=rows[0].image), {"image": sections[0]}, Places(), of.target.fields()
+    finish = Samples(of.outputs, Listed([one.values for one in of.pictures]) if of.found else kept, collate, rows)
+    number = "index" if of.found else "label"
     if len(sections) == 1:
-        return finish, {"image": sections[0]}, Places(), ("image", "label")
-    named = {f"view{i}": {"draw": "own", "image": section} for i, section in enumerate(sections)}
-    return finish, {"fields": named}, Places(), (*named, "label")
+        return finish, {"image": sections[0]}, Places(), ("image", number)
+    named = {f"view{i}": {**({"draw": "own"} if alone else {}), "image": {**({"from": f"file{view.file}"} if of.found else {}), **section}} for i, (alone, view, section) in enumerate(zip(draws, views, sections))}
+    return finish, {"fields": named}, Places(), (*named, number)
+
+
+def _row(view: Picture, said: Told, is_map: bool, place: str) -> Row:
+    """What is done to the numbers of a row."""
+    first, then = ([each for at, each in view.after if (at < len(view.transforms)) == early] for early in (True, False))
+    if first:
+        apart.check_numbers(first, view.transforms[-1], place)
+    return Row(said.tv_image, is_map, said.array or is_map and not said.tensor, first, then)
 
 
 def _sections(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[Union[Finish, Sampled], dict[str, Any], Places]:
@@ -230,14 +241,16 @@ def _is_torchs_own(collate: Any) -> bool:
     return collate is not None and (getattr(collate, "__name__", ""), (getattr(collate, "__module__", None) or "").partition(".")[0]) == ("default_collate", "torch")
 
 
-def _told(of: datasets.Pictures, dataset: Any, through: Any = None) -> Told:
+def _told(of: datasets.Pictures, dataset: Any, through: Any = None, is_map: bool = False) -> Told:
     """What the transform says, which has to make tensors."""
     name = of.target.transformed()
+    if is_map:
+        return told(of.transform or [], f"dataset.{name}", is_mask=True)
     if of.transform is None:
         datasets.refuse("dataset", dataset, f"has no {name}, and pictures have to become tensors; give one, such as "
                                             "Compose([Resize(256), CenterCrop(224), ToTensor()])")
     said = told(of.transform, f"dataset.{name}", of.channels, of.size, through)
-    if "layout" not in said.section:
+    if "layout" not in said.section and not (said.array and of.views is not None):
         datasets.refuse(f"dataset.{name}", dataset, "ends with a PIL image, which no batch can be made of; add ToTensor() for floats, PILToTensor() for bytes")
     return said
 

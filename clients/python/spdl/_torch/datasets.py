@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from .._errors import ArgumentError
@@ -56,6 +56,7 @@ class Pictures(NamedTuple):
     turned: bool = False  # whether pictures are turned as their EXIF says
     views: Optional[Sequence[Picture]] = None  # what becomes of a picture, where that is several or the program's own code says it
     outputs: Any = PLAIN  # what a sample is then
+    found: bool = False  # whether pictures are own.Found, of several files each
 
     def kind(self) -> str:
         what = "" if self.target == LABEL else f" with {self.target.kind}"
@@ -161,40 +162,41 @@ def _opened(dataset: Any, cls: type, place: str) -> Pictures:
         return _around(read, dataset, place)
     classes = getattr(dataset, "classes", None)
     named = list(classes) if isinstance(classes, (list, tuple)) and all(isinstance(one, str) for one in classes) else None
-    return Pictures(read.opened, [-1] * len(read.opened), _chain(read.views[0].transforms), named, None, (), 1 if read.views[0].mode == "L" else 3, read.size, turned=read.turned,
-                    views=read.views, outputs=read.tree)
+    return Pictures(read.opened, [-1] * len(read.opened), chain(read.views[0].transforms), named, None, (), 1 if read.views[0].mode == "L" else 3, read.size, turned=read.turned,
+                    views=read.views, outputs=read.tree, found=bool(read.opened) and isinstance(read.opened[0], own.Found))
 
 
-def _chain(transforms: Sequence[Any]) -> Any:
-    return transforms[0] if len(transforms) == 1 else list(transforms) or None
+def chain(transforms: Sequence[Any]) -> Any:
+    """A transform, or several in a list; None: there is none."""
+    return transforms[0] if len(transforms) == 1 and not isinstance(transforms[0], Mapping) else list(transforms) or None
 
 
 def _around(read: own.Around, dataset: Any, place: str) -> Pictures:
     """Of a class that has another data set's samples, whose pictures it transforms."""
     of = pictures(read.inner, f"{place}.{read.attribute}")
-    if of.target != LABEL or of.outputs != PLAIN:
+    if of.target != LABEL or of.outputs != PLAIN or of.found:
         refuse(place, dataset, f"{read.attribute}: has other samples than a picture and a whole number, want transforms= of that data set")
     if len(dataset) != len(of.pictures):
         refuse(place, dataset, f"has {len(dataset)} samples, and {read.attribute} has {len(of.pictures)}, want as many: torch.utils.data.Subset names some of them")
-    first = Picture("L" if of.channels == 1 else "RGB") if of.views is None else of.views[0]
+    first = Picture(mode="L" if of.channels == 1 else "RGB") if of.views is None else of.views[0]
     if of.views is None and of.transform is not None:
         first = first._replace(transforms=(of.transform,), calls=(-1,))
     views = [first._replace(transforms=(*first.transforms, *one.transforms), calls=(*first.calls, *one.calls)) for one in read.views]
-    return of._replace(transform=_chain(views[0].transforms), views=views, outputs=read.tree)
+    return of._replace(transform=chain(views[0].transforms), views=views, outputs=read.tree)
 
 
 def viewed(of: Pictures) -> Pictures:
     """With what becomes of a picture, where a transform of the program's own says that."""
     if of.views is not None:
         return of
-    first = Picture("L" if of.channels == 1 else "RGB")
+    first = Picture(mode="L" if of.channels == 1 else "RGB")
     try:
         made = through(of.transform, first)
     except annotated.Unknown:  # it is a library's, or refused where it is told
         return of._replace(views=[first._replace(transforms=() if of.transform is None else (of.transform,))])
     views: list[Picture] = []
     tree = listed(made, views)
-    return of._replace(views=views, outputs=(tree, WHOLE), transform=_chain(views[0].transforms))
+    return of._replace(views=views, outputs=(tree, WHOLE), transform=chain(views[0].transforms))
 
 
 def _prepared(dataset: Any, place: str) -> Pictures:
@@ -399,16 +401,16 @@ def _joined(parts: list[Pictures], dataset: Any, place: str) -> Pictures:
     for i, one in enumerate(parts):
         if any(a is not b and repr(a) != repr(b) for a, b in itertools.zip_longest(_transforms(one), _transforms(first))):
             refuse(place, dataset, f"datasets[{i}].transform: got another than datasets[0]'s, want one for all")
-        if (one.outputs, one.turned, _modes(one)) != (first.outputs, first.turned, _modes(first)):
+        if _form(one) != _form(first):
             refuse(place, dataset, f"datasets[{i}]: has samples of another form, labels of another type, or pictures that another library opens, than datasets[0], want one for all")
         if (one.channels, one.size, one.target) != (first.channels, first.size, first.target):
             refuse(place, dataset, f"datasets[{i}]: got {one.kind()}, and datasets[0] has {first.kind()}, want one kind")
     return Pictures([one for part in parts for one in part.pictures], [label for part in parts for label in part.labels], first.transform, first.classes, None, (),
-                    first.channels, first.size, first.target, first.turned, first.views, first.outputs)
+                    first.channels, first.size, first.target, first.turned, first.views, first.outputs, first.found)
 
 
-def _modes(of: Pictures) -> list[str]:
-    return [one.mode for one in of.views or ()]
+def _form(of: Pictures) -> Any:
+    return of.outputs, of.turned, of.found, [(one.file, one.mode, one.array, one.turned, one.mask, len(one.after)) for one in of.views or ()]
 
 
 def _transforms(of: Pictures) -> list[Any]:

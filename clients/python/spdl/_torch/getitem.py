@@ -6,7 +6,7 @@ import ast
 import copy
 import dis
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple, Optional
 
@@ -15,8 +15,8 @@ from .annotated import Unknown
 from .kept import Value, View
 from .steps import LIBRARIES, NOTHING, Picture, Steps, listed
 
-WANT = ("want it to open one picture, image = Image.open(path).convert(\"RGB\") or cv2.cvtColor(cv2.imread(path), cv2.COLOR_BGR2RGB), to give it to a transform, image = self.transform(image), or albumentations' as "
-        "self.transform(image=np.array(image))[\"image\"], and to return it, alone or beside anything else, return image, label, or in a dict; what else it does may not look at the picture")
+WANT = ("want it to open a picture, image = Image.open(path).convert(\"RGB\") or cv2.cvtColor(cv2.imread(path), cv2.COLOR_BGR2RGB), to give it to a transform, image = self.transform(image), or albumentations' as "
+        "self.transform(image=np.array(image))[\"image\"], with mask=np.array(Image.open(path)) as well, and to return it, alone or beside anything else, return image, label, or in a dict; what else it does may not look at the picture")
 _LOADERS = ("default_loader", "pil_loader")  # torchvision's, to RGB
 _TAKEN, _LOADS = "_spdl_picture", "_spdl_loads"  # what the rest of the function calls it, and the rest of a function that opens it
 
@@ -48,11 +48,11 @@ class Reader(Steps):
         self._index = args.args[1].arg if not within else ""
         self.inner: Optional[tuple[str, Any]] = None  # the attribute that is a data set whose samples these are, and that
         self._label = ""  # of a sample of that
-        self._loads: Optional[Reader] = None  # the function that opens the picture for this one
+        self._loads: dict[str, Reader] = {}  # the functions that open pictures for this one, by what it calls them
         self._read_loaders: dict[FunctionType, Optional[Reader]] = {}
         self._files: dict[str, _File] = {}
-        self._path: Optional[ast.expr] = None
-        self._is_taken = False  # whether what is kept finds it
+        self._paths: list[ast.expr] = []  # of pictures
+        self._taken = 0  # of these that what is kept finds
         self._beside: list[ast.expr] = []  # what is handed out with pictures
         self.views: list[Picture] = []  # that are handed out
         self.outputs: Any = None
@@ -69,16 +69,19 @@ class Reader(Steps):
             self._refuse(kept[0] if kept else last, f"{ast.unparse(kept[0] if kept else last)[:80]!r} of a sample of self.{self.inner[0]}",
                          "want image, label = it, image = self.transform(image), return image, label, and no more; labels are that data set's")
         if len(self._within) > 1:
-            if self.outputs != View(0) or self.views[0].transforms:
+            if self.outputs != View(0) or self.views[0].transforms or self.views[0].after or len(self._paths) != 1:
                 self._other(last)
         elif not self.views:
             self._other(last)
         elif not all(one.mode for one in self.views):
             self._refuse(last, "pictures of whatever modes their files have", "want image.convert(\"RGB\") behind Image.open, as rows of a batch are of one kind")
-        elif any(one.mode == "BGR" or one.array and not one.transforms for one in self.views):
+        elif any(one.mode == "index" and not one.mask and (len(self._paths) == 1 or not all(isinstance(each, Mapping) for each in one.transforms)) for one in self.views):
+            self._refuse(last, "pictures of whatever modes their files have, or grey as OpenCV makes them", "want image.convert(\"RGB\") behind Image.open, or cv2.cvtColor(cv2.imread(path), cv2.COLOR_BGR2RGB); "
+                               "of class numbers beside their picture albumentations' transform(image=image, mask=mask)")
+        elif any(one.mode == "BGR" or one.array and one.mode not in ("index", "L") and not one.transforms for one in self.views):
             self._other(last)
-        taken: list[ast.expr] = [ast.Name(_TAKEN, ast.Load()), *self._beside]
-        kept.append(ast.copy_location(ast.Return(ast.Tuple(taken, ast.Load()) if len(self._within) == 1 else taken[0]), last))
+        taken: list[ast.expr] = [ast.Name(f"{_TAKEN}{i}", ast.Load()) for i in range(len(self._paths))]
+        kept.append(ast.copy_location(ast.Return(ast.Tuple([ast.Tuple(taken, ast.Load()), *self._beside], ast.Load()) if len(self._within) == 1 else taken[0]), last))
         return kept
 
     # ---- statements
@@ -89,10 +92,8 @@ class Reader(Steps):
         return [] if self._is_of_another(step) else super()._step(step)
 
     def _opened_by(self, step: ast.stmt) -> list[ast.stmt]:
-        if self._is_taken or self._path is None:
-            return []
-        self._is_taken = True
-        return [ast.copy_location(ast.Assign([ast.Name(_TAKEN, ast.Store())], self._path), step)]
+        found, self._taken = range(self._taken, len(self._paths)), len(self._paths)
+        return [ast.copy_location(ast.Assign([ast.Name(f"{_TAKEN}{i}", ast.Store())], self._paths[i]), step) for i in found]
 
     def _is_of_another(self, step: ast.stmt) -> bool:
         """image, label = self.dataset[i], of a data set of torch's."""
@@ -103,7 +104,7 @@ class Reader(Steps):
         if len(names) != 2 or self._names or not isinstance(step.value.slice, ast.Name) or step.value.slice.id != self._index or not libraries.derives(inner, "torch.utils.data", "Dataset"):
             return False
         self.inner, self._label = (step.value.value.attr, inner), names[1]
-        self._names[names[0]] = Picture("RGB")
+        self._names[names[0]] = Picture(mode="RGB")
         return True
 
     def _opened_with(self, step: ast.With) -> Optional[list[ast.stmt]]:
@@ -131,27 +132,30 @@ class Reader(Steps):
         return super()._mentions(node) or any(isinstance(one, ast.Name) and one.id in self._files for one in ast.walk(node))
 
     def _opened(self, node: ast.Call) -> Picture:
-        if self._path is not None:
-            self._refuse(node, f"{ast.unparse(node)[:80]!r}, a second picture", "want one; several are fields of a description, of a table of their paths: fields: {NAME: {image: {from: COLUMN, transform: ...}}} (docs/recipes.md#segmentation-pictures-and-masks)")
         loads = self._loader(node)
         of_opencv, of_pixels = self._is(node.func, "cv2", "imread"), self._is(node.func, "PIL.Image", "fromarray")
         if of_pixels:
             self._check_fromarray(node)
-        elif node.keywords or len(node.args) != 1 and loads is None and not (of_opencv and len(node.args) == 2 and self._is(node.args[1], "cv2", "IMREAD_COLOR")):
+        elif node.keywords or len(node.args) != 1 and loads is None and not of_opencv:
+            self._other(node)
+        how = self._known(node.args[1]) if of_opencv and len(node.args) == 2 else 1
+        if of_opencv and (len(node.args) > 2 or how not in (0, 1)):
             self._other(node)
         path = node.args[0] if node.args else node
         if isinstance(path, ast.Name) and isinstance(file := self._files.get(path.id), _File):
             path = file.path
         if any(self._mentions(one) for one in (path, *node.args[1:]) if one is not node):
             self._other(node)
-        self._path = path
+        number = len(self._paths)
         if loads is not None:
             mine: list[ast.expr] = [ast.Name(self._self, ast.Load())] if loads._cls is not None else []
-            self._loads, self._path = loads, ast.copy_location(ast.Call(ast.Name(_LOADS, ast.Load()), [*mine, *node.args], []), node)
-            return loads.views[0]
+            self._loads[f"{_LOADS}{number}"] = loads
+            self._paths.append(ast.copy_location(ast.Call(ast.Name(f"{_LOADS}{number}", ast.Load()), [*mine, *node.args], []), node))
+            return loads.views[0]._replace(file=number)
+        self._paths.append(path)
         if of_opencv:
-            return Picture("BGR", array=True, turned=True)
-        return Picture("pixels" if of_pixels else "" if self._is(node.func, "PIL.Image", "open") else "RGB")
+            return Picture(number, "BGR" if how == 1 else "index", array=True, turned=how == 1)
+        return Picture(number, "pixels" if of_pixels else "" if self._is(node.func, "PIL.Image", "open") else "RGB")
 
     def _check_fromarray(self, node: ast.Call) -> None:
         """Image.fromarray(pixels), and with the mode that follows from these."""
@@ -205,15 +209,20 @@ class Reader(Steps):
 
     # ---- what is left
 
+    @property
+    def files(self) -> int:
+        """How many a sample opens."""
+        return len(self._paths)
+
     def rest(self) -> FunctionType:
-        """The function that returns the path of the picture, or its file, and what is handed out with it."""
+        """The function that returns the paths of its pictures, or their files, in a tuple, and what is handed out with them."""
         name, code = self._own.name, self._function.__code__
         own = ast.copy_location(ast.FunctionDef(name=name, args=copy.deepcopy(self._own.args), body=self._body, decorator_list=[], returns=None, type_comment=None), self._own)
         for one in own.args.args:
             one.annotation = None
         if sys.version_info >= (3, 12):
             own.type_params = []
-        module = ast.parse(f"def around({', '.join([_LOADS, *(one for one in code.co_freevars if one != '__class__')])}):\n class {'Own' if self._cls is None else self._cls.__name__}:\n  pass")
+        module = ast.parse(f"def around({', '.join([*self._loads, *(one for one in code.co_freevars if one != '__class__')])}):\n class {'Own' if self._cls is None else self._cls.__name__}:\n  pass")
         around: Any = module.body[0]
         (around if self._cls is None else around.body[0]).body = [own]  # names with two underscores are of the class
         made = next(one for one in _inner(compile(ast.fix_missing_locations(module), code.co_filename, "exec", dont_inherit=True)) if one.co_name == name)
@@ -221,8 +230,7 @@ class Reader(Steps):
         if stray is not None:
             self._refuse(self._own, f"{stray!r} behind what opens the picture, which has it no more", WANT)
         cells = dict(zip(code.co_freevars, self._function.__closure__ or ()))
-        if self._loads is not None:
-            cells[_LOADS] = CellType(self._loads.rest())
+        cells.update({called: CellType(loads.rest()) for called, loads in self._loads.items()})
         return FunctionType(made, self._function.__globals__, name, None, tuple([cells[one] for one in made.co_freevars]))
 
 

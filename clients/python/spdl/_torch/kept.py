@@ -6,7 +6,7 @@ import itertools
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional, Union
 
 from .._errors import ArgumentError
 from .._lock import Lock
@@ -56,26 +56,68 @@ class Kept:
         return taken
 
 
+class Listed:
+    """What samples have beside their pictures, of a data set whose samples all are known."""
+
+    ahead = 0
+
+    def __init__(self, values: Sequence[Sequence[Any]]) -> None:
+        self._values = values
+
+    def taken(self, numbers: Sequence[int]) -> list[Sequence[Any]]:
+        """Those of a batch, by their places in the data set."""
+        return [self._values[number] for number in numbers]
+
+
+class Row(NamedTuple):
+    """What becomes of a picture's row."""
+
+    image: bool = False  # whether it is torchvision's own kind of tensor at the end
+    is_map: bool = False  # of class numbers, [H, W]
+    array: bool = False  # whether it is an array of NumPy's where `then` begins
+    first: Sequence[Callable[[Any], Any]] = ()  # what is done to it as an array
+    then: Sequence[Callable[[Any], Any]] = ()
+
+    def __call__(self, rows: Any) -> Any:
+        """Of a batch's rows."""
+        if isinstance(rows, list):
+            return [self(one[None])[0] for one in rows]
+        if self.is_map:
+            rows = rows[..., 0]
+        if self.first or self.then or self.array:
+            rows = rows.numpy() if hasattr(rows, "numpy") else rows
+            for each in self.first:
+                rows = each(rows)
+            if not self.array:
+                rows = sys.modules["torch"].from_numpy(rows)
+            for each in self.then:
+                rows = each(rows)
+        return rows
+
+
 class Samples(NamedTuple):
     """How a batch's fields become what torch's loop gets."""
 
     tree: Any  # Views, Values and LABEL in tuples, lists and dicts
-    kept: Kept
+    kept: Union[Kept, Listed]
     collate: Optional[Callable[[list[Any]], Any]]  # the program's, of a list of samples; None: torch's own
-    images: Sequence[bool]  # of each picture whether it is torchvision's own kind of tensor at the end
+    rows: Sequence[Row]  # of each picture
 
     def __call__(self, picked: Sequence[Any]) -> Any:
         *views, numbers = picked
-        rows = self.kept.taken(numbers.tolist()) if has_values(self.tree) else [()] * len(numbers)
+        tensors = hasattr(views[0][0], "new_zeros")
+        views = [row(view) for row, view in zip(self.rows, views)]
+        values = self.kept.taken(numbers.tolist()) if has_values(self.tree) else [()] * len(numbers)
         if self.collate is None:
-            return self._batch(self.tree, views, numbers, rows, tuple)
+            made = self._batch(self.tree, views, numbers, values, tuple)
+            return made if tensors else _arrays(made)
         labels = numbers.tolist()
-        return self.collate([self._sample(self.tree, [view[i] for view in views], labels[i], row) for i, row in enumerate(rows)])
+        return self.collate([self._sample(self.tree, [view[i] for view in views], labels[i], row) for i, row in enumerate(values)])
 
     def _sample(self, one: Any, views: Sequence[Any], label: int, row: Sequence[Any]) -> Any:
         if isinstance(one, View):
             view = views[one.number]
-            return of_torchvision("Image", view) if self.images[one.number] else view
+            return of_torchvision("Image", view) if self.rows[one.number].image else view
         if isinstance(one, Value):
             return row[one.number]
         if isinstance(one, dict):
@@ -85,9 +127,10 @@ class Samples(NamedTuple):
     def _batch(self, one: Any, views: Sequence[Any], labels: Any, rows: Sequence[Sequence[Any]], of: Callable[[list[Any]], Any]) -> Any:
         """As torch's collate makes one: of texts a tuple or a list, as those that they are taken of."""
         if isinstance(one, View):
-            return together(views[one.number])
+            made = together(views[one.number])
+            return made if hasattr(made, "new_zeros") or "torch" not in sys.modules else sys.modules["torch"].as_tensor(made)
         if isinstance(one, Value):
-            return self._collated(of([row[one.number] for row in rows]), hasattr(views[0], "new_zeros"))
+            return _collated(of([row[one.number] for row in rows]))
         if isinstance(one, dict):
             return {key: self._batch(each, views, labels, rows, list) for key, each in one.items()}
         if one is LABEL:
@@ -95,14 +138,14 @@ class Samples(NamedTuple):
         made = [self._batch(each, views, labels, rows, tuple) for each in one]
         return tuple(made) if one is self.tree and isinstance(one, tuple) else made
 
-    def _collated(self, values: Any, tensors: bool) -> Any:
-        torch = sys.modules["torch"]  # whose data set this is
-        try:
-            made = torch.utils.data.default_collate(values)
-        except (TypeError, RuntimeError) as error:
-            raise ArgumentError(f"spdl: DataLoader: dataset: has samples of {', '.join(f'{one!r:.60}' for one in values[:2])} beside pictures, of which torch's own collate makes no batch, "
-                                f"want a collate_fn, which gets a list of samples: {error}") from None
-        return made if tensors else _arrays(made)
+
+def _collated(values: Any) -> Any:
+    torch = sys.modules["torch"]  # whose data set this is
+    try:
+        return torch.utils.data.default_collate(values)
+    except (TypeError, RuntimeError) as error:
+        raise ArgumentError(f"spdl: DataLoader: dataset: has samples of {', '.join(f'{one!r:.60}' for one in values[:2])} beside pictures, of which torch's own collate makes no batch, "
+                            f"want a collate_fn, which gets a list of samples: {error}") from None
 
 
 def has_values(one: Any) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import random
+import sys
 from collections.abc import Sequence
 from types import FunctionType
 from typing import Any, NamedTuple, Optional, Union
@@ -11,7 +13,10 @@ from .._lock import Lock
 from .annotated import Unknown
 from .getitem import Picture, Reader
 from .kept import LABEL, PLAIN, Value, View
-from .pixels import Held, is_pixels
+from .pixels import Held, is_map_of_classes, is_pixels
+
+
+_AGAIN = 16  # samples that are looked at twice, whether they are the same
 
 
 class Opened(NamedTuple):
@@ -25,10 +30,17 @@ class Opened(NamedTuple):
         return self.of(self.number)
 
 
+class Found(NamedTuple):
+    """A sample of several files."""
+
+    paths: list[str]
+    values: Sequence[Any]  # what it has beside the pictures
+
+
 class Samples(NamedTuple):
     """What a data set has."""
 
-    opened: list[Opened]
+    opened: Sequence[Union[Opened, Found]]
     views: list[Picture]  # what becomes of each picture, in the order in which they are handed out
     turned: bool  # whether pictures are, as their EXIF says
     size: Optional[list[int]]  # height and width of all pictures, where they are arrays of pixels
@@ -50,9 +62,22 @@ def samples(dataset: Any, cls: type) -> Union[Samples, Around]:
     if reader.inner is not None:
         return Around(reader.inner[1], reader.inner[0], reader.views, _labelled(reader.outputs))
     rest = Rest(dataset, reader.rest())
+    if reader.files > 1:
+        return Samples(rest.found([kind(reader.views, i) for i in range(reader.files)]), reader.views, False, None, reader.outputs)
     rest.look(reader.outputs == (View(0), Value(0)))
     views = [one._replace(mode=rest.mode) if one.mode == "pixels" else one for one in reader.views]
     return Samples([Opened(rest, i) for i in range(len(dataset))], views, views[0].turned, rest.shape[:2] or None, PLAIN if rest.labelled else reader.outputs)
+
+
+def kind(views: Sequence[Picture], file: int) -> str:
+    """What a file has to be, for the maps of classes that are made of it."""
+    modes = {one.mode for one in views if one.file == file and is_map(one)}
+    return "index" if "index" in modes else "L" if modes else ""
+
+
+def is_map(one: Picture) -> bool:
+    """Whether class numbers are handed out, or what goes through transforms as such."""
+    return one.mask or one.mode == "index"
 
 
 def _labelled(tree: Any) -> Any:
@@ -80,13 +105,39 @@ class Rest:
 
     def __call__(self, number: int) -> tuple[Any, str, Sequence[Any]]:
         with self._running:
-            return self._told(number, *self._function(self._dataset, number))
+            (picture,), *values = self._function(self._dataset, number)
+            return self._told(number, picture, *values)
+
+    def found(self, kinds: Sequence[str]) -> list[Found]:
+        """All samples, whose files a table names. Raises Unknown where code draws them, or files are no maps of classes."""
+        before = _drawn()
+        all_of_them: list[Found] = []
+        for number in [*range(len(self._dataset)), *range(min(_AGAIN, len(self._dataset)))]:
+            of = f"{type(self._dataset).__qualname__}[{number}]"
+            try:
+                pictures, *values = self._function(self._dataset, number)
+            except Exception as error:
+                raise Unknown(f"{of}: {type(error).__name__}: {error}, and all samples of several files are found when the loader is made") from None
+            other = next((one for one in pictures if not isinstance(one, (str, os.PathLike))), None)
+            if other is not None:
+                raise Unknown(f"{of} opens a {type(other).__qualname__}, want paths, as a sample has several pictures, whose files a table names")
+            paths = [os.path.abspath(os.fsdecode(one)) for one in pictures]
+            for path, want in zip(paths, kinds):
+                if want and not is_map_of_classes(path, want == "index"):
+                    raise Unknown(f"{of}: {path} is no map of class numbers, want a PNG of 8 bits of grey{', or of a palette' if want == 'index' else ''}")
+            if len(all_of_them) < len(self._dataset):
+                all_of_them.append(Found(paths, values))
+            elif all_of_them[number].paths != paths:
+                before = []
+        if _drawn() != before:
+            raise Unknown("its code draws numbers, and all samples of several files are found when the loader is made, once for all epochs, want the same files and values each time")
+        return all_of_them
 
     def look(self, pair: bool) -> None:
         """Look at the first sample, which the others are like. Raises Unknown of what is wrong with it."""
         try:
             if len(self._dataset) > 0:
-                picture, *values = self._function(self._dataset, 0)
+                (picture,), *values = self._function(self._dataset, 0)
                 self.labelled = pair and type(values[0]) is int
                 if is_pixels(picture):
                     self.shape = list(picture.shape)
@@ -110,6 +161,13 @@ class Rest:
         if not hasattr(picture, "read"):
             raise _Wrong(f"{of} opens a {type(picture).__qualname__}{_shape(picture)}, want a path, a file such as io.BytesIO(bytes), or, of Image.fromarray, an array of u8, [H, W] or [H, W, 3]")
         return bytes(picture.read()), of, values
+
+
+def _drawn() -> list[Any]:
+    """How far the generators of numbers are."""
+    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
+    _, keys, at, *_ = (None, b"", 0) if numpy is None else numpy.random.get_state()
+    return [random.getstate(), bytes(keys), at, b"" if torch is None else bytes(torch.get_rng_state().numpy())]
 
 
 def _shape(picture: Any) -> str:

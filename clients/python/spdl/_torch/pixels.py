@@ -31,5 +31,15 @@ def is_pixels(one: Any) -> bool:
     return type(one).__module__ == "numpy" and str(getattr(one, "dtype", "")) == "uint8" and 0 not in shape and (len(shape) == 2 or len(shape) == 3 and shape[2] == 3)
 
 
+def is_map_of_classes(path: str, palettes: bool) -> bool:
+    """Whether a file is a PNG whose pixels Pillow hands out as they are stored, 8 bits of grey, or numbers of a palette. One that is not there is found out when it is read."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(26)
+    except OSError:
+        return True
+    return head.startswith(b"\x89PNG\r\n\x1a\n") and len(head) == 26 and (head[24:26] == b"\x08\x00" or palettes and head[25] == 3)
+
+
 def _chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

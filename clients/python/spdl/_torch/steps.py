@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple, NoReturn, Optional
 
-from . import functions, libraries, texts
+from . import after, functions, libraries, texts
 from .annotated import Unknown
 from .kept import View
 
@@ -20,6 +20,7 @@ WANT = ("want what a transform of its own does with a picture to be calls of tra
         "tuple, a list or a dict")
 _FILTERS = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")  # by Pillow's numbers
 _OF_OPENCV = ("cv2_nearest", "cv2_linear", "cv2_cubic", "cv2_area", "cv2_lanczos4")  # by OpenCV's
+_SEEDS = ("manual_seed", "seed", "set_rng_state", "setstate", "set_state")
 _MOST = 64  # turns of a loop, and pictures in a list
 _calls = itertools.count()
 
@@ -27,11 +28,14 @@ _calls = itertools.count()
 class Picture(NamedTuple):
     """A picture, and what has become of it."""
 
-    mode: str = ""  # that it was converted to; "BGR": as OpenCV reads it; "pixels": an array's, of one channel or three; "tensor": it is one already
+    file: int = 0  # of those that are opened, its number
+    mode: str = ""  # that it was converted to; "index": a map of class numbers, as its file has them; "BGR": as OpenCV reads it; "pixels": an array's, of one channel or three; "tensor": it is one already
     array: bool = False  # of NumPy
     turned: bool = False  # as its EXIF says, as OpenCV does
     transforms: tuple[Any, ...] = ()
     calls: tuple[int, ...] = ()  # of each of these, which makes those of two pictures one or two draws
+    mask: bool = False  # whether it goes through them as a mask
+    after: tuple[Any, ...] = ()  # what is done to its row then: (how many transforms were ahead, what)
 
 
 Made = Any  # a Picture, or several in a tuple, a list or a dict
@@ -72,6 +76,9 @@ class Steps(texts.Reader):
         return kept
 
     def _step(self, step: ast.stmt) -> list[ast.stmt]:
+        if (putting := after.put(step)) is not None and isinstance(one := self._names.get(putting[0]), Picture):
+            self._names[putting[0]] = self._then(one, putting[1], step)
+            return []
         if isinstance(step, ast.Assign) and len(step.targets) == 1 and self._assigned(step.targets[0], step.value):
             return self._opened_by(step)
         if isinstance(step, ast.Assign) and isinstance(step.value, ast.List) and not step.value.elts and [type(one) for one in step.targets] == [ast.Name]:
@@ -91,8 +98,18 @@ class Steps(texts.Reader):
             return self._steps(step.body if self._holds(step.test) else step.orelse)
         if self._mentions(step) or any(isinstance(one, (ast.Return, ast.Yield, ast.YieldFrom, ast.Global, ast.Nonlocal)) for one in ast.walk(step)):
             self._other(step)
+        self._check_seeds(step)
         self._lists -= {one.id for one in ast.walk(step) if isinstance(one, ast.Name)}
         return [step]
+
+    def _check_seeds(self, step: ast.stmt) -> None:
+        """Refuse what makes two transforms draw the same, by a seed in front of each."""
+        for one in ast.walk(step):
+            if isinstance(one, ast.Call):
+                function = self._known(one.func)
+                names = (ast.unparse(one.func).rpartition(".")[2], *getattr(getattr(function, "__code__", None), "co_names", ()))
+                if any(name in _SEEDS for name in names) and not (isinstance(function, FunctionType) and function.__module__.partition(".")[0] in LIBRARIES and names[0] not in _SEEDS):
+                    self._refuse(one, f"{ast.unparse(one)[:80]!r}, a seed for what is drawn, of which the engine has one of its own", "want one transform that takes both pictures, such as albumentations' transform(image=image, mask=mask): these have the same draws")
 
     def _assigned(self, target: ast.expr, value: ast.expr) -> bool:
         """Whether names are given to pictures, which have them then."""
@@ -198,6 +215,8 @@ class Steps(texts.Reader):
                 return True
             if isinstance(node, ast.IfExp):
                 node = node.body
+            elif (numbers := after.inner(node, self._known)) is not None:
+                node = numbers
             elif isinstance(node, (ast.List, ast.Tuple)):
                 return bool(node.elts) and all(map(self._is_of_pictures, node.elts))
             elif isinstance(node, (ast.ListComp, ast.GeneratorExp)):
@@ -208,6 +227,10 @@ class Steps(texts.Reader):
                 node = node.args[0]
             elif isinstance(node, ast.Call) and len(node.args) + len(node.keywords) == 1:
                 node = (node.args or [node.keywords[0].value])[0]
+            elif isinstance(node, ast.Call) and (both := _both(node)) is not None:
+                if not self._is_of_pictures(both[1]):
+                    return False
+                node = both[0]
             elif isinstance(node, ast.Subscript):
                 node = node.value
             else:
@@ -245,6 +268,8 @@ class Steps(texts.Reader):
             if len(node.generators) > 1 or node.generators[0].ifs or node.generators[0].is_async:
                 self._other(node)
             return [self._made(node.elt) for _ in self._turns(node.generators[0].target, node.generators[0].iter)]
+        if (numbers := after.inner(node, self._known)) is not None and not self._is_plain(node):
+            return self._done(node, numbers)
         if isinstance(node, ast.Subscript):
             return self._subscript(node)
         return self._called(node) if isinstance(node, ast.Call) else self._other(node)
@@ -274,6 +299,8 @@ class Steps(texts.Reader):
         if isinstance(node.func, ast.Name) and node.func.id in ("tuple", "list") and function is NOTHING and len(node.args) == 1 and not node.keywords:
             several = self._made(node.args[0])
             return (tuple if node.func.id == "tuple" else list)(several) if isinstance(several, (tuple, list)) else self._other(node)
+        if (both := _both(node)) is not None and _is_albumentations(function):
+            return self._together(node, both, function)
         if function is NOTHING or not node.args and len(node.keywords) != 1:
             self._other(node)
         made = self._made(node.args[0] if node.args else node.keywords[0].value)
@@ -281,21 +308,52 @@ class Steps(texts.Reader):
             self._refuse(node, f"{ast.unparse(node)[:80]!r} of a picture whose blue comes first", "want image = cv2.cvtColor(image, cv2.COLOR_BGR2RGB) behind cv2.imread: rows are RGB")
         if node.args and (through := self._through(node, function, made)) is not NOTHING:
             return through
-        one = made if isinstance(made, Picture) and len(node.args) + len(node.keywords) == 1 else self._other(node)
-        if node.args and one.mode and all(isinstance(each, Mapping) for each in one.transforms) and self._is(node.func, "numpy", "array", "asarray"):
-            return one._replace(array=True)
+        of_numpy = self._is(node.func, "numpy", "array", "asarray")
+        one = made if isinstance(made, Picture) and (len(node.args) + len(node.keywords) == 1 or of_numpy) else self._other(node)
+        if node.args and all(isinstance(each, Mapping) for each in one.transforms) and of_numpy:
+            return one._replace(array=True, mode=one.mode or "index")
+        if one.after or of_numpy:
+            self._other(node)
         if node.args and one.mode and one.array and self._is(node.func, "PIL.Image", "fromarray"):
             return one._replace(array=False)
         if node.args and not one.array and callable(function):
             return self._transformed(one, function)
         if node.args and one.array and (takes := _of_arrays(function)) is not None:
             return self._transformed(one._replace(array=False), takes)
-        if not node.args and node.keywords[0].arg == "image" and one.array and any(cls.__module__.partition(".")[0] == "albumentations" for cls in type(function).__mro__):
+        if not node.args and node.keywords[0].arg == "image" and one.array and _is_albumentations(function):
             return {"image": self._transformed(one._replace(array=False), function)}
         return self._other(node)
 
+    def _is_plain(self, node: ast.expr) -> bool:
+        """np.array(image), also with the type that it has anyway."""
+        if not isinstance(node, ast.Call) or not self._is(node.func, "numpy", "array", "asarray"):
+            return False
+        types = [*node.args[1:], *[one.value for one in node.keywords]]
+        return all(self._is(one, "numpy", "uint8") for one in types) and all(one.arg == "dtype" for one in node.keywords)
+
     def _opened(self, node: ast.Call) -> Picture:
         raise NotImplementedError
+
+    def _together(self, node: ast.Call, both: tuple[ast.expr, ast.expr], transform: Any) -> Made:
+        """A picture and its mask, which go through the same draws."""
+        image, mask = map(self._one, both)
+        if not image.array or not mask.array or image.after or image.mode not in ("RGB", "L") or mask.mode not in ("index", "L"):
+            self._other(node)
+        image = self._transformed(image._replace(array=False), transform)
+        mask = mask._replace(array=False, transforms=(*mask.transforms, transform), calls=(*mask.calls, image.calls[-1]), mask=True)
+        return {"image": image, "mask": mask}
+
+    def _done(self, node: ast.expr, numbers: ast.expr) -> Picture:
+        """What is done to the numbers of an array or a tensor."""
+        one, library = self._one(numbers), str(getattr(self._known(node.func) if isinstance(node, ast.Call) else None, "__module__", "")).partition(".")[0]
+        if library == "numpy" and all(isinstance(each, Mapping) for each in one.transforms):
+            one = one._replace(array=True, mode=one.mode or "index")
+        return self._then(one._replace(array=one.array and library != "torch"), after.each(node, self._known, self._other), node)
+
+    def _then(self, one: Picture, each: after.Each, node: ast.AST) -> Picture:
+        if one.mode not in ("index", "L") and not one.transforms:
+            self._other(node)
+        return one._replace(after=(*one.after, (len(one.transforms), each)))
 
     def _transformed(self, one: Picture, transform: Any) -> Picture:
         return one._replace(transforms=(*one.transforms, transform), calls=(*one.calls, next(_calls)))
@@ -313,7 +371,7 @@ class Steps(texts.Reader):
             return one._replace(mode=arguments[0])
         if function.attr == "copy" and not arguments:
             return one
-        return self._resized(node, one) if function.attr == "resize" and one.mode else self._other(node)
+        return self._resized(node, one) if function.attr == "resize" else self._other(node)
 
     def _resized(self, node: ast.Call, one: Picture) -> Picture:
         """image.resize((w, h)) of Pillow, and cv2.resize(image, (w, h))."""
@@ -328,7 +386,7 @@ class Steps(texts.Reader):
         number = (1 if of_opencv else 3) if by is None else self._certain(by)
         number = getattr(number, "value", number)
         filters = _OF_OPENCV if of_opencv else _FILTERS
-        if given or len(node.args) > 2 or not isinstance(size, (list, tuple)) or len(size) != 2 or not all(type(side) is int and side > 0 for side in size) or number not in range(len(filters)):
+        if given or len(node.args) > 2 or not isinstance(size, (list, tuple)) or len(size) != 2 or not all(type(side) is int and side > 0 for side in size) or number not in range(len(filters)) or not one.mode and number != 0:
             self._other(node)
         return self._transformed(one, {"resize": {"size": [size[1], size[0]], "interpolation": filters[number]}})
 
@@ -436,13 +494,18 @@ def has_code(function: Any) -> bool:
     return _code_of(function) is not None
 
 
+def same(one: Picture, other: Picture) -> bool:
+    """Whether two are one picture."""
+    return (one.file, one.mode, one.array, one.mask, one.calls, one.after) == (other.file, other.mode, other.array, other.mask, other.calls, other.after)
+
+
 def listed(made: Made, views: list[Picture]) -> Any:
     """The places of pictures, which come into the list. One that stands in several is one."""
     if isinstance(made, dict):
         return {key: listed(one, views) for key, one in made.items()}
     if not isinstance(made, Picture):
         return type(made)([listed(one, views) for one in made])
-    number = next((i for i, one in enumerate(views) if (one.mode, one.array, one.calls) == (made.mode, made.array, made.calls)), len(views))
+    number = next((i for i, one in enumerate(views) if same(one, made)), len(views))
     if number == len(views):
         views.append(made)
     return View(number)
@@ -461,6 +524,16 @@ def _code_of(function: Any) -> Optional[FunctionType]:
 
 def _is_made(one: Any) -> bool:
     return isinstance(one, (Picture, list, tuple, dict))
+
+
+def _both(node: ast.Call) -> Optional[tuple[ast.expr, ast.expr]]:
+    """The picture and the mask of transform(image=image, mask=mask); None: it is something else."""
+    named = {one.arg: one.value for one in node.keywords}
+    return (named["image"], named["mask"]) if not node.args and named.keys() == {"image", "mask"} else None
+
+
+def _is_albumentations(transform: Any) -> bool:
+    return any(cls.__module__.partition(".")[0] == "albumentations" for cls in type(transform).__mro__)
 
 
 def _of_arrays(transform: Any) -> Any:

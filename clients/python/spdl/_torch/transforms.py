@@ -44,6 +44,8 @@ class Told(NamedTuple):
     tv_image: bool  # whether it leaves v2's own kind of tensor
     pure: bool  # whether it has made plain tensors of v2's kinds
     prepared: Optional[prepared.Prepared]  # what a batch has of pictures that an image processor has made
+    tensor: bool = False  # whether it makes a tensor, and not a PIL image, or an array of albumentations'
+    array: bool = False  # whether it makes that
 
 
 def is_plain(transform: Any) -> bool:
@@ -68,7 +70,8 @@ def told(transform: Any, place: str, channels: int = 3, size: Optional[list[int]
     if walk.channels != channels:
         section["mode"] = "gray" if walk.channels == 1 else "rgb"
     both = walk.steps + walk.endings
-    return Told([operation for operation, _ in both], [at for _, at in both], section, walk.last, walk.tv_image, walk.pure, walk.prepared)
+    return Told([operation for operation, _ in both], [at for _, at in both], section, walk.last, walk.tv_image, walk.pure, walk.prepared, walk.tensor or "layout" in section,
+                not walk.tensor and walk.last is not None and (_home(walk.last[1]) or ("", ""))[0] == "albumentations")
 
 
 class _Walk:
@@ -79,6 +82,7 @@ class _Walk:
         self.endings: list[tuple[Operation, Place]] = []  # what ends a list here, and behind which flips may stand there
         self.in_hand, self.floats, self.channels, self.tv_image, self.pure = PIL, False, channels, False, False
         self.rows_last, self.is_mask = False, False  # whether floats are an array still, channels last; whether masks are in hand
+        self.tensor = False  # whether albumentations has made one
         self.forced = False  # whether the next transform happens, whatever its p
         self.pending: Optional[albumentations.Pending] = None
         self.follows: dict[str, Any] = {}  # boxes, points, tiles and patches
@@ -206,7 +210,7 @@ class _Walk:
         if not alone or not steps.has_code(function):
             refuse_unknown(one, place)
         try:
-            made = steps.through(function, steps.Picture(mode))
+            made = steps.through(function, steps.Picture(mode=mode))
         except Unknown as error:
             refuse_unknown(one, place, f"{error}")
         if not isinstance(made, steps.Picture):
@@ -219,6 +223,7 @@ class _Walk:
     def _array(self, name: str, one: Any, place: str) -> None:
         """A transform of albumentations."""
         if name == "ToTensorV2":
+            self.tensor = True
             self.in_hand, self.rows_last, self.last = max(self.in_hand, BYTES) if not self.is_mask else PIL, False, (place, one)
             return
         if self.in_hand != PIL and not self.rows_last:
