@@ -325,8 +325,65 @@ def in_a_function(transform):
     return Local
 
 
+class Colours(Table):
+    """Of files that nothing converts, and that are all of one mode."""
+
+    def __init__(self, root, transform=TENSOR, mode="RGB"):
+        super().__init__(root, transform)
+        self.names = [name for name in self.names if Image.open(os.path.join(root, name)).mode == mode]
+        self.names = (self.names * N)[:N]
+
+    def __getitem__(self, i):
+        with open(os.path.join(self.root, self.names[i]), "rb") as f:
+            return self.transform(Image.open(f)), self.names[i]
+
+
+class ColoursOfArrays(Colours):
+    def __getitem__(self, i):
+        return PLAIN_SMALL(np.array(Image.open(os.path.join(self.root, self.names[i])))), i
+
+
+class ByHand(Table):
+    def __getitem__(self, i):
+        img = cv2.imread(f"{self.root}/{self.names[i]}")
+        img = cv2.cvtColor(img, cv2.COLOR_BGR2RGB)
+        img = cv2.resize(img, (30, 26), interpolation=cv2.INTER_AREA)
+        img = img.astype(np.float32)
+        img /= 255.0
+        img = np.transpose(img, (2, 0, 1))
+        return torch.tensor(img, dtype=torch.float32), torch.tensor(self.labels[i], dtype=torch.long)
+
+
+class ByHandOfPillow(Table):
+    def __getitem__(self, i):
+        img = Image.open(f"{self.root}/{self.names[i]}").convert("RGB").resize((30, 26))
+        return torch.from_numpy(np.array(img)).permute(2, 0, 1).float() / 255.0, i
+
+
+class ByHandOfGrey(Table):
+    def __getitem__(self, i):
+        img = np.array(Image.open(f"{self.root}/{self.names[i]}").convert("L").resize((30, 26), Image.BILINEAR))
+        img = (img / 127.5) - 1.0
+        return torch.FloatTensor(img).unsqueeze(0), self.names[i]
+
+
+class Whole(Table):
+    def __getitem__(self, i):
+        return np.array(Image.open(f"{self.root}/{self.names[i]}").convert("RGB").resize((30, 26), Image.LANCZOS)), i
+
+
+class ByAStaticMethod(Table):
+    @staticmethod
+    def opened(path):
+        return Image.open(path).convert("RGB")
+
+    def __getitem__(self, i):
+        return self.transform(self.opened(f"{self.root}/{self.names[i]}")), i
+
+
 PLAIN = T.Compose([T.ToPILImage(), T.ToTensor()])
-FORMS = {"three": Three, "a long text": Long, "many": Many, "flat": Flat, "pixels": OfPixels, "grey pixels": lambda root: OfPixels(root, shape=(18, 30)), "small": lambda root: Small(root, PLAIN), "small by Pillow": lambda root: SmallByPillow(root, T.ToTensor()),
+PLAIN_SMALL = T.Compose([T.ToPILImage(), T.Resize((20, 22)), T.ToTensor()])
+FORMS = {"by hand": ByHand, "by hand of Pillow": ByHandOfPillow, "by hand of grey": ByHandOfGrey, "whole": Whole, "by a static method": ByAStaticMethod, "colours": Colours, "greys": lambda root: Colours(root, T.Compose([T.Resize((20, 22)), T.ToTensor()]), "L"), "colours of arrays": ColoursOfArrays, "three": Three, "a long text": Long, "many": Many, "flat": Flat, "pixels": OfPixels, "grey pixels": lambda root: OfPixels(root, shape=(18, 30)), "small": lambda root: Small(root, PLAIN), "small by Pillow": lambda root: SmallByPillow(root, T.ToTensor()),
          "one of five": lambda root: Guided(root, target_transform=lambda y: torch.eye(5)[y]), "of 32 bits": lambda root: Guided(root, target_transform=lambda y: np.int32(y)), "true or false": lambda root: Guided(root, target_transform=bool),
          "of two files": OfTwoFiles, "by a function": ByAFunction, "by a method": ByAMethod, "by both": ByBoth, "inference": Inference, "training": Training, "a sample": Sampled, "with a name": Named, "in a dict with both": Both, "in a tuple with both": Triple, "guided": Guided, "checked": Checked, "of a file": OfAFile, "alone": Alone, "held": Held, "a child": Child, "in a function": in_a_function(TENSOR),
          "labels by a function": lambda root: Guided(root, target_transform=lambda y: int(y) + 100), "grey": lambda root: Grey(root, T.Compose([T.Resize((32, 30)), T.ToTensor(), T.Normalize(0.5, 0.25)]))}
@@ -537,7 +594,7 @@ class Looks(Table):
 
 class AnyMode(Table):
     def __getitem__(self, i):
-        return self.transform(Image.open(self.names[i])), i
+        return self.transform(Image.open(os.path.join(self.root, self.names[(i + 2) % 3]))), i
 
 
 class Again(Table):
@@ -619,11 +676,6 @@ class Flagged(Table):
         return self.transform(Image.fromarray(image)), i
 
 
-class AnyModeOfAnArray(Table):
-    def __getitem__(self, i):
-        return PLAIN(np.array(Image.open(self.names[i]))), i
-
-
 class Decoded(Table):
     def __getitem__(self, i):
         return self.transform(Image.open(self.labels).convert("RGB")), i
@@ -637,9 +689,10 @@ class Closed(Table):
 
 
 REFUSED = [
+    (lambda root: Grey(root, T.Compose([T.Resize((8, 8)), T.Grayscale(3), T.ToTensor()])), r"makes three channels of a grey picture, want image.convert"),
     (Closed, r"test_own.py:\d+: got 'f' behind what opens the picture, which has it no more, want it to open a picture"),
     (Looks, r"Looks is a class of its own, which reads by its __getitem__: .*test_own.py:\d+: got '\(?width, height\)? = image.size', want it to open a picture, .*; or spdl.DataLoader\(spec, source=dataset\)"),
-    (AnyMode, r"got pictures of whatever modes their files have, want image.convert\(\"RGB\"\) behind Image.open"),
+    (AnyMode, r"AnyMode\[0\] has a picture of mode P, want RGB or L: image.convert\(\"RGB\"\) behind Image.open makes them all RGB"),
     (Again, r"got [\"']try:.*want it to open a picture"),
     (Half, r"got [\"']image.mode == 'RGBA'[\"']"),
     (Returning, r"got [\"']i > 5[\"']"),
@@ -650,8 +703,7 @@ REFUSED = [
     (Made, r"got 'return .*' at its end, and no picture in it that Image.open or cv2.imread has opened"),
     (Turned, r"got [\"']self.transform\(Image.open\(self.names\[i\]\).convert\('RGB'\).rotate\(90\)\)"),
     (Blue, r"got [\"']self.transform\(image\)[\"'] of a picture whose blue comes first, want image = cv2.cvtColor\(image, cv2.COLOR_BGR2RGB\) behind cv2.imread"),
-    (Flagged, r"got pictures of whatever modes their files have, or grey as OpenCV makes them, want image.convert"),
-    (AnyModeOfAnArray, r"got pictures of whatever modes their files have, or grey as OpenCV makes them, want image.convert"),
+    (Flagged, r"got pictures that OpenCV makes grey, by other numbers than the engine, want image.convert"),
     (Decoded, r"Decoded\[0\] opens a ndarray of int64 \[11\], want a path, a file such as io.BytesIO\(bytes\), or"),
     (lambda root: Guided(root, None), r"Guided has no transform, and pictures have to become tensors"),
     (lambda root: Guided(root, T.Resize(8)), r"dataset.transform: Guided ends with a PIL image"),
@@ -731,6 +783,14 @@ def test_what_a_break_leaves_is_let_go_of(root):
         for _ in range(40):
             next(iter(loader))
         assert len(held._held) <= held.ahead + loader.loader.info.slots * 2
+
+
+def test_a_picture_of_another_mode_ends_the_loop(root):
+    dataset = Colours(root)
+    dataset.names.insert(4, "01.jpg")
+    with spdl.DataLoader(dataset, batch_size=2) as loader, pytest.raises(spdl.EngineFailed, match=r"Colours\[4\] has a picture of mode L, want RGB, as the first sample has it"):
+        for _ in loader:
+            pass
 
 
 def test_pixels_of_another_size_end_the_loop(root):

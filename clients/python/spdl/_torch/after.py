@@ -17,7 +17,8 @@ _BY: dict[type, Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Lt: operator.lt, ast.LtE: operator.le,
 }
 _CASTS = ("long", "float", "int", "half", "double", "byte", "bool")  # tensors' methods
-_MADE = {"torch": ("from_numpy", "as_tensor", "tensor"), "numpy": ("array", "asarray", "float32", "uint8", "int64")}
+_MADE = {"torch": ("from_numpy", "as_tensor", "tensor", "FloatTensor", "LongTensor"), "numpy": ("array", "asarray", "float32", "uint8", "int64")}
+_SHAPED = ("unsqueeze", "squeeze", "permute", "transpose")
 _UNKNOWN = object()
 
 
@@ -29,9 +30,9 @@ def inner(node: ast.expr, known: Known) -> Optional[ast.expr]:
         return node.left if isinstance(node.right, (ast.Constant, ast.UnaryOp)) else None
     if not isinstance(node, ast.Call):
         return None
-    if _made(node, known):
+    if _made(node, known) or _transposes(node, known):
         return node.args[0]
-    return node.func.value if isinstance(node.func, ast.Attribute) and node.func.attr in (*_CASTS, "astype", "to", "type", "unsqueeze", "squeeze", "contiguous") else None
+    return node.func.value if isinstance(node.func, ast.Attribute) and node.func.attr in (*_CASTS, *_SHAPED, "astype", "to", "type", "contiguous") else None
 
 
 def _made(node: ast.Call, known: Known) -> bool:
@@ -49,6 +50,10 @@ def each(node: ast.expr, known: Known, refuse: Callable[[ast.AST], Any]) -> Each
     if not isinstance(node, ast.Call):
         return refuse(node)
     made = _made(node, known)
+    if _transposes(node, known):
+        return _shaped("transpose", node, [known(one) if not isinstance(one, ast.Tuple) else tuple(map(known, one.elts)) for one in node.args[1:]], refuse)
+    if not made and isinstance(node.func, ast.Attribute) and node.func.attr in _SHAPED:
+        return _shaped(node.func.attr, node, [known(one) if not isinstance(one, ast.Tuple) else tuple(map(known, one.elts)) for one in node.args], refuse)
     args = [known(one) for one in (node.args[1:] if made else node.args)]
     named = {str(one.arg): known(one.value) for one in node.keywords}
     if any(getattr(one, "__module__", "") != "builtins" and type(one).__name__ not in ("dtype", "type", "str", "int") for one in (*args, *named.values())):
@@ -58,11 +63,20 @@ def each(node: ast.expr, known: Known, refuse: Callable[[ast.AST], Any]) -> Each
         return lambda rows: function(rows, *args, **named)
     assert isinstance(node.func, ast.Attribute)
     name = node.func.attr
-    if name in ("unsqueeze", "squeeze"):
-        if len(args) != 1 or type(args[0]) is not int or named:
-            refuse(node)
-        args = [args[0] + 1 if args[0] >= 0 else args[0]]  # of a batch
     return lambda rows: getattr(rows, name)(*args, **named)
+
+
+def _transposes(node: ast.Call, known: Known) -> bool:
+    return len(node.args) == 2 and known(node.func) is getattr(sys.modules.get("numpy"), "transpose", _UNKNOWN)
+
+
+def _shaped(name: str, node: ast.Call, args: list[Any], refuse: Callable[[ast.AST], Any]) -> Each:
+    """What changes axes, of which a batch has one more."""
+    axes = args[0] if len(args) == 1 and isinstance(args[0], tuple) else tuple(args)
+    if not axes or not all(type(one) is int for one in axes) or node.keywords or name in ("unsqueeze", "squeeze") and len(axes) > 1 or name in ("permute", "transpose") and sorted(axes) != list(range(max(len(axes), 3))):
+        return refuse(node)
+    axes = tuple([one + 1 if one >= 0 else one for one in axes])
+    return lambda rows: getattr(rows, name)(*((0, *axes) if name in ("permute", "transpose") else axes))
 
 
 def _number(node: ast.expr, refuse: Callable[[ast.AST], Any]) -> Any:

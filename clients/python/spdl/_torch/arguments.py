@@ -169,13 +169,16 @@ def _of_views(of: datasets.Pictures, dataset: Any, given: _Arguments, kept: Kept
     for view in views:
         transform = datasets.chain(view.transforms)
         one, is_map = of._replace(transform=transform, channels=1 if view.mode == "L" else 3), own.is_map(view)
-        said = _told(one, dataset, is_map=is_map)
+        array = bool(view.array or view.after) and all(isinstance(each, Mapping) for each in view.transforms)  # of NumPy, of a picture that no transform has
+        said = _told(one, dataset, is_map=is_map, array=array)
+        if not is_map and one.channels == 1 and of.size is None and "mode" in said.section:
+            raise refusal(place, transform, "makes three channels of a grey picture, want image.convert(\"RGB\") behind Image.open, and Grayscale(3) as its first transform, which makes the same three of it")
         operations = [*_front(of, said.operations), *said.operations]
         section = {**({"mode": "index"} if is_map else {"mode": "gray"} if one.channels == 1 else {}), **({"orientation": "apply"} if view.turned else {}), **_shape(one, dataset, operations, listed)}
         # told is told by open, which can say of a refusal which transform it is
         sections.append({**section, "transform": transform} if of.size is None and transform is not None else {**section, **said.section, "transform": operations})
-        rows.append(_row(view, said, is_map, place))
-    if of.outputs == PLAIN and not rows[0].then:
+        rows.append(_row(view, said, is_map, array, place))
+    if of.outputs == PLAIN and not rows[0].then and not rows[0].array:
         return Finish(of.target, collate, image=rows[0].image), {"image": sections[0]}, Places(), of.target.fields()
     finish = Samples(of.outputs, Listed([one.values for one in of.pictures]) if of.found else kept, collate, rows)
     number = "index" if of.found else "label"
@@ -185,12 +188,12 @@ def _of_views(of: datasets.Pictures, dataset: Any, given: _Arguments, kept: Kept
     return finish, {"fields": named}, Places(), (*named, number)
 
 
-def _row(view: Picture, said: Told, is_map: bool, place: str) -> Row:
+def _row(view: Picture, said: Told, is_map: bool, array: bool, place: str) -> Row:
     """What is done to the numbers of a row."""
     first, then = ([each for at, each in view.after if (at < len(view.transforms)) == early] for early in (True, False))
     if first:
         apart.check_numbers(first, view.transforms[-1], place)
-    return Row(said.tv_image, is_map, said.array or is_map and not said.tensor, first, then)
+    return Row(said.tv_image, is_map or array and view.mode == "L", said.array or array or is_map and not said.tensor, first, then)
 
 
 def _sections(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[Union[Finish, Sampled], dict[str, Any], Places]:
@@ -241,16 +244,16 @@ def _is_torchs_own(collate: Any) -> bool:
     return collate is not None and (getattr(collate, "__name__", ""), (getattr(collate, "__module__", None) or "").partition(".")[0]) == ("default_collate", "torch")
 
 
-def _told(of: datasets.Pictures, dataset: Any, through: Any = None, is_map: bool = False) -> Told:
+def _told(of: datasets.Pictures, dataset: Any, through: Any = None, is_map: bool = False, array: bool = False) -> Told:
     """What the transform says, which has to make tensors."""
     name = of.target.transformed()
     if is_map:
         return told(of.transform or [], f"dataset.{name}", is_mask=True)
-    if of.transform is None:
+    if of.transform is None and not array:
         datasets.refuse("dataset", dataset, f"has no {name}, and pictures have to become tensors; give one, such as "
                                             "Compose([Resize(256), CenterCrop(224), ToTensor()])")
-    said = told(of.transform, f"dataset.{name}", of.channels, of.size, through)
-    if "layout" not in said.section and not (said.array and of.views is not None):
+    said = told(of.transform or [], f"dataset.{name}", of.channels, of.size, through)
+    if "layout" not in said.section and not (said.array and of.views is not None) and not array:
         datasets.refuse(f"dataset.{name}", dataset, "ends with a PIL image, which no batch can be made of; add ToTensor() for floats, PILToTensor() for bytes")
     return said
 

@@ -73,16 +73,19 @@ class Reader(Steps):
                 self._other(last)
         elif not self.views:
             self._other(last)
-        elif not all(one.mode for one in self.views):
-            self._refuse(last, "pictures of whatever modes their files have", "want image.convert(\"RGB\") behind Image.open, as rows of a batch are of one kind")
-        elif any(one.mode == "index" and not one.mask and (len(self._paths) == 1 or not all(isinstance(each, Mapping) for each in one.transforms)) for one in self.views):
-            self._refuse(last, "pictures of whatever modes their files have, or grey as OpenCV makes them", "want image.convert(\"RGB\") behind Image.open, or cv2.cvtColor(cv2.imread(path), cv2.COLOR_BGR2RGB); "
+        elif any(one.mode == "gray" and not self._is_map(one) for one in self.views):
+            self._refuse(last, "pictures that OpenCV makes grey, by other numbers than the engine", "want image.convert(\"RGB\") behind Image.open, or cv2.cvtColor(cv2.imread(path), cv2.COLOR_BGR2RGB); "
                                "of class numbers beside their picture albumentations' transform(image=image, mask=mask)")
-        elif any(one.mode == "BGR" or one.array and one.mode not in ("index", "L") and not one.transforms for one in self.views):
+        elif any(one.mode == "BGR" or one.array and one.mode == "pixels" for one in self.views):
             self._other(last)
+        self.views = [one._replace(mode="index") if one.mode == "" and self._is_map(one) else one for one in self.views]
         taken: list[ast.expr] = [ast.Name(f"{_TAKEN}{i}", ast.Load()) for i in range(len(self._paths))]
         kept.append(ast.copy_location(ast.Return(ast.Tuple([ast.Tuple(taken, ast.Load()), *self._beside], ast.Load()) if len(self._within) == 1 else taken[0]), last))
         return kept
+
+    def _is_map(self, one: Picture) -> bool:
+        """Whether it is a map of class numbers, of a picture beside it."""
+        return one.mask or len(self._paths) > 1 and bool(one.array or one.after) and all(isinstance(each, Mapping) for each in one.transforms)
 
     # ---- statements
 
@@ -132,6 +135,8 @@ class Reader(Steps):
         return super()._mentions(node) or any(isinstance(one, ast.Name) and one.id in self._files for one in ast.walk(node))
 
     def _opened(self, node: ast.Call) -> Picture:
+        if (reads := self._reads(node)) is not None:
+            return reads
         loads = self._loader(node)
         of_opencv, of_pixels = self._is(node.func, "cv2", "imread"), self._is(node.func, "PIL.Image", "fromarray")
         if of_pixels:
@@ -154,8 +159,21 @@ class Reader(Steps):
             return loads.views[0]._replace(file=number)
         self._paths.append(path)
         if of_opencv:
-            return Picture(number, "BGR" if how == 1 else "index", array=True, turned=how == 1)
+            return Picture(number, "BGR" if how == 1 else "gray", array=True, turned=how == 1)
         return Picture(number, "pixels" if of_pixels else "" if self._is(node.func, "PIL.Image", "open") else "RGB")
+
+    def _reads(self, node: ast.Call) -> Optional[Picture]:
+        """torchvision's read_image(path), and decode_image of one, which make tensors of bytes; None: it is something else."""
+        if not self._is(node.func, "torchvision.io", "read_image", "decode_image"):
+            return None
+        modes = [*node.args[1:], *[one.value for one in node.keywords if one.arg == "mode"]]
+        mode = self._known(modes[0]) if modes else "UNCHANGED"
+        name = getattr(mode, "name", mode)
+        if not node.args or len(modes) > 1 or len(node.args) + len(node.keywords) != 1 + len(modes) or name not in ("RGB", "UNCHANGED") or self._mentions(node.args[0]):
+            self._other(node)
+        self._paths.append(node.args[0])
+        made = Picture(len(self._paths) - 1, "RGB" if name == "RGB" else "")
+        return self._transformed(made, sys.modules["torchvision.transforms"].PILToTensor())
 
     def _check_fromarray(self, node: ast.Call) -> None:
         """Image.fromarray(pixels), and with the mode that follows from these."""
@@ -170,7 +188,7 @@ class Reader(Steps):
         its = getattr(function, "__module__", "") == "torchvision.datasets.folder" and getattr(function, "__name__", "") in _LOADERS
         if self._is(node.func, "PIL.Image", "fromarray"):
             return not any(self._mentions(one) for one in node.args)
-        return its or self._is(node.func, "PIL.Image", "open") or self._is(node.func, "cv2", "imread") or self._loader(node) is not None
+        return its or self._is(node.func, "torchvision.io", "read_image", "decode_image") or self._is(node.func, "PIL.Image", "open") or self._is(node.func, "cv2", "imread") or self._loader(node) is not None
 
     def _loader(self, node: ast.Call) -> Optional[Reader]:
         """A function of the program's own, or a method of the data set, that opens a picture and returns it; None: it is something else."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import random
 import sys
@@ -62,10 +63,12 @@ def samples(dataset: Any, cls: type) -> Union[Samples, Around]:
     if reader.inner is not None:
         return Around(reader.inner[1], reader.inner[0], reader.views, _labelled(reader.outputs))
     rest = Rest(dataset, reader.rest())
+    rest.modes = {one.file: "" for one in reader.views if one.mode == ""}
     if reader.files > 1:
-        return Samples(rest.found([kind(reader.views, i) for i in range(reader.files)]), reader.views, False, None, reader.outputs)
+        found = rest.found([kind(reader.views, i) for i in range(reader.files)])
+        return Samples(found, [one._replace(mode=one.mode or rest.modes[one.file]) for one in reader.views], False, None, reader.outputs)
     rest.look(reader.outputs == (View(0), Value(0)))
-    views = [one._replace(mode=rest.mode) if one.mode == "pixels" else one for one in reader.views]
+    views = [one._replace(mode=rest.mode) if one.mode == "pixels" else one._replace(mode=one.mode or rest.modes[0] or "RGB") for one in reader.views]
     return Samples([Opened(rest, i) for i in range(len(dataset))], views, views[0].turned, rest.shape[:2] or None, PLAIN if rest.labelled else reader.outputs)
 
 
@@ -77,7 +80,7 @@ def kind(views: Sequence[Picture], file: int) -> str:
 
 def is_map(one: Picture) -> bool:
     """Whether class numbers are handed out, or what goes through transforms as such."""
-    return one.mask or one.mode == "index"
+    return one.mask or one.mode in ("index", "gray")
 
 
 def _labelled(tree: Any) -> Any:
@@ -96,6 +99,7 @@ class Rest:
         self._dataset, self._function = dataset, function
         self._running = Lock()
         self.labelled = False  # whether a sample is a picture and a whole number
+        self.modes: dict[int, str] = {}  # of files that nothing converts, by their numbers, as the first sample has them
         self.shape: list[int] = []  # of its pictures, where they are arrays
 
     @property
@@ -125,6 +129,11 @@ class Rest:
             for path, want in zip(paths, kinds):
                 if want and not is_map_of_classes(path, want == "index"):
                     raise Unknown(f"{of}: {path} is no map of class numbers, want a PNG of 8 bits of grey{', or of a palette' if want == 'index' else ''}")
+            try:
+                for file, path in enumerate(paths):
+                    self._check_mode(of, file, path)
+            except _Wrong as error:
+                raise Unknown(f"{error}") from None
             if len(all_of_them) < len(self._dataset):
                 all_of_them.append(Found(paths, values))
             elif all_of_them[number].paths != paths:
@@ -157,10 +166,27 @@ class Rest:
             return Held(picture, of).png(), of, values
         if isinstance(picture, (str, os.PathLike)):
             path = os.path.abspath(os.fsdecode(picture))
+            self._check_mode(of, 0, path)
             return path, path, values
         if not hasattr(picture, "read"):
             raise _Wrong(f"{of} opens a {type(picture).__qualname__}{_shape(picture)}, want a path, a file such as io.BytesIO(bytes), or, of Image.fromarray, an array of u8, [H, W] or [H, W, 3]")
-        return bytes(picture.read()), of, values
+        data = bytes(picture.read())
+        self._check_mode(of, 0, io.BytesIO(data))
+        return data, of, values
+
+    def _check_mode(self, of: str, file: int, picture: Any) -> None:
+        """Refuse a picture that is of another mode than the first one, where nothing converts it. One that Pillow does not know the engine tells of."""
+        if file not in self.modes:
+            return
+        try:
+            with sys.modules["PIL.Image"].open(picture) as opened:
+                mode = opened.mode
+        except OSError:
+            return
+        want = self.modes[file] or ("L" if mode == "L" else "RGB")
+        if mode != want:
+            raise _Wrong(f"{of} has a picture of mode {mode}, want {want}{', as the first sample has it' if self.modes[file] else ' or L'}: image.convert(\"RGB\") behind Image.open makes them all RGB")
+        self.modes[file] = want
 
 
 def _drawn() -> list[Any]:

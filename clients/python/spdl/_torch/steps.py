@@ -29,7 +29,7 @@ class Picture(NamedTuple):
     """A picture, and what has become of it."""
 
     file: int = 0  # of those that are opened, its number
-    mode: str = ""  # that it was converted to; "index": a map of class numbers, as its file has them; "BGR": as OpenCV reads it; "pixels": an array's, of one channel or three; "tensor": it is one already
+    mode: str = ""  # that it was converted to; "": none; "index": a map of class numbers, as its file has them; "gray": as OpenCV makes it; "BGR": as OpenCV reads it; "pixels": an array's, of one channel or three; "tensor": it is one already
     array: bool = False  # of NumPy
     turned: bool = False  # as its EXIF says, as OpenCV does
     transforms: tuple[Any, ...] = ()
@@ -84,6 +84,12 @@ class Steps(texts.Reader):
         if isinstance(step, ast.Assign) and isinstance(step.value, ast.List) and not step.value.elts and [type(one) for one in step.targets] == [ast.Name]:
             self._lists.add(ast.unparse(step.targets[0]))
             return [step]
+        if isinstance(step, ast.AugAssign) and isinstance(step.target, ast.Name) and isinstance(self._names.get(step.target.id), Picture):  # image /= 255
+            of = ast.copy_location(ast.BinOp(ast.Name(step.target.id, ast.Load()), step.op, step.value), step)
+            if not self._is_of_pictures(of):
+                self._other(step)
+            self._names[step.target.id] = self._made(of)
+            return []
         if (grown := self._grown(step)) is not None:
             name, values = grown
             self._names[name] = [*self._names.get(name, []), *values]
@@ -92,7 +98,7 @@ class Steps(texts.Reader):
             return [one for _ in self._turns(step.target, step.iter) for one in self._steps(step.body)]
         if isinstance(step, ast.Assert) and self._mentions(step) and self._holds(step.test):
             return []
-        if isinstance(step, ast.If) and not step.orelse and any(ast.unparse(step.test) == f"{name}.mode != 'RGB'" for name, one in self._names.items() if one == Picture()):
+        if isinstance(step, ast.If) and not step.orelse and any(ast.unparse(step.test) == f"{name}.mode != 'RGB'" for name, one in self._names.items() if isinstance(one, Picture) and one == Picture(one.file)):
             return self._steps(step.body)  # which convert it
         if isinstance(step, ast.If) and self._mentions(step):
             return self._steps(step.body if self._holds(step.test) else step.orelse)
@@ -311,10 +317,10 @@ class Steps(texts.Reader):
         of_numpy = self._is(node.func, "numpy", "array", "asarray")
         one = made if isinstance(made, Picture) and (len(node.args) + len(node.keywords) == 1 or of_numpy) else self._other(node)
         if node.args and all(isinstance(each, Mapping) for each in one.transforms) and of_numpy:
-            return one._replace(array=True, mode=one.mode or "index")
+            return one._replace(array=True)
         if one.after or of_numpy:
             self._other(node)
-        if node.args and one.mode and one.array and self._is(node.func, "PIL.Image", "fromarray"):
+        if node.args and one.array and self._is(node.func, "PIL.Image", "fromarray"):
             return one._replace(array=False)
         if node.args and not one.array and callable(function):
             return self._transformed(one, function)
@@ -337,7 +343,7 @@ class Steps(texts.Reader):
     def _together(self, node: ast.Call, both: tuple[ast.expr, ast.expr], transform: Any) -> Made:
         """A picture and its mask, which go through the same draws."""
         image, mask = map(self._one, both)
-        if not image.array or not mask.array or image.after or image.mode not in ("RGB", "L") or mask.mode not in ("index", "L"):
+        if not image.array or not mask.array or image.after or image.mode not in ("", "RGB", "L") or mask.mode not in ("", "L", "gray"):
             self._other(node)
         image = self._transformed(image._replace(array=False), transform)
         mask = mask._replace(array=False, transforms=(*mask.transforms, transform), calls=(*mask.calls, image.calls[-1]), mask=True)
@@ -347,11 +353,11 @@ class Steps(texts.Reader):
         """What is done to the numbers of an array or a tensor."""
         one, library = self._one(numbers), str(getattr(self._known(node.func) if isinstance(node, ast.Call) else None, "__module__", "")).partition(".")[0]
         if library == "numpy" and all(isinstance(each, Mapping) for each in one.transforms):
-            one = one._replace(array=True, mode=one.mode or "index")
+            one = one._replace(array=True)
         return self._then(one._replace(array=one.array and library != "torch"), after.each(node, self._known, self._other), node)
 
     def _then(self, one: Picture, each: after.Each, node: ast.AST) -> Picture:
-        if one.mode not in ("index", "L") and not one.transforms:
+        if not one.transforms and not one.array and not one.after:
             self._other(node)
         return one._replace(after=(*one.after, (len(one.transforms), each)))
 
@@ -359,12 +365,12 @@ class Steps(texts.Reader):
         return one._replace(transforms=(*one.transforms, transform), calls=(*one.calls, next(_calls)))
 
     def _rgb(self, one: Picture, node: ast.expr) -> Picture:
-        return one._replace(mode="RGB") if one.mode == "BGR" else self._other(node)
+        return one._replace(mode="RGB") if one.mode == "BGR" and not one.after else self._other(node)
 
     def _method(self, node: ast.Call, function: ast.Attribute) -> Picture:
         """Of a picture of Pillow's."""
         one = self._one(function.value)
-        if one.array or one.mode == "tensor" or one.transforms and function.attr == "convert":
+        if one.array or one.after or one.mode == "tensor" or one.transforms and function.attr == "convert":
             self._other(node)
         arguments = [getattr(each, "value", None) for each in (*node.args, *[keyword.value for keyword in node.keywords])]
         if function.attr == "convert" and arguments in (["RGB"], ["L"]) and one.mode in ("", "pixels", arguments[0]):
@@ -376,7 +382,7 @@ class Steps(texts.Reader):
     def _resized(self, node: ast.Call, one: Picture) -> Picture:
         """image.resize((w, h)) of Pillow, and cv2.resize(image, (w, h))."""
         of_opencv = one.array
-        if of_opencv != self._is(node.func, "cv2", "resize"):
+        if of_opencv != self._is(node.func, "cv2", "resize") or one.after:
             self._other(node)
         given: dict[Optional[str], ast.expr] = {keyword.arg: keyword.value for keyword in node.keywords}
         given.update({"dsize": one for one in node.args[1:2]} if of_opencv else dict(zip(("size", "resample"), node.args)))
