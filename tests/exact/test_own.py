@@ -19,6 +19,7 @@ torchvision = pytest.importorskip("torchvision")
 spdl = pytest.importorskip("spdl")
 from torch.utils.data import ConcatDataset, DataLoader, Dataset, Subset  # noqa: E402
 from torchvision import datasets, transforms as T  # noqa: E402
+from torchvision.transforms import v2  # noqa: E402
 from torchvision.datasets.folder import pil_loader  # noqa: E402
 
 N = 11
@@ -383,7 +384,21 @@ class ByAStaticMethod(Table):
 
 PLAIN = T.Compose([T.ToPILImage(), T.ToTensor()])
 PLAIN_SMALL = T.Compose([T.ToPILImage(), T.Resize((20, 22)), T.ToTensor()])
-FORMS = {"by hand": ByHand, "by hand of Pillow": ByHandOfPillow, "by hand of grey": ByHandOfGrey, "whole": Whole, "by a static method": ByAStaticMethod, "colours": Colours, "greys": lambda root: Colours(root, T.Compose([T.Resize((20, 22)), T.ToTensor()]), "L"), "colours of arrays": ColoursOfArrays, "three": Three, "a long text": Long, "many": Many, "flat": Flat, "pixels": OfPixels, "grey pixels": lambda root: OfPixels(root, shape=(18, 30)), "small": lambda root: Small(root, PLAIN), "small by Pillow": lambda root: SmallByPillow(root, T.ToTensor()),
+class ReadByTorchvision(Table):
+    def __getitem__(self, idx):
+        image = torchvision.io.read_image(os.path.join(self.root, self.names[idx % 2 * 3]))
+        if self.transform:
+            image = self.transform(image)
+        return image, self.labels[idx]
+
+
+class DecodedByTorchvision(Table):
+    def __getitem__(self, i):
+        return self.transform(torchvision.io.decode_image(os.path.join(self.root, self.names[i]), mode=torchvision.io.ImageReadMode.RGB)), i
+
+
+V2 = v2.Resize((32, 30))
+FORMS = {"read by torchvision": lambda root: ReadByTorchvision(root, V2), "decoded by torchvision": lambda root: DecodedByTorchvision(root, V2), "by hand": ByHand, "by hand of Pillow": ByHandOfPillow, "by hand of grey": ByHandOfGrey, "whole": Whole, "by a static method": ByAStaticMethod, "colours": Colours, "greys": lambda root: Colours(root, T.Compose([T.Resize((20, 22)), T.ToTensor()]), "L"), "colours of arrays": ColoursOfArrays, "three": Three, "a long text": Long, "many": Many, "flat": Flat, "pixels": OfPixels, "grey pixels": lambda root: OfPixels(root, shape=(18, 30)), "small": lambda root: Small(root, PLAIN), "small by Pillow": lambda root: SmallByPillow(root, T.ToTensor()),
          "one of five": lambda root: Guided(root, target_transform=lambda y: torch.eye(5)[y]), "of 32 bits": lambda root: Guided(root, target_transform=lambda y: np.int32(y)), "true or false": lambda root: Guided(root, target_transform=bool),
          "of two files": OfTwoFiles, "by a function": ByAFunction, "by a method": ByAMethod, "by both": ByBoth, "inference": Inference, "training": Training, "a sample": Sampled, "with a name": Named, "in a dict with both": Both, "in a tuple with both": Triple, "guided": Guided, "checked": Checked, "of a file": OfAFile, "alone": Alone, "held": Held, "a child": Child, "in a function": in_a_function(TENSOR),
          "labels by a function": lambda root: Guided(root, target_transform=lambda y: int(y) + 100), "grey": lambda root: Grey(root, T.Compose([T.Resize((32, 30)), T.ToTensor(), T.Normalize(0.5, 0.25)]))}

@@ -136,6 +136,14 @@ def test_a_transform_of_ones_own(folder, name):
     same(ConcatDataset([Subset(dataset, [7, 2, 2]), dataset]), batch_size=3, drop_last=True)
 
 
+@pytest.mark.parametrize("change", [lambda y: y * 2, lambda y: torch.eye(3)[y], str, lambda y: {"class": y, "name": "abc"[y]}], ids=["a number", "one of three", "a text", "a dict"])
+def test_a_target_transform(folder, change):
+    for transform in (TENSOR, Views(SMALL)):
+        dataset = datasets.ImageFolder(folder, transform, target_transform=change)
+        same(dataset, batch_size=4)
+        same(ConcatDataset([Subset(dataset, [7, 2, 2]), dataset]), batch_size=3, collate_fn=lambda samples: samples)
+
+
 def test_of_a_folder_that_the_engine_reads_itself(folder):
     said = spdl.describe(datasets.ImageFolder(folder, Views(DRAWN)), batch_size=4)
     assert said["source"]["folder"] == folder and list(said["fields"]) == ["view0", "view1"] and all(one["draw"] == "own" for one in said["fields"].values())

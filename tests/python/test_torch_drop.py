@@ -312,7 +312,7 @@ def test_arguments_that_cannot_be_told_are_refused(folder, options, message):
 
 
 @pytest.mark.parametrize("change, message", [
-    (dict(transform=None), "has no transform"), (dict(transform=resize(8, 8)), "ends with a PIL image"), (dict(target_transform=abs), "target_transform: got"),
+    (dict(transform=None), "has no transform"), (dict(transform=resize(8, 8)), "ends with a PIL image"), (dict(target_transform=3), "target_transform: got 3"),
     (dict(loader=abs), "loader: got .*want torchvision's default_loader"), (dict(samples=[]), "has no samples"),
 ])
 def test_a_data_set_that_does_more_is_refused(folder, change, message):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from .._errors import ArgumentError
 from . import annotated, libraries, methods, own, processors
-from .kept import LABEL as WHOLE, PLAIN, Kept, has_values
+from .kept import PLAIN, Kept, Value, View, has_values
 from .pixels import Held
 from .steps import Picture, listed, through
 from .targets import LABEL, OBJECTS, Target
@@ -63,6 +63,13 @@ class Pictures(NamedTuple):
         return f"files{what}" if self.size is None else f"pixels {[*self.size, self.channels]}"
 
 
+class Changed(NamedTuple):
+    """A label, and the data set's target_transform."""
+
+    label: int
+    by: Any
+
+
 class Files:
     """Pictures as a source of the program's own."""
 
@@ -74,13 +81,15 @@ class Files:
         return len(self._pictures)
 
     def __getitem__(self, index: int) -> tuple[Union[str, bytes], int, str]:
-        one = self._pictures[index]
+        one, label = self._pictures[index], self._labels[index]
+        if isinstance(label, Changed):
+            label = self._kept.keep([label.by(label.label)])
         if isinstance(one, own.Opened):
             picture, name, values = one.brought()
             return picture, self._kept.keep(values) if self._keeps else values[0] if self._labelled else -1, name
         if isinstance(one, Held):
-            return one.png(), self._labels[index], one.name
-        return one, self._labels[index], one
+            return one.png(), label, one.name
+        return one, label, one
 
 
 def is_dataset(one: Any) -> bool:
@@ -106,10 +115,14 @@ def pictures(dataset: Any, place: str = "dataset") -> Pictures:
         return _of_timm(dataset, place)
     if library != "torchvision" or not any(name in known for known in (_FILES, _PIXELS, _NUMBERED)):
         _refuse_kind(library, name, dataset, place)
-    _check(dataset, name, place)
-    if name in _NUMBERED:
-        return _of_numbers(dataset, name, place)
-    return _held(dataset, name, place) if name in _PIXELS else _of_files(dataset, name, place)
+    _check(dataset, name, place, said=True)
+    of = _of_numbers(dataset, name, place) if name in _NUMBERED else _held(dataset, name, place) if name in _PIXELS else _of_files(dataset, name, place)
+    changes = getattr(dataset, "target_transform", None)
+    if changes is None:
+        return of
+    if of.target != LABEL or not callable(changes):
+        _refuse_changes(dataset, place)
+    return of._replace(labels=[Changed(label, changes) for label in of.labels], root=None, outputs=(View(0), Value(0)))
 
 
 def _wrapped(dataset: Any, place: str) -> Pictures:
@@ -196,7 +209,7 @@ def viewed(of: Pictures) -> Pictures:
         return of._replace(views=[first._replace(transforms=() if of.transform is None else (of.transform,))])
     views: list[Picture] = []
     tree = listed(made, views)
-    return of._replace(views=views, outputs=(tree, WHOLE), transform=chain(views[0].transforms))
+    return of._replace(views=views, outputs=(tree, of.outputs[1]), transform=chain(views[0].transforms))
 
 
 def _prepared(dataset: Any, place: str) -> Pictures:
@@ -379,15 +392,17 @@ def _refuse_kind(library: str, name: str, dataset: Any, place: str) -> NoReturn:
                            f"say its files and labels as a table (source: {{list: FILE}}), or {_SOURCE}")
 
 
-def _check(dataset: Any, name: str, place: str) -> None:
+def _refuse_changes(dataset: Any, place: str) -> NoReturn:
+    refuse(place, dataset, f"target_transform: got {dataset.target_transform!r:.80}, want None: labels are the data set's numbers; map whole batches: spdl.DataLoader(..., transform=)")
+
+
+def _check(dataset: Any, name: str, place: str, said: bool = False) -> None:
     """Refuse what changes a sample beside its transform."""
     loader = getattr(dataset, "loader", getattr(dataset, "_loader", None))  # None: Pillow's open, of one that is numbered
     if loader is not None and not (getattr(loader, "__module__", "") == "torchvision.datasets.folder" and getattr(loader, "__name__", "") in _LOADERS):
         refuse(place, dataset, f"loader: got {loader!r:.80}, want torchvision's default_loader: the engine decodes, to RGB as that does; {_SOURCE}")
-    target = getattr(dataset, "target_transform", None)
-    if target is not None:
-        refuse(place, dataset, f"target_transform: got {target!r:.80}, want None: labels are the data set's numbers; map whole batches: "
-                               "spdl.DataLoader(..., transform=)")
+    if getattr(dataset, "target_transform", None) is not None and not said:
+        _refuse_changes(dataset, place)
     both = getattr(dataset, "transforms", None)
     if both is not None and type(both).__qualname__ != "StandardTransform":
         refuse(place, dataset, f"transforms: got {type(both).__qualname__}, of pictures and targets together, want transform=, of the picture alone")
