@@ -19,7 +19,6 @@ torchvision = pytest.importorskip("torchvision")
 spdl = pytest.importorskip("spdl")
 from torch.utils.data import ConcatDataset, DataLoader, Dataset, Subset  # noqa: E402
 from torchvision import datasets, transforms as T  # noqa: E402
-from torchvision.transforms import v2  # noqa: E402
 from torchvision.datasets.folder import pil_loader  # noqa: E402
 
 N = 11
@@ -177,34 +176,6 @@ class Flat(Table):
         return [image, i, self.names[i], np.float16(i), torch.tensor([i])]
 
 
-class OfPixels(Table):
-    """As CIFAR10 has it, with the pixels of its own."""
-
-    def __init__(self, root, transform=T.ToTensor(), shape=(24, 20, 3)):
-        super().__init__(root, transform)
-        self.data = np.random.default_rng(5).integers(0, 256, (len(self.names), *shape), np.uint8)
-
-    def __getitem__(self, index):
-        img, target = self.data[index], self.labels[index]
-        img = Image.fromarray(img)
-        if self.transform is not None:
-            img = self.transform(img)
-        return img, target
-
-
-class Small(Table):
-    def __getitem__(self, i):
-        image = cv2.cvtColor(cv2.imread(f"{self.root}/{self.names[i]}"), cv2.COLOR_BGR2RGB)
-        image = cv2.resize(image, (30, 26))
-        return self.transform(image), i
-
-
-class SmallByPillow(Table):
-    def __getitem__(self, i):
-        image = Image.open(os.path.join(self.root, self.names[i])).convert("RGB").resize((30, 26), Image.BILINEAR)
-        return self.transform(np.array(image)), i
-
-
 def load(path):
     with open(path, "rb") as f:
         return Image.open(f).convert("RGB")
@@ -326,53 +297,6 @@ def in_a_function(transform):
     return Local
 
 
-class Colours(Table):
-    """Of files that nothing converts, and that are all of one mode."""
-
-    def __init__(self, root, transform=TENSOR, mode="RGB"):
-        super().__init__(root, transform)
-        self.names = [name for name in self.names if Image.open(os.path.join(root, name)).mode == mode]
-        self.names = (self.names * N)[:N]
-
-    def __getitem__(self, i):
-        with open(os.path.join(self.root, self.names[i]), "rb") as f:
-            return self.transform(Image.open(f)), self.names[i]
-
-
-class ColoursOfArrays(Colours):
-    def __getitem__(self, i):
-        return PLAIN_SMALL(np.array(Image.open(os.path.join(self.root, self.names[i])))), i
-
-
-class ByHand(Table):
-    def __getitem__(self, i):
-        img = cv2.imread(f"{self.root}/{self.names[i]}")
-        img = cv2.cvtColor(img, cv2.COLOR_BGR2RGB)
-        img = cv2.resize(img, (30, 26), interpolation=cv2.INTER_AREA)
-        img = img.astype(np.float32)
-        img /= 255.0
-        img = np.transpose(img, (2, 0, 1))
-        return torch.tensor(img, dtype=torch.float32), torch.tensor(self.labels[i], dtype=torch.long)
-
-
-class ByHandOfPillow(Table):
-    def __getitem__(self, i):
-        img = Image.open(f"{self.root}/{self.names[i]}").convert("RGB").resize((30, 26))
-        return torch.from_numpy(np.array(img)).permute(2, 0, 1).float() / 255.0, i
-
-
-class ByHandOfGrey(Table):
-    def __getitem__(self, i):
-        img = np.array(Image.open(f"{self.root}/{self.names[i]}").convert("L").resize((30, 26), Image.BILINEAR))
-        img = (img / 127.5) - 1.0
-        return torch.FloatTensor(img).unsqueeze(0), self.names[i]
-
-
-class Whole(Table):
-    def __getitem__(self, i):
-        return np.array(Image.open(f"{self.root}/{self.names[i]}").convert("RGB").resize((30, 26), Image.LANCZOS)), i
-
-
 class ByAStaticMethod(Table):
     @staticmethod
     def opened(path):
@@ -382,23 +306,24 @@ class ByAStaticMethod(Table):
         return self.transform(self.opened(f"{self.root}/{self.names[i]}")), i
 
 
-PLAIN = T.Compose([T.ToPILImage(), T.ToTensor()])
-PLAIN_SMALL = T.Compose([T.ToPILImage(), T.Resize((20, 22)), T.ToTensor()])
-class ReadByTorchvision(Table):
-    def __getitem__(self, idx):
-        image = torchvision.io.read_image(os.path.join(self.root, self.names[idx % 2 * 3]))
-        if self.transform:
-            image = self.transform(image)
-        return image, self.labels[idx]
-
-
-class DecodedByTorchvision(Table):
+class IntoADict(Table):
     def __getitem__(self, i):
-        return self.transform(torchvision.io.decode_image(os.path.join(self.root, self.names[i]), mode=torchvision.io.ImageReadMode.RGB)), i
+        item = {key: torch.tensor(values[i % 3]) for key, values in {"input_ids": [[1, 2], [3, 4], [5, 6]], "attention_mask": [[1, 1], [1, 0], [0, 0]]}.items()}
+        image = Image.open(os.path.join(self.root, self.names[i])).convert("RGB")
+        item["image"] = self.transform(image)
+        item["name"] = self.names[i]
+        return item
 
 
-V2 = v2.Resize((32, 30))
-FORMS = {"read by torchvision": lambda root: ReadByTorchvision(root, V2), "decoded by torchvision": lambda root: DecodedByTorchvision(root, V2), "by hand": ByHand, "by hand of Pillow": ByHandOfPillow, "by hand of grey": ByHandOfGrey, "whole": Whole, "by a static method": ByAStaticMethod, "colours": Colours, "greys": lambda root: Colours(root, T.Compose([T.Resize((20, 22)), T.ToTensor()]), "L"), "colours of arrays": ColoursOfArrays, "three": Three, "a long text": Long, "many": Many, "flat": Flat, "pixels": OfPixels, "grey pixels": lambda root: OfPixels(root, shape=(18, 30)), "small": lambda root: Small(root, PLAIN), "small by Pillow": lambda root: SmallByPillow(root, T.ToTensor()),
+class IntoADictInATuple(Table):
+    def __getitem__(self, i):
+        sample = {}
+        sample["name"] = self.names[i]
+        sample["image"] = self.transform(Image.open(os.path.join(self.root, self.names[i])).convert("RGB"))
+        return i, dict(of=sample, label=self.labels[i])
+
+
+FORMS = {"into a dict": IntoADict, "into a dict in a tuple": IntoADictInATuple, "by a static method": ByAStaticMethod, "three": Three, "a long text": Long, "many": Many, "flat": Flat,
          "one of five": lambda root: Guided(root, target_transform=lambda y: torch.eye(5)[y]), "of 32 bits": lambda root: Guided(root, target_transform=lambda y: np.int32(y)), "true or false": lambda root: Guided(root, target_transform=bool),
          "of two files": OfTwoFiles, "by a function": ByAFunction, "by a method": ByAMethod, "by both": ByBoth, "inference": Inference, "training": Training, "a sample": Sampled, "with a name": Named, "in a dict with both": Both, "in a tuple with both": Triple, "guided": Guided, "checked": Checked, "of a file": OfAFile, "alone": Alone, "held": Held, "a child": Child, "in a function": in_a_function(TENSOR),
          "labels by a function": lambda root: Guided(root, target_transform=lambda y: int(y) + 100), "grey": lambda root: Grey(root, T.Compose([T.Resize((32, 30)), T.ToTensor(), T.Normalize(0.5, 0.25)]))}
@@ -691,6 +616,33 @@ class Flagged(Table):
         return self.transform(Image.fromarray(image)), i
 
 
+class OtherKeys(Table):
+    def __getitem__(self, i):
+        sample = {"label": i} if i < 4 else {}
+        sample["image"] = self.transform(Image.open(os.path.join(self.root, self.names[i])).convert("RGB"))
+        return sample
+
+
+class IntoAList(Table):
+    def __getitem__(self, i):
+        sample = pandas_like()
+        sample["image"] = self.transform(Image.open(os.path.join(self.root, self.names[i])).convert("RGB"))
+        return sample
+
+
+class pandas_like:
+    def __setitem__(self, key, value):
+        pass
+
+
+class LooksAgain(Table):
+    def __getitem__(self, i):
+        sample = {}
+        sample["image"] = self.transform(Image.open(os.path.join(self.root, self.names[i])).convert("RGB"))
+        sample["mean"] = sample["image"].mean()
+        return sample
+
+
 class Decoded(Table):
     def __getitem__(self, i):
         return self.transform(Image.open(self.labels).convert("RGB")), i
@@ -704,6 +656,8 @@ class Closed(Table):
 
 
 REFUSED = [
+    (IntoAList, r"IntoAList\[0\] puts a picture into a pandas_like, want a dict"),
+    (LooksAgain, r"got [\"']sample\['mean'\] = sample\['image'\].mean\(\)"),
     (lambda root: Grey(root, T.Compose([T.Resize((8, 8)), T.Grayscale(3), T.ToTensor()])), r"makes three channels of a grey picture, want image.convert"),
     (Closed, r"test_own.py:\d+: got 'f' behind what opens the picture, which has it no more, want it to open a picture"),
     (Looks, r"Looks is a class of its own, which reads by its __getitem__: .*test_own.py:\d+: got '\(?width, height\)? = image.size', want it to open a picture, .*; or spdl.DataLoader\(spec, source=dataset\)"),
@@ -800,18 +754,8 @@ def test_what_a_break_leaves_is_let_go_of(root):
         assert len(held._held) <= held.ahead + loader.loader.info.slots * 2
 
 
-def test_a_picture_of_another_mode_ends_the_loop(root):
-    dataset = Colours(root)
-    dataset.names.insert(4, "01.jpg")
-    with spdl.DataLoader(dataset, batch_size=2) as loader, pytest.raises(spdl.EngineFailed, match=r"Colours\[4\] has a picture of mode L, want RGB, as the first sample has it"):
-        for _ in loader:
-            pass
-
-
-def test_pixels_of_another_size_end_the_loop(root):
-    dataset = OfPixels(root)
-    dataset.data = [*dataset.data[:5], dataset.data[5][:9], *dataset.data[6:]]
-    with spdl.DataLoader(dataset, batch_size=2) as loader, pytest.raises(spdl.EngineFailed, match=r"OfPixels\[5\] has a picture of \[9, 20, 3\], want \[24, 20, 3\], as the first sample has it"):
+def test_other_keys_than_the_first_sample_has_end_the_loop(root):
+    with spdl.DataLoader(OtherKeys(root), batch_size=2) as loader, pytest.raises(spdl.EngineFailed, match=r"OtherKeys\[4\] has the keys 'image', want 'label', 'image', as the first sample has them"):
         for _ in loader:
             pass
 

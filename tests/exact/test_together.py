@@ -111,6 +111,18 @@ class Arrays(Pairs):
         return aug["image"], torch.from_numpy(aug["mask"]).long()
 
 
+class ByHand(Pairs):
+    def __getitem__(self, i):
+        image = cv2.cvtColor(cv2.imread(f"{self.image_dir}/{self.images[i]}"), cv2.COLOR_BGR2RGB)
+        mask = cv2.imread(f"{self.mask_dir}/{self.images[i]}", 0)
+        image = cv2.resize(image, (32, 36)) / 255.0
+        mask = cv2.resize(mask, (32, 36), interpolation=cv2.INTER_NEAREST)
+        mask = mask / 255.0
+        image = np.transpose(image, (2, 0, 1)).astype(np.float32)
+        mask = np.expand_dims(mask, axis=0).astype(np.float32)
+        return torch.from_numpy(image), torch.from_numpy(mask)
+
+
 class Grey(Pairs):
     """Each by transforms of its own."""
 
@@ -153,7 +165,7 @@ class Triplets(Pairs):
 
 
 FORMS = {"by Pillow": ByPillow, "a palette": lambda root: ByPillow(root, BYTES, "palette"), "halves": lambda root: Halves(root, masks="halves"), "by OpenCV": lambda root: ByOpenCV(root, masks="halves"),
-         "long": lambda root: Long(root, BYTES), "arrays": lambda root: Arrays(root, ARRAYS), "grey": lambda root: Grey(root, TENSOR, "halves"), "grey of a palette": lambda root: Grey(root, TENSOR, "palette"), "resized": Resized,
+         "long": lambda root: Long(root, BYTES), "by hand": ByHand, "arrays": lambda root: Arrays(root, ARRAYS), "grey": lambda root: Grey(root, TENSOR, "halves"), "grey of a palette": lambda root: Grey(root, TENSOR, "palette"), "resized": Resized,
          "a map of a palette resized": lambda root: Resized(root, masks="palette"), "siamese": lambda root: Siamese(root, TENSOR), "triplets": lambda root: Triplets(root, TENSOR)}
 
 

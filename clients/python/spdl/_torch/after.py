@@ -18,7 +18,7 @@ _BY: dict[type, Callable[[Any, Any], Any]] = {
 }
 _CASTS = ("long", "float", "int", "half", "double", "byte", "bool")  # tensors' methods
 _MADE = {"torch": ("from_numpy", "as_tensor", "tensor", "FloatTensor", "LongTensor"), "numpy": ("array", "asarray", "float32", "uint8", "int64")}
-_SHAPED = ("unsqueeze", "squeeze", "permute", "transpose")
+_SHAPED = ("unsqueeze", "squeeze", "permute", "transpose", "repeat", "expand_dims")
 _UNKNOWN = object()
 
 
@@ -50,10 +50,10 @@ def each(node: ast.expr, known: Known, refuse: Callable[[ast.AST], Any]) -> Each
     if not isinstance(node, ast.Call):
         return refuse(node)
     made = _made(node, known)
-    if _transposes(node, known):
-        return _shaped("transpose", node, [known(one) if not isinstance(one, ast.Tuple) else tuple(map(known, one.elts)) for one in node.args[1:]], refuse)
+    if name := _transposes(node, known):
+        return _shaped(name, node, [*node.args[1:], *[one.value for one in node.keywords if one.arg in ("axis", "axes")]], known, refuse)
     if not made and isinstance(node.func, ast.Attribute) and node.func.attr in _SHAPED:
-        return _shaped(node.func.attr, node, [known(one) if not isinstance(one, ast.Tuple) else tuple(map(known, one.elts)) for one in node.args], refuse)
+        return refuse(node) if node.keywords else _shaped(node.func.attr, node, node.args, known, refuse)
     args = [known(one) for one in (node.args[1:] if made else node.args)]
     named = {str(one.arg): known(one.value) for one in node.keywords}
     if any(getattr(one, "__module__", "") != "builtins" and type(one).__name__ not in ("dtype", "type", "str", "int") for one in (*args, *named.values())):
@@ -66,16 +66,23 @@ def each(node: ast.expr, known: Known, refuse: Callable[[ast.AST], Any]) -> Each
     return lambda rows: getattr(rows, name)(*args, **named)
 
 
-def _transposes(node: ast.Call, known: Known) -> bool:
-    return len(node.args) == 2 and known(node.func) is getattr(sys.modules.get("numpy"), "transpose", _UNKNOWN)
+def _transposes(node: ast.Call, known: Known) -> str:
+    """The function of NumPy's that changes the axes of an array; "": it is another."""
+    function, numpy = known(node.func), sys.modules.get("numpy")
+    return next((name for name in ("transpose", "expand_dims") if len(node.args) + len(node.keywords) == 2 and node.args and function is getattr(numpy, name, _UNKNOWN)), "")
 
 
-def _shaped(name: str, node: ast.Call, args: list[Any], refuse: Callable[[ast.AST], Any]) -> Each:
+def _shaped(name: str, node: ast.Call, given: list[ast.expr], known: Known, refuse: Callable[[ast.AST], Any]) -> Each:
     """What changes axes, of which a batch has one more."""
+    args: list[Any] = [tuple(map(known, one.elts)) if isinstance(one, ast.Tuple) else known(one) for one in given]
     axes = args[0] if len(args) == 1 and isinstance(args[0], tuple) else tuple(args)
-    if not axes or not all(type(one) is int for one in axes) or node.keywords or name in ("unsqueeze", "squeeze") and len(axes) > 1 or name in ("permute", "transpose") and sorted(axes) != list(range(max(len(axes), 3))):
+    if not axes or not all(type(one) is int for one in axes) or name in ("unsqueeze", "squeeze", "expand_dims") and len(axes) > 1 or name == "repeat" and min(axes) < 0 or name in ("permute", "transpose") and sorted(axes) != list(range(max(len(axes), 3))):
         return refuse(node)
+    if name == "repeat":
+        return lambda rows: rows.repeat(1, *axes) if hasattr(rows, "unsqueeze") else sys.modules["numpy"].stack([one.repeat(*axes) for one in rows])
     axes = tuple([one + 1 if one >= 0 else one for one in axes])
+    if name == "expand_dims":
+        return lambda rows: sys.modules["numpy"].expand_dims(rows, axes)
     return lambda rows: getattr(rows, name)(*((0, *axes) if name in ("permute", "transpose") else axes))
 
 

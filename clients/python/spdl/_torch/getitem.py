@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, Optional
 
 from . import libraries, texts
 from .annotated import Unknown
-from .kept import Value, View
-from .steps import LIBRARIES, NOTHING, Picture, Steps, listed
+from .kept import Keys, Value, View
+from .steps import LIBRARIES, NOTHING, Made, Picture, Steps, listed
 
 WANT = ("want it to open a picture, image = Image.open(path).convert(\"RGB\") or cv2.cvtColor(cv2.imread(path), cv2.COLOR_BGR2RGB), to give it to a transform, image = self.transform(image), or albumentations' as "
         "self.transform(image=np.array(image))[\"image\"], with mask=np.array(Image.open(path)) as well, and to return it, alone or beside anything else, return image, label, or in a dict; what else it does may not look at the picture")
@@ -53,6 +53,7 @@ class Reader(Steps):
         self._files: dict[str, _File] = {}
         self._paths: list[ast.expr] = []  # of pictures
         self._taken = 0  # of these that what is kept finds
+        self._puts: dict[str, dict[str, Made]] = {}  # pictures that are put into dicts, by the names of these and their keys
         self._beside: list[ast.expr] = []  # what is handed out with pictures
         self.views: list[Picture] = []  # that are handed out
         self.outputs: Any = None
@@ -92,6 +93,13 @@ class Reader(Steps):
     def _step(self, step: ast.stmt) -> list[ast.stmt]:
         if isinstance(step, ast.With) and len(step.items) == 1 and (made := self._opened_with(step)) is not None:
             return made
+        if (target := _member(step)) is not None and isinstance(step, ast.Assign):  # sample["image"] = image, and sample["label"] = label behind it
+            name, key = target
+            if name not in self._names and self._is_of_pictures(step.value):
+                self._puts.setdefault(name, {})[key] = self._made(step.value)
+                return [*self._opened_by(step), ast.copy_location(ast.Assign(step.targets, ast.Constant(None)), step)]
+            if name in self._puts and key not in self._puts[name] and not self._mentions(step.value):
+                return [step]
         return [] if self._is_of_another(step) else super()._step(step)
 
     def _opened_by(self, step: ast.stmt) -> list[ast.stmt]:
@@ -132,7 +140,7 @@ class Reader(Steps):
     # ---- expressions
 
     def _mentions(self, node: ast.AST) -> bool:
-        return super()._mentions(node) or any(isinstance(one, ast.Name) and one.id in self._files for one in ast.walk(node))
+        return super()._mentions(node) or any(isinstance(one, ast.Name) and (one.id in self._files or one.id in self._puts) for one in ast.walk(node))
 
     def _opened(self, node: ast.Call) -> Picture:
         if (reads := self._reads(node)) is not None:
@@ -211,6 +219,11 @@ class Reader(Steps):
     # ---- what is handed out
 
     def _output(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Name) and node.id in self._puts:
+            self._beside.append(node)
+            return Keys(len(self._beside) - 1, {key: listed(made, self.views) for key, made in self._puts[node.id].items()})
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict" and not self._is_known(node.func) and not node.args and all(one.arg for one in node.keywords):
+            node = ast.copy_location(ast.Dict([ast.Constant(one.arg) for one in node.keywords], [one.value for one in node.keywords]), node)
         if isinstance(node, (ast.Tuple, ast.List, ast.Dict)) and self._mentions(node):
             if isinstance(node, ast.Dict):
                 if not all(isinstance(key, ast.Constant) and isinstance(key.value, str) for key in node.keys):
@@ -250,6 +263,14 @@ class Reader(Steps):
         cells = dict(zip(code.co_freevars, self._function.__closure__ or ()))
         cells.update({called: CellType(loads.rest()) for called, loads in self._loads.items()})
         return FunctionType(made, self._function.__globals__, name, None, tuple([cells[one] for one in made.co_freevars]))
+
+
+def _member(step: ast.stmt) -> Optional[tuple[str, str]]:
+    """The name and the key of a dict whose member a statement says; None: it is another."""
+    if not isinstance(step, ast.Assign) or len(step.targets) != 1 or not isinstance(target := step.targets[0], ast.Subscript) or not isinstance(target.value, ast.Name):
+        return None
+    key = target.slice.value if isinstance(target.slice, ast.Constant) else None
+    return (target.value.id, key) if isinstance(key, str) else None
 
 
 def _inner(code: CodeType) -> Iterator[CodeType]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Optional, Union
 
@@ -25,6 +25,14 @@ class Value:
     """What a sample has beside its pictures, by its number."""
 
     number: int
+
+
+@dataclass(frozen=True)
+class Keys:
+    """A dict that code makes, with pictures that are put into it, by its number among what a sample has beside its pictures."""
+
+    number: int
+    put: Mapping[str, Any]  # the places of pictures, by their keys
 
 
 LABEL = "label"  # in the place of a value: a whole number, which goes with the picture

@@ -6,14 +6,14 @@ import io
 import os
 import random
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import FunctionType
 from typing import Any, NamedTuple, Optional, Union
 
 from .._lock import Lock
 from .annotated import Unknown
 from .getitem import Picture, Reader
-from .kept import LABEL, PLAIN, Value, View
+from .kept import LABEL, PLAIN, Keys, Value, View
 from .pixels import Held, is_map_of_classes, is_pixels
 
 
@@ -63,6 +63,7 @@ def samples(dataset: Any, cls: type) -> Union[Samples, Around]:
     if reader.inner is not None:
         return Around(reader.inner[1], reader.inner[0], reader.views, _labelled(reader.outputs))
     rest = Rest(dataset, reader.rest())
+    reader.outputs = rest.spread(reader.outputs)
     rest.modes = {one.file: "" for one in reader.views if one.mode == ""}
     if reader.files > 1:
         found = rest.found([kind(reader.views, i) for i in range(reader.files)])
@@ -98,6 +99,8 @@ class Rest:
     def __init__(self, dataset: Any, function: FunctionType) -> None:
         self._dataset, self._function = dataset, function
         self._running = Lock()
+        self._spread: dict[int, list[Any]] = {}  # the keys of dicts, by their numbers
+        self._taken: Optional[list[tuple[int, Any]]] = None  # of what code hands out, and of its dicts; None: all
         self.labelled = False  # whether a sample is a picture and a whole number
         self.modes: dict[int, str] = {}  # of files that nothing converts, by their numbers, as the first sample has them
         self.shape: list[int] = []  # of its pictures, where they are arrays
@@ -109,8 +112,33 @@ class Rest:
 
     def __call__(self, number: int) -> tuple[Any, str, Sequence[Any]]:
         with self._running:
-            (picture,), *values = self._function(self._dataset, number)
+            (picture,), *values = self._run(number)
             return self._told(number, picture, *values)
+
+    def _run(self, number: int) -> tuple[Any, ...]:
+        """The files of a sample, and what it has beside its pictures."""
+        pictures, *values = self._function(self._dataset, number)
+        for dict_of_it, keys in self._spread.items():
+            if list(values[dict_of_it]) != keys:
+                raise _Wrong(f"{type(self._dataset).__qualname__}[{number}] has the keys {', '.join(map(repr, values[dict_of_it]))}, want {', '.join(map(repr, keys))}, as the first sample has them")
+        return pictures, *(values if self._taken is None else [values[at] if key is None else values[at][key] for at, key in self._taken])
+
+    def spread(self, tree: Any) -> Any:
+        """With the keys of the first sample's in the place of dicts that code makes. Raises Unknown."""
+        if not _has_keys(tree):
+            return tree
+        try:
+            _, *values = self._function(self._dataset, 0)
+        except Exception as error:
+            raise Unknown(f"{type(self._dataset).__qualname__}[0]: {type(error).__name__}: {error}, and its keys are those of all samples") from None
+        other = next((one for number in _numbers(tree) if not isinstance(one := values[number], dict)), None)
+        if other is not None:
+            raise Unknown(f"{type(self._dataset).__qualname__}[0] puts a picture into a {type(other).__qualname__}, want a dict")
+        taken: list[tuple[int, Any]] = []
+        self._spread = {number: list(values[number]) for number in _numbers(tree)}
+        spread = _spread(tree, self._spread, taken)
+        self._taken = taken
+        return spread
 
     def found(self, kinds: Sequence[str]) -> list[Found]:
         """All samples, whose files a table names. Raises Unknown where code draws them, or files are no maps of classes."""
@@ -119,7 +147,9 @@ class Rest:
         for number in [*range(len(self._dataset)), *range(min(_AGAIN, len(self._dataset)))]:
             of = f"{type(self._dataset).__qualname__}[{number}]"
             try:
-                pictures, *values = self._function(self._dataset, number)
+                pictures, *values = self._run(number)
+            except _Wrong as error:
+                raise Unknown(f"{error}") from None
             except Exception as error:
                 raise Unknown(f"{of}: {type(error).__name__}: {error}, and all samples of several files are found when the loader is made") from None
             other = next((one for one in pictures if not isinstance(one, (str, os.PathLike))), None)
@@ -146,7 +176,7 @@ class Rest:
         """Look at the first sample, which the others are like. Raises Unknown of what is wrong with it."""
         try:
             if len(self._dataset) > 0:
-                (picture,), *values = self._function(self._dataset, 0)
+                (picture,), *values = self._run(0)
                 self.labelled = pair and type(values[0]) is int
                 if is_pixels(picture):
                     self.shape = list(picture.shape)
@@ -187,6 +217,33 @@ class Rest:
         if mode != want:
             raise _Wrong(f"{of} has a picture of mode {mode}, want {want}{', as the first sample has it' if self.modes[file] else ' or L'}: image.convert(\"RGB\") behind Image.open makes them all RGB")
         self.modes[file] = want
+
+
+def _has_keys(tree: Any) -> bool:
+    return bool(_numbers(tree))
+
+
+def _numbers(tree: Any) -> list[int]:
+    """Of dicts that pictures are put into."""
+    if isinstance(tree, Keys):
+        return [tree.number]
+    inside = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, (tuple, list)) else ()
+    return [number for one in inside for number in _numbers(one)]
+
+
+def _spread(tree: Any, keys: Mapping[int, Sequence[Any]], taken: list[tuple[int, Any]]) -> Any:
+    if isinstance(tree, Keys):
+        return {key: tree.put[key] if key in tree.put else _value(tree.number, key, taken) for key in keys[tree.number]}
+    if isinstance(tree, Value):
+        return _value(tree.number, None, taken)
+    if isinstance(tree, dict):
+        return {key: _spread(one, keys, taken) for key, one in tree.items()}
+    return type(tree)([_spread(one, keys, taken) for one in tree]) if isinstance(tree, (tuple, list)) else tree
+
+
+def _value(number: int, key: Any, taken: list[tuple[int, Any]]) -> Value:
+    taken.append((number, key))
+    return Value(len(taken) - 1)
 
 
 def _drawn() -> list[Any]:
