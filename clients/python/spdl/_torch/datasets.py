@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import os
 import posixpath
@@ -189,13 +190,28 @@ def _around(read: own.Around, dataset: Any, place: str) -> Pictures:
     of = pictures(read.inner, f"{place}.{read.attribute}")
     if of.target != LABEL or of.outputs != PLAIN or of.found:
         refuse(place, dataset, f"{read.attribute}: has other samples than a picture and a whole number, want transforms= of that data set")
-    if len(dataset) != len(of.pictures):
+    if read.runs is None and len(dataset) != len(of.pictures):
         refuse(place, dataset, f"has {len(dataset)} samples, and {read.attribute} has {len(of.pictures)}, want as many: torch.utils.data.Subset names some of them")
     first = Picture(mode="L" if of.channels == 1 else "RGB") if of.views is None else of.views[0]
     if of.views is None and of.transform is not None:
         first = first._replace(transforms=(of.transform,), calls=(-1,))
     views = [first._replace(transforms=(*first.transforms, *one.transforms), calls=(*first.calls, *one.calls)) for one in read.views]
-    return of._replace(transform=chain(views[0].transforms), views=views, outputs=read.tree)
+    if read.runs is None:
+        return of._replace(transform=chain(views[0].transforms), views=views, outputs=read.tree)
+    try:
+        made = own.run(dataset, read.runs, lambda number: _brought(of, number))
+    except annotated.Unknown as error:
+        refuse(place, dataset, f"is a class of its own, which reads by its __getitem__: {error}; or {_SOURCE}")
+    return of._replace(pictures=made.opened, labels=[-1] * len(made.opened), root=None, transform=chain(views[0].transforms), views=views, outputs=made.tree, size=made.size)
+
+
+def _brought(of: Pictures, number: int) -> tuple[Any, int]:
+    """A picture as a __getitem__ opens one, and its label."""
+    one = of.pictures[number]
+    if isinstance(one, own.Opened):
+        picture, _, (label,) = one.brought()
+        return io.BytesIO(picture) if isinstance(picture, bytes) else picture, label
+    return one.pixels if isinstance(one, Held) else one, of.labels[number]
 
 
 def viewed(of: Pictures) -> Pictures:

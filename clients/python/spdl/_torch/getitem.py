@@ -18,7 +18,7 @@ from .steps import LIBRARIES, NOTHING, Made, Picture, Steps, listed
 WANT = ("want it to open a picture, image = Image.open(path).convert(\"RGB\") or cv2.cvtColor(cv2.imread(path), cv2.COLOR_BGR2RGB), to give it to a transform, image = self.transform(image), or albumentations' as "
         "self.transform(image=np.array(image))[\"image\"], with mask=np.array(Image.open(path)) as well, and to return it, alone or beside anything else, return image, label, or in a dict; what else it does may not look at the picture")
 _LOADERS = ("default_loader", "pil_loader")  # torchvision's, to RGB
-_TAKEN, _LOADS = "_spdl_picture", "_spdl_loads"  # what the rest of the function calls it, and the rest of a function that opens it
+_TAKEN, _LOADS, _INNER = "_spdl_picture", "_spdl_loads", "_spdl_inner"  # what the rest of the function calls it, the rest of a function that opens it, and what has another data set's
 
 
 class _File(NamedTuple):
@@ -47,7 +47,9 @@ class Reader(Steps):
         self._self = args.args[0].arg if cls is not None else ""
         self._index = args.args[1].arg if not within else ""
         self.inner: Optional[tuple[str, Any]] = None  # the attribute that is a data set whose samples these are, and that
+        self.is_around = False  # whether they are no more than transformed
         self._label = ""  # of a sample of that
+        self._pairs: dict[str, list[str]] = {}  # the names of a picture and its label, where they have one together
         self._loads: dict[str, Reader] = {}  # the functions that open pictures for this one, by what it calls them
         self._read_loaders: dict[FunctionType, Optional[Reader]] = {}
         self._files: dict[str, _File] = {}
@@ -66,9 +68,7 @@ class Reader(Steps):
             self._refuse(last, f"{ast.unparse(last)[:80]!r} at its end, and no picture in it that Image.open or cv2.imread has opened")
         self.outputs = self._output(last.value)
         kept += self._opened_by(last)
-        if self.inner is not None and (kept or [ast.unparse(one) for one in self._beside] not in ([], [self._label])):
-            self._refuse(kept[0] if kept else last, f"{ast.unparse(kept[0] if kept else last)[:80]!r} of a sample of self.{self.inner[0]}",
-                         "want image, label = it, image = self.transform(image), return image, label, and no more; labels are that data set's")
+        self.is_around = self.is_around and len(kept) == 1 and [ast.unparse(one) for one in self._beside] in ([], [self._label])
         if len(self._within) > 1:
             if self.outputs != View(0) or self.views[0].transforms or self.views[0].after or len(self._paths) != 1:
                 self._other(last)
@@ -100,23 +100,43 @@ class Reader(Steps):
                 return [*self._opened_by(step), ast.copy_location(ast.Assign(step.targets, ast.Constant(None)), step)]
             if name in self._puts and key not in self._puts[name] and not self._mentions(step.value):
                 return [step]
-        return [] if self._is_of_another(step) else super()._step(step)
+        return another if (another := self._of_another(step)) is not None else super()._step(step)
 
     def _opened_by(self, step: ast.stmt) -> list[ast.stmt]:
         found, self._taken = range(self._taken, len(self._paths)), len(self._paths)
         return [ast.copy_location(ast.Assign([ast.Name(f"{_TAKEN}{i}", ast.Store())], self._paths[i]), step) for i in found]
 
-    def _is_of_another(self, step: ast.stmt) -> bool:
-        """image, label = self.dataset[i], of a data set of torch's."""
-        if not isinstance(step, ast.Assign) or len(step.targets) != 1 or not isinstance(step.targets[0], ast.Tuple) or not isinstance(step.value, ast.Subscript) or not isinstance(step.value.value, ast.Attribute):
-            return False
-        names = [one.id for one in step.targets[0].elts if isinstance(one, ast.Name)]
-        inner = self._known(step.value.value)
-        if len(names) != 2 or self._names or not isinstance(step.value.slice, ast.Name) or step.value.slice.id != self._index or not libraries.derives(inner, "torch.utils.data", "Dataset"):
-            return False
-        self.inner, self._label = (step.value.value.attr, inner), names[1]
+    def _of_another(self, step: ast.stmt) -> Optional[list[ast.stmt]]:
+        """image, label = self.dataset[i], of a data set of torch's, or super().__getitem__(i); None: it is something else."""
+        if not isinstance(step, ast.Assign) or len(step.targets) != 1 or self._names or self.inner is not None or (another := self._another(step.value)) is None:
+            return None
+        target, (name, inner, index) = step.targets[0], another
+        names = [one.id for one in target.elts if isinstance(one, ast.Name)] if isinstance(target, ast.Tuple) else [f"_spdl_{target.id}{i}" for i in range(2)] if isinstance(target, ast.Name) else []
+        if len(names) != 2 or self._mentions(index):
+            return None
+        if isinstance(target, ast.Name):
+            self._pairs[target.id] = names
+        self.inner, self._label, self.is_around = (name, inner), names[1], isinstance(index, ast.Name) and index.id == self._index
         self._names[names[0]] = Picture(mode="RGB")
-        return True
+        self._paths.append(index)
+        self._taken = 1
+        both: list[ast.expr] = [ast.Name(one, ast.Store()) for one in (f"{_TAKEN}0", names[1])]
+        return [ast.copy_location(ast.Assign([ast.Tuple(both, ast.Store())], ast.Call(ast.Name(_INNER, ast.Load()), [index], [])), step)]
+
+    def _another(self, node: ast.expr) -> Optional[tuple[str, Any, ast.expr]]:
+        """What a data set is called, itself, and the number of its sample."""
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
+            inner = self._known(node.value)
+            return (node.value.attr, inner, node.slice) if libraries.derives(inner, "torch.utils.data", "Dataset") else None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "__getitem__" and len(node.args) == 1 and not node.keywords \
+                and isinstance(node.func.value, ast.Call) and isinstance(node.func.value.func, ast.Name) and node.func.value.func.id == "super":
+            inner, classes = copy.copy(self._object), type(self._object).__mro__
+            try:
+                inner.__class__ = classes[classes.index(self._cls) + 1]  # type: ignore[arg-type]
+            except (TypeError, ValueError):  # it is laid out otherwise
+                return None
+            return "super()", inner, node.args[0]
+        return None
 
     def _opened_with(self, step: ast.With) -> Optional[list[ast.stmt]]:
         """with Image.open(path) as image, and with open(path, "rb") as file, which holds no more than what is done to the picture; None of others."""
@@ -140,7 +160,7 @@ class Reader(Steps):
     # ---- expressions
 
     def _mentions(self, node: ast.AST) -> bool:
-        return super()._mentions(node) or any(isinstance(one, ast.Name) and (one.id in self._files or one.id in self._puts) for one in ast.walk(node))
+        return super()._mentions(node) or any(isinstance(one, ast.Name) and (one.id in self._files or one.id in self._puts or one.id in self._pairs) for one in ast.walk(node))
 
     def _opened(self, node: ast.Call) -> Picture:
         if (reads := self._reads(node)) is not None:
@@ -224,6 +244,8 @@ class Reader(Steps):
             return Keys(len(self._beside) - 1, {key: listed(made, self.views) for key, made in self._puts[node.id].items()})
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict" and not self._is_known(node.func) and not node.args and all(one.arg for one in node.keywords):
             node = ast.copy_location(ast.Dict([ast.Constant(one.arg) for one in node.keywords], [one.value for one in node.keywords]), node)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and isinstance(node.left, ast.Name) and node.left.id in self._pairs and isinstance(node.right, ast.Tuple):
+            node = ast.copy_location(ast.Tuple([*[ast.Name(one, ast.Load()) for one in self._pairs[node.left.id]], *node.right.elts], ast.Load()), node)  # pair + (path,)
         if isinstance(node, (ast.Tuple, ast.List, ast.Dict)) and self._mentions(node):
             if isinstance(node, ast.Dict):
                 if not all(isinstance(key, ast.Constant) and isinstance(key.value, str) for key in node.keys):
@@ -245,15 +267,15 @@ class Reader(Steps):
         """How many a sample opens."""
         return len(self._paths)
 
-    def rest(self) -> FunctionType:
-        """The function that returns the paths of its pictures, or their files, in a tuple, and what is handed out with them."""
+    def rest(self, inner: Any = None) -> FunctionType:
+        """Of samples of another data set with what has its pictures and labels by their numbers. The function that returns the paths of its pictures, or their files, in a tuple, and what is handed out with them."""
         name, code = self._own.name, self._function.__code__
         own = ast.copy_location(ast.FunctionDef(name=name, args=copy.deepcopy(self._own.args), body=self._body, decorator_list=[], returns=None, type_comment=None), self._own)
         for one in own.args.args:
             one.annotation = None
         if sys.version_info >= (3, 12):
             own.type_params = []
-        module = ast.parse(f"def around({', '.join([*self._loads, *(one for one in code.co_freevars if one != '__class__')])}):\n class {'Own' if self._cls is None else self._cls.__name__}:\n  pass")
+        module = ast.parse(f"def around({', '.join([_INNER, *self._loads, *(one for one in code.co_freevars if one != '__class__')])}):\n class {'Own' if self._cls is None else self._cls.__name__}:\n  pass")
         around: Any = module.body[0]
         (around if self._cls is None else around.body[0]).body = [own]  # names with two underscores are of the class
         made = next(one for one in _inner(compile(ast.fix_missing_locations(module), code.co_filename, "exec", dont_inherit=True)) if one.co_name == name)
@@ -261,6 +283,7 @@ class Reader(Steps):
         if stray is not None:
             self._refuse(self._own, f"{stray!r} behind what opens the picture, which has it no more", WANT)
         cells = dict(zip(code.co_freevars, self._function.__closure__ or ()))
+        cells[_INNER] = CellType(inner)
         cells.update({called: CellType(loads.rest()) for called, loads in self._loads.items()})
         return FunctionType(made, self._function.__globals__, name, None, tuple([cells[one] for one in made.co_freevars]))
 

@@ -55,14 +55,20 @@ class Around(NamedTuple):
     attribute: str  # by which it has that
     views: list[Picture]
     tree: Any
+    runs: Optional[Reader]  # where it has more beside them than their labels; None: it has not
 
 
 def samples(dataset: Any, cls: type) -> Union[Samples, Around]:
     """What the __getitem__ of its class says. Raises Unknown where it does other things with a picture."""
     reader = Reader(dataset, vars(cls)["__getitem__"], cls)
     if reader.inner is not None:
-        return Around(reader.inner[1], reader.inner[0], reader.views, _labelled(reader.outputs))
-    rest = Rest(dataset, reader.rest())
+        return Around(reader.inner[1], reader.inner[0], reader.views, _labelled(reader.outputs) if reader.is_around else reader.outputs, None if reader.is_around else reader)
+    return run(dataset, reader)
+
+
+def run(dataset: Any, reader: Reader, inner: Any = None) -> Samples:
+    """The samples of a data set, with what is left of its code. Raises Unknown."""
+    rest = Rest(dataset, reader.rest(inner))
     reader.outputs = rest.spread(reader.outputs)
     rest.modes = {one.file: "" for one in reader.views if one.mode == ""}
     if reader.files > 1:
