@@ -19,7 +19,8 @@ spdl = pytest.importorskip("spdl")
 from albumentations.pytorch import ToTensorV2  # noqa: E402
 from test_own import same  # noqa: E402
 from torch.utils.data import ConcatDataset, Dataset, Subset  # noqa: E402
-from torchvision import transforms as T  # noqa: E402
+from torchvision import transforms as T, tv_tensors  # noqa: E402
+from torchvision.transforms import v2  # noqa: E402
 
 N = 9
 TENSOR = T.Compose([T.Resize((40, 44)), T.ToTensor()])
@@ -123,6 +124,27 @@ class ByHand(Pairs):
         return torch.from_numpy(image), torch.from_numpy(mask)
 
 
+class OfV2(Pairs):
+    def __getitem__(self, i):
+        image = Image.open(f"{self.image_dir}/{self.images[i]}").convert("RGB")
+        mask = tv_tensors.Mask(Image.open(f"{self.mask_dir}/{self.images[i]}"))
+        if self.transform is not None:
+            image, mask = self.transform(image, mask)
+        return image, mask
+
+
+class OfV2Flat(Pairs):
+    def __getitem__(self, i):
+        image = Image.open(f"{self.image_dir}/{self.images[i]}").convert("RGB")
+        mask = tv_tensors.Mask(np.array(Image.open(f"{self.mask_dir}/{self.images[i]}")))
+        image, mask = self.transform(image, mask)
+        return {"image": image, "mask": mask.long(), "name": self.images[i]}
+
+
+V2 = v2.Compose([v2.Resize((40, 44)), v2.RandomHorizontalFlip(1.0), v2.PILToTensor()])
+WIDE = v2.Compose([v2.Resize((40, 44)), v2.Pad(3, fill={tv_tensors.Mask: 255, "others": 0}), v2.ToImage(), v2.ToDtype({tv_tensors.Image: torch.uint8, tv_tensors.Mask: torch.int64, "others": None})])
+
+
 class Grey(Pairs):
     """Each by transforms of its own."""
 
@@ -164,7 +186,7 @@ class Triplets(Pairs):
         return [self.transform(anchor), self.transform(positive), self.transform(negative)], [i, i + 1]
 
 
-FORMS = {"by Pillow": ByPillow, "a palette": lambda root: ByPillow(root, BYTES, "palette"), "halves": lambda root: Halves(root, masks="halves"), "by OpenCV": lambda root: ByOpenCV(root, masks="halves"),
+FORMS = {"of v2": lambda root: OfV2(root, V2), "of v2, wide": lambda root: OfV2(root, WIDE, "palette"), "of v2, flat": lambda root: OfV2Flat(root, V2), "of v2, pure": lambda root: OfV2(root, v2.Compose([V2, v2.ToPureTensor()])), "by Pillow": ByPillow, "a palette": lambda root: ByPillow(root, BYTES, "palette"), "halves": lambda root: Halves(root, masks="halves"), "by OpenCV": lambda root: ByOpenCV(root, masks="halves"),
          "long": lambda root: Long(root, BYTES), "by hand": ByHand, "arrays": lambda root: Arrays(root, ARRAYS), "grey": lambda root: Grey(root, TENSOR, "halves"), "grey of a palette": lambda root: Grey(root, TENSOR, "palette"), "resized": Resized,
          "a map of a palette resized": lambda root: Resized(root, masks="palette"), "siamese": lambda root: Siamese(root, TENSOR), "triplets": lambda root: Triplets(root, TENSOR)}
 
@@ -190,10 +212,12 @@ def test_a_picture_and_its_mask_draw_alike(root):
     for name in os.listdir(root / "images"):
         Image.open(root / "images" / name).getchannel(0).save(root / "red" / name)
     chain = A.Compose([A.RandomCrop(32, 32), A.HorizontalFlip(p=0.5), A.VerticalFlip(p=0.5), A.RandomRotate90(), ToTensorV2()])
-    with spdl.DataLoader(Red(root, chain, "red"), batch_size=3, shuffle=True, copy=True) as loader:
-        epochs = [[(image[0], mask) for images, masks in loader for image, mask in zip(images, masks)] for _ in range(4)]
-    assert all(torch.equal(image, mask) for epoch in epochs for image, mask in epoch) and sum(len(epoch) for epoch in epochs) == 4 * N
-    assert not torch.equal(epochs[0][0][0], epochs[1][0][0])
+    of_v2 = v2.Compose([v2.RandomCrop(32), v2.RandomHorizontalFlip(), v2.RandomVerticalFlip(), v2.PILToTensor()])
+    for dataset in (Red(root, chain, "red"), OfV2(root, of_v2, "red")):
+        with spdl.DataLoader(dataset, batch_size=3, shuffle=True, copy=True) as loader:
+            epochs = [[(image[0], mask.reshape(32, 32)) for images, masks in loader for image, mask in zip(images, masks)] for _ in range(4)]
+        assert all(torch.equal(image, mask) for epoch in epochs for image, mask in epoch) and sum(len(epoch) for epoch in epochs) == 4 * N
+        assert not torch.equal(epochs[0][0][0], epochs[1][0][0])
 
 
 class Drawing(Siamese):
@@ -260,6 +284,21 @@ class Behind(Pairs):
 CROP, FLIP = T.RandomCrop(40), A.Compose([A.HorizontalFlip(p=0.5), ToTensorV2()])
 
 
+class Alone(Pairs):
+    def __getitem__(self, i):
+        image = Image.open(f"{self.image_dir}/{self.images[i]}").convert("RGB")
+        mask = tv_tensors.Mask(Image.open(f"{self.mask_dir}/{self.images[i]}"))
+        return V2(image), V2(mask)
+
+
+class Plain(Pairs):
+    def __getitem__(self, i):
+        image = Image.open(f"{self.image_dir}/{self.images[i]}").convert("RGB")
+        mask = Image.open(f"{self.mask_dir}/{self.images[i]}").convert("L")
+        image, mask = self.transform(image, mask)
+        return image, mask
+
+
 class Void(Pairs):
     def __getitem__(self, i):
         image = np.array(Image.open(f"{self.image_dir}/{self.images[i]}").convert("RGB"))
@@ -303,6 +342,10 @@ class OfBytes(Pairs):
     (lambda root: SeededByAFunction(root, TENSOR), r"test_together.py:\d+: got 'seed_all\(i\)', a seed for what is drawn"),
     (lambda root: AheadOf(root, DRAWN), r"test_together.py:\d+: got [\"']np.array\(CROP"),
     (lambda root: Behind(root, ARRAYS), r"test_together.py:\d+: got \"FLIP\(image=out\['image'\]\)\""),
+    (lambda root: OfV2(root, v2.Compose([v2.Resize((40, 44)), v2.ElasticTransform(), v2.ToImage()])), "got elastic_transform of a picture and its mask, .*a mask cannot follow it"),
+    (lambda root: OfV2(root, A.Compose([])), r"test_together.py:\d+: got 'self.transform\(image, mask\)'"),
+    (Alone, r"test_together.py:\d+: got 'V2\(mask\)'"),
+    (lambda root: Plain(root, V2), r"test_together.py:\d+: got 'self.transform\(image, mask\)'"),
     (Void, "has a mask whose numbers are changed ahead of it, so that 0, .* is another than 0 in the mask, want that behind it"),
     (Scaled, r"test_together.py:\d+: got 'mask = mask / mask.max\(\)'"),
     (lambda root: Halves(root, masks="palette"), r"Halves\[0\]: .*palette.*png is no map of class numbers, want a PNG of 8 bits of grey;"),

@@ -16,7 +16,7 @@ from .kept import PLAIN, Kept, Listed, Row, Samples
 from .labels import Sampled
 from .made import Made, Streamed, uncollected
 from .methods import MASK
-from .steps import Picture
+from .steps import OfMask, Picture
 from .table import TABLE, files as table_of_files, table
 from .targets import LABEL, Finish
 from .transforms import SIZED, Places, Told, is_plain, resolved, told
@@ -170,6 +170,11 @@ def _of_views(of: datasets.Pictures, dataset: Any, given: _Arguments, kept: Kept
         transform = datasets.chain(view.transforms)
         one, is_map = of._replace(transform=transform, channels=1 if view.mode == "L" else 3), own.is_map(view)
         array = bool(view.array or view.after) and all(isinstance(each, Mapping) for each in view.transforms)  # of NumPy, of a picture that no transform has
+        if view.transforms and isinstance(view.transforms[-1], OfMask):
+            section, row = _of_mask(view, view.transforms[-1], of, dataset, listed)
+            sections.append(section)
+            rows.append(row)
+            continue
         said = _told(one, dataset, is_map=is_map, array=array)
         if not is_map and one.channels == 1 and of.size is None and "mode" in said.section:
             raise refusal(place, transform, "makes three channels of a grey picture, want image.convert(\"RGB\") behind Image.open, and Grayscale(3) as its first transform, which makes the same three of it")
@@ -179,7 +184,7 @@ def _of_views(of: datasets.Pictures, dataset: Any, given: _Arguments, kept: Kept
         sections.append({**section, "transform": transform} if of.size is None and transform is not None else {**section, **said.section, "transform": operations})
         rows.append(_row(view, said, is_map, array, place))
     if of.outputs == PLAIN and not rows[0].then and not rows[0].array:
-        return Finish(of.target, collate, image=rows[0].image), {"image": sections[0]}, Places(), of.target.fields()
+        return Finish(of.target, collate, image=rows[0].kind == "Image"), {"image": sections[0]}, Places(), of.target.fields()
     finish = Samples(of.outputs, Listed([one.values for one in of.pictures]) if of.found else kept, collate, rows)
     number = "index" if of.found else "label"
     if len(sections) == 1:
@@ -188,12 +193,25 @@ def _of_views(of: datasets.Pictures, dataset: Any, given: _Arguments, kept: Kept
     return finish, {"fields": named}, Places(), (*named, number)
 
 
+def _of_mask(view: Picture, last: OfMask, of: datasets.Pictures, dataset: Any, listed: bool) -> tuple[dict[str, Any], Row]:
+    """The section and the row of a mask that goes through v2's transforms beside its picture."""
+    through, one = joint.Mask(), of._replace(transform=last.transform)
+    said = _told(one, dataset, through)
+    operations = [*view.transforms[:-1], *through.operations]
+    early = [each for at, each in view.after if at < len(view.transforms)]
+    if early:
+        datasets.refuse("dataset", dataset, "has a mask whose numbers are changed ahead of v2's transforms, want that behind them")
+    section = {"mode": "index", "layout": "NHWC" if last.flat else "NCHW", **_shape(one, dataset, operations, listed), "transform": operations}
+    wide = [lambda rows: rows.long()] if through.wide else []
+    return section, Row("" if said.pure or view.after else "Mask", last.flat, False, (), [*wide, *[each for _, each in view.after]])
+
+
 def _row(view: Picture, said: Told, is_map: bool, array: bool, place: str) -> Row:
     """What is done to the numbers of a row."""
     first, then = ([each for at, each in view.after if (at < len(view.transforms)) == early] for early in (True, False))
     if first:
         apart.check_numbers(first, view.transforms[-1], place)
-    return Row(said.tv_image, is_map or array and view.mode == "L", said.array or array or is_map and not said.tensor, first, then)
+    return Row("Image" if said.tv_image and not then else "", is_map or array and view.mode == "L", said.array or array or is_map and not said.tensor, first, then)
 
 
 def _sections(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[Union[Finish, Sampled], dict[str, Any], Places]:

@@ -132,7 +132,7 @@ class Reader(Steps):
                 and isinstance(node.func.value, ast.Call) and isinstance(node.func.value.func, ast.Name) and node.func.value.func.id == "super":
             inner, classes = copy.copy(self._object), type(self._object).__mro__
             try:
-                inner.__class__ = classes[classes.index(self._cls) + 1]  # type: ignore[arg-type]
+                inner.__class__ = classes[classes.index(self._cls) + 1]
             except (TypeError, ValueError):  # it is laid out otherwise
                 return None
             return "super()", inner, node.args[0]

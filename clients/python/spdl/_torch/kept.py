@@ -80,7 +80,7 @@ class Listed:
 class Row(NamedTuple):
     """What becomes of a picture's row."""
 
-    image: bool = False  # whether it is torchvision's own kind of tensor at the end
+    kind: str = ""  # of torchvision's own kinds of tensors the one that it is at the end; "": none
     is_map: bool = False  # of class numbers, [H, W]
     array: bool = False  # whether it is an array of NumPy's where `then` begins
     first: Sequence[Callable[[Any], Any]] = ()  # what is done to it as an array
@@ -125,7 +125,8 @@ class Samples(NamedTuple):
     def _sample(self, one: Any, views: Sequence[Any], label: int, row: Sequence[Any]) -> Any:
         if isinstance(one, View):
             view = views[one.number]
-            return of_torchvision("Image", view) if self.rows[one.number].image else view
+            kind = self.rows[one.number].kind
+            return of_torchvision(kind, view) if kind else view
         if isinstance(one, Value):
             return row[one.number]
         if isinstance(one, dict):

@@ -38,6 +38,13 @@ class Picture(NamedTuple):
     after: tuple[Any, ...] = ()  # what is done to its row then: (how many transforms were ahead, what)
 
 
+class OfMask(NamedTuple):
+    """A transform of torchvision's v2 that a mask goes through, beside its picture."""
+
+    transform: Any
+    flat: bool  # whether masks are [H, W], and not [1, H, W]
+
+
 Made = Any  # a Picture, or several in a tuple, a list or a dict
 
 
@@ -233,6 +240,10 @@ class Steps(texts.Reader):
                 node = node.args[0]
             elif isinstance(node, ast.Call) and len(node.args) + len(node.keywords) == 1:
                 node = (node.args or [node.keywords[0].value])[0]
+            elif isinstance(node, ast.Call) and len(node.args) == 2 and not node.keywords and self._mentions(node.args[1]):
+                if not self._is_of_pictures(node.args[1]):
+                    return False
+                node = node.args[0]
             elif isinstance(node, ast.Call) and (both := _both(node)) is not None:
                 if not self._is_of_pictures(both[1]):
                     return False
@@ -307,6 +318,11 @@ class Steps(texts.Reader):
             return (tuple if node.func.id == "tuple" else list)(several) if isinstance(several, (tuple, list)) else self._other(node)
         if (both := _both(node)) is not None and _is_albumentations(function):
             return self._together(node, both, function)
+        if self._is(node.func, "torchvision.tv_tensors", "Mask") and len(node.args) == 1 and not node.keywords:
+            one = self._one(node.args[0])
+            return one._replace(mask=True) if one.mode in ("", "L", "gray") and not one.after and not one.mask and all(isinstance(each, Mapping) for each in one.transforms) else self._other(node)
+        if len(node.args) == 2 and not node.keywords and function is not NOTHING and self._mentions(node.args[1]):
+            return self._with_its_mask(node, function)
         if function is NOTHING or not node.args and len(node.keywords) != 1:
             self._other(node)
         made = self._made(node.args[0] if node.args else node.keywords[0].value)
@@ -318,7 +334,7 @@ class Steps(texts.Reader):
         one = made if isinstance(made, Picture) and (len(node.args) + len(node.keywords) == 1 or of_numpy) else self._other(node)
         if node.args and all(isinstance(each, Mapping) for each in one.transforms) and of_numpy:
             return one._replace(array=True)
-        if one.after or of_numpy:
+        if one.after or one.mask or of_numpy:
             self._other(node)
         if node.args and one.array and self._is(node.func, "PIL.Image", "fromarray"):
             return one._replace(array=False)
@@ -348,6 +364,14 @@ class Steps(texts.Reader):
         image = self._transformed(image._replace(array=False), transform)
         mask = mask._replace(array=False, transforms=(*mask.transforms, transform), calls=(*mask.calls, image.calls[-1]), mask=True)
         return {"image": image, "mask": mask}
+
+    def _with_its_mask(self, node: ast.Call, transform: Any) -> Made:
+        """transform(image, mask) of torchvision's v2, whose mask is a tv_tensors.Mask."""
+        image, mask = map(self._one, node.args)
+        if not libraries.derives(transform, "torchvision.transforms.v2", type(transform).__qualname__) or image.array or image.after or image.mask or not mask.mask or any(isinstance(each, OfMask) for each in mask.transforms):
+            self._other(node)
+        image = self._transformed(image, transform)
+        return image, mask._replace(array=False, transforms=(*mask.transforms, OfMask(transform, mask.array)), calls=(*mask.calls, image.calls[-1]))
 
     def _done(self, node: ast.expr, numbers: ast.expr) -> Picture:
         """What is done to the numbers of an array or a tensor."""
