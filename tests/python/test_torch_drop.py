@@ -167,7 +167,7 @@ def test_what_contradicts_the_transforms_is_refused(said, message):
     ([ToTensor(), lambda x: x * 2 - 0.5], r"image.transform\[1\]: .*got a function of builtins, .*several views of a picture are fields of a description, each with draw: own"),
     ([lambda x: x * 2 - 1], r"image.transform\[0\]: .*got a function of builtins"),
     ([ToTensor(), lambda x: x.convert("RGB")], r"image.transform\[1\]: .*got a function of builtins"),
-    ([lambda x, y=0: x.convert("RGB")], r"image.transform\[0\]: .*got a function of builtins"),
+    ([lambda x, y=0: x.rotate(y)], r"image.transform\[0\]: .*got a function of builtins"),
     ([Lambda(lambd=lambda x: x.convert("L"))], r"got torchvision's Lambda, .*but lambda x: x, x.convert\(\"RGB\"\) of pictures and x \* 2 - 1 of floats"),
     ([named("Grayscale")(num_output_channels=1), Lambda(lambd=lambda x: x.convert("RGB"))], r"makes three channels of the one of Grayscale\(1\)"),
     ([[7]], r"image.transform\[0\]\[0\]: 7: got a int of builtins"),
@@ -312,7 +312,7 @@ def test_arguments_that_cannot_be_told_are_refused(folder, options, message):
 
 
 @pytest.mark.parametrize("change, message", [
-    (dict(transform=None), "has no transform"), (dict(transform=resize(8, 8)), "ends with a PIL image"), (dict(target_transform=abs), "target_transform: got"),
+    (dict(transform=None), "has no transform"), (dict(transform=resize(8, 8)), "ends with a PIL image"), (dict(target_transform=3), "target_transform: got 3"),
     (dict(loader=abs), "loader: got .*want torchvision's default_loader"), (dict(samples=[]), "has no samples"),
 ])
 def test_a_data_set_that_does_more_is_refused(folder, change, message):

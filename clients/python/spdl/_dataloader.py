@@ -13,7 +13,7 @@ from ._errors import ArgumentError, Busy, SpecError
 from ._epoch import Stretch
 from ._foreign import TORCH, refusal, torchs
 from ._start import OPTIONS, check_kind, open
-from ._torch import arguments, beside
+from ._torch import arguments, beside, kept
 from .arrays import Array, Ragged, view
 from .batch import Batch
 from .loader import Epoch, Loader
@@ -26,6 +26,7 @@ _ASKED = {
 
 Fields = Union[str, Iterable[str], Mapping[str, str], None]
 _USUAL = ("image", "label")
+_FETCHED = 1024  # samples at most that the engine asks for at a time, beside those of its slots
 
 
 _OWN = ("fields", "transform", "tensors", "copy", "restart")
@@ -123,8 +124,8 @@ class DataLoader:
     (another in each run unless torch.manual_seed was called; state= wants the same), or else 0; so are the numbers that transforms draw. A sampler
     may be a RandomSampler, SequentialSampler, SubsetRandomSampler or WeightedRandomSampler, a BatchSampler of one, a GroupedBatchSampler of torchvision's references, indices as a list, an array or a
     tensor, which are the order of each epoch, or a DistributedSampler, which under torchrun it is to be; of that each sample comes once.
-    A data set of one's own whose __getitem__ opens a picture by Pillow or OpenCV, gives it to a transform and returns it, alone or beside a number, a short text or both, in a tuple or a dict, has its samples: that method is read,
-    and what is left of it, which finds the file and the label, runs in this program.
+    A data set of one's own whose __getitem__ opens a picture by Pillow or OpenCV, gives it to transforms and returns it, once or several times, alone or beside anything else, has its samples: that method is read,
+    and what is left of it, which finds the file and makes the rest, runs in this program. Of several files, such as a picture's and its mask's, all are found when the loader is made. So are transforms of one's own read that do no more than to call others and to return one picture or several.
     A CocoDetection of one's own whose __getitem__ does no more than to call an image processor of DETR's kin has its samples.
     collate_fn is called by the loop, with a list of samples, whose pictures may have sizes of their own. Without one, boxes come as (images, targets), one
     tensor and a list of dicts.
@@ -181,11 +182,16 @@ class DataLoader:
                 fields, self._finish, self._together = drop.made.fields, drop.made.finish, frozenset(drop.made.together)
             elif drop.made.collates:
                 raise ArgumentError(f"spdl: DataLoader: got fields={fields!r:.80} beside collate_fn, which takes samples as the data set has them; leave one of them out")
+            elif isinstance(drop.made.finish, kept.Samples):
+                raise ArgumentError(f"spdl: DataLoader: got fields={fields!r:.80} beside a data set whose samples are what its __getitem__ returns, want none; the loop picks what it wants of these")
             self._files = _beside(drop, options, self)
             self._open, self.loader = _opened(drop, options, self._files)
             if self._files is not None:
                 self._files.belong(self.loader, self.loader._reader.close)
             self._classes, self._source = drop.made.classes, source
+            if isinstance(self._finish, kept.Samples):
+                info = self.loader.info
+                self._finish.kept.ahead = info.slots * info.batch_rows + _FETCHED
         self._tensors = tensors
         self._copy = copy
         self._restart = drop is not None if restart is None else restart

@@ -10,12 +10,14 @@ from typing import Any, NamedTuple, NoReturn, Optional, Union
 from .. import _torchrun
 from .._errors import ArgumentError
 from .._given import plain, whole
-from . import annotated, beside, columns, datasets, extents, formats, held, huggingface, joint, litdata, mosaic, processors, samplers, streams
+from . import annotated, apart, beside, columns, datasets, extents, formats, held, huggingface, joint, litdata, mosaic, own, processors, samplers, streams
 from .given import Operation, refusal
+from .kept import PLAIN, Kept, Listed, Row, Samples
 from .labels import Sampled
 from .made import Made, Streamed, uncollected
 from .methods import MASK
-from .table import TABLE, table
+from .steps import OfMask, Picture
+from .table import TABLE, files as table_of_files, table
 from .targets import LABEL, Finish
 from .transforms import SIZED, Places, Told, is_plain, resolved, told
 
@@ -141,16 +143,75 @@ def _looked_at(dataset: Any, arguments: dict[str, Any]) -> tuple[int, Callable[[
 
 def _of_pictures(of: datasets.Pictures, dataset: Any, said: _Arguments) -> Made:
     """What a data set of torchvision's is."""
-    finish, sections, places = _sections(of, dataset, said)
+    kept = Kept()
+    finish, sections, places, fields = _of_views(datasets.viewed(of), dataset, said, kept) if of.target.kind in ("label", "values") else (*_sections(of, dataset, said), of.target.fields())
     source: dict[str, Any] = {"host": {"samples": len(of.pictures)}}
     files: beside.Files = {}
     if of.target != LABEL:
         columns, files[TABLE] = table(of.target, of.pictures, of.labels, sections["image"]["boxes"]["format"] if of.target.kind == "boxes" else "")
         source = {"list": TABLE, "labels": "none", **({"columns": columns} if columns else {})}
+    elif of.found:
+        count = len(of.pictures[0].paths)
+        names = [f"file{i}" for i in range(count)]
+        source, files[TABLE] = {"list": TABLE, "labels": "none"}, table_of_files([one.paths for one in of.pictures], names)
     elif datasets.is_folder(of):
         source = {"folder": of.root, "extensions": [ending.lstrip(".") for ending in of.extensions]}
-    more = finish.known if isinstance(finish, Sampled) else of.outputs.fields if of.outputs is not None else ()
-    return Made(len(of.pictures), source, sections, datasets.Files(of), (*of.target.fields(), *more), finish, finish.collate is not None, of.classes, files, places)
+    more = finish.known if isinstance(finish, Sampled) else ()
+    return Made(len(of.pictures), source, sections, datasets.Files(of, kept), (*fields, *more), finish, finish.collate is not None, of.classes, files, places)
+
+
+def _of_views(of: datasets.Pictures, dataset: Any, given: _Arguments, kept: Kept) -> tuple[Union[Finish, Samples], dict[str, Any], Places, Sequence[str]]:
+    """What becomes of a batch of pictures, each once or as several, and of what is beside them; the sections of these, of what they are made, and what is picked."""
+    collate, place, views = _collate(given), f"dataset.{of.target.transformed()}", of.views or ()
+    listed = given.batch_size() == 1 or collate is not None and not _is_torchs_own(collate)
+    draws = apart.own_draws(views, place) if len(views) > 1 else [True]
+    sections, rows = [], []
+    for view in views:
+        transform = datasets.chain(view.transforms)
+        one, is_map = of._replace(transform=transform, channels=1 if view.mode == "L" else 3), own.is_map(view)
+        array = bool(view.array or view.after) and all(isinstance(each, Mapping) for each in view.transforms)  # of NumPy, of a picture that no transform has
+        if view.transforms and isinstance(view.transforms[-1], OfMask):
+            section, row = _of_mask(view, view.transforms[-1], of, dataset, listed)
+            sections.append(section)
+            rows.append(row)
+            continue
+        said = _told(one, dataset, is_map=is_map, array=array)
+        if not is_map and one.channels == 1 and of.size is None and "mode" in said.section:
+            raise refusal(place, transform, "makes three channels of a grey picture, want image.convert(\"RGB\") behind Image.open, and Grayscale(3) as its first transform, which makes the same three of it")
+        operations = [*_front(of, said.operations), *said.operations]
+        section = {**({"mode": "index"} if is_map else {"mode": "gray"} if one.channels == 1 else {}), **({"orientation": "apply"} if view.turned else {}), **_shape(one, dataset, operations, listed)}
+        # told is told by open, which can say of a refusal which transform it is
+        sections.append({**section, "transform": transform} if of.size is None and transform is not None else {**section, **said.section, "transform": operations})
+        rows.append(_row(view, said, is_map, array, place))
+    if of.outputs == PLAIN and not rows[0].then and not rows[0].array:
+        return Finish(of.target, collate, image=rows[0].kind == "Image"), {"image": sections[0]}, Places(), of.target.fields()
+    finish = Samples(of.outputs, Listed([one.values for one in of.pictures]) if of.found else kept, collate, rows)
+    number = "index" if of.found else "label"
+    if len(sections) == 1:
+        return finish, {"image": sections[0]}, Places(), ("image", number)
+    named = {f"view{i}": {**({"draw": "own"} if alone else {}), "image": {**({"from": f"file{view.file}"} if of.found else {}), **section}} for i, (alone, view, section) in enumerate(zip(draws, views, sections))}
+    return finish, {"fields": named}, Places(), (*named, number)
+
+
+def _of_mask(view: Picture, last: OfMask, of: datasets.Pictures, dataset: Any, listed: bool) -> tuple[dict[str, Any], Row]:
+    """The section and the row of a mask that goes through v2's transforms beside its picture."""
+    through, one = joint.Mask(), of._replace(transform=last.transform)
+    said = _told(one, dataset, through)
+    operations = [*view.transforms[:-1], *through.operations]
+    early = [each for at, each in view.after if at < len(view.transforms)]
+    if early:
+        datasets.refuse("dataset", dataset, "has a mask whose numbers are changed ahead of v2's transforms, want that behind them")
+    section = {"mode": "index", "layout": "NHWC" if last.flat else "NCHW", **_shape(one, dataset, operations, listed), "transform": operations}
+    wide = [lambda rows: rows.long()] if through.wide else []
+    return section, Row("" if said.pure or view.after else "Mask", last.flat, False, (), [*wide, *[each for _, each in view.after]])
+
+
+def _row(view: Picture, said: Told, is_map: bool, array: bool, place: str) -> Row:
+    """What is done to the numbers of a row."""
+    first, then = ([each for at, each in view.after if (at < len(view.transforms)) == early] for early in (True, False))
+    if first:
+        apart.check_numbers(first, view.transforms[-1], place)
+    return Row("Image" if said.tv_image and not then else "", is_map or array and view.mode == "L", said.array or array or is_map and not said.tensor, first, then)
 
 
 def _sections(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[Union[Finish, Sampled], dict[str, Any], Places]:
@@ -159,21 +220,17 @@ def _sections(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[U
         return _of_objects(of, dataset, given)
     collate = _collate(given, of.target.kind == "boxes")
     listed = given.batch_size() == 1 or collate is not None and not _is_torchs_own(collate)
-    through: Any = {"boxes": lambda: joint.Boxes(of.target.keys), "mask": joint.Mask}.get(of.target.kind, lambda: None)()
+    through: Any = joint.Boxes(of.target.keys) if of.target.kind == "boxes" else joint.Mask()
     said = _told(of, dataset, through)
-    finish = Finish(of.target, collate, image=said.tv_image, sample=None if of.outputs is None else of.outputs.filled)
+    finish = Finish(of.target, collate, image=said.tv_image)
     operations = [*_front(of, said.operations), *said.operations]
     shape = _shape(of, dataset, operations, listed)
     image = {**said.section, **shape, "transform": operations}
     if isinstance(through, joint.Boxes):
         return finish._replace(form="" if said.pure else through.form), {"image": {**image, "boxes": through.section()}}, Places({"image.transform": said.places})
-    if isinstance(through, joint.Mask):
-        mask = {"mode": "index", "layout": "NCHW", **shape, "transform": through.operations}
-        return finish._replace(form="" if said.pure else "mask", wide=through.wide), {"fields": {"image": {"image": image}, "mask": {"image": mask}}}, \
-            Places({"fields.image.image.transform": said.places})
-    if of.size is None:
-        return finish, {"image": {**({"mode": "gray"} if of.channels == 1 else {}), **({"orientation": "apply"} if of.turned else {}), **shape, "transform": of.transform}}, Places()  # which open tells, and can say of a refusal which transform it is
-    return finish, {"image": {**({"mode": "gray"} if of.channels == 1 else {}), **image}}, Places()
+    mask = {"mode": "index", "layout": "NCHW", **shape, "transform": through.operations}
+    return finish._replace(form="" if said.pure else "mask", wide=through.wide), {"fields": {"image": {"image": image}, "mask": {"image": mask}}}, \
+        Places({"fields.image.image.transform": said.places})
 
 
 def _of_objects(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[Sampled, dict[str, Any], Places]:
@@ -205,14 +262,16 @@ def _is_torchs_own(collate: Any) -> bool:
     return collate is not None and (getattr(collate, "__name__", ""), (getattr(collate, "__module__", None) or "").partition(".")[0]) == ("default_collate", "torch")
 
 
-def _told(of: datasets.Pictures, dataset: Any, through: Any = None) -> Told:
+def _told(of: datasets.Pictures, dataset: Any, through: Any = None, is_map: bool = False, array: bool = False) -> Told:
     """What the transform says, which has to make tensors."""
     name = of.target.transformed()
-    if of.transform is None:
+    if is_map:
+        return told(of.transform or [], f"dataset.{name}", is_mask=True)
+    if of.transform is None and not array:
         datasets.refuse("dataset", dataset, f"has no {name}, and pictures have to become tensors; give one, such as "
                                             "Compose([Resize(256), CenterCrop(224), ToTensor()])")
-    said = told(of.transform, f"dataset.{name}", of.channels, of.size, through)
-    if "layout" not in said.section:
+    said = told(of.transform or [], f"dataset.{name}", of.channels, of.size, through)
+    if "layout" not in said.section and not (said.array and of.views is not None) and not array:
         datasets.refuse(f"dataset.{name}", dataset, "ends with a PIL image, which no batch can be made of; add ToTensor() for floats, PILToTensor() for bytes")
     return said
 

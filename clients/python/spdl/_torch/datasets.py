@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import os
 import posixpath
-import struct
-import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from .._errors import ArgumentError
 from . import annotated, libraries, methods, own, processors
+from .kept import PLAIN, Kept, Value, View, has_values
+from .pixels import Held
+from .steps import Picture, listed, through
 from .targets import LABEL, OBJECTS, Target
 
 # torchvision's data sets that open a file, convert it to RGB and give it a label: the attributes of their files and of their labels, or of both.
@@ -40,28 +42,6 @@ _LIBRARIES = {"torchvision.datasets": "torchvision", "torch.utils.data": "torch"
 _SOURCE = "spdl.DataLoader(spec, source=dataset), with a __getitem__ that returns encoded bytes or a path, and a label: the engine decodes (docs/sources.md)"
 
 
-class Held(NamedTuple):
-    """A picture that its data set holds: its pixels, u8 [H, W] or [H, W, C] of NumPy's, and its name."""
-
-    pixels: Any
-    name: str
-
-    def png(self) -> bytes:
-        """A PNG of it without compression: the same pixels, at the cost of a copy and two checksums."""
-        height, width, *channels = self.pixels.shape
-        rows = bytearray(height * (1 + width * (channels[0] if channels else 1)))  # each has a 0 in front: it is stored as it is
-        memory = memoryview(rows)
-        for y, row in enumerate(self.pixels):
-            at, bytes_of_it = y * (len(rows) // height) + 1, row.tobytes()
-            memory[at:at + len(bytes_of_it)] = bytes_of_it
-        header = struct.pack(">IIBBBBB", width, height, 8, 2 if channels else 0, 0, 0, 0)
-        return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", zlib.compress(memory, 0)) + _chunk(b"IEND", b"")
-
-
-def _chunk(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-
 class Pictures(NamedTuple):
     """Files, or pictures that are held, and their targets, and what becomes of each picture."""
 
@@ -74,30 +54,43 @@ class Pictures(NamedTuple):
     channels: int = 3
     size: Optional[list[int]] = None  # height and width of all pictures, where they are held
     target: Target = LABEL
-    outputs: Optional[own.Outputs] = None  # what a sample is, of a class of the program's own
     turned: bool = False  # whether pictures are turned as their EXIF says
+    views: Optional[Sequence[Picture]] = None  # what becomes of a picture, where that is several or the program's own code says it
+    outputs: Any = PLAIN  # what a sample is then
+    found: bool = False  # whether pictures are own.Found, of several files each
 
     def kind(self) -> str:
         what = "" if self.target == LABEL else f" with {self.target.kind}"
         return f"files{what}" if self.size is None else f"pixels {[*self.size, self.channels]}"
 
 
+class Changed(NamedTuple):
+    """A label, and the data set's target_transform."""
+
+    label: int
+    by: Any
+
+
 class Files:
     """Pictures as a source of the program's own."""
 
-    def __init__(self, pictures: Pictures) -> None:
+    def __init__(self, pictures: Pictures, kept: Kept) -> None:
         self._pictures, self._labels = pictures.pictures, pictures.labels
+        self._kept, self._keeps, self._labelled = kept, has_values(pictures.outputs), pictures.outputs == PLAIN
 
     def __len__(self) -> int:
         return len(self._pictures)
 
     def __getitem__(self, index: int) -> tuple[Union[str, bytes], int, str]:
-        one = self._pictures[index]
+        one, label = self._pictures[index], self._labels[index]
+        if isinstance(label, Changed):
+            label = self._kept.keep([label.by(label.label)])
         if isinstance(one, own.Opened):
-            return one.brought()
+            picture, name, values = one.brought()
+            return picture, self._kept.keep(values) if self._keeps else values[0] if self._labelled else -1, name
         if isinstance(one, Held):
-            return one.png(), self._labels[index], one.name
-        return one, self._labels[index], one
+            return one.png(), label, one.name
+        return one, label, one
 
 
 def is_dataset(one: Any) -> bool:
@@ -123,10 +116,14 @@ def pictures(dataset: Any, place: str = "dataset") -> Pictures:
         return _of_timm(dataset, place)
     if library != "torchvision" or not any(name in known for known in (_FILES, _PIXELS, _NUMBERED)):
         _refuse_kind(library, name, dataset, place)
-    _check(dataset, name, place)
-    if name in _NUMBERED:
-        return _of_numbers(dataset, name, place)
-    return _held(dataset, name, place) if name in _PIXELS else _of_files(dataset, name, place)
+    _check(dataset, name, place, said=True)
+    of = _of_numbers(dataset, name, place) if name in _NUMBERED else _held(dataset, name, place) if name in _PIXELS else _of_files(dataset, name, place)
+    changes = getattr(dataset, "target_transform", None)
+    if changes is None:
+        return of
+    if of.target != LABEL or not callable(changes):
+        _refuse_changes(dataset, place)
+    return of._replace(labels=[Changed(label, changes) for label in of.labels], root=None, outputs=(View(0), Value(0)))
 
 
 def _wrapped(dataset: Any, place: str) -> Pictures:
@@ -179,19 +176,56 @@ def _opened(dataset: Any, cls: type, place: str) -> Pictures:
         return _around(read, dataset, place)
     classes = getattr(dataset, "classes", None)
     named = list(classes) if isinstance(classes, (list, tuple)) and all(isinstance(one, str) for one in classes) else None
-    transform = read.transforms[0] if len(read.transforms) == 1 else read.transforms or None
-    return Pictures(read.opened, [-1] * len(read.opened), transform, named, None, (), read.channels, outputs=read.outputs, turned=read.turned)
+    return Pictures(read.opened, [-1] * len(read.opened), chain(read.views[0].transforms), named, None, (), 1 if read.views[0].mode == "L" else 3, read.size, turned=read.turned,
+                    views=read.views, outputs=read.tree, found=bool(read.opened) and isinstance(read.opened[0], own.Found))
+
+
+def chain(transforms: Sequence[Any]) -> Any:
+    """A transform, or several in a list; None: there is none."""
+    return transforms[0] if len(transforms) == 1 and not isinstance(transforms[0], Mapping) else list(transforms) or None
 
 
 def _around(read: own.Around, dataset: Any, place: str) -> Pictures:
     """Of a class that has another data set's samples, whose pictures it transforms."""
     of = pictures(read.inner, f"{place}.{read.attribute}")
-    if of.target != LABEL or of.outputs is not None:
+    if of.target != LABEL or of.outputs != PLAIN or of.found:
         refuse(place, dataset, f"{read.attribute}: has other samples than a picture and a whole number, want transforms= of that data set")
-    if len(dataset) != len(of.pictures):
+    if read.runs is None and len(dataset) != len(of.pictures):
         refuse(place, dataset, f"has {len(dataset)} samples, and {read.attribute} has {len(of.pictures)}, want as many: torch.utils.data.Subset names some of them")
-    transforms = [one for one in (of.transform, *read.transforms) if one is not None]
-    return of._replace(transform=transforms[0] if len(transforms) == 1 else transforms or None)
+    first = Picture(mode="L" if of.channels == 1 else "RGB") if of.views is None else of.views[0]
+    if of.views is None and of.transform is not None:
+        first = first._replace(transforms=(of.transform,), calls=(-1,))
+    views = [first._replace(transforms=(*first.transforms, *one.transforms), calls=(*first.calls, *one.calls)) for one in read.views]
+    if read.runs is None:
+        return of._replace(transform=chain(views[0].transforms), views=views, outputs=read.tree)
+    try:
+        made = own.run(dataset, read.runs, lambda number: _brought(of, number))
+    except annotated.Unknown as error:
+        refuse(place, dataset, f"is a class of its own, which reads by its __getitem__: {error}; or {_SOURCE}")
+    return of._replace(pictures=made.opened, labels=[-1] * len(made.opened), root=None, transform=chain(views[0].transforms), views=views, outputs=made.tree, size=made.size)
+
+
+def _brought(of: Pictures, number: int) -> tuple[Any, int]:
+    """A picture as a __getitem__ opens one, and its label."""
+    one = of.pictures[number]
+    if isinstance(one, own.Opened):
+        picture, _, (label,) = one.brought()
+        return io.BytesIO(picture) if isinstance(picture, bytes) else picture, label
+    return one.pixels if isinstance(one, Held) else one, of.labels[number]
+
+
+def viewed(of: Pictures) -> Pictures:
+    """With what becomes of a picture, where a transform of the program's own says that."""
+    if of.views is not None:
+        return of
+    first = Picture(mode="L" if of.channels == 1 else "RGB")
+    try:
+        made = through(of.transform, first)
+    except annotated.Unknown:  # it is a library's, or refused where it is told
+        return of._replace(views=[first._replace(transforms=() if of.transform is None else (of.transform,))])
+    views: list[Picture] = []
+    tree = listed(made, views)
+    return of._replace(views=views, outputs=(tree, of.outputs[1]), transform=chain(views[0].transforms))
 
 
 def _prepared(dataset: Any, place: str) -> Pictures:
@@ -374,15 +408,17 @@ def _refuse_kind(library: str, name: str, dataset: Any, place: str) -> NoReturn:
                            f"say its files and labels as a table (source: {{list: FILE}}), or {_SOURCE}")
 
 
-def _check(dataset: Any, name: str, place: str) -> None:
+def _refuse_changes(dataset: Any, place: str) -> NoReturn:
+    refuse(place, dataset, f"target_transform: got {dataset.target_transform!r:.80}, want None: labels are the data set's numbers; map whole batches: spdl.DataLoader(..., transform=)")
+
+
+def _check(dataset: Any, name: str, place: str, said: bool = False) -> None:
     """Refuse what changes a sample beside its transform."""
     loader = getattr(dataset, "loader", getattr(dataset, "_loader", None))  # None: Pillow's open, of one that is numbered
     if loader is not None and not (getattr(loader, "__module__", "") == "torchvision.datasets.folder" and getattr(loader, "__name__", "") in _LOADERS):
         refuse(place, dataset, f"loader: got {loader!r:.80}, want torchvision's default_loader: the engine decodes, to RGB as that does; {_SOURCE}")
-    target = getattr(dataset, "target_transform", None)
-    if target is not None:
-        refuse(place, dataset, f"target_transform: got {target!r:.80}, want None: labels are the data set's numbers; map whole batches: "
-                               "spdl.DataLoader(..., transform=)")
+    if getattr(dataset, "target_transform", None) is not None and not said:
+        _refuse_changes(dataset, place)
     both = getattr(dataset, "transforms", None)
     if both is not None and type(both).__qualname__ != "StandardTransform":
         refuse(place, dataset, f"transforms: got {type(both).__qualname__}, of pictures and targets together, want transform=, of the picture alone")
@@ -394,11 +430,19 @@ def _check(dataset: Any, name: str, place: str) -> None:
 def _joined(parts: list[Pictures], dataset: Any, place: str) -> Pictures:
     first = parts[0]
     for i, one in enumerate(parts):
-        if one.transform is not first.transform and repr(one.transform) != repr(first.transform):
+        if any(a is not b and repr(a) != repr(b) for a, b in itertools.zip_longest(_transforms(one), _transforms(first))):
             refuse(place, dataset, f"datasets[{i}].transform: got another than datasets[0]'s, want one for all")
-        if (one.outputs, one.turned) != (first.outputs, first.turned):
+        if _form(one) != _form(first):
             refuse(place, dataset, f"datasets[{i}]: has samples of another form, labels of another type, or pictures that another library opens, than datasets[0], want one for all")
         if (one.channels, one.size, one.target) != (first.channels, first.size, first.target):
             refuse(place, dataset, f"datasets[{i}]: got {one.kind()}, and datasets[0] has {first.kind()}, want one kind")
     return Pictures([one for part in parts for one in part.pictures], [label for part in parts for label in part.labels], first.transform, first.classes, None, (),
-                    first.channels, first.size, first.target, first.outputs, first.turned)
+                    first.channels, first.size, first.target, first.turned, first.views, first.outputs, first.found)
+
+
+def _form(of: Pictures) -> Any:
+    return of.outputs, of.turned, of.found, [(one.file, one.mode, one.array, one.turned, one.mask, len(one.after)) for one in of.views or ()]
+
+
+def _transforms(of: Pictures) -> list[Any]:
+    return [of.transform] if of.views is None else [one for view in of.views for one in (*view.transforms, None)]

@@ -39,6 +39,14 @@ def table(target: Target, paths: Sequence[str], targets: Sequence[Any], form: st
     return columns, npz(arrays)
 
 
+def files(paths: Sequence[Sequence[str]], names: Sequence[str]) -> Callable[[], Iterable[bytes]]:
+    """A file that names those of each sample, a column for each."""
+    arrays: dict[str, Numbers] = {}
+    for i, name in enumerate(names):
+        arrays.update(_texts(name, [os.fsencode(one[i]) for one in paths]))
+    return npz(arrays)
+
+
 Column = tuple[dict[str, Any], dict[str, Numbers]]
 
 

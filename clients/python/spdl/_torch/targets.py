@@ -39,33 +39,25 @@ class Finish(NamedTuple):
     form: str = ""  # of boxes, as torchvision calls it; "": they are plain tensors at the end
     image: bool = False  # whether pictures are torchvision's own kind of tensor at the end
     wide: bool = False  # whether masks are of 64 bits
-    sample: Optional[Callable[..., Any]] = None  # makes one of a picture, a label and what else is picked, and a batch of these; None: a picture and a target are in a tuple
 
     def __call__(self, picked: Sequence[Any]) -> Any:
         images, *rest = picked
-        if self.sample is not None:
-            return self._samples(self.sample, images, *rest)
         targets = self._boxes(images, rest) if self.target.kind == "boxes" else self._wide(rest[0])
         if self.collate is None:
-            return _together(images), targets if self.target.kind == "boxes" else _together(targets)
+            return together(images), targets if self.target.kind == "boxes" else together(targets)
         return self.collate([(self._picture(image), self._own(target)) for image, target in zip(images, targets)])
 
-    def _samples(self, sample: Callable[..., Any], images: Any, *rest: Any) -> Any:
-        if self.collate is None:
-            return sample(_together(images), *rest)
-        return self.collate([sample(self._picture(image), int(label), *more) for image, label, *more in zip(images, *rest)])
-
     def _picture(self, image: Any) -> Any:
-        return _kind("Image", image) if self.image else image
+        return of_torchvision("Image", image) if self.image else image
 
     def _boxes(self, images: Any, rest: list[Any]) -> list[dict[str, Any]]:
         columns = dict(zip(self.target.keys, rest))
         if "image_id" in columns:
             columns["image_id"] = columns["image_id"].tolist()
         if self.form:
-            columns["boxes"] = [_kind("BoundingBoxes", one, format=self.form, canvas_size=tuple(image.shape[-2:])) for image, one in zip(images, columns["boxes"])]
+            columns["boxes"] = [of_torchvision("BoundingBoxes", one, format=self.form, canvas_size=tuple(image.shape[-2:])) for image, one in zip(images, columns["boxes"])]
             if "masks" in columns:
-                columns["masks"] = [_kind("Mask", one) for one in columns["masks"]]
+                columns["masks"] = [of_torchvision("Mask", one) for one in columns["masks"]]
         return [dict(zip(columns, row)) for row in zip(*columns.values())]
 
     def _wide(self, targets: Any) -> Any:
@@ -79,15 +71,15 @@ class Finish(NamedTuple):
         """A sample's target, as its data set has it."""
         if self.target.kind == "label":
             return int(target)
-        return _kind("Mask", target) if self.form and self.target.kind == "mask" else target
+        return of_torchvision("Mask", target) if self.form and self.target.kind == "mask" else target
 
 
-def _together(rows: Any) -> Any:
+def together(rows: Any) -> Any:
     """A batch's pictures in one tensor. Those of sizes of their own are a list, of one picture then."""
     return rows[0][None] if isinstance(rows, list) else rows
 
 
-def _kind(name: str, one: Any, **says: Any) -> Any:
+def of_torchvision(name: str, one: Any, **says: Any) -> Any:
     """One of torch's tensors as torchvision's of this kind, where the program has imported them; NumPy's as it is."""
     kinds = sys.modules.get("torchvision.tv_tensors")
     return one if kinds is None or not hasattr(one, "as_subclass") else getattr(kinds, name)(one, **says)

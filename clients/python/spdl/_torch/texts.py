@@ -26,10 +26,15 @@ def parsed(function: Any) -> Definition:
         code = compile(module, runs.co_filename, "exec", dont_inherit=True)
     except (OSError, TypeError, SyntaxError):
         raise Unread("whose text cannot be read") from None
-    own = [one for one in ast.walk(module) if isinstance(one, (ast.FunctionDef, ast.Lambda)) and (getattr(one, "name", "<lambda>"), one.lineno) == (runs.co_name, runs.co_firstlineno)]
+    own = [one for one in ast.walk(module) if isinstance(one, (ast.FunctionDef, ast.Lambda)) and (getattr(one, "name", "<lambda>"), _first_line(one)) == (runs.co_name, runs.co_firstlineno)]
     if len(own) != 1 or not any(one.co_firstlineno == runs.co_firstlineno and _same(one, runs) for one in _inner(code)):
         raise Unread("whose text is not what runs: it was changed since it was imported, is wrapped, or is one of several on a line")
     return own[0]
+
+
+def _first_line(one: Definition) -> int:
+    """That of its decorators, such as staticmethod, where it has any."""
+    return min([one.lineno, *[decorator.lineno for decorator in getattr(one, "decorator_list", ())]])
 
 
 def _inner(code: CodeType) -> Iterator[CodeType]:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from .._errors import SpecError
-from . import albumentations, extents, functions, joint, libraries, prepared, processors, timm, torchvision
+from . import albumentations, extents, functions, joint, libraries, prepared, processors, steps, timm, torchvision
+from .annotated import Unknown
 from .given import BYTES, ERASED, FLOATS, IN_HAND, NORMALIZED, PIL, RESIZERS, Given, Operation, Rule, refusal, shown, whole
 
 Place = tuple[str, Any]  # where a transform stands, and the transform
@@ -43,6 +44,8 @@ class Told(NamedTuple):
     tv_image: bool  # whether it leaves v2's own kind of tensor
     pure: bool  # whether it has made plain tensors of v2's kinds
     prepared: Optional[prepared.Prepared]  # what a batch has of pictures that an image processor has made
+    tensor: bool = False  # whether it makes a tensor, and not a PIL image, or an array of albumentations'
+    array: bool = False  # whether it makes that
 
 
 def is_plain(transform: Any) -> bool:
@@ -67,7 +70,8 @@ def told(transform: Any, place: str, channels: int = 3, size: Optional[list[int]
     if walk.channels != channels:
         section["mode"] = "gray" if walk.channels == 1 else "rgb"
     both = walk.steps + walk.endings
-    return Told([operation for operation, _ in both], [at for _, at in both], section, walk.last, walk.tv_image, walk.pure, walk.prepared)
+    return Told([operation for operation, _ in both], [at for _, at in both], section, walk.last, walk.tv_image, walk.pure, walk.prepared, walk.tensor or "layout" in section,
+                not walk.tensor and walk.last is not None and (_home(walk.last[1]) or ("", ""))[0] == "albumentations")
 
 
 class _Walk:
@@ -78,6 +82,7 @@ class _Walk:
         self.endings: list[tuple[Operation, Place]] = []  # what ends a list here, and behind which flips may stand there
         self.in_hand, self.floats, self.channels, self.tv_image, self.pure = PIL, False, channels, False, False
         self.rows_last, self.is_mask = False, False  # whether floats are an array still, channels last; whether masks are in hand
+        self.tensor = False  # whether albumentations has made one
         self.forced = False  # whether the next transform happens, whatever its p
         self.pending: Optional[albumentations.Pending] = None
         self.follows: dict[str, Any] = {}  # boxes, points, tiles and patches
@@ -197,11 +202,28 @@ class _Walk:
             self._keep({"normalize": {"mean": [0.5] * self.channels, "std": [0.5] * self.channels}}, (place, one))
             self.tv_image = False
         else:
+            self._own(one, function, place, alone)
+
+    def _own(self, one: Any, function: Any, place: str, alone: bool) -> None:
+        """A function or an object of one's own, whose code calls other transforms."""
+        mode = "tensor" if self.in_hand != PIL else "L" if self.channels == 1 else "RGB"
+        if not alone or not steps.has_code(function):
             refuse_unknown(one, place)
+        try:
+            made = steps.through(function, steps.Picture(mode=mode))
+        except Unknown as error:
+            refuse_unknown(one, place, f"{error}")
+        if not isinstance(made, steps.Picture):
+            raise refusal(place, one, "makes several pictures of one, want it alone, in the place of the Compose, or several fields of a description, each with draw: own (docs/images.md#several-views-of-one-sample)")
+        if made.mode != mode or made.array:
+            refuse_unknown(one, place)
+        for each in made.transforms:
+            self.add(each, place)
 
     def _array(self, name: str, one: Any, place: str) -> None:
         """A transform of albumentations."""
         if name == "ToTensorV2":
+            self.tensor = True
             self.in_hand, self.rows_last, self.last = max(self.in_hand, BYTES) if not self.is_mask else PIL, False, (place, one)
             return
         if self.in_hand != PIL and not self.rows_last:
@@ -379,7 +401,7 @@ def _children(one: Any) -> list[Any]:
     return list(one.transforms if hasattr(one, "transforms") else one)
 
 
-def refuse_unknown(one: Any, place: str) -> NoReturn:
+def refuse_unknown(one: Any, place: str, why: str = "") -> NoReturn:
     library, name = _home(one) or ("", type(one).__qualname__)
     remedy = _REMEDIES[library].get(name, "") if library else torchvision.OF_REFERENCES.get(name, "")
     if not library and not remedy and hasattr(one, "transforms"):
@@ -388,7 +410,7 @@ def refuse_unknown(one: Any, place: str) -> NoReturn:
         remedy = ("write what it does as an operation of a description (docs/migrate-from-dataloader.md), map whole batches (spdl.DataLoader(..., transform=)), "
                   "or keep torch's DataLoader for it; several views of a picture are fields of a description, each with draw: own (docs/images.md#several-views-of-one-sample)")
     got = f"{library}'s {name}" if library else f"a {name} of {type(one).__module__}"
-    raise refusal(place, one, f"got {got}, want a transform of torchvision, timm or albumentations, or an image processor of transformers, that has an operation here; {remedy}")
+    raise refusal(place, one, f"got {got}, want a transform of torchvision, timm or albumentations, or an image processor of transformers, that has an operation here{' (' * bool(why)}{why}{')' * bool(why)}; {remedy}")
 
 
 def _refuse_place(rule: Rule, in_hand: int, one: Any, place: str) -> NoReturn:

@@ -1,0 +1,303 @@
+"""The __getitem__ of a data set of one's own: where its pictures lie, what becomes of them, and the rest of it, which runs."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import dis
+import sys
+from collections.abc import Iterator, Mapping
+from types import CellType, CodeType, FunctionType, MethodType
+from typing import Any, NamedTuple, Optional
+
+from . import libraries, texts
+from .annotated import Unknown
+from .kept import Keys, Value, View
+from .steps import LIBRARIES, NOTHING, Made, Picture, Steps, listed
+
+WANT = ("want it to open a picture, image = Image.open(path).convert(\"RGB\") or cv2.cvtColor(cv2.imread(path), cv2.COLOR_BGR2RGB), to give it to a transform, image = self.transform(image), or albumentations' as "
+        "self.transform(image=np.array(image))[\"image\"], with mask=np.array(Image.open(path)) as well, and to return it, alone or beside anything else, return image, label, or in a dict; what else it does may not look at the picture")
+_LOADERS = ("default_loader", "pil_loader")  # torchvision's, to RGB
+_TAKEN, _LOADS, _INNER = "_spdl_picture", "_spdl_loads", "_spdl_inner"  # what the rest of the function calls it, the rest of a function that opens it, and what has another data set's
+
+
+class _File(NamedTuple):
+    """An open file, by the expression of its path."""
+
+    path: ast.expr
+
+
+class Reader(Steps):
+    """Of a method of a class, or of a function that such a one calls."""
+
+    WANT = WANT
+    _own: ast.FunctionDef
+
+    def __init__(self, dataset: Any, function: FunctionType, cls: Optional[type], within: tuple[FunctionType, ...] = ()) -> None:
+        """Raises Unknown."""
+        try:
+            own = texts.parsed(function)
+        except texts.Unread as error:
+            raise Unknown(f"{error}, {WANT}") from None
+        super().__init__(function, own, dataset, within)
+        self._cls = cls
+        args = own.args
+        if isinstance(own, ast.Lambda) or not within and len(args.args) != 2 or args.vararg or args.kwarg or args.kwonlyargs or args.posonlyargs or args.defaults:
+            self._refuse(own, "other arguments than self and an index")
+        self._self = args.args[0].arg if cls is not None else ""
+        self._index = args.args[1].arg if not within else ""
+        self.inner: Optional[tuple[str, Any]] = None  # the attribute that is a data set whose samples these are, and that
+        self.is_around = False  # whether they are no more than transformed
+        self._label = ""  # of a sample of that
+        self._pairs: dict[str, list[str]] = {}  # the names of a picture and its label, where they have one together
+        self._loads: dict[str, Reader] = {}  # the functions that open pictures for this one, by what it calls them
+        self._read_loaders: dict[FunctionType, Optional[Reader]] = {}
+        self._files: dict[str, _File] = {}
+        self._paths: list[ast.expr] = []  # of pictures
+        self._taken = 0  # of these that what is kept finds
+        self._puts: dict[str, dict[str, Made]] = {}  # pictures that are put into dicts, by the names of these and their keys
+        self._beside: list[ast.expr] = []  # what is handed out with pictures
+        self.views: list[Picture] = []  # that are handed out
+        self.outputs: Any = None
+        self._body = self._read()
+
+    def _read(self) -> list[ast.stmt]:
+        kept = self._steps(self._own.body)
+        last = self._last or self._own.body[-1]
+        if not isinstance(last, ast.Return) or last.value is None or not self._mentions(last):
+            self._refuse(last, f"{ast.unparse(last)[:80]!r} at its end, and no picture in it that Image.open or cv2.imread has opened")
+        self.outputs = self._output(last.value)
+        kept += self._opened_by(last)
+        self.is_around = self.is_around and len(kept) == 1 and [ast.unparse(one) for one in self._beside] in ([], [self._label])
+        if len(self._within) > 1:
+            if self.outputs != View(0) or self.views[0].transforms or self.views[0].after or len(self._paths) != 1:
+                self._other(last)
+        elif not self.views:
+            self._other(last)
+        elif any(one.mode == "gray" and not self._is_map(one) for one in self.views):
+            self._refuse(last, "pictures that OpenCV makes grey, by other numbers than the engine", "want image.convert(\"RGB\") behind Image.open, or cv2.cvtColor(cv2.imread(path), cv2.COLOR_BGR2RGB); "
+                               "of class numbers beside their picture albumentations' transform(image=image, mask=mask)")
+        elif any(one.mode == "BGR" or one.array and one.mode == "pixels" for one in self.views):
+            self._other(last)
+        self.views = [one._replace(mode="index") if one.mode == "" and self._is_map(one) else one for one in self.views]
+        taken: list[ast.expr] = [ast.Name(f"{_TAKEN}{i}", ast.Load()) for i in range(len(self._paths))]
+        kept.append(ast.copy_location(ast.Return(ast.Tuple([ast.Tuple(taken, ast.Load()), *self._beside], ast.Load()) if len(self._within) == 1 else taken[0]), last))
+        return kept
+
+    def _is_map(self, one: Picture) -> bool:
+        """Whether it is a map of class numbers, of a picture beside it."""
+        return one.mask or len(self._paths) > 1 and bool(one.array or one.after) and all(isinstance(each, Mapping) for each in one.transforms)
+
+    # ---- statements
+
+    def _step(self, step: ast.stmt) -> list[ast.stmt]:
+        if isinstance(step, ast.With) and len(step.items) == 1 and (made := self._opened_with(step)) is not None:
+            return made
+        if (target := _member(step)) is not None and isinstance(step, ast.Assign):  # sample["image"] = image, and sample["label"] = label behind it
+            name, key = target
+            if name not in self._names and self._is_of_pictures(step.value):
+                self._puts.setdefault(name, {})[key] = self._made(step.value)
+                return [*self._opened_by(step), ast.copy_location(ast.Assign(step.targets, ast.Constant(None)), step)]
+            if name in self._puts and key not in self._puts[name] and not self._mentions(step.value):
+                return [step]
+        return another if (another := self._of_another(step)) is not None else super()._step(step)
+
+    def _opened_by(self, step: ast.stmt) -> list[ast.stmt]:
+        found, self._taken = range(self._taken, len(self._paths)), len(self._paths)
+        return [ast.copy_location(ast.Assign([ast.Name(f"{_TAKEN}{i}", ast.Store())], self._paths[i]), step) for i in found]
+
+    def _of_another(self, step: ast.stmt) -> Optional[list[ast.stmt]]:
+        """image, label = self.dataset[i], of a data set of torch's, or super().__getitem__(i); None: it is something else."""
+        if not isinstance(step, ast.Assign) or len(step.targets) != 1 or self._names or self.inner is not None or (another := self._another(step.value)) is None:
+            return None
+        target, (name, inner, index) = step.targets[0], another
+        names = [one.id for one in target.elts if isinstance(one, ast.Name)] if isinstance(target, ast.Tuple) else [f"_spdl_{target.id}{i}" for i in range(2)] if isinstance(target, ast.Name) else []
+        if len(names) != 2 or self._mentions(index):
+            return None
+        if isinstance(target, ast.Name):
+            self._pairs[target.id] = names
+        self.inner, self._label, self.is_around = (name, inner), names[1], isinstance(index, ast.Name) and index.id == self._index
+        self._names[names[0]] = Picture(mode="RGB")
+        self._paths.append(index)
+        self._taken = 1
+        both: list[ast.expr] = [ast.Name(one, ast.Store()) for one in (f"{_TAKEN}0", names[1])]
+        return [ast.copy_location(ast.Assign([ast.Tuple(both, ast.Store())], ast.Call(ast.Name(_INNER, ast.Load()), [index], [])), step)]
+
+    def _another(self, node: ast.expr) -> Optional[tuple[str, Any, ast.expr]]:
+        """What a data set is called, itself, and the number of its sample."""
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
+            inner = self._known(node.value)
+            return (node.value.attr, inner, node.slice) if libraries.derives(inner, "torch.utils.data", "Dataset") else None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "__getitem__" and len(node.args) == 1 and not node.keywords \
+                and isinstance(node.func.value, ast.Call) and isinstance(node.func.value.func, ast.Name) and node.func.value.func.id == "super":
+            inner, classes = copy.copy(self._object), type(self._object).__mro__
+            try:
+                inner.__class__ = classes[classes.index(self._cls) + 1]
+            except (TypeError, ValueError):  # it is laid out otherwise
+                return None
+            return "super()", inner, node.args[0]
+        return None
+
+    def _opened_with(self, step: ast.With) -> Optional[list[ast.stmt]]:
+        """with Image.open(path) as image, and with open(path, "rb") as file, which holds no more than what is done to the picture; None of others."""
+        item = step.items[0]
+        if not isinstance(item.optional_vars, ast.Name) or not isinstance(item.context_expr, ast.Call):
+            return None
+        name, call = item.optional_vars.id, item.context_expr
+        if isinstance(call.func, ast.Name) and call.func.id == "open" and self._known(call.func) is NOTHING and call.args and not call.keywords:
+            if not any(self._is_open(one) for part in step.body for one in ast.walk(part)):
+                return None
+            self._files[name] = _File(call.args[0])
+        elif self._is_of_pictures(call):
+            self._names[name] = self._one(call)
+        else:
+            return None
+        made = [*self._opened_by(step), *self._steps(step.body)]
+        if self._last is None:
+            self._files.pop(name, None)
+        return made
+
+    # ---- expressions
+
+    def _mentions(self, node: ast.AST) -> bool:
+        return super()._mentions(node) or any(isinstance(one, ast.Name) and (one.id in self._files or one.id in self._puts or one.id in self._pairs) for one in ast.walk(node))
+
+    def _opened(self, node: ast.Call) -> Picture:
+        if (reads := self._reads(node)) is not None:
+            return reads
+        loads = self._loader(node)
+        of_opencv, of_pixels = self._is(node.func, "cv2", "imread"), self._is(node.func, "PIL.Image", "fromarray")
+        if of_pixels:
+            self._check_fromarray(node)
+        elif node.keywords or len(node.args) != 1 and loads is None and not of_opencv:
+            self._other(node)
+        how = self._known(node.args[1]) if of_opencv and len(node.args) == 2 else 1
+        if of_opencv and (len(node.args) > 2 or how not in (0, 1)):
+            self._other(node)
+        path = node.args[0] if node.args else node
+        if isinstance(path, ast.Name) and isinstance(file := self._files.get(path.id), _File):
+            path = file.path
+        if any(self._mentions(one) for one in (path, *node.args[1:]) if one is not node):
+            self._other(node)
+        number = len(self._paths)
+        if loads is not None:
+            mine: list[ast.expr] = [ast.Name(self._self, ast.Load())] if loads._cls is not None else []
+            self._loads[f"{_LOADS}{number}"] = loads
+            self._paths.append(ast.copy_location(ast.Call(ast.Name(f"{_LOADS}{number}", ast.Load()), [*mine, *node.args], []), node))
+            return loads.views[0]._replace(file=number)
+        self._paths.append(path)
+        if of_opencv:
+            return Picture(number, "BGR" if how == 1 else "gray", array=True, turned=how == 1)
+        return Picture(number, "pixels" if of_pixels else "" if self._is(node.func, "PIL.Image", "open") else "RGB")
+
+    def _reads(self, node: ast.Call) -> Optional[Picture]:
+        """torchvision's read_image(path), and decode_image of one, which make tensors of bytes; None: it is something else."""
+        if not self._is(node.func, "torchvision.io", "read_image", "decode_image"):
+            return None
+        modes = [*node.args[1:], *[one.value for one in node.keywords if one.arg == "mode"]]
+        mode = self._known(modes[0]) if modes else "UNCHANGED"
+        name = getattr(mode, "name", mode)
+        if not node.args or len(modes) > 1 or len(node.args) + len(node.keywords) != 1 + len(modes) or name not in ("RGB", "UNCHANGED") or self._mentions(node.args[0]):
+            self._other(node)
+        self._paths.append(node.args[0])
+        made = Picture(len(self._paths) - 1, "RGB" if name == "RGB" else "")
+        return self._transformed(made, sys.modules["torchvision.transforms"].PILToTensor())
+
+    def _check_fromarray(self, node: ast.Call) -> None:
+        """Image.fromarray(pixels), and with the mode that follows from these."""
+        modes = [*node.args[1:], *[one.value for one in node.keywords if one.arg == "mode"]]
+        if not node.args or len(node.args) + len(node.keywords) != 1 + len(modes) or len(modes) > 1 or any(getattr(one, "value", None) not in ("L", "RGB") for one in modes):
+            self._other(node)
+
+    def _is_open(self, node: ast.AST) -> bool:
+        if not isinstance(node, ast.Call):
+            return False
+        function = self._known(node.func)
+        its = getattr(function, "__module__", "") == "torchvision.datasets.folder" and getattr(function, "__name__", "") in _LOADERS
+        if self._is(node.func, "PIL.Image", "fromarray"):
+            return not any(self._mentions(one) for one in node.args)
+        return its or self._is(node.func, "torchvision.io", "read_image", "decode_image") or self._is(node.func, "PIL.Image", "open") or self._is(node.func, "cv2", "imread") or self._loader(node) is not None
+
+    def _loader(self, node: ast.Call) -> Optional[Reader]:
+        """A function of the program's own, or a method of the data set, that opens a picture and returns it; None: it is something else."""
+        function = self._known(node.func)
+        cls = None
+        if isinstance(function, MethodType) and function.__self__ is self._object:
+            function = getattr(function, "__func__", None)
+            cls = next((one for one in type(self._object).__mro__ if any(each is function for each in vars(one).values())), None)
+            function = function if cls is not None else None
+        library = str(getattr(function, "__module__", "")).partition(".")[0]
+        if not isinstance(function, FunctionType) or function in self._within or library in LIBRARIES:
+            return None
+        if function not in self._read_loaders:
+            try:
+                self._read_loaders[function] = Reader(self._object, function, cls, self._within)
+            except Unknown:
+                self._read_loaders[function] = None
+        return self._read_loaders[function]
+
+    # ---- what is handed out
+
+    def _output(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Name) and node.id in self._puts:
+            self._beside.append(node)
+            return Keys(len(self._beside) - 1, {key: listed(made, self.views) for key, made in self._puts[node.id].items()})
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict" and not self._is_known(node.func) and not node.args and all(one.arg for one in node.keywords):
+            node = ast.copy_location(ast.Dict([ast.Constant(one.arg) for one in node.keywords], [one.value for one in node.keywords]), node)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and isinstance(node.left, ast.Name) and node.left.id in self._pairs and isinstance(node.right, ast.Tuple):
+            node = ast.copy_location(ast.Tuple([*[ast.Name(one, ast.Load()) for one in self._pairs[node.left.id]], *node.right.elts], ast.Load()), node)  # pair + (path,)
+        if isinstance(node, (ast.Tuple, ast.List, ast.Dict)) and self._mentions(node):
+            if isinstance(node, ast.Dict):
+                if not all(isinstance(key, ast.Constant) and isinstance(key.value, str) for key in node.keys):
+                    self._other(node)
+                return {key.value: self._output(one) for key, one in zip(node.keys, node.values) if isinstance(key, ast.Constant)}
+            several = [self._output(one) for one in node.elts]
+            return several if isinstance(node, ast.List) else tuple(several)
+        if self._is_of_pictures(node):
+            return listed(self._made(node), self.views)
+        if self._mentions(node):
+            self._other(node)
+        self._beside.append(node)
+        return Value(len(self._beside) - 1)
+
+    # ---- what is left
+
+    @property
+    def files(self) -> int:
+        """How many a sample opens."""
+        return len(self._paths)
+
+    def rest(self, inner: Any = None) -> FunctionType:
+        """Of samples of another data set with what has its pictures and labels by their numbers. The function that returns the paths of its pictures, or their files, in a tuple, and what is handed out with them."""
+        name, code = self._own.name, self._function.__code__
+        own = ast.copy_location(ast.FunctionDef(name=name, args=copy.deepcopy(self._own.args), body=self._body, decorator_list=[], returns=None, type_comment=None), self._own)
+        for one in own.args.args:
+            one.annotation = None
+        if sys.version_info >= (3, 12):
+            own.type_params = []
+        module = ast.parse(f"def around({', '.join([_INNER, *self._loads, *(one for one in code.co_freevars if one != '__class__')])}):\n class {'Own' if self._cls is None else self._cls.__name__}:\n  pass")
+        around: Any = module.body[0]
+        (around if self._cls is None else around.body[0]).body = [own]  # names with two underscores are of the class
+        made = next(one for one in _inner(compile(ast.fix_missing_locations(module), code.co_filename, "exec", dont_inherit=True)) if one.co_name == name)
+        stray = next((step.argval for step in dis.get_instructions(made) if step.opname == "LOAD_GLOBAL" and step.argval in code.co_varnames), None)
+        if stray is not None:
+            self._refuse(self._own, f"{stray!r} behind what opens the picture, which has it no more", WANT)
+        cells = dict(zip(code.co_freevars, self._function.__closure__ or ()))
+        cells[_INNER] = CellType(inner)
+        cells.update({called: CellType(loads.rest()) for called, loads in self._loads.items()})
+        return FunctionType(made, self._function.__globals__, name, None, tuple([cells[one] for one in made.co_freevars]))
+
+
+def _member(step: ast.stmt) -> Optional[tuple[str, str]]:
+    """The name and the key of a dict whose member a statement says; None: it is another."""
+    if not isinstance(step, ast.Assign) or len(step.targets) != 1 or not isinstance(target := step.targets[0], ast.Subscript) or not isinstance(target.value, ast.Name):
+        return None
+    key = target.slice.value if isinstance(target.slice, ast.Constant) else None
+    return (target.value.id, key) if isinstance(key, str) else None
+
+
+def _inner(code: CodeType) -> Iterator[CodeType]:
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            yield one
+            yield from _inner(one)
