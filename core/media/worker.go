@@ -207,6 +207,16 @@ func (w *Worker) Seen(data []byte, op *Op) (Size, error) {
 	return info.Seen(), err
 }
 
+// Head is Seen of what the head of a JPEG, PNG or WebP says, whatever the rest of the file is: nothing is decoded. ok is false of other formats, and
+// where the head is not sound, says nothing, or more pixels than op takes: then Seen tells. op is Look's.
+func (w *Worker) Head(data []byte, op *Op) (size Size, ok bool) {
+	if len(data) == 0 || C.media_head(w.c, (*C.uint8_t)(unsafe.Pointer(&data[0])), C.size_t(len(data)), &op.c) != C.MEDIA_OK {
+		return Size{}, false
+	}
+	info := w.info("")
+	return info.Seen(), true
+}
+
 func (d *Draw) c() C.media_draw {
 	c := C.media_draw{seed: C.uint64_t(d.Seed), epoch: C.uint64_t(d.Epoch), index: C.uint64_t(d.Index), frame: C.uint32_t(d.Frame)}
 	if d.Replay {
