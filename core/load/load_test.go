@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"image"
 	"image/color"
+	"image/jpeg"
 	"image/png"
 	"io"
 	"math"
@@ -316,6 +318,31 @@ func TestWhatIsNotThereIsToldWithWhatIs(t *testing.T) {
 	} {
 		if _, err := Load([]byte(description), Source{Path: "no/where.jpg"}, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", description, err, want)
+		}
+	}
+}
+
+// A head is not believed where the file is far too short for it: no memory is taken for a picture that is not there.
+func TestAHeadAloneTakesNoMemory(t *testing.T) {
+	long := bytes.Clone(picture())
+	binary.BigEndian.PutUint32(long[16:], 12000) // of 6 x 4
+	binary.BigEndian.PutUint32(long[20:], 12000)
+	binary.BigEndian.PutUint32(long[29:], crc32.ChecksumIEEE(long[12:29]))
+	var photo bytes.Buffer
+	if err := jpeg.Encode(&photo, image.NewGray(image.Rect(0, 0, 40, 40)), nil); err != nil {
+		t.Fatal(err)
+	}
+	frame := bytes.Index(photo.Bytes(), []byte{0xff, 0xc0}) + 5
+	binary.BigEndian.PutUint16(photo.Bytes()[frame:], 12000)
+	binary.BigEndian.PutUint16(photo.Bytes()[frame+2:], 12000)
+	for name, data := range map[string][]byte{"PNG": long, "JPEG": photo.Bytes()} {
+		asked := 0
+		_, err := Load([]byte(`{"image": {}}`), Source{Bytes: data}, func(n int) ([]byte, error) {
+			asked += n
+			return make([]byte, n), nil
+		})
+		if wrong := (*Error)(nil); !errors.As(err, &wrong) || asked > 0 {
+			t.Errorf("%s: got %v, and %d bytes asked for; want an *Error and none", name, err, asked)
 		}
 	}
 }

@@ -72,11 +72,18 @@ type tilesInfo struct {
 	Grid media.Grid `json:"grid"`
 }
 
-// sizeOf is the size of a picture as it is seen, found by decoding its middle.
+// headPixels is how many pixels a byte of a file may stand for where its head is believed before the rest was looked at: a few bytes must not ask for all the
+// memory that max_pixels allows. A JPEG's sequential scan cannot say more: two bits are the least of a block of 8 x 8.
+const headPixels = 256
+
+// sizeOf is the size of a picture as it is seen: by its head, or else found by decoding its middle.
 func sizeOf(w *media.Worker, data []byte, i *spec.Image) (h, width int, err error) {
-	op, err := media.Compile(media.Config{Out: media.Square(1), Orient: i.Orient, MaxPixels: uint64(i.MaxPixels)})
+	op, err := media.Look(i.Orient, uint64(i.MaxPixels))
 	if err != nil {
 		return 0, 0, err
+	}
+	if seen, ok := w.Head(data, op); ok && seen.H*seen.W <= headPixels*len(data) {
+		return seen.H, seen.W, nil
 	}
 	info, err := w.Row(make([]byte, op.RowBytes()), data, op, media.Draw{})
 	seen := info.Seen()

@@ -38,6 +38,9 @@ typedef struct media_chunk {
 
 int media_is_png(const uint8_t *data, size_t size);
 
+/* The sides that a PNG's head says; 0 where it has none. */
+int media_png_sides(const uint8_t *data, size_t size, uint32_t *w, uint32_t *h);
+
 /* The chunk of a PNG at *at, which moves behind it; from 0 on all of them. 0 where there is none, or not all of it. */
 int media_png_chunk(const uint8_t *file, size_t size, size_t *at, media_chunk *c);
 void media_png_destroy(media_png *p);
@@ -57,8 +60,8 @@ size_t media_png_copy(uint8_t *dst, const uint8_t *src, size_t size);
 int media_jpeg_create(media_jpeg *j);
 void media_jpeg_destroy(media_jpeg *j);
 
-/* What the file says of itself; MEDIA_OTHER_FORMAT: nothing for a decoder elsewhere. */
-int media_jpeg_header(media_ctx *c, const uint8_t *data, size_t size, const media_op *op);
+/* What the file says of itself; MEDIA_OTHER_FORMAT, where plain is 1: nothing for a decoder elsewhere. */
+int media_jpeg_header(media_ctx *c, const uint8_t *data, size_t size, const media_op *op, int plain);
 int media_jpeg_row(media_ctx *c, void *dst, const uint8_t *data, size_t size, const media_op *op,
                    const media_draw *draw);
 
@@ -82,6 +85,9 @@ void media_upsample(const media_plane *src, int half_w, int half_h, int bytes, u
 
 /* --- webp.c --- */
 int media_is_webp(const uint8_t *data, size_t size);
+
+/* The sides that a whole WebP's head says; 0 where it is cut or says none. */
+int media_webp_sides(const uint8_t *data, size_t size, uint32_t *w, uint32_t *h);
 
 /* As media_row(). */
 int media_webp_row(media_ctx *c, void *dst, const uint8_t *data, size_t size, const media_op *op,

@@ -233,14 +233,14 @@ static int left(media_ctx *c) {
     return media_fail(c, j->status, text);
 }
 
-int media_jpeg_header(media_ctx *c, const uint8_t *data, size_t size, const media_op *op) {
+int media_jpeg_header(media_ctx *c, const uint8_t *data, size_t size, const media_op *op, int plain) {
     media_jpeg *j = &c->jpeg;
     int rc;
     if (setjmp(j->exit))
         rc = left(c);
     else
         rc = header(c, data, size, op);
-    if (rc == MEDIA_OK && !is_plain(c)) rc = MEDIA_OTHER_FORMAT;
+    if (rc == MEDIA_OK && plain && !is_plain(c)) rc = MEDIA_OTHER_FORMAT;
     jpeg_abort_decompress(&j->d);
     return rc;
 }

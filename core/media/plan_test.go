@@ -144,6 +144,9 @@ func TestSeenIsTheSizeThatRowTells(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
+			if head, ok := w.Head(data, look); !ok || head != got {
+				t.Errorf("%s, orient %v: its head says %v (%v), want %v", name, orient, head, ok, got)
+			}
 			op := compiled(t, Config{Resize: Square(8), Orient: orient})
 			info, err := w.Row(make([]byte, op.RowBytes()), data, op, Draw{})
 			if want := info.Seen(); err != nil || got != want {
@@ -158,6 +161,9 @@ func TestSeenIsTheSizeThatRowTells(t *testing.T) {
 	for name, data := range map[string][]byte{"empty": nil, "no picture": []byte("hello"), "too large": plain, "cut": plain[:30]} {
 		if _, err := w.Seen(data, look); err == nil {
 			t.Errorf("%s: got no error", name)
+		}
+		if head, ok := w.Head(data, look); ok {
+			t.Errorf("%s: its head says %v", name, head)
 		}
 	}
 }

@@ -313,6 +313,15 @@ static void fetch(media_ctx *c, int n, const uint8_t *rows[4]) {
     }
 }
 
+int media_png_sides(const uint8_t *data, size_t size, uint32_t *w, uint32_t *h) {
+    media_chunk head;
+    size_t at = 0;
+    if (!media_png_chunk(data, size, &at, &head) || !is(&head, "IHDR") || head.n < 8) return 0;
+    *w = big32(head.data);
+    *h = big32(head.data + 4);
+    return 1;
+}
+
 /* ---- the row --------------------------------------------------------------------------------------- */
 
 int media_png_row(media_ctx *c, void *dst, const uint8_t *data, size_t size, const media_op *op,

@@ -393,11 +393,26 @@ int media_jpeg_plan(media_ctx *c, media_plan *plan, const uint8_t *data, size_t 
                     const media_draw *draw) {
     reset_info(c);
     if (size < 2 || data[0] != 0xff || data[1] != 0xd8) return MEDIA_OTHER_FORMAT;
-    int rc = media_jpeg_header(c, data, size, op);
+    int rc = media_jpeg_header(c, data, size, op, 1);
     if (rc != MEDIA_OK) return rc;
     rc = media_fit(op, draw, c->info.width, c->info.height, plan);
     if (rc != MEDIA_OK) return media_fail(c, rc, "");
     media_place(op, draw, plan);
+    return MEDIA_OK;
+}
+
+int media_head(media_ctx *c, const uint8_t *data, size_t size, const media_op *op) {
+    uint32_t w = 0, h = 0;
+    reset_info(c);
+    if (size >= 2 && data[0] == 0xff && data[1] == 0xd8) return media_jpeg_header(c, data, size, op, 0);
+    if (!(media_is_png(data, size) && media_png_sides(data, size, &w, &h)) &&
+        !(media_is_webp(data, size) && media_webp_sides(data, size, &w, &h)))
+        return MEDIA_OTHER_FORMAT;
+    if ((uint64_t)w * h == 0 || w > INT32_MAX || h > INT32_MAX || (uint64_t)w * h > op->max_pixels)
+        return MEDIA_OTHER_FORMAT; /* decoding says why */
+    c->info.width = (int32_t)w;
+    c->info.height = (int32_t)h;
+    if (op->orient) c->info.orientation = media_exif_orientation(data, size);
     return MEDIA_OK;
 }
 

@@ -675,6 +675,10 @@ int media_row_picture(media_ctx *c, void *dst, const media_picture *p, const med
 int media_jpeg_plan(media_ctx *c, media_plan *plan, const uint8_t *data, size_t size, const media_op *op,
                     const media_draw *draw);
 
+/* What the head of a JPEG, PNG or WebP says: MEDIA_OK with width, height and orientation in the info, whatever the rest of the file is.
+ * Any other status: only decoding tells. */
+int media_head(media_ctx *c, const uint8_t *data, size_t size, const media_op *op);
+
 /* A buffer of the context for a picture's pixels, MEDIA_SLACK_BYTES included;
  * valid until the next call with a larger size. NULL when there is no memory. */
 uint8_t *media_ctx_picture_buffer(media_ctx *c, size_t size_bytes);

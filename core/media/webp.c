@@ -107,6 +107,14 @@ static int decode(media_ctx *c, void *dst, const uint8_t *data, size_t size, con
     return media_render(c, &r, media_fetch_picture, dst);
 }
 
+int media_webp_sides(const uint8_t *data, size_t size, uint32_t *w, uint32_t *h) {
+    WebPBitstreamFeatures is;
+    if (is_cut(data, size) || WebPGetFeatures(data, size, &is) != VP8_STATUS_OK) return 0;
+    *w = (uint32_t)is.width;
+    *h = (uint32_t)is.height;
+    return 1;
+}
+
 int media_webp_row(media_ctx *c, void *dst, const uint8_t *data, size_t size, const media_op *op,
                    const media_draw *draw) {
     WebPBitstreamFeatures is;

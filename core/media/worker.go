@@ -190,21 +190,28 @@ func Look(orient bool, maxPixels uint64) (*Op, error) {
 	return Compile(Config{Out: Square(1), Orient: orient, MaxPixels: maxPixels})
 }
 
-// Seen is how large a picture is as it is seen: after orientation, where that is honoured. Of most JPEGs it reads the head alone, of others it decodes a
+// Seen is how large a picture is as it is seen: after orientation, where that is honoured. Of what Head tells nothing is decoded, of others a
 // pixel. op is Look's; errors are Row's.
 func (w *Worker) Seen(data []byte, op *Op) (Size, error) {
+	if seen, ok := w.Head(data, op); ok {
+		return seen, nil
+	}
 	if len(data) == 0 {
 		return Size{}, &FormatError{cause: CauseEmpty}
 	}
-	draw := Draw{}
-	status := C.media_plan_go(w.c, &w.plan, unsafe.Pointer(&data[0]), C.size_t(len(data)), &op.c, draw.c())
-	if status == C.MEDIA_OK {
-		info := w.info("jpeg")
-		return info.Seen(), nil
-	}
 	pixel := make([]byte, op.RowBytes())
-	info, err := w.Row(pixel, data, op, draw)
+	info, err := w.Row(pixel, data, op, Draw{})
 	return info.Seen(), err
+}
+
+// Head is how large a picture is as it is seen, as the head of a JPEG, PNG or WebP says it, whatever the rest of the file is: nothing is decoded. ok is false of other formats, and
+// where the head is not sound, says nothing, or more pixels than op takes: then Seen tells. op is Look's.
+func (w *Worker) Head(data []byte, op *Op) (size Size, ok bool) {
+	if len(data) == 0 || C.media_head(w.c, (*C.uint8_t)(unsafe.Pointer(&data[0])), C.size_t(len(data)), &op.c) != C.MEDIA_OK {
+		return Size{}, false
+	}
+	info := w.info("")
+	return info.Seen(), true
 }
 
 func (d *Draw) c() C.media_draw {
