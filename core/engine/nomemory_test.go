@@ -1,3 +1,5 @@
+//go:build !noffmpeg
+
 package engine
 
 import (
@@ -24,7 +26,8 @@ func vast(side int) []byte {
 		return binary.BigEndian.AppendUint32(append(b, body...), crc32.ChecksumIEEE(body))
 	}
 	var packed bytes.Buffer
-	z := zlib.NewWriter(&packed)
+	z, err := zlib.NewWriterLevel(&packed, zlib.BestSpeed)
+	must(err)
 	line := make([]byte, 1+side)
 	for range side {
 		if _, err := z.Write(line); err != nil {

@@ -5,9 +5,12 @@ package media
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"hash/crc32"
 	"io"
 	"os"
 	"reflect"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -75,5 +78,21 @@ func TestSGIOfOneLineIsRead(t *testing.T) {
 	}
 	if want := []byte{1, 1, 1, 50, 50, 50, 100, 100, 100, 150, 150, 150, 255, 255, 255}; !bytes.Equal(row, want) {
 		t.Errorf("got %v, want %v", row, want)
+	}
+}
+
+// A size that the description admits and FFmpeg does not is no damage of the file.
+func TestPictureBeyondFFmpegIsUnsupported(t *testing.T) {
+	cfg := eval
+	cfg.MaxPixels = 20000 * 20000
+	data := testPNG(t, 8, 8)
+	binary.BigEndian.PutUint32(data[16:], 20000)
+	binary.BigEndian.PutUint32(data[20:], 20000)
+	binary.BigEndian.PutUint32(data[29:], crc32.ChecksumIEEE(data[12:29]))
+	op := compiled(t, cfg)
+	_, err := worker(t, nil).Row(make([]byte, op.RowBytes()), data, op, Draw{})
+	var unsupported *UnsupportedError
+	if !errors.As(err, &unsupported) || !strings.Contains(err.Error(), "20000x20000") {
+		t.Fatalf("got %v, want an UnsupportedError that names the size", err)
 	}
 }
