@@ -605,6 +605,22 @@ class Films(Table):
         return decoder[0], i
 
 
+class IfAnArray(Table):
+    def __getitem__(self, i):
+        image = Image.open(os.path.join(self.root, self.names[i])).convert("RGB")
+        if self.labels:
+            image = self.transform(image)
+        return image, i
+
+
+class IfAnArrayIs(Table):
+    def __getitem__(self, i):
+        image = Image.open(os.path.join(self.root, self.names[i])).convert("RGB")
+        if self.labels == 3 or self.names in ("a", "b"):
+            image = self.transform(image)
+        return image, i
+
+
 class LooksAgain(Table):
     def __getitem__(self, i):
         sample = {}
@@ -626,6 +642,8 @@ class Closed(Table):
 
 
 REFUSED = [
+    (IfAnArray, r"test_own.py:\d+: got 'self.labels'"),
+    (IfAnArrayIs, r"test_own.py:\d+: got 'self.labels == 3'"),
     (Sounds, r"test_own.py:\d+: got 'librosa.load\(self.names\[i\]\)', a sound, want a description of a table of the files: source: \{list: FILE\}, audio: .*docs/recipes.md#speech-sounds-transcripts-log-mel"),
     (Films, r"test_own.py:\d+: got 'decord.VideoReader\(self.names\[i\]\)', a video, want a description of a table of the files: .* video: .*docs/recipes.md#video-classification-clips-of-16-frames"),
     (IntoAList, r"IntoAList\[0\] puts a picture into a pandas_like, want a dict"),

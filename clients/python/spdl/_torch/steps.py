@@ -21,6 +21,7 @@ WANT = ("want what a transform of its own does with a picture to be calls of tra
 _FILTERS = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")  # by Pillow's numbers
 _OF_OPENCV = ("cv2_nearest", "cv2_linear", "cv2_cubic", "cv2_area", "cv2_lanczos4")  # by OpenCV's
 _SEEDS = ("manual_seed", "seed", "set_rng_state", "setstate", "set_state")
+_FUNCTIONS = {"to_tensor": "ToTensor", "pil_to_tensor": "PILToTensor", "resize": "Resize", "center_crop": "CenterCrop", "normalize": "Normalize"}  # of torchvision's, and the classes of the same
 _MOST = 64  # turns of a loop, and pictures in a list
 _calls = itertools.count()
 
@@ -204,13 +205,16 @@ class Steps(texts.Reader):
                 is_none = not isinstance(test.left, ast.Name) or test.left.id not in self._names  # a picture, which the engine tells where it is none, is not
                 return (is_none and self._certain(test.left) is None) == isinstance(by, ast.Is)
             left, right = self._known(test.left), [self._known(one) for one in (other.elts if isinstance(other, (ast.List, ast.Tuple)) else [other])]
-            if left is NOTHING or NOTHING in right:
+            if not all(isinstance(one, (str, int, float, type(None))) for one in (left, *right)):
                 self._other(test)
-            if isinstance(by, (ast.Eq, ast.NotEq)) and len(right) == 1:
-                return bool(left == right[0]) == isinstance(by, ast.Eq)
+            if isinstance(by, (ast.Eq, ast.NotEq)) and not isinstance(other, (ast.List, ast.Tuple)):
+                return (left == right[0]) == isinstance(by, ast.Eq)
             if isinstance(by, (ast.In, ast.NotIn)) and isinstance(other, (ast.List, ast.Tuple)):
                 return (left in right) == isinstance(by, ast.In)
-        return bool(self._certain(test))
+        try:
+            return bool(self._certain(test))
+        except (TypeError, ValueError):  # of an array
+            return self._other(test)
 
     # ---- expressions
 
@@ -240,6 +244,8 @@ class Steps(texts.Reader):
                 node = node.args[0]
             elif isinstance(node, ast.Call) and len(node.args) + len(node.keywords) == 1:
                 node = (node.args or [node.keywords[0].value])[0]
+            elif isinstance(node, ast.Call) and node.args and self._class_of(node):
+                node = node.args[0]
             elif isinstance(node, ast.Call) and len(node.args) == 2 and not node.keywords and self._mentions(node.args[1]):
                 if not self._is_of_pictures(node.args[1]):
                     return False
@@ -318,6 +324,8 @@ class Steps(texts.Reader):
             return (tuple if node.func.id == "tuple" else list)(several) if isinstance(several, (tuple, list)) else self._other(node)
         if (both := _both(node)) is not None and _is_albumentations(function):
             return self._together(node, both, function)
+        if node.args and (name := self._class_of(node)):
+            return self._by_its_class(node, name)
         if self._is(node.func, "torchvision.tv_tensors", "Mask") and len(node.args) == 1 and not node.keywords:
             one = self._one(node.args[0])
             return one._replace(mask=True) if one.mode in ("", "L", "gray") and not one.after and not one.mask and all(isinstance(each, Mapping) for each in one.transforms) else self._other(node)
@@ -355,6 +363,24 @@ class Steps(texts.Reader):
 
     def _opened(self, node: ast.Call) -> Picture:
         raise NotImplementedError
+
+    def _class_of(self, node: ast.Call) -> str:
+        """The class of torchvision's that does what a function of its does with known arguments; "": there is none."""
+        function = self._known(node.func)
+        name = _FUNCTIONS.get(str(getattr(function, "__name__", "")), "")
+        return name if str(getattr(function, "__module__", "")).startswith("torchvision.transforms.") else ""
+
+    def _by_its_class(self, node: ast.Call, name: str) -> Picture:
+        """TF.resize(image, (32, 32)) as Resize((32, 32))(image)."""
+        args, named = [self._certain(one) for one in node.args[1:]], {str(one.arg): self._certain(one.value) for one in node.keywords}
+        home = "torchvision.transforms.v2" if ".v2." in self._known(node.func).__module__ else "torchvision.transforms"
+        one = self._one(node.args[0])
+        if one.array or one.after or one.mask:
+            self._other(node)
+        try:
+            return self._transformed(one, getattr(sys.modules[home], name)(*args, **named))
+        except (KeyError, TypeError, ValueError):
+            return self._other(node)
 
     def _together(self, node: ast.Call, both: tuple[ast.expr, ast.expr], transform: Any) -> Made:
         """A picture and its mask, which go through the same draws."""
@@ -445,6 +471,9 @@ class Steps(texts.Reader):
         """A constant, an object from outside of the function, or an attribute or a member of one or of its first argument."""
         if isinstance(node, ast.Constant):
             return node.value
+        if isinstance(node, (ast.Tuple, ast.List)):
+            several = [self._known(one) for one in node.elts]
+            return NOTHING if any(one is NOTHING for one in several) else several if isinstance(node, ast.List) else tuple(several)
         if isinstance(node, ast.Attribute):
             of = self._known(node.value)
             try:
