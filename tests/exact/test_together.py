@@ -324,6 +324,15 @@ class Resizes(Pairs):
         return TF.to_tensor(TF.resize(image, (40, i + 40))), i
 
 
+class CastByTheSample(Pairs):
+    def __getitem__(self, i):
+        image = np.array(Image.open(f"{self.image_dir}/{self.images[i]}").convert("RGB"))
+        mask = np.array(Image.open(f"{self.mask_dir}/{self.images[i]}"))
+        out = self.transform(image=image, mask=mask)
+        kind = [torch.int64, torch.float32][i % 2]
+        return out["image"], out["mask"].to(kind)
+
+
 class Void(Pairs):
     def __getitem__(self, i):
         image = np.array(Image.open(f"{self.image_dir}/{self.images[i]}").convert("RGB"))
@@ -371,6 +380,7 @@ class OfBytes(Pairs):
     (lambda root: OfV2(root, A.Compose([])), r"test_together.py:\d+: got 'self.transform\(image, mask\)'"),
     (Flips, r"test_together.py:\d+: got 'random.random\(\) > 0.5'"),
     (Resizes, r"test_together.py:\d+: got '\(40, i \+ 40\)'"),
+    (CastByTheSample, r"test_together.py:\d+: got \"out\['mask'\].to\(kind\)\""),
     (Alone, r"test_together.py:\d+: got 'V2\(mask\)'"),
     (lambda root: Plain(root, V2), r"test_together.py:\d+: got 'self.transform\(image, mask\)'"),
     (Void, "has a mask whose numbers are changed ahead of it, so that 0, .* is another than 0 in the mask, want that behind it"),

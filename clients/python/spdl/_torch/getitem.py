@@ -13,7 +13,8 @@ from typing import Any, NamedTuple, Optional
 from . import libraries, texts
 from .annotated import Unknown
 from .kept import Keys, Value, View
-from .steps import LIBRARIES, NOTHING, Made, Picture, Steps, listed
+from .steps import LIBRARIES, Made, Picture, Steps, listed
+from .texts import NOTHING
 
 WANT = ("want it to open a picture, image = Image.open(path).convert(\"RGB\") or cv2.cvtColor(cv2.imread(path), cv2.COLOR_BGR2RGB), to give it to a transform, image = self.transform(image), or albumentations' as "
         "self.transform(image=np.array(image))[\"image\"], with mask=np.array(Image.open(path)) as well, and to return it, alone or beside anything else, return image, label, or in a dict; what else it does may not look at the picture")

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, NoReturn, Optional
 from . import after, functions, libraries, texts
 from .annotated import Unknown
 from .kept import View
+from .texts import NOTHING
 
-NOTHING = object()
 LIBRARIES = ("torch", "torchvision", "numpy", "PIL", "cv2", "pandas", "albumentations", "timm", "transformers", "os", "posixpath")  # whose functions are told by their names
 WANT = ("want what a transform of its own does with a picture to be calls of transforms that have operations here (docs/migrate-from-dataloader.md), and it to return what they make, one picture, or several in a "
         "tuple, a list or a dict")
