@@ -7,12 +7,13 @@ import itertools
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple, NoReturn, Optional
 
 from . import after, functions, libraries, texts
 from .annotated import Unknown
-from .kept import View
+from .kept import Stacked, View
 from .texts import NOTHING
 
 LIBRARIES = ("torch", "torchvision", "numpy", "PIL", "cv2", "pandas", "albumentations", "timm", "transformers", "os", "posixpath")  # whose functions are told by their names
@@ -39,6 +40,13 @@ class Picture(NamedTuple):
     after: tuple[Any, ...] = ()  # what is done to its row then: (how many transforms were ahead, what)
 
 
+@dataclass(frozen=True)
+class Stack:
+    """Several pictures in one tensor, by torch.stack."""
+
+    pictures: tuple[Picture, ...]
+
+
 class OfMask(NamedTuple):
     """A transform of torchvision's v2 that a mask goes through, beside its picture."""
 
@@ -46,7 +54,7 @@ class OfMask(NamedTuple):
     flat: bool  # whether masks are [H, W], and not [1, H, W]
 
 
-Made = Any  # a Picture, or several in a tuple, a list or a dict
+Made = Any  # a Picture, or several in a Stack, a tuple, a list or a dict
 
 
 class Steps(texts.Reader):
@@ -240,7 +248,7 @@ class Steps(texts.Reader):
                 return self._mentions(node.elt)
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("convert", "resize", "copy") and not self._is_known(node.func):
                 node = node.func.value
-            elif isinstance(node, ast.Call) and node.args and (self._is(node.func, "cv2", "cvtColor", "resize") or self._is_own(node)):
+            elif isinstance(node, ast.Call) and node.args and (self._is(node.func, "cv2", "cvtColor", "resize") or self._is(node.func, "torch", "stack") or self._is_own(node)):
                 node = node.args[0]
             elif isinstance(node, ast.Call) and len(node.args) + len(node.keywords) == 1:
                 node = (node.args or [node.keywords[0].value])[0]
@@ -326,6 +334,11 @@ class Steps(texts.Reader):
             return self._together(node, both, function)
         if node.args and (name := self._class_of(node)):
             return self._by_its_class(node, name)
+        if self._is(node.func, "torch", "stack") and [self._known(one) for one in (*node.args[1:], *[one.value for one in node.keywords])] in ([], [0]):
+            several = self._made(node.args[0])
+            if not isinstance(several, (list, tuple)) or not several or not all(isinstance(one, Picture) and one.transforms for one in several):
+                self._other(node)
+            return Stack(tuple(several))
         if self._is(node.func, "torchvision.tv_tensors", "Mask") and len(node.args) == 1 and not node.keywords:
             one = self._one(node.args[0])
             return one._replace(mask=True) if one.mode in ("", "L", "gray") and not one.after and not one.mask and all(isinstance(each, Mapping) for each in one.transforms) else self._other(node)
@@ -562,6 +575,8 @@ def listed(made: Made, views: list[Picture]) -> Any:
     """The places of pictures, which come into the list. One that stands in several is one."""
     if isinstance(made, dict):
         return {key: listed(one, views) for key, one in made.items()}
+    if isinstance(made, Stack):
+        return Stacked(tuple([listed(one, views) for one in made.pictures]))
     if not isinstance(made, Picture):
         return type(made)([listed(one, views) for one in made])
     number = next((i for i, one in enumerate(views) if same(one, made)), len(views))
@@ -582,7 +597,7 @@ def _code_of(function: Any) -> Optional[FunctionType]:
 
 
 def _is_made(one: Any) -> bool:
-    return isinstance(one, (Picture, list, tuple, dict))
+    return isinstance(one, (Picture, Stack, list, tuple, dict))
 
 
 def _both(node: ast.Call) -> Optional[tuple[ast.expr, ast.expr]]:
