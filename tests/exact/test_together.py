@@ -20,7 +20,7 @@ from albumentations.pytorch import ToTensorV2  # noqa: E402
 from test_own import same  # noqa: E402
 from torch.utils.data import ConcatDataset, Dataset, Subset  # noqa: E402
 from torchvision import transforms as T, tv_tensors  # noqa: E402
-from torchvision.transforms import v2  # noqa: E402
+from torchvision.transforms import functional as TF, v2  # noqa: E402
 
 N = 9
 TENSOR = T.Compose([T.Resize((40, 44)), T.ToTensor()])
@@ -145,6 +145,16 @@ V2 = v2.Compose([v2.Resize((40, 44)), v2.RandomHorizontalFlip(1.0), v2.PILToTens
 WIDE = v2.Compose([v2.Resize((40, 44)), v2.Pad(3, fill={tv_tensors.Mask: 255, "others": 0}), v2.ToImage(), v2.ToDtype({tv_tensors.Image: torch.uint8, tv_tensors.Mask: torch.int64, "others": None})])
 
 
+class ByFunctions(Pairs):
+    def __getitem__(self, i):
+        image = Image.open(f"{self.image_dir}/{self.images[i]}").convert("RGB")
+        mask = Image.open(f"{self.mask_dir}/{self.images[i]}").convert("L")
+        image = TF.resize(image, (40, 44))
+        mask = TF.resize(mask, [40, 44], interpolation=T.InterpolationMode.NEAREST)
+        image, mask = TF.to_tensor(image), TF.to_tensor(mask)
+        return TF.normalize(image, mean=[0.5, 0.4, 0.3], std=[0.5, 0.25, 0.5]), mask
+
+
 class Grey(Pairs):
     """Each by transforms of its own."""
 
@@ -186,7 +196,7 @@ class Triplets(Pairs):
         return [self.transform(anchor), self.transform(positive), self.transform(negative)], [i, i + 1]
 
 
-FORMS = {"of v2": lambda root: OfV2(root, V2), "of v2, wide": lambda root: OfV2(root, WIDE, "palette"), "of v2, flat": lambda root: OfV2Flat(root, V2), "of v2, pure": lambda root: OfV2(root, v2.Compose([V2, v2.ToPureTensor()])), "by Pillow": ByPillow, "a palette": lambda root: ByPillow(root, BYTES, "palette"), "halves": lambda root: Halves(root, masks="halves"), "by OpenCV": lambda root: ByOpenCV(root, masks="halves"),
+FORMS = {"by functions": ByFunctions, "of v2": lambda root: OfV2(root, V2), "of v2, wide": lambda root: OfV2(root, WIDE, "palette"), "of v2, flat": lambda root: OfV2Flat(root, V2), "of v2, pure": lambda root: OfV2(root, v2.Compose([V2, v2.ToPureTensor()])), "by Pillow": ByPillow, "a palette": lambda root: ByPillow(root, BYTES, "palette"), "halves": lambda root: Halves(root, masks="halves"), "by OpenCV": lambda root: ByOpenCV(root, masks="halves"),
          "long": lambda root: Long(root, BYTES), "by hand": ByHand, "arrays": lambda root: Arrays(root, ARRAYS), "grey": lambda root: Grey(root, TENSOR, "halves"), "grey of a palette": lambda root: Grey(root, TENSOR, "palette"), "resized": Resized,
          "a map of a palette resized": lambda root: Resized(root, masks="palette"), "siamese": lambda root: Siamese(root, TENSOR), "triplets": lambda root: Triplets(root, TENSOR)}
 
@@ -299,6 +309,30 @@ class Plain(Pairs):
         return image, mask
 
 
+class Flips(Pairs):
+    def __getitem__(self, i):
+        image = Image.open(f"{self.image_dir}/{self.images[i]}").convert("RGB")
+        mask = Image.open(f"{self.mask_dir}/{self.images[i]}").convert("L")
+        if random.random() > 0.5:
+            image, mask = TF.hflip(image), TF.hflip(mask)
+        return TF.to_tensor(image), TF.to_tensor(mask)
+
+
+class Resizes(Pairs):
+    def __getitem__(self, i):
+        image = Image.open(f"{self.image_dir}/{self.images[i]}").convert("RGB")
+        return TF.to_tensor(TF.resize(image, (40, i + 40))), i
+
+
+class CastByTheSample(Pairs):
+    def __getitem__(self, i):
+        image = np.array(Image.open(f"{self.image_dir}/{self.images[i]}").convert("RGB"))
+        mask = np.array(Image.open(f"{self.mask_dir}/{self.images[i]}"))
+        out = self.transform(image=image, mask=mask)
+        kind = [torch.int64, torch.float32][i % 2]
+        return out["image"], out["mask"].to(kind)
+
+
 class Void(Pairs):
     def __getitem__(self, i):
         image = np.array(Image.open(f"{self.image_dir}/{self.images[i]}").convert("RGB"))
@@ -344,6 +378,9 @@ class OfBytes(Pairs):
     (lambda root: Behind(root, ARRAYS), r"test_together.py:\d+: got \"FLIP\(image=out\['image'\]\)\""),
     (lambda root: OfV2(root, v2.Compose([v2.Resize((40, 44)), v2.ElasticTransform(), v2.ToImage()])), "got elastic_transform of a picture and its mask, .*a mask cannot follow it"),
     (lambda root: OfV2(root, A.Compose([])), r"test_together.py:\d+: got 'self.transform\(image, mask\)'"),
+    (Flips, r"test_together.py:\d+: got 'random.random\(\) > 0.5'"),
+    (Resizes, r"test_together.py:\d+: got '\(40, i \+ 40\)'"),
+    (CastByTheSample, r"test_together.py:\d+: got \"out\['mask'\].to\(kind\)\""),
     (Alone, r"test_together.py:\d+: got 'V2\(mask\)'"),
     (lambda root: Plain(root, V2), r"test_together.py:\d+: got 'self.transform\(image, mask\)'"),
     (Void, "has a mask whose numbers are changed ahead of it, so that 0, .* is another than 0 in the mask, want that behind it"),

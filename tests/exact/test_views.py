@@ -112,6 +112,18 @@ class InSteps:
         return img
 
 
+class InOneTensor(Views):
+    def __call__(self, x):
+        return torch.stack([self.transform(x) for _ in range(self.n_views)], dim=0)
+
+
+class InOneTensorByName(Views):
+    def __call__(self, x):
+        views = [self.transform(x), SMALL(x)]
+        views = torch.stack(views, 0)
+        return {"views": views, "first": SMALL(x)}
+
+
 def both(image):
     return SMALL(image), TENSOR(image)
 
@@ -123,7 +135,7 @@ def by_map(image):
 LAMBDA = lambda image: [TENSOR(image), SMALL(image)]  # noqa: E731
 
 
-FORMS = {"views": Views(TENSOR), "three": Views(SMALL, 3), "two": Two(TENSOR, SMALL), "crops": Crops(TENSOR, SMALL, T.Compose([T.CenterCrop(12), T.ToTensor()]), 3), "named": Named({"small": SMALL, "large": TENSOR}),
+FORMS = {"in one tensor": InOneTensor(TENSOR, 3), "in one tensor by name": InOneTensorByName(SMALL), "views": Views(TENSOR), "three": Views(SMALL, 3), "two": Two(TENSOR, SMALL), "crops": Crops(TENSOR, SMALL, T.Compose([T.CenterCrop(12), T.ToTensor()]), 3), "named": Named({"small": SMALL, "large": TENSOR}),
          "each": Each(TENSOR, SMALL), "phases": Phases(), "in steps": InSteps(T.Resize((30, 32)), T.ToTensor(), T.Normalize(0.5, 0.25)), "by map": by_map, "a function": both, "a lambda": LAMBDA,
          "one within": Two(InSteps(T.Resize((30, 32)), T.ToTensor()), Views(SMALL)), "in a Compose": T.Compose([InSteps(T.Resize((30, 32)), T.CenterCrop(20)), T.ToTensor()])}
 
@@ -275,6 +287,11 @@ class Mixes:
         return TENSOR(img), 5
 
 
+class StacksPictures:
+    def __call__(self, img):
+        return torch.stack([img, img])
+
+
 class Many:
     def __call__(self, img):
         return [TENSOR(img) for _ in range(65)]
@@ -310,6 +327,7 @@ class Fills:
     (Counts(), r"test_views.py:\d+: got 'self.n = 3'"),
     (Prints(), r"test_views.py:\d+: got 'print\(img.size\)'"),
     (Mixes(), r"test_views.py:\d+: got 'return \(?TENSOR\(img\), 5\)?'"),
+    (StacksPictures(), r"test_views.py:\d+: got 'torch.stack\(\[img, img\]\)'"),
     (Many(), r"test_views.py:\d+: got 65 turns of 'range\(65\)', want 64 at most"),
     (Stops(), r"test_views.py:\d+: got 'for i in range\(3\):"),
     (Fills(), r"test_views.py:\d+: got 'made.append\(TENSOR\(img\)\)'"),

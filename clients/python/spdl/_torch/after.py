@@ -56,8 +56,8 @@ def each(node: ast.expr, known: Known, refuse: Callable[[ast.AST], Any]) -> Each
         return refuse(node) if node.keywords else _shaped(node.func.attr, node, node.args, known, refuse)
     args = [known(one) for one in (node.args[1:] if made else node.args)]
     named = {str(one.arg): known(one.value) for one in node.keywords}
-    if any(getattr(one, "__module__", "") != "builtins" and type(one).__name__ not in ("dtype", "type", "str", "int") for one in (*args, *named.values())):
-        refuse(node)
+    if any(not isinstance(one, (str, int, type)) and type(one).__name__ != "dtype" for one in (*args, *named.values())):
+        return refuse(node)
     if made:
         function = known(node.func)
         return lambda rows: function(rows, *args, **named)

@@ -13,12 +13,17 @@ from typing import Any, NamedTuple, Optional
 from . import libraries, texts
 from .annotated import Unknown
 from .kept import Keys, Value, View
-from .steps import LIBRARIES, NOTHING, Made, Picture, Steps, listed
+from .steps import LIBRARIES, Made, Picture, Steps, listed
+from .texts import NOTHING
 
 WANT = ("want it to open a picture, image = Image.open(path).convert(\"RGB\") or cv2.cvtColor(cv2.imread(path), cv2.COLOR_BGR2RGB), to give it to a transform, image = self.transform(image), or albumentations' as "
         "self.transform(image=np.array(image))[\"image\"], with mask=np.array(Image.open(path)) as well, and to return it, alone or beside anything else, return image, label, or in a dict; what else it does may not look at the picture")
 _LOADERS = ("default_loader", "pil_loader")  # torchvision's, to RGB
 _TAKEN, _LOADS, _INNER = "_spdl_picture", "_spdl_loads", "_spdl_inner"  # what the rest of the function calls it, the rest of a function that opens it, and what has another data set's
+
+
+_MEDIA = {"torchaudio": "sound", "soundfile": "sound", "librosa": "sound", "decord": "video", "torchcodec": "video"}
+_PAGES = {"sound": "speech-sounds-transcripts-log-mel", "video": "video-classification-clips-of-16-frames"}
 
 
 class _File(NamedTuple):
@@ -65,6 +70,7 @@ class Reader(Steps):
         kept = self._steps(self._own.body)
         last = self._last or self._own.body[-1]
         if not isinstance(last, ast.Return) or last.value is None or not self._mentions(last):
+            self._check_media()
             self._refuse(last, f"{ast.unparse(last)[:80]!r} at its end, and no picture in it that Image.open or cv2.imread has opened")
         self.outputs = self._output(last.value)
         kept += self._opened_by(last)
@@ -83,6 +89,15 @@ class Reader(Steps):
         taken: list[ast.expr] = [ast.Name(f"{_TAKEN}{i}", ast.Load()) for i in range(len(self._paths))]
         kept.append(ast.copy_location(ast.Return(ast.Tuple([ast.Tuple(taken, ast.Load()), *self._beside], ast.Load()) if len(self._within) == 1 else taken[0]), last))
         return kept
+
+    def _check_media(self) -> None:
+        """Refuse sounds and videos, which a description has."""
+        for one in ast.walk(self._own):
+            function = self._known(one.func) if isinstance(one, ast.Call) else None
+            library, name = str(getattr(function, "__module__", "")).partition(".")[0], str(getattr(function, "__name__", ""))
+            kind = _MEDIA.get(library, "video" if (library, name) == ("torchvision", "read_video") else "")
+            if kind:
+                self._refuse(one, f"{ast.unparse(one)[:80]!r}, a {kind}", f"want a description of a table of the files: source: {{list: FILE}}, {'audio' if kind == 'sound' else 'video'}: {{...}}, whose other columns come beside (docs/recipes.md#{_PAGES[kind]})")
 
     def _is_map(self, one: Picture) -> bool:
         """Whether it is a map of class numbers, of a picture beside it."""

@@ -21,6 +21,13 @@ class View:
 
 
 @dataclass(frozen=True)
+class Stacked:
+    """Several pictures of a sample in one tensor."""
+
+    views: tuple[View, ...]
+
+
+@dataclass(frozen=True)
 class Value:
     """What a sample has beside its pictures, by its number."""
 
@@ -127,6 +134,8 @@ class Samples(NamedTuple):
             view = views[one.number]
             kind = self.rows[one.number].kind
             return of_torchvision(kind, view) if kind else view
+        if isinstance(one, Stacked):
+            return sys.modules["torch"].stack([self._sample(each, views, label, row) for each in one.views])
         if isinstance(one, Value):
             return row[one.number]
         if isinstance(one, dict):
@@ -138,6 +147,8 @@ class Samples(NamedTuple):
         if isinstance(one, View):
             made = together(views[one.number])
             return made if hasattr(made, "new_zeros") or "torch" not in sys.modules else sys.modules["torch"].as_tensor(made)
+        if isinstance(one, Stacked):
+            return sys.modules["torch"].stack([self._batch(each, views, labels, rows, list) for each in one.views], 1)
         if isinstance(one, Value):
             return _collated(of([row[one.number] for row in rows]))
         if isinstance(one, dict):
@@ -159,7 +170,7 @@ def _collated(values: Any) -> Any:
 
 def has_values(one: Any) -> bool:
     """Whether there is a Value in it."""
-    if isinstance(one, (View, Value)) or one is LABEL:
+    if isinstance(one, (View, Stacked, Value)) or one is LABEL:
         return isinstance(one, Value)
     return any(map(has_values, one.values() if isinstance(one, dict) else one))
 

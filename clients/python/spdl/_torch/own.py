@@ -175,7 +175,7 @@ class Rest:
             elif all_of_them[number].paths != paths:
                 before = []
         if _drawn() != before:
-            raise Unknown("its code draws numbers, and all samples of several files are found when the loader is made, once for all epochs, want the same files and values each time")
+            raise Unknown("its code draws numbers, and all samples of several files are found when the loader is made, once for all epochs, want the same files and values each time: draw them in __init__, once, or make a loader of other ones each epoch")
         return all_of_them
 
     def look(self, pair: bool) -> None:

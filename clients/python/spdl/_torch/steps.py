@@ -7,20 +7,22 @@ import itertools
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple, NoReturn, Optional
 
 from . import after, functions, libraries, texts
 from .annotated import Unknown
-from .kept import View
+from .kept import Stacked, View
+from .texts import NOTHING
 
-NOTHING = object()
 LIBRARIES = ("torch", "torchvision", "numpy", "PIL", "cv2", "pandas", "albumentations", "timm", "transformers", "os", "posixpath")  # whose functions are told by their names
 WANT = ("want what a transform of its own does with a picture to be calls of transforms that have operations here (docs/migrate-from-dataloader.md), and it to return what they make, one picture, or several in a "
         "tuple, a list or a dict")
 _FILTERS = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")  # by Pillow's numbers
 _OF_OPENCV = ("cv2_nearest", "cv2_linear", "cv2_cubic", "cv2_area", "cv2_lanczos4")  # by OpenCV's
 _SEEDS = ("manual_seed", "seed", "set_rng_state", "setstate", "set_state")
+_FUNCTIONS = {"to_tensor": "ToTensor", "pil_to_tensor": "PILToTensor", "resize": "Resize", "center_crop": "CenterCrop", "normalize": "Normalize"}  # of torchvision's, and the classes of the same
 _MOST = 64  # turns of a loop, and pictures in a list
 _calls = itertools.count()
 
@@ -38,6 +40,13 @@ class Picture(NamedTuple):
     after: tuple[Any, ...] = ()  # what is done to its row then: (how many transforms were ahead, what)
 
 
+@dataclass(frozen=True)
+class Stack:
+    """Several pictures in one tensor, by torch.stack."""
+
+    pictures: tuple[Picture, ...]
+
+
 class OfMask(NamedTuple):
     """A transform of torchvision's v2 that a mask goes through, beside its picture."""
 
@@ -45,7 +54,7 @@ class OfMask(NamedTuple):
     flat: bool  # whether masks are [H, W], and not [1, H, W]
 
 
-Made = Any  # a Picture, or several in a tuple, a list or a dict
+Made = Any  # a Picture, or several in a Stack, a tuple, a list or a dict
 
 
 class Steps(texts.Reader):
@@ -204,13 +213,16 @@ class Steps(texts.Reader):
                 is_none = not isinstance(test.left, ast.Name) or test.left.id not in self._names  # a picture, which the engine tells where it is none, is not
                 return (is_none and self._certain(test.left) is None) == isinstance(by, ast.Is)
             left, right = self._known(test.left), [self._known(one) for one in (other.elts if isinstance(other, (ast.List, ast.Tuple)) else [other])]
-            if left is NOTHING or NOTHING in right:
+            if not all(isinstance(one, (str, int, float, type(None))) for one in (left, *right)):
                 self._other(test)
-            if isinstance(by, (ast.Eq, ast.NotEq)) and len(right) == 1:
-                return bool(left == right[0]) == isinstance(by, ast.Eq)
+            if isinstance(by, (ast.Eq, ast.NotEq)) and not isinstance(other, (ast.List, ast.Tuple)):
+                return (left == right[0]) == isinstance(by, ast.Eq)
             if isinstance(by, (ast.In, ast.NotIn)) and isinstance(other, (ast.List, ast.Tuple)):
                 return (left in right) == isinstance(by, ast.In)
-        return bool(self._certain(test))
+        try:
+            return bool(self._certain(test))
+        except (TypeError, ValueError):  # of an array
+            return self._other(test)
 
     # ---- expressions
 
@@ -236,10 +248,12 @@ class Steps(texts.Reader):
                 return self._mentions(node.elt)
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("convert", "resize", "copy") and not self._is_known(node.func):
                 node = node.func.value
-            elif isinstance(node, ast.Call) and node.args and (self._is(node.func, "cv2", "cvtColor", "resize") or self._is_own(node)):
+            elif isinstance(node, ast.Call) and node.args and (self._is(node.func, "cv2", "cvtColor", "resize") or self._is(node.func, "torch", "stack") or self._is_own(node)):
                 node = node.args[0]
             elif isinstance(node, ast.Call) and len(node.args) + len(node.keywords) == 1:
                 node = (node.args or [node.keywords[0].value])[0]
+            elif isinstance(node, ast.Call) and node.args and self._class_of(node):
+                node = node.args[0]
             elif isinstance(node, ast.Call) and len(node.args) == 2 and not node.keywords and self._mentions(node.args[1]):
                 if not self._is_of_pictures(node.args[1]):
                     return False
@@ -318,6 +332,13 @@ class Steps(texts.Reader):
             return (tuple if node.func.id == "tuple" else list)(several) if isinstance(several, (tuple, list)) else self._other(node)
         if (both := _both(node)) is not None and _is_albumentations(function):
             return self._together(node, both, function)
+        if node.args and (name := self._class_of(node)):
+            return self._by_its_class(node, name)
+        if self._is(node.func, "torch", "stack") and [self._known(one) for one in (*node.args[1:], *[one.value for one in node.keywords])] in ([], [0]):
+            several = self._made(node.args[0])
+            if not isinstance(several, (list, tuple)) or not several or not all(isinstance(one, Picture) and one.transforms for one in several):
+                self._other(node)
+            return Stack(tuple(several))
         if self._is(node.func, "torchvision.tv_tensors", "Mask") and len(node.args) == 1 and not node.keywords:
             one = self._one(node.args[0])
             return one._replace(mask=True) if one.mode in ("", "L", "gray") and not one.after and not one.mask and all(isinstance(each, Mapping) for each in one.transforms) else self._other(node)
@@ -355,6 +376,24 @@ class Steps(texts.Reader):
 
     def _opened(self, node: ast.Call) -> Picture:
         raise NotImplementedError
+
+    def _class_of(self, node: ast.Call) -> str:
+        """The class of torchvision's that does what a function of its does with known arguments; "": there is none."""
+        function = self._known(node.func)
+        name = _FUNCTIONS.get(str(getattr(function, "__name__", "")), "")
+        return name if str(getattr(function, "__module__", "")).startswith("torchvision.transforms.") else ""
+
+    def _by_its_class(self, node: ast.Call, name: str) -> Picture:
+        """TF.resize(image, (32, 32)) as Resize((32, 32))(image)."""
+        args, named = [self._certain(one) for one in node.args[1:]], {str(one.arg): self._certain(one.value) for one in node.keywords}
+        home = "torchvision.transforms.v2" if ".v2." in self._known(node.func).__module__ else "torchvision.transforms"
+        one = self._one(node.args[0])
+        if one.array or one.after or one.mask:
+            self._other(node)
+        try:
+            return self._transformed(one, getattr(sys.modules[home], name)(*args, **named))
+        except (KeyError, TypeError, ValueError):
+            return self._other(node)
 
     def _together(self, node: ast.Call, both: tuple[ast.expr, ast.expr], transform: Any) -> Made:
         """A picture and its mask, which go through the same draws."""
@@ -445,6 +484,9 @@ class Steps(texts.Reader):
         """A constant, an object from outside of the function, or an attribute or a member of one or of its first argument."""
         if isinstance(node, ast.Constant):
             return node.value
+        if isinstance(node, (ast.Tuple, ast.List)):
+            several = [self._known(one) for one in node.elts]
+            return NOTHING if any(one is NOTHING for one in several) else several if isinstance(node, ast.List) else tuple(several)
         if isinstance(node, ast.Attribute):
             of = self._known(node.value)
             try:
@@ -533,6 +575,8 @@ def listed(made: Made, views: list[Picture]) -> Any:
     """The places of pictures, which come into the list. One that stands in several is one."""
     if isinstance(made, dict):
         return {key: listed(one, views) for key, one in made.items()}
+    if isinstance(made, Stack):
+        return Stacked(tuple([listed(one, views) for one in made.pictures]))
     if not isinstance(made, Picture):
         return type(made)([listed(one, views) for one in made])
     number = next((i for i, one in enumerate(views) if same(one, made)), len(views))
@@ -553,7 +597,7 @@ def _code_of(function: Any) -> Optional[FunctionType]:
 
 
 def _is_made(one: Any) -> bool:
-    return isinstance(one, (Picture, list, tuple, dict))
+    return isinstance(one, (Picture, Stack, list, tuple, dict))
 
 
 def _both(node: ast.Call) -> Optional[tuple[ast.expr, ast.expr]]:

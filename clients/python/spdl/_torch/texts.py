@@ -9,6 +9,9 @@ from types import CodeType, FunctionType
 from typing import Any, NoReturn, Union
 
 
+NOTHING = object()  # in the place of an object that is not known
+
+
 class Unread(Exception):
     """Why the text of a function says nothing of it."""
 
