@@ -128,7 +128,7 @@ func (m machine) checkMemory(ring string, slotBytes uint64, slots int) error {
 func (a *allowance) reserve(ring string, slotBytes uint64, slots int) error {
 	need := slotBytes * uint64(slots)
 	if a.memory > 0 && a.reserved+need > uint64(a.memory) {
-		if a.memory < 1<<20 {
+		if a.memory < 1<<16 { // which nobody means
 			return noRoom("engine: ring %q: %d slots take %d bytes, but limits.memory is %d bytes; a number alone is bytes: write a unit, such as %dGiB", ring, slots, need, a.memory, min(a.memory, 64))
 		}
 		return noRoom("engine: ring %q: %d slots of %.1f MiB take %.1f MiB, but limits.memory leaves %.1f MiB; raise it, or lower ring.slots or batch, or max_bytes of source.columns",
