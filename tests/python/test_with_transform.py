@@ -128,7 +128,7 @@ exec("def unwritten(batch):\n    return batch")
     (processed_so, r"of other arguments than images and return_tensors=\"pt\""),
     (processed_gray, r"of pictures of mode L, want dataset.cast_column\('gray', Image\(mode=\"RGB\"\)\)"),
     (processed_texts, r"got .PROCESSOR\(batch\['caption'\]\)"),
-    (wrapped, "whose text (cannot be read|is not what runs)"),
+    (wrapped, r"test_with_transform.py:\d+: got 'any_mode\(batch\)'"),
     (Called(), "whose text cannot be read"),
     (unwritten, "whose text cannot be read"),  # type: ignore[name-defined]  # noqa: F821
     ((lambda batch: batch, lambda batch: {})[0], "whose text is not what runs: .*one of several on a line"),
