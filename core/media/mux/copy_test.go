@@ -121,30 +121,40 @@ func TestPartOfAStreamIsCopied(t *testing.T) {
 	}
 }
 
-// copyVideo copies a file's pictures, packet by packet or as packets that have been bytes.
-func copyVideo(t *testing.T, from, to string, travelled bool) error {
+// copyStream copies a file's stream of a kind, packet by packet, or as the packets that through makes of those taken, which are its to close.
+func copyStream(t *testing.T, kind Kind, from, to string, through func(*av.Packets) *av.Packets) error {
 	t.Helper()
-	in := must[*Input](t)(OpenInput(Source{Path: from}, KindVideo))
+	in := must[*Input](t)(OpenInput(Source{Path: from}, kind))
 	defer in.Close()
 	m := must[*Muxer](t)(Create(to, Config{}))
 	defer m.Abort()
-	if !travelled {
+	if through == nil {
 		track, err := m.AddCopy(in, Copy{})
 		if err == nil {
 			err = CopyAll(track)
 		}
 		return errors.Join(err, m.Close())
 	}
-	p := must[*av.Packets](t)(in.Take(0, 0))
+	p := through(must[*av.Packets](t)(in.Take(0, 0)))
 	defer p.Close()
-	block := must[[]byte](t)(p.Bytes(func(n int) ([]byte, error) { return make([]byte, n), nil }))
-	other := must[*av.Packets](t)(av.PacketsOf(block))
-	defer other.Close()
-	track, err := m.AddPackets(other, Copy{})
+	track, err := m.AddPackets(p, Copy{})
 	if err == nil {
-		err = track.Write(other)
+		err = track.Write(p)
 	}
 	return errors.Join(err, m.Close())
+}
+
+// copyVideo copies a file's pictures, packet by packet or as packets that have been bytes.
+func copyVideo(t *testing.T, from, to string, travelled bool) error {
+	t.Helper()
+	if !travelled {
+		return copyStream(t, KindVideo, from, to, nil)
+	}
+	return copyStream(t, KindVideo, from, to, func(p *av.Packets) *av.Packets {
+		defer p.Close()
+		block := must[[]byte](t)(p.Bytes(func(n int) ([]byte, error) { return make([]byte, n), nil }))
+		return must[*av.Packets](t)(av.PacketsOf(block))
+	})
 }
 
 // What a container says of the whole stream is copied with it: how pictures are turned, and the light of HDR.
@@ -310,24 +320,10 @@ func TestCopiesThatCannotBeAreRefused(t *testing.T) {
 // copySound copies a file's sound, packet by packet or as packets that were taken.
 func copySound(t *testing.T, from, to string, taken bool) error {
 	t.Helper()
-	in := must[*Input](t)(OpenInput(Source{Path: from}, KindAudio))
-	defer in.Close()
-	m := must[*Muxer](t)(Create(to, Config{}))
-	defer m.Abort()
 	if !taken {
-		track, err := m.AddCopy(in, Copy{})
-		if err == nil {
-			err = CopyAll(track)
-		}
-		return errors.Join(err, m.Close())
+		return copyStream(t, KindAudio, from, to, nil)
 	}
-	p := must[*av.Packets](t)(in.Take(0, 0))
-	defer p.Close()
-	track, err := m.AddPackets(p, Copy{})
-	if err == nil {
-		err = track.Write(p)
-	}
-	return errors.Join(err, m.Close())
+	return copyStream(t, KindAudio, from, to, func(p *av.Packets) *av.Packets { return p })
 }
 
 // A copied sound is read back, or refused where what FFmpeg writes would not be.
