@@ -192,6 +192,14 @@ func didYouMean(names []string) string {
 	return "; did you mean " + strings.Join(names, " or ") + "?"
 }
 
+// oneOrNone is a proposal to didYouMean, none where nothing is near.
+func oneOrNone(near string) []string {
+	if near == "" {
+		return nil
+	}
+	return []string{near}
+}
+
 // emptyAllowed marks the flags to which an empty text says something.
 const emptyAllowed = "spdl_empty"
 

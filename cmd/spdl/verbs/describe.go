@@ -390,7 +390,7 @@ func (d *description) setType(verb string, r *spec.Spec) error {
 
 // meant is the word that was meant by a flag's wrong one; none: none is near.
 func meant(wrong string, words ...string) []string {
-	return slices.DeleteFunc([]string{spec.Meant(wrong, words)}, func(near string) bool { return near == "" })
+	return oneOrNone(spec.Meant(wrong, words))
 }
 
 // onlyMedium is what a ring's samples are, where that is one thing.

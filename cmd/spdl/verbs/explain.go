@@ -78,6 +78,9 @@ What the schema takes may still be refused, as it does not know which keys go to
 // plain is a key's path as it is written in a description, without what stands for the entries of a list.
 func plain(path string) string { return strings.ReplaceAll(path, "[]", "") }
 
+// lastKey is the last name of a key's path.
+func lastKey(path string) string { return plain(path)[strings.LastIndexByte(plain(path), '.')+1:] }
+
 // named are the rings and fields, which have names of their own and what the top level has.
 var named = regexp.MustCompile(`^(rings|fields)\.[^.]+\.`)
 
@@ -108,10 +111,10 @@ func explained(name string, columns int) (string, error) {
 	if len(all) == 0 {
 		var names []string
 		for _, k := range spec.Keys() {
-			names = append(names, plain(k.Path), plain(k.Path)[strings.LastIndexByte(plain(k.Path), '.')+1:])
+			names = append(names, plain(k.Path), lastKey(k.Path))
 		}
 		slices.Sort(names)
-		return "", usage("explain: no key %q%s (spdl explain lists the sections)", name, didYouMean(nearest(name, slices.Compact(names))))
+		return "", usage("explain: no key %q%s (spdl explain lists the sections)", name, didYouMean(oneOrNone(spelling.Nearest(name, slices.Compact(names)))))
 	}
 	if len(all) > 1 {
 		var b strings.Builder
@@ -129,13 +132,6 @@ func explained(name string, columns int) (string, error) {
 		text += "\nBelow it:\n\n" + below
 	}
 	return text, nil
-}
-
-func nearest(name string, names []string) []string {
-	if near := spelling.Nearest(name, names); near != "" {
-		return []string{near}
-	}
-	return nil
 }
 
 // below are the keys directly under a path, or under the entries of its list.
@@ -156,7 +152,7 @@ func below(path string) (all []spec.Key) {
 func listed(path string, columns int) string {
 	var rows [][2]string
 	for _, k := range below(path) {
-		rows = append(rows, [2]string{plain(k.Path)[strings.LastIndexByte(plain(k.Path), '.')+1:], sentence(k.Doc)})
+		rows = append(rows, [2]string{lastKey(k.Path), sentence(k.Doc)})
 	}
 	return beside(rows, columns)
 }
