@@ -776,7 +776,7 @@ def test_under_torchrun_a_rank_says_its_sampler(root, monkeypatch):
         spdl.DataLoader(dataset, batch_size=2)
     with pytest.raises(spdl.ArgumentError, match="sampler: got SequentialSampler in a run of 2 ranks"):
         spdl.DataLoader(dataset, batch_size=2, sampler=SequentialSampler(dataset))
-    with pytest.raises(spdl.ArgumentError, match="sampler: got rank 0 of 4, and torchrun says rank 1 of 2"):
+    with pytest.raises(spdl.ArgumentError, match="sampler: got rank 0 of 4, and this process is rank 1 of 2"):
         spdl.DataLoader(dataset, batch_size=2, sampler=DistributedSampler(dataset, 4, 0))
     ours, n = batches(dataset, batch_size=2, sampler=DistributedSampler(dataset, 2, 1, shuffle=False))
     assert n == len(ours) == 3 and "world" not in spdl.describe(dataset, batch_size=2, sampler=DistributedSampler(dataset, 2, 1))

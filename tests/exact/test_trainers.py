@@ -1,5 +1,5 @@
-"""Lightning, Hugging Face's Trainer, accelerate and a loop over DistributedDataParallel train from spdl.DataLoader: every sample once an epoch, over
-all ranks and over a resume in the middle of an epoch. make exact brings transformers and accelerate; lightning nobody installs here: pip install lightning, beside torch."""
+"""Lightning, Hugging Face's Trainer, accelerate, Ray Train and a loop over DistributedDataParallel train from spdl.DataLoader: every sample once an epoch, over
+all ranks and, but of Ray's and accelerate's, over a resume in the middle of an epoch. make exact brings transformers and accelerate; lightning and ray nobody installs here: pip install lightning ray, beside torch."""
 
 import collections
 import json
@@ -47,15 +47,11 @@ import lightning
 from lightning.pytorch.callbacks import ModelCheckpoint
 
 class Data(lightning.LightningDataModule):
-    def spec(self, split, **more):
-        alone = self.trainer.world_size > 1 and "TORCHELASTIC_RUN_ID" not in os.environ
-        return spec(split, **more, **({"world": {"size": self.trainer.world_size, "rank": self.trainer.global_rank}} if alone else {}))
-
     def train_dataloader(self):
-        return spdl.DataLoader(self.spec("train"))
+        return spdl.DataLoader(spec("train"))
 
     def val_dataloader(self):
-        return spdl.DataLoader(self.spec("val", order={"shuffle": False}), restart=True)
+        return spdl.DataLoader(spec("val", order={"shuffle": False}), restart=True)
 
 class Model(lightning.LightningModule):
     def __init__(self):
@@ -166,6 +162,51 @@ for epoch in range(2):
         assert len(accelerator.gather_for_metrics(labels)) == 4 * RANKS
 """
 
+# Processes that nobody but init_process_group tells their rank.
+SPAWN = """
+import torch.distributed as dist
+
+def work(number):
+    global rank
+    rank = number
+    early = spdl.DataLoader(spec("train"))
+    dist.init_process_group("gloo", init_method=f"file://{os.path.abspath('meeting')}", rank=rank, world_size=RANKS)
+    try:
+        next(iter(early))
+    except spdl.ArgumentError as error:
+        assert f"rank {rank} of {RANKS}" in str(error)
+    else:
+        raise AssertionError("a loader of all samples gave them to each rank")
+    train = spdl.DataLoader(spec("train"))
+    for epoch in range(2):
+        for images, labels in train:
+            note("train", epoch, images)
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    torch.multiprocessing.spawn(work, nprocs=RANKS)
+"""
+
+RAY = """
+import ray
+from ray.train import RunConfig, ScalingConfig
+from ray.train.torch import TorchTrainer
+
+here = os.getcwd()
+
+def work(config):
+    global rank
+    os.chdir(here)
+    rank = ray.train.get_context().get_world_rank()
+    train = spdl.DataLoader(spec("train"))
+    for epoch in range(2):
+        for images, labels in train:
+            note("train", epoch, images)
+
+ray.init(num_cpus=RANKS, include_dashboard=False)
+TorchTrainer(work, scaling_config=ScalingConfig(num_workers=RANKS, resources_per_worker={"CPU": 1}), run_config=RunConfig(storage_path=os.path.join(here, "kept"))).fit()
+"""
+
 # As torchvision's references have it, with its question for the number of samples.
 LOOP = """
 import torch.distributed as dist
@@ -264,6 +305,19 @@ def test_hugging_faces_trainer_with_a_data_set_and_an_image_processor(folder):
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_a_loop_of_ones_own(folder, ranks):
     check_resumed(folder, LOOP, ranks)
+
+
+def test_ray_trains_workers_are_ranks(folder):
+    pytest.importorskip("ray", reason="ray is not installed")
+    seen = run(folder, RAY, 2, launcher=False)
+    assert epochs(seen["train"]) == {0: EACH_ONCE, 1: EACH_ONCE}
+    assert len(seen["train"]) == 2
+
+
+def test_ranks_that_only_torch_distributed_knows_have_each_a_part(folder):
+    seen = run(folder, SPAWN, 2, launcher=False)
+    assert epochs(seen["train"]) == {0: EACH_ONCE, 1: EACH_ONCE}
+    assert all(len(batches) == 2 * N // BATCH // 2 for batches in seen["train"])
 
 
 def check_resumed(folder, program, ranks, accumulate=1, launcher=True):

@@ -141,5 +141,5 @@ def test_ranks_are_those_of_the_data_set_or_of_torchrun(monkeypatch):
     assert "world" not in described and described["order"]["seed"] == 0, "torchrun says the rank to open; ranks have one order"
     with pytest.raises(spdl.ArgumentError, match=r"is not split in a run of 2 ranks, where each would have all samples, want split_dataset_by_node\(dataset, rank, world_size\)"):
         spdl.describe(stream(parquet()))
-    with pytest.raises(spdl.ArgumentError, match="is split for rank 0 of 2, and torchrun says rank 1 of 2"):
+    with pytest.raises(spdl.ArgumentError, match="is split for rank 0 of 2, and this process is rank 1 of 2"):
         spdl.describe(stream(parquet(), _distributed=made("DistributedConfig", "datasets.distributed", rank=0, world_size=2)))

@@ -67,6 +67,13 @@ def test_names_are_valid_whatever_the_run_is_called(torchrun):
     assert len(name) <= 63 and set("/ ").isdisjoint(name)
 
 
+def test_a_run_without_an_id_is_told_apart_by_its_port(torchrun, monkeypatch):
+    torchrun(0, 2, 0, 2)
+    monkeypatch.delenv("TORCHELASTIC_RUN_ID")  # as Ray's Train has it
+    monkeypatch.setenv("MASTER_PORT", "29501")
+    assert _torchrun.ranks().run_id == "run-29501"
+
+
 def test_torchruns_default_run_id_is_told_apart_by_its_port(torchrun, monkeypatch):
     torchrun(0, 2, 0, 2, run="none")
     monkeypatch.setenv("MASTER_PORT", "29501")
@@ -148,6 +155,11 @@ def alone(monkeypatch):
     return monkeypatch
 
 
+def distributed(rank, size):
+    """torch.distributed in a process that is this rank."""
+    return types.SimpleNamespace(is_available=lambda: True, is_initialized=lambda: True, get_world_size=lambda: size, get_rank=lambda: rank)
+
+
 def test_a_rank_that_torchrun_did_not_start_is_warned(mock, alone):
     """It would read what all others read, and no figure would show it."""
     alone.setenv("WORLD_SIZE", "4")
@@ -155,12 +167,37 @@ def test_a_rank_that_torchrun_did_not_start_is_warned(mock, alone):
         spdl.open({"batch": 8}).close()
     assert warned[0].filename == __file__
     alone.setenv("RANK", "3")
-    torchs = types.SimpleNamespace(is_available=lambda: True, is_initialized=lambda: True, get_world_size=lambda: 2, get_rank=lambda: 1)
-    with pytest.warns(RuntimeWarning, match=r"say world: \{size: 4, rank: 3\} in the description"):
+    with pytest.warns(RuntimeWarning, match=r"open behind init_process_group, or say world: \{size: 4, rank: 3\} in the description"):
         spdl.open({"batch": 8}).close()
-    alone.setitem(sys.modules, "torch.distributed", torchs)
-    with pytest.warns(RuntimeWarning, match=r"world: \{size: 2, rank: 1\}"):
-        spdl.open({"batch": 8}).close()
+
+
+def test_a_rank_of_torch_distributed_has_its_part_of_the_samples(mock, alone):
+    alone.setenv("LOCAL_RANK", "1")  # as Lightning's own launcher leaves it, with WORLD_SIZE and without RANK
+    alone.setenv("WORLD_SIZE", "2")
+    alone.setitem(sys.modules, "torch.distributed", distributed(1, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with spdl.open("x") as loader:
+            assert mock.request.args.decode().split() == ["--world-size", "2", "--rank", "1"]
+            assert mock.request.group == b"(null)" and not loader._shared_by_ranks
+        with spdl.open({"world": {"size": 1}}) as loader:
+            assert mock.request.args == b""
+            iter(loader)
+    with pytest.raises(spdl.ArgumentError, match="run under torchrun"):
+        spdl.open("x", share=True)
+
+
+@pytest.mark.parametrize("loops", [iter, lambda loader: loader.__aiter__(), lambda loader: next(loader.epochs()), lambda loader: iter(loader.ring("val"))],
+                         ids=["for", "async for", "epochs", "another ring"])
+def test_a_loader_that_was_opened_before_its_ranks_were_known_is_refused_by_its_loops(mock, alone, loops):
+    """A process that has loaders already when it becomes rank 0, as that which starts Lightning's others."""
+    with spdl.open({"batch": 8}) as loader, spdl.open({"batch": 8, "world": {"size": 1}}) as told:
+        alone.setitem(sys.modules, "torch.distributed", distributed(0, 2))
+        with pytest.raises(spdl.ArgumentError, match=r"spdl: loop: got a loader that was opened before this process was rank 0 of 2, .* behind init_process_group .* say world: \{size: 2, rank: 0\}"):
+            loops(loader)
+        loops(told)
+        alone.setitem(sys.modules, "torch.distributed", distributed(0, 1))
+        loops(loader)
 
 
 def test_a_rank_that_is_told_or_is_alone_is_not_warned(mock, alone):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Coroutine, Iterable, Optional
 from . import _c
 from ._errors import LeasesExhausted, SpdlError, Undone
 from ._reader import JAX_NAP_S, jax_patience_ns
+from ._torchrun import refuse_late_ranks
 from .batch import Batch
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ class AsyncEpoch:
     __slots__ = ("_loader", "_number", "_over")
 
     def __init__(self, loader: Loader) -> None:
+        if loader._for_one:
+            refuse_late_ranks()
         self._loader = loader
         self._number: Optional[int] = None
         self._over = False

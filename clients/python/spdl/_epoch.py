@@ -11,6 +11,7 @@ from . import _c
 from ._errors import Undone
 from ._hands import Hand
 from ._reader import EMPTY, Lease
+from ._torchrun import refuse_late_ranks
 from .batch import ALONE, Batch
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ class Epoch:
     __slots__ = ("_loader", "_reader", "_shelf", "_hands", "_schema", "_number", "_over", "_last", "_generator")
 
     def __init__(self, loader: Loader) -> None:
+        if loader._for_one:
+            refuse_late_ranks()
         self._loader = loader  # keeps it open: for batch in spdl.open(...)
         self._reader = loader._reader
         self._shelf = loader._shelf

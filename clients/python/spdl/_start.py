@@ -48,7 +48,8 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
                 as for attach()
     share       under torchrun, None or True: the ranks of a node share one engine, which local rank 0 starts, and
                 each attaches to its lane; False: each rank starts its own, with its share of the CPUs. Elsewhere
-                None or False; True is refused
+                None or False; True is refused. Where torch.distributed has begun without torchrun, each rank has an engine
+                of its own and its part of the samples
     in_process  no second process: the engine is a library, libspdl_engine, with the Go runtime in it, that stays
                 loaded. A forked child cannot use it (Forked)
     source      a data set of yours in place of the description's source: an object with __len__ and
@@ -77,7 +78,7 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
         share, in_process = share if _torchrun.ranks() is None else False, True
     text = _spec_text(spec)
     ranks = _torchrun.ranks()
-    if share and ranks is None:
+    if share and (ranks is None or not ranks.run_id):
         raise ArgumentError("spdl: open: share=True needs LOCAL_RANK and its kin in the environment; run under torchrun")
     if isinstance(args, (str, bytes)):
         raise TypeError(f"spdl: open: args is the text {args!r}, want a list of arguments, such as args={args.split()!r}")
@@ -111,16 +112,17 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
         raise
     if name is not None and ranks is not None:
         _torchrun.host(loader, name, ranks.local_size - 1)
+    loader._for_one = ranks is None and not _says_world(spec, args) and not _stream.is_stream(source)
     if source is not None:
         _bring(loader, source, source_threads)
     return loader
 
 
 def _warn_of_ranks(spec: Spec, args: Sequence[str], source: Any) -> None:
-    """Of a process that is one of several ranks by what its environment says, and of which neither torchrun nor the description says so."""
+    """Of a process that is one of several ranks by what its environment says, and of which neither torchrun, torch.distributed nor the description says so."""
     world = None if _stream.is_stream(source) else _torchrun.unsaid()
     if world and not _says_world(spec, args):
-        warnings.warn(f"spdl: open: this process is one of several ranks, world: {world}, and torchrun did not start it: each rank reads all samples; "
+        warnings.warn(f"spdl: open: this process is one of several ranks, world: {world}, and torchrun did not start it: each rank reads all samples; open behind init_process_group, or "
                       f"say world: {world} in the description", RuntimeWarning, stacklevel=4)
 
 
@@ -237,7 +239,9 @@ def attach_ring(of: Loader, ring: str, recipe: Optional[tuple], **options: Any) 
     def attach_over(ring: bytes, opts: Any, out: Any) -> int:
         return reader.call(reader.api.free.attach_ring, ring, opts, out)
 
-    return _load(reader.api, attach_over, c_text("ring: name", ring), _attach_opts(**options), recipe)
+    loader = _load(reader.api, attach_over, c_text("ring: name", ring), _attach_opts(**options), recipe)
+    loader._for_one = of._for_one
+    return loader
 
 
 def _load(api: _c.Api, function: Any, what: bytes, opts: ctypes.Structure, recipe: Optional[tuple]) -> Loader:

@@ -42,15 +42,16 @@ class Ranks(NamedTuple):
     world_size: int
     local_rank: int
     local_size: int
-    run_id: str
+    run_id: str  # "": torch.distributed says the ranks, and nothing of which of them share a node
 
 
 def ranks() -> Optional[Ranks]:
-    """What torchrun says in the environment; None elsewhere. Raises ArgumentError if it says half of it."""
+    """What torchrun says in the environment, or else torch.distributed where a program has begun it; None elsewhere. Raises ArgumentError
+    if torchrun says half of it."""
     names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
     values: list[Any] = [os.environ.get(name) for name in names]
     if "LOCAL_RANK" not in os.environ or "LOCAL_WORLD_SIZE" not in os.environ:
-        return None
+        return _distributed()
     try:
         rank, world_size, local_rank, local_size = (int(value) for value in values)
     except (TypeError, ValueError):
@@ -59,24 +60,36 @@ def ranks() -> Optional[Ranks]:
     if not (0 <= local_rank < local_size and local_rank <= rank < world_size):
         said = ", ".join(f"{name}={value}" for name, value in zip(names, values))
         raise ArgumentError(f"spdl: torchrun's environment contradicts itself: {said}")
-    run_id = os.environ.get("TORCHELASTIC_RUN_ID", "run")
-    if run_id == "none":  # torchrun's default: told apart by where its ranks meet
+    run_id = os.environ.get("TORCHELASTIC_RUN_ID", "none")
+    if run_id == "none":  # torchrun's default, and Ray's: told apart by where the ranks meet
         run_id = f"run-{os.environ.get('MASTER_PORT', '0')}"
     return Ranks(rank, world_size, local_rank, local_size, run_id)
 
 
-def unsaid() -> Optional[str]:
-    """As a description would say it: the world that a program is in which torchrun did not start, of which spdl is told nothing."""
-    try:
-        if ranks() is not None:
-            return None
-        size, rank = int(os.environ.get("WORLD_SIZE", 1)), int(os.environ.get("RANK", -1))
-    except (ArgumentError, ValueError):
+def _distributed() -> Optional[Ranks]:
+    """As torch.distributed counts them, whoever started the processes: Lightning's own launcher, torch.multiprocessing.spawn."""
+    torchs = sys.modules.get("torch.distributed")
+    if torchs is None or not torchs.is_available() or not torchs.is_initialized():
         return None
-    distributed = sys.modules.get("torch.distributed")
-    if distributed is not None and distributed.is_available() and distributed.is_initialized():
-        size, rank = distributed.get_world_size(), distributed.get_rank()
+    return Ranks(torchs.get_rank(), torchs.get_world_size(), 0, 1, "")
+
+
+def unsaid() -> Optional[str]:
+    """As a description would say it: the world that a program is in by its environment, where nobody says the rank."""
+    try:
+        size, rank = int(os.environ.get("WORLD_SIZE", 1)), int(os.environ.get("RANK", -1))
+    except ValueError:
+        return None
     return f"{{size: {size}, rank: {rank if rank >= 0 else '...'}}}" if size > 1 else None
+
+
+def refuse_late_ranks() -> None:
+    """Raises ArgumentError where a loader that was opened for all samples is about to give them in one of several ranks."""
+    here = ranks()
+    if here is not None and here.world_size > 1:
+        raise ArgumentError(f"spdl: loop: got a loader that was opened before this process was rank {here.rank} of {here.world_size}, which has all samples, as the other ranks' have, want one that "
+                            "knows of its ranks; open it behind init_process_group (under Lightning in train_dataloader of the module or data module), start the program by torchrun, or say world: "
+                            f"{{size: {here.world_size}, rank: {here.rank}}} in the description, or {{size: 1}} for all samples in each rank")
 
 
 def name(ranks: Ranks, text: str) -> str:

@@ -104,6 +104,7 @@ class Loader:
         self._tasks: weakref.WeakKeyDictionary[Any, list[Batch]] = weakref.WeakKeyDictionary()  # what each has in hand
         self._host: Optional[_torchrun.Host] = None  # of the other ranks that attach to its engine, and are to be waited for at its end
         self._visit: Optional[weakref.finalize] = None  # what tells local rank 0, whose engine it is, that this rank has left
+        self._for_one = False  # opened for all samples, where nothing was known of ranks
         self._held_up = False  # whether a task waits for what others have in hand
         ring = self._ring()
         self._steps = ring.steps_per_epoch

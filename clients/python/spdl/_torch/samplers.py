@@ -134,7 +134,7 @@ def _distributed(said: Any, sampler: Any, samples: int, order: dict[str, Any], r
     order.update(shuffle=bool(sampler.shuffle), seed=int(sampler.seed))
     down = order["last"] == "drop"
     if ranks is not None and (size, rank) != (ranks.world_size, ranks.rank):
-        _refuse(f"got rank {rank} of {size}, and torchrun says rank {ranks.rank} of {ranks.world_size}; want DistributedSampler(dataset) without numbers")
+        _refuse(f"got rank {rank} of {size}, and this process is rank {ranks.rank} of {ranks.world_size}; want DistributedSampler(dataset) without numbers")
     if len(sampler.dataset) != samples:
         _refuse(f"got a DistributedSampler of {len(sampler.dataset)} samples, want one of this data set, which has {samples}")
     if said.groups is not None:  # of which a rank's batches are no others' in torch
@@ -148,7 +148,7 @@ def _distributed(said: Any, sampler: Any, samples: int, order: dict[str, Any], r
     if not down and 0 < samples % (batch * size) < size:
         said.refuse("drop_last", f"got False, where the last batch of {size} ranks has {samples % (batch * size)} of {samples} samples: some would have none, and "
                                  "DistributedSampler repeats samples for them; want drop_last=True of both, or order: {last: pad} of a description")
-    return {"size": size, "rank": rank} if ranks is None else None  # torchrun says it to open
+    return {"size": size, "rank": rank} if ranks is None else None  # the ranks are told to open
 
 
 def _refuse(what: str) -> NoReturn:

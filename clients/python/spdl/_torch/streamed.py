@@ -99,14 +99,14 @@ def _form(dataset: Any) -> Optional[str]:
 
 
 def _ranks(dataset: Any, place: str) -> Optional[dict[str, int]]:
-    """The part of a rank: torchrun says it to open, or the data set."""
+    """The part of a rank, where open is told of none: the data set says it."""
     ranks, split = _torchrun.ranks(), getattr(dataset, "_distributed", None)
     if split is None:
         if ranks is not None and ranks.world_size > 1:
             datasets.refuse(place, dataset, f"is not split in a run of {ranks.world_size} ranks, where each would have all samples, want split_dataset_by_node(dataset, rank, world_size), which is each rank's part of every step here")
         return None
     if ranks is not None and (split.rank, split.world_size) != (ranks.rank, ranks.world_size):
-        datasets.refuse(place, dataset, f"is split for rank {split.rank} of {split.world_size}, and torchrun says rank {ranks.rank} of {ranks.world_size}, want split_dataset_by_node(dataset, {ranks.rank}, {ranks.world_size})")
+        datasets.refuse(place, dataset, f"is split for rank {split.rank} of {split.world_size}, and this process is rank {ranks.rank} of {ranks.world_size}, want split_dataset_by_node(dataset, {ranks.rank}, {ranks.world_size})")
     return {"size": split.world_size, "rank": split.rank} if ranks is None else None
 
 
