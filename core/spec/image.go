@@ -127,7 +127,7 @@ func (r *reading) entry(n *yaml.Node, group, table, shown, place string) (op sec
 // tooMany says why an operation cannot be there once more; "" where it can.
 func (r *reading) tooMany(name string) string {
 	isStep := func(of string) bool {
-		return slices.ContainsFunc(kinds, func(k kind) bool { return k.name == of && k.class != grouping })
+		return slices.ContainsFunc(kinds, func(k kind) bool { return k.Name() == of && k.class != grouping })
 	}
 	if !isStep(name) {
 		if slices.Contains(r.before, name) && name != randomApply && name != randomChoice {
