@@ -297,7 +297,7 @@ func (i *Image) checkStepOfIndex(s Step, at string, fail func(path, format strin
 		fail(at, "got %s with mode index, whose numbers of classes are no colours; leave it out: only the picture's section needs it", s.Name())
 	} else if m, is := s.(mixer); is && m.mixes() != Nearest && m.mixes() != CV2Nearest {
 		want := Nearest
-		if slices.Contains([]string{cv2Affine, cv2Perspective, opticalDistortion, gridDistortion}, s.Name()) {
+		if m.mixes() == CV2Linear {
 			want = CV2Nearest
 		}
 		fail(at, "got interpolation %s with mode index, want %s, as others mix numbers of classes; write {interpolation: %[2]s}", m.mixes(), want)
