@@ -156,6 +156,7 @@ var (
 		return k.class == turning || k.class == grouping || k.Name() == remapClasses || k.Name() == morphological
 	})
 	augmentations = namesOf(func(k kind) bool { return k.class == augmenting })
+	alterations   = namesOf(func(k kind) bool { return k.class == changing })
 	changes       = namesOf(func(k kind) bool { return k.class == changing || k.class == grouping })
 	steps         = namesOf(func(kind) bool { return true })
 	endings       = []string{"normalize", "random_erasing"}
@@ -171,8 +172,11 @@ func namesOf(is func(kind) bool) (all []string) {
 	return all
 }
 
+// firstToLast are names that stand in a row, in words.
+func firstToLast(names []string) string { return names[0] + " to " + names[len(names)-1] }
+
 // operationOrder says the order in words.
-var operationOrder = "resize, center_crop or random_crop, resize, random_resize, random_shortest_size or scale_jitter and one of them, or random_resized_crop alone; pad behind resize: [H, W] or in front of random_crop; ahead of these, or behind resize, random_resize, random_shortest_size or scale_jitter, any of " + strings.Join(earlyTurns, ", ") + ", " + strings.Join(augmentations[:len(augmentations)-1], ", ") + ", and " + changes[0] + " to " + changes[len(changes)-1] + " but " + strings.Join(ofRowsAlone, ", ") + "; then, in any order, " +
+var operationOrder = "resize, center_crop or random_crop, resize, random_resize, random_shortest_size or scale_jitter and one of them, or random_resized_crop alone; pad behind resize: [H, W] or in front of random_crop; ahead of these, or behind resize, random_resize, random_shortest_size or scale_jitter, any of " + strings.Join(earlyTurns, ", ") + ", " + strings.Join(augmentations[:len(augmentations)-1], ", ") + ", and " + firstToLast(changes) + " but " + strings.Join(ofRowsAlone, ", ") + "; then, in any order, " +
 	strings.Join(turns, ", ") + ", " + strings.Join(augmentations, ", ") + "; " + strings.Join(changes, ", ") + "; then " + strings.Join(endings, ", ")
 
 // misplaced says why an operation cannot come after those before it, of which it is none; "" where it can.
