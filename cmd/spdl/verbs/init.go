@@ -32,7 +32,6 @@ most often beside it as comments. Nothing else is written. What the keys mean sa
 	}
 	v.addOrderFlags(c)
 	f := c.Flags()
-	f.Lookup("spec-json").Hidden = true
 	f.StringVar(&v.name, "name", "", "name of the ring (default: the folder's or the first shard's)")
 	f.IntVar(&v.size, "size", defaultSize, "height and width of pictures and frames; resized, then cropped in the middle")
 	f.IntVar(&v.batch, "batch", 32, "rows per batch")
@@ -41,8 +40,6 @@ most often beside it as comments. Nothing else is written. What the keys mean sa
 
 func (v *beginning) run(ctx context.Context, args []string) error {
 	switch {
-	case v.given("spec-json"):
-		return usage("init: got --spec-json, which is a description already; want a folder of media or shards")
 	case len(args) == 1 && isFile(args[0]) && !areShards(args) && otherThanDescription("init", args[0]) == nil && !isList(args[0]):
 		return usage("init: %q is a file, and a description if anything (spdl check says what comes of it); want a folder of media or shards", args[0])
 	case len(args) == 0:

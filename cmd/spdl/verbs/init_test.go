@@ -56,7 +56,7 @@ func TestInitRefusesWhatItHasNothingToSayOf(t *testing.T) {
 	name, dir := home(t), pictures(t, 4)
 	refused(t, exitUsage, "init: nothing to look at; want a folder of media or shards", "init")
 	refused(t, exitUsage, "is a file, and a description if anything", "init", describe(t, dir, name, ""))
-	refused(t, exitUsage, "init: got --spec-json, which is a description already", "init", "--spec-json", "{}")
+	refused(t, exitUsage, "init: no flag --spec-json (spdl init --help lists them)", "init", "--spec-json", "{}")
 	refused(t, exitNotFound, "no such file or folder", "init", filepath.Join(dir, "nowhere"))
 	refused(t, exitUsage, "compressed by its name", "init", writeFile(t, filepath.Join(t.TempDir(), "a.tar.gz"), "x"))
 	if text := good(t, "init", dir); strings.Contains(text, "\t") {
