@@ -110,7 +110,7 @@ func addTransform(add func(format string, args ...any), t *spec.Transform) {
 
 // inFull is a path that holds wherever the description lies; an address stays.
 func inFull(path string) string {
-	if full, err := filepath.Abs(path); err == nil && !store.IsURL(path) && !strings.Contains(path, "://") {
+	if full, err := filepath.Abs(path); err == nil && !store.IsURL(path) {
 		return full
 	}
 	return path
