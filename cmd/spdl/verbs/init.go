@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spdl/spdl/core/source/store"
 	"github.com/spdl/spdl/core/spec"
@@ -48,6 +48,11 @@ func (v *beginning) run(ctx context.Context, args []string) error {
 	s, err := v.read(ctx, "init", args)
 	if err != nil {
 		return err
+	}
+	for _, path := range append(s.Source.Shards, s.Source.Folder) {
+		if !utf8.ValidString(path) {
+			return usage("init: %q: got a path that is no UTF-8, as all of a description is; rename it, or serve it without a description", path)
+		}
 	}
 	fmt.Fprint(v.out, beginningOf(s))
 	return nil
@@ -116,11 +121,15 @@ func inFull(path string) string {
 	return path
 }
 
-// quoted is text as YAML has it, in quotes where it needs them.
+// quoted is text as YAML has it on one line, in quotes where it needs them.
 func quoted(text string) string {
-	written, err := yaml.Marshal(text)
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
+	if strings.Contains(text, "\n") {
+		n.Style = yaml.DoubleQuotedStyle // else its lines stand below each other
+	}
+	written, err := yaml.Marshal(n)
 	if err != nil {
-		return strconv.Quote(text)
+		panic(err) // no text is refused
 	}
 	return strings.TrimSuffix(string(written), "\n")
 }

@@ -120,6 +120,23 @@ func refused(t *testing.T, code int, want string, args ...string) {
 	}
 }
 
+// inDir has the rest of the test in this working directory.
+func inDir(t *testing.T, dir string) {
+	t.Helper()
+	before, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chdir(dir); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.Chdir(before); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // service is a running spdl serve.
 type service struct {
 	t    *testing.T
