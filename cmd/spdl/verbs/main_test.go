@@ -32,6 +32,12 @@ func TestMain(m *testing.M) {
 		if within, err := time.ParseDuration(os.Getenv("SPDL_TEST_INSPECT_TIME")); err == nil {
 			inspectTime = within
 		}
+		if os.Getenv("SPDL_TEST_COMMAND") == "panic" {
+			ctx, leave := untilTyped(context.Background(), os.Stdin, 'q')
+			defer leave()
+			fmt.Println(ctx.Err())
+			panic("on purpose")
+		}
 		os.Exit(Main(os.Args[1:], os.Stdout, os.Stderr))
 	}
 	// Under the race detector a process waits a second at its end, and the tests run hundreds of commands.
