@@ -56,7 +56,7 @@ if [ "$which" = fault ]; then
 fi
 if [ "$which" = torch ]; then
     suite "c++ client with libtorch" make --no-print-directory cpp-torch-test
-    suite "exact against torchvision and pycocotools" .venv-torch/bin/python -m pytest -q tests/exact/test_torchvision.py tests/exact/test_drop.py tests/exact/test_augmix.py tests/exact/test_corners.py tests/exact/test_masks.py
+    suite "exact against torchvision and pycocotools" .venv-torch/bin/python -m pytest -q tests/exact/test_torchvision.py tests/exact/test_drop.py tests/exact/test_drop_sets.py tests/exact/test_drop_arguments.py tests/exact/test_augmix.py tests/exact/test_corners.py tests/exact/test_masks.py
     suite "python client with torch and jax" .venv-torch/bin/python -m pytest -q tests/python/test_arrays.py tests/python/test_dataloader.py \
         tests/python/test_recipes.py tests/python/test_migrate.py
 fi

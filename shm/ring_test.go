@@ -222,6 +222,47 @@ func TestLanesGetTheirSliceOfEveryStep(t *testing.T) {
 	wantErr(t, err, EndEpoch)
 }
 
+// A reader of a lane whose epoch others have had begins with the next one, while the other lane is still in it; behind the last there is no data.
+func TestALaneJoinedBehindItsEpochsEndBeginsTheNext(t *testing.T) {
+	cfg := testConfig(t, 8)
+	cfg.Lanes, cfg.World, cfg.Epochs = 2, 2, 2
+	cfg.Groups = []GroupConfig{{Name: "ranks", Mode: ModeLanes}}
+	r := newTestRing(t, cfg)
+	other := r.attach(AttachOptions{Group: "ranks", Lane: 1})
+	for epoch := range uint64(2) {
+		first := r.attach(AttachOptions{Group: "ranks", Lane: 0})
+		r.publish(4, epoch, true)
+		for range 2 {
+			if l := acquire(t, first); l.Epoch != epoch {
+				t.Fatalf("got epoch %d, want %d", l.Epoch, epoch)
+			} else {
+				release(t, l)
+			}
+		}
+		if err := first.Close(); err != nil { // it has not asked for the epoch's end
+			t.Fatal(err)
+		}
+		late := r.attach(AttachOptions{Group: "ranks", Lane: 0})
+		if late.Epoch() != epoch+1 {
+			t.Fatalf("the late reader is in epoch %d, want %d", late.Epoch(), epoch+1)
+		}
+		if epoch+1 == cfg.Epochs {
+			_, err := late.Acquire(testContext(t))
+			wantErr(t, err, EndData)
+		} else {
+			nothingReady(t, late)
+		}
+		if err := late.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			release(t, acquire(t, other))
+		}
+		_, err := other.Acquire(testContext(t))
+		wantErr(t, err, EndEpoch)
+	}
+}
+
 func TestUndeclaredGroupJoinsAtTheNextTicketAndEndsWithItsLastMember(t *testing.T) {
 	cfg := testConfig(t, 8)
 	r := newTestRing(t, cfg)

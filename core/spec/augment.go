@@ -51,12 +51,16 @@ func (a *Augment) draws() any {
 
 func (a *Augment) fills() *Fill { return a.Fill }
 
-func (d *decoder) augment(op *section, kind string) *Augment {
+func (a *Augment) read(d *reading, op *section) Step {
+	kind := a.Kind
+	if kind == TimmRandAugment {
+		return d.timmRandAugment(op)
+	}
 	if text := target(op.values[kind]).Value; kind != TrivialAugmentWide && strings.HasPrefix(text, "rand-") {
 		op.fail(kind, "got %.60q, which is timm's; write %s: %[1]s", text, TimmRandAugment)
 	}
 	op.switchedOn(kind)
-	a := &Augment{Kind: kind, Interpolation: Nearest}
+	a = &Augment{Kind: kind, Interpolation: Nearest}
 	var sec *section
 	var plain *yaml.Node
 	var shown string
@@ -75,7 +79,7 @@ func (d *decoder) augment(op *section, kind string) *Augment {
 		a.Policy = PolicyImageNet
 		plain, shown, sec = d.short(op, kind, "policy")
 		if plain != nil {
-			a.Policy, _ = oneOf(d, plain, shown, PolicyImageNet, PolicyCIFAR10, PolicySVHN)
+			a.Policy, _ = oneOf(d.decoder, plain, shown, PolicyImageNet, PolicyCIFAR10, PolicySVHN)
 		}
 	}
 	d.warped(sec, &a.Interpolation, &a.Fill, &a.Arithmetic)

@@ -48,7 +48,7 @@ func (a *AugMix) check(i *Image, at string, fail func(path, format string, args 
 	}
 }
 
-func (d *decoder) augMix(op *section) *AugMix {
+func (*AugMix) read(d *reading, op *section) Step {
 	op.switchedOn(augMix)
 	a := &AugMix{Severity: 3, MixtureWidth: 3, ChainDepth: stochasticDepth, Alpha: 1, AllOps: true, Interpolation: Bilinear}
 	severity, shown, sec := d.short(op, augMix, "severity")

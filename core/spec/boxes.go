@@ -68,7 +68,7 @@ func (c *RandomIoUCrop) check(i *Image, at string, fail func(path, format string
 // CropsByBoxes says that a sample's boxes decide where its picture is cropped.
 func (t *Transform) CropsByBoxes() bool { return t.step(iouCrop) != nil }
 
-func (d *decoder) randomIoUCrop(op *section) *RandomIoUCrop {
+func (*RandomIoUCrop) read(d *reading, op *section) Step {
 	c := &RandomIoUCrop{Scale: [2]float64{0.3, 1}, Ratio: [2]float64{0.5, 2}, Options: []float64{0, 0.1, 0.3, 0.5, 0.7, 0.9, 1}, Trials: 40}
 	sec := d.below(op, iouCrop)
 	sec.number("min_scale", &c.Scale[0], 1e-3, 1)

@@ -99,7 +99,7 @@ func (i *Image) checkColours(at string, fail func(path, format string, args ...a
 	}
 }
 
-func (d *decoder) cv2Affine(op *section) *CV2Affine {
+func (*CV2Affine) read(d *reading, op *section) Step {
 	a := &CV2Affine{Scale: [2][2]float64{{1, 1}, {1, 1}}, P: 0.5, Interpolation: CV2Linear}
 	sec := d.below(op, cv2Affine)
 	a.Degrees = d.around(&sec, "degrees", maxDegrees)
@@ -171,21 +171,21 @@ func (d *decoder) shifts(sec *section, p *float64, keys [3]string, to [3]*[2]flo
 	sec.number("p", p, 0, 1)
 }
 
-func (d *decoder) hueSaturationValue(op *section) *HueSaturationValue {
+func (*HueSaturationValue) read(d *reading, op *section) Step {
 	h := &HueSaturationValue{Hue: [2]float64{-20, 20}, Saturation: [2]float64{-30, 30}, Value: [2]float64{-20, 20}, P: 0.5}
 	sec := d.below(op, hsvShift)
 	d.shifts(&sec, &h.P, [3]string{"hue", "saturation", "value"}, [3]*[2]float64{&h.Hue, &h.Saturation, &h.Value})
 	return h
 }
 
-func (d *decoder) rgbShift(op *section) *RGBShift {
+func (*RGBShift) read(d *reading, op *section) Step {
 	r := &RGBShift{Red: [2]float64{-20, 20}, Green: [2]float64{-20, 20}, Blue: [2]float64{-20, 20}, P: 0.5}
 	sec := d.below(op, rgbShift)
 	d.shifts(&sec, &r.P, [3]string{"red", "green", "blue"}, [3]*[2]float64{&r.Red, &r.Green, &r.Blue})
 	return r
 }
 
-func (d *decoder) cv2ColorJitter(op *section) *CV2ColorJitter {
+func (*CV2ColorJitter) read(d *reading, op *section) Step {
 	j := &CV2ColorJitter{P: 0.5, Brightness: &[2]float64{0.8, 1.2}, Contrast: &[2]float64{0.8, 1.2}, Saturation: &[2]float64{0.8, 1.2}, Hue: &[2]float64{-0.5, 0.5}}
 	sec := d.below(op, cv2Jitter)
 	sec.number("p", &j.P, 0, 1)

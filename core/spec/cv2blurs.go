@@ -110,19 +110,20 @@ func (d *decoder) kernel(n *yaml.Node, shown string, to *[2]int) {
 	})
 }
 
-func (d *decoder) ofKernel(op *section, key string) *Kernel {
-	k := &Kernel{Operation: key, Size: [2]int{3, 7}, P: 0.5}
+func (k *Kernel) read(d *reading, op *section) Step {
+	key := k.Operation
+	k = &Kernel{Operation: key, Size: [2]int{3, 7}, P: 0.5}
 	size, shown, sec := d.short(op, key, "kernel_size")
 	d.kernel(size, shown, &k.Size)
 	sec.number("p", &k.P, 0, 1)
 	return k
 }
 
-func (d *decoder) cv2GaussianBlur(op *section) *CV2GaussianBlur {
+func (*CV2GaussianBlur) read(d *reading, op *section) Step {
 	b := &CV2GaussianBlur{Sigma: [2]float64{0.5, 3}, P: 0.5}
 	sigma, shown, sec := d.short(op, cv2Blur, "sigma")
 	d.numberOrRange(sigma, shown, &b.Sigma, minSigma, maxCV2Sigma)
-	oneOrRange(d, sec.values["kernel_size"], join(sec.shown, "kernel_size"), "a whole number from 0 to 255", &b.Size, func(n *yaml.Node, shown string) (v int) {
+	oneOrRange(d.decoder, sec.values["kernel_size"], join(sec.shown, "kernel_size"), "a whole number from 0 to 255", &b.Size, func(n *yaml.Node, shown string) (v int) {
 		d.wholeAt(n, shown, &v, 0, maxKernel)
 		return v
 	})
@@ -130,7 +131,7 @@ func (d *decoder) cv2GaussianBlur(op *section) *CV2GaussianBlur {
 	return b
 }
 
-func (d *decoder) motionBlur(op *section) *MotionBlur {
+func (*MotionBlur) read(d *reading, op *section) Step {
 	m := &MotionBlur{Size: [2]int{3, 7}, Angle: [2]float64{0, 360}, Direction: [2]float64{-1, 1}, Shifted: true, P: 0.5}
 	size, shown, sec := d.short(op, motionBlur, "kernel_size")
 	d.kernel(size, shown, &m.Size)
@@ -141,7 +142,7 @@ func (d *decoder) motionBlur(op *section) *MotionBlur {
 	return m
 }
 
-func (d *decoder) unsharpMask(op *section) *UnsharpMask {
+func (*UnsharpMask) read(d *reading, op *section) Step {
 	u := &UnsharpMask{Alpha: [2]float64{0.2, 0.5}, Size: [2]int{3, 7}, Threshold: 10, P: 0.5}
 	alpha, shown, sec := d.short(op, unsharpMask, "alpha")
 	d.numberOrRange(alpha, shown, &u.Alpha, 0, 1)
@@ -152,7 +153,7 @@ func (d *decoder) unsharpMask(op *section) *UnsharpMask {
 	return u
 }
 
-func (d *decoder) coarseDropout(op *section) *CoarseDropout {
+func (*CoarseDropout) read(d *reading, op *section) Step {
 	sec := d.below(op, coarseDropout)
 	c := &CoarseDropout{Parts: d.parts(&sec), P: 0.5}
 	sec.number("p", &c.P, 0, 1)
@@ -173,7 +174,7 @@ func (d *decoder) parts(sec *section) Parts {
 	return p
 }
 
-func (d *decoder) clahe(op *section) *CLAHE {
+func (*CLAHE) read(d *reading, op *section) Step {
 	c := &CLAHE{Limit: [2]float64{1, 4}, Tiles: [2]int{8, 8}, P: 0.5}
 	limit, shown, sec := d.short(op, clahe, "clip_limit")
 	d.numberOrRange(limit, shown, &c.Limit, minLimit, maxLimit)

@@ -153,8 +153,9 @@ func (c *ChannelDropout) check(i *Image, at string, fail func(path, format strin
 	}
 }
 
-func (d *decoder) effect(op *section, key string) *Effect {
-	e := &Effect{Operation: key, Alpha: [2]float64{0.2, 0.5}, By: [2]float64{0.5, 1}, P: 0.5}
+func (e *Effect) read(d *reading, op *section) Step {
+	key := e.Operation
+	e = &Effect{Operation: key, Alpha: [2]float64{0.2, 0.5}, By: [2]float64{0.5, 1}, P: 0.5}
 	by := "lightness"
 	if key == emboss {
 		by, e.By = "strength", [2]float64{0.2, 0.7}
@@ -166,7 +167,7 @@ func (d *decoder) effect(op *section, key string) *Effect {
 	return e
 }
 
-func (d *decoder) toneCurve(op *section) *RandomToneCurve {
+func (*RandomToneCurve) read(d *reading, op *section) Step {
 	t := &RandomToneCurve{Scale: 0.1, P: 0.5}
 	scale, shown, sec := d.short(op, toneCurve, "scale")
 	if scale != nil && d.err == nil {
@@ -177,10 +178,10 @@ func (d *decoder) toneCurve(op *section) *RandomToneCurve {
 	return t
 }
 
-func (d *decoder) channelDropout(op *section) *ChannelDropout {
+func (*ChannelDropout) read(d *reading, op *section) Step {
 	c := &ChannelDropout{Channels: [2]int{1, 1}, P: 0.5}
 	channels, shown, sec := d.short(op, channelDropout, "channels")
-	oneOrRange(d, channels, shown, "a whole number from 1 to 2", &c.Channels, func(n *yaml.Node, shown string) (v int) {
+	oneOrRange(d.decoder, channels, shown, "a whole number from 1 to 2", &c.Channels, func(n *yaml.Node, shown string) (v int) {
 		d.wholeAt(n, shown, &v, 1, maxDropped)
 		return v
 	})
@@ -189,7 +190,7 @@ func (d *decoder) channelDropout(op *section) *ChannelDropout {
 	return c
 }
 
-func (d *decoder) gridDropout(op *section) *GridDropout {
+func (*GridDropout) read(d *reading, op *section) Step {
 	g := &GridDropout{Ratio: 0.5, Anywhere: true, P: 0.5}
 	ratio, shown, sec := d.short(op, gridDropout, "ratio")
 	if ratio != nil && d.err == nil {
@@ -197,7 +198,7 @@ func (d *decoder) gridDropout(op *section) *GridDropout {
 	}
 	d.wholePair(sec.values["grid"], join(sec.shown, "grid"), "[rows, columns]", &g.Grid, 1, maxSide)
 	if sec.has("unit_size") {
-		oneOrRange(d, sec.values["unit_size"], join(sec.shown, "unit_size"), "a whole number from 2 to 16384", &g.UnitSize, func(n *yaml.Node, shown string) (v int) {
+		oneOrRange(d.decoder, sec.values["unit_size"], join(sec.shown, "unit_size"), "a whole number from 2 to 16384", &g.UnitSize, func(n *yaml.Node, shown string) (v int) {
 			d.wholeAt(n, shown, &v, 2, maxSide)
 			return v
 		})
@@ -231,7 +232,7 @@ func (d *decoder) wholePair(n *yaml.Node, shown, want string, to *[2]int, least,
 	}
 }
 
-func (d *decoder) pixelDropout(op *section) *PixelDropout {
+func (*PixelDropout) read(d *reading, op *section) Step {
 	p := &PixelDropout{Share: 0.01, P: 0.5}
 	share, shown, sec := d.short(op, pixelDropout, "share")
 	if share != nil && d.err == nil {
@@ -243,7 +244,7 @@ func (d *decoder) pixelDropout(op *section) *PixelDropout {
 	return p
 }
 
-func (d *decoder) downscale(op *section) *Downscale {
+func (*Downscale) read(d *reading, op *section) Step {
 	s := &Downscale{Scale: [2]float64{0.25, 0.25}, P: 0.5}
 	scale, shown, sec := d.short(op, downscale, "scale")
 	d.numberOrRange(scale, shown, &s.Scale, minScale, 1)
@@ -251,7 +252,7 @@ func (d *decoder) downscale(op *section) *Downscale {
 	return s
 }
 
-func (d *decoder) multiplicativeNoise(op *section) *MultiplicativeNoise {
+func (*MultiplicativeNoise) read(d *reading, op *section) Step {
 	m := &MultiplicativeNoise{Multiplier: [2]float64{0.9, 1.1}, P: 0.5}
 	by, shown, sec := d.short(op, multiplication, "multiplier")
 	d.numberOrRange(by, shown, &m.Multiplier, 0, maxFactor)
@@ -261,7 +262,7 @@ func (d *decoder) multiplicativeNoise(op *section) *MultiplicativeNoise {
 	return m
 }
 
-func (d *decoder) morphological(op *section) *Morphological {
+func (*Morphological) read(d *reading, op *section) Step {
 	m := &Morphological{Size: [2]int{2, 3}, P: 0.5}
 	size, shown, sec := d.short(op, morphological, "kernel_size")
 	if size != nil && target(size).Kind == yaml.ScalarNode && !isNull(target(size)) {
@@ -283,7 +284,7 @@ const (
 	erosion  = "erosion"
 )
 
-func (d *decoder) isoNoise(op *section) *ISONoise {
+func (*ISONoise) read(d *reading, op *section) Step {
 	n := &ISONoise{Intensity: [2]float64{0.1, 0.5}, ColorShift: [2]float64{0.01, 0.05}, P: 0.5}
 	intensity, shown, sec := d.short(op, isoNoise, "intensity")
 	d.numberOrRange(intensity, shown, &n.Intensity, 0, maxIntensity)

@@ -114,7 +114,7 @@ func (r *RandomGridShuffle) check(i *Image, at string, fail func(path, format st
 	i.checkMapped(r, at, fail)
 }
 
-func (d *decoder) randomGridShuffle(op *section) *RandomGridShuffle {
+func (*RandomGridShuffle) read(d *reading, op *section) Step {
 	op.switchedOn(gridShuffle)
 	r := &RandomGridShuffle{Grid: [2]int{3, 3}, P: 0.5}
 	grid, shown, sec := d.short(op, gridShuffle, "grid")
@@ -134,7 +134,7 @@ func (d *decoder) taken(sec *section) Taken {
 	return t
 }
 
-func (d *decoder) cv2Perspective(op *section) *CV2Perspective {
+func (*CV2Perspective) read(d *reading, op *section) Step {
 	op.switchedOn(cv2Perspective)
 	p := &CV2Perspective{Scale: [2]float64{0.05, 0.1}}
 	scale, shown, sec := d.short(op, cv2Perspective, "scale")
@@ -149,7 +149,7 @@ const maxCV2ElasticSigma = 128
 // Uniform numbers, in place of normal ones, are those of an elastic map.
 const Uniform = "uniform"
 
-func (d *decoder) cv2Elastic(op *section) *CV2Elastic {
+func (*CV2Elastic) read(d *reading, op *section) Step {
 	op.switchedOn(cv2Elastic)
 	e := &CV2Elastic{Alpha: 1, Sigma: 50}
 	alpha, shown, sec := d.short(op, cv2Elastic, "alpha")
@@ -182,12 +182,12 @@ func (d *decoder) bent(op *section, key string, most float64) (Bent, *section) {
 	return b, sec
 }
 
-func (d *decoder) opticalDistortion(op *section) *OpticalDistortion {
+func (*OpticalDistortion) read(d *reading, op *section) Step {
 	b, _ := d.bent(op, opticalDistortion, 0.05)
 	return &OpticalDistortion{b}
 }
 
-func (d *decoder) gridDistortion(op *section) *GridDistortion {
+func (*GridDistortion) read(d *reading, op *section) Step {
 	b, sec := d.bent(op, gridDistortion, 0.3)
 	g := &GridDistortion{NumSteps: 5, Normalized: true, Bent: b}
 	whole(sec, "num_steps", &g.NumSteps, 1, maxSteps)

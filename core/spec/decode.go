@@ -79,6 +79,10 @@ func (d *decoder) document(text []byte) (root *yaml.Node) {
 	if root := jsonDocument(text); root != nil {
 		return root
 	}
+	if at := version12.FindSubmatchIndex(directives.Find(text)); at != nil {
+		text = bytes.Clone(text)
+		text[at[2]] = '1' // the parser takes no other, and reads both alike
+	}
 	var doc, second yaml.Node
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	if err := dec.Decode(&doc); err != nil {
@@ -103,6 +107,12 @@ func (d *decoder) document(text []byte) (root *yaml.Node) {
 	return doc.Content[0]
 }
 
+// directives are the lines ahead of a document that begin with %, and blank ones and comments between them; version12 finds the last digit of %YAML 1.2 there.
+var (
+	directives = regexp.MustCompile(`\A\x{FEFF}?(?:[ \t\r]*(?:#[^\n]*)?\n)*(?:%[^\n]*\n(?:[ \t\r]*(?:#[^\n]*)?\n)*)+`)
+	version12  = regexp.MustCompile(`(?m)^\x{FEFF}?%YAML[ \t]+1\.(2)(?:\s|\z)`)
+)
+
 func (d *decoder) syntax(document []byte, err error) {
 	text := err.Error()
 	e := &Error{File: d.file, Text: "not YAML: " + yamlLine.ReplaceAllString(text, "")}
@@ -123,6 +133,9 @@ func (d *decoder) syntax(document []byte, err error) {
 	}
 	if !utf8.Valid(document) {
 		e.Text += "; the file is no text: want a description in YAML or JSON, or in its place a folder of media, or shards by their names"
+	}
+	if head := directives.Find(document); head != nil && e.Line <= 1+bytes.Count(head, []byte("\n")) {
+		e.Text += "; leave out the lines ahead of it that begin with %, which say nothing here"
 	}
 	if at := bareTemplate.FindSubmatchIndex(document); at != nil {
 		e.Line, e.Col = 1+bytes.Count(document[:at[2]], []byte("\n")), at[2]-bytes.LastIndexByte(document[:at[2]], '\n')

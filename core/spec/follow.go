@@ -159,8 +159,8 @@ func (d *decoder) checkFollowed(media []Medium) {
 				continue
 			}
 			d.failAt(m.Path()+".transform."+name, "got %s, which puts pixels elsewhere, beside %s, whose rows are drawn alike and would not follow, as %s is another there; if they need not fit, make them "+
-				"fields, one with draw: own; if they must (a mask), give both the same size, the same random crop and flips and the same operations that turn, shear, move or bend (random_rotation to random_grid_shuffle, morphological), in the same order and place, or leave it out: color_jitter, gaussian_blur and the like leave pixels in their place",
-				name, other.Path(), unlike)
+				"fields, one with draw: own; if they must (a mask), give both the same size, the same random crop and flips and the same operations that turn, shear, move or bend (%s, morphological), in the same order and place, or leave it out: color_jitter, gaussian_blur and the like leave pixels in their place",
+				name, other.Path(), unlike, firstToLast(turns[slices.Index(turns, "random_rotation"):]))
 			return
 		}
 	}

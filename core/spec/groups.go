@@ -127,7 +127,7 @@ func (o *RandomOrder) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"transforms": canonicalSteps(o.Of)})
 }
 
-func (r *reading) randomApply(op *section) Step {
+func (*RandomApply) read(r *reading, op *section) Step {
 	a := &RandomApply{P: 0.5}
 	items, shown, sec := r.short(op, randomApply, "transforms")
 	sec.number("p", &a.P, 0, 1)
@@ -137,7 +137,7 @@ func (r *reading) randomApply(op *section) Step {
 	return a
 }
 
-func (r *reading) randomChoice(op *section) Step {
+func (*RandomChoice) read(r *reading, op *section) Step {
 	items, shown, sec := r.short(op, randomChoice, "transforms")
 	c := &RandomChoice{Of: r.grouped(op, randomChoice, items, shown), N: 1}
 	if whole(sec, "n", &c.N, 1, maxGroup); r.err == nil && c.N > len(c.Of) {
@@ -164,14 +164,14 @@ func (r *reading) randomChoice(op *section) Step {
 	return c
 }
 
-func (r *reading) randomOrder(op *section) Step {
+func (*RandomOrder) read(r *reading, op *section) Step {
 	items, shown, _ := r.short(op, randomOrder, "transforms")
 	return &RandomOrder{Of: r.grouped(op, randomOrder, items, shown)}
 }
 
 // groups says whether a step may be one of a group: it is of a row, whose size it leaves, and is none itself.
 func groups(name string) bool {
-	return slices.ContainsFunc(kinds, func(k kind) bool { return k.name == name && k.class != grouping && k.early != always })
+	return slices.ContainsFunc(kinds, func(k kind) bool { return k.Name() == name && k.class != grouping && k.early != always })
 }
 
 // grouped reads the steps of a group.

@@ -105,7 +105,7 @@ func (r *reading) entry(n *yaml.Node, group, table, shown, place string) (op sec
 	}
 	for name = range op.values {
 		if group != "" && !groups(name) {
-			op.fail(name, "got it within %s, want one of a row (horizontal_flip to random_grid_shuffle, an augmentation, or color_jitter to cv2_grayscale); most of these have a p of their own", group)
+			op.fail(name, "got it within %s, want one of a row (%s, an augmentation, or %s); most of these have a p of their own", group, firstToLast(turns), firstToLast(alterations))
 		}
 		if wrong := r.tooMany(name); wrong != "" {
 			op.fail(name, "%s", wrong)
@@ -127,7 +127,7 @@ func (r *reading) entry(n *yaml.Node, group, table, shown, place string) (op sec
 // tooMany says why an operation cannot be there once more; "" where it can.
 func (r *reading) tooMany(name string) string {
 	isStep := func(of string) bool {
-		return slices.ContainsFunc(kinds, func(k kind) bool { return k.name == of && k.class != grouping })
+		return slices.ContainsFunc(kinds, func(k kind) bool { return k.Name() == of && k.class != grouping })
 	}
 	if !isStep(name) {
 		if slices.Contains(r.before, name) && name != randomApply && name != randomChoice {

@@ -30,7 +30,7 @@ func (b *RandomBrightnessContrast) random() bool {
 }
 func (g *RandomGamma) random() bool { return chance(g.P) || g.P > 0 && g.Gamma[0] < g.Gamma[1] }
 
-func (d *decoder) brightnessContrast(op *section) *RandomBrightnessContrast {
+func (*RandomBrightnessContrast) read(d *reading, op *section) Step {
 	b := &RandomBrightnessContrast{Brightness: [2]float64{-0.2, 0.2}, Contrast: [2]float64{0.8, 1.2}, P: 0.5}
 	sec := d.below(op, "random_brightness_contrast")
 	read := func(key string, to *[2]float64, asItIs float64) {
@@ -48,7 +48,7 @@ func (d *decoder) brightnessContrast(op *section) *RandomBrightnessContrast {
 	return b
 }
 
-func (d *decoder) gamma(op *section) *RandomGamma {
+func (*RandomGamma) read(d *reading, op *section) Step {
 	g := &RandomGamma{Gamma: [2]float64{0.8, 1.2}, P: 0.5}
 	gamma, shown, sec := d.short(op, "random_gamma", "gamma")
 	d.numberOrRange(gamma, shown, &g.Gamma, minGamma, maxGamma)

@@ -43,7 +43,7 @@ func (r *RemapClasses) check(i *Image, at string, fail func(path, format string,
 	}
 }
 
-func (d *decoder) remapClasses(op *section) *RemapClasses {
+func (*RemapClasses) read(d *reading, op *section) Step {
 	r := &RemapClasses{}
 	const want = "reduce, or a list of what the numbers 0, 1, 2 and so on become, such as [255, 0, 1]"
 	if n := op.values[remapClasses]; target(n).Kind == yaml.ScalarNode {

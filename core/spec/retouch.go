@@ -177,12 +177,16 @@ func (d *decoder) chance(op *section, name string) *Chance {
 	return c
 }
 
-// chanceOf is chance of an operation that may be a mapping, of p and of whose arithmetic it is.
-func (d *decoder) chanceOf(op *section, name string) *Chance {
-	if target(op.values[name]).Kind != yaml.MappingNode {
-		return d.chance(op, name)
+// read takes a mapping, too, of grayscale and autocontrast: of p and of whose arithmetic it is.
+func (c *Chance) read(d *reading, op *section) Step {
+	name := c.Operation
+	if name != "grayscale" && name != "autocontrast" || target(op.values[name]).Kind != yaml.MappingNode {
+		if c = d.chance(op, name); c == nil {
+			return nil
+		}
+		return c
 	}
-	c := &Chance{Operation: name}
+	c = &Chance{Operation: name}
 	sec := d.needs(op, name, "p", "0.2")
 	sec.number("p", &c.P, 0, 1)
 	d.arithmetic(&sec, &c.Arithmetic)
@@ -200,7 +204,7 @@ func (d *decoder) arithmetic(s *section, to *Arithmetic) {
 	}
 }
 
-func (d *decoder) colorJitter(op *section) *ColorJitter {
+func (*ColorJitter) read(d *reading, op *section) Step {
 	const key = "color_jitter"
 	sec := d.section(op.values[key], join(op.table, key), join(op.shown, key), join(op.place, key))
 	j := &ColorJitter{P: 1}
@@ -216,7 +220,7 @@ func (d *decoder) colorJitter(op *section) *ColorJitter {
 	return j
 }
 
-func (d *decoder) solarize(op *section) *Solarize {
+func (*Solarize) read(d *reading, op *section) Step {
 	s := &Solarize{P: 0.5}
 	sec := d.needs(op, "solarize", "threshold", "128")
 	sec.number("threshold", &s.Threshold, 0, 256)
@@ -224,7 +228,7 @@ func (d *decoder) solarize(op *section) *Solarize {
 	return s
 }
 
-func (d *decoder) posterize(op *section) *Posterize {
+func (*Posterize) read(d *reading, op *section) Step {
 	p := &Posterize{P: 0.5}
 	sec := d.needs(op, "posterize", "bits", "4")
 	whole(&sec, "bits", &p.Bits, 0, 8)
@@ -232,7 +236,7 @@ func (d *decoder) posterize(op *section) *Posterize {
 	return p
 }
 
-func (d *decoder) adjustSharpness(op *section) *AdjustSharpness {
+func (*AdjustSharpness) read(d *reading, op *section) Step {
 	a := &AdjustSharpness{P: 0.5}
 	sec := d.needs(op, "adjust_sharpness", "factor", "2")
 	sec.number("factor", &a.Factor, 0, maxFactor)
@@ -241,7 +245,7 @@ func (d *decoder) adjustSharpness(op *section) *AdjustSharpness {
 	return a
 }
 
-func (d *decoder) gaussianBlur(op *section) *GaussianBlur {
+func (*GaussianBlur) read(d *reading, op *section) Step {
 	const key = "gaussian_blur"
 	b := &GaussianBlur{Sigma: [2]float64{0.1, 2}, P: 1}
 	size, shown, sec := d.short(op, key, "kernel_size")
@@ -258,7 +262,7 @@ func (d *decoder) gaussianBlur(op *section) *GaussianBlur {
 }
 
 // photometricDistort reads random_photometric_distort: torchvision's ranges where none is said.
-func (d *decoder) photometricDistort(op *section) *RandomPhotometricDistort {
+func (*RandomPhotometricDistort) read(d *reading, op *section) Step {
 	const key = "random_photometric_distort"
 	op.switchedOn(key)
 	p, shown, sec := d.short(op, key, "p")
@@ -286,7 +290,7 @@ func (d *decoder) factors(sec *section, j *ColorJitter) {
 	}
 }
 
-func (d *decoder) gaussianNoise(op *section) *GaussianNoise {
+func (*GaussianNoise) read(d *reading, op *section) Step {
 	g := &GaussianNoise{Sigma: [2]float64{0.1, 0.1}, P: 1}
 	sigma, shown, sec := d.short(op, "gaussian_noise", "sigma")
 	d.numberOrRange(sigma, shown, &g.Sigma, 0, 1)
@@ -295,13 +299,13 @@ func (d *decoder) gaussianNoise(op *section) *GaussianNoise {
 	return g
 }
 
-func (d *decoder) jpeg(op *section) *JPEG {
+func (*JPEG) read(d *reading, op *section) Step {
 	j := &JPEG{P: 1}
 	quality, shown, sec := d.short(op, "jpeg", "quality")
 	if d.err == nil && quality == nil {
 		op.fail("jpeg", "quality is missing, want one, such as {quality: [30, 95]}")
 	}
-	oneOrRange(d, quality, shown, "a whole number from 1 to 100", &j.Quality, func(n *yaml.Node, shown string) (v int) {
+	oneOrRange(d.decoder, quality, shown, "a whole number from 1 to 100", &j.Quality, func(n *yaml.Node, shown string) (v int) {
 		d.wholeAt(n, shown, &v, 1, 100)
 		return v
 	})

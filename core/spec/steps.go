@@ -12,6 +12,9 @@ type Step interface {
 
 	// random reports whether rows differ by it: what always happens, and always alike, is none.
 	random() bool
+
+	// read is the step that the operation of this one's name is; nil: it does nothing. Nothing else of the receiver counts.
+	read(d *reading, op *section) Step
 }
 
 // shifter is a step that puts pixels elsewhere.
@@ -43,9 +46,9 @@ type fitted interface {
 	check(i *Image, at string, fail func(path, format string, args ...any))
 }
 
-// kind is what is known of a step before it is read.
+// kind is what is known of a step before it is read: the step has no more than its name.
 type kind struct {
-	name  string
+	Step
 	class class
 	early early
 }
@@ -73,72 +76,71 @@ const (
 	always              // there alone
 )
 
-// kinds are all the steps, as messages list them. One more is a line here and in read, its type with its methods, its keys (keys.go), and what core/load
-// makes of it.
+// kinds are all the steps, as messages list them. One more is a line here, its type with its methods, its keys (keys.go), and what core/load makes of it.
 var kinds = []kind{
-	{"horizontal_flip", turning, also},
-	{"vertical_flip", turning, also},
-	{rotate90, turning, also},
-	{transpose, turning, also},
-	{"random_rotation", turning, also},
-	{"random_affine", turning, also},
-	{"random_perspective", turning, also},
-	{cv2Affine, turning, also},
-	{cv2Perspective, turning, also},
-	{"elastic_transform", turning, never},
-	{cv2Elastic, turning, never},
-	{opticalDistortion, turning, never},
-	{gridDistortion, turning, never},
-	{gridShuffle, turning, never},
-	{"random_zoom_out", turning, always},
-	{iouCrop, turning, always},
-	{RandAugment, augmenting, also},
-	{TrivialAugmentWide, augmenting, also},
-	{AutoAugment, augmenting, also},
-	{TimmRandAugment, augmenting, also},
-	{augMix, augmenting, never},
-	{"color_jitter", changing, also},
-	{"random_photometric_distort", changing, also},
-	{"random_channel_permutation", changing, also},
-	{"grayscale", changing, also},
-	{"gaussian_blur", changing, never},
-	{"solarize", changing, also},
-	{"posterize", changing, also},
-	{"invert", changing, also},
-	{"adjust_sharpness", changing, also},
-	{"autocontrast", changing, also},
-	{"equalize", changing, also},
-	{"gaussian_noise", changing, also},
-	{"jpeg", changing, also},
-	{"random_brightness_contrast", changing, also},
-	{"random_gamma", changing, also},
-	{hsvShift, changing, also},
-	{rgbShift, changing, also},
-	{cv2Jitter, changing, also},
-	{boxBlur, changing, also},
-	{medianBlur, changing, also},
-	{cv2Blur, changing, also},
-	{motionBlur, changing, also},
-	{coarseDropout, changing, also},
-	{clahe, changing, also},
-	{gridDropout, changing, never},
-	{pixelDropout, changing, also},
-	{downscale, changing, also},
-	{multiplication, changing, also},
-	{isoNoise, changing, also},
-	{morphological, changing, never},
-	{sharpen, changing, also},
-	{unsharpMask, changing, also},
-	{emboss, changing, also},
-	{sepia, changing, also},
-	{toneCurve, changing, also},
-	{channelDropout, changing, also},
-	{cv2Equalize, changing, also},
-	{remapClasses, changing, also},
-	{cv2Gray, changing, also},
-	{randomApply, grouping, also}, // as its steps are
-	{randomChoice, grouping, also},
-	{randomOrder, grouping, also},
+	{&Symmetry{Chance{Operation: "horizontal_flip"}}, turning, also},
+	{&Symmetry{Chance{Operation: "vertical_flip"}}, turning, also},
+	{&Symmetry{Chance{Operation: rotate90}}, turning, also},
+	{&Symmetry{Chance{Operation: transpose}}, turning, also},
+	{&RandomRotation{}, turning, also},
+	{&RandomAffine{}, turning, also},
+	{&RandomPerspective{}, turning, also},
+	{&CV2Affine{}, turning, also},
+	{&CV2Perspective{}, turning, also},
+	{&ElasticTransform{}, turning, never},
+	{&CV2Elastic{}, turning, never},
+	{&OpticalDistortion{}, turning, never},
+	{&GridDistortion{}, turning, never},
+	{&RandomGridShuffle{}, turning, never},
+	{&RandomZoomOut{}, turning, always},
+	{&RandomIoUCrop{}, turning, always},
+	{&Augment{Kind: RandAugment}, augmenting, also},
+	{&Augment{Kind: TrivialAugmentWide}, augmenting, also},
+	{&Augment{Kind: AutoAugment}, augmenting, also},
+	{&Augment{Kind: TimmRandAugment}, augmenting, also},
+	{&AugMix{}, augmenting, never},
+	{&ColorJitter{}, changing, also},
+	{&RandomPhotometricDistort{}, changing, also},
+	{&Chance{Operation: permutation}, changing, also},
+	{&Chance{Operation: "grayscale"}, changing, also},
+	{&GaussianBlur{}, changing, never},
+	{&Solarize{}, changing, also},
+	{&Posterize{}, changing, also},
+	{&Chance{Operation: "invert"}, changing, also},
+	{&AdjustSharpness{}, changing, also},
+	{&Chance{Operation: "autocontrast"}, changing, also},
+	{&Chance{Operation: "equalize"}, changing, also},
+	{&GaussianNoise{}, changing, also},
+	{&JPEG{}, changing, also},
+	{&RandomBrightnessContrast{}, changing, also},
+	{&RandomGamma{}, changing, also},
+	{&HueSaturationValue{}, changing, also},
+	{&RGBShift{}, changing, also},
+	{&CV2ColorJitter{}, changing, also},
+	{&Kernel{Operation: boxBlur}, changing, also},
+	{&Kernel{Operation: medianBlur}, changing, also},
+	{&CV2GaussianBlur{}, changing, also},
+	{&MotionBlur{}, changing, also},
+	{&CoarseDropout{}, changing, also},
+	{&CLAHE{}, changing, also},
+	{&GridDropout{}, changing, never},
+	{&PixelDropout{}, changing, also},
+	{&Downscale{}, changing, also},
+	{&MultiplicativeNoise{}, changing, also},
+	{&ISONoise{}, changing, also},
+	{&Morphological{}, changing, never},
+	{&Effect{Operation: sharpen}, changing, also},
+	{&UnsharpMask{}, changing, also},
+	{&Effect{Operation: emboss}, changing, also},
+	{&Chance{Operation: sepia}, changing, also},
+	{&RandomToneCurve{}, changing, also},
+	{&ChannelDropout{}, changing, also},
+	{&Chance{Operation: cv2Equalize}, changing, also},
+	{&RemapClasses{}, changing, also},
+	{&Chance{Operation: cv2Gray}, changing, also},
+	{&RandomApply{}, grouping, also}, // as its steps are
+	{&RandomChoice{}, grouping, also},
+	{&RandomOrder{}, grouping, also},
 }
 
 // The operations of a transform: first the geometry, in this order; then the steps, in any; then what ends it. Those of
@@ -151,9 +153,10 @@ var (
 	ofRowsAlone = namesOf(func(k kind) bool { return k.class == changing && k.early == never })
 	ofPictures  = namesOf(func(k kind) bool { return k.early != never })
 	ofMasks     = namesOf(func(k kind) bool {
-		return k.class == turning || k.class == grouping || k.name == remapClasses || k.name == morphological
+		return k.class == turning || k.class == grouping || k.Name() == remapClasses || k.Name() == morphological
 	})
 	augmentations = namesOf(func(k kind) bool { return k.class == augmenting })
+	alterations   = namesOf(func(k kind) bool { return k.class == changing })
 	changes       = namesOf(func(k kind) bool { return k.class == changing || k.class == grouping })
 	steps         = namesOf(func(kind) bool { return true })
 	endings       = []string{"normalize", "random_erasing"}
@@ -163,14 +166,17 @@ var (
 func namesOf(is func(kind) bool) (all []string) {
 	for _, k := range kinds {
 		if is(k) {
-			all = append(all, k.name)
+			all = append(all, k.Name())
 		}
 	}
 	return all
 }
 
+// firstToLast are names that stand in a row, in words.
+func firstToLast(names []string) string { return names[0] + " to " + names[len(names)-1] }
+
 // operationOrder says the order in words.
-var operationOrder = "resize, center_crop or random_crop, resize, random_resize, random_shortest_size or scale_jitter and one of them, or random_resized_crop alone; pad behind resize: [H, W] or in front of random_crop; ahead of these, or behind resize, random_resize, random_shortest_size or scale_jitter, any of " + strings.Join(earlyTurns, ", ") + ", " + strings.Join(augmentations[:len(augmentations)-1], ", ") + ", and " + changes[0] + " to " + changes[len(changes)-1] + " but " + strings.Join(ofRowsAlone, ", ") + "; then, in any order, " +
+var operationOrder = "resize, center_crop or random_crop, resize, random_resize, random_shortest_size or scale_jitter and one of them, or random_resized_crop alone; pad behind resize: [H, W] or in front of random_crop; ahead of these, or behind resize, random_resize, random_shortest_size or scale_jitter, any of " + strings.Join(earlyTurns, ", ") + ", " + strings.Join(augmentations[:len(augmentations)-1], ", ") + ", and " + firstToLast(changes) + " but " + strings.Join(ofRowsAlone, ", ") + "; then, in any order, " +
 	strings.Join(turns, ", ") + ", " + strings.Join(augmentations, ", ") + "; " + strings.Join(changes, ", ") + "; then " + strings.Join(endings, ", ")
 
 // misplaced says why an operation cannot come after those before it, of which it is none; "" where it can.
@@ -211,115 +217,10 @@ func misplacedGeometry(name string, before []string) string {
 	return ""
 }
 
-// step reads the step of this name; nil: it does nothing.
+// step reads the step of this name; nil: it does nothing, or is none.
 func (d *reading) step(op *section, name string) Step {
-	switch name {
-	case randomApply:
-		return d.randomApply(op)
-	case randomChoice:
-		return d.randomChoice(op)
-	case randomOrder:
-		return d.randomOrder(op)
-	case "horizontal_flip", "vertical_flip", rotate90, transpose:
-		if c := d.chance(op, name); c != nil {
-			return &Symmetry{*c}
-		}
-	case "grayscale", "autocontrast":
-		if c := d.chanceOf(op, name); c != nil {
-			return c
-		}
-	case "random_channel_permutation", "invert", "equalize", cv2Gray, sepia, cv2Equalize:
-		if c := d.chance(op, name); c != nil {
-			return c
-		}
-	case "random_rotation":
-		return d.randomRotation(op)
-	case "random_affine":
-		return d.randomAffine(op)
-	case "random_perspective":
-		return d.randomPerspective(op)
-	case "elastic_transform":
-		return d.elasticTransform(op)
-	case cv2Perspective:
-		return d.cv2Perspective(op)
-	case cv2Elastic:
-		return d.cv2Elastic(op)
-	case opticalDistortion:
-		return d.opticalDistortion(op)
-	case gridDistortion:
-		return d.gridDistortion(op)
-	case gridShuffle:
-		return d.randomGridShuffle(op)
-	case "random_zoom_out":
-		return d.randomZoomOut(op)
-	case iouCrop:
-		return d.randomIoUCrop(op)
-	case RandAugment, TrivialAugmentWide, AutoAugment:
-		return d.augment(op, name)
-	case TimmRandAugment:
-		return d.timmRandAugment(op)
-	case augMix:
-		return d.augMix(op)
-	case "color_jitter":
-		return d.colorJitter(op)
-	case "random_photometric_distort":
-		return d.photometricDistort(op)
-	case "gaussian_blur":
-		return d.gaussianBlur(op)
-	case "solarize":
-		return d.solarize(op)
-	case "posterize":
-		return d.posterize(op)
-	case "adjust_sharpness":
-		return d.adjustSharpness(op)
-	case "random_brightness_contrast":
-		return d.brightnessContrast(op)
-	case "random_gamma":
-		return d.gamma(op)
-	case cv2Affine:
-		return d.cv2Affine(op)
-	case hsvShift:
-		return d.hueSaturationValue(op)
-	case rgbShift:
-		return d.rgbShift(op)
-	case cv2Jitter:
-		return d.cv2ColorJitter(op)
-	case boxBlur, medianBlur:
-		return d.ofKernel(op, name)
-	case cv2Blur:
-		return d.cv2GaussianBlur(op)
-	case motionBlur:
-		return d.motionBlur(op)
-	case coarseDropout:
-		return d.coarseDropout(op)
-	case clahe:
-		return d.clahe(op)
-	case gridDropout:
-		return d.gridDropout(op)
-	case pixelDropout:
-		return d.pixelDropout(op)
-	case downscale:
-		return d.downscale(op)
-	case morphological:
-		return d.morphological(op)
-	case isoNoise:
-		return d.isoNoise(op)
-	case multiplication:
-		return d.multiplicativeNoise(op)
-	case sharpen, emboss:
-		return d.effect(op, name)
-	case unsharpMask:
-		return d.unsharpMask(op)
-	case toneCurve:
-		return d.toneCurve(op)
-	case channelDropout:
-		return d.channelDropout(op)
-	case remapClasses:
-		return d.remapClasses(op)
-	case "gaussian_noise":
-		return d.gaussianNoise(op)
-	case "jpeg":
-		return d.jpeg(op)
+	if i := slices.IndexFunc(kinds, func(k kind) bool { return k.Name() == name }); i >= 0 {
+		return kinds[i].read(d, op)
 	}
 	return nil
 }
@@ -400,7 +301,7 @@ func (i *Image) checkStepOfIndex(s Step, at string, fail func(path, format strin
 		fail(at, "got %s with mode index, whose numbers of classes are no colours; leave it out: only the picture's section needs it", s.Name())
 	} else if m, is := s.(mixer); is && m.mixes() != Nearest && m.mixes() != CV2Nearest {
 		want := Nearest
-		if slices.Contains([]string{cv2Affine, cv2Perspective, opticalDistortion, gridDistortion}, s.Name()) {
+		if m.mixes() == CV2Linear {
 			want = CV2Nearest
 		}
 		fail(at, "got interpolation %s with mode index, want %s, as others mix numbers of classes; write {interpolation: %[2]s}", m.mixes(), want)

@@ -93,6 +93,13 @@ func (e *ElasticTransform) random() bool  { return e.P > 0 && e.Alpha != [2]floa
 
 func (s *Symmetry) draws() any { return s.P }
 
+func (s *Symmetry) read(d *reading, op *section) Step {
+	if c := d.chance(op, s.Operation); c != nil {
+		return &Symmetry{*c}
+	}
+	return nil
+}
+
 func (r *RandomRotation) draws() any {
 	c := *r
 	c.Interpolation, c.Fill, c.Arithmetic = "", nil, ""
@@ -197,7 +204,7 @@ func (d *decoder) warped(s *section, by *Interpolation, fill **Fill, of *Arithme
 	}
 }
 
-func (d *decoder) randomRotation(op *section) *RandomRotation {
+func (*RandomRotation) read(d *reading, op *section) Step {
 	const key = "random_rotation"
 	r := &RandomRotation{Interpolation: Nearest}
 	if target(op.values[key]).Kind != yaml.MappingNode {
@@ -212,7 +219,7 @@ func (d *decoder) randomRotation(op *section) *RandomRotation {
 	return r
 }
 
-func (d *decoder) randomAffine(op *section) *RandomAffine {
+func (*RandomAffine) read(d *reading, op *section) Step {
 	const key = "random_affine"
 	r := &RandomAffine{Scale: [2]float64{1, 1}, Interpolation: Nearest}
 	sec := d.needs(op, key, "degrees", "30")
@@ -229,7 +236,7 @@ func (d *decoder) randomAffine(op *section) *RandomAffine {
 	return r
 }
 
-func (d *decoder) randomPerspective(op *section) *RandomPerspective {
+func (*RandomPerspective) read(d *reading, op *section) Step {
 	const key = "random_perspective"
 	op.switchedOn(key)
 	r := &RandomPerspective{DistortionScale: 0.5, P: 0.5, Interpolation: Bilinear}
@@ -242,20 +249,20 @@ func (d *decoder) randomPerspective(op *section) *RandomPerspective {
 	return r
 }
 
-func (d *decoder) randomZoomOut(op *section) *RandomZoomOut {
+func (*RandomZoomOut) read(d *reading, op *section) Step {
 	const key = "random_zoom_out"
 	op.switchedOn(key)
 	z := &RandomZoomOut{SideRange: [2]float64{1, 4}, P: 0.5}
 	sides, shown, sec := d.short(op, key, "side_range")
 	if sides != nil && d.err == nil {
-		lowHigh(d, sides, shown, &z.SideRange, d.from(1, maxZoomOut))
+		lowHigh(d.decoder, sides, shown, &z.SideRange, d.from(1, maxZoomOut))
 	}
 	sec.number("p", &z.P, 0, 1)
 	d.fill(sec, &z.Fill)
 	return z
 }
 
-func (d *decoder) elasticTransform(op *section) *ElasticTransform {
+func (*ElasticTransform) read(d *reading, op *section) Step {
 	const key = "elastic_transform"
 	op.switchedOn(key)
 	e := &ElasticTransform{Alpha: [2]float64{50, 50}, Sigma: 5, P: 1, Interpolation: Bilinear}

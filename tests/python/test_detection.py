@@ -154,7 +154,7 @@ FIXED = dict(size={"height": 20, "width": 24}, do_pad=False)
 
 
 @pytest.mark.parametrize("make, message", [
-    (lambda: coco(Bare), r"dataset: Bare has a __getitem__ of its own, .*test_detection.py:\d+: got 'img.rotate\(90\)', want its own __getitem__ to be no more than: image, target = super\(\).*docs/recipes.md#detection"),
+    (lambda: coco(Bare), r"dataset: Bare has a __getitem__ of its own, .*test_detection.py:\d+: got 'img.rotate\(90\)', want its own __getitem__ to give what super\(\).__getitem__\(i\) returns to its processor, .*#labels-of-objects\); .*docs/recipes.md#detection"),
     (lambda: coco(Unsaid), r"annotations=\{'image_id': idx.*of another picture than the data set's, or other annotations than \{\"image_id\": self.ids\[i\]"),
     (lambda: coco(More), r"do_pad=False\)\", of other arguments than images, annotations and return_tensors=\"pt\""),
     (lambda: coco(Placed), "of other arguments than images, annotations and return_tensors"),

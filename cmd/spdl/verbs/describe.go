@@ -44,11 +44,16 @@ type description struct {
 
 const defaultSize = 224
 
-// addOrderFlags declares those that say what is read, and in which order; a flag that was not given changes nothing.
+// addReadFlags declares those that say what is read, and in which order; a flag that was not given changes nothing.
+func (d *description) addReadFlags(c *cobra.Command) {
+	c.Flags().StringVar(&d.json, "spec-json", "", "the description itself, as JSON, in place of a file")
+	d.addOrderFlags(c)
+}
+
+// addOrderFlags declares those that say in which order.
 func (d *description) addOrderFlags(c *cobra.Command) {
 	f := c.Flags()
 	d.flags, d.size = f, defaultSize
-	f.StringVar(&d.json, "spec-json", "", "the description itself, as JSON, in place of a file")
 	f.BoolVar(&d.shuffle, "shuffle", true, "shuffle every epoch anew")
 	f.BoolVar(&d.fixed, "no-shuffle", false, "keep the order of the files")
 	f.Uint64Var(&d.seed, "seed", 0, "seed of shuffling and augmentation")
@@ -56,7 +61,7 @@ func (d *description) addOrderFlags(c *cobra.Command) {
 
 // addFlags declares all flags of a description.
 func (d *description) addFlags(c *cobra.Command) {
-	d.addOrderFlags(c)
+	d.addReadFlags(c)
 	f := c.Flags()
 	f.StringVar(&d.name, "name", "", "name of the ring (default: the file's or folder's)")
 	f.IntVar(&d.size, "size", defaultSize, "folder or shards: height and width of pictures and frames; resized, then cropped in the middle")

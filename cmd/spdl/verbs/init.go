@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spdl/spdl/core/source/store"
 	"github.com/spdl/spdl/core/spec"
@@ -32,7 +32,6 @@ most often beside it as comments. Nothing else is written. What the keys mean sa
 	}
 	v.addOrderFlags(c)
 	f := c.Flags()
-	f.Lookup("spec-json").Hidden = true
 	f.StringVar(&v.name, "name", "", "name of the ring (default: the folder's or the first shard's)")
 	f.IntVar(&v.size, "size", defaultSize, "height and width of pictures and frames; resized, then cropped in the middle")
 	f.IntVar(&v.batch, "batch", 32, "rows per batch")
@@ -41,8 +40,6 @@ most often beside it as comments. Nothing else is written. What the keys mean sa
 
 func (v *beginning) run(ctx context.Context, args []string) error {
 	switch {
-	case v.given("spec-json"):
-		return usage("init: got --spec-json, which is a description already; want a folder of media or shards")
 	case len(args) == 1 && isFile(args[0]) && !areShards(args) && otherThanDescription("init", args[0]) == nil && !isList(args[0]):
 		return usage("init: %q is a file, and a description if anything (spdl check says what comes of it); want a folder of media or shards", args[0])
 	case len(args) == 0:
@@ -51,6 +48,11 @@ func (v *beginning) run(ctx context.Context, args []string) error {
 	s, err := v.read(ctx, "init", args)
 	if err != nil {
 		return err
+	}
+	for _, path := range append(s.Source.Shards, s.Source.Folder) {
+		if !utf8.ValidString(path) {
+			return usage("init: %q: got a path that is no UTF-8, as all of a description is; rename it, or serve it without a description", path)
+		}
 	}
 	fmt.Fprint(v.out, beginningOf(s))
 	return nil
@@ -113,17 +115,21 @@ func addTransform(add func(format string, args ...any), t *spec.Transform) {
 
 // inFull is a path that holds wherever the description lies; an address stays.
 func inFull(path string) string {
-	if full, err := filepath.Abs(path); err == nil && !store.IsURL(path) && !strings.Contains(path, "://") {
+	if full, err := filepath.Abs(path); err == nil && !store.IsURL(path) {
 		return full
 	}
 	return path
 }
 
-// quoted is text as YAML has it, in quotes where it needs them.
+// quoted is text as YAML has it on one line, in quotes where it needs them.
 func quoted(text string) string {
-	written, err := yaml.Marshal(text)
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
+	if strings.Contains(text, "\n") {
+		n.Style = yaml.DoubleQuotedStyle // else its lines stand below each other
+	}
+	written, err := yaml.Marshal(n)
 	if err != nil {
-		return strconv.Quote(text)
+		panic(err) // no text is refused
 	}
 	return strings.TrimSuffix(string(written), "\n")
 }

@@ -32,6 +32,12 @@ func TestMain(m *testing.M) {
 		if within, err := time.ParseDuration(os.Getenv("SPDL_TEST_INSPECT_TIME")); err == nil {
 			inspectTime = within
 		}
+		if os.Getenv("SPDL_TEST_COMMAND") == "panic" {
+			ctx, leave := untilTyped(context.Background(), os.Stdin, 'q')
+			defer leave()
+			fmt.Println(ctx.Err())
+			panic("on purpose")
+		}
 		os.Exit(Main(os.Args[1:], os.Stdout, os.Stderr))
 	}
 	// Under the race detector a process waits a second at its end, and the tests run hundreds of commands.
@@ -118,6 +124,23 @@ func refused(t *testing.T, code int, want string, args ...string) {
 	if r.code != code || !strings.HasPrefix(r.err, "spdl: ") || !strings.Contains(r.err, want) || strings.Count(r.err, "\n") != 1 || r.out != "" {
 		t.Errorf("spdl %q: exit code %d, want %d with %q\nout: %s\nerr: %s", args, r.code, code, want, r.out, r.err)
 	}
+}
+
+// inDir has the rest of the test in this working directory.
+func inDir(t *testing.T, dir string) {
+	t.Helper()
+	before, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chdir(dir); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.Chdir(before); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // service is a running spdl serve.

@@ -60,7 +60,7 @@ With --out s3://BUCKET/... archives are written to an object store, in parts, wi
   spdl pack /data/val --out /data/shards/val.tar --no-shuffle`,
 		RunE: func(c *cobra.Command, args []string) error { return v.run(c.Context(), args) },
 	}
-	v.addOrderFlags(c)
+	v.addReadFlags(c)
 	f := c.Flags()
 	f.StringVarP(&v.out, "out", "o", "", "the archives, paths or s3:// URLs, with one %d or %06d for their number")
 	f.StringVar(&v.bytes, "shard-bytes", "256MiB", "about how large an archive becomes at most; 0: no bound")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,7 +33,7 @@ func (a *app) top() *cobra.Command {
 shows what happened between two looks: rates, busy shares, times, queues, consumers, CPU, memory, and a verdict with what would change
 it. It takes nothing from consumers. docs/performance.md tells how to read it.
 
-On a terminal it shows one screen until Ctrl-C, cut to the window; elsewhere it writes one report after the other.`,
+On a terminal it shows one screen until q or Ctrl-C is typed, cut to the window; elsewhere it writes one report after the other.`,
 		Example: `  spdl top imagenet
   spdl top imagenet --once --interval 10s
   spdl top imagenet --json | jq .rings[0].verdict.text`,
@@ -59,9 +60,14 @@ func (v *topping) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if !v.once && !v.json && isTerminal(v.out) {
+		typed, leave := untilTyped(ctx, os.Stdin, 'q')
+		defer leave()
+		ctx = typed
+	}
 	before, err := look(ctx, "top", name)
 	if ctx.Err() != nil {
-		return nil // Ctrl-C is how one leaves
+		return nil // q and Ctrl-C are how one leaves
 	}
 	if err != nil {
 		return err

@@ -295,18 +295,7 @@ func TestViewTakesPatternsOfShards(t *testing.T) {
 	home(t)
 	dir := t.TempDir()
 	tarOf(t, pictures(t, 4), filepath.Join(dir, "train-0.tar"))
-	before, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chdir(dir); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.Chdir(before); err != nil {
-			t.Error(err)
-		}
-	})
+	inDir(t, dir)
 	for _, pattern := range []string{"train-*.tar", "train-{0..0}.tar"} {
 		wants(t, good(t, "view", pattern, "--size", "8", "--out", "sheet.png"), "4 samples of batch 0")
 	}

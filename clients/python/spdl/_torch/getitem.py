@@ -16,8 +16,7 @@ from .kept import Keys, Value, View
 from .steps import LIBRARIES, Made, Picture, Steps, listed
 from .texts import NOTHING
 
-WANT = ("want it to open a picture, image = Image.open(path).convert(\"RGB\") or cv2.cvtColor(cv2.imread(path), cv2.COLOR_BGR2RGB), to give it to a transform, image = self.transform(image), or albumentations' as "
-        "self.transform(image=np.array(image))[\"image\"], with mask=np.array(Image.open(path)) as well, and to return it, alone or beside anything else, return image, label, or in a dict; what else it does may not look at the picture")
+WANT = "want it to open a picture, to give it to a transform and to return it, alone or beside anything else, without looking at it otherwise (docs/migrate-from-dataloader.md#data-sets-of-your-own)"
 _LOADERS = ("default_loader", "pil_loader")  # torchvision's, to RGB
 _TAKEN, _LOADS, _INNER = "_spdl_picture", "_spdl_loads", "_spdl_inner"  # what the rest of the function calls it, the rest of a function that opens it, and what has another data set's
 

@@ -10,9 +10,8 @@ from . import texts
 from .annotated import Unknown
 
 PICTURE, MASK, LABELS = "pixel_values", "pixel_mask", "labels"
-WANT = ("want its own __getitem__ to be no more than: image, target = super().__getitem__(i); target = {\"image_id\": self.ids[i], \"annotations\": target}; encoding = self.processor(images=image, "
-        "annotations=target, return_tensors=\"pt\"); return encoding[\"pixel_values\"].squeeze(), encoding[\"labels\"][0], in a tuple or a dict; what else is done to pictures and boxes are operations of a description "
-        "(docs/recipes.md#detection-boxes-that-follow-the-crop), or keep torch's DataLoader for it")
+WANT = ("want its own __getitem__ to give what super().__getitem__(i) returns to its processor, and to return the pixel_values and labels of that, no more (docs/migrate-from-dataloader.md#labels-of-objects); "
+        "what else is done to pictures and boxes are operations of a description (docs/recipes.md#detection-boxes-that-follow-the-crop), or keep torch's DataLoader for it")
 
 
 class Sample(NamedTuple):

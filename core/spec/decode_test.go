@@ -1,0 +1,40 @@
+package spec
+
+import (
+	"strings"
+	"testing"
+)
+
+// A description may say which YAML it is, as others' files do.
+func TestADirectiveOfYAMLIsTaken(t *testing.T) {
+	for _, head := range []string{
+		"%YAML 1.2\n---\n", "%YAML 1.1\n---\n", "%YAML 1.2\r\n---\r\n", "\ufeff%YAML 1.2\n---\n", "# ours\n\n%YAML 1.2 # yes\n---\n", "%TAG ! tag:a,2000:\n# and\n%YAML\t1.2\n---\n",
+	} {
+		if s, err := Parse([]byte(head+least), ""); err != nil || s.Source.Folder != "pics" {
+			t.Errorf("%q: %v", head, err)
+		}
+	}
+	// what stands in the description is none
+	if s, err := Parse([]byte("name: |-\n  %YAML 1.2\n"+least), ""); err == nil || !strings.Contains(err.Error(), `"%YAML 1.2"`) {
+		t.Errorf("got %+v, %v, want a name that is refused as it is", s, err)
+	}
+}
+
+// Others are refused where they are, with what to do; mistakes further below are told as ever.
+func TestOtherDirectivesAreRefused(t *testing.T) {
+	const remedy = "; leave out the lines ahead of it that begin with %, which say nothing here"
+	for head, want := range map[string]string{
+		"%YAML 1.3\n---\n": "found incompatible YAML document" + remedy, "%YAML 2.0\n---\n": "found incompatible YAML document" + remedy, "%YAML 1.21\n---\n": "found incompatible YAML document" + remedy,
+		"%OURS 1\n---\n": "found unknown directive name" + remedy, "%YAML 1.2\n%YAML 1.2\n---\n": "found duplicate %YAML directive" + remedy, "%YAML one\n---\n": remedy, "# ours\n%YAML 1.2\n": remedy,
+	} {
+		if _, err := Parse([]byte(head+least), "x.yaml"); err == nil || !strings.HasPrefix(err.Error(), "x.yaml:") || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%q\ngot  %v\nwant %s", head, err, want)
+		}
+	}
+	if _, err := Parse([]byte("%YAML 1.2\n---\n"+least+"a: [\n"), "x.yaml"); err == nil || strings.Contains(err.Error(), "%") || !strings.HasPrefix(err.Error(), "x.yaml:5:1: not YAML") {
+		t.Error(err)
+	}
+	if _, err := Parse([]byte("%YAML 1.2\n---\n"+least+"batch: no\n"), "x.yaml"); err == nil || !strings.HasPrefix(err.Error(), "x.yaml:5:8: batch: ") {
+		t.Error(err)
+	}
+}
