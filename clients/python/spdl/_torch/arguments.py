@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn, Optional, Union
 from .. import _torchrun
 from .._errors import ArgumentError
 from .._given import plain, whole
-from . import annotated, apart, beside, columns, datasets, extents, formats, held, huggingface, joint, litdata, mosaic, own, processors, samplers, streams
+from . import annotated, apart, beside, columns, datasets, extents, followers, formats, held, huggingface, joint, litdata, mosaic, own, processors, samplers, streams
 from .given import Operation, refusal
 from .kept import PLAIN, Kept, Listed, Row, Samples
 from .labels import Sampled
@@ -148,7 +149,7 @@ def _of_pictures(of: datasets.Pictures, dataset: Any, said: _Arguments) -> Made:
     source: dict[str, Any] = {"host": {"samples": len(of.pictures)}}
     files: beside.Files = {}
     if of.target != LABEL:
-        columns, files[TABLE] = table(of.target, of.pictures, of.labels, sections["image"]["boxes"]["format"] if of.target.kind == "boxes" else "")
+        columns, files[TABLE] = table(of.target, of.pictures, of.labels, *_forms(of, sections))
         source = {"list": TABLE, "labels": "none", **({"columns": columns} if columns else {})}
     elif of.found:
         count = len(of.pictures[0].paths)
@@ -158,6 +159,12 @@ def _of_pictures(of: datasets.Pictures, dataset: Any, said: _Arguments) -> Made:
         source = {"folder": of.root, "extensions": [ending.lstrip(".") for ending in of.extensions]}
     more = finish.known if isinstance(finish, Sampled) else ()
     return Made(len(of.pictures), source, sections, datasets.Files(of, kept), (*fields, *more), finish, finish.collate is not None, of.classes, files, places)
+
+
+def _forms(of: datasets.Pictures, sections: dict[str, Any]) -> tuple[str, str]:
+    """The form that the table has boxes in, and that in which they are given."""
+    own = of.target.sample.kind if of.target.kind == "own" else None
+    return ("", "") if of.target.kind not in ("boxes", "own") or of.target.kind == "own" and own is None else (sections["image"]["boxes"]["format"], "xyxy" if own is None else own.form.lower())
 
 
 def _of_views(of: datasets.Pictures, dataset: Any, given: _Arguments, kept: Kept) -> tuple[Union[Finish, Samples], dict[str, Any], Places, Sequence[str]]:
@@ -179,7 +186,7 @@ def _of_views(of: datasets.Pictures, dataset: Any, given: _Arguments, kept: Kept
         if not is_map and one.channels == 1 and of.size is None and "mode" in said.section:
             raise refusal(place, transform, "makes three channels of a grey picture, want image.convert(\"RGB\") behind Image.open, and Grayscale(3) as its first transform, which makes the same three of it")
         operations = [*_front(of, said.operations), *said.operations]
-        section = {**({"mode": "index"} if is_map else {"mode": "gray"} if one.channels == 1 else {}), **({"orientation": "apply"} if view.turned else {}), **_shape(one, dataset, operations, listed)}
+        section = {**({"mode": "index"} if is_map else {"mode": "gray"} if one.channels == 1 else {}), **({"orientation": "apply"} if view.turned else {}), **_shape(one, dataset, operations, listed, view)}
         # told is told by open, which can say of a refusal which transform it is
         sections.append({**section, "transform": transform} if of.size is None and transform is not None else {**section, **said.section, "transform": operations})
         rows.append(_row(view, said, is_map, array, place))
@@ -201,7 +208,7 @@ def _of_mask(view: Picture, last: OfMask, of: datasets.Pictures, dataset: Any, l
     early = [each for at, each in view.after if at < len(view.transforms)]
     if early:
         datasets.refuse("dataset", dataset, "has a mask whose numbers are changed ahead of v2's transforms, want that behind them")
-    section = {"mode": "index", "layout": "NHWC" if last.flat else "NCHW", **_shape(one, dataset, operations, listed), "transform": operations}
+    section = {"mode": "index", "layout": "NHWC" if last.flat else "NCHW", **_shape(one, dataset, operations, listed, view), "transform": operations}
     wide = [lambda rows: rows.long()] if through.wide else []
     return section, Row("" if said.pure or view.after else "Mask", last.flat, False, (), [*wide, *[each for _, each in view.after]])
 
@@ -214,10 +221,12 @@ def _row(view: Picture, said: Told, is_map: bool, array: bool, place: str) -> Ro
     return Row("Image" if said.tv_image and not then else "", is_map or array and view.mode == "L", said.array or array or is_map and not said.tensor, first, then)
 
 
-def _sections(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[Union[Finish, Sampled], dict[str, Any], Places]:
+def _sections(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[Union[Finish, Sampled, followers.Finish], dict[str, Any], Places]:
     """What becomes of a batch, and the sections of a picture and of what goes through its transforms with it; and of what these are made."""
     if of.target.kind == "objects":
         return _of_objects(of, dataset, given)
+    if of.target.kind == "own":
+        return _of_own(of, dataset, given)
     collate = _collate(given, of.target.kind == "boxes")
     listed = given.batch_size() == 1 or collate is not None and not _is_torchs_own(collate)
     through: Any = joint.Boxes(of.target.keys) if of.target.kind == "boxes" else joint.Mask()
@@ -231,6 +240,23 @@ def _sections(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[U
     mask = {"mode": "index", "layout": "NCHW", **shape, "transform": through.operations}
     return finish._replace(form="" if said.pure else "mask", wide=through.wide), {"fields": {"image": {"image": image}, "mask": {"image": mask}}}, \
         Places({"fields.image.image.transform": said.places})
+
+
+def _of_own(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[followers.Finish, dict[str, Any], Places]:
+    """Of pictures and what lies in them, of a class of the program's own."""
+    assert of.views is not None
+    view, kind, collate = of.views[0], of.target.sample.kind, _collate(given)
+    through = None if kind is None else joint.Boxes(of.target.keys, kind.form)
+    said = _told(of, dataset, through)
+    follows = {key: {**{name: one for name, one in said.section[key].items() if name != "with"}, "column": key, **({"with": [says]} if says in of.target.keys else {})} for key, says in (("boxes", "labels"), ("points", "places")) if key in said.section}
+    if through is not None:
+        follows["boxes"] = through.section()
+        kind = kind._replace(out=through.form, sanitized=through.sanitizes, image=said.tv_image, pure=said.pure)
+    followers.check_ahead(view.after, said.operations, of.transform, f"dataset.{of.target.transformed()}")
+    shape = _shape(of, dataset, said.operations, given.batch_size() == 1 or collate is not None and not _is_torchs_own(collate), view)
+    image = {**({"mode": "gray"} if of.channels == 1 else {}), **({"orientation": "apply"} if of.turned else {}), **said.section, **shape, **follows, "transform": said.operations}
+    finish = followers.Finish([one["sample"] for one in of.labels], kind or followers.Kind(keys=of.target.keys), Row(array=said.array, first=[each for _, each in view.after]), collate)
+    return finish, {"image": image}, Places({"image.transform": said.places})
 
 
 def _of_objects(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[Sampled, dict[str, Any], Places]:
@@ -283,7 +309,7 @@ def _front(of: datasets.Pictures, operations: list[Operation]) -> list[Operation
     return [{"resize": {"size": of.size, "interpolation": "nearest"}}] if of.size is not None and first == "pad" else []
 
 
-def _shape(of: datasets.Pictures, dataset: Any, operations: list[Operation], listed: bool) -> dict[str, Any]:
+def _shape(of: datasets.Pictures, dataset: Any, operations: list[Operation], listed: bool, view: Optional[Picture] = None) -> dict[str, Any]:
     """What a section says of the shape of its rows, where pictures keep sizes of their own: as the loop has them in a list, or as one picture, they may."""
     if not extents.differ(operations):
         return {}
@@ -295,6 +321,11 @@ def _shape(of: datasets.Pictures, dataset: Any, operations: list[Operation], lis
         return {"shape": "ragged"}
     if of.size is not None:
         return {"shape": "ragged", "room": extents.room([(of.size[0], of.size[1])], operations)}
+    if view is not None and of.found or of.target.kind == "own" or isinstance(of.pictures[0], own.Opened):
+        sides = own.extents(of.pictures, 0 if view is None else view.file, of.turned if view is None else view.turned)
+        if (first := next(sides, None)) is None:
+            datasets.refuse("dataset", dataset, "has no picture that can be read, and rows have room for the largest; Resize(N, max_size=M) bounds them as well")
+        return {"shape": "ragged", "room": extents.room(itertools.chain([first], sides), operations)}
     if of.target.kind not in ("boxes", "mask"):
         raise refusal(place, of.transform, "leaves the size of each picture open, and a data set of files and labels says nothing of it, want what bounds it: Resize(N, max_size=M) or "
                                            "RandomShortestSize(N, max_size=M)")
