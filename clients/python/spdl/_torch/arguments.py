@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn, Optional, Union
 from .. import _torchrun
 from .._errors import ArgumentError
 from .._given import plain, whole
-from . import annotated, apart, beside, columns, datasets, extents, followers, formats, held, huggingface, joint, litdata, mosaic, own, processors, samplers, streams
+from . import annotated, apart, beside, columns, datasets, extents, followers, formats, held, huggingface, joint, litdata, mosaic, ordered, own, processors, samplers, streams
 from .given import Operation, refusal
 from .kept import PLAIN, Kept, Listed, Row, Samples
 from .labels import Sampled
@@ -92,11 +92,13 @@ def drop(dataset: Any, arguments: dict[str, Any]) -> Drop:
     count, make, arguments = _looked_at(dataset, arguments)
     said = _Arguments(arguments)
     order: dict[str, Any] = {"shuffle": said.flag("shuffle"), "seed": said.seed(said.get("generator")), "last": "drop" if said.flag("drop_last") else "cover"}
+    said.look_at_batches(dataset)
     sampled = samplers.sampled(said, count, order)
     groups = samplers.grouped(said, sampled, count, order)
     if count == 0:
         datasets.refuse("dataset", dataset, "has no samples")
     made = make(sampled.chosen, said)
+    made = _in_its_order(made, dataset, said) if sampled.own else made
     description: dict[str, Any] = {
         "source": made.source, "batch": said.batch_size(), "order": order, **made.sections, "bad_sample": {"policy": "fail"},  # as an exception in a worker does
     }
@@ -108,6 +110,17 @@ def drop(dataset: Any, arguments: dict[str, Any]) -> Drop:
     if sampled.world:
         description["world"] = sampled.world
     return _ended(description, made, files, said)
+
+
+def _in_its_order(made: Made, dataset: Any, said: _Arguments) -> Made:
+    """Samples in the order of a sampler of the program's own, which are brought one after the other."""
+    name = "sampler" if said.batches is None else "batch_sampler"
+    sampler = said.get("sampler") if said.batches is None else said.batches
+    if made.brought is None or made.files:
+        said.refuse(name, f"got {type(sampler).__qualname__}, a sampler of your own, beside a data set whose samples the engine reads from a table, want one of files or pixels with labels, or of a class of yours with one picture; "
+                          f"or {samplers.KNOWN}; weights, groups and lengths are order of a description (docs/order.md)")
+    asked = ordered.Asked(sampler, name, said.batch_size(), said.flag("drop_last"), said.get("generator"))
+    return made._replace(source={"host": {"stream": True}}, brought=ordered.Order(made.brought, asked))
 
 
 def _streamed(read: Streamed, said: _Arguments) -> Drop:
@@ -341,6 +354,7 @@ class _Arguments:
     def __init__(self, given: dict[str, Any]) -> None:
         self._given = dict(given)
         self.groups: Any = None  # of which batches are, of each sample one
+        self.batches: Any = None  # a batch sampler of the program's own
         for name in given:
             if name not in ARGUMENTS:
                 raise TypeError(f"spdl: DataLoader: got an unexpected argument {name} beside a data set; torch's are {', '.join(ARGUMENTS)}")
@@ -350,14 +364,22 @@ class _Arguments:
     def _unpack(self, batches: Any) -> None:
         """What a BatchSampler has in it takes the place of what it stands for."""
         grouped = samplers.is_grouped(batches)
-        if not grouped and samplers.kind_of(batches) != "BatchSampler":
-            self.refuse("batch_sampler", f"got {type(batches).__qualname__}, want a BatchSampler of torch's, a GroupedBatchSampler of torchvision's references, or batch_size and sampler; batches by "
-                                         "length are order: {buckets: {by: COLUMN, max_total: N}} of a description")
         for name, usual in (("batch_size", 1), ("shuffle", False), ("sampler", None), ("drop_last", False)):
             if self.get(name) not in (None, usual):
                 self.refuse(name, f"got {self.get(name)!r:.60} beside batch_sampler, which says it; leave it out, as torch wants it")
+        if not grouped and samplers.kind_of(batches) != "BatchSampler" or grouped and samplers.kind_of(batches.sampler) == samplers.OWN:
+            self.batches = batches
+            return
         self._given.update(batch_size=batches.batch_size, sampler=batches.sampler, drop_last=getattr(batches, "drop_last", False))
         self.groups = batches.group_ids if grouped else None
+
+    def look_at_batches(self, dataset: Any) -> None:
+        """Find out how large the batches of a batch sampler of the program's own are."""
+        if self.batches is not None and hasattr(self.batches, "__iter__"):
+            most = ordered.largest(self.batches, dataset)
+            if most is None:
+                self.refuse("batch_sampler", f"got {type(self.batches).__qualname__}, which does not say how many samples a batch has at most, and cannot be copied to be looked at, want batch_size in it: self.batch_size = N")
+            self._given["batch_size"] = most
 
     def get(self, name: str) -> Any:
         return self._given.get(name)
