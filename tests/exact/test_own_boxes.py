@@ -252,6 +252,44 @@ def coco_of(root, transform):
     return dataset
 
 
+class Boxer:
+    """A transform of one's own around albumentations'."""
+
+    def __init__(self, inside):
+        self.inside = inside
+
+    def __call__(self, picture, boxes, labels):
+        high, wide = 48, 56
+        picture = np.array(picture)
+        out = self.inside(image=picture, bboxes=boxes, labels=labels)
+        shares = torch.tensor(out["bboxes"], dtype=torch.float32).reshape(-1, 4) / torch.tensor([wide, high, wide, high])
+        return {"pixels": out["image"]}, shares, out["labels"]
+
+
+class Wrapped(Own):
+    def __getitem__(self, i):
+        rows = [one for one in self.table if one["image"] == self.names[i]]
+        image = Image.open(os.path.join(self.root, "images", self.names[i])).convert("RGB")
+        pixels, boxes, labels = self.transform(image, [one["bbox"] for one in rows], labels=[one["label"] for one in rows])
+        return {**pixels, "boxes": boxes, "labels": labels, "count": len(rows)}
+
+
+class ByAMethod(Own):
+    """A method that calls a transform of v2's, whose picture is Pillow's at the end."""
+
+    def apply(self, image, target, more):
+        target["seen"] = True
+        image, target = self.transform(image, target)
+        return image, target
+
+    def __getitem__(self, i):
+        rows = [one for one in self.table if one["image"] == self.names[i]]
+        image = Image.open(os.path.join(self.root, "images", self.names[i])).convert("RGB")
+        boxes = tv_tensors.BoundingBoxes(torch.tensor([one["bbox"] for one in rows], dtype=torch.float32).reshape(-1, 4), format="XYWH", canvas_size=image.size[::-1])
+        image, target = self.apply(image, {"boxes": boxes}, i)
+        return F.pil_to_tensor(image), target
+
+
 class Plain(Own):
     """Pictures that a transform has alone, of sizes of their own, and boxes beside them."""
 
@@ -284,6 +322,8 @@ CASES = {
     "words": (Words, boxed(A.Resize(50, 50), A.CenterCrop(16, 16), params=WORDS)),
     "one behind the other": (lambda root, transform: Held(root, transform, floats(v2.RandomHorizontalFlip(1))), v2.Compose([v2.Resize((40, 48))])),
     "torchvision's own below": (lambda root, transform: coco_of(root, transform), floats(v2.RandomVerticalFlip(1), v2.Resize((40, 48)))),
+    "a transform of its own": (Wrapped, Boxer(A.Compose([A.Resize(48, 56), A.HorizontalFlip(p=1), ToTensorV2()], bbox_params=A.BboxParams(format="coco", label_fields=["labels"])))),
+    "a method, and pictures of Pillow": (ByAMethod, v2.Compose([v2.Resize((40, 48)), v2.RandomHorizontalFlip(1)])),
     "pictures alone": (Plain, T.ToTensor()),
     "points": (Eyes, A.Compose([A.CenterCrop(28, 30), ToTensorV2()], keypoint_params=A.KeypointParams(format="xy", label_fields=["which"]))),
     "points that stay": (Eyes, A.Compose([A.CenterCrop(28, 30), ToTensorV2()], keypoint_params=A.KeypointParams(format="xy", label_fields=["which"], remove_invisible=False))),

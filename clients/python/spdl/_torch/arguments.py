@@ -260,15 +260,16 @@ def _of_own(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[fol
     assert of.views is not None
     view, kind, collate = of.views[0], of.target.sample.kind, _collate(given)
     through = None if kind is None else joint.Boxes(of.target.keys, kind.form)
-    said = _told(of, dataset, through)
+    said = _told(of, dataset, through, array=kind is not None)
+    pillow = kind is not None and "layout" not in said.section
     follows = {key: {**{name: one for name, one in said.section[key].items() if name != "with"}, "column": key, **({"with": [says]} if says in of.target.keys else {})} for key, says in (("boxes", "labels"), ("points", "places")) if key in said.section}
     if through is not None:
         follows["boxes"] = through.section()
-        kind = kind._replace(out=through.form, sanitized=through.sanitizes, image=said.tv_image, pure=said.pure)
+        kind = kind._replace(out=through.form, sanitized=through.sanitizes, image=said.tv_image, pure=said.pure, pillow=pillow)
     followers.check_ahead(view.after, said.operations, of.transform, f"dataset.{of.target.transformed()}")
     shape = _shape(of, dataset, said.operations, given.batch_size() == 1 or collate is not None and not _is_torchs_own(collate), view)
     image = {**({"mode": "gray"} if of.channels == 1 else {}), **({"orientation": "apply"} if of.turned else {}), **said.section, **shape, **follows, "transform": said.operations}
-    finish = followers.Finish([one["sample"] for one in of.labels], kind or followers.Kind(keys=of.target.keys), Row(array=said.array, first=[each for _, each in view.after]), collate)
+    finish = followers.Finish([one["sample"] for one in of.labels], kind or followers.Kind(keys=of.target.keys), Row(array=said.array or pillow, first=[each for _, each in view.after]), collate)
     return finish, {"image": image}, Places({"image.transform": said.places})
 
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import ast
 import copy
+import functools
 import inspect
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import CellType, FunctionType
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
-from . import getitem, libraries
+from . import getitem, libraries, texts
 from .annotated import Unknown
-from .steps import LIBRARIES, Made
+from .steps import LIBRARIES, Made, Picture, code_of
 
-_HERE, _MADE, _HOLDS = "_spdl_here", "_spdl_made", "_spdl_holds"  # what stands in the place of the picture, what the transform has made, and what is asked of each sample
+_HERE, _MADE, _HOLDS, _FIND = "_spdl_here", "_spdl_made", "_spdl_holds", "_spdl_find"  # what stands in the place of the picture, what the transform has made, what is asked of each sample, and what is called for a transform of its own
 _FOLLOW = ("bboxes", "keypoints")  # albumentations' arguments
+_IMAGES = ("image", "img", "images", "pixel_values", "picture", "pic")  # what a picture may be called
 _WANT = ("want it to find a picture and its boxes, to give both to one transform, albumentations' self.transform(image=image, bboxes=boxes, labels=labels) or torchvision's v2 as self.transforms(image, target) with "
          "tv_tensors.BoundingBoxes in it, and to return what that makes; what stands in front may not change the picture otherwise")
 
@@ -36,13 +38,15 @@ class Unjoined(Exception):
 
 
 class Reader(getitem.Reader):
-    """Of the function. `samples()` has what is found ahead of the transform, `finish()` what is done behind it."""
+    """Of the function. `rest()` finds what is ahead of the transform, `told()` says what that is, `finish()` does what is behind it."""
 
     WANT = _WANT
+    _opens = 1  # pictures
 
     def __init__(self, dataset: Any, function: FunctionType, cls: type) -> None:
         """Raises Unknown, and Unjoined."""
         self._allowed: set[int] = set()  # the calls that open the picture, among all nodes
+        self._inner: Optional[Inner] = None  # the transform, where it is the program's own and calls another
         super().__init__(dataset, function, cls)
 
     def _read(self) -> list[ast.stmt]:
@@ -53,19 +57,23 @@ class Reader(getitem.Reader):
         if not isinstance(steps[at], (ast.Assign, ast.AnnAssign, ast.Return)):
             self._other(steps[at])
         self.transform, self.called, self.of_albumentations = self._known(call.func), ast.unparse(call.func).rpartition(".")[2], not call.args
-        while not self.of_albumentations and (next_one := self._goes_on(steps[at], steps[at + 1:at + 2])) is not None:  # image, target = self.more(image, target)
+        own = self._own_transform(call)
+        while own is None and not self.of_albumentations and (next_one := self._goes_on(steps[at], steps[at + 1:at + 2])) is not None:  # image, target = self.more(image, target)
             self.transform = [*(self.transform if isinstance(self.transform, list) else [self.transform]), next_one]
             del steps[at + 1]
         if another := next((node for step in steps[at + 1:] for node in ast.walk(step) if isinstance(node, ast.Call) and self._is_joint(node, steps)), None):
             self._refuse(another, f"{ast.unparse(another)[:80]!r}, a second transform of a picture and what lies in it", "want one: Compose([...]) of both")
         front = list(steps[:at])
-        image, annotation = self._of_albumentations(call, front) if self.of_albumentations else self._of_torchvision(call, front)
+        image, annotation = self._of_own(call, own) if own is not None else self._of_albumentations(call, front) if self.of_albumentations else self._of_torchvision(call, front)
         self._allow(image, front)
         kept = self._steps(front)
         if self._last is not None:
             self._refuse(self._last, f"{ast.unparse(self._last)[:80]!r} ahead of the transform")
         self.picture = self._one(self._seen(image))
-        if self.of_albumentations and (not self.picture.array or self.picture.mode not in ("", "RGB", "L")) or not self.of_albumentations and self.picture.array or self.picture.mask or len(self._paths) != 1:
+        if own is not None:
+            inner = self._inner = Inner(self.transform, own, self._picture_of(own, call)[0], self.picture, self._within)
+            self.transform, self.of_albumentations, self.picture = inner.transform, inner.of_albumentations, inner.picture
+        if self.of_albumentations and (not self.picture.array or self.picture.mode not in ("", "RGB", "L")) or not self.of_albumentations and self.picture.array or self.picture.mask or len(self._paths) != self._opens:
             self._refuse(image, f"{ast.unparse(image)[:80]!r} of the transform's picture", f"want {'np.array(image), in RGB' if self.of_albumentations else 'a picture of Pillow or a tensor'}")
         annotation = self._seen(annotation)
         if self._mentions(annotation):
@@ -77,7 +85,7 @@ class Reader(getitem.Reader):
     def _flat(self, steps: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
         """Statements, with those of conditions that hold in the place of these, where a transform is called in them."""
         for step in steps:
-            if not isinstance(step, ast.If) or not any(isinstance(node, ast.Call) and self._transforms(node) for node in ast.walk(step)):
+            if not isinstance(step, ast.If) or not any(isinstance(node, ast.Call) and (self._transforms(node) or self._own_transform(node)) for node in ast.walk(step)):
                 yield step
                 continue
             tests = step.test.values if isinstance(step.test, ast.BoolOp) and isinstance(step.test.op, ast.And) else [step.test]
@@ -108,6 +116,41 @@ class Reader(getitem.Reader):
 
     # ---- the call
 
+    def _own_transform(self, call: ast.Call) -> Optional[FunctionType]:
+        """The code of a transform of the program's own that gives what it is called with to another; None: it is none."""
+        function = self._known(call.func)
+        code = code_of(function)
+        if code is None or function is getattr(type(self._object), "__getitem__", None) or code in self._within:
+            return None
+        try:
+            own = texts.parsed(code)
+        except texts.Unread:
+            return None
+        one, inside = getattr(function, "__self__", function), [node for node in ast.walk(own) if isinstance(node, ast.Call)]
+        follows = any(keyword.arg in _FOLLOW for node in inside for keyword in node.keywords)
+        joins = any(len(node.args) > 1 and isinstance(node.func, ast.Attribute) and libraries.derives(inner := getattr(one, node.func.attr, None), "torchvision.transforms.v2", type(inner).__qualname__) for node in inside)
+        return code if follows or joins else None
+
+    def _picture_of(self, code: FunctionType, call: ast.Call) -> tuple[str, Union[int, str]]:
+        """What a function calls its picture, and the place or the name of that among a call's arguments."""
+        function = self._known(call.func)
+        names = list(code.__code__.co_varnames[:code.__code__.co_argcount])[0 if function is code else 1:]
+        name = next((one for one in names if one in _IMAGES), names[0] if names else "")
+        at: Union[int, str] = name if any(one.arg == name for one in call.keywords) else names.index(name) if name else 0
+        return name, at
+
+    def _of_own(self, call: ast.Call, code: FunctionType) -> tuple[ast.expr, ast.expr]:
+        """The picture, and the call of what finds in a transform of the program's own."""
+        _, at = self._picture_of(code, call)
+        made = copy.copy(call)
+        made.func = ast.copy_location(ast.Name(_FIND, ast.Load()), call)
+        if isinstance(at, int) and at >= len(call.args):
+            self._other(call)
+        image = call.args[at] if isinstance(at, int) else next(one.value for one in call.keywords if one.arg == at)
+        made.args = [self._here(one) if one is image else one for one in call.args]
+        made.keywords = [ast.keyword(one.arg, self._here(image)) if one.value is image else one for one in call.keywords]
+        return image, made
+
     def _transforms(self, node: ast.Call) -> str:
         """Whose transform is called; "": none."""
         function = self._known(node.func)
@@ -117,6 +160,8 @@ class Reader(getitem.Reader):
         return "albumentations" if of_albumentations else "v2" if libraries.derives(function, "torchvision.transforms.v2", type(function).__qualname__) else ""
 
     def _is_joint(self, node: ast.Call, before: Sequence[ast.stmt]) -> bool:
+        if self._own_transform(node) is not None:
+            return True
         whose = self._transforms(node)
         if whose == "albumentations":
             spread = [self._literal(one.value, before) for one in node.keywords if one.arg is None]
@@ -162,7 +207,7 @@ class Reader(getitem.Reader):
         literal = self._literal(node, front)
         if isinstance(literal, ast.Dict):
             keys = [getattr(key, "value", None) for key in literal.keys]
-            at = next((i for i, key in enumerate(keys) if key in ("image", "img", "images", "pixel_values")), 0)
+            at = next((i for i, key in enumerate(keys) if key in _IMAGES), 0)
             image, made = literal.values[at], copy.copy(literal)
             made.values = [self._here(one) if i == at else one for i, one in enumerate(literal.values)]
         elif isinstance(literal, (ast.Tuple, ast.List)) and literal.elts:
@@ -215,24 +260,55 @@ class Reader(getitem.Reader):
         stored = {name for step in kept for name in _stored(step)}
         target = {one.id for node in getattr(last, "targets", ()) for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
         loads = {one.id for step in body for one in ast.walk(step) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
-        names = sorted(((stored | {self._index}) & loads) - target - set(self._names))
+        given = [one.arg for one in self._own.args.args]
+        names = sorted(((stored | set(given)) & loads) - target - set(self._names) - {self._self})
         args = copy.copy(self._own.args)
-        args.args = [self._own.args.args[0], *[ast.arg(name) for name in (*names, _MADE)]]
+        args.args = [ast.arg(name) for name in (*([self._self] if self._self else []), *names, _MADE)]
         self._finish = self._compiled(args, body)
-        taken: list[ast.expr] = [ast.Name(f"{getitem._TAKEN}0", ast.Load())]
+        taken: list[ast.expr] = [ast.Name(f"{getitem._TAKEN}{i}", ast.Load()) for i in range(self._opens)]
         values: list[ast.expr] = [ast.Name(name, ast.Load()) for name in names]
         return [*kept, ast.copy_location(ast.Return(ast.Tuple([ast.Tuple(taken, ast.Load()), annotation, ast.Tuple(values, ast.Load())], ast.Load())), behind[0])]
 
-    def samples(self) -> FunctionType:
-        """The function that returns (path,), what the transform is called with, and what `finish` wants of its names."""
-        return self.rest()
+    def told(self, values: Sequence[Any]) -> tuple[Any, Any]:
+        """Of what the function returns behind (path,) what the transform is called with, and what `finish` wants."""
+        given, names = values
+        if self._inner is None:
+            return given, names
+        given, inner = self._inner.told(given[1:])
+        return given, (names, inner)
 
-    def finish(self, names: Sequence[Any], made: Any) -> Any:
+    def finish(self, names: Any, made: Any) -> Any:
         """A sample, of what the transform has made."""
-        return self._finish(self._object, *names, made)
+        if self._inner is not None:
+            names, inner = names
+            made = self._inner.finish(inner, made)
+        return self._finish(*([self._object] if self._self else []), *names, made)
 
     def _cells(self) -> dict[str, CellType]:
-        return {**super()._cells(), _HERE: CellType(HERE), _HOLDS: CellType(_hold)}
+        return {**super()._cells(), _HERE: CellType(HERE), _HOLDS: CellType(_hold), **({} if self._inner is None else {_FIND: CellType(self._inner.find())})}
+
+
+class Inner(Reader):
+    """Of a transform of the program's own that gives what it is called with, the picture among it, to another."""
+
+    _opens = 0
+
+    def __init__(self, transform: Any, code: FunctionType, name: str, picture: Picture, within: tuple[FunctionType, ...]) -> None:
+        self._image, self._of = name, picture
+        one = getattr(transform, "__self__", transform)
+        self._allowed, self._inner = set(), None
+        getitem.Reader.__init__(self, one, code, None if transform is code else type(one), within)
+
+    def _read(self) -> list[ast.stmt]:
+        self._names[self._image], self._asks = self._of, False
+        try:
+            return super()._read()
+        except Unjoined:
+            self._refuse(self._own, "a transform of its own that calls no other under these conditions")
+
+    def find(self) -> Callable[..., Any]:
+        """What is called in the place of the transform."""
+        return functools.partial(self.rest(), self._object) if self._self else self.rest()
 
 
 def _hold(condition: Any, what: str) -> None:

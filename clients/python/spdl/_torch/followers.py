@@ -22,7 +22,7 @@ class Sample(NamedTuple):
     """What the code of a data set has said of one."""
 
     reader: boxed.Reader
-    names: Sequence[Any]  # what it goes on with behind the transform
+    names: Any  # what it goes on with behind the transform
     given: Any  # what the transform is called with; of albumentations Converted
 
     def made(self, row: Sequence[Any], kind: Kind) -> Any:
@@ -43,19 +43,21 @@ class Kind(NamedTuple):
     sanitized: bool = False  # whether labels are dropped with their boxes
     image: bool = False  # whether pictures are tv_tensors.Image
     pure: bool = False  # whether all are plain tensors
+    pillow: bool = False  # whether pictures are Pillow's
 
     def filled(self, given: tuple[Any, ...], row: Sequence[Any]) -> Any:
         """What a transform has made of this."""
         image, columns = row[0], dict(zip(self.keys, row[1:]))
+        sides = tuple(image.shape[:2] if self.pillow else image.shape[-2:])
         labels: Any = _labels(given) if self.sanitized else None
 
         def one(leaf: Any) -> Any:
             if leaf is boxed.HERE:
-                return of_torchvision("Image", image) if self.image else image
+                return _pillows(image) if self.pillow else of_torchvision("Image", image) if self.image else image
             name = type(leaf).__name__
             if name == "BoundingBoxes":
                 boxes = columns["boxes"].to(leaf.dtype)
-                return boxes if self.pure else of_torchvision(name, boxes, format=self.out, canvas_size=tuple(image.shape[-2:]))
+                return boxes if self.pure else of_torchvision(name, boxes, format=self.out, canvas_size=sides)
             if name == "Mask":
                 masks = columns["masks"].to(leaf.dtype)
                 return masks if self.pure else of_torchvision(name, masks)
@@ -65,11 +67,11 @@ class Kind(NamedTuple):
         return made[0] if len(made) == 1 else made
 
 
-def of_torchvisions(reader: boxed.Reader, found: Sequence[Any], of: str) -> tuple[list[dict[str, Any]], Kind]:
+def of_torchvisions(reader: boxed.Reader, found: Sequence[tuple[Any, Any]], of: str) -> tuple[list[dict[str, Any]], Kind]:
     """Of each sample what the table holds, and what they are. Raises Unknown."""
     kinds: list[Kind] = []
     entries = []
-    for number, (_, (given, names)) in enumerate(found):
+    for number, (given, names) in enumerate(found):
         try:
             entry, kind = _entry(given)
         except ValueError as error:
@@ -168,7 +170,7 @@ def _placed(rows: Any, left: Sequence[int], numbers: Any) -> Any:
     return made
 
 
-def of_albumentations(reader: boxed.Reader, found: Sequence[Any], of: str) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+def of_albumentations(reader: boxed.Reader, found: Sequence[tuple[Any, Any]], of: str) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
     """Of each sample what the table holds, and the columns. Raises Unknown."""
     processors = reader.transform.processors
     fields = {name: list(processors[name].params.label_fields or []) for name in processors}
@@ -177,7 +179,7 @@ def of_albumentations(reader: boxed.Reader, found: Sequence[Any], of: str) -> tu
     keys = tuple([one for name in processors for one in ({"bboxes": "boxes", "keypoints": "points"}[name], *([numbers[name]] if name in drops else []))])
     column = {field: numbers[name] for name in processors for field in (name, *fields[name])}
     given = []
-    for number, (_, (one, _)) in enumerate(found):
+    for number, (one, _) in enumerate(found):
         one = {name: value for name, value in one.items() if value is not boxed.HERE}
         other = next((name for name in ("mask", "masks", "image", "images", "volume") if name in one), None)
         lacks = next((name for name in processors if name not in one), None) or next((name for name in numbers if name in one and name not in processors), None)
@@ -187,7 +189,7 @@ def of_albumentations(reader: boxed.Reader, found: Sequence[Any], of: str) -> tu
         given.append(one)
     lists = _converted(reader.transform, given, fields, of)
     entries = []
-    for number, ((_, (_, names)), one, rows) in enumerate(zip(found, given, lists)):
+    for number, ((_, names), one, rows) in enumerate(zip(found, given, lists)):
         entry: dict[str, Any] = {"sample": Sample(reader, names, Converted(one, rows, column, keys))}
         for name, (key, wide) in {"bboxes": ("boxes", 4), "keypoints": ("points", 2)}.items():
             if name in processors:
@@ -321,6 +323,10 @@ def _mapped(tree: Any, one: Callable[[Any], Any]) -> Any:
 def _fresh(tree: Any) -> Any:
     """What a program may change without another sample's being another: lists, dicts, tensors and arrays are copies."""
     return _mapped(tree, lambda leaf: leaf.clone() if hasattr(leaf, "new_zeros") else leaf.copy() if type(leaf).__module__ == "numpy" and hasattr(leaf, "copy") else leaf)
+
+
+def _pillows(pixels: Any) -> Any:
+    return sys.modules["PIL.Image"].fromarray(pixels[..., 0] if pixels.shape[-1] == 1 else pixels)
 
 
 def _is_pillows(leaf: Any) -> bool:

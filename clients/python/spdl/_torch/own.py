@@ -94,11 +94,12 @@ def followed(dataset: Any, reader: boxed.Reader) -> Followed:
     rest, picture, of = Rest(dataset, reader.rest(None if reader.inner is None else _cocos(reader.inner[1]))), reader.picture, type(dataset).__qualname__
     rest.modes = {0: ""} if picture.mode == "" else {}
     found = rest.found([""], "with boxes or points")
+    told = [reader.told(one.values) for one in found]
     kind: Optional[followers.Kind] = None
     if reader.of_albumentations:
-        entries, keys = followers.of_albumentations(reader, found, of)
+        entries, keys = followers.of_albumentations(reader, told, of)
     else:
-        entries, kind = followers.of_torchvisions(reader, found, of)
+        entries, kind = followers.of_torchvisions(reader, told, of)
         keys = kind.keys
     return Followed([one.paths[0] for one in found], entries, picture._replace(mode=picture.mode or rest.modes[0] or "RGB"), reader.called, reader.transform, keys, kind)
 
