@@ -123,7 +123,7 @@ def test_ranks_have_torchs_batches_and_each_sample_once(root, drop):
 @pytest.mark.parametrize("said, message", [
     (dict(batch_size=None), "batch_size: got None.*want a number"), (dict(batch_size=0), "batch_size: got 0, want 1 or more"), (dict(batch_size=2.5), "batch_size=2.5, want a whole number"),
     (dict(shuffle="yes"), "shuffle: got 'yes', want True or False"), (dict(collate_fn=3), "collate_fn: got 3, want a function"),
-    (dict(batch_sampler=[[0]]), "batch_sampler: got list, want a BatchSampler of torch's, a GroupedBatchSampler of torchvision's references, or batch_size and sampler"), (dict(worker_init_fn=print), "worker_init_fn: got one, want none"),
+    (dict(batch_sampler=5), "batch_sampler: got int, which has no __iter__, want RandomSampler.*, or one of your own, whose __iter__ begins anew for each epoch"), (dict(worker_init_fn=print), "worker_init_fn: got one, want none"),
     (dict(timeout=5), "timeout: got 5, want none"), (dict(num_workers=-1), "num_workers: got -1, want 0 or more"), (dict(prefetch_factor=0), "prefetch_factor: got 0"),
     (dict(sampler=WeightedRandomSampler([1.0] * 10, 11)), "sampler: got a WeightedRandomSampler of 10 weights, want one for each of the data set's 11"),
     (dict(sampler=RandomSampler(range(12))), "sampler: got a RandomSampler of 12 samples, want one of this data set, which has 11"), (dict(sampler=SequentialSampler(range(11)), shuffle=True), "shuffle: got True beside sampler"),

@@ -143,10 +143,10 @@ class Other(GroupedBatchSampler):
 
 class OwnSampler(Sampler):
     def __iter__(self):
-        return iter([0])
+        return iter([3, 0, 8, 5, 2, 9])
 
     def __len__(self):
-        return 1
+        return 6
 
 
 @pytest.mark.parametrize("batches, message", [
@@ -157,10 +157,15 @@ class OwnSampler(Sampler):
     (lambda of: GroupedBatchSampler(RandomSampler(of), [0] * 22, 2), "of 22 group_ids, want one for each of the data set's 23 samples"),
     (lambda of: GroupedBatchSampler(RandomSampler(of), [0.5] * 23, 2), "got 0.5 among a GroupedBatchSampler's group_ids, want whole numbers"),
     (lambda of: GroupedBatchSampler(RandomSampler(of), ["a"] * 23, 2), "got 'a' among a GroupedBatchSampler's group_ids, want whole numbers"),
-    (lambda of: GroupedBatchSampler(OwnSampler(), [0] * 23, 2), "sampler: got OwnSampler, want"),
-    (lambda of: Other(RandomSampler(of), [0] * 23, 2), "batch_sampler: got Other, want a BatchSampler of torch's, a GroupedBatchSampler of torchvision's references"),
 ])
 def test_what_has_no_groups_here_is_refused(folder, batches, message):
     of = dataset(folder)
     with pytest.raises(spdl.ArgumentError, match=message):
         spdl.DataLoader(of, batch_sampler=batches(of))
+
+
+@pytest.mark.parametrize("batches", (lambda of: GroupedBatchSampler(OwnSampler(), [i % 2 for i in range(23)], 2), lambda of: Other(SequentialSampler(of), [i % 3 for i in range(23)], 2)), ids=("its sampler", "itself"))
+def test_one_that_is_of_ones_own_makes_the_batches(folder, batches):
+    of = dataset(folder)
+    with spdl.DataLoader(of, batch_sampler=batches(of), copy=True) as loader:
+        assert numbers(loader) == numbers(torch.utils.data.DataLoader(of, batch_sampler=batches(of)))

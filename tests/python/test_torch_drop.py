@@ -303,8 +303,8 @@ def test_files_that_have_gone_from_the_data_set_since_stay_away(loading, folder)
 
 @pytest.mark.parametrize("options, message", [
     (dict(batch_size=None), "batch_size: got None"), (dict(shuffle=3), "shuffle: got 3, want True or False"), (dict(collate_fn=3), "collate_fn: got 3, want a function"),
-    (dict(worker_init_fn=print), "worker_init_fn: got one"), (dict(batch_sampler=[]), "batch_sampler: got list, want a BatchSampler"), (dict(timeout=1), "timeout: got 1"), (dict(source=[]), "got source= beside"),
-    (dict(sampler=[1.5]), "sampler: got 1.5 at 0 of 1 indices"), (dict(sampler=iter([1])), "sampler: got list_iterator, want RandomSampler"),
+    (dict(worker_init_fn=print), "worker_init_fn: got one"), (dict(batch_sampler=[]), "batch_sampler: got list, which does not say how many samples a batch has"), (dict(timeout=1), "timeout: got 1"), (dict(source=[]), "got source= beside"),
+    (dict(sampler=[1.5]), "sampler: got 1.5 at 0 of 1 indices"), (dict(sampler=iter([1])), "sampler: got list_iterator, which can be gone through once, want RandomSampler"),
 ])
 def test_arguments_that_cannot_be_told_are_refused(folder, options, message):
     with pytest.raises(spdl.ArgumentError, match=message):

@@ -13,7 +13,7 @@ from ._errors import ArgumentError, Busy, SpecError
 from ._epoch import Stretch
 from ._foreign import TORCH, refusal, torchs
 from ._start import OPTIONS, check_kind, open
-from ._torch import arguments, beside, kept
+from ._torch import arguments, beside, followers, kept, ordered
 from .arrays import Array, Ragged, view
 from .batch import Batch
 from .loader import Epoch, Loader
@@ -86,7 +86,8 @@ def _opened(drop: arguments.Drop, options: dict[str, Any], files: Optional[besid
                 raise ArgumentError(f"spdl: DataLoader: the data set's files have {samples} samples, and it has {drop.made.samples}: they were written anew since it was loaded; load it again")
         # the folder has more files by now, or fewer, or some beside the classes
     options = {name: value for name, value in options.items() if name != "engine"}  # files are brought to one in process
-    opens = functools.partial(open, {**description, "source": {"host": {"samples": drop.made.samples}}}, source=drop.made.brought, **options)
+    host = description["source"].get("host", {"samples": drop.made.samples})
+    opens = functools.partial(open, {**description, "source": {"host": host}}, source=drop.made.brought, **options)
     return opens, opens()
 
 
@@ -124,8 +125,9 @@ class DataLoader:
     (another in each run unless torch.manual_seed was called; state= wants the same), or else 0; so are the numbers that transforms draw. A sampler
     may be a RandomSampler, SequentialSampler, SubsetRandomSampler or WeightedRandomSampler, a BatchSampler of one, a GroupedBatchSampler of torchvision's references, indices as a list, an array or a
     tensor, which are the order of each epoch, or a DistributedSampler, which under torchrun it is to be; of that each sample comes once.
+    Another sampler or batch sampler, of one's own, is asked for its order at the beginning of each loop; set_epoch() is told to it as well, and a state goes on where it gives the same order again.
     A data set of one's own whose __getitem__ opens a picture by Pillow or OpenCV, gives it to transforms and returns it, once or several times, alone or beside anything else, has its samples: that method is read,
-    and what is left of it, which finds the file and makes the rest, runs in this program. Of several files, such as a picture's and its mask's, all are found when the loader is made. So are transforms of one's own read that do no more than to call others and to return one picture or several.
+    and what is left of it, which finds the file and makes the rest, runs in this program. Of several files, such as a picture's and its mask's, and of pictures with boxes or points that go through one transform, all are found when the loader is made. So are transforms of one's own read that do no more than to call others and to return one picture or several.
     A CocoDetection of one's own whose __getitem__ does no more than to call an image processor of DETR's kin has its samples.
     collate_fn is called by the loop, with a list of samples, whose pictures may have sizes of their own. Without one, boxes come as (images, targets), one
     tensor and a list of dicts.
@@ -172,6 +174,7 @@ class DataLoader:
         self._finish: Optional[Callable[[Any], Any]] = None
         self._files: Optional[beside.Beside] = None
         self._together: frozenset[str] = frozenset()
+        self._order: Optional[ordered.Order] = None  # of a sampler of the program's own
         self._source: Any = options.get("source")
         self._length: Optional[int] = None if drop is None else drop.made.epoch  # batches of an epoch, where these are not the loader's
         if drop is None:
@@ -182,8 +185,11 @@ class DataLoader:
                 fields, self._finish, self._together = drop.made.fields, drop.made.finish, frozenset(drop.made.together)
             elif drop.made.collates:
                 raise ArgumentError(f"spdl: DataLoader: got fields={fields!r:.80} beside collate_fn, which takes samples as the data set has them; leave one of them out")
-            elif isinstance(drop.made.finish, kept.Samples):
+            elif isinstance(drop.made.finish, (kept.Samples, followers.Finish)):
                 raise ArgumentError(f"spdl: DataLoader: got fields={fields!r:.80} beside a data set whose samples are what its __getitem__ returns, want none; the loop picks what it wants of these")
+            self._order = drop.made.brought if isinstance(drop.made.brought, ordered.Order) else None
+            if self._order is not None and options.get("state") is not None:
+                options["state"] = self._order.loaded(options["state"])
             self._files = _beside(drop, options, self)
             self._open, self.loader = _opened(drop, options, self._files)
             if self._files is not None:
@@ -230,7 +236,7 @@ class DataLoader:
 
     def __len__(self) -> int:
         """Batches per epoch, in this rank's lane."""
-        return self._length or len(self.loader)
+        return self._length or (len(self.loader) if self._order is None else self._order.batches())
 
     def __iter__(self) -> Iterator[Any]:
         if self._rest is not None and (self._restart or self._at_end):
@@ -241,6 +247,8 @@ class DataLoader:
         """Be at the start or within epoch: nothing to do where the loop before ran to its end, a restart after a
         `break`. Any other epoch is begun as load_state_dict() would, and so is that of a `break` again, with restart=True."""
         epoch = operator.index(epoch)  # numpy's integers, too
+        if self._order is not None:
+            self._order.set_epoch(epoch)
         if self._at_end:
             self._leave_rest()
         now = self.loader.epoch if self._length is None else self._step() // self._length
@@ -265,7 +273,7 @@ class DataLoader:
 
     def _go_to(self, epoch: int) -> None:
         state = self.loader.state_dict()
-        if epoch < 0 or "epoch" not in state or self.loader._streamed():  # the items of an iterable are counted, not found
+        if epoch < 0 or "epoch" not in state or self.loader._streamed() and self._order is None:  # the items of an iterable are counted, not found
             raise ArgumentError(f"spdl: DataLoader: set_epoch({epoch}) in epoch {self.loader.epoch}; use load_state_dict() to go there")
         epoch, step = (epoch, 0) if self._length is None else divmod(epoch * self._length, len(self.loader))
         self.load_state_dict({**state, "epoch": epoch, "step": step, "done": []})
@@ -277,7 +285,8 @@ class DataLoader:
 
     def state_dict(self) -> dict[str, Any]:
         """As Loader.state_dict: the batch in hand counts as completed."""
-        return self.loader.state_dict()
+        state = self.loader.state_dict()
+        return state if self._order is None else self._order.saved(state)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """As Loader.load_state_dict. Where ranks share an engine that this opened, each of them calls it, and has a loader over a new one then."""
@@ -285,7 +294,7 @@ class DataLoader:
             self.loader.close()
             self.loader = self._open(state=state)
         else:
-            self.loader.load_state_dict(state)
+            self.loader.load_state_dict(state if self._order is None else self._order.loaded(state))
         self._rest, self._at_end = None, False
 
     def close(self) -> None:
@@ -336,6 +345,11 @@ class DataLoader:
         return self.loader.schema[name].name
 
     def _one(self, batch: Batch, name: str) -> Any:
+        size = None if self._order is None else self._order.size(batch.epoch, batch.step % self.loader._steps)
+        made = self._whole(batch, name)
+        return made if size is None or size >= batch.rows else made[:size]  # the others fill it up
+
+    def _whole(self, batch: Batch, name: str) -> Any:
         if name in self._text:
             return batch.text(name)
         field = batch.array(name)

@@ -81,7 +81,7 @@ class Feed:
         source = _bound(library, "spdl_source_id")(reader.handle)
         if source < 0:
             raise error_for(source, (reader.api.held.last_error() or b"").decode("utf-8", "replace"))
-        self.stream = Stream(dataset) if is_stream(dataset) else None
+        self.stream = dataset if isinstance(dataset, Stream) else Stream(dataset) if is_stream(dataset) else None
         if stream != (self.stream is not None):
             want = ("give an iterable, or leave stream out and say samples: N" if stream else
                     "an iterable has no index; say source: {host: {stream: true}} and order: {shuffle: false} in place of samples")
@@ -101,6 +101,8 @@ class Feed:
 
     def join(self) -> None:
         """Wait for the threads' end, up to JOIN_S. One that is in the data set for longer ends with that call."""
+        if self.stream is not None:
+            self.stream.end()
         end = time.monotonic() + JOIN_S
         for thread in self._threads:
             if thread is not threading.current_thread():

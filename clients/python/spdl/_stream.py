@@ -102,6 +102,12 @@ class Stream:
         self._over, self._iterator, self._iterable = True, None, None
         self._waiting.clear()
 
+    def begin(self, epoch: int) -> None:
+        """Told in a loop's thread that it begins an epoch."""
+
+    def end(self) -> None:
+        """Told that nothing is wanted any more, which one who waits in get() has to know."""
+
     def take_error(self) -> Optional[BaseException]:
         """What the iterable raised, to one who asks."""
         with self._telling:

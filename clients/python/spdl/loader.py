@@ -300,6 +300,8 @@ class Loader:
         if self._epochs and place.epoch >= self._epochs and place.acquired:  # one that comes late to a group that others read is no surprise
             warnings.warn(f"spdl: loop over {self!r}: empty, as its {self._epochs} epochs are over; more come without order.epochs in the description, "
                           "and of an iterable whose __iter__ begins anew", RuntimeWarning, stacklevel=3)
+        if self._feed is not None and self._feed.stream is not None:
+            self._feed.stream.begin(place.epoch)
         with self._reader.lock:
             if epoch._number is None:
                 epoch._number = place.epoch

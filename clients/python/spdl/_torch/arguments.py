@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn, Optional, Union
 from .. import _torchrun
 from .._errors import ArgumentError
 from .._given import plain, whole
-from . import annotated, apart, beside, columns, datasets, extents, formats, held, huggingface, joint, litdata, mosaic, own, processors, samplers, streams
+from . import annotated, apart, beside, columns, datasets, extents, followers, formats, held, huggingface, joint, litdata, mosaic, ordered, own, processors, samplers, streams
 from .given import Operation, refusal
 from .kept import PLAIN, Kept, Listed, Row, Samples
 from .labels import Sampled
@@ -91,11 +92,13 @@ def drop(dataset: Any, arguments: dict[str, Any]) -> Drop:
     count, make, arguments = _looked_at(dataset, arguments)
     said = _Arguments(arguments)
     order: dict[str, Any] = {"shuffle": said.flag("shuffle"), "seed": said.seed(said.get("generator")), "last": "drop" if said.flag("drop_last") else "cover"}
+    said.look_at_batches(dataset)
     sampled = samplers.sampled(said, count, order)
     groups = samplers.grouped(said, sampled, count, order)
     if count == 0:
         datasets.refuse("dataset", dataset, "has no samples")
     made = make(sampled.chosen, said)
+    made = _in_its_order(made, dataset, said) if sampled.own else made
     description: dict[str, Any] = {
         "source": made.source, "batch": said.batch_size(), "order": order, **made.sections, "bad_sample": {"policy": "fail"},  # as an exception in a worker does
     }
@@ -107,6 +110,17 @@ def drop(dataset: Any, arguments: dict[str, Any]) -> Drop:
     if sampled.world:
         description["world"] = sampled.world
     return _ended(description, made, files, said)
+
+
+def _in_its_order(made: Made, dataset: Any, said: _Arguments) -> Made:
+    """Samples in the order of a sampler of the program's own, which are brought one after the other."""
+    name = "sampler" if said.batches is None else "batch_sampler"
+    sampler = said.get("sampler") if said.batches is None else said.batches
+    if made.brought is None or made.files:
+        said.refuse(name, f"got {type(sampler).__qualname__}, a sampler of your own, beside a data set whose samples the engine reads from a table, want one of files or pixels with labels, or of a class of yours with one picture; "
+                          f"or {samplers.KNOWN}; weights, groups and lengths are order of a description (docs/order.md)")
+    asked = ordered.Asked(sampler, name, said.batch_size(), said.flag("drop_last"), said.get("generator"))
+    return made._replace(source={"host": {"stream": True}}, brought=ordered.Order(made.brought, asked))
 
 
 def _streamed(read: Streamed, said: _Arguments) -> Drop:
@@ -148,7 +162,7 @@ def _of_pictures(of: datasets.Pictures, dataset: Any, said: _Arguments) -> Made:
     source: dict[str, Any] = {"host": {"samples": len(of.pictures)}}
     files: beside.Files = {}
     if of.target != LABEL:
-        columns, files[TABLE] = table(of.target, of.pictures, of.labels, sections["image"]["boxes"]["format"] if of.target.kind == "boxes" else "")
+        columns, files[TABLE] = table(of.target, of.pictures, of.labels, *_forms(of, sections))
         source = {"list": TABLE, "labels": "none", **({"columns": columns} if columns else {})}
     elif of.found:
         count = len(of.pictures[0].paths)
@@ -158,6 +172,12 @@ def _of_pictures(of: datasets.Pictures, dataset: Any, said: _Arguments) -> Made:
         source = {"folder": of.root, "extensions": [ending.lstrip(".") for ending in of.extensions]}
     more = finish.known if isinstance(finish, Sampled) else ()
     return Made(len(of.pictures), source, sections, datasets.Files(of, kept), (*fields, *more), finish, finish.collate is not None, of.classes, files, places)
+
+
+def _forms(of: datasets.Pictures, sections: dict[str, Any]) -> tuple[str, str]:
+    """The form that the table has boxes in, and that in which they are given."""
+    own = of.target.sample.kind if of.target.kind == "own" else None
+    return ("", "") if of.target.kind not in ("boxes", "own") or of.target.kind == "own" and own is None else (sections["image"]["boxes"]["format"], "xyxy" if own is None else own.form.lower())
 
 
 def _of_views(of: datasets.Pictures, dataset: Any, given: _Arguments, kept: Kept) -> tuple[Union[Finish, Samples], dict[str, Any], Places, Sequence[str]]:
@@ -179,7 +199,7 @@ def _of_views(of: datasets.Pictures, dataset: Any, given: _Arguments, kept: Kept
         if not is_map and one.channels == 1 and of.size is None and "mode" in said.section:
             raise refusal(place, transform, "makes three channels of a grey picture, want image.convert(\"RGB\") behind Image.open, and Grayscale(3) as its first transform, which makes the same three of it")
         operations = [*_front(of, said.operations), *said.operations]
-        section = {**({"mode": "index"} if is_map else {"mode": "gray"} if one.channels == 1 else {}), **({"orientation": "apply"} if view.turned else {}), **_shape(one, dataset, operations, listed)}
+        section = {**({"mode": "index"} if is_map else {"mode": "gray"} if one.channels == 1 else {}), **({"orientation": "apply"} if view.turned else {}), **_shape(one, dataset, operations, listed, view)}
         # told is told by open, which can say of a refusal which transform it is
         sections.append({**section, "transform": transform} if of.size is None and transform is not None else {**section, **said.section, "transform": operations})
         rows.append(_row(view, said, is_map, array, place))
@@ -201,7 +221,7 @@ def _of_mask(view: Picture, last: OfMask, of: datasets.Pictures, dataset: Any, l
     early = [each for at, each in view.after if at < len(view.transforms)]
     if early:
         datasets.refuse("dataset", dataset, "has a mask whose numbers are changed ahead of v2's transforms, want that behind them")
-    section = {"mode": "index", "layout": "NHWC" if last.flat else "NCHW", **_shape(one, dataset, operations, listed), "transform": operations}
+    section = {"mode": "index", "layout": "NHWC" if last.flat else "NCHW", **_shape(one, dataset, operations, listed, view), "transform": operations}
     wide = [lambda rows: rows.long()] if through.wide else []
     return section, Row("" if said.pure or view.after else "Mask", last.flat, False, (), [*wide, *[each for _, each in view.after]])
 
@@ -214,10 +234,12 @@ def _row(view: Picture, said: Told, is_map: bool, array: bool, place: str) -> Ro
     return Row("Image" if said.tv_image and not then else "", is_map or array and view.mode == "L", said.array or array or is_map and not said.tensor, first, then)
 
 
-def _sections(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[Union[Finish, Sampled], dict[str, Any], Places]:
+def _sections(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[Union[Finish, Sampled, followers.Finish], dict[str, Any], Places]:
     """What becomes of a batch, and the sections of a picture and of what goes through its transforms with it; and of what these are made."""
     if of.target.kind == "objects":
         return _of_objects(of, dataset, given)
+    if of.target.kind == "own":
+        return _of_own(of, dataset, given)
     collate = _collate(given, of.target.kind == "boxes")
     listed = given.batch_size() == 1 or collate is not None and not _is_torchs_own(collate)
     through: Any = joint.Boxes(of.target.keys) if of.target.kind == "boxes" else joint.Mask()
@@ -231,6 +253,24 @@ def _sections(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[U
     mask = {"mode": "index", "layout": "NCHW", **shape, "transform": through.operations}
     return finish._replace(form="" if said.pure else "mask", wide=through.wide), {"fields": {"image": {"image": image}, "mask": {"image": mask}}}, \
         Places({"fields.image.image.transform": said.places})
+
+
+def _of_own(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[followers.Finish, dict[str, Any], Places]:
+    """Of pictures and what lies in them, of a class of the program's own."""
+    assert of.views is not None
+    view, kind, collate = of.views[0], of.target.sample.kind, _collate(given)
+    through = None if kind is None else joint.Boxes(of.target.keys, kind.form)
+    said = _told(of, dataset, through, array=kind is not None)
+    pillow = kind is not None and "layout" not in said.section
+    follows = {key: {**{name: one for name, one in said.section[key].items() if name != "with"}, "column": key, **({"with": [says]} if says in of.target.keys else {})} for key, says in (("boxes", "labels"), ("points", "places")) if key in said.section}
+    if through is not None:
+        follows["boxes"] = through.section()
+        kind = kind._replace(out=through.form, sanitized=through.sanitizes, image=said.tv_image, pure=said.pure, pillow=pillow)
+    followers.check_ahead(view.after, said.operations, of.transform, f"dataset.{of.target.transformed()}")
+    shape = _shape(of, dataset, said.operations, given.batch_size() == 1 or collate is not None and not _is_torchs_own(collate), view)
+    image = {**({"mode": "gray"} if of.channels == 1 else {}), **({"orientation": "apply"} if of.turned else {}), **said.section, **shape, **follows, "transform": said.operations}
+    finish = followers.Finish([one["sample"] for one in of.labels], kind or followers.Kind(keys=of.target.keys), Row(array=said.array or pillow, first=[each for _, each in view.after]), collate)
+    return finish, {"image": image}, Places({"image.transform": said.places})
 
 
 def _of_objects(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[Sampled, dict[str, Any], Places]:
@@ -283,7 +323,7 @@ def _front(of: datasets.Pictures, operations: list[Operation]) -> list[Operation
     return [{"resize": {"size": of.size, "interpolation": "nearest"}}] if of.size is not None and first == "pad" else []
 
 
-def _shape(of: datasets.Pictures, dataset: Any, operations: list[Operation], listed: bool) -> dict[str, Any]:
+def _shape(of: datasets.Pictures, dataset: Any, operations: list[Operation], listed: bool, view: Optional[Picture] = None) -> dict[str, Any]:
     """What a section says of the shape of its rows, where pictures keep sizes of their own: as the loop has them in a list, or as one picture, they may."""
     if not extents.differ(operations):
         return {}
@@ -295,6 +335,11 @@ def _shape(of: datasets.Pictures, dataset: Any, operations: list[Operation], lis
         return {"shape": "ragged"}
     if of.size is not None:
         return {"shape": "ragged", "room": extents.room([(of.size[0], of.size[1])], operations)}
+    if view is not None and of.found or of.target.kind == "own" or isinstance(of.pictures[0], own.Opened):
+        sides = own.extents(of.pictures, 0 if view is None else view.file, of.turned if view is None else view.turned)
+        if (first := next(sides, None)) is None:
+            datasets.refuse("dataset", dataset, "has no picture that can be read, and rows have room for the largest; Resize(N, max_size=M) bounds them as well")
+        return {"shape": "ragged", "room": extents.room(itertools.chain([first], sides), operations)}
     if of.target.kind not in ("boxes", "mask"):
         raise refusal(place, of.transform, "leaves the size of each picture open, and a data set of files and labels says nothing of it, want what bounds it: Resize(N, max_size=M) or "
                                            "RandomShortestSize(N, max_size=M)")
@@ -310,6 +355,7 @@ class _Arguments:
     def __init__(self, given: dict[str, Any]) -> None:
         self._given = dict(given)
         self.groups: Any = None  # of which batches are, of each sample one
+        self.batches: Any = None  # a batch sampler of the program's own
         for name in given:
             if name not in ARGUMENTS:
                 raise TypeError(f"spdl: DataLoader: got an unexpected argument {name} beside a data set; torch's are {', '.join(ARGUMENTS)}")
@@ -319,14 +365,22 @@ class _Arguments:
     def _unpack(self, batches: Any) -> None:
         """What a BatchSampler has in it takes the place of what it stands for."""
         grouped = samplers.is_grouped(batches)
-        if not grouped and samplers.kind_of(batches) != "BatchSampler":
-            self.refuse("batch_sampler", f"got {type(batches).__qualname__}, want a BatchSampler of torch's, a GroupedBatchSampler of torchvision's references, or batch_size and sampler; batches by "
-                                         "length are order: {buckets: {by: COLUMN, max_total: N}} of a description")
         for name, usual in (("batch_size", 1), ("shuffle", False), ("sampler", None), ("drop_last", False)):
             if self.get(name) not in (None, usual):
                 self.refuse(name, f"got {self.get(name)!r:.60} beside batch_sampler, which says it; leave it out, as torch wants it")
+        if not grouped and samplers.kind_of(batches) != "BatchSampler" or grouped and samplers.kind_of(batches.sampler) == samplers.OWN:
+            self.batches = batches
+            return
         self._given.update(batch_size=batches.batch_size, sampler=batches.sampler, drop_last=getattr(batches, "drop_last", False))
         self.groups = batches.group_ids if grouped else None
+
+    def look_at_batches(self, dataset: Any) -> None:
+        """Find out how large the batches of a batch sampler of the program's own are."""
+        if self.batches is not None and hasattr(self.batches, "__iter__"):
+            most = ordered.largest(self.batches, dataset)
+            if most is None:
+                self.refuse("batch_sampler", f"got {type(self.batches).__qualname__}, which does not say how many samples a batch has at most, and cannot be copied to be looked at, want batch_size in it: self.batch_size = N")
+            self._given["batch_size"] = most
 
     def get(self, name: str) -> Any:
         return self._given.get(name)

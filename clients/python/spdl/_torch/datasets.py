@@ -14,7 +14,7 @@ from . import annotated, libraries, methods, own, processors
 from .kept import PLAIN, Kept, Value, View, has_values
 from .pixels import Held
 from .steps import Picture, listed, through
-from .targets import LABEL, OBJECTS, Target
+from .targets import LABEL, OBJECTS, Own, Target
 
 # torchvision's data sets that open a file, convert it to RGB and give it a label: the attributes of their files and of their labels, or of both.
 _FILES: dict[str, tuple[str, ...]] = {
@@ -174,6 +174,9 @@ def _opened(dataset: Any, cls: type, place: str) -> Pictures:
         refuse(place, dataset, f"is a class of its own, which reads by its __getitem__: {error}; or {_SOURCE}")
     if isinstance(read, own.Around):
         return _around(read, dataset, place)
+    if isinstance(read, own.Followed):
+        return Pictures(read.paths, read.entries, chain((*read.picture.transforms, read.transform)), None, None, (), 1 if read.picture.mode == "L" else 3, turned=read.picture.turned,
+                        views=[read.picture], target=Target("own", read.keys, sample=Own(read.called, read.kind)))
     classes = getattr(dataset, "classes", None)
     named = list(classes) if isinstance(classes, (list, tuple)) and all(isinstance(one, str) for one in classes) else None
     return Pictures(read.opened, [-1] * len(read.opened), chain(read.views[0].transforms), named, None, (), 1 if read.views[0].mode == "L" else 3, read.size, turned=read.turned,

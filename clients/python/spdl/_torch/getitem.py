@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple, Optional
 
-from . import libraries, texts
+from . import libraries, sight, texts
 from .annotated import Unknown
 from .kept import Keys, Value, View
 from .steps import LIBRARIES, Made, Picture, Steps, listed
@@ -59,6 +59,7 @@ class Reader(Steps):
         self._files: dict[str, _File] = {}
         self._paths: list[ast.expr] = []  # of pictures
         self._taken = 0  # of these that what is kept finds
+        self._asks = sight.asks(own)
         self._puts: dict[str, dict[str, Made]] = {}  # pictures that are put into dicts, by the names of these and their keys
         self._beside: list[ast.expr] = []  # what is handed out with pictures
         self.views: list[Picture] = []  # that are handed out
@@ -73,7 +74,7 @@ class Reader(Steps):
             self._refuse(last, f"{ast.unparse(last)[:80]!r} at its end, and no picture in it that Image.open or cv2.imread has opened")
         self.outputs = self._output(last.value)
         kept += self._opened_by(last)
-        self.is_around = self.is_around and len(kept) == 1 and [ast.unparse(one) for one in self._beside] in ([], [self._label])
+        self.is_around = self.is_around and len(kept) == 1 + self._asks and [ast.unparse(one) for one in self._beside] in ([], [self._label])
         if len(self._within) > 1:
             if self.outputs != View(0) or self.views[0].transforms or self.views[0].after or len(self._paths) != 1:
                 self._other(last)
@@ -105,6 +106,7 @@ class Reader(Steps):
     # ---- statements
 
     def _step(self, step: ast.stmt) -> list[ast.stmt]:
+        step = self._seen(step)
         if isinstance(step, ast.With) and len(step.items) == 1 and (made := self._opened_with(step)) is not None:
             return made
         if (target := _member(step)) is not None and isinstance(step, ast.Assign):  # sample["image"] = image, and sample["label"] = label behind it
@@ -118,7 +120,14 @@ class Reader(Steps):
 
     def _opened_by(self, step: ast.stmt) -> list[ast.stmt]:
         found, self._taken = range(self._taken, len(self._paths)), len(self._paths)
-        return [ast.copy_location(ast.Assign([ast.Name(f"{_TAKEN}{i}", ast.Store())], self._paths[i]), step) for i in found]
+        opened: list[ast.stmt] = [ast.copy_location(ast.Assign([ast.Name(f"{_TAKEN}{i}", ast.Store())], self._paths[i]), step) for i in found]
+        return opened + [sight.sees(one.file, f"{_TAKEN}{one.file}", one, step) for one in self._names.values() if self._asks and isinstance(one, Picture) and one.file in found]
+
+    def _seen(self, node: Any) -> Any:
+        """With what the files say in the place of what it asks of pictures. Of a statement that gives their names to others, the statements in it are asked, one by one."""
+        if not self._asks or isinstance(node, ast.stmt) and hasattr(node, "body") and any(isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store) and one.id in self._names for one in ast.walk(node)):
+            return node
+        return sight.Asked(lambda one: found if isinstance(found := self._names.get(getattr(one, "id", "")), Picture) else None, self._known).visit(node)
 
     def _of_another(self, step: ast.stmt) -> Optional[list[ast.stmt]]:
         """image, label = self.dataset[i], of a data set of torch's, or super().__getitem__(i); None: it is something else."""
@@ -135,7 +144,8 @@ class Reader(Steps):
         self._paths.append(index)
         self._taken = 1
         both: list[ast.expr] = [ast.Name(one, ast.Store()) for one in (f"{_TAKEN}0", names[1])]
-        return [ast.copy_location(ast.Assign([ast.Tuple(both, ast.Store())], ast.Call(ast.Name(_INNER, ast.Load()), [index], [])), step)]
+        found: ast.stmt = ast.copy_location(ast.Assign([ast.Tuple(both, ast.Store())], ast.Call(ast.Name(_INNER, ast.Load()), [index], [])), step)
+        return [found, *([sight.sees(0, f"{_TAKEN}0", self._names[names[0]], step)] if self._asks else [])]
 
     def _another(self, node: ast.expr) -> Optional[tuple[str, Any, ast.expr]]:
         """What a data set is called, itself, and the number of its sample."""
@@ -253,6 +263,7 @@ class Reader(Steps):
     # ---- what is handed out
 
     def _output(self, node: ast.expr) -> Any:
+        node = self._seen(node)
         if isinstance(node, ast.Name) and node.id in self._puts:
             self._beside.append(node)
             return Keys(len(self._beside) - 1, {key: listed(made, self.views) for key, made in self._puts[node.id].items()})
@@ -283,23 +294,29 @@ class Reader(Steps):
 
     def rest(self, inner: Any = None) -> FunctionType:
         """Of samples of another data set with what has its pictures and labels by their numbers. The function that returns the paths of its pictures, or their files, in a tuple, and what is handed out with them."""
+        return self._compiled(self._own.args, self._body, inner)
+
+    def _compiled(self, args: ast.arguments, body: list[ast.stmt], inner: Any = None) -> FunctionType:
+        """A function that has what surrounds this one."""
         name, code = self._own.name, self._function.__code__
-        own = ast.copy_location(ast.FunctionDef(name=name, args=copy.deepcopy(self._own.args), body=self._body, decorator_list=[], returns=None, type_comment=None), self._own)
+        own = ast.copy_location(ast.FunctionDef(name=name, args=copy.deepcopy(args), body=body, decorator_list=[], returns=None, type_comment=None), self._own)
         for one in own.args.args:
             one.annotation = None
         if sys.version_info >= (3, 12):
             own.type_params = []
-        module = ast.parse(f"def around({', '.join([_INNER, *self._loads, *(one for one in code.co_freevars if one != '__class__')])}):\n class {'Own' if self._cls is None else self._cls.__name__}:\n  pass")
+        cells = {**dict(zip(code.co_freevars, self._function.__closure__ or ())), **self._cells(), _INNER: CellType(inner)}
+        module = ast.parse(f"def around({', '.join([one for one in cells if one != '__class__'])}):\n class {'Own' if self._cls is None else self._cls.__name__}:\n  pass")
         around: Any = module.body[0]
         (around if self._cls is None else around.body[0]).body = [own]  # names with two underscores are of the class
         made = next(one for one in _inner(compile(ast.fix_missing_locations(module), code.co_filename, "exec", dont_inherit=True)) if one.co_name == name)
         stray = next((step.argval for step in dis.get_instructions(made) if step.opname == "LOAD_GLOBAL" and step.argval in code.co_varnames), None)
         if stray is not None:
             self._refuse(self._own, f"{stray!r} behind what opens the picture, which has it no more", WANT)
-        cells = dict(zip(code.co_freevars, self._function.__closure__ or ()))
-        cells[_INNER] = CellType(inner)
-        cells.update({called: CellType(loads.rest()) for called, loads in self._loads.items()})
         return FunctionType(made, self._function.__globals__, name, None, tuple([cells[one] for one in made.co_freevars]))
+
+    def _cells(self) -> dict[str, CellType]:
+        """What it calls that its text does not, by names."""
+        return {sight.SEES: CellType(sight.Sight), **{called: CellType(loads.rest()) for called, loads in self._loads.items()}}
 
 
 def _member(step: ast.stmt) -> Optional[tuple[str, str]]:

@@ -24,8 +24,8 @@ _EXACT = "nearest-exact"
 class Boxes:
     """Boxes that go through transforms, and what their objects have besides."""
 
-    def __init__(self, keys: Collection[str]) -> None:
-        self.form = "XYXY"  # the format that they come out in
+    def __init__(self, keys: Collection[str], form: str = "XYXY") -> None:
+        self.form = form  # the format that they come out in
         self._labels, self._masks = "labels" in keys, "masks" in keys  # whether there are any
         self._sanitized: Optional[dict[str, Any]] = None
         self._marked: Optional[tuple[str, Any]] = None  # RandomIoUCrop, while nothing has taken away what it leaves out
@@ -52,6 +52,10 @@ class Boxes:
         if form not in ("XYXY", "XYWH", "CXCYWH"):
             g.refuse(f"format: got {form}, want XYXY, XYWH or CXCYWH: boxes that are turned have none here")
         self.form = form
+
+    @property
+    def sanitizes(self) -> bool:
+        return self._sanitized is not None
 
     def section(self) -> dict[str, Any]:
         """As the picture's section says them. Raises SpecError where boxes would stay that torch only marks."""

@@ -125,7 +125,7 @@ class Samples(NamedTuple):
         values = self.kept.taken(numbers.tolist()) if has_values(self.tree) else [()] * len(numbers)
         if self.collate is None:
             made = self._batch(self.tree, views, numbers, values, tuple)
-            return made if tensors else _arrays(made)
+            return made if tensors else without_tensors(made)
         labels = numbers.tolist()
         return self.collate([self._sample(self.tree, [view[i] for view in views], labels[i], row) for i, row in enumerate(values)])
 
@@ -150,7 +150,7 @@ class Samples(NamedTuple):
         if isinstance(one, Stacked):
             return sys.modules["torch"].stack([self._batch(each, views, labels, rows, list) for each in one.views], 1)
         if isinstance(one, Value):
-            return _collated(of([row[one.number] for row in rows]))
+            return collated(of([row[one.number] for row in rows]))
         if isinstance(one, dict):
             return {key: self._batch(each, views, labels, rows, list) for key, each in one.items()}
         if one is LABEL:
@@ -159,7 +159,7 @@ class Samples(NamedTuple):
         return tuple(made) if one is self.tree and isinstance(one, tuple) else made
 
 
-def _collated(values: Any) -> Any:
+def collated(values: Any) -> Any:
     torch = sys.modules["torch"]  # whose data set this is
     try:
         return torch.utils.data.default_collate(values)
@@ -175,10 +175,10 @@ def has_values(one: Any) -> bool:
     return any(map(has_values, one.values() if isinstance(one, dict) else one))
 
 
-def _arrays(made: Any) -> Any:
+def without_tensors(made: Any) -> Any:
     """A batch of torch's, with arrays in the place of tensors."""
     if isinstance(made, dict):
-        return {key: _arrays(one) for key, one in made.items()}
+        return {key: without_tensors(one) for key, one in made.items()}
     if isinstance(made, (list, tuple)):
-        return type(made)([_arrays(one) for one in made])
+        return type(made)([without_tensors(one) for one in made])
     return made.numpy() if hasattr(made, "numpy") else made

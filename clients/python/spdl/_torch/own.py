@@ -6,11 +6,12 @@ import io
 import os
 import random
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import FunctionType
 from typing import Any, NamedTuple, Optional, Union
 
 from .._lock import Lock
+from . import boxed, followers, libraries, sight
 from .annotated import Unknown
 from .getitem import Picture, Reader
 from .kept import LABEL, PLAIN, Keys, Value, View
@@ -58,12 +59,61 @@ class Around(NamedTuple):
     runs: Optional[Reader]  # where it has more beside them than their labels; None: it has not
 
 
-def samples(dataset: Any, cls: type) -> Union[Samples, Around]:
+class Followed(NamedTuple):
+    """A data set whose pictures and what lies in them go through one transform."""
+
+    paths: list[str]
+    entries: list[dict[str, Any]]  # what the table holds of each sample, and its followers.Sample
+    picture: Picture
+    called: str  # the attribute that is the transform
+    transform: Any
+    keys: tuple[str, ...]  # the columns of the table
+    kind: Optional[followers.Kind]  # of torchvision's; None: it is albumentations'
+
+
+def samples(dataset: Any, cls: type) -> Union[Samples, Around, Followed]:
     """What the __getitem__ of its class says. Raises Unknown where it does other things with a picture."""
-    reader = Reader(dataset, vars(cls)["__getitem__"], cls)
+    try:
+        reader = Reader(dataset, vars(cls)["__getitem__"], cls)
+    except Unknown as error:
+        try:
+            joint = boxed.read(dataset, cls)
+            if joint is not None:
+                return followed(dataset, joint)
+        except Unknown as other:
+            if boxed.has_boxes(dataset):
+                raise other from None
+        raise error from None
     if reader.inner is not None:
         return Around(reader.inner[1], reader.inner[0], reader.views, _labelled(reader.outputs) if reader.is_around else reader.outputs, None if reader.is_around else reader)
     return run(dataset, reader)
+
+
+def followed(dataset: Any, reader: boxed.Reader) -> Followed:
+    """All samples, and what lies in them. Raises Unknown."""
+    rest, picture, of = Rest(dataset, reader.rest(None if reader.inner is None else _cocos(reader.inner[1]))), reader.picture, type(dataset).__qualname__
+    rest.modes = {0: ""} if picture.mode == "" else {}
+    found = rest.found([""], "with boxes or points")
+    told = [reader.told(one.values) for one in found]
+    kind: Optional[followers.Kind] = None
+    if reader.of_albumentations:
+        entries, keys = followers.of_albumentations(reader, told, of)
+    else:
+        entries, kind = followers.of_torchvisions(reader, told, of)
+        keys = kind.keys
+    return Followed([one.paths[0] for one in found], entries, picture._replace(mode=picture.mode or rest.modes[0] or "RGB"), reader.called, reader.transform, keys, kind)
+
+
+def _cocos(inner: Any) -> Any:
+    """What has the path and the annotations of a CocoDetection's samples by their numbers. Raises Unknown."""
+    if not libraries.derives(inner, "torchvision.datasets", "CocoDetection") or inner.transforms is not None:
+        raise Unknown(f"super().__getitem__: got a {type(inner).__qualname__}{' with transforms' if getattr(inner, 'transforms', None) is not None else ''}, want CocoDetection, whose pictures no transform has")
+
+    def found(number: int) -> tuple[str, Any]:
+        one = inner.ids[number]
+        return os.path.join(inner.root, inner.coco.loadImgs(one)[0]["file_name"]), inner._load_target(one)
+
+    return found
 
 
 def run(dataset: Any, reader: Reader, inner: Any = None) -> Samples:
@@ -77,6 +127,16 @@ def run(dataset: Any, reader: Reader, inner: Any = None) -> Samples:
     rest.look(reader.outputs == (View(0), Value(0)))
     views = [one._replace(mode=rest.mode) if one.mode == "pixels" else one._replace(mode=one.mode or rest.modes[0] or "RGB") for one in reader.views]
     return Samples([Opened(rest, i) for i in range(len(dataset))], views, views[0].turned, rest.shape[:2] or None, PLAIN if rest.labelled else reader.outputs)
+
+
+def extents(pictures: Sequence[Any], file: int, turned: bool) -> Iterator[tuple[int, int]]:
+    """Height and width of pictures, but for those that cannot be read, which are bad samples when their turn comes."""
+    for one in pictures:
+        try:
+            picture = one.paths[file] if isinstance(one, Found) else one.brought()[0] if isinstance(one, Opened) else one
+            yield sight.seen(io.BytesIO(picture) if isinstance(picture, bytes) else picture, turned)[:2]
+        except Exception:
+            continue
 
 
 def kind(views: Sequence[Picture], file: int) -> str:
@@ -146,7 +206,7 @@ class Rest:
         self._taken = taken
         return spread
 
-    def found(self, kinds: Sequence[str]) -> list[Found]:
+    def found(self, kinds: Sequence[str], such: str = "of several files") -> list[Found]:
         """All samples, whose files a table names. Raises Unknown where code draws them, or files are no maps of classes."""
         before = _drawn()
         all_of_them: list[Found] = []
@@ -157,7 +217,8 @@ class Rest:
             except _Wrong as error:
                 raise Unknown(f"{error}") from None
             except Exception as error:
-                raise Unknown(f"{of}: {type(error).__name__}: {error}, and all samples of several files are found when the loader is made") from None
+                said = f"{error}" if isinstance(error, boxed.Unheld) else f"{type(error).__name__}: {error}, and all samples {such} are found when the loader is made"
+                raise Unknown(f"{of}: {said}") from None
             other = next((one for one in pictures if not isinstance(one, (str, os.PathLike))), None)
             if other is not None:
                 raise Unknown(f"{of} opens a {type(other).__qualname__}, want paths, as a sample has several pictures, whose files a table names")
@@ -175,7 +236,7 @@ class Rest:
             elif all_of_them[number].paths != paths:
                 before = []
         if _drawn() != before:
-            raise Unknown("its code draws numbers, and all samples of several files are found when the loader is made, once for all epochs, want the same files and values each time: draw them in __init__, once, or make a loader of other ones each epoch")
+            raise Unknown(f"its code draws numbers, and all samples {such} are found when the loader is made, once for all epochs, want the same files and values each time: draw them in __init__, once, or make a loader of other ones each epoch")
         return all_of_them
 
     def look(self, pair: bool) -> None:

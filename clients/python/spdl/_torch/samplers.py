@@ -13,8 +13,7 @@ from . import libraries
 GROUPED = "GroupedBatchSampler"  # of torchvision's references, and of detectron2's
 KNOWN = ("RandomSampler(dataset), SequentialSampler, SubsetRandomSampler, WeightedRandomSampler or DistributedSampler, a BatchSampler of one of these as batch_sampler, "
          "or indices as a list, a range, an array or a tensor")
-_OWN = ("its order is its own code's, of which nothing is known here; sampler=list(sampler) is its order of now, the same in every epoch, WeightedRandomSampler draws by weights, "
-        "and order of a description repeats, balances, stratifies and puts lengths together (docs/order.md)")
+OWN = "one's own"  # the kind of another
 _MOST = 3.4e38  # of a weight: it is a float of 32 bits in the engine
 
 
@@ -24,11 +23,14 @@ class Sampled(NamedTuple):
     chosen: Optional[Sequence[int]] = None  # the samples that it names, in its order; None: all
     world: Optional[dict[str, int]] = None  # of which this is a rank
     weights: Optional[array[float]] = None  # of these, by which they are drawn
+    own: bool = False  # whether it is the program's own, which is asked for its order
 
 
 def sampled(said: Any, samples: int, order: dict[str, Any]) -> Sampled:
     """What the arguments' sampler says of so many samples, their order, which is written into `order`, and the ranks."""
     sampler, ranks = said.get("sampler"), _torchrun.ranks()
+    if said.batches is not None:
+        return _own(said, said.batches, "batch_sampler", order, ranks)
     if sampler is None:
         if ranks is not None and ranks.world_size > 1:
             _refuse(f"got none in a run of {ranks.world_size} ranks, where torch's DataLoader gives all samples to each, want sampler=DistributedSampler(dataset), "
@@ -39,6 +41,8 @@ def sampled(said: Any, samples: int, order: dict[str, Any]) -> Sampled:
     kind = kind_of(sampler)
     if kind == "DistributedSampler":
         return Sampled(world=_distributed(said, sampler, samples, order, ranks))
+    if kind == OWN:
+        return _own(said, sampler, "sampler", order, ranks)
     if ranks is not None and ranks.world_size > 1:
         _refuse(f"got {type(sampler).__qualname__} in a run of {ranks.world_size} ranks, want DistributedSampler(dataset)")
     first = None
@@ -50,7 +54,7 @@ def sampled(said: Any, samples: int, order: dict[str, Any]) -> Sampled:
     if kind == "indices":
         return Sampled(_indices(sampler, samples))
     if kind not in ("RandomSampler", "SubsetRandomSampler", "WeightedRandomSampler"):
-        _refuse(f"got {type(sampler).__qualname__}, want {KNOWN}; {_OWN}")
+        _refuse(f"got {type(sampler).__qualname__}, want {KNOWN}, or one of your own")
     order.update(shuffle=True, seed=said.seed(sampler.generator if sampler.generator is not None else said.get("generator")))
     if kind == "SubsetRandomSampler":
         return Sampled(_indices(sampler.indices, samples))
@@ -61,11 +65,21 @@ def sampled(said: Any, samples: int, order: dict[str, Any]) -> Sampled:
     return Sampled(first, weights=_drawn(sampler, [1.0] * samples, samples, order))
 
 
+def _own(said: Any, sampler: Any, name: str, order: dict[str, Any], ranks: Optional[_torchrun.Ranks]) -> Sampled:
+    """One that is asked for its order. Ranks have each their own, and its seed is for what transforms draw."""
+    if not hasattr(sampler, "__iter__") or hasattr(sampler, "__next__"):
+        said.refuse(name, f"got {type(sampler).__qualname__}, which {'can be gone through once' if hasattr(sampler, '__iter__') else 'has no __iter__'}, want {KNOWN}, or one of your own, whose __iter__ begins anew for each epoch")
+    if said.ring().get("delivery") is not None:
+        said.refuse("in_order", f"got False beside {name}: of a {type(sampler).__qualname__}, want True: its batches come in its order")
+    order.update(shuffle=False, seed=(order["seed"] + (0 if ranks is None else ranks.rank)) & (1 << 64) - 1)
+    return Sampled(own=True)
+
+
 def kind_of(sampler: Any) -> str:
     """The name of torch's class that says the order; or that these are plain indices, which have one order; or that it is one's own."""
     if type(sampler) in (list, tuple, range, array) or hasattr(sampler, "tolist") and len(getattr(sampler, "shape", ())) == 1:
         return "indices"
-    return libraries.home(sampler, ("torch.utils.data",), ("__iter__",)).name or "one's own"
+    return libraries.home(sampler, ("torch.utils.data",), ("__iter__",)).name or OWN
 
 
 def is_grouped(batches: Any) -> bool:

@@ -270,7 +270,7 @@ class Steps(texts.Reader):
 
     def _is_own(self, node: ast.Call) -> bool:
         """Whether a function, or an object, of the program's own is called, with arguments that are known but for the first."""
-        return _code_of(self._known(node.func)) is not None and all(self._is_known(one) for one in (*node.args[1:], *[keyword.value for keyword in node.keywords]))
+        return code_of(self._known(node.func)) is not None and all(self._is_known(one) for one in (*node.args[1:], *[keyword.value for keyword in node.keywords]))
 
     def _is_known(self, node: ast.expr) -> bool:
         return self._known(node) is not NOTHING
@@ -461,7 +461,7 @@ class Steps(texts.Reader):
 
     def _through(self, node: ast.Call, function: Any, made: Made) -> Any:
         """What a function or an object of the program's own makes of pictures; NOTHING: it does other things with them, or is none of its own."""
-        if _code_of(function) is None:
+        if code_of(function) is None:
             return NOTHING
         more = [self._known(one) for one in node.args[1:]]
         named = {keyword.arg: self._known(keyword.value) for keyword in node.keywords}
@@ -555,7 +555,7 @@ class _Through(Steps):
 
 def through(function: Any, made: Made, more: Sequence[Any] = (), named: Mapping[str, Any] = {}, within: tuple[FunctionType, ...] = ()) -> Made:
     """What a function or an object of the program's own makes of pictures. Raises Unknown."""
-    code = _code_of(function)
+    code = code_of(function)
     if code is None or code in within:
         raise Unknown(f"{function!r:.80} is none of the program's own, or calls itself")
     return _Through(code, getattr(function, "__self__", function) if not isinstance(function, FunctionType) else NOTHING, made, more, named, within).made()
@@ -563,7 +563,7 @@ def through(function: Any, made: Made, more: Sequence[Any] = (), named: Mapping[
 
 def has_code(function: Any) -> bool:
     """Whether a function of the program's own runs where this is called."""
-    return _code_of(function) is not None
+    return code_of(function) is not None
 
 
 def same(one: Picture, other: Picture) -> bool:
@@ -585,7 +585,7 @@ def listed(made: Made, views: list[Picture]) -> Any:
     return View(number)
 
 
-def _code_of(function: Any) -> Optional[FunctionType]:
+def code_of(function: Any) -> Optional[FunctionType]:
     """The function of the program's own that runs where this is called; None: it is a library's."""
     if isinstance(function, MethodType):
         function = function.__func__

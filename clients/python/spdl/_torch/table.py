@@ -21,10 +21,14 @@ _FORMS: dict[str, Callable[[float, float, float, float], tuple[float, float, flo
     "xywh": lambda x1, y1, x2, y2: (x1, y1, x2 - x1, y2 - y1),
     "cxcywh": lambda x1, y1, x2, y2: ((x1 + x2) / 2, (y1 + y2) / 2, x2 - x1, y2 - y1),
 }
+_CORNERS: dict[str, Callable[[float, float, float, float], tuple[float, float, float, float]]] = {
+    "xywh": lambda x, y, w, h: (x, y, x + w, y + h),
+    "cxcywh": lambda x, y, w, h: (x - w / 2, y - h / 2, x + w / 2, y + h / 2),
+}
 
 
-def table(target: Target, paths: Sequence[str], targets: Sequence[Any], form: str) -> tuple[list[dict[str, Any]], Callable[[], Iterable[bytes]]]:
-    """The columns that hold targets, as a description has them, with boxes in this form, and what is in the file."""
+def table(target: Target, paths: Sequence[str], targets: Sequence[Any], form: str, given: str = "xyxy") -> tuple[list[dict[str, Any]], Callable[[], Iterable[bytes]]]:
+    """The columns that hold targets, as a description has them, with boxes in this form, of boxes in the one that is given, and what is in the file."""
     columns, arrays = [], _texts("path", [os.fsencode(path) for path in paths])
     if target.kind == "values":
         columns.append({"name": "target", "type": "list", "dtype": "i64", "shape": [target.length]})
@@ -33,7 +37,7 @@ def table(target: Target, paths: Sequence[str], targets: Sequence[Any], form: st
         arrays.update(_texts("mask", [os.fsencode(one) for one in targets]))
     else:
         for key in target.keys:
-            column, more = _COLUMNS[key](paths, targets, form)
+            column, more = _COLUMNS[key](paths, targets, (given, form))
             columns.append({"name": key, **column})
             arrays.update(more)
     return columns, npz(arrays)
@@ -48,19 +52,23 @@ def files(paths: Sequence[Sequence[str]], names: Sequence[str]) -> Callable[[], 
 
 
 Column = tuple[dict[str, Any], dict[str, Numbers]]
+Forms = tuple[str, str]  # of boxes, the one in which they are given, and that which the table has
 
 
-def _image_id(_: Sequence[str], targets: Sequence[Any], __: str) -> Column:
+def _image_id(_: Sequence[str], targets: Sequence[Any], __: Forms) -> Column:
     return {"type": "i64"}, {"image_id": _whole([one["image_id"] for one in targets])}
 
 
-def _boxes(_: Sequence[str], targets: Sequence[Any], form: str) -> Column:
+def _boxes(_: Sequence[str], targets: Sequence[Any], forms: Forms) -> Column:
     ends = list(itertools.accumulate(len(one["boxes"]) // 4 for one in targets))
-    formed = _FORMS.get(form)
+    given, form = forms
+    taken, formed = (None, None) if given == form else (_CORNERS.get(given), _FORMS.get(form))
 
     def parts() -> Iterator[bytes]:
         for few in _few(targets):
             corners = array("f", b"".join([one["boxes"].tobytes() for one in few]))
+            if taken is not None:
+                corners = array("f", [v for at in range(0, len(corners), 4) for v in taken(*corners[at:at + 4])])
             if formed is not None:
                 corners = array("f", [v for at in range(0, len(corners), 4) for v in formed(*corners[at:at + 4])])
             yield corners.tobytes()
@@ -68,19 +76,33 @@ def _boxes(_: Sequence[str], targets: Sequence[Any], form: str) -> Column:
     return {"type": "list", "dtype": "f32", "shape": [-1, 4], "max_length": _most(ends)}, _ragged("boxes", Numbers("f", (_last(ends), 4), parts), ends)
 
 
-def _labels(_: Sequence[str], targets: Sequence[Any], __: str) -> Column:
-    ends = list(itertools.accumulate(len(one["labels"]) for one in targets))
-    numbers = Numbers("q", (_last(ends),), lambda: (b"".join([one["labels"].tobytes() for one in few]) for few in _few(targets)))
-    return {"type": "list", "dtype": "i64", "max_length": _most(ends)}, _ragged("labels", numbers, ends)
+def _points(_: Sequence[str], targets: Sequence[Any], __: Forms) -> Column:
+    ends = list(itertools.accumulate(len(one["points"]) // 2 for one in targets))
+    numbers = Numbers("f", (_last(ends), 2), lambda: (b"".join([one["points"].tobytes() for one in few]) for few in _few(targets)))
+    return {"type": "list", "dtype": "f32", "shape": [-1, 2], "max_length": _most(ends)}, _ragged("points", numbers, ends)
 
 
-def _areas(_: Sequence[str], targets: Sequence[Any], __: str) -> Column:
+def _labels(_: Sequence[str], targets: Sequence[Any], __: Forms) -> Column:
+    return _numbered("labels", targets)
+
+
+def _places(_: Sequence[str], targets: Sequence[Any], __: Forms) -> Column:
+    return _numbered("places", targets)
+
+
+def _numbered(name: str, targets: Sequence[Any]) -> Column:
+    ends = list(itertools.accumulate(len(one[name]) for one in targets))
+    numbers = Numbers("q", (_last(ends),), lambda: (b"".join([one[name].tobytes() for one in few]) for few in _few(targets)))
+    return {"type": "list", "dtype": "i64", "max_length": _most(ends)}, _ragged(name, numbers, ends)
+
+
+def _areas(_: Sequence[str], targets: Sequence[Any], __: Forms) -> Column:
     ends = list(itertools.accumulate(len(one["areas"]) for one in targets))
     numbers = Numbers("f", (_last(ends),), lambda: (b"".join([one["areas"].tobytes() for one in few]) for few in _few(targets)))
     return {"type": "list", "dtype": "f32", "max_length": _most(ends)}, _ragged("areas", numbers, ends)
 
 
-def _masks(paths: Sequence[str], targets: Sequence[Any], _: str) -> Column:
+def _masks(paths: Sequence[str], targets: Sequence[Any], _: Forms) -> Column:
     """Outlines as numbers (docs/transforms.md)."""
     ends = list(itertools.accumulate(_counted(one["masks"]) for one in targets))
 
@@ -97,7 +119,9 @@ def _masks(paths: Sequence[str], targets: Sequence[Any], _: str) -> Column:
     return {"type": "list", "dtype": "f64", "max_length": _most(ends)}, _ragged("masks", Numbers("d", (_last(ends),), parts), ends)
 
 
-_COLUMNS: dict[str, Callable[[Sequence[str], Sequence[Any], str], Column]] = {"image_id": _image_id, "boxes": _boxes, "labels": _labels, "areas": _areas, "masks": _masks}
+_COLUMNS: dict[str, Callable[[Sequence[str], Sequence[Any], Forms], Column]] = {
+    "image_id": _image_id, "boxes": _boxes, "labels": _labels, "areas": _areas, "masks": _masks, "points": _points, "places": _places,
+}
 
 
 def _counted(outlines: Sequence[Any]) -> int:

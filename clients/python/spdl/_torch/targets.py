@@ -7,22 +7,33 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Optional
 
 
+class Own(NamedTuple):
+    """How a class of the program's own gives a picture and what lies in it to a transform."""
+
+    called: str  # the attribute that is the transform
+    kind: Any  # of torchvision's what they are called with (followers.Kind); None: it is albumentations'
+
+
 class Target(NamedTuple):
     """What a sample has."""
 
-    kind: str  # "label", a number; "values", several; "boxes", a dict of boxes, the corners of all in one array, and more by keys, of masks COCO's segmentations; "objects", the same with x, y, width and height; "mask", a picture of class numbers
+    kind: str  # "label", a number; "values", several; "boxes", a dict of boxes, the corners of all in one array, and more by keys, of masks COCO's segmentations; "objects", the same with x, y, width and height; "mask", a picture of class numbers; "own", what a class of the program's own has in its pictures (followers)
     keys: tuple[str, ...] = ()  # of boxes, as they are handed out, and of objects
     length: int = 0  # of values
-    sample: Any = None  # of objects what their data set makes of a picture and them (methods.Sample)
+    sample: Any = None  # of objects what their data set makes of a picture and them (methods.Sample); of one's own its Own
 
     def fields(self) -> tuple[str, ...]:
         """What is picked of a batch."""
+        if self.kind == "own":
+            return "image", *self.keys, "index"
         return ("image", *self.keys) if self.kind in ("boxes", "objects") else ("image", {"label": "label", "values": "target", "mask": "mask"}[self.kind])
 
     def transformed(self) -> str:
         """The attribute of its data set by which pictures are changed: with what lies in them, or alone."""
         if self.kind == "objects":
             return str(self.sample.processor)
+        if self.kind == "own":
+            return str(self.sample.called)
         return "transforms" if self.kind in ("boxes", "mask") else "transform"
 
 
