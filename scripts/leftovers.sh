@@ -9,7 +9,8 @@ ours() {
         find "${XDG_RUNTIME_DIR:-/nonexistent}/spdl" "/tmp/spdl-$(id -u)" /run/spdl -name '*.sock' 2>/dev/null
         # Go's t.TempDir is Test..., ours are spdl...: one that is left was of somebody who was killed
         find /tmp "${TMPDIR:-/tmp}" -maxdepth 1 \( -name 'spdl*' -o -name 'Test*' -o -name 'Fuzz*' \) ! -path "/tmp/spdl-$(id -u)" 2>/dev/null
-        pgrep -u "$(id -u)" -a "$programs" 2>/dev/null | sed 's/^/process /'
+        # what has ended is no more than a number, which init takes away when it comes to it, in some containers never
+        pgrep -u "$(id -u)" -r D,R,S,T,t -a "$programs" 2>/dev/null | sed 's/^/process /'
     } | LC_ALL=C sort -u
 }
 [ "${1:-}" = --list ] && { ours; exit 0; }
