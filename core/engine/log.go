@@ -5,14 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/spdl/spdl/core/batch"
+	"github.com/spdl/spdl/core/spelling"
 )
 
 // Level is how much a Log says.
@@ -90,28 +87,6 @@ func (l *Log) printf(level Level, ring, format string, args ...any) {
 	l.write(level, ring, fmt.Sprintf(format, args...))
 }
 
-// InLine is a text, which may be of clients and of files, as a line shows it: what is no letter, mark or blank is written as in Go's
-// strings, so that it neither ends the line nor tells a terminal anything. The runes of keep stay.
-func InLine(text, keep string) string {
-	odd := func(r rune) bool { return !unicode.IsPrint(r) && !strings.ContainsRune(keep, r) }
-	if utf8.ValidString(text) && strings.IndexFunc(text, odd) < 0 {
-		return text
-	}
-	var b strings.Builder
-	for i, r := range text {
-		_, size := utf8.DecodeRuneInString(text[i:])
-		switch quoted := strconv.QuoteRune(r); {
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, `\x%02x`, text[i])
-		case odd(r):
-			b.WriteString(quoted[1 : len(quoted)-1])
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
 // jsonEscapes are the runes that JSON writes as escapes.
 var jsonEscapes = func() string {
 	all := make([]rune, ' ')
@@ -139,13 +114,13 @@ func (l *Log) line(level Level, ring, text string) []byte {
 			Level string `json:"level"`
 			Ring  string `json:"ring,omitempty"`
 			Text  string `json:"text"`
-		}{time.Now().Format(time.RFC3339Nano), levelNames[level], ring, InLine(text, jsonEscapes)})
+		}{time.Now().Format(time.RFC3339Nano), levelNames[level], ring, spelling.InLine(text, jsonEscapes)})
 		return b.Bytes()
 	}
 	if ring == "" {
 		ring = "engine"
 	}
-	return fmt.Appendf(nil, "%s %-5s %s: %s\n", time.Now().Format("15:04:05.000"), levelNames[level], ring, InLine(text, ""))
+	return fmt.Appendf(nil, "%s %-5s %s: %s\n", time.Now().Format("15:04:05.000"), levelNames[level], ring, spelling.InLine(text, ""))
 }
 
 // oftenf writes at level warn what may come again and again, as one of many of its kind: "bad samples".

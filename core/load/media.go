@@ -3,6 +3,7 @@ package load
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"unsafe"
 
 	"github.com/spdl/spdl/core/batch"
@@ -28,13 +29,44 @@ func (l *loading) image(s *spec.Spec) (*Media, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := media.NewWorker(nil)
+	w, err := worker()
 	if err != nil {
 		return nil, err
 	}
-	defer w.Close()
+	m, err := l.picture(w, data, s)
+	rest(w)
+	return m, err
+}
+
+// idle are workers without a picture, at most one a processor, each with up to mostHeld bytes of buffers: to make one and its buffers takes longer than a small picture.
+var idle = make(chan *media.Worker, runtime.GOMAXPROCS(0))
+
+const mostHeld = 2 << 20
+
+func worker() (*media.Worker, error) {
+	select {
+	case w := <-idle:
+		return w, nil
+	default:
+		return media.NewWorker(nil)
+	}
+}
+
+func rest(w *media.Worker) {
+	if w.Held() <= mostHeld {
+		select {
+		case idle <- w:
+			return
+		default:
+		}
+	}
+	w.Close()
+}
+
+func (l *loading) picture(w *media.Worker, data []byte, s *spec.Spec) (*Media, error) {
 	h, width := 1, 1
 	if s.Image.Transform.Output() == (spec.Extent{}) {
+		var err error
 		if h, width, err = sizeOf(w, data, s.Image); err != nil {
 			return nil, err
 		}

@@ -73,6 +73,7 @@ void media_op_init(media_op *op) {
         if (n > op->most) op->most = n;
     }
     init_flips(op);
+    if (op->dtype == MEDIA_U8) return; /* bytes are what they are */
     for (int ch = 0; ch < 3; ch++) {
         op->inv_std[ch] = 1.0f / op->std[ch];
         for (int x = 0; x < 256; x++) {

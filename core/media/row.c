@@ -54,6 +54,13 @@ void media_ctx_free(media_ctx *c) {
     free(c);
 }
 
+size_t media_ctx_held(media_ctx *c) {
+    size_t n = c->jpeg.arena.total + c->ax.places.cap + c->ax.coefficients.cap + c->ay.places.cap +
+               c->ay.coefficients.cap;
+    for (int i = 0; buffers(c, i); i++) n += buffers(c, i)->cap;
+    return n;
+}
+
 static void trim(media_ctx *c) {
     for (int i = 0; buffers(c, i); i++) media_buf_trim(buffers(c, i));
     media_axis_trim(&c->ax);

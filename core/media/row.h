@@ -640,6 +640,9 @@ enum {
 /* Returns NULL when there is no memory. */
 media_ctx *media_ctx_new(int without);
 void media_ctx_free(media_ctx *c);
+
+/* Bytes of the buffers that it keeps for its next file. */
+size_t media_ctx_held(media_ctx *c);
 const media_info *media_ctx_info(const media_ctx *c);
 
 /* The moves of the last row, from the picture as it is seen on; valid until the next row. NULL: an elastic map was drawn, by which

@@ -22,6 +22,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -121,6 +122,9 @@ func (w *Worker) Close() {
 	w.c = nil
 }
 
+// Held is how many bytes of buffers the worker keeps for its next row.
+func (w *Worker) Held() int { return int(C.media_ctx_held(w.c)) }
+
 // ISA names the instruction set in use.
 func (w *Worker) ISA() string { return C.GoString(C.media_ctx_isa(w.c)) }
 
@@ -185,10 +189,28 @@ func (w *Worker) Plan(data []byte, op *Op, draw Draw) (plan Plan, ok bool, err e
 	}
 }
 
-// Look is an op for [Worker.Seen]: of pictures of at most so many pixels (0: DefaultMaxPixels), whose orientation is honoured or not.
+// Look is an op for [Worker.Seen]: of pictures of at most so many pixels (0: DefaultMaxPixels), whose orientation is honoured or not. Ops are large, so of calls that
+// are alike one after the other it is one.
 func Look(orient bool, maxPixels uint64) (*Op, error) {
-	return Compile(Config{Out: Square(1), Orient: orient, MaxPixels: maxPixels})
+	l := looked.Load()
+	if l != nil && l.orient == orient && l.maxPixels == maxPixels {
+		return l.op, nil
+	}
+	op, err := Compile(Config{Out: Square(1), Orient: orient, MaxPixels: maxPixels})
+	if err == nil {
+		looked.Store(&look{orient, maxPixels, op})
+	}
+	return op, err
 }
+
+// look is what Look was asked for, and its op.
+type look struct {
+	orient    bool
+	maxPixels uint64
+	op        *Op
+}
+
+var looked atomic.Pointer[look] // the last
 
 // Seen is how large a picture is as it is seen: after orientation, where that is honoured. Of what Head tells nothing is decoded, of others a
 // pixel. op is Look's; errors are Row's.

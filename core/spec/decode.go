@@ -34,11 +34,17 @@ func (e *Error) Error() string {
 	case e.File != "":
 		where = e.File
 	}
+	text := e.Text
 	if e.Path != "" {
-		where += ": " + e.Path
+		text = e.Path + ": " + text
 	}
-	return where + ": " + e.Text
+	return where + ": " + spelling.InLine(longWord.ReplaceAllStringFunc(text, func(word string) string { return strings.ToValidUTF8(word[:longKept], "") + "..." }), "\n")
 }
+
+// longWord is one of the description's, of which a message has the first longKept bytes.
+var longWord = regexp.MustCompile(`[^\s"{}\[\],]{513,}`)
+
+const longKept = 200
 
 // decoder walks a document. The first error stays; after it nothing matters any more.
 type decoder struct {

@@ -38,3 +38,18 @@ func TestOtherDirectivesAreRefused(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Whatever a description holds, its refusal is a line of a length that can be read, up to its remedy: a client's C string ends at a zero byte.
+func TestARefusalShowsNoMoreOfADescriptionThanALineHas(t *testing.T) {
+	long := strings.Repeat("x", 70000)
+	for doc, want := range map[string]string{
+		`source: "a\u0000b"`: `; write {folder: a\x00b}, {list: a\x00b} or {shards: a\x00b}`,
+		`"a\u0000\u202e": 1`: `x.yaml:1:1: a\x00\u202e: unknown key; `,
+		"source: " + long:    "; write {folder: " + long[:200] + "...}, {list: " + long[:200] + "...} or {shards: " + long[:200] + "...}",
+		"source: {shards: a.tar, columns: [c]}\nimage: {transform: [center_crop: 8], boxes: " + long + "}": `image.boxes.column: got "` + long[:200] + `..."`,
+	} {
+		if _, err := Parse([]byte(doc), "x.yaml"); err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 4096 {
+			t.Errorf("%.80s\ngot  %.1000s\nwant %s", doc, err, want)
+		}
+	}
+}

@@ -1,4 +1,4 @@
-// Package spelling finds the name, or the path, that was meant, for messages that ask "did you mean".
+// Package spelling finds the name, or the path, that was meant, for messages that ask "did you mean", and shows texts of others in a message.
 package spelling
 
 import "strings"

@@ -62,7 +62,7 @@ func Main(args []string, out, err io.Writer) int {
 	}
 	failure = limited(interrupted(ctx, failure))
 	if (a.control == nil || shm.RefuseOwner(a.control, told(failure)) != nil) && !silent {
-		text := strings.ReplaceAll(engine.InLine(failure.Error(), "\n\t"), "\n", "\n\t") // lines of its own, as a stack has, are seen to be
+		text := strings.ReplaceAll(spelling.InLine(failure.Error(), "\n\t"), "\n", "\n\t") // lines of its own, as a stack has, are seen to be
 		(&engine.Unhurried{To: err}).Write(fmt.Appendf(nil, "spdl: %s\n", text))
 	}
 	return exitCode(failure)

@@ -355,8 +355,8 @@ func (in *input) bytes(at, n int64, info *Info) ([]byte, error) {
 	if in.file == nil {
 		return in.data[at : at+n], nil
 	}
-	if in.raw == nil {
-		in.raw = make([]byte, pieceBytes)
+	if int64(len(in.raw)) < n {
+		in.raw = make([]byte, n)
 	}
 	raw := in.raw[:n]
 	got, err := in.file.ReadAt(raw, at)
