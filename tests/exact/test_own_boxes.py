@@ -290,6 +290,26 @@ class ByAMethod(Own):
         return F.pil_to_tensor(image), target
 
 
+class ByHand(Own):
+    """A picture that is resized by hand, and boxes and points of what that makes."""
+
+    def __getitem__(self, i):
+        rows = [one for one in self.table if one["image"] == self.names[i]]
+        there = False
+        while not there:
+            try:
+                image = cv2.imread(os.path.join(self.root, "images", self.names[i]))
+                there = True
+            except OSError as error:
+                print(error)
+        image = cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
+        high, wide, _ = image.shape
+        image = cv2.resize(image, (60, 50))
+        boxes = np.array([one["bbox"] for one in rows], float).reshape(-1, 4) * [60 / wide, 50 / high, 60 / wide, 50 / high]
+        out = self.transform(image=image, bboxes=boxes, words=[CLASSES[one["label"]] for one in rows], numbers=[one["label"] for one in rows])
+        return out["image"], out["bboxes"], out["words"]
+
+
 class Plain(Own):
     """Pictures that a transform has alone, of sizes of their own, and boxes beside them."""
 
@@ -324,6 +344,7 @@ CASES = {
     "torchvision's own below": (lambda root, transform: coco_of(root, transform), floats(v2.RandomVerticalFlip(1), v2.Resize((40, 48)))),
     "a transform of its own": (Wrapped, Boxer(A.Compose([A.Resize(48, 56), A.HorizontalFlip(p=1), ToTensorV2()], bbox_params=A.BboxParams(format="coco", label_fields=["labels"])))),
     "a method, and pictures of Pillow": (ByAMethod, v2.Compose([v2.Resize((40, 48)), v2.RandomHorizontalFlip(1)])),
+    "resized by hand": (ByHand, boxed(A.VerticalFlip(p=1), A.CenterCrop(40, 44), params=A.BboxParams(format="coco", label_fields=["words", "numbers"]))),
     "pictures alone": (Plain, T.ToTensor()),
     "points": (Eyes, A.Compose([A.CenterCrop(28, 30), ToTensorV2()], keypoint_params=A.KeypointParams(format="xy", label_fields=["which"]))),
     "points that stay": (Eyes, A.Compose([A.CenterCrop(28, 30), ToTensorV2()], keypoint_params=A.KeypointParams(format="xy", label_fields=["which"], remove_invisible=False))),
@@ -486,6 +507,28 @@ class Original(Own):
         return out["image"], out["bboxes"], image
 
 
+class Ahead(Own):
+    def __init__(self, root, transform, ahead):
+        super().__init__(root, transform)
+        self.ahead = ahead
+
+    def __getitem__(self, i):
+        image = Image.open(os.path.join(self.root, "images", self.names[i])).convert("RGB")
+        image = self.ahead(image)
+        image, boxes = self.transform(image, tv_tensors.BoundingBoxes(torch.tensor([[1.0, 2, 9, 9]]), format="XYXY", canvas_size=(30, 30)))
+        return image, boxes
+
+
+class Halved(Own):
+    """PennFudan's, resized by hand."""
+
+    def __getitem__(self, i):
+        image = Image.open(os.path.join(self.root, "images", self.names[i])).convert("RGB").resize((30, 30))
+        target = {"boxes": tv_tensors.BoundingBoxes(torch.tensor([[1.0, 2, 9, 9]]), format="XYXY", canvas_size=(30, 30)), "masks": tv_tensors.Mask(torch.ones(1, 30, 30))}
+        image, target = self.transform(image, target)
+        return image, target
+
+
 class Drawn(Own):
     def __getitem__(self, i):
         image = np.array(Image.open(os.path.join(self.root, "images", self.names[i])).convert("RGB"))
@@ -525,6 +568,8 @@ REFUSALS = {
     "two transforms": (lambda root: Twice(root, FLIPPED), r"test_own_boxes.py:\d+: got .*, a second transform of a picture and what lies in it, want one: Compose"),
     "pixels": (lambda root: Looks(root, RESIZED), r"test_own_boxes.py:\d+: got .*, which looks at the picture beside it, want it to find a picture and its boxes"),
     "the original": (lambda root: Original(root, FLIPPED), r"'image' behind what opens the picture, which has it no more"),
+    "moved ahead": (lambda root: Ahead(root, RESIZED, v2.RandomHorizontalFlip(1)), r"RandomHorizontalFlip\(p=1\): moves a picture ahead of the transform that it goes through with what lies in it, want it in that"),
+    "resized beside masks": (lambda root: Halved(root, floats()), r"resizes its picture beside masks ahead of the transform, want the resize among the transforms"),
     "a draw": (lambda root: Drawn(root, FLIPPED), r"its code draws numbers"),
     "a map": (lambda root: Map(root, FLIPPED), r"Map\[0\]: gives transform mask= beside boxes or points, want none, or masks of objects by torchvision's v2"),
     "no bbox_params": (lambda root: Words(root, A.Compose([A.HorizontalFlip(p=1), ToTensorV2()])), r"Words\[0\]: gives transform bboxes, and it has no bbox_params, want both"),

@@ -233,6 +233,9 @@ def test_one_without_an_end(root):
         ours = [batch[2]["number"].tolist() for batch in itertools.islice(loader, 40)]
         with pytest.raises(TypeError):
             len(loader)
+        assert isinstance(loader.sampler, Endless)
+        with pytest.raises(AttributeError, match="has no batch_sampler as torch's has"):
+            loader.batch_sampler
     assert ours == [batch[2]["number"].tolist() for batch in itertools.islice(DataLoader(dataset, sampler=Endless(), batch_size=4), 40)]
 
 

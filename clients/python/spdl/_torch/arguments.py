@@ -266,6 +266,9 @@ def _of_own(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[fol
     if through is not None:
         follows["boxes"] = through.section()
         kind = kind._replace(out=through.form, sanitized=through.sanitizes, image=said.tv_image, pure=said.pure, pillow=pillow)
+    for one in view.transforms:
+        if not isinstance(one, Mapping) and not all(map(joint.stays, told(one, f"dataset.{of.target.transformed()}", of.channels).operations)):
+            raise refusal(f"dataset.{of.target.transformed()}", one, "moves a picture ahead of the transform that it goes through with what lies in it, want it in that")
     followers.check_ahead(view.after, said.operations, of.transform, f"dataset.{of.target.transformed()}")
     shape = _shape(of, dataset, said.operations, given.batch_size() == 1 or collate is not None and not _is_torchs_own(collate), view)
     image = {**({"mode": "gray"} if of.channels == 1 else {}), **({"orientation": "apply"} if of.turned else {}), **said.section, **shape, **follows, "transform": said.operations}

@@ -231,7 +231,7 @@ class Reader(getitem.Reader):
             value: Optional[ast.AST] = node
             if isinstance(node, ast.stmt):
                 stored = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-                value = node if names & stored and isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.With, ast.If)) else None
+                value = node if names & stored and isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.With, ast.If, ast.Try, ast.While)) else None
             if value is not None:
                 self._allowed |= {id(one) for one in ast.walk(value)}
                 names |= {one.id for one in ast.walk(value) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}

@@ -25,6 +25,10 @@ class Sample(NamedTuple):
     names: Any  # what it goes on with behind the transform
     given: Any  # what the transform is called with; of albumentations Converted
 
+    def shares(self) -> bool:
+        """Whether boxes are in shares of their picture's sides."""
+        return isinstance(self.given, Converted) and "bboxes" in self.given.lists and self.reader.transform.processors["bboxes"].params.format in ("yolo", "albumentations")
+
     def made(self, row: Sequence[Any], kind: Kind) -> Any:
         """The sample, of what has become of a picture and its columns."""
         through = self.given.made(row) if isinstance(self.given, Converted) else kind.filled(self.given, row)
@@ -258,6 +262,22 @@ def _all(given: Sequence[Mapping[str, Any]], fields: Mapping[str, Sequence[str]]
         parts = [one[name] for one in given]
         made[name] = numpy.concatenate(parts) if isinstance(parts[0], numpy.ndarray) else [row for part in parts for row in part]
     return made
+
+
+def check_resized(sizes: Sequence[Any], keys: Sequence[str]) -> None:
+    """Refuse what cannot be told of a picture that was resized ahead of its transform. Raises Unknown."""
+    if len(sizes) > 1 or "masks" in keys:
+        raise Unknown(f"resizes its picture {'twice' if len(sizes) > 1 else 'beside masks'} ahead of the transform, want the resize among the transforms")
+
+
+def scale(entry: dict[str, Any], x: float, y: float) -> None:
+    """Boxes and points as they are in a picture so many times as wide and as high. Shares of its sides stay."""
+    for key in ("boxes", "points"):
+        if key in entry and not (key == "boxes" and entry["sample"].shares()):
+            numbers = entry[key]
+            for at in range(0, len(numbers), 2):
+                numbers[at] *= x
+                numbers[at + 1] *= y
 
 
 # ---- what a loop gets

@@ -108,6 +108,8 @@ class Reader(Steps):
 
     def _step(self, step: ast.stmt) -> list[ast.stmt]:
         step = self._seen(step)
+        if (once := _once(step)) is not None and self._mentions(step):
+            return self._steps(once)
         if isinstance(step, ast.With) and len(step.items) == 1 and (made := self._opened_with(step)) is not None:
             return made
         if (target := _member(step)) is not None and isinstance(step, ast.Assign):  # sample["image"] = image, and sample["label"] = label behind it
@@ -318,6 +320,16 @@ class Reader(Steps):
     def _cells(self) -> dict[str, CellType]:
         """What it calls that its text does not, by names."""
         return {sight.SEES: CellType(sight.Sight), **{called: CellType(loads.rest()) for called, loads in self._loads.items()}}
+
+
+def _once(step: ast.stmt) -> Optional[list[ast.stmt]]:
+    """What is done where nothing fails: of a try whose excepts do no more than to say so, and of a loop that goes on until its body has said that it is done, as re-identification's code opens pictures; None: it is another."""
+    if isinstance(step, ast.Try) and not step.orelse and not step.finalbody and all(isinstance(one, (ast.Pass, ast.Raise, ast.Continue, ast.Expr)) for handler in step.handlers for one in handler.body):
+        return step.body
+    if isinstance(step, ast.While) and isinstance(step.test, ast.UnaryOp) and isinstance(step.test.op, ast.Not) and isinstance(step.test.operand, ast.Name) and not step.orelse:
+        done = f"{step.test.operand.id} = True"
+        return step.body if any(isinstance(one, ast.Assign) and ast.unparse(one) == done for one in ast.walk(step)) else None
+    return None
 
 
 def _member(step: ast.stmt) -> Optional[tuple[str, str]]:

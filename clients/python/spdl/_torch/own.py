@@ -95,12 +95,21 @@ def followed(dataset: Any, reader: boxed.Reader) -> Followed:
     rest.modes = {0: ""} if picture.mode == "" else {}
     found = rest.found([""], "with boxes or points")
     told = [reader.told(one.values) for one in found]
+    ahead = [one["resize"]["size"] for one in picture.transforms if isinstance(one, dict)]
     kind: Optional[followers.Kind] = None
     if reader.of_albumentations:
         entries, keys = followers.of_albumentations(reader, told, of)
     else:
         entries, kind = followers.of_torchvisions(reader, told, of)
         keys = kind.keys
+    if ahead:  # by hand, in front of the transform: boxes are of what it has made
+        followers.check_resized(ahead, keys)
+        for number, (entry, one) in enumerate(zip(entries, found)):
+            try:
+                high, wide, _ = sight.seen(one.paths[0], picture.turned)
+            except OSError as error:
+                raise Unknown(f"{of}[{number}]: {one.paths[0]}: {error}, and boxes are of the picture that it is resized to") from None
+            followers.scale(entry, wide / ahead[0][1], high / ahead[0][0])
     return Followed([one.paths[0] for one in found], entries, picture._replace(mode=picture.mode or rest.modes[0] or "RGB"), reader.called, reader.transform, keys, kind)
 
 
