@@ -404,6 +404,8 @@ class Loader:
                 _torchrun.see_off(self)
             if not reader.detached:  # else it was at the interpreter's end, which takes apart what close() needs
                 reader.close()
+        if getattr(self, "_feed", None) is not None and self._feed.stream is not None:
+            self._feed.stream.end()
 
     def __repr__(self) -> str:
         if self.closed:
