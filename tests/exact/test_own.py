@@ -345,7 +345,32 @@ class Patient(Table):
         return self.transform(image), i % 3, self.names[i]
 
 
-FORMS = {"patiently": Patient, "into a dict": IntoADict, "into a dict in a tuple": IntoADictInATuple, "by a static method": ByAStaticMethod, "three": Three, "a long text": Long, "many": Many, "flat": Flat,
+class Trying(Table):
+    """Whose try is of a label as well, which some samples lack."""
+
+    def __getitem__(self, i):
+        label = -1
+        try:
+            image = Image.open(os.path.join(self.root, self.names[i])).convert("RGB")
+            label = {2: 5, 3: 7}[i]
+        except KeyError:
+            pass
+        return self.transform(image), label
+
+
+class WithItsLabel(Table):
+    """A method that returns a picture and its label."""
+
+    def load(self, i):
+        image = Image.open(os.path.join(self.root, self.names[i])).convert("RGB")
+        return image, int(self.labels[i])
+
+    def __getitem__(self, i):
+        image, label = self.load(i)
+        return self.transform(image), label
+
+
+FORMS = {"with its label": WithItsLabel, "patiently": Patient, "trying": Trying, "into a dict": IntoADict, "into a dict in a tuple": IntoADictInATuple, "by a static method": ByAStaticMethod, "three": Three, "a long text": Long, "many": Many, "flat": Flat,
          "one of five": lambda root: Guided(root, target_transform=lambda y: torch.eye(5)[y]), "of 32 bits": lambda root: Guided(root, target_transform=lambda y: np.int32(y)), "true or false": lambda root: Guided(root, target_transform=bool),
          "of two files": OfTwoFiles, "by a function": ByAFunction, "by a method": ByAMethod, "by both": ByBoth, "inference": Inference, "training": Training, "a sample": Sampled, "with a name": Named, "in a dict with both": Both, "in a tuple with both": Triple, "guided": Guided, "checked": Checked, "of a file": OfAFile, "alone": Alone, "held": Held, "a child": Child, "in a function": in_a_function(TENSOR),
          "labels by a function": lambda root: Guided(root, target_transform=lambda y: int(y) + 100), "grey": lambda root: Grey(root, T.Compose([T.Resize((32, 30)), T.ToTensor(), T.Normalize(0.5, 0.25)]))}

@@ -310,6 +310,21 @@ class ByHand(Own):
         return out["image"], out["bboxes"], out["words"]
 
 
+class Loading(Own):
+    """A method that returns a picture with its boxes, and how large it is."""
+
+    def load(self, i, scale):
+        rows = [one for one in self.table if one["image"] == self.names[i]]
+        image = Image.open(os.path.join(self.root, "images", self.names[i])).convert("RGB")
+        size = image.size
+        return [one["label"] for one in rows], image, torch.tensor([one["bbox"] for one in rows], dtype=torch.float32).reshape(-1, 4) * scale, size
+
+    def __getitem__(self, i):
+        labels, image, boxes, size = self.load(i, scale=1)
+        target = {"boxes": tv_tensors.BoundingBoxes(boxes, format="XYWH", canvas_size=F.get_size(image)), "labels": torch.tensor(labels, dtype=torch.int64), "size": size}
+        return self.transform(image, target)
+
+
 class Plain(Own):
     """Pictures that a transform has alone, of sizes of their own, and boxes beside them."""
 
@@ -344,6 +359,7 @@ CASES = {
     "torchvision's own below": (lambda root, transform: coco_of(root, transform), floats(v2.RandomVerticalFlip(1), v2.Resize((40, 48)))),
     "a transform of its own": (Wrapped, Boxer(A.Compose([A.Resize(48, 56), A.HorizontalFlip(p=1), ToTensorV2()], bbox_params=A.BboxParams(format="coco", label_fields=["labels"])))),
     "a method, and pictures of Pillow": (ByAMethod, v2.Compose([v2.Resize((40, 48)), v2.RandomHorizontalFlip(1)])),
+    "a method that returns all": (Loading, floats(v2.RandomHorizontalFlip(1), v2.Resize((33, 40)))),
     "resized by hand": (ByHand, boxed(A.VerticalFlip(p=1), A.CenterCrop(40, 44), params=A.BboxParams(format="coco", label_fields=["words", "numbers"]))),
     "pictures alone": (Plain, T.ToTensor()),
     "points": (Eyes, A.Compose([A.CenterCrop(28, 30), ToTensorV2()], keypoint_params=A.KeypointParams(format="xy", label_fields=["which"]))),

@@ -83,7 +83,7 @@ def of_torchvisions(reader: boxed.Reader, found: Sequence[tuple[Any, Any]], of: 
         if kinds and kind != kinds[0]:
             raise Unknown(f"{of}[{number}]: gives {reader.called} {', '.join(kind.keys)} of {kind.form}, and {of}[0] {', '.join(kinds[0].keys)} of {kinds[0].form}, want the same of all")
         kinds.append(kind)
-        entries.append({**entry, "sample": Sample(reader, names, given)})
+        entries.append({**entry, "sample": Sample(reader, names, tuple([_mapped(one, _without_masks) for one in given]))})
     return entries, kinds[0] if kinds else Kind("XYXY", ("boxes",))
 
 
@@ -112,6 +112,11 @@ def _entry(given: tuple[Any, ...]) -> tuple[dict[str, Any], Kind]:
     return entry, Kind(form, keys)
 
 
+def _without_masks(leaf: Any) -> Any:
+    """The table has masks, so none of them need be held: what stays says of which type they are."""
+    return of_torchvision("Mask", leaf[:0].clone()) if type(leaf).__name__ == "Mask" else leaf
+
+
 def _labels(given: tuple[Any, ...]) -> Any:
     """The labels that SanitizeBoundingBoxes takes by itself: of a dict that is all, or the second of two."""
     of = given[0] if len(given) == 1 else given[1]
@@ -133,7 +138,7 @@ def _runs(masks: Any, count: int) -> list[dict[str, Any]]:
     made = []
     for one in pixels:
         changes = numpy.flatnonzero(numpy.diff(one.astype(numpy.int8), prepend=numpy.int8(0)))
-        made.append({"size": list(masks.shape[1:]), "counts": numpy.diff(changes, prepend=0, append=len(one)).tolist()})
+        made.append({"size": list(masks.shape[1:]), "counts": array("q", numpy.diff(changes, prepend=0, append=len(one)).astype("int64").tobytes())})
     return made
 
 
