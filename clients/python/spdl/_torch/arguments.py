@@ -118,7 +118,7 @@ def _in_its_order(made: Made, dataset: Any, said: _Arguments) -> Made:
     sampler = said.get("sampler") if said.batches is None else said.batches
     if made.brought is None or made.files:
         said.refuse(name, f"got {type(sampler).__qualname__}, a sampler of your own, beside a data set whose samples the engine reads from a table, want one of files or pixels with labels, or of a class of yours with one picture; "
-                          f"or {samplers.KNOWN}; weights, groups and lengths are order of a description (docs/order.md)")
+                          f"{'sampler=list(sampler), its order of now in every epoch; ' if name == 'sampler' else ''}or {samplers.KNOWN}; weights, groups and lengths are order of a description (docs/order.md)")
     asked = ordered.Asked(sampler, name, said.batch_size(), said.flag("drop_last"), said.get("generator"))
     return made._replace(source={"host": {"stream": True}}, brought=ordered.Order(made.brought, asked))
 
