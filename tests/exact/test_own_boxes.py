@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from annotated import COCO, SIZES, Annotations, coco, zipped
+from annotated import COCO, SIZES, Annotations, coco, voc, zipped
 from conftest import picture
 
 cv2 = pytest.importorskip("cv2")
@@ -27,6 +27,7 @@ from torchvision import transforms as T  # noqa: E402
 from torchvision.transforms import v2  # noqa: E402
 from torchvision.transforms.v2 import functional as F  # noqa: E402
 
+VOC_DETECTION = torchvision.datasets.VOCDetection
 CLASSES = ("ear", "wheat", "leaf")
 VOC = A.BboxParams(format="pascal_voc", label_fields=["labels"])
 
@@ -61,6 +62,7 @@ def root(tmp_path_factory):
         Image.fromarray(mask).save(at / "masks" / f"{i}.png")
         (at / "xml" / f"{i}.xml").write_text(f"<annotation><size><width>{w}</width><height>{h}</height></size>{objects}</annotation>")
         (at / "yolo" / f"{i}.txt").write_text(lines)
+    voc(at)
     (at / "coco").mkdir()
     coco(at / "coco")
     for name in os.listdir(at / "coco"):
@@ -325,6 +327,35 @@ class Loading(Own):
         return self.transform(image, target)
 
 
+class Voc(VOC_DETECTION):
+    def __getitem__(self, index):
+        img, annotation = super().__getitem__(index)
+        objects = annotation["annotation"]["object"]
+        boxes = [[float(one["bndbox"][side]) for side in ("xmin", "ymin", "xmax", "ymax")] for one in objects]
+        target = {"boxes": tv_tensors.BoundingBoxes(torch.tensor(boxes), format="XYXY", canvas_size=img.size[::-1]), "labels": torch.tensor([len(one["name"]) for one in objects])}
+        img, target = self.augment(img, target)
+        return img, target
+
+
+def voc_of(root, transform):
+    dataset = Voc(str(root), "2012", "train")
+    dataset.augment = transform
+    return dataset
+
+
+class Chosen(Own):
+    """A transform that a condition chooses."""
+
+    train = True
+
+    def __getitem__(self, i):
+        rows = [one for one in self.table if one["image"] == self.names[i]]
+        image = np.array(Image.open(os.path.join(self.root, "images", self.names[i])).convert("RGB"))
+        augment = self.transform if self.train else None
+        out = augment(image=image, bboxes=[one["bbox"] for one in rows], words=[one["label"] for one in rows], numbers=[one["label"] for one in rows])
+        return out["image"], out["bboxes"]
+
+
 class Plain(Own):
     """Pictures that a transform has alone, of sizes of their own, and boxes beside them."""
 
@@ -360,6 +391,8 @@ CASES = {
     "a transform of its own": (Wrapped, Boxer(A.Compose([A.Resize(48, 56), A.HorizontalFlip(p=1), ToTensorV2()], bbox_params=A.BboxParams(format="coco", label_fields=["labels"])))),
     "a method, and pictures of Pillow": (ByAMethod, v2.Compose([v2.Resize((40, 48)), v2.RandomHorizontalFlip(1)])),
     "a method that returns all": (Loading, floats(v2.RandomHorizontalFlip(1), v2.Resize((33, 40)))),
+    "torchvision's VOC below": (voc_of, floats(v2.RandomHorizontalFlip(1), v2.Resize((33, 40)))),
+    "a transform of several": (Chosen, boxed(A.Resize(30, 40), A.VerticalFlip(p=1), params=A.BboxParams(format="coco", label_fields=["words", "numbers"]))),
     "resized by hand": (ByHand, boxed(A.VerticalFlip(p=1), A.CenterCrop(40, 44), params=A.BboxParams(format="coco", label_fields=["words", "numbers"]))),
     "pictures alone": (Plain, T.ToTensor()),
     "points": (Eyes, A.Compose([A.CenterCrop(28, 30), ToTensorV2()], keypoint_params=A.KeypointParams(format="xy", label_fields=["which"]))),
@@ -552,6 +585,16 @@ class Drawn(Own):
         return out["image"], out["bboxes"]
 
 
+class Other(Own):
+    def __getitem__(self, i):
+        image = np.array(Image.open(os.path.join(self.root, "images", self.names[i])).convert("RGB"))
+        augment = self.transform
+        if i > 2:
+            augment = A.NoOp()
+        out = augment(image=image, bboxes=[[1, 2, 9, 9]], labels=[1])
+        return out["image"], out["bboxes"]
+
+
 class Map(Own):
     def __getitem__(self, i):
         image = np.array(Image.open(os.path.join(self.root, "images", self.names[i])).convert("RGB"))
@@ -587,6 +630,7 @@ REFUSALS = {
     "moved ahead": (lambda root: Ahead(root, RESIZED, v2.RandomHorizontalFlip(1)), r"RandomHorizontalFlip\(p=1\): moves a picture ahead of the transform that it goes through with what lies in it, want it in that"),
     "resized beside masks": (lambda root: Halved(root, floats()), r"resizes its picture beside masks ahead of the transform, want the resize among the transforms"),
     "a draw": (lambda root: Drawn(root, FLIPPED), r"its code draws numbers"),
+    "one of two transforms": (lambda root: Other(root, FLIPPED), r"test_own_boxes.py:\d+: got .*augment\(image=image, bboxes="),
     "a map": (lambda root: Map(root, FLIPPED), r"Map\[0\]: gives transform mask= beside boxes or points, want none, or masks of objects by torchvision's v2"),
     "no bbox_params": (lambda root: Words(root, A.Compose([A.HorizontalFlip(p=1), ToTensorV2()])), r"Words\[0\]: gives transform bboxes, and it has no bbox_params, want both"),
     "no boxes": (lambda root: Eyes(root, A.Compose([ToTensorV2()], bbox_params=VOC, keypoint_params=A.KeypointParams(format="xy"))), r"Eyes\[0\]: gives transform no bboxes, and it has bbox_params, want both"),

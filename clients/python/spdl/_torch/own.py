@@ -6,6 +6,7 @@ import io
 import os
 import random
 import sys
+import xml.etree.ElementTree
 from collections.abc import Iterator, Mapping, Sequence
 from types import FunctionType
 from typing import Any, NamedTuple, Optional, Union
@@ -91,7 +92,7 @@ def samples(dataset: Any, cls: type) -> Union[Samples, Around, Followed]:
 
 def followed(dataset: Any, reader: boxed.Reader) -> Followed:
     """All samples, and what lies in them. Raises Unknown."""
-    rest, picture, of = Rest(dataset, reader.rest(None if reader.inner is None else _cocos(reader.inner[1]))), reader.picture, type(dataset).__qualname__
+    rest, picture, of = Rest(dataset, reader.rest(None if reader.inner is None else _annotated(reader.inner[1]))), reader.picture, type(dataset).__qualname__
     rest.modes = {0: ""} if picture.mode == "" else {}
     found = rest.found([""], "with boxes or points")
     told = [reader.told(one.values) for one in found]
@@ -113,12 +114,15 @@ def followed(dataset: Any, reader: boxed.Reader) -> Followed:
     return Followed([one.paths[0] for one in found], entries, picture._replace(mode=picture.mode or rest.modes[0] or "RGB"), reader.called, reader.transform, keys, kind)
 
 
-def _cocos(inner: Any) -> Any:
-    """What has the path and the annotations of a CocoDetection's samples by their numbers. Raises Unknown."""
-    if not libraries.derives(inner, "torchvision.datasets", "CocoDetection") or inner.transforms is not None:
-        raise Unknown(f"super().__getitem__: got a {type(inner).__qualname__}{' with transforms' if getattr(inner, 'transforms', None) is not None else ''}, want CocoDetection, whose pictures no transform has")
+def _annotated(inner: Any) -> Any:
+    """What has the path and the annotations of a CocoDetection's or a VOCDetection's samples by their numbers. Raises Unknown."""
+    of_coco = libraries.derives(inner, "torchvision.datasets", "CocoDetection")
+    if not of_coco and not libraries.derives(inner, "torchvision.datasets", "VOCDetection") or inner.transforms is not None:
+        raise Unknown(f"super().__getitem__: got a {type(inner).__qualname__}{' with transforms' if getattr(inner, 'transforms', None) is not None else ''}, want CocoDetection or VOCDetection, whose pictures no transform has")
 
     def found(number: int) -> tuple[str, Any]:
+        if not of_coco:
+            return inner.images[number], inner.parse_voc_xml(xml.etree.ElementTree.parse(inner.annotations[number]).getroot())
         one = inner.ids[number]
         return os.path.join(inner.root, inner.coco.loadImgs(one)[0]["file_name"]), inner._load_target(one)
 
