@@ -369,6 +369,17 @@ class Plain(Own):
         return image, target
 
 
+class Edges(Own):
+    """Points at the edges of a picture."""
+
+    def __getitem__(self, i):
+        image = np.array(Image.open(os.path.join(self.root, "images", self.names[i])).convert("RGB"))
+        high, wide, _ = image.shape
+        points = [(0, 0), (0.5, 3), (wide - 1, high - 1), (wide - 0.25, 4), (5, high - 0.5), (3, high - 1)]
+        out = self.transform(image=image, keypoints=points, which=list("abcdef"))
+        return out["image"], out["keypoints"], out["which"]
+
+
 YOLO = A.BboxParams(format="yolo", label_fields=["class_labels"])
 WORDS = A.BboxParams(format="coco", label_fields=["words", "numbers"], min_visibility=0.3)
 CASES = {
@@ -396,6 +407,11 @@ CASES = {
     "resized by hand": (ByHand, boxed(A.VerticalFlip(p=1), A.CenterCrop(40, 44), params=A.BboxParams(format="coco", label_fields=["words", "numbers"]))),
     "pictures alone": (Plain, T.ToTensor()),
     "points": (Eyes, A.Compose([A.CenterCrop(28, 30), ToTensorV2()], keypoint_params=A.KeypointParams(format="xy", label_fields=["which"]))),
+    "points, flipped": (Eyes, A.Compose([A.HorizontalFlip(p=1), A.VerticalFlip(p=1), ToTensorV2()], keypoint_params=A.KeypointParams(format="xy", label_fields=["which"]))),
+    "points, resized and turned": (Eyes, A.Compose([A.Resize(40, 40), A.Transpose(p=1), A.HorizontalFlip(p=1), A.RandomBrightnessContrast(p=0), A.CenterCrop(30, 28), ToTensorV2()], keypoint_params=A.KeypointParams(format="xy", label_fields=["which"]))),
+    "points, flipped and resized": (Eyes, A.Compose([A.HorizontalFlip(p=1), A.Transpose(p=1), A.Resize(40, 50), A.CenterCrop(30, 28), ToTensorV2()], keypoint_params=A.KeypointParams(format="xy", label_fields=["which"]))),
+    "points at the edges": (Edges, A.Compose([A.HorizontalFlip(p=1), ToTensorV2()], keypoint_params=A.KeypointParams(format="xy", label_fields=["which"]))),
+    "points that stay, flipped": (Edges, A.Compose([A.VerticalFlip(p=1), ToTensorV2()], keypoint_params=A.KeypointParams(format="xy", label_fields=["which"], remove_invisible=False))),
     "points that stay": (Eyes, A.Compose([A.CenterCrop(28, 30), ToTensorV2()], keypoint_params=A.KeypointParams(format="xy", label_fields=["which"], remove_invisible=False))),
 }
 
