@@ -324,7 +324,53 @@ class IntoADictInATuple(Table):
         return i, dict(of=sample, label=self.labels[i])
 
 
-FORMS = {"into a dict": IntoADict, "into a dict in a tuple": IntoADictInATuple, "by a static method": ByAStaticMethod, "three": Three, "a long text": Long, "many": Many, "flat": Flat,
+def patiently(path):
+    """As re-identification's code opens pictures."""
+    got_img = False
+    if not os.path.exists(path):
+        raise OSError(f"{path} does not exist")
+    while not got_img:
+        try:
+            img = Image.open(path).convert("RGB")
+            got_img = True
+        except OSError:
+            print(f"cannot read {path}")
+            pass
+    return img
+
+
+class Patient(Table):
+    def __getitem__(self, i):
+        image = patiently(os.path.join(self.root, self.names[i]))
+        return self.transform(image), i % 3, self.names[i]
+
+
+class Trying(Table):
+    """Whose try is of a label as well, which some samples lack."""
+
+    def __getitem__(self, i):
+        label = -1
+        try:
+            image = Image.open(os.path.join(self.root, self.names[i])).convert("RGB")
+            label = {2: 5, 3: 7}[i]
+        except KeyError:
+            pass
+        return self.transform(image), label
+
+
+class WithItsLabel(Table):
+    """A method that returns a picture and its label."""
+
+    def load(self, i):
+        image = Image.open(os.path.join(self.root, self.names[i])).convert("RGB")
+        return image, int(self.labels[i])
+
+    def __getitem__(self, i):
+        image, label = self.load(i)
+        return self.transform(image), label
+
+
+FORMS = {"with its label": WithItsLabel, "patiently": Patient, "trying": Trying, "into a dict": IntoADict, "into a dict in a tuple": IntoADictInATuple, "by a static method": ByAStaticMethod, "three": Three, "a long text": Long, "many": Many, "flat": Flat,
          "one of five": lambda root: Guided(root, target_transform=lambda y: torch.eye(5)[y]), "of 32 bits": lambda root: Guided(root, target_transform=lambda y: np.int32(y)), "true or false": lambda root: Guided(root, target_transform=bool),
          "of two files": OfTwoFiles, "by a function": ByAFunction, "by a method": ByAMethod, "by both": ByBoth, "inference": Inference, "training": Training, "a sample": Sampled, "with a name": Named, "in a dict with both": Both, "in a tuple with both": Triple, "guided": Guided, "checked": Checked, "of a file": OfAFile, "alone": Alone, "held": Held, "a child": Child, "in a function": in_a_function(TENSOR),
          "labels by a function": lambda root: Guided(root, target_transform=lambda y: int(y) + 100), "grey": lambda root: Grey(root, T.Compose([T.Resize((32, 30)), T.ToTensor(), T.Normalize(0.5, 0.25)]))}
@@ -471,6 +517,15 @@ def test_its_code_runs_in_one_thread_at_a_time(root):
     with spdl.DataLoader(ConcatDataset([dataset] * 20), batch_size=4, copy=True) as loader:
         assert sum(len(labels) for _, labels in loader) == 20 * N
     assert dataset.most == 1
+
+
+class Impatient(Table):
+    def __getitem__(self, i):
+        try:
+            image = Image.open(os.path.join(self.root, self.names[i])).convert("RGB")
+        except OSError:
+            return self[i + 1]
+        return self.transform(image), i
 
 
 class Looks(Table):
@@ -652,7 +707,7 @@ REFUSED = [
     (Closed, r"test_own.py:\d+: got 'f' behind what opens the picture, which has it no more, want it to open a picture"),
     (Looks, r"Looks is a class of its own, which reads by its __getitem__: .*test_own.py:\d+: got 'dark = image.getpixel\(\(0, 0\)\)', want it to open a picture, .*; or spdl.DataLoader\(spec, source=dataset\)"),
     (AnyMode, r"AnyMode\[0\] has a picture of mode P, want RGB or L: image.convert\(\"RGB\"\) behind Image.open makes them all RGB"),
-    (Again, r"got [\"']try:.*want it to open a picture"),
+    (Again, r"got [\"']try:.*want it to open a picture"), (Impatient, r"got [\"']try:.*want it to open a picture"),
     (Half, r"got [\"']image.mode == 'RGBA'[\"']"),
     (Returning, r"got [\"']i > 5[\"']"),
     (Endless, "and no picture in it that Image.open or cv2.imread has opened"),

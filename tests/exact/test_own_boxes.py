@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from annotated import COCO, SIZES, Annotations, coco, zipped
+from annotated import COCO, SIZES, Annotations, coco, voc, zipped
 from conftest import picture
 
 cv2 = pytest.importorskip("cv2")
@@ -27,6 +27,7 @@ from torchvision import transforms as T  # noqa: E402
 from torchvision.transforms import v2  # noqa: E402
 from torchvision.transforms.v2 import functional as F  # noqa: E402
 
+VOC_DETECTION = torchvision.datasets.VOCDetection
 CLASSES = ("ear", "wheat", "leaf")
 VOC = A.BboxParams(format="pascal_voc", label_fields=["labels"])
 
@@ -61,6 +62,7 @@ def root(tmp_path_factory):
         Image.fromarray(mask).save(at / "masks" / f"{i}.png")
         (at / "xml" / f"{i}.xml").write_text(f"<annotation><size><width>{w}</width><height>{h}</height></size>{objects}</annotation>")
         (at / "yolo" / f"{i}.txt").write_text(lines)
+    voc(at)
     (at / "coco").mkdir()
     coco(at / "coco")
     for name in os.listdir(at / "coco"):
@@ -290,6 +292,70 @@ class ByAMethod(Own):
         return F.pil_to_tensor(image), target
 
 
+class ByHand(Own):
+    """A picture that is resized by hand, and boxes and points of what that makes."""
+
+    def __getitem__(self, i):
+        rows = [one for one in self.table if one["image"] == self.names[i]]
+        there = False
+        while not there:
+            try:
+                image = cv2.imread(os.path.join(self.root, "images", self.names[i]))
+                there = True
+            except OSError as error:
+                print(error)
+        image = cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
+        high, wide, _ = image.shape
+        image = cv2.resize(image, (60, 50))
+        boxes = np.array([one["bbox"] for one in rows], float).reshape(-1, 4) * [60 / wide, 50 / high, 60 / wide, 50 / high]
+        out = self.transform(image=image, bboxes=boxes, words=[CLASSES[one["label"]] for one in rows], numbers=[one["label"] for one in rows])
+        return out["image"], out["bboxes"], out["words"]
+
+
+class Loading(Own):
+    """A method that returns a picture with its boxes, and how large it is."""
+
+    def load(self, i, scale):
+        rows = [one for one in self.table if one["image"] == self.names[i]]
+        image = Image.open(os.path.join(self.root, "images", self.names[i])).convert("RGB")
+        size = image.size
+        return [one["label"] for one in rows], image, torch.tensor([one["bbox"] for one in rows], dtype=torch.float32).reshape(-1, 4) * scale, size
+
+    def __getitem__(self, i):
+        labels, image, boxes, size = self.load(i, scale=1)
+        target = {"boxes": tv_tensors.BoundingBoxes(boxes, format="XYWH", canvas_size=F.get_size(image)), "labels": torch.tensor(labels, dtype=torch.int64), "size": size}
+        return self.transform(image, target)
+
+
+class Voc(VOC_DETECTION):
+    def __getitem__(self, index):
+        img, annotation = super().__getitem__(index)
+        objects = annotation["annotation"]["object"]
+        boxes = [[float(one["bndbox"][side]) for side in ("xmin", "ymin", "xmax", "ymax")] for one in objects]
+        target = {"boxes": tv_tensors.BoundingBoxes(torch.tensor(boxes), format="XYXY", canvas_size=img.size[::-1]), "labels": torch.tensor([len(one["name"]) for one in objects])}
+        img, target = self.augment(img, target)
+        return img, target
+
+
+def voc_of(root, transform):
+    dataset = Voc(str(root), "2012", "train")
+    dataset.augment = transform
+    return dataset
+
+
+class Chosen(Own):
+    """A transform that a condition chooses."""
+
+    train = True
+
+    def __getitem__(self, i):
+        rows = [one for one in self.table if one["image"] == self.names[i]]
+        image = np.array(Image.open(os.path.join(self.root, "images", self.names[i])).convert("RGB"))
+        augment = self.transform if self.train else None
+        out = augment(image=image, bboxes=[one["bbox"] for one in rows], words=[one["label"] for one in rows], numbers=[one["label"] for one in rows])
+        return out["image"], out["bboxes"]
+
+
 class Plain(Own):
     """Pictures that a transform has alone, of sizes of their own, and boxes beside them."""
 
@@ -301,6 +367,17 @@ class Plain(Own):
         if self.transform:
             image = self.transform(image)
         return image, target
+
+
+class Edges(Own):
+    """Points at the edges of a picture."""
+
+    def __getitem__(self, i):
+        image = np.array(Image.open(os.path.join(self.root, "images", self.names[i])).convert("RGB"))
+        high, wide, _ = image.shape
+        points = [(0, 0), (0.5, 3), (wide - 1, high - 1), (wide - 0.25, 4), (5, high - 0.5), (3, high - 1)]
+        out = self.transform(image=image, keypoints=points, which=list("abcdef"))
+        return out["image"], out["keypoints"], out["which"]
 
 
 YOLO = A.BboxParams(format="yolo", label_fields=["class_labels"])
@@ -324,8 +401,17 @@ CASES = {
     "torchvision's own below": (lambda root, transform: coco_of(root, transform), floats(v2.RandomVerticalFlip(1), v2.Resize((40, 48)))),
     "a transform of its own": (Wrapped, Boxer(A.Compose([A.Resize(48, 56), A.HorizontalFlip(p=1), ToTensorV2()], bbox_params=A.BboxParams(format="coco", label_fields=["labels"])))),
     "a method, and pictures of Pillow": (ByAMethod, v2.Compose([v2.Resize((40, 48)), v2.RandomHorizontalFlip(1)])),
+    "a method that returns all": (Loading, floats(v2.RandomHorizontalFlip(1), v2.Resize((33, 40)))),
+    "torchvision's VOC below": (voc_of, floats(v2.RandomHorizontalFlip(1), v2.Resize((33, 40)))),
+    "a transform of several": (Chosen, boxed(A.Resize(30, 40), A.VerticalFlip(p=1), params=A.BboxParams(format="coco", label_fields=["words", "numbers"]))),
+    "resized by hand": (ByHand, boxed(A.VerticalFlip(p=1), A.CenterCrop(40, 44), params=A.BboxParams(format="coco", label_fields=["words", "numbers"]))),
     "pictures alone": (Plain, T.ToTensor()),
     "points": (Eyes, A.Compose([A.CenterCrop(28, 30), ToTensorV2()], keypoint_params=A.KeypointParams(format="xy", label_fields=["which"]))),
+    "points, flipped": (Eyes, A.Compose([A.HorizontalFlip(p=1), A.VerticalFlip(p=1), ToTensorV2()], keypoint_params=A.KeypointParams(format="xy", label_fields=["which"]))),
+    "points, resized and turned": (Eyes, A.Compose([A.Resize(40, 40), A.Transpose(p=1), A.HorizontalFlip(p=1), A.RandomBrightnessContrast(p=0), A.CenterCrop(30, 28), ToTensorV2()], keypoint_params=A.KeypointParams(format="xy", label_fields=["which"]))),
+    "points, flipped and resized": (Eyes, A.Compose([A.HorizontalFlip(p=1), A.Transpose(p=1), A.Resize(40, 50), A.CenterCrop(30, 28), ToTensorV2()], keypoint_params=A.KeypointParams(format="xy", label_fields=["which"]))),
+    "points at the edges": (Edges, A.Compose([A.HorizontalFlip(p=1), ToTensorV2()], keypoint_params=A.KeypointParams(format="xy", label_fields=["which"]))),
+    "points that stay, flipped": (Edges, A.Compose([A.VerticalFlip(p=1), ToTensorV2()], keypoint_params=A.KeypointParams(format="xy", label_fields=["which"], remove_invisible=False))),
     "points that stay": (Eyes, A.Compose([A.CenterCrop(28, 30), ToTensorV2()], keypoint_params=A.KeypointParams(format="xy", label_fields=["which"], remove_invisible=False))),
 }
 
@@ -486,10 +572,42 @@ class Original(Own):
         return out["image"], out["bboxes"], image
 
 
+class Ahead(Own):
+    def __init__(self, root, transform, ahead):
+        super().__init__(root, transform)
+        self.ahead = ahead
+
+    def __getitem__(self, i):
+        image = Image.open(os.path.join(self.root, "images", self.names[i])).convert("RGB")
+        image = self.ahead(image)
+        image, boxes = self.transform(image, tv_tensors.BoundingBoxes(torch.tensor([[1.0, 2, 9, 9]]), format="XYXY", canvas_size=(30, 30)))
+        return image, boxes
+
+
+class Halved(Own):
+    """PennFudan's, resized by hand."""
+
+    def __getitem__(self, i):
+        image = Image.open(os.path.join(self.root, "images", self.names[i])).convert("RGB").resize((30, 30))
+        target = {"boxes": tv_tensors.BoundingBoxes(torch.tensor([[1.0, 2, 9, 9]]), format="XYXY", canvas_size=(30, 30)), "masks": tv_tensors.Mask(torch.ones(1, 30, 30))}
+        image, target = self.transform(image, target)
+        return image, target
+
+
 class Drawn(Own):
     def __getitem__(self, i):
         image = np.array(Image.open(os.path.join(self.root, "images", self.names[i])).convert("RGB"))
         out = self.transform(image=image, bboxes=[[1, 2, 9, 9 + np.random.randint(9)]], labels=[1])
+        return out["image"], out["bboxes"]
+
+
+class Other(Own):
+    def __getitem__(self, i):
+        image = np.array(Image.open(os.path.join(self.root, "images", self.names[i])).convert("RGB"))
+        augment = self.transform
+        if i > 2:
+            augment = A.NoOp()
+        out = augment(image=image, bboxes=[[1, 2, 9, 9]], labels=[1])
         return out["image"], out["bboxes"]
 
 
@@ -525,7 +643,10 @@ REFUSALS = {
     "two transforms": (lambda root: Twice(root, FLIPPED), r"test_own_boxes.py:\d+: got .*, a second transform of a picture and what lies in it, want one: Compose"),
     "pixels": (lambda root: Looks(root, RESIZED), r"test_own_boxes.py:\d+: got .*, which looks at the picture beside it, want it to find a picture and its boxes"),
     "the original": (lambda root: Original(root, FLIPPED), r"'image' behind what opens the picture, which has it no more"),
+    "moved ahead": (lambda root: Ahead(root, RESIZED, v2.RandomHorizontalFlip(1)), r"RandomHorizontalFlip\(p=1\): moves a picture ahead of the transform that it goes through with what lies in it, want it in that"),
+    "resized beside masks": (lambda root: Halved(root, floats()), r"resizes its picture beside masks ahead of the transform, want the resize among the transforms"),
     "a draw": (lambda root: Drawn(root, FLIPPED), r"its code draws numbers"),
+    "one of two transforms": (lambda root: Other(root, FLIPPED), r"test_own_boxes.py:\d+: got .*augment\(image=image, bboxes="),
     "a map": (lambda root: Map(root, FLIPPED), r"Map\[0\]: gives transform mask= beside boxes or points, want none, or masks of objects by torchvision's v2"),
     "no bbox_params": (lambda root: Words(root, A.Compose([A.HorizontalFlip(p=1), ToTensorV2()])), r"Words\[0\]: gives transform bboxes, and it has no bbox_params, want both"),
     "no boxes": (lambda root: Eyes(root, A.Compose([ToTensorV2()], bbox_params=VOC, keypoint_params=A.KeypointParams(format="xy"))), r"Eyes\[0\]: gives transform no bboxes, and it has bbox_params, want both"),

@@ -1,9 +1,11 @@
 """spdl.DataLoader in the place of torch's, by one word: samplers and batch samplers of the program's own are asked for their order as torch's loop asks them: batches, and numbers of batches, are torch's."""
 
+import gc
 import itertools
 import math
 import pathlib
 import random
+import threading
 
 import numpy as np
 import pytest
@@ -233,6 +235,9 @@ def test_one_without_an_end(root):
         ours = [batch[2]["number"].tolist() for batch in itertools.islice(loader, 40)]
         with pytest.raises(TypeError):
             len(loader)
+        assert isinstance(loader.sampler, Endless)
+        with pytest.raises(AttributeError, match="has no batch_sampler as torch's has"):
+            loader.batch_sampler
     assert ours == [batch[2]["number"].tolist() for batch in itertools.islice(DataLoader(dataset, sampler=Endless(), batch_size=4), 40)]
 
 
@@ -383,25 +388,26 @@ def test_what_cannot_be_asked_is_refused(root):
             (dict(sampler=Gives(1), shuffle=True), r"shuffle: got True beside sampler")):
         with pytest.raises(spdl.ArgumentError, match=message):
             spdl.DataLoader(dataset, **arguments)
-    with pytest.raises(spdl.ArgumentError, match=r"sampler: got Gives, a sampler of your own, beside a data set whose samples the engine reads from a table, want one of files or pixels"):
+    with pytest.raises(spdl.ArgumentError, match=r"sampler: got Gives, a sampler of your own, beside a data set whose samples the engine reads from a table, want one of files or pixels.*; sampler=list\(sampler\), its order of now in every epoch"):
         spdl.DataLoader(TensorDataset(torch.zeros(3, 2)), sampler=Gives(1))
 
 
 def test_a_loader_that_is_left_ends(root):
-    """One that waits for an order that nobody asks for any more: close() is not held up by it, nor is one that is let go of."""
-    import gc
-    import threading
+    """One that waits for an order that nobody asks for any more: close() is not held up by it, and of one that is let go of no thread stays."""
+    def sources():
+        return [thread for thread in threading.enumerate() if thread.name.startswith("spdl-source")]
 
-    loader = spdl.DataLoader(Own(root), sampler=OfTorch(8), batch_size=4)
-    list(loader)
-    loader.close()
-    loader = spdl.DataLoader(Own(root), sampler=OfTorch(8), batch_size=4)
-    next(iter(loader))
-    del loader
-    gc.collect()
-    for thread in threading.enumerate():
-        if thread.name.startswith("spdl-source"):
-            thread.join(10)
+    before = sources()
+    with spdl.DataLoader(Own(root), sampler=OfTorch(8), batch_size=4) as loader:
+        list(loader)
+    for loops in (lambda loader: None, lambda loader: next(iter(loader)), list):
+        loader = spdl.DataLoader(Own(root), sampler=OfTorch(8), batch_size=4)
+        loops(loader)
+        del loader
+        gc.collect()
+    for thread in sources():
+        if thread not in before:
+            thread.join(30)
             assert not thread.is_alive()
 
 

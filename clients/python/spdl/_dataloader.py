@@ -230,6 +230,9 @@ class DataLoader:
 
     if not TYPE_CHECKING:  # to a type checker it would say that every name is there
         def __getattr__(self, name: str) -> Any:
+            order = self.__dict__.get("_order")
+            if order is not None and name == order.asked.name:
+                return order.asked.sampler
             if name in TORCH:
                 raise AttributeError(f"spdl: DataLoader: has no {name} as torch's has; {_ASKED.get(name) or torchs(name, 'loader.loader')}")
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

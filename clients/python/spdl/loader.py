@@ -405,6 +405,9 @@ class Loader:
                 _torchrun.see_off(self)
             if not reader.detached:  # else it was at the interpreter's end, which takes apart what close() needs
                 reader.close()
+        feed = getattr(self, "_feed", None)
+        if feed is not None and feed.stream is not None:
+            feed.stream.end()
 
     def __repr__(self) -> str:
         if self.closed:

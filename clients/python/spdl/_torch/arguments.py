@@ -118,7 +118,7 @@ def _in_its_order(made: Made, dataset: Any, said: _Arguments) -> Made:
     sampler = said.get("sampler") if said.batches is None else said.batches
     if made.brought is None or made.files:
         said.refuse(name, f"got {type(sampler).__qualname__}, a sampler of your own, beside a data set whose samples the engine reads from a table, want one of files or pixels with labels, or of a class of yours with one picture; "
-                          f"or {samplers.KNOWN}; weights, groups and lengths are order of a description (docs/order.md)")
+                          f"{'sampler=list(sampler), its order of now in every epoch; ' if name == 'sampler' else ''}or {samplers.KNOWN}; weights, groups and lengths are order of a description (docs/order.md)")
     asked = ordered.Asked(sampler, name, said.batch_size(), said.flag("drop_last"), said.get("generator"))
     return made._replace(source={"host": {"stream": True}}, brought=ordered.Order(made.brought, asked))
 
@@ -170,7 +170,7 @@ def _of_pictures(of: datasets.Pictures, dataset: Any, said: _Arguments) -> Made:
         source, files[TABLE] = {"list": TABLE, "labels": "none"}, table_of_files([one.paths for one in of.pictures], names)
     elif datasets.is_folder(of):
         source = {"folder": of.root, "extensions": [ending.lstrip(".") for ending in of.extensions]}
-    more = finish.known if isinstance(finish, Sampled) else ()
+    more = finish.known if isinstance(finish, (Sampled, followers.Finish)) else ()
     return Made(len(of.pictures), source, sections, datasets.Files(of, kept), (*fields, *more), finish, finish.collate is not None, of.classes, files, places)
 
 
@@ -262,14 +262,20 @@ def _of_own(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[fol
     through = None if kind is None else joint.Boxes(of.target.keys, kind.form)
     said = _told(of, dataset, through, array=kind is not None)
     pillow = kind is not None and "layout" not in said.section
-    follows = {key: {**{name: one for name, one in said.section[key].items() if name != "with"}, "column": key, **({"with": [says]} if says in of.target.keys else {})} for key, says in (("boxes", "labels"), ("points", "places")) if key in said.section}
+    follows: dict[str, Any] = {key: {**{name: one for name, one in said.section[key].items() if name != "with"}, "column": key, **({"with": [says]} if says in of.target.keys else {})} for key, says in (("boxes", "labels"), ("points", "places")) if key in said.section}
     if through is not None:
         follows["boxes"] = through.section()
         kind = kind._replace(out=through.form, sanitized=through.sanitizes, image=said.tv_image, pure=said.pure, pillow=pillow)
+    for one in view.transforms:
+        if not isinstance(one, Mapping) and not all(map(joint.stays, told(one, f"dataset.{of.target.transformed()}", of.channels).operations)):
+            raise refusal(f"dataset.{of.target.transformed()}", one, "moves a picture ahead of the transform that it goes through with what lies in it, want it in that")
+    mirrors = followers.mirrors(said.operations) if "points" in follows else ""
+    if mirrors:
+        follows = {**follows, "points": {"column": "points"}, "affine": True}
     followers.check_ahead(view.after, said.operations, of.transform, f"dataset.{of.target.transformed()}")
     shape = _shape(of, dataset, said.operations, given.batch_size() == 1 or collate is not None and not _is_torchs_own(collate), view)
     image = {**({"mode": "gray"} if of.channels == 1 else {}), **({"orientation": "apply"} if of.turned else {}), **said.section, **shape, **follows, "transform": said.operations}
-    finish = followers.Finish([one["sample"] for one in of.labels], kind or followers.Kind(keys=of.target.keys), Row(array=said.array or pillow, first=[each for _, each in view.after]), collate)
+    finish = followers.Finish([one["sample"] for one in of.labels], kind or followers.Kind(keys=of.target.keys), Row(array=said.array or pillow, first=[each for _, each in view.after]), collate, mirrors)
     return finish, {"image": image}, Places({"image.transform": said.places})
 
 

@@ -50,7 +50,10 @@ class Reader(getitem.Reader):
         super().__init__(dataset, function, cls)
 
     def _read(self) -> list[ast.stmt]:
-        steps = list(self._flat(self._own.body))
+        steps: list[ast.stmt] = []
+        for step in self._flat(self._own.body):
+            self._name_transform(step)
+            steps.append(step)
         at, call = next(((i, node) for i, step in enumerate(steps) for node in ast.walk(step) if isinstance(node, ast.Call) and self._is_joint(node, steps[:i])), (-1, None))
         if call is None:
             raise Unjoined
@@ -97,6 +100,16 @@ class Reader(getitem.Reader):
                 say = ast.Constant(f"{self._place(one)}: {ast.unparse(one)[:80]!r} does not hold of it, want it to hold of all samples, whose pictures go through one transform")
                 yield ast.copy_location(ast.Expr(ast.Call(ast.Name(_HOLDS, ast.Load()), [one, say], [])), step)
             yield from self._flat(step.body)
+
+    def _name_transform(self, step: ast.stmt) -> None:
+        """transform = self.train_transform if self.train else self.other, which its name stands for then."""
+        if isinstance(step, ast.Assign) and len(step.targets) == 1 and isinstance(target := step.targets[0], ast.Name):
+            value = step.value
+            while isinstance(value, ast.IfExp) and self._is_told(value.test):
+                value = value.body if self._holds(value.test) else value.orelse
+            one, given = self._known(value), [node.id for node in ast.walk(self._own) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)].count(target.id)
+            if _whose(one) and given == 1:
+                self._bound[target.id] = one
 
     def _is_told(self, test: ast.expr) -> bool:
         """Whether a condition is one on what is known."""
@@ -156,8 +169,7 @@ class Reader(getitem.Reader):
         function = self._known(node.func)
         if isinstance(node.func, ast.Name) and isinstance(function, (type, FunctionType)):
             return ""
-        of_albumentations = any(cls.__module__.partition(".")[0] == "albumentations" for cls in type(function).__mro__)
-        return "albumentations" if of_albumentations else "v2" if libraries.derives(function, "torchvision.transforms.v2", type(function).__qualname__) else ""
+        return _whose(function)
 
     def _is_joint(self, node: ast.Call, before: Sequence[ast.stmt]) -> bool:
         if self._own_transform(node) is not None:
@@ -231,7 +243,7 @@ class Reader(getitem.Reader):
             value: Optional[ast.AST] = node
             if isinstance(node, ast.stmt):
                 stored = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-                value = node if names & stored and isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.With, ast.If)) else None
+                value = node if names & stored and isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.With, ast.If, ast.Try, ast.While)) else None
             if value is not None:
                 self._allowed |= {id(one) for one in ast.walk(value)}
                 names |= {one.id for one in ast.walk(value) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
@@ -314,6 +326,12 @@ class Inner(Reader):
 def _hold(condition: Any, what: str) -> None:
     if not condition:
         raise Unheld(what)
+
+
+def _whose(transform: Any) -> str:
+    """The library whose transform it is; "": another's, or none."""
+    of_albumentations = any(cls.__module__.partition(".")[0] == "albumentations" for cls in type(transform).__mro__)
+    return "albumentations" if of_albumentations else "v2" if libraries.derives(transform, "torchvision.transforms.v2", type(transform).__qualname__) else ""
 
 
 def _stored(node: ast.AST) -> Iterator[str]:

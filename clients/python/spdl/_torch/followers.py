@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Optional
 
-from . import boxed
+from . import boxed, joint
 from .annotated import Unknown
 from .given import refusal
 from .kept import Row, collated, without_tensors
@@ -16,6 +16,7 @@ from .targets import of_torchvision
 _FORMS = ("XYXY", "XYWH", "CXCYWH")
 _BOX = (0.1, 0.1, 0.9, 0.9)  # one that albumentations leaves as it is
 _SIDE = 10  # of a picture for it
+_ANY = 1e-6  # of a map's numbers: less is none
 
 
 class Sample(NamedTuple):
@@ -25,9 +26,13 @@ class Sample(NamedTuple):
     names: Any  # what it goes on with behind the transform
     given: Any  # what the transform is called with; of albumentations Converted
 
-    def made(self, row: Sequence[Any], kind: Kind) -> Any:
+    def shares(self) -> bool:
+        """Whether boxes are in shares of their picture's sides."""
+        return isinstance(self.given, Converted) and "bboxes" in self.given.lists and self.reader.transform.processors["bboxes"].params.format in ("yolo", "albumentations")
+
+    def made(self, row: Sequence[Any], kind: Kind, affine: Any = None) -> Any:
         """The sample, of what has become of a picture and its columns."""
-        through = self.given.made(row) if isinstance(self.given, Converted) else kind.filled(self.given, row)
+        through = self.given.made(row, affine) if isinstance(self.given, Converted) else kind.filled(self.given, row)
         return self.reader.finish(_fresh(self.names), through)
 
 
@@ -79,7 +84,7 @@ def of_torchvisions(reader: boxed.Reader, found: Sequence[tuple[Any, Any]], of: 
         if kinds and kind != kinds[0]:
             raise Unknown(f"{of}[{number}]: gives {reader.called} {', '.join(kind.keys)} of {kind.form}, and {of}[0] {', '.join(kinds[0].keys)} of {kinds[0].form}, want the same of all")
         kinds.append(kind)
-        entries.append({**entry, "sample": Sample(reader, names, given)})
+        entries.append({**entry, "sample": Sample(reader, names, tuple([_mapped(one, _without_masks) for one in given]))})
     return entries, kinds[0] if kinds else Kind("XYXY", ("boxes",))
 
 
@@ -108,6 +113,11 @@ def _entry(given: tuple[Any, ...]) -> tuple[dict[str, Any], Kind]:
     return entry, Kind(form, keys)
 
 
+def _without_masks(leaf: Any) -> Any:
+    """The table has masks, so none of them need be held: what stays says of which type they are."""
+    return of_torchvision("Mask", leaf[:0].clone()) if type(leaf).__name__ == "Mask" else leaf
+
+
 def _labels(given: tuple[Any, ...]) -> Any:
     """The labels that SanitizeBoundingBoxes takes by itself: of a dict that is all, or the second of two."""
     of = given[0] if len(given) == 1 else given[1]
@@ -129,7 +139,7 @@ def _runs(masks: Any, count: int) -> list[dict[str, Any]]:
     made = []
     for one in pixels:
         changes = numpy.flatnonzero(numpy.diff(one.astype(numpy.int8), prepend=numpy.int8(0)))
-        made.append({"size": list(masks.shape[1:]), "counts": numpy.diff(changes, prepend=0, append=len(one)).tolist()})
+        made.append({"size": list(masks.shape[1:]), "counts": array("q", numpy.diff(changes, prepend=0, append=len(one)).astype("int64").tobytes())})
     return made
 
 
@@ -143,10 +153,13 @@ class Converted(NamedTuple):
     lists: Mapping[str, Any]  # of bboxes, keypoints and label fields, as they come out
     of: Mapping[str, str]  # of each of these the column whose numbers say what is left of it
     keys: tuple[str, ...]  # the columns behind the picture
+    removes: bool = False  # whether points beyond the picture are dropped
 
-    def made(self, row: Sequence[Any]) -> dict[str, Any]:
-        """What a transform has made of this."""
+    def made(self, row: Sequence[Any], affine: Any = None) -> dict[str, Any]:
+        """What a transform has made of this. Where the map of the picture is given, points are as albumentations counts them."""
         image, columns = row[0], dict(zip(self.keys, row[1:]))
+        if affine is not None:
+            columns.update(_mirrored(columns["points"], affine, image, self.removes))
         made = {"image": image}
         for name, value in self.named.items():
             if name not in self.of:
@@ -155,6 +168,17 @@ class Converted(NamedTuple):
             left = columns[self.of[name]].tolist() if self.of[name] in columns else range(len(self.lists[name]))
             made[name] = _placed(self.lists[name], left, columns.get({"bboxes": "boxes", "keypoints": "points"}.get(name, "")))
         return made
+
+
+def _mirrored(points: Any, affine: Any, image: Any, removes: bool) -> dict[str, Any]:
+    """Points of which all are there, as albumentations has them: where a side is mirrored, x becomes width - 1 - x, and not width - x. Those beyond the picture are dropped."""
+    torch = sys.modules["torch"]
+    points = points - (-affine[:, :2]).clamp(min=0).sum(1)
+    high, wide = image.shape[:2] if not hasattr(image, "new_zeros") else image.shape[-2:]
+    left = torch.arange(len(points))
+    if removes:
+        left = left[((points >= 0) & (points < torch.tensor([wide, high]))).all(1)]
+    return {"points": points[left], "places": left}
 
 
 def _placed(rows: Any, left: Sequence[int], numbers: Any) -> Any:
@@ -190,7 +214,7 @@ def of_albumentations(reader: boxed.Reader, found: Sequence[tuple[Any, Any]], of
     lists = _converted(reader.transform, given, fields, of)
     entries = []
     for number, ((_, names), one, rows) in enumerate(zip(found, given, lists)):
-        entry: dict[str, Any] = {"sample": Sample(reader, names, Converted(one, rows, column, keys))}
+        entry: dict[str, Any] = {"sample": Sample(reader, names, Converted(one, rows, column, keys, "places" in keys))}
         for name, (key, wide) in {"bboxes": ("boxes", 4), "keypoints": ("points", 2)}.items():
             if name in processors:
                 entry[key] = array("f", [float(v) for row in one[name] for v in row[:wide]])
@@ -260,10 +284,36 @@ def _all(given: Sequence[Mapping[str, Any]], fields: Mapping[str, Sequence[str]]
     return made
 
 
+def check_resized(sizes: Sequence[Any], keys: Sequence[str]) -> None:
+    """Refuse what cannot be told of a picture that was resized ahead of its transform. Raises Unknown."""
+    if len(sizes) > 1 or "masks" in keys:
+        raise Unknown(f"resizes its picture {'twice' if len(sizes) > 1 else 'beside masks'} ahead of the transform, want the resize among the transforms")
+
+
+def scale(entry: dict[str, Any], x: float, y: float) -> None:
+    """Boxes and points as they are in a picture so many times as wide and as high. Shares of its sides stay."""
+    for key in ("boxes", "points"):
+        if key in entry and not (key == "boxes" and entry["sample"].shares()):
+            numbers = entry[key]
+            for at in range(0, len(numbers), 2):
+                numbers[at] *= x
+                numbers[at + 1] *= y
+
+
 # ---- what a loop gets
 
 
+_WHOLE, _RESIZES = ("center_crop", "random_crop", "pad"), ("resize", "random_resized_crop")
 _MOVED = ("horizontal_flip", "vertical_flip", "random_rotate90", "transpose")  # pixels that stay what they are
+
+
+def mirrors(operations: Sequence[Mapping[str, Any]]) -> str:
+    """Whether the map of a picture says how albumentations counts its points: it is mirrored and turned by whole pixels, "behind" or "ahead" of all that resizes it; "": it does not."""
+    names = [name for operation in operations for name in operation if not joint.stays({name: operation[name]})]
+    moved, resized = ([at for at, name in enumerate(names) if name in among] for among in (_MOVED, _RESIZES))
+    if any(name not in (*_MOVED, *_WHOLE, *_RESIZES) for name in names):
+        return ""
+    return "behind" if max(resized, default=-1) < min(moved, default=len(names)) else "ahead" if max(moved) < min(resized) else ""
 
 
 def check_ahead(after: Sequence[Any], operations: Sequence[Mapping[str, Any]], transform: Any, place: str) -> None:
@@ -280,14 +330,23 @@ class Finish(NamedTuple):
     kind: Kind
     row: Row
     collate: Optional[Callable[[list[Any]], Any]]  # the program's, of a list of samples; None: torch's own
+    mirrors: str = ""  # whether points are counted by the picture's map, and how
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """What is picked of a batch behind the columns and the places of samples."""
+        return ("affine",) if self.mirrors else ()
 
     def __call__(self, picked: Sequence[Any]) -> Any:
-        images, *columns, numbers = picked
-        tensors = hasattr(images[0], "new_zeros")
+        tensors = hasattr(picked[0][0], "new_zeros")
         if not tensors:
-            images, *columns = (_tensors(one) for one in (images, *columns))
+            picked = [_tensors(one) for one in picked]
+        fields, maps = picked[:len(picked) - len(self.known)], picked[-1] if self.known else None
+        if maps is not None and self.mirrors == "behind":  # a mirrored side is one of the row's pixels less
+            maps = (maps > _ANY).float() - (maps < -_ANY).float()
+        images, *columns, numbers = fields
         images = self.row(images)
-        made = [self.samples[number].made(row, self.kind) for number, *row in zip(numbers.tolist(), images, *columns)]
+        made = [self.samples[number].made(row, self.kind, None if maps is None else maps[i]) for i, (number, *row) in enumerate(zip(numbers.tolist(), images, *columns))]
         if self.collate is not None:
             return self.collate(made)
         batch = collated(made)

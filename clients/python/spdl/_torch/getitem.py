@@ -76,8 +76,10 @@ class Reader(Steps):
         kept += self._opened_by(last)
         self.is_around = self.is_around and len(kept) == 1 + self._asks and [ast.unparse(one) for one in self._beside] in ([], [self._label])
         if len(self._within) > 1:
-            if self.outputs != View(0) or self.views[0].transforms or self.views[0].after or len(self._paths) != 1:
+            several = self.outputs if isinstance(self.outputs, tuple) else (self.outputs,)
+            if not self.views or several.count(View(0)) != 1 or not all(isinstance(one, (View, Value)) for one in several) or self.views[0].transforms or self.views[0].after or len(self._paths) != 1:
                 self._other(last)
+            self._beside = self._beside if isinstance(self.outputs, tuple) else []
         elif not self.views:
             self._other(last)
         elif any(one.mode == "gray" and not self._is_map(one) for one in self.views):
@@ -87,7 +89,7 @@ class Reader(Steps):
             self._other(last)
         self.views = [one._replace(mode="index") if one.mode == "" and self._is_map(one) else one for one in self.views]
         taken: list[ast.expr] = [ast.Name(f"{_TAKEN}{i}", ast.Load()) for i in range(len(self._paths))]
-        kept.append(ast.copy_location(ast.Return(ast.Tuple([ast.Tuple(taken, ast.Load()), *self._beside], ast.Load()) if len(self._within) == 1 else taken[0]), last))
+        kept.append(ast.copy_location(ast.Return(ast.Tuple([ast.Tuple(taken, ast.Load()), *self._beside], ast.Load()) if len(self._within) == 1 else taken[0] if self.outputs == View(0) else ast.Tuple([taken[0], *self._beside], ast.Load())), last))
         return kept
 
     def _check_media(self) -> None:
@@ -107,6 +109,9 @@ class Reader(Steps):
 
     def _step(self, step: ast.stmt) -> list[ast.stmt]:
         step = self._seen(step)
+        if (once := _once(step)) is not None and self._mentions(step):
+            kept = self._steps(once)
+            return [_tried(step, kept)] if isinstance(step, ast.Try) and kept else kept
         if isinstance(step, ast.With) and len(step.items) == 1 and (made := self._opened_with(step)) is not None:
             return made
         if (target := _member(step)) is not None and isinstance(step, ast.Assign):  # sample["image"] = image, and sample["label"] = label behind it
@@ -116,7 +121,30 @@ class Reader(Steps):
                 return [*self._opened_by(step), ast.copy_location(ast.Assign(step.targets, ast.Constant(None)), step)]
             if name in self._puts and key not in self._puts[name] and not self._mentions(step.value):
                 return [step]
+        if (several := self._with_more(step)) is not None:
+            return several
         return another if (another := self._of_another(step)) is not None else super()._step(step)
+
+    def _with_more(self, step: ast.stmt) -> Optional[list[ast.stmt]]:
+        """image, boxes = self.load(i), of a function that opens a picture and returns it with more; None: it is something else."""
+        if not isinstance(step, ast.Assign) or len(step.targets) != 1 or not isinstance(target := step.targets[0], ast.Tuple) or not isinstance(call := step.value, ast.Call) or not self._is_open(call):
+            return None
+        loads, names = self._loader(call), [one.id for one in target.elts if isinstance(one, ast.Name)]
+        if loads is None or not isinstance(loads.outputs, tuple) or len(names) != len(loads.outputs) or len(target.elts) != len(names) or any(self._mentions(one) for one in (*call.args, *call.keywords)):
+            return None
+        at, number = loads.outputs.index(View(0)), len(self._paths)
+        self._names[names[at]] = loads.views[0]._replace(file=number)
+        self._paths.append(call)
+        self._taken += 1
+        stored: list[ast.expr] = [ast.Name(one, ast.Store()) for one in (f"{_TAKEN}{number}", *[name for name in names if name != names[at]])]
+        found: ast.stmt = ast.copy_location(ast.Assign([ast.Tuple(stored, ast.Store())], self._loaded(call, loads, number)), step)
+        return [found, *([sight.sees(number, f"{_TAKEN}{number}", self._names[names[at]], step)] if self._asks else [])]
+
+    def _loaded(self, node: ast.Call, loads: Reader, number: int) -> ast.expr:
+        """The call of what is left of a function that opens a picture."""
+        mine: list[ast.expr] = [ast.Name(self._self, ast.Load())] if loads._cls is not None else []
+        self._loads[f"{_LOADS}{number}"] = loads
+        return ast.copy_location(ast.Call(ast.Name(f"{_LOADS}{number}", ast.Load()), [*mine, *node.args], node.keywords), node)
 
     def _opened_by(self, step: ast.stmt) -> list[ast.stmt]:
         found, self._taken = range(self._taken, len(self._paths)), len(self._paths)
@@ -205,9 +233,9 @@ class Reader(Steps):
             self._other(node)
         number = len(self._paths)
         if loads is not None:
-            mine: list[ast.expr] = [ast.Name(self._self, ast.Load())] if loads._cls is not None else []
-            self._loads[f"{_LOADS}{number}"] = loads
-            self._paths.append(ast.copy_location(ast.Call(ast.Name(f"{_LOADS}{number}", ast.Load()), [*mine, *node.args], []), node))
+            if isinstance(loads.outputs, tuple):
+                self._other(node)
+            self._paths.append(self._loaded(node, loads, number))
             return loads.views[0]._replace(file=number)
         self._paths.append(path)
         if of_opencv:
@@ -317,6 +345,22 @@ class Reader(Steps):
     def _cells(self) -> dict[str, CellType]:
         """What it calls that its text does not, by names."""
         return {sight.SEES: CellType(sight.Sight), **{called: CellType(loads.rest()) for called, loads in self._loads.items()}}
+
+
+def _once(step: ast.stmt) -> Optional[list[ast.stmt]]:
+    """What is done where nothing fails: of a try whose excepts do no more than to say so, and of a loop that goes on until its body has said that it is done, as re-identification's code opens pictures; None: it is another."""
+    if isinstance(step, ast.Try) and not step.orelse and not step.finalbody and all(isinstance(one, (ast.Pass, ast.Raise, ast.Continue, ast.Expr)) for handler in step.handlers for one in handler.body):
+        return step.body
+    if isinstance(step, ast.While) and isinstance(step.test, ast.UnaryOp) and isinstance(step.test.op, ast.Not) and isinstance(step.test.operand, ast.Name) and not step.orelse:
+        done = f"{step.test.operand.id} = True"
+        return step.body if any(isinstance(one, ast.Assign) and ast.unparse(one) == done for one in ast.walk(step)) else None
+    return None
+
+
+def _tried(step: ast.Try, body: list[ast.stmt]) -> ast.stmt:
+    """The rest of a try, which is in no loop any more."""
+    handlers = [ast.copy_location(ast.ExceptHandler(one.type, one.name, [ast.copy_location(ast.Pass(), each) if isinstance(each, ast.Continue) else each for each in one.body]), one) for one in step.handlers]
+    return ast.copy_location(ast.Try(body, handlers, [], []), step)
 
 
 def _member(step: ast.stmt) -> Optional[tuple[str, str]]:

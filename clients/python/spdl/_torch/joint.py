@@ -126,6 +126,11 @@ def is_still(operation: Operation) -> bool:
     return _is_still(operation, _STILL)
 
 
+def stays(operation: Operation) -> bool:
+    """Whether it leaves boxes where they are."""
+    return _is_still(operation, (*_STILL, *_COLOURS))
+
+
 def only_flips(operation: Operation) -> bool:
     """Whether it does no more to boxes than to flip them with their picture."""
     return _is_still(operation, (*_STILL, *_FLIPS, *_COLOURS))

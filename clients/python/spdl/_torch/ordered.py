@@ -16,7 +16,8 @@ from .._stream import End, Stream
 from . import libraries
 
 _AHEAD = 1 << 20  # numbers that are asked for at once, where there are so many
-_LOOKED_AT = 1 << 16  # batches of which the largest is looked for
+_LOOKED_AT = 1 << 16  # batches at most of which the largest is looked for
+_OF_ENDLESS = 1 << 10  # where there is no length
 _KEY = "sampler"  # in a state
 
 
@@ -53,7 +54,7 @@ class Order(Stream):
 
     def __init__(self, files: Any, asked: Asked) -> None:
         super().__init__(())
-        self._files, self._asked, self._count = files, asked, len(files)
+        self._files, self.asked, self._count = files, asked, len(files)
         self._changed = threading.Condition(threading.RLock())  # guards the rest
         self._drawn: dict[int, _Epoch] = {}
         self._begun = 0  # how many epochs were
@@ -65,7 +66,7 @@ class Order(Stream):
 
     def batches(self) -> int:
         """Of a loop. Raises TypeError where the sampler does not say it."""
-        return self._asked.batches()
+        return self.asked.batches()
 
     # ---- the loop's thread
 
@@ -75,9 +76,9 @@ class Order(Stream):
             if epoch in self._drawn:
                 return
             one = _Epoch(self._rows())
-            self._draw(one, max(self._asked.batch, min(_AHEAD, self._said())))
+            self._draw(one, max(self.asked.batch, min(_AHEAD, self._said())))
             if not one.numbers:
-                raise self._asked.refuse(f"gave nothing in epoch {epoch}, want one sample at least")
+                raise self.asked.refuse(f"gave nothing in epoch {epoch}, want one sample at least")
             self._check(epoch, one)
             for old in sorted(self._drawn)[:-1]:
                 del self._drawn[old]
@@ -87,7 +88,7 @@ class Order(Stream):
 
     def _rows(self) -> Iterator[Any]:
         """As torch's loader goes through it, which draws a seed for its workers first; samplers that draw from the same generator go on from there."""
-        of = self._asked
+        of = self.asked
         batches = iter(of.sampler) if of.name == "batch_sampler" else None
         torch = sys.modules.get("torch")
         if torch is not None:
@@ -96,7 +97,7 @@ class Order(Stream):
 
     def _said(self) -> int:
         try:
-            return int(self._asked.batches() * self._asked.batch)
+            return int(self.asked.batches() * self.asked.batch)
         except TypeError:
             return 0
 
@@ -111,7 +112,7 @@ class Order(Stream):
             except BaseException:
                 one.over = True
                 raise
-            if self._asked.name == "sampler":
+            if self.asked.name == "sampler":
                 one.numbers.append(self._number(row, len(one.numbers)))
             else:
                 self._append(one, row)
@@ -121,11 +122,11 @@ class Order(Stream):
         try:
             numbers = [self._number(each, place) for place, each in enumerate(row)]
         except TypeError:
-            raise self._asked.refuse(f"gave {row!r:.60} as batch {len(one.sizes)}, want a list of numbers of samples") from None
-        if not 0 < len(numbers) <= self._asked.batch:
-            raise self._asked.refuse(f"gave {len(numbers)} samples as batch {len(one.sizes)}, want 1 to {self._asked.batch}, as many as its batch_size says, or its largest batch had when the loader was made; "
+            raise self.asked.refuse(f"gave {row!r:.60} as batch {len(one.sizes)}, want a list of numbers of samples") from None
+        if not 0 < len(numbers) <= self.asked.batch:
+            raise self.asked.refuse(f"gave {len(numbers)} samples as batch {len(one.sizes)}, want 1 to {self.asked.batch}, as many as its batch_size says, or its largest batch had when the loader was made; "
                                      "say batch_size in it, self.batch_size = N")
-        lacks = len(one.sizes) * self._asked.batch - len(one.numbers)
+        lacks = len(one.sizes) * self.asked.batch - len(one.numbers)
         one.numbers.extend([one.numbers[-1]] * lacks if lacks else [])
         one.numbers.extend(numbers)
         one.sizes.append(len(numbers))
@@ -137,7 +138,7 @@ class Order(Stream):
         except TypeError:
             number = self._count
         if not -self._count <= number < self._count or isinstance(row, bool):
-            raise self._asked.refuse(f"gave {row!r:.60} at {place}, want numbers of samples, whole ones from 0 to {self._count - 1}")
+            raise self.asked.refuse(f"gave {row!r:.60} at {place}, want numbers of samples, whole ones from 0 to {self._count - 1}")
         return number
 
     # ---- the source's thread
@@ -182,7 +183,7 @@ class Order(Stream):
 
     def set_epoch(self, epoch: int) -> None:
         """As its program calls it on a DistributedSampler: of the sampler, and of the one that a batch sampler has."""
-        for one in (self._asked.sampler, getattr(self._asked.sampler, "sampler", None)):
+        for one in (self.asked.sampler, getattr(self.asked.sampler, "sampler", None)):
             if callable(told := getattr(one, "set_epoch", None)):
                 told(epoch)
 
@@ -190,7 +191,7 @@ class Order(Stream):
 
     def saved(self, state: dict[str, Any]) -> dict[str, Any]:
         """A state with what the order was up to it, by which another program knows it again."""
-        epoch, done = int(state["epoch"]), (int(state["step"]) + len(state.get("done", ()))) * self._asked.batch
+        epoch, done = int(state["epoch"]), (int(state["step"]) + len(state.get("done", ()))) * self.asked.batch
         with self._changed:
             one = self._drawn.get(epoch)
             if one is not None and one.over and done >= len(one.numbers):  # all of it: a state of the next one
@@ -211,7 +212,7 @@ class Order(Stream):
             return
         self._draw(one, int(wanted["samples"]))
         if _digest(one.numbers[:int(wanted["samples"])]) != wanted["order"]:
-            raise StateError(f"spdl: DataLoader: state: {type(self._asked.sampler).__qualname__} gives another order of the first {wanted['samples']} samples of epoch {epoch} than when the state was saved, and it can "
+            raise StateError(f"spdl: DataLoader: state: {type(self.asked.sampler).__qualname__} gives another order of the first {wanted['samples']} samples of epoch {epoch} than when the state was saved, and it can "
                              "only go on in the same one; want it to draw from a seed and the epoch, torch.Generator().manual_seed(self.seed + self.epoch), and loader.set_epoch(epoch) before the loop")
 
 
@@ -229,7 +230,7 @@ def largest(batches: Any, dataset: Any) -> Optional[int]:
     with _drawing_nothing():
         try:
             looked_at = copy.deepcopy(batches, {id(one): one for one in _data(batches, dataset)})
-            return max((len(one) for _, one in zip(range(_LOOKED_AT), looked_at)), default=None)
+            return max((len(one) for _, one in zip(range(_LOOKED_AT if hasattr(batches, "__len__") else _OF_ENDLESS), looked_at)), default=None)
         except Exception:  # it cannot be copied, or gives no lists
             return None
 

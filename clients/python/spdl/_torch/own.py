@@ -6,6 +6,7 @@ import io
 import os
 import random
 import sys
+import xml.etree.ElementTree
 from collections.abc import Iterator, Mapping, Sequence
 from types import FunctionType
 from typing import Any, NamedTuple, Optional, Union
@@ -91,25 +92,37 @@ def samples(dataset: Any, cls: type) -> Union[Samples, Around, Followed]:
 
 def followed(dataset: Any, reader: boxed.Reader) -> Followed:
     """All samples, and what lies in them. Raises Unknown."""
-    rest, picture, of = Rest(dataset, reader.rest(None if reader.inner is None else _cocos(reader.inner[1]))), reader.picture, type(dataset).__qualname__
+    rest, picture, of = Rest(dataset, reader.rest(None if reader.inner is None else _annotated(reader.inner[1]))), reader.picture, type(dataset).__qualname__
     rest.modes = {0: ""} if picture.mode == "" else {}
     found = rest.found([""], "with boxes or points")
     told = [reader.told(one.values) for one in found]
+    ahead = [one["resize"]["size"] for one in picture.transforms if isinstance(one, dict)]
     kind: Optional[followers.Kind] = None
     if reader.of_albumentations:
         entries, keys = followers.of_albumentations(reader, told, of)
     else:
         entries, kind = followers.of_torchvisions(reader, told, of)
         keys = kind.keys
+    if ahead:  # by hand, in front of the transform: boxes are of what it has made
+        followers.check_resized(ahead, keys)
+        for number, (entry, one) in enumerate(zip(entries, found)):
+            try:
+                high, wide, _ = sight.seen(one.paths[0], picture.turned)
+            except OSError as error:
+                raise Unknown(f"{of}[{number}]: {one.paths[0]}: {error}, and boxes are of the picture that it is resized to") from None
+            followers.scale(entry, wide / ahead[0][1], high / ahead[0][0])
     return Followed([one.paths[0] for one in found], entries, picture._replace(mode=picture.mode or rest.modes[0] or "RGB"), reader.called, reader.transform, keys, kind)
 
 
-def _cocos(inner: Any) -> Any:
-    """What has the path and the annotations of a CocoDetection's samples by their numbers. Raises Unknown."""
-    if not libraries.derives(inner, "torchvision.datasets", "CocoDetection") or inner.transforms is not None:
-        raise Unknown(f"super().__getitem__: got a {type(inner).__qualname__}{' with transforms' if getattr(inner, 'transforms', None) is not None else ''}, want CocoDetection, whose pictures no transform has")
+def _annotated(inner: Any) -> Any:
+    """What has the path and the annotations of a CocoDetection's or a VOCDetection's samples by their numbers. Raises Unknown."""
+    of_coco = libraries.derives(inner, "torchvision.datasets", "CocoDetection")
+    if not of_coco and not libraries.derives(inner, "torchvision.datasets", "VOCDetection") or inner.transforms is not None:
+        raise Unknown(f"super().__getitem__: got a {type(inner).__qualname__}{' with transforms' if getattr(inner, 'transforms', None) is not None else ''}, want CocoDetection or VOCDetection, whose pictures no transform has")
 
     def found(number: int) -> tuple[str, Any]:
+        if not of_coco:
+            return inner.images[number], inner.parse_voc_xml(xml.etree.ElementTree.parse(inner.annotations[number]).getroot())
         one = inner.ids[number]
         return os.path.join(inner.root, inner.coco.loadImgs(one)[0]["file_name"]), inner._load_target(one)
 
