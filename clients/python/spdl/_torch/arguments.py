@@ -10,16 +10,14 @@ from typing import Any, NamedTuple, NoReturn, Optional, Union
 from .. import _torchrun
 from .._errors import ArgumentError
 from .._given import plain, whole
-from . import annotated, apart, beside, columns, datasets, extents, formats, held, huggingface, joint, litdata, mosaic, own, processors, samplers, streams
-from .given import Operation, refusal
-from .kept import PLAIN, Kept, Listed, Row, Samples
+from . import beside, columns, datasets, formats, held, huggingface, joint, litdata, mosaic, processors, samplers, streams, views
+from .kept import Kept
 from .labels import Sampled
 from .made import Made, Streamed, uncollected
 from .methods import MASK
-from .steps import OfMask, Picture
 from .table import TABLE, files as table_of_files, table
 from .targets import LABEL, Finish
-from .transforms import SIZED, Places, Told, is_plain, resolved, told
+from .transforms import Places, is_plain, resolved, told
 
 # torch's arguments, in the order of its positional ones; the rest go by name.
 POSITIONAL = ("batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn", "pin_memory", "drop_last", "timeout", "worker_init_fn",
@@ -144,7 +142,12 @@ def _looked_at(dataset: Any, arguments: dict[str, Any]) -> tuple[int, Callable[[
 def _of_pictures(of: datasets.Pictures, dataset: Any, said: _Arguments) -> Made:
     """What a data set of torchvision's is."""
     kept = Kept()
-    finish, sections, places, fields = _of_views(datasets.viewed(of), dataset, said, kept) if of.target.kind in ("label", "values") else (*_sections(of, dataset, said), of.target.fields())
+    finish: Any
+    if of.target.kind in ("label", "values"):
+        collate = _collate(said)
+        finish, sections, places, fields = views.made(datasets.viewed(of), dataset, collate, _listed(said, collate), kept)
+    else:
+        finish, sections, places, fields = *_sections(of, dataset, said), of.target.fields()
     source: dict[str, Any] = {"host": {"samples": len(of.pictures)}}
     files: beside.Files = {}
     if of.target != LABEL:
@@ -160,71 +163,17 @@ def _of_pictures(of: datasets.Pictures, dataset: Any, said: _Arguments) -> Made:
     return Made(len(of.pictures), source, sections, datasets.Files(of, kept), (*fields, *more), finish, finish.collate is not None, of.classes, files, places)
 
 
-def _of_views(of: datasets.Pictures, dataset: Any, given: _Arguments, kept: Kept) -> tuple[Union[Finish, Samples], dict[str, Any], Places, Sequence[str]]:
-    """What becomes of a batch of pictures, each once or as several, and of what is beside them; the sections of these, of what they are made, and what is picked."""
-    collate, place, views = _collate(given), f"dataset.{of.target.transformed()}", of.views or ()
-    listed = given.batch_size() == 1 or collate is not None and not _is_torchs_own(collate)
-    draws = apart.own_draws(views, place) if len(views) > 1 else [True]
-    sections, rows = [], []
-    for view in views:
-        transform = datasets.chain(view.transforms)
-        one, is_map = of._replace(transform=transform, channels=1 if view.mode == "L" else 3), own.is_map(view)
-        array = bool(view.array or view.after) and all(isinstance(each, Mapping) for each in view.transforms)  # of NumPy, of a picture that no transform has
-        if view.transforms and isinstance(view.transforms[-1], OfMask):
-            section, row = _of_mask(view, view.transforms[-1], of, dataset, listed)
-            sections.append(section)
-            rows.append(row)
-            continue
-        said = _told(one, dataset, is_map=is_map, array=array)
-        if not is_map and one.channels == 1 and of.size is None and "mode" in said.section:
-            raise refusal(place, transform, "makes three channels of a grey picture, want image.convert(\"RGB\") behind Image.open, and Grayscale(3) as its first transform, which makes the same three of it")
-        operations = [*_front(of, said.operations), *said.operations]
-        section = {**({"mode": "index"} if is_map else {"mode": "gray"} if one.channels == 1 else {}), **({"orientation": "apply"} if view.turned else {}), **_shape(one, dataset, operations, listed)}
-        # told is told by open, which can say of a refusal which transform it is
-        sections.append({**section, "transform": transform} if of.size is None and transform is not None else {**section, **said.section, "transform": operations})
-        rows.append(_row(view, said, is_map, array, place))
-    if of.outputs == PLAIN and not rows[0].then and not rows[0].array:
-        return Finish(of.target, collate, image=rows[0].kind == "Image"), {"image": sections[0]}, Places(), of.target.fields()
-    finish = Samples(of.outputs, Listed([one.values for one in of.pictures]) if of.found else kept, collate, rows)
-    number = "index" if of.found else "label"
-    if len(sections) == 1:
-        return finish, {"image": sections[0]}, Places(), ("image", number)
-    named = {f"view{i}": {**({"draw": "own"} if alone else {}), "image": {**({"from": f"file{view.file}"} if of.found else {}), **section}} for i, (alone, view, section) in enumerate(zip(draws, views, sections))}
-    return finish, {"fields": named}, Places(), (*named, number)
-
-
-def _of_mask(view: Picture, last: OfMask, of: datasets.Pictures, dataset: Any, listed: bool) -> tuple[dict[str, Any], Row]:
-    """The section and the row of a mask that goes through v2's transforms beside its picture."""
-    through, one = joint.Mask(), of._replace(transform=last.transform)
-    said = _told(one, dataset, through)
-    operations = [*view.transforms[:-1], *through.operations]
-    early = [each for at, each in view.after if at < len(view.transforms)]
-    if early:
-        datasets.refuse("dataset", dataset, "has a mask whose numbers are changed ahead of v2's transforms, want that behind them")
-    section = {"mode": "index", "layout": "NHWC" if last.flat else "NCHW", **_shape(one, dataset, operations, listed), "transform": operations}
-    wide = [lambda rows: rows.long()] if through.wide else []
-    return section, Row("" if said.pure or view.after else "Mask", last.flat, False, (), [*wide, *[each for _, each in view.after]])
-
-
-def _row(view: Picture, said: Told, is_map: bool, array: bool, place: str) -> Row:
-    """What is done to the numbers of a row."""
-    first, then = ([each for at, each in view.after if (at < len(view.transforms)) == early] for early in (True, False))
-    if first:
-        apart.check_numbers(first, view.transforms[-1], place)
-    return Row("Image" if said.tv_image and not then else "", is_map or array and view.mode == "L", said.array or array or is_map and not said.tensor, first, then)
-
-
 def _sections(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[Union[Finish, Sampled], dict[str, Any], Places]:
     """What becomes of a batch, and the sections of a picture and of what goes through its transforms with it; and of what these are made."""
     if of.target.kind == "objects":
         return _of_objects(of, dataset, given)
     collate = _collate(given, of.target.kind == "boxes")
-    listed = given.batch_size() == 1 or collate is not None and not _is_torchs_own(collate)
+    listed = _listed(given, collate)
     through: Any = joint.Boxes(of.target.keys) if of.target.kind == "boxes" else joint.Mask()
-    said = _told(of, dataset, through)
+    said = views.told_of(of, dataset, through)
     finish = Finish(of.target, collate, image=said.tv_image)
-    operations = [*_front(of, said.operations), *said.operations]
-    shape = _shape(of, dataset, operations, listed)
+    operations = [*views.front(of, said.operations), *said.operations]
+    shape = views.shape(of, dataset, operations, listed)
     image = {**said.section, **shape, "transform": operations}
     if isinstance(through, joint.Boxes):
         return finish._replace(form="" if said.pure else through.form), {"image": {**image, "boxes": through.section()}}, Places({"image.transform": said.places})
@@ -240,7 +189,7 @@ def _of_objects(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple
         datasets.refuse("dataset", dataset, "has samples with labels of as many objects as there are in each, of which torch's own collate makes no batch, want a collate_fn of a list of samples, as its guide has one")
     if not processors.takes_annotations(of.transform):
         datasets.refuse(place, dataset, f"got {type(of.transform).__qualname__}, which makes no labels of annotations, want one of DETR's kin (docs/migrate-from-dataloader.md#transformers-image-processors)")
-    said = _told(of, dataset)
+    said = views.told_of(of, dataset)
     assert said.prepared is not None
     if MASK in of.target.sample.keys() and MASK not in said.prepared.names:
         datasets.refuse(place, dataset, f"do_pad: got False, and samples have a {MASK}, want True")
@@ -258,50 +207,13 @@ def _collate(given: _Arguments, keep: bool = False) -> Any:
     return None if _is_torchs_own(collate) and not keep else collate
 
 
+def _listed(given: _Arguments, collate: Any) -> bool:
+    """Whether the loop may have rows of sizes of their own."""
+    return given.batch_size() == 1 or collate is not None and not _is_torchs_own(collate)
+
+
 def _is_torchs_own(collate: Any) -> bool:
     return collate is not None and (getattr(collate, "__name__", ""), (getattr(collate, "__module__", None) or "").partition(".")[0]) == ("default_collate", "torch")
-
-
-def _told(of: datasets.Pictures, dataset: Any, through: Any = None, is_map: bool = False, array: bool = False) -> Told:
-    """What the transform says, which has to make tensors."""
-    name = of.target.transformed()
-    if is_map:
-        return told(of.transform or [], f"dataset.{name}", is_mask=True)
-    if of.transform is None and not array:
-        datasets.refuse("dataset", dataset, f"has no {name}, and pictures have to become tensors; give one, such as "
-                                            "Compose([Resize(256), CenterCrop(224), ToTensor()])")
-    said = told(of.transform or [], f"dataset.{name}", of.channels, of.size, through)
-    if "layout" not in said.section and not (said.array and of.views is not None) and not array:
-        datasets.refuse(f"dataset.{name}", dataset, "ends with a PIL image, which no batch can be made of; add ToTensor() for floats, PILToTensor() for bytes")
-    return said
-
-
-def _front(of: datasets.Pictures, operations: list[Operation]) -> list[Operation]:
-    """What says the size of pictures that are held where their transform does not, ahead of what needs one."""
-    names = [name for operation in operations for name in operation]
-    first = next((name for name in names if name in ("pad", *SIZED)), "pad")
-    return [{"resize": {"size": of.size, "interpolation": "nearest"}}] if of.size is not None and first == "pad" else []
-
-
-def _shape(of: datasets.Pictures, dataset: Any, operations: list[Operation], listed: bool) -> dict[str, Any]:
-    """What a section says of the shape of its rows, where pictures keep sizes of their own: as the loop has them in a list, or as one picture, they may."""
-    if not extents.differ(operations):
-        return {}
-    place = f"dataset.{of.target.transformed()}"
-    if not listed:
-        raise refusal(place, of.transform, "leaves the size of each picture open, and torch's own collate makes batches of one size, want collate_fn=lambda samples: "
-                                           "tuple(zip(*samples)), which has pictures of any size in a list, as torchvision's detectors take them; or one size: Resize((H, W)), or a crop behind what is there")
-    if extents.bounded(operations):
-        return {"shape": "ragged"}
-    if of.size is not None:
-        return {"shape": "ragged", "room": extents.room([(of.size[0], of.size[1])], operations)}
-    if of.target.kind not in ("boxes", "mask"):
-        raise refusal(place, of.transform, "leaves the size of each picture open, and a data set of files and labels says nothing of it, want what bounds it: Resize(N, max_size=M) or "
-                                           "RandomShortestSize(N, max_size=M)")
-    try:
-        return {"shape": "ragged", "room": extents.room(annotated.extents(of.target, of.pictures, of.labels), operations)}
-    except annotated.Unknown as error:
-        datasets.refuse("dataset", dataset, f"{error}: rows have room for the largest; Resize(N, max_size=M) bounds them as well")
 
 
 class _Arguments:
