@@ -334,7 +334,7 @@ func selectionOf(v *spec.Video) video.Selection {
 func AudioConfig(a *spec.Audio, section string) (c audio.Config, err error) {
 	c = audio.Config{
 		Rate: a.Rate, Channels: a.Channels, Select: a.Select, Length: a.Length, DType: a.DType, MaxFrames: a.MaxFrames, Budget: a.Timeout, Filter: a.Filter, Speed: a.Speed,
-		Resample:  audio.Resample{Width: a.Resample.Width, Rolloff: a.Resample.Rolloff},
+		Resample:  audio.Resample{Width: a.Resample.Width, Rolloff: a.Resample.Rolloff, Doubles: a.Resample.Filters == spec.FiltersF64},
 		Normalize: audio.Normalize{Level: a.Normalize.Level},
 		Invert:    a.Inversion, PreEmphasis: a.PreEmphasis,
 	}

@@ -40,6 +40,9 @@ const (
 	SincKaiser = "sinc_interp_kaiser"
 	SWResample = "swresample"
 
+	FiltersF32 = "f32"
+	FiltersF64 = "f64"
+
 	Peak     = "peak"
 	Loudness = "loudness"
 	Standard = "zero_mean_unit_var"
@@ -86,6 +89,7 @@ type Resample struct {
 	Width   int     `json:"width"`
 	Rolloff float64 `json:"rolloff"`
 	Beta    float64 `json:"beta"`
+	Filters string  `json:"filters"` // FiltersF32 or FiltersF64: how they are computed
 }
 
 // Normalized scales a row; To "": as it is.
@@ -103,7 +107,7 @@ type Raw struct {
 
 func defaultAudio() *Audio {
 	return &Audio{
-		Channels: 1, Shape: Fixed, Crop: Refuse, Resample: Resample{Method: SincHann, Width: 6, Rolloff: 0.99, Beta: 14.769656459379492},
+		Channels: 1, Shape: Fixed, Crop: Refuse, Resample: Resample{Method: SincHann, Width: 6, Rolloff: 0.99, Beta: 14.769656459379492, Filters: FiltersF32},
 		DType: tensor.F32, Layout: NCL, MaxFrames: maxLength, Timeout: time.Minute,
 	}
 }
@@ -132,6 +136,7 @@ func (d *decoder) audio(s *section, above *Audio) *Audio {
 		whole(&r, "width", &a.Resample.Width, 1, 1024)
 		r.number("rolloff", &a.Resample.Rolloff, 0.01, 1)
 		r.number("beta", &a.Resample.Beta, 0, 100)
+		choice(&r, "filters", &a.Resample.Filters, FiltersF32, FiltersF64)
 	}
 	if s.has("normalize") {
 		n := d.below(s, "normalize")

@@ -28,7 +28,7 @@ func TestEveryKeyOfAudioArrives(t *testing.T) {
   gain: {db: [-6, 3], p: 0.5}
   polarity_inversion: 0.75
   pre_emphasis: 0.97
-  resample: {method: sinc_interp_kaiser, width: 64, rolloff: 0.9475, beta: 8}
+  resample: {method: sinc_interp_kaiser, width: 64, rolloff: 0.9475, beta: 8, filters: f64}
   normalize: {to: loudness, level: -20}
   features: {kind: mfcc, n_fft: 512, win_length: 400, hop_length: 160, power: 1, center: false, normalized: true, n_mels: 64, f_min: 20, f_max: 7600,
     mel_scale: slaney, norm: slaney, log: db, top_db: 60, n_mfcc: 13, normalize: {mean: [1, 2], std: 3},
@@ -41,7 +41,7 @@ func TestEveryKeyOfAudioArrives(t *testing.T) {
 	want := &Audio{
 		Rate: 16000, Channels: 1, Select: []int{1, 0}, Length: 40000, Shape: Ragged, Crop: Random, Window: Window{Start: 500 * time.Millisecond, Duration: 20 * time.Second}, Speed: []float64{0.9, 1.1},
 		Noise: &Noise{[2]float64{5, 20.5}, 0.25, Brown, SoundFiles{}}, Gain: &Gain{[2]float64{-6, 3}, 0.5}, Inversion: 0.75, PreEmphasis: 0.97,
-		Resample: Resample{SincKaiser, 64, 0.9475, 8}, Normalize: Normalized{Loudness, -20},
+		Resample: Resample{SincKaiser, 64, 0.9475, 8, FiltersF64}, Normalize: Normalized{Loudness, -20},
 		Features: &Features{"mfcc", 512, 400, 160, 1, false, true, 64, 20, 7600, Slaney, Slaney, Decibel, 60, 13, "", []float64{1, 2}, []float64{3},
 			&AxisMask{27, 2, 1, false}, &AxisMask{100, 10, 0.2, true}, -1.5, false, "", false, 0, false, false},
 		Raw: &Raw{"s24", 44100, 2}, DType: tensor.F32, Layout: NLC, MaxFrames: 1000000, Timeout: 5 * time.Second,

@@ -609,6 +609,7 @@ var keys = withFrames([]Key{
 	{"audio.resample.width", "whole number, 1 to 1024", "6", "torchaudio's lowpass_filter_width."},
 	{"audio.resample.rolloff", "number, 0.01 to 1", "0.99", "torchaudio's."},
 	{"audio.resample.beta", "number, 0 to 100", "14.769656459379492", "Of the Kaiser window."},
+	{"audio.resample.filters", "f32, f64", "f32", "How the filters are computed: in floats of 32 bits, as torchaudio.functional.resample computes them, or of 64, as torchaudio.transforms.Resample does. From 22050 to 16000 Hz rows are 5e-6 apart."},
 	{"audio.reverb", "mapping", "(none)", "Let each row sound as in a room: it is convolved with an impulse response of energy 1 that is drawn, and keeps its length and its beginning."},
 	{"audio.reverb.from", "path", "(required)", "Impulse responses: a folder, with what is below it, or a list, one path a line, from the list's directory. They are brought to the row's rate; of one with other channels than the row's the first counts."},
 	{"audio.reverb.p", "number, 0 to 1", "1", "Probability that it happens."},

@@ -65,6 +65,16 @@ def test_resample_is_torchaudios(torchaudio, audio, tmp_path, rates, parameters)
     np.testing.assert_allclose(got, want, rtol=0, atol=1e-6)
 
 
+@pytest.mark.parametrize("rates", RATES, ids=lambda r: f"{r[0]}-{r[1]}")
+@pytest.mark.parametrize("parameters", [{}, dict(Method=SINC_KAISER, Width=16, Rolloff=0.85)], ids=["hann", "kaiser"])
+def test_resample_by_filters_of_doubles_is_that_of_the_transform(torchaudio, audio, tmp_path, rates, parameters):
+    x = signal(2, rates[0] + 331, rates[0])
+    theirs = dict(lowpass_filter_width=16, rolloff=0.85, resampling_method="sinc_interp_kaiser") if parameters else {}
+    want = torchaudio.transforms.Resample(*rates, **theirs)(torch.from_numpy(x)).numpy()
+    got = audio.row(write_wav(tmp_path / "a.wav", x, rates[0]), Rate=rates[1], Channels=2, Length=want.shape[1], Resample={**parameters, "Doubles": True})
+    np.testing.assert_allclose(got, want, rtol=0, atol=1e-6)
+
+
 @pytest.mark.parametrize("channels", [1, 2, 5])
 @pytest.mark.parametrize("rate", [16000, 44100, 48000])
 def test_loudness_is_torchaudios(torchaudio, audio, tmp_path, channels, rate):

@@ -139,7 +139,7 @@ func (w *Worker) planRate(j *job, draw Draw) error {
 		return nil
 	}
 	var err error
-	if j.bank, err = w.op.banks.get(bankOf{j.from, j.from != j.info.Rate}, j.rate, cfg.Resample); err != nil {
+	if j.bank, err = w.op.banks.get(bankOf{j.from, j.from != j.info.Rate || cfg.Resample.Doubles}, j.rate, cfg.Resample); err != nil {
 		return w.bad(j, CauseUnsupported, "resampling %v", err)
 	}
 	return nil

@@ -21,6 +21,7 @@ type Resample struct {
 	Width   int     // zero crossings on each side; 0: 6
 	Rolloff float64 // of the Nyquist frequency; 0: 0.99
 	Beta    float64 // of the Kaiser window; 0: 14.769656459379492
+	Doubles bool    // whether filters are computed in doubles, as torchaudio.transforms.Resample does, and functional.resample not
 }
 
 // Limits of a filter bank: its phases times its taps, as floats.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -11,16 +10,15 @@ from typing import Any, NamedTuple, NoReturn, Optional, Union
 from .. import _torchrun
 from .._errors import ArgumentError
 from .._given import plain, whole
-from . import annotated, apart, beside, columns, datasets, extents, followers, formats, held, huggingface, joint, litdata, mosaic, ordered, own, processors, samplers, streams
-from .given import Operation, refusal
-from .kept import PLAIN, Kept, Listed, Row, Samples
+from . import beside, columns, datasets, followers, formats, held, huggingface, joint, litdata, mosaic, ordered, processors, samplers, streams, views
+from .given import refusal
+from .kept import Kept, Row
 from .labels import Sampled
 from .made import Made, Streamed, uncollected
 from .methods import MASK
-from .steps import OfMask, Picture
 from .table import TABLE, files as table_of_files, table
 from .targets import LABEL, Finish
-from .transforms import SIZED, Places, Told, is_plain, resolved, told
+from .transforms import Places, is_plain, resolved, told
 
 # torch's arguments, in the order of its positional ones; the rest go by name.
 POSITIONAL = ("batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn", "pin_memory", "drop_last", "timeout", "worker_init_fn",
@@ -158,7 +156,12 @@ def _looked_at(dataset: Any, arguments: dict[str, Any]) -> tuple[int, Callable[[
 def _of_pictures(of: datasets.Pictures, dataset: Any, said: _Arguments) -> Made:
     """What a data set of torchvision's is."""
     kept = Kept()
-    finish, sections, places, fields = _of_views(datasets.viewed(of), dataset, said, kept) if of.target.kind in ("label", "values") else (*_sections(of, dataset, said), of.target.fields())
+    finish: Any
+    if of.target.kind in ("label", "values"):
+        collate = _collate(said)
+        finish, sections, places, fields = views.made(datasets.viewed(of), dataset, collate, _listed(said, collate), kept)
+    else:
+        finish, sections, places, fields = *_sections(of, dataset, said), of.target.fields()
     source: dict[str, Any] = {"host": {"samples": len(of.pictures)}}
     files: beside.Files = {}
     if of.target != LABEL:
@@ -180,60 +183,6 @@ def _forms(of: datasets.Pictures, sections: dict[str, Any]) -> tuple[str, str]:
     return ("", "") if of.target.kind not in ("boxes", "own") or of.target.kind == "own" and own is None else (sections["image"]["boxes"]["format"], "xyxy" if own is None else own.form.lower())
 
 
-def _of_views(of: datasets.Pictures, dataset: Any, given: _Arguments, kept: Kept) -> tuple[Union[Finish, Samples], dict[str, Any], Places, Sequence[str]]:
-    """What becomes of a batch of pictures, each once or as several, and of what is beside them; the sections of these, of what they are made, and what is picked."""
-    collate, place, views = _collate(given), f"dataset.{of.target.transformed()}", of.views or ()
-    listed = given.batch_size() == 1 or collate is not None and not _is_torchs_own(collate)
-    draws = apart.own_draws(views, place) if len(views) > 1 else [True]
-    sections, rows = [], []
-    for view in views:
-        transform = datasets.chain(view.transforms)
-        one, is_map = of._replace(transform=transform, channels=1 if view.mode == "L" else 3), own.is_map(view)
-        array = bool(view.array or view.after) and all(isinstance(each, Mapping) for each in view.transforms)  # of NumPy, of a picture that no transform has
-        if view.transforms and isinstance(view.transforms[-1], OfMask):
-            section, row = _of_mask(view, view.transforms[-1], of, dataset, listed)
-            sections.append(section)
-            rows.append(row)
-            continue
-        said = _told(one, dataset, is_map=is_map, array=array)
-        if not is_map and one.channels == 1 and of.size is None and "mode" in said.section:
-            raise refusal(place, transform, "makes three channels of a grey picture, want image.convert(\"RGB\") behind Image.open, and Grayscale(3) as its first transform, which makes the same three of it")
-        operations = [*_front(of, said.operations), *said.operations]
-        section = {**({"mode": "index"} if is_map else {"mode": "gray"} if one.channels == 1 else {}), **({"orientation": "apply"} if view.turned else {}), **_shape(one, dataset, operations, listed, view)}
-        # told is told by open, which can say of a refusal which transform it is
-        sections.append({**section, "transform": transform} if of.size is None and transform is not None else {**section, **said.section, "transform": operations})
-        rows.append(_row(view, said, is_map, array, place))
-    if of.outputs == PLAIN and not rows[0].then and not rows[0].array:
-        return Finish(of.target, collate, image=rows[0].kind == "Image"), {"image": sections[0]}, Places(), of.target.fields()
-    finish = Samples(of.outputs, Listed([one.values for one in of.pictures]) if of.found else kept, collate, rows)
-    number = "index" if of.found else "label"
-    if len(sections) == 1:
-        return finish, {"image": sections[0]}, Places(), ("image", number)
-    named = {f"view{i}": {**({"draw": "own"} if alone else {}), "image": {**({"from": f"file{view.file}"} if of.found else {}), **section}} for i, (alone, view, section) in enumerate(zip(draws, views, sections))}
-    return finish, {"fields": named}, Places(), (*named, number)
-
-
-def _of_mask(view: Picture, last: OfMask, of: datasets.Pictures, dataset: Any, listed: bool) -> tuple[dict[str, Any], Row]:
-    """The section and the row of a mask that goes through v2's transforms beside its picture."""
-    through, one = joint.Mask(), of._replace(transform=last.transform)
-    said = _told(one, dataset, through)
-    operations = [*view.transforms[:-1], *through.operations]
-    early = [each for at, each in view.after if at < len(view.transforms)]
-    if early:
-        datasets.refuse("dataset", dataset, "has a mask whose numbers are changed ahead of v2's transforms, want that behind them")
-    section = {"mode": "index", "layout": "NHWC" if last.flat else "NCHW", **_shape(one, dataset, operations, listed, view), "transform": operations}
-    wide = [lambda rows: rows.long()] if through.wide else []
-    return section, Row("" if said.pure or view.after else "Mask", last.flat, False, (), [*wide, *[each for _, each in view.after]])
-
-
-def _row(view: Picture, said: Told, is_map: bool, array: bool, place: str) -> Row:
-    """What is done to the numbers of a row."""
-    first, then = ([each for at, each in view.after if (at < len(view.transforms)) == early] for early in (True, False))
-    if first:
-        apart.check_numbers(first, view.transforms[-1], place)
-    return Row("Image" if said.tv_image and not then else "", is_map or array and view.mode == "L", said.array or array or is_map and not said.tensor, first, then)
-
-
 def _sections(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[Union[Finish, Sampled, followers.Finish], dict[str, Any], Places]:
     """What becomes of a batch, and the sections of a picture and of what goes through its transforms with it; and of what these are made."""
     if of.target.kind == "objects":
@@ -241,12 +190,12 @@ def _sections(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[U
     if of.target.kind == "own":
         return _of_own(of, dataset, given)
     collate = _collate(given, of.target.kind == "boxes")
-    listed = given.batch_size() == 1 or collate is not None and not _is_torchs_own(collate)
+    listed = _listed(given, collate)
     through: Any = joint.Boxes(of.target.keys) if of.target.kind == "boxes" else joint.Mask()
-    said = _told(of, dataset, through)
+    said = views.told_of(of, dataset, through)
     finish = Finish(of.target, collate, image=said.tv_image)
-    operations = [*_front(of, said.operations), *said.operations]
-    shape = _shape(of, dataset, operations, listed)
+    operations = [*views.front(of, said.operations), *said.operations]
+    shape = views.shape(of, dataset, operations, listed)
     image = {**said.section, **shape, "transform": operations}
     if isinstance(through, joint.Boxes):
         return finish._replace(form="" if said.pure else through.form), {"image": {**image, "boxes": through.section()}}, Places({"image.transform": said.places})
@@ -260,7 +209,7 @@ def _of_own(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[fol
     assert of.views is not None
     view, kind, collate = of.views[0], of.target.sample.kind, _collate(given)
     through = None if kind is None else joint.Boxes(of.target.keys, kind.form)
-    said = _told(of, dataset, through, array=kind is not None)
+    said = views.told_of(of, dataset, through, array=kind is not None)
     pillow = kind is not None and "layout" not in said.section
     follows: dict[str, Any] = {key: {**{name: one for name, one in said.section[key].items() if name != "with"}, "column": key, **({"with": [says]} if says in of.target.keys else {})} for key, says in (("boxes", "labels"), ("points", "places")) if key in said.section}
     if through is not None:
@@ -273,7 +222,7 @@ def _of_own(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[fol
     if mirrors:
         follows = {**follows, "points": {"column": "points"}, "affine": True}
     followers.check_ahead(view.after, said.operations, of.transform, f"dataset.{of.target.transformed()}")
-    shape = _shape(of, dataset, said.operations, given.batch_size() == 1 or collate is not None and not _is_torchs_own(collate), view)
+    shape = views.shape(of, dataset, said.operations, _listed(given, collate), view)
     image = {**({"mode": "gray"} if of.channels == 1 else {}), **({"orientation": "apply"} if of.turned else {}), **said.section, **shape, **follows, "transform": said.operations}
     finish = followers.Finish([one["sample"] for one in of.labels], kind or followers.Kind(keys=of.target.keys), Row(array=said.array or pillow, first=[each for _, each in view.after]), collate, mirrors)
     return finish, {"image": image}, Places({"image.transform": said.places})
@@ -286,7 +235,7 @@ def _of_objects(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple
         datasets.refuse("dataset", dataset, "has samples with labels of as many objects as there are in each, of which torch's own collate makes no batch, want a collate_fn of a list of samples, as its guide has one")
     if not processors.takes_annotations(of.transform):
         datasets.refuse(place, dataset, f"got {type(of.transform).__qualname__}, which makes no labels of annotations, want one of DETR's kin (docs/migrate-from-dataloader.md#transformers-image-processors)")
-    said = _told(of, dataset)
+    said = views.told_of(of, dataset)
     assert said.prepared is not None
     if MASK in of.target.sample.keys() and MASK not in said.prepared.names:
         datasets.refuse(place, dataset, f"do_pad: got False, and samples have a {MASK}, want True")
@@ -304,55 +253,13 @@ def _collate(given: _Arguments, keep: bool = False) -> Any:
     return None if _is_torchs_own(collate) and not keep else collate
 
 
+def _listed(given: _Arguments, collate: Any) -> bool:
+    """Whether the loop may have rows of sizes of their own."""
+    return given.batch_size() == 1 or collate is not None and not _is_torchs_own(collate)
+
+
 def _is_torchs_own(collate: Any) -> bool:
     return collate is not None and (getattr(collate, "__name__", ""), (getattr(collate, "__module__", None) or "").partition(".")[0]) == ("default_collate", "torch")
-
-
-def _told(of: datasets.Pictures, dataset: Any, through: Any = None, is_map: bool = False, array: bool = False) -> Told:
-    """What the transform says, which has to make tensors."""
-    name = of.target.transformed()
-    if is_map:
-        return told(of.transform or [], f"dataset.{name}", is_mask=True)
-    if of.transform is None and not array:
-        datasets.refuse("dataset", dataset, f"has no {name}, and pictures have to become tensors; give one, such as "
-                                            "Compose([Resize(256), CenterCrop(224), ToTensor()])")
-    said = told(of.transform or [], f"dataset.{name}", of.channels, of.size, through)
-    if "layout" not in said.section and not (said.array and of.views is not None) and not array:
-        datasets.refuse(f"dataset.{name}", dataset, "ends with a PIL image, which no batch can be made of; add ToTensor() for floats, PILToTensor() for bytes")
-    return said
-
-
-def _front(of: datasets.Pictures, operations: list[Operation]) -> list[Operation]:
-    """What says the size of pictures that are held where their transform does not, ahead of what needs one."""
-    names = [name for operation in operations for name in operation]
-    first = next((name for name in names if name in ("pad", *SIZED)), "pad")
-    return [{"resize": {"size": of.size, "interpolation": "nearest"}}] if of.size is not None and first == "pad" else []
-
-
-def _shape(of: datasets.Pictures, dataset: Any, operations: list[Operation], listed: bool, view: Optional[Picture] = None) -> dict[str, Any]:
-    """What a section says of the shape of its rows, where pictures keep sizes of their own: as the loop has them in a list, or as one picture, they may."""
-    if not extents.differ(operations):
-        return {}
-    place = f"dataset.{of.target.transformed()}"
-    if not listed:
-        raise refusal(place, of.transform, "leaves the size of each picture open, and torch's own collate makes batches of one size, want collate_fn=lambda samples: "
-                                           "tuple(zip(*samples)), which has pictures of any size in a list, as torchvision's detectors take them; or one size: Resize((H, W)), or a crop behind what is there")
-    if extents.bounded(operations):
-        return {"shape": "ragged"}
-    if of.size is not None:
-        return {"shape": "ragged", "room": extents.room([(of.size[0], of.size[1])], operations)}
-    if view is not None and of.found or of.target.kind == "own" or isinstance(of.pictures[0], own.Opened):
-        sides = own.extents(of.pictures, 0 if view is None else view.file, of.turned if view is None else view.turned)
-        if (first := next(sides, None)) is None:
-            datasets.refuse("dataset", dataset, "has no picture that can be read, and rows have room for the largest; Resize(N, max_size=M) bounds them as well")
-        return {"shape": "ragged", "room": extents.room(itertools.chain([first], sides), operations)}
-    if of.target.kind not in ("boxes", "mask"):
-        raise refusal(place, of.transform, "leaves the size of each picture open, and a data set of files and labels says nothing of it, want what bounds it: Resize(N, max_size=M) or "
-                                           "RandomShortestSize(N, max_size=M)")
-    try:
-        return {"shape": "ragged", "room": extents.room(annotated.extents(of.target, of.pictures, of.labels), operations)}
-    except annotated.Unknown as error:
-        datasets.refuse("dataset", dataset, f"{error}: rows have room for the largest; Resize(N, max_size=M) bounds them as well")
 
 
 class _Arguments:
