@@ -343,6 +343,29 @@ def voc_of(root, transform):
     return dataset
 
 
+class Behind(Own):
+    """Conditions of each sample, and transforms of its picture alone, behind the call."""
+
+    def __init__(self, root, transform):
+        super().__init__(root, transform)
+        self.dark, self.padded = v2.ColorJitter(brightness=(0.5, 0.5)), v2.Pad(2)
+
+    def __getitem__(self, i):
+        rows = [one for one in self.table if one["image"] == self.names[i]]
+        image = Image.open(os.path.join(self.root, "images", self.names[i])).convert("RGB")
+        sample = {"image": image, "boxes": tv_tensors.BoundingBoxes(torch.tensor([one["bbox"] for one in rows], dtype=torch.float32).reshape(-1, 4), format="XYWH", canvas_size=(image.height, image.width))}
+        if self.transform is not None:
+            sample = self.transform(sample)
+        image, boxes = sample["image"], sample["boxes"]
+        if len(boxes) > 1:
+            image = self.dark(image)
+        elif len(boxes) == 0:
+            image, boxes = self.padded(image), boxes + 2
+        for _ in range(2):
+            boxes = boxes * 2
+        return image, boxes
+
+
 class Chosen(Own):
     """A transform that a condition chooses."""
 
@@ -404,6 +427,7 @@ CASES = {
     "a method that returns all": (Loading, floats(v2.RandomHorizontalFlip(1), v2.Resize((33, 40)))),
     "torchvision's VOC below": (voc_of, floats(v2.RandomHorizontalFlip(1), v2.Resize((33, 40)))),
     "a transform of several": (Chosen, boxed(A.Resize(30, 40), A.VerticalFlip(p=1), params=A.BboxParams(format="coco", label_fields=["words", "numbers"]))),
+    "conditions behind": (Behind, floats(v2.Resize((33, 40)))),
     "resized by hand": (ByHand, boxed(A.VerticalFlip(p=1), A.CenterCrop(40, 44), params=A.BboxParams(format="coco", label_fields=["words", "numbers"]))),
     "pictures alone": (Plain, T.ToTensor()),
     "points": (Eyes, A.Compose([A.CenterCrop(28, 30), ToTensorV2()], keypoint_params=A.KeypointParams(format="xy", label_fields=["which"]))),

@@ -51,7 +51,7 @@ class Reader(getitem.Reader):
 
     def _read(self) -> list[ast.stmt]:
         steps: list[ast.stmt] = []
-        for step in self._flat(self._own.body):
+        for step in self._flat(self._own.body, steps):
             self._name_transform(step)
             steps.append(step)
         at, call = next(((i, node) for i, step in enumerate(steps) for node in ast.walk(step) if isinstance(node, ast.Call) and self._is_joint(node, steps[:i])), (-1, None))
@@ -85,21 +85,31 @@ class Reader(getitem.Reader):
         self.views = [self.picture]
         return self._split(kept, steps[at:], call, annotation)
 
-    def _flat(self, steps: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-        """Statements, with those of conditions that hold in the place of these, where a transform is called in them."""
+    def _flat(self, steps: Sequence[ast.stmt], before: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+        """Statements, with those of conditions that hold in the place of these, where a picture goes through a transform in them with what lies in it."""
         for step in steps:
-            if not isinstance(step, ast.If) or not any(isinstance(node, ast.Call) and (self._transforms(node) or self._own_transform(node)) for node in ast.walk(step)):
+            if not isinstance(step, ast.If) or not self._has_joint([step], before):
                 yield step
                 continue
             tests = step.test.values if isinstance(step.test, ast.BoolOp) and isinstance(step.test.op, ast.And) else [step.test]
             known, asked = [one for one in tests if self._is_told(one)], [one for one in tests if not self._is_told(one)]
             if not all(map(self._holds, known)):
-                yield from self._flat(step.orelse)
+                yield from self._flat(step.orelse, before)
                 continue
             for one in asked:  # of each sample
                 say = ast.Constant(f"{self._place(one)}: {ast.unparse(one)[:80]!r} does not hold of it, want it to hold of all samples, whose pictures go through one transform")
                 yield ast.copy_location(ast.Expr(ast.Call(ast.Name(_HOLDS, ast.Load()), [one, say], [])), step)
-            yield from self._flat(step.body)
+            yield from self._flat(step.body, before)
+
+    def _has_joint(self, steps: Sequence[ast.stmt], before: Sequence[ast.stmt]) -> bool:
+        for i, step in enumerate(steps):
+            ahead = [*before, *steps[:i]]
+            if isinstance(step, ast.If):
+                if self._has_joint(step.body, ahead) or self._has_joint(step.orelse, ahead):
+                    return True
+            elif any(isinstance(node, ast.Call) and self._is_joint(node, ahead) for node in ast.walk(step)):
+                return True
+        return False
 
     def _name_transform(self, step: ast.stmt) -> None:
         """transform = self.train_transform if self.train else self.other, which its name stands for then."""
