@@ -1,5 +1,5 @@
 """Sounds and videos in classes of one's own, where there is no torch: what is refused, by stand-ins with the names of torchaudio's, torchcodec's and other libraries' functions.
-tests/exact/test_own_sounds.py and test_own_videos.py hold what is taken against the libraries' own."""
+tests/exact/test_own_sounds.py, test_own_sounds_libraries.py and test_own_videos.py hold what is taken against the libraries' own."""
 
 from __future__ import annotations
 

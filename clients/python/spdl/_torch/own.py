@@ -1,4 +1,4 @@
-"""A data set of one's own whose __getitem__ opens a picture, gives it to transforms and hands out what these make, alone or beside anything else: its samples."""
+"""A data set of one's own whose __getitem__ opens a picture, a sound or a video, does with it what the engine does too, and hands out what comes of that, alone or beside anything else: its samples."""
 
 from __future__ import annotations
 
