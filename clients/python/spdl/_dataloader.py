@@ -125,7 +125,7 @@ class DataLoader:
     may be a RandomSampler, SequentialSampler, SubsetRandomSampler or WeightedRandomSampler, a BatchSampler of one, a GroupedBatchSampler of torchvision's references, indices as a list, an array or a
     tensor, which are the order of each epoch, or a DistributedSampler, which under torchrun it is to be; of that each sample comes once.
     A data set of one's own whose __getitem__ opens a picture by Pillow or OpenCV, gives it to transforms and returns it, once or several times, alone or beside anything else, has its samples: that method is read,
-    and what is left of it, which finds the file and makes the rest, runs in this program. Of several files, such as a picture's and its mask's, all are found when the loader is made. So are transforms of one's own read that do no more than to call others and to return one picture or several.
+    and what is left of it, which finds the file and makes the rest, runs in this program. So has one that opens a sound by torchaudio, soundfile, librosa, SciPy or torchcodec, or takes frames of a video by torchcodec. Of several files, such as a picture's and its mask's, all are found when the loader is made. So are transforms of one's own read that do no more than to call others and to return one picture or several.
     A CocoDetection of one's own whose __getitem__ does no more than to call an image processor of DETR's kin has its samples.
     collate_fn is called by the loop, with a list of samples, whose pictures may have sizes of their own. Without one, boxes come as (images, targets), one
     tensor and a list of dicts.

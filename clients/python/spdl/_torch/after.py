@@ -66,6 +66,11 @@ def each(node: ast.expr, known: Known, refuse: Callable[[ast.AST], Any]) -> Each
     return lambda rows: getattr(rows, name)(*args, **named)
 
 
+def by(operator_of_it: ast.operator) -> Optional[Callable[[Any, Any], Any]]:
+    """What an operator does to numbers; None: it is another."""
+    return _BY.get(type(operator_of_it))
+
+
 def _transposes(node: ast.Call, known: Known) -> str:
     """The function of NumPy's that changes the axes of an array; "": it is another."""
     function, numpy = known(node.func), sys.modules.get("numpy")

@@ -13,6 +13,7 @@ from .._errors import ArgumentError
 from . import annotated, libraries, methods, own, processors
 from .kept import PLAIN, Kept, Value, View, has_values
 from .pixels import Held
+from .sounds import Facts, Sound
 from .steps import Picture, listed, through
 from .targets import LABEL, OBJECTS, Target
 
@@ -55,9 +56,10 @@ class Pictures(NamedTuple):
     size: Optional[list[int]] = None  # height and width of all pictures, where they are held
     target: Target = LABEL
     turned: bool = False  # whether pictures are turned as their EXIF says
-    views: Optional[Sequence[Picture]] = None  # what becomes of a picture, where that is several or the program's own code says it
+    views: Optional[Sequence[Any]] = None  # Pictures and Sounds: what becomes of a picture, where that is several or the program's own code says it
     outputs: Any = PLAIN  # what a sample is then
     found: bool = False  # whether pictures are own.Found, of several files each
+    heard: Mapping[int, Facts] = {}  # what the first sample's sounds are, by the numbers of files
 
     def kind(self) -> str:
         what = "" if self.target == LABEL else f" with {self.target.kind}"
@@ -176,8 +178,9 @@ def _opened(dataset: Any, cls: type, place: str) -> Pictures:
         return _around(read, dataset, place)
     classes = getattr(dataset, "classes", None)
     named = list(classes) if isinstance(classes, (list, tuple)) and all(isinstance(one, str) for one in classes) else None
-    return Pictures(read.opened, [-1] * len(read.opened), chain(read.views[0].transforms), named, None, (), 1 if read.views[0].mode == "L" else 3, read.size, turned=read.turned,
-                    views=read.views, outputs=read.tree, found=bool(read.opened) and isinstance(read.opened[0], own.Found))
+    first = read.views[0] if isinstance(read.views[0], Picture) else Picture()
+    return Pictures(read.opened, [-1] * len(read.opened), chain(first.transforms), named, None, (), 1 if first.mode == "L" else 3, read.size, turned=read.turned,
+                    views=read.views, outputs=read.tree, heard=read.heard, found=bool(read.opened) and isinstance(read.opened[0], own.Found))
 
 
 def chain(transforms: Sequence[Any]) -> Any:
@@ -188,6 +191,8 @@ def chain(transforms: Sequence[Any]) -> Any:
 def _around(read: own.Around, dataset: Any, place: str) -> Pictures:
     """Of a class that has another data set's samples, whose pictures it transforms."""
     of = pictures(read.inner, f"{place}.{read.attribute}")
+    if of.heard:
+        refuse(place, dataset, f"{read.attribute}: has sounds, want what becomes of them in its own __getitem__: a data set around another is read of pictures")
     if of.target != LABEL or of.outputs != PLAIN or of.found:
         refuse(place, dataset, f"{read.attribute}: has other samples than a picture and a whole number, want transforms= of that data set")
     if read.runs is None and len(dataset) != len(of.pictures):
@@ -223,9 +228,9 @@ def viewed(of: Pictures) -> Pictures:
         made = through(of.transform, first)
     except annotated.Unknown:  # it is a library's, or refused where it is told
         return of._replace(views=[first._replace(transforms=() if of.transform is None else (of.transform,))])
-    views: list[Picture] = []
+    views: list[Union[Picture, Sound]] = []
     tree = listed(made, views)
-    return of._replace(views=views, outputs=(tree, of.outputs[1]), transform=chain(views[0].transforms))
+    return of._replace(views=views, outputs=(tree, of.outputs[1]), transform=chain([one for view in views[:1] if isinstance(view, Picture) for one in view.transforms]))
 
 
 def _prepared(dataset: Any, place: str) -> Pictures:
@@ -437,12 +442,13 @@ def _joined(parts: list[Pictures], dataset: Any, place: str) -> Pictures:
         if (one.channels, one.size, one.target) != (first.channels, first.size, first.target):
             refuse(place, dataset, f"datasets[{i}]: got {one.kind()}, and datasets[0] has {first.kind()}, want one kind")
     return Pictures([one for part in parts for one in part.pictures], [label for part in parts for label in part.labels], first.transform, first.classes, None, (),
-                    first.channels, first.size, first.target, first.turned, first.views, first.outputs, first.found)
+                    first.channels, first.size, first.target, first.turned, first.views, first.outputs, first.found, first.heard)
 
 
 def _form(of: Pictures) -> Any:
-    return of.outputs, of.turned, of.found, [(one.file, one.mode, one.array, one.turned, one.mask, len(one.after)) for one in of.views or ()]
+    return of.outputs, of.turned, of.found, {file: (one.rate, one.channels) for file, one in of.heard.items()}, \
+        [one.form(of.heard[one.file]) if isinstance(one, Sound) else (one.file, one.mode, one.array, one.turned, one.mask, len(one.after)) for one in of.views or ()]
 
 
 def _transforms(of: Pictures) -> list[Any]:
-    return [of.transform] if of.views is None else [one for view in of.views for one in (*view.transforms, None)]
+    return [of.transform] if of.views is None else [one for view in of.views if isinstance(view, Picture) for one in (*view.transforms, None)]

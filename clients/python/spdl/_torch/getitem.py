@@ -8,11 +8,14 @@ import dis
 import sys
 from collections.abc import Iterator, Mapping
 from types import CellType, CodeType, FunctionType, MethodType
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional, Union
 
-from . import libraries, texts
+from . import films, heard as heard_room, libraries, openers, sounds, texts
 from .annotated import Unknown
-from .kept import Keys, Value, View
+from .counts import Rate
+from .heard import Extra, has_sound
+from .kept import Keys, More, Value, View
+from .sounds import Cannot, Sound
 from .steps import LIBRARIES, Made, Picture, Steps, listed
 from .texts import NOTHING
 
@@ -20,10 +23,14 @@ WANT = ("want it to open a picture, image = Image.open(path).convert(\"RGB\") or
         "self.transform(image=np.array(image))[\"image\"], with mask=np.array(Image.open(path)) as well, and to return it, alone or beside anything else, return image, label, or in a dict; what else it does may not look at the picture")
 _LOADERS = ("default_loader", "pil_loader")  # torchvision's, to RGB
 _TAKEN, _LOADS, _INNER = "_spdl_picture", "_spdl_loads", "_spdl_inner"  # what the rest of the function calls it, the rest of a function that opens it, and what has another data set's
+_LOADED, _RATE = "_spdl_loaded", "_spdl_rate"  # what such a function has returned, and what tells a file's samples a second
+_HANDED = f"want sounds, frames and what does not look at them handed out: how long a row is is what a collate_fn sees; {heard_room.WANT}"
+_PATHS = {"torchaudio": "uri", "soundfile": "file", "librosa": "path", "torchcodec": "source", "scipy": "filename"}  # what they call it
 
 
 _MEDIA = {"torchaudio": "sound", "soundfile": "sound", "librosa": "sound", "decord": "video", "torchcodec": "video"}
 _PAGES = {"sound": "speech-sounds-transcripts-log-mel", "video": "video-classification-clips-of-16-frames"}
+_READ = {"sound": "torchaudio.load, soundfile.read, librosa.load or torchcodec's AudioDecoder", "video": "torchcodec's VideoDecoder, whose frames decord's and read_video's are not of all files"}
 
 
 class _File(NamedTuple):
@@ -38,8 +45,8 @@ class Reader(Steps):
     WANT = WANT
     _own: ast.FunctionDef
 
-    def __init__(self, dataset: Any, function: FunctionType, cls: Optional[type], within: tuple[FunctionType, ...] = ()) -> None:
-        """Raises Unknown."""
+    def __init__(self, dataset: Any, function: FunctionType, cls: Optional[type], within: tuple[FunctionType, ...] = (), given: Mapping[str, Any] = {}) -> None:
+        """Of a function that is called with known arguments by these names. Raises Unknown."""
         try:
             own = texts.parsed(function)
         except texts.Unread as error:
@@ -47,22 +54,27 @@ class Reader(Steps):
         super().__init__(function, own, dataset, within)
         self._cls = cls
         args = own.args
-        if isinstance(own, ast.Lambda) or not within and len(args.args) != 2 or args.vararg or args.kwarg or args.kwonlyargs or args.posonlyargs or args.defaults:
+        if isinstance(own, ast.Lambda) or not within and len(args.args) != 2 or args.vararg or args.kwarg or args.kwonlyargs or args.posonlyargs or args.defaults and not within:
             self._refuse(own, "other arguments than self and an index")
         self._self = args.args[0].arg if cls is not None else ""
         self._index = args.args[1].arg if not within else ""
+        names, defaults = [one.arg for one in args.args], function.__defaults__ or ()
+        stored = {one.id for one in ast.walk(own) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+        self._bound.update({name: one for name, one in {**dict(zip(names[len(names) - len(defaults):], defaults)), **given}.items() if name not in stored} if within else {})
+        self.heard: Any = None  # what a function that opens a sound returns: Sounds, Rates, and Values of what it has beside them
         self.inner: Optional[tuple[str, Any]] = None  # the attribute that is a data set whose samples these are, and that
         self.is_around = False  # whether they are no more than transformed
         self._label = ""  # of a sample of that
         self._pairs: dict[str, list[str]] = {}  # the names of a picture and its label, where they have one together
         self._loads: dict[str, Reader] = {}  # the functions that open pictures for this one, by what it calls them
-        self._read_loaders: dict[FunctionType, Optional[Reader]] = {}
+        self._read_loaders: dict[ast.Call, Optional[Reader]] = {}
+        self._unread: dict[ast.Call, Unknown] = {}  # why a function that may open something is none of these
         self._files: dict[str, _File] = {}
         self._paths: list[ast.expr] = []  # of pictures
         self._taken = 0  # of these that what is kept finds
         self._puts: dict[str, dict[str, Made]] = {}  # pictures that are put into dicts, by the names of these and their keys
         self._beside: list[ast.expr] = []  # what is handed out with pictures
-        self.views: list[Picture] = []  # that are handed out
+        self.views: list[Union[Picture, Sound]] = []  # that are handed out
         self.outputs: Any = None
         self._body = self._read()
 
@@ -72,23 +84,114 @@ class Reader(Steps):
         if not isinstance(last, ast.Return) or last.value is None or not self._mentions(last):
             self._check_media()
             self._refuse(last, f"{ast.unparse(last)[:80]!r} at its end, and no picture in it that Image.open or cv2.imread has opened")
+        if len(self._within) > 1 and self._has_heard(last.value):
+            self.heard = self._tree(last.value)
+            kept += self._opened_by(last)
+            taken = self._taken_now()
+            if len(taken) != 1:
+                self._other(last)
+            return self._without_rates([*kept, ast.copy_location(ast.Return(ast.Tuple([taken[0], ast.Tuple(self._beside, ast.Load())], ast.Load())), last)])
         self.outputs = self._output(last.value)
         kept += self._opened_by(last)
         self.is_around = self.is_around and len(kept) == 1 and [ast.unparse(one) for one in self._beside] in ([], [self._label])
         if len(self._within) > 1:
-            if self.outputs != View(0) or self.views[0].transforms or self.views[0].after or len(self._paths) != 1:
+            if self.outputs != View(0) or not isinstance(self.views[0], Picture) or self.views[0].transforms or self.views[0].after or len(self._paths) != 1:
                 self._other(last)
         elif not self.views:
             self._other(last)
-        elif any(one.mode == "gray" and not self._is_map(one) for one in self.views):
+        elif any(isinstance(one, Picture) and one.mode == "gray" and not self._is_map(one) for one in self.views):
             self._refuse(last, "pictures that OpenCV makes grey, by other numbers than the engine", "want image.convert(\"RGB\") behind Image.open, or cv2.cvtColor(cv2.imread(path), cv2.COLOR_BGR2RGB); "
                                "of class numbers beside their picture albumentations' transform(image=image, mask=mask)")
-        elif any(one.mode == "BGR" or one.array and one.mode == "pixels" for one in self.views):
+        elif any(isinstance(one, Picture) and (one.mode == "BGR" or one.array and one.mode == "pixels") for one in self.views):
             self._other(last)
-        self.views = [one._replace(mode="index") if one.mode == "" and self._is_map(one) else one for one in self.views]
-        taken: list[ast.expr] = [ast.Name(f"{_TAKEN}{i}", ast.Load()) for i in range(len(self._paths))]
+        self.views = [one._replace(mode="index") if isinstance(one, Picture) and one.mode == "" and self._is_map(one) else one for one in self.views]
+        taken = self._taken_now()
         kept.append(ast.copy_location(ast.Return(ast.Tuple([ast.Tuple(taken, ast.Load()), *self._beside], ast.Load()) if len(self._within) == 1 else taken[0]), last))
-        return kept
+        return self._without_rates(kept)
+
+    def _taken_now(self) -> list[ast.expr]:
+        return [ast.Name(f"{_TAKEN}{i}", ast.Load()) for i in range(len(self._paths))]
+
+    def _without_rates(self, kept: list[ast.stmt]) -> list[ast.stmt]:
+        """Without names for rates that nothing asks for."""
+        asked = {one.id for step in kept for one in ast.walk(step) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+        return [step for step in kept if not (isinstance(step, ast.Assign) and isinstance(step.value, ast.Call) and isinstance(step.value.func, ast.Name) and step.value.func.id == _RATE
+                                              and isinstance(step.targets[0], ast.Name) and step.targets[0].id not in asked)]
+
+    # ---- sounds
+
+    def _heard_opened(self, node: ast.Call) -> Any:
+        library = openers.is_open(self._known(node.func))
+        if not library:
+            loads = self._loader(node)
+            return NOTHING if loads is None or loads.heard is None else self._loaded(node, loads)
+        named = {one.arg: one.value for one in node.keywords}
+        path = node.args[0] if node.args else named.pop(_PATHS[library], None)
+        more, values = [self._known(one) for one in node.args[1:]], {name: self._known(one) for name, one in named.items()}
+        if path is None or None in values or any(one is NOTHING for one in (*more, *values.values())):
+            self._refuse_sound(node, "want a path, and arguments that are known when the loader is made")
+        if isinstance(path, ast.Name) and isinstance(file := self._files.get(path.id), _File):
+            path = file.path
+        if self._mentions(path):
+            self._refuse_sound(node)
+        self._paths.append(path)
+        try:
+            return openers.opened(self._known(node.func), more, {str(name): one for name, one in values.items()}, len(self._paths) - 1)
+        except Cannot as error:
+            self._refuse_sound(node, str(error))
+
+    def _loaded(self, node: ast.Call, loads: Reader) -> Any:
+        """What a function that opens a sound returns."""
+        if any(self._mentions(one) for one in (*node.args, *[one.value for one in node.keywords])):
+            self._refuse_sound(node)
+        number = len(self._paths)
+        called, loaded = f"{_LOADS}{number}", f"{_LOADED}{number}"
+        self._loads[called] = loads
+        mine: list[ast.expr] = [ast.Name(self._self, ast.Load())] if loads._cls is not None else []
+        call = ast.Call(ast.Name(called, ast.Load()), [*mine, *node.args], node.keywords)
+        self._paths.append(_part(ast.NamedExpr(ast.Name(loaded, ast.Store()), call), 0, node))
+        return self._of_file(loads.heard, number, _part(ast.Name(loaded, ast.Load()), 1, node))
+
+    def _of_file(self, one: Any, number: int, beside: ast.expr) -> Any:
+        if isinstance(one, (Sound, Rate, Picture, films.Film)):
+            return one._replace(file=number)
+        if isinstance(one, films.Shown):
+            return one._replace(film=one.film._replace(file=number))
+        if isinstance(one, openers.Decoder):
+            return openers.Decoder(one.sound._replace(file=number))
+        if isinstance(one, Value):
+            return Extra(_part(beside, one.number, beside))
+        return tuple([self._of_file(each, number, beside) for each in one]) if type(one) is tuple else one
+
+    def _rated(self, one: Rate) -> ast.expr:
+        if one.known is not None:
+            return ast.Constant(one.known)
+        return ast.Call(ast.Name(_RATE, ast.Load()), [ast.Name(f"{_TAKEN}{one.file}", ast.Load())], [])
+
+    def _has_heard(self, node: ast.expr) -> bool:
+        return self._heard(node) is not NOTHING or isinstance(node, ast.Tuple) and any(self._heard(one) is not NOTHING for one in node.elts)
+
+    def _tree(self, node: ast.expr) -> Any:
+        """What is returned with a sound."""
+        if (heard := self._heard(node)) is not NOTHING:
+            return heard
+        if isinstance(node, ast.Tuple):
+            return tuple(map(self._tree, node.elts))
+        if self._mentions(node):
+            self._other(node)
+        self._beside.append(node)
+        return Value(len(self._beside) - 1)
+
+    def _placed(self, made: Any, node: ast.expr) -> Any:
+        """The places of sounds and of what is beside them."""
+        if has_sound(made) and not isinstance(made, Sound):
+            return tuple([self._placed(one, node) for one in made])
+        if isinstance(made, Sound):
+            return listed(made, self.views)
+        if not isinstance(made, (Rate, Extra, int, float)):
+            self._refuse_sound(node, _HANDED)
+        self._beside.append(self._rated(made) if isinstance(made, Rate) else made.node if isinstance(made, Extra) else ast.Constant(made))
+        return Value(len(self._beside) - 1)
 
     def _check_media(self) -> None:
         """Refuse sounds and videos, which a description has."""
@@ -97,7 +200,7 @@ class Reader(Steps):
             library, name = str(getattr(function, "__module__", "")).partition(".")[0], str(getattr(function, "__name__", ""))
             kind = _MEDIA.get(library, "video" if (library, name) == ("torchvision", "read_video") else "")
             if kind:
-                self._refuse(one, f"{ast.unparse(one)[:80]!r}, a {kind}", f"want a description of a table of the files: source: {{list: FILE}}, {'audio' if kind == 'sound' else 'video'}: {{...}}, whose other columns come beside (docs/recipes.md#{_PAGES[kind]})")
+                self._refuse(one, f"{ast.unparse(one)[:80]!r}, a {kind}", f"want {_READ[kind]} (docs/migrate-from-dataloader.md#{kind}s), or a description of a table of the files: source: {{list: FILE}}, {'audio' if kind == 'sound' else 'video'}: {{...}}, whose other columns come beside (docs/recipes.md#{_PAGES[kind]})")
 
     def _is_map(self, one: Picture) -> bool:
         """Whether it is a map of class numbers, of a picture beside it."""
@@ -199,7 +302,8 @@ class Reader(Steps):
             mine: list[ast.expr] = [ast.Name(self._self, ast.Load())] if loads._cls is not None else []
             self._loads[f"{_LOADS}{number}"] = loads
             self._paths.append(ast.copy_location(ast.Call(ast.Name(f"{_LOADS}{number}", ast.Load()), [*mine, *node.args], []), node))
-            return loads.views[0]._replace(file=number)
+            first = loads.views[0]
+            return first._replace(file=number) if isinstance(first, Picture) else self._other(node)
         self._paths.append(path)
         if of_opencv:
             return Picture(number, "BGR" if how == 1 else "gray", array=True, turned=how == 1)
@@ -231,25 +335,30 @@ class Reader(Steps):
         its = getattr(function, "__module__", "") == "torchvision.datasets.folder" and getattr(function, "__name__", "") in _LOADERS
         if self._is(node.func, "PIL.Image", "fromarray"):
             return not any(self._mentions(one) for one in node.args)
-        return its or self._is(node.func, "torchvision.io", "read_image", "decode_image") or self._is(node.func, "PIL.Image", "open") or self._is(node.func, "cv2", "imread") or self._loader(node) is not None
+        return its or bool(openers.is_open(self._known(node.func))) or self._is(node.func, "torchvision.io", "read_image", "decode_image") or self._is(node.func, "PIL.Image", "open") or self._is(node.func, "cv2", "imread") or self._loader(node) is not None
 
     def _loader(self, node: ast.Call) -> Optional[Reader]:
-        """A function of the program's own, or a method of the data set, that opens a picture and returns it; None: it is something else."""
+        """A function of the program's own, or a method of the data set, that opens a picture or a sound and returns it; None: it is something else."""
+        if node in self._read_loaders:
+            return self._read_loaders[node]
         function = self._known(node.func)
         cls = None
         if isinstance(function, MethodType) and function.__self__ is self._object:
             function = getattr(function, "__func__", None)
             cls = next((one for one in type(self._object).__mro__ if any(each is function for each in vars(one).values())), None)
             function = function if cls is not None else None
-        library = str(getattr(function, "__module__", "")).partition(".")[0]
-        if not isinstance(function, FunctionType) or function in self._within or library in LIBRARIES:
+        module = str(getattr(function, "__module__", ""))
+        if not isinstance(function, FunctionType) or function in self._within or module.partition(".")[0] in LIBRARIES and not module.startswith("torchaudio.datasets."):
             return None
-        if function not in self._read_loaders:
-            try:
-                self._read_loaders[function] = Reader(self._object, function, cls, self._within)
-            except Unknown:
-                self._read_loaders[function] = None
-        return self._read_loaders[function]
+        names = function.__code__.co_varnames[1 if cls is not None else 0:function.__code__.co_argcount]
+        given = {**dict(zip(names, node.args)), **{str(one.arg): one.value for one in node.keywords}}
+        known = {name: value for name, one in given.items() if (value := self._known(one)) is not NOTHING}
+        try:
+            self._read_loaders[node] = Reader(self._object, function, cls, self._within, known)
+        except Unknown as error:
+            self._read_loaders[node] = None
+            self._unread[node] = error
+        return self._read_loaders[node]
 
     # ---- what is handed out
 
@@ -259,6 +368,12 @@ class Reader(Steps):
             return Keys(len(self._beside) - 1, {key: listed(made, self.views) for key, made in self._puts[node.id].items()})
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict" and not self._is_known(node.func) and not node.args and all(one.arg for one in node.keywords):
             node = ast.copy_location(ast.Dict([ast.Constant(one.arg) for one in node.keywords], [one.value for one in node.keywords]), node)
+        if (heard := self._heard(node)) is not NOTHING and not isinstance(heard, Picture) and (has_sound(heard) or isinstance(heard, (Rate, Extra)) and not isinstance(node, ast.Name)):
+            return self._placed(heard, node)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and isinstance(node.left, ast.Tuple) and self._mentions(node.left) and not self._mentions(node.right):  # (waveform,) + metadata[1:]
+            ahead = self._output(node.left)
+            self._beside.append(node.right)
+            return (*ahead, More(len(self._beside) - 1))
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and isinstance(node.left, ast.Name) and node.left.id in self._pairs and isinstance(node.right, ast.Tuple):
             node = ast.copy_location(ast.Tuple([*[ast.Name(one, ast.Load()) for one in self._pairs[node.left.id]], *node.right.elts], ast.Load()), node)  # pair + (path,)
         if isinstance(node, (ast.Tuple, ast.List, ast.Dict)) and self._mentions(node):
@@ -270,6 +385,8 @@ class Reader(Steps):
             return several if isinstance(node, ast.List) else tuple(several)
         if self._is_of_pictures(node):
             return listed(self._made(node), self.views)
+        if heard is not NOTHING and not isinstance(heard, (Rate, Extra)):
+            self._refuse_sound(node, _HANDED)
         if self._mentions(node):
             self._other(node)
         self._beside.append(node)
@@ -290,7 +407,7 @@ class Reader(Steps):
             one.annotation = None
         if sys.version_info >= (3, 12):
             own.type_params = []
-        module = ast.parse(f"def around({', '.join([_INNER, *self._loads, *(one for one in code.co_freevars if one != '__class__')])}):\n class {'Own' if self._cls is None else self._cls.__name__}:\n  pass")
+        module = ast.parse(f"def around({', '.join([_INNER, _RATE, *self._loads, *(one for one in code.co_freevars if one != '__class__')])}):\n class {'Own' if self._cls is None else self._cls.__name__}:\n  pass")
         around: Any = module.body[0]
         (around if self._cls is None else around.body[0]).body = [own]  # names with two underscores are of the class
         made = next(one for one in _inner(compile(ast.fix_missing_locations(module), code.co_filename, "exec", dont_inherit=True)) if one.co_name == name)
@@ -298,9 +415,13 @@ class Reader(Steps):
         if stray is not None:
             self._refuse(self._own, f"{stray!r} behind what opens the picture, which has it no more", WANT)
         cells = dict(zip(code.co_freevars, self._function.__closure__ or ()))
-        cells[_INNER] = CellType(inner)
+        cells[_INNER], cells[_RATE] = CellType(inner), CellType(sounds.rate_of)
         cells.update({called: CellType(loads.rest()) for called, loads in self._loads.items()})
-        return FunctionType(made, self._function.__globals__, name, None, tuple([cells[one] for one in made.co_freevars]))
+        return FunctionType(made, self._function.__globals__, name, self._function.__defaults__, tuple([cells[one] for one in made.co_freevars]))
+
+
+def _part(of: ast.expr, number: int, at: ast.AST) -> ast.expr:
+    return ast.copy_location(ast.Subscript(of, ast.Constant(number), ast.Load()), at)
 
 
 def _member(step: ast.stmt) -> Optional[tuple[str, str]]:

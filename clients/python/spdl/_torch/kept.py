@@ -42,6 +42,13 @@ class Keys:
     put: Mapping[str, Any]  # the places of pictures, by their keys
 
 
+@dataclass(frozen=True)
+class More:
+    """What code adds to a tuple that has pictures, by its number among what a sample has beside these."""
+
+    number: int
+
+
 LABEL = "label"  # in the place of a value: a whole number, which goes with the picture
 PLAIN = (View(0), LABEL)  # as torchvision's data sets have samples
 
@@ -116,10 +123,13 @@ class Samples(NamedTuple):
     tree: Any  # Views, Values and LABEL in tuples, lists and dicts
     kept: Union[Kept, Listed]
     collate: Optional[Callable[[list[Any]], Any]]  # the program's, of a list of samples; None: torch's own
-    rows: Sequence[Row]  # of each picture
+    rows: Sequence[Any]  # a Row of each picture, or of a sound
+    lengths: Sequence[int] = ()  # the views whose rows have to have one length in a batch
 
     def __call__(self, picked: Sequence[Any]) -> Any:
-        *views, numbers = picked
+        views, numbers = picked[:len(self.rows)], picked[len(self.rows)]
+        for number, lengths in zip(self.lengths, picked[len(self.rows) + 1:]):
+            self._check_lengths(number, lengths.tolist())
         tensors = hasattr(views[0][0], "new_zeros")
         views = [row(view) for row, view in zip(self.rows, views)]
         values = self.kept.taken(numbers.tolist()) if has_values(self.tree) else [()] * len(numbers)
@@ -128,6 +138,13 @@ class Samples(NamedTuple):
             return made if tensors else _arrays(made)
         labels = numbers.tolist()
         return self.collate([self._sample(self.tree, [view[i] for view in views], labels[i], row) for i, row in enumerate(values)])
+
+    def _check_lengths(self, number: int, lengths: list[int]) -> None:
+        if len(set(lengths)) > 1:
+            one, other = sorted(set(lengths))[:2]
+            what = "steps" if self.rows[number].engines.endswith("T") else "samples"
+            raise ArgumentError(f"spdl: DataLoader: dataset: has sounds of {one} and {other} {what} in a batch, of which torch's own collate makes none, want one length, by a crop and zeros behind, waveform[:, :n] and "
+                                "F.pad(waveform, (0, n - waveform.shape[1])), or a collate_fn, which gets a list of samples")
 
     def _sample(self, one: Any, views: Sequence[Any], label: int, row: Sequence[Any]) -> Any:
         if isinstance(one, View):

@@ -1,4 +1,4 @@
-"""A data set of one's own whose __getitem__ opens a picture, gives it to transforms and hands out what these make, alone or beside anything else: its samples."""
+"""A data set of one's own whose __getitem__ opens a picture, a sound or a video, does with it what the engine does too, and hands out what comes of that, alone or beside anything else: its samples."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from typing import Any, NamedTuple, Optional, Union
 from .._lock import Lock
 from .annotated import Unknown
 from .getitem import Picture, Reader
-from .kept import LABEL, PLAIN, Keys, Value, View
+from . import sounds
+from .kept import LABEL, PLAIN, Keys, More, Value, View
 from .pixels import Held, is_map_of_classes, is_pixels
+from .sounds import Sound
 
 
 _AGAIN = 16  # samples that are looked at twice, whether they are the same
@@ -30,6 +32,10 @@ class Opened(NamedTuple):
         """The path or the bytes of its picture, its name, and what it has beside the picture. Raises what the data set raises, and TypeError where these are something else."""
         return self.of(self.number)
 
+    def files(self) -> Sequence[Any]:
+        """Their paths, or the bytes of them. Raises what the data set raises."""
+        return self.of.files(self.number)
+
 
 class Found(NamedTuple):
     """A sample of several files."""
@@ -37,12 +43,16 @@ class Found(NamedTuple):
     paths: list[str]
     values: Sequence[Any]  # what it has beside the pictures
 
+    def files(self) -> Sequence[Any]:
+        return self.paths
+
 
 class Samples(NamedTuple):
     """What a data set has."""
 
     opened: Sequence[Union[Opened, Found]]
-    views: list[Picture]  # what becomes of each picture, in the order in which they are handed out
+    views: list[Union[Picture, Sound]]  # what becomes of each picture, in the order in which they are handed out
+    heard: Mapping[int, sounds.Facts]  # what the first sample's sounds are, by the numbers of files
     turned: bool  # whether pictures are, as their EXIF says
     size: Optional[list[int]]  # height and width of all pictures, where they are arrays of pixels
     tree: Any  # what a sample is, of kept.View, kept.Value and kept.LABEL
@@ -62,7 +72,7 @@ def samples(dataset: Any, cls: type) -> Union[Samples, Around]:
     """What the __getitem__ of its class says. Raises Unknown where it does other things with a picture."""
     reader = Reader(dataset, vars(cls)["__getitem__"], cls)
     if reader.inner is not None:
-        return Around(reader.inner[1], reader.inner[0], reader.views, _labelled(reader.outputs) if reader.is_around else reader.outputs, None if reader.is_around else reader)
+        return Around(reader.inner[1], reader.inner[0], [one for one in reader.views if isinstance(one, Picture)], _labelled(reader.outputs) if reader.is_around else reader.outputs, None if reader.is_around else reader)
     return run(dataset, reader)
 
 
@@ -70,18 +80,28 @@ def run(dataset: Any, reader: Reader, inner: Any = None) -> Samples:
     """The samples of a data set, with what is left of its code. Raises Unknown."""
     rest = Rest(dataset, reader.rest(inner))
     reader.outputs = rest.spread(reader.outputs)
-    rest.modes = {one.file: "" for one in reader.views if one.mode == ""}
-    if reader.files > 1:
+    rest.modes = {one.file: "" for one in reader.views if isinstance(one, Picture) and one.mode == ""}
+    rest.listen([one for one in reader.views if isinstance(one, Sound)])
+    heard = {file: want.first for file, want in rest.wants.items()}
+    if reader.files > 1 or len(reader.views) > 1 and any(isinstance(one, Sound) or one.film is not None for one in reader.views):  # a program brings a file for one sound
         found = rest.found([kind(reader.views, i) for i in range(reader.files)])
-        return Samples(found, [one._replace(mode=one.mode or rest.modes[one.file]) for one in reader.views], False, None, reader.outputs)
+        return Samples(found, [one._replace(mode=one.mode or rest.modes[one.file]) if isinstance(one, Picture) else one for one in reader.views], heard, False, None, reader.outputs)
     rest.look(reader.outputs == (View(0), Value(0)))
-    views = [one._replace(mode=rest.mode) if one.mode == "pixels" else one._replace(mode=one.mode or rest.modes[0] or "RGB") for one in reader.views]
-    return Samples([Opened(rest, i) for i in range(len(dataset))], views, views[0].turned, rest.shape[:2] or None, PLAIN if rest.labelled else reader.outputs)
+    views = [_seen(one, rest) for one in reader.views]
+    first = views[0]
+    return Samples([Opened(rest, i) for i in range(len(dataset))], views, heard, isinstance(first, Picture) and first.turned, rest.shape[:2] or None, PLAIN if rest.labelled else reader.outputs)
 
 
-def kind(views: Sequence[Picture], file: int) -> str:
+def _seen(one: Union[Picture, Sound], rest: Rest) -> Union[Picture, Sound]:
+    """With the mode that the first sample's picture has."""
+    if isinstance(one, Sound):
+        return one
+    return one._replace(mode=rest.mode) if one.mode == "pixels" else one._replace(mode=one.mode or rest.modes[0] or "RGB")
+
+
+def kind(views: Sequence[Union[Picture, Sound]], file: int) -> str:
     """What a file has to be, for the maps of classes that are made of it."""
-    modes = {one.mode for one in views if one.file == file and is_map(one)}
+    modes = {one.mode for one in views if isinstance(one, Picture) and one.file == file and is_map(one)}
     return "index" if "index" in modes else "L" if modes else ""
 
 
@@ -109,6 +129,7 @@ class Rest:
         self._taken: Optional[list[tuple[int, Any]]] = None  # of what code hands out, and of its dicts; None: all
         self.labelled = False  # whether a sample is a picture and a whole number
         self.modes: dict[int, str] = {}  # of files that nothing converts, by their numbers, as the first sample has them
+        self.wants: dict[int, sounds.Want] = {}  # what files of sounds have to be, by their numbers
         self.shape: list[int] = []  # of its pictures, where they are arrays
 
     @property
@@ -125,7 +146,7 @@ class Rest:
         """The files of a sample, and what it has beside its pictures."""
         pictures, *values = self._function(self._dataset, number)
         for dict_of_it, keys in self._spread.items():
-            if list(values[dict_of_it]) != keys:
+            if _keys(values[dict_of_it]) != keys:
                 raise _Wrong(f"{type(self._dataset).__qualname__}[{number}] has the keys {', '.join(map(repr, values[dict_of_it]))}, want {', '.join(map(repr, keys))}, as the first sample has them")
         return pictures, *(values if self._taken is None else [values[at] if key is None else values[at][key] for at, key in self._taken])
 
@@ -137,14 +158,42 @@ class Rest:
             _, *values = self._function(self._dataset, 0)
         except Exception as error:
             raise Unknown(f"{type(self._dataset).__qualname__}[0]: {type(error).__name__}: {error}, and its keys are those of all samples") from None
-        other = next((one for number in _numbers(tree) if not isinstance(one := values[number], dict)), None)
+        other = next((one for number in _tuples(tree) if not isinstance(one := values[number], tuple)), None)
+        if other is not None:
+            raise Unknown(f"{type(self._dataset).__qualname__}[0] adds a {type(other).__qualname__} to a tuple, want a tuple")
+        other = next((one for number in _numbers(tree) if not isinstance(one := values[number], (dict, tuple))), None)
         if other is not None:
             raise Unknown(f"{type(self._dataset).__qualname__}[0] puts a picture into a {type(other).__qualname__}, want a dict")
         taken: list[tuple[int, Any]] = []
-        self._spread = {number: list(values[number]) for number in _numbers(tree)}
+        self._spread = {number: _keys(values[number]) for number in _numbers(tree)}
         spread = _spread(tree, self._spread, taken)
         self._taken = taken
         return spread
+
+    def files(self, number: int) -> Sequence[Any]:
+        """The paths of a sample's files, or the bytes of them."""
+        with self._running:
+            return [one if isinstance(one, (str, os.PathLike)) else bytes(one.read()) if hasattr(one, "read") else b"" for one in self._run(number)[0]]
+
+    def listen(self, heard: Sequence[Sound]) -> None:
+        """To the first sample's sounds, which all others have to be like. Raises Unknown."""
+        for file in sorted({one.file for one in heard}):
+            of = f"{type(self._dataset).__qualname__}[0]"
+            try:
+                path = self.files(0)[file]
+            except Exception as error:
+                raise Unknown(f"{of}: {type(error).__name__}: {error}, and its sound says the rate and the channels of all") from None
+            first = sounds.facts(path)
+            if first is None:
+                raise Unknown(f"{of}: {_named(path)} cannot be read as a sound, and the first says the rate and the channels of all")
+            self.wants[file] = want = sounds.Want([one for one in heard if one.file == file], first)
+            if wrong := want.check(first):
+                raise Unknown(f"{of}: {_named(path)} {wrong}")
+
+    def _check_sound(self, of: str, file: int, path: Any) -> None:
+        """Refuse a sound that is of another rate or of other channels than the first one, where its code does not make them one."""
+        if file in self.wants and (got := sounds.facts(path)) is not None and (wrong := self.wants[file].check(got)):
+            raise _Wrong(f"{of}: {_named(path)} {wrong}")
 
     def found(self, kinds: Sequence[str]) -> list[Found]:
         """All samples, whose files a table names. Raises Unknown where code draws them, or files are no maps of classes."""
@@ -168,6 +217,7 @@ class Rest:
             try:
                 for file, path in enumerate(paths):
                     self._check_mode(of, file, path)
+                    self._check_sound(of, file, path)
             except _Wrong as error:
                 raise Unknown(f"{error}") from None
             if len(all_of_them) < len(self._dataset):
@@ -203,11 +253,13 @@ class Rest:
         if isinstance(picture, (str, os.PathLike)):
             path = os.path.abspath(os.fsdecode(picture))
             self._check_mode(of, 0, path)
+            self._check_sound(of, 0, path)
             return path, path, values
         if not hasattr(picture, "read"):
             raise _Wrong(f"{of} opens a {type(picture).__qualname__}{_shape(picture)}, want a path, a file such as io.BytesIO(bytes), or, of Image.fromarray, an array of u8, [H, W] or [H, W, 3]")
         data = bytes(picture.read())
         self._check_mode(of, 0, io.BytesIO(data))
+        self._check_sound(of, 0, data)
         return data, of, values
 
     def _check_mode(self, of: str, file: int, picture: Any) -> None:
@@ -225,13 +277,27 @@ class Rest:
         self.modes[file] = want
 
 
+def _named(path: Any) -> str:
+    return "its file" if isinstance(path, bytes) else str(path)
+
+
+def _keys(one: Any) -> list[Any]:
+    """Of a dict that pictures are put into, or the places of a tuple that is added to one with pictures."""
+    return list(one) if isinstance(one, dict) else list(range(len(one)))
+
+
 def _has_keys(tree: Any) -> bool:
     return bool(_numbers(tree))
 
 
+def _tuples(tree: Any) -> list[int]:
+    """Of tuples that are added to one with pictures."""
+    return [one.number for one in tree if isinstance(one, More)] if isinstance(tree, tuple) else []
+
+
 def _numbers(tree: Any) -> list[int]:
-    """Of dicts that pictures are put into."""
-    if isinstance(tree, Keys):
+    """Of dicts that pictures are put into, and of tuples that are added to one with pictures."""
+    if isinstance(tree, (Keys, More)):
         return [tree.number]
     inside = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, (tuple, list)) else ()
     return [number for one in inside for number in _numbers(one)]
@@ -242,6 +308,8 @@ def _spread(tree: Any, keys: Mapping[int, Sequence[Any]], taken: list[tuple[int,
         return {key: tree.put[key] if key in tree.put else _value(tree.number, key, taken) for key in keys[tree.number]}
     if isinstance(tree, Value):
         return _value(tree.number, None, taken)
+    if isinstance(tree, tuple) and tree and isinstance(tree[-1], More):
+        return (*_spread(tree[:-1], keys, taken), *[_value(tree[-1].number, at, taken) for at in keys[tree[-1].number]])
     if isinstance(tree, dict):
         return {key: _spread(one, keys, taken) for key, one in tree.items()}
     return type(tree)([_spread(one, keys, taken) for one in tree]) if isinstance(tree, (tuple, list)) else tree

@@ -9,20 +9,25 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FunctionType, MethodType
-from typing import Any, NamedTuple, NoReturn, Optional
+from typing import Any, NamedTuple, NoReturn, Optional, Union
 
-from . import after, functions, libraries, texts
+from . import after, films, functions, heard, libraries, texts
 from .annotated import Unknown
+from .counts import Rate
+from .heard import has_sound, is_heard
+from .hearing import Hearing
 from .kept import Stacked, View
+from .sounds import Sound
 from .texts import NOTHING
 
-LIBRARIES = ("torch", "torchvision", "numpy", "PIL", "cv2", "pandas", "albumentations", "timm", "transformers", "os", "posixpath")  # whose functions are told by their names
+LIBRARIES = ("torch", "torchvision", "numpy", "PIL", "cv2", "pandas", "albumentations", "timm", "transformers", "os", "posixpath", *heard.LIBRARIES)  # whose functions are told by their names
 WANT = ("want what a transform of its own does with a picture to be calls of transforms that have operations here (docs/migrate-from-dataloader.md), and it to return what they make, one picture, or several in a "
         "tuple, a list or a dict")
 _FILTERS = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")  # by Pillow's numbers
 _OF_OPENCV = ("cv2_nearest", "cv2_linear", "cv2_cubic", "cv2_area", "cv2_lanczos4")  # by OpenCV's
 _SEEDS = ("manual_seed", "seed", "set_rng_state", "setstate", "set_state")
 _FUNCTIONS = {"to_tensor": "ToTensor", "pil_to_tensor": "PILToTensor", "resize": "Resize", "center_crop": "CenterCrop", "normalize": "Normalize"}  # of torchvision's, and the classes of the same
+_RETURNED = "_spdl_returned"  # the name of what a function returns, where it does so in several places
 _MOST = 64  # turns of a loop, and pictures in a list
 _calls = itertools.count()
 
@@ -37,6 +42,7 @@ class Picture(NamedTuple):
     transforms: tuple[Any, ...] = ()
     calls: tuple[int, ...] = ()  # of each of these, which makes those of two pictures one or two draws
     mask: bool = False  # whether it goes through them as a mask
+    film: Optional[films.Shown] = None  # of a video's frames, of which each is one
     after: tuple[Any, ...] = ()  # what is done to its row then: (how many transforms were ahead, what)
 
 
@@ -54,10 +60,10 @@ class OfMask(NamedTuple):
     flat: bool  # whether masks are [H, W], and not [1, H, W]
 
 
-Made = Any  # a Picture, or several in a Stack, a tuple, a list or a dict
+Made = Any  # a Picture, a Sound, or several in a Stack, a tuple, a list or a dict
 
 
-class Steps(texts.Reader):
+class Steps(Hearing):
     """Goes through the statements of a function: those that have to do with pictures are read, the others are kept."""
 
     WANT = WANT
@@ -70,9 +76,27 @@ class Steps(texts.Reader):
         self._lists: set[str] = set()  # names of empty lists
         self._changed = {one.attr for one in ast.walk(own) if isinstance(one, ast.Attribute) and not isinstance(one.ctx, ast.Load)}  # attributes that are others in each call
         self._last: Optional[ast.Return] = None
+        self._begin_hearing()
+
+    def _filmed(self, shown: films.Shown) -> Picture:
+        home = sys.modules.get("torchvision.transforms")
+        if home is None:
+            self._refuse(self._own, "frames of a video, and no transforms of torchvision's", "want Resize((H, W)), or a crop, of torchvision.transforms.v2: videos have sizes of their own")
+        return self._transformed(Picture(shown.film.file, "RGB", film=shown), home.PILToTensor())
+
+    def _refuse_sound(self, node: ast.AST, want: str = "") -> NoReturn:
+        usual = self._wanted()
+        self._refuse(node, repr(ast.unparse(node)[:80]), want or (heard.WANT if usual == self.WANT else usual))
 
     def _refuse(self, node: ast.AST, what: str, want: str = "") -> NoReturn:
-        raise Unknown(f"{self._place(node)}: got {what}, {want or self.WANT}")
+        raise Unknown(f"{self._place(node)}: got {what}, {want or self._wanted()}")
+
+    def _wanted(self) -> str:
+        """What is wanted, of what is in hand."""
+        in_hand = self._names.values()
+        if any(isinstance(one, films.KINDS) or isinstance(one, Picture) and one.film is not None for one in in_hand):
+            return films.WANT
+        return heard.WANT if any(map(is_heard, in_hand)) else self.WANT
 
     # ---- statements
 
@@ -92,6 +116,8 @@ class Steps(texts.Reader):
         return kept
 
     def _step(self, step: ast.stmt) -> list[ast.stmt]:
+        if (heard := self._heard_step(step)) is not None:
+            return heard
         if (putting := after.put(step)) is not None and isinstance(one := self._names.get(putting[0]), Picture):
             self._names[putting[0]] = self._then(one, putting[1], step)
             return []
@@ -227,15 +253,17 @@ class Steps(texts.Reader):
     # ---- expressions
 
     def _mentions(self, node: ast.AST) -> bool:
-        return any(isinstance(one, ast.Name) and one.id in self._names or self._is_open(one) for one in ast.walk(node))
+        return any(isinstance(one, ast.Name) and one.id in self._names and not isinstance(self._names[one.id], Rate) or self._is_open(one) for one in ast.walk(node))
 
     def _is_open(self, node: ast.AST) -> bool:
         """Whether it opens a picture."""
         return False
 
     def _is_of_pictures(self, node: ast.expr) -> bool:
-        """Whether an expression is of pictures, and not merely has them in it somewhere."""
+        """Whether an expression is of pictures or sounds, and not merely has them in it somewhere."""
         while not isinstance(node := self._spelled_out(node), ast.Name):
+            if (heard := self._heard(node)) is not NOTHING:
+                return has_sound(heard) or isinstance(heard, Picture)
             if self._is_open(node):
                 return True
             if isinstance(node, ast.IfExp):
@@ -266,7 +294,7 @@ class Steps(texts.Reader):
                 node = node.value
             else:
                 return False
-        return node.id in self._names and _is_made(self._names[node.id])
+        return node.id in self._names and (has_sound(self._names[node.id]) or _is_made(self._names[node.id]) and not is_heard(self._names[node.id]))
 
     def _is_own(self, node: ast.Call) -> bool:
         """Whether a function, or an object, of the program's own is called, with arguments that are known but for the first."""
@@ -288,6 +316,8 @@ class Steps(texts.Reader):
 
     def _made(self, node: ast.expr) -> Made:
         node = self._spelled_out(node)
+        if (heard := self._heard(node)) is not NOTHING:
+            return heard
         if isinstance(node, ast.Name) and _is_made(self._names.get(node.id)):
             return self._names[node.id]
         if isinstance(node, ast.IfExp):
@@ -463,13 +493,18 @@ class Steps(texts.Reader):
         """What a function or an object of the program's own makes of pictures; NOTHING: it does other things with them, or is none of its own."""
         if _code_of(function) is None:
             return NOTHING
-        more = [self._known(one) for one in node.args[1:]]
-        named = {keyword.arg: self._known(keyword.value) for keyword in node.keywords}
+        more = [self._given(one) for one in node.args[1:]]
+        named = {keyword.arg: self._given(keyword.value) for keyword in node.keywords}
         if any(one is NOTHING for one in (*more, *named.values())) or None in named:
             self._other(node)
         if any(functions.does(function, one) for one in (functions.TO_RGB, functions.AROUND_ZERO)):
             return NOTHING
         return through(function, made, more, {str(name): one for name, one in named.items()}, self._within)
+
+    def _given(self, node: ast.expr) -> Any:
+        """An argument of a function of the program's own: what is known, or of a sound."""
+        number = self._number(node)
+        return self._known(node) if number is NOTHING else number
 
     def _is(self, node: ast.expr, module: str, *names: str) -> bool:
         """Whether it is one of a module's, if that is loaded."""
@@ -529,18 +564,19 @@ class _Through(Steps):
             self._self = names.pop(0)
         if args.vararg or args.kwarg or args.kwonlyargs or args.posonlyargs or not names or len(more) >= len(names) or not set(named) <= set(names[1 + len(more):]):
             self._refuse(own, "other arguments than a picture and what is known")
-        self._names[names[0]] = made
+        self._names[names[0]] = self._made_of = made
         self._bound.update({**dict(zip(names[len(names) - len(defaults):], defaults)), **dict(zip(names[1:], more)), **named})
         self._bound.pop(names[0], None)
+        self._names.update({name: self._bound.pop(name) for name in names[1:] if is_heard(self._bound.get(name))})
         assigned = {one.id for one in ast.walk(own) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-        if other := next((one for one in names[1:] if one not in self._bound or one in assigned), ""):
+        if other := next((one for one in names[1:] if one not in self._bound and one not in self._names or one in assigned and one not in self._names), ""):
             self._refuse(own, f"the argument {other!r}, which is not known")
 
     def made(self) -> Made:
         """What it returns."""
         body: list[ast.stmt] = [ast.copy_location(ast.Return(self._own.body), self._own.body)] if isinstance(self._own, ast.Lambda) else self._own.body
-        kept = self._steps(body)
-        other = next((one for one in kept if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)) and not (isinstance(one, ast.Assign) and ast.unparse(one.value) == "[]")), None)
+        kept = self._steps(_whole(body) if is_heard(self._made_of) else body)
+        other = next((one for one in kept if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)) and not (isinstance(one, ast.Assign) and ast.unparse(one.value) == "[]") and not self._is_number(one)), None)
         if other is not None:
             self._other(other)
         last = self._last or body[-1]
@@ -551,6 +587,38 @@ class _Through(Steps):
         keys: list[Any] = [key.value if isinstance(key, ast.Constant) else self._other(last) for key in last.value.keys]
         made: dict[Any, Made] = {key: self._made(one) for key, one in zip(keys, last.value.values)}
         return made
+
+
+    def _is_number(self, step: ast.stmt) -> bool:
+        """Whether a name is given to a number that is known, or to a rate."""
+        name = step.targets[0].id if isinstance(step, ast.Assign) and isinstance(step.targets[0], ast.Name) else ""
+        return name in self._constants or isinstance(self._names.get(name), Rate)
+
+    def _rated(self, one: Rate) -> ast.expr:
+        return ast.Constant(one.known)  # of which nothing is left
+
+
+def _whole(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """Statements that return at their end alone: if A: return x; return y is if A: r = x; else: r = y; return r."""
+    if not any(isinstance(one, ast.Return) for step in body[:-1] for one in ast.walk(step)) and not (body and isinstance(body[-1], ast.If) and any(isinstance(one, ast.Return) for one in ast.walk(body[-1]))):
+        return list(body)
+    last = body[-1]
+    end = ast.copy_location(ast.Return(ast.copy_location(ast.Name(_RETURNED, ast.Load()), last)), last)
+    return [*_ended(body), end]
+
+
+def _ended(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """With a name for what is returned."""
+    made: list[ast.stmt] = []
+    for at, step in enumerate(body):
+        if isinstance(step, ast.Return) and step.value is not None:
+            return [*made, ast.copy_location(ast.Assign([ast.copy_location(ast.Name(_RETURNED, ast.Store()), step)], step.value), step)]
+        if isinstance(step, ast.If) and any(isinstance(one, ast.Return) for one in ast.walk(step)):
+            rest = body[at + 1:]
+            sides = [_ended([*one, *([] if one and isinstance(one[-1], ast.Return) else rest)]) for one in (step.body, step.orelse)]
+            return [*made, ast.copy_location(ast.If(step.test, *sides), step)]
+        made.append(step)
+    return made
 
 
 def through(function: Any, made: Made, more: Sequence[Any] = (), named: Mapping[str, Any] = {}, within: tuple[FunctionType, ...] = ()) -> Made:
@@ -568,18 +636,18 @@ def has_code(function: Any) -> bool:
 
 def same(one: Picture, other: Picture) -> bool:
     """Whether two are one picture."""
-    return (one.file, one.mode, one.array, one.mask, one.calls, one.after) == (other.file, other.mode, other.array, other.mask, other.calls, other.after)
+    return one.film == other.film and (one.file, one.mode, one.array, one.mask, one.calls, one.after) == (other.file, other.mode, other.array, other.mask, other.calls, other.after)
 
 
-def listed(made: Made, views: list[Picture]) -> Any:
-    """The places of pictures, which come into the list. One that stands in several is one."""
+def listed(made: Made, views: list[Union[Picture, Sound]]) -> Any:
+    """The places of pictures and sounds, which come into the list. One that stands in several is one."""
     if isinstance(made, dict):
         return {key: listed(one, views) for key, one in made.items()}
     if isinstance(made, Stack):
         return Stacked(tuple([listed(one, views) for one in made.pictures]))
-    if not isinstance(made, Picture):
+    if not isinstance(made, (Picture, Sound)):
         return type(made)([listed(one, views) for one in made])
-    number = next((i for i, one in enumerate(views) if same(one, made)), len(views))
+    number = next((i for i, one in enumerate(views) if (one == made if isinstance(made, Sound) or isinstance(one, Sound) else same(one, made))), len(views))
     if number == len(views):
         views.append(made)
     return View(number)

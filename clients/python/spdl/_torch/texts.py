@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import weakref
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
 from typing import Any, NoReturn, Union
@@ -19,8 +20,13 @@ class Unread(Exception):
 Definition = Union[ast.FunctionDef, ast.Lambda]
 
 
+_PARSED: weakref.WeakKeyDictionary[FunctionType, Definition] = weakref.WeakKeyDictionary()  # those that say what runs
+
+
 def parsed(function: Any) -> Definition:
-    """Its text. Raises Unread where there is none, or where it is not what runs: its file is compiled again, as what is imported there decides on a function's code."""
+    """Its text, which nobody may change. Raises Unread where there is none, or where it is not what runs: its file is compiled again, as what is imported there decides on a function's code."""
+    if isinstance(function, FunctionType) and function in _PARSED:
+        return _PARSED[function]
     try:
         if not isinstance(function, FunctionType):
             raise TypeError
@@ -32,6 +38,7 @@ def parsed(function: Any) -> Definition:
     own = [one for one in ast.walk(module) if isinstance(one, (ast.FunctionDef, ast.Lambda)) and (getattr(one, "name", "<lambda>"), _first_line(one)) == (runs.co_name, runs.co_firstlineno)]
     if len(own) != 1 or not any(one.co_firstlineno == runs.co_firstlineno and _same(one, runs) for one in _inner(code)):
         raise Unread("whose text is not what runs: it was changed since it was imported, is wrapped, or is one of several on a line")
+    _PARSED[function] = own[0]
     return own[0]
 
 

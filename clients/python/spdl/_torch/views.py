@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Union
 
-from . import annotated, apart, datasets, extents, joint, own
+from . import annotated, apart, datasets, extents, films, joint, own, sounds
 from .given import Operation, refusal
 from .kept import PLAIN, Kept, Listed, Row, Samples
+from .sounds import Sound
 from .steps import OfMask, Picture
 from .targets import Finish
 from .transforms import SIZED, Places, Told, told
@@ -20,17 +21,59 @@ def made(of: datasets.Pictures, dataset: Any, collate: Any, listed: bool, kept: 
     listed     whether the loop may have pictures of sizes of their own
     """
     place, views = f"dataset.{of.target.transformed()}", of.views or ()
-    draws = apart.own_draws(views, place) if len(views) > 1 else [True]
-    told_of_views = [_of_picture(view, of, dataset, listed, place) for view in views]
+    told_of_views = [_of_sound(view, of, dataset, listed) if isinstance(view, Sound) else _of_film(view, of, dataset, place) if view.film is not None else _of_picture(view, of, dataset, listed, place) for view in views]
     sections, rows = [section for section, _ in told_of_views], [row for _, row in told_of_views]
-    if of.outputs == PLAIN and not rows[0].then and not rows[0].array:
+    kinds = ["audio" if isinstance(view, Sound) else "image" if view.film is None else "video" for view in views]
+    if of.outputs == PLAIN and kinds == ["image"] and not rows[0].then and not rows[0].array:
         return Finish(of.target, collate, image=rows[0].kind == "Image"), {"image": sections[0]}, Places(), of.target.fields()
-    finish = Samples(of.outputs, Listed([one.values for one in of.pictures]) if of.found else kept, collate, rows)
+    even = [i for i, row in enumerate(rows) if isinstance(row, sounds.Row) and row.lengths]
+    finish = Samples(of.outputs, Listed([one.values for one in of.pictures]) if of.found else kept, collate, rows, even)
     number = "index" if of.found else "label"
     if len(sections) == 1:
-        return finish, {"image": sections[0]}, Places(), ("image", number)
-    named = {f"view{i}": {**({"draw": "own"} if alone else {}), "image": {**({"from": f"file{view.file}"} if of.found else {}), **section}} for i, (alone, view, section) in enumerate(zip(draws, views, sections))}
-    return finish, {"fields": named}, Places(), (*named, number)
+        return finish, {kinds[0]: sections[0]}, Places(), (kinds[0], number, *["length" for _ in even])
+    draws = _draws(views, dataset, place)
+    named = {f"view{i}": {**({"draw": "own"} if alone else {}), kind: {**({"from": f"file{view.file}"} if of.found else {}), **section}}
+             for i, (kind, alone, view, section) in enumerate(zip(kinds, draws, views, sections))}
+    return finish, {"fields": named}, Places(), (*named, number, *[f"view{i}.length" for i in even])
+
+
+def _draws(views: Sequence[Any], dataset: Any, place: str) -> list[bool]:
+    """Of each picture and sound whether it draws for itself. Raises SpecError and ArgumentError of what draws for some of its steps alone."""
+    drawn = [view.film.call for view in views if isinstance(view, Picture) and view.film is not None and view.film.call]
+    if len(set(drawn)) < len(drawn):
+        datasets.refuse("dataset", dataset, "hands out one clip that is drawn several times, want it once, or clips that are drawn each for itself: fields that draw for themselves draw each another clip")
+    pictures = iter(apart.own_draws([view for view in views if isinstance(view, Picture)], place))
+    try:
+        heard = iter(sounds.own_draws([view for view in views if isinstance(view, Sound)]))
+    except annotated.Unknown as error:
+        datasets.refuse("dataset", dataset, f"{error}")
+    draws = [next(heard) if isinstance(view, Sound) else next(pictures) for view in views]
+    if len({isinstance(view, Sound) for view, alone in zip(views, draws) if not alone}) > 1:
+        datasets.refuse("dataset", dataset, "has pictures that draw alike, and sounds, want one of them: all fields that do not draw for themselves draw alike")
+    return draws
+
+
+def _of_sound(view: Sound, of: datasets.Pictures, dataset: Any, listed: bool) -> tuple[dict[str, Any], sounds.Row]:
+    """The section and the row of a sound."""
+    def longest() -> int:
+        return sounds.longest(view, (sounds.facts(one.files()[view.file]) for one in of.pictures), lambda number: f"{type(dataset).__qualname__}[{number}]")
+
+    try:
+        return sounds.section(view, of.heard[view.file], longest, listed)
+    except annotated.Unknown as error:
+        datasets.refuse("dataset", dataset, f"{error}")
+
+
+def _of_film(view: Picture, of: datasets.Pictures, dataset: Any, place: str) -> tuple[dict[str, Any], Row]:
+    """The section and the row of frames of a video."""
+    transform = datasets.chain(view.transforms)
+    said = told_of(of._replace(transform=transform, channels=3), dataset)
+    if extents.differ(said.operations):
+        raise refusal(place, transform, "leaves the size of frames open, and videos have sizes of their own, want one size: Resize((H, W)), or a crop behind what is there")
+    assert view.film is not None
+    section = {**view.film.section(), **said.section, "layout": f"NT{said.section['layout'][1:]}", "transform": said.operations}
+    spread, row = films.spread(view.film), _row(view, said, False, False, place)
+    return section, row if spread is None else row._replace(then=[spread, *row.then])
 
 
 def _of_picture(view: Picture, of: datasets.Pictures, dataset: Any, listed: bool, place: str) -> tuple[dict[str, Any], Row]:
