@@ -127,6 +127,8 @@ func TestUsedUpBudgetEndsTheRing(t *testing.T) {
 		{"fail", "{policy: fail}", "a/00005.jpg"},
 		{"count", "{max_count: 0}", "a/00005.jpg"},
 		{"rate", "{max_rate: 0.05, probation: 2}", "at most a share of 0.05"},
+		{"rate from the first sample on", "{max_rate: 0.05, probation: 0}", "at most a share of 0.05"},
+		{"no rate", "{max_rate: 0, probation: 2}", "items failed, want none; the last: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, reader := spoiled(t, "truncated", "batch: 4\norder: {epochs: 1, shuffle: false}\nbad_sample: "+c.budget+"\n", nil)

@@ -183,9 +183,9 @@ func columnBytes(columns []source.Column) (n int) {
 
 // policyOf is the row policy and the budget. Under fail the first bad sample ends the ring.
 func policyOf(b spec.BadSample) (batch.Policy, pipeline.Failures) {
-	f := pipeline.Failures{MaxCount: int(b.MaxCount), Probation: int(b.Probation)}
+	f := pipeline.Failures{MaxCount: int(b.MaxCount), Probation: max(1, int(b.Probation))} // of which 0 is another number
 	if b.MaxRate >= 0 {
-		f.MaxRate = b.MaxRate
+		f.MaxRate = max(b.MaxRate, pipeline.NoFailures) // and of which 0 is none
 	}
 	switch b.Policy {
 	case spec.Mask:

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"errors"
 	"fmt"
+	"math"
 	"runtime/debug"
 	"sync"
 )
@@ -62,7 +63,10 @@ type BudgetError struct {
 
 func (e *BudgetError) Error() string {
 	limit := fmt.Sprintf("at most %d", e.Budget.MaxCount)
-	if e.byRate() {
+	switch {
+	case e.byRate() && e.Budget.MaxRate == NoFailures:
+		limit = "none"
+	case e.byRate():
 		limit = fmt.Sprintf("at most a share of %g", e.Budget.MaxRate)
 	}
 	return fmt.Sprintf("%d of %d items failed, want %s; the last: %v", e.Failed, e.Items, limit, e.Last)
@@ -117,6 +121,9 @@ func Final(err error) error {
 	}
 	return &finalError{err}
 }
+
+// NoFailures is a rate by which none may fail, once the rate is judged.
+const NoFailures = math.SmallestNonzeroFloat64
 
 // Failures says how many failing items are dropped and counted before the run
 // ends with a *BudgetError. The zero value forgives none: the first failure
