@@ -47,7 +47,7 @@ class Reader(Steps):
     def __init__(self, dataset: Any, function: FunctionType, cls: Optional[type], within: tuple[FunctionType, ...] = (), given: Mapping[str, Any] = {}) -> None:
         """Of a function that is called with known arguments by these names. Raises Unknown."""
         try:
-            own = texts.parsed(function)
+            own = copy.deepcopy(texts.parsed(function))  # in which what asks of pictures is replaced
         except texts.Unread as error:
             raise Unknown(f"{error}, {WANT}") from None
         super().__init__(function, own, dataset, within)
