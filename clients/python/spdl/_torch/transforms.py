@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from .._errors import SpecError
-from . import albumentations, extents, functions, joint, libraries, prepared, processors, steps, timm, torchvision
+from . import albumentations, arrays, extents, functions, joint, libraries, prepared, processors, steps, timm, torchvision
 from .annotated import Unknown
 from .given import BYTES, ERASED, FLOATS, IN_HAND, NORMALIZED, PIL, RESIZERS, Given, Operation, Rule, refusal, shown, whole
 
@@ -84,7 +84,7 @@ class _Walk:
         self.rows_last, self.is_mask = False, False  # whether floats are an array still, channels last; whether masks are in hand
         self.tensor = False  # whether albumentations has made one
         self.forced = False  # whether the next transform happens, whatever its p
-        self.pending: Optional[albumentations.Pending] = None
+        self.pending: Optional[arrays.Pending] = None
         self.follows: dict[str, Any] = {}  # boxes, points, tiles and patches
         self.last: Optional[Place] = None
         self.prepared: Optional[prepared.Prepared] = None
@@ -235,13 +235,13 @@ class _Walk:
             return
         if name not in albumentations.RULES:
             refuse_unknown(one, place)
-        given = albumentations.Array(one, place, [operation for operation, _ in self.steps], self.in_hand)
+        given = arrays.Array(one, place, [operation for operation, _ in self.steps], self.in_hand)
         given.p, given.is_mask, given.pending, given.followed = albumentations.happens(self, one), self.is_mask, self.pending, bool(self.follows)
         rule = albumentations.RULES[name]
         if given.p == 0 or self.is_mask and name in albumentations.OF_COLOURS:
             return
         if self.in_hand > rule.upto:
-            given.refuse(f"works on {albumentations.IN_HAND[self.in_hand]}, where {name} computes in other numbers than on {albumentations.IN_HAND[rule.upto]}; put it in front of ToFloat and Normalize")
+            given.refuse(f"works on {arrays.IN_HAND[self.in_hand]}, where {name} computes in other numbers than on {arrays.IN_HAND[rule.upto]}; put it in front of ToFloat and Normalize")
         self.pending = None
         self._tell(rule, given)
         self.pending = given.pending
