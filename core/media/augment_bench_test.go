@@ -125,6 +125,9 @@ func BenchmarkAugment(b *testing.B) {
 		{"optical_distortion", Config{Steps: Steps(&Optical{1, [2]float64{-0.05, 0.05}, Bent{Interpolation: CV2Linear}})}},
 		{"cv2_elastic_transform", Config{Steps: Steps(&CV2Elastic{P: 1, Alpha: 120, Sigma: 6, Bent: Bent{Interpolation: CV2Linear}})}},
 		{"grid_distortion", Config{Steps: Steps(&GridDistortion{1, 5, [2]float64{-0.3, 0.3}, true, Bent{Interpolation: CV2Linear}})}},
+		{"crop_and_pad", Config{Ahead: Steps(&CutSides{P: 1, By: [4][2]float64{{-9, 9}, {-9, 9}, {-9, 9}, {-9, 9}}, Pixels: true, KeepSize: true, Interpolation: CV2Linear})}},
+		{"resized_crop", Config{Ahead: Steps(&CutResized{1, RandomCrop{}, Sized{Square(side), CV2Linear}})}},
+		{"random_scale", Config{Ahead: Steps(&Rescale{1, [2]float64{0.9, 1.1}, CV2Linear})}},
 		{"coarse_dropout", Config{Steps: Steps(&Holes{1, Parts{[2]int{1, 2}, [2]float64{0.1, 0.2}, [2]float64{0.1, 0.2}, false}, Fill{}})}},
 		{"jpeg", Config{Steps: Steps(&JPEG{P: 1, Quality: [2]int{30, 95}})}},
 	} {

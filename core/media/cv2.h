@@ -35,6 +35,13 @@ enum {
     LATER_MORPH = 262,
     LATER_ISO = 264,         /* and two more */
     LATER_CV2_ELASTIC = 268, /* and one more */
+    LATER_CUT = 270,
+    LATER_CUT_BORDERS = 271, /* and two more */
+    LATER_CUT_SIDES = 274,   /* and two more */
+    LATER_CUT_SAFELY = 277,  /* and two more */
+    LATER_CUT_AROUND = 280,  /* and one more */
+    LATER_CUT_RESIZED = 282, /* and twenty more */
+    LATER_RESCALE = 303,
 };
 
 /* The whole number nearest to v, of two the even one; and as a byte. */

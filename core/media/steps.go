@@ -178,6 +178,13 @@ var kinds = [C.MEDIA_STEPS]struct {
 	C.MEDIA_DO_MORPH:           {name: "morph"},
 	C.MEDIA_DO_CV2_ELASTIC:     {name: "OpenCV's elastic"},
 	C.MEDIA_DO_ISO:             {name: "ISO", early: true, values: true, colours: true},
+	C.MEDIA_DO_CUT:             {name: "cut", early: true},
+	C.MEDIA_DO_CUT_BORDERS:     {name: "cut borders", early: true},
+	C.MEDIA_DO_CUT_SIDES:       {name: "cut sides", early: true},
+	C.MEDIA_DO_CUT_SAFELY:      {name: "cut safely", early: true},
+	C.MEDIA_DO_CUT_AROUND:      {name: "cut around", early: true},
+	C.MEDIA_DO_CUT_RESIZED:     {name: "cut resized", early: true},
+	C.MEDIA_DO_RESCALE:         {name: "rescale", early: true},
 }
 
 // own is the part of a step that is its kind's own.
@@ -235,6 +242,8 @@ func (cfg *Config) step(op *C.media_op, s *Placed, early bool) error {
 		return fmt.Errorf("%s: got probability %v, want 0 to 1", of.name, to.p)
 	case to.again >= MaxAlike:
 		return fmt.Errorf("%s: got it more than %d times", of.name, MaxAlike)
+	case parts(op) > MaxParts:
+		return fmt.Errorf("steps: got more than %d that take a part of a picture, or resize it", MaxParts)
 	case early && !of.early:
 		return fmt.Errorf("%s: got it ahead of a crop, want it behind", of.name)
 	case s.ByTorch && !of.byTorch:
@@ -256,7 +265,7 @@ func (m *Member) fill(to *C.media_step) error {
 	switch {
 	case *m == Member{}:
 		return nil
-	case to.kind == C.MEDIA_DO_ZOOM_OUT || to.kind == C.MEDIA_DO_IOU_CROP:
+	case to.kind == C.MEDIA_DO_ZOOM_OUT || to.kind == C.MEDIA_DO_IOU_CROP || to.kind >= C.MEDIA_DO_CUT:
 		return fmt.Errorf("groups: got %s, want a step of a row", name)
 	case m.Group < 1 || m.Group > MaxGroups:
 		return fmt.Errorf("groups: %s: got group %d, want 1 to %d", name, m.Group, MaxGroups)

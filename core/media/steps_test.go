@@ -105,10 +105,10 @@ func TestStepsAreDoneInTheOrderThatIsGiven(t *testing.T) {
 	}
 }
 
-// One of every kind is tried here, but for the two that are of no row.
+// One of every kind is tried here, but for those that are of no row.
 func TestEveryKindOfStepIsTried(t *testing.T) {
 	tried := map[string]bool{"zoom out": true, "IoU crop": true}
-	for _, s := range happening {
+	for _, s := range append(happening, cutting...) {
 		tried[name(s)] = true
 	}
 	for _, of := range kinds {

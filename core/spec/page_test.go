@@ -124,6 +124,7 @@ var values = map[string]string{
 	"image.transform[].timm_rand_augment": "rand-m9-mstd0.5-inc1", "image.transform[].timm_rand_augment.config": "rand-m7", "image.transform[].timm_rand_augment.interpolation": "bicubic", "image.transform[].timm_rand_augment.fill": "[1, 2, 3]",
 	"image.transform[].aug_mix": "4", "image.transform[].aug_mix.severity": "5", "image.transform[].aug_mix.mixture_width": "4", "image.transform[].aug_mix.chain_depth": "2", "image.transform[].aug_mix.alpha": "0.5", "image.transform[].aug_mix.all_ops": "false", "image.transform[].aug_mix.interpolation": "nearest", "image.transform[].aug_mix.fill": "[1, 2, 3]",
 	"image.transform[].random_zoom_out": "[1, 2]", "image.transform[].random_zoom_out.side_range": "[2, 3]", "image.transform[].random_zoom_out.p": "1", "image.transform[].random_zoom_out.fill": "[1, 2, 3]",
+	"image.transform[].crop": "[1, 2, 30, 40]", "image.transform[].crop.box": "[0, 0, 9, 9]", "image.transform[].crop.p": "0.5", "image.transform[].random_crop_from_borders": "{}", "image.transform[].random_crop_from_borders.left": "0.2", "image.transform[].random_crop_from_borders.right": "0.2", "image.transform[].random_crop_from_borders.top": "0.2", "image.transform[].random_crop_from_borders.bottom": "0.2", "image.transform[].random_crop_from_borders.p": "0.2", "image.transform[].crop_and_pad": "[-0.1, 0.1]", "image.transform[].crop_and_pad.percent": "[0.1, [0, 0.2], -0.1, 0]", "image.transform[].crop_and_pad.px": "[-3, 4]", "image.transform[].crop_and_pad.sample_independently": "false", "image.transform[].crop_and_pad.keep_size": "false", "image.transform[].crop_and_pad.p": "0.5", "image.transform[].crop_and_pad.interpolation": "cv2_area", "image.transform[].crop_and_pad.padding_mode": "edge", "image.transform[].crop_and_pad.fill": "9", "image.transform[].bbox_safe_random_crop": "0.2", "image.transform[].bbox_safe_random_crop.erosion_rate": "0.3", "image.transform[].bbox_safe_random_crop.size": "[30, 40]", "image.transform[].bbox_safe_random_crop.p": "0.5", "image.transform[].bbox_safe_random_crop.interpolation": "cv2_area", "image.transform[].at_least_one_bbox_random_crop": "30", "image.transform[].at_least_one_bbox_random_crop.size": "[30, 40]", "image.transform[].at_least_one_bbox_random_crop.erosion_factor": "0.3", "image.transform[].at_least_one_bbox_random_crop.p": "0.5", "image.transform[].resized_crop": "30", "image.transform[].resized_crop.size": "[30, 40]", "image.transform[].resized_crop.scale": "[0.3, 1]", "image.transform[].resized_crop.ratio": "[1, 1]", "image.transform[].resized_crop.height": "[8, 16]", "image.transform[].resized_crop.p": "0.5", "image.transform[].resized_crop.interpolation": "cv2_area", "image.transform[].random_scale": "[0.5, 2]", "image.transform[].random_scale.scale": "0.7", "image.transform[].random_scale.p": "1", "image.transform[].random_scale.interpolation": "cv2_area",
 	"image.transform[].elastic_transform": "60", "image.transform[].elastic_transform.alpha": "[40, 60]", "image.transform[].elastic_transform.sigma": "4", "image.transform[].elastic_transform.p": "0.5", "image.transform[].elastic_transform.interpolation": "nearest", "image.transform[].elastic_transform.fill": "[1, 2, 3]",
 	"image.transform[].rand_augment": "12", "image.transform[].rand_augment.num_ops": "3", "image.transform[].rand_augment.magnitude": "5",
 	"image.transform[].rand_augment.num_magnitude_bins": "11", "image.transform[].rand_augment.interpolation": "bilinear", "image.transform[].trivial_augment_wide": "{}",
@@ -220,6 +221,9 @@ var values = map[string]string{
 	"limits": "{}", "limits.cpus": "1", "limits.memory": "1GiB", "limits.fetch": "1", "limits.read_ahead_bytes": "1", "http": "8080", "rings": "{a: {}}", "rings.NAME": "{}",
 }
 
+// parted are the operations that take a part of a picture ahead of its crop.
+var parted = []string{cutOut, cutBorders, cropAndPad, safeCrop, boxCrop, resizedCrop, randomScaling}
+
 func init() { // a frame is transformed as a picture is
 	for path, value := range maps.Clone(values) {
 		if rest, ok := strings.CutPrefix(path, "image.transform[]"); ok {
@@ -230,6 +234,7 @@ func init() { // a frame is transformed as a picture is
 
 // beside is what an operation of a transform needs with one of its keys.
 var beside = map[string]string{
+	"crop.p": ", box: [0, 0, 9, 9]", "crop_and_pad.sample_independently": ", percent: [0, 0.1]", "crop_and_pad.keep_size": ", px: 3", "crop_and_pad.p": ", px: 3", "crop_and_pad.interpolation": ", px: 3", "crop_and_pad.padding_mode": ", px: 3", "crop_and_pad.fill": ", px: 3", "bbox_safe_random_crop.interpolation": ", size: 30", "at_least_one_bbox_random_crop.erosion_factor": ", size: 30", "at_least_one_bbox_random_crop.p": ", size: 30", "resized_crop.scale": ", size: 30", "resized_crop.ratio": ", size: 30", "resized_crop.height": ", size: 30", "resized_crop.p": ", size: 30", "resized_crop.interpolation": ", size: 30",
 	"resize.interpolation": ", size: [1, 2]", "random_resized_crop.interpolation": ", size: 1", "random_resized_crop.scale": ", size: 1", "random_resized_crop.ratio": ", size: 1", "random_resized_crop.height": ", size: 1",
 	"scale_jitter.target_size": "}}, {center_crop: {size: 3", "random_shortest_size.min_size": "}}, {center_crop: {size: 3", "random_shortest_size.max_size": ", min_size: 8}}, {center_crop: {size: 3", "random_shortest_size.interpolation": ", min_size: 8}}, {center_crop: {size: 3", "scale_jitter.scale_range": ", target_size: 8}}, {center_crop: {size: 3", "scale_jitter.interpolation": ", target_size: 8}}, {center_crop: {size: 3",
 	"random_crop.padding": ", size: 1", "random_crop.padding_mode": ", size: 1", "center_crop.padding_mode": ", size: 1", "center_crop.position": ", size: 1", "center_crop.rounding": ", size: 1", "pad.padding": "}}, {random_crop: {size: 3", "pad.padding_mode": ", padding: 1}}, {random_crop: {size: 3",
@@ -376,7 +381,7 @@ func document(path, value string) string {
 			entry = "{" + op + ": {" + field + ": " + value + beside[op+"."+field] + "}}"
 		}
 		switch {
-		case op == "random_zoom_out" || op == "random_iou_crop":
+		case op == "random_zoom_out" || op == "random_iou_crop" || slices.Contains(parted, op):
 			entry += ", {center_crop: 224}"
 		case !slices.Contains(geometries, op) && field != "expand": // which is of what stands ahead of it
 			entry = "{center_crop: 224}, " + entry
@@ -385,7 +390,7 @@ func document(path, value string) string {
 		if op == remapClasses {
 			image = "image: {mode: index, transform: [" + entry + "]}\n"
 		}
-		if op == "random_iou_crop" {
+		if slices.Contains(byBoxes, op) {
 			source, image = boxedSource, "image: {transform: ["+entry+"], boxes: b}\n"
 		}
 	case strings.HasPrefix(path, "image.boxes") || strings.HasPrefix(path, "image.points"):

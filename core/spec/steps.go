@@ -92,6 +92,13 @@ var kinds = []kind{
 	{gridShuffle, turning, never},
 	{"random_zoom_out", turning, always},
 	{iouCrop, turning, always},
+	{cutOut, turning, always},
+	{cutBorders, turning, always},
+	{cropAndPad, turning, always},
+	{safeCrop, turning, always},
+	{boxCrop, turning, always},
+	{resizedCrop, turning, always},
+	{randomScaling, turning, always},
 	{RandAugment, augmenting, also},
 	{TrivialAugmentWide, augmenting, also},
 	{AutoAugment, augmenting, also},
@@ -254,6 +261,8 @@ func (d *reading) step(op *section, name string) Step {
 		return d.randomZoomOut(op)
 	case iouCrop:
 		return d.randomIoUCrop(op)
+	case cutOut, cutBorders, cropAndPad, safeCrop, boxCrop, resizedCrop, randomScaling:
+		return d.cut(op, name)
 	case RandAugment, TrivialAugmentWide, AutoAugment:
 		return d.augment(op, name)
 	case TimmRandAugment:
@@ -400,7 +409,7 @@ func (i *Image) checkStepOfIndex(s Step, at string, fail func(path, format strin
 		fail(at, "got %s with mode index, whose numbers of classes are no colours; leave it out: only the picture's section needs it", s.Name())
 	} else if m, is := s.(mixer); is && m.mixes() != Nearest && m.mixes() != CV2Nearest {
 		want := Nearest
-		if slices.Contains([]string{cv2Affine, cv2Perspective, opticalDistortion, gridDistortion}, s.Name()) {
+		if slices.Contains([]string{cv2Affine, cv2Perspective, opticalDistortion, gridDistortion, cropAndPad, safeCrop, resizedCrop, randomScaling}, s.Name()) {
 			want = CV2Nearest
 		}
 		fail(at, "got interpolation %s with mode index, want %s, as others mix numbers of classes; write {interpolation: %[2]s}", m.mixes(), want)

@@ -715,7 +715,6 @@ REFUSED = [
     ([A.Resize(8, 8), A.Normalize(p=0.5)], "p: got 0.5, want 1: all rows of a batch are of one type"),
     ([A.Resize(8, 8, cv2.INTER_LINEAR_EXACT)], "interpolation: got cv2's 5, want one of cv2_nearest"),
     ([A.Resize(8, 8, area_for_downscale="image")], "area_for_downscale: got 'image', .*want None"),
-    ([A.RandomSizedCrop((8, 16), (8, 8), p=0.5)], "p: got 0.5, want 1: all rows of a batch are of one size"),
     ([A.RandomSizedCrop((8, 16), (8, 8), area_for_downscale="image_mask")], "area_for_downscale: got 'image_mask', .*want None"),
     ([A.SmallestMaxSize([8, 16]), A.CenterCrop(8, 8)], r"max_size: got \[8, 16\], want a whole number"),
     ([A.SmallestMaxSize(max_size_hw=(8, 16)), A.CenterCrop(8, 8)], r"max_size_hw: got \[8, 16\], want max_size"),

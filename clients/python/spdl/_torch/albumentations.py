@@ -403,9 +403,6 @@ _NEAR = "OpenCV's arithmetic for it has no operation here; "
 # What is known and cannot be told, and what does it here.
 REMEDIES = {
     "AutoContrast": _NEAR + "autocontrast is Pillow's",
-    "RandomScale": "sizes are rounded otherwise; scale_jitter or random_resize with random_crop behind is near",
-    "CropAndPad": "it goes by shares; pad and random_crop are near",
-    "Crop": "a part by its place has no operation; center_crop with position is a corner",
     "Erasing": "its area is drawn otherwise; random_erasing: {p: 0.5, scale: [0.02, 0.33]} is torchvision's",
     "ToTensor3D": "volumes have no operation here; ToTensorV2() is for pictures",
     "Lambda": "a function of one's own has no operation; map whole batches: spdl.DataLoader(..., transform=)",
@@ -445,11 +442,15 @@ def boxes(params: Any, one: Any, place: str) -> tuple[str, Operation]:
 
 def check_areas(walk: Walk, one: Any, place: str) -> None:
     """Refuse least sizes that albumentations also asks of pictures of another size than the row's."""
-    params, names = one.processors["bboxes"].params, [name for operation, _ in walk.steps for name in operation]
-    resized = max([i for i, name in enumerate(names) if name in ("resize", "random_resized_crop")], default=0)
-    if resized > 0 and params.check_each_transform and (params.min_area > 0 or params.min_width > 0):
-        raise refusal(place, one, f"bbox_params: min_area, min_width and min_height count behind each transform, of which {names[0]} is ahead of {names[resized]}: of pictures of another size than the "
-                                  f"row's; put {names[resized]} first")
+    params = one.processors["bboxes"].params
+    sized = [i for i, (operation, _) in enumerate(walk.steps) for name, value in operation.items()
+             if name in ("resize", "random_resized_crop", "resized_crop", "random_scale") or name == "bbox_safe_random_crop" and isinstance(value, dict) and "size" in value]
+    if not sized or not params.check_each_transform or not (params.min_area > 0 or params.min_width > 0):
+        return
+    last = sized[-1]
+    if any(at is not walk.steps[last][1] for _, at in walk.steps[:last]):
+        first, name = (next(iter(walk.steps[i][0])) for i in (0, last))
+        raise refusal(place, one, f"bbox_params: min_area, min_width and min_height count behind each transform, of which {first} is ahead of {name}: of pictures of another size than the row's; put {name} first")
 
 
 def points(params: Any, one: Any, place: str) -> tuple[str, Operation]:

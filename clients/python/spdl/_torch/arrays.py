@@ -29,6 +29,7 @@ class Array(Given):
     is_mask = False  # of numbers of classes
     followed = False  # by boxes or points
     pending: Optional[Pending] = None
+    closing: Optional[list[int]] = None  # the size that pictures have behind it
 
     def always_happens(self, why: str = "all rows of a batch are of one size") -> None:
         if self.p != 1:
@@ -48,7 +49,7 @@ class Array(Given):
         name = _FILTERS.get(number)
         if name is None:
             self.refuse(f"interpolation: got cv2's {number}, want one of {', '.join(_FILTERS.values())}; INTER_LINEAR is within 1 of INTER_LINEAR_EXACT")
-        down = self.get("area_for_downscale")
+        down = getattr(self.transform, "area_for_downscale", None)
         if down is not None and name != "cv2_area" and not (self.is_mask and down == "image"):
             self.refuse(f"area_for_downscale: got {down!r}, which goes by each picture's size, want None; interpolation=cv2.INTER_AREA is for pictures that are larger, "
                         "and a kind of linear for others")

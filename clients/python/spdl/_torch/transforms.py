@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from .._errors import SpecError
-from . import albumentations, arrays, extents, functions, joint, libraries, prepared, processors, steps, timm, torchvision
+from . import albumentations, arrays, cropped, extents, functions, joint, libraries, prepared, processors, steps, timm, torchvision
 from .annotated import Unknown
 from .given import BYTES, ERASED, FLOATS, IN_HAND, NORMALIZED, PIL, RESIZERS, Given, Operation, Rule, refusal, shown, whole
 
@@ -20,7 +20,7 @@ _BEHAVIOUR = ("__call__", "forward", "transform", "_transform", "make_params", "
 _ENDINGS = {"normalize": NORMALIZED, "random_erasing": ERASED}
 
 # Operations with a probability that they happen, and what it is where none is said. The others have nothing between always and never.
-_HAPPENS = {"color_jitter": 1, "gaussian_blur": 1, "gaussian_noise": 1, "jpeg": 1, "elastic_transform": 1, "solarize": 0.5, "posterize": 0.5,
+_HAPPENS = {"crop": 1, "random_crop_from_borders": 1, "crop_and_pad": 1, "bbox_safe_random_crop": 1, "at_least_one_bbox_random_crop": 1, "resized_crop": 1, "random_scale": 0.5, "color_jitter": 1, "gaussian_blur": 1, "gaussian_noise": 1, "jpeg": 1, "elastic_transform": 1, "solarize": 0.5, "posterize": 0.5,
             "adjust_sharpness": 0.5, "random_perspective": 0.5, "random_zoom_out": 0.5, "random_erasing": 0.5, "random_brightness_contrast": 0.5, "random_gamma": 0.5,
             "cv2_affine": 0.5, "hue_saturation_value": 0.5, "rgb_shift": 0.5, "cv2_color_jitter": 0.5, "box_blur": 0.5, "median_blur": 0.5, "cv2_gaussian_blur": 0.5, "motion_blur": 0.5, "coarse_dropout": 0.5, "clahe": 0.5,
             "sharpen": 0.5, "unsharp_mask": 0.5, "emboss": 0.5, "random_tone_curve": 0.5, "channel_dropout": 0.5, "grid_dropout": 0.5, "pixel_dropout": 0.5, "downscale": 0.5, "multiplicative_noise": 0.5, "iso_noise": 0.5, "morphological": 0.5, "cv2_perspective": 0.5, "optical_distortion": 0.5, "grid_distortion": 0.5, "cv2_elastic_transform": 0.5, "random_grid_shuffle": 0.5}
@@ -62,6 +62,7 @@ def told(transform: Any, place: str, channels: int = 3, size: Optional[list[int]
     walk.is_mask = is_mask
     walk.add(transform, place)
     walk.check_end()
+    walk.close()
     section: dict[str, Any] = dict(walk.follows)
     if walk.in_hand != PIL:
         section["dtype"] = "f32" if walk.floats else "u8"
@@ -85,6 +86,7 @@ class _Walk:
         self.tensor = False  # whether albumentations has made one
         self.forced = False  # whether the next transform happens, whatever its p
         self.pending: Optional[arrays.Pending] = None
+        self.closing: Optional[tuple[int, list[int], Place]] = None  # behind which step pictures have a size that nothing has given rows yet
         self.follows: dict[str, Any] = {}  # boxes, points, tiles and patches
         self.last: Optional[Place] = None
         self.prepared: Optional[prepared.Prepared] = None
@@ -153,7 +155,7 @@ class _Walk:
 
     def _tell(self, rule: Rule, given: Given) -> None:
         given.channels, given.channels_of_pictures, given.tv_image, given.rows_last = self.channels, self._channels, self.tv_image, self.rows_last
-        given.pictures = None if any(name in ("pad", *SIZED) for operation in given.before for name in operation) else self._size
+        given.pictures = None if any(name in ("pad", *SIZED, *cropped.PARTS) for operation in given.before for name in operation) else self._size
         if given.pictures is not None and given.pictures[0] != given.pictures[-1] and extents.sideways(given.before):
             given.pictures = None
         operation = rule.tell(given)
@@ -245,6 +247,16 @@ class _Walk:
         self.pending = None
         self._tell(rule, given)
         self.pending = given.pending
+        if given.closing is not None:
+            self.closing = len(self.steps), given.closing, (place, one)
+
+    def close(self) -> None:
+        """Pictures that have a size behind a step are rows from there on, where nothing further on gives them one."""
+        if self.closing is None:
+            return
+        i, size, at = self.closing
+        if not any(name in ("pad", *SIZED) for operation, _ in self.steps[i:] for name in operation):
+            self.steps.insert(i, (cropped.sized("center_crop", {"size": size}), at))
 
     def check_end(self) -> None:
         """Refuse a PadIfNeeded that no crop follows."""
