@@ -106,7 +106,7 @@ def test_other_addresses_are_refused(url, message):
     (lambda: pipeline(shards(), TAR, DECODE, DECODE, TUPLE, BATCHED), "got a second decode"),
     (lambda: pipeline(shards(), TAR, stage("_map_dict", cls=int), DECODE, TUPLE, BATCHED), "decode: .*stands behind functions of parts"),
     (lambda: pipeline(shards(), TAR, stage("_map", made("Decoder", "webdataset.autodecode", handlers=[function("mine", "mine")], only=None)), TUPLE, BATCHED), "got pre or post handlers"),
-    (lambda: pipeline(shards(), TAR, stage("_map", dict), TUPLE, BATCHED), "map: .*it works on whole samples"),
+    (lambda: pipeline(shards(), TAR, stage("_map", dict), TUPLE, BATCHED), "map: .*works on whole samples, whose text cannot be read"),
     (lambda: pipeline(shards(), TAR, stage("_rename", image="jpg", keep=False), stage("_to_tuple", "cls"), BATCHED), "got 'cls', and samples have image, want one of these"),
     (lambda: pipeline(shards(), TAR, DECODE, stage("_map_dict", jpg=RESIZED), TUPLE, BATCHED), "got 'jpg;png', which go through other functions each, want rename in front"),
     (lambda: pipeline(shards(), TAR, DECODE, stage("_to_tuple", "id", missing_is_error=False), BATCHED), "got missing_is_error=False, want True"),
