@@ -185,6 +185,16 @@ func step(s spec.Step) media.Step {
 		return &media.ZoomOut{P: s.P, Sides: s.SideRange, Fill: fill(s.Fill)}
 	case *spec.RandomIoUCrop:
 		return &media.IoUCrop{Scale: s.Scale, Ratio: s.Ratio, Options: s.Options, Trials: s.Trials}
+	case *spec.CV2Autocontrast:
+		return &media.CV2Autocontrast{P: s.P, Cutoff: s.Cutoff, Even: s.Method == "pil"}
+	case *spec.SaltAndPepper:
+		return &media.Salt{P: s.P, Amount: s.Amount, White: s.White}
+	case *spec.PlanckianJitter:
+		return &media.Planckian{P: s.P, Kelvin: s.Kelvin, Daylight: s.Mode == "cied", Normal: s.Sampling == "gaussian"}
+	case *spec.Erasing:
+		return &media.Erasing{P: s.P, Scale: s.Scale, Ratio: s.Ratio, Fill: fill(s.Fill)}
+	case *spec.RandomShadow:
+		return &media.Shadow{P: s.P, Part: s.ROI, Count: s.Count, Corners: s.Corners, Intensity: s.Intensity}
 	case *spec.Crop:
 		return &media.Cut{P: s.P, Left: s.Box[0], Top: s.Box[1], Right: s.Box[2], Bottom: s.Box[3]}
 	case *spec.RandomCropFromBorders:

@@ -204,7 +204,10 @@ enum {
     MEDIA_SHUFFLE,
     MEDIA_DILATE, /* by an ellipse that is `size` wide and `first` high */
     MEDIA_ERODE,
-    MEDIA_ISO, /* its value is the intensity, its mean the shift of colours */
+    MEDIA_ISO,              /* its value is the intensity, its mean the shift of colours */
+    MEDIA_CV2_AUTOCONTRAST, /* its value is the cutoff; size: as Pillow's, not by the sums */
+    MEDIA_SALT,             /* its value is the amount, its mean how much of that is salt */
+    MEDIA_SHADOW, /* its value is what is multiplied by, its size the corners, its matrix where these lie */
     MEDIA_CV2_ELASTIC, /* its value is sigma, its mean alpha; taps, whether numbers are even, and whether both axes have the same */
     MEDIA_TORCH_CONTRAST, /* from here on torch.h */
     MEDIA_TORCH_SATURATION,
@@ -455,9 +458,10 @@ void media_by_tables_vbmi(const media_pixels *px, const uint8_t of[3][256]);
 /* Each channel by its own, and grey by the first. */
 void media_by_channels(const media_pixels *px, const media_kernels *by, const uint8_t of[3][256]);
 
-/* By what is made of how often each value of a channel is there. */
+/* By what is made, as r says, of how often each value of a channel is there. */
 void media_by_histogram(const media_pixels *px, const media_kernels *by,
-                        void (*make)(const uint32_t n[256], uint8_t table[256]));
+                        void (*make)(const uint32_t n[256], const media_retouch *r, uint8_t table[256]),
+                        const media_retouch *r);
 void media_solarize(const media_pixels *px, const media_kernels *by, double threshold);
 void media_solarize_add(const media_pixels *px, const media_kernels *by, int add); /* to what is below 128 */
 void media_posterize(const media_pixels *px, const media_kernels *by, int bits);

@@ -434,6 +434,20 @@ func TestCompileNamesWhatIsWrong(t *testing.T) {
 		"rescale: want interpolation CV2Nearest with mode index": {Out: Square(9), Mode: Index, Interpolation: Nearest, Ahead: Steps(&Rescale{1, [2]float64{1, 1}, CV2Linear})},
 		"steps: got more than 8 that take a part":                {Out: Square(9), Ahead: Steps(slices.Repeat([]Step{&Cut{1, 0, 0, 9, 9}}, MaxParts+1)...)},
 		"groups: got cut, want a step of a row":                  {Out: Square(9), Ahead: []Placed{{Step: &Cut{1, 0, 0, 9, 9}, Member: Member{Group: 1, High: 1}}}},
+		"OpenCV's autocontrast: got cutoff 101, want 0 to 100":   with(func(c *Config) { do(c, &CV2Autocontrast{P: 1, Cutoff: 101}) }),
+		"salt: amount: got [0 2], want 0 <=":                     with(func(c *Config) { do(c, &Salt{P: 1, Amount: [2]float64{0, 2}}) }),
+		"salt: white: got [1 0], want 0 <=":                      with(func(c *Config) { do(c, &Salt{P: 1, White: [2]float64{1, 0}}) }),
+		"planckian: got [2000 7000], want 3000":                  with(func(c *Config) { do(c, &Planckian{P: 1, Kelvin: [2]float64{2000, 7000}}) }),
+		"planckian: got [3000 7000], want 4000":                  with(func(c *Config) { do(c, &Planckian{P: 1, Kelvin: [2]float64{3000, 7000}, Daylight: true}) }),
+		"planckian: got [6500 7000] kelvin, want 6000 between":   with(func(c *Config) { do(c, &Planckian{P: 1, Kelvin: [2]float64{6500, 7000}}) }),
+		"erasing: scale: got [0 2], want 0":                      with(func(c *Config) { do(c, &Erasing{P: 1, Scale: [2]float64{0, 2}, Ratio: [2]float64{1, 1}}) }),
+		"erasing: ratio: got [0 1], want 0.001":                  with(func(c *Config) { do(c, &Erasing{P: 1, Ratio: [2]float64{0, 1}}) }),
+		"erasing: got probability 2":                             with(func(c *Config) { do(c, &Erasing{P: 2, Ratio: [2]float64{1, 1}}) }),
+		"salt: got probability 2":                                with(func(c *Config) { do(c, &Salt{P: 2}) }),
+		"shadow: got a part of [0 0 0 1], want":                  with(func(c *Config) { do(c, &Shadow{P: 1, Part: Rect{0, 0, 0, 1}}) }),
+		"shadow: got [2 1] of them, want":                        with(func(c *Config) { do(c, &Shadow{P: 1, Part: Rect{0, 0, 1, 1}, Count: [2]int{2, 1}}) }),
+		"shadow: got 2 corners, want 3":                          with(func(c *Config) { do(c, &Shadow{P: 1, Part: Rect{0, 0, 1, 1}, Corners: 2}) }),
+		"shadow: intensity: got [0 2], want":                     with(func(c *Config) { do(c, &Shadow{P: 1, Part: Rect{0, 0, 1, 1}, Corners: 3, Intensity: [2]float64{0, 2}}) }),
 		"sepia: want mode RGB, as grey has one ch": with(func(c *Config) {
 			c.Mode = Gray
 			do(c, Chance{Sepia, 1})

@@ -143,14 +143,19 @@ enum {
     MEDIA_DO_MORPH = 53,
     MEDIA_DO_ISO = 54,
     MEDIA_DO_CV2_ELASTIC = 55,
-    MEDIA_DO_CUT = 56,
-    MEDIA_DO_CUT_BORDERS = 57,
-    MEDIA_DO_CUT_SIDES = 58,
-    MEDIA_DO_CUT_SAFELY = 59,
-    MEDIA_DO_CUT_AROUND = 60,
-    MEDIA_DO_CUT_RESIZED = 61,
-    MEDIA_DO_RESCALE = 62,
-    MEDIA_STEPS = 63,
+    MEDIA_DO_CV2_AUTOCONTRAST = 56,
+    MEDIA_DO_SALT = 57,
+    MEDIA_DO_PLANCKIAN = 58,
+    MEDIA_DO_ERASING = 59,
+    MEDIA_DO_SHADOW = 60,
+    MEDIA_DO_CUT = 61,
+    MEDIA_DO_CUT_BORDERS = 62,
+    MEDIA_DO_CUT_SIDES = 63,
+    MEDIA_DO_CUT_SAFELY = 64,
+    MEDIA_DO_CUT_AROUND = 65,
+    MEDIA_DO_CUT_RESIZED = 66,
+    MEDIA_DO_RESCALE = 67,
+    MEDIA_STEPS = 68,
 };
 enum { MEDIA_BRIGHTNESS = 0, MEDIA_CONTRAST = 1, MEDIA_SATURATION = 2, MEDIA_HUE = 3, MEDIA_JITTERS = 4 };
 
@@ -171,6 +176,8 @@ enum {
     MEDIA_MAX_OBLONG = 200, /* see MEDIA_TOO_OBLONG */
     MEDIA_MAX_ORDER = 64,   /* steps of a row */
     MEDIA_MAX_AGAIN = 15,
+    MEDIA_MAX_SHADOWS = 16, /* of a row */
+    MEDIA_MAX_CORNERS = 64, /* of one of them */
     MEDIA_MAX_PARTS = 8,    /* steps from CUT on */
     MEDIA_MAX_SIDE = 16384, /* of a row, a resize, and a picture turned ahead of its crop */
 };
@@ -438,6 +445,36 @@ typedef struct media_iso_step {
     double shift[2], intensity[2];
 } media_iso_step;
 
+/* Values are stretched, once a share of a hundred is cut off at both ends. */
+typedef struct media_cv2_autocontrast_step {
+    double cutoff;
+    uint32_t even; /* 1: evenly, not by how many there are */
+} media_cv2_autocontrast_step;
+
+/* A share of the pixels becomes white, of these a share, or black. */
+typedef struct media_salt_step {
+    double amount[2], white[2];
+} media_salt_step;
+
+/* Colours as by a light of so many kelvin. */
+typedef struct media_planckian_step {
+    double kelvin[2];
+    uint32_t daylight, normal; /* 1: the CIE's, not a black body's; 1: normal numbers around 6000 */
+} media_planckian_step;
+
+/* A part of so much of the row's area, and of a shape, becomes fill. */
+typedef struct media_erasing_step {
+    double scale[2], ratio[2]; /* width / height */
+    uint8_t fill[4];
+} media_erasing_step;
+
+/* Polygons in a part of the row become darker. */
+typedef struct media_shadow_step {
+    double roi[4]; /* left, top, right and bottom, as shares of its sides */
+    uint32_t n[2], corners;
+    double intensity[2]; /* 1: black */
+} media_shadow_step;
+
 /* What a part of a picture is resized to. */
 typedef struct media_sized {
     uint32_t h, w;   /* 0: it keeps its size */
@@ -537,6 +574,11 @@ typedef struct media_step {
         media_morph_step morph;
         media_iso_step iso;
         media_remap_step remap;
+        media_cv2_autocontrast_step cv2_autocontrast;
+        media_salt_step salt;
+        media_planckian_step planckian;
+        media_erasing_step erasing;
+        media_shadow_step shadow;
         media_cut_step cut;
         media_cut_borders_step cut_borders;
         media_cut_sides_step cut_sides;

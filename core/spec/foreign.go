@@ -54,7 +54,7 @@ var foreigns = []foreign{
 	{names: []string{"gray", "grey", "togray", "togrey", "randomgray"}, write: "grayscale: 0.2"},
 	{names: []string{"blur", "gaussian"}, write: "gaussian_blur: {kernel_size: 23, sigma: [0.1, 2], p: 0.5}"},
 	{names: []string{"sharpness", "randomsharpness"}, write: "adjust_sharpness: {factor: 2, p: 0.5}"},
-	{names: []string{"cutout", "erase", "erasing", "randomerase", "hideandseek"}, write: "random_erasing: 0.25"},
+	{names: []string{"cutout", "erase", "randomerase", "hideandseek"}, write: "random_erasing: 0.25"},
 	{names: []string{"standardize", "meanstd"}, write: "normalize: {mean: [0.5, 0.5, 0.5], std: [0.5, 0.5, 0.5]}"},
 	{names: []string{"reducelabels", "doreducelabels", "reducezerolabel"}, write: "remap_classes: reduce", note: "in the section of a mask, of mode: index"},
 	{names: []string{"mapclasses", "maplabels", "remaplabels", "relabel", "labelmap"}, write: "remap_classes: [255, 0, 1]", note: "which is what 0, 1 and 2 become, in the section of a mask, of mode: index"},

@@ -141,6 +141,11 @@ var kinds = []kind{
 	{toneCurve, changing, also},
 	{channelDropout, changing, also},
 	{cv2Equalize, changing, also},
+	{cv2Autocontrast, changing, also},
+	{saltAndPepper, changing, also},
+	{planckian, changing, also},
+	{erasing, changing, also},
+	{randomShadow, changing, also},
 	{remapClasses, changing, also},
 	{cv2Gray, changing, also},
 	{randomApply, grouping, also}, // as its steps are
@@ -323,6 +328,16 @@ func (d *reading) step(op *section, name string) Step {
 		return d.toneCurve(op)
 	case channelDropout:
 		return d.channelDropout(op)
+	case cv2Autocontrast:
+		return d.cv2Autocontrast(op)
+	case saltAndPepper:
+		return d.saltAndPepper(op)
+	case planckian:
+		return d.planckianJitter(op)
+	case erasing:
+		return d.erasing(op)
+	case randomShadow:
+		return d.randomShadow(op)
 	case remapClasses:
 		return d.remapClasses(op)
 	case "gaussian_noise":

@@ -173,6 +173,27 @@ def equalize(g: Array) -> Operation:
     return {"cv2_equalize": whole(g.p)}
 
 
+def auto_contrast(g: Array) -> Operation:
+    if g.get("ignore") is not None:
+        g.refuse(f"ignore: got {g.get('ignore')}, which leaves out a channel of that number as well, want None")
+    return {"cv2_autocontrast": without({"cutoff": g.number("cutoff"), "method": g.get("method"), "p": whole(g.p)}, cutoff=0, method="cdf")}
+
+
+def salt_and_pepper(g: Array) -> Operation:
+    return {"salt_and_pepper": {"amount": g.pair("amount"), "salt_vs_pepper": g.pair("salt_vs_pepper"), "p": whole(g.p)}}
+
+
+def planckian(g: Array) -> Operation:
+    if g.channels != 3:
+        g.refuse("works on pictures of three channels, and one is in hand, want mode: rgb, or it left out")
+    return {"planckian_jitter": without({"mode": g.get("mode"), "temperature": g.pair("temperature_limit"), "sampling": g.get("sampling_method"), "p": whole(g.p)}, mode="blackbody", sampling="uniform")}
+
+
+def random_shadow(g: Array) -> Operation:
+    says = {"intensity": g.pair("shadow_intensity_range"), "count": g.pair("num_shadows_limit"), "corners": g.number("shadow_dimension"), "roi": [whole(v) for v in g.get("shadow_roi")], "p": whole(g.p)}
+    return {"random_shadow": without(says, count=[1, 2], corners=5, roi=[0, 0.5, 1, 1])}
+
+
 def holes_alone(g: Array, name: str, of_mask: str) -> None:
     """Refuse what follows holes: boxes and points that these cover, and masks."""
     if g.followed:
@@ -221,6 +242,11 @@ def coarse_dropout(g: Array) -> Optional[Operation]:
         return {"coarse_dropout": without({**holes, "fill": g.fill()}, pixels=False)}
     g.in_hand = ERASED
     return {"random_erasing": without({**holes, "value": erased(g)}, pixels=False, value=0)}
+
+
+def erasing(g: Array) -> Optional[Operation]:
+    holes_alone(g, "erasing", "fill_mask")
+    return None if g.is_mask else {"erasing": without({"scale": g.pair("scale"), "ratio": g.pair("ratio"), "p": whole(g.p), "fill": g.fill()})}
 
 
 def erased(g: Array) -> Any:
@@ -379,6 +405,11 @@ RULES: dict[str, Rule] = {
     "CoarseDropout": Rule(coarse_dropout, NORMALIZED),
     "GridDropout": Rule(grid_dropout),
     "PixelDropout": Rule(pixel_dropout),
+    "Erasing": Rule(erasing),
+    "SaltAndPepper": Rule(salt_and_pepper),
+    "AutoContrast": Rule(auto_contrast),
+    "PlanckianJitter": Rule(planckian),
+    "RandomShadow": Rule(random_shadow),
     "Downscale": Rule(downscale),
     "Perspective": Rule(perspective),
     "OpticalDistortion": Rule(optical_distortion),
@@ -395,18 +426,26 @@ RULES: dict[str, Rule] = {
 }
 
 # What leaves a mask as it is.
-OF_COLOURS = ("ToGray", "RandomBrightnessContrast", "RandomGamma", "HueSaturationValue", "RGBShift", "ColorJitter", "Blur", "MedianBlur", "GaussianBlur", "MotionBlur", "GaussNoise", "MultiplicativeNoise", "ISONoise", "ImageCompression", "CLAHE",
+OF_COLOURS = ("ToGray", "RandomBrightnessContrast", "RandomGamma", "HueSaturationValue", "RGBShift", "ColorJitter", "Blur", "MedianBlur", "GaussianBlur", "MotionBlur", "GaussNoise", "MultiplicativeNoise", "ISONoise", "SaltAndPepper", "AutoContrast", "PlanckianJitter", "RandomShadow", "ImageCompression", "CLAHE",
               "Downscale", "Sharpen", "UnsharpMask", "Emboss", "ToSepia", "RandomToneCurve", "ChannelDropout", "Equalize", "InvertImg", "ChannelShuffle", "Posterize", "Solarize", "ToFloat", "Normalize")
-
-_NEAR = "OpenCV's arithmetic for it has no operation here; "
 
 # What is known and cannot be told, and what does it here.
 REMEDIES = {
-    "AutoContrast": _NEAR + "autocontrast is Pillow's",
-    "Erasing": "its area is drawn otherwise; random_erasing: {p: 0.5, scale: [0.02, 0.33]} is torchvision's",
     "ToTensor3D": "volumes have no operation here; ToTensorV2() is for pictures",
     "Lambda": "a function of one's own has no operation; map whole batches: spdl.DataLoader(..., transform=)",
     "SelectiveChannelTransform": "operations are of all channels here",
+    "FancyPCA": "it goes by each picture's own covariance, whose eigenvectors depend on the build of numpy; rgb_shift, cv2_color_jitter and planckian_jitter change colours",
+    "RandomCropNearBBox": "it goes by a box that each call brings; at_least_one_bbox_random_crop goes by those of bbox_params",
+    "CropNonEmptyMaskIfExists": "masks do not say where their pictures are cropped; at_least_one_bbox_random_crop goes by boxes",
+    "ChromaticAberration": "all channels are seen through one lens here: optical_distortion",
+    **dict.fromkeys(("Defocus", "ZoomBlur", "GlassBlur", "AdvancedBlur", "RingingOvershoot"), "its kernel has no operation here; cv2_gaussian_blur, box_blur, median_blur and motion_blur are near"),
+    **dict.fromkeys(("RandomFog", "RandomRain", "RandomSnow", "RandomSunFlare", "RandomGravel", "Spatter"),
+                    "weather is not drawn here; random_shadow, random_brightness_contrast, planckian_jitter and coarse_dropout change light, or cover parts"),
+    **dict.fromkeys(("ShotNoise", "AdditiveNoise"), "gaussian_noise, iso_noise and multiplicative_noise are near"),
+    **dict.fromkeys(("Illumination", "PlasmaBrightnessContrast", "PlasmaShadow"), "light is that of all of a picture here: random_brightness_contrast, random_gamma, random_tone_curve"),
+    **dict.fromkeys(("ThinPlateSpline", "PiecewiseAffine", "GridElasticDeform"), "cv2_elastic_transform, grid_distortion and optical_distortion bend pictures"),
+    **dict.fromkeys(("MaskDropout", "XYMasking", "ConstrainedCoarseDropout"), "coarse_dropout, grid_dropout and erasing make holes"),
+    **dict.fromkeys(("HEStain", "HistogramMatching", "FDA", "PixelDistributionAdaptation"), "it goes by other pictures, or by each picture's own statistics; want it done to the files before"),
 }
 
 
