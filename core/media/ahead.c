@@ -13,7 +13,7 @@ static int fits(media_ctx *c, const media_op *op, int32_t w, int32_t h) {
     return MEDIA_TOO_MANY_PIXELS;
 }
 
-/* A stage begins with what p makes of a picture, whose filter that is; steps from first to end are drawn for it. */
+/* A stage begins with what p makes of a picture, whose filter that is; some of the steps from first to end are drawn for it, of which an order may be drawn as well. */
 static int open_stage(media_ctx *c, const media_op *op, const media_plan *p, int32_t filter, uint32_t first,
                       uint32_t end) {
     media_stage *s = &c->stages[c->n_stages++];
@@ -59,7 +59,7 @@ static int plan_stage(media_ctx *c, const media_op *op, const media_draw *draw, 
         media_retouches *steps = &c->stages[c->n_stages - 1].steps;
         media_draw_steps(op, draw, i, i + 1, steps);
         rc = fits(c, op, steps->w, steps->h);
-        if (rc == MEDIA_OK && steps->part.box_w > 0) rc = go_on(c, op, i + 1, end);
+        if (rc == MEDIA_OK && steps->part.box_w > 0) rc = go_on(c, op, first, end);
     }
     const media_retouches *last = &c->stages[c->n_stages - 1].steps;
     media_retouch_points(last, c->info.affine);

@@ -433,7 +433,6 @@ func TestCompileNamesWhatIsWrong(t *testing.T) {
 		"rescale: got one of a row":                              with(func(c *Config) { do(c, &Rescale{1, [2]float64{1, 1}, CV2Linear}) }),
 		"rescale: want interpolation CV2Nearest with mode index": {Out: Square(9), Mode: Index, Interpolation: Nearest, Ahead: Steps(&Rescale{1, [2]float64{1, 1}, CV2Linear})},
 		"steps: got more than 8 that take a part":                {Out: Square(9), Ahead: Steps(slices.Repeat([]Step{&Cut{1, 0, 0, 9, 9}}, MaxParts+1)...)},
-		"groups: got cut, want a step of a row":                  {Out: Square(9), Ahead: []Placed{{Step: &Cut{1, 0, 0, 9, 9}, Member: Member{Group: 1, High: 1}}}},
 		"OpenCV's autocontrast: got cutoff 101, want 0 to 100":   with(func(c *Config) { do(c, &CV2Autocontrast{P: 1, Cutoff: 101}) }),
 		"salt: amount: got [0 2], want 0 <=":                     with(func(c *Config) { do(c, &Salt{P: 1, Amount: [2]float64{0, 2}}) }),
 		"salt: white: got [1 0], want 0 <=":                      with(func(c *Config) { do(c, &Salt{P: 1, White: [2]float64{1, 0}}) }),

@@ -270,7 +270,7 @@ func (m *Member) fill(to *C.media_step) error {
 	switch {
 	case *m == Member{}:
 		return nil
-	case to.kind == C.MEDIA_DO_ZOOM_OUT || to.kind == C.MEDIA_DO_IOU_CROP || to.kind >= C.MEDIA_DO_CUT:
+	case to.kind == C.MEDIA_DO_ZOOM_OUT || to.kind == C.MEDIA_DO_IOU_CROP:
 		return fmt.Errorf("groups: got %s, want a step of a row", name)
 	case m.Group < 1 || m.Group > MaxGroups:
 		return fmt.Errorf("groups: %s: got group %d, want 1 to %d", name, m.Group, MaxGroups)

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -20,6 +21,9 @@ const (
 	movedWant = "a number, [low, high], or a list of four of these: top, right, bottom, left"
 	maxCuts   = 8 // the decoders' limit (core/media)
 )
+
+// cutting are all of these.
+var cutting = []string{cutOut, cutBorders, cropAndPad, safeCrop, boxCrop, resizedCrop, randomScaling}
 
 // Crop is the part of a picture from one place to another, as far as it goes.
 type Crop struct {
@@ -367,19 +371,11 @@ func (d *decoder) randomScale(op *section) *RandomScale {
 func (t *Transform) checkCuts(section string, fail func(path, format string, args ...any)) {
 	n := 0
 	for _, s := range t.all() {
-		if cuts(s) {
+		if slices.Contains(cutting, s.Name()) {
 			n++
 		}
 	}
 	if n > maxCuts {
 		fail(section+".transform", "got %d operations that take a part of the picture or resize it ahead of its crop, want at most %d", n, maxCuts)
 	}
-}
-
-func cuts(s Step) bool {
-	switch s.(type) {
-	case *Crop, *RandomCropFromBorders, *CropAndPad, *BBoxSafeRandomCrop, *AtLeastOneBBoxRandomCrop, *ResizedCrop, *RandomScale:
-		return true
-	}
-	return false
 }

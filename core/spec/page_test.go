@@ -223,9 +223,6 @@ var values = map[string]string{
 	"limits": "{}", "limits.cpus": "1", "limits.memory": "1GiB", "limits.fetch": "1", "limits.read_ahead_bytes": "1", "http": "8080", "rings": "{a: {}}", "rings.NAME": "{}",
 }
 
-// parted are the operations that take a part of a picture ahead of its crop.
-var parted = []string{cutOut, cutBorders, cropAndPad, safeCrop, boxCrop, resizedCrop, randomScaling}
-
 func init() { // a frame is transformed as a picture is
 	for path, value := range maps.Clone(values) {
 		if rest, ok := strings.CutPrefix(path, "image.transform[]"); ok {
@@ -383,7 +380,7 @@ func document(path, value string) string {
 			entry = "{" + op + ": {" + field + ": " + value + beside[op+"."+field] + "}}"
 		}
 		switch {
-		case op == "random_zoom_out" || op == "random_iou_crop" || slices.Contains(parted, op):
+		case op == "random_zoom_out" || op == "random_iou_crop" || slices.Contains(cutting, op):
 			entry += ", {center_crop: 224}"
 		case !slices.Contains(geometries, op) && field != "expand": // which is of what stands ahead of it
 			entry = "{center_crop: 224}, " + entry

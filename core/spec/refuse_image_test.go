@@ -241,6 +241,8 @@ func TestEveryMistakeOfPicturesIsRefusedWhereItIs(t *testing.T) {
 		{ops("{crop: [1, 2, 3]}, {center_crop: 4}"), "image.transform[0].crop: got a list of 3, want [left, top, right, bottom] in pixels"},
 		{ops("{crop: {p: 1}}, {center_crop: 4}"), "image.transform[0].crop: box is missing, want box: [left, top, right, bottom] in pixels"},
 		{ops("{crop: [5, 2, 5, 9]}, {center_crop: 4}"), "image.transform[0].crop: got [5 2 5 9], want left before right and top before bottom"},
+		{ops("{center_crop: 4}, {random_choice: [{random_scale: {}}, {invert: 1}]}"), "got random_scale for rows, which have one size; write random_scale ahead of center_crop"},
+		{ops("{random_order: [" + strings.Repeat("{random_scale: 2}, ", 9) + "{invert: 1}]}, {center_crop: 4}"), "image.transform: got 9 operations that take a part of the picture"},
 		{ops("{center_crop: 4}, {random_scale: {}}"), "image.transform[1].random_scale: got random_scale for rows, which have one size; write random_scale ahead of center_crop"},
 		{ops("{random_scale: {}}, {resize: 4}"), "image.transform: random_scale leaves the size of the picture to chance, and every row"},
 		{ops("{random_crop_from_borders: {left: 0.6, right: 0.5}}, {center_crop: 4}"), "image.transform[0].random_crop_from_borders: got left and right of 1.1 together, want no more than 1, which is all of the picture"},

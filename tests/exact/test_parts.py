@@ -257,11 +257,35 @@ def test_a_part_that_may_not_happen_leaves_rows_as_they_are(tmp_path):
     assert np.array_equal(masks[..., 0], images[..., 0] > 127)
 
 
+def test_one_of_several_may_be_a_part(tmp_path):
+    """As often as the others, with its mask, and boxes that lie where pixels do."""
+    pixels = picture(np.random.default_rng(4), 90, 70)
+    Image.fromarray(pixels).save(tmp_path / "a.png")
+    Image.fromarray((pixels[..., 0] > 127).astype(np.uint8)).save(tmp_path / "b.png")
+    part = A.RandomSizedCrop((20, 40), (48, 48), interpolation=cv2.INTER_NEAREST, p=0.5)
+    compose = A.Compose([A.Resize(48, 48, cv2.INTER_NEAREST), A.OneOf([part, A.VerticalFlip(p=0.5), A.PadIfNeeded(48, 48, p=1)], p=1)])
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps({"path": str(tmp_path / "a.png"), "mask": str(tmp_path / "b.png")}) + "\n" for _ in range(400)))
+    spec = {"source": {"list": str(tmp_path / "t.jsonl")}, "batch": 400, "order": {"shuffle": False, "seed": 3},
+            "fields": {"image": {"image": {"from": "path", "transform": compose}}, "mask": {"image": {"from": "mask", "mode": "index", "transform": compose}}}}
+    with spdl.open(spec) as loader:
+        batch = next(iter(loader))
+        images, masks = np.array(batch["image"]), np.array(batch["mask"])
+    whole = cv2.resize(pixels, (48, 48), interpolation=cv2.INTER_NEAREST)
+    same, turned = ((images == one).all((1, 2, 3)).sum() for one in (whole, whole[::-1]))
+    assert 160 < same < 240 and 70 < turned < 130, "by weights of 1, 1 and 2"
+    assert np.array_equal(masks[..., 0], images[..., 0] > 127)
+
+
 def test_the_order_of_what_gives_rows_their_size():
     """A crop to the size that they have stands behind the last step that keeps it, unless something else gives them one."""
     for transforms, want in [
         ([A.Resize(8, 8), A.RandomSizedCrop((3, 5), (8, 8), p=0.5), A.HorizontalFlip()], ["resize", "resized_crop", "center_crop", "horizontal_flip"]),
         ([A.Resize(8, 8), A.RandomSizedCrop((3, 5), (8, 8), p=0.5), A.CropAndPad(px=1), A.Blur()], ["resize", "resized_crop", "crop_and_pad", "center_crop", "box_blur"]),
+        ([A.Resize(8, 8), A.OneOf([A.RandomSizedCrop((3, 5), (8, 8), p=0.5), A.PadIfNeeded(8, 8, p=0.5)], p=1), A.HorizontalFlip()], ["resize", "resized_crop", "center_crop", "horizontal_flip"]),
+        ([A.Resize(8, 8), A.OneOf([A.RandomSizedCrop((3, 5), (8, 8)), A.Rotate()]), A.SomeOf([A.CropAndPad(px=1), A.HorizontalFlip(), A.Transpose()], 2, replace=False), A.Blur()],
+         ["resize", "random_choice", "random_choice", "center_crop", "box_blur"]),
+        ([A.Resize(8, 8), A.OneOf([A.RandomScale(), A.Rotate()]), A.RandomCrop(8, 8, pad_if_needed=True)], ["resize", "random_choice", "random_crop"]),
+        ([A.Resize(8, 8), A.PadIfNeeded(6, 8), A.HorizontalFlip()], ["resize", "horizontal_flip"]),
         ([A.Crop(0, 0, 9, 9), A.HorizontalFlip(), A.Resize(8, 8)], ["crop", "horizontal_flip", "resize"]),
         ([A.Crop(0, 0, 9, 9), A.HorizontalFlip()], ["crop", "center_crop", "horizontal_flip"]),
         ([A.RandomResizedCrop((8, 8))], ["random_resized_crop"]),
@@ -278,7 +302,6 @@ def test_the_order_of_what_gives_rows_their_size():
     (lambda: A.Crop(0, 0, 9, 9, pad_if_needed=True), "pad_if_needed: got True, want False"),
     (lambda: A.RandomScale(area_for_downscale="image"), "area_for_downscale: got 'image'"),
     (lambda: A.BBoxSafeRandomCrop(), "goes by the boxes of the picture, and its section has none"),
-    (lambda: A.OneOf([A.RandomSizedCrop((3, 5), (8, 8)), A.HorizontalFlip()]), "got random_resized_crop among several|got resized_crop among several"),
 ], ids=lambda v: "" if callable(v) else v[:12])
 def test_what_has_no_equal_is_refused(pictures, make, message):
     with pytest.raises(spdl.SpecError, match=message):

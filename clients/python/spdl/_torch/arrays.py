@@ -26,10 +26,16 @@ class Array(Given):
     """A transform of arrays, and its place."""
 
     p: float = 1  # that it happens
+    grouped = False  # whether it is in a group that may not happen
     is_mask = False  # of numbers of classes
     followed = False  # by boxes or points
     pending: Optional[Pending] = None
     closing: Optional[list[int]] = None  # the size that pictures have behind it
+
+    @property
+    def happens(self) -> bool:
+        """Whether it always does."""
+        return self.p == 1 and not self.grouped
 
     def always_happens(self, why: str = "all rows of a batch are of one size") -> None:
         if self.p != 1:

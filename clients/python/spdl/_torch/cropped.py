@@ -53,6 +53,8 @@ def pad_if_needed(g: Array) -> Optional[Operation]:
     if g.get("min_height") is None or g.get("min_width") is None:
         g.refuse("pad_height_divisor, pad_width_divisor: got one, where rows are of many sizes, want min_height and min_width")
     size, position, border = g.extent_of("min_height", "min_width"), g.get("position"), g.border_of()
+    if (there := brought_to(g.before)) is not None and there[0] >= size[0] and there[1] >= size[1]:
+        return None
     if fits_within(g.before, size):
         if position == "random":
             g.refuse("position: got 'random', want 'center' or a corner")
@@ -95,7 +97,7 @@ def random_sized_crop(g: Array) -> Operation:
 
 def parted(g: Array, says: Operation) -> Operation:
     """A part of the picture that is resized: what gives rows their size, or, where that may not happen or something has done so already, a step of its own."""
-    if g.p == 1 and not any(name in SIZERS for operation in g.before for name in operation):
+    if g.happens and not any(name in SIZERS for operation in g.before for name in operation):
         return sized("random_resized_crop", says)
     return closed(g, says["size"], {"resized_crop": without({**says, "p": whole(g.p)}, p=1, interpolation="cv2_linear")})
 
@@ -103,7 +105,7 @@ def parted(g: Array, says: Operation) -> Operation:
 def closed(g: Array, size: list[int], operation: Operation) -> Operation:
     """An operation behind which pictures are of this size, or, where it may not happen, as before, which may be the same."""
     size = [size[0], size[-1]]
-    if g.p == 1 or brought_to(g.before) == size:
+    if g.happens or brought_to(g.before) == size:
         g.closing = size
     return operation
 
@@ -112,6 +114,11 @@ def brought_to(before: list[Operation]) -> Optional[list[int]]:
     """The size that all pictures have, if they have one."""
     for i in reversed(range(len(before))):
         (name, value), = before[i].items()
+        if name in ("random_apply", "random_choice", "random_order"):
+            members = value["transforms"] if isinstance(value, dict) else value
+            if any(brought_to([*before[:i], one]) != brought_to(before[:i]) for one in members):
+                return None
+            continue
         said: Operation = value if isinstance(value, dict) else {"size": value}
         if name == "crop_and_pad" and said.get("keep_size", True):
             continue
@@ -136,7 +143,7 @@ def crop(g: Array) -> Operation:
     box = [g.side(name) for name in ("x_min", "y_min", "x_max", "y_max")]
     if g.get("pad_if_needed"):
         g.refuse("pad_if_needed: got True, want False: a part by its place ends where the picture does; PadIfNeeded and CenterCrop or RandomCrop have a size")
-    if g.p == 1:
+    if g.happens:
         g.closing = [box[3] - box[1], box[2] - box[0]]
     return {"crop": short("box", without({"box": box, "p": whole(g.p)}, p=1))}
 

@@ -24,7 +24,7 @@ _HAPPENS = {"crop": 1, "random_crop_from_borders": 1, "crop_and_pad": 1, "bbox_s
             "adjust_sharpness": 0.5, "random_perspective": 0.5, "random_zoom_out": 0.5, "random_erasing": 0.5, "random_brightness_contrast": 0.5, "random_gamma": 0.5,
             "cv2_affine": 0.5, "hue_saturation_value": 0.5, "rgb_shift": 0.5, "cv2_color_jitter": 0.5, "box_blur": 0.5, "median_blur": 0.5, "cv2_gaussian_blur": 0.5, "motion_blur": 0.5, "coarse_dropout": 0.5, "clahe": 0.5,
             "sharpen": 0.5, "unsharp_mask": 0.5, "emboss": 0.5, "random_tone_curve": 0.5, "channel_dropout": 0.5, "grid_dropout": 0.5, "pixel_dropout": 0.5, "downscale": 0.5, "multiplicative_noise": 0.5, "iso_noise": 0.5, "cv2_autocontrast": 0.5, "salt_and_pepper": 0.5, "planckian_jitter": 0.5, "erasing": 0.5, "random_shadow": 0.5, "morphological": 0.5, "cv2_perspective": 0.5, "optical_distortion": 0.5, "grid_distortion": 0.5, "cv2_elastic_transform": 0.5, "random_grid_shuffle": 0.5}
-_GROUPED = ("horizontal_flip", "vertical_flip", "random_rotate90", "transpose", "random_rotation", "random_affine", "random_perspective", "cv2_affine", "cv2_perspective", "elastic_transform", "cv2_elastic_transform", "optical_distortion", "grid_distortion", "random_grid_shuffle", "rand_augment",
+_GROUPED = (*cropped.PARTS, "horizontal_flip", "vertical_flip", "random_rotate90", "transpose", "random_rotation", "random_affine", "random_perspective", "cv2_affine", "cv2_perspective", "elastic_transform", "cv2_elastic_transform", "optical_distortion", "grid_distortion", "random_grid_shuffle", "rand_augment",
             "trivial_augment_wide", "auto_augment", "timm_rand_augment", "aug_mix", "color_jitter", "random_photometric_distort", "random_channel_permutation", "grayscale", "gaussian_blur", "solarize",
             "posterize", "invert", "adjust_sharpness", "autocontrast", "equalize", "gaussian_noise", "jpeg", "random_brightness_contrast", "random_gamma", "hue_saturation_value", "rgb_shift",
             "cv2_color_jitter", "box_blur", "median_blur", "cv2_gaussian_blur", "motion_blur", "coarse_dropout", "clahe", "grid_dropout", "pixel_dropout", "downscale", "multiplicative_noise", "iso_noise", "cv2_autocontrast", "salt_and_pepper", "planckian_jitter", "erasing", "random_shadow", "morphological", "sharpen", "unsharp_mask", "emboss", "to_sepia", "random_tone_curve", "channel_dropout", "cv2_equalize", "cv2_grayscale")  # those that random_apply and its kin hold
@@ -239,6 +239,7 @@ class _Walk:
             refuse_unknown(one, place)
         given = arrays.Array(one, place, [operation for operation, _ in self.steps], self.in_hand)
         given.p, given.is_mask, given.pending, given.followed = albumentations.happens(self, one), self.is_mask, self.pending, bool(self.follows)
+        given.grouped = self._depth > 0
         rule = albumentations.RULES[name]
         if given.p == 0 or self.is_mask and name in albumentations.OF_COLOURS:
             return
@@ -301,7 +302,7 @@ class _Walk:
     def choose(self, children: list[tuple[float, Any, str]], p: float, one: Any, place: str, forced: bool = True) -> None:
         """OneOf: with probability p one of the children, by their weights, whatever their own probability is; those that are no operation are none."""
         steps, new, weights = len(self.steps), [], []
-        sizes = self.in_hand, self.channels
+        sizes, unlike = (self.in_hand, self.channels), False
         children = [child for child in children if child[0] > 0]
         for weight, child, at in children:
             before = len(self.steps), len(self.endings)
@@ -311,10 +312,11 @@ class _Walk:
             made = self.steps[before[0]:] + self.endings[before[1]:]
             if len(made) > 1:
                 raise refusal(at, child, f"got {len(made)} operations in the place of one, want one of each")
+            unlike = unlike or not made and type(child).__qualname__ not in ("NoOp", "PadIfNeeded")  # which are none of the picture either
             new += made
             weights += [whole(weight)] * len(made)
         self.in_hand, self.channels = sizes
-        if self.is_mask and 0 < len(new) < len(children):
+        if self.is_mask and new and unlike:
             raise refusal(place, one, _MASKS)
         p *= sum(weights) / sum(weight for weight, _, _ in children) if new else 0
         if not new or p == 0:
@@ -377,6 +379,8 @@ class _Walk:
         operations = [operation for operation, _ in new]
         group = {name: {"transforms": operations, **says} if says else operations}
         self.steps[steps:] = [(group, at)]
+        if self.closing is not None and self.closing[0] > steps:
+            self.closing = len(self.steps), *self.closing[1:]
         self._pass(group, at)
 
     def _classification(self, one: Any, place: str) -> None:
