@@ -224,6 +224,33 @@ def test_the_batches_of_mapped_samples_are_those_of_torch(jpegs, name):
     equal(ours(make(jpegs), **arguments), list(DataLoader(make(jpegs), **arguments)))
 
 
+WANTED = {1, 3}
+
+
+def is_wanted(sample):
+    """By a label that is decoded."""
+    label = sample["cls"]
+    return label in WANTED or not 0 <= label < 4
+
+
+SELECTED = {
+    "selected": lambda s: data(s).decode("pil").select(is_wanted).to_tuple("jpg;png", "cls").map_tuple(SMALL).batched(4),
+    "selected from bytes": lambda s: data(s).select(
+        lambda one: int(one["cls"]) != 2).decode("pil").to_tuple("jpg;png", "cls").map_tuple(SMALL).batched(4),
+    "tuples that are selected": lambda s: data(s).decode("pil").to_tuple("cls", "jpg;png").select(
+        lambda pair: pair[0] not in [0, 4] and pair[0] < 3).map_tuple(int, SMALL).batched(4),
+    "selected twice, by what is not taken": lambda s: data(s).decode("pil").select(is_wanted).select(
+        lambda one: one["cls"] >= 3).to_tuple("jpg;png", "id").map_tuple(SMALL, int).batched(4),
+}
+
+
+@pytest.mark.parametrize("name", SELECTED)
+def test_the_batches_of_selected_samples_are_those_of_torch(shards, name):
+    want = list(DataLoader(SELECTED[name](shards), batch_size=None))
+    equal(ours(SELECTED[name](shards), batch_size=None), want)
+    assert 0 < sum(len(batch[0]) for batch in want) < N
+
+
 def test_either_of_two_parts_is_mapped(shards):
     make = lambda: data(shards).decode("pil").map(  # noqa: E731
         lambda one: (SMALL(one["jpg"] if "jpg" in one else one["png"]), one["cls"])).batched(8)
@@ -406,12 +433,23 @@ def test_what_does_not_fit_ends_the_loop_and_is_named(tmp_path, part, content, n
 
 
 @pytest.mark.parametrize("make, message", [
-    (lambda s: data(s).decode("pil").select(lambda x: True).to_tuple("jpg", "cls").map_tuple(SMALL).batched(8), r"dataset.pipeline\[\d+\], select: .* has no equal here; leave samples out in the loop"),
+    (lambda s: data(s).decode("pil").select(
+        lambda x: "jpg" in x).to_tuple("jpg", "cls").map_tuple(SMALL).batched(8), r"dataset.pipeline\[\d+\], select: .*selects samples, .*test_webdataset.py:\d+: got .*want the label compared with numbers"),
+    (lambda s: data(s).decode("pil").select(
+        lambda x: x["cls"] < 2.5).to_tuple("jpg", "cls").map_tuple(SMALL).batched(8), "got .*2.5.*want the label compared with numbers"),
+    (lambda s: data(s).decode("pil").select(
+        lambda x: x["id"] < 1003).to_tuple("jpg", "cls").map_tuple(SMALL).batched(8), "got .*1003.*want the label compared with numbers"),
+    (lambda s: data(s).select(
+        lambda x: x["cls"] == 3).decode("pil").to_tuple("jpg", "cls").map_tuple(SMALL).batched(8), "got .*3.*want the label compared with numbers"),
+    (lambda s: data(s, resampled=True).decode("pil").select(is_wanted).to_tuple("jpg", "cls").map_tuple(SMALL).batched(8).with_epoch(3), "selects samples of an epoch of another length"),
+    (lambda s: data(s).decode("pil").to_tuple("id", "cls").batched(8).select(lambda x: x), "select: .*stands behind batched"),
     (lambda s: data(s).decode("pil").map(
         lambda x: x).to_tuple("jpg", "cls").map_tuple(SMALL, lambda x: x + 1).batched(8), r"map_tuple\[1\]: .*got a function of its own.*want none, int, float, str"),
     (lambda s: data(s).decode("pil").map(
         lambda x: dict(x)).to_tuple("jpg", "cls").batched(8), r"map: .*works on whole samples, .*test_webdataset.py:\d+: got 'dict\(x\)'.*want parts of a sample that go through transforms"),
     (lambda s: data(s).decode("pil").map(drawing).batched(8), r"test_webdataset.py:\d+: got 'if np.random.random"),
+    (lambda s: data(s).decode("pil").map(
+        lambda x: SMALL(x["jpg"])).batched(8), r"got \"return SMALL\(x\['jpg'\]\)\" at its end, no tuple and no dict"),
     (lambda s: data(s).decode("pil").map(dict.copy).batched(8), "works on whole samples, whose text cannot be read"),
     (lambda s: data(s).decode("pil").map(
         lambda x: [SMALL(x["jpg"]), x["cls"]]).batched(8), r'got "\[SMALL'),

@@ -15,6 +15,9 @@ from .functions import Member
 
 _WANT = ("want parts of a sample that go through transforms, int, float or str and are handed on: return transform(sample[\"jpg\"]), sample[\"cls\"], or a dict; or none: .to_tuple(\"jpg;png\", \"cls\").map_tuple(transform), "
          "and what it does to whole batches in the loop")
+_WANT_OF_LABELS = ("want the label compared with numbers, such as lambda sample: sample[\"cls\"] in (1, 5), of whole numbers: other samples are left out in the loop, or by order: {filter: ...} of a description "
+                   "(docs/migrate.md#webdataset); those that lack a part which is asked for handler=wds.warn_and_continue of to_tuple or rename leaves out")
+_COMPARED: dict[type, str] = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.In: "in", ast.NotIn: "not in"}
 _CASTS = {"int": int, "float": float, "str": str}
 RGB = object()  # what is done to a picture that is not decoded: Image.open(io.BytesIO(part)).convert("RGB")
 
@@ -59,6 +62,10 @@ class Made(NamedTuple):
 def read(function: Any, sample: Sample, part: Optional[Callable[[str], Part]], decoded: bool, gray: bool = False) -> Made:
     """What a function makes of a sample, of which part says what is under any name, where nobody knows which there are. decoded: whether parts are pictures, gray ones or RGB, and numbers by now, and not bytes.
     Raises Unknown, with the line and what was wrong there."""
+    return _prepared(function, sample, part, decoded, gray).made()
+
+
+def _prepared(function: Any, sample: Sample, part: Optional[Callable[[str], Part]], decoded: bool, gray: bool) -> _Reader:
     given: dict[str, Any] = {}
     first: tuple[Any, ...] = ()
     while isinstance(function, functools.partial) and not function.args:
@@ -71,11 +78,20 @@ def read(function: Any, sample: Sample, part: Optional[Callable[[str], Part]], d
         own = texts.parsed(function)
     except texts.Unread as error:
         raise Unknown(f"{error}, {_WANT}") from None
-    return _Reader(function, own, first, given, sample, part, decoded, gray).made()
+    return _Reader(function, own, first, given, sample, part, decoded, gray)
+
+
+def chosen(function: Any, sample: Sample, part: Optional[Callable[[str], Part]], decoded: bool) -> str:
+    """What a function asks of a sample's label, as order.filter has it; "": nothing. Raises Unknown as read does."""
+    reader = _prepared(function, sample, part, decoded, False)
+    reader.WANT = _WANT_OF_LABELS
+    return reader.chosen()
 
 
 class _Reader(texts.Reader):
     """Goes through the statements, one after the other, with what names stand for."""
+
+    WANT = _WANT
 
     def __init__(self, function: Any, own: texts.Definition, first: tuple[Any, ...], given: Mapping[str, Any], sample: Sample, part: Optional[Callable[[str], Part]], decoded: bool, gray: bool) -> None:
         super().__init__(function, own)
@@ -89,8 +105,8 @@ class _Reader(texts.Reader):
             self._refuse(own, "other arguments than a sample")
         self._names: dict[str, Any] = {**{name: Known(value) for name, value in given.items()}, **dict(zip(names, (*map(Known, first), self._sample)))}
 
-    def _refuse(self, node: ast.AST, what: str, want: str = _WANT) -> NoReturn:
-        raise Unknown(f"{self._place(node)}: got {what}, {want}")
+    def _refuse(self, node: ast.AST, what: str, want: str = "") -> NoReturn:
+        raise Unknown(f"{self._place(node)}: got {what}, {want or self.WANT}")
 
     # ---- statements
 
@@ -104,9 +120,46 @@ class _Reader(texts.Reader):
         made = self._value(last.value)
         if isinstance(made, dict) and made:
             return Made({key: self._whole(one, last) for key, one in made.items()}, made is self._sample)
-        if not isinstance(made, tuple) or not made:
+        if type(made) is not tuple or not made:
             self._refuse(last, f"{ast.unparse(last)[:80]!r} at its end, no tuple and no dict")
         return Made(tuple([self._whole(one, last) for one in made]), False)
+
+    def chosen(self) -> str:
+        body: list[ast.stmt] = [ast.copy_location(ast.Return(self._own.body), self._own.body)] if isinstance(self._own, ast.Lambda) else self._own.body
+        *steps, last = body
+        for step in steps:
+            self._step(step)
+        if not isinstance(last, ast.Return) or last.value is None:
+            self._refuse(last, f"{ast.unparse(last)[:80]!r} at its end, no return")
+        return self._condition(last.value)
+
+    def _condition(self, node: ast.expr) -> str:
+        """As the engine has it."""
+        if isinstance(node, ast.BoolOp):
+            return f"({(' && ' if isinstance(node.op, ast.And) else ' || ').join(map(self._condition, node.values))})"
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return f"!{self._condition(node.operand)}"
+        if not isinstance(node, ast.Compare):
+            self._other(node)
+        sides = [self._value(one) for one in (node.left, *node.comparators)]
+        both = [f"({self._side(one, node, False)} {_COMPARED[type(op)]} {self._side(other, node, isinstance(op, (ast.In, ast.NotIn)))})"
+                if type(op) in _COMPARED else self._other(node) for op, one, other in zip(node.ops, sides, sides[1:])]
+        return both[0] if len(both) == 1 else f"({' && '.join(both)})"
+
+    def _side(self, one: Any, node: ast.AST, many: bool) -> str:
+        """The label, a whole number, or several."""
+        if isinstance(one, Part) and not many and one.names == ("cls",) and [function for _, function in one.functions] in ([], [Member((), "int")]) and (self._decoded or one.own):
+            return "label"
+        value = one.value if isinstance(one, Known) else [each.value if isinstance(each, Known) else None for each in one] if type(one) is tuple else None
+        if many and isinstance(value, (tuple, list, set, frozenset, range)) and all(type(each) is int for each in value):
+            return f"[{', '.join(map(str, value))}]"
+        return str(value) if not many and type(value) is int else self._other(node)
+
+    def _list(self, node: ast.List) -> Any:
+        return self._tuple(ast.copy_location(ast.Tuple(node.elts, ast.Load()), node)) if self.WANT is not _WANT else self._other(node)
+
+    def _set(self, node: ast.Set) -> Any:
+        return self._list(ast.copy_location(ast.List(node.elts, ast.Load()), node))
 
     def _whole(self, one: Any, node: ast.AST) -> Part:
         """A part as it is handed on."""
@@ -122,7 +175,7 @@ class _Reader(texts.Reader):
             if isinstance(target, ast.Name):
                 self._names[target.id] = value
                 return
-            if isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, tuple) and len(value) == len(target.elts) and all(isinstance(one, ast.Name) for one in target.elts):
+            if isinstance(target, (ast.Tuple, ast.List)) and type(value) is tuple and len(value) == len(target.elts) and all(isinstance(one, ast.Name) for one in target.elts):
                 self._names.update(zip(map(ast.unparse, target.elts), value))
                 return
             if isinstance(target, ast.Subscript):

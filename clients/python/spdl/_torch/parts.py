@@ -42,8 +42,11 @@ def streamed(pipeline: Pipeline, dataset: Any, said: Any) -> Streamed:
     shards = list(dict.fromkeys(pipeline.urls))
     if len(shards) < len(pipeline.urls):
         addresses.refuse("dataset", dataset, f"names {len(pipeline.urls) - len(shards)} of its {len(pipeline.urls)} shards twice, want each once; repeat of order in a description has samples several times")
+    fields.label = "cls" if pipeline.chosen else fields.label
     source: dict[str, Any] = {"shards": shards, **({"label": fields.label} if fields.label else {"labels": "none"}), **({"columns": fields.columns} if fields.columns else {})}
     order: dict[str, Any] = {"shuffle": pipeline.shuffled, "seed": said.seed_of_stream(pipeline.seed), "last": "pad" if pipeline.resampled else "drop" if batches.drop_last else "cover"}
+    if pipeline.chosen:
+        order["filter"] = " && ".join(pipeline.chosen)
     if pipeline.shuffled:
         order["window"] = max(WINDOW, pipeline.workers)
     made = Made(None, source, fields.sections, None, [leaf.field for leaf in leaves], finish, batches.collate is not None, None, {}, Places(), pipeline.epoch)
@@ -60,7 +63,7 @@ class _Fields:
             addresses.refuse("dataset", dataset, 'gives whole samples, whose parts are known only when they are read, want .to_tuple("jpg;png", "cls"), or .rename(image="jpg;png", label="cls", keep=False)')
         self._pictures = sum(self._kind(part) == "picture" for part in parts)
         numbers = [part for part in parts if self._kind(part) == "number"]
-        self._labelled = next((part for part in numbers if part.names == ("cls",)), numbers[0] if len(numbers) == 1 else None)
+        self._labelled = next((part for part in numbers if part.names == ("cls",)), numbers[0] if len(numbers) == 1 and not pipeline.chosen else None)
         self._taken = {"index", "status"}
         self.label: Optional[str] = None
         self.sections: dict[str, Any] = {}

@@ -13,7 +13,6 @@ from .functions import is_identity
 from .mapped import Part
 
 _REMEDIES = {  # of stages that have no equal here
-    "_select": "leave samples out in the loop, or over labels by order: {filter: \"label < 3\"} of a description (docs/migrate.md#webdataset); those that lack a part which is asked for handler=wds.warn_and_continue of to_tuple or rename leaves out",
     "_rsample": "leave samples out in the loop",
     "_associate": "a table has such columns: source: {list: FILE} of a description (docs/tables.md)",
     "_extract_keys": 'want .to_tuple("jpg;png", "cls"), which names parts as they are',
@@ -54,6 +53,7 @@ class Pipeline:
         self.form = ""  # of what is in hand: shards, SAMPLES, DICTS, whose names are known, TUPLES
         self.named: dict[str, Part] = {}  # of a sample's parts those that were renamed, or changed
         self.row: list[Part] = []  # of a tuple
+        self.chosen: list[str] = []  # what is asked of labels
         self.batches: Optional[Batches] = None
         self.epoch: Optional[int] = None  # what is in hand, so many times
         self.workers = self.ahead = 0
@@ -149,6 +149,18 @@ class Pipeline:
         if ends[:1] != ["gzfilter"] or ends[-1:] != ["basichandlers"]:
             self.refuse(place, stage, 'got pre or post handlers, want .decode("pil") without')
         self._decoded(place, stage, decoder.handlers[1:-1], {"only": decoder.only})
+
+    def _select(self, stage: Any, place: str, args: Sequence[Any], options: dict[str, Any]) -> None:
+        predicate = args[0] if args else options.get("predicate")
+        if self.batches is not None or self.form not in (SAMPLES, DICTS, TUPLES):
+            self._need(SAMPLES, stage, place)
+        if self.epoch is not None or self.resampled:
+            self.refuse(place, stage, "selects samples of an epoch of another length (with_epoch, resampled), want it without, and len(loader) as an epoch")
+        sample: mapped.Sample = tuple(self.row) if self.form == TUPLES else self.named
+        try:
+            self.chosen.append(mapped.chosen(predicate, sample, (lambda name: Part((name,))) if self.form == SAMPLES else None, self.decoded is not None))
+        except Unknown as error:
+            self.refuse(place, predicate, f"selects samples, {error}")
 
     def _mapped(self, function: Any, place: str) -> None:
         """A function of whole samples, of which the code is read."""
@@ -286,7 +298,7 @@ _DEFAULT = object()
 _STAGES: dict[str, Callable[[Pipeline, Any, str, Sequence[Any], dict[str, Any]], None]] = {
     "SimpleShardList": Pipeline._simple, "ResampledShards": Pipeline._resampled, "split_by_node": Pipeline._node, "single_node_only": Pipeline._one_node,
     "tarfile_to_samples": Pipeline._files, "tarfile_samples": Pipeline._files, "tar_file_expander": Pipeline._files, "_shuffle": Pipeline._shuffle, "detshuffle": Pipeline._seeded,
-    "_decode": Pipeline._decode, "_map": Pipeline._map, "_rename": Pipeline._rename, "_map_dict": Pipeline._map_dict, "_to_tuple": Pipeline._to_tuple, "_map_tuple": Pipeline._map_tuple,
+    "_decode": Pipeline._decode, "_map": Pipeline._map, "_select": Pipeline._select, "_rename": Pipeline._rename, "_map_dict": Pipeline._map_dict, "_to_tuple": Pipeline._to_tuple, "_map_tuple": Pipeline._map_tuple,
     "_batched": Pipeline._batched, "_unbatched": Pipeline._unbatched,
 }
 
