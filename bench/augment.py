@@ -116,6 +116,8 @@ def albumentations(im, rows):
         "cv2_gaussian_blur": A.GaussianBlur(p=1), "motion_blur": A.MotionBlur(p=1),
         "transpose": A.Transpose(p=1), "sharpen": A.Sharpen(p=1), "unsharp_mask": A.UnsharpMask(p=1), "emboss": A.Emboss(p=1), "to_sepia": A.ToSepia(p=1), "random_tone_curve": A.RandomToneCurve(p=1), "channel_dropout": A.ChannelDropout(p=1),
         "cv2_equalize": A.Equalize(p=1), "cv2_perspective": A.Perspective(p=1), "grid_dropout": A.GridDropout(p=1), "pixel_dropout": A.PixelDropout(p=1), "downscale": A.Downscale(p=1), "multiplicative_noise": A.MultiplicativeNoise(p=1), "multiplicative_noise_of_elements": A.MultiplicativeNoise(elementwise=True, p=1), "cv2_elastic_transform": A.ElasticTransform(120, 6, p=1), "optical_distortion": A.OpticalDistortion(p=1), "grid_distortion": A.GridDistortion(p=1), "random_grid_shuffle": A.RandomGridShuffle(p=1), "iso_noise": A.ISONoise(p=1), "morphological": A.Morphological(p=1), "morphological_9": A.Morphological((9, 9), p=1),
+        "cv2_autocontrast": A.AutoContrast(p=1), "salt_and_pepper": A.SaltAndPepper(p=1), "planckian_jitter": A.PlanckianJitter(p=1), "erasing": A.Erasing(p=1), "random_shadow": A.RandomShadow(p=1),
+        "crop_and_pad": A.CropAndPad(px=(-9, 10)), "resized_crop": A.RandomResizedCrop(SIZE), "random_scale": A.RandomScale(p=1),
         "clahe": A.CLAHE(p=1), "coarse_dropout": A.CoarseDropout(p=1), "jpeg": A.ImageCompression(quality_range=(30, 95), p=1), "gaussian_noise": A.GaussNoise((0.1, 0.1), p=1),
     }.items()}
 

@@ -164,6 +164,10 @@ func jitter(j *spec.ColorJitter) *media.Jitter {
 	return &media.Jitter{P: j.P, Brightness: j.Brightness, Contrast: j.Contrast, Saturation: j.Saturation, Hue: j.Hue}
 }
 
+func sized(e spec.Extent, by spec.Interpolation) media.Sized {
+	return media.Sized{Size: media.Size{H: e.Height, W: e.Width}, Interpolation: filters[by]}
+}
+
 // step says a step in core/media's words.
 func step(s spec.Step) media.Step {
 	switch s := s.(type) {
@@ -181,6 +185,30 @@ func step(s spec.Step) media.Step {
 		return &media.ZoomOut{P: s.P, Sides: s.SideRange, Fill: fill(s.Fill)}
 	case *spec.RandomIoUCrop:
 		return &media.IoUCrop{Scale: s.Scale, Ratio: s.Ratio, Options: s.Options, Trials: s.Trials}
+	case *spec.CV2Autocontrast:
+		return &media.CV2Autocontrast{P: s.P, Cutoff: s.Cutoff, Even: s.Method == "pil"}
+	case *spec.SaltAndPepper:
+		return &media.Salt{P: s.P, Amount: s.Amount, White: s.White}
+	case *spec.PlanckianJitter:
+		return &media.Planckian{P: s.P, Kelvin: s.Kelvin, Daylight: s.Mode == "cied", Normal: s.Sampling == "gaussian"}
+	case *spec.Erasing:
+		return &media.Erasing{P: s.P, Scale: s.Scale, Ratio: s.Ratio, Fill: fill(s.Fill)}
+	case *spec.RandomShadow:
+		return &media.Shadow{P: s.P, Part: s.ROI, Count: s.Count, Corners: s.Corners, Intensity: s.Intensity}
+	case *spec.Crop:
+		return &media.Cut{P: s.P, Left: s.Box[0], Top: s.Box[1], Right: s.Box[2], Bottom: s.Box[3]}
+	case *spec.RandomCropFromBorders:
+		return &media.CutBorders{P: s.P, Left: s.Left, Right: s.Right, Top: s.Top, Bottom: s.Bottom}
+	case *spec.CropAndPad:
+		return &media.CutSides{P: s.P, By: s.By, Pixels: s.Pixels, Same: s.Same, KeepSize: s.KeepSize, Interpolation: filters[s.Interpolation], Padding: paddings[s.Padding], Fill: fill(s.Fill)}
+	case *spec.BBoxSafeRandomCrop:
+		return &media.CutSafely{P: s.P, Erosion: s.Erosion, Sized: sized(s.Extent, s.Interpolation)}
+	case *spec.AtLeastOneBBoxRandomCrop:
+		return &media.CutAround{P: s.P, Erosion: s.Erosion, Size: media.Size{H: s.Height, W: s.Width}}
+	case *spec.ResizedCrop:
+		return &media.CutResized{P: s.P, Crop: media.RandomCrop{Scale: s.RandomResizedCrop.Scale, Ratio: s.Ratio, Height: s.PartHeight}, Sized: sized(s.Extent, s.Interpolation)}
+	case *spec.RandomScale:
+		return &media.Rescale{P: s.P, By: s.Scale, Interpolation: filters[s.Interpolation]}
 	case *spec.ElasticTransform:
 		return &media.Elastic{P: s.P, Alpha: s.Alpha, Sigma: s.Sigma, Interpolation: filters[s.Interpolation], Fill: fill(s.Fill)}
 	case *spec.CV2Perspective:

@@ -35,6 +35,18 @@ enum {
     LATER_MORPH = 262,
     LATER_ISO = 264,         /* and two more */
     LATER_CV2_ELASTIC = 268, /* and one more */
+    LATER_CUT = 270,
+    LATER_CUT_BORDERS = 271, /* and two more */
+    LATER_CUT_SIDES = 274,   /* and two more */
+    LATER_CUT_SAFELY = 277,  /* and two more */
+    LATER_CUT_AROUND = 280,  /* and one more */
+    LATER_CUT_RESIZED = 282, /* and twenty more */
+    LATER_RESCALE = 303,
+    LATER_CV2_AUTOCONTRAST = 304,
+    LATER_SALT = 305,      /* and two more */
+    LATER_PLANCKIAN = 308, /* and one more */
+    LATER_ERASING = 310,   /* and two more */
+    LATER_SHADOW = 313,    /* and two for each */
 };
 
 /* The whole number nearest to v, of two the even one; and as a byte. */
@@ -79,6 +91,15 @@ void media_rgb_shift(const media_pixels *px, const media_kernels *by, const doub
 
 /* CV2_BRIGHTNESS ... CV2_HUE. */
 void media_cv2_colour(const media_pixels *px, const media_kernels *by, int kind, double factor);
+
+/* --- cv2_tones.c --- */
+void media_draw_cv2_autocontrast(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_planckian(const media_step *s, const media_draw *d, media_retouches *to);
+void media_cv2_autocontrast(const media_pixels *px, const media_kernels *by, const media_retouch *r);
+
+/* --- shadow.c --- */
+void media_draw_shadows(const media_step *s, const media_draw *d, media_retouches *to);
+int media_shadow(const media_pixels *px, const media_retouch *r, media_buf *room);
 
 /* --- cv2_warp.c, cv2_warp_avx2.c --- */
 void media_draw_cv2_affine(const media_step *s, const media_draw *d, media_retouches *to);
@@ -222,6 +243,9 @@ void media_hole(const media_pixels *px, const media_retouch *r);
 void media_draw_grid_holes(const media_step *s, const media_draw *d, media_retouches *to);
 void media_grid_holes(const media_pixels *px, const media_retouch *r);
 void media_draw_specks(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_salt(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_erasing(const media_step *s, const media_draw *d, media_retouches *to);
+void media_salt(const media_pixels *px, const media_kernels *by, const media_retouch *r);
 void media_specks(const media_pixels *px, const media_kernels *by, const media_retouch *r);
 
 /* --- iso.c --- */

@@ -92,7 +92,8 @@ void media_drop_channels(const media_pixels *px, int which, uint8_t fill) {
 }
 
 /* The smallest value that is there becomes 0, and each other the share of all but these that are not above it. */
-static void equalize(const uint32_t n[256], uint8_t table[256]) {
+static void equalize(const uint32_t n[256], const media_retouch *r, uint8_t table[256]) {
+    (void)r;
     uint64_t all = 0, sum = 0;
     int x = 0;
     for (int i = 0; i < 256; i++) all += n[i];
@@ -106,7 +107,7 @@ static void equalize(const uint32_t n[256], uint8_t table[256]) {
 }
 
 void media_cv2_equalize(const media_pixels *px, const media_kernels *by) {
-    media_by_histogram(px, by, equalize);
+    media_by_histogram(px, by, equalize, NULL);
 }
 
 /* A weighted sum of 10 bits as a byte. */

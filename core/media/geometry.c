@@ -28,17 +28,18 @@ void media_whole(media_plan *p, int32_t w, int32_t h) {
     p->box_h = p->res_h = h;
 }
 
-static int draw_crop(const media_op *op, const media_draw *d, int32_t w, int32_t h, media_plan *p) {
+static int draw_crop(const media_crop *of, const media_draw *d, uint32_t op, uint32_t block, int32_t w,
+                     int32_t h, media_plan *p) {
     double area = (double)w * (double)h;
-    double log_min = log(op->ratio_min), log_max = log(op->ratio_max);
+    double log_min = log(of->ratio[0]), log_max = log(of->ratio[1]);
     for (uint32_t t = 0; t < CROP_TRIES; t++) {
         double u[2];
-        media_uniforms(d, OP_CROP, 2 * t, u);
-        double target = area * (op->scale_min + u[0] * (op->scale_max - op->scale_min));
+        media_uniforms(d, op, block + 2 * t, u);
+        double target = area * (of->scale[0] + u[0] * (of->scale[1] - of->scale[0]));
         double aspect = exp(log_min + u[1] * (log_max - log_min));
         double cw = rint(sqrt(target * aspect)), ch = rint(sqrt(target / aspect));
         if (!(cw > 0 && cw <= w && ch > 0 && ch <= h)) continue;
-        media_uniforms(d, OP_CROP, 2 * t + 1, u);
+        media_uniforms(d, op, block + 2 * t + 1, u);
         p->box_w = (int32_t)cw;
         p->box_h = (int32_t)ch;
         p->box_y = (int32_t)(u[0] * (h - p->box_h + 1));
@@ -49,12 +50,13 @@ static int draw_crop(const media_op *op, const media_draw *d, int32_t w, int32_t
 }
 
 /* albumentations' RandomSizedCrop: no larger than the picture, and a pixel wide at least. */
-static void sized_crop(const media_op *op, const media_draw *d, int32_t w, int32_t h, media_plan *p) {
+static void sized_crop(const media_crop *of, const media_draw *d, uint32_t op, uint32_t block, int32_t w,
+                       int32_t h, media_plan *p) {
     double u[2], at[2];
-    media_uniforms(d, OP_CROP, 0, u);
-    media_uniforms(d, OP_CROP, 1, at);
-    int32_t high = (int32_t)(op->crop_h[0] + (uint32_t)(u[0] * (op->crop_h[1] - op->crop_h[0] + 1)));
-    double wide = fmax(floor(high * op->ratio_min), 1);
+    media_uniforms(d, op, block, u);
+    media_uniforms(d, op, block + 1, at);
+    int32_t high = (int32_t)media_whole_between(of->height, u[0]);
+    double wide = fmax(floor(high * of->ratio[0]), 1);
     p->box_h = high < h ? high : h;
     p->box_w = wide < w ? (int32_t)wide : w;
     p->box_y = (int32_t)(at[0] * (h - p->box_h + 1));
@@ -62,18 +64,26 @@ static void sized_crop(const media_op *op, const media_draw *d, int32_t w, int32
 }
 
 /* The central crop that torchvision falls back to after ten tries. */
-static void fallback_crop(const media_op *op, int32_t w, int32_t h, media_plan *p) {
+static void fallback_crop(const media_crop *of, int32_t w, int32_t h, media_plan *p) {
     double ratio = (double)w / (double)h;
     p->box_w = w;
     p->box_h = h;
-    if (ratio < op->ratio_min)
-        p->box_h = (int32_t)rint(w / op->ratio_min);
-    else if (ratio > op->ratio_max)
-        p->box_w = (int32_t)rint(h * op->ratio_max);
+    if (ratio < of->ratio[0])
+        p->box_h = (int32_t)rint(w / of->ratio[0]);
+    else if (ratio > of->ratio[1])
+        p->box_w = (int32_t)rint(h * of->ratio[1]);
     p->box_h = p->box_h < 1 ? 1 : p->box_h > h ? h : p->box_h;
     p->box_w = p->box_w < 1 ? 1 : p->box_w > w ? w : p->box_w;
     p->box_y = (h - p->box_h) / 2;
     p->box_x = (w - p->box_w) / 2;
+}
+
+void media_crop_part(const media_crop *of, const media_draw *d, uint32_t op, uint32_t block, int32_t w,
+                     int32_t h, media_plan *p) {
+    if (of->height[1] > 0)
+        sized_crop(of, d, op, block, w, h, p);
+    else if (!draw_crop(of, d, op, block, w, h, p))
+        fallback_crop(of, w, h, p);
 }
 
 static int replay_crop(const media_draw *d, int32_t w, int32_t h, media_plan *p) {
@@ -186,7 +196,7 @@ static void shortest(const media_op *op, const media_draw *d, int32_t w, int32_t
 static void scale_jitter(const media_op *op, const media_draw *d, int32_t w, int32_t h, media_plan *p) {
     double u[2], fit_h = (double)op->resize_h / h, fit_w = (double)op->resize_w / w;
     media_uniforms(d, OP_SCALE, 0, u);
-    float scale = (float)op->scale_min + (float)u[0] * (float)(op->scale_max - op->scale_min);
+    float scale = (float)op->crop.scale[0] + (float)u[0] * (float)(op->crop.scale[1] - op->crop.scale[0]);
     float by = (float)(fit_h < fit_w ? fit_h : fit_w) * scale;
     p->res_h = (int32_t)((float)h * by);
     p->res_w = (int32_t)((float)w * by);
@@ -357,10 +367,8 @@ int media_fit(const media_op *op, const media_draw *draw, int32_t w, int32_t h, 
         if (draw->replay) {
             int rc = replay_crop(draw, w, h, p);
             if (rc != MEDIA_OK) return rc;
-        } else if (op->crop_h[1] > 0) {
-            sized_crop(op, draw, w, h, p);
-        } else if (!draw_crop(op, draw, w, h, p)) {
-            fallback_crop(op, w, h, p);
+        } else {
+            media_crop_part(&op->crop, draw, OP_CROP, 0, w, h, p);
         }
         p->res_w = (int32_t)op->out_w;
         p->res_h = (int32_t)op->out_h;

@@ -148,10 +148,7 @@ func (cfg *Config) geometry(op *C.media_op) {
 		op.resize_h, op.resize_w = C.uint32_t(cfg.Resize.H), C.uint32_t(cfg.Resize.W)
 	case cfg.Random != nil:
 		op.geometry = C.MEDIA_RANDOM_CROP
-		scale, ratio := cfg.Random.ranges()
-		op.scale_min, op.scale_max = C.double(scale[0]), C.double(scale[1])
-		op.ratio_min, op.ratio_max = C.double(ratio[0]), C.double(ratio[1])
-		op.crop_h = [2]C.uint32_t{C.uint32_t(cfg.Random.Height[0]), C.uint32_t(cfg.Random.Height[1])}
+		op.crop = cfg.Random.c()
 		op.any_filter = flag(cfg.Random.AnyFilter)
 	case cfg.RandomResize != nil:
 		op.geometry = C.MEDIA_RANDOM_RESIZE
@@ -166,7 +163,7 @@ func (cfg *Config) geometry(op *C.media_op) {
 		op.geometry = C.MEDIA_SCALE_JITTER
 		j := cfg.ScaleJitter
 		op.resize_h, op.resize_w = C.uint32_t(j.Size.H), C.uint32_t(j.Size.W)
-		op.scale_min, op.scale_max = C.double(j.Scale[0]), C.double(j.Scale[1])
+		op.crop.scale = cRange(j.Scale)
 	case cfg.ResizeArea != nil:
 		op.geometry = C.MEDIA_RESIZE_AREA
 		a := cfg.ResizeArea
@@ -196,6 +193,11 @@ func (cfg *Config) crop(op *C.media_op) {
 	op.anywhere, op.padding_mode = flag(cfg.Anywhere), C.uint32_t(cfg.Padding)
 	op.pad_left, op.pad_top = C.uint32_t(cfg.Pad.Left), C.uint32_t(cfg.Pad.Top)
 	op.pad_right, op.pad_bottom = C.uint32_t(cfg.Pad.Right), C.uint32_t(cfg.Pad.Bottom)
+}
+
+func (r *RandomCrop) c() C.media_crop {
+	scale, ratio := r.ranges()
+	return C.media_crop{scale: cRange(scale), ratio: cRange(ratio), height: cPair(r.Height)}
 }
 
 func (r *RandomCrop) ranges() (scale, ratio [2]float64) {

@@ -1,9 +1,11 @@
-/* holes.c - parts of a row that become one colour: albumentations' CoarseDropout, GridDropout and PixelDropout.
+/* holes.c - parts of a row that become one colour: albumentations' CoarseDropout, GridDropout, PixelDropout, SaltAndPepper and Erasing.
  *
  * Draws, in the words of philox.c: the first block says whether, and how many; each hole has two blocks behind it, height and width, then how far down and to
  * the right. Holes lie within the row, and may lie on each other. A grid's block says whether, and how large its cells are; pixels' whether. The block behind it is
  * the key of what is then drawn one by one: of a grid the counter (i, 0, 0, 0) says with the first uniform whether line i of cells has one of the pixels that are left
- * over, (i, 1, 0, 0) of column i, and (i, 2, k, 0) where the hole of line i and column k lies, down and to the right; of pixels a word of (i / 4, channel, 0, 0). */
+ * over, (i, 1, 0, 0) of column i, and (i, 2, k, 0) where the hole of line i and column k lies, down and to the right; of pixels a word of (i / 4, channel, 0, 0).
+ * Salt's second uniform is how many pixels, the next block has how many of these are white, and the one behind it is the key: a word of channel 0 for each pixel as long as
+ * some are to be found, and one of channel 1 for each that is. ERASING's next blocks have the area and the shape, then how far down and to the right. */
 #include <math.h>
 
 #include "cv2.h"
@@ -145,4 +147,60 @@ void media_specks(const media_pixels *px, const media_kernels *by, const media_r
         return;
     }
     for (int ch = 0; ch < channels; ch++) speckle(px, by, r, (uint32_t)ch, ch, ch + 1);
+}
+
+void media_draw_salt(const media_step *s, const media_draw *d, media_retouches *to) {
+    double amount[2], white[2];
+    if (!media_happens(s, d, LATER_SALT)) return;
+    media_uniforms(d, OP_LATER, LATER_SALT, amount);
+    media_uniforms(d, OP_LATER, LATER_SALT + 1, white);
+    media_retouch *r = &to->all[to->n++];
+    *r = (media_retouch){.kind = MEDIA_SALT,
+                         .value = media_between(s->of.salt.amount, amount[1]),
+                         .mean = media_between(s->of.salt.white, white[0])};
+    media_words(d, OP_LATER, LATER_SALT + 2, r->key);
+}
+
+/* So many pixels, any of all alike: each with the chance that so many of those from it on still have to be. */
+void media_salt(const media_pixels *px, const media_kernels *by, const media_retouch *r) {
+    const int channels = px->step == 1 ? 1 : 3;
+    media_each each = {.by = by, .key = r->key}, which = {.by = by, .key = r->key, .channel = 1};
+    uint64_t left = (uint64_t)px->w * (uint64_t)px->h, want = (uint64_t)((double)left * r->value);
+    uint64_t white = (uint64_t)((double)want * r->mean);
+    for (int32_t y = 0; y < px->h && want > 0; y++) {
+        uint8_t *c = media_line(px, y);
+        for (int32_t x = 0; x < px->w && want > 0; x++, c += px->step, left--) {
+            if ((double)media_next_word(&each) * (double)left >= (double)want * 0x1p32) continue;
+            int is_white = (double)media_next_word(&which) * (double)want < (double)white * 0x1p32;
+            memset(c, is_white ? 255 : 0, (size_t)channels);
+            white -= (uint64_t)is_white;
+            want--;
+        }
+    }
+}
+
+/* albumentations' Erasing: no part where none of so much area has such a shape. */
+void media_draw_erasing(const media_step *s, const media_draw *d, media_retouches *to) {
+    const media_erasing_step *of = &s->of.erasing;
+    double size[2], at[2], h = to->h, w = to->w, least = of->ratio[0], most = of->ratio[1];
+    if (!media_happens(s, d, LATER_ERASING)) return;
+    media_uniforms(d, OP_LATER, LATER_ERASING + 1, size);
+    media_uniforms(d, OP_LATER, LATER_ERASING + 2, at);
+    double first = h * w * of->scale[0];
+    double last = fmin(h * w * of->scale[1],
+                       fmin(fmin(least * h * h, most * h * h), fmin(w * w / least, w * w / most)));
+    if (last < first) return;
+    double area = first + (last - first) * size[0];
+    most = fmin(most, w * w / area);
+    least = fmax(least, area / (h * h));
+    if (!(area > 0) || least > most) return;
+    double ratio = least + (most - least) * size[1];
+    int32_t high = (int32_t)rint(sqrt(area / ratio)), wide = (int32_t)rint(sqrt(area * ratio));
+    high = high < to->h ? high : to->h;
+    wide = wide < to->w ? wide : to->w;
+    media_retouch *r = &to->all[to->n++];
+    *r = (media_retouch){.kind = MEDIA_HOLE,
+                         .key = {(uint32_t)(at[1] * (to->w - wide + 1)),
+                                 (uint32_t)(at[0] * (to->h - high + 1)), (uint32_t)wide, (uint32_t)high}};
+    memcpy(r->fill, of->fill, sizeof r->fill);
 }

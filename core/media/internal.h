@@ -46,6 +46,10 @@ void media_whole(media_plan *plan, int32_t w, int32_t h);
 int media_fit(const media_op *op, const media_draw *draw, int32_t w, int32_t h, media_plan *plan);
 void media_place(const media_op *op, const media_draw *draw, media_plan *plan);
 
+/* The part of a picture of w x h that a crop takes, drawn from the blocks of an operation from this one on, of which it may take 20. */
+void media_crop_part(const media_crop *of, const media_draw *d, uint32_t op, uint32_t block, int32_t w,
+                     int32_t h, media_plan *p);
+
 /* The filter of the resize. */
 int32_t media_filter(const media_op *op, const media_draw *draw);
 
@@ -200,7 +204,10 @@ enum {
     MEDIA_SHUFFLE,
     MEDIA_DILATE, /* by an ellipse that is `size` wide and `first` high */
     MEDIA_ERODE,
-    MEDIA_ISO, /* its value is the intensity, its mean the shift of colours */
+    MEDIA_ISO,              /* its value is the intensity, its mean the shift of colours */
+    MEDIA_CV2_AUTOCONTRAST, /* its value is the cutoff; size: as Pillow's, not by the sums */
+    MEDIA_SALT,             /* its value is the amount, its mean how much of that is salt */
+    MEDIA_SHADOW, /* its value is what is multiplied by, its size the corners, its matrix where these lie */
     MEDIA_CV2_ELASTIC, /* its value is sigma, its mean alpha; taps, whether numbers are even, and whether both axes have the same */
     MEDIA_TORCH_CONTRAST, /* from here on torch.h */
     MEDIA_TORCH_SATURATION,
@@ -238,6 +245,9 @@ typedef struct media_retouch {
 typedef struct media_retouches {
     const struct media_ctx *of; /* of IOU_CROP */
     int32_t w, h;               /* of what they are done to, and in the end of what they make of it */
+    media_plan
+        part; /* of what they make of it: the part that the last step drawn goes on with, and what it is resized to, by part_filter; box_w of 0: all of it, as it is */
+    int32_t part_filter;
     int32_t n;
     media_retouch *all; /* in room, which has as many as the steps may come to */
     media_buf room;
@@ -324,7 +334,23 @@ void media_draw_zoom_out(const media_step *s, const media_draw *d, media_retouch
 /* Left and right change places (MEDIA_DO_FLIP) or top and bottom, if the geometry has not seen to it. */
 void media_draw_mirror(const media_step *s, const media_draw *d, media_retouches *to);
 
+/* --- part.c --- */
+void media_draw_cut(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_cut_borders(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_cut_sides(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_cut_safely(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_cut_around(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_cut_resized(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_rescale(const media_step *s, const media_draw *d, media_retouches *to);
+
 /* --- moves.c --- */
+
+/* The moves from the picture as it is seen on to what the last stage has made so far; -1: nobody can tell. */
+int media_moves_so_far(media_moves *to, const media_ctx *c);
+
+/* Box i of the picture where they take it, in pixels, within what is there: left, top, right and bottom. */
+void media_box_so_far(const media_ctx *c, const media_moves *by, int32_t i, double box[4]);
+
 void media_draw_iou_crop(const media_step *s, const media_draw *d, media_retouches *to);
 
 /* --- perspective.c --- */
@@ -432,9 +458,10 @@ void media_by_tables_vbmi(const media_pixels *px, const uint8_t of[3][256]);
 /* Each channel by its own, and grey by the first. */
 void media_by_channels(const media_pixels *px, const media_kernels *by, const uint8_t of[3][256]);
 
-/* By what is made of how often each value of a channel is there. */
+/* By what is made, as r says, of how often each value of a channel is there. */
 void media_by_histogram(const media_pixels *px, const media_kernels *by,
-                        void (*make)(const uint32_t n[256], uint8_t table[256]));
+                        void (*make)(const uint32_t n[256], const media_retouch *r, uint8_t table[256]),
+                        const media_retouch *r);
 void media_solarize(const media_pixels *px, const media_kernels *by, double threshold);
 void media_solarize_add(const media_pixels *px, const media_kernels *by, int add); /* to what is below 128 */
 void media_posterize(const media_pixels *px, const media_kernels *by, int bits);
@@ -530,7 +557,9 @@ typedef struct media_pass {
     int32_t left, top;
 } media_pass;
 
-/* What is done to a whole picture ahead of the geometry that is left. */
+/* What is done to a whole picture ahead of the geometry that is left; what takes a part of it ends one stage and begins another. */
+enum { MEDIA_MAX_STAGES = MEDIA_MAX_PARTS + 2 };
+
 typedef struct media_stage {
     media_pass pass;
     media_retouches steps; /* what warps, and may change the size, and what changes values */
@@ -586,7 +615,7 @@ struct media_ctx {
     media_buf room, mix; /* and what that needs besides */
     media_buf sheets[2]; /* whole pictures, ahead of the geometry */
     int sheet;           /* which of them has the last */
-    media_stage stages[2];
+    media_stage stages[MEDIA_MAX_STAGES];
     int n_stages;
     media_pass pass;     /* how the row is made, behind the stages */
     media_tiling tiling; /* or, in place of it, its tiles */

@@ -10,6 +10,7 @@ import (
 	"image/jpeg"
 	"image/png"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -404,6 +405,48 @@ func TestCompileNamesWhatIsWrong(t *testing.T) {
 		"ISO: shift: got [0 1.1], want 0 <=":                      with(func(c *Config) { do(c, &ISO{P: 1, Shift: [2]float64{0, 1.1}}) }),
 		"ISO: intensity: got [0 11], want 0 <=":                   with(func(c *Config) { do(c, &ISO{P: 1, Intensity: [2]float64{0, 11}}) }),
 		"ISO: got probability 2":                                  with(func(c *Config) { do(c, &ISO{P: 2}) }),
+		"cut: got 3, 0 to 3, 9, want":                             with(func(c *Config) { do(c, &Cut{1, 3, 0, 3, 9}) }),
+		"cut: got 0, 0 to 9, 16385":                               with(func(c *Config) { do(c, &Cut{1, 0, 0, 9, MaxSide + 1}) }),
+		"cut: got one of a row":                                   with(func(c *Config) { do(c, &Cut{1, 0, 0, 9, 9}) }),
+		"cut: got probability 2":                                  with(func(c *Config) { do(c, &Cut{2, 0, 0, 9, 9}) }),
+		"cut borders: got 1.1, want 0 to 1":                       with(func(c *Config) { do(c, &CutBorders{1, 0.6, 0.5, 0, 0}) }),
+		"cut borders: got -1, want 0":                             with(func(c *Config) { do(c, &CutBorders{1, 0, 0, -1, 0}) }),
+		"cut borders: got one of a row":                           with(func(c *Config) { do(c, &CutBorders{P: 1}) }),
+		"cut sides: got [-2 0], want -1 <=":                       with(func(c *Config) { do(c, &CutSides{P: 1, By: [4][2]float64{{}, {}, {-2, 0}}}) }),
+		"cut sides: got padding 2, want Constant or Edge":         with(func(c *Config) { do(c, &CutSides{P: 1, Padding: Reflect}) }),
+		"cut sides: got interpolation 0, want one of":             with(func(c *Config) { do(c, &CutSides{P: 1, KeepSize: true}) }),
+		"cut sides: got one of a row":                             with(func(c *Config) { do(c, &CutSides{P: 1}) }),
+		"cut safely: erosion: got 2, want 0 to 1":                 with(func(c *Config) { do(c, &CutSafely{P: 1, Erosion: 2}) }),
+		"cut safely: got 0 x 9, want sides":                       with(func(c *Config) { do(c, &CutSafely{P: 1, Sized: Sized{Size: Size{0, 9}}}) }),
+		"cut safely: got interpolation 0":                         with(func(c *Config) { do(c, &CutSafely{P: 1, Sized: Sized{Size: Size{9, 9}}}) }),
+		"cut safely: got one of a row":                            with(func(c *Config) { do(c, &CutSafely{P: 1}) }),
+		"cut around: got 0 x 0, want sides":                       with(func(c *Config) { do(c, &CutAround{P: 1}) }),
+		"cut around: erosion: got -1":                             with(func(c *Config) { do(c, &CutAround{P: 1, Size: Square(9), Erosion: -1}) }),
+		"cut around: got one of a row":                            with(func(c *Config) { do(c, &CutAround{P: 1, Size: Square(9)}) }),
+		"random crop: got height beside scale": with(func(c *Config) {
+			do(c, &CutResized{P: 1, Crop: RandomCrop{Height: [2]int{1, 2}, Scale: [2]float64{1, 1}}})
+		}),
+		"cut resized: got any filter":                            with(func(c *Config) { do(c, &CutResized{P: 1, Crop: RandomCrop{AnyFilter: true}}) }),
+		"cut resized: got one of a row":                          with(func(c *Config) { do(c, &CutResized{P: 1}) }),
+		"rescale: got [0 1], want 0.01":                          with(func(c *Config) { do(c, &Rescale{1, [2]float64{0, 1}, CV2Linear}) }),
+		"rescale: got interpolation 1":                           with(func(c *Config) { do(c, &Rescale{1, [2]float64{1, 1}, Bicubic}) }),
+		"rescale: got one of a row":                              with(func(c *Config) { do(c, &Rescale{1, [2]float64{1, 1}, CV2Linear}) }),
+		"rescale: want interpolation CV2Nearest with mode index": {Out: Square(9), Mode: Index, Interpolation: Nearest, Ahead: Steps(&Rescale{1, [2]float64{1, 1}, CV2Linear})},
+		"steps: got more than 8 that take a part":                {Out: Square(9), Ahead: Steps(slices.Repeat([]Step{&Cut{1, 0, 0, 9, 9}}, MaxParts+1)...)},
+		"OpenCV's autocontrast: got cutoff 101, want 0 to 100":   with(func(c *Config) { do(c, &CV2Autocontrast{P: 1, Cutoff: 101}) }),
+		"salt: amount: got [0 2], want 0 <=":                     with(func(c *Config) { do(c, &Salt{P: 1, Amount: [2]float64{0, 2}}) }),
+		"salt: white: got [1 0], want 0 <=":                      with(func(c *Config) { do(c, &Salt{P: 1, White: [2]float64{1, 0}}) }),
+		"planckian: got [2000 7000], want 3000":                  with(func(c *Config) { do(c, &Planckian{P: 1, Kelvin: [2]float64{2000, 7000}}) }),
+		"planckian: got [3000 7000], want 4000":                  with(func(c *Config) { do(c, &Planckian{P: 1, Kelvin: [2]float64{3000, 7000}, Daylight: true}) }),
+		"planckian: got [6500 7000] kelvin, want 6000 between":   with(func(c *Config) { do(c, &Planckian{P: 1, Kelvin: [2]float64{6500, 7000}}) }),
+		"erasing: scale: got [0 2], want 0":                      with(func(c *Config) { do(c, &Erasing{P: 1, Scale: [2]float64{0, 2}, Ratio: [2]float64{1, 1}}) }),
+		"erasing: ratio: got [0 1], want 0.001":                  with(func(c *Config) { do(c, &Erasing{P: 1, Ratio: [2]float64{0, 1}}) }),
+		"erasing: got probability 2":                             with(func(c *Config) { do(c, &Erasing{P: 2, Ratio: [2]float64{1, 1}}) }),
+		"salt: got probability 2":                                with(func(c *Config) { do(c, &Salt{P: 2}) }),
+		"shadow: got a part of [0 0 0 1], want":                  with(func(c *Config) { do(c, &Shadow{P: 1, Part: Rect{0, 0, 0, 1}}) }),
+		"shadow: got [2 1] of them, want":                        with(func(c *Config) { do(c, &Shadow{P: 1, Part: Rect{0, 0, 1, 1}, Count: [2]int{2, 1}}) }),
+		"shadow: got 2 corners, want 3":                          with(func(c *Config) { do(c, &Shadow{P: 1, Part: Rect{0, 0, 1, 1}, Corners: 2}) }),
+		"shadow: intensity: got [0 2], want":                     with(func(c *Config) { do(c, &Shadow{P: 1, Part: Rect{0, 0, 1, 1}, Corners: 3, Intensity: [2]float64{0, 2}}) }),
 		"sepia: want mode RGB, as grey has one ch": with(func(c *Config) {
 			c.Mode = Gray
 			do(c, Chance{Sepia, 1})

@@ -65,13 +65,13 @@ static int add_retouches(media_moves *to, const media_retouches *from) {
     return 0;
 }
 
-/* Of the stages from the first to this one. */
-static int add_stages(media_moves *to, const media_ctx *c) {
+int media_moves_so_far(media_moves *to, const media_ctx *c) {
     int rc = 0;
     for (int i = 0; rc == 0 && i < c->n_stages; i++) {
         const media_stage *s = &c->stages[i];
+        double x = (double)s->pass.x.out / s->pass.x.in, y = (double)s->pass.y.out / s->pass.y.in;
         const double resized[9] = {
-            [0] = (double)s->pass.x.out / s->pass.x.in, [4] = (double)s->pass.y.out / s->pass.y.in, [8] = 1};
+            [0] = x, [2] = -s->pass.left * x, [4] = y, [5] = -s->pass.top * y, [8] = 1};
         rc = add(to, resized, s->pass.x.out, s->pass.y.out, 0);
         if (rc == 0) rc = add_retouches(to, &s->steps);
     }
@@ -82,7 +82,7 @@ const media_moves *media_ctx_moves(media_ctx *c) {
     media_moves *to = &c->moves;
     double row[9];
     to->n = 0;
-    int rc = add_stages(to, c);
+    int rc = media_moves_so_far(to, c);
     homogeneous(c->row_map, row);
     if (rc == 0) rc = add(to, row, c->pass.x.n, c->pass.y.n, 0);
     if (rc == 0) rc = add_retouches(to, &c->retouches);
@@ -119,6 +119,12 @@ static void follow(const media_moves *by, double r[4]) {
     }
 }
 
+void media_box_so_far(const media_ctx *c, const media_moves *by, int32_t i, double box[4]) {
+    const double *boxes = (const double *)(const void *)c->boxes.p;
+    for (int k = 0; k < 4; k++) box[k] = boxes[4 * i + k] * (c->shares ? k & 1 ? c->seen_h : c->seen_w : 1);
+    follow(by, box);
+}
+
 /* How much of a box and of a crop together both have, by area. */
 static double overlap(const double a[4], const double b[4]) {
     double w = fmin(a[2], b[2]) - fmax(a[0], b[0]), h = fmin(a[3], b[3]) - fmax(a[1], b[1]);
@@ -129,14 +135,11 @@ static double overlap(const double a[4], const double b[4]) {
 
 /* Whether a crop has the centre of a box, and of such a one at least so much. */
 static int suits(const media_ctx *c, const media_moves *by, const double crop[4], double least) {
-    const double *boxes = (const double *)(const void *)c->boxes.p;
     int centre = 0;
     double best = 0;
     for (int32_t i = 0; i < c->n_boxes; i++) {
         double box[4];
-        for (int k = 0; k < 4; k++)
-            box[k] = boxes[4 * i + k] * (c->shares ? k & 1 ? c->seen_h : c->seen_w : 1);
-        follow(by, box);
+        media_box_so_far(c, by, i, box);
         double x = 0.5 * (box[0] + box[2]), y = 0.5 * (box[1] + box[3]);
         if (!(crop[0] < x && x < crop[2] && crop[1] < y && y < crop[3])) continue;
         centre = 1;
@@ -154,7 +157,7 @@ static float drawn(const double range[2], double u) {
 void media_draw_iou_crop(const media_step *s, const media_draw *d, media_retouches *to) {
     const media_iou_crop_step *of = &s->of.iou_crop;
     media_moves by = {.n = 0};
-    if (add_stages(&by, to->of) != 0) return;
+    if (media_moves_so_far(&by, to->of) != 0) return;
     for (uint32_t round = 0; round < MEDIA_IOU_ROUNDS; round++) {
         uint32_t block = LATER_IOU_CROP + 4096 * round;
         double option[2], size[2], at[2];

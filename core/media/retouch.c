@@ -97,6 +97,18 @@ static void (*const draws[MEDIA_STEPS])(const media_step *, const media_draw *, 
     [MEDIA_DO_MORPH] = media_draw_morph,
     [MEDIA_DO_ISO] = media_draw_iso,
     [MEDIA_DO_CV2_ELASTIC] = media_draw_cv2_elastic,
+    [MEDIA_DO_CV2_AUTOCONTRAST] = media_draw_cv2_autocontrast,
+    [MEDIA_DO_SALT] = media_draw_salt,
+    [MEDIA_DO_PLANCKIAN] = media_draw_planckian,
+    [MEDIA_DO_ERASING] = media_draw_erasing,
+    [MEDIA_DO_SHADOW] = media_draw_shadows,
+    [MEDIA_DO_CUT] = media_draw_cut,
+    [MEDIA_DO_CUT_BORDERS] = media_draw_cut_borders,
+    [MEDIA_DO_CUT_SIDES] = media_draw_cut_sides,
+    [MEDIA_DO_CUT_SAFELY] = media_draw_cut_safely,
+    [MEDIA_DO_CUT_AROUND] = media_draw_cut_around,
+    [MEDIA_DO_CUT_RESIZED] = media_draw_cut_resized,
+    [MEDIA_DO_RESCALE] = media_draw_rescale,
 };
 
 media_retouch *media_add_taken(media_retouches *to, int kind, const media_taken *by) {
@@ -148,6 +160,7 @@ int media_begin_steps(const media_op *op, uint32_t first, uint32_t end, int32_t 
     to->w = w;
     to->h = h;
     to->n = 0;
+    to->part.box_w = 0;
     to->all = (media_retouch *)(void *)media_buf_get(&to->room, most * sizeof *to->all);
     return most == 0 || to->all ? MEDIA_OK : MEDIA_NO_MEMORY;
 }
@@ -253,6 +266,9 @@ int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const 
     case MEDIA_HOLE: media_hole(px, r); break;
     case MEDIA_GRID_HOLES: media_grid_holes(px, r); break;
     case MEDIA_SPECKS: media_specks(px, by, r); break;
+    case MEDIA_SHADOW: return media_shadow(px, r, room);
+    case MEDIA_SALT: media_salt(px, by, r); break;
+    case MEDIA_CV2_AUTOCONTRAST: media_cv2_autocontrast(px, by, r); break;
     case MEDIA_MULTIPLY: media_multiply(px, by, r); break;
     case MEDIA_UNSHARP: return media_unsharp(px, by, r, room);
     case MEDIA_DILATE:

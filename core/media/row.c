@@ -19,29 +19,13 @@ media_ctx *media_ctx_new(int without) {
 }
 
 static media_buf *buffers(media_ctx *c, int i) {
-    media_buf *all[] = {&c->rows,
-                        &c->mid,
-                        &c->line,
-                        &c->strip,
-                        &c->region,
-                        &c->turned,
-                        &c->picture,
-                        &c->sum,
-                        &c->shades,
-                        &c->room,
-                        &c->mix,
-                        &c->png.data,
-                        &c->png.unpacked,
-                        &c->sheets[0],
-                        &c->sheets[1],
-                        &c->boxes,
-                        &c->masks.drawn,
-                        &c->masks.edges,
-                        &c->masks.odd,
-                        &c->retouches.room,
-                        &c->stages[0].steps.room,
-                        &c->stages[1].steps.room};
-    return i < (int)(sizeof all / sizeof all[0]) ? all[i] : NULL;
+    media_buf *all[] = {&c->rows,   &c->mid,         &c->line,         &c->strip,     &c->region,
+                        &c->turned, &c->picture,     &c->sum,          &c->shades,    &c->room,
+                        &c->mix,    &c->png.data,    &c->png.unpacked, &c->sheets[0], &c->sheets[1],
+                        &c->boxes,  &c->masks.drawn, &c->masks.edges,  &c->masks.odd, &c->retouches.room};
+    const int n = (int)(sizeof all / sizeof all[0]);
+    if (i < n) return all[i];
+    return i < n + MEDIA_MAX_STAGES ? &c->stages[i - n].steps.room : NULL;
 }
 
 void media_ctx_free(media_ctx *c) {

@@ -84,7 +84,7 @@ enum {
 };
 enum { MEDIA_NO_WHOLE = 0, MEDIA_WHOLE_FIRST = 1, MEDIA_WHOLE_LAST = 2 };
 enum { MEDIA_IMAGENET = 0, MEDIA_CIFAR10 = 1, MEDIA_SVHN = 2 };
-/* What may be done to a row once it is cropped and resized, most of it also to a picture ahead of that (kinds in steps.go), ZOOM_OUT and IOU_CROP to
+/* What may be done to a row once it is cropped and resized, most of it also to a picture ahead of that (kinds in steps.go), ZOOM_OUT, IOU_CROP and from CUT on to
  * such a one alone. */
 enum {
     MEDIA_DO_FLIP = 0,
@@ -143,7 +143,19 @@ enum {
     MEDIA_DO_MORPH = 53,
     MEDIA_DO_ISO = 54,
     MEDIA_DO_CV2_ELASTIC = 55,
-    MEDIA_STEPS = 56,
+    MEDIA_DO_CV2_AUTOCONTRAST = 56,
+    MEDIA_DO_SALT = 57,
+    MEDIA_DO_PLANCKIAN = 58,
+    MEDIA_DO_ERASING = 59,
+    MEDIA_DO_SHADOW = 60,
+    MEDIA_DO_CUT = 61,
+    MEDIA_DO_CUT_BORDERS = 62,
+    MEDIA_DO_CUT_SIDES = 63,
+    MEDIA_DO_CUT_SAFELY = 64,
+    MEDIA_DO_CUT_AROUND = 65,
+    MEDIA_DO_CUT_RESIZED = 66,
+    MEDIA_DO_RESCALE = 67,
+    MEDIA_STEPS = 68,
 };
 enum { MEDIA_BRIGHTNESS = 0, MEDIA_CONTRAST = 1, MEDIA_SATURATION = 2, MEDIA_HUE = 3, MEDIA_JITTERS = 4 };
 
@@ -164,6 +176,9 @@ enum {
     MEDIA_MAX_OBLONG = 200, /* see MEDIA_TOO_OBLONG */
     MEDIA_MAX_ORDER = 64,   /* steps of a row */
     MEDIA_MAX_AGAIN = 15,
+    MEDIA_MAX_SHADOWS = 16, /* of a row */
+    MEDIA_MAX_CORNERS = 64, /* of one of them */
+    MEDIA_MAX_PARTS = 8,    /* steps from CUT on */
     MEDIA_MAX_SIDE = 16384, /* of a row, a resize, and a picture turned ahead of its crop */
 };
 
@@ -182,6 +197,14 @@ typedef struct media_member {
 } media_member;
 
 /* What steps have beside their probability. Of two numbers in brackets, and of pairs of them along x and along y, one between them is drawn, whole ones with the last. */
+
+/* A part of a picture. */
+typedef struct media_crop {
+    double scale[2]; /* share of the picture's area */
+    double ratio[2]; /* width / height */
+    uint32_t height
+        [2]; /* it is so many pixels high, from one number to another, and the first ratio times as wide; zeros: by scale and ratio */
+} media_crop;
 
 /* How pixels are taken from elsewhere, and what is there where none are. */
 typedef struct media_taken {
@@ -422,6 +445,84 @@ typedef struct media_iso_step {
     double shift[2], intensity[2];
 } media_iso_step;
 
+/* Values are stretched, once a share of a hundred is cut off at both ends. */
+typedef struct media_cv2_autocontrast_step {
+    double cutoff;
+    uint32_t even; /* 1: evenly, not by how many there are */
+} media_cv2_autocontrast_step;
+
+/* A share of the pixels becomes white, of these a share, or black. */
+typedef struct media_salt_step {
+    double amount[2], white[2];
+} media_salt_step;
+
+/* Colours as by a light of so many kelvin. */
+typedef struct media_planckian_step {
+    double kelvin[2];
+    uint32_t daylight, normal; /* 1: the CIE's, not a black body's; 1: normal numbers around 6000 */
+} media_planckian_step;
+
+/* A part of so much of the row's area, and of a shape, becomes fill. */
+typedef struct media_erasing_step {
+    double scale[2], ratio[2]; /* width / height */
+    uint8_t fill[4];
+} media_erasing_step;
+
+/* Polygons in a part of the row become darker. */
+typedef struct media_shadow_step {
+    double roi[4]; /* left, top, right and bottom, as shares of its sides */
+    uint32_t n[2], corners;
+    double intensity[2]; /* 1: black */
+} media_shadow_step;
+
+/* What a part of a picture is resized to. */
+typedef struct media_sized {
+    uint32_t h, w;   /* 0: it keeps its size */
+    uint32_t filter; /* of OpenCV's */
+} media_sized;
+
+/* The part from left, top to right, bottom, in pixels, as far as the picture goes. */
+typedef struct media_cut_step {
+    uint32_t left, top, right, bottom;
+} media_cut_step;
+
+/* Up to such a share of a side is cut off at each. */
+typedef struct media_cut_borders_step {
+    double left, right, top, bottom;
+} media_cut_borders_step;
+
+/* Each side moves outwards, or inwards by what is below 0. */
+typedef struct media_cut_sides_step {
+    double by[4][2]; /* top, right, bottom, left */
+    uint32_t pixels; /* 1: whole pixels, from the first to the last, not shares of height and width */
+    uint32_t same;   /* 1: one number is drawn for all, of the first range */
+    uint32_t keeps;  /* 1: what comes out is resized to the size that the picture had, by taken.filter */
+    media_taken taken;
+} media_cut_sides_step;
+
+/* A part that has all boxes, made smaller by a share. */
+typedef struct media_cut_safely_step {
+    double erosion;
+    media_sized to;
+} media_cut_safely_step;
+
+/* A part of h x w that has one of the boxes, or, of a share, a part of that. */
+typedef struct media_cut_around_step {
+    uint32_t h, w;
+    double erosion;
+} media_cut_around_step;
+
+typedef struct media_cut_resized_step {
+    media_crop crop;
+    media_sized to;
+} media_cut_resized_step;
+
+/* Both sides times a number, cut to whole pixels. */
+typedef struct media_rescale_step {
+    double by[2];
+    uint32_t filter;
+} media_rescale_step;
+
 typedef struct media_remap_step {
     uint8_t table[256]; /* what each value becomes */
 } media_remap_step;
@@ -473,6 +574,18 @@ typedef struct media_step {
         media_morph_step morph;
         media_iso_step iso;
         media_remap_step remap;
+        media_cv2_autocontrast_step cv2_autocontrast;
+        media_salt_step salt;
+        media_planckian_step planckian;
+        media_erasing_step erasing;
+        media_shadow_step shadow;
+        media_cut_step cut;
+        media_cut_borders_step cut_borders;
+        media_cut_sides_step cut_sides;
+        media_cut_safely_step cut_safely;
+        media_cut_around_step cut_around;
+        media_cut_resized_step cut_resized;
+        media_rescale_step rescale;
     } of;
 } media_step;
 
@@ -518,11 +631,8 @@ typedef struct media_op {
     uint32_t orient; /* 1: honour EXIF orientation */
     uint32_t dtype;
     uint32_t layout;
-    uint64_t max_pixels;         /* refuse a larger picture before allocating for it */
-    double scale_min, scale_max; /* RANDOM_CROP: share of the picture's area; SCALE_JITTER: of what fits */
-    double ratio_min, ratio_max; /* RANDOM_CROP: width / height */
-    uint32_t crop_h
-        [2]; /* RANDOM_CROP: the part is so many pixels high, from one number to another, and ratio_min times as wide; zeros: by scale and ratio */
+    uint64_t max_pixels; /* refuse a larger picture before allocating for it */
+    media_crop crop;     /* RANDOM_CROP; of SCALE_JITTER its scale, of what fits */
     uint32_t corner_x,
         corner_y; /* MEDIA_MIDDLE, MEDIA_FIRST or MEDIA_LAST: where out_h x out_w lie in what the geometry gives, CONTAIN but for */
     uint32_t
@@ -613,7 +723,7 @@ typedef struct media_move {
     int32_t centres; /* 1: a crop of which a box counts as there only with its centre */
 } media_move;
 
-enum { MEDIA_MAX_MOVES = MEDIA_MAX_ORDER + 8 };
+enum { MEDIA_MAX_MOVES = MEDIA_MAX_ORDER + MEDIA_MAX_PARTS + 8 };
 
 typedef struct media_moves {
     int32_t n;

@@ -48,6 +48,8 @@ var happening = []Step{
 	&GridHoles{P: 1, Ratio: 0.4, Anywhere: true, Fill: Fill{9, 99, 199}}, &Specks{P: 1, Share: 0.3, Fill: Fill{9, 99, 199}}, &Downscale{1, [2]float64{0.2, 0.4}},
 	reversed(), &Multiply{P: 1, By: [2]float64{0.3, 0.8}, Elements: true}, &Unsharp{Kernel: Kernel{1, [2]int{3, 7}}, Alpha: [2]float64{0.3, 0.5}, Threshold: 3},
 	&Shuffle{1, [2]int{3, 4}}, &Morph{1, true, [2]int{4, 5}}, &ISO{1, [2]float64{0.1, 0.5}, [2]float64{0.5, 1}},
+	&CV2Autocontrast{P: 1, Cutoff: 5}, &Salt{1, [2]float64{0.1, 0.2}, [2]float64{0.3, 0.6}}, &Planckian{P: 1, Kelvin: [2]float64{3000, 6000}}, &Erasing{1, [2]float64{0.1, 0.3}, [2]float64{0.5, 2}, Fill{9, 99, 199}},
+	&Shadow{1, Rect{0, 0, 1, 1}, [2]int{1, 2}, 5, [2]float64{0.5, 0.7}},
 }
 
 // name is that of a step's kind.
@@ -105,10 +107,10 @@ func TestStepsAreDoneInTheOrderThatIsGiven(t *testing.T) {
 	}
 }
 
-// One of every kind is tried here, but for the two that are of no row.
+// One of every kind is tried here, but for those that are of no row.
 func TestEveryKindOfStepIsTried(t *testing.T) {
 	tried := map[string]bool{"zoom out": true, "IoU crop": true}
-	for _, s := range happening {
+	for _, s := range append(happening, cutting...) {
 		tried[name(s)] = true
 	}
 	for _, of := range kinds {

@@ -103,7 +103,8 @@ static void ends(const uint32_t n[256], int *low, int *high) {
 }
 
 /* The smallest value becomes 0 and the largest 255. */
-static void stretch(const uint32_t n[256], uint8_t table[256]) {
+static void stretch(const uint32_t n[256], const media_retouch *r, uint8_t table[256]) {
+    (void)r;
     int low, high;
     ends(n, &low, &high);
     double scale = high > low ? 255.0 / (high - low) : 1, offset = high > low ? -low * scale : 0;
@@ -114,7 +115,8 @@ static void stretch(const uint32_t n[256], uint8_t table[256]) {
 }
 
 /* The same as torchvision's v2 does it on a tensor of bytes: in floats of 32 bits, and by a quotient. */
-static void stretch_tensor(const uint32_t n[256], uint8_t table[256]) {
+static void stretch_tensor(const uint32_t n[256], const media_retouch *r, uint8_t table[256]) {
+    (void)r;
     int low, high;
     ends(n, &low, &high);
     float least = high > low ? (float)low : 0;
@@ -126,7 +128,8 @@ static void stretch_tensor(const uint32_t n[256], uint8_t table[256]) {
 }
 
 /* About equally many pixels of each value. */
-static void flatten(const uint32_t n[256], uint8_t table[256]) {
+static void flatten(const uint32_t n[256], const media_retouch *r, uint8_t table[256]) {
+    (void)r;
     uint64_t all = 0, last = 0;
     for (int x = 0; x < 256; x++) {
         all += n[x];
@@ -141,20 +144,23 @@ static void flatten(const uint32_t n[256], uint8_t table[256]) {
 }
 
 void media_by_histogram(const media_pixels *px, const media_kernels *by,
-                        void (*make)(const uint32_t n[256], uint8_t table[256])) {
+                        void (*make)(const uint32_t n[256], const media_retouch *r, uint8_t table[256]),
+                        const media_retouch *r) {
     channels_u32 n;
     channels_u8 t;
     count(px, &n);
-    for (int ch = 0; ch < channels(px); ch++) make(n.of[ch], t.of[ch]);
+    for (int ch = 0; ch < channels(px); ch++) make(n.of[ch], r, t.of[ch]);
     media_by_channels(px, by, t.of);
 }
 
 void media_autocontrast(const media_pixels *px, const media_kernels *by) {
-    media_by_histogram(px, by, stretch);
+    media_by_histogram(px, by, stretch, NULL);
 }
 
 void media_torch_autocontrast(const media_pixels *px, const media_kernels *by) {
-    media_by_histogram(px, by, stretch_tensor);
+    media_by_histogram(px, by, stretch_tensor, NULL);
 }
 
-void media_equalize(const media_pixels *px, const media_kernels *by) { media_by_histogram(px, by, flatten); }
+void media_equalize(const media_pixels *px, const media_kernels *by) {
+    media_by_histogram(px, by, flatten, NULL);
+}

@@ -60,13 +60,8 @@ func (c *RandomIoUCrop) grows() (growth, bool) { return growth{iouCrop, iouCrop,
 func (c *RandomIoUCrop) draws() any { return fmt.Sprint(*c) }
 
 func (c *RandomIoUCrop) check(i *Image, at string, fail func(path, format string, args ...any)) {
-	if i.Boxes == nil {
-		fail(at, "goes by the boxes of the picture, and its section has none; add boxes: {column: NAME} beside transform, or take random_crop or random_resized_crop")
-	}
+	i.checkByBoxes(at, fail)
 }
-
-// CropsByBoxes says that a sample's boxes decide where its picture is cropped.
-func (t *Transform) CropsByBoxes() bool { return t.step(iouCrop) != nil }
 
 func (*RandomIoUCrop) read(d *reading, op *section) Step {
 	c := &RandomIoUCrop{Scale: [2]float64{0.3, 1}, Ratio: [2]float64{0.5, 2}, Options: []float64{0, 0.1, 0.3, 0.5, 0.7, 0.9, 1}, Trials: 40}

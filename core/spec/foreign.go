@@ -25,12 +25,11 @@ var foreigns = []foreign{
 	{names: []string{"smallestmaxsize", "smallestside", "resizeshortestside"}, write: "resize: 256", note: "a crop behind gives all rows one size; {size: 256, interpolation: cv2_linear} has OpenCV's pixels"},
 	{names: []string{"resizeshortestedge"}, write: "resize: {size: 800, max_size: 1333}", note: "a crop behind gives all rows one size, or image.shape: padded keeps their own"},
 	{names: []string{"smartresize"}, write: "resize: {min_pixels: 3136, max_pixels: 1003520, multiple_of: 28, interpolation: bicubic}", note: "a crop behind gives all rows one size, or image.shape: ragged keeps their own"},
-	{names: []string{"randomscale", "resizerandom"}, write: "random_resize: {min_size: 256, max_size: 513}", note: "a crop behind gives all rows one size"},
+	{names: []string{"resizerandom"}, write: "random_resize: {min_size: 256, max_size: 513}", note: "a crop behind gives all rows one size"},
 	{names: []string{"randomchoiceresize"}, write: "random_shortest_size: {min_size: [480, 640, 800], max_size: 1333}", note: "a crop behind gives all rows one size, or image.shape: padded keeps their own"},
 	{names: []string{"lsj", "largescalejitter", "resizescale", "randomscaling"}, write: "scale_jitter: {target_size: 1024, scale_range: [0.1, 2]}", note: "a crop behind gives all rows one size"},
 	{names: []string{"padifneeded", "centerpad", "padcenter"}, write: "center_crop: {size: [512, 512], fill: 0}", note: "a smaller picture lies in the middle of fill"},
-	{names: []string{"crop"}, write: "center_crop: 224", note: "or random_crop: 224"},
-	{names: []string{"resizedcrop", "inceptioncrop", "rrc"}, write: "random_resized_crop: 224"},
+	{names: []string{"inceptioncrop", "rrc"}, write: "random_resized_crop: 224"},
 	{names: []string{"randomsizedcrop"}, write: "random_resized_crop: 224", note: "albumentations' is {size: 224, height: [256, 512]}"},
 	{names: []string{"hflip", "randomhflip", "fliplr", "mirror", "randommirror"}, write: "horizontal_flip: 0.5"},
 	{names: []string{"vflip", "randomvflip", "flipud"}, write: "vertical_flip: 0.5"},
@@ -38,7 +37,8 @@ var foreigns = []foreign{
 	{names: []string{"rotate", "rotation", "randomrotate", "saferotate"}, write: "random_rotation: 30"},
 	{names: []string{"perspective"}, write: "random_perspective: 0.5"},
 	{names: []string{"zoomout", "expand", "ssdexpand"}, write: "random_zoom_out: {side_range: [1, 4], p: 0.5, fill: [124, 116, 104]}", note: "ahead of resize"},
-	{names: []string{"ioucrop", "miniourandomcrop", "ssdcrop", "bboxsaferandomcrop", "randomsizedbboxsafecrop"}, write: "random_iou_crop: {}", note: "beside boxes, in the section of a picture"},
+	{names: []string{"ioucrop", "miniourandomcrop", "ssdcrop"}, write: "random_iou_crop: {}", note: "beside boxes, in the section of a picture"},
+	{names: []string{"randomsizedbboxsafecrop"}, write: "bbox_safe_random_crop: {}", note: "beside boxes, and resize: {size: [H, W], interpolation: cv2_linear} behind it"},
 	{names: []string{"sanitizeboundingboxes", "clampboundingboxes", "bboxparams", "filterbboxes"}, note: "leave it out: boxes: {column: NAME, min_size: 1} beside transform moves boxes, cuts them and drops those that are gone"},
 	{names: []string{"elastic", "randomelastic", "elasticdeformation"}, write: "elastic_transform: {alpha: 50, sigma: 5, p: 0.5}"},
 	{names: []string{"shiftscalerotate"}, write: "cv2_affine: {degrees: 45, translate: 0.0625, scale: [0.9, 1.1], p: 0.5}"},
@@ -54,7 +54,7 @@ var foreigns = []foreign{
 	{names: []string{"gray", "grey", "togray", "togrey", "randomgray"}, write: "grayscale: 0.2"},
 	{names: []string{"blur", "gaussian"}, write: "gaussian_blur: {kernel_size: 23, sigma: [0.1, 2], p: 0.5}"},
 	{names: []string{"sharpness", "randomsharpness"}, write: "adjust_sharpness: {factor: 2, p: 0.5}"},
-	{names: []string{"cutout", "erase", "erasing", "randomerase", "hideandseek"}, write: "random_erasing: 0.25"},
+	{names: []string{"cutout", "erase", "randomerase", "hideandseek"}, write: "random_erasing: 0.25"},
 	{names: []string{"standardize", "meanstd"}, write: "normalize: {mean: [0.5, 0.5, 0.5], std: [0.5, 0.5, 0.5]}"},
 	{names: []string{"reducelabels", "doreducelabels", "reducezerolabel"}, write: "remap_classes: reduce", note: "in the section of a mask, of mode: index"},
 	{names: []string{"mapclasses", "maplabels", "remaplabels", "relabel", "labelmap"}, write: "remap_classes: [255, 0, 1]", note: "which is what 0, 1 and 2 become, in the section of a mask, of mode: index"},
@@ -79,7 +79,7 @@ func transformHint(written, table string, names []string) string {
 	switch {
 	case !within:
 		return ""
-	case operation == "" && written == iouCrop:
+	case operation == "" && slices.Contains(byBoxes, written):
 		return "frames of a video have no boxes, by which it goes; take random_crop or random_resized_crop"
 	case operation == "" && written == remapClasses:
 		return "frames of a video have no classes, whose numbers it changes"

@@ -23,7 +23,7 @@ func TestOperationsOfOtherLibrariesAreAnswered(t *testing.T) {
 		{"flip: 0.5", "unknown key; write horizontal_flip: 0.5; or vertical_flip: 0.5"},
 		{"longest_max_size: 1024", "unknown key; write resize: {size: [1024, 1024], fit: contain, place: top_left}; fill goes around"},
 		{"SmallestMaxSize: 256", "unknown key; write resize: 256; a crop behind gives all rows one size"},
-		{"crop: 224", "unknown key; write center_crop: 224; or random_crop: 224"},
+		{"crop: 224", "got 224, want [left, top, right, bottom] in pixels; center_crop and random_crop take a size"},
 		{"rotate: 90", "unknown key; write random_rotation: 30"},
 		{"Perspective: {}", "unknown key; write random_perspective: 0.5"},
 		{"Elastic: {}", "unknown key; write elastic_transform: {alpha: 50, sigma: 5, p: 0.5}"},
@@ -85,7 +85,7 @@ func TestAnswersAreDescriptions(t *testing.T) {
 		case name == "elastic_transform" || name == augMix: // which boxes do not follow
 			parse(t, "source: {folder: p}\nimage: {transform: [{center_crop: 99}, "+ops+"]}\n")
 			continue
-		case name == "random_zoom_out" || name == iouCrop:
+		case name == "random_zoom_out" || name == iouCrop || name == safeCrop:
 			ops += ", {resize: [9, 9]}"
 		case !slices.Contains(geometries, name):
 			ops = "{center_crop: 99}, " + ops

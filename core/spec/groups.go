@@ -169,9 +169,11 @@ func (*RandomOrder) read(r *reading, op *section) Step {
 	return &RandomOrder{Of: r.grouped(op, randomOrder, items, shown)}
 }
 
-// groups says whether a step may be one of a group: it is of a row, whose size it leaves, and is none itself.
+// groups says whether a step may be one of a group: it is of a row, whose size it leaves, or takes a part of a picture, and is none itself.
 func groups(name string) bool {
-	return slices.ContainsFunc(kinds, func(k kind) bool { return k.Name() == name && k.class != grouping && k.early != always })
+	return slices.ContainsFunc(kinds, func(k kind) bool {
+		return k.Name() == name && k.class != grouping && (k.early != always || slices.Contains(cutting, name))
+	})
 }
 
 // grouped reads the steps of a group.

@@ -229,14 +229,7 @@ func (d *decoder) operation(op *section, t *Transform) {
 			short := 0
 			short, r.Extent = d.extent(size, shown)
 			r.square(short)
-			d.interval(sec, "scale", &r.Scale, 1e-6, 1)
-			if sec.has("height") {
-				d.byHeight(sec, r)
-			}
-			d.interval(sec, "ratio", &r.Ratio, minRatio, maxRatio)
-			if d.err == nil && r.PartHeight != [2]int{} && r.Ratio[0] != r.Ratio[1] {
-				sec.fail("ratio", "got [%g, %g] beside height, want the same twice, such as [1, 1]: how many times as wide as high the part is", r.Ratio[0], r.Ratio[1])
-			}
+			d.parted(sec, r)
 			d.resampler(sec, &r.Interpolation, AnyFilter)
 		}
 		t.RandomResizedCrop = r
@@ -244,6 +237,18 @@ func (d *decoder) operation(op *section, t *Transform) {
 		t.Normalize = d.normalize(op)
 	case op.has("random_erasing"):
 		t.RandomErasing = d.randomErasing(op)
+	}
+}
+
+// parted reads how large a part is.
+func (d *decoder) parted(sec *section, r *RandomResizedCrop) {
+	d.interval(sec, "scale", &r.Scale, 1e-6, 1)
+	if sec.has("height") {
+		d.byHeight(sec, r)
+	}
+	d.interval(sec, "ratio", &r.Ratio, minRatio, maxRatio)
+	if d.err == nil && r.PartHeight != [2]int{} && r.Ratio[0] != r.Ratio[1] {
+		sec.fail("ratio", "got [%g, %g] beside height, want the same twice, such as [1, 1]: how many times as wide as high the part is", r.Ratio[0], r.Ratio[1])
 	}
 }
 
@@ -451,6 +456,7 @@ func (i *Image) checkOne(section string, fail func(path, format string, args ...
 		i.checkIndex(section, fail)
 	}
 	i.checkSteps(section, fail)
+	i.Transform.checkCuts(section, fail)
 	i.checkFills(section, fail)
 	if n := t.Normalize; n != nil && (len(n.Mean) != i.Channels() || len(n.Std) != i.Channels()) {
 		fail(section+".transform.normalize", "got %d values, want %d for mode %s", len(n.Mean), i.Channels(), i.Mode)

@@ -287,6 +287,44 @@ var keys = withFrames([]Key{
 	{"image.transform[].random_iou_crop.max_aspect_ratio", "number, 0.001 to 1000", "2", "The largest."},
 	{"image.transform[].random_iou_crop.sampler_options", "list of numbers", "[0, 0.1, 0.3, 0.5, 0.7, 0.9, 1]", "Least overlaps, one of which is drawn: what crop and box both have, by what either has. From 1 on the picture stays whole. Where no crop has it another is drawn, 64 times at most."},
 	{"image.transform[].random_iou_crop.trials", "whole number, 1 to 1000", "40", "Crops that are tried for an overlap."},
+	{"image.transform[].crop", "[left, top, right, bottom] or mapping", "(none)", "albumentations' Crop: the part of the picture between two places, as far as it goes. It and those below it, up to random_scale, are done ahead of the geometry, between a resize and a crop, or where pictures keep sizes of their own; at most 8 of them. Masks, boxes and points follow."},
+	{"image.transform[].crop.box", "[left, top, right, bottom]", "(required)", "In pixels, 0 to 16384."},
+	{"image.transform[].crop.p", "number, 0 to 1", "1", "Probability."},
+	{"image.transform[].random_crop_from_borders", "mapping", "(none)", "albumentations' RandomCropFromBorders: at each side as much is cut off as is drawn; `{}` is the usual."},
+	{"image.transform[].random_crop_from_borders.left", "number, 0 to 1", "0.1", "Most of the width at the left; with right no more than 1."},
+	{"image.transform[].random_crop_from_borders.right", "number, 0 to 1", "0.1", "At the right."},
+	{"image.transform[].random_crop_from_borders.top", "number, 0 to 1", "0.1", "Most of the height at the top; with bottom no more than 1."},
+	{"image.transform[].random_crop_from_borders.bottom", "number, 0 to 1", "0.1", "At the bottom."},
+	{"image.transform[].random_crop_from_borders.p", "number, 0 to 1", "1", "Probability."},
+	{"image.transform[].crop_and_pad", "number, [low, high], list of numbers and ranges or mapping", "(none)", "albumentations' CropAndPad: each side moves outwards, or, by a number below 0, inwards. A number and lists are percent."},
+	{"image.transform[].crop_and_pad.percent", "number, -1 to 1, [low, high], or list of numbers and ranges", "(required, or px)", "How far, as a share of height or width: of all sides, or, of four in a list, of top, right, bottom and left."},
+	{"image.transform[].crop_and_pad.px", "whole number, -16384 to 16384, [low, high], or list of numbers and ranges", "(required, or percent)", "The same in pixels."},
+	{"image.transform[].crop_and_pad.sample_independently", "true or false", "true", "Of one range: whether each side draws for itself."},
+	{"image.transform[].crop_and_pad.keep_size", "true or false", "true", "Whether what comes out is resized to the size that the picture had."},
+	{"image.transform[].crop_and_pad.p", "number, 0 to 1", "1", "Probability."},
+	{"image.transform[].crop_and_pad.interpolation", "cv2_linear, cv2_nearest, cv2_area, cv2_cubic, cv2_lanczos4", "cv2_linear", "Of that. cv2_nearest for masks."},
+	{"image.transform[].crop_and_pad.padding_mode", "constant, edge", "constant", "What lies around it: fill, or the outermost pixels."},
+	{"image.transform[].crop_and_pad.fill", "whole number, 0 to 255, or list of one a channel", "0", "Of constant."},
+	{"image.transform[].bbox_safe_random_crop", "number or mapping", "(none)", "albumentations' BBoxSafeRandomCrop, and with size RandomSizedBBoxSafeCrop: a part of the picture that has all of its boxes (image.boxes), or, without any, of its shape. A number is erosion_rate, `{}` the usual. The size is left to chance without size."},
+	{"image.transform[].bbox_safe_random_crop.erosion_rate", "number, 0 to 1", "0", "How much less of what two or more boxes fill together needs to be there, by either side; of a picture without boxes how much less high the part may be. Of 1 boxes do not count."},
+	{"image.transform[].bbox_safe_random_crop.size", "N or [height, width]", "(it keeps its own)", "What the part is resized to."},
+	{"image.transform[].bbox_safe_random_crop.p", "number, 0 to 1", "1", "Probability."},
+	{"image.transform[].bbox_safe_random_crop.interpolation", "cv2_linear, cv2_nearest, cv2_area, cv2_cubic, cv2_lanczos4", "cv2_linear", "Of size."},
+	{"image.transform[].at_least_one_bbox_random_crop", "N, [height, width] or mapping", "(none)", "albumentations' AtLeastOneBBoxRandomCrop: a part of a size that has one of the boxes (image.boxes), which is drawn; of a smaller picture what there is. center_crop of the same size behind it gives all rows that size."},
+	{"image.transform[].at_least_one_bbox_random_crop.size", "N or [height, width]", "(required)", "The part's."},
+	{"image.transform[].at_least_one_bbox_random_crop.erosion_factor", "number, 0 to 1", "0", "How much of the box's sides may be left out."},
+	{"image.transform[].at_least_one_bbox_random_crop.p", "number, 0 to 1", "1", "Probability."},
+	{"image.transform[].resized_crop", "N, [height, width] or mapping", "(none)", "random_resized_crop as a step that may happen, ahead of what gives rows their size: albumentations' RandomResizedCrop and RandomSizedCrop with a p. Behind resize: [H, W] and ahead of center_crop of the same size rows are of that size, whether it happens or not."},
+	{"image.transform[].resized_crop.size", "N or [height, width]", "(required)", "What the part is resized to."},
+	{"image.transform[].resized_crop.scale", "[low, high]", "[0.08, 1]", "The part's share of the picture's area."},
+	{"image.transform[].resized_crop.ratio", "[low, high]", "(3/4 to 4/3)", "Its width / height, drawn by its logarithm."},
+	{"image.transform[].resized_crop.height", "whole number, 1 to 16384, or [low, high]", "(by scale)", "In place of scale, as random_resized_crop's."},
+	{"image.transform[].resized_crop.p", "number, 0 to 1", "1", "Probability."},
+	{"image.transform[].resized_crop.interpolation", "cv2_linear, cv2_nearest, cv2_area, cv2_cubic, cv2_lanczos4", "cv2_linear", "cv2_nearest for masks."},
+	{"image.transform[].random_scale", "number, [low, high] or mapping", "(none)", "albumentations' RandomScale: both sides times a number, cut to whole pixels; `{}` is the usual."},
+	{"image.transform[].random_scale.scale", "number, 0.01 to 100, or [low, high]", "[0.9, 1.1]", "The number (1 + albumentations' scale_limit)."},
+	{"image.transform[].random_scale.p", "number, 0 to 1", "0.5", "Probability."},
+	{"image.transform[].random_scale.interpolation", "cv2_linear, cv2_nearest, cv2_area, cv2_cubic, cv2_lanczos4", "cv2_linear", "cv2_nearest for masks."},
 	{"image.transform[].elastic_transform", "number, [x, y] or mapping", "(none)", "torchvision's ElasticTransform: the row is as if of rubber. A number is alpha, `{}` the usual. Masks move with their pictures where both say so; image.affine cannot tell of it."},
 	{"image.transform[].elastic_transform.alpha", "number, 0 to 10000, or [x, y]", "50", "How far pixels move: numbers drawn from -1 to 1 and blurred, times half of this, are pixels."},
 	{"image.transform[].elastic_transform.sigma", "number, 0 to 31.75", "5", "Of the blur, whose 4 sigma lie within the row. 0 does not blur: each pixel goes its own way."},
@@ -452,6 +490,30 @@ var keys = withFrames([]Key{
 	{"image.transform[].channel_dropout.fill", "whole number, 0 to 255", "0", "What they become."},
 	{"image.transform[].channel_dropout.p", "number, 0 to 1", "0.5", "Probability."},
 	{"image.transform[].cv2_equalize", "number, 0 to 1", "0", "Probability that the histogram of each channel is equalized by cv2.equalizeHist's bytes (albumentations' Equalize), where equalize is Pillow's."},
+	{"image.transform[].cv2_autocontrast", "number or mapping", "(none)", "albumentations' AutoContrast, by its table, where autocontrast is Pillow's: each channel's values reach from 0 to 255; a number is cutoff, `{}` the usual."},
+	{"image.transform[].cv2_autocontrast.cutoff", "number, 0 to 100", "0", "How many of a hundred pixels do not count at either end."},
+	{"image.transform[].cv2_autocontrast.method", "cdf, pil", "cdf", "Whether values go by how many pixels have smaller ones, or evenly."},
+	{"image.transform[].cv2_autocontrast.p", "number, 0 to 1", "0.5", "Probability."},
+	{"image.transform[].salt_and_pepper", "number, [low, high] or mapping", "(none)", "albumentations' SaltAndPepper: some pixels become white and some black; a number is amount, `{}` the usual. Masks and boxes stay as they are."},
+	{"image.transform[].salt_and_pepper.amount", "number, 0 to 1, or [low, high]", "[0.01, 0.06]", "Share of the pixels."},
+	{"image.transform[].salt_and_pepper.salt_vs_pepper", "number, 0 to 1, or [low, high]", "[0.4, 0.6]", "Share of these that is white."},
+	{"image.transform[].salt_and_pepper.p", "number, 0 to 1", "0.5", "Probability."},
+	{"image.transform[].planckian_jitter", "mapping", "(none)", "albumentations' PlanckianJitter, by its table: colours as by a light of another temperature; `{}` is the usual; of mode rgb only."},
+	{"image.transform[].planckian_jitter.mode", "blackbody, cied", "blackbody", "Whose light: a black body's or the CIE's daylight."},
+	{"image.transform[].planckian_jitter.temperature", "[low, high]", "(all of mode: 3000 or 4000, to 15000)", "Kelvin, with 6000 between them; to below that in 4 of 10 cases."},
+	{"image.transform[].planckian_jitter.sampling", "uniform, gaussian", "uniform", "Anything on that side alike, or more of what is near 6000."},
+	{"image.transform[].planckian_jitter.p", "number, 0 to 1", "0.5", "Probability."},
+	{"image.transform[].erasing", "number, [low, high] or mapping", "(none)", "albumentations' Erasing of rows of bytes, where random_erasing is torchvision's, of the finished row: a part becomes fill; a number is scale, `{}` the usual. Masks and boxes stay as they are."},
+	{"image.transform[].erasing.scale", "number, 0 to 1, or [low, high]", "[0.02, 0.33]", "The part's share of the row's area; no more than there is room for by ratio."},
+	{"image.transform[].erasing.ratio", "[low, high]", "[0.3, 3.3]", "Its width / height, drawn evenly."},
+	{"image.transform[].erasing.p", "number, 0 to 1", "0.5", "Probability."},
+	{"image.transform[].erasing.fill", "whole number, 0 to 255, or list of one a channel", "0", "What it becomes."},
+	{"image.transform[].random_shadow", "number, [low, high] or mapping", "(none)", "albumentations' RandomShadow, by cv2.fillPoly's pixels: polygons in a part of the row become darker; a number is intensity, `{}` the usual."},
+	{"image.transform[].random_shadow.intensity", "number, 0 to 1, or [low, high]", "[0.5, 0.5]", "How much darker: 1 is black."},
+	{"image.transform[].random_shadow.count", "whole number, 0 to 16, or [low, high]", "[1, 2]", "How many."},
+	{"image.transform[].random_shadow.corners", "whole number, 3 to 64", "5", "Corners of each, which lie anywhere, so that its sides may cross."},
+	{"image.transform[].random_shadow.roi", "[left, top, right, bottom]", "[0, 0.5, 1, 1]", "The part that corners lie in, as shares of the row's sides."},
+	{"image.transform[].random_shadow.p", "number, 0 to 1", "0.5", "Probability."},
 	{"image.transform[].cv2_grayscale", "number, 0 to 1", "0", "Probability of three channels of OpenCV's grey (cvtColor's RGB2GRAY, albumentations' ToGray), which lies within 1 of grayscale's; of mode rgb only."},
 	{"image.transform[].solarize", "mapping", "(none)", "torchvision's RandomSolarize: values from the threshold on are inverted."},
 	{"image.transform[].solarize.threshold", "number, 0 to 256", "(required)", "Of u8 values; 256 inverts none."},
@@ -572,7 +634,7 @@ var keys = withFrames([]Key{
 	{"video.mode", "rgb, gray", "rgb", "As image.mode."},
 	{"video.rotation", "apply, ignore", "apply", "Whether the display matrix turns the frames."},
 	{"video.filter", "text", "(none)", "FFmpeg's filters, in its own words, with one input and one output, such as `yadif,hue=s=0`: the chosen frames go through it in the row's order, turned already and before transform, and what comes out is the row, at the times it comes out with. Filters that reach outside (files, devices, networks, plug-ins, the clock) are refused ([video.md](video.md#filters))."},
-	{"video.transform", "list of operations", "(required)", "As image.transform, for each frame, without random_iou_crop and remap_classes, as frames have neither boxes nor classes; what is random is drawn once a row."},
+	{"video.transform", "list of operations", "(required)", "As image.transform, for each frame, without random_iou_crop, bbox_safe_random_crop, at_least_one_bbox_random_crop and remap_classes, as frames have neither boxes nor classes; what is random is drawn once a row."},
 	{"video.dtype", "u8, f16, bf16, f32", "(u8; f32 with normalize)", "As image.dtype."},
 	{"video.layout", "NTHWC, NTCHW, NCTHW", "NTHWC", "Order of time, height, width and channels in a batch."},
 	{"video.colour", "torchcodec, accurate", "torchcodec", "How pixels become RGB: the bytes of torchcodec on the CPU, where chroma is repeated; or chroma interpolated, and rounded once."},
@@ -748,12 +810,17 @@ func withFrames(keys []Key) (all []Key) {
 			continue
 		}
 		for _, of := range keys {
-			if rest, below := strings.CutPrefix(of.Path, "image.transform[]"); below && !strings.HasPrefix(rest, "."+iouCrop) && rest != "."+remapClasses { // frames have no boxes, and no classes
+			if rest, below := strings.CutPrefix(of.Path, "image.transform[]"); below && !isByBoxes(rest) && rest != "."+remapClasses { // frames have no boxes, and no classes
 				all = append(all, Key{"video.transform[]" + rest, of.Type, of.Default, "As image's."})
 			}
 		}
 	}
 	return all
+}
+
+// isByBoxes says that a key is of an operation that goes by boxes.
+func isByBoxes(rest string) bool {
+	return slices.ContainsFunc(byBoxes, func(name string) bool { return strings.HasPrefix(rest, "."+name) })
 }
 
 // inRing are the sections that a ring of several may say for itself.

@@ -166,6 +166,9 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 		{"{random_rotation: 9}, {resize: 9}, {center_crop: 8}", "{random_rotation: 9}, " + nearest + ", {center_crop: 8}"},
 		{"{resize: 9}, {random_rotation: {degrees: 9, expand: true, interpolation: bilinear}}, {center_crop: 8}", nearest + ", {random_rotation: {degrees: 9, expand: true, fill: 255}}, {center_crop: 8}"},
 		{"{horizontal_flip: 0.5}, {random_rotation: 9}, {random_crop: 8}", "{horizontal_flip: 0.5}, {random_rotation: 9}, {random_crop: 8}"},
+		{"{crop: [1, 2, 9, 9]}, {center_crop: 8}", "{crop: [1, 2, 9, 9]}, {center_crop: 8}"}, {"{random_crop_from_borders: {}}, {center_crop: 8}", "{random_crop_from_borders: {}}, {center_crop: 8}"},
+		{"{crop_and_pad: {px: [-3, 3], fill: 9}}, {center_crop: 8}", "{crop_and_pad: {px: [-3, 3], interpolation: cv2_nearest, padding_mode: edge}}, {center_crop: 8}"},
+		{"{resized_crop: 9}, {center_crop: 8}", "{resized_crop: {size: 9, interpolation: cv2_nearest}}, {center_crop: 8}"}, {"{random_scale: {}}, {center_crop: 8}", "{random_scale: {interpolation: cv2_nearest}}, {center_crop: 8}"},
 		{"{random_zoom_out: {fill: 9}}, {center_crop: 8}", "{random_zoom_out: {fill: 255}}, {center_crop: 8}"},
 		{"{center_crop: 8}, {random_apply: [{random_rotation: {degrees: 9, interpolation: bilinear}}, {invert: 1}]}", "{center_crop: 8}, {random_apply: [{random_rotation: {degrees: 9, fill: 255}}]}"},
 		{"{random_choice: [{random_rotation: 9}, {random_affine: {degrees: 9}}]}, {center_crop: 8}, {random_apply: [{invert: 1}]}", "{random_choice: [{random_rotation: 9}, {random_affine: {degrees: 9}}]}, {center_crop: 8}"},
@@ -177,6 +180,8 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 	for _, other := range [][2]string{
 		{"{random_rotation: 9}, {resize: 9}, {center_crop: 8}", nearest + ", {random_rotation: 9}, {center_crop: 8}"}, {"{resize: 9}, {random_rotation: 9}, {center_crop: 8}", nearest + ", {center_crop: 8}, {random_rotation: 9}"},
 		{"{random_zoom_out: {}}, {center_crop: 8}", "{random_zoom_out: [1, 3]}, {center_crop: 8}"},
+		{"{crop_and_pad: 0.1}, {center_crop: 8}", "{crop_and_pad: {percent: 0.2, interpolation: cv2_nearest}}, {center_crop: 8}"}, {"{resized_crop: 9}, {center_crop: 8}", "{resized_crop: {size: 9, p: 0.5, interpolation: cv2_nearest}}, {center_crop: 8}"},
+		{"{random_scale: 2}, {center_crop: 8}", "{random_scale: {interpolation: cv2_nearest}}, {center_crop: 8}"}, {"{crop: [1, 2, 9, 9]}, {center_crop: 8}", "{center_crop: 8}"}, {"{random_crop_from_borders: {}}, {center_crop: 8}", "{random_crop_from_borders: {left: 0.2}}, {center_crop: 8}"},
 		{"{random_rotation: 9}, {center_crop: {size: 8, position: top_left}}", "{random_rotation: 9}, {center_crop: 8}"},
 		{"{center_crop: 8}, {random_apply: [{random_rotation: 9}]}", "{center_crop: 8}, {random_rotation: 9}"}, {"{center_crop: 8}, {random_apply: [{random_rotation: 9}]}", "{center_crop: 8}, {random_apply: {transforms: [{random_rotation: 9}], p: 0.4}}"},
 		{"{center_crop: 8}, {random_apply: [{random_rotation: 9}]}", "{random_apply: [{random_rotation: 9}]}, {center_crop: 8}"}, {"{center_crop: 8}, {random_apply: [{random_rotation: 9}]}", "{center_crop: 8}, {random_apply: [{random_rotation: 8}]}"},

@@ -207,6 +207,8 @@ func (r *reader) list(of string) map[string]any {
 		item["type"] = "string"
 	case of == "N and [H,W]":
 		item = anyOf(array("[H,W]"), numeric(true))
+	case of == "numbers and ranges":
+		item = anyOf(array("[low,high]"), numeric(false))
 	default: // numbers, one a channel
 		item = numeric(strings.Contains(of, "whole"))
 	}

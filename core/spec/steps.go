@@ -94,6 +94,13 @@ var kinds = []kind{
 	{&RandomGridShuffle{}, turning, never},
 	{&RandomZoomOut{}, turning, always},
 	{&RandomIoUCrop{}, turning, always},
+	{&Crop{}, turning, always},
+	{&RandomCropFromBorders{}, turning, always},
+	{&CropAndPad{}, turning, always},
+	{&BBoxSafeRandomCrop{}, turning, always},
+	{&AtLeastOneBBoxRandomCrop{}, turning, always},
+	{&ResizedCrop{}, turning, always},
+	{&RandomScale{}, turning, always},
 	{&Augment{Kind: RandAugment}, augmenting, also},
 	{&Augment{Kind: TrivialAugmentWide}, augmenting, also},
 	{&Augment{Kind: AutoAugment}, augmenting, also},
@@ -136,6 +143,11 @@ var kinds = []kind{
 	{&RandomToneCurve{}, changing, also},
 	{&ChannelDropout{}, changing, also},
 	{&Chance{Operation: cv2Equalize}, changing, also},
+	{&CV2Autocontrast{}, changing, also},
+	{&SaltAndPepper{}, changing, also},
+	{&PlanckianJitter{}, changing, also},
+	{&Erasing{}, changing, also},
+	{&RandomShadow{}, changing, also},
 	{&RemapClasses{}, changing, also},
 	{&Chance{Operation: cv2Gray}, changing, also},
 	{&RandomApply{}, grouping, also}, // as its steps are
@@ -301,7 +313,7 @@ func (i *Image) checkStepOfIndex(s Step, at string, fail func(path, format strin
 		fail(at, "got %s with mode index, whose numbers of classes are no colours; leave it out: only the picture's section needs it", s.Name())
 	} else if m, is := s.(mixer); is && m.mixes() != Nearest && m.mixes() != CV2Nearest {
 		want := Nearest
-		if m.mixes() == CV2Linear {
+		if strings.HasPrefix(string(m.mixes()), "cv2_") {
 			want = CV2Nearest
 		}
 		fail(at, "got interpolation %s with mode index, want %s, as others mix numbers of classes; write {interpolation: %[2]s}", m.mixes(), want)

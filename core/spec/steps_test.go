@@ -2,22 +2,27 @@ package spec
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
 
 // A mask's step whose filter mixes numbers of classes is refused, and what is to be written in its place is taken.
 func TestTheFilterThatAMaskIsToldToWriteIsTaken(t *testing.T) {
-	needs := map[string]string{"random_rotation": "degrees: 9, ", "random_affine": "degrees: 9, "}
+	needs := map[string]string{"random_rotation": "degrees: 9, ", "random_affine": "degrees: 9, ", cropAndPad: "percent: 0.1, ", resizedCrop: "size: 64, ", randomScaling: "scale: 0.1, "}
 	mixers := 0
 	for _, k := range kinds {
-		if _, is := k.Step.(mixer); !is || k.class != turning {
-			continue
+		if _, is := k.Step.(mixer); !is || k.class != turning || slices.Contains(byBoxes, k.Name()) {
+			continue // those that go by boxes are of no mask
 		}
 		mixers++
 		told := func(by string) error {
 			op := fmt.Sprintf("{%s: {%sinterpolation: %s}}", k.Name(), needs[k.Name()], by)
-			_, err := Parse([]byte("source: {folder: p}\nimage: {mode: index, transform: [{center_crop: 64}, "+op+"]}\n"), "x.yaml")
+			order := []string{"{center_crop: 64}", op}
+			if k.early == always {
+				slices.Reverse(order)
+			}
+			_, err := Parse([]byte("source: {folder: p}\nimage: {mode: index, transform: ["+strings.Join(order, ", ")+"]}\n"), "x.yaml")
 			return err
 		}
 		refused := 0

@@ -12,14 +12,14 @@ DTYPES = {0: np.uint8, 1: np.float16, 2: np.uint16, 3: np.float32}
 class Rows(Tool):
     """Every row is also made by the portable C and compared there."""
 
-    def row(self, path, *, draw=None, portable_too=True, Order=(), Ahead=0, Resized=0, ByTorch=(), **config):
+    def row(self, path, *, draw=None, boxes=None, portable_too=True, Order=(), Ahead=0, Resized=0, ByTorch=(), **config):
         config = {k: v for k, v in config.items() if v is not None}
         for key in ("Resize", "Out"):
             if key in config:
                 config[key] = {"H": config[key][0], "W": config[key][1]}
         if isinstance(pad := config.get("Pad"), int):
             config["Pad"] = dict(Left=pad, Top=pad, Right=pad, Bottom=pad)
-        answer, data = self.ask(path, placed(config, Order, Ahead, Resized, ByTorch), draw, portable_too=portable_too)
+        answer, data = self.ask(path, placed(config, Order, Ahead, Resized, ByTorch), draw, portable_too=portable_too, boxes=boxes)
         self.info, self.grid = answer["info"], answer["grid"]
         return np.frombuffer(data, DTYPES[config.get("DType", 0)]).reshape(answer["shape"])
 

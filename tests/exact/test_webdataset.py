@@ -1,5 +1,6 @@
 """spdl.DataLoader on webdataset's pipelines: the batches are those of torch's DataLoader, or of a WebLoader, over them."""
 
+import functools
 import io
 import itertools
 import json
@@ -22,6 +23,7 @@ from torchvision import transforms as T  # noqa: E402
 N = 29  # samples, of three shards of different length
 FLOATS = T.Compose([T.Resize(20), T.CenterCrop(16), T.ToTensor(), T.Normalize((0.5, 0.4, 0.3), (0.2, 0.3, 0.4))])
 SMALL = T.Compose([T.Resize((12, 16)), T.PILToTensor()])
+GREY = T.Compose([T.Resize((12, 16)), T.ToTensor()])
 
 
 def encoded(rng, kind, size):
@@ -49,10 +51,20 @@ def parts(i, rng):
 
 @pytest.fixture(scope="module")
 def shards(tmp_path_factory):
-    to, rng = tmp_path_factory.mktemp("shards"), np.random.default_rng(5)
-    for shard, numbers in enumerate((range(9), range(9, 14), range(14, N))):
+    return written(tmp_path_factory.mktemp("shards"), range(N))
+
+
+@pytest.fixture(scope="module")
+def jpegs(tmp_path_factory):
+    """Whose pictures all have one ending."""
+    return written(tmp_path_factory.mktemp("jpegs"), [4 * i for i in range(N)])
+
+
+def written(to, numbers):
+    rng = np.random.default_rng(5)
+    for shard, some in enumerate((numbers[:9], numbers[9:14], numbers[14:])):
         with tarfile.open(to / f"train-{shard:06}.tar", "w") as tar:
-            for i in numbers:
+            for i in some:
                 for ending, data in parts(i, rng):
                     member = tarfile.TarInfo(f"a/{i:04}.{ending}")
                     member.size = len(data)
@@ -96,6 +108,55 @@ def pairs(d):
     return d.decode("pil").to_tuple("jpg;png", "cls").map_tuple(FLOATS)
 
 
+# ---- functions of whole samples
+
+
+def as_tuple(sample):
+    """A picture and its label."""
+    image, label = sample["jpg"], sample["cls"]
+    image = FLOATS(image)
+    return image, label
+
+
+def as_dict(sample):
+    return {"image": SMALL(sample["jpg"].convert("RGB")), "label": int(sample["cls"]), "text": sample["txt"], "score": float(sample["json"]["score"])}
+
+
+def in_place(sample):
+    sample["image"] = SMALL(sample.pop("jpg"))
+    sample["label"] = torch.tensor(sample["cls"])
+    del sample["cls"]
+    return sample
+
+
+def of_pairs(pair):
+    image, number = pair
+    return dict(image=FLOATS(image), number=number)
+
+
+def decoding(sample, transform):
+    image = Image.open(io.BytesIO(sample["jpg"])).convert("RGB")
+    return transform(image), int(sample["cls"]), sample["txt"].decode("utf-8"), float(json.loads(sample["json"])["score"])
+
+
+def drawing(sample):
+    image = sample["jpg"]
+    if np.random.random() < 0.5:
+        image = image.rotate(90)
+    return SMALL(image), sample["cls"]
+
+
+class Preparing:
+    def __init__(self, transform, key="jpg"):
+        self.transform, self.key = transform, key
+
+    def __call__(self, sample):
+        return self.transform(sample[self.key]), sample["__key__"]
+
+    def method(self, sample):
+        return self.transform(sample.get(self.key)), str(sample["id"])
+
+
 # ---- what a loop gets
 
 
@@ -135,6 +196,81 @@ PIPELINES = {
 def test_the_batches_are_those_of_torch(shards, name):
     make, arguments = PIPELINES[name]
     equal(ours(make(shards), **arguments), list(DataLoader(make(shards), **arguments)))
+
+
+MAPPED = {
+    "mapped to tuples": (lambda s: data(s).decode("pil").map(as_tuple).batched(8), {"batch_size": None}),
+    "mapped to tuples, torch's batches": (lambda s: data(s).decode("pil").map(as_tuple), {"batch_size": 8}),
+    "mapped to dicts": (lambda s: data(s).decode("pil").map(as_dict).batched(8), {"batch_size": None}),
+    "mapped in place": (lambda s: data(s).decode("pil").map(in_place).to_tuple("image", "label", "id").batched(8), {"batch_size": None}),
+    "tuples that are mapped": (lambda s: data(s).decode("pil").to_tuple("jpg", "id").map(of_pairs).batched(8), {"batch_size": None}),
+    "mapped and decoded": (lambda s: data(s).map(functools.partial(decoding, transform=SMALL)).batched(8), {"batch_size": None}),
+    "mapped by an object": (lambda s: data(s).decode("pil").map(Preparing(SMALL)).batched(8), {"batch_size": None}),
+    "mapped by a method": (lambda s: data(s).decode("pil").map(Preparing(FLOATS).method).batched(8), {"batch_size": None}),
+    "mapped by a lambda": (lambda s: data(s).decode("pill").map(
+        lambda one: (GREY(one["jpg"]), one["cls"])).batched(8), {"batch_size": None}),
+    "mapped, then by parts": (lambda s: data(s).decode("pil").map(
+        lambda one: (one["jpg"], one["cls"])).map_tuple(SMALL, int).batched(8), {"batch_size": None}),
+    "mapped by other names": (lambda s: data(s).decode("pil").rename(image="jpg", label="cls", keep=False).map(
+        lambda one: (SMALL(one["image"]), one["label"])).batched(8), {"batch_size": None}),
+    "mapped by keywords": (lambda s: data(s).decode("pil").map(
+        lambda one: dict(image=SMALL(one["jpg"]), label=one["cls"])), {"batch_size": 8}),
+}
+
+
+@pytest.mark.parametrize("name", MAPPED)
+def test_the_batches_of_mapped_samples_are_those_of_torch(jpegs, name):
+    make, arguments = MAPPED[name]
+    equal(ours(make(jpegs), **arguments), list(DataLoader(make(jpegs), **arguments)))
+
+
+WANTED = {1, 3}
+
+
+def is_wanted(sample):
+    """By a label that is decoded."""
+    label = sample["cls"]
+    return label in WANTED or not 0 <= label < 4
+
+
+SELECTED = {
+    "selected": lambda s: data(s).decode("pil").select(is_wanted).to_tuple("jpg;png", "cls").map_tuple(SMALL).batched(4),
+    "selected from bytes": lambda s: data(s).select(
+        lambda one: int(one["cls"]) != 2).decode("pil").to_tuple("jpg;png", "cls").map_tuple(SMALL).batched(4),
+    "tuples that are selected": lambda s: data(s).decode("pil").to_tuple("cls", "jpg;png").select(
+        lambda pair: pair[0] not in [0, 4] and pair[0] < 3).map_tuple(int, SMALL).batched(4),
+    "selected twice, by what is not taken": lambda s: data(s).decode("pil").select(is_wanted).select(
+        lambda one: one["cls"] >= 3).to_tuple("jpg;png", "id").map_tuple(SMALL, int).batched(4),
+}
+
+
+@pytest.mark.parametrize("name", SELECTED)
+def test_the_batches_of_selected_samples_are_those_of_torch(shards, name):
+    want = list(DataLoader(SELECTED[name](shards), batch_size=None))
+    equal(ours(SELECTED[name](shards), batch_size=None), want)
+    assert 0 < sum(len(batch[0]) for batch in want) < N
+
+
+def test_either_of_two_parts_is_mapped(shards):
+    make = lambda: data(shards).decode("pil").map(  # noqa: E731
+        lambda one: (SMALL(one["jpg"] if "jpg" in one else one["png"]), one["cls"])).batched(8)
+    equal(ours(make(), batch_size=None), list(DataLoader(make(), batch_size=None)))
+
+
+def test_samples_that_are_mapped_are_as_the_loop_has_them(jpegs):
+    """A label is a number of Python's."""
+    make = lambda: data(jpegs).decode("pil").map(as_tuple)  # noqa: E731
+    collate = lambda samples: [(type(label), label, image.shape) for image, label in samples]  # noqa: E731
+    assert ours(make(), batch_size=8, collate_fn=collate) == list(DataLoader(make(), batch_size=8, collate_fn=collate))
+
+
+def test_albumentations_are_called_by_the_name_of_the_picture(jpegs):
+    A = pytest.importorskip("albumentations")
+    to_tensor = pytest.importorskip("albumentations.pytorch").ToTensorV2
+    augment = A.Compose([A.CenterCrop(14, 12), A.HorizontalFlip(p=1), to_tensor()])
+    make = lambda: data(jpegs).decode("pil").map(  # noqa: E731
+        lambda one: (augment(image=np.array(one["jpg"]))["image"], one["cls"])).batched(8)
+    equal(ours(make(), batch_size=None), list(DataLoader(make(), batch_size=None)))
 
 
 LOADERS = {
@@ -297,9 +433,40 @@ def test_what_does_not_fit_ends_the_loop_and_is_named(tmp_path, part, content, n
 
 
 @pytest.mark.parametrize("make, message", [
-    (lambda s: data(s).decode("pil").select(lambda x: True).to_tuple("jpg", "cls").map_tuple(SMALL).batched(8), r"dataset.pipeline\[\d+\], select: .* has no equal here; leave samples out in the loop"),
-    (lambda s: data(s).decode("pil").map(lambda x: x).to_tuple("jpg", "cls").map_tuple(SMALL, lambda x: x + 1).batched(8), r"map_tuple\[1\]: .*got a function of its own.*want none, int, float, str"),
-    (lambda s: data(s).decode("pil").map(lambda x: dict(x)).to_tuple("jpg", "cls").batched(8), "map: .*it works on whole samples; a transform of pictures goes into map_tuple"),
+    (lambda s: data(s).decode("pil").select(
+        lambda x: "jpg" in x).to_tuple("jpg", "cls").map_tuple(SMALL).batched(8), r"dataset.pipeline\[\d+\], select: .*selects samples, .*test_webdataset.py:\d+: got .*want the label compared with numbers"),
+    (lambda s: data(s).decode("pil").select(
+        lambda x: x["cls"] < 2.5).to_tuple("jpg", "cls").map_tuple(SMALL).batched(8), "got .*2.5.*want the label compared with numbers"),
+    (lambda s: data(s).decode("pil").select(
+        lambda x: x["id"] < 1003).to_tuple("jpg", "cls").map_tuple(SMALL).batched(8), "got .*1003.*want the label compared with numbers"),
+    (lambda s: data(s).select(
+        lambda x: x["cls"] == 3).decode("pil").to_tuple("jpg", "cls").map_tuple(SMALL).batched(8), "got .*3.*want the label compared with numbers"),
+    (lambda s: data(s, resampled=True).decode("pil").select(is_wanted).to_tuple("jpg", "cls").map_tuple(SMALL).batched(8).with_epoch(3), "selects samples of an epoch of another length"),
+    (lambda s: data(s).decode("pil").to_tuple("id", "cls").batched(8).select(lambda x: x), "select: .*stands behind batched"),
+    (lambda s: data(s).decode("pil").map(
+        lambda x: x).to_tuple("jpg", "cls").map_tuple(SMALL, lambda x: x + 1).batched(8), r"map_tuple\[1\]: .*got a function of its own.*want none, int, float, str"),
+    (lambda s: data(s).decode("pil").map(
+        lambda x: dict(x)).to_tuple("jpg", "cls").batched(8), r"map: .*works on whole samples, .*test_webdataset.py:\d+: got 'dict\(x\)'.*want parts of a sample that go through transforms"),
+    (lambda s: data(s).decode("pil").map(drawing).batched(8), r"test_webdataset.py:\d+: got 'if np.random.random"),
+    (lambda s: data(s).decode("pil").map(
+        lambda x: SMALL(x["jpg"])).batched(8), r"got \"return SMALL\(x\['jpg'\]\)\" at its end, no tuple and no dict"),
+    (lambda s: data(s).decode("pil").map(dict.copy).batched(8), "works on whole samples, whose text cannot be read"),
+    (lambda s: data(s).decode("pil").map(
+        lambda x: [SMALL(x["jpg"]), x["cls"]]).batched(8), r'got "\[SMALL'),
+    (lambda s: data(s).decode("pil").map(
+        lambda x: (SMALL(x["jpg"]), x["cls"] + 1)).batched(8), r"got \"x\['cls'\] \+ 1\""),
+    (lambda s: data(s).decode("pil").map(
+        lambda x, y=SMALL, *z: (y(x["jpg"]), x["cls"])).batched(8), "other arguments than a sample"),
+    (lambda s: data(s).decode("pill").map(
+        lambda x: (SMALL(x["jpg"].convert("RGB")), x["cls"])).batched(8), "got .*convert"),
+    (lambda s: data(s).map(
+        lambda x: (SMALL(Image.open(io.BytesIO(x["jpg"]))), int(x["cls"]))).batched(8), "got .*SMALL"),
+    (lambda s: data(s).map(
+        lambda x: (SMALL(x["jpg"]), int(x["cls"]))).batched(8), 'is not decoded, want .decode'),
+    (lambda s: data(s).decode("pil").map(
+        lambda x: (SMALL(x["jpg"]), x["json"])).batched(8), "is JSON, whose members have types that are known only when they are read"),
+    (lambda s: data(s).decode("pil").to_tuple("jpg", "cls").batched(8).map(
+        lambda x: (x[0], x[1])), "map: .*stands behind batched"),
     (lambda s: data(s).decode("torchrgb").to_tuple("jpg", "cls").batched(8), r'decode makes torchrgb of it, want .decode\("pil"\)'),
     (lambda s: data(s).to_tuple("jpg", "cls").map_tuple(SMALL).batched(8), r'is not decoded, want .decode\("pil"\) in front'),
     (lambda s: data(s).decode("pil").to_tuple("jpg", "cls").batched(8), "has no transform, and pictures have to become tensors"),

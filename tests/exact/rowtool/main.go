@@ -12,10 +12,11 @@ import (
 )
 
 type request struct {
-	Path        string     `json:"path"`
-	Config      config     `json:"config"`
-	Draw        media.Draw `json:"draw"`
-	PortableToo bool       `json:"portable_too"` // decode again in plain C and compare
+	Path        string       `json:"path"`
+	Config      config       `json:"config"`
+	Draw        media.Draw   `json:"draw"`
+	Boxes       []media.Rect `json:"boxes"`        // of the picture, in pixels
+	PortableToo bool         `json:"portable_too"` // decode again in plain C and compare
 }
 
 type answer struct {
@@ -49,6 +50,9 @@ func (w rows) one(r *request) (tool.Answer, []byte, error) {
 		return a, nil, err
 	}
 	row := make([]byte, op.RowBytes())
+	if err := errors.Join(w.best.Boxes(r.Boxes, false), w.portable.Boxes(r.Boxes, false)); err != nil {
+		return a, nil, err
+	}
 	if a.Info, err = w.best.Row(row, data, op, r.Draw); err != nil {
 		return a, nil, err
 	}

@@ -3,97 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Callable, NamedTuple, Optional, Protocol
+from typing import Any, Callable, Optional, Protocol
 
-from . import extents
-from .given import ERASED, FLOATS, NORMALIZED, PIL, Given, Number, Operation, Rule, refusal, short, whole, without
+from . import cropped
+from .arrays import Array
+from .given import ERASED, FLOATS, NORMALIZED, PIL, Operation, Rule, refusal, whole, without
 from .torchvision import IMAGENET
 
-_FILTERS = {0: "cv2_nearest", 1: "cv2_linear", 2: "cv2_cubic", 3: "cv2_area", 4: "cv2_lanczos4"}  # by OpenCV's numbers
-_BORDERS = {1: "edge", 2: "symmetric", 4: "reflect"}
-_CONSTANT = 0
 _FORMATS: dict[str, Operation] = {"pascal_voc": {"format": "xyxy"}, "coco": {"format": "xywh"}, "yolo": {"format": "cxcywh", "normalized": True}, "albumentations": {"format": "xyxy", "normalized": True}}
 _LEAST_SIGMA = 0.001  # of a Gaussian blur: by less it is none
 _ANY_AREA = 1e-7  # of a box, in pixels: less is none
-
-IN_HAND = ("an array of u8", "a tensor of u8", "an array of floats", "a normalized array", "what was erased")
-
-
-class Pending(NamedTuple):
-    """A PadIfNeeded behind which pictures may still be larger, so that a crop has to follow."""
-
-    size: list[int]
-    border: Operation
-    place: str
-    transform: Any
-
-
-class Array(Given):
-    """A transform of arrays, and its place."""
-
-    p: float = 1  # that it happens
-    is_mask = False  # of numbers of classes
-    followed = False  # by boxes or points
-    pending: Optional[Pending] = None
-
-    def always_happens(self, why: str = "all rows of a batch are of one size") -> None:
-        if self.p != 1:
-            self.refuse(f"p: got {self.p:g}, want 1: {why}")
-
-    def side(self, name: str) -> int:
-        value = self.get(name)
-        if not isinstance(value, int):
-            self.refuse(f"{name}: got {value!r:.60}, want a whole number of pixels; a size that is drawn is random_resize's or scale_jitter's (docs/transforms.md)")
-        return value
-
-    def extent_of(self, height: str = "height", width: str = "width") -> list[int]:
-        return [self.side(height), self.side(width)]
-
-    def cv2_filter(self) -> str:
-        number = self.get("mask_interpolation" if self.is_mask else "interpolation")
-        name = _FILTERS.get(number)
-        if name is None:
-            self.refuse(f"interpolation: got cv2's {number}, want one of {', '.join(_FILTERS.values())}; INTER_LINEAR is within 1 of INTER_LINEAR_EXACT")
-        down = self.get("area_for_downscale")
-        if down is not None and name != "cv2_area" and not (self.is_mask and down == "image"):
-            self.refuse(f"area_for_downscale: got {down!r}, which goes by each picture's size, want None; interpolation=cv2.INTER_AREA is for pictures that are larger, "
-                        "and a kind of linear for others")
-        return name
-
-    def border_of(self, fill: str = "fill") -> Operation:
-        """What lies beyond the picture."""
-        mode = self.get("border_mode")
-        if mode != _CONSTANT:
-            if mode not in _BORDERS:
-                self.refuse(f"border_mode: got cv2's {mode}, want BORDER_CONSTANT, BORDER_REPLICATE, BORDER_REFLECT or BORDER_REFLECT_101")
-            return {"padding_mode": _BORDERS[mode]}
-        if self.in_hand != PIL:
-            self.refuse(f"{fill}: is of {IN_HAND[self.in_hand]}, want this in front of ToFloat and Normalize, where 255 is white")
-        value = self.fill("fill_mask" if self.is_mask else fill)
-        return {} if value is None else {"fill": value}
-
-    def warped_border(self) -> Operation:
-        """What lies beyond the picture where it is turned and moved. What is mirrored there has boxes and points of its own."""
-        border = self.border_of()
-        if self.followed and border.get("padding_mode") in ("reflect", "symmetric"):
-            self.refuse(f"border_mode: got cv2's {self.get('border_mode')} beside bbox_params or keypoint_params, want BORDER_CONSTANT or BORDER_REPLICATE: boxes and points of what is mirrored are not added here")
-        return border
-
-    def axes(self, name: str) -> list[Number]:
-        """Ranges along x and y: two numbers where they are the same."""
-        value = self.get(name)
-        both = [[whole(v) for v in value[axis]] for axis in "xy"]
-        return both[0] if both[0] == both[1] else both[0] + both[1]
-
-    def take_pending(self, size: list[int]) -> Operation:
-        """The border of a PadIfNeeded that stands right in front."""
-        pending, self.pending = self.pending, None
-        if pending is None:
-            return {}
-        if pending.size != size:
-            raise refusal(pending.place, pending.transform, f"got {pending.size} in front of a crop of {size}, want the same size of both: where a part of what was padded is taken, "
-                                                            "a smaller picture lies elsewhere")
-        return pending.border
 
 
 class Walk(Protocol):
@@ -109,96 +28,6 @@ class Walk(Protocol):
     def order(self, one: Any, place: str) -> None: ...
     def some(self, n: int, one: Any, place: str) -> None: ...
     def follow(self, key: str, says: Operation, one: Any, place: str) -> None: ...
-
-
-# ---- what crops, pads and resizes
-
-
-def sized(name: str, operation: Operation) -> Operation:
-    size = operation["size"]
-    if isinstance(size, list) and size[0] == size[-1] and name != "resize":
-        operation = {**operation, "size": size[0]}
-    return {name: short("size", operation)}
-
-
-def resize(g: Array) -> Operation:
-    g.always_happens()
-    return {"resize": {"size": g.extent_of(), "interpolation": g.cv2_filter()}}
-
-
-def max_size(g: Array, key: str) -> Operation:
-    g.always_happens()
-    if g.get("max_size") is None:
-        g.refuse(f"max_size_hw: got {g.get('max_size_hw')}, want max_size, one number")
-    return {"resize": {key: g.side("max_size"), "rounding": "nearest", "interpolation": g.cv2_filter()}}
-
-
-def center_crop(g: Array) -> Operation:
-    g.always_happens()
-    return sized("center_crop", {"size": g.extent_of(), "rounding": "down", **padded(g)})
-
-
-def random_crop(g: Array) -> Operation:
-    g.always_happens()
-    return sized("random_crop", {"size": g.extent_of(), **padded(g)})
-
-
-def padded(g: Array) -> Operation:
-    """What lies around a smaller picture, which is in the middle. Without pad_if_needed there is none: albumentations stops at it."""
-    border = g.take_pending(g.extent_of())
-    if not g.get("pad_if_needed"):
-        return border
-    if g.get("pad_position") != "center":
-        g.refuse(f"pad_position: got {g.get('pad_position')!r}, want 'center'")
-    return border or g.border_of()
-
-
-def pad_if_needed(g: Array) -> Optional[Operation]:
-    g.always_happens()
-    if g.get("min_height") is None or g.get("min_width") is None:
-        g.refuse("pad_height_divisor, pad_width_divisor: got one, where rows are of many sizes, want min_height and min_width")
-    size, position, border = g.extent_of("min_height", "min_width"), g.get("position"), g.border_of()
-    if fits_within(g.before, size):
-        if position == "random":
-            g.refuse("position: got 'random', want 'center' or a corner")
-        return sized("center_crop", {"size": size, **({"rounding": "down"} if position == "center" else {"position": position}), **border})
-    if position != "center":
-        g.refuse(f"position: got {position!r} where pictures may be larger, want 'center', or LongestMaxSize({min(size)}) or Resize in front")
-    g.pending = Pending(size, border, g.place, g.transform)
-    return None
-
-
-def fits_within(before: list[Operation], size: list[int]) -> bool:
-    """Whether what is in hand is no larger."""
-    for i in reversed(range(len(before))):
-        made = before[i].get("resize")
-        if isinstance(made, dict):
-            largest = made.get("size", made.get("max_size"))
-            if not isinstance(largest, (int, list)):  # a bucket's size, or one by pixels
-                return False
-            h, w = largest if isinstance(largest, list) else (largest, largest)
-            if extents.sideways(before[i + 1:]):
-                h = w = max(h, w)
-            return (isinstance(largest, list) or "size" not in made) and h <= size[0] and w <= size[1]
-    return False
-
-
-def pad(g: Array) -> Operation:
-    g.always_happens()
-    padding = g.get("padding")
-    return {"pad": short("padding", {"padding": padding, **g.border_of()})}
-
-
-def random_resized_crop(g: Array) -> Operation:
-    g.always_happens()
-    return sized("random_resized_crop", without(
-        {"size": g.size(), "scale": g.pair("scale"), "ratio": g.pair("ratio"), "interpolation": g.cv2_filter()}, scale=[0.08, 1], ratio=[3 / 4, 4 / 3]))
-
-
-def random_sized_crop(g: Array) -> Operation:
-    g.always_happens()
-    ratio = g.number("w2h_ratio")
-    return sized("random_resized_crop", without({"size": g.size(), "height": g.pair("min_max_height"), "ratio": [ratio, ratio], "interpolation": g.cv2_filter()}, ratio=[1, 1]))
 
 
 # ---- what changes colours
@@ -344,6 +173,27 @@ def equalize(g: Array) -> Operation:
     return {"cv2_equalize": whole(g.p)}
 
 
+def auto_contrast(g: Array) -> Operation:
+    if g.get("ignore") is not None:
+        g.refuse(f"ignore: got {g.get('ignore')}, which leaves out a channel of that number as well, want None")
+    return {"cv2_autocontrast": without({"cutoff": g.number("cutoff"), "method": g.get("method"), "p": whole(g.p)}, cutoff=0, method="cdf")}
+
+
+def salt_and_pepper(g: Array) -> Operation:
+    return {"salt_and_pepper": {"amount": g.pair("amount"), "salt_vs_pepper": g.pair("salt_vs_pepper"), "p": whole(g.p)}}
+
+
+def planckian(g: Array) -> Operation:
+    if g.channels != 3:
+        g.refuse("works on pictures of three channels, and one is in hand, want mode: rgb, or it left out")
+    return {"planckian_jitter": without({"mode": g.get("mode"), "temperature": g.pair("temperature_limit"), "sampling": g.get("sampling_method"), "p": whole(g.p)}, mode="blackbody", sampling="uniform")}
+
+
+def random_shadow(g: Array) -> Operation:
+    says = {"intensity": g.pair("shadow_intensity_range"), "count": g.pair("num_shadows_limit"), "corners": g.number("shadow_dimension"), "roi": [whole(v) for v in g.get("shadow_roi")], "p": whole(g.p)}
+    return {"random_shadow": without(says, count=[1, 2], corners=5, roi=[0, 0.5, 1, 1])}
+
+
 def holes_alone(g: Array, name: str, of_mask: str) -> None:
     """Refuse what follows holes: boxes and points that these cover, and masks."""
     if g.followed:
@@ -392,6 +242,11 @@ def coarse_dropout(g: Array) -> Optional[Operation]:
         return {"coarse_dropout": without({**holes, "fill": g.fill()}, pixels=False)}
     g.in_hand = ERASED
     return {"random_erasing": without({**holes, "value": erased(g)}, pixels=False, value=0)}
+
+
+def erasing(g: Array) -> Optional[Operation]:
+    holes_alone(g, "erasing", "fill_mask")
+    return None if g.is_mask else {"erasing": without({"scale": g.pair("scale"), "ratio": g.pair("ratio"), "p": whole(g.p), "fill": g.fill()})}
 
 
 def erased(g: Array) -> Any:
@@ -515,15 +370,7 @@ def nothing(g: Array) -> None:
 
 
 RULES: dict[str, Rule] = {
-    "Resize": Rule(resize),
-    "SmallestMaxSize": Rule(lambda g: max_size(g, "size")),
-    "LongestMaxSize": Rule(lambda g: max_size(g, "max_size")),
-    "PadIfNeeded": Rule(pad_if_needed, NORMALIZED),
-    "Pad": Rule(pad, NORMALIZED),
-    "CenterCrop": Rule(center_crop, NORMALIZED),
-    "RandomCrop": Rule(random_crop, NORMALIZED),
-    "RandomResizedCrop": Rule(random_resized_crop),
-    "RandomSizedCrop": Rule(random_sized_crop),
+    **cropped.RULES,
     "HorizontalFlip": chance("horizontal_flip", NORMALIZED),
     "VerticalFlip": chance("vertical_flip", NORMALIZED),
     "RandomRotate90": chance("random_rotate90", NORMALIZED),
@@ -558,6 +405,11 @@ RULES: dict[str, Rule] = {
     "CoarseDropout": Rule(coarse_dropout, NORMALIZED),
     "GridDropout": Rule(grid_dropout),
     "PixelDropout": Rule(pixel_dropout),
+    "Erasing": Rule(erasing),
+    "SaltAndPepper": Rule(salt_and_pepper),
+    "AutoContrast": Rule(auto_contrast),
+    "PlanckianJitter": Rule(planckian),
+    "RandomShadow": Rule(random_shadow),
     "Downscale": Rule(downscale),
     "Perspective": Rule(perspective),
     "OpticalDistortion": Rule(optical_distortion),
@@ -574,21 +426,26 @@ RULES: dict[str, Rule] = {
 }
 
 # What leaves a mask as it is.
-OF_COLOURS = ("ToGray", "RandomBrightnessContrast", "RandomGamma", "HueSaturationValue", "RGBShift", "ColorJitter", "Blur", "MedianBlur", "GaussianBlur", "MotionBlur", "GaussNoise", "MultiplicativeNoise", "ISONoise", "ImageCompression", "CLAHE",
+OF_COLOURS = ("ToGray", "RandomBrightnessContrast", "RandomGamma", "HueSaturationValue", "RGBShift", "ColorJitter", "Blur", "MedianBlur", "GaussianBlur", "MotionBlur", "GaussNoise", "MultiplicativeNoise", "ISONoise", "SaltAndPepper", "AutoContrast", "PlanckianJitter", "RandomShadow", "ImageCompression", "CLAHE",
               "Downscale", "Sharpen", "UnsharpMask", "Emboss", "ToSepia", "RandomToneCurve", "ChannelDropout", "Equalize", "InvertImg", "ChannelShuffle", "Posterize", "Solarize", "ToFloat", "Normalize")
-
-_NEAR = "OpenCV's arithmetic for it has no operation here; "
 
 # What is known and cannot be told, and what does it here.
 REMEDIES = {
-    "AutoContrast": _NEAR + "autocontrast is Pillow's",
-    "RandomScale": "sizes are rounded otherwise; scale_jitter or random_resize with random_crop behind is near",
-    "CropAndPad": "it goes by shares; pad and random_crop are near",
-    "Crop": "a part by its place has no operation; center_crop with position is a corner",
-    "Erasing": "its area is drawn otherwise; random_erasing: {p: 0.5, scale: [0.02, 0.33]} is torchvision's",
     "ToTensor3D": "volumes have no operation here; ToTensorV2() is for pictures",
     "Lambda": "a function of one's own has no operation; map whole batches: spdl.DataLoader(..., transform=)",
     "SelectiveChannelTransform": "operations are of all channels here",
+    "FancyPCA": "it goes by each picture's own covariance, whose eigenvectors depend on the build of numpy; rgb_shift, cv2_color_jitter and planckian_jitter change colours",
+    "RandomCropNearBBox": "it goes by a box that each call brings; at_least_one_bbox_random_crop goes by those of bbox_params",
+    "CropNonEmptyMaskIfExists": "masks do not say where their pictures are cropped; at_least_one_bbox_random_crop goes by boxes",
+    "ChromaticAberration": "all channels are seen through one lens here: optical_distortion",
+    **dict.fromkeys(("Defocus", "ZoomBlur", "GlassBlur", "AdvancedBlur", "RingingOvershoot"), "its kernel has no operation here; cv2_gaussian_blur, box_blur, median_blur and motion_blur are near"),
+    **dict.fromkeys(("RandomFog", "RandomRain", "RandomSnow", "RandomSunFlare", "RandomGravel", "Spatter"),
+                    "weather is not drawn here; random_shadow, random_brightness_contrast, planckian_jitter and coarse_dropout change light, or cover parts"),
+    **dict.fromkeys(("ShotNoise", "AdditiveNoise"), "gaussian_noise, iso_noise and multiplicative_noise are near"),
+    **dict.fromkeys(("Illumination", "PlasmaBrightnessContrast", "PlasmaShadow"), "light is that of all of a picture here: random_brightness_contrast, random_gamma, random_tone_curve"),
+    **dict.fromkeys(("ThinPlateSpline", "PiecewiseAffine", "GridElasticDeform"), "cv2_elastic_transform, grid_distortion and optical_distortion bend pictures"),
+    **dict.fromkeys(("MaskDropout", "XYMasking", "ConstrainedCoarseDropout"), "coarse_dropout, grid_dropout and erasing make holes"),
+    **dict.fromkeys(("HEStain", "HistogramMatching", "FDA", "PixelDistributionAdaptation"), "it goes by other pictures, or by each picture's own statistics; want it done to the files before"),
 }
 
 
@@ -624,11 +481,15 @@ def boxes(params: Any, one: Any, place: str) -> tuple[str, Operation]:
 
 def check_areas(walk: Walk, one: Any, place: str) -> None:
     """Refuse least sizes that albumentations also asks of pictures of another size than the row's."""
-    params, names = one.processors["bboxes"].params, [name for operation, _ in walk.steps for name in operation]
-    resized = max([i for i, name in enumerate(names) if name in ("resize", "random_resized_crop")], default=0)
-    if resized > 0 and params.check_each_transform and (params.min_area > 0 or params.min_width > 0):
-        raise refusal(place, one, f"bbox_params: min_area, min_width and min_height count behind each transform, of which {names[0]} is ahead of {names[resized]}: of pictures of another size than the "
-                                  f"row's; put {names[resized]} first")
+    params = one.processors["bboxes"].params
+    sized = [i for i, (operation, _) in enumerate(walk.steps) for name, value in operation.items()
+             if name in ("resize", "random_resized_crop", "resized_crop", "random_scale") or name == "bbox_safe_random_crop" and isinstance(value, dict) and "size" in value]
+    if not sized or not params.check_each_transform or not (params.min_area > 0 or params.min_width > 0):
+        return
+    last = sized[-1]
+    if any(at is not walk.steps[last][1] for _, at in walk.steps[:last]):
+        first, name = (next(iter(walk.steps[i][0])) for i in (0, last))
+        raise refusal(place, one, f"bbox_params: min_area, min_width and min_height count behind each transform, of which {first} is ahead of {name}: of pictures of another size than the row's; put {name} first")
 
 
 def points(params: Any, one: Any, place: str) -> tuple[str, Operation]:

@@ -89,6 +89,33 @@ def _cropped(reach: _Reach, value: Any) -> _Reach:
     return reach._replace(ratio=max(reach.ratio, value.get("max_aspect_ratio", 2), 1 / value.get("min_aspect_ratio", 0.5)))
 
 
+def _parted(reach: _Reach, value: Any) -> _Reach:
+    """A part of the picture, of any shape, or of a size."""
+    size = value.get("size") if isinstance(value, dict) else None
+    sides = size if isinstance(size, list) else [reach.long if size is None else size]
+    return _Reach(max(reach.short, *sides), max(reach.long, *sides), _MOST)
+
+
+def _moved(reach: _Reach, value: Any) -> _Reach:
+    """Sides that move outwards, of which no more than all of the picture is added."""
+    if not isinstance(value, dict) or value.get("keep_size", True):
+        return reach
+    if "px" not in value:
+        return _Reach(3 * reach.short, 3 * reach.long, _MOST)
+    most = 2 * max(0, _highest(value["px"]))
+    return _Reach(reach.short + most, reach.long + most, _MOST)
+
+
+def _highest(value: Any) -> int:
+    return max(map(_highest, value)) if isinstance(value, list) else value
+
+
+def _scaled(reach: _Reach, value: Any) -> _Reach:
+    by = value.get("scale", [0.9, 1.1]) if isinstance(value, dict) else value
+    by = max(1, *by) if isinstance(by, list) else max(1, by)
+    return _Reach(math.ceil(reach.short * by), math.ceil(reach.long * by), reach.ratio * (1 + 1 / reach.short))
+
+
 def _turned(reach: _Reach, value: Any) -> _Reach:
     if not isinstance(value, dict) or not value.get("expand"):
         return reach
@@ -109,6 +136,13 @@ def _largest(value: Any, key: str) -> int:
 _RULES: dict[str, Callable[[_Reach, Any], _Reach]] = {
     "random_zoom_out": _zoomed_out,
     "random_iou_crop": _cropped,
+    "crop": _parted,
+    "random_crop_from_borders": _parted,
+    "bbox_safe_random_crop": _parted,
+    "at_least_one_bbox_random_crop": _parted,
+    "resized_crop": _parted,
+    "crop_and_pad": _moved,
+    "random_scale": _scaled,
     "random_rotation": _turned,
     "resize": lambda reach, value: _shorter(reach, _largest(value, "size")),
     "random_resize": lambda reach, value: _shorter(reach, value["max_size"] - 1),

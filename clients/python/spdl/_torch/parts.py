@@ -10,8 +10,9 @@ from typing import Any, NamedTuple, Optional
 from . import addresses, columns, extents
 from .functions import Member, member
 from .made import TEXT, WINDOW, Made, Streamed
+from .mapped import RGB, Part
 from .transforms import Places, told
-from .webdataset import DICTS, TUPLES, Part, Pipeline
+from .webdataset import DICTS, TUPLES, Pipeline
 
 _KINDS = {  # of what a decoder makes of an ending
     **dict.fromkeys(("txt", "text", "transcript"), "text"), **dict.fromkeys(("cls", "cls2", "index", "inx", "id"), "number"), **dict.fromkeys(("json", "jsn"), "json"), "npy": "array",
@@ -41,8 +42,11 @@ def streamed(pipeline: Pipeline, dataset: Any, said: Any) -> Streamed:
     shards = list(dict.fromkeys(pipeline.urls))
     if len(shards) < len(pipeline.urls):
         addresses.refuse("dataset", dataset, f"names {len(pipeline.urls) - len(shards)} of its {len(pipeline.urls)} shards twice, want each once; repeat of order in a description has samples several times")
+    fields.label = "cls" if pipeline.chosen else fields.label
     source: dict[str, Any] = {"shards": shards, **({"label": fields.label} if fields.label else {"labels": "none"}), **({"columns": fields.columns} if fields.columns else {})}
     order: dict[str, Any] = {"shuffle": pipeline.shuffled, "seed": said.seed_of_stream(pipeline.seed), "last": "pad" if pipeline.resampled else "drop" if batches.drop_last else "cover"}
+    if pipeline.chosen:
+        order["filter"] = " && ".join(pipeline.chosen)
     if pipeline.shuffled:
         order["window"] = max(WINDOW, pipeline.workers)
     made = Made(None, source, fields.sections, None, [leaf.field for leaf in leaves], finish, batches.collate is not None, None, {}, Places(), pipeline.epoch)
@@ -59,7 +63,7 @@ class _Fields:
             addresses.refuse("dataset", dataset, 'gives whole samples, whose parts are known only when they are read, want .to_tuple("jpg;png", "cls"), or .rename(image="jpg;png", label="cls", keep=False)')
         self._pictures = sum(self._kind(part) == "picture" for part in parts)
         numbers = [part for part in parts if self._kind(part) == "number"]
-        self._labelled = next((part for part in numbers if part.names == ("cls",)), numbers[0] if len(numbers) == 1 else None)
+        self._labelled = next((part for part in numbers if part.names == ("cls",)), numbers[0] if len(numbers) == 1 and not pipeline.chosen else None)
         self._taken = {"index", "status"}
         self.label: Optional[str] = None
         self.sections: dict[str, Any] = {}
@@ -91,7 +95,7 @@ class _Fields:
             addresses.refuse(place, self._dataset, "is no part of the archive, want __key__ of such: there is no shard's name in a batch")
         if not kind:
             addresses.refuse(place, self._dataset, f"has an ending that is not known here, want pictures, {', '.join(sorted(name for name, of in _KINDS.items() if of != 'picture'))}; what else a part can be stands in docs/sources.md#shards")
-        if handlers is None or only is not None and not only >= set(part.names):
+        if not part.own and (handlers is None or only is not None and not only >= set(part.names)):
             addresses.refuse(place, self._dataset, 'is not decoded, want .decode("pil") in front: pictures, numbers and texts are what it makes')
 
     # ---- pictures
@@ -99,11 +103,11 @@ class _Fields:
     def _picture(self, part: Part, place: str) -> _Leaf:
         handlers = self._pipeline.decoded or []
         spec = getattr(handlers[0], "imagespec", None) if len(handlers) == 1 else None
-        spec = handlers[0] if len(handlers) == 1 and isinstance(handlers[0], str) else spec
+        spec = handlers[0] if len(handlers) == 1 and isinstance(handlers[0], str) else "pil" if part.own else spec
         if spec not in _MODES:
             got = "no pictures" if not handlers else spec or ", ".join(getattr(one, "__name__", type(one).__qualname__) for one in handlers)
             addresses.refuse(place, self._dataset, f'is a picture, and decode makes {got} of it, want .decode("pil"), "pilrgb" or "pill", and ToTensor() or PILToTensor() in the transform')
-        transforms = [function for _, function in part.functions if not (member(function) == Member((), ""))]
+        transforms = [function for _, function in part.functions if function is not RGB and not (member(function) == Member((), ""))]
         if not transforms:
             addresses.refuse(place, self._dataset, "has no transform, and pictures have to become tensors; give one, such as .map_tuple(Compose([Resize(256), CenterCrop(224), ToTensor()]))")
         at, given = part.functions[0][0], transforms[0] if len(transforms) == 1 else transforms
@@ -125,8 +129,8 @@ class _Fields:
         """What the functions of a part take of it."""
         taken = Member((), "")
         for at, function in part.functions:
-            one = member(function)
-            if kind == "array" and getattr(function, "__name__", "") in _TO_TENSOR and (getattr(function, "__module__", None) or "torch").startswith("torch"):
+            one = function if isinstance(function, Member) else member(function)
+            if (kind == "array" or kind == "number" and taken.cast != "float" and not self._collates) and getattr(function, "__name__", "") in _TO_TENSOR and (getattr(function, "__module__", None) or "torch").startswith("torch"):
                 continue
             if one is None or taken.cast or one.path and kind != "json" or kind == "array" and one.cast:
                 addresses.refuse(at, function, "got a function of its own, of which nobody knows what it does, want none, int, float, str, or of JSON a member: lambda about: float(about[\"score\"]); in the loop it works on whole batches")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from .._errors import SpecError
-from . import albumentations, extents, functions, joint, libraries, prepared, processors, steps, timm, torchvision
+from . import albumentations, arrays, cropped, extents, functions, joint, libraries, prepared, processors, steps, timm, torchvision
 from .annotated import Unknown
 from .given import BYTES, ERASED, FLOATS, IN_HAND, NORMALIZED, PIL, RESIZERS, Given, Operation, Rule, refusal, shown, whole
 
@@ -20,14 +20,14 @@ _BEHAVIOUR = ("__call__", "forward", "transform", "_transform", "make_params", "
 _ENDINGS = {"normalize": NORMALIZED, "random_erasing": ERASED}
 
 # Operations with a probability that they happen, and what it is where none is said. The others have nothing between always and never.
-_HAPPENS = {"color_jitter": 1, "gaussian_blur": 1, "gaussian_noise": 1, "jpeg": 1, "elastic_transform": 1, "solarize": 0.5, "posterize": 0.5,
+_HAPPENS = {"crop": 1, "random_crop_from_borders": 1, "crop_and_pad": 1, "bbox_safe_random_crop": 1, "at_least_one_bbox_random_crop": 1, "resized_crop": 1, "random_scale": 0.5, "color_jitter": 1, "gaussian_blur": 1, "gaussian_noise": 1, "jpeg": 1, "elastic_transform": 1, "solarize": 0.5, "posterize": 0.5,
             "adjust_sharpness": 0.5, "random_perspective": 0.5, "random_zoom_out": 0.5, "random_erasing": 0.5, "random_brightness_contrast": 0.5, "random_gamma": 0.5,
             "cv2_affine": 0.5, "hue_saturation_value": 0.5, "rgb_shift": 0.5, "cv2_color_jitter": 0.5, "box_blur": 0.5, "median_blur": 0.5, "cv2_gaussian_blur": 0.5, "motion_blur": 0.5, "coarse_dropout": 0.5, "clahe": 0.5,
-            "sharpen": 0.5, "unsharp_mask": 0.5, "emboss": 0.5, "random_tone_curve": 0.5, "channel_dropout": 0.5, "grid_dropout": 0.5, "pixel_dropout": 0.5, "downscale": 0.5, "multiplicative_noise": 0.5, "iso_noise": 0.5, "morphological": 0.5, "cv2_perspective": 0.5, "optical_distortion": 0.5, "grid_distortion": 0.5, "cv2_elastic_transform": 0.5, "random_grid_shuffle": 0.5}
-_GROUPED = ("horizontal_flip", "vertical_flip", "random_rotate90", "transpose", "random_rotation", "random_affine", "random_perspective", "cv2_affine", "cv2_perspective", "elastic_transform", "cv2_elastic_transform", "optical_distortion", "grid_distortion", "random_grid_shuffle", "rand_augment",
+            "sharpen": 0.5, "unsharp_mask": 0.5, "emboss": 0.5, "random_tone_curve": 0.5, "channel_dropout": 0.5, "grid_dropout": 0.5, "pixel_dropout": 0.5, "downscale": 0.5, "multiplicative_noise": 0.5, "iso_noise": 0.5, "cv2_autocontrast": 0.5, "salt_and_pepper": 0.5, "planckian_jitter": 0.5, "erasing": 0.5, "random_shadow": 0.5, "morphological": 0.5, "cv2_perspective": 0.5, "optical_distortion": 0.5, "grid_distortion": 0.5, "cv2_elastic_transform": 0.5, "random_grid_shuffle": 0.5}
+_GROUPED = (*cropped.PARTS, "horizontal_flip", "vertical_flip", "random_rotate90", "transpose", "random_rotation", "random_affine", "random_perspective", "cv2_affine", "cv2_perspective", "elastic_transform", "cv2_elastic_transform", "optical_distortion", "grid_distortion", "random_grid_shuffle", "rand_augment",
             "trivial_augment_wide", "auto_augment", "timm_rand_augment", "aug_mix", "color_jitter", "random_photometric_distort", "random_channel_permutation", "grayscale", "gaussian_blur", "solarize",
             "posterize", "invert", "adjust_sharpness", "autocontrast", "equalize", "gaussian_noise", "jpeg", "random_brightness_contrast", "random_gamma", "hue_saturation_value", "rgb_shift",
-            "cv2_color_jitter", "box_blur", "median_blur", "cv2_gaussian_blur", "motion_blur", "coarse_dropout", "clahe", "grid_dropout", "pixel_dropout", "downscale", "multiplicative_noise", "iso_noise", "morphological", "sharpen", "unsharp_mask", "emboss", "to_sepia", "random_tone_curve", "channel_dropout", "cv2_equalize", "cv2_grayscale")  # those that random_apply and its kin hold
+            "cv2_color_jitter", "box_blur", "median_blur", "cv2_gaussian_blur", "motion_blur", "coarse_dropout", "clahe", "grid_dropout", "pixel_dropout", "downscale", "multiplicative_noise", "iso_noise", "cv2_autocontrast", "salt_and_pepper", "planckian_jitter", "erasing", "random_shadow", "morphological", "sharpen", "unsharp_mask", "emboss", "to_sepia", "random_tone_curve", "channel_dropout", "cv2_equalize", "cv2_grayscale")  # those that random_apply and its kin hold
 SIZED = ("resize", "center_crop", "random_crop", "random_resized_crop", "random_resize", "random_shortest_size", "scale_jitter")  # what says a size
 _IS_PROBABILITY = ("horizontal_flip", "vertical_flip", "grayscale", "invert", "autocontrast", "equalize", "random_channel_permutation", "random_rotate90",
                    "cv2_grayscale", "transpose", "to_sepia", "cv2_equalize")
@@ -62,6 +62,7 @@ def told(transform: Any, place: str, channels: int = 3, size: Optional[list[int]
     walk.is_mask = is_mask
     walk.add(transform, place)
     walk.check_end()
+    walk.close()
     section: dict[str, Any] = dict(walk.follows)
     if walk.in_hand != PIL:
         section["dtype"] = "f32" if walk.floats else "u8"
@@ -84,7 +85,8 @@ class _Walk:
         self.rows_last, self.is_mask = False, False  # whether floats are an array still, channels last; whether masks are in hand
         self.tensor = False  # whether albumentations has made one
         self.forced = False  # whether the next transform happens, whatever its p
-        self.pending: Optional[albumentations.Pending] = None
+        self.pending: Optional[arrays.Pending] = None
+        self.closing: Optional[tuple[int, list[int], Place]] = None  # behind which step pictures have a size that nothing has given rows yet
         self.follows: dict[str, Any] = {}  # boxes, points, tiles and patches
         self.last: Optional[Place] = None
         self.prepared: Optional[prepared.Prepared] = None
@@ -153,7 +155,7 @@ class _Walk:
 
     def _tell(self, rule: Rule, given: Given) -> None:
         given.channels, given.channels_of_pictures, given.tv_image, given.rows_last = self.channels, self._channels, self.tv_image, self.rows_last
-        given.pictures = None if any(name in ("pad", *SIZED) for operation in given.before for name in operation) else self._size
+        given.pictures = None if any(name in ("pad", *SIZED, *cropped.PARTS) for operation in given.before for name in operation) else self._size
         if given.pictures is not None and given.pictures[0] != given.pictures[-1] and extents.sideways(given.before):
             given.pictures = None
         operation = rule.tell(given)
@@ -235,16 +237,27 @@ class _Walk:
             return
         if name not in albumentations.RULES:
             refuse_unknown(one, place)
-        given = albumentations.Array(one, place, [operation for operation, _ in self.steps], self.in_hand)
+        given = arrays.Array(one, place, [operation for operation, _ in self.steps], self.in_hand)
         given.p, given.is_mask, given.pending, given.followed = albumentations.happens(self, one), self.is_mask, self.pending, bool(self.follows)
+        given.grouped = self._depth > 0
         rule = albumentations.RULES[name]
         if given.p == 0 or self.is_mask and name in albumentations.OF_COLOURS:
             return
         if self.in_hand > rule.upto:
-            given.refuse(f"works on {albumentations.IN_HAND[self.in_hand]}, where {name} computes in other numbers than on {albumentations.IN_HAND[rule.upto]}; put it in front of ToFloat and Normalize")
+            given.refuse(f"works on {arrays.IN_HAND[self.in_hand]}, where {name} computes in other numbers than on {arrays.IN_HAND[rule.upto]}; put it in front of ToFloat and Normalize")
         self.pending = None
         self._tell(rule, given)
         self.pending = given.pending
+        if given.closing is not None:
+            self.closing = len(self.steps), given.closing, (place, one)
+
+    def close(self) -> None:
+        """Pictures that have a size behind a step are rows from there on, where nothing further on gives them one."""
+        if self.closing is None:
+            return
+        i, size, at = self.closing
+        if not any(name in ("pad", *SIZED) for operation, _ in self.steps[i:] for name in operation):
+            self.steps.insert(i, (cropped.sized("center_crop", {"size": size}), at))
 
     def check_end(self) -> None:
         """Refuse a PadIfNeeded that no crop follows."""
@@ -289,7 +302,7 @@ class _Walk:
     def choose(self, children: list[tuple[float, Any, str]], p: float, one: Any, place: str, forced: bool = True) -> None:
         """OneOf: with probability p one of the children, by their weights, whatever their own probability is; those that are no operation are none."""
         steps, new, weights = len(self.steps), [], []
-        sizes = self.in_hand, self.channels
+        sizes, unlike = (self.in_hand, self.channels), False
         children = [child for child in children if child[0] > 0]
         for weight, child, at in children:
             before = len(self.steps), len(self.endings)
@@ -299,10 +312,11 @@ class _Walk:
             made = self.steps[before[0]:] + self.endings[before[1]:]
             if len(made) > 1:
                 raise refusal(at, child, f"got {len(made)} operations in the place of one, want one of each")
+            unlike = unlike or not made and type(child).__qualname__ not in ("NoOp", "PadIfNeeded")  # which are none of the picture either
             new += made
             weights += [whole(weight)] * len(made)
         self.in_hand, self.channels = sizes
-        if self.is_mask and 0 < len(new) < len(children):
+        if self.is_mask and new and unlike:
             raise refusal(place, one, _MASKS)
         p *= sum(weights) / sum(weight for weight, _, _ in children) if new else 0
         if not new or p == 0:
@@ -365,6 +379,8 @@ class _Walk:
         operations = [operation for operation, _ in new]
         group = {name: {"transforms": operations, **says} if says else operations}
         self.steps[steps:] = [(group, at)]
+        if self.closing is not None and self.closing[0] > steps:
+            self.closing = len(self.steps), *self.closing[1:]
         self._pass(group, at)
 
     def _classification(self, one: Any, place: str) -> None:

@@ -7,18 +7,18 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
-from . import addresses, datasets, libraries
+from . import addresses, datasets, libraries, mapped
+from .annotated import Unknown
 from .functions import is_identity
+from .mapped import Part
 
 _REMEDIES = {  # of stages that have no equal here
-    "_select": "leave samples out in the loop, or over labels by order: {filter: \"label < 3\"} of a description (docs/migrate.md#webdataset); those that lack a part which is asked for handler=wds.warn_and_continue of to_tuple or rename leaves out",
     "_rsample": "leave samples out in the loop",
     "_associate": "a table has such columns: source: {list: FILE} of a description (docs/tables.md)",
     "_extract_keys": 'want .to_tuple("jpg;png", "cls"), which names parts as they are',
     "_rename_keys": 'want .rename(image="jpg;png", label="cls"), which names parts as they are',
     "_xdecode": 'want .decode("pil")',
     "_slice": "loop over a part by itertools.islice, or want with_epoch(n)",
-    "_map": "it works on whole samples; a transform of pictures goes into map_tuple or map_dict, and what it does to whole batches into the loop",
     "FileCache": "want no cache_dir; cache: {dir: DIR} of a description keeps what was read (docs/stores.md#caches)",
     "Cached": "leave it out; cache of a description keeps what was read or decoded (docs/stores.md#caches)",
     "LMDBCached": "leave it out; cache of a description keeps what was read or decoded (docs/stores.md#caches)",
@@ -31,13 +31,6 @@ _NOTHING = ("StreamingOpen", "group_by_keys", "check_empty", "non_empty", "split
 _HANDLERS = {"reraise_exception": False, "ignore_and_continue": True, "warn_and_continue": True}  # whether what cannot be read is left out
 
 SAMPLES, DICTS, TUPLES = "samples", "dicts", "tuples"
-
-
-class Part(NamedTuple):
-    """What a sample has under a name."""
-
-    names: tuple[str, ...]  # of the archive's parts, best first
-    functions: tuple[tuple[str, Any], ...] = ()  # that it goes through, and their places
 
 
 class Batches(NamedTuple):
@@ -60,6 +53,7 @@ class Pipeline:
         self.form = ""  # of what is in hand: shards, SAMPLES, DICTS, whose names are known, TUPLES
         self.named: dict[str, Part] = {}  # of a sample's parts those that were renamed, or changed
         self.row: list[Part] = []  # of a tuple
+        self.chosen: list[str] = []  # what is asked of labels
         self.batches: Optional[Batches] = None
         self.epoch: Optional[int] = None  # what is in hand, so many times
         self.workers = self.ahead = 0
@@ -149,12 +143,41 @@ class Pipeline:
         decoder: Any = args[0] if args else None
         if type(decoder).__qualname__ != "Decoder" or not _home(decoder).startswith("webdataset"):
             if decoder is None or not is_identity(decoder):
-                self.refuse(place, decoder, f"got it, which has no equal here; {_REMEDIES['_map']}")
+                self._mapped(decoder, place)
             return
         ends = [getattr(one, "__name__", "") for one in decoder.handlers]
         if ends[:1] != ["gzfilter"] or ends[-1:] != ["basichandlers"]:
             self.refuse(place, stage, 'got pre or post handlers, want .decode("pil") without')
         self._decoded(place, stage, decoder.handlers[1:-1], {"only": decoder.only})
+
+    def _select(self, stage: Any, place: str, args: Sequence[Any], options: dict[str, Any]) -> None:
+        predicate = args[0] if args else options.get("predicate")
+        if self.batches is not None or self.form not in (SAMPLES, DICTS, TUPLES):
+            self._need(SAMPLES, stage, place)
+        if self.epoch is not None or self.resampled:
+            self.refuse(place, stage, "selects samples of an epoch of another length (with_epoch, resampled), want it without, and len(loader) as an epoch")
+        sample: mapped.Sample = tuple(self.row) if self.form == TUPLES else self.named
+        try:
+            self.chosen.append(mapped.chosen(predicate, sample, (lambda name: Part((name,))) if self.form == SAMPLES else None, self.decoded is not None))
+        except Unknown as error:
+            self.refuse(place, predicate, f"selects samples, {error}")
+
+    def _mapped(self, function: Any, place: str) -> None:
+        """A function of whole samples, of which the code is read."""
+        if self.batches is not None or self.form not in (SAMPLES, DICTS, TUPLES):
+            self._need(SAMPLES, function, place)
+        sample: mapped.Sample = tuple(self.row) if self.form == TUPLES else self.named
+        try:
+            made = mapped.read(function, sample, (lambda name: Part((name,))) if self.form == SAMPLES else None, self.decoded is not None, any(getattr(one, "imagespec", one) == "pill" for one in self.decoded or []))
+        except Unknown as error:
+            self.refuse(place, function, f"works on whole samples, {error}")
+        if isinstance(made.sample, tuple):
+            self.row, self.form = list(made.sample), TUPLES
+        elif made.same:
+            self.named = made.sample
+        else:
+            key = {"__key__": Part(("__key__",))} if self.form == SAMPLES else {name: part for name, part in self.named.items() if name == "__key__"}
+            self.named, self.form = {**made.sample, **({} if self.form == TUPLES else key)}, DICTS  # map gives dicts the sample's
 
     def _decoded(self, place: str, stage: Any, handlers: list[Any], options: dict[str, Any]) -> None:
         self._need(SAMPLES, stage, place)
@@ -275,7 +298,7 @@ _DEFAULT = object()
 _STAGES: dict[str, Callable[[Pipeline, Any, str, Sequence[Any], dict[str, Any]], None]] = {
     "SimpleShardList": Pipeline._simple, "ResampledShards": Pipeline._resampled, "split_by_node": Pipeline._node, "single_node_only": Pipeline._one_node,
     "tarfile_to_samples": Pipeline._files, "tarfile_samples": Pipeline._files, "tar_file_expander": Pipeline._files, "_shuffle": Pipeline._shuffle, "detshuffle": Pipeline._seeded,
-    "_decode": Pipeline._decode, "_map": Pipeline._map, "_rename": Pipeline._rename, "_map_dict": Pipeline._map_dict, "_to_tuple": Pipeline._to_tuple, "_map_tuple": Pipeline._map_tuple,
+    "_decode": Pipeline._decode, "_map": Pipeline._map, "_select": Pipeline._select, "_rename": Pipeline._rename, "_map_dict": Pipeline._map_dict, "_to_tuple": Pipeline._to_tuple, "_map_tuple": Pipeline._map_tuple,
     "_batched": Pipeline._batched, "_unbatched": Pipeline._unbatched,
 }
 
