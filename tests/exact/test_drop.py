@@ -247,7 +247,7 @@ REFUSED = {
     "a bare function": (lambda: [abs], r"transform\[0\]: .*want a transform of torchvision, timm or albumentations"),
     "one's own": (lambda: OwnResize(8), "got a OwnResize of test_drop, want .*write what it does as an operation"),
     "FiveCrop": (lambda: T.FiveCrop(5), "got torchvision's FiveCrop, .*a field for each, with center_crop: {size: N, position: top_left}"),
-    "RandomChoice of crops": (lambda: T.RandomChoice([T.RandomInvert(), T.CenterCrop(5)]), "got center_crop among several, want operations of a row: horizontal_flip, .*give it"),
+    "RandomChoice of crops": (lambda: T.RandomChoice([T.RandomInvert(), T.CenterCrop(5)]), "got center_crop among several, want operations of a row, such as .*docs/transforms.md#one-of-several-or-several-together.; give it"),
     "RandomOrder of crops": (lambda: T.RandomOrder([T.RandomInvert(), T.Resize(5)]), "got resize among several, want operations of a row"),
     "RandomOrder of several at once": (lambda: T.RandomOrder([T.RandomInvert(), T.Compose([T.RandomEqualize(), T.RandomGrayscale()])]), "got 2 operations in the place of one, want one of each"),
     "RandomOrder of a tensor": (lambda: T.RandomOrder([T.RandomInvert(), T.ToTensor()]), "got in an order by chance of what makes another kind of picture, want none among them"),

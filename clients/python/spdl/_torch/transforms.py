@@ -375,7 +375,7 @@ class _Walk:
         names = [name for operation, _ in new for name in operation]
         for other in names:
             if other not in _GROUPED:
-                raise refusal(*at, f"got {other} among several, want operations of a row: {', '.join(_GROUPED)}; give it a probability of its own, outside")
+                raise refusal(*at, f"got {other} among several, want operations of a row, such as flips, turns and colours (docs/transforms.md#one-of-several-or-several-together); give it a probability of its own, outside")
         operations = [operation for operation, _ in new]
         group = {name: {"transforms": operations, **says} if says else operations}
         self.steps[steps:] = [(group, at)]
