@@ -368,12 +368,12 @@ def test_what_runs_is_what_is_read(root):
         Guides.__getitem__ = kept
 
 
-# ---- docs/migrate-from-dataloader.md
+# ---- docs/equivalents.md
 
 
 def block(n):
-    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/migrate-from-dataloader.md").read_text(encoding="utf-8")
-    return page.partition("#### Labels of objects")[2].split("```python\n")[n].partition("```")[0]
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/equivalents.md").read_text(encoding="utf-8")
+    return page.partition("### Labels of objects")[2].split("```python\n")[n].partition("```")[0]
 
 
 def test_the_pages_block_runs(annotated, monkeypatch):

@@ -128,8 +128,9 @@ def test_ssds_training_is_described_as_it_is(coco, tmp_path):
 
 
 def test_the_pages_block_runs(coco, monkeypatch):
-    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/migrate-from-dataloader.md").read_text(encoding="utf-8")
-    block = page.partition("### Boxes and masks")[2].partition("```python\n")[2].partition("```")[0]
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/datasets.md").read_text(encoding="utf-8")
+    block = page.partition("## Boxes and masks")[2].partition("```python\n")[2].partition("```")[0]
+    assert datasets.wrap_dataset_for_transforms_v2  # which looks at CocoDetection when it is first asked for
     monkeypatch.setattr(datasets, "CocoDetection", lambda root, file, transforms: detection(coco, transforms, wrap=False))
     seen = []
     exec(block, {"model": lambda images, targets: seen.extend(zip(images, targets, strict=True))})

@@ -219,8 +219,8 @@ def test_what_is_stacked_of_data_sets_is_refused():
 
 
 def test_the_pages_own_example_runs():
-    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/migrate-from-dataloader.md").read_text(encoding="utf-8")
-    block = page.partition("### Tensors in memory")[2].partition("```python\n")[2].partition("```")[0]
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/datasets.md").read_text(encoding="utf-8")
+    block = page.partition("## Tensors in memory")[2].partition("```python\n")[2].partition("```")[0]
     seen = []
     exec(block, {"train": lambda x, y: seen.append((x.shape, x.dtype, y.shape, y.dtype))})
     assert seen == [((64, 20), torch.float32, (64,), torch.int64)] * 12

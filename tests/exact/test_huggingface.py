@@ -411,8 +411,8 @@ def test_no_file_stays_behind(data, tmp_path, monkeypatch):
 
 
 def test_the_pages_block_runs(saved, monkeypatch):
-    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/migrate-from-dataloader.md").read_text(encoding="utf-8")
-    block = page.split("### Hugging Face's data sets")[1].split("```")[1].removeprefix("python")
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/datasets.md").read_text(encoding="utf-8")
+    block = page.split("## Hugging Face's data sets")[1].split("```")[1].removeprefix("python")
     monkeypatch.setattr(datasets, "load_dataset", lambda name, split: load_from_disk(saved).select(range(20)) if (name, split) == ("food101", "train[:90%]") else None)
     seen = []
     exec(block, {"train": lambda images, labels: seen.append((images.clone(), labels))})

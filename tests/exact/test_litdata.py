@@ -143,8 +143,8 @@ def test_compressed_chunks(tmp_path):
 
 
 def test_the_pages_block_runs(lit, monkeypatch):
-    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/migrate-from-dataloader.md").read_text(encoding="utf-8")
-    block = page.split("### litData's StreamingDataset")[1].split("```")[1].removeprefix("python")
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/datasets.md").read_text(encoding="utf-8")
+    block = page.split("## litData's StreamingDataset")[1].split("```")[1].removeprefix("python")
     given = opened(lit, shuffle=True)
     monkeypatch.setattr(litdata, "StreamingDataset", lambda at, **said: given if (at, said) == ("s3://bucket/optimized", dict(shuffle=True)) else None)
     seen = []

@@ -137,8 +137,8 @@ def test_splits_streams_and_compressed_shards(mds, tmp_path):
 
 
 def test_the_pages_block_runs(mds, monkeypatch):
-    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/migrate-from-dataloader.md").read_text(encoding="utf-8")
-    block = page.split("### MosaicML's StreamingDataset")[1].split("```")[1].removeprefix("python")
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/datasets.md").read_text(encoding="utf-8")
+    block = page.split("## MosaicML's StreamingDataset")[1].split("```")[1].removeprefix("python")
     given = opened(mds, shuffle=True)
     monkeypatch.setattr(streaming, "StreamingDataset", lambda **said: given if said == dict(remote="s3://bucket/mds", local="/tmp/mds", split="train", shuffle=True, batch_size=64) else None)
     seen = []

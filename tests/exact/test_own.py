@@ -693,7 +693,7 @@ class Closed(Table):
 REFUSED = [
     (IfAnArray, r"test_own.py:\d+: got 'self.labels'"),
     (IfAnArrayIs, r"test_own.py:\d+: got 'self.labels == 3'"),
-    (Films, r"test_own.py:\d+: got 'decord.VideoReader\(self.names\[i\]\)', a video, want torchcodec's VideoDecoder, whose frames decord's and read_video's are not of all files \(docs/migrate-from-dataloader.md#videos\), or a description of a table of the files: .* video: .*docs/recipes.md#video-classification-clips-of-16-frames"),
+    (Films, r"test_own.py:\d+: got 'decord.VideoReader\(self.names\[i\]\)', a video, want torchcodec's VideoDecoder, whose frames decord's and read_video's are not of all files \(docs/own-datasets.md#videos\), or a description of a table of the files: .* video: .*docs/recipes.md#video-classification-clips-of-16-frames"),
     (IntoAList, r"IntoAList\[0\] puts a picture into a pandas_like, want a dict"),
     (LooksAgain, r"got [\"']sample\['mean'\] = sample\['image'\].mean\(\)"),
     (lambda root: Grey(root, T.Compose([T.Resize((8, 8)), T.Grayscale(3), T.ToTensor()])), r"makes three channels of a grey picture, want image.convert"),
@@ -800,8 +800,8 @@ def test_other_keys_than_the_first_sample_has_end_the_loop(root):
 
 def test_the_pages_block_runs(root, tmp_path, monkeypatch):
     pytest.importorskip("pandas")
-    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/migrate-from-dataloader.md").read_text(encoding="utf-8")
-    block = page.split("### Data sets of your own")[1].split("```")[1].removeprefix("python")
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/own-datasets.md").read_text(encoding="utf-8")
+    block = page.split("## Pictures\n")[1].split("```")[1].removeprefix("python")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train").symlink_to(root)
     (tmp_path / "train.csv").write_text("filename,label\n" + "".join(f"{name},{i % 3}\n" for i, name in enumerate(sorted(os.listdir(root)))))

@@ -700,8 +700,8 @@ def test_sizes_of_their_own_want_a_collate_fn_and_fields_are_refused(root):
 
 
 def test_the_pages_block_runs(root, tmp_path, monkeypatch):
-    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/migrate-from-dataloader.md").read_text(encoding="utf-8")
-    block = page.split("### Boxes and points of your own")[1].split("```")[1].removeprefix("python")
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/own-datasets.md").read_text(encoding="utf-8")
+    block = page.split("## Boxes and points of your own")[1].split("```")[1].removeprefix("python")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "images").symlink_to(root / "images")
     said = [{"file": f"{i}.png", "boxes": [[1 + k, 2, 20, 24] for k in range(i)], "labels": list(range(i))} for i in range(6)]

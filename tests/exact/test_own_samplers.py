@@ -440,8 +440,8 @@ def test_under_torchrun_a_rank_has_what_its_sampler_says(root, monkeypatch):
 
 
 def test_the_pages_block_runs(root, tmp_path, monkeypatch):
-    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/migrate-from-dataloader.md").read_text(encoding="utf-8")
-    block = page.split("### Samplers of your own")[1].split("```")[1].removeprefix("python")
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/own-datasets.md").read_text(encoding="utf-8")
+    block = page.split("## Samplers of your own")[1].split("```")[1].removeprefix("python")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train").symlink_to(root)
     seen = []

@@ -613,8 +613,8 @@ def test_a_tuple_is_added_to(root, mixed):
 
 def test_the_pages_block_runs(root, tmp_path, monkeypatch):
     pytest.importorskip("pandas")
-    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/migrate-from-dataloader.md").read_text(encoding="utf-8")
-    block = page.split("### Sounds\n")[1].split("```")[1].removeprefix("python")
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/own-datasets.md").read_text(encoding="utf-8")
+    block = page.split("## Sounds\n")[1].split("```")[1].removeprefix("python")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train").symlink_to(root)
     (tmp_path / "train.csv").write_text("filename,label\n" + "".join(f"{name},{i % 3}\n" for i, name in enumerate(sorted(os.listdir(root)))))

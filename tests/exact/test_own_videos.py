@@ -243,8 +243,8 @@ def test_frames_and_a_sound(root, tmp_path):
 
 
 def test_the_pages_block_runs(root):
-    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/migrate-from-dataloader.md").read_text(encoding="utf-8")
-    block = page.split("### Videos\n")[1].split("```")[1].removeprefix("python")
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/own-datasets.md").read_text(encoding="utf-8")
+    block = page.split("## Videos\n")[1].split("```")[1].removeprefix("python")
     script = root / "script.py"
     script.write_text(block)
     files = sorted(root.glob("*.mp4"))

@@ -263,8 +263,8 @@ def test_transforms_in_front_of_it(data):
 
 def test_the_pages_block_runs(data, monkeypatch):
     """Without the network, and with what the model is given in the place of the model."""
-    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/migrate-from-dataloader.md").read_text(encoding="utf-8")
-    block = page.split("### transformers' image processors")[1].split("```")[1].removeprefix("python")
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/equivalents.md").read_text(encoding="utf-8")
+    block = page.split("## transformers' image processors")[1].split("```")[1].removeprefix("python")
     monkeypatch.setattr("datasets.load_dataset", lambda name, split: data.remove_columns("caption") if (name, split) == ("food101", "train") else None)
     monkeypatch.setattr(transformers.AutoImageProcessor, "from_pretrained", lambda name: transformers.ViTImageProcessor())
     monkeypatch.setattr(transformers.AutoModelForImageClassification, "from_pretrained", lambda name: lambda **batch: {key: list(one.shape) for key, one in batch.items()})

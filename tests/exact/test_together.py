@@ -406,8 +406,8 @@ def test_a_sample_that_cannot_be_found_is_told_when_the_loader_is_made(root):
 
 
 def test_the_pages_block_runs(root, tmp_path, monkeypatch):
-    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/migrate-from-dataloader.md").read_text(encoding="utf-8")
-    block = page.split("### A picture and its mask, pairs")[1].split("```")[1].removeprefix("python")
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/own-datasets.md").read_text(encoding="utf-8")
+    block = page.split("## A picture and its mask, pairs")[1].split("```")[1].removeprefix("python")
     monkeypatch.chdir(tmp_path)
     for name in ("images", "masks"):
         (tmp_path / name).symlink_to(root / name)

@@ -349,8 +349,8 @@ def test_draws_ahead_of_several_are_refused(root, folder):
 
 
 def test_the_pages_block_runs(folder, tmp_path, monkeypatch):
-    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/migrate-from-dataloader.md").read_text(encoding="utf-8")
-    block = page.split("### Several views of a picture")[1].split("```")[1].removeprefix("python")
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/own-datasets.md").read_text(encoding="utf-8")
+    block = page.split("## Several views of a picture")[1].split("```")[1].removeprefix("python")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train").symlink_to(folder)
     (tmp_path / "script.py").write_text(block)

@@ -491,9 +491,9 @@ def test_what_has_no_equal_is_refused_by_its_place(shards, make, message):
 
 
 def test_the_loop_of_the_page(shards, tmp_path, monkeypatch):
-    """docs/migrate-from-dataloader.md, as it is written."""
-    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/migrate-from-dataloader.md").read_text(encoding="utf-8")
-    block = page.partition("### webdataset's pipelines")[2].split("```python\n")[1].split("```")[0]
+    """docs/datasets.md, as it is written."""
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/datasets.md").read_text(encoding="utf-8")
+    block = page.partition("## webdataset's pipelines")[2].split("```python\n")[1].split("```")[0]
     monkeypatch.chdir(pathlib.Path(shards).parent)
     batches = []
     exec(block, {"train": lambda images, labels: batches.append((tuple(images.shape), labels.tolist()))})

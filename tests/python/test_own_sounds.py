@@ -118,7 +118,7 @@ def own(directory: Path, body: str, files: list[str]) -> Any:
 LOAD = "w, sr = torchaudio.load(path)\n"
 TWO = LOAD + "x, rate = torchaudio.load(self.files[-1 - i])\n"
 REFUSED = [
-    (LOAD + "w = w[:, -self.n:]", r"own\d+.py:\d+: got 'w\[:, -self.n:\]', want what is done to a sound to be a mean of channels, .*docs/migrate-from-dataloader.md#sounds"),
+    (LOAD + "w = w[:, -self.n:]", r"own\d+.py:\d+: got 'w\[:, -self.n:\]', want what is done to a sound to be a mean of channels, .*docs/own-datasets.md#sounds"),
     (LOAD + "w = w / w.abs().max()", r"got 'w.abs\(\).max\(\)'"),
     (LOAD + "w = w - w.mean()", r"takes the mean from each sound, want that ahead of torchaudio.compliance.kaldi.fbank alone"),
     (LOAD + "w = F.pad(w, (100, 0))", r"want zeros behind a sound alone: F.pad\(waveform, \(0, n - waveform.shape\[1\]\)\)"),
@@ -142,7 +142,7 @@ REFUSED = [
     (LOAD + "w = w[:, :w.shape[1] // 2]", r"got 'w\[:, :w.shape\[1\] // 2\]'"),
     (LOAD + "w = (w, w.shape[1])", r"how long a row is is what a collate_fn sees"),
     (LOAD + "w = w.tolist()", r"got 'w.tolist\(\)'"),
-    (LOAD + "try:\n    w = w[0]\nexcept Exception:\n    pass", r"got 'try:.*want what is done to a sound"),
+    (LOAD + "try:\n    w = w[0]\nexcept Exception:\n    w = w[:1]", r"got 'try:.*want what is done to a sound"),
     (LOAD + "w = w.mean(0, keepdim=True).repeat(2, 1)", r"want copies of the only channel of a file"),
     (LOAD + "x = w\nw *= 0.5", r"got 'w \*= 0.5', want another name for what it makes, as what else has these samples would be changed, too"),
     (TWO + "x = x[:, :int(sr * 0.1)]", r"got 'x\[:, :int\(sr \* 0.1\)\]', want a length by the rate of its own file"),
@@ -165,7 +165,7 @@ REFUSED = [
     ("sr, w = wavfile.read(path)\nif w.ndim > 1:\n    w = w.mean(axis=1)", r"want samples in floats ahead of the mean"),
     ("w = AudioDecoder(path, sample_rate=8000).get_all_samples().data", r"which torchcodec resamples to 8000 by FFmpeg's swresample, which ends elsewhere, want 8000"),
     ("w = AudioDecoder(path, stream_index=1).get_all_samples().data", r"want the first sound of a file"),
-    ("w = torchaudio.info(path)", r"got 'torchaudio.info\(path\)', a sound, want torchaudio.load, soundfile.read, librosa.load or torchcodec's AudioDecoder \(docs/migrate-from-dataloader.md#sounds\), or a description"),
+    ("w = torchaudio.info(path)", r"got 'torchaudio.info\(path\)', a sound, want torchaudio.load, soundfile.read, librosa.load or torchcodec's AudioDecoder \(docs/own-datasets.md#sounds\), or a description"),
     ("w = VideoDecoder(path).get_all_frames().data", r"got 'VideoDecoder\(path\).get_all_frames\(\)', want frames of a video by decoder.get_frames_at\(indices\)"),
     ("d = VideoDecoder(path)\nw = d.get_frames_at([0, i]).data", r"got 'd.get_frames_at\(\[0, i\]\)', want frames of a video by"),
     ("d = VideoDecoder(path)\nw = d.get_frames_at(np.linspace(0, len(d) - 1, 8)).data", r"want whole numbers of this video: np.linspace\(0, len\(decoder\) - 1, n\).astype\(int\)"),

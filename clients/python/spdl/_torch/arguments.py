@@ -234,7 +234,7 @@ def _of_objects(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple
     if collate is None:
         datasets.refuse("dataset", dataset, "has samples with labels of as many objects as there are in each, of which torch's own collate makes no batch, want a collate_fn of a list of samples, as its guide has one")
     if not processors.takes_annotations(of.transform):
-        datasets.refuse(place, dataset, f"got {type(of.transform).__qualname__}, which makes no labels of annotations, want one of DETR's kin (docs/migrate-from-dataloader.md#transformers-image-processors)")
+        datasets.refuse(place, dataset, f"got {type(of.transform).__qualname__}, which makes no labels of annotations, want one of DETR's kin (docs/equivalents.md#transformers-image-processors)")
     said = views.told_of(of, dataset)
     assert said.prepared is not None
     if MASK in of.target.sample.keys() and MASK not in said.prepared.names:

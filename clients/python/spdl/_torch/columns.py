@@ -213,7 +213,7 @@ class _Columns:
             self.prepared[leaf.column] = self._whole(leaf, said.prepared, place)
         if "points" in said.section:
             self.of.refuse(f"{place}: has keypoint_params, of a column that a description names, want a description: image: {{\"transform\": ..., \"points\": COLUMN}} "
-                           "(docs/migrate-from-dataloader.md#albumentations)")
+                           "(docs/equivalents.md#albumentations)")
         if "boxes" not in said.section and "shape" not in said.section and (self.annotated is None or leaf is not self.annotated.picture):
             return {**section, "transform": given}  # which open tells, and can say of a refusal which transform it is
         self.places[f"{at}.transform"] = said.places

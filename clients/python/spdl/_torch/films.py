@@ -10,7 +10,7 @@ from .sounds import Cannot
 
 _CLIPS = ("clips_at_random_indices", "clips_at_regular_indices", "clips_at_random_timestamps")
 WANT = ("want frames of a video by decoder.get_frames_at(indices), of known numbers or np.linspace(0, len(decoder) - 1, n).astype(int), get_frames_in_range(start, stop, step), decoder[start:stop:step], or a sampler "
-        "of torchcodec's of so many frames (docs/migrate-from-dataloader.md#videos)")
+        "of torchcodec's of so many frames (docs/own-datasets.md#videos)")
 
 
 class Film(NamedTuple):

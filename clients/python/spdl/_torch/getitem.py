@@ -19,7 +19,7 @@ from .sounds import Cannot, Sound
 from .steps import LIBRARIES, Made, Picture, Steps, listed
 from .texts import NOTHING
 
-WANT = "want it to open a picture, to give it to a transform and to return it, alone or beside anything else, without looking at it otherwise (docs/migrate-from-dataloader.md#data-sets-of-your-own)"
+WANT = "want it to open a picture, to give it to a transform and to return it, alone or beside anything else, without looking at it otherwise (docs/own-datasets.md#pictures)"
 _LOADERS = ("default_loader", "pil_loader")  # torchvision's, to RGB
 _TAKEN, _LOADS, _INNER = "_spdl_picture", "_spdl_loads", "_spdl_inner"  # what the rest of the function calls it, the rest of a function that opens it, and what has another data set's
 _LOADED, _RATE = "_spdl_loaded", "_spdl_rate"  # what such a function has returned, and what tells a file's samples a second
@@ -199,7 +199,7 @@ class Reader(Steps):
             library, name = str(getattr(function, "__module__", "")).partition(".")[0], str(getattr(function, "__name__", ""))
             kind = _MEDIA.get(library, "video" if (library, name) == ("torchvision", "read_video") else "")
             if kind:
-                self._refuse(one, f"{ast.unparse(one)[:80]!r}, a {kind}", f"want {_READ[kind]} (docs/migrate-from-dataloader.md#{kind}s), or a description of a table of the files: source: {{list: FILE}}, {'audio' if kind == 'sound' else 'video'}: {{...}}, whose other columns come beside (docs/recipes.md#{_PAGES[kind]})")
+                self._refuse(one, f"{ast.unparse(one)[:80]!r}, a {kind}", f"want {_READ[kind]} (docs/own-datasets.md#{kind}s), or a description of a table of the files: source: {{list: FILE}}, {'audio' if kind == 'sound' else 'video'}: {{...}}, whose other columns come beside (docs/recipes.md#{_PAGES[kind]})")
 
     def _is_map(self, one: Picture) -> bool:
         """Whether it is a map of class numbers, of a picture beside it."""

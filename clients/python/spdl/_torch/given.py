@@ -50,7 +50,7 @@ class Given:
         try:
             return _plain(getattr(self.transform, name))
         except AttributeError:
-            self.refuse(f"has no attribute {name}, which it has in the versions that are known here; write the operation yourself (docs/migrate-from-dataloader.md)")
+            self.refuse(f"has no attribute {name}, which it has in the versions that are known here; write the operation yourself (docs/equivalents.md)")
 
     def number(self, name: str) -> Number:
         value = self.get(name)

@@ -27,7 +27,7 @@ class Extra(NamedTuple):
 
 LIBRARIES = (*sounds.LIBRARIES, "decord")  # whose functions are told by their names
 _KINDS = (Sound, Shape, Rate, Count, Drawn, Behind, Decoder, Decoded, spectra.Maker, Extra, *films.KINDS)
-WANT = "want what is done to a sound to be a mean of channels, torchaudio's resampling, a crop from the beginning or one that is drawn, zeros behind, and torchaudio's spectra (docs/migrate-from-dataloader.md#sounds)"
+WANT = "want what is done to a sound to be a mean of channels, torchaudio's resampling, a crop from the beginning or one that is drawn, zeros behind, and torchaudio's spectra (docs/own-datasets.md#sounds)"
 
 
 def is_heard(one: Any) -> bool:

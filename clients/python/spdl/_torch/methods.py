@@ -10,7 +10,7 @@ from . import texts
 from .annotated import Unknown
 
 PICTURE, MASK, LABELS = "pixel_values", "pixel_mask", "labels"
-WANT = ("want its own __getitem__ to give what super().__getitem__(i) returns to its processor, and to return the pixel_values and labels of that, no more (docs/migrate-from-dataloader.md#labels-of-objects); "
+WANT = ("want its own __getitem__ to give what super().__getitem__(i) returns to its processor, and to return the pixel_values and labels of that, no more (docs/equivalents.md#labels-of-objects); "
         "what else is done to pictures and boxes are operations of a description (docs/recipes.md#detection-boxes-that-follow-the-crop), or keep torch's DataLoader for it")
 
 

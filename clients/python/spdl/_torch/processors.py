@@ -121,7 +121,7 @@ def _version() -> tuple[int, ...]:
 def _refuse_unknown(one: Any, place: str, name: str) -> NoReturn:
     inner = type(getattr(one, "image_processor", None)).__qualname__
     remedy = f"give the {inner} in it: processor.image_processor" if inner != "NoneType" else _REMEDIES.get(
-        name, "write what it does as operations of a description (docs/migrate-from-dataloader.md#transformers-image-processors), or keep torch's DataLoader for it")
+        name, "write what it does as operations of a description (docs/equivalents.md#transformers-image-processors), or keep torch's DataLoader for it")
     raise refusal(place, one, f"got {type(one).__qualname__} of {type(one).__module__}, want an image processor that has operations here; {remedy}")
 
 

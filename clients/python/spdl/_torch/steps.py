@@ -21,7 +21,7 @@ from .sounds import Sound
 from .texts import NOTHING
 
 LIBRARIES = ("torch", "torchvision", "numpy", "PIL", "cv2", "pandas", "albumentations", "timm", "transformers", "os", "posixpath", *heard.LIBRARIES)  # whose functions are told by their names
-WANT = ("want what a transform of its own does with a picture to be calls of transforms that have operations here (docs/migrate-from-dataloader.md), and it to return what they make, one picture, or several in a "
+WANT = ("want what a transform of its own does with a picture to be calls of transforms that have operations here (docs/equivalents.md), and it to return what they make, one picture, or several in a "
         "tuple, a list or a dict")
 _FILTERS = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")  # by Pillow's numbers
 _OF_OPENCV = ("cv2_nearest", "cv2_linear", "cv2_cubic", "cv2_area", "cv2_lanczos4")  # by OpenCV's

@@ -423,7 +423,7 @@ def refuse_unknown(one: Any, place: str, why: str = "") -> NoReturn:
     if not library and not remedy and hasattr(one, "transforms"):
         remedy = f"give its transforms: {place}.transforms"
     elif not remedy:
-        remedy = ("write what it does as an operation of a description (docs/migrate-from-dataloader.md), map whole batches (spdl.DataLoader(..., transform=)), "
+        remedy = ("write what it does as an operation of a description (docs/equivalents.md), map whole batches (spdl.DataLoader(..., transform=)), "
                   "or keep torch's DataLoader for it; several views of a picture are fields of a description, each with draw: own (docs/images.md#several-views-of-one-sample)")
     got = f"{library}'s {name}" if library else f"a {name} of {type(one).__module__}"
     raise refusal(place, one, f"got {got}, want a transform of torchvision, timm or albumentations, or an image processor of transformers, that has an operation here{' (' * bool(why)}{why}{')' * bool(why)}; {remedy}")
