@@ -636,6 +636,46 @@ func TestNearestTakesWholePixels(t *testing.T) {
 	}
 }
 
+// What is neither resized nor mixed has the picture's own pixels, of every width and on every instruction set.
+func TestACropHasThePicturesPixels(t *testing.T) {
+	const h, w = 9, 45
+	picture := image.NewNRGBA(image.Rect(0, 0, w, h))
+	for i := range picture.Pix {
+		picture.Pix[i] = byte(i*31 + i/97)
+		if i%4 == 3 {
+			picture.Pix[i] = 255
+		}
+	}
+	var file bytes.Buffer
+	if err := png.Encode(&file, picture); err != nil {
+		t.Fatal(err)
+	}
+	for _, worker := range []*Worker{worker(t, nil), worker(t, &Options{Portable: true})} {
+		for width := 1; width <= w; width++ {
+			for _, flips := range []bool{false, true} {
+				cfg := Config{Out: Size{h - 2, width}, MiddleDown: true, Layout: NHWC}
+				if flips {
+					cfg.Steps = Steps(Chance{Flip, 1})
+				}
+				op := compiled(t, cfg)
+				row := make([]byte, op.RowBytes())
+				if _, err := worker.Row(row, file.Bytes(), op, Draw{}); err != nil {
+					t.Fatal(err)
+				}
+				for i, got := range row {
+					x, y := i/3%width, i/3/width
+					if flips {
+						x = width - 1 - x
+					}
+					if want := picture.Pix[picture.PixOffset((w-width)/2+x, 1+y)+i%3]; got != want {
+						t.Fatalf("%s, %d wide, flipped %v, byte %d: got %d, want %d", worker.ISA(), width, flips, i, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
 // The vector paths give the bytes of the portable one.
 func TestEveryInstructionSetGivesTheSameBytes(t *testing.T) {
 	best, portable := worker(t, nil), worker(t, &Options{Portable: true})

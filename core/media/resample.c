@@ -274,6 +274,8 @@ int media_axis_init(media_axis *a, const media_axis_key *key) {
     int rc = media_way(key->filter) <= MEDIA_BY_NEAREST ? pillow_axis(a) : media_cv2_axis(a);
     if (rc != MEDIA_OK) return rc;
     media_axis_reach(a);
+    a->run = a->identity;
+    for (int32_t i = 0; a->run && i < a->n; i++) a->run = a->count[i] == 1 && a->start[i] == i;
     a->ready = 1;
     return MEDIA_OK;
 }
@@ -320,8 +322,8 @@ void media_horizontal1(const media_axis *a, const uint8_t *src, uint8_t *dst) {
     }
 }
 
-static void vertical(const media_axis *a, int32_t i, const uint8_t *src, size_t stride, uint8_t *dst,
-                     int32_t len) {
+void media_vertical(const media_axis *a, int32_t i, const uint8_t *src, size_t stride, uint8_t *dst,
+                    int32_t len) {
     const int32_t *k = a->k + (size_t)i * a->groups * 4;
     for (int32_t x = 0; x < len; x++) {
         const uint8_t *s = src + x;
@@ -337,20 +339,29 @@ static void pick4(const media_axis *a, const uint8_t *const src[4], uint8_t *con
     for (int r = 0; r < 4; r++) {
         const uint8_t *s = src[r];
         uint8_t *d = dst[r];
+        if (a->run && step == 4) {
+            memcpy(d, s, 4 * (size_t)n);
+            continue;
+        }
         for (int32_t i = 0; i < n; i++, d += step) memcpy(d, s + 4 * (size_t)start[i], 4);
     }
 }
 
-static void pick1(const media_axis *a, const uint8_t *src, uint8_t *dst) {
+void media_pick1(const media_axis *a, const uint8_t *src, uint8_t *dst) {
     const int32_t n = a->n, *start = a->start;
+    if (a->run) {
+        memcpy(dst, src, (size_t)n);
+        return;
+    }
     for (int32_t i = 0; i < n; i++) dst[i] = src[start[i]];
 }
 
 static const media_resampler pillow = {
-    .bytes = 1, .across4 = horizontal4, .across1 = media_horizontal1, .down = vertical};
+    .bytes = 1, .across4 = horizontal4, .across1 = media_horizontal1, .down = media_vertical};
 
 /* Lines are finished as they are. */
-const media_resampler media_nearest = {.bytes = 1, .across4 = pick4, .across1 = pick1, .down = vertical};
+const media_resampler media_nearest = {
+    .bytes = 1, .across4 = pick4, .across1 = media_pick1, .down = media_vertical};
 
 const media_kernels media_portable = {"portable",
                                       {&pillow, &pillow, &media_nearest, &media_cv2_linear, &media_cv2_halves,

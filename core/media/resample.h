@@ -28,6 +28,8 @@ typedef struct media_axis {
     int32_t groups;     /* of 4 taps, the same for every output; unused taps are zero */
     int32_t first, end; /* source elements that are read: [first, end) of the box */
     int32_t identity;   /* 1: an element becomes an element: nothing is mixed along this axis */
+    int32_t
+        run; /* 1: and these are all there, in their order: a part of a picture that is neither resized nor mirrored */
     int32_t *start;     /* relative to first */
     int32_t *count;     /* 0: outside the picture */
     int16_t *split;     /* groups * 8 per output: 4 high halves, then 4 low halves, which are 0 of torch's */
@@ -90,8 +92,11 @@ enum {
     MEDIA_WAYS,
 };
 
-extern const media_resampler media_nearest; /* on every instruction set */
+extern const media_resampler media_nearest; /* in plain C */
 void media_horizontal1(const media_axis *a, const uint8_t *src, uint8_t *dst);
+void media_pick1(const media_axis *a, const uint8_t *src, uint8_t *dst);
+void media_vertical(const media_axis *a, int32_t i, const uint8_t *src, size_t stride, uint8_t *dst,
+                    int32_t len);
 
 /* --- cv2.c --- */
 

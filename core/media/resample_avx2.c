@@ -161,24 +161,44 @@ ALWAYS __m256i column32(const int16_t *k, int32_t count, const uint8_t *s, size_
 DOWN(down_pillow, 2)
 DOWN(down_torch, 1)
 
+/* RGBX to RGB, four pixels at a time: a store's last four bytes are the next one's to overwrite, so the last pixels go one by one. */
+AVX2 static void pack(const uint8_t *s, uint8_t *d, int32_t n) {
+    const __m128i three = _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1);
+    int32_t i = 0;
+    for (; i + 8 <= n; i += 4, s += 16, d += 12) {
+        __m128i v = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(const void *)s), three);
+        _mm_storeu_si128((__m128i *)(void *)d, v);
+    }
+    for (; i < n; i++, s += 4, d += 3) memcpy(d, s, 4);
+}
+
+AVX2 static void pick4(const media_axis *a, const uint8_t *const src[4], uint8_t *const dst[4], int step) {
+    if (a->run && step == 3)
+        for (int r = 0; r < 4; r++) pack(src[r], dst[r], a->n);
+    else
+        media_nearest.across4(a, src, dst, step);
+}
+
+static const media_resampler nearest = {
+    .bytes = 1, .across4 = pick4, .across1 = media_pick1, .down = media_vertical};
 static const media_resampler pillow = {
     .bytes = 1, .across4 = across_pillow, .across1 = media_horizontal1, .down = down_pillow};
 static const media_resampler torch = {
     .bytes = 1, .across4 = across_torch, .across1 = media_horizontal1, .down = down_torch};
 
-#define KERNELS(isa, by_table, by_tables)                                                              \
-    static const media_kernels isa = {                                                                 \
-        #isa,                                                                                          \
-        {&pillow, &torch, &media_nearest, &media_cv2_linear_avx2, &media_cv2_halves_avx2,              \
-         &media_cv2_cubic_avx2, &media_cv2_lanczos4_avx2, &media_cv2_area_avx2, &media_cv2_mean_avx2}, \
-        media_finish_avx2,                                                                             \
-        media_normals_avx2,                                                                            \
-        media_words_avx2,                                                                              \
-        &media_cv2_avx2,                                                                               \
-        &media_torch_avx2,                                                                             \
-        media_mixed_avx2,                                                                              \
-        media_to_gray_avx2,                                                                            \
-        by_table,                                                                                      \
+#define KERNELS(isa, by_table, by_tables)                                                                  \
+    static const media_kernels isa = {                                                                     \
+        #isa,                                                                                              \
+        {&pillow, &torch, &nearest, &media_cv2_linear_avx2, &media_cv2_halves_avx2, &media_cv2_cubic_avx2, \
+         &media_cv2_lanczos4_avx2, &media_cv2_area_avx2, &media_cv2_mean_avx2},                            \
+        media_finish_avx2,                                                                                 \
+        media_normals_avx2,                                                                                \
+        media_words_avx2,                                                                                  \
+        &media_cv2_avx2,                                                                                   \
+        &media_torch_avx2,                                                                                 \
+        media_mixed_avx2,                                                                                  \
+        media_to_gray_avx2,                                                                                \
+        by_table,                                                                                          \
         by_tables};
 
 KERNELS(avx2, media_by_table_avx2, media_by_tables)
