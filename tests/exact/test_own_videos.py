@@ -177,7 +177,14 @@ class RandomRange(Videos):
         return self.transform(decoder.get_frames_in_range(start, start + self.n).data), i
 
 
-@pytest.mark.parametrize("cls, step", [(Random, 2), (RandomRange, 1)])
+class RandomTimes(Videos):
+    def __getitem__(self, i):
+        decoder = VideoDecoder(self.files[i])
+        clip = samplers.clips_at_random_timestamps(decoder, num_frames_per_clip=self.n, seconds_between_frames=0.08)
+        return self.transform(clip.data[0]), i
+
+
+@pytest.mark.parametrize("cls, step", [(Random, 2), (RandomRange, 1), (RandomTimes, 2)])
 def test_a_clip_that_is_drawn_is_one_of_its_video(root, cls, step):
     dataset, seen, span = cls(root, n=4), set(), 3 * step + 1
     with spdl.DataLoader(dataset, batch_size=2, copy=True) as loader:
