@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Optional
 
 from .._errors import ArgumentError, StateError
+from .._lock import Lock
 from .._stream import End, Stream
 from . import libraries
 
@@ -55,7 +56,7 @@ class Order(Stream):
     def __init__(self, files: Any, asked: Asked) -> None:
         super().__init__(())
         self._files, self.asked, self._count = files, asked, len(files)
-        self._changed = threading.Condition(threading.RLock())  # guards the rest
+        self._changed = threading.Condition(Lock())  # guards the rest
         self._drawn: dict[int, _Epoch] = {}
         self._begun = 0  # how many epochs were
         self._closed = False
