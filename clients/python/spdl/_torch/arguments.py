@@ -179,8 +179,10 @@ def _of_pictures(of: datasets.Pictures, dataset: Any, said: _Arguments) -> Made:
 
 def _forms(of: datasets.Pictures, sections: dict[str, Any]) -> tuple[str, str]:
     """The form that the table has boxes in, and that in which they are given."""
+    if of.target.kind == "boxes":
+        return sections["image"]["boxes"]["format"], "xyxy"
     own = of.target.sample.kind if of.target.kind == "own" else None
-    return ("", "") if of.target.kind not in ("boxes", "own") or of.target.kind == "own" and own is None else (sections["image"]["boxes"]["format"], "xyxy" if own is None else own.form.lower())
+    return ("", "") if own is None else (sections["image"]["boxes"]["format"], own.form.lower())
 
 
 def _sections(of: datasets.Pictures, dataset: Any, given: _Arguments) -> tuple[Union[Finish, Sampled, followers.Finish], dict[str, Any], Places]:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ast
-import functools
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from types import MethodType
 from typing import Any, NamedTuple, NoReturn, Optional
 
 from .._errors import ArgumentError
 from . import columns, processors, texts
 from .huggingface import Samples
 from .prepared import KEY
+from .texts import Known
 from .transforms import makes_rgb
 
 _HAS = "has a function as its transform (set_transform, with_transform)"
@@ -128,24 +127,13 @@ class Rows(NamedTuple):
     transform: Any
 
 
-class Known(NamedTuple):
-    """An object from outside of the function."""
-
-    value: Any
-
-
 class Features(dict[str, Any]):
     """What an image processor returns."""
 
 
 def _read(function: Any, of: Samples) -> dict[str, Any]:
     """What samples have: a column, or rows of one."""
-    given: dict[str, Any] = {}
-    while isinstance(function, functools.partial) and not function.args:
-        given, function = {**function.keywords, **given}, function.func
-    first: tuple[Any, ...] = ()
-    if isinstance(function, MethodType):
-        first, function = (function.__self__,), function.__func__
+    function, first, given = texts.unwrapped(function)
     try:
         own = texts.parsed(function)
     except texts.Unread as error:
@@ -159,14 +147,7 @@ class _Reader(texts.Reader):
     def __init__(self, of: Samples, function: Any, own: texts.Definition, first: tuple[Any, ...], given: Mapping[str, Any]) -> None:
         super().__init__(function, own)
         self._of = of
-        args = own.args
-        usual = function.__defaults__ or ()
-        given = {**dict(zip([one.arg for one in args.args][len(args.args) - len(usual):], usual)), **(function.__kwdefaults__ or {}), **given}
-        names = [one.arg for one in args.args if one.arg not in given]
-        if len(names) != 1 + len(first) or args.vararg or args.kwarg or args.posonlyargs or any(one.arg not in given for one in args.kwonlyargs):
-            self._refuse(own, "other arguments than a batch")
-        batch = {name: Column(name) for name in of.dataset.format["columns"]}
-        self._names: dict[str, Any] = {**{name: Known(value) for name, value in given.items()}, **dict(zip(names, (*map(Known, first), batch)))}
+        self._names = self._arguments(first, given, {name: Column(name) for name in of.dataset.format["columns"]}, "a batch")
 
     def _refuse(self, node: ast.AST, what: str) -> NoReturn:
         raise _Unknown(f"{self._place(node)}: got {what}")

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import ast
-import functools
 import sys
 from collections.abc import Callable, Mapping
-from types import MethodType
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from . import texts
 from .annotated import Unknown
 from .functions import Member
+from .texts import Known
 
 _WANT = ("want parts of a sample that go through transforms, int, float or str and are handed on: return transform(sample[\"jpg\"]), sample[\"cls\"], or a dict; or none: .to_tuple(\"jpg;png\", \"cls\").map_tuple(transform), "
          "and what it does to whole batches in the loop")
@@ -28,12 +27,6 @@ class Part(NamedTuple):
     names: tuple[str, ...]  # of the archive's parts, best first
     functions: tuple[tuple[str, Any], ...] = ()  # that it goes through, and their places; a Member says what it takes
     own: bool = False  # whether a function decodes it
-
-
-class Known(NamedTuple):
-    """An object from outside of the function."""
-
-    value: Any
 
 
 class Opened(NamedTuple):
@@ -66,14 +59,7 @@ def read(function: Any, sample: Sample, part: Optional[Callable[[str], Part]], d
 
 
 def _prepared(function: Any, sample: Sample, part: Optional[Callable[[str], Part]], decoded: bool, gray: bool) -> _Reader:
-    given: dict[str, Any] = {}
-    first: tuple[Any, ...] = ()
-    while isinstance(function, functools.partial) and not function.args:
-        given, function = {**function.keywords, **given}, function.func
-    if not isinstance(function, MethodType) and not hasattr(function, "__code__") and callable(getattr(type(function), "__call__", None)):
-        function = function.__call__  # an object of a class of one's own
-    if isinstance(function, MethodType):
-        first, function = (function.__self__,), function.__func__
+    function, first, given = texts.unwrapped(function, objects=True)
     try:
         own = texts.parsed(function)
     except texts.Unread as error:
@@ -98,26 +84,26 @@ class _Reader(texts.Reader):
         self._sample = dict(sample) if isinstance(sample, dict) else sample
         self._part, self._decoded, self._gray = part, decoded, gray
         self._gone: set[str] = set()  # names that were taken from the sample
-        args, usual = own.args, function.__defaults__ or ()
-        given = {**dict(zip([one.arg for one in args.args][len(args.args) - len(usual):], usual)), **(function.__kwdefaults__ or {}), **given}
-        names = [one.arg for one in args.args if one.arg not in given]
-        if len(names) != 1 + len(first) or args.vararg or args.kwarg or args.posonlyargs or any(one.arg not in given for one in args.kwonlyargs):
-            self._refuse(own, "other arguments than a sample")
-        self._names: dict[str, Any] = {**{name: Known(value) for name, value in given.items()}, **dict(zip(names, (*map(Known, first), self._sample)))}
+        self._names = self._arguments(first, given, self._sample, "a sample")
 
     def _refuse(self, node: ast.AST, what: str, want: str = "") -> NoReturn:
         raise Unknown(f"{self._place(node)}: got {what}, {want or self.WANT}")
 
     # ---- statements
 
-    def made(self) -> Made:
+    def _returned(self) -> tuple[ast.Return, ast.expr]:
+        """Its last statement, once the others are read, and what that returns."""
         body: list[ast.stmt] = [ast.copy_location(ast.Return(self._own.body), self._own.body)] if isinstance(self._own, ast.Lambda) else self._own.body
         *steps, last = body
         for step in steps:
             self._step(step)
         if not isinstance(last, ast.Return) or last.value is None:
             self._refuse(last, f"{ast.unparse(last)[:80]!r} at its end, no return")
-        made = self._value(last.value)
+        return last, last.value
+
+    def made(self) -> Made:
+        last, value = self._returned()
+        made = self._value(value)
         if isinstance(made, dict) and made:
             return Made({key: self._whole(one, last) for key, one in made.items()}, made is self._sample)
         if type(made) is not tuple or not made:
@@ -125,13 +111,7 @@ class _Reader(texts.Reader):
         return Made(tuple([self._whole(one, last) for one in made]), False)
 
     def chosen(self) -> str:
-        body: list[ast.stmt] = [ast.copy_location(ast.Return(self._own.body), self._own.body)] if isinstance(self._own, ast.Lambda) else self._own.body
-        *steps, last = body
-        for step in steps:
-            self._step(step)
-        if not isinstance(last, ast.Return) or last.value is None:
-            self._refuse(last, f"{ast.unparse(last)[:80]!r} at its end, no return")
-        return self._condition(last.value)
+        return self._condition(self._returned()[1])
 
     def _condition(self, node: ast.expr) -> str:
         """As the engine has it."""

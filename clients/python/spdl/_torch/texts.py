@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import weakref
-from collections.abc import Callable, Iterator
-from types import CodeType, FunctionType
-from typing import Any, NoReturn, Union
+from collections.abc import Callable, Iterator, Mapping
+from types import CodeType, FunctionType, MethodType
+from typing import Any, NamedTuple, NoReturn, Union
 
 
 NOTHING = object()  # in the place of an object that is not known
+
+
+class Known(NamedTuple):
+    """An object from outside of the function."""
+
+    value: Any
 
 
 class Unread(Exception):
@@ -66,6 +73,16 @@ def _alike(one: object, other: object) -> bool:
     return type(one) is type(other) and one == other
 
 
+def unwrapped(function: Any, objects: bool = False) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """The function that a partial or a method calls, or, with objects, an object of a class of one's own; what it is called with first, and by names."""
+    given: dict[str, Any] = {}
+    while isinstance(function, functools.partial) and not function.args:
+        given, function = {**function.keywords, **given}, function.func
+    if objects and not isinstance(function, MethodType) and not hasattr(function, "__code__") and callable(getattr(type(function), "__call__", None)):
+        function = function.__call__
+    return (function.__func__, (function.__self__,), given) if isinstance(function, MethodType) else (function, (), given)
+
+
 class Reader:
     """Goes through a function's expressions, with what each stands for: one of a kind of node is told by the method of its name in small letters, such as _name."""
 
@@ -78,6 +95,15 @@ class Reader:
     def _place(self, node: ast.AST) -> str:
         """The file and the line."""
         return f"{self._function.__code__.co_filename}:{getattr(node, 'lineno', self._own.lineno)}"
+
+    def _arguments(self, first: tuple[Any, ...], given: Mapping[str, Any], last: Any, what: str) -> dict[str, Any]:
+        """What its arguments stand for, by names, of a function that is called with these, and with one more, which is `last`. Others than that, as `what` calls it, are refused."""
+        args, usual = self._own.args, self._function.__defaults__ or ()
+        given = {**dict(zip([one.arg for one in args.args][len(args.args) - len(usual):], usual)), **(self._function.__kwdefaults__ or {}), **given}
+        names = [one.arg for one in args.args if one.arg not in given]
+        if len(names) != 1 + len(first) or args.vararg or args.kwarg or args.posonlyargs or any(one.arg not in given for one in args.kwonlyargs):
+            self._refuse(self._own, f"other arguments than {what}")
+        return {**{name: Known(value) for name, value in given.items()}, **dict(zip(names, (*map(Known, first), last)))}
 
     def _value(self, node: ast.expr) -> Any:
         read: Callable[[Any], Any] = getattr(self, f"_{type(node).__name__.lower()}", self._other)
