@@ -92,7 +92,7 @@ func (r *ring) readAgain(ctx context.Context, on *remakers, w *work) error {
 	var next atomic.Int64
 	var busy sync.WaitGroup
 	fetchers := r.fetchers
-	if r.host != nil {
+	if r.feed != nil {
 		fetchers = 1 // a program has so many asked of it already, each with a deadline
 	}
 	for range min(len(w.Samples), fetchers) {

@@ -9,7 +9,7 @@ import (
 	"github.com/spdl/spdl/shm"
 )
 
-// A program that brings its own samples one after the other need not know how many there are: it says where they end. The
+// A program that brings its own samples one after the other, or says which come, need not know how many there are: it says where they end. The
 // batches of what would have come after are dropped, the epoch is over for the consumers, and when they have completed it the ring goes
 // on with the next, whose first ticket is where it would be if the data had not ended.
 
@@ -23,10 +23,10 @@ func (e *dataEnd) Error() string {
 	return fmt.Sprintf("engine: the data of epoch %d end before step %d", e.epoch, e.step)
 }
 
-// mayEnd says that the data may end where the program that brings them says so: where the order is that of the samples.
+// mayEnd says that the data may end where the program that brings them, or their numbers, says so: where the order is that of the samples.
 func mayEnd(s *spec.Spec) bool {
 	o := &s.Order
-	return s.Source.Host.Samples > 0 && s.World.Size == 1 && s.Ring.Delivery != spec.Ready &&
+	return (s.Source.Host.Samples > 0 || s.Order.Asked) && s.World.Size == 1 && s.Ring.Delivery != spec.Ready &&
 		!o.Shuffle && o.Filter == "" && o.Repeat <= 1 && len(o.Kinds()) == 0 && o.Last != spec.LastPad
 }
 

@@ -41,7 +41,7 @@ type Options struct {
 	// Trial: the engine shows what one that serves would deliver from the beginning. New refuses what it would refuse of that one: a journal that
 	// cannot be gone on with, slots of a device that have no room. The journal stays as it is.
 	Trial bool
-	// Feed is what the program around the engine brings the samples of source.host through; nil: it brings none.
+	// Feed is what the program around the engine brings the samples of source.host through, or the numbers of order.asked; nil: it brings none.
 	Feed *source.Feed
 	// Context ends the opening of the sources, which takes long where many indexes have to be made; nil: nothing does. New returns its error then.
 	Context context.Context

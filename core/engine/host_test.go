@@ -130,7 +130,7 @@ func TestHostOrdersKnowTheIndexOnly(t *testing.T) {
 
 // Without a program around the engine, or for a second ring, a host's samples are refused with the way to have them.
 func TestHostSourceNeedsAProgramThatBringsSamples(t *testing.T) {
-	const want = "source.host: no program around this engine brings samples, or another ring has them already; open one ring in process"
+	const want = "source.host: no program around this engine brings samples, or another ring has it already; open one ring in process"
 	if _, err := New(describeHost(t, 18, ""), nil); err == nil || !strings.Contains(err.Error(), want) {
 		t.Fatal(err)
 	}
@@ -261,7 +261,7 @@ func TestStreamedSamplesAreNeverLate(t *testing.T) {
 		t.Fatalf("%+v", s.Source.Host)
 	}
 	r := startAgain(t, s, &Options{Feed: streamed(t, func(uint64) int64 { return 3 })})
-	if h := r.rings[0].host; h.Timeout != 0 || !h.Stream {
+	if h := r.rings[0].source.(*source.Host); h.Timeout != 0 || !h.Stream {
 		t.Fatalf("timeout %v", h.Timeout)
 	}
 	must(r.end())

@@ -33,8 +33,12 @@ func orderOf(s *spec.Spec, world int, src source.Source, parts []int64, shapes *
 	from, order := s.SourceHash(), s.OrderHash()
 	p := orderPlan{spec: &s.Order, source: src, parts: parts, shapes: shapes, global: int64(s.Batch) * int64(s.World.Size), world: int64(s.World.Size), facts: sha256.New()}
 	p.facts.Write(order[:])
+	n := src.Len()
+	if s.Order.Asked {
+		n = spec.MostSamples // nobody knows
+	}
 	c := sampler.Config{
-		N: src.Len(), Batch: int(p.global) / world, World: world, FirstRank: s.World.Rank, Lanes: s.Lanes(),
+		N: n, Batch: int(p.global) / world, World: world, FirstRank: s.World.Rank, Lanes: s.Lanes(),
 		Shuffle: s.Order.Shuffle, Seed: s.Order.Seed, Epochs: s.Order.Epochs, Last: sampler.Last(s.Order.Last),
 		SourceHash: fmt.Sprintf("%x", from[:hashBytes]), OrderHash: fmt.Sprintf("%x", order[:hashBytes]), Data: dataOf(s, src),
 	}

@@ -113,7 +113,7 @@ func (p *planner) ticket() (uint64, bool) {
 func (r *ring) begin(w *work, slot *shm.Slot, epoch, step int64, lane int) {
 	of, at := r.rows.repeat(epoch, step, r.order.StepsPerEpoch())
 	samples, padded := r.order.Rows(of, at, r.firstRank+lane, w.Samples[:0])
-	if r.planned != nil {
+	if r.planned != nil && !r.asked {
 		r.planned.Ahead(samples)
 	}
 	w.turnTo(r.samples.fields, r.order.Bucket(of, at))
@@ -129,7 +129,7 @@ func (r *ring) begin(w *work, slot *shm.Slot, epoch, step int64, lane int) {
 func (r *ring) newWork() *work {
 	rows := r.order.Config().Batch
 	w := newWork(rows, r.samples.fields, r.columns)
-	w.Named, w.Made = r.host != nil, r.followed
+	w.Named, w.Made = r.host, r.followed
 	if r.rows != nil && r.rows.file != nil {
 		w.identities = make([]uint64, rows)
 	}

@@ -46,6 +46,9 @@ func OpenPlan(ctx context.Context, s *spec.Spec) (*Plan, error) {
 		return nil, err
 	}
 	one := s.All()[0]
+	if one.Order.Asked {
+		return nil, fmt.Errorf("engine: ring %q: order.asked: which samples come is a program's word, and there is none here", one.FullName())
+	}
 	bare, err := openBare(ctx, one, true)
 	p := &Plan{spec: one, bare: bare, orders: map[int]*sampler.Order{}}
 	if err == nil {

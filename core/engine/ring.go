@@ -32,7 +32,9 @@ type ring struct {
 	columns  []source.Column // as a batch has them
 	followed []int           // of columns those that are made of the source's as rows are made
 	planned  source.Planned  // the source, where it wants to know what comes; else nil
-	host     *source.Host    // the source, where the program around the engine brings the samples; else nil
+	feed     *source.Feed    // what the program around the engine brings the samples through, or says which come; else nil
+	host     bool            // it brings the samples
+	asked    bool            // it says which come: those of a work that is begun are their places in the epoch until they are fetched
 	cache    *source.Cache   // of encoded samples, shared by the engine's rings; nil: none
 	rows     *rowCache       // of decoded rows; nil: none
 	order    *sampler.Order
@@ -104,8 +106,8 @@ func (r *ring) run(ctx context.Context) error {
 	defer close(r.over)
 	defer r.startAgain(ctx)()
 	defer r.startUploader(ctx)()
-	if r.host != nil {
-		defer r.host.Feed.End()
+	if r.feed != nil {
+		defer r.feed.End()
 	}
 	for {
 		m, err := r.runPipeline(ctx)

@@ -37,7 +37,16 @@ func (r *ring) openSource(ctx context.Context, s *spec.Spec) error {
 	if c, ok := r.source.(source.Columnar); ok {
 		r.columns = c.Columns()
 	}
-	r.host, _ = r.source.(*source.Host)
+	if host, ok := r.source.(*source.Host); ok {
+		r.feed, r.host = host.Feed, true
+	}
+	if s.Order.Asked {
+		if r.feed, err = r.takeFeed("order.asked", "says which samples come", "spdl.open(spec, sampler=...)"); err != nil {
+			return err
+		}
+		r.asked = true
+		r.feed.Asks()
+	}
 	r.planned, _ = r.source.(source.Planned)
 	for _, note := range r.notes() {
 		r.engine.log.Infof(r.name, "source: %s", note)
@@ -237,15 +246,24 @@ func worthKeeping(s *spec.Spec) error {
 		"copy would be slower; it goes with arrays on a network's file system; leave it out", s.FullName(), key)}
 }
 
-// openHost opens the source that the program around the engine feeds. There is one feed, so one ring can have it.
+// openHost opens the source that the program around the engine feeds.
 func (r *ring) openHost(s *spec.Source, inPlace int64) (source.Source, error) {
+	feed, err := r.takeFeed("source.host", "brings samples", "spdl.open(spec, source=...)")
+	if err != nil {
+		return nil, err
+	}
+	return source.OpenHost(source.HostConfig{Samples: s.Host.Samples, Stream: s.Host.Stream, Timeout: s.Host.Timeout, Columns: columnsOf(s.Columns), InPlace: inPlace, Feed: feed, Store: r.store})
+}
+
+// takeFeed is what the program around the engine is asked through, for a key of the description by which it does something. There is one, so one ring can have it.
+func (r *ring) takeFeed(key, does, call string) (*source.Feed, error) {
 	feed := r.engine.feed
 	if feed == nil {
-		return nil, fmt.Errorf("engine: ring %q: source.host: no program around this engine brings samples, or another ring has them already; open one ring "+
-			"in process: spdl_open with SPDL_FORM_IN_PROCESS, or spdl.open(spec, source=...) in Python", r.name)
+		return nil, fmt.Errorf("engine: ring %q: %s: no program around this engine %s, or another ring has it already; open one ring "+
+			"in process: spdl_open with SPDL_FORM_IN_PROCESS, or %s in Python", r.name, key, does, call)
 	}
 	r.engine.feed = nil
-	return source.OpenHost(source.HostConfig{Samples: s.Host.Samples, Stream: s.Host.Stream, Timeout: s.Host.Timeout, Columns: columnsOf(s.Columns), InPlace: inPlace, Feed: feed, Store: r.store})
+	return feed, nil
 }
 
 func (r *ring) openMix(ctx context.Context, ring *spec.Spec, s *spec.Source) (source.Source, error) {
@@ -324,7 +342,7 @@ type SourceStats struct {
 	Remote *store.Stats       `json:"remote,omitempty"`
 	Cache  *source.CacheStats `json:"cache,omitempty"` // of all rings of the engine that share it
 	Rows   *RowStats          `json:"rows,omitempty"`
-	Host   *source.FeedStats  `json:"host,omitempty"` // what the program around the engine brought
+	Host   *source.FeedStats  `json:"host,omitempty"` // what the program around the engine brought, or numbers that it said
 }
 
 func (r *ring) sourceStats() SourceStats {
@@ -332,8 +350,8 @@ func (r *ring) sourceStats() SourceStats {
 	if n := r.store.Stats(); n.Requests > 0 {
 		s.Remote = &n
 	}
-	if r.host != nil {
-		n := r.host.Feed.Stats()
+	if r.feed != nil {
+		n := r.feed.Stats()
 		s.Host = &n
 	}
 	if r.cache != nil {

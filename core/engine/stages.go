@@ -93,9 +93,32 @@ func (r *ring) fetchJob(ctx context.Context, j *job) error {
 	return nil
 }
 
+// ask has the program say which sample a row is, or that there is none.
+func (r *ring) ask(ctx context.Context, w *work, row int) error {
+	place := w.from + int64(row)
+	number, err := r.feed.Number(ctx, place, r.source.Len())
+	if w.beyond[row] = errors.Is(err, source.ErrEnd); w.beyond[row] {
+		w.faults[row], w.cached[row] = batch.Bad{Row: row, Sample: place, Cause: string(source.Program), Err: err, Timed: true}, false
+		return nil
+	}
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("engine: ring %q: %w", r.name, err)
+	}
+	w.Samples[row] = number
+	return err
+}
+
 // fetchRow reads one sample, and returns its bytes' number. A sample that cannot be read is a fault of its row; an error is
 // the end of the run.
 func (r *ring) fetchRow(ctx context.Context, w *work, row int) (int64, error) {
+	if r.feed != nil {
+		ctx = source.WithEpoch(ctx, w.Epoch)
+	}
+	if r.asked {
+		if err := r.ask(ctx, w, row); err != nil || w.beyond[row] {
+			return 0, err
+		}
+	}
 	sample := w.Samples[row]
 	told, was := r.retold(w, row)
 	if was && told.Documents == nil {
@@ -106,9 +129,6 @@ func (r *ring) fetchRow(ctx context.Context, w *work, row int) (int64, error) {
 		return 0, nil
 	}
 	buf := r.buffers.Get()
-	if r.host != nil {
-		ctx = source.WithEpoch(ctx, w.Epoch)
-	}
 	if was {
 		ctx = source.WithLost(ctx, source.Cause(told.Cause), told.Documents)
 	}
@@ -230,7 +250,7 @@ func (r *ring) keepValues(w *work, row int) {
 			w.Keep(row, c, from.Value(c))
 		}
 	}
-	if r.host != nil {
+	if r.host {
 		w.Call(row, int64(binary.NativeEndian.Uint64(from.Value(n))), from.Value(n+1))
 	}
 }
@@ -238,7 +258,7 @@ func (r *ring) keepValues(w *work, row int) {
 // drawIndex is what a row's random augmentation is drawn for: its sample, or, where a sample may come more than once in an
 // epoch, its place in the epoch's order, so that it is augmented anew each time. Neither depends on the world size.
 func (r *ring) drawIndex(w *work, row int) uint64 {
-	if r.order.Once() {
+	if r.order.Once() && !r.asked {
 		return uint64(w.Samples[row])
 	}
 	return uint64(w.from+int64(row)) | 1<<63

@@ -32,6 +32,8 @@ func (d *decoder) checkCache(s *Spec) {
 		d.failAt("cache.head_space", "needs memory for its rows; say how much in cache.rows_bytes")
 	case c.HeadSpace > 0 && s.Order.Buckets.MaxTotal > 0: // a step would have the rows of another, of which it may have more than its places in the order
 		d.failAt("cache.head_space", "given with order.buckets.max_total, whose steps differ in rows, so that none stands in for another; leave one of them out")
+	case c.HeadSpace > 0 && s.Order.Asked: // the first steps would be all that is ever asked for
+		d.failAt("cache.head_space", "repeats the first steps, and with order.asked your program says which sample comes next; leave one of them out")
 	case c.HeadSpace > 0 && s.Order.Group != "":
 		d.failAt("cache.head_space", "given with order.group, whose steps are of several groups, so that none stands in for another; leave one of them out")
 	case c.RowsDir != "" && c.RowsBytes == 0:

@@ -90,6 +90,7 @@ type canonicalOrder struct {
 	Window      int    `json:"window,omitempty"`
 	Weights     string `json:"weights,omitempty"`
 	Distinct    bool   `json:"distinct,omitempty"` // draws without replacement
+	Asked       bool   `json:"asked,omitempty"`
 	Balance     string `json:"balance,omitempty"`
 	Stratify    string `json:"stratify,omitempty"`
 	Group       string `json:"group,omitempty"`
@@ -106,7 +107,7 @@ type canonicalOrder struct {
 func (o *Order) canonical() canonicalOrder {
 	c := canonicalOrder{
 		Shuffle: o.Shuffle, Seed: o.Seed, Epochs: o.Epochs, Last: o.Last, Filter: o.Filter, Rows: o.Rows, Window: o.Window,
-		Weights: o.Weights, Distinct: o.Weights != "" && !o.Replacement, Balance: o.Balance, Stratify: o.Stratify, Group: o.Group, BucketsBy: o.Buckets.By,
+		Weights: o.Weights, Distinct: o.Weights != "" && !o.Replacement, Asked: o.Asked, Balance: o.Balance, Stratify: o.Stratify, Group: o.Group, BucketsBy: o.Buckets.By,
 	}
 	if o.Repeat > 1 {
 		c.Repeat = o.Repeat

@@ -122,6 +122,8 @@ var keys = withFrames([]Key{
 
 	{"order.filter", "expression", "(none)", "Only samples for which it is true: `label in [1, 5] && width > 200`, over index, key, label and the columns that the source knows without reading."},
 	{"order.repeat", "whole number, 1 to 1024", "1", "Each sample comes this often in a row, each time with random augmentation of its own."},
+	{"order.asked", "true, false", "false", "Which sample comes next is asked of the program around the engine, one number of a sample after the other, each epoch up to where it says that there are no more: through spdl_source_take and spdl_source_give, or as `sampler=` in Python. " +
+		"It is the order, without shuffle; each rank's program says the rank's own."},
 	{"order.rows", "whole number from 0", "0", "Rows of an epoch with weights, balance or a weighted mix; 0: as many as samples."},
 	{"order.window", "whole number from 0", "0", "Shuffle the shards, and their samples among this many shards that follow each other; 0: all over the data set. " +
 		"Two neighbours are of one shard in about 1 of this many cases."},

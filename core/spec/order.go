@@ -10,10 +10,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
+// MostSamples is how many samples there may be, and numbers of an order that is asked for, in an epoch.
+const MostSamples = 1 << 40
+
 const (
 	maxRepeat  = 1024
 	maxBuckets = 1 << 16
-	maxRows    = 1 << 40
+	maxRows    = MostSamples
 	maxWindow  = 1 << 30
 
 	leastTotal, mostTotal = 1e-3, 1e15
@@ -61,6 +64,9 @@ func (s *section) columnOrFile(key string, column, file *string, dir string) {
 func (s *section) order(o *Order, dir string) {
 	s.textOrNone("filter", &o.Filter)
 	whole(s, "repeat", &o.Repeat, 1, maxRepeat)
+	if s.flag("asked", &o.Asked); o.Asked && !s.has("shuffle") {
+		o.Shuffle = false
+	}
 	whole(s, "rows", &o.Rows, 0, maxRows)
 	whole(s, "window", &o.Window, 0, maxWindow)
 	s.columnOrFile("weights", &o.Weights, &o.WeightsFile, dir)
@@ -120,18 +126,28 @@ func (d *decoder) checkBuckets(b *Buckets, batch int) {
 	}
 }
 
-// checkStream refuses what asks samples of the program's own that come one after the other for another order than theirs.
-func (d *decoder) checkStream(s *Spec) {
-	if !s.Source.Host.Stream {
+// InOrder says that the program around the engine decides what comes next: its samples come one after the other, or their numbers.
+func (s *Spec) InOrder() bool { return s.Source.Host.Stream || s.Order.Asked }
+
+// checkInOrder refuses what asks for another order than the program's.
+func (d *decoder) checkInOrder(s *Spec) {
+	if !s.InOrder() {
 		return
 	}
 	o := &s.Order
-	const own = "with source.host.stream, whose samples come in their own order"
+	own, instead := "with order.asked, where your program says which sample comes next", "leave one of the two out"
+	if s.Source.Host.Stream {
+		own, instead = "with source.host.stream, whose samples come in their own order", "leave it out, or bring them by index: samples: N in place of stream"
+	}
 	switch kinds := o.Kinds(); {
+	case o.Asked && s.Source.Host.Samples > 0:
+		d.failAt("order.asked", "given with source.host, whose samples your program brings; bring them in that order, with source.host.stream")
+	case o.Asked && s.Source.Weighted():
+		d.failAt("order.asked", "given with weights in source.mix, which draw what comes next; leave the weights out")
 	case len(kinds) > 0:
-		d.failAt("order."+kinds[0], "given %s; leave it out, or bring them by index: samples: N in place of stream", own)
+		d.failAt("order."+kinds[0], "given %s; %s", own, instead)
 	case o.Filter != "":
-		d.failAt("order.filter", "given %s, and what they are is not known before they come; leave them out in your program", own)
+		d.failAt("order.filter", "given %s; leave them out in your program", own)
 	case o.Repeat > 1:
 		d.failAt("order.repeat", "got %d %s, each once; repeat them in your program", o.Repeat, own)
 	case o.Shuffle:
@@ -141,7 +157,7 @@ func (d *decoder) checkStream(s *Spec) {
 	case s.Ring.Delivery == Ready:
 		d.failAt("ring.delivery", "got ready %s; want ordered", own)
 	case !s.World.Auto && s.World.Size > 1:
-		d.failAt("world.size", "got %d %s; want 1: each rank's program brings the rank's own, as torch's IterableDataset does", s.World.Size, own)
+		d.failAt("world.size", "got %d %s; want 1: each rank's program has the rank's own, as torch's IterableDataset does", s.World.Size, own)
 	}
 }
 
@@ -182,7 +198,7 @@ func (s *Spec) ResolveWorld(getenv func(string) string) error {
 func (s *Spec) resolveWorld(getenv func(string) string) error {
 	s.World = World{Size: 1}
 	i := slices.IndexFunc(launchers, func(l launcher) bool { return getenv(l.size) != "" })
-	if i < 0 || s.Source.Host.Stream { // which is each rank's own
+	if i < 0 || s.InOrder() { // which is each rank's own
 		return nil
 	}
 	l := launchers[i]

@@ -97,7 +97,7 @@ var values = map[string]string{
 	"source.extensions": "[a]", "source.labels": "none", "order": "{}", "order.shuffle": "true", "order.seed": "1", "order.epochs": "1",
 	"source.mix": "[{folder: p}, {folder: q}]", "source.mix[].folder": "p", "source.mix[].list": "l", "source.mix[].root": "r", "source.mix[].shards": "a.tar",
 	"source.only": "'3:9'", "source.mix[].only": "[4, 2, 4]", "source.mix[].path": "file", "source.mix[].image": "[jpg]", "source.mix[].label": "cls", "source.split": "val", "source.mix[].split": "val", "source.mix[].extensions": "[a]", "source.mix[].labels": "none",
-	"source.mix[].weight": "{0: 3, 10: 1}", "order.filter": "index < 3", "order.repeat": "3", "order.rows": "100", "order.window": "4", "order.weights": "w", "order.replacement": "false",
+	"source.mix[].weight": "{0: 3, 10: 1}", "order.filter": "index < 3", "order.repeat": "3", "order.asked": "true", "order.rows": "100", "order.window": "4", "order.weights": "w", "order.replacement": "false",
 	"order.balance": "label", "order.stratify": "label", "order.group": "groups.npy", "order.buckets": "{by: n}", "order.buckets.by": "n", "order.buckets.count": "3",
 	"order.buckets.max_total": "120.5", "order.buckets.multiple_of": "8", "order.buckets.sizes": "[[8, 16], [16, 8]]", "order.buckets.area": "262144", "order.buckets.step": "32", "order.buckets.min": "256", "order.buckets.max": "1024",
 	"order.buckets.width": "w", "order.buckets.height": "h",

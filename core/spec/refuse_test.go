@@ -29,6 +29,7 @@ func ofTransform(body string) string { return ofImage("transform: [" + body + "]
 func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 	image, ops := ofImage, ofTransform
 	const pictures = "image: {transform: [center_crop: 8]}\n"
+	const asked = "source: {folder: p}\n" + pictures
 	const stream = "source: {host: {stream: true}}\n" + pictures
 	refuses(t, []mistake{
 		// the document
@@ -168,7 +169,17 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{stream, "order.shuffle: got true with source.host.stream, whose samples come in their own order; want false, and shuffle in your program"},
 		{stream + "order: {shuffle: false, last: pad}", "order.last: got pad with source.host.stream, whose samples come in their own order: at their end the first ones are gone; want cover or drop"},
 		{stream + "order: {shuffle: false}\nring: {delivery: ready}", "ring.delivery: got ready with source.host.stream"},
-		{stream + "order: {shuffle: false}\nworld: {size: 2}", "world.size: got 2 with source.host.stream, whose samples come in their own order; want 1: each rank's program brings the rank's own"},
+		{stream + "order: {shuffle: false}\nworld: {size: 2}", "world.size: got 2 with source.host.stream, whose samples come in their own order; want 1: each rank's program has the rank's own"},
+		{asked + "order: {asked: true, shuffle: true}", "order.shuffle: got true with order.asked, where your program says which sample comes next; want false, and shuffle in your program"},
+		{asked + "order: {asked: true, window: 2}", "order.window: given with order.asked, where your program says which sample comes next; leave one of the two out"},
+		{asked + "order: {asked: true, filter: index > 2}", "order.filter: given with order.asked, where your program says which sample comes next; leave them out in your program"},
+		{asked + "order: {asked: true, repeat: 2}", "order.repeat: got 2 with order.asked, where your program says which sample comes next, each once; repeat them in your program"},
+		{asked + "order: {asked: true, last: pad}", "order.last: got pad with order.asked, where your program says which sample comes next: at their end the first ones are gone; want cover or drop"},
+		{asked + "order: {asked: true}\nring: {delivery: ready}", "ring.delivery: got ready with order.asked, where your program says which sample comes next; want ordered"},
+		{asked + "order: {asked: true}\nworld: {size: 2}", "world.size: got 2 with order.asked, where your program says which sample comes next; want 1: each rank's program has the rank's own"},
+		{asked + "order: {asked: true}\ncache: {rows_bytes: 1MiB, head_space: 2}", "cache.head_space: repeats the first steps, and with order.asked your program says which sample comes next; leave one of them out"},
+		{"source: {host: {samples: 3}}\n" + pictures + "order: {asked: true}", "order.asked: given with source.host, whose samples your program brings; bring them in that order, with source.host.stream"},
+		{"source: {mix: [{folder: p, weight: 1}, {folder: q, weight: 2}]}\n" + pictures + "order: {asked: true}", "order.asked: given with weights in source.mix, which draw what comes next; leave the weights out"},
 
 		// values
 		{least + "version: 2", "x.yaml:3:10: version: got 2, want 1"},

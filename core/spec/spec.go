@@ -154,6 +154,7 @@ type Order struct {
 	Filter string // expression over a sample's columns; "": every sample
 	Repeat int64  // how often each sample comes in a row
 	Rows   int64  // of an epoch of draws; 0: as many as samples
+	Asked  bool   // of the program around the engine, one number after the other
 
 	// At most one of these says how the shuffle is done; none: all over the data set.
 	Window      int     // shards that are shuffled among each other; 0: off

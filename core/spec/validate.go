@@ -80,7 +80,7 @@ func (d *decoder) complete(s *Spec) {
 	d.checkBoxes(s)
 	d.checkPieces(s)
 	d.checkMany(s)
-	d.checkStream(s)
+	d.checkInOrder(s)
 	d.checkPacking(s)
 	d.checkOrder(&s.Order, &s.Source)
 	d.checkGroups(&s.Ring)
