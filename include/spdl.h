@@ -597,17 +597,21 @@ SPDL_API spdl_status spdl_stream_wait(spdl_reader *reader, const spdl_batch *bat
  *
  * A sample that is not given within source.host.timeout (1 minute) of being wanted is a bad sample, cause
  * "deadline"; one whose thread ends with it in hand, cause "source". Labels and keys come with the samples, so
- * orders by label or key are refused. */
+ * orders by label or key are refused.
+ *
+ * With `order: {asked: true}` the samples are any source's, and it is their order that is yours: want.index is then a
+ * place in the epoch, and what is given is the number of the sample that comes there, as label, with neither bytes nor
+ * path; or SPDL_SAMPLE_END where the epoch has no more. An error, and a number that no sample has, end the ring. */
 
 /* The source that the engine of this reader, opened in this process, takes samples from: above 0. Any thread
  * may use it, also after spdl_detach, which ends it: take and give then answer SPDL_END_DATA. Or an error below
- * zero: SPDL_E_NOT_FOUND if the engine is another process, or its description has no source.host. */
+ * zero: SPDL_E_NOT_FOUND if the engine is another process, or its description has neither source.host nor order.asked. */
 SPDL_API int64_t spdl_source_id(spdl_reader *reader);
 
 typedef struct spdl_want {
     uint32_t struct_size;
     uint32_t epoch;       /* in which it is wanted, modulo 2^32 */
-    uint64_t index;       /* place in the data set, from 0; may come again, in a later epoch or after a restart */
+    uint64_t index;       /* place in the data set, or in an asked order, from 0; may come again, in a later epoch or after a restart */
     uint64_t token;       /* the want; the engine's */
 } spdl_want;
 #define SPDL_WANT_INIT {sizeof(spdl_want), 0, 0, 0}
@@ -631,7 +635,7 @@ SPDL_API spdl_status spdl_source_take(int64_t source, int64_t timeout_ns, spdl_w
  * SPDL_E_ENGINE_FAILED to its consumers, in place of a bad sample. */
 #define SPDL_SAMPLE_FATAL 2u
 
-/* Exactly one of bytes, path, error and the flag SPDL_SAMPLE_END. */
+/* Exactly one of bytes, path, error and the flag SPDL_SAMPLE_END; of an asked order a label alone is one, too. */
 typedef struct spdl_sample {
     uint32_t struct_size;
     uint32_t flags;

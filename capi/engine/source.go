@@ -133,7 +133,7 @@ func goSourceCheck(number C.int64_t, e *C.spdl_engine_error) (status C.spdl_stat
 	defer caught(&status, e)
 	f, err := servings.feed(number)
 	if err == nil && !f.Used() {
-		err = hosted.Refuse(hosted.ErrNotFound, "spdl: source: the engine's description has no source.host; it reads its samples itself")
+		err = hosted.Refuse(hosted.ErrNotFound, "spdl: source: the engine's description has neither source.host nor order.asked; it reads its samples itself, in its own order")
 	}
 	return answer(err, e)
 }

@@ -274,7 +274,7 @@ TEST(a_want_is_given_once_and_by_its_own_token) {
     spdl_sample sample = SPDL_SAMPLE_INIT;
     CHECK_STATUS(spdl_source_take(source, SPDL_FOREVER, &want), SPDL_OK);
     CHECK_STATUS(spdl_source_give(source, &want, &sample), SPDL_E_ARGUMENT); /* says nothing: still out */
-    CHECK(strstr(spdl_last_error(), "0 of bytes, path, error and end are given, want one"));
+    CHECK(strstr(spdl_last_error(), "source: give: got 0, want one of bytes, path, failure and end"));
     sample.bytes = picture, sample.n_bytes = sizeof picture, sample.path = "x";
     CHECK_STATUS(spdl_source_give(source, &want, &sample), SPDL_E_ARGUMENT);
     sample.bytes = NULL, sample.path = "";
@@ -292,6 +292,60 @@ TEST(a_want_is_given_once_and_by_its_own_token) {
     close_reader(r, fds);
     CHECK_STATUS(spdl_source_give(source, &want, &sample), SPDL_END_DATA);
     CHECK_STATUS(spdl_source_take(source, SPDL_FOREVER, &want), SPDL_END_DATA);
+}
+
+TEST(an_order_that_is_asked_for_is_the_programs) {
+    int fds = test_open_fds();
+    char dir[] = "/tmp/spdl-asked-XXXXXX", path[64], text[512];
+    CHECK(mkdtemp(dir));
+    for (int i = 0; i < 5; i++) {
+        snprintf(path, sizeof path, "%s/%d.png", dir, i);
+        FILE *f = fopen(path, "wb");
+        CHECK(f && fwrite(picture, sizeof picture, 1, f) == 1 && fclose(f) == 0);
+    }
+    snprintf(
+        text, sizeof text,
+        "{\"source\": {\"folder\": \"%s\"}, \"image\": {\"transform\": [{\"center_crop\": 8}]}, \"batch\": 4, "
+        "\"order\": {\"asked\": true, \"epochs\": 1}, \"limits\": {\"fetch\": 1}}",
+        dir);
+    spdl_open_opts o = SPDL_OPEN_OPTS_INIT;
+    o.form = SPDL_FORM_IN_PROCESS;
+    spdl_reader *r;
+    CHECK_STATUS(spdl_open(text, &o, &r), SPDL_OK);
+    int64_t source = spdl_source_id(r);
+    const int64_t order[] = {3, 3, 0, 4, 1, 2};
+    for (;;) {
+        spdl_want want = SPDL_WANT_INIT;
+        spdl_sample sample = SPDL_SAMPLE_INIT;
+        CHECK_STATUS(spdl_source_take(source, SPDL_FOREVER, &want), SPDL_OK);
+        if (want.index == 0) {
+            sample.bytes = picture, sample.n_bytes = sizeof picture;
+            CHECK_STATUS(spdl_source_give(source, &want, &sample), SPDL_E_ARGUMENT); /* still out */
+            CHECK_SAYS("want the number of a sample as its label, or one of failure and end");
+            sample.bytes = NULL;
+        }
+        if (want.index < 6)
+            sample.label = order[want.index];
+        else
+            sample.flags = SPDL_SAMPLE_END;
+        CHECK_STATUS(spdl_source_give(source, &want, &sample), SPDL_OK);
+        if (want.index == 7) break; /* the rest of the batch that the end is in */
+    }
+    int rows = 0;
+    spdl_batch b = SPDL_BATCH_INIT;
+    while (spdl_acquire(r, 30000000000, &b) == SPDL_OK) {
+        const int64_t *index = tensor(r, &b, "index").data;
+        for (uint32_t i = 0; i < b.rows; i++) CHECK(index[i] == order[rows + i]);
+        rows += (int)b.rows;
+        CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
+    }
+    CHECK(rows == 6);
+    close_reader(r, fds);
+    for (int i = 0; i < 5; i++) {
+        snprintf(path, sizeof path, "%s/%d.png", dir, i);
+        CHECK(unlink(path) == 0);
+    }
+    CHECK(rmdir(dir) == 0);
 }
 
 TEST(a_program_that_cannot_go_on_ends_the_ring_with_its_words) {
@@ -415,9 +469,11 @@ TEST(what_is_no_source_of_the_host_is_refused_by_name) {
     o.form = SPDL_FORM_IN_PROCESS;
     CHECK_STATUS(spdl_open(text, &o, &r), SPDL_OK);
     CHECK_STATUS((int)spdl_source_id(r), SPDL_E_NOT_FOUND);
-    CHECK(strcmp(spdl_last_error(),
-                 "spdl: source: the engine's description has no source.host; it reads its samples itself") ==
-          0);
+    CHECK(
+        strcmp(
+            spdl_last_error(),
+            "spdl: source: the engine's description has neither source.host nor order.asked; it reads its samples itself, in its own order") ==
+        0);
     close_reader(r, fds);
     unlink(file);
     rmdir(dir);

@@ -47,6 +47,38 @@ void samples_of_a_function_come_in_batches() {
     CHECK(next == 4);
 }
 
+// Which of a source's samples come is the function's word: here those of a table of arrays, from the last to the first.
+void an_order_of_a_function_is_asked_for() {
+    char list[] = "/tmp/spdl-asked-XXXXXX";
+    const int file = mkstemp(list);
+    const std::string lines = "{\"n\": 10}\n{\"n\": 11}\n{\"n\": 12}\n";
+    CHECK(file >= 0 && write(file, lines.data(), lines.size()) == static_cast<ssize_t>(lines.size()) &&
+          close(file) == 0);
+    const std::string table = std::string(list) + ".jsonl";
+    CHECK(rename(list, table.c_str()) == 0);
+    spdl::OpenOptions options;
+    options.in_process = true;
+    spdl::Result<spdl::Loader> loader = spdl::try_open(
+        R"({"source": {"list": ")" + table +
+            R"(", "columns": [{"name": "n", "type": "i64"}]}, "order": {"epochs": 1, "asked": true}, "batch": 2})",
+        options);
+    CHECK(loader.ok());
+    const auto number = [](spdl::Want want) {
+        return want.index < 3 ? spdl::Sample::number(2 - static_cast<std::int64_t>(want.index))
+                              : spdl::Sample::end();
+    };
+    const spdl::Result<spdl::OwnSource> source = spdl::OwnSource::try_start(*loader, number, 1);
+    CHECK(source.ok());
+    spdl::Batch batch;
+    std::int64_t next = 12;
+    while (loader->try_acquire(batch).ok()) {
+        const spdl::Result<spdl::Tensor> n = batch.try_tensor("n");
+        CHECK(n.ok());
+        for (std::uint32_t i = 0; i < n->rows(); i++) CHECK((*n->try_row<std::int64_t>(i))[0] == next--);
+    }
+    CHECK(next == 9 && unlink(table.c_str()) == 0);
+}
+
 void a_forked_child_may_end_a_source_that_runs_in_its_parent() {
     auto loader = std::make_unique<spdl::Loader>(*opened(4));
     auto source = std::make_unique<spdl::OwnSource>(*spdl::OwnSource::try_start(*loader, bring, 8));
@@ -70,6 +102,7 @@ void nothing() {}
 int main() {
     const check::Test tests[] = {
         TEST(samples_of_a_function_come_in_batches),
+        TEST(an_order_of_a_function_is_asked_for),
         TEST(a_forked_child_may_end_a_source_that_runs_in_its_parent),
     };
     return check::run(tests, nothing, nothing);

@@ -6,7 +6,8 @@
 //     spdl::OwnSource source(loader, [](spdl::Want want) { return spdl::Sample::bytes(look_up(want.index)); });
 //     for (spdl::Batch batch : loader) train(batch);
 //
-// The function is called in several threads at once. What it throws makes a bad sample with the exception's text. See "samples of
+// The function is called in several threads at once. What it throws makes a bad sample with the exception's text. With `order: {asked: true}` it says which sample of any
+// other source comes at a place of the epoch, spdl::Sample::number(n). See "samples of
 // your own" in spdl.h for what a want is and what becomes of a late or missing answer.
 #ifndef SPDL_SOURCE_HPP
 #define SPDL_SOURCE_HPP
@@ -31,7 +32,7 @@ struct Want {
     std::uint32_t epoch = 0; // in which it is wanted, modulo 2^32
 };
 
-// The answer to a want: made by one of the four functions, and then given a label and a key where it has any.
+// The answer to a want: made by one of the five functions, and then given a label and a key where it has any.
 class Sample {
   public:
     static Sample bytes(std::string encoded) { return Sample(Kind::bytes, std::move(encoded)); }
@@ -43,6 +44,9 @@ class Sample {
         return Sample(Kind::failed, std::move(why));
     }                                                     // a bad sample, cause "source"
     static Sample end() { return Sample(Kind::end, {}); } // the data end before it: SPDL_SAMPLE_END
+    static Sample number(std::int64_t sample) {
+        return Sample(Kind::number, {}).label(sample);
+    } // which comes there: order.asked
 
     Sample &&label(std::int64_t label) && {
         label_ = label;
@@ -63,12 +67,13 @@ class Sample {
         case Kind::file: s.path = text_.c_str(); break;
         case Kind::failed: s.error = text_.c_str(); break;
         case Kind::end: s.flags = SPDL_SAMPLE_END; break;
+        case Kind::number: break;
         }
         return s;
     }
 
   private:
-    enum class Kind { bytes, file, failed, end };
+    enum class Kind { bytes, file, failed, end, number };
     Sample(Kind kind, std::string text) noexcept : kind_(kind), text_(std::move(text)) {}
 
     Kind kind_;
@@ -93,7 +98,7 @@ class OwnSource {
     }
     ~OwnSource() { stop(); }
 
-    // SPDL_E_NOT_FOUND if the loader's engine is another process, or its description has no source.host; SPDL_E_ARGUMENT without a
+    // SPDL_E_NOT_FOUND if the loader's engine is another process, or its description has neither source.host nor order.asked; SPDL_E_ARGUMENT without a
     // thread or a function: nothing would ever come.
     static Result<OwnSource> try_start(const Loader &loader, Function bring, unsigned threads = 8) {
         if (threads == 0 || !bring)
