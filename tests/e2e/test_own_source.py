@@ -270,7 +270,7 @@ def test_a_late_sample_is_bad_by_its_deadline_and_nothing_hangs(pictures):
     ("description, source=paths, share=True", "ArgumentError: spdl: open: share=True and source="),
     ("{**description, 'source': {'folder': 'x'}}, source=paths", "SpecError: spdl: open: the description has a source, and source= was given"),
     ("{**description, 'source': {'host': {'samples': 1}}}, source=paths", "samples, each by its index; leave samples and stream out"),
-    ("file({'source': {'folder': str(root)}}), source=paths", "NotFound: spdl: source: the engine's description has no source.host"),
+    ("file({'source': {'folder': str(root)}}), source=paths", "NotFound: spdl: source: the engine's description has neither source.host nor order.asked"),
     ("file({'source': {'host': {'samples': 1}}}), source=paths", "the description says source.host.samples: 1"),
     ("{**description, 'source': {'host': {'samples': 1}}}", "EngineStartError: "),
     ("{**description, 'order': {'balance': 'label'}}, source=paths", "balance: label is not known before a sample of source.host is read"),

@@ -16,7 +16,7 @@ from conftest import picture
 torch = pytest.importorskip("torch")
 spdl = pytest.importorskip("spdl")
 pytest.importorskip("torchvision")
-from torch.utils.data import BatchSampler, DataLoader, Dataset, Sampler, Subset, TensorDataset  # noqa: E402
+from torch.utils.data import BatchSampler, DataLoader, Dataset, Sampler, Subset  # noqa: E402
 from torchvision import datasets, transforms as T  # noqa: E402
 
 N = 23
@@ -388,8 +388,6 @@ def test_what_cannot_be_asked_is_refused(root):
             (dict(sampler=Gives(1), shuffle=True), r"shuffle: got True beside sampler")):
         with pytest.raises(spdl.ArgumentError, match=message):
             spdl.DataLoader(dataset, **arguments)
-    with pytest.raises(spdl.ArgumentError, match=r"sampler: got Gives, a sampler of your own, beside a data set whose samples the engine reads from a table, want one of files or pixels.*; sampler=list\(sampler\), its order of now in every epoch"):
-        spdl.DataLoader(TensorDataset(torch.zeros(3, 2)), sampler=Gives(1))
 
 
 def test_a_loader_that_is_left_ends(root):

@@ -98,7 +98,7 @@ def test_what_open_does_not_take_is_answered_with_what_does_it(mock, arguments, 
 
 
 def test_what_open_is_given_by_its_place_is_refused_with_the_names(mock):
-    with pytest.raises(TypeError, match="open: got 64, True behind spec, want the others by their names: state, engine, args, .*source_threads$"):
+    with pytest.raises(TypeError, match="open: got 64, True behind spec, want the others by their names: state, engine, args, .*source_threads, sampler$"):
         spdl.open("x", 64, True)
     with pytest.raises(TypeError, match="attach: got 6 behind name, group, lane, max_leases, handoff, timeout, want no more$"):
         spdl.attach("x", None, 0, 1, False, 5, 6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import operator
 import sys
 from numbers import Integral
@@ -70,8 +71,9 @@ def _beside(drop: arguments.Drop, options: dict[str, Any], owner: Any) -> Option
 def _opened(drop: arguments.Drop, options: dict[str, Any], files: Optional[beside.Beside]) -> tuple[Callable[..., Loader], Loader]:
     """A loader of exactly the data set's files, and what opens another."""
     description = drop.description if files is None else beside.named(drop.description, files.at)
+    asked = drop.made.brought if description["order"].get("asked") else None
     if "host" not in description["source"]:
-        opens: Callable[..., Loader] = functools.partial(open, description, **options)
+        opens: Callable[..., Loader] = functools.partial(open, description, sampler=asked, **options)
         try:
             loader = opens()
         except SpecError as error:
@@ -82,7 +84,7 @@ def _opened(drop: arguments.Drop, options: dict[str, Any], files: Optional[besid
             if drop.made.samples in (None, samples):
                 return opens, loader
             loader.close()
-            if drop.made.brought is None:
+            if drop.made.brought is None or asked is not None:
                 raise ArgumentError(f"spdl: DataLoader: the data set's files have {samples} samples, and it has {drop.made.samples}: they were written anew since it was loaded; load it again")
         # the folder has more files by now, or fewer, or some beside the classes
     options = {name: value for name, value in options.items() if name != "engine"}  # files are brought to one in process
@@ -187,9 +189,6 @@ class DataLoader:
                 raise ArgumentError(f"spdl: DataLoader: got fields={fields!r:.80} beside collate_fn, which takes samples as the data set has them; leave one of them out")
             elif isinstance(drop.made.finish, (kept.Samples, followers.Finish)):
                 raise ArgumentError(f"spdl: DataLoader: got fields={fields!r:.80} beside a data set whose samples are what its __getitem__ returns, want none; the loop picks what it wants of these")
-            self._order = drop.made.brought if isinstance(drop.made.brought, ordered.Order) else None
-            if self._order is not None and options.get("state") is not None:
-                options["state"] = self._order.loaded(options["state"])
             self._files = _beside(drop, options, self)
             self._open, self.loader = _opened(drop, options, self._files)
             if self._files is not None:
@@ -198,6 +197,7 @@ class DataLoader:
             if isinstance(self._finish, kept.Samples):
                 info = self.loader.info
                 self._finish.kept.ahead = info.slots * info.batch_rows + _FETCHED
+        self._order = self.loader._stream if isinstance(self.loader._stream, ordered.Order) else None
         self._tensors = tensors
         self._copy = copy
         self._restart = drop is not None if restart is None else restart
@@ -239,7 +239,7 @@ class DataLoader:
 
     def __len__(self) -> int:
         """Batches per epoch, in this rank's lane."""
-        return self._length or (len(self.loader) if self._order is None else self._order.batches())
+        return self._length or len(self.loader)
 
     def __iter__(self) -> Iterator[Any]:
         if self._rest is not None and (self._restart or self._at_end):
@@ -275,7 +275,7 @@ class DataLoader:
             pass
 
     def _go_to(self, epoch: int) -> None:
-        state = self.loader.state_dict()
+        state = self.loader._engine_state()
         if epoch < 0 or "epoch" not in state or self.loader._streamed() and self._order is None:  # the items of an iterable are counted, not found
             raise ArgumentError(f"spdl: DataLoader: set_epoch({epoch}) in epoch {self.loader.epoch}; use load_state_dict() to go there")
         epoch, step = (epoch, 0) if self._length is None else divmod(epoch * self._length, len(self.loader))
@@ -283,13 +283,12 @@ class DataLoader:
 
     def _step(self) -> int:
         """The batches before the next one, of all epochs."""
-        state = self.loader.state_dict()
+        state = self.loader._engine_state()
         return int(state["epoch"]) * len(self.loader) + int(state["step"]) + len(state["done"])
 
     def state_dict(self) -> dict[str, Any]:
         """As Loader.state_dict: the batch in hand counts as completed."""
-        state = self.loader.state_dict()
-        return state if self._order is None else self._order.saved(state)
+        return self.loader.state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """As Loader.load_state_dict. Where ranks share an engine that this opened, each of them calls it, and has a loader over a new one then."""
@@ -297,7 +296,7 @@ class DataLoader:
             self.loader.close()
             self.loader = self._open(state=state)
         else:
-            self.loader.load_state_dict(state if self._order is None else self._order.loaded(state))
+            self.loader.load_state_dict(state)
         self._rest, self._at_end = None, False
 
     def close(self) -> None:
@@ -350,7 +349,14 @@ class DataLoader:
     def _one(self, batch: Batch, name: str) -> Any:
         size = None if self._order is None else self._order.size(batch.epoch, batch.step % self.loader._steps)
         made = self._whole(batch, name)
-        return made if size is None or size >= batch.rows else made[:size]  # the others fill it up
+        if size is None or size >= batch.rows:
+            return made
+        return made[:self._steps_of(batch, name, size) if name in self._together else size]  # the others fill it up
+
+    def _steps_of(self, batch: Batch, name: str, rows: int) -> int:
+        """How many the first rows have of what comes one behind the other."""
+        field = batch.array(name)
+        return int(field.offsets[rows]) // math.prod(field.step) if isinstance(field, Ragged) else rows
 
     def _whole(self, batch: Batch, name: str) -> Any:
         if name in self._text:

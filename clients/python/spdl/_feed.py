@@ -75,7 +75,7 @@ def describe(spec: Any, dataset: Any, threads: int) -> Any:
 class Feed:
     """The threads that bring a reader's samples. They keep neither the reader nor its loader alive, and end with it."""
 
-    def __init__(self, reader: Reader, dataset: Any, threads: int, samples: int, stream: bool, arrays: bool) -> None:
+    def __init__(self, reader: Reader, dataset: Any, threads: int, samples: int, stream: bool, arrays: bool, fill: Any = None) -> None:
         library = ctypes.CDLL(reader.api.path)  # lets other threads run
         take, give = _bound(library, "spdl_source_take"), _bound(library, "spdl_source_give")
         source = _bound(library, "spdl_source_id")(reader.handle)
@@ -94,7 +94,7 @@ class Feed:
             found = look_up
             look_up = lambda *want: _with_files(found(*want))  # noqa: E731
         fit: list[bool] = []  # True once an answer was a sample
-        self._threads = [threading.Thread(target=_bring, args=(take, give, source, look_up, let_go, fit), name=f"spdl-source-{i}", daemon=True)
+        self._threads = [threading.Thread(target=_bring, args=(take, give, source, look_up, let_go, fill or _fill, fit), name=f"spdl-source-{i}", daemon=True)
                          for i in range(1 if self.stream else threads)]
         for thread in self._threads:
             thread.start()
@@ -115,11 +115,11 @@ def _bound(library: ctypes.CDLL, name: str) -> Any:
     return function
 
 
-def _bring(take: Any, give: Any, source: int, look_up: Any, let_go: Any, fit: list[bool]) -> None:
+def _bring(take: Any, give: Any, source: int, look_up: Any, let_go: Any, fill: Any, fit: list[bool]) -> None:
     """A thread: one sample after the other until the engine wants no more."""
     want, sample = Want(ctypes.sizeof(Want)), Sample(ctypes.sizeof(Sample))
     while take(source, _c.FOREVER, want) == _c.OK:
-        keep = _answer(look_up, want, sample, fit)
+        keep = _answer(look_up, fill, want, sample, fit)
         status = give(source, want, sample)
         del keep
         if status not in (_c.OK, _c.TIMEOUT):  # late is the engine's to count
@@ -127,11 +127,11 @@ def _bring(take: Any, give: Any, source: int, look_up: Any, let_go: Any, fit: li
     let_go()
 
 
-def _answer(look_up: Any, want: Want, sample: Sample, fit: list[bool]) -> Any:
+def _answer(look_up: Any, fill: Any, want: Want, sample: Sample, fit: list[bool]) -> Any:
     """Fill in a sample; what is returned must live until it was given."""
     sample.flags, sample.label, sample.key, sample.bytes, sample.n_bytes, sample.path, sample.error = 0, -1, None, None, 0, None, None
     try:
-        keep = _fill(sample, look_up(want.epoch, want.index, want.token))
+        keep = fill(sample, look_up(want.epoch, want.index, want.token))
         fit[:] = [True]
         return keep
     except End:
@@ -163,6 +163,11 @@ def _fill(sample: Sample, got: Any) -> Any:
         got = _bytes_of(got)
     sample.bytes, sample.n_bytes = ctypes.cast(c_char_p(got), c_void_p), len(got)
     return got
+
+
+def say(sample: Sample, number: int) -> None:
+    """Of an order that the engine asks for: which sample comes."""
+    sample.label = number
 
 
 def _with_files(got: Any) -> Any:

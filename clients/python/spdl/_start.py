@@ -22,6 +22,7 @@ from ._foreign import own_arguments, refusal, unexpected
 from ._given import c_text, odd_place, plain
 from ._interrupt import Call
 from ._reader import Reader, nanoseconds
+from ._torch import ordered
 from ._torch.transforms import Places, resolved
 from .loader import Loader
 
@@ -33,7 +34,7 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
          args: Sequence[str] = (), group: Optional[str] = None, lane: Optional[int] = None,
          max_leases: Optional[int] = None, share: Optional[bool] = None, handoff: bool = False,
          timeout: Optional[float] = None, in_process: bool = False,
-         source: Any = None, source_threads: int = 8) -> Loader:
+         source: Any = None, source_threads: int = 8, sampler: Any = None) -> Loader:
     """Start an engine for this program and attach to it, of several rings to the first (Loader.ring has the others). It ends with the
     last of its loaders, and with this process.
 
@@ -63,6 +64,10 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
                 source: {host: {stream: true}} and order: {shuffle: false}
     source_threads
                 how many threads call it; an iterable is gone through in one
+    sampler     an order of your own over the description's source: an object whose __iter__ gives numbers of samples, from 0 to
+                loader.info.samples - 1, as torch's samplers do. It is asked at the beginning of each loop, in this program, so
+                in_process is implied; its end ends the epoch, and what it raises is raised by the loop. A state goes on where it gives the
+                same order again, else StateError. Under torchrun each rank has all of its own. A file says order: {asked: true}
 
     Blocks until the engine is ready or has said why not; a rank that attaches to the engine of local rank 0, with no timeout, as long as rank 0
     does, and raises what it raises. Its log goes to stderr (SPDL_LOG sets the level).
@@ -71,11 +76,19 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
     made = Places()
     if isinstance(spec, Mapping):
         spec, made = resolved(spec)
+    order: Optional[ordered.Order] = None
+    if sampler is not None:
+        spec, order = ordered.describe(spec, sampler, source)
     if source is not None:
         spec = _feed.describe(spec, source, source_threads)
+    if source is not None or order is not None:
         if share:
-            raise ArgumentError("spdl: open: share=True and source=: this program's samples cannot reach another's engine; leave share out")
+            raise ArgumentError(f"spdl: open: share=True and {'source' if order is None else 'sampler'}=: what this program says cannot reach another's engine; leave share out")
         share, in_process = share if _torchrun.ranks() is None else False, True
+    stream = order if order is not None else source if isinstance(source, _stream.Stream) else None
+    if stream is not None and isinstance(state, Mapping):
+        state = dict(stream.loaded(state))
+    alone = order is not None or _stream.is_stream(source)  # which is each rank's own
     text = _spec_text(spec)
     ranks = _torchrun.ranks()
     if share and (ranks is None or not ranks.run_id):
@@ -85,10 +98,10 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
     attach_opts: dict[str, Any] = dict(group=group, lane=lane, max_leases=max_leases, handoff=handoff, timeout=timeout)
     name: Optional[str] = None
     if ranks is None:
-        _warn_of_ranks(spec, args, source)
+        _warn_of_ranks(spec, args, alone)
     elif ranks.world_size > 1 and (share is False or ranks.local_size == 1):
         if ranks.local_size > 1 or not _says_world(spec, args):
-            args = [*args, *_torchrun.own_arguments(ranks, world=not _stream.is_stream(source))]  # an iterable is each rank's own
+            args = [*args, *_torchrun.own_arguments(ranks, world=not alone)]
     elif ranks.world_size > 1:
         name = _torchrun.next_name(ranks, text)
         attach_opts.update(group=group or _torchrun.GROUP, lane=ranks.local_rank)
@@ -112,15 +125,17 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
         raise
     if name is not None and ranks is not None:
         _torchrun.host(loader, name, ranks.local_size - 1)
-    loader._for_one = ranks is None and not _says_world(spec, args) and not _stream.is_stream(source)
+    loader._for_one = ranks is None and not _says_world(spec, args) and not alone
     if source is not None:
         _bring(loader, source, source_threads)
+    if order is not None:
+        _order(loader, order)
     return loader
 
 
-def _warn_of_ranks(spec: Spec, args: Sequence[str], source: Any) -> None:
+def _warn_of_ranks(spec: Spec, args: Sequence[str], alone: bool) -> None:
     """Of a process that is one of several ranks by what its environment says, and of which neither torchrun, torch.distributed nor the description says so."""
-    world = None if _stream.is_stream(source) else _torchrun.unsaid()
+    world = None if alone else _torchrun.unsaid()
     if world and not _says_world(spec, args):
         warnings.warn(f"spdl: open: this process is one of several ranks, world: {world}, and torchrun did not start it: each rank reads all samples; open behind init_process_group, or "
                       f"say world: {world} in the description", RuntimeWarning, stacklevel=4)
@@ -130,7 +145,21 @@ def _bring(loader: Loader, source: Any, threads: int) -> None:
     """The program's own samples to a loader's engine, as long as the loader is open."""
     try:
         loader._feed = _feed.Feed(loader._reader, source, threads, loader.info.samples, loader._streamed(), loader._takes_arrays())
+        loader._stream = loader._feed.stream
         weakref.finalize(loader, loader._reader.close)  # at exit too: the threads are told before Python ends under them
+    except BaseException:
+        loader.close()
+        raise
+
+
+def _order(loader: Loader, order: ordered.Order) -> None:
+    """The program's own order to a loader's engine, as long as the loader is open."""
+    try:
+        if not loader._is_asked():
+            raise ArgumentError("spdl: open: sampler is given, and the description's order is not asked for; want order: {asked: true} in it")
+        order.belong(loader.info.samples, loader.info.batch_rows, any(ring["order"]["last"] == "drop" for ring in loader._rings()))
+        loader._feed, loader._stream = _feed.Feed(loader._reader, order, 1, loader.info.samples, True, False, _feed.say), order
+        weakref.finalize(loader, loader._reader.close)
     except BaseException:
         loader.close()
         raise

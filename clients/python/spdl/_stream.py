@@ -45,13 +45,18 @@ def describe_stream(spec: Any, source: Any) -> Any:
     if isinstance(order, Mapping) and order.get("shuffle"):
         raise SpecError("spdl: open: order.shuffle: an iterable comes in its own order; shuffle it yourself, or give source= as an object "
                         "with __len__ and __getitem__(index)")
-    if iter(source) is source:  # an iterator can be gone through once
-        if isinstance(order, Mapping) and order.get("epochs", 1) != 1:
-            raise ArgumentError(f"spdl: open: source is a {type(source).__name__}, which can be gone through once, and order.epochs is {order['epochs']}; "
-                                "give an object whose __iter__ begins anew, or say epochs: 1")
-        order = {**order, "epochs": 1} if isinstance(order, Mapping) else order
+    if iter(source) is source and isinstance(order, Mapping):
+        order = once("source", source, order)
     order = {"shuffle": False, **order} if isinstance(order, Mapping) else order
     return {**spec, "source": {**said, "host": {**said["host"], "stream": True}}, "order": order}
+
+
+def once(name: str, iterator: Any, order: Mapping[str, Any]) -> dict[str, Any]:
+    """The order of what can be gone through once."""
+    if order.get("epochs", 1) != 1:
+        raise ArgumentError(f"spdl: open: {name} is a {type(iterator).__name__}, which can be gone through once, and order.epochs is {order['epochs']}; "
+                            "give an object whose __iter__ begins anew, or say epochs: 1")
+    return {**order, "epochs": 1}
 
 
 def said_of_host(spec: dict) -> dict:
@@ -104,6 +109,18 @@ class Stream:
 
     def begin(self, epoch: int) -> None:
         """Told in a loop's thread that it begins an epoch."""
+
+    def batches(self) -> int:
+        """Of an epoch. Raises TypeError where nobody knows."""
+        raise TypeError("spdl: len: the source is an iterable, and only its end tells how many batches it makes")
+
+    def saved(self, state: dict[str, Any]) -> dict[str, Any]:
+        """A state with what this has to say of it."""
+        return state
+
+    def loaded(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The state as the engine takes it."""
+        return state
 
     def end(self) -> None:
         """Told that nothing is wanted any more, which one who waits in get() has to know."""

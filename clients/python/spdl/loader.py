@@ -7,7 +7,7 @@ import functools
 import json
 import warnings
 import weakref
-from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Iterator, NamedTuple, Optional, TypeVar, cast
+from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Collection, Iterator, Mapping, NamedTuple, Optional, TypeVar, cast
 
 from . import _c, _dlpack, _torchrun
 from ._epoch import Epoch
@@ -17,6 +17,7 @@ from ._foreign import TORCH, own_arguments, torchs
 from ._hands import Shelf
 from ._reader import Lease, Reader, nanoseconds
 from ._spelling import lacks
+from ._stream import Stream
 from .batch import Batch
 from .schema import Field, Schema
 
@@ -100,7 +101,8 @@ class Loader:
     def __init__(self, reader: Reader, recipe: Optional[tuple] = None) -> None:
         self._reader = reader
         self._recipe = recipe  # arguments of spdl.attach; None: this engine is our child
-        self._feed: Optional[Feed] = None  # threads that bring its samples
+        self._feed: Optional[Feed] = None  # threads that bring its samples, or their numbers
+        self._stream: Optional[Stream] = None  # what they come from, where it is one after the other
         self._tasks: weakref.WeakKeyDictionary[Any, list[Batch]] = weakref.WeakKeyDictionary()  # what each has in hand
         self._host: Optional[_torchrun.Host] = None  # of the other ranks that attach to its engine, and are to be waited for at its end
         self._visit: Optional[weakref.finalize] = None  # what tells local rank 0, whose engine it is, that this rank has left
@@ -129,10 +131,8 @@ class Loader:
         return _aio.AsyncEpoch(self)
 
     def __len__(self) -> int:
-        """Batches per epoch, in this loader's lane. Of an iterable nobody knows: TypeError."""
-        if self._feed is not None and self._feed.stream is not None:
-            raise TypeError("spdl: len: the source is an iterable, and only its end tells how many batches it makes")
-        return self._steps
+        """Batches per epoch, in this loader's lane. Of an iterable, and of a sampler without a length, nobody knows: TypeError."""
+        return self._steps if self._stream is None else self._stream.batches()
 
     def epochs(self) -> Iterator[Epoch]:
         """Iterate over the epochs that are left: `for epoch in loader.epochs(): for batch in epoch: ...`"""
@@ -177,6 +177,8 @@ class Loader:
         After the last epoch it returns None at once. Raises Timeout; LeasesExhausted or Undone where it would wait for
         this very thread; EngineLost, EngineFailed, EngineStopped once nothing published is left; GroupClosed.
         """
+        if self._stream is not None:
+            self._stream.begin(self.epoch)
         lease = self._reader.acquire(-1 if timeout is None else nanoseconds("acquire", timeout))
         if isinstance(lease, Lease):
             return Batch(lease, self.schema)
@@ -227,8 +229,11 @@ class Loader:
         Batches held by this loader count as completed, above all the one in hand of a loop body; with
         count_held=False they do not. Asks the engine: up to 10 s.
         """
-        flags = _c.STATE_COUNT_HELD if count_held else 0
-        return self._json(self._reader.api.free.state_save, flags)
+        state = self._engine_state(count_held)
+        return state if self._stream is None else self._stream.saved(state)
+
+    def _engine_state(self, count_held: bool = True) -> dict[str, Any]:
+        return self._json(self._reader.api.free.state_save, _c.STATE_COUNT_HELD if count_held else 0)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a saved position. Only for the single consumer of a ring, with no batch held but the one in hand. A loop over
@@ -237,7 +242,7 @@ class Loader:
         Raises StateError with what differs.
         """
         try:
-            text = json.dumps(state)
+            text = json.dumps(state if self._stream is None or not isinstance(state, Mapping) else self._stream.loaded(state))
         except (TypeError, ValueError) as error:
             raise StateError(f"spdl: load state: {error}; pass what state_dict() returned") from None
         self._let_go()
@@ -300,8 +305,8 @@ class Loader:
         if self._epochs and place.epoch >= self._epochs and place.acquired:  # one that comes late to a group that others read is no surprise
             warnings.warn(f"spdl: loop over {self!r}: empty, as its {self._epochs} epochs are over; more come without order.epochs in the description, "
                           "and of an iterable whose __iter__ begins anew", RuntimeWarning, stacklevel=3)
-        if self._feed is not None and self._feed.stream is not None:
-            self._feed.stream.begin(place.epoch)
+        if self._stream is not None:
+            self._stream.begin(place.epoch)
         with self._reader.lock:
             if epoch._number is None:
                 epoch._number = place.epoch
@@ -364,12 +369,20 @@ class Loader:
         return self._host is not None or self._visit is not None
 
     def _streamed(self) -> bool:
-        """Whether its description says that the program's samples come one after the other."""
-        return any(source.get("stream", False) for source in self._sources())
+        """Whether its description says that the program's samples come one after the other, or their numbers."""
+        return any(source.get("stream", False) for source in self._sources()) or self._is_asked()
+
+    def _is_asked(self) -> bool:
+        """Whether its description says that the order is the program's."""
+        return any(ring["order"].get("asked", False) for ring in self._rings())
+
+    def _rings(self) -> Collection[dict[str, Any]]:
+        """The ring, as the engine took the description; none where no engine serves it."""
+        return self._text.get("spec", {}).get("rings", {}).values()
 
     def _sources(self) -> list[dict[str, Any]]:
-        """The ring's source, as the engine took the description; none of what no engine serves."""
-        return [ring["source"] for ring in self._text.get("spec", {}).get("rings", {}).values()]
+        """The ring's source."""
+        return [ring["source"] for ring in self._rings()]
 
     def _text_fields(self) -> frozenset[str]:
         """Fields of text: the key, and the columns that the description calls so, but for outlines, of which a batch has masks."""
@@ -380,11 +393,11 @@ class Loader:
     def _takes_arrays(self) -> bool:
         """Whether its description makes columns of arrays of the program's samples, and nothing else."""
         return any(not ring.keys() & {"image", "video", "audio", "fields"} and any(c["type"] == "npy" for c in ring["source"].get("columns", ()))
-                   for ring in self._text["spec"]["rings"].values())
+                   for ring in self._rings())
 
     def _raise_of_source(self) -> None:
         """An iterable that raised has ended its epoch by it. Whoever comes to that end is told, once."""
-        error = self._feed.stream.take_error() if self._feed is not None and self._feed.stream is not None else None
+        error = self._stream.take_error() if self._stream is not None else None
         if error is not None:
             raise error
 
@@ -405,15 +418,15 @@ class Loader:
                 _torchrun.see_off(self)
             if not reader.detached:  # else it was at the interpreter's end, which takes apart what close() needs
                 reader.close()
-        feed = getattr(self, "_feed", None)
-        if feed is not None and feed.stream is not None:
-            feed.stream.end()
+        stream = getattr(self, "_stream", None)
+        if stream is not None:
+            stream.end()
 
     def __repr__(self) -> str:
         if self.closed:
             return "<spdl.Loader closed>"
         info = self.info
-        steps = "of an iterable" if self._streamed() else f"of {self._steps} steps"
+        steps = "in an order of one's own" if self._is_asked() else "of an iterable" if self._streamed() else f"of {self._steps} steps"
         return f'<spdl.Loader "{info.name}" group "{info.group}" lane {info.lane} epoch {info.epoch} {steps}>'
 
     def __reduce__(self) -> tuple:

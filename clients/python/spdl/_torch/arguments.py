@@ -96,7 +96,7 @@ def drop(dataset: Any, arguments: dict[str, Any]) -> Drop:
     if count == 0:
         datasets.refuse("dataset", dataset, "has no samples")
     made = make(sampled.chosen, said)
-    made = _in_its_order(made, dataset, said) if sampled.own else made
+    made = _in_its_order(made, said, order) if sampled.own else made
     description: dict[str, Any] = {
         "source": made.source, "batch": said.batch_size(), "order": order, **made.sections, "bad_sample": {"policy": "fail"},  # as an exception in a worker does
     }
@@ -110,15 +110,14 @@ def drop(dataset: Any, arguments: dict[str, Any]) -> Drop:
     return _ended(description, made, files, said)
 
 
-def _in_its_order(made: Made, dataset: Any, said: _Arguments) -> Made:
-    """Samples in the order of a sampler of the program's own, which are brought one after the other."""
-    name = "sampler" if said.batches is None else "batch_sampler"
-    sampler = said.get("sampler") if said.batches is None else said.batches
+def _in_its_order(made: Made, said: _Arguments, order: dict[str, Any]) -> Made:
+    """Samples in the order of a sampler of the program's own: they are brought one after the other, or their numbers where the engine has them in a table."""
+    name, sampler = ("sampler", said.get("sampler")) if said.batches is None else ("batch_sampler", said.batches)
+    asked = ordered.Asked(sampler, name, said.batch_size(), said.flag("drop_last"), "DataLoader", said.get("generator"))
     if made.brought is None or made.files:
-        said.refuse(name, f"got {type(sampler).__qualname__}, a sampler of your own, beside a data set whose samples the engine reads from a table, want one of files or pixels with labels, or of a class of yours with one picture; "
-                          f"{'sampler=list(sampler), its order of now in every epoch; ' if name == 'sampler' else ''}or {samplers.KNOWN}; weights, groups and lengths are order of a description (docs/order.md)")
-    asked = ordered.Asked(sampler, name, said.batch_size(), said.flag("drop_last"), said.get("generator"))
-    return made._replace(source={"host": {"stream": True}}, brought=ordered.Order(made.brought, asked))
+        order["asked"] = True
+        return made._replace(brought=ordered.Order(asked))
+    return made._replace(source={"host": {"stream": True}}, brought=ordered.Order(asked, made.brought))
 
 
 def _streamed(read: Streamed, said: _Arguments) -> Drop:

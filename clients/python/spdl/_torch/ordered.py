@@ -11,9 +11,9 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Optional
 
-from .._errors import ArgumentError, StateError
+from .._errors import ArgumentError, SpecError, StateError
 from .._lock import Lock
-from .._stream import End, Stream
+from .._stream import End, Stream, once
 from . import libraries
 
 _AHEAD = 1 << 20  # numbers that are asked for at once, where there are so many
@@ -29,7 +29,8 @@ class Asked(NamedTuple):
     name: str  # of the argument: sampler, whose numbers are samples, or batch_sampler, whose are lists of them
     batch: int  # rows of a batch, of batch_sampler at most
     drop_last: bool
-    generator: Any  # torch's, of which its DataLoader draws a seed before a loop
+    call: str = "open"  # whose argument it is: "DataLoader" for torch's
+    generator: Any = None  # torch's, of which its DataLoader draws a seed before a loop
 
     def batches(self) -> int:
         """Batches of a loop. Raises TypeError where the sampler does not say it."""
@@ -37,7 +38,7 @@ class Asked(NamedTuple):
         return count if self.name == "batch_sampler" else count // self.batch if self.drop_last else -(-count // self.batch)
 
     def refuse(self, what: str) -> ArgumentError:
-        return ArgumentError(f"spdl: DataLoader: {self.name}: {type(self.sampler).__qualname__} {what}")
+        return ArgumentError(f"spdl: {self.call}: {self.name}: {type(self.sampler).__qualname__} {what}")
 
 
 class _Epoch:
@@ -53,9 +54,9 @@ class _Epoch:
 class Order(Stream):
     """Samples by their places in the order of a sampler. One loop's thread begins an epoch, which asks the sampler; one thread of the engine's source gets samples."""
 
-    def __init__(self, files: Any, asked: Asked) -> None:
+    def __init__(self, asked: Asked, samples: Sequence[Any] = ()) -> None:
         super().__init__(())
-        self._files, self.asked, self._count = files, asked, len(files)
+        self._samples, self.asked, self._count = samples, asked, len(samples)
         self._changed = threading.Condition(Lock())  # guards the rest
         self._drawn: dict[int, _Epoch] = {}
         self._begun = 0  # how many epochs were
@@ -64,6 +65,11 @@ class Order(Stream):
 
     def __iter__(self) -> Iterator[Any]:
         return iter(())
+
+    def belong(self, samples: int, batch: int, drop_last: bool) -> None:
+        """To an engine that has so many samples, and asks for their numbers."""
+        self._samples, self._count = range(samples), samples
+        self.asked = self.asked._replace(batch=batch, drop_last=drop_last)
 
     def batches(self) -> int:
         """Of a loop. Raises TypeError where the sampler does not say it."""
@@ -92,7 +98,7 @@ class Order(Stream):
         of = self.asked
         batches = iter(of.sampler) if of.name == "batch_sampler" else None
         torch = sys.modules.get("torch")
-        if torch is not None:
+        if torch is not None and of.call == "DataLoader":
             torch.empty((), dtype=torch.int64).random_(generator=of.generator)
         return iter(of.sampler) if batches is None else batches
 
@@ -145,7 +151,7 @@ class Order(Stream):
     # ---- the source's thread
 
     def get(self, epoch: int, index: int, token: int) -> Any:
-        return self._files[self._at(epoch, index)]
+        return self._samples[self._at(epoch, index)]
 
     def _at(self, epoch: int, index: int) -> int:
         with self._changed:
@@ -205,7 +211,7 @@ class Order(Stream):
             said = state.get(_KEY)
             self._wanted = {**said, "epoch": state.get("epoch")} if isinstance(said, Mapping) else None
             self._drawn.clear()
-        return {key: value for key, value in state.items() if key != _KEY}
+        return without(state)
 
     def _check(self, epoch: int, one: _Epoch) -> None:
         wanted, self._wanted = self._wanted, None
@@ -213,8 +219,34 @@ class Order(Stream):
             return
         self._draw(one, int(wanted["samples"]))
         if _digest(one.numbers[:int(wanted["samples"])]) != wanted["order"]:
-            raise StateError(f"spdl: DataLoader: state: {type(self.asked.sampler).__qualname__} gives another order of the first {wanted['samples']} samples of epoch {epoch} than when the state was saved, and it can "
-                             "only go on in the same one; want it to draw from a seed and the epoch, torch.Generator().manual_seed(self.seed + self.epoch), and loader.set_epoch(epoch) before the loop")
+            raise StateError(f"spdl: {self.asked.call}: state: {type(self.asked.sampler).__qualname__} gives another order of the first {wanted['samples']} samples of epoch {epoch} than when the state was saved, and it can "
+                             f"only go on in the same one; want it to draw from a seed and the epoch, torch.Generator().manual_seed(self.seed + self.epoch), and {'loader' if self.asked.call == 'DataLoader' else 'sampler'}.set_epoch(epoch) before the loop")
+
+
+def without(state: Mapping[str, Any]) -> dict[str, Any]:
+    """A state without what the order was."""
+    return {key: value for key, value in state.items() if key != _KEY}
+
+
+def describe(spec: Any, sampler: Any, source: Any) -> tuple[Any, Order]:
+    """The description with what an order of the program's own needs in it, where it is a dict, and the order."""
+    if isinstance(sampler, Order):
+        return spec, sampler
+    if isinstance(sampler, (str, bytes, Mapping)) or not hasattr(sampler, "__iter__"):
+        raise ArgumentError(f"spdl: open: sampler is a {type(sampler).__name__}, want an object whose __iter__ gives numbers of samples, as torch's samplers do")
+    if source is not None:
+        raise ArgumentError("spdl: open: got sampler= beside source=, whose samples are yours; bring them in that order, as an iterable")
+    order = Order(Asked(sampler, "sampler", 0, False))
+    said = spec.get("order", {}) if isinstance(spec, Mapping) else None
+    if not isinstance(said, Mapping):
+        return spec, order
+    if spec.get("rings"):
+        raise SpecError("spdl: open: the description has several rings, and sampler= is the order of the one that it opens; leave rings out, or open a loader for each")
+    if said.get("shuffle") or said.get("asked") is False:
+        raise SpecError(f"spdl: open: order.{'shuffle' if said.get('shuffle') else 'asked'}: the order is the sampler's; leave it out")
+    if hasattr(sampler, "__next__"):
+        said = once("sampler", sampler, said)
+    return {**spec, "order": {"shuffle": False, **said, "asked": True}}, order
 
 
 def _digest(numbers: array[int]) -> str:
