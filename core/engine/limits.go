@@ -114,25 +114,24 @@ func noRoom(format string, args ...any) error {
 }
 
 // checkMemory refuses a ring that would not fit before anything is reserved: a process that passes its cgroup's limit is
-// killed, not told.
-func (m machine) checkMemory(ring string, slotBytes uint64, slots int) error {
+// killed, not told. lower is what of the description makes it smaller.
+func (m machine) checkMemory(ring string, slotBytes uint64, slots int, lower string) error {
 	need, room := slotBytes*uint64(slots), m.memoryRoom()
 	if room == 0 || need <= room {
 		return nil
 	}
-	return noRoom("engine: ring %q: %d slots of %.1f MiB take %.1f MiB, but %.1f MiB of memory are available; lower ring.slots or batch, or max_bytes of source.columns",
-		ring, slots, mib(slotBytes), mib(need), mib(room))
+	return noRoom("engine: ring %q: %d slots of %.1f MiB take %.1f MiB, but %.1f MiB of memory are available; lower %s", ring, slots, mib(slotBytes), mib(need), mib(room), lower)
 }
 
 // reserve counts a ring's slots against limits.memory, which the rings made before have a part of already.
-func (a *allowance) reserve(ring string, slotBytes uint64, slots int) error {
+func (a *allowance) reserve(ring string, slotBytes uint64, slots int, lower string) error {
 	need := slotBytes * uint64(slots)
 	if a.memory > 0 && a.reserved+need > uint64(a.memory) {
 		if a.memory < 1<<16 { // which nobody means
 			return noRoom("engine: ring %q: %d slots take %d bytes, but limits.memory is %d bytes; a number alone is bytes: write a unit, such as %dGiB", ring, slots, need, a.memory, min(a.memory, 64))
 		}
-		return noRoom("engine: ring %q: %d slots of %.1f MiB take %.1f MiB, but limits.memory leaves %.1f MiB; raise it, or lower ring.slots or batch, or max_bytes of source.columns",
-			ring, slots, mib(slotBytes), mib(need), mib(uint64(a.memory)-a.reserved))
+		return noRoom("engine: ring %q: %d slots of %.1f MiB take %.1f MiB, but limits.memory leaves %.1f MiB; raise it, or lower %s",
+			ring, slots, mib(slotBytes), mib(need), mib(uint64(a.memory)-a.reserved), lower)
 	}
 	a.reserved += need
 	return nil

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -82,10 +84,10 @@ func TestMemoryIsWhatTheTightestLimitLeaves(t *testing.T) {
 // A ring larger than the limit of its cgroup is refused with need, room and remedy.
 func TestRingBeyondTheMemoryLimitIsRefused(t *testing.T) {
 	m := host(t, map[string]string{"proc/self/cgroup": "0::/a\n", "sys/fs/cgroup/a/memory.max": "10485760\n", "sys/fs/cgroup/a/memory.current": "0\n"})
-	if err := m.checkMemory("r", 2<<20, 5); err != nil {
+	if err := m.checkMemory("r", 2<<20, 5, "ring.slots"); err != nil {
 		t.Fatalf("5 slots of 2 MiB in 10 MiB: %v", err)
 	}
-	wantError(t, m.checkMemory("r", 2<<20, 6), shm.ErrNoSpace, `ring "r"`, "6 slots of 2.0 MiB take 12.0 MiB", "10.0 MiB of memory are available", "lower ring.slots or batch, or max_bytes of source.columns")
+	wantError(t, m.checkMemory("r", 2<<20, 6, "ring.slots"), shm.ErrNoSpace, `ring "r"`, "6 slots of 2.0 MiB take 12.0 MiB", "10.0 MiB of memory are available", "lower ring.slots")
 }
 
 // slowSource answers each read after a while.
@@ -206,10 +208,10 @@ func TestBudgetsAreInTheCounters(t *testing.T) {
 // Rings that do not fit into limits.memory together are refused with need, what is left, and the remedy.
 func TestRingsBeyondTheMemoryBudgetAreRefused(t *testing.T) {
 	may := allow(&spec.Limits{Memory: 10 << 20}, 1)
-	if err := may.reserve("train", 2<<20, 4); err != nil {
+	if err := may.reserve("train", 2<<20, 4, "ring.slots"); err != nil {
 		t.Fatalf("4 slots of 2 MiB in 10 MiB: %v", err)
 	}
-	wantError(t, may.reserve("val", 1<<20, 3), shm.ErrNoSpace, `ring "val"`, "3 slots of 1.0 MiB take 3.0 MiB", "limits.memory leaves 2.0 MiB", "raise it, or lower ring.slots or batch, or max_bytes of source.columns")
+	wantError(t, may.reserve("val", 1<<20, 3, "ring.slots"), shm.ErrNoSpace, `ring "val"`, "3 slots of 1.0 MiB take 3.0 MiB", "limits.memory leaves 2.0 MiB", "raise it, or lower ring.slots")
 	_, err := New(describe(t, folder(t, 4, nil), "limits: {memory: 8}\n"), nil)
 	wantError(t, err, shm.ErrNoSpace, "but limits.memory is 8 bytes; a number alone is bytes: write a unit, such as 8GiB")
 }
@@ -233,5 +235,21 @@ func TestDecodersFollowTheCPUs(t *testing.T) {
 	r := start(t, describe(t, folder(t, 4, nil), "limits: {cpus: 3}\n"), nil)
 	if s := r.Stats(); s.CPUs != 3 || s.Limiter.Limit != 3 {
 		t.Fatalf("limits.cpus 3 gives %v CPUs and %d workers", s.CPUs, s.Limiter.Limit)
+	}
+}
+
+// A ring that has no room names what makes it large: columns only where it has any of a length of their own.
+func TestRingWithoutRoomNamesWhatMakesItLarge(t *testing.T) {
+	const large = "limits: {memory: 1MiB}\nbatch: 64\nring: {slots: 512}\n"
+	for _, c := range []struct{ columns, want string }{
+		{"", "lower ring.slots or batch"}, {", columns: [{name: n, type: i64}]", "lower ring.slots or batch"}, {", columns: [{name: n}]", "lower ring.slots or batch, or max_bytes of source.columns"},
+	} {
+		list := filepath.Join(t.TempDir(), "a.csv")
+		must(os.WriteFile(list, []byte("path,n\na.jpg,1\n"), 0o600))
+		s, err := spec.Parse(fmt.Appendf(nil, "name: %s\nsource: {list: %s, labels: none%s}\nimage: {transform: [{resize: [8, 8]}]}\n%s", testName(), list, c.columns, large), "")
+		must(err)
+		if _, err := New(s, nil); err == nil || !strings.HasSuffix(err.Error(), "; raise it, or "+c.want) {
+			t.Errorf("%s: got %v, want %q at its end", c.columns, err, c.want)
+		}
 	}
 }

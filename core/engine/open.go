@@ -145,10 +145,14 @@ func (r *ring) takeRoom(s *spec.Spec, o *Options, c shm.Config) (err error) {
 	if r.servedSlot, err = shm.SlotBytes(c); err != nil {
 		return err
 	}
-	if err = thisMachine.checkMemory(r.name, r.servedSlot, c.Slots); err != nil {
+	lower := "ring.slots or batch"
+	if slices.ContainsFunc(s.Source.Columns, func(c spec.Column) bool { return c.Type == spec.TypeText || c.Type == spec.TypeNPY }) {
+		lower += ", or max_bytes of source.columns"
+	}
+	if err = thisMachine.checkMemory(r.name, r.servedSlot, c.Slots, lower); err != nil {
 		return err
 	}
-	return r.engine.may.reserve(r.name, r.servedSlot, c.Slots)
+	return r.engine.may.reserve(r.name, r.servedSlot, c.Slots, lower)
 }
 
 // Samples of a job are read before the read-ahead budget is asked, and its fetcher holds them until there is room.

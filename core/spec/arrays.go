@@ -91,7 +91,7 @@ func (d *decoder) arrayFiles(s *section, dir string) (a ArrayFiles) {
 		return a
 	}
 	for _, text := range s.texts("file", "a path or a list of them", maxPatterns) {
-		name, err := located(text)
+		name, err := Located(text)
 		if err != nil {
 			s.fail("file", "%v", err)
 		}
@@ -177,7 +177,7 @@ func (s *section) numbers(key, dir string) (all Numbers) {
 	if target(s.values[key]).Kind != yaml.SequenceNode {
 		text := ""
 		s.text(key, &text)
-		name, err := located(text)
+		name, err := Located(text)
 		if err == nil && isURL(name) {
 			err = errors.New("got a URL, want a local file; copy it to a disk")
 		}

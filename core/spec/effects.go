@@ -93,7 +93,7 @@ func (d *decoder) sounds(s *section, to *SoundFiles) {
 	to.KeptBytes = defaultKept
 	text := ""
 	s.text("from", &text)
-	name, err := located(text)
+	name, err := Located(text)
 	if d.err == nil && (err != nil || isURL(name)) {
 		s.fail("from", "got %.80q, want a folder or a list of sounds on this machine; copy them there", text)
 	}

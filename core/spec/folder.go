@@ -52,7 +52,7 @@ func LooksLikeShards(path string) bool {
 func FromShards(patterns []string, z Zero) (*Spec, error) {
 	src := defaultSource()
 	for _, p := range patterns {
-		name, err := located(p)
+		name, err := Located(p)
 		if err != nil {
 			return nil, fmt.Errorf("spec: shards: %w", err)
 		}
@@ -65,7 +65,7 @@ func FromShards(patterns []string, z Zero) (*Spec, error) {
 // FromFolder describes a folder of samples: of pictures, and of the frames of videos, the shorter side resized to Size, the middle cropped to Size x Size, u8, NHWC, shuffled.
 func FromFolder(dir string, z Zero) (*Spec, error) {
 	src := defaultSource()
-	name, err := located(dir)
+	name, err := Located(dir)
 	if err != nil {
 		return nil, fmt.Errorf("spec: folder: %w", err)
 	}

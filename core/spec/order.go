@@ -50,7 +50,7 @@ func (s *section) columnOrFile(key string, column, file *string, dir string) {
 	if ending(*column) != numbersEnding {
 		return
 	}
-	name, err := located(*column)
+	name, err := Located(*column)
 	if err == nil && isURL(name) {
 		err = errors.New("got a URL, want a local file of a number for each sample")
 	}

@@ -28,7 +28,7 @@ func (d *decoder) place(s *section, src *Source, dir string) {
 				return
 			}
 			s.text(p.key, p.written)
-			name, err := located(*p.written)
+			name, err := Located(*p.written)
 			if err != nil {
 				s.fail(p.key, "%v", err)
 			}
@@ -38,7 +38,7 @@ func (d *decoder) place(s *section, src *Source, dir string) {
 	if s.has("shards") {
 		src.Shards, src.written.shards = nil, nil
 		for _, text := range s.texts("shards", "a path, a URL or a list of them", maxPatterns) {
-			name, err := located(text)
+			name, err := Located(text)
 			if err != nil {
 				s.fail("shards", "%v", err)
 			}
@@ -100,8 +100,8 @@ var oneSlash = regexp.MustCompile(`^(?i:https?|s3|gs|hf):/[^/]`)
 
 var schemed = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://(.*)$`)
 
-// located is the name of what is read as core/source takes it: a path, or a URL with its scheme in lower case. file:///PATH is the path.
-func located(text string) (string, error) {
+// Located is the name of what is read as core/source takes it: a path, or a URL with its scheme in lower case. file:///PATH is the path.
+func Located(text string) (string, error) {
 	switch {
 	case strings.HasPrefix(text, "pipe:"):
 		return "", errors.New("got a command (pipe:), of which no sample can be read by itself; name what it reads, by path or by a URL of http, https, s3, gs or hf")

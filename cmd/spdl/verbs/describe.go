@@ -79,6 +79,10 @@ func (d *description) given(flag string) bool { return d.flags.Changed(flag) }
 
 // read makes a description of the command line: SPEC (a file or a folder) or --spec-json, then the flags.
 func (d *description) read(ctx context.Context, verb string, args []string) (*spec.Spec, error) {
+	args, err := plainPaths(verb, args)
+	if err != nil {
+		return nil, err
+	}
 	s, err := d.base(ctx, verb, args)
 	if err != nil {
 		return nil, err
@@ -90,6 +94,22 @@ func (d *description) read(ctx context.Context, verb string, args []string) (*sp
 		return nil, err
 	}
 	return s, nil
+}
+
+// plainPaths are arguments with the path in the place of each file:///PATH.
+func plainPaths(verb string, args []string) ([]string, error) {
+	args = slices.Clone(args)
+	for i, one := range args {
+		if !strings.HasPrefix(strings.ToLower(one), "file://") {
+			continue
+		}
+		path, err := spec.Located(one)
+		if err != nil {
+			return nil, usage("%s: %v", verb, err)
+		}
+		args[i] = path
+	}
+	return args, nil
 }
 
 func (d *description) base(ctx context.Context, verb string, args []string) (*spec.Spec, error) {

@@ -80,6 +80,20 @@ func TestInitWritesPathsInFull(t *testing.T) {
 	}
 }
 
+// A file's address is its path, wherever a folder or shards are named.
+func TestAFilesAddressIsItsPath(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a b")
+	if err := os.CopyFS(dir, os.DirFS(pictures(t, 4))); err != nil {
+		t.Fatal(err)
+	}
+	at := "file://" + strings.ReplaceAll(dir, " ", "%20")
+	if text := good(t, "init", at); !strings.Contains(text, "folder: "+strconv.Quote(dir)+"\n") && !strings.Contains(text, "folder: "+dir+"\n") {
+		t.Errorf("got\n%s\nwant the folder %s", text, dir)
+	}
+	good(t, "check", "FILE://localhost"+strings.TrimPrefix(at, "file://"))
+	refused(t, exitUsage, `init: got "file://elsewhere/a", want file:///PATH, or the path itself`, "init", "file://elsewhere/a")
+}
+
 // A path that no description can name is refused: the description would be another's.
 func TestInitRefusesAPathThatIsNoUTF8(t *testing.T) {
 	odd := filepath.Join(t.TempDir(), "a\xff")
