@@ -83,6 +83,7 @@ func TestBadArchivesAreRefusedByName(t *testing.T) {
 		"not a tar":           {bytes.Repeat([]byte("hello "), 500), "not a tar header"},
 		"flipped bit":         {spoilt, "header at 1024: not a tar header: check sum"},
 		"joined by cat":       {append(bytes.Clone(good), good...), "tar --concatenate, not cat"},
+		"never filled":        {append(bytes.Clone(good[:6*1024]), make([]byte, 2<<20)...), "got 2096128 bytes of zeros after the end-of-archive mark at 7168, want at most 1048576: so ends a copy that was broken off in a file of the full size; copy it again, or where it is whole cut them off: truncate -s 7168 FILE"},
 		"climbs":              {tarOf(t, tar.FormatGNU, part{"a/../../x.jpg", "p"}), `member "a/../../x.jpg": the name leaves the archive`},
 		"absolute":            {tarOf(t, tar.FormatGNU, part{"/etc/x.jpg", "p"}), `member "/etc/x.jpg": the name leaves the archive`},
 		"same part twice":     {tarOf(t, tar.FormatGNU, part{"a.jpg", "p"}, part{"a.JPG", "p"}), `sample "a": part "jpg" is there twice`},
@@ -100,6 +101,15 @@ func TestBadArchivesAreRefusedByName(t *testing.T) {
 		} else if what != "no pictures" && !strings.HasPrefix(err.Error(), fmt.Sprintf("source: shards: shard %q: ", file)) {
 			t.Errorf("%s: got %v, want the shard's name", what, err)
 		}
+	}
+}
+
+// An archive may be filled up with zeros to a record as large as tapes have.
+func TestArchiveFilledUpToARecordIsWhole(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.tar")
+	write(t, file, string(append(tarOf(t, tar.FormatGNU, pairs(0, 3)...), make([]byte, 1<<20-2048)...)))
+	if s := openS(t, ShardsConfig{Shards: []string{file}}); s.Len() != 3 {
+		t.Fatalf("%d samples, want 3", s.Len())
 	}
 }
 

@@ -175,8 +175,13 @@ func (s *tarScanner) endMark() error {
 	return nil
 }
 
-// onlyZeros checks what follows the end mark: other archives, joined by cat, would be lost in silence.
+// mostFill is how much an archive is filled up to a whole record with at most: tar's records have 10 KiB, and on tapes up to this.
+const mostFill = 1 << 20
+
+// onlyZeros checks what follows the end mark: other archives, joined by cat, would be lost in silence, and so would the rest of a file that was made in its
+// full size and never filled.
 func (s *tarScanner) onlyZeros() error {
+	end := s.at
 	for s.at < s.w.size {
 		n := int(min(int64(max(s.w.chunk, tarBlock)), s.w.size-s.at))
 		rest, err := s.w.bytes(s.at, n)
@@ -187,6 +192,10 @@ func (s *tarScanner) onlyZeros() error {
 			return fmt.Errorf("got data after the end-of-archive mark at %d; joined archives need tar --concatenate, not cat", s.at)
 		}
 		s.at += int64(n)
+	}
+	if fill := s.at - end; fill > mostFill {
+		return fmt.Errorf("got %d bytes of zeros after the end-of-archive mark at %d, want at most %d: so ends a copy that was broken off in a file of the full size; copy it again, or where it is whole cut them off: truncate -s %d FILE",
+			fill, end, mostFill, end)
 	}
 	return nil
 }
