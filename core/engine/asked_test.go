@@ -2,11 +2,9 @@ package engine
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/spdl/spdl/core/batch"
@@ -17,27 +15,10 @@ import (
 
 // saying is a program that says which sample comes at each place of an epoch; below zero: none.
 func saying(t testing.TB, number func(epoch uint64, place int64) int64) *source.Feed {
-	f := source.NewFeed()
-	var threads sync.WaitGroup
-	for id := range uint64(2) {
-		threads.Add(1)
-		go func() {
-			defer threads.Done()
-			for {
-				w, err := f.Take(context.Background(), id)
-				if err != nil {
-					return
-				}
-				s := source.Sample{Label: number(w.Epoch, w.Index)}
-				if s.Label < 0 {
-					s = source.Sample{End: true}
-				}
-				_ = f.Give(w, &s)
-			}
-		}()
-	}
-	t.Cleanup(func() { f.End(); threads.Wait() })
-	return f
+	return answered(t, func(w source.Want) source.Sample {
+		n := number(w.Epoch, w.Index)
+		return source.Sample{Label: n, End: n < 0}
+	})
 }
 
 const askedSpec = "batch: 4\norder: {epochs: 3, asked: true}\n"

@@ -25,8 +25,8 @@ func describeHost(t testing.TB, samples int, more string) *spec.Spec {
 	return s
 }
 
-// fed is a feed with threads that bring pictures of grey(i), label 10i and key kI; those that fail says are failures.
-func fed(t testing.TB, fail ...int64) *source.Feed {
+// answered is a feed with threads that answer every want.
+func answered(t testing.TB, answer func(w source.Want) source.Sample) *source.Feed {
 	f := source.NewFeed()
 	var threads sync.WaitGroup
 	for id := range uint64(3) {
@@ -38,16 +38,23 @@ func fed(t testing.TB, fail ...int64) *source.Feed {
 				if err != nil {
 					return
 				}
-				s := source.Sample{Bytes: picture(t, grey(int(w.Index)), 24), Label: 10 * w.Index, Key: fmt.Sprint("k", w.Index)}
-				if slices.Contains(fail, w.Index) {
-					s = source.Sample{Failed: true, Error: "no luck", Label: -1}
-				}
+				s := answer(w)
 				_ = f.Give(w, &s)
 			}
 		}()
 	}
 	t.Cleanup(func() { f.End(); threads.Wait() })
 	return f
+}
+
+// fed brings pictures of grey(i), label 10i and key kI; those that fail says are failures.
+func fed(t testing.TB, fail ...int64) *source.Feed {
+	return answered(t, func(w source.Want) source.Sample {
+		if slices.Contains(fail, w.Index) {
+			return source.Sample{Failed: true, Error: "no luck", Label: -1}
+		}
+		return source.Sample{Bytes: picture(t, grey(int(w.Index)), 24), Label: 10 * w.Index, Key: fmt.Sprint("k", w.Index)}
+	})
 }
 
 // Samples of the program come in the order that the same samples of a folder have, each with the label and the key that came
@@ -161,27 +168,12 @@ func TestHostThreadsHearThatTheRingIsOver(t *testing.T) {
 // streamed brings n pictures in each epoch of a data set that is described as having many more, and then says that it ends; n gets the
 // epoch.
 func streamed(t testing.TB, n func(epoch uint64) int64) *source.Feed {
-	f := source.NewFeed()
-	var threads sync.WaitGroup
-	for id := range uint64(3) {
-		threads.Add(1)
-		go func() {
-			defer threads.Done()
-			for {
-				w, err := f.Take(context.Background(), id)
-				if err != nil {
-					return
-				}
-				s := source.Sample{End: true}
-				if w.Index < n(w.Epoch) {
-					s = source.Sample{Bytes: picture(t, grey(int(w.Index)), 24), Label: w.Index}
-				}
-				_ = f.Give(w, &s)
-			}
-		}()
-	}
-	t.Cleanup(func() { f.End(); threads.Wait() })
-	return f
+	return answered(t, func(w source.Want) source.Sample {
+		if w.Index >= n(w.Epoch) {
+			return source.Sample{End: true}
+		}
+		return source.Sample{Bytes: picture(t, grey(int(w.Index)), 24), Label: w.Index}
+	})
 }
 
 const streamSpec = "batch: 4\norder: {epochs: 3, shuffle: false}\n"
