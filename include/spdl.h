@@ -601,7 +601,8 @@ SPDL_API spdl_status spdl_stream_wait(spdl_reader *reader, const spdl_batch *bat
  *
  * With `order: {asked: true}` the samples are any source's, and it is their order that is yours: want.index is then a
  * place in the epoch, and what is given is the number of the sample that comes there, as label, with neither bytes nor
- * path; or SPDL_SAMPLE_END where the epoch has no more. An error, and a number that no sample has, end the ring. */
+ * path; or, as bytes, int64_t numbers from there on, up to 65536, so that the next ones need not be asked for; or
+ * SPDL_SAMPLE_END where the epoch has no more. An error, and a number that no sample has, end the ring. */
 
 /* The source that the engine of this reader, opened in this process, takes samples from: above 0. Any thread
  * may use it, also after spdl_detach, which ends it: take and give then answer SPDL_END_DATA. Or an error below

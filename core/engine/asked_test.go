@@ -2,9 +2,11 @@ package engine
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/spdl/spdl/core/batch"
@@ -62,6 +64,48 @@ func TestAskedOrderIsTheProgramsOwn(t *testing.T) {
 		_ = reader.Close()
 		must(r.end())
 	}
+}
+
+// Numbers may be told many at once: they are those of the places from the wanted one on, in every order in which places are asked for, and after a move they are
+// asked for again.
+func TestAskedOrderIsToldInStretches(t *testing.T) {
+	leavesNothing(t)
+	var moved atomic.Bool
+	var asked atomic.Int64
+	order := func(place int64) int64 {
+		if moved.Load() {
+			return 17 - place
+		}
+		return place
+	}
+	feed := answered(t, func(w source.Want) source.Sample {
+		asked.Add(1)
+		var numbers []byte
+		for place := w.Index; place < min(w.Index+5, 18); place++ {
+			numbers = binary.NativeEndian.AppendUint64(numbers, uint64(order(place)))
+		}
+		return source.Sample{Bytes: numbers, End: w.Index >= 18, Label: -1}
+	})
+	r := startAgain(t, describe(t, folder(t, 18, nil), "batch: 4\norder: {epochs: 2, asked: true}\nring: {slots: 8}\n"), &Options{Feed: feed})
+	reader := r.attach(shm.AttachOptions{})
+	got := takeSome(t, reader, 2)
+	state, err := reader.SaveState(testContext(t), true)
+	must(err)
+	moved.Store(true)
+	must(reader.LoadState(testContext(t), state))
+	got = append(got, epoch(t, reader)...)
+	if want := []int64{0, 1, 2, 3, 4, 5, 6, 7, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0}; !slices.Equal(indexes(got), want) {
+		t.Fatalf("got %v, want %v", indexes(got), want)
+	}
+	before := asked.Load()
+	if got := indexes(epoch(t, reader)); len(got) != 18 || got[0] != 17 {
+		t.Fatalf("got %v", got)
+	}
+	if n := asked.Load() - before; n > 9 { // 4 of numbers, and as many as there are rows behind the end in the last batch
+		t.Errorf("asked %d times for 18 numbers that are told 5 at a time", n)
+	}
+	_ = reader.Close()
+	must(r.end())
 }
 
 // A sample that comes again in an epoch is augmented anew, and a run that is cut anywhere goes on exactly there.
@@ -157,7 +201,7 @@ func TestAskedOrderTellsWhyThereIsNoNumber(t *testing.T) {
 		reader := r.attach(shm.AttachOptions{})
 		w, err := f.Take(testContext(t), 1)
 		must(err)
-		for _, wrong := range []source.Sample{{Bytes: []byte("x"), Label: 1}, {Path: "x"}, {Failed: true, End: true}} {
+		for _, wrong := range []source.Sample{{Bytes: []byte("x"), Label: 1}, {Bytes: []byte{}}, {Bytes: make([]byte, 8<<16+8)}, {Path: "x"}, {Failed: true, End: true}} {
 			wantError(t, f.Give(w, &wrong), source.ErrNumber)
 		}
 		if answer.Failed {

@@ -113,7 +113,7 @@ func (p *planner) ticket() (uint64, bool) {
 func (r *ring) begin(w *work, slot *shm.Slot, epoch, step int64, lane int) {
 	of, at := r.rows.repeat(epoch, step, r.order.StepsPerEpoch())
 	samples, padded := r.order.Rows(of, at, r.firstRank+lane, w.Samples[:0])
-	if r.planned != nil && !r.asked {
+	if r.planned != nil && r.asked == nil {
 		r.planned.Ahead(samples)
 	}
 	w.turnTo(r.samples.fields, r.order.Bucket(of, at))

@@ -34,7 +34,7 @@ type ring struct {
 	planned  source.Planned  // the source, where it wants to know what comes; else nil
 	feed     *source.Feed    // what the program around the engine brings the samples through, or says which come; else nil
 	host     bool            // it brings the samples
-	asked    bool            // it says which come: those of a work that is begun are their places in the epoch until they are fetched
+	asked    *source.Asked   // it says which come: those of a work that is begun are their places in the epoch until they are fetched; else nil
 	cache    *source.Cache   // of encoded samples, shared by the engine's rings; nil: none
 	rows     *rowCache       // of decoded rows; nil: none
 	order    *sampler.Order
@@ -153,6 +153,9 @@ func (r *ring) runPipeline(ctx context.Context) (*move, error) {
 		return nil, err
 	}
 	r.setPage(nil)
+	if r.asked != nil {
+		r.asked.Forget()
+	}
 	p := newPlanner(r, at)
 	defer p.abandon()
 	run := r.pipeline(p)

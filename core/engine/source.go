@@ -44,8 +44,7 @@ func (r *ring) openSource(ctx context.Context, s *spec.Spec) error {
 		if r.feed, err = r.takeFeed("order.asked", "says which samples come", "spdl.open(spec, sampler=...)"); err != nil {
 			return err
 		}
-		r.asked = true
-		r.feed.Asks()
+		r.asked = source.NewAsked(r.feed, r.source.Len())
 	}
 	r.planned, _ = r.source.(source.Planned)
 	for _, note := range r.notes() {

@@ -96,7 +96,7 @@ func (r *ring) fetchJob(ctx context.Context, j *job) error {
 // ask has the program say which sample a row is, or that there is none.
 func (r *ring) ask(ctx context.Context, w *work, row int) error {
 	place := w.from + int64(row)
-	number, err := r.feed.Number(ctx, place, r.source.Len())
+	number, err := r.asked.Number(ctx, place)
 	if w.beyond[row] = errors.Is(err, source.ErrEnd); w.beyond[row] {
 		w.faults[row], w.cached[row] = batch.Bad{Row: row, Sample: place, Cause: string(source.Program), Err: err, Timed: true}, false
 		return nil
@@ -114,7 +114,7 @@ func (r *ring) fetchRow(ctx context.Context, w *work, row int) (int64, error) {
 	if r.feed != nil {
 		ctx = source.WithEpoch(ctx, w.Epoch)
 	}
-	if r.asked {
+	if r.asked != nil {
 		if err := r.ask(ctx, w, row); err != nil || w.beyond[row] {
 			return 0, err
 		}
@@ -258,7 +258,7 @@ func (r *ring) keepValues(w *work, row int) {
 // drawIndex is what a row's random augmentation is drawn for: its sample, or, where a sample may come more than once in an
 // epoch, its place in the epoch's order, so that it is augmented anew each time. Neither depends on the world size.
 func (r *ring) drawIndex(w *work, row int) uint64 {
-	if r.order.Once() && !r.asked {
+	if r.order.Once() && r.asked == nil {
 		return uint64(w.Samples[row])
 	}
 	return uint64(w.from+int64(row)) | 1<<63

@@ -12,12 +12,11 @@ import (
 
 // What Feed.Take and Feed.Give answer.
 var (
-	ErrFeedTimeout = errors.New("nothing is wanted yet")                                               // Take: no sample was asked for within the time
-	ErrFeedEnded   = errors.New("no more samples are wanted")                                          // both: the engine is through
-	ErrLate        = errors.New("the engine no longer waits for it")                                   // Give: the deadline has passed, or the reader went elsewhere
-	ErrNotWanted   = errors.New("is not out")                                                          // Give: no such want, or it was given before
-	ErrSample      = errors.New("want one of bytes, path, failure and end")                            // Give: a sample that says several or none
-	ErrNumber      = errors.New("want the number of a sample as its label, or one of failure and end") // Give: of an order that is asked for, what is neither
+	ErrFeedTimeout = errors.New("nothing is wanted yet")                    // Take: no sample was asked for within the time
+	ErrFeedEnded   = errors.New("no more samples are wanted")               // both: the engine is through
+	ErrLate        = errors.New("the engine no longer waits for it")        // Give: the deadline has passed, or the reader went elsewhere
+	ErrNotWanted   = errors.New("is not out")                               // Give: no such want, or it was given before
+	ErrSample      = errors.New("want one of bytes, path, failure and end") // Give: a sample that says several or none
 )
 
 // ErrProgram is in the error of a sample of which the program said that it cannot go on: no bad sample, but the end.
@@ -55,7 +54,7 @@ type Feed struct {
 	ended chan struct{} // closed by End
 	end   sync.Once
 	used  atomic.Bool // somebody asks through it
-	order bool        // for numbers of samples (Number); set before anybody takes
+	asked *Asked      // it is for numbers of samples; set before anybody takes
 
 	mu    sync.Mutex          // guards the rest
 	last  uint64              // token
@@ -83,17 +82,18 @@ const (
 
 // request is one Read that waits. Only the Give that made it answered touches buffer, path and err.
 type request struct {
-	index  int64
-	epoch  uint64
-	state  int
-	token  uint64 // from taken on
-	thread uint64 // that took it
-	done   chan struct{}
-	buffer *Buffer
-	path   string // to be read by Read
-	err    error
-	label  int64
-	key    string
+	index   int64
+	epoch   uint64
+	state   int
+	token   uint64 // from taken on
+	thread  uint64 // that took it
+	done    chan struct{}
+	buffer  *Buffer
+	path    string  // to be read by Read
+	numbers []int64 // of an order that is asked for
+	err     error
+	label   int64
+	key     string
 }
 
 // NewFeed makes a feed for one source of one engine.
@@ -201,10 +201,10 @@ func (f *Feed) check(s *Sample) error {
 			n++
 		}
 	}
-	switch {
-	case f.order && (n > 1 || s.Bytes != nil || s.Path != ""):
-		return fmt.Errorf("source: give: got %d of bytes, path, failure and end, %w", n, ErrNumber)
-	case !f.order && n != 1:
+	if f.asked != nil {
+		return s.checkNumbers(n)
+	}
+	if n != 1 {
 		return fmt.Errorf("source: give: got %d, %w", n, ErrSample)
 	}
 	return nil
@@ -220,7 +220,8 @@ func (r *request) fill(s *Sample) {
 		r.err = fmt.Errorf("source: sample %d: %w: %s", r.index, ErrProgram, s.Error[:min(len(s.Error), maxFailure)])
 	case s.Failed:
 		r.err = &Error{Cause: Program, Detail: s.Error[:min(len(s.Error), maxFailure)]}
-	case r.buffer == nil: // the number alone
+	case r.buffer == nil:
+		r.numbers = s.numbers()
 	case s.Path != "":
 		if r.key == "" {
 			r.key = s.Path
@@ -290,29 +291,6 @@ func (f *Feed) ask(ctx context.Context, i int64, timeout time.Duration, b *Buffe
 	}
 	<-r.done // a Give has it: no more than a copy away
 	return r, r.err
-}
-
-// Asks says that what is asked for are numbers of samples (Number), before anybody takes.
-func (f *Feed) Asks() {
-	f.order = true
-	f.used.Store(true)
-}
-
-// Number asks which of n samples comes at a place of the epoch that WithEpoch says. It waits as long as that takes. After the last one the error is ErrEnd; others end the run.
-func (f *Feed) Number(ctx context.Context, place, n int64) (int64, error) {
-	r, err := f.ask(ctx, place, 0, nil)
-	var bad *Error
-	switch {
-	case errors.Is(err, ErrEnd), ctx.Err() != nil && err != nil:
-		return 0, err
-	case errors.As(err, &bad):
-		return 0, fmt.Errorf("order.asked: the number at %d of epoch %d: %s", place, epochOf(ctx), bad.Detail)
-	case err != nil:
-		return 0, err
-	case r.label < 0 || r.label >= n:
-		return 0, fmt.Errorf("order.asked: the number at %d of epoch %d: got %d, want 0 to %d: the source has %d samples", place, epochOf(ctx), r.label, n-1, n)
-	}
-	return r.label, nil
 }
 
 // after is a channel that a value comes from when the time is over, and what stops it; 0: none comes.

@@ -76,7 +76,7 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
     made = Places()
     if isinstance(spec, Mapping):
         spec, made = resolved(spec)
-    order: Optional[ordered.Order] = None
+    order: Optional[ordered.Numbers] = None
     if sampler is not None:
         spec, order = ordered.describe(spec, sampler, source)
     if source is not None:
@@ -152,7 +152,7 @@ def _bring(loader: Loader, source: Any, threads: int) -> None:
         raise
 
 
-def _order(loader: Loader, order: ordered.Order) -> None:
+def _order(loader: Loader, order: ordered.Numbers) -> None:
     """The program's own order to a loader's engine, as long as the loader is open."""
     try:
         if not loader._is_asked():

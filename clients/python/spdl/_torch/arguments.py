@@ -116,7 +116,7 @@ def _in_its_order(made: Made, said: _Arguments, order: dict[str, Any]) -> Made:
     asked = ordered.Asked(sampler, name, said.batch_size(), said.flag("drop_last"), "DataLoader", said.get("generator"))
     if made.brought is None or made.files:
         order["asked"] = True
-        return made._replace(brought=ordered.Order(asked))
+        return made._replace(brought=ordered.Numbers(asked))
     return made._replace(source={"host": {"stream": True}}, brought=ordered.Order(asked, made.brought))
 
 

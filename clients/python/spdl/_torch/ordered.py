@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import itertools
 import operator
 import sys
 import threading
@@ -19,6 +20,7 @@ from . import libraries
 _AHEAD = 1 << 20  # numbers that are asked for at once, where there are so many
 _LOOKED_AT = 1 << 16  # batches at most of which the largest is looked for
 _OF_ENDLESS = 1 << 10  # where there is no length
+_TOLD = 1 << 12  # numbers that an engine is told at once
 _KEY = "sampler"  # in a state
 
 
@@ -66,11 +68,6 @@ class Order(Stream):
     def __iter__(self) -> Iterator[Any]:
         return iter(())
 
-    def belong(self, samples: int, batch: int, drop_last: bool) -> None:
-        """To an engine that has so many samples, and asks for their numbers."""
-        self._samples, self._count = range(samples), samples
-        self.asked = self.asked._replace(batch=batch, drop_last=drop_last)
-
     def batches(self) -> int:
         """Of a loop. Raises TypeError where the sampler does not say it."""
         return self.asked.batches()
@@ -111,18 +108,29 @@ class Order(Stream):
     def _draw(self, one: _Epoch, upto: int) -> None:
         """Ask for numbers until there are so many, or no more."""
         while len(one.numbers) < upto and not one.over:
+            wanted = upto - len(one.numbers) if self.asked.name == "sampler" else 1
+            rows: list[Any] = []
             try:
-                row = next(one.rows)
-            except StopIteration:
-                one.over = True
+                rows.extend(itertools.islice(one.rows, wanted))
+            finally:  # where it raises, too, behind those that it gave
+                one.over = len(rows) < wanted
+                if self.asked.name == "sampler":
+                    self._extend(one, rows)
+                else:
+                    for row in rows:
+                        self._append(one, row)
+
+    def _extend(self, one: _Epoch, rows: list[Any]) -> None:
+        """Numbers of samples: as a rule plain ones, which are looked at together."""
+        try:
+            numbers = array("q", rows)
+            if numbers and 0 <= min(numbers) and max(numbers) < self._count and bool not in set(map(type, rows)):
+                one.numbers.extend(numbers)
                 return
-            except BaseException:
-                one.over = True
-                raise
-            if self.asked.name == "sampler":
-                one.numbers.append(self._number(row, len(one.numbers)))
-            else:
-                self._append(one, row)
+        except (TypeError, OverflowError):
+            pass
+        for row in rows:
+            one.numbers.append(self._number(row, len(one.numbers)))
 
     def _append(self, one: _Epoch, row: Any) -> None:
         """A batch. One that is short is filled up with its last sample again when another follows."""
@@ -146,14 +154,15 @@ class Order(Stream):
             number = self._count
         if not -self._count <= number < self._count or isinstance(row, bool):
             raise self.asked.refuse(f"gave {row!r:.60} at {place}, want numbers of samples, whole ones from 0 to {self._count - 1}")
-        return number
+        return number % self._count
 
     # ---- the source's thread
 
     def get(self, epoch: int, index: int, token: int) -> Any:
-        return self._samples[self._at(epoch, index)]
+        return self._samples[self._from(epoch, index, 1)[0]]
 
-    def _at(self, epoch: int, index: int) -> int:
+    def _from(self, epoch: int, index: int, most: int) -> array[int]:
+        """The numbers from a place on, as far as they are known, one at least. Raises End behind the last."""
         with self._changed:
             begun = self._begun
             while True:
@@ -172,7 +181,7 @@ class Order(Stream):
                     self._error = error
             if index >= len(one.numbers):
                 raise End
-            return one.numbers[index]
+            return one.numbers[index:index + most]
 
     def end(self) -> None:
         """Nothing is wanted any more: whoever waits for an order is told."""
@@ -228,15 +237,15 @@ def without(state: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in state.items() if key != _KEY}
 
 
-def describe(spec: Any, sampler: Any, source: Any) -> tuple[Any, Order]:
+def describe(spec: Any, sampler: Any, source: Any) -> tuple[Any, Numbers]:
     """The description with what an order of the program's own needs in it, where it is a dict, and the order."""
-    if isinstance(sampler, Order):
+    if isinstance(sampler, Numbers):
         return spec, sampler
     if isinstance(sampler, (str, bytes, Mapping)) or not hasattr(sampler, "__iter__"):
         raise ArgumentError(f"spdl: open: sampler is a {type(sampler).__name__}, want an object whose __iter__ gives numbers of samples, as torch's samplers do")
     if source is not None:
         raise ArgumentError("spdl: open: got sampler= beside source=, whose samples are yours; bring them in that order, as an iterable")
-    order = Order(Asked(sampler, "sampler", 0, False))
+    order = Numbers(Asked(sampler, "sampler", 0, False))
     said = spec.get("order", {}) if isinstance(spec, Mapping) else None
     if not isinstance(said, Mapping):
         return spec, order
@@ -247,6 +256,17 @@ def describe(spec: Any, sampler: Any, source: Any) -> tuple[Any, Order]:
     if hasattr(sampler, "__next__"):
         said = once("sampler", sampler, said)
     return {**spec, "order": {"shuffle": False, **said, "asked": True}}, order
+
+
+class Numbers(Order):
+    """An order of samples that an engine has by itself, and is told the numbers of."""
+
+    def belong(self, samples: int, batch: int, drop_last: bool) -> None:
+        """To an engine that has so many."""
+        self._count, self.asked = samples, self.asked._replace(batch=batch, drop_last=drop_last)
+
+    def get(self, epoch: int, index: int, token: int) -> Any:
+        return self._from(epoch, index, _TOLD).tobytes()
 
 
 def _digest(numbers: array[int]) -> str:
