@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spdl/spdl/core/array"
+	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/media/audio"
 	"github.com/spdl/spdl/core/media/av"
 	"github.com/spdl/spdl/core/media/video"
@@ -61,6 +62,12 @@ func (e *Error) Error() string {
 
 // Unwrap is the decoder's error, which has a Cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// OutOfMemory says of an error that the machine has no memory left, so that the sample may be well.
+func OutOfMemory(err error) bool {
+	var caused interface{ Cause() string }
+	return errors.As(err, &caused) && caused.Cause() == media.CauseNoMemory
+}
 
 // Load decodes a sample. Errors are *spec.Error and *Error.
 func Load(description []byte, src Source, alloc Alloc) (*Media, error) {

@@ -1,6 +1,8 @@
 package load
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -42,8 +44,10 @@ func recipeOf(description []byte) (*recipe, error) {
 }
 
 // own is the sample's description for who fixes its size.
-func (r *recipe) own() *spec.Spec {
-	s := *r.sample
+func (r *recipe) own() *spec.Spec { return own(r.sample) }
+
+func own(of *spec.Spec) *spec.Spec {
+	s := *of
 	if s.Image != nil {
 		i := *s.Image
 		s.Image = &i
@@ -82,12 +86,33 @@ func (s sizing) compiled() (*prepared, error) {
 		if s.crop != (spec.Extent{}) {
 			i.Transform.CenterCrop = &spec.CenterCrop{Extent: s.crop}
 		}
-		if err := own.FixSize(s.seen.Height, s.seen.Width); err != nil {
+		if err := fixSize(own, s.seen.Height, s.seen.Width); err != nil {
 			return nil, err
 		}
 		op, err := media.Compile(PictureConfig(i))
 		return &prepared{op, i.DType, i.RowShape(), i.Layout == spec.NCHW, i.Patches != nil}, err
 	})
+}
+
+// usualSide is a picture's with which every description is content that is right.
+const usualSide = 512
+
+// fixSize is FixSize. Where a picture of the usual size could be what s says, and this one cannot, it is the sample that is wrong: the error is no *spec.Error then.
+func fixSize(s *spec.Spec, h, w int) error {
+	usual := own(s)
+	err := s.FixSize(h, w)
+	var described *spec.Error
+	if errors.As(err, &described) && usual.FixSize(usualSide, usualSide) == nil {
+		return fmt.Errorf("a picture of %d x %d: %s: %s", h, w, described.Path, described.Text)
+	}
+	i := s.Image
+	if s.Video != nil {
+		i = &s.Video.Frame
+	}
+	if out := i.Transform.Output(); err == nil && max(out.Height, out.Width) > media.MaxSide {
+		return fmt.Errorf("a picture of %d x %d: it becomes one of %d x %d, want sides of at most %d; resize it by two sides (resize: [H, W]), or crop it", h, w, out.Height, out.Width, media.MaxSide)
+	}
+	return err
 }
 
 // recent keeps what was asked for last, at most so much; what nobody has asked for longest goes first. Any number of goroutines may use it.
