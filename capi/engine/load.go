@@ -141,7 +141,7 @@ func loadStatus(err error, e *C.spdl_engine_error) C.spdl_status {
 	switch {
 	case err == nil:
 		return C.SPDL_OK
-	case errors.Is(err, errNoMemory):
+	case errors.Is(err, errNoMemory), load.OutOfMemory(err):
 		_ = fail(err, e)
 		return C.SPDL_E_NOMEM
 	case errors.As(err, &described):

@@ -11,7 +11,7 @@ CPP_ASAN := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 .PHONY: cpp-torch-test cpp-programs cpp-test cpp-mock-test cpp-ring-test cpp-matrix cpp-examples-test cpp-package-test cpp-pipeline-test
 
 # All programs are compiled first, as many at once as there are CPUs.
-CPP_PROGRAMS = $(foreach t,client noexcept ring gpu pipeline pipeline_noexcept $(CPP_ENGINE_TESTS) $(CPP_ENGINE_TESTS:%=%_noexcept),$(CPP_OUT)/test_$(t))
+CPP_PROGRAMS = $(foreach t,client noexcept ring gpu pipeline pipeline_noexcept pipeline_tsan $(CPP_ENGINE_TESTS) $(CPP_ENGINE_TESTS:%=%_noexcept),$(CPP_OUT)/test_$(t))
 
 cpp-programs:
 	@$(MAKE) --no-print-directory -j$(shell nproc) $(CPP_PROGRAMS)
@@ -78,6 +78,11 @@ $(CPP_OUT)/test_pipeline_noexcept: $(CPP_PIPELINE)
 	@mkdir -p $(@D)
 	$(CXX) -std=c++17 -fno-exceptions -fno-rtti $(CPP_WARN) $(CPP_ASAN) $(CPP_INCLUDE) $< $(CPP_PIPELINE_LINK) -o $@
 
+# The same program under ThreadSanitizer, to which the headers say how the engine orders threads.
+$(CPP_OUT)/test_pipeline_tsan: $(CPP_PIPELINE)
+	@mkdir -p $(@D)
+	$(CXX) -std=c++17 $(CPP_WARN) -g -O1 -fsanitize=thread $(CPP_INCLUDE) $< $(CPP_PIPELINE_LINK) -o $@
+
 CPP_ENGINE_TESTS := load media pictures source
 
 define cpp_engine_test
@@ -98,9 +103,10 @@ $(CPP_LOCALE)/de_DE.UTF-8:
 	@mkdir -p $(@D)
 	@localedef -i de_DE -f UTF-8 $@ 2>/dev/null || true
 
-cpp-pipeline-test: $(CPP_LOCALE)/de_DE.UTF-8 $(CPP_OUT)/test_pipeline $(CPP_OUT)/test_pipeline_noexcept $(foreach t,$(CPP_ENGINE_TESTS),$(CPP_OUT)/test_$(t) $(CPP_OUT)/test_$(t)_noexcept)
+cpp-pipeline-test: $(CPP_LOCALE)/de_DE.UTF-8 $(CPP_OUT)/test_pipeline $(CPP_OUT)/test_pipeline_noexcept $(CPP_OUT)/test_pipeline_tsan $(foreach t,$(CPP_ENGINE_TESTS),$(CPP_OUT)/test_$(t) $(CPP_OUT)/test_$(t)_noexcept)
 	SPDL_TEST_LOCALES=$(abspath $(CPP_LOCALE)) $(CPP_OUT)/test_pipeline
 	SPDL_TEST_LOCALES=$(abspath $(CPP_LOCALE)) $(CPP_OUT)/test_pipeline_noexcept
+	TSAN_OPTIONS=suppressions=tests/capi/tsan.supp $(CPP_OUT)/test_pipeline_tsan
 	$(foreach t,$(CPP_ENGINE_TESTS),$(CPP_OUT)/test_$(t) && $(CPP_OUT)/test_$(t)_noexcept &&) true
 	@tests/cpp/pipeline.sh $(BUILD)
 

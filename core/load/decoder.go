@@ -37,7 +37,7 @@ func OpenDecoder(description []byte, stream *av.Packets) (*Decoder, error) {
 		}
 		if err == nil {
 			d.video, err = video.OpenDecoder(VideoConfig(s.Video), stream, func(shown media.Size) (media.Config, error) {
-				err := s.FixSize(shown.H, shown.W)
+				err := fixSize(s, shown.H, shown.W)
 				return PictureConfig(&s.Video.Frame), err
 			})
 		}

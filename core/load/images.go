@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"runtime"
 	"slices"
@@ -38,7 +37,7 @@ type together struct {
 type gathering struct {
 	together
 
-	section map[string]any // image
+	recipe  *recipe // of the section image
 	sources []Source
 }
 
@@ -54,15 +53,16 @@ type BatchFailure struct {
 	Error  string `json:"error"`
 }
 
-// LoadBatch decodes pictures into one tensor "image", by goroutines of its own; Media.Info is a BatchInfo. The description is {"image": {...}},
+// LoadBatch decodes pictures into one tensor "image", by several goroutines; Media.Info is a BatchInfo. The description is {"image": {...}},
 // as Load's, and "batch": {height, width, fit, threads, strict}. Without a size pictures keep their own, or have what the section's transform says,
 // and must come out alike. Errors are Load's; with strict (the default) that of the first source that fails.
 func LoadBatch(description []byte, sources []Source, alloc Alloc) (*Media, error) {
-	b, err := parseGathering(description)
+	read, err := batches.of(string(description), len(description) <= mostText, func() (*gathering, error) { return parseGathering(description) })
 	if err != nil {
 		return nil, err
 	}
-	if b.sources = sources; len(sources) == 0 {
+	b := &gathering{read.together, read.recipe, sources}
+	if len(sources) == 0 {
 		return nil, &Error{Err: errors.New("a batch of no pictures, want one or more")}
 	}
 	m, err := b.load(orGo(alloc))
@@ -85,46 +85,37 @@ func parseGathering(description []byte) (*gathering, error) {
 	if err := decoder.Decode(&raw); err != nil || raw.Image == nil {
 		return nil, &spec.Error{File: "batch", Path: "image", Text: "want a mapping: a batch is of pictures; want image: {}"}
 	}
-	b := &gathering{together: d.Batch, section: raw.Image}
+	b := &gathering{together: d.Batch}
 	switch {
 	case !slices.Contains([]string{fitFill, fitPad, fitCrop}, b.Fit):
 		return nil, &spec.Error{File: "batch", Path: "batch.fit", Text: fmt.Sprintf("got %q, want pad, crop or fill", b.Fit)}
 	case b.sized() && raw.Image["transform"] != nil:
 		return nil, &spec.Error{File: "batch", Path: "batch", Text: "got a size, and a transform in image; want one of them"}
 	}
-	s, err := b.unsized() // what is wrong is said before a picture is read
-	if err == nil && s.Image.Transform.Tiles != nil {
+	text, err := json.Marshal(map[string]any{"image": raw.Image})
+	if err != nil {
+		return nil, err
+	}
+	if b.recipe, err = recipeOf(text); err != nil { // what is wrong is said before a picture is read
+		return nil, err
+	}
+	if b.recipe.sample.Image.Transform.Tiles != nil {
 		return nil, &spec.Error{File: "batch", Path: "image.tiles", Text: "pictures of one batch would have different numbers of them; leave it out, and load each picture by itself, or take a ring"}
 	}
-	return b, err
+	return b, nil
 }
 
 func (b *gathering) sized() bool { return b.Height > 0 || b.Width > 0 }
 
-// unsized is the section before a picture's size is known, with a transform in place of its own, if there is one.
-func (b *gathering) unsized(transform ...any) (*spec.Spec, error) {
-	section := maps.Clone(b.section)
-	if len(transform) > 0 {
-		section["transform"] = transform
-	}
-	text, err := json.Marshal(map[string]any{"image": section})
-	if err != nil {
-		return nil, err
-	}
-	return spec.ParseSample(text)
-}
-
 // piece is one picture on its way into its row.
 type piece struct {
-	data      []byte
-	op        *media.Op
-	dtype     tensor.DType
-	shape     tensor.Shape // of the row
-	h, w      int          // of what is decoded, which lies in the middle of the row
-	rowH      int
-	rowW      int
-	err       error
-	channels0 bool // [C, H, W]
+	data  []byte
+	made  *prepared
+	shape tensor.Shape // of the row
+	h, w  int          // of what is decoded, which lies in the middle of the row
+	rowH  int
+	rowW  int
+	err   error
 }
 
 func (b *gathering) load(alloc Alloc) (*Media, error) {
@@ -142,7 +133,7 @@ func (b *gathering) load(alloc Alloc) (*Media, error) {
 		return nil, err
 	}
 	l := &loading{alloc: alloc}
-	t, err := l.tensor("image", pieces[like].dtype, append(tensor.Shape{int64(len(pieces))}, pieces[like].shape...))
+	t, err := l.tensor("image", pieces[like].made.dtype, append(tensor.Shape{int64(len(pieces))}, pieces[like].shape...))
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +151,7 @@ func (b *gathering) load(alloc Alloc) (*Media, error) {
 	return b.gather(t, size, pieces), nil
 }
 
-// each does something for every source, by workers of its own.
+// each does something for every source, by several goroutines.
 func (b *gathering) each(do func(w *media.Worker, i int)) error {
 	threads := b.Threads
 	if threads == 0 {
@@ -173,11 +164,11 @@ func (b *gathering) each(do func(w *media.Worker, i int)) error {
 		group.Add(1)
 		go func() {
 			defer group.Done()
-			w, err := media.NewWorker(nil)
+			w, err := worker()
 			if failed[k] = err; err != nil {
 				return
 			}
-			defer w.Close()
+			defer rest(w)
 			for i := int(next.Add(1)) - 1; i < len(b.sources); i = int(next.Add(1)) - 1 {
 				do(w, i)
 			}
@@ -194,40 +185,34 @@ func (b *gathering) look(worker *media.Worker, p *piece, src Source) error {
 		return err
 	}
 	p.data = data
-	s, err := b.unsized()
-	if err != nil {
-		return err
-	}
-	h, w := 1, 1
-	if b.sized() || s.Image.Transform.Output() == (spec.Extent{}) {
-		if h, w, err = sizeOf(worker, data, s.Image); err != nil {
+	size := sizing{recipe: b.recipe, seen: spec.Extent{Height: 1, Width: 1}}
+	if i := b.recipe.sample.Image; b.sized() || i.Transform.Output() == (spec.Extent{}) {
+		if size.seen.Height, size.seen.Width, err = sizeOf(worker, data, i); err != nil {
 			return err
 		}
 	}
-	if s, err = b.unsized(b.transform(p, h, w)...); err == nil {
-		err = s.FixSize(h, w)
+	if b.sized() {
+		if err := b.fitted(p, &size); err != nil {
+			return err
+		}
 	}
-	if err != nil {
+	if p.made, err = size.compiled(); err != nil {
 		return err
 	}
-	p.dtype, p.channels0 = s.Image.DType, s.Image.Layout == spec.NCHW
-	p.shape = slices.Clone(s.RowShape())
+	p.shape = slices.Clone(p.made.shape)
 	if b.sized() && b.Fit == fitPad {
 		at := 0
-		if p.channels0 {
+		if p.made.channels0 {
 			at = 1
 		}
 		p.shape[at], p.shape[at+1] = int64(p.rowH), int64(p.rowW)
 	}
-	p.op, err = media.Compile(PictureConfig(s.Image))
-	return err
+	return nil
 }
 
-// transform is what a picture of h x w goes through to be of the batch's size.
-func (b *gathering) transform(p *piece, h, w int) []any {
-	if !b.sized() {
-		return nil
-	}
+// fitted says what the picture of a size goes through to be of the batch's size.
+func (b *gathering) fitted(p *piece, size *sizing) error {
+	h, w := size.seen.Height, size.seen.Width
 	p.rowH, p.rowW = b.Height, b.Width
 	if p.rowH == 0 {
 		p.rowH = h
@@ -238,14 +223,20 @@ func (b *gathering) transform(p *piece, h, w int) []any {
 	p.h, p.w = p.rowH, p.rowW
 	// The other side at the batch's height, and at its width, rounded as FFmpeg's scale rounds.
 	wide, high := max(1, nearest(p.rowH, w, h)), max(1, nearest(p.rowW, h, w))
-	resize := func(h, w int) any { return map[string]any{"resize": []int{h, w}} }
 	switch b.Fit {
 	case fitPad:
 		p.h, p.w = min(p.rowH, high), min(p.rowW, wide)
 	case fitCrop:
-		return []any{resize(max(p.rowH, high), max(p.rowW, wide)), map[string]any{"center_crop": []int{p.rowH, p.rowW}}}
+		size.resize, size.crop = spec.Extent{Height: max(p.rowH, high), Width: max(p.rowW, wide)}, spec.Extent{Height: p.rowH, Width: p.rowW}
 	}
-	return []any{resize(p.h, p.w)}
+	if b.Fit != fitCrop {
+		size.resize = spec.Extent{Height: p.h, Width: p.w}
+	}
+	size.seen = spec.Extent{Height: 1, Width: 1} // it no longer matters
+	if r := size.resize; max(r.Height, r.Width) > media.MaxSide {
+		return fmt.Errorf("a picture of %d x %d would be resized to %d x %d to be of the batch's size, want sides of at most %d; let it be padded, or stretched", h, w, r.Height, r.Width, media.MaxSide)
+	}
+	return nil
 }
 
 // nearest is a*b/c.
@@ -255,15 +246,15 @@ func nearest(a, b, c int) int { return int(math.Round(float64(a) * float64(b) / 
 func (p *piece) decode(w *media.Worker, row []byte) error {
 	defer func() { p.data = nil }()
 	if p.h == p.rowH && p.w == p.rowW {
-		_, err := w.Row(row, p.data, p.op, media.Draw{})
+		_, err := w.Row(row, p.data, p.made.op, media.Draw{})
 		return err
 	}
-	part := make([]byte, p.op.RowBytes())
-	if _, err := w.Row(part, p.data, p.op, media.Draw{}); err != nil {
+	part := make([]byte, p.made.op.RowBytes())
+	if _, err := w.Row(part, p.data, p.made.op, media.Draw{}); err != nil {
 		return err
 	}
 	planes, item := 1, len(part)/(p.h*p.w)
-	if p.channels0 {
+	if p.made.channels0 {
 		planes = int(p.shape[0])
 		item /= planes
 	}

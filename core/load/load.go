@@ -7,10 +7,10 @@ import (
 	"io/fs"
 	"iter"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spdl/spdl/core/array"
+	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/media/audio"
 	"github.com/spdl/spdl/core/media/av"
 	"github.com/spdl/spdl/core/media/video"
@@ -62,6 +62,12 @@ func (e *Error) Error() string {
 
 // Unwrap is the decoder's error, which has a Cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// OutOfMemory says of an error that the machine has no memory left, so that the sample may be well.
+func OutOfMemory(err error) bool {
+	var caused interface{ Cause() string }
+	return errors.As(err, &caused) && caused.Cause() == media.CauseNoMemory
+}
 
 // Load decodes a sample. Errors are *spec.Error and *Error.
 func Load(description []byte, src Source, alloc Alloc) (*Media, error) {
@@ -143,21 +149,23 @@ type loading struct {
 }
 
 func (l *loading) load(description []byte) (*Media, error) {
-	if keys := spec.TopKeys(description); l.source.Packets == nil && len(keys) > 0 && slices.Contains(plainKeys, keys[0]) {
-		return l.plain(description, keys)
-	}
-	s, err := spec.ParseSample(description)
+	r, err := recipeOf(description)
 	switch {
 	case err != nil:
 		return nil, err
-	case s.Video != nil:
-		return l.video(s)
-	case s.Audio != nil:
-		return l.audio(s.Audio)
+	case r.plain != nil && l.source.Packets == nil:
+		return l.plain(r.plain)
+	case r.plain != nil:
+		_, err := spec.ParseSample(description) // which says that it is none of packets
+		return nil, err
+	case r.sample.Video != nil:
+		return l.video(r.own())
+	case r.sample.Audio != nil:
+		return l.audio(r.sample.Audio)
 	case l.source.Packets != nil:
 		return nil, &spec.Error{File: "sample", Text: "packets are of a video or a sound; want video or audio"}
 	}
-	return l.image(s)
+	return l.image(r)
 }
 
 // plainKeys are what a description may be instead of a section.
@@ -170,7 +178,16 @@ func WantsSource(description []byte) bool {
 }
 
 // plain is what needs no section.
-func (l *loading) plain(description []byte, keys []string) (*Media, error) {
+type plain struct {
+	kind     string // one of plainKeys
+	start    string // of wav
+	duration string
+	probe    string
+	logLevel *int // of ffmpeg
+}
+
+// readPlain reads one whose first key is one of plainKeys.
+func readPlain(description []byte, keys []string) (*plain, error) {
 	var d struct {
 		NPY struct{} `json:"npy"`
 		NPZ struct{} `json:"npz"`
@@ -193,7 +210,11 @@ func (l *loading) plain(description []byte, keys []string) (*Media, error) {
 	if len(keys) > 1 {
 		return nil, &spec.Error{File: "sample", Text: fmt.Sprintf("got %s, want one of them", strings.Join(keys, " and "))}
 	}
-	switch keys[0] {
+	return &plain{keys[0], d.WAV.Window.Start, d.WAV.Window.Duration, d.Probe, d.FFmpeg.LogLevel}, nil
+}
+
+func (l *loading) plain(p *plain) (*Media, error) {
+	switch p.kind {
 	case "npy":
 		return l.npy()
 	case "npz":
@@ -203,11 +224,11 @@ func (l *loading) plain(description []byte, keys []string) (*Media, error) {
 	case "zip":
 		return l.members(array.Zip)
 	case "wav":
-		return l.wav(d.WAV.Window.Start, d.WAV.Window.Duration)
+		return l.wav(p.start, p.duration)
 	case "probe":
-		return l.probe(d.Probe)
+		return l.probe(p.probe)
 	}
-	return aboutFFmpeg(d.FFmpeg.LogLevel)
+	return aboutFFmpeg(p.logLevel)
 }
 
 // aboutFFmpeg is the FFmpeg in use, whose log is shown up to a level from now on, unless that is nil.

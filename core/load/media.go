@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"unsafe"
 
 	"github.com/spdl/spdl/core/batch"
@@ -24,7 +25,7 @@ func within(part, whole []byte, item int) bool {
 	return at >= from && at+uintptr(len(part)) <= from+uintptr(len(whole)) && at%uintptr(item) == 0
 }
 
-func (l *loading) image(s *spec.Spec) (*Media, error) {
+func (l *loading) image(r *recipe) (*Media, error) {
 	data, err := l.bytes()
 	if err != nil {
 		return nil, err
@@ -33,7 +34,7 @@ func (l *loading) image(s *spec.Spec) (*Media, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := l.picture(w, data, s)
+	m, err := l.picture(w, data, r)
 	rest(w)
 	return m, err
 }
@@ -63,31 +64,28 @@ func rest(w *media.Worker) {
 	w.Close()
 }
 
-func (l *loading) picture(w *media.Worker, data []byte, s *spec.Spec) (*Media, error) {
-	h, width := 1, 1
-	if s.Image.Transform.Output() == (spec.Extent{}) {
+func (l *loading) picture(w *media.Worker, data []byte, r *recipe) (*Media, error) {
+	seen, i := spec.Extent{Height: 1, Width: 1}, r.sample.Image
+	if i.Transform.Output() == (spec.Extent{}) {
 		var err error
-		if h, width, err = sizeOf(w, data, s.Image); err != nil {
+		if seen.Height, seen.Width, err = sizeOf(w, data, i); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.FixSize(h, width); err != nil {
-		return nil, err
-	}
-	op, err := media.Compile(PictureConfig(s.Image))
+	p, err := sizing{recipe: r, seen: seen}.compiled()
 	if err != nil {
 		return nil, err
 	}
-	shape, most := s.RowShape(), op.Tiles()
+	shape, most := slices.Clone(p.shape), p.op.Tiles()
 	if most > 0 {
 		shape = append(tensor.Shape{int64(most)}, shape...)
 	}
-	t, err := l.tensor("image", s.Image.DType, shape)
+	t, err := l.tensor("image", p.dtype, shape)
 	if err != nil {
 		return nil, err
 	}
-	info, err := w.Row(t.Data, data, op, media.Draw{})
-	if p := s.Image.Patches; err == nil && p != nil {
+	info, err := w.Row(t.Data, data, p.op, media.Draw{})
+	if err == nil && p.patches {
 		clear(t.Data[info.Tiles*len(t.Data)/int(t.Shape[0]):])
 		return &Media{[]Tensor{t}, tilesInfo{info, info.Grid}}, nil
 	}

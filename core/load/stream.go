@@ -87,7 +87,7 @@ func readVideo(s *spec.Spec, src video.Source, indexes string) (*video.Reader, e
 		}
 	}
 	return video.OpenSized(config, src, video.Draw{}, func(shown media.Size) (media.Config, error) {
-		err := s.FixSize(shown.H, shown.W)
+		err := fixSize(s, shown.H, shown.W)
 		return PictureConfig(&s.Video.Frame), err
 	})
 }

@@ -47,21 +47,44 @@ void samples_of_a_function_come_in_batches() {
     CHECK(next == 4);
 }
 
-// Which of a source's samples come is the function's word: here those of a table of arrays, from the last to the first.
-void an_order_of_a_function_is_asked_for() {
+// A number where a sample is wanted is a bad sample, which says so; nobody waits for another answer.
+void an_answer_of_the_wrong_kind_is_a_bad_sample() {
+    spdl::Result<spdl::Loader> loader = opened(4);
+    CHECK(loader.ok());
+    const auto wrong = [](spdl::Want want) {
+        return want.index % 2 == 0 ? bring(want)
+                                   : spdl::Sample::number(static_cast<std::int64_t>(want.index));
+    };
+    const spdl::Result<spdl::OwnSource> source = spdl::OwnSource::try_start(*loader, wrong, 1);
+    CHECK(source.ok());
+    spdl::Batch batch;
+    for (int i = 0; i < 2; i++) {
+        CHECK(loader->try_acquire(batch, std::chrono::seconds(60)).ok());
+        CHECK(batch.rows() == 1 && batch.raw().n_bad == 1);
+    }
+}
+
+// A table of three numbers, whose order is asked for.
+spdl::Result<spdl::Loader> asked(std::string &table) {
     char list[] = "/tmp/spdl-asked-XXXXXX";
     const int file = mkstemp(list);
     const std::string lines = "{\"n\": 10}\n{\"n\": 11}\n{\"n\": 12}\n";
     CHECK(file >= 0 && write(file, lines.data(), lines.size()) == static_cast<ssize_t>(lines.size()) &&
           close(file) == 0);
-    const std::string table = std::string(list) + ".jsonl";
+    table = std::string(list) + ".jsonl";
     CHECK(rename(list, table.c_str()) == 0);
     spdl::OpenOptions options;
     options.in_process = true;
-    spdl::Result<spdl::Loader> loader = spdl::try_open(
+    return spdl::try_open(
         R"({"source": {"list": ")" + table +
             R"(", "columns": [{"name": "n", "type": "i64"}]}, "order": {"epochs": 1, "asked": true}, "batch": 2})",
         options);
+}
+
+// Which of a source's samples come is the function's word: here those of a table of arrays, from the last to the first.
+void an_order_of_a_function_is_asked_for() {
+    std::string table;
+    spdl::Result<spdl::Loader> loader = asked(table);
     CHECK(loader.ok());
     const auto number = [](spdl::Want want) {
         return want.index < 3 ? spdl::Sample::number(2 - static_cast<std::int64_t>(want.index))
@@ -77,6 +100,20 @@ void an_order_of_a_function_is_asked_for() {
         for (std::uint32_t i = 0; i < n->rows(); i++) CHECK((*n->try_row<std::int64_t>(i))[0] == next--);
     }
     CHECK(next == 9 && unlink(table.c_str()) == 0);
+}
+
+// Bytes where a number is asked for end the ring, with a text that says so.
+void an_order_of_a_function_has_numbers_alone() {
+    std::string table;
+    spdl::Result<spdl::Loader> loader = asked(table);
+    CHECK(loader.ok());
+    const spdl::Result<spdl::OwnSource> source = spdl::OwnSource::try_start(*loader, bring, 1);
+    CHECK(source.ok());
+    spdl::Batch batch;
+    const spdl::Status status = loader->try_acquire(batch, std::chrono::seconds(60));
+    CHECK(status.code() == SPDL_E_ENGINE_FAILED &&
+          status.text().find("want the number of a sample as its label") != std::string::npos);
+    CHECK(unlink(table.c_str()) == 0);
 }
 
 void a_forked_child_may_end_a_source_that_runs_in_its_parent() {
@@ -102,7 +139,9 @@ void nothing() {}
 int main() {
     const check::Test tests[] = {
         TEST(samples_of_a_function_come_in_batches),
+        TEST(an_answer_of_the_wrong_kind_is_a_bad_sample),
         TEST(an_order_of_a_function_is_asked_for),
+        TEST(an_order_of_a_function_has_numbers_alone),
         TEST(a_forked_child_may_end_a_source_that_runs_in_its_parent),
     };
     return check::run(tests, nothing, nothing);

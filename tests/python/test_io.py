@@ -8,6 +8,8 @@ import io
 import os
 import pickle
 import struct
+import subprocess
+import sys
 import tarfile
 import threading
 import wave
@@ -543,3 +545,31 @@ def test_threads_load_at_the_same_time(noise):
 def test_refusals_say_what_is_wrong(call, error, text):
     with pytest.raises(error, match=text):
         call()
+
+
+LITTLE_MEMORY = """
+import io, resource
+from PIL import Image
+import spdl, spdl.io
+file = io.BytesIO()
+Image.new("L", (12000, 12000)).save(file, "PNG")
+small = io.BytesIO()
+Image.new("L", (8, 8)).save(small, "PNG")
+spdl.io.load_image(small.getvalue())
+taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (taken + (200 << 20),) * 2)
+for load in (lambda: spdl.io.load_image(file.getvalue()), lambda: spdl.io.load_image_batch([small.getvalue(), file.getvalue()], width=9, height=9)):
+    try:
+        load()
+    except spdl.OutOfMemory as error:
+        print(error)
+print(spdl.io.load_image(small.getvalue()).shape)
+"""
+
+
+def test_a_lack_of_memory_is_no_fault_of_the_sample():
+    """What a server would blame its client for; it goes on behind it."""
+    ran = subprocess.run([sys.executable, "-c", LITTLE_MEMORY], capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    alone, of_two, behind = ran.stdout.splitlines()
+    assert "memory" in alone and "sample 1 of 2: " in of_two and "memory" in of_two and behind == "(8, 8, 3)"

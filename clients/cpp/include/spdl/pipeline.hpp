@@ -184,6 +184,7 @@ template <class T> class Pipeline {
         spdl_work work = SPDL_WORK_INIT;
         const spdl_status s = spdl_pipeline_get(running_->get(), timeout.count(), &work);
         if (s != SPDL_OK) return running_->told(s);
+        detail::take_over(work.items, work.n_items);
         detail::Lent<T> lent(work);
         out = std::move(lent.value());
         for (std::uint32_t i = 0; i < work.n_items; i++) delete detail::box_of(work.items[i]);

@@ -20,6 +20,17 @@
 #include <utility>
 #include <vector>
 
+#if defined(__SANITIZE_THREAD__)
+#define SPDL_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SPDL_TSAN 1
+#endif
+#endif
+#if defined(SPDL_TSAN)
+#include <sanitizer/tsan_interface.h>
+#endif
+
 namespace spdl {
 
 namespace detail {
@@ -37,6 +48,18 @@ template <class T> std::uint64_t to_item(T value) {
 }
 inline Box *box_of(std::uint64_t item) { return reinterpret_cast<Box *>(item); }
 template <class T> T &value_of(std::uint64_t item) { return static_cast<BoxOf<T> *>(box_of(item))->value; }
+
+// What a thread did to items before it gave them is done for the thread that gets them. ThreadSanitizer does not see how the engine sees to that, so it is told.
+inline void give_away([[maybe_unused]] const std::uint64_t *items, [[maybe_unused]] std::size_t n) noexcept {
+#if defined(SPDL_TSAN)
+    for (std::size_t i = 0; i < n; i++) __tsan_release(box_of(items[i]));
+#endif
+}
+inline void take_over([[maybe_unused]] const std::uint64_t *items, [[maybe_unused]] std::size_t n) noexcept {
+#if defined(SPDL_TSAN)
+    for (std::size_t i = 0; i < n; i++) __tsan_acquire(box_of(items[i]));
+#endif
+}
 
 template <class T> struct ListOf : std::false_type {};
 template <class T> struct ListOf<std::vector<T>> : std::true_type { using Element = T; };
@@ -96,10 +119,12 @@ class Turn {
     void failed(const std::string &text, std::uint32_t flags = 0) {
         spdl_give give = SPDL_GIVE_INIT;
         give.error = text.c_str(), give.error_flags = flags;
-        if (over_)
+        if (over_) {
             drop_input(); // it was told so before, and has let go of them
-        else
-            send(give);
+            return;
+        }
+        give_away(work_.items, work_.n_items);
+        send(give);
     }
 
   private:
@@ -126,6 +151,7 @@ class Turn {
         return send(give);
     }
     bool send(const spdl_give &give) {
+        give_away(give.items, give.n_items);
         over_ = spdl_stage_give(pipeline_, stage_, &work_, &give) != SPDL_OK;
         return !over_;
     }
@@ -145,6 +171,7 @@ using Step = std::function<void(Turn &)>;
 inline void serve(spdl_pipeline *pipeline, std::int32_t stage, const Step &step) {
     spdl_work work = SPDL_WORK_INIT;
     while (spdl_stage_take(pipeline, stage, -1, &work) == SPDL_OK) {
+        take_over(work.items, work.n_items);
         Turn turn(pipeline, stage, work);
         step(turn);
     }
@@ -310,6 +337,7 @@ class Running {
         std::uint32_t got = 0;
         do {
             if (spdl_pipeline_reclaim(pipeline_, items, 64, &got) != SPDL_OK) return;
+            take_over(items, got);
             for (std::uint32_t i = 0; i < got; i++) delete box_of(items[i]);
         } while (got > 0);
     }

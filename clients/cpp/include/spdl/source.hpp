@@ -7,7 +7,7 @@
 //     for (spdl::Batch batch : loader) train(batch);
 //
 // The function is called in several threads at once. What it throws makes a bad sample with the exception's text. With `order: {asked: true}` it says which sample of any
-// other source comes at a place of the epoch, spdl::Sample::number(n). See "samples of
+// other source comes at a place of the epoch, spdl::Sample::number(n). An answer of the wrong kind is a bad sample, too. See "samples of
 // your own" in spdl.h for what a want is and what becomes of a late or missing answer.
 #ifndef SPDL_SOURCE_HPP
 #define SPDL_SOURCE_HPP
@@ -151,8 +151,17 @@ class OwnSource {
             if (status != SPDL_OK) return;
             const Sample answer = ask(state->bring, Want{want.index, want.epoch});
             const spdl_sample sample = answer.get();
-            (void)spdl_source_give(state->source, &want, &sample); // late is the engine's to count
+            if (spdl_source_give(state->source, &want, &sample) ==
+                SPDL_E_ARGUMENT) // else late, which is the engine's to count
+                refuse(state->source, want);
         }
+    }
+
+    // An answer that is none, such as bytes where a number is asked for: the want is still out, and its sample is bad for the reason that was given.
+    static void refuse(std::int64_t source, const spdl_want &want) {
+        const Sample why = Sample::failed(spdl_last_error());
+        const spdl_sample sample = why.get();
+        (void)spdl_source_give(source, &want, &sample);
     }
 
     static Sample ask(const Function &bring, Want want) {

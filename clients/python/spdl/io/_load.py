@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import json
 import lzma
 import math
@@ -101,11 +102,16 @@ class _Memory(Handle):
 
 
 class Loaded(Mapping[str, Array]):
-    """The arrays that were decoded, by name, and `info`: what the file says of itself, and what was done."""
+    """The arrays that were decoded, by name, and what is said of them."""
 
-    def __init__(self, arrays: dict[str, Array], info: dict[str, Any]) -> None:
+    def __init__(self, arrays: dict[str, Array], info: bytes) -> None:
         self._arrays = arrays
-        self.info = info
+        self._info = info  # JSON
+
+    @functools.cached_property
+    def info(self) -> dict[str, Any]:
+        """What the file says of itself, and what was done."""
+        return json.loads(self._info) or {}
 
     def __getitem__(self, name: str) -> Array:
         return self._arrays[name]
@@ -190,13 +196,16 @@ def load(src: Source, description: Mapping[str, Any]) -> Loaded:
     return _loaded(handle, memory, keep)
 
 
+_json = json.JSONEncoder(default=plain).encode  # json.dumps would make one a call
+
+
 def described(description: Mapping[str, Any]) -> bytes:
     """A description as C takes it; beside plain data it may hold what spdl.open's may. Raises SpecError."""
     if not isinstance(description, Mapping):
         raise SpecError(f'spdl: io: the description is of {type(description).__name__}, want a mapping, such as {{"video": {{}}}}')
     description, _ = resolved(description)
     try:
-        return json.dumps(description, default=plain).encode()
+        return _json(description).encode()
     except (TypeError, ValueError) as error:
         raise SpecError(f"spdl: io: {odd_place(description)}the description is not plain data: {error}") from None
 
@@ -241,8 +250,12 @@ def _check(status: int) -> int:
 
 
 def _loaded(handle: c_void_p, where: _Where, keep: object) -> Loaded:
-    info = json.loads(_api().loaded_info(handle) or b"null") or {}  # before the arrays, with the last of which it goes
-    return Loaded(dict(_arrays(handle, where, keep, info.get("booleans", ()))), info)
+    info = _api().loaded_info(handle) or b"null"  # before the arrays, with the last of which it goes
+    booleans = json.loads(info).get("booleans", ()) if b'"booleans"' in info else ()
+    return Loaded(dict(_arrays(handle, where, keep, booleans)), info)
+
+
+_dtype = functools.lru_cache(maxsize=None)(DType)  # of which there are a few
 
 
 def _arrays(handle: c_void_p, where: _Where, keep: object, booleans: Collection[str] = ()) -> list[tuple[str, Array]]:
@@ -252,7 +265,7 @@ def _arrays(handle: c_void_p, where: _Where, keep: object, booleans: Collection[
         raw = _c.Tensor(ctypes.sizeof(_c.Tensor))
         _check(api.loaded_tensor(handle, i, raw))
         name = raw.name.decode("utf-8", "surrogateescape")
-        dtype = BOOL if name in booleans else DType(raw.dtype_code, raw.dtype_bits, raw.dtype_lanes)
+        dtype = BOOL if name in booleans else _dtype(raw.dtype_code, raw.dtype_bits, raw.dtype_lanes)
         inside = where.address <= (raw.data or 0) < where.address + where.size
         arrays.append((name, Array(
             memory, raw.data or 0, tuple(raw.shape[:raw.ndim]), tuple(raw.strides[:raw.ndim]), dtype, inside and not where.writable)))
@@ -394,7 +407,7 @@ def load_npy(src: Source, *, copy: bool = False) -> Array:
 def load_npz(src: Source) -> NpzFile:
     """The arrays of a .npz file by name. Those that are stored uncompressed are views, as of load_npy."""
     loaded = load(src, {"npz": {}})
-    return NpzFile(loaded._arrays, loaded.info)
+    return NpzFile(loaded._arrays, loaded._info)
 
 
 def iter_tarfile(src: Any) -> Iterator[tuple[str, memoryview]]:
