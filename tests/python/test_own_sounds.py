@@ -119,12 +119,12 @@ LOAD = "w, sr = torchaudio.load(path)\n"
 TWO = LOAD + "x, rate = torchaudio.load(self.files[-1 - i])\n"
 REFUSED = [
     (LOAD + "w = w[:, -self.n:]", r"own\d+.py:\d+: got 'w\[:, -self.n:\]', want what is done to a sound to be a mean of channels, .*docs/own-datasets.md#sounds"),
-    (LOAD + "w = w / w.abs().max()", r"got 'w.abs\(\).max\(\)'"),
-    (LOAD + "w = w - w.mean()", r"takes the mean from each sound, want that ahead of torchaudio.compliance.kaldi.fbank alone"),
+    (LOAD + "w = w / w.abs().median()", r"got 'w.abs\(\).median\(\)'"),
+    (LOAD + "w = T.MelSpectrogram()(w - w.mean())", r"want that ahead of torchaudio.compliance.kaldi.fbank alone"),
     (LOAD + "w = F.pad(w, (100, 0))", r"want zeros behind a sound alone: F.pad\(waveform, \(0, n - waveform.shape\[1\]\)\)"),
     (LOAD + "w = F.pad(w, (0, 100))", r"want zeros behind a sound up to a length"),
     (LOAD + "w = w[:, :100][:, :50]", r"want one length that sounds are brought to"),
-    (LOAD + "w = w.mean(dim=1)", r"want the mean over channels"),
+    (LOAD + "w = w.mean(dim=1)", r"want sounds, frames and what does not look at them handed out"),
     (LOAD + "w = w[-1]", r"want a channel of its file, counted from 0"),
     (LOAD + "w = torchaudio.functional.resample(w[:, :self.n], sr, 8000)", r"want resampling ahead of what crops or pads"),
     (LOAD + "w = torchaudio.functional.resample(w, sr, self.rates[i])", r"got 'torchaudio.functional.resample\(w, sr, self.rates\[i\]\)'"),

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, NoReturn, Optional
 
 from . import films, sounds, spectra, texts
 from .counts import Behind, Count, Drawn, Fact, Rate
+from .levels import Measured
 from .openers import Decoded, Decoder
 from .sounds import Cannot, Seconds, Sound
 from .texts import NOTHING
@@ -26,7 +27,7 @@ class Extra(NamedTuple):
 
 
 LIBRARIES = (*sounds.LIBRARIES, "decord")  # whose functions are told by their names
-_KINDS = (Sound, Shape, Rate, Count, Drawn, Behind, Decoder, Decoded, spectra.Maker, Extra, *films.KINDS)
+_KINDS = (Sound, Measured, Shape, Rate, Count, Drawn, Behind, Decoder, Decoded, spectra.Maker, Extra, *films.KINDS)
 WANT = "want what is done to a sound to be a mean of channels, torchaudio's resampling, a crop from the beginning or one that is drawn, zeros behind, and torchaudio's spectra (docs/own-datasets.md#sounds)"
 
 

@@ -10,6 +10,7 @@ from typing import Any, Optional
 from . import films, libraries
 from .counts import Behind, Count, Drawn, Fact, Rate, added, compared, merged
 from .heard import Extra, Shape, frames, has_sound, is_heard
+from .levels import Measured
 from .sounds import Cannot, Seconds, Sound
 from .texts import NOTHING
 from .waves import Waves
@@ -160,7 +161,9 @@ class Hearing(Waves):
             return NOTHING
         if isinstance(test.ops[0], (ast.Is, ast.IsNot)):
             return NOTHING
-        left, right = self._number(test.left), self._number(test.comparators[0])
+        left, right = map(self._side, (test.left, test.comparators[0]))
+        if any(isinstance(one, Measured) for one in (left, right)):
+            return compared(left, test.ops[0], right) or self._refuse_sound(test)
         if any(isinstance(one, Count) for one in (left, right)):
             left, right = frames(left), frames(right)
         if not any(isinstance(one, (Count, Rate)) for one in (left, right)):
@@ -170,6 +173,11 @@ class Hearing(Waves):
         if isinstance(made, Fact) and made.what == "frames" and isinstance(made.of, Sound) and made.of.padded and made.of.crop and made.of.length == made.than:
             return made.by in ("==", ">=", "<=")
         return made
+
+    def _side(self, node: ast.expr) -> Any:
+        """Of a comparison: a number, also one that was measured."""
+        heard = self._heard(node)
+        return heard if isinstance(heard, Measured) else self._number(node)
 
     def _number(self, node: ast.expr) -> Any:
         """A number, of a sound or known; NOTHING: it is none."""
@@ -266,6 +274,8 @@ class Hearing(Waves):
                 return self._heard_sum(of, node)
             if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Mult)) and isinstance(of := self._heard(node.right), Sound):
                 return self._heard_sum(of, ast.copy_location(ast.BinOp(node.right, node.op, node.left), node))
+            if isinstance(node, ast.BinOp) and (made := self._measured_sum(node)) is not NOTHING:
+                return made
             return self._heard_call(node) if isinstance(node, ast.Call) else NOTHING
         except Cannot as error:
             self._not_so(node, error)
@@ -286,6 +296,8 @@ class Hearing(Waves):
             return self._axes_of(of.of) if isinstance(of, Shape) else Count("film", of) if isinstance(of, films.Film) else self._size(of, 0, node) if isinstance(of, Sound) else self._refuse_sound(node)
         if (drawn := self._drawn(node)) is not NOTHING:
             return drawn
+        if (measured := self._measures(function, node)) is not NOTHING:
+            return measured
         if (shown := self._shown(node, function)) is not NOTHING:
             return shown
         if isinstance(function, type) and libraries.is_of(function, "torchaudio.transforms"):

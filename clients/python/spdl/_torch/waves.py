@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import ast
+import operator
 import sys
 from collections.abc import Sequence
 from typing import Any, Optional
 
-from . import after, films, libraries, sounds, spectra
+from . import after, films, levels, libraries, sounds, spectra
 from .counts import Behind, Count, Drawn, Rate, draws
 from .heard import WANT, Shape, frames, has_sound, is_heard
+from .levels import Each, Measured
+from .measures import BY, REDUCED, Measuring
 from .openers import Decoded, Decoder
 from .sounds import Sound
 from .texts import NOTHING
-from .watching import Watching
+
+_SHORT = {"absolute": "abs"}
 
 
-class Waves(Watching):
+class Waves(Measuring):
     """Of a reader of expressions, that of sounds."""
 
     def _heard_attribute(self, of: Any, node: ast.Attribute) -> Any:
@@ -112,17 +116,17 @@ class Waves(Watching):
         """What is done to its numbers, one by one."""
         if isinstance(node.op, ast.Sub) and self._is_mean(of, node.right):
             return sounds.centred(of)
+        if isinstance(other := self._heard(node.right), Measured) and type(node.op) in BY:
+            return sounds.put(of, *BY[type(node.op)], other)
         number = self._number(node.right)
-        if of.centred and number != 32768:
-            self._refuse_sound(node)
         if isinstance(number, float) or type(number) is int:
             made = sounds.divided(of, number) if isinstance(node.op, ast.Div) else sounds.multiplied(of, number) if isinstance(node.op, ast.Mult) else None
             if made is not None:
                 return made
-        by = after.by(node.op)
+        by = operator.pow if isinstance(node.op, ast.Pow) else after.by(node.op)
         if by is None or not isinstance(number, (int, float)):
             self._refuse_sound(node)
-        return sounds.then(of, lambda rows: by(rows, number))
+        return sounds.then(of, Each((type(node.op).__name__, number), lambda rows: by(rows, number)))
 
     def _is_mean(self, of: Sound, node: ast.expr) -> bool:
         """Whether it is the mean of all its samples: w.mean(), torch.mean(w)."""
@@ -174,10 +178,15 @@ class Waves(Watching):
             return self._padded(of, node, args, named)
         if self._is(node.func, "torch", "squeeze", "unsqueeze", "permute", "transpose"):
             return self._axis(of, node, name, args, named)
+        if name == "normalize" and library == "librosa" and of.axes == "L" and not of.features:
+            more = dict(zip(named, self._values(list(named.values()))))
+            if args or not all(type(one) in (int, float, bool) for one in more.values()):
+                self._refuse_sound(node)
+            return sounds.then(of, levels.by_row((name, *sorted(more.items())), lambda row: function(row, **more), peak=not more))
         if self._is(node.func, "librosa", "to_mono") or name == "fix_length" and library == "librosa":
             size = named.get("size", args[0] if args else None)
             return sounds.mono(of, 0, False) if name == "to_mono" and not args and not named else sounds.filled(sounds.cropped(of, self._sized(size), "start"), self._sized(size)) if size is not None and len(args) + len(named) == 1 else self._refuse_sound(node)
-        if self._is(node.func, "torch", "log", "log10", "clamp", "exp", "sqrt", "abs"):
+        if self._is(node.func, "torch", "log", "log10", "clamp", "exp", "sqrt", "abs") or self._is(node.func, "numpy", "log", "log10", "clip", "exp", "sqrt", "abs"):
             return self._numbers(of, node, function, args, named)
         if self._is(node.func, "torch", "from_numpy", "tensor", "as_tensor", "FloatTensor", "Tensor") or self._is(node.func, "numpy", "array", "asarray", "float32", "ascontiguousarray"):
             return self._typed(of, node, name, args, named)
@@ -335,7 +344,8 @@ class Waves(Watching):
             inner = self._heard(ahead.left)
             if isinstance(inner, Sound) and inner.features and not inner.then and inner.axes.endswith("FT"):
                 return sounds.featured(inner, spectra.Feature(self._place(node), spectra.Logarithm()))
-        return sounds.then(of, lambda rows: function(rows, *values, **more))
+        said = (_SHORT.get(name := str(getattr(function, "__name__", "")), name), *values, *sorted(more.items()))
+        return sounds.then(of, Each(said, lambda rows: function(rows, *values, **more)))
 
     def _typed(self, of: Sound, node: ast.Call, name: str, args: Sequence[ast.expr], named: dict[str, ast.expr]) -> Sound:
         """torch.from_numpy, torch.tensor(x, dtype=torch.float32), np.array and the like."""
@@ -345,9 +355,13 @@ class Waves(Watching):
         wanted = types[0] if types else {"FloatTensor": "float32", "Tensor": "float32", "float32": "float32"}.get(name)
         made = of if wanted is None else sounds.cast(of, self._type(wanted, node))
         to_array = str(getattr(self._known(node.func), "__module__", "")).partition(".")[0] == "numpy"
-        if to_array != made.array and made.then:
-            self._refuse_sound(node, "want the change between arrays and tensors ahead of what is done to numbers")
-        return made._replace(array=to_array)
+        return self._as_array(made, to_array)
+
+    def _as_array(self, of: Sound, array: bool) -> Sound:
+        """As an array of NumPy's, or as a tensor."""
+        if array != of.array and (of.then or of.level):
+            return sounds.then(of, Each(("array", array), lambda rows: rows.numpy() if array else sys.modules["torch"].from_numpy(rows)))._replace(array=array)
+        return of._replace(array=array)
 
     def _type(self, one: Any, node: ast.AST) -> str:
         name = getattr(one, "__name__", "") or str(one)
@@ -360,6 +374,8 @@ class Waves(Watching):
             return self._filmed_by(of, node, name, args, named)
         if isinstance(of, Decoder):
             return self._played(of.sound, node, name, args, named)
+        if isinstance(of, Measured):
+            return self._measured_method(of, node, name)
         if isinstance(of, (Drawn, Count)) and name == "item" and not args and not named:
             return of
         if isinstance(of, spectra.Maker) and name == "to" and len(args) == 1 and not named and str(self._known(args[0])) == "cpu":
@@ -373,14 +389,18 @@ class Waves(Watching):
             return Shape(of) if not args and not named else self._size(of, axis, node) if type(axis) is int else self._refuse_sound(node)
         if name == "numel" and not args:
             return Count("frames", of.frames()) if of.axes == "L" else self._refuse_sound(node)
+        if name in REDUCED and not of.features and (name != "mean" or self._is_of_all(of, args, node.keywords)):
+            return self._reduced(of, node, name, args, named, lambda row, *values, **more: getattr(row, name)(*values, **more))
         if name == "mean":
             return self._mean(of, node, args, named)
         if name in ("squeeze", "unsqueeze", "transpose", "permute", "t"):
             return self._axis(of, node, name, args, named)
         if name in ("contiguous", "clone", "detach", "cpu") or name == "copy" and of.array:
             return of
-        if name == "numpy" and not of.array and not of.then:
-            return of._replace(array=True)
+        if name == "numpy" and not of.array and not args and not named:
+            return self._as_array(of, True)
+        if name == "pow" and len(args) == 1 and not named and not of.array and isinstance(number := self._number(args[0]), (int, float)):
+            return sounds.then(of, Each(("Pow", number), lambda rows: rows.pow(number)))
         if name in ("float", "double") and not args:
             return sounds.cast(of, "f32" if name == "float" else "f64")
         if name == "to" and len(args) == 1 and not named and str(self._known(args[0])) == "cpu":
