@@ -146,6 +146,8 @@ def merged(fact: Fact, before: Any, yes: Any, no: Any) -> Any:
             return no
         if fact.than in (rates[1], rates[0]) and isinstance(yes, (Rate, int)) and isinstance(no, (Rate, int)) and rates[1] == fact.than:
             return no
+    if fact.what == "frames" and fact.by in (">", ">=") and isinstance(yes, Drawn) and no == 0 and yes.upto.is_of(fact.of) and yes.is_room(fact.than):
+        return yes._replace(upto=yes.upto._replace(least=0))  # a place that is drawn where there is room, or the first
     if not isinstance(yes, Sound) or not isinstance(no, Sound):
         raise Cannot("want the same whatever it says, but for what crops, pads, resamples or makes one of several channels")
     if fact.what == "channels":
@@ -204,7 +206,9 @@ def _of_axes(fact: Fact, yes: Sound, no: Sound) -> Sound:
 def _of_frames(fact: Fact, before: Any, yes: Sound, no: Sound) -> Sound:
     """Of sounds that are longer than a number of samples, and shorter."""
     if not isinstance(before, Sound):
-        raise Cannot("want crops and zeros of a sound that has its name ahead of the condition")
+        before = yes._replace(length=None, crop="", drawn=0, padded=False, cut=False)  # opened on both sides, of which a file's length decides
+        if before.frames() != fact.of.frames():
+            raise Cannot("want crops and zeros of a sound that has its name ahead of the condition")
     whole = before._replace(length=None, crop="", drawn=0, padded=False) if before.length == fact.than else before  # of which crops and zeros to that length change nothing that it asks
     if fact.of.frames() not in (before.frames(), whole.frames()):
         raise Cannot("want a condition on the length of the sound itself, as it is there")

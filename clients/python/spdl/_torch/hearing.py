@@ -29,6 +29,7 @@ class Hearing(Waves):
         stores = [one.id for one in ast.walk(self._own) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
         self._once = {name for name in stores if stores.count(name) == 1}
         self._constants: dict[str, Any] = {}  # names that have a known number
+        self._latest: dict[str, Any] = {}  # and those that have one where a statement is read
         self._facts: list[Fact] = []  # that hold where a branch is read
         self._heard_calls: dict[int, Any] = {}  # what calls have opened, within a statement
 
@@ -60,6 +61,7 @@ class Hearing(Waves):
         for one in ast.walk(step):
             if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load):
                 self._constants.pop(one.id, None)
+                self._latest.pop(one.id, None)
                 if isinstance(self._names.get(one.id), Rate):
                     del self._names[one.id]
 
@@ -74,8 +76,12 @@ class Hearing(Waves):
             if isinstance(target, ast.Name) and number is not NOTHING:
                 if target.id in rates:
                     self._names[target.id] = Rate(-1, number) if isinstance(number, int) else self._refuse_sound(step)
-                elif target.id in self._once:
-                    self._constants[target.id] = number
+                else:
+                    self._latest[target.id] = number
+                    if target.id in self._once:
+                        self._constants[target.id] = number
+                        if self._mentions(value):  # of which nothing is left in the code
+                            return [ast.copy_location(ast.Assign([target], ast.Constant(number)), step)] if isinstance(number, (int, float)) else []
             return None
         if isinstance(made, Seconds):
             if isinstance(target, ast.Name) and target.id in self._once:
@@ -108,32 +114,40 @@ class Hearing(Waves):
 
     def _branched(self, step: ast.If, fact: Fact) -> list[ast.stmt]:
         """Both sides of a condition on a sound, which come to one thing."""
-        before = dict(self._names)
+        before, numbers = dict(self._names), dict(self._latest)
         sides: list[dict[str, Any]] = []
+        places: list[dict[str, Any]] = []  # numbers that names have on a side
+        zeros: list[ast.stmt] = []  # statements that give a name to the first place
         for body, holds in ((step.body, fact), (step.orelse, fact.no())):
-            self._names = dict(before)
+            self._names, self._latest = dict(before), dict(numbers)
             if fact.what == "axes" and isinstance(fact.of, Sound) and fact.of.axes == "?":
                 several = (holds.by, holds.than) in ((">", 1), ("==", 2), (">=", 2), ("!=", 1))
                 self._names.update({name: one._replace(axes="LC" if several else "L") for name, one in before.items() if one == fact.of})
             self._facts.append(holds)
             kept = self._steps(body)
             self._facts.pop()
-            other: list[ast.stmt] = [one for one in (self._last, *kept) if one is not None and not self._says_rate(one)]
+            zeros += [one for one in kept if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name) and self._latest.get(one.targets[0].id) == 0]
+            other: list[ast.stmt] = [one for one in (self._last, *kept) if one is not None and not self._says_rate(one) and one not in zeros]
             if other:
                 self._refuse_sound(other[0])
             sides.append(self._names)
-        self._names = {}
+            places.append(self._latest)
+        self._names, self._latest = {}, {name: one for name, one in places[0].items() if name in places[1] and places[1][name] == one}
         left: list[ast.stmt] = []
         for name in before.keys() | sides[0].keys() | sides[1].keys():
             yes, no = [side.get(name, NOTHING) for side in sides]
+            yes, no = [at.get(name, NOTHING) if one is NOTHING and isinstance(other, Drawn) else one for one, other, at in zip((yes, no), (no, yes), places)]
             if yes is NOTHING or no is NOTHING:
                 continue  # known on one side alone, so it is not used behind
             try:
                 self._names[name] = made = merged(fact, before.get(name) or _as_long(fact, before), yes, no)
             except Cannot as error:
                 self._not_so(step, error)
+            zeros = [one for one in zeros if not isinstance(made, Drawn) or ast.unparse(one) != f"{name} = 0"]
             if isinstance(made, Rate) and made != before.get(name) and made.known is not None:
                 left.append(ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], ast.Constant(made.known)), step))
+        if zeros:
+            self._refuse_sound(zeros[0])
         return left
 
     def _says_rate(self, step: ast.stmt) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Optional, Union
 
 from . import levels, spectra
@@ -33,7 +33,14 @@ class Seconds(NamedTuple):
         return int(rate * self.seconds)
 
 
-Frames = Union[int, Seconds]
+class Told(NamedTuple):
+    """A number of samples, or of seconds, that code says for each sample, by its number."""
+
+    number: int
+    seconds: bool = False
+
+
+Frames = Union[int, Seconds, Told]
 
 
 class Played(NamedTuple):
@@ -79,7 +86,7 @@ class Sound(NamedTuple):
     @property
     def alike(self) -> bool:
         """Whether all files have to have the rate of the first."""
-        by_samples = self.window is not None and not isinstance(self.window, Played)  # which are times of a description
+        by_samples = self.window is not None and not isinstance(self.window, Played) and not is_told(self.window)  # which are times of a description
         return self.rate is None or by_samples or isinstance(self.length, Seconds) or any(one.by_file for one in self.features)
 
     def form(self, first: Facts) -> Any:
@@ -89,6 +96,38 @@ class Sound(NamedTuple):
     def frames(self) -> Sound:
         """What its number of samples goes by."""
         return Sound(file=self.file, window=self.window, rate=self.rate, length=self.length, crop=self.crop, padded=self.padded)
+
+
+def is_told(window: Any) -> bool:
+    """Whether code says for each sample where it begins, or how long it is."""
+    return isinstance(window, tuple) and not isinstance(window, Played) and any(isinstance(one, Told) for one in window)
+
+
+def window_columns(window: tuple[Any, Any]) -> tuple[str, str]:
+    """The columns that say so, "": there is none of how long it is."""
+    number = next(one.number for one in window if isinstance(one, Told))
+    return f"at{number}", "" if window[1] is None else f"for{number}"
+
+
+def part(window: tuple[Any, Any], told: Sequence[Any], got: Facts) -> dict[str, float]:
+    """Those columns of a sample, in seconds, of what code says of it. Raises Unknown."""
+    start, length = [_samples(one, told, got.rate) for one in window]
+    if start is None or start < 0 or length is not None and length == 0 or length is not None and length < 0 and not isinstance(window[1], Told):
+        raise Unknown(f"takes {length} samples from sample {start} on, want one at least, from 0 on")
+    if length is None or length < 0:  # to the end
+        length = max(1, (got.frames or 1 << 40) - start)
+    at, long = window_columns(window)
+    return {at: start / got.rate, **({long: length / got.rate} if long else {})}
+
+
+def _samples(one: Any, told: Sequence[Any], rate: int) -> Optional[int]:
+    if not isinstance(one, Told):
+        return one.at(rate) if isinstance(one, Seconds) else one
+    value = told[one.number]
+    value = value.item() if hasattr(value, "item") else value
+    if type(value) not in ((int, float) if one.seconds else (int,)):
+        raise Unknown(f"has {value!r:.60} for where its sound begins or how long it is, want {'a number of seconds' if one.seconds else 'a whole number of samples'}")
+    return int(value * rate) if one.seconds else int(value)
 
 
 # ---- what is done to it
@@ -493,7 +532,7 @@ def section(one: Sound, first: Facts, longest: Callable[[], int], listed: bool) 
     how = {**dict(one.resample), **({"filters": "f64"} if one.doubles else {})}
     if how not in ({}, {"method": "sinc_interp_hann"}):
         made["resample"] = how
-    room = one.length.at(first.rate) if isinstance(one.length, Seconds) else one.length
+    room = one.length.at(first.rate) if isinstance(one.length, Seconds) else None if isinstance(one.length, Told) else one.length
     fixed = one.padded and room is not None and not one.cut
     made["length"] = max(1, longest() if room is None or one.cut else room)
     if one.crop and not one.cut:
@@ -523,7 +562,10 @@ def _window(window: Union[Played, tuple[Frames, Optional[Frames]]], rate: int) -
     if isinstance(window, Played):
         start, length = [f"{round(seconds * 10**9)}ns" for seconds in (window.start, (window.stop or 0) - window.start)]
         return {"start": start, **({} if window.stop is None else {"duration": length})}
-    start_at, frames = [one.at(rate) if isinstance(one, Seconds) else one for one in window]
+    if is_told(window):
+        at, long = window_columns(window)
+        return {"start_column": at, **({"duration_column": long} if long else {})}
+    start_at, frames = [_samples(one, (), rate) for one in window]
     said: dict[str, Any] = {"start": _time(start_at, rate)} if start_at else {}
     return said if frames is None else {**said, "duration": _time(frames, rate)}
 
@@ -548,10 +590,10 @@ def own_draws(views: Sequence[Sound]) -> list[bool]:
     return [view.drawn not in shared for view in views]
 
 
-def longest(one: Sound, files: Iterable[Optional[Facts]], of: Callable[[int], str]) -> int:
-    """The most samples of a row. Raises Unknown of files that do not say how many they have."""
+def longest(one: Sound, files: Iterable[tuple[Optional[Facts], Mapping[str, float]]], of: Callable[[int], str]) -> int:
+    """The most samples of a row, of files with their parts. Raises Unknown of files that do not say how many they have."""
     most = 1
-    for number, got in enumerate(files):
+    for number, (got, said) in enumerate(files):
         if got is None:
             continue  # it is a bad sample, when its turn comes
         if got.frames is None:
@@ -559,8 +601,12 @@ def longest(one: Sound, files: Iterable[Optional[Facts]], of: Callable[[int], st
         frames = got.frames
         if isinstance(one.window, Played):
             frames = frames if one.window.stop is None else min(frames, math.ceil((one.window.stop - one.window.start) * got.rate) + 1)
+        elif one.window is not None and is_told(one.window):
+            at, long = window_columns(one.window)
+            frames = max(0, frames - round(said[at] * got.rate))
+            frames = min(frames, round(said[long] * got.rate)) if long else frames
         elif one.window is not None:
-            start, room = [each.at(got.rate) if isinstance(each, Seconds) else each for each in one.window]
+            start, room = [_samples(each, (), got.rate) for each in one.window]
             frames = max(0, frames - (start or 0))
             frames = frames if room is None else min(room, frames)
         most = max(most, length_at(frames, got.rate, one.rate if one.rate is not None else got.rate))

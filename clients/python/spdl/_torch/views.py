@@ -57,7 +57,7 @@ def _draws(views: Sequence[Any], dataset: Any, place: str) -> list[bool]:
 def _of_sound(view: Sound, of: datasets.Pictures, dataset: Any, listed: bool) -> tuple[dict[str, Any], sounds.Row]:
     """The section and the row of a sound."""
     def longest() -> int:
-        return sounds.longest(view, (sounds.facts(one.files()[view.file]) for one in of.pictures), lambda number: f"{type(dataset).__qualname__}[{number}]")
+        return sounds.longest(view, ((sounds.facts(one.files()[view.file]), one.parts if isinstance(one, own.Found) else {}) for one in of.pictures), lambda number: f"{type(dataset).__qualname__}[{number}]")
 
     try:
         return sounds.section(view, of.heard[view.file], longest, listed)

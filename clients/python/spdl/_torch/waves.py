@@ -10,13 +10,14 @@ from typing import Any, Optional
 
 from . import after, films, levels, libraries, sounds, spectra
 from .counts import Behind, Count, Drawn, Rate, draws
-from .heard import WANT, Shape, frames, has_sound, is_heard
+from .heard import WANT, Info, Shape, frames, has_sound, is_heard
 from .levels import Each, Measured
 from .measures import BY, REDUCED, Measuring
 from .openers import Decoded, Decoder
 from .sounds import Sound
 from .texts import NOTHING
 
+_PURE = ("int", "float", "round", "len", "min", "max", "abs")
 _SHORT = {"absolute": "abs"}
 
 
@@ -32,6 +33,9 @@ class Waves(Measuring):
             if node.attr == "T":
                 return sounds.moved(sounds.two_axes(of), list(reversed(range(len(sounds.two_axes(of).axes)))))
             return NOTHING  # a method's
+        if isinstance(of, Info):
+            kinds = {"num_frames": "frames", "frames": "frames", "num_channels": "channels", "channels": "channels"}
+            return Rate(of.sound.file) if node.attr in ("sample_rate", "samplerate") else Count(kinds[node.attr], of.sound) if node.attr in kinds else self._refuse_sound(node)
         if isinstance(of, Decoded):
             return of.sound if node.attr == "data" else Rate(of.sound.file, of.sound.of_rate) if node.attr == "sample_rate" else self._refuse_sound(node)
         if isinstance(of, Decoder):
@@ -77,6 +81,8 @@ class Waves(Measuring):
             parts = [ast.Slice()] * (len(of.axes) - len(parts) + 1) + parts[1:]
         if of.axes == "?":
             of = of._replace(axes="LC") if len(parts) > 1 else of
+        if (new := [at for at, part in enumerate(parts) if not isinstance(part, ast.Slice) and self._known(part) is None]) and all(at in new or ast.unparse(part) == ":" for at, part in enumerate(parts)):
+            return sounds.widened(of, new[0]) if len(new) == 1 else self._refuse_sound(node)  # x[None], x[np.newaxis, :]
         axes, made = of.axes, of
         if len(parts) > len(axes):
             self._refuse_sound(node)
@@ -103,6 +109,8 @@ class Waves(Measuring):
     def _crop(self, of: Sound, part: ast.Slice, node: ast.expr) -> Sound:
         start = 0 if part.lower is None else self._number(part.lower)
         stop = self._number(part.upper) if part.upper is not None else NOTHING
+        if (start is NOTHING or start == 0 and stop is NOTHING) and (window := self._window(of, part, start)) is not None:
+            return window
         if start == 0:
             return sounds.cropped(of, self._sized(part.upper), "start") if part.upper is not None and not isinstance(stop, (Count, Behind)) else self._refuse_sound(node)
         if not isinstance(stop, Behind) or stop.start != start:
@@ -111,6 +119,17 @@ class Waves(Measuring):
         if isinstance(start, Drawn) and start.fits(of, length):
             return sounds.cropped(of, length, "random", start.call)
         return sounds.cropped(of, length, "center") if isinstance(start, Count) and start.is_middle(of, length) else self._refuse_sound(node)
+
+    def _window(self, of: Sound, part: ast.Slice, start: Any) -> Optional[Sound]:
+        """w[:, start:stop] of numbers that code says for each sample, as a part of the file; None: it is none."""
+        if part.upper is None and part.lower is None or of != of._replace(window=None, rate=None, length=None, crop="", padded=False, centred=False, features=(), then=(), level=()):
+            return None
+        if any(isinstance(one, ast.Call) and ast.unparse(one.func) not in _PURE for side in (part.lower, part.upper) if side is not None for one in ast.walk(side)):
+            return None  # as the one is asked twice
+        lower = ast.Constant(0) if part.lower is None else part.lower
+        at: Any = 0 if start == 0 else self._tell(lower)
+        length: Any = None if part.upper is None else self._tell(ast.copy_location(ast.BinOp(part.upper, ast.Sub(), lower), part.upper))
+        return None if at is NOTHING or length is NOTHING else of._replace(window=(at, length))
 
     def _heard_sum(self, of: Sound, node: ast.BinOp) -> Any:
         """What is done to its numbers, one by one."""
@@ -147,7 +166,7 @@ class Waves(Measuring):
         if not any(isinstance(one, Count) for one in numbers):
             return NOTHING
         low, high = numbers if len(numbers) == 2 else (0, numbers[0]) if len(numbers) == 1 else (1, None)
-        if low != 0 or not isinstance(high, Count) or high.what not in ("frames", "film") or high.sign != 1 or high.halved:
+        if low != 0 or not isinstance(high, Count) or high.what not in ("frames", "film") or high.sign != 1 or high.halved or high.least not in (None, 0):
             self._refuse_sound(node, "want a place from 0 to waveform.shape[1] - n, where a crop of n samples begins")
         self._heard_calls[id(node)] = made = Drawn(high, self._is(node.func, "random", "randint"), next(draws))
         return made
@@ -292,7 +311,7 @@ class Waves(Measuring):
         length = frames(room.plus)
         made = sounds.filled(of, length)
         is_shorter = any(fact.what == "frames" and fact.by in ("<", "<=") and fact.than == length for fact in self._facts)
-        return made if room.least == 0 or not by_torch or is_shorter else sounds.cropped(made, length, made.crop or "start")
+        return made if made.crop or room.least == 0 or not by_torch or is_shorter else sounds.cropped(made, length, "start")
 
     def _sides(self, node: ast.expr, by_torch: bool, of: Sound) -> Optional[tuple[Any, Any]]:
         """What lies ahead of the samples and behind them."""
