@@ -391,6 +391,19 @@ def test_sounds_of_other_rates_are_resampled(mixed, make, arguments):
     same(make(mixed), 1e-6, **arguments)
 
 
+class PartResampled(Files):
+    def __getitem__(self, i):
+        wave, sr = torchaudio.load(os.path.join(self.root, self.names[i]), frame_offset=1001, num_frames=4321)
+        return AF.resample(wave, sr, 8000), self.labels[i]
+
+
+def test_a_part_in_samples_is_of_files_of_one_rate(root, mixed):
+    """Whose times it is told in."""
+    same(PartResampled(root), 1e-6, batch_size=4)
+    with spdl.DataLoader(PartResampled(mixed), batch_size=4, collate_fn=listed) as loader, pytest.raises(spdl.EngineFailed, match=r"1-1.wav has 44100 samples a second, want 16000, as the first sample has it"):
+        list(loader)
+
+
 @pytest.mark.parametrize("make", [Plain, Stereo, First, Both, Even, lambda root: Stereo(root, n=9000), lambda root: Plain(root, n=22050)])
 def test_channels_are_torchaudios_to_the_bit(clips, make):
     same(make(clips), batch_size=4)

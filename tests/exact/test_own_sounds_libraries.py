@@ -45,7 +45,14 @@ class Fixed(Files):
         return librosa.util.fix_length(y, size=self.n), self.labels[i]
 
 
-@pytest.mark.parametrize("cls", [ByLibrosa, Fixed])
+class Normalized(Files):
+    def __getitem__(self, i):
+        y, _ = librosa.load(self.root / self.names[i], sr=None)
+        y = librosa.util.normalize(y)
+        return librosa.util.fix_length(y, size=self.n), self.labels[i]
+
+
+@pytest.mark.parametrize("cls", [ByLibrosa, Fixed, Normalized])
 def test_sounds_by_librosa(root, cls):
     same(cls(root), batch_size=4)
 

@@ -107,6 +107,12 @@ class Sliced(Videos):
         return self.transform(video[1:17:2]).float() / 255, i
 
 
+def test_data_sets_of_other_frames_are_not_joined(root):
+    same(ConcatDataset([Evenly(root), Evenly(root)]), batch_size=4)
+    with pytest.raises(spdl.ArgumentError, match=r"datasets\[1\]: has samples of another form"):
+        spdl.DataLoader(ConcatDataset([Evenly(root), Evenly(root, n=4)]))
+
+
 class Numbered(Videos):
     def __getitem__(self, i):
         return self.transform(VideoDecoder(self.files[i]).get_frames_at([3, 0, 7, -1]).data), self.label(i)

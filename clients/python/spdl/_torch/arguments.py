@@ -167,9 +167,11 @@ def _of_pictures(of: datasets.Pictures, dataset: Any, said: _Arguments) -> Made:
         columns, files[TABLE] = table(of.target, of.pictures, of.labels, *_forms(of, sections))
         source = {"list": TABLE, "labels": "none", **({"columns": columns} if columns else {})}
     elif of.found:
-        count = len(of.pictures[0].paths)
-        names = [f"file{i}" for i in range(count)]
-        source, files[TABLE] = {"list": TABLE, "labels": "none"}, table_of_files([one.paths for one in of.pictures], names)
+        names = [f"file{i}" for i in range(len(of.pictures[0].paths))]
+        if "fields" not in sections and of.views:
+            names[of.views[0].file] = "path"
+        numbers = [{"name": name, "type": "f64"} for name in of.pictures[0].parts]
+        source, files[TABLE] = {"list": TABLE, "labels": "none", **({"columns": numbers} if numbers else {})}, table_of_files([one.paths for one in of.pictures], names, [one.parts for one in of.pictures])
     elif datasets.is_folder(of):
         source = {"folder": of.root, "extensions": [ending.lstrip(".") for ending in of.extensions]}
     more = finish.known if isinstance(finish, (Sampled, followers.Finish)) else ()

@@ -6,7 +6,9 @@ import ast
 import itertools
 from typing import Any, NamedTuple, Optional
 
-from .sounds import Cannot, Seconds, Sound, copied
+from . import levels
+from .levels import Measured
+from .sounds import Cannot, Seconds, Sound, bare, copied, levelled, settled, then
 
 draws = itertools.count(1)  # of calls that draw: those of two sounds are one draw or two
 _MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
@@ -69,8 +71,8 @@ class Behind(NamedTuple):
 class Fact(NamedTuple):
     """What a condition says of a sound, or of its rate."""
 
-    what: str  # "frames", "channels", "axes", "rate"
-    of: Any  # a Sound or a Rate
+    what: str  # "frames", "channels", "axes", "rate", "measure"
+    of: Any  # a Sound, a Rate or a number that was measured
     by: str
     than: Any
 
@@ -111,8 +113,10 @@ def compared(left: Any, by: ast.cmpop, right: Any) -> Any:
     how = _BY.get(type(by))
     if how is None:
         return None
-    if isinstance(right, (Count, Rate)) and not isinstance(left, (Count, Rate)):
+    if isinstance(right, (Count, Rate, Measured)) and not isinstance(left, (Count, Rate, Measured)):
         left, right, how = right, left, _MIRRORED[how]
+    if isinstance(left, Measured):
+        return None if left.along or not isinstance(right, (int, float)) else Fact("measure", left, how, right)
     if isinstance(left, Rate):
         if left.times != 1 or not isinstance(right, int):
             return None
@@ -132,6 +136,8 @@ def merged(fact: Fact, before: Any, yes: Any, no: Any) -> Any:
         return yes
     if isinstance(yes, tuple) and isinstance(no, tuple) and type(yes) is type(no) is tuple and len(yes) == len(no):
         return tuple([merged(fact, before[i] if type(before) is tuple and len(before) == len(yes) else None, *both) for i, both in enumerate(zip(yes, no))])
+    if fact.what == "measure":
+        return _of_measure(fact, yes, no)
     if fact.by in ("!=", "<", "<=") and fact.what != "frames" or fact.by == "!=":
         return merged(fact.no(), before, no, yes)
     if fact.what == "rate" and fact.by == "==":
@@ -140,6 +146,8 @@ def merged(fact: Fact, before: Any, yes: Any, no: Any) -> Any:
             return no
         if fact.than in (rates[1], rates[0]) and isinstance(yes, (Rate, int)) and isinstance(no, (Rate, int)) and rates[1] == fact.than:
             return no
+    if fact.what == "frames" and fact.by in (">", ">=") and isinstance(yes, Drawn) and no == 0 and yes.upto.is_of(fact.of) and yes.is_room(fact.than):
+        return yes._replace(upto=yes.upto._replace(least=0))  # a place that is drawn where there is room, or the first
     if not isinstance(yes, Sound) or not isinstance(no, Sound):
         raise Cannot("want the same whatever it says, but for what crops, pads, resamples or makes one of several channels")
     if fact.what == "channels":
@@ -149,6 +157,18 @@ def merged(fact: Fact, before: Any, yes: Any, no: Any) -> Any:
     if fact.what == "frames":
         return _of_frames(fact, before, yes, no)
     raise Cannot("want the same whatever it says, but for what crops, pads, resamples or makes one of several channels")
+
+
+def _of_measure(fact: Fact, yes: Any, no: Any) -> Any:
+    """By a number that was measured of a sound."""
+    if isinstance(yes, Sound) and isinstance(no, Sound):
+        yes, no = settled(yes), settled(no)
+        if not bare(yes) == bare(no) == fact.of.of or yes.array != no.array:
+            raise Cannot("want a condition on what is measured of the sound itself, under which its numbers are changed, no more")
+        return then(yes._replace(then=()), levels.either(fact.of, fact.by, fact.than, yes.then, no.then))
+    if all(isinstance(one, (Measured, int, float)) and getattr(one, "of", fact.of.of) == fact.of.of for one in (yes, no)):
+        return levels.of_either(fact.of, fact.by, fact.than, yes, no)
+    raise Cannot("want the same whatever it says, but for the numbers of the sound that it is on")
 
 
 def _of_channels(fact: Fact, yes: Sound, no: Sound) -> Sound:
@@ -186,21 +206,25 @@ def _of_axes(fact: Fact, yes: Sound, no: Sound) -> Sound:
 def _of_frames(fact: Fact, before: Any, yes: Sound, no: Sound) -> Sound:
     """Of sounds that are longer than a number of samples, and shorter."""
     if not isinstance(before, Sound):
-        raise Cannot("want crops and zeros of a sound that has its name ahead of the condition")
+        before = yes._replace(length=None, crop="", drawn=0, padded=False, cut=False)  # opened on both sides, of which a file's length decides
+        if before.frames() != fact.of.frames():
+            raise Cannot("want crops and zeros of a sound that has its name ahead of the condition")
     whole = before._replace(length=None, crop="", drawn=0, padded=False) if before.length == fact.than else before  # of which crops and zeros to that length change nothing that it asks
     if fact.of.frames() not in (before.frames(), whole.frames()):
         raise Cannot("want a condition on the length of the sound itself, as it is there")
+    if any(one.level and not before.level for one in (yes, no)):
+        before, yes, no = [levelled(settled(one)) for one in (before, yes, no)]
     longer, shorter = (yes, no) if fact.by in (">", ">=") else (no, yes) if fact.by in ("<", "<=") else (no, no)
     if fact.by == "==" and yes != before:
         raise Cannot("want sounds of that length as they are")
     made = before
     for one, crops in ((longer, True), (shorter, False)):
-        if one._replace(length=before.length, crop=before.crop, drawn=before.drawn, padded=before.padded) != before:
+        if one._replace(length=before.length, crop=before.crop, drawn=before.drawn, padded=before.padded, cut=before.cut) != before:
             raise Cannot("want crops and zeros behind alone, on a condition on the length")
         if one == before:
             continue
         if one.length != fact.than:
             raise Cannot("want a crop, or zeros behind, to the length that the condition is on")
-        made = made._replace(length=one.length, crop=one.crop, drawn=one.drawn) if crops and one.crop else made
+        made = made._replace(length=one.length, crop=one.crop, drawn=one.drawn, cut=one.cut) if crops and one.crop else made
         made = made._replace(length=one.length, padded=True) if not crops and one.padded else made
     return made

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from .._errors import ArgumentError
-from . import annotated, libraries, methods, own, processors
+from . import annotated, libraries, methods, own, processors, same
 from .kept import PLAIN, Kept, Value, View, has_values
 from .pixels import Held
 from .sounds import Facts, Sound
@@ -438,7 +438,7 @@ def _check(dataset: Any, name: str, place: str, said: bool = False) -> None:
 def _joined(parts: list[Pictures], dataset: Any, place: str) -> Pictures:
     first = parts[0]
     for i, one in enumerate(parts):
-        if any(a is not b and repr(a) != repr(b) for a, b in itertools.zip_longest(_transforms(one), _transforms(first))):
+        if any(not same.transforms(a, b) for a, b in itertools.zip_longest(_transforms(one), _transforms(first))):
             refuse(place, dataset, f"datasets[{i}].transform: got another than datasets[0]'s, want one for all")
         if _form(one) != _form(first):
             refuse(place, dataset, f"datasets[{i}]: has samples of another form, labels of another type, or pictures that another library opens, than datasets[0], want one for all")
@@ -450,7 +450,7 @@ def _joined(parts: list[Pictures], dataset: Any, place: str) -> Pictures:
 
 def _form(of: Pictures) -> Any:
     return of.outputs, of.turned, of.found, {file: (one.rate, one.channels) for file, one in of.heard.items()}, \
-        [one.form(of.heard[one.file]) if isinstance(one, Sound) else (one.file, one.mode, one.array, one.turned, one.mask, len(one.after)) for one in of.views or ()]
+        [one.form(of.heard[one.file]) if isinstance(one, Sound) else (one.file, one.mode, one.array, one.turned, one.mask, one.film and one.film._replace(call=0), [(at, same.said(each)) for at, each in one.after]) for one in of.views or ()]
 
 
 def _transforms(of: Pictures) -> list[Any]:

@@ -163,6 +163,8 @@ class _Reader(texts.Reader):
         return dict(outputs)
 
     def _step(self, step: ast.stmt) -> None:
+        if texts.is_import(step):
+            return
         if isinstance(step, ast.Assign) and len(step.targets) == 1:
             target, value = step.targets[0], self._value(step.value)
             if isinstance(target, ast.Name):

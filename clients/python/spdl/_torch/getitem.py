@@ -21,6 +21,7 @@ from .texts import NOTHING
 
 WANT = "want it to open a picture, to give it to a transform and to return it, alone or beside anything else, without looking at it otherwise (docs/own-datasets.md#pictures)"
 _LOADERS = ("default_loader", "pil_loader")  # torchvision's, to RGB
+_SAID = "_spdl_said"  # what the rest of the function calls what is said of a sound's part
 _TAKEN, _LOADS, _INNER = "_spdl_picture", "_spdl_loads", "_spdl_inner"  # what the rest of the function calls it, the rest of a function that opens it, and what has another data set's
 _LOADED, _RATE = "_spdl_loaded", "_spdl_rate"  # what such a function has returned, and what tells a file's samples a second
 _HANDED = f"want sounds, frames and what does not look at them handed out: how long a row is is what a collate_fn sees; {heard_room.WANT}"
@@ -72,6 +73,9 @@ class Reader(Steps):
         self._paths: list[ast.expr] = []  # of pictures
         self._taken = 0  # of these that what is kept finds
         self._asks = sight.asks(own)
+        self._infos: dict[str, int] = {}  # files of which it asks what they have, by the text of their paths, and their numbers
+        self._told: list[ast.expr] = []  # what it says for each sample of a sound's part
+        self._told_taken = 0  # of these that what is kept finds
         self._puts: dict[str, dict[str, Made]] = {}  # pictures that are put into dicts, by the names of these and their keys
         self._beside: list[ast.expr] = []  # what is handed out with pictures
         self.views: list[Union[Picture, Sound]] = []  # that are handed out
@@ -88,9 +92,9 @@ class Reader(Steps):
             self.heard = self._tree(last.value)
             kept += self._opened_by(last)
             taken = self._taken_now()
-            if len(taken) != 1:
+            if len(self._paths) != 1:
                 self._other(last)
-            return self._without_rates([*kept, ast.copy_location(ast.Return(ast.Tuple([taken[0], ast.Tuple(self._beside, ast.Load())], ast.Load())), last)])
+            return self._without_rates([*kept, ast.copy_location(ast.Return(ast.Tuple([taken[0], ast.Tuple([*self._beside, *taken[1:]], ast.Load())], ast.Load())), last)])
         self.outputs = self._output(last.value)
         kept += self._opened_by(last)
         self.is_around = self.is_around and len(kept) == 1 + self._asks and [ast.unparse(one) for one in self._beside] in ([], [self._label])
@@ -112,7 +116,8 @@ class Reader(Steps):
         return self._without_rates(kept)
 
     def _taken_now(self) -> list[ast.expr]:
-        return [ast.Name(f"{_TAKEN}{i}", ast.Load()) for i in range(len(self._paths))]
+        """Files, and what is said of parts of them."""
+        return [*[ast.Name(f"{_TAKEN}{i}", ast.Load()) for i in range(len(self._paths))], *[ast.Name(f"{_SAID}{i}", ast.Load()) for i in range(len(self._told))]]
 
     def _without_rates(self, kept: list[ast.stmt]) -> list[ast.stmt]:
         """Without names for rates that nothing asks for."""
@@ -125,22 +130,68 @@ class Reader(Steps):
     def _heard_opened(self, node: ast.Call) -> Any:
         library = openers.is_open(self._known(node.func))
         if not library:
+            if openers.is_info(self._known(node.func)):
+                return self._asked(node)
             loads = self._loader(node)
             return NOTHING if loads is None or loads.heard is None else self._heard_by(node, loads)
         named = {one.arg: one.value for one in node.keywords}
         path = node.args[0] if node.args else named.pop(_PATHS[library], None)
-        more, values = [self._known(one) for one in node.args[1:]], {name: self._known(one) for name, one in named.items()}
-        if path is None or None in values or any(one is NOTHING for one in (*more, *values.values())):
+        if path is None or None in named or any(isinstance(one, ast.Starred) for one in node.args):
             self._refuse_sound(node, "want a path, and arguments that are known when the loader is made")
+        text = ast.dump(path)
         if isinstance(path, ast.Name) and isinstance(file := self._files.get(path.id), _File):
             path = file.path
         if self._mentions(path):
             self._refuse_sound(node)
-        self._paths.append(path)
+        positions, parts = openers.PARTS.get(library, ((), ()))
+        given = {**dict(zip(positions, node.args[1:])), **{str(name): one for name, one in named.items()}}
+        if library == "soundfile" and "stop" in given and self._known(given["stop"]) is NOTHING and self._heard(given["stop"]) is NOTHING and self._number(given["stop"]) is NOTHING:
+            given["frames"] = ast.copy_location(ast.BinOp(given.pop("stop"), ast.Sub(), given.get("start", ast.Constant(0))), node)
+        values = {name: self._part_of(one, library, name in parts) for name, one in given.items()}
+        more = [self._known(one) for one in node.args[1 + len(positions):]]
+        if any(one is NOTHING for one in (*more, *values.values())):
+            self._refuse_sound(node, "want a path, and arguments that are known when the loader is made, or of the part that it reads are said for each sample")
+        number = self._infos.get(text, len(self._paths))
+        if number == len(self._paths):
+            self._paths.append(path)
         try:
-            return openers.opened(self._known(node.func), more, {str(name): one for name, one in values.items()}, len(self._paths) - 1)
+            return openers.opened(self._known(node.func), more, values, number)
         except Cannot as error:
             self._refuse_sound(node, str(error))
+
+    def _part_of(self, node: ast.expr, library: str, told: bool) -> Any:
+        """An argument of what opens a sound: what is known, or, of a part, what is drawn or said for each sample; NOTHING: it is something else."""
+        if (known := self._known(node)) is not NOTHING:
+            return known
+        number = heard_room.frames(self._number(node))
+        return number if number is not NOTHING else self._tell(node, library == "librosa") if told else NOTHING
+
+    def _asked(self, node: ast.Call) -> Any:
+        """torchaudio.info(path), of a file that is opened behind it."""
+        if len(node.args) != 1 or node.keywords or self._mentions(node.args[0]) or isinstance(node.args[0], ast.Name) and node.args[0].id in self._files or not self._stays(node.args[0]):
+            self._refuse_sound(node, "want it of a path that is opened behind it, by the same expression")
+        self._infos[ast.dump(node.args[0])] = number = self._infos.get(ast.dump(node.args[0]), len(self._paths))
+        if number == len(self._paths):
+            self._paths.append(node.args[0])
+        return heard_room.Info(Sound(file=number))
+
+    def _stays(self, node: ast.expr) -> bool:
+        """Whether an expression is the same wherever it stands: of names that are given to one thing at most."""
+        stored = {one.id for one in ast.walk(self._own) if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)}
+        return all(one.id not in stored or one.id in self._once for one in ast.walk(node) if isinstance(one, ast.Name)) and not any(isinstance(one, (ast.Call, ast.NamedExpr)) and not self._is_plain_call(one) for one in ast.walk(node))
+
+    def _is_plain_call(self, node: ast.AST) -> bool:
+        return isinstance(node, ast.Call) and (self._is(node.func, "os.path", "join") or isinstance(node.func, ast.Name) and node.func.id == "str")
+
+    def _tell(self, node: ast.expr, seconds: bool = False) -> Any:
+        stored = {one.id for one in ast.walk(self._own) if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)}
+        if self._mentions(node) or any(isinstance(one, ast.Name) and one.id in stored and one.id not in self._once and not isinstance(self._names.get(one.id), Rate) for one in ast.walk(node)):
+            return NOTHING
+        texts_of_them = [ast.dump(one) for one in self._told]
+        if ast.dump(node) not in texts_of_them:
+            self._told.append(node)
+            texts_of_them.append(ast.dump(node))
+        return sounds.Told(texts_of_them.index(ast.dump(node)), seconds)
 
     def _heard_by(self, node: ast.Call, loads: Reader) -> Any:
         """What a function that opens a sound returns."""
@@ -149,18 +200,26 @@ class Reader(Steps):
         number = len(self._paths)
         loaded = f"{_LOADED}{number}"
         self._paths.append(_part(ast.NamedExpr(ast.Name(loaded, ast.Store()), self._loaded(node, loads, number)), 0, node))
-        return self._of_file(loads.heard, number, _part(ast.Name(loaded, ast.Load()), 1, node))
+        beside = _part(ast.Name(loaded, ast.Load()), 1, node)
+        first = len(self._told)
+        self._told += [_part(beside, len(loads._beside) + i, node) for i in range(len(loads._told))]
+        return self._of_file(loads.heard, number, beside, first)
 
-    def _of_file(self, one: Any, number: int, beside: ast.expr) -> Any:
+    def _of_file(self, one: Any, number: int, beside: ast.expr, first: int) -> Any:
+        if isinstance(one, Sound) and isinstance(window := one.window, tuple) and sounds.is_told(window):
+            moved: Any = tuple([each._replace(number=first + each.number) if isinstance(each, sounds.Told) else each for each in window])
+            one = one._replace(window=moved)
         if isinstance(one, (Sound, Rate, Picture, films.Film)):
             return one._replace(file=number)
         if isinstance(one, films.Shown):
             return one._replace(film=one.film._replace(file=number))
         if isinstance(one, openers.Decoder):
             return openers.Decoder(one.sound._replace(file=number))
+        if isinstance(one, heard_room.Info):
+            return heard_room.Info(one.sound._replace(file=number))
         if isinstance(one, Value):
             return Extra(_part(beside, one.number, beside))
-        return tuple([self._of_file(each, number, beside) for each in one]) if type(one) is tuple else one
+        return tuple([self._of_file(each, number, beside, first) for each in one]) if type(one) is tuple else one
 
     def _rated(self, one: Rate) -> ast.expr:
         if one.known is not None:
@@ -249,6 +308,8 @@ class Reader(Steps):
     def _opened_by(self, step: ast.stmt) -> list[ast.stmt]:
         found, self._taken = range(self._taken, len(self._paths)), len(self._paths)
         opened: list[ast.stmt] = [ast.copy_location(ast.Assign([ast.Name(f"{_TAKEN}{i}", ast.Store())], self._paths[i]), step) for i in found]
+        said, self._told_taken = range(self._told_taken, len(self._told)), len(self._told)
+        opened += [ast.copy_location(ast.Assign([ast.Name(f"{_SAID}{i}", ast.Store())], self._told[i]), step) for i in said]
         return opened + [sight.sees(one.file, f"{_TAKEN}{one.file}", one, step) for one in self._names.values() if self._asks and isinstance(one, Picture) and one.file in found]
 
     def _seen(self, node: Any) -> Any:
@@ -369,7 +430,7 @@ class Reader(Steps):
         its = getattr(function, "__module__", "") == "torchvision.datasets.folder" and getattr(function, "__name__", "") in _LOADERS
         if self._is(node.func, "PIL.Image", "fromarray"):
             return not any(self._mentions(one) for one in node.args)
-        return its or bool(openers.is_open(self._known(node.func))) or self._is(node.func, "torchvision.io", "read_image", "decode_image") or self._is(node.func, "PIL.Image", "open") or self._is(node.func, "cv2", "imread") or self._loader(node) is not None
+        return its or bool(openers.is_open(self._known(node.func))) or openers.is_info(self._known(node.func)) or self._is(node.func, "torchvision.io", "read_image", "decode_image") or self._is(node.func, "PIL.Image", "open") or self._is(node.func, "cv2", "imread") or self._loader(node) is not None
 
     def _loader(self, node: ast.Call) -> Optional[Reader]:
         """A function of the program's own, or a method of the data set, that opens a picture or a sound and returns it; None: it is something else."""

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, NoReturn, Optional
 
 from . import films, sounds, spectra, texts
 from .counts import Behind, Count, Drawn, Fact, Rate
+from .levels import Measured
 from .openers import Decoded, Decoder
 from .sounds import Cannot, Seconds, Sound
 from .texts import NOTHING
@@ -25,8 +26,14 @@ class Extra(NamedTuple):
     node: ast.expr
 
 
+class Info(NamedTuple):
+    """What torchaudio.info or soundfile.info says of a file: of its sound, as it is there."""
+
+    sound: Sound
+
+
 LIBRARIES = (*sounds.LIBRARIES, "decord")  # whose functions are told by their names
-_KINDS = (Sound, Shape, Rate, Count, Drawn, Behind, Decoder, Decoded, spectra.Maker, Extra, *films.KINDS)
+_KINDS = (Sound, Measured, Shape, Rate, Count, Drawn, Behind, Decoder, Decoded, Info, spectra.Maker, Extra, *films.KINDS)
 WANT = "want what is done to a sound to be a mean of channels, torchaudio's resampling, a crop from the beginning or one that is drawn, zeros behind, and torchaudio's spectra (docs/own-datasets.md#sounds)"
 
 
@@ -74,6 +81,10 @@ class Heard(texts.Reader):
 
     def _heard_opened(self, node: ast.Call) -> Any:
         """What a call opens; NOTHING: it opens no sound."""
+        return NOTHING
+
+    def _tell(self, node: ast.expr, seconds: bool = False) -> Any:
+        """A number that code says for each sample, of an expression that looks at no sound; NOTHING: it does, or nobody knows what its names are there."""
         return NOTHING
 
     def _filmed(self, shown: films.Shown) -> Any:

@@ -10,6 +10,7 @@ from typing import Any, Optional
 from . import films, libraries
 from .counts import Behind, Count, Drawn, Fact, Rate, added, compared, merged
 from .heard import Extra, Shape, frames, has_sound, is_heard
+from .levels import Measured
 from .sounds import Cannot, Seconds, Sound
 from .texts import NOTHING
 from .waves import Waves
@@ -28,6 +29,7 @@ class Hearing(Waves):
         stores = [one.id for one in ast.walk(self._own) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
         self._once = {name for name in stores if stores.count(name) == 1}
         self._constants: dict[str, Any] = {}  # names that have a known number
+        self._latest: dict[str, Any] = {}  # and those that have one where a statement is read
         self._facts: list[Fact] = []  # that hold where a branch is read
         self._heard_calls: dict[int, Any] = {}  # what calls have opened, within a statement
 
@@ -59,6 +61,7 @@ class Hearing(Waves):
         for one in ast.walk(step):
             if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load):
                 self._constants.pop(one.id, None)
+                self._latest.pop(one.id, None)
                 if isinstance(self._names.get(one.id), Rate):
                     del self._names[one.id]
 
@@ -73,8 +76,12 @@ class Hearing(Waves):
             if isinstance(target, ast.Name) and number is not NOTHING:
                 if target.id in rates:
                     self._names[target.id] = Rate(-1, number) if isinstance(number, int) else self._refuse_sound(step)
-                elif target.id in self._once:
-                    self._constants[target.id] = number
+                else:
+                    self._latest[target.id] = number
+                    if target.id in self._once:
+                        self._constants[target.id] = number
+                        if self._mentions(value):  # of which nothing is left in the code
+                            return [ast.copy_location(ast.Assign([target], ast.Constant(number)), step)] if isinstance(number, (int, float)) else []
             return None
         if isinstance(made, Seconds):
             if isinstance(target, ast.Name) and target.id in self._once:
@@ -107,32 +114,40 @@ class Hearing(Waves):
 
     def _branched(self, step: ast.If, fact: Fact) -> list[ast.stmt]:
         """Both sides of a condition on a sound, which come to one thing."""
-        before = dict(self._names)
+        before, numbers = dict(self._names), dict(self._latest)
         sides: list[dict[str, Any]] = []
+        places: list[dict[str, Any]] = []  # numbers that names have on a side
+        zeros: list[ast.stmt] = []  # statements that give a name to the first place
         for body, holds in ((step.body, fact), (step.orelse, fact.no())):
-            self._names = dict(before)
+            self._names, self._latest = dict(before), dict(numbers)
             if fact.what == "axes" and isinstance(fact.of, Sound) and fact.of.axes == "?":
                 several = (holds.by, holds.than) in ((">", 1), ("==", 2), (">=", 2), ("!=", 1))
                 self._names.update({name: one._replace(axes="LC" if several else "L") for name, one in before.items() if one == fact.of})
             self._facts.append(holds)
             kept = self._steps(body)
             self._facts.pop()
-            other: list[ast.stmt] = [one for one in (self._last, *kept) if one is not None and not self._says_rate(one)]
+            zeros += [one for one in kept if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name) and self._latest.get(one.targets[0].id) == 0]
+            other: list[ast.stmt] = [one for one in (self._last, *kept) if one is not None and not self._says_rate(one) and one not in zeros]
             if other:
                 self._refuse_sound(other[0])
             sides.append(self._names)
-        self._names = {}
+            places.append(self._latest)
+        self._names, self._latest = {}, {name: one for name, one in places[0].items() if name in places[1] and places[1][name] == one}
         left: list[ast.stmt] = []
         for name in before.keys() | sides[0].keys() | sides[1].keys():
             yes, no = [side.get(name, NOTHING) for side in sides]
+            yes, no = [at.get(name, NOTHING) if one is NOTHING and isinstance(other, Drawn) else one for one, other, at in zip((yes, no), (no, yes), places)]
             if yes is NOTHING or no is NOTHING:
                 continue  # known on one side alone, so it is not used behind
             try:
                 self._names[name] = made = merged(fact, before.get(name) or _as_long(fact, before), yes, no)
             except Cannot as error:
                 self._not_so(step, error)
+            zeros = [one for one in zeros if not isinstance(made, Drawn) or ast.unparse(one) != f"{name} = 0"]
             if isinstance(made, Rate) and made != before.get(name) and made.known is not None:
                 left.append(ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], ast.Constant(made.known)), step))
+        if zeros:
+            self._refuse_sound(zeros[0])
         return left
 
     def _says_rate(self, step: ast.stmt) -> bool:
@@ -160,7 +175,9 @@ class Hearing(Waves):
             return NOTHING
         if isinstance(test.ops[0], (ast.Is, ast.IsNot)):
             return NOTHING
-        left, right = self._number(test.left), self._number(test.comparators[0])
+        left, right = map(self._side, (test.left, test.comparators[0]))
+        if any(isinstance(one, Measured) for one in (left, right)):
+            return compared(left, test.ops[0], right) or self._refuse_sound(test)
         if any(isinstance(one, Count) for one in (left, right)):
             left, right = frames(left), frames(right)
         if not any(isinstance(one, (Count, Rate)) for one in (left, right)):
@@ -170,6 +187,11 @@ class Hearing(Waves):
         if isinstance(made, Fact) and made.what == "frames" and isinstance(made.of, Sound) and made.of.padded and made.of.crop and made.of.length == made.than:
             return made.by in ("==", ">=", "<=")
         return made
+
+    def _side(self, node: ast.expr) -> Any:
+        """Of a comparison: a number, also one that was measured."""
+        heard = self._heard(node)
+        return heard if isinstance(heard, Measured) else self._number(node)
 
     def _number(self, node: ast.expr) -> Any:
         """A number, of a sound or known; NOTHING: it is none."""
@@ -266,6 +288,8 @@ class Hearing(Waves):
                 return self._heard_sum(of, node)
             if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Mult)) and isinstance(of := self._heard(node.right), Sound):
                 return self._heard_sum(of, ast.copy_location(ast.BinOp(node.right, node.op, node.left), node))
+            if isinstance(node, ast.BinOp) and (made := self._measured_sum(node)) is not NOTHING:
+                return made
             return self._heard_call(node) if isinstance(node, ast.Call) else NOTHING
         except Cannot as error:
             self._not_so(node, error)
@@ -286,6 +310,8 @@ class Hearing(Waves):
             return self._axes_of(of.of) if isinstance(of, Shape) else Count("film", of) if isinstance(of, films.Film) else self._size(of, 0, node) if isinstance(of, Sound) else self._refuse_sound(node)
         if (drawn := self._drawn(node)) is not NOTHING:
             return drawn
+        if (measured := self._measures(function, node)) is not NOTHING:
+            return measured
         if (shown := self._shown(node, function)) is not NOTHING:
             return shown
         if isinstance(function, type) and libraries.is_of(function, "torchaudio.transforms"):

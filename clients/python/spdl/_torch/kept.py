@@ -124,14 +124,15 @@ class Samples(NamedTuple):
     kept: Union[Kept, Listed]
     collate: Optional[Callable[[list[Any]], Any]]  # the program's, of a list of samples; None: torch's own
     rows: Sequence[Any]  # a Row of each picture, or of a sound
-    lengths: Sequence[int] = ()  # the views whose rows have to have one length in a batch
+    lengths: Sequence[int] = ()  # the views whose rows' lengths are asked for
 
     def __call__(self, picked: Sequence[Any]) -> Any:
         views, numbers = picked[:len(self.rows)], picked[len(self.rows)]
-        for number, lengths in zip(self.lengths, picked[len(self.rows) + 1:]):
-            self._check_lengths(number, lengths.tolist())
+        asked = {number: lengths.tolist() for number, lengths in zip(self.lengths, picked[len(self.rows) + 1:])}
+        for number, lengths in asked.items():
+            self._check_lengths(number, self.rows[number].ends(lengths) if self.collate is None else [])
         tensors = hasattr(views[0][0], "new_zeros")
-        views = [row(view) for row, view in zip(self.rows, views)]
+        views = [row(view, asked[i]) if i in asked else row(view) for i, (row, view) in enumerate(zip(self.rows, views))]
         values = self.kept.taken(numbers.tolist()) if has_values(self.tree) else [()] * len(numbers)
         if self.collate is None:
             made = self._batch(self.tree, views, numbers, values, tuple)

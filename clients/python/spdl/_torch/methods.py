@@ -107,7 +107,7 @@ class _Reader(texts.Reader):
             self._is_made, outputs.values() if isinstance(outputs, dict) else outputs))
 
     def _step(self, step: ast.stmt) -> None:
-        if isinstance(step, ast.Expr) and isinstance(step.value, ast.Constant):
+        if isinstance(step, ast.Expr) and isinstance(step.value, ast.Constant) or texts.is_import(step):
             return  # its doc
         if not isinstance(step, ast.Assign) or len(step.targets) != 1:
             self._refuse(step, repr(ast.unparse(step)[:80]))

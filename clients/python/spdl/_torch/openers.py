@@ -6,8 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Optional
 
 from . import films
-from .counts import Rate
-from .sounds import Cannot, Seconds, Sound
+from .counts import Behind, Drawn, Rate
+from .sounds import Cannot, Seconds, Sound, Told, cropped
+
+PARTS = {"torchaudio": (("frame_offset", "num_frames"), ("frame_offset", "num_frames")), "soundfile": (("frames", "start", "stop"), ("frames", "start")),
+         "librosa": (("sr", "mono", "offset", "duration"), ("offset", "duration"))}  # the arguments behind a path, and those that may be others in each sample
 
 
 class Decoder(NamedTuple):
@@ -30,6 +33,12 @@ def is_open(function: Any) -> str:
     return library if (library, name) in known and (library != "scipy" or home.startswith("scipy.io")) else ""
 
 
+def is_info(function: Any) -> bool:
+    """Whether it says what a file has."""
+    home, name = str(getattr(function, "__module__", "") or ""), str(getattr(function, "__name__", ""))
+    return name == "info" and home.partition(".")[0] in ("torchaudio", "soundfile")
+
+
 def opened(function: Any, args: Sequence[Any], named: dict[str, Any], file: int) -> Any:
     """What one of them returns, with known arguments behind the path. Raises Cannot."""
     library = is_open(function)
@@ -42,33 +51,42 @@ def opened(function: Any, args: Sequence[Any], named: dict[str, Any], file: int)
         raise Cannot("want arguments that are known here") from None
 
 
-def _torchaudio(one: Sound, frame_offset: int = 0, num_frames: int = -1, normalize: bool = True, channels_first: bool = True, format: Any = None, buffer_size: int = 4096, backend: Any = None) -> Any:
-    if normalize is not True or frame_offset < 0:
+def _torchaudio(one: Sound, frame_offset: Any = 0, num_frames: Any = -1, normalize: bool = True, channels_first: bool = True, format: Any = None, buffer_size: int = 4096, backend: Any = None) -> Any:
+    if normalize is not True or isinstance(frame_offset, int) and frame_offset < 0:
         raise Cannot("want normalize=True: samples are from -1 to 1")
     axes = "CL" if channels_first else "LC"
-    return one._replace(axes=axes, window=_part(frame_offset, num_frames if num_frames > 0 else None)), Rate(one.file)
+    return _part(one._replace(axes=axes), frame_offset, num_frames if not isinstance(num_frames, int) or num_frames > 0 else None), Rate(one.file)
 
 
-def _part(start: Any, frames: Any) -> Optional[tuple[Any, Any]]:
-    return None if start == 0 and frames is None else (start, frames)
+def _part(one: Sound, start: Any, frames: Any) -> Sound:
+    """What is read of a file."""
+    if isinstance(start, Drawn):
+        if frames is None or isinstance(frames, Told) or not start.fits(one, frames):
+            raise Cannot("want a part of n samples from a place on that is drawn from 0 to num_frames - n, of that file")
+        return cropped(one, frames, "random", start.call)
+    if not all(one is None or isinstance(one, (int, float, Seconds, Told)) for one in (start, frames)):
+        raise Cannot("want a part that is known, one that code says for each sample, or a place that is drawn from 0 to num_frames - n")
+    return one if type(start) is int and start == 0 and frames is None else one._replace(window=(start, frames))
 
 
-def _soundfile(one: Sound, frames: int = -1, start: int = 0, stop: Optional[int] = None, dtype: str = "float64", always_2d: bool = False, fill_value: Any = None) -> Any:
-    if dtype not in ("float32", "float64", "int16") or fill_value is not None or start < 0 or stop is not None and stop <= start:
+def _soundfile(one: Sound, frames: Any = -1, start: Any = 0, stop: Any = None, dtype: str = "float64", always_2d: bool = False, fill_value: Any = None) -> Any:
+    if dtype not in ("float32", "float64", "int16") or fill_value is not None or isinstance(start, int) and (start < 0 or isinstance(stop, int) and stop <= start):
         raise Cannot("want dtype=\"float32\", \"float64\" or \"int16\"")
-    length = frames if frames >= 0 else None if stop is None else stop - start
+    length: Any = None if isinstance(frames, int) and frames < 0 else frames
+    if stop is not None:
+        length = stop.length if isinstance(stop, Behind) and stop.start == start else stop - start if isinstance(stop, int) and isinstance(start, int) else stop
     kind = {"float32": "f32", "float64": "f64", "int16": "i16"}[dtype]
-    return one._replace(axes="LC" if always_2d else "?", array=True, dtype=kind, window=_part(start, length)), Rate(one.file)
+    return _part(one._replace(axes="LC" if always_2d else "?", array=True, dtype=kind), start, length), Rate(one.file)
 
 
-def _librosa(one: Sound, sr: Any = 22050, mono: bool = True, offset: float = 0.0, duration: Optional[float] = None, dtype: Any = None, res_type: str = "soxr_hq") -> Any:
+def _librosa(one: Sound, sr: Any = 22050, mono: bool = True, offset: Any = 0.0, duration: Any = None, dtype: Any = None, res_type: str = "soxr_hq") -> Any:
     if mono is not True or dtype is not None and getattr(dtype, "__name__", "") != "float32":
         raise Cannot("want mono=True, and dtype=np.float32")
     if sr is not None and (not isinstance(sr, (int, float)) or sr != int(sr)):
         raise Cannot("want sr=None, or a whole number of samples a second")
     rate = None if sr is None else int(sr)
-    window = _part(Seconds(offset) if offset else 0, None if duration is None else Seconds(duration))
-    return one._replace(axes="L", array=True, channels=1, of_rate=rate, window=window), Rate(one.file, rate)
+    start, length = [Seconds(one) if isinstance(one, (int, float)) and one else one for one in (offset, duration)]
+    return _part(one._replace(axes="L", array=True, channels=1, of_rate=rate), start or 0, length), Rate(one.file, rate)
 
 
 def _torchcodec(one: Sound, stream_index: Any = None, sample_rate: Optional[int] = None, num_channels: Optional[int] = None) -> Any:

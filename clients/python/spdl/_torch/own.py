@@ -43,6 +43,7 @@ class Found(NamedTuple):
 
     paths: list[str]
     values: Sequence[Any]  # what it has beside the pictures
+    parts: Mapping[str, float] = {}  # where its sounds begin, and how long they are, in seconds, by their columns
 
     def files(self) -> Sequence[Any]:
         return self.paths
@@ -140,13 +141,13 @@ def _annotated(inner: Any) -> Any:
 
 def run(dataset: Any, reader: Reader, inner: Any = None) -> Samples:
     """The samples of a data set, with what is left of its code. Raises Unknown."""
-    rest = Rest(dataset, reader.rest(inner))
+    rest = Rest(dataset, reader.rest(inner), reader.files)
     reader.outputs = rest.spread(reader.outputs)
     rest.modes = {one.file: "" for one in reader.views if isinstance(one, Picture) and one.mode == ""}
     rest.listen([one for one in reader.views if isinstance(one, Sound)])
     heard = {file: want.first for file, want in rest.wants.items()}
-    if reader.files > 1 or len(reader.views) > 1 and any(isinstance(one, Sound) or one.film is not None for one in reader.views):  # a program brings a file for one sound
-        found = rest.found([kind(reader.views, i) for i in range(reader.files)])
+    if reader.files > 1 or rest.windows or len(reader.views) > 1 and any(isinstance(one, Sound) or one.film is not None for one in reader.views):  # a program brings a file for one sound
+        found = rest.found([kind(reader.views, i) for i in range(reader.files)], *(["with parts of sounds"] if rest.windows and reader.files == 1 else []))
         return Samples(found, [one._replace(mode=one.mode or rest.modes[one.file]) if isinstance(one, Picture) else one for one in reader.views], heard, False, None, reader.outputs)
     rest.look(reader.outputs == (View(0), Value(0)))
     views = [_seen(one, rest) for one in reader.views]
@@ -194,14 +195,15 @@ def _labelled(tree: Any) -> Any:
 class Rest:
     """What is left of a __getitem__: where a picture lies, and what is handed out beside it. The data set's code is run by one thread at a time, as in a worker of torch's."""
 
-    def __init__(self, dataset: Any, function: FunctionType) -> None:
-        self._dataset, self._function = dataset, function
+    def __init__(self, dataset: Any, function: FunctionType, files: int = 1) -> None:
+        self._dataset, self._function, self._files = dataset, function, files
         self._running = Lock()
         self._spread: dict[int, list[Any]] = {}  # the keys of dicts, by their numbers
         self._taken: Optional[list[tuple[int, Any]]] = None  # of what code hands out, and of its dicts; None: all
         self.labelled = False  # whether a sample is a picture and a whole number
         self.modes: dict[int, str] = {}  # of files that nothing converts, by their numbers, as the first sample has them
         self.wants: dict[int, sounds.Want] = {}  # what files of sounds have to be, by their numbers
+        self.windows: list[tuple[int, Any]] = []  # parts of them that code says for each sample, by the files' numbers
         self.shape: list[int] = []  # of its pictures, where they are arrays
 
     @property
@@ -216,11 +218,17 @@ class Rest:
 
     def _run(self, number: int) -> tuple[Any, ...]:
         """The files of a sample, and what it has beside its pictures."""
-        pictures, *values = self._function(self._dataset, number)
+        pictures, _, *values = self._said(number)
+        return pictures, *values
+
+    def _said(self, number: int) -> tuple[Any, ...]:
+        """The same, with what its code says of parts of files."""
+        both, *values = self._function(self._dataset, number)
+        pictures, told = both[:self._files], both[self._files:]
         for dict_of_it, keys in self._spread.items():
             if _keys(values[dict_of_it]) != keys:
                 raise _Wrong(f"{type(self._dataset).__qualname__}[{number}] has the keys {', '.join(map(repr, values[dict_of_it]))}, want {', '.join(map(repr, keys))}, as the first sample has them")
-        return pictures, *(values if self._taken is None else [values[at] if key is None else values[at][key] for at, key in self._taken])
+        return pictures, told, *(values if self._taken is None else [values[at] if key is None else values[at][key] for at, key in self._taken])
 
     def spread(self, tree: Any) -> Any:
         """With the keys of the first sample's in the place of dicts that code makes. Raises Unknown."""
@@ -249,6 +257,7 @@ class Rest:
 
     def listen(self, heard: Sequence[Sound]) -> None:
         """To the first sample's sounds, which all others have to be like. Raises Unknown."""
+        self.windows = list({(one.file, one.window): None for one in heard if sounds.is_told(one.window)})
         for file in sorted({one.file for one in heard}):
             of = f"{type(self._dataset).__qualname__}[0]"
             try:
@@ -262,10 +271,19 @@ class Rest:
             if wrong := want.check(first):
                 raise Unknown(f"{of}: {_named(path)} {wrong}")
 
-    def _check_sound(self, of: str, file: int, path: Any) -> None:
-        """Refuse a sound that is of another rate or of other channels than the first one, where its code does not make them one."""
-        if file in self.wants and (got := sounds.facts(path)) is not None and (wrong := self.wants[file].check(got)):
+    def _check_sound(self, of: str, file: int, path: Any, told: Sequence[Any] = ()) -> dict[str, float]:
+        """Refuse a sound that is of another rate or of other channels than the first one, where its code does not make them one. What it takes of the file, by columns."""
+        if file not in self.wants:
+            return {}
+        windows = [window for at, window in self.windows if at == file]
+        if (got := sounds.facts(path)) is None:
+            got = self.wants[file].first  # it is a bad sample, when its turn comes
+        elif wrong := self.wants[file].check(got):
             raise _Wrong(f"{of}: {_named(path)} {wrong}")
+        try:
+            return {name: value for window in windows for name, value in sounds.part(window, told, got).items()}
+        except Unknown as error:
+            raise _Wrong(f"{of}: {_named(path)}: {error}") from None
 
     def found(self, kinds: Sequence[str], such: str = "of several files") -> list[Found]:
         """All samples, whose files a table names. Raises Unknown where code draws them, or files are no maps of classes."""
@@ -274,7 +292,7 @@ class Rest:
         for number in [*range(len(self._dataset)), *range(min(_AGAIN, len(self._dataset)))]:
             of = f"{type(self._dataset).__qualname__}[{number}]"
             try:
-                pictures, *values = self._run(number)
+                pictures, told, *values = self._said(number)
             except _Wrong as error:
                 raise Unknown(f"{error}") from None
             except Exception as error:
@@ -287,15 +305,16 @@ class Rest:
             for path, want in zip(paths, kinds):
                 if want and not is_map_of_classes(path, want == "index"):
                     raise Unknown(f"{of}: {path} is no map of class numbers, want a PNG of 8 bits of grey{', or of a palette' if want == 'index' else ''}")
+            parts: dict[str, float] = {}
             try:
                 for file, path in enumerate(paths):
                     self._check_mode(of, file, path)
-                    self._check_sound(of, file, path)
+                    parts.update(self._check_sound(of, file, path, told))
             except _Wrong as error:
                 raise Unknown(f"{error}") from None
             if len(all_of_them) < len(self._dataset):
-                all_of_them.append(Found(paths, values))
-            elif all_of_them[number].paths != paths:
+                all_of_them.append(Found(paths, values, parts))
+            elif all_of_them[number].paths != paths or all_of_them[number].parts != parts:
                 before = []
         if _drawn() != before:
             raise Unknown(f"its code draws numbers, and all samples {such} are found when the loader is made, once for all epochs, want the same files and values each time: draw them in __init__, once, or make a loader of other ones each epoch")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Optional, Union
 
-from . import spectra
+from . import levels, spectra
 from .annotated import Unknown
+from .levels import Each
 
 LIBRARIES = ("torchaudio", "torchcodec", "soundfile", "librosa", "scipy")
 _RESAMPLERS = {"librosa": "soxr", "torchcodec": "FFmpeg's swresample, which ends elsewhere"}  # of libraries that resample while they open
@@ -32,7 +33,14 @@ class Seconds(NamedTuple):
         return int(rate * self.seconds)
 
 
-Frames = Union[int, Seconds]
+class Told(NamedTuple):
+    """A number of samples, or of seconds, that code says for each sample, by its number."""
+
+    number: int
+    seconds: bool = False
+
+
+Frames = Union[int, Seconds, Told]
 
 
 class Played(NamedTuple):
@@ -64,8 +72,12 @@ class Sound(NamedTuple):
     drawn: int = 0  # the call that draws where a crop begins; 0: none
     padded: bool = False  # whether shorter ones have zeros behind
     centred: bool = False  # whether its mean was taken away, as each of Kaldi's frames loses its own anyway
+    level: tuple[Each, ...] = ()  # what the loop does to its numbers ahead of zeros behind, and of a crop that is its own
+    cut: bool = False  # whether the crop is the loop's, behind what is measured of the whole
+    peak: bool = False  # whether the engine divides it by its peak
     features: tuple[spectra.Feature, ...] = ()
-    then: tuple[Callable[[Any], Any], ...] = ()  # what the loop does to its numbers
+    then: tuple[Each, ...] = ()  # what the loop does to its numbers, or to those of its features
+    began: bool = False  # whether it was an array of NumPy's ahead of what the loop does
 
     @property
     def flat(self) -> bool:
@@ -74,23 +86,55 @@ class Sound(NamedTuple):
     @property
     def alike(self) -> bool:
         """Whether all files have to have the rate of the first."""
-        by_seconds = [self.length, *(self.window if isinstance(self.window, tuple) and not isinstance(self.window, Played) else ())]
-        return self.rate is None or any(isinstance(one, Seconds) for one in by_seconds) or any(one.by_file for one in self.features)
+        by_samples = self.window is not None and not isinstance(self.window, Played) and not is_told(self.window)  # which are times of a description
+        return self.rate is None or by_samples or isinstance(self.length, Seconds) or any(one.by_file for one in self.features)
 
     def form(self, first: Facts) -> Any:
         """What two data sets have to have in common, to be one."""
-        return self._replace(features=(), then=(), drawn=0), spectra.told(self.features, self.rate or first.rate, first.rate), len(self.then)
+        return self._replace(features=(), drawn=0), spectra.told(self.features, self.rate or first.rate, first.rate)
 
     def frames(self) -> Sound:
         """What its number of samples goes by."""
         return Sound(file=self.file, window=self.window, rate=self.rate, length=self.length, crop=self.crop, padded=self.padded)
 
 
+def is_told(window: Any) -> bool:
+    """Whether code says for each sample where it begins, or how long it is."""
+    return isinstance(window, tuple) and not isinstance(window, Played) and any(isinstance(one, Told) for one in window)
+
+
+def window_columns(window: tuple[Any, Any]) -> tuple[str, str]:
+    """The columns that say so, "": there is none of how long it is."""
+    number = next(one.number for one in window if isinstance(one, Told))
+    return f"at{number}", "" if window[1] is None else f"for{number}"
+
+
+def part(window: tuple[Any, Any], told: Sequence[Any], got: Facts) -> dict[str, float]:
+    """Those columns of a sample, in seconds, of what code says of it. Raises Unknown."""
+    start, length = [_samples(one, told, got.rate) for one in window]
+    if start is None or start < 0 or length is not None and length == 0 or length is not None and length < 0 and not isinstance(window[1], Told):
+        raise Unknown(f"takes {length} samples from sample {start} on, want one at least, from 0 on")
+    if length is None or length < 0:  # to the end
+        length = max(1, (got.frames or 1 << 40) - start)
+    at, long = window_columns(window)
+    return {at: start / got.rate, **({long: length / got.rate} if long else {})}
+
+
+def _samples(one: Any, told: Sequence[Any], rate: int) -> Optional[int]:
+    if not isinstance(one, Told):
+        return one.at(rate) if isinstance(one, Seconds) else one
+    value = told[one.number]
+    value = value.item() if hasattr(value, "item") else value
+    if type(value) not in ((int, float) if one.seconds else (int,)):
+        raise Unknown(f"has {value!r:.60} for where its sound begins or how long it is, want {'a number of seconds' if one.seconds else 'a whole number of samples'}")
+    return int(value * rate) if one.seconds else int(value)
+
+
 # ---- what is done to it
 
 
 def _check_open(one: Sound, what: str) -> None:
-    if one.features or one.then or one.centred:
+    if one.features or one.then or one.level or one.centred:
         raise Cannot(f"want {what} in front of what is made of the samples")
 
 
@@ -150,25 +194,69 @@ def resampled(one: Sound, rate: Any, new: int, how: Sequence[tuple[str, Any]], d
 
 
 def cropped(one: Sound, length: Frames, where: str, drawn: int = 0) -> Sound:
-    _check_open(one, "a crop of the samples")
+    """Cut to a length. What was done to each of its numbers is done behind, and what goes by all of them ahead, by the loop."""
+    one = settled(one)
+    if one.features:
+        raise Cannot("want a crop of the samples in front of what is made of them")
     _check_length(one, length)
     if one.length is not None and one.length != length or one.crop and where != "start":
         raise Cannot("want one length that sounds are brought to")
-    return one if one.crop else one._replace(length=length, crop=where, drawn=drawn)
+    if one.crop:
+        return one
+    if not one.padded and any(each.by_row for each in one.then):
+        one = levelled(one)
+    if one.level and where == "random":
+        raise Cannot("want a crop that is drawn in front of what is measured of the whole sound, such as its peak: the engine draws it, and makes no more of a sound than that")
+    return one._replace(length=length, crop=where, drawn=drawn, cut=bool(one.level))
 
 
 def filled(one: Sound, length: Frames) -> Sound:
     """With zeros behind, up to a length."""
-    _check_open(one, "zeros behind the samples")
+    one = settled(one)
+    if one.features:
+        raise Cannot("want zeros behind the samples in front of what is made of them")
     _check_length(one, length)
     if one.length is not None and one.length != length:
         raise Cannot("want one length that sounds are brought to")
-    return one._replace(length=length, padded=True)
+    return levelled(one)._replace(length=length, padded=True)
+
+
+def levelled(one: Sound) -> Sound:
+    """With what was done to its numbers ahead of what comes."""
+    if one.then and one.level:
+        raise Cannot("want a crop and zeros behind together, and what is done to its numbers in front of both or behind")
+    return one._replace(level=one.then, then=()) if one.then else one
+
+
+def settled(one: Sound) -> Sound:
+    """Without its mean by the loop, where the engine has no use for it."""
+    if not one.centred:
+        return one
+    one = one._replace(centred=False)
+    mean = levels.measured(bare(one), one.then, ("mean",), lambda row: row.mean())
+    return then(one, levels.put((), "-", lambda row, number: row - number, mean))
+
+
+def put(one: Sound, said: str, by: Callable[[Any, Any], Any], other: levels.Measured) -> Sound:
+    """What is done to its numbers by one that was measured of it."""
+    one = settled(one)
+    if one.features or other.of != bare(one):
+        raise Cannot("want what is measured of a sound to be put to its own samples, as they are there: w / w.abs().max(), in front of crops and zeros or behind both")
+    return then(one._replace(then=()), levels.put(one.then, said, by, other))
+
+
+def bare(one: Sound) -> Sound:
+    """What a number that is measured of it goes by."""
+    return one._replace(then=(), began=one.began if one.then or one.level else one.array, array=one.began if one.then or one.level else one.array)
 
 
 def featured(one: Sound, feature: spectra.Feature) -> Sound:
     """Through one of torchaudio's transforms."""
     if feature.axes:  # of samples
+        if not one.cut and not one.features and [each.peak for each in (*one.level, *one.then)] == [True] and one.dtype == "f32" and feature.axes == "FT":
+            one = one._replace(level=(), then=(), peak=True)
+        if one.level or one.peak and feature.axes == "TF":
+            raise Cannot("want it of samples as their files have them, or divided by their peak behind a crop, in front of torchaudio's spectra alone")
         if one.features or one.then or one.array or one.dtype not in ("f32", *feature.takes):
             raise Cannot("want it of a tensor of samples from -1 to 1, in floats of 32 bits: torch.from_numpy(x).float() makes one of an array")
         if feature.axes == "TF":
@@ -188,9 +276,9 @@ def featured(one: Sound, feature: spectra.Feature) -> Sound:
 
 def centred(one: Sound) -> Sound:
     """Without its mean: w - w.mean()."""
-    _check_open(one, "what takes the mean away")
-    if one.dtype != "f32":
-        raise Cannot("want samples from -1 to 1 in floats of 32 bits")
+    if one.features or one.then or one.level or one.centred or one.dtype != "f32":
+        one = settled(one)
+        return put(one, "-", lambda row, number: row - number, levels.measured(bare(one), one.then, ("mean",), lambda row: row.mean()))
     return one._replace(centred=True)
 
 
@@ -198,11 +286,13 @@ def moved(one: Sound, axes: Sequence[int]) -> Sound:
     """With its axes in another order."""
     if one.axes == "?" or sorted(axes) != list(range(len(one.axes))):
         raise Cannot("want its axes in another order, each once")
+    _check_axes(one)
     return one._replace(axes="".join([one.axes[axis] for axis in axes]))
 
 
 def squeezed(one: Sound, axis: Optional[int]) -> Sound:
     """Without axes of one."""
+    _check_axes(one)
     axes, one_of_file = one.axes, one
     for at in reversed(range(len(axes))):
         if (axis is None or axis % len(axes) == at) and axes[at] in "1C":
@@ -219,6 +309,7 @@ def widened(one: Sound, axis: int) -> Sound:
     """With an axis of one, which is the channels' where it has none."""
     if one.axes == "?":
         one = one._replace(axes="L", files=1)
+    _check_axes(one)
     at = axis if axis >= 0 else len(one.axes) + 1 + axis
     if not 0 <= at <= len(one.axes):
         raise Cannot("want an axis that it has")
@@ -228,10 +319,15 @@ def widened(one: Sound, axis: int) -> Sound:
     return one._replace(axes=one.axes[:at] + letter + one.axes[at:])
 
 
+def _check_axes(one: Sound) -> None:
+    if any(each.along for each in (*one.level, *one.then)):
+        raise Cannot("want axes as they are behind what is measured along one of them, and another order in front of that")
+
+
 def cast(one: Sound, to: str) -> Sound:
     """With numbers of another type: f32 or f64."""
-    if one.then or one.features:
-        return then(one, lambda rows: _as(rows, to))
+    if one.then or one.level or one.features:
+        return then(one, Each(("as", to), lambda rows: _as(rows, to)))
     if to == "f32" and one.dtype in ("i16", "whole"):
         return one._replace(dtype="whole")
     if to == "f32" and one.dtype in ("f32", "f64"):
@@ -243,19 +339,20 @@ def cast(one: Sound, to: str) -> Sound:
     raise Cannot("want samples in floats of 32 bits")
 
 
-def then(one: Sound, each: Callable[[Any], Any]) -> Sound:
+def then(one: Sound, each: Each) -> Sound:
     """What the loop does with whole batches."""
-    return one._replace(then=(*one.then, each))
+    one = settled(one)
+    return one._replace(then=(*one.then, each), began=one.began if one.then or one.level else one.array)
 
 
 def divided(one: Sound, number: float) -> Optional[Sound]:
     """Whole numbers of 16 bits, in floats, to -1 to 1; None: something else."""
-    return one._replace(dtype="f32") if one.dtype == "whole" and number == 32768 and not one.then else None
+    return one._replace(dtype="f32") if one.dtype == "whole" and number == 32768 and not one.then and not one.level else None
 
 
 def multiplied(one: Sound, number: float) -> Optional[Sound]:
     """As Kaldi counts samples; None: something else."""
-    return one._replace(dtype="scaled") if one.dtype == "f32" and number == 32768 and not one.then and not one.features else None
+    return one._replace(dtype="scaled") if one.dtype == "f32" and number == 32768 and not one.then and not one.level and not one.features else None
 
 
 # ---- what all files have to be
@@ -330,17 +427,31 @@ class Row(NamedTuple):
 
     axes: str  # as its code has them
     engines: str  # as rows of a batch have them; of a list each has time first
-    array: bool
+    array: bool  # of NumPy, where what is done to its numbers begins
     then: Sequence[Callable[[Any], Any]]
     kind: str = ""
     lengths: bool = False  # whether rows of a batch have to have one length, which its field of lengths says
+    level: Sequence[Callable[[Any], Any]] = ()  # what is done to a row's own samples
+    room: Optional[int] = None  # samples that rows have then
+    cut: str = ""  # where they are cut to these; "": the engine has done it
+    padded: bool = False  # whether there are zeros behind
+    owns: bool = False  # whether lengths say what a row's own samples are
 
-    def __call__(self, rows: Any) -> Any:
+    @property
+    def asks(self) -> bool:
+        """Whether its field of lengths is wanted."""
+        return self.lengths or self.owns
+
+    def ends(self, lengths: Sequence[int]) -> Sequence[int]:
+        """Lengths that have to be one."""
+        return lengths if self.lengths else [min(one, self.room or one) for one in lengths] if self.cut and not self.padded else []
+
+    def __call__(self, rows: Any, lengths: Optional[Sequence[int]] = None) -> Any:
         if isinstance(rows, list):
-            return [self._ordered(one, self.engines[-1] + self.engines[:-1])[0] for one in [one[None] for one in rows]]
-        return self._ordered(rows, self.engines)
+            return [self._ordered(one, self.engines[-1] + self.engines[:-1], [one.shape[1]])[0] for one in [one[None] for one in rows]]
+        return self._ordered(rows, self.engines, lengths)
 
-    def _ordered(self, rows: Any, engines: str) -> Any:
+    def _ordered(self, rows: Any, engines: str, lengths: Optional[Sequence[int]]) -> Any:
         """[N, *engines] as [N, *axes]."""
         wanted, at = [axis for axis in self.axes if axis in engines], 0
         for axis in engines:
@@ -355,12 +466,42 @@ class Row(NamedTuple):
         for at, axis in enumerate(self.axes, 1):
             if axis not in engines:
                 rows = rows.unsqueeze(at) if hasattr(rows, "unsqueeze") else rows.reshape((*rows.shape[:at], 1, *rows.shape[at:]))
-        if self.array or self.then:
+        if self.array or self.then or self.level:
             rows = rows if self.array or hasattr(rows, "unsqueeze") else sys.modules["torch"].from_numpy(rows)
             rows = rows.numpy() if self.array and hasattr(rows, "numpy") else rows
+        if self.level and lengths is not None:
+            rows = self._levelled(rows, lengths)
         for each in self.then:
             rows = each(rows)
         return rows
+
+    def _levelled(self, rows: Any, lengths: Sequence[int]) -> Any:
+        """Each with what is done to its own samples, ahead of zeros behind them."""
+        time, made = self.axes.index("L"), []
+        for row, length in zip(rows, lengths):
+            own = row[_along(time, slice(length))]
+            own = own[None].contiguous() if hasattr(own, "contiguous") else sys.modules["numpy"].ascontiguousarray(own[None])
+            for each in self.level:
+                own = each(own)
+            made.append(self._brought(own[0], time))
+        return sys.modules["torch"].stack(made) if hasattr(made[0], "unsqueeze") else sys.modules["numpy"].stack(made)
+
+    def _brought(self, own: Any, time: int) -> Any:
+        """To the length of rows."""
+        length, room = own.shape[time], self.room
+        if self.cut and room is not None and length > room:
+            start = (length - room) // 2 if self.cut == "center" else 0
+            return own[_along(time, slice(start, start + room))]
+        if not self.padded or room is None or length >= room:
+            return own
+        shape = (*own.shape[:time], room, *own.shape[time + 1:])
+        made = own.new_zeros(shape) if hasattr(own, "new_zeros") else sys.modules["numpy"].zeros(shape, own.dtype)
+        made[_along(time, slice(length))] = own
+        return made
+
+
+def _along(axis: int, part: slice) -> tuple[slice, ...]:
+    return (*[slice(None) for _ in range(axis)], part)
 
 
 def _as(rows: Any, to: str) -> Any:
@@ -380,8 +521,8 @@ def section(one: Sound, first: Facts, longest: Callable[[], int], listed: bool) 
     channels = one.channels if one.channels is not None else first.channels
     axes = one.axes if one.axes != "?" else "L" if channels == 1 else "LC"
     made: dict[str, Any] = {"rate": rate}
-    if one.centred:
-        raise Unknown(f"its code takes the mean from each sound, {_CENTRED}")
+    if not any(feature.axes == "TF" for feature in one.features):
+        one = settled(one)
     if channels != 1:
         made["channels"] = channels
     if one.select is not None:
@@ -391,16 +532,18 @@ def section(one: Sound, first: Facts, longest: Callable[[], int], listed: bool) 
     how = {**dict(one.resample), **({"filters": "f64"} if one.doubles else {})}
     if how not in ({}, {"method": "sinc_interp_hann"}):
         made["resample"] = how
-    room = one.length.at(first.rate) if isinstance(one.length, Seconds) else one.length
-    fixed = one.padded and room is not None
-    made["length"] = max(1, longest() if room is None else room)
-    if one.crop:
+    room = one.length.at(first.rate) if isinstance(one.length, Seconds) else None if isinstance(one.length, Told) else one.length
+    fixed = one.padded and room is not None and not one.cut
+    made["length"] = max(1, longest() if room is None or one.cut else room)
+    if one.crop and not one.cut:
         made["crop"] = one.crop
     if not fixed:
         made["shape"] = "ragged" if listed else "padded"
     dtype = one.dtype
     if dtype == "i16":
         made["dtype"] = "i16"
+    if one.peak:
+        made["normalize"] = {"to": "peak"}
     if one.features:
         made["features"] = spectra.told(one.features, rate, first.rate)
         if fixed:
@@ -408,8 +551,10 @@ def section(one: Sound, first: Facts, longest: Callable[[], int], listed: bool) 
     engines = ("FT" if channels == 1 else "CFT") if one.features else "CL"
     if not fixed and listed:
         made["layout"] = "NLC"
-    first_of_all = {"f64": [lambda rows: _as(rows, "f64")], "whole": [lambda rows: rows * 32768], "scaled": [lambda rows: rows * 32768]}.get(dtype, [])
-    return made, Row(axes, engines, one.array, (*first_of_all, *one.then), lengths=not fixed and not listed)
+    ahead: Sequence[Callable[[Any], Any]] = {"f64": [lambda rows: _as(rows, "f64")], "whole": [lambda rows: rows * 32768], "scaled": [lambda rows: rows * 32768]}.get(dtype, [])
+    level: Sequence[Callable[[Any], Any]] = (*ahead, *one.level) if one.level else ()
+    last: Sequence[Callable[[Any], Any]] = one.then if one.level else (*ahead, *one.then)
+    return made, Row(axes, engines, one.began if one.then or one.level else one.array, last, lengths=not fixed and not listed and not one.cut, level=level, room=room, cut=one.crop if one.cut else "", padded=one.padded, owns=bool(level) and (fixed or not listed))
 
 
 def _window(window: Union[Played, tuple[Frames, Optional[Frames]]], rate: int) -> dict[str, Any]:
@@ -417,7 +562,10 @@ def _window(window: Union[Played, tuple[Frames, Optional[Frames]]], rate: int) -
     if isinstance(window, Played):
         start, length = [f"{round(seconds * 10**9)}ns" for seconds in (window.start, (window.stop or 0) - window.start)]
         return {"start": start, **({} if window.stop is None else {"duration": length})}
-    start_at, frames = [one.at(rate) if isinstance(one, Seconds) else one for one in window]
+    if is_told(window):
+        at, long = window_columns(window)
+        return {"start_column": at, **({"duration_column": long} if long else {})}
+    start_at, frames = [_samples(one, (), rate) for one in window]
     said: dict[str, Any] = {"start": _time(start_at, rate)} if start_at else {}
     return said if frames is None else {**said, "duration": _time(frames, rate)}
 
@@ -442,10 +590,10 @@ def own_draws(views: Sequence[Sound]) -> list[bool]:
     return [view.drawn not in shared for view in views]
 
 
-def longest(one: Sound, files: Iterable[Optional[Facts]], of: Callable[[int], str]) -> int:
-    """The most samples of a row. Raises Unknown of files that do not say how many they have."""
+def longest(one: Sound, files: Iterable[tuple[Optional[Facts], Mapping[str, float]]], of: Callable[[int], str]) -> int:
+    """The most samples of a row, of files with their parts. Raises Unknown of files that do not say how many they have."""
     most = 1
-    for number, got in enumerate(files):
+    for number, (got, said) in enumerate(files):
         if got is None:
             continue  # it is a bad sample, when its turn comes
         if got.frames is None:
@@ -453,8 +601,12 @@ def longest(one: Sound, files: Iterable[Optional[Facts]], of: Callable[[int], st
         frames = got.frames
         if isinstance(one.window, Played):
             frames = frames if one.window.stop is None else min(frames, math.ceil((one.window.stop - one.window.start) * got.rate) + 1)
+        elif one.window is not None and is_told(one.window):
+            at, long = window_columns(one.window)
+            frames = max(0, frames - round(said[at] * got.rate))
+            frames = min(frames, round(said[long] * got.rate)) if long else frames
         elif one.window is not None:
-            start, room = [each.at(got.rate) if isinstance(each, Seconds) else each for each in one.window]
+            start, room = [_samples(each, (), got.rate) for each in one.window]
             frames = max(0, frames - (start or 0))
             frames = frames if room is None else min(room, frames)
         most = max(most, length_at(frames, got.rate, one.rate if one.rate is not None else got.rate))

@@ -541,7 +541,7 @@ class Steps(Hearing):
             return self._bound[node.id]
         if node.id == self._self:
             return self._object
-        if node.id in code.co_varnames or node.id in code.co_cellvars:
+        if (node.id in code.co_varnames or node.id in code.co_cellvars) and node.id not in self._imports:
             return NOTHING
         try:
             return self._outside(node.id)
@@ -576,7 +576,7 @@ class _Through(Steps):
         """What it returns."""
         body: list[ast.stmt] = [ast.copy_location(ast.Return(self._own.body), self._own.body)] if isinstance(self._own, ast.Lambda) else self._own.body
         kept = self._steps(_whole(body) if is_heard(self._made_of) else body)
-        other = next((one for one in kept if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)) and not (isinstance(one, ast.Assign) and ast.unparse(one.value) == "[]") and not self._is_number(one)), None)
+        other = next((one for one in kept if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)) and not (isinstance(one, ast.Assign) and ast.unparse(one.value) == "[]") and not self._is_number(one) and not texts.is_import(one)), None)
         if other is not None:
             self._other(other)
         last = self._last or body[-1]

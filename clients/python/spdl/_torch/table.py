@@ -6,7 +6,7 @@ import itertools
 import os
 import struct
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .._errors import ArgumentError
@@ -43,9 +43,11 @@ def table(target: Target, paths: Sequence[str], targets: Sequence[Any], form: st
     return columns, npz(arrays)
 
 
-def files(paths: Sequence[Sequence[str]], names: Sequence[str]) -> Callable[[], Iterable[bytes]]:
-    """A file that names those of each sample, a column for each."""
+def files(paths: Sequence[Sequence[str]], names: Sequence[str], parts: Sequence[Mapping[str, float]]) -> Callable[[], Iterable[bytes]]:
+    """A file that names those of each sample, a column for each, and has numbers of theirs."""
     arrays: dict[str, Numbers] = {}
+    for name in parts[0]:
+        arrays[name] = _floats([one[name] for one in parts])
     for i, name in enumerate(names):
         arrays.update(_texts(name, [os.fsencode(one[i]) for one in paths]))
     return npz(arrays)
@@ -169,6 +171,11 @@ def _ragged(name: str, numbers: Numbers, ends: Sequence[int]) -> dict[str, Numbe
 def _whole(values: Sequence[int]) -> Numbers:
     numbers = array("q", values)
     return Numbers("q", (len(numbers),), lambda: [numbers.tobytes()])
+
+
+def _floats(values: Sequence[float]) -> Numbers:
+    numbers = array("d", values)
+    return Numbers("d", (len(numbers),), lambda: [numbers.tobytes()])
 
 
 def _few(values: Sequence[Any]) -> Iterator[Sequence[Any]]:

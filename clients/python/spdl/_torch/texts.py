@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import functools
+import importlib
+import importlib.util
 import inspect
 import weakref
 from collections.abc import Callable, Iterator, Mapping
@@ -88,6 +90,7 @@ class Reader:
 
     def __init__(self, function: FunctionType, own: Definition) -> None:
         self._function, self._own = function, own
+        self._imports = _imports(own)
 
     def _refuse(self, node: ast.AST, what: str) -> NoReturn:
         raise NotImplementedError
@@ -113,6 +116,42 @@ class Reader:
         self._refuse(node, repr(ast.unparse(node)[:80]))
 
     def _outside(self, name: str) -> Any:
-        """What a name that is none of its own stands for. Raises KeyError, and ValueError of one that has no value yet."""
+        """What a name that is none of its own stands for, or one that it imports. Raises KeyError, and ValueError of one that has no value yet."""
+        if name in self._imports:
+            return _imported(*self._imports[name], str(self._function.__globals__.get("__package__") or ""))
         cells = dict(zip(self._function.__code__.co_freevars, self._function.__closure__ or ()))
         return cells[name].cell_contents if name in cells else self._function.__globals__[name]
+
+
+def is_import(step: ast.stmt) -> bool:
+    return isinstance(step, (ast.Import, ast.ImportFrom))
+
+
+def _imports(own: Definition) -> dict[str, tuple[str, str]]:
+    """The names that a function imports, and gives to nothing else: of each the module, and the name in it, or, "", none."""
+    found: dict[str, set[tuple[str, str]]] = {}
+    for one in ast.walk(own):
+        if isinstance(one, ast.Import):
+            for each in one.names:
+                found.setdefault(each.asname or each.name.partition(".")[0], set()).add((each.name if each.asname else each.name.partition(".")[0], ""))
+        elif isinstance(one, ast.ImportFrom):
+            for each in one.names:
+                found.setdefault(each.asname or each.name, set()).add(("." * one.level + (one.module or ""), each.name))
+    other = {_bound(one) for one in ast.walk(own)} if found else set()
+    return {name: next(iter(of)) for name, of in found.items() if len(of) == 1 and name not in other}
+
+
+def _bound(node: ast.AST) -> str:
+    """The name that a node gives to something; "": none."""
+    if isinstance(node, ast.Name):
+        return "" if isinstance(node.ctx, ast.Load) else node.id
+    return str(getattr(node, "arg" if isinstance(node, ast.arg) else "name", None) or "") if isinstance(node, (ast.arg, ast.ExceptHandler, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) else ""
+
+
+def _imported(module: str, name: str, package: str) -> Any:
+    """As the function imports it. Raises KeyError where it cannot."""
+    try:
+        home = importlib.import_module(importlib.util.resolve_name(module, package))
+        return home if not name else getattr(home, name) if hasattr(home, name) else importlib.import_module(f"{home.__name__}.{name}")
+    except Exception as error:  # whatever a module raises
+        raise KeyError(name or module) from error

@@ -27,7 +27,7 @@ def made(of: datasets.Pictures, dataset: Any, collate: Any, listed: bool, kept: 
     kinds = ["audio" if isinstance(view, Sound) else "image" if view.film is None else "video" for view in views]
     if of.outputs == PLAIN and kinds == ["image"] and not rows[0].then and not rows[0].array:
         return Finish(of.target, collate, image=rows[0].kind == "Image"), {"image": sections[0]}, Places(), of.target.fields()
-    even = [i for i, row in enumerate(rows) if isinstance(row, sounds.Row) and row.lengths]
+    even = [i for i, row in enumerate(rows) if isinstance(row, sounds.Row) and row.asks]
     finish = Samples(of.outputs, Listed([one.values for one in of.pictures]) if of.found else kept, collate, rows, even)
     number = "index" if of.found else "label"
     if len(sections) == 1:
@@ -57,7 +57,7 @@ def _draws(views: Sequence[Any], dataset: Any, place: str) -> list[bool]:
 def _of_sound(view: Sound, of: datasets.Pictures, dataset: Any, listed: bool) -> tuple[dict[str, Any], sounds.Row]:
     """The section and the row of a sound."""
     def longest() -> int:
-        return sounds.longest(view, (sounds.facts(one.files()[view.file]) for one in of.pictures), lambda number: f"{type(dataset).__qualname__}[{number}]")
+        return sounds.longest(view, ((sounds.facts(one.files()[view.file]), one.parts if isinstance(one, own.Found) else {}) for one in of.pictures), lambda number: f"{type(dataset).__qualname__}[{number}]")
 
     try:
         return sounds.section(view, of.heard[view.file], longest, listed)

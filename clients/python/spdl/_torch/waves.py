@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import ast
+import operator
 import sys
 from collections.abc import Sequence
 from typing import Any, Optional
 
-from . import after, films, libraries, sounds, spectra
+from . import after, films, levels, libraries, sounds, spectra
 from .counts import Behind, Count, Drawn, Rate, draws
-from .heard import WANT, Shape, frames, has_sound, is_heard
+from .heard import WANT, Info, Shape, frames, has_sound, is_heard
+from .levels import Each, Measured
+from .measures import BY, REDUCED, Measuring
 from .openers import Decoded, Decoder
 from .sounds import Sound
 from .texts import NOTHING
-from .watching import Watching
+
+_PURE = ("int", "float", "round", "len", "min", "max", "abs")
+_SHORT = {"absolute": "abs"}
 
 
-class Waves(Watching):
+class Waves(Measuring):
     """Of a reader of expressions, that of sounds."""
 
     def _heard_attribute(self, of: Any, node: ast.Attribute) -> Any:
@@ -28,6 +33,9 @@ class Waves(Watching):
             if node.attr == "T":
                 return sounds.moved(sounds.two_axes(of), list(reversed(range(len(sounds.two_axes(of).axes)))))
             return NOTHING  # a method's
+        if isinstance(of, Info):
+            kinds = {"num_frames": "frames", "frames": "frames", "num_channels": "channels", "channels": "channels"}
+            return Rate(of.sound.file) if node.attr in ("sample_rate", "samplerate") else Count(kinds[node.attr], of.sound) if node.attr in kinds else self._refuse_sound(node)
         if isinstance(of, Decoded):
             return of.sound if node.attr == "data" else Rate(of.sound.file, of.sound.of_rate) if node.attr == "sample_rate" else self._refuse_sound(node)
         if isinstance(of, Decoder):
@@ -73,6 +81,8 @@ class Waves(Watching):
             parts = [ast.Slice()] * (len(of.axes) - len(parts) + 1) + parts[1:]
         if of.axes == "?":
             of = of._replace(axes="LC") if len(parts) > 1 else of
+        if (new := [at for at, part in enumerate(parts) if not isinstance(part, ast.Slice) and self._known(part) is None]) and all(at in new or ast.unparse(part) == ":" for at, part in enumerate(parts)):
+            return sounds.widened(of, new[0]) if len(new) == 1 else self._refuse_sound(node)  # x[None], x[np.newaxis, :]
         axes, made = of.axes, of
         if len(parts) > len(axes):
             self._refuse_sound(node)
@@ -99,6 +109,8 @@ class Waves(Watching):
     def _crop(self, of: Sound, part: ast.Slice, node: ast.expr) -> Sound:
         start = 0 if part.lower is None else self._number(part.lower)
         stop = self._number(part.upper) if part.upper is not None else NOTHING
+        if (start is NOTHING or start == 0 and stop is NOTHING) and (window := self._window(of, part, start)) is not None:
+            return window
         if start == 0:
             return sounds.cropped(of, self._sized(part.upper), "start") if part.upper is not None and not isinstance(stop, (Count, Behind)) else self._refuse_sound(node)
         if not isinstance(stop, Behind) or stop.start != start:
@@ -108,21 +120,32 @@ class Waves(Watching):
             return sounds.cropped(of, length, "random", start.call)
         return sounds.cropped(of, length, "center") if isinstance(start, Count) and start.is_middle(of, length) else self._refuse_sound(node)
 
+    def _window(self, of: Sound, part: ast.Slice, start: Any) -> Optional[Sound]:
+        """w[:, start:stop] of numbers that code says for each sample, as a part of the file; None: it is none."""
+        if part.upper is None and part.lower is None or of != of._replace(window=None, rate=None, length=None, crop="", padded=False, centred=False, features=(), then=(), level=()):
+            return None
+        if any(isinstance(one, ast.Call) and ast.unparse(one.func) not in _PURE for side in (part.lower, part.upper) if side is not None for one in ast.walk(side)):
+            return None  # as the one is asked twice
+        lower = ast.Constant(0) if part.lower is None else part.lower
+        at: Any = 0 if start == 0 else self._tell(lower)
+        length: Any = None if part.upper is None else self._tell(ast.copy_location(ast.BinOp(part.upper, ast.Sub(), lower), part.upper))
+        return None if at is NOTHING or length is NOTHING else of._replace(window=(at, length))
+
     def _heard_sum(self, of: Sound, node: ast.BinOp) -> Any:
         """What is done to its numbers, one by one."""
         if isinstance(node.op, ast.Sub) and self._is_mean(of, node.right):
             return sounds.centred(of)
+        if isinstance(other := self._heard(node.right), Measured) and type(node.op) in BY:
+            return sounds.put(of, *BY[type(node.op)], other)
         number = self._number(node.right)
-        if of.centred and number != 32768:
-            self._refuse_sound(node)
         if isinstance(number, float) or type(number) is int:
             made = sounds.divided(of, number) if isinstance(node.op, ast.Div) else sounds.multiplied(of, number) if isinstance(node.op, ast.Mult) else None
             if made is not None:
                 return made
-        by = after.by(node.op)
+        by = operator.pow if isinstance(node.op, ast.Pow) else after.by(node.op)
         if by is None or not isinstance(number, (int, float)):
             self._refuse_sound(node)
-        return sounds.then(of, lambda rows: by(rows, number))
+        return sounds.then(of, Each((type(node.op).__name__, number), lambda rows: by(rows, number)))
 
     def _is_mean(self, of: Sound, node: ast.expr) -> bool:
         """Whether it is the mean of all its samples: w.mean(), torch.mean(w)."""
@@ -143,7 +166,7 @@ class Waves(Watching):
         if not any(isinstance(one, Count) for one in numbers):
             return NOTHING
         low, high = numbers if len(numbers) == 2 else (0, numbers[0]) if len(numbers) == 1 else (1, None)
-        if low != 0 or not isinstance(high, Count) or high.what not in ("frames", "film") or high.sign != 1 or high.halved:
+        if low != 0 or not isinstance(high, Count) or high.what not in ("frames", "film") or high.sign != 1 or high.halved or high.least not in (None, 0):
             self._refuse_sound(node, "want a place from 0 to waveform.shape[1] - n, where a crop of n samples begins")
         self._heard_calls[id(node)] = made = Drawn(high, self._is(node.func, "random", "randint"), next(draws))
         return made
@@ -174,10 +197,15 @@ class Waves(Watching):
             return self._padded(of, node, args, named)
         if self._is(node.func, "torch", "squeeze", "unsqueeze", "permute", "transpose"):
             return self._axis(of, node, name, args, named)
+        if name == "normalize" and library == "librosa" and of.axes == "L" and not of.features:
+            more = dict(zip(named, self._values(list(named.values()))))
+            if args or not all(type(one) in (int, float, bool) for one in more.values()):
+                self._refuse_sound(node)
+            return sounds.then(of, levels.by_row((name, *sorted(more.items())), lambda row: function(row, **more), peak=not more))
         if self._is(node.func, "librosa", "to_mono") or name == "fix_length" and library == "librosa":
             size = named.get("size", args[0] if args else None)
             return sounds.mono(of, 0, False) if name == "to_mono" and not args and not named else sounds.filled(sounds.cropped(of, self._sized(size), "start"), self._sized(size)) if size is not None and len(args) + len(named) == 1 else self._refuse_sound(node)
-        if self._is(node.func, "torch", "log", "log10", "clamp", "exp", "sqrt", "abs"):
+        if self._is(node.func, "torch", "log", "log10", "clamp", "exp", "sqrt", "abs") or self._is(node.func, "numpy", "log", "log10", "clip", "exp", "sqrt", "abs"):
             return self._numbers(of, node, function, args, named)
         if self._is(node.func, "torch", "from_numpy", "tensor", "as_tensor", "FloatTensor", "Tensor") or self._is(node.func, "numpy", "array", "asarray", "float32", "ascontiguousarray"):
             return self._typed(of, node, name, args, named)
@@ -283,7 +311,7 @@ class Waves(Watching):
         length = frames(room.plus)
         made = sounds.filled(of, length)
         is_shorter = any(fact.what == "frames" and fact.by in ("<", "<=") and fact.than == length for fact in self._facts)
-        return made if room.least == 0 or not by_torch or is_shorter else sounds.cropped(made, length, made.crop or "start")
+        return made if made.crop or room.least == 0 or not by_torch or is_shorter else sounds.cropped(made, length, "start")
 
     def _sides(self, node: ast.expr, by_torch: bool, of: Sound) -> Optional[tuple[Any, Any]]:
         """What lies ahead of the samples and behind them."""
@@ -335,7 +363,8 @@ class Waves(Watching):
             inner = self._heard(ahead.left)
             if isinstance(inner, Sound) and inner.features and not inner.then and inner.axes.endswith("FT"):
                 return sounds.featured(inner, spectra.Feature(self._place(node), spectra.Logarithm()))
-        return sounds.then(of, lambda rows: function(rows, *values, **more))
+        said = (_SHORT.get(name := str(getattr(function, "__name__", "")), name), *values, *sorted(more.items()))
+        return sounds.then(of, Each(said, lambda rows: function(rows, *values, **more)))
 
     def _typed(self, of: Sound, node: ast.Call, name: str, args: Sequence[ast.expr], named: dict[str, ast.expr]) -> Sound:
         """torch.from_numpy, torch.tensor(x, dtype=torch.float32), np.array and the like."""
@@ -345,9 +374,13 @@ class Waves(Watching):
         wanted = types[0] if types else {"FloatTensor": "float32", "Tensor": "float32", "float32": "float32"}.get(name)
         made = of if wanted is None else sounds.cast(of, self._type(wanted, node))
         to_array = str(getattr(self._known(node.func), "__module__", "")).partition(".")[0] == "numpy"
-        if to_array != made.array and made.then:
-            self._refuse_sound(node, "want the change between arrays and tensors ahead of what is done to numbers")
-        return made._replace(array=to_array)
+        return self._as_array(made, to_array)
+
+    def _as_array(self, of: Sound, array: bool) -> Sound:
+        """As an array of NumPy's, or as a tensor."""
+        if array != of.array and (of.then or of.level):
+            return sounds.then(of, Each(("array", array), lambda rows: rows.numpy() if array else sys.modules["torch"].from_numpy(rows)))._replace(array=array)
+        return of._replace(array=array)
 
     def _type(self, one: Any, node: ast.AST) -> str:
         name = getattr(one, "__name__", "") or str(one)
@@ -360,6 +393,8 @@ class Waves(Watching):
             return self._filmed_by(of, node, name, args, named)
         if isinstance(of, Decoder):
             return self._played(of.sound, node, name, args, named)
+        if isinstance(of, Measured):
+            return self._measured_method(of, node, name)
         if isinstance(of, (Drawn, Count)) and name == "item" and not args and not named:
             return of
         if isinstance(of, spectra.Maker) and name == "to" and len(args) == 1 and not named and str(self._known(args[0])) == "cpu":
@@ -373,14 +408,18 @@ class Waves(Watching):
             return Shape(of) if not args and not named else self._size(of, axis, node) if type(axis) is int else self._refuse_sound(node)
         if name == "numel" and not args:
             return Count("frames", of.frames()) if of.axes == "L" else self._refuse_sound(node)
+        if name in REDUCED and not of.features and (name != "mean" or self._is_of_all(of, args, node.keywords)):
+            return self._reduced(of, node, name, args, named, lambda row, *values, **more: getattr(row, name)(*values, **more))
         if name == "mean":
             return self._mean(of, node, args, named)
         if name in ("squeeze", "unsqueeze", "transpose", "permute", "t"):
             return self._axis(of, node, name, args, named)
         if name in ("contiguous", "clone", "detach", "cpu") or name == "copy" and of.array:
             return of
-        if name == "numpy" and not of.array and not of.then:
-            return of._replace(array=True)
+        if name == "numpy" and not of.array and not args and not named:
+            return self._as_array(of, True)
+        if name == "pow" and len(args) == 1 and not named and not of.array and isinstance(number := self._number(args[0]), (int, float)):
+            return sounds.then(of, Each(("Pow", number), lambda rows: rows.pow(number)))
         if name in ("float", "double") and not args:
             return sounds.cast(of, "f32" if name == "float" else "f64")
         if name == "to" and len(args) == 1 and not named and str(self._known(args[0])) == "cpu":
