@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"sync"
 	"unsafe"
 
 	"github.com/spdl/spdl/core/batch"
@@ -12,6 +13,7 @@ import (
 	"github.com/spdl/spdl/core/media/audio"
 	"github.com/spdl/spdl/core/media/av"
 	"github.com/spdl/spdl/core/media/video"
+	"github.com/spdl/spdl/core/source/store"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/core/tensor"
 )
@@ -26,7 +28,8 @@ func within(part, whole []byte, item int) bool {
 }
 
 func (l *loading) image(r *recipe) (*Media, error) {
-	data, err := l.bytes()
+	buf, _ := files.Get().([]byte)
+	data, err := l.bytesInto(buf)
 	if err != nil {
 		return nil, err
 	}
@@ -36,8 +39,14 @@ func (l *loading) image(r *recipe) (*Media, error) {
 	}
 	m, err := l.picture(w, data, r)
 	rest(w)
+	if l.source.Bytes == nil && !store.IsURL(l.source.Path) && cap(data) <= mostHeld {
+		files.Put(data)
+	}
 	return m, err
 }
+
+// files are what files of pictures were read into, of up to mostHeld bytes.
+var files sync.Pool
 
 // idle are workers without a picture, at most one a processor, each with up to mostHeld bytes of buffers: to make one and its buffers takes longer than a small picture.
 var idle = make(chan *media.Worker, runtime.GOMAXPROCS(0))
