@@ -163,7 +163,7 @@ func (l *loading) load(description []byte) (*Media, error) {
 	case r.sample.Video != nil:
 		return l.video(r.own())
 	case r.sample.Audio != nil:
-		return l.audio(r.sample.Audio)
+		return l.audio(r)
 	case l.source.Packets != nil:
 		return nil, &spec.Error{File: "sample", Text: "packets are of a video or a sound; want video or audio"}
 	}
