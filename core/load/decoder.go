@@ -177,7 +177,7 @@ func (l *loading) fed(d *Decoder) (*Media, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.sound(op, audio.Source{Bytes: interleaved(wave)}, wave.Rate)
+	return l.sound(op, audio.Source{Bytes: interleaved(wave)}, wave.Rate, false)
 }
 
 // interleaved is [samples, channels] as bytes.

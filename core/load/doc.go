@@ -13,6 +13,6 @@
 //
 // [PictureConfig], [VideoConfig] and [AudioConfig] say a description in the decoders' words; core/engine uses them, too.
 //
-// Every call opens decoders of its own, so any number of goroutines may call Load. It blocks for as long as decoding takes. docs/io.md
+// Any number of goroutines may call Load: each call has its decoders alone, new ones or such as wait for the next picture or sound. What descriptions became is kept, of the last 64. It blocks for as long as decoding takes. docs/io.md
 // shows it from Python and C.
 package load

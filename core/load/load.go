@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spdl/spdl/core/array"
@@ -161,7 +163,7 @@ func (l *loading) load(description []byte) (*Media, error) {
 	case r.sample.Video != nil:
 		return l.video(r.own())
 	case r.sample.Audio != nil:
-		return l.audio(r.sample.Audio)
+		return l.audio(r)
 	case l.source.Packets != nil:
 		return nil, &spec.Error{File: "sample", Text: "packets are of a video or a sound; want video or audio"}
 	}
@@ -261,7 +263,10 @@ func (l *loading) probe(kind string) (*Media, error) {
 }
 
 // bytes is the source's, read where it is a file.
-func (l *loading) bytes() ([]byte, error) {
+func (l *loading) bytes() ([]byte, error) { return l.bytesInto(nil) }
+
+// bytesInto is bytes, where a file is read into the room of buf if that is large enough.
+func (l *loading) bytesInto(buf []byte) ([]byte, error) {
 	src, err := l.source.fetched()
 	if err != nil || src.Bytes != nil || src.Path == "" {
 		return src.Bytes, err
@@ -279,7 +284,31 @@ func (l *loading) bytes() ([]byte, error) {
 	if st.Size() > MaxFileBytes {
 		return nil, fmt.Errorf("%q: got %d bytes, want at most %d", l.source.Path, st.Size(), int64(MaxFileBytes))
 	}
-	return os.ReadFile(l.source.Path)
+	return readFile(l.source.Path, int(st.Size()), buf)
+}
+
+// readFile reads a file that has size bytes, or had them: one that is written meanwhile is read to its end.
+func readFile(path string, size int, buf []byte) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if cap(buf) <= size { // one more byte, to see the end
+		buf = make([]byte, 0, size+1)
+	}
+	for buf = buf[:0]; ; {
+		n, err := f.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		switch {
+		case err == io.EOF:
+			return buf, nil
+		case err != nil:
+			return nil, err
+		case len(buf) == cap(buf):
+			buf = slices.Grow(buf, len(buf))
+		}
+	}
 }
 
 // tensor is room for one.

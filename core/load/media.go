@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"sync"
 	"unsafe"
 
 	"github.com/spdl/spdl/core/batch"
@@ -12,6 +13,7 @@ import (
 	"github.com/spdl/spdl/core/media/audio"
 	"github.com/spdl/spdl/core/media/av"
 	"github.com/spdl/spdl/core/media/video"
+	"github.com/spdl/spdl/core/source/store"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/core/tensor"
 )
@@ -26,7 +28,8 @@ func within(part, whole []byte, item int) bool {
 }
 
 func (l *loading) image(r *recipe) (*Media, error) {
-	data, err := l.bytes()
+	buf, _ := files.Get().([]byte)
+	data, err := l.bytesInto(buf)
 	if err != nil {
 		return nil, err
 	}
@@ -36,8 +39,14 @@ func (l *loading) image(r *recipe) (*Media, error) {
 	}
 	m, err := l.picture(w, data, r)
 	rest(w)
+	if l.source.Bytes == nil && !store.IsURL(l.source.Path) && cap(data) <= mostHeld {
+		files.Put(data)
+	}
 	return m, err
 }
+
+// files are what files of pictures were read into, of up to mostHeld bytes.
+var files sync.Pool
 
 // idle are workers without a picture, at most one a processor, each with up to mostHeld bytes of buffers: to make one and its buffers takes longer than a small picture.
 var idle = make(chan *media.Worker, runtime.GOMAXPROCS(0))
@@ -196,68 +205,6 @@ func (l *loading) tensors(all ...Tensor) ([]Tensor, error) {
 	return all, nil
 }
 
-func (l *loading) audio(a *spec.Audio) (*Media, error) {
-	from, err := l.source.reached()
-	if err != nil {
-		return nil, err
-	}
-	defer from.close()
-	m, err := l.wave(a, from.audio())
-	return m, from.cause(err)
-}
-
-// wave decodes a sound. One whose length (a ragged one's is what it may be at most), channels or, for features, rate the description leaves open is decoded
-// once to know them; the second time, for another type, layout or features, into the row that fits.
-func (l *loading) wave(a *spec.Audio, src audio.Source) (*Media, error) {
-	config, err := AudioConfig(a, "audio")
-	if err != nil {
-		return nil, err
-	}
-	if p := src.Packets; p != nil {
-		if src.Window, err = soundWindow(p, config.Window); err != nil {
-			return nil, err
-		}
-	}
-	features := config.Features
-	if features != nil && config.Rate == 0 {
-		if err := config.CheckFeatures(); err != nil {
-			return nil, err
-		}
-		config.Features = nil // the sound's own rate is not known yet
-	}
-	op, err := audio.Compile(config)
-	if err != nil {
-		return nil, err
-	}
-	open := config.Length == 0 || a.Shape == spec.Ragged
-	if op.Fixed() && !open && config.Features == features {
-		return l.sound(op, src, config.Rate)
-	}
-	worker, err := op.NewWorker()
-	if err != nil {
-		return nil, err
-	}
-	defer worker.Close()
-	wave, info, err := worker.Wave(src, audio.Draw{})
-	if err != nil {
-		return nil, err
-	}
-	if features == nil && config.DType == tensor.F32 && config.Layout == audio.ChannelsFirst && open {
-		t, err := l.tensor("audio", tensor.F32, tensor.Shape{int64(wave.Channels), int64(wave.Frames)})
-		copy(t.Data, floatBytes(wave.Data))
-		return &Media{[]Tensor{t}, soundInfo{info, wave.Rate}}, err
-	}
-	config.Channels, config.Rate, config.Features = wave.Channels, wave.Rate, features
-	if open {
-		config.Length = wave.Frames
-		config.FitTimeMask()
-	}
-	if op, err = audio.Compile(config); err != nil {
-		return nil, err
-	}
-	return l.sound(op, src, config.Rate)
-}
-
 // maxWindow is where a window without an end ends, of packets: later than any frame, in seconds.
 const maxWindow = 1e12
 
@@ -302,36 +249,4 @@ func soundWindow(p *av.Packets, asked audio.Window) (audio.Window, error) {
 		return audio.Window{Start: w[0]}, nil
 	}
 	return audio.Window{Start: w[0], Duration: w[1] - w[0]}, nil
-}
-
-// soundInfo says what a sound was made of, and the rate it has now.
-type soundInfo struct {
-	audio.Info
-	SampleRate int `json:"sample_rate"`
-}
-
-// sound is a row of op, whose rate is that of the file where it is 0.
-func (l *loading) sound(op *audio.Op, src audio.Source, rate int) (*Media, error) {
-	worker, err := op.NewWorker()
-	if err != nil {
-		return nil, err
-	}
-	defer worker.Close()
-	t, err := l.tensor("audio", op.DType(), op.Shape())
-	if err != nil {
-		return nil, err
-	}
-	info, err := worker.Decode(audio.Row{Data: t.Data}, src, audio.Draw{})
-	if rate == 0 {
-		rate = info.Rate
-	}
-	return &Media{[]Tensor{t}, soundInfo{info, rate}}, err
-}
-
-// floatBytes sees numbers as their bytes.
-func floatBytes(f []float32) []byte {
-	if len(f) == 0 || len(f) > math.MaxInt/4 {
-		return nil
-	}
-	return unsafe.Slice((*byte)(unsafe.Pointer(&f[0])), 4*len(f))
 }

@@ -119,7 +119,7 @@ func TestARecipeIsNotWritten(t *testing.T) {
 
 // forget has the next calls read and compile what they are given.
 func forget() {
-	recipes.all, batches.all, pictures.all = nil, nil, nil
+	recipes.all, batches.all, pictures.all, soundings.all = nil, nil, nil, nil
 }
 
 // However many descriptions and sizes there are, so many are kept, and none of those whose text is long.
