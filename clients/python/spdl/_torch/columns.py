@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, NoReturn, Optional, Union
 from .._errors import ArgumentError
 from . import extents, features, huggingface, joint, processors
 from .beside import Files
+from .called import Called
 from .features import Leaf, Tree
 from .huggingface import LINES, ONLY, Samples
 from .given import refusal
@@ -399,9 +400,14 @@ class Finish(NamedTuple):
     form: str
     collate: Optional[Callable[[list[Any]], Any]]  # the program's, of a list of samples
     spread: bool = False  # whether what a processor makes stands beside the other columns, and not below its column's key, unless that is the first of its names
+    calls: Mapping[int, Called] = {}  # what the loop calls with the values of fields, by their numbers
 
     def __call__(self, picked: Sequence[Any]) -> Any:
         fields = [one if cast is None else _cast(one, cast) for one, cast in zip(picked, self.casts)]
+        if self.calls:
+            arrays = any(hasattr(one, "__array_interface__") for one in picked) and not any(hasattr(one, "new_zeros") for one in picked)
+            called = {at: call.values(fields[at]) for at, call in self.calls.items()}
+            fields = [fields[at] if at not in called else called[at] if self.collate is not None else self.calls[at].batch(called[at], arrays) for at in range(len(fields))]
         if self.collate is None:
             return self._formed(self._built(fields))
         rows = zip(*[[one.tolist() for one in field] if python else field for field, python in zip(fields, self.python)])

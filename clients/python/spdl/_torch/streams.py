@@ -60,6 +60,8 @@ def _pipeline(dataset: Any, said: Any) -> Streamed:
         said.refuse("batch_size", "got None beside a data set without batches, want .batched(64), or batch_size=64")
     if not webdataset.is_loader(dataset):
         pipeline.by_workers(said.number("num_workers", 0, 0), None)
+    if pipeline.only_rows is not None and (pipeline.workers > 1 or (ranks := _torchrun.ranks()) is not None and ranks.world_size > 1):
+        datasets.refuse("dataset", dataset, "has a slice, of which each worker and each rank has one of its own shards, want num_workers=0 or 1 and one rank; or with_epoch(n), after which a loop ends")
     _check_length(pipeline, dataset, said)
     _check_ranks(pipeline, dataset)
     return parts.streamed(pipeline, dataset, said)
