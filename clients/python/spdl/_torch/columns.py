@@ -124,14 +124,16 @@ class _Columns:
                 section = {"from": place, **self._section(leaf, given[leaf.column], collate is not None, field if self.single else f"fields.{field}.{leaf.kind}")}
                 sections.update({field: section} if self.single else {"fields": {**sections.get("fields", {}), field: {leaf.kind: section}}})
         columns = [self._column(leaf, field, place, collate) for leaf, field, place in named if leaf is not self.label and leaf not in self.media]
+        columns += [{"name": name, "from": stored, "type": "f64" if feature.dtype in features.FLOATS else "i64"} for name, (stored, feature) in self.of.asked.items()]
         if columns:
             source["columns"] = columns
         classes = None if self.label is None else getattr(self.label.feature, "names", None)
         known, together = self._known(collate is None)
         if self.annotated is not None:
             known += self._noted(len(self.leaves) + len(known))
+        calls = {self.leaves.index(leaf): self.of.calls[leaf.column] for leaf in self.leaves if leaf.column in self.of.calls}
         finish = Finish({self._key(key, column, collate is None): self._indexed(self.trees[column]) for key, column in self.wanted.items()}, [*(self._cast(leaf) for leaf in self.leaves), *(None for _ in known)],
-                        [*(leaf.kind == "number" and not self.of.torch or self._is_pythons(leaf, collate) for leaf in self.leaves), *(False for _ in known)], self.form, collate, len(self.prepared) == 1 and not self.named)
+                        [*(leaf.column not in self.of.calls and leaf.kind == "number" and not self.of.torch or self._is_pythons(leaf, collate) for leaf in self.leaves), *(False for _ in known)], self.form, collate, len(self.prepared) == 1 and not self.named, calls)
         return Made(self.of.number, source, sections, None, [*self.fields, *known], finish, collate is not None, classes and list(classes), files, self.places, together=together)
 
     def _key(self, key: str, column: str, collated: bool) -> str:

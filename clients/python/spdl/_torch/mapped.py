@@ -61,13 +61,13 @@ def read(function: Any, sample: Sample, part: Optional[Callable[[str], Part]], d
     return _prepared(function, sample, part, decoded, gray).made()
 
 
-def _prepared(function: Any, sample: Sample, part: Optional[Callable[[str], Part]], decoded: bool, gray: bool) -> _Reader:
+def _prepared(function: Any, sample: Sample, part: Optional[Callable[[str], Part]], decoded: bool, gray: bool) -> Reader:
     function, first, given = texts.unwrapped(function, objects=True)
     try:
         own = texts.parsed(function)
     except texts.Unread as error:
         raise Unknown(f"{error}, {_WANT}") from None
-    return _Reader(function, own, first, given, sample, part, decoded, gray)
+    return Reader(function, own, first, given, sample, part, decoded, gray)
 
 
 def chosen(function: Any, sample: Sample, part: Optional[Callable[[str], Part]], decoded: bool) -> str:
@@ -77,7 +77,7 @@ def chosen(function: Any, sample: Sample, part: Optional[Callable[[str], Part]],
     return reader.chosen()
 
 
-class _Reader(texts.Reader):
+class Reader(texts.Reader):
     """Goes through the statements, one after the other, with what names stand for."""
 
     WANT = _WANT

@@ -33,8 +33,14 @@ def read(dataset: Any, said: Any, own: dict[str, Any]) -> Streamed:
 
 def _hugging_faces(dataset: Any, said: Any, own: dict[str, Any]) -> Streamed:
     of, order = streamed.samples(dataset, "dataset")
+    if of.transforms:
+        if own.get("transform") is not None:
+            datasets.refuse("dataset", dataset, "has a map that says what becomes of pictures, and transform= is given, want one of them")
+        own = {**own, "transform": of.transforms}
     made = columns.made(of, **own, collate=said.collate())
     said_order: dict[str, Any] = {"shuffle": order.shuffled, "seed": said.seed_of_stream(order.seed), "last": "drop" if said.flag("drop_last") else "cover"}
+    if order.filter:
+        said_order["filter"] = order.filter
     if order.window:
         said_order["window"] = order.window
     return Streamed(made, said.batch_size(), said_order, {"policy": "fail"}, order.world)
