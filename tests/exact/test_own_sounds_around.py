@@ -56,7 +56,15 @@ class Held(Around):
     def __getitem__(self, i):
         item = self.dataset[i]
         wave, label = item[0], item[2]
-        return {"wave": AF.resample(wave, 16000, 8000)[:, :4000], "label": label}
+        return {"wave": AF.resample(wave, item[1], 8000)[:, :4000], "label": label}
+
+
+class Resampled(Around):
+    def __getitem__(self, i):
+        wave, sample_rate, label, *rest = self.dataset[i]
+        if sample_rate != 8000:
+            wave = AF.resample(wave, sample_rate, 8000)
+        return F.pad(wave, (0, 8000 - wave.shape[1])), sample_rate, label, rest
 
 
 class Some(Around):
@@ -75,9 +83,9 @@ class Below(torchaudio.datasets.SPEECHCOMMANDS):
         return waveform, label
 
 
-@pytest.mark.parametrize("cls, arguments", [(Words, dict(batch_size=3)), (Starred, dict(batch_size=3)), (Held, dict(batch_size=3)), (Some, dict(batch_size=2, collate_fn=listed))])
+@pytest.mark.parametrize("cls, arguments", [(Words, dict(batch_size=3)), (Starred, dict(batch_size=3)), (Held, dict(batch_size=3)), (Resampled, dict(batch_size=3)), (Some, dict(batch_size=2, collate_fn=listed))])
 def test_around_one_of_torchaudios(commands, cls, arguments):
-    same(cls(commands), 1e-6 if cls is Held else 0.0, **arguments)
+    same(cls(commands), 1e-6 if cls in (Held, Resampled) else 0.0, **arguments)
 
 
 def test_around_parts_of_one(commands):

@@ -135,7 +135,7 @@ class _Reader(mapped.Reader):
         """A column of numbers, or a number."""
         if isinstance(one, Part) and not many and not one.functions and (feature := self._features[one.names[0]]) is not None and getattr(feature, "dtype", "") in NUMBERS:
             names = {column: name for name, column in self._asked.items()}
-            name = names.get(one.names[0], f"asked{len(names)}")
+            name = names.get(one.names[0], f"spdl_asked{len(names)}")
             self._asked[name] = one.names[0]
             return name
         value = one.value if isinstance(one, texts.Known) else None

@@ -25,6 +25,7 @@ _SAID = "_spdl_said"  # what the rest of the function calls what is said of a so
 _TAKEN, _LOADS, _INNER = "_spdl_picture", "_spdl_loads", "_spdl_inner"  # what the rest of the function calls it, the rest of a function that opens it, and what has another data set's
 _LOADED, _RATE = "_spdl_loaded", "_spdl_rate"  # what such a function has returned, and what tells a file's samples a second
 _HANDED = f"want sounds, frames and what does not look at them handed out: how long a row is is what a collate_fn sees; {heard_room.WANT}"
+_WITH_RATES = ("SPEECHCOMMANDS.__getitem__", "LIBRISPEECH.__getitem__")  # of torchaudio's, which return a sound, its rate, and what else they have of it
 _PATHS = {"torchaudio": "uri", "soundfile": "file", "librosa": "path", "torchcodec": "source", "scipy": "filename"}  # what they call it
 
 
@@ -210,9 +211,14 @@ class Reader(Steps):
         loaded = f"{_LOADED}{number}"
         self._paths.append(_part(ast.NamedExpr(ast.Name(loaded, ast.Store()), self._loaded(node, loads, number)), 0, node))
         beside = _part(ast.Name(loaded, ast.Load()), 1, node)
+        heard = loads.heard
+        if loads._function.__qualname__ in _WITH_RATES and loads._function.__module__.startswith("torchaudio.datasets.") and type(heard) is tuple and [type(one) for one in heard] == [Sound, More]:
+            rest = _part(beside, heard[1].number, node)
+            known = self._of_file((heard[0], Rate(0)), number, beside, len(self._told))  # their files have that rate, or an error says so
+            return (*known, Others(ast.Subscript(rest, ast.Slice(ast.Constant(1)), ast.Load())))
         first = len(self._told)
         self._told += [_part(beside, len(loads._beside) + i, node) for i in range(len(loads._told))]
-        return self._of_file(loads.heard, number, beside, first)
+        return self._of_file(heard, number, beside, first)
 
     def _heard_inner(self, node: ast.expr) -> Any:
         """self.dataset[i], of another data set of sounds, also of a Subset of one, and super().__getitem__(i); NOTHING: it is something else."""

@@ -99,6 +99,10 @@ class Hearing(Waves):
             if type(made) is tuple and made and isinstance(others := made[-1], Others) and len(elts) >= len(made) - 1 and ast.Starred not in map(type, elts[:len(made) - 1]):
                 rest: list[ast.stmt] = [ast.copy_location(ast.Assign([ast.Tuple(elts[len(made) - 1:], ast.Store())], others.node), step)]
                 return [*[one for name, each in zip(elts, made[:-1]) for one in self._called_so(step, name, each)], *rest]
+            if type(made) is tuple and made and isinstance(others := made[-1], Others) and elts and isinstance(star := elts[-1], ast.Starred) and all(isinstance(one, (Extra, Rate)) for one in made[len(elts) - 1:-1]):
+                known = [one.node if isinstance(one, Extra) else self._rated(one) for one in made[len(elts) - 1:-1] if isinstance(one, (Extra, Rate))]
+                made = (*made[:len(elts) - 1], Extra(ast.List([*known, ast.Starred(others.node, ast.Load())], ast.Load())))
+                return [one for name, each in zip([*elts[:-1], star.value], made) for one in self._called_so(step, name, each)]
             if type(made) is tuple and [type(one) for one in elts].count(ast.Starred) == 1:
                 target, made = self._spread_over(target, made, step)
             if type(made) is not tuple or len(made) != len(target.elts):
