@@ -13,7 +13,7 @@ import soundfile as sf
 import spdl
 import torch.nn.functional as F
 import torchaudio.transforms as T
-from torch.utils.data import ConcatDataset
+from torch.utils.data import ConcatDataset, DataLoader
 
 
 class Loaded(Files):
@@ -220,6 +220,26 @@ def test_spectra_of_what_was_divided_by_its_peak(root):
     same(Mel(root, mel), linear, batch_size=4)
     same(Early(root, mel), linear, batch_size=4)
     assert spdl.describe(Early(root, mel))["audio"]["normalize"] == {"to": "peak"}
+
+
+class Both(Loaded):
+    def __getitem__(self, i):
+        wave, sr = torchaudio.load(os.path.join(self.root, self.names[i]))
+        wave = F.pad(wave / wave.abs().max(), (0, max(0, 30000 - wave.shape[1])))
+        other, _ = torchaudio.load(os.path.join(self.root, self.names[i - 1]))
+        other = other - other.mean()
+        return {"wave": wave, "mel": self.transform(wave), "other": F.pad(other[:, :5000] / 2, (0, max(0, 5000 - other.shape[1]))), "label": self.labels[i]}
+
+
+def test_several_of_them_and_arrays_in_the_place_of_tensors(root):
+    mel = T.MelSpectrogram(RATE, n_fft=400, hop_length=160, n_mels=40)
+    theirs = list(DataLoader(Both(root, mel), batch_size=4))
+    for tensors in ("torch", "numpy"):
+        with spdl.DataLoader(Both(root, mel), batch_size=4, tensors=tensors, copy=True) as loader:
+            for got, want in zip(loader, theirs):
+                for key in ("wave", "other", "label"):
+                    assert isinstance(got[key], np.ndarray) == (tensors == "numpy") and np.array_equal(np.asarray(got[key]), want[key].numpy())
+                linear(np.asarray(got["mel"]), want["mel"].numpy())
 
 
 class Joined(Loaded):

@@ -157,6 +157,27 @@ class Preparing:
         return self.transform(sample.get(self.key)), str(sample["id"])
 
 
+def from_one(label):
+    return label + 1
+
+
+def one_hot(label):
+    return torch.nn.functional.one_hot(torch.tensor(label % 3), 3)
+
+
+def tokens(text):
+    return torch.tensor([len(text), *map(ord, (text + "abc")[:3])])
+
+
+def padded(text, length, fill=0):
+    return torch.tensor((list(map(ord, text)) + [fill] * length)[:length])
+
+
+def valued(sample):
+    image = sample["jpg"] if "jpg" in sample else sample["png"]
+    return SMALL(image), sample["cls"] - 1, padded(sample["txt"], 5, fill=7), sample["txt"].strip().lower(), 2 * sample["json"]["size"]["sides"][1]
+
+
 # ---- what a loop gets
 
 
@@ -174,6 +195,21 @@ PIPELINES = {
     "a member in another": (lambda s: data(s).decode("pil").to_tuple("json", "jpg;png").map_tuple(lambda about: int(about["size"]["sides"][1]), SMALL).batched(8), {"batch_size": None}),
     "a member that is a text": (lambda s: data(s).decode("pil").to_tuple("json", "jpg;png").map_tuple(lambda about: about["text"], SMALL).map_tuple(str).batched(8), {"batch_size": None}),
     "no picture": (lambda s: data(s).decode().to_tuple("txt", "id").batched(8), {"batch_size": None}),
+    "labels by a function": (lambda s: data(s).decode("pil").to_tuple("jpg;png", "cls").map_tuple(SMALL, from_one).batched(8), {"batch_size": None}),
+    "labels by a function, torch's batches": (lambda s: data(s).decode("pil").to_tuple("cls", "jpg;png", "cls").map_tuple(from_one, SMALL, one_hot), {"batch_size": 8}),
+    "labels and texts by functions of a dict": (lambda s: data(s).decode("pil").rename(image="jpg;png", label="cls", text="txt", keep=False).map_dict(image=SMALL, label=lambda n: n * 2, text=str.upper), {"batch_size": 8}),
+    "tokens": (lambda s: data(s).decode("pil").to_tuple("jpg;png", "txt").map_tuple(SMALL, tokens).batched(8), {"batch_size": None}),
+    "arrays of texts": (lambda s: data(s).decode("pil").to_tuple("jpg;png", "txt").map_tuple(SMALL, lambda text: np.array([len(text), 1.5], np.float32)).batched(8), {"batch_size": None}),
+    "JSON by a function": (lambda s: data(s).decode("pil").to_tuple("jpg;png", "json").map_tuple(SMALL, lambda about: about["score"] + len(about["size"]["sides"])).batched(8), {"batch_size": None}),
+    "JSON as it is": (lambda s: data(s).decode("pil").to_tuple("jpg;png", "json").map_tuple(SMALL), {"batch_size": 8}),
+    "JSON in webdataset's batches": (lambda s: data(s).decode("pil").to_tuple("jpg;png", "json", "__key__").map_tuple(SMALL, None, len).batched(8), {"batch_size": None}),
+    "several functions": (lambda s: data(s).decode("pil").to_tuple("jpg;png", "json").map_tuple(SMALL, lambda about: int(about["size"]["sides"][1])).map_tuple(lambda image: image, from_one).batched(8), {"batch_size": None}),
+    "values by functions of map": (lambda s: data(s).decode("pil").map(valued).batched(8), {"batch_size": None}),
+    "a collate_fn of values": (lambda s: data(s).decode("pil").to_tuple("jpg;png", "txt", "cls").map_tuple(SMALL, tokens, from_one), {"batch_size": 8, "collate_fn": list}),
+    "the first samples": (lambda s: data(s).slice(11).decode("pil").to_tuple("jpg;png", "cls").map_tuple(SMALL).batched(4), {"batch_size": None}),
+    "some of the samples": (lambda s: pairs(data(s)).slice(3, 14), {"batch_size": 4}),
+    "samples from one on": (lambda s: pairs(data(s)).slice(9, None).slice(4), {"batch_size": 3}),
+    "the first batches": (lambda s: pairs(data(s)).batched(4).slice(2), {"batch_size": None}),
     "two pictures": (lambda s: data(s).decode("pil").to_tuple("jpg;png", "seg.png", "cls").map_tuple(FLOATS, SMALL).batched(8), {"batch_size": None}),
     "renamed": (lambda s: data(s).decode("pil").rename(image="jpg;png", label="cls", text="txt", keep=False).map_dict(image=SMALL).batched(8), {"batch_size": None}),
     "renamed, torch's batches": (lambda s: data(s).decode("pil").rename(image="jpg;png", label="cls", keep=False).map_dict(image=SMALL), {"batch_size": 8}),
@@ -444,7 +480,8 @@ def test_what_does_not_fit_ends_the_loop_and_is_named(tmp_path, part, content, n
     (lambda s: data(s, resampled=True).decode("pil").select(is_wanted).to_tuple("jpg", "cls").map_tuple(SMALL).batched(8).with_epoch(3), "selects samples of an epoch of another length"),
     (lambda s: data(s).decode("pil").to_tuple("id", "cls").batched(8).select(lambda x: x), "select: .*stands behind batched"),
     (lambda s: data(s).decode("pil").map(
-        lambda x: x).to_tuple("jpg", "cls").map_tuple(SMALL, lambda x: x + 1).batched(8), r"map_tuple\[1\]: .*got a function of its own.*want none, int, float, str"),
+        lambda x: x).to_tuple("jpg", "npy").map_tuple(SMALL, lambda x: x + 1).batched(8), r"map_tuple\[1\]: .*got a function of its own of an array.*want none"),
+    (lambda s: pairs(data(s)).shuffle(100).slice(3).batched(8), "slice: .*stands behind a shuffle, whose first samples are those of its own numbers, want it in front"),
     (lambda s: data(s).decode("pil").map(
         lambda x: dict(x)).to_tuple("jpg", "cls").batched(8), r"map: .*works on whole samples, .*test_webdataset.py:\d+: got 'dict\(x\)'.*want parts of a sample that go through transforms"),
     (lambda s: data(s).decode("pil").map(drawing).batched(8), r"test_webdataset.py:\d+: got 'if np.random.random"),
@@ -454,7 +491,7 @@ def test_what_does_not_fit_ends_the_loop_and_is_named(tmp_path, part, content, n
     (lambda s: data(s).decode("pil").map(
         lambda x: [SMALL(x["jpg"]), x["cls"]]).batched(8), r'got "\[SMALL'),
     (lambda s: data(s).decode("pil").map(
-        lambda x: (SMALL(x["jpg"]), x["cls"] + 1)).batched(8), r"got \"x\['cls'\] \+ 1\""),
+        lambda x: (SMALL(x["jpg"]), x["cls"] + x["id"])).batched(8), r"got \"x\['cls'\] \+ x\['id'\]\""),
     (lambda s: data(s).decode("pil").map(
         lambda x, y=SMALL, *z: (y(x["jpg"]), x["cls"])).batched(8), "other arguments than a sample"),
     (lambda s: data(s).decode("pill").map(
@@ -464,7 +501,7 @@ def test_what_does_not_fit_ends_the_loop_and_is_named(tmp_path, part, content, n
     (lambda s: data(s).map(
         lambda x: (SMALL(x["jpg"]), int(x["cls"]))).batched(8), 'is not decoded, want .decode'),
     (lambda s: data(s).decode("pil").map(
-        lambda x: (SMALL(x["jpg"]), x["json"])).batched(8), "is JSON, whose members have types that are known only when they are read"),
+        lambda x: (SMALL(x["jpg"]), x["json"].keys())).batched(8), r"got \"x\['json'\].keys\(\)\""),
     (lambda s: data(s).decode("pil").to_tuple("jpg", "cls").batched(8).map(
         lambda x: (x[0], x[1])), "map: .*stands behind batched"),
     (lambda s: data(s).decode("torchrgb").to_tuple("jpg", "cls").batched(8), r'decode makes torchrgb of it, want .decode\("pil"\)'),
@@ -473,7 +510,6 @@ def test_what_does_not_fit_ends_the_loop_and_is_named(tmp_path, part, content, n
     (lambda s: data(s).decode("pil").to_tuple("jpg", "cls").map_tuple(T.Resize(9)).batched(8), "ends with a picture of PIL's"),
     (lambda s: data(s).decode("pil").to_tuple("jpg", "cls").map_tuple(T.Compose([T.Resize(9), T.ToTensor()])).batched(8), "leaves the size of each picture open"),
     (lambda s: data(s).decode("pil").map_dict(jpg=SMALL).batched(8), r'whole samples, whose parts are known only when they are read, want .to_tuple\("jpg;png", "cls"\)'),
-    (lambda s: data(s).decode().to_tuple("json").batched(8), "is JSON, whose members have types that are known only when they are read"),
     (lambda s: data(s).decode().to_tuple("id").batched(8).repeat(), "is repeated without an end, want with_epoch"),
     (lambda s: data(s).decode().to_tuple("id").batched(8).repeat(3), "is repeated 3 times, want with_epoch"),
     (lambda s: data(s, resampled=True).decode().to_tuple("id").batched(8), "is resampled, which never ends, want with_epoch"),
@@ -488,6 +524,18 @@ def test_what_does_not_fit_ends_the_loop_and_is_named(tmp_path, part, content, n
 def test_what_has_no_equal_is_refused_by_its_place(shards, make, message):
     with pytest.raises(spdl.ArgumentError if "leaves the size" not in message else spdl.SpecError, match=message):
         spdl.DataLoader(make(shards), batch_size=None)
+
+
+def test_a_slice_is_of_one_worker(shards):
+    """As each of torch's workers has one of its own shards."""
+    with pytest.raises(spdl.ArgumentError, match="has a slice, of which each worker and each rank has one of its own shards, want num_workers=0 or 1 and one rank"):
+        spdl.DataLoader(pairs(data(shards)).slice(7), batch_size=4, num_workers=2)
+
+
+def test_what_a_function_raises_ends_the_loop(shards):
+    dataset = data(shards).decode("pil").to_tuple("jpg;png", "txt").map_tuple(SMALL, lambda text: text.index("no such"))
+    with spdl.DataLoader(dataset, batch_size=4) as loader, pytest.raises(ValueError, match="substring not found"):
+        list(loader)
 
 
 def test_the_loop_of_the_page(shards, tmp_path, monkeypatch):

@@ -235,9 +235,12 @@ def test_sounds_of_several_lengths_in_a_batch_end_the_loop(tmp_path: Path) -> No
             pass
 
 
-def test_a_data_set_around_one_of_sounds_is_refused(tmp_path: Path) -> None:
-    inner = own(tmp_path, LOAD, [sound(tmp_path / "0.wav")])
+def test_a_data_set_around_one_of_sounds_that_is_refused_says_why(tmp_path: Path) -> None:
+    inner = own(tmp_path, LOAD + "w = w.flip(1)", [sound(tmp_path / "0.wav")])
     outer = own(tmp_path, "w, label = self.inner[i]", ["0"])
     outer.inner = inner
-    with pytest.raises(spdl.ArgumentError, match="inner: has sounds, want what becomes of them in its own __getitem__"):
+    with pytest.raises(spdl.ArgumentError, match=r"own\d+.py:\d+: got 'w.flip\(1\)', want what is done to a sound"):
+        spdl.DataLoader(outer)
+    outer.inner = type("ConcatDataset", (), {"__module__": "torch.utils.data.dataset", "__getitem__": lambda self, i: None, "__len__": lambda self: 1, "datasets": [own(tmp_path, LOAD, inner.files)]})()
+    with pytest.raises(spdl.ArgumentError, match=r"own\d+.py:\d+: got .*want"):
         spdl.DataLoader(outer)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, NoReturn, Optional, Union
 from .._errors import ArgumentError
 from . import extents, features, huggingface, joint, processors
 from .beside import Files
+from .called import Called
 from .features import Leaf, Tree
 from .huggingface import LINES, ONLY, Samples
 from .given import refusal
@@ -123,14 +124,16 @@ class _Columns:
                 section = {"from": place, **self._section(leaf, given[leaf.column], collate is not None, field if self.single else f"fields.{field}.{leaf.kind}")}
                 sections.update({field: section} if self.single else {"fields": {**sections.get("fields", {}), field: {leaf.kind: section}}})
         columns = [self._column(leaf, field, place, collate) for leaf, field, place in named if leaf is not self.label and leaf not in self.media]
+        columns += [{"name": name, "from": stored, "type": "f64" if feature.dtype in features.FLOATS else "i64"} for name, (stored, feature) in self.of.asked.items()]
         if columns:
             source["columns"] = columns
         classes = None if self.label is None else getattr(self.label.feature, "names", None)
         known, together = self._known(collate is None)
         if self.annotated is not None:
             known += self._noted(len(self.leaves) + len(known))
+        calls = {self.leaves.index(leaf): self.of.calls[leaf.column] for leaf in self.leaves if leaf.column in self.of.calls}
         finish = Finish({self._key(key, column, collate is None): self._indexed(self.trees[column]) for key, column in self.wanted.items()}, [*(self._cast(leaf) for leaf in self.leaves), *(None for _ in known)],
-                        [*(leaf.kind == "number" and not self.of.torch or self._is_pythons(leaf, collate) for leaf in self.leaves), *(False for _ in known)], self.form, collate, len(self.prepared) == 1 and not self.named)
+                        [*(leaf.column not in self.of.calls and leaf.kind == "number" and not self.of.torch or self._is_pythons(leaf, collate) for leaf in self.leaves), *(False for _ in known)], self.form, collate, len(self.prepared) == 1 and not self.named, calls)
         return Made(self.of.number, source, sections, None, [*self.fields, *known], finish, collate is not None, classes and list(classes), files, self.places, together=together)
 
     def _key(self, key: str, column: str, collated: bool) -> str:
@@ -399,9 +402,14 @@ class Finish(NamedTuple):
     form: str
     collate: Optional[Callable[[list[Any]], Any]]  # the program's, of a list of samples
     spread: bool = False  # whether what a processor makes stands beside the other columns, and not below its column's key, unless that is the first of its names
+    calls: Mapping[int, Called] = {}  # what the loop calls with the values of fields, by their numbers
 
     def __call__(self, picked: Sequence[Any]) -> Any:
         fields = [one if cast is None else _cast(one, cast) for one, cast in zip(picked, self.casts)]
+        if self.calls:
+            arrays = any(hasattr(one, "__array_interface__") for one in picked) and not any(hasattr(one, "new_zeros") for one in picked)
+            called = {at: call.values(fields[at]) for at, call in self.calls.items()}
+            fields = [fields[at] if at not in called else called[at] if self.collate is not None else self.calls[at].batch(called[at], arrays) for at in range(len(fields))]
         if self.collate is None:
             return self._formed(self._built(fields))
         rows = zip(*[[one.tolist() for one in field] if python else field for field, python in zip(fields, self.python)])

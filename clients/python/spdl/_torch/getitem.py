@@ -8,12 +8,12 @@ import dis
 import sys
 from collections.abc import Iterator, Mapping
 from types import CellType, CodeType, FunctionType, MethodType
-from typing import Any, NamedTuple, Optional, Union
+from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from . import films, heard as heard_room, libraries, openers, sight, sounds, texts
 from .annotated import Unknown
 from .counts import Rate
-from .heard import Extra, has_sound
+from .heard import Extra, Others, has_sound
 from .kept import Keys, More, Value, View
 from .sounds import Cannot, Sound
 from .steps import LIBRARIES, Made, Picture, Steps, listed
@@ -25,6 +25,7 @@ _SAID = "_spdl_said"  # what the rest of the function calls what is said of a so
 _TAKEN, _LOADS, _INNER = "_spdl_picture", "_spdl_loads", "_spdl_inner"  # what the rest of the function calls it, the rest of a function that opens it, and what has another data set's
 _LOADED, _RATE = "_spdl_loaded", "_spdl_rate"  # what such a function has returned, and what tells a file's samples a second
 _HANDED = f"want sounds, frames and what does not look at them handed out: how long a row is is what a collate_fn sees; {heard_room.WANT}"
+_WITH_RATES = ("SPEECHCOMMANDS.__getitem__", "LIBRISPEECH.__getitem__")  # of torchaudio's, which return a sound, its rate, and what else they have of it
 _PATHS = {"torchaudio": "uri", "soundfile": "file", "librosa": "path", "torchcodec": "source", "scipy": "filename"}  # what they call it
 
 
@@ -51,6 +52,7 @@ class Reader(Steps):
             own = copy.deepcopy(texts.parsed(function))  # in which what asks of pictures is replaced
         except texts.Unread as error:
             raise Unknown(f"{error}, {WANT}") from None
+        self._unread: dict[ast.expr, Unknown] = {}  # why a function that may open something is none of these
         super().__init__(function, own, dataset, within)
         self._cls = cls
         args = own.args
@@ -67,8 +69,8 @@ class Reader(Steps):
         self._label = ""  # of a sample of that
         self._pairs: dict[str, list[str]] = {}  # the names of a picture and its label, where they have one together
         self._loads: dict[str, Reader] = {}  # the functions that open pictures for this one, by what it calls them
-        self._read_loaders: dict[ast.Call, Optional[Reader]] = {}
-        self._unread: dict[ast.Call, Unknown] = {}  # why a function that may open something is none of these
+        self._read_loaders: dict[ast.expr, Optional[Reader]] = {}
+        self._read_inner: dict[ast.expr, Optional[Reader]] = {}  # of other data sets
         self._files: dict[str, _File] = {}
         self._paths: list[ast.expr] = []  # of pictures
         self._taken = 0  # of these that what is kept finds
@@ -115,6 +117,12 @@ class Reader(Steps):
         kept.append(ast.copy_location(ast.Return(ast.Tuple([ast.Tuple(taken, ast.Load()), *self._beside], ast.Load()) if len(self._within) == 1 else taken[0] if self.outputs == View(0) else ast.Tuple([taken[0], *self._beside], ast.Load())), last))
         return self._without_rates(kept)
 
+    def _refuse(self, node: ast.AST, what: str, want: str = "") -> NoReturn:
+        unheard = next((one for one in self._unread.values() if isinstance(one, heard_room.Unheard)), None)
+        if unheard is not None:
+            raise unheard  # why a sound that it goes on with is none that is known
+        super()._refuse(node, what, want)
+
     def _taken_now(self) -> list[ast.expr]:
         """Files, and what is said of parts of them."""
         return [*[ast.Name(f"{_TAKEN}{i}", ast.Load()) for i in range(len(self._paths))], *[ast.Name(f"{_SAID}{i}", ast.Load()) for i in range(len(self._told))]]
@@ -132,6 +140,8 @@ class Reader(Steps):
         if not library:
             if openers.is_info(self._known(node.func)):
                 return self._asked(node)
+            if (inner := self._heard_inner(node)) is not NOTHING:
+                return inner
             loads = self._loader(node)
             return NOTHING if loads is None or loads.heard is None else self._heard_by(node, loads)
         named = {one.arg: one.value for one in node.keywords}
@@ -201,9 +211,53 @@ class Reader(Steps):
         loaded = f"{_LOADED}{number}"
         self._paths.append(_part(ast.NamedExpr(ast.Name(loaded, ast.Store()), self._loaded(node, loads, number)), 0, node))
         beside = _part(ast.Name(loaded, ast.Load()), 1, node)
+        heard = loads.heard
+        if loads._function.__qualname__ in _WITH_RATES and loads._function.__module__.startswith("torchaudio.datasets.") and type(heard) is tuple and [type(one) for one in heard] == [Sound, More]:
+            rest = _part(beside, heard[1].number, node)
+            known = self._of_file((heard[0], Rate(0)), number, beside, len(self._told))  # their files have that rate, or an error says so
+            return (*known, Others(ast.Subscript(rest, ast.Slice(ast.Constant(1)), ast.Load())))
         first = len(self._told)
         self._told += [_part(beside, len(loads._beside) + i, node) for i in range(len(loads._told))]
-        return self._of_file(loads.heard, number, beside, first)
+        return self._of_file(heard, number, beside, first)
+
+    def _heard_inner(self, node: ast.expr) -> Any:
+        """self.dataset[i], of another data set of sounds, also of a Subset of one, and super().__getitem__(i); NOTHING: it is something else."""
+        if id(node) in self._heard_calls:
+            return self._heard_calls[id(node)]
+        loads = self._of_inner(node)
+        if loads is None:
+            return NOTHING
+        of, index, _ = self._innermost(node)
+        if self._mentions(index):
+            self._refuse_sound(node)
+        self._heard_calls[id(node)] = made = self._heard_by(ast.copy_location(ast.Call(of, [of, index], []), node), loads)
+        return made
+
+    def _innermost(self, node: ast.expr) -> tuple[ast.expr, ast.expr, Any]:
+        """The expressions of a data set and of the number of its sample, and itself; NOTHING: it is none."""
+        another = self._another(node)
+        if another is None:
+            return node, node, NOTHING
+        _, inner, index = another
+        of: ast.expr = node.value if isinstance(node, ast.Subscript) else ast.Name(self._self, ast.Load())
+        while type(inner).__qualname__ == "Subset" and libraries.derives(inner, "torch.utils.data", "Subset"):
+            inner, index, of = inner.dataset, ast.Subscript(ast.Attribute(of, "indices", ast.Load()), index, ast.Load()), ast.Attribute(of, "dataset", ast.Load())
+        return of, index, inner
+
+    def _of_inner(self, node: ast.expr) -> Optional[Reader]:
+        """What reads a sample of another data set, if that opens sounds."""
+        if node not in self._read_inner:
+            self._read_inner[node] = None
+            _, _, inner = self._innermost(node)
+            cls = next((cls for cls in type(inner).__mro__ if "__getitem__" in vars(cls)), None)
+            function = None if cls is None else vars(cls)["__getitem__"]
+            if isinstance(function, FunctionType) and not _is_known(function) and function not in self._within:
+                try:
+                    made = Reader(inner, function, cls, self._within)
+                    self._read_inner[node] = None if made.heard is None else made
+                except Unknown as error:
+                    self._unread[node] = error
+        return self._read_inner[node]
 
     def _of_file(self, one: Any, number: int, beside: ast.expr, first: int) -> Any:
         if isinstance(one, Sound) and isinstance(window := one.window, tuple) and sounds.is_told(window):
@@ -217,8 +271,8 @@ class Reader(Steps):
             return openers.Decoder(one.sound._replace(file=number))
         if isinstance(one, heard_room.Info):
             return heard_room.Info(one.sound._replace(file=number))
-        if isinstance(one, Value):
-            return Extra(_part(beside, one.number, beside))
+        if isinstance(one, (Value, More)):
+            return (Extra if isinstance(one, Value) else Others)(_part(beside, one.number, beside))
         return tuple([self._of_file(each, number, beside, first) for each in one]) if type(one) is tuple else one
 
     def _rated(self, one: Rate) -> ast.expr:
@@ -227,6 +281,8 @@ class Reader(Steps):
         return ast.Call(ast.Name(_RATE, ast.Load()), [ast.Name(f"{_TAKEN}{one.file}", ast.Load())], [])
 
     def _has_heard(self, node: ast.expr) -> bool:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and isinstance(node.left, ast.Tuple) and not self._mentions(node.right):
+            node = node.left  # (waveform,) + metadata[1:]
         return self._heard(node) is not NOTHING or isinstance(node, ast.Tuple) and any(self._heard(one) is not NOTHING for one in node.elts)
 
     def _tree(self, node: ast.expr) -> Any:
@@ -235,6 +291,10 @@ class Reader(Steps):
             return heard
         if isinstance(node, ast.Tuple):
             return tuple(map(self._tree, node.elts))
+        if isinstance(node, ast.BinOp) and isinstance(node.left, ast.Tuple) and self._mentions(node.left):
+            ahead = self._tree(node.left)
+            self._beside.append(node.right)
+            return (*ahead, More(len(self._beside) - 1))
         if self._mentions(node):
             self._other(node)
         self._beside.append(node)
@@ -246,6 +306,9 @@ class Reader(Steps):
             return tuple([self._placed(one, node) for one in made])
         if isinstance(made, Sound):
             return listed(made, self.views)
+        if isinstance(made, Others):
+            self._beside.append(made.node)
+            return More(len(self._beside) - 1)
         if not isinstance(made, (Rate, Extra, int, float)):
             self._refuse_sound(node, _HANDED)
         self._beside.append(self._rated(made) if isinstance(made, Rate) else made.node if isinstance(made, Extra) else ast.Constant(made))
@@ -301,7 +364,7 @@ class Reader(Steps):
 
     def _loaded(self, node: ast.Call, loads: Reader, number: int) -> ast.expr:
         """The call of what is left of a function that opens a picture."""
-        mine: list[ast.expr] = [ast.Name(self._self, ast.Load())] if loads._cls is not None else []
+        mine: list[ast.expr] = [ast.Name(self._self, ast.Load())] if loads._cls is not None and loads._object is self._object else []
         self._loads[f"{_LOADS}{number}"] = loads
         return ast.copy_location(ast.Call(ast.Name(f"{_LOADS}{number}", ast.Load()), [*mine, *node.args], node.keywords), node)
 
@@ -320,7 +383,7 @@ class Reader(Steps):
 
     def _of_another(self, step: ast.stmt) -> Optional[list[ast.stmt]]:
         """image, label = self.dataset[i], of a data set of torch's, or super().__getitem__(i); None: it is something else."""
-        if not isinstance(step, ast.Assign) or len(step.targets) != 1 or self._names or self.inner is not None or (another := self._another(step.value)) is None:
+        if not isinstance(step, ast.Assign) or len(step.targets) != 1 or self._names or self.inner is not None or (another := self._another(step.value)) is None or self._of_inner(step.value) is not None:
             return None
         target, (name, inner, index) = step.targets[0], another
         names = [one.id for one in target.elts if isinstance(one, ast.Name)] if isinstance(target, ast.Tuple) else [f"_spdl_{target.id}{i}" for i in range(2)] if isinstance(target, ast.Name) else []
@@ -424,6 +487,8 @@ class Reader(Steps):
             self._other(node)
 
     def _is_open(self, node: ast.AST) -> bool:
+        if isinstance(node, (ast.Subscript, ast.Call)) and self._of_inner(node) is not None:
+            return True
         if not isinstance(node, ast.Call):
             return False
         function = self._known(node.func)
@@ -442,8 +507,7 @@ class Reader(Steps):
             function = getattr(function, "__func__", None)
             cls = next((one for one in type(self._object).__mro__ if any(each is function for each in vars(one).values())), None)
             function = function if cls is not None else None
-        module = str(getattr(function, "__module__", ""))
-        if not isinstance(function, FunctionType) or function in self._within or module.partition(".")[0] in LIBRARIES and not module.startswith("torchaudio.datasets."):
+        if not isinstance(function, FunctionType) or function in self._within or _is_known(function):
             return None
         names = function.__code__.co_varnames[1 if cls is not None else 0:function.__code__.co_argcount]
         given = {**dict(zip(names, node.args)), **{str(one.arg): one.value for one in node.keywords}}
@@ -520,6 +584,12 @@ class Reader(Steps):
     def _cells(self) -> dict[str, CellType]:
         """What it calls that its text does not, by names."""
         return {sight.SEES: CellType(sight.Sight), _RATE: CellType(sounds.rate_of), **{called: CellType(loads.rest()) for called, loads in self._loads.items()}}
+
+
+def _is_known(function: FunctionType) -> bool:
+    """Whether it is a library's, whose functions are told by their names."""
+    module = str(function.__module__)
+    return module.partition(".")[0] in LIBRARIES and not module.startswith("torchaudio.datasets.")
 
 
 def _part(of: ast.expr, number: int, at: ast.AST) -> ast.expr:

@@ -7,11 +7,16 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn, Optional
 
 from . import films, sounds, spectra, texts
+from .annotated import Unknown
 from .counts import Behind, Count, Drawn, Fact, Rate
 from .levels import Measured
 from .openers import Decoded, Decoder
 from .sounds import Cannot, Seconds, Sound
 from .texts import NOTHING
+
+
+class Unheard(Unknown):
+    """Of what is done to a sound."""
 
 
 class Shape(NamedTuple):
@@ -26,6 +31,12 @@ class Extra(NamedTuple):
     node: ast.expr
 
 
+class Others(NamedTuple):
+    """What a tuple with a sound has behind what is known of it: an expression of a tuple."""
+
+    node: ast.expr
+
+
 class Info(NamedTuple):
     """What torchaudio.info or soundfile.info says of a file: of its sound, as it is there."""
 
@@ -33,7 +44,7 @@ class Info(NamedTuple):
 
 
 LIBRARIES = (*sounds.LIBRARIES, "decord")  # whose functions are told by their names
-_KINDS = (Sound, Measured, Shape, Rate, Count, Drawn, Behind, Decoder, Decoded, Info, spectra.Maker, Extra, *films.KINDS)
+_KINDS = (Sound, Measured, Shape, Rate, Count, Drawn, Behind, Decoder, Decoded, Info, spectra.Maker, Extra, Others, *films.KINDS)
 WANT = "want what is done to a sound to be a mean of channels, torchaudio's resampling, a crop from the beginning or one that is drawn, zeros behind, and torchaudio's spectra (docs/own-datasets.md#sounds)"
 
 
@@ -81,6 +92,10 @@ class Heard(texts.Reader):
 
     def _heard_opened(self, node: ast.Call) -> Any:
         """What a call opens; NOTHING: it opens no sound."""
+        return NOTHING
+
+    def _heard_inner(self, node: ast.expr) -> Any:
+        """What a sample of another data set has of sounds; NOTHING: it is something else."""
         return NOTHING
 
     def _tell(self, node: ast.expr, seconds: bool = False) -> Any:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 from . import films, libraries
 from .counts import Behind, Count, Drawn, Fact, Rate, added, compared, merged
-from .heard import Extra, Shape, frames, has_sound, is_heard
+from .heard import Extra, Others, Shape, frames, has_sound, is_heard
 from .levels import Measured
 from .sounds import Cannot, Seconds, Sound
 from .texts import NOTHING
@@ -95,6 +95,16 @@ class Hearing(Waves):
         if isinstance(target, (ast.Tuple, ast.List)):
             if isinstance(made, Shape):
                 made = tuple([self._size(made.of, axis, step) for axis in range(len(made.of.axes))])
+            elts = target.elts
+            if type(made) is tuple and made and isinstance(others := made[-1], Others) and len(elts) >= len(made) - 1 and ast.Starred not in map(type, elts[:len(made) - 1]):
+                rest: list[ast.stmt] = [ast.copy_location(ast.Assign([ast.Tuple(elts[len(made) - 1:], ast.Store())], others.node), step)]
+                return [*[one for name, each in zip(elts, made[:-1]) for one in self._called_so(step, name, each)], *rest]
+            if type(made) is tuple and made and isinstance(others := made[-1], Others) and elts and isinstance(star := elts[-1], ast.Starred) and all(isinstance(one, (Extra, Rate)) for one in made[len(elts) - 1:-1]):
+                known = [one.node if isinstance(one, Extra) else self._rated(one) for one in made[len(elts) - 1:-1] if isinstance(one, (Extra, Rate))]
+                made = (*made[:len(elts) - 1], Extra(ast.List([*known, ast.Starred(others.node, ast.Load())], ast.Load())))
+                return [one for name, each in zip([*elts[:-1], star.value], made) for one in self._called_so(step, name, each)]
+            if type(made) is tuple and [type(one) for one in elts].count(ast.Starred) == 1:
+                target, made = self._spread_over(target, made, step)
             if type(made) is not tuple or len(made) != len(target.elts):
                 self._refuse_sound(step)
             return [one for name, each in zip(target.elts, made) for one in self._called_so(step, name, each)]
@@ -111,6 +121,18 @@ class Hearing(Waves):
             self._constants[target.id] = made
             return [ast.copy_location(ast.Assign([target], ast.Constant(made)), step)]
         return []
+
+    def _spread_over(self, target: Union[ast.Tuple, ast.List], made: tuple[Any, ...], step: ast.stmt) -> tuple[ast.Tuple, tuple[Any, ...]]:
+        """wave, rate, *rest = ..., with what the rest has in a list."""
+        at, more = [type(one) for one in target.elts].index(ast.Starred), len(made) - len(target.elts) + 1
+        rest = made[at:at + more]
+        if more < 0 or not all(isinstance(one, (Extra, Rate)) for one in rest):
+            self._refuse_sound(step)
+        listed = Extra(ast.List([one.node if isinstance(one, Extra) else self._rated(one) for one in rest], ast.Load()))
+        starred = target.elts[at]
+        assert isinstance(starred, ast.Starred)
+        names = [*target.elts[:at], starred.value, *target.elts[at + 1:]]
+        return ast.copy_location(ast.Tuple(names, ast.Store()), target), (*made[:at], listed, *made[at + more:])
 
     def _branched(self, step: ast.If, fact: Fact) -> list[ast.stmt]:
         """Both sides of a condition on a sound, which come to one thing."""
@@ -284,6 +306,8 @@ class Hearing(Waves):
                 return self._heard_attribute(of, node)
             if isinstance(node, ast.Subscript) and (of := self._heard(node.value)) is not NOTHING:
                 return self._heard_part(of, node)
+            if isinstance(node, ast.Subscript):
+                return self._heard_inner(node)
             if isinstance(node, ast.BinOp) and isinstance(of := self._heard(node.left), Sound):
                 return self._heard_sum(of, node)
             if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Mult)) and isinstance(of := self._heard(node.right), Sound):

@@ -7,10 +7,11 @@ import json
 import os
 import sys
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from . import beside, datasets, features, libraries
+from .called import Called
 from .features import Leaf
 
 ONLY, ROWS, LINES = "only.npy", "data.arrow", "table.jsonl"
@@ -49,11 +50,11 @@ def is_streamed(one: Any) -> bool:
     return _kind(one) == "IterableDataset"
 
 
-def joined(dataset: Any, parts: Sequence[Any], place: str, names: Names, torch: bool) -> Samples:
-    """What a streamed data set is of, that was made of some on a disk, under those names."""
+def joined(dataset: Any, parts: Sequence[Any], place: str, names: Names, torch: bool, columns: Mapping[str, Any]) -> Samples:
+    """What a streamed data set is of, that was made of some on a disk, under those names, with these features."""
     named = [part.select_columns(list(names.values())).rename_columns({of: name for name, of in names.items() if name != of}) for part in parts]
     of = samples(named[0] if len(named) == 1 else sys.modules["datasets"].concatenate_datasets(named), place)
-    of.dataset, of.features, of.columns_of, of.torch = dataset, dataset.features, list(dataset.features), torch
+    of.dataset, of.features, of.columns_of, of.torch = dataset, columns, list(columns), torch
     return of
 
 
@@ -100,6 +101,9 @@ class Samples:
         self._numbers = numbers  # NumPy's; None: all
         self.columns_of: Optional[list[str]] = None  # of what is streamed its own; None: those of its format
         self.torch = dataset.format["type"] == "torch"
+        self.calls: dict[str, Called] = {}  # functions of columns that the loop calls
+        self.transforms: dict[str, Any] = {}  # of pictures, which the data set says itself
+        self.asked: dict[str, tuple[str, Any]] = {}  # columns that a filter asks, as streamed.Files
 
     def __len__(self) -> int:
         return self.table.num_rows if self._numbers is None else len(self._numbers)

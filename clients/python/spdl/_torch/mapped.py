@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import operator
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, NoReturn, Optional, Union
@@ -17,6 +18,8 @@ _WANT = ("want parts of a sample that go through transforms, int, float or str a
 _WANT_OF_LABELS = ("want the label compared with numbers, such as lambda sample: sample[\"cls\"] in (1, 5), of whole numbers: other samples are left out in the loop, or by order: {filter: ...} of a description "
                    "(docs/migrate.md#webdataset); those that lack a part which is asked for handler=wds.warn_and_continue of to_tuple or rename leaves out")
 _COMPARED: dict[type, str] = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.In: "in", ast.NotIn: "not in"}
+_BY: dict[type, Callable[[Any, Any], Any]] = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod}
+_OF_TEXTS = ("lower", "upper", "strip", "lstrip", "rstrip", "title", "capitalize", "split", "replace")  # methods of str
 _CASTS = {"int": int, "float": float, "str": str}
 RGB = object()  # what is done to a picture that is not decoded: Image.open(io.BytesIO(part)).convert("RGB")
 
@@ -58,13 +61,13 @@ def read(function: Any, sample: Sample, part: Optional[Callable[[str], Part]], d
     return _prepared(function, sample, part, decoded, gray).made()
 
 
-def _prepared(function: Any, sample: Sample, part: Optional[Callable[[str], Part]], decoded: bool, gray: bool) -> _Reader:
+def _prepared(function: Any, sample: Sample, part: Optional[Callable[[str], Part]], decoded: bool, gray: bool) -> Reader:
     function, first, given = texts.unwrapped(function, objects=True)
     try:
         own = texts.parsed(function)
     except texts.Unread as error:
         raise Unknown(f"{error}, {_WANT}") from None
-    return _Reader(function, own, first, given, sample, part, decoded, gray)
+    return Reader(function, own, first, given, sample, part, decoded, gray)
 
 
 def chosen(function: Any, sample: Sample, part: Optional[Callable[[str], Part]], decoded: bool) -> str:
@@ -74,7 +77,7 @@ def chosen(function: Any, sample: Sample, part: Optional[Callable[[str], Part]],
     return reader.chosen()
 
 
-class _Reader(texts.Reader):
+class Reader(texts.Reader):
     """Goes through the statements, one after the other, with what names stand for."""
 
     WANT = _WANT
@@ -244,6 +247,16 @@ class _Reader(texts.Reader):
     def _with(self, part: Part, node: ast.AST, function: Any) -> Part:
         return part._replace(functions=(*part.functions, (self._place(node), function)))
 
+    def _binop(self, node: ast.BinOp) -> Any:
+        """sample["cls"] - 1."""
+        left, right = self._value(node.left), self._value(node.right)
+        if type(node.op) not in _BY or not {type(left), type(right)} == {Part, Known}:
+            return self._other(node)
+        by, number = _BY[type(node.op)], (right if isinstance(right, Known) else left).value
+        if type(number) not in (int, float, str):
+            return self._other(node)
+        return self._with(left, node, lambda value: by(value, number)) if isinstance(left, Part) else self._with(right, node, lambda value: by(number, value))
+
     def _call(self, node: ast.Call) -> Any:
         function = node.func
         if isinstance(function, ast.Attribute) and isinstance(of := self._value(function.value), (dict, Part, Opened)):
@@ -256,6 +269,9 @@ class _Reader(texts.Reader):
             return named
         if len(args) == 1 and not named and isinstance(one := args[0], (Part, Opened)):
             return self._through(node, one, callee.value)
+        if args and isinstance(args[0], Part) and callable(callee.value) and all(isinstance(one, Known) for one in (*args[1:], *named.values())) and all(named):
+            more, said = [one.value for one in args[1:]], {str(name): one.value for name, one in named.items()}
+            return self._with(args[0], node, lambda value: callee.value(value, *more, **said))  # tokenizer(sample["txt"], max_length=77)
         if not args and list(named) == ["image"] and isinstance(named["image"], Opened) and named["image"].how == "array" and _is_albumentations(callee.value):
             return Inside(self._with(named["image"].part, node, callee.value))
         return self._other(node)
@@ -292,6 +308,10 @@ class _Reader(texts.Reader):
             if isinstance(of, Opened) and of.how == "picture":
                 return self._with(of.part._replace(own=True), node, RGB)
             return of if isinstance(of, Part) and self._decoded and not self._gray else self._other(node)
+        if name in _OF_TEXTS and isinstance(of, (Part, Opened)) and all(isinstance(one, Known) for one in args):
+            part = of if isinstance(of, Part) else of.part if of.how == "text" else self._other(node)
+            values = [one.value for one in args]
+            return self._with(part, node, lambda value: getattr(value, name)(*values))
         if name == "decode" and isinstance(of, Part) and not self._decoded and not of.functions and args in ([], [Known("utf-8")], [Known("utf8")]):
             return Opened(of._replace(own=True), "text")
         return self._other(node)

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Optional
 
 from . import addresses, columns, extents
+from .called import Called
 from .functions import Member, member
+from .huggingface import ENDLESS
 from .made import TEXT, WINDOW, Made, Streamed
 from .mapped import RGB, Part
 from .transforms import Places, told
@@ -27,6 +29,7 @@ class _Leaf(NamedTuple):
 
     field: str
     number: bool = False  # whether it is one of Python's in a sample
+    call: Optional[Called] = None  # what the loop calls with its values
 
 
 def streamed(pipeline: Pipeline, dataset: Any, said: Any) -> Streamed:
@@ -38,12 +41,14 @@ def streamed(pipeline: Pipeline, dataset: Any, said: Any) -> Streamed:
     places = [f"dataset, part {';'.join(part.names)}" for part in named]
     leaves = [fields.leaf(part, place) for part, place in zip(named, places)]
     keys: Sequence[Any] = range(len(leaves)) if pipeline.form == TUPLES else list(pipeline.named)
-    finish = columns.Finish(dict(zip(keys, range(len(leaves)))), [None] * len(leaves), [leaf.number for leaf in leaves], "tuple" if pipeline.form == TUPLES else "dict", batches.collate)
+    finish = columns.Finish(dict(zip(keys, range(len(leaves)))), [None] * len(leaves), [leaf.number and leaf.call is None for leaf in leaves], "tuple" if pipeline.form == TUPLES else "dict", batches.collate,
+                            calls={at: leaf.call._replace(by_torch=batches.by_torch) for at, leaf in enumerate(leaves) if leaf.call is not None})
     shards = list(dict.fromkeys(pipeline.urls))
     if len(shards) < len(pipeline.urls):
         addresses.refuse("dataset", dataset, f"names {len(pipeline.urls) - len(shards)} of its {len(pipeline.urls)} shards twice, want each once; repeat of order in a description has samples several times")
     fields.label = "cls" if pipeline.chosen else fields.label
-    source: dict[str, Any] = {"shards": shards, **({"label": fields.label} if fields.label else {"labels": "none"}), **({"columns": fields.columns} if fields.columns else {})}
+    only = {} if pipeline.only_rows is None else {"only": f"{pipeline.only_rows.start}:{'' if pipeline.only_rows.stop == ENDLESS else pipeline.only_rows.stop}"}
+    source: dict[str, Any] = {"shards": shards, **only, **({"label": fields.label} if fields.label else {"labels": "none"}), **({"columns": fields.columns} if fields.columns else {})}
     order: dict[str, Any] = {"shuffle": pipeline.shuffled, "seed": said.seed_of_stream(pipeline.seed), "last": "pad" if pipeline.resampled else "drop" if batches.drop_last else "cover"}
     if pipeline.chosen:
         order["filter"] = " && ".join(pipeline.chosen)
@@ -74,13 +79,15 @@ class _Fields:
         return kinds.pop() if len(kinds) == 1 else ""
 
     def leaf(self, part: Part, place: str) -> _Leaf:
-        if part.names == ("__key__",) and not part.functions:
-            return _Leaf("key")
+        if part.names == ("__key__",):
+            return _Leaf("key", call=Called([function for _, function in part.functions]) if part.functions else None)
         kind = self._kind(part)
         self._check_decoded(part, kind, place)
         if kind == "picture":
             return self._picture(part, place)
         taken = self._member(part, kind, place)
+        if taken is None:
+            return self._called(part, kind, place)
         if kind == "number" and part is self._labelled and self.label is None and len(part.names) == 1 and taken in (Member((), ""), Member((), "int")):
             self.label = part.names[0]
             return _Leaf("label", number=True)
@@ -125,18 +132,30 @@ class _Fields:
 
     # ---- columns
 
-    def _member(self, part: Part, kind: str, place: str) -> Member:
-        """What the functions of a part take of it."""
+    def _called(self, part: Part, kind: str, place: str) -> _Leaf:
+        """A part whose functions are called by the loop."""
+        if len(part.names) > 1:
+            addresses.refuse(place, self._dataset, "has several names, which only pictures may have, want one")
+        call = Called([function for _, function in part.functions], kind == "json")
+        if part is self._labelled and self.label is None:
+            self.label = part.names[0]
+            return _Leaf("label", call=call)
+        return self._column(self._free(part.names[0]), part.names[0], "i64" if kind == "number" else "text")._replace(call=call)
+
+    def _member(self, part: Part, kind: str, place: str) -> Optional[Member]:
+        """What the functions of a part take of it; None: they do more, and are called."""
         taken = Member((), "")
         for at, function in part.functions:
             one = function if isinstance(function, Member) else member(function)
             if (kind == "array" or kind == "number" and taken.cast != "float" and not self._collates) and getattr(function, "__name__", "") in _TO_TENSOR and (getattr(function, "__module__", None) or "torch").startswith("torch"):
                 continue
             if one is None or taken.cast or one.path and kind != "json" or kind == "array" and one.cast:
-                addresses.refuse(at, function, "got a function of its own, of which nobody knows what it does, want none, int, float, str, or of JSON a member: lambda about: float(about[\"score\"]); in the loop it works on whole batches")
+                if kind != "array":
+                    return None
+                addresses.refuse(at, function, "got a function of its own of an array, of which nobody knows what it makes, want none; in the loop it works on whole batches")
             taken = Member((*taken.path, *one.path), one.cast)
-        if any(isinstance(key, str) and not re.fullmatch(r"[^\[\].]+", key) or isinstance(key, int) and key < 0 for key in taken.path):
-            addresses.refuse(place, self._dataset, f"has the member {taken.path!r}, want names without brackets and dots, and numbers from 0")
+        if kind == "json" and (not taken.path or not taken.cast) or any(isinstance(key, str) and not re.fullmatch(r"[^\[\].]+", key) or isinstance(key, int) and key < 0 for key in taken.path):
+            return None  # its types are known when it is read
         return taken
 
     def _number(self, part: Part, taken: Member, name: str, place: str) -> _Leaf:
@@ -146,9 +165,6 @@ class _Fields:
         return self._column(name, part.names[0], {"int": "i64", "float": "f64"}.get(taken.cast, "text"))
 
     def _json(self, part: Part, taken: Member, name: str, place: str) -> _Leaf:
-        if not taken.path or not taken.cast:
-            addresses.refuse(place, self._dataset, "is JSON, whose members have types that are known only when they are read, want one that says what it is: "
-                                                   'lambda about: float(about["score"]), or int or str of it')
         path = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in taken.path).lstrip(".")
         return self._column(name, f"{part.names[0]}[{path}]", {"int": "i64", "float": "f64", "str": "text"}[taken.cast])
 

@@ -223,9 +223,9 @@ def filled(one: Sound, length: Frames) -> Sound:
 
 def levelled(one: Sound) -> Sound:
     """With what was done to its numbers ahead of what comes."""
-    if one.then and one.level:
-        raise Cannot("want a crop and zeros behind together, and what is done to its numbers in front of both or behind")
-    return one._replace(level=one.then, then=()) if one.then else one
+    if one.then and one.level and (one.padded or any(each.by_row for each in one.then)):
+        raise Cannot("want a crop and zeros behind together, and what is measured of it in front of both or behind")
+    return one._replace(level=(*one.level, *one.then), then=()) if one.then else one
 
 
 def settled(one: Sound) -> Sound:

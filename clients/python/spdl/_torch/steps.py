@@ -86,7 +86,7 @@ class Steps(Hearing):
 
     def _refuse_sound(self, node: ast.AST, want: str = "") -> NoReturn:
         usual = self._wanted()
-        self._refuse(node, repr(ast.unparse(node)[:80]), want or (heard.WANT if usual == self.WANT else usual))
+        raise heard.Unheard(f"{self._place(node)}: got {ast.unparse(node)[:80]!r}, {want or (heard.WANT if usual == self.WANT else usual)}")
 
     def _refuse(self, node: ast.AST, what: str, want: str = "") -> NoReturn:
         raise Unknown(f"{self._place(node)}: got {what}, {want or self._wanted()}")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional
 
 from .. import _torchrun
-from . import addresses, datasets, huggingface
+from . import addresses, datasets, examples, huggingface
+from .annotated import Unknown
+from .called import Called
 from .features import Leaf
 from .huggingface import Located
 from .made import TEXT, WINDOW
@@ -16,12 +18,13 @@ from .made import TEXT, WINDOW
 _THROUGH = ("RebatchedArrowExamplesIterable", "FormattedExamplesIterable", "SelectColumnsIterable", "InterleavedShardsExamplesIterable", "ShuffledDataSourcesExamplesIterable",
             "ShuffledDataSourcesArrowExamplesIterable", "StepExamplesIterable")  # what changes no sample, or what the engine does in its own way
 _REMEDIES = {
-    "FilteredExamplesIterable": "want no filter: over columns it is order: {filter: ...} of a description, and in the loop it works on whole batches",
     "VerticallyConcatenatedMultiSourcesExamplesIterable": "want one list of files: load_dataset(..., data_files=[...])",
     "RandomlyCyclingMultiSourcesExamplesIterable": "several data sets with probabilities are source: {mix: [...]} of a description (docs/sources.md#several-data-sets)",
     "CyclingMultiSourcesExamplesIterable": "several data sets are source: {mix: [...]} of a description (docs/sources.md#several-data-sets)",
     "RepeatExamplesIterable": "want no repeat: each loop is an epoch",
 }
+_FILTER = "FilteredExamplesIterable"
+_REMEDY = "want load_dataset(..., streaming=True) with map, select_columns, rename_column, shuffle, take and skip alone"
 _READERS = ("Parquet", "Arrow")
 _OTHERS = {  # of builders whose files are read another way
     "WebDataset": 'want the shards themselves: wds.WebDataset(urls, shardshuffle=100).decode("pil").to_tuple("jpg", "cls"), which spdl.DataLoader takes, or source: {shards: ...} of a description',
@@ -37,6 +40,7 @@ class Order(NamedTuple):
     seed: Optional[int]
     window: Optional[int]
     world: Optional[dict[str, int]]
+    filter: str = ""  # as order.filter has it
 
 
 class Files:
@@ -44,10 +48,13 @@ class Files:
 
     number: Optional[int] = None  # of samples
 
-    def __init__(self, dataset: Any, place: str, files: list[str], names: dict[str, str], only: Optional[range]) -> None:
+    def __init__(self, dataset: Any, place: str, files: list[str], names: dict[str, str], only: Optional[range], columns: Mapping[str, Any]) -> None:
         self.dataset, self.place = dataset, place
         self._files, self._names, self._only = files, names, only
-        self.features, self.torch = dataset.features, _form(dataset) == "torch"
+        self.features, self.torch = columns, _form(dataset) == "torch"
+        self.calls: dict[str, Called] = {}  # functions of columns that the loop calls
+        self.transforms: dict[str, Any] = {}  # of pictures, which the data set says itself
+        self.asked: dict[str, tuple[str, Any]] = {}  # columns that a filter asks, by their names in it, as the files call them, and their features
 
     @property
     def columns(self) -> list[str]:
@@ -88,9 +95,23 @@ def samples(dataset: Any, place: str) -> tuple[Any, Order]:
     walk = _Walk(dataset, place)
     walk.read()
     order = Order(walk.shuffled, walk.seed, WINDOW if walk.shuffled and walk.numbered is None else None, _ranks(dataset, place))
-    if walk.numbered is not None:
-        return walk.numbered, order
-    return Files(dataset, place, walk.files, walk.names, walk.only), order
+    of = walk.numbered if walk.numbered is not None else Files(dataset, place, walk.files, walk.names, walk.only, walk.features)
+    if walk.columns is not None:
+        of.calls, of.transforms = walk.columns.calls, walk.columns.transforms
+        of.asked = {name: (walk.names[name], walk.base[column]) for name, column in walk.columns.asked.items()}
+        order = order._replace(filter=walk.columns.filter)
+    return of, order
+
+
+def _is_theirs(one: Any) -> bool:
+    """Whether a map is by a function of the library's own, which names columns anew or leaves some out."""
+    function = one.function.func if isinstance(one.function, functools.partial) else one.function
+    return (getattr(function, "__module__", None) or "").startswith("datasets.") and getattr(function, "__name__", "") in ("identity_func", "_rename_columns_fn")
+
+
+def _renamed(one: Any) -> dict[str, str]:
+    """The new names of columns, by the old ones."""
+    return dict(one.function.keywords["column_mapping"]) if isinstance(one.function, functools.partial) else {}
 
 
 def _form(dataset: Any) -> Optional[str]:
@@ -120,38 +141,90 @@ class _Walk:
         self.files: list[str] = []
         self.only: Optional[range] = None
         self.numbered: Any = None  # of a data set that was on a disk
+        self.features: Any = dataset.features
         self.names = {name: name for name in dataset.features or ()}  # of what is in hand, by the data set's
+        self.columns: Optional[examples.Columns] = None  # behind functions of its own
+        self.base: Any = None  # features in front of these
         self._taken: list[Any] = []  # what takes a part of the rows, the outermost first
 
     def _refuse(self, what: str) -> NoReturn:
         datasets.refuse(self._place, self._dataset, what)
 
     def read(self) -> None:
-        one = self._dataset._ex_iterable
-        while (name := type(one).__name__) not in ("ArrowExamplesIterable", "ExamplesIterable"):
-            if name == "MappedExamplesIterable":
-                self._mapped(one)
-            elif name == "BufferShuffledExamplesIterable":
-                self.shuffled, self.seed = True, int(copy.deepcopy(one.generator).integers(1 << 63))
-                if self._taken:
-                    self._refuse("takes or skips some of the samples behind a shuffle, which are those of its own numbers, want take and skip in front of it")
-            elif name in ("TakeExamplesIterable", "SkipExamplesIterable"):
-                self._taken.append(one)
-            elif name not in _THROUGH:
-                self._refuse(f"has a {name} in it, which has no equal here; {_REMEDIES.get(name, 'want load_dataset(..., streaming=True) with select_columns, rename_column, shuffle, take and skip alone')}")
-            one = one.ex_iterable
+        one, stages = self._dataset._ex_iterable, []
+        while type(one).__name__ not in ("ArrowExamplesIterable", "ExamplesIterable"):
+            stages.append(one)
+            one = getattr(one, "ex_iterable", None) or self._check(one)
+        last = max([at for at, each in enumerate(stages) if type(each).__name__ == "MappedExamplesIterable" and not _is_theirs(each) or type(each).__name__ == _FILTER], default=-1)
+        filters = [at for at, each in enumerate(stages) if type(each).__name__ == _FILTER]
+        if filters and any(type(each).__name__ in ("TakeExamplesIterable", "SkipExamplesIterable") for each in stages[:filters[-1]]):
+            self._refuse("takes or skips some of the samples that a filter has left, want take and skip in front of it")
+        if last >= 0:
+            self._examples(stages[:last + 1], stages[last + 1:])
+        for at, stage in enumerate(stages):
+            if at > last or type(stage).__name__ not in ("MappedExamplesIterable", _FILTER):
+                self._stage(stage)
         self._rows()
-        if self._dataset.features is None and not hasattr(one, "generate_examples_fn"):
+        if self.features is None and not hasattr(one, "generate_examples_fn"):
             self._refuse("has no features, so nobody says what its columns are, want load_dataset(..., features=Features({...}))")
         self._base(one)
 
+    def _check(self, one: Any) -> NoReturn:
+        name = type(one).__name__
+        self._refuse(f"has a {name} in it, which has no equal here; {_REMEDIES.get(name, _REMEDY)}")
+
+    def _stage(self, one: Any) -> None:
+        name = type(one).__name__
+        if name == "MappedExamplesIterable":
+            self._mapped(one)
+        elif name == "BufferShuffledExamplesIterable":
+            self.shuffled, self.seed = True, int(copy.deepcopy(one.generator).integers(1 << 63))
+            if self._taken:
+                self._refuse("takes or skips some of the samples behind a shuffle, which are those of its own numbers, want take and skip in front of it")
+        elif name in ("TakeExamplesIterable", "SkipExamplesIterable"):
+            self._taken.append(one)
+        elif name not in _THROUGH:
+            self._check(one)
+
+    def _examples(self, stages: list[Any], inner: list[Any]) -> None:
+        """Goes through maps by functions of its own, the innermost first, and what changes columns between them and the loop."""
+        self.base = self.features = next((each._features for each in inner[:1] if type(each).__name__ == "FormattedExamplesIterable"), None)
+        if self.features is None:
+            self._refuse("has a map or a filter, and no features in front of it, so nobody says what its columns are, want load_dataset(..., features=Features({...}))")
+        if _form(self._dataset) is not None:
+            self._refuse("has a map or a filter beside a format, want it without: torch's own collate makes tensors of its numbers")
+        of = examples.Examples(self.features)
+        for one in reversed(stages):
+            name = type(one).__name__
+            if name == "SelectColumnsIterable":
+                of.select(one.column_names)
+            elif name == "MappedExamplesIterable" and _is_theirs(one):
+                of.rename(_renamed(one))
+                of.remove(one.remove_columns)
+            elif name in ("MappedExamplesIterable", _FILTER):
+                self._of_own(of, one, name == _FILTER)
+        try:
+            self.columns = of.columns()
+        except Unknown as error:
+            self._refuse(f"has a map, which {error}")
+        self.features, self.names = self.columns.features, {**self.columns.names, **self.columns.asked}
+
+    def _of_own(self, of: examples.Examples, one: Any, filters: bool) -> None:
+        what, function = ("filter", one.mask_function) if filters else ("map", one.function)
+        for name, usual, want in (("batched", False, "want it of one example: batched=False; batch_size= of spdl.DataLoader makes batches, and what it does to these goes into the loop"), ("with_indices", False, "want none: examples have no numbers here"),
+                                  ("input_columns", None, "want a function of the example"), ("_features", None, "want none: features=None")):
+            if getattr(one, name, usual) != usual and not (filters and name == "_features"):
+                self._refuse(f"has a {what} of {function!r:.80} with {name.lstrip('_')}, {want}")
+        try:
+            if filters:
+                of.filter(function, one.fn_kwargs)
+            else:
+                of.map(function, one.fn_kwargs, one.remove_columns)
+        except Unknown as error:
+            self._refuse(f"has a {what} of {function!r:.80}, {error}")
+
     def _mapped(self, one: Any) -> None:
-        function, mapping = one.function, {}
-        if isinstance(function, functools.partial) and getattr(function.func, "__name__", "") == "_rename_columns_fn":
-            mapping, function = function.keywords["column_mapping"], function.func
-        if not (getattr(function, "__module__", None) or "").startswith("datasets.") or getattr(function, "__name__", "") not in ("identity_func", "_rename_columns_fn"):
-            self._refuse(f"has a map of {function!r:.80}, of which nobody knows what it does, want none: transform= of spdl.DataLoader is its pictures', batch_size= makes batches, and in the loop it works on whole batches")
-        back = {new: old for old, new in mapping.items()}
+        back = {new: old for old, new in _renamed(one).items()}
         self.names = {name: back.get(of, of) for name, of in self.names.items()}
 
     def _rows(self) -> None:
@@ -170,7 +243,11 @@ class _Walk:
         if getattr(function, "__name__", "") == "_generate_tables_from_shards":
             if self.only is not None:
                 self._refuse("takes or skips some of a data set's samples, want them of that: dataset.select(range(...)).to_iterable_dataset()")
-            self.numbered = huggingface.joined(self._dataset, one.kwargs["shards"], self._place, self.names, _form(self._dataset) == "torch")
+            if self.columns is not None and self.columns.filter:
+                self._refuse("has a filter, want it of the data set that it is made of: dataset.filter(...).to_iterable_dataset()")
+            if len(set(self.names.values())) < len(self.names):
+                self._refuse("has a map that makes two columns of one, want them of a column each: Parquet files and load_dataset(..., streaming=True), or the second in the loop")
+            self.numbered = huggingface.joined(self._dataset, one.kwargs["shards"], self._place, self.names, _form(self._dataset) == "torch", self.features)
             return
         builder: Any = getattr(function, "__self__", None)
         reader = type(builder).__name__

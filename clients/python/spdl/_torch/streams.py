@@ -33,8 +33,14 @@ def read(dataset: Any, said: Any, own: dict[str, Any]) -> Streamed:
 
 def _hugging_faces(dataset: Any, said: Any, own: dict[str, Any]) -> Streamed:
     of, order = streamed.samples(dataset, "dataset")
+    if of.transforms:
+        if own.get("transform") is not None:
+            datasets.refuse("dataset", dataset, "has a map that says what becomes of pictures, and transform= is given, want one of them")
+        own = {**own, "transform": of.transforms}
     made = columns.made(of, **own, collate=said.collate())
     said_order: dict[str, Any] = {"shuffle": order.shuffled, "seed": said.seed_of_stream(order.seed), "last": "drop" if said.flag("drop_last") else "cover"}
+    if order.filter:
+        said_order["filter"] = order.filter
     if order.window:
         said_order["window"] = order.window
     return Streamed(made, said.batch_size(), said_order, {"policy": "fail"}, order.world)
@@ -60,6 +66,8 @@ def _pipeline(dataset: Any, said: Any) -> Streamed:
         said.refuse("batch_size", "got None beside a data set without batches, want .batched(64), or batch_size=64")
     if not webdataset.is_loader(dataset):
         pipeline.by_workers(said.number("num_workers", 0, 0), None)
+    if pipeline.only_rows is not None and (pipeline.workers > 1 or (ranks := _torchrun.ranks()) is not None and ranks.world_size > 1):
+        datasets.refuse("dataset", dataset, "has a slice, of which each worker and each rank has one of its own shards, want num_workers=0 or 1 and one rank; or with_epoch(n), after which a loop ends")
     _check_length(pipeline, dataset, said)
     _check_ranks(pipeline, dataset)
     return parts.streamed(pipeline, dataset, said)

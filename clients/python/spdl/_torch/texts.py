@@ -117,7 +117,7 @@ class Reader:
 
     def _outside(self, name: str) -> Any:
         """What a name that is none of its own stands for, or one that it imports. Raises KeyError, and ValueError of one that has no value yet."""
-        if name in self._imports:
+        if name in self._imports and name in (*self._function.__code__.co_varnames, *self._function.__code__.co_cellvars):
             return _imported(*self._imports[name], str(self._function.__globals__.get("__package__") or ""))
         cells = dict(zip(self._function.__code__.co_freevars, self._function.__closure__ or ()))
         return cells[name].cell_contents if name in cells else self._function.__globals__[name]

@@ -10,7 +10,7 @@ from typing import Any, Optional
 
 from . import after, films, levels, libraries, sounds, spectra
 from .counts import Behind, Count, Drawn, Rate, draws
-from .heard import WANT, Info, Shape, frames, has_sound, is_heard
+from .heard import WANT, Extra, Info, Others, Shape, frames, has_sound, is_heard
 from .levels import Each, Measured
 from .measures import BY, REDUCED, Measuring
 from .openers import Decoded, Decoder
@@ -66,6 +66,8 @@ class Waves(Measuring):
             key = self._number(node.slice)
             if isinstance(of, Shape):
                 return self._size(of.of, key, node) if type(key) is int else self._refuse_sound(node)
+            if of and isinstance(others := of[-1], Others) and type(key) is int and (key >= len(of) - 1 or key < 0):
+                return Extra(ast.Subscript(others.node, ast.Constant(key - len(of) + 1), ast.Load())) if key >= 0 else self._refuse_sound(node)
             return of[key] if type(key) is int and -len(of) <= key < len(of) else self._refuse_sound(node)
         if isinstance(of, films.Shown):
             return films.first(of) if self._number(node.slice) == 0 else self._refuse_sound(node, films.WANT)

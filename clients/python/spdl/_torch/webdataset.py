@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional, Union
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple, NoReturn, Optional, Union
 from . import addresses, datasets, libraries, mapped
 from .annotated import Unknown
 from .functions import is_identity
+from .huggingface import ENDLESS
 from .mapped import Part
 
 _REMEDIES = {  # of stages that have no equal here
@@ -18,7 +20,6 @@ _REMEDIES = {  # of stages that have no equal here
     "_extract_keys": 'want .to_tuple("jpg;png", "cls"), which names parts as they are',
     "_rename_keys": 'want .rename(image="jpg;png", label="cls"), which names parts as they are',
     "_xdecode": 'want .decode("pil")',
-    "_slice": "loop over a part by itertools.islice, or want with_epoch(n)",
     "FileCache": "want no cache_dir; cache: {dir: DIR} of a description keeps what was read (docs/stores.md#caches)",
     "Cached": "leave it out; cache of a description keeps what was read or decoded (docs/stores.md#caches)",
     "LMDBCached": "leave it out; cache of a description keeps what was read or decoded (docs/stores.md#caches)",
@@ -39,6 +40,7 @@ class Batches(NamedTuple):
     size: int
     drop_last: bool
     collate: Optional[Callable[[list[Any]], Any]]  # the program's
+    by_torch: bool = False  # whether torch's loader puts them together
 
 
 class Pipeline:
@@ -53,6 +55,7 @@ class Pipeline:
         self.form = ""  # of what is in hand: shards, SAMPLES, DICTS, whose names are known, TUPLES
         self.named: dict[str, Part] = {}  # of a sample's parts those that were renamed, or changed
         self.row: list[Part] = []  # of a tuple
+        self.only_rows: Optional[range] = None  # of the samples; None: all
         self.chosen: list[str] = []  # what is asked of labels
         self.batches: Optional[Batches] = None
         self.epoch: Optional[int] = None  # what is in hand, so many times
@@ -228,6 +231,19 @@ class Pipeline:
             if function is not None:
                 self.row[i] = self.row[i]._replace(functions=(*self.row[i].functions, (f"{place}[{i}]", function)))
 
+    def _sliced(self, stage: Any, place: str, args: Sequence[Any], options: dict[str, Any]) -> None:
+        """The first samples, or batches, or those from one to another."""
+        ends = slice(*args) if 1 <= len(args) <= 3 else slice(0, 0, 0)
+        if ends.step not in (None, 1) or not all(one is None or type(one) is int and one >= 0 for one in (ends.start, ends.stop)) or self.form not in (SAMPLES, DICTS, TUPLES):
+            self.refuse(place, stage, "got it of shards, or with steps, want slice(n) or slice(start, stop) of samples or batches")
+        if self.shuffled or self.chosen or self.epoch is not None:
+            self.refuse(place, stage, f"stands behind {'a shuffle' if self.shuffled else 'select' if self.chosen else 'with_epoch'}, whose first samples are those of its own numbers, want it in front; or with_epoch(n), after which a loop ends")
+        size = 1 if self.batches is None else self.batches.size
+        rows = range(ENDLESS) if self.only_rows is None else self.only_rows
+        self.only_rows = rows[(ends.start or 0) * size:None if ends.stop is None else ends.stop * size]
+        if not self.only_rows:
+            self.refuse(place, stage, "has no samples, want one at least")
+
     def _need_named(self, stage: Any, place: str) -> None:
         self._need(DICTS if self.form == DICTS else SAMPLES, stage, place)
 
@@ -245,9 +261,9 @@ class Pipeline:
         if collate is None:
             self.refuse(place, stage, "got collation_fn=None, want none said: tensors and lists of each part, or a function of a list of samples")
         own = collate is not _DEFAULT and getattr(collate, "__name__", "") != "default_collation_fn"
-        self.batch_by(int(given.get("batchsize", 20)), not given.get("partial", True), collate if own else None, place, stage)
+        self.batch_by(int(given.get("batchsize", 20)), not given.get("partial", True), collate if own else None, place, stage, by_torch=False)
 
-    def batch_by(self, size: int, drop_last: bool, collate: Any, place: str, stage: Any) -> None:
+    def batch_by(self, size: int, drop_last: bool, collate: Any, place: str, stage: Any, by_torch: bool = True) -> None:
         if self.batches is not None:
             self.refuse(place, stage, f"got batches of {self.batches.size} in hand, which would be put together again, want batch_size=None behind batched")
         if self.form not in (SAMPLES, DICTS, TUPLES):
@@ -256,7 +272,7 @@ class Pipeline:
             if self.epoch % size and not drop_last:
                 self.refuse(place, stage, f"got an epoch of {self.epoch} samples (with_epoch), of which batches of {size} would have a short one at its end, want a multiple of {size}, or with_epoch({-(-self.epoch // size)}) behind batched")
             self.epoch //= size
-        self.batches = Batches(size, drop_last, collate)
+        self.batches = Batches(size, drop_last, collate, by_torch)
 
     def _unbatched(self, stage: Any, place: str, args: Sequence[Any], options: dict[str, Any]) -> None:
         if self.batches is None or self.batches.collate is not None:
@@ -299,7 +315,7 @@ _STAGES: dict[str, Callable[[Pipeline, Any, str, Sequence[Any], dict[str, Any]],
     "SimpleShardList": Pipeline._simple, "ResampledShards": Pipeline._resampled, "split_by_node": Pipeline._node, "single_node_only": Pipeline._one_node,
     "tarfile_to_samples": Pipeline._files, "tarfile_samples": Pipeline._files, "tar_file_expander": Pipeline._files, "_shuffle": Pipeline._shuffle, "detshuffle": Pipeline._seeded,
     "_decode": Pipeline._decode, "_map": Pipeline._map, "_select": Pipeline._select, "_rename": Pipeline._rename, "_map_dict": Pipeline._map_dict, "_to_tuple": Pipeline._to_tuple, "_map_tuple": Pipeline._map_tuple,
-    "_batched": Pipeline._batched, "_unbatched": Pipeline._unbatched,
+    "_slice": Pipeline._sliced, "_batched": Pipeline._batched, "_unbatched": Pipeline._unbatched,
 }
 
 
@@ -331,7 +347,7 @@ def _taken_apart(stage: Any) -> tuple[str, Sequence[Any], dict[str, Any]]:
         stage_of, args, options = stage, (), {}
     else:
         stage_of, args, options = type(stage), (), {}
-    name = stage_of.__name__ if (getattr(stage_of, "__module__", None) or "").startswith("webdataset") else ""
+    name = "_slice" if stage_of is itertools.islice else stage_of.__name__ if (getattr(stage_of, "__module__", None) or "").startswith("webdataset") else ""
     return _ALIASES.get(name, name), args, options
 
 
