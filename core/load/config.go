@@ -195,6 +195,29 @@ func step(s spec.Step) media.Step {
 		return &media.Erasing{P: s.P, Scale: s.Scale, Ratio: s.Ratio, Fill: fill(s.Fill)}
 	case *spec.RandomShadow:
 		return &media.Shadow{P: s.P, Part: s.ROI, Count: s.Count, Corners: s.Corners, Intensity: s.Intensity}
+	case *spec.AdvancedBlur:
+		return &media.AdvancedBlur{P: s.P, Size: s.Size, SigmaX: s.SigmaX, SigmaY: s.SigmaY, Angle: s.Rotate, Beta: s.Beta, Noise: s.Noise}
+	case *spec.Defocus:
+		return &media.Defocus{P: s.P, Radius: s.Radius, Alias: s.Alias}
+	case *spec.RingingOvershoot:
+		return &media.Ringing{P: s.P, Size: s.Size, Cutoff: s.Cutoff}
+	case *spec.GlassBlur:
+		return &media.Glass{P: s.P, Sigma: s.Sigma, Delta: s.MaxDelta, Times: s.Iterations, Exact: s.Mode == "exact"}
+	case *spec.ZoomBlur:
+		return &media.ZoomBlur{P: s.P, Most: s.Max, Step: s.Step}
+	case *spec.RandomFog:
+		return &media.Fog{P: s.P, Intensity: s.Intensity, Alpha: s.Alpha}
+	case *spec.RandomRain:
+		lines := spec.Rains[s.Type]
+		return &media.Rain{P: s.P, Slant: s.Slant, Times: lines[0], Over: lines[1], Length: s.Length, Blur: s.Blur, Brightness: s.Brightness, Fill: fill(s.Fill)}
+	case *spec.RandomSnow:
+		return &media.Snow{P: s.P, Point: s.Point, Much: s.Brightness}
+	case *spec.RandomSunFlare:
+		return &media.Flare{P: s.P, Part: s.ROI, Angle: s.Angle, Count: s.Circles, Radius: s.Radius, Fill: fill(s.Fill)}
+	case *spec.ShotNoise:
+		return &media.Shot{P: s.P, Scale: s.Scale}
+	case *spec.FancyPCA:
+		return &media.PCA{P: s.P, Alpha: s.Alpha}
 	case *spec.Crop:
 		return &media.Cut{P: s.P, Left: s.Box[0], Top: s.Box[1], Right: s.Box[2], Bottom: s.Box[3]}
 	case *spec.RandomCropFromBorders:

@@ -29,8 +29,8 @@ func TestAStepAheadOfNoGeometryIsTheStepOfTheRow(t *testing.T) {
 			}
 		}
 	}
-	if tried != 51 {
-		t.Errorf("%d kinds of steps are done ahead, want 51", tried)
+	if tried != 62 {
+		t.Errorf("%d kinds of steps are done ahead, want 62", tried)
 	}
 }
 

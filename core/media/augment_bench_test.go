@@ -1,6 +1,7 @@
 package media
 
 import (
+	"math"
 	"runtime"
 	"syscall"
 	"testing"
@@ -130,6 +131,17 @@ func BenchmarkAugment(b *testing.B) {
 		{"planckian_jitter", Config{Steps: Steps(&Planckian{P: 1, Kelvin: [2]float64{3000, 15000}})}},
 		{"erasing", Config{Steps: Steps(&Erasing{1, [2]float64{0.02, 0.33}, [2]float64{0.3, 3.3}, Fill{}})}},
 		{"random_shadow", Config{Steps: Steps(&Shadow{1, Rect{0, 0.5, 1, 1}, [2]int{1, 2}, 5, [2]float64{0.5, 0.5}})}},
+		{"advanced_blur", Config{Steps: Steps(&AdvancedBlur{1, [2]int{3, 7}, [2]float64{0.2, 1}, [2]float64{0.2, 1}, [2]float64{-90, 90}, [2]float64{0.5, 8}, [2]float64{0.9, 1.1}})}},
+		{"defocus", Config{Steps: Steps(&Defocus{1, [2]int{3, 10}, [2]float64{0.1, 0.5}})}},
+		{"ringing_overshoot", Config{Steps: Steps(&Ringing{1, [2]int{7, 15}, [2]float64{math.Pi / 4, math.Pi / 2}})}},
+		{"glass_blur", Config{Steps: Steps(&Glass{1, 0.7, 4, 2, false})}},
+		{"zoom_blur", Config{Steps: Steps(&ZoomBlur{1, [2]float64{1, 1.31}, [2]float64{0.01, 0.03}})}},
+		{"random_fog", Config{Steps: Steps(&Fog{1, [2]float64{0.3, 1}, 0.08})}},
+		{"random_rain", Config{Steps: Steps(&Rain{1, [2]float64{-10, 10}, 1, 3, 0, 7, 0.7, Fill{200, 200, 200}})}},
+		{"random_snow", Config{Steps: Steps(&Snow{1, [2]float64{0.1, 0.3}, 2.5})}},
+		{"random_sun_flare", Config{Steps: Steps(&Flare{1, Rect{0, 0, 1, 0.5}, [2]float64{0, 1}, [2]int{6, 10}, 400, Fill{255, 255, 255}})}},
+		{"shot_noise", Config{Steps: Steps(&Shot{1, [2]float64{0.1, 0.3}})}},
+		{"fancy_pca", Config{Steps: Steps(&PCA{1, 0.1})}},
 		{"crop_and_pad", Config{Ahead: Steps(&CutSides{P: 1, By: [4][2]float64{{-9, 9}, {-9, 9}, {-9, 9}, {-9, 9}}, Pixels: true, KeepSize: true, Interpolation: CV2Linear})}},
 		{"resized_crop", Config{Ahead: Steps(&CutResized{1, RandomCrop{}, Sized{Square(side), CV2Linear}})}},
 		{"random_scale", Config{Ahead: Steps(&Rescale{1, [2]float64{0.9, 1.1}, CV2Linear})}},

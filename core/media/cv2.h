@@ -47,6 +47,17 @@ enum {
     LATER_PLANCKIAN = 308, /* and one more */
     LATER_ERASING = 310,   /* and two more */
     LATER_SHADOW = 313,    /* and two for each */
+    LATER_ADVANCED = 346,  /* and four more */
+    LATER_DEFOCUS = 351,   /* and one more */
+    LATER_RINGING = 353,   /* and one more */
+    LATER_GLASS = 355,     /* and one more */
+    LATER_ZOOM = 357,      /* and one more */
+    LATER_FOG = 359,       /* and one more */
+    LATER_RAIN = 361,      /* and one more */
+    LATER_SNOW = 363,
+    LATER_FLARE = 364, /* and three more */
+    LATER_SHOT = 368,  /* and one more */
+    LATER_PCA = 370,   /* and three more */
 };
 
 /* The whole number nearest to v, of two the even one; and as a byte. */
@@ -100,6 +111,82 @@ void media_cv2_autocontrast(const media_pixels *px, const media_kernels *by, con
 /* --- shadow.c --- */
 void media_draw_shadows(const media_step *s, const media_draw *d, media_retouches *to);
 int media_shadow(const media_pixels *px, const media_retouch *r, media_buf *room);
+
+/* --- cv2_hls.c --- */
+
+/* Hue, lightness and saturation. */
+typedef struct media_hls {
+    float h, l, s;
+} media_hls;
+
+/* cvtColor's loop over whole vectors of so many pixels rounds otherwise than the one over the rest of a line. */
+enum { MEDIA_HLS_VECTOR = 8 };
+
+/* Of floats from 0 to 1, the hue in degrees, there and back; of a hue `sixth` is a sixth of the circle's one over. */
+media_hls media_to_hls(const float c[3], int vector);
+void media_from_hls(media_hls from, float sixth, int vector, float to[3]);
+
+/* --- cv2_shapes.c --- */
+
+/* cv2.circle's way round a filled circle, from {.dx = radius, .minus = 2 * radius - 1, .plus = 1} on: lines dy from the middle reach dx to either side, and lines
+ * dx from it dy. */
+typedef struct media_circle {
+    int64_t dx, dy, err, plus, minus;
+} media_circle;
+
+static inline media_circle media_circle_of(int64_t radius) {
+    return (media_circle){.dx = radius, .plus = 1, .minus = 2 * radius - 1};
+}
+int media_circle_next(media_circle *c); /* 0: it is closed */
+
+/* How far lines of a circle reach, from that of its middle to the last: reach has radius + 1 numbers. */
+void media_circle_reach(int32_t radius, int32_t *reach);
+
+/* Bytes of a mask of w x h become `is` in a filled circle, whose middle may lie outside. */
+void media_draw_disk(uint8_t *mask, int32_t w, int32_t h, int32_t x, int32_t y, int32_t radius, uint8_t is);
+
+/* The same on a line from (x1, y1) to (x2, y2), of pixels side by side (cv2.LINE_4), as far as it lies in the mask. */
+void media_draw_thin_line(uint8_t *mask, int32_t w, int32_t h, int32_t x1, int32_t y1, int32_t x2, int32_t y2,
+                          uint8_t is);
+
+/* --- weather.c, flare.c --- */
+void media_draw_fog(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_rain(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_snow(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_flare(const media_step *s, const media_draw *d, media_retouches *to);
+
+/* Here and below MEDIA_NO_MEMORY where there is no room. */
+int media_fog(const media_pixels *px, const media_kernels *by, const media_retouch *r, media_buf *room);
+int media_rain(const media_pixels *px, const media_retouch *r, media_buf *room); /* of three channels */
+int media_flare(const media_pixels *px, const media_retouch *r, media_buf *room);
+void media_snow(const media_pixels *px, const media_retouch *r);
+
+/* A number of 0 to 255 by a share, and v by what is left: cv2.addWeighted's bytes. */
+static inline uint8_t media_weighted(int number, double share, int v) {
+    return media_nearest_byte(media_fused((float)v * (float)(1 - share), (float)number, (float)share));
+}
+
+/* --- shot.c, pca.c, zoom.c --- */
+void media_draw_shot(const media_step *s, const media_draw *d, media_retouches *to);
+int media_shot(const media_pixels *px, const media_kernels *by, const media_retouch *r, media_buf *room);
+void media_draw_pca(const media_step *s, const media_draw *d, media_retouches *to);
+void media_pca(const media_pixels *px, const media_kernels *by, const media_retouch *r);
+void media_draw_zoom(const media_step *s, const media_draw *d, media_retouches *to);
+int media_zoom(const media_pixels *px, const media_retouch *r, media_buf *room);
+
+/* --- cv2_smooth.c, cv2_smooth_avx2.c --- */
+
+/* cv2.GaussianBlur of bytes, by n taps, odd and up to MEDIA_MAX_KERNEL; a sigma of 0 is that of their number. MEDIA_NO_MEMORY. */
+int media_smooth(const media_pixels *px, const media_kernels *by, int32_t n, double sigma, media_buf *room);
+void media_draw_glass(const media_step *s, const media_draw *d, media_retouches *to);
+int media_glass(const media_pixels *px, const media_kernels *by, const media_retouch *r, media_buf *room);
+void media_smooth_across(uint16_t *to, const uint8_t *from, const uint16_t *k, int32_t taps, int32_t step,
+                         int32_t n);
+void media_smooth_down(uint8_t *to, const uint16_t *const *lines, const uint16_t *k, int32_t taps, int32_t n);
+void media_smooth_across_avx2(uint16_t *to, const uint8_t *from, const uint16_t *k, int32_t taps,
+                              int32_t step, int32_t n);
+void media_smooth_down_avx2(uint8_t *to, const uint16_t *const *lines, const uint16_t *k, int32_t taps,
+                            int32_t n);
 
 /* --- cv2_warp.c, cv2_warp_avx2.c --- */
 void media_draw_cv2_affine(const media_step *s, const media_draw *d, media_retouches *to);
@@ -183,6 +270,26 @@ media_pixels media_wider(const media_pixels *px, int32_t n);
 void media_copy_bordered(const media_pixels *px, int32_t n, uint32_t mode, const media_pixels *to);
 uint8_t *media_bordered(const media_pixels *px, int32_t n, uint32_t mode, media_buf *room, size_t more,
                         media_pixels *to);
+
+/* Those of a kernel's pixels that are not 0, line by line. */
+typedef struct media_filter2d {
+    int32_t size, n;
+    uint8_t x[MEDIA_MAX_TAPS], y[MEDIA_MAX_TAPS];
+    float k[MEDIA_MAX_TAPS];
+} media_filter2d;
+
+/* cv2.filter2D. */
+int media_filtered(const media_pixels *px, const media_kernels *by, const media_filter2d *f, media_buf *room);
+
+/* --- cv2_kernels.c --- */
+void media_draw_advanced(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_defocus(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_ringing(const media_step *s, const media_draw *d, media_retouches *to);
+
+/* ADVANCED, DEFOCUS and RINGING. */
+int media_by_kernel(const media_pixels *px, const media_kernels *by, const media_retouch *r, media_buf *room);
+
+/* --- cv2_blurs.c --- */
 
 /* BOX_BLUR ... MOTION, SHARPEN and EMBOSS; MEDIA_NO_MEMORY where room cannot be had. */
 int media_cv2_blurs(const media_pixels *px, const media_kernels *by, const media_retouch *r, media_buf *room);
@@ -297,6 +404,11 @@ typedef struct media_cv2 {
     /* Of squares; room: MEDIA_MEAN_LINES of from, and media_medians_bytes(). */
     void (*means)(const media_pixels *px, const media_pixels *from, int32_t size, void *room);
     void (*medians)(const media_pixels *px, const media_pixels *from, int32_t size, void *room);
+    /* n sums of k[t] * from[t * step + i], which are less than 2^16, and may be 15 more; and bytes of n sums of k[t] * lines[t][i], over 2^16, rounded. */
+    void (*smooth_across)(uint16_t *to, const uint8_t *from, const uint16_t *k, int32_t taps, int32_t step,
+                          int32_t n);
+    void (*smooth_down)(uint8_t *to, const uint16_t *const *lines, const uint16_t *k, int32_t taps,
+                        int32_t n);
     /* n bytes of a line into these. */
     void (*spread)(const media_spread *s, const uint8_t *line, int32_t n);
     /* Of UNSHARP, n values each, of which up to MEDIA_MORE_FLOATS more may be written: bytes as numbers of 0 to 1; what is sharper than they by how they differ

@@ -199,6 +199,8 @@ const media_cv2 media_cv2_portable = {.widen = widen,
                                       .fuse_pairs = fuse_pairs,
                                       .means = means,
                                       .medians = media_medians,
+                                      .smooth_across = media_smooth_across,
+                                      .smooth_down = media_smooth_down,
                                       .spread = media_spread_portable,
                                       .shares = media_shares,
                                       .sharper = media_sharper,
@@ -284,15 +286,16 @@ static void gauss(const media_pixels *px, const media_pixels *from, const media_
     }
 }
 
-/* One of a kernel's pixels. */
-typedef struct tap {
-    uint8_t x, y;
-} tap;
+static void add_tap(media_filter2d *f, int32_t at, float k) {
+    f->x[f->n] = (uint8_t)(at % f->size);
+    f->y[f->n] = (uint8_t)(at / f->size);
+    f->k[f->n++] = k;
+}
 
-/* Those that lie on a way through the kernel's middle, line by line; returns how many, size at most. */
-static int32_t way_through(const media_retouch *r, tap *taps) {
+/* Those that lie on a way through the kernel's middle, size at most. */
+static void way_through(const media_retouch *r, media_filter2d *f) {
     uint8_t at[MEDIA_MAX_KERNEL * MEDIA_MAX_KERNEL];
-    int32_t size = r->size, half = size / 2, n = 0;
+    int32_t size = r->size, half = size / 2;
     double angle = r->matrix[0] * (3.141592653589793 / 180), direction = r->matrix[1];
     double start = direction > 0 ? -half * (1 - direction) : -half,
            stop = direction < 0 ? half * (1 - fabs(direction)) : half;
@@ -306,53 +309,62 @@ static int32_t way_through(const media_retouch *r, tap *taps) {
         at[(int32_t)y * size + (int32_t)x] = 1;
     }
     for (int32_t i = 0; i < size * size; i++)
-        if (at[i]) taps[n++] = (tap){(uint8_t)(i % size), (uint8_t)(i / size)};
-    return n;
+        if (at[i]) add_tap(f, i, 1);
 }
 
-/* Those of a kernel of 3 x 3 that are not 0, and their weights: the picture's own, and so much of an effect, as floats of 32 bits. */
-static int32_t effect(const media_retouch *r, tap *taps, float *k) {
+/* A kernel of 3 x 3: the picture's own, and so much of an effect, as floats of 32 bits. */
+static void effect(const media_retouch *r, media_filter2d *f) {
     const double by = r->mean, sharper[9] = {-1, -1, -1, -1, 8 + by, -1, -1, -1, -1},
                  raised[9] = {-1 - by, -by, 0, -by, 1, by, 0, by, 1 + by};
     const float own = (float)(1 - r->value), alpha = (float)r->value;
-    int32_t n = 0;
     for (int32_t i = 0; i < 9; i++) {
         float much = alpha * (float)(r->kind == MEDIA_SHARPEN ? sharper : raised)[i];
-        k[n] = (i == 4 ? own : 0) + much;
-        if (k[n] != 0) taps[n++] = (tap){(uint8_t)(i % 3), (uint8_t)(i / 3)};
+        float k = (i == 4 ? own : 0) + much;
+        if (k != 0) add_tap(f, i, k);
     }
-    return n;
 }
 
-static int32_t mean_of_way(const media_retouch *r, tap *taps, float *k) {
-    int32_t n = way_through(r, taps);
-    for (int32_t t = 0; t < n; t++) k[t] = 1.0f / (float)n;
-    return n;
+static void mean_of_way(const media_retouch *r, media_filter2d *f) {
+    way_through(r, f);
+    for (int32_t t = 0; t < f->n; t++) f->k[t] = 1.0f / (float)f->n;
 }
 
+/* from: px with half a kernel more on all sides. */
 static void filtered(const media_pixels *px, const media_pixels *from, const media_cv2 *by,
-                     const media_retouch *r, float *room) {
-    tap taps[MEDIA_MAX_KERNEL];
-    float k[MEDIA_MAX_KERNEL];
+                     const media_filter2d *f, float *room) {
     const float *at[MEDIA_MAX_TAPS];
-    const float_lines lines = {room, floats_of(from), r->size};
-    float *sums = room + (size_t)r->size * lines.stride;
+    const float_lines lines = {room, floats_of(from), f->size};
+    float *sums = room + (size_t)f->size * lines.stride;
     int32_t step = px->step, n = px->w * step;
-    int32_t count = r->kind == MEDIA_MOTION ? mean_of_way(r, taps, k) : effect(r, taps, k);
     for (int32_t y = 0; y < from->h; y++) {
-        int32_t first = y - (r->size - 1);
+        int32_t first = y - (f->size - 1);
         by->widen(float_line(&lines, y), media_line(from, y), from->w * step);
         if (first < 0) continue;
-        for (int32_t t = 0; t < count; t++) at[t] = float_line(&lines, first + taps[t].y) + taps[t].x * step;
-        by->fuse(sums, at, k, count, n);
+        for (int32_t t = 0; t < f->n; t++) at[t] = float_line(&lines, first + f->y[t]) + f->x[t] * step;
+        by->fuse(sums, at, f->k, f->n, n);
         by->narrow(media_line(px, first), sums, n);
     }
+}
+
+int media_filtered(const media_pixels *px, const media_kernels *by, const media_filter2d *f,
+                   media_buf *room) {
+    media_pixels from;
+    const media_pixels reach = media_wider(px, f->size / 2);
+    uint8_t *lines =
+        media_bordered(px, f->size / 2, MEDIA_PAD_REFLECT, room, media_gauss_bytes(&reach, f->size), &from);
+    if (!lines) return MEDIA_NO_MEMORY;
+    filtered(px, &from, by->cv2, f, (float *)(void *)lines);
+    return MEDIA_OK;
 }
 
 int media_cv2_blurs(const media_pixels *px, const media_kernels *by, const media_retouch *r,
                     media_buf *room) {
     media_pixels from;
+    media_filter2d f = {.size = r->size};
     int32_t half = r->size / 2;
+    if (r->kind == MEDIA_MOTION) mean_of_way(r, &f);
+    if (r->kind == MEDIA_SHARPEN || r->kind == MEDIA_EMBOSS) effect(r, &f);
+    if (f.n > 0) return media_filtered(px, by, &f, room);
     const media_pixels reach = {.w = px->w + 2 * half, .step = px->step};
     size_t more = media_gauss_bytes(&reach, r->size);
     if (r->kind == MEDIA_BOX_BLUR) more = MEDIA_MEAN_LINES * media_line_stride(reach.w, reach.step);
@@ -363,8 +375,7 @@ int media_cv2_blurs(const media_pixels *px, const media_kernels *by, const media
     switch (r->kind) {
     case MEDIA_BOX_BLUR: by->cv2->means(px, &from, r->size, scratch); break;
     case MEDIA_MEDIAN: by->cv2->medians(px, &from, r->size, scratch); break;
-    case MEDIA_CV2_BLUR: gauss(px, &from, by->cv2, r->size, r->value, (float *)(void *)scratch); break;
-    default: filtered(px, &from, by->cv2, r, (float *)(void *)scratch); break;
+    default: gauss(px, &from, by->cv2, r->size, r->value, (float *)(void *)scratch); break;
     }
     return MEDIA_OK;
 }

@@ -174,12 +174,48 @@ void media_mix_row(uint8_t *to, int32_t first, int32_t n, const media_places *at
     }
 }
 
+/* Whether the way back is by whole pixels, which are so few that places count them. */
+static int is_moved(const double m[6]) {
+    const double most = 1 << 14;
+    return m[0] == 1 && m[1] == 0 && m[3] == 0 && m[4] == 1 && fabs(m[2]) < most && fabs(m[5]) < most &&
+           m[2] == trunc(m[2]) && m[5] == trunc(m[5]);
+}
+
+/* A line's pixels from number x to end, which lie at (x + left, y) of a picture or beyond it. */
+static void pick_beside(uint8_t *line, const media_pixels *from, const media_retouch *r, int32_t x,
+                        int32_t end, int32_t left, int32_t y) {
+    const size_t step = (size_t)from->step;
+    for (; x < end; x++) memcpy(line + (size_t)x * step, pixel_at(from, r, x + left, y), step);
+}
+
+/* The nearest pixels of a picture that is moved, its own ones at once. */
+static void moved(const media_pixels *px, const media_pixels *from, const media_retouch *r, int32_t left,
+                  int32_t top) {
+    const size_t step = (size_t)px->step;
+    int32_t first = left < 0 ? -left : 0, end = from->w - left;
+    first = first < px->w ? first : px->w;
+    end = end < first ? first : end < px->w ? end : px->w;
+    for (int32_t y = 0; y < px->h; y++) {
+        uint8_t *to = media_line(px, y);
+        int own = y + top >= 0 && y + top < from->h && first < end;
+        if (own)
+            memcpy(to + (size_t)first * step, media_line(from, y + top) + (size_t)(first + left) * step,
+                   (size_t)(end - first) * step);
+        pick_beside(to, from, r, 0, own ? first : px->w, left, y + top);
+        if (own) pick_beside(to, from, r, end, px->w, left, y + top);
+    }
+}
+
 void media_warp_cv2(const media_pixels *px, const media_kernels *by, const media_pixels *from,
                     const media_retouch *r) {
     double m[6];
     int linear = r->size == MEDIA_CV2_LINEAR;
     int32_t half = linear ? 1 << (PLACES - SUBPLACES - 1) : 1 << (PLACES - 1);
     inverse(r->matrix, m);
+    if (!linear && is_moved(m)) {
+        moved(px, from, r, (int32_t)m[2], (int32_t)m[5]);
+        return;
+    }
     media_places at = {.from = from, .r = r};
     for (int32_t first = 0; first < px->w; first += MEDIA_CV2_COLUMNS) {
         int32_t n = px->w - first < MEDIA_CV2_COLUMNS ? px->w - first : MEDIA_CV2_COLUMNS;

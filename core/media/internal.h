@@ -208,6 +208,17 @@ enum {
     MEDIA_CV2_AUTOCONTRAST, /* its value is the cutoff; size: as Pillow's, not by the sums */
     MEDIA_SALT,             /* its value is the amount, its mean how much of that is salt */
     MEDIA_SHADOW, /* its value is what is multiplied by, its size the corners, its matrix where these lie */
+    MEDIA_ADVANCED, /* its matrix is the sigmas, the angle in radians, beta and from where to where the noise is */
+    MEDIA_DEFOCUS, /* its size is the radius, its value sigma */
+    MEDIA_RINGING, /* its value is the cutoff */
+    MEDIA_GLASS,   /* its value is sigma; size: how far; its matrix how often, and 1: one after the other */
+    MEDIA_ZOOM,    /* its value is the step, its mean where the steps end */
+    MEDIA_FOG,     /* its value is the intensity, its mean alpha */
+    MEDIA_RAIN, /* its value is the slant, its mean the brightness, its size the blur's, its matrix how many and how long */
+    MEDIA_SNOW,  /* its value is the point, its mean how many times as light */
+    MEDIA_FLARE, /* its size the circles, its matrix the angle, where the sun is, and its radius */
+    MEDIA_SHOT,  /* its value is the scale */
+    MEDIA_PCA,   /* its matrix is what each direction is multiplied by */
     MEDIA_CV2_ELASTIC, /* its value is sigma, its mean alpha; taps, whether numbers are even, and whether both axes have the same */
     MEDIA_TORCH_CONTRAST, /* from here on torch.h */
     MEDIA_TORCH_SATURATION,

@@ -447,6 +447,39 @@ func TestCompileNamesWhatIsWrong(t *testing.T) {
 		"shadow: got [2 1] of them, want":                        with(func(c *Config) { do(c, &Shadow{P: 1, Part: Rect{0, 0, 1, 1}, Count: [2]int{2, 1}}) }),
 		"shadow: got 2 corners, want 3":                          with(func(c *Config) { do(c, &Shadow{P: 1, Part: Rect{0, 0, 1, 1}, Corners: 2}) }),
 		"shadow: intensity: got [0 2], want":                     with(func(c *Config) { do(c, &Shadow{P: 1, Part: Rect{0, 0, 1, 1}, Corners: 3, Intensity: [2]float64{0, 2}}) }),
+		"advanced blur: got sizes [4 5], want odd":               with(func(c *Config) { do(c, &AdvancedBlur{P: 1, Size: [2]int{4, 5}}) }),
+		"advanced blur: got beta [2 3], want 0":                  with(func(c *Config) { do(c, &AdvancedBlur{P: 1, Size: [2]int{3, 3}, Beta: [2]float64{2, 3}}) }),
+		"advanced blur: sigma x: got [0 1], want 0.001": with(func(c *Config) {
+			do(c, &AdvancedBlur{P: 1, Size: [2]int{3, 3}, Beta: [2]float64{1, 1}, SigmaX: [2]float64{0, 1}})
+		}),
+		"defocus: got radius [0 3], want":       with(func(c *Config) { do(c, &Defocus{P: 1, Radius: [2]int{0, 3}}) }),
+		"defocus: alias: got [0 11], want":      with(func(c *Config) { do(c, &Defocus{P: 1, Radius: [2]int{1, 3}, Alias: [2]float64{0, 11}}) }),
+		"ringing: got sizes [3 33], want":       with(func(c *Config) { do(c, &Ringing{P: 1, Size: [2]int{3, 33}}) }),
+		"ringing: cutoff: got [0 0], want 0.01": with(func(c *Config) { do(c, &Ringing{P: 1, Size: [2]int{3, 3}}) }),
+		"glass: got sigma 0, want 0.1":          with(func(c *Config) { do(c, &Glass{P: 1}) }),
+		"glass: got delta 65, want 1 to 64":     with(func(c *Config) { do(c, &Glass{P: 1, Sigma: 1, Delta: 65}) }),
+		"glass: got 0 times, want 1 to 16":      with(func(c *Config) { do(c, &Glass{P: 1, Sigma: 1, Delta: 4}) }),
+		"zoom: most: got [0 1], want 1":         with(func(c *Config) { do(c, &ZoomBlur{P: 1, Most: [2]float64{0, 1}}) }),
+		"zoom: step: got [0 0], want 0.005":     with(func(c *Config) { do(c, &ZoomBlur{P: 1, Most: [2]float64{1, 1}}) }),
+		"fog: got alpha 2, want 0 to 1":         with(func(c *Config) { do(c, &Fog{P: 1, Alpha: 2}) }),
+		"fog: intensity: got [0 2], want":       with(func(c *Config) { do(c, &Fog{P: 1, Intensity: [2]float64{0, 2}}) }),
+		"rain: got 0 / 0 lines":                 with(func(c *Config) { do(c, &Rain{P: 1}) }),
+		"rain: got length -1, want":             with(func(c *Config) { do(c, &Rain{P: 1, Times: 1, Over: 1, Length: -1}) }),
+		"rain: got blur 2, want an odd":         with(func(c *Config) { do(c, &Rain{P: 1, Times: 1, Over: 1, Blur: 2}) }),
+		"rain: got brightness 0, want":          with(func(c *Config) { do(c, &Rain{P: 1, Times: 1, Over: 1, Blur: 1}) }),
+		"rain: slant: got [-21 0], want": with(func(c *Config) {
+			do(c, &Rain{P: 1, Times: 1, Over: 1, Blur: 1, Brightness: 1, Slant: [2]float64{-21, 0}})
+		}),
+		"snow: got brightness 0, want":         with(func(c *Config) { do(c, &Snow{P: 1}) }),
+		"snow: point: got [0 2], want":         with(func(c *Config) { do(c, &Snow{P: 1, Much: 1, Point: [2]float64{0, 2}}) }),
+		"flare: got a part of [0 0 0 0], want": with(func(c *Config) { do(c, &Flare{P: 1}) }),
+		"flare: got [0 1] circles, want":       with(func(c *Config) { do(c, &Flare{P: 1, Part: Rect{0, 0, 1, 1}, Count: [2]int{0, 1}}) }),
+		"flare: got radius 1, want":            with(func(c *Config) { do(c, &Flare{P: 1, Part: Rect{0, 0, 1, 1}, Count: [2]int{1, 1}, Radius: 1}) }),
+		"flare: angle: got [0 2], want": with(func(c *Config) {
+			do(c, &Flare{P: 1, Part: Rect{0, 0, 1, 1}, Count: [2]int{1, 1}, Radius: 9, Angle: [2]float64{0, 2}})
+		}),
+		"shot: got [0 1], want 0.01": with(func(c *Config) { do(c, &Shot{P: 1, Scale: [2]float64{0, 1}}) }),
+		"PCA: got alpha 101, want":   with(func(c *Config) { do(c, &PCA{P: 1, Alpha: 101}) }),
 		"sepia: want mode RGB, as grey has one ch": with(func(c *Config) {
 			c.Mode = Gray
 			do(c, Chance{Sepia, 1})

@@ -102,6 +102,17 @@ static void (*const draws[MEDIA_STEPS])(const media_step *, const media_draw *, 
     [MEDIA_DO_PLANCKIAN] = media_draw_planckian,
     [MEDIA_DO_ERASING] = media_draw_erasing,
     [MEDIA_DO_SHADOW] = media_draw_shadows,
+    [MEDIA_DO_ADVANCED] = media_draw_advanced,
+    [MEDIA_DO_DEFOCUS] = media_draw_defocus,
+    [MEDIA_DO_RINGING] = media_draw_ringing,
+    [MEDIA_DO_GLASS] = media_draw_glass,
+    [MEDIA_DO_ZOOM] = media_draw_zoom,
+    [MEDIA_DO_FOG] = media_draw_fog,
+    [MEDIA_DO_RAIN] = media_draw_rain,
+    [MEDIA_DO_SNOW] = media_draw_snow,
+    [MEDIA_DO_FLARE] = media_draw_flare,
+    [MEDIA_DO_SHOT] = media_draw_shot,
+    [MEDIA_DO_PCA] = media_draw_pca,
     [MEDIA_DO_CUT] = media_draw_cut,
     [MEDIA_DO_CUT_BORDERS] = media_draw_cut_borders,
     [MEDIA_DO_CUT_SIDES] = media_draw_cut_sides,
@@ -268,6 +279,17 @@ int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const 
     case MEDIA_SPECKS: media_specks(px, by, r); break;
     case MEDIA_SHADOW: return media_shadow(px, r, room);
     case MEDIA_SALT: media_salt(px, by, r); break;
+    case MEDIA_ADVANCED:
+    case MEDIA_DEFOCUS:
+    case MEDIA_RINGING: return media_by_kernel(px, by, r, room);
+    case MEDIA_GLASS: return media_glass(px, by, r, room);
+    case MEDIA_ZOOM: return media_zoom(px, r, room);
+    case MEDIA_FOG: return media_fog(px, by, r, room);
+    case MEDIA_RAIN: return media_rain(px, r, room);
+    case MEDIA_FLARE: return media_flare(px, r, room);
+    case MEDIA_SNOW: media_snow(px, r); break;
+    case MEDIA_SHOT: return media_shot(px, by, r, room);
+    case MEDIA_PCA: media_pca(px, by, r); break;
     case MEDIA_CV2_AUTOCONTRAST: media_cv2_autocontrast(px, by, r); break;
     case MEDIA_MULTIPLY: media_multiply(px, by, r); break;
     case MEDIA_UNSHARP: return media_unsharp(px, by, r, room);

@@ -148,14 +148,25 @@ enum {
     MEDIA_DO_PLANCKIAN = 58,
     MEDIA_DO_ERASING = 59,
     MEDIA_DO_SHADOW = 60,
-    MEDIA_DO_CUT = 61,
-    MEDIA_DO_CUT_BORDERS = 62,
-    MEDIA_DO_CUT_SIDES = 63,
-    MEDIA_DO_CUT_SAFELY = 64,
-    MEDIA_DO_CUT_AROUND = 65,
-    MEDIA_DO_CUT_RESIZED = 66,
-    MEDIA_DO_RESCALE = 67,
-    MEDIA_STEPS = 68,
+    MEDIA_DO_ADVANCED = 61,
+    MEDIA_DO_DEFOCUS = 62,
+    MEDIA_DO_RINGING = 63,
+    MEDIA_DO_GLASS = 64,
+    MEDIA_DO_ZOOM = 65,
+    MEDIA_DO_FOG = 66,
+    MEDIA_DO_RAIN = 67,
+    MEDIA_DO_SNOW = 68,
+    MEDIA_DO_FLARE = 69,
+    MEDIA_DO_SHOT = 70,
+    MEDIA_DO_PCA = 71,
+    MEDIA_DO_CUT = 72,
+    MEDIA_DO_CUT_BORDERS = 73,
+    MEDIA_DO_CUT_SIDES = 74,
+    MEDIA_DO_CUT_SAFELY = 75,
+    MEDIA_DO_CUT_AROUND = 76,
+    MEDIA_DO_CUT_RESIZED = 77,
+    MEDIA_DO_RESCALE = 78,
+    MEDIA_STEPS = 79,
 };
 enum { MEDIA_BRIGHTNESS = 0, MEDIA_CONTRAST = 1, MEDIA_SATURATION = 2, MEDIA_HUE = 3, MEDIA_JITTERS = 4 };
 
@@ -177,6 +188,10 @@ enum {
     MEDIA_MAX_ORDER = 64,   /* steps of a row */
     MEDIA_MAX_AGAIN = 15,
     MEDIA_MAX_SHADOWS = 16, /* of a row */
+    MEDIA_MAX_FLARES = 32,  /* circles of one, of which each ten of its radius are one more */
+    MEDIA_MAX_RADIUS = 2000,
+    MEDIA_MAX_WIDE = 31,    /* of a kernel that is no line */
+    MEDIA_MAX_DISK = 15,    /* its radius */
     MEDIA_MAX_CORNERS = 64, /* of one of them */
     MEDIA_MAX_PARTS = 8,    /* steps from CUT on */
     MEDIA_MAX_SIDE = 16384, /* of a row, a resize, and a picture turned ahead of its crop */
@@ -475,6 +490,71 @@ typedef struct media_shadow_step {
     double intensity[2]; /* 1: black */
 } media_shadow_step;
 
+/* A bell that is longer one way than the other, turned, and pointed or flat, each number of which is multiplied by another. */
+typedef struct media_advanced_step {
+    uint32_t size[2]; /* odd, 3 to MEDIA_MAX_WIDE */
+    double sigma_x[2], sigma_y[2];
+    double angle[2]; /* degrees */
+    double beta[2];  /* up to 1, or from 1 on, as often */
+    double noise[2];
+} media_advanced_step;
+
+/* A disk, blurred. */
+typedef struct media_defocus_step {
+    uint32_t radius[2]; /* 1 to MEDIA_MAX_DISK */
+    double alias[2];    /* sigma */
+} media_defocus_step;
+
+/* What is left of a pixel where light goes in waves no shorter than so much. */
+typedef struct media_ringing_step {
+    uint32_t size[2]; /* odd, 3 to MEDIA_MAX_WIDE */
+    double cutoff[2];
+} media_ringing_step;
+
+/* Pixels change places with some near them, between two blurs. */
+typedef struct media_glass_step {
+    double sigma;
+    uint32_t delta, times;
+    uint32_t exact; /* 1: one after the other, not all at once */
+} media_glass_step;
+
+/* The mean of the row and of larger ones, step by step. */
+typedef struct media_zoom_step {
+    double most[2], step[2];
+} media_zoom_step;
+
+typedef struct media_fog_step {
+    double intensity[2], alpha;
+} media_fog_step;
+
+/* Thin lines, blurred, and less light. */
+typedef struct media_rain_step {
+    double slant[2];      /* pixels to the right */
+    uint32_t times, over; /* there are so many times the row's height, over a number, of them */
+    uint32_t length;      /* pixels; 0: an eighth of the row's height */
+    uint32_t size;        /* of the blur: odd */
+    double brightness;    /* values are multiplied by it */
+    uint8_t fill[4];
+} media_rain_step;
+
+/* What is darker than a point becomes so many times as light. */
+typedef struct media_snow_step {
+    double point[2], much;
+} media_snow_step;
+
+/* The sun, and circles on a line through it. */
+typedef struct media_flare_step {
+    double roi[4];   /* where the sun is: left, top, right and bottom, as shares of the row's sides */
+    double angle[2]; /* of 2 pi */
+    uint32_t n[2], radius;
+    uint8_t fill[4];
+} media_flare_step;
+
+/* A whole number of Poisson's of what light there is, over a scale. */
+typedef struct media_shot_step {
+    double scale[2];
+} media_shot_step;
+
 /* What a part of a picture is resized to. */
 typedef struct media_sized {
     uint32_t h, w;   /* 0: it keeps its size */
@@ -546,7 +626,8 @@ typedef struct media_step {
         media_augment_step augment;
         media_jitter_step jitter; /* and DISTORT and CV2_JITTER */
         media_blur_step blur;
-        double number; /* SOLARIZE's threshold, POSTERIZE's bits that are left of 8, SHARPNESS's factor */
+        double
+            number; /* SOLARIZE's threshold, POSTERIZE's bits that are left of 8, SHARPNESS's factor, PCA's alpha */
         media_noise_step noise;
         media_jpeg_step jpeg;
         media_light_step light;
@@ -579,6 +660,16 @@ typedef struct media_step {
         media_planckian_step planckian;
         media_erasing_step erasing;
         media_shadow_step shadow;
+        media_advanced_step advanced;
+        media_defocus_step defocus;
+        media_ringing_step ringing;
+        media_glass_step glass;
+        media_zoom_step zoom;
+        media_fog_step fog;
+        media_rain_step rain;
+        media_snow_step snow;
+        media_flare_step flare;
+        media_shot_step shot;
         media_cut_step cut;
         media_cut_borders_step cut_borders;
         media_cut_sides_step cut_sides;

@@ -50,6 +50,9 @@ var happening = []Step{
 	&Shuffle{1, [2]int{3, 4}}, &Morph{1, true, [2]int{4, 5}}, &ISO{1, [2]float64{0.1, 0.5}, [2]float64{0.5, 1}},
 	&CV2Autocontrast{P: 1, Cutoff: 5}, &Salt{1, [2]float64{0.1, 0.2}, [2]float64{0.3, 0.6}}, &Planckian{P: 1, Kelvin: [2]float64{3000, 6000}}, &Erasing{1, [2]float64{0.1, 0.3}, [2]float64{0.5, 2}, Fill{9, 99, 199}},
 	&Shadow{1, Rect{0, 0, 1, 1}, [2]int{1, 2}, 5, [2]float64{0.5, 0.7}},
+	&AdvancedBlur{1, [2]int{5, 9}, [2]float64{1, 2}, [2]float64{0.5, 1}, [2]float64{-90, 90}, [2]float64{0.5, 8}, [2]float64{0.5, 2}}, &Defocus{1, [2]int{3, 5}, [2]float64{0.1, 0.5}}, &Ringing{1, [2]int{7, 9}, [2]float64{0.5, 1}},
+	&Glass{1, 0.7, 4, 2, false}, &ZoomBlur{1, [2]float64{1.2, 1.4}, [2]float64{0.05, 0.1}}, &Fog{1, [2]float64{0.5, 1}, 0.2}, &Rain{1, [2]float64{-10, 10}, 1, 1, 9, 3, 0.7, Fill{200, 210, 220}},
+	&Snow{1, [2]float64{0.5, 1}, 2}, &Flare{1, Rect{0, 0, 1, 1}, [2]float64{0, 1}, [2]int{2, 6}, 100, Fill{255, 250, 200}}, &Shot{1, [2]float64{0.1, 0.3}}, &PCA{1, 3},
 }
 
 // name is that of a step's kind.

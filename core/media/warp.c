@@ -144,6 +144,29 @@ static void nearest_scaled(const media_pixels *px, const media_pixels *from, con
     }
 }
 
+static int is_whole(double v) { return fabs(v) < 0x1p31 && v == trunc(v); }
+
+/* The picture moved by whole pixels: `left` and `top` are where its first pixel's place comes from. */
+static void moved(const media_pixels *px, const media_pixels *from, int64_t left, int64_t top,
+                  const uint8_t fill[4]) {
+    const size_t step = (size_t)px->step;
+    int64_t first = left < 0 ? -left : 0, end = from->w - left;
+    first = first < px->w ? first : px->w;
+    end = end < first ? first : end < px->w ? end : px->w;
+    for (int32_t y = 0; y < px->h; y++) {
+        uint8_t *to = media_line(px, y);
+        if (first == end || y + top < 0 || y + top >= from->h) {
+            media_fill(to, px->w, px->step, fill);
+            continue;
+        }
+        media_fill(to, (int32_t)first, px->step, fill);
+        memcpy(to + (size_t)first * step,
+               media_line(from, (int32_t)(y + top)) + (size_t)(left + first) * step,
+               (size_t)(end - first) * step);
+        media_fill(to + (size_t)end * step, px->w - (int32_t)end, px->step, fill);
+    }
+}
+
 /* Whether the place where the pixel at (x, y) comes from is one of fixed point's. */
 static int is_near(const double m[6], double x, double y) {
     return fabs(x * m[0] + y * m[1] + m[2]) < 32768.0 && fabs(x * m[3] + y * m[4] + m[5]) < 32768.0;
@@ -260,6 +283,8 @@ void media_warp(const media_pixels *px, const media_kernels *by, const media_pix
                 int filter, const uint8_t fill[4]) {
     if (filter == MEDIA_BILINEAR || filter == MEDIA_BICUBIC) {
         by->mixed(px, from, m, 0, filter, fill);
+    } else if (m[0] == 1 && m[1] == 0 && m[3] == 0 && m[4] == 1 && is_whole(m[2]) && is_whole(m[5])) {
+        moved(px, from, (int64_t)m[2], (int64_t)m[5], fill);
     } else if (m[1] == 0 && m[3] == 0) {
         nearest_scaled(px, from, m, fill);
     } else if (all_near(px, m)) {

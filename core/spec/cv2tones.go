@@ -131,14 +131,7 @@ func (*RandomShadow) read(d *reading, op *section) Step {
 	s := &RandomShadow{ROI: [4]float64{0, 0.5, 1, 1}, Count: [2]int{1, 2}, Corners: 5, Intensity: [2]float64{0.5, 0.5}, P: 0.5}
 	intensity, shown, sec := d.short(op, randomShadow, "intensity")
 	d.numberOrRange(intensity, shown, &s.Intensity, 0, 1)
-	if sec.has("roi") {
-		if all := d.each(sec, "roi", "[left, top, right, bottom] as shares of the sides", len(s.ROI), 0, 1); d.err == nil {
-			s.ROI = [4]float64(all)
-			if s.ROI[0] >= s.ROI[2] || s.ROI[1] >= s.ROI[3] {
-				sec.fail("roi", "got %v, want left before right and top before bottom", all)
-			}
-		}
-	}
+	d.roi(sec, &s.ROI)
 	oneOrRange(d.decoder, sec.values["count"], join(sec.shown, "count"), "a whole number from 0 to 16", &s.Count, func(n *yaml.Node, shown string) (v int) {
 		d.wholeAt(n, shown, &v, 0, maxShadows)
 		return v

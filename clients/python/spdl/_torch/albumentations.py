@@ -100,6 +100,97 @@ def motion_blur(g: Array) -> Operation:
     return {"motion_blur": without(says, angle=[0, 360], direction=[-1, 1], shifted=True)}
 
 
+def advanced_blur(g: Array) -> Operation:
+    sigmas = {key: [max(v, _LEAST_SIGMA) for v in g.pair(f"{key}_limit")] for key in ("sigma_x", "sigma_y")}
+    says = {"kernel_size": g.pair("blur_limit"), **sigmas, "rotate": g.pair("rotate_limit"), "beta": g.pair("beta_limit"), "noise": g.pair("noise_limit"), "p": whole(g.p)}
+    return {"advanced_blur": without(says, sigma_x=[0.2, 1], sigma_y=[0.2, 1], rotate=[-90, 90], beta=[0.5, 8], noise=[0.9, 1.1])}
+
+
+def defocus(g: Array) -> Operation:
+    return {"defocus": {"radius": g.pair("radius"), "alias_blur": g.pair("alias_blur"), "p": whole(g.p)}}
+
+
+def ringing(g: Array) -> Operation:
+    return {"ringing_overshoot": {"kernel_size": g.pair("blur_limit"), "cutoff": g.pair("cutoff"), "p": whole(g.p)}}
+
+
+def glass_blur(g: Array) -> Operation:
+    says = {"sigma": g.number("sigma"), "max_delta": g.number("max_delta"), "iterations": g.number("iterations"), "mode": g.get("mode"), "p": whole(g.p)}
+    return {"glass_blur": without(says, max_delta=4, iterations=2, mode="fast")}
+
+
+def zoom_blur(g: Array) -> Operation:
+    return {"zoom_blur": {"max_factor": g.pair("max_factor"), "step_factor": g.pair("step_factor"), "p": whole(g.p)}}
+
+
+def coloured(g: Array) -> None:
+    """Refuse grey, where theirs stops."""
+    if g.channels != 3:
+        g.refuse("works on pictures of three channels, and one is in hand, want mode: rgb, or it left out")
+
+
+def colour(g: Array, name: str) -> Any:
+    """One number where all channels have the same."""
+    values = [whole(v) for v in g.get(name)]
+    return values[0] if len(set(values)) == 1 else values
+
+
+def fog(g: Array) -> Operation:
+    coloured(g)
+    return {"random_fog": without({"intensity": g.pair("fog_coef_range"), "alpha": g.number("alpha_coef"), "p": whole(g.p)}, alpha=0.08)}
+
+
+def rain(g: Array) -> Operation:
+    coloured(g)
+    if g.get("drop_width") != 1:
+        g.refuse(f"drop_width: got {g.get('drop_width')}, want 1: lines are a pixel wide here")
+    if g.get("blur_value") % 2 == 0:
+        g.refuse(f"blur_value: got {g.get('blur_value')}, want an odd number")
+    says = {"type": g.get("rain_type"), "slant": g.pair("slant_range"), "length": g.get("drop_length"), "blur": g.get("blur_value"), "brightness": g.number("brightness_coefficient"), "p": whole(g.p),
+            "fill": colour(g, "drop_color")}
+    return {"random_rain": without(says, type="default", slant=[-10, 10], length=None, blur=7, brightness=0.7, fill=200)}
+
+
+def snow(g: Array) -> Operation:
+    coloured(g)
+    if g.get("method") != "bleach":
+        g.refuse(f"method: got {g.get('method')!r}, whose flakes are numpy's, want 'bleach'")
+    return {"random_snow": without({"snow_point": g.pair("snow_point_range"), "brightness": g.number("brightness_coeff"), "p": whole(g.p)}, brightness=2.5)}
+
+
+def sun_flare(g: Array) -> Operation:
+    coloured(g)
+    if g.get("method") != "overlay":
+        g.refuse(f"method: got {g.get('method')!r}, want 'overlay'")
+    says = {"roi": [whole(v) for v in g.get("flare_roi")], "angle": g.pair("angle_range"), "circles": g.pair("num_flare_circles_range"), "radius": g.number("src_radius"), "p": whole(g.p), "fill": colour(g, "src_color")}
+    return {"random_sun_flare": without(says, roi=[0, 0, 1, 0.5], angle=[0, 1], circles=[6, 10], radius=400, fill=255)}
+
+
+def shot_noise(g: Array) -> Operation:
+    return {"shot_noise": {"scale": g.pair("scale_range"), "p": whole(g.p)}}
+
+
+def fancy_pca(g: Array) -> Operation:
+    return {"fancy_pca": {"alpha": g.number("alpha"), "p": whole(g.p)}}
+
+
+def additive_noise(g: Array) -> Operation:
+    """One number a channel is rgb_shift's, normal ones for each value are gaussian_noise's."""
+    kind, where, says = g.get("noise_type"), g.get("spatial_mode"), g.get("noise_params")
+    if g.get("approximation") != 1:
+        g.refuse(f"approximation: got {g.get('approximation'):g}, want 1: each value has a number of its own here")
+    if (kind, where) == ("uniform", "constant"):
+        coloured(g)
+        ranges = [[whole(v * 255.0) for v in pair] for pair in says["ranges"]]
+        return {"rgb_shift": {**dict(zip(("red", "green", "blue"), ranges * 3 if len(ranges) == 1 else ranges)), "p": whole(g.p)}}
+    if (kind, where) != ("gaussian", "per_pixel"):
+        g.refuse(f"noise_type, spatial_mode: got {kind!r} and {where!r}, want 'uniform' and 'constant', or 'gaussian' and 'per_pixel'; iso_noise, shot_noise and multiplicative_noise are near")
+    low, high = says["mean_range"]
+    if low != high:
+        g.refuse(f"mean_range: got {low} to {high}, want one mean, such as (0, 0)")
+    return {"gaussian_noise": without({"sigma": [whole(v) for v in says["std_range"]], "mean": whole(low), "p": whole(g.p)}, mean=0)}
+
+
 def gauss_noise(g: Array) -> Operation:
     low, high = g.pair("mean_range")
     if low != high:
@@ -410,6 +501,18 @@ RULES: dict[str, Rule] = {
     "AutoContrast": Rule(auto_contrast),
     "PlanckianJitter": Rule(planckian),
     "RandomShadow": Rule(random_shadow),
+    "AdvancedBlur": Rule(advanced_blur),
+    "Defocus": Rule(defocus),
+    "RingingOvershoot": Rule(ringing),
+    "GlassBlur": Rule(glass_blur),
+    "ZoomBlur": Rule(zoom_blur),
+    "RandomFog": Rule(fog),
+    "RandomRain": Rule(rain),
+    "RandomSnow": Rule(snow),
+    "RandomSunFlare": Rule(sun_flare),
+    "ShotNoise": Rule(shot_noise),
+    "AdditiveNoise": Rule(additive_noise),
+    "FancyPCA": Rule(fancy_pca),
     "Downscale": Rule(downscale),
     "Perspective": Rule(perspective),
     "OpticalDistortion": Rule(optical_distortion),
@@ -426,7 +529,7 @@ RULES: dict[str, Rule] = {
 }
 
 # What leaves a mask as it is.
-OF_COLOURS = ("ToGray", "RandomBrightnessContrast", "RandomGamma", "HueSaturationValue", "RGBShift", "ColorJitter", "Blur", "MedianBlur", "GaussianBlur", "MotionBlur", "GaussNoise", "MultiplicativeNoise", "ISONoise", "SaltAndPepper", "AutoContrast", "PlanckianJitter", "RandomShadow", "ImageCompression", "CLAHE",
+OF_COLOURS = ("ToGray", "RandomBrightnessContrast", "RandomGamma", "HueSaturationValue", "RGBShift", "ColorJitter", "Blur", "MedianBlur", "GaussianBlur", "MotionBlur", "GaussNoise", "MultiplicativeNoise", "ISONoise", "SaltAndPepper", "AutoContrast", "PlanckianJitter", "RandomShadow", "AdvancedBlur", "Defocus", "RingingOvershoot", "GlassBlur", "ZoomBlur", "RandomFog", "RandomRain", "RandomSnow", "RandomSunFlare", "ShotNoise", "AdditiveNoise", "FancyPCA", "ImageCompression", "CLAHE",
               "Downscale", "Sharpen", "UnsharpMask", "Emboss", "ToSepia", "RandomToneCurve", "ChannelDropout", "Equalize", "InvertImg", "ChannelShuffle", "Posterize", "Solarize", "ToFloat", "Normalize")
 
 # What is known and cannot be told, and what does it here.
@@ -434,14 +537,10 @@ REMEDIES = {
     "ToTensor3D": "volumes have no operation here; ToTensorV2() is for pictures",
     "Lambda": "a function of one's own has no operation; map whole batches: spdl.DataLoader(..., transform=)",
     "SelectiveChannelTransform": "operations are of all channels here",
-    "FancyPCA": "it goes by each picture's own covariance, whose eigenvectors depend on the build of numpy; rgb_shift, cv2_color_jitter and planckian_jitter change colours",
     "RandomCropNearBBox": "it goes by a box that each call brings; at_least_one_bbox_random_crop goes by those of bbox_params",
     "CropNonEmptyMaskIfExists": "masks do not say where their pictures are cropped; at_least_one_bbox_random_crop goes by boxes",
     "ChromaticAberration": "all channels are seen through one lens here: optical_distortion",
-    **dict.fromkeys(("Defocus", "ZoomBlur", "GlassBlur", "AdvancedBlur", "RingingOvershoot"), "its kernel has no operation here; cv2_gaussian_blur, box_blur, median_blur and motion_blur are near"),
-    **dict.fromkeys(("RandomFog", "RandomRain", "RandomSnow", "RandomSunFlare", "RandomGravel", "Spatter"),
-                    "weather is not drawn here; random_shadow, random_brightness_contrast, planckian_jitter and coarse_dropout change light, or cover parts"),
-    **dict.fromkeys(("ShotNoise", "AdditiveNoise"), "gaussian_noise, iso_noise and multiplicative_noise are near"),
+    **dict.fromkeys(("RandomGravel", "Spatter"), "drops and gravel are not drawn here; random_rain, random_fog, random_shadow and coarse_dropout change light, or cover parts"),
     **dict.fromkeys(("Illumination", "PlasmaBrightnessContrast", "PlasmaShadow"), "light is that of all of a picture here: random_brightness_contrast, random_gamma, random_tone_curve"),
     **dict.fromkeys(("ThinPlateSpline", "PiecewiseAffine", "GridElasticDeform"), "cv2_elastic_transform, grid_distortion and optical_distortion bend pictures"),
     **dict.fromkeys(("MaskDropout", "XYMasking", "ConstrainedCoarseDropout"), "coarse_dropout, grid_dropout and erasing make holes"),

@@ -12,7 +12,8 @@ _STILL = ("grayscale", "invert", "autocontrast", "equalize", "color_jitter", "ra
           "jpeg", "solarize", "posterize", "adjust_sharpness", "normalize", "random_erasing")
 _FLIPS = ("horizontal_flip", "vertical_flip")
 _COLOURS = ("random_brightness_contrast", "random_gamma", "hue_saturation_value", "rgb_shift", "cv2_color_jitter", "box_blur", "median_blur", "cv2_gaussian_blur", "motion_blur", "clahe", "downscale",
-            "sharpen", "unsharp_mask", "emboss", "to_sepia", "random_tone_curve", "channel_dropout", "cv2_equalize", "cv2_grayscale", "multiplicative_noise", "iso_noise")  # albumentations'
+            "sharpen", "unsharp_mask", "emboss", "to_sepia", "random_tone_curve", "channel_dropout", "cv2_equalize", "cv2_grayscale", "multiplicative_noise", "iso_noise", "cv2_autocontrast", "planckian_jitter", "random_shadow", "salt_and_pepper",
+            "advanced_blur", "defocus", "ringing_overshoot", "glass_blur", "zoom_blur", "random_fog", "random_rain", "random_snow", "random_sun_flare", "shot_noise", "fancy_pca")  # albumentations'
 _GROUPS = ("random_apply", "random_choice", "random_order")
 _RESIZE = {"resize": "size", "random_resized_crop": "size", "random_resize": "min_size", "random_shortest_size": "min_size", "scale_jitter": "target_size"}  # and the main key of each
 _FILL = {"center_crop": "size", "random_crop": "size", "pad": "padding", "random_rotation": "degrees", "random_affine": "degrees", "random_perspective": "distortion_scale",
