@@ -97,8 +97,8 @@ class _Columns:
         return found[1] if len(found) == 2 else None
 
     def _label(self) -> Optional[Leaf]:
-        """The column that is the samples' label: `label`, or else the only one of classes."""
-        whole = [leaf for leaf in self.leaves if leaf.kind == "number" and leaf.dtype in features.WHOLE and len(leaf.path) == 1]
+        """The column that is the samples' label: `label`, or else the only one of classes. One whose numbers are others behind a function is none."""
+        whole = [leaf for leaf in self.leaves if leaf.kind == "number" and leaf.dtype in features.WHOLE and len(leaf.path) == 1 and leaf.column not in self.of.calls]
         classes = [leaf for leaf in whole if leaf.feature is not None]
         return next((leaf for leaf in whole if leaf.column == "label"), classes[0] if len(classes) == 1 else None)
 

@@ -15,7 +15,7 @@ def transforms(one: Any, other: Any) -> bool:
 def said(function: Any) -> Any:
     """What a function does, as two that do the same have it."""
     if not isinstance(function, FunctionType):
-        return (type(function), function.tolist()) if hasattr(function, "tolist") else function
+        return (type(function), function.tolist()) if hasattr(function, "tolist") and not isinstance(function, type) else function
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
     return function.__module__, function.__code__, function.__defaults__, list(map(said, cells))
 
