@@ -28,8 +28,11 @@ func within(part, whole []byte, item int) bool {
 }
 
 func (l *loading) image(r *recipe) (*Media, error) {
-	buf, _ := files.Get().([]byte)
-	data, err := l.bytesInto(buf)
+	room, _ := files.Get().(*[]byte)
+	if room == nil {
+		room = new([]byte)
+	}
+	data, err := l.bytesInto(*room)
 	if err != nil {
 		return nil, err
 	}
@@ -40,12 +43,13 @@ func (l *loading) image(r *recipe) (*Media, error) {
 	m, err := l.picture(w, data, r)
 	rest(w)
 	if l.source.Bytes == nil && !store.IsURL(l.source.Path) && cap(data) <= mostHeld {
-		files.Put(data)
+		*room = data
+		files.Put(room)
 	}
 	return m, err
 }
 
-// files are what files of pictures were read into, of up to mostHeld bytes.
+// files are *[]byte that files of pictures were read into, of up to mostHeld bytes.
 var files sync.Pool
 
 // idle are workers without a picture, at most one a processor, each with up to mostHeld bytes of buffers: to make one and its buffers takes longer than a small picture.
