@@ -28,6 +28,13 @@ func within(part, whole []byte, item int) bool {
 }
 
 func (l *loading) image(r *recipe) (*Media, error) {
+	if l.source.Bytes != nil || store.IsURL(l.source.Path) {
+		data, err := l.bytes()
+		if err != nil {
+			return nil, err
+		}
+		return l.pictureOf(data, r)
+	}
 	room, _ := files.Get().(*[]byte)
 	if room == nil {
 		room = new([]byte)
@@ -36,13 +43,8 @@ func (l *loading) image(r *recipe) (*Media, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := worker()
-	if err != nil {
-		return nil, err
-	}
-	m, err := l.picture(w, data, r)
-	rest(w)
-	if l.source.Bytes == nil && !store.IsURL(l.source.Path) && cap(data) <= mostHeld {
+	m, err := l.pictureOf(data, r)
+	if cap(data) <= mostHeld {
 		*room = data
 		files.Put(room)
 	}
@@ -51,6 +53,16 @@ func (l *loading) image(r *recipe) (*Media, error) {
 
 // files are *[]byte that files of pictures were read into, of up to mostHeld bytes.
 var files sync.Pool
+
+// pictureOf is a picture of data, which are nobody's any more behind it.
+func (l *loading) pictureOf(data []byte, r *recipe) (*Media, error) {
+	w, err := worker()
+	if err != nil {
+		return nil, err
+	}
+	defer rest(w)
+	return l.picture(w, data, r)
+}
 
 // idle are workers without a picture, at most one a processor, each with up to mostHeld bytes of buffers: to make one and its buffers takes longer than a small picture.
 var idle = make(chan *media.Worker, runtime.GOMAXPROCS(0))
