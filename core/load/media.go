@@ -60,8 +60,9 @@ func (l *loading) pictureOf(data []byte, r *recipe) (*Media, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer rest(w)
-	return l.picture(w, data, r)
+	m, err := l.picture(w, data, r)
+	rest(w)
+	return m, err
 }
 
 // idle are workers without a picture, at most one a processor, each with up to mostHeld bytes of buffers: to make one and its buffers takes longer than a small picture.
