@@ -28,25 +28,42 @@ func within(part, whole []byte, item int) bool {
 }
 
 func (l *loading) image(r *recipe) (*Media, error) {
-	buf, _ := files.Get().([]byte)
-	data, err := l.bytesInto(buf)
+	if l.source.Bytes != nil || store.IsURL(l.source.Path) {
+		data, err := l.bytes()
+		if err != nil {
+			return nil, err
+		}
+		return l.pictureOf(data, r)
+	}
+	room, _ := files.Get().(*[]byte)
+	if room == nil {
+		room = new([]byte)
+	}
+	data, err := l.bytesInto(*room)
 	if err != nil {
 		return nil, err
 	}
+	m, err := l.pictureOf(data, r)
+	if cap(data) <= mostHeld {
+		*room = data
+		files.Put(room)
+	}
+	return m, err
+}
+
+// files are *[]byte that files of pictures were read into, of up to mostHeld bytes.
+var files sync.Pool
+
+// pictureOf is a picture of data, which are nobody's any more behind it.
+func (l *loading) pictureOf(data []byte, r *recipe) (*Media, error) {
 	w, err := worker()
 	if err != nil {
 		return nil, err
 	}
 	m, err := l.picture(w, data, r)
 	rest(w)
-	if l.source.Bytes == nil && !store.IsURL(l.source.Path) && cap(data) <= mostHeld {
-		files.Put(data)
-	}
 	return m, err
 }
-
-// files are what files of pictures were read into, of up to mostHeld bytes.
-var files sync.Pool
 
 // idle are workers without a picture, at most one a processor, each with up to mostHeld bytes of buffers: to make one and its buffers takes longer than a small picture.
 var idle = make(chan *media.Worker, runtime.GOMAXPROCS(0))

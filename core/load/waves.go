@@ -124,14 +124,15 @@ func (l *loading) wave(r *recipe, src audio.Source) (*Media, error) {
 	if err != nil {
 		return nil, err
 	}
+	asIs := s.features == nil && config.DType == tensor.F32 && config.Layout == audio.ChannelsFirst && s.open
+	var t Tensor
 	wave, info, err := listener.worker.Wave(src, audio.Draw{})
-	defer func() { listener.rest(err, info, len(wave.Data)) }()
-	if err != nil {
-		return nil, err
-	}
-	if s.features == nil && config.DType == tensor.F32 && config.Layout == audio.ChannelsFirst && s.open {
-		t, err := l.tensor("audio", tensor.F32, tensor.Shape{int64(wave.Channels), int64(wave.Frames)})
+	if err == nil && asIs {
+		t, err = l.tensor("audio", tensor.F32, tensor.Shape{int64(wave.Channels), int64(wave.Frames)})
 		copy(t.Data, floatBytes(wave.Data))
+	}
+	listener.rest(err, info, len(wave.Data))
+	if err != nil || asIs {
 		return &Media{[]Tensor{t}, soundInfo{info, wave.Rate}}, err
 	}
 	config.Channels, config.Rate, config.Features = wave.Channels, wave.Rate, s.features

@@ -64,7 +64,8 @@ inline const void *place(const void *bytes, std::size_t n_bytes) noexcept {
 }
 } // namespace detail
 
-// Decode a file, or bytes, which must outlive what is loaded: arrays may be views of them.
+// Decode a file, or bytes, which must outlive what is loaded: arrays may be views of them. A std::string is a path: of one that holds an upload give
+// data() and size(), or whoever sent it chooses a file.
 inline Result<Loaded> try_load(const std::string &description, const std::string &path) {
     spdl_loaded *out = nullptr;
     if (const spdl_status s = spdl_load(description.c_str(), nullptr, 0, path.c_str(), &out); s != SPDL_OK)
