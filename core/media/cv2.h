@@ -177,7 +177,9 @@ int media_shot(const media_pixels *px, const media_kernels *by, const media_reto
 void media_draw_pca(const media_step *s, const media_draw *d, media_retouches *to);
 void media_pca(const media_pixels *px, const media_kernels *by, const media_retouch *r);
 void media_draw_zoom(const media_step *s, const media_draw *d, media_retouches *to);
-int media_zoom(const media_pixels *px, const media_retouch *r, media_buf *room);
+int media_zoom(const media_pixels *px, const media_kernels *by, const media_retouch *r, media_buf *room);
+void media_add_mix(float *sums, const float *a, const float *b, float share, int32_t n);
+void media_add_mix_avx2(float *sums, const float *a, const float *b, float share, int32_t n);
 
 /* --- cv2_smooth.c, cv2_smooth_avx2.c --- */
 
@@ -414,6 +416,8 @@ typedef struct media_cv2 {
                           int32_t n);
     void (*smooth_down)(uint8_t *to, const uint16_t *const *lines, const uint16_t *k, int32_t taps,
                         int32_t n);
+    /* n of a by what is left of a share and of b by it are added, products and sums rounded; up to seven more may be. */
+    void (*add_mix)(float *sums, const float *a, const float *b, float share, int32_t n);
     /* n pixels, whole vectors of MEDIA_HLS_VECTOR, get the lightness of a table. */
     void (*lighten)(uint8_t *c, int32_t n, int step, const int32_t lighter[256]);
     /* n bytes of a line into these. */
