@@ -4,13 +4,15 @@
 
 Pillow's calls are those of torchvision (tests/exact/test_augment.py), without its tables of magnitudes, which it makes anew for every
 picture; with torchvision installed its own transforms are measured, too, and with albumentations (.venv-bench) its own, of one thread. Rounds alternate; the least of each counts. What a row costs
-without augmentation is taken off core/media's figures.
+without augmentation is taken off core/media's figures. --only 'crop_and_pad|random_.*' measures these alone, beside albumentations; --median takes the rounds' medians, for a machine that
+does other work, too.
 """
 
 import argparse
 import io
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
 import time
@@ -26,9 +28,9 @@ from test_augment import RAND, WIDE, done, drawn  # noqa: E402
 SIZE = (224, 224)
 
 
-def ours():
+def ours(only):
     """Milliseconds of a processor of every benchmark, without those of a row as such."""
-    text = subprocess.run(["go", "test", "-run", "-", "-bench", "Augment|Resize", "-benchtime", "0.3s", "./core/media"], cwd=ROOT, check=True, capture_output=True,
+    text = subprocess.run(["go", "test", "-run", "-", "-bench", f"Augment/^(none|{only})$" if only else "Augment|Resize", "-benchtime", "0.3s", "./core/media"], cwd=ROOT, check=True, capture_output=True,
                           text=True).stdout
     made = {name: float(ns) / 1e6 for name, ns in re.findall(r"Benchmark(?:Augment|Resize)/(\w+?)(?:-\d+)?\s.*?([\d.]+) cpu-ns/op", text)}
     return {name: ms - (0 if name.startswith("resize") else made["none"]) for name, ms in made.items() if name != "none"}
@@ -100,7 +102,7 @@ def torchvision(im, rows):
     }.items()}
 
 
-def albumentations(im, rows):
+def albumentations(im, rows, only):
     try:
         import albumentations as A
         import cv2
@@ -108,6 +110,7 @@ def albumentations(im, rows):
         return {}
     cv2.setNumThreads(1)
     pixels = np.asarray(im)
+    wanted = re.compile(only or ".*")
     return {name: timed(lambda i, t=t: t(image=pixels), rows) for name, t in {
         "cv2_affine": A.Rotate((-45, 45), border_mode=cv2.BORDER_REFLECT_101, p=1), "hue_saturation_value": A.HueSaturationValue(p=1), "rgb_shift": A.RGBShift(p=1),
         "cv2_affine_of_fill": A.Rotate((-45, 45), p=1), "random_brightness_contrast": A.RandomBrightnessContrast(p=1), "random_gamma": A.RandomGamma(p=1), "cv2_grayscale": A.ToGray(p=1),
@@ -120,17 +123,20 @@ def albumentations(im, rows):
         "advanced_blur": A.AdvancedBlur(p=1), "defocus": A.Defocus(p=1), "ringing_overshoot": A.RingingOvershoot(p=1), "glass_blur": A.GlassBlur(p=1), "zoom_blur": A.ZoomBlur(p=1), "random_fog": A.RandomFog(p=1), "random_rain": A.RandomRain(p=1), "random_snow": A.RandomSnow(p=1), "random_sun_flare": A.RandomSunFlare(p=1), "shot_noise": A.ShotNoise(p=1), "fancy_pca": A.FancyPCA(p=1),
         "crop_and_pad": A.CropAndPad(px=(-9, 10)), "resized_crop": A.RandomResizedCrop(SIZE), "random_scale": A.RandomScale(p=1),
         "clahe": A.CLAHE(p=1), "coarse_dropout": A.CoarseDropout(p=1), "jpeg": A.ImageCompression(quality_range=(30, 95), p=1), "gaussian_noise": A.GaussNoise((0.1, 0.1), p=1),
-    }.items()}
+    }.items() if wanted.fullmatch(name)}
 
 
 def main():
     args = argparse.ArgumentParser()
     args.add_argument("--rounds", type=int, default=5)
     args.add_argument("--rows", type=int, default=1000)
+    args.add_argument("--only", default="")
+    args.add_argument("--median", action="store_true")
     a = args.parse_args()
     im = Image.fromarray(picture(np.random.default_rng(1), *SIZE))
-    rounds = [(ours(), pillow(im, a.rows), torchvision(im, a.rows), albumentations(im, a.rows)) for _ in range(a.rounds)]
-    mine, pil, tv, albu = ({name: min(r[k][name] for r in rounds) for name in rounds[0][k]} for k in range(4))
+    rounds = [(ours(a.only), {} if a.only else pillow(im, a.rows), {} if a.only else torchvision(im, a.rows), albumentations(im, a.rows, a.only)) for _ in range(a.rounds)]
+    of_rounds = statistics.median if a.median else min
+    mine, pil, tv, albu = ({name: of_rounds(r[k][name] for r in rounds) for name in rounds[0][k]} for k in range(4))
     print(f"{'ms a row':36}{'ours':>8}{'Pillow':>8}{'ratio':>7}{'torchvision':>13}{'ratio':>7}{'albumentations':>16}{'ratio':>7}")
     for name, ms in mine.items():
         cells = "".join(f"{other[name]:{w}.2f}{other[name] / ms:7.1f}" if name in other else " " * (w + 7) for other, w in ((pil, 8), (tv, 13), (albu, 16)))

@@ -157,9 +157,14 @@ void media_draw_flare(const media_step *s, const media_draw *d, media_retouches 
 
 /* Here and below MEDIA_NO_MEMORY where there is no room. */
 int media_fog(const media_pixels *px, const media_kernels *by, const media_retouch *r, media_buf *room);
-int media_rain(const media_pixels *px, const media_retouch *r, media_buf *room); /* of three channels */
+int media_rain(const media_pixels *px, const media_kernels *by, const media_retouch *r, media_buf *room);
 int media_flare(const media_pixels *px, const media_retouch *r, media_buf *room);
-void media_snow(const media_pixels *px, const media_retouch *r);
+void media_snow(const media_pixels *px, const media_kernels *by, const media_retouch *r);
+
+/* n pixels get the lightness of a table, as media_to_hls and back have it; and n of whole vectors. */
+void media_lighten(uint8_t *c, int32_t n, int step, int vector, const int32_t lighter[256]);
+void media_lighten_vectors(uint8_t *c, int32_t n, int step, const int32_t lighter[256]);
+void media_lighten_avx2(uint8_t *c, int32_t n, int step, const int32_t lighter[256]);
 
 /* A number of 0 to 255 by a share, and v by what is left: cv2.addWeighted's bytes. */
 static inline uint8_t media_weighted(int number, double share, int v) {
@@ -172,7 +177,9 @@ int media_shot(const media_pixels *px, const media_kernels *by, const media_reto
 void media_draw_pca(const media_step *s, const media_draw *d, media_retouches *to);
 void media_pca(const media_pixels *px, const media_kernels *by, const media_retouch *r);
 void media_draw_zoom(const media_step *s, const media_draw *d, media_retouches *to);
-int media_zoom(const media_pixels *px, const media_retouch *r, media_buf *room);
+int media_zoom(const media_pixels *px, const media_kernels *by, const media_retouch *r, media_buf *room);
+void media_add_mix(float *sums, const float *a, const float *b, float share, int32_t n);
+void media_add_mix_avx2(float *sums, const float *a, const float *b, float share, int32_t n);
 
 /* --- cv2_smooth.c, cv2_smooth_avx2.c --- */
 
@@ -271,9 +278,9 @@ void media_copy_bordered(const media_pixels *px, int32_t n, uint32_t mode, const
 uint8_t *media_bordered(const media_pixels *px, int32_t n, uint32_t mode, media_buf *room, size_t more,
                         media_pixels *to);
 
-/* Those of a kernel's pixels that are not 0, line by line. */
+/* Those of a kernel's pixels that are not 0, line by line; mirrored: up to the middle line, those below it being the same. */
 typedef struct media_filter2d {
-    int32_t size, n;
+    int32_t size, n, mirrored;
     uint8_t x[MEDIA_MAX_TAPS], y[MEDIA_MAX_TAPS];
     float k[MEDIA_MAX_TAPS];
 } media_filter2d;
@@ -409,6 +416,10 @@ typedef struct media_cv2 {
                           int32_t n);
     void (*smooth_down)(uint8_t *to, const uint16_t *const *lines, const uint16_t *k, int32_t taps,
                         int32_t n);
+    /* n of a by what is left of a share and of b by it are added, products and sums rounded; up to seven more may be. */
+    void (*add_mix)(float *sums, const float *a, const float *b, float share, int32_t n);
+    /* n pixels, whole vectors of MEDIA_HLS_VECTOR, get the lightness of a table. */
+    void (*lighten)(uint8_t *c, int32_t n, int step, const int32_t lighter[256]);
     /* n bytes of a line into these. */
     void (*spread)(const media_spread *s, const uint8_t *line, int32_t n);
     /* Of UNSHARP, n values each, of which up to MEDIA_MORE_FLOATS more may be written: bytes as numbers of 0 to 1; what is sharper than they by how they differ

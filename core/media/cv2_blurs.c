@@ -201,6 +201,8 @@ const media_cv2 media_cv2_portable = {.widen = widen,
                                       .medians = media_medians,
                                       .smooth_across = media_smooth_across,
                                       .smooth_down = media_smooth_down,
+                                      .lighten = media_lighten_vectors,
+                                      .add_mix = media_add_mix,
                                       .spread = media_spread_portable,
                                       .shares = media_shares,
                                       .sharper = media_sharper,
@@ -329,10 +331,25 @@ static void mean_of_way(const media_retouch *r, media_filter2d *f) {
     for (int32_t t = 0; t < f->n; t++) f->k[t] = 1.0f / (float)f->n;
 }
 
+/* The lines of a kernel from one on: as they are, or, mirrored, the sums of two, behind those in hand. */
+static void lines_of(const media_filter2d *f, const float_lines *lines, int32_t first, const media_cv2 *by,
+                     const float **to) {
+    static const float both[2] = {1, 1};
+    const int32_t last = f->size - 1;
+    for (int32_t y = 0; y <= (f->mirrored ? last / 2 : last); y++) {
+        const float *pair[2] = {float_line(lines, first + y), float_line(lines, first + last - y)};
+        to[y] = pair[0];
+        if (!f->mirrored || pair[0] == pair[1]) continue;
+        float *sums = lines->p + (size_t)(f->size + 1 + y) * lines->stride;
+        by->fuse(sums, pair, both, 2, (int32_t)lines->stride);
+        to[y] = sums;
+    }
+}
+
 /* from: px with half a kernel more on all sides. */
 static void filtered(const media_pixels *px, const media_pixels *from, const media_cv2 *by,
                      const media_filter2d *f, float *room) {
-    const float *at[MEDIA_MAX_TAPS];
+    const float *at[MEDIA_MAX_TAPS], *of[MEDIA_MAX_KERNEL];
     const float_lines lines = {room, floats_of(from), f->size};
     float *sums = room + (size_t)f->size * lines.stride;
     int32_t step = px->step, n = px->w * step;
@@ -340,7 +357,8 @@ static void filtered(const media_pixels *px, const media_pixels *from, const med
         int32_t first = y - (f->size - 1);
         by->widen(float_line(&lines, y), media_line(from, y), from->w * step);
         if (first < 0) continue;
-        for (int32_t t = 0; t < f->n; t++) at[t] = float_line(&lines, first + f->y[t]) + f->x[t] * step;
+        lines_of(f, &lines, first, by, of);
+        for (int32_t t = 0; t < f->n; t++) at[t] = of[f->y[t]] + f->x[t] * step;
         by->fuse(sums, at, f->k, f->n, n);
         by->narrow(media_line(px, first), sums, n);
     }
@@ -350,9 +368,10 @@ int media_filtered(const media_pixels *px, const media_kernels *by, const media_
                    media_buf *room) {
     media_pixels from;
     const media_pixels reach = media_wider(px, f->size / 2);
-    uint8_t *lines =
-        media_bordered(px, f->size / 2, MEDIA_PAD_REFLECT, room, media_gauss_bytes(&reach, f->size), &from);
+    size_t more = media_gauss_bytes(&reach, f->size + (f->mirrored ? f->size / 2 : 0));
+    uint8_t *lines = media_bordered(px, f->size / 2, MEDIA_PAD_REFLECT, room, more, &from);
     if (!lines) return MEDIA_NO_MEMORY;
+    if (f->mirrored) memset(lines, 0, more); /* what is behind a line is added, too */
     filtered(px, &from, by->cv2, f, (float *)(void *)lines);
     return MEDIA_OK;
 }

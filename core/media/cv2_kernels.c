@@ -59,11 +59,13 @@ void media_draw_ringing(const media_step *s, const media_draw *d, media_retouche
                                        .value = media_between(s->of.ringing.cutoff, more[0])};
 }
 
-/* A kernel of doubles as filter2D has it, each over what all come to. */
-static void weigh(const double *k, int32_t size, double all, media_filter2d *f) {
+/* A kernel of doubles as filter2D has it, each over what all come to; even: it is the same above and below. */
+static void weigh(const double *k, int32_t size, double all, int even, media_filter2d *f) {
+    enum { EXACT = 11 }; /* up to this size order counts */
     f->size = size;
     f->n = 0;
-    for (int32_t i = 0; i < size * size; i++) {
+    f->mirrored = even && size > EXACT;
+    for (int32_t i = 0; i < (f->mirrored ? size / 2 + 1 : size) * size; i++) {
         float v = (float)((double)(float)k[i] / all);
         if (v == 0) continue;
         f->x[f->n] = (uint8_t)(i % size);
@@ -141,6 +143,6 @@ int media_by_kernel(const media_pixels *px, const media_kernels *by, const media
         size = disk_size(size);
         break;
     }
-    weigh(k, size, r->kind == MEDIA_DEFOCUS ? 1 : sum_of(k, size * size), &f);
+    weigh(k, size, r->kind == MEDIA_DEFOCUS ? 1 : sum_of(k, size * size), r->kind != MEDIA_ADVANCED, &f);
     return media_filtered(px, by, &f, room);
 }

@@ -283,11 +283,11 @@ int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const 
     case MEDIA_DEFOCUS:
     case MEDIA_RINGING: return media_by_kernel(px, by, r, room);
     case MEDIA_GLASS: return media_glass(px, by, r, room);
-    case MEDIA_ZOOM: return media_zoom(px, r, room);
+    case MEDIA_ZOOM: return media_zoom(px, by, r, room);
     case MEDIA_FOG: return media_fog(px, by, r, room);
-    case MEDIA_RAIN: return media_rain(px, r, room);
+    case MEDIA_RAIN: return media_rain(px, by, r, room);
     case MEDIA_FLARE: return media_flare(px, r, room);
-    case MEDIA_SNOW: media_snow(px, r); break;
+    case MEDIA_SNOW: media_snow(px, by, r); break;
     case MEDIA_SHOT: return media_shot(px, by, r, room);
     case MEDIA_PCA: media_pca(px, by, r); break;
     case MEDIA_CV2_AUTOCONTRAST: media_cv2_autocontrast(px, by, r); break;

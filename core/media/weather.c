@@ -138,54 +138,88 @@ static void blurred(uint8_t *to, int colour, int32_t area) {
     for (int32_t n = 0; n <= area; n++) to[n] = (uint8_t)((colour * n + area / 2) / area);
 }
 
-int media_rain(const media_pixels *px, const media_retouch *r, media_buf *room) {
+/* Sums of columns, as many lines of the mask as a square is high, with half of it more on either side. */
+typedef struct columns {
+    int32_t w, h, half;
+    const uint8_t *mask;
+    uint16_t *sums;
+} columns;
+
+static void add_line(const columns *c, int32_t y, int sign) {
+    const uint8_t *line = c->mask + (size_t)media_border_at(MEDIA_PAD_REFLECT, y, c->h) * (size_t)c->w;
+    uint16_t *to = c->sums + c->half;
+    for (int32_t x = 0; x < c->w; x++) to[x] = (uint16_t)(to[x] + sign * line[x]);
+}
+
+static void mirror(const columns *c) {
+    uint16_t *to = c->sums + c->half;
+    for (int32_t i = 1; i <= c->half; i++) {
+        to[-i] = to[media_border_at(MEDIA_PAD_REFLECT, -i, c->w)];
+        to[c->w - 1 + i] = to[media_border_at(MEDIA_PAD_REFLECT, c->w - 1 + i, c->w)];
+    }
+}
+
+int media_rain(const media_pixels *px, const media_kernels *by, const media_retouch *r, media_buf *room) {
     const int32_t half = r->size / 2, area = r->size * r->size, w = px->w;
     const size_t mask = (size_t)w * (size_t)px->h, tables = 3 * ((size_t)area + 1);
-    uint16_t *sums = (uint16_t *)(void *)media_buf_get(room, (size_t)w * sizeof *sums + mask + tables);
+    const size_t wide = (size_t)w + 2 * (size_t)half;
+    uint16_t *sums = (uint16_t *)(void *)media_buf_get(room, wide * sizeof *sums + mask + tables);
     uint8_t darker[256];
     if (!sums) return MEDIA_NO_MEMORY;
-    uint8_t *rain = (uint8_t *)(sums + w), *more[3];
+    uint8_t *rain = (uint8_t *)(sums + wide), *more[3];
     for (int ch = 0; ch < 3; ch++) {
         more[ch] = rain + mask + (size_t)ch * ((size_t)area + 1);
         blurred(more[ch], r->fill[ch], area);
     }
     for (int v = 0; v < 256; v++) darker[v] = (uint8_t)fmin(rint(v * r->mean), 255);
     draw_rain(rain, px, r);
+    const columns of = {w, px->h, half, rain, sums};
+    memset(sums, 0, wide * sizeof *sums);
+    for (int32_t i = -half; i < half; i++) add_line(&of, i, 1);
     for (int32_t y = 0; y < px->h; y++) {
-        memset(sums, 0, (size_t)w * sizeof *sums);
-        for (int32_t i = -half; i <= half; i++) {
-            const uint8_t *line = rain + (size_t)media_border_at(MEDIA_PAD_REFLECT, y + i, px->h) * (size_t)w;
-            for (int32_t x = 0; x < w; x++) sums[x] = (uint16_t)(sums[x] + line[x]);
-        }
         uint8_t *c = media_line(px, y);
         int32_t n = 0;
-        for (int32_t i = -half; i < half; i++) n += sums[media_border_at(MEDIA_PAD_REFLECT, i, w)];
+        add_line(&of, y + half, 1);
+        mirror(&of);
+        for (int32_t i = 0; i < 2 * half; i++) n += sums[i];
         for (int32_t x = 0; x < w; x++, c += px->step) {
-            n += sums[media_border_at(MEDIA_PAD_REFLECT, x + half, w)];
-            for (int ch = 0; ch < 3; ch++) c[ch] = darker[media_byte(c[ch] + more[ch][n])];
-            n -= sums[media_border_at(MEDIA_PAD_REFLECT, x - half, w)];
+            n += sums[x + 2 * half];
+            if (n > 0)
+                for (int ch = 0; ch < 3; ch++) c[ch] = media_byte(c[ch] + more[ch][n]);
+            n -= sums[x];
         }
+        add_line(&of, y - half, -1);
     }
+    by->by_table(px, darker);
     return MEDIA_OK;
 }
 
-void media_snow(const media_pixels *px, const media_retouch *r) {
-    const float below = (float)r->value, much = (float)r->mean, share = 1.0f / 255;
+void media_lighten(uint8_t *c, int32_t n, int step, int vector, const int32_t lighter[256]) {
+    const float share = 1.0f / 255;
+    for (int32_t x = 0; x < n; x++, c += step) {
+        const float was[3] = {c[0] * share, c[1] * share, c[2] * share};
+        float is[3];
+        media_hls at = media_to_hls(was, vector);
+        at.h = media_nearest_byte(at.h * 0.5f);
+        at.l = (float)lighter[media_nearest_byte(at.l * 255)] * share;
+        at.s = media_nearest_byte(at.s * 255) * share;
+        media_from_hls(at, 6.0f / 180, vector, is);
+        for (int i = 0; i < 3; i++) c[i] = media_nearest_byte(is[i] * 255);
+    }
+}
+
+void media_lighten_vectors(uint8_t *c, int32_t n, int step, const int32_t lighter[256]) {
+    media_lighten(c, n, step, 1, lighter);
+}
+
+void media_snow(const media_pixels *px, const media_kernels *by, const media_retouch *r) {
+    const float below = (float)r->value, much = (float)r->mean;
     const int32_t whole = px->w / MEDIA_HLS_VECTOR * MEDIA_HLS_VECTOR;
-    float lighter[256];
-    for (int l = 0; l < 256; l++)
-        lighter[l] = (float)((float)l < below ? media_cut((float)l * much) : (uint8_t)l) * share;
+    int32_t lighter[256];
+    for (int l = 0; l < 256; l++) lighter[l] = (float)l < below ? media_cut((float)l * much) : l;
     for (int32_t y = 0; y < px->h; y++) {
         uint8_t *c = media_line(px, y);
-        for (int32_t x = 0; x < px->w; x++, c += px->step) {
-            const float was[3] = {c[0] * share, c[1] * share, c[2] * share};
-            float is[3];
-            media_hls at = media_to_hls(was, x < whole);
-            at.h = media_nearest_byte(at.h * 0.5f);
-            at.l = lighter[media_nearest_byte(at.l * 255)];
-            at.s = media_nearest_byte(at.s * 255) * share;
-            media_from_hls(at, 6.0f / 180, x < whole, is);
-            for (int i = 0; i < 3; i++) c[i] = media_nearest_byte(is[i] * 255);
-        }
+        by->cv2->lighten(c, whole, px->step, lighter);
+        media_lighten(c + (size_t)whole * (size_t)px->step, px->w - whole, px->step, 0, lighter);
     }
 }
