@@ -76,7 +76,7 @@ const (
 	always              // there alone
 )
 
-// kinds are all the steps, as messages list them. One more is a line here, its type with its methods, its keys (keys.go), and what core/load makes of it.
+// kinds are all the steps, as messages list them. One more is a line here, its type with its methods, its keys (imagekeys.go), and what core/load makes of it.
 var kinds = []kind{
 	{&Symmetry{Chance{Operation: "horizontal_flip"}}, turning, also},
 	{&Symmetry{Chance{Operation: "vertical_flip"}}, turning, also},
