@@ -230,3 +230,20 @@ func TestFIFOsAndDirectoriesAreRefusedAtOnce(t *testing.T) {
 		refused("in chunks", err)
 	}
 }
+
+// wide is a video of a frame of 4 x 8000.
+func wide() []byte {
+	return append([]byte("YUV4MPEG2 W8000 H4 F10:1 Ip A1:1 C420jpeg\nFRAME\n"), make([]byte, 8000*4*3/2)...)
+}
+
+func TestAVideoOfAnImpossibleSizeIsABadSample(t *testing.T) {
+	description := []byte(`{"video": {"frames": 1, "transform": [{"resize": 240}]}}`)
+	want := "load: a picture of 4 x 8000: it becomes one of 240 x 480000, want sides of at most 16384"
+	var bad *Error
+	if _, err := Load(description, Source{Bytes: wide()}, nil); !errors.As(err, &bad) || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %T, %v, want %q", err, err, want)
+	}
+	if _, err := Open(description, Source{Bytes: wide()}); !errors.As(err, &bad) || !strings.Contains(err.Error(), want) {
+		t.Errorf("in chunks: got %T, %v, want %q", err, err, want)
+	}
+}
