@@ -82,6 +82,13 @@ imports() {
     true
 }
 
+# what a trial leaves behind is not committed with the rest: what is kept is small, and at the root stands what is known there
+strays() {
+    git ls-files -z | xargs -0 du -b | awk '$1 > 524288 {print $2 " has " $1 " bytes: want at most 524288 of a file that is kept"}'
+    git ls-files | grep -v / | grep -vxE '\.[a-z-]+|CHANGELOG\.md|LICENSE|Makefile|README\.md|go\.(mod|sum)|requirements[a-z-]*\.txt|ruff\.toml' | sed 's/$/ is not known at the root/'
+    true
+}
+
 second_checkout() { # another checkout shares Go's build cache: what it builds must not hang on this one's files
     local dir
     dir=$(mktemp -d)
@@ -109,6 +116,7 @@ run "types of the Python client" client_types
 run "types that Python programs are told" told_types
 run "the picture of speeds is of the results" python3 bench/chart.py --check
 run "a second checkout builds" second_checkout
+run "no strays" strays
 run "no open ends" bash -c "! git grep -nE '\\b(TODO|FIXME|XXX)\\b' -- '*.go' '*.c' '*.h' '*.hpp' '*.py' '*.sh' | grep -v scripts/check.sh"
 printf '%d passed, %d failed\n' $passed $failed
 [ $failed = 0 ]
