@@ -210,8 +210,14 @@ func mapped(n *yaml.Node, table string) string {
 		return fmt.Sprintf("; write {%s: %.60s}", main, n.Value)
 	case n.Kind == yaml.SequenceNode && (table == "source" || table == "source.mix[]"):
 		return "; write {shards: [...]}, or {list: FILE} of a file with a path a line"
+	case n.Kind == yaml.ScalarNode && table == "cache" && n.ShortTag() == "!!bool":
+		return "; write {dir: DIR}, of what is fetched, or {rows_bytes: 8GiB}, of what is decoded"
 	case n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str":
 		return ""
+	case table == "order" && slices.Contains([]string{"shuffle", "shuffled", "random"}, n.Value):
+		return "; write {shuffle: true}"
+	case table == "device" && slices.Contains([]string{"cuda", "gpu"}, strings.TrimRight(n.Value, ":0123456789")):
+		return fmt.Sprintf("; write {cuda: %d}", ordinal(n.Value))
 	case slices.Contains(children(table), n.Value):
 		return fmt.Sprintf("; write {%s: ...}", n.Value)
 	case transformHint(n.Value, table, nil) != "":
@@ -220,6 +226,16 @@ func mapped(n *yaml.Node, table string) string {
 		return fmt.Sprintf("; write {folder: %s}, {list: %[1]s} or {shards: %[1]s}", n.Value)
 	}
 	return ""
+}
+
+// ordinal is the number at the end of a device's name, such as cuda:1; 0: there is none.
+func ordinal(name string) int {
+	_, digits, _ := strings.Cut(name, ":")
+	n, err := strconv.ParseUint(digits, 10, 31)
+	if err != nil {
+		return 0
+	}
+	return int(n)
 }
 
 // section reads a mapping; one without content is an empty one.

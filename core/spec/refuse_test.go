@@ -209,7 +209,7 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{least + "order: {shuffle: yes}", `order.shuffle: got text "yes", want true or false`},
 		{least + "order: {weights: [1, 2]}", "x.yaml:3:18: order.weights: got a list, want the name of a column, or the path of an .npy file with a number for each sample, which numpy.save writes"},
 		{least + "order: {group: [a]}", "order.group: got a list, want the name of a column, or the path of an .npy file"},
-		{least + "cache: true", "cache: got true, want a mapping of dir, max_bytes, evict, rows_bytes, rows_dir, video_index_dir, head_space\n"},
+		{least + "cache: true", "cache: got true, want a mapping of dir, max_bytes, evict, rows_bytes, rows_dir, video_index_dir, head_space; write {dir: DIR}, of what is fetched, or {rows_bytes: 8GiB}, of what is decoded\n"},
 		{least + "cache: /nvme", "video_index_dir, head_space; write {dir: /nvme}"},
 		{least + "order: {shuffle: 1}", "order.shuffle: got 1, want true or false"},
 		{least + "order: {shuffle: 1000}", "order.shuffle: got 1000, want true or false; all samples are shuffled, without a buffer, and order: {window: 8} shuffles"},
