@@ -74,7 +74,7 @@ def form(tmp_path_factory):
     if IN_PROCESS:
         spdl.open = functools.partial(spdl.open, in_process=True)
         folder = make_folder(tmp_path_factory.mktemp("warm"), 4)
-        spdl.open(str(folder.path), args=["--size", "32", "--batch", "2"]).close()
+        spdl.open(str(folder.path), size=32, batch=2).close()
         time.sleep(0.2)
 
 

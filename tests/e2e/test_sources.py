@@ -14,6 +14,7 @@ import threading
 
 import numpy as np
 import pytest
+import spdl
 from engines import NOT_FOUND, PATIENCE, ROOT, SPDL, environment, eventually, try_to_serve
 from pictures import resize_short_and_crop, row
 
@@ -124,6 +125,25 @@ def test_serve_knows_shards_without_a_description(pictures, tmp_path, serve, att
     first, *more = sorted(map(str, (tmp_path / "shards").iterdir())) if written_out else [pattern]
     serve(first, *more, "--size", "24", "--no-shuffle", "--epochs", "1", "--batch", "8")
     check(attach(name), pictures.samples)
+
+
+def test_a_folder_is_opened_by_what_is_said_of_it(pictures, tmp_path, open_):
+    """The same batches as of the description that says it, and what a file says gives way."""
+    told = {"source": {"folder": str(pictures.path)}, "batch": 6, "order": {"shuffle": True, "seed": 5, "epochs": 1},
+            "image": {"transform": [{"resize": 24}, {"center_crop": 24}], "dtype": "f32", "layout": "NCHW"}}
+
+    def batches(loader):
+        return [(batch["image"].copy(), batch["label"].copy()) for batch in loader]
+
+    want = batches(open_(told))
+    (tmp_path / "told.json").write_text(json.dumps({**told, "batch": 2, "order": {"shuffle": False, "seed": 1}}))
+    for got in (batches(open_(pictures.path, batch=6, size=24, shuffle=True, seed=5, epochs=1, dtype="f32", layout="NCHW")),
+                batches(open_(tmp_path / "told.json", batch=6, shuffle=True, seed=5, epochs=1))):
+        assert len(got) == len(want) > 1
+        for (image, label), (wanted, wanted_label) in zip(got, want):
+            assert np.array_equal(image, wanted) and np.array_equal(label, wanted_label)
+    with pytest.raises(spdl.ArgumentError, match="--size goes with a folder or shards; a description says it in image.transform"):
+        open_(told, size=24)
 
 
 def test_parts_are_fields_in_python(pictures, tmp_path, open_):

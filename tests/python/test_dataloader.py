@@ -221,12 +221,12 @@ def test_wrong_arguments_are_refused(mock, loader):
 
 def test_what_torch_is_told_is_refused_with_what_does_it_here(mock):
     for name, remedy in _foreign.TORCH.items():
-        for call, loader in ((spdl.DataLoader, "loader.loader"), (spdl.open, "loader")) if name != "sampler" else ():  # which both take
+        for call, loader in ((spdl.DataLoader, "loader.loader"), (spdl.open, "loader")) if name not in ("sampler", "shuffle") else ():  # which both take
             with pytest.raises(TypeError, match=f"spdl: {call.__name__}: {name} is torch's; ") as refused:
                 call("x", **{name: 1})
             assert remedy.replace("{loader}", loader) in str(refused.value)
     with pytest.raises(TypeError, match="num_workers is torch's; leave it out: the engine has threads"):
-        spdl.DataLoader("x", num_workers=8, batch=3)
+        spdl.DataLoader("x", batch=3, num_workers=8)
 
 
 def test_what_is_no_description_is_so_before_its_arguments_are_looked_at(mock):
@@ -238,7 +238,9 @@ def test_what_is_no_description_is_so_before_its_arguments_are_looked_at(mock):
     ({"num_worker": 3}, "num_worker is torch's num_workers; leave it out"),
     ({"max_lease": 3}, "unexpected argument max_lease; did you mean max_leases?"),
     ({"field": "image"}, "unexpected argument field; did you mean fields?"),
-    ({"batch": 3}, "batch is the description's; say batch: N there"),
+    ({"batch_size": 3}, "batch_size is torch's; say batch=N, or batch: N in the description"),
+    ({"size": (8, 8)}, r"size is \(8, 8\), want a whole number; other sizes are the description's"),
+    ({"shuffle": 1}, "shuffle is 1, want True or False"),
     ({"colour": 3}, r"unexpected argument colour; what it takes stands in help\(spdl.DataLoader\)"),
     ({"max_leases": "3"}, "attach: max_leases is '3', want a whole number, or None"),
     ({"lane": 1.5}, "attach: lane is 1.5, want a whole number, or None"),

@@ -379,6 +379,14 @@ def test_open_passes_what_it_was_given(mock, tmp_path):
         assert (request.args, request.state, request.max_leases) == (b"--cpus 2 ", b'{"completed": 3}', 2)
 
 
+def test_open_says_to_the_engine_what_it_is_told_beside_the_description(mock):
+    numpy = pytest.importorskip("numpy")
+    with spdl.open("photos", batch=numpy.int64(64), size=224, shuffle=False, seed=7, epochs=2, dtype="f32", layout="NCHW", args=["--cpus", "2"]):
+        assert mock.request.args == b"--batch 64 --size 224 --no-shuffle --seed 7 --epochs 2 --dtype f32 --layout NCHW --cpus 2 "
+    with spdl.open({"batch": 8}, shuffle=True):
+        assert mock.request.args == b"--shuffle "
+
+
 def test_open_takes_a_description_as_a_dict(mock):
     with spdl.open({"source": {"folder": "/data"}, "batch": 8}):
         assert mock.request.name == b'{"source": {"folder": "/data"}, "batch": 8}'

@@ -80,8 +80,10 @@ def test_a_traceback_says_what_was_meant_once():
 
 
 @pytest.mark.parametrize("arguments, answer", [
-    ({"batch": 64}, r'open: batch is the description\'s; say batch: N there, or of a folder args=\["--batch", "..."\]'),
-    ({"seed": 1}, r"seed is the description's; say order: \{seed: N\} there"),
+    ({"slots": 64}, r'open: slots is the description\'s; say ring: \{slots: N\} there, or of a folder args=\["--slots", "..."\]'),
+    ({"batch": "64"}, "open: batch is '64', want a whole number$"),
+    ({"seed": True}, "open: seed is True, want a whole number$"),
+    ({"dtype": 32}, "open: dtype is 32, want text, such as dtype='f32'"),
     ({"image": {}}, r"image is the description's; say image: \{...\} there$"),
     ({"folder": "x"}, r"folder is the description's; say source: \{folder: DIR\} there$"),
     ({"num_workres": 4}, "num_workres is torch's num_workers; leave it out: the engine has threads"),
@@ -98,7 +100,7 @@ def test_what_open_does_not_take_is_answered_with_what_does_it(mock, arguments, 
 
 
 def test_what_open_is_given_by_its_place_is_refused_with_the_names(mock):
-    with pytest.raises(TypeError, match="open: got 64, True behind spec, want the others by their names: state, engine, args, .*source_threads, sampler$"):
+    with pytest.raises(TypeError, match="open: got 64, True behind spec, want the others by their names: batch, size, shuffle, .*state, engine, args, .*source_threads, sampler$"):
         spdl.open("x", 64, True)
     with pytest.raises(TypeError, match="attach: got 6 behind name, group, lane, max_leases, handoff, timeout, want no more$"):
         spdl.attach("x", None, 0, 1, False, 5, 6)

@@ -33,8 +33,15 @@ _FETCHED = 1024  # samples at most that the engine asks for at a time, beside th
 _OWN = ("fields", "transform", "tensors", "copy", "restart")
 
 
-def _check_option(name: str) -> None:
+# What says a little of a description, and what says it of a data set.
+_OF_DATA_SETS = {"batch": "say batch_size", "size": "the transform says it", "seed": "say generator=torch.Generator().manual_seed(N), or torch.manual_seed(N) ahead of it",
+                 "epochs": "each loop is one", "dtype": "the transform says it, ToTensor() f32", "layout": "the transform says it, ToTensor() NCHW"}
+
+
+def _check_option(name: str, of_data_set: bool) -> None:
     """Refuse what spdl.open does not take, and say what does it."""
+    if of_data_set and name in _OF_DATA_SETS:
+        raise TypeError(f"spdl: DataLoader: got {name} beside a data set; {_OF_DATA_SETS[name]}")
     if name not in OPTIONS:
         raise refusal("DataLoader", name, [*OPTIONS, *_OWN], "what it takes stands in help(spdl.DataLoader) and help(spdl.open)", "loader.loader")
 
@@ -164,12 +171,12 @@ class DataLoader:
             transform = None if arguments.has_columns(source) else transform
         elif more:
             raise TypeError(f"spdl: DataLoader: got {', '.join(repr(one)[:40] for one in (fields, *more))} behind the description, want fields alone; "
-                            "batch_size, shuffle and what else torch takes there is the description's")
+                            "the others by their names, batch=64, shuffle=True")
         self._owned = not isinstance(source, Loader)
         if drop is None and self._owned:
             check_kind(source)
         for name in options:
-            _check_option(name)
+            _check_option(name, drop is not None)
         if not self._owned and options:
             raise ArgumentError(f"spdl: DataLoader: {', '.join(options)} are for a loader that it opens itself")
         self._classes: Optional[list[str]] = None

@@ -13,7 +13,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 # What torch's DataLoader is told and an engine is not, and what does it here. {loader} is the spdl.Loader.
 TORCH = {
-    "batch_size": 'say batch: N in the description, or of a folder args=["--batch", "N"]',
+    "batch_size": "say batch=N, or batch: N in the description",
     "batch_sampler": "say batch: N and order: {...} in the description; by length order: {buckets: {by: COLUMN, max_total: N}}",
     "dataset": "it comes as source=, behind a description: spdl.DataLoader(spec, source=dataset)",
     "collate_fn": "batches come collated; spdl.DataLoader's transform= maps a whole one",
@@ -27,15 +27,13 @@ TORCH = {
     "pin_memory_device": "call {loader}.pin(device=N) (docs/gpu.md)",
     "prefetch_factor": "say ring: {slots: N} in the description",
     "sampler": "say order: {...} in the description",
-    "shuffle": 'say order: {shuffle: true, seed: N} in the description; of a folder it is so, unless args=["--no-shuffle"]',
+    "shuffle": "say shuffle=True or False, or order: {shuffle: true, seed: N} in the description",
     "worker_init_fn": "leave it out: there are no workers",
 }
 
 # Keys of the description that one may take for arguments, and the flag of `spdl serve` that says the same of a folder.
 _KEYS = {
-    "batch": ("batch: N", "--batch"), "size": ("image: {transform: [{resize: [N, N]}]}", "--size"), "seed": ("order: {seed: N}", "--seed"),
-    "epochs": ("order: {epochs: N}", "--epochs"), "slots": ("ring: {slots: N}", "--slots"), "cpus": ("limits: {cpus: N}", "--cpus"),
-    "dtype": ("image: {dtype: f32}", "--dtype"), "layout": ("image: {layout: NCHW}", "--layout"), "folder": ("source: {folder: DIR}", ""),
+    "slots": ("ring: {slots: N}", "--slots"), "cpus": ("limits: {cpus: N}", "--cpus"), "folder": ("source: {folder: DIR}", ""),
     "shards": ("source: {shards: DIR/*.tar}", ""), "list": ("source: {list: FILE}", ""),
     **{key: (f"{key}: {{...}}", "") for key in ("image", "video", "audio", "order", "ring", "world", "device", "cache", "limits", "bad_sample")},
 }

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any, Optional, Union
 
-from . import _c, _feed, _stream, _torchrun
+from . import _c, _feed, _said, _stream, _torchrun
 from ._errors import ArgumentError, NotFound, SpecError, StateError, error_for
 from ._foreign import own_arguments, refusal, unexpected
 from ._given import c_text, odd_place, plain
@@ -30,7 +30,9 @@ Spec = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 
 
 @own_arguments("open", lambda name, takes: refusal("open", name, takes, "what it takes stands in help(spdl.open)"))
-def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[str, os.PathLike[str], None] = None,
+def open(spec: Spec, *, batch: Optional[int] = None, size: Optional[int] = None, shuffle: Optional[bool] = None,
+         seed: Optional[int] = None, epochs: Optional[int] = None, dtype: Optional[str] = None, layout: Optional[str] = None,
+         state: Optional[dict[str, Any]] = None, engine: Union[str, os.PathLike[str], None] = None,
          args: Sequence[str] = (), group: Optional[str] = None, lane: Optional[int] = None,
          max_leases: Optional[int] = None, share: Optional[bool] = None, handoff: bool = False,
          timeout: Optional[float] = None, in_process: bool = False,
@@ -41,6 +43,12 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
     spec        path of a description (YAML or JSON), of a folder of pictures or of shards, the URL of such (s3://BUCKET/PREFIX,
                 gs://BUCKET/PREFIX, hf://datasets/USER/NAME), or the description as a dict. In a dict the `transform` of an image or video may be
                 a Compose of torchvision's or timm's transforms, one of these, or a list of them and of operations (spdl.describe)
+    batch, shuffle, seed, epochs
+                rows of a batch (32), whether each epoch is in another order (True), by which seed (0), and how many there are (0: endless); in the
+                place of what a description says
+    size, dtype, layout
+                of a folder or of shards, whose description is made here: height and width of pictures and frames in pixels (224), resized and cropped in
+                the middle; "u8" (by itself), "f16", "bf16" or "f32", floats as x/255; "NHWC" (by itself) or "NCHW"
     state       what Loader.state_dict() returned, to resume there, of several rings the first, while the others begin (their own
                 load_state_dict() takes them on); None starts at the beginning
     engine      path of the spdl command; None: $SPDL_ENGINE, beside libspdl, then PATH
@@ -73,6 +81,7 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
     does, and raises what it raises. Its log goes to stderr (SPDL_LOG sets the level).
     Raises SpecError, EngineStartError, StateError, and what attach() raises; TypeError for other arguments, with what does what they mean.
     """
+    args = [*_said.flags(batch=batch, size=size, shuffle=shuffle, seed=seed, epochs=epochs, dtype=dtype, layout=layout), *_listed(args)]
     made = Places()
     if isinstance(spec, Mapping):
         spec, made = resolved(spec)
@@ -93,8 +102,6 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
     ranks = _torchrun.ranks()
     if share and (ranks is None or not ranks.run_id):
         raise ArgumentError("spdl: open: share=True needs LOCAL_RANK and its kin in the environment; run under torchrun")
-    if isinstance(args, (str, bytes)):
-        raise TypeError(f"spdl: open: args is the text {args!r}, want a list of arguments, such as args={args.split()!r}")
     attach_opts: dict[str, Any] = dict(group=group, lane=lane, max_leases=max_leases, handoff=handoff, timeout=timeout)
     name: Optional[str] = None
     if ranks is None:
@@ -131,6 +138,12 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
     if order is not None:
         _order(loader, order)
     return loader
+
+
+def _listed(args: Sequence[str]) -> Sequence[str]:
+    if isinstance(args, (str, bytes)):
+        raise TypeError(f"spdl: open: args is the text {args!r}, want a list of arguments, such as args={args.split()!r}")
+    return args
 
 
 def _warn_of_ranks(spec: Spec, args: Sequence[str], alone: bool) -> None:
