@@ -46,7 +46,11 @@ func greys(t testing.TB, w, h int, numbers []byte) []byte {
 // walked draws a polygon by the rule itself: all points of its sides on a grid five times as fine, one after the other; where the column changes from
 // 5 n + 2 to 5 n + 3, or back, the mask of column n changes; and then all pixels down the columns.
 func walked(xy []float64, w, h int) []byte {
-	fine := func(v float64) int { return int(5*v + 0.5) }
+	// Go may make one operation of a product and a sum, as it does on aarch64, but for a product that is converted.
+	fine := func(v float64) int { return int(float64(5*v) + 0.5) }
+	along := func(from, to, steps, at int) int {
+		return int(float64(from) + float64(float64(to-from)/float64(steps)*float64(at)) + 0.5)
+	}
 	var us, vs []int
 	for i := 0; i < len(xy); i += 2 {
 		k := (i + 2) % len(xy)
@@ -66,9 +70,9 @@ func walked(xy []float64, w, h int) []byte {
 			case steps == 0:
 				us, vs = append(us, ax), append(vs, ay)
 			case dx >= dy:
-				us, vs = append(us, ax+at), append(vs, int(float64(ay)+float64(by-ay)/float64(dx)*float64(at)+0.5))
+				us, vs = append(us, ax+at), append(vs, along(ay, by, dx, at))
 			default:
-				us, vs = append(us, int(float64(ax)+float64(bx-ax)/float64(dy)*float64(at)+0.5)), append(vs, ay+at)
+				us, vs = append(us, along(ax, bx, dy, at)), append(vs, ay+at)
 			}
 		}
 	}

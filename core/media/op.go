@@ -1,7 +1,7 @@
 package media
 
 /*
-#cgo CFLAGS: -std=c11 -O2 -Wno-psabi
+#cgo CFLAGS: -std=c11 -O2 -Wno-psabi -ffp-contract=off
 #cgo LDFLAGS: -ljpeg -ldeflate -lwebpdemux -lwebp -lm
 #include "row.h"
 */
