@@ -398,6 +398,8 @@ func AudioConfig(a *spec.Audio, section string) (c audio.Config, err error) {
 		c.Resample.Method, c.Resample.Beta = audio.SincKaiser, a.Resample.Beta
 	case spec.SWResample:
 		c.Resample = audio.Resample{Method: audio.SWResample}
+	case spec.SoxrHQ:
+		c.Resample = audio.Resample{Method: audio.SoxrHQ}
 	}
 	c.Normalize.To = map[string]audio.Loudness{spec.Peak: audio.ToPeak, spec.Loudness: audio.ToIntegrated, spec.Standard: audio.ToStandard}[a.Normalize.To]
 	if n := a.Noise; n != nil {

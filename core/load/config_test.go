@@ -104,7 +104,7 @@ func TestEveryKeyReachesItsDecoder(t *testing.T) {
 			`"dtype": "i16"`, `"layout": "NLC"`, `"window": {"start": "1s"}`, `"window": {"duration": "2s"}`, `"filter": "anull"`, `"max_frames": 99`, `"timeout": "3s"`, `"speed": {"factors": [0.9]}`, `"speed": {"factors": [0.9, 1.1]}`, `"noise": {"snr_db": [1, 2]}`,
 			`"noise": {"snr_db": [1, 3]}`, `"noise": {"snr_db": [1, 2], "p": 0.5}`, `"noise": {"snr_db": [1, 2], "color": "pink"}`, `"noise": {"snr_db": [1, 2], "color": "brown"}`,
 			`"gain": {"db": [1, 2]}`, `"gain": {"db": [1, 3]}`, `"gain": {"db": [1, 2], "p": 0.5}`, `"polarity_inversion": 0.5`, `"pre_emphasis": 0.97`, `"normalize": {"to": "zero_mean_unit_var"}`,
-			`"rate": 8000, "resample": {"method": "swresample"}`, `"rate": 8000, "resample": {"width": 9}`, `"rate": 8000, "resample": {"rolloff": 0.5}`,
+			`"rate": 8000, "resample": {"method": "swresample"}`, `"rate": 8000, "resample": {"method": "soxr_hq"}`, `"rate": 8000, "resample": {"width": 9}`, `"rate": 8000, "resample": {"rolloff": 0.5}`,
 			`"rate": 8000, "resample": {"method": "sinc_interp_kaiser"}`, `"rate": 8000, "resample": {"method": "sinc_interp_kaiser", "beta": 9}`,
 			`"normalize": {"to": "peak"}`, `"normalize": {"to": "loudness"}`, `"normalize": {"to": "loudness", "level": -20}`,
 			`"raw": {"encoding": "s16", "rate": 8000, "channels": 1}`, `"raw": {"encoding": "f64", "rate": 8000, "channels": 1}`, `"raw": {"encoding": "s16", "rate": 9000, "channels": 1}`,
