@@ -440,6 +440,7 @@ func featuresOf(f *spec.Features) *audio.Features {
 	c.Window, c.Int16 = map[string]audio.WindowType{spec.Hanning: audio.Hanning, spec.Hamming: audio.Hamming}[f.Window], f.Int16
 	c.Mirrored = f.Mirrored
 	c.Log = map[string]audio.Log{spec.Decibel: audio.Decibel, spec.NaturalLog: audio.NaturalLog, spec.Log10: audio.Log10}[f.Log]
+	c.Zeros, c.Doubles, c.Reference, c.OfLargest, c.Floor = f.Zeros, f.Doubles, f.Reference, f.OfLargest, f.Floor
 	c.CMVN = map[string]audio.CMVN{spec.CMVNMean: audio.Mean, spec.CMVNMeanVariance: audio.MeanVariance}[f.CMVN]
 	if f.Scale == spec.Slaney {
 		c.Scale = audio.Slaney
