@@ -267,6 +267,8 @@ class Reader(Steps):
             return one._replace(file=number)
         if isinstance(one, films.Shown):
             return one._replace(film=one.film._replace(file=number))
+        if isinstance(one, heard_room.Complex):
+            return heard_room.Complex(one.sound._replace(file=number))
         if isinstance(one, openers.Decoder):
             return openers.Decoder(one.sound._replace(file=number))
         if isinstance(one, heard_room.Info):

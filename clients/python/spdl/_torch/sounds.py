@@ -7,12 +7,15 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Optional, Union
 
-from . import levels, spectra
+from . import levels, librosa, spectra
 from .annotated import Unknown
 from .levels import Each
 
 LIBRARIES = ("torchaudio", "torchcodec", "soundfile", "librosa", "scipy")
-_RESAMPLERS = {"librosa": "soxr", "torchcodec": "FFmpeg's swresample, which ends elsewhere"}  # of libraries that resample while they open
+_RESAMPLERS = {  # of libraries that resample while they open, and what resamples as the engine does
+    "librosa": ("another res_type", "res_type=\"soxr_hq\", which is librosa's default,"), "torchcodec": ("FFmpeg's swresample, which ends elsewhere", "torchaudio.functional.resample"),
+}
+SOXR = (("method", "soxr_hq"),)  # librosa's way to resample
 _EXACT = ("pcm_u8", "pcm_s8", "pcm_s16", "pcm_s24", "flac", "pcm_mulaw", "pcm_alaw", "pcm_f32")  # codecs whose samples floats of 32 bits have whole
 
 
@@ -77,6 +80,7 @@ class Sound(NamedTuple):
     peak: bool = False  # whether the engine divides it by its peak
     features: tuple[spectra.Feature, ...] = ()
     then: tuple[Each, ...] = ()  # what the loop does to its numbers, or to those of its features
+    row_axes: str = ""  # those that rows have ahead of what the loop does, where that changes them; "": axes
     began: bool = False  # whether it was an array of NumPy's ahead of what the loop does
 
     @property
@@ -86,7 +90,7 @@ class Sound(NamedTuple):
     @property
     def alike(self) -> bool:
         """Whether all files have to have the rate of the first."""
-        by_samples = self.window is not None and not isinstance(self.window, Played) and not is_told(self.window)  # which are times of a description
+        by_samples = isinstance(self.window, tuple) and not isinstance(self.window, Played) and any(type(one) is int and one > 0 for one in self.window)  # which are times of a description
         return self.rate is None or by_samples or isinstance(self.length, Seconds) or any(one.by_file for one in self.features)
 
     def form(self, first: Facts) -> Any:
@@ -118,6 +122,26 @@ def part(window: tuple[Any, Any], told: Sequence[Any], got: Facts) -> dict[str, 
         length = max(1, (got.frames or 1 << 40) - start)
     at, long = window_columns(window)
     return {at: start / got.rate, **({long: length / got.rate} if long else {})}
+
+
+def is_same_part(window: Any, first: int, rate: int) -> bool:
+    """Whether a part that is said in seconds, as a description has it of files of the first rate, is what its code takes at another."""
+    if not isinstance(window, tuple) or isinstance(window, Played) or is_told(window) or not any(isinstance(one, Seconds) for one in window):
+        return True
+    start, length = [0 if one is None else _samples(one, (), first) or 0 for one in window]
+    begin, end = [_at(nanoseconds, rate) for nanoseconds in (_nanoseconds(start, first), _nanoseconds(start, first) + _nanoseconds(length, first))]
+    wanted = [0 if one is None else _samples(one, (), rate) for one in window]
+    return begin is not None and end is not None and [begin, end - begin if window[1] is not None else 0] == wanted
+
+
+def _nanoseconds(frames: int, rate: int) -> int:
+    return round(frames * 10**9 / rate)
+
+
+def _at(nanoseconds: int, rate: int) -> Optional[int]:
+    """The sample that the engine has there; None: it is not sure which."""
+    whole, rest = divmod(nanoseconds * rate, 10**9)
+    return None if abs(rest - 5 * 10**8) <= 2 * rate else whole + (rest > 5 * 10**8)
 
 
 def _samples(one: Any, told: Sequence[Any], rate: int) -> Optional[int]:
@@ -190,7 +214,7 @@ def resampled(one: Sound, rate: Any, new: int, how: Sequence[tuple[str, Any]], d
         raise Cannot("want resampling once, to a whole number of samples a second")
     if one.dtype in ("i16", "whole", "scaled"):
         raise Cannot("want resampling of samples from -1 to 1")
-    return one._replace(rate=new, of_rate=one.of_rate if rate is None else rate, resample=tuple(how), doubles=doubles or one.dtype == "f64")
+    return one._replace(rate=new, of_rate=one.of_rate if rate is None else rate, resample=tuple(how), doubles=doubles or one.dtype == "f64" and tuple(how) != SOXR)
 
 
 def cropped(one: Sound, length: Frames, where: str, drawn: int = 0) -> Sound:
@@ -240,7 +264,7 @@ def settled(one: Sound) -> Sound:
 def put(one: Sound, said: str, by: Callable[[Any, Any], Any], other: levels.Measured) -> Sound:
     """What is done to its numbers by one that was measured of it."""
     one = settled(one)
-    if one.features or other.of != bare(one):
+    if other.of != bare(one):
         raise Cannot("want what is measured of a sound to be put to its own samples, as they are there: w / w.abs().max(), in front of crops and zeros or behind both")
     return then(one._replace(then=()), levels.put(one.then, said, by, other))
 
@@ -272,6 +296,30 @@ def featured(one: Sound, feature: spectra.Feature) -> Sound:
     if not one.features or one.then or not one.axes.endswith("FT"):
         raise Cannot("want it right behind a spectrum, such as torchaudio.transforms.MelSpectrogram makes")
     return one._replace(features=(*one.features, feature))
+
+
+def featured_by(one: Sound, feature: spectra.Feature) -> Sound:
+    """Through one of librosa's functions."""
+    if not feature.axes:
+        if one.then or not one.features or any(not isinstance(each.of, librosa.Call) for each in one.features) or one.axes != "FT":
+            raise Cannot("want it right behind librosa.stft or librosa.feature.melspectrogram")
+        return one._replace(features=(*one.features, feature))
+    if one.axes == "?":
+        one = one._replace(axes="L", files=1)
+    if one.features or not one.array or one.axes != "L" or one.dtype != "f32":
+        raise Cannot("want it of an array of [samples] from -1 to 1, in floats of 32 bits, as librosa.load returns")
+    if not one.cut and [each.peak for each in (*one.level, *one.then)] == [True]:
+        one = one._replace(level=(), then=(), peak=True)
+    if one.level or one.then or one.centred:
+        raise Cannot("want it of samples as their files have them, or divided by their peak behind a crop")
+    return one._replace(axes="FT", features=(feature,))
+
+
+def squared(one: Sound) -> Optional[Sound]:
+    """Magnitudes of librosa.stft as powers; None: they are something else."""
+    if one.then or len(one.features) != 1 or not isinstance(call := one.features[0].of, librosa.Call) or call.name != "stft" or call.power != 1:
+        return None
+    return one._replace(features=(one.features[0]._replace(of=call._replace(power=2, given=(*call.given, ("power", 2)))),))
 
 
 def centred(one: Sound) -> Sound:
@@ -317,6 +365,36 @@ def widened(one: Sound, axis: int) -> Sound:
     if letter == "C" and one.channels is None:
         one = one._replace(channels=1, files=1)
     return one._replace(axes=one.axes[:at] + letter + one.axes[at:])
+
+
+def stacked(one: Sound, times: int, axis: int) -> Sound:
+    """Several times what is made of it, along a new axis."""
+    _check_copies(one, times)
+    at = axis if axis >= 0 else len(one.axes) + 1 + axis
+    if not 0 <= at <= len(one.axes):
+        raise Cannot("want an axis that it has")
+    made = then(one, Each(("stack", times, at), lambda rows: _library(rows).stack([rows] * times, **{"axis" if hasattr(rows, "astype") else "dim": at + 1}), along=True))
+    return made._replace(axes=one.axes[:at] + "S" + one.axes[at:], row_axes=one.row_axes or one.axes)
+
+
+def repeated(one: Sound, times: int, axis: int) -> Sound:
+    """Several times what is made of it, along an axis of one."""
+    _check_copies(one, times)
+    at = axis if axis >= 0 else len(one.axes) + axis
+    if not 0 <= at < len(one.axes) or one.axes[at] not in "1C" or one.axes[at] == "C" and one.channels != 1:
+        raise Cannot("want copies along an axis of one")
+    made = then(one, Each(("repeat", times, at), lambda rows: _library(rows).concatenate([rows] * times, **{"axis" if hasattr(rows, "astype") else "dim": at + 1}), along=True))
+    return made._replace(axes=one.axes[:at] + "S" + one.axes[at + 1:], row_axes=one.row_axes or one.axes)
+
+
+def _check_copies(one: Sound, times: int) -> None:
+    _check_axes(one)
+    if not one.features or type(times) is not int or not 1 <= times <= 64:
+        raise Cannot("want copies of what is made of the samples")
+
+
+def _library(rows: Any) -> Any:
+    return sys.modules["numpy" if hasattr(rows, "astype") else "torch"]
 
 
 def _check_axes(one: Sound) -> None:
@@ -400,12 +478,15 @@ class Want(NamedTuple):
         for one in self.sounds:
             if got.codec == "opus" and one.of in ("torchaudio", "torchcodec"):
                 return f"is of Opus, which {one.of} decodes by FFmpeg's decoder and the engine by libopus, want sounds of another codec, or a description (docs/audio.md#opus)"
-            if one.of in _RESAMPLERS and one.of_rate is not None and got.rate != one.of_rate:
-                return f"has {got.rate} samples a second, which {one.of} resamples to {one.of_rate} by {_RESAMPLERS[one.of]}, want {one.of_rate}: torchaudio.functional.resample is the same here"
+            if one.of in _RESAMPLERS and one.of_rate is not None and one.rate is None and got.rate != one.of_rate:
+                by, instead = _RESAMPLERS[one.of]
+                return f"has {got.rate} samples a second, which {one.of} resamples to {one.of_rate} by {by}, want {one.of_rate}: {instead} is the same here"
             rate = one.of_rate if one.of_rate is not None else self.first.rate if one.alike else got.rate
             if got.rate != rate:
                 return f"has {got.rate} samples a second, want {rate}{', as its code says' if one.of_rate is not None else ', as the first sample has it'}: " \
                        "torchaudio.functional.resample(waveform, sample_rate, 16000) brings sounds of any rate to one"
+            if got.rate != self.first.rate and not is_same_part(one.window, self.first.rate, got.rate):
+                return f"has {got.rate} samples a second, at which the part that its code takes of it begins or ends beside a sample, want {self.first.rate}, as the first sample has it, or times that are whole numbers of samples at both"
             channels = one.files if one.files is not None else got.channels if one.channels is not None else self.first.channels
             want = f"{channels}" if got.channels != channels else f"{one.upto} at most" if one.upto is not None and got.channels > one.upto else f"more than {one.select}" if (one.select or 0) >= got.channels else ""
             if want:
@@ -519,7 +600,7 @@ def section(one: Sound, first: Facts, longest: Callable[[], int], listed: bool) 
     """
     rate = one.rate if one.rate is not None else first.rate
     channels = one.channels if one.channels is not None else first.channels
-    axes = one.axes if one.axes != "?" else "L" if channels == 1 else "LC"
+    axes = one.row_axes or (one.axes if one.axes != "?" else "L" if channels == 1 else "LC")
     made: dict[str, Any] = {"rate": rate}
     if not any(feature.axes == "TF" for feature in one.features):
         one = settled(one)
@@ -572,12 +653,12 @@ def _window(window: Union[Played, tuple[Frames, Optional[Frames]]], rate: int) -
 
 def _time(frames: int, rate: int) -> str:
     """A number of samples as a time, to the nanosecond."""
-    return f"{round(frames * 10**9 / rate)}ns"
+    return f"{_nanoseconds(frames, rate)}ns"
 
 
-def length_at(frames: int, of: int, rate: int) -> int:
-    """How many samples so many become at another rate, as torchaudio counts them."""
-    return frames if of == rate else math.ceil(rate * frames / of)
+def length_at(frames: int, of: int, rate: int, by_soxr: bool) -> int:
+    """How many samples so many become at another rate, as torchaudio counts them, or librosa, whose ratio is a float."""
+    return frames if of == rate else math.ceil(frames * (rate / of)) if by_soxr else math.ceil(rate * frames / of)
 
 
 def own_draws(views: Sequence[Sound]) -> list[bool]:
@@ -609,5 +690,5 @@ def longest(one: Sound, files: Iterable[tuple[Optional[Facts], Mapping[str, floa
             start, room = [_samples(each, (), got.rate) for each in one.window]
             frames = max(0, frames - (start or 0))
             frames = frames if room is None else min(room, frames)
-        most = max(most, length_at(frames, got.rate, one.rate if one.rate is not None else got.rate))
+        most = max(most, length_at(frames, got.rate, one.rate if one.rate is not None else got.rate, one.resample == SOXR))
     return most
