@@ -1,24 +1,16 @@
-"""A sound that a data set of one's own opens: what its code has made of it, and the section of a description that is the same."""
+"""A sound that a data set of one's own opens: what its code has made of it."""
 
 from __future__ import annotations
 
-import math
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Optional, Union
 
 from . import levels, librosa, spectra
-from .annotated import Unknown
 from .levels import Each
 
 LIBRARIES = ("torchaudio", "torchcodec", "soundfile", "librosa", "scipy")
-_RESAMPLERS = {  # of libraries that resample while they open, and what resamples as the engine does
-    "librosa": ("another res_type", "res_type=\"soxr_hq\", which is librosa's default,"), "torchcodec": ("FFmpeg's swresample, which ends elsewhere", "torchaudio.functional.resample"),
-}
 SOXR = (("method", "soxr_hq"),)  # librosa's way to resample
-_EXACT = ("pcm_u8", "pcm_s8", "pcm_s16", "pcm_s24", "flac", "pcm_mulaw", "pcm_alaw", "pcm_f32")  # codecs whose samples floats of 32 bits have whole
-
-
 _CENTRED = "want that ahead of torchaudio.compliance.kaldi.fbank alone, which takes its mean from each frame"
 
 
@@ -93,9 +85,9 @@ class Sound(NamedTuple):
         by_samples = isinstance(self.window, tuple) and not isinstance(self.window, Played) and any(type(one) is int and one > 0 for one in self.window)  # which are times of a description
         return self.rate is None or by_samples or isinstance(self.length, Seconds) or any(one.by_file for one in self.features)
 
-    def form(self, first: Facts) -> Any:
-        """What two data sets have to have in common, to be one."""
-        return self._replace(features=(), drawn=0), spectra.told(self.features, self.rate or first.rate, first.rate)
+    def form(self, rate: int) -> Any:
+        """What two data sets have to have in common, to be one, whose files are of that rate."""
+        return self._replace(features=(), drawn=0), spectra.told(self.features, self.rate or rate, rate)
 
     def frames(self) -> Sound:
         """What its number of samples goes by."""
@@ -105,53 +97,6 @@ class Sound(NamedTuple):
 def is_told(window: Any) -> bool:
     """Whether code says for each sample where it begins, or how long it is."""
     return isinstance(window, tuple) and not isinstance(window, Played) and any(isinstance(one, Told) for one in window)
-
-
-def window_columns(window: tuple[Any, Any]) -> tuple[str, str]:
-    """The columns that say so, "": there is none of how long it is."""
-    number = next(one.number for one in window if isinstance(one, Told))
-    return f"at{number}", "" if window[1] is None else f"for{number}"
-
-
-def part(window: tuple[Any, Any], told: Sequence[Any], got: Facts) -> dict[str, float]:
-    """Those columns of a sample, in seconds, of what code says of it. Raises Unknown."""
-    start, length = [_samples(one, told, got.rate) for one in window]
-    if start is None or start < 0 or length is not None and length == 0 or length is not None and length < 0 and not isinstance(window[1], Told):
-        raise Unknown(f"takes {length} samples from sample {start} on, want one at least, from 0 on")
-    if length is None or length < 0:  # to the end
-        length = max(1, (got.frames or 1 << 40) - start)
-    at, long = window_columns(window)
-    return {at: start / got.rate, **({long: length / got.rate} if long else {})}
-
-
-def is_same_part(window: Any, first: int, rate: int) -> bool:
-    """Whether a part that is said in seconds, as a description has it of files of the first rate, is what its code takes at another."""
-    if not isinstance(window, tuple) or isinstance(window, Played) or is_told(window) or not any(isinstance(one, Seconds) for one in window):
-        return True
-    start, length = [0 if one is None else _samples(one, (), first) or 0 for one in window]
-    begin, end = [_at(nanoseconds, rate) for nanoseconds in (_nanoseconds(start, first), _nanoseconds(start, first) + _nanoseconds(length, first))]
-    wanted = [0 if one is None else _samples(one, (), rate) for one in window]
-    return begin is not None and end is not None and [begin, end - begin if window[1] is not None else 0] == wanted
-
-
-def _nanoseconds(frames: int, rate: int) -> int:
-    return round(frames * 10**9 / rate)
-
-
-def _at(nanoseconds: int, rate: int) -> Optional[int]:
-    """The sample that the engine has there; None: it is not sure which."""
-    whole, rest = divmod(nanoseconds * rate, 10**9)
-    return None if abs(rest - 5 * 10**8) <= 2 * rate else whole + (rest > 5 * 10**8)
-
-
-def _samples(one: Any, told: Sequence[Any], rate: int) -> Optional[int]:
-    if not isinstance(one, Told):
-        return one.at(rate) if isinstance(one, Seconds) else one
-    value = told[one.number]
-    value = value.item() if hasattr(value, "item") else value
-    if type(value) not in ((int, float) if one.seconds else (int,)):
-        raise Unknown(f"has {value!r:.60} for where its sound begins or how long it is, want {'a number of seconds' if one.seconds else 'a whole number of samples'}")
-    return int(value * rate) if one.seconds else int(value)
 
 
 # ---- what is done to it
@@ -405,7 +350,7 @@ def _check_axes(one: Sound) -> None:
 def cast(one: Sound, to: str) -> Sound:
     """With numbers of another type: f32 or f64."""
     if one.then or one.level or one.features:
-        return then(one, Each(("as", to), lambda rows: _as(rows, to)))
+        return then(one, Each(("as", to), lambda rows: retyped(rows, to)))
     if to == "f32" and one.dtype in ("i16", "whole"):
         return one._replace(dtype="whole")
     if to == "f32" and one.dtype in ("f32", "f64"):
@@ -433,262 +378,8 @@ def multiplied(one: Sound, number: float) -> Optional[Sound]:
     return one._replace(dtype="scaled") if one.dtype == "f32" and number == 32768 and not one.then and not one.level and not one.features else None
 
 
-# ---- what all files have to be
-
-
-class Facts(NamedTuple):
-    """What a file says of itself."""
-
-    rate: int
-    channels: int
-    frames: Optional[int]  # None: it does not say
-    codec: str
-
-
-def facts(of: Any) -> Optional[Facts]:
-    """Of a path, or the bytes of a file. None: it cannot be read, which the engine tells when its turn comes."""
-    from ..io import probe_audio
-    from .._errors import SpdlError
-
-    try:
-        said = probe_audio(of)
-    except (SpdlError, OSError):
-        return None
-    if said["rate"] <= 0 or said["channels"] <= 0:
-        return None
-    frames = said["frames"] if said["frames"] >= 0 else round(said["seconds"] * said["rate"]) if said["seconds"] and said["seconds"] > 0 else None
-    return Facts(said["rate"], said["channels"], frames, said["codec"])
-
-
-def rate_of(path: Any) -> int:
-    """Its samples a second, where a program asks for them. Raises OSError of what cannot be read."""
-    if (said := facts(path)) is None:
-        raise OSError(f"{path} cannot be read as a sound")
-    return said.rate
-
-
-class Want(NamedTuple):
-    """What the files of a sound have to be, as its code has it for granted and as the first sample has it."""
-
-    sounds: Sequence[Sound]
-    first: Facts
-
-    def check(self, got: Facts) -> str:
-        """What is wrong with a file, and what is wanted; "": nothing."""
-        for one in self.sounds:
-            if got.codec == "opus" and one.of in ("torchaudio", "torchcodec"):
-                return f"is of Opus, which {one.of} decodes by FFmpeg's decoder and the engine by libopus, want sounds of another codec, or a description (docs/audio.md#opus)"
-            if one.of in _RESAMPLERS and one.of_rate is not None and one.rate is None and got.rate != one.of_rate:
-                by, instead = _RESAMPLERS[one.of]
-                return f"has {got.rate} samples a second, which {one.of} resamples to {one.of_rate} by {by}, want {one.of_rate}: {instead} is the same here"
-            rate = one.of_rate if one.of_rate is not None else self.first.rate if one.alike else got.rate
-            if got.rate != rate:
-                return f"has {got.rate} samples a second, want {rate}{', as its code says' if one.of_rate is not None else ', as the first sample has it'}: " \
-                       "torchaudio.functional.resample(waveform, sample_rate, 16000) brings sounds of any rate to one"
-            if got.rate != self.first.rate and not is_same_part(one.window, self.first.rate, got.rate):
-                return f"has {got.rate} samples a second, at which the part that its code takes of it begins or ends beside a sample, want {self.first.rate}, as the first sample has it, or times that are whole numbers of samples at both"
-            channels = one.files if one.files is not None else got.channels if one.channels is not None else self.first.channels
-            want = f"{channels}" if got.channels != channels else f"{one.upto} at most" if one.upto is not None and got.channels > one.upto else f"more than {one.select}" if (one.select or 0) >= got.channels else ""
-            if want:
-                return f"has {got.channels} channels, want {want}: waveform.mean(0, keepdim=True) makes one of them"
-            if one.dtype in ("i16", "whole") and not got.codec.startswith("pcm_s16"):
-                return f"is of {got.codec}, and its code reads samples as its file has them, want 16 bits"
-            if one.of == "scipy" and not got.codec.startswith("pcm_s16"):
-                return f"is of {got.codec}, want samples of 16 bits, of which scipy.io.wavfile makes int16"
-            if one.dtype == "f64" and not got.codec.startswith(_EXACT):
-                return f"is of {got.codec}, whose samples are of 64 bits in its code, want dtype=\"float32\", or .astype(np.float32) or .float() behind it"
-        return ""
-
-
-# ---- as a description
-
-
-class Row(NamedTuple):
-    """What becomes of a sound's row."""
-
-    axes: str  # as its code has them
-    engines: str  # as rows of a batch have them; of a list each has time first
-    array: bool  # of NumPy, where what is done to its numbers begins
-    then: Sequence[Callable[[Any], Any]]
-    kind: str = ""
-    lengths: bool = False  # whether rows of a batch have to have one length, which its field of lengths says
-    level: Sequence[Callable[[Any], Any]] = ()  # what is done to a row's own samples
-    room: Optional[int] = None  # samples that rows have then
-    cut: str = ""  # where they are cut to these; "": the engine has done it
-    padded: bool = False  # whether there are zeros behind
-    owns: bool = False  # whether lengths say what a row's own samples are
-
-    @property
-    def asks(self) -> bool:
-        """Whether its field of lengths is wanted."""
-        return self.lengths or self.owns
-
-    def ends(self, lengths: Sequence[int]) -> Sequence[int]:
-        """Lengths that have to be one."""
-        return lengths if self.lengths else [min(one, self.room or one) for one in lengths] if self.cut and not self.padded else []
-
-    def __call__(self, rows: Any, lengths: Optional[Sequence[int]] = None) -> Any:
-        if isinstance(rows, list):
-            return [self._ordered(one, self.engines[-1] + self.engines[:-1], [one.shape[1]])[0] for one in [one[None] for one in rows]]
-        return self._ordered(rows, self.engines, lengths)
-
-    def _ordered(self, rows: Any, engines: str, lengths: Optional[Sequence[int]]) -> Any:
-        """[N, *engines] as [N, *axes]."""
-        wanted, at = [axis for axis in self.axes if axis in engines], 0
-        for axis in engines:
-            if axis not in self.axes:  # of one channel
-                rows = rows.squeeze(1 + at) if hasattr(rows, "unsqueeze") else rows.squeeze(axis=1 + at)
-            else:
-                at += 1
-        left = [axis for axis in engines if axis in self.axes]
-        if left != wanted:
-            order = (0, *[1 + left.index(axis) for axis in wanted])
-            rows = rows.permute(order) if hasattr(rows, "permute") else rows.transpose(order)
-        for at, axis in enumerate(self.axes, 1):
-            if axis not in engines:
-                rows = rows.unsqueeze(at) if hasattr(rows, "unsqueeze") else rows.reshape((*rows.shape[:at], 1, *rows.shape[at:]))
-        if self.array or self.then or self.level:
-            rows = rows if self.array or hasattr(rows, "unsqueeze") else sys.modules["torch"].from_numpy(rows)
-            rows = rows.numpy() if self.array and hasattr(rows, "numpy") else rows
-        if self.level and lengths is not None:
-            rows = self._levelled(rows, lengths)
-        for each in self.then:
-            rows = each(rows)
-        return rows
-
-    def _levelled(self, rows: Any, lengths: Sequence[int]) -> Any:
-        """Each with what is done to its own samples, ahead of zeros behind them."""
-        time, made = self.axes.index("L"), []
-        for row, length in zip(rows, lengths):
-            own = row[_along(time, slice(length))]
-            own = own[None].contiguous() if hasattr(own, "contiguous") else sys.modules["numpy"].ascontiguousarray(own[None])
-            for each in self.level:
-                own = each(own)
-            made.append(self._brought(own[0], time))
-        return sys.modules["torch"].stack(made) if hasattr(made[0], "unsqueeze") else sys.modules["numpy"].stack(made)
-
-    def _brought(self, own: Any, time: int) -> Any:
-        """To the length of rows."""
-        length, room = own.shape[time], self.room
-        if self.cut and room is not None and length > room:
-            start = (length - room) // 2 if self.cut == "center" else 0
-            return own[_along(time, slice(start, start + room))]
-        if not self.padded or room is None or length >= room:
-            return own
-        shape = (*own.shape[:time], room, *own.shape[time + 1:])
-        made = own.new_zeros(shape) if hasattr(own, "new_zeros") else sys.modules["numpy"].zeros(shape, own.dtype)
-        made[_along(time, slice(length))] = own
-        return made
-
-
-def _along(axis: int, part: slice) -> tuple[slice, ...]:
-    return (*[slice(None) for _ in range(axis)], part)
-
-
-def _as(rows: Any, to: str) -> Any:
+def retyped(rows: Any, to: str) -> Any:
     """Rows in floats of so many bits."""
     if hasattr(rows, "astype"):
         return rows.astype("float32" if to == "f32" else "float64")
     return rows.float() if to == "f32" else rows.double()
-
-
-def section(one: Sound, first: Facts, longest: Callable[[], int], listed: bool) -> tuple[dict[str, Any], Row]:
-    """The section of a description and what becomes of its rows.
-
-    longest    the most samples that a file of the data set has, at the rate of rows, where nothing bounds them
-    listed     whether the loop may have rows of lengths of their own
-    """
-    rate = one.rate if one.rate is not None else first.rate
-    channels = one.channels if one.channels is not None else first.channels
-    axes = one.row_axes or (one.axes if one.axes != "?" else "L" if channels == 1 else "LC")
-    made: dict[str, Any] = {"rate": rate}
-    if not any(feature.axes == "TF" for feature in one.features):
-        one = settled(one)
-    if channels != 1:
-        made["channels"] = channels
-    if one.select is not None:
-        made["select"] = [one.select]
-    if one.window is not None:
-        made["window"] = _window(one.window, first.rate)
-    how = {**dict(one.resample), **({"filters": "f64"} if one.doubles else {})}
-    if how not in ({}, {"method": "sinc_interp_hann"}):
-        made["resample"] = how
-    room = one.length.at(first.rate) if isinstance(one.length, Seconds) else None if isinstance(one.length, Told) else one.length
-    fixed = one.padded and room is not None and not one.cut
-    made["length"] = max(1, longest() if room is None or one.cut else room)
-    if one.crop and not one.cut:
-        made["crop"] = one.crop
-    if not fixed:
-        made["shape"] = "ragged" if listed else "padded"
-    dtype = one.dtype
-    if dtype == "i16":
-        made["dtype"] = "i16"
-    if one.peak:
-        made["normalize"] = {"to": "peak"}
-    if one.features:
-        made["features"] = spectra.told(one.features, rate, first.rate)
-        if fixed:
-            made["features"]["padding"] = "silence"
-    engines = ("FT" if channels == 1 else "CFT") if one.features else "CL"
-    if not fixed and listed:
-        made["layout"] = "NLC"
-    ahead: Sequence[Callable[[Any], Any]] = {"f64": [lambda rows: _as(rows, "f64")], "whole": [lambda rows: rows * 32768], "scaled": [lambda rows: rows * 32768]}.get(dtype, [])
-    level: Sequence[Callable[[Any], Any]] = (*ahead, *one.level) if one.level else ()
-    last: Sequence[Callable[[Any], Any]] = one.then if one.level else (*ahead, *one.then)
-    return made, Row(axes, engines, one.began if one.then or one.level else one.array, last, lengths=not fixed and not listed and not one.cut, level=level, room=room, cut=one.crop if one.cut else "", padded=one.padded, owns=bool(level) and (fixed or not listed))
-
-
-def _window(window: Union[Played, tuple[Frames, Optional[Frames]]], rate: int) -> dict[str, Any]:
-    """From its first sample on to the one behind its last, as times of the file's samples."""
-    if isinstance(window, Played):
-        start, length = [f"{round(seconds * 10**9)}ns" for seconds in (window.start, (window.stop or 0) - window.start)]
-        return {"start": start, **({} if window.stop is None else {"duration": length})}
-    if is_told(window):
-        at, long = window_columns(window)
-        return {"start_column": at, **({"duration_column": long} if long else {})}
-    start_at, frames = [_samples(one, (), rate) for one in window]
-    said: dict[str, Any] = {"start": _time(start_at, rate)} if start_at else {}
-    return said if frames is None else {**said, "duration": _time(frames, rate)}
-
-
-def _time(frames: int, rate: int) -> str:
-    """A number of samples as a time, to the nanosecond."""
-    return f"{_nanoseconds(frames, rate)}ns"
-
-
-def length_at(frames: int, of: int, rate: int, by_soxr: bool) -> int:
-    """How many samples so many become at another rate, as torchaudio counts them, or librosa, whose ratio is a float."""
-    return frames if of == rate else math.ceil(frames * (rate / of)) if by_soxr else math.ceil(rate * frames / of)
-
-
-def own_draws(views: Sequence[Sound]) -> list[bool]:
-    """Of each sound whether it draws for itself. Those that are made of one crop do not. Raises Unknown."""
-    crops = [view.drawn for view in views if view.drawn]
-    shared = {call for call in crops if crops.count(call) > 1}
-    alike = [view for view in views if view.drawn in shared]
-    if len(shared) > 1 or sum(any(spectra.is_mask(one) for one in view.features) for view in alike) > 1:
-        raise Unknown("has several sounds of one crop that is drawn, and draws more for each, want one of them: all fields that do not draw for themselves draw alike")
-    return [view.drawn not in shared for view in views]
-
-
-def longest(one: Sound, files: Iterable[tuple[Optional[Facts], Mapping[str, float]]], of: Callable[[int], str]) -> int:
-    """The most samples of a row, of files with their parts. Raises Unknown of files that do not say how many they have."""
-    most = 1
-    for number, (got, said) in enumerate(files):
-        if got is None:
-            continue  # it is a bad sample, when its turn comes
-        if got.frames is None:
-            raise Unknown(f"{of(number)} does not say how long it is, and rows have room for the longest, want a crop, waveform[:, :n]")
-        frames = got.frames
-        if isinstance(one.window, Played):
-            frames = frames if one.window.stop is None else min(frames, math.ceil((one.window.stop - one.window.start) * got.rate) + 1)
-        elif one.window is not None and is_told(one.window):
-            at, long = window_columns(one.window)
-            frames = max(0, frames - round(said[at] * got.rate))
-            frames = min(frames, round(said[long] * got.rate)) if long else frames
-        elif one.window is not None:
-            start, room = [_samples(each, (), got.rate) for each in one.window]
-            frames = max(0, frames - (start or 0))
-            frames = frames if room is None else min(room, frames)
-        most = max(most, length_at(frames, got.rate, one.rate if one.rate is not None else got.rate, one.resample == SOXR))
-    return most
