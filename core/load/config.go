@@ -398,6 +398,8 @@ func AudioConfig(a *spec.Audio, section string) (c audio.Config, err error) {
 		c.Resample.Method, c.Resample.Beta = audio.SincKaiser, a.Resample.Beta
 	case spec.SWResample:
 		c.Resample = audio.Resample{Method: audio.SWResample}
+	case spec.SoxrHQ:
+		c.Resample = audio.Resample{Method: audio.SoxrHQ}
 	}
 	c.Normalize.To = map[string]audio.Loudness{spec.Peak: audio.ToPeak, spec.Loudness: audio.ToIntegrated, spec.Standard: audio.ToStandard}[a.Normalize.To]
 	if n := a.Noise; n != nil {
@@ -438,6 +440,7 @@ func featuresOf(f *spec.Features) *audio.Features {
 	c.Window, c.Int16 = map[string]audio.WindowType{spec.Hanning: audio.Hanning, spec.Hamming: audio.Hamming}[f.Window], f.Int16
 	c.Mirrored = f.Mirrored
 	c.Log = map[string]audio.Log{spec.Decibel: audio.Decibel, spec.NaturalLog: audio.NaturalLog, spec.Log10: audio.Log10}[f.Log]
+	c.Zeros, c.Doubles, c.Reference, c.OfLargest, c.Floor = f.Zeros, f.Doubles, f.Reference, f.OfLargest, f.Floor
 	c.CMVN = map[string]audio.CMVN{spec.CMVNMean: audio.Mean, spec.CMVNMeanVariance: audio.MeanVariance}[f.CMVN]
 	if f.Scale == spec.Slaney {
 		c.Scale = audio.Slaney

@@ -39,6 +39,7 @@ const (
 	SincHann   = "sinc_interp_hann"
 	SincKaiser = "sinc_interp_kaiser"
 	SWResample = "swresample"
+	SoxrHQ     = "soxr_hq"
 
 	FiltersF32 = "f32"
 	FiltersF64 = "f64"
@@ -83,7 +84,7 @@ type Window struct {
 	Of                                     string // of a sound: the video whose clip it goes with, from Start behind the clip's begin on; 0 is to the clip's end
 }
 
-// Resample is torchaudio's, or FFmpeg's.
+// Resample is torchaudio's, FFmpeg's or soxr's.
 type Resample struct {
 	Method  string  `json:"method"`
 	Width   int     `json:"width"`
@@ -131,12 +132,7 @@ func (d *decoder) audio(s *section, above *Audio) *Audio {
 	d.filter(s, &a.Filter)
 	d.effects(s, a)
 	if s.has("resample") {
-		r := d.below(s, "resample")
-		choice(&r, "method", &a.Resample.Method, SincHann, SincKaiser, SWResample)
-		whole(&r, "width", &a.Resample.Width, 1, 1024)
-		r.number("rolloff", &a.Resample.Rolloff, 0.01, 1)
-		r.number("beta", &a.Resample.Beta, 0, 100)
-		choice(&r, "filters", &a.Resample.Filters, FiltersF32, FiltersF64)
+		d.resample(s, &a.Resample)
 	}
 	if s.has("normalize") {
 		n := d.below(s, "normalize")
@@ -165,6 +161,23 @@ func (d *decoder) audio(s *section, above *Audio) *Audio {
 	whole(s, "max_frames", &a.MaxFrames, 1, maxLength)
 	s.duration("timeout", "a duration such as 500ms, 30s or 5m, above 0", &a.Timeout, 1, math.MaxInt64)
 	return a
+}
+
+func (d *decoder) resample(s *section, to *Resample) {
+	r := d.below(s, "resample")
+	choice(&r, "method", &to.Method, SincHann, SincKaiser, SWResample, SoxrHQ)
+	whole(&r, "width", &to.Width, 1, 1024)
+	r.number("rolloff", &to.Rolloff, 0.01, 1)
+	r.number("beta", &to.Beta, 0, 100)
+	choice(&r, "filters", &to.Filters, FiltersF32, FiltersF64)
+	if to.Method != SWResample && to.Method != SoxrHQ {
+		return
+	}
+	for _, key := range []string{"width", "rolloff", "beta", "filters"} {
+		if r.has(key) {
+			r.fail(key, "given with method: %s, whose filters are its own; leave it out, or take sinc_interp_hann or sinc_interp_kaiser", to.Method)
+		}
+	}
 }
 
 // channels reads which channels of a file are taken.

@@ -31,7 +31,7 @@ func TestEveryKeyOfAudioArrives(t *testing.T) {
   resample: {method: sinc_interp_kaiser, width: 64, rolloff: 0.9475, beta: 8, filters: f64}
   normalize: {to: loudness, level: -20}
   features: {kind: mfcc, n_fft: 512, win_length: 400, hop_length: 160, power: 1, center: false, normalized: true, n_mels: 64, f_min: 20, f_max: 7600,
-    mel_scale: slaney, norm: slaney, log: db, top_db: 60, n_mfcc: 13, normalize: {mean: [1, 2], std: 3},
+    mel_scale: slaney, norm: slaney, log: db, filters: f64, ref: 0.5, amin: 1e-5, top_db: 60, n_mfcc: 13, normalize: {mean: [1, 2], std: 3},
     frequency_mask: {freq_mask_param: 27, count: 2}, time_mask: {time_mask_param: 100, p: 0.2, count: 10, iid_masks: true}, mask_value: -1.5}
   raw: {encoding: s24, rate: 44100, channels: 2}
   layout: NLC
@@ -43,7 +43,7 @@ func TestEveryKeyOfAudioArrives(t *testing.T) {
 		Noise: &Noise{[2]float64{5, 20.5}, 0.25, Brown, SoundFiles{}}, Gain: &Gain{[2]float64{-6, 3}, 0.5}, Inversion: 0.75, PreEmphasis: 0.97,
 		Resample: Resample{SincKaiser, 64, 0.9475, 8, FiltersF64}, Normalize: Normalized{Loudness, -20},
 		Features: &Features{"mfcc", 512, 400, 160, 1, false, true, 64, 20, 7600, Slaney, Slaney, Decibel, 60, 13, "", []float64{1, 2}, []float64{3},
-			&AxisMask{27, 2, 1, false}, &AxisMask{100, 10, 0.2, true}, -1.5, false, "", false, 0, false, false},
+			&AxisMask{27, 2, 1, false}, &AxisMask{100, 10, 0.2, true}, -1.5, false, "", false, 0, false, false, false, true, 0.5, false, 1e-5},
 		Raw: &Raw{"s24", 44100, 2}, DType: tensor.F32, Layout: NLC, MaxFrames: 1000000, Timeout: 5 * time.Second,
 	}
 	if !reflect.DeepEqual(got.Audio, want) {
@@ -87,12 +87,25 @@ func TestAudioThatCannotBeIsRefused(t *testing.T) {
 		"{rate: 16000, length: 1s, features: {kind: mel, int16: true}}":                                                "audio.features: window_type, int16 and snip_edges go with kind: fbank, got kind: mel",
 		"{rate: 16000, length: 1s, features: {kind: whisper, snip_edges: false}}":                                      "audio.features: window_type, int16 and snip_edges go with kind: fbank, got kind: whisper",
 		"{rate: 16000, length: 1s, features: {kind: fbank, window_type: hann}}":                                        "audio.features.window_type: got text \"hann\", want one of povey, hanning, hamming",
+		"{rate: 8, length: 9, features: {kind: mel, pad_mode: zeros}}":                                                 "audio.features.pad_mode: got text \"zeros\", want one of reflect, constant",
+		"{rate: 8, length: 9, features: {kind: mel, center: false, pad_mode: constant}}":                               "audio.features.pad_mode: given with center: false, whose spectra lie inside",
+		"{rate: 8, length: 9, features: {kind: spectrogram, filters: f64}}":                                            "audio.features.filters: goes with kind: mel or mfcc, got kind: spectrogram",
+		"{rate: 8, length: 9, features: {kind: mel, ref: max}}":                                                        "audio.features: ref and amin go with log: db, got log: none",
+		"{rate: 8, length: 9, features: {kind: mfcc, log: ln, amin: 1e-5}}":                                            "audio.features: ref and amin go with log: db, got log: ln",
+		"{rate: 8, length: 9, features: {kind: mel, log: db, ref: 0}}":                                                 "audio.features.ref: got 0, want a number above 0, or max",
+		"{rate: 8, length: 9, features: {kind: mel, log: db, ref: mean}}":                                              "audio.features.ref: got text \"mean\", want a number or max",
+		"{rate: 8, length: 9, features: {kind: mel, log: db, amin: 0}}":                                                "audio.features.amin: got 0, want a number from 1e-30",
+		"{rate: 16000, length: 1s, features: {kind: fbank, pad_mode: constant}}":                                       "audio.features.pad_mode: given with kind: fbank",
+		"{rate: 16000, length: 1s, features: {kind: whisper, ref: max}}":                                               "audio.features.ref: given with kind: whisper",
 		"{rate: 8, length: 9, features: {kind: mel, n_mfcc: 3}}":                                                       "audio.features.n_mfcc: goes with kind: mfcc",
 		"{rate: 8, length: 9, features: {kind: spectrogram, n_mels: 3}}":                                               "audio.features: n_mels, f_min, f_max, mel_scale and norm go with kind: mel or mfcc",
 		"{rate: 8, length: 9, features: {kind: mel, f_min: 5}}":                                                        "audio.features.f_min: got 5, want less than f_max, which is 4",
 		"{rate: 8, length: 9, dtype: i16, features: {kind: mel}}":                                                      "audio.dtype: got i16 with features, want f32",
 		"{rate: 8, length: 9, normalize: {level: 1}}":                                                                  "audio.normalize: to is missing, want peak, loudness or zero_mean_unit_var",
 		"{rate: 8, length: 9, raw: {rate: 1}}":                                                                         "audio.raw: encoding, rate or channels is missing",
+		"{rate: 8, length: 9, resample: {method: soxr_hq, width: 6}}":                                                  "audio.resample.width: given with method: soxr_hq, whose filters are its own; leave it out, or take sinc_interp_hann",
+		"{rate: 8, length: 9, resample: {method: swresample, filters: f64}}":                                           "audio.resample.filters: given with method: swresample, whose filters are its own",
+		"{rate: 8, length: 9, resample: {method: soxr}}":                                                               "audio.resample.method: got text \"soxr\", want one of sinc_interp_hann, sinc_interp_kaiser, swresample, soxr_hq",
 		"{rate: 8, length: 9, crop: middle}":                                                                           "audio.crop: got text \"middle\", want one of refuse, start, center, random",
 		"{rate: 8, length: 9, speed: {}}":                                                                              "audio.speed: factors is missing, want the speeds of which each sample draws one, such as factors: [0.9, 1.0, 1.1]",
 		"{rate: 8, length: 9, speed: {factors: [1, 0]}}":                                                               "audio.speed.factors[1]: got 0, want a number from 0.1 to 10",

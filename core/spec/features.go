@@ -11,6 +11,7 @@ const (
 	maxSpectrum = 1 << 16
 	maxMels     = 4096
 	maxMasks    = 64
+	floorDB     = 1e-10 // below which decibels do not go, unless said otherwise
 )
 
 // The words in Features.
@@ -72,6 +73,12 @@ type Features struct {
 	Silence bool    `json:"silence,omitempty"` // they are silence's, in place of Padding
 
 	Mirrored bool `json:"mirrored,omitempty"` // of fbank: snip_edges: false
+
+	Zeros     bool    `json:"zeros,omitempty"`   // pad_mode: constant
+	Doubles   bool    `json:"doubles,omitempty"` // filters: f64
+	Reference float64 `json:"ref,omitempty"`     // of decibels; 0: 1
+	OfLargest bool    `json:"ref_max,omitempty"` // the row's largest, in place of Reference
+	Floor     float64 `json:"amin,omitempty"`    // of decibels; 0: 1e-10
 }
 
 // AxisMask is SpecAugment's, along one axis.
@@ -98,6 +105,7 @@ func (d *decoder) features(s *section) *Features {
 	choice(&sec, "mel_scale", &f.Scale, HTK, Slaney)
 	choice(&sec, "norm", &f.Norm, None, Slaney)
 	choice(&sec, "log", &f.Log, None, Decibel, NaturalLog, Log10)
+	d.librosas(&sec, f)
 	sec.number("top_db", &f.TopDB, 1e-3, 1e6)
 	whole(&sec, "n_mfcc", &f.Count, 1, maxMels)
 	choice(&sec, "window_type", &f.Window, Povey, Hanning, Hamming)
@@ -129,9 +137,40 @@ func (d *decoder) features(s *section) *Features {
 	return f
 }
 
+// librosas reads what librosa's spectra have, and torchaudio's have not.
+func (d *decoder) librosas(sec *section, f *Features) {
+	pads, filters := Reflect, FiltersF32
+	choice(sec, "pad_mode", &pads, Reflect, constant)
+	choice(sec, "filters", &filters, FiltersF32, FiltersF64)
+	f.Zeros, f.Doubles = pads == constant, filters == FiltersF64
+	sec.number("amin", &f.Floor, 1e-30, 1e6)
+	if numberOr(sec, "ref", &f.Reference, "max", &f.OfLargest); d.err == nil && sec.has("ref") && !f.OfLargest && f.Reference <= 0 {
+		sec.fail("ref", "got %g, want a number above 0, or max", f.Reference)
+	}
+	f.Reference, f.Floor = unless(f.Reference, 1), unless(f.Floor, floorDB)
+	decibels := f.Log == Decibel || f.Kind == MFCC && f.Log == None
+	switch {
+	case d.err != nil || f.Kind == Whisper || f.Kind == Fbank:
+	case f.Zeros && !f.Centered:
+		sec.fail("pad_mode", "given with center: false, whose spectra lie inside; leave one of them out")
+	case sec.has("filters") && f.Kind == Spectrogram:
+		sec.fail("filters", "goes with kind: mel or mfcc, got kind: spectrogram, which has no bands")
+	case !decibels && (sec.has("ref") || sec.has("amin")):
+		d.failAt(sec.place, "ref and amin go with log: db, got log: %s", f.Log)
+	}
+}
+
+// unless is 0 of what is the default, whose features have the hash that they had before there was anything else.
+func unless(v, usual float64) float64 {
+	if v == usual {
+		return 0
+	}
+	return v
+}
+
 // whisper fills in what Whisper's features are, of which the number of bands alone may be said.
 func (d *decoder) whisper(sec *section, f *Features) {
-	for _, key := range []string{"n_fft", "win_length", "hop_length", "power", "center", "normalized", "f_min", "f_max", "mel_scale", "norm", "log", "top_db", "n_mfcc", "cmvn", "normalize", "padding"} {
+	for _, key := range []string{"n_fft", "win_length", "hop_length", "power", "center", "normalized", "f_min", "f_max", "mel_scale", "norm", "log", "top_db", "n_mfcc", "cmvn", "normalize", "padding", "pad_mode", "filters", "ref", "amin"} {
 		if sec.has(key) {
 			sec.fail(key, "given with kind: whisper, which says all but n_mels; leave it out, or use kind: mel")
 		}
@@ -144,7 +183,7 @@ func (d *decoder) whisper(sec *section, f *Features) {
 
 // fbank fills in what Kaldi's filter bank leaves to be said, and refuses what is not its own.
 func (d *decoder) fbank(sec *section, f *Features) {
-	for _, key := range []string{"n_fft", "power", "center", "normalized", "mel_scale", "norm", "log", "top_db", "n_mfcc"} {
+	for _, key := range []string{"n_fft", "power", "center", "normalized", "mel_scale", "norm", "log", "top_db", "n_mfcc", "pad_mode", "filters", "ref", "amin"} {
 		if sec.has(key) {
 			sec.fail(key, "given with kind: fbank, which says all but n_mels, win_length, hop_length, f_min, f_max, window_type, int16 and snip_edges; leave it out, or use kind: mel")
 		}

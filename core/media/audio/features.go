@@ -6,6 +6,7 @@ package audio
 import "C"
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"unsafe"
@@ -27,7 +28,7 @@ type Log uint8
 
 const (
 	Linear     Log = iota // not at all; for MFCC Decibel
-	Decibel               // torchaudio's AmplitudeToDB: 10 log10(max(x, 1e-10)) of a power, 20 log10 of a magnitude, nothing lower than TopDB below the row's largest
+	Decibel               // torchaudio's AmplitudeToDB: 10 log10(max(x, Floor)) of a power, 20 log10 of a magnitude, above that of the reference, nothing lower than TopDB below the row's largest
 	NaturalLog            // ln(x + 1e-6), torchaudio's log_mels
 	Log10                 // log10(max(x, 1e-10))
 )
@@ -40,7 +41,7 @@ const (
 	Slaney       // linear below 1 kHz
 )
 
-// Features has the parameters of torchaudio's transforms; zero values are their defaults.
+// Features has the parameters of torchaudio's transforms; zero values are their defaults. With Zeros, Doubles and a reference they are librosa's.
 type Features struct {
 	Kind      Kind
 	FFT       int  // points; 0: 400
@@ -48,15 +49,21 @@ type Features struct {
 	Hop       int  // 0: Win / 2
 	Magnitude bool // |X| where the default is |X|^2
 	Inside    bool // only spectra that lie wholly inside; the default reflects FFT / 2 frames at both ends (center)
+	Zeros     bool // zeros at both ends in place of what is reflected
 	Unit      bool // spectra over the root of the window's energy (normalized)
 
 	Mels       int     // 0: 128
 	Low, High  float64 // Hz; High 0: half the rate
 	Scale      Scale
 	SlaneyNorm bool // bands of equal area
+	Doubles    bool // bands, and the cosines of MFCC, in floats of 64 bits, as librosa computes them, and torchaudio not
 
 	Log   Log
 	TopDB float64 // 0: 80 for MFCC, no limit otherwise
+
+	// Of decibels: the power, or magnitude, that is 0 dB (0: 1), or with OfLargest the row's largest, and what counts as no less (0: 1e-10).
+	Reference, Floor float64
+	OfLargest        bool
 
 	Coefficients int // of MFCC; 0: 40
 
@@ -102,6 +109,8 @@ type logarithm struct {
 	floor, offset, scale float64
 	within               float64 // y is no lower than this below the row's largest; 0: no bound
 	shift                float64 // then (y + shift) / shift; 0: y
+	less                 float64 // taken off y last
+	ofLargest            bool    // so is the row's largest y
 }
 
 func (f *Features) logarithm() logarithm {
@@ -114,12 +123,19 @@ func (f *Features) logarithm() logarithm {
 		return logarithm{offset: offsetLn, scale: 1}
 	case f.Log == Log10:
 		return logarithm{floor: floorDB, scale: 1 / math.Ln10}
-	case f.Log == Decibel && f.Magnitude:
-		return logarithm{floor: floorDB, scale: 20 / math.Ln10, within: f.TopDB}
 	case f.Log == Decibel:
-		return logarithm{floor: floorDB, scale: 10 / math.Ln10, within: f.TopDB}
+		return f.decibels()
 	}
 	return logarithm{}
+}
+
+func (f *Features) decibels() logarithm {
+	l := logarithm{floor: cmp.Or(f.Floor, floorDB), scale: 10 / math.Ln10, within: f.TopDB, ofLargest: f.OfLargest}
+	if f.Magnitude {
+		l.scale = 20 / math.Ln10
+	}
+	l.less = l.scale * math.Log(max(l.floor, cmp.Or(f.Reference, 1)))
+	return l
 }
 
 // features is what an Op has for its Features. The C side is freed by the Op's finalizer.
@@ -195,6 +211,12 @@ func (f *Features) check() error {
 	if f.Hop < 1 || f.Hop > 1<<20 {
 		return wrong("features.hop_length", "got %d, want 1 to %d", f.Hop, 1<<20)
 	}
+	if f.Zeros && (f.Inside || f.Kind == Whisper || f.Kind == Fbank) {
+		return wrong("features.pad_mode", "got zeros of spectra that lie inside, or of a kind that says it; want them of centred spectra, mel bands or MFCC")
+	}
+	if err := f.checkDecibels(); err != nil {
+		return err
+	}
 	if !(f.TopDB >= 0) {
 		return wrong("features.top_db", "got %v, want at least 0", f.TopDB)
 	}
@@ -207,6 +229,19 @@ func (f *Features) check() error {
 		return err
 	}
 	return f.checkMasks()
+}
+
+func (f *Features) checkDecibels() error {
+	if f.Log != Decibel && (f.Reference != 0 || f.Floor != 0 || f.OfLargest) {
+		return wrong("features.ref", "a reference and amin are of decibels; want log: db")
+	}
+	if !(f.Reference >= 0) || math.IsInf(f.Reference, 1) || f.OfLargest && f.Reference != 0 {
+		return wrong("features.ref", "got %v, want a number above 0, or max alone", f.Reference)
+	}
+	if !(f.Floor >= 0) || math.IsInf(f.Floor, 1) {
+		return wrong("features.amin", "got %v, want a number above 0", f.Floor)
+	}
+	return nil
 }
 
 func (f *Features) checkMels() error {
@@ -287,7 +322,7 @@ func newFeatures(cfg Features, rate, channels int) (*features, error) {
 		return nil, errors.New("out of memory")
 	}
 	if cfg.Kind == MFCC {
-		f.dct = dct(cfg.Coefficients, cfg.Mels)
+		f.dct = dct(cfg.Coefficients, cfg.Mels, cfg.Doubles)
 	}
 	return f, nil
 }
@@ -319,7 +354,7 @@ func (f *Features) steps(n int64) int64 {
 		return 0
 	case f.Inside && n >= fft:
 		return (n-fft)/hop + 1
-	case !f.Inside && n > fft/2: // what is reflected is there
+	case f.Zeros && n > 0, !f.Inside && n > fft/2: // what is reflected is there
 		return (n+fft/2*2-fft)/hop + 1
 	}
 	return 0
@@ -344,114 +379,4 @@ func (f *Features) window() []float32 {
 		}
 	}
 	return w
-}
-
-// filterbank holds the bins of each band that have a weight.
-type filterbank struct {
-	first, count []int32
-	weight       []float32
-}
-
-// bands is torchaudio's melscale_fbanks in its float32 arithmetic: a band of one bin at a triangle's foot has a weight
-// in which its roundings show.
-func (f *Features) bands(rate int) filterbank {
-	switch f.Kind {
-	case Whisper:
-		return f.whisperBands()
-	case Fbank:
-		return f.fbankBands(rate)
-	}
-	bins := linspace(0, float64(rate/2), f.FFT/2+1)
-	points := linspace(f.Scale.mel(f.Low), f.Scale.mel(f.High), f.Mels+2)
-	for i, m := range points {
-		points[i] = f.Scale.hz(m)
-	}
-	var b filterbank
-	weights := make([]float32, len(bins))
-	for m := range f.Mels {
-		low, mid, high := points[m], points[m+1], points[m+2]
-		norm := float32(1)
-		if f.SlaneyNorm {
-			norm = 2 / float32(high-low)
-		}
-		for k, hz := range bins {
-			up, down := float32(hz-low)/float32(mid-low), float32(high-hz)/float32(high-mid)
-			weights[k] = float32(min(up, down) * norm)
-		}
-		b.add(weights)
-	}
-	return b
-}
-
-// add appends a band that has these weights, where they are above 0.
-func (b *filterbank) add(weights []float32) {
-	first, count := len(weights), 0
-	for k, v := range weights {
-		if v > 0 {
-			first, count = min(first, k), count+1
-			b.weight = append(b.weight, v)
-		}
-	}
-	b.first, b.count = append(b.first, int32(min(first, len(weights)-1))), append(b.count, int32(count))
-}
-
-// linspace is torch's: a float32 step from both ends towards the middle, each value rounded once.
-func linspace(from, to float64, n int) []float32 {
-	v := make([]float32, n)
-	a, b := float32(from), float32(to)
-	step := float64(float32(b-a) / float32(n-1))
-	for i := range v {
-		if i < n/2 {
-			v[i] = float32(float64(a) + step*float64(i))
-		} else {
-			v[i] = float32(float64(b) - step*float64(n-1-i))
-		}
-	}
-	return v
-}
-
-// The Slaney scale: 3 mels per 200 Hz up to 1 kHz, then 27 mels per factor 6.4.
-const (
-	slaneyStep  = 200.0 / 3
-	slaneyKnee  = 1000.0
-	slaneyTurns = 27.0
-)
-
-func (s Scale) mel(hz float64) float64 {
-	if s == HTK {
-		return 2595 * math.Log10(1+hz/700)
-	}
-	if hz >= slaneyKnee {
-		return slaneyKnee/slaneyStep + math.Log(hz/slaneyKnee)/(math.Log(6.4)/slaneyTurns)
-	}
-	return hz / slaneyStep
-}
-
-func (s Scale) hz(mel float32) float32 {
-	if s == HTK {
-		power := float32(math.Pow(10, float64(mel/2595)))
-		return float32(700 * float32(power-1))
-	}
-	knee := slaneyKnee / slaneyStep
-	if mel >= float32(knee) {
-		exponent := float32(float32(math.Log(6.4)/slaneyTurns) * float32(mel-float32(knee)))
-		return float32(slaneyKnee * float32(math.Exp(float64(exponent))))
-	}
-	return float32(float32(slaneyStep) * mel)
-}
-
-// dct is the orthonormal DCT-II, a coefficient a row: torchaudio's create_dct, whose angles are float32.
-func dct(coefficients, mels int) []float32 {
-	d := make([]float32, coefficients*mels)
-	for k := range coefficients {
-		for n := range mels {
-			angle := float32(float32(float32(math.Pi/float64(mels))*(float32(n)+0.5)) * float32(k))
-			v := float32(math.Cos(float64(angle)))
-			if k == 0 {
-				v = float32(v * float32(1/math.Sqrt2))
-			}
-			d[k*mels+n] = float32(v * float32(math.Sqrt(2/float64(mels))))
-		}
-	}
-	return d
 }

@@ -13,6 +13,9 @@ func spectrumReference(x []float32, f Features) [][]float64 {
 		pad = 0
 	}
 	at := func(i int) float64 {
+		if f.Zeros && (i < 0 || i >= len(x)) {
+			return 0
+		}
 		if i < 0 {
 			i = -i
 		}
@@ -48,6 +51,7 @@ func TestSpectrogramIsTheDFT(t *testing.T) {
 	for _, f := range []Features{
 		{}, {FFT: 512, Win: 400, Hop: 160}, {FFT: 256, Magnitude: true}, {FFT: 240, Inside: true}, {FFT: 2}, {FFT: 6, Hop: 1}, {FFT: 61 * 4}, {FFT: 61},
 		{FFT: 343, Unit: true}, {FFT: 4}, {FFT: 8}, {FFT: 90, Win: 31, Hop: 7},
+		{FFT: 512, Hop: 100, Zeros: true}, {FFT: 4096, Hop: 512, Zeros: true, Magnitude: true}, {FFT: 61, Hop: 60, Zeros: true},
 	} {
 		t.Run(fmt.Sprintf("%+v", f), func(t *testing.T) {
 			x := noise(1111, 3)
@@ -137,5 +141,53 @@ func TestLogarithmsAreAccurate(t *testing.T) {
 		if got[s] < most-20 {
 			t.Fatalf("%v is more than 20 dB below %v", got[s], most)
 		}
+	}
+}
+
+// Decibels count from their reference, or from the row's largest, and end at their floor, or top_db below the largest, whichever is higher.
+func TestDecibelsHaveAReferenceAndAFloor(t *testing.T) {
+	x := []float32{0, 1e-7, 0, 1e-3, 0, 0.5, 0, 2} // the window is 0, 1: |X|^2 of both bins is the second sample's square
+	rows := func(f Features) []float32 {
+		f.FFT, f.Win, f.Hop, f.Inside, f.Log = 2, 2, 2, true, Decibel
+		got, _ := decoded(t, Config{Rate: 16000, Channels: 1, Length: len(x), Features: &f}, Source{Bytes: floatWAV(16000, x)}, Draw{})
+		return got[:4]
+	}
+	six := float32(20 * math.Log10(2))
+	for _, c := range []struct {
+		f    Features
+		want []float32
+	}{
+		{Features{}, []float32{-100, -60, -six, six}},
+		{Features{OfLargest: true}, []float32{-100 - six, -60 - six, -2 * six, 0}},
+		{Features{OfLargest: true, TopDB: 30}, []float32{-30, -30, -2 * six, 0}},
+		{Features{OfLargest: true, Floor: 1e-4}, []float32{-40 - six, -40 - six, -2 * six, 0}},
+		{Features{Reference: 100}, []float32{-120, -80, -20 - six, six - 20}},
+		{Features{Reference: 1e-20, Floor: 1e-10}, []float32{0, 40, 100 - six, 100 + six}},
+		{Features{Magnitude: true, Reference: 2, Floor: 1e-5}, []float32{-100 - six, -60 - six, -2 * six, 0}},
+	} {
+		compare(t, rows(c.f), c.want, 1e-5)
+	}
+}
+
+// Bands of floats of 64 bits are librosa's filters.mel (0.11), to which these weights belong; those of 32 are torchaudio's, which differ at a triangle's foot.
+func TestBandsOfDoublesAreLibrosas(t *testing.T) {
+	f := Features{Kind: Mel, FFT: 2048, Mels: 128, Scale: Slaney, SlaneyNorm: true, High: 11025, Doubles: true}
+	of := func(b filterbank, band int) (int32, []float32) {
+		at := int32(0)
+		for _, n := range b.count[:band] {
+			at += n
+		}
+		return b.first[band], b.weight[at : at+b.count[band]]
+	}
+	for _, c := range []struct {
+		band  int
+		first int32
+		want  []float32
+	}{{0, 1, []float32{0.0161828529, 0.0323657058, 0.028990088, 0.0128072351}}, {1, 3, []float32{0.00977923535, 0.0259620883, 0.0353937037, 0.0192108527, 0.00302799908}}, {40, 96, []float32{0.000401402009, 0.0140937418, 0.0277860817, 0.0295276381, 0.016194718, 0.00286179688}}, {90, 363, []float32{0.000119485871, 0.00107720948, 0.00203493307, 0.00299265678, 0.00395038025, 0.00490810396, 0.00586582767, 0.00682355091, 0.00778127462, 0.00873899832, 0.00904903933, 0.00811645482, 0.0071838717, 0.00625128811, 0.00531870453, 0.00438612094, 0.00345353712, 0.00252095331, 0.00158836995, 0.000655786193}}} {
+		first, got := of(f.doubleBands(22050), c.band)
+		if first != c.first {
+			t.Errorf("band %d begins at bin %d, want %d", c.band, first, c.first)
+		}
+		compare(t, got, c.want, 1e-9)
 	}
 }

@@ -242,6 +242,11 @@ func (cfg *Config) checkParts() error {
 	if cfg.Resample.Method == SWResample && !haveFFmpeg {
 		return wrong("resample.method", "built without FFmpeg; use a sinc method or the full build of spdl")
 	}
+	if cfg.Resample.Method == SoxrHQ {
+		if err := checkSoxr(); err != nil {
+			return err
+		}
+	}
 	if r := cfg.Raw; r != nil && (!r.Encoding.Valid() || r.Rate < 1 || r.Rate > MaxRate || r.Channels < 1 || r.Channels > MaxChannels) {
 		return wrong("raw", "got %d channels of %v at %d Hz, want 1 to %d of a named encoding at 1 to %d Hz",
 			r.Channels, r.Encoding, r.Rate, MaxChannels, MaxRate)

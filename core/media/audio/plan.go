@@ -19,7 +19,7 @@ type job struct {
 	from     int   // the rate that the sound is read as: the stored one, or what its speed makes of it
 	rate     int   // of the row
 	bank     *bank // nil: no sinc resampling
-	swr      bool  // swresample
+	whole    bool  // resampled by a library, as a whole
 	begin    int64 // of the window, as stored
 	end      int64
 	told     int64    // where the file says that the window ends, though decoding stopped before; 0: it does not
@@ -134,8 +134,8 @@ func (w *Worker) planRate(j *job, draw Draw) error {
 	if j.from == j.rate {
 		return nil
 	}
-	if cfg.Resample.Method == SWResample {
-		j.swr = true
+	if cfg.Resample.Method.ofWhole() {
+		j.whole = true
 		return nil
 	}
 	var err error
@@ -177,7 +177,7 @@ func (w *Worker) planWindow(j *job, window Window) error {
 // lastNeeded is the frame, as stored, behind the last one that can matter; -1 for the end of the signal.
 func (w *Worker) lastNeeded(j *job, end int64) int64 {
 	cfg := &w.op.cfg
-	if cfg.Crop != CropStart && cfg.Crop != CropRefuse || cfg.Length == 0 || j.swr {
+	if cfg.Crop != CropStart && cfg.Crop != CropRefuse || cfg.Length == 0 || j.whole {
 		return end
 	}
 	need := int64(cfg.Length)
@@ -194,11 +194,13 @@ func (w *Worker) lastNeeded(j *job, end int64) int64 {
 }
 
 // outFrames is the length at the row's rate of so many frames as stored.
-func (j *job) outFrames(n int64) int64 {
+func (w *Worker) outFrames(j *job, n int64) int64 {
 	switch {
 	case j.bank != nil:
 		return j.bank.out(n)
-	case j.swr:
+	case j.whole && w.op.cfg.Resample.Method == SoxrHQ:
+		return soxrFrames(n, j.from, j.rate)
+	case j.whole:
 		return (n*int64(j.rate) + int64(j.from) - 1) / int64(j.from)
 	}
 	return n
@@ -206,7 +208,7 @@ func (j *job) outFrames(n int64) int64 {
 
 func (w *Worker) planCrop(j *job, draw Draw) error {
 	cfg := &w.op.cfg
-	j.n = j.outFrames(j.end - j.begin)
+	j.n = w.outFrames(j, j.end-j.begin)
 	surplus := j.n - int64(cfg.Length)
 	if cfg.Length == 0 || surplus <= 0 {
 		return nil
@@ -218,7 +220,7 @@ func (w *Worker) planCrop(j *job, draw Draw) error {
 		if j.info.Frames < 0 {
 			least = " or more" // decoding stopped there
 		}
-		got := j.outFrames(max(j.told, j.end) - j.begin)
+		got := w.outFrames(j, max(j.told, j.end)-j.begin)
 		return w.bad(j, CauseTooLarge, "got %d%s at %d Hz, the row holds %d; raise audio.length, or set audio.crop", got, least, j.rate, cfg.Length)
 	case CropCentre:
 		j.first = surplus / 2
@@ -234,7 +236,7 @@ func (w *Worker) planReads(j *job) error {
 	j.lo, j.hi = j.first, j.first+j.n
 	if b := j.bank; b != nil {
 		j.lo, j.hi = b.reads(j.first, j.n)
-	} else if j.swr {
+	} else if j.whole {
 		j.lo, j.hi = 0, j.end-j.begin
 	}
 	from := max(j.lo, 0)

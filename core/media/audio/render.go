@@ -24,7 +24,7 @@ import (
 func (w *Worker) render(j *job, wave planes, draw Draw) error {
 	lo, hi := j.lo, j.hi
 	from := wave
-	if j.mean || j.bank != nil || j.swr {
+	if j.mean || j.bank != nil || j.whole {
 		from = w.fetched.planes(len(j.take), hi-lo)
 	}
 	if err := w.fetch(j, lo, hi, from); err != nil {
@@ -33,7 +33,7 @@ func (w *Worker) render(j *job, wave planes, draw Draw) error {
 	made := min(len(j.take), j.channels)
 	if j.mean {
 		to := wave
-		if j.bank != nil || j.swr {
+		if j.bank != nil || j.whole {
 			to = w.mixed.planes(1, hi-lo)
 		}
 		C.mean_of(w.kernels, floats(from.data), C.size_t(from.stride), C.int(len(j.take)), C.size_t(from.n), floats(to.data))
@@ -44,8 +44,8 @@ func (w *Worker) render(j *job, wave planes, draw Draw) error {
 		for c := range made {
 			w.polyphase(j, from.channel(c), wave.channel(c))
 		}
-	case j.swr:
-		if err := w.swresample(j, from, made, wave); err != nil {
+	case j.whole:
+		if err := w.resampleWhole(j, from, made, wave); err != nil {
 			return err
 		}
 	}
@@ -53,6 +53,14 @@ func (w *Worker) render(j *job, wave planes, draw Draw) error {
 		copy(wave.channel(c), wave.channel(0))
 	}
 	return w.change(j, wave, draw)
+}
+
+// resampleWhole leaves it to a library.
+func (w *Worker) resampleWhole(j *job, from planes, channels int, to planes) error {
+	if w.op.cfg.Resample.Method == SoxrHQ {
+		return w.soxr(j, from, channels, to)
+	}
+	return w.swresample(j, from, channels, to)
 }
 
 // reads is the range of the signal that outputs [first, first + n) are made of; what lies outside the signal is zero.

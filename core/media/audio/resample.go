@@ -13,6 +13,7 @@ const (
 	SincHann   Method = iota // torchaudio's sinc_interp_hann
 	SincKaiser               // torchaudio's sinc_interp_kaiser
 	SWResample               // FFmpeg's libswresample with its defaults
+	SoxrHQ                   // libsoxr's high quality, which librosa resamples by: python-soxr's HQ
 )
 
 // Resample has the parameters of torchaudio.functional.resample; zero values are its defaults.
@@ -31,8 +32,11 @@ const (
 	maxBanks    = 16 // kept by an Op for each speed: the rates that its samples come in
 )
 
+// ofWhole says whether a library resamples a window, which has to be there as a whole.
+func (m Method) ofWhole() bool { return m == SWResample || m == SoxrHQ }
+
 func (r Resample) withDefaults() Resample {
-	if r.Method == SWResample {
+	if r.Method.ofWhole() {
 		return r
 	}
 	if r.Width == 0 {
@@ -48,7 +52,7 @@ func (r Resample) withDefaults() Resample {
 }
 
 func (r Resample) check() error {
-	if r.Method > SWResample {
+	if r.Method > SoxrHQ {
 		return wrong("resample.method", "%d is not one of the named values", r.Method)
 	}
 	if r.Width < 0 || r.Width > maxWidth {
@@ -60,8 +64,8 @@ func (r Resample) check() error {
 	if !(r.Beta >= 0 && r.Beta <= 100) {
 		return wrong("resample.beta", "got %v, want above 0, at most 100", r.Beta)
 	}
-	if r.Method == SWResample && r != (Resample{Method: SWResample}) {
-		return wrong("resample", "width, rolloff and beta belong to the sinc methods, got %+v with swresample", r)
+	if r.Method.ofWhole() && r != (Resample{Method: r.Method}) {
+		return wrong("resample", "width, rolloff and beta belong to the sinc methods, got %+v", r)
 	}
 	return nil
 }

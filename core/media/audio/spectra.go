@@ -68,6 +68,8 @@ func (f *Features) least() int {
 		return f.Win
 	case f.Inside:
 		return f.FFT
+	case f.Zeros:
+		return 1
 	}
 	return f.FFT/2 + 1
 }
@@ -86,7 +88,7 @@ func (w *Worker) features(f *features, wave planes, channels int, steps int64) [
 			w.framed(f, x, steps, scratch, to)
 			continue
 		}
-		C.spectra(w.kernels, f.c, floats(w.reflected(f, x)), C.int64_t(steps), floats(scratch), floats(to), C.size_t(steps), 1)
+		C.spectra(w.kernels, f.c, floats(w.extended(f, x)), C.int64_t(steps), floats(scratch), floats(to), C.size_t(steps), 1)
 	}
 	w.compress(f, out)
 	if f.cfg.Kind != MFCC {
@@ -111,14 +113,19 @@ func (w *Worker) framed(f *features, x []float32, steps int64, scratch, to []flo
 	}
 }
 
-// reflected is x with half of the FFT's points mirrored at each end, unless the spectra lie inside.
-func (w *Worker) reflected(f *features, x []float32) []float32 {
+// extended is x with half of the FFT's points mirrored at each end, or zeros there, unless the spectra lie inside.
+func (w *Worker) extended(f *features, x []float32) []float32 {
 	if f.cfg.Inside {
 		return x
 	}
 	n, pad := len(x), f.cfg.FFT/2
 	y := w.mixed.get(int64(n + 2*pad))
 	copy(y[pad:], x)
+	if f.cfg.Zeros {
+		clear(y[:pad])
+		clear(y[pad+n:])
+		return y
+	}
 	for i := 1; i <= pad; i++ {
 		y[pad-i], y[pad+n-1+i] = x[i], x[n-1-i]
 	}
@@ -137,6 +144,11 @@ func (w *Worker) compress(f *features, x []float32) {
 	}
 	if l.shift > 0 {
 		standardize(x, -l.shift, 1/l.shift)
+	}
+	if l.ofLargest {
+		standardize(x, float64(most), 1)
+	} else if l.less != 0 {
+		standardize(x, l.less, 1)
 	}
 }
 

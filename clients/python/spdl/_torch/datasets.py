@@ -13,7 +13,8 @@ from .._errors import ArgumentError
 from . import annotated, libraries, methods, own, processors, same
 from .kept import PLAIN, Kept, Value, View, has_values
 from .pixels import Held
-from .sounds import Facts, Sound
+from .soundfiles import Facts
+from .sounds import Sound
 from .steps import Picture, listed, through
 from .targets import LABEL, OBJECTS, Own, Target
 
@@ -450,7 +451,7 @@ def _joined(parts: list[Pictures], dataset: Any, place: str) -> Pictures:
 
 def _form(of: Pictures) -> Any:
     return of.outputs, of.turned, of.found, {file: (one.rate, one.channels) for file, one in of.heard.items()}, \
-        [one.form(of.heard[one.file]) if isinstance(one, Sound) else (one.file, one.mode, one.array, one.turned, one.mask, one.film and one.film._replace(call=0), [(at, same.said(each)) for at, each in one.after]) for one in of.views or ()]
+        [one.form(of.heard[one.file].rate) if isinstance(one, Sound) else (one.file, one.mode, one.array, one.turned, one.mask, one.film and one.film._replace(call=0), [(at, same.said(each)) for at, each in one.after]) for one in of.views or ()]
 
 
 def _transforms(of: Pictures) -> list[Any]:

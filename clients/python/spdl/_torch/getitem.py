@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
-from . import films, heard as heard_room, libraries, openers, sight, sounds, texts
+from . import films, heard as heard_room, libraries, openers, sight, soundfiles, sounds, texts
 from .annotated import Unknown
 from .counts import Rate
 from .heard import Extra, Others, has_sound
@@ -267,6 +267,8 @@ class Reader(Steps):
             return one._replace(file=number)
         if isinstance(one, films.Shown):
             return one._replace(film=one.film._replace(file=number))
+        if isinstance(one, heard_room.Complex):
+            return heard_room.Complex(one.sound._replace(file=number))
         if isinstance(one, openers.Decoder):
             return openers.Decoder(one.sound._replace(file=number))
         if isinstance(one, heard_room.Info):
@@ -583,7 +585,7 @@ class Reader(Steps):
 
     def _cells(self) -> dict[str, CellType]:
         """What it calls that its text does not, by names."""
-        return {sight.SEES: CellType(sight.Sight), _RATE: CellType(sounds.rate_of), **{called: CellType(loads.rest()) for called, loads in self._loads.items()}}
+        return {sight.SEES: CellType(sight.Sight), _RATE: CellType(soundfiles.rate_of), **{called: CellType(loads.rest()) for called, loads in self._loads.items()}}
 
 
 def _is_known(function: FunctionType) -> bool:

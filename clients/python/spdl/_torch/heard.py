@@ -43,9 +43,15 @@ class Info(NamedTuple):
     sound: Sound
 
 
+class Complex(NamedTuple):
+    """What librosa.stft makes of a sound, which magnitudes alone are taken of."""
+
+    sound: Sound  # its magnitudes
+
+
 LIBRARIES = (*sounds.LIBRARIES, "decord")  # whose functions are told by their names
-_KINDS = (Sound, Measured, Shape, Rate, Count, Drawn, Behind, Decoder, Decoded, Info, spectra.Maker, Extra, Others, *films.KINDS)
-WANT = "want what is done to a sound to be a mean of channels, torchaudio's resampling, a crop from the beginning or one that is drawn, zeros behind, and torchaudio's spectra (docs/own-datasets.md#sounds)"
+_KINDS = (Sound, Measured, Shape, Rate, Count, Drawn, Behind, Decoder, Decoded, Info, Complex, spectra.Maker, Extra, Others, *films.KINDS)
+WANT = "want what is done to a sound to be a mean of channels, torchaudio's or librosa's resampling, a crop from the beginning or one that is drawn, zeros behind, and their spectra (docs/own-datasets.md#sounds)"
 
 
 def is_heard(one: Any) -> bool:

@@ -260,6 +260,8 @@ class Hearing(Waves):
             rate, times = (left, right) if isinstance(left, Rate) else (right, left)
             if isinstance(times, (int, float)):
                 return Rate(rate.file, None, rate.times * times) if rate.known is None else rate.known * times
+        if by is ast.Div and isinstance(left, Rate) and left.known is not None and isinstance(right, (int, float)) and right:
+            return left.known / right
         if by is ast.FloorDiv and isinstance(left, Rate) and type(right) is int and right > 0:
             if left.known is not None:
                 return left.known // right
@@ -340,8 +342,12 @@ class Hearing(Waves):
             return shown
         if isinstance(function, type) and libraries.is_of(function, "torchaudio.transforms"):
             return self._maker(function, node)
+        if (several := self._several(node)) is not NOTHING:
+            return several
         if self._is(node.func, "torch", "cat", "concat") and node.args and isinstance(node.args[0], (ast.List, ast.Tuple)):
             return self._copied(node, node.args[0].elts)
+        if (made := self._by_librosa(function, node)) is not NOTHING:
+            return made
         given = [self._heard(one) for one in (*node.args, *[one.value for one in node.keywords])]
         if not any(map(has_sound, given)) or function is NOTHING:
             return NOTHING

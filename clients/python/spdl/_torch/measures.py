@@ -33,7 +33,7 @@ class Measuring(Watching):
         """One number of a sound's, or one of each along an axis."""
         values, more = self._values(args), dict(zip(named, self._values(list(named.values()))))
         along = bool(values) or bool({"dim", "axis"} & set(more))
-        if of.features or not all(type(one) in (int, bool, float, str, type(None)) for one in (*values, *more.values())) or along and (name in ("max", "min") and not of.array or of.axes == "?"):
+        if of.features and along or not all(type(one) in (int, bool, float, str, type(None)) for one in (*values, *more.values())) or along and (name in ("max", "min") and not of.array or of.axes == "?"):
             self._refuse_sound(node, _WANT)
         of = sounds.settled(of)
         return levels.measured(sounds.bare(of), of.then, (name, *values, *sorted(more.items())), lambda row: call(row, *values, **more), along)
@@ -80,7 +80,7 @@ class Measuring(Watching):
         if of_python:
             return sounds.then(heard[0], Each(("abs",), abs)) if isinstance(node.func, ast.Name) and node.func.id == "abs" and len(node.args) == 1 else self._refuse_sound(node, _WANT)
         reduces = name in REDUCED and (self._is(node.func, "torch", name) or self._is(node.func, "numpy", name) or library in ("torch", "numpy"))
-        if not reduces or name == "mean" and not self._is_of_all(heard[0], node.args[1:], node.keywords):
+        if not reduces or name == "mean" and not heard[0].features and not self._is_of_all(heard[0], node.args[1:], node.keywords):
             return NOTHING
         return self._reduced(heard[0], node, name, node.args[1:], {str(one.arg): one.value for one in node.keywords}, function)
 

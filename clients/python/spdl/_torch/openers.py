@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Optional
 
-from . import films
+from . import films, sounds
 from .counts import Behind, Drawn, Rate
-from .sounds import Cannot, Seconds, Sound, Told, cropped
+from .sounds import SOXR, Cannot, Seconds, Sound, Told, cropped
 
 PARTS = {"torchaudio": (("frame_offset", "num_frames"), ("frame_offset", "num_frames")), "soundfile": (("frames", "start", "stop"), ("frames", "start")),
          "librosa": (("sr", "mono", "offset", "duration"), ("offset", "duration"))}  # the arguments behind a path, and those that may be others in each sample
@@ -84,9 +84,11 @@ def _librosa(one: Sound, sr: Any = 22050, mono: bool = True, offset: Any = 0.0, 
         raise Cannot("want mono=True, and dtype=np.float32")
     if sr is not None and (not isinstance(sr, (int, float)) or sr != int(sr)):
         raise Cannot("want sr=None, or a whole number of samples a second")
-    rate = None if sr is None else int(sr)
+    rate, by_soxr = None if sr is None else int(sr), res_type == "soxr_hq"
     start, length = [Seconds(one) if isinstance(one, (int, float)) and one else one for one in (offset, duration)]
-    return _part(one._replace(axes="L", array=True, channels=1, of_rate=rate), start or 0, length), Rate(one.file, rate)
+    one = one._replace(axes="L", array=True, channels=1)
+    one = one if rate is None else sounds.resampled(one, None, rate, SOXR, False) if by_soxr else one._replace(of_rate=rate)
+    return _part(one, start or 0, length), Rate(one.file, rate)
 
 
 def _torchcodec(one: Sound, stream_index: Any = None, sample_rate: Optional[int] = None, num_channels: Optional[int] = None) -> Any:

@@ -12,7 +12,7 @@ from types import FunctionType
 from typing import Any, NamedTuple, Optional, Union
 
 from .._lock import Lock
-from . import boxed, followers, libraries, sight, sounds
+from . import boxed, followers, libraries, sight, soundfiles, sounds
 from .annotated import Unknown
 from .getitem import Picture, Reader
 from .kept import LABEL, PLAIN, Keys, More, Value, View
@@ -54,7 +54,7 @@ class Samples(NamedTuple):
 
     opened: Sequence[Union[Opened, Found]]
     views: list[Union[Picture, Sound]]  # what becomes of each picture, in the order in which they are handed out
-    heard: Mapping[int, sounds.Facts]  # what the first sample's sounds are, by the numbers of files
+    heard: Mapping[int, soundfiles.Facts]  # what the first sample's sounds are, by the numbers of files
     turned: bool  # whether pictures are, as their EXIF says
     size: Optional[list[int]]  # height and width of all pictures, where they are arrays of pixels
     tree: Any  # what a sample is, of kept.View, kept.Value and kept.LABEL
@@ -202,7 +202,7 @@ class Rest:
         self._taken: Optional[list[tuple[int, Any]]] = None  # of what code hands out, and of its dicts; None: all
         self.labelled = False  # whether a sample is a picture and a whole number
         self.modes: dict[int, str] = {}  # of files that nothing converts, by their numbers, as the first sample has them
-        self.wants: dict[int, sounds.Want] = {}  # what files of sounds have to be, by their numbers
+        self.wants: dict[int, soundfiles.Want] = {}  # what files of sounds have to be, by their numbers
         self.windows: list[tuple[int, Any]] = []  # parts of them that code says for each sample, by the files' numbers
         self.shape: list[int] = []  # of its pictures, where they are arrays
 
@@ -264,10 +264,10 @@ class Rest:
                 path = self.files(0)[file]
             except Exception as error:
                 raise Unknown(f"{of}: {type(error).__name__}: {error}, and its sound says the rate and the channels of all") from None
-            first = sounds.facts(path)
+            first = soundfiles.facts(path)
             if first is None:
                 raise Unknown(f"{of}: {_named(path)} cannot be read as a sound, and the first says the rate and the channels of all")
-            self.wants[file] = want = sounds.Want([one for one in heard if one.file == file], first)
+            self.wants[file] = want = soundfiles.Want([one for one in heard if one.file == file], first)
             if wrong := want.check(first):
                 raise Unknown(f"{of}: {_named(path)} {wrong}")
 
@@ -276,12 +276,12 @@ class Rest:
         if file not in self.wants:
             return {}
         windows = [window for at, window in self.windows if at == file]
-        if (got := sounds.facts(path)) is None:
+        if (got := soundfiles.facts(path)) is None:
             got = self.wants[file].first  # it is a bad sample, when its turn comes
         elif wrong := self.wants[file].check(got):
             raise _Wrong(f"{of}: {_named(path)} {wrong}")
         try:
-            return {name: value for window in windows for name, value in sounds.part(window, told, got).items()}
+            return {name: value for window in windows for name, value in soundfiles.part(window, told, got).items()}
         except Unknown as error:
             raise _Wrong(f"{of}: {_named(path)}: {error}") from None
 

@@ -1,21 +1,16 @@
-"""A sound that a data set of one's own opens: what its code has made of it, and the section of a description that is the same."""
+"""A sound that a data set of one's own opens: what its code has made of it."""
 
 from __future__ import annotations
 
-import math
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Optional, Union
 
-from . import levels, spectra
-from .annotated import Unknown
+from . import levels, librosa, spectra
 from .levels import Each
 
 LIBRARIES = ("torchaudio", "torchcodec", "soundfile", "librosa", "scipy")
-_RESAMPLERS = {"librosa": "soxr", "torchcodec": "FFmpeg's swresample, which ends elsewhere"}  # of libraries that resample while they open
-_EXACT = ("pcm_u8", "pcm_s8", "pcm_s16", "pcm_s24", "flac", "pcm_mulaw", "pcm_alaw", "pcm_f32")  # codecs whose samples floats of 32 bits have whole
-
-
+SOXR = (("method", "soxr_hq"),)  # librosa's way to resample
 _CENTRED = "want that ahead of torchaudio.compliance.kaldi.fbank alone, which takes its mean from each frame"
 
 
@@ -77,6 +72,7 @@ class Sound(NamedTuple):
     peak: bool = False  # whether the engine divides it by its peak
     features: tuple[spectra.Feature, ...] = ()
     then: tuple[Each, ...] = ()  # what the loop does to its numbers, or to those of its features
+    row_axes: str = ""  # those that rows have ahead of what the loop does, where that changes them; "": axes
     began: bool = False  # whether it was an array of NumPy's ahead of what the loop does
 
     @property
@@ -86,12 +82,12 @@ class Sound(NamedTuple):
     @property
     def alike(self) -> bool:
         """Whether all files have to have the rate of the first."""
-        by_samples = self.window is not None and not isinstance(self.window, Played) and not is_told(self.window)  # which are times of a description
+        by_samples = isinstance(self.window, tuple) and not isinstance(self.window, Played) and any(type(one) is int and one > 0 for one in self.window)  # which are times of a description
         return self.rate is None or by_samples or isinstance(self.length, Seconds) or any(one.by_file for one in self.features)
 
-    def form(self, first: Facts) -> Any:
-        """What two data sets have to have in common, to be one."""
-        return self._replace(features=(), drawn=0), spectra.told(self.features, self.rate or first.rate, first.rate)
+    def form(self, rate: int) -> Any:
+        """What two data sets have to have in common, to be one, whose files are of that rate."""
+        return self._replace(features=(), drawn=0), spectra.told(self.features, self.rate or rate, rate)
 
     def frames(self) -> Sound:
         """What its number of samples goes by."""
@@ -101,33 +97,6 @@ class Sound(NamedTuple):
 def is_told(window: Any) -> bool:
     """Whether code says for each sample where it begins, or how long it is."""
     return isinstance(window, tuple) and not isinstance(window, Played) and any(isinstance(one, Told) for one in window)
-
-
-def window_columns(window: tuple[Any, Any]) -> tuple[str, str]:
-    """The columns that say so, "": there is none of how long it is."""
-    number = next(one.number for one in window if isinstance(one, Told))
-    return f"at{number}", "" if window[1] is None else f"for{number}"
-
-
-def part(window: tuple[Any, Any], told: Sequence[Any], got: Facts) -> dict[str, float]:
-    """Those columns of a sample, in seconds, of what code says of it. Raises Unknown."""
-    start, length = [_samples(one, told, got.rate) for one in window]
-    if start is None or start < 0 or length is not None and length == 0 or length is not None and length < 0 and not isinstance(window[1], Told):
-        raise Unknown(f"takes {length} samples from sample {start} on, want one at least, from 0 on")
-    if length is None or length < 0:  # to the end
-        length = max(1, (got.frames or 1 << 40) - start)
-    at, long = window_columns(window)
-    return {at: start / got.rate, **({long: length / got.rate} if long else {})}
-
-
-def _samples(one: Any, told: Sequence[Any], rate: int) -> Optional[int]:
-    if not isinstance(one, Told):
-        return one.at(rate) if isinstance(one, Seconds) else one
-    value = told[one.number]
-    value = value.item() if hasattr(value, "item") else value
-    if type(value) not in ((int, float) if one.seconds else (int,)):
-        raise Unknown(f"has {value!r:.60} for where its sound begins or how long it is, want {'a number of seconds' if one.seconds else 'a whole number of samples'}")
-    return int(value * rate) if one.seconds else int(value)
 
 
 # ---- what is done to it
@@ -190,7 +159,7 @@ def resampled(one: Sound, rate: Any, new: int, how: Sequence[tuple[str, Any]], d
         raise Cannot("want resampling once, to a whole number of samples a second")
     if one.dtype in ("i16", "whole", "scaled"):
         raise Cannot("want resampling of samples from -1 to 1")
-    return one._replace(rate=new, of_rate=one.of_rate if rate is None else rate, resample=tuple(how), doubles=doubles or one.dtype == "f64")
+    return one._replace(rate=new, of_rate=one.of_rate if rate is None else rate, resample=tuple(how), doubles=doubles or one.dtype == "f64" and tuple(how) != SOXR)
 
 
 def cropped(one: Sound, length: Frames, where: str, drawn: int = 0) -> Sound:
@@ -240,7 +209,7 @@ def settled(one: Sound) -> Sound:
 def put(one: Sound, said: str, by: Callable[[Any, Any], Any], other: levels.Measured) -> Sound:
     """What is done to its numbers by one that was measured of it."""
     one = settled(one)
-    if one.features or other.of != bare(one):
+    if other.of != bare(one):
         raise Cannot("want what is measured of a sound to be put to its own samples, as they are there: w / w.abs().max(), in front of crops and zeros or behind both")
     return then(one._replace(then=()), levels.put(one.then, said, by, other))
 
@@ -272,6 +241,30 @@ def featured(one: Sound, feature: spectra.Feature) -> Sound:
     if not one.features or one.then or not one.axes.endswith("FT"):
         raise Cannot("want it right behind a spectrum, such as torchaudio.transforms.MelSpectrogram makes")
     return one._replace(features=(*one.features, feature))
+
+
+def featured_by(one: Sound, feature: spectra.Feature) -> Sound:
+    """Through one of librosa's functions."""
+    if not feature.axes:
+        if one.then or not one.features or any(not isinstance(each.of, librosa.Call) for each in one.features) or one.axes != "FT":
+            raise Cannot("want it right behind librosa.stft or librosa.feature.melspectrogram")
+        return one._replace(features=(*one.features, feature))
+    if one.axes == "?":
+        one = one._replace(axes="L", files=1)
+    if one.features or not one.array or one.axes != "L" or one.dtype != "f32":
+        raise Cannot("want it of an array of [samples] from -1 to 1, in floats of 32 bits, as librosa.load returns")
+    if not one.cut and [each.peak for each in (*one.level, *one.then)] == [True]:
+        one = one._replace(level=(), then=(), peak=True)
+    if one.level or one.then or one.centred:
+        raise Cannot("want it of samples as their files have them, or divided by their peak behind a crop")
+    return one._replace(axes="FT", features=(feature,))
+
+
+def squared(one: Sound) -> Optional[Sound]:
+    """Magnitudes of librosa.stft as powers; None: they are something else."""
+    if one.then or len(one.features) != 1 or not isinstance(call := one.features[0].of, librosa.Call) or call.name != "stft" or call.power != 1:
+        return None
+    return one._replace(features=(one.features[0]._replace(of=call._replace(power=2, given=(*call.given, ("power", 2)))),))
 
 
 def centred(one: Sound) -> Sound:
@@ -319,6 +312,36 @@ def widened(one: Sound, axis: int) -> Sound:
     return one._replace(axes=one.axes[:at] + letter + one.axes[at:])
 
 
+def stacked(one: Sound, times: int, axis: int) -> Sound:
+    """Several times what is made of it, along a new axis."""
+    _check_copies(one, times)
+    at = axis if axis >= 0 else len(one.axes) + 1 + axis
+    if not 0 <= at <= len(one.axes):
+        raise Cannot("want an axis that it has")
+    made = then(one, Each(("stack", times, at), lambda rows: _library(rows).stack([rows] * times, **{"axis" if hasattr(rows, "astype") else "dim": at + 1}), along=True))
+    return made._replace(axes=one.axes[:at] + "S" + one.axes[at:], row_axes=one.row_axes or one.axes)
+
+
+def repeated(one: Sound, times: int, axis: int) -> Sound:
+    """Several times what is made of it, along an axis of one."""
+    _check_copies(one, times)
+    at = axis if axis >= 0 else len(one.axes) + axis
+    if not 0 <= at < len(one.axes) or one.axes[at] not in "1C" or one.axes[at] == "C" and one.channels != 1:
+        raise Cannot("want copies along an axis of one")
+    made = then(one, Each(("repeat", times, at), lambda rows: _library(rows).concatenate([rows] * times, **{"axis" if hasattr(rows, "astype") else "dim": at + 1}), along=True))
+    return made._replace(axes=one.axes[:at] + "S" + one.axes[at + 1:], row_axes=one.row_axes or one.axes)
+
+
+def _check_copies(one: Sound, times: int) -> None:
+    _check_axes(one)
+    if not one.features or type(times) is not int or not 1 <= times <= 64:
+        raise Cannot("want copies of what is made of the samples")
+
+
+def _library(rows: Any) -> Any:
+    return sys.modules["numpy" if hasattr(rows, "astype") else "torch"]
+
+
 def _check_axes(one: Sound) -> None:
     if any(each.along for each in (*one.level, *one.then)):
         raise Cannot("want axes as they are behind what is measured along one of them, and another order in front of that")
@@ -327,7 +350,7 @@ def _check_axes(one: Sound) -> None:
 def cast(one: Sound, to: str) -> Sound:
     """With numbers of another type: f32 or f64."""
     if one.then or one.level or one.features:
-        return then(one, Each(("as", to), lambda rows: _as(rows, to)))
+        return then(one, Each(("as", to), lambda rows: retyped(rows, to)))
     if to == "f32" and one.dtype in ("i16", "whole"):
         return one._replace(dtype="whole")
     if to == "f32" and one.dtype in ("f32", "f64"):
@@ -355,259 +378,8 @@ def multiplied(one: Sound, number: float) -> Optional[Sound]:
     return one._replace(dtype="scaled") if one.dtype == "f32" and number == 32768 and not one.then and not one.level and not one.features else None
 
 
-# ---- what all files have to be
-
-
-class Facts(NamedTuple):
-    """What a file says of itself."""
-
-    rate: int
-    channels: int
-    frames: Optional[int]  # None: it does not say
-    codec: str
-
-
-def facts(of: Any) -> Optional[Facts]:
-    """Of a path, or the bytes of a file. None: it cannot be read, which the engine tells when its turn comes."""
-    from ..io import probe_audio
-    from .._errors import SpdlError
-
-    try:
-        said = probe_audio(of)
-    except (SpdlError, OSError):
-        return None
-    if said["rate"] <= 0 or said["channels"] <= 0:
-        return None
-    frames = said["frames"] if said["frames"] >= 0 else round(said["seconds"] * said["rate"]) if said["seconds"] and said["seconds"] > 0 else None
-    return Facts(said["rate"], said["channels"], frames, said["codec"])
-
-
-def rate_of(path: Any) -> int:
-    """Its samples a second, where a program asks for them. Raises OSError of what cannot be read."""
-    if (said := facts(path)) is None:
-        raise OSError(f"{path} cannot be read as a sound")
-    return said.rate
-
-
-class Want(NamedTuple):
-    """What the files of a sound have to be, as its code has it for granted and as the first sample has it."""
-
-    sounds: Sequence[Sound]
-    first: Facts
-
-    def check(self, got: Facts) -> str:
-        """What is wrong with a file, and what is wanted; "": nothing."""
-        for one in self.sounds:
-            if got.codec == "opus" and one.of in ("torchaudio", "torchcodec"):
-                return f"is of Opus, which {one.of} decodes by FFmpeg's decoder and the engine by libopus, want sounds of another codec, or a description (docs/audio.md#opus)"
-            if one.of in _RESAMPLERS and one.of_rate is not None and got.rate != one.of_rate:
-                return f"has {got.rate} samples a second, which {one.of} resamples to {one.of_rate} by {_RESAMPLERS[one.of]}, want {one.of_rate}: torchaudio.functional.resample is the same here"
-            rate = one.of_rate if one.of_rate is not None else self.first.rate if one.alike else got.rate
-            if got.rate != rate:
-                return f"has {got.rate} samples a second, want {rate}{', as its code says' if one.of_rate is not None else ', as the first sample has it'}: " \
-                       "torchaudio.functional.resample(waveform, sample_rate, 16000) brings sounds of any rate to one"
-            channels = one.files if one.files is not None else got.channels if one.channels is not None else self.first.channels
-            want = f"{channels}" if got.channels != channels else f"{one.upto} at most" if one.upto is not None and got.channels > one.upto else f"more than {one.select}" if (one.select or 0) >= got.channels else ""
-            if want:
-                return f"has {got.channels} channels, want {want}: waveform.mean(0, keepdim=True) makes one of them"
-            if one.dtype in ("i16", "whole") and not got.codec.startswith("pcm_s16"):
-                return f"is of {got.codec}, and its code reads samples as its file has them, want 16 bits"
-            if one.of == "scipy" and not got.codec.startswith("pcm_s16"):
-                return f"is of {got.codec}, want samples of 16 bits, of which scipy.io.wavfile makes int16"
-            if one.dtype == "f64" and not got.codec.startswith(_EXACT):
-                return f"is of {got.codec}, whose samples are of 64 bits in its code, want dtype=\"float32\", or .astype(np.float32) or .float() behind it"
-        return ""
-
-
-# ---- as a description
-
-
-class Row(NamedTuple):
-    """What becomes of a sound's row."""
-
-    axes: str  # as its code has them
-    engines: str  # as rows of a batch have them; of a list each has time first
-    array: bool  # of NumPy, where what is done to its numbers begins
-    then: Sequence[Callable[[Any], Any]]
-    kind: str = ""
-    lengths: bool = False  # whether rows of a batch have to have one length, which its field of lengths says
-    level: Sequence[Callable[[Any], Any]] = ()  # what is done to a row's own samples
-    room: Optional[int] = None  # samples that rows have then
-    cut: str = ""  # where they are cut to these; "": the engine has done it
-    padded: bool = False  # whether there are zeros behind
-    owns: bool = False  # whether lengths say what a row's own samples are
-
-    @property
-    def asks(self) -> bool:
-        """Whether its field of lengths is wanted."""
-        return self.lengths or self.owns
-
-    def ends(self, lengths: Sequence[int]) -> Sequence[int]:
-        """Lengths that have to be one."""
-        return lengths if self.lengths else [min(one, self.room or one) for one in lengths] if self.cut and not self.padded else []
-
-    def __call__(self, rows: Any, lengths: Optional[Sequence[int]] = None) -> Any:
-        if isinstance(rows, list):
-            return [self._ordered(one, self.engines[-1] + self.engines[:-1], [one.shape[1]])[0] for one in [one[None] for one in rows]]
-        return self._ordered(rows, self.engines, lengths)
-
-    def _ordered(self, rows: Any, engines: str, lengths: Optional[Sequence[int]]) -> Any:
-        """[N, *engines] as [N, *axes]."""
-        wanted, at = [axis for axis in self.axes if axis in engines], 0
-        for axis in engines:
-            if axis not in self.axes:  # of one channel
-                rows = rows.squeeze(1 + at) if hasattr(rows, "unsqueeze") else rows.squeeze(axis=1 + at)
-            else:
-                at += 1
-        left = [axis for axis in engines if axis in self.axes]
-        if left != wanted:
-            order = (0, *[1 + left.index(axis) for axis in wanted])
-            rows = rows.permute(order) if hasattr(rows, "permute") else rows.transpose(order)
-        for at, axis in enumerate(self.axes, 1):
-            if axis not in engines:
-                rows = rows.unsqueeze(at) if hasattr(rows, "unsqueeze") else rows.reshape((*rows.shape[:at], 1, *rows.shape[at:]))
-        if self.array or self.then or self.level:
-            rows = rows if self.array or hasattr(rows, "unsqueeze") else sys.modules["torch"].from_numpy(rows)
-            rows = rows.numpy() if self.array and hasattr(rows, "numpy") else rows
-        if self.level and lengths is not None:
-            rows = self._levelled(rows, lengths)
-        for each in self.then:
-            rows = each(rows)
-        return rows
-
-    def _levelled(self, rows: Any, lengths: Sequence[int]) -> Any:
-        """Each with what is done to its own samples, ahead of zeros behind them."""
-        time, made = self.axes.index("L"), []
-        for row, length in zip(rows, lengths):
-            own = row[_along(time, slice(length))]
-            own = own[None].contiguous() if hasattr(own, "contiguous") else sys.modules["numpy"].ascontiguousarray(own[None])
-            for each in self.level:
-                own = each(own)
-            made.append(self._brought(own[0], time))
-        return sys.modules["torch"].stack(made) if hasattr(made[0], "unsqueeze") else sys.modules["numpy"].stack(made)
-
-    def _brought(self, own: Any, time: int) -> Any:
-        """To the length of rows."""
-        length, room = own.shape[time], self.room
-        if self.cut and room is not None and length > room:
-            start = (length - room) // 2 if self.cut == "center" else 0
-            return own[_along(time, slice(start, start + room))]
-        if not self.padded or room is None or length >= room:
-            return own
-        shape = (*own.shape[:time], room, *own.shape[time + 1:])
-        made = own.new_zeros(shape) if hasattr(own, "new_zeros") else sys.modules["numpy"].zeros(shape, own.dtype)
-        made[_along(time, slice(length))] = own
-        return made
-
-
-def _along(axis: int, part: slice) -> tuple[slice, ...]:
-    return (*[slice(None) for _ in range(axis)], part)
-
-
-def _as(rows: Any, to: str) -> Any:
+def retyped(rows: Any, to: str) -> Any:
     """Rows in floats of so many bits."""
     if hasattr(rows, "astype"):
         return rows.astype("float32" if to == "f32" else "float64")
     return rows.float() if to == "f32" else rows.double()
-
-
-def section(one: Sound, first: Facts, longest: Callable[[], int], listed: bool) -> tuple[dict[str, Any], Row]:
-    """The section of a description and what becomes of its rows.
-
-    longest    the most samples that a file of the data set has, at the rate of rows, where nothing bounds them
-    listed     whether the loop may have rows of lengths of their own
-    """
-    rate = one.rate if one.rate is not None else first.rate
-    channels = one.channels if one.channels is not None else first.channels
-    axes = one.axes if one.axes != "?" else "L" if channels == 1 else "LC"
-    made: dict[str, Any] = {"rate": rate}
-    if not any(feature.axes == "TF" for feature in one.features):
-        one = settled(one)
-    if channels != 1:
-        made["channels"] = channels
-    if one.select is not None:
-        made["select"] = [one.select]
-    if one.window is not None:
-        made["window"] = _window(one.window, first.rate)
-    how = {**dict(one.resample), **({"filters": "f64"} if one.doubles else {})}
-    if how not in ({}, {"method": "sinc_interp_hann"}):
-        made["resample"] = how
-    room = one.length.at(first.rate) if isinstance(one.length, Seconds) else None if isinstance(one.length, Told) else one.length
-    fixed = one.padded and room is not None and not one.cut
-    made["length"] = max(1, longest() if room is None or one.cut else room)
-    if one.crop and not one.cut:
-        made["crop"] = one.crop
-    if not fixed:
-        made["shape"] = "ragged" if listed else "padded"
-    dtype = one.dtype
-    if dtype == "i16":
-        made["dtype"] = "i16"
-    if one.peak:
-        made["normalize"] = {"to": "peak"}
-    if one.features:
-        made["features"] = spectra.told(one.features, rate, first.rate)
-        if fixed:
-            made["features"]["padding"] = "silence"
-    engines = ("FT" if channels == 1 else "CFT") if one.features else "CL"
-    if not fixed and listed:
-        made["layout"] = "NLC"
-    ahead: Sequence[Callable[[Any], Any]] = {"f64": [lambda rows: _as(rows, "f64")], "whole": [lambda rows: rows * 32768], "scaled": [lambda rows: rows * 32768]}.get(dtype, [])
-    level: Sequence[Callable[[Any], Any]] = (*ahead, *one.level) if one.level else ()
-    last: Sequence[Callable[[Any], Any]] = one.then if one.level else (*ahead, *one.then)
-    return made, Row(axes, engines, one.began if one.then or one.level else one.array, last, lengths=not fixed and not listed and not one.cut, level=level, room=room, cut=one.crop if one.cut else "", padded=one.padded, owns=bool(level) and (fixed or not listed))
-
-
-def _window(window: Union[Played, tuple[Frames, Optional[Frames]]], rate: int) -> dict[str, Any]:
-    """From its first sample on to the one behind its last, as times of the file's samples."""
-    if isinstance(window, Played):
-        start, length = [f"{round(seconds * 10**9)}ns" for seconds in (window.start, (window.stop or 0) - window.start)]
-        return {"start": start, **({} if window.stop is None else {"duration": length})}
-    if is_told(window):
-        at, long = window_columns(window)
-        return {"start_column": at, **({"duration_column": long} if long else {})}
-    start_at, frames = [_samples(one, (), rate) for one in window]
-    said: dict[str, Any] = {"start": _time(start_at, rate)} if start_at else {}
-    return said if frames is None else {**said, "duration": _time(frames, rate)}
-
-
-def _time(frames: int, rate: int) -> str:
-    """A number of samples as a time, to the nanosecond."""
-    return f"{round(frames * 10**9 / rate)}ns"
-
-
-def length_at(frames: int, of: int, rate: int) -> int:
-    """How many samples so many become at another rate, as torchaudio counts them."""
-    return frames if of == rate else math.ceil(rate * frames / of)
-
-
-def own_draws(views: Sequence[Sound]) -> list[bool]:
-    """Of each sound whether it draws for itself. Those that are made of one crop do not. Raises Unknown."""
-    crops = [view.drawn for view in views if view.drawn]
-    shared = {call for call in crops if crops.count(call) > 1}
-    alike = [view for view in views if view.drawn in shared]
-    if len(shared) > 1 or sum(any(spectra.is_mask(one) for one in view.features) for view in alike) > 1:
-        raise Unknown("has several sounds of one crop that is drawn, and draws more for each, want one of them: all fields that do not draw for themselves draw alike")
-    return [view.drawn not in shared for view in views]
-
-
-def longest(one: Sound, files: Iterable[tuple[Optional[Facts], Mapping[str, float]]], of: Callable[[int], str]) -> int:
-    """The most samples of a row, of files with their parts. Raises Unknown of files that do not say how many they have."""
-    most = 1
-    for number, (got, said) in enumerate(files):
-        if got is None:
-            continue  # it is a bad sample, when its turn comes
-        if got.frames is None:
-            raise Unknown(f"{of(number)} does not say how long it is, and rows have room for the longest, want a crop, waveform[:, :n]")
-        frames = got.frames
-        if isinstance(one.window, Played):
-            frames = frames if one.window.stop is None else min(frames, math.ceil((one.window.stop - one.window.start) * got.rate) + 1)
-        elif one.window is not None and is_told(one.window):
-            at, long = window_columns(one.window)
-            frames = max(0, frames - round(said[at] * got.rate))
-            frames = min(frames, round(said[long] * got.rate)) if long else frames
-        elif one.window is not None:
-            start, room = [_samples(each, (), got.rate) for each in one.window]
-            frames = max(0, frames - (start or 0))
-            frames = frames if room is None else min(room, frames)
-        most = max(most, length_at(frames, got.rate, one.rate if one.rate is not None else got.rate))
-    return most

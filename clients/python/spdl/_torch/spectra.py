@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Optional, Union
 
-from . import libraries
+from . import librosa, libraries
 from .annotated import Unknown
 
 _SPECTRA = ("Spectrogram", "MelSpectrogram", "MFCC")
@@ -45,7 +45,7 @@ class Feature(NamedTuple):
     """One of torchaudio's transforms, and where it is called."""
 
     place: str
-    of: Any  # itself, a Maker, or the arguments of kaldi.fbank
+    of: Any  # itself, a Maker, a Call of librosa's, or the arguments of kaldi.fbank
     axes: str = ""  # of a spectrum what it makes of samples; "": it is of a spectrum
     takes: tuple[str, ...] = ()  # types of samples beside floats from -1 to 1
     of_16_bits: bool = False
@@ -55,7 +55,7 @@ class Feature(NamedTuple):
     @property
     def by_file(self) -> bool:
         """Whether it goes by the rate of a file."""
-        return isinstance(self.of, Maker) and self.of.by_file or isinstance(self.of, tuple) and ("sample_frequency", RATE) in self.of
+        return isinstance(self.of, (Maker, librosa.Call)) and self.of.by_file or isinstance(self.of, tuple) and ("sample_frequency", RATE) in self.of
 
 
 class Logarithm(NamedTuple):
@@ -89,7 +89,9 @@ def told(features: Sequence[Feature], rate: int, of_file: int) -> dict[str, Any]
     made: dict[str, Any] = {}
     for one in features:
         of = one.of.at(of_file) if isinstance(one.of, Maker) else one.of
-        if isinstance(of, Logarithm):
+        if isinstance(of, librosa.Call):
+            made = librosa.told(of, made, rate, of_file, one.place)
+        elif isinstance(of, Logarithm):
             _add(made, {"log": "ln"}, one, of)
         elif isinstance(of, tuple):
             made = _fbank({name: of_file if value is RATE else value for name, value in of}, rate, one)

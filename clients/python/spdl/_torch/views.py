@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional, Union
 
-from . import annotated, apart, datasets, extents, films, joint, own, sounds
+from . import annotated, apart, datasets, extents, films, joint, own, soundfiles, soundrows
 from .given import Operation, refusal
 from .kept import PLAIN, Kept, Listed, Row, Samples
 from .sounds import Sound
@@ -27,7 +27,7 @@ def made(of: datasets.Pictures, dataset: Any, collate: Any, listed: bool, kept: 
     kinds = ["audio" if isinstance(view, Sound) else "image" if view.film is None else "video" for view in views]
     if of.outputs == PLAIN and kinds == ["image"] and not rows[0].then and not rows[0].array:
         return Finish(of.target, collate, image=rows[0].kind == "Image"), {"image": sections[0]}, Places(), of.target.fields()
-    even = [i for i, row in enumerate(rows) if isinstance(row, sounds.Row) and row.asks]
+    even = [i for i, row in enumerate(rows) if isinstance(row, soundrows.Row) and row.asks]
     finish = Samples(of.outputs, Listed([one.values for one in of.pictures]) if of.found else kept, collate, rows, even)
     number = "index" if of.found else "label"
     if len(sections) == 1:
@@ -45,7 +45,7 @@ def _draws(views: Sequence[Any], dataset: Any, place: str) -> list[bool]:
         datasets.refuse("dataset", dataset, "hands out one clip that is drawn several times, want it once, or clips that are drawn each for itself: fields that draw for themselves draw each another clip")
     pictures = iter(apart.own_draws([view for view in views if isinstance(view, Picture)], place))
     try:
-        heard = iter(sounds.own_draws([view for view in views if isinstance(view, Sound)]))
+        heard = iter(soundrows.own_draws([view for view in views if isinstance(view, Sound)]))
     except annotated.Unknown as error:
         datasets.refuse("dataset", dataset, f"{error}")
     draws = [next(heard) if isinstance(view, Sound) else next(pictures) for view in views]
@@ -54,13 +54,13 @@ def _draws(views: Sequence[Any], dataset: Any, place: str) -> list[bool]:
     return draws
 
 
-def _of_sound(view: Sound, of: datasets.Pictures, dataset: Any, listed: bool) -> tuple[dict[str, Any], sounds.Row]:
+def _of_sound(view: Sound, of: datasets.Pictures, dataset: Any, listed: bool) -> tuple[dict[str, Any], soundrows.Row]:
     """The section and the row of a sound."""
     def longest() -> int:
-        return sounds.longest(view, ((sounds.facts(one.files()[view.file]), one.parts if isinstance(one, own.Found) else {}) for one in of.pictures), lambda number: f"{type(dataset).__qualname__}[{number}]")
+        return soundrows.longest(view, ((soundfiles.facts(one.files()[view.file]), one.parts if isinstance(one, own.Found) else {}) for one in of.pictures), lambda number: f"{type(dataset).__qualname__}[{number}]")
 
     try:
-        return sounds.section(view, of.heard[view.file], longest, listed)
+        return soundrows.section(view, of.heard[view.file], longest, listed)
     except annotated.Unknown as error:
         datasets.refuse("dataset", dataset, f"{error}")
 

@@ -12,8 +12,9 @@ from . import after, films, levels, libraries, sounds, spectra
 from .counts import Behind, Count, Drawn, Rate, draws
 from .heard import WANT, Extra, Info, Others, Shape, frames, has_sound, is_heard
 from .levels import Each, Measured
-from .measures import BY, REDUCED, Measuring
+from .measures import BY, REDUCED
 from .openers import Decoded, Decoder
+from .resounding import Resounding
 from .sounds import Sound
 from .texts import NOTHING
 
@@ -21,7 +22,7 @@ _PURE = ("int", "float", "round", "len", "min", "max", "abs")
 _SHORT = {"absolute": "abs"}
 
 
-class Waves(Measuring):
+class Waves(Resounding):
     """Of a reader of expressions, that of sounds."""
 
     def _heard_attribute(self, of: Any, node: ast.Attribute) -> Any:
@@ -79,10 +80,11 @@ class Waves(Measuring):
         if not isinstance(of, Sound):
             return NOTHING
         parts = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
-        if parts and isinstance(parts[0], ast.Constant) and parts[0].value is ...:
-            parts = [ast.Slice()] * (len(of.axes) - len(parts) + 1) + parts[1:]
         if of.axes == "?":
             of = of._replace(axes="LC") if len(parts) > 1 else of
+        if (dots := [at for at, part in enumerate(parts) if isinstance(part, ast.Constant) and part.value is ...]):
+            others = [part for at, part in enumerate(parts) if at not in dots and (isinstance(part, ast.Slice) or self._known(part) is not None)]
+            parts[dots[0]:dots[0] + 1] = [ast.Slice()] * max(0, len(of.axes) - len(others))
         if (new := [at for at, part in enumerate(parts) if not isinstance(part, ast.Slice) and self._known(part) is None]) and all(at in new or ast.unparse(part) == ":" for at, part in enumerate(parts)):
             return sounds.widened(of, new[0]) if len(new) == 1 else self._refuse_sound(node)  # x[None], x[np.newaxis, :]
         axes, made = of.axes, of
@@ -144,6 +146,8 @@ class Waves(Measuring):
             made = sounds.divided(of, number) if isinstance(node.op, ast.Div) else sounds.multiplied(of, number) if isinstance(node.op, ast.Mult) else None
             if made is not None:
                 return made
+        if number == 2 and isinstance(node.op, ast.Pow) and (powers := sounds.squared(of)) is not None:
+            return powers
         by = operator.pow if isinstance(node.op, ast.Pow) else after.by(node.op)
         if by is None or not isinstance(number, (int, float)):
             self._refuse_sound(node)
@@ -197,8 +201,8 @@ class Waves(Measuring):
             return self._mean(of, node, args, named)
         if self._is(node.func, "torch.nn.functional", "pad") or self._is(node.func, "numpy", "pad"):
             return self._padded(of, node, args, named)
-        if self._is(node.func, "torch", "squeeze", "unsqueeze", "permute", "transpose"):
-            return self._axis(of, node, name, args, named)
+        if self._is(node.func, "torch", "squeeze", "unsqueeze", "permute", "transpose") or self._is(node.func, "numpy", "squeeze", "expand_dims", "transpose"):
+            return self._axis(of, node, "unsqueeze" if name == "expand_dims" else name, args, {{"axis": "dim", "axes": "dim"}.get(key, key): one for key, one in named.items()})
         if name == "normalize" and library == "librosa" and of.axes == "L" and not of.features:
             more = dict(zip(named, self._values(list(named.values()))))
             if args or not all(type(one) in (int, float, bool) for one in more.values()):
@@ -207,11 +211,36 @@ class Waves(Measuring):
         if self._is(node.func, "librosa", "to_mono") or name == "fix_length" and library == "librosa":
             size = named.get("size", args[0] if args else None)
             return sounds.mono(of, 0, False) if name == "to_mono" and not args and not named else sounds.filled(sounds.cropped(of, self._sized(size), "start"), self._sized(size)) if size is not None and len(args) + len(named) == 1 else self._refuse_sound(node)
-        if self._is(node.func, "torch", "log", "log10", "clamp", "exp", "sqrt", "abs") or self._is(node.func, "numpy", "log", "log10", "clip", "exp", "sqrt", "abs"):
+        if self._is(node.func, "torch", "log", "log10", "clamp", "exp", "sqrt", "abs", "log1p", "square") or self._is(node.func, "numpy", "log", "log10", "clip", "exp", "sqrt", "abs", "log1p", "square", "maximum", "minimum", "power"):
+            if name == "square" and not args and not named and (powers := sounds.squared(of)) is not None:
+                return powers
             return self._numbers(of, node, function, args, named)
         if self._is(node.func, "torch", "from_numpy", "tensor", "as_tensor", "FloatTensor", "Tensor") or self._is(node.func, "numpy", "array", "asarray", "float32", "ascontiguousarray"):
             return self._typed(of, node, name, args, named)
         return NOTHING
+
+    def _several(self, node: ast.Call) -> Any:
+        """np.stack([mel] * 3), torch.cat([mel, mel, mel]) and the like, of one spectrum; NOTHING: it is something else."""
+        joins, stacks = self._is(node.func, "torch", "cat", "concat", "concatenate") or self._is(node.func, "numpy", "concatenate"), self._is(node.func, "torch", "stack") or self._is(node.func, "numpy", "stack", "array", "asarray")
+        repeats = self._is(node.func, "numpy", "repeat")
+        if not node.args or not (joins or stacks or repeats):
+            return NOTHING
+        along = [self._number(one) for one in (*node.args[1 + repeats:], *[one.value for one in node.keywords if one.arg in ("axis", "dim")])] or [0]
+        parts, times = ([node.args[0]], self._number(node.args[1]) if len(node.args) > 1 else NOTHING) if repeats else self._listed(node.args[0])
+        heard = [self._heard(one) for one in parts]
+        if not heard or not isinstance(of := heard[0], Sound) or not of.features:
+            return NOTHING
+        if any(one != of for one in heard) or type(times) is not int or len(along) != 1 or type(along[0]) is not int or len(node.args) + len(node.keywords) > 2 + repeats:
+            self._refuse_sound(node, "want several times one spectrum, no more: np.stack([mel, mel, mel])")
+        return (sounds.stacked if stacks else sounds.repeated)(of, len(parts) * times, along[0])
+
+    def _listed(self, node: ast.expr) -> tuple[list[ast.expr], Any]:
+        """What a list has, and how many times: [mel, mel], [mel] * 3."""
+        if isinstance(node, (ast.List, ast.Tuple)):
+            return node.elts, 1
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and isinstance(node.left, (ast.List, ast.Tuple)):
+            return node.left.elts, self._number(node.right)
+        return [], NOTHING
 
     def _copied(self, node: ast.Call, parts: Sequence[ast.expr]) -> Any:
         """torch.cat([w, w]), of one channel."""
@@ -347,6 +376,8 @@ class Waves(Measuring):
         if name == "unsqueeze":
             return sounds.widened(of, numbers[0]) if len(numbers) == 1 else self._refuse_sound(node)
         of = sounds.two_axes(of)
+        if name == "transpose" and of.array:  # NumPy's, of all axes
+            return sounds.moved(of, [one % len(of.axes) for one in numbers] or list(reversed(range(len(of.axes)))))
         if name in ("transpose", "t") and len(numbers) in (0, 2):
             order, (first, second) = list(range(len(of.axes))), numbers or (0, 1)
             if len(order) < 2 or not numbers and len(order) != 2:
@@ -410,7 +441,7 @@ class Waves(Measuring):
             return Shape(of) if not args and not named else self._size(of, axis, node) if type(axis) is int else self._refuse_sound(node)
         if name == "numel" and not args:
             return Count("frames", of.frames()) if of.axes == "L" else self._refuse_sound(node)
-        if name in REDUCED and not of.features and (name != "mean" or self._is_of_all(of, args, node.keywords)):
+        if name in REDUCED and (of.features and not args and not {"dim", "axis"} & set(named) or not of.features and (name != "mean" or self._is_of_all(of, args, node.keywords))):
             return self._reduced(of, node, name, args, named, lambda row, *values, **more: getattr(row, name)(*values, **more))
         if name == "mean":
             return self._mean(of, node, args, named)
@@ -430,6 +461,9 @@ class Waves(Measuring):
             return sounds.cast(of, self._type(self._known([*args, *named.values()][0]), node))
         if name in ("repeat", "expand") and not named:
             times = [self._number(one) for one in args]
+            if of.features:
+                copies = [at for at, one in enumerate(times) if one not in ((1,) if name == "repeat" else (1, -1))]
+                return sounds.repeated(of, times[copies[0]], copies[0]) if len(copies) == 1 and len(times) == len(of.axes) and not of.array else self._refuse_sound(node, "want copies along an axis of one, no more")
             return sounds.copied(of, times[0]) if len(times) == 2 and type(times[0]) is int and times[1] == (1 if name == "repeat" else -1) else self._refuse_sound(node)
         torch = sys.modules.get("torch")
         if name in ("log", "log10", "clamp", "exp", "sqrt", "abs") and not of.array and torch is not None:
