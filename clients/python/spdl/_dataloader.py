@@ -89,7 +89,8 @@ def _opened(drop: arguments.Drop, options: dict[str, Any], files: Optional[besid
         # the folder has more files by now, or fewer, or some beside the classes
     options = {name: value for name, value in options.items() if name != "engine"}  # files are brought to one in process
     host = description["source"].get("host", {"samples": drop.made.samples})
-    opens = functools.partial(open, {**description, "source": {"host": host}}, source=drop.made.brought, **options)
+    columns = {name: one for name, one in description["source"].items() if name == "columns" and "host" in description["source"]}
+    opens = functools.partial(open, {**description, "source": {"host": host, **columns}}, source=drop.made.brought, **options)
     return opens, opens()
 
 

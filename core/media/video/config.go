@@ -275,6 +275,13 @@ type Stream struct {
 	Seconds     float64 `json:"seconds"`     // as the header says; 0: unknown
 }
 
+// Counted is a stream whose packets were read, and whose first frame was decoded: Frames is how many there are.
+type Counted struct {
+	Stream
+	Pixels string `json:"pixels"` // the layout of a frame, by FFmpeg's name, such as yuv420p
+	Closed bool   `json:"closed"` // at every key frame decoding can start: what is decoded before it is shown before it, and what is behind, behind
+}
+
 // CauseTooLarge is the cause of a *TooLargeError.
 const CauseTooLarge = "too_large"
 

@@ -5,6 +5,7 @@
 #include "fields.h"
 
 #include <libavutil/display.h>
+#include <libavutil/pixdesc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,6 +106,11 @@ int video_open(video_ctx *v, const media_av_source *source, const media_av_optio
     const AVCodecParameters *codec = v->a->stream->codecpar;
     video_av1_open(&v->av1, codec->extradata, codec->extradata_size);
     return rc;
+}
+
+const char *video_pixels(const AVFrame *frame) {
+    const char *name = av_get_pix_fmt_name((enum AVPixelFormat)frame->format);
+    return name ? name : "";
 }
 
 /* --- wanted frames --- */

@@ -117,7 +117,7 @@ def _in_its_order(made: Made, said: _Arguments, order: dict[str, Any]) -> Made:
     if made.brought is None or made.files:
         order["asked"] = True
         return made._replace(brought=ordered.Numbers(asked))
-    return made._replace(source={"host": {"stream": True}}, brought=ordered.Order(asked, made.brought))
+    return made._replace(source={**made.source, "host": {"stream": True}} if "host" in made.source else {"host": {"stream": True}}, brought=ordered.Order(asked, made.brought))
 
 
 def _streamed(read: Streamed, said: _Arguments) -> Drop:
