@@ -9,7 +9,7 @@ from typing import Any, Optional
 from .._errors import SpecError
 from .given import refusal
 from .own import is_map
-from .steps import Picture
+from .picture import Picture
 from .transforms import told
 
 _STILL = ("resize", "center_crop", "pad", "normalize")  # without a draw

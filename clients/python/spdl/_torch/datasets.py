@@ -14,7 +14,8 @@ from . import annotated, libraries, methods, own, processors, same
 from .kept import PLAIN, Kept, Value, View, has_values
 from .pixels import Held
 from .sounds import Facts, Sound
-from .steps import Picture, listed, through
+from .picture import Picture
+from .steps import listed, through
 from .targets import LABEL, OBJECTS, Own, Target
 
 # torchvision's data sets that open a file, convert it to RGB and give it a label: the attributes of their files and of their labels, or of both.

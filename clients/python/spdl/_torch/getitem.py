@@ -16,7 +16,8 @@ from .counts import Rate
 from .heard import Extra, Others, has_sound
 from .kept import Keys, More, Value, View
 from .sounds import Cannot, Sound
-from .steps import LIBRARIES, Made, Picture, Steps, listed
+from .picture import Made, Picture
+from .steps import LIBRARIES, Steps, listed
 from .texts import NOTHING
 
 WANT = "want it to open a picture, to give it to a transform and to return it, alone or beside anything else, without looking at it otherwise (docs/own-datasets.md#pictures)"

@@ -7,9 +7,8 @@ import itertools
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import FunctionType, MethodType
-from typing import Any, NamedTuple, NoReturn, Optional, Union
+from typing import Any, NoReturn, Optional, Union
 
 from . import after, films, functions, heard, libraries, texts
 from .annotated import Unknown
@@ -17,6 +16,7 @@ from .counts import Rate
 from .heard import has_sound, is_heard
 from .hearing import Hearing
 from .kept import Stacked, View
+from .picture import Made, OfMask, Picture, Stack
 from .sounds import Sound
 from .texts import NOTHING
 
@@ -30,37 +30,6 @@ _FUNCTIONS = {"to_tensor": "ToTensor", "pil_to_tensor": "PILToTensor", "resize":
 _RETURNED = "_spdl_returned"  # the name of what a function returns, where it does so in several places
 _MOST = 64  # turns of a loop, and pictures in a list
 _calls = itertools.count()
-
-
-class Picture(NamedTuple):
-    """A picture, and what has become of it."""
-
-    file: int = 0  # of those that are opened, its number
-    mode: str = ""  # that it was converted to; "": none; "index": a map of class numbers, as its file has them; "gray": as OpenCV makes it; "BGR": as OpenCV reads it; "pixels": an array's, of one channel or three; "tensor": it is one already
-    array: bool = False  # of NumPy
-    turned: bool = False  # as its EXIF says, as OpenCV does
-    transforms: tuple[Any, ...] = ()
-    calls: tuple[int, ...] = ()  # of each of these, which makes those of two pictures one or two draws
-    mask: bool = False  # whether it goes through them as a mask
-    film: Optional[films.Shown] = None  # of a video's frames, of which each is one
-    after: tuple[Any, ...] = ()  # what is done to its row then: (how many transforms were ahead, what)
-
-
-@dataclass(frozen=True)
-class Stack:
-    """Several pictures in one tensor, by torch.stack."""
-
-    pictures: tuple[Picture, ...]
-
-
-class OfMask(NamedTuple):
-    """A transform of torchvision's v2 that a mask goes through, beside its picture."""
-
-    transform: Any
-    flat: bool  # whether masks are [H, W], and not [1, H, W]
-
-
-Made = Any  # a Picture, a Sound, or several in a Stack, a tuple, a list or a dict
 
 
 class Steps(Hearing):

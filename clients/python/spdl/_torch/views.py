@@ -10,7 +10,7 @@ from . import annotated, apart, datasets, extents, films, joint, own, sounds
 from .given import Operation, refusal
 from .kept import PLAIN, Kept, Listed, Row, Samples
 from .sounds import Sound
-from .steps import OfMask, Picture
+from .picture import OfMask, Picture
 from .targets import Finish
 from .transforms import SIZED, Places, Told, told
 
