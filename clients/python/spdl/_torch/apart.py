@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Optional
 
 from .._errors import SpecError
@@ -39,7 +39,7 @@ def _shared(view: Picture, other: Picture, place: str) -> Optional[int]:
     common = set(view.calls) & set(other.calls)
     alone = [(one, where) for where in (view, other) for one, call in zip(where.transforms, where.calls) if (call in common) == (view.file == other.file)]
     for one, where in alone if common else ():
-        if not _is_still(one, place, where):
+        if not is_still(one, place, where):
             if view.file == other.file:
                 raise refusal(place, one, "is ahead of several pictures that are made of one, which all have what it draws, and then go through transforms of their own; want it in each of these, where it "
                                           "draws for each by itself: T.Compose([it, transform])")
@@ -47,7 +47,10 @@ def _shared(view: Picture, other: Picture, place: str) -> Optional[int]:
     return None if view.file == other.file or not common else next(i for i, call in enumerate(view.calls) if call in common)
 
 
-def _is_still(one: object, place: str, of: Picture) -> bool:
+def is_still(one: object, place: str, of: Picture) -> bool:
+    """Whether a transform draws nothing."""
+    if isinstance(one, Mapping):
+        return set(one) <= set(_STILL)
     try:
         operations = told(one, place, 1 if of.mode == "L" else 3, is_mask=is_map(of)).operations
     except SpecError:  # such as one that is told behind others alone

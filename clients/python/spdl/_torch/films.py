@@ -1,4 +1,4 @@
-"""A video that a data set of one's own opens by torchcodec, and which of its frames its code takes."""
+"""A video that a data set of one's own opens, and which of its frames its code takes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WANT = ("want frames of a video by decoder.get_frames_at(indices), of known numb
 
 
 class Film(NamedTuple):
-    """torchcodec's VideoDecoder."""
+    """torchcodec's VideoDecoder, or decord's VideoReader, whose code runs and tells its frames."""
 
     file: int
     seek: str
@@ -36,13 +36,37 @@ class Shown(NamedTuple):
     frames: int
     clips: int = 0  # of which so many have an axis of their own; 0: none
     call: int = 0  # that draws them; 0: none
+    told: int = -1  # which of what code says of a sample names them; -1: none
+    sides: Optional[tuple[int, int]] = None  # height and width that all have to have, of frames that no transform makes one size
 
     def section(self) -> dict[str, Any]:
         return {"select": {name: list(value) if isinstance(value, tuple) else value for name, value in self.select}, **({"frames": self.frames} if dict(self.select)["kind"] == "uniform" else {}),
                 **({} if self.film.seek == "exact" else {"seek": self.film.seek})}
 
 
-KINDS = (Film, Even, Shown)
+class Taken(NamedTuple):
+    """Frames as decord hands them out, which asnumpy() makes an array of."""
+
+    shown: Shown
+
+
+KINDS = (Film, Even, Shown, Taken)
+NUMBERS = "shown"  # the column of frames that code tells
+
+
+def told(file: int, number: int) -> Shown:
+    """Frames that code names, of a reader's film."""
+    return Shown(Film(file, "exact"), (("kind", "indices"), ("column", NUMBERS)), 0, told=number)
+
+
+def column(shown: Shown) -> dict[str, Any]:
+    """Of such frames, as a description has it."""
+    return {"name": NUMBERS, "from": f"json[{NUMBERS}]", "type": "list", "dtype": "i64", "shape": [shown.frames]}
+
+
+def moved(shown: Shown, file: int, first: int) -> Shown:
+    """As a sample has it whose function has called the one that opens it: what that tells comes behind so many others."""
+    return shown._replace(film=shown.film._replace(file=file), told=shown.told + first if shown.told >= 0 else -1)
 
 
 def opened(file: int, stream_index: Any = None, dimension_order: str = "NCHW", num_ffmpeg_threads: int = 1, device: Any = "cpu", seek_mode: str = "exact", transforms: Any = None) -> Film:

@@ -10,14 +10,15 @@ from collections.abc import Iterator, Mapping
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
-from . import films, heard as heard_room, libraries, openers, sight, sounds, texts
+from . import films, heard as heard_room, libraries, openers, readers, sight, sounds, texts
 from .annotated import Unknown
 from .counts import Rate
 from .heard import Extra, Others, has_sound
 from .kept import Keys, More, Value, View
 from .sounds import Cannot, Sound
 from .picture import Made, Picture
-from .steps import LIBRARIES, Steps, listed
+from .opened import Readers
+from .steps import LIBRARIES, listed
 from .texts import NOTHING
 
 WANT = "want it to open a picture, to give it to a transform and to return it, alone or beside anything else, without looking at it otherwise (docs/own-datasets.md#pictures)"
@@ -32,7 +33,7 @@ _PATHS = {"torchaudio": "uri", "soundfile": "file", "librosa": "path", "torchcod
 
 _MEDIA = {"torchaudio": "sound", "soundfile": "sound", "librosa": "sound", "decord": "video", "torchcodec": "video"}
 _PAGES = {"sound": "speech-sounds-transcripts-log-mel", "video": "video-classification-clips-of-16-frames"}
-_READ = {"sound": "torchaudio.load, soundfile.read, librosa.load or torchcodec's AudioDecoder", "video": "torchcodec's VideoDecoder, whose frames decord's and read_video's are not of all files"}
+_READ = {"sound": "torchaudio.load, soundfile.read, librosa.load or torchcodec's AudioDecoder", "video": "torchcodec's VideoDecoder or decord's VideoReader"}
 
 
 class _File(NamedTuple):
@@ -41,7 +42,7 @@ class _File(NamedTuple):
     path: ast.expr
 
 
-class Reader(Steps):
+class Reader(Readers):
     """Of a method of a class, or of a function that such a one calls."""
 
     WANT = WANT
@@ -74,6 +75,7 @@ class Reader(Steps):
         self._read_inner: dict[ast.expr, Optional[Reader]] = {}  # of other data sets
         self._files: dict[str, _File] = {}
         self._paths: list[ast.expr] = []  # of pictures
+        self._begin_reading()
         self._taken = 0  # of these that what is kept finds
         self._asks = sight.asks(own)
         self._infos: dict[str, int] = {}  # files of which it asks what they have, by the text of their paths, and their numbers
@@ -137,6 +139,8 @@ class Reader(Steps):
     # ---- sounds
 
     def _heard_opened(self, node: ast.Call) -> Any:
+        if (taken := self._taken_of(node)) is not NOTHING:
+            return taken
         library = openers.is_open(self._known(node.func))
         if not library:
             if openers.is_info(self._known(node.func)):
@@ -223,6 +227,8 @@ class Reader(Steps):
 
     def _heard_inner(self, node: ast.expr) -> Any:
         """self.dataset[i], of another data set of sounds, also of a Subset of one, and super().__getitem__(i); NOTHING: it is something else."""
+        if (taken := self._taken_of(node)) is not NOTHING:
+            return taken
         if id(node) in self._heard_calls:
             return self._heard_calls[id(node)]
         loads = self._of_inner(node)
@@ -264,10 +270,14 @@ class Reader(Steps):
         if isinstance(one, Sound) and isinstance(window := one.window, tuple) and sounds.is_told(window):
             moved: Any = tuple([each._replace(number=first + each.number) if isinstance(each, sounds.Told) else each for each in window])
             one = one._replace(window=moved)
+        if isinstance(one, Picture) and one.film is not None:
+            return one._replace(file=number, film=films.moved(one.film, number, first))
+        if isinstance(one, films.Taken):
+            return films.Taken(films.moved(one.shown, number, first))
         if isinstance(one, (Sound, Rate, Picture, films.Film)):
             return one._replace(file=number)
         if isinstance(one, films.Shown):
-            return one._replace(film=one.film._replace(file=number))
+            return films.moved(one, number, first)
         if isinstance(one, openers.Decoder):
             return openers.Decoder(one.sound._replace(file=number))
         if isinstance(one, heard_room.Info):
@@ -284,12 +294,20 @@ class Reader(Steps):
     def _has_heard(self, node: ast.expr) -> bool:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and isinstance(node.left, ast.Tuple) and not self._mentions(node.right):
             node = node.left  # (waveform,) + metadata[1:]
-        return self._heard(node) is not NOTHING or isinstance(node, ast.Tuple) and any(self._heard(one) is not NOTHING for one in node.elts)
+        several = node.elts if isinstance(node, ast.Tuple) else [node]
+        return self._heard(node) is not NOTHING or any(self._heard(one) is not NOTHING or self._of_film(one) is not None for one in several)
+
+    def _of_film(self, node: ast.expr) -> Optional[Picture]:
+        """Frames that code tells; None: it is something else."""
+        made = self._made(node) if self._open_readers and self._is_of_pictures(node) else None
+        return made if isinstance(made, Picture) and made.film is not None and made.film.told >= 0 else None
 
     def _tree(self, node: ast.expr) -> Any:
         """What is returned with a sound."""
         if (heard := self._heard(node)) is not NOTHING:
             return heard
+        if (frames := self._of_film(node)) is not None:
+            return frames
         if isinstance(node, ast.Tuple):
             return tuple(map(self._tree, node.elts))
         if isinstance(node, ast.BinOp) and isinstance(node.left, ast.Tuple) and self._mentions(node.left):
@@ -331,6 +349,8 @@ class Reader(Steps):
     # ---- statements
 
     def _step(self, step: ast.stmt) -> list[ast.stmt]:
+        if (opened := self._opened_reader(step)) is not None:
+            return opened
         step = self._seen(step)
         if (once := _once(step)) is not None and self._mentions(step):
             kept = self._steps(once)
@@ -374,13 +394,13 @@ class Reader(Steps):
         opened: list[ast.stmt] = [ast.copy_location(ast.Assign([ast.Name(f"{_TAKEN}{i}", ast.Store())], self._paths[i]), step) for i in found]
         said, self._told_taken = range(self._told_taken, len(self._told)), len(self._told)
         opened += [ast.copy_location(ast.Assign([ast.Name(f"{_SAID}{i}", ast.Store())], self._told[i]), step) for i in said]
-        return opened + [sight.sees(one.file, f"{_TAKEN}{one.file}", one, step) for one in self._names.values() if self._asks and isinstance(one, Picture) and one.file in found]
+        return opened + [sight.sees(one.file, f"{_TAKEN}{one.file}", one, step) for one in self._names.values() if self._asks and isinstance(one, Picture) and one.film is None and one.file in found]
 
     def _seen(self, node: Any) -> Any:
         """With what the files say in the place of what it asks of pictures. Of a statement that gives their names to others, the statements in it are asked, one by one."""
         if not self._asks or isinstance(node, ast.stmt) and hasattr(node, "body") and any(isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store) and one.id in self._names for one in ast.walk(node)):
             return node
-        return sight.Asked(lambda one: found if isinstance(found := self._names.get(getattr(one, "id", "")), Picture) else None, self._known).visit(node)
+        return sight.Asked(lambda one: found if isinstance(found := self._names.get(getattr(one, "id", "")), Picture) and found.film is None else None, self._known).visit(node)
 
     def _of_another(self, step: ast.stmt) -> Optional[list[ast.stmt]]:
         """image, label = self.dataset[i], of a data set of torch's, or super().__getitem__(i); None: it is something else."""
@@ -488,11 +508,13 @@ class Reader(Steps):
             self._other(node)
 
     def _is_open(self, node: ast.AST) -> bool:
-        if isinstance(node, (ast.Subscript, ast.Call)) and self._of_inner(node) is not None:
+        if self._takes(node) or isinstance(node, (ast.Subscript, ast.Call)) and self._of_inner(node) is not None:
             return True
         if not isinstance(node, ast.Call):
             return False
         function = self._known(node.func)
+        if readers.is_reader(function):
+            return True
         its = getattr(function, "__module__", "") == "torchvision.datasets.folder" and getattr(function, "__name__", "") in _LOADERS
         if self._is(node.func, "PIL.Image", "fromarray"):
             return not any(self._mentions(one) for one in node.args)
@@ -584,7 +606,7 @@ class Reader(Steps):
 
     def _cells(self) -> dict[str, CellType]:
         """What it calls that its text does not, by names."""
-        return {sight.SEES: CellType(sight.Sight), _RATE: CellType(sounds.rate_of), **{called: CellType(loads.rest()) for called, loads in self._loads.items()}}
+        return {sight.SEES: CellType(sight.Sight), readers.OPENS: CellType(readers.Video), _RATE: CellType(sounds.rate_of), **{called: CellType(loads.rest()) for called, loads in self._loads.items()}}
 
 
 def _is_known(function: FunctionType) -> bool:

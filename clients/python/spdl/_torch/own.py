@@ -12,7 +12,7 @@ from types import FunctionType
 from typing import Any, NamedTuple, Optional, Union
 
 from .._lock import Lock
-from . import boxed, followers, libraries, sight, sounds
+from . import boxed, films, followers, libraries, readers, sight, sounds
 from .annotated import Unknown
 from .getitem import Picture, Reader
 from .kept import LABEL, PLAIN, Keys, More, Value, View
@@ -29,8 +29,8 @@ class Opened(NamedTuple):
     of: Rest
     number: int
 
-    def brought(self) -> tuple[Any, str, Sequence[Any]]:
-        """The path or the bytes of its picture, its name, and what it has beside the picture. Raises what the data set raises, and TypeError where these are something else."""
+    def brought(self) -> tuple[Any, str, Sequence[Any], Mapping[str, Any]]:
+        """The path or the bytes of its picture, its name, what it has beside the picture, and columns, by their names, of what the engine is told of it. Raises what the data set raises, and TypeError where these are something else."""
         return self.of(self.number)
 
     def files(self) -> Sequence[Any]:
@@ -143,6 +143,13 @@ def run(dataset: Any, reader: Reader, inner: Any = None) -> Samples:
     """The samples of a data set, with what is left of its code. Raises Unknown."""
     rest = Rest(dataset, reader.rest(inner), reader.files)
     reader.outputs = rest.spread(reader.outputs)
+    shown = next((one.film for one in reader.views if isinstance(one, Picture) and one.film is not None and one.film.told >= 0), None)
+    if shown is not None:
+        if reader.files > 1 or len(reader.views) > 1:
+            raise Unknown(f"has {max(reader.files, len(reader.views))} pictures, sounds or videos in a sample, of which one is frames that code names, want these alone: one reader.get_batch(indices) ({readers.PAGE})")
+        view = reader.views[0]
+        assert isinstance(view, Picture)
+        return Samples([Opened(rest, i) for i in range(len(dataset))], [rest.watch(view, shown)], {}, False, None, reader.outputs)
     rest.modes = {one.file: "" for one in reader.views if isinstance(one, Picture) and one.mode == ""}
     rest.listen([one for one in reader.views if isinstance(one, Sound)])
     heard = {file: want.first for file, want in rest.wants.items()}
@@ -153,6 +160,13 @@ def run(dataset: Any, reader: Reader, inner: Any = None) -> Samples:
     views = [_seen(one, rest) for one in reader.views]
     first = views[0]
     return Samples([Opened(rest, i) for i in range(len(dataset))], views, heard, isinstance(first, Picture) and first.turned, rest.shape[:2] or None, PLAIN if rest.labelled else reader.outputs)
+
+
+def hold_sides(pictures: Sequence[Any]) -> None:
+    """Have frames of other sizes than the first sample's refused, as no transform makes all one size."""
+    for one in pictures:
+        if isinstance(one, Opened):
+            one.of.one_size = True
 
 
 def extents(pictures: Sequence[Any], file: int, turned: bool) -> Iterator[tuple[int, int]]:
@@ -205,16 +219,38 @@ class Rest:
         self.wants: dict[int, sounds.Want] = {}  # what files of sounds have to be, by their numbers
         self.windows: list[tuple[int, Any]] = []  # parts of them that code says for each sample, by the files' numbers
         self.shape: list[int] = []  # of its pictures, where they are arrays
+        self.shown: Optional[films.Shown] = None  # frames that code names
+        self.one_size = False  # whether all of these are as large as the first sample's
 
     @property
     def mode(self) -> str:
         """Of its pictures, where they are arrays."""
         return "L" if len(self.shape) == 2 else "RGB"
 
-    def __call__(self, number: int) -> tuple[Any, str, Sequence[Any]]:
+    def __call__(self, number: int) -> tuple[Any, str, Sequence[Any], Mapping[str, Any]]:
         with self._running:
-            (picture,), *values = self._run(number)
-            return self._told(number, picture, *values)
+            (picture,), told, *values = self._said(number)
+            if self.shown is None:
+                return *self._told(number, picture, *values), {}
+            of, frames = f"{type(self._dataset).__qualname__}[{number}]", told[self.shown.told]
+            try:
+                numbers = readers.checked(frames, of, picture, self.shown.frames, self.shown.sides if self.one_size else None)
+            except Unknown as error:
+                raise _Wrong(f"{error}") from None
+            path = os.path.abspath(os.fsdecode(picture))
+            return path, path, values, {films.NUMBERS: numbers}
+
+    def watch(self, view: Picture, shown: films.Shown) -> Picture:
+        """Look at the first sample, which has as many frames as all others. Raises Unknown."""
+        of = f"{type(self._dataset).__qualname__}[0]"
+        try:
+            (picture,), told, *_ = self._said(0)
+        except Exception as error:
+            raise Unknown(f"{of}: {type(error).__name__}: {error}, and the first sample says how many frames all have") from None
+        frames = told[shown.told]
+        self.shown = shown = shown._replace(frames=len(frames.numbers), sides=frames.facts.sides)
+        readers.checked(frames, of, picture, shown.frames, None)
+        return view._replace(film=shown)
 
     def _run(self, number: int) -> tuple[Any, ...]:
         """The files of a sample, and what it has beside its pictures."""

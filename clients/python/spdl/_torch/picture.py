@@ -20,6 +20,8 @@ class Picture(NamedTuple):
     mask: bool = False  # whether it goes through them as a mask
     film: Optional[films.Shown] = None  # of a video's frames, of which each is one
     after: tuple[Any, ...] = ()  # what is done to its row then: (how many transforms were ahead, what)
+    axes: str = ""  # of frames in an array or a tensor of bytes, as no transform has had them: THWC
+    each: str = ""  # "one": it is each of the frames, by itself; "all": these are put together again
 
 
 @dataclass(frozen=True)

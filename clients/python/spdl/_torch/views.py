@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional, Union
 
-from . import annotated, apart, datasets, extents, films, joint, own, sounds
+from . import annotated, apart, clips, datasets, extents, films, joint, own, sounds
 from .given import Operation, refusal
 from .kept import PLAIN, Kept, Listed, Row, Samples
 from .sounds import Sound
@@ -67,13 +67,22 @@ def _of_sound(view: Sound, of: datasets.Pictures, dataset: Any, listed: bool) ->
 
 def _of_film(view: Picture, of: datasets.Pictures, dataset: Any, place: str) -> tuple[dict[str, Any], Row]:
     """The section and the row of frames of a video."""
-    transform = datasets.chain(view.transforms)
-    said = told_of(of._replace(transform=transform, channels=3), dataset)
-    if extents.differ(said.operations):
-        raise refusal(place, transform, "leaves the size of frames open, and videos have sizes of their own, want one size: Resize((H, W)), or a crop behind what is there")
     assert view.film is not None
-    section = {**view.film.section(), **said.section, "layout": f"NT{said.section['layout'][1:]}", "transform": said.operations}
-    spread, row = films.spread(view.film), _row(view, said, False, False, place)
+    transform = datasets.chain(view.transforms)
+    said = told_of(of._replace(transform=transform, channels=3), dataset, array=bool(view.array or view.axes) and all(isinstance(each, Mapping) for each in view.transforms))
+    operations = said.operations
+    if view.film.sides is not None and extents.differ(operations):
+        own.hold_sides(of.pictures)
+        operations = [{"center_crop": list(view.film.sides)}, *operations]  # which they have
+    if view.each == "one":
+        datasets.refuse("dataset", dataset, f"hands out a list of frames, {clips.EACH}")
+    if extents.differ(operations):
+        raise refusal(place, transform, "leaves the size of frames open, and videos have sizes of their own, want one size: Resize((H, W)), or a crop behind what is there")
+    if view.each and not all(apart.is_still(one, place, view) for one in view.transforms):
+        raise refusal(place, transform, clips.STILL)
+    layout = f"N{view.axes}" if view.axes else f"NT{said.section.get('layout', 'NHWC')[1:]}"
+    section = {**view.film.section(), **said.section, "layout": layout, "transform": operations}
+    spread, row = films.spread(view.film), _row(view, said, False, view.array, place)
     return section, row if spread is None else row._replace(then=[spread, *row.then])
 
 
