@@ -162,8 +162,8 @@ def _of_pictures(of: datasets.Pictures, dataset: Any, said: _Arguments) -> Made:
         finish, sections, places, fields = views.made(datasets.viewed(of), dataset, collate, _listed(said, collate), kept)
     else:
         finish, sections, places, fields = *_sections(of, dataset, said), of.target.fields()
-    told = [films.column(one.film) for one in of.views or () if isinstance(one, Picture) and one.film is not None and one.film.told >= 0]
-    source: dict[str, Any] = {"host": {"samples": len(of.pictures)}, **({"columns": told} if told else {})}
+    told = {one.film.told: films.column(one.film) for one in of.views or () if isinstance(one, Picture) and one.film is not None and one.film.told >= 0}
+    source: dict[str, Any] = {"host": {"samples": len(of.pictures)}, **({"columns": list(told.values())} if told else {})}
     files: beside.Files = {}
     if of.target != LABEL:
         columns, files[TABLE] = table(of.target, of.pictures, of.labels, *_forms(of, sections))

@@ -45,6 +45,19 @@ def moved(axes: str, array: bool, node: ast.Call, known: Known) -> Optional[tupl
     return (made, array) if sorted(order) == list(range(len(axes))) and made in _LAYOUTS else None
 
 
+def scaled(before: str, done: bool, array: bool, node: ast.expr, known: Known) -> str:
+    """What an expression makes of frames whose numbers are these.
+
+    before     what was done to bytes; "": nothing
+    done       whether anything was
+    """
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not done and not array and not node.keywords:
+        kinds = [getattr(known(one), "__repr__", str)() for one in node.args]
+        return "float" if (node.func.attr, kinds) in (("float", []), ("to", ["torch.float32"])) else "other"
+    by = node.right if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) else None
+    return "unit" if by is not None and isinstance(by, ast.Constant) and by.value == 255 and not array and (before == "float" or not done) else "other"
+
+
 def _library(node: ast.Call, known: Known) -> str:
     """The one whose function is called; "": it is none of these."""
     function = known(node.func)

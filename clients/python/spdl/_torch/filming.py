@@ -56,6 +56,9 @@ class Filming(Hearing):
             return one
         if one.array and one.axes == "HWC" and not one.after:
             return one._replace(axes="")
+        if one.scaled == "unit" and one.axes in ("TCHW", "CHW"):
+            home = self._to_tensor(), sys.modules["torchvision.transforms.v2"].ToDtype(sys.modules["torch"].float32, scale=True)
+            return self._transformed(self._transformed(one._replace(axes="", after=(), scaled=""), home[0]), home[1])
         if one.array or one.after or one.axes not in ("TCHW", "CHW"):
             self._refuse(node, f"{ast.unparse(node)[:80]!r} of {'floats' if one.after else 'an array' if one.array else 'a tensor'} {list(one.axes)}", clips.FLOATS if one.after else clips.TENSORS)
         return self._transformed(one._replace(axes=""), self._to_tensor())

@@ -51,22 +51,23 @@ class Taken(NamedTuple):
 
 
 KINDS = (Film, Even, Shown, Taken)
-NUMBERS = "shown"  # the column of frames that code tells
+NUMBERS = "shown"  # the columns of frames that code tells, ahead of their numbers
 
 
 def told(file: int, number: int) -> Shown:
     """Frames that code names, of a reader's film."""
-    return Shown(Film(file, "exact"), (("kind", "indices"), ("column", NUMBERS)), 0, told=number)
+    return Shown(Film(file, "exact"), (("kind", "indices"), ("column", f"{NUMBERS}{number}")), 0, told=number)
 
 
 def column(shown: Shown) -> dict[str, Any]:
     """Of such frames, as a description has it."""
-    return {"name": NUMBERS, "from": f"json[{NUMBERS}]", "type": "list", "dtype": "i64", "shape": [shown.frames]}
+    name = f"{NUMBERS}{shown.told}"
+    return {"name": name, "from": f"json[{name}]", "type": "list", "dtype": "i64", "shape": [shown.frames]}
 
 
 def moved(shown: Shown, file: int, first: int) -> Shown:
     """As a sample has it whose function has called the one that opens it: what that tells comes behind so many others."""
-    return shown._replace(film=shown.film._replace(file=file), told=shown.told + first if shown.told >= 0 else -1)
+    return told(file, shown.told + first) if shown.told >= 0 else shown._replace(film=shown.film._replace(file=file))
 
 
 def opened(file: int, stream_index: Any = None, dimension_order: str = "NCHW", num_ffmpeg_threads: int = 1, device: Any = "cpu", seek_mode: str = "exact", transforms: Any = None) -> Film:

@@ -17,13 +17,12 @@ from .heard import Extra, Others, has_sound
 from .kept import Keys, More, Value, View
 from .sounds import Cannot, Sound
 from .picture import Made, Picture
-from .opened import Readers
+from .opened import SAID, Readers
 from .steps import LIBRARIES, listed
 from .texts import NOTHING
 
 WANT = "want it to open a picture, to give it to a transform and to return it, alone or beside anything else, without looking at it otherwise (docs/own-datasets.md#pictures)"
 _LOADERS = ("default_loader", "pil_loader")  # torchvision's, to RGB
-_SAID = "_spdl_said"  # what the rest of the function calls what is said of a sound's part
 _TAKEN, _LOADS, _INNER = "_spdl_picture", "_spdl_loads", "_spdl_inner"  # what the rest of the function calls it, the rest of a function that opens it, and what has another data set's
 _LOADED, _RATE = "_spdl_loaded", "_spdl_rate"  # what such a function has returned, and what tells a file's samples a second
 _HANDED = f"want sounds, frames and what does not look at them handed out: how long a row is is what a collate_fn sees; {heard_room.WANT}"
@@ -128,7 +127,7 @@ class Reader(Readers):
 
     def _taken_now(self) -> list[ast.expr]:
         """Files, and what is said of parts of them."""
-        return [*[ast.Name(f"{_TAKEN}{i}", ast.Load()) for i in range(len(self._paths))], *[ast.Name(f"{_SAID}{i}", ast.Load()) for i in range(len(self._told))]]
+        return [*[ast.Name(f"{_TAKEN}{i}", ast.Load()) for i in range(len(self._paths))], *[ast.Name(f"{SAID}{i}", ast.Load()) for i in range(len(self._told))]]
 
     def _without_rates(self, kept: list[ast.stmt]) -> list[ast.stmt]:
         """Without names for rates that nothing asks for."""
@@ -351,7 +350,7 @@ class Reader(Readers):
     def _step(self, step: ast.stmt) -> list[ast.stmt]:
         if (opened := self._opened_reader(step)) is not None:
             return opened
-        step = self._seen(step)
+        step = self._seen(self._asked_of_frames(step))
         if (once := _once(step)) is not None and self._mentions(step):
             kept = self._steps(once)
             return [_tried(step, kept)] if isinstance(step, ast.Try) and kept else kept
@@ -393,7 +392,7 @@ class Reader(Readers):
         found, self._taken = range(self._taken, len(self._paths)), len(self._paths)
         opened: list[ast.stmt] = [ast.copy_location(ast.Assign([ast.Name(f"{_TAKEN}{i}", ast.Store())], self._paths[i]), step) for i in found]
         said, self._told_taken = range(self._told_taken, len(self._told)), len(self._told)
-        opened += [ast.copy_location(ast.Assign([ast.Name(f"{_SAID}{i}", ast.Store())], self._told[i]), step) for i in said]
+        opened += [ast.copy_location(ast.Assign([ast.Name(f"{SAID}{i}", ast.Store())], self._told[i]), step) for i in said]
         return opened + [sight.sees(one.file, f"{_TAKEN}{one.file}", one, step) for one in self._names.values() if self._asks and isinstance(one, Picture) and one.film is None and one.file in found]
 
     def _seen(self, node: Any) -> Any:

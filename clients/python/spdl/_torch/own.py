@@ -143,13 +143,11 @@ def run(dataset: Any, reader: Reader, inner: Any = None) -> Samples:
     """The samples of a data set, with what is left of its code. Raises Unknown."""
     rest = Rest(dataset, reader.rest(inner), reader.files)
     reader.outputs = rest.spread(reader.outputs)
-    shown = next((one.film for one in reader.views if isinstance(one, Picture) and one.film is not None and one.film.told >= 0), None)
-    if shown is not None:
-        if reader.files > 1 or len(reader.views) > 1:
-            raise Unknown(f"has {max(reader.files, len(reader.views))} pictures, sounds or videos in a sample, of which one is frames that code names, want these alone: one reader.get_batch(indices) ({readers.PAGE})")
-        view = reader.views[0]
-        assert isinstance(view, Picture)
-        return Samples([Opened(rest, i) for i in range(len(dataset))], [rest.watch(view, shown)], {}, False, None, reader.outputs)
+    if (told := [one.film for one in reader.views if isinstance(one, Picture) and one.film is not None and one.film.told >= 0]):
+        if reader.files > 1 or len(told) < len(reader.views):
+            raise Unknown(f"has {max(reader.files, len(reader.views))} pictures, sounds or videos in a sample, and frames of one that code names, want frames of one video alone ({readers.PAGE})")
+        seen = rest.watch(told)
+        return Samples([Opened(rest, i) for i in range(len(dataset))], [one._replace(film=seen[one.film.told]) if isinstance(one, Picture) and one.film is not None else one for one in reader.views], {}, False, None, reader.outputs)
     rest.modes = {one.file: "" for one in reader.views if isinstance(one, Picture) and one.mode == ""}
     rest.listen([one for one in reader.views if isinstance(one, Sound)])
     heard = {file: want.first for file, want in rest.wants.items()}
@@ -219,7 +217,7 @@ class Rest:
         self.wants: dict[int, sounds.Want] = {}  # what files of sounds have to be, by their numbers
         self.windows: list[tuple[int, Any]] = []  # parts of them that code says for each sample, by the files' numbers
         self.shape: list[int] = []  # of its pictures, where they are arrays
-        self.shown: Optional[films.Shown] = None  # frames that code names
+        self.shown: dict[int, films.Shown] = {}  # frames that code names, by what it says
         self.one_size = False  # whether all of these are as large as the first sample's
 
     @property
@@ -230,27 +228,26 @@ class Rest:
     def __call__(self, number: int) -> tuple[Any, str, Sequence[Any], Mapping[str, Any]]:
         with self._running:
             (picture,), told, *values = self._said(number)
-            if self.shown is None:
+            if not self.shown:
                 return *self._told(number, picture, *values), {}
-            of, frames = f"{type(self._dataset).__qualname__}[{number}]", told[self.shown.told]
+            of, path = f"{type(self._dataset).__qualname__}[{number}]", os.path.abspath(os.fsdecode(picture))
             try:
-                numbers = readers.checked(frames, of, picture, self.shown.frames, self.shown.sides if self.one_size else None)
+                numbers = {f"{films.NUMBERS}{at}": readers.checked(told[at], of, path, one.frames, one.sides if self.one_size else None) for at, one in self.shown.items()}
             except Unknown as error:
                 raise _Wrong(f"{error}") from None
-            path = os.path.abspath(os.fsdecode(picture))
-            return path, path, values, {films.NUMBERS: numbers}
+            return path, path, values, numbers
 
-    def watch(self, view: Picture, shown: films.Shown) -> Picture:
-        """Look at the first sample, which has as many frames as all others. Raises Unknown."""
+    def watch(self, shown: Sequence[films.Shown]) -> Mapping[int, films.Shown]:
+        """Look at the first sample, which has as many frames as all others, by what code says. Raises Unknown."""
         of = f"{type(self._dataset).__qualname__}[0]"
         try:
-            (picture,), told, *_ = self._said(0)
+            (path,), told, *_ = self._said(0)
         except Exception as error:
             raise Unknown(f"{of}: {type(error).__name__}: {error}, and the first sample says how many frames all have") from None
-        frames = told[shown.told]
-        self.shown = shown = shown._replace(frames=len(frames.numbers), sides=frames.facts.sides)
-        readers.checked(frames, of, picture, shown.frames, None)
-        return view._replace(film=shown)
+        self.shown = {one.told: one._replace(frames=len(told[one.told].numbers), sides=told[one.told].facts.sides) for one in shown}
+        for at, one in self.shown.items():
+            readers.checked(told[at], of, path, one.frames, None)
+        return self.shown
 
     def _run(self, number: int) -> tuple[Any, ...]:
         """The files of a sample, and what it has beside its pictures."""

@@ -98,6 +98,12 @@ class Told(NamedTuple):
     numbers: list[int]
     facts: Facts
 
+    def shape(self, axes: str, array: bool) -> Any:
+        """That of the frames, as an array or as a tensor."""
+        sizes = {"T": len(self.numbers), "H": self.facts.sides[0], "W": self.facts.sides[1], "C": 3}
+        made = tuple([sizes[axis] for axis in axes])
+        return made if array else sys.modules["torch"].Size(made)
+
 
 def _stamp(path: Any) -> Optional[tuple[str, int, int]]:
     try:

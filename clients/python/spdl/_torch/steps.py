@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from types import FunctionType, MethodType
 from typing import Any, NoReturn, Optional, Union
 
-from . import after, films, functions, heard, libraries, texts
+from . import after, clips, films, functions, heard, libraries, texts
 from .annotated import Unknown
 from .counts import Rate
 from .heard import has_sound, is_heard
@@ -237,7 +237,7 @@ class Steps(Filming):
             elif isinstance(node, (ast.List, ast.Tuple)):
                 return bool(node.elts) and all(map(self._is_of_pictures, node.elts))
             elif isinstance(node, (ast.ListComp, ast.GeneratorExp)):
-                return self._mentions(node.elt)
+                return self._mentions(node.elt) or self._is_of_pictures(node.generators[0].iter)
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("convert", "resize", "copy", "numpy", "clone") and not self._is_known(node.func):
                 node = node.func.value
             elif isinstance(node, ast.Call) and node.args and (self._is(node.func, "cv2", "cvtColor", "resize") or self._is(node.func, "torch", "stack") or self._is(node.func, "numpy", "stack") or self._is_own(node)):
@@ -416,12 +416,14 @@ class Steps(Filming):
         one, library = self._one(numbers), str(getattr(self._known(node.func) if isinstance(node, ast.Call) else None, "__module__", "")).partition(".")[0]
         if library == "numpy" and all(isinstance(each, Mapping) for each in one.transforms):
             one = one._replace(array=True)
-        return self._then(one._replace(array=one.array and library != "torch"), after.each(node, self._known, self._other), node)
+        scaled = clips.scaled(one.scaled, bool(one.after), one.array, node, self._known) if one.axes else ""
+        return self._then(one._replace(array=one.array and library != "torch", scaled=scaled), after.each(node, self._known, self._other), node)
 
     def _then(self, one: Picture, each: after.Each, node: ast.AST) -> Picture:
         if not one.transforms and not one.array and not one.after and not one.axes:
             self._other(node)
-        return one._replace(after=(*one.after, (len(one.transforms), each)))
+        begins = ((0, sys.modules["torch"].from_numpy),) if one.axes and not one.array and not one.after else ()  # rows are arrays where what is done to them begins
+        return one._replace(after=(*one.after, *begins, (len(one.transforms), each)))
 
     def _transformed(self, one: Picture, transform: Any) -> Picture:
         return one._replace(transforms=(*one.transforms, transform), calls=(*one.calls, next(_calls)))

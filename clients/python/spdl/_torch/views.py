@@ -69,7 +69,8 @@ def _of_film(view: Picture, of: datasets.Pictures, dataset: Any, place: str) -> 
     """The section and the row of frames of a video."""
     assert view.film is not None
     transform = datasets.chain(view.transforms)
-    said = told_of(of._replace(transform=transform, channels=3), dataset, array=bool(view.array or view.axes) and all(isinstance(each, Mapping) for each in view.transforms))
+    plain = all(isinstance(each, Mapping) for each in view.transforms)
+    said = told_of(of._replace(transform=transform, channels=3), dataset, array=plain and bool(view.array or view.axes or view.after))
     operations = said.operations
     if view.film.sides is not None and extents.differ(operations):
         own.hold_sides(of.pictures)
@@ -82,7 +83,7 @@ def _of_film(view: Picture, of: datasets.Pictures, dataset: Any, place: str) -> 
         raise refusal(place, transform, clips.STILL)
     layout = f"N{view.axes}" if view.axes else f"NT{said.section.get('layout', 'NHWC')[1:]}"
     section = {**view.film.section(), **said.section, "layout": layout, "transform": operations}
-    spread, row = films.spread(view.film), _row(view, said, False, view.array, place)
+    spread, row = films.spread(view.film), _row(view, said, False, plain and bool(view.array or view.after), place)
     return section, row if spread is None else row._replace(then=[spread, *row.then])
 
 
