@@ -35,9 +35,9 @@ class Filming(Hearing):
             self._refuse(self._own, "frames of a video, and no transforms of torchvision's", "want Resize((H, W)), or a crop, of torchvision.transforms.v2: videos have sizes of their own")
         return home.PILToTensor()
 
-    def _framed(self, shown: films.Shown, array: bool) -> Picture:
+    def _framed(self, taken: films.Taken, array: bool) -> Picture:
         """Frames as a reader hands them out, in an array or a tensor of bytes."""
-        return Picture(shown.film.file, "RGB", array, film=shown, axes="THWC")
+        return Picture(taken.shown.film.file, "RGB", array, film=taken.shown, axes="HWC" if taken.single else "THWC", each="single" if taken.single else "")
 
     def _rearranged(self, node: ast.expr) -> Optional[Picture]:
         """Frames in an array or a tensor whose axes an expression changes, or of which it makes the other; None: it is something else."""

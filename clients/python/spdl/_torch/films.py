@@ -10,7 +10,7 @@ from .sounds import Cannot
 
 _CLIPS = ("clips_at_random_indices", "clips_at_regular_indices", "clips_at_random_timestamps")
 WANT = ("want frames of a video by decoder.get_frames_at(indices), of known numbers or np.linspace(0, len(decoder) - 1, n).astype(int), get_frames_in_range(start, stop, step), decoder[start:stop:step], or a sampler "
-        "of torchcodec's of so many frames (docs/own-datasets.md#videos)")
+        "of torchcodec's of so many frames; of decord's VideoReader reader.get_batch(indices), and of these what docs/own-datasets.md#videos says")
 
 
 class Film(NamedTuple):
@@ -48,6 +48,7 @@ class Taken(NamedTuple):
     """Frames as decord hands them out, which asnumpy() makes an array of."""
 
     shown: Shown
+    single: bool = False  # whether it is one, by itself
 
 
 KINDS = (Film, Even, Shown, Taken)

@@ -88,7 +88,7 @@ class Reader(Readers):
 
     def _read(self) -> list[ast.stmt]:
         kept = self._steps(self._own.body)
-        last = self._last or self._own.body[-1]
+        last = self._asked_of_frames(self._last or self._own.body[-1])
         if not isinstance(last, ast.Return) or last.value is None or not self._mentions(last):
             self._check_media()
             self._refuse(last, f"{ast.unparse(last)[:80]!r} at its end, and no picture in it that Image.open or cv2.imread has opened")
@@ -272,7 +272,7 @@ class Reader(Readers):
         if isinstance(one, Picture) and one.film is not None:
             return one._replace(file=number, film=films.moved(one.film, number, first))
         if isinstance(one, films.Taken):
-            return films.Taken(films.moved(one.shown, number, first))
+            return one._replace(shown=films.moved(one.shown, number, first))
         if isinstance(one, (Sound, Rate, Picture, films.Film)):
             return one._replace(file=number)
         if isinstance(one, films.Shown):

@@ -106,7 +106,7 @@ class Heard(texts.Reader):
         """The tensor of a video's frames, which goes on as a picture does."""
         raise NotImplementedError
 
-    def _framed(self, shown: films.Shown, array: bool) -> Any:
+    def _framed(self, taken: films.Taken, array: bool) -> Any:
         """Frames in an array or a tensor, as a reader hands them out."""
         raise NotImplementedError
 

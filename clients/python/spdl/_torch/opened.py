@@ -132,7 +132,8 @@ class Readers(Steps):
         shown = films.told(self._open_readers[name], len(self._told))
         self._told.append(ast.copy_location(ast.Call(ast.Attribute(ast.Name(name, ast.Load()), readers.NUMBERS, ast.Load()), [indices], []), node))
         of_torch = readers.is_of_torch() if self._of_torch is None else self._of_torch
-        return self._framed(shown, False) if of_torch else films.Taken(shown)
+        taken = films.Taken(shown, isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice))
+        return self._framed(taken, False) if of_torch else taken
 
     def _indices_of(self, node: ast.expr) -> ast.expr:
         """The expression of their numbers."""
@@ -140,6 +141,8 @@ class Readers(Steps):
             return node.args[0] if node.args else node.keywords[0].value
         if isinstance(node, ast.Subscript) and isinstance(part := node.slice, ast.Slice):
             return ast.copy_location(ast.Call(ast.Name("slice", ast.Load()), [one or ast.Constant(None) for one in (part.lower, part.upper, part.step)], []), node)
+        if isinstance(node, ast.Subscript):
+            return ast.copy_location(ast.List([node.slice], ast.Load()), node)
         self._refuse_reader(node)
 
     def _refuse_reader(self, node: ast.AST) -> NoReturn:

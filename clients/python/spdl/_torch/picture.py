@@ -22,7 +22,7 @@ class Picture(NamedTuple):
     after: tuple[Any, ...] = ()  # what is done to its row then: (how many transforms were ahead, what)
     axes: str = ""  # of frames in an array or a tensor of bytes, as no transform has had them: THWC
     scaled: str = ""  # what is done to such bytes: "float", or "unit", by which they are x/255; else "other"
-    each: str = ""  # "one": it is each of the frames, by itself; "all": these are put together again
+    each: str = ""  # "one": it is each of the frames, by itself; "all": these are put together again; "single": it is one frame
 
 
 @dataclass(frozen=True)
