@@ -313,7 +313,7 @@ class Named(Dataset):
 
 EQUAL = ["bframes.mp4", "bt709.mp4", "cropped.mp4", "edit.mp4", "fragments.mp4", "full.mp4", "grey.mp4", "interlaced.mp4", "irregular.mkv", "irregular.mp4", "planar422.mp4", "planar444.mp4", "wide_pixels.mp4"]
 OTHERS = {
-    "opengroup.mkv": "open groups of pictures", "opengroup_hevc.mp4": "open groups of pictures", "refresh.mkv": "open groups of pictures", "cut.mkv": "open groups of pictures", "x.avi": "it is of avi", "late.ts": "it is of mpegts",
+    "opengroup.mkv": "open groups of pictures", "opengroup_hevc.mp4": "open groups of pictures", "refresh.mkv": "open groups of pictures", "cut.mkv": "open groups of pictures", "x.avi": "it is of avi, of which decord has other", "late.ts": "it is of mpegts",
     "ten_bits.mp4": "pixels of yuv420p10le", "rgb.mp4": "pixels of gbrp", "odd.webm": "frames of 63x47", "turned180.mp4": "are to be turned", "mirrored.mp4": "are to be turned", "motion.mov": "it is of mjpeg", "hole.mp4": "it is of mpeg4",
 }
 
@@ -485,7 +485,7 @@ def test_columns_stand_beside_media_that_a_program_brings(root):
 
 def test_the_pages_block_runs(root):
     page = (pathlib.Path(__file__).resolve().parents[2] / "docs/own-datasets.md").read_text(encoding="utf-8")
-    block = page.split("### decord\n")[1].split("```")[1].removeprefix("python")
+    block = page.split("### decord and PyAV\n")[1].split("```")[1].removeprefix("python")
     script = root / "script.py"
     script.write_text(block)
     names = {"Dataset": Dataset, "VideoReader": VideoReader, "cpu": cpu, "np": np, "torch": torch, "v2": v2, "random": random, "spdl": spdl, "files": sorted(map(str, root.glob("*.mp4"))), "labels": list(range(N)), "__name__": "script"}

@@ -278,8 +278,9 @@ type Stream struct {
 // Counted is a stream whose packets were read, and whose first frame was decoded: Frames is how many there are.
 type Counted struct {
 	Stream
-	Pixels string `json:"pixels"` // the layout of a frame, by FFmpeg's name, such as yuv420p
-	Closed bool   `json:"closed"` // at every key frame decoding can start: what is decoded before it is shown before it, and what is behind, behind
+	Pixels      string `json:"pixels"`      // the layout of a frame, by FFmpeg's name, such as yuv420p
+	Progressive bool   `json:"progressive"` // no frame is made of fields; false: some may be, or nobody says
+	Closed      bool   `json:"closed"`      // at every key frame decoding can start: what is decoded before it is shown before it, and what is behind, behind
 }
 
 // CauseTooLarge is the cause of a *TooLargeError.

@@ -113,6 +113,11 @@ const char *video_pixels(const AVFrame *frame) {
     return name ? name : "";
 }
 
+int video_progressive(const video_ctx *v, const AVFrame *frame) {
+    const AVCodecParameters *codec = v->a->stream->codecpar;
+    return codec->codec_id == AV_CODEC_ID_H264 ? media_packets_frames_alone(codec) : !frame->interlaced_frame;
+}
+
 /* --- wanted frames --- */
 
 int video_plan(video_ctx *v, int32_t n_runs, int32_t reorder, uint8_t **want, video_run **runs) {

@@ -63,6 +63,14 @@ func TestCountTellsClosedGroupsFromOpenOnes(t *testing.T) {
 	}
 }
 
+func TestCountTellsFieldsFromFrames(t *testing.T) {
+	for name, want := range map[string]bool{"bframes.mp4": true, "odd.webm": true, "opengroup_hevc.mp4": true, "interlaced.mp4": false, "field_pairs.mkv": false} {
+		if c, err := Count(file(t, name)); err != nil || c.Progressive != want {
+			t.Errorf("%s: got progressive %t (%v), want %t", name, c.Progressive, err, want)
+		}
+	}
+}
+
 func TestCountTellsTheLayoutOfFrames(t *testing.T) {
 	for name, want := range map[string]string{"bframes.mp4": "yuv420p", "full.mp4": "yuvj420p", "ten_bits.mp4": "yuv420p10le", "rgb.mp4": "gbrp"} {
 		c, err := Count(file(t, name))

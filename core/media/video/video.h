@@ -96,6 +96,9 @@ int video_find_holes(video_ctx *v);
 /* The layout of a frame, by FFmpeg's name, such as yuv420p. */
 const char *video_pixels(const AVFrame *frame);
 
+/* Whether no frame is made of fields, as far as a frame, or of H.264 what its container has ahead of all, says that. */
+int video_progressive(const video_ctx *v, const AVFrame *frame);
+
 /* How many frames the decoder has given since open, wanted or not. */
 int64_t video_decoded(const video_ctx *v);
 

@@ -37,7 +37,8 @@ class Filming(Hearing):
 
     def _framed(self, taken: films.Taken, array: bool) -> Picture:
         """Frames as a reader hands them out, in an array or a tensor of bytes."""
-        return Picture(taken.shown.film.file, "RGB", array, film=taken.shown, axes="HWC" if taken.single else "THWC", each="single" if taken.single else "")
+        each = "single" if taken.single else "one" if taken.frame else ""
+        return Picture(taken.shown.film.file, "RGB", array, film=taken.shown, axes="HWC" if each else "THWC", each=each)
 
     def _rearranged(self, node: ast.expr) -> Optional[Picture]:
         """Frames in an array or a tensor whose axes an expression changes, or of which it makes the other; None: it is something else."""

@@ -49,6 +49,7 @@ class Taken(NamedTuple):
 
     shown: Shown
     single: bool = False  # whether it is one, by itself
+    frame: bool = False  # whether it is each of PyAV's frames, which to_ndarray or to_image makes one of
 
 
 KINDS = (Film, Even, Shown, Taken)

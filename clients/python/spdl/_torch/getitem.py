@@ -10,14 +10,15 @@ from collections.abc import Iterator, Mapping
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
-from . import films, heard as heard_room, libraries, openers, readers, sight, sounds, texts
+from . import containers, films, heard as heard_room, libraries, openers, readers, sight, sounds, texts
 from .annotated import Unknown
 from .counts import Rate
 from .heard import Extra, Others, has_sound
 from .kept import Keys, More, Value, View
 from .sounds import Cannot, Sound
 from .picture import Made, Picture
-from .opened import SAID, Readers
+from .looped import Loops
+from .opened import SAID
 from .steps import LIBRARIES, listed
 from .texts import NOTHING
 
@@ -30,9 +31,9 @@ _WITH_RATES = ("SPEECHCOMMANDS.__getitem__", "LIBRISPEECH.__getitem__")  # of to
 _PATHS = {"torchaudio": "uri", "soundfile": "file", "librosa": "path", "torchcodec": "source", "scipy": "filename"}  # what they call it
 
 
-_MEDIA = {"torchaudio": "sound", "soundfile": "sound", "librosa": "sound", "decord": "video", "torchcodec": "video"}
+_MEDIA = {"torchaudio": "sound", "soundfile": "sound", "librosa": "sound", "decord": "video", "torchcodec": "video", "av": "video"}
 _PAGES = {"sound": "speech-sounds-transcripts-log-mel", "video": "video-classification-clips-of-16-frames"}
-_READ = {"sound": "torchaudio.load, soundfile.read, librosa.load or torchcodec's AudioDecoder", "video": "torchcodec's VideoDecoder or decord's VideoReader"}
+_READ = {"sound": "torchaudio.load, soundfile.read, librosa.load or torchcodec's AudioDecoder", "video": "torchcodec's VideoDecoder, decord's VideoReader or PyAV's container"}
 
 
 class _File(NamedTuple):
@@ -41,7 +42,7 @@ class _File(NamedTuple):
     path: ast.expr
 
 
-class Reader(Readers):
+class Reader(Loops):
     """Of a method of a class, or of a function that such a one calls."""
 
     WANT = WANT
@@ -75,6 +76,7 @@ class Reader(Readers):
         self._files: dict[str, _File] = {}
         self._paths: list[ast.expr] = []  # of pictures
         self._begin_reading()
+        self._begin_loops()
         self._taken = 0  # of these that what is kept finds
         self._asks = sight.asks(own)
         self._infos: dict[str, int] = {}  # files of which it asks what they have, by the text of their paths, and their numbers
@@ -88,7 +90,9 @@ class Reader(Readers):
 
     def _read(self) -> list[ast.stmt]:
         kept = self._steps(self._own.body)
-        last = self._asked_of_frames(self._last or self._own.body[-1])
+        last = self._last or self._own.body[-1]
+        kept += self._named_frames(last)
+        last = self._asked_of_frames(last)
         if not isinstance(last, ast.Return) or last.value is None or not self._mentions(last):
             self._check_media()
             self._refuse(last, f"{ast.unparse(last)[:80]!r} at its end, and no picture in it that Image.open or cv2.imread has opened")
@@ -298,7 +302,7 @@ class Reader(Readers):
 
     def _of_film(self, node: ast.expr) -> Optional[Picture]:
         """Frames that code tells; None: it is something else."""
-        made = self._made(node) if self._open_readers and self._is_of_pictures(node) else None
+        made = self._made(node) if (self._open_readers or self._containers) and self._is_of_pictures(node) else None
         return made if isinstance(made, Picture) and made.film is not None and made.film.told >= 0 else None
 
     def _tree(self, node: ast.expr) -> Any:
@@ -348,8 +352,12 @@ class Reader(Readers):
     # ---- statements
 
     def _step(self, step: ast.stmt) -> list[ast.stmt]:
-        if (opened := self._opened_reader(step)) is not None:
-            return opened
+        for read in (self._opened_reader, self._opened_container, self._looped):
+            if (left := read(step)) is not None:
+                return left
+        return [*self._named_frames(step), *self._read_step(step)]
+
+    def _read_step(self, step: ast.stmt) -> list[ast.stmt]:
         step = self._seen(self._asked_of_frames(step))
         if (once := _once(step)) is not None and self._mentions(step):
             kept = self._steps(once)
@@ -512,7 +520,7 @@ class Reader(Readers):
         if not isinstance(node, ast.Call):
             return False
         function = self._known(node.func)
-        if readers.is_reader(function):
+        if readers.is_reader(function) or containers.is_open(function):
             return True
         its = getattr(function, "__module__", "") == "torchvision.datasets.folder" and getattr(function, "__name__", "") in _LOADERS
         if self._is(node.func, "PIL.Image", "fromarray"):
@@ -605,7 +613,7 @@ class Reader(Readers):
 
     def _cells(self) -> dict[str, CellType]:
         """What it calls that its text does not, by names."""
-        return {sight.SEES: CellType(sight.Sight), readers.OPENS: CellType(readers.Video), _RATE: CellType(sounds.rate_of), **{called: CellType(loads.rest()) for called, loads in self._loads.items()}}
+        return {sight.SEES: CellType(sight.Sight), readers.OPENS: CellType(readers.Video), containers.OPENS: CellType(containers.Container), _RATE: CellType(sounds.rate_of), **{called: CellType(loads.rest()) for called, loads in self._loads.items()}}
 
 
 def _is_known(function: FunctionType) -> bool:

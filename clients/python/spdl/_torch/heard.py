@@ -43,7 +43,7 @@ class Info(NamedTuple):
     sound: Sound
 
 
-LIBRARIES = (*sounds.LIBRARIES, "decord")  # whose functions are told by their names
+LIBRARIES = (*sounds.LIBRARIES, "decord", "av")  # whose functions are told by their names
 _KINDS = (Sound, Measured, Shape, Rate, Count, Drawn, Behind, Decoder, Decoded, Info, spectra.Maker, Extra, Others, *films.KINDS)
 WANT = "want what is done to a sound to be a mean of channels, torchaudio's resampling, a crop from the beginning or one that is drawn, zeros behind, and torchaudio's spectra (docs/own-datasets.md#sounds)"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any, NoReturn, Optional
 
-from . import films, readers
+from . import films, readers, seen
 from .picture import Picture
 from .steps import Steps
 from .texts import NOTHING
@@ -55,11 +55,11 @@ class _Asked(ast.NodeTransformer):
         batch: ast.expr = ast.Call(ast.Attribute(taken[0].value, "get_batch", ast.Load()), [ast.Call(ast.Name("list", ast.Load()), [of], [])], [])
         if arrays:
             batch = ast.Call(ast.Attribute(batch, "asnumpy", ast.Load()), [], [])
-        put = _Put(arrays[0] if arrays else taken[0], ast.Name(_FRAME, ast.Load()))
+        put = Put(arrays[0] if arrays else taken[0], ast.Name(_FRAME, ast.Load()))
         return ast.copy_location(ast.Name(_FRAME, ast.Store()), target), ast.fix_missing_locations(ast.copy_location(batch, of)), [put.visit(one) for one in body]
 
 
-class _Put(ast.NodeTransformer):
+class Put(ast.NodeTransformer):
     """Puts a node in the place of another."""
 
     def __init__(self, old: ast.AST, new: ast.AST) -> None:
@@ -130,7 +130,7 @@ class Readers(Steps):
         if self._mentions(indices):
             self._other(node)
         shown = films.told(self._open_readers[name], len(self._told))
-        self._told.append(ast.copy_location(ast.Call(ast.Attribute(ast.Name(name, ast.Load()), readers.NUMBERS, ast.Load()), [indices], []), node))
+        self._told.append(ast.copy_location(ast.Call(ast.Attribute(ast.Name(name, ast.Load()), seen.NUMBERS, ast.Load()), [indices], []), node))
         of_torch = readers.is_of_torch() if self._of_torch is None else self._of_torch
         taken = films.Taken(shown, isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice))
         return self._framed(taken, False) if of_torch else taken
@@ -146,4 +146,4 @@ class Readers(Steps):
         self._refuse_reader(node)
 
     def _refuse_reader(self, node: ast.AST) -> NoReturn:
-        self._refuse(node, f"{ast.unparse(node)[:80]!r}, frames of a VideoReader one by one", f"want all of a sample by one reader.get_batch(indices), or reader[start:stop:step] ({readers.PAGE})")
+        self._refuse(node, f"{ast.unparse(node)[:80]!r}, frames of a VideoReader one by one", f"want all of a sample by one reader.get_batch(indices), or reader[start:stop:step] ({seen.PAGE})")

@@ -12,7 +12,7 @@ from types import FunctionType
 from typing import Any, NamedTuple, Optional, Union
 
 from .._lock import Lock
-from . import boxed, films, followers, libraries, readers, sight, sounds
+from . import boxed, films, followers, libraries, seen, sight, sounds
 from .annotated import Unknown
 from .getitem import Picture, Reader
 from .kept import LABEL, PLAIN, Keys, More, Value, View
@@ -145,9 +145,9 @@ def run(dataset: Any, reader: Reader, inner: Any = None) -> Samples:
     reader.outputs = rest.spread(reader.outputs)
     if (told := [one.film for one in reader.views if isinstance(one, Picture) and one.film is not None and one.film.told >= 0]):
         if reader.files > 1 or len(told) < len(reader.views):
-            raise Unknown(f"has {max(reader.files, len(reader.views))} pictures, sounds or videos in a sample, and frames of one that code names, want frames of one video alone ({readers.PAGE})")
-        seen = rest.watch(told)
-        return Samples([Opened(rest, i) for i in range(len(dataset))], [one._replace(film=seen[one.film.told]) if isinstance(one, Picture) and one.film is not None else one for one in reader.views], {}, False, None, reader.outputs)
+            raise Unknown(f"has {max(reader.files, len(reader.views))} pictures, sounds or videos in a sample, and frames of one that code names, want frames of one video alone ({seen.PAGE})")
+        watched = rest.watch(told)
+        return Samples([Opened(rest, i) for i in range(len(dataset))], [one._replace(film=watched[one.film.told]) if isinstance(one, Picture) and one.film is not None else one for one in reader.views], {}, False, None, reader.outputs)
     rest.modes = {one.file: "" for one in reader.views if isinstance(one, Picture) and one.mode == ""}
     rest.listen([one for one in reader.views if isinstance(one, Sound)])
     heard = {file: want.first for file, want in rest.wants.items()}
@@ -232,7 +232,7 @@ class Rest:
                 return *self._told(number, picture, *values), {}
             of, path = f"{type(self._dataset).__qualname__}[{number}]", os.path.abspath(os.fsdecode(picture))
             try:
-                numbers = {f"{films.NUMBERS}{at}": readers.checked(told[at], of, path, one.frames, one.sides if self.one_size else None) for at, one in self.shown.items()}
+                numbers = {f"{films.NUMBERS}{at}": seen.checked(told[at], of, path, one.frames, one.sides if self.one_size else None) for at, one in self.shown.items()}
             except Unknown as error:
                 raise _Wrong(f"{error}") from None
             return path, path, values, numbers
@@ -246,7 +246,7 @@ class Rest:
             raise Unknown(f"{of}: {type(error).__name__}: {error}, and the first sample says how many frames all have") from None
         self.shown = {one.told: one._replace(frames=len(told[one.told].numbers), sides=told[one.told].facts.sides) for one in shown}
         for at, one in self.shown.items():
-            readers.checked(told[at], of, path, one.frames, None)
+            seen.checked(told[at], of, path, one.frames, None)
         return self.shown
 
     def _run(self, number: int) -> tuple[Any, ...]:

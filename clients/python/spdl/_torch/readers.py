@@ -3,36 +3,16 @@
 from __future__ import annotations
 
 import ast
-import os
 import sys
-from collections.abc import Callable
-from typing import Any, NamedTuple, NoReturn, Optional
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn
 
-from .annotated import Unknown
+from . import seen
 
-OPENS, NUMBERS = "_spdl_opens", "_spdl_numbers"  # what the rest of a function calls what opens a video, and the method that names frames of it
-PAGE = "docs/own-datasets.md#decord"
+OPENS = "_spdl_opens"  # what the rest of a function calls what opens a video
 _CONTAINERS = ("mov,mp4", "matroska,webm")
 _CODECS = ("h264", "hevc", "vp8", "vp9")
-_PIXELS = ("yuv420p", "yuvj420p", "yuv422p", "yuvj422p", "yuv444p", "yuvj444p")
-_OTHERS = f"want torchcodec's VideoDecoder, which has the frames of all files, or the file written anew as H.264 in MP4 ({PAGE})"
-_MOST = 1 << 20  # files of which it is kept what they are
-
-
-class Facts(NamedTuple):
-    """What a file is."""
-
-    frames: int  # as decord counts them
-    rate: float  # and says how many a second has
-    sides: tuple[int, int]  # height and width
-    wrong: str  # why the engine's frames are not decord's; "": they are
-
-
-_known: dict[tuple[str, int, int], Facts] = {}  # by path, size and time
-
-
-class Misplaced(TypeError):
-    """Of frames that code takes where it is not read."""
+_ELSEWHERE = f"where the method that opens it does not say so, want frames by reader.get_batch(indices) in the function that opens it ({seen.PAGE})"
 
 
 class Video:
@@ -41,13 +21,11 @@ class Video:
     def __init__(self, opens: Any, path: Any, *args: Any, **named: Any) -> None:
         self._opens, self._given, self._reader = opens, (args, named), None
         self.path = path
-        stamp = _stamp(path)
-        facts = None if stamp is None else _known.get(stamp)
-        if facts is None:
-            facts = _facts(self._opened(), path)
-            if stamp is not None and len(_known) < _MOST:
-                _known[stamp] = facts
-        self.facts = facts
+        self.facts = seen.facts("decord", path, self._seen)
+
+    def _seen(self, said: Mapping[str, Any]) -> seen.Facts:
+        reader = self._opened()
+        return seen.Facts(len(reader), reader.get_avg_fps(), (said.get("height", 0), said.get("width", 0)), _wrong(said, len(reader)))
 
     def _opened(self) -> Any:
         if self._reader is None:
@@ -71,7 +49,7 @@ class Video:
 
     seek_accurate = seek
 
-    def _spdl_numbers(self, indices: Any) -> Told:
+    def _spdl_numbers(self, indices: Any) -> seen.Told:
         """Frames as get_batch takes them, and a slice. Raises IndexError as that does."""
         import numpy  # which whoever has decord has
 
@@ -81,79 +59,24 @@ class Video:
         numbers[numbers < 0] += len(self)
         if numbers.ndim != 1 or not (numbers >= 0).all() or not (numbers < len(self)).all():
             raise IndexError(f"{self.path}: frames {numbers.tolist()!r:.200}, want numbers below {len(self)}")
-        return Told(numbers.tolist(), self.facts)
+        return seen.Told(numbers.tolist(), self.facts)
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise Misplaced(f"a VideoReader's {name} is asked for where the method that opens it does not say so, want frames by reader.get_batch(indices) in the function that opens it ({PAGE})")
+        raise seen.Misplaced(f"a VideoReader's {name} is asked for {_ELSEWHERE}")
 
     def __getitem__(self, _: Any) -> NoReturn:
-        raise Misplaced(f"a VideoReader's frames are taken where the method that opens it does not say so, want reader.get_batch(indices) in the function that opens it ({PAGE})")
+        raise seen.Misplaced(f"a VideoReader's frames are taken {_ELSEWHERE}")
 
 
-class Told(NamedTuple):
-    """The frames that code names of a sample's video."""
-
-    numbers: list[int]
-    facts: Facts
-
-    def shape(self, axes: str, array: bool) -> Any:
-        """That of the frames, as an array or as a tensor."""
-        sizes = {"T": len(self.numbers), "H": self.facts.sides[0], "W": self.facts.sides[1], "C": 3}
-        made = tuple([sizes[axis] for axis in axes])
-        return made if array else sys.modules["torch"].Size(made)
-
-
-def _stamp(path: Any) -> Optional[tuple[str, int, int]]:
-    try:
-        stat = os.stat(path)
-        return os.fspath(path), stat.st_size, stat.st_mtime_ns
-    except (OSError, TypeError, ValueError):
-        return None
-
-
-def _facts(reader: Any, path: Any) -> Facts:
-    frames, rate = len(reader), reader.get_avg_fps()
-    if not isinstance(path, (str, os.PathLike)):
-        return Facts(frames, rate, (0, 0), f"it is a {type(path).__name__}, want a path")
-    from .._errors import SpdlError
-    from ..io import probe_frames
-
-    try:
-        said = probe_frames(os.fspath(path))
-    except (SpdlError, OSError) as error:
-        return Facts(frames, rate, (0, 0), f"{error}")
-    return Facts(frames, rate, (said["height"], said["width"]), _wrong(said, frames))
-
-
-def _wrong(said: dict[str, Any], frames: int) -> str:
+def _wrong(said: Mapping[str, Any], frames: int) -> str:
     """Why the engine's frames of a file are not decord's, in what they are or as it finds them; "": they are."""
-    container, codec, pixels = said["container"], said["codec"], said["pixels"]
-    if not container.startswith(_CONTAINERS):
-        return f"it is of {container}, where decord finds other frames behind a seek than without one, {_OTHERS}"
-    if codec not in _CODECS:
-        return f"it is of {codec}, want {', '.join(_CODECS)}; {_OTHERS}"
-    if pixels not in _PIXELS:
-        return f"it has pixels of {pixels}, whose colours decord makes otherwise, {_OTHERS}"
-    if said["width"] % 2 or said["height"] % 2:
-        return f"it has frames of {said['width']}x{said['height']}, and of odd sides decord makes other colours, {_OTHERS}"
-    if said["orientation"] != 1:
-        return f"its frames are to be turned (as EXIF's {said['orientation']}), which decord does not do for all, {_OTHERS}"
+    if why := seen.wrong(said, "decord", _CONTAINERS, _CODECS):
+        return why
     if not said["closed"]:
-        return f"it has open groups of pictures, or is cut off at its beginning, where decord finds other frames behind a seek than without one, {_OTHERS}"
-    return "" if said["frames"] == frames else f"it has {said['frames']} frames, and decord counts {frames}, {_OTHERS}"
-
-
-def checked(told: Any, of: str, path: Any, frames: int, sides: Optional[tuple[int, int]]) -> list[int]:
-    """The numbers of frames of a sample, as many as the first sample's, of a file whose frames are decord's. Raises Unknown."""
-    if told.facts.wrong:
-        raise Unknown(f"{of}: {path!s:.200}: {told.facts.wrong}")
-    if len(told.numbers) != frames or not frames:
-        raise Unknown(f"{of} takes {len(told.numbers)} frames, want {f'{frames}, as the first sample does' if frames else 'one or more'}: rows of a batch are of one size")
-    if sides is not None and told.facts.sides != sides:
-        raise Unknown(f"{of} has frames of {'x'.join(map(str, told.facts.sides[::-1]))}, want {'x'.join(map(str, sides[::-1]))}, as the first sample has them, or a transform that makes all one size: Resize((H, W))")
-    return list(told.numbers)
+        return f"it has open groups of pictures, or is cut off at its beginning, where decord finds other frames behind a seek than without one, {seen.OTHERS}"
+    return "" if said["frames"] == frames else f"it has {said['frames']} frames, and decord counts {frames}, {seen.OTHERS}"
 
 
 def refused(node: ast.Call, known: Callable[[ast.expr], Any]) -> str:
