@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Optional
 
 from .._errors import SpecError
-from .given import refusal
+from .given import Operation, refusal
 from .own import is_map
 from .picture import Picture
 from .transforms import told
@@ -39,7 +39,7 @@ def _shared(view: Picture, other: Picture, place: str) -> Optional[int]:
     common = set(view.calls) & set(other.calls)
     alone = [(one, where) for where in (view, other) for one, call in zip(where.transforms, where.calls) if (call in common) == (view.file == other.file)]
     for one, where in alone if common else ():
-        if not is_still(one, place, where):
+        if not _is_still(one, place, where):
             if view.file == other.file:
                 raise refusal(place, one, "is ahead of several pictures that are made of one, which all have what it draws, and then go through transforms of their own; want it in each of these, where it "
                                           "draws for each by itself: T.Compose([it, transform])")
@@ -47,12 +47,14 @@ def _shared(view: Picture, other: Picture, place: str) -> Optional[int]:
     return None if view.file == other.file or not common else next(i for i, call in enumerate(view.calls) if call in common)
 
 
-def is_still(one: object, place: str, of: Picture) -> bool:
-    """Whether a transform draws nothing."""
-    if isinstance(one, Mapping):
-        return set(one) <= set(_STILL)
+def _is_still(one: object, place: str, of: Picture) -> bool:
     try:
         operations = told(one, place, 1 if of.mode == "L" else 3, is_mask=is_map(of)).operations
     except SpecError:  # such as one that is told behind others alone
         return False
+    return are_still(operations)
+
+
+def are_still(operations: Sequence[Operation]) -> bool:
+    """Whether they draw nothing."""
     return all(name in _STILL or name in _PROBABLY and (value.get("p") if isinstance(value, dict) else value) == 1 for operation in operations for name, value in operation.items())

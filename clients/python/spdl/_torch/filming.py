@@ -72,7 +72,7 @@ class Filming(Hearing):
 
     def _put_together(self, one: Picture, axis: int) -> Picture:
         """All frames in one array or tensor, of which each was by itself; axis: 0, or 1, behind that of channels."""
-        made = one._replace(each="all", axes=f"T{one.axes}" if one.axes else "")
+        made = one._replace(each="all" if one.transforms else "", axes=f"T{one.axes}" if one.axes else "")
         if axis == 0:
             return made
         if one.axes and not one.after:

@@ -6,7 +6,7 @@ import ast
 import copy
 import dis
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
@@ -25,6 +25,7 @@ from .texts import NOTHING
 WANT = "want it to open a picture, to give it to a transform and to return it, alone or beside anything else, without looking at it otherwise (docs/own-datasets.md#pictures)"
 _LOADERS = ("default_loader", "pil_loader")  # torchvision's, to RGB
 _TAKEN, _LOADS, _INNER = "_spdl_picture", "_spdl_loads", "_spdl_inner"  # what the rest of the function calls it, the rest of a function that opens it, and what has another data set's
+_LENT = 1 << 20  # ahead of the numbers of functions that take frames of what is opened elsewhere
 _LOADED, _RATE = "_spdl_loaded", "_spdl_rate"  # what such a function has returned, and what tells a file's samples a second
 _HANDED = f"want sounds, frames and what does not look at them handed out: how long a row is is what a collate_fn sees; {heard_room.WANT}"
 _WITH_RATES = ("SPEECHCOMMANDS.__getitem__", "LIBRISPEECH.__getitem__")  # of torchaudio's, which return a sound, its rate, and what else they have of it
@@ -48,8 +49,8 @@ class Reader(Loops):
     WANT = WANT
     _own: ast.FunctionDef
 
-    def __init__(self, dataset: Any, function: FunctionType, cls: Optional[type], within: tuple[FunctionType, ...] = (), given: Mapping[str, Any] = {}) -> None:
-        """Of a function that is called with known arguments by these names. Raises Unknown."""
+    def __init__(self, dataset: Any, function: FunctionType, cls: Optional[type], within: tuple[FunctionType, ...] = (), given: Mapping[str, Any] = {}, lent: Sequence[str] = ()) -> None:
+        """Of a function that is called with known arguments by these names, and with what another has opened to read videos by those. Raises Unknown."""
         try:
             own = copy.deepcopy(texts.parsed(function))  # in which what asks of pictures is replaced
         except texts.Unread as error:
@@ -77,6 +78,9 @@ class Reader(Loops):
         self._paths: list[ast.expr] = []  # of pictures
         self._begin_reading()
         self._begin_loops()
+        self.lent = tuple(lent)
+        for name in lent:
+            self._lend(name)
         self._taken = 0  # of these that what is kept finds
         self._asks = sight.asks(own)
         self._infos: dict[str, int] = {}  # files of which it asks what they have, by the text of their paths, and their numbers
@@ -215,6 +219,8 @@ class Reader(Loops):
         """What a function that opens a sound returns."""
         if any(self._mentions(one) for one in (*node.args, *[one.value for one in node.keywords])):
             self._refuse_sound(node)
+        if loads.lent:
+            return self._told_by(node, loads)
         number = len(self._paths)
         loaded = f"{_LOADED}{number}"
         self._paths.append(_part(ast.NamedExpr(ast.Name(loaded, ast.Store()), self._loaded(node, loads, number)), 0, node))
@@ -227,6 +233,16 @@ class Reader(Loops):
         first = len(self._told)
         self._told += [_part(beside, len(loads._beside) + i, node) for i in range(len(loads._told))]
         return self._of_file(heard, number, beside, first)
+
+    def _told_by(self, node: ast.Call, loads: Reader) -> Any:
+        """What a function returns that takes frames of what is opened here."""
+        first, at = len(self._told), _LENT + len(self._told)
+        loaded = f"{_LOADED}{at}"
+        call: ast.expr = ast.NamedExpr(ast.Name(loaded, ast.Store()), self._loaded(node, loads, at))
+        beside = _part(ast.Name(loaded, ast.Load()), 1, node)
+        self._told += [_part(beside if i else _part(call, 1, node), len(loads._beside) + i, node) for i in range(len(loads._told))]
+        number = next(file for name, file in (*self._containers.items(), *self._open_readers.items()) for one in (*node.args, *[each.value for each in node.keywords]) if isinstance(one, ast.Name) and one.id == name)
+        return self._of_file(loads.heard, number, beside, first)
 
     def _heard_inner(self, node: ast.expr) -> Any:
         """self.dataset[i], of another data set of sounds, also of a Subset of one, and super().__getitem__(i); NOTHING: it is something else."""
@@ -542,8 +558,11 @@ class Reader(Loops):
         names = function.__code__.co_varnames[1 if cls is not None else 0:function.__code__.co_argcount]
         given = {**dict(zip(names, node.args)), **{str(one.arg): one.value for one in node.keywords}}
         known = {name: value for name, one in given.items() if (value := self._known(one)) is not NOTHING}
+        lent = {name: one.id for name, one in given.items() if isinstance(one, ast.Name) and (one.id in self._containers or one.id in self._open_readers)}
         try:
-            self._read_loaders[node] = Reader(self._object, function, cls, self._within, known)
+            if len(lent) > 1:
+                raise Unknown(f"{self._place(node)}: got {ast.unparse(node)[:80]!r}, with several readers of videos, want one")
+            self._read_loaders[node] = Reader(self._object, function, cls, self._within, known, [f"{'container' if of in self._containers else 'reader'} {name}" for name, of in lent.items()])
         except Unknown as error:
             self._read_loaders[node] = None
             self._unread[node] = error

@@ -22,6 +22,12 @@ class Loops(Readers):
         self._kinds: dict[str, str] = {}  # names of frames, and of what is made of these, where a loop has them
         self._reels: dict[str, tuple[str, str]] = {}  # lists of them: what of, and whose container's
 
+    def _lend(self, said: str) -> None:
+        """A container, or a VideoReader, that is opened where this is called."""
+        kind, _, name = said.partition(" ")
+        (self._containers if kind == "container" else self._open_readers)[name] = len(self._paths)
+        self._paths.append(ast.copy_location(ast.Attribute(ast.Name(name, ast.Load()), "path", ast.Load()), self._own))
+
     # ---- what opens
 
     def _opened_container(self, step: ast.stmt) -> Optional[list[ast.stmt]]:
@@ -191,7 +197,13 @@ class Loops(Readers):
     def _hoist(self, step: Any) -> list[ast.stmt]:
         """Frames that a comprehension takes of a container itself get a list of their own."""
         hoisted: list[ast.stmt] = []
-        for one in ast.walk(step):
+        for one in list(ast.walk(step)):
+            if isinstance(one, ast.ListComp) and (reel := self._reel(one)) is not None:  # np.stack([frames[i] for i in indices])
+                name = f"_spdl_frames{len(self._told)}_{len(hoisted)}"
+                Put(one, ast.Name(name, ast.Load())).visit(step)
+                hoisted.append(ast.fix_missing_locations(ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], one), step)))
+                self._reels[name] = reel
+                continue
             each = one.generators[0] if isinstance(one, (ast.ListComp, ast.GeneratorExp)) and len(one.generators) == 1 else None
             if each is None or (of := self._source(each.iter)) is None:
                 continue

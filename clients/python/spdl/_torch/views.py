@@ -79,7 +79,7 @@ def _of_film(view: Picture, of: datasets.Pictures, dataset: Any, place: str) -> 
         datasets.refuse("dataset", dataset, f"hands out a list of frames, {clips.EACH}")
     if extents.differ(operations):
         raise refusal(place, transform, "leaves the size of frames open, and videos have sizes of their own, want one size: Resize((H, W)), or a crop behind what is there")
-    if view.each == "all" and not all(apart.is_still(one, place, view) for one in view.transforms):
+    if view.each == "all" and not apart.are_still(said.operations):
         raise refusal(place, transform, clips.STILL)
     layout = f"N{'T' * (view.each == 'single')}{view.axes}" if view.axes else f"NT{said.section.get('layout', 'NHWC')[1:]}"
     section = {**view.film.section(), **said.section, "layout": layout, "transform": operations}
