@@ -279,6 +279,8 @@ type Stream struct {
 type Counted struct {
 	Stream
 	Pixels      string `json:"pixels"`      // the layout of a frame, by FFmpeg's name, such as yuv420p
+	Matrix      string `json:"matrix"`      // of its colours, by FFmpeg's name, such as bt709; unknown: the file does not say
+	Full        bool   `json:"full"`        // their range is
 	Progressive bool   `json:"progressive"` // no frame is made of fields; false: some may be, or nobody says
 	Closed      bool   `json:"closed"`      // at every key frame decoding can start: what is decoded before it is shown before it, and what is behind, behind
 }

@@ -113,6 +113,13 @@ const char *video_pixels(const AVFrame *frame) {
     return name ? name : "";
 }
 
+const char *video_matrix(const AVFrame *frame) {
+    const char *name = av_color_space_name(frame->colorspace);
+    return name ? name : "";
+}
+
+int video_is_full(const AVFrame *frame) { return frame->color_range == AVCOL_RANGE_JPEG; }
+
 int video_progressive(const video_ctx *v, const AVFrame *frame) {
     const AVCodecParameters *codec = v->a->stream->codecpar;
     return codec->codec_id == AV_CODEC_ID_H264 ? media_packets_frames_alone(codec) : !frame->interlaced_frame;

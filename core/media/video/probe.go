@@ -57,6 +57,7 @@ func Count(src Source) (c Counted, err error) {
 			return err
 		}
 		c.Pixels, c.Width, c.Height = C.GoString(C.video_pixels(w.c.frame)), int(w.c.frame.width), int(w.c.frame.height)
+		c.Matrix, c.Full = C.GoString(C.video_matrix(w.c.frame)), C.video_is_full(w.c.frame) != 0
 		c.Progressive = C.video_progressive(w.v, w.c.frame) != 0
 		return nil
 	})

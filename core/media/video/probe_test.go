@@ -63,6 +63,14 @@ func TestCountTellsClosedGroupsFromOpenOnes(t *testing.T) {
 	}
 }
 
+func TestCountTellsColours(t *testing.T) {
+	for name, want := range map[string]Counted{"bframes.mp4": {Matrix: "unknown"}, "bt709.mp4": {Matrix: "bt709"}, "full.mp4": {Matrix: "bt709", Full: true}} {
+		if c, err := Count(file(t, name)); err != nil || c.Matrix != want.Matrix || c.Full != want.Full {
+			t.Errorf("%s: got %q, full %t (%v), want %q, %t", name, c.Matrix, c.Full, err, want.Matrix, want.Full)
+		}
+	}
+}
+
 func TestCountTellsFieldsFromFrames(t *testing.T) {
 	for name, want := range map[string]bool{"bframes.mp4": true, "odd.webm": true, "opengroup_hevc.mp4": true, "interlaced.mp4": false, "field_pairs.mkv": false} {
 		if c, err := Count(file(t, name)); err != nil || c.Progressive != want {

@@ -96,6 +96,10 @@ int video_find_holes(video_ctx *v);
 /* The layout of a frame, by FFmpeg's name, such as yuv420p. */
 const char *video_pixels(const AVFrame *frame);
 
+/* The matrix of its colours, by FFmpeg's name, such as bt709, and whether their range is full. */
+const char *video_matrix(const AVFrame *frame);
+int video_is_full(const AVFrame *frame);
+
 /* Whether no frame is made of fields, as far as a frame, or of H.264 what its container has ahead of all, says that. */
 int video_progressive(const video_ctx *v, const AVFrame *frame);
 

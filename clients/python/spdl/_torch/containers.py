@@ -34,7 +34,9 @@ class Still:
 
     @property
     def pts(self) -> int:
-        return self.of._times()[self.number]
+        if (pts := self.of._times()[self.number]) < 0 and -1 in self.of._times():
+            raise seen.Misplaced(f"a frame's pts is asked for, of a file whose packets do not all have one ({seen.PAGE})")
+        return pts
 
     @property
     def time_base(self) -> Any:
@@ -97,6 +99,9 @@ class Container:
             raise seen.Misplaced(f"container.decode of {[*streams, *kinds.items()]!r:.80}, want video=0 ({seen.PAGE})")
         if self._goes_on:
             raise seen.Misplaced(f"container.decode goes on behind what was decoded before, want container.seek(0) ahead of it ({seen.PAGE})")
+        context = self._video().codec_context
+        if str(context.skip_frame) not in ("DEFAULT", "SkipType.DEFAULT") or context.options:
+            raise seen.Misplaced(f"codec_context.skip_frame or options are set, by which a decoder gives other frames, want frames by their numbers ({seen.PAGE})")
         if self.facts.wrong:
             raise seen.Misplaced(f"{self.path!s:.200}: {self.facts.wrong}")
         self._goes_on = True

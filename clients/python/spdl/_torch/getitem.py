@@ -368,7 +368,7 @@ class Reader(Loops):
     # ---- statements
 
     def _step(self, step: ast.stmt) -> list[ast.stmt]:
-        for read in (self._opened_reader, self._opened_container, self._looped):
+        for read in (self._apart, self._opened_reader, self._opened_container, self._looped):
             if (left := read(step)) is not None:
                 return left
         return [*self._named_frames(step), *self._read_step(step)]

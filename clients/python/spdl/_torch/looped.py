@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any, Optional
 
-from . import clips, containers, films, seen
+from . import clips, containers, films, readers, seen
 from .opened import Put, Readers
 from .picture import Picture
 
@@ -39,6 +39,16 @@ class Loops(Readers):
             name = step.targets[0]
             return self._contains(name, step.value, step) if isinstance(name, ast.Name) else self._refuse(step, repr(ast.unparse(step)[:80]), "want a name for the container")
         return None
+
+    def _apart(self, step: ast.stmt) -> Optional[list[ast.stmt]]:
+        """container, frames = av.open(path), [] as a statement for each; None: it is something else."""
+        if not isinstance(step, ast.Assign) or len(step.targets) != 1 or not isinstance(of := step.targets[0], ast.Tuple) or not isinstance(step.value, ast.Tuple) or len(of.elts) != len(step.value.elts):
+            return None
+        names = {one.id for one in ast.walk(of) if isinstance(one, ast.Name)}
+        opens = any(isinstance(one, ast.Call) and (self._is_av(one) or readers.is_reader(self._known(one.func))) or isinstance(one, ast.List) and not one.elts for one in step.value.elts)
+        if not opens or not all(isinstance(one, ast.Name) for one in of.elts) or any(isinstance(one, ast.Name) and one.id in names for one in ast.walk(step.value)):
+            return None
+        return [left for name, one in zip(of.elts, step.value.elts) for left in self._step(ast.copy_location(ast.Assign([name], one), step))]
 
     def _is_av(self, node: ast.expr) -> bool:
         return isinstance(node, ast.Call) and containers.is_open(self._known(node.func))
@@ -168,7 +178,7 @@ class Loops(Readers):
             return self._kinds[node.value.id] == containers.FRAME and node.attr in _OF_FRAMES
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len" and len(node.args) == 1 and isinstance(node.args[0], ast.Name) and node.args[0].id in self._reels:
             return True
-        return self._source(node) is None if isinstance(node, ast.expr) and self._source(node) is not None else all(map(self._asks_alone, ast.iter_child_nodes(node)))
+        return not (isinstance(node, ast.expr) and self._source(node) is not None) and all(map(self._asks_alone, ast.iter_child_nodes(node)))
 
     def _moves(self, step: ast.stmt) -> bool:
         """Whether a statement moves frames in their lists alone, such as while len(frames) < n: frames.append(frames[-1])."""
@@ -198,7 +208,7 @@ class Loops(Readers):
         """Frames that a comprehension takes of a container itself get a list of their own."""
         hoisted: list[ast.stmt] = []
         for one in list(ast.walk(step)):
-            if isinstance(one, ast.ListComp) and (reel := self._reel(one)) is not None:  # np.stack([frames[i] for i in indices])
+            if isinstance(one, (ast.ListComp, ast.Subscript)) and (reel := self._reel(one)) is not None:  # np.stack([frames[i] for i in indices]), frames[:8]
                 name = f"_spdl_frames{len(self._told)}_{len(hoisted)}"
                 Put(one, ast.Name(name, ast.Load())).visit(step)
                 hoisted.append(ast.fix_missing_locations(ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], one), step)))

@@ -474,7 +474,7 @@ def probe_video(src: Source) -> dict[str, Any]:
 
 
 def probe_frames(src: Source) -> dict[str, Any]:
-    """What a video's packets and its first frame say: as probe_video, with width, height and pixels (FFmpeg's name of their layout, such as yuv420p) as
-    they are, frames counted, and closed: whether decoding can start at every key frame, as no frame that is shown before one is decoded behind it, or the other way round; and progressive: whether no frame
+    """What a video's packets and its first frame say: as probe_video, with width, height, pixels (FFmpeg's name of their layout, such as yuv420p), matrix and full
+    (of their colours) as they are, frames counted, and closed: whether decoding can start at every key frame, as no frame that is shown before one is decoded behind it, or the other way round; and progressive: whether no frame
     is made of fields. All of the file is read."""
     return load(src, {"probe": "frames"}).info
