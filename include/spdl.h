@@ -636,7 +636,9 @@ SPDL_API spdl_status spdl_source_take(int64_t source, int64_t timeout_ns, spdl_w
  * SPDL_E_ENGINE_FAILED to its consumers, in place of a bad sample. */
 #define SPDL_SAMPLE_FATAL 2u
 
-/* Exactly one of bytes, path, error and the flag SPDL_SAMPLE_END; of an asked order a label alone is one, too. */
+/* Exactly one of bytes, path, error and the flag SPDL_SAMPLE_END; of an asked order a label alone is one, too. Where the
+ * description has columns beside media (source.columns with image, video or audio) path and bytes in the place of either: the
+ * medium's file, and what the columns are made of, such as JSON. */
 typedef struct spdl_sample {
     uint32_t struct_size;
     uint32_t flags;
@@ -675,8 +677,8 @@ typedef struct spdl_loaded spdl_loaded;
  * description  JSON: one of the sections image, video and audio (docs/spec.md), in which everything may be left
  *              out that the sample says itself, beside a video with "cache": {"video_index_dir": DIR} (or "beside") its
  *              index, which is kept there; or {"npy": {}}, {"npz": {}} or {"wav": {}}, whose elements
- *              are as they are stored (booleans are u8, and spdl_loaded_info names their arrays under "booleans"); or {"tar": {}} or {"zip": {}}, the bytes of each file; or {"probe": "video"}, {"probe": "audio"}, {"probe": "wav"}
- *              (a WAV's header, whatever its codec) or {"ffmpeg": {}}
+ *              are as they are stored (booleans are u8, and spdl_loaded_info names their arrays under "booleans"); or {"tar": {}} or {"zip": {}}, the bytes of each file; or {"probe": "video"}, {"probe": "frames"} (which reads a video's packets: "frames" are counted, and "closed" says
+ *              whether decoding can start at every key frame), {"probe": "audio"}, {"probe": "wav"} (a WAV's header, whatever its codec) or {"ffmpeg": {}}
  *              (versions, filters, devices; with a log_level FFmpeg's messages up to it go to stderr from then on: -8 none, 0 panic,
  *              8 fatal, 16 error, 24 warning, 32 info, 40 verbose, 48 debug, 56 trace), which decode nothing and give
  *              spdl_loaded_info alone. Of a video all frames come, unless select says which.

@@ -42,7 +42,8 @@ static spdl_status check_sample(const spdl_sample *g) {
             g->flags);
     if (g->flags & SPDL_SAMPLE_FATAL && !g->error)
         return sp_fail(SPDL_E_ARGUMENT, "spdl: source_give: SPDL_SAMPLE_FATAL without error, which says why");
-    if (said > 1) /* of none the engine knows whether a number is enough */
+    /* Of none the engine knows whether a number is enough, and of bytes and path whether there are columns. */
+    if (said > 1 + (g->bytes && g->path))
         return sp_fail(SPDL_E_ARGUMENT,
                        "spdl: source_give: %d of bytes, path, error and end are given, want one", said);
     if (g->path && !*g->path) return sp_fail(SPDL_E_ARGUMENT, "spdl: source_give: path is empty");

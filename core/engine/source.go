@@ -154,7 +154,7 @@ func (r *ring) openBefore(ctx context.Context, ring *spec.Spec, s *spec.Source, 
 	case s.Mix != nil:
 		return r.openMix(ctx, ring, s)
 	case s.Host.Samples > 0:
-		return r.openHost(s, inPlace)
+		return r.openHost(s, len(ring.Media()) > 0, inPlace)
 	case s.Arrays != nil:
 		return source.OpenArrays(source.ArraysConfig{Arrays: arraysOf(s.Arrays), Media: media, Episodes: episodesOf(s.Episodes), Label: s.Label, Progress: p})
 	case s.Folder != "":
@@ -246,12 +246,12 @@ func worthKeeping(s *spec.Spec) error {
 }
 
 // openHost opens the source that the program around the engine feeds.
-func (r *ring) openHost(s *spec.Source, inPlace int64) (source.Source, error) {
+func (r *ring) openHost(s *spec.Source, media bool, inPlace int64) (source.Source, error) {
 	feed, err := r.takeFeed("source.host", "brings samples", "spdl.open(spec, source=...)")
 	if err != nil {
 		return nil, err
 	}
-	return source.OpenHost(source.HostConfig{Samples: s.Host.Samples, Stream: s.Host.Stream, Timeout: s.Host.Timeout, Columns: columnsOf(s.Columns), InPlace: inPlace, Feed: feed, Store: r.store})
+	return source.OpenHost(source.HostConfig{Samples: s.Host.Samples, Stream: s.Host.Stream, Timeout: s.Host.Timeout, Columns: columnsOf(s.Columns), Beside: media && len(s.Columns) > 0, InPlace: inPlace, Feed: feed, Store: r.store})
 }
 
 // takeFeed is what the program around the engine is asked through, for a key of the description by which it does something. There is one, so one ring can have it.

@@ -6,7 +6,7 @@
 // The description is the section that a ring has, with every key left out that may come from the sample itself: the size of
 // a picture, the number of frames, the rate and the length of a sound. The words, the defaults and the bytes are the ring's. Besides there are
 // {"npy": {}}, {"npz": {}}, {"wav": {}} (samples as they are stored), {"tar": {}} and {"zip": {}} (the bytes of each file), {"probe": "video"},
-// {"probe": "audio"} or {"probe": "wav"} (a WAV's header, whatever its codec), which decode nothing and say what there is, and {"ffmpeg": {}}, which says what the FFmpeg in use has. [LoadBatch] decodes pictures
+// {"probe": "frames"} (which reads a video's packets and counts), {"probe": "audio"} or {"probe": "wav"} (a WAV's header, whatever its codec), which decode nothing and say what there is, and {"ffmpeg": {}}, which says what the FFmpeg in use has. [LoadBatch] decodes pictures
 // into one tensor, a [Graph] is FFmpeg's filters between arrays.
 //
 // A video or a sound may come as packets (core/coded demuxes them) in place of bytes. Of a window's packets the window is decoded.

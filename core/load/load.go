@@ -255,11 +255,14 @@ func (l *loading) probe(kind string) (*Media, error) {
 	case "video":
 		s, err := video.Probe(src.video())
 		return &Media{Info: s}, src.cause(err)
+	case "frames":
+		c, err := video.Count(src.video())
+		return &Media{Info: c}, src.cause(err)
 	case "audio":
 		s, err := audio.Probe(src.audio())
 		return &Media{Info: s}, src.cause(err)
 	}
-	return nil, &spec.Error{File: "sample", Path: "probe", Text: fmt.Sprintf("got %q, want video, audio or wav", kind)}
+	return nil, &spec.Error{File: "sample", Path: "probe", Text: fmt.Sprintf("got %q, want video, frames, audio or wav", kind)}
 }
 
 // bytes is the source's, read where it is a file.

@@ -12,11 +12,12 @@ import (
 
 // What Feed.Take and Feed.Give answer.
 var (
-	ErrFeedTimeout = errors.New("nothing is wanted yet")                    // Take: no sample was asked for within the time
-	ErrFeedEnded   = errors.New("no more samples are wanted")               // both: the engine is through
-	ErrLate        = errors.New("the engine no longer waits for it")        // Give: the deadline has passed, or the reader went elsewhere
-	ErrNotWanted   = errors.New("is not out")                               // Give: no such want, or it was given before
-	ErrSample      = errors.New("want one of bytes, path, failure and end") // Give: a sample that says several or none
+	ErrFeedTimeout = errors.New("nothing is wanted yet")                                                  // Take: no sample was asked for within the time
+	ErrFeedEnded   = errors.New("no more samples are wanted")                                             // both: the engine is through
+	ErrLate        = errors.New("the engine no longer waits for it")                                      // Give: the deadline has passed, or the reader went elsewhere
+	ErrNotWanted   = errors.New("is not out")                                                             // Give: no such want, or it was given before
+	ErrSample      = errors.New("want one of bytes, path, failure and end")                               // Give: a sample that says several or none
+	ErrBoth        = errors.New("want path, of the medium, and bytes, of its columns, or failure or end") // Give: of media and columns a sample that says something else
 )
 
 // ErrProgram is in the error of a sample of which the program said that it cannot go on: no bad sample, but the end.
@@ -35,7 +36,8 @@ type Want struct {
 	Token uint64 // never used again
 }
 
-// Sample answers a Want: its bytes, the path of a file that holds them, or why there are none.
+// Sample answers a Want: its bytes, the path of a file that holds them, or why there are none; of a medium with columns beside it the path and the
+// bytes of the columns.
 type Sample struct {
 	Bytes  []byte // copied by Give; nil: none, empty: a sample without bytes, which is a bad one
 	Path   string // read by the engine; relative to the working directory
@@ -55,6 +57,7 @@ type Feed struct {
 	end   sync.Once
 	used  atomic.Bool // somebody asks through it
 	asked *Asked      // it is for numbers of samples; set before anybody takes
+	both  bool        // a sample is a path and bytes; likewise
 
 	mu    sync.Mutex          // guards the rest
 	last  uint64              // token
@@ -204,7 +207,10 @@ func (f *Feed) check(s *Sample) error {
 	if f.asked != nil {
 		return s.checkNumbers(n)
 	}
-	if n != 1 {
+	switch both := s.Bytes != nil && s.Path != ""; {
+	case f.both && (n > 2 || both == (s.Failed || s.End)):
+		return fmt.Errorf("source: give: got %d of them, %w", n, ErrBoth)
+	case !f.both && n != 1:
 		return fmt.Errorf("source: give: got %d, %w", n, ErrSample)
 	}
 	return nil
@@ -213,6 +219,9 @@ func (f *Feed) check(s *Sample) error {
 // fill puts the answer into the buffer of the Read that waits for it.
 func (r *request) fill(s *Sample) {
 	r.label, r.key, r.path = s.Label, s.Key, s.Path
+	if r.key == "" {
+		r.key = s.Path
+	}
 	switch n := len(s.Bytes); {
 	case s.End:
 		r.err = &Error{Cause: Program, Err: ErrEnd, Detail: "the data end before it, which only an order without shuffle and ranks can follow"}
@@ -222,10 +231,7 @@ func (r *request) fill(s *Sample) {
 		r.err = &Error{Cause: Program, Detail: s.Error[:min(len(s.Error), maxFailure)]}
 	case r.buffer == nil:
 		r.numbers = s.numbers()
-	case s.Path != "":
-		if r.key == "" {
-			r.key = s.Path
-		}
+	case s.Bytes == nil: // the path's
 	case n == 0:
 		r.err = &Error{Cause: Empty, Detail: "got 0 bytes"}
 	case n > DefaultMaxFileBytes:

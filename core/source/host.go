@@ -16,6 +16,7 @@ type HostConfig struct {
 	Stream  bool          // they come one after the other: none is late
 	Timeout time.Duration // until a thread takes what is asked for, and then until it is given; 0: a minute
 	Columns []Column      // which the samples are made of, each of all its bytes or a member of them; none: they are media
+	Beside  bool          // the columns are made of the bytes, and stand beside a medium, which the path names
 	InPlace int64         // media of at least so many bytes at paths and addresses are not read but stay there (Buffer.InPlace); 0: none do
 	Feed    *Feed
 	Store   *store.Client // reads addresses among the paths; nil: they are refused
@@ -52,6 +53,7 @@ func OpenHost(c HostConfig) (*Host, error) {
 		return nil, fmt.Errorf("source: host: %w", err)
 	}
 	files.absolute, files.inPlace = true, c.InPlace
+	c.Feed.both = c.Beside
 	c.Feed.used.Store(true)
 	return &Host{HostConfig: c, place: place{root: files, store: c.Store}, columns: columns}, nil
 }
@@ -74,8 +76,8 @@ func (h *Host) Read(ctx context.Context, i int64, b *Buffer) error {
 		file = b.side(0)
 	}
 	r, err := h.Feed.ask(ctx, i, h.Timeout, file)
-	if err == nil && r.path != "" {
-		err = h.readFile(ctx, r.path, file)
+	if medium := h.medium(b, file); err == nil && r.path != "" {
+		err = h.readFile(ctx, r.path, medium)
 	}
 	for c := 0; c < len(h.columns) && err == nil; c++ {
 		err = b.setPart(&h.columns[c], file.Bytes(), true)
@@ -92,6 +94,14 @@ func (h *Host) Read(ctx context.Context, i int64, b *Buffer) error {
 	b.values = append(b.values, r.key...)
 	b.took(from)
 	return nil
+}
+
+// medium is where the file of a path goes, of a sample whose bytes are in file.
+func (h *Host) medium(b, file *Buffer) *Buffer {
+	if h.Beside {
+		return b
+	}
+	return file
 }
 
 // readFile reads what a path of the program's names, in the words of a list's: a file, or an address.

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/spdl/spdl/core/source/store"
+	"github.com/spdl/spdl/core/tensor"
 )
 
 // openH opens a source that the test feeds.
@@ -144,6 +146,46 @@ func TestAHostsPathsMayBeAddresses(t *testing.T) {
 		} else if err != nil || string(b.Bytes()) != c.text || string(b.Value(1)) != c.path {
 			t.Errorf("%s: got %q, key %q, %v", c.path, b.Bytes(), b.Value(1), err)
 		}
+	}
+}
+
+// A sample of a medium and of columns beside it is a path and bytes: the file is the medium, and the bytes are what the columns are made of.
+func TestHostColumnsStandBesideTheirMedium(t *testing.T) {
+	h := openH(t, HostConfig{Samples: 9, Beside: true, Columns: []Column{{Name: "at", From: "json[at]", Type: List, DType: tensor.I64, Shape: []int64{3}}, {Name: "n", From: "json[n]", Type: Int64}}})
+	path := filepath.Join(tree(t, "a.mp4"), "a.mp4")
+	var b Buffer
+	for range 2 { // whose memory is used again
+		done := readOf(h, background, 3, &b)
+		w := takeWant(t, h, 1)
+		for _, s := range []Sample{{Path: path}, {Bytes: []byte("{}")}, {Path: path, Bytes: []byte("{}"), Failed: true}} {
+			if err := h.Feed.Give(w, &s); !errors.Is(err, ErrBoth) {
+				t.Fatalf("%+v: got %v, want ErrBoth", s, err)
+			}
+		}
+		must(t, h.Feed.Give(w, &Sample{Path: path, Bytes: []byte(`{"at": [4, 0, 9], "n": 7}`), Label: 5}))
+		must(t, <-done)
+		at := make([]int64, 3)
+		for k := range at {
+			at[k] = int64(binary.NativeEndian.Uint64(b.Value(0)[8*k:]))
+		}
+		if n := int64(binary.NativeEndian.Uint64(b.Value(1))); string(b.Bytes()) != "a.mp4" || !slices.Equal(at, []int64{4, 0, 9}) || n != 7 || string(b.Value(3)) != path {
+			t.Fatalf("got %q, %v, %d, key %q", b.Bytes(), at, n, b.Value(3))
+		}
+	}
+	for _, c := range []struct {
+		given Sample
+		cause Cause
+		want  string
+	}{
+		{Sample{Path: path, Bytes: []byte(`{"at": [4, 0], "n": 7}`)}, Value, `column "at"`},
+		{Sample{Path: path, Bytes: []byte(`{"n": 7}`)}, Part, `no "at"`},
+		{Sample{Path: path + "4", Bytes: []byte(`{"at": [4, 0, 9], "n": 7}`)}, Missing, "a.mp44"},
+		{Sample{Path: path, Bytes: []byte{}}, Empty, "0 bytes"},
+		{Sample{Failed: true, Error: "KeyError"}, Program, "KeyError"},
+	} {
+		done := readOf(h, background, 3, &b)
+		must(t, h.Feed.Give(takeWant(t, h, 1), &c.given))
+		wantBad(t, <-done, c.cause, c.want)
 	}
 }
 

@@ -152,8 +152,11 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column, alone boo
 	if alone {
 		d.checkAlone(src, at, columns)
 	}
-	if !alone || src.Host.Samples == 0 {
+	switch {
+	case src.Host.Samples == 0:
 		d.checkColumnsOf(src, columns)
+	case len(columns) > 0:
+		d.checkHosted(columns)
 	}
 }
 
@@ -251,10 +254,6 @@ func (d *decoder) checkAlone(src *Source, at string, columns []Column) {
 		d.failAt(at+".image", "names the part that is a picture, and there is no image, video, audio or fields; leave it out, or add such a section")
 	case src.List != "" && !src.IsTable():
 		d.failAt(at+".list", "is a list of paths, which has no columns; want a table (.csv, .jsonl, .parquet or .npz), in which a column of type npy holds paths of arrays")
-	case src.Host.Samples > 0 && severalFiles(columns):
-		d.failAt("source.columns", "got several files a sample, but your program brings one; make columns of its members, such as npz[latents] and npz[ids]")
-	case src.Host.Samples > 0:
-		d.checkHosted(columns)
 	}
 }
 
@@ -274,8 +273,11 @@ func (d *decoder) checkColumnsOf(src *Source, columns []Column) {
 	}
 }
 
-// checkHosted refuses arrays whose room nobody can tell before the program brings the first.
+// checkHosted refuses columns of several files, of which the program brings one, and arrays whose room nobody can tell before it brings the first.
 func (d *decoder) checkHosted(columns []Column) {
+	if severalFiles(columns) {
+		d.failAt("source.columns", "got several files a sample, but your program brings one; make columns of its members, such as npz[latents] and npz[ids]")
+	}
 	for i, c := range columns {
 		if c.Type == TypeNPY && (c.DType == 0 || c.Shape == nil) {
 			d.failAt(fmt.Sprintf("source.columns[%d]", i), "dtype and shape are missing, want both: no sample of your program is looked at beforehand")

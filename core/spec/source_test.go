@@ -140,7 +140,7 @@ func TestSourcesThatCannotBe(t *testing.T) {
 		"{host: {samples: 0}}":                                              "source.host.samples: got 0, want a whole number from 1",
 		"{host: {samples: 1, timeout: 0s}}":                                 "source.host.timeout: got 0s, want a duration",
 		"{host: {samples: 1}, label: cls}":                                  "source.label: goes with shards",
-		"{host: {samples: 1}, columns: [a]}":                                "source.columns: goes with shards, with a folder",
+		"{host: {samples: 1}, columns: [a, b]}":                             "source.columns: got several files a sample, but your program brings one",
 		"{host: {samples: 1}, labels: none}":                                "source.labels: goes with folder",
 		"{mix: [{host: {samples: 1}}]}":                                     "source.mix[0].host: unknown key",
 		"{shards: []}":                                                      "source.shards: got an empty list, want a path, a URL or a list of them",

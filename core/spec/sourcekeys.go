@@ -57,12 +57,12 @@ var sourceKeys = []Key{
 	{"source.mix[].weight", "number, or mapping of epochs to numbers", "(none)", "Share of the rows, relative to the other data sets'; {0: 3, 10: 1} (in JSON with \"0\" and \"10\") is 3, and 1 from epoch 10 on. " +
 		"A data set that is used up in an epoch begins anew; an epoch has as many rows as samples, or `order.rows`."},
 	{"source.host", "mapping", "(none)", "Samples that the program around the engine brings, through spdl_source_take and spdl_source_give or as `source=` in Python. " +
-		"In process only; one ring. Their labels and keys come with them, so an order cannot go by these."},
+		"In process only; one ring. Their labels and keys come with them, so an order cannot go by these. With columns beside media a sample is a path, of the medium, and bytes, which the columns are made of."},
 	{"source.host.samples", "whole number from 1", "(required; 1099511627776 of a stream)", "How many there are; of a stream, the most."},
 	{"source.host.stream", "true, false", "false", "They come one after the other in an order of their own, each epoch up to where the program says that they end (SPDL_SAMPLE_END, an iterable's end). " +
 		"With shuffle: false and one rank."},
 	{"source.host.timeout", "duration", "1m", "How long a sample may wait for a thread that takes it, and then for its answer; later it is a bad one, cause deadline. A stream has none."},
-	{"source.columns", "list of text and mappings", "[]", "Parts of shards, columns of a table, or files beside those of a folder, that become fields of the batch. Without image, video, audio and fields they are all that a sample has, and the first is the batch's first field."},
+	{"source.columns", "list of text and mappings", "[]", "Parts of shards, columns of a table, files beside those of a folder, or members of what the program gives beside a file (source.host), that become fields of the batch. Without image, video, audio and fields they are all that a sample has, and the first is the batch's first field."},
 	{"source.columns[].name", "text", "(required)", "Name of the field, spelt like a ring's."},
 	{"source.columns[].from", "text", "(name)", "The part or column (of JSON lines and Parquet `a.b` is also `b` in `a`); of LMDB the template of its keys, such as label-{n:09d}; of a folder the ending of the file that has the sample's name up to its last dot. Of arrays also `npz[NAME]`, one of an .npz file, and in a table what their path is made of, as in source.path; of others, " +
 		"of archives and folders, also `json[a.b]`, a value in a part that is a JSON object."},

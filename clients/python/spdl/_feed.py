@@ -147,8 +147,10 @@ def _answer(look_up: Any, fill: Any, want: Want, sample: Sample, fit: list[bool]
 def _fill(sample: Sample, got: Any) -> Any:
     key: Any = None
     if isinstance(got, (tuple, list)):
+        if len(got) == 4:
+            return _fill_both(sample, *got)
         if len(got) not in (2, 3):
-            raise Unfit(f"got a {type(got).__name__} of {len(got)}, want (bytes or path, label) or (bytes or path, label, key)")
+            raise Unfit(f"got a {type(got).__name__} of {len(got)}, want (bytes or path, label), (bytes or path, label, key), or with columns beside media (path, label, key, columns)")
         got, label, key = (*got, None)[:3]
         sample.label = -1 if label is None else _int64(label)
     sample.key = None if key is None else _c_text("key", str(key).encode("utf-8", "surrogateescape"))
@@ -163,6 +165,16 @@ def _fill(sample: Sample, got: Any) -> Any:
         got = _bytes_of(got)
     sample.bytes, sample.n_bytes = ctypes.cast(c_char_p(got), c_void_p), len(got)
     return got
+
+
+def _fill_both(sample: Sample, path: Any, label: Any, key: Any, columns: Any) -> Any:
+    """Of a medium and of columns beside it: its path, and a dict that is JSON then, or bytes."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise Unfit(f"got a {type(path).__name__} with columns beside it, want a path")
+    _fill(sample, (path, label, key))
+    made = columns if isinstance(columns, bytes) else json.dumps(columns, default=lambda one: one.tolist()).encode()  # arrays and their numbers
+    sample.bytes, sample.n_bytes = ctypes.cast(c_char_p(made), c_void_p), len(made)
+    return made
 
 
 def say(sample: Sample, numbers: bytes) -> bytes:

@@ -275,6 +275,16 @@ type Stream struct {
 	Seconds     float64 `json:"seconds"`     // as the header says; 0: unknown
 }
 
+// Counted is a stream whose packets were read, and whose first frame was decoded: Frames is how many there are.
+type Counted struct {
+	Stream
+	Pixels      string `json:"pixels"`      // the layout of a frame, by FFmpeg's name, such as yuv420p
+	Matrix      string `json:"matrix"`      // of its colours, by FFmpeg's name, such as bt709; unknown: the file does not say
+	Full        bool   `json:"full"`        // their range is
+	Progressive bool   `json:"progressive"` // no frame is made of fields; false: some may be, or nobody says
+	Closed      bool   `json:"closed"`      // at every key frame decoding can start: what is decoded before it is shown before it, and what is behind, behind
+}
+
 // CauseTooLarge is the cause of a *TooLargeError.
 const CauseTooLarge = "too_large"
 

@@ -31,6 +31,7 @@ struct video_ctx {
     AVFrame *coming; /* video_at: the one after it */
     int64_t head;    /* when the first key frame is shown; what comes before may lack what it refers to */
     int recovers;    /* the first key frame is but a recovery point */
+    int32_t points;  /* key frames that are but recovery points, of a scan that has read them */
     int all_keys;    /* every packet is said to be a key frame, of a codec that has others */
     int mistrusts; /* of this sample's plan: a key frame was none, so the runs are decoded from the first packet on */
     int sought;     /* the demuxer got where it is by a seek */

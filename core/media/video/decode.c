@@ -5,6 +5,7 @@
 #include "fields.h"
 
 #include <libavutil/display.h>
+#include <libavutil/pixdesc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,6 +106,23 @@ int video_open(video_ctx *v, const media_av_source *source, const media_av_optio
     const AVCodecParameters *codec = v->a->stream->codecpar;
     video_av1_open(&v->av1, codec->extradata, codec->extradata_size);
     return rc;
+}
+
+const char *video_pixels(const AVFrame *frame) {
+    const char *name = av_get_pix_fmt_name((enum AVPixelFormat)frame->format);
+    return name ? name : "";
+}
+
+const char *video_matrix(const AVFrame *frame) {
+    const char *name = av_color_space_name(frame->colorspace);
+    return name ? name : "";
+}
+
+int video_is_full(const AVFrame *frame) { return frame->color_range == AVCOL_RANGE_JPEG; }
+
+int video_progressive(const video_ctx *v, const AVFrame *frame) {
+    const AVCodecParameters *codec = v->a->stream->codecpar;
+    return codec->codec_id == AV_CODEC_ID_H264 ? media_packets_frames_alone(codec) : !frame->interlaced_frame;
 }
 
 /* --- wanted frames --- */

@@ -179,6 +179,28 @@ func (ix *Index) enter() {
 	ix.keys = keys
 }
 
+// closed reports whether every key frame parts the video: what is decoded before it is shown before it, and what is decoded behind it, behind it.
+func (ix *Index) closed() bool {
+	key, latest := int64(noTime), int64(noTime)
+	for i := range ix.packets {
+		p := &ix.packets[i]
+		if p.flags&flagSecond != 0 {
+			continue
+		}
+		if p.flags&flagKey != 0 {
+			if p.pts <= latest {
+				return false
+			}
+			key = p.pts
+		}
+		if p.pts == noTime || p.pts < key {
+			return false
+		}
+		latest = max(latest, p.pts)
+	}
+	return true
+}
+
 // measureReorder counts, for each frame, those decoded before it and shown after it:
 // so many a decoder must hold back.
 func (ix *Index) measureReorder() {

@@ -40,6 +40,9 @@ func Probe(Source) (Stream, error) { return Stream{}, errNone }
 // Scan refuses.
 func Scan(Source) (*Index, Stream, error) { return nil, Stream{}, errNone }
 
+// Count refuses.
+func Count(Source) (Counted, error) { return Counted{}, errNone }
+
 // Reader does not exist in this build.
 type Reader struct{}
 

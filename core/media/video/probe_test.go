@@ -51,3 +51,39 @@ func TestProbeTellsTheTurn(t *testing.T) {
 		}
 	}
 }
+
+// Count says of a stream how many frames it has, and whether decoding can start at every key frame.
+func TestCountTellsClosedGroupsFromOpenOnes(t *testing.T) {
+	for name, want := range map[string]bool{"bframes.mp4": true, "edit.mp4": true, "odd.webm": true, "opengroup.mkv": false, "opengroup_hevc.mp4": false, "refresh.mkv": false, "cut.mkv": false} {
+		c, err := Count(file(t, name))
+		ix, _, scanned := Scan(file(t, name))
+		if err != nil || scanned != nil || c.Closed != want || c.Frames != int64(ix.Len()) {
+			t.Errorf("%s: got %d frames, closed %t (%v, %v), want %d, %t", name, c.Frames, c.Closed, err, scanned, ix.Len(), want)
+		}
+	}
+}
+
+func TestCountTellsColours(t *testing.T) {
+	for name, want := range map[string]Counted{"bframes.mp4": {Matrix: "unknown"}, "bt709.mp4": {Matrix: "bt709"}, "full.mp4": {Matrix: "bt709", Full: true}} {
+		if c, err := Count(file(t, name)); err != nil || c.Matrix != want.Matrix || c.Full != want.Full {
+			t.Errorf("%s: got %q, full %t (%v), want %q, %t", name, c.Matrix, c.Full, err, want.Matrix, want.Full)
+		}
+	}
+}
+
+func TestCountTellsFieldsFromFrames(t *testing.T) {
+	for name, want := range map[string]bool{"bframes.mp4": true, "odd.webm": true, "opengroup_hevc.mp4": true, "interlaced.mp4": false, "field_pairs.mkv": false} {
+		if c, err := Count(file(t, name)); err != nil || c.Progressive != want {
+			t.Errorf("%s: got progressive %t (%v), want %t", name, c.Progressive, err, want)
+		}
+	}
+}
+
+func TestCountTellsTheLayoutOfFrames(t *testing.T) {
+	for name, want := range map[string]string{"bframes.mp4": "yuv420p", "full.mp4": "yuvj420p", "ten_bits.mp4": "yuv420p10le", "rgb.mp4": "gbrp"} {
+		c, err := Count(file(t, name))
+		if err != nil || c.Pixels != want || c.Width != 64 || c.Height != 48 {
+			t.Errorf("%s: got %dx%d of %q (%v), want 64x48 of %q", name, c.Width, c.Height, c.Pixels, err, want)
+		}
+	}
+}

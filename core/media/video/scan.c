@@ -379,7 +379,11 @@ static int scan(video_ctx *v, int64_t keep_bytes, video_fields *fields) {
         if ((rc = add(v, p)) != MEDIA_AV_OK) return rc;
         video_packet *packet = &v->packets[v->n - 1];
         join_times(v, &shift, packet);
-        if (packet->flags & VIDEO_KEY && !keys++) v->recovers = media_packets_recovers(p, codec);
+        if (packet->flags & VIDEO_KEY) {
+            const int recovers = media_packets_recovers(p, codec);
+            if (!keys++) v->recovers = recovers;
+            v->points += recovers;
+        }
         if (video_fields_second(fields, p)) {
             packet->flags |= VIDEO_SECOND;
             packet[-1].duration += p->duration;
@@ -407,7 +411,7 @@ int video_scan(video_ctx *v, int64_t keep_bytes, int tables) {
     video_drop_kept(v);
     v->n = 0;
     v->head = AV_NOPTS_VALUE;
-    v->recovers = 0;
+    v->recovers = v->points = 0;
     int rc = tables ? scan_tables(v) : MEDIA_AV_AGAIN;
     if (rc == MEDIA_AV_AGAIN) rc = scan_all(v, keep_bytes);
     v->read = -1;
@@ -421,6 +425,8 @@ int video_scan(video_ctx *v, int64_t keep_bytes, int tables) {
     if (rc == MEDIA_AV_OK && !names_durations(v)) settle_end(v);
     return rc;
 }
+
+int32_t video_points(const video_ctx *v) { return v->points; }
 
 const video_packet *video_packets(const video_ctx *v, int32_t *n) {
     *n = v->n;

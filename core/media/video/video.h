@@ -71,6 +71,9 @@ void video_allow(video_ctx *v, int64_t budget_ns);
  * tables 1: where an MP4's tables say all of the packets, these are not read, and none is kept. Key frames are then those at which the
  * container says that decoding can start; without, also pictures of H.264 that refer to no other. */
 int video_scan(video_ctx *v, int64_t keep_bytes, int tables);
+/* How many of the key frames are but recovery points of H.264, of a scan without tables. */
+int32_t video_points(const video_ctx *v);
+
 const video_packet *video_packets(const video_ctx *v, int32_t *n);
 
 /* Take packets scanned before in place of a scan; copied. */
@@ -89,6 +92,16 @@ int video_next(video_ctx *v, AVFrame **frame, int32_t *number);
 /* After video_next() failed because a packet gives no frame though nothing is damaged (encoders drop pictures so): decode
  * everything once and mark all such packets. MEDIA_AV_END: that was not why. */
 int video_find_holes(video_ctx *v);
+
+/* The layout of a frame, by FFmpeg's name, such as yuv420p. */
+const char *video_pixels(const AVFrame *frame);
+
+/* The matrix of its colours, by FFmpeg's name, such as bt709, and whether their range is full. */
+const char *video_matrix(const AVFrame *frame);
+int video_is_full(const AVFrame *frame);
+
+/* Whether no frame is made of fields, as far as a frame, or of H.264 what its container has ahead of all, says that. */
+int video_progressive(const video_ctx *v, const AVFrame *frame);
 
 /* How many frames the decoder has given since open, wanted or not. */
 int64_t video_decoded(const video_ctx *v);

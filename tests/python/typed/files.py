@@ -25,6 +25,7 @@ def files(path: Path, data: bytes, array: NDArray[numpy.uint8]) -> None:
     assert_type(spdl.io.load_npz(data).files, list[str])
     assert_type(spdl.io.load(path, {"video": {}})["pts"], spdl.Array)
     assert_type(spdl.io.probe_video(path), dict[str, Any])
+    assert_type(spdl.io.probe_frames(path), dict[str, Any])
     assert_type(spdl.io.load_wav(path), spdl.Array)
     for chunk in spdl.io.streaming_load_video(path, 100):
         assert_type(chunk["video"], spdl.Array)

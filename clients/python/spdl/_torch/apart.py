@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Optional
 
 from .._errors import SpecError
-from .given import refusal
+from .given import Operation, refusal
 from .own import is_map
-from .steps import Picture
+from .picture import Picture
 from .transforms import told
 
 _STILL = ("resize", "center_crop", "pad", "normalize")  # without a draw
@@ -52,4 +52,9 @@ def _is_still(one: object, place: str, of: Picture) -> bool:
         operations = told(one, place, 1 if of.mode == "L" else 3, is_mask=is_map(of)).operations
     except SpecError:  # such as one that is told behind others alone
         return False
+    return are_still(operations)
+
+
+def are_still(operations: Sequence[Operation]) -> bool:
+    """Whether they draw nothing."""
     return all(name in _STILL or name in _PROBABLY and (value.get("p") if isinstance(value, dict) else value) == 1 for operation in operations for name, value in operation.items())

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple, NoReturn, Optional, Union
 from .. import _torchrun
 from .._errors import ArgumentError
 from .._given import plain, whole
-from . import beside, columns, datasets, followers, formats, held, huggingface, joint, litdata, mosaic, ordered, processors, samplers, streams, views
+from . import beside, columns, datasets, films, followers, formats, held, huggingface, joint, litdata, mosaic, ordered, processors, samplers, streams, views
 from .given import refusal
 from .kept import Kept, Row
 from .labels import Sampled
 from .made import Made, Streamed, uncollected
 from .methods import MASK
+from .picture import Picture
 from .table import TABLE, files as table_of_files, table
 from .targets import LABEL, Finish
 from .transforms import Places, is_plain, resolved, told
@@ -117,7 +118,7 @@ def _in_its_order(made: Made, said: _Arguments, order: dict[str, Any]) -> Made:
     if made.brought is None or made.files:
         order["asked"] = True
         return made._replace(brought=ordered.Numbers(asked))
-    return made._replace(source={"host": {"stream": True}}, brought=ordered.Order(asked, made.brought))
+    return made._replace(source={**made.source, "host": {"stream": True}} if "host" in made.source else {"host": {"stream": True}}, brought=ordered.Order(asked, made.brought))
 
 
 def _streamed(read: Streamed, said: _Arguments) -> Drop:
@@ -161,7 +162,8 @@ def _of_pictures(of: datasets.Pictures, dataset: Any, said: _Arguments) -> Made:
         finish, sections, places, fields = views.made(datasets.viewed(of), dataset, collate, _listed(said, collate), kept)
     else:
         finish, sections, places, fields = *_sections(of, dataset, said), of.target.fields()
-    source: dict[str, Any] = {"host": {"samples": len(of.pictures)}}
+    told = {one.film.told: films.column(one.film) for one in of.views or () if isinstance(one, Picture) and one.film is not None and one.film.told >= 0}
+    source: dict[str, Any] = {"host": {"samples": len(of.pictures)}, **({"columns": list(told.values())} if told else {})}
     files: beside.Files = {}
     if of.target != LABEL:
         columns, files[TABLE] = table(of.target, of.pictures, of.labels, *_forms(of, sections))

@@ -13,7 +13,8 @@ from typing import Any, Optional, Union
 
 from . import getitem, libraries, texts
 from .annotated import Unknown
-from .steps import LIBRARIES, Made, Picture, code_of
+from .picture import Made, Picture
+from .steps import LIBRARIES, code_of
 
 _HERE, _MADE, _HOLDS, _FIND = "_spdl_here", "_spdl_made", "_spdl_holds", "_spdl_find"  # what stands in the place of the picture, what the transform has made, what is asked of each sample, and what is called for a transform of its own
 _FOLLOW = ("bboxes", "keypoints")  # albumentations' arguments

@@ -13,9 +13,10 @@ from .._errors import ArgumentError
 from . import annotated, libraries, methods, own, processors, same
 from .kept import PLAIN, Kept, Value, View, has_values
 from .pixels import Held
+from .picture import Picture
 from .soundfiles import Facts
 from .sounds import Sound
-from .steps import Picture, listed, through
+from .steps import listed, through
 from .targets import LABEL, OBJECTS, Own, Target
 
 # torchvision's data sets that open a file, convert it to RGB and give it a label: the attributes of their files and of their labels, or of both.
@@ -84,13 +85,13 @@ class Files:
     def __len__(self) -> int:
         return len(self._pictures)
 
-    def __getitem__(self, index: int) -> tuple[Union[str, bytes], int, str]:
+    def __getitem__(self, index: int) -> tuple[Any, ...]:
         one, label = self._pictures[index], self._labels[index]
         if isinstance(label, Changed):
             label = self._kept.keep([label.by(label.label)])
         if isinstance(one, own.Opened):
-            picture, name, values = one.brought()
-            return picture, self._kept.keep(values) if self._keeps else values[0] if self._labelled else -1, name
+            picture, name, values, columns = one.brought()
+            return (picture, self._kept.keep(values) if self._keeps else values[0] if self._labelled else -1, name, *([columns] if columns else []))
         if isinstance(one, Held):
             return one.png(), label, one.name
         return one, label, one
@@ -218,7 +219,7 @@ def _brought(of: Pictures, number: int) -> tuple[Any, int]:
     """A picture as a __getitem__ opens one, and its label."""
     one = of.pictures[number]
     if isinstance(one, own.Opened):
-        picture, _, (label,) = one.brought()
+        picture, _, (label,), _ = one.brought()
         return io.BytesIO(picture) if isinstance(picture, bytes) else picture, label
     return one.pixels if isinstance(one, Held) else one, of.labels[number]
 

@@ -1,4 +1,4 @@
-"""A video that a data set of one's own opens by torchcodec, and which of its frames its code takes."""
+"""A video that a data set of one's own opens, and which of its frames its code takes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .sounds import Cannot
 
 _CLIPS = ("clips_at_random_indices", "clips_at_regular_indices", "clips_at_random_timestamps")
 WANT = ("want frames of a video by decoder.get_frames_at(indices), of known numbers or np.linspace(0, len(decoder) - 1, n).astype(int), get_frames_in_range(start, stop, step), decoder[start:stop:step], or a sampler "
-        "of torchcodec's of so many frames (docs/own-datasets.md#videos)")
+        "of torchcodec's of so many frames; of decord's VideoReader reader.get_batch(indices), and of these what docs/own-datasets.md#videos says")
 
 
 class Film(NamedTuple):
-    """torchcodec's VideoDecoder."""
+    """torchcodec's VideoDecoder, or decord's VideoReader, whose code runs and tells its frames."""
 
     file: int
     seek: str
@@ -36,13 +36,40 @@ class Shown(NamedTuple):
     frames: int
     clips: int = 0  # of which so many have an axis of their own; 0: none
     call: int = 0  # that draws them; 0: none
+    told: int = -1  # which of what code says of a sample names them; -1: none
+    sides: Optional[tuple[int, int]] = None  # height and width that all have to have, of frames that no transform makes one size
 
     def section(self) -> dict[str, Any]:
         return {"select": {name: list(value) if isinstance(value, tuple) else value for name, value in self.select}, **({"frames": self.frames} if dict(self.select)["kind"] == "uniform" else {}),
                 **({} if self.film.seek == "exact" else {"seek": self.film.seek})}
 
 
-KINDS = (Film, Even, Shown)
+class Taken(NamedTuple):
+    """Frames as decord hands them out, which asnumpy() makes an array of."""
+
+    shown: Shown
+    single: bool = False  # whether it is one, by itself
+    frame: bool = False  # whether it is each of PyAV's frames, which to_ndarray or to_image makes one of
+
+
+KINDS = (Film, Even, Shown, Taken)
+NUMBERS = "shown"  # the columns of frames that code tells, ahead of their numbers
+
+
+def told(file: int, number: int) -> Shown:
+    """Frames that code names, of a reader's film."""
+    return Shown(Film(file, "exact"), (("kind", "indices"), ("column", f"{NUMBERS}{number}")), 0, told=number)
+
+
+def column(shown: Shown) -> dict[str, Any]:
+    """Of such frames, as a description has it."""
+    name = f"{NUMBERS}{shown.told}"
+    return {"name": name, "from": f"json[{name}]", "type": "list", "dtype": "i64", "shape": [shown.frames]}
+
+
+def moved(shown: Shown, file: int, first: int) -> Shown:
+    """As a sample has it whose function has called the one that opens it: what that tells comes behind so many others."""
+    return told(file, shown.told + first) if shown.told >= 0 else shown._replace(film=shown.film._replace(file=file))
 
 
 def opened(file: int, stream_index: Any = None, dimension_order: str = "NCHW", num_ffmpeg_threads: int = 1, device: Any = "cpu", seek_mode: str = "exact", transforms: Any = None) -> Film:

@@ -6,32 +6,35 @@ import ast
 import copy
 import dis
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
-from . import films, heard as heard_room, libraries, openers, sight, soundfiles, sounds, texts
+from . import containers, films, heard as heard_room, libraries, openers, readers, sight, soundfiles, sounds, texts
 from .annotated import Unknown
 from .counts import Rate
 from .heard import Extra, Others, has_sound
 from .kept import Keys, More, Value, View
 from .sounds import Cannot, Sound
-from .steps import LIBRARIES, Made, Picture, Steps, listed
+from .picture import Made, Picture
+from .looped import Loops
+from .opened import SAID
+from .steps import LIBRARIES, listed
 from .texts import NOTHING
 
 WANT = "want it to open a picture, to give it to a transform and to return it, alone or beside anything else, without looking at it otherwise (docs/own-datasets.md#pictures)"
 _LOADERS = ("default_loader", "pil_loader")  # torchvision's, to RGB
-_SAID = "_spdl_said"  # what the rest of the function calls what is said of a sound's part
 _TAKEN, _LOADS, _INNER = "_spdl_picture", "_spdl_loads", "_spdl_inner"  # what the rest of the function calls it, the rest of a function that opens it, and what has another data set's
+_LENT = 1 << 20  # ahead of the numbers of functions that take frames of what is opened elsewhere
 _LOADED, _RATE = "_spdl_loaded", "_spdl_rate"  # what such a function has returned, and what tells a file's samples a second
 _HANDED = f"want sounds, frames and what does not look at them handed out: how long a row is is what a collate_fn sees; {heard_room.WANT}"
 _WITH_RATES = ("SPEECHCOMMANDS.__getitem__", "LIBRISPEECH.__getitem__")  # of torchaudio's, which return a sound, its rate, and what else they have of it
 _PATHS = {"torchaudio": "uri", "soundfile": "file", "librosa": "path", "torchcodec": "source", "scipy": "filename"}  # what they call it
 
 
-_MEDIA = {"torchaudio": "sound", "soundfile": "sound", "librosa": "sound", "decord": "video", "torchcodec": "video"}
+_MEDIA = {"torchaudio": "sound", "soundfile": "sound", "librosa": "sound", "decord": "video", "torchcodec": "video", "av": "video"}
 _PAGES = {"sound": "speech-sounds-transcripts-log-mel", "video": "video-classification-clips-of-16-frames"}
-_READ = {"sound": "torchaudio.load, soundfile.read, librosa.load or torchcodec's AudioDecoder", "video": "torchcodec's VideoDecoder, whose frames decord's and read_video's are not of all files"}
+_READ = {"sound": "torchaudio.load, soundfile.read, librosa.load or torchcodec's AudioDecoder", "video": "torchcodec's VideoDecoder, decord's VideoReader or PyAV's container"}
 
 
 class _File(NamedTuple):
@@ -40,14 +43,14 @@ class _File(NamedTuple):
     path: ast.expr
 
 
-class Reader(Steps):
+class Reader(Loops):
     """Of a method of a class, or of a function that such a one calls."""
 
     WANT = WANT
     _own: ast.FunctionDef
 
-    def __init__(self, dataset: Any, function: FunctionType, cls: Optional[type], within: tuple[FunctionType, ...] = (), given: Mapping[str, Any] = {}) -> None:
-        """Of a function that is called with known arguments by these names. Raises Unknown."""
+    def __init__(self, dataset: Any, function: FunctionType, cls: Optional[type], within: tuple[FunctionType, ...] = (), given: Mapping[str, Any] = {}, lent: Sequence[str] = ()) -> None:
+        """Of a function that is called with known arguments by these names, and with what another has opened to read videos by those. Raises Unknown."""
         try:
             own = copy.deepcopy(texts.parsed(function))  # in which what asks of pictures is replaced
         except texts.Unread as error:
@@ -73,6 +76,11 @@ class Reader(Steps):
         self._read_inner: dict[ast.expr, Optional[Reader]] = {}  # of other data sets
         self._files: dict[str, _File] = {}
         self._paths: list[ast.expr] = []  # of pictures
+        self._begin_reading()
+        self._begin_loops()
+        self.lent = tuple(lent)
+        for name in lent:
+            self._lend(name)
         self._taken = 0  # of these that what is kept finds
         self._asks = sight.asks(own)
         self._infos: dict[str, int] = {}  # files of which it asks what they have, by the text of their paths, and their numbers
@@ -87,6 +95,8 @@ class Reader(Steps):
     def _read(self) -> list[ast.stmt]:
         kept = self._steps(self._own.body)
         last = self._last or self._own.body[-1]
+        kept += self._named_frames(last)
+        last = self._asked_of_frames(last)
         if not isinstance(last, ast.Return) or last.value is None or not self._mentions(last):
             self._check_media()
             self._refuse(last, f"{ast.unparse(last)[:80]!r} at its end, and no picture in it that Image.open or cv2.imread has opened")
@@ -125,7 +135,7 @@ class Reader(Steps):
 
     def _taken_now(self) -> list[ast.expr]:
         """Files, and what is said of parts of them."""
-        return [*[ast.Name(f"{_TAKEN}{i}", ast.Load()) for i in range(len(self._paths))], *[ast.Name(f"{_SAID}{i}", ast.Load()) for i in range(len(self._told))]]
+        return [*[ast.Name(f"{_TAKEN}{i}", ast.Load()) for i in range(len(self._paths))], *[ast.Name(f"{SAID}{i}", ast.Load()) for i in range(len(self._told))]]
 
     def _without_rates(self, kept: list[ast.stmt]) -> list[ast.stmt]:
         """Without names for rates that nothing asks for."""
@@ -136,6 +146,8 @@ class Reader(Steps):
     # ---- sounds
 
     def _heard_opened(self, node: ast.Call) -> Any:
+        if (taken := self._taken_of(node)) is not NOTHING:
+            return taken
         library = openers.is_open(self._known(node.func))
         if not library:
             if openers.is_info(self._known(node.func)):
@@ -207,6 +219,8 @@ class Reader(Steps):
         """What a function that opens a sound returns."""
         if any(self._mentions(one) for one in (*node.args, *[one.value for one in node.keywords])):
             self._refuse_sound(node)
+        if loads.lent:
+            return self._told_by(node, loads)
         number = len(self._paths)
         loaded = f"{_LOADED}{number}"
         self._paths.append(_part(ast.NamedExpr(ast.Name(loaded, ast.Store()), self._loaded(node, loads, number)), 0, node))
@@ -220,8 +234,20 @@ class Reader(Steps):
         self._told += [_part(beside, len(loads._beside) + i, node) for i in range(len(loads._told))]
         return self._of_file(heard, number, beside, first)
 
+    def _told_by(self, node: ast.Call, loads: Reader) -> Any:
+        """What a function returns that takes frames of what is opened here."""
+        first, at = len(self._told), _LENT + len(self._told)
+        loaded = f"{_LOADED}{at}"
+        call: ast.expr = ast.NamedExpr(ast.Name(loaded, ast.Store()), self._loaded(node, loads, at))
+        beside = _part(ast.Name(loaded, ast.Load()), 1, node)
+        self._told += [_part(beside if i else _part(call, 1, node), len(loads._beside) + i, node) for i in range(len(loads._told))]
+        number = next(file for name, file in (*self._containers.items(), *self._open_readers.items()) for one in (*node.args, *[each.value for each in node.keywords]) if isinstance(one, ast.Name) and one.id == name)
+        return self._of_file(loads.heard, number, beside, first)
+
     def _heard_inner(self, node: ast.expr) -> Any:
         """self.dataset[i], of another data set of sounds, also of a Subset of one, and super().__getitem__(i); NOTHING: it is something else."""
+        if (taken := self._taken_of(node)) is not NOTHING:
+            return taken
         if id(node) in self._heard_calls:
             return self._heard_calls[id(node)]
         loads = self._of_inner(node)
@@ -263,10 +289,14 @@ class Reader(Steps):
         if isinstance(one, Sound) and isinstance(window := one.window, tuple) and sounds.is_told(window):
             moved: Any = tuple([each._replace(number=first + each.number) if isinstance(each, sounds.Told) else each for each in window])
             one = one._replace(window=moved)
+        if isinstance(one, Picture) and one.film is not None:
+            return one._replace(file=number, film=films.moved(one.film, number, first))
+        if isinstance(one, films.Taken):
+            return one._replace(shown=films.moved(one.shown, number, first))
         if isinstance(one, (Sound, Rate, Picture, films.Film)):
             return one._replace(file=number)
         if isinstance(one, films.Shown):
-            return one._replace(film=one.film._replace(file=number))
+            return films.moved(one, number, first)
         if isinstance(one, heard_room.Complex):
             return heard_room.Complex(one.sound._replace(file=number))
         if isinstance(one, openers.Decoder):
@@ -285,12 +315,20 @@ class Reader(Steps):
     def _has_heard(self, node: ast.expr) -> bool:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and isinstance(node.left, ast.Tuple) and not self._mentions(node.right):
             node = node.left  # (waveform,) + metadata[1:]
-        return self._heard(node) is not NOTHING or isinstance(node, ast.Tuple) and any(self._heard(one) is not NOTHING for one in node.elts)
+        several = node.elts if isinstance(node, ast.Tuple) else [node]
+        return self._heard(node) is not NOTHING or any(self._heard(one) is not NOTHING or self._of_film(one) is not None for one in several)
+
+    def _of_film(self, node: ast.expr) -> Optional[Picture]:
+        """Frames that code tells; None: it is something else."""
+        made = self._made(node) if (self._open_readers or self._containers) and self._is_of_pictures(node) else None
+        return made if isinstance(made, Picture) and made.film is not None and made.film.told >= 0 else None
 
     def _tree(self, node: ast.expr) -> Any:
         """What is returned with a sound."""
         if (heard := self._heard(node)) is not NOTHING:
             return heard
+        if (frames := self._of_film(node)) is not None:
+            return frames
         if isinstance(node, ast.Tuple):
             return tuple(map(self._tree, node.elts))
         if isinstance(node, ast.BinOp) and isinstance(node.left, ast.Tuple) and self._mentions(node.left):
@@ -332,7 +370,13 @@ class Reader(Steps):
     # ---- statements
 
     def _step(self, step: ast.stmt) -> list[ast.stmt]:
-        step = self._seen(step)
+        for read in (self._apart, self._opened_reader, self._opened_container, self._looped):
+            if (left := read(step)) is not None:
+                return left
+        return [*self._named_frames(step), *self._read_step(step)]
+
+    def _read_step(self, step: ast.stmt) -> list[ast.stmt]:
+        step = self._seen(self._asked_of_frames(step))
         if (once := _once(step)) is not None and self._mentions(step):
             kept = self._steps(once)
             return [_tried(step, kept)] if isinstance(step, ast.Try) and kept else kept
@@ -374,14 +418,14 @@ class Reader(Steps):
         found, self._taken = range(self._taken, len(self._paths)), len(self._paths)
         opened: list[ast.stmt] = [ast.copy_location(ast.Assign([ast.Name(f"{_TAKEN}{i}", ast.Store())], self._paths[i]), step) for i in found]
         said, self._told_taken = range(self._told_taken, len(self._told)), len(self._told)
-        opened += [ast.copy_location(ast.Assign([ast.Name(f"{_SAID}{i}", ast.Store())], self._told[i]), step) for i in said]
-        return opened + [sight.sees(one.file, f"{_TAKEN}{one.file}", one, step) for one in self._names.values() if self._asks and isinstance(one, Picture) and one.file in found]
+        opened += [ast.copy_location(ast.Assign([ast.Name(f"{SAID}{i}", ast.Store())], self._told[i]), step) for i in said]
+        return opened + [sight.sees(one.file, f"{_TAKEN}{one.file}", one, step) for one in self._names.values() if self._asks and isinstance(one, Picture) and one.film is None and one.file in found]
 
     def _seen(self, node: Any) -> Any:
         """With what the files say in the place of what it asks of pictures. Of a statement that gives their names to others, the statements in it are asked, one by one."""
         if not self._asks or isinstance(node, ast.stmt) and hasattr(node, "body") and any(isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store) and one.id in self._names for one in ast.walk(node)):
             return node
-        return sight.Asked(lambda one: found if isinstance(found := self._names.get(getattr(one, "id", "")), Picture) else None, self._known).visit(node)
+        return sight.Asked(lambda one: found if isinstance(found := self._names.get(getattr(one, "id", "")), Picture) and found.film is None else None, self._known).visit(node)
 
     def _of_another(self, step: ast.stmt) -> Optional[list[ast.stmt]]:
         """image, label = self.dataset[i], of a data set of torch's, or super().__getitem__(i); None: it is something else."""
@@ -489,11 +533,13 @@ class Reader(Steps):
             self._other(node)
 
     def _is_open(self, node: ast.AST) -> bool:
-        if isinstance(node, (ast.Subscript, ast.Call)) and self._of_inner(node) is not None:
+        if self._takes(node) or isinstance(node, (ast.Subscript, ast.Call)) and self._of_inner(node) is not None:
             return True
         if not isinstance(node, ast.Call):
             return False
         function = self._known(node.func)
+        if readers.is_reader(function) or containers.is_open(function):
+            return True
         its = getattr(function, "__module__", "") == "torchvision.datasets.folder" and getattr(function, "__name__", "") in _LOADERS
         if self._is(node.func, "PIL.Image", "fromarray"):
             return not any(self._mentions(one) for one in node.args)
@@ -514,8 +560,11 @@ class Reader(Steps):
         names = function.__code__.co_varnames[1 if cls is not None else 0:function.__code__.co_argcount]
         given = {**dict(zip(names, node.args)), **{str(one.arg): one.value for one in node.keywords}}
         known = {name: value for name, one in given.items() if (value := self._known(one)) is not NOTHING}
+        lent = {name: one.id for name, one in given.items() if isinstance(one, ast.Name) and (one.id in self._containers or one.id in self._open_readers)}
         try:
-            self._read_loaders[node] = Reader(self._object, function, cls, self._within, known)
+            if len(lent) > 1:
+                raise Unknown(f"{self._place(node)}: got {ast.unparse(node)[:80]!r}, with several readers of videos, want one")
+            self._read_loaders[node] = Reader(self._object, function, cls, self._within, known, [f"{'container' if of in self._containers else 'reader'} {name}" for name, of in lent.items()])
         except Unknown as error:
             self._read_loaders[node] = None
             self._unread[node] = error
@@ -585,7 +634,7 @@ class Reader(Steps):
 
     def _cells(self) -> dict[str, CellType]:
         """What it calls that its text does not, by names."""
-        return {sight.SEES: CellType(sight.Sight), _RATE: CellType(soundfiles.rate_of), **{called: CellType(loads.rest()) for called, loads in self._loads.items()}}
+        return {sight.SEES: CellType(sight.Sight), readers.OPENS: CellType(readers.Video), containers.OPENS: CellType(containers.Container), _RATE: CellType(soundfiles.rate_of), **{called: CellType(loads.rest()) for called, loads in self._loads.items()}}
 
 
 def _is_known(function: FunctionType) -> bool:

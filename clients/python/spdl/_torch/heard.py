@@ -49,7 +49,7 @@ class Complex(NamedTuple):
     sound: Sound  # its magnitudes
 
 
-LIBRARIES = (*sounds.LIBRARIES, "decord")  # whose functions are told by their names
+LIBRARIES = (*sounds.LIBRARIES, "decord", "av")  # whose functions are told by their names
 _KINDS = (Sound, Measured, Shape, Rate, Count, Drawn, Behind, Decoder, Decoded, Info, Complex, spectra.Maker, Extra, Others, *films.KINDS)
 WANT = "want what is done to a sound to be a mean of channels, torchaudio's or librosa's resampling, a crop from the beginning or one that is drawn, zeros behind, and their spectra (docs/own-datasets.md#sounds)"
 
@@ -110,6 +110,10 @@ class Heard(texts.Reader):
 
     def _filmed(self, shown: films.Shown) -> Any:
         """The tensor of a video's frames, which goes on as a picture does."""
+        raise NotImplementedError
+
+    def _framed(self, taken: films.Taken, array: bool) -> Any:
+        """Frames in an array or a tensor, as a reader hands them out."""
         raise NotImplementedError
 
     def _opened_by(self, step: ast.stmt) -> list[ast.stmt]:

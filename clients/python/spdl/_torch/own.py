@@ -12,7 +12,7 @@ from types import FunctionType
 from typing import Any, NamedTuple, Optional, Union
 
 from .._lock import Lock
-from . import boxed, followers, libraries, sight, soundfiles, sounds
+from . import boxed, films, followers, libraries, seen, sight, soundfiles, sounds
 from .annotated import Unknown
 from .getitem import Picture, Reader
 from .kept import LABEL, PLAIN, Keys, More, Value, View
@@ -29,8 +29,8 @@ class Opened(NamedTuple):
     of: Rest
     number: int
 
-    def brought(self) -> tuple[Any, str, Sequence[Any]]:
-        """The path or the bytes of its picture, its name, and what it has beside the picture. Raises what the data set raises, and TypeError where these are something else."""
+    def brought(self) -> tuple[Any, str, Sequence[Any], Mapping[str, Any]]:
+        """The path or the bytes of its picture, its name, what it has beside the picture, and columns, by their names, of what the engine is told of it. Raises what the data set raises, and TypeError where these are something else."""
         return self.of(self.number)
 
     def files(self) -> Sequence[Any]:
@@ -143,6 +143,11 @@ def run(dataset: Any, reader: Reader, inner: Any = None) -> Samples:
     """The samples of a data set, with what is left of its code. Raises Unknown."""
     rest = Rest(dataset, reader.rest(inner), reader.files)
     reader.outputs = rest.spread(reader.outputs)
+    if (told := [one.film for one in reader.views if isinstance(one, Picture) and one.film is not None and one.film.told >= 0]):
+        if reader.files > 1 or len(told) < len(reader.views):
+            raise Unknown(f"has {max(reader.files, len(reader.views))} pictures, sounds or videos in a sample, and frames of one that code names, want frames of one video alone ({seen.PAGE})")
+        watched = rest.watch(told)
+        return Samples([Opened(rest, i) for i in range(len(dataset))], [one._replace(film=watched[one.film.told]) if isinstance(one, Picture) and one.film is not None else one for one in reader.views], {}, False, None, reader.outputs)
     rest.modes = {one.file: "" for one in reader.views if isinstance(one, Picture) and one.mode == ""}
     rest.listen([one for one in reader.views if isinstance(one, Sound)])
     heard = {file: want.first for file, want in rest.wants.items()}
@@ -153,6 +158,13 @@ def run(dataset: Any, reader: Reader, inner: Any = None) -> Samples:
     views = [_seen(one, rest) for one in reader.views]
     first = views[0]
     return Samples([Opened(rest, i) for i in range(len(dataset))], views, heard, isinstance(first, Picture) and first.turned, rest.shape[:2] or None, PLAIN if rest.labelled else reader.outputs)
+
+
+def hold_sides(pictures: Sequence[Any]) -> None:
+    """Have frames of other sizes than the first sample's refused, as no transform makes all one size."""
+    for one in pictures:
+        if isinstance(one, Opened):
+            one.of.one_size = True
 
 
 def extents(pictures: Sequence[Any], file: int, turned: bool) -> Iterator[tuple[int, int]]:
@@ -205,16 +217,37 @@ class Rest:
         self.wants: dict[int, soundfiles.Want] = {}  # what files of sounds have to be, by their numbers
         self.windows: list[tuple[int, Any]] = []  # parts of them that code says for each sample, by the files' numbers
         self.shape: list[int] = []  # of its pictures, where they are arrays
+        self.shown: dict[int, films.Shown] = {}  # frames that code names, by what it says
+        self.one_size = False  # whether all of these are as large as the first sample's
 
     @property
     def mode(self) -> str:
         """Of its pictures, where they are arrays."""
         return "L" if len(self.shape) == 2 else "RGB"
 
-    def __call__(self, number: int) -> tuple[Any, str, Sequence[Any]]:
+    def __call__(self, number: int) -> tuple[Any, str, Sequence[Any], Mapping[str, Any]]:
         with self._running:
-            (picture,), *values = self._run(number)
-            return self._told(number, picture, *values)
+            (picture,), told, *values = self._said(number)
+            if not self.shown:
+                return *self._told(number, picture, *values), {}
+            of, path = f"{type(self._dataset).__qualname__}[{number}]", os.path.abspath(os.fsdecode(picture))
+            try:
+                numbers = {f"{films.NUMBERS}{at}": seen.checked(told[at], of, path, one.frames, one.sides if self.one_size else None) for at, one in self.shown.items()}
+            except Unknown as error:
+                raise _Wrong(f"{error}") from None
+            return path, path, values, numbers
+
+    def watch(self, shown: Sequence[films.Shown]) -> Mapping[int, films.Shown]:
+        """Look at the first sample, which has as many frames as all others, by what code says. Raises Unknown."""
+        of = f"{type(self._dataset).__qualname__}[0]"
+        try:
+            (path,), told, *_ = self._said(0)
+        except Exception as error:
+            raise Unknown(f"{of}: {type(error).__name__}: {error}, and the first sample says how many frames all have") from None
+        self.shown = {one.told: one._replace(frames=len(told[one.told].numbers), sides=told[one.told].facts.sides) for one in shown}
+        for at, one in self.shown.items():
+            seen.checked(told[at], of, path, one.frames, None)
+        return self.shown
 
     def _run(self, number: int) -> tuple[Any, ...]:
         """The files of a sample, and what it has beside its pictures."""

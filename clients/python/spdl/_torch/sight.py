@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Optional
 
 from .annotated import Unknown
-from .steps import Picture
+from .picture import Picture
 
 SEES, SIGHT = "_spdl_sees", "_spdl_sight"  # what the rest of a function calls what looks, and what it has seen of a picture
 _OF_PILLOW, _ASKED = ("size", "width", "height"), ("size", "width", "height", "shape", "get_size", "get_image_size")

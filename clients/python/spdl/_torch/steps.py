@@ -7,16 +7,16 @@ import itertools
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import FunctionType, MethodType
-from typing import Any, NamedTuple, NoReturn, Optional, Union
+from typing import Any, NoReturn, Optional, Union
 
-from . import after, films, functions, heard, libraries, texts
+from . import after, clips, films, functions, heard, libraries, texts
 from .annotated import Unknown
 from .counts import Rate
 from .heard import has_sound, is_heard
-from .hearing import Hearing
+from .filming import Filming
 from .kept import Stacked, View
+from .picture import Made, OfMask, Picture, Stack
 from .sounds import Sound
 from .texts import NOTHING
 
@@ -32,38 +32,7 @@ _MOST = 64  # turns of a loop, and pictures in a list
 _calls = itertools.count()
 
 
-class Picture(NamedTuple):
-    """A picture, and what has become of it."""
-
-    file: int = 0  # of those that are opened, its number
-    mode: str = ""  # that it was converted to; "": none; "index": a map of class numbers, as its file has them; "gray": as OpenCV makes it; "BGR": as OpenCV reads it; "pixels": an array's, of one channel or three; "tensor": it is one already
-    array: bool = False  # of NumPy
-    turned: bool = False  # as its EXIF says, as OpenCV does
-    transforms: tuple[Any, ...] = ()
-    calls: tuple[int, ...] = ()  # of each of these, which makes those of two pictures one or two draws
-    mask: bool = False  # whether it goes through them as a mask
-    film: Optional[films.Shown] = None  # of a video's frames, of which each is one
-    after: tuple[Any, ...] = ()  # what is done to its row then: (how many transforms were ahead, what)
-
-
-@dataclass(frozen=True)
-class Stack:
-    """Several pictures in one tensor, by torch.stack."""
-
-    pictures: tuple[Picture, ...]
-
-
-class OfMask(NamedTuple):
-    """A transform of torchvision's v2 that a mask goes through, beside its picture."""
-
-    transform: Any
-    flat: bool  # whether masks are [H, W], and not [1, H, W]
-
-
-Made = Any  # a Picture, a Sound, or several in a Stack, a tuple, a list or a dict
-
-
-class Steps(Hearing):
+class Steps(Filming):
     """Goes through the statements of a function: those that have to do with pictures are read, the others are kept."""
 
     WANT = WANT
@@ -77,12 +46,6 @@ class Steps(Hearing):
         self._changed = {one.attr for one in ast.walk(own) if isinstance(one, ast.Attribute) and not isinstance(one.ctx, ast.Load)}  # attributes that are others in each call
         self._last: Optional[ast.Return] = None
         self._begin_hearing()
-
-    def _filmed(self, shown: films.Shown) -> Picture:
-        home = sys.modules.get("torchvision.transforms")
-        if home is None:
-            self._refuse(self._own, "frames of a video, and no transforms of torchvision's", "want Resize((H, W)), or a crop, of torchvision.transforms.v2: videos have sizes of their own")
-        return self._transformed(Picture(shown.film.file, "RGB", film=shown), home.PILToTensor())
 
     def _refuse_sound(self, node: ast.AST, want: str = "") -> NoReturn:
         usual = self._wanted()
@@ -197,7 +160,8 @@ class Steps(Hearing):
         if not isinstance(target, ast.Name):
             self._other(target)
         of_pictures = self._is_of_pictures(of)
-        items = list(self._made(of) if of_pictures else self._items(of))
+        made = self._made(of) if of_pictures else self._items(of)
+        items = self._by_itself(made, of) if isinstance(made, Picture) and made.film is not None else list(made)
         if len(items) > _MOST:
             self._refuse(of, f"{len(items)} turns of {ast.unparse(of)[:60]!r}", f"want {_MOST} at most")
         for one in items:
@@ -273,10 +237,10 @@ class Steps(Hearing):
             elif isinstance(node, (ast.List, ast.Tuple)):
                 return bool(node.elts) and all(map(self._is_of_pictures, node.elts))
             elif isinstance(node, (ast.ListComp, ast.GeneratorExp)):
-                return self._mentions(node.elt)
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("convert", "resize", "copy") and not self._is_known(node.func):
+                return self._mentions(node.elt) or self._is_of_pictures(node.generators[0].iter)
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("convert", "resize", "copy", "numpy", "clone") and not self._is_known(node.func):
                 node = node.func.value
-            elif isinstance(node, ast.Call) and node.args and (self._is(node.func, "cv2", "cvtColor", "resize") or self._is(node.func, "torch", "stack") or self._is_own(node)):
+            elif isinstance(node, ast.Call) and node.args and (self._is(node.func, "cv2", "cvtColor", "resize") or self._is(node.func, "torch", "stack") or self._is(node.func, "numpy", "stack") or self._is_own(node)):
                 node = node.args[0]
             elif isinstance(node, ast.Call) and len(node.args) + len(node.keywords) == 1:
                 node = (node.args or [node.keywords[0].value])[0]
@@ -329,6 +293,8 @@ class Steps(Hearing):
             if len(node.generators) > 1 or node.generators[0].ifs or node.generators[0].is_async:
                 self._other(node)
             return [self._made(node.elt) for _ in self._turns(node.generators[0].target, node.generators[0].iter)]
+        if (rearranged := self._rearranged(node)) is not None:
+            return rearranged
         if (numbers := after.inner(node, self._known)) is not None and not self._is_plain(node):
             return self._done(node, numbers)
         if isinstance(node, ast.Subscript):
@@ -359,11 +325,14 @@ class Steps(Hearing):
             return self._resized(node, self._one(node.args[0]))
         if isinstance(node.func, ast.Name) and node.func.id in ("tuple", "list") and function is NOTHING and len(node.args) == 1 and not node.keywords:
             several = self._made(node.args[0])
+            several = self._by_itself(several, node) if isinstance(several, Picture) and several.film is not None else several  # list(frames)
             return (tuple if node.func.id == "tuple" else list)(several) if isinstance(several, (tuple, list)) else self._other(node)
         if (both := _both(node)) is not None and _is_albumentations(function):
             return self._together(node, both, function)
         if node.args and (name := self._class_of(node)):
             return self._by_its_class(node, name)
+        if (stacked := self._stacked(node)) is not None:
+            return stacked
         if self._is(node.func, "torch", "stack") and [self._known(one) for one in (*node.args[1:], *[one.value for one in node.keywords])] in ([], [0]):
             several = self._made(node.args[0])
             if not isinstance(several, (list, tuple)) or not several or not all(isinstance(one, Picture) and one.transforms for one in several):
@@ -382,7 +351,7 @@ class Steps(Hearing):
         if node.args and (through := self._through(node, function, made)) is not NOTHING:
             return through
         of_numpy = self._is(node.func, "numpy", "array", "asarray")
-        one = made if isinstance(made, Picture) and (len(node.args) + len(node.keywords) == 1 or of_numpy) else self._other(node)
+        one = self._ready(made, node) if isinstance(made, Picture) and (len(node.args) + len(node.keywords) == 1 or of_numpy) else self._other(node)
         if node.args and all(isinstance(each, Mapping) for each in one.transforms) and of_numpy:
             return one._replace(array=True)
         if one.after or one.mask or of_numpy:
@@ -417,7 +386,7 @@ class Steps(Hearing):
         """TF.resize(image, (32, 32)) as Resize((32, 32))(image)."""
         args, named = [self._certain(one) for one in node.args[1:]], {str(one.arg): self._certain(one.value) for one in node.keywords}
         home = "torchvision.transforms.v2" if ".v2." in self._known(node.func).__module__ else "torchvision.transforms"
-        one = self._one(node.args[0])
+        one = self._ready(self._one(node.args[0]), node)
         if one.array or one.after or one.mask:
             self._other(node)
         try:
@@ -447,12 +416,14 @@ class Steps(Hearing):
         one, library = self._one(numbers), str(getattr(self._known(node.func) if isinstance(node, ast.Call) else None, "__module__", "")).partition(".")[0]
         if library == "numpy" and all(isinstance(each, Mapping) for each in one.transforms):
             one = one._replace(array=True)
-        return self._then(one._replace(array=one.array and library != "torch"), after.each(node, self._known, self._other), node)
+        scaled = clips.scaled(one.scaled, bool(one.after), one.array, node, self._known) if one.axes else ""
+        return self._then(one._replace(array=one.array and library != "torch", scaled=scaled), after.each(node, self._known, self._other), node)
 
     def _then(self, one: Picture, each: after.Each, node: ast.AST) -> Picture:
-        if not one.transforms and not one.array and not one.after:
+        if not one.transforms and not one.array and not one.after and not one.axes:
             self._other(node)
-        return one._replace(after=(*one.after, (len(one.transforms), each)))
+        begins = ((0, sys.modules["torch"].from_numpy),) if one.axes and not one.array and not one.after else ()  # rows are arrays where what is done to them begins
+        return one._replace(after=(*one.after, *begins, (len(one.transforms), each)))
 
     def _transformed(self, one: Picture, transform: Any) -> Picture:
         return one._replace(transforms=(*one.transforms, transform), calls=(*one.calls, next(_calls)))
@@ -474,6 +445,7 @@ class Steps(Hearing):
 
     def _resized(self, node: ast.Call, one: Picture) -> Picture:
         """image.resize((w, h)) of Pillow, and cv2.resize(image, (w, h))."""
+        one = self._ready(one, node)
         of_opencv = one.array
         if of_opencv != self._is(node.func, "cv2", "resize") or one.after:
             self._other(node)
@@ -636,7 +608,7 @@ def has_code(function: Any) -> bool:
 
 def same(one: Picture, other: Picture) -> bool:
     """Whether two are one picture."""
-    return one.film == other.film and (one.file, one.mode, one.array, one.mask, one.calls, one.after) == (other.file, other.mode, other.array, other.mask, other.calls, other.after)
+    return one.film == other.film and (one.file, one.mode, one.array, one.mask, one.calls, one.after, one.axes, one.each) == (other.file, other.mode, other.array, other.mask, other.calls, other.after, other.axes, other.each)
 
 
 def listed(made: Made, views: list[Union[Picture, Sound]]) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
 from .._errors import SpecError
-from . import albumentations, arrays, cropped, extents, functions, joint, libraries, prepared, processors, steps, timm, torchvision
+from . import albumentations, arrays, cropped, extents, functions, joint, libraries, picture, prepared, processors, steps, timm, torchvision
 from .annotated import Unknown
 from .given import BYTES, ERASED, FLOATS, IN_HAND, NORMALIZED, PIL, RESIZERS, Given, Operation, Rule, refusal, shown, whole
 
@@ -212,10 +212,10 @@ class _Walk:
         if not alone or not steps.has_code(function):
             refuse_unknown(one, place)
         try:
-            made = steps.through(function, steps.Picture(mode=mode))
+            made = steps.through(function, picture.Picture(mode=mode))
         except Unknown as error:
             refuse_unknown(one, place, f"{error}")
-        if not isinstance(made, steps.Picture):
+        if not isinstance(made, picture.Picture):
             raise refusal(place, one, "makes several pictures of one, want it alone, in the place of the Compose, or several fields of a description, each with draw: own (docs/images.md#several-views-of-one-sample)")
         if made.mode != mode or made.array:
             refuse_unknown(one, place)

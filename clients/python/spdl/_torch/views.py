@@ -6,11 +6,11 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional, Union
 
-from . import annotated, apart, datasets, extents, films, joint, own, soundfiles, soundrows
+from . import annotated, apart, clips, datasets, extents, films, joint, own, soundfiles, soundrows
 from .given import Operation, refusal
 from .kept import PLAIN, Kept, Listed, Row, Samples
 from .sounds import Sound
-from .steps import OfMask, Picture
+from .picture import OfMask, Picture
 from .targets import Finish
 from .transforms import SIZED, Places, Told, told
 
@@ -67,13 +67,25 @@ def _of_sound(view: Sound, of: datasets.Pictures, dataset: Any, listed: bool) ->
 
 def _of_film(view: Picture, of: datasets.Pictures, dataset: Any, place: str) -> tuple[dict[str, Any], Row]:
     """The section and the row of frames of a video."""
-    transform = datasets.chain(view.transforms)
-    said = told_of(of._replace(transform=transform, channels=3), dataset)
-    if extents.differ(said.operations):
-        raise refusal(place, transform, "leaves the size of frames open, and videos have sizes of their own, want one size: Resize((H, W)), or a crop behind what is there")
     assert view.film is not None
-    section = {**view.film.section(), **said.section, "layout": f"NT{said.section['layout'][1:]}", "transform": said.operations}
-    spread, row = films.spread(view.film), _row(view, said, False, False, place)
+    transform = datasets.chain(view.transforms)
+    plain = all(isinstance(each, Mapping) for each in view.transforms)
+    said = told_of(of._replace(transform=transform, channels=3), dataset, array=plain and bool(view.array or view.axes or view.after))
+    operations = said.operations
+    if view.film.sides is not None and extents.differ(operations):
+        own.hold_sides(of.pictures)
+        operations = [{"center_crop": list(view.film.sides)}, *operations]  # which they have
+    if view.each == "one":
+        datasets.refuse("dataset", dataset, f"hands out a list of frames, {clips.EACH}")
+    if extents.differ(operations):
+        raise refusal(place, transform, "leaves the size of frames open, and videos have sizes of their own, want one size: Resize((H, W)), or a crop behind what is there")
+    if view.each == "all" and not apart.are_still(said.operations):
+        raise refusal(place, transform, clips.STILL)
+    layout = f"N{'T' * (view.each == 'single')}{view.axes}" if view.axes else f"NT{said.section.get('layout', 'NHWC')[1:]}"
+    section = {**view.film.section(), **said.section, "layout": layout, "transform": operations}
+    spread, row = films.spread(view.film), _row(view, said, False, plain and bool(view.array or view.after), place)
+    if view.each == "single":
+        return section, row._replace(then=[lambda rows: rows[:, 0], *row.then])
     return section, row if spread is None else row._replace(then=[spread, *row.then])
 
 

@@ -58,6 +58,15 @@ class Watching(Heard):
             if name == "astype" and len(kinds) == 1:
                 kind = int if isinstance(kinds[0], ast.Name) and kinds[0].id == "int" and self._known(kinds[0]) is NOTHING else self._known(kinds[0])
                 return of._replace(cut=True) if films.is_whole(kind) else self._refuse_sound(node, films.WANT)
+        if isinstance(of, films.Taken) and of.frame:
+            if name == "to_rgb" and not args and not named:
+                return of
+            if name == "to_image" and not args and not named:
+                return self._framed(of, False)._replace(axes="")
+            its = name == "to_ndarray" and not args and {key: ast.unparse(one) for key, one in named.items()} == {"format": "'rgb24'"}
+            return self._framed(of, True) if its else self._refuse_sound(node, 'want frame.to_ndarray(format="rgb24") or frame.to_image()')
+        if isinstance(of, films.Taken):
+            return self._framed(of, True) if name == "asnumpy" and not args and not named else self._refuse_sound(node, "want reader.get_batch(indices).asnumpy()")
         if isinstance(of, films.Film) and name == "get_frames_at" and len(args) + len(named) == 1 and set(named) <= {"indices"}:
             return films.at(of, self._indices([*args, *named.values()][0]))
         if isinstance(of, films.Film) and name == "get_frames_in_range" and set(named) <= {"start", "stop", "step"}:

@@ -53,6 +53,7 @@ from ._load import (
     load_wav,
     parse_wav,
     probe_audio,
+    probe_frames,
     probe_video,
     sample_decode_video,
     streaming_load_video,
@@ -89,7 +90,7 @@ __all__ = [
     "DemuxConfig", "demux_config", "Demuxer", "demux_image", "demux_video", "Encoder", "FilterGraph", "Frames", "get_abuffer_desc",
     "get_audio_filter_desc", "get_buffer_desc", "get_filter_desc", "get_video_filter_desc", "ImageBatch", "ImagePackets", "iter_tarfile",
     "iter_zipfile", "load", "load_audio", "Loaded", "load_image", "load_image_batch", "load_npy", "load_npz", "load_video", "load_wav", "Muxer", "NpzFile",
-    "parse_wav", "probe_audio", "probe_video", "sample_decode_video", "save_audio", "save_image", "save_images", "save_video",
+    "parse_wav", "probe_audio", "probe_frames", "probe_video", "sample_decode_video", "save_audio", "save_image", "save_images", "save_video",
     "streaming_decode_packets", "streaming_load_video", "to_numpy", "to_torch", "utils", "VideoDecoder", "video_encode_config", "VideoPackets",
 ]
 

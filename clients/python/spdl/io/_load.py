@@ -471,3 +471,10 @@ def probe_video(src: Source) -> dict[str, Any]:
     """What the container says of its video: container, codec, number, width, height, orientation, frames (-1: unknown), rate, start
     and seconds (0: unknown). Headers may be wrong; load(src, {"video": ...}) counts."""
     return load(src, {"probe": "video"}).info
+
+
+def probe_frames(src: Source) -> dict[str, Any]:
+    """What a video's packets and its first frame say: as probe_video, with width, height, pixels (FFmpeg's name of their layout, such as yuv420p), matrix and full
+    (of their colours) as they are, frames counted, and closed: whether decoding can start at every key frame, as no frame that is shown before one is decoded behind it, or the other way round; and progressive: whether no frame
+    is made of fields. All of the file is read."""
+    return load(src, {"probe": "frames"}).info
