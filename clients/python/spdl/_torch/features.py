@@ -114,6 +114,15 @@ def longest_text(column: Any, leaf: Leaf) -> int:
     return max([pyarrow.compute.max(pyarrow.compute.binary_length(array)).as_py() or 0 for array, _ in values(column, leaf)], default=0)
 
 
+def nulls(column: Any, leaf: Leaf, numbers: Any) -> int:
+    """How many of the rows of these numbers, None: of all, have no text."""
+    import numpy
+
+    each = [array.is_null().to_numpy(zero_copy_only=False) if array.null_count else numpy.zeros(len(array), bool) for array, _ in values(column, leaf)]
+    all = numpy.concatenate(each) if each else numpy.zeros(0, bool)
+    return int(all.sum() if numbers is None else all[numbers].sum())
+
+
 def lengths(column: Any, leaf: Leaf, numbers: Any) -> list[tuple[int, int]]:
     """Of lists, and of lists in these, the shortest and the longest; of the outermost those of the rows of these numbers, None: of all."""
     import numpy
