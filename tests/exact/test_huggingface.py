@@ -494,6 +494,23 @@ def test_sounds_without_a_room_or_a_rate_are_refused(tmp_path):
         spdl.DataLoader(data.cast_column("audio", Audio()), transform={"audio": {"length": "1s"}})
 
 
+def test_feature_extractors_of_sounds_are_refused_with_the_section_that_does_what_they_do(monkeypatch):
+    monkeypatch.setattr(torch.version, "cuda", "13.0")  # torchaudio, which transformers looks for, refuses a torch built for another CUDA; nothing here runs on one
+    transformers = pytest.importorskip("transformers")
+    data = Dataset.from_dict({"audio": ["x.wav"]}).cast_column("audio", Audio(sampling_rate=16000))
+    for of, section in ((transformers.Wav2Vec2FeatureExtractor(), r'"normalize": \{"to": "zero_mean_unit_var"\}'), (transformers.WhisperFeatureExtractor(), r'"features": \{"kind": "whisper"\}')):
+        with pytest.raises(spdl.ArgumentError, match=rf"got {type(of).__name__} .* for sounds, want the section of a description, such as .*{section}"):
+            spdl.DataLoader(data, transform=of)
+
+
+def test_a_label_alone():
+    data = Dataset.from_dict({"label": [2, 0, 1]}, Features({"label": ClassLabel(names=["cat", "dog", "ox"])}))
+    with spdl.DataLoader(data, batch_size=2, copy=True) as loader:
+        assert loader.classes == ["cat", "dog", "ox"]
+        for got, want in zip(loader, DataLoader(data, batch_size=2)):
+            assert torch.equal(got["label"], want["label"])
+
+
 def test_albumentations_is_taken_where_it_is_understood(data):
     A = pytest.importorskip("albumentations")
     from albumentations.pytorch import ToTensorV2

@@ -314,6 +314,16 @@ def test_what_has_no_equal_is_refused(data, name):
         spdl.DataLoader(make(without_lists(data["Parquet"]())), **({"transform": SMALL} if name == "a transform, too" else {}))
 
 
+def test_a_map_of_sounds_is_told_what_these_take(tmp_path):
+    from datasets import Audio, Dataset
+
+    features = Features({"audio": Audio(sampling_rate=16000), "text": Value("string")})
+    Dataset.from_dict({"audio": [{"bytes": b"", "path": "a.wav"}], "text": ["a"]}, features).to_parquet(tmp_path / "a.parquet")
+    streamed = load_dataset("parquet", data_files=str(tmp_path / "a.parquet"), split="train", streaming=True, features=features)
+    with pytest.raises(spdl.ArgumentError, match=r"of sounds none, and transform=\{'audio': \{\"length\": \"10s\", \"shape\": \"padded\"\}\}, the section of a description"):
+        spdl.DataLoader(streamed.map(lambda example: {"values": example["audio"]["array"]}))
+
+
 def test_lists_that_a_function_is_called_with_are_refused(data):
     with pytest.raises(spdl.ArgumentError, match="calls a function with 'four', which is of List, want it of a number or a text"):
         spdl.DataLoader(data["Parquet"]().select_columns(["label", "four"]).map(lambda example: {"four": torch.tensor(example["four"])}))

@@ -24,6 +24,11 @@ from .transforms import Places, Told, told
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,62}")
 _TAKEN = ("label", "index", "key", "status")  # by fields that batches have of themselves,
 _OF_MEDIA = ("image", "audio", "length", "count", "grid", "size", "extent", "affine")  # and by those of a picture and a sound
+_EXTRACTORS = {  # what feature extractors of transformers' make of sounds, as sections of a description
+    "Wav2Vec2FeatureExtractor": '{"rate": 16000, "length": "10s", "shape": "padded", "normalize": {"to": "zero_mean_unit_var"}}, which is its do_normalize (docs/audio.md)',
+    "WhisperFeatureExtractor": '{"rate": 16000, "length": "30s", "crop": "start", "features": {"kind": "whisper"}}, which is its log-mel spectrogram (docs/audio.md)',
+    "ASTFeatureExtractor": '{"rate": 16000, "length": "10s", "features": {"kind": "fbank", "n_mels": 128, "window_type": "hanning"}}, and features: {normalize: {mean, std}} (docs/audio.md)',
+}
 _MODES = {None: "rgb", "RGB": "rgb", "L": "gray"}
 _DTYPES = {**dict.fromkeys(features.WHOLE, "i64"), **dict.fromkeys(features.FLOATS, "f32"), "bool": "u8"}  # of lists, as with_format("torch") has them
 
@@ -307,7 +312,8 @@ class _Columns:
     def _sound(self, leaf: Leaf, given: Any, place: str) -> dict[str, Any]:
         rate = getattr(leaf.feature, "sampling_rate", None)
         if not isinstance(given, Mapping):
-            self.of.refuse(f"{place}: got {' '.join(repr(given).split()):.80} for sounds, want the section of a description, such as {{\"length\": \"10s\", \"shape\": \"padded\"}}")
+            usual = next((section for name, section in _EXTRACTORS.items() if type(given).__name__ == name), '{"length": "10s", "shape": "padded"}')
+            self.of.refuse(f"{place}: got {' '.join(repr(given).split()):.80} for sounds, want the section of a description, such as {usual}")
         if rate is None and "rate" not in given:
             self.of.refuse(f"features[{leaf.shown!r}]: got Audio without sampling_rate, and rows of a batch have one rate, want {place}={{\"rate\": 16000, ...}}, or "
                            f"dataset.cast_column({leaf.column!r}, Audio(sampling_rate=16000))")

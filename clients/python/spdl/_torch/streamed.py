@@ -252,7 +252,11 @@ class _Walk:
             else:
                 (of.map_batches if one.batched else of.map)(function, one.fn_kwargs, one.remove_columns, alone)
         except Unknown as error:
-            self._refuse(f"has a {what} of {function!r:.80}, {error}")
+            self._refuse(f"has a {what} of {function!r:.80}, {error}{self._of_sounds()}")
+
+    def _of_sounds(self) -> str:
+        sound = next((name for name, one in self.base.items() if type(one).__name__ == "Audio"), "")
+        return f"; of sounds none, and transform={{{sound!r}: {{\"length\": \"10s\", \"shape\": \"padded\"}}}}, the section of a description (docs/audio.md)" if sound else ""
 
     def _mapped(self, one: Any) -> None:
         back = {new: old for old, new in _renamed(one).items()}
