@@ -230,7 +230,7 @@ class _Walk:
         try:
             self.columns = of.columns()
         except Unknown as error:
-            self._refuse(f"has a map, which {error}")
+            self._refuse(f"has a map, which {error}{self._of_sounds()}")
         self.features, self.names = self.columns.features, {**self.columns.names, **self.columns.asked}
 
     def _of_own(self, of: examples.Examples, one: Any, filters: bool) -> None:
