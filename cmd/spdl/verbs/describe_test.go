@@ -36,6 +36,22 @@ func TestFlagsFillInTheFormWithoutADescription(t *testing.T) {
 	}
 }
 
+// What has no description is in the order of the program around the engine where that says so; a description says it itself.
+func TestAFolderAndShardsAreInTheProgramsOrder(t *testing.T) {
+	for _, place := range []string{t.TempDir(), "train-{00..03}.tar"} {
+		s, err := reading(t, &description{asked: true}, place)
+		if err != nil || !s.Order.Asked || s.Order.Shuffle {
+			t.Errorf("%s: got %v, %+v", place, err, s)
+		}
+	}
+	if _, err := reading(t, &description{asked: true}, t.TempDir(), "--shuffle"); err == nil || !strings.Contains(err.Error(), "order.shuffle: got true with order.asked") {
+		t.Errorf("got %v", err)
+	}
+	if s, err := reading(t, &description{asked: true}, describe(t, "/data", "d", "")); err != nil || s.Order.Asked {
+		t.Errorf("got %v, %+v", err, s)
+	}
+}
+
 // A type that no decoder writes is refused: a ring of it would tell consumers of bytes that are not there. One by numpy's or torch's name is
 // answered with ours.
 func TestTypesThatNoDecoderWritesAreRefused(t *testing.T) {
