@@ -632,7 +632,7 @@ func TestEveryMistakeOfPicturesIsRefusedWhereItIs(t *testing.T) {
 		{ops("normalize: {mean: [1], std: [1, 2]}"), "image.transform[0].normalize: got 1 values of mean and 2 of std"},
 		{ops("normalize: {mean: 1, std: 1}"), "image.transform[0].normalize.mean: got 1, want a list of numbers"},
 		{ops("normalize: {mean: [1], std: [0]}"), "image.transform[0].normalize.std[0]: got 0, want a number from 1e-06"},
-		{ops("normalize: {mean: [1e400], std: [1]}"), `image.transform[0].normalize.mean[0]: got text "1e400"`},
+		{ops("normalize: {mean: [1e400], std: [1]}"), `image.transform[0].normalize.mean[0]: got 1e400, want a number`},
 		{ops("{center_crop: 4}, {normalize: {mean: [1], std: [1]}}"), "image.transform[1].normalize: got 1 values, want 3 for mode rgb"},
 		{image("mode: gray, transform: [{center_crop: 4}, {normalize: imagenet}]"), "x.yaml:2:63: image.transform[1].normalize: got 3 values, want 1 for mode gray"},
 		{image("dtype: u8, transform: [{center_crop: 4}, {normalize: imagenet}]"), "x.yaml:2:16: image.dtype: got u8 with normalize, want f16, bf16 or f32"},
