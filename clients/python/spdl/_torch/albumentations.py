@@ -82,7 +82,7 @@ REMEDIES = {
     "ChromaticAberration": "all channels are seen through one lens here: optical_distortion",
     **dict.fromkeys(("RandomGravel", "Spatter"), "drops and gravel are not drawn here; random_rain, random_fog, random_shadow and coarse_dropout change light, or cover parts"),
     **dict.fromkeys(("Illumination", "PlasmaBrightnessContrast", "PlasmaShadow"), "light is that of all of a picture here: random_brightness_contrast, random_gamma, random_tone_curve"),
-    **dict.fromkeys(("ThinPlateSpline", "PiecewiseAffine", "GridElasticDeform"), "cv2_elastic_transform, grid_distortion and optical_distortion bend pictures"),
+    **dict.fromkeys(("ThinPlateSpline", "GridElasticDeform"), "cv2_elastic_transform, piecewise_affine, grid_distortion and optical_distortion bend pictures"),
     **dict.fromkeys(("MaskDropout", "ConstrainedCoarseDropout"), "coarse_dropout, grid_dropout and erasing make holes"),
     **dict.fromkeys(("HEStain", "HistogramMatching", "FDA", "PixelDistributionAdaptation"), "it goes by other pictures, or by each picture's own statistics; want it done to the files before"),
 }

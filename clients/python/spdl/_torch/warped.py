@@ -86,6 +86,12 @@ def morphological(g: Array) -> Operation:
     return {"morphological": without({"kernel_size": g.pair("scale"), "operation": said, "p": whole(g.p)})}
 
 
+def piecewise(g: Array) -> Operation:
+    alone(g)
+    says = {"scale": g.pair("scale"), "rows": g.pair("nb_rows"), "columns": g.pair("nb_cols"), "pixels": g.get("absolute_scale"), "p": whole(g.p)}
+    return {"piecewise_affine": without({**says, **picked(g)}, rows=[4, 4], columns=[4, 4], pixels=False)}
+
+
 RULES: dict[str, Rule] = {
     "Morphological": Rule(morphological),
     "HorizontalFlip": chance("horizontal_flip", NORMALIZED),
@@ -97,6 +103,7 @@ RULES: dict[str, Rule] = {
     "OpticalDistortion": Rule(optical_distortion),
     "GridDistortion": Rule(grid_distortion),
     "ElasticTransform": Rule(elastic_transform),
+    "PiecewiseAffine": Rule(piecewise),
     "RandomGridShuffle": Rule(grid_shuffle, NORMALIZED),
     "Affine": Rule(affine),
     "ShiftScaleRotate": Rule(affine),
