@@ -358,7 +358,8 @@ class _Columns:
             return tree
         if isinstance(tree, Leaf):
             return self.leaves.index(tree)
-        return {key: self._indexed(one) for key, one in tree.items()}
+        made = {key: self._indexed(one) for key, one in tree.items()}
+        return features.Records(made) if isinstance(tree, features.Records) and not any(leaf in self.followed for leaf in features.leaves(tree)) else made
 
 
 def _asked(feature: Any) -> dict[str, Any]:
@@ -447,7 +448,7 @@ class Finish(NamedTuple):
         if self.collate is None:
             arrays = hasattr(picked[0], "__array_interface__") and not hasattr(picked[0], "new_zeros")
             return self._formed(self._ordered({**self._built(fields), **{key: together(rows, arrays) for key, rows in made.items()}}))
-        return self.collate([self._formed(self._ordered({**self._built(row), **{key: rows[i] for key, rows in made.items()}})) for i, row in enumerate(self._rows(fields))])
+        return self.collate([self._formed(self._ordered({**self._built(row, True), **{key: rows[i] for key, rows in made.items()}})) for i, row in enumerate(self._rows(fields))])
 
     def _rows(self, fields: Sequence[Any]) -> list[tuple[Any, ...]]:
         return list(zip(*[[one.tolist() for one in field] if python else field for field, python in zip(fields, self.python)]))
@@ -457,15 +458,17 @@ class Finish(NamedTuple):
         if self.program is None:
             return {}
         rows = self._rows(fields)
-        return self.program.rows({column: [mapped(tree, row) for row in rows] for column, tree in self.given.items()}, len(rows))
+        return self.program.rows({column: [_listed_records(tree, mapped(tree, row)) for row in rows] for column, tree in self.given.items()}, len(rows))
 
     def _ordered(self, whole: dict[str, Any]) -> dict[str, Any]:
         return whole if self.program is None else {key: whole[key] for key in self.program.keys}
 
-    def _built(self, fields: Sequence[Any]) -> dict[str, Any]:
+    def _built(self, fields: Sequence[Any], of_a_sample: bool = False) -> dict[str, Any]:
         whole: dict[str, Any] = {}
         for key, tree in self.trees.items():
             one = _built(tree, fields)
+            if of_a_sample:
+                one = _listed_records(tree, one)
             whole.update(one if isinstance(tree, Output) and isinstance(one, dict) and (self.spread or key == KEY) else {key: one})
         return whole
 
@@ -477,6 +480,14 @@ class Finish(NamedTuple):
 
 def _built(tree: Any, fields: Sequence[Any]) -> Any:
     return tree(fields) if isinstance(tree, (Output, Labelled)) else mapped(tree, fields)
+
+
+def _listed_records(tree: Any, made: Any) -> Any:
+    """What a sample has of a tree, with structs where theirs has these."""
+    if not isinstance(tree, dict):
+        return made
+    members = {key: _listed_records(one, made[key]) for key, one in tree.items()}
+    return features.Records.listed(members) if isinstance(tree, features.Records) else members
 
 
 def mapped(tree: Any, to: Any) -> Any:
