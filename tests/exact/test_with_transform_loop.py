@@ -105,7 +105,22 @@ def without_pictures(batch):
     return batch
 
 
+class Preparing:
+    """Which has a state of its own."""
+
+    def __init__(self, length):
+        self.length, self.batches = length, 0
+
+    def __call__(self, batch):
+        self.batches += 1
+        pixels: list = []
+        with torch.no_grad():
+            pixels = [TENSOR(one.convert("RGB")) for one in batch["image"]]
+        return {"pixels": pixels, "ids": tokens(batch["caption"], self.length), "of": [self.batches] * len(batch["label"])}
+
+
 FORMS = {one.__name__: one for one in (preprocess_train, of_columns, statements, changed_in_place, known_conditions, without_pictures)}
+OBJECTS = {"an object": lambda: Preparing(6), "its method": lambda: Preparing(4).__call__}
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -113,6 +128,11 @@ def test_batches_are_torchs(data, name):
     for rows in (data, data.select([7, 2, 2, 9, 0])):
         rows = rows.with_transform(FORMS[name])
         equal(ours(rows), list(DataLoader(rows, batch_size=4)))
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_objects_that_are_called(data, name):
+    equal(ours(data.with_transform(OBJECTS[name]())), list(DataLoader(data.with_transform(OBJECTS[name]()), batch_size=4)))
 
 
 def test_a_collate_fn_and_fields(data):

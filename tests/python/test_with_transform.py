@@ -138,7 +138,11 @@ def wrapped(batch: Any) -> Any:
 
 class Called:
     def __call__(self, batch: Any) -> Any:
-        return batch
+        return {"x": [tensor(one) for one in batch["image"]]}
+
+
+class Silent:
+    __call__ = functools.partialmethod(any_mode)
 
 
 exec("def unwritten(batch):\n    return batch")
@@ -167,7 +171,8 @@ exec("def unwritten(batch):\n    return batch")
     (processed_gray, r"of pictures of mode L, want dataset.cast_column\('gray', Image\(mode=\"RGB\"\)\)"),
     (processed_texts, r"got .PROCESSOR\(batch\['caption'\]\)"),
     (wrapped, r"test_with_transform.py:\d+: got 'return any_mode\(batch\)' at its end, no dict of columns"),
-    (Called(), "whose text cannot be read"),
+    (Called(), r"test_with_transform.py:\d+: got 'tensor\(one\)' of pictures of any mode"),
+    (Silent(), "whose text cannot be read"),
     (unwritten, "whose text cannot be read"),  # type: ignore[name-defined]  # noqa: F821
     (None, "whose text cannot be read"),
 ])

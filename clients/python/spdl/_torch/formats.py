@@ -148,7 +148,7 @@ class Tokens(Features):
 
 def _read(function: Any, of: Samples) -> tuple[dict[str, Any], list[Left]]:
     """What samples have: a column, rows of one, or what the loop makes; and all that it does, in its order."""
-    function, first, given = texts.unwrapped(function)
+    function, first, given = texts.unwrapped(function, objects=True)
     try:
         own = texts.parsed(function)
     except texts.Unread as error:
@@ -192,6 +192,12 @@ class Reader(texts.Reader):
     def _step(self, step: ast.stmt) -> None:
         if texts.is_import(step):
             return
+        if isinstance(step, ast.AnnAssign) and step.value is not None:
+            step = ast.copy_location(ast.Assign([step.target], step.value), step)
+        if isinstance(step, ast.With) and all(self._is_without_gradients(one) for one in step.items):
+            for inner in step.body:
+                self._step(inner)
+            return
         if isinstance(step, ast.Assign) and len(step.targets) == 1:
             target = step.targets[0]
             if isinstance(target, ast.Name) or isinstance(target, ast.Subscript) and not isinstance(self._value(target.value), Left):
@@ -216,6 +222,11 @@ class Reader(texts.Reader):
             return
         if not isinstance(step, ast.Pass):
             self._block(step)
+
+    def _is_without_gradients(self, item: ast.withitem) -> bool:
+        """with torch.no_grad(): of which nothing here knows."""
+        call = item.context_expr
+        return isinstance(call, ast.Call) and not call.args and item.optional_vars is None and isinstance(of := self._value(call.func), Known) and _is(of.value, "torch", "no_grad", "inference_mode")
 
     def _truth(self, node: ast.expr) -> Optional[bool]:
         """Whether a condition is true, as far as that is known: of an argument, or of the columns that there are."""

@@ -92,7 +92,7 @@ def unwrapped(function: Any, objects: bool = False) -> tuple[Any, tuple[Any, ...
     given: dict[str, Any] = {}
     while isinstance(function, functools.partial) and not function.args:
         given, function = {**function.keywords, **given}, function.func
-    if objects and not isinstance(function, MethodType) and not hasattr(function, "__code__") and callable(getattr(type(function), "__call__", None)):
+    if objects and not isinstance(function, MethodType) and not hasattr(function, "__code__") and callable(function):
         function = function.__call__
     return (function.__func__, (function.__self__,), given) if isinstance(function, MethodType) else (function, (), given)
 
