@@ -242,6 +242,8 @@ func step(s spec.Step) media.Step {
 		return &media.Optical{P: s.P, Limit: s.Limit, Bent: bent(&s.Taken)}
 	case *spec.GridDistortion:
 		return &media.GridDistortion{P: s.P, Steps: s.NumSteps, Limit: s.Limit, Normalized: s.Normalized, Bent: bent(&s.Taken)}
+	case *spec.PiecewiseAffine:
+		return &media.Piecewise{P: s.P, Scale: s.Scale, Rows: s.Rows, Columns: s.Columns, Pixels: s.Pixels, Interpolation: filters[s.Interpolation]}
 	case *spec.RandomGridShuffle:
 		return &media.Shuffle{P: s.P, Grid: s.Grid}
 	case *spec.Augment:

@@ -125,6 +125,7 @@ func BenchmarkAugment(b *testing.B) {
 		{"random_grid_shuffle", Config{Steps: Steps(&Shuffle{1, [2]int{3, 3}})}},
 		{"optical_distortion", Config{Steps: Steps(&Optical{1, [2]float64{-0.05, 0.05}, Bent{Interpolation: CV2Linear}})}},
 		{"cv2_elastic_transform", Config{Steps: Steps(&CV2Elastic{P: 1, Alpha: 120, Sigma: 6, Bent: Bent{Interpolation: CV2Linear}})}},
+		{"piecewise_affine", Config{Steps: Steps(&Piecewise{1, [2]float64{0.03, 0.05}, [2]int{4, 4}, [2]int{4, 4}, false, CV2Linear})}},
 		{"grid_distortion", Config{Steps: Steps(&GridDistortion{1, 5, [2]float64{-0.3, 0.3}, true, Bent{Interpolation: CV2Linear}})}},
 		{"cv2_autocontrast", Config{Steps: Steps(&CV2Autocontrast{P: 1})}},
 		{"salt_and_pepper", Config{Steps: Steps(&Salt{1, [2]float64{0.01, 0.06}, [2]float64{0.4, 0.6}})}},

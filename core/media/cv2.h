@@ -55,9 +55,10 @@ enum {
     LATER_FOG = 359,       /* and one more */
     LATER_RAIN = 361,      /* and one more */
     LATER_SNOW = 363,
-    LATER_FLARE = 364, /* and three more */
-    LATER_SHOT = 368,  /* and one more */
-    LATER_PCA = 370,   /* and three more */
+    LATER_FLARE = 364,     /* and three more */
+    LATER_SHOT = 368,      /* and one more */
+    LATER_PCA = 370,       /* and three more */
+    LATER_PIECEWISE = 374, /* and two more */
 };
 
 /* The whole number nearest to v, of two the even one; and as a byte. */
@@ -249,9 +250,12 @@ void media_take_row(const media_pixels *px, const media_kernels *by, const media
                     int32_t n, int32_t y);
 void media_draw_optical(const media_step *s, const media_draw *d, media_retouches *to);
 void media_draw_grid(const media_step *s, const media_draw *d, media_retouches *to);
+void media_draw_piecewise(const media_step *s, const media_draw *d, media_retouches *to);
 
 /* An OPTICAL or a GRID, from a copy of the pixels. */
 void media_bend(const media_pixels *px, const media_kernels *by, const media_pixels *from,
+                const media_retouch *r);
+void media_pull(const media_pixels *px, const media_kernels *by, const media_pixels *from,
                 const media_retouch *r);
 
 /* --- cv2_blurs.c, cv2_blurs_avx2.c --- */

@@ -39,6 +39,19 @@ type GridDistortion struct {
 	Bent
 }
 
+// Piecewise is albumentations' PiecewiseAffine: with probability P the points of a grid move by normal numbers, times one of Scale over 3, and each pixel goes with
+// those that are near.
+type Piecewise struct {
+	P             float64
+	Scale         [2]float64 // shares of the shorter side, 0 to 1, or pixels, 0 to MaxAlpha
+	Rows, Columns [2]int     // of the grid, 2 to MaxSteps, and together MaxPoints at most
+	Pixels        bool
+	Interpolation Interpolation // CV2Nearest or CV2Linear
+}
+
+// MaxPoints bounds the points of Piecewise.
+const MaxPoints = C.MEDIA_MAX_POINTS
+
 // CV2Elastic is albumentations' ElasticTransform: with probability P the row is of rubber. Numbers of each pixel along x and y, normal ones over the largest or, with
 // Uniform, of -1 to 1, blurred by Sigma, times Alpha, say how far beside its place it is taken from.
 type CV2Elastic struct {
@@ -125,6 +138,34 @@ func (g *GridDistortion) check(in place) error {
 		return err
 	}
 	return ordered("grid", g.Limit, -1, 1)
+}
+
+func (p *Piecewise) kind() C.uint32_t { return C.MEDIA_DO_PIECEWISE }
+
+func (p *Piecewise) fill(to *C.media_step) {
+	to.p = C.double(p.P)
+	*own[C.media_piecewise_step](to) = C.media_piecewise_step{
+		scale: cRange(p.Scale), rows: cPair(p.Rows), columns: cPair(p.Columns), pixels: flag(p.Pixels), by: Bent{Interpolation: p.Interpolation}.c(),
+	}
+}
+
+func (p *Piecewise) check(in place) error {
+	for _, side := range [][2]int{p.Rows, p.Columns} {
+		if side[0] < 2 || side[1] > MaxSteps || side[0] > side[1] {
+			return fmt.Errorf("piecewise: got %d to %d rows or columns, want 2 to %d", side[0], side[1], MaxSteps)
+		}
+	}
+	if p.Rows[1]*p.Columns[1] > MaxPoints {
+		return fmt.Errorf("piecewise: got up to %d x %d points, want at most %d", p.Rows[1], p.Columns[1], MaxPoints)
+	}
+	if err := (Bent{Interpolation: p.Interpolation}).check("piecewise", in.Mode); err != nil {
+		return err
+	}
+	most := 1.0
+	if p.Pixels {
+		most = MaxAlpha
+	}
+	return ordered("piecewise", p.Scale, 0, most)
 }
 
 func (e *CV2Elastic) kind() C.uint32_t { return C.MEDIA_DO_CV2_ELASTIC }

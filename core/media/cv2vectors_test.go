@@ -31,6 +31,7 @@ func vectored(i uint64) (all, rgb map[string]Config) {
 		"perspective":       {Steps: Steps(&CV2Perspective{1, [2]float64{0, 0.5}, Bent{CV2Linear, Padding(i % 4), Fill{9, 99, 199}}})},
 		"optical":           {Steps: Steps(&Optical{1, [2]float64{-1, 1}, Bent{CV2Linear, Padding(i % 4), Fill{9, 99, 199}}})},
 		"elastic":           {Steps: Steps(&CV2Elastic{1, 400, 3, i%2 == 0, i%3 == 0, i%5 < 2, Bent{CV2Linear, Padding(i % 4), Fill{9, 99, 199}}})},
+		"piecewise":         {Steps: Steps(&Piecewise{1, [2]float64{0, 1}, [2]int{2, 9}, [2]int{2, 9}, false, CV2Linear})},
 		"grid":              {Steps: Steps(&GridDistortion{1, 1, [2]float64{-1, 1}, i%3 == 0, Bent{CV2Linear, Padding(i % 4), Fill{9, 99, 199}}})},
 		"solarize":          {Steps: Steps(&Solarize{P: 1, Threshold: float64(i * 2)})},
 		"brightness":        {Steps: Steps(&Light{1, [2]float64{-1, 1}, [2]float64{0, 2}})},

@@ -215,10 +215,11 @@ enum {
     MEDIA_ZOOM,    /* its value is the step, its mean where the steps end */
     MEDIA_FOG,     /* its value is the intensity, its mean alpha */
     MEDIA_RAIN, /* its value is the slant, its mean the brightness, its size the blur's, its matrix how many and how long */
-    MEDIA_SNOW,  /* its value is the point, its mean how many times as light */
-    MEDIA_FLARE, /* its size the circles, its matrix the angle, where the sun is, and its radius */
-    MEDIA_SHOT,  /* its value is the scale */
-    MEDIA_PCA,   /* its matrix is what each direction is multiplied by */
+    MEDIA_SNOW,      /* its value is the point, its mean how many times as light */
+    MEDIA_FLARE,     /* its size the circles, its matrix the angle, where the sun is, and its radius */
+    MEDIA_SHOT,      /* its value is the scale */
+    MEDIA_PCA,       /* its matrix is what each direction is multiplied by */
+    MEDIA_PIECEWISE, /* its value is the scale, in pixels or in shares of the shorter side, as its matrix says behind its rows and columns */
     MEDIA_CV2_ELASTIC, /* its value is sigma, its mean alpha; taps, whether numbers are even, and whether both axes have the same */
     MEDIA_TORCH_CONTRAST, /* from here on torch.h */
     MEDIA_TORCH_SATURATION,
@@ -294,7 +295,7 @@ void media_retouch_points(const media_retouches *retouches, double affine[6]);
 /* Whether it moves points in no way that can be told. */
 static inline int media_untold(int kind) {
     return kind == MEDIA_ELASTIC || kind == MEDIA_MIX || kind == MEDIA_OPTICAL || kind == MEDIA_GRID ||
-           kind == MEDIA_SHUFFLE || kind == MEDIA_CV2_ELASTIC;
+           kind == MEDIA_SHUFFLE || kind == MEDIA_CV2_ELASTIC || kind == MEDIA_PIECEWISE;
 }
 
 /* Whether it takes each pixel from elsewhere in the picture, by one map for all of it. */

@@ -86,6 +86,7 @@ static void (*const draws[MEDIA_STEPS])(const media_step *, const media_draw *, 
     [MEDIA_DO_CV2_EQUALIZE] = media_draw_cv2_equalize,
     [MEDIA_DO_OPTICAL] = media_draw_optical,
     [MEDIA_DO_GRID] = media_draw_grid,
+    [MEDIA_DO_PIECEWISE] = media_draw_piecewise,
     [MEDIA_DO_CV2_PERSPECTIVE] = media_draw_cv2_perspective,
     [MEDIA_DO_GRID_HOLES] = media_draw_grid_holes,
     [MEDIA_DO_SPECKS] = media_draw_specks,
@@ -329,6 +330,10 @@ int media_retouch_pixels(const media_retouch *r, const media_kernels *by, const 
     case MEDIA_GRID:
         if (!media_copy_pixels(px, room, 0, &from)) return MEDIA_NO_MEMORY;
         media_bend(px, by, &from, r);
+        break;
+    case MEDIA_PIECEWISE:
+        if (!media_copy_pixels(px, room, 0, &from)) return MEDIA_NO_MEMORY;
+        media_pull(px, by, &from, r);
         break;
     case MEDIA_CV2_ELASTIC:
         if (!(more = media_copy_pixels(px, room, media_cv2_elastic_bytes(px, r), &from)))

@@ -88,7 +88,8 @@ enum {
     MEDIA_DO_CUT_AROUND = 76,
     MEDIA_DO_CUT_RESIZED = 77,
     MEDIA_DO_RESCALE = 78,
-    MEDIA_STEPS = 79,
+    MEDIA_DO_PIECEWISE = 79,
+    MEDIA_STEPS = 80,
 };
 enum { MEDIA_BRIGHTNESS = 0, MEDIA_CONTRAST = 1, MEDIA_SATURATION = 2, MEDIA_HUE = 3, MEDIA_JITTERS = 4 };
 
@@ -102,6 +103,7 @@ enum {
     MEDIA_MAX_TAPS = 1025,               /* of the blur of an elastic map */
     MEDIA_MAX_HOLES = 32,                /* of a row */
     MEDIA_MAX_STEPS = 64,                /* of a grid that bends a row, or whose tiles change places */
+    MEDIA_MAX_POINTS = 128,              /* of a grid by whose points a row is pulled */
     MEDIA_MAX_SIZES = 32,                /* of RANDOM_SHORTEST */
     MEDIA_MAX_OPTIONS = 16,              /* of IOU_CROP */
     MEDIA_MAX_TILES = 64,                /* of a grid */
@@ -348,6 +350,14 @@ typedef struct media_grid_step {
     media_taken by;
 } media_grid_step;
 
+/* Each pixel goes with the points of a grid that are near. */
+typedef struct media_piecewise_step {
+    double scale[2];              /* how far points move, normal numbers times it over 3 */
+    uint32_t rows[2], columns[2]; /* 2 to MEDIA_MAX_STEPS, together MEDIA_MAX_POINTS points at most */
+    uint32_t pixels;              /* 1: scale is in pixels; 0: in shares of the shorter side */
+    media_taken by;
+} media_piecewise_step;
+
 /* The row is of rubber: each pixel comes from beside its place. */
 typedef struct media_cv2_elastic_step {
     double alpha, sigma;
@@ -570,6 +580,7 @@ typedef struct media_step {
         media_downscale_step downscale;
         media_optical_step optical;
         media_grid_step grid;
+        media_piecewise_step piecewise;
         media_cv2_elastic_step cv2_elastic;
         media_multiply_step multiply;
         media_unsharp_step unsharp;

@@ -167,6 +167,7 @@ var kinds = [C.MEDIA_STEPS]struct {
 	C.MEDIA_DO_CV2_EQUALIZE:     {name: "OpenCV's equalize", early: true, values: true},
 	C.MEDIA_DO_OPTICAL:          {name: "optical"},
 	C.MEDIA_DO_GRID:             {name: "grid"},
+	C.MEDIA_DO_PIECEWISE:        {name: "piecewise"},
 	C.MEDIA_DO_CV2_PERSPECTIVE:  {name: "OpenCV's perspective", early: true},
 	C.MEDIA_DO_GRID_HOLES:       {name: "grid holes", values: true},
 	C.MEDIA_DO_SPECKS:           {name: "specks", early: true, values: true},

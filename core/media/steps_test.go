@@ -44,6 +44,7 @@ var happening = []Step{
 	Chance{Sepia, 1}, &ToneCurve{1, 0.2, true}, &DropChannels{1, [2]int{1, 2}, 9}, Chance{CV2Equalize, 1},
 	&CV2Elastic{P: 1, Alpha: 300, Sigma: 4, Bent: Bent{Interpolation: CV2Linear}},
 	&Optical{1, [2]float64{0.3, 0.6}, Bent{Interpolation: CV2Linear}}, &GridDistortion{1, 5, [2]float64{-0.4, 0.4}, true, Bent{Interpolation: CV2Linear}},
+	&Piecewise{1, [2]float64{0.2, 0.4}, [2]int{3, 5}, [2]int{4, 4}, false, CV2Linear},
 	&CV2Perspective{1, [2]float64{0.1, 0.2}, Bent{CV2Linear, Constant, Fill{9, 99, 199}}},
 	&GridHoles{P: 1, Ratio: 0.4, Anywhere: true, Fill: Fill{9, 99, 199}}, &Specks{P: 1, Share: 0.3, Fill: Fill{9, 99, 199}}, &Downscale{1, [2]float64{0.2, 0.4}},
 	reversed(), &Multiply{P: 1, By: [2]float64{0.3, 0.8}, Elements: true}, &Unsharp{Kernel: Kernel{1, [2]int{3, 7}}, Alpha: [2]float64{0.3, 0.5}, Threshold: 3},

@@ -1,5 +1,7 @@
 package spec
 
+import "go.yaml.in/yaml/v3"
+
 // maxSteps is the decoders' limit (core/media).
 const maxSteps = 64
 
@@ -9,6 +11,7 @@ const (
 	cv2Elastic        = "cv2_elastic_transform"
 	opticalDistortion = "optical_distortion"
 	gridDistortion    = "grid_distortion"
+	piecewiseAffine   = "piecewise_affine"
 	gridShuffle       = "random_grid_shuffle"
 )
 
@@ -52,6 +55,16 @@ type CV2Elastic struct {
 	Taken
 }
 
+// PiecewiseAffine is a row whose pixels go with the points of a grid, which move.
+type PiecewiseAffine struct {
+	Scale         [2]float64    `json:"scale"`
+	Rows          [2]int        `json:"rows"`
+	Columns       [2]int        `json:"columns"`
+	Pixels        bool          `json:"pixels,omitempty"`
+	P             float64       `json:"p"`
+	Interpolation Interpolation `json:"interpolation"`
+}
+
 // RandomGridShuffle puts the tiles of a grid in other places.
 type RandomGridShuffle struct {
 	Grid [2]int  `json:"grid"` // down and across
@@ -66,6 +79,46 @@ func (p *CV2Perspective) Name() string    { return cv2Perspective }
 func (e *CV2Elastic) Name() string        { return cv2Elastic }
 func (o *OpticalDistortion) Name() string { return opticalDistortion }
 func (g *GridDistortion) Name() string    { return gridDistortion }
+
+func (p *PiecewiseAffine) Name() string         { return piecewiseAffine }
+func (p *PiecewiseAffine) random() bool         { return p.P > 0 && p.Scale[1] > 0 }
+func (p *PiecewiseAffine) mixes() Interpolation { return p.Interpolation }
+
+func (p *PiecewiseAffine) draws() any {
+	own := *p
+	own.Interpolation = ""
+	return own
+}
+
+func (p *PiecewiseAffine) check(i *Image, at string, fail func(path, format string, args ...any)) {
+	if n := p.Rows[1] * p.Columns[1]; n > maxPoints {
+		fail(at, "got up to %d rows of %d columns, want at most %d points together", p.Rows[1], p.Columns[1], maxPoints)
+	}
+	i.checkMapped(p, at, fail)
+}
+
+// maxPoints is the decoders' limit (core/media).
+const maxPoints = 128
+
+func (*PiecewiseAffine) read(d *reading, op *section) Step {
+	op.switchedOn(piecewiseAffine)
+	p := &PiecewiseAffine{Scale: [2]float64{0.03, 0.05}, Rows: [2]int{4, 4}, Columns: [2]int{4, 4}, P: 0.5, Interpolation: CV2Linear}
+	scale, shown, sec := d.short(op, piecewiseAffine, "scale")
+	most := 1.0
+	if sec.flag("pixels", &p.Pixels); p.Pixels {
+		most = maxAlpha
+	}
+	d.numberOrRange(scale, shown, &p.Scale, 0, most)
+	for key, to := range map[string]*[2]int{"rows": &p.Rows, "columns": &p.Columns} {
+		oneOrRange(d.decoder, sec.values[key], join(sec.shown, key), "a whole number from 2 to 64", to, func(n *yaml.Node, shown string) (v int) {
+			d.wholeAt(n, shown, &v, 2, maxSteps)
+			return v
+		})
+	}
+	sec.number("p", &p.P, 0, 1)
+	choice(sec, "interpolation", &p.Interpolation, CV2Linear, CV2Nearest)
+	return p
+}
 
 func (p *CV2Perspective) random() bool    { return p.P > 0 && p.Scale != [2]float64{} }
 func (e *CV2Elastic) random() bool        { return e.P > 0 && e.Alpha > 0 }

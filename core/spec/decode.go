@@ -110,7 +110,18 @@ func (d *decoder) document(text []byte) (root *yaml.Node) {
 	if d.err != nil {
 		return nil
 	}
+	countHuge(&doc)
 	return doc.Content[0]
+}
+
+// countHuge makes numbers of what the parser takes for text because no float has it, such as 1e309: they are refused as such, and not taken as names.
+func countHuge(n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode && n.Style == 0 && n.ShortTag() == "!!str" && realNumber.MatchString(n.Value) {
+		n.Tag = "!!float"
+	}
+	for _, one := range n.Content {
+		countHuge(one)
+	}
 }
 
 // directives are the lines ahead of a document that begin with %, and blank ones and comments between them; version12 finds the last digit of %YAML 1.2 there.

@@ -53,3 +53,23 @@ func TestARefusalShowsNoMoreOfADescriptionThanALineHas(t *testing.T) {
 		}
 	}
 }
+
+// A number that no float has is no text: a name that is meant to be one stands in quotes.
+func TestANumberThatIsTooLargeIsNoText(t *testing.T) {
+	const columns = "columns: [{name: ids, type: list, dtype: i32}, {name: \"1e309\", type: i64}]}"
+	for text, want := range map[string]string{
+		"source: {shards: a.parquet, packing: {length: 8, by: 1e309}, " + columns: "source.packing.by: got 1e309, want text; put it in quotes",
+		"name: -2.5e+400\nsource: {folder: p}\nimage: {}":                         "name: got -2.5e+400, want text; put it in quotes",
+		"source: {folder: p}\nimage: {transform: [{grayscale: 1e309}]}":           "grayscale: got 1e309, want",
+		"source: {folder: 1e309}\nimage: {}":                                      "source.folder: got 1e309, want",
+	} {
+		if _, err := Parse([]byte(text), "x.yaml"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s:\n got %v\nwant %s", text, err, want)
+		}
+	}
+	for _, text := range []string{"source: {shards: a.parquet, packing: {length: 8, by: \"1e309\"}, " + columns, "source: {folder: '1e309'}\nimage: {transform: [{center_crop: 8}]}"} {
+		if _, err := Parse([]byte(text), "x.yaml"); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

@@ -221,7 +221,7 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{least + "bad_sample: {max_rate: 1.01}", "bad_sample.max_rate: got 1.01, want a number from 0 to 1"},
 		{least + "bad_sample: {max_rate: .nan}", "bad_sample.max_rate: got .nan, want"},
 		{least + "bad_sample: {max_rate: -.inf}", "bad_sample.max_rate: got -.inf, want"},
-		{least + "bad_sample: {max_rate: 1e999}", `bad_sample.max_rate: got text "1e999", want`},
+		{least + "bad_sample: {max_rate: 1e999}", `bad_sample.max_rate: got 1e999, want a number`},
 		{least + "bad_sample: {max_rate: 1%}", `bad_sample.max_rate: got text "1%", want a number`},
 		{least + "bad_sample: {probation: -1}", "bad_sample.probation: got -1"},
 		{least + "limits: {cpus: 0}", "limits.cpus: got 0, want a number from 0.01"},

@@ -91,6 +91,7 @@ var kinds = []kind{
 	{&CV2Elastic{}, turning, never},
 	{&OpticalDistortion{}, turning, never},
 	{&GridDistortion{}, turning, never},
+	{&PiecewiseAffine{}, turning, never},
 	{&RandomGridShuffle{}, turning, never},
 	{&RandomZoomOut{}, turning, always},
 	{&RandomIoUCrop{}, turning, always},

@@ -19,6 +19,10 @@ ORDER = """
             return [*range(epoch % 3, len(paths), 3), epoch % 3]
         description["source"] = {"folder": str(root)}
         description.pop("order", None)
+        def written(more):
+            at = root.parent / "written.json"
+            at.write_text(json.dumps({**description, **more}))
+            return at
 """
 
 
@@ -140,7 +144,9 @@ def test_an_iterator_is_one_epoch(pictures):
     ("spdl.open({**description, 'order': {'epochs': 2}}, sampler=iter([1]))", "ArgumentError: spdl: open: sampler is a list_iterator, which can be gone through once, and order.epochs is 2"),
     ("spdl.open({**description, 'rings': {'a': {}}}, sampler=Order())", "SpecError: spdl: open: the description has several rings, and sampler= is the order of the one that it opens"),
     ("spdl.open({**description, 'order': {'balance': 'label'}}, sampler=Order())", "order.balance: given with order.asked, where your program says which sample comes next; leave one of the two out"),
-    ("spdl.open(str(root), sampler=Order())", "ArgumentError: spdl: open: sampler is given, and the description's order is not asked for; want order: {asked: true} in it"),
+    ("spdl.open(written({'order': {'shuffle': False}}), sampler=Order())", "ArgumentError: spdl: open: sampler is given, and the description's order is not asked for; want order: {asked: true} in it"),
+    ("spdl.open(str(root), sampler=Order(), args=['--shuffle'])", "order.shuffle: got true with order.asked, where your program says which sample comes next"),
+    ("spdl.open(str(root), sampler=5)", "ArgumentError: spdl: open: sampler is a int, want an object"),
     ("spdl.open({**description, 'order': {'asked': True}})", "order.asked: no program around this engine says which samples come, or another ring has it already"),
     ("spdl.open(description, sampler=Order(), share=True)", "ArgumentError: spdl: open: share=True and sampler=: what this program says cannot reach another's engine; leave share out"),
 ])
@@ -162,6 +168,24 @@ def test_a_description_in_a_file_says_that_it_is_asked_for(pictures, tmp_path):
             print([n for b in loader for n in b["index"].tolist()] == told(0))
     """, describe(pictures.path))
     assert (out, err) == ("True\n", "")
+
+
+def test_a_folder_and_shards_by_their_paths(pictures, tmp_path):
+    """They need no description for an order of the program's own."""
+    out, err = program(ORDER + f"""
+        import tarfile
+        shard = pathlib.Path({str(tmp_path)!r}) / "a.tar"
+        with tarfile.open(shard, "w") as tar:
+            for n, path in enumerate(paths):
+                tar.add(path, f"{{n:06d}}.jpg")
+        for place, known in ((root, range(len(paths))), (str(root), range(len(paths))), (shard, range(len(paths)))):
+            with spdl.open(place, sampler=Order(), args=["--size", "16", "--batch", "4"]) as loader:
+                print([[n for b in loader for n in b["index"].tolist()] == told(epoch) for epoch in range(2)], loader.info.samples == len(paths))
+            with spdl.open(place, sampler=[3, 3, 1], args=["--size", "16"]) as loader:
+                print([b["index"].tolist() for b in loader], len(loader))
+        print(settled())
+    """, describe(pictures.path))
+    assert (out, err) == ("[True, True] True\n[[3, 3, 1]] 1\n" * 3 + "0\n", "")
 
 
 def test_under_torchrun_an_order_is_each_ranks_own(pictures):

@@ -1,6 +1,8 @@
 """Rows of documents (source.packing) through the real command: held against documents that are read and packed here, naively."""
 
+import io
 import json
+import tarfile
 
 import numpy as np
 import pytest
@@ -159,6 +161,70 @@ def test_documents_of_unequal_lists_are_left_out_and_counted(open_, tmp_path):
         batch.release()
     with pytest.raises(spdl.EngineFailed, match='column "labels": got a length of 1, want 2, that of column "input_ids"'):
         next(iter(open_(describe(path, {"length": 5}, order={"shuffle": False, "epochs": 1}, bad_sample={"policy": "fail"}))))
+
+
+def npy(array):
+    out = io.BytesIO()
+    np.save(out, array)
+    return out.getvalue()
+
+
+SPOILERS = {  # what is made of the .npy of a document; None: it is gone
+    "truncated": lambda data: data[:-3], "another length": lambda data: npy(np.full(3, 1 << 21, "i4")), "gone": lambda data: None, "no array": lambda data: b"no array", "empty": lambda data: b"",
+    "another type": lambda data: npy(np.load(io.BytesIO(data)).astype("f4")),
+}
+
+
+@pytest.fixture
+def spoiled(tmp_path):
+    """Documents in an archive, and those of them that are whole; the others are spoiled in each of the ways, two of them one behind the other."""
+    bad = dict(zip((3, 10, 11, 30, 44, 59), SPOILERS.values()))
+    documents = [np.array(ids, "i4") for ids in DOCUMENTS if ids][:60]
+    with tarfile.open(tmp_path / "documents.tar", "w") as tar:
+        for i, ids in enumerate(documents):
+            data = bad.get(i, lambda data: data)(npy(ids))
+            for name, content in (("ids.npy", data), ("n.txt", str(len(ids)).encode())):
+                if content is not None:
+                    about = tarfile.TarInfo(f"{i:03}.{name}")
+                    about.size = len(content)
+                    tar.addfile(about, io.BytesIO(content))
+    return tmp_path / "documents.tar", [ids.tolist() for i, ids in enumerate(documents) if i not in bad], len(bad)
+
+
+def of_archive(path, packing, policy):
+    columns = [{"name": "ids", "from": "ids.npy", "type": "npy", "dtype": "i32", "shape": [-1]}, {"name": "n", "from": "n.txt", "type": "i64"}]
+    return {"source": {"shards": [str(path)], "labels": "none", "columns": columns, "packing": {"length": LENGTH, "by": "n", **packing}}, "batch": 4, "order": {"seed": 2, "epochs": 2},
+            "bad_sample": {"policy": policy, "max_rate": 1}}
+
+
+@pytest.mark.parametrize("policy", ["skip", "mask"])
+@pytest.mark.parametrize("packing", [{}, {"long": "split"}, {"long": "truncate"}, {"strategy": "wrapped"}], ids=lambda packing: next(iter(packing.values()), "best_fit"))
+def test_of_damaged_documents_no_other_is_lost(open_, spoiled, packing, policy):
+    """Each of the others comes whole, in its row, in each epoch; rows that lack some are counted, and say how many they lack."""
+    path, whole, lost = spoiled
+    loader = open_(of_archive(path, packing, policy))
+    total = 0
+    for epoch in loader.epochs():
+        seen, lacking, rows = [], 0, 0
+        for batch in epoch:
+            lacking, rows = lacking + batch.n_bad, rows + batch.rows
+            for ids, segments in zip(batch["ids"], batch["segment_ids"]):
+                assert not ids[segments == 0].any(), "what is bad is padding"
+                seen += [ids[segments == k].tolist() for k in range(1, segments.max() + 1) if (segments == k).any()]
+        if "strategy" in packing:  # documents go on in the next row
+            assert sorted(token for ids in seen for token in ids) == sorted(token for ids in whole for token in ids)
+        else:
+            assert sorted(seen) == sorted(whole)
+        assert 0 < lacking <= rows
+        total += lacking
+    about = loader.stats()["rings"][0]["bad_samples"]
+    assert about["total"] == total
+    assert lost <= sum(int(one.partition("without ")[2].partition(" ")[0]) for one in set(about["last"]))
+
+
+def test_a_damaged_document_ends_the_run_where_that_is_said(open_, spoiled):
+    with pytest.raises(spdl.EngineFailed, match=r"without \d of its documents, such as: "):
+        list(open_(of_archive(spoiled[0], {}, "fail")))
 
 
 def test_lists_of_vectors_are_packed_along_their_length(open_, tmp_path):

@@ -13,6 +13,8 @@ A = pytest.importorskip("albumentations", reason="needs albumentations: pip inst
 cv2 = pytest.importorskip("cv2")
 spdl = pytest.importorskip("spdl")
 import spdl.io  # noqa: E402
+from spdl._torch import albumentations, joint  # noqa: E402
+from spdl._torch.transforms import told  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 SIZES = [(90, 60), (60, 90), (64, 64), (40, 33), (200, 31), (71, 71), (37, 120), (81, 80), (33, 40), (51, 47)]
@@ -600,6 +602,18 @@ DESCRIBED = {
     "unsharp masks": (lambda: [A.Resize(16, 16), A.UnsharpMask(), A.UnsharpMask(5, p=0)], {"transform": [*ROOM, {"unsharp_mask": {"alpha": [0.2, 0.5], "p": 0.5}}]}),
     "unsharp masks of a sigma": (lambda: [A.Resize(16, 16), A.UnsharpMask((5, 9), (0.5, 2), (0.1, 0.3), 3, p=1)],
                                  {"transform": [*ROOM, {"unsharp_mask": {"alpha": [0.1, 0.3], "kernel_size": [5, 9], "sigma": [0.5, 2], "threshold": 3, "p": 1}}]}),
+    "stripes": (lambda: [A.Resize(16, 16), A.XYMasking((2, 4), (1, 2), (3, 5), (1, 2), fill=(1, 2, 3), p=0.3), A.OneOf([A.XYMasking(num_masks_x=(1, 3), mask_x_length=(2, 3), p=1), A.HorizontalFlip(p=1)], p=0.5)],
+                {"transform": [*ROOM, {"random_apply": {"transforms": [{"coarse_dropout": {"holes": [2, 4], "width": [3, 5], "height": [16384, 16384], "pixels": True, "p": 1, "fill": [1, 2, 3]}},
+                                                                      {"coarse_dropout": {"holes": [1, 2], "height": [1, 2], "width": [16384, 16384], "pixels": True, "p": 1, "fill": [1, 2, 3]}}], "p": 0.3}},
+                               {"random_choice": [{"coarse_dropout": {"holes": [1, 3], "width": [2, 3], "height": [16384, 16384], "pixels": True, "p": 0.5}}, {"horizontal_flip": 0.5}]}]}),
+    "points that pull": (lambda: [A.Resize(16, 16), A.PiecewiseAffine(), A.OneOf([A.PiecewiseAffine((0.1, 0.2), 5, (2, 7), cv2.INTER_NEAREST, p=1), A.OpticalDistortion(p=0.3), A.GridDistortion(p=0.1)], p=0.2)],
+                         {"transform": [*ROOM, {"piecewise_affine": {"scale": [0.03, 0.05], "p": 0.5}},
+                                        {"random_choice": {"transforms": [{"piecewise_affine": {"scale": [0.1, 0.2], "rows": [5, 5], "columns": [2, 7], "p": 0.2, "interpolation": "cv2_nearest"}},
+                                                                          {"optical_distortion": {"limit": [-0.05, 0.05], "p": 0.2}}, {"grid_distortion": {"limit": [-0.3, 0.3], "p": 0.2}}], "p": [1, 0.3, 0.1]}}]}),
+    "points that pull by pixels": (lambda: [A.Resize(16, 16), A.PiecewiseAffine(3, absolute_scale=True, p=1)], {"transform": [*ROOM, {"piecewise_affine": {"scale": [0, 3], "pixels": True, "p": 1}}]}),
+    "of spectrograms": (lambda: [A.Resize(16, 16), A.TimeMasking(9, p=1), A.FrequencyMasking(7), A.TimeReverse(p=0.25)],
+                        {"transform": [*ROOM, {"coarse_dropout": {"holes": [0, 1], "width": [0, 9], "height": [16384, 16384], "pixels": True, "p": 1}},
+                                       {"coarse_dropout": {"holes": [0, 1], "height": [0, 7], "width": [16384, 16384], "pixels": True, "p": 0.5}}, {"horizontal_flip": 0.25}]}),
     "shuffled tiles": (lambda: [A.Resize(16, 16), A.RandomGridShuffle(), A.Normalize()], {"transform": [*ROOM, {"random_grid_shuffle": {"p": 0.5}}, {"normalize": "imagenet"}], "dtype": "f32"}),
     "rubber": (lambda: [A.Resize(16, 16), A.ElasticTransform(p=0.5), A.ElasticTransform(120, 6, cv2.INTER_NEAREST, True, True, noise_distribution="uniform", border_mode=cv2.BORDER_REFLECT, p=1)],
                {"transform": [*ROOM, {"cv2_elastic_transform": {"alpha": 1, "p": 0.5}},
@@ -672,8 +686,8 @@ def test_a_section_says_which_columns_boxes_and_points_are_in():
 REFUSED = [
     ([A.Resize(8, 8), A.Spatter()], r"transform\[1\]: Spatter.*got albumentations's Spatter, want .*drops and gravel are not drawn here; random_rain, random_fog"),
     ([A.Resize(8, 8), A.PlasmaShadow()], r"transform\[1\]: PlasmaShadow.*light is that of all of a picture here"),
-    ([A.Resize(8, 8), A.ThinPlateSpline()], r"transform\[1\]: ThinPlateSpline.*cv2_elastic_transform, grid_distortion and optical_distortion bend pictures"),
-    ([A.Resize(8, 8), A.XYMasking(0, 0)], r"transform\[1\]: XYMasking.*coarse_dropout, grid_dropout and erasing make holes"),
+    ([A.Resize(8, 8), A.ThinPlateSpline()], r"transform\[1\]: ThinPlateSpline.*cv2_elastic_transform, piecewise_affine, grid_distortion and optical_distortion bend pictures"),
+    ([A.Resize(8, 8), A.MaskDropout()], r"transform\[1\]: MaskDropout.*coarse_dropout, grid_dropout and erasing make holes"),
     ([A.Resize(8, 8), A.HEStain()], r"transform\[1\]: HEStain.*goes by other pictures, or by each picture's own statistics"),
     ([A.CropNonEmptyMaskIfExists(8, 8)], "masks do not say where their pictures are cropped"),
     ([A.RandomCropNearBBox()], "goes by a box that each call brings"),
@@ -767,6 +781,39 @@ REFUSED = [
 ]
 
 
+def test_stripes_are_as_wide_or_high_as_a_row_and_lie_anywhere(tmp_path):
+    """As XYMasking's: of a number and a length each, from one edge to the other."""
+    Image.new("RGB", (40, 30), (255, 255, 255)).save(tmp_path / "a.png")
+    (tmp_path / "list.csv").write_text("path\n" + "a.png\n" * 400)
+    transform = [A.Resize(30, 40), A.XYMasking((1, 1), (1, 1), (5, 7), (4, 4), fill=9, p=1)]
+    with spdl.open({"source": {"list": str(tmp_path / "list.csv")}, "batch": 100, "order": {"shuffle": False, "epochs": 1, "seed": 3}, "image": {"transform": transform}}) as loader:
+        rows = np.concatenate([np.array(batch["image"]) for batch in loader])
+    of = A.Compose(transform, seed=5)
+    white = np.full((30, 40, 3), 255, "u1")
+    theirs = np.array([of(image=white)["image"] for _ in range(400)])
+    found = []
+    for made in (rows, theirs):
+        hidden = (made == 9).all(-1)
+        assert ((made == 9) | (made == 255)).all()
+        columns, lines = hidden.all(1), hidden.all(2)
+        assert (hidden == (columns[:, None, :] | lines[:, :, None])).all(), "stripes alone, from edge to edge"
+        assert (lines.sum(1) == 4).all() and set(columns.sum(1)) == {5, 6, 7} and set(lines.argmax(1)) == set(range(27))
+        assert set(columns.argmax(1)) == set(range(36)) and (np.diff(columns.astype(int), axis=1, prepend=0, append=0) == 1).sum(1).max() == 1
+        found.append((columns.sum(1).mean(), columns.argmax(1).mean(), lines.argmax(1).mean()))
+    assert np.allclose(*found, rtol=0.08)
+
+
+@pytest.mark.parametrize("transform, message", [
+    (A.XYMasking((1, 1), (1, 1), (5, 7), (4, 4), fill="random"), "fill: got 'random', want a whole number"),
+    (A.OneOf([A.XYMasking((1, 1), (1, 1), (5, 7), (4, 4), p=1), A.HorizontalFlip(p=1)], p=1), "got random_apply among several"),
+    (A.OneOf([A.XYMasking((1, 1), (1, 1), (5, 7), (4, 4)), A.HorizontalFlip()]), "got p=0.5 of random_apply"),
+    (A.Compose([A.TimeMasking(9)], bbox_params=A.BboxParams("coco")), 'TimeMasking.*beside bbox_params or keypoint_params .*{"coarse_dropout": {...}}'),
+])
+def test_stripes_that_cannot_be_told_are_refused(transform, message):
+    with pytest.raises(spdl.SpecError, match=message):
+        spdl.describe([A.Resize(30, 40), transform] if not isinstance(transform, A.Compose) else transform)
+
+
 def test_a_cameras_noise_is_of_colours():
     with pytest.raises(spdl.SpecError, match="ISONoise.*works on pictures of three channels, and one is in hand"):
         spdl.describe({"image": {"mode": "gray", "transform": A.Compose([A.Resize(8, 8), A.ISONoise()])}})
@@ -776,6 +823,26 @@ def test_a_cameras_noise_is_of_colours():
 def test_what_cannot_be_told_is_refused_by_its_place(transform, message):
     with pytest.raises(spdl.SpecError, match=message):
         spdl.describe(transform)
+
+
+NEEDED = {  # arguments without which a class is not made
+    "Resize": (8, 8), "CenterCrop": (8, 8), "RandomCrop": (8, 8), "RandomResizedCrop": ((8, 8),), "RandomSizedCrop": ((4, 8), (8, 8)), "SmallestMaxSize": (8,), "LongestMaxSize": (8,), "CropAndPad": (3,),
+    "RandomSizedBBoxSafeCrop": (8, 8), "AtLeastOneBBoxRandomCrop": (8, 8), "XYMasking": ((1, 1), (1, 1), (2, 2), (2, 2)), "Crop": (0, 0, 8, 8), "GaussNoise": (), "Pad": (3,), "TimeMasking": (9,), "FrequencyMasking": (9,),
+}
+
+
+@pytest.mark.parametrize("name", sorted(set(albumentations.RULES) - {"NoOp", "PadIfNeeded", "ToFloat"}))
+def test_what_changes_colours_alone_leaves_boxes_where_they_are(name):
+    """The adapter knows of each operation that a transform becomes whether it moves pixels: boxes and masks follow by that."""
+    boxes = {"bbox_params": A.BboxParams("coco")} if "BBox" in name or "Bbox" in name else {}
+    made = told(A.Compose([getattr(A, name)(*NEEDED.get(name, ()), p=1)], **boxes), "transform").operations
+    still = all(map(joint.stays, made))
+    assert made and still == (name in albumentations.OF_COLOURS), f"{made}: joint._COLOURS"
+
+
+def test_each_operation_that_leaves_boxes_is_one_of_these():
+    found = {operation for name in albumentations.OF_COLOURS if name != "ToFloat" for one in told(getattr(A, name)(p=1), "transform").operations for operation in one}
+    assert set(joint._COLOURS) <= found, "the others are no transform's"
 
 
 def test_a_class_with_a_method_of_its_own_is_ones_own():

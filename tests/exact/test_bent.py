@@ -285,3 +285,45 @@ def test_what_bends_nothing_is_refused(rows, tmp_path):
     for steps in (0, 41, 65):
         with pytest.raises(RowError, match=f"grid: got {steps} steps for rows of 40 x 50, want 1 to 64, and no more than the shorter side"):
             rows.row(tmp_path / "a.png", Out=(40, 50), GridDistortion={**good["GridDistortion"], "Steps": steps})
+
+
+PIECEWISE = 374
+
+
+def pulled(index, size, low, high, rows, columns, absolute):
+    """Theirs of our numbers: the map."""
+    scale, more = uniforms(5, 0, index, LATER, PIECEWISE)[1], uniforms(5, 0, index, LATER, PIECEWISE + 1)
+    grid = tuple(least + int(u * (most - least + 1)) for u, (least, most) in zip(more, (rows, columns)))
+    key = [int(w[0]) for w in words(5, np.array([index], np.uint64), np.array([0], np.uint64), LATER, PIECEWISE + 2)[:2]]
+    normal = []
+    for i in range(2 * grid[0] * grid[1]):
+        c = philox(key, (i, 0, 0, 0))
+        a, b = (((c[k] >> 5) * 67108864 + (c[k + 1] >> 6)) / 9007199254740992 for k in (0, 2))
+        normal.append(math.sqrt(-2 * math.log(1 - a)) * math.cos(2 * math.pi * b))
+    return F.create_piecewise_affine_maps(size, grid, low + scale * (high - low), absolute, Given(np.array(normal).reshape(*grid, 2)))
+
+
+def test_pixels_that_go_with_points_are_albumentations(rows, tmp_path):
+    """Of few points and of many, of which numpy adds up eight at a time, near and far."""
+    moved = 0
+    for i in range(48):
+        size, (low, high) = SIZES[i % len(SIZES)], [(0.03, 0.05), (0.3, 1), (0.2, 0.2)][i % 3]
+        least, most = [([2, 2], [3, 3]), ([4, 4], [4, 4]), ([2, 9], [3, 11]), ([8, 8], [16, 16])][i // 3 % 4]
+        absolute, filter = i % 5 == 4, [CV2_LINEAR, CV2_NEAREST][i // 2 % 2]
+        low, high = (low * 40, high * 40) if absolute else (low, high)
+        pixels = shown(tmp_path, i, size)
+        got = rows.row(tmp_path / "a.png", Piecewise=dict(P=1, Scale=[low, high], Rows=least, Columns=most, Pixels=absolute, Interpolation=filter), Mode=RGB, draw=dict(Seed=5, Index=i), Out=size)
+        want = remapped(pixels, pulled(i, size, low, high, least, most, absolute), filter, i % 4)
+        assert np.array_equal(got, want), (i, size, low, high, least, most, np.abs(got.astype(int) - want).max(), (got != want).mean())
+        moved += not np.array_equal(got, pixels)
+    assert moved == 48
+
+
+def test_points_that_do_not_move_leave_the_row(rows, tmp_path):
+    pixels = shown(tmp_path, 1, (31, 50))
+    for step in (dict(P=1, Scale=[0, 0]), dict(P=0, Scale=[0.1, 0.1])):
+        got = rows.row(tmp_path / "a.png", Piecewise=dict(Rows=[4, 4], Columns=[4, 4], Interpolation=CV2_LINEAR, **step), Mode=RGB, draw=dict(Seed=5, Index=0), Out=(31, 50))
+        assert np.array_equal(got, pixels)
+    for wrong in (dict(Rows=[1, 4]), dict(Columns=[3, 65]), dict(Rows=[12, 12], Columns=[11, 11]), dict(Scale=[0, 1.1]), dict(Interpolation=BILINEAR)):
+        with pytest.raises(RowError, match="piecewise"):
+            rows.row(tmp_path / "a.png", Piecewise={**dict(P=1, Scale=[0, 1], Rows=[4, 4], Columns=[4, 4], Interpolation=CV2_LINEAR), **wrong}, Mode=RGB, draw=dict(Seed=5, Index=0), Out=(31, 50))

@@ -494,6 +494,43 @@ def test_sounds_without_a_room_or_a_rate_are_refused(tmp_path):
         spdl.DataLoader(data.cast_column("audio", Audio()), transform={"audio": {"length": "1s"}})
 
 
+def test_feature_extractors_of_sounds_are_refused_with_the_section_that_does_what_they_do(monkeypatch):
+    monkeypatch.setattr(torch.version, "cuda", "13.0")  # torchaudio, which transformers looks for, refuses a torch built for another CUDA; nothing here runs on one
+    transformers = pytest.importorskip("transformers")
+    data = Dataset.from_dict({"audio": ["x.wav"]}).cast_column("audio", Audio(sampling_rate=16000))
+    for of, section in ((transformers.Wav2Vec2FeatureExtractor(), r'"normalize": \{"to": "zero_mean_unit_var"\}'), (transformers.WhisperFeatureExtractor(), r'"features": \{"kind": "whisper"\}')):
+        with pytest.raises(spdl.ArgumentError, match=rf"got {type(of).__name__} .* for sounds, want the section of a description, such as .*{section}"):
+            spdl.DataLoader(data, transform=of)
+
+
+@pytest.mark.parametrize("form", [None, "torch"])
+def test_lists_of_structs_are_such_in_samples(form):
+    """Of List({...}); what was Sequence({...}) is a struct of lists."""
+    structs = {"bbox": List(Value("float32"), length=4), "category": Value("int64")}
+    features = Features({"objects": List(structs), "lists": {"category": List(Value("int64"))}, "n": Value("int64")})
+    objects = [[{"bbox": [j / 3, 2, 3, 4], "category": j} for j in range(i % 3)] for i in range(8)]
+    data = Dataset.from_dict({"objects": objects, "lists": [{"category": [one["category"] for one in each]} for each in objects], "n": list(range(8))}, features).with_format(form)
+
+    def plain(one):
+        return one.tolist() if hasattr(one, "tolist") else {key: plain(each) for key, each in one.items()} if isinstance(one, dict) else list(map(plain, one)) if isinstance(one, list) else one
+
+    with spdl.DataLoader(data, batch_size=3, collate_fn=list, copy=True) as loader:
+        ours = list(loader)
+    theirs = list(DataLoader(data, batch_size=3, collate_fn=list))
+    assert plain(ours) == plain(theirs) and type(theirs[0][1]["objects"]) is type(ours[0][1]["objects"]) is list
+    with spdl.DataLoader(data, batch_size=3, copy=True) as loader:
+        first = next(iter(loader))
+    assert [one.shape for one in first["objects"]["bbox"]] == [(0, 4), (1, 4), (2, 4)]
+
+
+def test_a_label_alone():
+    data = Dataset.from_dict({"label": [2, 0, 1]}, Features({"label": ClassLabel(names=["cat", "dog", "ox"])}))
+    with spdl.DataLoader(data, batch_size=2, copy=True) as loader:
+        assert loader.classes == ["cat", "dog", "ox"]
+        for got, want in zip(loader, DataLoader(data, batch_size=2)):
+            assert torch.equal(got["label"], want["label"])
+
+
 def test_albumentations_is_taken_where_it_is_understood(data):
     A = pytest.importorskip("albumentations")
     from albumentations.pytorch import ToTensorV2

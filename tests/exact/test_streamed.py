@@ -161,7 +161,8 @@ def test_ranks_have_parts_of_every_step(data, kind):
 
 
 REFUSED = {
-    "batch": (lambda d: d.batch(4), "has a map of .*batch_size= of spdl.DataLoader makes batches"),
+    "batch": (lambda d: d.batch(4), "has a map of the library's own _batch_fn, want no batch: batch_size= of spdl.DataLoader"),
+    "add_column": (lambda d: d.add_column("n", list(range(N))), "has a map of the library's own add_column_fn, want none: the column is written into the files"),
     "take of a shuffle": (lambda d: d.shuffle(seed=1).take(3), "takes or skips some of the samples behind a shuffle, .*want take and skip in front of it"),
     "lists of any length": (lambda d: d.cast_column("four", List(Value("float64"))), r"features\['four'\]: has lists of any length, and nobody says the longest"),
     "repeat": (lambda d: d.repeat(2), "RepeatExamplesIterable in it, .*want no repeat: each loop is an epoch"),
@@ -190,10 +191,24 @@ def test_a_state_and_an_epoch_of_its_own_are_refused(data):
         spdl.DataLoader(dataset, transform=SMALL)
 
 
-@pytest.mark.parametrize("take", [lambda d: d.take(3), lambda d: d.skip(3)])
-def test_a_part_of_a_data_set_on_a_disk_is_taken_of_that(data, take):
-    with pytest.raises(spdl.ArgumentError, match=r"want them of that: dataset.select\(range\(...\)\).to_iterable_dataset"):
-        spdl.DataLoader(take(data["of one on a disk"]()), transform=SMALL)
+@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("kind", KINDS[2:])
+def test_rows_of_one_on_a_disk(data, kind, name):
+    dataset = ROWS[name](without_lists(data[kind]()))
+    equal(ours(dataset, batch_size=4), theirs(dataset, SMALL, batch_size=4))
+
+
+def test_a_text_that_is_null_is_refused(tmp_path):
+    """It is None there, and would be an empty text here."""
+    features = Features({"label": Value("int64"), "caption": Value("string")})
+    rows = Dataset.from_dict({"label": [0, 1, 2], "caption": ["a", None, ""]}, features)
+    rows.to_parquet(tmp_path / "a.parquet")
+    streamed = load_dataset("parquet", data_files=str(tmp_path / "a.parquet"), split="train", streaming=True, features=features)
+    for dataset in (rows, rows.to_iterable_dataset(), streamed):
+        with pytest.raises(spdl.ArgumentError, match=r"features\['caption'\]: has no text in 1 of its rows, which is None there and an empty text here, want texts in all: dataset.filter"):
+            spdl.DataLoader(dataset)
+        equal(ours(dataset, None, fields={"label": "label"}), [{"label": torch.tensor([n])} for n in range(3)])
+    equal(ours(rows.select([0, 2]), None, batch_size=2), list(DataLoader(rows.select([0, 2]), batch_size=2)))
 
 
 def test_files_of_other_kinds_are_refused_with_the_remedy(tmp_path):

@@ -224,6 +224,10 @@ PIPELINES = {
     "a length of its own": (lambda s: pairs(data(s)).batched(8).with_length(1000, silent=True), {"batch_size": None}),
     "in an epoch of three": (lambda s: pairs(data(s)).batched(8).with_epoch(3), {"batch_size": None}),
     "in an epoch of six": (lambda s: pairs(data(s)).batched(8).with_epoch(6), {"batch_size": None}),
+    "labels alone": (lambda s: data(s).decode().to_tuple("cls").batched(8), {"batch_size": None}),
+    "labels alone, through a function": (lambda s: data(s).decode().to_tuple("cls").map_tuple(lambda n: n * 2 + 1).batched(8), {"batch_size": None}),
+    "labels and keys": (lambda s: data(s).decode().to_tuple("cls", "__key__").batched(8), {"batch_size": None}),
+    "some labels alone": (lambda s: data(s).decode().select(lambda sample: sample["cls"] in (1, 3)).to_tuple("cls"), {"batch_size": 4}),
     "in an epoch of samples": (lambda s: pairs(data(s)).with_epoch(16), {"batch_size": 8}),
 }
 
@@ -518,6 +522,7 @@ def test_what_does_not_fit_ends_the_loop_and_is_named(tmp_path, part, content, n
     (lambda s: data(s, cache_dir="/tmp").decode().to_tuple("id").batched(8), "FileCache: .*want no cache_dir; cache: {dir: DIR} of a description"),
     (lambda s: wds.DataPipeline(wds.RandomMix([data(s), data(s)]), wds.batched(8)), r"RandomMix: .*source: \{mix: "),
     (lambda s: data([s.replace("{000000..000002}", "000000")] * 2).decode().to_tuple("id").batched(8), "names 1 of its 2 shards twice"),
+    (lambda s: data(s).decode().to_tuple("__key__").batched(8), 'gives keys alone, and samples have to have a part, want one beside them: .to_tuple\\("__key__", "cls"\\)'),
     (lambda s: data(s).decode(wds.torch_audio).to_tuple("jpg", "cls").map_tuple(SMALL).batched(8), "decode makes torch_audio of it, want"),
 ])
 @pytest.mark.filterwarnings("ignore")

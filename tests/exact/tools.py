@@ -9,7 +9,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # The steps of core/media, by the names of their types or of what happens by chance.
 STEPS = ("Flip VFlip Quarters Rotation Affine Perspective Elastic Augment Jitter Distort Permute Grayscale Blur Solarize Posterize Invert Sharpness Autocontrast Equalize Noise JPEG ZoomOut IoUCrop Light Gamma "
-         "CV2Gray CV2Affine HSV RGBShift CV2Jitter BoxBlur Median CV2Blur Motion Holes CLAHE Transpose Sharpen Emboss Sepia ToneCurve DropChannels CV2Equalize Optical CV2Elastic GridDistortion CV2Perspective GridHoles Specks "
+         "CV2Gray CV2Affine HSV RGBShift CV2Jitter BoxBlur Median CV2Blur Motion Holes CLAHE Transpose Sharpen Emboss Sepia ToneCurve DropChannels CV2Equalize Optical CV2Elastic GridDistortion Piecewise CV2Perspective GridHoles Specks "
          "Downscale Remap Multiply Unsharp Shuffle Morph ISO CV2Autocontrast Salt Planckian Erasing Shadow AdvancedBlur Defocus Ringing Glass ZoomBlur Fog Rain Snow Flare Shot PCA Cut CutBorders CutSides CutSafely CutAround CutResized Rescale").split()
 
 

@@ -75,7 +75,7 @@ def open(spec: Spec, *, batch: Optional[int] = None, size: Optional[int] = None,
     sampler     an order of your own over the description's source: an object whose __iter__ gives numbers of samples, from 0 to
                 loader.info.samples - 1, as torch's samplers do. It is asked at the beginning of each loop, in this program, so
                 in_process is implied; its end ends the epoch, and what it raises is raised by the loop. A state goes on where it gives the
-                same order again, else StateError. Under torchrun each rank has all of its own. A file says order: {asked: true}
+                same order again, else StateError. Under torchrun each rank has all of its own. A description in a file says order: {asked: true}
 
     Blocks until the engine is ready or has said why not; a rank that attaches to the engine of local rank 0, with no timeout, as long as rank 0
     does, and raises what it raises. Its log goes to stderr (SPDL_LOG sets the level).
@@ -97,6 +97,8 @@ def open(spec: Spec, *, batch: Optional[int] = None, size: Optional[int] = None,
     stream = order if order is not None else source if isinstance(source, _stream.Stream) else None
     if stream is not None and isinstance(state, Mapping):
         state = dict(stream.loaded(state))
+    if order is not None and not isinstance(spec, Mapping):
+        args = [*args, "--asked"]  # which is of a folder or shards alone: a description in a file says it
     alone = order is not None or _stream.is_stream(source)  # which is each rank's own
     text = _spec_text(spec)
     ranks = _torchrun.ranks()

@@ -39,6 +39,7 @@ type description struct {
 	world, rank    int
 	media          spec.Media // of a folder
 	bare           bool       // shards without a description
+	asked          bool       // of a folder or shards: order.asked, as spdl.open(PLACE, sampler=...) means
 	ring           string     // of several; "" is the first, or all where that makes sense
 }
 
@@ -330,6 +331,9 @@ func (d *description) zero(verb string, describe func(spec.Zero) (*spec.Spec, er
 		return nil, err
 	}
 	s.Ring.Slots = 0 // chosen again once the flags are known
+	if d.asked {
+		s.Order.Asked, s.Order.Shuffle = true, false
+	}
 	return s, nil
 }
 

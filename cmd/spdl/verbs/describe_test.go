@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/spdl/spdl/core/spec"
@@ -33,6 +34,22 @@ func TestFlagsFillInTheFormWithoutADescription(t *testing.T) {
 		s.Order.Epochs != 3 || s.Limits.CPUs != 1.5 || s.Ring.Slots != 5 || s.World != (spec.World{Size: 4, Rank: 2}) ||
 		s.Image.Transform.Output() != (spec.Extent{Height: 32, Width: 32}) {
 		t.Errorf("got %+v", s)
+	}
+}
+
+// What has no description is in the order of the program around the engine where that says so; a description says it itself.
+func TestAFolderAndShardsAreInTheProgramsOrder(t *testing.T) {
+	for _, place := range []string{t.TempDir(), "train-{00..03}.tar"} {
+		s, err := reading(t, &description{asked: true}, place)
+		if err != nil || !s.Order.Asked || s.Order.Shuffle {
+			t.Errorf("%s: got %v, %+v", place, err, s)
+		}
+	}
+	if _, err := reading(t, &description{asked: true}, t.TempDir(), "--shuffle"); err == nil || !strings.Contains(err.Error(), "order.shuffle: got true with order.asked") {
+		t.Errorf("got %v", err)
+	}
+	if s, err := reading(t, &description{asked: true}, describe(t, "/data", "d", "")); err != nil || s.Order.Asked {
+		t.Errorf("got %v, %+v", err, s)
 	}
 }
 

@@ -85,11 +85,12 @@ SPDL_CACHE_BYTES (where indexes and unpacked lists are kept, and how many bytes 
 	f.StringVar(&v.journal, "journal", "", "keep the position in this file, and go on from it")
 	f.BoolVar(&v.child, "child", false, "serve the parent process alone")
 	f.BoolVar(&v.listen, "listen", false, "child: let others attach by name, too")
+	f.BoolVar(&v.asked, "asked", false, "child, of a folder or shards: which sample comes next is the parent's word")
 	f.IntVar(&v.controlFD, "control-fd", -1, "child: the engine's end of the parent's socket pair")
 	f.IntVar(&v.parentFD, "parent-fd", -1, "child: a pidfd of the parent")
 	f.IntVar(&v.specFD, "spec-json-fd", -1, "child: a file with what --spec-json would have, where that is too long for a word")
 	f.IntVar(&v.stateFD, "state-fd", -1, "child: likewise of --state")
-	for _, hidden := range []string{"child", "listen", "control-fd", "parent-fd", "spec-json-fd", "state-fd"} {
+	for _, hidden := range []string{"child", "listen", "asked", "control-fd", "parent-fd", "spec-json-fd", "state-fd"} {
 		_ = f.MarkHidden(hidden)
 	}
 	return c

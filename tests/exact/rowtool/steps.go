@@ -35,7 +35,7 @@ func init() {
 		&media.Rotation{}, &media.Affine{}, &media.Perspective{}, &media.ZoomOut{}, &media.IoUCrop{}, &media.Elastic{}, &media.Augment{}, &media.Jitter{}, &media.Distort{}, &media.Blur{},
 		&media.Solarize{}, &media.Posterize{}, &media.Sharpness{}, &media.Noise{}, &media.JPEG{}, &media.Light{}, &media.Gamma{}, &media.CV2Affine{}, &media.HSV{}, &media.RGBShift{}, &media.CV2Jitter{},
 		&media.BoxBlur{}, &media.Median{}, &media.CV2Blur{}, &media.Motion{}, &media.Holes{}, &media.CLAHE{}, &media.Sharpen{}, &media.Emboss{}, &media.ToneCurve{}, &media.DropChannels{},
-		&media.Optical{}, &media.GridDistortion{}, &media.CV2Elastic{}, &media.CV2Perspective{}, &media.GridHoles{}, &media.Specks{}, &media.Downscale{}, &media.Remap{}, &media.Multiply{}, &media.Unsharp{}, &media.Shuffle{},
+		&media.Optical{}, &media.GridDistortion{}, &media.Piecewise{}, &media.CV2Elastic{}, &media.CV2Perspective{}, &media.GridHoles{}, &media.Specks{}, &media.Downscale{}, &media.Remap{}, &media.Multiply{}, &media.Unsharp{}, &media.Shuffle{},
 		&media.Morph{}, &media.ISO{}, &media.CV2Autocontrast{}, &media.Salt{}, &media.Planckian{}, &media.Erasing{}, &media.Shadow{}, &media.AdvancedBlur{}, &media.Defocus{}, &media.Ringing{}, &media.Glass{}, &media.ZoomBlur{},
 		&media.Fog{}, &media.Rain{}, &media.Snow{}, &media.Flare{}, &media.Shot{}, &media.PCA{}, &media.Cut{}, &media.CutBorders{}, &media.CutSides{}, &media.CutSafely{}, &media.CutAround{}, &media.CutResized{}, &media.Rescale{},
 	} {

@@ -16,37 +16,46 @@ from .huggingface import LINES, ONLY, Samples
 from .given import refusal
 from .labels import KNOWN, Labels, Objects
 from .streamed import Files as Streamed
-from .made import Made
+from .made import TEXT, Made
 from .prepared import KEY, MAPS, PLAIN, Prepared
+from .rest import Program, together
 from .transforms import Places, Told, told
 
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,62}")
 _TAKEN = ("label", "index", "key", "status")  # by fields that batches have of themselves,
 _OF_MEDIA = ("image", "audio", "length", "count", "grid", "size", "extent", "affine")  # and by those of a picture and a sound
+_EXTRACTORS = {  # what feature extractors of transformers' make of sounds, as sections of a description
+    "Wav2Vec2FeatureExtractor": '{"rate": 16000, "length": "10s", "shape": "padded", "normalize": {"to": "zero_mean_unit_var"}}, which is its do_normalize (docs/audio.md)',
+    "WhisperFeatureExtractor": '{"rate": 16000, "length": "30s", "crop": "start", "features": {"kind": "whisper"}}, which is its log-mel spectrogram (docs/audio.md)',
+    "ASTFeatureExtractor": '{"rate": 16000, "length": "10s", "features": {"kind": "fbank", "n_mels": 128, "window_type": "hanning"}}, and features: {normalize: {mean, std}} (docs/audio.md)',
+}
 _MODES = {None: "rgb", "RGB": "rgb", "L": "gray"}
 _DTYPES = {**dict.fromkeys(features.WHOLE, "i64"), **dict.fromkeys(features.FLOATS, "f32"), "bool": "u8"}  # of lists, as with_format("torch") has them
 
 
-def made(of: Union[Samples, Streamed], transform: Any, fields: Any, collate: Any) -> Made:
-    """What a data set is, of which those fields are wanted, in samples for a collate_fn or, where it is None, in batches."""
-    return _Columns(of, fields, transform).made(transform, collate)
+def made(of: Union[Samples, Streamed], transform: Any, fields: Any, collate: Any, program: Optional[Program] = None) -> Made:
+    """What a data set is, of which those fields are wanted, in samples for a collate_fn or, where it is None, in batches; and what a program makes of others."""
+    return _Columns(of, fields, transform, program).made(transform, collate)
 
 
 class _Columns:
     """The columns that a loop wants, and what each of them is in a batch."""
 
-    def __init__(self, of: Union[Samples, Streamed], fields: Any, transform: Any) -> None:
-        self.of = of
-        self.form, self.wanted = wanted(of, fields)
+    def __init__(self, of: Union[Samples, Streamed], fields: Any, transform: Any, program: Optional[Program] = None) -> None:
+        self.of, self.program = of, program
+        form, named = wanted(of, fields) if program is None else (program.form, dict[str, str](fields))
+        self.form, self.wanted = form, named
         self.named = fields is not None  # whether keys are the program's own
         self.prepared: dict[str, Prepared] = {}  # columns of pictures that an image processor makes
         self.trees: dict[str, Any] = {column: self._tree(column) for column in dict.fromkeys(self.wanted.values())}
         self.annotated = self._annotated(transform)
-        self.leaves = [leaf for tree in self.trees.values() for leaf in features.leaves(tree)]
+        self.given = self._given()
+        self.leaves = [leaf for tree in (*self.trees.values(), *self.given.values()) for leaf in features.leaves(tree)]
         self.media = [leaf for leaf in self.leaves if leaf.kind in ("image", "audio")]
         self.single = all(sum(leaf.kind == kind for leaf in self.media) <= 1 for kind in ("image", "audio"))  # each has a section of its own
         self.maps = self._maps()
-        self.label = self._label()
+        self.classed = self._label()
+        self.label = self.classed if len(self.leaves) > 1 else None  # alone it is a column: samples have to have more than a label
         self.fields = self._named()
         self.followed: list[Leaf] = [] if self.annotated is None else list(self.annotated.members.values())  # lists that lose what a picture's transform drops, or an image processor
         self.places = Places()
@@ -56,6 +65,18 @@ class _Columns:
             return features.tree(self.of.features[column], column)
         except features.Unknown as error:
             self.of.refuse(str(error))
+
+    def _given(self) -> dict[str, Tree]:
+        """The columns that a program asks for; of what kind a batch has none it is told when it does."""
+        found: dict[str, Tree] = {}
+        for column in self.program.columns() if self.program is not None else ():
+            try:
+                tree = features.tree(self.of.features[column], column)
+            except features.Unknown:
+                continue
+            if all(leaf.kind not in ("image", "audio") and (leaf.kind != "text" or not self.of.nulls(leaf)) for leaf in features.leaves(tree)):
+                found[column] = tree
+        return found
 
     def _annotated(self, transform: Any) -> Optional[Annotated]:
         """Of a picture in the place of pixel_values and objects with boxes in that of labels, as image processors call them, these, where the processor takes annotations."""
@@ -124,16 +145,17 @@ class _Columns:
                 section = {"from": place, **self._section(leaf, given[leaf.column], collate is not None, field if self.single else f"fields.{field}.{leaf.kind}")}
                 sections.update({field: section} if self.single else {"fields": {**sections.get("fields", {}), field: {leaf.kind: section}}})
         columns = [self._column(leaf, field, place, collate) for leaf, field, place in named if leaf is not self.label and leaf not in self.media]
-        columns += [{"name": name, "from": stored, "type": "f64" if feature.dtype in features.FLOATS else "i64"} for name, (stored, feature) in self.of.asked.items()]
+        columns += [{"name": name, "from": stored, **_asked(feature)} for name, (stored, feature) in self.of.asked.items()]
         if columns:
             source["columns"] = columns
-        classes = None if self.label is None else getattr(self.label.feature, "names", None)
+        classes = None if self.classed is None else getattr(self.classed.feature, "names", None)
         known, together = self._known(collate is None)
         if self.annotated is not None:
             known += self._noted(len(self.leaves) + len(known))
         calls = {self.leaves.index(leaf): self.of.calls[leaf.column] for leaf in self.leaves if leaf.column in self.of.calls}
         finish = Finish({self._key(key, column, collate is None): self._indexed(self.trees[column]) for key, column in self.wanted.items()}, [*(self._cast(leaf) for leaf in self.leaves), *(None for _ in known)],
-                        [*(leaf.column not in self.of.calls and leaf.kind == "number" and not self.of.torch or self._is_pythons(leaf, collate) for leaf in self.leaves), *(False for _ in known)], self.form, collate, len(self.prepared) == 1 and not self.named, calls)
+                        [*(leaf.column not in self.of.calls and leaf.kind == "number" and not self.of.torch or self._is_pythons(leaf, collate) for leaf in self.leaves), *(False for _ in known)], self.form, collate, len(self.prepared) == 1 and not self.named, calls,
+                        self.program, {column: self._indexed(tree) for column, tree in self.given.items()})
         return Made(self.of.number, source, sections, None, [*self.fields, *known], finish, collate is not None, classes and list(classes), files, self.places, together=together)
 
     def _key(self, key: str, column: str, collated: bool) -> str:
@@ -290,7 +312,8 @@ class _Columns:
     def _sound(self, leaf: Leaf, given: Any, place: str) -> dict[str, Any]:
         rate = getattr(leaf.feature, "sampling_rate", None)
         if not isinstance(given, Mapping):
-            self.of.refuse(f"{place}: got {' '.join(repr(given).split()):.80} for sounds, want the section of a description, such as {{\"length\": \"10s\", \"shape\": \"padded\"}}")
+            usual = next((section for name, section in _EXTRACTORS.items() if type(given).__name__ == name), '{"length": "10s", "shape": "padded"}')
+            self.of.refuse(f"{place}: got {' '.join(repr(given).split()):.80} for sounds, want the section of a description, such as {usual}")
         if rate is None and "rate" not in given:
             self.of.refuse(f"features[{leaf.shown!r}]: got Audio without sampling_rate, and rows of a batch have one rate, want {place}={{\"rate\": 16000, ...}}, or "
                            f"dataset.cast_column({leaf.column!r}, Audio(sampling_rate=16000))")
@@ -300,11 +323,14 @@ class _Columns:
 
     def _is_pythons(self, leaf: Leaf, collate: Any) -> bool:
         """Whether it is a list of Python's in the samples of a collate_fn: with_format("torch") makes tensors of lists, and what goes through a transform is one here."""
-        return leaf.kind == "list" and collate is not None and not self.of.torch and leaf not in self.followed
+        return leaf.kind == "list" and (collate is not None or self.program is not None) and not self.of.torch and leaf not in self.followed
 
     def _column(self, leaf: Leaf, field: str, stored: str, collate: Any) -> dict[str, Any]:
         column = {"name": field} if stored == field else {"name": field, "from": stored}
         if leaf.kind == "text":
+            if (without := self.of.nulls(leaf)) > 0:
+                self.of.refuse(f"features[{leaf.shown!r}]: has no text in {without} of its rows, which is None there and an empty text here, want texts in all: dataset.filter(lambda one: one[{leaf.column!r}] is not None), "
+                               f"dataset.map(lambda one: {{{leaf.column!r}: one[{leaf.column!r}] or \"\"}}), or leave the column out (fields=)")
             return {**column, "type": "text", "max_bytes": max(1, self.of.longest_text(leaf))}
         if leaf.kind == "number":
             return {**column, "type": "f64" if leaf.dtype in features.FLOATS else "i64"}
@@ -332,7 +358,13 @@ class _Columns:
             return tree
         if isinstance(tree, Leaf):
             return self.leaves.index(tree)
-        return {key: self._indexed(one) for key, one in tree.items()}
+        made = {key: self._indexed(one) for key, one in tree.items()}
+        return features.Records(made) if isinstance(tree, features.Records) and not any(leaf in self.followed for leaf in features.leaves(tree)) else made
+
+
+def _asked(feature: Any) -> dict[str, Any]:
+    """A column that a filter asks."""
+    return {"type": "text", "max_bytes": TEXT} if feature.dtype in features.TEXTS else {"type": "f64" if feature.dtype in features.FLOATS else "i64"}
 
 
 def wanted(of: Any, fields: Any) -> tuple[str, dict[str, str]]:
@@ -403,6 +435,8 @@ class Finish(NamedTuple):
     collate: Optional[Callable[[list[Any]], Any]]  # the program's, of a list of samples
     spread: bool = False  # whether what a processor makes stands beside the other columns, and not below its column's key, unless that is the first of its names
     calls: Mapping[int, Called] = {}  # what the loop calls with the values of fields, by their numbers
+    program: Optional[Program] = None  # what the loop does with columns
+    given: Mapping[str, Any] = {}  # numbers of the fields that it does it with, by these columns
 
     def __call__(self, picked: Sequence[Any]) -> Any:
         fields = [one if cast is None else _cast(one, cast) for one, cast in zip(picked, self.casts)]
@@ -410,15 +444,31 @@ class Finish(NamedTuple):
             arrays = any(hasattr(one, "__array_interface__") for one in picked) and not any(hasattr(one, "new_zeros") for one in picked)
             called = {at: call.values(fields[at]) for at, call in self.calls.items()}
             fields = [fields[at] if at not in called else called[at] if self.collate is not None else self.calls[at].batch(called[at], arrays) for at in range(len(fields))]
+        made = self._made(fields)
         if self.collate is None:
-            return self._formed(self._built(fields))
-        rows = zip(*[[one.tolist() for one in field] if python else field for field, python in zip(fields, self.python)])
-        return self.collate([self._formed(self._built(row)) for row in rows])
+            arrays = hasattr(picked[0], "__array_interface__") and not hasattr(picked[0], "new_zeros")
+            return self._formed(self._ordered({**self._built(fields), **{key: together(rows, arrays) for key, rows in made.items()}}))
+        return self.collate([self._formed(self._ordered({**self._built(row, True), **{key: rows[i] for key, rows in made.items()}})) for i, row in enumerate(self._rows(fields))])
 
-    def _built(self, fields: Sequence[Any]) -> dict[str, Any]:
+    def _rows(self, fields: Sequence[Any]) -> list[tuple[Any, ...]]:
+        return list(zip(*[[one.tolist() for one in field] if python else field for field, python in zip(fields, self.python)]))
+
+    def _made(self, fields: Sequence[Any]) -> dict[str, list[Any]]:
+        """What the loop makes of each row."""
+        if self.program is None:
+            return {}
+        rows = self._rows(fields)
+        return self.program.rows({column: [_listed_records(tree, mapped(tree, row)) for row in rows] for column, tree in self.given.items()}, len(rows))
+
+    def _ordered(self, whole: dict[str, Any]) -> dict[str, Any]:
+        return whole if self.program is None else {key: whole[key] for key in self.program.keys}
+
+    def _built(self, fields: Sequence[Any], of_a_sample: bool = False) -> dict[str, Any]:
         whole: dict[str, Any] = {}
         for key, tree in self.trees.items():
             one = _built(tree, fields)
+            if of_a_sample:
+                one = _listed_records(tree, one)
             whole.update(one if isinstance(tree, Output) and isinstance(one, dict) and (self.spread or key == KEY) else {key: one})
         return whole
 
@@ -430,6 +480,14 @@ class Finish(NamedTuple):
 
 def _built(tree: Any, fields: Sequence[Any]) -> Any:
     return tree(fields) if isinstance(tree, (Output, Labelled)) else mapped(tree, fields)
+
+
+def _listed_records(tree: Any, made: Any) -> Any:
+    """What a sample has of a tree, with structs where theirs has these."""
+    if not isinstance(tree, dict):
+        return made
+    members = {key: _listed_records(one, made[key]) for key, one in tree.items()}
+    return features.Records.listed(members) if isinstance(tree, features.Records) else members
 
 
 def mapped(tree: Any, to: Any) -> Any:

@@ -38,6 +38,15 @@ class Leaf(NamedTuple):
 Tree = Union[Leaf, dict[str, "Tree"]]
 
 
+class Records(dict[str, "Tree"]):
+    """What a list of structs has, by their members: lists here, where a sample of theirs has a struct each."""
+
+    @staticmethod
+    def listed(lists: dict[str, Any]) -> list[dict[str, Any]]:
+        """A sample's lists as its structs."""
+        return [dict(zip(lists, members)) for members in zip(*lists.values())]
+
+
 def tree(feature: Any, *path: str) -> Tree:
     """What a feature is, by the name of its class. Raises Unknown."""
     name = type(feature).__name__
@@ -46,6 +55,8 @@ def tree(feature: Any, *path: str) -> Tree:
     if name in _LISTS or isinstance(feature, list):
         listed = _listed(feature[0] if isinstance(feature, list) else feature.feature, path)
         length = getattr(feature, "length", -1)
+        if isinstance(listed, dict) and name != "Sequence":  # which has had lists of members, and is such by now
+            return Records(listed)
         if isinstance(listed, Leaf) and length is not None and length > 0 and type(getattr(feature, "feature", None)).__name__ in ("Value", "ClassLabel"):
             return listed._replace(shape=(length,))
         return listed
@@ -112,6 +123,15 @@ def longest_text(column: Any, leaf: Leaf) -> int:
     import pyarrow.compute  # which whoever has such a column has loaded
 
     return max([pyarrow.compute.max(pyarrow.compute.binary_length(array)).as_py() or 0 for array, _ in values(column, leaf)], default=0)
+
+
+def nulls(column: Any, leaf: Leaf, numbers: Any) -> int:
+    """How many of the rows of these numbers, None: of all, have no text."""
+    import numpy
+
+    each = [array.is_null().to_numpy(zero_copy_only=False) if array.null_count else numpy.zeros(len(array), bool) for array, _ in values(column, leaf)]
+    all = numpy.concatenate(each) if each else numpy.zeros(0, bool)
+    return int(all.sum() if numbers is None else all[numbers].sum())
 
 
 def lengths(column: Any, leaf: Leaf, numbers: Any) -> list[tuple[int, int]]:

@@ -131,6 +131,11 @@ class Given:
             self.refuse(f"{name}: got {got!r:.60}, want {want!r}; {remedy}")
 
 
+def chance(name: str, upto: int = PIL) -> Rule:
+    """An operation that is its probability."""
+    return Rule(lambda g: {name: whole(g.p)}, upto)
+
+
 def refusal(place: str, transform: Any, what: str) -> SpecError:
     return SpecError(f"spdl: {place}: {shown(transform)}: {what}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import os
@@ -52,9 +53,9 @@ def is_streamed(one: Any) -> bool:
 
 def joined(dataset: Any, parts: Sequence[Any], place: str, names: Names, torch: bool, columns: Mapping[str, Any]) -> Samples:
     """What a streamed data set is of, that was made of some on a disk, under those names, with these features."""
-    named = [part.select_columns(list(names.values())).rename_columns({of: name for name, of in names.items() if name != of}) for part in parts]
-    of = samples(named[0] if len(named) == 1 else sys.modules["datasets"].concatenate_datasets(named), place)
-    of.dataset, of.features, of.columns_of, of.torch = dataset, columns, list(columns), torch
+    chosen = [part.select_columns(list(dict.fromkeys(names.values()))) for part in parts]
+    of = samples(chosen[0] if len(chosen) == 1 else sys.modules["datasets"].concatenate_datasets(chosen), place)
+    of.dataset, of.features, of.columns_of, of.torch, of.named = dataset, columns, list(columns), torch, names
     return of
 
 
@@ -104,6 +105,7 @@ class Samples:
         self.calls: dict[str, Called] = {}  # functions of columns that the loop calls
         self.transforms: dict[str, Any] = {}  # of pictures, which the data set says itself
         self.asked: dict[str, tuple[str, Any]] = {}  # columns that a filter asks, as streamed.Files
+        self.named: Names = {}  # the table's columns, by the data set's, where these are other names
 
     def __len__(self) -> int:
         return self.table.num_rows if self._numbers is None else len(self._numbers)
@@ -116,7 +118,9 @@ class Samples:
         import numpy  # Hugging Face's datasets have it
 
         at = numpy.asarray(chosen, "int64")
-        return Samples(self.dataset, self.place, numpy.arange(len(self), dtype="int64")[at] if self._numbers is None else self._numbers[at])
+        part = copy.copy(self)
+        part._numbers = numpy.arange(len(self), dtype="int64")[at] if self._numbers is None else self._numbers[at]
+        return part
 
     @property
     def columns(self) -> list[str]:
@@ -130,17 +134,25 @@ class Samples:
     def refuse(self, what: str) -> NoReturn:
         datasets.refuse(self.place, self.dataset, what)
 
+    def _stored(self, leaf: Leaf) -> str:
+        """The table's name of a leaf's column."""
+        return self.named.get(leaf.column, leaf.column)
+
     # ---- what Arrow tells of columns
 
+    def nulls(self, leaf: Leaf) -> int:
+        """How many rows have no text."""
+        return features.nulls(self.table.column(self._stored(leaf)), leaf, self._numbers)
+
     def longest_text(self, leaf: Leaf) -> int:
-        return features.longest_text(self.table.column(leaf.column), leaf)
+        return features.longest_text(self.table.column(self._stored(leaf)), leaf)
 
     def lengths(self, leaf: Leaf) -> list[tuple[int, int]]:
-        return features.lengths(self.table.column(leaf.column), leaf, self._numbers)
+        return features.lengths(self.table.column(self._stored(leaf)), leaf, self._numbers)
 
     def are_files(self, leaf: Leaf) -> bool:
         """Whether a medium is the paths of files, and not their bytes."""
-        have = features.has_bytes(self.table.column(leaf.column), leaf, self._numbers)
+        have = features.has_bytes(self.table.column(self._stored(leaf)), leaf, self._numbers)
         if have.any() and not have.all():
             self.refuse(f"features[{leaf.shown!r}]: has bytes in {int(have.sum())} of {len(have)} rows and a path, or nothing, in the others, want bytes or paths in all: save_to_disk writes the files into "
                         "it, and filter leaves rows out that have none")
@@ -150,9 +162,9 @@ class Samples:
 
     def located(self, leaves: Sequence[Leaf]) -> Located:
         """In the files that the data set has, or, where a column is not there as it is now, in one that is written."""
-        columns = list(dict.fromkeys(leaf.column for leaf in leaves))
-        found = self._in_files(columns)
-        return found if found is not None else Located(ROWS, {name: name for name in columns}, None, {ROWS: lambda: self._written(columns)})
+        columns = list(dict.fromkeys(map(self._stored, leaves)))
+        found = self._in_files(columns) or Located(ROWS, {name: name for name in columns}, None, {ROWS: lambda: self._written(columns)})
+        return found._replace(names={leaf.column: found.names[self._stored(leaf)] for leaf in leaves})
 
     def _in_files(self, columns: list[str]) -> Optional[Located]:
         import numpy
@@ -210,13 +222,13 @@ class Samples:
         return lambda: self._lines(leaves)
 
     def _lines(self, leaves: Sequence[tuple[str, Leaf]]) -> Iterator[bytes]:
-        table = self.table.table.select(list(dict.fromkeys(leaf.column for _, leaf in leaves)))
+        table = self.table.table.select(list(dict.fromkeys(self._stored(leaf) for _, leaf in leaves)))
         for part in self._batches(table):
             for row in part.to_pylist():
                 yield json.dumps({name: self._value(row, leaf) for name, leaf in leaves}).encode() + b"\n"
 
     def _value(self, row: dict[str, Any], leaf: Leaf) -> Any:
-        value = features.member(row, leaf.path)
+        value = features.member(row, (self._stored(leaf), *leaf.path[1:]))
         if leaf.kind not in ("image", "audio"):
             return _numbered(value)
         path = None if value is None else value["path"]

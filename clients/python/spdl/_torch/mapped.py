@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import operator
 import sys
 from collections.abc import Callable, Mapping
@@ -20,6 +21,7 @@ _WANT_OF_LABELS = ("want the label compared with numbers, such as lambda sample:
 _COMPARED: dict[type, str] = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.In: "in", ast.NotIn: "not in"}
 _BY: dict[type, Callable[[Any, Any], Any]] = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod}
 _OF_TEXTS = ("lower", "upper", "strip", "lstrip", "rstrip", "title", "capitalize", "split", "replace")  # methods of str
+_OF_PYTHON = ("dict", "len", "abs", "round", "ord", "sorted", "sum", "min", "max")
 _CASTS = {"int": int, "float": float, "str": str}
 RGB = object()  # what is done to a picture that is not decoded: Image.open(io.BytesIO(part)).convert("RGB")
 
@@ -87,7 +89,10 @@ class Reader(texts.Reader):
         self._sample = dict(sample) if isinstance(sample, dict) else sample
         self._part, self._decoded, self._gray = part, decoded, gray
         self._gone: set[str] = set()  # names that were taken from the sample
-        self._names = self._arguments(first, given, self._sample, "a sample")
+        self._names = self._arguments(first, given, self._called_with(), "a sample")
+
+    def _called_with(self) -> list[Any]:
+        return [self._sample]
 
     def _refuse(self, node: ast.AST, what: str, want: str = "") -> NoReturn:
         raise Unknown(f"{self._place(node)}: got {what}, {want or self.WANT}")
@@ -197,7 +202,7 @@ class Reader(texts.Reader):
         try:
             return Known(self._outside(node.id))
         except (KeyError, ValueError):  # a name of Python's own, and one that has no value yet
-            return Known(_CASTS[node.id]) if node.id in _CASTS else Known(dict) if node.id == "dict" else self._other(node)
+            return Known(_CASTS[node.id]) if node.id in _CASTS else Known(getattr(builtins, node.id)) if node.id in _OF_PYTHON else self._other(node)
 
     def _constant(self, node: ast.Constant) -> Any:
         return Known(node.value)

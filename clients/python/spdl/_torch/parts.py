@@ -24,6 +24,13 @@ _MODES = {"pil": "rgb", "pilrgb": "rgb", "pill": "gray"}
 _TO_TENSOR = ("from_numpy", "as_tensor", "tensor")  # of torch's, which a batch has anyway
 
 
+def _alone(label: Optional[str], dataset: Any) -> dict[str, Any]:
+    """A column that nobody asks for, of samples that are no more than a label: they have to have more."""
+    if label is None:
+        addresses.refuse("dataset", dataset, 'gives keys alone, and samples have to have a part, want one beside them: .to_tuple("__key__", "cls"), or .to_tuple("__key__", "txt")')
+    return {"name": "alone", "from": label, "type": "i64"}
+
+
 class _Leaf(NamedTuple):
     """A part as a field of a batch."""
 
@@ -47,6 +54,8 @@ def streamed(pipeline: Pipeline, dataset: Any, said: Any) -> Streamed:
     if len(shards) < len(pipeline.urls):
         addresses.refuse("dataset", dataset, f"names {len(pipeline.urls) - len(shards)} of its {len(pipeline.urls)} shards twice, want each once; repeat of order in a description has samples several times")
     fields.label = "cls" if pipeline.chosen else fields.label
+    if not fields.sections and not fields.columns:
+        fields.columns.append(_alone(fields.label, dataset))
     only = {} if pipeline.only_rows is None else {"only": f"{pipeline.only_rows.start}:{'' if pipeline.only_rows.stop == ENDLESS else pipeline.only_rows.stop}"}
     source: dict[str, Any] = {"shards": shards, **only, **({"label": fields.label} if fields.label else {"labels": "none"}), **({"columns": fields.columns} if fields.columns else {})}
     order: dict[str, Any] = {"shuffle": pipeline.shuffled, "seed": said.seed_of_stream(pipeline.seed), "last": "pad" if pipeline.resampled else "drop" if batches.drop_last else "cover"}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional
 
 from .. import _torchrun
@@ -22,6 +23,8 @@ _REMEDIES = {
     "RandomlyCyclingMultiSourcesExamplesIterable": "several data sets with probabilities are source: {mix: [...]} of a description (docs/sources.md#several-data-sets)",
     "CyclingMultiSourcesExamplesIterable": "several data sets are source: {mix: [...]} of a description (docs/sources.md#several-data-sets)",
     "RepeatExamplesIterable": "want no repeat: each loop is an epoch",
+    "_batch_fn": "want no batch: batch_size= of spdl.DataLoader",
+    "add_column_fn": "want none: the column is written into the files, or load_dataset without streaming=True",
 }
 _FILTER = "FilteredExamplesIterable"
 _REMEDY = "want load_dataset(..., streaming=True) with map, select_columns, rename_column, shuffle, take and skip alone"
@@ -47,6 +50,7 @@ class Files:
     """Rows of files, of which nobody knows how many there are, as huggingface.Samples."""
 
     number: Optional[int] = None  # of samples
+    files_are_parquet = False
 
     def __init__(self, dataset: Any, place: str, files: list[str], names: dict[str, str], only: Optional[range], columns: Mapping[str, Any]) -> None:
         self.dataset, self.place = dataset, place
@@ -62,6 +66,20 @@ class Files:
 
     def refuse(self, what: str) -> NoReturn:
         datasets.refuse(self.place, self.dataset, what)
+
+    def nulls(self, leaf: Leaf) -> int:
+        """How many rows have no text, as far as the files say that: Parquet's do."""
+        if not self.files_are_parquet or any("://" in file for file in self._files):
+            return 0
+        import pyarrow.parquet  # which the library has loaded
+
+        found = 0
+        for file in self._files:
+            about = pyarrow.parquet.read_metadata(file)
+            at = [i for i in range(about.num_columns) if about.schema.column(i).path == ".".join((self._names[leaf.column], *leaf.path[1:]))]
+            chunks = [about.row_group(group).column(i).statistics for group in range(about.num_row_groups) for i in at]
+            found += sum(one.null_count or 0 for one in chunks if one is not None)
+        return found
 
     def longest_text(self, leaf: Leaf) -> int:
         return TEXT
@@ -96,11 +114,18 @@ def samples(dataset: Any, place: str) -> tuple[Any, Order]:
     walk.read()
     order = Order(walk.shuffled, walk.seed, WINDOW if walk.shuffled and walk.numbered is None else None, _ranks(dataset, place))
     of = walk.numbered if walk.numbered is not None else Files(dataset, place, walk.files, walk.names, walk.only, walk.features)
+    if isinstance(of, Files):
+        of.files_are_parquet = walk.reader == "Parquet"
     if walk.columns is not None:
-        of.calls, of.transforms = walk.columns.calls, walk.columns.transforms
+        of.calls, of.transforms = {name: call._replace(functions=[*call.functions, *([_tensors()] if form == "torch" else [])]) for name, call in walk.columns.calls.items()}, walk.columns.transforms
         of.asked = {name: (walk.names[name], walk.base[column]) for name, column in walk.columns.asked.items()}
         order = order._replace(filter=walk.columns.filter)
     return of, order
+
+
+def _tensors() -> Callable[[Any], Any]:
+    """What with_format("torch") makes of a value."""
+    return sys.modules["datasets"].formatting.get_formatter("torch").recursive_tensorize
 
 
 def _is_theirs(one: Any) -> bool:
@@ -139,6 +164,7 @@ class _Walk:
         self.shuffled = False
         self.seed: Optional[int] = None
         self.files: list[str] = []
+        self.reader = ""  # of these
         self.only: Optional[range] = None
         self.numbered: Any = None  # of a data set that was on a disk
         self.features: Any = dataset.features
@@ -191,8 +217,6 @@ class _Walk:
         self.base = self.features = next((each._features for each in inner[:1] if type(each).__name__ == "FormattedExamplesIterable"), None)
         if self.features is None:
             self._refuse("has a map or a filter, and no features in front of it, so nobody says what its columns are, want load_dataset(..., features=Features({...}))")
-        if _form(self._dataset) is not None:
-            self._refuse("has a map or a filter beside a format, want it without: torch's own collate makes tensors of its numbers")
         of = examples.Examples(self.features)
         for one in reversed(stages):
             name = type(one).__name__
@@ -206,22 +230,33 @@ class _Walk:
         try:
             self.columns = of.columns()
         except Unknown as error:
-            self._refuse(f"has a map, which {error}")
+            self._refuse(f"has a map, which {error}{self._of_sounds()}")
         self.features, self.names = self.columns.features, {**self.columns.names, **self.columns.asked}
 
     def _of_own(self, of: examples.Examples, one: Any, filters: bool) -> None:
         what, function = ("filter", one.mask_function) if filters else ("map", one.function)
-        for name, usual, want in (("batched", False, "want it of one example: batched=False; batch_size= of spdl.DataLoader makes batches, and what it does to these goes into the loop"), ("with_indices", False, "want none: examples have no numbers here"),
-                                  ("input_columns", None, "want a function of the example"), ("_features", None, "want none: features=None")):
+        own = function.func if isinstance(function, functools.partial) else function
+        if getattr(own, "__module__", "") == "datasets.iterable_dataset":
+            self._refuse(f"has a {what} of the library's own {own.__name__}, {_REMEDIES.get(own.__name__, _REMEDY)}")
+        if getattr(one, "formatting", None) is not None:
+            self._refuse(f"has a {what} of {function!r:.80} behind with_format, whose function gets tensors, want with_format behind it, or none: torch's own collate makes tensors of numbers")
+        for name, usual, want in (("with_indices", False, "want none: examples have no numbers here"), ("drop_last_batch", False, "want none: drop_last= of spdl.DataLoader"), ("_features", None, "want none: features=None")):
             if getattr(one, name, usual) != usual and not (filters and name == "_features"):
                 self._refuse(f"has a {what} of {function!r:.80} with {name.lstrip('_')}, {want}")
+        if filters and one.batched:
+            self._refuse(f"has a filter of {function!r:.80} with batched, want it of one example: lambda example: example[\"label\"] == 1")
+        alone = [one.input_columns] if isinstance(one.input_columns, str) else one.input_columns
         try:
             if filters:
-                of.filter(function, one.fn_kwargs)
+                of.filter(function, one.fn_kwargs, alone)
             else:
-                of.map(function, one.fn_kwargs, one.remove_columns)
+                (of.map_batches if one.batched else of.map)(function, one.fn_kwargs, one.remove_columns, alone)
         except Unknown as error:
-            self._refuse(f"has a {what} of {function!r:.80}, {error}")
+            self._refuse(f"has a {what} of {function!r:.80}, {error}{self._of_sounds()}")
+
+    def _of_sounds(self) -> str:
+        sound = next((name for name, one in self.base.items() if type(one).__name__ == "Audio"), "")
+        return f"; of sounds none, and transform={{{sound!r}: {{\"length\": \"10s\", \"shape\": \"padded\"}}}}, the section of a description (docs/audio.md)" if sound else ""
 
     def _mapped(self, one: Any) -> None:
         back = {new: old for old, new in _renamed(one).items()}
@@ -241,13 +276,11 @@ class _Walk:
             self._refuse(f"reads by {reader if reader in _OTHERS else 'a program of its own'}, {_OTHERS.get(reader, 'want samples that your program brings: spdl.DataLoader(spec, source=dataset) (docs/sources.md#samples-that-your-program-brings)')}")
         function = one.generate_tables_fn
         if getattr(function, "__name__", "") == "_generate_tables_from_shards":
-            if self.only is not None:
-                self._refuse("takes or skips some of a data set's samples, want them of that: dataset.select(range(...)).to_iterable_dataset()")
             if self.columns is not None and self.columns.filter:
                 self._refuse("has a filter, want it of the data set that it is made of: dataset.filter(...).to_iterable_dataset()")
-            if len(set(self.names.values())) < len(self.names):
-                self._refuse("has a map that makes two columns of one, want them of a column each: Parquet files and load_dataset(..., streaming=True), or the second in the loop")
             self.numbered = huggingface.joined(self._dataset, one.kwargs["shards"], self._place, self.names, _form(self._dataset) == "torch", self.features)
+            if self.only is not None:
+                self.numbered = self.numbered.part(range(len(self.numbered))[self.only.start:self.only.stop])
             return
         builder: Any = getattr(function, "__self__", None)
         reader = type(builder).__name__
@@ -255,4 +288,5 @@ class _Walk:
             self._refuse(f"reads by {reader}, {_OTHERS.get(reader, 'want Parquet or Arrow')}")
         if getattr(builder.config, "filters", None) is not None or any(groups is not None for groups in one.kwargs.get("row_groups_list") or []):
             self._refuse("reads some of the rows of its files (filters, reshard), want all; over columns it is order: {filter: ...} of a description")
+        self.reader = reader
         self.files = [addresses.address(file, f"{self._place}, file {i}") for i, file in enumerate(one.kwargs["files"])]

@@ -8,7 +8,7 @@ import importlib
 import importlib.util
 import inspect
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple, NoReturn, Union
 
@@ -45,7 +45,10 @@ def parsed(function: Any) -> Definition:
     except (OSError, TypeError, SyntaxError):
         raise Unread("whose text cannot be read") from None
     own = [one for one in ast.walk(module) if isinstance(one, (ast.FunctionDef, ast.Lambda)) and (getattr(one, "name", "<lambda>"), _first_line(one)) == (runs.co_name, runs.co_firstlineno)]
-    if len(own) != 1 or not any(one.co_firstlineno == runs.co_firstlineno and _same(one, runs) for one in _inner(code)):
+    codes = [one for one in _inner(code) if one.co_firstlineno == runs.co_firstlineno and _same(one, runs)]
+    if len(own) > 1:  # lambdas of one line, of which those that do the same are one as good as another
+        own = [one for one in own if any(_is_at(each, one) for each in codes)][:1]
+    if not own or not codes:
         raise Unread("whose text is not what runs: it was changed since it was imported, is wrapped, or is one of several on a line")
     _PARSED[function] = own[0]
     return own[0]
@@ -54,6 +57,15 @@ def parsed(function: Any) -> Definition:
 def _first_line(one: Definition) -> int:
     """That of its decorators, such as staticmethod, where it has any."""
     return min([one.lineno, *[decorator.lineno for decorator in getattr(one, "decorator_list", ())]])
+
+
+def _is_at(code: CodeType, one: Definition) -> bool:
+    """Whether code is that of this lambda, by where its steps stand; Python 3.10 and older do not say that."""
+    if not isinstance(one, ast.Lambda) or not hasattr(code, "co_positions"):
+        return False
+    body = one.body
+    ends = [(line, column, last, end) for line, last, column, end in code.co_positions() if None not in (line, column, last, end) and (last, end) > (line, column)]
+    return bool(ends) and (min(at[:2] for at in ends), max(at[2:] for at in ends)) == ((body.lineno, body.col_offset), (body.end_lineno, body.end_col_offset))
 
 
 def _inner(code: CodeType) -> Iterator[CodeType]:
@@ -80,7 +92,7 @@ def unwrapped(function: Any, objects: bool = False) -> tuple[Any, tuple[Any, ...
     given: dict[str, Any] = {}
     while isinstance(function, functools.partial) and not function.args:
         given, function = {**function.keywords, **given}, function.func
-    if objects and not isinstance(function, MethodType) and not hasattr(function, "__code__") and callable(getattr(type(function), "__call__", None)):
+    if objects and not isinstance(function, MethodType) and not hasattr(function, "__code__") and callable(function):
         function = function.__call__
     return (function.__func__, (function.__self__,), given) if isinstance(function, MethodType) else (function, (), given)
 
@@ -99,14 +111,14 @@ class Reader:
         """The file and the line."""
         return f"{self._function.__code__.co_filename}:{getattr(node, 'lineno', self._own.lineno)}"
 
-    def _arguments(self, first: tuple[Any, ...], given: Mapping[str, Any], last: Any, what: str) -> dict[str, Any]:
-        """What its arguments stand for, by names, of a function that is called with these, and with one more, which is `last`. Others than that, as `what` calls it, are refused."""
+    def _arguments(self, first: tuple[Any, ...], given: Mapping[str, Any], last: Sequence[Any], what: str) -> dict[str, Any]:
+        """What its arguments stand for, by names, of a function that is called with these, and then with `last`. Others than that, as `what` calls it, are refused."""
         args, usual = self._own.args, self._function.__defaults__ or ()
         given = {**dict(zip([one.arg for one in args.args][len(args.args) - len(usual):], usual)), **(self._function.__kwdefaults__ or {}), **given}
         names = [one.arg for one in args.args if one.arg not in given]
-        if len(names) != 1 + len(first) or args.vararg or args.kwarg or args.posonlyargs or any(one.arg not in given for one in args.kwonlyargs):
+        if len(names) != len(last) + len(first) or args.vararg or args.kwarg or args.posonlyargs or any(one.arg not in given for one in args.kwonlyargs):
             self._refuse(self._own, f"other arguments than {what}")
-        return {**{name: Known(value) for name, value in given.items()}, **dict(zip(names, (*map(Known, first), last)))}
+        return {**{name: Known(value) for name, value in given.items()}, **dict(zip(names, (*map(Known, first), *last)))}
 
     def _value(self, node: ast.expr) -> Any:
         read: Callable[[Any], Any] = getattr(self, f"_{type(node).__name__.lower()}", self._other)
