@@ -14,7 +14,7 @@ from ._errors import ArgumentError, Busy, SpecError
 from ._epoch import Stretch
 from ._foreign import TORCH, refusal, torchs
 from ._start import OPTIONS, check_kind, open
-from ._torch import arguments, beside, followers, kept, ordered
+from ._torch import arguments, beside, followers, kept, ordered, rows
 from .arrays import Array, Ragged, view
 from .batch import Batch
 from .loader import Epoch, Loader
@@ -194,7 +194,7 @@ class DataLoader:
                 fields, self._finish, self._together = drop.made.fields, drop.made.finish, frozenset(drop.made.together)
             elif drop.made.collates:
                 raise ArgumentError(f"spdl: DataLoader: got fields={fields!r:.80} beside collate_fn, which takes samples as the data set has them; leave one of them out")
-            elif isinstance(drop.made.finish, (kept.Samples, followers.Finish)):
+            elif isinstance(drop.made.finish, (kept.Samples, followers.Finish, rows.Finish)):
                 raise ArgumentError(f"spdl: DataLoader: got fields={fields!r:.80} beside a data set whose samples are what its __getitem__ returns, want none; the loop picks what it wants of these")
             self._files = _beside(drop, options, self)
             self._open, self.loader = _opened(drop, options, self._files)
