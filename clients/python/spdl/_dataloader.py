@@ -137,6 +137,7 @@ class DataLoader:
     Another sampler or batch sampler, of one's own, is asked for its order at the beginning of each loop; set_epoch() is told to it as well, and a state goes on where it gives the same order again.
     A data set of one's own whose __getitem__ opens a picture by Pillow or OpenCV, gives it to transforms and returns it, once or several times, alone or beside anything else, has its samples: that method is read,
     and what is left of it, which finds the file and makes the rest, runs in this program. So has one that opens a sound by torchaudio, soundfile, librosa, SciPy or torchcodec, or takes frames of a video by torchcodec. Of several files, such as a picture's and its mask's, and of pictures with boxes or points that go through one transform, all are found when the loader is made. So are transforms of one's own read that do no more than to call others and to return one picture or several.
+    One whose __getitem__ takes rows and windows of tensors, arrays, memmaps and lists, and does with their numbers what is the same for a whole batch, has its samples, to the bit; a memmap's file is read where it lies.
     A CocoDetection of one's own whose __getitem__ does no more than to call an image processor of DETR's kin has its samples.
     collate_fn is called by the loop, with a list of samples, whose pictures may have sizes of their own. Without one, boxes come as (images, targets), one
     tensor and a list of dicts.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Optional
 
@@ -64,8 +65,17 @@ def _plain(program: Program, item: Item, call: Callable[[Any], Any]) -> Item:
     name = str(item.rows.dtype).rpartition(".")[2]
     if name == "uint64":
         raise Other("of uint64, want int64")
-    to, most = ("bool", 0) if name == "bool" else ("int64", (1 << int(name.lstrip("uint"))) - 1) if "int" in name else ("float64", 0)
-    return program.step([item], call, lambda rows: _array(rows).astype(to), number=item.number, most=most)
+    to = "bool" if name == "bool" else "int64" if "int" in name else "float64"
+    return program.step([item], call, lambda rows: _array(rows).astype(to), number=item.number, most=_most(item, name))
+
+
+def _most(item: Item, name: str) -> int:
+    """The largest that a whole number of this type may be, but for its sign."""
+    if item.kind == "number":
+        return item.most
+    if item.number is not None:
+        return max(map(abs, item.number.ends()))
+    return 1 if name == "bool" else (1 << int(name.lstrip("uint"))) - 1 if "int" in name else 0
 
 
 def _check_to(given: Sequence[Any]) -> None:
@@ -151,13 +161,15 @@ def function(program: Program, callee: Any, args: Sequence[Any], named: Mapping[
 
 def _tensor(program: Program, item: Item, call: Callable[[Any], Any], name: str) -> Item:
     torch = sys.modules["torch"]
-    if item.kind == "tensor":
-        return program.step([item], call, call)
     try:
-        dtype = call(item.ones[0]).dtype
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of torch.tensor(tensor)
+            dtype = call(item.ones[0]).dtype
     except Exception as error:
         raise Other(f"{type(error).__name__}: {error}") from None
     shares = name in ("from_numpy", "as_tensor")
+    if item.kind == "tensor":
+        return program.step([item], call, lambda rows: rows.to(dtype, copy=not shares))
 
     def many(rows: Any) -> Any:
         import numpy
@@ -182,8 +194,7 @@ def _number(program: Program, item: Item, callee: Any) -> Item:
     if item.shape or kind == "list" or callee is int and not whole or callee is bool and name != "bool" or name == "uint64":
         raise Other(f"of {name}, want {'whole numbers' if callee is int else 'a number'}")
     to = {float: "float64", int: "int64", bool: "bool"}[callee]
-    bound = item.most if kind == "number" else 1 if name == "bool" else (1 << int(name.lstrip("uint"))) - 1 if whole else 0
-    return program.step([item], lambda one: callee(one), lambda rows: _array(rows).astype(to), number=item.number if callee is int else None, most=bound if callee is int else 0)
+    return program.step([item], lambda one: callee(one), lambda rows: _array(rows).astype(to), number=item.number if callee is int else None, most=_most(item, name) if callee is int else 0)
 
 
 def _joined(program: Program, callee: Any, items: Sequence[Any], rest: Sequence[Any], named: Mapping[str, Any]) -> Optional[Item]:

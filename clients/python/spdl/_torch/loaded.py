@@ -18,7 +18,7 @@ def constant(program: Program, value: Any) -> Item:
     import numpy
 
     if kind_of(value) not in ("number", "scalar", "array", "tensor") or program.first is None:
-        raise Other("which comes of no array")
+        raise Other("which comes of no array of the data set's")
     if is_array(value):
         held._kind(value, _refuse_constant)
     elif kind_of(value) == "number":

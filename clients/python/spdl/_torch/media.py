@@ -32,6 +32,8 @@ def _names(dataset: Any, function: FunctionType, seen: dict[FunctionType, None],
         own = texts.parsed(function)
     except texts.Unread:
         return False
+    if any(_is_of_media(module) for module in _imported(own)):
+        return True
     reader = _Reader(dataset, function, own)
     for one in reader.named():
         if _is_medias(one) or libraries.derives(one, "torch.utils.data", "Dataset") and one is not dataset and _has_media(one):
@@ -54,7 +56,20 @@ def _has_media(dataset: Any) -> bool:
 def _is_medias(one: Any) -> bool:
     """Whether it is of a library that opens media, as a module, a function or a class."""
     module = one.__name__ if isinstance(one, ModuleType) else str(getattr(one, "__module__", None) or type(one).__module__)
+    return _is_of_media(module)
+
+
+def _is_of_media(module: str) -> bool:
     return module.partition(".")[0] in _LIBRARIES or any(f"{module}.".startswith(f"{each}.") for each in _MODULES)
+
+
+def _imported(own: texts.Definition) -> Iterator[str]:
+    """The modules of which a function imports something."""
+    for node in ast.walk(own):
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{each.name}" for each in node.names)
 
 
 class _Reader(texts.Reader):
@@ -70,12 +85,6 @@ class _Reader(texts.Reader):
         for node in ast.walk(self._own):
             if isinstance(node, (ast.Name, ast.Attribute)) and (value := self._known(node)) is not NOTHING:
                 yield value
-            if isinstance(node, (ast.Import, ast.ImportFrom)):
-                for each in node.names:
-                    try:
-                        yield self._outside(each.asname or each.name.partition(".")[0])
-                    except (KeyError, ValueError):
-                        continue
 
     def _known(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Name):

@@ -19,7 +19,8 @@ from .texts import Known
 from .transforms import Places
 
 _PAGE = "docs/own-datasets.md#rows-and-windows"
-_OTHERS = ("torch's own DataLoader runs code that makes samples by itself, in its worker processes, and so does a pipeline (spdl.pipeline); samples in files of their own, an .npy each, are read by a description (docs/arrays.md#samples-without-media)")
+_OTHERS = ("code that makes samples by itself, in Python, is torch's own DataLoader's to run in its worker processes, or a pipeline's (spdl.pipeline); samples in files, an .npy each, are read by a description "
+           "(docs/arrays.md#samples-without-media), and what is encoded, or arrays of any kind, may be brought by spdl.DataLoader(spec, source=dataset) (docs/sources.md#samples-that-your-program-brings)")
 WANT = f"want rows self.x[i] and windows self.x[a * i:a * i + n] of arrays, and what is done to each of their numbers alike ({_PAGE}); {_OTHERS}"
 _NAME = re.compile("[A-Za-z_][A-Za-z0-9_-]{0,43}")
 
@@ -66,7 +67,7 @@ def _is_own(dataset: Any) -> bool:
 
 def _read(dataset: Any, place: str) -> Rows:
     def refuse(what: str) -> NoReturn:
-        datasets.refuse(place, dataset, f"is a class of its own, with no picture, sound or video in it that is read here: {what}")
+        datasets.refuse(place, dataset, f"is a class of its own, which reads by its __getitem__, in which nothing is a picture, a sound or a video: {what}")
     if any("__getitems__" in vars(cls) for cls in type(dataset).__mro__):
         refuse("it has a __getitems__, which makes batches by itself; want its __getitem__ alone")
     try:
@@ -113,7 +114,7 @@ def _checked(tree: Any, program: Program, refuse: Callable[[str], NoReturn], at:
         try:
             tree = loaded.constant(program, tree.value)
         except Other as error:
-            refuse(f"{at} is {tree.value!r:.60}, {error}; {WANT}")
+            refuse(f"{at} is {' '.join(repr(tree.value).split())[:60]}, {error}; {WANT}")
     if isinstance(tree, Item) and tree.kind != "list":
         if 0 in tree.shape:
             refuse(f"{at} is {list(tree.shape)} of {bits(tree.ones[0])[0]}, without an element, want one at least")
