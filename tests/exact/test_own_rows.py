@@ -551,6 +551,15 @@ def test_a_data_set_that_changes_is_refused(tmp_path):
             next(iter(loader))
 
 
+def test_a_tensor_that_is_written_to_is_refused():
+    dataset = Growing(torch.zeros(20, 2))
+    with spdl.DataLoader(dataset, batch_size=4) as loader:
+        next(iter(loader))
+        dataset.x[3] = 1
+        with pytest.raises(spdl.ArgumentError, match="Growing: self.x was written to since the loader was made, which has copied it then"):
+            next(iter(loader))
+
+
 class Growing(Table):
     count = 10
 

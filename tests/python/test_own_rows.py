@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -41,6 +42,11 @@ class Random(Twenty):
         return self.x[np.random.randint(0, 20)]
 
 
+class RandomOfPythons(Twenty):
+    def __getitem__(self, i):
+        return self.x[random.randint(0, 19)]
+
+
 class Odd(Twenty):
     def __getitem__(self, i):
         if i % 2:
@@ -73,6 +79,22 @@ class InPlaceOfTwo(Twenty):
         y = x[1:]
         x += 1
         return x, y
+
+
+class InPlaceOfAnother(Twenty):
+    def __getitem__(self, i):
+        x = self.x[i].copy()
+        same = x
+        x -= x
+        return same
+
+
+class InPlaceOfMember(Twenty):
+    def __getitem__(self, i):
+        sample = {"x": self.x[i].copy()}
+        x = sample["x"]
+        x /= 2
+        return sample
 
 
 class Stored(Twenty):
@@ -208,6 +230,7 @@ def line(cls: type) -> str:
 
 @pytest.mark.parametrize("dataset, message", [
     (Random(X), r"'np.random.randint\(0, 20\)'"),
+    (RandomOfPythons(X), r"'random.randint\(0, 19\)'"),
     (Odd(X), "'i % 2', which may be another for each sample"),
     (Positive(X, T), r"'self.y\[i\] > 0', which may be another for each sample"),
     (Late(X), "'i < LIMIT', which is so for some samples and not for others"),
@@ -216,6 +239,8 @@ def line(cls: type) -> str:
     (Windows(T[:26]), r"'self.x\[i:i \+ 8\]', of which sample 19 of 20 asks for rows 19 to 26, and self.x has 26, which ends there: .* a window that is cut short, of which torch makes no batch"),
     (InPlace(X), "'x /= 2', which writes into what may be the data set's own, or another value's, memory"),
     (InPlaceOfTwo(X), r"'x \+= 1', which writes into"),
+    (InPlaceOfAnother(X * 0), "'x -= x'"),
+    (InPlaceOfMember(X * 0), "'x /= 2', which writes into"),
     (Stored(X), "'self.last', to which something is assigned"),
     (Written(X), r"'x\[0\]'"),
     (Mean(X), r"'self.x\[i\].mean\(\)'"),

@@ -41,7 +41,7 @@ class Item:
         self.at = at  # the step that makes it
         self.ones, self.rows = ones, rows  # of the samples that are tried: as code makes them of each, and as they are made of all together
         self.own = own  # whether its memory is no other's
-        self.used = False  # whether another value was made of it
+        self.used = False  # whether another value was made of it, or something else may have it
         self.number = number  # where it is a whole number that all samples' are known of
         self.most = most  # the largest that it may be, where it is a whole number of Python's
 

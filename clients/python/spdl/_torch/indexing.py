@@ -148,7 +148,7 @@ class Reader(texts.Reader):
         if isinstance(step, ast.Assign):
             value = self._value(step.value)
             for target in step.targets:
-                self._bind(target, value)
+                self._bind(target, value if len(step.targets) == 1 else _known_elsewhere(value))
         elif isinstance(step, ast.AnnAssign) and step.value is not None:
             self._bind(step.target, self._value(step.value))
         elif isinstance(step, ast.AugAssign):
@@ -259,7 +259,7 @@ class Reader(texts.Reader):
 
     def _name(self, node: ast.Name) -> Any:
         if node.id in self._names:
-            return self._names[node.id]
+            return _known_elsewhere(self._names[node.id])
         try:
             value = self._outside(node.id)
         except ValueError:
@@ -304,7 +304,7 @@ class Reader(texts.Reader):
         return key.value if isinstance(key, Known) and isinstance(key.value, (str, int)) else self._other(node)
 
     def _namedexpr(self, node: ast.NamedExpr) -> Any:
-        self._names[node.target.id] = value = self._value(node.value)
+        self._names[node.target.id] = value = _known_elsewhere(self._value(node.value))
         return value
 
     def _dictcomp(self, node: ast.DictComp) -> Any:
@@ -334,7 +334,7 @@ class Reader(texts.Reader):
     def _elements(self, value: Any, node: ast.AST) -> list[Any]:
         """What is in a tuple, a list, a dict or a range."""
         if type(value) in (tuple, list):
-            return list(value)
+            return list(map(_known_elsewhere, value))
         if isinstance(value, dict):
             return [Known(key) for key in value]
         if not isinstance(value, Known) or not isinstance(value.value, (tuple, list, range, Mapping)) and not is_view(value.value) or len(value.value) > _TURNS:
@@ -418,7 +418,7 @@ class Reader(texts.Reader):
     def _known_at(self, node: ast.Subscript, of: Any, key: Any) -> Any:
         try:
             if type(of) in (tuple, list, dict):
-                return of[key]
+                return _known_elsewhere(of[key])
             value = of.value if isinstance(of, Known) else self._other(node)
             if not is_librarys(value):
                 self._other(node)
@@ -538,6 +538,8 @@ class Reader(texts.Reader):
         args, named = self._given_to(node)
         if isinstance(of, dict) and not named:
             if name in ("items", "keys", "values") and not args:
+                for one in of.values():
+                    _known_elsewhere(one)
                 return [(Known(key), one) for key, one in of.items()] if name == "items" else list(of.values()) if name == "values" else [Known(key) for key in of]
             if name == "update" and len(args) == 1 and isinstance(args[0], dict):
                 of.update(args[0])
@@ -575,10 +577,10 @@ class Reader(texts.Reader):
         if callee in (zip, enumerate) and not named:
             several = [self._elements(one, node) for one in args]
             return [tuple(one) for one in zip(*several)] if callee is zip else [(Known(i), one) for i, one in enumerate(several[0])]
-        if (function := own_function(callee)) is not None and callee not in PLAIN:
+        if (function := own_function(callee, str(self._function.__module__))) is not None:
             return self._inlined(function, args, named)
         try:
-            if args and isinstance(args[0], Number) and not is_asked(callee):
+            if args and isinstance(args[0], Number) and callee not in PLAIN:
                 args[0] = loaded.number(self._world.program, args[0])
             items = [one for one in args if isinstance(one, Item) or type(one) in (tuple, list) and any(isinstance(each, Item) for each in one)]
             if items and items[0] is args[0]:
@@ -637,6 +639,13 @@ class Reader(texts.Reader):
         if cls is None or is_library(cls.__module__) or not isinstance(vars(cls)[name], FunctionType):
             self._other(node)
         return _called(self._world, vars(cls)[name], (self._self, *args), named, cls, self._within)
+
+
+def _known_elsewhere(value: Any) -> Any:
+    """A value that goes by another name as well, or is in what another has: nothing may be written into it."""
+    if isinstance(value, Item):
+        value.used = True
+    return value
 
 
 def _check_number(item: Item, program: Program) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, Optional
@@ -38,16 +39,23 @@ def is_librarys(of: Any) -> bool:
     return isinstance(of, ModuleType) or is_library(type(of).__module__) and not isinstance(of, (FunctionType, MethodType)) or isinstance(of, type) and is_library(of.__module__)
 
 
-def own_function(callee: Any) -> Optional[tuple[Any, tuple[Any, ...], Optional[type]]]:
-    """A function of one's own, or a method, or the __call__ of an object of one's own: what it is called with first, and its class."""
-    if isinstance(callee, FunctionType) and not is_library(str(callee.__module__)):
-        return callee, (), None
-    if not isinstance(callee, MethodType) and not isinstance(callee, type) and isinstance(method := getattr(type(callee), "__call__", None), FunctionType) and not is_library(type(callee).__module__):
+def own_function(callee: Any, beside: str) -> Optional[tuple[Any, tuple[Any, ...], Optional[type]]]:
+    """A function of one's own, or a method, or the __call__ of an object of one's own: what it is called with first, and its class; None: it is none, or of a package that is installed and not the one that calls it, of this module."""
+    if not isinstance(callee, (FunctionType, MethodType, type)) and isinstance(method := getattr(type(callee), "__call__", None), FunctionType):
         callee = MethodType(method, callee)
-    if isinstance(callee, MethodType) and isinstance(callee.__func__, FunctionType) and not is_library(str(callee.__func__.__module__)):
-        cls = next((cls for cls in type(callee.__self__).__mro__ if any(one is callee.__func__ for one in vars(cls).values())), None)
-        return callee.__func__, (callee.__self__,), cls
-    return None
+    function = callee.__func__ if isinstance(callee, MethodType) else callee
+    if not isinstance(function, FunctionType) or is_library(str(function.__module__)) or _is_installed(function) and str(function.__module__).partition(".")[0] != beside.partition(".")[0]:
+        return None
+    if not isinstance(callee, MethodType):
+        return function, (), None
+    classes = callee.__self__.__mro__ if isinstance(callee.__self__, type) else type(callee.__self__).__mro__
+    return function, (callee.__self__,), next((cls for cls in classes if any(getattr(one, "__func__", one) is function for one in vars(cls).values())), None)
+
+
+def _is_installed(function: FunctionType) -> bool:
+    """Whether it is Python's own, or of a package that is installed."""
+    file = function.__code__.co_filename
+    return any(part in file for part in ("/site-packages/", "/dist-packages/")) or file.startswith((os.path.dirname(os.__file__) + os.sep, "<frozen"))
 
 
 def is_asked(callee: Any) -> bool:

@@ -31,6 +31,7 @@ class Rows:
     def __init__(self, dataset: Any, place: str, program: Program, tree: Any, seen: Sequence[indexing.Seen], chosen: Optional[Sequence[int]] = None) -> None:
         self.dataset, self.place, self.program, self.tree, self.seen = dataset, place, program, tree, seen
         self.chosen = chosen  # None: all
+        self.written = [(one.name, one.source, version) for one in program.steps if isinstance(one, Load) and (version := _version(one.source)) is not None]  # how often each tensor was
 
     def __len__(self) -> int:
         return self.program.count if self.chosen is None else len(self.chosen)
@@ -56,6 +57,14 @@ def read(dataset: Any, place: str = "dataset") -> Optional[Rows]:
     if not _is_own(dataset) or media.opens(dataset):
         return None
     return _read(dataset, place)
+
+
+def _version(tensor: Any) -> Optional[int]:
+    """How often a tensor was written to, where torch counts it."""
+    try:
+        return int(tensor._version)
+    except (AttributeError, RuntimeError):
+        return None
 
 
 def _is_own(dataset: Any) -> bool:
@@ -284,6 +293,9 @@ class Finish(NamedTuple):
         other = next((one for one in of.seen if not one.is_same()), None)
         if other is not None:
             raise ArgumentError(f"spdl: DataLoader: {of.place}: {type(of.dataset).__qualname__}: {other.name} is another than when the loader was made, which has read it then; make a loader of what the data set has now")
+        written = next((name for name, tensor, version in of.written if _version(tensor) != version), None)
+        if written is not None:
+            raise ArgumentError(f"spdl: DataLoader: {of.place}: {type(of.dataset).__qualname__}: {written} was written to since the loader was made, which has copied it then; make a loader of what it has now")
         if len(of.dataset) != of.program.count:
             raise ArgumentError(f"spdl: DataLoader: {of.place}: {type(of.dataset).__qualname__} has {len(of.dataset)} samples, and had {of.program.count} when the loader was made; make a loader of what it has now")
 
