@@ -218,7 +218,7 @@ def test_data_sets_that_cannot_be_told_are_refused(root):
     many = held(datasets.QMNIST, T.ToTensor(), data=grey.data, targets=torch.zeros(5, 8))
     pet = lists(datasets.OxfordIIITPet, root, _images="files", _labels="labels", _target_types=["segmentation"])
     for dataset, message in [
-        (Own(), r"dataset: Own is a class of its own, which reads by its __getitem__: .*spdl.DataLoader\(spec, source=dataset\)"),
+        (Own(), r"dataset: Own is a class of its own, which reads by its __getitem__, in which nothing is a picture, .*spdl.DataLoader\(spec, source=dataset\)"),
         (OwnFolder(root, small()), "OwnFolder is a class of its own, which reads by its __getitem__"),
         (Subset(Own(), [0]), "dataset.dataset: Own is a class of its own"),
         (floats, r"CIFAR10 data: got \[5, 32, 32, 3\] of float32, want \[N, H, W, 3\] of u8"),

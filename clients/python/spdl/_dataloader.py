@@ -14,7 +14,7 @@ from ._errors import ArgumentError, Busy, SpecError
 from ._epoch import Stretch
 from ._foreign import TORCH, refusal, torchs
 from ._start import OPTIONS, check_kind, open
-from ._torch import arguments, beside, followers, kept, ordered
+from ._torch import arguments, beside, followers, kept, ordered, rows
 from .arrays import Array, Ragged, view
 from .batch import Batch
 from .loader import Epoch, Loader
@@ -138,6 +138,7 @@ class DataLoader:
     Another sampler or batch sampler, of one's own, is asked for its order at the beginning of each loop; set_epoch() is told to it as well, and a state goes on where it gives the same order again.
     A data set of one's own whose __getitem__ opens a picture by Pillow or OpenCV, gives it to transforms and returns it, once or several times, alone or beside anything else, has its samples: that method is read,
     and what is left of it, which finds the file and makes the rest, runs in this program. So has one that opens a sound by torchaudio, soundfile, librosa, SciPy or torchcodec, or takes frames of a video by torchcodec, decord or PyAV. Of several files, such as a picture's and its mask's, and of pictures with boxes or points that go through one transform, all are found when the loader is made. So are transforms of one's own read that do no more than to call others and to return one picture or several.
+    One whose __getitem__ takes rows and windows of tensors, arrays, memmaps and lists, and does with their numbers what is the same for a whole batch, has its samples, to the bit; a memmap's file is read where it lies.
     A CocoDetection of one's own whose __getitem__ does no more than to call an image processor of DETR's kin has its samples.
     collate_fn is called by the loop, with a list of samples, whose pictures may have sizes of their own. Without one, boxes come as (images, targets), one
     tensor and a list of dicts.
@@ -195,7 +196,7 @@ class DataLoader:
                 fields, self._finish, self._together = drop.made.fields, drop.made.finish, frozenset(drop.made.together)
             elif drop.made.collates:
                 raise ArgumentError(f"spdl: DataLoader: got fields={fields!r:.80} beside collate_fn, which takes samples as the data set has them; leave one of them out")
-            elif isinstance(drop.made.finish, (kept.Samples, followers.Finish)):
+            elif isinstance(drop.made.finish, (kept.Samples, followers.Finish, rows.Finish)):
                 raise ArgumentError(f"spdl: DataLoader: got fields={fields!r:.80} beside a data set whose samples are what its __getitem__ returns, want none; the loop picks what it wants of these")
             self._files = _beside(drop, options, self)
             self._open, self.loader = _opened(drop, options, self._files)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn, Optional, Union
 from .. import _torchrun
 from .._errors import ArgumentError
 from .._given import plain, whole
-from . import beside, columns, datasets, films, followers, formats, held, huggingface, joint, litdata, mosaic, ordered, processors, samplers, streams, views
+from . import beside, columns, datasets, films, followers, formats, held, huggingface, joint, litdata, mosaic, ordered, processors, rows, samplers, streams, views
 from .given import refusal
 from .kept import Kept, Row
 from .labels import Sampled
@@ -114,7 +114,7 @@ def drop(dataset: Any, arguments: dict[str, Any]) -> Drop:
 def _in_its_order(made: Made, said: _Arguments, order: dict[str, Any]) -> Made:
     """Samples in the order of a sampler of the program's own: they are brought one after the other, or their numbers where the engine has them in a table."""
     name, sampler = ("sampler", said.get("sampler")) if said.batches is None else ("batch_sampler", said.batches)
-    asked = ordered.Asked(sampler, name, said.batch_size(), said.flag("drop_last"), "DataLoader", said.get("generator"))
+    asked = ordered.Asked(sampler, name, said.batch_size(), said.flag("drop_last"), "DataLoader", made.backwards, said.get("generator"))
     if made.brought is None or made.files:
         order["asked"] = True
         return made._replace(brought=ordered.Numbers(asked))
@@ -147,8 +147,10 @@ def _looked_at(dataset: Any, arguments: dict[str, Any]) -> tuple[int, Callable[[
     if any(huggingface.is_dataset(one) for one in getattr(dataset, "datasets", ())):
         datasets.refuse("dataset", dataset, "has data sets of Hugging Face's in it, want one of theirs: datasets.concatenate_datasets([...])")
     if held.is_held(dataset):
-        rows = held.held(dataset)
-        return len(rows), lambda chosen, said: held.made(rows if chosen is None else rows.part(chosen), dataset, said.collate()), arguments
+        tensors = held.held(dataset)
+        return len(tensors), lambda chosen, said: held.made(tensors if chosen is None else tensors.part(chosen), dataset, said.collate()), arguments
+    if (taken := rows.read(dataset)) is not None:
+        return len(taken), lambda chosen, said: rows.made(taken if chosen is None else taken.part(chosen), said.collate()), arguments
     of = datasets.pictures(dataset)
     return len(of.pictures), lambda chosen, said: _of_pictures(of if chosen is None else datasets.part(of, chosen), dataset, said), arguments
 

@@ -44,6 +44,9 @@ BEHAVIOUR = ("__getitem__", "__getitems__", "__len__")
 _LIBRARIES = {"torchvision.datasets": "torchvision", "torch.utils.data": "torch", "timm.data": "timm"}
 _SOURCE = "spdl.DataLoader(spec, source=dataset), with a __getitem__ that returns encoded bytes or a path, and a label: the engine decodes (docs/sources.md)"
 
+_ITERATED = ("is an iterable; it comes behind a description: spdl.DataLoader(spec, source=dataset), where it gives the bytes of a file, a path or an address, or, of source: {columns: [...]}, an array or a dict of arrays, "
+             "each alone, or as (it, label) or (it, label, key) (docs/sources.md#samples-that-your-program-brings); one that gives other things, such as pairs of tensors, is torch's own DataLoader's to run, or a pipeline's (spdl.pipeline)")
+
 
 class Pictures(NamedTuple):
     """Files, or pictures that are held, and their targets, and what becomes of each picture."""
@@ -376,6 +379,8 @@ def refuse(place: str, dataset: Any, what: str) -> NoReturn:
 def _home(dataset: Any, place: str) -> tuple[str, str]:
     """The library and the name of the class that says what its samples are."""
     refuse_shards(dataset, place)
+    if libraries.derives(dataset, "torch.utils.data", "IterableDataset"):
+        refuse(place, dataset, _ITERATED)
     home = libraries.home(dataset, _LIBRARIES, BEHAVIOUR)
     if home.own:
         refuse(place, dataset, f"is a class of its own, which reads by its {home.own}: only torchvision's classes of files are known here; {_SOURCE}")
@@ -412,8 +417,6 @@ def _refuse_kind(library: str, name: str, dataset: Any, place: str) -> NoReturn:
                                "(docs/recipes.md)")
     if name == "TensorDataset":
         refuse(place, dataset, "holds tensors, and stands beside pictures in files, want data sets of one kind in a ConcatDataset")
-    if name in ("IterableDataset", "ChainDataset"):
-        refuse(place, dataset, "is an iterable; it comes behind a description: spdl.DataLoader(spec, source=dataset)")
     refuse(place, dataset, f"of {library} reads its samples by itself, want one of {', '.join(sorted([*_FILES, *_PIXELS, *_NUMBERED]))}, or a Subset or ConcatDataset of such; "
                            f"say its files and labels as a table (source: {{list: FILE}}), or {_SOURCE}")
 

@@ -16,7 +16,7 @@ _TORCHS = ("TensorDataset", "StackDataset")
 _TYPES = ("bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "bfloat16", "float32", "float64")
 _NUMBERS: dict[type, str] = {bool: "bool", int: "int64", float: "float64"}  # Python's, as torch makes tensors of them
 _NAME = re.compile("[A-Za-z0-9_-]{1,44}")
-_TAKEN = ("label", "index", "key", "status")  # fields that batches have of themselves
+TAKEN = ("label", "index", "key", "status")  # fields that batches have of themselves
 _AT_ONCE = 16 << 20  # bytes that are written at a time
 
 
@@ -24,7 +24,7 @@ def is_held(one: Any) -> bool:
     """Whether the samples of this are in memory: or of parts of it, or of what it is joined of."""
     while datasets.is_dataset(one) and type(one).__qualname__ in ("Subset", "ConcatDataset"):
         one = one.dataset if type(one).__qualname__ == "Subset" else next(iter(one.datasets), None)
-    return is_rows(one) or libraries.derives(one, "torch.utils.data", *_TORCHS)
+    return is_rows(one) or libraries.derives(one, "torch.utils.data", *_TORCHS) and libraries.home(one, ("torch.utils.data",), ("__getitem__",)).own == ""
 
 
 def is_rows(one: Any) -> bool:
@@ -302,10 +302,10 @@ def made(of: Tensors, dataset: Any, collate: Optional[Callable[[list[Any]], Any]
 
 def _fields(of: Tensors) -> list[str]:
     """A field's name for each value: a dict's key, where it may be one."""
-    taken = {*_TAKEN, *(of.keys or ())}
+    taken = {*TAKEN, *(of.keys or ())}
     others = (name for name in (f"tensor_{n}" for n in itertools.count()) if name not in taken)
     keys: Sequence[Any] = of.keys or [None] * len(of.columns)
-    return [key if isinstance(key, str) and _NAME.fullmatch(key) and key not in _TAKEN else next(others) for key in keys]
+    return [key if isinstance(key, str) and _NAME.fullmatch(key) and key not in TAKEN else next(others) for key in keys]
 
 
 def _written(of: Tensors, column: Column, headed: bool) -> beside.Large:

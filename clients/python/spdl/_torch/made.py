@@ -41,6 +41,7 @@ class Made(NamedTuple):
     files: beside.Files  # that the source names
     places: Places  # of transforms that are told already
     epoch: Optional[int] = None  # batches of a loop, where these are not those of an epoch
+    backwards: bool = True  # whether a sampler may count samples from the end, by numbers below 0
     together: Sequence[str] = ()  # fields of tiles or patches that are picked as those of all rows, one behind the other
 
 

@@ -32,6 +32,7 @@ class Asked(NamedTuple):
     batch: int  # rows of a batch, of batch_sampler at most
     drop_last: bool
     call: str = "open"  # whose argument it is: "DataLoader" for torch's
+    backwards: bool = True  # whether numbers below 0 count from the end
     generator: Any = None  # torch's, of which its DataLoader draws a seed before a loop
 
     def batches(self) -> int:
@@ -152,7 +153,7 @@ class Order(Stream):
             number = -1 if isinstance(row, bool) else operator.index(row)
         except TypeError:
             number = self._count
-        if not -self._count <= number < self._count or isinstance(row, bool):
+        if not (-self._count if self.asked.backwards else 0) <= number < self._count or isinstance(row, bool):
             raise self.asked.refuse(f"gave {row!r:.60} at {place}, want numbers of samples, whole ones from 0 to {self._count - 1}")
         return number % self._count
 
