@@ -14,10 +14,10 @@ LDFLAGS_GO := -s -w -X github.com/spdl/spdl/cmd/spdl/verbs.Version=$(VERSION)
 export PATH := $(dir $(GO)):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build test torch exact check model demo bench bench-compare install clean bundle page race e2e fault fuzz golden sanitize store-server
+.PHONY: help deps build test aarch64 torch exact check model demo bench bench-compare install clean bundle page race e2e fault fuzz golden sanitize store-server
 
 help: ## list the verbs
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
 deps: ## install what is missing (apt, Go, the Python environment)
 	@scripts/deps.sh test
@@ -80,6 +80,11 @@ languages: ## the consumers in Go, Rust, Java and JavaScript (installs JNA and k
 	@scripts/deps.sh languages
 	@$(MAKE) --no-print-directory all-built
 	@scripts/test.sh languages
+
+aarch64: ## build for aarch64 and run the tests under an emulator (an hour; needs root)
+	@scripts/deps.sh aarch64
+	@$(MAKE) --no-print-directory all-built
+	@GO='$(GO)' scripts/aarch64.sh
 
 test: ## every test that needs no GPU, network or root
 	@scripts/deps.sh test

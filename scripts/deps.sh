@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Install what the build and the tests need and the machine lacks: Debian packages, Go, and the Python
 # environment in .venv. Asks nothing; uses root or sudo; says what it does. Does nothing when all is there.
-#   scripts/deps.sh [build|demo|test|languages|check|torch|exact|bench|page|model]     what for (default: test); each includes build
+#   scripts/deps.sh [build|demo|test|languages|check|torch|exact|bench|page|model|aarch64]     what for (default: test); each includes build
 set -euo pipefail
 cd "$(dirname "$0")/.."
 want=${1:-test}
@@ -116,7 +116,7 @@ apt_install ca-certificates gcc g++ make git pkg-config libc6-dev \
 install_go
 
 case $want in
-demo | test | languages | check | exact | bench)
+demo | test | languages | check | exact | bench | aarch64)
     apt_install python3-venv
     venv .venv requirements.txt
     ;;&
@@ -135,6 +135,7 @@ bench) # Debian's torchvision is the last of which there is a video reader, and 
     independent
     ffcv
     ;;
+aarch64) apt_install gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-user-static ;;
 languages)
     apt_install libjna-java
     command -v javac >/dev/null || apt_install default-jdk-headless
