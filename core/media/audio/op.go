@@ -1,7 +1,7 @@
 package audio
 
 /*
-#cgo CFLAGS: -std=c11 -O2 -Wno-psabi -ffp-contract=off
+#cgo CFLAGS: -std=c11 -O2 -Wno-psabi
 #cgo LDFLAGS: -lm
 #include "kernels.h"
 */

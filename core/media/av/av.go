@@ -3,7 +3,7 @@
 package av
 
 /*
-#cgo CFLAGS: -std=gnu11 -O2 -ffp-contract=off
+#cgo CFLAGS: -std=gnu11 -O2
 #cgo pkg-config: libavformat libavcodec libavutil libavfilter libswscale libswresample
 #include <stdlib.h>
 #include "filter.h"

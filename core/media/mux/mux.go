@@ -3,7 +3,7 @@
 package mux
 
 /*
-#cgo CFLAGS: -std=gnu11 -O2 -ffp-contract=off
+#cgo CFLAGS: -std=gnu11 -O2
 #cgo pkg-config: libavformat libavcodec libavutil libswscale libswresample
 #include <stdlib.h>
 #include "mux.h"

@@ -3,7 +3,7 @@
 package video
 
 /*
-#cgo CFLAGS: -std=gnu11 -O2 -ffp-contract=off
+#cgo CFLAGS: -std=gnu11 -O2
 #cgo pkg-config: libavformat libavcodec libavutil libswscale
 #include "video.h"
 */
