@@ -249,6 +249,106 @@ def test_spectra_of_lengths_of_their_own(mixed):
     same(Whole(mixed), batch_size=1, within=powers)
 
 
+class Steps(Files):
+    """Of sounds of several lengths, spectra that are brought to one."""
+
+    def mfcc(self, i):
+        y, sr = librosa.load(self.root / self.names[i])
+        return librosa.feature.mfcc(y=y, sr=sr, n_mfcc=20)
+
+
+class OnAnyLength(Steps):
+    def __getitem__(self, i):
+        x = self.mfcc(i)
+        if x.shape[1] < self.n:
+            x = np.pad(x, ((0, 0), (0, self.n - x.shape[1])), mode="constant")
+        else:
+            x = x[:, :self.n]
+        return torch.tensor(x).unsqueeze(0), self.labels[i]
+
+
+class ByRoom(Steps):
+    def __getitem__(self, i):
+        x = self.mfcc(i)
+        room = self.n - x.shape[1]
+        if room > 0:
+            x = np.pad(x, pad_width=((0, 0), (0, room)))
+        return x[:, :self.n][np.newaxis], self.labels[i]
+
+
+class Middle(Steps):
+    def __getitem__(self, i):
+        x = self.mfcc(i)
+        if x.shape[-1] > self.n:
+            start = (x.shape[-1] - self.n) // 2
+            x = x[..., start:start + self.n]
+        else:
+            x = librosa.util.fix_length(x, size=self.n, axis=1)
+        return x, self.labels[i]
+
+
+class ByTorch(Steps):
+    def __getitem__(self, i):
+        x = torch.from_numpy(self.mfcc(i))
+        return torch.nn.functional.pad(x, (0, self.n - x.shape[1])), self.labels[i]
+
+
+class Normed(Steps):
+    def __getitem__(self, i):
+        x = self.mfcc(i)
+        x = (x - x.mean(axis=1, keepdims=True)) / (x.std(axis=1, keepdims=True) + 1e-6)
+        x = librosa.util.fix_length(x, size=self.n, axis=1)
+        return np.stack([x, x, x]), self.labels[i]
+
+
+class NormedBehind(Steps):
+    def __getitem__(self, i):
+        x = librosa.util.fix_length(self.mfcc(i), size=self.n, axis=1)
+        return (x - x.mean()) / x.std(), self.labels[i]
+
+
+class DecibelsBehind(Steps):
+    def __getitem__(self, i):
+        y, sr = librosa.load(self.root / self.names[i])
+        x = librosa.feature.melspectrogram(y=y, sr=sr)
+        steps = x.shape[1]
+        y = librosa.util.fix_length(y, size=20000)
+        x = librosa.power_to_db(x, ref=np.max)
+        x = np.pad(x, ((0, 0), (0, self.n - steps))) if steps < self.n else x[:, :self.n]
+        return y, x, self.labels[i]
+
+
+class Means(Steps):
+    def __getitem__(self, i):
+        x = self.mfcc(i)
+        return np.mean(x.T, axis=0), torch.tensor(x.mean(axis=1)) / 100, np.mean(x, axis=-1), self.labels[i]
+
+
+@pytest.mark.parametrize("n", [30, 60, 120])  # steps: all sounds have more, or some, or fewer
+@pytest.mark.parametrize("cls", [OnAnyLength, ByRoom, Middle, ByTorch, Normed, NormedBehind, DecibelsBehind, Means])
+def test_spectra_of_one_length(mixed, cls, n):
+    same(cls(mixed, n=n), batch_size=4, within=mfcc)
+
+
+@pytest.mark.parametrize("cls", [OnAnyLength, Normed, Means])
+def test_spectra_of_one_length_for_a_function(mixed, cls):
+    same(cls(mixed, n=60), batch_size=4, within=mfcc, collate_fn=listed)
+
+
+class Crop(Steps):
+    """Sounds of one length, whose spectra are."""
+
+    def __getitem__(self, i):
+        y, sr = librosa.load(self.root / self.names[i])
+        x = librosa.feature.mfcc(y=librosa.util.fix_length(y, size=12000), sr=sr, n_mfcc=20)
+        z = (x - x.mean(axis=1, keepdims=True))[:, :20]
+        return z, librosa.util.fix_length(x, size=self.n, axis=1), x.mean(axis=1), x.mean(axis=0), self.labels[i]
+
+
+def test_spectra_of_sounds_of_one_length(mixed):
+    same(Crop(mixed, n=50), batch_size=4, within=mfcc)
+
+
 def refused(root, body, message, **more):
     """A data set whose method has these statements, behind y and sr, is refused with where and what."""
     names = {"librosa": librosa, "np": np, "torch": torch, "sf": sf, "Files": Files}
@@ -264,7 +364,22 @@ def refused(root, body, message, **more):
 LOAD = "y, sr = librosa.load(path)\ny = librosa.util.fix_length(y, size=9000)\n"
 
 
+STEPS = LOAD + "m = librosa.feature.melspectrogram(y=y, sr=sr)\n"
+
+
 @pytest.mark.parametrize("body, message", [
+    (STEPS + "x = librosa.util.fix_length(np.stack([m, m]), size=9, axis=2)", "want crops and zeros of a spectrum in front of copies"),
+    (STEPS + "import random\ns = random.randint(0, m.shape[1] - 9)\nx = m[:, s:s + 9]", "want a crop that is drawn of the samples, in front of what is made of them"),
+    (STEPS + "x = m[:13]", r"got 'm\[:13\]'"),
+    (STEPS + "x = m[:, 5:]", r"got 'm\[:, 5:\]'"),
+    (STEPS + "x = np.pad(m, ((0, 0), (0, 90 - m.shape[1])), constant_values=-80)", r"got 'np.pad\("),
+    (STEPS + "x = np.pad(m, ((0, 90 - m.shape[1]), (0, 0)))", "want zeros behind a sound"),
+    (STEPS + "x = np.pad(m, ((0, 0), (9, 0)))", "want zeros behind a sound"),
+    (STEPS + "x = m.mean()", "want sounds, frames"),
+    (STEPS + "x = m.mean(axis=1)[:4]", r"got 'm.mean\(axis=1\)\[:4\]'"),
+    (STEPS + "x = librosa.feature.mfcc(S=librosa.util.fix_length(m, size=9, axis=1))", "want y="),
+    (STEPS + "x = librosa.resample(m, orig_sr=sr, target_sr=8000)", "want it of an array of .samples."),
+    (STEPS + "x = m.mean(axis=0, keepdims=True)", "want sounds, frames"),
     ("x, sr = librosa.load(path, sr=8000, res_type='soxr_vhq')", "which librosa resamples to 8000 by another res_type, want 8000: res_type=\"soxr_hq\""),
     ("y, sr = librosa.load(path, sr=None)\nx = librosa.resample(y, orig_sr=sr, target_sr=8000, res_type='polyphase')", 'whose res_type is "soxr_hq"'),
     ("y, sr = librosa.load(path, sr=None)\nx = librosa.resample(y, orig_sr=sr, target_sr=8000, scale=True)", 'whose res_type is "soxr_hq"'),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Optional
 
 from . import levels
 from .levels import Measured
-from .sounds import Cannot, Seconds, Sound, bare, copied, levelled, settled, then
+from .sounds import Cannot, Seconds, Sound, bare, copied, levelled, settled, stepped, then
 
 draws = itertools.count(1)  # of calls that draw: those of two sounds are one draw or two
 _MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
@@ -162,7 +162,7 @@ def merged(fact: Fact, before: Any, yes: Any, no: Any) -> Any:
 def _of_measure(fact: Fact, yes: Any, no: Any) -> Any:
     """By a number that was measured of a sound."""
     if isinstance(yes, Sound) and isinstance(no, Sound):
-        yes, no = settled(yes), settled(no)
+        yes, no = stepped(settled(yes)), stepped(settled(no))
         if not bare(yes) == bare(no) == fact.of.of or yes.array != no.array:
             raise Cannot("want a condition on what is measured of the sound itself, under which its numbers are changed, no more")
         return then(yes._replace(then=()), levels.either(fact.of, fact.by, fact.than, yes.then, no.then))
@@ -205,6 +205,8 @@ def _of_axes(fact: Fact, yes: Sound, no: Sound) -> Sound:
 
 def _of_frames(fact: Fact, before: Any, yes: Sound, no: Sound) -> Sound:
     """Of sounds that are longer than a number of samples, and shorter."""
+    if fact.of.under is not None:
+        before, yes, no = [stepped(one) if isinstance(one, Sound) else one for one in (before, yes, no)]
     if not isinstance(before, Sound):
         before = yes._replace(length=None, crop="", drawn=0, padded=False, cut=False)  # opened on both sides, of which a file's length decides
         if before.frames() != fact.of.frames():

@@ -289,6 +289,8 @@ class Reader(Loops):
         if isinstance(one, Sound) and isinstance(window := one.window, tuple) and sounds.is_told(window):
             moved: Any = tuple([each._replace(number=first + each.number) if isinstance(each, sounds.Told) else each for each in window])
             one = one._replace(window=moved)
+        if isinstance(one, Sound) and one.under is not None:
+            one = one._replace(under=self._of_file(one.under, number, beside, first))
         if isinstance(one, Picture) and one.film is not None:
             return one._replace(file=number, film=films.moved(one.film, number, first))
         if isinstance(one, films.Taken):

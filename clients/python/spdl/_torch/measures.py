@@ -33,9 +33,9 @@ class Measuring(Watching):
         """One number of a sound's, or one of each along an axis."""
         values, more = self._values(args), dict(zip(named, self._values(list(named.values()))))
         along = bool(values) or bool({"dim", "axis"} & set(more))
-        if of.features and along or not all(type(one) in (int, bool, float, str, type(None)) for one in (*values, *more.values())) or along and (name in ("max", "min") and not of.array or of.axes == "?"):
+        if not all(type(one) in (int, bool, float, str, type(None)) for one in (*values, *more.values())) or along and (name in ("max", "min") and not of.array or of.axes == "?"):
             self._refuse_sound(node, _WANT)
-        of = sounds.settled(of)
+        of = sounds.stepped(sounds.settled(of))
         return levels.measured(sounds.bare(of), of.then, (name, *values, *sorted(more.items())), lambda row: call(row, *values, **more), along)
 
     def _measured_method(self, of: Measured, node: ast.Call, name: str) -> Measured:
@@ -80,12 +80,14 @@ class Measuring(Watching):
         if of_python:
             return sounds.then(heard[0], Each(("abs",), abs)) if isinstance(node.func, ast.Name) and node.func.id == "abs" and len(node.args) == 1 else self._refuse_sound(node, _WANT)
         reduces = name in REDUCED and (self._is(node.func, "torch", name) or self._is(node.func, "numpy", name) or library in ("torch", "numpy"))
-        if not reduces or name == "mean" and not heard[0].features and not self._is_of_all(heard[0], node.args[1:], node.keywords):
+        if not reduces or name == "mean" and not self._is_measured(heard[0], node.args[1:], node.keywords):
             return NOTHING
         return self._reduced(heard[0], node, name, node.args[1:], {str(one.arg): one.value for one in node.keywords}, function)
 
-    def _is_of_all(self, of: Sound, args: Sequence[ast.expr], keywords: Sequence[ast.keyword]) -> bool:
-        """Whether a mean is of samples, and not of channels."""
+    def _is_measured(self, of: Sound, args: Sequence[ast.expr], keywords: Sequence[ast.keyword]) -> bool:
+        """Whether a mean is of samples, and not of channels; of a spectrum, whether it is put to that: it is of all, or keeps its axes."""
+        if of.features or of.under:
+            return not args and not any(one.arg in ("dim", "axis") for one in keywords) or any(one.arg in ("keepdims", "keepdim") and self._known(one.value) is True for one in keywords)
         if not args and not any(one.arg in ("dim", "axis") for one in keywords):
             return True
         axis = self._number([*args, *[one.value for one in keywords if one.arg in ("dim", "axis")]][0])

@@ -88,7 +88,7 @@ def _librosa(one: Sound, sr: Any = 22050, mono: bool = True, offset: Any = 0.0, 
     start, length = [Seconds(one) if isinstance(one, (int, float)) and one else one for one in (offset, duration)]
     one = one._replace(axes="L", array=True, channels=1)
     one = one if rate is None else sounds.resampled(one, None, rate, SOXR, False) if by_soxr else one._replace(of_rate=rate)
-    return _part(one, start or 0, length), Rate(one.file, rate)
+    return _part(one, start or 0, length), Rate(one.file, rate if rate is None else sr)
 
 
 def _torchcodec(one: Sound, stream_index: Any = None, sample_rate: Optional[int] = None, num_channels: Optional[int] = None) -> Any:

@@ -290,6 +290,7 @@ class Rest:
 
     def listen(self, heard: Sequence[Sound]) -> None:
         """To the first sample's sounds, which all others have to be like. Raises Unknown."""
+        heard = [one.whole for one in heard]
         self.windows = list({(one.file, one.window): None for one in heard if sounds.is_told(one.window)})
         for file in sorted({one.file for one in heard}):
             of = f"{type(self._dataset).__qualname__}[0]"

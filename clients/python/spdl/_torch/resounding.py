@@ -86,7 +86,7 @@ class Resounding(Measuring):
 
     def _by_rows(self, of: Sound, node: ast.Call, function: Any, given: dict[str, Any]) -> Sound:
         """What the engine has no equal for, and the library does with each row."""
-        if not of.features or not of.array or not all(value is None or callable(value) or type(value) in (int, float, str) for value in given.values()):
+        if not (of.features or of.under) or not of.array or not all(value is None or callable(value) or type(value) in (int, float, str) for value in given.values()):
             self._refuse_sound(node, "want it of an array of a spectrum")
         said = (function.__name__, *[(name, value) for name, value in sorted(given.items())])
         return sounds.then(of, levels.by_row(said, lambda row: function(row, **given), along=_BY_ROW[function.__name__]))

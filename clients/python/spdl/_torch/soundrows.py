@@ -27,6 +27,7 @@ class Row(NamedTuple):
     cut: str = ""  # where they are cut to these; "": the engine has done it
     padded: bool = False  # whether there are zeros behind
     owns: bool = False  # whether lengths say what a row's own samples are
+    steps: bool = False  # whether these are steps of a spectrum, and brought to their length here
 
     @property
     def asks(self) -> bool:
@@ -60,7 +61,9 @@ class Row(NamedTuple):
         if self.array or self.then or self.level:
             rows = rows if self.array or hasattr(rows, "unsqueeze") else sys.modules["torch"].from_numpy(rows)
             rows = rows.numpy() if self.array and hasattr(rows, "numpy") else rows
-        if self.level and lengths is not None:
+        if self.steps:
+            rows = self._levelled(rows, lengths if self.owns and lengths is not None else [rows.shape[1 + self.axes.index("T")]] * len(rows))
+        elif self.level and lengths is not None:
             rows = self._levelled(rows, lengths)
         for each in self.then:
             rows = each(rows)
@@ -68,7 +71,7 @@ class Row(NamedTuple):
 
     def _levelled(self, rows: Any, lengths: Sequence[int]) -> Any:
         """Each with what is done to its own samples, ahead of zeros behind them."""
-        time, made = self.axes.index("L"), []
+        time, made = self.axes.index("T" if self.steps else "L"), []
         for row, length in zip(rows, lengths):
             own = row[_along(time, slice(length))]
             own = own[None].contiguous() if hasattr(own, "contiguous") else sys.modules["numpy"].ascontiguousarray(own[None])
@@ -79,6 +82,8 @@ class Row(NamedTuple):
 
     def _brought(self, own: Any, time: int) -> Any:
         """To the length of rows."""
+        if self.room is None:
+            return own
         length, room = own.shape[time], self.room
         if self.cut and room is not None and length > room:
             start = (length - room) // 2 if self.cut == "center" else 0
@@ -101,6 +106,9 @@ def section(one: Sound, first: Facts, longest: Callable[[], int], listed: bool) 
     longest    the most samples that a file of the data set has, at the rate of rows, where nothing bounds them
     listed     whether the loop may have rows of lengths of their own
     """
+    if one.under is not None:
+        said, row = section(one.under, first, longest, listed)
+        return said, _of_steps(one, said, row, listed)
     rate = one.rate if one.rate is not None else first.rate
     channels = one.channels if one.channels is not None else first.channels
     axes = one.row_axes or (one.axes if one.axes != "?" else "L" if channels == 1 else "LC")
@@ -139,6 +147,15 @@ def section(one: Sound, first: Facts, longest: Callable[[], int], listed: bool) 
     level: Sequence[Callable[[Any], Any]] = (*ahead, *one.level) if one.level else ()
     last: Sequence[Callable[[Any], Any]] = one.then if one.level else (*ahead, *one.then)
     return made, Row(axes, engines, one.began if one.then or one.level else one.array, last, lengths=not fixed and not listed and not one.cut, level=level, room=room, cut=one.crop if one.cut else "", padded=one.padded, owns=bool(level) and (fixed or not listed))
+
+
+def _of_steps(one: Sound, made: Mapping[str, Any], row: Row, listed: bool) -> Row:
+    """What becomes of a spectrum's row whose steps are cut, filled up or measured."""
+    ragged, room = made.get("shape", "fixed") != "fixed", one.length if isinstance(one.length, int) else None
+    steps = bool(one.level) or room is not None
+    over_steps = "L" not in one.axes  # they are averaged
+    return row._replace(axes=(one.row_axes or one.axes).replace("L", "T"), array=one.began if one.then or one.level else one.array, then=one.then, level=one.level, room=room, cut=one.crop, padded=one.padded,
+                        steps=steps, owns=steps and ragged and not listed, lengths=row.lengths and room is None and not over_steps)
 
 
 def _window(window: Union[Played, tuple[Frames, Optional[Frames]]], rate: int) -> dict[str, Any]:

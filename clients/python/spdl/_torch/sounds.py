@@ -73,6 +73,7 @@ class Sound(NamedTuple):
     features: tuple[spectra.Feature, ...] = ()
     then: tuple[Each, ...] = ()  # what the loop does to its numbers, or to those of its features
     row_axes: str = ""  # those that rows have ahead of what the loop does, where that changes them; "": axes
+    under: Optional[Any] = None  # of the steps of a spectrum, which are cut and filled up as samples are: the Sound that the spectrum is of; L are its steps
     began: bool = False  # whether it was an array of NumPy's ahead of what the loop does
 
     @property
@@ -87,11 +88,21 @@ class Sound(NamedTuple):
 
     def form(self, rate: int) -> Any:
         """What two data sets have to have in common, to be one, whose files are of that rate."""
+        if self.under is not None:
+            return self._replace(under=None), self.under.form(rate)
         return self._replace(features=(), drawn=0), spectra.told(self.features, self.rate or rate, rate)
 
+    @property
+    def whole(self) -> Sound:
+        """The sound that the engine makes."""
+        return self if self.under is None else self.under
+
     def frames(self) -> Sound:
-        """What its number of samples goes by."""
-        return Sound(file=self.file, window=self.window, rate=self.rate, length=self.length, crop=self.crop, padded=self.padded)
+        """What its number of samples, or of steps, goes by."""
+        if self.features:
+            return stepped(self).frames()
+        under = self.under and self.under._replace(features=self.under.features[:1])
+        return Sound(file=self.file, window=self.window, rate=self.rate, length=self.length, crop=self.crop, padded=self.padded, under=under)
 
 
 def is_told(window: Any) -> bool:
@@ -103,7 +114,7 @@ def is_told(window: Any) -> bool:
 
 
 def _check_open(one: Sound, what: str) -> None:
-    if one.features or one.then or one.level or one.centred:
+    if one.features or one.under or one.then or one.level or one.centred:
         raise Cannot(f"want {what} in front of what is made of the samples")
 
 
@@ -164,9 +175,10 @@ def resampled(one: Sound, rate: Any, new: int, how: Sequence[tuple[str, Any]], d
 
 def cropped(one: Sound, length: Frames, where: str, drawn: int = 0) -> Sound:
     """Cut to a length. What was done to each of its numbers is done behind, and what goes by all of them ahead, by the loop."""
-    one = settled(one)
-    if one.features:
-        raise Cannot("want a crop of the samples in front of what is made of them")
+    one = stepped(settled(one))
+    _check_copied(one)
+    if one.under and where == "random":
+        raise Cannot("want a crop that is drawn of the samples, in front of what is made of them")
     _check_length(one, length)
     if one.length is not None and one.length != length or one.crop and where != "start":
         raise Cannot("want one length that sounds are brought to")
@@ -176,14 +188,13 @@ def cropped(one: Sound, length: Frames, where: str, drawn: int = 0) -> Sound:
         one = levelled(one)
     if one.level and where == "random":
         raise Cannot("want a crop that is drawn in front of what is measured of the whole sound, such as its peak: the engine draws it, and makes no more of a sound than that")
-    return one._replace(length=length, crop=where, drawn=drawn, cut=bool(one.level))
+    return one._replace(length=length, crop=where, drawn=drawn, cut=bool(one.level) or one.under is not None)
 
 
 def filled(one: Sound, length: Frames) -> Sound:
     """With zeros behind, up to a length."""
-    one = settled(one)
-    if one.features:
-        raise Cannot("want zeros behind the samples in front of what is made of them")
+    one = stepped(settled(one))
+    _check_copied(one)
     _check_length(one, length)
     if one.length is not None and one.length != length:
         raise Cannot("want one length that sounds are brought to")
@@ -208,7 +219,7 @@ def settled(one: Sound) -> Sound:
 
 def put(one: Sound, said: str, by: Callable[[Any, Any], Any], other: levels.Measured) -> Sound:
     """What is done to its numbers by one that was measured of it."""
-    one = settled(one)
+    one = stepped(settled(one))
     if other.of != bare(one):
         raise Cannot("want what is measured of a sound to be put to its own samples, as they are there: w / w.abs().max(), in front of crops and zeros or behind both")
     return then(one._replace(then=()), levels.put(one.then, said, by, other))
@@ -224,7 +235,7 @@ def featured(one: Sound, feature: spectra.Feature) -> Sound:
     if feature.axes:  # of samples
         if not one.cut and not one.features and [each.peak for each in (*one.level, *one.then)] == [True] and one.dtype == "f32" and feature.axes == "FT":
             one = one._replace(level=(), then=(), peak=True)
-        if one.level or one.peak and feature.axes == "TF":
+        if one.level or one.under or one.peak and feature.axes == "TF":
             raise Cannot("want it of samples as their files have them, or divided by their peak behind a crop, in front of torchaudio's spectra alone")
         if one.features or one.then or one.array or one.dtype not in ("f32", *feature.takes):
             raise Cannot("want it of a tensor of samples from -1 to 1, in floats of 32 bits: torch.from_numpy(x).float() makes one of an array")
@@ -255,9 +266,30 @@ def featured_by(one: Sound, feature: spectra.Feature) -> Sound:
         raise Cannot("want it of an array of [samples] from -1 to 1, in floats of 32 bits, as librosa.load returns")
     if not one.cut and [each.peak for each in (*one.level, *one.then)] == [True]:
         one = one._replace(level=(), then=(), peak=True)
-    if one.level or one.then or one.centred:
+    if one.level or one.then or one.centred or one.under:
         raise Cannot("want it of samples as their files have them, or divided by their peak behind a crop")
     return one._replace(axes="FT", features=(feature,))
+
+
+def stepped(one: Sound) -> Sound:
+    """A spectrum whose steps are cut, filled up and measured as samples are."""
+    if not one.features:
+        return one
+    under = one._replace(axes="FT", row_axes="", array=False, then=(), began=False)
+    return Sound(file=one.file, of=one.of, axes=one.axes.replace("T", "L"), row_axes=one.row_axes.replace("T", "L"), array=one.array, channels=one.channels, then=one.then, began=one.began, under=under)
+
+
+def averaged(one: Sound, axis: int, keep: bool) -> Sound:
+    """The mean of a spectrum over its bands or its steps, of each row by itself."""
+    one = stepped(settled(one))
+    if not -len(one.axes) <= axis < len(one.axes) or one.axes[axis] not in "FL" or keep:
+        raise Cannot("want the mean of a spectrum over its bands or its steps: np.mean(mfcc, axis=1)")
+    if one.length is None:
+        one = levelled(one)
+    at = axis % len(one.axes)
+    made = then(one, levels.by_row(("mean", at), lambda row: row.mean(at), along=True))
+    made = levelled(made) if one.length is None else made
+    return made._replace(axes=one.axes[:at] + one.axes[at + 1:], row_axes=one.axes)
 
 
 def squared(one: Sound) -> Optional[Sound]:
@@ -269,8 +301,8 @@ def squared(one: Sound) -> Optional[Sound]:
 
 def centred(one: Sound) -> Sound:
     """Without its mean: w - w.mean()."""
-    if one.features or one.then or one.level or one.centred or one.dtype != "f32":
-        one = settled(one)
+    if one.features or one.under or one.then or one.level or one.centred or one.dtype != "f32":
+        one = stepped(settled(one))
         return put(one, "-", lambda row, number: row - number, levels.measured(bare(one), one.then, ("mean",), lambda row: row.mean()))
     return one._replace(centred=True)
 
@@ -332,9 +364,13 @@ def repeated(one: Sound, times: int, axis: int) -> Sound:
     return made._replace(axes=one.axes[:at] + "S" + one.axes[at + 1:], row_axes=one.row_axes or one.axes)
 
 
+def _check_copied(one: Sound) -> None:
+    if one.row_axes:
+        raise Cannot("want crops and zeros of a spectrum in front of copies and means of it")
+
+
 def _check_copies(one: Sound, times: int) -> None:
-    _check_axes(one)
-    if not one.features or type(times) is not int or not 1 <= times <= 64:
+    if not (one.features or one.under) or type(times) is not int or not 1 <= times <= 64:
         raise Cannot("want copies of what is made of the samples")
 
 

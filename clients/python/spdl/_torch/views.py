@@ -45,7 +45,7 @@ def _draws(views: Sequence[Any], dataset: Any, place: str) -> list[bool]:
         datasets.refuse("dataset", dataset, "hands out one clip that is drawn several times, want it once, or clips that are drawn each for itself: fields that draw for themselves draw each another clip")
     pictures = iter(apart.own_draws([view for view in views if isinstance(view, Picture)], place))
     try:
-        heard = iter(soundrows.own_draws([view for view in views if isinstance(view, Sound)]))
+        heard = iter(soundrows.own_draws([view.whole for view in views if isinstance(view, Sound)]))
     except annotated.Unknown as error:
         datasets.refuse("dataset", dataset, f"{error}")
     draws = [next(heard) if isinstance(view, Sound) else next(pictures) for view in views]
@@ -57,7 +57,7 @@ def _draws(views: Sequence[Any], dataset: Any, place: str) -> list[bool]:
 def _of_sound(view: Sound, of: datasets.Pictures, dataset: Any, listed: bool) -> tuple[dict[str, Any], soundrows.Row]:
     """The section and the row of a sound."""
     def longest() -> int:
-        return soundrows.longest(view, ((soundfiles.facts(one.files()[view.file]), one.parts if isinstance(one, own.Found) else {}) for one in of.pictures), lambda number: f"{type(dataset).__qualname__}[{number}]")
+        return soundrows.longest(view.whole, ((soundfiles.facts(one.files()[view.file]), one.parts if isinstance(one, own.Found) else {}) for one in of.pictures), lambda number: f"{type(dataset).__qualname__}[{number}]")
 
     try:
         return soundrows.section(view, of.heard[view.file], longest, listed)

@@ -60,7 +60,7 @@ class Waves(Resounding):
             self._refuse_sound(node)
         if letter == "C":
             return of.channels if of.channels is not None else Count("channels", of)
-        return 1 if letter == "1" else Count("frames", of.frames()) if letter == "L" else self._refuse_sound(node)
+        return 1 if letter == "1" else Count("frames", of.frames()) if letter in "LT" else self._refuse_sound(node)
 
     def _heard_part(self, of: Any, node: ast.Subscript) -> Any:
         if type(of) is tuple or isinstance(of, Shape):
@@ -99,6 +99,8 @@ class Waves(Resounding):
     def _sliced(self, of: Sound, axis: str, part: ast.expr, node: ast.expr) -> Sound:
         if isinstance(part, ast.Slice) and part.lower is None and part.upper is None and part.step is None:
             return of
+        if axis == "T":
+            of, axis = sounds.stepped(of), "L"
         if axis == "C":
             if isinstance(part, ast.Slice) and part.step is None:
                 start, stop = [None if one is None else self._number(one) for one in (part.lower, part.upper)]
@@ -126,7 +128,7 @@ class Waves(Resounding):
 
     def _window(self, of: Sound, part: ast.Slice, start: Any) -> Optional[Sound]:
         """w[:, start:stop] of numbers that code says for each sample, as a part of the file; None: it is none."""
-        if part.upper is None and part.lower is None or of != of._replace(window=None, rate=None, length=None, crop="", padded=False, centred=False, features=(), then=(), level=()):
+        if of.under is not None or part.upper is None and part.lower is None or of != of._replace(window=None, rate=None, length=None, crop="", padded=False, centred=False, features=(), then=(), level=()):
             return None
         if any(isinstance(one, ast.Call) and ast.unparse(one.func) not in _PURE for side in (part.lower, part.upper) if side is not None for one in ast.walk(side)):
             return None  # as the one is asked twice
@@ -210,7 +212,12 @@ class Waves(Resounding):
             return sounds.then(of, levels.by_row((name, *sorted(more.items())), lambda row: function(row, **more), peak=not more))
         if self._is(node.func, "librosa", "to_mono") or name == "fix_length" and library == "librosa":
             size = named.get("size", args[0] if args else None)
-            return sounds.mono(of, 0, False) if name == "to_mono" and not args and not named else sounds.filled(sounds.cropped(of, self._sized(size), "start"), self._sized(size)) if size is not None and len(args) + len(named) == 1 else self._refuse_sound(node)
+            if name == "to_mono":
+                return sounds.mono(of, 0, False) if not args and not named else self._refuse_sound(node)
+            axis = self._number(named.pop("axis", ast.Constant(-1)))
+            if size is None or len(args) + len(named) != 1 or axis not in (-1, len(of.axes) - 1) or of.axes[-1] not in "LT?":
+                self._refuse_sound(node)
+            return sounds.filled(sounds.cropped(of, self._sized(size), "start"), self._sized(size))
         if self._is(node.func, "torch", "log", "log10", "clamp", "exp", "sqrt", "abs", "log1p", "square") or self._is(node.func, "numpy", "log", "log10", "clip", "exp", "sqrt", "abs", "log1p", "square", "maximum", "minimum", "power"):
             if name == "square" and not args and not named and (powers := sounds.squared(of)) is not None:
                 return powers
@@ -228,7 +235,7 @@ class Waves(Resounding):
         along = [self._number(one) for one in (*node.args[1 + repeats:], *[one.value for one in node.keywords if one.arg in ("axis", "dim")])] or [0]
         parts, times = ([node.args[0]], self._number(node.args[1]) if len(node.args) > 1 else NOTHING) if repeats else self._listed(node.args[0])
         heard = [self._heard(one) for one in parts]
-        if not heard or not isinstance(of := heard[0], Sound) or not of.features:
+        if not heard or not isinstance(of := heard[0], Sound) or not (of.features or of.under):
             return NOTHING
         if any(one != of for one in heard) or type(times) is not int or len(along) != 1 or type(along[0]) is not int or len(node.args) + len(node.keywords) > 2 + repeats:
             self._refuse_sound(node, "want several times one spectrum, no more: np.stack([mel, mel, mel])")
@@ -323,13 +330,14 @@ class Waves(Resounding):
         axis = self._number(given["dim"]) if "dim" in given and axis is NOTHING else axis
         if type(axis) is not int or not isinstance(keep, bool) or not set(given) <= {"dim", "keepdim"}:
             self._refuse_sound(node)
-        return sounds.mono(of, axis, keep)
+        return sounds.averaged(of, axis, keep) if of.features or of.under else sounds.mono(of, axis, keep)
 
     def _padded(self, of: Sound, node: ast.Call, args: Sequence[ast.expr], named: dict[str, ast.expr]) -> Sound:
         """F.pad(w, (0, n - L)), which crops where that is negative, and np.pad(x, (0, n - L))."""
         by_torch = self._is(node.func, "torch.nn.functional", "pad")
         given = dict(zip(("pad", "mode", "value"), args))
         given.update({{"pad_width": "pad"}.get(name, name): one for name, one in named.items()})
+        of = sounds.stepped(of)
         sides, mode, value = given.get("pad"), self._known(given["mode"]) if "mode" in given else "constant", self._known(given["value"]) if "value" in given else 0
         if not set(given) <= {"pad", "mode", "value"} or mode != "constant" or value not in (0, None) or not of.axes.endswith("L") and of.axes != "?":
             self._refuse_sound(node)
@@ -441,7 +449,7 @@ class Waves(Resounding):
             return Shape(of) if not args and not named else self._size(of, axis, node) if type(axis) is int else self._refuse_sound(node)
         if name == "numel" and not args:
             return Count("frames", of.frames()) if of.axes == "L" else self._refuse_sound(node)
-        if name in REDUCED and (of.features and not args and not {"dim", "axis"} & set(named) or not of.features and (name != "mean" or self._is_of_all(of, args, node.keywords))):
+        if name in REDUCED and (name != "mean" or self._is_measured(of, args, node.keywords)):
             return self._reduced(of, node, name, args, named, lambda row, *values, **more: getattr(row, name)(*values, **more))
         if name == "mean":
             return self._mean(of, node, args, named)
@@ -461,7 +469,7 @@ class Waves(Resounding):
             return sounds.cast(of, self._type(self._known([*args, *named.values()][0]), node))
         if name in ("repeat", "expand") and not named:
             times = [self._number(one) for one in args]
-            if of.features:
+            if of.features or of.under:
                 copies = [at for at, one in enumerate(times) if one not in ((1,) if name == "repeat" else (1, -1))]
                 return sounds.repeated(of, times[copies[0]], copies[0]) if len(copies) == 1 and len(times) == len(of.axes) and not of.array else self._refuse_sound(node, "want copies along an axis of one, no more")
             return sounds.copied(of, times[0]) if len(times) == 2 and type(times[0]) is int and times[1] == (1 if name == "repeat" else -1) else self._refuse_sound(node)
