@@ -693,7 +693,7 @@ class Closed(Table):
 REFUSED = [
     (IfAnArray, r"test_own.py:\d+: got 'self.labels'"),
     (IfAnArrayIs, r"test_own.py:\d+: got 'self.labels == 3'"),
-    (Films, r"test_own.py:\d+: got 'video.read_video\(self.names\[i\]\)', a video, want torchcodec's VideoDecoder, decord's VideoReader or PyAV's container \(docs/own-datasets.md#videos\), or a description of a table of the files: .* video: .*docs/recipes.md#video-classification-clips-of-16-frames"),
+    (Films, r"test_own.py:\d+: got 'video.read_video\(self.names\[i\]\)', a video, want torchcodec's VideoDecoder, decord's VideoReader, PyAV's container or OpenCV's VideoCapture \(docs/own-datasets.md#videos\), or a description of a table of the files: .* video: .*docs/recipes.md#video-classification-clips-of-16-frames"),
     (IntoAList, r"IntoAList\[0\] puts a picture into a pandas_like, want a dict"),
     (LooksAgain, r"got [\"']sample\['mean'\] = sample\['image'\].mean\(\)"),
     (lambda root: Grey(root, T.Compose([T.Resize((8, 8)), T.Grayscale(3), T.ToTensor()])), r"makes three channels of a grey picture, want image.convert"),

@@ -272,7 +272,7 @@ class Mixed(Videos):
 
 @pytest.mark.parametrize("cls, transform, message", [
     (Blue, None, r"test_own_pyav.py:\d+: got \"frame.to_ndarray\(format='bgr24'\)\", want frame.to_ndarray\(format=\"rgb24\"\) or frame.to_image\(\)"),
-    (Demuxed, None, r"test_own_pyav.py:\d+: got 'av.open\(self.files\[i\]\)', a video, want torchcodec's VideoDecoder, decord's VideoReader or PyAV's container"),
+    (Demuxed, None, r"test_own_pyav.py:\d+: got 'av.open\(self.files\[i\]\)', a video, want torchcodec's VideoDecoder, decord's VideoReader, PyAV's container or OpenCV's VideoCapture"),
     (Sought, None, r"Sought\[0\]: Misplaced: container.seek\(500000\), want container.seek\(0\), and frames by their numbers"),
     (GoingOn, None, r"GoingOn\[0\]: Misplaced: container.decode goes on behind what was decoded before, want container.seek\(0\) ahead of it"),
     (Mean, None, r"test_own_pyav.py:\d+: got \"total \+= frame.to_ndarray\(format='rgb24'\).mean\(\)\", want a loop over container.decode\(video=0\) that puts frames"),

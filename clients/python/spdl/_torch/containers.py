@@ -18,7 +18,7 @@ _EMPTY = 16  # bytes that a packet of MPEG-4 has at most which has no picture
 class Still:
     """What code has in the place of a frame, or of the array or the picture that is made of one."""
 
-    def __init__(self, of: Container, number: int, kind: str = FRAME) -> None:
+    def __init__(self, of: Any, number: int, kind: str = FRAME) -> None:
         self.of, self.number, self.kind = of, number, kind
 
     def to_ndarray(self, *args: Any, format: Any = None, **named: Any) -> Still:
@@ -130,10 +130,7 @@ class Container:
 
     def _spdl_numbers(self, stills: Any, kind: str) -> seen.Told:
         """Frames in a list."""
-        many = list(stills)
-        if not all(isinstance(one, Still) and one.of is self and one.kind == kind for one in many):
-            raise seen.Misplaced(f"a list of frames has others than {kind}s of one container, {[getattr(one, 'kind', type(one).__name__) for one in many]!r:.80}, want these alone ({seen.PAGE})")
-        return seen.Told([one.number for one in many], self.facts)
+        return seen.named(self, stills, kind, self.facts)
 
 
 def is_open(function: Any) -> bool:

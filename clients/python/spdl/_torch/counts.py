@@ -20,7 +20,7 @@ class Rate(NamedTuple):
     """Samples a second of a file, which the code that is left has, too."""
 
     file: int
-    known: Optional[int] = None  # that all files have
+    known: Optional[float] = None  # that all files have, as the code says it
     times: float = 1  # of it
 
 

@@ -45,7 +45,7 @@ class Filming(Hearing):
         if not isinstance(node, ast.Call) or not (of := clips.inner(node, self._known)) or not self._is_of_pictures(of):
             return None
         one = self._made(of)
-        if isinstance(one, list) and len(one) == 1 and isinstance(one[0], Picture) and one[0].axes and one[0].each == "one" and self._is(node.func, "numpy", "array", "asarray") and len(node.args) == 1 and not node.keywords:
+        if isinstance(one, list) and len(one) == 1 and isinstance(one[0], Picture) and one[0].array and one[0].each == "one" and self._is(node.func, "numpy", "array", "asarray") and len(node.args) == 1 and not node.keywords:
             return self._put_together(one[0], 0)  # np.array([... for one in frames])
         if not isinstance(one, Picture) or not one.axes or one.after or (made := clips.moved(one.axes, one.array, node, self._known)) is None:
             return None

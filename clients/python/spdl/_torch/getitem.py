@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple, NoReturn, Optional, Union
 
-from . import containers, films, heard as heard_room, libraries, openers, readers, sight, soundfiles, sounds, texts
+from . import captures, containers, films, heard as heard_room, libraries, openers, readers, sight, soundfiles, sounds, texts
 from .annotated import Unknown
 from .counts import Rate
 from .heard import Extra, Others, has_sound
@@ -34,7 +34,7 @@ _PATHS = {"torchaudio": "uri", "soundfile": "file", "librosa": "path", "torchcod
 
 _MEDIA = {"torchaudio": "sound", "soundfile": "sound", "librosa": "sound", "decord": "video", "torchcodec": "video", "av": "video"}
 _PAGES = {"sound": "speech-sounds-transcripts-log-mel", "video": "video-classification-clips-of-16-frames"}
-_READ = {"sound": "torchaudio.load, soundfile.read, librosa.load or torchcodec's AudioDecoder", "video": "torchcodec's VideoDecoder, decord's VideoReader or PyAV's container"}
+_READ = {"sound": "torchaudio.load, soundfile.read, librosa.load or torchcodec's AudioDecoder", "video": "torchcodec's VideoDecoder, decord's VideoReader, PyAV's container or OpenCV's VideoCapture"}
 
 
 class _File(NamedTuple):
@@ -361,7 +361,7 @@ class Reader(Loops):
         for one in ast.walk(self._own):
             function = self._known(one.func) if isinstance(one, ast.Call) else None
             library, name = str(getattr(function, "__module__", "")).partition(".")[0], str(getattr(function, "__name__", ""))
-            kind = _MEDIA.get(library, "video" if (library, name) == ("torchvision", "read_video") else "")
+            kind = _MEDIA.get(library, "video" if (library, name) in (("torchvision", "read_video"), ("cv2", "VideoCapture")) else "")
             if kind:
                 self._refuse(one, f"{ast.unparse(one)[:80]!r}, a {kind}", f"want {_READ[kind]} (docs/own-datasets.md#{kind}s), or a description of a table of the files: source: {{list: FILE}}, {'audio' if kind == 'sound' else 'video'}: {{...}}, whose other columns come beside (docs/recipes.md#{_PAGES[kind]})")
 
@@ -372,7 +372,7 @@ class Reader(Loops):
     # ---- statements
 
     def _step(self, step: ast.stmt) -> list[ast.stmt]:
-        for read in (self._apart, self._opened_reader, self._opened_container, self._looped):
+        for read in (self._apart, self._finished, self._opened_reader, self._opened_container, self._looped):
             if (left := read(step)) is not None:
                 return left
         return [*self._named_frames(step), *self._read_step(step)]
@@ -540,7 +540,7 @@ class Reader(Loops):
         if not isinstance(node, ast.Call):
             return False
         function = self._known(node.func)
-        if readers.is_reader(function) or containers.is_open(function):
+        if readers.is_reader(function) or self._is_av(node) or self._is_read(node):
             return True
         its = getattr(function, "__module__", "") == "torchvision.datasets.folder" and getattr(function, "__name__", "") in _LOADERS
         if self._is(node.func, "PIL.Image", "fromarray"):
@@ -636,7 +636,7 @@ class Reader(Loops):
 
     def _cells(self) -> dict[str, CellType]:
         """What it calls that its text does not, by names."""
-        return {sight.SEES: CellType(sight.Sight), readers.OPENS: CellType(readers.Video), containers.OPENS: CellType(containers.Container), _RATE: CellType(soundfiles.rate_of), **{called: CellType(loads.rest()) for called, loads in self._loads.items()}}
+        return {sight.SEES: CellType(sight.Sight), readers.OPENS: CellType(readers.Video), containers.OPENS: CellType(containers.Container), captures.OPENS: CellType(captures.Capture), _RATE: CellType(soundfiles.rate_of), **{called: CellType(loads.rest()) for called, loads in self._loads.items()}}
 
 
 def _is_known(function: FunctionType) -> bool:

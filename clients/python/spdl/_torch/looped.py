@@ -1,15 +1,25 @@
-"""What a function of one's own does with PyAV's containers: loops over frames and lists of them, which run, and what is made of these, which is read."""
+"""What a function of one's own does with PyAV's containers and OpenCV's captures: loops over frames and lists of them, which run, and what is made of these, which is read."""
 
 from __future__ import annotations
 
 import ast
-from typing import Any, Optional
+import copy
+from typing import Any, NamedTuple, Optional, Union
 
-from . import clips, containers, films, readers, seen
+from . import captures, clips, containers, films, readers, seen
 from .opened import Put, Readers
 from .picture import Picture
 
+_FRAME = "_spdl_frame"  # each frame of a list
 _OF_FRAMES = ("pts", "time", "time_base", "width", "height")
+
+
+class Reel(NamedTuple):
+    """A list of frames."""
+
+    kind: str  # what each is
+    of: str  # the container
+    made: Optional[ast.expr] = None  # what the loop has made of each, which _FRAME stands for; None: nothing
 
 
 class Loops(Readers):
@@ -19,8 +29,11 @@ class Loops(Readers):
 
     def _begin_loops(self) -> None:
         self._containers: dict[str, int] = {}  # their names, and the numbers of their files
-        self._kinds: dict[str, str] = {}  # names of frames, and of what is made of these, where a loop has them
-        self._reels: dict[str, tuple[str, str]] = {}  # lists of them: what of, and whose container's
+        self._captures: set[str] = set()  # those of these that are OpenCV's
+        self._kinds: dict[str, str] = {}  # names of frames, and of what is made of these, where a loop has them; "": one that conditions make different things
+        self._carried: set[str] = set()  # names of frames that a turn of a loop may have of the one before
+        self._late: dict[str, ast.expr] = {}  # what is made of a frame in the loop, by its name, of each that _FRAME stands for
+        self._reels: dict[str, Reel] = {}  # lists of them
 
     def _lend(self, said: str) -> None:
         """A container, or a VideoReader, that is opened where this is called."""
@@ -50,8 +63,15 @@ class Loops(Readers):
             return None
         return [left for name, one in zip(of.elts, step.value.elts) for left in self._step(ast.copy_location(ast.Assign([name], one), step))]
 
+    def _finished(self, step: ast.stmt) -> Optional[list[ast.stmt]]:
+        """try: ... finally: capture.release() as what it does where nothing fails; None: it is something else."""
+        if not isinstance(step, ast.Try) or step.handlers or step.orelse or not self._containers or not all(map(self._asks_alone, step.finalbody)):
+            return None
+        kept = self._steps(step.body)
+        return kept if self._last is not None else [*kept, *self._steps(step.finalbody)]
+
     def _is_av(self, node: ast.expr) -> bool:
-        return isinstance(node, ast.Call) and containers.is_open(self._known(node.func))
+        return isinstance(node, ast.Call) and (containers.is_open(self._known(node.func)) or self._is(node.func, "cv2", "VideoCapture"))
 
     def _contains(self, target: ast.Name, call: ast.expr, step: ast.stmt) -> list[ast.stmt]:
         assert isinstance(call, ast.Call)
@@ -59,7 +79,9 @@ class Loops(Readers):
             self._refuse(call, repr(ast.unparse(step).partition("\n")[0][:80]), "want container = av.open(path), of a name that is given to one container alone")
         self._containers[target.id] = len(self._paths)
         self._paths.append(ast.copy_location(ast.Attribute(ast.Name(target.id, ast.Load()), "path", ast.Load()), step))
-        opens = ast.Call(ast.Name(containers.OPENS, ast.Load()), [call.func, *call.args], [])
+        if of_opencv := self._is(call.func, "cv2", "VideoCapture"):
+            self._captures.add(target.id)
+        opens = ast.Call(ast.Name(captures.OPENS if of_opencv else containers.OPENS, ast.Load()), [call.func, *call.args], [])
         return [ast.copy_location(ast.Assign([ast.Name(target.id, ast.Store())], opens), step), *self._opened_by(step)]
 
     # ---- what runs
@@ -68,8 +90,8 @@ class Loops(Readers):
         """What is left of a statement on frames of a container, where it makes no picture of one; None: it does, or is on none."""
         if not self._containers or not self._has_frames(step):
             return None
-        if isinstance(step, ast.For) and not step.orelse and (loop := self._source(step.iter)) is not None:
-            return self._loop(step, loop)
+        if isinstance(step, ast.For) and not step.orelse and (self._source(step.iter) is not None or self._has_reads(step)) or isinstance(step, ast.While) and not step.orelse and self._has_reads(step):
+            return self._loop(step)
         if isinstance(step, ast.Assign) and len(step.targets) == 1 and isinstance(target := step.targets[0], ast.Name) and (reel := self._reel(step.value)) is not None:
             self._reels[target.id] = reel
             return [step]
@@ -77,49 +99,95 @@ class Loops(Readers):
             return [step]
         return None
 
-    def _loop(self, step: ast.For, container: str) -> Optional[list[ast.stmt]]:
-        """A loop over frames that puts some into lists."""
-        frame = self._loop_name(step)
-        before = dict(self._kinds)
-        self._kinds[frame] = containers.FRAME
-        late: list[tuple[str, ast.expr]] = []
-        body = [self._in_loop(one, container, frame, late) for one in step.body]
-        self._kinds = before
-        kept: list[ast.stmt] = [ast.copy_location(ast.For(step.target, step.iter, body, [], None), step)]
-        for name, made in late:  # transforms of each frame, behind the loop
-            each = ast.ListComp(made, [ast.comprehension(ast.Name(frame, ast.Store()), ast.Name(name, ast.Load()), [], 0)])
-            kept += self._step(ast.fix_missing_locations(ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], each), step)))
-        return kept
+    def _loop(self, step: Union[ast.For, ast.While]) -> list[ast.stmt]:
+        """A loop over frames that puts some into lists, and what it makes of each of these, behind it."""
+        of = self._source(step.iter) if isinstance(step, ast.For) else None
+        if of is not None:
+            self._kinds[self._loop_name(step)] = containers.FRAME
+        elif not self._asks_alone(step.iter if isinstance(step, ast.For) else step.test):
+            self._refuse(step, repr(ast.unparse(step).partition("\n")[0][:80]), _WANT)
+        made: dict[str, ast.expr] = {}  # of each frame in a list
+        self._carried = self._framed_in(step.body, of)
+        body = self._in_loop(step.body, of or next(iter(self._captures), ""), made)
+        self._kinds, self._late, self._carried = {}, {}, set()
+        self._reels.update({name: self._reels[name]._replace(made=one) for name, one in made.items() if not isinstance(one, ast.Name)})
+        return [ast.copy_location(ast.For(step.target, step.iter, body, [], None) if isinstance(step, ast.For) else ast.While(step.test, body, []), step)]
 
-    def _loop_name(self, step: ast.For) -> str:
+    def _framed_in(self, body: list[ast.stmt], of: Optional[str]) -> set[str]:
+        """The names that a loop gives to frames."""
+        before = dict(self._kinds), dict(self._reels), set(self._lists)
+        self._in_loop(copy.deepcopy(body), of or next(iter(self._captures), ""), {})
+        names = set(self._kinds)
+        self._kinds, self._reels, self._lists, self._late = *before, {}
+        return names
+
+    def _loop_name(self, step: Any) -> str:
         target = step.target.elts[1] if isinstance(step.target, ast.Tuple) and len(step.target.elts) == 2 else step.target
         return target.id if isinstance(target, ast.Name) else self._refuse(step, repr(ast.unparse(step).partition("\n")[0][:80]), _WANT)
 
-    def _in_loop(self, step: Any, container: str, frame: str, late: list[tuple[str, ast.expr]]) -> Any:
-        """A statement of a loop over frames, as it runs."""
+    def _in_loop(self, body: list[ast.stmt], of: str, made: dict[str, ast.expr]) -> list[ast.stmt]:
+        """The statements of a loop over frames, as they run."""
+        return [self._in_turn(one, of, made) for one in body]
+
+    def _in_turn(self, step: Any, of: str, made: dict[str, ast.expr]) -> ast.stmt:
+        asked = {one.id for one in ast.walk(step.test if isinstance(step, ast.If) else step) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+        if (asked & self._carried) - self._kinds.keys():
+            self._refuse(step, f"{ast.unparse(step)[:80]!r}, of the frame of the turn before", _WANT)
         if isinstance(step, ast.If):
-            step.body, step.orelse = [[self._in_loop(one, container, frame, late) for one in body] for body in (step.body, step.orelse)]
+            before = dict(self._kinds), dict(self._late)
+            changed: set[str] = set()
+            for name in ("body", "orelse"):
+                self._kinds, self._late = dict(before[0]), dict(before[1])
+                setattr(step, name, self._in_loop(getattr(step, name), of, made))
+                changed |= {one for one in self._kinds if self._kinds[one] != before[0].get(one) or self._late.get(one) is not before[1].get(one)}
+            self._kinds, self._late = {**before[0], **dict.fromkeys(changed, "")}, before[1]
             return step if self._asks_alone(step.test) else self._refuse(step, repr(ast.unparse(step.test)[:80]), _WANT)
-        if isinstance(step, ast.Assign) and len(step.targets) == 1 and isinstance(target := step.targets[0], ast.Name) and (kind := self._kind(step.value)):
-            if target.id not in self._once and target.id != frame:
-                self._refuse(step, repr(ast.unparse(step)[:80]), _WANT)
-            self._kinds[target.id] = kind
+        if self._is_read(getattr(step, "value", None)) and isinstance(step, ast.Assign) and isinstance(both := step.targets[0], ast.Tuple) and [type(one) for one in both.elts] == [ast.Name, ast.Name]:
+            read = ast.unparse(both.elts[1])
+            self._kinds[read] = captures.BGR
+            self._late.pop(read, None)
             return step
-        if (put := _appended(step)) is not None and (put[0] in self._lists or put[0] in self._reels):
-            name, value = put
-            if kind := self._kind(value):
-                if self._reels.get(name, (kind, container)) != (kind, container):
-                    self._refuse(step, repr(ast.unparse(step)[:80]), _WANT)
-                self._reels[name] = kind, container
-                self._lists.discard(name)
-                return step
-            made = [(one, self._kinds[one.id]) for one in ast.walk(value) if isinstance(one, ast.Name) and one.id in self._kinds]
-            if len(made) == 1 and name in self._lists and not late:  # frames.append(transform(frame.to_image()))
-                self._reels[name] = made[0][1], container
-                self._lists.discard(name)
-                late.append((name, Put(made[0][0], ast.Name(frame, ast.Load())).visit(value)))
-                return ast.copy_location(ast.Expr(ast.Call(ast.Attribute(ast.Name(name, ast.Load()), "append", ast.Load()), [ast.Name(made[0][0].id, ast.Load())], [])), step)
+        if isinstance(step, ast.Assign) and len(step.targets) == 1 and isinstance(target := step.targets[0], ast.Name) and (frame := self._frame_in(step.value)) is not None:
+            kind = self._kind(step.value) if frame.id not in self._late else ""
+            self._kinds[target.id], late = kind or self._kinds[frame.id], None if kind else self._made_of(frame, step.value)
+            self._late.pop(target.id, None)
+            if late is not None:
+                self._late[target.id] = late
+            return step if kind else ast.copy_location(ast.Assign([target], ast.Name(frame.id, ast.Load())), step)
+        if (put := _appended(step)) is not None and (put[0] in self._lists or put[0] in self._reels) and (frame := self._frame_in(put[1])) is not None:
+            name, kind = put[0], self._kind(put[1]) if frame.id not in self._late else ""
+            one = ast.Name(_FRAME, ast.Load()) if kind else self._made_of(frame, put[1])
+            kind = kind or self._kinds[frame.id]
+            if self._reels.get(name, Reel(kind, of)) != Reel(kind, of) or ast.dump(made.setdefault(name, one)) != ast.dump(one):
+                self._refuse(step, repr(ast.unparse(step)[:80]), _WANT)
+            self._reels[name] = Reel(kind, of)
+            self._lists.discard(name)
+            return step if isinstance(one, ast.Name) and self._kind(put[1]) else ast.copy_location(ast.Expr(ast.Call(ast.Attribute(ast.Name(name, ast.Load()), "append", ast.Load()), [ast.Name(frame.id, ast.Load())], [])), step)
         return step if self._asks_alone(step) and not self._mentions_pictures(step) else self._refuse(step, repr(ast.unparse(step)[:80]), _WANT)
+
+    def _frame_in(self, node: ast.expr) -> Optional[ast.Name]:
+        """The one frame that an expression is of; None: it is of none, or of several."""
+        names = [one for one in ast.walk(node) if isinstance(one, ast.Name) and one.id in self._kinds]
+        others = any(isinstance(one, ast.Name) and one.id in self._reels for one in ast.walk(node))
+        if any(not self._kinds[one.id] for one in names):
+            self._refuse(node, f"{ast.unparse(node)[:80]!r}, of a frame of which conditions make different things", _WANT)
+        return names[0] if len(names) == 1 and not others and not self._asks_alone(node) else None
+
+    def _made_of(self, frame: ast.Name, node: ast.expr) -> ast.expr:
+        """What an expression makes of a frame, with what was made of it before."""
+        if isinstance(node, ast.Name):
+            return self._late.get(node.id, ast.Name(_FRAME, ast.Load()))
+        plain, twin = copy.deepcopy(self._late.get(frame.id, ast.Name(_FRAME, ast.Load()))), copy.deepcopy(node)
+        at = next(other for one, other in zip(ast.walk(node), ast.walk(twin)) if one is frame)
+        made: ast.expr = Put(at, plain).visit(twin)
+        return made
+
+    def _is_read(self, node: Any) -> bool:
+        """Whether it is capture.read()."""
+        return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "read" and isinstance(node.func.value, ast.Name) and node.func.value.id in self._captures and not node.args
+
+    def _has_reads(self, node: ast.AST) -> bool:
+        return any(self._is_read(one) for one in ast.walk(node))
 
     def _mentions_pictures(self, step: ast.AST) -> bool:
         return any(isinstance(one, ast.Name) and isinstance(self._names.get(one.id), (Picture, list)) for one in ast.walk(step))
@@ -129,7 +197,8 @@ class Loops(Readers):
         if isinstance(node, ast.Name):
             return self._kinds.get(node.id, "")
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and not isinstance(node.slice, ast.Slice):
-            return self._reels.get(node.value.id, ("", ""))[0] if not self._has_frames(node.slice) else ""
+            reel = self._reels.get(node.value.id)
+            return reel.kind if reel is not None and not self._has_frames(node.slice) else ""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and self._kind(node.func.value) == containers.FRAME:
             named = [f"{one.arg}={ast.unparse(one.value)}" for one in node.keywords]
             if node.func.attr == "to_ndarray" and not node.args and named == ["format='rgb24'"]:
@@ -143,32 +212,35 @@ class Loops(Readers):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "enumerate" and len(node.args) == 1:
             return self._source(node.args[0])
         is_decode = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "decode" and isinstance(node.func.value, ast.Name)
-        return node.func.value.id if is_decode and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name) and node.func.value.id in self._containers else None
+        return node.func.value.id if is_decode and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name) and node.func.value.id in self._containers and node.func.value.id not in self._captures else None
 
-    def _reel(self, node: ast.expr) -> Optional[tuple[str, str]]:
-        """What a list has of frames, and whose; None: it is another."""
+    def _reel(self, node: ast.expr) -> Optional[Reel]:
+        """A list of frames that an expression is; None: it is something else."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "list" and len(node.args) == 1:
             of = self._source(node.args[0])
-            return (containers.FRAME, of) if of is not None and not ast.unparse(node.args[0]).startswith("enumerate(") else None
+            return Reel(containers.FRAME, of) if of is not None and not ast.unparse(node.args[0]).startswith("enumerate(") else None
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and isinstance(node.value, ast.Name) and not self._has_frames(node.slice):
             return self._reels.get(node.value.id)
         if not isinstance(node, ast.ListComp) or len(node.generators) != 1:
             return None
         each, before = node.generators[0], dict(self._kinds)
-        of, kind = self._source(each.iter), containers.FRAME
-        if of is None and isinstance(each.iter, ast.Name) and each.iter.id in self._reels:
-            kind, of = self._reels[each.iter.id]
+        of = self._source(each.iter)
+        reel = None if of is None else Reel(containers.FRAME, of)
+        if isinstance(each.iter, ast.Name) and each.iter.id in self._reels:
+            reel = self._reels[each.iter.id]
         target = each.target.elts[1] if isinstance(each.target, ast.Tuple) and len(each.target.elts) == 2 else each.target
-        if of is not None and isinstance(target, ast.Name):
-            self._kinds[target.id] = kind
-        elif of is None and isinstance(node.elt, ast.Subscript) and isinstance(node.elt.value, ast.Name) and node.elt.value.id in self._reels and not self._has_frames(each.iter):
-            of = self._reels[node.elt.value.id][1]  # [frames[i] for i in indices]
+        if reel is not None and isinstance(target, ast.Name):
+            self._kinds[target.id] = reel.kind
+        elif reel is None and isinstance(node.elt, ast.Subscript) and isinstance(node.elt.value, ast.Name) and not self._has_frames(each.iter):
+            reel = self._reels.get(node.elt.value.id)  # [frames[i] for i in indices]
         made, plain = self._kind(node.elt), all(map(self._asks_alone, each.ifs))
         self._kinds = before
-        return (made, of) if of is not None and made and plain else None
+        if reel is None or not made or not plain or reel.made is not None and isinstance(node.elt, ast.Call):
+            return None
+        return reel._replace(kind=made)
 
     def _has_frames(self, node: ast.AST) -> bool:
-        return any(isinstance(one, ast.Name) and (one.id in self._reels or one.id in self._kinds) or isinstance(one, ast.expr) and self._source(one) is not None for one in ast.walk(node))
+        return any(isinstance(one, ast.Name) and (one.id in self._reels or one.id in self._kinds) or isinstance(one, ast.expr) and (self._source(one) is not None or self._is_read(one)) for one in ast.walk(node))
 
     def _asks_alone(self, node: ast.AST) -> bool:
         """Whether it asks of frames no more than when they are and how many a list has."""
@@ -178,14 +250,14 @@ class Loops(Readers):
             return self._kinds[node.value.id] == containers.FRAME and node.attr in _OF_FRAMES
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len" and len(node.args) == 1 and isinstance(node.args[0], ast.Name) and node.args[0].id in self._reels:
             return True
-        return not (isinstance(node, ast.expr) and self._source(node) is not None) and all(map(self._asks_alone, ast.iter_child_nodes(node)))
+        return not (isinstance(node, ast.expr) and (self._source(node) is not None or self._is_read(node))) and all(map(self._asks_alone, ast.iter_child_nodes(node)))
 
     def _moves(self, step: ast.stmt) -> bool:
         """Whether a statement moves frames in their lists alone, such as while len(frames) < n: frames.append(frames[-1])."""
         if isinstance(step, (ast.While, ast.If)):
             return self._asks_alone(step.test) and all(map(self._moves, [*step.body, *step.orelse]))
         if (put := _appended(step)) is not None and put[0] in self._reels:
-            return self._kind(put[1]) == self._reels[put[0]][0]
+            return self._kind(put[1]) == self._reels[put[0]].kind and (not isinstance(put[1], ast.Subscript) or isinstance(put[1].value, ast.Name) and self._reels[put[1].value.id] == self._reels[put[0]])
         return self._asks_alone(step)
 
     # ---- what is read
@@ -195,13 +267,18 @@ class Loops(Readers):
         if not self._containers:
             return []
         hoisted = self._hoist(step)
-        names = sorted({one.id for one in ast.walk(step) if isinstance(one, ast.Name) and one.id in self._reels}) if self._reels else []
+        asked = [one.args[0] for one in ast.walk(step) if isinstance(one, ast.Call) and isinstance(one.func, ast.Name) and one.func.id == "len" and len(one.args) == 1]
+        names = sorted({one.id for one in ast.walk(step) if isinstance(one, ast.Name) and one.id in self._reels and one not in asked})
         for name in names:
-            kind, container = self._reels.pop(name)
+            kind, container, made = self._reels.pop(name)
             shown = films.told(self._containers[container], len(self._told))
             self._told.append(ast.copy_location(ast.Call(ast.Attribute(ast.Name(container, ast.Load()), seen.NUMBERS, ast.Load()), [ast.Name(name, ast.Load()), ast.Constant(kind)], []), step))
-            one = Picture(shown.film.file, "RGB", kind == containers.ARRAY, film=shown, axes="HWC" if kind == containers.ARRAY else "", each="one")
+            array = kind in (containers.ARRAY, captures.BGR)
+            one = Picture(shown.film.file, "BGR" if kind == captures.BGR else "RGB", array, film=shown, axes="HWC" if array else "", each="one")
             self._names[name] = [films.Taken(shown, frame=True) if kind == containers.FRAME else one]
+            if made is not None:
+                each = ast.ListComp(made, [ast.comprehension(ast.Name(_FRAME, ast.Store()), ast.Name(name, ast.Load()), [], 0)])
+                self._names[name] = self._made(ast.fix_missing_locations(ast.copy_location(each, step)))
         return [*hoisted, *(self._opened_by(step) if names else [])]
 
     def _hoist(self, step: Any) -> list[ast.stmt]:
@@ -223,12 +300,12 @@ class Loops(Readers):
             name, frame = f"_spdl_frames{len(self._told)}_{len(hoisted)}", target.id
             many = ast.ListComp(ast.Name(frame, ast.Load()), [ast.comprehension(each.target, each.iter, each.ifs, 0)])
             hoisted.append(ast.fix_missing_locations(ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], many), step)))
-            self._reels[name] = containers.FRAME, of
+            self._reels[name] = Reel(containers.FRAME, of)
             each.target, each.iter, each.ifs = ast.copy_location(ast.Name(frame, ast.Store()), one), ast.copy_location(ast.Name(name, ast.Load()), one), []
         return hoisted
 
 
-_WANT = f"want a loop over container.decode(video=0) that puts frames, frame.to_ndarray(format=\"rgb24\") or frame.to_image() into lists, and what is made of these behind it ({seen.PAGE}); {clips.EACH}"
+_WANT = f"want a loop over container.decode(video=0), or with capture.read(), that puts frames, frame.to_ndarray(format=\"rgb24\") or frame.to_image() into lists, and what is made of these behind it ({seen.PAGE}); {clips.EACH}"
 
 
 def _appended(step: ast.stmt) -> Optional[tuple[str, ast.expr]]:

@@ -42,6 +42,14 @@ class Told(NamedTuple):
         return made if array else sys.modules["torch"].Size(made)
 
 
+def named(of: Any, stills: Any, kind: str, facts: Facts) -> Told:
+    """Frames in a list, each in the place of one of a container's. Raises Misplaced of a list of others."""
+    many = list(stills)
+    if not all(getattr(one, "of", None) is of and one.kind == kind for one in many):
+        raise Misplaced(f"a list of frames has others than {kind}s of one video, {[getattr(one, 'kind', type(one).__name__) for one in many]!r:.80}, want these alone ({PAGE})")
+    return Told([one.number for one in many], facts)
+
+
 _known: dict[tuple[str, str, int, int], Facts] = {}  # by reader, path, size and time
 
 

@@ -304,7 +304,7 @@ class Steps(Filming):
     def _subscript(self, node: ast.Subscript) -> Made:
         of = self._made(node.value)
         if isinstance(of, Picture):
-            if ast.unparse(node.slice).strip("()") in (":, :, ::-1", "..., ::-1"):
+            if ast.unparse(node.slice).strip("()") in ("..., ::-1", ":, :, :, ::-1" if of.axes == "THWC" else ":, :, ::-1"):
                 return self._rgb(of, node)
             self._other(node)
         key = node.slice.value if isinstance(node.slice, ast.Constant) else self._certain(node.slice)
@@ -429,7 +429,8 @@ class Steps(Filming):
         return one._replace(transforms=(*one.transforms, transform), calls=(*one.calls, next(_calls)))
 
     def _rgb(self, one: Picture, node: ast.expr) -> Picture:
-        return one._replace(mode="RGB") if one.mode == "BGR" and not one.after else self._other(node)
+        its = one.axes in ("", "HWC") or one.axes == "THWC" and isinstance(node, ast.Subscript)
+        return one._replace(mode="RGB") if one.mode == "BGR" and not one.after and its else self._other(node)
 
     def _method(self, node: ast.Call, function: ast.Attribute) -> Picture:
         """Of a picture of Pillow's."""
