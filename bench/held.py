@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Tensors that a program holds, by spdl.DataLoader and by torch's: interleaved rounds, medians with quartiles.
+"""Tensors that a program holds, and windows of a file that it maps, by spdl.DataLoader and by torch's: interleaved rounds, medians with quartiles.
 
     held.py --out FILE.json [--rounds 7] [--only LANE]
 
-Lanes, each a TensorDataset that is shuffled anew in each epoch:
+Lanes, all but the last a TensorDataset, which are shuffled anew in each epoch:
   digits    60,000 pictures of 1 x 28 x 28 u8 and a label, batches of 256
   table     1,000,000 rows of 32 f32 and a label, batches of 1,024
   tokens    20,000 rows of 2,048 i64, batches of 32
+  windows   a class of one's own over a memmap of 100 MB of u16: 48,828 windows of 1,025 tokens, x and y of 1,024 i64 each, batches of 16
 Contenders: the tensors indexed by a permutation in the loop, which nobody does with less and which takes the loop's own time; torch's DataLoader
 without workers and with two; spdl.DataLoader. Each contender runs in a process of its own with torch on one thread; the clock starts after the first
 epoch, and CPU seconds are those of the process and all that it started. Nobody looks at the rows.
@@ -19,6 +20,7 @@ import pathlib
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 import contender
@@ -29,13 +31,33 @@ os.environ.setdefault("SPDL_ENGINE", str(ROOT / "build/spdl"))
 os.environ.setdefault("SPDL_LOG", "error")
 sys.path.insert(0, str(ROOT / "clients/python"))
 
-LANES = {"digits": (60_000, 256, 6), "table": (1_000_000, 1024, 2), "tokens": (20_000, 32, 6)}  # rows, batch, epochs
+LANES = {"digits": (60_000, 256, 6), "table": (1_000_000, 1024, 2), "tokens": (20_000, 32, 6), "windows": (48_828, 16, 2)}  # rows, batch, epochs
+BLOCK = 1024  # tokens of a window, without the one behind it
+
+
+def windows_of(path):
+    import numpy
+    import torch
+
+    class Windows(torch.utils.data.Dataset):
+        def __init__(self):
+            self.data = numpy.memmap(path, dtype=numpy.uint16, mode="r")
+
+        def __len__(self):
+            return (len(self.data) - 1) // BLOCK
+
+        def __getitem__(self, i):
+            window = torch.from_numpy(self.data[i * BLOCK:i * BLOCK + BLOCK + 1].astype(numpy.int64))
+            return window[:-1], window[1:]
+    return Windows()
 
 
 def dataset_of(lane):
     import torch
 
     rows = LANES[lane][0]
+    if lane == "windows":
+        return windows_of(os.environ["WINDOWS"])
     generator = torch.Generator().manual_seed(1)
     labels = torch.arange(rows)
     if lane == "digits":
@@ -48,11 +70,16 @@ def dataset_of(lane):
 def by_hand(dataset, batch):
     import torch
 
+    def rows(chosen):
+        if not hasattr(dataset, "data"):
+            return [one[chosen] for one in dataset.tensors]
+        window = torch.from_numpy(dataset.data[chosen.numpy()[:, None] * BLOCK + torch.arange(BLOCK + 1).numpy()].astype("int64"))
+        return window[:, :-1].contiguous(), window[:, 1:].contiguous()
+
     def epoch():
         order = torch.randperm(len(dataset))
         for at in range(0, len(order), batch):
-            chosen = order[at:at + batch]
-            yield [one[chosen] for one in dataset.tensors]
+            yield rows(order[at:at + batch])
     return epoch
 
 
@@ -125,8 +152,14 @@ def main():
     if args.once:
         print(json.dumps(once(args.once, args.only)))
         return
-    result = {"command": f"bench/held.py --rounds {args.rounds}", "unit": "quartiles",
-              "lanes": {lane: race(lane, args.rounds) for lane in LANES if args.only in (None, lane)}}
+    with tempfile.NamedTemporaryFile() as file:
+        if args.only in (None, "windows"):
+            import numpy
+
+            numpy.random.default_rng(1).integers(0, 50_000, LANES["windows"][0] * BLOCK + 1).astype(numpy.uint16).tofile(file.name)
+            os.environ["WINDOWS"] = file.name
+        result = {"command": f"bench/held.py --rounds {args.rounds}{f' --only {args.only}' if args.only else ''}", "unit": "quartiles",
+                  "lanes": {lane: race(lane, args.rounds) for lane in LANES if args.only in (None, lane)}}
     if args.out:
         args.out.write_text(json.dumps(result, indent=1) + "\n")
     print(json.dumps(result, indent=1))

@@ -90,35 +90,32 @@ def laid(loads: Mapping[int, Load], count: int, chosen: Optional[Sequence[int]],
             groups.append(owner[at])
     for group, name in zip(groups, names([one.name for one in groups])):
         group.field = name
-    numbers = numpy.arange(count, dtype="int64") if chosen is None else numpy.asarray(chosen, "int64")
+    some = None if chosen is None else numpy.asarray(chosen, "int64")
     files: beside.Files = {}
-    source = _where_they_lie(groups, count, chosen, files)
+    source = _where_they_lie(groups, count, some, files)
     if source is None:
-        source = {"arrays": [_written(group, files, len(numbers), _gathering(group, numbers)) for group in groups]}
+        source = {"arrays": [_written(group, files, count if some is None else len(some), _gathering(group, some)) for group in groups]}
     cuts = {at: Cut(groups.index(one), by - one.least + one.first, loads[at].length, one.single) for at, one in owner.items() if (by := one.number.ahead_of(loads[at].number)) is not None}
     return Laid(source, files, [one.field for one in groups], cuts)
 
 
-def _where_they_lie(groups: Sequence[Group], count: int, chosen: Optional[Sequence[int]], files: beside.Files) -> Optional[dict[str, Any]]:
+def _where_they_lie(groups: Sequence[Group], count: int, chosen: Any, files: beside.Files) -> Optional[dict[str, Any]]:
     """Arrays in files, and windows of those in memory; None: all rows are copied, sample by sample."""
-    import numpy
-
     known = {group: None if isinstance(group.source, Listed) or kind_of(group.source) == "tensor" else lies.of(group.source) for group in groups}
     if all(one is None for one in known.values()) and all(group.span == 1 for group in groups):
         return None
     even = [group for group in groups if group.number.is_even and group.number.factor > 0]
-    samples = numpy.arange(count, dtype="int64") if chosen is None else numpy.asarray(chosen, "int64")
     if any(known[group] is not None or group.span > 1 for group in even):
         ahead = _begin(even, {group: group.number.factor for group in even}, {group: group.number.first for group in even}, known)
         arrays = [_array(group, files, known[group], group.number.factor, ahead + count, ahead, group.number.first) if group in even else
-                  _written(group, files, ahead + count, _gathering(group, numpy.arange(-ahead, count))) for group in groups]
+                  _written(group, files, ahead + count, _gathering(group, None, ahead)) for group in groups]
         if chosen is None:
             return {"arrays": arrays, **({"only": f"{ahead}:{ahead + count}"} if ahead else {})}
-        return {"arrays": arrays, "only": _only(files, samples + ahead)}
-    return _by_table(groups, samples, files, known)
+        return {"arrays": arrays, "only": _only(files, chosen + ahead)}
+    return _by_table(groups, chosen, files, known)
 
 
-def _by_table(groups: Sequence[Group], samples: Any, files: beside.Files, known: dict[Group, Optional[lies.Lies]]) -> Optional[dict[str, Any]]:
+def _by_table(groups: Sequence[Group], chosen: Any, files: beside.Files, known: dict[Group, Optional[lies.Lies]]) -> Optional[dict[str, Any]]:
     """Windows that begin anywhere, in the same places of all arrays, which all lie in files, or none of them; None: they are others."""
     first = groups[0].number
     by = [first.ahead_of(group.number) for group in groups]
@@ -126,14 +123,15 @@ def _by_table(groups: Sequence[Group], samples: Any, files: beside.Files, known:
     if len(filed) > 1 or any(one is None for one in by) or any(isinstance(group.source, Listed) for group in groups):
         return None
     least, most = first.ends()
+    wanted = first.all() if chosen is None else first.of(chosen)
     begins = {group: one for group, one in zip(groups, by) if one is not None}
     if filed == {False}:
         arrays = [_array(group, files, None, 1, most - least + 1, 0, least + begins[group]) for group in groups]
-        return {"arrays": arrays, "only": _only(files, first.of(samples) - least)}
+        return {"arrays": arrays, "only": _only(files, wanted - least)}
     ahead = _begin(groups, dict.fromkeys(groups, 1), begins, known)
     if any(one is None for one in known.values()):
         return None
-    return {"arrays": [_array(group, files, known[group], 1, ahead + most + 1, ahead, 0) for group in groups], "only": _only(files, first.of(samples) + ahead)}
+    return {"arrays": [_array(group, files, known[group], 1, ahead + most + 1, ahead, 0) for group in groups], "only": _only(files, wanted + ahead)}
 
 
 def _only(files: beside.Files, numbers: Any) -> str:
@@ -166,21 +164,25 @@ def _array(group: Group, files: beside.Files, where: Optional[lies.Lies], step: 
     return {**written, **window, "step": step}
 
 
-def _gathering(group: Group, samples: Any) -> Callable[[int, int], Any]:
-    return lambda first, last: _gathered(group, samples[first:last])
-
-
-def _gathered(group: Group, samples: Any) -> Any:
-    """What some samples take, one behind the other. Those below 0 are nobody's."""
+def _gathering(group: Group, chosen: Any, ahead: int = 0) -> Callable[[int, int], Any]:
+    """What takes the rows of some samples, of all or of those that are chosen, behind so many that are nobody's."""
     import numpy
 
-    real = samples[samples >= 0]
+    def taken(first: int, last: int) -> Any:
+        real = numpy.arange(max(first - ahead, 0), max(last - ahead, 0)) if chosen is None else chosen[first:last]
+        rows = _gathered(group, real)
+        return rows if len(real) == last - first else numpy.concatenate([numpy.zeros((last - first - len(real), *rows.shape[1:]), rows.dtype), rows])
+    return taken
+
+
+def _gathered(group: Group, real: Any) -> Any:
+    """What some samples take, one behind the other."""
+    import numpy
+
     if isinstance(group.source, Listed):
-        rows = group.source.values[real]
-    else:
-        at = group.number.of(real) + group.least
-        rows = group.array[at] if group.single else group.array[at[:, None] + numpy.arange(group.span)]
-    return rows if len(real) == len(samples) else numpy.concatenate([numpy.zeros((len(samples) - len(real), *rows.shape[1:]), rows.dtype), rows])
+        return group.source.values[real]
+    at = group.number.of(real) + group.least
+    return group.array[at] if group.single else group.array[at[:, None] + numpy.arange(group.span)]
 
 
 def _stretch(group: Group, first: int, last: int, begin: int, lead: int) -> Any:
