@@ -214,6 +214,30 @@ class Computed(Twenty):
         return self.z[i]
 
 
+class Intercepted(Twenty):
+    def __getattribute__(self, name):
+        value = object.__getattribute__(self, name)
+        return value * 2 if name == "x" else value
+
+    def __getitem__(self, i):
+        return self.x[i]
+
+
+class Hidden(Twenty):
+    """A property of that name stands above the attribute."""
+
+    @property
+    def x(self):
+        return vars(self)["x"] * 2
+
+    @x.setter
+    def x(self, value):
+        vars(self)["x"] = value
+
+    def __getitem__(self, i):
+        return self.x[i]
+
+
 class Many(Plain):
     def __getitems__(self, numbers):
         return [self.x[i] for i in numbers]
@@ -258,6 +282,8 @@ def line(cls: type) -> str:
     (Far(X), r"'np.sort\(x\[i\]\)'"),
     (Wide(X, X), r"'self.x\[i\] - self.y', of \[4\] and \[20, 4\], which has more axes"),
     (Computed(), "'self.z'"),
+    (Intercepted(X), "'self.x'"),
+    (Hidden(X), r"""'vars\(self\)"""),
     (Plain(X.astype(">f4")), r"'self.x\[i\]', self.x: got >f4, whose bytes are in another order than this machine's, .*self.x.astype\(self.x.dtype.newbyteorder\(\"=\"\)\)"),
     (Plain(np.array([{}] * 20)), "self.x: got object, want one of bool, uint8"),
     (Plain(np.zeros(20, [("a", "i4")])), "self.x: got void"),

@@ -12,7 +12,7 @@ from .batchwise import Item, Other, Program, kind_of
 _TORCHS = ("long", "float", "double", "int", "half", "short", "bool", "byte", "char", "bfloat16")  # tensors' methods that change their type
 _SAME = ("copy", "clone", "detach", "contiguous", "numpy", "cpu", "abs")  # that are called alike
 _SHAPES = ("reshape", "view", "flatten", "ravel", "squeeze", "unsqueeze")  # that leave the order of the numbers
-_ARITHMETIC = {"add": "Add", "sub": "Sub", "mul": "Mult", "div": "Div"}
+ARITHMETIC = {"add": "Add", "sub": "Sub", "mul": "Mult", "div": "Div"}  # tensors' methods that are operators
 _TENSORS = ("FloatTensor", "DoubleTensor", "LongTensor", "IntTensor", "ShortTensor", "ByteTensor", "BoolTensor", "HalfTensor", "Tensor")  # torch's old classes
 
 

@@ -28,10 +28,6 @@ def read(dataset: Any, program: Program) -> tuple[Any, list[Seen]]:
 def _sample(world: World, dataset: Any, number: Number, within: tuple[Any, ...]) -> Any:
     """A sample of a data set of one's own."""
     cls = next(cls for cls in type(dataset).__mro__ if "__getitem__" in vars(cls))
-    return _of_class(world, dataset, cls, number, within)
-
-
-def _of_class(world: World, dataset: Any, cls: type, number: Number, within: tuple[Any, ...]) -> Any:
     return _called(world, vars(cls)["__getitem__"], (Known(dataset), number), {}, cls, within)
 
 
@@ -40,7 +36,8 @@ def _called(world: World, function: Any, args: tuple[Any, ...], named: Mapping[s
     try:
         own = texts.parsed(function)
     except texts.Unread as error:
-        raise Unread(f"{getattr(function, '__qualname__', function)}, {error}") from None
+        code = getattr(function, "__code__", None)
+        raise Unread(f"{'' if code is None else f'{code.co_filename}:{code.co_firstlineno}: '}{getattr(function, '__qualname__', function)}, {error}") from None
     return Reader(world, function, own, args, named, cls, within).returned()
 
 
@@ -64,14 +61,18 @@ class Reader(Code):
     def _attribute_of(self, node: ast.expr, of: Any, name: str) -> Any:
         if is_librarys(of):
             return Known(getattr(of, name)) if hasattr(of, name) else self._other(node)
-        if name in getattr(of, "__dict__", {}):
-            value = of.__dict__[name]
-            self._see(of, name, value, ast.unparse(node), lambda: getattr(of, name))
-            return Known(value)
         cls = next((cls for cls in type(of).__mro__ if name in vars(cls)), None)
         own = None if cls is None else vars(cls)[name]
         if isinstance(own, property) and isinstance(own.fget, FunctionType):
             return _called(self._world, own.fget, (Known(of),), {}, cls, self._within)
+        if hasattr(own, "__set__") or not isinstance(of, type) and type(of).__getattribute__ is not object.__getattribute__:
+            self._other(node)
+        if name in getattr(of, "__dict__", {}) and not hasattr(of.__dict__[name], "__get__"):
+            value = of.__dict__[name]
+            self._see(of, name, value, ast.unparse(node), lambda: getattr(of, name))
+            return Known(value)
+        if name in getattr(of, "__dict__", {}) and not isinstance(of, type):
+            return Known(of.__dict__[name])
         if cls is None or hasattr(own, "__get__") and not isinstance(own, (FunctionType, staticmethod, classmethod, functools.cached_property)):
             self._other(node)
         value = getattr(of, name)
@@ -249,8 +250,8 @@ class Reader(Code):
         if not isinstance(of, Item):
             self._other(node)
         try:
-            if len(args) == 1 and name in ("add", "sub", "mul", "div") and not named and of.kind == "tensor":
-                return batchwise.operated(self._world.program, {"add": "Add", "sub": "Sub", "mul": "Mult", "div": "Div"}[name], of, args[0].value if isinstance(args[0], Known) else args[0])
+            if len(args) == 1 and name in batched.ARITHMETIC and not named and of.kind == "tensor":
+                return batchwise.operated(self._world.program, batched.ARITHMETIC[name], of, args[0].value if isinstance(args[0], Known) else args[0])
             return batched.method(self._world.program, of, name, [self._plain(node, one) for one in args], {key: self._plain(node, one) for key, one in named.items()})
         except Other as error:
             self._other_of(node, error)

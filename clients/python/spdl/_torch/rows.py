@@ -14,7 +14,7 @@ from . import datasets, held, indexing, laid, libraries, loaded, media
 from .batchwise import Item, Load, Other, Program, bits, kind_of
 from .kept import without_tensors
 from .made import Made
-from .numbered import Number
+from .numbered import Large, Number
 from .texts import Known
 from .transforms import Places
 
@@ -117,13 +117,11 @@ def _checked(tree: Any, program: Program, refuse: Callable[[str], NoReturn], at:
         return {key: _checked(one, program, refuse, f"{at}[{key!r}]") for key, one in tree.items()}
     if type(tree) in (tuple, list) and tree:
         return type(tree)([_checked(one, program, refuse, f"{at}[{i}]") for i, one in enumerate(tree)])
-    if isinstance(tree, Number):
-        return loaded.number(program, tree)
-    if isinstance(tree, Known):
+    if isinstance(tree, (Number, Known)):
         try:
-            tree = loaded.constant(program, tree.value)
-        except Other as error:
-            refuse(f"{at} is {' '.join(repr(tree.value).split())[:60]}, {error}; {WANT}")
+            tree = loaded.number(program, tree) if isinstance(tree, Number) else loaded.constant(program, tree.value)
+        except (Other, Large) as error:
+            refuse(f"{at} is {'a number of its own' if isinstance(tree, Number) else ' '.join(repr(tree.value).split())[:60]}, {error}; {WANT}")
     if isinstance(tree, Item) and tree.kind != "list":
         if 0 in tree.shape:
             refuse(f"{at} is {list(tree.shape)} of {bits(tree.ones[0])[0]}, without an element, want one at least")
