@@ -70,7 +70,7 @@ def test_a_ring_has_librosas_rows(tmp_path):
 def near(got, want):
     """Decibels of powers are as near as float32 is: an FFT's roundings are as large as the loudest bin of a step makes them, of which those of a sound's louder bins matter alone."""
     gap = want.max(axis=-2, keepdims=True) - want
-    assert got.shape == want.shape and (np.abs(got - want) <= 6e-5 + 6e-6 * 10 ** (gap / 20)).all(), (np.abs(got - want) - 6e-6 * 10 ** (gap / 20)).max()
+    assert got.shape == want.shape and (np.abs(got - want) <= 6e-5 + 1e-6 * 10 ** (gap / 20)).all(), (np.abs(got - want) - 1e-6 * 10 ** (gap / 20)).max()
 
 
 SPECTRA = [

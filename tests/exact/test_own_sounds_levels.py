@@ -297,3 +297,33 @@ def test_what_has_no_equal_is_refused(root, name):
     cls = type("Refused", (Loaded,), {"made": made})
     with pytest.raises(spdl.ArgumentError, match=rf"test_own_sounds_levels.py:\d+: .*{message}"):
         spdl.DataLoader(cls(root))
+
+
+class OfSteps(Files):
+    """What is done to the steps of torchaudio's spectra, of sounds of several lengths."""
+
+    def __init__(self, root):
+        super().__init__(root, n=60)
+        self.mel = torchaudio.transforms.MelSpectrogram(RATE, n_fft=400, hop_length=160, n_mels=40)
+
+    def __getitem__(self, i):
+        w, _ = torchaudio.load(self.root / self.names[i])
+        x = self.mel(w)
+        x = x / x.max()
+        size = x.size(-1)
+        if size < self.n:
+            x = F.pad(x, (0, self.n - size))
+        x = x[..., :self.n]
+        return x, x.repeat(3, 1, 1), x.squeeze(0).transpose(0, 1), self.labels[i]
+
+
+class Averaged(OfSteps):
+    def __getitem__(self, i):
+        w, _ = torchaudio.load(self.root / self.names[i])
+        m = self.mel(w)
+        return m.mean(dim=-1), m.squeeze(0).mean(dim=1) / 100, (m / (m.mean(dim=-1, keepdim=True) + 1e-3))[:, :, :40], self.labels[i]
+
+
+@pytest.mark.parametrize("cls", [OfSteps, Averaged])
+def test_steps_of_spectra(root, cls):
+    same(cls(root), batch_size=4, within=linear)

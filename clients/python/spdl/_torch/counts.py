@@ -20,7 +20,7 @@ class Rate(NamedTuple):
     """Samples a second of a file, which the code that is left has, too."""
 
     file: int
-    known: Optional[float] = None  # that all files have, as the code says it
+    known: Any = None  # that all files have, a whole number, or one of librosa.load's
     times: float = 1  # of it
 
 

@@ -323,7 +323,7 @@ def squeezed(one: Sound, axis: Optional[int]) -> Sound:
         if (axis is None or axis % len(axes) == at) and axes[at] in "1C":
             if axes[at] == "C":
                 if one.channels is None:
-                    one_of_file = one_of_file._replace(files=1)
+                    one_of_file = _alone(one_of_file)
                 elif one.channels != 1:
                     continue
             one_of_file = one_of_file._replace(axes=one_of_file.axes[:at] + one_of_file.axes[at + 1:])
@@ -340,7 +340,7 @@ def widened(one: Sound, axis: int) -> Sound:
         raise Cannot("want an axis that it has")
     letter = "C" if one.flat and at == 0 else "1"
     if letter == "C" and one.channels is None:
-        one = one._replace(channels=1, files=1)
+        one = _alone(one)._replace(channels=1)
     return one._replace(axes=one.axes[:at] + letter + one.axes[at:])
 
 
@@ -358,10 +358,16 @@ def repeated(one: Sound, times: int, axis: int) -> Sound:
     """Several times what is made of it, along an axis of one."""
     _check_copies(one, times)
     at = axis if axis >= 0 else len(one.axes) + axis
-    if not 0 <= at < len(one.axes) or one.axes[at] not in "1C" or one.axes[at] == "C" and one.channels != 1:
+    if not 0 <= at < len(one.axes) or one.axes[at] not in "1C" or one.axes[at] == "C" and one.channels not in (None, 1):
         raise Cannot("want copies along an axis of one")
+    one = _alone(one) if one.axes[at] == "C" and one.channels is None else one
     made = then(one, Each(("repeat", times, at), lambda rows: _library(rows).concatenate([rows] * times, **{"axis" if hasattr(rows, "astype") else "dim": at + 1}), along=True))
     return made._replace(axes=one.axes[:at] + "S" + one.axes[at + 1:], row_axes=one.row_axes or one.axes)
+
+
+def _alone(one: Sound) -> Sound:
+    """Of a file that has one channel."""
+    return one._replace(files=1, under=one.under and one.under._replace(files=1))
 
 
 def _check_copied(one: Sound) -> None:
