@@ -329,8 +329,15 @@ def test_a_data_set_of_ones_own_is_told_how_it_is_kept():
 
 
 def test_torchs_places_are_a_data_sets_alone(mock):
-    with pytest.raises(TypeError, match="got 64, True behind the description, want fields alone; batch_size"):
+    with pytest.raises(TypeError, match="got 64, True behind the description, want fields alone; the others by their names, batch=64"):
         spdl.DataLoader("x.yaml", 64, True)
+
+
+@pytest.mark.parametrize("said, remedy", [({"batch": 4}, "got batch beside a data set; say batch_size"), ({"size": 224}, "got size beside a data set; the transform says it"), ({"seed": 1}, "got seed beside a data set; say generator="),
+                                          ({"epochs": 2}, "got epochs beside a data set; each loop is one"), ({"dtype": "f32"}, "got dtype beside a data set; the transform says it"), ({"layout": "NCHW"}, "got layout beside a data set; the transform says it")])
+def test_what_is_said_of_a_folder_is_torchs_to_say_of_a_data_set(loading, folder, said, remedy):
+    with pytest.raises(TypeError, match=remedy):
+        loading(image_folder(folder), **said)
 
 
 # ---- samplers, boxes and masks
