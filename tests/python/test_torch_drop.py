@@ -337,7 +337,7 @@ def test_torchs_places_are_a_data_sets_alone(mock):
                                           ({"epochs": 2}, "got epochs beside a data set; each loop is one"), ({"dtype": "f32"}, "got dtype beside a data set; the transform says it"), ({"layout": "NCHW"}, "got layout beside a data set; the transform says it")])
 def test_what_is_said_of_a_folder_is_torchs_to_say_of_a_data_set(loading, folder, said, remedy):
     with pytest.raises(TypeError, match=remedy):
-        loading(image_folder(folder), **said)
+        loading(image_folder(folder, [resize(8, 8), PILToTensor()]), **said)
 
 
 # ---- samplers, boxes and masks
