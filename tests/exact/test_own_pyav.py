@@ -301,7 +301,7 @@ def test_the_times_of_packets_without_them_are_refused(root):
 
 def test_the_pages_block_runs(root):
     page = (pathlib.Path(__file__).resolve().parents[2] / "docs/own-datasets.md").read_text(encoding="utf-8")
-    block = page.split("### decord and PyAV\n")[1].split("```")[3].removeprefix("python")
+    block = page.split("### decord, PyAV and OpenCV\n")[1].split("```")[3].removeprefix("python")
     script = root / "script.py"
     script.write_text(block)
     names = {"Dataset": Dataset, "av": av, "np": np, "torch": torch, "Image": Image, "__name__": "script"}
