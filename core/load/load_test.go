@@ -250,7 +250,7 @@ func TestWrongDescriptionsAndSamplesAreToldApart(t *testing.T) {
 		`{"video": {"size": 8}}`:                                                    "video.size: unknown key; the transform says how large",
 		`{"wav": {"window": {"start": "x"}}}`:                                       `wav.window: got "x", want a time`,
 		`{"video": {"select": {"kind": "uniform"}}}`:                                "video.select: got kind: uniform without frames",
-		`{"probe": "images"}`:                                                       `probe: got "images", want video, audio or wav`,
+		`{"probe": "images"}`:                                                       `probe: got "images", want video, frames, audio or wav`,
 		`{"video": {"select": {"kind": "indices", "indices": []}}}`:                 "video.select.indices: got an empty list, want one entry or more",
 		`{"video": {"select": {"kind": "times", "times": []}}}`:                     "video.select.times: got an empty list",
 		`{"video": {"scaler": "area", "transform": [{"resize": 20}]}}`:              "video.scaler: got area without resize: [H, W]",

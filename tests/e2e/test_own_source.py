@@ -115,7 +115,7 @@ def test_an_exception_is_a_bad_sample_with_its_text_and_place(pictures):
 @pytest.mark.parametrize("answer, text", [
     ("17", "got int, want encoded bytes or a path, alone or as (it, label)"),
     ("(paths[i], 'three')", "got label 'three' of type str, want a whole number"),
-    ("(1, 2, 3, 4)", "got a tuple of 4, want (bytes or path, label)"),
+    ("(1, 2, 3, 4, 5)", "got a tuple of 5, want (bytes or path, label)"), ("(1, 2, 3, 4)", "got a int with columns beside it, want a path"),
     ("[paths[i]]", "got a list of 1, want (bytes or path, label)"),
     ("{'image': {'bytes': b'x', 'path': None}, 'label': 1}", "got a dict of image, label; want encoded bytes or a path, alone or as (it, label) or (it, label, key), such as "
                                                              "(row['image']['bytes'], row['label']), undecoded: cast_column('image', Image(decode=False))"),

@@ -296,7 +296,7 @@ def test_what_is_refused(root, cls, message):
 
 def test_the_pages_block_runs(root):
     page = (pathlib.Path(__file__).resolve().parents[2] / "docs/own-datasets.md").read_text(encoding="utf-8")
-    block = page.split("### decord and PyAV\n")[1].split("```")[5].removeprefix("python")
+    block = page.split("### decord, PyAV and OpenCV\n")[1].split("```")[5].removeprefix("python")
     script = root / "script.py"
     script.write_text(block)
     names = {"cv2": cv2, "np": np, "torch": torch, "__name__": "script"}

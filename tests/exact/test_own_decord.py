@@ -485,7 +485,7 @@ def test_columns_stand_beside_media_that_a_program_brings(root):
 
 def test_the_pages_block_runs(root):
     page = (pathlib.Path(__file__).resolve().parents[2] / "docs/own-datasets.md").read_text(encoding="utf-8")
-    block = page.split("### decord and PyAV\n")[1].split("```")[1].removeprefix("python")
+    block = page.split("### decord, PyAV and OpenCV\n")[1].split("```")[1].removeprefix("python")
     script = root / "script.py"
     script.write_text(block)
     names = {"Dataset": Dataset, "VideoReader": VideoReader, "cpu": cpu, "np": np, "torch": torch, "v2": v2, "random": random, "spdl": spdl, "files": sorted(map(str, root.glob("*.mp4"))), "labels": list(range(N)), "__name__": "script"}

@@ -275,7 +275,7 @@ class Mixed(Videos):
     (Demuxed, None, r"test_own_pyav.py:\d+: got 'av.open\(self.files\[i\]\)', a video, want torchcodec's VideoDecoder, decord's VideoReader, PyAV's container or OpenCV's VideoCapture"),
     (Sought, None, r"Sought\[0\]: Misplaced: container.seek\(500000\), want container.seek\(0\), and frames by their numbers"),
     (GoingOn, None, r"GoingOn\[0\]: Misplaced: container.decode goes on behind what was decoded before, want container.seek\(0\) ahead of it"),
-    (Mean, None, r"test_own_pyav.py:\d+: got \"total \+= frame.to_ndarray\(format='rgb24'\).mean\(\)\", want a loop over container.decode\(video=0\) that puts frames"),
+    (Mean, None, r"test_own_pyav.py:\d+: got \"total \+= frame.to_ndarray\(format='rgb24'\).mean\(\)\", want a loop over container.decode\(video=0\), or with capture.read\(\), that puts frames"),
     (KeysAlone, None, r"Misplaced: codec_context.skip_frame or options are set, by which a decoder gives other frames"),
     (Mixed, PILLOWS, r"test_own_pyav.py:\d+: got 'frames.append\(frame\)', want a loop over container.decode"),
 ])
@@ -301,7 +301,7 @@ def test_the_times_of_packets_without_them_are_refused(root):
 
 def test_the_pages_block_runs(root):
     page = (pathlib.Path(__file__).resolve().parents[2] / "docs/own-datasets.md").read_text(encoding="utf-8")
-    block = page.split("### decord and PyAV\n")[1].split("```")[3].removeprefix("python")
+    block = page.split("### decord, PyAV and OpenCV\n")[1].split("```")[3].removeprefix("python")
     script = root / "script.py"
     script.write_text(block)
     names = {"Dataset": Dataset, "av": av, "np": np, "torch": torch, "Image": Image, "__name__": "script"}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import CellType, FunctionType
 from typing import Any, Optional, Union
 
-from . import getitem, libraries, texts
+from . import getitem, libraries, sounding, texts
 from .annotated import Unknown
 from .picture import Made, Picture
 from .steps import LIBRARIES, code_of
@@ -288,7 +288,7 @@ class Reader(getitem.Reader):
         args = copy.copy(self._own.args)
         args.args = [ast.arg(name) for name in (*([self._self] if self._self else []), *names, _MADE)]
         self._finish = self._compiled(args, body)
-        taken: list[ast.expr] = [ast.Name(f"{getitem._TAKEN}{i}", ast.Load()) for i in range(self._opens)]
+        taken: list[ast.expr] = [ast.Name(f"{sounding.TAKEN}{i}", ast.Load()) for i in range(self._opens)]
         values: list[ast.expr] = [ast.Name(name, ast.Load()) for name in names]
         return [*kept, ast.copy_location(ast.Return(ast.Tuple([ast.Tuple(taken, ast.Load()), annotation, ast.Tuple(values, ast.Load())], ast.Load())), behind[0])]
 

@@ -9,6 +9,8 @@ from typing import Any, Optional
 
 Known = Callable[[ast.expr], Any]
 
+WANT = ("want of frames that code names axes moved (permute, torch.from_numpy), numbers scaled (.float() / 255), a transform of v2 for a tensor [T, C, H, W], or what is done to each of them alike, "
+        "torch.stack([transform(Image.fromarray(one)) for one in frames]) (docs/own-datasets.md#decord-pyav-and-opencv)")
 TENSORS = "want tensors of bytes [T, C, H, W] for a transform of torchvision's v2: torch.from_numpy(frames).permute(0, 3, 1, 2); or pictures one by one, [transform(Image.fromarray(one)) for one in frames]"
 EACH = "want frames that go through a transform one by one in one tensor again: torch.stack([transform(Image.fromarray(one)) for one in frames])"
 FLOATS = "want transforms of v2 ahead of what makes floats of bytes, or that among them: v2.ToDtype(torch.float32, scale=True)"

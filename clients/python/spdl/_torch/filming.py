@@ -26,6 +26,11 @@ class Filming(Hearing):
     def _refuse(self, node: ast.AST, what: str, want: str = "") -> NoReturn:
         raise NotImplementedError
 
+    def _has_film(self, node: ast.AST) -> bool:
+        """Whether an expression has frames in it; nothing is opened for that."""
+        named = [self._names.get(one.id) for one in ast.walk(node) if isinstance(one, ast.Name)]
+        return any(isinstance(one, films.Taken) or isinstance(one, Picture) and one.film is not None for many in named for one in (many if isinstance(many, list) else [many]))
+
     def _filmed(self, shown: films.Shown) -> Picture:
         return self._transformed(Picture(shown.film.file, "RGB", film=shown), self._to_tensor())
 
@@ -42,7 +47,7 @@ class Filming(Hearing):
 
     def _rearranged(self, node: ast.expr) -> Optional[Picture]:
         """Frames in an array or a tensor whose axes an expression changes, or of which it makes the other; None: it is something else."""
-        if not isinstance(node, ast.Call) or not (of := clips.inner(node, self._known)) or not self._is_of_pictures(of):
+        if not isinstance(node, ast.Call) or not (of := clips.inner(node, self._known)) or not self._has_film(of) or not self._is_of_pictures(of):
             return None
         one = self._made(of)
         if isinstance(one, list) and len(one) == 1 and isinstance(one[0], Picture) and one[0].array and one[0].each == "one" and self._is(node.func, "numpy", "array", "asarray") and len(node.args) == 1 and not node.keywords:
@@ -82,7 +87,7 @@ class Filming(Hearing):
     def _stacked(self, node: ast.Call) -> Optional[Picture]:
         """torch.stack and np.stack of a list of frames; None: it is something else."""
         of_torch, axes = self._is(node.func, "torch", "stack"), [self._known(one) for one in (*node.args[1:], *[one.value for one in node.keywords])]
-        if not of_torch and not self._is(node.func, "numpy", "stack") or not node.args:
+        if not of_torch and not self._is(node.func, "numpy", "stack") or not node.args or not self._has_film(node.args[0]):
             return None
         several = self._made(node.args[0])
         if not isinstance(several, (list, tuple)) or len(several) != 1 or not isinstance(one := several[0], Picture) or one.each != "one":

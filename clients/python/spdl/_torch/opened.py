@@ -116,6 +116,13 @@ class Readers(Steps):
         of = node.value if isinstance(node, ast.Subscript) else node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("get_batch", "next") else None
         return of.id if isinstance(of, ast.Name) and of.id in self._open_readers else ""
 
+    def _has_film(self, node: ast.AST) -> bool:
+        return super()._has_film(node) or any(bool(self._takes(one)) or isinstance(one, ast.Call) and self._opens_film(one) for one in ast.walk(node))
+
+    def _opens_film(self, node: ast.Call) -> bool:
+        """Whether a function of the program's own is called that returns frames."""
+        raise NotImplementedError
+
     def _taken_of(self, node: ast.expr) -> Any:
         """Frames that a VideoReader gives; NOTHING: it is something else."""
         name = self._takes(node)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Optional
 
 from .annotated import Unknown
 
-PAGE = "docs/own-datasets.md#decord-and-pyav"
+PAGE = "docs/own-datasets.md#decord-pyav-and-opencv"
 NUMBERS = "_spdl_numbers"  # the method that names frames
 OTHERS = f"want torchcodec's VideoDecoder, which has the frames of all files, or the file written anew as H.264 in MP4 ({PAGE})"
 _PIXELS = ("yuv420p", "yuvj420p", "yuv422p", "yuvj422p", "yuv444p", "yuvj444p")

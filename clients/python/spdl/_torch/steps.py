@@ -57,6 +57,8 @@ class Steps(Filming):
     def _wanted(self) -> str:
         """What is wanted, of what is in hand."""
         in_hand = self._names.values()
+        if any(isinstance(one, films.Taken) or isinstance(one, Picture) and one.film is not None and one.film.told >= 0 for many in in_hand for one in (many if isinstance(many, list) else [many])):
+            return clips.WANT
         if any(isinstance(one, films.KINDS) or isinstance(one, Picture) and one.film is not None for one in in_hand):
             return films.WANT
         return heard.WANT if any(map(is_heard, in_hand)) else self.WANT
