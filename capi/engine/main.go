@@ -46,7 +46,7 @@ var statuses = []struct {
 	{hosted.ErrArgument, C.SPDL_E_ARGUMENT}, {hosted.ErrNotFound, C.SPDL_E_NOT_FOUND}, {hosted.ErrBusy, C.SPDL_E_BUSY},
 	{hosted.ErrMisuse, C.SPDL_E_STAGE}, {hosted.ErrDescription, C.SPDL_E_SPEC},
 	{source.ErrFeedTimeout, C.SPDL_TIMEOUT}, {source.ErrFeedEnded, C.SPDL_END_DATA}, {source.ErrLate, C.SPDL_TIMEOUT},
-	{source.ErrNotWanted, C.SPDL_E_STAGE}, {source.ErrSample, C.SPDL_E_ARGUMENT}, {source.ErrNumber, C.SPDL_E_ARGUMENT},
+	{source.ErrNotWanted, C.SPDL_E_STAGE}, {source.ErrSample, C.SPDL_E_ARGUMENT}, {source.ErrBoth, C.SPDL_E_ARGUMENT}, {source.ErrNumber, C.SPDL_E_ARGUMENT},
 }
 
 func statusOf(err error) C.spdl_status {
