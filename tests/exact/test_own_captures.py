@@ -4,52 +4,21 @@ import pathlib
 
 import numpy as np
 import pytest
+from own_videos import FILES, MADE, PILLOWS, Videos, same, spdl, torch, write
 
-torch = pytest.importorskip("torch")
-torchvision = pytest.importorskip("torchvision")
 cv2 = pytest.importorskip("cv2", reason="OpenCV is not installed (requirements-bench.txt)")
-spdl = pytest.importorskip("spdl")
 from PIL import Image  # noqa: E402
-from torch.utils.data import DataLoader, Dataset  # noqa: E402
-from torchvision import transforms as T  # noqa: E402
+from torch.utils.data import Dataset  # noqa: E402
 from torchvision.transforms import v2  # noqa: E402
-
-import spdl.io  # noqa: E402
-
-FILES = pathlib.Path(__file__).resolve().parents[2] / "core/media/video/testdata"
-PILLOWS = T.Compose([T.Resize(40), T.CenterCrop(32), T.ToTensor(), T.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))])
-MADE = {"0.mp4": {}, "1.mkv": {"bf": 0}, "2.mp4": {"x264-params": "open-gop=1:keyint=10"}, "3.avi": {"bf": 0}}
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
     """Videos of 40 to 52 frames, also of open groups and in AVI."""
-    at, y, x = tmp_path_factory.mktemp("videos"), *np.mgrid[0:72, 0:96]
+    at = tmp_path_factory.mktemp("videos")
     for i, (name, options) in enumerate(MADE.items()):
-        frames = np.stack([np.stack([(x + 3 * t + 40 * i) % 256, (2 * y + 5 * t) % 256, (x + y + 7 * t * i) % 256], -1) for t in range(40 + 4 * i)]).astype(np.uint8)
-        spdl.io.save_video(at / name, frames, 25, codec="libx264", stored="yuv420p", options={"g": 10, **options})
+        write(at / name, i, 40 + 4 * i, **{"g": 10, **options})
     return at
-
-
-def same(dataset, within=0.0, **arguments):
-    theirs = list(DataLoader(dataset, **arguments))
-    with spdl.DataLoader(dataset, copy=True, **arguments) as loader:
-        ours = list(loader)
-    assert len(theirs) == len(ours)
-    for got, want in zip(ours, theirs):
-        assert len(got) == len(want)
-        for one, other in zip(got, want):
-            assert isinstance(other, torch.Tensor) and one.dtype == other.dtype and one.shape == other.shape, (one.shape, other.shape)
-            assert torch.equal(one, other) if within == 0 else (one - other).abs().max() <= within * max(1, other.abs().max())
-
-
-class Videos(Dataset):
-    def __init__(self, root, transform=None, n=8):
-        self.files = sorted(map(str, pathlib.Path(root).glob("[0-9].*")))
-        self.transform, self.n = transform, n
-
-    def __len__(self):
-        return len(self.files)
 
 
 class Evenly(Videos):

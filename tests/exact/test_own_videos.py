@@ -5,60 +5,29 @@ import random
 
 import numpy as np
 import pytest
+from own_videos import SMALL, same, spdl, torch, write
 
-torch = pytest.importorskip("torch")
-torchvision = pytest.importorskip("torchvision")
 decoders = pytest.importorskip("torchcodec.decoders", reason="torchcodec is not installed (requirements-bench.txt)")
-spdl = pytest.importorskip("spdl")
-from torch.utils.data import ConcatDataset, DataLoader, Dataset, Subset  # noqa: E402
+from torch.utils.data import ConcatDataset, Dataset, Subset  # noqa: E402
 from torchcodec import samplers  # noqa: E402
 from torchcodec.decoders import AudioDecoder, VideoDecoder  # noqa: E402
 from torchcodec.samplers import clips_at_random_indices, clips_at_regular_indices  # noqa: E402
 from torchvision.transforms import v2  # noqa: E402
 
-import spdl.io  # noqa: E402
-
 N = 5
-SMALL = v2.Compose([v2.Resize((24, 32)), v2.ToDtype(torch.float32, scale=True), v2.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))])
 NEAR = 2e-7  # ToDtype(scale=True) multiplies by 1/255, where the engine divides
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
     """Videos of 20 to 36 frames, of several sizes, with sounds of their own beside them."""
-    at, y, x = tmp_path_factory.mktemp("videos"), *np.mgrid[0:72, 0:96]
+    at = tmp_path_factory.mktemp("videos")
     for i in range(N):
-        frames = np.stack([np.stack([(x + 3 * t + 40 * i) % 256, (2 * y + 5 * t) % 256, (x + y + 7 * t * i) % 256], -1) for t in range(20 + 4 * i)]).astype(np.uint8)
-        spdl.io.save_video(at / f"{i}-{i % 2}.mp4", frames[:, : 72 - 8 * (i % 2)], 25, codec="libx264", stored="yuv420p", options={"g": 7})
+        write(at / f"{i}-{i % 2}.mp4", i, 20 + 4 * i, height=72 - 8 * (i % 2), g=7)
     return at
 
 
-def same(dataset, within=0.0, **arguments):
-    theirs = list(DataLoader(dataset, **arguments))
-    with spdl.DataLoader(dataset, copy=True, **arguments) as loader:
-        ours = list(loader)
-    assert len(theirs) == len(ours)
-    for got, want in zip(ours, theirs):
-        equal(got, want, within)
-
-
-def equal(got, want, within):
-    if isinstance(want, torch.Tensor):
-        assert got.dtype == want.dtype and got.shape == want.shape, (got.shape, want.shape)
-        assert torch.equal(got, want) if within == 0 or not want.is_floating_point() else (got - want).abs().max() <= within * want.abs().max()
-    elif isinstance(want, dict):
-        assert list(got) == list(want)
-        for key in want:
-            equal(got[key], want[key], within)
-    elif isinstance(want, (list, tuple)):
-        assert len(got) == len(want)
-        for one, other in zip(got, want):
-            equal(one, other, within)
-    else:
-        assert type(got) is type(want) and got == want
-
-
-class Videos(Dataset):
+class Labelled(Dataset):
     def __init__(self, root, transform=None, n=8):
         self.files = sorted(pathlib.Path(root).glob("*.mp4"))
         self.transform, self.n = transform or v2.Resize((24, 32)), n
@@ -70,7 +39,7 @@ class Videos(Dataset):
         return int(self.files[i].stem[-1])
 
 
-class Evenly(Videos):
+class Evenly(Labelled):
     """As guides to action recognition have it."""
 
     def __getitem__(self, i):
@@ -82,7 +51,7 @@ class Evenly(Videos):
         return frames, self.label(i)
 
 
-class Channels(Videos):
+class Channels(Labelled):
     """[C, T, H, W], as 3D convolutions take it."""
 
     def __getitem__(self, i):
@@ -94,14 +63,14 @@ class Channels(Videos):
         return {"pixel_values": clip, "labels": torch.tensor(self.label(i)), "name": self.files[i].name}
 
 
-class Ranged(Videos):
+class Ranged(Labelled):
     def __getitem__(self, i):
         video = VideoDecoder(self.files[i])
         clip = video.get_frames_in_range(start=2, stop=18, step=3)
         return self.transform(clip.data), i
 
 
-class Sliced(Videos):
+class Sliced(Labelled):
     def __getitem__(self, i):
         video = VideoDecoder(self.files[i])
         return self.transform(video[1:17:2]).float() / 255, i
@@ -113,24 +82,24 @@ def test_data_sets_of_other_frames_are_not_joined(root):
         spdl.DataLoader(ConcatDataset([Evenly(root), Evenly(root, n=4)]))
 
 
-class Numbered(Videos):
+class Numbered(Labelled):
     def __getitem__(self, i):
         return self.transform(VideoDecoder(self.files[i]).get_frames_at([3, 0, 7, -1]).data), self.label(i)
 
 
-class Listed(Videos):
+class Listed(Labelled):
     def __getitem__(self, i):
         return self.transform(VideoDecoder(self.files[i]).get_frames_at(list(range(0, 16, 4))).data), self.label(i)
 
 
-class Clips(Videos):
+class Clips(Labelled):
     def __getitem__(self, i):
         decoder = VideoDecoder(self.files[i])
         clips = clips_at_regular_indices(decoder, num_clips=3, num_frames_per_clip=4, num_indices_between_frames=2)
         return self.transform(clips.data), self.label(i)
 
 
-class FirstClip(Videos):
+class FirstClip(Labelled):
     def __getitem__(self, i):
         decoder = VideoDecoder(self.files[i])
         clip = samplers.clips_at_regular_indices(decoder, num_clips=1, num_frames_per_clip=self.n)[0]
@@ -142,12 +111,12 @@ def open_video(path, n):
     return decoder.get_frames_at(np.linspace(0, len(decoder) - 1, n).astype(np.int64)).data
 
 
-class ByAFunction(Videos):
+class ByAFunction(Labelled):
     def __getitem__(self, i):
         return self.transform(open_video(self.files[i], 6)), self.label(i)
 
 
-class Two(Videos):
+class Two(Labelled):
     """Slow and fast frames of one video."""
 
     def __getitem__(self, i):
@@ -169,21 +138,21 @@ def test_transforms_of_clips(root):
     same(ConcatDataset([Evenly(root), Evenly(root)]), batch_size=4, collate_fn=lambda samples: samples)
 
 
-class Random(Videos):
+class Random(Labelled):
     def __getitem__(self, i):
         decoder = VideoDecoder(self.files[i])
         clip = clips_at_random_indices(decoder, num_clips=1, num_frames_per_clip=self.n, num_indices_between_frames=2)
         return self.transform(clip.data[0]), i
 
 
-class RandomRange(Videos):
+class RandomRange(Labelled):
     def __getitem__(self, i):
         decoder = VideoDecoder(self.files[i])
         start = random.randint(0, len(decoder) - self.n)
         return self.transform(decoder.get_frames_in_range(start, start + self.n).data), i
 
 
-class RandomTimes(Videos):
+class RandomTimes(Labelled):
     def __getitem__(self, i):
         decoder = VideoDecoder(self.files[i])
         clip = samplers.clips_at_random_timestamps(decoder, num_frames_per_clip=self.n, seconds_between_frames=0.08)
@@ -205,12 +174,12 @@ def test_a_clip_that_is_drawn_is_one_of_its_video(root, cls, step):
 
 
 def test_a_clip_that_is_drawn_is_handed_out_once(root):
-    class Twice(Videos):
+    class Twice(Labelled):
         def __getitem__(self, i):
             clip = clips_at_random_indices(VideoDecoder(self.files[i]), num_frames_per_clip=4).data[0]
             return self.transform(clip), self.transform(clip), i
 
-    class Each(Videos):
+    class Each(Labelled):
         def __getitem__(self, i):
             decoder = VideoDecoder(self.files[i])
             first = clips_at_random_indices(decoder, num_frames_per_clip=2)[0]
@@ -225,7 +194,7 @@ def test_a_clip_that_is_drawn_is_handed_out_once(root):
 
 
 def test_what_is_drawn_is_one_for_all_frames(root):
-    class Still(Videos):
+    class Still(Labelled):
         def __getitem__(self, i):
             return self.transform(VideoDecoder(self.files[i]).get_frames_at([5, 5, 5, 5, 5, 5]).data), i
 
@@ -235,7 +204,7 @@ def test_what_is_drawn_is_one_for_all_frames(root):
     assert all(torch.equal(clip[0], frame) for clip in clips for frame in clip) and not torch.equal(clips[0, 0], clips[1, 0])
 
 
-class WithSound(Videos):
+class WithSound(Labelled):
     """Frames, and the sound of another file."""
 
     def __init__(self, root, sounds):
