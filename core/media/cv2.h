@@ -227,6 +227,22 @@ void media_cv2_perspective_back(const media_retouch *r, double back[9]);
 void media_warp_cv2_perspective(const media_pixels *px, const media_kernels *by, const media_pixels *from,
                                 const media_retouch *r);
 
+/* sum_of: numpy's sum of up to 128 numbers of a type, which from eight on is of eight sums. */
+#define MEDIA_NUMPY_SUM(type)                                       \
+    static type sum_of(const type *v, int32_t n) {                  \
+        type sum = 0, eight[8];                                     \
+        int32_t i = 0;                                              \
+        if (n >= 8) {                                               \
+            memcpy(eight, v, sizeof eight);                         \
+            for (i = 8; i + 8 <= n; i += 8)                         \
+                for (int k = 0; k < 8; k++) eight[k] += v[i + k];   \
+            sum = ((eight[0] + eight[1]) + (eight[2] + eight[3])) + \
+                  ((eight[4] + eight[5]) + (eight[6] + eight[7]));  \
+        }                                                           \
+        for (; i < n; i++) sum += v[i];                             \
+        return sum;                                                 \
+    }
+
 /* A place as media_places has it, of up to 2^20 pixels. */
 static inline int32_t media_cv2_place(float v, int linear) {
     int bits = linear ? MEDIA_CV2_SUBPLACES : 0;

@@ -51,20 +51,7 @@ typedef struct cells {
     double from[MEDIA_MAX_STEPS + 1], to[MEDIA_MAX_STEPS + 1];
 } cells;
 
-/* numpy's sum, which from eight on is of eight sums. */
-static double sum_of(const double *v, int32_t n) {
-    double sum = 0, eight[8];
-    int32_t i = 0;
-    if (n >= 8) {
-        memcpy(eight, v, sizeof eight);
-        for (i = 8; i + 8 <= n; i += 8)
-            for (int k = 0; k < 8; k++) eight[k] += v[i + k];
-        sum =
-            ((eight[0] + eight[1]) + (eight[2] + eight[3])) + ((eight[4] + eight[5]) + (eight[6] + eight[7]));
-    }
-    for (; i < n; i++) sum += v[i];
-    return sum;
-}
+MEDIA_NUMPY_SUM(double)
 
 static void make_cells(cells *c, const media_retouch *r, int axis, int32_t side) {
     int32_t steps = (int32_t)r->value;

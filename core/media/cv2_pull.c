@@ -64,20 +64,7 @@ static void make_points(points *p, const media_retouch *r, const media_pixels *p
     }
 }
 
-/* numpy's sum of up to 128, which from eight on is of eight sums. */
-static float sum_of(const float *v, int32_t n) {
-    float sum = 0, eight[8];
-    int32_t i = 0;
-    if (n >= 8) {
-        memcpy(eight, v, sizeof eight);
-        for (i = 8; i + 8 <= n; i += 8)
-            for (int k = 0; k < 8; k++) eight[k] += v[i + k];
-        sum =
-            ((eight[0] + eight[1]) + (eight[2] + eight[3])) + ((eight[4] + eight[5]) + (eight[6] + eight[7]));
-    }
-    for (; i < n; i++) sum += v[i];
-    return sum;
-}
+MEDIA_NUMPY_SUM(float)
 
 void media_pull(const media_pixels *px, const media_kernels *by, const media_pixels *from,
                 const media_retouch *r) {
