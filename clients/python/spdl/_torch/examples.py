@@ -69,9 +69,8 @@ class Examples:
 
     def map_batches(self, function: Any, given: Mapping[str, Any], gone: Optional[Sequence[str]], alone: Optional[Sequence[str]] = None) -> None:
         """By a function of some examples, which may make of each what it makes of it by itself. Raises Unknown likewise."""
-        function, first, known = texts.unwrapped(functools.partial(function, **given) if given else function, objects=True)
         try:
-            own = texts.parsed(function)
+            function, own, first, known = texts.called(functools.partial(function, **given) if given else function)
         except texts.Unread as error:
             raise Unknown(f"{error}, {_WANT_OF_BATCHES}") from None
         batch: dict[str, Any] = {name: Rows(name, _AS_IT_IS) if part.functions and self._is_picture(part) else Column(name, part.own) for name, part in self._values.items()}
@@ -132,9 +131,8 @@ def _part(one: Any, before: Mapping[str, Part]) -> Part:
 
 
 def _prepared(function: Any, values: dict[str, Part], features: Mapping[str, Any], asked: dict[str, str], alone: Optional[Sequence[str]]) -> _Reader:
-    function, first, given = texts.unwrapped(function, objects=True)
     try:
-        own = texts.parsed(function)
+        function, own, first, given = texts.called(function)
     except texts.Unread as error:
         raise Unknown(f"{error}, {_WANT}") from None
     return _Reader(function, own, first, given, values, features, asked, alone)

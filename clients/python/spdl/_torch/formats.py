@@ -148,9 +148,8 @@ class Tokens(Features):
 
 def _read(function: Any, of: Samples) -> tuple[dict[str, Any], list[Left]]:
     """What samples have: a column, rows of one, or what the loop makes; and all that it does, in its order."""
-    function, first, given = texts.unwrapped(function, objects=True)
     try:
-        own = texts.parsed(function)
+        function, own, first, given = texts.called(function)
     except texts.Unread as error:
         raise Unknown(str(error)) from None
     reader = Reader(of.features, function, own, first, given, [{name: Column(name) for name in of.dataset.format["columns"]}])

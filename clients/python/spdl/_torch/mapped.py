@@ -64,9 +64,8 @@ def read(function: Any, sample: Sample, part: Optional[Callable[[str], Part]], d
 
 
 def _prepared(function: Any, sample: Sample, part: Optional[Callable[[str], Part]], decoded: bool, gray: bool) -> Reader:
-    function, first, given = texts.unwrapped(function, objects=True)
     try:
-        own = texts.parsed(function)
+        function, own, first, given = texts.called(function)
     except texts.Unread as error:
         raise Unknown(f"{error}, {_WANT}") from None
     return Reader(function, own, first, given, sample, part, decoded, gray)

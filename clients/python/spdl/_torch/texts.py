@@ -87,14 +87,26 @@ def _alike(one: object, other: object) -> bool:
     return type(one) is type(other) and one == other
 
 
-def unwrapped(function: Any, objects: bool = False) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    """The function that a partial or a method calls, or, with objects, an object of a class of one's own; what it is called with first, and by names."""
+class Called(NamedTuple):
+    """The function that a partial, a method or an object of a class of one's own calls."""
+
+    function: Any
+    own: Definition
+    first: tuple[Any, ...]  # what it is called with first,
+    given: dict[str, Any]  # and by names
+
+
+def called(function: Any) -> Called:
+    """Raises Unread where its text is not to be had."""
     given: dict[str, Any] = {}
     while isinstance(function, functools.partial) and not function.args:
         given, function = {**function.keywords, **given}, function.func
-    if objects and not isinstance(function, MethodType) and not hasattr(function, "__code__") and callable(function):
+    if not isinstance(function, MethodType) and not hasattr(function, "__code__") and callable(function):
         function = function.__call__
-    return (function.__func__, (function.__self__,), given) if isinstance(function, MethodType) else (function, (), given)
+    first: tuple[Any, ...] = ()
+    if isinstance(function, MethodType):
+        function, first = function.__func__, (function.__self__,)
+    return Called(function, parsed(function), first, given)
 
 
 class Reader:
