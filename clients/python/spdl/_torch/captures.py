@@ -10,12 +10,10 @@ from . import seen
 from .containers import Still
 
 OPENS, BGR = "_spdl_captures", "bgr"  # what the rest of a function calls what opens one, and what code has of a frame
-_FILES = ("mov,mp4", "matroska,webm", "avi")
-_CODECS = ("h264", "hevc", "vp8", "vp9")
 _MATRICES = ("", "unknown", "bt470bg", "smpte170m")
 
 
-class Capture:
+class Capture(seen.Gone):
     """What code has in the place of a VideoCapture."""
 
     def __init__(self, opens: Any, path: Any) -> None:
@@ -41,8 +39,7 @@ class Capture:
     def read(self) -> tuple[bool, Optional[Still]]:
         if not self.isOpened():
             return False, None
-        if self.facts.wrong:
-            raise seen.Misplaced(f"{self.path!s:.200}: {self.facts.wrong}")
+        self._check()
         self._next += 1
         return (True, Still(self, self._next - 1, BGR)) if self._next <= self.facts.frames else (False, None)
 
@@ -54,12 +51,9 @@ class Capture:
             raise AttributeError(name)
         raise seen.Misplaced(f"a VideoCapture's {name} is asked for, want read(), get, isOpened and release ({seen.PAGE})")
 
-    def _spdl_numbers(self, stills: Any, kind: str) -> seen.Told:
-        return seen.named(self, stills, kind, self.facts)
-
 
 def _seen(said: Mapping[str, Any]) -> seen.Facts:
-    why = seen.wrong(said, "OpenCV", _FILES, _CODECS)
+    why = seen.wrong(said, "OpenCV", (*seen.FILES, "avi"), seen.CODECS)
     if not why and (said["matrix"] not in _MATRICES or said["full"]):
         why = f"its colours are of {said['matrix']}{' in full range' if said['full'] else ''}, which OpenCV takes for BT.601's, {seen.OTHERS}"
     return seen.Facts(said.get("frames", 0), 0, (said.get("height", 0), said.get("width", 0)), why)

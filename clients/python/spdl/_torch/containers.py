@@ -9,8 +9,6 @@ from . import seen
 
 OPENS = "_spdl_contains"  # what the rest of a function calls what opens a container
 FRAME, ARRAY, IMAGE = "frame", "array", "image"  # what code has of a frame
-_FILES = ("mov,mp4", "matroska,webm", "avi")
-_CODECS = ("h264", "hevc", "vp8", "vp9", "av1", "mpeg4")
 _TOLD = ("duration", "start_time", "bit_rate", "size", "metadata", "format", "name", "streams")
 _EMPTY = 16  # bytes that a packet of MPEG-4 has at most which has no picture
 
@@ -60,7 +58,7 @@ class Still:
         raise seen.Misplaced(f"a frame's {name} is asked for, want to_ndarray(format=\"rgb24\"), to_image(), pts, time, width and height ({seen.PAGE})")
 
 
-class Container:
+class Container(seen.Gone):
     """What code has in the place of a container."""
 
     def __init__(self, opens: Any, path: Any) -> None:
@@ -74,7 +72,7 @@ class Container:
         return self._opened.streams.video[0]
 
     def _seen(self, said: Mapping[str, Any]) -> seen.Facts:
-        why = seen.wrong(said, "PyAV", _FILES, _CODECS)
+        why = seen.wrong(said, "PyAV", (*seen.FILES, "avi"), (*seen.CODECS, "av1", "mpeg4"))
         if not why and not said["progressive"]:
             why = f"it may have frames of fields, whose colours PyAV makes otherwise, {seen.OTHERS}"
         if not why and len(self._times()) != said["frames"]:
@@ -102,8 +100,7 @@ class Container:
         context = self._video().codec_context
         if str(context.skip_frame) not in ("DEFAULT", "SkipType.DEFAULT") or context.options:
             raise seen.Misplaced(f"codec_context.skip_frame or options are set, by which a decoder gives other frames, want frames by their numbers ({seen.PAGE})")
-        if self.facts.wrong:
-            raise seen.Misplaced(f"{self.path!s:.200}: {self.facts.wrong}")
+        self._check()
         self._goes_on = True
         return iter([Still(self, number) for number in range(self.facts.frames)])
 
@@ -127,10 +124,6 @@ class Container:
         if name.startswith("__"):
             raise AttributeError(name)
         raise seen.Misplaced(f"a container's {name} is asked for, want decode(video=0), seek(0), streams and what these say ({seen.PAGE})")
-
-    def _spdl_numbers(self, stills: Any, kind: str) -> seen.Told:
-        """Frames in a list."""
-        return seen.named(self, stills, kind, self.facts)
 
 
 def is_open(function: Any) -> bool:

@@ -10,8 +10,6 @@ from typing import Any, NoReturn
 from . import seen
 
 OPENS = "_spdl_opens"  # what the rest of a function calls what opens a video
-_CONTAINERS = ("mov,mp4", "matroska,webm")
-_CODECS = ("h264", "hevc", "vp8", "vp9")
 _ELSEWHERE = f"where the method that opens it does not say so, want frames by reader.get_batch(indices) in the function that opens it ({seen.PAGE})"
 
 
@@ -72,7 +70,7 @@ class Video:
 
 def _wrong(said: Mapping[str, Any], frames: int) -> str:
     """Why the engine's frames of a file are not decord's, in what they are or as it finds them; "": they are."""
-    if why := seen.wrong(said, "decord", _CONTAINERS, _CODECS):
+    if why := seen.wrong(said, "decord", seen.FILES, seen.CODECS):
         return why
     if not said["closed"]:
         return f"it has open groups of pictures, or is cut off at its beginning, where decord finds other frames behind a seek than without one, {seen.OTHERS}"

@@ -12,6 +12,7 @@ from .annotated import Unknown
 PAGE = "docs/own-datasets.md#decord-pyav-and-opencv"
 NUMBERS = "_spdl_numbers"  # the method that names frames
 OTHERS = f"want torchcodec's VideoDecoder, which has the frames of all files, or the file written anew as H.264 in MP4 ({PAGE})"
+FILES, CODECS = ("mov,mp4", "matroska,webm"), ("h264", "hevc", "vp8", "vp9")  # of which all readers here have the engine's frames
 _PIXELS = ("yuv420p", "yuvj420p", "yuv422p", "yuvj422p", "yuv444p", "yuvj444p")
 _MOST = 1 << 20  # files of which it is kept what they are
 
@@ -42,12 +43,23 @@ class Told(NamedTuple):
         return made if array else sys.modules["torch"].Size(made)
 
 
-def named(of: Any, stills: Any, kind: str, facts: Facts) -> Told:
-    """Frames in a list, each in the place of one of a container's. Raises Misplaced of a list of others."""
-    many = list(stills)
-    if not all(getattr(one, "of", None) is of and one.kind == kind for one in many):
-        raise Misplaced(f"a list of frames has others than {kind}s of one video, {[getattr(one, 'kind', type(one).__name__) for one in many]!r:.80}, want these alone ({PAGE})")
-    return Told([one.number for one in many], facts)
+class Gone:
+    """What code has in the place of a reader that it goes through, frame by frame."""
+
+    path: Any
+    facts: Facts
+
+    def _check(self) -> None:
+        """Refuse a file whose frames are others here."""
+        if self.facts.wrong:
+            raise Misplaced(f"{self.path!s:.200}: {self.facts.wrong}")
+
+    def _spdl_numbers(self, stills: Any, kind: str) -> Told:
+        """Frames in a list, each in the place of one of its own. Raises Misplaced of a list of others."""
+        many = list(stills)
+        if not all(getattr(one, "of", None) is self and one.kind == kind for one in many):
+            raise Misplaced(f"a list of frames has others than {kind}s of one video, {[getattr(one, 'kind', type(one).__name__) for one in many]!r:.80}, want these alone ({PAGE})")
+        return Told([one.number for one in many], self.facts)
 
 
 _known: dict[tuple[str, str, int, int], Facts] = {}  # by reader, path, size and time
