@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Optional
@@ -13,7 +15,7 @@ from .made import Made
 from .transforms import Places
 
 _TORCHS = ("TensorDataset", "StackDataset")
-_TYPES = ("bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "bfloat16", "float32", "float64")
+TYPES = ("bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "bfloat16", "float32", "float64")
 _NUMBERS: dict[type, str] = {bool: "bool", int: "int64", float: "float64"}  # Python's, as torch makes tensors of them
 _NAME = re.compile("[A-Za-z0-9_-]{1,44}")
 TAKEN = ("label", "index", "key", "status")  # fields that batches have of themselves
@@ -66,8 +68,7 @@ class Column(NamedTuple):
 
     @property
     def stored(self) -> str:
-        """The type in the file: truths are bytes, and NumPy has no bfloat16."""
-        return {"bool": "uint8", "bfloat16": "uint16"}.get(self.kind.type, self.kind.type)
+        return _stored(self.kind.type)
 
     @property
     def row_bytes(self) -> int:
@@ -100,10 +101,7 @@ class Tensors:
 
     def taken(self, column: Column, first: int, last: int) -> Any:
         """Values of some samples, one behind the other."""
-        import numpy
-
-        found = numpy.ascontiguousarray(column.take(range(first, last) if self._numbers is None else self._numbers[first:last]))
-        return found.astype(found.dtype.newbyteorder("<"), copy=False)
+        return column.take(range(first, last) if self._numbers is None else self._numbers[first:last])
 
 
 def held(dataset: Any, place: str = "dataset") -> Tensors:
@@ -151,7 +149,7 @@ def _stacked(arrays: Sequence[Any], form: Form, keys: Optional[Sequence[str]], d
     columns = []
     for i, one in enumerate(arrays):
         at = f"{where.lstrip('.')}[{repr(keys[i]) if keys else i}]: " if where else ""
-        kind = _kind(one, lambda what: datasets.refuse(place, dataset, at + what))
+        kind = checked(one, lambda what: datasets.refuse(place, dataset, at + what))
         if not kind.shape:
             datasets.refuse(place, dataset, f"{at}got a scalar, want a first axis that counts samples")
         columns.append(Column(kind._replace(shape=kind.shape[1:]), _rows_of(one)))
@@ -163,7 +161,7 @@ def _stacked(arrays: Sequence[Any], form: Form, keys: Optional[Sequence[str]], d
     return Tensors(columns, form, keys, counts[0])
 
 
-def _kind(one: Any, refuse: Callable[[str], NoReturn]) -> Kind:
+def checked(one: Any, refuse: Callable[[str], NoReturn]) -> Kind:
     """What an array or a number is. Refuses what no file holds."""
     if type(one) in _NUMBERS:
         if type(one) is int and not -1 << 63 <= one < 1 << 63:
@@ -176,9 +174,9 @@ def _kind(one: Any, refuse: Callable[[str], NoReturn]) -> Kind:
         _check_tensor(one, refuse)
     else:
         kind = kind._replace(type=one.dtype.name)
-    if kind.type not in _TYPES:
+    if kind.type not in TYPES:
         remedy = {"complex": "; torch.view_as_real makes pairs of floats", "float8": "; .view(torch.uint8) has the same bytes, and the loop views them back"}.get(re.sub("(_.*|64|128)$", "", kind.type), "")
-        refuse(f"got {kind.type}, want one of {', '.join(_TYPES)}{remedy}")
+        refuse(f"got {kind.type}, want one of {', '.join(TYPES)}{remedy}")
     return kind
 
 
@@ -192,11 +190,11 @@ def _check_tensor(one: Any, refuse: Callable[[str], NoReturn]) -> None:
 
 
 def _rows_of(one: Any) -> Callable[[Any], Any]:
-    array = _numpys(one)
+    array = numpys(one)
     return lambda numbers: array[numbers.start:numbers.stop] if isinstance(numbers, range) else array[numbers]
 
 
-def _numpys(one: Any) -> Any:
+def numpys(one: Any) -> Any:
     """The same memory as an array of NumPy's; of bfloat16 its bits."""
     if not _is_tensor(one):
         return one
@@ -219,7 +217,7 @@ def _listed(samples: Sequence[Any], place: str) -> Tensors:
             _refuse(at, f"got a {_shown(sample)}, want a {_shown(first)}, as {place}[0] is: torch makes batches of samples that are alike")
         for i, value in enumerate(_values(sample)):
             where = at if single else f"{at}[{repr(keys[i]) if keys else i}]"
-            kind = _kind(value, lambda what: _refuse(where, what))
+            kind = checked(value, lambda what: _refuse(where, what))
             if number == 0:
                 kinds.append(kind)
             elif kind != kinds[i]:
@@ -233,7 +231,7 @@ def _values_of(samples: Sequence[Any], key: Any, single: bool) -> Callable[[Any]
     def take(numbers: Any) -> Any:
         import numpy
 
-        return numpy.stack([numpy.asarray(_numpys(samples[n] if single else samples[n][key])) for n in map(int, numbers)])
+        return numpy.stack([numpy.asarray(numpys(samples[n] if single else samples[n][key])) for n in map(int, numbers)])
     return take
 
 
@@ -292,10 +290,7 @@ def made(of: Tensors, dataset: Any, collate: Optional[Callable[[list[Any]], Any]
     for name, column in zip(fields, of.columns):
         if column.row_bytes == 0:
             datasets.refuse("dataset", dataset, f"{name}: got samples of {column.kind}, without an element, want one at least, or the tensor left out")
-        file = f"data.{name}.{'bin' if column.kind.type == 'bfloat16' else 'npy'}"
-        headless = {"dtype": "bf16", "shape": list(column.kind.shape)} if column.kind.type == "bfloat16" else {}
-        arrays.append({"name": name, "file": file, **headless})
-        files[file] = _written(of, column, headed=not headless)
+        arrays.append(written(files, name, column.kind.type, column.kind.shape, len(of), functools.partial(of.taken, column)))
     finish = Finish([column.kind for column in of.columns], of.form, collate)
     return Made(len(of), {"arrays": arrays}, {}, None, fields, finish, collate is not None, None, files, Places())
 
@@ -308,16 +303,27 @@ def _fields(of: Tensors) -> list[str]:
     return [key if isinstance(key, str) and _NAME.fullmatch(key) and key not in TAKEN else next(others) for key in keys]
 
 
-def _written(of: Tensors, column: Column, headed: bool) -> beside.Large:
-    def parts() -> Iterator[bytes]:
-        import numpy
+def written(files: beside.Files, name: str, type: str, shape: Sequence[int], count: int, rows: Callable[[int, int], Any]) -> dict[str, Any]:
+    """An array of so many rows in a file of the engine's, of what takes those of a range; and what a description says of it. NumPy has no word for bfloat16."""
+    import numpy
 
+    headed, stored = type != "bfloat16", numpy.dtype(_stored(type)).newbyteorder("<")
+    file, row_bytes = f"data.{name}.{'npy' if headed else 'bin'}", stored.itemsize * math.prod(shape)
+
+    def parts() -> Iterator[bytes]:
         if headed:
-            yield beside.header(numpy.dtype(column.stored).newbyteorder("<").str, (len(of), *column.kind.shape))
-        rows = max(1, _AT_ONCE // column.row_bytes)
-        for first in range(0, len(of), rows):
-            yield memoryview(of.taken(column, first, min(first + rows, len(of))).reshape(-1).view("uint8"))  # type: ignore[misc]  # what is written as bytes are
-    return beside.Large(len(of) * column.row_bytes, parts)
+            yield beside.header(stored.str, (count, *shape))
+        at_once = max(1, _AT_ONCE // row_bytes)
+        for first in range(0, count, at_once):
+            part: Any = numpy.ascontiguousarray(rows(first, min(first + at_once, count)))
+            yield memoryview(part.astype(part.dtype.newbyteorder("<"), copy=False).reshape(-1).view("uint8"))  # type: ignore[misc]  # what is written as bytes are
+    files[file] = beside.Large(count * row_bytes, parts)
+    return {"name": name, "file": file, **({} if headed else {"dtype": "bf16", **({"shape": list(shape)} if shape else {})})}
+
+
+def _stored(type: str) -> str:
+    """The type in the file: truths are bytes, and NumPy has no bfloat16."""
+    return {"bool": "uint8", "bfloat16": "uint16"}.get(type, type)
 
 
 class Finish(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Optional
 
 from . import beside, held, lies
@@ -11,7 +11,6 @@ from .batchwise import Load, kind_of
 from .loaded import Listed
 
 ONLY = "only.npy"
-_AT_ONCE = 16 << 20  # bytes that are written at a time
 _FAR = 64  # rows at most that are read ahead of a window, beside four times its own
 _WIDE = 4  # times what is taken, at most, that is read for several windows of one array
 
@@ -48,7 +47,7 @@ class Group:
     @property
     def array(self) -> Any:
         """Its memory, as NumPy has it."""
-        return self.source.values if isinstance(self.source, Listed) else held._numpys(self.source)
+        return self.source.values if isinstance(self.source, Listed) else held.numpys(self.source)
 
     @property
     def type(self) -> str:
@@ -195,21 +194,5 @@ def _stretch(group: Group, first: int, last: int, begin: int, lead: int) -> Any:
 
 def _written(group: Group, files: beside.Files, count: int, rows: Callable[[int, int], Any], of_rows: bool = False) -> dict[str, Any]:
     """An array in memory: of what samples take, or of rows as they lie."""
-    import numpy
-
-    whole = group.array
-    shape = whole.shape[1:] if of_rows or group.single else (group.span, *whole.shape[1:])
-    stored = {"bool": "uint8", "bfloat16": "uint16"}.get(group.type, group.type)
-    row_bytes = max(1, numpy.dtype(stored).itemsize * int(numpy.prod(shape, dtype="int64")))
-    headed = group.type != "bfloat16"
-    file = f"data.{group.field}.{'npy' if headed else 'bin'}"
-
-    def parts() -> Iterator[bytes]:
-        if headed:
-            yield beside.header(numpy.dtype(stored).newbyteorder("<").str, (count, *shape))
-        at_once = max(1, _AT_ONCE // row_bytes)
-        for at in range(0, count, at_once):
-            part: Any = numpy.ascontiguousarray(rows(at, min(at + at_once, count)))
-            yield memoryview(part.astype(part.dtype.newbyteorder("<"), copy=False).reshape(-1).view("uint8"))  # type: ignore[misc]  # what is written as bytes are
-    files[file] = beside.Large(count * row_bytes, parts)
-    return {"name": group.field, "file": file, **({} if headed else {"dtype": "bf16", **({"shape": list(shape)} if shape else {})})}
+    shape = group.array.shape[1:] if of_rows or group.single else (group.span, *group.array.shape[1:])
+    return held.written(files, group.field, group.type, shape, count, rows)

@@ -19,10 +19,8 @@ def constant(program: Program, value: Any) -> Item:
 
     if kind_of(value) not in ("number", "scalar", "array", "tensor") or program.first is None:
         raise Other("which comes of no array of the data set's")
-    if is_array(value):
-        held._kind(value, _refuse_constant)
-    elif kind_of(value) == "number":
-        held._kind(value, _refuse_constant)
+    if is_array(value) or kind_of(value) == "number":
+        held.checked(value, _refuse_constant)
 
     def many(rows: Any) -> Any:
         if kind_of(value) == "tensor":
@@ -89,7 +87,7 @@ def _of_array(program: Program, source: Any, number: Number, length: Optional[in
         raise Other(f"{name}: {what}")
     if kind_of(source) == "tensor" and type(source) is not sys.modules["torch"].Tensor:
         refuse(f"got a {type(source).__qualname__}, want a tensor")
-    held._kind(source, refuse)
+    held.checked(source, refuse)
     if kind_of(source) == "array" and not source.dtype.isnative:
         refuse(f"got {source.dtype}, whose bytes are in another order than this machine's, of which torch makes no tensors; want {name}.astype({name}.dtype.newbyteorder(\"=\"))")
     rows = number.of(program.tried)
@@ -191,10 +189,10 @@ def column(load: Load, numbers: Sequence[int]) -> Any:
     if set(map(type, found)) not in ({int}, {float}, {bool}):
         _check_alike(load, numbers, found)
     try:
-        made = numpy.stack([numpy.asarray(held._numpys(one)) for one in found]) if is_array(found[0]) else numpy.array(found)
+        made = numpy.stack([numpy.asarray(held.numpys(one)) for one in found]) if is_array(found[0]) else numpy.array(found)
     except (ValueError, OverflowError) as error:
         raise Other(f"{load.name}: {error}") from None
-    if made.dtype.kind not in "biuf" or made.dtype.name not in held._TYPES or type(found[0]) is int and made.dtype != "int64":
+    if made.dtype.kind not in "biuf" or made.dtype.name not in held.TYPES or type(found[0]) is int and made.dtype != "int64":
         raise Other(f"{load.name}: got {made.dtype}, want numbers of 64 bits at most")
     return made
 
@@ -207,7 +205,7 @@ def _check_alike(load: Load, numbers: Sequence[int], found: Sequence[Any]) -> No
             kind = said
             if isinstance(one, list) and len(said) != 3:
                 raise Other(f"{load.name}[{n}]: got a list of {', '.join(said[2:]) or 'nothing'}, want numbers of one type")
-            held._kind(one[0] if isinstance(one, list) else one.item() if not is_array(one) and hasattr(one, "item") else one, _refuse_column(load, n))
+            held.checked(one[0] if isinstance(one, list) else one.item() if not is_array(one) and hasattr(one, "item") else one, _refuse_column(load, n))
         elif said != kind:
             raise Other(f"{load.name}[{n}]: got {_told(said)}, want {_told(kind)}, as the first sample has it; lists of any length are columns of a table, with max_length (docs/tables.md)")
     if "bfloat16" in str(kind):
