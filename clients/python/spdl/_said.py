@@ -6,7 +6,6 @@ import operator
 from typing import Any
 
 _NUMBERS, _WORDS = ("batch", "size", "seed", "epochs"), ("dtype", "layout")
-NAMES = (*_NUMBERS, "shuffle", *_WORDS)
 
 
 def flags(**said: Any) -> list[str]:

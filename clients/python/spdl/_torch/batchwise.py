@@ -121,6 +121,10 @@ class Program:
                 made[at] = self.steps[at].made(*[made[one] for one in self.steps[at].of])
         return made
 
+    def loads(self, wanted: Sequence[int]) -> dict[int, Load]:
+        """Those of which some steps are made, in their order."""
+        return {at: one for at in sorted(self.needed(wanted)) if isinstance(one := self.steps[at], Load)}
+
     def needed(self, wanted: Sequence[int]) -> set[int]:
         """Those steps, and all that they are made of."""
         found, left = set(), list(wanted)

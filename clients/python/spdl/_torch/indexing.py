@@ -294,7 +294,7 @@ class Reader(Code):
 
     def _asked(self, node: ast.Call, callee: Any, args: list[Any], named: dict[str, Any]) -> Any:
         """A function of what all samples have."""
-        if callee in (len,) and not is_librarys(args[0]) and isinstance(size := getattr(type(args[0]), "__len__", None), FunctionType):
+        if callee is len and not is_librarys(args[0]) and isinstance(size := getattr(type(args[0]), "__len__", None), FunctionType):
             return Known(len(args[0])) if size.__name__ == "__len__" else self._other(node)
         if callee in (getattr, hasattr) and len(args) >= 2:
             return Known(hasattr(args[0], args[1])) if callee is hasattr else self._attribute_of(node, args[0], args[1])

@@ -132,10 +132,8 @@ def _checked(tree: Any, program: Program, refuse: Callable[[str], NoReturn], at:
 
 def _tried(of: Rows, refuse: Callable[[str], NoReturn]) -> None:
     """Hold what is made of some samples against what the data set itself makes of them."""
-    program = of.program
-    loads = {at: program.steps[at] for at in program.needed(leaves(of.tree)) if isinstance(program.steps[at], Load)}
-    found = program.values({at: _tried_rows(program, at) for at in loads}, leaves(of.tree))
-    for row, number in enumerate(program.tried):
+    found = _tried_values(of)
+    for row, number in enumerate(of.program.tried):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -147,10 +145,15 @@ def _tried(of: Rows, refuse: Callable[[str], NoReturn]) -> None:
             refuse(f"{type(of.dataset).__qualname__}[{number}]{wrong}, which its code does not say, {WANT}")
 
 
-def _tried_rows(program: Program, at: int) -> Any:
+def _tried_values(of: Rows) -> dict[int, Any]:
+    """What the steps make of the samples that are tried."""
+    program = of.program
+    return program.values({at: _tried_rows(program, load) for at, load in program.loads(leaves(of.tree)).items()}, leaves(of.tree))
+
+
+def _tried_rows(program: Program, load: Load) -> Any:
     import numpy
 
-    load = program.steps[at]
     if isinstance(load.source, laid.Listed):
         values = load.source.values[numpy.asarray(program.tried)]
         return _tensor(values) if load.source.kind == "tensor" else values
@@ -197,9 +200,8 @@ def one_of(item: Item, rows: Any, row: int) -> Any:
 
 def made(of: Rows, collate: Optional[Callable[[list[Any]], Any]]) -> Made:
     """Arrays of the engine's, and what becomes of their fields: samples for a collate_fn or, where it is None, batches."""
-    program, wanted = of.program, leaves(of.tree)
-    loads = {at: program.steps[at] for at in sorted(program.needed(wanted)) if isinstance(program.steps[at], Load)}
-    said = laid.laid(loads, program.count, of.chosen, _named)
+    loads = of.program.loads(leaves(of.tree))
+    said = laid.laid(loads, of.program.count, of.chosen, _named)
     if collate is None:
         _check_batch(of)
     kinds = {at: _kind(load) for at, load in loads.items()}
@@ -208,16 +210,15 @@ def made(of: Rows, collate: Optional[Callable[[list[Any]], Any]]) -> Made:
 
 def _check_batch(of: Rows) -> None:
     """Hold what is made of a batch against what torch's own collate makes of it."""
-    torch, program = sys.modules["torch"], of.program
-    samples = [of.dataset[n] for n in program.tried]
+    torch = sys.modules["torch"]
+    samples = [of.dataset[n] for n in of.program.tried]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             want = torch.utils.data.default_collate(samples)
     except Exception as error:
         datasets.refuse(of.place, of.dataset, f"has samples of which torch's own collate makes no batch: {type(error).__name__}: {error}")
-    loads = [at for at in program.needed(leaves(of.tree)) if isinstance(program.steps[at], Load)]
-    found = program.values({at: _tried_rows(program, at) for at in loads}, leaves(of.tree))
+    found = _tried_values(of)
     got = formed(of.tree, lambda item: _tensor(found[item.at]))
     if _difference(_as_lists(want), _as_lists(got)):
         datasets.refuse(of.place, of.dataset, f"has samples of which torch's own collate makes other batches than are made here; {WANT}")
